@@ -17,11 +17,11 @@ import (
 //	                    sub  w17, w17, 1
 //	                    str  w17, [x16, lo12]
 //
-// x16 and x17 belong to the linker's veneers: no compiler keeps a value in them across a
-// call, so at an entry they are free, even for -fipa-ra. Inside a function they are
-// registers like others (aarch64live.go). The flags are left alone.
+// x16 and x17 belong to the linker's veneers: no compiler keeps a value in them across a call, so at an entry
+// they are free, even with -fipa-ra. Inside a function they are ordinary registers (aarch64live.go). Probes do
+// not change the flags.
 //
-// The stub of a first call keeps the return address, which the call needs:
+// The stub of a first call saves the return address, which its own call overwrites:
 //
 //	S:  add  x16, x16, :lo12:rec
 //	    stp  x16, x30, [sp, -16]!
@@ -181,7 +181,7 @@ func (aarch64) relocNone() string { return "R_AARCH64_NONE" }
 
 func (aarch64) entryRow() string { return "\t.cfi_def_cfa 31, 0\n" }
 
-// setByte returns a probe that sets a byte by way of two registers.
+// setByte returns a probe that sets a byte with two registers.
 func setByte(base, value int, rec position) string {
 	b, v, r := strconv.Itoa(base), strconv.Itoa(value), rec.String()
 	return "\tadrp\tx" + b + ", " + r + "\n\tmov\tw" + v + ", 1\n\tstrb\tw" + v + ", [x" + b + ", :lo12:" + r + "]\n"
@@ -214,8 +214,7 @@ func (m aarch64) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 		"\n\tldp\tx16, x30, [sp], 16\n\tb\t.Lcairn_r" + num + "\n"
 }
 
-// exclusiveCount counts at x16 with a pair of exclusive accesses, which takes a third
-// register.
+// exclusiveCount counts at x16 with a pair of exclusive accesses, which needs a third register.
 func exclusiveCount(num string, unwind bool) string {
 	down, up := "", ""
 	if unwind {
@@ -240,7 +239,7 @@ func hasLSE(arch string) bool {
 	return strings.HasPrefix(base, "armv8.") || strings.HasPrefix(base, "armv9")
 }
 
-// blocks accepts functions whose branches and tables can be made to reach.
+// blocks accepts functions whose branches and tables can be extended over the probes.
 func (aarch64) blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool) {
 	places := r.probePlaces(fn, implied)
 	return places, r.reachBlocks(fn, implied, places)

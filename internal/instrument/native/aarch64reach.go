@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Problem: instructions reach only so far: tbz 32 KiB, cbz and b.eq 1 MiB, and an entry of a
-// compressed jump table, a byte, 127 instructions. No assembler mends that, and probes
-// between the two ends push them apart.
+// Problem: instructions have limited reach: tbz 32 KiB, cbz and b.eq 1 MiB, and an entry of a compressed jump
+// table, a byte, 127 instructions. No assembler corrects that, and probes between the two ends increase the
+// distance.
 //
-// Choice: all instructions are 4 bytes, so that the worst distance in the new text is
-// known. A branch out of reach becomes its opposite over a jump:
+// Choice: all instructions have 4 bytes, so the greatest distance in the new text is known. A branch out of
+// reach becomes its opposite over a jump:
 //
 //	tbz w0, 3, L      ->      tbnz w0, 3, 1f; b L; 1:
 //
-// and a table of bytes one of halfwords, with the load and the sign extension that go
-// with it. A function with a table of another form, or with code of unknown size, is left
-// with its entry's probe where something might not reach.
+// and a table of bytes becomes one of halfwords, with its load and sign extension. A function with another form
+// of table, or with code of unknown size, gets only the entry probe if something might be out of reach.
 
 // Reaches in bytes, less a margin.
 const (
@@ -30,11 +29,11 @@ const (
 // aarch64EntryProbe is the most that the probe of an entry takes.
 const aarch64EntryProbe = 44
 
-// layout returns how far apart places of a fragment are in the new text, at most.
+// layout returns upper bounds of the distances between places of a fragment in the new text.
 type layout struct {
 	at   []int // offsets in the source, ascending
-	size []int // of what stands there
-	sum  []int // sizes up to there
+	size []int // size of the text there
+	sum  []int // sums of the sizes up to there
 	odd  bool  // something is of unknown size
 }
 
@@ -45,7 +44,7 @@ func (l *layout) add(at, size int) {
 	l.at, l.size = append(l.at, at), append(l.size, size)
 }
 
-// settle sorts what was added. What stands at one offset is in the order of addition.
+// settle sorts the additions. Those at one offset stay in the order in which they were added.
 func (l *layout) settle() {
 	order := make([]int, len(l.at))
 	for i := range order {
@@ -62,8 +61,8 @@ func (l *layout) settle() {
 	}
 }
 
-// before returns the most bytes from the beginning of the fragment to an offset, without what
-// stands there.
+// before returns the most bytes from the beginning of the fragment to an offset, without the text at the
+// offset.
 func (l *layout) before(at int) int { return l.sum[sort.SearchInts(l.at, at)] }
 
 func (l *layout) distance(a, b int) int {
@@ -71,8 +70,7 @@ func (l *layout) distance(a, b int) int {
 	return max(d, -d)
 }
 
-// layoutOf returns the layout of a fragment with what is inserted; grown are the branches
-// that are made longer.
+// layoutOf returns the layout of a fragment with its insertions; grown are the branches that become longer.
 func layoutOf(f *fragment, inserted []pad, grown map[int]bool) *layout {
 	l := &layout{}
 	for _, p := range inserted {
@@ -95,8 +93,7 @@ func layoutOf(f *fragment, inserted []pad, grown map[int]bool) *layout {
 	return l
 }
 
-// reachBlocks makes the edits with which all branches and tables of fn reach over its
-// probes, or returns false.
+// reachBlocks makes the edits that keep all targets of branches and tables of fn in reach, or returns false.
 func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Blocks) bool {
 	var edits []edit
 	first := 0
@@ -118,8 +115,8 @@ func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Bloc
 	return true
 }
 
-// reachFragment returns the edits for a fragment with what is inserted into it, and how
-// large it is then at most. Branches that are made longer push others apart.
+// reachFragment returns the edits for a fragment with its insertions, and its maximum size then. Branches that
+// become longer can move others out of reach.
 func (r *rewriter) reachFragment(f *fragment, inserted []pad) (edits []edit, size int, ok bool) {
 	labels := map[string]int{} // -> offset of its block
 	for _, l := range f.labels {
@@ -154,8 +151,8 @@ func (r *rewriter) reachFragment(f *fragment, inserted []pad) (edits []edit, siz
 	}
 }
 
-// branchReach returns how far a line's branch reaches, 0 if it is none or reaches all, and its
-// target.
+// branchReach returns the reach of a line's branch and its target; the reach is 0 if it is no branch or has no
+// limit.
 func (r *rewriter) branchReach(line *codeLine) (int, string) {
 	text := r.unit.Src[line.at:line.next]
 	c := bytes.TrimLeft(text, " \t")

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Problem: what moves to another section may end up anywhere. Only adrp, b and bl reach it; the
-// linker mends no others, and where it mends b and bl it uses x16 and x17.
+// Problem: code that moves to another section can be at any distance. Only adrp, b and bl reach it; the linker
+// extends no other instruction, and where it extends b and bl it uses x16 and x17.
 //
-// Choice: conditional branches go by a jump at the end of their part (splitreach.go). Pieces
-// that need each other near stay in one part: a compressed jump table, the code that goes by
-// it and what it leads to; an adr and its label; a jump over which x16 or x17 holds something.
+// Choice: conditional branches go to a jump at the end of their part (splitreach.go). Pieces that must be close
+// to each other stay in one part: a compressed jump table, the code that uses it and its targets; an adr and
+// its label; a jump over which x16 or x17 is live.
 
 var aarch64Dialect = dialect{
 	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true,
@@ -27,14 +27,14 @@ var aarch64Dialect = dialect{
 
 func (aarch64) dialect() *dialect { return &aarch64Dialect }
 
-// codeDistance is an entry of a jump table that is a distance between two labels.
+// codeDistance is an entry of a jump table: a distance between two labels.
 type codeDistance struct {
 	target, base string
-	divided      bool // by the size of an instruction
-	limit        int  // bytes that it can be
+	divided      bool // divided by the size of an instruction
+	limit        int  // maximum in bytes
 }
 
-// distanceOf reads an entry of a jump table: divided, or as clang -O0 has it, .word .LBB0_1-.Ltmp1.
+// distanceOf parses an entry of a jump table: divided, or .word .LBB0_1-.Ltmp1 as of clang -O0.
 func distanceOf(s statement) (d codeDistance, ok bool) {
 	d.target, d.base, d.divided = dividedDistance(s.rest)
 	word := aarch64Dialect.data(s.word)
@@ -51,7 +51,7 @@ func distanceOf(s statement) (d codeDistance, ok bool) {
 		return d, true
 	}
 	if bytes.Contains(s.rest, []byte(">>")) {
-		d.limit = 2*d.limit + 4 // clang's have no sign
+		d.limit = 2*d.limit + 4 // clang's are unsigned
 	}
 	return d, true
 }
@@ -61,8 +61,8 @@ func holdsTables(section string) bool {
 	return section == ".rodata" || strings.HasPrefix(section, ".rodata.")
 }
 
-// tableEntries returns the entries of jump tables that are distances from a label of the function,
-// and refuses those that lead out of it.
+// tableEntries returns the entries of jump tables that are distances from a label of the function, and refuses
+// those with targets outside it.
 func (p *splitPlan) tableEntries() (out []codeDistance) {
 	for _, d := range p.text.distances {
 		base, target := p.lineOf(d.base), p.lineOf(d.target)
@@ -104,8 +104,8 @@ func (p *splitPlan) together() (pairs [][2]int) {
 // labelled returns the piece of a label of the function; 0 for its tail, which is hot as well.
 func (p *splitPlan) labelled(name string) int { return max(p.pieceOf(p.lineOf(name)), 0) }
 
-// shortAddress reports whether an instruction names an address that must be within 1 MiB, and the
-// piece that has it; 0 if none.
+// shortAddress reports whether an instruction names an address that must be within 1 MiB, and the piece of that
+// address; 0 if it is in none.
 func (p *splitPlan) shortAddress(s statement) (to int, short bool) {
 	ops := aarch64Operands(s.rest)
 	if len(ops) < 2 {
@@ -148,7 +148,7 @@ func (p *splitPlan) overVeneers() (pairs [][2]int) {
 	return pairs
 }
 
-// keepTogether makes pieces hot whose companions are.
+// keepTogether makes pieces hot whose companions are hot.
 func (p *splitPlan) keepTogether(pairs [][2]int) {
 	for changed := true; changed; {
 		changed = false
@@ -165,8 +165,8 @@ func (p *splitPlan) keepTogether(pairs [][2]int) {
 	}
 }
 
-// judgeTable reports whether a directive is an entry of a jump table that holds a distance in
-// instructions, which must not lead from one part to the other.
+// judgeTable reports whether a directive is an entry of a jump table with a distance in instructions, which
+// must not lead to the other part.
 func (s *splitter) judgeTable(st statement, section string) bool {
 	if !s.text.dialect.near || !holdsTables(section) {
 		return false

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// jumpTable is a table of distances between labels, in a section of data.
+// jumpTable is a table of distances between labels, in a data section.
 type jumpTable struct {
 	label   string
 	base    string // what the distances are from
@@ -19,7 +19,7 @@ type tableEntry struct {
 	target   string
 }
 
-// tableLine notes a line of data as an entry of a compressed jump table, if it is one.
+// tableLine records a line of data that is an entry of a compressed jump table.
 func (p *parser) tableLine(s statement, pos, next int) {
 	width := 0
 	switch string(s.word) {
@@ -43,7 +43,7 @@ func (p *parser) tableLine(s statement, pos, next int) {
 	p.unit.tables = tables
 }
 
-// dividedDistance reads (.L1 - .L2) / 4, as gcc writes it, or (.L1-.L2)>>2, as clang does.
+// dividedDistance parses (.L1 - .L2) / 4, as gcc writes it, or (.L1-.L2)>>2, as clang does.
 func dividedDistance(rest []byte) (target, base string, ok bool) {
 	text, found := bytes.CutPrefix(bytes.ReplaceAll(bytes.TrimSpace(rest), []byte(" "), nil), []byte("("))
 	inside, scale, closed := bytes.Cut(text, []byte(")"))
@@ -54,13 +54,13 @@ func dividedDistance(rest []byte) (target, base string, ok bool) {
 	return string(a), string(b), isLocal(a) && isLocal(b)
 }
 
-// dispatch is the code that goes by a jump table of bytes.
+// dispatch is the code that uses a jump table of bytes.
 type dispatch struct {
 	load, add *codeLine // the load of the entry, and the addition of the base
-	gcc       bool      // the entries have a sign
+	gcc       bool      // the entries are signed
 }
 
-// reachTables makes the edits with which the compressed jump tables of f reach, or returns
+// reachTables makes the edits that keep the targets of the compressed jump tables of f in reach, or returns
 // false.
 func (r *rewriter) reachTables(f *fragment, l *layout, labels map[string]int) (out []edit, ok bool) {
 	for i := range r.unit.tables {
@@ -92,7 +92,7 @@ func (r *rewriter) reachTables(f *fragment, l *layout, labels map[string]int) (o
 	return out, true
 }
 
-// widen makes a table of bytes one of halfwords.
+// widen turns a table of bytes into one of halfwords.
 func (r *rewriter) widen(f *fragment, t *jumpTable) (out []edit, ok bool) {
 	d, ok := r.dispatchOf(f, t)
 	if !ok {
@@ -119,11 +119,11 @@ func (r *rewriter) widen(f *fragment, t *jumpTable) (out []edit, ok bool) {
 	return out, true
 }
 
-// dispatchOf finds the code that goes by a table: gcc's
+// dispatchOf finds the code that uses a table: gcc's
 //
 //	ldrb w1, [x1,w0,uxtw]; adr x0, .Lrtx4; add x1, x0, w1, sxtb #2; br x1
 //
-// or clang's, whose last instruction may stand further on:
+// or clang's, whose last instruction may follow later:
 //
 //	adr x10, .LBB4_4; ldrb w11, [x9, x8]; add x10, x10, x11, lsl #2
 func (r *rewriter) dispatchOf(f *fragment, t *jumpTable) (d dispatch, ok bool) {

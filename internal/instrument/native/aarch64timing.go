@@ -8,14 +8,14 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// aarch64Timing is what the timed modes know of AArch64. The sequences, and why they are as
-// they are, stand at the top of the runtime's files: timed_exit_aarch64.S, flight_aarch64.S,
-// trace_aarch64.S, trace_depth_aarch64.S and tree_enter_aarch64.S.
+// aarch64Timing implements timing for AArch64. The runtime's files document the code sequences and the reasons
+// for them: timed_exit_aarch64.S, flight_aarch64.S, trace_aarch64.S, trace_depth_aarch64.S and
+// tree_enter_aarch64.S.
 type aarch64Timing struct{}
 
 func (aarch64Timing) comment() string { return "//" }
 
-// effects are not asked for: x16, x17 and the flags are free at every entry.
+// effects is not needed: x16, x17 and the flags are free at every entry.
 func (aarch64Timing) effects(string, []byte) effect { return effect{} }
 
 func (aarch64Timing) mentioned(text []byte) regSet {
@@ -29,9 +29,8 @@ func (aarch64Timing) called(_ *bodyInsn, callee string) effect { return effect{c
 
 func (aarch64Timing) isReturn(in *bodyInsn) bool { return strings.HasPrefix(in.word, "ret") }
 
-// isTail goes by the names of gcc's patterns. Clang has none: its jumps that leave a function stand
-// behind the end of the frame, and a function without a frame whose labels nothing has the
-// address of has no other.
+// isTail uses the names of gcc's patterns. Clang has none: its jumps out of a function follow the end of the
+// frame, and a function without a frame has only such jumps if nothing takes the address of its labels.
 func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 	in := &b.insns[i]
 	has := func(s string) bool { return bytes.Contains(in.comment, []byte(s)) }
@@ -56,7 +55,7 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 	}
 	f := b.frags[in.frag]
 	if !f.unwind || t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
-		return false, f.unwind // a frame is there: not one that is left
+		return false, f.unwind // the frame still exists
 	}
 	for _, f := range b.frags {
 		for _, l := range f.labels {
@@ -72,7 +71,8 @@ func (aarch64Timing) conditional(in *bodyInsn) bool { return in.word[0] == 'b' }
 
 func (aarch64Timing) jump(target []byte) string { return "b\t" + string(target) }
 
-// movesStack is known by the registers that such a function saves, those of an exception.
+// movesStack needs no check here: such a function is recognized by the registers that it saves, those of an
+// exception.
 func (aarch64Timing) movesStack(*bodyInsn) bool { return false }
 
 func (aarch64Timing) scratch(register string) bool {
@@ -81,8 +81,8 @@ func (aarch64Timing) scratch(register string) bool {
 	return err == nil && n <= 18
 }
 
-// sharesFrame knows what clang outlines of functions at -Oz. Its callers keep their return
-// address in a register, and need have no frame; or it is their end, which takes the frame away.
+// sharesFrame recognizes functions that clang outlines at -Oz. Their callers keep their return address in a
+// register and may have no frame; or the outlined code is their end, which removes the frame.
 func (aarch64Timing) sharesFrame(t *timer, b *body) bool {
 	const outlined = "OUTLINED_FUNCTION_"
 	if strings.HasPrefix(b.name, outlined) {
@@ -97,7 +97,7 @@ func (aarch64Timing) sharesFrame(t *timer, b *body) bool {
 	return false
 }
 
-// What is inserted is at most so long: at the entry of mode stacks, and at an exit with what it takes in a stub.
+// Upper bounds of the inserted code: at the entry of mode stacks, and at an exit including its stub.
 const (
 	aarch64TimedEntry = 120
 	aarch64TimedExit  = 120
@@ -202,7 +202,7 @@ func cfaRegister(ops [][]byte) string {
 	}
 }
 
-// row returns the directives for the row of an entry, where the return address is not signed.
+// row returns the directives for the unwind row of an entry, where the return address is not signed.
 func (aarch64Timing) row(t *timer, f *fragment, at int) string {
 	row := "\t.cfi_def_cfa 31, 0\n"
 	for _, reg := range t.unwound[f] {
@@ -214,7 +214,7 @@ func (aarch64Timing) row(t *timer, f *fragment, at int) string {
 	return row
 }
 
-// rowEnd signs the return address again: the directive has no other form than a change.
+// rowEnd marks the return address as signed again: the directive can only toggle the state.
 func (aarch64Timing) rowEnd(t *timer, f *fragment, at int) string {
 	if _, signed := t.unwindState(f, at); signed {
 		return "\t.cfi_negate_ra_state\n"
@@ -222,8 +222,7 @@ func (aarch64Timing) rowEnd(t *timer, f *fragment, at int) string {
 	return ""
 }
 
-// stub returns the call of a routine in the state of an entry, with so many bytes on the stack
-// already.
+// stub returns the call of a routine in the state of an entry, with pushed bytes on the stack.
 func (aarch64Timing) stub(routine string, pushed int, unwound bool) string {
 	down, up := "", ""
 	if unwound {
@@ -234,9 +233,8 @@ func (aarch64Timing) stub(routine string, pushed int, unwound bool) string {
 	return "\tstp\tx16, x30, [sp, -16]!\n" + down + "\tbl\t" + routine + "\n\tldp\tx16, x30, [sp], 16\n" + up
 }
 
-// atEntry returns stubs that code at the entry of f comes to: where that begins with paciasp, its
-// return address is signed by then, and an unwinder that is not told so takes the signature for a
-// part of the address.
+// atEntry returns the stubs that code at the entry of f calls: if the entry begins with paciasp, the return
+// address is signed by then, and an unwinder must know, or it takes the signature for part of the address.
 func (t *timer) atEntry(f *fragment, unwound bool, stubs string) string {
 	if _, signed := t.unwindState(f, f.probe); !signed || !unwound {
 		return stubs
@@ -244,7 +242,8 @@ func (t *timer) atEntry(f *fragment, unwound bool, stubs string) string {
 	return "\t.cfi_negate_ra_state\n" + stubs + "\t.cfi_negate_ra_state\n"
 }
 
-// push and pop keep two registers on the stack where the CFA is found from the stack pointer.
+// push and pop save and restore two registers on the stack, with directives where the CFA is relative to the
+// stack pointer.
 func push(a, b string, unwind bool) string {
 	text := "\tstp\t" + a + ", " + b + ", [sp, -16]!\n"
 	if unwind {
@@ -261,14 +260,14 @@ func pop(a, b string, unwind bool) string {
 	return text
 }
 
-// What follows aarch64Base is an add of the stack pointer, as which a move of it is encoded: the
-// runtime knows its code by the three (timed_masked_aarch64.c).
+// After aarch64Base comes an add of the stack pointer, which is also the encoding of a move of it: the runtime
+// recognizes the code by these three instructions (timed_masked_aarch64.c).
 const (
 	aarch64Base  = "\tadrp\tx16, " + TimedBase + "\n\tldr\tx16, [x16, :lo12:" + TimedBase + "]\n"
 	aarch64Stack = "\tmov\tw17, wsp\n"
 )
 
-// threadLocal returns the address of a thread-local variable in x16, by way of x17.
+// threadLocal returns code that sets x16 to the address of a thread-local variable, and changes x17.
 func threadLocal(name string) string {
 	return "\tadrp\tx16, :gottprel:" + name + "\n\tldr\tx16, [x16, :gottprel_lo12:" + name + "]\n\tmrs\tx17, tpidr_el0\n\tadd\tx16, x16, x17\n"
 }
@@ -364,7 +363,7 @@ func (m aarch64Timing) recordAt(t *timer, id string, kind int, keep regSet, stub
 	return push("x16", "x17", unwind) + event + pop("x16", "x17", unwind)
 }
 
-// outOfTheWay puts code into the stubs behind a fragment, where so many bytes are on the stack.
+// outOfTheWay adds code to the stubs after a fragment, where pushed bytes are on the stack.
 func (s *stubText) outOfTheWay(pushed int, text string) {
 	if pushed > 0 && s.unwound {
 		text = "\t.cfi_adjust_cfa_offset 16\n" + text + "\t.cfi_adjust_cfa_offset -16\n"
@@ -382,7 +381,7 @@ func (m aarch64Timing) event(t *timer, id string, kind, pushed int, stub *stubTe
 		"\tadrp\tx16, " + which + "\n\tadd\tx16, x16, :lo12:" + which + "\n\tstur\tw16, [x17, -4]\n"
 }
 
-// shallow returns code for an event that is recorded in calls of a small depth only.
+// shallow returns code for an event that is recorded only in calls up to a depth.
 func (m aarch64Timing) shallow(t *timer, event string, kind, pushed int, stub *stubText) string {
 	routine := traceUpper
 	if kind == wire.EventEnter {
@@ -415,7 +414,7 @@ func (m aarch64Timing) treeMiss(t *timer, b *body, _ regSet, miss treeStub) stri
 	if miss.unwound {
 		down, up = "\t.cfi_def_cfa_offset 16\n", "\t.cfi_def_cfa_offset 0\n"
 	}
-	// Three bytes align what follows.
+	// The three bytes align what follows.
 	return "\t.byte\t0, 0, 0\n\t.long\t" + miss.id + "-" + miss.start + "\n\t.byte\t" + strconv.Itoa(miss.flags) + "\n" +
 		t.atEntry(b.frags[0], miss.unwound, down+miss.id+":\n"+m.stub(treeEnter, 16, miss.unwound)+"\tmov\tx15, x17\n\tb\t"+miss.back+"\n"+up)
 }
@@ -463,7 +462,7 @@ func (aarch64Timing) treeArrive(t *timer, a arrival, id string) string {
 		}
 	}
 	if a.changed {
-		return "" // right again when a function returns
+		return "" // corrected when a function returns
 	}
 	return "\tadrp\tx17, " + id + "\n\tadd\tx17, x17, :lo12:" + id + "\n" + t.inFrame(treeBack, a.at)
 }

@@ -9,24 +9,21 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// arm is the assembly of Armv7-A in both of its states, as gcc and clang write it. The probes
-// at entries are in armentry.go.
+// arm is the assembly of Armv7-A in both of its states, as gcc and clang write it. The probes at entries are in
+// armentry.go.
 //
-// The probe of a block that sets a byte takes 14 bytes in the Thumb state and 16 in the Arm
-// state:
+// The probe of a block that sets a byte takes 14 bytes in the Thumb state and 16 in the Arm state:
 //
 //	movw r3, #:lower16:(near-(1f+4))
 //	movt r3, #:upper16:(near-(1f+4))
 //	1: add r3, pc
 //	strb r3, [r3, #distance]
 //
-// near is an address that ends in 01, less than 4,096 bytes below the byte to set: the
-// register has the value as well. Records have such an address near if their area begins
-// at a multiple of 256, which is worth it where there are many. Of a small area the address
-// is that of the byte, and another register has the 1.
+// near is an address that ends in 01, less than 4,096 bytes below the byte to set: so the register also holds
+// the value. Records have such an address nearby if their area begins at a multiple of 256, which is worth it
+// for many records. In a small area the address is that of the byte, and another register holds the 1.
 //
-// Inside a function a probe leaves the flags alone and uses registers that hold nothing
-// (armlive.go).
+// Inside a function a probe does not change the flags and uses registers that are not live (armlive.go).
 type arm struct{}
 
 var syntaxArm = syntax{mark: "%", address: ".long", upper: ", 0"}
@@ -50,8 +47,8 @@ func (arm) refuse(directive string, rest []byte) string {
 	return ""
 }
 
-// refuseArch returns why code for an architecture is not supported, or "". Processors by
-// name come with an architecture.
+// refuseArch returns why code for an architecture is not supported, or "". Directives that name a processor
+// also name an architecture.
 func refuseArch(name string) string {
 	base, _, _ := strings.Cut(name, "+")
 	switch {
@@ -65,7 +62,7 @@ func refuseArch(name string) string {
 	return "code for " + base + " is not supported, which has no movw and movt: compile with -march=armv7-a or later"
 }
 
-// refuseAttribute knows what clang says in place of .arch.
+// refuseAttribute handles the attributes that clang writes instead of .arch.
 func refuseAttribute(ops [][]byte) string {
 	if len(ops) != 2 {
 		return ""
@@ -89,11 +86,11 @@ func refuseAttribute(ops [][]byte) string {
 // wideAlign is the alignment of areas with addresses that end in 01 near all records.
 const wideAlign = 256
 
-// wideFrom is how many bytes that probes set an area has to have to be aligned like that.
+// wideFrom is the minimum number of probe bytes of an area that is aligned like that.
 const wideFrom = 48
 
-// nearReach is how far apart the labels of an area are: an address in an instruction has 15
-// bits for the distance from a symbol, and a store reaches as far.
+// nearReach is the distance between the labels of an area: an address in an instruction has 15 bits for the
+// offset from a symbol, and a store has the same reach.
 const nearReach = 4096
 
 // wideAreas returns the keys of the areas that are worth their alignment.
@@ -130,7 +127,8 @@ func nearLabel(area, at int) string {
 // armAsm writes instructions of one of the two states.
 type armAsm struct{ thumb bool }
 
-// address has a register hold an address, by way of a label of its own. The flags stay.
+// address returns code that sets a register to an address, with a label of its own. It does not change the
+// flags.
 func (a armAsm) address(reg, what, label string) string {
 	ahead, add := "8", "\tadd\t"+reg+", pc, "+reg+"\n"
 	if a.thumb {
@@ -140,7 +138,7 @@ func (a armAsm) address(reg, what, label string) string {
 	return "\tmovw\t" + reg + ", #:lower16:(" + from + "\tmovt\t" + reg + ", #:upper16:(" + from + label + ":\n" + add
 }
 
-// record is address for a record; use tells the uses of one record apart.
+// record is address for a record; use distinguishes the uses of one record.
 func (a armAsm) record(reg string, rec position, use string) string {
 	what := nearLabel(rec.area, rec.off)
 	if rest := rec.off % nearReach; rest > 0 {
@@ -153,8 +151,8 @@ func (a armAsm) label(rec position, use string) string {
 	return ".Lcairn_" + use + strconv.Itoa(rec.area) + "_" + strconv.Itoa(rec.off)
 }
 
-// push and pop write what keeps registers on the stack meanwhile, and the directives for
-// that if there are any.
+// push and pop return code that saves and restores registers on the stack, with unwind directives if the
+// function has any.
 func (a armAsm) push(unwind bool, regs ...string) string {
 	text := "\tpush\t{" + strings.Join(regs, ", ") + "}\n"
 	if unwind {
@@ -171,20 +169,20 @@ func (a armAsm) pop(unwind bool, regs ...string) string {
 	return text
 }
 
-// setNear sets the byte of a record in an aligned area by way of one register.
+// setNear returns code that sets the byte of a record in an aligned area with one register.
 func (a armAsm) setNear(reg string, rec position) string {
 	at := rec.off &^ (nearReach - 1)
 	what := nearLabel(rec.area, at) + "+1"
 	return a.address(reg, what, a.label(rec, "a")) + "\tstrb\t" + reg + ", [" + reg + ", #" + strconv.Itoa(rec.off-at-1) + "]\n"
 }
 
-// setByte sets the byte of a record by way of two registers, the second of which gets 1.
+// setByte returns code that sets the byte of a record with two registers, the second of which gets 1.
 func (a armAsm) setByte(base, value string, rec position) string {
 	return a.record(base, rec, "a") + "\tmov\t" + value + ", #1\n\tstrb\t" + value + ", [" + base + "]\n"
 }
 
-// armFar reports whether a conditional branch might not reach the stub of a function from its
-// entry: the stub is behind a function with a million bytes.
+// armFar reports whether a conditional branch at the entry might not reach the stub of a function: the stub is
+// after a function of a million bytes.
 func (r *rewriter) armFar(f *fragment) bool {
 	return f.stub < 0 && f.end-f.label > 1<<20
 }
@@ -192,17 +190,17 @@ func (r *rewriter) armFar(f *fragment) bool {
 // armBytes is the most that the probe of an entry takes.
 const armBytes = 64
 
-// blocks accepts functions of which all that reaches only so far can be made to reach.
+// blocks accepts functions in which all references of limited reach can be extended.
 func (arm) blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool) {
 	places := r.armPlaces(fn, implied)
 	return places, r.reachArm(fn, implied, places)
 }
 
-// armPlace is where a probe is to stand.
+// armPlace is the place of a probe.
 type armPlace struct {
 	free   armSet
 	thumb  bool
-	unwind bool // there are directives to keep
+	unwind bool // there are unwind directives to update
 }
 
 // armBlocks are the registers for the probes of blocks.
@@ -211,7 +209,7 @@ type armBlocks struct {
 	wide   bool // one register is enough
 }
 
-// probe keeps registers on the stack where fewer are free than it takes.
+// probe saves registers on the stack if too few are free.
 func (b *armBlocks) probe(block int, rec position) string {
 	at := b.places[block]
 	a := armAsm{at.thumb}
@@ -228,7 +226,7 @@ func (b *armBlocks) probe(block int, rec position) string {
 	return text
 }
 
-// registers returns those of a probe, and which of them hold something.
+// registers returns the registers of a probe, and which of them are live.
 func (b *armBlocks) registers(at armPlace) (regs, spilled []string) {
 	need := 2
 	if b.wide {

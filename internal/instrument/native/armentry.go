@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Problem: no register is known to be free at an entry but ip, and the flags. Instructions of
-// the Thumb state have two bytes for r0 to r7, and four for ip.
+// Problem: only ip and the flags are known to be free at an entry. Instructions of the Thumb state have two
+// bytes for r0 to r7, and four for ip.
 //
-// Choice: a register of the arguments that liveness (armlive.go) finds to hold nothing, or,
-// where the function begins with a push, one that it saves there. The probe then stands behind
-// the push, in the same block. The address of the record is in a literal behind the function,
-// which a load of two bytes reaches over 1,020 bytes, and in movw and movt elsewhere:
+// Choice: an argument register that liveness (armlive.go) finds free, or, if the function begins with a push,
+// one that it saves there. The probe then stands after the push, in the same block. The address of the record
+// is in a literal after the function, which a load of two bytes reaches up to 1,020 bytes away; otherwise in
+// movw and movt:
 //
 //	cover, 12 bytes          count, full, 16          order, block+order, 16
 //	ldr  r3, literal         ldr  r3, literal         ldr  r3, literal
@@ -24,15 +24,15 @@ import (
 //	                         bcc  stub                beq  stub
 //	literal: .word near-(1b+4)
 //
-// near is the address of setNear. Elsewhere movs r2, #1 and strb r2, [r3] set the byte; ip can
-// have the 1. Where too few registers are free, some go to the stack meanwhile; in a function that
-// finds something in ip, as nested ones of GNU C do, ip as well. The Arm state has no short instructions: there ip
-// has the address, of movw and movt, and another register the count.
+// near is the address of setNear. Elsewhere movs r2, #1 and strb r2, [r3] set the byte; ip can hold the 1.
+// Where too few registers are free, some are saved on the stack; in a function that receives a value in ip, as
+// nested functions of GNU C do, ip as well. The Arm state has no short instructions: there ip holds the
+// address, from movw and movt, and another register the count.
 //
-// A register of the arguments is taken only if the function overwrites it wherever it returns,
-// so that callers compiled with -fipa-ra keep nothing there.
+// An argument register is used only if the function overwrites it on all paths to a return, so that callers
+// compiled with -fipa-ra keep nothing there.
 //
-// The stub of a first call keeps the return address, which the call needs:
+// The stub of a first call saves the return address, which its own call overwrites:
 //
 //	stub:  mov   ip, r3
 //	       push  {ip, lr}
@@ -40,17 +40,17 @@ import (
 //	       pop   {ip, lr}
 //	       b     back
 
-// armLiteralReach is how far a short load of a literal reaches, less its own place and alignment.
+// armLiteralReach is the reach of a short load of a literal, less the literal's size and alignment.
 const armLiteralReach = 1020 - 16
 
-// armEntry is where the probe at an entry stands and what it may use.
+// armEntry is the place of the probe at an entry and the registers that it may use.
 type armEntry struct {
 	at    int
 	free  []string // registers, the best first; r0 to r7 in the Thumb state
-	chain bool     // ip holds something
+	chain bool     // ip is live
 }
 
-// armEntryOf finds a place with as many free registers as are needed, or with the most.
+// armEntryOf finds a place with the needed number of free registers, or with the most.
 func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
 	f := p.f
 	live := r.liveArm(f.parent)
@@ -64,8 +64,8 @@ func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
 	if !ok || p.at > int(f.lines[0].at) {
 		return e
 	}
-	behind := live.out(nodes) // liveness behind the first line
-	var written armSet        // by something else than the push
+	behind := live.out(nodes) // liveness after the first line
+	var written armSet        // by something other than the push
 	for i := len(f.lines) - 1; i > 0; i-- {
 		line := &f.lines[i]
 		use, dead := armEffect(r.unit.Src[line.at:line.next], line.app)
@@ -95,7 +95,7 @@ func armFree(set armSet, thumb bool) (free []string) {
 	return free
 }
 
-// armPushed returns the registers that a line saves which a function has to keep, if it is a push.
+// armPushed returns the callee-saved registers that a line saves, if it is a push.
 func armPushed(line []byte) (saved armSet, ok bool) {
 	s := parseLine(armCode(bytes.TrimRight(line, "\r\n")))
 	ops := armOperands(s.rest)
@@ -110,7 +110,7 @@ func armPushed(line []byte) (saved armSet, ok bool) {
 	return 0, false
 }
 
-// armKept are the registers that a function has to keep for its caller.
+// armKept are the callee-saved registers.
 const armKept armSet = 0xff << 4
 
 // armOverwritten returns the registers that a line overwrites, of all.
@@ -123,8 +123,8 @@ func armOverwritten(line []byte, app bool) armSet {
 	return kill
 }
 
-// armBehind returns an offset behind the directives at an offset, which say what the
-// instruction before did to the stack.
+// armBehind returns the offset after the directives at an offset, which describe what the previous instruction
+// did to the stack.
 func (r *rewriter) armBehind(at int) int {
 	for at < len(r.unit.Src) {
 		next := len(r.unit.Src)
@@ -145,7 +145,7 @@ func (r *rewriter) armBehind(at int) int {
 	return at
 }
 
-// entryProbe spills what a probe needs and does not have.
+// entryProbe saves the registers that a probe needs if too few are free.
 func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 	need := armNeeds(o, p)
 	e := p.r.armEntryOf(p, need)
@@ -178,7 +178,7 @@ func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 	return probe, stub
 }
 
-// armNeeds returns how many registers the probe of an entry needs, beside ip.
+// armNeeds returns how many registers besides ip the probe of an entry needs.
 func armNeeds(o *Options, p *entryProbe) int {
 	need := 2
 	switch wide := p.r.areas[p.rec.area].wide; {
@@ -193,7 +193,7 @@ func armNeeds(o *Options, p *entryProbe) int {
 	return need
 }
 
-// sets returns what sets the byte of a record.
+// sets returns code that sets the byte of a record.
 func (a armAsm) sets(p *entryProbe, e armEntry) string {
 	base := e.free[0]
 	if p.r.areas[p.rec.area].wide {
@@ -216,7 +216,7 @@ func near(rec position) string {
 	return what
 }
 
-// literal has a register hold an address, by way of a literal behind the function if it is near.
+// literal returns code that sets a register to an address, from a literal after the function if that is near.
 func (a armAsm) literal(p *entryProbe, reg, what string) string {
 	label := a.label(p.rec, "a")
 	if !a.thumb || !p.r.armShort(p.f) {
@@ -227,7 +227,7 @@ func (a armAsm) literal(p *entryProbe, reg, what string) string {
 	return "\tldr\t" + reg + ", " + at + "\n" + label + ":\n\tadd\t" + reg + ", pc\n"
 }
 
-// armShort reports whether a short load at the entry of a function reaches behind it.
+// armShort reports whether a short load at the entry of a function reaches the text after it.
 func (r *rewriter) armShort(f *fragment) bool {
 	span, ok := r.spans[f]
 	if !ok {
@@ -254,7 +254,7 @@ func (a armAsm) counts(o *Options, p *entryProbe, e armEntry, spilled []string, 
 	}
 	probe, stub = a.literal(p, base, near(p.rec)), toIP
 	if len(spilled) > 0 || o.Mode.HasSlots() {
-		probe, stub = probe+toIP, "" // the register will have something else
+		probe, stub = probe+toIP, "" // the register will be overwritten
 	}
 	switch {
 	case o.Mode.HasSlots():

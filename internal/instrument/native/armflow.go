@@ -11,8 +11,8 @@ var armConds = map[string]string{
 	"hi": "ls", "ls": "hi", "ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "al": "",
 }
 
-// armWord returns a mnemonic without its width, and what of it is the condition in which it
-// runs, "" for always: base is one of names, longest first.
+// armWord returns a mnemonic without its width, and its condition, "" for always: base is one of names, which
+// are sorted longest first.
 func armWord(word string, names ...string) (base, cond string, ok bool) {
 	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
 	for _, name := range names {
@@ -124,7 +124,7 @@ func armWritesPC(word string, rest []byte) flow {
 	return flowNext
 }
 
-// armLeaves returns the flow of what goes elsewhere in a condition.
+// armLeaves returns the flow of an instruction that jumps under a condition.
 func armLeaves(cond string, always flow) flow {
 	if cond != "" {
 		return flowBranch
@@ -132,7 +132,7 @@ func armLeaves(cond string, always flow) flow {
 	return always
 }
 
-// callee knows calls by way of the procedure linkage table.
+// callee accepts calls through the procedure linkage table.
 func (arm) callee(op []byte) string {
 	name, _, _ := bytes.Cut(unquote(op), []byte("(PLT)"))
 	for _, c := range name {

@@ -6,15 +6,13 @@ import (
 	"strings"
 )
 
-// Problem: the probe of a block needs one or two registers, and inside a function any may
-// hold something.
+// Problem: the probe of a block needs one or two registers, and inside a function any may be live.
 //
-// Choice: as for AArch64 (aarch64live.go), liveness of the registers that a function may
-// change, over the flow graph: r0 to r3, ip and lr. What is not known to be overwritten
-// unread counts as read, and so does all that a conditional instruction may overwrite. A
-// call is taken to read r0 to r3, and to overwrite ip and lr only; ip is the static chain
-// of a nested function, whose name has a dot. The flags need no such care: a probe of a
-// block changes none. Where too few registers are free, one or two go to the stack.
+// Choice: as for AArch64 (aarch64live.go), liveness of the registers that a function may change, over the flow
+// graph: r0 to r3, ip and lr. A register counts as read unless it is known to be overwritten first, and so do
+// all that a conditional instruction may overwrite. A call is assumed to read r0 to r3, and to overwrite only
+// ip and lr; ip is the static chain of a nested function, whose name has a dot. The flags need no analysis: a
+// probe of a block does not change them. Where too few registers are free, one or two are saved on the stack.
 
 // armSet is a set of registers: bit n is rn.
 type armSet uint16
@@ -26,8 +24,7 @@ const (
 	armTracked        = armArgs | armIP | armLR
 )
 
-// armOrder is the order in which registers are taken for probes: low ones make short
-// instructions.
+// armOrder is the order in which probes use registers: low ones give short instructions.
 var armOrder = [...]int{3, 2, 1, 0, 12, 14}
 
 var armNames = map[string]int{
@@ -95,7 +92,7 @@ func armRegisters(text []byte) (out armSet) {
 	return out
 }
 
-// armOne returns the one register that an operand is.
+// armOne returns the register that an operand consists of.
 func armOne(op []byte) armSet {
 	if n, ok := armRegister(op); ok {
 		return 1 << n
@@ -103,7 +100,7 @@ func armOne(op []byte) armSet {
 	return 0
 }
 
-// armPlaces returns where the probes of the blocks of fn are to stand.
+// armPlaces returns the places of the probes of the blocks of fn.
 func (r *rewriter) armPlaces(fn *function, implied [][]int) *armBlocks {
 	live := r.liveArm(fn).in
 	b := &armBlocks{places: make([]armPlace, len(implied)), wide: r.wide[areaKey(fn.main().sec)]}
@@ -121,8 +118,8 @@ func (r *rewriter) armPlaces(fn *function, implied [][]int) *armBlocks {
 	return b
 }
 
-// armOnStack reports whether, behind a text that begins with a function, the CFA is found
-// from the stack pointer.
+// armOnStack reports whether, after a text that begins with a function, the CFA is relative to the stack
+// pointer.
 func armOnStack(text []byte) bool {
 	onStack := true
 	var kept []bool
@@ -152,7 +149,7 @@ func armOnStack(text []byte) bool {
 type armLive struct {
 	in       []armSet
 	succs    [][]int
-	anywhere []bool // it may go wherever the way in leads
+	anywhere []bool // it may go to any block that node 0 leads to
 }
 
 // out returns what is live at the end of a node.
@@ -206,8 +203,8 @@ func (r *rewriter) liveArm(fn *function) *armLive {
 	return l
 }
 
-// armEffect returns the registers that a line reads, and those that it overwrites whatever
-// they hold. Inline assembly need not name what it is given, and neither does a system call.
+// armEffect returns the registers that a line reads, and those that it overwrites without reading them. Inline
+// assembly need not name its inputs, and neither does a system call.
 func armEffect(line []byte, app bool) (use, kill armSet) {
 	line = armCode(bytes.TrimRight(line, "\r\n"))
 	s := parseLine(line)
@@ -218,7 +215,7 @@ func armEffect(line []byte, app bool) (use, kill armSet) {
 	return use & armTracked, kill & armTracked
 }
 
-// armSystem reports whether an instruction goes to the system, or further up.
+// armSystem reports whether an instruction calls the system, or a higher exception level.
 func armSystem(word []byte) bool {
 	for _, name := range []string{"svc", "swi", "hvc", "smc"} {
 		if bytes.HasPrefix(word, []byte(name)) {
@@ -266,8 +263,8 @@ func armInsn(word string, rest []byte) (use, kill armSet) {
 	return all, 0
 }
 
-// armPaired returns the register that a store or load of two has for its second one, if only the
-// first is named: gcc writes strd r2, [sp] for r2 and r3.
+// armPaired returns the second register of a paired store or load that names only the first: gcc writes strd
+// r2, [sp] for r2 and r3.
 func armPaired(word string, ops [][]byte) armSet {
 	first := -1
 	switch {
@@ -309,8 +306,8 @@ func armTransfer(base, cond string, ops [][]byte, all armSet) (use, kill armSet)
 	return armTracked, 0
 }
 
-// returned is what is read where these registers are loaded: with the program counter among
-// them, what a function returns.
+// returned returns the registers that are read after a load of these registers: if it loads the program
+// counter, the return values.
 func returned(loaded armSet) armSet {
 	if loaded&(1<<15) != 0 {
 		return armArgs
@@ -318,10 +315,10 @@ func returned(loaded armSet) armSet {
 	return 0
 }
 
-// armPure write their first operand unread. Those with s at their end set flags as well.
+// armPure write their first operand without reading it. Those that end in s set flags as well.
 var armPure = armWords("mov mvn movw neg cpy adr mrs clz rbit rev rev16 revsh uxtb uxth sxtb sxth uxtb16 sxtb16 ldr ldrb ldrh ldrsb ldrsh ldrex ldrexb ldrexh ldrt ldrbt lda ldab ldah vmov")
 
-// armThree do with three operands; with two the first is read as well.
+// armThree have this property with three operands; with two, they also read the first.
 var armThree = armWords("add addw sub subw rsb and orr orn eor bic adc sbc rsc lsl lsr asr ror mul mla mls udiv sdiv ubfx sbfx" +
 	" uxtab uxtah sxtab sxtah smmul smmla smulbb smulbt smultb smultt smlabb pkhbt pkhtb sel usat ssat qadd qsub uadd8 usub8 uadd16 usub16")
 

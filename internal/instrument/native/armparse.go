@@ -5,18 +5,16 @@ import (
 	"strings"
 )
 
-// armParser is what the parser knows of Arm's assembly beyond that of other machines:
-// the state that code is for, and data among the code.
+// armParser is the parser's state for Arm alone: the state (Thumb or Arm) of the code, and data in the code.
 type armParser struct {
 	thumb   bool
-	outside *section // that handler data interrupts, or nil
+	outside *section // section that handler data interrupts, or nil
 	table   armTable
-	cases   *caseTable // whose entries follow, or nil
+	cases   *caseTable // table whose entries follow, or nil
 }
 
-// armTable is how far the parser is in a table of branches or addresses behind an
-// instruction that adds to, or loads, the program counter. Such a table stands at a fixed
-// distance from its instruction: there are no blocks in it.
+// armTable is the parser's position in a table of branches or addresses after an instruction that adds to, or
+// loads, the program counter. Such a table is at a fixed distance from its instruction: it contains no blocks.
 //
 //	addls pc, pc, r0, asl #2
 //	b     .L12
@@ -28,7 +26,7 @@ type armTable uint8
 
 const (
 	noTable    armTable = iota
-	tableAhead          // its label is to come
+	tableAhead          // its label follows
 	inTable
 )
 
@@ -40,11 +38,11 @@ type caseTable struct {
 	targets  []string
 }
 
-// armNear is what of a fragment is needed to see what reaches.
+// armNear is what the reach analysis needs to know of a fragment.
 type armNear struct {
 	places []armLabel
 	cases  []*caseTable
-	anchor int // offset, plus one, of the first anchor in front of the next instruction; or 0
+	anchor int // offset, plus one, of the first anchor before the next instruction; or 0
 }
 
 // armLabel is a local label, of code or of data.
@@ -67,8 +65,7 @@ func armCode(line []byte) []byte {
 	return line
 }
 
-// parseLine classifies a line. In the assembly of Arm # stands in front of numbers, and @
-// in front of comments.
+// parseLine classifies a line. In Arm's assembly # precedes numbers, and @ precedes comments.
 func (p *parser) parseLine(line []byte) statement {
 	if p.arm == nil {
 		return p.unit.parseLine(line)
@@ -83,8 +80,8 @@ func (p *parser) parseLine(line []byte) statement {
 	return s
 }
 
-// armComment knows the comments around inline assembly: of clang, and of gcc, which has
-// the line of the source in front, and line 0 behind.
+// armComment recognizes the comments around inline assembly: of clang, and of gcc, which precedes it by the
+// source line, and follows it by line 0.
 func armComment(line []byte) statement {
 	f := bytes.Fields(line)
 	if n := len(f); n >= 3 && len(f[1]) >= 2 && f[1][0] == '"' {
@@ -98,8 +95,8 @@ func armComment(line []byte) statement {
 	return parseComment(line)
 }
 
-// armAnchor reports whether a label says where an instruction is that reads the program
-// counter, or where one of its tables begins: nothing may come between.
+// armAnchor reports whether a label marks an instruction that reads the program counter, or the beginning of
+// one of its tables: nothing may be inserted after it.
 func armAnchor(name []byte) bool {
 	for _, p := range []string{".LPIC", ".LPC", ".LCPI"} {
 		if bytes.HasPrefix(name, []byte(p)) {
@@ -109,7 +106,7 @@ func armAnchor(name []byte) bool {
 	return false
 }
 
-// label handles what is different of labels and reports whether that was all.
+// label handles labels that are special on Arm and reports whether this was one.
 func (a *armParser) label(f *fragment, name []byte, pos int) bool {
 	if isLocal(name) {
 		f.armNear.places = append(f.armNear.places, armLabel{string(name), pos})
@@ -137,7 +134,7 @@ func (c *caseTable) open() *caseTable {
 	return nil
 }
 
-// directive handles what is different of directives and reports whether that was all.
+// directive handles directives that are special on Arm and reports whether this was one.
 func (a *armParser) directive(p *parser, s statement, pos, next int) bool {
 	switch string(s.word) {
 	case ".thumb", ".thumb_func":
@@ -173,8 +170,8 @@ func (a *armParser) directive(p *parser, s statement, pos, next int) bool {
 	return true
 }
 
-// data handles bytes among the code: literals and tables. Labels in front of them are no
-// blocks. An instruction by its number is code, and of compilers a trap.
+// data handles bytes in the code: literals and tables. Labels before them begin no blocks. An instruction given
+// as a number is code; in compiler output it is a trap.
 func (a *armParser) data(p *parser, s statement, pos, next int) bool {
 	f := p.sec.cur
 	if string(s.word) == ".inst" {
@@ -211,7 +208,7 @@ func caseTarget(rest []byte) string {
 	return ""
 }
 
-// instruction handles what is different of instructions and reports whether that was all.
+// instruction handles instructions that are special on Arm and reports whether this was one.
 func (a *armParser) instruction(p *parser, f *fragment, kind *flow, s statement, pos, next int) bool {
 	a.cases = nil
 	if a.table != noTable {

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// Problem: much of Arm's code reaches only so far: cbz 126 bytes, a table of bytes 510,
-// literals and their addresses 4,095, those of the floating-point unit 1,020. Assemblers
-// mend none of these, only branches. Probes between push both ends apart.
+// Problem: many references in Arm's code have limited reach: cbz 126 bytes, a table of bytes 510, literals and
+// their addresses 4,095, those of the floating-point unit 1,020. Assemblers correct only branches. Probes in
+// between increase the distance.
 //
-// Choice: the sizes of instructions are known to within two bytes, so that the worst
-// distance is. What might not reach is written in another way, which leaves the flags
-// alone:
+// Choice: the sizes of instructions are known to within two bytes, so the greatest distance is known as well.
+// What might be out of reach is written in another way that does not change the flags:
 //
 //	cbz r0, .L3          ->  cbnz r0, 1f; b .L3; 1:
 //	tbb [pc, r0]         ->  tbh [pc, r0, lsl #1], with entries of two bytes
 //	ldr r0, .L5          ->  movw, movt, add for the address; ldr r0, [r0]
 //	adr r0, .L5          ->  movw, movt, add
-//	vldr.64 d7, .L5      ->  the same by way of r3, which goes to the stack meanwhile
+//	vldr.64 d7, .L5      ->  the same with r3, which is saved on the stack
 //
-// A function with something else that might not reach is left with its entry's probe alone.
+// A function with something else that might be out of reach gets only the entry probe.
 
 const (
 	armReachCBZ    = 126
@@ -32,7 +31,7 @@ const (
 	armReachMargin = 8 // alignments between, and the distance of the program counter
 )
 
-// armGrown is the most that such an instruction takes when it is written in another way.
+// armGrown is the maximum size of such an instruction in its other form.
 const armGrown = 28
 
 // armReach makes the edits of one fragment.
@@ -46,7 +45,7 @@ type armReach struct {
 	changed bool
 }
 
-// reachArm makes the edits with which all of fn reaches over its probes, or returns false.
+// reachArm makes the edits that keep all references of fn in reach, or returns false.
 func (r *rewriter) reachArm(fn *function, implied [][]int, places *armBlocks) bool {
 	var edits []edit
 	first := 0
@@ -94,7 +93,7 @@ func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) 
 	return a.edits(), true
 }
 
-// lay computes where everything is at most.
+// lay computes the greatest offset of everything.
 func (a *armReach) lay(inserted []pad) {
 	l := &layout{}
 	for _, p := range inserted {
@@ -129,7 +128,7 @@ func (a *armReach) text(line *codeLine) []byte {
 	return armCode(bytes.TrimRight(a.r.unit.Src[line.at:line.next], "\r\n"))
 }
 
-// armAppSize returns the most bytes of a line of inline assembly, as gcc takes them, or -1.
+// armAppSize returns the maximum size of a line of inline assembly, as gcc computes it, or -1.
 func armAppSize(text []byte) int {
 	size := 0
 	for part := range bytes.SplitSeq(text, []byte(";")) {
@@ -146,7 +145,7 @@ func armAppSize(text []byte) int {
 	return size
 }
 
-// thumbSize returns the most bytes of an instruction of the Thumb state.
+// thumbSize returns the maximum size of an instruction of the Thumb state.
 func thumbSize(text []byte) int {
 	s := parseLine(text)
 	word := string(s.word)
@@ -201,7 +200,7 @@ func smallNumber(op []byte, most int) bool {
 	return err == nil && n >= 0 && n <= most
 }
 
-// line has an instruction grow that might not reach, and returns false if it cannot.
+// line rewrites an instruction that might be out of reach, and returns false if it cannot.
 func (a *armReach) line(line *codeLine) bool {
 	if line.app || a.grown[int(line.at)] {
 		return true
@@ -227,8 +226,7 @@ func (a *armReach) line(line *codeLine) bool {
 	return true
 }
 
-// armOffset returns the label in an operand such as .L5+12, how far beyond it that is, and
-// whether that is known.
+// armOffset returns the label in an operand such as .L5+12, the offset after it, and whether that is known.
 func armOffset(target string) (name string, beyond int, known bool) {
 	i := strings.IndexAny(target, "+-")
 	if i < 0 {
@@ -238,8 +236,8 @@ func armOffset(target string) (name string, beyond int, known bool) {
 	return strings.TrimSpace(target[:i]), max(n, -n), err == nil && max(n, -n) < 1<<20
 }
 
-// reach returns how far an instruction reaches to a label, 0 if that is all or nothing, its
-// operand with the label, and whether it can be written in another way.
+// reach returns an instruction's reach to a label, 0 if it is unlimited or there is no label, its operand with
+// the label, and whether it can be rewritten.
 func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, ok bool) {
 	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
 	if len(ops) < 2 {
@@ -294,8 +292,8 @@ func (a *armReach) near(thumb int) int {
 	return armReachNear
 }
 
-// cases has a table of bytes become one of halfwords that might not reach, and returns
-// false if that does not do.
+// cases turns a table of bytes that might be out of reach into one of halfwords, and returns false if that is
+// not enough.
 func (a *armReach) cases(c *caseTable) bool {
 	reach := armReachByte
 	if c.half || a.wide[c] {
@@ -318,7 +316,7 @@ func (a *armReach) cases(c *caseTable) bool {
 	return true
 }
 
-// edits writes what grew.
+// edits returns the edits for all that grew.
 func (a *armReach) edits() (out []edit) {
 	for i := range a.f.lines {
 		line := &a.f.lines[i]
@@ -343,7 +341,7 @@ func (a *armReach) edits() (out []edit) {
 	return out
 }
 
-// instead returns another way to write an instruction that does not reach.
+// instead returns the other form of an instruction that is out of reach.
 func (a *armReach) instead(word string, ops [][]byte) string {
 	asm, label := armAsm{a.f.thumb}, a.r.newLabel()
 	reg, target := string(ops[0]), string(ops[len(ops)-1])

@@ -2,12 +2,12 @@ package native
 
 import "bytes"
 
-// A small function without a loop is quick, unless it calls what can block: then it may
-// be what takes long, and without a probe its time would be its caller's. What can
-// block is told by name: the calls of the C library that wait for a file, a peer, a lock
-// or the time. Of 3,376 functions of redis 860 have probes for their size or a loop, and 93 more call one of
-// these. Another 148 allocate, which may fault: they have no probes, as they are many of the
-// calls of most programs, and what faults much does so in a loop.
+// A small function without a loop is quick, unless it calls something that can block: then it may take long
+// itself, and without a probe its time would be attributed to its caller. Such calls are recognized by name:
+// the functions of the C library that wait for a file, a peer, a lock or the time. Of 3,376 functions of redis
+// 860 have probes because of their size or a loop, and 93 more call one of these. Another 148 allocate, which
+// may fault: they get no probes, as they make up many of the calls of most programs, and functions that fault
+// much do so in a loop.
 
 // blocking are the names, without the underscores that variants begin with.
 var blocking = func() map[string]bool {
@@ -30,7 +30,7 @@ var blocking = func() map[string]bool {
 	return names
 }()
 
-// mayBlock reports whether a body calls what can block, or the kernel itself.
+// mayBlock reports whether a body calls a function that can block, or the kernel itself.
 func (b *body) mayBlock() bool {
 	for i := range b.insns {
 		in := &b.insns[i]
@@ -41,8 +41,8 @@ func (b *body) mayBlock() bool {
 	return false
 }
 
-// called is the function that an operand of a call names, "" if none: "puts@PLT",
-// "*puts@GOTPCREL(%rip)", "__read_chk".
+// called returns the function that an operand of a call names, "" if none: "puts@PLT", "*puts@GOTPCREL(%rip)",
+// "__read_chk".
 func called(target []byte) string {
 	target = bytes.TrimPrefix(target, []byte("*"))
 	if i := bytes.IndexAny(target, "@(+ "); i >= 0 {

@@ -10,12 +10,12 @@ import (
 // second where the compiler has used the first.
 var ColdSuffixes = []string{".cold", ".cold.cairn"}
 
-// ColdProfile answers what never ran according to the profile of one module.
+// ColdProfile knows which blocks never ran according to the profile of one module.
 type ColdProfile struct {
 	m      *prof.Module
 	byName map[string][]int // indexes into m.Funcs
-	// Stale counts functions that the profile has in another shape, and
-	// Missing those that it does not have at all, or without blocks.
+	// Stale counts functions whose shape differs in the profile, and Missing those that the profile lacks, or
+	// has without blocks.
 	Stale, Missing int
 }
 
@@ -58,18 +58,17 @@ func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
 	return cold, true
 }
 
-// Match returns how many elements of its source's path the function with f's
-// name has in common with f, or 0 if there is none. Of several modules with
-// functions of a name, those that match best are asked.
+// Match returns how many path elements, from the last on, the source of the profile's function with f's name
+// shares with f, or 0 if there is no such function. If several modules have functions of a name, the best match
+// is used.
 func (c *ColdProfile) Match(f FuncInfo) int {
 	_, n := c.find(f)
 	return n
 }
 
-// find returns the functions of the profile that f is, and how well they match.
-// A source is known by its path, and by the end of it where it was built
-// elsewhere: of the functions with its name, those whose path agrees with f's in
-// the most elements.
+// find returns the functions of the profile that correspond to f, and how well they match: of the functions
+// with f's name, those whose path shares the most elements with f's, from the last on, as it may have been
+// built elsewhere.
 func (c *ColdProfile) find(f FuncInfo) (best []int, most int) {
 	for _, i := range c.byName[f.Name] {
 		switch n := commonElements(c.m.Funcs[i].File, f.Source); {
@@ -83,8 +82,8 @@ func (c *ColdProfile) find(f FuncInfo) (best []int, most int) {
 	return best, most
 }
 
-// commonElements returns how many elements of two paths are the same, from
-// the last on. Two unknown paths agree.
+// commonElements returns how many elements of two paths are equal, from the last on. Two unknown paths are
+// equal.
 func commonElements(a, b string) int {
 	x, y := strings.Split(a, "/"), strings.Split(b, "/")
 	n := 0

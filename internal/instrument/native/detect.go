@@ -26,8 +26,8 @@ func IsCompilerOutput(src []byte) bool {
 	return startsFunction(src)
 }
 
-// startsFunction looks for a function as gcc announces it without unwind
-// tables: tabs and blanks exactly so, and the label on the next line.
+// startsFunction looks for a function as gcc announces it without unwind tables, with the same tabs and blanks,
+// and the label on the next line.
 func startsFunction(src []byte) bool {
 	for {
 		_, rest, ok := bytes.Cut(src, []byte("\n\t.type\t"))

@@ -5,21 +5,18 @@ import (
 	"strings"
 )
 
-// Problem: what is stamped at a function's entry must be looked at wherever the
-// function is left, and nowhere else. An exit that is overlooked loses a call;
-// an exit that was never entered, or a jump inside taken for one, would read a
-// stamp of another call. Example, of gcc: jmp *%rax is a switch in one function
-// and the last call of the next.
+// Problem: the stamp of a function's entry must be checked wherever the function is left, and nowhere else. A
+// missed exit loses a call; an exit without an entry, or an internal jump mistaken for one, would read the
+// stamp of another call. Example, from gcc: jmp *%rax is a switch in one function and the last call of the
+// next.
 //
-// Choice: read each instruction of the body again, with what the compiler wrote
-// behind it. gcc -dp names the pattern of each instruction (*sibcall_value,
-// *tablejump_1), clang marks the jumps of tail calls with TAILCALL. Where that
-// is missing the operand has to tell, or the function is left alone and the
-// reason said.
+// Choice: read each instruction of the body again, with what the compiler wrote after it. gcc -dp names the
+// pattern of each instruction (*sibcall_value, *tablejump_1), clang marks the jumps of tail calls with
+// TAILCALL. Where that is missing the operand must decide, or the function is left alone and the reason
+// reported.
 //
-// A function that ends in a call that does not return, a trap or an endless
-// loop has no exit there. Neither has a frame that an exception or a longjmp
-// unwinds.
+// A function that ends in a call that does not return, a trap or an endless loop has no exit there. Neither has
+// a frame that an exception or a longjmp unwinds.
 
 // body is the code that runs in one frame: a function with its cold fragments.
 type body struct {
@@ -51,7 +48,7 @@ type bodyInsn struct {
 // exit is a place where a body is left.
 type exit struct {
 	insn  int    // the instruction that leaves
-	leave string // it, as it is to stand in a stub
+	leave string // its text in a stub
 	cond  string // the mnemonic of a conditional tail call, or ""
 	keep  regSet // which of r10 and r11 it needs
 }
@@ -96,7 +93,7 @@ func (t *timer) read(b *body) {
 		for _, l := range f.labels {
 			index[string(l.name)] = n + l.block
 			if l.block >= len(f.blocks) {
-				index[string(l.name)] = -1 // no code behind it: it is never jumped to
+				index[string(l.name)] = -1 // no code after it: it is never jumped to
 			}
 		}
 		n += len(f.blocks)
@@ -137,7 +134,7 @@ func (t *timer) parse(l *codeLine, frag, start int) bodyInsn {
 	return in
 }
 
-// visit adds what instruction i means for the graph and the exits.
+// visit adds the effect of instruction i on the graph and the exits.
 func (t *timer) visit(b *body, i int, index map[string]int) {
 	in := &b.insns[i]
 	if in.block >= 0 && (i+1 == len(b.insns) || b.insns[i+1].block != in.block) {
@@ -314,8 +311,7 @@ func (b *body) checkShort(index map[string]int) {
 	}
 }
 
-// hasLoop reports whether the graph has a cycle that the entry leads to, or a
-// string instruction repeats.
+// hasLoop reports whether the graph has a cycle reachable from the entry, or a string instruction repeats.
 func (b *body) hasLoop() bool {
 	if b.rep {
 		return true

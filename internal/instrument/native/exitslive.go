@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// analyse computes which registers are live at the entry of each body, and what
-// its tail calls need. A call may read the caller's r10: nested functions pass
-// the frame that they share on to each other. So what is live at the entry of
-// one body depends on others, and the least solution is found by repetition.
+// analyse computes which registers are live at the entry of each body, and what its tail calls need. A call may
+// read the caller's r10: nested functions pass the frame that they share on to each other. So liveness at the
+// entry of one body depends on other bodies, and the least solution is found by iteration.
 func (t *timer) analyse() {
 	t.live = map[string]regSet{}
 	for changed := true; changed; {
@@ -63,9 +62,9 @@ func (t *timer) liveAtEntry(b *body) regSet {
 	return live[0]
 }
 
-// calleeReads returns what the function that an instruction calls or jumps to
-// may read as it was left by this one. A compiler sets al before it calls a
-// variadic function, so only a tail call hands on what came in.
+// calleeReads returns the registers that the callee or jump target of an instruction may read unchanged from
+// this function. A compiler sets al before it calls a variadic function, so only a tail call passes on the
+// incoming value.
 func (t *timer) calleeReads(e *effect) (out regSet) {
 	if e.callee == "" {
 		return 0
@@ -91,9 +90,8 @@ func (t *timer) mayHaveChain(name string) bool {
 	return strings.Contains(name, ".")
 }
 
-// kept returns which of r10 and r11 the target of a tail call needs: what its
-// operand names, and r10 if it may be a static chain. For a computed target it
-// may if anything in the body names r10.
+// kept returns which of r10 and r11 the target of a tail call needs: those that its operand names, and r10 if
+// it may be a static chain. For a computed target it may be one if anything in the body names r10.
 func (t *timer) kept(b *body, in *bodyInsn) regSet {
 	keep := t.on.mentioned(in.rest) | thunkRegister(t.unit.isa.callee(in.target))
 	if in.effect.callee != "" {
@@ -120,11 +118,10 @@ func (t *timer) resolve(name string) string {
 // known reports whether a function is one of the unit.
 func (t *timer) known(name string) bool { return t.names[t.resolve(name)] }
 
-// takesR11 reports whether r11 seems to hold an argument, as it can in functions
-// of regcall and preserve_none. That it may be read before it is written is not
-// enough: so may a variable that is set and read under one condition, and SQLite
-// has three of them. An argument is read in the first block, or beside others in
-// registers that every other convention has functions save.
+// takesR11 reports whether r11 seems to hold an argument, as it can in functions of regcall and preserve_none.
+// A possible read before a write is not sufficient: a variable that is set and read under one condition has
+// that too, and SQLite has three of them. An argument is read in the first block, or together with arguments in
+// registers that are callee-saved in all other conventions.
 func (b *body) takesR11() bool {
 	if !b.live.has(regR11) {
 		return false

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// Which registers an instruction reads and writes, as far as it matters at a
-// function's entry: rax, whose low byte tells variadic functions how many
-// vector registers hold arguments, and r10, which leads nested functions to the
-// frame they are nested in. That r11 holds anything, as it does for functions of
-// many arguments that preserve no registers, is a reason to leave them alone. What is not known for sure to be overwritten unread
-// counts as read: the price is a longer sequence.
+// Which registers an instruction reads and writes, of those that matter at a function's entry: rax, whose low
+// byte tells variadic functions how many vector registers hold arguments, and r10, which leads nested functions
+// to the frame they are nested in. Functions in which r11 is live at the entry, those with many arguments that
+// preserve no registers, are left alone. A register counts as read unless it is certain to be overwritten
+// first: the cost is a longer sequence.
 
 // regSet is a set of registers.
 type regSet uint8
@@ -29,7 +28,7 @@ func (s regSet) has(r regSet) bool { return s&r != 0 }
 type effect struct {
 	use, kill regSet
 	callee    string // a function that may read them first, "" if none is known
-	tail      bool   // it goes there and does not come back
+	tail      bool   // it jumps there and does not return
 }
 
 // registerNames are the names of the registers in question.
@@ -99,8 +98,8 @@ func effects(word string, rest []byte) effect {
 	return e
 }
 
-// implicitRAX reports whether an instruction reads rax without naming it. A
-// suffix for the size, or a prefix as in rep stosq, makes no difference.
+// implicitRAX reports whether an instruction reads rax without naming it. A size suffix, or a prefix as in rep
+// stosq, makes no difference.
 func implicitRAX(word string, rest []byte) bool {
 	if strings.HasPrefix(word, "rep") || word == "lock" {
 		next, tail, _ := bytes.Cut(bytes.TrimLeft(rest, " \t;"), []byte(" "))
@@ -117,8 +116,8 @@ func implicitRAX(word string, rest []byte) bool {
 	return len(word) > 1 && strings.IndexByte("bwlq", word[len(word)-1]) >= 0 && readsRAX[word[:len(word)-1]]
 }
 
-// zeroes reports whether an instruction sets a register whatever it holds: to
-// zero, or sbb to what the carry flag says.
+// zeroes reports whether an instruction sets a register independently of its value: to zero, or as sbb does
+// from the carry flag.
 func zeroes(word string, ops [][]byte) bool {
 	switch word {
 	case "xorl", "xorq", "subl", "subq", "xor", "sub", "sbbl", "sbbq", "sbb":
@@ -127,8 +126,8 @@ func zeroes(word string, ops [][]byte) bool {
 	return false
 }
 
-// overwrites reports whether an instruction writes its last operand unread.
-// sete writes al and leaves the rest of rax, but al is all that matters.
+// overwrites reports whether an instruction writes its last operand without reading it. sete writes al and
+// leaves the rest of rax, but only al matters.
 func overwrites(word string) bool {
 	if word == "leave" {
 		return false
@@ -166,8 +165,8 @@ func memoryOperands(rest []byte) [][]byte {
 	return out
 }
 
-// movesStack reports whether an instruction sets the stack pointer to a place
-// that is not found from the frame: it ends __builtin_eh_return.
+// movesStack reports whether an instruction sets the stack pointer to an address not relative to the frame: the
+// end of __builtin_eh_return.
 func movesStack(in *bodyInsn) bool {
 	ops := memoryOperands(in.rest)
 	if in.app || len(ops) != 2 || string(ops[1]) != "%rsp" {
@@ -190,8 +189,8 @@ func belowStack(rest []byte) bool {
 	return bytes.Contains(rest, []byte("(%rsp")) && bytes.HasPrefix(bytes.TrimLeft(rest, " \t*"), []byte("-"))
 }
 
-// hidesFlow reports whether an instruction that is not known to transfer
-// control does so behind a prefix or a separator.
+// hidesFlow reports whether an instruction that is not known to transfer control does so after a prefix or a
+// separator.
 func hidesFlow(word string, rest []byte) bool {
 	if len(word) > 4 && !strings.HasPrefix(word, "rep") {
 		return bytes.IndexByte(rest, ';') >= 0

@@ -9,12 +9,12 @@ type fragment struct {
 	name     string
 	sec      *section
 	parent   *function
-	label    int // offset behind the line of its label
+	label    int // offset after the line of its label
 	probe    int // offset for the entry probe
-	stub     int // offset for the first-call stub ahead of it, or -1
-	sizeLine int // offset behind its .size line, or -1
-	behind   int // offset behind its .size line and the end of its unwind entry, or -1
-	end      int // offset behind its last code
+	stub     int // offset for the first-call stub before it, or -1
+	sizeLine int // offset after its .size line, or -1
+	behind   int // offset after its .size line and the end of its unwind entry, or -1
+	end      int // offset after its last code
 	blocks   []block
 	labels   []blockLabel
 	calls    []call
@@ -48,7 +48,7 @@ type block struct {
 	probe  int    // offset for its probe
 	used   bool   // there is code in it
 	leaves bool   // it may be left in the middle: by a computed call, or in inline assembly
-	traps  bool   // it ends in a trap, or in a jump to who knows where
+	traps  bool   // it ends in a trap, or in a jump to an unknown target
 	last   flow   // how it ends
 	target []byte // local label its last instruction names
 }
@@ -61,7 +61,7 @@ type pad struct {
 
 // codeLine is a line of code.
 type codeLine struct {
-	at, next int32 // offsets of the line and behind it
+	at, next int32 // offsets of the line and after it
 	block    int32 // index into the fragment's blocks, or -1
 	app      bool  // inline assembly
 }
@@ -88,22 +88,21 @@ type function struct {
 // main returns the fragment of the entry.
 func (f *function) main() *fragment { return f.frags[0] }
 
-// coldName is the name that gcc and clang give to code they move out of a
-// function: f.cold, f.cold.3, and f.part.0.cold, as f.part.0 is a function;
-// partName that of a function they make of a part of one.
+// coldName matches the names of code that gcc and clang move out of a function: f.cold, f.cold.3, and
+// f.part.0.cold, as f.part.0 is a function; partName those of functions made of a part of another.
 var (
 	coldName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
 	partName = regexp.MustCompile(`^(.+?)\.(?:(?:__)?part|cold)(?:\.\d+)?(?:\..+)?$`)
 )
 
-// enter makes the entry probe's place final: before pos.
+// enter fixes the place of the entry probe: before pos.
 func (f *fragment) enter(pos int) {
 	if !f.entered {
 		f.probe, f.entered = pos, true
 	}
 }
 
-// code notes bytes of code in [pos, next) and opens a block if one is due.
+// code records bytes of code in [pos, next) and opens a block if necessary.
 func (f *fragment) code(pos, next int) {
 	if at := f.armNear.anchor; at > 0 {
 		pos, f.armNear.anchor = at-1, 0
@@ -119,7 +118,7 @@ func (f *fragment) code(pos, next int) {
 	f.end = next
 }
 
-// note keeps a line of code.
+// note records a line of code.
 func (f *fragment) note(pos, next int, app bool) {
 	block := int32(-1)
 	if f.state == inBlock {
@@ -128,15 +127,15 @@ func (f *fragment) note(pos, next int, app bool) {
 	f.lines = append(f.lines, codeLine{int32(pos), int32(next), block, app})
 }
 
-// leave notes that the open block may be left in the middle.
+// leave records that the open block may be left in the middle.
 func (f *fragment) leave() {
 	if f.state == inBlock {
 		f.blocks[len(f.blocks)-1].leaves = true
 	}
 }
 
-// transfer notes what an instruction does to the flow of control. name is the symbol
-// that target names, or "".
+// transfer records the effect of an instruction on the flow of control. name is the symbol that target names,
+// or "".
 func (f *fragment) transfer(kind flow, target []byte, name string, isTrap bool) {
 	if kind == flowShort {
 		f.short = true
@@ -168,13 +167,12 @@ func (f *fragment) transfer(kind flow, target []byte, name string, isTrap bool) 
 	}
 }
 
-// adopt gives cold fragments to the function they came from. A cold fragment
-// without its function is one of its own that gets no probes: the blocks that it
-// goes on to have a way in that is not seen.
+// adopt assigns cold fragments to the functions they came from. A cold fragment without its function becomes a
+// function without probes: the blocks that it jumps to have an unknown predecessor.
 //
-// What is entered by calls is a function, whatever it is named. gcc makes
-// f.part.0 of a function whose first test it inlines elsewhere, and clang makes
-// f.cold.1 of code that it outlines: callers of both need never enter f.
+// Code that is entered by calls is a function, whatever its name. gcc makes f.part.0 of a function whose first
+// test it inlines elsewhere, and clang makes f.cold.1 of code that it outlines: callers of both need never
+// enter f.
 func (p *parser) adopt() {
 	called := p.called()
 	kept := p.unit.funcs[:0]
@@ -237,8 +235,8 @@ func (fn *function) join(parent *function) {
 	}
 }
 
-// parentOf returns the function that has the code under the symbol name, or nil.
-// What was moved out of code that was moved out itself is its function's.
+// parentOf returns the function that contained the code under the symbol name, or nil. Code moved out of moved
+// code belongs to the same function.
 func (p *parser) parentOf(name string) *function {
 	if fn := p.byName[name]; fn != nil {
 		return fn.main().parent

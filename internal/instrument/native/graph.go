@@ -2,19 +2,17 @@ package native
 
 import "github.com/cairnprof/cairn/internal/binary/domtree"
 
-// graph is the control flow of one function as the assembly shows it. Node 0
-// is the way in from outside, node 1 the way out, block i is node i+2.
+// graph is the control flow of one function as the assembly shows it. Node 0 is the way in from outside, node 1
+// the way out, block i is node i+2.
 //
-// The way in leads to the entry block and to every block that something other
-// than a branch refers to: landing pads, jump table and computed goto targets.
-// The way out follows returns, tail calls and computed jumps, and every block
-// that a call may leave in the middle. So "comes before" and "comes after" in
-// this graph hold whatever a callee does: exit, throw or longjmp.
+// The way in leads to the entry block and to every block that something other than a branch refers to: landing
+// pads, jump table and computed goto targets. The way out follows returns, tail calls and computed jumps, and
+// every block that a call may leave in the middle. So dominance in this graph holds whatever a callee does:
+// exit, throw or longjmp.
 //
-// Every block is on some path from the way in to the way out: where no known
-// path leads, an edge is added. Code that seems dead may be entered in a way
-// that does not show, and a loop without an end is where a thread may be when
-// another one ends the process.
+// Every block is on some path from the way in to the way out: where there is no known path, an edge is added.
+// Code that seems dead may be entered in an invisible way, and a thread may be in an endless loop when another
+// one ends the process.
 type graph struct {
 	succs, preds [][]int
 	endless      bool // some loop has no way out

@@ -6,17 +6,16 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/domtree"
 )
 
-// Problem: a probe in every block makes the code of SQLite 37 % larger, and
-// many of them say what others have said already. Example: in
+// Problem: a probe in every block makes the code of SQLite 37 % larger, and many of them are redundant.
+// Example: in
 //
 //	A: test; jz C      B: ...      C: ...; jnz A      D: ret
 //
-// A, C and D ran in the same runs (every way to C and D comes through A, every
-// way on from A leads to them): of the four, B and one more probe tell all.
+// A, C and D ran in the same runs (every way to C and D comes through A, every way on from A leads to them): of
+// the four, B and one more need a probe.
 //
-// Choice: three exact rules on the flow graph, whose way out can be taken in
-// the middle of any block with a call that may not come back, so that no rule
-// assumes that a call returns.
+// Choice: three exact rules on the flow graph, whose way out can be taken in the middle of any block with a
+// call that may not come back, so that no rule assumes that a call returns.
 //
 //  1. Equivalence. If a dominates b and b post-dominates a, one ran if and
 //     only if the other did. They share a probe.
@@ -25,24 +24,20 @@ import (
 //  3. Predecessors. If all ways into a block are known and come from blocks
 //     that it post-dominates, it ran if and only if one of those did.
 //
-// Why no more: a block follows from others in all runs if and only if those of
-// them that imply it, which it dominates or post-dominates, cut all ways to it
-// or all ways on from it. Rules 2 and 3 find the cuts that are one step away,
-// and by repetition nearly all others: looking further would save two probes
-// on SQLite. The order does not matter either: a rule leads from a class to
-// classes that strictly imply it, and never back.
+// Why these rules suffice: a block follows from others in all runs if and only if those of them that imply it,
+// which it dominates or post-dominates, cut all paths to it or all paths from it. Rules 2 and 3 find the cuts
+// that are one step away, and by repetition nearly all others: looking further would save two probes on SQLite.
+// The order does not matter either: a rule leads from a class to classes that strictly imply it, and never
+// back.
 //
-// What is taken for granted: a loop without calls ends unless it has no way
-// out, and instructions do not fault. A process that ends while a thread is in
-// such a loop, or just between two probes, is reported as if the thread had
-// gone on, or not come there yet.
+// Assumptions: a loop without calls ends unless it has no way out, and instructions do not fault. A process
+// that ends while a thread is in such a loop, or just between two probes, is reported as if the thread had
+// continued, or had not arrived yet.
 //
-// Cost: two dominator trees per function, linear in practice. On SQLite at -O2
-// 31,813 of 44,033 probes stay, and the code is 27 % larger; 35 runs, most of
-// them ended by exit in the middle, bore out all that the rest was said to
-// follow from. If all calls came back 28,657 would stay.
-// Exact targets for jump tables, or counting on recursions to end, would each
-// save 50 and are not worth their code. LLVM's BlockCoverageInference (used by
+// Cost: two dominator trees per function, linear in practice. On SQLite at -O2 31,813 of 44,033 probes stay,
+// and the code is 27 % larger; 35 runs, most of them ended by exit in the middle, confirmed all inferred
+// values. If all calls returned, 28,657 would remain. Exact targets for jump tables, or the assumption that
+// recursions end, would each save 50 and are not worth their code. LLVM's BlockCoverageInference (used by
 // -pgo-block-coverage) follows rules 2 and 3, and assumes that calls return.
 
 // maxEvidence bounds the probes that a block's coverage may be derived from.
@@ -85,8 +80,8 @@ func (f *function) implied(u *Unit) [][]int {
 	return out
 }
 
-// equate finds the classes. It is enough to compare a block with its immediate
-// dominator: what lies between two equivalent blocks in the tree is equivalent.
+// equate finds the classes. It suffices to compare a block with its immediate dominator: the blocks between two
+// equivalent blocks in the tree are equivalent too.
 func (inf *inference) equate(idom, ipdom, pdepth []int) {
 	for b := range inf.class {
 		inf.class[b] = -1
@@ -107,13 +102,11 @@ func (inf *inference) equate(idom, ipdom, pdepth []int) {
 	}
 }
 
-// settled reports whether a class has its rule, or must have a probe, as the
-// entry's.
+// settled reports whether a class has its rule, or must have a probe, like the entry's.
 func (inf *inference) settled(c int) bool { return inf.derived[c] != nil || c == nodes }
 
-// union makes the class of b the union of those of its neighbours, all ways on
-// from it or all ways to it, if b dominates each of them in the tree of that
-// direction.
+// union makes the class of b the union of those of its neighbours, all its successors or all its predecessors,
+// if b dominates each of them in the tree of that direction.
 func (inf *inference) union(b int, neighbours, idom, depth []int) {
 	c := inf.class[b]
 	if inf.settled(c) {
@@ -129,8 +122,8 @@ func (inf *inference) union(b int, neighbours, idom, depth []int) {
 	inf.derived[c] = from
 }
 
-// resolve returns the classes with probes that tell whether c ran. A rule that
-// leads to too many gives way to a probe.
+// resolve returns the classes with probes that determine whether c ran. If a rule leads to too many, c gets a
+// probe instead.
 func (inf *inference) resolve(c int) []int {
 	if inf.resolved[c] != nil {
 		return inf.resolved[c]

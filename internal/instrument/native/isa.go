@@ -6,8 +6,8 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// isa is the assembly of one machine: what its instructions do to the flow of control, and
-// what probes look like. All else of a compiler's output is alike for all machines.
+// isa is the assembly of one machine: the effect of its instructions on the flow of control, and the form of
+// probes. Everything else in a compiler's output is the same for all machines.
 type isa interface {
 	// classify returns the flow of an instruction and, for calls, branches and
 	// jumps, its target operand.
@@ -20,11 +20,11 @@ type isa interface {
 	isTrap(mnemonic []byte) bool
 	// refuse returns why text with a directive is not supported, or "".
 	refuse(directive string, rest []byte) string
-	// syntax is how directives are written.
+	// syntax returns the syntax of directives.
 	syntax() *syntax
-	// relocNone is the relocation that keeps what it refers to and does nothing else.
+	// relocNone is the relocation that keeps its target alive and has no other effect.
 	relocNone() string
-	// dialect is what moving code needs to know.
+	// dialect returns what moving code requires.
 	dialect() *dialect
 	// entryRow is the directive for the CFA at the entry of a function.
 	entryRow() string
@@ -36,10 +36,10 @@ type isa interface {
 	blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool)
 }
 
-// entryProbe is what the probe at an entry is made of.
+// entryProbe describes the probe at an entry.
 type entryProbe struct {
 	number   int // of the function, in the names of labels
-	at       int // offset for the probe
+	at       int // offset of the probe
 	rec      position
 	unwind   bool   // the function has unwind directives
 	features string // operand of the last directive that chose an architecture
@@ -49,9 +49,9 @@ type entryProbe struct {
 
 // syntax is how the directives of a machine's assembly are written.
 type syntax struct {
-	mark    string // in front of the type of a section
+	mark    string // before the type of a section
 	address string // directive for an address of eight bytes
-	upper   string // behind that address: what fills the eight bytes, or ""
+	upper   string // after that address: what fills the eight bytes, or ""
 }
 
 var syntax64 = syntax{mark: "@", address: ".quad"}
@@ -72,12 +72,12 @@ type blockProbes interface {
 // isas are the machines whose assembly is understood.
 var isas = map[machine.Kind]isa{machine.X86_64: x86{}, machine.AArch64: aarch64{}, machine.Arm: arm{}}
 
-// flow is what an instruction does to the flow of control.
+// flow is the effect of an instruction on the flow of control.
 type flow uint8
 
 const (
-	flowNext    flow = iota // goes on with the next instruction
-	flowCall                // comes back, as a rule
+	flowNext    flow = iota // continues with the next instruction
+	flowCall                // usually returns
 	flowBranch              // may go elsewhere
 	flowJump                // goes elsewhere
 	flowEnd                 // return or trap
@@ -109,18 +109,16 @@ func calleeName(name []byte) string {
 // What stands around the name of a function in an alias of it.
 const aliasHead, aliasTail = ".L", "$local"
 
-// markers are the local labels of gcc and clang that mark places for debug
-// and unwind tables and are never jumped to. gcc's .LBB12 is a lexical block,
-// clang's .LBB0_1 a basic block. Clang's .Ltmp may be a landing pad or an
-// address-taken block, but then stands beside a .LBB label.
+// markers are the local labels of gcc and clang that mark places for debug and unwind tables and are never
+// jumped to. gcc's .LBB12 is a lexical block, clang's .LBB0_1 a basic block. Clang's .Ltmp may be a landing pad
+// or an address-taken block, but then there is a .LBB label beside it.
 var markers = []string{
 	"VL", "VU", "BI", "BE", "FB", "FE", "EHB", "EHE", "FSB", "COLD", "HOT",
 	"text", "PFE", "PR", "PIC", "PC", "CPI", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled", "loh",
 }
 
-// isLeader reports whether a label inside a function can begin a basic block.
-// Labels of unknown families do: one probe too many costs 7 bytes, one too few
-// loses a block.
+// isLeader reports whether a label inside a function can begin a basic block. Labels of unknown families do: an
+// unnecessary probe costs 7 bytes, a missing one loses a block.
 func isLeader(name []byte) bool {
 	if isAlias(name) {
 		return false

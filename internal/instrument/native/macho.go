@@ -8,17 +8,17 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// Problem: the assembly of Mach-O has the instructions of ELF in another dress. Local labels
-// begin with L, C's names with an underscore, comments with ; or ##, and an address is
-// sym@PAGE and sym@PAGEOFF. There are no .type and .size, and with .subsections_via_symbols
-// every symbol begins an atom, which the linker moves, drops or takes from another object.
+// Problem: the assembly of Mach-O has the same instructions as ELF in another syntax. Local labels begin with
+// L, C's names with an underscore, comments with ; or ##, and an address is sym@PAGE and sym@PAGEOFF. There are
+// no .type and .size, and with .subsections_via_symbols every symbol begins an atom, which the linker moves,
+// drops or takes from another object.
 //
-// Choice: one parser and one rewriter, which see ELF's dress. view gives them each line so,
-// and spell turns the text that they insert into Mach-O's. What is left to do otherwise:
+// Choice: one parser and one rewriter, for ELF's syntax. view translates each line to it, and spell translates
+// inserted text to Mach-O's. The remaining differences:
 //
 //   - Functions are the symbols in code. What another symbol follows at once, or .alt_entry
 //     announces, is part of the one before.
-//   - Stubs stand behind the unwind entry of their own function, for what stands before a
+//   - Stubs stand after the unwind entry of their own function, for what stands before a
 //     symbol is of another atom.
 //   - The ends of linker optimisation hints (Lloh0:) stay with their instructions.
 //   - Records have a symbol for each function, which begins with l and so is in no linked
@@ -83,7 +83,7 @@ func (u *Unit) view(line []byte) []byte {
 		return nil
 	}
 	if bytes.HasPrefix(trimmed, []byte(".section")) {
-		trimmed, _, _ = bytes.Cut(trimmed, []byte(comment)) // names of sections are no symbols
+		trimmed, _, _ = bytes.Cut(trimmed, []byte(comment)) // section names are not symbols
 		return bytes.TrimRight(trimmed, " \t\r\n")
 	}
 	out := make([]byte, 0, len(line)+8)
@@ -238,8 +238,8 @@ func (r *rewriter) spell(text []byte) []byte {
 	return out
 }
 
-// spellSymbol appends the local label at text[i:] with what says how it is used, which stands
-// before what is added to it, and returns where it ends.
+// spellSymbol appends the local label at text[i:] with its modifier use, which precedes an addend, and returns
+// where the label ends.
 func (r *rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int {
 	n := i
 	for n < len(text) && symbolByte[text[n]] {

@@ -8,10 +8,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// mapEntry appends the map record of function n; package wire draws it.
-// labels are the numbers of its block labels by fragment. The record stands in
-// a section that is linked to the function's, and in its group if it has one,
-// so that the linker drops both or none.
+// mapEntry appends the map record of function n; package wire documents it. labels are the numbers of its block
+// labels by fragment. The record is in a section that is linked to the function's, and in its group if it has
+// one, so that the linker drops both or neither.
 func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [][]int) {
 	sec := fn.main().sec
 	anchor, seen := r.anchor[sec]
@@ -48,7 +47,7 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 		length += 4 + len(c.Callee) + 1
 	}
 	t, syn := r.tail, r.unit.isa.syntax()
-	here := "" // what addresses are distances from
+	here := "" // the base of addresses
 	if r.unit.object == MachO {
 		here = "-."
 		t = fmt.Appendf(t, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
@@ -98,9 +97,8 @@ func (r *rewriter) mapMode() int {
 	return mode
 }
 
-// directCalls lists the calls with block numbers that count through all
-// fragments. Calls in blocks without probes, of which nothing will be known,
-// are left out.
+// directCalls lists the calls with block numbers that count through all fragments. It leaves out calls in
+// blocks without probes, whose coverage is unknown.
 func (f *function) directCalls(labels [][]int) []prof.Call {
 	var out []prof.Call
 	first := 0

@@ -13,17 +13,17 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Options say what is recorded, of which functions, and how. It is all that a user chooses:
-// flags fill it in, the stand-in for the assembler finds it in a file (JSON), Rewrite goes by
-// it, and the runtime of the timed modes is compiled for it.
+// Options control what is recorded, in which functions, and how. They are all that a user chooses: flags set
+// them, the stand-in for the assembler reads them from a file (JSON), Rewrite applies them, and the runtime of
+// the timed modes is compiled for them.
 type Options struct {
-	Machine machine.Kind `json:"machine,omitempty"` // that the code is for
-	Object  Object       `json:"object,omitempty"`  // that it is assembled to
+	Machine machine.Kind `json:"machine,omitempty"` // machine of the code
+	Object  Object       `json:"object,omitempty"`  // kind of object file
 
 	Mode   prof.Mode `json:"mode,omitzero"`
 	Atomic bool      `json:"atomic,omitempty"` // count with locked instructions, exact under threads
-	// Slots is the size of the module's order buffer in modes that have one:
-	// the last so many first executions are kept. 0: a slot for each function.
+	// Slots is the size of the module's order buffer in modes that have one: that number of latest first
+	// executions is kept. 0: a slot for each function.
 	Slots int `json:"order_slots,omitempty"`
 
 	// Only and Skip are matched against a function's mangled name, its
@@ -33,34 +33,34 @@ type Options struct {
 	Skip []*regexp.Regexp `json:"skip,omitempty"`
 	// MinInsns leaves out functions with fewer instructions.
 	MinInsns int `json:"min_instructions,omitempty"`
-	// Groups, unless 0, leaves out functions that are not in group Group of so many,
-	// from 0. In which a function is depends on its name and on its file's.
+	// Groups, unless 0, leaves out functions that are not in group Group, from 0, of that number. A function's
+	// group depends on its name and on its file's.
 	Groups int `json:"groups,omitempty"`
 	Group  int `json:"group,omitempty"`
-	// Small leaves out, in mode spike, functions with fewer instructions and
-	// without a loop that call nothing that can block: on their own they hardly take long. 0 leaves out none.
+	// Small leaves out, in mode spike, functions with fewer instructions and without a loop that call nothing
+	// that can block: they hardly take long themselves. 0 leaves out none.
 	Small int `json:"small,omitempty"`
 
 	Flight    bool   `json:"flight,omitempty"`    // of mode spike: each entry goes into a ring of its thread
 	Exact     bool   `json:"exact,omitempty"`     // of mode spike: calls are timed by the time stamp counter
-	Threshold string `json:"threshold,omitempty"` // of mode spike: of a call while the environment does not say, such as 1000us; "": 10ms
-	Control   bool   `json:"control,omitempty"`   // of mode spike: a control socket is made though the environment does not ask for it
-	Signals   bool   `json:"signals,omitempty"`   // of modes spike and stacks: signals to each thread keep the clock, unless the environment says otherwise
+	Threshold string `json:"threshold,omitempty"` // of mode spike: threshold unless the environment sets one, such as 1000us; "": 10ms
+	Control   bool   `json:"control,omitempty"`   // of mode spike: create a control socket without a request by the environment
+	Signals   bool   `json:"signals,omitempty"`   // of modes spike and stacks: signals to each thread keep the clock, unless the environment sets another
 	Counts    bool   `json:"counts,omitempty"`    // of mode stacks: no times
 	Longest   bool   `json:"longest,omitempty"`   // of mode stacks: the longest call of each stack as well
-	Depth     int    `json:"depth,omitempty"`     // of modes stacks and trace: how deep calls may be that are recorded; 0: any
+	Depth     int    `json:"depth,omitempty"`     // of modes stacks and trace: the maximum depth of recorded calls; 0: any
 
-	// DefaultDir is where programs write while CAIRN_DIR is unset, "": nowhere.
+	// DefaultDir is where programs write if CAIRN_DIR is unset, "": nowhere.
 	DefaultDir string `json:"default_dir,omitempty"`
 
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string `json:"-"`
-	// Apart leaves out what a module with an order buffer has once: it is in an object of its
-	// own (OrderBuffer). lld takes all section groups of objects that it made of bitcode.
+	// Apart leaves out the parts that a module with an order buffer has only once: they are in a separate
+	// object (OrderBuffer). lld keeps all section groups of objects that it made of bitcode.
 	Apart bool `json:"-"`
-	// SourceOf, unless nil, returns the source file of a function in code that was made of
-	// several, "" if it is not known.
+	// SourceOf, unless nil, returns the source file of a function in code that was compiled from several, "" if
+	// it is not known.
 	SourceOf func(function string) string `json:"-"`
 
 	entered bool // timed modes: call __cairn_entered at entries, for tests
@@ -85,7 +85,7 @@ const (
 	SkipOrphan   = "a cold fragment of a function in another section group"
 )
 
-// ownSlots reports whether each function brings a slot for the order buffer.
+// ownSlots reports whether each function has its own slot in the order buffer.
 func (o *Options) ownSlots() bool { return o.Mode.HasSlots() && o.Slots == 0 }
 
 // reason returns why fn is left alone, or "".
@@ -118,16 +118,16 @@ func (o *Options) reason(fn *function, source string) string {
 	return ""
 }
 
-// groupOf returns the group of a function, of so many. All that the compiler makes of a
-// function of the source is in one. Where its file lies makes no difference: builds of
-// the same program in other places must agree.
+// groupOf returns the group of a function. All functions that the compiler makes of one function of the source
+// are in the same group. The directory of the file makes no difference: builds of the same program in different
+// places must agree.
 func groupOf(name, source string, groups int) int {
 	if m := partName.FindStringSubmatch(name); m != nil {
 		name = m[1]
 	}
 	h := fnv.New64a()
 	io.WriteString(h, name+"\x00"+path.Base(source))
-	z := h.Sum64() // FNV's high bits depend little on the last bytes
+	z := h.Sum64() // FNV's high bits depend only weakly on the last bytes
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return int((z ^ z>>31) % uint64(groups))
@@ -138,7 +138,7 @@ func (o *Options) wanted(name, source string) bool {
 		return true
 	}
 	texts := []string{name, demangle.Filter(name), source}
-	if m := partName.FindStringSubmatch(name); m != nil { // what its function is, it is
+	if m := partName.FindStringSubmatch(name); m != nil { // it belongs to the group of its function
 		texts = append(texts, m[1], demangle.Filter(m[1]))
 	}
 	return (len(o.Only) == 0 || anyMatch(o.Only, texts)) && !anyMatch(o.Skip, texts)

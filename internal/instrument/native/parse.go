@@ -24,7 +24,7 @@ type Unit struct {
 	weak    map[string]bool // functions that the linker may take from another object; of Mach-O
 }
 
-// SyntaxError is input that cannot be instrumented, with its place.
+// SyntaxError describes input that cannot be instrumented, and its place.
 type SyntaxError struct {
 	Line   int
 	Reason string
@@ -42,7 +42,7 @@ type parser struct {
 	isFunc    map[string]bool // named by .type as functions
 	global    map[string]bool // visible outside the unit
 	byName    map[string]*function
-	sized     *fragment       // whose .size was last, until an unwind entry ends
+	sized     *fragment       // fragment of the last .size, until an unwind entry ends
 	taken     map[string]bool // local labels that something other than a branch refers to
 	arch      string          // operand of the last directive that chose an architecture
 	dataLabel string          // the last label outside of code
@@ -133,9 +133,8 @@ func (p *parser) statement(text []byte, pos, next int) error {
 	return nil
 }
 
-// inlineAsm notes what a line of inline assembly means for the code around it.
-// Its section directives mean nothing: compilers take it for granted that the
-// section is the same before and after.
+// inlineAsm records the effect of a line of inline assembly on the code around it. Its section directives have
+// none: compilers assume that the section is the same before and after.
 func (p *parser) inlineAsm(text []byte, pos, next int) {
 	if p.mention(p.unit.view(text)) {
 		p.appBranch = true
@@ -146,8 +145,7 @@ func (p *parser) inlineAsm(text []byte, pos, next int) {
 	}
 }
 
-// mention notes the local labels in text as taken and reports whether there
-// are any.
+// mention marks the local labels in text as taken and reports whether there are any.
 func (p *parser) mention(text []byte) bool {
 	found := false
 	for {
@@ -167,7 +165,7 @@ func (p *parser) mention(text []byte) bool {
 	}
 }
 
-// placed notes that code or data now follows what announced it.
+// placed records that the announced code or data has begun.
 func (p *parser) placed() {
 	p.sec.content = true
 	p.sec.alignment, p.sec.preamble = -1, -1
@@ -204,9 +202,9 @@ func (p *parser) label(name []byte, pos, next int) {
 	}
 }
 
-// bound reports whether a label must stay with the code that follows it, so that probes go in
-// front of both: that of a linker optimisation hint of Mach-O names its instruction, and that of
-// an XRay sled the bytes that XRay overwrites.
+// bound reports whether a label must stay with the code that follows it, so that probes are inserted before
+// both: the label of a linker optimisation hint of Mach-O identifies its instruction, and that of an XRay sled
+// the bytes that XRay overwrites.
 func (p *parser) bound(name []byte) bool {
 	if p.unit.object == MachO {
 		return bytes.HasPrefix(name, []byte(".Lloh"))
@@ -278,7 +276,7 @@ func (p *parser) instruction(s statement, pos, next int) {
 		return
 	}
 	name := p.unit.isa.callee(target)
-	known := name != "" // else the target is computed, or not understood
+	known := name != "" // otherwise the target is computed, or not understood
 	if kind == flowCall && (!known || isLocal(target)) {
 		f.leave() // a retpoline calls a local label
 	}
@@ -326,7 +324,7 @@ func (p *parser) directive(s statement, pos, next int) error {
 		}
 	case ".cfi_window_save", ".cfi_negate_ra_state":
 		if f := p.sec.cur; f != nil && !f.entered {
-			f.probe, f.end = next, next // the row of what signs the return address
+			f.probe, f.end = next, next // the unwind directive after the signing instruction
 		}
 	case ".arch", ".arch_extension":
 		p.arch += "+" + string(operand(s.rest))
@@ -334,7 +332,7 @@ func (p *parser) directive(s statement, pos, next int) error {
 			p.arch = string(operand(s.rest))
 		}
 	case ".cfi_endproc":
-		// clang has it behind .size.
+		// clang writes it after .size.
 		if p.sized != nil && p.sized.sec == p.sec {
 			p.sized.behind = next
 		}
@@ -351,7 +349,7 @@ func (p *parser) directive(s statement, pos, next int) error {
 	return nil
 }
 
-// announce notes a directive about a symbol that is to come.
+// announce records a directive about a symbol that follows.
 func (p *parser) announce(pos int) {
 	if p.sec.preamble < 0 {
 		p.sec.preamble = pos

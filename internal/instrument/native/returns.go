@@ -1,8 +1,8 @@
 package native
 
-// libraryReturns are functions of the C library that always come back: they
-// call nothing that a program can replace. The C standard reserves their names
-// for them; log is left out, because programs have one that exits all the same.
+// libraryReturns are functions of the C library that always return: they call nothing that a program can
+// replace. The C standard reserves their names for them; log is left out, because programs define one that
+// exits all the same.
 var libraryReturns = []string{
 	"memcpy", "memmove", "memset", "memcmp", "memchr", "memrchr", "strlen", "strnlen", "strcmp", "strncmp",
 	"strchr", "strrchr", "strstr", "strspn", "strcspn", "strpbrk", "strcpy", "strncpy", "strcat", "strncat",
@@ -13,15 +13,13 @@ var libraryReturns = []string{
 	"__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc",
 }
 
-// returning finds the functions of the unit that come back from every call:
-// whatever they call does, they have no loop without an end, and no other
-// definition can take their place. It is the least set, so what takes part in
-// a recursion is not in it. Neither is what may jump to a computed address,
-// even by a jump table.
+// returning finds the functions of the unit that return from every call, whatever their callees do: they have
+// no endless loop, and no other definition can replace them. It computes the least set, so recursive functions
+// are not in it. Neither are functions that may jump to a computed address, even by a jump table.
 func (p *parser) returning() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range libraryReturns {
-		if p.byName[name] == nil { // a unit's own definition is what counts there
+		if p.byName[name] == nil { // the unit's own definition takes precedence
 			out[name] = true
 		}
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Result says what Rewrite did.
+// Result reports what Rewrite did.
 type Result struct {
 	Source    string
 	Functions int
 	Blocks    int // basic blocks whose coverage will be known
 	Probes    int // blocks and functions with a probe of their own
 	Skipped   []Skipped
-	// EntryOnly are functions whose blocks could not be instrumented, because a branch
-	// of theirs would not reach its target over the probes.
+	// EntryOnly are functions whose blocks could not be instrumented, because a branch would not reach its
+	// target over the probes.
 	EntryOnly []string
-	// Exits are the places, in timed modes, where functions are left.
+	// Exits is the number of places, in timed modes, where functions are left.
 	Exits int `json:",omitempty"`
 }
 
@@ -33,14 +33,12 @@ type Skipped struct {
 	Reason string
 }
 
-// RuntimeSymbol is defined by the runtime. Instrumented objects refer to it,
-// so that the linker fetches the runtime from its archive and a link without
-// it fails with a name that says what to do.
+// RuntimeSymbol is defined by the runtime. Instrumented objects refer to it, so that the linker extracts the
+// runtime from its archive, and a link without it fails with a name that tells the user what to do.
 const RuntimeSymbol = "__cairn_link_with_cairn_cc"
 
-// needSymbol stands on the reference to RuntimeSymbol: 4 bytes for a whole
-// program, in a section group that all objects share. lld and mold overlook
-// what is undefined unless code or data that gets loaded needs its value.
+// needSymbol labels the reference to RuntimeSymbol: 4 bytes for a whole program, in a section group that all
+// objects share. lld and mold ignore undefined symbols unless loaded code or data needs their values.
 const needSymbol = "__cairn_needs_runtime"
 
 // First-call paths of the runtime.
@@ -53,11 +51,10 @@ const (
 // Symbols of the order buffer, each in a section group of its name that all
 // objects share.
 const (
-	// nextSymbol is the number of first executions so far. It stands in the raw
-	// section, so that whatever happens to the records happens to it.
+	// nextSymbol is the number of first executions so far. It is in the raw section, so that it is handled like
+	// the records.
 	nextSymbol = "__cairn_next"
-	// ringSymbol is the number of slots, if it was asked for. Otherwise the
-	// runtime has a 0 for it.
+	// ringSymbol is the number of slots, if one was requested. Otherwise the runtime defines it as 0.
 	ringSymbol = "__cairn_ring"
 )
 
@@ -74,7 +71,7 @@ func firstCall(m prof.Mode) string {
 	return ""
 }
 
-// edit is text to insert at an offset of the source, or to put in place of some of it.
+// edit is text to insert at an offset of the source, or to replace some of it with.
 type edit struct {
 	at   int
 	text []byte
@@ -91,15 +88,15 @@ type rewriter struct {
 	wide    map[string]bool   // keys of areas with wideAlign
 	tail    []byte            // map sections
 	label   int               // last block label handed out
-	spans   map[*fragment]int // the most bytes of fragments with probes; of Arm
-	literal string            // what is to stand behind the function; of Arm
+	spans   map[*fragment]int // maximum sizes of fragments with probes; of Arm
+	literal string            // text after the function; of Arm
 	source  string
 	anchor  map[*section]int // text section -> number of its first function
 	result  Result
 }
 
-// area is the part of the raw section that lives and dies with one text
-// section or section group, and the part of the order buffer that goes with it.
+// area is the part of the raw section that is kept or dropped with one text section or section group, and the
+// corresponding part of the order buffer.
 type area struct {
 	index int
 	group string
@@ -108,7 +105,7 @@ type area struct {
 	wide  bool // with wideAlign
 	slots int  // one for each record
 
-	symbol string // of Mach-O: what the record is called, quoted if need be
+	symbol string // of Mach-O: the symbol of the record, quoted if necessary
 	weak   bool   // the linker may take it from another object
 }
 
@@ -190,7 +187,7 @@ func (p position) String() string {
 
 func (p position) plus(n int) position { return position{p.area, p.off + n} }
 
-// areaKey names the area of a text section.
+// areaKey returns the key of a text section's area.
 func areaKey(s *section) string {
 	if s.group != "" {
 		return "g" + s.group
@@ -214,7 +211,7 @@ func (r *rewriter) areaOf(fn *function) *area {
 	return a
 }
 
-// record takes the space of a record in the area of its function.
+// record allocates a record in the area of its function.
 func (r *rewriter) record(fn *function, probes int) position {
 	a := r.areaOf(fn)
 	size := int(wire.RecordSize(r.opts.Mode.HasCalls(), r.opts.Mode.HasBlocks(), probes))
@@ -255,13 +252,13 @@ func (r *rewriter) entry(f *fragment, n int, rec position) {
 	r.insert(at, row, stub)
 }
 
-// behind returns where the first-call stub of f stands that has no room ahead of f, and
-// the directives that give it the row of the entry, in which it runs, should that be in
-// the unwind entry of f: clang ends that behind the .size line. Tools that take
-// functions to be as long as their unwind entries, as BOLT does, then see all of f.
+// after returns the offset of the first-call stub of f if there is no room before f, and directives that
+// describe the unwind row of the entry, with which the stub runs, if it is in the unwind entry of f: clang ends
+// that after the .size line. Tools that assume that functions are as long as their unwind entries, as BOLT
+// does, then see all of f.
 func (r *rewriter) behind(f *fragment) (at int, row string) {
 	if f.sizeLine < 0 {
-		return max(f.end, f.behind), "" // of Mach-O, behind its unwind entry
+		return max(f.end, f.behind), "" // of Mach-O, after its unwind entry
 	}
 	if f.behind == f.sizeLine {
 		return f.sizeLine, ""
@@ -273,8 +270,8 @@ func (r *rewriter) behind(f *fragment) (at int, row string) {
 	return f.sizeLine, r.entryRow(saved)
 }
 
-// savedRegisters returns the registers that the unwind directives in a text have rules
-// for, and false if they have something else than places in the frame.
+// savedRegisters returns the registers for which the unwind directives in a text have rules, and false if a
+// rule is anything but a place in the frame.
 func savedRegisters(text []byte) (saved []string, ok bool) {
 	for line := range bytes.Lines(text) {
 		fields := bytes.Fields(line)
@@ -295,8 +292,8 @@ func savedRegisters(text []byte) (saved []string, ok bool) {
 	return saved, true
 }
 
-// entryRow returns the directives that lead from any row with these registers saved to
-// that of a function's entry.
+// entryRow returns the directives that change any unwind row with these saved registers to the row of a
+// function's entry.
 func (r *rewriter) entryRow(saved []string) string {
 	row := r.unit.isa.entryRow()
 	for _, reg := range saved {
@@ -305,9 +302,8 @@ func (r *rewriter) entryRow(saved []string) string {
 	return row
 }
 
-// blockProbes plans the labels of the non-entry blocks, the probes of those
-// that nothing implies, and the end labels. It returns the numbers of the
-// block labels, a slice per fragment.
+// blockProbes plans the labels of the non-entry blocks, the probes of those that are not implied, and the end
+// labels. It returns the numbers of the block labels, a slice per fragment.
 func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]int, blocks blockProbes) [][]int {
 	rec = rec.plus(1)
 	if r.opts.Mode == prof.ModeFull {
@@ -338,7 +334,7 @@ func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]in
 	return labels
 }
 
-// fragmentLabel numbers the labels of fragment i of function n.
+// fragmentLabel returns the number of fragment i of function n in labels.
 func fragmentLabel(n, i int) string {
 	if i == 0 {
 		return strconv.Itoa(n)
@@ -348,7 +344,7 @@ func fragmentLabel(n, i int) string {
 
 // render applies the edits and appends the sections.
 func (r *rewriter) render() []byte {
-	// What replaces a line comes behind what is inserted before it.
+	// A replacement of a line follows the insertions before the line.
 	slices.SortStableFunc(r.edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(a.drop, 1), min(b.drop, 1)))
 	})
@@ -362,7 +358,7 @@ func (r *rewriter) render() []byte {
 	for _, e := range r.edits {
 		out = append(out, r.unit.Src[pos:e.at]...)
 		if n := len(out); n > 0 && out[n-1] != '\n' {
-			out = append(out, '\n') // behind a last line without one
+			out = append(out, '\n') // after a last line without one
 		}
 		out = append(out, e.text...)
 		pos = e.at + e.drop
@@ -414,14 +410,13 @@ func (r *rewriter) appendAreas(out []byte) []byte {
 	return out
 }
 
-// OrderBuffer returns the text of an object with what Options.Apart leaves out.
+// OrderBuffer returns the text of an object with the parts that Options.Apart leaves out.
 func OrderBuffer(kind machine.Kind, opts Options) []byte {
 	return appendBuffer(nil, isas[kind].syntax().mark, opts.Slots)
 }
 
-// appendBuffer appends what a module with an order buffer has once: the number
-// of first executions, among the records, and the slots if their number was
-// asked for.
+// appendBuffer appends what a module with an order buffer has only once: the number of first executions, among
+// the records, and the slots if their number was requested.
 func appendBuffer(out []byte, mark string, slots int) []byte {
 	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",%[3]snobits,%[2]s,comdat\n\t.balign\t4\n"+
 		"\t.globl\t%[2]s\n\t.hidden\t%[2]s\n%[2]s:\n\t.zero\t4\n", wire.RawSection, nextSymbol, mark)
@@ -434,7 +429,7 @@ func appendBuffer(out []byte, mark string, slots int) []byte {
 		"\t.globl\t%[1]s\n\t.hidden\t%[1]s\n%[1]s:\n\t.long\t%[2]d\n", ringSymbol, slots, mark)
 }
 
-// appendPiece appends an area's piece of a section.
+// appendPiece appends an area's part of a section.
 func (r *rewriter) appendPiece(out []byte, a *area, name string, align int, label string, size int) []byte {
 	mark := r.unit.isa.syntax().mark
 	if a.group != "" {

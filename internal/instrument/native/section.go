@@ -17,7 +17,7 @@ type section struct {
 	preamble  int       // offset of the first directive that announces a symbol, or -1
 }
 
-// sectionDirective follows a change of section and reports whether s was one.
+// sectionDirective handles a change of section and reports whether s was one.
 func (p *parser) sectionDirective(s statement) bool {
 	switch string(s.word) {
 	case ".text":
@@ -68,7 +68,7 @@ func (p *parser) enterOperands(rest []byte) {
 		}
 	}
 	if len(extra) == 2 && string(extra[0]) == "unique" {
-		name += ",unique," + string(extra[1]) // a section of its own under a shared name
+		name += ",unique," + string(extra[1]) // a separate section under a shared name
 	}
 	code := strings.Contains(flags, "x") || flags == "" && strings.HasPrefix(name, ".text")
 	p.enter(name, group, code)
@@ -88,7 +88,7 @@ func (p *parser) enter(name, group string, code bool) {
 	p.prev, p.sec = p.sec, s
 }
 
-// alignmentSize returns the most bytes that an alignment directive inserts, or -1.
+// alignmentSize returns the maximum size that an alignment directive inserts, or -1.
 func alignmentSize(word string, rest []byte) int {
 	ops := splitOperands(rest)
 	n, err := strconv.Atoi(string(ops[0]))

@@ -2,10 +2,9 @@ package native
 
 import "hash/fnv"
 
-// signature hashes the shape of a function's control flow: how each block
-// ends, where it goes and how many calls it makes. Names, addresses, operands
-// and debug information are left out, so that it survives what does not change
-// the shape of the code.
+// signature hashes the shape of a function's control flow: how each block ends, where it goes and how many
+// calls it makes. It leaves out names, addresses, operands and debug information, so changes that keep the
+// shape of the code keep the signature.
 func (f *function) signature() uint32 {
 	target := map[string]int{}
 	first := 0

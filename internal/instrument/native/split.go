@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// FuncInfo says which function Split asks about, in the terms of a profile.
+// FuncInfo identifies a function to the profile that Split asks.
 type FuncInfo struct {
 	Name      string
 	Source    string // as prof.Func.File
@@ -12,16 +12,16 @@ type FuncInfo struct {
 	Blocks    int    // as prof.Func.NumBlocks in a mode with blocks
 }
 
-// ColdBlocks answers which blocks of a function never ran, by the numbering of
-// the map, 0 being the entry. It reports false if it cannot know.
+// ColdBlocks returns which blocks of a function never ran, in the map's numbering, 0 being the entry. It
+// returns false if it does not know.
 type ColdBlocks func(FuncInfo) (cold []bool, ok bool)
 
-// SplitOptions say how to split.
+// SplitOptions control Split.
 type SplitOptions struct {
 	Sources  []string                     // as Options.Sources
 	SourceOf func(function string) string // as Options.SourceOf
-	// MinInsns keeps a run of neighbouring cold blocks with fewer instructions
-	// where it is. The jump to it would be as long as the code moved.
+	// MinInsns leaves runs of neighbouring cold blocks with fewer instructions in place. The jump to them would
+	// be as long as the code moved.
 	MinInsns int
 	// Whole moves functions that never ran, too, where the compiler gave
 	// them sections of their own (-ffunction-sections).
@@ -32,13 +32,13 @@ type SplitOptions struct {
 // about as long as the jumps that moving them can add.
 const DefaultMinInsns = 3
 
-// SplitResult says what Split did.
+// SplitResult reports what Split did.
 type SplitResult struct {
 	Source  string
 	Split   []SplitFunc
 	Moved   []string  // functions that never ran, moved whole
 	Refused []Skipped // functions with cold blocks that were left as they are
-	Unknown int       // functions of which the profile knows nothing
+	Unknown int       // functions that the profile does not know
 	Hot     int       // functions without cold blocks worth moving
 }
 
@@ -50,9 +50,8 @@ type SplitFunc struct {
 	Moved  int    // of these, moved to the cold part
 }
 
-// ColdSection starts the names of the sections that code is moved to. Linkers
-// take them for unlikely code; compilers have no sections of these names, so
-// that an order of functions does not fetch them by mistake.
+// ColdSection begins the names of the sections that code is moved to. Linkers treat them as unlikely code;
+// compilers do not use these names, so an order of functions does not select them by mistake.
 const ColdSection = ".text.unlikely.cairn."
 
 // splitter is the state of one Split.
@@ -67,15 +66,14 @@ type splitter struct {
 	renamed map[string]string // sections of functions that are moved whole
 
 	prepared map[*splitPlan]*prepared
-	replaced map[int][]byte    // lines with another text
+	replaced map[int][]byte    // lines with new text
 	twins    map[string]string // labels that debug information uses in the place of others
 	tail     []byte            // sections to append
 }
 
-// Split moves blocks that never ran out of functions that did, into sections
-// ColdSection and its name, and returns the new text. It leaves a function as it is
-// whenever there is something in it, or said of it elsewhere, that it does not
-// know to be safe.
+// Split moves blocks that never ran out of functions that did, into sections ColdSection and the function's
+// name, and returns the new text. It leaves a function as it is if the function, or a reference to it, contains
+// anything that is not known to be safe.
 func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
 	named := Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
@@ -126,7 +124,7 @@ func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	return s.render(), s.result
 }
 
-// consider plans the split of fn, or says why it is left alone.
+// consider plans the split of fn, or records why it is left alone.
 func (s *splitter) consider(fn *function, cold []bool) {
 	if cold[0] {
 		s.moveWhole(fn)
@@ -150,8 +148,7 @@ func (s *splitter) consider(fn *function, cold []bool) {
 	}
 }
 
-// coldName returns the symbol for the cold part of name: as gcc has it, unless
-// gcc has it.
+// coldName returns the symbol for the cold part of name: gcc's, unless gcc has used it.
 func (s *splitter) coldName(name string) string {
 	cold := name + ".cold"
 	if s.symbols[cold] {

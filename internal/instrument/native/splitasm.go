@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// checkAsm refuses inline assembly that may refer to what is around it by
-// other means than symbols.
+// checkAsm refuses inline assembly that may refer to code around it by other means than symbols.
 func (p *splitPlan) checkAsm() {
 	t := p.text
 	for i := p.first; i <= p.last && p.refused == ""; {
@@ -60,8 +59,7 @@ func (l asmLabels) leads(number string, suffix byte, i int) bool {
 	return len(at) > 0 && (suffix == 'b' && at[0] <= i || suffix == 'f' && at[len(at)-1] > i)
 }
 
-// asmWords looks at the labels that line at of inline assembly names. labels
-// are those of its own.
+// asmWords examines the labels that the line at of inline assembly names. labels are its own.
 func (p *splitPlan) asmWords(at int, labels asmLabels) {
 	text := p.text.raw(at)
 	for i := 0; i < len(text); {

@@ -8,25 +8,24 @@ import (
 	"strings"
 )
 
-// Problem: unwind directives describe changes from one instruction to the next
-// of the text. When blocks move, what comes next is another.
+// Problem: unwind directives describe changes from one instruction to the next in the text. When blocks move,
+// the next instruction is another one.
 //
-// Choice: compute the whole state at each instruction of the original text,
-// drop the directives, and ahead of each instruction of the new text write
-// what turns the state that holds there into the one that is needed. That is
-// right by construction, whatever moves.
+// Choice: compute the whole state at each instruction of the original text, drop the directives, and before
+// each instruction of the new text write the change from the state there to the needed one. That is right by
+// construction, whatever moves.
 //
-// Cost: .cfi_remember_state and .cfi_restore_state become what they stand for,
-// some bytes of .eh_frame for functions that are split.
+// Cost: .cfi_remember_state and .cfi_restore_state are expanded, some bytes of .eh_frame for functions that are
+// split.
 
 // cfiState is a row of the unwind table.
 type cfiState struct {
 	reg   int    // register that the CFA is computed from
-	off   int    // and what is added
+	off   int    // offset that is added
 	expr  string // the CFA as an expression: operands of .cfi_escape
 	rules map[int]string
 	args  string // operands of .cfi_escape for DW_CFA_GNU_args_size, or ""
-	sign  string // the directive that said that the return address is signed, or ""
+	sign  string // the directive that marked the return address as signed, or ""
 }
 
 const (
@@ -38,7 +37,7 @@ const (
 	maxRememberCFI = 64 // states remembered at a time
 )
 
-// cfiTrack is what the directives of one function say.
+// cfiTrack holds the unwind directives of one function.
 type cfiTrack struct {
 	used        bool
 	personality string // operands, or ""
@@ -48,7 +47,7 @@ type cfiTrack struct {
 	at          []int32    // by line from the plan's first: index into states
 }
 
-// entryCFI is the state at the entry of a function for x86: all registers as they were.
+// entryCFI is the state at the entry of a function for x86: all registers unchanged.
 var entryCFI = cfiState{reg: dwarfRSP, off: 8}
 
 func (c *cfiState) equal(d *cfiState) bool {
@@ -136,7 +135,7 @@ func (p *splitPlan) trackCFI() {
 	}
 }
 
-// note returns the index of a state, which most often is new or a late one.
+// note returns the index of a state, which usually is new or a recent one.
 func (t *cfiTrack) note(s cfiState) int32 {
 	for i := len(t.states) - 1; i >= max(0, len(t.states)-8); i-- {
 		if t.states[i].equal(&s) {
@@ -193,8 +192,7 @@ func (c cfiState) apply(word string, ops []string) (cfiState, bool) {
 	return c, known
 }
 
-// escape applies the raw bytes that gcc writes for expressions and for the
-// size of pushed arguments.
+// escape applies the raw bytes that gcc writes for expressions and for the size of pushed arguments.
 func (c cfiState) escape(b []int) (cfiState, bool) {
 	for _, v := range b {
 		if v < 0 || v > 255 {
@@ -285,8 +283,8 @@ func appendChange(out []byte, from, to *cfiState) []byte {
 	return out
 }
 
-// plainOperands returns the operands of a directive without the comment, which
-// begins with # or //; no directive that is of interest has either otherwise.
+// plainOperands returns the operands of a directive without the comment, which begins with # or //; the
+// relevant directives contain neither otherwise.
 func plainOperands(rest []byte) []byte {
 	rest, _, _ = bytes.Cut(rest, []byte("#"))
 	rest, _, _ = bytes.Cut(rest, []byte("//"))
@@ -305,7 +303,7 @@ func cfiOperands(rest []byte) []string {
 	return ops
 }
 
-// cfiNumber reads a number. What is out of any sensible range is not understood.
+// cfiNumber parses a number. It rejects numbers beyond a sensible range.
 func cfiNumber(op string) (int, bool) {
 	n, err := strconv.ParseInt(op, 0, 32)
 	return int(n), err == nil

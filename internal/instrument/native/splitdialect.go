@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// dialect is what moving code needs to know of a machine's assembly.
+// dialect is the part of a machine's assembly that moving code depends on.
 type dialect struct {
 	comment  string                     // begins a comment
-	jump     string                     // mnemonic of the jump that reaches all
+	jump     string                     // mnemonic of the jump with unlimited reach
 	half     string                     // directive for two bytes
-	align    string                     // ahead of the symbol of a cold part
+	align    string                     // before the symbol of a cold part
 	near     bool                       // only jumps and calls reach other sections; return addresses may be signed
 	entry    cfiState                   // at the entry of a function
 	opposite func(word string) string   // of a conditional jump, or ""

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// part is one of the two parts of a split function: its pieces in order, what
-// follows each, and its call sites.
+// part is one of the two parts of a split function: its pieces in order, the end of each, and its call sites.
 type part struct {
 	order []int
 	cold  bool
@@ -23,17 +22,17 @@ type siteRange struct {
 	entry    int
 }
 
-// ending says how the last instruction of a piece is written.
+// ending says how to write the last instruction of a piece.
 type ending struct {
 	line   int    // instruction to replace, or -1
-	text   string // what it becomes
-	jump   string // label to jump to behind the piece, or ""
+	text   string // its replacement
+	jump   string // label to jump to after the piece, or ""
 	target int    // piece of that label
 }
 
-// neverReturn are functions that do not come back, by names that the C and C++
-// standards reserve. Nothing needs to follow a call. Names that a program
-// without a C library may give to functions that return are not among them.
+// neverReturn are functions that do not return, whose names the C and C++ standards reserve. Nothing needs to
+// follow a call of them. Names that a program without a C library may give to functions that return are not
+// included.
 var neverReturn = map[string]bool{
 	"__stack_chk_fail": true, "abort": true, "__assert_fail": true,
 	"_Unwind_Resume": true, "__cxa_throw": true, "__cxa_rethrow": true, "_ZSt9terminatev": true,
@@ -80,7 +79,7 @@ func (p *splitPlan) parts() (hot, cold part, ends []ending) {
 	return hot, cold, ends
 }
 
-// ending decides what follows piece k if the part goes on with piece next.
+// ending decides how piece k ends if piece next follows it in the part.
 func (p *splitPlan) ending(k, next int) ending {
 	e := ending{line: -1, target: -1}
 	pc := &p.pieces[k]
@@ -91,7 +90,7 @@ func (p *splitPlan) ending(k, next int) ending {
 	switch pc.flow {
 	case flowJump:
 		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.word) == p.isa.dialect().jump {
-			e.line = pc.last // to what follows anyway
+			e.line = pc.last // to the piece that follows anyway
 		}
 		return e
 	case flowNext, flowBranch:
@@ -116,7 +115,7 @@ func (p *splitPlan) ending(k, next int) ending {
 	return e
 }
 
-// classify is that of the machine, for a statement that may be none.
+// classify calls the machine's classify, for a statement that need not be an instruction.
 func (p *splitPlan) classify(s statement) (flow, []byte) {
 	if s.kind != lineInsn {
 		return flowNext, nil
@@ -143,7 +142,7 @@ func (p *splitPlan) isCode(i int) (end int, ok bool) {
 }
 
 // siteLabels finds the ranges of equal entries in a part, and the labels to
-// write ahead of and behind lines.
+// write before and after lines.
 func (p *splitPlan) siteLabels(pt *part, before, behind map[int]string) {
 	open := -1
 	last := -1
@@ -190,7 +189,7 @@ type emitter struct {
 	part           *part
 	ends           []ending
 	before, behind map[int]string // labels of call sites
-	cfi            int32          // state that holds
+	cfi            int32          // current unwind state
 	loc            int32          // .loc in effect
 	out            []byte
 }
@@ -219,14 +218,13 @@ func (w *emitter) piece(k int) {
 		i++
 	}
 	if e := &w.ends[k]; e.jump != "" {
-		// The jump runs in the state of where it goes, not in that ahead of
-		// the instruction before it.
+		// The jump needs the state of its target, not the state before the preceding instruction.
 		w.state(p.pieces[e.target].code)
 		w.out = append(w.out, "\t"+p.isa.dialect().jump+"\t"+e.jump+"\n"...)
 	}
 }
 
-// foreign writes a line of another section that stands in the function's text.
+// foreign writes a line of another section that is within the function's text.
 func (w *emitter) foreign(i int) {
 	w.out = w.s.verbatim(w.out, i)
 	l := &w.p.text.lines[i]
@@ -235,7 +233,7 @@ func (w *emitter) foreign(i int) {
 	}
 }
 
-// code writes the lines [i, end) of code, with what must be said ahead of it.
+// code writes the lines [i, end) of code, with the directives that must precede it.
 func (w *emitter) code(i, end int, e *ending) {
 	p := w.p
 	if e.line == i && e.text == "" {
@@ -266,7 +264,7 @@ func (w *emitter) code(i, end int, e *ending) {
 	w.label(w.behind[i])
 }
 
-// state writes what leads to the unwind state of line i.
+// state writes the change to the unwind state of line i.
 func (w *emitter) state(i int) {
 	p := w.p
 	if need := p.cfi.at[i-p.first]; p.cfi.used && need != w.cfi {
@@ -307,13 +305,13 @@ func (w *emitter) other(i int) {
 	w.out = appendLine(w.out, w.p.text.raw(i))
 }
 
-// isFile reports whether a line is a .file, which must stand ahead of its uses.
+// isFile reports whether a line is a .file, which must precede its uses.
 func (p *splitPlan) isFile(i int) bool {
 	l := &p.text.lines[i]
 	return l.kind == lineDirective && l.app == 0 && string(p.text.statement(i).word) == ".file"
 }
 
-// emit appends the function's text behind its label, hot part and cold.
+// emit appends the function's text after its label, hot part and cold.
 func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 	e := s.prepared[p]
 	hot := &emitter{s: s, p: p, part: &e.hot, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
@@ -348,8 +346,8 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	if g := p.frag.sec.group; g != "" {
 		group, flags = ","+g, "axG"
 	}
-	// Cold parts of the same bytes can have other frames. The relocation, which
-	// does nothing, has linkers fold them only if their functions are the same.
+	// Cold parts with equal bytes can have different frames. The relocation has no other effect than that
+	// linkers fold them only if their functions are the same.
 	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n%s\t.type\t%s, @function\n%s:\n%s:\n"+
 		"\t.reloc\t%s, %s, %s\n",
 		ColdSection, p.fn.name, flags, group, p.isa.dialect().align, p.cold, p.cold, e.cold.base, e.cold.base, p.isa.relocNone(), p.name("f"))
@@ -380,7 +378,7 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	return fmt.Appendf(cold.out, "%s:\n\t.size\t%s, .-%s\n\t.popsection\n", p.name("z"), p.cold, p.cold)
 }
 
-// prepared is what is decided of a plan before anything is written.
+// prepared holds the decisions about a plan before anything is written.
 type prepared struct {
 	hot, cold      part
 	ends           []ending
@@ -436,7 +434,7 @@ func (s *splitter) prepare(p *splitPlan) {
 	s.replaced[last] = l.appendCold(slices.Clone(text), p, p.name("l"), e.cold.base, coldPads, e.cold.sites)
 }
 
-// appendLine appends a line and sees to its newline.
+// appendLine appends a line and its newline if it lacks one.
 func appendLine(out, line []byte) []byte {
 	out = append(out, line...)
 	if n := len(line); n == 0 || line[n-1] != '\n' {

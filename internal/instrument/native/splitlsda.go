@@ -5,23 +5,21 @@ import (
 	"strings"
 )
 
-// lsda is the exception table of a function, in the one form that gcc and
-// clang write: LPStart omitted, call sites as .uleb128 differences of labels.
+// lsda is the exception table of a function, in the one form that gcc and clang write: LPStart omitted, call
+// sites as .uleb128 differences of labels.
 //
-// Problem: a call-site table describes one contiguous piece of code, and its
-// landing pads are offsets from one address.
+// Problem: a call-site table describes one contiguous piece of code, and its landing pads are offsets from one
+// address.
 //
-// Choice: as with unwind directives, compute for each instruction of the old
-// text the entry that holds, and write the tables of both parts anew. What
-// follows the call sites, actions and types, is the same for both and is
-// copied. All landing pads of a function stay in one part: in the cold one if
-// none ever ran, else in the hot one. LPStart, which compilers leave out,
-// leads to it from the other part.
+// Choice: as with unwind directives, compute the entry of each instruction of the old text, and write new
+// tables for both parts. The actions and types after the call sites are the same for both and are copied. All
+// landing pads of a function stay in one part: in the cold one if none ever ran, else in the hot one. The other
+// part refers to it with LPStart, which compilers omit.
 type lsda struct {
 	first int // line of the LPStart encoding
 	sites int // lines of the call sites: [sites, sitesEnd)
 	sitesEnd,
-	end int // behind actions and types
+	end int // after actions and types
 	start          int // line of its label
 	base           string
 	entries        []callSite
@@ -29,8 +27,8 @@ type lsda struct {
 	moved          bool   // the landing pads are in the cold part
 }
 
-// callSite is an entry: the lines that it holds for, [from, to), the label of
-// its landing pad or "", and the operand of its action.
+// callSite is an entry: its lines [from, to), the label of its landing pad or "", and the operand of its
+// action.
 type callSite struct {
 	from, to int
 	pad      string
@@ -136,7 +134,7 @@ func (p *splitPlan) readLSDA() *lsda {
 	return l
 }
 
-// readSites reads the call sites up to the label behind them.
+// readSites reads the call sites up to the label after them.
 func (p *splitPlan) readSites(l *lsda, r *lsdaReader) {
 	for !r.bad {
 		l.sitesEnd = r.line
@@ -200,7 +198,7 @@ func (p *splitPlan) lineOf(label string) int {
 	return int(d.line)
 }
 
-// markPad notes that a piece begins with a landing pad.
+// markPad records that a piece begins with a landing pad.
 func (p *splitPlan) markPad(label string) bool {
 	line := p.lineOf(label)
 	if line < 0 {
@@ -275,7 +273,7 @@ func (l *lsda) hasPads() bool {
 	return false
 }
 
-// entryAt returns the entry that holds at a line, or -1.
+// entryAt returns the entry for a line, or -1.
 func (l *lsda) entryAt(line int) int {
 	for i := range l.entries {
 		if e := &l.entries[i]; line >= e.from && line < e.to {
@@ -285,7 +283,7 @@ func (l *lsda) entryAt(line int) int {
 	return -1
 }
 
-// same reports whether two entries say the same.
+// same reports whether two entries have the same contents.
 func (l *lsda) same(a, b int) bool {
 	return a == b || a >= 0 && b >= 0 && l.entries[a].pad == l.entries[b].pad && l.entries[a].action == l.entries[b].action
 }

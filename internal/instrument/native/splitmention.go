@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// judgeMentions refuses the plans of functions whose labels are mentioned in a
-// way that moving them could break. Whole addresses may be named anywhere;
-// differences only from a place in the section of the directive, which is what
-// jump tables hold. Debug information is rewritten to name other labels.
+// judgeMentions refuses the plans of functions with references to their labels that a move could break. Whole
+// addresses may be used anywhere; differences only from a place in the section of the directive, as in jump
+// tables. Debug information is rewritten to use other labels.
 func (s *splitter) judgeMentions() {
 	if len(s.plans) == 0 {
 		return
@@ -55,7 +54,7 @@ func (s *splitter) owner(name string) (p *splitPlan, moves bool, def labelDef) {
 	return p, k >= 0 && p.pieces[k].cold, def
 }
 
-// judgeLine looks at the labels that one line names.
+// judgeLine examines the labels in one line.
 func (s *splitter) judgeLine(i int) {
 	t, l := s.text, &s.text.lines[i]
 	st := t.statement(i)
@@ -121,8 +120,8 @@ func (s *splitter) judgeOperands(rest []byte) {
 	})
 }
 
-// judgeData refuses what is not an address, nor the distance of one from a
-// label in the section itself.
+// judgeData refuses an operand that is neither an address nor the distance of one from a label in the section
+// itself.
 func (s *splitter) judgeData(op string, wide bool, sec int32) {
 	first := true
 	bad := false

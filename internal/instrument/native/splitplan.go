@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// splitPlan is the split of one function, or why it cannot be.
+// splitPlan is the split of one function, or the reason against it.
 type splitPlan struct {
 	fn      *function
 	isa     isa
@@ -16,10 +16,10 @@ type splitPlan struct {
 	text    *splitText
 	refused string
 
-	first, last int // lines behind the label and of .size
+	first, last int // lines after the label and of .size
 	sec         int32
 	pieces      []piece
-	tail        int // first line behind the last code
+	tail        int // first line after the last code
 	moved       int // cold pieces
 
 	cfi  cfiTrack
@@ -30,7 +30,7 @@ type splitPlan struct {
 	cold string // symbol of the cold part
 }
 
-// piece is a basic block with the labels and directives ahead of it.
+// piece is a basic block with the labels and directives before it.
 type piece struct {
 	first, end int // lines
 	code       int // its first code, or end
@@ -50,7 +50,7 @@ func (p *splitPlan) refuse(why string) {
 	}
 }
 
-// own reports whether a line is text of the function's own section.
+// own reports whether a line belongs to the function's own section.
 func (p *splitPlan) own(i int) bool {
 	l := &p.text.lines[i]
 	return l.sec == p.sec && !l.switches
@@ -97,9 +97,8 @@ func (p *splitPlan) analyse() {
 	}
 }
 
-// behindEndproc returns the line of .cfi_endproc if it follows on line i, where
-// clang puts it behind .size, or i. Where the function has a local alias, as code of ThinLTO does,
-// the .size of that stands between.
+// behindEndproc returns the line of .cfi_endproc if it follows line i, as clang writes it after .size, or i. If
+// the function has a local alias, as in code of ThinLTO, the .size of that is in between.
 func (t *splitText) behindEndproc(i int) int {
 	for k := i + 1; k < len(t.lines) && !t.lines[k].switches; k++ {
 		switch t.lines[k].kind {
@@ -118,8 +117,7 @@ func (t *splitText) behindEndproc(i int) int {
 	return i
 }
 
-// isText reports whether a section is one that compilers put code into by
-// themselves, and not for code that never runs.
+// isText reports whether compilers put code into a section by themselves, other than code that never runs.
 func isText(name string) bool {
 	for _, cold := range []string{".text.unlikely", ".text.split"} {
 		if name == cold || strings.HasPrefix(name, cold+".") {
@@ -130,14 +128,14 @@ func isText(name string) bool {
 	return name == ".text" || strings.HasPrefix(name, ".text.")
 }
 
-// cut divides the lines into pieces, one for each block of the fragment, and
-// refuses what it does not know. The numbering is checked against the parser's.
+// cut divides the lines into pieces, one for each block of the fragment, and refuses unknown statements. It
+// checks the numbering against the parser's.
 func (p *splitPlan) cut() {
 	t, blocks := p.text, p.frag.blocks
 	cur := piece{first: p.first, code: -1, last: -1}
-	cut := -1       // where the next piece begins: behind the last code, or at the first leading label
+	cut := -1       // start of the next piece: after the last code, or at the first leading label
 	leader := false // a leading label was seen since the last code
-	ended := false  // no way leads on from the last code
+	ended := false  // control does not continue after the last code
 	opened := blocks[0].used
 	for i := p.first; i <= p.last && p.refused == ""; i++ {
 		l := &t.lines[i]
@@ -181,8 +179,8 @@ func (p *splitPlan) cut() {
 		kind, isHead := flowNext, false
 		if l.kind == lineInsn {
 			kind, _ = p.isa.classify(s.word, s.rest)
-			// endbr64 belongs to the block that follows it, and what
-			// stands before the probe to the head of the function.
+			// endbr64 belongs to the block that follows it, and code before the probe to the head of the
+			// function.
 			isHead = kind == flowLanding && leader || (kind == flowLanding || kind == flowSign || kind == flowNop) && int(l.at) < p.frag.probe
 		}
 		switch {
@@ -253,8 +251,8 @@ func (p *splitPlan) cut() {
 	}
 }
 
-// runsOff reports whether the last piece leads to what stands behind the
-// function. Behind a call that does not return there is nothing.
+// runsOff reports whether the last piece falls through into what follows the function. After a call that does
+// not return nothing follows.
 func (p *splitPlan) runsOff(pc *piece) bool {
 	if p.frag.blocks[len(p.frag.blocks)-1].last != flowNext || pc.insns == 0 {
 		return false
@@ -266,7 +264,7 @@ func (p *splitPlan) runsOff(pc *piece) bool {
 	return kind != flowCall && kind != flowNop
 }
 
-// knownSwitch refuses changes of section that the parser does not tell apart.
+// knownSwitch refuses changes of section that the parser does not distinguish.
 func (p *splitPlan) knownSwitch(i int) {
 	if !p.text.lines[i].switches {
 		return
@@ -276,7 +274,7 @@ func (p *splitPlan) knownSwitch(i int) {
 	}
 }
 
-// known refuses statements that mean something that splitting does not know.
+// known refuses statements whose meaning splitting does not know.
 func (p *splitPlan) known(s statement) bool {
 	switch s.kind {
 	case lineLabel:

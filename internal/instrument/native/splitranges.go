@@ -7,12 +7,10 @@ import (
 	"strings"
 )
 
-// Debuggers look for the line table of an address by the ranges of the
-// compilation unit, so the cold parts are added to them: to .debug_aranges, and
-// to what the unit's own entry says, which is a list or one range that becomes
-// a list. This is done for DWARF 5 with one unit in the text. Where the text
-// has another form, cold parts have line information that some tools do not
-// find.
+// Debuggers look up the line table of an address by the ranges of the compilation unit, so the cold parts are
+// added to them: to .debug_aranges, and to the unit's own entry, which has a list, or one range that becomes a
+// list. This is done for DWARF 5 with one unit in the text. If the text has another form, some tools do not
+// find the line information of cold parts.
 
 // debugRanges plans the edits.
 func (s *splitter) debugRanges() {
@@ -130,13 +128,13 @@ func (s *splitter) newRanges(begin, size string) {
 	s.tail = append(s.coldRanges(t), "\t.byte 0\n.Lcairn_ranges2:\n"...)
 }
 
-// comment reports whether a line ends in a comment of clang's.
+// comment reports whether a line ends in a given comment of clang's.
 func (s *splitter) comment(i int, text string) bool {
 	_, c, _ := bytes.Cut(s.text.raw(i), []byte(s.text.dialect.comment+" "))
 	return strings.HasPrefix(strings.TrimSpace(string(c)), text)
 }
 
-// clangUnit does the same in clang's form, which is known by its comments.
+// clangUnit does the same for clang's form, which it recognizes by the comments.
 func (s *splitter) clangUnit(info, abbrev, lists []int) {
 	unit := -1
 	for n, i := range info {

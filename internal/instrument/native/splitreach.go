@@ -11,7 +11,7 @@ type stub struct {
 	target int // piece
 }
 
-// codeSize returns the most bytes that piece k has, or false if it cannot tell.
+// codeSize returns the maximum size of piece k, or false if it is unknown.
 func (p *splitPlan) codeSize(k int) (size int, known bool) {
 	known = true
 	add := func(n int) {
@@ -42,8 +42,8 @@ func (p *splitPlan) codeSize(k int) (size int, known bool) {
 	return size, known
 }
 
-// offsets returns the most bytes from the beginning of a part to each of its pieces, and to its
-// end. Conditional jumps in long have another jump behind them.
+// offsets returns the maximum distance from the beginning of a part to each of its pieces, and to its end.
+// Conditional jumps in long are followed by another jump.
 func (p *splitPlan) offsets(order []int, long map[int]bool) (at map[int]int, end int) {
 	at = map[int]int{}
 	for i, k := range order {
@@ -60,7 +60,7 @@ func (p *splitPlan) offsets(order []int, long map[int]bool) (at map[int]int, end
 	return at, end
 }
 
-// checkReach refuses a function in which something might not reach after the split.
+// checkReach refuses a function in which something might be out of reach after the split.
 func (p *splitPlan) checkReach() {
 	total, odd := 0, false
 	var parts [2][]int
@@ -103,8 +103,8 @@ func (p *splitPlan) checkReach() {
 	}
 }
 
-// reachOut has the conditional jumps of a part reach: those to the other part go by a stub at its
-// end; where that is too far, or the target is, the opposite jumps over a jump.
+// reachOut makes the conditional jumps of a part reach: those to the other part go to a stub at its end; if
+// that or the target is too far, the opposite condition jumps over a jump.
 func (p *splitPlan) reachOut(pt *part, ends []ending) {
 	d := p.isa.dialect()
 	if !d.near {
@@ -152,8 +152,7 @@ func (p *splitPlan) reachOut(pt *part, ends []ending) {
 	}
 }
 
-// branchOf returns the piece that piece k's conditional jump leads to, as it is to be written, or
-// -1, and its mnemonic.
+// branchOf returns the piece that piece k's conditional jump goes to when written, or -1, and its mnemonic.
 func (p *splitPlan) branchOf(k int, e *ending) (to int, word string) {
 	pc := &p.pieces[k]
 	if pc.flow != flowBranch || pc.target < 0 || pc.last < 0 {
@@ -166,7 +165,7 @@ func (p *splitPlan) branchOf(k int, e *ending) (to int, word string) {
 	return pc.target, word
 }
 
-// stubsOf returns the pieces of the other part that conditional jumps lead to.
+// stubsOf returns the pieces of the other part that conditional jumps go to.
 func (p *splitPlan) stubsOf(pt *part, ends []ending) map[int]bool {
 	stubs := map[int]bool{}
 	for _, k := range pt.order {
@@ -194,7 +193,7 @@ func (pt *part) stubFor(p *splitPlan, to int) string {
 	return label
 }
 
-// stubs writes the stubs of a part behind its pieces.
+// stubs writes the stubs of a part after its pieces.
 func (w *emitter) stubs() {
 	for _, st := range w.part.stubs {
 		w.state(w.p.pieces[st.target].code)

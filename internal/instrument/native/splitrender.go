@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// trackLocs finds the .loc in effect at each line of the plan. A .loc counts in
-// whatever section it stands.
+// trackLocs finds the .loc in effect at each line of the plan, in whatever section the .loc is.
 func (p *splitPlan) trackLocs() {
 	t := p.text
 	p.locs = make([]int32, p.last-p.first+1)
@@ -23,9 +22,8 @@ func (p *splitPlan) trackLocs() {
 	}
 }
 
-// appendLoc appends the .loc of line i with its is_stmt said: the assembler
-// keeps that from one directive to the next, in the order of the text. Views
-// and marks of the prologue are written only at the directive's own place.
+// appendLoc appends the .loc of line i with an explicit is_stmt: the assembler keeps that from one directive to
+// the next, in the order of the text. Views and prologue marks are written only at the directive's own place.
 func (t *splitText) appendLoc(out []byte, i int, place bool) []byte {
 	words := locWords(t.statement(i).rest)
 	var kept []string
@@ -50,7 +48,7 @@ func (t *splitText) appendLoc(out []byte, i int, place bool) []byte {
 	if t.lines[i].stmt {
 		stmt = " is_stmt 1"
 	}
-	// Ahead of a view, as gcc writes it.
+	// Before a view, as gcc writes it.
 	out = append(out, "\t.loc "...)
 	at := slices.Index(kept, "view")
 	if at < 0 {
@@ -77,9 +75,8 @@ func substitute(out, line []byte, to func(name string) string) []byte {
 	return appendLine(out, line[done:])
 }
 
-// movedLabels collects the labels of cold pieces and gives those that debug
-// information names a twin in the hot part, where they were cut out: debug
-// information describes the hot part, the line table both.
+// movedLabels collects the labels of cold pieces, and gives those that debug information uses a twin in the hot
+// part, at the place of the removed piece: debug information describes the hot part, the line table both.
 func (s *splitter) movedLabels() {
 	moved := map[string]bool{}
 	for _, p := range s.plans {
@@ -103,7 +100,7 @@ func (s *splitter) movedLabels() {
 	}
 }
 
-// verbatim appends a line as it is, but for what is said elsewhere.
+// verbatim appends a line with only the changes decided elsewhere.
 func (s *splitter) verbatim(out []byte, i int) []byte {
 	if text, ok := s.replaced[i]; ok {
 		return append(out, text...)
@@ -113,7 +110,7 @@ func (s *splitter) verbatim(out []byte, i int) []byte {
 	case l.switches && len(s.renamed) > 0:
 		return s.renameSection(out, i)
 	case l.kind == lineDirective && string(t.statement(i).word) == ".loc":
-		// The text of a split function may have left another is_stmt behind.
+		// The text of a split function may have set another is_stmt.
 		return t.appendLoc(out, i, true)
 	case t.secs[l.sec].debug && len(s.twins) > 0:
 		return substitute(out, t.raw(i), func(name string) string { return s.twins[name] })

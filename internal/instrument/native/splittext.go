@@ -20,7 +20,7 @@ type splitText struct {
 	distances []codeDistance
 }
 
-// textLine is a line, without what can be parsed again when it is needed.
+// textLine describes a line, without what can be parsed again when needed.
 type textLine struct {
 	at, next int32
 	sec      int32 // index of the section after the line
@@ -36,7 +36,7 @@ type textSection struct {
 	name    string
 	flags   string
 	group   string
-	operand string // what stands behind .section the first time, or ""
+	operand string // what stands after .section the first time, or ""
 	debug   bool
 }
 
@@ -66,8 +66,7 @@ func scanText(src []byte, dialect *dialect) *splitText {
 		case s.kind == lineNoApp:
 			l.app, app = app, 0
 		case s.kind == lineDirective && string(s.word) == ".loc":
-			// gcc ends inline assembly with the next instruction, and has
-			// its own directives inside.
+			// gcc ends inline assembly at the next instruction, and writes its own directives before that.
 			stmt = locStmt(s.rest, stmt)
 			l.stmt, l.app = stmt, app
 		case app > 0:
@@ -160,9 +159,8 @@ func locWords(rest []byte) []string {
 	return strings.Fields(string(rest))
 }
 
-// localNames yields the local labels that text names, outside of strings and
-// comments, which # begins on x86 and // on AArch64. Before a number or a
-// modifier, # begins an operand of AArch64.
+// localNames yields the local labels in text, outside of strings and comments, which begin with # on x86 and
+// with // on AArch64. Before a number or a modifier, # begins an operand of AArch64.
 func localNames(text []byte, yield func(name []byte, start, end int)) {
 	quoted := false
 	for i := 0; i < len(text); {

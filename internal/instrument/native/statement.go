@@ -2,7 +2,7 @@ package native
 
 import "bytes"
 
-// lineKind is what a line of compiler output is, as far as probes care.
+// lineKind classifies lines of compiler output.
 type lineKind uint8
 
 const (
@@ -14,8 +14,8 @@ const (
 	lineNoApp                     // #NO_APP: it ends
 )
 
-// statement is one line. word is the label, the directive or the mnemonic;
-// rest is what follows it, with white space and comment still around it.
+// statement is one line. word is the label, the directive or the mnemonic; rest is what follows it, with
+// surrounding white space and comments.
 type statement struct {
 	kind lineKind
 	word []byte
@@ -32,9 +32,8 @@ var symbolByte = func() (t [256]bool) {
 	return t
 }()
 
-// parseLine classifies a line without its newline. Compilers write one
-// statement to a line; a label with a statement behind it comes back as the
-// label, with the statement in rest.
+// parseLine classifies a line without its newline. Compilers write one statement per line; a label with a
+// statement after it is returned as the label, with the statement in rest.
 func parseLine(line []byte) statement {
 	i := 0
 	for i < len(line) && (line[i] == '\t' || line[i] == ' ') {
@@ -72,8 +71,8 @@ func parseLine(line []byte) statement {
 	return statement{lineInsn, word, rest}
 }
 
-// parseComment knows the texts of the comments around inline assembly: gcc's and clang's,
-// and clang's around that at file scope, for which gcc has the former too.
+// parseComment recognizes the comments around inline assembly: gcc's and clang's, and clang's around that at
+// file scope, for which gcc uses the same as elsewhere.
 func parseComment(line []byte) statement {
 	switch {
 	case bytes.HasPrefix(line, []byte("APP")), bytes.HasPrefix(line, []byte(" Start of file scope inline assembly")):

@@ -7,14 +7,13 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Problem: tell of every call how long it took, at a price that can be paid for
-// every call of a program. Reading a clock costs more than most calls do.
+// Problem: measure how long every call took, cheaply enough for every call of a program. Reading a clock costs
+// more than most calls do.
 //
-// Choice: the stamp of a call is a clock that somebody else keeps, a word in
-// memory. It is stored at an address computed from the stack pointer, in a
-// window of 4 GiB that the process reserves: at the entry of a call and at its
-// exit the stack pointer is the same, so the stamp is found without a stack of
-// stamps that exceptions or longjmp could bring out of step.
+// Choice: the stamp of a call is the value of a clock that another thread keeps, a word in memory. It is stored
+// at an address computed from the stack pointer, in a window of 4 GiB that the process reserves: at the entry
+// of a call and at its exit the stack pointer is the same, so the stamp is found without a stack of stamps that
+// exceptions or longjmp could desynchronize.
 //
 //	entry:  movq  __cairn_base(%rip), %r10
 //	        movl  %esp, %r11d
@@ -28,17 +27,15 @@ import (
 //	        addl  -60(%r10), %r11d       + the shortest call of interest
 //	        js    S
 //
-//	S:      call  __cairn_slow           which keeps every register
+//	S:      call  __cairn_slow           which preserves every register
 //	        ret                          or the jump of the tail call
 //
-// S stands at the end of the function, inside of it, so that the address that
-// is returned to names the function. Exits that leave in the same way share it.
-// Nothing is pushed: the unwind table stays as it is, and S has a row of its
-// own, that of a function's entry.
+// S is at the end of the function, inside it, so that the return address identifies the function. Exits that
+// leave in the same way share it. Nothing is pushed: the unwind table stays as it is, and S has its own row,
+// that of a function's entry.
 //
-// Where rax or r10 hold something at the entry, or a tail call needs r10 or
-// r11, other sequences of the same effect are used (timedcode.go); what is in
-// the way then goes to the red zone, which is free on both occasions.
+// If rax or r10 is live at the entry, or a tail call needs r10 or r11, other sequences with the same effect are
+// used (timedcode.go); they save registers in the red zone, which is free at entries and exits.
 
 // Symbols of the runtime of the timed modes.
 const (
@@ -123,8 +120,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	return t.render(), t.result
 }
 
-// reason returns why b is left alone, or "". why is what holds for the whole
-// function.
+// reason returns why b is left alone, or "". why is the reason that applies to the whole function.
 func (t *timer) reason(b *body, why string) string {
 	switch {
 	case why != "":
@@ -174,7 +170,7 @@ func (t *timer) body(b *body) {
 	}
 }
 
-// fragment plans the exits of fragment i of b, and the stubs behind its end.
+// fragment plans the exits of fragment i of b, and the stubs after its end.
 func (t *timer) fragment(b *body, i int, f *fragment) {
 	var stubs []byte
 	at, unwound := stubPlace(t.unit.Src, f.end)
@@ -207,8 +203,8 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 	t.insert(at, t.stubUnwind(f, at, unwound), string(stubs))
 }
 
-// stubUnwind returns the unwind directives for stubs at an offset behind f: they run in the
-// state of a function's entry.
+// stubUnwind returns the unwind directives for stubs at an offset after f: they run in the state of a
+// function's entry.
 func (t *timer) stubUnwind(f *fragment, at int, unwound bool) string {
 	if !unwound {
 		return ""

@@ -7,32 +7,30 @@ import (
 	"strings"
 )
 
-// Problem: in mode stacks the current node of a thread is wrong where control does
-// not come from an exit: at the landing pads of exceptions, behind calls that return
-// twice, and behind those that change to another stack and come back.
+// Problem: in mode stacks the current node of a thread is wrong where control does not come from an exit: at
+// the landing pads of exceptions, after calls that return twice, and after those that switch to another stack
+// and return.
 //
-// Choice: there the node is taken from the window again, where the entry of the call
-// put it. The stack pointer at the entry is 8 below the CFA, which the unwind
-// directives give relative to the stack or the frame pointer. Where they do not (code
-// without unwind tables, realigned stacks) the runtime looks for the function among
-// the callers of the current node, by the stack pointers in the nodes.
+// Choice: there the node is read from the window, where the entry of the call put it. The stack pointer at the
+// entry is 8 below the CFA, which the unwind directives give relative to the stack or the frame pointer. Where
+// they do not (code without unwind tables, realigned stacks) the runtime looks for the function among the
+// callers of the current node, by the stack pointers in the nodes.
 
-// returnsTwice are functions that a longjmp or the end of a vfork returns from once
-// more.
+// returnsTwice are functions that return again after a longjmp or the end of a vfork.
 var returnsTwice = map[string]bool{
 	"setjmp": true, "_setjmp": true, "sigsetjmp": true, "__sigsetjmp": true, "vfork": true, "savectx": true,
 }
 
-// changesStack are functions that go on with another stack, and come back when that
-// one does the same: of the C library, of Boost.Context and of libco.
+// changesStack are functions that continue on another stack, and return when that one does the same: of the C
+// library, of Boost.Context and of libco.
 var changesStack = map[string]bool{
 	"swapcontext": true, "getcontext": true, "jump_fcontext": true, "ontop_fcontext": true, "co_switch": true,
 }
 
-// An arrival is where control may come from something else than an exit.
+// An arrival is a place where control may arrive other than from an exit.
 type arrival struct {
 	at      int
-	changed bool // from another stack, on which calls may go on
+	changed bool // from another stack, on which calls may continue
 }
 
 // arrivals returns those of b.
@@ -63,12 +61,12 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 
 // A cfaChange is where the rule for the CFA changes.
 type cfaChange struct {
-	at    int // offset behind the directive
+	at    int // offset after the directive
 	known bool
 	cfiState
 }
 
-// cfaRegisters are those that keep their values across calls.
+// cfaRegisters are those that calls preserve.
 var cfaRegisters = map[int]string{dwarfRSP: "%rsp", dwarfRegisters["rbp"]: "%rbp"}
 
 // cfaAt returns the rule for the CFA at an offset, if it is one of those registers
@@ -118,7 +116,7 @@ func (t *timer) scanCFA() {
 	}
 }
 
-// lineEnd returns the offset behind the line at an offset.
+// lineEnd returns the offset after the line at an offset.
 func (t *timer) lineEnd(at int) int {
 	if i := bytes.IndexByte(t.unit.Src[at:], '\n'); i >= 0 {
 		return at + i + 1
@@ -135,7 +133,7 @@ func (t *timer) scanPads() {
 	in, plain := false, false // plain: the byte before was the encoding of such a table
 	column := 0
 	beside := map[string]string{} // a label of clang's that marks a place -> the block's
-	last := ""                    // label of a block, nothing behind it yet
+	last := ""                    // label of a block, nothing after it yet
 	for line := range bytes.Lines(t.unit.Src) {
 		s := parseLine(bytes.TrimRight(line, "\r\n"))
 		switch {

@@ -1,7 +1,6 @@
 package native
 
-// Offsets from the window's base: two words below it, so that one address
-// leads to all that the inserted code needs.
+// Offsets from the window's base: two words below it, so that inserted code needs only one address.
 const (
 	clockOffset = "-64"
 	lowOffset   = "-60"
@@ -12,16 +11,15 @@ const (
 	loadStack = "\tmovl\t%esp, %r11d\n"
 )
 
-// Where code keeps registers that hold something: in the red zone, but not where
-// the return address of a call goes. In place of loadBase and loadStack there may
-// be one (timed_masked_x86_64.c of the runtime).
+// Where code saves live registers: in the red zone, but not where a call puts its return address. loadBase and
+// loadStack may be replaced by a call (timed_masked_x86_64.c of the runtime).
 const (
 	keepRAX = "-16(%rsp)"
 	keepR10 = "-24(%rsp)"
 	keepR11 = "-32(%rsp)"
 )
 
-// spill moves the registers of live to the red zone, or back.
+// spill saves the registers of live to the red zone, or restores them.
 func spill(live regSet, back bool) (out string) {
 	for _, r := range []struct {
 		set       regSet
@@ -38,8 +36,8 @@ func spill(live regSet, back bool) (out string) {
 	return out
 }
 
-// entryCode returns the code that stamps a call. It may change r11, the flags,
-// and of rax and r10 what is not live.
+// entryCode returns the code that stamps a call. It may change r11, the flags, and those of rax and r10 that
+// are not live.
 func entryCode(live regSet) string {
 	switch live {
 	case 0: // 18 bytes
@@ -59,9 +57,8 @@ func stampBy(reg, low string) string {
 		"\tmovl\t" + clockOffset + "(" + reg + "), " + low + "\n\tmovl\t" + low + ", (%r11)\n"
 }
 
-// exitCode returns the code that compares the stamp and goes to a stub if the
-// call was long, behind what is to be done first. It changes the flags, and r10 and r11
-// unless they are in keep; the first part may change r11.
+// exitCode returns the code that compares the stamp and jumps to a stub if the call was long, after first. It
+// changes the flags, and r10 and r11 unless they are in keep; first may change r11.
 func exitCode(keep regSet, first, slow string) string {
 	return spill(keep, false) + first + loadBase + "%r10\n" + loadStack + "\tmovl\t(%r10,%r11), %r11d\n" +
 		"\tsubl\t" + clockOffset + "(%r10), %r11d\n\taddl\t" + lowOffset + "(%r10), %r11d\n" +

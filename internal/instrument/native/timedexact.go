@@ -1,8 +1,7 @@
 package native
 
-// Problem: the coarse clock says of a call what it took to within a step of it, and
-// finds no call for certain that is shorter than two steps longer than the threshold.
-// Where microseconds matter, each call has to read a clock.
+// Problem: the coarse clock measures a call to within one of its steps, and is sure to find only calls that
+// exceed the threshold by two steps. Where microseconds matter, each call has to read a clock.
 //
 // Choice: the time stamp counter of the processor, in the same slot of the window:
 //
@@ -29,8 +28,7 @@ package native
 //	        movq  -40(%rsp), %rdx
 //	        ja    S
 //
-// The reading costs more than all the rest, so what is in the way goes to the red
-// zone, wherever the call is.
+// Reading the counter costs more than all the rest, so live registers are always saved in the red zone.
 
 // exactLow is where the inline threshold is, from the window's base.
 const exactLow = "-40"
@@ -40,16 +38,16 @@ const keepRDX = "-40(%rsp)"
 
 const readTSC = "\trdtsc\n\tshlq\t$32, %rdx\n\torq\t%rdx, %rax\n"
 
-// exactEntry returns the code that stamps a call with the exact clock. It may change
-// r11, the flags, and of rax and r10 what is not live.
+// exactEntry returns the code that stamps a call with the exact clock. It may change r11, the flags, and those
+// of rax and r10 that are not live.
 func exactEntry(live regSet) string {
 	return spill(live, false) + loadBase + "%r10\n" + loadStack +
 		"\taddq\t%r10, %r11\n\tmovq\t%rdx, %r10\n" + readTSC + "\tmovq\t%r10, %rdx\n\tmovq\t%rax, (%r11)\n" +
 		spill(live, true)
 }
 
-// exactExit returns the code that compares the stamp and goes to a stub if the call
-// was long. It changes the flags, and r10 and r11 unless they are in keep.
+// exactExit returns the code that compares the stamp and jumps to a stub if the call was long. It changes the
+// flags, and r10 and r11 unless they are in keep.
 func exactExit(keep regSet, slow string) string {
 	keep |= regRAX
 	return spill(keep, false) + "\tmovq\t%rdx, " + keepRDX + "\n" + loadBase + "%r10\n" + loadStack + readTSC +

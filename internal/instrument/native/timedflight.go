@@ -1,18 +1,16 @@
 package native
 
-// Problem: when a call took too long, tell what was called before and within it,
-// in order. Mode trace keeps an event for each entry and each exit; that costs
-// twice what can be paid for every call while nothing is wrong.
+// Problem: when a call took too long, show what was called before and within it, in order. Mode trace keeps an
+// event for each entry and each exit; that costs twice as much as is acceptable for every call while nothing is
+// wrong.
 //
-// Choice: entries, in a ring of each thread, in addition to the stamp. An event has
-// the stack pointer, and that tells most exits: whoever is entered at a stack pointer
-// ends all calls that were entered at it or below. Not those that were entered above:
-// a function without probes, or with arguments on the stack, calls from further down
-// than the call before it was made. So each exit leaves its stack pointer beside the
-// thread's position, and an entry that does not imply that exit has it recorded: one in
-// many. The time is not in the event. Whenever the clock has moved since the thread's
-// last event, the runtime is called and puts the time between the events, which is once
-// in tens of thousands of calls.
+// Choice: entries, in a ring of each thread, in addition to the stamp. An event has the stack pointer, which
+// implies most exits: an entry at a stack pointer implies that all calls entered at it or below have ended. It
+// does not imply that for calls entered above: a function without probes, or with arguments on the stack, makes
+// its calls from a lower stack pointer than that of the call before. So each exit stores its stack pointer
+// beside the thread's position, and an entry that does not imply that exit records it: one in many. The time is
+// not in the event. Whenever the clock has advanced since the thread's last event, the runtime is called and
+// puts the time between the events, once in tens of thousands of calls.
 //
 //	A:      ...                                     the entry of mode spike: the
 //	                                                clock is in eax now
@@ -25,7 +23,7 @@ package native
 //	        jnz   L
 //	        leal  -2047(%rsp), %eax                 nothing has ended since
 //	        movl  %eax, %fs:12(%r11)
-//	        movq  %fs:(%r11), %rax                  behind the last event
+//	        movq  %fs:(%r11), %rax                  after the last event
 //	        addw  $8, %ax
 //	        jz    S
 //	        movq  %rax, %fs:(%r11)
@@ -42,17 +40,15 @@ package native
 //	        movl  %esp, %fs:12(%r11)
 //	        ...                                     the exit of mode spike
 //
-// The word at 12 is the stack pointer of the last exit. Behind an entry it is an odd
-// number, so far below that what this one calls passes the test, and has nothing
-// recorded if it does not. Where control arrives without an exit, at landing pads
-// and behind calls that return twice or change the stack, all calls below have ended,
-// and the word is set as by an exit.
+// The word at 12 is the stack pointer of the last exit. After an entry it is an odd number, so far below that
+// callees pass the test, and those that do not record nothing. Where control arrives without an exit, at
+// landing pads and after calls that return twice or switch stacks, all calls below have ended, and the word is
+// set as by an exit.
 //
-// F is the function's start. Chunks of events are aligned to 64 KiB: when the low
-// 16 bits of the position become zero the chunk is full, and so they do at a
-// thread's first event. Room is taken before it is filled, so that a signal
-// handler writes behind it. One between the load of the position and its store
-// loses its own events.
+// F is the function's start. Chunks of events are aligned to 64 KiB: when the low 16 bits of the position
+// become zero the chunk is full; they also do at a thread's first event. The position is advanced before the
+// event is stored, so that a signal handler writes after it. A handler between the load of the position and its
+// store loses its own events.
 
 // Symbols of the runtime of the flight recorder.
 const (

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// scanEarly finds the names that .set gives, the functions that run before the
-// runtime's constructor, and the registers that fragments save.
+// scanEarly finds the names that .set gives, the functions that run before the runtime's constructor, and the
+// registers that fragments save.
 //
-// Resolvers of indirect functions run while the program is being relocated, and
-// so does what they call. Of constructors those are left alone that come before all
-// others or among them, as the runtime's does in a shared library.
+// Resolvers of indirect functions run while the program is being relocated, and so do their callees.
+// Constructors are left alone if they may run before the runtime's, which in a shared library is one among
+// others.
 func (t *timer) scanEarly() {
 	t.aliases, t.early, t.unwound = map[string]string{}, map[string]string{}, map[*fragment][]string{}
 	resolved := map[string]bool{}
@@ -93,9 +93,8 @@ func (t *timer) saves(f *fragment, word string, ops [][]byte) {
 	}
 }
 
-// scratchRegisters are those that calls may change, as unwind directives name
-// them. A function that saves one has another convention, or comes back by
-// __builtin_eh_return.
+// scratchRegisters are those that calls may change, as unwind directives name them. A function that saves one
+// has another calling convention, or returns by __builtin_eh_return.
 var scratchRegisters = map[string]bool{
 	"0": true, "1": true, "2": true, "4": true, "5": true, "8": true, "9": true, "10": true, "11": true,
 	"%rax": true, "%rdx": true, "%rcx": true, "%rsi": true, "%rdi": true,
@@ -112,14 +111,14 @@ func isEarlySection(name string) bool {
 		priority, err := strconv.Atoi(n)
 		return err == nil && priority == 0
 	}
-	if n, ok := strings.CutPrefix(name, ".ctors."); ok { // where they are counted down
+	if n, ok := strings.CutPrefix(name, ".ctors."); ok { // these run in descending order
 		priority, err := strconv.Atoi(n)
 		return err == nil && priority >= 65535
 	}
 	return false
 }
 
-// spreadEarly adds what early functions call in the unit.
+// spreadEarly adds the callees of early functions in the unit.
 func (t *timer) spreadEarly() {
 	byName := map[string]*function{}
 	for _, fn := range t.unit.funcs {
@@ -150,9 +149,9 @@ func (t *timer) spreadEarly() {
 	}
 }
 
-// stubPlace returns the offset for the stubs of a fragment whose code ends at
-// end, and whether unwind directives are in force there: behind the labels and
-// lines that belong to that code, before what says that the function ends.
+// stubPlace returns the offset for the stubs of a fragment whose code ends at end, and whether unwind
+// directives are in force there: after the labels and lines that belong to that code, before the end of the
+// function is declared.
 func stubPlace(src []byte, end int) (at int, unwound bool) {
 	at = end
 	ended := false

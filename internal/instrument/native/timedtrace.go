@@ -7,12 +7,12 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// Problem: in mode trace, keep an event for each entry and each exit, in the
-// order of the thread, for the price of a few stores.
+// Problem: in mode trace, keep an event for each entry and each exit, in the order of the thread, at the cost
+// of a few stores.
 //
-// Choice: each thread has a chunk of 64 KiB, aligned to its size, and a position
-// in it, which is the only word of thread-local storage. When its low 16 bits
-// become zero the chunk is full; they do so at a thread's first event, too.
+// Choice: each thread has a chunk of 64 KiB, aligned to its size, and a position in it, which is the only word
+// of thread-local storage. When its low 16 bits become zero the chunk is full; they also do at a thread's first
+// event.
 //
 //	        movq  __cairn_trace_at@gottpoff(%rip), %r10
 //	        movq  %fs:(%r10), %r11
@@ -28,13 +28,12 @@ import (
 //	S:      call  __cairn_trace_full                     which changes r11 only
 //	        jmp   B
 //
-// With a depth, that is behind a comparison of the stack pointer with that of the
-// deepest call that is recorded (trace_depth_x86_64.S).
+// With a depth, a comparison of the stack pointer with that of the deepest recorded call comes first
+// (trace_depth_x86_64.S).
 //
-// F is the function's start, aligned so that the last two bits of its address are
-// free for the kind of event: no number has to be given to it, and the reader
-// finds its name in the program's symbols. Room is taken before it is filled: a
-// signal handler between writes behind it. One between the load of the position
+// F is the function's start, aligned so that the last two bits of its address are free for the kind of event:
+// it needs no number, and the reader finds its name in the program's symbols. The position is advanced before
+// the event is stored: a signal handler in between writes after it. A handler between the load of the position
 // and its store loses its own events.
 
 // Symbols of the runtime of mode trace.
@@ -47,8 +46,8 @@ const (
 	tracer      = "__cairn_tracer"
 )
 
-// RefuseUnaligned is why mode trace leaves a function alone that the compiler
-// put something in front of, such as room for patches.
+// RefuseUnaligned is the reason why mode trace leaves a function alone that the compiler put something before,
+// such as room for patches.
 const RefuseUnaligned = "the code before it prevents its alignment"
 
 // traceBody plans the code of one body in mode trace.
@@ -87,16 +86,15 @@ func (t *timer) traceBody(b *body) {
 	}
 }
 
-// stubText is what is to stand behind a fragment.
+// stubText is text to insert after a fragment.
 type stubText struct {
 	at      int
 	unwound bool // unwind directives are in force there
 	code    []byte
 }
 
-// alignPlace returns the offset of the line of the label that ends at pos, and
-// whether it can be aligned: whether what is in front of it is not part of the
-// function, as room for patches and hashes of types are.
+// alignPlace returns the offset of the line of the label that ends at pos, and whether it can be aligned:
+// whether nothing before it belongs to the function, as room for patches and hashes of types do.
 func alignPlace(src []byte, pos int) (start int, ok bool) {
 	line := func(end int) int { return bytes.LastIndexByte(src[:end], '\n') + 1 }
 	start = line(max(pos-1, 0))

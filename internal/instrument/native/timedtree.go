@@ -1,13 +1,12 @@
 package native
 
-// Problem: tell who called whom how often and for how long, stack by stack, of
-// runs that are too long for a record of each call.
+// Problem: show which function called which how often and for how long, stack by stack, for runs that are too
+// long for a record of each call.
 //
-// Choice: the tree of calls is built while the program runs. Each thread has its
-// current node, in a word of thread-local storage. A node has twelve slots for its
-// children; a function looks into one of them, by a hash of its name, and is
-// there nearly always. The node goes to the frame's slot in the window, where the
-// exit finds it, by the stack pointer as in mode spike:
+// Choice: the tree of calls is built while the program runs. Each thread has its current node, in a word of
+// thread-local storage. A node has twelve slots for its children; a function looks into one of them, chosen by
+// a hash of its name, and nearly always finds its node there. The node goes to the frame's slot in the window,
+// where the exit finds it, by the stack pointer as in mode spike:
 //
 //	entry:  movq  __cairn_node@gottpoff(%rip), %r11
 //	        movq  %fs:(%r11), %r10               the caller's node
@@ -40,13 +39,12 @@ package native
 //	        movq  %r11, %rax
 //	        jmp   B
 //
-// M stands at the end of the function: its address is what tells functions apart,
-// and what stands before it is for the runtime. The time of a node that is being run
-// is negative: the clock is in the upper half of its word's range (tree.c). With
-// Counts what is done with the clock is left out; with Longest there is more of it.
+// M is at the end of the function: its address identifies the function, and the data before it is for the
+// runtime. The time of a node with an open call is negative: the clock is in the upper half of its word's range
+// (tree.c). With Counts the code for the clock is left out; with Longest there is more of it.
 //
-// What an exception or a longjmp leaves has no exit. So where one arrives the current
-// node is looked for again (timedarrive.go).
+// Calls that an exception or a longjmp leaves have no exit. So the current node is looked up again where one
+// arrives (timedarrive.go).
 
 // Symbols of the runtime of mode stacks.
 const (
@@ -58,8 +56,8 @@ const (
 	treeLeave    = "__cairn_tree_leave"
 )
 
-// As tree.h has it: how many children a node finds at once, and what is told of a
-// function besides the number of its slot.
+// As in tree.h: the number of slots in a node, and the flags of a function that accompany the number of its
+// slot.
 const (
 	treeSlots   = 12
 	treeUntimed = 64
@@ -75,7 +73,7 @@ const (
 func (t *timer) treeBody(b *body) {
 	start, id, back := t.newLabel(), t.newLabel(), t.newLabel()
 	slot := treeSlot(b.name)
-	live := b.live &^ regR11 // which no function takes that gets here
+	live := b.live &^ regR11 // functions with r11 live at the entry have been refused
 	t.insert(b.frags[0].label, start+":\n")
 	t.unwinding = b.frags[0].unwind
 	t.insert(b.frags[0].probe, t.on.treeEntry(t, live, slot, id, back))
@@ -117,21 +115,20 @@ func (t *timer) treeBody(b *body) {
 	}
 }
 
-// treeStub is where a function comes to whose node is not at hand.
+// treeStub is the stub that a function jumps to if the slot does not hold its node.
 type treeStub struct {
-	start, id, back string // labels: of the function, of the stub, of where it goes on
+	start, id, back string // labels: of the function, of the stub, of the place to return to
 	flags           int    // flags of the function in the log
 	unwound         bool   // unwind directives are in force
 }
 
-// lastCalls are functions with which a program ends, and the log's writer with it: 1, or
-// after which it is another: 0.
+// lastCalls are functions that end the program and with it the log's writer: 1, or that replace the program: 0.
 var lastCalls = map[string]int{
 	"_exit": 1, "_Exit": 1, "quick_exit": 1, "abort": 1,
 	"execve": 0, "execv": 0, "execvp": 0, "execvpe": 0, "execl": 0, "execlp": 0, "execle": 0, "fexecve": 0, "execveat": 0,
 }
 
-// treeSlot is the slot of a node that a function is looked for in.
+// treeSlot returns the slot in which nodes of a function are looked up.
 func treeSlot(name string) int {
 	h := uint32(2166136261)
 	for i := range len(name) {
@@ -140,7 +137,7 @@ func treeSlot(name string) int {
 	return int((h ^ h>>16) % treeSlots)
 }
 
-// leaveCode returns the code ahead of the call of a function with which the process ends.
+// leaveCode returns the code before the call of a function that ends the process.
 func (t *timer) leaveCode(in *bodyInsn) string {
 	ends, ok := lastCalls[in.effect.callee]
 	if !ok {

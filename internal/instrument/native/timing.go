@@ -2,41 +2,39 @@ package native
 
 import "github.com/cairnprof/cairn/internal/binary/machine"
 
-// timing is what the timed modes know of one machine: how functions are left, and the code
-// that is inserted. All else is alike for all machines.
+// timing is the machine-dependent part of the timed modes: how functions are left, and the inserted code.
 type timing interface {
-	// comment begins what the compiler says of an instruction behind it.
+	// comment returns what begins the compiler's comment after an instruction.
 	comment() string
-	// effects returns what an instruction other than a call or a jump does to registers.
+	// effects returns the effect of an instruction other than a call or a jump on registers.
 	effects(word string, rest []byte) effect
 	// mentioned returns the registers that a text names.
 	mentioned(text []byte) regSet
-	// called returns what a call does to registers.
+	// called returns the effect of a call on registers.
 	called(in *bodyInsn, callee string) effect
 	// isReturn reports whether an instruction that ends the flow of control returns.
 	isReturn(in *bodyInsn) bool
-	// isTail tells whether an indirect jump leaves the body, if that is known.
+	// isTail reports whether an indirect jump leaves the body, if that is known.
 	isTail(t *timer, b *body, i int) (tail, known bool)
 	// conditional reports whether an exit in the form of a conditional branch can be timed.
 	conditional(in *bodyInsn) bool
 	// jump returns the jump to a target.
 	jump(target []byte) string
-	// movesStack reports whether an instruction ahead of an exit sets the stack pointer to
-	// that of another frame.
+	// movesStack reports whether an instruction before an exit sets the stack pointer to that of another frame.
 	movesStack(in *bodyInsn) bool
 	// scratch reports whether a register, as unwind directives name it, is one that calls may change.
 	scratch(register string) bool
-	// sharesFrame reports whether a function may be entered with the stack pointer that its
-	// caller was entered with, or leaves its frame to another.
+	// sharesFrame reports whether a function may be entered with the same stack pointer as its caller, or
+	// leaves its frame to another.
 	sharesFrame(t *timer, b *body) bool
-	// reach makes the edits with which the branches of b reach over what is inserted, or
-	// returns false.
+	// reach makes the edits that keep the targets of b's branches in reach over the insertions, or returns
+	// false.
 	reach(t *timer, b *body) bool
-	// row returns the unwind directives for stubs at an offset behind f: they run in the
+	// row returns the unwind directives for stubs at an offset after f: they run in the
 	// state of a function's entry.
 	row(t *timer, f *fragment, at int) string
 
-	// rowEnd returns the directives that take back what row changed and cannot set twice.
+	// rowEnd returns the directives that undo changes of row that cannot be made twice.
 	rowEnd(t *timer, f *fragment, at int) string
 
 	// Mode spike.
@@ -46,7 +44,7 @@ type timing interface {
 	flightEntry(t *timer, b *body) (id, entry, stubs string)
 	flightArrive() string
 
-	// record returns the code of an event of mode trace; it adds what is out of the way to the stub.
+	// record returns the code of an event of mode trace; it adds out-of-line code to the stub.
 	record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string
 
 	// Mode stacks.
@@ -57,5 +55,5 @@ type timing interface {
 	treeLeave(t *timer, at, ends int) string
 }
 
-// timings are the machines that the timed modes know.
+// timings are the machines that the timed modes support.
 var timings = map[machine.Kind]timing{machine.X86_64: x86Timing{}, machine.AArch64: aarch64Timing{}}

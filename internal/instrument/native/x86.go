@@ -54,7 +54,7 @@ func (m x86) classify(mnemonic, rest []byte) (flow, []byte) {
 	return flowNext, nil
 }
 
-// isTrap knows ud1 with operands as well, which clang's -fsanitize-trap writes.
+// isTrap also accepts ud1 with operands, which clang's -fsanitize-trap writes.
 func (x86) isTrap(mnemonic []byte) bool {
 	switch string(mnemonic) {
 	case "ud2", "ud1", "ud1l", "ud1w", "ud1q", "hlt":

@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// x86Timing is what the timed modes know of x86-64.
+// x86Timing implements timing for x86-64.
 type x86Timing struct{}
 
 func (x86Timing) comment() string { return "#" }
@@ -39,7 +39,7 @@ func (x86Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 	case in.word == "notrack", bytes.Contains(in.rest, []byte("*.L")):
 		return false, true
 	}
-	return false, t.clang // which marks all that leave
+	return false, t.clang // clang marks all that leave
 }
 
 func (x86Timing) conditional(*bodyInsn) bool { return true }
@@ -53,7 +53,7 @@ func (x86Timing) scratch(register string) bool { return scratchRegisters[registe
 // sharesFrame is false for all: a call pushes its return address.
 func (x86Timing) sharesFrame(*timer, *body) bool { return false }
 
-// reach has nothing to do: jumps reach all, and checkShort has seen to the others.
+// reach has nothing to do: jumps reach everything, and checkShort has checked the other branches.
 func (x86Timing) reach(*timer, *body) bool { return true }
 
 func (x86Timing) rowEnd(*timer, *fragment, int) string { return "" }
@@ -84,7 +84,7 @@ func (x86Timing) slow(leave string, _ bool) string {
 
 const loadFlight = "\tmovq\t" + flightAt + "@gottpoff(%rip), %r11\n"
 
-// flightEnd says that all calls at the stack pointer or below have ended. It changes r11.
+// flightEnd records that all calls at the stack pointer or below have ended. It changes r11.
 const flightEnd = loadFlight + "\tmovl\t%esp, %fs:12(%r11)\n"
 
 func (x86Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
@@ -106,8 +106,8 @@ func (x86Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
 
 func (x86Timing) flightArrive() string { return flightEnd }
 
-// flightStamp returns the code that stamps a call, the register that has the clock
-// then, and what gives that register back if it was not free.
+// flightStamp returns the code that stamps a call, the register that then holds the clock, and the code that
+// restores that register if it was not free.
 func flightStamp(live regSet) (reg, code, restore string) {
 	switch live & (regRAX | regR10) {
 	case regRAX:
@@ -130,8 +130,8 @@ func (x86Timing) record(t *timer, id string, kind int, b *body, keep regSet, stu
 	return t.recordBy(id, kind, "%rax", keep, stub)
 }
 
-// recordBy returns code that records an event of kind with tmp and r11, both kept if
-// they are in kept. It changes the flags.
+// recordBy returns code that records an event of kind with tmp and r11, and preserves those that are in kept.
+// It changes the flags.
 func (t *timer) recordBy(id string, kind int, tmp string, kept regSet, stub *stubText) string {
 	save, restore := "", ""
 	if kept.has(regR10) {
@@ -149,8 +149,8 @@ func (t *timer) recordBy(id string, kind int, tmp string, kept regSet, stub *stu
 	return save + event + restore
 }
 
-// shallow returns code for an event that is recorded in calls of a small depth only:
-// where the stack pointer is not below that of the deepest of them.
+// shallow returns code for an event that is recorded only in calls up to a depth: if the stack pointer is not
+// below that of the deepest of them.
 func (t *timer) shallow(event string, kind int, tmp string, kept regSet, stub *stubText) string {
 	routine := traceUpper
 	if kind == wire.EventEnter {
@@ -161,8 +161,7 @@ func (t *timer) shallow(event string, kind int, tmp string, kept regSet, stub *s
 	return "\tmovq\t" + traceDeep + "@gottpoff(%rip), " + tmp + "\n\tcmpq\t%fs:(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
 }
 
-// call returns the call of a routine, below the registers that are kept on the
-// stack.
+// call returns the call of a routine, below the registers that are saved on the stack.
 func (s *stubText) call(routine string, kept regSet) string {
 	call := "\tcall\t" + routine + "\n"
 	if kept == 0 {
@@ -189,8 +188,8 @@ func (t *timer) event(id string, kind int, tmp string, kept regSet, stub *stubTe
 		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
 }
 
-// treeEntry returns the code of an entry. It may change r11, the flags, and of
-// rax and r10 what is not live.
+// treeEntry returns the code of an entry. It may change r11, the flags, and those of rax and r10 that are not
+// live.
 func (x86Timing) treeEntry(t *timer, live regSet, slot int, id, back string) string {
 	clock := "\tmovq\t" + treeClock + ", %r10\n\tsubq\t%r10, 24(%rax)\n"
 	switch {
@@ -207,7 +206,7 @@ func (x86Timing) treeEntry(t *timer, live regSet, slot int, id, back string) str
 		clock + loadNode + "%r11\n\tmovq\t%rax, %fs:(%r11)\n" + spill(live, true)
 }
 
-// treeMiss returns the code that has a node found or made.
+// treeMiss returns the code that calls the runtime to find or make a node.
 func (x86Timing) treeMiss(_ *timer, _ *body, live regSet, m treeStub) string {
 	return "\t.long\t" + m.id + "-" + m.start + "\n\t.byte\t" + strconv.Itoa(m.flags) + "\n" + m.id + ":\n" +
 		spill(live, true) + "\tcall\t" + treeEnter + "\n" + spill(live, false) + "\tmovq\t%r11, %rax\n\tjmp\t" + m.back + "\n"
@@ -240,7 +239,7 @@ func (x86Timing) treeArrive(t *timer, a arrival, id string) string {
 		return "\tleaq\t" + strconv.Itoa(from.off-8) + "(" + cfaRegisters[from.reg] + "), %r11\n\tcall\t" + to + "\n"
 	}
 	if a.changed {
-		return "" // right again when a function returns
+		return "" // corrected when a function returns
 	}
 	return "\tleaq\t" + id + "(%rip), %r11\n\tcall\t" + treeBack + "\n"
 }
