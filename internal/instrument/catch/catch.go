@@ -1,6 +1,6 @@
-// Package catch is the library that cairn build loads into every program of a build, to
-// run cairn in place of compilers. It is C, compiled on first use; this package holds its
-// text and the names of what passes between the two.
+// Package catch is the library that cairn build loads into every program of a build, to run cairn in place of
+// compilers. It is C, compiled on first use; this package holds its source and the names that it shares with
+// cairn.
 package catch
 
 import _ "embed"
@@ -10,8 +10,8 @@ const (
 	EnvBuild  = "CAIRN_BUILD"     // directory with the flags of the build, and cairn
 	EnvLog    = "CAIRN_BUILD_LOG" // file that gets a JSON line per object
 	EnvTool   = "CAIRN_TOOL"      // path of the tool that cairn is started for
-	EnvCaught = "CAIRN_CAUGHT"    // set below a compiler that was caught: it has what it needs
-	EnvLaunch = "CAIRN_LAUNCH"    // set below a compiler cache that was caught, the number of its run
+	EnvCaught = "CAIRN_CAUGHT"    // set below a caught compiler, whose children need nothing more
+	EnvLaunch = "CAIRN_LAUNCH"    // set below a caught compiler cache: the number of its run
 )
 
 // Program is the name of cairn in the directory of EnvBuild.
@@ -29,8 +29,7 @@ const SourceName = "catch.c"
 // Source returns the library's text.
 func Source() []byte { return source }
 
-// Flags are a compiler's arguments in front of the output and the source, LinkFlags
-// those behind them.
+// Flags are a compiler's arguments before the output and the source, LinkFlags those after them.
 var (
 	Flags     = []string{"-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"}
 	LinkFlags = []string{"-ldl"}

@@ -1,13 +1,11 @@
-// Package detour plans how functions of a program that is built already are
-// hooked: what is written over the first bytes of each, and the trampoline that
-// does what was there. A plan is made outside the process; in it, bytes are
-// copied and distances filled in, by internal/instrument/nativert/c/hook/detour.c. All of it
-// is for x86-64; internal/instrument/detourfile refuses modules for other machines.
+// Package detour plans hooks in the functions of an existing program: the bytes to write over each function's
+// start, and the trampoline with the same effect as the overwritten instructions. A plan is made outside the
+// process; internal/instrument/nativert/c/hook/detour.c, in the process, copies the bytes and fills in
+// distances. All of it is for x86-64; internal/instrument/detourfile refuses modules for other machines.
 //
-// Five bytes become a jump, which does not fit everywhere. Whatever can reach a
-// byte behind the first of them, anywhere in the module, forbids the function:
-// branches, landing pads, jump tables, and words of data that are an address
-// there. A function that cannot be read to its end is left alone, too.
+// The first five bytes become a jump, which is not always possible. A function is refused if anything in the
+// module can lead to one of these bytes but the first: branches, landing pads, jump tables, and words of data
+// that hold such an address. A function that cannot be decoded to its end is refused, too.
 //
 //	site:        jmp trampoline              was: the function's first instructions
 //	trampoline:  .quad site
@@ -15,8 +13,8 @@
 //	             the first instructions      with distances adjusted
 //	             jmp site + their length
 //
-// Trampolines are in one piece of memory, blob, which starts with slot and is put
-// within reach of all of the module.
+// Trampolines are in one piece of memory, blob, which starts with slot and is placed within reach of the whole
+// module.
 package detour
 
 import "github.com/cairnprof/cairn/internal/binary/ehframe"
@@ -26,8 +24,7 @@ type Section struct {
 	Addr uint64 // link-time address, as all here
 	Data []byte
 	Code bool
-	// Functions says that hooks may be in it: it is code, and not that of the
-	// linker's own making.
+	// Functions reports that the section may have hooks: it is code that the linker did not generate.
 	Functions bool
 }
 
@@ -39,14 +36,14 @@ type Function struct {
 	Resolver bool   // the loader calls it to choose another one
 }
 
-// Module is what a plan is made of.
+// Module is the input of a plan.
 type Module struct {
 	Sections  []Section
 	Functions []Function // in any order; several may be at one address
 	Frames    []ehframe.Frame
-	Pads      []uint64 // where exceptions go on
+	Pads      []uint64 // landing pads of exceptions
 	Entry     uint64   // where the program starts, 0 for none
-	End       uint64   // of its memory, where that goes on behind all sections
+	End       uint64   // end of its memory, which may be after all sections
 }
 
 // Options chooses functions.
@@ -60,7 +57,7 @@ type Options struct {
 // Reason is why a function is not hooked.
 type Reason string
 
-// The reasons. The first group is choice, the second what cannot be done.
+// The reasons. The first group is choice, the second impossibility.
 const (
 	NotChosen Reason = "excluded by --only or --skip"
 	Quick     Reason = "small and without a loop, see --small"
@@ -85,16 +82,16 @@ const (
 type Site struct {
 	Name     string
 	Func     uint64  // where the function starts
-	At       uint64  // where the jump is written: behind an endbr64
+	At       uint64  // address of the jump: after an endbr64
 	Entry    uint32  // of its trampoline, offset in the blob
 	Original [5]byte // what the jump replaces
-	// Inner says, for each byte behind the first, where in the trampoline the
-	// instruction is that starts there, from Entry on; 0: none does. A thread
-	// that is stopped at it goes on there.
+	// Inner has, for each byte after the first, the offset from Entry of the trampoline's copy of the
+	// instruction that starts there; 0: none does. A thread that is stopped at the instruction continues at the
+	// copy.
 	Inner [4]uint8
 }
 
-// Kind is how a place in the blob is filled in.
+// Kind is the way to fill in a place in the blob.
 type Kind uint32
 
 // The kinds. Distances are from the end of their four bytes.
@@ -103,7 +100,7 @@ const (
 	Address              // eight bytes: Target, where the module is loaded
 )
 
-// Fixup is a place in the blob that depends on where things are loaded.
+// Fixup is a place in the blob that depends on load addresses.
 type Fixup struct {
 	At     uint32
 	Kind   Kind
@@ -117,7 +114,7 @@ type Refusal struct {
 	Reason Reason
 }
 
-// Plan is what is done to one module.
+// Plan is the change of one module.
 type Plan struct {
 	Lo, Hi  uint64 // of the module
 	Sites   []Site // ascending
@@ -159,7 +156,7 @@ func (m *Module) bounds() (lo, hi uint64) {
 	return min(lo, hi), hi
 }
 
-// refusal says what forbids to hook f, but for its first instructions.
+// refusal returns the reason not to hook f, apart from its first instructions.
 func (s *scan) refusal(f *function, o Options) Reason {
 	frame, ok := s.frames[f.Addr]
 	switch {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Planned is a plan with the identity of the module of a process that it is for.
+// Planned is a plan with the identity of its module.
 type Planned struct {
 	*Plan
-	BuildID []byte // at most 20 bytes; none: the bytes at the sites tell
+	BuildID []byte // at most 20 bytes; none: the bytes at the sites identify it
 	Main    bool   // it is the program itself
 }
 

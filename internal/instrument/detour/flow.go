@@ -7,14 +7,13 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// flow is the control flow of a function, as far as it tells whether there is a
-// loop in it.
+// flow is the control flow of a function, in enough detail to find loops.
 type flow struct {
 	function *function
-	ends     []uint64 // addresses behind branches, ascending
+	ends     []uint64 // addresses after branches, ascending
 	edges    []edge   // ascending by from
 	tables   []uint64 // where computed jumps may lead
-	computed bool     // there are some
+	computed bool     // there are computed jumps
 	repeats  bool     // some instruction is a loop by itself
 }
 
@@ -33,8 +32,8 @@ func (f *flow) add(addr uint64, i x86.Inst) {
 		f.edges = append(f.edges, edge{addr, i.Target(addr)})
 	case controlflow.IndirectJump:
 		f.computed = true
-		// An index into a table of addresses, which the scan of all data finds, but
-		// not whose it is: code that is written so mostly has loops.
+		// An index into a table of addresses. The scan of all data finds such tables, but not their functions:
+		// functions with such code mostly have loops.
 		f.repeats = f.repeats || i.Mod() != 3 && i.ModRM&7 == 4 && i.SIB>>3&7 != 4
 		f.edges = append(f.edges, edge{addr, 0})
 	case controlflow.Return, controlflow.Trap:
@@ -46,8 +45,8 @@ func (f *flow) add(addr uint64, i x86.Inst) {
 	}
 }
 
-// cyclic says whether some path comes back to where it was. A way back needs a
-// branch to a lower address; most functions have none.
+// cyclic reports whether the flow has a cycle. A cycle needs a branch to a lower address; most functions have
+// none.
 func (f *flow) cyclic() bool {
 	if f.repeats {
 		return true
@@ -60,9 +59,8 @@ func (f *flow) cyclic() bool {
 	return back && f.search(lo, hi)
 }
 
-// search looks for a cycle from lo on. Its nodes are the places that branches lead
-// to; from each, control runs on to the next instruction that ends, and along all
-// branches up to there.
+// search looks for a cycle from lo on. Its nodes are the targets of branches; from each, control continues to
+// the next instruction that ends it, and along all branches before that.
 func (f *flow) search(lo, hi uint64) bool {
 	const open, done = 1, 2
 	state := map[uint64]int{}
@@ -92,8 +90,8 @@ func (f *flow) search(lo, hi uint64) bool {
 	return false
 }
 
-// leads returns where control can get from node by one step: along the branches
-// of its block, or to the block behind it.
+// leads returns where control can get from node in one step: along the branches of its block, or to the next
+// block.
 func (f *flow) leads(node, lo, hi uint64) []uint64 {
 	k, _ := slices.BinarySearchFunc(f.edges, node, func(e edge, at uint64) int {
 		if e.from < at {
@@ -118,7 +116,7 @@ func (f *flow) leads(node, lo, hi uint64) []uint64 {
 		to = append(to, branch.to)
 	}
 	if branch.from != end {
-		to = append(to, branch.from+1) // within the branch: the next step starts behind it
+		to = append(to, branch.from+1) // within the branch: the next step starts after it
 	}
 	return to
 }

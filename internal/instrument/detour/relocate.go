@@ -7,22 +7,22 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// trampolineAlign is what entries of trampolines are aligned to.
+// trampolineAlign is the alignment of trampoline entries.
 const trampolineAlign = 16
 
-// trampoline is the copy of a function's first instructions while it is made.
+// trampoline is the copy of a function's first instructions under construction.
 type trampoline struct {
 	blob    []byte
 	fixups  []Fixup
-	lo, hi  uint64 // what can be in reach of it
-	outside bool   // something is not
+	lo, hi  uint64 // addresses that must be in reach of it
+	outside bool   // some address is out of reach
 }
 
 // around is how far outside its sections a module may refer to memory: to its
 // headers, and to the end of its data.
 const around = 1 << 16
 
-// hook adds a site and its trampoline, or says why that cannot be.
+// hook adds a site and its trampoline, or returns the reason why it cannot.
 func (p *Plan) hook(s *scan, f *function) Reason {
 	skip := int(f.at - f.Addr)
 	t := trampoline{blob: p.Blob, fixups: p.Fixups, lo: p.Lo - min(p.Lo, around), hi: p.Hi + around}
@@ -62,8 +62,7 @@ func (p *Plan) hook(s *scan, f *function) Reason {
 	return ""
 }
 
-// filled says whether the bytes of [from, to), behind f, only fill the space
-// between two functions.
+// filled reports whether the bytes of [from, to), after f, only fill the space between two functions.
 func (s *scan) filled(f *function, from, to uint64) bool {
 	if f.Addr+f.Size > from || s.near(to-1) != f {
 		return false
@@ -103,13 +102,12 @@ func (t *trampoline) begin(site uint64) uint32 {
 
 func (t *trampoline) bytes(b ...byte) { t.blob = append(t.blob, b...) }
 
-// fixup notes that what comes next depends on target.
+// fixup records that the next bytes depend on target.
 func (t *trampoline) fixup(kind Kind, target uint64) {
 	t.fixups = append(t.fixups, Fixup{uint32(len(t.blob)), kind, target})
 }
 
-// distance adds four bytes for the distance to target, with this many bytes of
-// the instruction behind them.
+// distance adds four bytes for the distance to target, with after more bytes of the instruction after them.
 func (t *trampoline) distance(target uint64, behind int) {
 	t.outside = t.outside || target < t.lo || target >= t.hi
 	t.fixup(Distance, target-uint64(behind))
@@ -121,8 +119,7 @@ func (t *trampoline) jump(target uint64) {
 	t.distance(target, 0)
 }
 
-// move adds the instruction at addr, which code starts with, so that it does the
-// same where it is now.
+// move adds the instruction at addr, at the start of code, so that it has the same effect at its new address.
 func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 	code = code[:i.Len]
 	switch i.Class {
@@ -146,7 +143,7 @@ func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 		return ""
 	}
 	if i.Prefix&x86.PrefixAddress != 0 {
-		return Unreadable // the address is cut to 32 bits where the instruction is
+		return Unreadable // the address is truncated to 32 bits in the instruction
 	}
 	t.bytes(code[:i.DispOff]...)
 	behind := code[i.DispOff+i.DispSize:]
@@ -155,17 +152,17 @@ func (t *trampoline) move(addr uint64, i x86.Inst, code []byte) Reason {
 	return ""
 }
 
-// call moves a call: the address that it returns to in the function is pushed, so
-// that unwinders find the function and not the trampoline.
+// call moves a call: it pushes the return address in the function, so that unwinders find the function and not
+// the trampoline.
 //
 //	push 1f(%rip)
 //	jmp  target, or jmp *target(%rip)
-//	1: .quad address behind the call
+//	1: .quad address after the call
 func (t *trampoline) call(addr uint64, i x86.Inst) Reason {
 	jump := 5
 	if i.Class == controlflow.IndirectCall {
 		if !i.RIP || i.Reg() != 2 {
-			return Calls // far, or of an operand that can be on the stack and would move
+			return Calls // far, or with an operand that can be relative to the stack pointer, which the push changes
 		}
 		jump = 6
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// function is a function with what is found of it.
+// function is a function with the results of the scan.
 type function struct {
 	Function
 	at    uint64 // where the jump would be
 	code  []byte // from Addr on, to its end
-	insns int    // but those that fill space
+	insns int    // except for padding
 
 	loops      bool // its control flow has a cycle
 	unreadable bool
@@ -24,13 +24,12 @@ type function struct {
 	jumpedTo   bool // a conditional branch of another function leads to its start
 }
 
-// scan looks for everything in a module that leads into the first bytes of a
-// function.
+// scan finds everything in a module that leads into the first bytes of a function.
 type scan struct {
 	module *Module
 	funcs  []function // ascending, one for each address
 	frames map[uint64]ehframe.Frame
-	tables []uint64 // addresses of data that code of computed jumps has at hand
+	tables []uint64 // addresses of data in the code of computed jumps
 }
 
 func newScan(m *Module) *scan {
@@ -53,8 +52,7 @@ func newScan(m *Module) *scan {
 	return s
 }
 
-// endbr returns the length of the endbr64 that code starts with, or 0. What
-// computed calls lead to must stay one.
+// endbr returns the length of the endbr64 that code starts with, or 0. A target of computed calls must keep it.
 func endbr(code []byte) uint64 {
 	if i, err := x86.Decode(code); err == nil && i.Class == controlflow.Landing {
 		return uint64(i.Len)
@@ -72,8 +70,7 @@ func (m *Module) codeAt(addr, size uint64) []byte {
 	return nil
 }
 
-// near returns the function whose first bytes addr is among: from its start to
-// the end of the jump.
+// near returns the function with addr among its first bytes: from its start to the end of the jump.
 func (s *scan) near(addr uint64) *function {
 	i, found := slices.BinarySearchFunc(s.funcs, addr, func(f function, addr uint64) int { return cmp.Compare(f.Addr, addr) })
 	if !found {
@@ -85,15 +82,15 @@ func (s *scan) near(addr uint64) *function {
 	return &s.funcs[i]
 }
 
-// note notes that something leads to addr. The start of a function is what is led
-// to by right, and so is what is behind its endbr64, though nothing is known to.
+// note records that something leads to addr. References to the start of a function are permitted, and to the
+// address after its endbr64, though none is known.
 func (s *scan) note(addr uint64) {
 	if f := s.near(addr); f != nil && addr > f.at {
 		f.entered = true
 	}
 }
 
-// readFunctions decodes all functions, and notes where their branches lead.
+// readFunctions decodes all functions, and records the targets of their branches.
 func (s *scan) readFunctions() {
 	for i := range s.funcs {
 		f := &s.funcs[i]
@@ -144,7 +141,7 @@ func (s *scan) readFunction(f *function) {
 	f.loops = flow.cyclic()
 }
 
-// branch notes a branch of f.
+// branch records a branch of f.
 func (s *scan) branch(f *function, addr uint64, i x86.Inst) {
 	to := i.Target(addr)
 	s.note(to)
@@ -193,12 +190,11 @@ func (s *scan) probed(f *function) bool {
 	return err == nil && home.Class == controlflow.Jump && home.Target(stub+callSize) == back
 }
 
-// maxTable bounds what is taken for one table of jumps.
+// maxTable is the maximum size of a jump table.
 const maxTable = 1 << 14
 
-// tableTargets returns the places in code that a table of distances from itself
-// leads to, which is how compilers write switches where code can be loaded
-// anywhere. It ends before end at the latest, and may be shorter.
+// tableTargets returns the places in code to which a table of distances from itself leads; compilers write
+// switches in position-independent code that way. The table ends at end or before.
 func (s *scan) tableTargets(at, end uint64) []uint64 {
 	data := s.module.dataAt(at)
 	data = data[:min(uint64(len(data)), end-at)]
@@ -213,8 +209,8 @@ func (s *scan) tableTargets(at, end uint64) []uint64 {
 	return targets
 }
 
-// readTables notes where tables lead. Nothing says how long one is, but where the
-// next begins it ends: its distances would be from elsewhere.
+// readTables records the targets of tables. The length of a table is not known, but it ends where the next one
+// begins, whose distances have another base.
 func (s *scan) readTables() {
 	slices.Sort(s.tables)
 	s.tables = slices.Compact(s.tables)
@@ -245,8 +241,8 @@ func (m *Module) inCode(addr uint64) bool {
 	})
 }
 
-// readData notes every word of data that could be an address: pointers, tables of
-// jumps that are addresses, and what relocations will make such.
+// readData records every word of data that could be an address: pointers, jump tables of addresses, and words
+// that relocations will turn into addresses.
 func (s *scan) readData() {
 	if len(s.funcs) == 0 {
 		return

@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// intimate are the beginnings of names of functions that use their own return
-// address: the machinery of exceptions where it is linked into a program, and what
-// compilers jump through against speculation.
+// intimate are the beginnings of names of functions that use their own return address: exception handling that
+// is linked into a program, and thunks against speculation.
 var intimate = []string{
 	"_Unwind_", "uw_", "unw_", "__unw_", "_ULx86_64_", "_Ux86_64_", "__gxx_personality_", "__gcc_personality_",
 	"__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_end_catch",
 	"__x86_indirect_thunk_", "__x86_return_thunk", "__llvm_retpoline_",
 }
 
-// twice are functions that note where they return to, or return elsewhere.
+// twice are functions that save their return address, or return elsewhere.
 var twice = []string{
 	"setjmp", "_setjmp", "__setjmp", "sigsetjmp", "__sigsetjmp", "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk",
 	"vfork", "__vfork", "getcontext", "setcontext", "swapcontext", "makecontext", "savectx",
@@ -33,7 +32,7 @@ func special(name string) Reason {
 			return Intimate
 		}
 	}
-	// The part of f that the compiler moved away is f.cold or f.cold.1.
+	// The part of f that the compiler moved out is f.cold or f.cold.1.
 	if base, rest, ok := strings.Cut(name, ".cold"); ok && base != "" && strings.Trim(rest, ".0123456789") == "" {
 		return NotCalled
 	}

@@ -5,38 +5,37 @@ import (
 	"strings"
 )
 
-// Toolchain is the directory that a driver is pointed to: with our assembler,
-// our header and the runtime's archive.
+// Toolchain is the directory of our assembler, header and runtime archive that a driver uses.
 type Toolchain struct {
 	Bin     string // holds as
 	Include string // holds cairn.h
 	Archive string // libcairn.a
-	Hidden  string // version script that keeps our names to a module
+	Hidden  string // version script that hides our names outside a module
 	Musl    bool   // the compiler's C library is musl
 	Timed   bool   // every exit of a function gets code, too
 	Trace   bool   // that of mode trace
 	MachO   bool   // the driver makes Mach-O files, and Archive is an object
 }
 
-// Names that the runtimes are reached by: of the records, and of the clock.
+// Names by which links refer to the runtimes: of the records, and of the clock.
 const (
 	needRecords = "__cairn_link_with_cairn_cc"
 	needClock   = "__cairn_base"
-	// processSymbol is where the modules of a process find what they share.
+	// processSymbol is the state that the modules of a process share.
 	processSymbol = "__cairn_process"
 	// nodeSymbol is the current node of a thread in mode stacks.
 	nodeSymbol = "__cairn_node"
-	// flightSymbol is where a thread records its calls.
+	// flightSymbol is the position where a thread records its calls.
 	flightSymbol = "__cairn_flight_at"
 	// preinitSymbol starts the clock of an executable before all constructors.
 	preinitSymbol = "__cairn_preinit"
 	needTrace     = "__cairn_trace_full"
 )
 
-// traceSymbols are what the modules of a process share in mode trace.
+// traceSymbols are shared by the modules of a process in mode trace.
 var traceSymbols = []string{"__cairn_tracer", "__cairn_trace_at"}
 
-// Needed returns the name by which a link asks for the runtime.
+// Needed returns the name by which a link refers to the runtime.
 func (tc *Toolchain) Needed() string {
 	switch {
 	case tc.Trace:
@@ -47,8 +46,7 @@ func (tc *Toolchain) Needed() string {
 	return needRecords
 }
 
-// Args returns the driver's arguments with ours among them. Ours that a user
-// may override come first.
+// Args returns the driver's arguments with ours added. Ours that a user may override come first.
 func (c *Command) Args(args []string, tc Toolchain) []string {
 	out, args := c.assembler(args, tc.Bin)
 	if len(c.Sources) > 0 || c.headers {
@@ -58,8 +56,8 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		return append(out, c.timedArgs(args, tc)...)
 	}
 	if tc.MachO {
-		// The UUID is there without asking, and symbols that are stripped are not the map.
-		// Constructors run in the order of the objects: the runtime starts first and ends last.
+		// The linker adds a UUID by default, and stripping symbols does not strip the map. Constructors run in
+		// the order of the objects: the runtime starts first and ends last.
 		return append(append(out, tc.Archive), args...)
 	}
 	out = append(out, "-Wl,--build-id")
@@ -77,8 +75,8 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	return append(out, tc.Archive)
 }
 
-// assembler returns the arguments that have the driver take the assembler in bin, and
-// args without those that would have it take another.
+// assembler returns the arguments that make the driver use the assembler in bin, and args without those that
+// would select another.
 func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
 	if !c.Compiles || c.Bitcode {
 		return nil, args
@@ -96,48 +94,45 @@ func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
 	return ours, args
 }
 
-// overrides reports whether the arguments say which assembler clang takes. They may
-// say so in a response file.
+// overrides reports whether the arguments select clang's assembler, possibly in a response file.
 func (c *Command) overrides() bool {
 	return c.Family == Clang && c.Compiles && !c.Bitcode && c.integrated
 }
 
-// linkerArgs returns what a link needs besides the runtime.
+// linkerArgs returns the arguments of a link besides the runtime.
 func (c *Command) linkerArgs(tc Toolchain) []string {
 	var out []string
 	bfd := c.Linker == "" || c.Linker == "bfd"
 	if c.NoID {
-		out = append(out, "-Wl,--build-id") // raw files are told apart by it
+		out = append(out, "-Wl,--build-id") // raw files are identified by it
 	}
 	if c.Shared && bfd && !c.Versions && tc.Hidden != "" {
 		// GNU ld exports what it defines itself, hidden or not.
 		out = append(out, "-Wl,--version-script="+tc.Hidden)
 	}
 	if c.GC && (bfd || c.Linker == "lld") {
-		// Without it the runtime's use of __start_ keeps records of functions
-		// that are gone. Other linkers do not know the option.
+		// Without it the runtime's use of __start_ keeps records of removed functions. Other linkers do not
+		// know the option.
 		out = append(out, "-Wl,-z,start-stop-gc")
 	}
 	if c.LTO {
-		// The objects that need the runtime come into being after the linker
-		// has looked through the archives.
+		// The objects that need the runtime are created after the linker has searched the archives.
 		out = append(out, "-Wl,-u,"+tc.Needed())
 	}
 	if tc.Timed {
 		out = append(out, c.timedLink(tc)...)
 	}
 	if c.Static && (c.Musl || tc.Musl) {
-		// The runtime's weak reference does not fetch it from libc.a, and
-		// without it a forked child's counts are lost. In glibc it comes with
-		// fork.
+		// The runtime's weak reference does not extract it from libc.a, and without it a forked child's counts
+		// are lost. In glibc it comes with fork.
 		out = append(out, "-Wl,-u,pthread_atfork")
 	}
 	return out
 }
 
-// timedArgs returns args with what the timed modes ask of the compiler: gcc is
-// to name the pattern of each instruction, which tells tail calls from jump
-// tables, and not to look into functions for registers that they leave alone.
+// timedArgs returns args with the compiler options of the timed modes: gcc writes the pattern of each
+// instruction, which distinguishes tail calls from jump tables, and does not rely on registers that callees
+// happen to preserve.
 func (c *Command) timedArgs(args []string, tc Toolchain) []string {
 	if !tc.Timed || !c.Compiles {
 		return args
@@ -149,9 +144,8 @@ func (c *Command) timedArgs(args []string, tc Toolchain) []string {
 	return args
 }
 
-// LinkerArgs returns what a link needs besides the runtime whose linker, named as by
-// -fuse-ld=, no driver starts. In the timed modes an executable starts the clock, and
-// shares it with shared objects.
+// LinkerArgs returns the arguments besides the runtime for a linker, named as by -fuse-ld=, that is not started
+// by a driver. In the timed modes an executable starts the clock, and shares it with shared objects.
 func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 	p := parser{cmd: Command{Linker: linker}}
 	for _, a := range args {
@@ -170,9 +164,8 @@ func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 	return out
 }
 
-// timedLink returns what the timed modes ask of the linker: an executable
-// starts the clock, and shares it with the shared objects; and the unwinder,
-// which C programs do without, is there for the stacks.
+// timedLink returns the linker options of the timed modes: an executable starts the clock, and shares it with
+// the shared objects; and the unwinder, which C programs do not link otherwise, is needed for stacks.
 func (c *Command) timedLink(tc Toolchain) []string {
 	var out []string
 	if tc.Trace {
@@ -185,7 +178,7 @@ func (c *Command) timedLink(tc Toolchain) []string {
 		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol, "-Wl,--export-dynamic-symbol="+nodeSymbol, "-Wl,--export-dynamic-symbol="+flightSymbol)
 	}
 	switch {
-	case c.Musl || tc.Musl: // gcc's unwinder may be one for another C library
+	case c.Musl || tc.Musl: // gcc's unwinder may be built for another C library
 	case c.Static:
 		out = append(out, "-Wl,-u,_Unwind_Backtrace")
 	default:
@@ -194,9 +187,8 @@ func (c *Command) timedLink(tc Toolchain) []string {
 	return out
 }
 
-// traceLink returns what mode trace asks of the linker: all modules of a process
-// share what is in the executable, and none is unloaded, as the clock may run in
-// it.
+// traceLink returns the linker options of mode trace: all modules of a process share the executable's
+// variables, and none is unloaded, as the clock may run in it.
 func (c *Command) traceLink() []string {
 	var out []string
 	switch {
@@ -210,8 +202,8 @@ func (c *Command) traceLink() []string {
 	return out
 }
 
-// UseArgs returns the driver's arguments for a build by a profile: bin holds
-// the assembler's stand-in, "" for none, and link is for the linker.
+// UseArgs returns the driver's arguments for a build with a profile: bin holds the assembler's stand-in, "" for
+// none, and link are options for the linker.
 func (c *Command) UseArgs(args []string, bin string, link []string) []string {
 	var out []string
 	if bin != "" && c.Refusal == "" {
@@ -227,8 +219,8 @@ func (c *Command) UseArgs(args []string, bin string, link []string) []string {
 	return out
 }
 
-// LinkerPath returns the path or the name of the linker that the arguments ask clang for:
-// with ld. in front if it is one of -fuse-ld=.
+// LinkerPath returns the path or the name of the linker that the arguments select for clang: with the prefix
+// ld. if it is an operand of -fuse-ld=.
 func (c *Command) LinkerPath() string {
 	name := "ld"
 	if c.asked != "" && c.asked != "ld" {
@@ -245,7 +237,7 @@ func (c *Command) LinkerPath() string {
 	return name
 }
 
-// filter returns the options that keep wants, with their values, and all else.
+// filter returns the options that keep accepts, with their values, and all others.
 func filter(args []string, keep func(string) bool) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -260,7 +252,7 @@ func filter(args []string, keep func(string) bool) []string {
 	return out
 }
 
-// withoutStrip returns args less what would strip the map.
+// withoutStrip returns args without those that would strip the map.
 func withoutStrip(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {

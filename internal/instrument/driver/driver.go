@@ -1,7 +1,6 @@
-// Package driver parses the command lines of compiler drivers (gcc, g++, gfortran, clang
-// and similar) as far as instrumentation needs: their outputs, options that prevent
-// instrumentation, and the position for additional arguments. It reads nothing but what
-// it is given.
+// Package driver parses the command lines of compiler drivers (gcc, g++, gfortran, clang and similar) as far as
+// instrumentation needs: their outputs, options that prevent instrumentation, and the position for additional
+// arguments. It reads no files itself.
 package driver
 
 import (
@@ -16,15 +15,14 @@ import (
 // Family is the kind of compiler driver.
 type Family uint8
 
-// The families that differ for us.
+// The families that cairn treats differently.
 const (
-	GCC   Family = iota // any gcc front end; assembles through as by itself
-	Clang               // has an assembler of its own
+	GCC   Family = iota // any gcc front end; runs the external assembler as by default
+	Clang               // has an integrated assembler
 )
 
-// FamilyOf guesses the family from the base names of the driver's executable:
-// as it is called, which tells where links lead to a compiler cache, and links
-// resolved.
+// FamilyOf guesses the family from the base names of the driver's executable: the name by which it is called,
+// which matters if it is a link to a compiler cache, and the name after resolving links.
 func FamilyOf(names ...string) Family {
 	for _, name := range names {
 		if strings.Contains(path.Base(name), "clang") {
@@ -34,33 +32,33 @@ func FamilyOf(names ...string) Family {
 	return GCC
 }
 
-// Command is what a driver is asked to do.
+// Command describes what a driver is asked to do.
 type Command struct {
 	Family   Family
 	Sources  []string // inputs that are compiled
 	Compiles bool     // runs the assembler on a compiler's output
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
-	Bitcode  bool     // compiles to bitcode, of which the linker makes code: clang -flto
+	Bitcode  bool     // compiles to bitcode, from which the linker makes code: clang -flto
 	Merges   bool     // makes one object of several (-r)
 	GC       bool     // links with --gc-sections
 	Output   string   // operand of -o, "" for the default
-	Linker   string   // operand of -fuse-ld=, "" for the default; of what is found there if it was asked
+	Linker   string   // operand of -fuse-ld=, "" for the default; of the linker found there if it was asked
 	Language bool     // -x is in force at the end of the arguments
 	Strips   bool     // the link would strip the map; Args leaves that out
 	Static   bool     // links the C library in
 	Shared   bool     // makes a shared object
 	Bare     bool     // links a program without a C library, and without a loader that brings one
-	Musl     bool     // a musl target by its own name
-	NoID     bool     // asks the linker for no build id
+	Musl     bool     // its name contains a musl target
+	NoID     bool     // tells the linker to write no build id
 	Versions bool     // gives the linker a version script
-	Target   []string // options that choose another machine than the driver's own, and its files
-	Binutils string   // version of binutils whose assembly clang is to write, "" for its default
+	Target   []string // options that select another machine than the driver's own, and its files
+	Binutils string   // version of binutils that clang writes assembly for, "" for its default
 	Refusal  string   // why it cannot be instrumented and what to do; "" if it can
 
 	words      []string // the arguments with response files in place
 	headers    bool     // precompiles headers
-	integrated bool     // says which assembler clang takes
+	integrated bool     // selects clang's assembler
 	triple     string   // operand of the last --target
 	archs      []string // operands of -arch
 	asked      string   // operand of -fuse-ld=
@@ -69,14 +67,14 @@ type Command struct {
 // ReadFunc returns the text of a response file.
 type ReadFunc func(name string) (string, error)
 
-// Limits for response files, which may name further ones.
+// Limits for response files, which may name others.
 const (
 	maxResponseDepth = 8
 	maxArgs          = 1 << 20
 )
 
-// Parse reads a driver's arguments. Response files are followed through read;
-// one that cannot be read counts as an input, as drivers have it.
+// Parse reads a driver's arguments. It reads response files through read; one that cannot be read counts as an
+// input, as in drivers.
 func Parse(family Family, args []string, read ReadFunc) Command {
 	p := parser{cmd: Command{Family: family}, read: read}
 	p.parse(args, 0)
@@ -288,9 +286,9 @@ func IsAndroid(triple string) bool {
 	return strings.Contains(system, "android")
 }
 
-// MachineOf returns the machine that a driver makes code for if its target is triple, and
-// machine.Unknown if cairn does not support that or its system. Drivers for 32-bit x86 may be asked for
-// 64 bits. A driver that does not say is taken to make code for x86-64.
+// MachineOf returns the machine for which a driver with the target triple makes code, and machine.Unknown if
+// cairn does not support it or its system. Drivers for 32-bit x86 may be asked for 64 bits. Without a triple it
+// is x86-64.
 func MachineOf(triple string) machine.Kind {
 	cpu, system, _ := strings.Cut(triple, "-")
 	switch {
@@ -298,7 +296,7 @@ func MachineOf(triple string) machine.Kind {
 		return machine.Unknown
 	case IsMachO(triple) && cpu != "x86_64" && cpu != "arm64" && cpu != "aarch64":
 		return machine.Unknown
-	case IsAndroid(triple) && cpu != "aarch64": // whose filters end an app for system calls of the runtime
+	case IsAndroid(triple) && cpu != "aarch64": // Android's seccomp filters end an app for system calls of the runtime
 		return machine.Unknown
 	case cpu == "", cpu == "x86_64", cpu == "amd64", len(cpu) == 4 && cpu[0] == 'i' && cpu[2:] == "86":
 		return machine.X86_64
@@ -310,9 +308,8 @@ func MachineOf(triple string) machine.Kind {
 	return machine.Unknown
 }
 
-// isArmv7 reports whether the first word of a target is Arm's from version 7 on, for
-// processors that have an operating system. Of arm alone the version is in the compiler's
-// output.
+// isArmv7 reports whether the first word of a target is Arm's from version 7 on, for application processors. If
+// it is just arm, the compiler's output has the version.
 func isArmv7(cpu string) bool {
 	switch cpu {
 	case "arm", "thumb":
@@ -322,8 +319,8 @@ func isArmv7(cpu string) bool {
 	return (strings.HasPrefix(cpu, "v7") || strings.HasPrefix(cpu, "v8") || cpu == "hf") && !strings.HasSuffix(cpu, "m") && !strings.Contains(cpu, "m.") && !strings.HasSuffix(cpu, "eb")
 }
 
-// Cross returns why a driver cannot be instrumented whose name says that it makes code
-// for a machine that is not supported, as riscv64-linux-gnu-gcc does, and "" for others.
+// Cross returns why a driver cannot be instrumented whose name contains an unsupported machine, such as
+// riscv64-linux-gnu-gcc, and "" for others.
 func Cross(name string) string {
 	triple := path.Base(name)
 	for _, tool := range []string{"-gcc", "-g++", "-cc", "-c++", "-clang", "-gfortran"} {
@@ -334,8 +331,7 @@ func Cross(name string) string {
 	return ""
 }
 
-// Foreign returns why a driver cannot be instrumented that makes code for triple, and ""
-// if it can.
+// Foreign returns why a driver cannot be instrumented that makes code for triple, and "" if it can.
 func Foreign(triple string) string {
 	if MachineOf(triple) != machine.Unknown {
 		return ""
@@ -376,12 +372,11 @@ func (p *parser) finish() Command {
 	return *c
 }
 
-// NotBare is why the timed modes do not go into a program without a C library.
+// NotBare is the reason why the timed modes do not support programs without a C library.
 const NotBare = "a program without a C library (-nostdlib -static) has no thread-local storage, no unwinder and nobody who" +
 	" calls constructors: modes spike, stacks and trace need them; link one, or use a mode that counts, such as full"
 
-// isBare reports whether the arguments of a static link leave out the C library and do
-// not name one themselves.
+// isBare reports whether the arguments of a static link omit the C library and do not name one themselves.
 func isBare(words []string) bool {
 	bare := false
 	for i, w := range words {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Input is something that a link is made of, in the order of the command line.
+// Input is an input of a link, in the order of the command line.
 type Input struct {
-	Name   string // a file; of -l what follows it
-	Lib    bool   // it is looked for in the directories of -L
+	Name   string // a file; for -l its operand
+	Lib    bool   // it is searched in the directories of -L
 	Static bool   // -Bstatic is in force
 }
 
-// Inputs returns the files and libraries on the command line, response files in
-// place, and the directories of -L. Values of options are none of them.
+// Inputs returns the files and libraries on the command line, with response files expanded, and the directories
+// of -L. Values of options are not inputs.
 func (c *Command) Inputs() (inputs []Input, dirs []string) {
 	static := c.Static
 	for i := 0; i < len(c.words); i++ {
@@ -57,21 +57,21 @@ func (c *Command) Inputs() (inputs []Input, dirs []string) {
 	return inputs, dirs
 }
 
-// Forward returns the arguments that say which tools and which system the driver
-// works with: those that a compile and a link of one program share.
+// Forward returns the arguments that select the driver's tools and system: those that a compile and a link of
+// one program share.
 func (c *Command) Forward() []string {
 	return c.forward(append(targetOptions, "-B", "-specs", "--ld-path", "-fcf-protection"))
 }
 
-// targetOptions choose the machine that code is for, and where its files are.
+// targetOptions select the machine of the code, and the place of its files.
 var targetOptions = []string{
 	"-target", "--target", "--sysroot", "-isysroot", "-gcc-toolchain", "--gcc-toolchain", "--gcc-install-dir",
 	"-arch", "-mmacosx-version-min", "-mmacos-version-min", "-miphoneos-version-min", "-mios-version-min",
 	"-mios-simulator-version-min", "-miphonesimulator-version-min", "-mtvos-version-min", "-mwatchos-version-min",
 }
 
-// forward returns the options with these names, with their values: in the next argument, or
-// behind a sign of equality or, of -B, at once.
+// forward returns the options with these names, with their values: in the next argument, after an equals sign,
+// or, for -B, directly attached.
 func (c *Command) forward(names []string) []string {
 	var out []string
 	for i := 0; i < len(c.words); i++ {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// LinkerLine is a command line of lld for ELF, response files in place.
+// LinkerLine is a command line of lld for ELF, with response files expanded.
 type LinkerLine struct{ Words []LinkerWord }
 
 // LinkerWord is an input or an option, with its value.
 type LinkerWord struct {
-	Args   []string // as they are written: one, or an option and its value
-	Option string   // its name without dashes, "" of an input
-	Value  string   // of an option that has one; of an input its name
+	Args   []string // as written: one, or an option and its value
+	Option string   // its name without dashes, "" for an input
+	Value  string   // value of an option; name of an input
 
-	Lib    bool // an input that is looked for in the directories of -L
-	Static bool // of those: no shared library is taken
-	Binary bool // an input that is taken for data, whatever is in it
+	Lib    bool // an input that is searched in the directories of -L
+	Static bool // of those: shared libraries are ignored
+	Binary bool // an input that is treated as data, whatever it contains
 	Lazy   bool // an input between --start-lib and --end-lib
 }
 
-// linkerSeparate are the options of lld whose value may be the next argument. Those that
-// are one letter take the rest of their own argument as well.
+// linkerSeparate are the options of lld whose value may be the next argument. One-letter options also accept it
+// attached.
 var linkerSeparate = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`O o L l m T e u z y h f F R b I Y dT A
@@ -85,7 +85,7 @@ func (p *linkerParser) parse(args []string, depth int) {
 	}
 }
 
-// linkerOption returns the name of an option and the value that is joined to it.
+// linkerOption returns the name of an option and its attached value.
 func linkerOption(arg string) (name, value string, joined bool) {
 	name, value, joined = strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
 	if arg[1] == '-' || len(arg) == 2 {
@@ -124,7 +124,7 @@ func (p *linkerParser) option(w LinkerWord) {
 	p.words = append(p.words, w)
 }
 
-// Input reports whether a word is one.
+// Input reports whether a word is an input.
 func (w *LinkerWord) Input() bool { return w.Option == "" }
 
 // Value returns the value of the last option of one of these names, "" if there is none.
@@ -138,12 +138,12 @@ func (l *LinkerLine) Value(names ...string) string {
 	return value
 }
 
-// Has reports whether an option of one of these names is there.
+// Has reports whether the line has an option of one of these names.
 func (l *LinkerLine) Has(names ...string) bool {
 	return slices.ContainsFunc(l.Words, func(w LinkerWord) bool { return w.Option != "" && slices.Contains(names, w.Option) })
 }
 
-// Fat reports whether the bitcode in objects that have machine code as well is taken.
+// Fat reports whether the linker uses the bitcode in objects that have machine code as well.
 func (l *LinkerLine) Fat() bool {
 	fat := false
 	for i := range l.Words {
@@ -191,8 +191,8 @@ func (l *LinkerLine) Dirs() []string {
 	return dirs
 }
 
-// LibraryNames returns the names of files that lld looks for in each directory, in that
-// order, for the library of a word.
+// LibraryNames returns the names of the files for the library of a word that lld looks for in each directory,
+// in that order.
 func (w *LinkerWord) LibraryNames() []string {
 	if name, ok := strings.CutPrefix(w.Value, ":"); ok {
 		return []string{name}
@@ -203,7 +203,7 @@ func (w *LinkerWord) LibraryNames() []string {
 	return []string{"lib" + w.Value + ".so", "lib" + w.Value + ".a"}
 }
 
-// Without returns the arguments less the options of these names.
+// Without returns the arguments without the options of these names.
 func (l *LinkerLine) Without(names ...string) []string {
 	var out []string
 	for i := range l.Words {

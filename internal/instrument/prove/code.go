@@ -17,15 +17,15 @@ type code struct {
 	dataA    []byte
 	dataB    []byte
 	segments []segment
-	// By offset in a: where in b the twin of the instruction is and where the probes
-	// and the padding in front of it begin; both plus 1, 0 for no instruction.
+	// By offset in a: the offset in b of the instruction's twin, and of the probes and padding before it; both
+	// plus 1, 0 for no instruction.
 	twin, front []uint32
 	kind        []kind          // of each offset in b
 	stubs       map[int64]*stub // by their first byte
 	tails       map[int64]bool  // padding of a between the end of a function and the next one
 }
 
-// kind says what begins at an offset of code with probes.
+// kind classifies what begins at an offset of code with probes.
 type kind uint8
 
 const (
@@ -33,23 +33,23 @@ const (
 	twinned               // an instruction of the plain code
 	padding               // a nop
 	probe                 // the first instruction of a probe
-	probeRest             // another one: nothing else leads here
+	probeRest             // a later one: nothing else leads here
 	stubPart              // an instruction of a first-call path
 )
 
 // stub is the path that a probe takes on the first call of its function.
 type stub struct {
 	lo, hi int64 // in b
-	back   int64 // where it goes on
-	at     int64 // the instruction of a that its probe stands in front of, -1 if it has none
+	back   int64 // where it continues
+	at     int64 // the instruction of a that its probe precedes, -1 if it has none
 }
 
 // segment is the code from one symbol to the next.
 type segment struct {
 	name    string
 	a, b    span
-	redzone bool    // it has what may be a reference below the stack pointer
-	calls   bool    // it calls: then nothing of it is kept below the stack pointer
+	redzone bool    // it may refer to memory below the stack pointer
+	calls   bool    // it calls: then it keeps nothing below the stack pointer
 	called  []int64 // probes with a call in them, in b
 	taken   []int64 // see walker.taken
 }
@@ -92,7 +92,7 @@ func (p *prover) pairCode() []*code {
 				endA, endB = list[i+1].a, list[i+1].b
 			}
 			if s.a == endA && s.b == endB {
-				continue // of several names of one place the last one counts, before them the section's
+				continue // if a place has several names the last one counts, the section's the least
 			}
 			c.segments = append(c.segments, segment{name: s.name, a: span{s.a, endA}, b: span{s.b, endB}})
 		}
@@ -100,8 +100,8 @@ func (p *prover) pairCode() []*code {
 	return all
 }
 
-// leads reports whether control that goes to b in the code with probes does what it
-// does at a in the plain one: b is the twin of a, or padding or a whole probe in front of it.
+// leads reports whether control that goes to b in the code with probes corresponds to control that goes to a in
+// the plain code: b is the twin of a, or padding or a whole probe before it.
 func (c *code) leads(a, b int64) bool {
 	if a == int64(len(c.dataA)) && b == int64(len(c.dataB)) {
 		return true // the end of the section
@@ -112,7 +112,7 @@ func (c *code) leads(a, b int64) bool {
 	switch c.kind[b] {
 	case twinned, padding, probe:
 	case stubPart:
-		// Tables of jumps have the end of the function where nothing is meant to lead.
+		// Jump tables have the end of the function in entries that are never used.
 		return c.tails[a] && int64(c.front[a])-1 == b
 	default:
 		return false
@@ -120,9 +120,9 @@ func (c *code) leads(a, b int64) bool {
 	return int64(c.front[a])-1 <= b && b <= int64(c.twin[a])-1
 }
 
-// isEmpty reports whether a function at a, which is at b with probes, has no code of its
-// own, as the compiler proved that it is never called. Where the next function begins in
-// the plain code, its first-call path begins with probes.
+// isEmpty reports whether a function at a, which is at b with probes, has no code, as the compiler proved that
+// it is never called. Where the next function begins in the plain code, its first-call path begins in the code
+// with probes.
 func (c *code) isEmpty(a, b int64) bool {
 	return c != nil && slices.ContainsFunc(c.segments, func(s segment) bool { return s.a == span{a, a} && s.b.lo == b })
 }
@@ -162,20 +162,20 @@ func (p *prover) walk(c *code, s *segment) {
 	}
 }
 
-// walker is where walk is.
+// walker is the state of walk.
 type walker struct {
 	*prover
 	*code
 	s        *segment
 	a, b     int64 // the next instructions
-	front    int64 // behind the last twin
+	front    int64 // after the last twin
 	last     x86.Inst
 	waiting  []int64 // padding in a before the next twin
 	branched map[int64]bool
 }
 
-// step goes over one instruction of the plain code and what stands in front of its
-// twin. It returns false at the end, or where something differs.
+// step passes one instruction of the plain code and the insertions before its twin. It returns false at the
+// end, or at a difference.
 func (w *walker) step() bool {
 	w.skipPlain()
 	if !w.skipProbed() {
@@ -225,7 +225,7 @@ func (w *walker) settle(at int64) {
 	w.twin[at], w.code.front[at] = uint32(w.b)+1, uint32(w.front)+1
 }
 
-// skipPlain goes over padding in a.
+// skipPlain skips padding in a.
 func (w *walker) skipPlain() {
 	for w.a < w.s.a.hi {
 		in, err := x86.Decode(w.dataA[w.a:w.s.a.hi])
@@ -237,7 +237,7 @@ func (w *walker) skipPlain() {
 	}
 }
 
-// skipProbed goes over padding, probes and first-call paths in b.
+// skipProbed skips padding, probes and first-call paths in b.
 func (w *walker) skipProbed() bool {
 	for w.b < w.s.b.hi {
 		in, err := x86.Decode(w.dataB[w.b:w.s.b.hi])
@@ -270,7 +270,7 @@ func (w *walker) skipProbed() bool {
 	return true
 }
 
-// same compares the instructions at a and b, and notes where they lead.
+// same compares the instructions at a and b, and records their targets.
 func (w *walker) same(in, tin x86.Inst) bool {
 	a, b := w.dataA[w.a:][:in.Len], w.dataB[w.b:][:tin.Len]
 	if in.HasModRM && in.Mod() != 3 && in.Disp < 0 && (in.RM()&7 == 4 && in.SIB&7 == 4 || in.RM()&7 == 5 && in.Mod() != 0) {
@@ -331,7 +331,7 @@ func (w *walker) branch(to int64) {
 	w.branched[to] = true
 }
 
-// refer notes a reference within the section.
+// refer records a reference within the section.
 func (w *walker) refer(format string, at, a, b int64) {
 	w.later = append(w.later, reference{w.s, sprint(format, at), place{w.code.a, a}, place{w.code.b, b}})
 }

@@ -21,9 +21,8 @@ const (
 	allFlags         = carry | parity | zero | sign | overflow | adjust
 )
 
-// flagsLive reports whether the plain code from at on may read a status flag before
-// it writes that flag; known is false where that cannot be told. Callers and callees do
-// not pass anything in the flags, by the System V ABI.
+// flagsLive reports whether the plain code from at on may read a status flag before it writes that flag; known
+// is false if that is unknown. Callers and callees pass nothing in the flags, by the System V ABI.
 func (w *walker) flagsLive(at int64) (live, known bool) {
 	type state struct {
 		at   int64
@@ -37,7 +36,7 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 		for s.held != 0 && s.held&^seen[s.at] != 0 {
 			seen[s.at] |= s.held
 			if s.at == w.s.a.hi {
-				break // behind a call that does not come back
+				break // after a call that does not return
 			}
 			if s.at < w.s.a.lo || s.at > w.s.a.hi {
 				return false, false
@@ -47,7 +46,7 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 				return false, false
 			}
 			reads, writes := flagsOf(in, w.dataA[s.at:])
-			if in.Class == controlflow.IndirectJump { // a tail call as well
+			if in.Class == controlflow.IndirectJump { // also a tail call
 				for _, to := range w.taken() {
 					work = append(work, state{to, s.held})
 				}
@@ -63,7 +62,7 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 					}
 				} else if to := int64(in.Target(uint64(s.at))); to >= w.s.a.lo && to < w.s.a.hi {
 					work = append(work, state{to, s.held})
-				} // else a tail call
+				} // otherwise a tail call
 			}
 			if in.Class.Ends() {
 				break
@@ -74,8 +73,8 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 	return false, true
 }
 
-// taken returns the places in the segment, but for its start, whose address data or code
-// takes: an indirect jump leads to one of them, or out of the function.
+// taken returns the places in the segment, except its start, whose address data or code takes: an indirect jump
+// leads to one of them, or out of the function.
 func (w *walker) taken() []int64 {
 	if w.s.taken != nil {
 		return w.s.taken
@@ -84,7 +83,7 @@ func (w *walker) taken() []int64 {
 	for at := w.s.a.lo; at < w.s.a.hi; {
 		in, err := x86.Decode(w.dataA[at:w.s.a.hi])
 		if err != nil {
-			at++ // data between code, or what the walk will not know
+			at++ // data between code, or code that the walk rejects
 			continue
 		}
 		if in.RIP && in.Class == controlflow.Other {
@@ -106,9 +105,8 @@ func (w *walker) taken() []int64 {
 	return w.s.taken
 }
 
-// flagsOf returns the status flags that an instruction may read and those that it
-// surely writes. An instruction that leaves the function writes all. code begins with
-// the instruction.
+// flagsOf returns the status flags that an instruction may read and those that it certainly writes. An
+// instruction that leaves the function writes all. code begins with the instruction.
 func flagsOf(in x86.Inst, code []byte) (reads, writes flagSet) {
 	switch in.Class {
 	case controlflow.Return, controlflow.Call, controlflow.IndirectCall, controlflow.Trap, controlflow.Syscall:
@@ -140,8 +138,7 @@ func flagsOf(in x86.Inst, code []byte) (reads, writes flagSet) {
 	return noFlags, noFlags
 }
 
-// condition returns the flags that a condition looks at, by the low four bits of the
-// opcodes that have one.
+// condition returns the flags that a condition tests, by the low four bits of the opcodes that have one.
 func condition(opcode uint8) flagSet {
 	switch opcode & 0xf >> 1 {
 	case 0:
@@ -162,7 +159,7 @@ func condition(opcode uint8) flagSet {
 	return sign | overflow | zero
 }
 
-// flagsOne is for opcodes without escape.
+// flagsOne handles opcodes without escape.
 func flagsOne(in x86.Inst, code []byte) (reads, writes flagSet) {
 	op, reg := in.Opcode, in.Reg()&7
 	switch {
@@ -183,7 +180,7 @@ func flagsOne(in x86.Inst, code []byte) (reads, writes flagSet) {
 		if reg == 2 || reg == 3 { // rcl, rcr
 			return carry, noFlags
 		}
-		// A shift by 0 writes nothing, and a rotation never all.
+		// A shift by 0 writes nothing, and a rotation never writes all.
 		mask := uint8(0x1f)
 		if in.Rex&8 != 0 {
 			mask = 0x3f // of 64 bits
@@ -206,7 +203,7 @@ func flagsOne(in x86.Inst, code []byte) (reads, writes flagSet) {
 	return noFlags, noFlags
 }
 
-// arithmetic is for the eight operations that opcodes and ModRM number alike.
+// arithmetic handles the eight operations whose number opcodes and ModRM share.
 func arithmetic(number uint8) (reads, writes flagSet) {
 	if number == 2 || number == 3 { // adc, sbb
 		return carry, allFlags
@@ -214,7 +211,7 @@ func arithmetic(number uint8) (reads, writes flagSet) {
 	return noFlags, allFlags
 }
 
-// flags0F is for opcodes behind 0F.
+// flags0F handles opcodes after 0F.
 func flags0F(in x86.Inst) (reads, writes flagSet) {
 	switch op := in.Opcode; {
 	case op >= 0x40 && op <= 0x4f, op >= 0x90 && op <= 0x9f: // cmov, setcc

@@ -14,19 +14,19 @@ import (
 type frame struct {
 	start       target // of the range
 	size        int64
-	personality string // and whatever else the common entry says
+	personality string // and the other contents of the common entry
 	lsda        target
 	hasLSDA     bool
 	rows        []row
 }
 
-// row is how to unwind from an offset of the range on, in a form made for comparing.
+// row describes how to unwind from an offset of the range on, in a form for comparison.
 type row struct {
 	off  int64
 	text string
 }
 
-// compareFrames compares what is known of the frames of all functions.
+// compareFrames compares the frames of all functions.
 func (p *prover) compareFrames() {
 	for i := range p.a.Sections {
 		if s := &p.a.Sections[i]; s.Alloc && s.Name == ".eh_frame" {
@@ -77,7 +77,7 @@ func (p *prover) compareFrame(a, b *frame) {
 	}
 }
 
-// compareRows goes over the instructions of a segment that a describes.
+// compareRows compares the rows of the instructions of a segment that a describes.
 func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 	for at := max(s.a.lo, a.start.off); at < min(s.a.hi, a.start.off+a.size); at++ {
 		if !c.works(at) {
@@ -99,7 +99,7 @@ func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 			continue
 		}
 		for _, q := range []int64{st.lo, st.hi - 1} {
-			// Where the path has no row at all, nothing is said that is wrong.
+			// A path without a row is not wrong.
 			if got, want := b.rowAt(q), a.rowAt(st.at); got != "" && got != want {
 				p.differ(s, "the unwind table has %q for the start of the function, and %q for its first-call path at %#x", want, got, q)
 				return
@@ -167,7 +167,7 @@ func (o *object) frames(n int) ([]frame, error) {
 	return out, c.Err()
 }
 
-// common reads the entry that others share.
+// common reads the entry that others refer to.
 func (o *object) common(n int, c *bytecur.Cursor) (*common, error) {
 	at := c.Off()
 	m := &common{}
@@ -248,8 +248,7 @@ const (
 	encOmit = 0xff
 )
 
-// pointer reads a pointer, which is a relocation here; set is false for the null that
-// stands for none.
+// pointer reads a pointer, which is a relocation here; set is false for a null pointer.
 func (o *object) pointer(n int, c *bytecur.Cursor, enc byte) (t target, set bool, err error) {
 	r := o.relocs[n][uint64(c.Off())]
 	var value uint64
@@ -278,7 +277,7 @@ func (o *object) pointer(n int, c *bytecur.Cursor, enc byte) (t target, set bool
 type machine struct {
 	reg   uint64 // the frame address is this register and an offset
 	off   int64
-	cfa   string // it in words, or the expression that it is
+	cfa   string // the offset in words, or the expression for the address
 	rules map[uint64]string
 	args  uint64
 }
@@ -306,7 +305,7 @@ func (m *machine) text() string {
 	return s.String()
 }
 
-// unwindRows runs the instructions of a range, behind those of the common entry.
+// unwindRows runs the instructions of a range, after those of the common entry.
 func unwindRows(m *common, c *bytecur.Cursor) ([]row, error) {
 	run := &frameRun{machine: &machine{rules: map[uint64]string{}}, common: m}
 	initial := bytecur.New(m.initial, 0)
@@ -335,7 +334,7 @@ type frameRun struct {
 	rows    []row
 }
 
-// put writes down the row of the present place.
+// put appends the row of the current place.
 func (f *frameRun) put() {
 	r := row{f.at, f.machine.text()}
 	if last := len(f.rows) - 1; f.rows[last].off == r.off {
@@ -440,7 +439,7 @@ func (p *prover) readHandlers(a, b *frame) *handlers {
 	return &handlers{x, y}
 }
 
-// compareHandlers compares where exceptions go that an instruction throws.
+// compareHandlers compares the landing pads and handlers of an instruction's exceptions.
 func (p *prover) compareHandlers(c *code, s *segment, a, b *frame, h *handlers) {
 	for at := max(s.a.lo, a.start.off); at < min(s.a.hi, a.start.off+a.size); at++ {
 		if !c.works(at) {

@@ -13,12 +13,11 @@ import (
 // Itanium C++ ABI: Exception Handling, and the comments of libgcc's unwind-pe.h).
 type lsda struct{ sites []callSite }
 
-// callSite is a range of code of which exceptions are handled alike. Offsets are from the
-// start of the function.
+// callSite is a range of code with the same handling of exceptions. Offsets are from the start of the function.
 type callSite struct {
 	lo, hi  int64
 	pad     int64  // 0: none
-	actions string // what the handler catches, in a form made for comparing
+	actions string // what the handler catches, in a form for comparison
 }
 
 // site returns the call site of an offset, nil where there is none.
@@ -78,7 +77,7 @@ func (o *object) lsda(f *frame) (*lsda, error) {
 	return l, errors.Join(c.Err(), sites.Err())
 }
 
-// typeTable is what the actions of an exception table refer to.
+// typeTable is the table that the actions of an exception table refer to.
 type typeTable struct {
 	*object
 	section int
@@ -89,7 +88,7 @@ type typeTable struct {
 
 const maxActions = 1000 // in a chain
 
-// chain returns the filters of an action and of those behind it.
+// chain returns the filters of an action and of the actions after it.
 func (t *typeTable) chain(data []byte, action uint64) (string, error) {
 	var s strings.Builder
 	at := t.actions + int64(action) - 1

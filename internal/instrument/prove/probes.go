@@ -7,11 +7,11 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// probe judges the probe that begins with the instruction in at b and returns its
-// length, 0 if it is none. ok is false where a probe is not harmless.
+// probe judges the probe that begins with the instruction in at b and returns its length, 0 if it is none. ok
+// is false if a probe is harmful.
 //
-// The forms are those of the record modes: a store of 1 to a byte, which changes
-// nothing else; and a count or a comparison, with a branch to the path of a first call.
+// The forms are those of the record modes: a store of 1 to a byte, which changes nothing else; and a count or a
+// comparison, with a branch to the path of a first call.
 func (w *walker) probe(in x86.Inst) (n int64, ok bool) {
 	if !in.RIP || in.Map != x86.MapOne || in.Prefix&^x86.PrefixLock != 0 || in.Rex != 0 || in.ImmSize != 1 {
 		return 0, true
@@ -42,7 +42,7 @@ func (w *walker) probe(in x86.Inst) (n int64, ok bool) {
 	return w.firstCall(in, condition)
 }
 
-// record returns the offset in the raw section of what the instruction in at b refers to.
+// record returns the offset in the raw section that the instruction in at b refers to.
 func (w *walker) record(in x86.Inst) (off uint64, ok bool) {
 	r := w.prover.b.relocs[w.code.b][uint64(w.b)+uint64(in.DispOff)]
 	if r == nil || !relative(r.Type) {
@@ -52,11 +52,11 @@ func (w *walker) record(in x86.Inst) (off uint64, ok bool) {
 	if !ok || t.name != "" || t.section >= len(w.prover.b.Sections) || w.prover.b.Sections[t.section].Name != "cairn_raw" {
 		return 0, false
 	}
-	// Objects have several sections of the name: the number of one keeps them apart.
+	// Objects have several sections of that name: their numbers distinguish them.
 	return uint64(t.section)<<32 | uint64(uint32(t.off)), true
 }
 
-// claim gives the bytes of a record to one probe.
+// claim assigns the bytes of a record to one probe.
 func (w *walker) claim(record, size uint64) bool {
 	s := &w.prover.b.Sections[record>>32]
 	if off := record & 0xffffffff; off >= s.Size || size > s.Size-off {
@@ -103,8 +103,8 @@ func (w *walker) firstCall(in x86.Inst, condition uint8) (n int64, ok bool) {
 	return end - w.b, true
 }
 
-// findStubs finds the first-call paths of a section: a call of the runtime and a jump
-// back to behind a probe. They stand behind their function or in front of it.
+// findStubs finds the first-call paths of a section: a call of the runtime and a jump to the end of a probe.
+// They are after their function or before it.
 func (p *prover) findStubs(c *code) {
 	c.stubs = map[int64]*stub{}
 	for i := range p.b.Sections[c.b].Relocs {
@@ -127,8 +127,8 @@ func (p *prover) findStubs(c *code) {
 	}
 }
 
-// atEntry reports whether only landing marks, padding and the calls that profilers put
-// at entries (fentry) stand between the start of the function and a.
+// atEntry reports whether there are only landing marks, padding and the calls that profilers put at entries
+// (fentry) between the start of the function and a.
 func (w *walker) atEntry() bool {
 	for at := w.s.a.lo; at < w.a; {
 		in, err := x86.Decode(w.dataA[at:w.a])

@@ -1,29 +1,28 @@
-// Package prove checks that an object with probes does what the same object without
-// them does. It knows nothing of how the probes were placed: it takes the two objects
-// that the assembler made, decodes both and compares them. Objects are
-// of x86-64.
+// Package prove checks that an object with probes has the same effect as the object without them. It does not
+// depend on how the probes were placed: it decodes the two objects that the assembler made and compares them.
+// Objects are for x86-64.
 //
 // An object is proved function by function:
 //
 //   - The instructions are the same, one for one, but for probes and for padding.
 //     Branches, tables of jumps and pointers lead to the same instruction, or to the
-//     probe in front of it, never into one.
+//     probe before it, never into one.
 //   - A probe is one of the known forms and touches a byte or a counter of the
 //     records, one that no other probe touches. One that changes the flags stands where
-//     the code behind reads none before it writes them, by a search over the plain
+//     the code after reads none before it writes them, by a search over the plain
 //     code; one that may call stands at the start of its function, where nothing is
 //     below the stack pointer.
-//   - The unwind table has for each instruction, and for each of a probe in front of
+//   - The unwind table has for each instruction, and for each of a probe before
 //     it, the row that the plain object has; an exception finds the same landing pads and
 //     handlers.
 //   - All other sections that are loaded have the same bytes and relocations, and all
 //     symbols stand for the same.
 //
-// What the routines of the runtime do that probes call is not looked at: they save all
-// registers, which has tests of its own.
+// The routines of the runtime that probes call are not examined: they save all registers, which other tests
+// check.
 //
-// A function that is not proved is either different, with the place, or it has something
-// that this package cannot follow, which is said as such.
+// A function that is not proved is either different, and the finding gives the place, or contains something
+// that this package cannot follow, and the finding says so.
 package prove
 
 import (
@@ -34,7 +33,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Certificate says what was proved of an object.
+// Certificate reports what was proved of an object.
 type Certificate struct {
 	Functions    int       `json:"functions"`    // symbols of code
 	Proved       int       `json:"proved"`       // functions without a finding
@@ -43,14 +42,14 @@ type Certificate struct {
 	Findings     []Finding `json:"findings,omitempty"`
 }
 
-// Finding is why a function is not proved. There is one for each function, the first.
+// Finding is the reason why a function is not proved. Each function has one, the first.
 type Finding struct {
-	Function  string `json:"function"`  // "" where it is of the whole object
-	Different bool   `json:"different"` // else it is not known
+	Function  string `json:"function"`  // "" for the whole object
+	Different bool   `json:"different"` // otherwise it is unknown
 	Why       string `json:"why"`
 }
 
-// Different reports whether something differs that must not.
+// Different reports whether there is a forbidden difference.
 func (c *Certificate) Different() bool {
 	return slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Different })
 }
@@ -69,19 +68,19 @@ type prover struct {
 	a, b  *object
 	codes map[int]*code // pairs of code sections, by number in a
 	order []*code
-	// later are branches and pointers into code, judged when all code is paired.
+	// later are branches and pointers into code, which are judged when all code is paired.
 	later   []reference
 	found   map[*segment]Finding
 	whole   *Finding        // of the whole object
 	records map[uint64]bool // bytes of records that a probe touches
-	// By section: places in data that code refers to, where tables begin; and places in
-	// code that data refers to. Both ascending, of a.
+	// By section: places in data that code refers to, where tables begin; and places in code that data refers
+	// to. Both are ascending offsets of a.
 	bases, interior map[int][]int64
 	probes          int
 	insns           int
 }
 
-// reference is a place in code that something in both objects leads to.
+// reference is a place in code that both objects refer to.
 type reference struct {
 	from *segment // nil: a section of data
 	what string
@@ -111,7 +110,7 @@ func (p *prover) run() {
 	}
 }
 
-// judge notes a reference that does not lead to the same in both objects.
+// judge records a reference with different targets in the objects.
 func (p *prover) judge(r reference) {
 	c := p.codes[r.a.section]
 	if c != nil && r.b.section == c.b && c.leads(r.a.off, r.b.off) {
@@ -131,10 +130,10 @@ func (p *prover) judge(r reference) {
 	p.differ(r.from, "%s leads elsewhere: to %#x, which is %#x with probes", r.what, r.a.off, r.b.off)
 }
 
-// differ notes that something differs in a function, nil for the whole object.
+// differ records a difference in a function, nil for the whole object.
 func (p *prover) differ(s *segment, format string, args ...any) { p.note(s, true, format, args...) }
 
-// unknown notes that something cannot be followed.
+// unknown records that something cannot be followed.
 func (p *prover) unknown(s *segment, format string, args ...any) { p.note(s, false, format, args...) }
 
 func (p *prover) note(s *segment, different bool, format string, args ...any) {
@@ -172,7 +171,7 @@ func (p *prover) certificate() Certificate {
 	return c
 }
 
-// object is an object with what is looked up in it.
+// object is an object with indexes.
 type object struct {
 	*objfile.Relocatable
 	relocs []map[uint64]*objfile.Reloc // of each section, by offset
@@ -194,7 +193,7 @@ func newObject(r *objfile.Relocatable) *object {
 	return o
 }
 
-// ours are the sections that probes bring.
+// ours reports whether a section belongs to probes.
 func ours(name string) bool {
 	switch name {
 	case "cairn_raw", "cairn_order", ".rodata.cairn", ".debug.cairn":

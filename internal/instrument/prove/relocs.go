@@ -34,7 +34,7 @@ func fieldSize(kind uint32) int64 {
 	return 4
 }
 
-// sameKind reports whether two types mean the same to a linker.
+// sameKind reports whether two types are equivalent for a linker.
 func sameKind(a, b uint32) bool {
 	norm := func(k uint32) uint32 {
 		switch k {
@@ -61,14 +61,14 @@ func (o *object) within(section int, off int64, size uint8) []*objfile.Reloc {
 	return out
 }
 
-// target is what a relocation means: a place in this object, or a name.
+// target is the target of a relocation: a place in this object, or a name.
 type target struct {
 	name string // "" for a place
 	place
 }
 
-// target resolves a relocation; adjust is what stands between the field and the end of
-// its instruction, for one that is relative to it.
+// target resolves a relocation; adjust is the number of bytes between the field and the end of its instruction,
+// if it is relative to that.
 func (o *object) target(r *objfile.Reloc, adjust int64) (target, bool) {
 	if int64(r.Symbol) >= int64(len(o.Symbols)) {
 		return target{}, false
@@ -84,8 +84,8 @@ func (o *object) target(r *objfile.Reloc, adjust int64) (target, bool) {
 	return target{place: place{s.Section, off}}, true
 }
 
-// describe returns a target in a form that is the same in both objects, if it is in no
-// code: sections of data keep their places.
+// describe returns a target in a form that is the same in both objects, if it is not in code: data sections
+// keep their layout.
 func (o *object) describe(t target) string {
 	name := t.name
 	if name == "" && t.section < len(o.Sections) {
@@ -94,7 +94,7 @@ func (o *object) describe(t target) string {
 	return sprint("%s%+d", name, t.off)
 }
 
-// sameReference compares what the relocations of two instructions mean.
+// sameReference compares the targets of two instructions' relocations.
 func (w *walker) sameReference(a, b *objfile.Reloc, adjust int64) bool {
 	ta, okA := w.prover.a.target(a, adjust)
 	tb, okB := w.prover.b.target(b, adjust)
@@ -123,7 +123,7 @@ func (p *prover) sameTarget(from *segment, what string, a, b target) bool {
 	return a.off == b.off
 }
 
-// compareData compares all loaded sections but code and those that describe it.
+// compareData compares all loaded sections except code and those that describe it.
 func (p *prover) compareData() {
 	for i := range p.a.Sections {
 		s := &p.a.Sections[i]
@@ -153,8 +153,7 @@ func (p *prover) compareData() {
 	}
 }
 
-// describes reports whether a section is about code and has addresses of it in a form
-// of its own.
+// describes reports whether a section describes code and has addresses of it in its own format.
 func describes(name string) bool {
 	return name == ".eh_frame" || len(name) >= 17 && name[:17] == ".gcc_except_table"
 }
@@ -178,9 +177,9 @@ func (p *prover) comparePointer(section int, a, b *objfile.Reloc) {
 	}
 }
 
-// tableOffset returns how far into a table of jumps the pointer of a is, 0 if it is in
-// none. Such tables have distances from their start, which code refers to, and the
-// assembler has added where in the table the entry is.
+// tableOffset returns the offset in a jump table of the pointer of a, 0 if it is in none. Such tables have
+// distances from their start, to which code refers, and the assembler has added the entry's offset in the
+// table.
 func (p *prover) tableOffset(section int, r *objfile.Reloc, t target) int64 {
 	if t.name != "" || !relative(r.Type) || t.section >= len(p.a.Sections) || !p.a.Sections[t.section].Code {
 		return 0
@@ -199,8 +198,8 @@ func (p *prover) findBases() map[int][]int64 {
 	for _, c := range p.order {
 		for i := range p.a.Sections[c.a].Relocs {
 			r := &p.a.Sections[c.a].Relocs[i]
-			// A lea has its ModRM byte in front of the field. A load by a fixed place in a
-			// table, as of its first entry, begins no table.
+			// A lea has its ModRM byte before the field. A load from a fixed place in a table, as of its first
+			// entry, does not begin a table.
 			if r.Off < 2 || r.Off > uint64(len(c.dataA)) || c.dataA[r.Off-2] != 0x8d {
 				continue
 			}
@@ -213,8 +212,8 @@ func (p *prover) findBases() map[int][]int64 {
 	return sorted(out)
 }
 
-// findInterior returns the places in code that data sections refer to, for jumps; the
-// room for patching in front of functions is no target of any.
+// findInterior returns the places in code that data sections refer to, for jumps; the room for patching before
+// functions is no target.
 func (p *prover) findInterior() map[int][]int64 {
 	out := map[int][]int64{}
 	for i := range p.a.Sections {
@@ -239,8 +238,7 @@ func sorted(m map[int][]int64) map[int][]int64 {
 	return m
 }
 
-// addressed returns the places within the span of a section of a, but for its start,
-// that data refers to.
+// addressed returns the places within the span of a section of a, except its start, that data refers to.
 func (p *prover) addressed(section int, s span) []int64 {
 	list := p.interior[section]
 	i := sort.Search(len(list), func(i int) bool { return list[i] > s.lo })
@@ -248,8 +246,7 @@ func (p *prover) addressed(section int, s span) []int64 {
 	return list[i:max(i, k)]
 }
 
-// eachSymbol calls visit with the symbols of a and their twins, in their order, as far
-// as both have them.
+// eachSymbol calls visit with the symbols of a and their twins, in order, up to the shorter list.
 func (p *prover) eachSymbol(visit func(a, b *objfile.ObjectSymbol)) {
 	a, b := named(p.a), named(p.b)
 	for i := range min(len(a), len(b)) {
@@ -257,7 +254,7 @@ func (p *prover) eachSymbol(visit func(a, b *objfile.ObjectSymbol)) {
 	}
 }
 
-// named returns the symbols that are not of probes, without those of sections.
+// named returns the symbols that do not belong to probes, without those of sections.
 func named(o *object) []*objfile.ObjectSymbol {
 	var out []*objfile.ObjectSymbol
 	for i := range o.Symbols {

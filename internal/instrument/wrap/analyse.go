@@ -9,26 +9,25 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Link is what a linker is given, as far as it is known.
+// Link describes the inputs of a linker, as far as they are known.
 type Link struct {
 	Objects []objfile.LinkObject
-	LLD     bool // the linker is lld, which redirects what others leave
+	LLD     bool // the linker is lld, which redirects calls that others do not
 	Shared  bool // a shared library is made
-	// LTOSources are compiled by gcc -flto on the way.
+	// LTOSources are compiled by gcc -flto during the link.
 	LTOSources []string
-	// Unseen are other inputs that could not be looked into: sources compiled on
-	// the way, linker scripts.
+	// Unseen are other inputs that could not be read: sources compiled during the link, linker scripts.
 	Unseen []string
 }
 
-// Finding is something that wrapping a function does not do.
+// Finding is an effect that wrapping a function does not have.
 type Finding struct {
 	Name  string // of the function
-	Fatal bool   // it would do nothing at all
+	Fatal bool   // it would have no effect at all
 	Text  string
 }
 
-// uses is what the objects of a link have to do with a function.
+// uses lists how the objects of a link use a function.
 type uses struct {
 	callers   []string              // objects that need it from another one
 	ltoUsers  []string              // those of gcc -flto
@@ -81,8 +80,7 @@ func Title(o *objfile.LinkObject) string {
 	return name
 }
 
-// Analyse says which calls of a function a wrapper does not see. Fatal findings
-// say why it would see none.
+// Analyse returns which calls of a function a wrapper does not see. Fatal findings say why it would see none.
 func (l *Link) Analyse(name string) []Finding {
 	u := l.uses(name)
 	if why := l.nothing(name, &u); why != "" {
@@ -118,7 +116,7 @@ func (l *Link) Analyse(name string) []Finding {
 	return out
 }
 
-// nothing says why a wrapper would see no call at all, or "".
+// nothing returns why a wrapper would see no call at all, or "".
 func (l *Link) nothing(name string, u *uses) string {
 	outside := slices.ContainsFunc(u.definers, func(o *objfile.LinkObject) bool { return o.LTO != objfile.GCCLTO })
 	lto := slices.ContainsFunc(u.definers, func(o *objfile.LinkObject) bool { return o.LTO == objfile.GCCLTO })
@@ -155,8 +153,7 @@ func (l *Link) blind() []string {
 	return out
 }
 
-// nobody says why no call of a function would be wrapped though no object is
-// unknown.
+// nobody returns why no call of a function would be wrapped though all objects are known.
 func (l *Link) nobody(name string, u *uses) string {
 	for i := range l.Objects {
 		for _, n := range l.Objects[i].Names {
@@ -186,7 +183,7 @@ func (l *Link) Exported(names []string) []string {
 	return out
 }
 
-// AllNames returns the names of functions that the link knows.
+// AllNames returns the names of all functions in the link.
 func (l *Link) AllNames() []string {
 	var out []string
 	for i := range l.Objects {

@@ -9,19 +9,18 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// maxVector is the size in bytes from which on a vector's registers depend on
-// the options of the compiler.
+// maxVector is the size in bytes from which a vector's registers depend on the compiler's options.
 const maxVector = 16
 
-// typer gives types their names in C, declaring structures on the way.
+// typer names types in C, and declares structures for that.
 type typer struct {
 	prefix  string
 	decls   strings.Builder
 	structs int
 }
 
-// text returns the C type that is passed as t is. Every pointer is a void *: to
-// the calling convention they are the same, and no header is needed.
+// text returns a C type that is passed like t. Every pointer becomes void *: they are the same in the calling
+// convention, and no header is needed.
 func (y *typer) text(t *objfile.Type) (string, error) {
 	switch t.Kind {
 	case objfile.TypeVoid:
@@ -68,7 +67,7 @@ func integer(t *objfile.Type) (string, error) {
 	return name, nil
 }
 
-// otherReals are passed in ways of their own.
+// otherReals have their own calling conventions.
 var otherReals = []string{"__float128", "_Float128", "_Float16", "__bf16", "_Decimal32", "_Decimal64", "_Decimal128"}
 
 func real(t *objfile.Type, size int64) (string, error) {
@@ -103,8 +102,7 @@ func (y *typer) name() string {
 	return fmt.Sprintf("%s_%d", y.prefix, y.structs)
 }
 
-// structure declares a structure of the same layout. The compiler of the
-// wrapper checks it.
+// structure declares a structure with the same layout. The compiler of the wrapper checks it.
 func (y *typer) structure(t *objfile.Type) (string, error) {
 	title := t.Name
 	if title == "" {
@@ -147,7 +145,7 @@ func (y *typer) member(t *objfile.Type, name string) (string, error) {
 	return strings.TrimSuffix(text, " ") + " " + name, err
 }
 
-// layout returns the size and alignment that a type has without attributes.
+// layout returns the size and alignment of a type without attributes.
 func layout(t *objfile.Type) (size, align int64) {
 	switch t.Kind {
 	case objfile.TypeStruct, objfile.TypeUnion:
@@ -171,8 +169,7 @@ func layout(t *objfile.Type) (size, align int64) {
 	return t.Size, max(t.Size, 1)
 }
 
-// placed reports whether the members of a structure lie where they do without
-// attributes.
+// placed reports whether the members of a structure have the same offsets as without attributes.
 func placed(t *objfile.Type) bool {
 	at := int64(0)
 	for _, m := range t.Members {
@@ -203,7 +200,7 @@ func FromSignature(s *objfile.Signature, source string) (*Function, error) {
 	y := typer{prefix: "cairn_" + s.Name}
 	var err error
 	if s.Result.ByReference {
-		// The caller gives the address as the first argument and gets it back.
+		// The caller passes the address as the first argument, and the function returns it.
 		f.Params = append(f.Params, "void *")
 	}
 	if f.Result, err = y.text(s.Result); err != nil {

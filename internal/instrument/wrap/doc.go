@@ -1,11 +1,10 @@
-// Package wrap generates wrappers of functions that cannot be recompiled, for the linker
-// option --wrap. A wrapper is a function with the parameters of the one that it stands
-// for, so that needs its signature: from debug information, from a prototype that the
-// user gives, or from the table of the C library's here. Where there is none, or C cannot
-// pass the arguments on, it is a few instructions that touch no argument.
+// Package wrap generates wrappers of functions that cannot be recompiled, for the linker option --wrap. A
+// wrapper has the parameters of the wrapped function, so it needs the function's signature: from debug
+// information, from a prototype that the user gives, or from the table of C library functions here. Without a
+// signature, or if C cannot pass the arguments on, the wrapper is a few instructions that touch no argument.
 //
-// Linkers leave many a call alone, and none of them says so. Analyse finds such
-// calls in what the objects of a link define and need.
+// Linkers silently leave many calls unwrapped. Analyse finds such calls from the symbols that the objects of a
+// link define and need.
 //
 // The package is pure: signatures and names in, C text and findings out.
 package wrap
@@ -19,18 +18,17 @@ import (
 
 // Function is a function to wrap, with its types as C text that needs no header.
 type Function struct {
-	Name   string // as the linker has it
-	Title  string // as people have it, for comments
+	Name   string // as the linker knows it
+	Title  string // for readers, in comments
 	Result string
 	Params []string
 	Before string // declarations of the types
-	Source string // where the signature is from
+	Source string // source of the signature
 	Shim   bool   // no signature: its return address is swapped
 }
 
-// Shim returns the function whose wrapper needs no signature: it passes everything
-// on as it is and has the function return to the runtime. why says what is in the
-// way of a wrapper in C.
+// Shim returns a function whose wrapper needs no signature: it passes everything on unchanged and makes the
+// function return to the runtime. why is the reason against a wrapper in C.
 func Shim(name, why string) (*Function, error) {
 	if !symbol.MatchString(name) {
 		return nil, errors.New("its name is not supported by assemblers")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// preamble begins the source. A call at a function's end must not become a jump:
-// the function would be left before it.
+// preamble begins the source. A call at a function's end must not become a jump, as the function would have
+// ended before it.
 const preamble = `/* Wrappers made by cairn wrap. Compile them with
  *   cairn cc --mode spike --small 0 gcc -O2 -fexceptions -fno-lto -x c -c wrap.c
  * which gives them the code that times calls, and link with cairn cc as well, with
@@ -18,21 +18,21 @@ const preamble = `/* Wrappers made by cairn wrap. Compile them with
 #endif
 `
 
-// hidden keeps the wrappers of a shared library to itself. A program's have to be
-// seen: GNU ld gives them to libraries that need the function from the program.
+// hidden hides the wrappers of a shared library. A program's must be visible: GNU ld uses them for libraries
+// that need the function from the program.
 const hidden = ` __attribute__((visibility("hidden")))`
 
-// early begins the source for a static program. The C library is part of it and
-// calls itself before there is a runtime: such calls are not timed.
+// early begins the source for a static program. The C library is part of it and calls itself before there is a
+// runtime: such calls are not timed.
 const early = `extern struct cairn_process *__cairn_state __attribute__((visibility("hidden")));
 #define CAIRN_UNTIMED __attribute__((noinline, used, section(".text.cairn_skip")))
 `
 
-// Kind is what is linked with wrappers.
+// Kind is the kind of module that the wrappers are linked into.
 type Kind struct{ Shared, Static bool }
 
-// Text returns the C source of the wrappers of functions for what is linked.
-// options are the linker's, which stand in its first comment.
+// Text returns the C source of the wrappers of functions for a kind of module. options are the linker's, which
+// its first comment shows.
 func Text(functions []*Function, options []string, kind Kind) string {
 	var lines strings.Builder
 	for _, o := range options {
@@ -112,7 +112,7 @@ func declare(t, name string) string {
 	return t + " " + name
 }
 
-// comment returns text that ends no comment.
+// comment returns text with ends of comments escaped.
 func comment(text string) string { return strings.ReplaceAll(text, "*/", "* /") }
 
 // LinkOptions are what a compiler driver passes to the linker for the wrappers.

@@ -2,9 +2,8 @@ package wrap
 
 import "strings"
 
-// knownPrototypes are functions of the C library on x86-64 Linux, as POSIX and
-// the manual pages have them. Those of open's kind take one further argument at
-// most, in a register that is passed on whether it is there or not.
+// knownPrototypes are functions of the C library on x86-64 Linux, from POSIX and the manual pages. Those like
+// open take at most one more argument, in a register that is passed on in any case.
 const knownPrototypes = `
 void *malloc(size_t)
 void *calloc(size_t, size_t)
@@ -147,7 +146,7 @@ var known = func() map[string]*Function {
 	for line := range strings.Lines(strings.TrimSpace(knownPrototypes)) {
 		f, err := ParsePrototype(line)
 		if err != nil {
-			panic(err) // the table above, which a test reads too
+			panic(err) // a test reads the table above, too
 		}
 		f.Source, f.Title = "the C library's prototype", Demangled(f.Name)
 		out[f.Name] = f

@@ -9,13 +9,12 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Demangled returns a name as people have it.
+// Demangled returns the demangled name.
 func Demangled(name string) string { return demangle.Filter(name, demangle.NoClones) }
 
-// Resolve returns the names that linkers know the function by that a user calls
-// name: itself, or the mangled names of a C++ function. C++ functions may be
-// named without their parameters if that says which. have are the names of the
-// link.
+// Resolve returns the linker's names of the function that a user calls name: itself, or the mangled names of a
+// C++ function. Parameters of C++ functions may be omitted if the name is unambiguous. have are the names of
+// the link.
 func Resolve(name string, have []string) ([]string, error) {
 	if strings.HasPrefix(name, "_Z") || slices.Contains(have, name) || !strings.ContainsAny(name, ":(<~ ") {
 		return plain(name, have)
@@ -42,8 +41,7 @@ func Resolve(name string, have []string) ([]string, error) {
 	return nil, ambiguous(name, full)
 }
 
-// plain resolves a name without anything of C++ in it: it may still be that of a
-// C++ function.
+// plain resolves a name without C++ syntax: it may still be that of a C++ function.
 func plain(name string, have []string) ([]string, error) {
 	if strings.HasPrefix(name, "_Z") || slices.Contains(have, name) {
 		return []string{name}, nil
@@ -78,8 +76,8 @@ func withoutParams(mangled string) string {
 	return demangle.Filter(mangled, demangle.NoClones, demangle.NoParams)
 }
 
-// variant is the part of a mangled name that tells a constructor or destructor
-// of whole objects from that of base classes.
+// variant is the part of a mangled name that distinguishes a constructor or destructor of whole objects from
+// that of base classes.
 var variant = regexp.MustCompile(`[CD][0-9]E`)
 
 // SameFunction reports whether a mangled name is another of the same function:

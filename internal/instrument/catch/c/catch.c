@@ -1,16 +1,14 @@
-/*
- * What cairn build has loaded into every program of a build (LD_PRELOAD): compilers and
- * linkers become cairn, which adds what it has to add and becomes them. Whoever starts a
- * compiler and by whatever path, it is caught at one of two places:
+/* The library that cairn build loads into every program of a build (LD_PRELOAD). It replaces
+ * compilers and linkers by cairn, which adds its arguments and executes them. However a compiler is
+ * started, it is caught at one of two places:
  *
  *   - where a program starts another (execve, posix_spawn and their kin), by the name of
- *     the file. These hooks also give back what of our environment a build has cleared.
+ *     the file. These hooks also restore variables of ours that a build has cleared.
  *   - at the start of the compiler itself, before its own code runs. That finds those
- *     started by programs that are linked statically or make system calls of their own.
+ *     started by programs that are linked statically or make system calls themselves.
  *
- * The variables are drawn in package catch. Hooks run between vfork and exec: they
- * allocate nothing but stack and touch no memory of others.
- */
+ * Package catch lists the variables. Hooks run between vfork and exec: they allocate only stack and
+ * change no other memory. */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <dlfcn.h>
@@ -28,15 +26,15 @@ extern char **environ;
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What the programs of a build get back if their environment lacks it. */
+/* Variables that programs of a build get back if their environment lacks them. */
 static const char *const kept[] = {"CAIRN_BUILD=", "CAIRN_BUILD_LOG=", "CAIRN_CACHE=", "CAIRN_DIR="};
 enum { KEPT = sizeof kept / sizeof *kept };
 static const char caughtVar[] = "CAIRN_CAUGHT=", launchVar[] = "CAIRN_LAUNCH=", toolVar[] = "CAIRN_TOOL=", preloadVar[] = "LD_PRELOAD=";
 
-static int active;              /* a build is under way and we are not below a compiler */
+static int active;              /* this is a build and no compiler is above this process */
 static const char *saved[KEPT]; /* NAME=value, in arena */
-static const char *library;     /* this one, as the loader knows it */
-static char cairn[PATH_MAX];    /* what stands in for compilers */
+static const char *library;     /* this library, as the loader knows it */
+static char cairn[PATH_MAX];    /* runs in place of compilers */
 static char arena[4 * PATH_MAX];
 
 static int (*realExecve)(const char *, char *const[], char *const[]);
@@ -51,7 +49,7 @@ static void resolve(void) {
   *(void **)&realExecve = dlsym(RTLD_NEXT, "execve");
 }
 
-/* The tools to catch, less what targets put before and versions behind. */
+/* The tools to catch, without prefixes of targets and suffixes of versions. */
 static const char *const compilers[] = {"gcc", "g++", "cc", "c++", "c89", "c99", "clang", "clang++", "gfortran", "f77", "f95",
                                         "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "mold", "lld", "ld64", "ld64.lld", 0};
 static const char *const launchers[] = {"ccache", "distcc", "icecc", "sccache", 0};
@@ -74,8 +72,8 @@ static int isLauncher(const char *name) { return listed(launchers, name, strlen(
 static const char *const machines[] = {"x86_64-", "aarch64-", "arm-", "armv7", 0};
 static const char *const systems[] = {"-gnu", "-musl", "-gnueabi", "-gnueabihf", "-musleabi", "-musleabihf", "-android", "-androideabi", 0};
 
-/* behindTarget returns what of a name is behind a target, name if it begins with none, and 0 for targets that
- * are not supported. */
+/* behindTarget returns the part of a name after a target prefix, name if it has none, and 0 for
+ * unsupported targets. */
 static const char *behindTarget(const char *name) {
   const char *const *m = machines;
   while (*m && !starts(name, *m)) m++;
@@ -94,7 +92,7 @@ static const char *behindTarget(const char *name) {
   return 0;
 }
 
-/* isTool says whether a program of that name is to be caught. */
+/* isTool reports whether to catch a program of that name. */
 static int isTool(const char *name) {
   if (isLauncher(name)) return 1;
   if (starts(name, "musl-")) {
@@ -115,7 +113,7 @@ static const char *find(char *const env[], const char *var) {
   return 0;
 }
 
-/* loaded says whether a value of LD_PRELOAD names this library. */
+/* loaded reports whether a value of LD_PRELOAD names this library. */
 static int loaded(const char *value) {
   size_t n = strlen(library);
   for (const char *p = value; (p = strstr(p, library)); p += n)
@@ -123,7 +121,7 @@ static int loaded(const char *value) {
   return 0;
 }
 
-/* room is how many bytes amend may need. */
+/* room returns how many bytes amend may need. */
 static size_t room(char *const env[], const char *tool) {
   size_t n = 0;
   while (env && env[n]) n++;
@@ -132,8 +130,8 @@ static size_t room(char *const env[], const char *tool) {
          sizeof toolVar + (tool ? strlen(tool) : 0);
 }
 
-/* amend puts env into memory, with what a build has to have, and the path of the tool
- * that cairn is started for. */
+/* amend copies env to memory, with the variables that a build needs, and the path of the tool that
+ * cairn is started for. */
 static char **amend(char *const env[], const char *tool, void *memory) {
   char **out = memory;
   size_t n = 0;
@@ -173,10 +171,10 @@ static int runs(const char *path) {
   return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* toolAt returns path if it is a tool that can be run, else 0. */
+/* toolAt returns path if it is an executable tool, else 0. */
 static const char *toolAt(const char *path) { return isTool(base(path)) && runs(path) ? path : 0; }
 
-/* onPath finds a tool as execvp does, in a buffer of PATH_MAX bytes; 0 for all else. */
+/* onPath finds a tool as execvp does, in a buffer of PATH_MAX bytes; otherwise it returns 0. */
 static const char *onPath(const char *file, char *buf) {
   if (strchr(file, '/')) return toolAt(file);
   if (!isTool(file)) return 0;
@@ -194,8 +192,8 @@ static const char *onPath(const char *file, char *buf) {
   }
 }
 
-/* aside says whether a program is to be started as if we were not there. The hooks may be
- * called before our constructor. */
+/* aside reports whether to start a program as if this library were absent. The hooks may be called
+ * before our constructor. */
 static int aside(char *const env[]) {
   if (!realExecve) resolve();
   return !active || find(env, caughtVar);
@@ -207,7 +205,7 @@ static int run(const char *path, char *const argv[], char *const env[]) {
   char **own = amend(env, tool, alloca(room(env, tool)));
   if (tool) {
     realExecve(cairn, argv, own);
-    own = amend(env, 0, own); /* what is not there cannot stand in */
+    own = amend(env, 0, own); /* cairn does not exist there */
   }
   return realExecve(path, argv, own);
 }
@@ -225,7 +223,7 @@ EXPORT int execv(const char *path, char *const argv[]) { return run(path, argv, 
 EXPORT int execvp(const char *file, char *const argv[]) { return runOnPath(file, argv, environ); }
 EXPORT int execvpe(const char *file, char *const argv[], char *const env[]) { return runOnPath(file, argv, env); }
 
-/* ARGV makes a vector of variable arguments; of execle the environment follows. */
+/* ARGV makes an array of variable arguments; for execle the environment follows. */
 #define ARGV(argv, first, list)                          \
   va_list list;                                          \
   size_t count##list = 1;                                \
@@ -273,7 +271,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
   return realSpawnp(pid, file, actions, attr, argv, own);
 }
 
-/* keep saves what the environment has of ours. */
+/* keep saves our variables of the environment. */
 static void keep(void) {
   char *at = arena;
   for (int i = 0; i < KEPT; i++) {
@@ -284,8 +282,8 @@ static void keep(void) {
   }
 }
 
-/* tell writes to the log of the build that a compiler, the parent of this assembler, was
- * not caught. */
+/* tell writes to the log of the build that a compiler, the parent of this assembler, was not
+ * caught. */
 static void tell(void) {
   char link[64], path[PATH_MAX], line[PATH_MAX + 64];
   snprintf(link, sizeof link, "/proc/%d/exe", (int)getppid());
@@ -336,10 +334,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
     tell();
     return;
   }
-  /* A launcher that cairn has started is to run its compiler, which is caught then. */
+  /* A launcher that cairn has started must run its compiler, which is caught then. */
   if (!isTool(name) || (isLauncher(name) && find(environ, launchVar))) return;
-#ifdef __GLIBC__ /* others give their constructors no arguments */
-  /* lld links what its name says, and has names that are not ours, such as wasm-ld. */
+#ifdef __GLIBC__ /* other C libraries pass no arguments to constructors */
+  /* lld selects the linker by its name, and has names that are not caught, such as wasm-ld. */
   if (strcmp(name, "lld") == 0 && argc > 0 && !isTool(base(argv[0]))) return;
   realExecve(cairn, argv, amend(env, exe, alloca(room(env, exe))));
 #else
