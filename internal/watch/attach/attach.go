@@ -1,12 +1,10 @@
-// Package attach puts hooks into a running program and takes them out again, without the
-// program's help: the library of internal/instrument/nativert is loaded as memory, functions get the
-// jumps that internal/instrument/detour planned, and when all is over the program's memory, threads,
-// descriptors and code are what they were.
+// Package attach puts hooks into a running program and removes them again, without the program's help: it loads
+// the library of internal/instrument/nativert as memory, and writes the jumps that internal/instrument/detour
+// planned over functions. After removal the program's memory, threads, descriptors and code are as before.
 //
-// All threads of the program stand still while something is changed. What a thread is sent
-// to do for us it does on memory of ours, and it has below its stack a frame by which it
-// goes back by itself: should we be killed at any moment, the kernel lets the threads go,
-// and the program continues, hooked in part at worst.
+// All threads of the program are stopped during a change. Code that a thread runs for us is in memory of ours,
+// and a frame below its stack returns the thread by itself: if we are killed at any moment, the kernel releases
+// the threads, and the program continues, at worst partly hooked.
 package attach
 
 import (
@@ -16,28 +14,28 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/detour"
 )
 
-// Options say what is hooked in which process.
+// Options say what to hook in which process.
 type Options struct {
 	PID     int
 	Library string   // path of the library, see nativert.AttachObjects
 	Words   []string // of the library's environment, such as CAIRN_DIR=/tmp/logs
 	Plan    *detour.Plan
-	Entry   uint64 // link-time address at which the program that Plan is of starts
+	Entry   uint64 // link-time address of the entry point of the program that Plan belongs to
 }
 
 // Result is what was done.
 type Result struct {
 	Hooked  int    // functions
-	Changed int    // functions that are not hooked, as somebody else changed their code
-	Log     string // path of the log, as we see it
+	Changed int    // functions that are not hooked, as their code was changed before
+	Log     string // path of the log in our namespace
 	Stopped time.Duration
 }
 
-// ErrNotAttached says that nothing is to be taken out.
+// ErrNotAttached reports that there are no hooks to remove.
 var ErrNotAttached = errors.New("cairn is not attached to it")
 
-// ErrEnded says that a process is not there, or not any more.
+// ErrEnded reports that a process does not exist, or has ended.
 var ErrEnded = errors.New("no such process")
 
-// ErrUnsupported says that this system is not one on which it works.
+// ErrUnsupported reports that this system does not support attaching.
 var ErrUnsupported = errors.New("attaching to programs is supported only on Linux on x86-64")

@@ -17,7 +17,7 @@ import (
 
 const callStack = 256 << 10
 
-// onOneThread runs f on a thread of its own, which is what ptrace takes orders from.
+// onOneThread runs f on a locked OS thread, as ptrace requires.
 func onOneThread(f func() error) error {
 	done := make(chan error)
 	go func() {
@@ -28,8 +28,7 @@ func onOneThread(f func() error) error {
 	return <-done
 }
 
-// Attach hooks functions of a running program. The program continues as it was if there is
-// an error.
+// Attach hooks functions of a running program. After an error the program continues unchanged.
 func Attach(ctx context.Context, o *Options) (r *Result, err error) {
 	if err := Check(o.PID); err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func Attach(ctx context.Context, o *Options) (r *Result, err error) {
 	return r, err
 }
 
-// attacher is what is put into a process.
+// attacher is the state of Attach for a process.
 type attacher struct {
 	*process
 	o       *Options
@@ -56,8 +55,8 @@ type attacher struct {
 	header  uint64
 	image   uint64
 	sites   []site
-	inner   map[uint64]uint64 // where a thread goes on that stands in code that is changed
-	changed int               // sites that somebody else changed before
+	inner   map[uint64]uint64 // where a thread continues that stands in changed code
+	changed int               // sites that were changed before
 	stub    region
 }
 
@@ -92,7 +91,7 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 	return r, nil
 }
 
-// prepare does all that can be done before the program is stopped.
+// prepare does everything that needs no stopped program.
 func (a *attacher) prepare() error {
 	maps, err := readMaps(a.o.PID)
 	if err != nil {
@@ -128,7 +127,7 @@ func (a *attacher) prepare() error {
 	return nil
 }
 
-// check refuses programs whose exceptions would not find their way through hooks.
+// check refuses programs whose exceptions could not pass the hooks.
 func (ms *modules) check(pid int) error {
 	switch {
 	case ms.throws == "":
@@ -140,7 +139,7 @@ func (ms *modules) check(pid int) error {
 	return nil
 }
 
-// putIn does it, while all threads are stopped.
+// putIn attaches while all threads are stopped.
 func (a *attacher) putIn() (*Result, error) {
 	var err error
 	if a.maps, err = a.awaitCaller(); err != nil {
@@ -166,7 +165,7 @@ func (a *attacher) putIn() (*Result, error) {
 	return r, a.hook()
 }
 
-// makeHeader makes the memory from which detaching finds everything else.
+// makeHeader makes the memory through which detaching finds everything else.
 func (a *attacher) makeHeader() error {
 	var err error
 	if a.fd, err = a.makeFile(); err != nil {
@@ -180,8 +179,8 @@ func (a *attacher) makeHeader() error {
 	return a.write(b, a.header)
 }
 
-// memory maps new memory in the process, all of it from the beginning of the file, which
-// stays empty. at is 0 for anywhere.
+// memory maps new memory in the process, from the beginning of the file, which stays empty. at is 0 for any
+// address.
 func (a *attacher) memory(at, size uint64) (uint64, error) {
 	size = (size + 4095) &^ 4095
 	if size > a.room {
@@ -213,7 +212,7 @@ func (a *attacher) protect(at, size, prot uint64) error {
 	return err
 }
 
-// load puts the library and what it needs to know into the process.
+// load puts the library and its data into the process.
 func (a *attacher) load() error {
 	var err error
 	lib := a.library
@@ -270,7 +269,7 @@ func (a *attacher) load() error {
 	return a.protect(tables, size, protRead)
 }
 
-// begin has the library begin its work.
+// begin starts the library.
 func (a *attacher) begin() error {
 	stack, err := a.memory(0, callStack)
 	if err != nil {
@@ -306,7 +305,7 @@ func (p *process) readHeaderAt(at uint64) (header, error) {
 	if err := p.read(h, at); err != nil {
 		return nil, err
 	}
-	if h.u64(offMagic) == 0 { // who made it was killed before anything was in it
+	if h.u64(offMagic) == 0 { // its maker was killed before it was filled
 		return h, nil
 	}
 	return h, h.check(p.pid)
@@ -314,7 +313,7 @@ func (p *process) readHeaderAt(at uint64) (header, error) {
 
 func (a *attacher) readHeader() (header, error) { return a.readHeaderAt(a.header) }
 
-// text reads a string that ends with 0.
+// text reads a zero-terminated string.
 func (p *process) text(at uint64) (string, error) {
 	var out []byte
 	for len(out) < 4096 {

@@ -10,42 +10,41 @@ import (
 	"unsafe"
 )
 
-// caller has a stopped thread make calls that are none of the program's. On the thread's
-// stack is a frame as that of a signal's handler, by which the thread goes back to where
-// it was by itself should we be killed: all that it is sent to ends there.
+// caller makes a stopped thread execute calls for us. On the thread's stack is a signal frame through which the
+// thread returns to its place by itself if we are killed: every call ends there.
 type caller struct {
 	p        *process
 	th       *thread
-	mask     uint64 // signals that it blocks, less those that are held back meanwhile
+	mask     uint64 // signals that it blocks, without those that are held back during the call
 	frame    uint64 // address of the frame, which begins with that of restorer
 	gadget   uint64 // syscall; ret
-	restorer uint64 // code that has the kernel put a thread back
-	left     bool   // it is not where it was
-	broken   bool   // it did not come back: it goes on by itself
+	restorer uint64 // code that makes the kernel restore a thread
+	left     bool   // it is at another place than before
+	broken   bool   // it did not return: it runs on its own
 }
 
 const (
 	redZone   = 128
-	stackRoom = 48 << 10 // of the stack it takes, at most
+	stackRoom = 48 << 10 // maximum of the stack that it uses
 	callTime  = 20 * time.Second
 
-	// callerAttempts bounds how often awaitCaller looks at the threads, for 0.8 s of naps.
+	// callerAttempts bounds how often awaitCaller checks the threads, with sleeps of 0.8 s in all.
 	callerAttempts = 40
 )
 
-// syscallRet and sigReturn are looked for in code that is there.
+// syscallRet and sigReturn are searched in existing code.
 var (
 	syscallRet = []byte{0x0f, 0x05, 0xc3}
 	sigReturn  = []byte{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05} // mov $15, %rax; syscall
 )
 
-// errNoThread says that no thread can be sent anywhere.
+// errNoThread reports that no thread can be used.
 var errNoThread = errors.New("no thread is at a point with enough free stack to run code in it; try again")
 
 // newCaller makes a caller of a stopped thread.
 func (p *process) newCaller(maps []mapping) error {
 	c := &caller{p: p}
-	// Of files only: what is ours is going to be away.
+	// In mappings of files only: our own memory will be unmapped.
 	for _, likely := range []bool{true, false} {
 		for _, m := range maps {
 			if !m.Exec || m.Inode == 0 || strings.Contains(m.Name, "/libc.so") != likely || c.gadget != 0 && c.restorer != 0 {
@@ -84,9 +83,8 @@ func (p *process) newCaller(maps []mapping) error {
 	return errNoThread
 }
 
-// awaitCaller makes a caller of the first thread that can be sent somewhere. The program,
-// whose threads are stopped before and after, runs between the attempts. It returns the
-// mappings of memory as they are then.
+// awaitCaller makes a caller of the first usable thread. The program, whose threads are stopped before and
+// after, runs between the attempts. It returns the memory mappings at that time.
 func (p *process) awaitCaller() ([]mapping, error) {
 	for attempt := 1; ; attempt++ {
 		maps, err := readMaps(p.pid)
@@ -106,8 +104,8 @@ func (p *process) awaitCaller() ([]mapping, error) {
 	}
 }
 
-// candidates returns the threads that stand on a stack of their own with room on it, those
-// in system calls first. Others may be in code that may not be left (rseq).
+// candidates returns the threads with enough room on their own stack, those in system calls first. Others may
+// be in code that must not be interrupted (rseq).
 func (p *process) candidates(maps []mapping) []*thread {
 	var out []*thread
 	for _, calling := range []bool{true, false} {
@@ -129,8 +127,8 @@ func (p *process) candidates(maps []mapping) []*thread {
 	return out
 }
 
-// inSequence reports whether a thread may be in a restartable sequence, which the kernel
-// ends where a thread leaves it.
+// inSequence reports whether a thread may be in a restartable sequence, which the kernel aborts if a thread
+// leaves it.
 func inSequence(tid int, p *process) bool {
 	const requestGetRseq = 0x420f
 	var conf struct {
@@ -145,7 +143,7 @@ func inSequence(tid int, p *process) bool {
 	return err != nil || at != 0
 }
 
-// Offsets in struct rt_sigframe of the kernel, from its return address on.
+// Offsets in the kernel's struct rt_sigframe, from its return address on.
 const (
 	frameContext = 8
 	frameRegs    = frameContext + 40
@@ -156,7 +154,7 @@ const (
 	contextFlags = 1 | 2 | 4 // of vectors as xsave has them; of the stack's segment
 )
 
-// putFrame writes the frame below what the thread has on its stack.
+// putFrame writes the frame below the used part of the thread's stack.
 func (c *caller) putFrame(restorer uint64) error {
 	th := c.th
 	if err := sigMask(requestGetSigMask, th.tid, &c.mask); err != nil {
@@ -171,7 +169,7 @@ func (c *caller) putFrame(restorer uint64) error {
 	b := make([]byte, fp-c.frame+uint64(len(vectors)))
 	le.PutUint64(b, restorer)
 	le.PutUint64(b[frameContext:], contextFlags)
-	le.PutUint32(b[frameContext+24:], 0x7fffffff) // no state of a signal stack: it stays as it is
+	le.PutUint32(b[frameContext+24:], 0x7fffffff) // no state of a signal stack, so it does not change
 	r := th.resumed()
 	for i, v := range []uint64{r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15, r.Rdi, r.Rsi, r.Rbp, r.Rbx, r.Rdx, r.Rax, r.Rcx, r.Rsp, r.Rip, r.Eflags} {
 		le.PutUint64(b[frameRegs+8*i:], v)
@@ -184,8 +182,7 @@ func (c *caller) putFrame(restorer uint64) error {
 	return c.p.write(b, c.frame)
 }
 
-// resumed returns the registers with which the thread goes on if the kernel is not there to
-// make its system call again.
+// resumed returns the registers with which the thread continues if the kernel cannot restart its system call.
 func (th *thread) resumed() syscall.PtraceRegs {
 	r := th.regs
 	if !th.inCall() {
@@ -199,7 +196,7 @@ func (th *thread) resumed() syscall.PtraceRegs {
 	return r
 }
 
-// vectorsOf returns the vector registers of a thread as a handler's frame has them.
+// vectorsOf returns the vector registers of a thread in the format of a signal frame.
 func vectorsOf(tid int) ([]byte, error) {
 	const (
 		software  = 464 // offset of what xsave leaves to software
@@ -229,7 +226,7 @@ func vectorsOf(tid int) ([]byte, error) {
 	return le.AppendUint32(b, magic2), nil
 }
 
-// send has the thread go on somewhere else.
+// send makes the thread continue at another place.
 func (c *caller) send(set func(*syscall.PtraceRegs)) error {
 	if c.broken {
 		return errNoThread
@@ -241,7 +238,7 @@ func (c *caller) send(set func(*syscall.PtraceRegs)) error {
 	if err := syscall.PtraceSetRegs(c.th.tid, &regs); err != nil {
 		return err
 	}
-	// Behind the registers: whoever goes back by the frame gets its mask back as well.
+	// After the registers: a return through the frame restores the mask as well.
 	all := ^uint64(0)
 	return sigMask(requestSetSigMask, c.th.tid, &all)
 }
@@ -267,7 +264,7 @@ func (c *caller) toCallStop(deadline time.Time) (regs syscall.PtraceRegs, err er
 	}
 }
 
-// halt has the thread stop as it did first.
+// halt stops the thread again.
 func (c *caller) halt(deadline time.Time) error {
 	if err := request(requestInterrupt, c.th.tid, 0, 0); err != nil {
 		return err
@@ -294,7 +291,7 @@ func (c *caller) toEventStop(deadline time.Time) error {
 	}
 }
 
-// syscall has the thread make a system call.
+// syscall makes the thread execute a system call.
 func (c *caller) syscall(nr uint64, args ...uint64) (uint64, error) {
 	deadline := time.Now().Add(callTime)
 	err := c.send(func(r *syscall.PtraceRegs) {
@@ -322,8 +319,7 @@ func (c *caller) syscall(nr uint64, args ...uint64) (uint64, error) {
 	return regs.Rax, nil
 }
 
-// enter has the thread run the library from entry on, on a stack, until the header that it
-// is given says that it is done.
+// enter makes the thread run the library from entry on, on a stack, until the header's done is set.
 func (c *caller) enter(entry, header, stack uint64, library region) error {
 	err := c.send(func(r *syscall.PtraceRegs) {
 		r.Rip, r.Rsp, r.Rdi, r.Rbx = entry, stack, header, c.frame
@@ -365,7 +361,7 @@ func (c *caller) enter(entry, header, stack uint64, library region) error {
 	if err := syscall.PtraceGetRegs(c.th.tid, &regs); err != nil {
 		return err
 	}
-	if !library.has(regs.Rip) { // we were so slow that it went back by itself
+	if !library.has(regs.Rip) { // we were so slow that it returned by itself
 		c.left = false
 		c.th.regs = regs
 		c.th.goOn()
@@ -374,7 +370,7 @@ func (c *caller) enter(entry, header, stack uint64, library region) error {
 	return nil
 }
 
-// restore puts the thread back to where it was.
+// restore returns the thread to its place.
 func (c *caller) restore() {
 	if !c.left || c.broken {
 		return

@@ -38,8 +38,7 @@ func whyNotTraced(pid int, err error) error {
 	return fmt.Errorf("process %d: the system does not permit attaching to it: %w (a container may need --cap-add=SYS_PTRACE)", pid, err)
 }
 
-// Check refuses processes of which is known, by what the kernel tells, that nothing can be
-// put into them.
+// Check refuses processes that cannot be attached to, from what the kernel reports.
 func Check(pid int) error {
 	if pid == os.Getpid() {
 		return errors.New("this is the process of cairn itself")
@@ -100,7 +99,7 @@ func Check(pid int) error {
 	return checkSeccomp(pid, field("Seccomp"))
 }
 
-// whyAttached refuses a process that has hooks, its own or those of who forked it.
+// whyAttached refuses a process that has hooks, its own or its parent's.
 func whyAttached(pid int) error {
 	if p, err := openProcess(context.Background(), pid); err == nil {
 		defer p.mem.Close()
@@ -113,26 +112,26 @@ func whyAttached(pid int) error {
 	return fmt.Errorf("process %d: cairn is already attached to it (to detach: cairn watch detach %[1]d)", pid)
 }
 
-// whyNotProgram says what is wrong with the file of a program, "" if nothing is.
+// whyNotProgram returns what is wrong with the file of a program, "" if nothing is.
 func whyNotProgram(pid int) string {
 	f, err := objfile.Open(fmt.Sprintf("/proc/%d/exe", pid))
 	if errors.Is(err, objfile.ErrClass) { // nor is what the kernel says of it as below
 		return "it is not a program for x86-64"
 	}
 	if err != nil {
-		return "" // who plans the hooks says so
+		return "" // the planner of the hooks reports it
 	}
 	defer f.Close()
 	switch {
 	case f.Machine() != machine.X86_64:
 		return fmt.Sprintf("its program is for %v, not for x86-64", f.Machine())
-	case strings.Contains(f.Interpreter(), "/ld-musl"): // which distributions have in files of other names
+	case strings.Contains(f.Interpreter(), "/ld-musl"): // for which distributions use other file names
 		return "its C library is musl, which hooks do not support"
 	}
 	return ""
 }
 
-// limitOf is a limit of a process, the largest number for none.
+// limitOf returns a limit of a process, the largest number if there is none.
 func limitOf(pid int, name string) uint64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
 	_, after, ok := strings.Cut(string(text), name)
@@ -144,13 +143,13 @@ func limitOf(pid int, name string) uint64 {
 	return ^uint64(0)
 }
 
-// Entries of the vector that the kernel gives a program at its start.
+// Types of entries in the auxiliary vector.
 const (
 	atEntry  = 9
 	atSecure = 23
 )
 
-// auxiliary is such an entry, 0 if it is not there.
+// auxiliary returns such an entry, 0 if there is none.
 func auxiliary(pid int, kind uint64) (uint64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	for ; len(data) >= 16; data = data[16:] {
@@ -166,14 +165,14 @@ const (
 	whyStrict   = "it may make no system calls except read, write and exit (seccomp, strict)"
 )
 
-// isFiltered reports whether there are rules on the system calls of a thread.
+// isFiltered reports whether a thread has seccomp filters.
 func isFiltered(tid int) bool {
 	mode := statusField(fmt.Sprintf("/proc/%d/status", tid), "Seccomp")
 	return mode != "" && mode != "0"
 }
 
-// checkSeccomp refuses what may make no system call, or whose filters we may not read.
-// Others are judged when the program's threads are stopped.
+// checkSeccomp refuses processes that may make no system call, or whose filters we may not read. Other filters
+// are judged when the program's threads are stopped.
 func checkSeccomp(pid int, mode string) error {
 	switch {
 	case mode == "1":
@@ -199,8 +198,8 @@ func tasks(pid int) ([]int, error) {
 	return out, nil
 }
 
-// isOwn reports whether a thread is of the library that is put into programs. It takes no
-// signals, and runs no code of the program.
+// isOwn reports whether a thread belongs to the attached library. It takes no signals, and runs no code of the
+// program.
 func isOwn(pid, tid int) bool {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
 	if err != nil || !strings.HasPrefix(string(name), "cairn-") {
@@ -210,14 +209,14 @@ func isOwn(pid, tid int) bool {
 	return blocked&^(1<<6) == ^uint64(1<<6)&^(1<<8|1<<18)
 }
 
-// hasOwn reports whether the threads of an attached library are there: not in a child that
-// the program forked.
+// hasOwn reports whether the process has threads of an attached library; a child that the program forked has
+// none.
 func hasOwn(pid int) bool {
 	list, _ := tasks(pid)
 	return slices.ContainsFunc(list, func(tid int) bool { return isOwn(pid, tid) })
 }
 
-// statusField returns a field of a status file, "" if it is not there.
+// statusField returns a field of a status file, "" if it is missing.
 func statusField(path, field string) string {
 	text, _ := os.ReadFile(path)
 	_, after, ok := strings.Cut("\n"+string(text), "\n"+field+":")
@@ -228,8 +227,8 @@ func statusField(path, field string) string {
 	return strings.TrimSpace(line)
 }
 
-// MakeDir makes a directory for logs of a process, if it is not there, which the user of the
-// process can write to. The process makes it itself where it sees other files than we do.
+// MakeDir creates a directory for logs of a process if it does not exist, writable for the user of the process.
+// A process in another mount namespace creates it itself.
 func MakeDir(pid int, dir string) error {
 	if !sameNamespace(pid) {
 		return nil

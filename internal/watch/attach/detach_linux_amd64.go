@@ -12,13 +12,12 @@ import (
 )
 
 const (
-	drainPatience = 5 * time.Second // until no thread is in what is taken out
+	drainPatience = 5 * time.Second // until no thread is in the memory to be removed
 	endPatience   = 5 * time.Second // until the library's threads have ended
-	staleAfter    = time.Second     // what is on a stack as long is left over there
+	staleAfter    = time.Second     // addresses that stay on a stack for that long are left over from earlier calls
 )
 
-// Detach takes out of a process what Attach put in. What an Attach left that was killed it
-// takes out as well.
+// Detach removes from a process what Attach put in, also if Attach was killed before it finished.
 func Detach(ctx context.Context, pid int) error {
 	return onOneThread(func() error {
 		at, err := findHeader(pid)
@@ -45,8 +44,8 @@ func Detach(ctx context.Context, pid int) error {
 	})
 }
 
-// refuseChild refuses a process that has the hooks from its parent: the threads that would
-// close the log and put back handlers are only there.
+// refuseChild refuses a process that inherited the hooks from its parent: only the parent has the threads that
+// close the log and restore handlers.
 func (p *process) refuseChild(at uint64) error {
 	if at == 0 {
 		return nil
@@ -61,7 +60,7 @@ func (p *process) refuseChild(at uint64) error {
 	return fmt.Errorf("process %d inherited its hooks from its parent: they record nothing, and remain until it ends", p.pid)
 }
 
-// rollBack takes out what was put in so far.
+// rollBack removes everything put in so far.
 func (a *attacher) rollBack() error {
 	if a.fd == noFile {
 		return nil
@@ -79,7 +78,7 @@ func (a *attacher) rollBack() error {
 	return nil
 }
 
-// takeOut is for a process whose threads are stopped. at is 0 where nothing was begun.
+// takeOut detaches from a process whose threads are stopped. at is 0 if nothing was begun.
 func (p *process) takeOut(at uint64) error {
 	if p.calls != nil {
 		p.calls.restore()
@@ -100,8 +99,8 @@ func (p *process) takeOut(at uint64) error {
 	if err := p.unhook(others); err != nil {
 		return err
 	}
-	// What an unwinder was told of the stub it may use until its exception is caught. None
-	// that is thrown later asks for it: no call returns to the stub any more.
+	// An unwinder may use the frame description of the stub until its exception is caught. Exceptions that are
+	// thrown later do not need it: no call returns to the stub any more.
 	if err := p.drain(h, h.u64(offFindLo) != 0); err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (p *process) takeOut(at uint64) error {
 			return err
 		}
 	}
-	// A thread whose sender was killed may have begun the library's work meanwhile.
+	// If Attach was killed, its thread may have started the library meanwhile.
 	if h, err = p.readHeaderAt(at); err != nil {
 		return err
 	}
@@ -135,17 +134,16 @@ func (p *process) sitesOf(h header) ([]site, error) {
 	return decodeSites(data), err
 }
 
-// unhook writes back the code.
+// unhook restores the code.
 func (p *process) unhook(sites []site) error {
 	return p.writeSites(sites, func(s *site) (from, to [5]byte) { return s.jump, s.original })
 }
 
-// drain waits until no thread is in the library or its trampolines, nor will return there,
-// and until each was seen where it throws no exception, if an unwinder may hold what it was
-// told of the stub.
+// drain waits until no thread is in the library or its trampolines, or will return there, and, if an unwinder
+// may hold the frame description of the stub, until each thread was seen where it throws no exception.
 func (p *process) drain(h header, throws bool) error {
 	start := time.Now()
-	out := map[int]bool{} // threads that throw nothing that began before
+	out := map[int]bool{} // threads that have finished all earlier throws
 	for nap := 100 * time.Microsecond; ; nap = min(2*nap, 20*time.Millisecond) {
 		if err := p.restoreReturns(h); err != nil {
 			return err
@@ -167,9 +165,8 @@ func (p *process) drain(h header, throws bool) error {
 	}
 }
 
-// restoreReturns puts back the return addresses of all calls that are under way. The
-// window has each at the lower half of the address where it belongs, with what the upper
-// half is in its upper 16 bits.
+// restoreReturns restores the return addresses of all open calls. The window has each one at the lower half of
+// its stack address, with the upper half of that address in its upper 16 bits.
 func (p *process) restoreReturns(h header) error {
 	const window = 1 << 32
 	returns, stub := h.u64(offReturns), h.u64(offStub)
@@ -220,9 +217,9 @@ func (p *process) restorePage(page []byte, low, stub uint64) error {
 	return nil
 }
 
-// inside says which thread is in what is to be taken out, "" if none is, and adds to out
-// those that are not. stale says that return addresses on stacks that cannot be unwound, and
-// have been there for long, are left over.
+// inside returns which thread is in the memory to be removed, "" if none is, and adds the threads to out that
+// throw no exception. stale says that return addresses in stacks that cannot be unwound are left over, as they
+// have been there for long.
 func (p *process) inside(h header, throws bool, out map[int]bool, stale bool) (why string, err error) {
 	maps, err := readMaps(p.pid)
 	if err != nil {
@@ -251,7 +248,7 @@ func (p *process) inside(h header, throws bool, out map[int]bool, stale bool) (w
 	return why, nil
 }
 
-// place is where a thread is that matters here.
+// place classifies the place of a thread.
 type place int
 
 const (
@@ -260,8 +257,7 @@ const (
 	inUnwinder
 )
 
-// threadInside looks at the frames of a thread and, where they cannot be followed to their
-// end, for addresses on its stack.
+// threadInside examines the frames of a thread and, if it cannot unwind them all, the addresses on its stack.
 func (p *process) threadInside(th *thread, maps []mapping, ours, unwinder []region, stale bool) (at place, err error) {
 	isOurs := func(addr uint64) bool { return within(ours, addr) }
 	isUnwinder := func(addr uint64) bool { return within(unwinder, addr) }
@@ -277,7 +273,7 @@ func (p *process) threadInside(th *thread, maps []mapping, ours, unwinder []regi
 	if whole || at == inHook {
 		return at, nil
 	}
-	// The library calls the kernel's code that returns the time.
+	// The library calls the vDSO for the time.
 	if m := find(maps, th.regs.Rip); m != nil && m.Name == "[vdso]" && p.onStack(th.regs.Rsp, 64, isOurs) {
 		return inHook, nil
 	}
@@ -305,8 +301,8 @@ func (p *process) onStack(at uint64, n int, wanted func(uint64) bool) bool {
 	return false
 }
 
-// interrupted calls found with each place where a signal's handler goes back to that the
-// thread is in, and with where that is saved.
+// interrupted calls found with each place to which a signal handler of the thread will return, and with the
+// address where that is saved.
 func (p *process) interrupted(th *thread, maps []mapping, found func(pc, slot uint64) error) error {
 	const (
 		most   = 8 << 20 // bytes of stack
@@ -338,8 +334,8 @@ func (p *process) interrupted(th *thread, maps []mapping, found func(pc, slot ui
 	return nil
 }
 
-// handlerFrame returns where in a stack the kernel's frame of a handler is: it begins with
-// the address of code that goes back.
+// handlerFrame returns the offset of a signal frame in a stack: it begins with the address of the code that
+// returns from handlers.
 func (p *process) handlerFrame(stack []byte, maps []mapping) (int, bool) {
 	var code [9]byte
 	seen := map[uint64]bool{} // that are none
@@ -359,7 +355,7 @@ func (p *process) handlerFrame(stack []byte, maps []mapping) (int, bool) {
 	return 0, false
 }
 
-// endThreads has the library's threads end, and waits for it. The program runs meanwhile.
+// endThreads ends the library's threads, and waits for that while the program runs.
 func (p *process) endThreads(h header, at uint64) error {
 	if h.u64(offProcess) == 0 {
 		return nil
@@ -413,8 +409,7 @@ func (p *process) endThreads(h header, at uint64) error {
 	}
 }
 
-// forgetPages has the kernel drop its copies of pages of code that are as in the file
-// again.
+// forgetPages makes the kernel drop its private copies of code pages that equal the file again.
 func (p *process) forgetPages(maps []mapping, sites []site) error {
 	const dontNeed = 4 // MADV_DONTNEED
 	files := map[string]*os.File{}

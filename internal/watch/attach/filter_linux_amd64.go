@@ -1,13 +1,13 @@
 package attach
 
-// insn is an instruction of a filter of system calls: struct sock_filter of the kernel.
+// insn is an instruction of a seccomp filter: struct sock_filter of the kernel.
 type insn struct {
 	code   uint16
 	jt, jf uint8
 	k      uint32
 }
 
-// action is what a filter does of a system call: SECCOMP_RET_* of the kernel.
+// action is the result of a filter for a system call: SECCOMP_RET_* of the kernel.
 type action uint32
 
 const (
@@ -19,31 +19,30 @@ const (
 	actLog        action = 0x7ffc0000
 	actAllow      action = 0x7fff0000
 	actEndProcess action = 0x80000000
-	actUnclear    action = 1 // the filter does not say, or takes too long to
+	actUnclear    action = 1 // the result is unknown, or takes too long to find
 	actMask              = 0xffff0000
 )
 
 func (a action) allows() bool { return a == actAllow || a == actLog }
 
-// word is a value of a filter that may not be known before the call is made.
+// word is a value in a filter, which may be unknown before the call is made.
 type word struct {
 	v     uint32
 	known bool
 }
 
-// filterState is where a filter is, and what it holds.
+// filterState is the state of a filter's execution.
 type filterState struct {
 	pc   int
 	a, x word
 	m    [16]word
 }
 
-// mostStates bounds the ways through a filter that are followed. A filter has 4,096
-// instructions at most.
+// mostStates bounds the paths through a filter that are followed. A filter has at most 4,096 instructions.
 const mostStates = 1 << 16
 
-// judge calls found with all that a filter may do of a call. Where a branch depends on
-// what is not known, both ways are followed: what is not found does not happen.
+// judge calls found with all possible results of a filter for a call. At a branch on an unknown value it
+// follows both paths: results that are not found do not occur.
 func judge(filter []insn, c *call, found func(action)) {
 	todo := []filterState{{a: word{known: true}, x: word{known: true}}}
 	seen := map[filterState]bool{}
@@ -88,7 +87,7 @@ const (
 	sizeofData = 64 // struct seccomp_data
 )
 
-// operand is a constant, or the register that stands in its place.
+// operand returns a constant, or the register used instead.
 func (s *filterState) operand(register bool, k uint32) word {
 	if register {
 		return s.a
@@ -96,7 +95,7 @@ func (s *filterState) operand(register bool, k uint32) word {
 	return word{k, true}
 }
 
-// step returns the states that follow an instruction which is no return.
+// step returns the states after an instruction other than a return.
 func (s filterState) step(i insn, c *call) (next []filterState, ok bool) {
 	from := word{i.k, true}
 	if i.code&bpfX != 0 {
@@ -130,7 +129,7 @@ func (s filterState) step(i insn, c *call) (next []filterState, ok bool) {
 	return []filterState{s}, ok
 }
 
-// load is the value of a load.
+// load returns the value of a load.
 func (s *filterState) load(i insn, c *call) (word, bool) {
 	switch i.code & bpfMode {
 	case bpfImm:
@@ -147,7 +146,7 @@ func (s *filterState) load(i insn, c *call) (word, bool) {
 	return word{}, false
 }
 
-// compute is the result of an operation. What a division by zero does is not clear.
+// compute returns the result of an operation. The result of a division by zero is unknown.
 func compute(op uint16, a, b word) (word, bool) {
 	switch {
 	case op == 0x30 && (!b.known || b.v == 0):
@@ -184,7 +183,7 @@ func compute(op uint16, a, b word) (word, bool) {
 	return a, true
 }
 
-// jump returns the ways that a jump goes. Jumps go forward only.
+// jump returns the states after a jump. Jumps go forward only.
 func (s filterState) jump(i insn, b word) (next []filterState, ok bool) {
 	op := i.code & bpfOp
 	if op == 0 {

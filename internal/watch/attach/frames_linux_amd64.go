@@ -9,14 +9,14 @@ import (
 
 const deepest = 4096 // frames
 
-// frame is where a thread is in one of its frames.
+// frame is a frame of a thread's stack.
 type frame struct {
 	pc, sp, pointer uint64
-	exact           bool // pc is not behind a call
+	exact           bool // pc is not a return address
 }
 
-// frames calls visit with the address in each frame of a stopped thread, the innermost
-// first, until visit returns false. whole says that the outermost was reached.
+// frames calls visit with the address in each frame of a stopped thread, the innermost first, until visit
+// returns false. whole reports whether the outermost was reached.
 func (p *process) frames(th *thread, visit func(pc uint64) bool) (whole bool) {
 	c := frame{pc: th.regs.Rip, sp: th.regs.Rsp, pointer: th.regs.Rbp, exact: true}
 	for range deepest {
@@ -37,7 +37,7 @@ func (p *process) frames(th *thread, visit func(pc uint64) bool) (whole bool) {
 	return false
 }
 
-// rowOf finds what is known of the frame of an address.
+// rowOf returns the unwind row of an address.
 func rowOf(modules []unwindModule, pc uint64, exact bool) (row ehframe.Row, ok bool) {
 	if !exact {
 		pc--
@@ -59,7 +59,7 @@ func rowOf(modules []unwindModule, pc uint64, exact bool) (row ehframe.Row, ok b
 	return row, false
 }
 
-// toCaller goes on to the caller's frame, as attach_unwind.c does in the program.
+// toCaller moves to the caller's frame, as attach_unwind.c does in the program.
 func (p *process) toCaller(c *frame, row ehframe.Row) bool {
 	if row.CFA == ehframe.CFASignal {
 		return p.toInterrupted(c)
@@ -98,9 +98,9 @@ func (p *process) toCaller(c *frame, row ehframe.Row) bool {
 	return err == nil
 }
 
-// toInterrupted goes on where a handler of a signal came.
+// toInterrupted moves to the frame that a signal handler interrupted.
 func (p *process) toInterrupted(c *frame) bool {
-	const registers = frameRegs - frameContext // behind what the handler returns from
+	const registers = frameRegs - frameContext // after the handler's return address
 	var words [3]uint64
 	for i, n := range []uint64{10 /* %rbp */, 15 /* %rsp */, 16 /* %rip */} {
 		var err error

@@ -39,7 +39,7 @@ const (
 	attachEnd = offMapped + 16*maxMapped
 )
 
-// magic is of this layout. All versions begin with magicStart.
+// magic identifies this layout. All versions begin with magicStart.
 const (
 	magic      = "cairnat1"
 	magicStart = "cairnat"
@@ -52,7 +52,7 @@ type site struct {
 	addr     uint64
 	original [5]byte
 	jump     [5]byte
-	unwinder bool // it is of the program's unwinder, which is to know of the stub as long as anything returns to it
+	unwinder bool // it is in the program's unwinder, which must know the stub while anything returns to it
 }
 
 const siteSize = 24
@@ -83,12 +83,12 @@ func decodeSites(data []byte) []site {
 	return out
 }
 
-// unwindModule is what is known of the frames of a module in memory.
+// unwindModule holds the unwind information of a loaded module.
 type unwindModule struct {
 	lo, hi uint64
 	rows   []ehframe.Row
 	bias   uint64
-	own    bool // it is the library that is put into the program
+	own    bool // it is the attached library
 }
 
 const (
@@ -96,8 +96,8 @@ const (
 	unwindModuleSize = 32
 )
 
-// encodeUnwind returns struct unwind_module[] and the rows behind it, as they are at an
-// address. Modules do not overlap.
+// encodeUnwind returns struct unwind_module[] and the rows after it, for a given address. Modules do not
+// overlap.
 func encodeUnwind(modules []unwindModule, at uint64) []byte {
 	slices.SortFunc(modules, func(a, b unwindModule) int {
 		switch {
@@ -126,8 +126,8 @@ func encodeUnwind(modules []unwindModule, at uint64) []byte {
 	return append(heads, rows...)
 }
 
-// appendRow appends a struct unwind_row. Only the library's own return addresses are
-// where the window has them.
+// appendRow appends a struct unwind_row. Only frames of the library itself may have their return addresses in
+// the window.
 func appendRow(out []byte, r ehframe.Row, pc uint32, own bool) []byte {
 	if r.Return == ehframe.ReturnComputed && r.CFA != ehframe.CFASignal && !own {
 		r = ehframe.Row{}
@@ -138,7 +138,7 @@ func appendRow(out []byte, r ehframe.Row, pc uint32, own bool) []byte {
 	return append(out, byte(r.CFA), byte(r.Frame)|byte(r.Return)<<4)
 }
 
-// split parts the sites of the unwinder from the others.
+// split separates the sites of the unwinder from the others.
 func split(sites []site) (unwinder, others []site) {
 	for _, s := range sites {
 		if s.unwinder {
@@ -155,7 +155,7 @@ type header []byte
 
 func (h header) u64(off int) uint64 { return le.Uint64(h[off:]) }
 
-// check says whether it is one of this layout.
+// check returns an error unless the header has this layout.
 func (h header) check(pid int) error {
 	if len(h) < attachEnd || string(h[offMagic:offMagic+8]) != magic || h.u64(offSize) != attachEnd {
 		return fmt.Errorf("process %d: another version of cairn is attached to it; detach with that version", pid)

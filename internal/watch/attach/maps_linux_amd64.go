@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// mapping is what a process has at a place in its memory.
+// mapping is a range of a process's memory.
 type mapping = procmaps.Mapping
 
 func readMaps(pid int) ([]mapping, error) {
@@ -36,7 +36,7 @@ func find(maps []mapping, addr uint64) *mapping {
 	return nil
 }
 
-// pathOf is where we see the file of a mapping, "" if it is not there any more.
+// pathOf returns the path of a mapping's file in our namespace, "" if it no longer exists.
 func pathOf(pid int, m *mapping) string {
 	for _, path := range []string{fmt.Sprintf("/proc/%d/root%s", pid, m.Name), fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi)} {
 		st, err := os.Stat(path)
@@ -50,8 +50,8 @@ func pathOf(pid int, m *mapping) string {
 	return ""
 }
 
-// bias is what a module's addresses in memory are more than those of its file. m is a
-// mapping of its code.
+// bias returns the difference between a module's addresses in memory and in its file. m is a mapping of its
+// code.
 func bias(f *objfile.File, m *mapping) (uint64, bool) {
 	for _, s := range f.LoadedSections() {
 		if s.Code && s.InFile && s.Offset >= m.Offset && s.Offset < m.Offset+(m.Hi-m.Lo) {
@@ -61,16 +61,16 @@ func bias(f *objfile.File, m *mapping) (uint64, bool) {
 	return 0, false
 }
 
-// modules is what a process has in memory, as far as it can be read.
+// modules describes the modules of a process, as far as they can be read.
 type modules struct {
 	unwind   []unwindModule
-	unwinder string // path of libgcc_s, "" if it is not there
+	unwinder string // path of libgcc_s, "" if it is not loaded
 	throws   string // a module with exceptions, "" if none has
-	other    string // an unwinder that is none of gcc's
+	other    string // an unwinder other than gcc's
 }
 
-// readModules reads the unwind tables of all modules. What cannot be read has none, and
-// stacks end there.
+// readModules reads the unwind tables of all modules. Modules that cannot be read have none, and stacks end
+// there.
 func readModules(pid int, maps []mapping) *modules {
 	out := &modules{}
 	seen := map[string]bool{}
@@ -119,14 +119,13 @@ func (ms *modules) readModule(path string, m *mapping) (u unwindModule, ok bool)
 	return unwindModule{lo: m.Lo, hi: m.Hi, rows: rows, bias: b}, true
 }
 
-// unused returns an address of n free bytes, of which each is within reach of 32-bit
-// distances from all of [lo, hi). Below comes first: above an executable is where its heap
-// grows. Stacks grow down.
+// unused returns an address of n free bytes, all within reach of 32-bit displacements from all of [lo, hi).
+// Lower addresses come first, as the heap grows above an executable. Stacks grow down.
 func unused(maps []mapping, lo, hi, n uint64) (uint64, bool) {
 	const (
 		step   = 1 << 16
 		reach  = 0x7fff0000
-		growth = 1 << 20 // left free below what may grow
+		growth = 1 << 20 // gap below areas that may grow
 	)
 	free := func(at uint64) (next *mapping) {
 		for i := range maps {

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// ourName is the name that memory which Attach maps has in a process's memory map. It is
-// that of the file which the memory is mapped from, so that what was mapped is found
-// whenever we are killed: there is no moment at which memory is there and not marked.
+// ourName is the name in /proc/PID/maps of memory that Attach maps: that of the file from which it is mapped.
+// So it can be found whenever we are killed, as mapped memory is marked from the start.
 const ourName = "/memfd:cairn-attach (deleted)"
 
 const (
@@ -27,7 +26,7 @@ const (
 
 const noFile = ^uint64(0)
 
-// makeFile makes an empty file in a stopped process, to map memory from.
+// makeFile makes an empty file in a stopped process, from which memory is mapped.
 func (p *process) makeFile() (fd uint64, err error) {
 	name := p.calls.frame - 64
 	if err := p.write([]byte("cairn-attach\x00"), name); err != nil {
@@ -56,10 +55,10 @@ func ourMemory(maps []mapping) []region {
 	return out
 }
 
-// ourFiles returns the descriptors that an Attach or a Detach left which was killed.
+// ourFiles returns the descriptors that a killed Attach or Detach left.
 func ourFiles(pid int) []uint64 {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
-	entries, _ := os.ReadDir(dir) // one that cannot be read is of no process that can be traced
+	entries, _ := os.ReadDir(dir) // a process whose directory cannot be read cannot be traced either
 	var out []uint64
 	for _, e := range entries {
 		fd, err := strconv.ParseUint(e.Name(), 10, 32)
@@ -70,8 +69,7 @@ func ourFiles(pid int) []uint64 {
 	return out
 }
 
-// findHeader returns the address of the header in a process. It is 0 where whoever made it
-// was killed before anything was in it.
+// findHeader returns the address of the header in a process, or 0 if its maker was killed before filling it.
 func findHeader(pid int) (uint64, error) {
 	maps, err := readMaps(pid)
 	if err != nil {
@@ -95,8 +93,8 @@ func findHeader(pid int) (uint64, error) {
 	return 0, nil
 }
 
-// unload gives back all memory and files, the header last. At any moment, all that is left
-// can be found: the library's memory is in the header's list until it is marked by our name.
+// unload releases all memory and files, the header last. All remaining memory can be found at any moment: the
+// library's is in the header's list until it is marked by our name.
 func (p *process) unload(h header, at uint64, sites []site) error {
 	maps, err := p.awaitCaller()
 	if err != nil {
@@ -136,8 +134,7 @@ func (p *process) unload(h header, at uint64, sites []site) error {
 	return err
 }
 
-// mark replaces memory of the library by memory of our name, which is not used, and clears
-// the header's list.
+// mark replaces memory of the library by unused memory of our name, and clears the header's list.
 func (p *process) mark(h header, at uint64) error {
 	memory := h.mapped()
 	if len(memory) == 0 {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// call is a system call, with what is known of its arguments.
+// call is a system call, with the known arguments.
 type call struct {
 	name string
 	nr   uint32
-	args []uint64 // as far as a filter may ask for them: unknown, or the value
-	// failing says that nothing is lost where it fails.
+	args []uint64 // those that a filter may test: unknown, or the value
+	// failing says that nothing is lost if it fails.
 	failing bool
 }
 
@@ -19,7 +19,7 @@ const (
 	archAMD64 = 0xc000003e // AUDIT_ARCH_X86_64
 )
 
-// data is what a filter reads at an offset of struct seccomp_data.
+// data returns what a filter reads at an offset of struct seccomp_data.
 func (c *call) data(at uint32) (word, bool) {
 	if at%4 != 0 || at >= sizeofData {
 		return word{}, false
@@ -38,7 +38,7 @@ func (c *call) data(at uint32) (word, bool) {
 	}
 }
 
-// String is the call as a user knows it: memfd_create(_, 0x1).
+// String returns the call as users know it: memfd_create(_, 0x1).
 func (c *call) String() string {
 	var args []string
 	for _, a := range c.args {
@@ -54,8 +54,7 @@ func (c *call) String() string {
 	return c.name + "(" + strings.Join(args, ", ") + ")"
 }
 
-// callerCalls are those that a thread is sent to make, to put memory into a program and to
-// take it out again.
+// callerCalls are those that a caller makes to put memory into a program and to remove it.
 var callerCalls = []call{
 	{name: "rt_sigreturn", nr: 15},
 	{name: "memfd_create", nr: memfdCreate, args: []uint64{unknown, closeOnExec}},
@@ -75,8 +74,8 @@ const (
 	readWrite = 0o644
 )
 
-// libraryCalls are those that the library makes besides, in its threads and in those of
-// the program, and what makes its code executable. TestCalls compares them with its code.
+// libraryCalls are the other calls of the library, in its threads and in those of the program, and those that
+// make its code executable. TestCalls compares them with its code.
 var libraryCalls = []call{
 	{name: "mprotect", nr: 10, args: []uint64{unknown, unknown, protRX}},
 	{name: "mprotect", nr: 10, args: []uint64{unknown, unknown, protRead}},
@@ -106,7 +105,7 @@ var libraryCalls = []call{
 	{name: "getegid", nr: 108},
 	{name: "setpriority", nr: 141, failing: true},
 	{name: "sched_setscheduler", nr: 144, args: []uint64{0, 1}, failing: true},
-	{name: "prctl", nr: 157, args: []uint64{15}}, // its threads are known by their names
+	{name: "prctl", nr: 157, args: []uint64{15}}, // its threads are identified by their names
 	{name: "prctl", nr: 157, args: []uint64{29, 1}, failing: true},
 	{name: "setrlimit", nr: 160, failing: true},
 	{name: "gettid", nr: 186},
@@ -134,8 +133,8 @@ func (a action) what() string {
 	return "has an unpredictable result"
 }
 
-// firstForbidden returns the first of some calls that a filter does not allow, and what
-// becomes of it; nil if it allows all.
+// firstForbidden returns the first of the calls that a filter does not allow, and the filter's action; nil if
+// it allows all.
 func firstForbidden(filter []insn, calls []call) (*call, action) {
 	for i := range calls {
 		c, bad, worst := &calls[i], false, action(0)

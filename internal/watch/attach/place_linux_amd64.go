@@ -31,8 +31,8 @@ func (a *attacher) placeAll() error {
 	return nil
 }
 
-// placeUnwinder hooks the function that registers frames with the program's unwinder, which
-// must know the stub that hooked functions return to.
+// placeUnwinder hooks the function that finds frame descriptions in the program's unwinder, which must know the
+// stub that hooked functions return to.
 func (a *attacher) placeUnwinder() error {
 	f, err := objfile.Open(a.modules.unwinder)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *attacher) placeUnwinder() error {
 	if err != nil {
 		return err
 	}
-	// By another name: hooks that tell of calls are not for functions of the unwinder.
+	// Under another name, as hooks that time calls are not for functions of the unwinder.
 	const asked, renamed = "_Unwind_Find_FDE", "its search for frames"
 	for i := range module.Functions {
 		if module.Functions[i].Name == asked {
@@ -83,9 +83,9 @@ func (a *attacher) placeUnwinder() error {
 	return errors.New("it is not mapped")
 }
 
-// place puts the trampolines of a plan near the code, and takes its sites in.
+// place puts the trampolines of a plan near the code, and adds its sites.
 func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) error {
-	maps, err := readMaps(a.pid) // the library has taken some
+	maps, err := readMaps(a.pid) // the library has used some
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) err
 		if err := a.read(now[:], addr); err != nil {
 			return err
 		}
-		if now != s.Original || addr>>12 != (addr+4)>>12 { // a write is to one page, and whole
+		if now != s.Original || addr>>12 != (addr+4)>>12 { // each write must be within one page
 			if program {
 				a.changed++
 			}
@@ -141,7 +141,7 @@ func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) err
 	return nil
 }
 
-// hook notes what is going to be changed, moves threads out of it, and changes it.
+// hook records the changes, moves threads out of the changed code, and writes it.
 func (a *attacher) hook() error {
 	data := encodeSites(a.sites)
 	at, err := a.memory(0, uint64(len(data)))
@@ -172,8 +172,8 @@ func (a *attacher) hook() error {
 	return nil
 }
 
-// moveOut has threads that stand behind the first byte of what will be changed, or that
-// signals came to there, go on in the trampoline.
+// moveOut makes threads that stand after the first byte of a change, or that signals interrupted there,
+// continue in the trampoline.
 func (a *attacher) moveOut() error {
 	for _, th := range a.threads {
 		if to, ok := a.inner[th.regs.Rip]; ok {
@@ -196,7 +196,7 @@ func (a *attacher) moveOut() error {
 	return a.settle()
 }
 
-// writeSites changes code page by page. What is not as it should be stays so.
+// writeSites changes code page by page. It leaves unexpected bytes unchanged.
 func (p *process) writeSites(sites []site, change func(*site) (from, to [5]byte)) error {
 	slices.SortFunc(sites, func(x, y site) int {
 		if x.addr < y.addr {

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// requestGetFilter reads the n-th of a thread's filters of system calls, the last one
-// first. The kernel lets who has CAP_SYS_ADMIN, and no filter itself.
+// requestGetFilter reads the n-th of a thread's seccomp filters, the last one first. It requires CAP_SYS_ADMIN,
+// and that the caller has no filter itself.
 const requestGetFilter = 0x420c
 
 // filters reads the filters of a stopped thread.
@@ -35,13 +35,13 @@ func filters(tid int) ([][]insn, error) {
 
 var _ = [1]struct{}{}[unsafe.Sizeof(insn{})-8] // as the kernel has it
 
-// filtered holds what is known of filters: threads have most of them in common.
+// filtered caches results about filters: most threads share the same ones.
 type filtered struct {
 	filter []insn
 	why    string
 }
 
-// forbids says why a stopped thread may not make some system calls, "" if it may make all.
+// forbids returns why a stopped thread may not make one of the system calls, "" if it may make all.
 func (p *process) forbids(tid int, calls []call, known *[]filtered) string {
 	switch statusField(fmt.Sprintf("/proc/%d/status", tid), "Seccomp") {
 	case "", "0":
@@ -74,8 +74,7 @@ func whyForbidden(f []insn, calls []call) string {
 	return fmt.Sprintf("a filter restricts its system calls (seccomp), and under it %v %s", c, a.what())
 }
 
-// checkFilters refuses programs that may not make the system calls which the library
-// needs, in any of their threads.
+// checkFilters refuses programs in which any thread may not make the system calls that the library needs.
 func (p *process) checkFilters() error {
 	var known []filtered
 	calls := slices.Concat(callerCalls, libraryCalls)

@@ -23,7 +23,7 @@ const (
 	eventStop  = 128
 	offsetRIP  = 128 // of rip in struct user
 
-	// The thread stops within that time, unless it waits where it cannot be disturbed.
+	// The thread stops within that time, unless its wait cannot be interrupted.
 	stopPatience = 5 * time.Second
 )
 
@@ -44,16 +44,16 @@ func sigMask(req, tid int, mask *uint64) error {
 	return request(req, tid, unsafe.Sizeof(*mask), uintptr(unsafe.Pointer(mask)))
 }
 
-// thread is one of the program's threads that is held.
+// thread is one of the program's threads under ptrace.
 type thread struct {
 	tid     int
 	stopped bool
 	regs    syscall.PtraceRegs // of when it was stopped
-	changed bool               // regs are to be written before it goes on
+	changed bool               // regs must be written before it continues
 }
 
-// process is a running program whose threads can be stopped. All is done by one thread of
-// ours, as ptrace wants it. Whatever becomes of us, the kernel lets the threads go.
+// process is a running program whose threads can be stopped. One OS thread of ours does everything, as ptrace
+// requires. If we are killed, the kernel releases the threads.
 type process struct {
 	ctx     context.Context
 	pid     int
@@ -93,7 +93,7 @@ func (p *process) word(at uint64) (uint64, error) {
 
 func (p *process) setWord(at, v uint64) error { return p.write(le.AppendUint64(nil, v), at) }
 
-// stop stops all threads of the program, but those of the library.
+// stop stops all threads of the program except those of the library.
 func (p *process) stop() error {
 	deadline := time.Now().Add(stopPatience)
 	for {
@@ -144,10 +144,10 @@ func (p *process) seize(tid int) error {
 	return nil
 }
 
-// errGone says that a thread has ended.
+// errGone reports that a thread has ended.
 var errGone = errors.New("the thread has ended")
 
-// wait waits for what a thread does next.
+// wait waits for the next event of a thread.
 func (p *process) wait(tid int, deadline time.Time) (syscall.WaitStatus, error) {
 	for nap := 20 * time.Microsecond; ; nap = min(2*nap, time.Millisecond) {
 		var ws syscall.WaitStatus
@@ -169,7 +169,7 @@ func (p *process) wait(tid int, deadline time.Time) (syscall.WaitStatus, error) 
 	}
 }
 
-// await waits until a thread has stopped for our sake. Signals that come first it gets.
+// await waits until a thread has stopped at our request. Signals that arrive before that are delivered.
 func (p *process) await(th *thread, deadline time.Time) error {
 	for {
 		ws, err := p.wait(th.tid, deadline)
@@ -202,7 +202,7 @@ func (p *process) await(th *thread, deadline time.Time) error {
 	}
 }
 
-// lost forgets a thread that has ended meanwhile.
+// lost removes a thread that has ended meanwhile.
 func (p *process) lost(th *thread, err error) error {
 	if errors.Is(err, syscall.ESRCH) {
 		delete(p.threads, th.tid)
@@ -211,8 +211,8 @@ func (p *process) lost(th *thread, err error) error {
 	return err
 }
 
-// endedByStops are system calls that say EINTR where a thread was stopped and goes on
-// (signal(7)). They have done nothing then, and are made again.
+// endedByStops are system calls that return EINTR after a stop (signal(7)). They have had no effect then, and
+// are made again.
 var endedByStops = map[uint64]bool{
 	syscall.SYS_EPOLL_WAIT: true, syscall.SYS_EPOLL_PWAIT: true, 441: true, // epoll_pwait2
 	syscall.SYS_SEMOP: true, syscall.SYS_SEMTIMEDOP: true, syscall.SYS_RT_SIGTIMEDWAIT: true,
@@ -221,8 +221,7 @@ var endedByStops = map[uint64]bool{
 	syscall.SYS_ACCEPT: true, syscall.SYS_ACCEPT4: true,
 }
 
-// Results of system calls that the kernel makes again, unless a handler runs; from
-// include/linux/errno.h.
+// Results of system calls that the kernel restarts unless a handler runs; from include/linux/errno.h.
 const (
 	restartSys     = -512
 	restartNoIntr  = -513
@@ -233,9 +232,8 @@ const (
 // inCall reports whether the thread was stopped in a system call.
 func (th *thread) inCall() bool { return int64(th.regs.Orig_rax) >= 0 }
 
-// goOn has a system call made again that a stop ended. Calls that the kernel makes again as
-// restart_syscall are made as they were, from their beginning, where a filter may end the
-// program for that one.
+// goOn repeats a system call that a stop interrupted. Calls that the kernel restarts by restart_syscall are
+// repeated from their beginning, as a filter may end the program for restart_syscall.
 func (th *thread) goOn() {
 	if !th.inCall() {
 		return
@@ -269,7 +267,7 @@ func (p *process) settle() error {
 	return nil
 }
 
-// run lets all threads go on, and keeps hold of them.
+// run lets all threads run, still under ptrace.
 func (p *process) run() error {
 	if err := p.settle(); err != nil {
 		return err
@@ -287,7 +285,7 @@ func (p *process) run() error {
 	return nil
 }
 
-// release lets all threads go. Those that do not stand still are stopped for that.
+// release detaches from all threads. Running ones are stopped for that.
 func (p *process) release() {
 	if p.calls != nil {
 		p.calls.restore()

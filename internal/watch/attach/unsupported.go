@@ -4,14 +4,14 @@ package attach
 
 import "context"
 
-// Attach is not there on this system.
+// Attach is not supported on this system.
 func Attach(context.Context, *Options) (*Result, error) { return nil, ErrUnsupported }
 
-// Detach is not there on this system.
+// Detach is not supported on this system.
 func Detach(context.Context, int) error { return ErrUnsupported }
 
-// Check is not there on this system.
+// Check is not supported on this system.
 func Check(int) error { return ErrUnsupported }
 
-// MakeDir is not there on this system.
+// MakeDir is not supported on this system.
 func MakeDir(int, string) error { return ErrUnsupported }

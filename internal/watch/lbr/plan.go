@@ -57,7 +57,7 @@ const (
 )
 
 // The distance of the copy from the original. The heap follows a program that is loaded at a
-// fixed address; the memory in front of others is free.
+// fixed address; the memory before others is free.
 const (
 	aboveFixed = 1 << 30
 	belowPIE   = -(1 << 30)

@@ -8,7 +8,7 @@ import (
 )
 
 // AppendMaps adds the executable mappings of /proc/PID/maps in the format of perf script. It
-// leaves out others: llvm-profgen fails at a mapping of the part in front of the code.
+// leaves out others: llvm-profgen fails at a mapping of the part before the code.
 func AppendMaps(to []byte, pid int32, maps []byte) []byte {
 	for m, err := range procmaps.All(maps) {
 		if err != nil || !m.Exec || !m.IsFile() {
@@ -58,7 +58,7 @@ func hexDigits(v uint64) int { return max(1, (bits.Len64(v)+3)/4) }
 // AppendTruth adds the true stack in one line: the calls that are open, outermost
 // first, each a letter and FROM>TO (C a call, T a tail call, O from outside of the
 // binary), then L and the address that the sample was taken at. Calls that were not kept
-// are a number behind three dots.
+// are a number after three dots.
 func (s *Sample) AppendTruth(to []byte) []byte {
 	for _, c := range s.Calls {
 		letter := byte('C')

@@ -12,23 +12,23 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// From the program's first instruction on, each branch has a breakpoint before a thread
-// reaches it: from where the thread is, instructions are read on to the next branch.
-// So nothing is written to that is not about to run. At the breakpoint the branch is done
-// for the thread, by its registers, and the breakpoint stays: other threads may come.
+// From the program's first instruction on, each branch gets a breakpoint before a thread reaches it:
+// instructions are decoded from the thread's place to the next branch. So only memory that is about to run is
+// changed. At the breakpoint the branch is emulated with the thread's registers, and the breakpoint stays for
+// other threads.
 //
-// Where the kernel leads a thread elsewhere it is followed by a single step. The same
-// goes for what is not a supported branch instruction, and for code that takes no breakpoint.
+// Where the kernel moves a thread, it is followed by a single step. So are unsupported branch instructions, and
+// code that cannot hold a breakpoint.
 
-// mover is a trap that says how threads go on, and looks at their system calls.
+// mover is a trap that controls how threads continue, and watches their system calls.
 type mover interface {
 	trap
 	resume(s *session, tid int, sig syscall.Signal) error
 	syscallStop(s *session, tid int) error
 }
 
-// Branches runs a program to its end and tells w of every branch that its threads take,
-// in its libraries too. Processes that it forks are let go.
+// Branches runs a program to its end and reports every branch of its threads to w, also those in its libraries.
+// It does not follow processes that the program forks.
 func Branches(ctx context.Context, argv []string, w BranchWatcher, opts *Options) (*BranchRun, error) {
 	bin, err := openProgram(argv)
 	if err != nil {
@@ -53,25 +53,25 @@ type branches struct {
 	started bool
 	stops   uint64
 
-	planted map[uint64]byte // what breakpoints are in the place of
+	planted map[uint64]byte // bytes that breakpoints replace
 	pages   map[uint64]bool // that have some
 	blocks  map[uint64]block
 }
 
-// block is what runs from an address to the next branch.
+// block is the code from an address to the next branch.
 type block struct {
 	at   uint64 // of the branch
 	inst x86.Inst
 	seg  byte   // its prefix for a segment, or 0
-	pop  uint64 // what a return takes off the stack besides
+	pop  uint64 // number of bytes that a return pops besides
 }
 
-// branchTask is what branches knows of a thread.
+// branchTask is the state of a thread.
 type branchTask struct {
-	step    bool   // it is to run one instruction
-	from    uint64 // where it is then, or 0
-	led     bool   // the kernel may lead it elsewhere meanwhile: it gets a signal
-	replant uint64 // where a breakpoint is to be put back behind the step, or 0
+	step    bool   // it must run one instruction
+	from    uint64 // its address then, or 0
+	led     bool   // the kernel may move it meanwhile: it gets a signal
+	replant uint64 // where a breakpoint must be set again after the step, or 0
 	restore bool   // it is in rt_sigreturn
 }
 
@@ -84,7 +84,7 @@ func (b *branches) task(s *session, tid int) *branchTask {
 	return &branchTask{} // it has ended
 }
 
-// set has the program run to its first instruction.
+// set makes the program run to its first instruction.
 func (b *branches) set(s *session) error {
 	b.entry += s.bias
 	return b.plant(s, b.entry)
@@ -107,7 +107,7 @@ func (b *branches) plant(s *session, at uint64) error {
 	return nil
 }
 
-// unplant takes a breakpoint away, if it is there.
+// unplant removes a breakpoint, if there is one.
 func (b *branches) unplant(s *session, at uint64) error {
 	was, ok := b.planted[at]
 	if !ok {
@@ -118,8 +118,7 @@ func (b *branches) unplant(s *session, at uint64) error {
 	return err
 }
 
-// next returns the block at an address, with a breakpoint at its end. It reports false
-// if there can be none.
+// next returns the block at an address, with a breakpoint at its end. It reports false if that is impossible.
 func (b *branches) next(s *session, at uint64) (block, bool) {
 	if found, ok := b.blocks[at]; ok {
 		return found, true
@@ -132,7 +131,7 @@ func (b *branches) next(s *session, at uint64) (block, bool) {
 	return found, true
 }
 
-// find reads the instructions from an address on.
+// find decodes the instructions from an address on.
 func (b *branches) find(s *session, at uint64) (block, bool) {
 	for end := at + longestBlock; at < end; {
 		code := b.code(s, at)
@@ -148,14 +147,14 @@ func (b *branches) find(s *session, at uint64) (block, bool) {
 			}
 			return found, true
 		case controlflow.Trap:
-			return block{}, false // it does not get any further by itself
+			return block{}, false // it cannot continue by itself
 		}
 		at += uint64(in.Len)
 	}
 	return block{}, false
 }
 
-// code reads an instruction as it is without breakpoints.
+// code reads an instruction without breakpoints.
 func (b *branches) code(s *session, at uint64) []byte {
 	code := make([]byte, x86.MaxLen)
 	if s.read(code, at) != nil {
@@ -169,7 +168,7 @@ func (b *branches) code(s *session, at uint64) []byte {
 	return code
 }
 
-// hide puts what is at an address in the place of breakpoints.
+// hide replaces breakpoints in code by the original bytes.
 func (b *branches) hide(code []byte, at uint64) {
 	for i := range code {
 		if code[i] != int3 {
@@ -181,7 +180,7 @@ func (b *branches) hide(code []byte, at uint64) {
 	}
 }
 
-// signal handles our stops, and has a thread stepped that is to get a signal.
+// signal handles our stops, and single-steps a thread that will get a signal.
 func (b *branches) signal(s *session, tid int, sig syscall.Signal) (syscall.Signal, error) {
 	b.stops++
 	if sig != syscall.SIGTRAP {
@@ -222,8 +221,7 @@ func (b *branches) signal(s *session, tid int, sig syscall.Signal) (syscall.Sign
 	return sig, s.passing(tid) // an int3 of its own
 }
 
-// isPlanted reports whether a breakpoint is at an address, or was when a thread ran
-// into it.
+// isPlanted reports whether there is a breakpoint at an address, or was when a thread reached it.
 func (b *branches) isPlanted(s *session, at uint64) bool {
 	if _, ok := b.planted[at]; ok {
 		return true
@@ -254,7 +252,7 @@ func (b *branches) start(s *session, tid int, regs *syscall.PtraceRegs) error {
 	return b.run(s, tid, b.task(s, tid), regs)
 }
 
-// replant puts back the breakpoint that a thread needed to be without.
+// replant restores the breakpoint that was removed for a thread's step.
 func (b *branches) replant(s *session, t *branchTask) error {
 	at := t.replant
 	if at == 0 {
@@ -298,9 +296,9 @@ func (b *branches) tell(s *session, tid int, regs *syscall.PtraceRegs, from, to 
 	return b.watcher.Branch(&Branch{pid, tid, from, to, class, regs.Rsp, regs.Rbp})
 }
 
-// run does the branches that a thread is at, and sets it to go on behind them.
+// run emulates the branches at a thread's place, and makes it continue after them.
 func (b *branches) run(s *session, tid int, t *branchTask, regs *syscall.PtraceRegs) error {
-	const most = 64 // in a row: a jump to itself is not to hold us up
+	const most = 64 // in a row: a jump to itself must not block us
 	for range most {
 		found, ok := b.next(s, regs.Rip)
 		if !ok {
@@ -320,7 +318,7 @@ func (b *branches) run(s *session, tid int, t *branchTask, regs *syscall.PtraceR
 			if gone(err) && s.read(make([]byte, 1), found.at) != nil {
 				return err // it is gone, and not where the branch wanted to read
 			}
-			// It is to do it itself, or to have the fault.
+			// It must execute it itself, or receive the fault.
 			if err := b.unplant(s, found.at); err != nil {
 				return err
 			}
@@ -341,7 +339,7 @@ func (b *branches) run(s *session, tid int, t *branchTask, regs *syscall.PtraceR
 func (b *branches) resume(s *session, tid int, sig syscall.Signal) error {
 	t := b.task(s, tid)
 	if b.started && sig != 0 {
-		// If it has a handler for the signal, the step ends in front of that.
+		// If it has a handler for the signal, the step ends before that.
 		var regs syscall.PtraceRegs
 		if err := syscall.PtraceGetRegs(tid, &regs); err != nil {
 			return err
@@ -354,8 +352,7 @@ func (b *branches) resume(s *session, tid int, sig syscall.Signal) error {
 	return syscall.PtraceSyscall(tid, int(sig))
 }
 
-// syscallStop follows a thread that returns from a handler, and forgets code that is
-// mapped anew.
+// syscallStop follows a thread that returns from a handler, and forgets code that is mapped again.
 func (b *branches) syscallStop(s *session, tid int) error {
 	b.stops++
 	if !b.started {
@@ -395,7 +392,7 @@ func (b *branches) syscallStop(s *session, tid int) error {
 	return nil
 }
 
-// forget drops what is known of the code. Breakpoints that are there stay.
+// forget discards the decoded code. Existing breakpoints stay.
 func (b *branches) forget() {
 	clear(b.blocks)
 	b.watcher.Mapped()
@@ -414,7 +411,7 @@ func (b *branches) touches(at, size uint64) bool {
 	return false
 }
 
-// unset gives a process its code back.
+// unset restores the code of a process.
 func (b *branches) unset(s *session, pid int) error {
 	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
 	if err != nil {
@@ -424,7 +421,7 @@ func (b *branches) unset(s *session, pid int) error {
 	for at, was := range b.planted {
 		var now [1]byte
 		if _, err := mem.ReadAt(now[:], int64(at)); err != nil || now[0] != int3 {
-			continue // it is not mapped any more, or is other code
+			continue // it is no longer mapped, or is other code
 		}
 		if _, err := mem.WriteAt([]byte{was}, int64(at)); err != nil && !errors.Is(err, syscall.EIO) {
 			return err

@@ -13,15 +13,14 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// A breakpoint is the one-byte instruction int3 in the place of the first byte
-// of a function. The thread that runs into it stops with SIGTRAP behind it. The
-// byte is put back and the thread continues in front of it: the function has
-// one breakpoint once. Other threads go on meanwhile. One that has also run into
-// the breakpoint stops at it after the byte is back, and is only to be set back.
+// A breakpoint is the one-byte instruction int3 in place of the first byte of a function. A thread that
+// executes it stops with SIGTRAP after it. The byte is restored and the thread continues at the function's
+// start: each function hits its breakpoint once. Other threads continue meanwhile. A thread that has executed
+// the same int3 stops after the byte was restored, and only needs its pc set back.
 
 const int3 = 0xcc
 
-// maxChunk bounds what is read and written at once when breakpoints are set.
+// maxChunk bounds single reads and writes while breakpoints are set.
 const maxChunk = 1 << 20
 
 // breakpoints is the trap for the first executions of functions.
@@ -39,7 +38,7 @@ type entryState uint8
 
 const (
 	entryArmed entryState = iota // has a breakpoint
-	entryOwn                     // begins with an int3 of the program itself
+	entryOwn                     // begins with an int3 of the program
 	entryDone                    // has been executed
 )
 
@@ -108,8 +107,7 @@ func openProgram(argv []string) (*objfile.File, error) {
 	return bin, nil
 }
 
-// set plants the breakpoints: a read and a write for each range of pages that
-// have any.
+// set inserts the breakpoints: one read and one write for each range of pages that have any.
 func (b *breakpoints) set(s *session) error {
 	n := len(b.entries)
 	b.index = make(map[uint64]int32, n)
@@ -138,7 +136,7 @@ func (b *breakpoints) set(s *session) error {
 	return nil
 }
 
-// chunksOf covers the pages that entries are in, and no others.
+// chunksOf covers the pages of entries, and no others.
 func chunksOf(entries []uint64, bias uint64) (chunks []chunk) {
 	for i, entry := range entries {
 		page := (entry + bias) &^ (pageSize - 1)
@@ -182,7 +180,7 @@ func (b *breakpoints) signal(s *session, tid int, sig syscall.Signal) (syscall.S
 		b.note(s, i, regs.Rsp)
 		return sig, s.passing(tid)
 	case entryDone:
-		// The program may have put an int3 there itself since.
+		// The program may have written an int3 there itself since.
 		var now [1]byte
 		if err := s.read(now[:], addr); err != nil {
 			return 0, err
@@ -213,8 +211,7 @@ func (b *breakpoints) note(s *session, i int32, sp uint64) {
 	b.calls = append(b.calls, call)
 }
 
-// unset removes the breakpoints that are in the memory of a process. What the
-// program itself has changed stays.
+// unset removes the breakpoints in the memory of a process. It keeps what the program itself has changed.
 func (b *breakpoints) unset(s *session, pid int) error {
 	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
 	if err != nil {
@@ -237,7 +234,7 @@ func (b *breakpoints) unset(s *session, pid int) error {
 	return nil
 }
 
-// unsetChunk writes those pages of c that have breakpoints without them.
+// unsetChunk restores those pages of c that have breakpoints.
 func (b *breakpoints) unsetChunk(s *session, mem *os.File, c chunk, data []byte) error {
 	last := -1 // offset of the page that was changed last
 	flush := func() error {

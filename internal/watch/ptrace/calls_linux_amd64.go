@@ -31,7 +31,7 @@ const (
 	segvAccErr = 2    // si_code of an access that the page's protection forbids
 )
 
-// request is a ptrace call; it returns what the system call does.
+// request makes a ptrace call and returns its result.
 func request(req, tid int, addr, data uintptr) error {
 	_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, uintptr(req), uintptr(tid), addr, data, 0, 0)
 	if errno != 0 {
@@ -78,8 +78,8 @@ func detach(tid int, sig syscall.Signal) error {
 	return request(syscall.PTRACE_DETACH, tid, 0, uintptr(sig))
 }
 
-// peekChange returns a child of this thread whose state has changed, and
-// whether it has ended. The change is left for wait4 to collect.
+// peekChange returns a child of this thread whose state has changed, and whether it has ended. wait4 can still
+// collect the change.
 func peekChange() (pid int, ended bool, err error) {
 	const anyProcess = 0 // P_ALL
 	var info struct {
@@ -101,7 +101,7 @@ func peekChange() (pid int, ended bool, err error) {
 	}
 }
 
-// sharesMemory reports whether two processes have one memory.
+// sharesMemory reports whether two processes share their memory.
 func sharesMemory(a, b int) bool {
 	const (
 		sysKcmp = 312

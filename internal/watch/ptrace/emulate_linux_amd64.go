@@ -9,18 +9,18 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// errForeign says that a branch is not one that is done here.
+// errForeign reports that a branch cannot be emulated.
 var errForeign = errors.New("not a supported branch instruction")
 
-// emulator does branches by the registers of a thread. What they do is Intel SDM volume
-// 2: CALL, JMP, Jcc, LOOP and RET.
+// emulator executes branches on the registers of a thread, as described in Intel SDM volume 2: CALL, JMP, Jcc,
+// LOOP and RET.
 type emulator struct {
 	regs  *syscall.PtraceRegs
 	read  func(b []byte, addr uint64) error
 	write func(b []byte, addr uint64) error
 }
 
-// The bits of the flags that conditions are of.
+// The bits of the flags that conditions test.
 const (
 	flagCarry    = 1 << 0
 	flagParity   = 1 << 2
@@ -34,7 +34,7 @@ const (
 	segmentGS = 0x65
 )
 
-// segment returns the prefix of an instruction that chooses fs or gs, or 0.
+// segment returns the fs or gs prefix of an instruction, or 0.
 func segment(code []byte) (seg byte) {
 	for _, c := range code {
 		switch c {
@@ -48,8 +48,8 @@ func segment(code []byte) (seg byte) {
 	return seg
 }
 
-// branch does the branch that the thread is at, and reports whether it is taken. After an
-// error nothing has changed.
+// branch executes the branch at the thread's place, and reports whether it is taken. After an error nothing has
+// changed.
 func (e *emulator) branch(b *block) (taken bool, err error) {
 	in := &b.inst
 	next := b.at + uint64(in.Len)
@@ -92,7 +92,7 @@ func (e *emulator) branch(b *block) (taken bool, err error) {
 	return true, nil
 }
 
-// condition is one of those that have numbers in opcodes.
+// condition evaluates one of the numbered conditions of opcodes.
 func (e *emulator) condition(number uint8) bool {
 	f := e.regs.Eflags
 	is := func(bit uint64) bool { return f&bit != 0 }
@@ -118,7 +118,7 @@ func (e *emulator) condition(number uint8) bool {
 	return holds != (number&1 == 1)
 }
 
-// loop counts down in rcx, or ecx; jrcxz only looks.
+// loop decrements rcx, or ecx; jrcxz only tests it.
 func (e *emulator) loop(in *x86.Inst) bool {
 	mask := ^uint64(0)
 	if in.Prefix&x86.PrefixAddress != 0 {
@@ -167,7 +167,7 @@ func (e *emulator) word(at uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), nil
 }
 
-// operand is where a branch through a register or memory goes.
+// operand returns the target of a branch through a register or memory.
 func (e *emulator) operand(b *block) (uint64, error) {
 	in := &b.inst
 	if in.Mod() == 3 {
@@ -194,7 +194,7 @@ func (e *emulator) operand(b *block) (uint64, error) {
 	return e.word(at)
 }
 
-// scaled is what a SIB byte adds up.
+// scaled returns the sum that a SIB byte describes.
 func (e *emulator) scaled(in *x86.Inst) (sum uint64) {
 	base, index := in.SIB&7, in.SIB>>3&7|in.Rex&2<<2
 	if base != 5 || in.Mod() != 0 {
@@ -206,7 +206,7 @@ func (e *emulator) scaled(in *x86.Inst) (sum uint64) {
 	return sum
 }
 
-// register is a general register by its number in instructions.
+// register returns a general register by its number in instructions.
 func (e *emulator) register(number uint8) *uint64 {
 	r := e.regs
 	return [16]*uint64{

@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// WarmFaults runs a program as it is and returns its page faults.
+// WarmFaults runs a program normally and returns its page faults.
 func WarmFaults(ctx context.Context, argv []string, opts *Options) (*Faults, error) {
 	bin, err := openProgram(argv)
 	if err != nil {
@@ -54,12 +54,11 @@ func countFaults(ctx context.Context, path string, argv []string, opts *Options)
 // that no cold start can be measured.
 var ErrStaysCached = errors.New("cold starts cannot be measured here")
 
-// ColdFaults drops a program's file from the page cache, runs the program and
-// returns its page faults. Libraries stay cached. Where the file cannot be
-// dropped the error is ErrStaysCached with the reason.
+// ColdFaults drops a program's file from the page cache, runs the program and returns its page faults.
+// Libraries stay cached. If the file cannot be dropped the error is ErrStaysCached with the reason.
 //
-// Read-ahead decides what is seen: a device that reads ahead far has few major
-// faults whatever the order of the functions is.
+// Read-ahead influences the result: with much read-ahead there are few major faults for any order of the
+// functions.
 func ColdFaults(ctx context.Context, argv []string, opts *Options) (*Faults, error) {
 	bin, err := openProgram(argv)
 	if err != nil {
@@ -101,14 +100,13 @@ func textInFile(bin *objfile.File) (extent, error) {
 	return extent{}, fmt.Errorf("%s: no .text section", bin.Path())
 }
 
-// dropFromCache drops the file at path from the page cache and makes sure that
-// its text is gone.
+// dropFromCache drops the file at path from the page cache and checks that its text is gone.
 func dropFromCache(path string, text extent) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	// Pages that are to be written yet cannot be dropped.
+	// Dirty pages cannot be dropped.
 	err = f.Sync()
 	if err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
 		const dontNeed = 4 // POSIX_FADV_DONTNEED

@@ -9,15 +9,14 @@ import (
 	"syscall"
 )
 
-// A fault that happens while its signal is blocked or ignored is one that the
-// kernel takes for hopeless: it resets the signal's handler and unblocks it.
-// Traps make such faults where there were none: where a handler of that very
-// signal runs code for the first time, or a program that blocks all signals.
+// If a fault occurs while its signal is blocked or ignored, the kernel resets the signal's handler and unblocks
+// it. Traps cause such faults where there were none: if a handler of that signal runs code for the first time,
+// or a program blocks all signals.
 //
-// The guard follows what the program asks for with rt_sigaction, for which its
-// threads stop at their system calls, and gives it back what the kernel took.
+// The guard stops the program's threads at their system calls to track rt_sigaction, and restores what the
+// kernel has reset.
 
-// guard keeps the program's handler of a signal. It is off while sig is 0.
+// guard preserves the program's handler of a signal. It is off while sig is 0.
 type guard struct {
 	sig    syscall.Signal
 	action sigAction // that the program has asked for
@@ -34,7 +33,7 @@ const (
 	redZone        = 128        // bytes below the stack that belong to the code
 )
 
-// protectSignal switches the guard on in a stopped thread.
+// protectSignal enables the guard in a stopped thread.
 func (s *session) protectSignal(tid int, sig syscall.Signal) error {
 	s.guard.sig = sig
 	var err error
@@ -42,8 +41,7 @@ func (s *session) protectSignal(tid int, sig syscall.Signal) error {
 	return err
 }
 
-// passing is for the program's own SIGTRAPs: one that handles them is going to
-// run code with SIGTRAP blocked.
+// passing handles the program's own SIGTRAPs: a program that handles them will run code with SIGTRAP blocked.
 func (s *session) passing(tid int) error {
 	if s.guard.sig != 0 || signalSet(tid, "SigCgt:")&maskOf(syscall.SIGTRAP) == 0 {
 		return nil
@@ -51,7 +49,7 @@ func (s *session) passing(tid int) error {
 	return s.protectSignal(tid, syscall.SIGTRAP)
 }
 
-// syscallStop looks at a system call of a thread: of rt_sigaction at its end.
+// syscallStop handles a system call of a thread: rt_sigaction, at its end.
 func (s *session) syscallStop(tid int) error {
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {
@@ -66,15 +64,14 @@ func (s *session) syscallStop(tid int) error {
 	return nil
 }
 
-// delivered notes that the guarded signal goes to the program.
+// delivered records that the guarded signal is delivered to the program.
 func (s *session) delivered(sig syscall.Signal) {
 	if s.guard.sig == sig && s.guard.action.Flags&resetHandler != 0 {
 		s.guard.action = sigAction{}
 	}
 }
 
-// repair gives the program its handler back if a trap in the stopped thread has
-// taken it.
+// repair restores the program's handler if a trap in the stopped thread has reset it.
 func (s *session) repair(tid int) error {
 	g := &s.guard
 	if g.sig == 0 || g.action.Handler == handlerDefault || s.tasks[tid] == nil || s.tasks[tid].process != s.pid {
@@ -116,7 +113,7 @@ func signalSet(tid int, field string) uint64 {
 	return n
 }
 
-// getAction asks the kernel, through a stopped thread, how a signal is handled.
+// getAction asks the kernel, through a stopped thread, for the action of a signal.
 func (s *session) getAction(tid int, sig syscall.Signal) (a sigAction, err error) {
 	err = s.withScratch(tid, func(at uint64) error {
 		errno, err := s.inject(tid, syscall.SYS_RT_SIGACTION, uint64(sig), 0, at, 8)
@@ -128,7 +125,7 @@ func (s *session) getAction(tid int, sig syscall.Signal) (a sigAction, err error
 	return a, err
 }
 
-// setAction sets how a signal is handled.
+// setAction sets the action of a signal.
 func (s *session) setAction(tid int, sig syscall.Signal, a sigAction) error {
 	return s.withScratch(tid, func(at uint64) error {
 		var b [sigActionSize]byte
@@ -152,9 +149,8 @@ func (s *session) readAction(a *sigAction, at uint64) error {
 	return err
 }
 
-// withScratch calls do with the address of some room under a stopped thread's
-// stack, which has its contents again afterwards. A stack without room is left
-// alone.
+// withScratch calls do with the address of scratch memory below a stopped thread's stack, whose contents it
+// restores afterwards. A stack without room is left alone.
 func (s *session) withScratch(tid int, do func(at uint64) error) error {
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {

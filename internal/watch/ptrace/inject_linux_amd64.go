@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// inject makes a stopped thread do a system call and leaves the thread as it
-// was. Signals wait until then. errno is what the call returned.
+// inject makes a stopped thread execute a system call and restores the thread. Signals wait until then. errno
+// is the result of the call.
 func (s *session) inject(tid int, nr uint64, args ...uint64) (errno syscall.Errno, err error) {
 	if err := s.findSyscall(); err != nil {
 		return 0, err
@@ -78,8 +78,7 @@ func (s *session) toSyscallStop(tid int) error {
 // errNoSyscall: the program's memory has no instruction to inject with.
 var errNoSyscall = errors.New("no system call instruction outside of the program's code (is the vdso disabled?)")
 
-// findSyscall finds a syscall instruction in code that is not the program's
-// own, such as the vdso's.
+// findSyscall finds a syscall instruction in code outside the program's own, such as the vdso.
 func (s *session) findSyscall() error {
 	if s.syscallAt != 0 {
 		return nil

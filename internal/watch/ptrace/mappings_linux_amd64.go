@@ -21,7 +21,7 @@ func (s *session) mappings() ([]procmaps.Mapping, error) {
 	return maps, nil
 }
 
-// protection is what mmap and mprotect call the rights of a mapping.
+// protection returns the rights of a mapping in the format of mmap and mprotect.
 func protection(m *procmaps.Mapping) (prot uint64) {
 	for i, has := range []bool{m.Read, m.Write, m.Exec} {
 		if has {

@@ -2,12 +2,11 @@ package ptrace
 
 import "github.com/cairnprof/cairn/prof"
 
-// Recording is a run of a program as a profile has it.
+// Recording is a run of a program in the form of a profile.
 type Recording struct {
 	Module *prof.Module
 	Run    *Run
-	// Derived is set if the program has no build id and the hash of its file
-	// stands in for it.
+	// Derived is set if the program has no build id and the hash of its file is used instead.
 	Derived bool
 }
 

@@ -9,24 +9,22 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// The pages of .text are made inaccessible before the program's first
-// instruction. A thread that touches one stops with SIGSEGV; the page is noted
-// and made accessible for good, and the thread tries again. The mprotect for
-// this is a system call of that thread, made with an instruction that is in
-// memory anyway.
+// The pages of .text are made inaccessible before the program's first instruction. A thread that touches one
+// stops with SIGSEGV; the page is recorded and made accessible permanently, and the thread repeats the access.
+// The mprotect for this is a system call of that thread, made with an instruction that is already in memory.
 
 // pageTrap is the trap for the first touches of pages.
 type pageTrap struct {
 	bias   uint64
 	lo, hi uint64 // addresses in memory
-	prot   uint64 // what the pages are to have
+	prot   uint64 // the original protection of the pages
 
 	touched map[uint64]bool
 	pages   []uint64
 	last    map[int]fault // by thread
 }
 
-// fault is an access that was tried again.
+// fault is an access that was repeated.
 type fault struct{ pc, addr uint64 }
 
 // TouchedPages runs a program and returns the pages of its .text that it
@@ -138,9 +136,8 @@ func (p *pageTrap) signal(s *session, tid int, sig syscall.Signal) (syscall.Sign
 	return 0, s.repair(tid)
 }
 
-// again tells a fault on a page that another thread has just made accessible
-// from one that has another cause, such as writing to code: that one comes
-// again.
+// again distinguishes a fault on a page that another thread has just made accessible from one with another
+// cause, such as writing to code: that one occurs again.
 func (p *pageTrap) again(s *session, tid int, addr uint64) (syscall.Signal, error) {
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {

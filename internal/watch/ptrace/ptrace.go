@@ -1,14 +1,12 @@
-// Package ptrace runs unmodified programs and watches them from outside, on
-// Linux on x86-64: which functions they execute first, by breakpoints
-// (Record); which pages of their code they touch, by taking the
-// pages away (TouchedPages); what that costs in page faults (WarmFaults,
-// ColdFaults). On other systems all of it returns ErrUnsupported.
+// Package ptrace runs unmodified programs and watches them from outside, on Linux on x86-64: which functions
+// they execute first, by breakpoints (Record); which pages of their code they touch, by making them
+// inaccessible (TouchedPages); and their page faults (WarmFaults, ColdFaults). On other systems all of it
+// returns ErrUnsupported.
 //
-// The first two follow a program with ptrace. Its threads are followed; a child
-// that shares its memory (vfork) is followed until it executes something else;
-// a child with a memory of its own is given its untouched code back and let go,
-// and so is everything that executes another program. Signals reach the program
-// as they would, and it is stopped and continued as they would.
+// The first two follow a program with ptrace. Its threads are followed; a child that shares its memory (vfork)
+// is followed until it executes something else; a child with its own memory gets its original code back and is
+// released, and so is a process that executes another program. Signals reach the program as usual, also those
+// that stop and continue it.
 //
 // What a program can notice:
 //   - It finds breakpoints where it reads its own code. A system call that is
@@ -34,25 +32,25 @@ import (
 // ErrUnsupported: this system is not Linux on x86-64.
 var ErrUnsupported = errors.New("tracing programs is supported only on Linux on x86-64")
 
-// Options say how a program is started. The zero value starts it here, with our
-// environment and without streams.
+// Options say how to start a program. The zero value starts it in the current directory, with our environment
+// and without streams.
 type Options struct {
 	Dir string   // where; "" is here
-	Env []string // as os.Environ gives it; nil is ours
-	// Streams that are an *os.File are the program's own.
+	Env []string // in the format of os.Environ; nil is ours
+	// Streams that are an *os.File are passed to the program.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Signals are sent on to the program.
+	// Signals are forwarded to the program.
 	Signals <-chan os.Signal
 }
 
-// Status is how a program ended.
+// Status describes how a program ended.
 type Status struct {
 	Code   int // exit code, or 128 and the number of the signal
 	Signal int // the signal that ended it, 0 if none did
 }
 
-// String says it as a sentence would.
+// String describes it in words.
 func (s Status) String() string {
 	if s.Signal != 0 {
 		return fmt.Sprintf("signal %d", s.Signal)
@@ -63,26 +61,25 @@ func (s Status) String() string {
 // FirstCall is the first execution of a function.
 type FirstCall struct {
 	Entry uint64 // link-time address
-	// Return is what the stack holds as the return address: a link-time
-	// address if it is inside the program's own code, else 0.
+	// Return is the return address on the stack: a link-time address if it is inside the program's own code,
+	// else 0.
 	Return uint64
 }
 
-// Run is what Record saw.
+// Run is the result of Record.
 type Run struct {
 	Calls   []FirstCall // in the order of execution, each entry at most once
 	Planted int         // breakpoints
 	Status  Status
 	Elapsed time.Duration // from the program's start to its end, and setting the breakpoints
-	// Tracing is the part of Elapsed that setting breakpoints and handling
-	// stops took, without what the kernel takes to switch to us and back.
+	// Tracing is the part of Elapsed for setting breakpoints and handling stops, without the kernel's time for
+	// context switches.
 	Tracing time.Duration
-	// Replaced is set if the program executed another one in its place, which
-	// was let go: nothing is known of that.
+	// Replaced is set if the program executed another one, which was not followed.
 	Replaced bool
 }
 
-// Touched is what TouchedPages saw.
+// Touched is the result of TouchedPages.
 type Touched struct {
 	// Pages are link-time addresses of pages of 4096 bytes in the order in
 	// which they were first touched.
@@ -102,15 +99,14 @@ type Faults struct {
 	Status       Status
 	Elapsed      time.Duration
 
-	// The rest is of ColdFaults alone.
+	// The rest is set by ColdFaults only.
 
 	TextPages int // pages of .text in the file
-	// Resident are the pages of .text that were in the page cache after the
-	// run: how much was read, because it was needed or because the kernel read
-	// ahead.
+	// Resident is the number of pages of .text in the page cache after the run: pages that were needed and
+	// pages that the kernel read ahead.
 	Resident int
-	// ReadAhead is set if the whole of .text was read although the program had
-	// few faults: the device's read-ahead hides what the program needed.
+	// ReadAhead is set if the whole of .text was read although the program had few faults: the device's
+	// read-ahead hides which pages the program needed.
 	ReadAhead bool
 }
 

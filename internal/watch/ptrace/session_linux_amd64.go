@@ -22,15 +22,13 @@ import (
 type trap interface {
 	// set is called once, before the program's first instruction.
 	set(s *session) error
-	// signal handles a signal for a stopped thread and returns the one that it
-	// is to get, or 0.
+	// signal handles a signal for a stopped thread and returns the signal to deliver, or 0.
 	signal(s *session, tid int, sig syscall.Signal) (syscall.Signal, error)
-	// unset takes the traps out of the memory of a stopped process.
+	// unset removes the traps from the memory of a stopped process.
 	unset(s *session, pid int) error
 }
 
-// session is a program that is being followed. All of its methods are for one
-// thread, as ptrace is.
+// session is a program that is being followed. One OS thread must call all of its methods, as ptrace requires.
 type session struct {
 	path string
 	cmd  *exec.Cmd
@@ -43,7 +41,7 @@ type session struct {
 
 	tasks    map[int]*task
 	pending  []change // collected, but not handled
-	swallow  bool     // the SIGCONT that we sent is still to come
+	swallow  bool     // our own SIGCONT must still be suppressed
 	replaced bool
 	guard    guard
 
@@ -73,7 +71,7 @@ func follow(ctx context.Context, argv []string, bin *objfile.File, t trap, opts 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// ptrace takes orders from the thread that started the program.
+		// ptrace accepts requests only from the thread that started the program.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		s = &session{path: bin.Path(), trap: t, tasks: map[int]*task{}, code: codeOf(bin)}
@@ -137,10 +135,9 @@ func command(path string, argv []string, opts *Options) *exec.Cmd {
 
 // launch starts the program and stops it before its first instruction.
 //
-// Only a program that was seized stops as the shell's job control has it, and
-// only one that asked to be traced stops at its start. So it asks, is let go
-// with SIGSTOP and seized while it is stopped. The SIGCONT that ends this is
-// kept from it.
+// Job control works only in a program that was seized (PTRACE_SEIZE), and only one that requested tracing stops
+// at its start. So the program requests it, is released with SIGSTOP and seized while it is stopped. The
+// SIGCONT that ends this stop is suppressed.
 func (s *session) launch(argv []string, opts *Options) error {
 	s.cmd = command(s.path, argv, opts)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
@@ -185,7 +182,7 @@ func (s *session) seize() error {
 	if err := resume(s.pid, 0); err != nil {
 		return err
 	}
-	return s.awaitStop(0) // it tells that it is no longer stopped
+	return s.awaitStop(0) // it reports that it is no longer stopped
 }
 
 // awaitStop waits for the program's next stop.
@@ -227,7 +224,7 @@ func (s *session) locate(bin *objfile.File) error {
 	return fmt.Errorf("%s: its entry point is unknown", s.path)
 }
 
-// finish ends what is left of the program and waits for its output.
+// finish ends the rest of the program and waits for its output.
 func (s *session) finish() {
 	if s.kill(syscall.SIGKILL) {
 		for {
@@ -259,7 +256,7 @@ func (s *session) kill(sig syscall.Signal) bool {
 	return !s.ended && syscall.Kill(s.pid, sig) == nil
 }
 
-// forward sends signals on to the program until stop is called.
+// forward forwards signals to the program until stop is called.
 func (s *session) forward(signals <-chan os.Signal) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -277,8 +274,7 @@ func (s *session) forward(signals <-chan os.Signal) (stop func()) {
 	return func() { close(done) }
 }
 
-// gone reports whether err says that a thread is no longer there: another one
-// may end the process at any time.
+// gone reports whether err means that a thread no longer exists: another one may end the process at any time.
 func gone(err error) bool {
 	return errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrProcessDone)
 }
@@ -306,11 +302,10 @@ func (s *session) loop() (syscall.WaitStatus, error) {
 	}
 }
 
-// next waits for something to happen to one of the program's threads.
+// next waits for an event of one of the program's threads.
 //
-// The thread that we run on may have children that are none of ours: commands
-// that other goroutines started here before. Waiting for them would take their
-// exit codes away.
+// Our OS thread may have other children: commands that other goroutines started on it before. Waiting for them
+// would consume their exit codes.
 func (s *session) next() (tid int, ws syscall.WaitStatus, err error) {
 	if len(s.pending) > 0 {
 		c := s.pending[0]
@@ -349,7 +344,7 @@ func statusField(tid int, field string) int {
 	return n
 }
 
-// stopped handles a stop and lets the thread go on.
+// stopped handles a stop and resumes the thread.
 func (s *session) stopped(tid int, ws syscall.WaitStatus) error {
 	if s.tasks[tid] == nil {
 		if known, err := s.adopt(tid); !known || err != nil {
@@ -402,8 +397,7 @@ func (s *session) resume(tid int, sig syscall.Signal) error {
 	return resume(tid, sig)
 }
 
-// adopt decides what becomes of a thread that is new: it stays with us if it
-// shares the program's memory.
+// adopt decides about a new thread: it is followed if it shares the program's memory.
 func (s *session) adopt(tid int) (known bool, err error) {
 	process := statusField(tid, "Tgid:")
 	if process == s.pid || sharesMemory(s.pid, tid) {
@@ -416,8 +410,8 @@ func (s *session) adopt(tid int) (known bool, err error) {
 	return false, detach(tid, 0)
 }
 
-// executed lets a process go that has executed another program. Of its threads
-// one is left, which has the process's number.
+// executed releases a process that has executed another program. One of its threads remains, with the process's
+// id.
 func (s *session) executed(pid int) error {
 	for tid, t := range s.tasks {
 		if t.process == pid {
@@ -432,8 +426,8 @@ func (s *session) executed(pid int) error {
 	return detach(pid, 0)
 }
 
-// letGo takes the traps away from the threads that are left after the program
-// has ended: children that shared its memory.
+// letGo removes the traps for the threads that remain after the program has ended: children that shared its
+// memory.
 func (s *session) letGo() error {
 	for tid := range s.tasks {
 		if err := request(requestInterrupt, tid, 0, 0); err != nil {
@@ -465,7 +459,7 @@ func (s *session) letGo() error {
 	return nil
 }
 
-// read reads from the memory of the program; less than asked for is an error.
+// read reads from the memory of the program; a short read is an error.
 func (s *session) read(b []byte, addr uint64) error {
 	n, err := s.mem.ReadAt(b, int64(addr))
 	if n == len(b) {

@@ -6,27 +6,27 @@ import (
 	"context"
 )
 
-// Record is not there on this system.
+// Record is not supported on this system.
 func Record(context.Context, []string, string, *Options) (*Recording, error) {
 	return nil, ErrUnsupported
 }
 
-// TouchedPages is not there on this system.
+// TouchedPages is not supported on this system.
 func TouchedPages(context.Context, []string, *Options) (*Touched, error) {
 	return nil, ErrUnsupported
 }
 
-// WarmFaults is not there on this system.
+// WarmFaults is not supported on this system.
 func WarmFaults(context.Context, []string, *Options) (*Faults, error) {
 	return nil, ErrUnsupported
 }
 
-// ColdFaults is not there on this system.
+// ColdFaults is not supported on this system.
 func ColdFaults(context.Context, []string, *Options) (*Faults, error) {
 	return nil, ErrUnsupported
 }
 
-// Branches is not there on this system.
+// Branches is not supported on this system.
 func Branches(context.Context, []string, BranchWatcher, *Options) (*BranchRun, error) {
 	return nil, ErrUnsupported
 }

@@ -1,10 +1,10 @@
-/* lbr_dispatch: branches to computed addresses, in rax; the program's rax is in
- * its slot of the state, and what the event begins with is in another. All
- * registers and flags are kept, and nothing is put on the stack.
+/* lbr_dispatch: branches to computed addresses, in rax; slots of the state hold the program's rax
+ * and the first word of the event. It preserves all registers and flags, and does not use the
+ * stack.
  *
- * Each module has a routine of its own, which knows the module's tables and looks
- * for the target there. Targets elsewhere are looked up by their page: it may be one
- * of another module, or of code that has no copy, which runs as it is. */
+ * Each module has its own routine, which looks up the target in the module's tables. Other targets
+ * are looked up by their page: it may belong to another module, or to code without a copy, which
+ * runs unchanged. */
 
 #define SAVE 0
 #define SAVE_RCX 8
@@ -140,16 +140,16 @@ elsewhere:
 	movq	%gs:SAVE, %rax
 	jmp	*%gs:GO
 
-/* leaf calls a function of lbr_leaves.c, and leads its return to the copy of where it
- * returns to: without a fault. What it is called with is not moved, as none of it is on
- * the stack. Those who walk the stack see a caller more. */
+/* leaf calls a function of lbr_leaves.c, and makes it return to the copy of its return address
+ * without a fault. Its arguments need not move, as none is on the stack. Code that walks the stack
+ * sees an additional caller. */
 	.cfi_startproc
 leaf:	leaq	-8(%rsp), %rsp
 	.cfi_adjust_cfa_offset 8
 	call	*%gs:TARGET
 	leaq	8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
-	popq	%rdi				/* registers that calls change, and flags, are ours */
+	popq	%rdi				/* registers that calls change, and flags, are free */
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %rdi
 	movq	%rdi, %rcx
@@ -196,7 +196,7 @@ leaf:	leaq	-8(%rsp), %rsp
 lbr_dispatch_end:
 	.size	lbr_dispatch, . - lbr_dispatch
 
-/* lbr_switch(frame, number, info, context): what is on the stack is left for good. */
+/* lbr_switch(frame, number, info, context): abandons the contents of the stack. */
 	.globl	lbr_switch
 	.hidden	lbr_switch
 	.type	lbr_switch, @function
@@ -208,8 +208,8 @@ lbr_switch:
 	jmp	lbr_run
 	.size	lbr_switch, . - lbr_switch
 
-/* lbr_system_call is in front of each system call of a copy, which is at r11. No flag is
- * changed, as none is by a system call. rcx and r11 are the kernel's to change. */
+/* lbr_system_call precedes each system call of a copy, whose address is in r11. Like a system call
+ * it preserves the flags and may change rcx and r11. */
 	.globl	lbr_system_call
 	.hidden	lbr_system_call
 	.type	lbr_system_call, @function
@@ -252,7 +252,7 @@ lbr_system_call:
 	popq	%r11
 	popfq
 	leaq	128(%rsp), %rsp
-	leaq	2(%r11), %r11			/* behind it */
+	leaq	2(%r11), %r11			/* after it */
 	jmp	*%r11
 	.size	lbr_system_call, . - lbr_system_call
 

@@ -29,7 +29,7 @@ void lbr_fail(const char *what, const char *file) {
   errno = error;
 }
 
-/* ---- threads ---- */
+/* The start of software branch records, and faults. */
 
 static u64 thread_pointer(void) {
   u64 tp;
@@ -41,7 +41,7 @@ static i32 tid(void) { return (i32)lbr_raw(SYS_gettid, 0, 0, 0, 0, 0, 0); }
 
 static int ended(const struct state *s) { return s->tid && lbr_raw(SYS_tgkill, (u64)getpid(), (u64)s->tid, 0, 0, 0, 0) == -ESRCH; }
 
-/* taken returns a state whose thread has ended, for another one. */
+/* taken returns the state of a thread that has ended, for reuse. */
 static struct state *taken(void) {
   for (struct state *s = __atomic_load_n(&states, __ATOMIC_ACQUIRE); s; s = s->next)
     if (ended(s)) return s;
@@ -70,7 +70,7 @@ static struct state *new_state(void) {
     }
   }
   if (s) {
-    if (s->counted) lbr_rest(s, 0); /* what the thread before has left */
+    if (s->counted) lbr_rest(s, 0); /* events that the previous thread left */
     s->tid = tid();
     s->thread = thread_pointer();
     s->depth = s->cut = s->stack_lo = s->stack_hi = s->history = 0;
@@ -99,15 +99,15 @@ static struct state *new_state(void) {
 struct state *lbr_mine(void) {
   u64 gs = 0;
   lbr_raw(SYS_arch_prctl, ARCH_GET_GS, (u64)&gs, 0, 0, 0, 0);
-  struct state *s = (struct state *)gs; /* threads begin with that of their maker */
+  struct state *s = (struct state *)gs; /* a new thread begins with the state of its creator */
   return s && s->thread == thread_pointer() ? s : new_state();
 }
 
-/* forked puts the states right in a process that was forked: this thread has another
- * number, the others are not there, and what they did is told by the maker. */
+/* forked corrects the states in a child made by fork: this thread has a new id, the others do not
+ * exist, and the parent writes their events. */
 static void forked(void) {
   u64 tp = thread_pointer();
-  states_lock = 0; /* whoever had it */
+  states_lock = 0; /* in case another thread held it */
   for (struct state *s = states; s; s = s->next) {
     if (s->thread == tp) s->tid = tid();
     if (s->thread == tp) lbr_rest(s, 1);
@@ -138,7 +138,7 @@ u64 lbr_original(u64 pc) {
   return m->lo + lo;
 }
 
-/* enter leads what came to the original of a module to its copy. */
+/* enter makes a thread at the original of a module continue in its copy. */
 static void enter(struct module *m, ucontext_t *u) {
   u64 pc = (u64)u->uc_mcontext.gregs[REG_RIP], to = pc - m->lo;
   struct state *s = lbr_mine();
@@ -153,18 +153,18 @@ static void enter(struct module *m, ucontext_t *u) {
   u->uc_mcontext.gregs[REG_RIP] = (i64)(m->code + m->entry[to]);
 }
 
-/* released tells whether a module is at an address whose original runs again. */
+/* released reports whether an address is in a module whose original runs again. */
 static int released(u64 pc) {
   for (struct module *m = lbr_modules; m < lbr_modules + lbr_module_count; m++)
     if (pc - m->lo < m->span && !m->size && m->code_size) return 1;
   return 0;
 }
 
-/* filled handles the fault of storing an event behind the end of the buffer. */
+/* filled handles the fault of storing an event after the end of the buffer. */
 static void filled(struct state *s, ucontext_t *u) {
   u64 pc = (u64)u->uc_mcontext.gregs[REG_RIP];
   const struct module *m = lbr_module_of_copy(pc);
-  /* It is either the store of a constant, c7 00 and four bytes, or one in lbr.S. */
+  /* The instruction is either the store of a constant, c7 00 and four bytes, or one in lbr.S. */
   u32 from = m ? *(u32 *)(pc + 2) : (u32)s->from;
   s->position = lbr_full(s, u, from >> KIND_SHIFT);
   u->uc_mcontext.gregs[REG_RAX] = (i64)s->position;
@@ -180,7 +180,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   if (m) {
     enter(m, u);
   } else if (at == pc && released(pc)) {
-    /* by another thread, meanwhile */
+    /* by another thread in the meantime */
   } else if (pc == lbr_loader_tells && pc) {
     lbr_loader_changed();
     regs[REG_RIP] = *(greg_t *)regs[REG_RSP]; /* all that the function does is return */
@@ -221,8 +221,7 @@ static int keep(char *to, const char *name) {
   return 1;
 }
 
-/* emit_maps records what is mapped executable, as /proc/self/maps has it. It is called
- * by one thread at a time. */
+/* emit_maps writes the executable mappings in /proc/self/maps. One thread at a time calls it. */
 void lbr_emit_maps(void) {
   static struct {
     u32 pid, unused;
@@ -237,7 +236,7 @@ void lbr_emit_maps(void) {
   lbr_emit(RECORD_MAPS, &r, n + 8);
 }
 
-/* is_traced tells whether the process is, as a program is that another one of it debugs. */
+/* is_traced reports whether the process is being traced, as by a debugger. */
 static int is_traced(void) {
   static const char field[] = "TracerPid:\t";
   char text[4096];
@@ -249,19 +248,19 @@ static int is_traced(void) {
   return at && at[sizeof field - 1] != '0';
 }
 
-/* begin loads the program and what is recorded besides; it returns why not. */
+/* begin loads the copies of the program and its modules; it returns the reason if it cannot. */
 static const char *begin(void) {
   u64 bias = 0;
   dl_iterate_phdr(find_bias, &bias);
   lbr_emit_maps();
   if (is_traced()) return "it is traced, and a tracer sees the faults that lead to the copy";
   if (!new_state() || pthread_atfork(0, 0, forked)) return "no memory";
-  /* From here on the loader itself may come to the program: to its own malloc. */
+  /* From here on the loader itself may call the program: its own malloc. */
   lbr_handle(SIGSEGV, on_fault);
   const char *why = lbr_load(&lbr_modules[0], bias);
   if (why) {
     lbr_unhandle(SIGSEGV);
-    lbr_modules[0].code = 0; /* signals are the program's alone */
+    lbr_modules[0].code = 0; /* the program handles all signals itself */
     return why;
   }
   lbr_find_leaves();
@@ -277,7 +276,7 @@ __attribute__((constructor)) static void start(void) {
     return;
   }
   if (stat("/proc/self/exe", &self) < 0 || self.st_dev != lbr_modules[0].device || self.st_ino != lbr_modules[0].inode) return; /* another program, that this one started */
-  if (!lbr_open_output()) return; /* of which cairn tells: nothing was recorded */
+  if (!lbr_open_output()) return; /* cairn reports it: nothing was recorded */
   lbr_settings.every = number("CAIRN_LBR_EVERY", 1009);
   lbr_settings.depth = (u32)number("CAIRN_LBR_DEPTH", 32);
   lbr_settings.truth = (u32)number("CAIRN_LBR_TRUTH", 0);
@@ -288,7 +287,7 @@ __attribute__((constructor)) static void start(void) {
 __attribute__((destructor)) static void end(void) {
   u64 sums[5] = {0}, tp = thread_pointer();
   for (struct state *s = __atomic_load_n(&states, __ATOMIC_ACQUIRE); s; s = s->next) {
-    if (s->thread == tp || ended(s)) lbr_rest(s, 0); /* others may be running yet */
+    if (s->thread == tp || ended(s)) lbr_rest(s, 0); /* others may still be running */
     sums[0] += s->branches + (u64)(s->position - s->counted);
     sums[1] += s->samples;
     sums[2]++;

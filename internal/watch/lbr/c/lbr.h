@@ -1,19 +1,19 @@
-/* The runtime of software branch records: a library that is loaded before a
- * program and runs the copy of its code that package lbr made. See doc.go there.
+/* The runtime of software branch records: a library that is loaded before a program and runs the
+ * copy of its code that package lbr made. See doc.go there.
  *
  *   lbr.S          branches to computed addresses
  *   lbr.c          the start, threads, and faults: into copies, and where buffers end
  *   lbr_module.c   the copies of the program and of its libraries
  *   lbr_loader.c   which libraries there are, also those that are loaded later
  *   lbr_leaves.c   functions that return to the copy without a fault
- *   lbr_maps.c     what is mapped where
- *   lbr_window.c   what events tell: how many instructions ran, and where samples are
- *   lbr_sample.c   what samples are, and the true stack
+ *   lbr_maps.c     memory mappings
+ *   lbr_window.c   evaluation of events: instructions that ran, and places of samples
+ *   lbr_sample.c   samples, and the true stack
  *   lbr_signal.c   signals of the program
  *   lbr_calls.c    masks, threads, and system calls
  *
- * Everything runs in signal handlers or before the program: no memory is taken
- * from the C library, no lock of it is taken. */
+ * Everything runs in signal handlers or before the program: it does not allocate from the C
+ * library, and takes none of its locks. */
 #ifndef CAIRN_LBR_H
 #define CAIRN_LBR_H
 
@@ -36,8 +36,8 @@ typedef int64_t i64;
 
 enum { PAGE = 4096 };
 
-/* raw does a system call: syscall() is the program's, and ours stands in for it. It returns
- * what the kernel does, an error as a negative number. */
+/* raw makes a system call: syscall() may be the program's, and is replaced by ours. It returns the
+ * kernel's result, errors as negative numbers. */
 static inline i64 lbr_raw(i64 n, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) {
   i64 r;
   register u64 r10 __asm__("r10") = d;
@@ -47,8 +47,8 @@ static inline i64 lbr_raw(i64 n, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) {
   return r;
 }
 
-/* The same of what the runtime needs: libraries of the program may stand in for functions of
- * the C library, and be recorded. */
+/* The same for the calls of the runtime: libraries of the program may replace functions of the C
+ * library, and be recorded. */
 static inline void *lbr_mmap(void *at, u64 n, int rights, int flags, int fd, i64 offset) {
   i64 r = lbr_raw(SYS_mmap, (u64)at, n, (u64)rights, (u64)flags, (u64)(i64)fd, (u64)offset);
   return r < 0 && r > -PAGE ? (void *)-1 : (void *)r;
@@ -66,23 +66,23 @@ enum { PATH = 4096, PLAN_VERSION = 5 };
 struct plan {
   char magic[8]; /* "cairnlbr" */
   u32 version;
-  u32 number;  /* of the module; its events have it */
+  u32 number;  /* of the module; its events contain it */
   u64 lo, hi;  /* of the original, link-time */
-  i64 distance; /* to where its copy is best; anywhere else it has to be put right */
+  i64 distance; /* preferred distance to the copy; at any other the copy must be adjusted */
   u64 code_at, code_size; /* in the file; whole pages */
-  u64 words_at, words;    /* behind the code: where the routines in lbr.S are, then return addresses */
+  u64 words_at, words;    /* after the code: addresses of the routines in lbr.S, then return addresses */
   u64 entry_at;
   u64 functions_at, functions;
-  u64 far_at, far;    /* displacements in the code that lead out of it: where they end */
-  u64 mapped_at, mapped; /* pairs: which pages of the original can be run, relative to lo */
-  u64 starts_at, starts; /* where instructions begin; their numbers are indexes of it */
+  u64 far_at, far;    /* displacements in the code that lead out of it: their ends */
+  u64 mapped_at, mapped; /* pairs: executable pages of the original, relative to lo */
+  u64 starts_at, starts; /* starts of instructions, whose numbers are the indexes */
   u64 ranks_at;          /* of each 64 bytes of the original */
   i64 nearest, farthest; /* the least and the greatest of them */
   u64 device, inode;  /* of the module */
-  u64 relocated;      /* the dynamic linker changes the original, and the copy would lack that */
+  u64 relocated;      /* the dynamic linker changes the original, and the copy would lack the changes */
 };
 
-/* Where instructions begin in 64 bytes, and how many begin before. */
+/* The starts of instructions in 64 bytes, and the number of starts before. */
 struct rank {
   u64 bits, before;
 };
@@ -91,24 +91,23 @@ struct rank {
 
 enum { MAX_MODULES = 64, DISPATCH_SIZE = 256 };
 
-/* A module that has a copy, or will. lbr.S knows the first fields, and the size of
- * all. */
+/* A module that has a copy, or will have one. lbr.S depends on the first fields and the size. */
 struct module {
-  u64 lo, size; /* the original, as loaded; the size is 0 if its copy is not to be run */
+  u64 lo, size; /* the original, as loaded; the size is 0 if its copy must not run */
   const u32 *entry;
   u64 code;      /* the copy less one */
   u64 code_size; /* 0 if it is not loaded */
-  u64 span;      /* the size of the original, whatever becomes of its copy */
+  u64 span;      /* the size of the original, even if its copy does not run */
   const u32 *functions;
   u64 function_count;
   const u32 *far;
-  u64 copy_size;    /* with the words behind it */
-  const void *link; /* what the loader knows it by; 0 if it is not loaded */
+  u64 copy_size;    /* with the words after it */
+  const void *link; /* the loader's link map; 0 if it is not loaded */
   u64 bias;
   u64 device, inode; /* of its file */
-  u32 failed;        /* it could not be loaded, once */
-  u32 seen;          /* while loaded modules are looked through */
-  const u32 *mapped; /* pairs: which pages it has, relative to lo */
+  u32 failed;        /* loading it has failed once */
+  u32 seen;          /* marks modules during a scan of the loaded ones */
+  const u32 *mapped; /* pairs: its pages, relative to lo */
   u64 mapped_count;
   const u32 *starts;
   u64 start_count;
@@ -119,34 +118,34 @@ _Static_assert(sizeof(struct module) == 256, "as lbr.S has it");
 
 HIDDEN extern struct module lbr_modules[MAX_MODULES];
 HIDDEN extern u64 lbr_module_count; /* that are planned */
-HIDDEN extern u32 lbr_moved;        /* goes up when a module is unloaded: something else may be there next */
+HIDDEN extern u32 lbr_moved;        /* incremented when a module is unloaded: its addresses may be reused */
 
-/* Whose page an address is in: for each 2^30 bytes of addresses a byte for each page,
- * one more than the number of the module. */
+/* The module of each page: for each 2^30 bytes of addresses, a byte per page with the number of the
+ * module plus one. */
 enum { REGION_SHIFT = 30, REGIONS = 1 << 17, REGION_PAGES = 1 << 18 };
 HIDDEN extern u8 *lbr_regions[REGIONS];
 
 /* read_plans reads the heads of all plans. */
 HIDDEN const char *lbr_read_plans(void);
-/* load makes the copy of a module that was loaded with a bias; it returns why not. */
+/* load makes the copy of a module that was loaded with a bias; it returns the reason if it cannot. */
 HIDDEN const char *lbr_load(struct module *m, u64 bias);
 HIDDEN void lbr_unload(struct module *m);
-/* release lets the original run: there is code in it that was not found. */
+/* release makes the original run: it contains code that the plan did not find. */
 HIDDEN void lbr_release(struct module *m);
 /* module_at returns the module whose original is at an address, module_of_copy the
  * one whose copy is; or 0. */
 HIDDEN struct module *lbr_module_at(u64 addr);
 HIDDEN struct module *lbr_module_of_copy(u64 pc);
 
-/* watch_loader loads the modules that are there, and each other one once it is.
- * loader_changed is called when the loader tells of a change, at lbr_loader_tells. */
+/* watch_loader loads the current modules, and others when they are loaded. loader_changed is called
+ * when the loader reports a change, at lbr_loader_tells. */
 HIDDEN void lbr_watch_loader(void);
 HIDDEN void lbr_loader_changed(void);
 HIDDEN void lbr_unwatch_loader(void);
 HIDDEN extern u64 lbr_loader_tells;
 
-/* What lbr.S calls so that it returns without a fault. find_leaves has all that are there
- * when the program begins, of libraries that stay. */
+/* Functions that lbr.S calls so that they return without a fault. find_leaves finds those in
+ * libraries that are loaded at the start and stay loaded. */
 enum { LEAVES = 4096, MOST_LEAVES = 512 };
 HIDDEN extern u64 lbr_leaves[LEAVES + MOST_LEAVES];
 HIDDEN void lbr_find_leaves(void);
@@ -158,10 +157,10 @@ struct mapping {
 
 /* mappings calls a function with each mapping, ascending. */
 HIDDEN void lbr_mappings(void (*each)(const struct mapping *, void *), void *to);
-/* mapped_as tells whether all of a range is mapped with rights. */
+/* mapped_as reports whether all of a range is mapped with the rights. */
 HIDDEN int lbr_mapped_as(u64 lo, u64 hi, const char *rights);
 
-/* fail tells that the program, or a library, runs as it is, and why. */
+/* fail reports that the program, or a library, runs without a copy, and why. */
 HIDDEN void lbr_fail(const char *what, const char *file);
 HIDDEN void lbr_emit_maps(void);
 
@@ -179,19 +178,19 @@ struct event {
 
 enum { TO_NUMBER = 0x8000 }; /* in to_high */
 
-/* A branch: an event with addresses as they are. */
+/* A branch: an event with full addresses. */
 struct branch {
   u64 from, to; /* from is 0 for FROM_OUTSIDE */
   u32 kind, sp;
 };
 
-/* The stack for faults, and the least that the kernel takes for one. */
+/* The stack for faults, and the kernel's minimum size of a signal stack. */
 enum { STACK = 1 << 16, LEAST_STACK = 2048 };
 
 enum { HISTORY = 64, CAPACITY = 8192 - HISTORY, SCRATCH = 1 << 18, MAX_STACK = 127, MAX_DEPTH = 1 << 16 };
 
-/* A frame of the stack as it can be seen: a return address, and where it is. Calls of a
- * window have ROOM in front of the FRAMES that were walked. */
+/* A frame of the visible stack: a return address, and its place. There is ROOM for calls of a
+ * window before the FRAMES that were walked. */
 struct seen {
   u64 back;
   u32 sp, unused;
@@ -199,18 +198,17 @@ struct seen {
 
 enum { ROOM = CAPACITY, FRAMES = 4 * MAX_STACK };
 
-/* The state of a thread, which gs leads to. The first fields are known to the
- * copy (emit.go). */
+/* The state of a thread, which gs refers to. The copy depends on the first fields (emit.go). */
 struct state {
   u64 save, save_rcx, flags, target, go, from;
   struct event *position;
-  u64 module; /* its number << 16, while a target elsewhere is looked up in lbr.S */
+  u64 module; /* its number << 16, while lbr.S looks up a target elsewhere */
   u64 thread; /* its thread pointer */
   i32 tid;
   struct state *next;
   u64 branches, instructions; /* before counted */
   u64 wait; /* instructions until a sample, or branches, from counted on */
-  u64 rate; /* instructions in a branch, lately */
+  u64 rate; /* recent average of instructions per branch */
   struct event *armed, *end; /* events from armed on are new */
   struct event *counted;     /* those before it were counted */
   struct seen *frames;      /* innermost first, from top to bottom */
@@ -220,65 +218,64 @@ struct state {
   u64 depth, cut;            /* of calls; not kept because there were too many */
   u64 samples;
   i64 history; /* events of this thread before armed */
-  u64 faults;  /* that led to copies */
-  u32 moved;            /* lbr_moved when its events were looked at last */
-  struct branch *calls; /* that are open, the true stack; sp is where the return address is */
+  u64 faults;  /* that continued in copies */
+  u32 moved;            /* lbr_moved when its events were last evaluated */
+  struct branch *calls; /* open calls, the true stack; sp is the place of the return address */
   u8 *scratch;
   u8 *stack;      /* for faults */
-  stack_t given;  /* what the program believes its stack for signals to be */
-  u32 masked;     /* the program believes that the signal of faults is blocked, */
-  u32 pending;    /* and it was sent meanwhile */
+  stack_t given;  /* the program's own signal stack */
+  u32 masked;     /* the program has blocked the signal of faults, */
+  u32 pending;    /* and it arrived while blocked */
 };
 
 HIDDEN void lbr_dispatch(void);
 HIDDEN extern char lbr_dispatch_end[];
 
-/* Paths are copies: programs write over their environment, to change how they are
- * listed. */
+/* Paths are copies: programs overwrite their environment to change their title. */
 HIDDEN extern struct settings {
   u32 depth, truth, branches;
-  u64 every; /* one instruction in so many is sampled, or one branch if branches is set */
+  u64 every; /* one in this number of instructions is sampled, or of branches if branches is set */
   char plans[PATH], out[PATH];
 } lbr_settings;
 
-/* mine returns the thread's state, which is made if it has none; 0: no memory. */
+/* mine returns the thread's state, and makes it if necessary; 0: no memory. */
 HIDDEN struct state *lbr_mine(void);
-/* full is called when the buffer is, with the kind of the branch to come; it returns the
- * position to go on at. */
+/* full is called when the buffer is full, with the kind of the next branch; it returns the new
+ * position. */
 HIDDEN struct event *lbr_full(struct state *s, const ucontext_t *u, u32 kind);
-/* window takes the samples that are due before an event, unless it is to be quiet. */
+/* window takes the samples that are due before an event, unless quiet is set. */
 HIDDEN void lbr_window(struct state *s, struct event *end, int quiet);
-/* rest is window for all that a thread has stored: when it has ended, or stores nothing
+/* rest evaluates everything that a thread has stored, when it has ended or stores nothing
  * meanwhile. */
 HIDDEN void lbr_rest(struct state *s, int quiet);
 /* moves is called before a module is unloaded. */
 HIDDEN void lbr_moves(void);
-/* sample writes a sample at an address, with so many events before one. */
+/* sample writes a sample at an address, with the events before one, up to branches of them. */
 HIDDEN void lbr_sample(struct state *s, u64 ip, const struct event *before, u32 branches);
-/* follow_truth keeps the true stack at an event. */
+/* follow_truth updates the true stack for an event. */
 HIDDEN void lbr_follow_truth(struct state *s, const struct event *e);
 HIDDEN void lbr_find_stack(struct state *s, u64 sp);
 HIDDEN u64 lbr_address(const struct module *m, u32 number);
 HIDDEN struct branch lbr_branch(const struct event *e);
-/* begins tells whether a function begins at an address in a module. */
+/* begins reports whether a function begins at an address in a module. */
 HIDDEN int lbr_begins(const struct module *m, u64 addr);
 HIDDEN int lbr_open_output(void);
 HIDDEN void lbr_emit(u32 type, const void *data, u64 n);
-/* original returns where in the original the copy at pc is of; pc if in none. */
+/* original returns the address in the original for pc in a copy; pc if it is in none. */
 HIDDEN u64 lbr_original(u64 pc);
 HIDDEN int lbr_in_copy(u64 pc);
-/* forward gives a fault that is the program's to the program. */
+/* forward delivers a fault of the program to the program. */
 HIDDEN void lbr_forward(int number, siginfo_t *info, ucontext_t *u);
-/* switch goes on in lbr_run, on the stack that a frame of the kernel's is on. */
+/* switch continues in lbr_run, on the stack of a signal frame. */
 HIDDEN _Noreturn void lbr_switch(void *frame, int number, siginfo_t *info, void *context);
 HIDDEN void lbr_run(int number, siginfo_t *info, ucontext_t *u);
-/* call does a system call that lbr.S leaves to it: it returns what the kernel would. */
+/* call makes a system call for lbr.S: it returns the kernel's result. */
 HIDDEN i64 lbr_call(i64 n, u64 *args);
-/* lbr_sigaction is sigaction as the program sees it, whose own may stand in front of ours. */
+/* lbr_sigaction is sigaction as seen by the program, which may define its own. */
 HIDDEN int lbr_sigaction(int number, const struct sigaction *act, struct sigaction *old);
 HIDDEN i64 lbr_call_failed(i64 r);
 HIDDEN void lbr_system_call(void);
-/* give_up has the process run as it is from now on. */
+/* give_up makes the process run without copies from now on. */
 HIDDEN void lbr_give_up(const char *why);
 HIDDEN void lbr_handle(int number, void (*f)(int, siginfo_t *, void *));
 HIDDEN void lbr_unhandle(int number);

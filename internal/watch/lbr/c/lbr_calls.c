@@ -1,6 +1,6 @@
-/* What the program calls that would keep faults from us, or must not meet any: masks of
- * signals, which never block that of faults but look as if they did; threads, whose stacks
- * are too small for a fault; and to be traced. The same by system calls of recorded code. */
+/* Functions that the program calls and that could keep faults from us, or must not fault: masks of
+ * signals, which never block the signal of faults but appear to; threads, whose stacks are too
+ * small for a fault; and ptrace. The same applies to system calls of recorded code. */
 
 #include "lbr.h"
 
@@ -34,7 +34,7 @@ static int result(i64 r) {
 
 /* ---- masks ---- */
 
-/* mask changes the mask of the thread, and what the program believes of it. */
+/* mask changes the thread's mask, and the mask that the program sees. */
 static i64 mask(u64 how, const u64 *set, u64 *old, u64 size) {
   struct state *s = lbr_modules[0].code ? lbr_mine() : 0;
   if (!s || size != sizeof *set) return lbr_raw(SYS_rt_sigprocmask, how, (u64)set, (u64)old, size, 0, 0);
@@ -52,14 +52,14 @@ static i64 mask(u64 how, const u64 *set, u64 *old, u64 size) {
   return r;
 }
 
-/* passable is a set without the signal of faults. */
+/* passable returns a set without the signal of faults. */
 static const sigset_t *passable(const sigset_t *set, u64 *copy) {
   if (!set || !lbr_modules[0].code) return set;
   *copy = *(const u64 *)set & ~FAULTS;
   return (const sigset_t *)copy; /* the kernel reads as much */
 }
 
-/* What the C library keeps for itself: it takes these out of masks. */
+/* Signals that the C library reserves: it removes them from masks. */
 enum { CANCEL = 32, SET_XID = 33 };
 
 VISIBLE int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
@@ -100,8 +100,7 @@ VISIBLE int sigsuspend(const sigset_t *set) {
 int __sigsuspend(const sigset_t *);
 VISIBLE int __sigsuspend(const sigset_t *set) { return sigsuspend(set); }
 
-/* That of BSD, of a mask of the first 32 signals, and that of System V, of the signal that is
- * not blocked meanwhile. */
+/* The BSD variant takes a mask of the first 32 signals, the System V one the signal to unblock. */
 int __sigpause(int, int);
 VISIBLE int __sigpause(int what, int is_signal) {
   u64 set[16] = {0};
@@ -147,8 +146,8 @@ VISIBLE int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set
   return NEXT(pthread_attr_setsigmask_np)(attr, &copy);
 }
 
-/* A jump out of a handler gives back the mask that was saved, without what only looks as
- * if it were in it. */
+/* A jump out of a handler restores the saved mask, without the signal that only appears to be
+ * blocked. */
 static void jumps(const struct __jmp_buf_tag *to) {
   struct state *s = to->__mask_was_saved && lbr_modules[0].code ? lbr_mine() : 0;
   if (s) s->masked = 0;
@@ -177,8 +176,7 @@ struct begun {
 
 static struct begun begun[512];
 
-/* begin_thread has the thread's state made, and with it the stack for faults, before its
- * first. */
+/* begin_thread makes the thread's state, and so its stack for faults, before its first fault. */
 static void *begin_thread(void *slot) {
   struct begun b = *(struct begun *)slot;
   __atomic_store_n(&((struct begun *)slot)->used, 0, __ATOMIC_RELEASE);
@@ -197,7 +195,7 @@ VISIBLE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *
     if (error) __atomic_store_n(&b->used, 0, __ATOMIC_RELEASE);
     return error;
   }
-  return next(thread, attr, start, arg); /* so many have not begun yet */
+  return next(thread, attr, start, arg); /* counts threads that have not begun yet */
 }
 
 /* ---- to be traced ---- */

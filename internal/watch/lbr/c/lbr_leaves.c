@@ -1,6 +1,6 @@
-/* Functions that return to the copy without a fault: what programs call often of the C
- * library, the mathematical one and that of C++. Each takes all that it is called with in
- * registers, returns once, and does not ask who called it. */
+/* Functions that return to the copy without a fault: those of the C, mathematical and C++ libraries
+ * that programs call often. Each takes all arguments in registers, returns once, and does not
+ * examine its caller. */
 
 #include "lbr.h"
 
@@ -48,8 +48,8 @@ static const char names[] =
     "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7reserveEm _ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7compareEPKc "
     "_ZNSo3putEc _ZNSo5writeEPKcl _ZNSo5flushEv _ZNSolsEi _ZSt16__ostream_insertIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_PKS3_l ";
 
-/* known tells whether a function is one of the libraries that the names are of, and not
- * another one that has the name. */
+/* known reports whether a function is in one of those libraries, rather than another function with
+ * the same name. */
 static int known(void *f) {
   static const char libraries[][16] = {"libc.so", "libm.so", "libstdc++.so", "libjemalloc.so", "libtcmalloc", "libmimalloc.so"};
   Dl_info info;
@@ -81,5 +81,5 @@ void lbr_find_leaves(void) {
     count++;
     add(name);
   }
-  dlerror(); /* that some are not there is no error of the program's */
+  dlerror(); /* missing ones are not errors of the program */
 }

@@ -1,8 +1,7 @@
-/* Which libraries there are. Before and after the loader changes its list of them, it
- * calls an empty function, for debuggers. Its first byte is made hlt, which programs
- * may not execute: so each change leads to the handler of faults. A plug-in that is
- * just being loaded has not run any of its code then. To stand in for dlopen would
- * not do: the loader looks at who calls it. */
+/* Detects loaded libraries. Before and after the loader changes its list, it calls an empty
+ * function, for debuggers. The runtime replaces the function's first byte by hlt, which is
+ * privileged: so each change raises a fault. A plug-in that is being loaded has not run any code by
+ * then. Replacing dlopen would not work: the loader examines its caller. */
 
 #include "lbr.h"
 
@@ -14,7 +13,7 @@
 u64 lbr_loader_tells;
 static const struct r_debug *loader;
 
-/* find_loader reads what the loader left for debuggers in the program. */
+/* find_loader reads the loader's data for debuggers in the program. */
 static int find_loader(struct dl_phdr_info *info, size_t size, void *unused) {
   (void)size, (void)unused;
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -36,7 +35,7 @@ static struct module *known(const struct link_map *l) {
   return 0;
 }
 
-/* planned returns the module that a file is, if it is not loaded already. */
+/* planned returns the module of a file, if it is not loaded already. */
 static struct module *planned(const char *file) {
   struct stat st;
   if (!*file || stat(file, &st) < 0) return 0;
@@ -45,7 +44,7 @@ static struct module *planned(const char *file) {
   return 0;
 }
 
-/* forget unloads what is no longer there. */
+/* forget unloads modules that are no longer loaded. */
 static void forget(void) {
   struct module *m;
   for (m = lbr_modules + 1; m < lbr_modules + lbr_module_count; m++) m->seen = 0;
@@ -68,7 +67,7 @@ void lbr_loader_changed(void) {
     for (const struct link_map *l = d->r_map; l; l = l->l_next) {
       struct module *m;
       if (known(l) || !(m = planned(l->l_name))) continue;
-      if (!told++) lbr_emit_maps(); /* while its code can be run yet */
+      if (!told++) lbr_emit_maps(); /* while its code can still run */
       const char *why = lbr_load(m, l->l_addr);
       m->failed = why != 0;
       if (why) lbr_fail(why, l->l_name);
@@ -77,7 +76,7 @@ void lbr_loader_changed(void) {
   }
 }
 
-static u8 told_at; /* what the loader's function begins with */
+static u8 told_at; /* original first byte of the loader's function */
 
 void lbr_unwatch_loader(void) {
   u8 *f = (u8 *)lbr_loader_tells, *page = (u8 *)((u64)f & ~(PAGE - 1ul));

@@ -1,4 +1,4 @@
-/* What is mapped where, as /proc/self/maps has it. */
+/* Memory mappings, from /proc/self/maps. */
 
 #include "lbr.h"
 

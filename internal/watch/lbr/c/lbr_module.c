@@ -40,7 +40,7 @@ const char *lbr_read_plans(void) {
 
 /* ---- pages ---- */
 
-/* own gives the pages of a module to it, or to none: 0. */
+/* own assigns the pages of a module to number; 0 is none. */
 static int own(const struct module *m, u8 number) {
   for (u64 i = 0; i < m->mapped_count; i++) {
     for (u64 page = (m->lo + m->mapped[2 * i]) / PAGE; page < (m->lo + m->mapped[2 * i + 1]) / PAGE; page++) {
@@ -56,8 +56,7 @@ static int own(const struct module *m, u8 number) {
   return 1;
 }
 
-/* protect sets the rights of the first mappings of a module; it returns how many took
- * them. */
+/* protect sets the rights of the first mappings of a module; it returns how many succeeded. */
 static u64 protect(const struct module *m, u64 count, int rights) {
   u64 i = 0;
   while (i < count && lbr_mprotect((void *)(m->lo + m->mapped[2 * i]), m->mapped[2 * i + 1] - m->mapped[2 * i], rights) == 0) i++;
@@ -79,8 +78,8 @@ struct module *lbr_module_of_copy(u64 pc) {
 
 /* ---- loading ---- */
 
-/* place finds room for a copy in the reach of the original: where it is best, or
- * else anywhere. */
+/* place finds room for a copy within reach of the original: at the preferred distance, or else
+ * anywhere. */
 static u64 place(const struct plan *p, u64 lo, u64 size, i64 *moved) {
   for (int i = 0; i < 64; i++) {
     i64 distance = p->distance;
@@ -90,12 +89,12 @@ static u64 place(const struct plan *p, u64 lo, u64 size, i64 *moved) {
     u64 at = lo + (u64)distance;
     void *m = lbr_mmap((void *)at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (m == (void *)at) return at;
-    if (m != MAP_FAILED) lbr_munmap(m, size); /* a kernel that takes the address as a hint */
+    if (m != MAP_FAILED) lbr_munmap(m, size); /* a kernel that treats the address as a hint */
   }
   return 0;
 }
 
-/* map_copy maps the code at an address, and its words behind it. */
+/* map_copy maps the code at an address, and its words after it. */
 static const char *map_copy(const struct plan *p, int fd, u64 at, u64 bias, i64 moved, const u32 *far) {
   u64 size = (p->words * 8 + PAGE - 1) & ~(PAGE - 1ul), *words = (u64 *)(at + p->code_size);
   int rights = PROT_READ | (moved ? PROT_WRITE : PROT_EXEC);
@@ -115,8 +114,8 @@ static const char *map_copy(const struct plan *p, int fd, u64 at, u64 bias, i64 
   return lbr_mprotect((void *)at, p->code_size, PROT_READ | PROT_EXEC) < 0 ? "the kernel refuses to change the copy" : 0;
 }
 
-/* map_tables maps what does not depend on where a module is loaded. It stays mapped: events
- * are looked at later than they happen. */
+/* map_tables maps the tables that do not depend on the load address. They stay mapped: events are
+ * evaluated later. */
 static int map_tables(struct module *m, const struct plan *p, int fd) {
   if (m->entry) return 1;
   const u8 *t = lbr_mmap(0, p->starts_at + p->starts * 4 - p->entry_at, PROT_READ, MAP_PRIVATE, fd, (off_t)p->entry_at);
@@ -133,7 +132,7 @@ static int map_tables(struct module *m, const struct plan *p, int fd) {
   return 1;
 }
 
-/* fill makes the copy and notes where it is. */
+/* fill makes the copy and records its address. */
 static const char *fill(struct module *m, const struct plan *p, int fd, u64 bias) {
   u64 lo = p->lo + bias;
   i64 moved;
@@ -154,15 +153,15 @@ static const char *fill(struct module *m, const struct plan *p, int fd, u64 bias
   return 0;
 }
 
-/* runnable tells whether the pages of a module are mapped as those of its file are: can be
- * read and run, and not written. Others are not taken the right from. */
+/* runnable reports whether the pages of a module are mapped as its file requires: readable,
+ * executable and not writable. Others keep their rights. */
 static int runnable(const struct module *m) {
   for (u64 i = 0; i < m->mapped_count; i++)
     if (!lbr_mapped_as(m->lo + m->mapped[2 * i], m->lo + m->mapped[2 * i + 1], "r-xp")) return 0;
   return 1;
 }
 
-/* take takes the right to run from the original: from all of it, or from none. */
+/* take makes the original non-executable: all of it, or nothing. */
 static const char *take(struct module *m) {
   u64 taken = protect(m, m->mapped_count, PROT_READ);
   if (taken == m->mapped_count) return 0;

@@ -1,4 +1,4 @@
-/* What events tell: samples, and the true stack of calls. */
+/* Evaluation of events: samples, and the true stack of calls. */
 
 #include "lbr.h"
 
@@ -15,7 +15,7 @@ static u64 device, inode; /* of its file */
 
 int lbr_open_output(void) {
   struct stat st;
-  enum { OUT_OF_THE_WAY = 500 }; /* programs may know which number comes next */
+  enum { OUT_OF_THE_WAY = 500 }; /* programs may expect certain descriptor numbers */
   int low = lbr_open(lbr_settings.out, O_WRONLY | O_APPEND | O_CLOEXEC), fd = fcntl(low, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
   if (fd >= 0) lbr_close(low);
   else fd = low;
@@ -25,14 +25,14 @@ int lbr_open_output(void) {
   return 1;
 }
 
-/* open_still makes sure that the output is open. Programs close all that they find, and
- * get its number for a file of theirs. */
+/* open_still makes sure that the output is open. Some programs close all descriptors, and get its
+ * number for a file of theirs. */
 static int open_still(void) {
   struct stat st;
   return fstat(output, &st) == 0 && st.st_dev == device && st.st_ino == inode ? 1 : lbr_open_output();
 }
 
-/* emit appends a record, in one piece: other processes may write to the file. */
+/* emit appends a record with one write, as other processes may write to the file. */
 void lbr_emit(u32 type, const void *data, u64 n) {
   u32 head[2] = {(u32)(n + 8), type};
   struct {
@@ -55,14 +55,13 @@ static u64 functions_before(const struct module *m, u64 addr) {
   return lo;
 }
 
-/* begins tells whether a function begins at an address in a module. */
+/* begins reports whether a function begins at an address in a module. */
 int lbr_begins(const struct module *m, u64 addr) {
   u64 n = functions_before(m, addr);
   return n < m->function_count && m->functions[n] == addr - m->lo;
 }
 
-/* leaves tells whether a jump in a module, to a computed address, goes to another
- * function. */
+/* leaves reports whether a jump in a module, to a computed address, goes to another function. */
 static int leaves(const struct module *own, const struct branch *b) {
   const struct module *m = b->to - own->lo < own->span ? own : lbr_module_at(b->to);
   if (!m) return 1;
@@ -75,7 +74,7 @@ static void push(struct state *s, const struct branch *b, u32 kind, u32 sp) {
   else s->cut++;
 }
 
-/* pop takes off the calls whose return address is at sp or below. */
+/* pop removes the calls whose return address is at sp or below. */
 static void pop(struct state *s, u32 sp) {
   while (s->depth && (i32)(s->calls[s->depth - 1].sp - sp) <= 0) {
     s->depth--;
@@ -83,15 +82,15 @@ static void pop(struct state *s, u32 sp) {
   }
 }
 
-/* come follows code without a copy to a module. */
+/* come handles an arrival in a module from code without a copy. */
 static void come(struct state *s, const struct module *m, const struct branch *b) {
   if (!lbr_begins(m, b->to)) { /* it returns, or jumps out of calls */
     pop(s, b->sp - 8);
     return;
   }
-  /* A call that is open at the same sp may have jumped here, by way of the other code:
-   * it still is what will return. So it is when the loader looks for a function at
-   * its first call. What came from outside there is gone. */
+  /* A call that is open at the same sp may have jumped here, through the other code: it is still
+   * the call that will return. This happens when the loader resolves a function at its first call.
+   * A call from outside at that sp has ended. */
   pop(s, b->sp - 8);
   for (u64 n = s->depth; n && s->calls[n - 1].sp == b->sp; n--)
     if (s->calls[n - 1].kind == FROM_OUTSIDE) s->depth = n - 1;
@@ -105,14 +104,14 @@ struct branch lbr_branch(const struct event *e) {
   return (struct branch){kind == FROM_OUTSIDE ? 0 : lbr_address(m, e->from & FROM_MASK), to, kind, e->sp};
 }
 
-/* follow keeps the true stack at a branch of a module, which may be unloaded by now. */
+/* follow updates the true stack for a branch of a module, which may be unloaded by now. */
 static void follow(struct state *s, const struct module *m, const struct branch *b) {
   switch (b->kind) {
   case CALL: /* sp is the one before the call */
     pop(s, b->sp - 8);
     push(s, b, CALL, b->sp - 8);
     break;
-  case INDIRECT_CALL: /* behind */
+  case INDIRECT_CALL: /* after */
     pop(s, b->sp);
     push(s, b, INDIRECT_CALL, b->sp);
     break;
@@ -145,7 +144,7 @@ static void is_stack(const struct mapping *m, void *to) {
   if (m->lo <= f->sp && f->sp < m->hi) f->s->stack_lo = m->lo, f->s->stack_hi = m->hi;
 }
 
-/* find_stack looks for the mapping that sp is in. */
+/* find_stack finds the mapping that contains sp. */
 void lbr_find_stack(struct state *s, u64 sp) {
   struct found f = {s, sp};
   s->stack_lo = s->stack_hi = 0;

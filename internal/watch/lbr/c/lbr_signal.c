@@ -1,12 +1,11 @@
-/* Signals of the program. A fault is how the copy is come to, so the signal of faults is
- * never blocked, nor taken from us: what the program does with it is kept here. Other
- * handlers are called by one of ours: a handler runs code that stores events, as the code
- * does that it interrupts.
+/* Signals of the program. The copy is entered by faults, so the signal of faults is never blocked
+ * or taken over: the program's settings for it are kept here. Other handlers of the program are
+ * called by one of ours: a handler runs code that stores events, and so may the code that it
+ * interrupts.
  *
- * Handlers of ours run on a stack of our own, as the program's may be as small as it likes.
- * Before the program's handler runs, what the kernel put there is moved to where the
- * kernel would have put it: to the program's stack for signals, or to the one that it
- * runs on. */
+ * Our handlers run on our own stack, as the program's may be very small. Before the program's
+ * handler runs, its signal frame is moved to where the kernel would have put it: on the program's
+ * signal stack, or on the current one. */
 
 #include "lbr.h"
 
@@ -18,14 +17,14 @@
 
 enum { SIGNALS = 65, RED_ZONE = 128, DISARM = (int)(1u << 31) /* SS_AUTODISARM */ };
 
-/* What the kernel has of a context; that of the C library is longer. */
+/* The kernel's part of a context; that of the C library is longer. */
 enum { CONTEXT = offsetof(ucontext_t, uc_sigmask) + 8 };
 
 static struct sigaction handler[SIGNALS]; /* the program's */
 
 static u64 bit(int number) { return 1ul << (number - 1); }
 
-/* word is what the kernel knows of a set. */
+/* word returns the kernel's part of a set. */
 static u64 *word(sigset_t *set) { return (u64 *)set; }
 
 static int (*real(void))(int, const struct sigaction *, struct sigaction *) {
@@ -39,7 +38,7 @@ void lbr_handle(int number, void (*f)(int, siginfo_t *, void *)) {
   memset(&a, 0, sizeof a);
   a.sa_sigaction = f;
   a.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigfillset(&a.sa_mask); /* a handler of the program's cannot come between */
+  sigfillset(&a.sa_mask); /* no handler of the program may interrupt */
   real()(number, &a, &handler[number]);
 }
 
@@ -53,8 +52,8 @@ static void set_mask(u64 mask) { lbr_raw(SYS_rt_sigprocmask, SIG_SETMASK, (u64)&
 
 /* ---- what is interrupted ---- */
 
-/* What a handler interrupted may have been about to store an event: then the slots of the
- * state are in use, and the position is in rax, which may be another one afterwards. */
+/* The code that a handler interrupted may have been storing an event: then the slots of the state
+ * are in use, and rax holds the position, which may change during the handler. */
 struct interrupted {
   u64 pc, original, slots[7];
   struct event *position, begun;
@@ -77,12 +76,13 @@ static void resume(struct state *s, ucontext_t *u, const struct interrupted *i) 
   s->save = i->slots[0], s->save_rcx = i->slots[1], s->flags = i->slots[2];
   s->target = i->slots[3], s->go = i->slots[4], s->from = i->slots[5];
   s->module = i->slots[6];
-  if (regs[REG_RIP] != (i64)i->original) return; /* the handler chose where to go on */
+  if (regs[REG_RIP] != (i64)i->original) return; /* the handler changed the place to continue */
   regs[REG_RIP] = (i64)i->pc;
   u64 rax = (u64)regs[REG_RAX], behind = rax - (u64)i->position;
   if (behind && behind != sizeof *i->position) return;
-  /* Where nothing is stored yet, or part of an event, or all of it: that is stored again,
-   * and for that there has to be room. Of the frame here nothing is known. If the buffer was full before, storing fails as it would have. */
+  /* The event may be stored not at all, partly, or completely: it is stored again, and needs room
+   * for that. Nothing is known of the frame here. If the buffer was full before, the store faults
+   * as it would have. */
   if (i->position == s->end && s->position == s->end) return;
   if (i->position != s->end) {
     if (s->position == s->end) s->position = lbr_full(s, u, FROM_OUTSIDE);
@@ -97,15 +97,15 @@ static int on_given(const struct state *s, u64 sp) {
   return !(s->given.ss_flags & (SS_DISABLE | DISARM)) && sp - (u64)s->given.ss_sp - 1 < s->given.ss_size;
 }
 
-/* lbr_run calls the program's handler, on the stack that it wants; all signals are blocked
- * until then, and afterwards. */
+/* lbr_run calls the program's handler, on the stack that it requires; all signals are blocked
+ * before and after that. */
 void lbr_run(int number, siginfo_t *info, ucontext_t *u) {
   struct sigaction a = handler[number];
   struct interrupted i;
   struct state *s = lbr_mine();
   int in = interrupt(s, u, &i);
   u64 *mask = word(&u->uc_sigmask), during;
-  if (number == SIGSEGV && a.sa_flags & (int)SA_RESETHAND) { /* else the kernel has done it */
+  if (number == SIGSEGV && a.sa_flags & (int)SA_RESETHAND) { /* otherwise the kernel has done it */
     handler[number].sa_flags = 0;
     handler[number].sa_handler = SIG_DFL;
   }
@@ -130,14 +130,14 @@ void lbr_run(int number, siginfo_t *info, ucontext_t *u) {
   *mask &= ~bit(SIGSEGV);
 }
 
-/* What the kernel puts on a stack for a handler: rt_sigframe. */
+/* The kernel's signal frame: rt_sigframe. */
 struct frame {
   u64 back;
   u8 context[CONTEXT];
   siginfo_t info;
 };
 
-/* registers_size is how long the vector registers of a context are. */
+/* registers_size returns the size of the vector registers in a context. */
 static u64 registers_size(const ucontext_t *u) {
   enum { LEGACY = 512, SOFTWARE = 464, MAGIC = 0x46505853 };
   const u32 *software = (const u32 *)((const u8 *)u->uc_mcontext.fpregs + SOFTWARE);
@@ -145,8 +145,7 @@ static u64 registers_size(const ucontext_t *u) {
   return software[0] == MAGIC ? software[1] : LEGACY;
 }
 
-/* deliver gives a signal to the program's handler, and does not return if it is on our
- * stack. */
+/* deliver passes a signal to the program's handler, and does not return if it is on our stack. */
 static void deliver(int number, siginfo_t *info, ucontext_t *u) {
   struct state *s = lbr_mine();
   u64 sp = (u64)u->uc_mcontext.gregs[REG_RSP], n = registers_size(u);
@@ -176,7 +175,7 @@ void lbr_forward(int number, siginfo_t *info, ucontext_t *u) {
   struct state *s = lbr_mine();
   struct sigaction a = handler[number];
   int sent = info->si_code <= 0;
-  if (sent && s && s->masked) { /* until the program takes it */
+  if (sent && s && s->masked) { /* until the program unblocks it */
     s->pending = 1;
     return;
   }
@@ -187,7 +186,7 @@ void lbr_forward(int number, siginfo_t *info, ucontext_t *u) {
   if (sent && a.sa_handler == SIG_IGN) return;
   memset(&a, 0, sizeof a);
   a.sa_handler = SIG_DFL;
-  real()(number, &a, 0); /* and the fault comes again */
+  real()(number, &a, 0); /* the fault will occur again */
   if (sent) lbr_raw(SYS_tgkill, (u64)getpid(), lbr_raw(SYS_gettid, 0, 0, 0, 0, 0, 0), (u64)number, 0, 0, 0);
 }
 
@@ -219,7 +218,7 @@ int lbr_sigaction(int number, const struct sigaction *act, struct sigaction *old
 
 VISIBLE int sigaction(int number, const struct sigaction *act, struct sigaction *old) { return lbr_sigaction(number, act, old); }
 
-/* Erlang has its own sigaction, which calls the C library's by its other name. */
+/* Erlang defines sigaction itself, and calls the C library's by its other name. */
 int __sigaction(int, const struct sigaction *, struct sigaction *);
 VISIBLE int __sigaction(int number, const struct sigaction *act, struct sigaction *old) { return lbr_sigaction(number, act, old); }
 
@@ -237,7 +236,7 @@ VISIBLE void (*ssignal(int number, void (*f)(int)))(int) { return set_handler(nu
 VISIBLE void (*sysv_signal(int number, void (*f)(int)))(int) { return set_handler(number, f, (int)(SA_RESETHAND | SA_NODEFER)); }
 VISIBLE void (*__sysv_signal(int number, void (*f)(int)))(int) { return sysv_signal(number, f); }
 
-/* Those of System V, which the C library has go past sigaction. */
+/* The C library's System V functions do not call sigaction. */
 VISIBLE int sigignore(int number) { return set_handler(number, SIG_IGN, 0) == SIG_ERR ? -1 : 0; }
 
 VISIBLE void (*sigset(int number, void (*f)(int)))(int) {
@@ -251,7 +250,7 @@ VISIBLE void (*sigset(int number, void (*f)(int)))(int) {
   return sigismember(&was, number) ? SIG_HOLD : a.sa_handler;
 }
 
-/* sigaltstack keeps what the program gives, and checks it as the kernel does. */
+/* sigaltstack stores the program's signal stack, and checks it as the kernel does. */
 VISIBLE int sigaltstack(const stack_t *give, stack_t *old) {
   struct state *s = lbr_modules[0].code ? lbr_mine() : 0;
   int on = s && on_given(s, (u64)__builtin_frame_address(0)), error = 0;

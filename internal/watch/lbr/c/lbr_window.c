@@ -1,8 +1,8 @@
-/* A window is what a thread has stored since its buffer was last full. When the buffer is
- * full again, the instructions between its branches are counted: a sample is where the
- * count runs out, which may be anywhere between two branches. Its branches are those
- * before. Its stack is the one that was walked when the window began, and what calls and
- * returns have made of it since. */
+/* A window is the sequence of events that a thread has stored since its buffer was last full. When
+ * the buffer is full again, the instructions between its branches are counted: a sample is taken
+ * where the count is reached, possibly between two branches. Its branches are the preceding ones.
+ * Its stack is the one that was walked at the start of the window, updated by the calls and returns
+ * since. */
 
 #include "lbr.h"
 
@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 
 enum {
-  LONGEST = 1 << 20, /* instructions between branches; more were interrupted by a signal */
-  RATE = 16,         /* instructions are counted so finely, for an average */
+  LONGEST = 1 << 20, /* instructions between branches; more means that a signal interrupted them */
+  RATE = 16,         /* scale of the average of instructions */
 };
 
 u64 lbr_address(const struct module *m, u32 number) { return m->lo + m->starts[number]; }
@@ -23,12 +23,12 @@ static u32 ones(u64 v) {
   return (u32)(v * 0x0101010101010101 >> 56);
 }
 
-/* Where control is: the number of an instruction, with its module in the high half. So
- * instructions of two modules are far from each other, and of NOWHERE from all. */
+/* A place: the number of an instruction, with its module in the high half. So instructions of two
+ * modules are far from each other, and NOWHERE is far from all. */
 enum { NOWHERE = MAX_MODULES };
 #define SPOT(module, number) ((u64)(module) << 32 | (number))
 
-/* found looks an address up, relative to a module. */
+/* found looks up an address that is relative to a module. */
 static u64 found(u32 module, u64 at) {
   const struct module *m = &lbr_modules[module];
   if (at >= m->span) {
@@ -43,13 +43,13 @@ static u64 found(u32 module, u64 at) {
   return SPOT(module, (u32)r->before + ones(r->bits & (bit - 1)));
 }
 
-/* arrived returns where a branch went. */
+/* arrived returns the target of a branch. */
 static inline u64 arrived(const struct event *e) {
   if (e->to_high == TO_NUMBER) return SPOT(e->module, e->to);
   return found(e->module, (u64)(i64)(int16_t)e->to_high << 32 | e->to);
 }
 
-/* ran returns how many instructions ran from a spot to the branch of an event. */
+/* ran returns the number of instructions from a place to the branch of an event. */
 static inline u64 ran(u64 at, const struct event *e) {
   u64 n = SPOT(e->module, e->from & FROM_MASK) - at + 1;
   return n <= LONGEST ? n : 1;
@@ -61,12 +61,12 @@ static void push(struct state *s, u64 back, u32 sp) {
   if (s->top) s->frames[--s->top] = (struct seen){back, sp, 0};
 }
 
-/* pop takes off the frames whose return address is at sp or below. */
+/* pop removes the frames whose return address is at sp or below. */
 static void pop(struct state *s, u32 sp) {
   while (s->top < s->bottom && (i32)(s->frames[s->top].sp - sp) <= 0) s->top++;
 }
 
-/* behind returns the address behind a call. */
+/* after returns the return address of a call. */
 static u64 behind(const struct event *e) {
   const struct module *m = &lbr_modules[e->module];
   u32 number = e->from & FROM_MASK;
@@ -75,7 +75,7 @@ static u64 behind(const struct event *e) {
   return lbr_address(m, number) + (n && n <= LONGEST_CALL ? n : COMMON_CALL);
 }
 
-/* follow keeps the frames at a branch. */
+/* follow updates the frames for a branch. */
 static void follow(struct state *s, const struct event *e) {
   struct branch b;
   switch (e->from >> KIND_SHIFT) {
@@ -83,7 +83,7 @@ static void follow(struct state *s, const struct event *e) {
     pop(s, e->sp - 8);
     push(s, behind(e), e->sp - 8);
     break;
-  case INDIRECT_CALL: /* behind */
+  case INDIRECT_CALL: /* after */
     pop(s, e->sp);
     push(s, behind(e), e->sp);
     break;
@@ -102,13 +102,13 @@ static void follow(struct state *s, const struct event *e) {
   }
 }
 
-/* follow_to keeps the frames up to an event. */
+/* follow_to updates the frames up to an event. */
 static void follow_to(struct state *s, const struct event *e) {
   for (; s->followed < e; s->followed++) follow(s, s->followed);
 }
 
-/* opener looks among the last events for what called the function that runs; it returns
- * where the return address is, or 0. */
+/* opener searches the last events for the call of the current function; it returns the place of the
+ * return address, or 0. */
 static u32 opener(const struct state *s) {
   i64 n = s->history < HISTORY ? s->history : HISTORY, inner = 0;
   for (const struct event *e = s->end - 1; e >= s->end - n; e--) {
@@ -134,9 +134,9 @@ static void outer(struct state *s, u64 at) {
   if (readable(s, at)) s->frames[s->bottom++] = (struct seen){*(const u64 *)at, (u32)at, 0};
 }
 
-/* walk follows the frame pointers. It returns 0 if they cannot be relied on: code without a
- * copy may use the register for something else, and at a jump that may be a tail call it is
- * the caller's already. A function that has not made its frame yet is known by its call. */
+/* walk follows the frame pointers. It returns 0 if they are unreliable: code without a copy may use
+ * the register for something else, and at a jump that may be a tail call it is already the
+ * caller's. A function that has not set up its frame yet is identified by its call. */
 static int walk(struct state *s, const ucontext_t *u, u32 kind) {
   u64 sp = (u64)u->uc_mcontext.gregs[REG_RSP], fp = (u64)u->uc_mcontext.gregs[REG_RBP], low = sp;
   u32 opened = opener(s);
@@ -144,7 +144,7 @@ static int walk(struct state *s, const ucontext_t *u, u32 kind) {
   if (sp < s->stack_lo || sp >= s->stack_hi) lbr_find_stack(s, sp);
   s->walked = 1;
   s->top = s->bottom = ROOM;
-  if (kind == RETURN) { /* it is off the stack already */
+  if (kind == RETURN) { /* it is already popped */
     s->frames[s->bottom++] = (struct seen){s->target, (u32)sp - 8, 0};
   } else if (opened) {
     u64 at = sp + (opened - (u32)sp);
@@ -165,7 +165,7 @@ static int walk(struct state *s, const ucontext_t *u, u32 kind) {
 
 /* ---- samples ---- */
 
-/* take samples an instruction on the way to the branch of an event. */
+/* take samples an instruction before the branch of an event. */
 static void take(struct state *s, const struct event *e, u32 number) {
   i64 known = s->history + (e - s->armed);
   if (known < 0) known = 0;
@@ -173,7 +173,7 @@ static void take(struct state *s, const struct event *e, u32 number) {
   lbr_sample(s, lbr_address(&lbr_modules[e->module], number), e, known < lbr_settings.depth ? (u32)known : lbr_settings.depth);
 }
 
-/* skip goes through events to one that has the next sample before it, or to the end. */
+/* skip returns the first event after the place of the next sample, or the end. */
 static inline const struct event *skip(const struct event *e, const struct event *end, u64 *wait, u64 *at) {
   u64 w = *wait, a = *at;
   for (; e < end; e++) {
@@ -211,7 +211,7 @@ static void window_of_instructions(struct state *s, struct event *end, int quiet
   }
 }
 
-/* window_of_branches is the same where branches are what is counted. */
+/* window_of_branches does the same if branches are counted. */
 static void window_of_branches(struct state *s, struct event *end, int quiet) {
   u64 at = arrived(s->counted - 1);
   for (const struct event *e = s->counted; e < end; e++, s->branches++) {
@@ -234,7 +234,7 @@ void lbr_window(struct state *s, struct event *end, int quiet) {
   else window_of_instructions(s, end, quiet);
 }
 
-/* expected returns how many events there are until the next sample, and some more. */
+/* expected returns the number of events until the next sample, and some more. */
 static u64 expected(const struct state *s) {
   u64 n = s->rate < RATE || s->wait < RATE ? s->wait : s->wait / s->rate * RATE + s->wait % s->rate * RATE / s->rate;
   if (n > CAPACITY) n = CAPACITY;
@@ -244,7 +244,7 @@ static u64 expected(const struct state *s) {
 }
 
 struct event *lbr_full(struct state *s, const ucontext_t *u, u32 kind) {
-  int moved = s->moved != lbr_moved; /* older events may be of code that is gone */
+  int moved = s->moved != lbr_moved; /* older events may refer to unloaded code */
   lbr_window(s, s->end, moved);
   s->history = moved ? 0 : s->history + (s->end - s->armed);
   s->moved = lbr_moved;
