@@ -8,57 +8,53 @@ import (
 	"github.com/cairnprof/cairn/internal/saturate"
 )
 
-// Problem: calls end before their callers, so the first call of a chain to take too
-// long is not the one to blame: of a call that takes 255 ms in 150 calls of 1.7 ms
-// only those are spikes. What is wanted is each call that took too long by the time
-// that the calls below it do not explain.
+// Problem: calls end before their callers, so the first call of a chain to take too long need not be the cause:
+// in a call of 255 ms with 150 callees of 1.7 ms only those are spikes. The goal is to rank each call that took
+// too long by the time that its callees do not explain.
 //
-// Choice: peaks and the callers that ended too late are all calls that reached
-// their thresholds, so a call's reported descendants are those of them that are
-// inside it: on its thread and stack, in its time, below its stack pointer. A call below
-// explains its time if it took a noticeable part of it. Of a hundred calls that are
-// short by that measure none is the reason, the caller is, which makes a hundred.
+// Choice: peaks and late callers are all calls that reached their thresholds, so a call's reported descendants
+// are those of them inside it: on its thread and stack, in its time, below its stack pointer. A callee explains
+// its time if it took a noticeable part of it. If a hundred callees are too short for that, none of them is the
+// reason, but the caller that makes a hundred calls.
 
-// noticeable is the part of a call's time from which on a call below explains its own:
-// an eighth.
+// noticeable is the part of a call's time from which a callee explains its own time: an eighth.
 const noticeable = 8
 
-// call is one that took too long: a peak, or a caller that ended later.
+// call is a call that took too long: a peak, or a caller that ended later.
 type call struct {
 	log       int
 	tid, sp   uint32
 	on        uint32 // number of its stack
 	peak      bool
-	lasting   bool   // around all that its thread does
-	quiet     bool   // mark-up says not to report it
-	episode   uint64 // of a peak its own, of a caller one within it; 0: none is known
+	lasting   bool   // it contains all the work of its thread
+	quiet     bool   // marks suppress its report
+	episode   uint64 // a peak's own episode, or an episode within a caller; 0: none is known
 	frame     uint64 // of a peak
 	end       uint64
 	time      tracelog.Interval
 	threshold uint64
-	at        Address         // in the function
+	at        Address         // place in the function
 	usage     *tracelog.Usage // of a caller
 	exact     bool            // at is the instruction itself
 
-	parent, first, next int32             // in the list of calls, -1 for none: who made it, the last that it made, the one before that its caller made
+	parent, first, next int32             // indexes of calls, -1 for none: its caller, its last callee, the caller's previous callee
 	own                 tracelog.Interval // its time outside all calls that are listed
 	blame               tracelog.Interval // outside those that explain their time
 }
 
-// begin is when a call may have begun, at the earliest.
+// begin returns the earliest possible beginning of the call.
 func (c *call) begin() uint64 { return since(c.end, c.time.Hi) }
 
-// inside reports whether a call was made by another, or by one that it made. Of
-// stack pointers the low halves are known. A call of the coarse clock may seem to begin
-// before its caller by what that is not known better than.
+// inside reports whether a call was made by another, directly or not. Only the low halves of stack pointers are
+// known. By the coarse clock, a call may seem to begin before its caller by the clock's uncertainty.
 func (c *call) inside(by *call) bool {
 	slop := by.time.Hi - by.time.Lo
 	return c.log == by.log && c.tid == by.tid && c.on == by.on && int32(c.sp-by.sp) < 0 && c.end <= by.end && saturate.Add(c.begin(), slop) >= by.begin() &&
 		c.end >= since(by.end, by.time.Hi) && c.time.Lo <= by.time.Hi
 }
 
-// maxCalls bounds the calls that are looked at: some hours of a program that has as
-// many spikes as a log takes.
+// maxCalls bounds the calls that are examined: some hours of a program that has as many spikes as a log
+// accepts.
 const maxCalls = 2_000_000
 
 // remember keeps a call for Settle.
@@ -83,8 +79,8 @@ func (s *Set) peak(sp *Spike) {
 	})
 }
 
-// AddCaller adds the end of a caller of an episode, which may be of one that was only
-// counted. It may be added for several.
+// AddCaller adds the end of a caller of an episode, which may have been only counted. The same caller may be
+// added for several episodes.
 func (s *Set) AddCaller(log int, c *tracelog.Caller) {
 	if n := len(s.long) - 1; n >= 0 {
 		if l := &s.long[n]; !l.peak && l.log == log && l.tid == c.TID && l.end == c.Ended && l.sp == c.SP {
@@ -100,7 +96,7 @@ func (s *Set) AddCaller(log int, c *tracelog.Caller) {
 	})
 }
 
-// nest finds who made which call, and what no call below explains.
+// nest finds the caller of each call, and the time that no callee explains.
 func (s *Set) nest() {
 	slices.SortStableFunc(s.long, func(a, b call) int {
 		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.tid, b.tid), cmp.Compare(a.end, b.end), cmp.Compare(a.time.Hi, b.time.Hi),
@@ -109,8 +105,7 @@ func (s *Set) nest() {
 	s.long = slices.CompactFunc(s.long, func(a, b call) bool {
 		return !a.peak && !b.peak && a.log == b.log && a.tid == b.tid && a.end == b.end && a.sp == b.sp
 	})
-	// open are calls without a caller yet, in the order of their ends: what a call
-	// made is at the end of it.
+	// open are calls without a caller yet, in the order of their ends: the callees of a call are at the end.
 	var open []int32
 	for i := range s.long {
 		c := &s.long[i]
@@ -140,8 +135,7 @@ func (s *Set) nest() {
 	}
 }
 
-// judge finds what of a call's time the calls below do not explain, when those are
-// known.
+// judge finds the part of a call's time that its callees do not explain; those must be done.
 func (s *Set) judge(c *call) {
 	var all, large tracelog.Interval
 	for k := c.first; k >= 0; k = s.long[k].next {
@@ -154,19 +148,19 @@ func (s *Set) judge(c *call) {
 	c.own, c.blame = less(c.time, all), less(c.time, large)
 }
 
-// plus is the sum of two durations.
+// plus returns the sum of two durations.
 func plus(a, b tracelog.Interval) tracelog.Interval {
 	return tracelog.Interval{Lo: saturate.Add(a.Lo, b.Lo), Hi: saturate.Add(a.Hi, b.Hi)}
 }
 
-// less is what is left of a duration without parts of it.
+// less returns the rest of a duration without parts of it.
 func less(of, parts tracelog.Interval) tracelog.Interval {
 	return tracelog.Interval{Lo: since(of.Lo, parts.Hi), Hi: since(of.Hi, parts.Lo)}
 }
 
-// listed reports whether a caller is listed: what the calls below do not explain is
-// too long by itself. If all spikes below were only counted, one of them may be the
-// reason, unless it took many times as long as a spike has to.
+// listed reports whether a caller is listed: the time that its callees do not explain exceeds the threshold. If
+// all spikes below were only counted, one of them may be the reason, unless the call took many times as long as
+// its threshold.
 func (c *call) listed() bool {
 	least := max(1, c.threshold)
 	if c.first < 0 {
@@ -175,8 +169,7 @@ func (c *call) listed() bool {
 	return !c.peak && !c.quiet && !c.lasting && c.blame.Lo >= least
 }
 
-// absorbed reports whether the time of a call counts as its caller's, as it explains
-// nothing by itself.
+// absorbed reports whether the time of a call counts as its caller's, as it explains nothing itself.
 func (s *Set) absorbed(c *call) bool {
 	for c.parent >= 0 {
 		p := &s.long[c.parent]

@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// Blame is what is known of a caller that took too long, beyond its callees.
+// Blame describes a caller that took too long, apart from its callees.
 type Blame struct {
 	// Own is its time outside all calls that took too long.
 	Own tracelog.Interval
@@ -22,7 +22,7 @@ type Blame struct {
 	Below       []Below // the most time first
 }
 
-// Below is the calls of one function that a caller made, directly or not.
+// Below are the calls of one function below a caller, direct or not.
 type Below struct {
 	At      Address
 	isCall  bool
@@ -31,7 +31,7 @@ type Below struct {
 	Longest tracelog.Interval
 }
 
-// Lasting is a call around all that a thread does, such as main: it is not ranked.
+// Lasting is a call that contains all the work of a thread, such as main: it is not ranked.
 type Lasting struct {
 	At   Address
 	Log  int
@@ -39,9 +39,8 @@ type Lasting struct {
 	Time tracelog.Interval
 }
 
-// Settle finds, when all spikes and callers were added, the calls that took too
-// long for more than what the calls below them explain. each goes over the episodes
-// once more.
+// Settle finds, after all spikes and callers were added, the calls whose callees do not explain why they took
+// too long. each iterates over the episodes again.
 func (s *Set) Settle(name Namer, each func(func(log int, e *tracelog.Episode) error) error) error {
 	s.nest()
 	s.findLasting()
@@ -75,7 +74,7 @@ func (s *Set) Settle(name Namer, each func(func(log int, e *tracelog.Episode) er
 	if err != nil {
 		return err
 	}
-	// What is left has no stack in the logs.
+	// The remaining ones have no stack in the logs.
 	rest := slices.Concat(slices.Collect(maps.Values(wanted))...)
 	slices.Sort(rest)
 	for _, i := range rest {
@@ -87,12 +86,11 @@ func (s *Set) Settle(name Namer, each func(func(log int, e *tracelog.Episode) er
 	return nil
 }
 
-// findLasting finds the calls around all that a thread does: main, and the loops that main is
-// in. They last nearly as long as the process, or several frames of the program ended
-// in them.
+// findLasting finds the calls that contain all the work of a thread: main, and loops in main. They last nearly
+// as long as the process, or contain spikes of several frames of the program.
 func (s *Set) findLasting() {
 	const (
-		part  = 10  // of the life of the process: all but that
+		part  = 10  // part of the process's lifetime that they may lack
 		frame = 4   // the part of it from which on a call with several frames is around frames
 		long  = 1e9 // ns, of a call that is in another one
 	)
@@ -132,7 +130,7 @@ func (s *Set) severalFrames() []bool {
 	return several
 }
 
-// callerGroups puts callers of one stack together.
+// callerGroups groups callers by stack.
 type callerGroups struct {
 	set     *Set
 	name    Namer
@@ -140,8 +138,7 @@ type callerGroups struct {
 	key     []byte
 }
 
-// add adds a caller, which is on the stack of an episode, or of which nothing is known
-// but itself.
+// add adds a caller, which is on the stack of an episode, or is known only by itself.
 func (g *callerGroups) add(i int32, in *Spike) {
 	s := g.set
 	c := &s.long[i]
@@ -175,7 +172,7 @@ func (g *callerGroups) add(i int32, in *Spike) {
 	}
 }
 
-// spike makes a caller what a peak is: the first on a stack.
+// spike represents a caller as a spike: it is the first on its stack.
 func (g *callerGroups) spike(c *call, in *Spike) *Spike {
 	sp := &Spike{Log: c.log, Blame: &Blame{Own: c.own, Unexplained: c.blame}}
 	sp.Episode = tracelog.Episode{
@@ -213,12 +210,12 @@ func (g *callerGroups) spike(c *call, in *Spike) *Spike {
 	return sp
 }
 
-// entryOfAny returns the index of the call on the stack whose frame it is, -1 if none.
+// entryOfAny returns the index in the stack of the call with a stack pointer, -1 if none.
 func (sp *Spike) entryOfAny(pointer uint32) int {
 	return slices.IndexFunc(sp.Stack, func(e tracelog.Entry) bool { return e.Timed() && e.SP == pointer })
 }
 
-// below sums up what the worst of a group of callers made, by function.
+// below sums up the callees of the worst of a group of callers, by function.
 func (g *callerGroups) below(group *Group) {
 	s := g.set
 	rows := make(map[function]*Below)
@@ -247,8 +244,7 @@ func (g *callerGroups) below(group *Group) {
 	}
 }
 
-// Lasting names the calls around all that a thread does, in a sentence; "" if there are
-// none.
+// Lasting names the calls that contain all the work of a thread, in a sentence; "" if there are none.
 func (w *Writer) Lasting() string {
 	var names []string
 	seen := make(map[function]bool)

@@ -10,17 +10,17 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// InFrame is what took too long in a frame.
+// InFrame lists what took too long in a frame.
 type InFrame struct {
 	Spikes []uint64 // numbers of the first ones
 	Eaters []Eater  // the most time first
 }
 
-// Eater is a function that took the time of a frame.
+// Eater is a function that took time of a frame.
 type Eater struct {
 	At     Address
 	isCall bool
-	Time   uint64 // ns, lower bounds, that calls below do not explain
+	Time   uint64 // ns, lower bounds, that its callees do not explain
 	Calls  uint64
 }
 
@@ -30,8 +30,8 @@ func (e *Eater) Name(name Namer) Place {
 	return loc.Outer()
 }
 
-// Frames returns what took too long in the longest frames of each log, by their numbers,
-// when all is settled. A call that explains nothing of its caller's time is part of it.
+// Frames returns what took too long in the longest frames of each log, by frame number, after Settle. A call
+// that explains nothing of its caller's time is part of the caller.
 func (s *Set) Frames(name Namer) []map[uint64]*InFrame {
 	out := make([]map[uint64]*InFrame, len(s.Logs))
 	for i := range s.Logs {
@@ -80,7 +80,7 @@ func (s *Set) inFrame(log int, x *tracelog.Frame, name Namer) *InFrame {
 	return in
 }
 
-// FramesText says how long the frames of a process took.
+// FramesText describes how long the frames of a process took.
 func FramesText(f *tracelog.Frames) string {
 	text := fmt.Sprintf("%s: mean %s, longest %s; ", count(f.Count, "frame", "frames"), Duration(f.Sum/max(1, f.Count)), Duration(f.Worst))
 	if f.Over == 0 {
@@ -90,9 +90,8 @@ func FramesText(f *tracelog.Frames) string {
 		report.Decimal(100*float64(f.Over)/float64(max(1, f.Count))))
 }
 
-// Sparkline draws the longest frame of each part of the run as bars of up to width
-// characters, the longest of all eight eighths high. A row of bars stands for each
-// frames. Bars of frames longer than the budget are marked by over.
+// Sparkline draws the longest frame of each part of the run as bars of up to width characters; the longest of
+// all has full height. A bar stands for `each` frames. over marks bars of frames longer than the budget.
 func Sparkline(f *tracelog.Frames, width int) (bars string, over []bool, each uint64) {
 	const eighths = "▁▂▃▄▅▆▇█"
 	width = max(1, width)

@@ -7,16 +7,16 @@ import (
 	"github.com/cairnprof/cairn/internal/saturate"
 )
 
-// Row is a function that took too long by itself: the first of a chain to, or a caller
-// whose time the calls below do not explain.
+// Row is a function that took too long itself: the first of a chain to, or a caller whose callees do not
+// explain its time.
 type Row struct {
 	Place   Place // of the function's beginning
 	Module  string
-	Seen    uint64 // calls that took too long, those too that were counted only
-	Callers int    // functions that called it then
+	Seen    uint64 // calls that took too long, including those that were only counted
+	Callers int    // functions that called it in these calls
 	Worst   uint64 // ns, lower bound, of the longest call
-	Most    uint64 // ns, lower bound, that no call below explains of one call
-	Self    uint64 // ns, lower bounds, outside all calls below that took too long
+	Most    uint64 // ns, lower bound: the most that callees do not explain in one call
+	Self    uint64 // ns, lower bounds, outside all callees that took too long
 	last    uint64
 	callers map[function]bool
 }
@@ -36,8 +36,7 @@ type rows struct {
 	order []*Row
 }
 
-// of returns the row of the function with an address, nil if it has none and is to have
-// none.
+// of returns the row of the function with an address, nil if it should have none.
 func (t *rows) of(a Address, call, begin bool) *Row {
 	loc := t.name(a, call)
 	r := t.by[functionOf(&loc)]
@@ -50,8 +49,8 @@ func (t *rows) of(a Address, call, begin bool) *Row {
 	return r
 }
 
-// Rows returns the functions that took too long by themselves, in an order; by time, that
-// in which the last spike happened comes first.
+// Rows returns the functions that took too long themselves, in an order; by time, the function with the latest
+// spike is first.
 func (s *Set) Rows(by Order, name Namer) []Row {
 	t := rows{name: name, by: make(map[function]*Row)}
 	for _, g := range slices.Concat(s.Groups, s.Callers) {

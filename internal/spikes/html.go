@@ -24,24 +24,24 @@ var (
 	pageScript string
 )
 
-// Page is what a page shows.
+// Page is the content of a page.
 type Page struct {
 	Title       string
 	Reach       []string    // sentences
 	Spikes      []*Object   // in the order of the list
-	Timelines   []*Timeline // of the spikes, nil for those whose calls are not known; or none at all
-	Left        int         // stacks that are not on the page
+	Timelines   []*Timeline // of the spikes, nil for those with unknown calls; may be empty
+	Left        int         // stacks that the page leaves out
 	Suggestions []Suggestion
 }
 
-// The colours of bars of the peak and of stalls, over those of all pages.
+// The colours of bars of the peak and of stalls, in addition to those of all pages.
 const (
 	lightPeak = ";--peak:#f2a65a;--peak-ink:#1c2024;--blind:#b9bec5;--tick:#aab2bb"
 	darkPeak  = ";--peak:#b5651d;--peak-ink:#fff;--blind:#59616a;--tick:#59616a"
 )
 
-// PictureScript is the script that draws spikes, for pages that have more than spikes: bars,
-// span, draw and drawCalls are its functions.
+// PictureScript returns the script that draws spikes, for pages with other content: bars, span, draw and
+// drawCalls are its functions.
 func PictureScript() string { return pictureScript + callsScript }
 
 // WriteHTML writes a page for a browser, which loads nothing else.

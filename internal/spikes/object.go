@@ -6,9 +6,8 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 )
 
-// Object is one spike for programs: what is printed as a line of JSON and what
-// a page draws. Durations and times are nanoseconds, intervals are the lower and
-// the upper bound.
+// Object is one spike for other programs: a line of JSON output, and the input of pages. Durations and times
+// are nanoseconds, intervals are the lower and the upper bound.
 type Object struct {
 	Version  int     `json:"version"` // of these objects: 1
 	Log      string  `json:"log"`
@@ -16,7 +15,7 @@ type Object struct {
 	TID      uint32  `json:"tid"`
 	Thread   string  `json:"thread,omitempty"`
 	Number   uint64  `json:"number"`             // in the log
-	Snapshot bool    `json:"snapshot,omitempty"` // no spike, but a stack that the program asked for
+	Snapshot bool    `json:"snapshot,omitempty"` // not a spike, but a stack that the program requested
 	Stacked  int     `json:"stack_id"`           // the same for spikes with one stack
 	At       uint64  `json:"at_ns"`              // when the peak ended, since the log began
 	Wall     uint64  `json:"wall_ns"`            // the same, since 1970
@@ -26,7 +25,7 @@ type Object struct {
 	Period   uint64  `json:"period_ns,omitempty"` // of the clock
 	Blind    uint64  `json:"blind_ns"`            // in which the clock was late
 	Stalls   []Range `json:"stalls,omitempty"`    // before the end of the peak, in nanoseconds; the latest last
-	// Preempted says that the thread lost its processor, Switches how often.
+	// Preempted reports whether the thread was preempted, Switches how often.
 	Preempted bool     `json:"preempted"`
 	Switches  uint32   `json:"switches"`
 	Remarks   []string `json:"remarks,omitempty"`
@@ -37,8 +36,8 @@ type Object struct {
 
 	Window *WindowObject `json:"window,omitempty"` // nil if the calls around it are not known
 
-	// Caller is set if it is a caller of spikes that took too long by itself. Then it is
-	// the peak here, and Children are what it called, by function.
+	// Caller is set for a caller of spikes that took too long itself. Then the object describes it as the peak,
+	// and Children are its callees, by function.
 	Caller *CallerObject `json:"caller,omitempty"`
 	Why    *WhyObject    `json:"why,omitempty"` // nil if it is not known
 
@@ -48,8 +47,7 @@ type Object struct {
 	Parents  []EndObject   `json:"parents"`
 }
 
-// WindowObject says how many calls are known that were made before the end of a spike
-// and within it, and how long before the end they begin.
+// WindowObject gives the number of known calls before the end of a spike and within it, and when they begin.
 type WindowObject struct {
 	Calls uint64 `json:"calls"`
 	Reach uint64 `json:"reach_ns"`
@@ -75,9 +73,9 @@ type StackObject struct {
 	SoFar   *Range `json:"so_far_ns,omitempty"`
 	Desc    string `json:"desc,omitempty"`
 	Section string `json:"section,omitempty"`
-	// Gap is set if calls between this one and the next one in are left out.
+	// Gap is set if calls between this one and the next inner one are left out.
 	Gap bool `json:"gap,omitempty"`
-	// Abandoned is set if the call has no end although one further out has.
+	// Abandoned is set if the call has no end although an outer one has.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 
@@ -87,26 +85,26 @@ type ChildObject struct {
 	Section  string  `json:"section,omitempty"`
 	Interval Range   `json:"interval_ns"`
 	Share    float64 `json:"share"`                // of the peak, 0 to 1
-	Calls    uint64  `json:"calls,omitempty"`      // of callers: of how many the interval is the sum
+	Calls    uint64  `json:"calls,omitempty"`      // for callers: the number of calls in the interval's sum
 	Longest  *Range  `json:"longest_ns,omitempty"` // of those
 }
 
-// WhyObject is what the kernel says of a thread in the time of a call.
+// WhyObject has the kernel's data about a thread during a call.
 type WhyObject struct {
 	Text  string `json:"text"`
 	CPU   Range  `json:"cpu_ns"`
 	Slept Range  `json:"slept_ns"`
-	Call  string `json:"system_call,omitempty"` // that it waited in most
-	// What follows is counted from so long before the end, all of the thread's life if that is 0.
+	Call  string `json:"system_call,omitempty"` // in which it waited most
+	// The following counts begin that long before the end; 0 means with the thread.
 	Counted     uint64 `json:"counted_ns"`
 	Minor       uint32 `json:"minor_faults"`
 	Major       uint32 `json:"major_faults"`
 	Voluntary   uint32 `json:"voluntary_switches"`
 	Involuntary uint32 `json:"involuntary_switches"`
-	Waits       bool   `json:"waits_for_work,omitempty"` // it is not ranked for that
+	Waits       bool   `json:"waits_for_work,omitempty"` // for that reason it is not ranked
 }
 
-// CallerObject is what is known of a caller that took too long.
+// CallerObject describes a caller that took too long.
 type CallerObject struct {
 	Own         Range `json:"self_ns"`        // outside all calls that took too long
 	Unexplained Range `json:"unexplained_ns"` // outside those that took an eighth of it, or more
@@ -117,7 +115,7 @@ type EndObject struct {
 	Site
 	Index    int   `json:"index"` // in the stack, -1 if it is not there
 	Interval Range `json:"interval_ns"`
-	// After is how long after the peak it ended.
+	// After is the time from the end of the peak to its end.
 	After uint64 `json:"after_ns"`
 }
 
@@ -159,7 +157,7 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	return o
 }
 
-// whyObject is what the time of a spike was spent on, nil if that is not known.
+// whyObject returns how the time of a spike was spent, nil if that is not known.
 func whyObject(sp *Spike) *WhyObject {
 	y := sp.Why()
 	if y == nil {
@@ -175,7 +173,7 @@ func whyObject(sp *Spike) *WhyObject {
 	return why
 }
 
-// addCallees adds what the spike called.
+// addCallees adds the callees of the spike.
 func (w *Writer) addCallees(o *Object, sp *Spike) {
 	for i := range sp.Children {
 		c := &sp.Children[i]
@@ -250,7 +248,7 @@ func site(p Place, loc *Location, a Address) Site {
 	return Site{Function: p.Function, Symbol: p.Symbol, File: p.File, Line: p.Line, Module: loc.Module, Offset: a.Offset}
 }
 
-// beginning is the place where the function of an address begins.
+// beginning returns where the function of an address begins.
 func beginning(loc *Location, a Address) Site {
 	s := site(loc.Outer(), loc, a)
 	s.Line = cmp.Or(loc.Outer().Opening, s.Line)

@@ -10,47 +10,46 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// Reach is what the logs can show: "no spike" is worth as much as that. Times
-// are nanoseconds.
+// Reach describes what the logs can show, and so the meaning of "no spike". Times are nanoseconds.
 type Reach struct {
 	Logs       int    `json:"logs"`
 	Unfinished int    `json:"unfinished"` // logs of processes that were killed, or still run
-	Unknown    int    `json:"unknown"`    // logs that do not say any of the following
+	Unknown    int    `json:"unknown"`    // logs that lack the following values
 	Span       uint64 `json:"span_ns"`    // of all processes together
-	// Threshold and Period are the least and the largest of the logs.
+	// Threshold and Period are the least and the largest of all logs.
 	Threshold  [2]uint64 `json:"threshold_ns"`
 	Period     [2]uint64 `json:"period_ns"`
-	Sure       uint64    `json:"sure_ns"`      // calls that take as long are found while the clock is not late
-	SureIdle   uint64    `json:"sure_idle_ns"` // those that begin when the process had been idle; 0: it was not
+	Sure       uint64    `json:"sure_ns"`      // calls of this duration are found while the clock is on time
+	SureIdle   uint64    `json:"sure_idle_ns"` // for calls that begin after the process had been idle; 0: it was not
 	Signal     bool      `json:"signal"`       // signals to each thread move the clock
 	Signalled  uint64    `json:"signalled"`    // threads that got such signals
-	Blocked    uint64    `json:"blocked"`      // of those, that did not let them through
+	Blocked    uint64    `json:"blocked"`      // of those, threads that blocked them
 	Exact      int       `json:"exact"`        // logs of processes whose calls read the exact clock
 	RateError  uint32    `json:"rate_error"`   // of the exact clock, in 10^-9
 	Backwards  uint64    `json:"backwards"`    // calls that ended before they began, by the exact clock
-	Window     uint32    `json:"window_mib"`   // the smallest window of those that do not tell all stack addresses apart; 0: all do
+	Window     uint32    `json:"window_mib"`   // the smallest window that cannot distinguish all stack addresses; 0: all can
 	Ticks      uint64    `json:"ticks"`
 	Blind      uint64    `json:"blind_ns"` // time in which the clock was late
 	Gaps       uint64    `json:"gaps"`
 	WorstGap   uint64    `json:"worst_gap_ns"`
 	Borderline uint64    `json:"borderline"` // calls that may have reached the threshold
-	Slow       uint64    `json:"slow"`       // calls that were looked at
+	Slow       uint64    `json:"slow"`       // calls that were evaluated
 	Limited    uint64    `json:"limited"`    // spikes that were only counted
 	Dropped    uint64    `json:"dropped"`    // records that were lost
 	Damaged    int64     `json:"damaged_bytes"`
 	Written    uint64    `json:"written"`   // spikes in the logs
 	Stacks     int       `json:"stacks"`    // of those
-	Ungrouped  uint64    `json:"ungrouped"` // spikes of stacks beyond those that are told apart
+	Ungrouped  uint64    `json:"ungrouped"` // spikes of stacks beyond the number that is distinguished
 	Uncounted  uint64    `json:"uncounted"` // spikes of stacks that are not in the logs
-	Off        int       `json:"off"`       // logs of processes in which watching was switched off
-	OffTime    uint64    `json:"off_ns"`    // for which it was
+	Off        int       `json:"off"`       // logs of processes in which recording was switched off
+	OffTime    uint64    `json:"off_ns"`    // time for which it was off
 	Changes    uint64    `json:"changes"`   // of settings while the processes ran
-	Ring       uint64    `json:"ring"`      // calls of a thread that are recorded, the most; 0: none
+	Ring       uint64    `json:"ring"`      // maximum number of recorded calls of a thread; 0: none
 	NoWindow   uint64    `json:"no_window"` // spikes whose calls were not kept
-	Unjudged   uint64    `json:"unjudged"`  // calls on stacks of coroutines that cannot be told apart
+	Unjudged   uint64    `json:"unjudged"`  // calls on stacks of coroutines that cannot be distinguished
 }
 
-// Reach sums what the logs say of themselves.
+// Reach sums up what the logs report about themselves.
 func (s *Set) Reach() *Reach {
 	r := &Reach{Logs: len(s.Logs), Written: s.Episodes, Stacks: len(s.Groups), Ungrouped: s.Ungrouped, Uncounted: s.Uncounted}
 	for i := range s.long {
@@ -88,7 +87,7 @@ func (s *Set) Reach() *Reach {
 	return r
 }
 
-// settings adds what a process was told to look for.
+// settings adds the settings of a process.
 func (r *Reach) settings(l *Log) {
 	t := l.Trailer
 	r.holds(t.Threshold, t.Period, t)
@@ -131,7 +130,7 @@ func (r *Reach) add(l *Log) {
 	}
 }
 
-// holds takes in that a threshold and a period held in a process.
+// holds adds a threshold and a period of a process.
 func (r *Reach) holds(threshold, period uint64, t *tracelog.Trailer) {
 	widen := func(r *[2]uint64, v uint64) {
 		if r[0] == 0 {
@@ -147,7 +146,7 @@ func (r *Reach) holds(threshold, period uint64, t *tracelog.Trailer) {
 	widen(&r.Period, period)
 	interval := saturate.Add(period, period)
 	if t.Signal {
-		period /= 2 // ticks of several threads may be remembered as often
+		period /= 2 // several threads may record ticks at that rate
 	}
 	r.Sure = max(r.Sure, sure(threshold, period, interval))
 	if t.Idle > 0 {
@@ -156,11 +155,10 @@ func (r *Reach) holds(threshold, period uint64, t *tracelog.Trailer) {
 	}
 }
 
-// sure is how long a call must take to be found, if no interval of the clock around
-// its beginning is longer than that one: its lower bound is short of the truth by no
-// more. For calls longer than 1984 periods the clock's thread remembers only every
-// 8th tick, for 8 times longer ones every 64th, up to every 4096th (search in
-// timed_clock.c); it then is short by as many.
+// sure returns how long a call must take to be found for certain, if no interval of the clock around its
+// beginning is longer than interval: its lower bound is below the truth by at most that. For calls longer than
+// 1984 periods the clock remembers only every 8th tick, for 8 times longer ones every 64th, up to every 4096th
+// (search in timed_clock.c), and the lower bound may be too low by that many ticks.
 func sure(threshold, period, interval uint64) uint64 {
 	const remembered, shift, levels, largest = 1984, 3, 5, 1 << 48
 	period, interval = min(period, largest), min(interval, largest)
@@ -172,8 +170,8 @@ func sure(threshold, period, interval uint64) uint64 {
 	return threshold // not reached
 }
 
-// exactReading is what reading the exact clock takes, with room for a cache that is
-// cold: a call's lower bound is short of the truth by no more.
+// exactReading is the time to read the exact clock, with an allowance for cold caches: a call's lower bound is
+// below the truth by at most that.
 const exactReading = 2000
 
 // clock describes the clocks that time calls.
@@ -192,7 +190,7 @@ func (r *Reach) clock() string {
 	return strings.Join(kinds, "; ")
 }
 
-// span is a duration, or the least and the largest.
+// span formats a duration, or the least and the largest.
 func span(v [2]uint64) string {
 	if v[0] == v[1] {
 		return Duration(v[0])
@@ -226,7 +224,7 @@ func (r *Reach) Lines() []string {
 	return lines
 }
 
-// sure says which calls are sure to be found.
+// sure describes which calls are sure to be found.
 func (r *Reach) sure(say func(format string, args ...any)) {
 	say("Threshold %s, unless the program set others; %s. Watched: %s in %s.",
 		span(r.Threshold), r.clock(), Duration(r.Span), count(uint64(r.Logs-r.Unknown), "process", "processes"))
@@ -251,7 +249,7 @@ func (r *Reach) sure(say func(format string, args ...any)) {
 	say("%s.", capital(join(missed)))
 }
 
-// gaps says what was not looked at, or cannot be told of.
+// gaps describes what was not recorded or cannot be reported.
 func (r *Reach) gaps(say func(format string, args ...any)) {
 	if r.Unjudged > 0 {
 		say("%s on stacks that cannot be distinguished without an unwinder: other calls there may be missing, mistaken for callers of calls on another stack.",
@@ -290,7 +288,7 @@ func join(list []string) string {
 	return strings.Join(kept, "; ")
 }
 
-// count is n things.
+// count formats n things.
 func count(n uint64, one, many string) string {
 	return report.Count(n) + " " + report.Either(n, one, many)
 }

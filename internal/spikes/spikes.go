@@ -1,10 +1,9 @@
-// Package spikes converts the logs of mode spike to reports: single spikes with their
-// stacks, the functions in which they occur, and suggestions for thresholds of calls that
-// are expected to take long. It is pure; addresses are named by a function that it is
-// given.
+// Package spikes converts the logs of mode spike to reports: single spikes with their stacks, the functions in
+// which they occur, and suggestions for thresholds of calls that are expected to take long. It reads no files;
+// a function that the caller provides names addresses.
 //
-// Durations are intervals, because the clock that probes read moves in steps:
-// package tracelog says how that comes. Sums and rankings are of lower bounds.
+// Durations are intervals, because the clock that probes read moves in steps: see package tracelog. Sums and
+// rankings are of lower bounds.
 package spikes
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/quantile"
 )
 
-// Log is what is known of one log besides its episodes.
+// Log describes one log, except for its episodes.
 type Log struct {
 	Name    string
 	Header  tracelog.Header
@@ -27,14 +26,14 @@ type Log struct {
 	Trailer *tracelog.Trailer // nil if there is none
 	Stalls  []tracelog.Stall  // ascending
 	Frames  *tracelog.Frames  // nil if the program counts none
-	// Settings are ascending, none if nothing was changed while it ran.
+	// Settings are ascending, none if nothing was changed at run time.
 	Settings []tracelog.Setting
 	Lost     int64 // bytes that are damaged
-	// Windows has what is known of the calls around spikes, by their numbers.
+	// Windows describes the known calls around spikes, by their numbers.
 	Windows map[uint64]Window
 }
 
-// Window is what a thread called before the end of a spike and within it.
+// Window is the range of a thread's known calls before the end of a spike and within it.
 type Window struct {
 	Calls    uint64
 	From, To uint64 // ns of CLOCK_MONOTONIC
@@ -67,8 +66,8 @@ type Location struct {
 // Outer is the function whose code it is.
 func (l Location) Outer() Place { return l.Places[0] }
 
-// Namer returns the name of an address. Call says that it is a return address,
-// which belongs to the instruction before it.
+// Namer returns the name of an address. Call is set for a return address, which belongs to the instruction
+// before it.
 type Namer func(a Address, call bool) Location
 
 // Spike is an episode of a log.
@@ -77,34 +76,32 @@ type Spike struct {
 	tracelog.Episode
 	// Addrs are the addresses of Stack.
 	Addrs []Address
-	// Blame is set for a caller that took too long by itself: it is what is called a
-	// peak here, and its calls are no children.
+	// Blame is set for a caller that took too long itself: then it is the peak here, and its callees are no
+	// children.
 	Blame *Blame
 }
 
-// isCall reports whether the address of an entry on the stack is that behind a
-// call.
+// isCall reports whether the address of a stack entry is a return address.
 func (sp *Spike) isCall(i int) bool { return sp.Stack[i].Flags&tracelog.Exact == 0 }
 
 // Group is all spikes with one stack.
 type Group struct {
 	Number  int    // in order of appearance
-	Seen    uint64 // how many there were, those too that were counted only
+	Seen    uint64 // number of spikes, including those that were only counted
 	Written uint64 // in the logs
-	Blind   uint64 // ns of the time of those in the logs in which the clock was late
+	Blind   uint64 // ns of the logged spikes' time in which the clock was late
 	Sum     uint64 // ns, lower bounds of those in the logs
 	// Worst is the longest, Last that which ended last.
 	Worst, Last *Spike
-	// Limit is the greatest lower bound of all, those too that were counted only,
-	// of which no more is known. Of callers it is the time that no call below explains.
+	// Limit is the greatest lower bound of all, including those that were only counted, for which it is all
+	// that is known. For callers it is the time that no callee explains.
 	Limit uint64
 
 	waiting uint64 // of those in the logs, that only waited for work
 	of      int32  // of callers: the call that Worst is
 }
 
-// Memory is bounded by the number of different stacks and that of the calls on
-// them: what has a stack of its own after that is counted.
+// Memory is bounded by the number of different stacks and of their calls: further stacks are only counted.
 const maxGroups, maxKept = 100_000, 2_000_000
 
 // Set is the spikes of some logs. Fill it with Add.
@@ -112,17 +109,17 @@ type Set struct {
 	Logs     []Log
 	Groups   []*Group
 	Episodes uint64
-	// Callers are the calls that took too long for more than what the calls below
-	// explain, by their stacks, and Lasting those around all; Settle finds them.
+	// Callers are the calls whose callees do not explain why they took too long, by stack, and Lasting those
+	// that contain all work; Settle finds them.
 	Callers []*Group
 	Lasting []Lasting
-	// Unranked are calls of which there were too many to look for their callers.
+	// Unranked are calls beyond the number for which callers are sought.
 	Unranked uint64
-	// Snapshots are stacks that the programs asked for. They are no spikes.
+	// Snapshots are stacks that the programs requested. They are no spikes.
 	Snapshots []*Spike
-	// Ungrouped are episodes of stacks that there were too many of.
+	// Ungrouped are episodes with stacks beyond the number that is kept.
 	Ungrouped uint64
-	// Uncounted are spikes that were only counted, and of no stack in the logs.
+	// Uncounted are spikes that were only counted, with a stack that no log contains.
 	Uncounted uint64
 
 	byStack map[string]*Group
@@ -135,7 +132,7 @@ type Set struct {
 	kept    int // entries of the groups' first episodes
 }
 
-// Addresser resolves an address of a process at a time.
+// Addresser resolves an address of a process at a given time.
 type Addresser func(log int, pc, time uint64) Address
 
 type episodeID struct {
@@ -143,7 +140,7 @@ type episodeID struct {
 	number uint64
 }
 
-// share is what one log has of a group.
+// share is the part of a group in one log.
 type share struct {
 	group   *Group
 	log     int
@@ -152,14 +149,14 @@ type share struct {
 	order   uint64    // its place there
 }
 
-// durations are those of calls that ended at one place too late.
+// durations are those of calls that ended too late at one place.
 type durations struct {
 	asPeak   uint64
 	asParent uint64          // half as long again as the peak, or longer
 	times    quantile.Sketch // lower bounds
 }
 
-// New returns an empty set. The function tells where an address of a process is.
+// New returns an empty set. address resolves the addresses of processes.
 func New(logs []Log, address Addresser) *Set {
 	return &Set{
 		Logs: logs, address: address, byStack: make(map[string]*Group), calls: make(map[Address]*durations),
@@ -167,7 +164,7 @@ func New(logs []Log, address Addresser) *Set {
 	}
 }
 
-// addresses are those of an episode's stack.
+// addresses returns those of an episode's stack.
 func (s *Set) addresses(log int, e *tracelog.Episode) []Address {
 	addrs := make([]Address, len(e.Stack))
 	for i, f := range e.Stack {
@@ -176,7 +173,7 @@ func (s *Set) addresses(log int, e *tracelog.Episode) []Address {
 	return addrs
 }
 
-// stackKey is the same for episodes that belong together.
+// stackKey returns a key that is equal for episodes of one group.
 func (s *Set) stackKey(addrs []Address) []byte {
 	s.key = s.key[:0]
 	for _, a := range addrs {
@@ -191,10 +188,10 @@ func (s *Set) Spike(log int, e *tracelog.Episode) *Spike {
 	return &Spike{Log: log, Episode: *e, Addrs: s.addresses(log, e)}
 }
 
-// Snapshot reports whether it is no spike, but a stack that the program asked for.
+// Snapshot reports whether it is not a spike, but a stack that the program requested.
 func (sp *Spike) Snapshot() bool { return sp.Flags&tracelog.Snapshot != 0 }
 
-// Alone is a group of one spike that is in none, such as a snapshot.
+// Alone returns a group of one spike that is in none, such as a snapshot.
 func Alone(sp *Spike) *Group {
 	return &Group{Number: -1, Seen: 1, Written: 1, Sum: sp.Peak.Lo, Limit: sp.Peak.Lo, Worst: sp, Last: sp}
 }
@@ -204,7 +201,7 @@ func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
 	return s.byStack[string(s.stackKey(s.addresses(log, e)))]
 }
 
-// Add adds an episode, which the set keeps.
+// Add adds an episode and keeps a reference to it.
 func (s *Set) Add(log int, e *tracelog.Episode) {
 	sp := s.Spike(log, e)
 	if sp.Snapshot() {
@@ -254,7 +251,7 @@ func (s *Set) share(g *Group, log int, e *tracelog.Episode) *share {
 		s.shares[g] = append(s.shares[g], &share{group: g, log: log, order: math.MaxUint64})
 	}
 	sh := s.shares[g][i]
-	if e.Order < sh.order { // threads' episodes come as they are complete
+	if e.Order < sh.order { // threads' episodes arrive when they are complete
 		delete(s.firsts, sh.first)
 		sh.first, sh.order = episodeID{log, e.Number}, e.Order
 		s.firsts[sh.first] = sh
@@ -262,7 +259,7 @@ func (s *Set) share(g *Group, log int, e *tracelog.Episode) *share {
 	return sh
 }
 
-// count keeps how long the calls of the episode's functions took.
+// count records how long the calls of the episode's functions took.
 func (s *Set) count(sp *Spike) {
 	const most = 1 << 16 // places in the code; a program has some hundred
 	at := func(a Address) *durations {
@@ -279,8 +276,8 @@ func (s *Set) count(sp *Spike) {
 			d.times.Add(sp.Peak.Lo)
 		}
 	}
-	// Of calls that recurse the outermost counts, which ends last. A caller that
-	// took hardly longer than the peak is only on the way to it.
+	// In a recursion the outermost call counts, which ends last. A caller that took hardly longer than the peak
+	// only leads to it.
 	last := make(map[Address]*tracelog.Parent)
 	for i := range sp.Parents {
 		p := &sp.Parents[i]
@@ -297,8 +294,8 @@ func (s *Set) count(sp *Spike) {
 	}
 }
 
-// Count takes in how often a stack was seen, which a log has beside its
-// episodes. It goes after all episodes of the log.
+// Count adds how often a stack was seen, which logs record separately. Call it after all episodes of the log
+// were added.
 func (s *Set) Count(log int, n *tracelog.Seen) {
 	sh := s.firsts[episodeID{log, n.Episode}]
 	if sh == nil || n.PC == 0 {
@@ -309,20 +306,20 @@ func (s *Set) Count(log int, n *tracelog.Seen) {
 	sh.group.Limit = max(sh.group.Limit, n.Worst)
 }
 
-// wall is when a spike ended, in nanoseconds since 1970, so that the logs of
-// several processes have one order.
+// wall returns when a spike ended, in nanoseconds since 1970, so that the logs of several processes have one
+// order.
 func (s *Set) wall(sp *Spike) uint64 {
 	h := &s.Logs[sp.Log].Header
 	return saturate.Add(h.Realtime, since(sp.Time, h.Monotonic))
 }
 
-// At is when a spike ended, in nanoseconds since its log began.
+// At returns when a spike ended, in nanoseconds since its log began.
 func (s *Set) At(sp *Spike) uint64 { return since(sp.Time, s.Logs[sp.Log].Header.Monotonic) }
 
-// Thread is the name of a spike's thread, "" if it has none.
+// Thread returns the name of a spike's thread, "" if it has none.
 func (s *Set) Thread(sp *Spike) string { return s.Logs[sp.Log].Threads[sp.TID] }
 
-// WorstText is the duration of the longest of a group, for people.
+// WorstText formats the duration of the longest of a group.
 func (g *Group) WorstText() string {
 	if g.Worst.Blame == nil && g.Limit > g.Worst.Peak.Lo {
 		return "at least " + Interval(exact(g.Limit))
@@ -330,7 +327,7 @@ func (g *Group) WorstText() string {
 	return Interval(g.Worst.Peak)
 }
 
-// Order is what groups are ranked by.
+// Order is the order of groups.
 type Order string
 
 // The orders: the longest first, the most frequent first, the last first.
@@ -345,8 +342,8 @@ func (g *Group) waits() bool {
 	return g.waiting > 0 && g.waiting == g.Written && len(g.Worst.Addrs) > 0
 }
 
-// Ranked returns the groups in an order, total on ties: of peaks, and of callers that
-// took too long by themselves. What only waited for work is not ranked.
+// Ranked returns the groups in a total order: those of peaks, and those of callers that took too long
+// themselves. Groups that only waited for work are not ranked.
 func (s *Set) Ranked(by Order) []*Group {
 	key := func(g *Group) uint64 { return g.Limit }
 	switch by {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// Suggestion is a line of mark-up that would silence what is no news.
+// Suggestion is a mark that would suppress expected spikes.
 type Suggestion struct {
 	Place  Place // of the function's beginning
 	Markup string
@@ -19,7 +19,7 @@ type Suggestion struct {
 	weight uint64
 }
 
-// profile is what the logs show of one function.
+// profile summarizes what the logs show of one function.
 type profile struct {
 	place            Place
 	waits            bool
@@ -28,9 +28,8 @@ type profile struct {
 	times            quantile.Sketch
 }
 
-// Suggest looks for calls that take long by nature. A log does not have the
-// calls that were short, so "always" means: whenever the log shows the
-// function at all.
+// Suggest looks for calls that are expected to take long. Short calls are not in a log, so "always" means:
+// whenever the log shows the function at all.
 func (s *Set) Suggest(name Namer) []Suggestion {
 	var list []Suggestion
 	for _, p := range s.profiles(name) {
@@ -44,7 +43,7 @@ func (s *Set) Suggest(name Namer) []Suggestion {
 	return list
 }
 
-// profiles adds up places in the code by function.
+// profiles sums up places in the code by function.
 func (s *Set) profiles(name Namer) map[function]*profile {
 	all := make(map[function]*profile)
 	get := func(a Address, call bool) *profile {
@@ -81,10 +80,10 @@ func (s *Set) profiles(name Namer) map[function]*profile {
 	return all
 }
 
-// suggest says what to do about a function, if anything.
+// suggest returns a suggestion for a function, if there is one.
 func (p *profile) suggest() (Suggestion, bool) {
 	const (
-		fewest = 5   // calls, below that nothing is a habit
+		fewest = 5   // with fewer calls nothing is concluded
 		spread = 1.5 // of durations that are always the same
 	)
 	sug := Suggestion{Place: p.place, weight: p.asPeak + p.asParent}
@@ -111,11 +110,10 @@ func (p *profile) suggest() (Suggestion, bool) {
 	return sug, true
 }
 
-// verbs are mark-up in a language.
+// verbs are the marks of a language.
 type verbs struct{ threshold, ignore, pause string }
 
-// verbsOf returns the mark-up of a function's language, cairn.h or package mark,
-// with a threshold above ns.
+// verbsOf returns the marks of a function's language, cairn.h or package mark, with a threshold above ns.
 func verbsOf(p Place, ns uint64) verbs {
 	if !strings.HasSuffix(p.File, ".go") {
 		return verbs{"CAIRN_THRESHOLD(" + Milliseconds(ns) + ");", "CAIRN_IGNORE();", "cairn_pause(); ... cairn_resume();"}
@@ -130,7 +128,7 @@ func verbsOf(p Place, ns uint64) verbs {
 	return verbs{fmt.Sprintf("s.Threshold(%d * %s)", d, unit), "s.Ignore()", "p := mark.Pause(); ...; p.Resume()"}
 }
 
-// Milliseconds is a threshold that ns are below: rounded up to two digits.
+// Milliseconds returns a threshold above ns: rounded up to two digits.
 func Milliseconds(ns uint64) string {
 	return strconv.FormatFloat(float64(roundUp(ns))/1e6, 'f', -1, 64)
 }
@@ -144,7 +142,7 @@ func roundUp(ns uint64) uint64 {
 	return (ns/grain + 1) * grain
 }
 
-// waits guesses by its name that a function is there to wait.
+// waits guesses from its name that a function's purpose is to wait.
 func waits(symbol string) bool {
 	s := strings.ToLower(symbol)
 	return slices.ContainsFunc([]string{"wait", "sleep", "poll", "idle", "block_until", "select_loop"}, func(w string) bool {

@@ -22,7 +22,7 @@ type Writer struct {
 	Short bool
 }
 
-// line is one of a spike's text: what is in columns, and what follows them.
+// line is a line of a spike's text: the columns, and the text after them.
 type line struct {
 	index          string // "  9)"
 	function, file string
@@ -34,9 +34,8 @@ type line struct {
 // wider than this.
 const maxFunction, maxFile = 48, 60
 
-// Spike prints one spike of a group: the stack with how long each call had been
-// running when the peak ended, what took the time below it, and the callers as
-// they ended.
+// Spike prints one spike of a group: the stack with how long each call had been running when the peak ended,
+// what took the time below it, and the callers as they ended.
 func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	b := bufio.NewWriter(out)
 	fmt.Fprintln(b, w.head(g, sp))
@@ -62,7 +61,7 @@ func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	return b.Flush()
 }
 
-// fold leaves the first and the last of many lines in a row about one function.
+// fold keeps only the first and the last of many consecutive lines about one function.
 func fold(lines []line) []line {
 	const shown = 4
 	var out []line
@@ -145,10 +144,9 @@ func (sp *Spike) remarks() []string {
 	return list
 }
 
-// stack is a line for each call, the outermost first. Calls that recurse are
-// shown as one after some.
+// stack returns a line for each call, the outermost first. Repetitions in a recursion are shown as one line.
 func (w *Writer) stack(sp *Spike) []line {
-	const shown = 3 // of calls of one function in a row
+	const shown = 3 // calls of one function in a row
 	var lines []line
 	n := len(sp.Stack)
 	row, last, left := 0, Place{}, 0
@@ -160,7 +158,7 @@ func (w *Writer) stack(sp *Spike) []line {
 		} else {
 			row, last = 0, outer
 		}
-		// The last two calls of a row are what the peak hangs on.
+		// The last two calls of a row lead to the peak.
 		if row >= shown && i > 1 && w.Name(sp.Addrs[i-1], sp.isCall(i-1)).Outer().Function == last.Function {
 			left++
 			continue
@@ -177,8 +175,7 @@ func (w *Writer) stack(sp *Spike) []line {
 	return lines
 }
 
-// frame is the line of a call, and one for each function that was inlined into
-// it.
+// frame returns the line of a call, and one for each function that was inlined into it.
 func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	f := &sp.Stack[i]
 	l := w.place(loc.Outer(), loc)
@@ -189,7 +186,7 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 		l.file = opening(loc)
 	case i == 0 && !sp.Snapshot():
 		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD", report.Bold
-		// Where the call ended is not where the time went: the function is.
+		// The time was spent in the function, not at the place where the call ended.
 		l.file = opening(loc)
 	case f.Timed():
 		l.rest = "so far " + Interval(f.Time)
@@ -212,7 +209,7 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	return lines
 }
 
-// said is the text that the program logged for the call with such a stack pointer.
+// said returns the text that the program logged for the call with a stack pointer.
 func (sp *Spike) said(pointer uint32, kind tracelog.TextKind) string {
 	for _, t := range sp.Texts {
 		if t.Kind == kind && t.SP == pointer {
@@ -222,7 +219,7 @@ func (sp *Spike) said(pointer uint32, kind tracelog.TextKind) string {
 	return ""
 }
 
-// gapText is the number of frames that a stack lacks.
+// gapText describes the number of frames that a stack lacks.
 func gapText(sp *Spike) string {
 	if n := int64(sp.Found) - int64(len(sp.Stack)); n > 0 {
 		return count(uint64(n), "call", "calls") + " omitted"
@@ -230,7 +227,7 @@ func gapText(sp *Spike) string {
 	return "calls omitted"
 }
 
-// opening is the location where a function begins, or the module if it is unknown.
+// opening returns the location where a function begins, or the module if it is unknown.
 func opening(loc *Location) string {
 	p := loc.Outer()
 	if p.File == "" {
@@ -247,7 +244,7 @@ func (w *Writer) place(p Place, loc *Location) line {
 	return l
 }
 
-// at is file:line.
+// at formats file:line.
 func at(file string, n int) string {
 	if file == "" || n == 0 {
 		return file
@@ -255,7 +252,7 @@ func at(file string, n int) string {
 	return file + ":" + strconv.Itoa(n)
 }
 
-// child is a call below the peak, with its share of it.
+// child returns the line of a callee of the peak, with its share of the peak.
 func (w *Writer) child(sp *Spike, c *tracelog.Entry) line {
 	loc := w.Name(w.Set.address(sp.Log, c.PC, sp.Time), c.Flags&tracelog.Exact == 0)
 	l := line{index: "of which", function: loc.Outer().Function, file: opening(&loc), rest: Interval(c.Time)}
@@ -268,7 +265,7 @@ func (w *Writer) child(sp *Spike, c *tracelog.Entry) line {
 	return l
 }
 
-// below is a line for each function that a long caller called.
+// below returns a line for each function that a long caller called.
 func (w *Writer) below(sp *Spike) []line {
 	var lines []line
 	for i := range sp.Blame.Below {
@@ -285,7 +282,7 @@ func (w *Writer) below(sp *Spike) []line {
 	return lines
 }
 
-// part is the part of a spike's time that some time is, 0 to 1.
+// part returns a time as part of a spike's time, 0 to 1.
 func (sp *Spike) part(of tracelog.Interval) float64 {
 	return min(1, float64(mean(of))/float64(max(1, mean(sp.Peak))))
 }
@@ -298,8 +295,8 @@ func (sp *Spike) Share(c *tracelog.Entry) float64 {
 	return min(1, float64(mean(c.Time))/float64(mean(sp.Peak)))
 }
 
-// parents is a line for each caller that ended, the innermost first. One that is
-// missing between others did not end by returning, or was judged differently.
+// parents returns a line for each caller that ended, the innermost first. One that is missing between others
+// did not return, or was judged by another rule.
 func (w *Writer) parents(sp *Spike) []line {
 	ended := make(map[int]*tracelog.Parent)
 	var lines []line
@@ -331,9 +328,8 @@ func (w *Writer) parents(sp *Spike) []line {
 	return append(inner, lines...)
 }
 
-// entryOf returns the index of the call on the stack whose frame it is, -1 if
-// none. The peak has ended: it is none. Logs of Go programs have the frames of calls without
-// a time so far.
+// entryOf returns the index in the stack of the call with a stack pointer, -1 if none. The peak has ended, so
+// it is excluded. Logs of Go programs have frames without a time so far.
 func (sp *Spike) entryOf(pointer uint32) int {
 	untimed := -1
 	for i := 1; i < len(sp.Stack); i++ {
@@ -348,8 +344,8 @@ func (sp *Spike) entryOf(pointer uint32) int {
 	return untimed
 }
 
-// Abandoned reports whether a call that took too long has no end although one
-// further out has: an exception or longjmp left it, or it was not to be reported.
+// Abandoned reports whether a call that took too long has no end although an outer one has: an exception or
+// longjmp left it, or marks suppressed its report.
 func (sp *Spike) Abandoned(k int) bool {
 	e := &sp.Stack[k]
 	return e.Timed() && e.Flags&tracelog.Ignored == 0 && e.Time.Lo >= sp.Threshold
@@ -361,7 +357,7 @@ func (w *Writer) write(b *bufio.Writer, lines []line) {
 	for i := range lines {
 		l := &lines[i]
 		l.function, l.file = report.Printable(l.function), report.Printable(l.file)
-		if w.Style.Width > 0 { // programs want all of it
+		if w.Style.Width > 0 { // programs need the full text
 			l.function, l.file = report.Shorten(l.function, maxFunction), report.ShortenPath(l.file, maxFile)
 		}
 		room := 0

@@ -7,16 +7,15 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// Timeline is the calls around a spike, as a page draws them. The clock of the
-// recorder moves in steps, and nearly all calls begin and end within one. What is
-// kept are those that were running when it moved, which are few.
+// Timeline is the data of a picture of the calls around a spike. The recorder's clock moves in steps, and
+// nearly all calls begin and end within one. The few that were running when it moved are kept.
 type Timeline struct {
 	Names []string `json:"names"`
 	Bars  []Bar    `json:"bars"` // the longest, if there are too many
 	From  int64    `json:"from"` // ns before the end of the peak (negative) or after it
 	To    int64    `json:"to"`
 	Calls uint64   `json:"calls"`
-	Left  int      `json:"left"` // bars that are not there
+	Left  int      `json:"left"` // number of bars left out
 }
 
 // Bar is a call, or calls of one function at one depth in a row, each of which was
@@ -29,10 +28,10 @@ type Bar struct {
 	Calls uint64 `json:"c"`
 }
 
-// A timeline has not more than so many bars, and is not deeper.
+// Bounds of a timeline: the number of bars, and the depth.
 const maxBars, maxBarDepth = 4000, 200
 
-// NewTimeline draws the thread of a log, of which end is the end of the peak.
+// NewTimeline makes the timeline of a thread of a log; end is the end of the peak.
 func NewTimeline(log calllog.Log, thread int, end uint64, name func(calllog.FuncID) string) (*Timeline, error) {
 	b := timeline{of: &Timeline{}, names: make(map[calllog.FuncID]int), name: name, end: end}
 	begin := true
@@ -75,12 +74,12 @@ type timeline struct {
 	name  func(calllog.FuncID) string
 	end   uint64
 	stack []calllog.Event
-	open  []Bar // the last one of each depth; without calls: none
+	open  []Bar // the last bar of each depth; without calls: none
 }
 
 func (b *timeline) since(t uint64) int64 { return int64(t - b.end) }
 
-// close takes in that the innermost call has ended.
+// close ends the innermost call.
 func (b *timeline) close(now uint64) {
 	depth := len(b.stack) - 1
 	e := b.stack[depth]

@@ -13,16 +13,16 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// Why is what is known of why a call took long.
+// Why holds the known reasons why a call took long.
 type Why struct {
 	tracelog.Usage
 	Slept tracelog.Interval // its time without the processor
 	Call  string            // the system call that it waited in most, "" if it is not known
-	// Tight says that the counts are of the call, and hardly of what was before it.
+	// Tight says that the counts are mostly of the call, not of the time before it.
 	Tight bool
 }
 
-// Why returns what is known of why a spike took long, nil if nothing is.
+// Why returns the known reasons why a spike took long, nil if there are none.
 func (sp *Spike) Why() *Why {
 	u := sp.Usage
 	if u == nil {
@@ -36,22 +36,20 @@ func (sp *Spike) Why() *Why {
 	return y
 }
 
-// most reports whether a part is at least so many tenths of a whole.
+// most reports whether a part is at least that many tenths of a whole.
 func most(part, whole, tenths uint64) bool {
 	return float64(part)*10 >= float64(whole)*float64(tenths)
 }
 
-// WaitedForWork reports whether a spike was nothing but a wait for something to do, which
-// is not ranked.
+// WaitedForWork reports whether a spike was only a wait for work, which is not ranked.
 func (sp *Spike) WaitedForWork() bool { return sp.Why().waitsForWork(sp.Peak) }
 
-// waitsForWork reports whether a call did nothing but wait in a system call in which
-// programs wait for what they are to do.
+// waitsForWork reports whether a call only waited in a system call in which programs wait for work.
 func (y *Why) waitsForWork(time tracelog.Interval) bool {
 	return y != nil && forWork[y.Usage.Call] && y.InCall > 0 && 4*uint32(y.InCall) >= 3*uint32(y.Waits) && most(y.Slept.Lo, time.Lo, 8)
 }
 
-// Text says why in a few words.
+// Text describes the reasons in a few words.
 func (y *Why) Text(time tracelog.Interval) string {
 	var words []string
 	switch {
@@ -72,7 +70,7 @@ func (y *Why) Text(time tracelog.Interval) string {
 	return strings.Join(words, ", ")
 }
 
-// waited is what a thread did that did not run.
+// waited describes what a thread did that did not run.
 func (y *Why) waited() string {
 	if 2*uint32(y.Ready) > uint32(y.Waits) || y.Waits == 0 && y.Voluntary == 0 && y.Involuntary > 0 {
 		return "waited for a processor"
@@ -90,7 +88,7 @@ func (y *Why) where() string {
 	return " in " + y.Call
 }
 
-// of is a part of a duration: "24.9 of 25.0 ms".
+// of formats a part of a duration: "24.9 of 25.0 ms".
 func of(part, whole tracelog.Interval) string {
 	a, b := Interval(part), Interval(whole)
 	number, unit, _ := strings.Cut(a, " ")
@@ -100,10 +98,10 @@ func of(part, whole tracelog.Interval) string {
 	return a + " of " + b
 }
 
-// forWork are the system calls in which programs wait for what they are to do.
+// forWork are the system calls in which programs wait for work.
 var forWork = map[int]bool{7: true, 23: true, 43: true, 128: true, 232: true, 270: true, 271: true, 281: true, 288: true, 426: true, 441: true}
 
-// systemCall is the name of a system call of x86-64 in which a thread may wait.
+// systemCall returns the name of a system call of x86-64 in which a thread may wait.
 func systemCall(number int) string {
 	if name, ok := systemCalls[number]; ok {
 		return name

@@ -2,8 +2,8 @@ package marklog
 
 import "github.com/cairnprof/cairn/format/tracelog/wire"
 
-// Frames is how long frames took: the longest, and a row of buckets, each of which
-// stands for twice as many frames whenever the row is full.
+// Frames collects how long frames took: the longest, and a row of buckets. Whenever the row is full, each
+// bucket covers twice as many frames.
 type Frames struct {
 	count, end, sum, worst, budget, over uint64
 
@@ -21,7 +21,7 @@ type bucket struct {
 
 type frame struct{ number, end, took uint64 }
 
-// Add takes in a frame that ended, and how long it may take.
+// Add adds a frame that ended, and the time allowed for it.
 func (f *Frames) Add(number, end, took, budget uint64) {
 	if f.count == 0 {
 		f.from = number
@@ -49,7 +49,7 @@ func (f *Frames) Add(number, end, took, budget uint64) {
 	}
 }
 
-// halve makes room in the row.
+// halve merges pairs of buckets.
 func (f *Frames) halve() {
 	const half = wire.FrameBuckets / 2
 	for i := range half {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// image is the program in memory.
+// image describes the program in memory.
 type image struct {
 	path       string
 	id         []byte // GNU build id, empty if there is none
@@ -27,7 +27,7 @@ func monotonic() uint64 {
 	return uint64(t.Nano())
 }
 
-// program describes the running program, as far as it can be told.
+// program describes the running program, as far as that is possible.
 func program() image {
 	path, err := os.Executable()
 	if err != nil {
@@ -51,8 +51,8 @@ func program() image {
 	return m
 }
 
-// readHeader takes the bias and the build id from the file of a 64-bit
-// little-endian program. Of another it takes nothing.
+// readHeader reads the bias and the build id from the file of a 64-bit little-endian program. From other files
+// it reads nothing.
 func (m *image) readHeader() {
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// image is the program in memory; only its path is known here.
+// image describes the program in memory; only its path is known on this system.
 type image struct {
 	path             string
 	id               []byte

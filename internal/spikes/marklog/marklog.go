@@ -1,8 +1,8 @@
-// Package marklog writes the log of package mark, in the format of format/tracelog/wire.
-// It is linked into programs of others, so that it is small and needs little.
+// Package marklog writes the log of package mark, in the format of format/tracelog/wire. It is linked into
+// users' programs, so it is small and has few dependencies.
 //
-// Every record is written at once, with pwrite: what a killed process had written
-// is there. Methods are not safe for use by several goroutines at the same time.
+// Every record is written at once, with pwrite, so a killed process loses none. Methods are not safe for use by
+// several goroutines at the same time.
 package marklog
 
 import (
@@ -21,7 +21,7 @@ import (
 // modeSpike is prof.ModeSpike.
 const modeSpike = 7
 
-// Log is a log that is being written. After an error it writes no more.
+// Log is a log being written. After an error it writes no more.
 type Log struct {
 	f   *os.File
 	err error
@@ -120,8 +120,8 @@ func chunkHeader(kind uint16, sequence, used uint32, first, last uint64) []byte 
 	return h
 }
 
-// begin ends the current chunk and begins the next. The file is made to hold it
-// whole: the rest is a hole.
+// begin ends the current chunk and begins the next. It extends the file by the whole chunk; unused parts are
+// holes.
 func (l *Log) begin(at uint64) {
 	if l.base != 0 {
 		used := uint32(l.at - l.base - wire.ChunkHeaderSize)
@@ -132,7 +132,7 @@ func (l *Log) begin(at uint64) {
 	l.first = at
 }
 
-// chunk adds a live chunk to the file and returns where it is.
+// chunk adds a live chunk to the file and returns its offset.
 func (l *Log) chunk(kind uint16, at uint64) int64 {
 	l.chunks++
 	base := l.chunks * wire.ChunkSize
@@ -144,7 +144,7 @@ func (l *Log) chunk(kind uint16, at uint64) int64 {
 	return base
 }
 
-// record writes a record of a type and the fields behind its header.
+// record writes a record of a type with the fields after its header.
 func (l *Log) record(kind uint16, a uint32, fields []byte, at uint64) {
 	size := wire.RecordHeaderSize + len(fields)
 	pad := -size & 7

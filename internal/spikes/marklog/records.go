@@ -9,7 +9,7 @@ import "github.com/cairnprof/cairn/format/tracelog/wire"
 type Entry struct {
 	PC, Lo, Hi uint64
 	Flags      uint32
-	SP         uint32 // names the frame
+	SP         uint32 // identifies the frame
 }
 
 // Episode is a spike.
@@ -18,11 +18,11 @@ type Episode struct {
 	Number, Time, Lo, Hi, Threshold, Frame uint64
 	Flags                                  uint32
 	Blind                                  uint64
-	Found                                  uint32 // frames there were
+	Found                                  uint32 // number of frames found
 	Stack, Children                        []Entry
 }
 
-// Parent is a caller of a spike that ended.
+// Parent is a late caller of a spike.
 type Parent struct {
 	TID                             uint32
 	Number, Time, Lo, Hi, Threshold uint64
@@ -30,7 +30,7 @@ type Parent struct {
 	SP                              uint32
 }
 
-// Trailer is the sum of the log.
+// Trailer is the summary of the log.
 type Trailer struct {
 	Time, Ticks, Blind, Late, WorstGap uint64
 	Borderline, Slow, Dropped, Limited uint64
@@ -74,15 +74,15 @@ func (l *Log) Episode(e *Episode) {
 	l.record(wire.TypeEpisode, e.TID, entries(entries(b, stack), children), e.Time)
 }
 
-// Parent writes that a caller ended.
+// Parent writes the end of a caller.
 func (l *Log) Parent(p *Parent) {
 	b := put(nil, p.Number, p.Time, p.Lo, p.Hi, p.PC, p.Threshold)
 	b = le.AppendUint32(b, 0)
 	l.record(wire.TypeParent, p.TID, le.AppendUint32(b, p.SP), p.Time)
 }
 
-// Text writes what the program says of a call of a spike; kind is one of
-// wire.TextDescription, TextMessage and TextSection.
+// Text writes the program's text about a call of a spike; kind is one of wire.TextDescription, TextMessage and
+// TextSection.
 func (l *Log) Text(tid uint32, number, at uint64, kind uint16, sp uint32, pc uint64, text string) {
 	text = text[:min(len(text), wire.MaxText)]
 	b := put(nil, number, at)
@@ -92,12 +92,12 @@ func (l *Log) Text(tid uint32, number, at uint64, kind uint16, sp uint32, pc uin
 	l.record(wire.TypeText, tid, append(put(b, pc), text...), at)
 }
 
-// Thread writes the name of a thread, here a goroutine, unless it did.
+// Thread writes the name of a thread, here a goroutine, once.
 func (l *Log) Thread(tid uint32, name string, at uint64) {
 	if old, ok := l.threads[tid]; ok && old == name {
 		return
 	}
-	// Programs may have goroutines without end.
+	// Programs may create any number of goroutines.
 	if len(l.threads) >= 4096 {
 		clear(l.threads)
 	}
@@ -108,12 +108,12 @@ func (l *Log) Thread(tid uint32, name string, at uint64) {
 	l.record(wire.TypeThread, tid, append(append(b, 0, 0, 0, 0, 0, 0), name...), at)
 }
 
-// Stall writes that the clock stood still.
+// Stall records that the clock stood still.
 func (l *Log) Stall(from, to uint64) {
 	l.record(wire.TypeStall, 0, put(nil, from, to, 0), to)
 }
 
-// Setting writes what holds from a time on, of a process where that was changed.
+// Setting writes the settings from a time on, in a process that changed them.
 func (l *Log) Setting(at, threshold, period, rate uint64, off bool) {
 	flags := uint32(0)
 	if off {
@@ -122,7 +122,7 @@ func (l *Log) Setting(at, threshold, period, rate uint64, off bool) {
 	l.record(wire.TypeSetting, flags, put(nil, at, threshold, period, rate, 0), at)
 }
 
-// Trailer replaces the sum of the log.
+// Trailer replaces the summary of the log.
 func (l *Log) Trailer(t *Trailer) {
 	l.trailer = *t
 	flags := uint32(0)
@@ -143,7 +143,7 @@ func (l *Log) Trailer(t *Trailer) {
 // MaxSeen is how many seen records a log holds.
 const MaxSeen = (wire.ChunkSize-wire.ChunkHeaderSize)/wire.SeenSize - 1
 
-// Seen is how often a peak was found.
+// Seen describes how often a peak was found.
 type Seen struct{ PC, Hash, Count, Worst, Sum, Last, First uint64 }
 
 // Seen writes, or replaces, seen record i, below MaxSeen.

@@ -1,10 +1,8 @@
-// Package spikecontrol controls running programs of mode spike through their sockets
-// (CAIRN_SPIKE=control): it changes and queries their settings. The programs' side is
-// timed_control.c of the runtime, and package mark.
+// Package spikecontrol controls running programs of mode spike through their sockets (CAIRN_SPIKE=control): it
+// changes and queries their settings. The programs' side is timed_control.c of the runtime, and package mark.
 //
-// A request is a line, "show" or "set" with words of CAIRN_SPIKE; the answer is
-// lines of a name and a value, the last one "end". Whatever listens at a socket is
-// not trusted: answers are bounded in length and time.
+// A request is a line, "show" or "set" with words of CAIRN_SPIKE; the answer is lines of a name and a value,
+// the last one "end". The process at a socket is not trusted: answers are bounded in length and time.
 package spikecontrol
 
 import (
@@ -24,17 +22,17 @@ import (
 // Suffix is that of sockets beside logs.
 const Suffix = ".sock"
 
-// Status is how things stand in a process.
+// Status is the state of a process.
 type Status struct {
 	Socket    string
 	PID       int
 	Program   string // path
-	Log       string // as the process calls it, "" if it writes none
+	Log       string // as the process names it, "" if it writes none
 	On        bool
 	Threshold time.Duration
 	Period    time.Duration // of the clock
 	Rate      uint64        // spikes in a second that are written
-	Episodes  uint64        // spikes so far, those too that were only counted
+	Episodes  uint64        // spikes so far, including those that were only counted
 	Frame     uint64        // what the program counts as frames
 	Channels  []Channel
 }
@@ -68,11 +66,11 @@ const (
 	maxAnswer = 1 << 16
 )
 
-// Show asks the process at a socket how things stand.
+// Show returns the state of the process at a socket.
 func Show(ctx context.Context, socket string) (*Status, error) { return exchange(ctx, socket, "show") }
 
-// Set has the process at a socket obey words of CAIRN_SPIKE, all or, if it does not
-// understand one of them, none, and returns how things stand then.
+// Set makes the process at a socket apply words of CAIRN_SPIKE, all or, if one of them is invalid, none, and
+// returns the new state.
 func Set(ctx context.Context, socket string, words []string) (*Status, error) {
 	return exchange(ctx, socket, "set "+strings.Join(words, " "))
 }
@@ -166,7 +164,7 @@ func Parse(text string) (*Status, error) {
 	return st, nil
 }
 
-// set takes in a line of an answer. Names that are not known are of later versions.
+// set parses a line of an answer. Unknown names are of later versions.
 func (st *Status) set(name, value string) error {
 	numbers := map[string]*uint64{"rate": &st.Rate, "episodes": &st.Episodes, "frame": &st.Frame}
 	durations := map[string]*time.Duration{"threshold": &st.Threshold, "period": &st.Period}
