@@ -1,31 +1,30 @@
-// Package account computes the costs of calls from the events of a log: it replays each
-// thread's enters and exits on a stack, and sums the calls in a trie. It also gives every
-// single call as it ends, and the slowest ones.
+// Package account computes the costs of calls from the events of a log: it replays each thread's enters and
+// exits on a stack, and sums the calls in a trie. It also gives every single call as it ends, and the slowest
+// ones.
 //
 // # Time
 //
-// Times are nanoseconds where the log's clock has a rate and its ticks
-// otherwise, as calllog.Clock.Nanoseconds gives them; they are not relative to
-// the log's start. Each event is converted once, and durations are differences
-// of what came out.
+// Times are nanoseconds where the log's clock has a rate and its ticks otherwise, as calllog.Clock.Nanoseconds
+// gives them; they are not relative to the log's start. Each event is converted once, and durations are
+// differences of the results.
 //
 // # Rules
 //
-// Logs lack records: a ring was overwritten, a thread was attached to in the
-// middle, an exception left functions without an exit. What is counted then:
+// Logs may lack records: a ring was overwritten, recording began in the middle of a thread, an exception left
+// functions without an exit. Then these rules apply:
 //
 //   - An exit of the function on top of the stack ends its call. A tail exit does
 //     the same: what the function jumped to is called by its caller. With
 //     Options.TailCalls it is called by the function where that is certain, whose call
 //     then lasts as long; see TailCalls.
-//   - An exit of a function further down says that those above it have ended, but
-//     not when: some time after the thread's event before, by this exit at the
+//   - An exit of a function further down implies that those above it have ended, but
+//     not when: some time between the thread's previous event and this exit at the
 //     latest. They are closed at the event before, or at the exit with
 //     Options.UpperBound, and counted in Stats.Deduced and in their nodes.
 //   - An exit of a function that is nowhere on the stack is an orphan: counted,
 //     and nothing more.
 //   - But where a log's block begins (trace.Batch.Break) events may be missing.
-//     The first exit after that border of what was open at the border tells. If
+//     The first exit after that border of a function open at the border decides. If
 //     it is an orphan, and all that began since has ended, the stack is not what
 //     it was: a gap. All frames are closed as deduced, and the next enter begins
 //     a stack of its own.
@@ -38,7 +37,7 @@
 //     nodes of one function are to use calltrie.Trie.Outermost.
 //   - A child process inherits the stack but not its enters: its threads are
 //     others, and exits of what it inherited are orphans.
-//   - A program that was built to log enters alone would pile them up. In a thread
+//   - In a program that was built to log only enters they would accumulate. In a thread
 //     without any exit, in which a function is entered twice, each enter is a
 //     deduced call of no duration, below the root.
 //   - Stacks deeper than 65536 are cut: what is above is counted in TooDeep and has
@@ -54,9 +53,9 @@
 //
 // # Parallelism
 //
-// A thread is cut into segments that are replayed at the same time, each without
-// knowing the stack that it begins with, and are put together in order; see
-// segment and chunk. The result does not depend on where the cuts are.
+// A thread is cut into segments that are replayed at the same time, each without knowing the stack that it
+// begins with, and are put together in order; see segment and chunk. The result does not depend on where the
+// cuts are.
 package account
 
 import (
@@ -69,7 +68,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// maxDepth is the number of frames that a stack has at most.
+// maxDepth is the maximum number of frames of a stack.
 const maxDepth = 1 << 16
 
 // defaultMaxNodes is Options.MaxNodes when it is 0.
@@ -86,36 +85,36 @@ type Options struct {
 	Workers    int  // goroutines that work at the same time; 0 is GOMAXPROCS
 	DropOpen   bool // leave out calls that had not ended when the log did
 	UpperBound bool // close deduced calls as late as they may have ended, not as early
-	Slowest    int  // how many calls Result.Slowest is to have
+	Slowest    int  // number of calls in Result.Slowest
 	MaxNodes   int  // nodes of a thread's trie at most; 0 is 4 million
-	// Memory is how many bytes the tries of all threads may take, about, for Run; 0 for
-	// any. Beyond, the least stacks are folded into their callers, see Stats.Folded.
+	// Memory is the approximate number of bytes that the tries of all threads may take, for Run; 0 for any.
+	// Beyond that, the least stacks are folded into their callers, see Stats.Folded.
 	Memory int64
-	// CallsOnly says that single calls are all that is wanted of a Replay or of Pieces:
-	// the nodes of their tries have no sums.
+	// CallsOnly says that only the single calls of a Replay or of Pieces are needed: the nodes of their tries
+	// have no sums.
 	CallsOnly bool
-	// TailCalls, if not nil, put what a function jumped to below it.
+	// TailCalls, if not nil, put functions below the function that jumped to them.
 	TailCalls *TailCalls
-	// Progress, if not nil, is called now and then with the number of bytes of
-	// the log that are done, never by two goroutines at once.
+	// Progress, if not nil, is called now and then with the number of bytes of the log that are done, never
+	// concurrently.
 	Progress func(bytes int64)
 
 	depth  int   // frames at most, 0 is maxDepth
-	chunk  int64 // bytes that a segment is to have, 0 to choose
+	chunk  int64 // bytes of a segment, 0 to choose
 	pieces int   // pieces of a segment at most, 0 is maxPieces
 	nodes  int   // nodes of a segment at most, 0 is maxChunkNodes
-	looked int   // frames that are looked at in vain at most, 0 is maxLooked
+	looked int   // maximum number of frames searched in vain, 0 is maxLooked
 	room   int   // nodes of the trie when it is folded, 0 for never
 }
 
-// End is how a call ended.
+// End is the way a call ended.
 type End uint8
 
 // The ways a call ends.
 const (
 	Returned End = iota // there is an exit
 	Tail                // there is a tail exit: it jumped to another function
-	Deduced             // a caller's exit, or a gap, says that it ended before
+	Deduced             // a caller's exit, or a gap, implies that it ended before
 	Open                // the log ends first
 )
 
@@ -145,7 +144,7 @@ type Call struct {
 	CPU                   uint16   // where it began
 }
 
-// Thread is what a thread did.
+// Thread is the result for a thread.
 type Thread struct {
 	calllog.Thread
 	Trie  *calltrie.Trie
@@ -156,12 +155,12 @@ type Thread struct {
 	Busy uint64
 }
 
-// Result is what a log's threads did.
+// Result is the result for a log.
 type Result struct {
 	Threads []Thread // as the log has them
 	Slowest []Call   // the longest calls first; ties by thread, start and id
-	// Damage is what was found broken on the way, the first 1024 of it; what was
-	// known when the log was opened is in its Info.
+	// Damage is the damage found on the way, the first 1024 places; damage known when the log was opened is in
+	// its Info.
 	Damage []*calllog.Damage
 }
 
@@ -183,8 +182,7 @@ func (r *Result) Total() Stats {
 	return all
 }
 
-// Run replays the threads of a log. Damage in it is in the result; any other
-// error of the log ends it.
+// Run replays the threads of a log. Damage in it is part of the result; any other error of the log ends Run.
 func Run(ctx context.Context, log calllog.Log, opt Options) (*Result, error) {
 	threads := log.Threads()
 	res := &Result{Threads: make([]Thread, len(threads))}

@@ -10,18 +10,17 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// ThreadStep is a step and the thread that did it.
+// ThreadStep is a step and its thread.
 type ThreadStep struct {
 	Thread int // index into the log's Threads
 	Step
-	// Leaf is the end of a call, if that is what its thread does next; else nil.
+	// Leaf is the end of a call, if that is the thread's next step; else nil.
 	Leaf *Step
 }
 
-// ByTime yields what all threads of a log did, in the order of time; at equal times by
-// thread. The memory of a step is used again for the next. It holds one batch of each
-// thread, and returns what Run would say of the threads but their slowest calls through
-// done, which may be nil. Errors as of Replay.All.
+// ByTime yields the steps of all threads of a log in the order of time; at equal times by thread. The memory of
+// a step is reused for the next. It holds one batch of each thread, and passes the result that Run would
+// return, without slowest calls, to done, which may be nil. Errors are as for Replay.All.
 func ByTime(ctx context.Context, log calllog.Log, opt Options, done func(*Result)) iter.Seq2[*ThreadStep, error] {
 	return func(yield func(*ThreadStep, error) bool) {
 		var h stepHeads
@@ -32,7 +31,7 @@ func ByTime(ctx context.Context, log calllog.Log, opt Options, done func(*Result
 			}
 		}()
 		res := &Result{}
-		// ok puts the error of a thread where it belongs, and reports whether to go on.
+		// ok handles the error of a thread, and reports whether to continue.
 		ok := func(err error) bool {
 			d := (*calllog.Damage)(nil)
 			if errors.As(err, &d) {
@@ -44,7 +43,7 @@ func ByTime(ctx context.Context, log calllog.Log, opt Options, done func(*Result
 			x := &stepHead{thread: t, replay: NewReplay(log, t, opt)}
 			x.pull, x.stop = iter.Pull2(x.replay.Steps(ctx))
 			all = append(all, x)
-			// Both what comes first and what comes behind it.
+			// Both the first step and the one after it.
 			for range 2 {
 				if !ok(x.advance()) {
 					return
@@ -91,8 +90,7 @@ type stepHead struct {
 	ended        bool
 }
 
-// advance moves on by a step. It returns an error that it met on the way; the steps
-// are good all the same if that was damage.
+// advance moves on by a step. It returns an error met on the way; if that was damage, the steps are valid.
 func (x *stepHead) advance() (err error) {
 	x.step, x.has = x.next, x.hasNext
 	x.hasNext = false

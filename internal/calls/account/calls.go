@@ -8,15 +8,14 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// Replay gives the calls of one thread one by one, in memory that depends on the
-// depth of its stack and on the number of its stacks only.
+// Replay yields the calls of one thread one by one, in memory that depends only on the depth of its stack and
+// on the number of its stacks.
 type Replay struct {
 	log calllog.Log
 	r   *replayer
 }
 
-// NewReplay prepares a replay of a thread. Options as for Run, except those of
-// what only Run gives.
+// NewReplay prepares a replay of a thread. Options are as for Run, except those that only Run uses.
 func NewReplay(log calllog.Log, thread int, opt Options) *Replay {
 	opt.Slowest = 0
 	if opt.Memory > 0 {
@@ -25,10 +24,9 @@ func NewReplay(log calllog.Log, thread int, opt Options) *Replay {
 	return &Replay{log, newReplayer(log, thread, opt)}
 }
 
-// All yields every call as it ends, so callees before their callers, and open
-// ones at the end. A call's memory and that of its arguments is used again for
-// the next. Damage is yielded with a nil call, and calls follow; any other error
-// is the last thing yielded. All can be ranged over once.
+// All yields every call when it ends, so callees before their callers, and open ones at the end. The memory of
+// a call and of its arguments is reused for the next. Damage is yielded with a nil call, and calls follow; any
+// other error is the last value. All can be ranged over once.
 func (p *Replay) All(ctx context.Context) iter.Seq2[*Call, error] {
 	return func(yield func(*Call, error) bool) {
 		p.r.emit = func(c *Call) bool { return yield(c, nil) }
@@ -66,7 +64,7 @@ func (p *Replay) run(ctx context.Context, yield func(*Call, error) bool) error {
 // calltrie.Trie.Folds.
 func (p *Replay) Trie() *calltrie.Trie { return p.r.trie }
 
-// Thread returns what Run would, of the calls that were yielded so far.
+// Thread returns what Run would, for the calls yielded so far.
 func (p *Replay) Thread() Thread { return p.r.result(p.log.Threads()[p.r.thread]) }
 
 // Calls yields the calls of a thread, see Replay.All. The nodes are those that

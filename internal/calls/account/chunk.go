@@ -9,8 +9,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// A segment is some parts of a thread that are replayed without knowing the stack
-// that they begin with, and what came of it: chunks.
+// A segment consists of parts of a thread that are replayed without knowing the stack that they begin with, and
+// the result: chunks.
 type segment struct {
 	from, to int // parts
 	chunks   []*chunk
@@ -22,39 +22,37 @@ type segment struct {
 
 // A chunk is a run of events that are replayed from an unknown stack.
 //
-// What is called from that stack goes to a piece, a trie of its own. An exit when
-// all that began within the chunk has ended is an underflow: it ends a frame of
-// the unknown stack, or is an orphan, and what is called next is on another level
-// in any case; so it ends the piece. Later, when the stack is known, stitch hangs
-// the pieces below its nodes and handles the underflows one by one, with the same
-// functions that replay events.
+// Calls from that stack go to a piece, a separate trie. An exit when all calls of the chunk have ended is an
+// underflow: it ends a frame of the unknown stack, or is an orphan, and the next call is on another level in
+// any case; so it ends the piece. Later, when the stack is known, stitch hangs the pieces below its nodes and
+// handles the underflows one by one, with the same functions that replay events.
 //
-// An exit that matches nothing within the chunk while calls of the chunk are open
-// may be either, too, and the difference is in what follows. There the chunk ends,
-// and the next begins with that exit, which is an underflow then.
+// An exit that matches nothing within the chunk while calls of the chunk are open may also be either, and the
+// following events depend on which. There the chunk ends, and the next begins with that exit, which then is an
+// underflow.
 type chunk struct {
 	of     *segment
 	r      *replayer
 	pieces []piece
 	begin  uint64 // time of the first event
-	ended  bool   // the event that comes is not of the chunk
-	// follows: the event that comes is the first one, or right behind an underflow. What
-	// is entered then may be what a frame of the unknown stack jumped to.
+	ended  bool   // the next event does not belong to the chunk
+	// follows: the next event is the first one, or directly follows an underflow. A function entered then may
+	// be the target of a jump by a frame of the unknown stack.
 	follows bool
 }
 
-// A segment is cut where it has too many pieces, of which a chunk counts as some,
-// or too many nodes. What is left is replayed when the stack is known.
+// A segment is cut if it has too many pieces, of which a chunk counts as some, or too many nodes. The rest is
+// replayed when the stack is known.
 const (
 	maxPieces     = 1 << 14
 	chunkPieces   = 16
 	maxChunkNodes = 1 << 18
 )
 
-// piece is what was called from one level of the unknown stack.
+// piece holds the calls from one level of the unknown stack.
 type piece struct {
 	root  calltrie.NodeID
-	child uint64 // what calls from that level took that have ended
+	child uint64 // time of the ended calls from that level
 	depth int    // frames of its deepest stack
 	// The underflow that ended it; the last piece has none.
 	fn     calllog.FuncID
@@ -64,9 +62,9 @@ type piece struct {
 	first  bool   // it is the first event of the chunk
 	enters uint64 // enters of the chunk before it
 	border int    // the replayer's: settled, inherited or 0
-	// following: the piece is one call, of the function follower since some time, with
-	// what it called: c.follows was set when it was entered. Resumed: it has ended at time at, and what
-	// comes next is called from the level of the unknown stack.
+	// following: the piece is one call, of the function follower, with its callees: c.follows was set when it
+	// was entered. Resumed: it has ended at time at, and the next call is made from the level of the unknown
+	// stack.
 	following, resumed bool
 	follower           calllog.FuncID
 	since              uint64
@@ -138,7 +136,7 @@ func (c *chunk) end() *piece {
 	return p
 }
 
-// nowhere is an exit of a function that was not entered within the chunk.
+// nowhere handles an exit of a function that was not entered within the chunk.
 func (c *chunk) nowhere(r *replayer, fn calllog.FuncID, t uint64, how End) {
 	if len(r.stack) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
 		c.leave(r, t)
@@ -159,7 +157,7 @@ func (c *chunk) nowhere(r *replayer, fn calllog.FuncID, t uint64, how End) {
 	c.next()
 }
 
-// leave ends the chunk before the event of time t, as if it had not been there.
+// leave ends the chunk before the event of time t, as if that had not been there.
 func (c *chunk) leave(r *replayer, t uint64) {
 	c.ended, r.stopped = true, true
 	r.stats.Events--
@@ -168,8 +166,7 @@ func (c *chunk) leave(r *replayer, t uint64) {
 	}
 }
 
-// continues reports whether what is open on the stack may be what a frame of the
-// unknown one jumped to.
+// continues reports whether the open call may be the target of a jump by a frame of the unknown stack.
 func (c *chunk) continues() bool { return c.pieces[len(c.pieces)-1].following }
 
 // resume ends a piece that is a single call.
@@ -180,8 +177,8 @@ func (c *chunk) resume(at uint64, how End) {
 	c.next()
 }
 
-// fits reports whether the chunk can be put on the stack of r: not if that would
-// be too deep, as the chunk could not know.
+// fits reports whether the chunk can be put on the stack of r: not if that would be too deep, which the chunk
+// cannot know.
 func (c *chunk) fits(r *replayer) bool {
 	deepest := 0
 	for i := range c.pieces {
@@ -190,7 +187,7 @@ func (c *chunk) fits(r *replayer) bool {
 	return r.over == 0 && c.r.stats.TooDeep == 0 && len(r.stack)+deepest <= r.opt.depth
 }
 
-// stitch puts what a chunk did on the stack of r, which is what it began with.
+// stitch applies a chunk to the stack of r, with which the chunk began.
 func (r *replayer) stitch(c *chunk) {
 	l := c.r
 	if l.stats.Events == 0 {
@@ -259,8 +256,8 @@ func (r *replayer) stitch(c *chunk) {
 	}
 }
 
-// arrive makes the stack the one that a piece is called from. It reports whether that
-// is a frame that had ended by a jump to the piece.
+// arrive restores the stack that a piece is called from. It reports whether its top frame had ended by a jump
+// to the piece.
 func (r *replayer) arrive(c *chunk, p *piece, last bool) (inferred bool) {
 	switch {
 	case p.following && r.tails.held:
@@ -271,7 +268,7 @@ func (r *replayer) arrive(c *chunk, p *piece, last bool) (inferred bool) {
 	return inferred
 }
 
-// takeBorder is what a chunk says of the border, before its frames are there.
+// takeBorder applies the chunk's state of the border, before its frames are added.
 func (r *replayer) takeBorder(border int) {
 	if border >= 0 {
 		border += len(r.stack)
@@ -281,8 +278,7 @@ func (r *replayer) takeBorder(border int) {
 	}
 }
 
-// takeSlowest takes the slowest calls of a chunk, whose nodes, callers, depths and
-// numbers are its own.
+// takeSlowest adds the slowest calls of a chunk, whose nodes, callers, depths and numbers are its own.
 func (r *replayer) takeSlowest(c *chunk, where []calltrie.NodeID, level []frame, depth []int, enters uint64) {
 	for _, call := range c.r.slow.calls {
 		i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].root > call.Node }) - 1
@@ -300,7 +296,7 @@ func (r *replayer) takeSlowest(c *chunk, where []calltrie.NodeID, level []frame,
 	}
 }
 
-// takeFrames takes over what is open at the end of a chunk.
+// takeFrames adds the calls that are open at the end of a chunk.
 func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint64) {
 	for _, f := range l.stack {
 		f.id += enters
@@ -318,7 +314,7 @@ func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint6
 	}
 }
 
-// rest replays what comes in a segment after so many events.
+// rest replays the events of a segment after the first `after` ones.
 func (r *replayer) rest(ctx context.Context, log calllog.Log, s *segment, after uint64) error {
 	return eachBatch(ctx, log, r.thread, s.from, s.to, &r.damage, func(b *calllog.Batch) bool {
 		n := uint64(len(b.Events))

@@ -6,10 +6,9 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// ticker converts ticks to nanoseconds as calllog.Clock.Nanoseconds does, without
-// a division: the whole part of nanoseconds per tick and the fraction of it are
-// multiplied apart, the fraction as a part of 2^64, and what that leaves is put
-// right by the remainder.
+// ticker converts ticks to nanoseconds as calllog.Clock.Nanoseconds does, without a division: it multiplies by
+// the whole part and by the fraction of nanoseconds per tick separately, the fraction as a part of 2^64, and
+// corrects the result by the remainder.
 type ticker struct {
 	clock    calllog.Clock
 	identity bool
@@ -46,8 +45,8 @@ func (t *ticker) scale(ticks uint64) uint64 {
 	if ticks >= t.limit {
 		return t.clock.Nanoseconds(ticks)
 	}
-	// scaled is short of the true fraction by less than 2^-64, so q is short by
-	// less than 1 before it is rounded down; the remainder, modulo 2^64, tells.
+	// scaled is below the true fraction by less than 2^-64, so q is low by less than 1 before rounding down;
+	// the remainder, modulo 2^64, decides.
 	q, _ := bits.Mul64(ticks, t.scaled)
 	if ticks*t.part-q*t.clock.Hz >= t.clock.Hz {
 		q++

@@ -5,11 +5,11 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// minRoom is how many nodes a thread may have, however little memory there is.
+// minRoom is the minimum number of nodes that a thread may have.
 const minRoom = 1 << 10
 
-// rooms divides memory among threads by how much the log has of them, so that what comes
-// out does not depend on who is first. It returns how many nodes each may have, 0 for any.
+// rooms divides memory among threads by their sizes in the log, so that the result does not depend on
+// scheduling. It returns the maximum number of nodes of each, 0 for any.
 func rooms(threads []calllog.Thread, memory int64) []int {
 	list := make([]int, len(threads))
 	if memory <= 0 {
@@ -29,8 +29,7 @@ func rooms(threads []calllog.Thread, memory int64) []int {
 	return list
 }
 
-// fold makes room in the trie. What is on the stack stays, and nothing else where calls
-// are given one by one and no sums.
+// fold makes room in the trie. It keeps the stack, and nothing else if only single calls are needed.
 func (r *replayer) fold() {
 	keep := r.room / 2
 	if r.emit != nil {
@@ -57,6 +56,6 @@ func (r *replayer) fold() {
 		r.stats.MostFolded += lost.MostTime
 		r.stats.MostFoldedCalls += lost.MostCalls
 	}
-	// A deep stack must not have this done for each call.
+	// With a deep stack this must not happen at each call.
 	r.room = max(r.room, 2*r.trie.Len())
 }

@@ -11,15 +11,15 @@ import (
 // Costs are calls and what they cost, in the unit of the trie they are from.
 type Costs struct {
 	Calls uint64
-	// Total is the time from enter to exit of the outermost calls only: a
-	// function that calls itself, also by way of others, is counted once.
+	// Total is the time from enter to exit of the outermost calls only: a recursive function, also an
+	// indirectly recursive one, is counted once.
 	Total uint64
-	// TotalRaw is the same of all calls. With recursion it is more than the time
-	// that passed; it is what llvm-xray calls the sum.
+	// TotalRaw is that sum over all calls. With recursion it exceeds the elapsed time; llvm-xray calls it the
+	// sum.
 	TotalRaw uint64
 	Self     uint64 // time outside of callees
-	// Of the times of single calls. Percentiles are exact up to sketch.Exact
-	// calls and 1.6 % off at most beyond.
+	// Of the times of single calls. Percentiles are exact up to sketch.Exact calls, and beyond that at most 1.6
+	// % off.
 	Min, Median, P90, P99, Max uint64
 	// Deduced and Open are how many of the calls have no exit in the log, as in
 	// calltrie.Stats.
@@ -27,8 +27,7 @@ type Costs struct {
 	Inferred      uint64 // see calltrie.Stats
 }
 
-// NewCosts returns the costs of a node or of what was merged of several, whose
-// outermost calls took total.
+// NewCosts returns the costs of a node, or of several merged ones, whose outermost calls took total.
 func NewCosts(s *calltrie.Stats, total uint64) Costs {
 	return Costs{
 		Calls: s.Calls, Total: total, TotalRaw: s.Total, Self: s.Self,
@@ -37,20 +36,20 @@ func NewCosts(s *calltrie.Stats, total uint64) Costs {
 	}
 }
 
-// percentile returns a quantile of single calls. The middle of a bucket may be
-// outside of what was seen.
+// percentile returns a quantile of single calls, limited to their range, as the middle of a bucket may be
+// outside.
 func percentile(s *calltrie.Stats, q float64) uint64 {
 	return min(max(s.Latency.Quantile(q), s.Min), s.Max)
 }
 
-// Function is what the calls of a function cost, whichever function made them.
+// Function is the cost of the calls of a function, by all callers.
 type Function struct {
 	Func calllog.FuncID
 	Costs
 }
 
-// Functions returns the functions of a trie, ascending by id. Those that only
-// have a place in it, because their calls were not counted, have zero calls.
+// Functions returns the functions of a trie, ascending by id. Functions that only have nodes without counted
+// calls have zero calls.
 func Functions(t *calltrie.Trie) []Function {
 	groups := groupNodes(t, func(n *calltrie.Node) uint64 { return uint64(n.Func) })
 	list := make([]Function, len(groups))

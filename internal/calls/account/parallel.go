@@ -10,22 +10,20 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// Segments have so many bytes of a log, of 8 bytes an event mostly, so that putting
-// one together takes little of the time of replaying it, and so that a short log
-// has work for all.
+// Sizes of segments in bytes of a log, mostly 8 bytes per event, such that putting one together takes little of
+// the time of replaying it, and a short log has work for all workers.
 const (
 	minSegment      = 1 << 20
 	maxSegment      = 64 << 20
 	segmentsPerCore = 3
 )
 
-// line is a thread that is worked on: its stack as far as it is known, and the
-// segments beyond that.
+// line is a thread in work: its stack as far as it is known, and the segments after that.
 type line struct {
 	r     *replayer
 	cuts  []int // segment i has the parts from cuts[i] to cuts[i+1]
 	done  int   // segments that are in r
-	busy  bool  // somebody works on r
+	busy  bool  // a worker is stitching into r
 	ready map[int]*segment
 }
 
@@ -132,9 +130,8 @@ func (s *schedule) work() {
 	}
 }
 
-// take returns the next segment: its thread and its number there. It waits where
-// stitching is so far behind that segments would pile up, and returns nil at the
-// end. It is called with the lock held.
+// take returns the next segment: its thread and its number there. It waits if stitching is so far behind that
+// segments would accumulate, and returns nil at the end. It is called with the lock held.
 func (s *schedule) take() (l *line, thread, index int) {
 	for s.err == nil && s.thread < len(s.lines) {
 		l = s.lines[s.thread]
@@ -155,8 +152,8 @@ func (s *schedule) take() (l *line, thread, index int) {
 	return nil, 0, 0
 }
 
-// drain stitches the segments that are next, unless somebody does. It is called
-// with the lock held and lets go of it meanwhile.
+// drain stitches the next segments, unless another worker does. It is called with the lock held and releases it
+// meanwhile.
 func (s *schedule) drain(l *line) {
 	for !l.busy && s.err == nil {
 		seg := l.ready[l.done]
@@ -199,7 +196,7 @@ func (s *schedule) report(thread, from, to int) {
 	if s.opt.Progress == nil {
 		return
 	}
-	// Differences of rounded positions add up to the whole.
+	// Differences of rounded positions sum up to the whole.
 	t := s.threads[thread]
 	at := func(part int) int64 { return int64(float64(t.Bytes) * (float64(part) / float64(t.Parts))) }
 	s.progress.Lock()
@@ -208,7 +205,7 @@ func (s *schedule) report(thread, from, to int) {
 	s.opt.Progress(s.bytes)
 }
 
-// take puts a segment on the stack, and what it left out.
+// take applies a segment to the stack, and then replays its rest.
 func (r *replayer) take(ctx context.Context, log calllog.Log, s *segment) error {
 	var events uint64
 	for _, c := range s.chunks {
@@ -225,8 +222,8 @@ func (r *replayer) take(ctx context.Context, log calllog.Log, s *segment) error 
 	return nil
 }
 
-// conclude ends a thread that was replayed as a whole. If its enters piled up, it
-// is replayed once more to count them apart.
+// conclude ends a thread that was replayed as a whole. If its enters accumulated, it is replayed once more to
+// count them separately.
 func (r *replayer) conclude(ctx context.Context, log calllog.Log) (*replayer, error) {
 	if r.stats.Exits+r.stats.TailExits == 0 && r.stats.Enters > 1 {
 		again := newReplayer(log, r.thread, r.opt) // which has the room of the thread

@@ -10,9 +10,9 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// Pieces is a thread that can be replayed from places in its middle, so that a few of
-// its calls are found without reading all of it. It has the stack at each place, and the
-// calls that were open there, each once; all others are within a piece.
+// Pieces is a thread that can be replayed from several places, so that a few of its calls are found without
+// reading all of it. It has the stack at each place, and the calls that were open there, each once; all others
+// are within a piece.
 type Pieces struct {
 	log    calllog.Log
 	thread int
@@ -23,7 +23,7 @@ type Pieces struct {
 	stacks *calltrie.Trie // of the long calls
 }
 
-// Piece is the calls that begin and end between two places.
+// Piece holds the calls that begin and end between two places.
 type Piece struct {
 	// First and Last are the least and the greatest number of a call that begins in the
 	// piece; First is greater if there is none.
@@ -34,7 +34,7 @@ type Piece struct {
 	state      *replayState
 }
 
-// replayState is what a replayer knows at a place.
+// replayState is the state of a replayer at a place.
 type replayState struct {
 	stack  []frame
 	args   []uint64
@@ -44,23 +44,23 @@ type replayState struct {
 	stats  Stats
 }
 
-// Bounds of what Pieces has in memory: frames of all stacks, and places.
+// Bounds of the memory of Pieces: frames of all stacks, and places.
 const (
 	maxPieceFrames = 1 << 20
 	maxPlaces      = 4096
 )
 
-// pieceBytes is how much of a log a piece has at least: some ten thousand events.
+// pieceBytes is the minimum size of a piece in a log: some ten thousand events.
 const pieceBytes = 128 << 10
 
-// Nodes of the tries that calls are replayed with, where nobody asks for sums.
+// Numbers of nodes of the tries for replays without sums.
 const (
 	placeNodes = 1 << 12
 	pieceNodes = 1 << 20
 )
 
-// NewPieces replays a thread once. With Options.TailCalls it has one piece: where such
-// calls stand depends on more than the stack. Damage is skipped.
+// NewPieces replays a thread once. With Options.TailCalls it makes one piece: the places of such calls depend
+// on more than the stack. Damage is skipped.
 func NewPieces(ctx context.Context, log calllog.Log, thread int, opt Options) (*Pieces, error) {
 	return newPieces(ctx, log, thread, opt, pieceParts(log.Threads()[thread], opt))
 }
@@ -116,21 +116,21 @@ func pieceParts(t calllog.Thread, opt Options) int {
 	return max(1, t.Parts/maxPlaces, int(pieceBytes*int64(t.Parts)/t.Bytes))
 }
 
-// end ends a piece at a part, after so many enters of the thread, and begins the next.
+// end ends a piece at a part, after that many enters of the thread, and begins the next.
 func (p *Pieces) end(cur *Piece, at int, enters uint64) {
 	cur.to, cur.Last = at, enters
 	p.pieces = append(p.pieces, *cur)
 	*cur = Piece{First: enters + 1, Begin: math.MaxUint64, from: at}
 }
 
-// state returns what the replayer knows.
+// state returns a copy of the replayer's state.
 func (r *replayer) state() *replayState {
 	s := &replayState{slices.Clone(r.stack), slices.Clone(r.args), r.over, r.border, r.last, r.stats}
 	s.stats.OrphansByFunc = nil
 	return s
 }
 
-// resume makes a new replayer go on from a place.
+// resume makes a new replayer continue from a place.
 func (r *replayer) resume(s *replayState) {
 	r.stack, r.args = slices.Clone(s.stack), slices.Clone(s.args)
 	r.over, r.border, r.last, r.stats = s.over, s.border, s.last, s.stats
@@ -142,9 +142,9 @@ func (r *replayer) resume(s *replayState) {
 	}
 }
 
-// Calls yields calls of the thread: those of several pieces first, and then those of each
-// piece that wants returns true for, as they end. Their nodes are those of the trie that
-// begin was called with last. A call's memory is used again for the next.
+// Calls yields calls of the thread: those of several pieces first, and then those of each piece for which wants
+// returns true, when they end. Their nodes are those of the trie last passed to begin. A call's memory is
+// reused for the next.
 func (p *Pieces) Calls(ctx context.Context, wants func(*Piece) bool, begin func(*calltrie.Trie)) iter.Seq2[*Call, error] {
 	return func(yield func(*Call, error) bool) {
 		begin(p.stacks)
@@ -162,7 +162,7 @@ func (p *Pieces) Calls(ctx context.Context, wants func(*Piece) bool, begin func(
 	}
 }
 
-// replay yields the calls of a piece. It reports whether more are wanted.
+// replay yields the calls of a piece. It reports whether to continue.
 func (p *Pieces) replay(ctx context.Context, x *Piece, last bool, begin func(*calltrie.Trie), yield func(*Call, error) bool) bool {
 	r := newReplayer(p.log, p.thread, p.opt)
 	r.flat = p.flat

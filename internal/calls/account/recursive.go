@@ -8,10 +8,9 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// RunRecursive is Run of the calls that are of recursion: those within a call of the same
-// function, and those that have such calls within them. A trie has one node for the outer calls
-// of each function, and one below for the calls within them. What was met in the log is
-// that of all calls.
+// RunRecursive is Run for recursive calls only: those within a call of the same function, and those that
+// contain such calls. A trie has one node for the outer calls of each function, and one below for the calls
+// within them. The statistics cover all calls.
 func RunRecursive(ctx context.Context, log calllog.Log, opt Options) (*Result, error) {
 	res := &Result{}
 	done := int64(0)
@@ -62,8 +61,7 @@ func RunRecursive(ctx context.Context, log calllog.Log, opt Options) (*Result, e
 	return res, nil
 }
 
-// outermost tells which nodes of a growing trie are of functions that are not among their
-// callers.
+// outermost reports which nodes of a growing trie have functions that are not among their callers.
 type outermost struct {
 	trie  *calltrie.Trie
 	folds int

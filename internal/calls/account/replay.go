@@ -14,18 +14,18 @@ import (
 // frame is a call that has not ended.
 type frame struct {
 	start uint64
-	child uint64 // what its callees took so far
+	child uint64 // time of its callees so far
 	id    uint64
 	node  calltrie.NodeID
 	at    calltrie.Place // of its next call
 	fn    calllog.FuncID
 	args  uint32 // where its arguments begin in replayer.args
 	cpu   uint16
-	// tailed: it ended by a jump to the call above it. inferred: so did its caller.
+	// tailed: it ended by a jump to the call above it. inferred: its caller did.
 	tailed, inferred bool
 }
 
-// replayer is a thread's stack and what came of it so far.
+// replayer is a thread's stack and its results so far.
 type replayer struct {
 	opt    Options
 	clock  ticker
@@ -33,23 +33,22 @@ type replayer struct {
 	trie   *calltrie.Trie
 	room   int             // nodes when the trie is folded
 	flat   bool            // the thread has enters only
-	base   calltrie.NodeID // what is called from outside the stack is below this node
+	base   calltrie.NodeID // calls from outside the stack are below this node
 	at     calltrie.Place  // of the next call from there
 	chunk  *chunk          // if the stack began as an unknown one
 
 	stack []frame
 	args  []uint64 // of the frames, the outermost first
-	over  uint64   // frames that are not on the stack as it was full
+	over  uint64   // frames that are missing, as the stack was full
 
-	// looked is how many frames were looked at for exits that were nowhere. When
-	// they get too many, open counts the frames of each function.
+	// looked is the number of frames searched in vain for exits. When it gets too large, open counts the frames
+	// of each function.
 	looked int
 	tails  *tails // nil: tail calls stand as they are recorded
 	open   map[calllog.FuncID]int
 
-	// border is the height of the stack where a block began, as long as no exit
-	// has told whether the frames below are still what is open; or settled, or
-	// inherited.
+	// border is the height of the stack where a block began, until an exit shows whether the frames below are
+	// still open; or settled, or inherited.
 	border int
 	last   uint64 // time of the event before
 
@@ -59,19 +58,18 @@ type replayer struct {
 	slow        slowest
 	damage      []*calllog.Damage
 
-	// emit, if not nil, gets every call. Once it returned false it gets no more.
+	// emit, if not nil, receives every call, until it returns false.
 	emit    func(*Call) bool
-	call    Call // that is being reported
+	call    Call // being reported
 	stopped bool
 }
 
-// maxLooked is the number of frames that are looked at in vain before those that
-// are open are counted.
+// maxLooked is the number of frames searched in vain before open frames are counted.
 const maxLooked = 1 << 20
 
-// What replayer.border is besides a height.
+// Special values of replayer.border.
 const (
-	settled   = -1 // no question is open
+	settled   = -1 // nothing to decide
 	inherited = -2 // of a chunk: as it was before
 )
 
@@ -92,7 +90,7 @@ func newReplayer(log calllog.Log, thread int, opt Options) *replayer {
 	return r
 }
 
-// result returns what came of the thread.
+// result returns the results of the thread.
 func (r *replayer) result(t calllog.Thread) Thread {
 	th := Thread{Thread: t, Trie: r.trie, Stats: r.stats, Busy: r.busy}
 	if r.stats.Events > 0 {
@@ -101,9 +99,8 @@ func (r *replayer) result(t calllog.Thread) Thread {
 	return th
 }
 
-// eachBatch calls do with the batches of some parts of a thread until it returns
-// false, and collects the damage between them, up to maxDamage places. It returns
-// the first error that is not damage.
+// eachBatch calls do with the batches of some parts of a thread until it returns false, and collects the damage
+// in between, up to maxDamage places. It returns the first error that is not damage.
 func eachBatch(ctx context.Context, log calllog.Log, thread, from, to int,
 	damage *[]*calllog.Damage, do func(*calllog.Batch) bool,
 ) error {
@@ -126,8 +123,8 @@ func eachBatch(ctx context.Context, log calllog.Log, thread, from, to int,
 	return ctx.Err()
 }
 
-// prescan finds out whether the thread is one whose enters pile up: it has no
-// exit, and a function is entered twice, or more functions than a stack can have. Usually the first events tell.
+// prescan finds out whether the thread's enters accumulate: it has no exit, and a function is entered twice, or
+// more functions than a stack can have. Usually the first events decide.
 func (r *replayer) prescan(ctx context.Context, log calllog.Log) error {
 	seen := map[calllog.FuncID]bool{}
 	exit, twice := false, false
@@ -159,8 +156,8 @@ func (r *replayer) run(ctx context.Context, log calllog.Log, from, to int) error
 	})
 }
 
-// batch replays the events of b from the given one on. Where tail calls are told, an exit is
-// held back until the next event says whether it was one.
+// batch replays the events of b from the given one on. With tail calls, an exit is held back until the next
+// event shows whether it was one.
 func (r *replayer) batch(b *calllog.Batch, from int) {
 	if b.Break && from == 0 {
 		r.settle()
@@ -198,7 +195,7 @@ func (r *replayer) batch(b *calllog.Batch, from int) {
 	}
 }
 
-// begins and ends replay an event by the rule of tail calls in force.
+// begins and ends replay an event by the current rule for tail calls.
 func (r *replayer) begins(e *calllog.Event, t uint64, args []uint64) {
 	if r.tails != nil {
 		r.tailedEnter(e, t, args)
@@ -222,7 +219,7 @@ func argsOf(b *calllog.Batch, e *calllog.Event) []uint64 {
 	return b.Payloads[e.Payload-1].Args
 }
 
-// turn is for the first event and for those before the event before them.
+// turn handles the first event and events earlier than the previous one.
 func (r *replayer) turn(t uint64) {
 	if r.stats.Events > 0 {
 		r.stats.Backwards++
@@ -257,8 +254,8 @@ func (r *replayer) enter(e *calllog.Event, t uint64, args []uint64) {
 		r.stack = slices.Grow(r.stack, 1)
 	}
 	r.stack = r.stack[:n+1]
-	// Field by field: a frame that is made elsewhere and copied here costs a third
-	// of the whole loop, as the copy waits for what was just written.
+	// Field by field: copying a frame made elsewhere takes a third of the whole loop's time, as the copy waits
+	// for the preceding stores.
 	f := &r.stack[n]
 	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
 	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU
@@ -283,7 +280,7 @@ func (r *replayer) exit(fn calllog.FuncID, t uint64, how End) {
 	}
 }
 
-// leave ends the call on top of the stack, as its exit says.
+// leave ends the call on top of the stack at its exit.
 func (r *replayer) leave(t uint64, how End) {
 	r.pop(t, how)
 	if len(r.stack) < r.border {
@@ -297,8 +294,7 @@ func (r *replayer) onTop(fn calllog.FuncID) bool {
 	return n > 0 && r.stack[n-1].fn == fn && r.over == 0
 }
 
-// reach makes an exit of fn that is not on top be one of the call on top, or reports
-// that it is of none.
+// reach unwinds the stack until an exit of fn is one of the top call, or reports that it belongs to none.
 func (r *replayer) reach(fn calllog.FuncID, t uint64, how End) bool {
 	if r.over > 0 {
 		r.over--
@@ -323,7 +319,7 @@ func (r *replayer) unwind(fn calllog.FuncID, t uint64) bool {
 			return true
 		}
 	}
-	// Looking for millions of orphans on a deep stack would take for ever.
+	// Searching for millions of orphans on a deep stack would take too long.
 	if r.looked += len(r.stack); r.looked > r.opt.looked && r.open == nil {
 		r.open = make(map[calllog.FuncID]int)
 		for i := range r.stack {
@@ -335,7 +331,7 @@ func (r *replayer) unwind(fn calllog.FuncID, t uint64) bool {
 	return false
 }
 
-// deduce closes the frames above a height, as an event at time t says.
+// deduce closes the frames above a height, as an event at time t implies.
 func (r *replayer) deduce(height int, t uint64) {
 	end := r.last
 	if r.opt.UpperBound {
@@ -346,7 +342,7 @@ func (r *replayer) deduce(height int, t uint64) {
 	}
 }
 
-// nowhere is an exit of a function that is not on the stack.
+// nowhere handles an exit of a function that is not on the stack.
 func (r *replayer) nowhere(fn calllog.FuncID, t uint64, how End) {
 	if r.chunk != nil {
 		r.chunk.nowhere(r, fn, t, how)
@@ -405,7 +401,7 @@ func (r *replayer) pop(end uint64, how End) {
 	}
 }
 
-// count puts down what is special of a call, besides its time.
+// count counts the special properties of a call, besides its time.
 func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
 	if r.trie.OfOthers(f.node) {
 		n.Total -= child
@@ -422,9 +418,9 @@ func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
 	}
 }
 
-// tell gives a call to those who want single ones.
+// tell passes a call to the users of single calls.
 func (r *replayer) tell(f *frame, total, self uint64, how End) {
-	c := &r.call // a new one for each call would be garbage for each
+	c := &r.call // allocating one for each call would produce garbage
 	*c = Call{
 		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: len(r.stack) + 1,
 		Start: f.start, Duration: total, Self: self, End: how, CPU: f.cpu,
@@ -443,7 +439,7 @@ func (r *replayer) tell(f *frame, total, self uint64, how End) {
 	}
 }
 
-// finish ends what is open at the end of the thread.
+// finish ends the calls that are open at the end of the thread.
 func (r *replayer) finish() {
 	r.settle()
 	r.stats.Open += uint64(len(r.stack))

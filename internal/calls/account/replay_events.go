@@ -17,29 +17,29 @@ const (
 	Happened             // a custom or typed event
 )
 
-// Step is something that a thread did. Each call begins and ends, in the order
-// of time, whether or not the log has an exit.
+// Step is a step of a thread. Each call begins and ends, in the order of time, whether or not the log has an
+// exit.
 type Step struct {
 	What What
-	// At is when, in the unit of the package. It never goes back within a thread:
-	// where the clock did, time stands still until it has caught up.
+	// At is the time, in the unit of the package. It never goes back within a thread: if the clock did, it
+	// stays until the clock has caught up.
 	At uint64
-	// Call is what begins or ends. Of what begins it has the function, the ids,
-	// the depth, the start, the arguments and the CPU; of an event the CPU.
+	// Call is the call that begins or ends. At its beginning it has the function, the ids, the depth, the
+	// start, the arguments and the CPU; for an event only the CPU.
 	Call Call
-	// Kind and Payload are of an event. Payload may be nil.
+	// Kind and Payload describe an event. Payload may be nil.
 	Kind    calllog.Kind
 	Payload *calllog.Payload
 }
 
-// Steps yields what the thread did, in order: the calls of All, each when it
-// begins and when it ends, and the events. A step's memory is used again for the
-// next. Errors as of All. Either All or Steps can be ranged over, once.
+// Steps yields the steps of the thread, in order: the calls of All, each at its beginning and at its end, and
+// the events. A step's memory is reused for the next. Errors are as for All. Either All or Steps can be ranged
+// over, once.
 func (p *Replay) Steps(ctx context.Context) iter.Seq2[*Step, error] {
 	return func(yield func(*Step, error) bool) {
 		s := &stepper{r: p.r, yield: yield}
 		if p.r.opt.DropOpen {
-			// Whether a call is to be left out is known only at the end.
+			// Whether to leave out a call is known only at the end.
 			open, err := stillOpen(ctx, p.log, p.r.thread, p.r.opt)
 			if err != nil {
 				yield(nil, err)
@@ -77,8 +77,7 @@ func stillOpen(ctx context.Context, log calllog.Log, thread int, opt Options) (m
 	return open, nil
 }
 
-// A stepper gives the replayer one event at a time and sees what became of the
-// stack.
+// A stepper gives the replayer one event at a time and observes the stack.
 type stepper struct {
 	r     *replayer
 	yield func(*Step, error) bool
@@ -98,7 +97,7 @@ func (s *stepper) run(ctx context.Context, log calllog.Log) error {
 	return eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &r.damage, func(b *calllog.Batch) bool {
 		s.damaged()
 		if len(b.Events) == 0 {
-			r.batch(b, 0) // a block may begin all the same
+			r.batch(b, 0) // a block may begin even so
 		}
 		for i := 0; i < len(b.Events) && !r.stopped; i++ {
 			s.event(b, i)
@@ -107,7 +106,7 @@ func (s *stepper) run(ctx context.Context, log calllog.Log) error {
 	})
 }
 
-// damaged reports the damage that was found.
+// damaged reports the damage found so far.
 func (s *stepper) damaged() {
 	for _, d := range s.r.damage {
 		s.r.stopped = s.r.stopped || !s.yield(nil, d)
@@ -149,8 +148,8 @@ func (s *stepper) begins(f *frame, depth int) {
 	s.tell(f.start)
 }
 
-// ends is called for each call that ended. Those of no duration in threads without
-// exits have not been seen to begin.
+// ends is called for each call that ended. Calls of no duration in threads without exits have not been reported
+// as begun.
 func (s *stepper) ends(c *Call) bool {
 	if s.skip[c.ID] {
 		return true

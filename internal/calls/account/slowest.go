@@ -23,7 +23,7 @@ func (s *slowest) wants(duration uint64) bool {
 	return len(s.calls) < s.limit || s.limit > 0 && duration >= s.calls[0].Duration
 }
 
-// add takes a call that wants let through. It keeps a copy of the arguments.
+// add adds a call that wants accepted. It copies the arguments.
 func (s *slowest) add(c Call) {
 	if len(s.calls) < s.limit {
 		c.Args = slices.Clone(c.Args)

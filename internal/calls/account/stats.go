@@ -2,7 +2,7 @@ package account
 
 import "github.com/cairnprof/cairn/calllog"
 
-// Stats are what was met in a thread, or in all.
+// Stats are counts of a thread, or of all.
 type Stats struct {
 	Events       uint64 // all of the following, and those of unknown kind
 	Enters       uint64 // with and without arguments
@@ -12,26 +12,24 @@ type Stats struct {
 	TypedEvents  uint64
 
 	Orphans   uint64 // exits of functions that were not open
-	Deduced   uint64 // calls without an exit that a caller's exit or a gap ended
+	Deduced   uint64 // calls without an exit, ended by a caller's exit or a gap
 	Open      uint64 // calls that had not ended, dropped or not
-	Gaps      uint64 // places where a stack was given up as events were missing
+	Gaps      uint64 // places where a stack was discarded as events were missing
 	Clamped   uint64 // calls whose total or self time would be negative
-	Backwards uint64 // events before the event before them
+	Backwards uint64 // events earlier than the previous one
 	TooDeep   uint64 // enters that were not counted, see the package
 	EnterOnly uint64 // threads whose enters were counted as calls of no duration
-	TailCalls uint64 // calls that were put below the function that jumped there
-	TailsLeft uint64 // those that may be such, too, and were left with its caller
+	TailCalls uint64 // calls that were put below the function that jumped to them
+	TailsLeft uint64 // possible tail calls that were left with the caller
 	MaxDepth  int    // frames of the deepest stack, without those too deep
 
-	// Shortest is the duration of the shortest of the Leaves. These are calls that
-	// a filter of short ones would have dropped: they returned and called nothing,
-	// have no arguments, and no block of the log began in between. If none took
-	// less than 5 microseconds, the log was probably filtered when it was written.
+	// Shortest is the duration of the shortest of the Leaves. These are calls that a filter of short ones would
+	// have dropped: they returned and called nothing, have no arguments, and no block of the log began within
+	// them. If none took less than 5 microseconds, the log was probably filtered when it was written.
 	Shortest, Leaves uint64
 
-	// Folded are the calls that lost their stacks for want of memory, and FoldedSelf what
-	// they took, which is their callers' own time. No stack lacks more than MostFolded of
-	// its time and MostFoldedCalls of its calls.
+	// Folded are the calls that lost their stacks to save memory, and FoldedSelf their time, which counts as
+	// their callers' own. No stack lacks more than MostFolded of its time and MostFoldedCalls of its calls.
 	Folded, FoldedSelf          uint64
 	MostFolded, MostFoldedCalls uint64
 
@@ -39,7 +37,7 @@ type Stats struct {
 	OrphansByFunc map[calllog.FuncID]uint64
 }
 
-// add adds what other counted.
+// add adds the counts of other.
 func (s *Stats) add(other *Stats) {
 	s.Events += other.Events
 	s.Enters += other.Enters
@@ -82,7 +80,7 @@ func (s *Stats) orphansOf(fn calllog.FuncID, n uint64) {
 	s.OrphansByFunc[fn] += n
 }
 
-// leaf counts a call that called nothing.
+// leaf counts a call without callees.
 func (s *Stats) leaf(total uint64) {
 	if s.Leaves == 0 || total < s.Shortest {
 		s.Shortest = total

@@ -6,31 +6,25 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// Problem: where B ends by a jump to C, a log has B's exit and then C's enter, as if
-// the caller of B, A, had called both. C is to stand below B, but only where it is
-// certain that A did not call it.
+// Problem: where B ends by a jump to C, a log has B's exit and then C's enter, as if the caller of B, A, had
+// called both. C must be put below B, but only if it is certain that A did not call it.
 //
-// Two things make it so. Either every jump by which B may end enters a function that
-// the log has, and the log says that B ended by one: then the next enter is what it
-// jumped to. Or C is entered by direct branches of functions in the log alone, and A has no call of it:
-// then only the jump is left, which B has. That they are close in time proves nothing: a
-// function without records may be as quick, and clocks are coarse. And nothing is
-// certain in a log from which calls were left out as too short: one of them may have
-// jumped to C.
+// Two facts can make that certain. Either every jump by which B may end enters a function that the log has, and
+// the log says that B ended by a jump: then the next enter is its target. Or C is entered only by direct
+// branches of functions in the log, and A has no call of it: then only B's jump is left. That the events are
+// close in time proves nothing: a function without records may be as quick, and clocks are coarse. And nothing
+// is certain in a log without short calls: one of them may have jumped to C.
 //
-// How: the exit of a call that may go on in another is held back until the event
-// behind it. If that is the enter of such a one, the frame stays, as tailed, and goes
-// when its callee does. Any other event, and a border of blocks, lets the exit take
-// place when it came. The moment between exit and enter stays time of the caller: all
-// that is moved is the callee's time, into that of the function that jumped there, and
-// self times are what they are without. So that calls still lie within each other, the
-// functions of a chain begin later by that moment.
+// How: the exit of a call that may end by a jump is held back until the next event. If that is the enter of a
+// possible target, the frame stays, as tailed, and ends with its callee. Any other event, and a border of
+// blocks, makes the exit take effect at its own time. The time between exit and enter remains the caller's:
+// only the callee's time moves, into that of the function that jumped there, and self times do not change. So
+// that calls still nest, the functions of a chain begin later by that gap.
 //
-// A frame of a chain of tail calls that is entered again from its end begins a chain of
-// its own, as a loop would; it is not known to be wanted deeper each time round, and
-// stacks would have no end.
+// If a function of a chain of tail calls is entered again from the chain's end, it begins a new chain, as a
+// loop would; otherwise stacks could grow without limit.
 
-// Code is what the code of functions can do that a log has.
+// Code describes what the code of functions in a log can do.
 type Code interface {
 	// Jumps reports whether a direct jump by which from may end enters to.
 	Jumps(from, to calllog.FuncID) bool
@@ -42,25 +36,25 @@ type Code interface {
 	MayCall(caller, fn calllog.FuncID) bool
 }
 
-// TailCalls say how to put what a function jumped to below it. They are for logs that
-// have calls of any length, see Unfiltered. Code must be safe for concurrent use.
+// TailCalls control how functions are put below those that jumped to them. They are for logs that have calls of
+// any length, see Unfiltered. Code must be safe for concurrent use.
 type TailCalls struct {
 	Code Code
-	// Told says that the log has TailExit where a function ends by a jump.
+	// Told says that the log has TailExit for functions that end by a jump.
 	Told bool
 }
 
-// entered is how it is that one function was entered after the end of another.
+// entered classifies how one function was entered after the end of another.
 type entered uint8
 
 const (
 	unknownYet entered = iota // of a cache
 	called                    // there is no such jump
 	jumped                    // by its jump
-	either                    // by its jump, or else the caller called it
+	either                    // by its jump, or by a call of the caller
 )
 
-// tails is what a replayer needs to tell tail calls.
+// tails is the replayer's state for tail calls.
 type tails struct {
 	TailCalls
 	held  bool // the call on top of the stack has ended, at time at
@@ -84,7 +78,7 @@ func newTails(t *TailCalls) *tails {
 	return &tails{TailCalls: *t}
 }
 
-// holds reports whether a call that ends so may go on in another.
+// holds reports whether a call with that end may have jumped to another function.
 func (t *tails) holds(how End) bool { return how == Tail || !t.Told && how == Returned }
 
 // after returns how to was entered when from had just ended.
@@ -109,12 +103,12 @@ func (t *tails) decide(from, to calllog.FuncID) entered {
 	return either
 }
 
-// hold keeps a call on the stack that has ended.
+// hold keeps an ended call on the stack.
 func (r *replayer) hold(t uint64, how End) {
 	r.tails.held, r.tails.at, r.tails.how = true, t, how
 }
 
-// settle lets the exit take place that was held back.
+// settle applies the exit that was held back.
 func (r *replayer) settle() {
 	if r.tails == nil {
 		return
@@ -146,7 +140,7 @@ func (r *replayer) tailedEnter(e *calllog.Event, t uint64, args []uint64) {
 func (r *replayer) tailedExit(fn calllog.FuncID, t uint64, how End) {
 	r.settle()
 	switch {
-	case !r.onTop(fn) && !r.reach(fn, t, how): // it is of no call
+	case !r.onTop(fn) && !r.reach(fn, t, how): // it belongs to no call
 	case r.tails.holds(how):
 		r.hold(t, how)
 	default:
@@ -155,7 +149,7 @@ func (r *replayer) tailedExit(fn calllog.FuncID, t uint64, how End) {
 	}
 }
 
-// precede is what comes before an enter of fn at time t. Results are those of follow.
+// precede prepares an enter of fn at time t. Results are those of follow.
 func (r *replayer) precede(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 	if r.tails.held {
 		return r.follow(fn, t)
@@ -168,9 +162,8 @@ func (r *replayer) precede(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 	return false, true
 }
 
-// follow is about an enter of fn at time t right behind an exit that was held back: it
-// leaves the frame that ended as the caller, or none. False means that what follows is
-// not for this chunk.
+// follow handles an enter of fn at time t directly after a held exit: it leaves the ended frame on the stack as
+// the caller, or removes it. False means that the event does not belong to this chunk.
 func (r *replayer) follow(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 	top := len(r.stack) - 1
 	how := r.tails.after(r.stack[top].fn, fn)
@@ -201,8 +194,8 @@ func (r *replayer) follow(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 	return true, true
 }
 
-// chain returns where the chain of tail calls begins that ends at a height of the stack,
-// and whether fn is in it.
+// chain returns the beginning of the chain of tail calls that ends at a height of the stack, and whether fn is
+// in it.
 func (r *replayer) chain(top int, fn calllog.FuncID) (base int, circle bool) {
 	circle = r.stack[top].fn == fn
 	for base = top; base > 0 && r.stack[base-1].tailed; base-- {
@@ -211,8 +204,7 @@ func (r *replayer) chain(top int, fn calllog.FuncID) (base int, circle bool) {
 	return base, circle
 }
 
-// release ends the callers that ended by a jump to the call that was on top of the
-// stack.
+// release ends the callers that ended by a jump to the call that was on top of the stack.
 func (r *replayer) release(end uint64, how End) {
 	if how == Returned {
 		how = Tail
@@ -225,10 +217,9 @@ func (r *replayer) release(end uint64, how End) {
 	}
 }
 
-// Unfiltered reports whether a log certainly has calls of any length. A runtime that
-// leaves short ones out does so below some microseconds: the beginnings of the threads
-// have to have shorter ones, and more of them than such a runtime lets through by
-// mistake, which it does where its buffers end, all thousand events or more.
+// Unfiltered reports whether a log certainly has calls of any length. A runtime that drops short calls does so
+// below some microseconds: the beginnings of the threads must have shorter ones, and more than such a runtime
+// keeps by mistake, at the ends of its buffers, once in a thousand events or more.
 func Unfiltered(ctx context.Context, log calllog.Log) (bool, error) {
 	const enough, least, oneIn = 1 << 16, 1000, 256 // events of a thread, ns, events
 	clock := newTicker(log.Info().Clock)

@@ -1,11 +1,9 @@
-// Package calldb makes an SQLite database of logs of calls: functions, stacks, edges,
-// threads and the slowest calls. Every single call is a row of a table that is read from
-// the log while a query runs (live.sql), and goes to a Parquet file with the same ids and
-// columns (WriteCalls, format/calls), because SQLite is slow at counting millions of
-// rows.
+// Package calldb makes an SQLite database of logs of calls: functions, stacks, edges, threads and the slowest
+// calls. Every single call is a row of a table that is read from the log while a query runs (live.sql), and
+// goes to a Parquet file with the same ids and columns (WriteCalls, format/calls), because SQLite is slow at
+// counting millions of rows.
 //
-// A database is read-only: queries cannot change it, attach
-// other files, or go on after their context ended.
+// A database is read-only: queries cannot change it, attach other files, or continue after their context ended.
 package calldb
 
 import (
@@ -38,8 +36,7 @@ const Magic = "SQLite format 3\x00"
 // Detect reports whether a file that begins with head is an SQLite database.
 func Detect(head []byte) bool { return strings.HasPrefix(string(head), Magic) }
 
-// DB is a database that can be queried. It has one connection and is for one
-// query at a time.
+// DB is a database for queries. It has one connection and runs one query at a time.
 type DB struct {
 	pool *sql.DB
 	conn *sql.Conn
@@ -51,8 +48,8 @@ type DB struct {
 // limitAttached is the number of sqlite3_limit's SQLITE_LIMIT_ATTACHED.
 const limitAttached = 7
 
-// options of every connection: no tricks with the schema of a file of unknown
-// origin, and a misspelt column is an error, not a string.
+// options of every connection: restrict the schema of a file of unknown origin, and make a misspelt column an
+// error, not a string.
 const options = "_defensive=1&_dqs=0&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"
 
 func open(ctx context.Context, dsn string) (*DB, error) {
@@ -68,7 +65,7 @@ func open(ctx context.Context, dsn string) (*DB, error) {
 	return &DB{pool: pool, conn: conn}, nil
 }
 
-// Open opens a database that Bytes gave, for reading.
+// Open opens a database that Bytes returned, for reading.
 func Open(ctx context.Context, path string) (*DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -107,8 +104,7 @@ func (db *DB) check(ctx context.Context) error {
 	return nil
 }
 
-// protect makes the connection refuse what is not reading. A query cannot take
-// it back: checkQuery lets no PRAGMA through.
+// protect makes the connection read-only. A query cannot undo it: checkQuery accepts no PRAGMA.
 func (db *DB) protect(ctx context.Context) error {
 	if _, err := sqlite.Limit(db.conn, limitAttached, 0); err != nil {
 		return err
@@ -126,7 +122,7 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Bytes returns the database as a file has it.
+// Bytes returns the database in the file format.
 func (db *DB) Bytes() ([]byte, error) {
 	var data []byte
 	err := db.conn.Raw(func(conn any) (err error) {

@@ -11,11 +11,9 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// WriteCalls replays the logs and writes every call as Parquet, with the ids that
-// the database of the same data has. The options must be those that account.Run
-// had; Progress is called with the bytes of all logs that are done, thread by
-// thread. It returns the number of calls. Damage is skipped: it is in the results
-// already.
+// WriteCalls replays the logs and writes every call as Parquet, with the same ids as in the database of the
+// same data. The options must be those of account.Run; Progress is called with the bytes of all logs that are
+// done, thread by thread. It returns the number of calls. Damage is skipped, as the results contain it.
 func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Options) (int64, error) {
 	x, err := newIndex(data.Sources)
 	if err != nil {

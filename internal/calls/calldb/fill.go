@@ -122,7 +122,7 @@ func fillFunctions(ctx context.Context, tx *sql.Tx, data *Data, x *index) error 
 	}
 	known := slices.Collect(maps.Keys(data.Funcs))
 	for _, s := range data.Sources {
-		// A call whose stack has no node of its own has a function all the same.
+		// A call whose stack has no node of its own still has a function.
 		for i := range s.Result.Slowest {
 			known = append(known, s.Result.Slowest[i].Func)
 		}
@@ -190,7 +190,7 @@ func fillSlowest(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
 			list = append(list, call{c, x.of(i, c.Thread)})
 		}
 	}
-	// Of each log they are in order, and ties keep the order of logs.
+	// Those of each log are in order, and ties keep the order of logs.
 	slices.SortStableFunc(list, func(a, b call) int {
 		switch {
 		case a.Duration > b.Duration:
@@ -224,8 +224,7 @@ func (t *table) addCosts(s *calltrie.Stats, key ...any) {
 		integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open))...)
 }
 
-// A table takes rows and inserts many of them with one statement: most of the
-// time goes into crossing into SQLite and back.
+// A table inserts many rows with one statement, as most of the time is spent on calls of SQLite.
 type table struct {
 	ctx     context.Context
 	tx      *sql.Tx
@@ -245,12 +244,11 @@ func newTable(ctx context.Context, tx *sql.Tx, name string, columns int) *table 
 // prepare returns the statement that inserts so many rows.
 func (t *table) prepare(rows int) (*sql.Stmt, error) {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", t.columns), ",") + ")"
-	// A statement that takes its transaction along when it fails need not keep
-	// a journal of its own.
+	// A statement that rolls back its transaction on failure needs no journal of its own.
 	return t.tx.PrepareContext(t.ctx, "INSERT OR ROLLBACK INTO "+t.name+" VALUES "+strings.TrimSuffix(strings.Repeat(row+",", rows), ","))
 }
 
-// add adds a row. An error waits for end.
+// add adds a row. Errors are reported by end.
 func (t *table) add(values ...any) {
 	if t.err != nil {
 		return

@@ -28,9 +28,9 @@ type live struct {
 	opt  account.Options
 
 	ctx context.Context // of the query
-	err error           // that ended a scan: SQLite does not hand it on
+	err error           // error that ended a scan: SQLite does not pass it on
 
-	mu     sync.Mutex // of what follows: each cursor has a goroutine
+	mu     sync.Mutex // for the rest: each cursor has a goroutine
 	pieces []*account.Pieces
 	shown  map[calllog.FuncID]string
 }
@@ -41,8 +41,7 @@ func newLive(data *Data, x *index) *live {
 	return l
 }
 
-// A releaser is a module that can be made to forget its table: the driver keeps modules
-// for as long as the process lives.
+// A releaser is a module that can release its table: the driver keeps modules until the process ends.
 type releaser interface {
 	vtab.Module
 	release()
@@ -65,7 +64,7 @@ func (l *live) name(fn calllog.FuncID) string {
 	return name
 }
 
-// piecesOf returns the pieces of a thread, which are made when they are needed first.
+// piecesOf returns the pieces of a thread, and makes them at the first call.
 func (l *live) piecesOf(i int) (*account.Pieces, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +119,7 @@ func openLive(ctx context.Context, l *live) (*DB, error) {
 	}
 	db := &DB{pool: pool, conn: conn, live: l, modules: modules}
 	for name := range modules {
-		// In temp, they are no part of what Bytes returns.
+		// In temp, they are not part of Bytes.
 		if _, err := conn.ExecContext(ctx, "CREATE VIRTUAL TABLE temp."+name+" USING cairn_"+name); err != nil {
 			db.Close()
 			return nil, err

@@ -49,8 +49,7 @@ func (l *live) callsTable() *virtual[callRow] {
 	}
 }
 
-// callsCost estimates a scan by its calls. Looking at one costs a fraction of making a
-// row of it.
+// callsCost estimates a scan by its calls. Examining a call costs a fraction of making a row of it.
 func (l *live) callsCost(info *vtab.IndexInfo, p *plan) {
 	look := 1.0
 	for i := range l.x.threads {
@@ -80,7 +79,7 @@ func (l *live) callsCost(info *vtab.IndexInfo, p *plan) {
 	info.EstimatedRows = int64(max(1, min(rows, all)))
 }
 
-// scanCalls gives the calls of the threads that are wanted.
+// scanCalls yields the calls of the wanted threads.
 func (l *live) scanCalls(w *want, row func(*callRow) bool) error {
 	functions := make(map[calllog.FuncID]bool)
 	if w.name != nil {
@@ -105,7 +104,7 @@ func (l *live) scanCalls(w *want, row func(*callRow) bool) error {
 		for c, err := range list {
 			if c == nil {
 				if damage := (*calllog.Damage)(nil); errors.As(err, &damage) {
-					continue // it was reported when the log was read first
+					continue // it was reported at the first reading of the log
 				}
 				return err
 			}
@@ -122,7 +121,7 @@ func (l *live) scanCalls(w *want, row func(*callRow) bool) error {
 	return nil
 }
 
-// functions yields those that calls may be of.
+// functions yields the functions that calls may have.
 func (l *live) functions() iter.Seq[calllog.FuncID] {
 	return func(yield func(calllog.FuncID) bool) {
 		for fn := range l.data.Funcs {
@@ -138,7 +137,7 @@ func (l *live) functions() iter.Seq[calllog.FuncID] {
 	}
 }
 
-// mayHave reports whether the thread has calls that are wanted, by what is known of it.
+// mayHave reports whether the thread may have wanted calls.
 func (t *thread) mayHave(w *want) bool {
 	log, id := int64(t.log+1), t.id
 	lo, hi := w.of(callLog)
@@ -152,7 +151,7 @@ func (t *thread) mayHave(w *want) bool {
 	if lo, hi = w.of(callID); last < lo || first > hi {
 		return false
 	}
-	// A call's caller is of its thread, and was entered before.
+	// A call's caller is in the same thread, and was entered before.
 	if lo, hi = w.of(callParent); hi < 0 || lo > 0 && (last < lo || first > hi) {
 		return false
 	}
@@ -164,8 +163,7 @@ func (t *thread) mayHave(w *want) bool {
 	return begin <= hi && t.Stats.Enters > 0
 }
 
-// callsOf yields the calls of a thread, of the pieces that are wanted if there are
-// conditions on where they are.
+// callsOf yields the calls of a thread, only of the wanted pieces if there are conditions on their position.
 func (l *live) callsOf(i int, w *want, begin func(*calltrie.Trie)) (iter.Seq2[*account.Call, error], error) {
 	th := &l.x.threads[i]
 	if !w.bounded(callID, callParent, callBegin, callEnd) {

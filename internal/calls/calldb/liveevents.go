@@ -24,7 +24,7 @@ const (
 	eventCPU
 )
 
-// eventRow is what a program logged.
+// eventRow is an event that a program logged.
 type eventRow struct {
 	thread *thread
 	at     uint64
@@ -103,8 +103,7 @@ func (t *thread) mayHaveEvents(w *want) bool {
 	return t.since(t.Last) >= lo && t.since(t.First) <= hi
 }
 
-// eventsOf gives the events of a thread, numbered from one on. It reports whether more
-// rows are wanted.
+// eventsOf yields the events of a thread, numbered from one. It reports whether to continue.
 func (l *live) eventsOf(th *thread, number int64, w *want, row func(*eventRow) bool) (bool, error) {
 	_, last := w.of(eventTime)
 	r := eventRow{thread: th, number: number}
@@ -117,7 +116,7 @@ func (l *live) eventsOf(th *thread, number int64, w *want, row func(*eventRow) b
 			return false, err
 		}
 		switch {
-		case th.since(s.At) > last: // steps never go back
+		case th.since(s.At) > last: // steps never go back in time
 			return true, nil
 		case s.What == account.Begins:
 			open = append(open, s.Call.ID)

@@ -92,8 +92,8 @@ func (db *DB) Names(ctx context.Context) ([]string, error) {
 // reading are the words that a query may begin with.
 var reading = []string{"SELECT", "WITH", "VALUES", "EXPLAIN"}
 
-// checkQuery refuses what is not one statement that reads. What gets past it and
-// writes all the same ("WITH ... DELETE") the connection refuses.
+// checkQuery refuses anything but one statement that reads. The connection refuses the remaining statements
+// that write ("WITH ... DELETE").
 func checkQuery(query string) error {
 	if strings.ContainsRune(query, 0) {
 		return errors.New("the SQL contains a zero byte")
@@ -112,7 +112,7 @@ func checkQuery(query string) error {
 	return nil
 }
 
-// LooksLikeQuery reports whether a text begins as a query does.
+// LooksLikeQuery reports whether a text begins like a query.
 func LooksLikeQuery(text string) bool {
 	word := firstWord.FindString(text[blank(text, 0):])
 	return slices.Contains(reading, strings.ToUpper(word))
@@ -147,7 +147,7 @@ func blank(s string, i int) int {
 	return i
 }
 
-// until returns how much of s there is up to and with end, or all of it.
+// until returns the length of s up to and including end, or of all of it.
 func until(s, end string) int {
 	if n := strings.Index(s, end); n >= 0 {
 		return n + len(end)
@@ -155,7 +155,7 @@ func until(s, end string) int {
 	return len(s)
 }
 
-// statementEnd returns where the semicolon behind a statement is, or the end.
+// statementEnd returns where the semicolon after a statement is, or the end.
 func statementEnd(s string, i int) int {
 	for i < len(s) {
 		rest := s[i:]
@@ -197,7 +197,7 @@ func plain(err error) error {
 	}
 	text := codeSuffix.ReplaceAllString(se.Error(), "")
 	text = strings.TrimPrefix(text, "SQL logic error: ")
-	// The library says it twice where it has nothing to add.
+	// The library repeats the text if it has nothing to add.
 	if a, b, ok := strings.Cut(text, ": "); ok && a == b {
 		text = a
 	}
@@ -212,8 +212,8 @@ var (
 // readOnly is the result code of SQLite for writing where that is forbidden.
 const readOnly = 8
 
-// explain returns what is wrong with a query in one line, with the place if the
-// message names a word that occurs once.
+// explain returns what is wrong with a query in one line, with the place if the message names a word that
+// occurs once.
 func explain(ctx context.Context, query string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the query was interrupted: %w", ctx.Err())

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// Source is a log and what its threads did.
+// Source is a log and the results of its threads.
 type Source struct {
 	Log    calllog.Log
 	Result *account.Result // of account.Run
@@ -19,17 +19,17 @@ type Source struct {
 	SumsOnly bool
 }
 
-// Data is what a database is made of.
+// Data is the input of a database.
 type Data struct {
-	Sources []Source // of one program; all clocks tell nanoseconds, or none does
+	Sources []Source // of one program; all clocks have nanoseconds, or none
 	Funcs   calllog.Funcs
-	Show    func(symbol string) string // the name for people, demangled
-	// Replay, if not nil, is how single calls are read from the logs for queries. The
-	// logs must stay open then for as long as the database is.
+	Show    func(symbol string) string // the demangled name
+	// Replay, if not nil, are the options for reading single calls from the logs for queries. The logs must
+	// stay open as long as the database.
 	Replay *account.Options
 }
 
-// index gives what is in sources the numbers that both halves know it by.
+// index assigns the numbers that both halves of the database use.
 type index struct {
 	unit    string
 	threads []thread // of all logs
@@ -37,13 +37,13 @@ type index struct {
 	stacks *calltrie.Trie
 }
 
-// A thread is one of account's with what to translate its numbers by.
+// A thread is one of account's, with the translation of its numbers.
 type thread struct {
 	*account.Thread
 	log    int   // index into the sources,
 	index  int   // and into the log's threads
 	id     int64 // from 1
-	number int64 // to add to the number of a call to make it unique
+	number int64 // offset that makes the numbers of calls unique
 	start  uint64
 	stack  []calltrie.NodeID // id of the stack, by the thread's node
 }
@@ -86,15 +86,13 @@ func (t *thread) call(id uint64) int64 {
 	return t.number + integer(id)
 }
 
-// since returns a time relative to the log's start. A clock that went back can
-// make it negative.
+// since returns a time relative to the log's start. It can be negative if the clock went back.
 func (t *thread) since(time uint64) int64 { return int64(time - t.start) }
 
-// integer returns n as SQL has it. What does not fit, 292 years, is as much as
-// fits.
+// integer returns n as SQL's type, at most 292 years.
 func integer(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// otherStacks is what the function of calltrie.Other is called.
+// otherStacks is the name of the function calltrie.Other.
 const otherStacks = "(other stacks)"
 
 // name returns the symbol of a function and what it is called.
@@ -106,7 +104,7 @@ func (d *Data) name(fn calllog.FuncID) (symbol, shown string) {
 	return symbol, d.Show(symbol)
 }
 
-// endings are the words for how a call ended.
+// endings are the names of the ways a call ended.
 var endings = [...]string{
 	account.Returned: calls.Exit, account.Tail: calls.TailExit, account.Deduced: calls.Deduced, account.Open: calls.StillOpen,
 }

@@ -2,21 +2,21 @@ package calldb
 
 import "github.com/cairnprof/cairn/internal/calls/calltrie"
 
-// stackFinder finds the nodes of a replay's trie in the one of all threads.
+// stackFinder finds the nodes of a replay's trie in the trie of all threads.
 type stackFinder struct {
 	all, trie *calltrie.Trie
 	folds     int
 	where     []foundStack
 }
 
-// foundStack is where a stack is, or, if it is lost, the innermost of its callers that is
-// in the trie of all threads.
+// foundStack is the place of a stack, or, if it was folded, of its innermost caller that is in the trie of all
+// threads.
 type foundStack struct {
 	calltrie.NodeID
 	lost bool
 }
 
-// begin is for another trie.
+// begin prepares for another trie.
 func (s *stackFinder) begin(trie *calltrie.Trie) {
 	s.trie, s.folds, s.where = trie, trie.Folds(), append(s.where[:0], foundStack{})
 }

@@ -21,17 +21,17 @@ type virtual[R any] struct {
 	name    int
 	// cost estimates a scan.
 	cost func(*vtab.IndexInfo, *plan)
-	// scan gives the rows that w wants, and others as it likes, until it is told to stop.
+	// scan yields the rows that w wants, and possibly others, until it is told to stop.
 	scan   func(w *want, row func(*R) bool) error
 	number func(*R, int) int64
 	value  func(*R, int) driver.Value
 	rowid  func(*R) int64
 }
 
-// plan is what conditions on a table there are: columns by how they are bounded.
+// plan lists the conditions on a table: columns by their kind of bound.
 type plan struct{ equal, below, above map[int]bool }
 
-// want is what rows a scan is to give. Bounds are inclusive.
+// want describes the rows of a scan. Bounds are inclusive.
 type want struct {
 	none   bool // no row can be wanted
 	bounds []bound
@@ -89,8 +89,8 @@ var operators = map[vtab.ConstraintOp]byte{
 	vtab.OpEQ: '=', vtab.OpIS: '=', vtab.OpLT: '<', vtab.OpLE: 'l', vtab.OpGT: '>', vtab.OpGE: 'g',
 }
 
-// BestIndex takes the conditions that narrow a scan. SQLite checks them again: its rules
-// of comparing are not repeated here.
+// BestIndex accepts the conditions that narrow a scan. SQLite checks them again, so its rules of comparison are
+// not repeated here.
 func (t *virtual[R]) BestIndex(info *vtab.IndexInfo) error {
 	p := &plan{make(map[int]bool), make(map[int]bool), make(map[int]bool)}
 	var text strings.Builder
@@ -130,7 +130,7 @@ func (t *virtual[R]) takes(column int, op byte) bool {
 	return false
 }
 
-// wanted makes of the conditions of a plan what is wanted.
+// wanted returns the conditions of a plan as a want.
 func (t *virtual[R]) wanted(text string, args []vtab.Value) *want {
 	w := &want{}
 	for i, word := range strings.Fields(text) {
@@ -174,8 +174,8 @@ func (w *want) narrow(column int, lo, hi int64) {
 	w.none = w.none || b.lo > b.hi
 }
 
-// interval returns the whole numbers for which a comparison with v holds. It is not ok
-// where v is no number: SQLite may make one of it.
+// interval returns the integers for which a comparison with v holds. It is not ok if v is not a number: SQLite
+// may convert it to one.
 func interval(op byte, v vtab.Value) (lo, hi int64, ok bool) {
 	lo, hi = math.MinInt64, math.MaxInt64
 	switch v := v.(type) {
@@ -216,11 +216,10 @@ func interval(op byte, v vtab.Value) (lo, hi int64, ok bool) {
 	return lo, hi, false
 }
 
-// folded returns a name so that those that any collation of SQLite takes for equal are.
+// folded returns a form of a name that is the same for all names that any collation of SQLite considers equal.
 func folded(s string) string { return strings.ToLower(strings.TrimRight(s, " ")) }
 
-// A cursor goes over the rows of a scan. A goroutine of its own reads the log meanwhile,
-// some blocks of rows ahead.
+// A cursor iterates over the rows of a scan. A separate goroutine reads the log, some blocks of rows ahead.
 type cursor[R any] struct {
 	table *virtual[R]
 	scan  *scan[R] // nil if no row can be wanted
@@ -228,7 +227,7 @@ type cursor[R any] struct {
 	at    int
 }
 
-// Blocks grow, so that a query with LIMIT 1 reads little in vain.
+// Blocks grow, so that a query with LIMIT 1 reads little in excess.
 const (
 	firstBlock  = 4
 	mostBlock   = 512
@@ -257,7 +256,7 @@ func (c *cursor[R]) Filter(_ int, text string, args []vtab.Value) error {
 	return c.fill()
 }
 
-// run gives the rows that w wants, until it is told to stop.
+// run yields the rows that w wants, until it is told to stop.
 func (s *scan[R]) run(t *virtual[R], w *want) {
 	defer close(s.full)
 	block, most := make([]R, 0, firstBlock), firstBlock
@@ -280,7 +279,7 @@ func (s *scan[R]) run(t *virtual[R], w *want) {
 	}
 }
 
-// give hands a block over. It reports whether more are wanted.
+// give passes on a block. It reports whether to continue.
 func (s *scan[R]) give(block []R) bool {
 	select {
 	case s.full <- block:
@@ -290,7 +289,7 @@ func (s *scan[R]) give(block []R) bool {
 	}
 }
 
-// another returns an empty block, one whose rows were taken if there is one.
+// another returns an empty block, a used one if possible.
 func (s *scan[R]) another() []R {
 	select {
 	case block := <-s.free:
@@ -332,7 +331,7 @@ func (c *cursor[R]) Column(i int) (vtab.Value, error) {
 
 func (c *cursor[R]) Rowid() (int64, error) { return c.table.rowid(&c.block[c.at]), nil }
 
-// Close ends the scan, and waits until it reads the log no more.
+// Close ends the scan, and waits until it no longer reads the log.
 func (c *cursor[R]) Close() error {
 	if c.scan == nil {
 		return nil

@@ -1,10 +1,8 @@
-// Package calltrie holds the trie of calls: a node for each stack of functions that
-// occurred, below the node of its caller, with the costs of its calls. It is the heart of
-// everything that is said of logs of calls: tables, flame graphs, call graphs,
-// differences and the database are walks over it.
+// Package calltrie holds the trie of calls: a node for each stack of functions that occurred, below the node of
+// its caller, with the costs of its calls. All reports about logs of calls, tables, flame graphs, call graphs,
+// differences and the database, are walks over it.
 //
-// Times are in the caller's unit; a trie of several logs must be in
-// one unit.
+// Times are in the caller's unit; a trie of several logs must be in one unit.
 package calltrie
 
 import (
@@ -23,8 +21,8 @@ type NodeID uint32
 // the functions that threads begin in.
 const Root NodeID = 0
 
-// Other is the function of the node for stacks that a trie has no room for, see
-// SetLimit. No log has it: it would be one of the last of object 255.
+// Other is the function of the node for stacks that a trie has no room for, see SetLimit. No log uses it: it
+// would be one of the last of object 255.
 const Other = ^calllog.FuncID(0) - 1
 
 // Node is a function under its callers and the calls that it had there.
@@ -34,11 +32,10 @@ type Node struct {
 	Stats
 }
 
-// Stats are calls and what they cost.
+// Stats are calls and their costs.
 type Stats struct {
 	Calls uint64
-	// Total is the time from enter to exit, Self what of it was not in calls of
-	// this stack's callees.
+	// Total is the time from enter to exit, Self the part of it that was not in callees.
 	Total, Self uint64
 	Latency     quantile.Sketch // the totals of single calls
 	Min, Max    uint64          // of the totals of single calls; 0 without calls
@@ -49,7 +46,7 @@ type Stats struct {
 	// Inferred is how many of the calls were made by a jump at the end of the caller,
 	// whose frame the log had ended.
 	Inferred uint64
-	// Folded is what of Self was in callees that lost their place, see Trie.Fold.
+	// Folded is the part of Self that was in callees removed by Trie.Fold.
 	Folded uint64
 }
 
@@ -58,8 +55,8 @@ func (s *Stats) Add(total, self uint64) {
 	s.Calls++
 	s.Total += total
 	s.Self += self
-	// What changes with every call is in the first 64 bytes of a node. The least
-	// and the greatest call are in the outer buckets, or the sketch is small.
+	// The fields that change with every call are in the first 64 bytes of a node. The least and the greatest
+	// call are in the outer buckets, or the sketch is small.
 	if !s.Latency.AddInner(total) {
 		s.addOuter(total)
 	}
@@ -73,7 +70,7 @@ func (s *Stats) addOuter(total uint64) {
 	s.Latency.Add(total)
 }
 
-// Merge adds what other counted.
+// Merge adds the counts of other.
 func (s *Stats) Merge(other *Stats) {
 	if other.Calls > 0 && (s.Calls == 0 || other.Min < s.Min) {
 		s.Min = other.Min
@@ -89,10 +86,10 @@ func (s *Stats) Merge(other *Stats) {
 	s.Latency.Merge(&other.Latency)
 }
 
-// Trie is a tree of calls. The zero value is not of use: call New.
+// Trie is a tree of calls. The zero value is not usable: call New.
 type Trie struct {
 	nodes nodes
-	// expected is what was called the last time, by Place.
+	// expected has the last callee, by Place.
 	expected []child
 	index    index
 	limit    int    // nodes at most, with the root and without the node for other stacks
@@ -105,15 +102,14 @@ type child struct {
 	id NodeID
 }
 
-// New returns a trie with nothing but the root.
+// New returns a trie with only the root.
 func New() *Trie {
 	return &Trie{nodes: nodes{n: 1, pages: [][]Node{make([]Node, 1)}}, expected: make([]child, 2), limit: math.MaxUint32}
 }
 
-// SetLimit bounds the number of nodes. Once there are as many, the calls of
-// stacks that have no node go to one node for all of them: its function is
-// Other, its parent the root, and it is the child of itself, whatever is called.
-// What a call has there as Total is to be its self time alone, see OfOthers.
+// SetLimit bounds the number of nodes. When the limit is reached, calls of stacks without a node go to one node
+// for all of them: its function is Other, its parent the root, and it is its own child for all functions. The
+// Total of a call there must be its self time alone, see OfOthers.
 func (t *Trie) SetLimit(nodes int) { t.limit = nodes }
 
 // OfOthers reports whether a node is the one for stacks without a node.
@@ -147,9 +143,9 @@ func (t *Trie) newChild(h uint32, parent NodeID, fn calllog.FuncID) NodeID {
 	return id
 }
 
-// Place is where a stack makes a call: first of all, or after it made another.
-// Mostly it calls the same there as the last time, in a log of SQLite in 86 of 100
-// calls, whereas 35 are of the callee before.
+// Place is a position in a stack from which it makes calls: before its first call, or after another call. The
+// next callee there is mostly the same as the last time: in a log of SQLite for 86 of 100 calls, whereas 35
+// call the same function as the call before.
 type Place uint32
 
 // First is the place of a node before its first call.
@@ -164,14 +160,14 @@ func (p Place) Node() NodeID { return NodeID(p / 2) }
 // Moved returns the place in another trie, where its node is the given one.
 func (p Place) Moved(node NodeID) Place { return Place(2*node) | p&1 }
 
-// Expect returns the node of fn below its caller if that is what was called the
-// last time. It is what loops may call before ChildAt, as it is small.
+// Expect returns the node of fn below its caller if it was the last callee at the place. It is small enough to
+// be inlined in loops, before ChildAt.
 func (t *Trie) Expect(at Place, fn calllog.FuncID) (NodeID, bool) {
 	c := &t.expected[at]
 	return c.id, c.fn == fn && c.id != Root
 }
 
-// ChildAt is Child for a place of parent, and what Expect gives for it then.
+// ChildAt is Child for a place of parent, and sets what Expect returns for it.
 func (t *Trie) ChildAt(at Place, parent NodeID, fn calllog.FuncID) NodeID {
 	id := t.Child(parent, fn)
 	if !t.OfOthers(id) && !t.OfOthers(at.Node()) { // that one has many callers
@@ -197,8 +193,8 @@ func (t *Trie) Find(parent NodeID, fn calllog.FuncID) (NodeID, bool) {
 	return t.index.find(&t.nodes, hash(parent, fn), parent, fn)
 }
 
-// theOther returns the node for other stacks. It is not in the index, so that no
-// function of a log can be taken for it.
+// theOther returns the node for other stacks. It is not in the index, so that no function of a log can be
+// confused with it.
 func (t *Trie) theOther() NodeID {
 	if t.other == Root {
 		t.other = t.add(Root, Other)
@@ -249,9 +245,8 @@ func (t *Trie) Stack(id NodeID) []calllog.FuncID {
 	return stack
 }
 
-// Merge adds what other has below its root below node at, and returns where each
-// node of other went: index the result with a NodeID of other. Functions are
-// renumbered by rename, which may be nil.
+// Merge adds the nodes below other's root below node at, and returns the new place of each node of other: index
+// the result with a NodeID of other. Functions are renumbered by rename, which may be nil.
 func (t *Trie) Merge(at NodeID, other *Trie, rename func(calllog.FuncID) calllog.FuncID) []NodeID {
 	where := make([]NodeID, other.nodes.n)
 	where[Root] = at
@@ -280,14 +275,13 @@ func (t *Trie) mergeNode(id NodeID, stats *Stats) {
 	}
 }
 
-// NewRoot makes a node that has the root as its parent but is no child of it: a
-// root of its own for stacks whose place is not known yet. MergeFrom brings them
-// there. Nodes are below it if their number is between its own and the next's.
+// NewRoot makes a node that has the root as its parent but is not a child of it: a separate root for stacks
+// whose place is not known yet. MergeFrom moves them there. The nodes below it have numbers between its own and
+// the next root's.
 func (t *Trie) NewRoot() NodeID { return t.add(Root, 0) }
 
-// MergeFrom adds what other has below the nodes from a root on, up to the node
-// end, below node at. It sets their place in where, which has an element for each
-// node of other. Other must be without a limit.
+// MergeFrom adds the nodes of other from below a root on, up to the node end, below node at. It sets their new
+// places in where, which has an element for each node of other. Other must have no limit.
 func (t *Trie) MergeFrom(at NodeID, other *Trie, root, end NodeID, where []NodeID) {
 	where[root] = at
 	for i := root + 1; i < end; i++ {

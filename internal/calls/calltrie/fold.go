@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// NodeBytes is what a node takes in memory, with what finds it and the times of some
-// calls: 200 bytes with one call, 500 with a hundred.
+// NodeBytes is the approximate memory of a node, including the index and the times of some calls: 200 bytes
+// with one call, 500 with a hundred.
 const NodeBytes = 320
 
 // Folds returns how often the trie was folded, which gives its nodes other numbers.
 func (t *Trie) Folds() int { return t.folds }
 
-// Folded is what calls lost their stacks in a Fold.
+// Folded describes the calls that lost their stacks in a Fold.
 type Folded struct {
 	Calls, Self uint64 // all of them, and their own time
-	// MostTime and MostCalls are what the stack that lost most had.
+	// MostTime and MostCalls are the largest loss of a stack.
 	MostTime, MostCalls uint64
 }
 
-// Fold leaves so many nodes in the trie at most, besides those that must stay: the least,
-// by the time of their calls, go, and what they took is time of their callers' own. It
-// returns where each node's calls went, by NodeID.
+// Fold keeps at most that many nodes in the trie, besides those that must stay: it removes the least by the
+// time of their calls, which becomes their callers' own. It returns the new place of each node's calls, by
+// NodeID.
 func (t *Trie) Fold(keep int, stay []NodeID) (where []NodeID, lost Folded) {
 	t.folds++
 	weight := t.weights()
@@ -59,8 +59,7 @@ func (t *Trie) Fold(keep int, stay []NodeID) (where []NodeID, lost Folded) {
 	return where, lost
 }
 
-// reindex makes the index of all nodes anew, in a table of the size that it had: a trie
-// that is folded grows again.
+// reindex rebuilds the index of all nodes, in a table of the same size, as a folded trie grows again.
 func (t *Trie) reindex() {
 	clear(t.index.slots)
 	t.index.used = 0
@@ -71,8 +70,8 @@ func (t *Trie) reindex() {
 	}
 }
 
-// weights returns for each node what it is worth to be kept: the time of its calls, and
-// a bit for each of them as clocks may stand still. No callee is worth more than its caller.
+// weights returns the weight of each node: the time of its calls, plus one for each call, as clocks may stand
+// still. No callee weighs more than its caller.
 func (t *Trie) weights() []uint64 {
 	w := make([]uint64, t.nodes.n)
 	for id := t.nodes.n - 1; id > 0; id-- {
@@ -83,8 +82,8 @@ func (t *Trie) weights() []uint64 {
 	return w
 }
 
-// threshold returns the weight that nodes must exceed for so many of them to be kept, and
-// how many of just that weight can be kept besides. Of these the callers come first.
+// threshold returns the weight that nodes must exceed for that many of them to be kept, and how many nodes of
+// exactly that weight can be kept in addition. Of these, callers come first.
 func threshold(weight []uint64, keep int) (least uint64, ties int) {
 	if keep >= len(weight) {
 		return 0, len(weight)

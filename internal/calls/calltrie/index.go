@@ -2,10 +2,10 @@ package calltrie
 
 import "github.com/cairnprof/cairn/calllog"
 
-// index finds nodes by parent and function: a table with open addressing. A slot
-// has the number of a node below the hash of it; 0 is empty, as the root is not in
-// the table. At most half of the slots are used. As the hash tells the slot, a larger
-// table is made of the slots alone: the nodes of a large trie are in no cache.
+// index finds nodes by parent and function: a table with open addressing. A slot has the number of a node in
+// the low half and its hash in the high half; 0 is empty, as the root is not in the table. At most half of the
+// slots are used. As the hash determines the slot, a table grows without access to the nodes: those of a large
+// trie are in no cache.
 type index struct {
 	slots []uint64
 	used  int
@@ -13,8 +13,8 @@ type index struct {
 
 const minSlots = 64
 
-// hash mixes a parent and a function. Both are small numbers, so it multiplies
-// them to the upper bits, folds these back, and takes the upper bits again.
+// hash mixes a parent and a function. Both are small numbers, so it multiplies them into the upper bits, folds
+// these down, and uses the upper bits again.
 func hash(parent NodeID, fn calllog.FuncID) uint32 {
 	h := (uint64(parent)<<32 | uint64(fn)) * 0x9e3779b97f4a7c15
 	h ^= h >> 32
@@ -49,7 +49,7 @@ func (x *index) insert(id NodeID, h uint32) {
 	x.put(uint64(h)<<32 | uint64(id))
 }
 
-// grow makes the table so large, a power of 2 or less than the least size.
+// grow makes the table that large, a power of 2, or of the minimum size.
 func (x *index) grow(slots int) {
 	old := x.slots
 	x.slots = make([]uint64, max(minSlots, slots))

@@ -2,9 +2,9 @@ package calltrie
 
 import "github.com/cairnprof/cairn/calllog"
 
-// Walk goes over all nodes but the root in the order of their stacks: a node comes
-// before its callees, which are in the order of their functions. It calls enter where
-// a node's callees begin and leave where they end. How deep the trie is costs nothing.
+// Walk visits all nodes but the root in the order of their stacks: a node before its callees, which are in the
+// order of their functions. It calls enter where a node's callees begin and leave where they end. It does not
+// recurse.
 func (t *Trie) Walk(enter, leave func(NodeID)) {
 	type step struct {
 		node NodeID
@@ -28,8 +28,8 @@ func (t *Trie) Walk(enter, leave func(NodeID)) {
 	}
 }
 
-// Ranks returns the place of each node in the order of stacks, so that two stacks are
-// compared without building them. Index it with a NodeID.
+// Ranks returns the position of each node in the order of stacks, so that two stacks are compared without
+// building them. Index it with a NodeID.
 func (t *Trie) Ranks() []uint32 {
 	ranks := make([]uint32, t.nodes.n)
 	n := uint32(0)

@@ -5,11 +5,9 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// Below returns a trie of the calls of the functions that match, with all that is
-// below them: such a function is outermost there, whichever function called it. A function
-// that matches below another one stays where it is. All numbers are what they
-// were; callers, whose numbers would not be true of a part of their calls, are
-// left out.
+// Below returns a trie of the calls of the functions that match, with everything below them: such a function is
+// outermost there, whichever function called it. A match below another one stays where it is. All numbers are
+// unchanged; callers are left out, as their numbers would be wrong for a part of their calls.
 func Below(t *calltrie.Trie, match func(calllog.FuncID) bool) *calltrie.Trie {
 	out := calltrie.New()
 	where := make([]calltrie.NodeID, t.Len()) // Root: not below one that matches

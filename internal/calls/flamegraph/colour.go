@@ -7,7 +7,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
-// theme is the colours of light or dark surroundings. Names are of CSS variables.
+// theme is the colours for a light or dark background. Names are of CSS variables.
 type theme struct {
 	vars string
 	bars *[webpage.Shades]string
@@ -28,7 +28,7 @@ var (
 	}
 )
 
-// changes is how many colours a change has: half of them are for less.
+// changes is the number of colours for changes: half of them are for decreases.
 const changes = 16
 
 // css returns the variables of a theme: those of the page, --c0... for bars, and

@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
-// tableRows is how many functions are listed at least, those with the most time
-// of their own first. Functions with a bar are always listed.
+// tableRows is the minimum number of listed functions, those with the most self time first. Functions with a
+// bar are always listed.
 const tableRows = 1000
 
 // function is a row of the table: all stacks that end in it.
@@ -58,8 +58,8 @@ func (t *tree) functions() []function {
 	return list
 }
 
-// listed returns the functions that a page has: those of bars, and those at the
-// head of the table. Bars are renamed to be of them.
+// listed returns the functions of a page: those of bars, and those at the head of the table. Names of bars
+// become indexes of it.
 func (d *drawing) listed() []function {
 	all := d.functions()
 	bySelf := slices.Clone(all)
@@ -154,7 +154,7 @@ func (d *drawing) data() ([]byte, error) {
 	return w.buf, w.err
 }
 
-// shown is what the column "name" says of a bar.
+// shown returns the value of a bar in the column "name".
 func (b *bar) shown(functions int) int64 {
 	switch {
 	case b.merged > 0:
@@ -165,7 +165,7 @@ func (b *bar) shown(functions int) int64 {
 	return int64(b.name)
 }
 
-// side writes what all bars and functions did on one side.
+// side writes the values of all bars and functions on one side.
 func (w *columns) side(d *drawing, k int, functions []function) {
 	column := func(key string, value func(*calltrie.Stats) uint64) {
 		w.numbers(key, func(yield func(uint64) bool) {
@@ -215,9 +215,8 @@ func (w *columns) side(d *drawing, k int, functions []function) {
 	w.close('}')
 }
 
-// spread returns the least, the median, the 90th and 99th percentile and the
-// greatest time of single calls. Percentiles that a sketch only knows roughly are
-// kept between the two that are exact.
+// spread returns the least, the median, the 90th and 99th percentile and the greatest time of single calls.
+// Approximate percentiles are limited to the exact bounds.
 func spread(s *calltrie.Stats) [5]uint64 {
 	q := func(p float64) uint64 { return min(max(s.Latency.Quantile(p), s.Min), s.Max) }
 	return [5]uint64{s.Min, q(0.5), q(0.9), q(0.99), s.Max}
@@ -245,7 +244,7 @@ func (w *columns) open(bracket byte) {
 
 func (w *columns) close(bracket byte) { w.buf = append(w.buf, bracket) }
 
-// key is only given names that need no escapes.
+// key accepts only names that need no escapes.
 func (w *columns) key(key string) {
 	w.comma()
 	w.buf = append(w.buf, "\n\""+key+"\":"...)

@@ -8,8 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// changed returns the change that colours a bar: of self time, or of own calls by
-// that measure.
+// changed returns the change that colours a bar: of self time, or of own calls by that measure.
 func (p *picture) changed(b *bar) (before, after uint64) {
 	if p.by == calls {
 		return b.side[0].Calls, b.side[1].Calls
@@ -29,8 +28,8 @@ func (d *picture) largestChange() uint64 {
 	return most
 }
 
-// changeShade returns the number of a bar's colour. The scale is that of square
-// roots: a tenth of the largest change is still seen.
+// changeShade returns the number of a bar's colour. The scale is a square root: a tenth of the largest change
+// is still visible.
 func (p *picture) changeShade(b *bar) int {
 	const middle = changes / 2
 	before, after := p.changed(b)

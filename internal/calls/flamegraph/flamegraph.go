@@ -1,19 +1,16 @@
-// Package flamegraph draws tries of calls: each function is a bar below the bar
-// of its caller, as wide as its share. It writes a page for a browser (HTML),
-// which can be zoomed, searched and turned round, and a picture (SVG); both are
-// one file that needs nothing else. It is pure: the same data give the same
-// bytes.
+// Package flamegraph draws tries of calls: each function is a bar below the bar of its caller, as wide as its
+// share. It writes a page for a browser (HTML), which can be zoomed, searched and turned round, and a picture
+// (SVG); both are one file that needs nothing else. It is pure: the same data give the same bytes.
 //
-// There are two documents. A Profile is what one trace did, of which each thread
-// may have a part of its own. A Diff is two sides of one tree: bars are coloured
-// by what changed.
+// There are two documents. A Profile shows one trace, in which each thread may have its own part. A Diff shows
+// two sides of one tree: bars are coloured by their change.
 //
 //	summary, err := flamegraph.WriteHTML(w, &flamegraph.Profile{...}, flamegraph.Options{})
 //	summary, err := flamegraph.WriteSVG(w, &flamegraph.Diff{...}, flamegraph.Options{Width: 1600})
 //
-// A tree may have more nodes than a browser or an eye can take. Nodes below a
-// share of the whole are merged, for each parent, into one bar "n more": the sums
-// stay what they were. The table of functions is computed before that.
+// A tree may have more nodes than a browser or a reader can handle. Nodes below a share of the whole are
+// merged, for each parent, into one bar "n more": the sums do not change. The table of functions is computed
+// before merging.
 package flamegraph
 
 import (
@@ -27,14 +24,14 @@ type Document interface {
 	tree() (*tree, error)
 }
 
-// Profile is what one or several logs tell.
+// Profile is the contents of one or several logs.
 type Profile struct {
 	Title string
 	Notes []string // sentences that stand below the title
 	Unit  string   // of all times: "ns", "ticks" where the clock's rate is not known, or Samples
 	// Groups is one trie, or one for each thread.
 	Groups []Group
-	// Name returns what a function is shown as.
+	// Name returns the displayed name of a function.
 	Name func(calllog.FuncID) string
 }
 
@@ -42,9 +39,8 @@ type Profile struct {
 // calls.
 const Samples = "samples"
 
-// Group is a trie and what its bar says. Without a label its outermost functions
-// stand at the top; groups with labels, such as "thread 12", have a bar of their
-// own there.
+// Group is a trie and the label of its bar. Without a label its outermost functions are at the top; groups with
+// labels, such as "thread 12", have their own bar there.
 type Group struct {
 	Label string
 	Trie  *calltrie.Trie
@@ -55,14 +51,14 @@ type Diff struct {
 	Title string
 	Notes []string
 	Unit  string // of the times of both sides
-	// Before and After are what the sides are called, such as "before.log".
+	// Before and After are the names of the sides, such as "before.log".
 	Before, After string
 	Names         []string // of functions, as they are shown
 	Nodes         []DiffNode
 }
 
-// DiffNode is a function under its callers, and what it did on each side. A side
-// on which it was not called has the zero Stats.
+// DiffNode is a function under its callers, and its calls on each side. A side on which it was not called has
+// the zero Stats.
 type DiffNode struct {
 	Func   int // index into Names
 	Parent int // index into Nodes, less than the node's own; -1 for the outermost
@@ -72,7 +68,7 @@ type DiffNode struct {
 // Measure is the quantity that the width of a bar represents.
 type Measure string
 
-// The measures. A bar is as wide as what is below it in all of them.
+// The measures. A bar is at least as wide as the bars below it in all of them.
 const (
 	ByTotal Measure = "total" // time from enter to exit
 	BySelf  Measure = "self"  // time of the function and of those below, without their callees'
@@ -82,13 +78,13 @@ const (
 // Measures returns all of them.
 func Measures() []Measure { return []Measure{ByTotal, BySelf, ByCalls} }
 
-// Options say how to draw. The zero value is fine.
+// Options control the drawing. The zero value is usable.
 type Options struct {
 	By Measure // "" is ByTotal; a page can be switched
 	// MinShare is the share of the whole, from 0 to 1, below which nodes are
 	// merged: one that has it in time or in calls is kept.
 	MinShare float64
-	// MaxNodes is how many of the largest are kept at most, 0 for DefaultNodes.
+	// MaxNodes is the maximum number of nodes kept, the largest first; 0 for DefaultNodes.
 	MaxNodes int
 	Width    int // of a picture, in its units (pixels); 0 for DefaultWidth
 }
@@ -99,11 +95,11 @@ const (
 	DefaultWidth = 1200
 )
 
-// Summary says what was drawn.
+// Summary describes the drawing.
 type Summary struct {
 	Stacks int // nodes of the tree
 	Merged int // of them, those that are part of a bar "n more"
-	// MergedShare is the share of the time (of the calls, by that measure) that
-	// was spent in merged stacks themselves.
+	// MergedShare is the share of the time (of the calls, by that measure) that was spent in merged stacks
+	// themselves.
 	MergedShare float64
 }

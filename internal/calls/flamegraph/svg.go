@@ -22,13 +22,12 @@ const (
 	headHeight = 54 // with one line of notes, and without the scale of a Diff
 	lineHeight = 17
 	charWidth  = 6.7 // of the font of bars: 0.6 of its size in nearly all such fonts
-	minBar     = 0.5 // what is narrower is merged, and not drawn if it still is
+	minBar     = 0.5 // narrower bars are merged, and not drawn if they are still narrower
 	barGap     = 0.8
 	maxRows    = 300 // deeper stacks are cut
 )
 
-// svgStyle is the look of a picture. It says what things are; the colours are in
-// the themes.
+// svgStyle is the style of a picture; the colours are in the themes.
 const svgStyle = `.flame{background:var(--paper);font:13px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif}
 .flame text{fill:var(--ink)}
 .flame .title{font-size:19px;font-weight:600}
@@ -136,7 +135,7 @@ func (p *picture) shades() {
 	p.printf("\n")
 }
 
-// layout places the bars.
+// layout computes the places of the bars.
 func (p *picture) layout() {
 	p.w = p.widths()
 	p.x = make([]float64, len(p.bars))
@@ -152,8 +151,7 @@ func (p *picture) layout() {
 	}
 }
 
-// widths returns how wide each bar is, of 1 for the root. The sides of a Diff
-// are added up.
+// widths returns the width of each bar, of 1 for the root. The sides of a Diff are added.
 func (d *drawing) widths() []float64 {
 	sums := make([]float64, len(d.bars))
 	for k := range d.sides {
@@ -186,11 +184,11 @@ func (d *drawing) widths() []float64 {
 	return sums
 }
 
-// bar writes one bar with what is known of it.
+// bar writes one bar with its details.
 func (p *picture) bar(i int, y float64) {
 	b := &p.bars[i]
 	inner := p.width - 2*margin
-	// Rounded edges instead of widths: no bar reaches out of the one above it.
+	// Edges instead of widths are rounded, so no bar extends beyond its parent.
 	left, right := tenth(margin+p.x[i]*inner), tenth(margin+(p.x[i]+p.w[i])*inner)
 	if right-left < minBar && i > 0 {
 		return
@@ -216,7 +214,7 @@ func (b *bar) uncertain() uint64 {
 	return saturate.Add(saturate.Add(b.side[0].Deduced, b.side[0].Open), saturate.Add(b.side[1].Deduced, b.side[1].Open))
 }
 
-// classes returns what a bar and its text are.
+// classes returns the CSS classes of a bar and its text.
 func (p *picture) classes(b *bar) (class, ink string) {
 	switch {
 	case b.label:
@@ -236,7 +234,7 @@ func (p *picture) classes(b *bar) (class, ink string) {
 	return class, ""
 }
 
-// barName is what a bar says.
+// barName returns the text of a bar.
 func (p *picture) barName(b *bar) string {
 	switch {
 	case b.merged > 0:
@@ -251,7 +249,7 @@ func (p *picture) barName(b *bar) string {
 	return p.names[b.name]
 }
 
-// tooltip says all that is known of a bar.
+// tooltip returns the details of a bar.
 func (p *picture) tooltip(i int) string {
 	b := &p.bars[i]
 	var s strings.Builder
@@ -313,7 +311,7 @@ func wrap(text string, limit int) []string {
 	return lines
 }
 
-// cut shortens s to at most limit columns; letters that fill two count as two.
+// cut shortens s to at most limit columns; wide letters count as two.
 func cut(s string, limit int) string {
 	columns, end := 0, 0
 	for i, r := range s {

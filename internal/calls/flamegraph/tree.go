@@ -17,8 +17,7 @@ import (
 // noStats are those of a side on which a function was not called.
 var noStats calltrie.Stats
 
-// tree is a document in the one form that is drawn: nodes with one or two sides,
-// below a root that stands for everything.
+// tree is a document in the form that is drawn: nodes with one or two sides, below a root for everything.
 type tree struct {
 	title  string
 	notes  []string
@@ -96,7 +95,7 @@ func (d *Diff) tree() (*tree, error) {
 	return t, nil
 }
 
-// weights are how wide the nodes are by each measure, on one side.
+// weights are the widths of nodes by each measure, on one side.
 type weights [3][]float64
 
 // The measures as indexes into weights.
@@ -108,8 +107,8 @@ const (
 
 func (m Measure) index() int { return max(slices.Index(Measures(), m), 0) }
 
-// weigh returns the widths of all nodes. What is below a node is never wider than
-// the node, even where a damaged log made its callees longer than itself.
+// weigh returns the widths of all nodes. Callees are never wider in all than their node, even if a damaged log
+// makes them longer.
 func (t *tree) weigh(side int) weights {
 	var w weights
 	for m := range w {
@@ -144,7 +143,7 @@ func share(sides []weights, measures []int, i int) float64 {
 	return most
 }
 
-// bar is what is drawn: a node, or several that were merged.
+// bar is a drawn bar: a node, or several merged ones.
 type bar struct {
 	depth  int32
 	name   int32 // as of a node; -1 of a merged one
@@ -153,8 +152,8 @@ type bar struct {
 	side   [2]calltrie.Stats
 }
 
-// drawing is a tree that has been pruned, with bars in the order of drawing:
-// each is followed by those below it, the widest first, merged ones last.
+// drawing is a pruned tree, with bars in the order of drawing: each is followed by those below it, the widest
+// first, merged ones last.
 type drawing struct {
 	*tree
 	by   int // measure
@@ -162,8 +161,7 @@ type drawing struct {
 	Summary
 }
 
-// prune merges what is too small by all of the given measures, nil for the one
-// that is drawn.
+// prune merges nodes that are too small by all of the given measures, nil for the drawn one.
 func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 	if len(t.nodes) > math.MaxInt32-1 {
 		return nil, errors.New("more than 2,147,483,646 stacks: draw threads one by one")
@@ -185,14 +183,14 @@ func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 	return d, nil
 }
 
-// choose returns which nodes are kept. Those above a kept one always are: they
-// are at least as wide, and before it. So are all labels.
+// choose returns which nodes are kept. The ancestors of a kept node always are: they are at least as wide, and
+// before it. So are all labels.
 func (t *tree) choose(o *Options, sides []weights, measures []int) []bool {
 	keep := make([]bool, len(t.nodes))
 	shares := make([]float64, len(t.nodes))
 	var list []int32
 	for i := range t.nodes {
-		keep[i] = t.nodes[i].label // a thread is worth its bar even if it did nothing
+		keep[i] = t.nodes[i].label // a thread gets its bar even if it did nothing
 		if shares[i] = share(sides, measures, i); !keep[i] && shares[i] >= o.MinShare {
 			list = append(list, int32(i))
 		}
@@ -209,7 +207,7 @@ func (t *tree) choose(o *Options, sides []weights, measures []int) []bool {
 	return keep
 }
 
-// name returns what the bar of a node says.
+// name returns the text of a node's bar.
 func (t *tree) name(n *node) string {
 	if n.label {
 		return t.labels[n.name]
@@ -261,7 +259,7 @@ func (t *tree) childLists() [][]int32 {
 	return list
 }
 
-// emit lists the bars of all kept nodes and of what was merged below them.
+// emit lists the bars of all kept nodes and of the nodes merged below them.
 func (d *drawing) emit(children [][]int32, keep []bool) {
 	gone := make([]bar, len(d.nodes)) // what is merged, by where it is merged to
 	into := make([]int32, len(d.nodes))
@@ -306,8 +304,8 @@ func (d *drawing) emit(children [][]int32, keep []bool) {
 	d.fillLabels()
 }
 
-// swallow adds a node to a merged bar. Only the totals of the outermost add up;
-// what is below them is part of those already.
+// swallow adds a node to a merged bar. Only the totals of outermost nodes are added, as they include those
+// below.
 func (b *bar) swallow(n *node, outermost bool) {
 	b.merged++
 	for k := range b.side {

@@ -1,16 +1,13 @@
-// Package quantile counts durations for percentiles, in little memory and without a range
-// that is fixed beforehand.
+// Package quantile counts durations for percentiles, in little memory and without a range that is fixed
+// beforehand.
 //
-// Up to Exact values are kept as they are, and percentiles of them are exact.
-// More go to buckets whose bounds grow with the value: the five bits below the
-// highest one choose the bucket, so that a value is known to one part in 32 and
-// its middle is at most 1.6 % off, as in an HDR histogram of that precision. Two sketches merge
-// without loss beyond that, and the result depends only on the values, not on
-// the order of adding and merging.
+// Up to Exact values are stored individually, and their percentiles are exact. More go to buckets whose bounds
+// grow with the value: the five bits below the highest one choose the bucket, so that a value is known to one
+// part in 32 and its middle is at most 1.6 % off, as in an HDR histogram of that precision. Two sketches merge
+// without loss beyond that, and the result depends only on the values, not on the order of adding and merging.
 //
-// Why not a library: there is a sketch in every node of a trie and an Add for
-// every call of a log, ten million a second and more. docs/rationale-time.md has the
-// figures.
+// Why not a library: there is a sketch in every node of a trie and an Add for every call of a log, ten million
+// a second and more. docs/rationale-time.md has the figures.
 package quantile
 
 import (
@@ -32,9 +29,8 @@ const (
 
 // Sketch is a multiset of durations. The zero value is empty.
 //
-// A trie has hundreds of thousands of them, most with few values. So exact values
-// take no more bytes than the largest of them needs, and a bucket has one byte
-// until it is full.
+// A trie has hundreds of thousands of them, most with few values. So exact values use only as many bytes as the
+// largest needs, and a bucket has one byte until that overflows.
 type Sketch struct {
 	// data holds up to Exact values in the order of adding, each in width bytes,
 	// little-endian. More than that: the counts, modulo 256, of the buckets first,
@@ -46,7 +42,7 @@ type Sketch struct {
 	high  *high // nil while no count has reached 256
 }
 
-// high is what counts have beyond a byte.
+// high holds the part of counts beyond a byte.
 type high struct {
 	counts []uint32 // in units of 256, for each byte of data
 	over   map[uint32]uint64
@@ -85,9 +81,8 @@ func (s *Sketch) Add(v uint64) {
 	s.addSlow(v)
 }
 
-// AddInner adds a value and reports true if its bucket is neither the first nor
-// the last; otherwise it does nothing. Such a value is not the least or greatest
-// of the sketch, which spares the caller to look.
+// AddInner adds a value and reports true if its bucket is neither the first nor the last; otherwise it does
+// nothing. Such a value is not the least or greatest of the sketch, so the caller need not check.
 func (s *Sketch) AddInner(v uint64) bool {
 	i := bucket(v) - s.first
 	if i-1 >= uint32(len(s.data))-2 || len(s.data) < 2 {
@@ -305,8 +300,8 @@ func (s *Sketch) takeCounts(other *Sketch) {
 	at := int(other.first - s.first)
 	from, into := other.data, s.data[at:at+len(other.data)]
 	i := 0
-	// Eight at a time as long as none overflows: add what is below the top bits,
-	// then these. Most are zero.
+	// Eight at a time as long as none overflows: add the bits below the top ones, then the top ones. Most are
+	// zero.
 	const top = 0x8080808080808080
 	for ; i+8 <= len(from); i += 8 {
 		x := binary.LittleEndian.Uint64(from[i:])
@@ -347,9 +342,9 @@ func (s *Sketch) Count() uint64 {
 	return n
 }
 
-// Quantile returns the value at rank floor(q*n) of the n values in order, which
-// is how llvm-xray picks percentiles: 0.5 is the median, 1 the largest. Above
-// Exact values it is the middle of the bucket. It is 0 for an empty sketch.
+// Quantile returns the value at rank floor(q*n) of the n values in order, as llvm-xray computes percentiles:
+// 0.5 is the median, 1 the largest. Above Exact values it is the middle of the bucket. It is 0 for an empty
+// sketch.
 func (s *Sketch) Quantile(q float64) uint64 {
 	n := s.Count()
 	if n == 0 {
@@ -370,7 +365,7 @@ func (s *Sketch) Quantile(q float64) uint64 {
 	return 0
 }
 
-// Bucket is a range of values and how many are in it.
+// Bucket is a range of values and their number.
 type Bucket struct {
 	Low, Width uint64 // values v with Low <= v < Low+Width; Width 2^63 and more do not occur
 	Count      uint64

@@ -63,19 +63,19 @@ func renamed(s Side, ids map[string]calllog.FuncID) *half {
 	return &half{t, t.Children(), float64(max(s.Runs, 1))}
 }
 
-// values returns what costs are in a run.
+// values returns costs per run.
 func (h *half) values(calls, total, self uint64) Values {
 	return Values{float64(calls) / h.runs, float64(total) / h.runs, float64(self) / h.runs}
 }
 
-// A place is a stack that one side has, or both.
+// A place is a stack of one side, or of both.
 type place struct {
 	a, b     calltrie.NodeID
 	inA, inB bool
 	parent   int // index of the caller's node
 }
 
-// merge walks both tries at once, each stack before what it calls.
+// merge walks both tries at once, each stack before its callees.
 func merge(left, right *half) []Node {
 	var nodes []Node
 	todo := below(nil, left, right, place{inA: true, inB: true}, -1)

@@ -25,7 +25,7 @@ type Side struct {
 	Runs int                         // that the trie is the sum of; 0 is 1
 }
 
-// Values are what calls cost in a run on average, times in the unit of the tries.
+// Values are average costs of a run, times in the unit of the tries.
 type Values struct{ Calls, Total, Self float64 }
 
 // Key chooses one of the values.
@@ -38,7 +38,7 @@ const (
 	Calls
 )
 
-// Of returns the value that k chooses.
+// Of returns the value that k selects.
 func (k Key) Of(v *Values) float64 {
 	switch k {
 	case Total:
@@ -49,7 +49,7 @@ func (k Key) Of(v *Values) float64 {
 	return v.Self
 }
 
-// Kind says on which sides something is.
+// Kind says which sides something is on.
 type Kind int
 
 // The kinds.
@@ -68,15 +68,14 @@ type Node struct {
 	Depth  int // number of callers
 	Kind   Kind
 	A, B   Values
-	// StatsA and StatsB are the sums over all runs, nil where the stack is not.
+	// StatsA and StatsB are the sums over all runs, nil on a side without the stack.
 	StatsA, StatsB *calltrie.Stats
 }
 
 // Change returns by how much a value grew from A to B.
 func (n *Node) Change(k Key) float64 { return k.Of(&n.B) - k.Of(&n.A) }
 
-// Func is a function of either side, whatever its callers. Its totals count
-// recursion once.
+// Func is a function of either side, for all callers. Its totals count recursion once.
 type Func struct {
 	Func int // index into the result's Names
 	Kind Kind
@@ -89,8 +88,8 @@ func (f *Func) Change(k Key) float64 { return k.Of(&f.B) - k.Of(&f.A) }
 // Result is both sides in one tree.
 type Result struct {
 	Names []string // symbol names, ascending
-	// Nodes are all stacks in the order of their names, each behind its caller
-	// and before its caller's next callee.
+	// Nodes are all stacks in the order of their names, each after its caller and before its caller's next
+	// callee.
 	Nodes []Node
 	Funcs []Func // in the order of their names
 	// A and B are calls of all functions, and the time of all outermost ones.
@@ -145,8 +144,7 @@ func (r *Result) Moved(k Key) []int {
 	return list
 }
 
-// Branch is a stack that only one side has while both have its caller's, and
-// what is below it.
+// Branch is a stack that only one side has while both have its caller's, and everything below it.
 type Branch struct {
 	Node   int // index into Nodes
 	Stacks int // that begin with it, itself included
