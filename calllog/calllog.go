@@ -1,13 +1,12 @@
-// Package calllog is the model of logs of calls: the enters and exits of functions in a
-// program, from any recorder. Readers of logs (format/xray) give a Log; everything that
-// accounts, converts or draws takes one, and knows no format.
+// Package calllog is the model of logs of calls: the enters and exits of functions in a program, from any
+// recorder. Readers of logs (format/xray) return a Log; accounting, conversions and drawings use it,
+// independent of formats.
 //
-// A log is replayed thread by thread. The events of a thread are in parts that
-// can be read apart from each other, so that a log of any length is never in
-// memory as a whole and one thread can be worked on by several cores.
+// A log is replayed thread by thread. The events of a thread are in parts that can be read separately, so that
+// a log is never in memory as a whole and several cores can work on one thread.
 //
-// Damage does not end a log: it is yielded as a *Damage between the batches, and
-// the good events around it follow. Any other error is the last thing yielded.
+// Damage does not end a log: it is yielded as a *Damage between the batches, and the good events around it
+// follow. Any other error is the last value yielded.
 package calllog
 
 import (
@@ -17,9 +16,8 @@ import (
 	"strconv"
 )
 
-// FuncID is the number that a log has for a function. It means something only
-// together with the program that wrote the log. The top 8 bits are the number of
-// the object, 0 for the main program, as XRay packs them.
+// FuncID is the number of a function in a log. It is meaningful only together with the program that wrote the
+// log. The top 8 bits are the number of the object, 0 for the main program, as XRay packs them.
 type FuncID uint32
 
 const objectShift = 24
@@ -73,30 +71,29 @@ type Event struct {
 	Kind    Kind
 }
 
-// Payload is what an event carries besides its time.
+// Payload is the data of an event besides its time.
 type Payload struct {
 	Args []uint64 // of EnterArgs
 	Data []byte   // of Custom and Typed
 	Type uint16   // of Typed: the number that the program registered
 }
 
-// Batch is a run of events of one thread, in the order in which it recorded
-// them. Its memory is used again for the next one.
+// Batch is a run of events of one thread, in the order of recording. Its memory is reused for the next one.
 type Batch struct {
 	Events   []Event
 	Payloads []Payload
-	// Break says that events of the thread may be missing between the batch
-	// before and this one: a log's block begins here.
+	// Break says that events of the thread may be missing between the previous batch and this one: a log's
+	// block begins here.
 	Break bool
 }
 
-// Thread is a thread that a log has events of.
+// Thread is a thread with events in a log.
 type Thread struct {
 	PID, TID uint32 // PID is 0 where the log does not name it
 	Stack    uint32 // which of the thread's stacks, where each is a thread of the log: 0 is its own
 	Name     string // what to call it, "" if the log does not say
-	// Parts is the number of pieces that can be read apart from each other, and
-	// Bytes their size together. All parts of a thread are of about one size.
+	// Parts is the number of pieces that can be read separately, and Bytes their total size. All parts of a
+	// thread have about the same size.
 	Parts int
 	Bytes int64
 }
@@ -112,27 +109,26 @@ type Log interface {
 	Batches(thread, from, to int) iter.Seq2[*Batch, error]
 }
 
-// Info is what a log says of itself, or what was found when it was opened.
+// Info is what a log says about itself, or what was found at opening.
 type Info struct {
 	File   string // as messages name it
 	Format string // "XRay FDR log, version 5"
 	Size   int64  // bytes
 	Clock  Clock
-	// Duplicates is the number of blocks that were there more than once and
-	// were read once.
+	// Duplicates is the number of blocks that occurred more than once and were read once.
 	Duplicates int
 	Damage     []*Damage // places that were skipped
 	// Notes are sentences that a user should read: what may be missing and why.
 	Notes []string
 }
 
-// Clock says what a tick is worth.
+// Clock describes the clock of a log.
 type Clock struct {
 	Hz uint64 // ticks per second, 0 if not known
 	// Claimed is the rate in the log's header, when Hz is another: one that was
 	// estimated from pairs of ticks and wall-clock time. 0 if Hz is the header's.
 	Claimed uint64
-	// Start is the time of the first event, which times are shown relative to.
+	// Start is the time of the first event; displayed times are relative to it.
 	Start uint64
 	// Epoch says that ticks are nanoseconds since 1970.
 	Epoch bool
@@ -143,8 +139,7 @@ type Clock struct {
 	Boot int64
 }
 
-// Nanoseconds returns what ticks are worth, exactly, rounded down; without a
-// known rate it returns ticks themselves.
+// Nanoseconds converts ticks exactly, rounded down; without a known rate it returns ticks themselves.
 func (c Clock) Nanoseconds(ticks uint64) uint64 {
 	const second = 1e9
 	if c.Hz == second || c.Hz == 0 {
@@ -158,8 +153,8 @@ func (c Clock) Nanoseconds(ticks uint64) uint64 {
 	return q
 }
 
-// Ticks returns the least number of ticks that are worth so many nanoseconds; without
-// a known rate the number itself.
+// Ticks returns the least number of ticks that last that many nanoseconds; without a known rate the number
+// itself.
 func (c Clock) Ticks(nanoseconds uint64) uint64 {
 	const second = 1e9
 	if c.Hz == second || c.Hz == 0 {
@@ -174,7 +169,7 @@ func (c Clock) Ticks(nanoseconds uint64) uint64 {
 	return q
 }
 
-// Unit is the unit of what Nanoseconds returns: "ns", or "ticks".
+// Unit returns the unit of Nanoseconds: "ns", or "ticks".
 func (c Clock) Unit() string {
 	if c.Hz == 0 {
 		return "ticks"
@@ -194,7 +189,7 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("%s: offset %#x: %s; %d bytes skipped", d.File, d.Offset, d.What, d.Size)
 }
 
-// Func is what is known of a function that logs have by number.
+// Func describes a function that logs identify by number.
 type Func struct {
 	Name   string // symbol name, mangled; "" if there is none
 	File   string // source file, "" if not known
@@ -206,8 +201,8 @@ type Func struct {
 // Funcs are the functions of the programs that wrote a log.
 type Funcs map[FuncID]Func
 
-// Name returns the symbol of a function. One without is named by what is known
-// of it, its address in "@(1f40)" or its number in "#12", as llvm-xray does.
+// Name returns the symbol of a function. Without one, the name is the address as "@(1f40)" or the number as
+// "#12", as in llvm-xray.
 func (f Funcs) Name(id FuncID) string {
 	switch fn, ok := f[id]; {
 	case ok && fn.Name != "":

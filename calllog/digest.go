@@ -7,15 +7,14 @@ import (
 	"sync"
 )
 
-// Problem: of what is before the time that is looked at only the stack matters, and
-// following each call for that takes a core most of the time of a long log.
+// Problem: from the time before the selection only the stack matters, and following each call for that keeps a
+// core busy for most of a long log.
 //
-// Choice: nearly all calls begin and end within a batch and leave no trace in the stack,
-// whatever it was. So all cores cancel those out, some parts each, and what is left, some
-// ten events of thousands, is followed in order by the same rules as events that are
-// looked at. It is exact: see digester.batch.
+// Choice: nearly all calls begin and end within a batch and leave no trace in the stack, whatever it was. So
+// all cores cancel out such calls, some parts each, and the rest, some ten of thousands of events, is followed
+// in order by the same rules as selected events. It is exact: see digester.batch.
 
-// A digest is what some parts of a thread leave to be followed.
+// A digest is the rest of some parts of a thread after cancelling.
 type digest struct {
 	batches []digestBatch
 	damage  []error
@@ -70,13 +69,12 @@ func digestParts(log Log, thread, from, to int) *digest {
 	return &d.out
 }
 
-// batch cancels out what it can. An exit ends the innermost call of its function, and
-// those above that have none. So as long as it finds one that began in the batch, what
-// was open before the batch plays no part. One that finds none may end a call from
-// before, and with it all that is open: it is left, behind the enters before it.
+// batch cancels out what it can. An exit ends the innermost call of its function, and those above that have no
+// exit. As long as that call began in the batch, earlier calls play no part. An exit without one may end an
+// earlier call, and all open ones with it: it is kept, after the enters before it.
 //
-// What is cancelled never makes the stack lower than it was when the batch began, and so
-// does not bear on selector.border either.
+// Cancelled calls never make the stack lower than it was when the batch began, and so do not affect
+// selector.border either.
 func (d *digester) batch(b *Batch) {
 	out := digestBatch{brk: b.Break, any: len(b.Events) > 0}
 	deepest := 0
@@ -116,7 +114,7 @@ func (d *digester) unwind(fn FuncID) bool {
 	return false
 }
 
-// leave puts down the calls that are open.
+// leave appends the calls that are open.
 func (d *digester) leave(out *digestBatch, b *Batch) {
 	for _, f := range d.stack {
 		e := digestEvent{Event: b.Events[f.event], now: f.now}
@@ -130,11 +128,11 @@ func (d *digester) leave(out *digestBatch, b *Batch) {
 	d.stack = d.stack[:0]
 }
 
-// fits reports whether a digest tells all: not where the stack would be too deep, as
-// exits count differently there.
+// fits reports whether a digest is sufficient: not if the stack would be too deep, as exits count differently
+// there.
 func (x *selector) fits(d *digest) bool { return x.over == 0 && len(x.stack)+d.depth <= maxFrames }
 
-// digested follows what is left of some parts, before anything that is looked at.
+// digested follows the rest of some parts, before the selection.
 func (x *selector) digested(d *digest) {
 	before := x.now
 	for i := range d.batches {
@@ -157,7 +155,7 @@ func (x *selector) digested(d *digest) {
 	}
 }
 
-// digests makes the digests of parts of a thread ahead of who takes them.
+// digests makes the digests of parts of a thread in advance.
 type digests struct {
 	log              Log
 	thread, to, step int
@@ -167,8 +165,8 @@ type digests struct {
 	work             sync.WaitGroup
 }
 
-// startDigests makes digests of the parts of a thread from one on, of step parts each. The
-// caller takes them with next, and ends them.
+// startDigests makes digests of the parts of a thread from one on, of step parts each. The caller reads them
+// with next, and must call end.
 func startDigests(log Log, thread, from, to, step int, slots chan struct{}) *digests {
 	d := &digests{log: log, thread: thread, to: to, step: step, slots: slots, queue: make(chan chan *digest, cap(slots)), stop: make(chan struct{})}
 	d.work.Go(func() {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Only returns log with only the threads that keep wants. What else the whole log
-// can do is in reach through the method Unwrap of the result.
+// Only returns log with only the threads that keep accepts. Other methods of the whole log are accessible
+// through the method Unwrap of the result.
 func Only(log Log, keep func(Thread) bool) Log {
 	o := &only{Log: log}
 	for i, t := range log.Threads() {

@@ -2,14 +2,13 @@ package calllog
 
 import "slices"
 
-// bootApart is by how much the times can differ at which two logs of one machine say that its
-// monotonic clock began: the other clock may have been set between.
+// bootApart is the maximum difference between the times at which two logs of one machine say that its monotonic
+// clock began: the other clock may have been set in between.
 const bootApart = 20e9
 
-// Origins returns, for each log, the time that its times are shown relative to, as
-// Clock.Nanoseconds gives it: the earliest start of all where their clocks may be one, else
-// that of each. Common reports which. An origin may lie before the zero of a log's clock, so
-// use Since to subtract it.
+// Origins returns, for each log, the time that its displayed times are relative to, as Clock.Nanoseconds
+// returns it: the earliest start of all if they may share a clock, else that of each. common reports which. An
+// origin may be before the zero of a log's clock, so use Since to subtract it.
 func Origins(logs []Log) (origins []uint64, common bool) {
 	origins = make([]uint64, len(logs))
 	if len(logs) == 0 {

@@ -11,15 +11,14 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Problem: a second in the middle of a long log needs the calls that were open when
-// it began, and those are nowhere in the log but in all that is before.
+// Problem: a second in the middle of a long log needs the calls that were open when it began, which only the
+// whole log before it determines.
 //
-// Choice: a reader up to a time keeps the stack at some parts on the way. What
-// was open there does not depend on what is wanted of the log, so that the next
-// selection, or the next command, begins at the last such place.
+// Choice: a reader stores the stack at some parts on its way. The calls open there do not depend on the
+// selection, so the next selection, or the next command, begins at the last such place.
 
-// Places are where threads of a log can be read from without what is before. Its
-// methods may be called from several goroutines.
+// Places are parts of a log's threads from which they can be read without what is before. Its methods may be
+// called from several goroutines.
 type Places struct {
 	mu      sync.Mutex
 	threads [][]place // ascending by part
@@ -30,7 +29,7 @@ type Places struct {
 // NewPlaces returns no places for a log of so many threads.
 func NewPlaces(threads int) *Places { return &Places{threads: make([][]place, threads)} }
 
-// place is what a selector knows before a part, however much it wants.
+// place is the state of a selector before a part, for any selection.
 type place struct {
 	part      int
 	now, last uint64
@@ -45,8 +44,8 @@ type openCall struct {
 	began uint64
 }
 
-// Bounds of what places take, and how far they are apart: as near as one of them can
-// be read in some milliseconds.
+// Bounds of the memory of places, and their distance: so near that the events in between are read in some
+// milliseconds.
 const (
 	placeBytes     = 1 << 20
 	maxPlaces      = 4096    // of a thread
@@ -86,7 +85,7 @@ func (p *Places) before(thread int, from uint64) *place {
 	return &list[i-1]
 }
 
-// add keeps a place, if it is behind those that are there and there is room.
+// add keeps a place, if it is after the existing ones and there is room.
 func (p *Places) add(thread int, x place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +109,7 @@ func (p *Places) add(thread int, x place) {
 	p.changed = true
 }
 
-// place returns what x knows, before a part.
+// place returns the state of x before a part.
 func (x *selector) place(part int) place {
 	p := place{part: part, now: x.now, last: x.last, over: x.over, border: x.border}
 	for i := range x.stack {
@@ -120,7 +119,7 @@ func (x *selector) place(part int) place {
 	return p
 }
 
-// resume goes on from a place, at which nothing was reported yet.
+// resume continues from a place, where nothing was reported yet.
 func (x *selector) resume(p *place) {
 	x.over, x.border = p.over, p.border
 	for i := range p.stack {
@@ -132,8 +131,8 @@ func (x *selector) resume(p *place) {
 	x.tell(x.last)
 }
 
-// placesMagic begins what AppendTo writes. The number is that of the form, and of what
-// readers of logs make parts of: old places are of no use then.
+// placesMagic begins the output of AppendTo. Its number identifies the format and the division into parts by
+// readers of logs: places of other versions are not used.
 const placesMagic = "cairn places 1\n"
 
 var errPlaces = errors.New("these positions are of another log")

@@ -7,29 +7,28 @@ import (
 	"slices"
 )
 
-// Selection says which calls of a log are wanted. The zero value wants all.
+// Selection describes which calls of a log are wanted. The zero value selects all.
 type Selection struct {
-	// From and To are the time that is looked at, in ticks of the log's clock: calls
-	// that reach out of it are cut off there. A To of 0 is the end of the log.
+	// From and To are the selected time, in ticks of the log's clock: calls that extend beyond it are cut
+	// there. A To of 0 is the end of the log.
 	From, To uint64
-	// Within wants the calls of some functions and all below them, as if threads began
-	// there. It may be nil.
+	// Within selects the calls of some functions and everything below them, as if threads began there. It may
+	// be nil.
 	Within func(FuncID) bool
-	// Longer wants calls of at least so many ticks, in the whole log. What shorter
-	// ones took is their caller's.
+	// Longer selects calls of at least that many ticks, in the whole log. The time of shorter ones counts as
+	// their caller's.
 	Longer uint64
-	// Depth is how many calls deep at most, counted from where Within begins; 0 for any.
+	// Depth is the maximum depth of calls, counted from where Within begins; 0 for any.
 	Depth int
-	// UpperBound and DropOpen say how calls without an exit end: where their callers
-	// do and not at the last event in them, and not at all if the log ends first.
+	// UpperBound and DropOpen control calls without an exit: with UpperBound they end when their callers do and
+	// not at the last event in them, with DropOpen not at all if the log ends first.
 	UpperBound, DropOpen bool
-	// Places, of all threads of the log, are where reading begins if From is behind
-	// one, and are added to on the way there. It may be nil. Damage before such a place
-	// is not reported.
+	// Places, of all threads of the log, are where reading begins if From is after one, and are extended on the
+	// way. It may be nil. Damage before such a place is not reported.
 	Places *Places
-	// Lookback, if it is not 0, is how many bytes of a thread at most are read for what is
-	// open when From begins, where the log knows the times of its parts. Calls that began
-	// before are missing then; Blind is the number of such threads.
+	// Lookback, if it is not 0, is the maximum number of bytes of a thread that are read to find the calls open
+	// at From, if the log knows the times of its parts. Earlier calls are missing then; Blind returns the
+	// number of such threads.
 	Lookback int64
 	// Workers is how many goroutines look for what is open when From begins; 0 is
 	// GOMAXPROCS.
@@ -39,9 +38,9 @@ type Selection struct {
 	whole bool // follow all events, also those before From
 }
 
-// Select returns log with what is wanted of it. Each call in it has an end, unless
-// DropOpen is set: rules of what may be missing were applied to the whole log. What else
-// that can do is in reach through the method Unwrap of the result.
+// Select returns the selected part of log. Each call in it has an end, unless DropOpen is set, as missing exits
+// are inferred over the whole log. Other methods of the whole log are accessible through the method Unwrap of
+// the result.
 func Select(log Log, want Selection) Log {
 	if want.To == 0 {
 		want.To = math.MaxUint64
@@ -95,8 +94,8 @@ func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 	}
 }
 
-// read gives x the events of a thread, from the last place before what is wanted on,
-// and yields what it makes of them. It reports whether more is wanted.
+// read feeds x the events of a thread, from the last place before the selection on, and yields its results. It
+// reports whether to continue.
 func (s *selected) read(x *selector, thread int, yield func(*Batch, error) bool) bool {
 	from := s.startOf(thread) // of the places that there are by now
 	at, parts, step := from.part, s.parts[thread], s.want.step
@@ -126,8 +125,8 @@ func (s *selected) read(x *selector, thread int, yield func(*Batch, error) bool)
 	return true
 }
 
-// skip goes on from a part to the first from which something may be wanted, which it
-// returns, with the stack alone.
+// skip advances from a part to the first that may contain selected events, which it returns, following only the
+// stack.
 func (s *selected) skip(x *selector, thread, at, step int, yield func(*Batch, error) bool) (int, bool) {
 	parts := s.parts[thread]
 	ahead := startDigests(s.Log, thread, at, parts, step, s.slots)
@@ -161,14 +160,14 @@ func (s *selected) skip(x *selector, thread, at, step int, yield func(*Batch, er
 	return at, true
 }
 
-// keep keeps the place before a part, if it is before what is wanted.
+// keep stores the place before a part, if it is before the selection.
 func (s *selected) keep(x *selector, thread, at int) {
 	if places := s.want.Places; places != nil && at > 0 && x.now < s.want.From && !s.starts[thread].blind {
 		places.add(s.origin(thread), x.place(at))
 	}
 }
 
-// parted gives x the events of some parts.
+// parted feeds x the events of some parts.
 func (s *selected) parted(x *selector, thread, from, to int, yield func(*Batch, error) bool) bool {
 	for b, err := range s.Log.Batches(thread, from, to) {
 		if err != nil {
@@ -182,7 +181,7 @@ func (s *selected) parted(x *selector, thread, from, to int, yield func(*Batch, 
 		if x.ended {
 			break
 		}
-		// Also if there is nothing: readers look there whether to go on.
+		// Even if it is empty: readers decide there whether to continue.
 		if !yield(x.take(), nil) {
 			return false
 		}
@@ -198,7 +197,7 @@ func (s *selected) origin(thread int) int {
 	return thread
 }
 
-// maxFrames is how deep a stack is followed; what is called from there is left out.
+// maxFrames is the maximum depth of a stack; deeper calls are left out.
 const maxFrames = 1 << 16
 
 // entersOnly reports whether a thread has no exit, and so no stacks: a function is
@@ -226,13 +225,13 @@ func entersOnly(batches iter.Seq2[*Batch, error]) (bool, error) {
 	return twice, nil
 }
 
-// A selector goes over the events of a thread.
+// A selector processes the events of a thread.
 type selector struct {
 	Selection
-	known  map[FuncID]bool // what Within said
+	known  map[FuncID]bool // results of Within
 	flat   bool
 	stack  []selectFrame
-	told   int    // how many of stack are reported, or never will be
+	told   int    // number of calls of the stack that are reported, or never will be
 	over   uint64 // calls that are open and not on the stack, as it is full
 	border int    // the height of the stack where a block began, -1 once an exit confirmed it
 	last   uint64 // time of the event before
@@ -281,7 +280,7 @@ func (x *selector) batch(b *Batch) {
 	}
 }
 
-// decided reports whether it is known of all open calls if they are wanted.
+// decided reports whether it is known of all open calls whether they are selected.
 func (x *selector) decided() bool {
 	return !slices.ContainsFunc(x.stack[x.told:], func(f selectFrame) bool { return f.wanted })
 }
@@ -317,7 +316,7 @@ func (x *selector) enter(e *Event, p *Payload) {
 	x.tell(e.Time)
 }
 
-// push puts a call on the stack, after it found out whether it is wanted.
+// push puts a call on the stack, after deciding whether it is selected.
 func (x *selector) push(f selectFrame) {
 	n := len(x.stack)
 	switch {
@@ -380,7 +379,7 @@ func (x *selector) exit(e *Event) {
 	}
 }
 
-// tell reports the calls that are known to be wanted at time t, outer ones first.
+// tell reports the calls that are known to be selected at time t, outer ones first.
 func (x *selector) tell(t uint64) {
 	for ; x.told < len(x.stack); x.told++ {
 		f := &x.stack[x.told]
@@ -437,7 +436,7 @@ func (x *selector) other(e *Event, p *Payload) {
 	x.release(x.told)
 }
 
-// release gives the events that waited for no more than so many calls.
+// release yields the events that waited for no more than that many calls.
 func (x *selector) release(told int) {
 	n := 0
 	for n < len(x.held) && x.held[n].height <= told {
@@ -458,7 +457,7 @@ func (x *selector) put(e Event, p Payload, has bool) {
 	x.out.Events = append(x.out.Events, e)
 }
 
-// end ends what is open where the log ends, or what is looked at of it.
+// end ends the calls that are open at the end of the log, or of the selection.
 func (x *selector) end() {
 	if x.DropOpen && !x.ended {
 		x.release(len(x.stack))
@@ -478,7 +477,7 @@ func (x *selector) end() {
 	x.release(len(x.stack))
 }
 
-// take returns the events that can be given.
+// take returns the events that are ready.
 func (x *selector) take() *Batch {
 	b := x.out
 	x.out = Batch{}

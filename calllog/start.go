@@ -14,7 +14,7 @@ type start struct {
 	blind bool   // something may be open there, and is not known
 }
 
-// startOf returns where to begin for what is open when what is wanted begins.
+// startOf returns where to begin so that the calls open at the beginning of the selection are known.
 func (s *selected) startOf(thread int) (at start) {
 	if s.want.From == 0 {
 		return at
@@ -37,8 +37,8 @@ func (s *selected) startOf(thread int) (at start) {
 	return at
 }
 
-// partBefore returns the last part of a thread that begins at a time at the latest, of
-// those before the first that does not; 0 if that is not known.
+// partBefore returns the last part of a thread that begins at time or before, among those before the first that
+// does not; 0 if that is not known.
 func (s *selected) partBefore(thread int, time uint64) int {
 	timer, ok := whole(s.Log).(PartTimer)
 	if !ok {
@@ -69,8 +69,8 @@ func whole(log Log) Log {
 	}
 }
 
-// Blind returns in how many threads of a log that Select made calls may be missing
-// because they began before what Lookback allows to read.
+// Blind returns the number of threads, in a log that Select made, in which calls may be missing because they
+// began before what Lookback allows to read.
 func Blind(log Log) (threads int) {
 	if s, ok := log.(*selected); ok {
 		for i := range s.starts {

@@ -95,7 +95,7 @@ func Parse(b []byte, at uint64) (p Packet, ok bool) {
 // MaxSize is the size of the longest packet that is no Pad.
 const MaxSize = 10
 
-// kindOf returns the kind of a packet by the byte of its header that says so, and the index in it.
+// kindOf returns the kind of a packet from its header byte, and the index in it.
 func kindOf(head byte, extended bool) (Kind, uint8) {
 	switch {
 	case head&^7 == 0xb0:

@@ -3,7 +3,7 @@ package armspe
 // Record is a sampled operation.
 type Record struct {
 	IsBranch     bool
-	NotTaken     bool // a conditional branch that was not taken; its Target is what follows it
+	NotTaken     bool // a conditional branch that was not taken; its Target is the next instruction
 	Mispredicted bool
 	Address      uint64 // of the operation
 	Target       uint64 // of the branch
@@ -13,21 +13,20 @@ type Record struct {
 	HasContext   bool
 }
 
-// Decoder puts packets together to records. The zero value is at the beginning of a record.
+// Decoder assembles packets into records. The zero value is at the beginning of a record.
 type Decoder struct {
 	record  Record
 	begun   bool // the record has a packet
-	damaged bool // the record had something that is no packet
+	damaged bool // the record contained an invalid packet
 }
 
-// Begun reports whether packets of a record were added and its end was not.
+// Begun reports whether packets of a record were added but not its end.
 func (d *Decoder) Begun() bool { return d.begun }
 
-// Damaged reports whether the record that has begun will be left out, because it had something that is
-// no packet.
+// Damaged reports whether the current record will be left out, because it contained an invalid packet.
 func (d *Decoder) Damaged() bool { return d.damaged }
 
-// Add takes a packet. It returns the record that the packet ends, if it is whole.
+// Add adds a packet. It returns the record that the packet ends, if the record is complete.
 func (d *Decoder) Add(p Packet) (r Record, ok bool) {
 	d.begun = d.begun || p.Kind != Pad
 	switch p.Kind {
@@ -65,9 +64,8 @@ func (d *Decoder) address(index uint8, payload uint64) {
 	}
 }
 
-// codeAddress returns the address in a payload. Its highest byte has the level of the exception
-// model and the security state in its place; addresses of a kernel, which is at level 1 or 2, have
-// ones there.
+// codeAddress returns the address in a payload. Its highest byte is replaced by the exception level and the
+// security state; in addresses of a kernel, at level 1 or 2, it must be all ones.
 func codeAddress(payload uint64) uint64 {
 	const (
 		high      = 0xff << 56

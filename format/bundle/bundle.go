@@ -27,11 +27,11 @@ const (
 	kindEnd  = 0
 	kindFile = 1
 
-	step = 64 << 10 // bytes by which the buffer of a file grows at first: a size is a claim
+	step = 64 << 10 // initial size of a file's buffer, as the declared size is not trusted
 )
 
 var (
-	// ErrMagic is in the error of a reader that was given another kind of file.
+	// ErrMagic is in the error of a reader whose input is another kind of file.
 	ErrMagic = errors.New("bad magic")
 	// ErrNewer is in the error of a reader that is older than its input.
 	ErrNewer = errors.New("it requires a newer version of cairn")
@@ -55,7 +55,7 @@ type Limits struct {
 // Detect reports whether a file that starts with head is a bundle.
 func Detect(head []byte) bool { return bytes.HasPrefix(head, []byte(Magic)) }
 
-// CheckName refuses what is not the name of a file in its directory.
+// CheckName returns an error unless name can be the name of a file in its directory.
 func CheckName(name string) error {
 	if name == "." || name == ".." || len(name) > MaxName || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%.60q cannot be the name of a file in a bundle", name)
@@ -90,7 +90,7 @@ func (w *Writer) Add(f File) error {
 	return err
 }
 
-// Close writes the end of the bundle, and leaves what is written to open.
+// Close writes the end of the bundle. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	if err := w.begin(); err != nil {
 		return err
@@ -151,9 +151,9 @@ type Reader struct {
 // NewReader returns a reader of the bundle in r.
 func NewReader(r io.Reader, limits Limits) *Reader { return &Reader{r: r, limits: limits} }
 
-// Next returns the next file, whose data is the caller's. Behind the last it returns io.EOF;
-// after any other error nothing of the bundle is to be trusted that is not known from
-// elsewhere, and the error is returned again.
+// Next returns the next file, whose data belongs to the caller. After the last it returns io.EOF; any other
+// error is returned again, and makes all earlier files of the bundle untrustworthy unless they are checked
+// otherwise.
 func (r *Reader) Next() (File, error) {
 	if r.err != nil {
 		return File{}, r.err
@@ -218,7 +218,7 @@ func (r *Reader) next() (File, error) {
 	return f, nil
 }
 
-// end checks the end of the bundle, and that nothing is behind it.
+// end checks the end of the bundle, and that nothing follows it.
 func (r *Reader) end(at int64, head []byte, want uint32, files uint64) error {
 	if got := sum(head, "", nil); got != want || head[1] != 0 || head[2] != 0 || head[3] != 0 {
 		return damaged(at, "the end is not one: checksum %#08x, but it has %#08x", got, want)
@@ -257,7 +257,7 @@ func (r *Reader) readHeader() error {
 	return nil
 }
 
-// truncated returns what the end of the input means in the middle of a bundle.
+// truncated returns the error for the end of the input in the middle of a bundle.
 func (r *Reader) truncated(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return damaged(r.off, "truncated")
@@ -271,7 +271,7 @@ func (r *Reader) fill(b []byte) error {
 	return r.truncated(err)
 }
 
-// data reads size bytes. The buffer is at most twice as large as what came.
+// data reads size bytes. The buffer is at most twice as large as the data read.
 func (r *Reader) data(size uint64) ([]byte, error) {
 	data := make([]byte, 0, min(size, step))
 	for uint64(len(data)) < size {

@@ -51,7 +51,7 @@ type Call struct {
 	Call   int64 `parquet:"call,delta"`
 	Parent int64 `parquet:"parent,delta"`
 	Func   int64 `parquet:"func,dict"` // the function's number in the log
-	// Function is its name to read. Write fills it in.
+	// Function is the displayed name. Write sets it.
 	Function string `parquet:"function,dict"`
 	Stack    int32  `parquet:"stack,delta"` // id in the database's table stacks
 	Depth    int32  `parquet:"depth,delta"` // 1 for the outermost call
@@ -67,22 +67,21 @@ type Call struct {
 	Args []uint64 `parquet:"args,list"`
 }
 
-// About is what a file says of itself.
+// About is the metadata of a file.
 type About struct {
 	Unit string   // "ns" or "ticks"
 	Logs []string // their names: that of log 1 first
 }
 
 const (
-	// groupRows is how many rows are held, packed to some 10 bytes each, before
-	// they are written: engines read groups in parallel and skip whole ones.
+	// groupRows is the number of rows that are held, packed to some 10 bytes each, before they are written:
+	// engines read groups in parallel and skip whole ones.
 	groupRows = 1 << 20
 	batchRows = 1 << 12
 	batches   = 4 // in use at the same time
 )
 
-// Writer writes a file of calls. Rows are encoded and packed by a goroutine of its
-// own: close the writer or abort it.
+// Writer writes a file of calls. A separate goroutine encodes and packs rows: close the writer or abort it.
 type Writer struct {
 	w    *parquet.GenericWriter[Call]
 	name func(fn int64) string
@@ -90,10 +89,10 @@ type Writer struct {
 	names map[int64]string
 	rows  int64
 
-	batch  *batch        // that is being filled
+	batch  *batch        // being filled
 	full   chan *batch   // to the goroutine
 	empty  chan *batch   // and back
-	ended  chan struct{} // closed when the goroutine has
+	ended  chan struct{} // closed when the goroutine has ended
 	failed atomic.Pointer[error]
 	closed bool
 }
@@ -112,8 +111,7 @@ func NewWriter(w io.Writer, about About, name func(fn int64) string) *Writer {
 		parquet.CreatedBy("cairn", strconv.Itoa(Schema), ""),
 		parquet.KeyValueMetadata(KeySchema, strconv.Itoa(Schema)),
 		parquet.KeyValueMetadata(KeyUnit, about.Unit),
-		// Least and greatest name of a page help no query and cost a quarter of
-		// the time.
+		// Bounds of names in a page help no query and cost a quarter of the time.
 		parquet.SkipPageBounds("function"), parquet.SkipPageStatistics("function"),
 		parquet.SkipPageBounds("ended"), parquet.SkipPageStatistics("ended"),
 	}
@@ -132,8 +130,7 @@ func NewWriter(w io.Writer, about About, name func(fn int64) string) *Writer {
 	return c
 }
 
-// encode writes full batches until there are no more. After an error it only
-// hands them back.
+// encode writes full batches until there are no more. After an error it only returns them.
 func (w *Writer) encode() {
 	defer close(w.ended)
 	for b := range w.full {
@@ -147,7 +144,7 @@ func (w *Writer) encode() {
 	}
 }
 
-// err returns what went wrong in writing.
+// err returns the first error of writing.
 func (w *Writer) err() error {
 	if err := w.failed.Load(); err != nil {
 		return *err
@@ -155,8 +152,8 @@ func (w *Writer) err() error {
 	return nil
 }
 
-// Write appends a call, of which it keeps nothing. The error is that of the
-// underlying writer; it comes some thousand calls late, and again from Close.
+// Write appends a call, and keeps no reference to it. The error is that of the underlying writer; it comes some
+// thousand calls late, and again from Close.
 func (w *Writer) Write(c *Call) error {
 	b := w.batch
 	b.rows = append(b.rows, *c)
@@ -181,11 +178,10 @@ func (w *Writer) Write(c *Call) error {
 	return w.err()
 }
 
-// Rows returns how many calls were given to Write.
+// Rows returns the number of calls passed to Write.
 func (w *Writer) Rows() int64 { return w.rows }
 
-// Close writes what is left and the file's footer. It does not close what is
-// written to.
+// Close writes the rest and the file's footer. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	if w.closed {
 		return cmp.Or(w.err(), errors.New("the writer of calls is closed"))
@@ -198,8 +194,8 @@ func (w *Writer) Close() error {
 	return w.w.Close()
 }
 
-// Abort ends the writing without a footer, so that nobody takes the file for a
-// whole one. After Close it does nothing.
+// Abort ends the writing without a footer, so that the file is not mistaken for a complete one. After Close it
+// does nothing.
 func (w *Writer) Abort() {
 	if !w.closed {
 		w.closed = true

@@ -1,6 +1,5 @@
-// Package chrometrace writes the trace format of Chrome, JSON that
-// chrome://tracing, ui.perfetto.dev and speedscope load (the "Trace Event
-// Format" document of Chromium's catapult project). It is pure.
+// Package chrometrace writes the trace format of Chrome, JSON that chrome://tracing, ui.perfetto.dev and
+// speedscope load (the "Trace Event Format" document of Chromium's catapult project). It is pure.
 //
 // The file is an object:
 //
@@ -13,21 +12,17 @@
 //	{"ph":"E","pid":7,"tid":8,"ts":1.234,"name":"main","args":{"arg1":1000}}
 //	]}
 //
-// Times are microseconds. They are numbers with exactly three decimals, made
-// without floating point, and count from the start of the trace: viewers keep
-// them in doubles, in which nanoseconds since 1970 have no room. Up to 104 days
-// a double tells two nanoseconds apart (Perfetto before 2025 cuts where it
-// should round, and can be off by one).
+// Times are microseconds. They are numbers with exactly three decimals, made without floating point, and count
+// from the start of the trace: viewers keep them in doubles, which cannot hold nanoseconds since 1970. Up to
+// 104 days a double tells two nanoseconds apart (Perfetto before 2025 cuts where it should round, and can be
+// off by one).
 //
-// A call is a pair of events, B and E, and not one X with a duration. Viewers
-// sort events by time and keep the order of the file among equals. Of two X that
-// begin at one time the inner one ended first, so a writer that does not hold
-// all calls has it first in the file, and viewers nest the outer one in it.
-// Pairs are in the order in which things happened, so equal times and calls of
-// no duration nest right. The price is that each needs its own E: the caller
-// supplies those that a log lacks. An E has the name and the arguments of its B,
-// for speedscope matches the two by both; but it takes a minute for 300,000
-// events in this format, and a second for its own.
+// A call is a pair of events, B and E, and not one X with a duration. Viewers sort events by time and keep the
+// order of the file among equals. Of two X that begin at the same time the inner one ended first, so a writer
+// that does not hold all calls writes it first, and viewers nest the outer one in it. Pairs are in the order of
+// execution, so equal times and calls of no duration nest correctly. The cost is that each needs its own E: the
+// caller supplies those that a log lacks. An E has the name and the arguments of its B, for speedscope matches
+// the two by both; but it takes a minute for 300,000 events in this format, and a second for its own.
 package chrometrace
 
 import (
@@ -42,8 +37,8 @@ import (
 	"github.com/cairnprof/cairn/internal/jsontext"
 )
 
-// A Writer writes a trace as it comes. Errors of the underlying writer are kept:
-// once one came, all methods return it.
+// A Writer writes a trace as it comes. It keeps the first error of the underlying writer, which all methods
+// return from then on.
 type Writer struct {
 	w      *bufio.Writer
 	names  [][]byte // of functions, as JSON
@@ -61,7 +56,7 @@ type call struct {
 	args int // where its arguments begin in Writer.args
 }
 
-// Meta says what the viewers' page about the trace is to show, key by key.
+// Meta is an entry of the viewers' page about the trace.
 type Meta struct{ Key, Value string }
 
 // NewWriter returns a writer of a trace that begins with meta.
@@ -79,14 +74,14 @@ func NewWriter(w io.Writer, meta []Meta) *Writer {
 	return x
 }
 
-// Function makes a name known and returns its number, counted from 0.
+// Function registers a name and returns its number, counted from 0.
 func (x *Writer) Function(name string) int {
 	x.names = append(x.names, jsontext.Quote(name))
 	return len(x.names) - 1
 }
 
-// Thread begins the events of a thread. Processes are told apart by pid alone,
-// and the first name that is given for one stays.
+// Thread begins the events of a thread. Processes are distinguished by pid alone, and keep the first name
+// given.
 func (x *Writer) Thread(pid, tid uint32, process, thread string) error {
 	b := append(x.line[:0], `,"pid":`...)
 	b = strconv.AppendUint(b, uint64(pid), 10)
@@ -148,7 +143,7 @@ func (x *Writer) call(kind string, at uint64) error {
 	return x.end(append(b, '}'))
 }
 
-// Instant writes a custom or typed event. Data that is no text is in hexadecimal.
+// Instant writes a custom or typed event. Data that is not text is written in hexadecimal.
 func (x *Writer) Instant(at uint64, kind calllog.Kind, p *calllog.Payload) error {
 	b := append(x.begin(), `{"ph":"i","s":"t"`...)
 	b = x.time(b, at)
@@ -172,7 +167,7 @@ func (x *Writer) Close() error {
 	return x.w.Flush()
 }
 
-// begin returns an empty line behind what is written.
+// begin returns an empty line, to be filled and written.
 func (x *Writer) begin() []byte {
 	b := x.line[:0]
 	if x.comma {

@@ -38,7 +38,7 @@ import (
 	"strconv"
 )
 
-// Report is what a file has.
+// Report is the content of a file.
 type Report struct {
 	Version   string   // of the program that writes it
 	Timestamp int64    // in milliseconds since 1970; readers sort by it
@@ -76,7 +76,7 @@ func (t *tally) add(hits uint64) {
 	}
 }
 
-// rate is the share that was hit. Of nothing it is 1, as Cobertura has it.
+// rate returns the share that was hit, 1 if there are no lines, as in Cobertura.
 func (t tally) rate() string {
 	if t.all == 0 {
 		return "1"

@@ -20,13 +20,13 @@ import (
 	"strings"
 )
 
-// Unknown is where a branch came from that is not known.
+// Unknown is the origin of a branch that is not known.
 var Unknown = Place{}
 
 // Place is an address in a function.
 type Place struct {
-	// Symbol is the function's name as BOLT makes it: local symbols have a
-	// number behind a slash. "" is outside the binary.
+	// Symbol is the function's name as BOLT makes it: local symbols have a slash and a number appended. "" is
+	// outside the binary.
 	Symbol string
 	Offset uint64 // bytes from the symbol
 }
@@ -64,10 +64,10 @@ func WriteSamples(w io.Writer, event string, samples []Sample) error {
 	return b.Flush()
 }
 
-// count returns n as far as BOLT can hold it: it multiplies by 1000.
+// count limits n to what BOLT can hold, as it multiplies by 1000.
 func count(n uint64) uint64 { return min(n, math.MaxInt64/1000) }
 
-// String returns the place as the text has it.
+// String returns the place in the text format.
 func (p Place) String() string {
 	if p.Symbol == "" {
 		return fmt.Sprintf("0 [unknown] %x", p.Offset)

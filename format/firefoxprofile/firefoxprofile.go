@@ -2,9 +2,9 @@
 // (https://profiler.firefox.com). It is pure.
 //
 // The format is described by the types of the viewer's source
-// (https://github.com/firefox-devtools/profiler/blob/main/src/types/profile.ts) and the changes
-// between its versions (docs-developer/CHANGELOG-formats.md there). Files have version 57, which the
-// viewer converts to its own.
+// (https://github.com/firefox-devtools/profiler/blob/main/src/types/profile.ts) and the changes between its
+// versions (docs-developer/CHANGELOG-formats.md there). Files have version 57, which the viewer converts to its
+// own.
 //
 // All tables are objects with a list for each column, and refer to each other by index:
 //
@@ -15,9 +15,9 @@
 //	"frameTable":{"func":[0,1],...},"funcTable":{"name":[0,1],...},...}
 //	],"shared":{"stringArray":["main","work"]}}
 //
-// What a thread did is a list of samples, one whenever its stack changes: the stack, the time, and as
-// the weight the time until the next change. The sums of weights are thus exact. Times are
-// milliseconds, with a fraction down to the nanosecond.
+// A thread's data is a list of samples, one whenever its stack changes: the stack, the time, and as the weight
+// the time until the next change. The sums of weights are thus exact. Times are milliseconds, with a fraction
+// down to the nanosecond.
 package firefoxprofile
 
 import (
@@ -30,8 +30,8 @@ import (
 	"github.com/cairnprof/cairn/internal/jsontext"
 )
 
-// MaxSamples is how many changes of the stack a thread may have. The columns of a thread are in
-// memory while it is written, and the viewer cannot show more.
+// MaxSamples is the maximum number of changes of a thread's stack. The columns of a thread are in memory while
+// it is written, and the viewer cannot show more.
 const MaxSamples = 20_000_000
 
 const version = 57
@@ -43,14 +43,14 @@ type Function struct {
 	Line int    // 0 if not known
 }
 
-// Meta is what a file says of itself.
+// Meta is the metadata of a file.
 type Meta struct {
 	Product string // what was recorded
 	Program string // what writes the file
 	Start   uint64 // in nanoseconds since 1970, 0 if not known
 }
 
-// Writer writes a file. Errors of the underlying writer are kept: once one came, Close returns it.
+// Writer writes a file. It keeps the first error of the underlying writer, which Close returns.
 type Writer struct {
 	w       *bufio.Writer
 	strings map[string]int
@@ -60,7 +60,7 @@ type Writer struct {
 	t       *thread // nil between threads
 }
 
-// thread is the thread at hand.
+// thread is the current thread.
 type thread struct {
 	name, process string
 	pid, tid      uint32
@@ -94,13 +94,13 @@ func NewWriter(w io.Writer, m Meta) *Writer {
 	return x
 }
 
-// Function makes a function known and returns its number.
+// Function registers a function and returns its number.
 func (x *Writer) Function(f Function) int {
 	x.funcs = append(x.funcs, f)
 	return len(x.funcs) - 1
 }
 
-// Thread begins a thread. What follows, up to the next thread, is of it.
+// Thread begins a thread. Calls up to the next Thread belong to it.
 func (x *Writer) Thread(pid, tid uint32, process, name string) error {
 	x.endThread()
 	x.t = &thread{name: name, process: process, pid: pid, tid: tid, frames: map[int]int{}, stacks: map[[2]int]int{}}
@@ -136,7 +136,7 @@ func (x *Writer) Begin(at uint64, fn int) error {
 func (x *Writer) End(at uint64) error {
 	t := x.t
 	err := t.change(at)
-	if t.bare && err == nil { // it took no time, and is shown nevertheless
+	if t.bare && err == nil { // it took no time, but is shown
 		err = t.sample(at, 0)
 	}
 	t.open, t.bare = t.open[:len(t.open)-1], false
@@ -159,7 +159,7 @@ func tooMany(what string) error {
 	return fmt.Errorf("a thread has more than %d %s, which the Firefox Profiler cannot show: write a part, or another format", MaxSamples, what)
 }
 
-// change notes the time until now for the stack that was.
+// change records the time until now for the stack so far.
 func (t *thread) change(at uint64) error {
 	from := t.last
 	was := t.any
@@ -275,7 +275,7 @@ type column struct {
 	values []byte
 }
 
-// table writes a table but for its end.
+// table writes a table without its end.
 func (x *Writer) table(name string, length int, columns ...column) {
 	x.w.WriteString(`"` + name + `":{"length":` + strconv.Itoa(length))
 	for _, c := range columns {

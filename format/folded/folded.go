@@ -1,16 +1,13 @@
-// Package folded writes and reads folded stacks, the text format of flame graph tools: a
-// line for each stack, outermost function first, with the self cost of its innermost
-// function.
+// Package folded writes and reads folded stacks, the text format of flame graph tools: a line for each stack,
+// outermost function first, with the self cost of its innermost function.
 //
 //	main 12
 //	main;work(int) 230
 //
-// Tools add up the lines below a function, so the values are self values: a
-// total would be counted once more at each level. They part the functions at
-// every semicolon and the value at the last blank. Names can have both, and
-// nothing in the form says how to write one with a semicolon. Here such a name
-// has \x3b, a line feed \x0a, any other control character the same way, and a
-// backslash is \\: tools show that as it is, and Parse gives the name back.
+// Tools add up the lines below a function, so the values are self values: a total would be counted once more at
+// each level. They split the functions at every semicolon and the value at the last blank. Names can contain
+// both, and the format has no escape for a semicolon. Here a semicolon is written \x3b, a line feed \x0a, other
+// control characters likewise, and a backslash is \\: tools show the escapes, and Parse restores the name.
 package folded
 
 import (
@@ -45,7 +42,7 @@ func (x *Writer) Write(stack []string, value uint64) error {
 	return err
 }
 
-// Flush writes what is left.
+// Flush writes buffered data.
 func (x *Writer) Flush() error { return x.w.Flush() }
 
 const hexDigits = "0123456789abcdef"
@@ -64,11 +61,10 @@ func appendName(b []byte, name string) []byte {
 	return b
 }
 
-// errEscape is what is wrong with a name.
+// errEscape reports an invalid escape in a name.
 var errEscape = errors.New(`a backslash that is neither \\ nor \x and two digits`)
 
-// Parse returns the names and the value of a line as Write writes it, without its
-// line feed.
+// Parse returns the names and the value of a line in the form of Write, without its line feed.
 func Parse(line string) (stack []string, value uint64, err error) {
 	names, value, err := cut(line)
 	if err != nil {
@@ -83,7 +79,7 @@ func Parse(line string) (stack []string, value uint64, err error) {
 	return stack, value, nil
 }
 
-// cut parts the names of a line and its value.
+// cut splits a line into the names and the value.
 func cut(line string) (names string, value uint64, err error) {
 	at := strings.LastIndexByte(line, ' ')
 	if at >= 0 {

@@ -18,10 +18,9 @@ type Stack struct {
 	Value uint64
 }
 
-// Read yields the stacks of a text, Write's or another tool's: where a backslash
-// is no escape, the names of a line are what is written there. A line that is no
-// stack is yielded as an error that has its number, and reading continues after it;
-// an error of the reader ends it. Empty lines are left out.
+// Read yields the stacks of a text, written by Write or another tool: if a backslash is not an escape, the
+// names of its line are taken literally. An invalid line is yielded as an error with its number, and reading
+// continues after it; an error of the reader ends it. Empty lines are left out.
 func Read(r io.Reader) iter.Seq2[Stack, error] {
 	return func(yield func(Stack, error) bool) {
 		lines := bufio.NewScanner(r)
@@ -59,8 +58,8 @@ func parseAny(line string) (Stack, error) {
 	return Stack{strings.Split(names, ";"), value}, nil
 }
 
-// Detect reports whether a file that begins with head looks like folded stacks. Of a
-// line that is longer than head there is no value to look at.
+// Detect reports whether a file that begins with head looks like folded stacks. If the first line is longer
+// than head, its value cannot be checked.
 func Detect(head []byte) bool {
 	line, _, whole := bytes.Cut(head, []byte("\n"))
 	if bytes.IndexByte(line, 0) >= 0 {

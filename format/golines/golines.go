@@ -3,7 +3,7 @@
 // the source, so that they are exact also where the compiler inlined the function.
 //
 // All numbers are little-endian; uv is an unsigned LEB128 number, sv a signed one in
-// zigzag order, str a string behind its length as uv:
+// zigzag order, str a string after its length as uv:
 //
 //	u8   version, 1
 //	uv   number of files; each:
@@ -14,7 +14,7 @@
 //	uv     file, a number from 0
 //	uv     number of ranges of lines, at least 1; each:
 //	sv       first line, from the last line of the range before, at first from 0
-//	uv       number of lines behind the first
+//	uv       number of lines after the first
 //
 // Example: one place, 16 bytes at 0x401000, with the lines 3 to 5 and 9 of a.go.
 //

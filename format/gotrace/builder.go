@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// maxOwn is how many goroutines have a thread of their own. Beyond, one gets the thread of
-// one that has ended and began with the same function.
+// maxOwn is the number of goroutines with their own thread. Further goroutines get the thread of an ended one
+// that began with the same function.
 const maxOwn = 1000
 
 // builder makes the threads of a trace.
@@ -36,12 +36,12 @@ type builder struct {
 	events   uint64
 	first    uint64
 	last     uint64
-	offset   uint64 // what is added to times of the trace, to make them those of the system
+	offset   uint64 // offset from times of the trace to those of the system
 	mono     bool
 	boot     int64
 }
 
-// goroutine is a goroutine that lives.
+// goroutine is a live goroutine.
 type goroutine struct {
 	lane *lane
 	proc *lane  // that it runs on, nil if it does not run
@@ -63,7 +63,7 @@ func (b *builder) newLane(tid, stack uint32, name string) *lane {
 // all reads a trace.
 func (b *builder) all(r io.Reader) error { return read(r, b.event) }
 
-// event takes in an event.
+// event handles an event.
 func (b *builder) event(e *trace.Event) {
 	now := uint64(e.Time()) + b.offset
 	if e.Kind() == trace.EventSync {
@@ -109,7 +109,7 @@ func (b *builder) event(e *trace.Event) {
 // cut bounds a text.
 func cut(s string) string { return s[:min(len(s), 200)] }
 
-// rangeOf does something with the threads that a range is shown in.
+// rangeOf calls do for the threads in which a range is shown.
 func (b *builder) rangeOf(e *trace.Event, do func(*lane, calllog.FuncID)) {
 	r := e.Range()
 	fn := b.names.number(cut(r.Name))
@@ -135,7 +135,7 @@ func (b *builder) proc(id trace.ProcID) *lane {
 	return l
 }
 
-// goroutine returns a goroutine, which may not have been seen before.
+// goroutine returns a goroutine, creating it if it is new.
 func (b *builder) goroutine(id trace.GoID) *goroutine {
 	g := b.goroutines[id]
 	if g == nil {
@@ -161,7 +161,7 @@ func (b *builder) begin(id trace.GoID, root string) *goroutine {
 	return g
 }
 
-// end takes away a goroutine.
+// end removes a goroutine.
 func (b *builder) end(id trace.GoID, g *goroutine) {
 	delete(b.goroutines, id)
 	if len(b.free) < maxOwn || b.free[g.root] != nil {
@@ -169,7 +169,7 @@ func (b *builder) end(id trace.GoID, g *goroutine) {
 	}
 }
 
-// transition takes in that a goroutine has another state.
+// transition handles a change of a goroutine's state.
 func (b *builder) transition(now uint64, e *trace.Event) {
 	s := e.StateTransition()
 	if s.Resource.Kind != trace.ResourceGoroutine {
@@ -185,7 +185,7 @@ func (b *builder) transition(now uint64, e *trace.Event) {
 	}
 	g := b.goroutine(id)
 	if g.root == "" {
-		g.root = rootOf(s.Stack) // of one that was there before the trace
+		g.root = rootOf(s.Stack) // of a goroutine older than the trace
 		g.lane.root = cmp.Or(g.lane.root, g.root)
 	}
 	if g.proc != nil {
@@ -226,8 +226,8 @@ func rootOf(s trace.Stack) (name string) {
 	return cut(name)
 }
 
-// place returns the function of the program that waits: the innermost that is not of the
-// runtime or of what synchronizes and reads for others; 0 if there is none.
+// place returns the function of the program that waits: the innermost outside the runtime and the packages that
+// synchronize and read for others; 0 if there is none.
 func (b *builder) place(s trace.Stack) calllog.FuncID {
 	for f := range s.Frames() {
 		pkg := f.Func
@@ -245,7 +245,7 @@ func (b *builder) place(s trace.Stack) calllog.FuncID {
 	return 0
 }
 
-// finish ends what goes on, and writes what is left in buffers.
+// finish ends everything that is open, and writes the buffers.
 func (b *builder) finish() error {
 	for _, l := range b.lanes {
 		l.state(b.last, 0, 0)
@@ -263,7 +263,7 @@ func (b *builder) sorted() []*lane {
 	return list
 }
 
-// flushAll writes all buffers, when they have become large together.
+// flushAll writes all buffers when their total is too large.
 func (b *builder) flushAll() {
 	for _, l := range b.lanes {
 		l.flush()

@@ -1,16 +1,13 @@
-// Package gotrace reads the files that package runtime/trace of Go writes, as logs of calls:
-// what state each goroutine was in, what each processor ran, and when the garbage collector
-// worked or the world was stopped.
+// Package gotrace reads the files that package runtime/trace of Go writes, as logs of calls: the states of
+// goroutines, what each processor ran, and when the garbage collector worked or the world was stopped.
 //
-// A goroutine is a thread. Its outermost calls are the regions and ranges that it is in
-// (trace.WithRegion, "GC mark assist"); in them is its state, such as "running" or "waiting:
-// chan receive"; in a wait is the function that waits. Texts of trace.Log are custom events.
-// A processor is a stack of thread 0, in which the calls are the goroutines that ran, by the
-// function that each began with. Thread 0 itself has the phases of the garbage collector and
-// the times in which the world was stopped.
+// A goroutine is a thread. Its outermost calls are the regions and ranges that it is in (trace.WithRegion, "GC
+// mark assist"); in them is its state, such as "running" or "waiting: chan receive"; in a wait is the function
+// that waits. Texts of trace.Log are custom events. A processor is a stack of thread 0, in which the calls are
+// the goroutines that ran, by the function that each began with. Thread 0 itself has the phases of the garbage
+// collector and the times in which the world was stopped.
 //
-// Goroutines beyond the first ones share threads, so that there are not more threads than
-// goroutines at a time.
+// Goroutines beyond the first ones share threads, so that there are no more threads than concurrent goroutines.
 package gotrace
 
 import (
@@ -38,11 +35,11 @@ func Detect(head []byte) bool {
 // so many objects.
 const Object = 254
 
-// maxNames bounds the functions: what is beyond has the name of the last.
+// maxNames bounds the functions: further ones get the name of the last.
 const maxNames = 1 << 20
 
-// Names numbers the functions of logs: those of one name have one number. The zero value has
-// none. Its methods may be called from several goroutines.
+// Names numbers the functions of logs by name. The zero value is empty. Its methods may be called from several
+// goroutines.
 type Names struct {
 	mu      sync.Mutex
 	numbers map[string]uint32
@@ -76,7 +73,7 @@ func (n *Names) name(id calllog.FuncID) string {
 	return ""
 }
 
-// Add adds the functions to others.
+// Add adds the functions to funcs.
 func (n *Names) Add(funcs calllog.Funcs) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -85,7 +82,7 @@ func (n *Names) Add(funcs calllog.Funcs) {
 	}
 }
 
-// Spool is where a log keeps its events by thread.
+// Spool stores the events of a log by thread.
 type Spool interface {
 	io.Writer
 	io.ReaderAt
@@ -212,8 +209,7 @@ func (l *Log) decode(batch *calllog.Batch, buf []byte, now uint64) {
 
 var _ calllog.Log = (*Log)(nil)
 
-// read reads events to the end of a trace. The reader's own checks may end in a panic for
-// files that nobody wrote.
+// read reads events to the end of a trace. The reader's checks may panic for forged files.
 func read(r io.Reader, take func(*trace.Event)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

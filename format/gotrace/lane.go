@@ -14,7 +14,7 @@ const (
 	maxNested   = 64       // regions and ranges of a goroutine
 )
 
-// lane is a thread while it is made.
+// lane is a thread under construction.
 type lane struct {
 	b       *builder
 	tid     uint32
@@ -34,7 +34,7 @@ type lane struct {
 	bytes  int64
 }
 
-// thread returns what a log says of the thread.
+// thread returns the description of the thread.
 func (l *lane) thread() calllog.Thread {
 	t := calllog.Thread{TID: l.tid, Stack: l.stackNo, Parts: len(l.chunks), Bytes: l.bytes, Name: l.name}
 	if l.others > 0 {
@@ -46,7 +46,7 @@ func (l *lane) thread() calllog.Thread {
 	return t
 }
 
-// state gives the thread another state, 0 for none.
+// state changes the state of the thread; 0 is none.
 func (l *lane) state(now uint64, state, where calllog.FuncID) {
 	if l.current == state && l.where == where {
 		return
@@ -74,7 +74,7 @@ func (l *lane) resume(now uint64) {
 	}
 }
 
-// push begins a region or range, in which the state goes on.
+// push begins a region or range, in which the state continues.
 func (l *lane) push(now uint64, fn calllog.FuncID) {
 	if len(l.nested) == maxNested {
 		return
@@ -85,7 +85,7 @@ func (l *lane) push(now uint64, fn calllog.FuncID) {
 	l.resume(now)
 }
 
-// pop ends the innermost region or range of that name. Those in it go on.
+// pop ends the innermost region or range of that name. Inner ones continue.
 func (l *lane) pop(now uint64, fn calllog.FuncID) {
 	at := -1
 	for i, x := range l.nested {
@@ -107,7 +107,7 @@ func (l *lane) pop(now uint64, fn calllog.FuncID) {
 	l.resume(now)
 }
 
-// closeAll ends all that the thread is in.
+// closeAll ends everything that is open in the thread.
 func (l *lane) closeAll(now uint64) {
 	l.state(now, 0, 0)
 	for i := len(l.nested) - 1; i >= 0; i-- {

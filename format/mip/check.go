@@ -9,8 +9,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// The rules below hold for all that a reader returns and a writer accepts, so
-// that code which works with a map or a profile need not check again.
+// Readers return and writers accept only values that satisfy the rules below, so that code which works with a
+// map or a profile need not check again.
 
 // checkModule reports the first rule that a map's head breaks.
 func checkModule(m *prof.Map) error {
@@ -30,7 +30,7 @@ func checkModule(m *prof.Map) error {
 	return checkName("module name", m.Module)
 }
 
-// checkMachine reports what is wrong with the name of a machine, which goes into messages.
+// checkMachine returns what is wrong with the name of a machine, which is used in messages.
 func checkMachine(name string) error {
 	if len(name) > MaxMachine {
 		return fmt.Errorf("machine of %d bytes, at most %d are allowed", len(name), MaxMachine)
@@ -129,8 +129,7 @@ func checkFragment(fr *prof.Fragment, mode prof.Mode) error {
 	}
 	last := uint32(0)
 	for _, off := range fr.Blocks {
-		// A block of no bytes may share its offset with its neighbour or
-		// stand at the end.
+		// A block of no bytes may share its offset with its neighbour or be at the end.
 		if off < last || off > fr.Size {
 			return fmt.Errorf("a block at %#x, after %#x in %d bytes of code", off, last, fr.Size)
 		}
@@ -174,8 +173,7 @@ func checkMap(m *prof.Map) error {
 	return nil
 }
 
-// checkCounts reports the first rule that c breaks as counts of f in a module
-// of so many raw files.
+// checkCounts reports the first rule that c breaks as counts of f in a module with raws raw files.
 func checkCounts(c *prof.Counts, f *prof.Func, raws uint64) error {
 	want := 0
 	if f.Mode.HasBlocks() {

@@ -6,16 +6,13 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
-// The checksum of a raw file is FNV-1a with 32 bits: three lines of code in a
-// runtime that may call nothing. Each byte waits for the multiplication of the
-// one before, about four cycles, which would make it the largest part of
+// The checksum of a raw file is FNV-1a with 32 bits: three lines of code in a runtime that calls no functions.
+// Each byte waits for the multiplication of the one before, about four cycles, so a simple loop would dominate
 // merging. Two shortcuts give the same sum:
 //
-// Flags. A step is h = (h ^ b) * p. If b is 0 or 1, h ^ b is h + b or h - b,
-// and which of them only depends on the lowest bit of h. As p is odd, that bit
-// is the parity of all flags so far and of the start. So eight flags move h to
-// h*p^8 + t, where t depends on the lowest bit of h and on the eight flags: a
-// table of 512 numbers.
+// Flags. A step is h = (h ^ b) * p. If b is 0 or 1, h ^ b is h + b or h - b, depending only on the lowest bit
+// of h. As p is odd, that bit is the parity of all flags so far and of the start. So eight flags move h to
+// h*p^8 + t, where t depends on the lowest bit of h and on the eight flags: a table of 512 numbers.
 //
 // Zeros, most of what is not a flag, are flags too.
 const (
@@ -60,7 +57,7 @@ func checksum(file []byte) uint32 {
 	return addSum(h, file[wire.RawPIDOffset:])
 }
 
-// addSum returns the FNV-1a sum of data behind what has the sum h.
+// addSum continues the FNV-1a sum h with data.
 func addSum(h uint32, data []byte) uint32 {
 	for len(data) >= 8 {
 		w := binary.LittleEndian.Uint64(data)

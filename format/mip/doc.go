@@ -1,16 +1,14 @@
-// Package mip reads and writes the machine profile formats: the map that the rewriter
-// puts into a binary, the raw file that a run writes, and the profile that merging makes
-// of them.
+// Package mip reads and writes the machine profile formats: the map that the rewriter puts into a binary, the
+// raw file that a run writes, and the profile that merging makes of them.
 //
 //	.debug.cairn  in the binary, not loaded: which record belongs to which code
 //	.mipmap       the same as a file of its own, for when the binary is stripped
 //	.mipraw       one run: the image of the raw section when the process ended
 //	.mip          a profile: maps with the sums of many runs
 //
-// This comment is the one drawing of the four. The constants that the runtime
-// shares are in package wire. All numbers are little-endian. In what follows
-// uv is an unsigned LEB128 number, sv a signed one in zigzag order, str a
-// string behind its length as uv, and cstr a string with a NUL behind it.
+// This comment describes all four. The constants that the runtime shares are in package wire. All numbers are
+// little-endian. In what follows uv is an unsigned LEB128 number, sv a signed one in zigzag order, str a string
+// after its length as uv, and cstr a string with a NUL after it.
 //
 // # Raw section
 //
@@ -23,16 +21,13 @@
 //	full   u32 calls, u32 order, i32 caller, u8 flag for each non-entry block
 //	       with a probe
 //
-// It starts as zeros. A flag becomes 1. Calls are counted downwards from zero,
-// order is the index of the function's first call among those of all
-// functions, from 1, with bit 31 set if increments may be lost; caller is the
-// return address of the first call, relative to the record, or 1<<31 if it is
-// in another module.
+// It starts as zeros. A flag becomes 1. Calls are counted downwards from zero, order is the index of the
+// function's first call among those of all functions, from 1, with bit 31 set if increments may be lost; caller
+// is the return address of the first call, relative to the record, or 1<<31 if it is in another module.
 //
-// Modes order and block+order have an order buffer in a section of its own: an
-// array of u32 slots, zeros at first. When the flag of an entry block becomes 1,
-// the offset of its record, plus one, goes to the next slot; behind the last
-// comes the first again. How many there were is a u32 in the raw section.
+// Modes order and block+order have an order buffer in a section of its own: an array of u32 slots, zeros at
+// first. When the flag of an entry block becomes 1, the offset of its record, plus one, goes to the next slot;
+// after the last comes the first again. How many there were is a u32 in the raw section.
 //
 // # Map section (.debug.cairn)
 //
@@ -59,11 +54,9 @@
 //	cstr  function
 //	cstr  source file
 //
-// A record whose first fragment or data has address 0 belongs to a function
-// that the linker dropped.
+// A record whose first fragment or data has address 0 belongs to a function that the linker dropped.
 //
-// Example: app.c defines main, which calls work and puts. It was compiled in
-// mode full; work has a cold part.
+// Example: app.c defines main, which calls work and puts. It was compiled in mode full; work has a cold part.
 //
 //	00000000  5d 00 00 00 01 04 01 00  00 40 40 00 00 00 00 00  |]........@@.....|
 //	00000010  44 33 22 11 00 10 40 00  00 00 00 00 40 00 00 00  |D3"...@.....@...|
@@ -77,11 +70,9 @@
 //	00000090  00 01 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
 //	000000a0  00 77 6f 72 6b 00 61 70  70 2e 63 00              |.work.app.c.|
 //
-// main is 0x5d bytes: version 1, mode 4, one fragment, record at 0x404000,
-// signature 0x11223344; 0x40 bytes of code at 0x401000 with blocks at +0x12 and
-// +0x30; one block without a probe, block 2, which ran if block 0 did; two
-// calls, block 1 to work and block 2 to puts. work follows at 0x5d with two
-// fragments.
+// main is 0x5d bytes: version 1, mode 4, one fragment, record at 0x404000, signature 0x11223344; 0x40 bytes of
+// code at 0x401000 with blocks at +0x12 and +0x30; one block without a probe, block 2, which ran if block 0
+// did; two calls, block 1 to work and block 2 to puts. work follows at 0x5d with two fragments.
 //
 // # Raw file (.mipraw)
 //
@@ -105,13 +96,12 @@
 //	          page if it was live memory, then the slots: those in use, all in
 //	          live memory
 //
-// If there were more first executions than slots, the oldest in the buffer is
-// at their number modulo that of the slots. A slot that is still 0 was taken
-// when the process was killed.
+// If there were more first executions than slots, the oldest in the buffer is at their number modulo that of
+// the slots. A slot that is still 0 was taken when the process was killed.
 //
-// Example: main was called once, first of all, from outside the module; its
-// block 1 ran. work was called 300 times, second, first from 0x401020, and may
-// have been called more often; its cold part did not run. The scenario is boot.
+// Example: main was called once, first of all, from outside the module; its block 1 ran. work was called 300
+// times, second, first from 0x401020, and may have been called more often; its cold part did not run. The
+// scenario is boot.
 //
 //	00000000  43 41 49 52 4e 52 41 57  03 00 02 00 5c 00 00 00  |CAIRNRAW....\...|
 //	00000010  20 00 00 00 00 00 00 00  1d 00 00 00 00 00 00 00  | ...............|
@@ -122,8 +112,8 @@
 //	00000060  01 00 00 00 00 00 00 80  01 00 00 00 d4 fe ff ff  |................|
 //	00000070  02 00 00 80 10 d0 ff ff  01                       |.........|
 //
-// Example: the same in mode order, where work, whose record is at 1, ran before
-// main, whose record is at 0; their number is at 4.
+// Example: the same in mode order, where work, whose record is at 1, ran before main, whose record is at 0;
+// their number is at 4.
 //
 //	00000000  43 41 49 52 4e 52 41 57  03 00 00 00 58 00 00 00  |CAIRNRAW....X...|
 //	00000010  08 00 00 00 00 00 00 00  05 00 00 00 00 00 00 00  |................|
@@ -175,11 +165,10 @@
 //	uv     number of calls, only with +16; each:
 //	sv       block, from that of the call before
 //	uv       callee, a string's number
-//	     behind the map, since minor version 1:
+//	     after the map, since minor version 1:
 //	str  machine, at most 32 bytes: x86-64, AArch64, Arm; empty if unknown
 //
-// What there is to start from before the first function is 0, for addresses
-// the raw section. Example:
+// What there is to start from before the first function is 0, for addresses the raw section. Example:
 //
 //	00000000  43 41 49 52 4e 4d 41 50  01 00 01 00 a6 8d 2e a1  |CAIRNMAP........|
 //	00000010  5a 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |Z.............ap|
@@ -217,17 +206,16 @@
 //	u8       1 if the first functions are missing, else 0
 //	uv       number of functions in the order of first execution, each:
 //	sv         its number in the map, from the one that follows the one before
-//	     behind all modules, since minor version 1, for each:
+//	     after all modules, since minor version 1, for each:
 //	u8     1 if the runs are a sketch, else 0
 //	uv     number of runs that are known to be in the sums, ascending, each:
 //	uv       hash of its number and process, from the one before; in a sketch
 //	         only the first 40 bits of it
-//	     behind those, since minor version 2, for each module:
+//	     after those, since minor version 2, for each module:
 //	str    machine, as above
 //
-// An rv is a uv that counts raw files: 0 is none, 1 is all, and any other
-// number is one less than written. Example: the run above, of scenario "open",
-// and one in which work was not called and that is no trace.
+// An rv is a uv that counts raw files: 0 is none, 1 is all, and any other number is one less than written.
+// Example: the run above, of scenario "open", and one in which work was not called and that is no trace.
 //
 //	00000000  43 41 49 52 4e 4d 49 50  01 00 02 00 58 53 9e a8  |CAIRNMIP....XS..|
 //	00000010  8f 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|

@@ -7,8 +7,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// appendImplied writes the blocks without a probe. What implies a block is
-// mostly near it.
+// appendImplied writes the blocks without a probe. The blocks that imply a block are mostly near it.
 func appendImplied(b []byte, implied []prof.Implied) []byte {
 	b = binary.AppendUvarint(b, uint64(len(implied)))
 	last := uint32(0)

@@ -51,13 +51,13 @@ func ReadMap(data []byte) (*prof.Map, error) {
 	return m, nil
 }
 
-// deltas are what the next function is predicted to be: numbers in a map are
-// written as the difference from their prediction, which is mostly small or
-// zero, because the linker lays code and records out in the same order.
+// deltas are predictions of the next function's numbers: numbers in a map are written as the difference from
+// their prediction, which is mostly small or zero, because the linker lays out code and records in the same
+// order.
 type deltas struct {
 	file   uint64
-	record uint64 // behind the record of the function before
-	addr   uint64 // behind the first fragment of the function before
+	record uint64 // end of the previous function's record
+	addr   uint64 // end of the previous function's first fragment
 }
 
 func (d *deltas) next(f *prof.Func, file uint64) {
@@ -140,7 +140,7 @@ func appendFunc(b []byte, f *prof.Func, index map[string]uint64, d *deltas) []by
 	return b
 }
 
-// appendDelta writes how far v is from its prediction, either way.
+// appendDelta writes the signed difference of v from its prediction.
 func appendDelta(b []byte, v, predicted uint64) []byte {
 	return binary.AppendVarint(b, int64(v-predicted))
 }
@@ -158,8 +158,7 @@ func readMachine(c *bytecur.Cursor, m *prof.Map) {
 	}
 }
 
-// readMapBody reads what appendMap wrote into m, whose content is worth
-// nothing if c fails.
+// readMapBody reads into m what appendMap wrote; the content is invalid if c fails.
 func readMapBody(c *bytecur.Cursor, m *prof.Map) {
 	start := c.Off()
 	m.BuildID = prof.BuildID(c.String("build id", MaxName))

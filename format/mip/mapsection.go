@@ -18,12 +18,11 @@ const (
 	minMapCall     = 4 + 1
 )
 
-// ReadMapSection decodes the map section of a linked binary whose raw section
-// has rawSize bytes at rawAddr. It returns the functions ascending by address,
-// then by record, and how many the linker dropped.
+// ReadMapSection decodes the map section of a linked binary whose raw section has rawSize bytes at rawAddr. It
+// returns the functions ascending by address, then by record, and the number of those that the linker dropped.
 //
-// A bad record is skipped by its length: the error joins what was wrong with
-// each, and the functions of the good records are returned beside it.
+// A bad record is skipped by its length: the returned error joins the errors of all, and the functions of the
+// good records are returned as well.
 func ReadMapSection(data []byte, rawAddr, rawSize uint64) (funcs []prof.Func, dropped int, err error) {
 	d := sectionReader{rawAddr: rawAddr, rawSize: rawSize, strings: make(map[string]string)}
 	if rawSize > MaxRawSize {
@@ -38,7 +37,7 @@ func ReadMapSection(data []byte, rawAddr, rawSize uint64) (funcs []prof.Func, dr
 		}
 		rec := c.Sub(uint64(size) - 4)
 		if c.Err() != nil {
-			break // without a length there is no way to the next record
+			break // without a length the next record cannot be found
 		}
 		d.record(rec, start)
 	}
@@ -52,9 +51,8 @@ func ReadMapSection(data []byte, rawAddr, rawSize uint64) (funcs []prof.Func, dr
 	return sortFuncs(d.funcs), d.dropped, errors.Join(d.errs...)
 }
 
-// PlaceMap makes addresses of what records with the flag MapRelative have in place of them,
-// distances from the fields, in a map section that is at an address. Records that are damaged
-// stay as they are, for ReadMapSection to complain of.
+// PlaceMap replaces distances from their fields, in records with the flag MapRelative, by addresses, in a map
+// section that is at an address. Damaged records are left to ReadMapSection, which reports them.
 func PlaceMap(data []byte, addr uint64) {
 	le := binary.LittleEndian
 	for off := uint64(0); uint64(len(data))-off >= 4; {
@@ -87,7 +85,7 @@ func placeRecord(rec []byte, addr uint64) {
 	}
 }
 
-// sectionReader holds what ReadMapSection has seen so far.
+// sectionReader is the state of ReadMapSection.
 type sectionReader struct {
 	rawAddr, rawSize uint64
 	funcs            []prof.Func
@@ -106,7 +104,7 @@ func (d *sectionReader) report(err error) {
 	}
 }
 
-// record decodes the record that starts at start; c stands behind its length.
+// record decodes the record that starts at start; c stands after its length.
 func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 	if v := c.U8(); v > wire.MapVersion {
 		d.report(fmt.Errorf("at offset %#x: a record of version %d: %w", start, v, ErrNewer))
@@ -206,8 +204,8 @@ func (d *sectionReader) intern(b []byte) string {
 	return s
 }
 
-// sortFuncs brings functions into the order of a map and drops all but the
-// first of those with the same address and record.
+// sortFuncs sorts functions in the order of a map and drops all but the first of those with the same address
+// and record.
 func sortFuncs(funcs []prof.Func) []prof.Func {
 	slices.SortStableFunc(funcs, func(a, b prof.Func) int {
 		switch {

@@ -44,7 +44,7 @@ func AppendMapSection(b []byte, rawAddr uint64, funcs []prof.Func) []byte {
 	return b
 }
 
-// appendNumbers appends numbers behind how many there are.
+// appendNumbers appends the length of a list and its numbers.
 func appendNumbers(b []byte, list []uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(list)))
 	for _, n := range list {

@@ -12,8 +12,8 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Maxima of what a reader accepts and a writer writes. Each stands before the
-// allocations that depend on it.
+// Maximum values of what readers accept and writers write. They are checked before the allocations that depend
+// on them.
 const (
 	MaxName       = 1 << 16 // bytes of a function, file or module name
 	MaxMachine    = 32      // bytes of the name of a machine
@@ -41,21 +41,21 @@ const (
 	ProfileMagic = "CAIRNMIP"
 
 	versionMajor = 1
-	mapMinor     = 1 // the machine is behind the functions
-	profileMinor = 2 // machines are behind the runs
-	runsMinor    = 1 // of profiles: runs are behind all modules
+	mapMinor     = 1 // the machine is after the functions
+	profileMinor = 2 // machines are after the runs
+	runsMinor    = 1 // of profiles: runs are after all modules
 
 	headerSize = 24
 )
 
 var (
-	// ErrMagic is in the error of a reader that was given another kind of file.
+	// ErrMagic is in the error of a reader whose input is another kind of file.
 	ErrMagic = errors.New("bad magic")
 	// ErrNewer is in the error of a reader that is older than its input.
 	ErrNewer = errors.New("it requires a newer version of cairn")
 )
 
-// Kind is what the first bytes of a file say it is.
+// Kind is the kind of a file by its first bytes.
 type Kind int
 
 // The kinds of files that this package reads.
@@ -139,7 +139,7 @@ func containerMinor(data []byte) uint16 {
 	return binary.LittleEndian.Uint16(data[len(MapMagic)+2:])
 }
 
-// closeContainer turns the state of body after decoding into an error.
+// closeContainer returns the error of decoding body.
 func closeContainer(data []byte, body *bytecur.Cursor, what string) error {
 	if body.Len() > 0 && containerMinor(data) <= minorOf(string(data[:len(MapMagic)])) {
 		body.Failf("%d unexpected bytes at the end", body.Len())

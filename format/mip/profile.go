@@ -167,9 +167,8 @@ func readCounts(c *bytecur.Cursor, n *prof.Counts, f *prof.Func, raws uint64) {
 	n.Unprobed = get(countUnprobed)
 }
 
-// appendSites writes callers as distances from one to the next, the first from
-// the function itself: most callers are near. The one outside the module is a
-// bit of the number of the others.
+// appendSites writes callers as differences from one to the next, the first from the function itself: most
+// callers are near. The caller outside the module is a bit in the count of the others.
 func appendSites(b []byte, sites []prof.Site, addr, raws uint64) []byte {
 	outside := sites[0].Addr == 0
 	rest := sites
@@ -206,8 +205,8 @@ func readSites(c *bytecur.Cursor, addr, raws uint64) []prof.Site {
 	return sites
 }
 
-// share codes a number of raw files: most functions and blocks ran in none or
-// in all of them, so all is 1 and everything between moves up by one.
+// share encodes a number of raw files: most functions and blocks ran in none or in all of them, so all is 1 and
+// numbers in between increase by one.
 func share(v, raws uint64) uint64 {
 	switch v {
 	case 0:

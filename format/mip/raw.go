@@ -13,40 +13,34 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Raw is what one run of a module left behind.
+// Raw is the result of one run of a module.
 type Raw struct {
 	BuildID    prof.BuildID
 	PID        uint32
 	Run        uint64 // identifies this run, together with PID
 	Size       uint64 // bytes of the raw section
 	Continuous bool   // the file was the live memory of the process
-	// Single is set if the process is known to have had one thread only until
-	// this was written: its counts are exact.
+	// Single is set if the process is known to have had only one thread until the file was written: its counts
+	// are exact.
 	Single bool
-	// Sealed is set for live memory of a process that ended in order. Only then
-	// it has a checksum.
+	// Sealed is set for live memory of a process that ended normally. Only then does it have a checksum.
 	Sealed bool
-	// Changed is set by readers for live memory whose checksum does not fit: the
-	// process ran on after it had sealed it, as destructors of other modules may
-	// have it do, or the file is damaged.
+	// Changed is set by readers for live memory whose checksum does not match: the process continued after
+	// sealing it, as in destructors of other modules, or the file is damaged.
 	Changed bool
 	// Data is the start of the section; the rest, up to Size, is zero.
 	Data []byte
-	// Scenario is what the run was about, as CAIRN_SCENARIO said; "" if it did
-	// not. Any bytes, at most wire.MaxScenario.
+	// Scenario is the value of CAIRN_SCENARIO in the run; "" if it was not set. Any bytes, at most
+	// wire.MaxScenario.
 	Scenario string
-	// Slots is how many first executions the order buffer holds; 0 if the
-	// module has none.
+	// Slots is the number of first executions that the order buffer can hold; 0 if the module has none.
 	Slots uint32
-	// Next is how many first executions there were, of which the last Slots
-	// are in the buffer.
+	// Next is the number of first executions, of which the last Slots are in the buffer.
 	Next uint32
-	// NextAt is where in the section Next stands. Only of interest where
-	// Continuous.
+	// NextAt is the offset of Next in the section. Only used if Continuous.
 	NextAt uint64
-	// Order are the functions in the order of their first executions, the
-	// oldest first, as offsets of their records in the section. All lie in the
-	// section; only a forged file has one twice.
+	// Order lists the functions in the order of their first executions, the oldest first, as offsets of their
+	// records in the section. All are in the section; only a forged file contains one twice.
 	Order []uint32
 }
 
@@ -63,11 +57,10 @@ type RawHeader struct {
 	sum      uint32
 }
 
-// End returns how many bytes the file has. One that was live memory may have
-// more.
+// End returns the minimum size of the file. One that was live memory may be larger.
 func (h *RawHeader) End() uint64 { return h.Offset + h.Stored + wire.SlotSize*uint64(h.slots()) }
 
-// slots returns how many slots are in the file: those in use, or all.
+// slots returns the number of slots in the file: those in use, or all.
 func (h *RawHeader) slots() uint32 {
 	if h.Continuous {
 		return h.Slots
@@ -151,7 +144,7 @@ func ParseRaw(data []byte) (Raw, error) {
 	case end < have && !h.Continuous: // live memory ends with a page
 		return damaged(end, "%d bytes too many", have-end)
 	}
-	if !h.Continuous || h.Sealed { // the sum of live memory would be out of date at once
+	if !h.Continuous || h.Sealed { // the sum of live memory is outdated at once
 		switch got := checksum(data[:end]); {
 		case got == h.sum:
 		case h.Continuous:
@@ -178,7 +171,7 @@ func ParseRaw(data []byte) (Raw, error) {
 		}
 		slot *= wire.SlotSize
 		switch id := binary.LittleEndian.Uint32(slots[slot:]); {
-		case id == 0: // taken, but the process was killed before it was filled
+		case id == 0: // allocated, but the process was killed before filling it
 		case uint64(id) > h.Size:
 			return damaged(behind+slot, "a record at %d of a raw section of %d", id-1, h.Size)
 		default:
@@ -188,7 +181,7 @@ func ParseRaw(data []byte) (Raw, error) {
 	return h.Raw, nil
 }
 
-// scenario returns a name without the start of a character that was cut off.
+// scenario returns a name without an incomplete character at its end.
 func scenario(name []byte) string {
 	if len(name) == wire.MaxScenario {
 		for i := 1; i < utf8.UTFMax && !utf8.Valid(name[len(name)-i:]); i++ {
@@ -208,9 +201,8 @@ func at(data []byte, off uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// AppendRaw appends the raw file of r to b, as the runtime would write it: for
-// tests and tools. Zeros at the end of a section are not stored unless the
-// file is continuous.
+// AppendRaw appends the raw file of r to b, as the runtime would write it: for tests and tools. Zeros at the
+// end of a section are stored only in continuous files.
 func AppendRaw(b []byte, r Raw) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("writing a raw file: %w", err)
@@ -268,7 +260,7 @@ func AppendRaw(b []byte, r Raw) ([]byte, error) {
 	return append(b, file...), nil
 }
 
-// check returns why no raw file can say r.
+// check returns why r cannot be a raw file.
 func (r *Raw) check() error {
 	switch {
 	case len(r.BuildID) == 0 || len(r.BuildID) > wire.MaxBuildID:

@@ -8,10 +8,10 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// runsSketch says that the runs that follow are a sketch.
+// runsSketch is set if the runs that follow are a sketch.
 const runsSketch = 1
 
-// sketchShift is how many bits of an ID are zero in a sketch.
+// sketchShift is the number of zero bits of an ID in a sketch.
 const sketchShift = 64 - prof.SketchBits
 
 // appendRuns writes the runs that a module holds, as distances.

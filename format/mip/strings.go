@@ -10,10 +10,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// A string table holds each string once, in sorted order. Mangled names of one
-// namespace or template start alike, so a string is written as what it does
-// not share with the one before it. Sharing is bounded, and with it how much
-// more memory than bytes in the file a table can take.
+// A string table holds each string once, in sorted order. Mangled names of one namespace or template have
+// common prefixes, so a string is written without the prefix that it shares with the one before. The length of
+// such prefixes is bounded, and so is the ratio of memory to bytes in the file.
 
 // tableOf returns the strings of m in sorted order and the place of each.
 func tableOf(m *prof.Map) (table []string, index map[string]uint64) {

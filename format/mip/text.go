@@ -17,8 +17,8 @@ import (
 // textVersion is the version of the text form.
 const textVersion = 1
 
-// The text form is these structs as YAML, with numbers that are addresses or
-// offsets in hexadecimal. Fields that are zero are left out.
+// The text form is the YAML of these structs, with addresses and offsets in hexadecimal. Zero fields are left
+// out.
 type (
 	textProfile struct {
 		Cairn   string       `yaml:"cairn"` // "profile"
@@ -92,9 +92,8 @@ func (h hexNumber) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprintf("%#x", uint64(h))}, nil
 }
 
-// text is a string that the YAML library would not always give back as it was:
-// it takes some control characters for line ends or white space. Whatever is
-// not plain ASCII is written in double quotes, bytes that are not UTF-8 as
+// text is a string that the YAML library would not always restore: it treats some control characters as line
+// ends or white space. Strings other than plain ASCII are written in double quotes, bytes that are not UTF-8 as
 // !!binary.
 type text string
 
@@ -109,8 +108,7 @@ func (s text) MarshalYAML() (any, error) {
 	return node, nil
 }
 
-// WriteText writes p as YAML, one line for each thing that can be told apart.
-// Equal profiles give equal text.
+// WriteText writes p as YAML, one line per item. Equal profiles give equal text.
 func WriteText(w io.Writer, p *prof.Profile) error {
 	if err := checkProfile(p); err != nil {
 		return fmt.Errorf("writing text: %w", err)
@@ -127,14 +125,14 @@ func WriteText(w io.Writer, p *prof.Profile) error {
 	return e.Close()
 }
 
-// ReadText reads what WriteText wrote, perhaps after an edit.
+// ReadText reads the output of WriteText, possibly edited.
 func ReadText(data []byte) (*prof.Profile, error) {
 	if len(data) > MaxTextSize {
 		return nil, fmt.Errorf("text of %d bytes, at most %d are allowed", len(data), MaxTextSize)
 	}
 	t, err := decodeText(data)
 	if err != nil {
-		// The library's errors have a line for each thing that it dislikes.
+		// The library's errors have a line for each problem.
 		first, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: unmarshal errors:\n  "), "\n")
 		return nil, fmt.Errorf("not the text of a profile: %s", first)
 	}
@@ -160,8 +158,8 @@ func ReadText(data []byte) (*prof.Profile, error) {
 	return p, nil
 }
 
-// decodeText has the library read data. It bounds nesting and aliases itself,
-// and what it would panic over is an error.
+// decodeText decodes data with the library, which bounds nesting and aliases. Its panics are returned as
+// errors.
 func decodeText(data []byte) (t textProfile, err error) {
 	defer func() {
 		if r := recover(); r != nil {

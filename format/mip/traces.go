@@ -9,13 +9,11 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// minTrace is the least that a trace takes: a length, a weight, a key, a byte
-// and another length.
+// minTrace is the minimum size of a trace: a length, a weight, a key, a byte and another length.
 const minTrace = 12
 
-// appendTraces writes the traces of m. Functions are written as distances from
-// the one that follows the function before: what the linker put side by side
-// often runs one after the other.
+// appendTraces writes the traces of m. A function is written as the difference from the one after the previous
+// function: functions that are adjacent in the binary often run one after the other.
 func appendTraces(b []byte, m *prof.Module) []byte {
 	b = binary.AppendUvarint(b, m.TracesSeen)
 	b = binary.AppendUvarint(b, uint64(len(m.Traces)))

@@ -1,15 +1,13 @@
 package mippack
 
-// Problem: the image of a raw section is mostly zeros with some ones, which
-// stand together because functions that use each other do, or words with the
-// calls and the order of functions. The map that says which is where is not at
-// hand.
+// Problem: the image of a raw section is mostly zeros with some ones, which are adjacent because functions that
+// use each other are, or words with the calls and the order of functions. The map of the records is not
+// available.
 //
-// A byte is coded as: is it zero; if not, is it one; if not, its bits. What is
-// known of it is which of the bytes before were zero, and what stood at its place
-// in an earlier run of the same build.
+// A byte is coded as: is it zero; if not, is it one; if not, its bits. The context is which of the preceding
+// bytes were zero, and the byte at its place in an earlier run of the same build.
 
-// imageModel is what is learned about images. One serves all files of a pack.
+// imageModel is the adaptive model of images. One serves all files of a pack.
 type imageModel struct {
 	zero, one []bit
 	bytes     [8][4][256]bit // by place in the record and the word so far
@@ -24,12 +22,12 @@ func newImageModel() *imageModel {
 	return &imageModel{zero: make([]bit, zeroContexts), one: make([]bit, zeroContexts)}
 }
 
-// code codes an image, which a decoder fills, after that of an earlier run, if
-// there is one. A decoder whose bytes are spent leaves the rest zero.
+// code codes an image, which a decoder fills, given that of an earlier run, if there is one. A decoder whose
+// bytes are used up leaves the rest zero.
 func (m *imageModel) code(c *coder, data, earlier []byte) {
 	wide := 0 // has it words
 	hist := uint32(0)
-	gap := 0 // zeros since the last byte that was none
+	gap := 0 // zeros since the last nonzero byte
 	for i := range data {
 		if c.d != nil && c.d.spent() {
 			return

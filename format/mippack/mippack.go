@@ -1,16 +1,13 @@
-// Package mippack packs raw files for transport: many files of few builds into
-// one of about a byte for each function that ran.
+// Package mippack packs raw files for transport: many files of few builds into one of about a byte for each
+// function that ran.
 //
-// General compressors do poorly on raw files: the order of first executions is
-// a permutation, in which no string of bytes comes twice. Here it is coded as
-// one, with an adaptive range coder (image.go and order.go say how), and later
-// runs of a build by what earlier ones did. What is unpacked is the same to the
-// byte.
+// General compressors do poorly on raw files: the order of first executions is a permutation, in which no
+// string of bytes comes twice. Here it is coded as one, with an adaptive range coder (image.go and order.go say
+// how), and later runs of a build are coded relative to earlier ones. Unpacked files are identical to the byte.
 //
 // # Pack (.mippack)
 //
-// All numbers are little-endian; uv is an unsigned LEB128 number, str a string
-// behind its length as uv.
+// All numbers are little-endian; uv is an unsigned LEB128 number, str a string after its length as uv.
 //
 //	0   [8]   "CAIRNPCK"
 //	8   u16   version, 2: readers refuse any other
@@ -106,13 +103,12 @@ type build struct {
 	module string
 }
 
-// fileName is what the runtime calls the raw files of a build.
+// fileName returns the runtime's name for a raw file of a build.
 func (b *build) fileName(pid uint32, number uint64) string {
 	return fmt.Sprintf("%s.%s.%d.%d.mipraw", b.module, b.id, pid, number)
 }
 
-// checkName refuses what would not be a file in the directory that is unpacked
-// to.
+// checkName refuses names that are not a file in the target directory.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > MaxName || strings.ContainsAny(name, "/\\\x00") {
 		return fmt.Errorf("%.60q cannot be the name of a file in a pack", name)

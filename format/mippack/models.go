@@ -6,7 +6,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 )
 
-// models are what is learned about each build, and about files byte for byte.
+// models are the adaptive models of each build, and of files coded byte for byte.
 type models struct {
 	builds []buildModel
 	other  *imageModel

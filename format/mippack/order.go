@@ -2,23 +2,20 @@ package mippack
 
 import "math/bits"
 
-// Problem: the order of first executions is a permutation of the functions that
-// ran. With n of them and nothing else known it takes log2(n!) bits, some nine
-// for each function of a thousand. But a function mostly first runs soon after
-// one that stands near it in the link: its caller, a callee, a neighbour in the
-// same source file.
+// Problem: the order of first executions is a permutation of the functions that ran. With n of them and nothing
+// else known it takes log2(n!) bits, some nine for each function of a thousand. But a function mostly first
+// runs soon after one that stands near it in the link: its caller, a callee, a neighbour in the same source
+// file.
 //
-// The functions that have not run yet stand in a line. Several experts each
-// have a place in it, between two of them, and a histogram of how far from
-// such a place the next function was, in either direction, in steps that grow
-// with the distance. The frequency of a function is the sum over the experts of
-// what its distance is worth to each, by how often the expert was right. The
-// line shortens with each function: steps over functions that ran do not count.
-// Cost: time is proportional to n log n times the number of experts.
+// The functions that have not run yet form a line. Several experts each have a place in it, between two
+// functions, and a histogram of the distances from that place to the next function, in either direction, in
+// steps that grow with the distance. The frequency of a function is the sum over the experts of the frequency
+// of its distance, weighted by how often the expert was right. The line shortens with each function: steps over
+// functions that ran do not count. Cost: time is proportional to n log n times the number of experts.
 //
-// The experts' places: the last functions, one for each of the last few, where
-// the latest one comes with several histograms by the step before; and where
-// earlier runs of the same build went on after the last function.
+// The experts' places: the last functions, one for each of the last few, where the latest one comes with
+// several histograms by the step before; and where earlier runs of the same build went on after the last
+// function.
 
 const (
 	lastPlaces = 8  // experts for the last functions
@@ -26,7 +23,7 @@ const (
 	distances  = 2 * octaves
 	buckets    = 2 * distances // in both directions
 
-	massUnit  = 32      // what a step adds to its bucket
+	massUnit  = 32      // increment of a bucket
 	massLimit = 1 << 15 // of a histogram, beyond which it is halved
 	shareBits = 16
 	oneShare  = 1 << shareBits // all experts' weights
@@ -86,7 +83,7 @@ func bucketStart(b int) int {
 // expert is a place in the line with a histogram.
 type expert struct {
 	h     *histogram
-	place int // so many stand to its left
+	place int // number of functions to its left
 	// Of the line as it is: the frequencies of the buckets in each direction
 	// up to each, of 1<<unitBits for both, and of all of them.
 	cum   [2][distances + 1]uint32
@@ -148,14 +145,14 @@ func (x *expert) bucket(i int) int {
 	return bucketOf(i - x.place)
 }
 
-// orderModel is what is learned about orders. One serves all files of a pack.
+// orderModel is the adaptive model of orders. One serves all files of a pack.
 type orderModel struct {
 	last   [lastPlaces]*histogram
-	after  [buckets]*histogram // for the last function, by the bucket of the step before
+	after  [buckets]*histogram // for the last function, by the bucket of the previous step
 	before [earlierRuns]*histogram
 	shares [numExperts]uint32
 
-	earlier []map[uint32]uint32 // by run, latest first: what followed a record
+	earlier []map[uint32]uint32 // by run, latest first: the successor of each record
 }
 
 const (
@@ -180,8 +177,8 @@ func newOrderModel() *orderModel {
 	return m
 }
 
-// line is the functions that have not run yet: a Fenwick tree over those of a
-// run, by which places are turned into functions and back.
+// line holds the functions that have not run yet: a Fenwick tree over those of a run, which converts places to
+// functions and back.
 type line struct {
 	tree []int32
 	n    int
@@ -195,7 +192,7 @@ func newLine(n int) *line {
 	return l
 }
 
-// rank returns how many stand left of function i.
+// rank returns the number of functions to the left of function i.
 func (l *line) rank(i int) int {
 	sum := 0
 	for ; i > 0; i &= i - 1 {
@@ -272,7 +269,7 @@ func (m *orderModel) prepare(experts []expert, l *line, places *[lastPlaces]int,
 		x := &experts[n+i]
 		x.h = m.before[i]
 		place := experts[0].place
-		// What ran already is passed over, as far as it takes.
+		// Functions that have run are skipped, for a limited number of steps.
 		at := last
 		for range 64 {
 			next, ok := follows[at]
@@ -296,8 +293,7 @@ func (m *orderModel) prepare(experts []expert, l *line, places *[lastPlaces]int,
 	return n
 }
 
-// below returns the frequency of all that stand left of i. It grows by at least
-// one with each.
+// below returns the frequency of all functions to the left of i. It grows by at least one with each.
 func below(experts []expert, i, n int) uint64 {
 	sum := uint64(i)
 	for k := range experts {
@@ -328,8 +324,7 @@ func (m *orderModel) place(c *coder, experts []expert, n, i int) int {
 	return lo
 }
 
-// learn makes experts that were right heavier, and adds the distance to their
-// histograms.
+// learn increases the weights of experts that were right, and adds the distance to their histograms.
 func (m *orderModel) learn(experts []expert, i, n int) {
 	var worth [numExperts]uint64
 	var sum uint64

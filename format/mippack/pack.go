@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 )
 
-// Pack returns the pack of files, whose names must differ. Files that are no
-// good as raw files are packed as they are.
+// Pack returns the pack of files, whose names must differ. Files that are not valid raw files are packed byte
+// for byte.
 func Pack(files []File) ([]byte, error) {
 	if len(files) > MaxFiles {
 		return nil, fmt.Errorf("%d files, but a pack can contain at most %d", len(files), MaxFiles)
@@ -57,7 +57,7 @@ type packer struct {
 	entries []entry
 }
 
-// add adds a file, field by field if that gives the same bytes again.
+// add adds a file, field by field if that restores the same bytes.
 func (p *packer) add(f File) {
 	e := entry{name: f.Name, data: f.Data, stored: uint64(len(f.Data))}
 	if raw, err := mip.ParseRaw(f.Data); err == nil && codable(&raw) {
@@ -75,8 +75,7 @@ func (p *packer) add(f File) {
 	p.entries = append(p.entries, e)
 }
 
-// codable reports whether the order of r is of records with something in them,
-// each once.
+// codable reports whether the order of r contains only nonzero records, each once.
 func codable(r *mip.Raw) bool {
 	if r.Continuous || uint32(len(r.Order)) != min(r.Next, r.Slots) {
 		return false

@@ -2,12 +2,11 @@ package mippack
 
 import "math/bits"
 
-// The range coder of Martin (1979) with 64 bits: an interval of numbers is cut
-// into parts as large as symbols are likely, and the part of the symbol at hand
-// is the next interval. Bytes that can no longer change go out. All arithmetic
-// is on integers, so that every machine unpacks what any has packed.
+// The range coder of Martin (1979) with 64 bits: an interval of numbers is divided into parts proportional to
+// the symbols' frequencies, and the current symbol's part is the next interval. Bytes that can no longer change
+// are written. All arithmetic is on integers, so that every machine unpacks what any other has packed.
 
-// bottom is the least that an interval may shrink to before bytes go out.
+// bottom is the minimum size of an interval, below which bytes are written.
 const bottom = 1 << 56
 
 type encoder struct {
@@ -41,8 +40,7 @@ func (e *encoder) carry() {
 	}
 }
 
-// finish returns the bytes: so many that with zeros behind them they lie in the
-// last interval.
+// finish returns the bytes: as many as needed for them, with zeros appended, to lie in the last interval.
 func (e *encoder) finish() []byte {
 	low, carry := bits.Add64(e.low, bottom-1, 0)
 	if carry != 0 {
@@ -54,7 +52,7 @@ func (e *encoder) finish() []byte {
 type decoder struct {
 	code, rng, r uint64
 	in           []byte
-	behind       int // bytes read behind the end
+	behind       int // bytes read after the end
 }
 
 func newDecoder(in []byte) *decoder {
@@ -75,7 +73,7 @@ func (d *decoder) next() uint64 {
 	return uint64(b)
 }
 
-// spent reports whether more was read than there is and an encoder leaves out.
+// spent reports whether more was read than the data and the zeros that an encoder omits.
 func (d *decoder) spent() bool { return d.behind > 7 }
 
 // at returns the frequency that the next symbol's interval holds, and must be
@@ -93,8 +91,7 @@ func (d *decoder) decode(from, size uint64) {
 	}
 }
 
-// bit is the probability of a bit, which follows what is seen of it: the mean
-// of one that follows fast and one that follows slowly.
+// bit is the adaptive probability of a bit: the mean of a fast and a slow estimate.
 type bit struct {
 	fast, slow uint16
 	seen       uint8
@@ -115,7 +112,7 @@ func (b *bit) zero() uint64 {
 	return min(max((uint64(b.fast)+uint64(b.slow))/2, bitFloor), bitOne-bitFloor)
 }
 
-// update follows what the bit was. The first few count more.
+// update adapts to the bit's value. The first few values count more.
 func (b *bit) update(one bool) {
 	if b.seen == 0 {
 		b.fast, b.slow = bitOne/2, bitOne/2
@@ -135,8 +132,7 @@ func (b *bit) update(one bool) {
 	b.fast, b.slow = step(b.fast, fastShift), step(b.slow, slowShift)
 }
 
-// coder is an encoder or a decoder behind the same calls, so that both walk
-// through the same models.
+// coder is an encoder or a decoder with the same methods, so that both use the same models.
 type coder struct {
 	e *encoder
 	d *decoder

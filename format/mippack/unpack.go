@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Limits are what a reader of packs accepts.
+// Limits bound what a reader of packs accepts.
 type Limits struct {
 	Files  int    // number of files
 	Total  uint64 // bytes of all files, and of one
@@ -122,7 +122,7 @@ func (u *unpacker) list(c *bytecur.Cursor) {
 			c.FailAt(off, "a second file called %q", e.name)
 		}
 		u.names[e.name] = true
-		// The buffer of an image is at most as large as what is counted here.
+		// The buffers of images are bounded by this sum.
 		if u.total += e.stored; e.stored > u.limits.Total || u.total > u.limits.Total {
 			c.FailAt(off, "more than %d bytes of files", u.limits.Total)
 		}

@@ -3,7 +3,7 @@
 //
 // A dump (PROFILE.order, written by __llvm_orderfile_dump) is an array of
 // little-endian 64-bit hashes, one for each function in the order of first
-// calls, with zeros behind the last. The runtime's buffer holds 131072 of them,
+// calls, with zeros after the last. The runtime's buffer holds 131072 of them,
 // but its writer takes the number of elements for a number of 32-bit words, so
 // that a dump is 524288 bytes and holds the first 65536 functions only.
 //
@@ -57,8 +57,8 @@ type Dump struct {
 	Full bool
 }
 
-// ReadDump reads a dump. A zero among the hashes is a function whose thread had
-// not written it yet, and is left out.
+// ReadDump reads a dump. A zero among the hashes is a function whose thread had not stored it yet, and is left
+// out.
 func ReadDump(data []byte) (*Dump, error) {
 	switch {
 	case len(data)%8 != 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// attr is what an event counts and what its samples have: a perf_event_attr.
+// attr describes what an event counts and what its samples contain: a perf_event_attr.
 type attr struct {
 	kind, config uint64
 	sampleType   uint64
@@ -54,7 +54,7 @@ var (
 	}
 )
 
-// label returns the name of what is counted, "" if it is not known.
+// label returns the name of the event, "" if it is not known.
 func (a *attr) label() string {
 	names := [][]string{hardware, software}
 	switch {
@@ -66,13 +66,13 @@ func (a *attr) label() string {
 	return ""
 }
 
-// hasBranches reports whether samples have the branches that were taken last. What
-// --call-graph lbr records in their place are the calls that are open.
+// hasBranches reports whether samples have the last taken branches. With --call-graph lbr they have the open
+// calls instead.
 func (a *attr) hasBranches() bool {
 	return a.sampleType&sampleBranchStack != 0 && a.branchType&branchCallStack == 0
 }
 
-// sampleKind says what the samples of an event have.
+// sampleKind returns what the samples of an event contain.
 func (a *attr) sampleKind() sample.Kind {
 	switch {
 	case a.hasBranches() && a.sampleType&sampleCallchain != 0:
@@ -85,8 +85,7 @@ func (a *attr) sampleKind() sample.Kind {
 	return sample.Nothing
 }
 
-// idAt returns where the id of the event is in its samples, in bytes from the
-// beginning of what is after the header. ok is false if it is not there.
+// idAt returns the offset of the event's id in its samples, after the header. ok is false if there is none.
 func (a *attr) idAt() (offset int, ok bool) {
 	if a.sampleType&sampleIdentifier != 0 {
 		return 0, true
@@ -97,7 +96,7 @@ func (a *attr) idAt() (offset int, ok bool) {
 	return 8 * bits.OnesCount64(a.sampleType&(sampleIP|sampleTID|sampleTime|sampleAddr)), true
 }
 
-// timeAt returns where the time is in samples, as idAt does.
+// timeAt returns the offset of the time in samples, as idAt does.
 func (a *attr) timeAt() (offset int, ok bool) {
 	if a.sampleType&sampleTime == 0 {
 		return 0, false
@@ -105,8 +104,7 @@ func (a *attr) timeAt() (offset int, ok bool) {
 	return 8 * bits.OnesCount64(a.sampleType&(sampleIdentifier|sampleIP|sampleTID)), true
 }
 
-// timeBeforeEnd returns where the time is in records that are not samples: that
-// many bytes before their end.
+// timeBeforeEnd returns the offset of the time from the end of records other than samples.
 func (a *attr) timeBeforeEnd() (n int, ok bool) {
 	if a.flags&attrIDAll == 0 || a.sampleType&sampleTime == 0 {
 		return 0, false
@@ -114,8 +112,7 @@ func (a *attr) timeBeforeEnd() (n int, ok bool) {
 	return 8 * bits.OnesCount64(a.sampleType&(sampleTime|sampleID|sampleStreamID|sampleCPU|sampleIdentifier)), true
 }
 
-// trailer returns how many bytes at the end of records that are not samples are
-// an id.
+// trailer returns the size of the id at the end of records other than samples.
 func (a *attr) trailer() int {
 	if a.flags&attrIDAll == 0 {
 		return 0

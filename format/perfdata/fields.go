@@ -6,8 +6,7 @@ import (
 	"math/bits"
 )
 
-// fields reads the numbers of a record one after the other. What is not there
-// reads as zero, and sets short.
+// fields reads the fields of a record one after the other. Missing fields read as zero, and set short.
 type fields struct {
 	data  []byte
 	big   bool // the other byte order
@@ -40,7 +39,7 @@ func (f *fields) u64() uint64 {
 	return number64(b, f.big)
 }
 
-// text reads a string that a NUL ends, or the data.
+// text reads a zero-terminated string, or the rest of the data.
 func (f *fields) text() string {
 	s, _, _ := bytes.Cut(f.data, []byte{0})
 	f.data = nil

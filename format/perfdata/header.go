@@ -87,7 +87,7 @@ func (p *Reader) attributes(r io.ReaderAt, size int64, all section, entrySize ui
 	return nil
 }
 
-// addAttr notes an event and its ids.
+// addAttr adds an event and its ids.
 func (p *Reader) addAttr(data, ids []byte) {
 	event := uint16(len(p.attrs))
 	p.attrs = append(p.attrs, parseAttr(data, p.big))
@@ -125,7 +125,7 @@ func (p *Reader) allFeatures(r io.ReaderAt, size int64, table uint64, set [featu
 	return nil
 }
 
-// feature takes what a feature says. What it does not say in full is left out.
+// feature reads a feature. Incomplete entries are left out.
 func (p *Reader) feature(feature int, data []byte) {
 	f := fields{data: data, big: p.big}
 	switch feature {
@@ -185,7 +185,7 @@ func (p *Reader) eventNames(f *fields) {
 	}
 }
 
-// describing takes a record of a pipe that says what a header says.
+// describing handles a record of a pipe that corresponds to a part of the header.
 func (p *Reader) describing(r record) error {
 	kind, misc, _ := header(r.data, p.big)
 	f := fields{data: r.body(), big: p.big}

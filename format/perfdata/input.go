@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// errCut is met where a record cannot be read as a whole.
+// errCut reports an incomplete record.
 var errCut = errors.New("a record is truncated")
 
 // input reads records from a part of a file.
@@ -19,8 +19,8 @@ type input struct {
 
 const inputSize = 1 << 20
 
-// next returns the next record, whose data is valid until the call after; io.EOF
-// at the end, and errCut if what is there is none.
+// next returns the next record, whose data is valid until the next call; io.EOF at the end, and errCut if the
+// rest is not a record.
 func (in *input) next() (record, error) {
 	head, err := in.peek(recordHeader)
 	if err != nil {

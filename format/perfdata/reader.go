@@ -1,21 +1,20 @@
-// Package perfdata reads the output of `perf record`, from a file or from a pipe (`perf
-// record -o -`): samples with call stacks and branch records, and mappings. It takes
-// either byte order, several events, and compressed data (`perf record -z`).
+// Package perfdata reads the output of `perf record`, from a file or from a pipe (`perf record -o -`): samples
+// with call stacks and branch records, and mappings. It takes either byte order, several events, and compressed
+// data (`perf record -z`).
 //
 //	"PERFILE2" | sizes | attributes of the events | data | features
 //	data: records of u32 type, u16 misc, u16 size, ...
 //
-// A pipe has "PERFILE2", u64 16 and then only records; attributes and features are
-// records, too. The form of a sample is given by the attributes of its event.
+// A pipe has "PERFILE2", u64 16 and then only records; attributes and features are records, too. The form of a
+// sample is given by the attributes of its event.
 //
-// The kernel writes a buffer for each processor, and perf writes these one after
-// the other. Records come in the order of their times, as perf puts them: all that
-// is older than the end of the round before the last one is there at the end of a
-// round.
+// The kernel writes a buffer for each processor, and perf writes these one after the other. Records are sorted
+// by time as perf does: at the end of a round, all records older than the end of the previous round have been
+// read.
 //
-// Of hardware traces, those of Arm's Statistical Profiling Extension are read: a branch is a
-// sample. What is left out: other traces (Intel PT and the like), registers, pieces of the
-// stack, directories of `perf record --threads`.
+// Of hardware traces, those of Arm's Statistical Profiling Extension are read: a branch is a sample. What is
+// left out: other traces (Intel PT and the like), registers, pieces of the stack, directories of `perf record
+// --threads`.
 package perfdata
 
 import (
@@ -119,7 +118,7 @@ func (p *Reader) beginPipe() error {
 	}
 }
 
-// describe completes the Info by the events.
+// describe completes the Info from the events.
 func (p *Reader) describe() {
 	if p.spe {
 		p.info.Kind = sample.Branches
@@ -139,10 +138,10 @@ func (p *Reader) describe() {
 	}
 }
 
-// Info says what the header has.
+// Info returns the contents of the header.
 func (p *Reader) Info() *sample.Info { return &p.info }
 
-// Stats says what was read until now.
+// Stats returns the counts so far.
 func (p *Reader) Stats() *sample.Stats { return &p.stats }
 
 // Batches yields the records in the order of their times.

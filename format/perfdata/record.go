@@ -22,8 +22,8 @@ func header(b []byte, big bool) (kind uint32, misc, size uint16) {
 	return number32(b, big), number16(b[4:], big), number16(b[6:], big)
 }
 
-// event decodes a record about an address space or a thread. ok is false if it is
-// cut short. body ends before the id.
+// event decodes a record about an address space or a thread. ok is false if it is truncated. body ends before
+// the id.
 func event(kind uint32, misc uint16, body []byte, big bool) (e sample.Event, ok bool) {
 	f := fields{data: body, big: big}
 	switch kind {
@@ -81,7 +81,7 @@ func buildID(misc uint16, body []byte, big bool) (path, id string) {
 	return f.text(), hex.EncodeToString(b[:size])
 }
 
-// sampleOf adds a sample to a batch. It is nil if the record is cut short.
+// sampleOf adds a sample to a batch. It is nil if the record is truncated.
 func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch) *sample.Sample {
 	f := fields{data: body, big: big}
 	s := sample.Sample{PID: sample.UnknownPID, TID: sample.UnknownPID, Count: 1, Event: event}
@@ -130,7 +130,7 @@ func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch)
 	return batch.End(s)
 }
 
-// skipRead passes over the values of counters.
+// skipRead skips the values of counters.
 func skipRead(f *fields, format uint64) {
 	perValue := 1 + bits.OnesCount64(format&(readID|readLost))
 	times := bits.OnesCount64(format & (readEnabled | readRunning))
@@ -145,8 +145,8 @@ func skipRead(f *fields, format uint64) {
 	f.take(8 * (uint64(times) + n*uint64(perValue)))
 }
 
-// callchain adds the addresses of a stack, and returns how many there are. Between
-// them are marks of what is in the kernel and what is not.
+// callchain adds the addresses of a stack, and returns their number. Markers in between separate kernel and
+// user addresses.
 func callchain(f *fields, batch *sample.Batch) (frames uint64) {
 	n := f.u64()
 	if n > uint64(len(f.data))/8 {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// rounds puts records into the order of their times. perf reads the buffers of all
-// processors in turn, and notes when it has been round: what is older than the
-// newest record of the round before has then been read for all of them.
+// rounds sorts records by time. perf reads the buffers of all processors in turn, and marks the end of each
+// round: records older than the newest one of the previous round have then been read for all of them.
 type rounds struct {
 	waiting []waiting
 	data    []byte // of those that wait
@@ -22,11 +21,10 @@ type waiting struct {
 	offset   int64
 }
 
-// maxWaiting bounds the data that waits. The buffers of a processor have 512 kB
-// unless the user says otherwise.
+// maxWaiting bounds the data of waiting records. The buffers of a processor have 512 kB by default.
 const maxWaiting = 256 << 20
 
-// add lets a record wait. If too much is waiting the older half goes out.
+// add queues a record. If too much is waiting, the older half is released.
 func (q *rounds) add(r record, time uint64, out func(record)) {
 	from := len(q.data)
 	q.data = append(q.data, r.data...)
@@ -51,7 +49,7 @@ func (q *rounds) sort() {
 	}
 }
 
-// flush lets out what is not younger than limit.
+// flush releases records up to the time limit.
 func (q *rounds) flush(limit uint64, out func(record)) {
 	q.sort()
 	n := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// session is one way through the records.
+// session is one pass through the records.
 type session struct {
 	*Reader
 
@@ -88,8 +88,7 @@ func (s *session) bad(what string, offset int64) {
 	s.stats.Damaged(what, s.info.File, 0, offset)
 }
 
-// take does what a record of the file asks for. An error means that nothing after
-// it can be read.
+// take handles a record of the file. An error means that nothing after it can be read.
 func (s *session) take(r record) error {
 	kind, _, _ := header(r.data, s.big)
 	f := fields{data: r.body(), big: s.big}
@@ -111,7 +110,7 @@ func (s *session) take(r record) error {
 	return nil
 }
 
-// unpack takes the records that are packed in one.
+// unpack handles the records inside a compressed one.
 func (s *session) unpack(payload []byte, offset int64) error {
 	if s.unpacker == nil {
 		s.unpacker = newUnpacker()
@@ -139,8 +138,7 @@ func (s *session) unpack(payload []byte, offset int64) error {
 	return nil
 }
 
-// queue takes a record of the kernel, which waits until those that are older are
-// there. What has no time does not wait.
+// queue queues a record of the kernel until older ones have been read. Records without a time do not wait.
 func (s *session) queue(r record) {
 	time, ok := s.timeOf(r)
 	if !ok || time == 0 || time == 1<<64-1 {
@@ -198,7 +196,7 @@ func (s *session) eventOf(body []byte) (*attr, uint16, bool) {
 	return &s.attrs[i], i, true
 }
 
-// record puts a record into the batch.
+// record adds a record to the batch.
 func (s *session) record(r record) {
 	if s.stopped {
 		return
@@ -236,7 +234,7 @@ func (s *session) record(r record) {
 	}
 }
 
-// trace gives out what traces have of the time before a moment.
+// trace yields the samples of traces before a time.
 func (s *session) trace(time uint64) {
 	if s.traces != nil && s.failed == nil {
 		s.failed = s.traces.until(time)
@@ -263,7 +261,7 @@ func (s *session) sample(r record) {
 	}
 }
 
-// give hands the batch on and begins another.
+// give yields the batch and begins another.
 func (s *session) give() {
 	if len(s.batch.Events) == 0 && len(s.batch.Samples) == 0 {
 		return

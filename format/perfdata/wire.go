@@ -1,7 +1,6 @@
 package perfdata
 
-// What the file is made of, of perf.data-file-format.txt and perf_event.h of the
-// kernel, in its version 6.
+// The structure of the file, from perf.data-file-format.txt and perf_event.h of the kernel, version 6.
 
 const (
 	magic      = "PERFILE2"

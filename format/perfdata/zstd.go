@@ -9,13 +9,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxUnpacked bounds what one compressed record unpacks to. perf packs what is in
-// the buffer of a processor, which is 512 kB unless the user says otherwise.
+// maxUnpacked bounds the unpacked size of one compressed record. perf packs the buffer of a processor, by
+// default 512 kB.
 const maxUnpacked = 64 << 20
 
-// unpacker unpacks the payloads of compressed records. They are pieces of one
-// stream, each of which gives whole blocks: what is in a record can be unpacked
-// when it comes, before the next is there.
+// unpacker unpacks the payloads of compressed records. They are parts of one stream and contain whole blocks:
+// so each payload can be unpacked before the next is available.
 type unpacker struct {
 	next func() ([]byte, error, bool)
 	stop func()
@@ -74,7 +73,7 @@ func (u *unpacker) decode() error {
 	}
 }
 
-// unpack returns what a payload unpacks to. It is valid until the next call.
+// unpack returns the unpacked payload, valid until the next call.
 func (u *unpacker) unpack(payload []byte) ([]byte, error) {
 	u.feed.data = payload
 	out, err, ok := u.next()

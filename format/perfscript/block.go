@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// blockSize is how much text is parsed at once.
+	// blockSize is the size of text that is parsed at once.
 	blockSize = 1 << 20
-	// maxSample is how long a sample can be: it must be in memory as a whole. The
-	// deepest stack and the most branches that hardware has take a hundredth.
+	// maxSample is the maximum size of a sample, which must fit in memory. The deepest stack and the most
+	// branches that hardware has take a hundredth of it.
 	maxSample = 4 << 20
 )
 
@@ -24,7 +24,7 @@ type block struct {
 	parsed chan struct{}
 	err    error // instead of text: what ended the input
 
-	// What parse made of it. Lines of damage are counted from its beginning.
+	// Results of parse. Lines of damage are counted from the block's beginning.
 	lines   int64
 	batches []*sample.Batch
 	stats   sample.Stats
@@ -32,7 +32,7 @@ type block struct {
 	hybrid  bool // a sample has both a stack and branches
 }
 
-// looks says of what kind the samples are, and whether they name their process.
+// looks returns the kind of the samples, and whether they name their process.
 func (b *block) looks() (sample.Kind, bool) {
 	switch {
 	case b.hybrid:
@@ -95,8 +95,8 @@ func (c *cutter) more(text []byte) ([]byte, error) {
 	return text[:len(text)+n], err
 }
 
-// part finds an end in a text that is too long for one sample: that of its last
-// line. A line that is itself too long is skipped.
+// part finds an end in a text that is too long for one sample: the end of its last line. A line that is itself
+// too long is skipped.
 func (c *cutter) part(b *block, text []byte) (rest []byte, end int, err error) {
 	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
 		b.damage("a sample is longer than 4 MB and was split", 1, 0)
@@ -129,7 +129,7 @@ func (c *cutter) buffer() []byte {
 	return make([]byte, 0, 2*blockSize)
 }
 
-// free takes the text of a block back.
+// free recycles the text of a block.
 func (c *cutter) free(b *block) {
 	if cap(b.text) > 0 {
 		text := b.text[:0]
@@ -138,9 +138,8 @@ func (c *cutter) free(b *block) {
 	b.text = nil
 }
 
-// boundary returns the last place in text where one sample has certainly ended and
-// another has not begun: after a blank line, or after one with branches or with an
-// event. It is 0 if there is none.
+// boundary returns the last place in text where a sample has certainly ended and another has not begun: after a
+// blank line, or after one with branches or with an event. It is 0 if there is none.
 func boundary(text []byte) int {
 	end := bytes.LastIndexByte(text, '\n')
 	for end >= 0 {
@@ -154,7 +153,7 @@ func boundary(text []byte) int {
 	return 0
 }
 
-// damage notes a place that cannot be used.
+// damage records a place that cannot be used.
 func (b *block) damage(what string, line, offset int64) {
 	b.stats.Damaged(what, "", line, b.offset+offset)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// event takes what a line says after PERF_RECORD_.
+// event parses the text after PERF_RECORD_.
 func (p *parser) event(s []byte) {
 	name, rest := s, []byte(nil)
 	if i := bytes.IndexAny(s, " :("); i >= 0 {
@@ -34,7 +34,7 @@ func (p *parser) event(s []byte) {
 		p.bad(badEvent)
 		return
 	}
-	if len(p.batch.Samples) > 0 { // events are in front of all samples of a batch
+	if len(p.batch.Samples) > 0 { // events precede all samples of a batch
 		p.block.batches = append(p.block.batches, p.batch)
 		p.batch = sample.NewBatch()
 	}

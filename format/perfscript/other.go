@@ -10,8 +10,8 @@ import (
 // recordMark is in every line with an event, after what -F prints in front.
 var recordMark = []byte("PERF_RECORD_")
 
-// other takes a line that is more than an address: rest is line without its
-// margin, and begins with an address of n digits.
+// other parses a line that is more than an address: rest is line without its margin, and begins with an address
+// of n digits.
 func (p *parser) other(line, rest []byte, addr uint64, n int) {
 	if line[0] == '#' || bytes.HasPrefix(line, []byte("//")) {
 		return // a comment
@@ -26,8 +26,7 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 		return
 	}
 	if i := branchesAt(line); i >= 0 {
-		// What was sampled is in front, perhaps with its address. The stack, if
-		// there is one, was before.
+		// What was sampled comes first, possibly with its address. The stack, if any, was before.
 		if h, ok := parseHeader(withoutAddress(line[:i])); ok {
 			p.begin(h)
 		}
@@ -57,7 +56,7 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 	}
 }
 
-// begin takes what the line in front of a sample says.
+// begin handles the header line of a sample.
 func (p *parser) begin(h header) {
 	count, unwanted := p.next.Count, p.unwanted
 	if frames, _ := p.batch.Depth(); frames > 0 {
@@ -112,10 +111,10 @@ func isSymbols(rest []byte) bool {
 	return bytes.Count(word, []byte("+0x")) > 0 && bytes.Count(word, []byte("/")) >= slashes
 }
 
-// header is what the line in front of a sample says.
+// header is what the line before a sample says.
 type header struct{ pid, tid int32 }
 
-// parseHeader reads the line in front of a sample:
+// parseHeader reads the line before a sample:
 //
 //	prog name 71/72 [003] 34438.334131:     1001001 cycles:u:
 //

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxFrames and maxBranches bound a sample. Stacks are recorded to 127 frames
-	// unless the kernel is told otherwise, and no hardware has over 64 branches.
+	// maxFrames and maxBranches bound a sample. By default stacks are recorded to 127 frames, and no hardware
+	// has over 64 branches.
 	maxFrames   = 8192
 	maxBranches = 4096
 )
@@ -24,7 +24,7 @@ const (
 	wideSample = "a sample has more than 4096 branches: the oldest were skipped"
 )
 
-// parser makes samples of a block.
+// parser parses the samples of a block.
 type parser struct {
 	*block
 
@@ -33,7 +33,7 @@ type parser struct {
 	start    int64         // of the line, counted from that of the block
 	next     sample.Sample // what is known of the one that is being made
 	frames   int           // of it
-	begun    bool          // its count or the line in front of it was there
+	begun    bool          // its count or the line before it was there
 	unwanted bool          // it is read, but will not be used
 }
 
@@ -65,10 +65,10 @@ func (p *parser) reset() {
 	p.frames, p.begun, p.unwanted = 0, false, false
 }
 
-// bad counts something wrong in this line.
+// bad records an error in this line.
 func (p *parser) bad(what string) { p.damage(what, p.line, p.start) }
 
-// parseLine takes the lines that nearly all are itself.
+// parseLine parses the most frequent kinds of lines itself.
 func (p *parser) parseLine(line []byte) {
 	i := 0
 	for i < len(line) && isBlank(line[i]) {
@@ -102,7 +102,7 @@ func (p *parser) frame(addr uint64) {
 	}
 }
 
-// count takes a line that says how often the next sample was there.
+// count parses the count of the next sample.
 func (p *parser) count(digits []byte) {
 	n := uint64(0)
 	for _, c := range digits {
@@ -117,7 +117,7 @@ func (p *parser) count(digits []byte) {
 	}
 }
 
-// branches takes the branches of a sample, which are the end of it.
+// branches parses the branches of a sample, which end it.
 func (p *parser) branches(s []byte) {
 	for n := 0; len(s) > 0; n++ {
 		from, to, flag, size := branch(s)
@@ -138,8 +138,8 @@ func (p *parser) branches(s []byte) {
 	p.finish()
 }
 
-// branch reads 0xFROM/0xTO/FLAG/..., and says how long that is, 0 if it is
-// something else. Files in parentheses after the addresses are passed over.
+// branch parses 0xFROM/0xTO/FLAG/..., and returns its length, 0 if it is something else. It skips files in
+// parentheses after the addresses.
 func branch(s []byte) (from, to uint64, flag byte, size int) {
 	from, n := prefixedHex(s)
 	if n == 0 {
@@ -165,8 +165,7 @@ func branch(s []byte) (from, to uint64, flag byte, size int) {
 	return from, to, flag, n
 }
 
-// fileLength returns how long a name in parentheses is that s begins with, 0 if it
-// does not.
+// fileLength returns the length of a name in parentheses at the start of s, 0 if there is none.
 func fileLength(s []byte) int {
 	if len(s) == 0 || s[0] != '(' {
 		return 0
@@ -192,7 +191,7 @@ func (p *parser) finish() {
 	p.reset()
 }
 
-// digits has the value of each hexadecimal digit, and noDigit for what is none.
+// digits has the value of each hexadecimal digit, and noDigit for other characters.
 var digits = func() (t [256]uint8) {
 	for i := range t {
 		t[i] = noDigit
@@ -208,8 +207,8 @@ var digits = func() (t [256]uint8) {
 
 const noDigit = 0xff
 
-// hex reads the hexadecimal number that s begins with, and says how many digits it
-// has: 0 if none, or if there are more than 64 bits have.
+// hex parses the hexadecimal number at the start of s, and returns its number of digits: 0 if there are none,
+// or if it exceeds 64 bits.
 func hex(s []byte) (v uint64, n int) {
 	for n < len(s) {
 		d := digits[s[n]]
@@ -226,7 +225,7 @@ func hex(s []byte) (v uint64, n int) {
 	return v, n
 }
 
-// prefixedHex reads a number after 0x, and says how long both are.
+// prefixedHex parses a number after 0x, and returns the length of both.
 func prefixedHex(s []byte) (v uint64, n int) {
 	if len(s) < 3 || s[0] != '0' || s[1] != 'x' {
 		return 0, 0

@@ -35,12 +35,12 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// WholeStacks is one of the comments that a text begins with. It says that stacks have the
-// caller in prologues and epilogues too, where a walk of frame pointers misses it.
+// WholeStacks is one of the comments at the beginning of a text. It declares that stacks have the caller in
+// prologues and epilogues too, where a walk of frame pointers misses it.
 const WholeStacks = "# stacks: whole\n"
 
-// saysWhole reports whether WholeStacks is among the comments that text begins with, which
-// tools put their own in front of.
+// saysWhole reports whether WholeStacks is among the comments at the beginning of text; tools may insert their
+// own before it.
 func saysWhole(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		switch line = bytes.TrimRight(line, "\r\n"); {
@@ -53,8 +53,8 @@ func saysWhole(text []byte) bool {
 	return false
 }
 
-// Detect reports whether a file that begins with head is such text: whether there
-// are samples or events in it, or only comments yet.
+// Detect reports whether a file that begins with head is such text: whether it contains samples or events, or
+// so far only comments.
 func Detect(head []byte) bool {
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
 		head = head[:i+1] // the line after it may be cut off
@@ -79,8 +79,7 @@ type Reader struct {
 	first  *block // which Open has read already
 }
 
-// Open begins to read text from r. name is that of the file in messages, and size
-// how long it is, 0 if that is not known.
+// Open begins to read text from r. name is the file's name in messages, and size its length, 0 if unknown.
 func Open(r io.Reader, name string, size int64) (*Reader, error) {
 	p := &Reader{
 		info:   sample.Info{File: name, Format: "perf script text", Size: size},
@@ -102,10 +101,10 @@ func Open(r io.Reader, name string, size int64) (*Reader, error) {
 	return p, nil
 }
 
-// Info says what the text has, by its first block.
+// Info returns what the text contains, from its first block.
 func (p *Reader) Info() *sample.Info { return &p.info }
 
-// Stats says what was read until now.
+// Stats returns the counts so far.
 func (p *Reader) Stats() *sample.Stats { return &p.stats }
 
 // Batches yields the samples in the order of the text.
@@ -156,9 +155,8 @@ func (p *Reader) Batches(ctx context.Context) iter.Seq2[*sample.Batch, error] {
 	}
 }
 
-// read begins to read blocks and to parse several of them at once. They come out
-// in order; each is ready when its parsed is closed. wait returns when everything
-// has ended, which it does early when ctx ends.
+// read reads blocks and parses several of them at once. They are yielded in order; each is ready when its
+// parsed is closed. wait returns when everything has ended, early if ctx ends.
 func (p *Reader) read(ctx context.Context) (ordered <-chan *block, wait func()) {
 	workers := runtime.GOMAXPROCS(0)
 	out := make(chan *block, workers+1) // bounds the blocks that are in memory

@@ -8,7 +8,7 @@
 //	                          r
 //
 // as fs/proc/task_mmu.c prints it. Numbers are hexadecimal, but for the inode. The last letter
-// is s where others see what is written. Names are paths, perhaps with " (deleted)" behind
+// is s where others see what is written. Names are paths, perhaps with " (deleted)" after
 // them, or say what else it is, as [heap] does; a newline in them is written \012, and nothing
 // else is told apart. What has no file has no name, and no inode.
 package procmaps
@@ -36,8 +36,8 @@ func (m *Mapping) Has(addr uint64) bool { return m.Lo <= addr && addr < m.Hi }
 // IsFile reports whether it is of a file, by its path.
 func (m *Mapping) IsFile() bool { return m.Name != "" && m.Name[0] == '/' }
 
-// All returns the mappings of a text one after another, ascending as they are there. Lines
-// that are none are errors, behind which it goes on.
+// All returns the mappings of a text in order. Invalid lines are yielded as errors, and reading continues after
+// them.
 func All(text []byte) iter.Seq2[Mapping, error] {
 	return func(yield func(Mapping, error) bool) {
 		for line := range bytes.Lines(text) {

@@ -84,8 +84,8 @@ const (
 	KindRaw          // .profraw
 )
 
-// Detect returns the kind of a file that starts with head. Of a text profile it
-// takes the first line that counts to tell.
+// Detect returns the kind of a file that starts with head. A text profile is recognized by its first line that
+// is not a comment.
 func Detect(head []byte) Kind {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xfflprofi\x81")):
@@ -115,7 +115,7 @@ var headers = []string{
 	"ir", "fe", "csir", "entry_first", "not_entry_first", "instrument_loop_entries", "single_byte_coverage", tracesHeader,
 }
 
-// SplitName parts the name of a local function from its source file.
+// SplitName splits the name of a local function from its source file.
 func SplitName(s string) (file, name string) {
 	if file, name, ok := strings.Cut(s, ";"); ok && name != "" {
 		return file, name
@@ -133,9 +133,8 @@ func SplitName(s string) (file, name string) {
 	return "", s
 }
 
-// FromModule returns the traces of m under the names that LLVM's tools know its
-// functions by. Where functions share a name they get their source files in
-// front of it. A function whose name the form cannot hold is left out.
+// FromModule returns the traces of m under the names by which LLVM's tools know its functions. Functions that
+// share a name get their source files as a prefix. A function whose name the format cannot hold is left out.
 func FromModule(m *prof.Module) *Profile {
 	shared := make(map[string]int, len(m.Funcs))
 	for i := range m.Funcs {

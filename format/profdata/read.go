@@ -32,7 +32,7 @@ func Read(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-// reader walks the lines that count.
+// reader iterates over the lines that are neither empty nor comments.
 type reader struct {
 	rest, text string
 	line       int

@@ -134,7 +134,7 @@ func New(files []io.Writer) *Writers {
 	}
 }
 
-// Close writes what is left of all tables, and the ends of the files. It does not close these.
+// Close writes the rest of all tables, and the ends of the files. It does not close the files.
 func (w *Writers) Close() error {
 	for _, t := range []io.Closer{w.Builds, w.Functions, w.Edges, w.Orders, w.Days, w.Spikes} {
 		if err := t.Close(); err != nil {

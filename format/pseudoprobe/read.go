@@ -17,13 +17,12 @@ const (
 	relative         = 0x80
 )
 
-// Options say what Read needs to know of the binary.
+// Options describe the binary to Read.
 type Options struct {
 	// Start returns the address of the symbol whose name has this GUID, 0 if there
 	// is none.
 	Start func(guid uint64) uint64
-	// Keep says which functions are wanted, with all that was inlined into them.
-	// nil is all.
+	// Keep reports which functions to read, with all that was inlined into them. nil is all.
 	Keep func(guid uint64) bool
 }
 
@@ -32,8 +31,7 @@ func Read(section []byte, o Options) (*Table, error) {
 	if len(section) > math.MaxUint32 {
 		return nil, errTooLarge
 	}
-	// The first pass counts, so that the arrays are made once and as large as
-	// they must be.
+	// The first pass counts, so that the arrays are allocated once in their final size.
 	r := reader{Options: o, cur: bytecur.New(section, 0), counting: true}
 	if err := r.read(); err != nil {
 		return nil, err

@@ -2,7 +2,7 @@ package pseudoprobe
 
 import "slices"
 
-// Kind is what a probe is of.
+// Kind is the kind of a probe's place.
 type Kind uint8
 
 // The kinds.
@@ -12,7 +12,7 @@ const (
 	DirectCall
 )
 
-// Probe says that an address belongs to a block or a call of a function.
+// Probe maps an address to a block or a call of a function.
 type Probe struct {
 	Addr uint64
 	// ID is the number of the block or call in its function, 1 for the entry.
@@ -83,7 +83,7 @@ func (t *Table) Between(lo, hi uint64) []uint32 {
 	return t.byAddr[from:to]
 }
 
-// search returns the position in byAddr of the first probe at addr or behind.
+// search returns the position in byAddr of the first probe at addr or above.
 func (t *Table) search(addr uint64) int {
 	i, end := 0, len(t.byAddr)
 	for i < end {
@@ -96,8 +96,8 @@ func (t *Table) search(addr uint64) int {
 	return i
 }
 
-// CallAt returns the index of the call probe at an address, and whether there is
-// one. Of several, the first counts.
+// CallAt returns the index of the call probe at an address, and whether there is one. If there are several, it
+// is the first.
 func (t *Table) CallAt(addr uint64) (uint32, bool) {
 	for k := t.search(addr); k < len(t.byAddr) && t.Probes[t.byAddr[k]].Addr == addr; k++ {
 		if i := t.byAddr[k]; t.Probes[i].IsCall() {

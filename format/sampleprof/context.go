@@ -8,13 +8,11 @@ import (
 // Frame is a function in a calling context.
 type Frame struct {
 	Func string // linkage name
-	// Call is the place of the call to the next frame. Of the last frame it is
-	// not used.
+	// Call is the place of the call to the next frame. It is not used in the last frame.
 	Call Place
 }
 
-// Context is a function with the calls that led to it. One without callers is what
-// is known of the function whatever called it.
+// Context is a function with the calls that led to it. One without callers combines all calls of the function.
 type Context struct {
 	Frames  []Frame // outermost first, the function itself last
 	Samples *Samples
@@ -27,7 +25,7 @@ func (c *Context) Compare(d *Context) int {
 	})
 }
 
-// Name returns the context as it stands in texts, without brackets.
+// Name returns the context in text form, without brackets.
 func (c *Context) Name() string { return string(c.appendName(nil)) }
 
 // appendName appends the context to a text, without brackets.

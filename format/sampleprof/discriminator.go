@@ -1,7 +1,6 @@
 package sampleprof
 
-// ProbeOf takes the number of a pseudo probe out of a discriminator, which has it
-// where a call was inlined.
+// ProbeOf returns the number of a pseudo probe in a discriminator, which has it where a call was inlined.
 func ProbeOf(d uint32) uint32 {
 	const encoded = 1 << 28 // a base discriminator has three of the number's bits
 	if d&encoded != 0 {

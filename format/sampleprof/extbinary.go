@@ -74,7 +74,7 @@ type extWriter struct {
 	attrs    bool
 	names    map[string]uint64
 	table    []string
-	b        []byte // of the section at hand
+	b        []byte // of the current section
 }
 
 func (x *extWriter) put(values ...uint64) {
@@ -149,7 +149,7 @@ func isUnique(name string) bool { return strings.Contains(name, ".__uniq.") }
 // attributes reports whether the metadata has attributes: contexts always do.
 func (x *extWriter) attributes() bool { return x.contexts || x.attrs }
 
-// collect finds the names of a context.
+// collect collects the names of a context.
 func (x *extWriter) collect(c *Context) {
 	for _, f := range c.Frames {
 		x.names[f.Func] = 0
@@ -172,7 +172,7 @@ func (x *extWriter) collectSamples(s *Samples) {
 	}
 }
 
-// number gives the names numbers, in their order.
+// number numbers the names in order.
 func (x *extWriter) number() {
 	x.table = slices.Sorted(maps.Keys(x.names))
 	for i, name := range x.table {
@@ -236,7 +236,7 @@ func (x *extWriter) contextTable(list []Context) []byte {
 	return x.cut()
 }
 
-// body writes a function, and in it what was inlined into it.
+// body writes a function, including the functions inlined into it.
 func (x *extWriter) body(key uint64, s *Samples) {
 	x.put(key, s.Total(), uint64(len(s.Body)))
 	for _, at := range slices.SortedFunc(maps.Keys(s.Body), comparePlaces) {
@@ -255,7 +255,7 @@ func (x *extWriter) body(key uint64, s *Samples) {
 	}
 }
 
-// copies is the number of functions that were inlined into s itself.
+// copies returns the number of functions inlined directly into s.
 func (s *Samples) copies() (n int) {
 	for _, at := range s.Inlined {
 		n += len(at)

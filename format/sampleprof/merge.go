@@ -21,9 +21,8 @@ var (
 	ErrNames    = errors.New("some profiles have names, others MD5 hashes")
 )
 
-// Add adds a profile, whose samples it takes over. Of functions whose checksum is
-// another one than before nothing is added; Add returns how many there are.
-// Attributes are those of the first profile that has the function.
+// Add adds a profile and takes over its samples. Functions with a different checksum than before are left out;
+// Add returns their number. Attributes are those of the first profile that has the function.
 func (m *Merger) Add(f *File) (differ int, err error) {
 	switch {
 	case m.files == 0:
@@ -76,7 +75,7 @@ func (s *Samples) scale(n uint64) {
 	}
 }
 
-// multiply stays at the greatest number where the product would be greater.
+// multiply saturates at the greatest number.
 func multiply(a, b uint64) uint64 {
 	if high, low := bits.Mul64(a, b); high == 0 {
 		return low
@@ -95,8 +94,8 @@ func newContextIndex() contextIndex {
 	return contextIndex{names: map[string]uint32{}, known: map[string]int{}}
 }
 
-// look returns the number of a context that was found before. Keys have numbers in
-// place of names: names are long, and deep contexts have many.
+// look returns the number of a context that was found before. Keys have numbers instead of names, which are
+// long and numerous in deep contexts.
 func (x *contextIndex) look(frames []Frame) (i int, known bool) {
 	x.key = x.key[:0]
 	for k, f := range frames {

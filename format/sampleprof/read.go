@@ -14,7 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/saturate"
 )
 
-// Bounds of what Read takes.
+// Bounds of what Read accepts.
 const (
 	maxLine  = 16 << 20 // bytes: contexts have a name for each caller
 	maxDepth = 4096     // of functions that are nested, and of contexts
@@ -60,7 +60,7 @@ func (f *File) HasProbes() bool {
 	return slices.ContainsFunc(f.Contexts, func(c Context) bool { return c.Samples.Probes })
 }
 
-// SetProfile puts functions without contexts in the place of what f has.
+// SetProfile replaces the contents of f by functions without contexts.
 func (f *File) SetProfile(p Profile) {
 	f.Contexts, f.HasContexts = make([]Context, 0, len(p)), false
 	for name, s := range p {
@@ -91,8 +91,8 @@ func Detect(head []byte) bool {
 	return false
 }
 
-// Read reads a profile that is text, or in one of LLVM's binary formats. What a function
-// or place has twice is summed. Errors give the line, or the offset.
+// Read reads a profile in text, or in one of LLVM's binary formats. Repeated functions and places are summed.
+// Errors give the line, or the offset.
 func Read(r io.Reader) (*File, error) {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(len(binary.AppendUvarint(nil, magicBinary)))
@@ -135,8 +135,8 @@ func readText(in io.Reader) (*File, error) {
 // parser reads a line at a time.
 type parser struct {
 	file  *File
-	known map[string]*Samples // by what stands in front of the total
-	stack []*Samples          // the function at hand, and what is nested in it
+	known map[string]*Samples // by what stands before the total
+	stack []*Samples          // the current function, and the ones nested in it
 }
 
 func newParser() parser {
@@ -163,7 +163,7 @@ func (p *parser) line(s string) error {
 	return p.place(rest)
 }
 
-// control reports whether a character cannot be in a name: text could not be read again.
+// control reports whether a character cannot be in a name, as the text could not be read again.
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
 // function reads the line that a function begins with: name:total:head.
@@ -189,7 +189,7 @@ func (p *parser) function(s string) error {
 	return nil
 }
 
-// context makes a context of what stands in front of the total.
+// context parses the text before the total.
 func (p *parser) context(name string) (Context, error) {
 	c := Context{Samples: &Samples{}}
 	has := name[0] == '['
@@ -235,8 +235,8 @@ func ParseFrames(text string) ([]Frame, error) {
 	return frames, nil
 }
 
-// place reads what a place of the innermost function of the stack counts, or the
-// beginning of what is nested there.
+// place parses the counts of a place in the innermost function of the stack, or the beginning of a nested
+// function.
 func (p *parser) place(s string) error {
 	in := p.stack[len(p.stack)-1]
 	left, rest, _ := strings.Cut(s, ": ")
@@ -260,7 +260,7 @@ func (p *parser) place(s string) error {
 	return nil
 }
 
-// count reads the count of a place, and of calls from there.
+// count parses the count of a place, and of calls from there.
 func (s *Samples) count(at Place, text string) error {
 	number, calls, _ := strings.Cut(text, " ")
 	n, err := strconv.ParseUint(number, 10, 64)
@@ -269,7 +269,7 @@ func (s *Samples) count(at Place, text string) error {
 	}
 	l := s.At(at)
 	l.Count = saturate.Add(l.Count, n)
-	// Names can have blanks: one goes on to the first number behind a colon.
+	// Names can contain blanks: a name ends at the first number after a colon.
 	words := strings.Fields(calls)
 	for from, i := 0, 0; i < len(words); i++ {
 		if _, _, ok := cutNumber(words[i]); !ok {
@@ -305,7 +305,7 @@ func (p *parser) metadata(s string) error {
 	return nil
 }
 
-// cutNumber takes the number behind the last colon off a text.
+// cutNumber cuts the number after the last colon off a text.
 func cutNumber(s string) (left string, n uint64, ok bool) {
 	colon := strings.LastIndexByte(s, ':')
 	if colon < 0 {

@@ -50,8 +50,7 @@ func readBinary(data []byte) (*File, error) {
 	return r.file, r.sections(c, data)
 }
 
-// plain reads the rest of the plain binary format: a summary, of which nothing is
-// needed, the names and the functions.
+// plain reads the rest of the plain binary format: a summary, which is ignored, the names and the functions.
 func (r *binaryReader) plain(c *bytecur.Cursor) {
 	const totals = 5
 	for range totals {
@@ -64,7 +63,7 @@ func (r *binaryReader) plain(c *bytecur.Cursor) {
 	r.functions(c)
 }
 
-// sections reads the table of sections and these.
+// sections reads the table of sections and the sections.
 func (r *binaryReader) sections(c *bytecur.Cursor, data []byte) error {
 	at := c.Off()
 	left := uint64(len(data)) // sections do not overlap
@@ -92,7 +91,7 @@ func (r *binaryReader) sections(c *bytecur.Cursor, data []byte) error {
 	return c.Err()
 }
 
-// unpack returns what is in a section that is compressed. Its offsets begin anew.
+// unpack returns the contents of a compressed section. Its offsets begin again at 0.
 func (r *binaryReader) unpack(c *bytecur.Cursor) *bytecur.Cursor {
 	at := c.Off()
 	size, packed := c.Uvarint(), c.Uvarint()
@@ -117,8 +116,8 @@ func (r *binaryReader) unpack(c *bytecur.Cursor) *bytecur.Cursor {
 	return bytecur.New(out, 0)
 }
 
-// section reads a section. Of kinds that are not here nothing is needed: what is at
-// which offset, and names of functions that never ran.
+// section reads a section. Other kinds are not needed: offsets of functions, and names of functions that never
+// ran.
 func (r *binaryReader) section(kind, flags uint64, c *bytecur.Cursor) {
 	switch kind {
 	case sectionSummary:
@@ -276,8 +275,7 @@ func (r *binaryReader) samples(c *bytecur.Cursor, s *Samples, depth int) {
 	}
 }
 
-// metadata reads what is known besides counts of functions, to the end. Those that
-// have no counts are passed over.
+// metadata reads the metadata to the end, and ignores that of functions without counts.
 func (r *binaryReader) metadata(c *bytecur.Cursor, flags uint64) {
 	for c.Len() > 0 {
 		frames := r.key(c)
@@ -292,8 +290,8 @@ func (r *binaryReader) metadata(c *bytecur.Cursor, flags uint64) {
 	}
 }
 
-// describe reads the metadata of a function, and of what was inlined into it.
-// Without samples it is left out.
+// describe reads the metadata of a function, and of the functions inlined into it. It is ignored if there are
+// no samples.
 func (r *binaryReader) describe(c *bytecur.Cursor, s *Samples, flags uint64, depth int) {
 	if depth > maxDepth {
 		c.Failf("more than %d functions are nested", maxDepth)

@@ -12,11 +12,11 @@
 // function that was inlined is nested under the place of its call.
 //
 // A profile with contexts tells calls of a function apart by their callers, which
-// stand in front of it instead:
+// stand before it instead:
 //
 //	[main:5 @ mid:2 @ leaf]:total:head
 //
-// Behind the lines of a function there can be two more:
+// After the lines of a function there can be two more:
 //
 //	!CFGChecksum: number
 //	!Attributes: bits
@@ -31,7 +31,7 @@ import (
 // Profile holds the samples of a program's functions by their linkage names.
 type Profile map[string]*Samples
 
-// Samples is what is known of one function, or of one inlined copy of it.
+// Samples are the counts of one function, or of one inlined copy of it.
 type Samples struct {
 	// Head counts the calls of the function. Inlined copies have none.
 	Head    uint64
@@ -113,9 +113,8 @@ func (l *Line) Call(name string, count uint64) {
 	l.Callees[name] = saturate.Add(l.Callees[name], count)
 }
 
-// Add adds the counts of t to s, which stays without attributes of t. Where checksums
-// differ they are of different code: those of t are left out then. Add returns how
-// many functions that were, inlined copies included.
+// Add adds the counts of t to s, without t's attributes. If checksums differ they belong to different code:
+// then those of t are left out. Add returns the number of such functions, inlined copies included.
 func (s *Samples) Add(t *Samples) (differ int) {
 	switch {
 	case s.Checksum == 0:
@@ -155,8 +154,8 @@ func (p Profile) Merge(name string, t *Samples) (differ int) {
 	return p[name].Add(t)
 }
 
-// Nest nests t, the samples of the function called name that was called at a place,
-// there, as if it had been inlined. What the place counted of such calls is in t.
+// Nest nests t, the samples of the function called name that was called at a place, there, as if it had been
+// inlined. The place's count of such calls is in t.
 func (s *Samples) Nest(at Place, name string, t *Samples) {
 	s.AddTotal(t.Total())
 	*s.Inline(at, name) = *t
@@ -173,8 +172,7 @@ func (s *Samples) Nest(at Place, name string, t *Samples) {
 	}
 }
 
-// Total returns what is stated, or else the sum of all counts, those of inlined
-// copies included.
+// Total returns the stated total, or else the sum of all counts, those of inlined copies included.
 func (s *Samples) Total() uint64 {
 	if s.Stated {
 		return s.Sum
@@ -196,7 +194,7 @@ func (p Place) compare(q Place) int { return cmp.Compare(p.key(), q.key()) }
 // key orders places.
 func (p Place) key() uint64 { return uint64(p.Offset)<<32 | uint64(p.Discriminator) }
 
-// AddTotal adds to the total and nothing else, and so states it.
+// AddTotal adds only to the total, which is then stated.
 func (s *Samples) AddTotal(n uint64) {
 	s.Sum, s.Stated = saturate.Add(s.Total(), n), true
 }
@@ -226,8 +224,8 @@ func (s *Samples) RaiseCalls() {
 	}
 }
 
-// EntryCount estimates how often the function was entered: its Head, or else what
-// its first place ran, or what was inlined there was entered.
+// EntryCount estimates how often the function was entered: its Head, or else the count of its first place, or
+// the entries of the function inlined there.
 func (s *Samples) EntryCount() uint64 {
 	if s.Head != 0 {
 		return s.Head
@@ -256,11 +254,9 @@ func (s *Samples) EntryCount() uint64 {
 	return n
 }
 
-// BaseDiscriminator takes LLVM's base discriminator out of one that stands in
-// DWARF, where it shares its bits with a duplication factor and a copy number
-// (LLVM's DILocation::getBaseDiscriminatorFromDiscriminator). One that belongs to
-// a pseudo probe has three bits of it, if its bit 28 says so, or else the probe's
-// number stands in for it.
+// BaseDiscriminator extracts LLVM's base discriminator from one in DWARF, where it shares its bits with a
+// duplication factor and a copy number (LLVM's DILocation::getBaseDiscriminatorFromDiscriminator). One that
+// belongs to a pseudo probe has three bits of it, if bit 28 is set; otherwise the probe's number replaces it.
 func BaseDiscriminator(d uint32) uint32 {
 	const probe, encoded = 7, 1 << 28
 	switch {
@@ -272,8 +268,8 @@ func BaseDiscriminator(d uint32) uint32 {
 	return d >> 3 & 0xffff
 }
 
-// DuplicationFactor takes out of a discriminator how many copies of its block the
-// compiler made, each of which ran a part of the time.
+// DuplicationFactor extracts from a discriminator how many copies of its block the compiler made, each of which
+// ran a part of the time.
 func DuplicationFactor(d uint32) uint32 {
 	switch {
 	case d&1 != 0:

@@ -16,7 +16,7 @@ var cutoffs = []uint64{
 	900000, 950000, 990000, 999000, 999900, 999990, 999999,
 }
 
-// Summary is what compilers distinguish hot from cold code by.
+// Summary has the thresholds by which compilers distinguish hot from cold code.
 type Summary struct {
 	Total   uint64 // of all counts
 	Max     uint64 // the greatest count
@@ -33,8 +33,8 @@ type Share struct {
 	Counts int
 }
 
-// Least returns the smallest of the greatest counts that are a share of all, in millionths,
-// or the next greater one that summaries list; 0 if there is none.
+// Least returns the smallest of the greatest counts that make up a share of all, in millionths, or the next
+// greater share that summaries list; 0 if there is none.
 func (s Summary) Least(cutoff uint64) uint64 {
 	for _, x := range s.Shares {
 		if x.Cutoff >= cutoff {

@@ -10,10 +10,8 @@ import (
 	"sync"
 )
 
-// Problem: a profile with contexts is tens of megabytes of small numbers, and to
-// write them with fmt takes as long as to make them.
-//
-// Choice: text is appended to slices, by several goroutines at once.
+// Problem: a profile with contexts is tens of megabytes of small numbers, and writing them with fmt takes as
+// long as computing them.
 
 // Write writes p as text, the function with the greatest total first.
 func Write(w io.Writer, p Profile) error {
@@ -77,7 +75,7 @@ func writeEntries(w io.Writer, list []entry, title func([]byte, *Context) []byte
 	return nil
 }
 
-// append appends the lines of s, each after so many blanks.
+// append appends the lines of s, each indented by indent blanks.
 func (s *Samples) append(b []byte, indent int) []byte {
 	for _, at := range sortedPlaces(s.Body) {
 		l := s.Body[at]
@@ -113,7 +111,7 @@ func appendBlanks(b []byte, n int) []byte {
 	return b
 }
 
-// appendCount appends a number, and what is behind it.
+// appendCount appends a number, and what is after it.
 func appendCount(b []byte, n uint64, end byte) []byte {
 	return append(strconv.AppendUint(b, n, 10), end)
 }

@@ -1,9 +1,8 @@
-// Package speedscope writes the file format of speedscope
-// (https://www.speedscope.app/file-format-schema.json). It is pure.
+// Package speedscope writes the file format of speedscope (https://www.speedscope.app/file-format-schema.json).
+// It is pure.
 //
-// A file has one list of frames and profiles that refer to them by number. An
-// evented profile is what a thread did, call by call; a sampled one is a list of
-// stacks and what each weighs:
+// A file has one list of frames and profiles that refer to them by number. An evented profile is what a thread
+// did, call by call; a sampled one is a list of stacks and what each weighs:
 //
 //	{"$schema":"https://www.speedscope.app/file-format-schema.json",
 //	"exporter":"cairn","name":"app.log","activeProfileIndex":0,"profiles":[
@@ -20,9 +19,8 @@
 //	{"name":"main","file":"main.c","line":3}
 //	]}}
 //
-// The frames are last, for which functions there are is known when all calls have
-// been written. Times are whole nanoseconds since the start of the trace:
-// JavaScript has room for 104 days.
+// The frames are last, as the functions are known only when all calls have been written. Times are whole
+// nanoseconds since the start of the trace: JavaScript has room for 104 days.
 package speedscope
 
 import (
@@ -162,7 +160,7 @@ func (x *Writer) endProfile() error {
 	return err
 }
 
-// begin returns an empty line behind what is written.
+// begin returns an empty line after what is written.
 func (x *Writer) begin() []byte {
 	b := x.line[:0]
 	if x.comma {

@@ -63,8 +63,7 @@ func readHeader(head []byte, name string) (Header, error) {
 	return h, nil
 }
 
-// record is one record of a chunk, decoded: one of the pointers is set, or none
-// for a type that is not known.
+// record is one decoded record of a chunk: one of the pointers is set, or none for an unknown type.
 type record struct {
 	episode *Episode
 	parent  *Parent

@@ -14,14 +14,12 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Problem: of a log of all calls only as much may be in memory as is looked at,
-// and functions that several processes have at different addresses are to have
-// one number.
+// Problem: memory must hold only the part of a log of all calls that is read, and functions that several
+// processes have at different addresses must have one number.
 //
-// Choice: a thread's parts are its chunks, which are found by their headers
-// alone. A function's number is its address in its file, in units of 4 bytes,
-// with the number of the object above it. An object here is 64 MiB of a file:
-// what 24 bits can number.
+// Choice: a thread's parts are its chunks, which are found from their headers alone. A function's number is its
+// address in its file, in units of 4 bytes, with the number of the object above it. An object here is 64 MiB of
+// a file: what 24 bits can number.
 
 // DetectTrace reports whether a file that begins with head is a log of all
 // calls, of mode trace. It needs 56 bytes.
@@ -39,9 +37,8 @@ func (h *Header) clockUnit() uint64 {
 	return wire.ClockUnit
 }
 
-// stale bounds how far, in ticks (89 minutes), the clock goes back to what is left of events
-// that a signal handler recorded and the thread did not write over before it was
-// killed.
+// stale bounds how far, in ticks (89 minutes), the clock may go back: to events that a signal handler recorded
+// and that the thread did not overwrite before it was killed.
 const stale = 1 << 28
 
 // chunkRef is a chunk of events.
@@ -54,13 +51,13 @@ type chunkRef struct {
 	live     bool
 }
 
-// Trace is what a log of all calls says of the process at large.
+// Trace describes the whole process in a log of all calls.
 type Trace struct {
 	Time     uint64 // ns of CLOCK_MONOTONIC when this was written
 	Ticks    uint64 // of the clock
 	Period   uint64 // ns between two of them, at best
 	WorstGap uint64 // ns
-	Ring     uint64 // bytes that were written again and again, 0: none
+	Ring     uint64 // bytes that were overwritten in turn, 0: none
 	Chunks   uint64 // that were begun
 	Over     uint64 // of those, written over
 	Dropped  uint32 // events that there was no room for
@@ -80,8 +77,8 @@ type Events struct {
 	r       io.ReaderAt
 }
 
-// OpenEvents opens a log of all calls, of size bytes. Messages call it name.
-// objects gives numbers to its modules; nil if no other log has to agree.
+// OpenEvents opens a log of all calls, of size bytes. name is used in messages. objects numbers its modules;
+// nil if no other log must agree.
 func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Events, error) {
 	h, err := headerOf(r, size, name)
 	if err != nil {
@@ -226,8 +223,7 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 	return nil
 }
 
-// group makes threads of the chunks. An id that was given again is another
-// thread: its first chunk has none before it.
+// group groups the chunks into threads. A reused id is another thread: its first chunk has no predecessor.
 func (e *Events) group(all []chunkRef) {
 	slices.SortFunc(all, func(a, b chunkRef) int {
 		return cmp.Or(cmp.Compare(a.tid, b.tid), cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.offset, b.offset))
@@ -265,7 +261,7 @@ func (e *Events) firstTime(c *chunkRef) uint64 {
 	return c.first
 }
 
-// notes says what may be missing, and how fine the times are.
+// notes adds notes on what may be missing, and on the resolution of times.
 func (e *Events) notes() {
 	add := func(format string, args ...any) { e.info.Notes = append(e.info.Notes, fmt.Sprintf(format, args...)) }
 	if a, b := e.overlap(); a != nil {
@@ -293,8 +289,7 @@ func (e *Events) notes() {
 	}
 }
 
-// overlap returns two pieces of modules that are at the same addresses but for
-// the upper halves, or nil.
+// overlap returns two pieces of modules whose addresses have overlapping low halves, or nil.
 func (e *Events) overlap() (a, b *span) {
 	for i := range e.spans {
 		for k := range e.spans[:i] {
@@ -379,7 +374,7 @@ func (e *Events) Records() iter.Seq2[EventRecord, error] {
 	}
 }
 
-// decoder decodes chunks of events, in a buffer that is used again.
+// decoder decodes chunks of events into a buffer that is reused.
 type decoder struct {
 	events *Events
 	buf    []byte
@@ -388,12 +383,12 @@ type decoder struct {
 
 var kindOf = [...]calllog.Kind{wire.EventEnter: calllog.Enter, wire.EventExit: calllog.Exit, wire.EventTailExit: calllog.TailExit}
 
-// chunk hands out the events of a chunk, until emit returns false. The clock's
-// high half follows from the time at which the chunk was begun.
+// chunk yields the events of a chunk, until emit returns false. The clock's high half follows from the time at
+// which the chunk was begun.
 //
-// Events that are older than the one before are of a signal handler that came
-// between its place and its time, and have its time. At the end of a chunk that
-// is not full they are what a handler left in places that were to be taken again.
+// Events older than the previous one belong to a signal handler that interrupted the recording between taking
+// its place and its time, and get the previous event's time. At the end of an incomplete chunk they are what a
+// handler left in places that were to be reused.
 func (d *decoder) chunk(c *chunkRef, emit func(int64, calllog.Event) bool) (*calllog.Damage, error) {
 	e := d.events
 	buf := d.buf[:min(e.info.Size-c.offset, wire.ChunkSize)]
@@ -425,7 +420,7 @@ func (d *decoder) chunk(c *chunkRef, emit func(int64, calllog.Event) bool) (*cal
 	return nil, nil
 }
 
-// newer returns the offset of the first event behind at that is not older than
+// newer returns the offset of the first event after at that is not older than
 // now, or the end.
 func newer(buf []byte, at int, now uint32) int {
 	for ; at+wire.EventSize <= len(buf); at += wire.EventSize {

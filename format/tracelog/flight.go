@@ -7,20 +7,18 @@ import (
 
 // Problem: determine from entries, their stack pointers and some ends which calls had ended.
 //
-// Choice: the calls that go on are a stack by falling stack pointers. Whoever is
-// entered ends all that have the same stack pointer or one below. That also takes
-// away what an exception or a longjmp left.
+// Choice: open calls form a stack of descending stack pointers. An entry ends all calls with the same stack
+// pointer or a lower one. That also removes calls that an exception or a longjmp left.
 //
-// A handler of a signal may be on a stack of its own. What is entered there is called by
-// whoever was running, and ends at the latest when something is entered on the stack
-// that it interrupted. So it is with stacks of which nothing was told: that may be a
-// coroutine in a program without an unwinder, and then who called is not certain.
+// A signal handler may be on its own stack. Calls there belong to the interrupted code, and end at the latest
+// with the next entry on the interrupted stack. The same applies to unreported stacks: they may be coroutines
+// in a program without an unwinder, and then the caller is not certain.
 
 // uncertain is in the number of a function whose caller is not certain.
 const uncertain calllog.FuncID = 1 << 31
 
-// Uncertain returns the number that a function has in windows where its caller is not
-// certain, and false if there is none for it.
+// Uncertain returns the number of a function in windows where its caller is not certain, and false if there is
+// none.
 func Uncertain(fn calllog.FuncID) (calllog.FuncID, bool) { return fn | uncertain, fn&uncertain == 0 }
 
 // flight replays the events of one stack of a window.
@@ -45,7 +43,7 @@ const (
 	otherStacks = 16      // at most; beyond, all are left
 )
 
-// event takes in an event of a chunk, which says where the thread's own stack ends.
+// event handles an event of a chunk, which gives the end of the thread's own stack.
 func (f *flight) event(top, function, sp uint32, now uint64) {
 	if !isPlace(function) {
 		return
@@ -85,8 +83,8 @@ func (f *flight) event(top, function, sp uint32, now uint64) {
 	f.out = append(f.out, calllog.Event{Time: now, Func: fn, Kind: calllog.Enter})
 }
 
-// turn leaves the stacks that are not that of sp, which may be home, the one that this
-// is about. It returns false if sp is on a stack on which there is no call.
+// turn leaves the stacks other than that of sp, which may be home, the one being replayed. It returns false if
+// sp is on a stack without calls.
 func (f *flight) turn(sp uint32, home bool) bool {
 	if home {
 		f.leave(0)
@@ -105,7 +103,7 @@ func (f *flight) turn(sp uint32, home bool) bool {
 
 func isNear(a, b uint32) bool { return a-b+nearby < 2*nearby }
 
-// leave ends all calls on other stacks but the first n of them.
+// leave ends all calls on other stacks except the first n of them.
 func (f *flight) leave(n int) {
 	if n < len(f.begins) {
 		f.pop(f.begins[n])

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Problem: a thread may have several stacks, and change between them while calls go on.
-// A stack pointer determines which one a call is on.
+// Problem: a thread may have several stacks, and switch between them while calls continue. A stack pointer
+// determines the stack of a call.
 //
-// Choice: the recorder says where each stack ends that is not the thread's own. A call
-// is on the one that ends next above it. Each stack is a thread of its own to everything that
-// reads the window: its calls go on while the thread is on another one. Only handlers
-// of signals are called by what they interrupt, whatever stack they are on.
+// Choice: the recorder reports the end of each stack that is not the thread's own. A call is on the stack with
+// the next end above it. Each stack is a separate thread to all readers of the window: its calls continue while
+// the thread is on another one. Only signal handlers are called by the code that they interrupt, whatever stack
+// they are on.
 
-// stackTop is where a stack of a window ends.
+// stackTop is the end of a stack of a window.
 type stackTop struct {
 	sp       uint32
 	handlers bool // of signals
@@ -33,7 +33,7 @@ const (
 	maxTops  = 4096      // in a window; beyond, they are not told apart
 )
 
-// addTop takes in where a stack ends.
+// addTop adds the end of a stack.
 func (w *Window) addTop(top stackTop) {
 	i := slices.IndexFunc(w.tops, func(t stackTop) bool { return t.sp-top.sp+sameTop < 2*sameTop })
 	switch {
@@ -58,7 +58,7 @@ func (w *Window) stackOf(sp, own uint32) int {
 	return number
 }
 
-// handles reports whether a stack is one for handlers of signals, or not recorded.
+// handles reports whether a stack is one for signal handlers, or not recorded.
 func (w *Window) handles(stack int) bool {
 	return stack == noStackNumber || stack > ownStackNumber && w.tops[stack-1].handlers
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// Follower reads what a process writes to a log after it was opened. A record may be
-// half written when it is seen first, so that it is taken when it is seen the second
-// time: leave some time between readings, 100 ms for instance.
+// Follower reads what a process writes to a log after it was opened. A record may be incomplete when it is
+// first seen, so it is read when it is seen the second time: leave some time between readings, for instance 100
+// ms.
 type Follower struct {
 	log    *Log
-	next   int64 // chunks before it have no more to give
+	next   int64 // earlier chunks are complete
 	chunks map[int64]*followed
 	joiner joiner
 	since  map[uint32]int // reading in which the open episode of a thread came
@@ -24,17 +24,17 @@ type Follower struct {
 	ready  []*Episode
 }
 
-// followed is how much of a chunk was seen, in records.
+// followed is the number of records of a chunk that were seen, and read.
 type followed struct{ seen, taken int }
 
-// Follow begins to follow a log. What it has already is not given, if skip is set.
+// Follow begins to follow a log. With skip it does not return the log's existing contents.
 func (l *Log) Follow(skip bool) (*Follower, error) {
 	f := &Follower{log: l, next: wire.ChunkSize, chunks: make(map[int64]*followed), since: make(map[uint32]int)}
 	f.joiner = joiner{open: make(map[uint32][]*Episode), texts: make(map[uint32][]Text), yield: func(e *Episode, _ error) bool {
 		f.ready = append(f.ready, e)
 		return true
 	}}
-	// Twice: then all that is there is taken.
+	// Twice, so that all existing records are read.
 	for range 2 {
 		if !skip {
 			break
@@ -49,9 +49,9 @@ func (l *Log) Follow(skip bool) (*Follower, error) {
 	return f, nil
 }
 
-// Read returns the episodes that are complete since the last reading of the log, which
-// has size bytes now: another of the thread followed, or there was nothing more to say
-// for two readings. Modules, threads and the trailer of the log are kept up to date.
+// Read returns the episodes that have become complete since the last reading of the log, whose size is now
+// size: another episode of the thread followed, or two readings added nothing. It updates the modules, threads
+// and the trailer of the log.
 func (f *Follower) Read(size int64) ([]*Episode, error) {
 	f.log.Size = max(size, f.log.Size)
 	f.count++
@@ -72,7 +72,7 @@ func (f *Follower) Read(size int64) ([]*Episode, error) {
 	return list, nil
 }
 
-// read takes the records that are new.
+// read reads the new records.
 func (f *Follower) read() error {
 	buf := make([]byte, wire.ChunkSize)
 	for at := f.next; at+wire.ChunkHeaderSize <= f.log.Size; at += wire.ChunkSize {
@@ -88,7 +88,7 @@ func (f *Follower) read() error {
 	return f.trailer()
 }
 
-// chunk takes what is new in a chunk and reports whether more may come.
+// chunk reads the new records of a chunk and reports whether more may come.
 func (f *Follower) chunk(chunk []byte, at int64) bool {
 	le := binary.LittleEndian
 	if le.Uint32(chunk) != wire.ChunkMagic {

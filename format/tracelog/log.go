@@ -1,16 +1,14 @@
-// Package tracelog reads the logs of mode spike: the calls of a process that took
-// too long, each with its stack. Package wire has the drawing of the format.
+// Package tracelog reads the logs of mode spike: the calls of a process that took too long, each with its
+// stack. Package wire documents the format.
 //
-// A log is chunks of 64 KiB that the process writes through a shared mapping. So
-// a log can be read while the process runs, and after it was killed: a chunk that
-// was not finished ends at the first record of type 0, and chunks that were never
-// begun are zero.
+// A log is chunks of 64 KiB that the process writes through a shared mapping. So a log can be read while the
+// process runs, and after it was killed: a chunk that was not finished ends at the first record of type 0, and
+// chunks that were never begun are zero.
 //
-// A record that makes no sense is skipped. Damage to the size of a record costs the
-// rest of its chunk, that to the head of a chunk all of it. Either is reported as a
-// *trace.Damage, and reading goes on. An episode is followed by what became known later,
-// its callers' ends and what the program said of it; Episodes joins them. Memory
-// does not grow with the number of episodes.
+// A record that makes no sense is skipped. Damage to the size of a record costs the rest of its chunk, that to
+// the head of a chunk all of it. Either is reported as a *trace.Damage, and reading goes on. An episode is
+// followed by what became known later, its callers' ends and what the program said of it; Episodes joins them.
+// Memory does not grow with the number of episodes.
 package tracelog
 
 import (
@@ -33,7 +31,7 @@ import (
 // needs 8 bytes.
 func Detect(head []byte) bool { return bytes.HasPrefix(head, []byte(wire.Magic)) }
 
-// What a log is kept of in memory is bounded: more than a process can have.
+// The memory for a log is bounded by more than a process can need.
 const (
 	maxModules = 1 << 16
 	maxThreads = 1 << 20
@@ -57,13 +55,12 @@ type Log struct {
 	// Settings are ascending, none if nothing was changed.
 	Settings []Setting
 	Trailer  *Trailer // nil if there is none
-	// Damage is the first places that could not be read; Damaged are all bytes
-	// that were skipped.
+	// Damage lists the first places that could not be read; Damaged is the number of all skipped bytes.
 	Damage  []*calllog.Damage
 	Damaged int64
 	// Records of a log that are of no type that is known.
 	Unknown uint64
-	// Episodes and what belongs to episodes that are not there.
+	// Episodes, and records whose episode is missing.
 	Written, Orphans uint64
 	// Lost are records that the process had no room for, as chunks say.
 	Lost uint64
@@ -73,8 +70,8 @@ type Log struct {
 	last   []byte  // the last record that may be in a queue as well
 }
 
-// Open reads a log of size bytes but for its episodes. Messages call it name.
-// Damage is no error, unless the header of the file has it.
+// Open reads a log of size bytes without its episodes. name is used in messages. Damage is not an error, except
+// in the header of the file.
 func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	h, err := headerOf(r, size, name)
 	if err != nil {
@@ -111,7 +108,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	return l, nil
 }
 
-// take keeps what Open keeps of a record.
+// take keeps the part of a record that Open needs.
 func (l *Log) take(rec *record, names map[uint32]string) {
 	switch {
 	case rec.module != nil:
@@ -171,9 +168,9 @@ func (l *Log) ModuleIndex(pc, time uint64) int {
 	return found
 }
 
-// Episodes yields the episodes, each with all that belongs to it: those of a thread
-// in the order of the log, of several threads as they are complete. What is damaged is yielded as a *trace.Damage; any other error
-// ends the log.
+// Episodes yields the episodes, each with everything that belongs to it: those of a thread in the order of the
+// log, of several threads when they are complete. Damage is yielded as a *trace.Damage; any other error ends
+// the log.
 func (l *Log) Episodes() iter.Seq2[*Episode, error] {
 	return func(yield func(*Episode, error) bool) {
 		j := joiner{open: make(map[uint32][]*Episode), texts: make(map[uint32][]Text), yield: yield}
@@ -193,8 +190,7 @@ func (l *Log) Episodes() iter.Seq2[*Episode, error] {
 	}
 }
 
-// joiner puts together what belongs to an episode. A stack has one at a time to
-// which callers are added: the last.
+// joiner joins the records of an episode. Callers are added only to the last episode of a stack.
 type joiner struct {
 	open    map[uint32][]*Episode // by thread: of its stacks, the oldest first
 	opened  int
@@ -204,7 +200,7 @@ type joiner struct {
 	yield   func(*Episode, error) bool
 }
 
-// An episode has not more than this of what comes after it.
+// Bounds of the records that are added to an episode.
 const maxParents, maxTexts = 1 << 12, 1 << 8
 
 func (j *joiner) add(rec *record) bool {
@@ -245,7 +241,7 @@ func (j *joiner) add(rec *record) bool {
 	return true
 }
 
-// replace yields the episode that no callers are added to any more when e has come.
+// replace yields the episode that e replaces on its stack.
 func (j *joiner) replace(e *Episode) bool {
 	const stacks = 64 // of a thread
 	list := j.open[e.TID]
@@ -281,9 +277,9 @@ func (j *joiner) flush() bool {
 	return true
 }
 
-// Callers yields the ends of all callers of episodes, those too that Episodes does not
-// join: of episodes that were only counted, and those before the last. A caller
-// of several comes once for each. Damage is left to Episodes.
+// Callers yields the ends of all callers of episodes, including those that Episodes does not join: of episodes
+// that were only counted, and of earlier ones. A caller of several episodes is yielded once for each. Damage is
+// reported by Episodes.
 func (l *Log) Callers() iter.Seq2[*Caller, error] {
 	return func(yield func(*Caller, error) bool) {
 		var last *Caller // its usage may follow
@@ -437,9 +433,8 @@ func used(chunk []byte) int {
 	return int(binary.LittleEndian.Uint32(chunk[wire.ChunkUsedOffset:]))
 }
 
-// chunkEnd returns where the records of a chunk end at the latest. In a live
-// chunk they end at a record of type 0. An empty chunk ends at 0; what is what is
-// wrong with a chunk whose records cannot be read.
+// chunkEnd returns the latest possible end of a chunk's records. In a live chunk they end at a record of type
+// 0. An empty chunk ends at 0; what describes a chunk whose records cannot be read.
 func chunkEnd(chunk []byte) (end int, live bool, what string) {
 	if len(chunk) < wire.ChunkHeaderSize {
 		if zero(chunk) {

@@ -10,8 +10,8 @@ import (
 // functions, each aligned to 4 bytes.
 const windowShift = 26
 
-// noObject is the number of what is in no module that is known, and of what
-// there are no more numbers for. The one below is of format/gotrace.
+// noObject is the number for addresses in no known module, and for modules beyond the available numbers. The
+// one below is used by format/gotrace.
 const noObject = 255
 
 // Object is a piece of a program or shared object that has a number. It has the
@@ -32,9 +32,8 @@ func (o *Object) Function(addr uint64) calllog.FuncID {
 // Holds reports whether an address in the file is in the object.
 func (o *Object) Holds(addr uint64) bool { return addr >= o.Low && addr-o.Low < 1<<windowShift }
 
-// Objects gives the modules of logs numbers: a program that several logs have
-// has one. The zero value has none. Its methods may be called from several
-// goroutines.
+// Objects numbers the modules of logs: a program in several logs has one number. The zero value is empty. Its
+// methods may be called from several goroutines.
 type Objects struct {
 	mu   sync.Mutex
 	list []Object

@@ -11,9 +11,9 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// queues yields what threads had found when the process ended, or when it was looked
-// at, and had not been put into chunks of records: the chunks of queues are at offsets.
-// The last record of the chunks of records, last, may be in a queue as well.
+// queues yields the records that threads had found but the writer had not put into chunks of records when the
+// process ended or was read. The chunks of queues are at offsets. The last record of the chunks of records,
+// last, may be in a queue as well.
 func (l *Log) queues(offsets []int64, last []byte, want wanted, yield func(record, error) bool) {
 	buf := make([]byte, wire.ChunkSize)
 	for _, off := range offsets {
@@ -81,9 +81,8 @@ func (l *Log) queue(data []byte, base int64, last []byte, want wanted, yield fun
 	return true
 }
 
-// sameRecord reports whether a record of a queue is the last one of the chunks of
-// records. What the process knows of an episode by then is there alone, so that its
-// number and time have to do.
+// sameRecord reports whether a record of a queue is the last one of the chunks of records. Only the latter has
+// what the writer adds to an episode, so number and time are compared.
 func sameRecord(queued, last []byte) bool {
 	const end = 24
 	if len(last) >= wire.EpisodeSize && binary.LittleEndian.Uint16(last) == wire.TypeEpisode {
@@ -92,10 +91,10 @@ func sameRecord(queued, last []byte) bool {
 	return bytes.Equal(queued, last)
 }
 
-// A stack is what Seen counts by.
+// A stack is the key of Seen.
 type stack struct{ pc, hash uint64 }
 
-// queuedSeen counts the episodes of queues, which the process had not counted yet.
+// queuedSeen counts the episodes in queues, which the process had not counted yet.
 func (l *Log) queuedSeen() map[stack]*Seen {
 	found := make(map[stack]*Seen)
 	l.queues(l.queued, l.last, 1<<wire.TypeEpisode, func(rec record, err error) bool {
@@ -128,7 +127,7 @@ func hashOf(entries []Entry) uint64 {
 	return h
 }
 
-// with adds what was counted later.
+// with adds later counts.
 func (s *Seen) with(more *Seen) {
 	s.Count += more.Count
 	s.Sum += more.Sum

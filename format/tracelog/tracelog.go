@@ -11,7 +11,7 @@ import (
 // than that.
 type Interval struct{ Lo, Hi uint64 }
 
-// Header is what a log says of its process.
+// Header describes the process of a log.
 type Header struct {
 	PID       uint32
 	Realtime  uint64 // ns since 1970 when the log began
@@ -27,8 +27,7 @@ type Header struct {
 // Boot returns the time since 1970 at which the clock of the log's times was 0.
 func (h *Header) Boot() int64 { return int64(h.Realtime - h.Monotonic) }
 
-// Module is a program or shared object of the process. One that was loaded and
-// unloaded several times is there as often.
+// Module is a program or shared object of the process. Each time it is loaded makes a separate Module.
 type Module struct {
 	Number       uint32
 	Time         uint64 // when it was first seen
@@ -91,7 +90,7 @@ type Caller struct {
 	Usage *Usage // nil if it is not known
 }
 
-// Usage is what the kernel says of a thread in the time of a call.
+// Usage has the kernel's data about a thread during a call.
 type Usage struct {
 	Ended uint64
 	SP    uint32   // of the call
@@ -109,7 +108,7 @@ type Usage struct {
 // its own.
 const UnknownStack = wire.StackUnknown
 
-// Text is what the program said of a call.
+// Text is a text of the program about a call.
 type Text struct {
 	Kind TextKind
 	Time uint64
@@ -167,14 +166,14 @@ type Episode struct {
 	Usage   *Usage // nil if it is not known
 }
 
-// Stall is a time in which the clock stood still for longer than it should. Of short ones
-// some may be missing: Trailer.Late counts all.
+// Stall is a time in which the clock stood still for too long. Some short ones may be missing: Trailer.Late
+// counts all.
 type Stall struct {
 	From, To uint64
 	Waited   uint64 // of that, time in which the clock's thread waited for a processor; 0 if not known
 }
 
-// Setting is what held from a time on, in a process where that was changed.
+// Setting has the settings from a time on, in a process that changed them.
 type Setting struct {
 	Time      uint64
 	Threshold uint64
@@ -183,7 +182,7 @@ type Setting struct {
 	Off       bool   // spikes were not looked for
 }
 
-// Frames is what a program counts as frames, and how long they took.
+// Frames describes the frames that a program counts, and their durations.
 type Frames struct {
 	Count, End, Sum, Worst uint64 // End: of the last one
 	Budget                 uint64
@@ -202,7 +201,7 @@ type FrameBucket struct {
 // Frame is a frame that took long.
 type Frame struct{ Number, End, Took uint64 }
 
-// Seen counts the episodes of one stack, those too that were not written.
+// Seen counts the episodes of one stack, including those that were not written.
 type Seen struct {
 	PC      uint64 // of the peak; 0 for all stacks that have no count of their own
 	Hash    uint64 // of the stack
@@ -213,7 +212,7 @@ type Seen struct {
 	Episode uint64 // number of the first
 }
 
-// Trailer is the sum of a log, kept up to date while the process runs.
+// Trailer is the summary of a log, updated while the process runs.
 type Trailer struct {
 	Time       uint64 // of the last update
 	Ticks      uint64

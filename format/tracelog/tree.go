@@ -17,7 +17,7 @@ func DetectStacks(head []byte) bool {
 	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeStacks
 }
 
-// StackNode is a function below its callers, and what its calls cost.
+// StackNode is a function below its callers, and the costs of its calls.
 type StackNode struct {
 	// Parent is the index of the caller's node in the thread, which is less than
 	// that of this one; -1 if there is no caller.
@@ -39,13 +39,12 @@ type Stacks struct {
 	Header  Header
 	Modules []Module
 	Trailer *Trailer // nil if it was lost
-	// Lost are calls that there was no room for, Deeper those that were deeper than
-	// the program was built to tell.
+	// Lost are calls that there was no room for, Deeper those beyond the depth that the program was built for.
 	Lost, Deeper uint64
 	// Ended are threads whose calls are together in one, which has no number.
 	Ended uint64
-	// Shared are goroutines that have ended whose calls are in those of another, which the
-	// same go statement started.
+	// Shared is the number of ended goroutines whose calls are part of another's, which the same go statement
+	// started.
 	Shared uint64
 	// Untimed and Timed report whether there are functions of that kind, Longest whether
 	// there are some with their longest calls.
@@ -127,8 +126,7 @@ func (e *Events) stackChunk(buf []byte, off int64) ([]byte, error) {
 	return chunk, nil
 }
 
-// read takes the trees. Records have fixed places, so that one that is damaged
-// costs only itself and what is below it.
+// read reads the trees. Records have fixed places, so a damaged one costs only itself and the nodes below it.
 func (s *Stacks) read(e *Events, chunks []int64, objects *Objects) error {
 	const each = wire.MaxPayload / wire.NodeSize
 	limit := uint64(len(chunks)+len(e.info.Damage)) * each // of numbers: chunks may be missing

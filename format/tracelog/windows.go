@@ -19,9 +19,9 @@ func DetectWindows(head []byte) bool {
 		binary.LittleEndian.Uint32(head[wire.FlagsOffset:])&wire.Flight != 0
 }
 
-// Window is what one thread called in some time, on one of its stacks.
+// Window has the calls of one thread in some time, on one of its stacks.
 type Window struct {
-	Episode  uint64 // the spike that it led to; 0: what was in the thread's ring at the end
+	Episode  uint64 // its spike; 0: contents of the thread's ring at the end
 	TID      uint32
 	Stack    int    // 0: the thread's own; each other that it changed to is a window as well
 	From, To uint64 // ns of CLOCK_MONOTONIC
@@ -35,15 +35,14 @@ type Window struct {
 // AllWindows selects the windows of all spikes.
 const AllWindows = 1<<64 - 1
 
-// Windows is an open log of spikes, of which it has the calls around them. It
-// implements calllog.Log, in which each window is a thread.
+// Windows is an open log of spikes, of which it has the calls around them. It implements calllog.Log, in which
+// each window is a thread.
 //
-// Entries are recorded with their stack pointers, and the ends of calls that no later
-// entry on their stack tells by that, or that took long by the coarse clock. A call is
-// taken to have ended at the event before what tells it.
+// The log has entries with their stack pointers, and the ends of calls that no later entry on their stack
+// implies, or that took long by the coarse clock. The end of a call is the event before the one that implies
+// it.
 //
-// Older recorders have ends of long calls only. Then the caller is not certain: see
-// Uncertain.
+// Older recorders have ends of long calls only. Then the caller is not certain: see Uncertain.
 type Windows struct {
 	Windows []Window // by the thread and the time of their ends
 	events  *Events  // has the modules
@@ -59,10 +58,9 @@ type flightChunk struct {
 	first    uint64 // time when it was begun
 }
 
-// OpenWindows opens the calls around the spikes of a log, of size bytes. Messages
-// call it name. objects gives numbers to its modules; nil if no other log has to
-// agree. spike is the number of one spike, 0 for what the recorder had at the end,
-// or AllWindows.
+// OpenWindows opens the calls around the spikes of a log, of size bytes. name is used in messages. objects
+// numbers its modules; nil if no other log must agree. spike is the number of one spike, 0 for the recorder's
+// contents at the end, or AllWindows.
 func OpenWindows(r io.ReaderAt, size int64, name string, objects *Objects, spike uint64) (*Windows, error) {
 	l, err := Open(r, size, name)
 	if err != nil {
@@ -203,7 +201,7 @@ type flightReader struct {
 	buf     []byte
 }
 
-// all hands out the events of all chunks of a window, with the time that holds for each.
+// all yields the events of all chunks of a window, with their times.
 func (r *flightReader) all(win *Window, emit func(c *flightChunk, function, sp uint32, now uint64)) error {
 	for i := range win.chunks {
 		c := &win.chunks[i]
@@ -218,8 +216,8 @@ func (r *flightReader) all(win *Window, emit func(c *flightChunk, function, sp u
 	return nil
 }
 
-// chunk hands out the events of a chunk with the time that holds for each, until
-// emit returns false. Times are handed out as well.
+// chunk yields the events of a chunk with their times, until emit returns false. Time events are yielded as
+// well.
 func (r *flightReader) chunk(c *flightChunk, emit func(function, sp uint32, now uint64) bool) error {
 	w := r.windows
 	begin := w.events.Header.Monotonic
@@ -277,8 +275,7 @@ func (w *Windows) Threads() []calllog.Thread {
 	return list
 }
 
-// Batches implements calllog.Log: a window is one part, as it takes all of its events to
-// tell where calls end.
+// Batches implements calllog.Log: a window is one part, as finding the ends of calls takes all of its events.
 func (w *Windows) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
 	return func(yield func(*calllog.Batch, error) bool) {
 		if from >= to {

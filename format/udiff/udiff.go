@@ -12,7 +12,7 @@
 //
 // In a hunk header are the first line and the number of lines of the old and the new file; a number of
 // 1 may be missing. Names with characters that are not printable are quoted as in C; a time stamp may follow a
-// name, behind a tab. The new name is /dev/null if the file is removed.
+// name, after a tab. The new name is /dev/null if the file is removed.
 package udiff
 
 import (
@@ -62,7 +62,7 @@ func Read(r io.Reader) ([]File, error) {
 	return x.files, nil
 }
 
-// reader goes through the lines of a diff.
+// reader reads the lines of a diff.
 type reader struct {
 	files    []File
 	file     *File // nil for a removed one
@@ -189,7 +189,7 @@ func (x *reader) body(text string) error {
 	return nil
 }
 
-// add adds the line at hand to the file.
+// add adds the current line to the file.
 func (x *reader) add() {
 	if x.file == nil {
 		return

@@ -113,7 +113,7 @@ func (d *decoder) list(what, sep string, add func(pair)) error {
 
 type pair struct{ from, to, count uint64 }
 
-// parsePair reads two addresses that sep parts, and a count.
+// parsePair parses two addresses separated by sep, and a count.
 func parsePair(line []byte, sep string) (pair, error) {
 	first, rest, ok := strings.Cut(string(line), sep)
 	second, n, hasCount := strings.Cut(rest, ":")
@@ -181,8 +181,8 @@ func parseAddresses(line []byte) (context []uint64, err error) {
 	return context, nil
 }
 
-// parseNames reads "[main:4 @ twice:0.1 @ add]". No name begins with a digit, so that an
-// address that cannot be read is none.
+// parseNames parses "[main:4 @ twice:0.1 @ add]". No name begins with a digit, so an invalid address is not
+// taken for a name.
 func parseNames(line []byte) ([]sampleprof.Frame, error) {
 	inner, ok := inBrackets(line)
 	if ok && inner == "" {

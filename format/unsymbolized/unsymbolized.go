@@ -40,8 +40,8 @@ import (
 
 // Profile is what a file has.
 type Profile struct {
-	// HasContexts says that the counts are told apart by context. Without it there
-	// is at most one element of Counts, and its Context is empty.
+	// HasContexts says that the counts are separated by context. Without it there is at most one element of
+	// Counts, and its Context is empty.
 	HasContexts bool
 	Counts      []sample.Counts
 	// Names are the contexts, if those are not addresses: functions and the places of calls

@@ -1,6 +1,6 @@
 package xray
 
-// About is which format a log is in.
+// About describes the format of a log.
 type About struct {
 	FDR     bool // else basic
 	Version int
@@ -9,8 +9,8 @@ type About struct {
 	Buffer  uint64 // FDR: the size of the runtime's buffers in bytes
 }
 
-// About returns what the log's header says. The clock that is in use is that of
-// Info: a header's rate may be far off.
+// About returns the contents of the log's header. The clock in use is that of Info: a header's rate may be far
+// off.
 func (l *Log) About() About {
 	return About{FDR: l.head.fdr, Version: l.head.version, Big: l.head.big, Hz: l.head.hz, Buffer: l.head.buffer}
 }

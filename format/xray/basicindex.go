@@ -77,15 +77,14 @@ func (w *basicWalker) continues(r *Record) bool {
 	return b.Size > 0 && isCall && w.args <= maxArgs && b.Func == r.Func && b.TID == r.TID && b.PID == r.PID
 }
 
-// run is a thread of a basic log that is being indexed.
+// run is a thread of a basic log during indexing.
 type run struct {
 	id    int32
 	any   bool
 	last  uint64 // time of its last record
 	end   int64  // where its last part ends in the file
 	parts []part
-	// again is the record of the thread that the next one should be equal to, as
-	// it was written once before.
+	// again is the thread's record that should equal the next one, if that was written twice.
 	again *place
 }
 
@@ -102,7 +101,7 @@ const (
 	maxSearchs = 4096
 )
 
-// basicIndex goes over the records of a basic log.
+// basicIndex indexes the records of a basic log.
 type basicIndex struct {
 	*index
 	runs     []run
@@ -146,8 +145,8 @@ func (ix *index) basic() error {
 	return nil
 }
 
-// fast takes the records at the front of b that only make the part of the current
-// thread longer, and returns their size.
+// fast skips the records at the front of b that only extend the part of the current thread, and returns their
+// size.
 func (x *basicIndex) fast(b []byte, off int64) int {
 	run := x.cur
 	if run == nil || run.again != nil || run.end != off || x.log.head.big || x.log.head.version < 3 || x.bad != nil {
@@ -221,8 +220,7 @@ func (x *basicIndex) turn(o owner) {
 	x.cur = &x.runs[id]
 }
 
-// repeated reports whether the record is one that the thread has already, from a
-// process that forked.
+// repeated reports whether the thread has the record already, from a process that forked.
 func (x *basicIndex) repeated(run *run, b []byte, r *Record) (bool, error) {
 	if run.again == nil {
 		if !run.any || r.Kind != Call || r.Time > run.last || r.Time == run.last && !x.alone(run) {
@@ -258,9 +256,8 @@ func (x *basicIndex) repeated(run *run, b []byte, r *Record) (bool, error) {
 	return true, nil
 }
 
-// alone reports whether the record is the first of its run, and the run before was
-// one record. Only then an equal time suggests that it was written twice: clocks
-// that stand still are commoner than forks.
+// alone reports whether the record is the first of its run, and the run before was one record. Only then does
+// an equal time suggest that it was written twice: clocks that stand still are more common than forks.
 func (x *basicIndex) alone(run *run) bool {
 	return x.changed && run.parts[len(run.parts)-1].size == basicSize
 }
@@ -293,7 +290,7 @@ func (x *basicIndex) search(run *run, b []byte, time uint64) (*place, error) {
 	return nil, nil
 }
 
-// skip reports a record that cannot be read, together with those beside it.
+// skip reports an invalid record, together with adjacent ones.
 func (x *basicIndex) skip(off int64, what string) {
 	x.lost = true
 	if d := x.bad; d != nil && d.What == what && d.Offset+d.Size == off {

@@ -7,9 +7,8 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// part is a piece of a log that is read by itself: a block of an FDR log, or a
-// run of a thread's records in a basic one. There is one of these for each 16 KiB
-// of a log, and nothing else grows with it.
+// part is a piece of a log that can be read separately: a block of an FDR log, or a run of a thread's records
+// in a basic one. There is one for each 16 KiB of a log; no other data grows with it.
 type part struct {
 	off   int64  // of the block, with its preamble
 	size  int64  // bytes in the file
@@ -34,7 +33,7 @@ type block struct {
 	empty bool // padding
 }
 
-// blocks goes through the blocks of an FDR log in the order of the file.
+// blocks iterates over the blocks of an FDR log in the order of the file.
 type blocks struct {
 	h   *header
 	win window
@@ -49,8 +48,7 @@ const (
 	smaller = 4096 // many of those, where blocks are small
 )
 
-// next returns the next block, whose memory is used again, or the damage before
-// it. At the end it returns neither.
+// next returns the next block, whose memory is reused, or the damage before it. At the end it returns neither.
 func (s *blocks) next() (*block, *calllog.Damage, error) {
 	for s.pos < s.win.size {
 		var b *block
@@ -88,7 +86,7 @@ func (s *blocks) peek(pos int64) ([]byte, error) {
 }
 
 // fixed returns the block of version 1 that is at s.pos: those have one size, and
-// filler behind their end. Without that size the file is one block.
+// filler after their end. Without that size the file is one block.
 func (s *blocks) fixed() (*block, error) {
 	size := s.win.size - s.pos
 	const least = 3 * metadataSize
@@ -162,8 +160,7 @@ func (s *blocks) begins(pos int64) (bool, error) {
 	return meta && kind == Extents, nil
 }
 
-// preamble reads what p, the beginning of a block, says of it. It returns nil if
-// that is no block of a known thread.
+// preamble parses the beginning p of a block. It returns nil if it is not a block of a known thread.
 func (s *blocks) preamble(p []byte) *block {
 	w := walker{h: s.h}
 	b := &s.cur
@@ -217,8 +214,8 @@ func (s *blocks) preamble(p []byte) *block {
 	return b
 }
 
-// skip goes to the next block behind something that is none, and returns what is
-// wrong there: nothing if it is zeros up to the end of the file.
+// skip advances to the next block after invalid data, and returns the damage: none if it is zeros up to the end
+// of the file.
 func (s *blocks) skip() (*calllog.Damage, error) {
 	from := s.pos
 	zeros, err := s.win.zeros(from, s.win.size)
@@ -280,8 +277,7 @@ func (s *blocks) search(pos int64) error {
 	return nil
 }
 
-// promising reports whether p looks like the whole preamble of a block, rest bytes
-// before the end of the file.
+// promising reports whether p looks like the whole preamble of a block, rest bytes before the end of the file.
 func (s *blocks) promising(p []byte, rest int64) bool {
 	o, w := s.h.order(), walker{h: s.h}
 	kinds := []RecordKind{Extents, NewBuffer, WallTime, Process, NewCPU}

@@ -8,10 +8,9 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// clock returns what is known of the clock of a log. The rate in the header can
-// be 0, or that of a CPU at its fastest, which is not that of its tick counter. Of
-// FDR logs the first and last block determine it: each has a tick and the wall-clock
-// time, good to a microsecond.
+// clock returns the clock of a log. The rate in the header can be 0, or the maximum frequency of a CPU, which
+// is not that of its tick counter. In FDR logs it is determined from the first and last block: each has a tick
+// and the wall-clock time, accurate to a microsecond.
 func clock(h *header, parts []part) calllog.Clock {
 	c := calllog.Clock{Hz: h.hz}
 	some := false
@@ -33,8 +32,8 @@ func clock(h *header, parts []part) calllog.Clock {
 	return c
 }
 
-// estimate returns the ticks per second, or 0: the median of what pairs of blocks
-// say, among them the first and the last, so that a few damaged ones do no harm.
+// estimate returns the ticks per second, or 0: the median over pairs of blocks, including the first and the
+// last, so that a few damaged ones do no harm.
 func estimate(parts []part) uint64 {
 	const most = 64
 	var timed, some []part

@@ -74,8 +74,7 @@ func (d *decoder) release() {
 	decoders.Put(d)
 }
 
-// ahead returns how much to read where the first of parts begins: as many of them
-// as lie one behind the other, up to a chunk.
+// ahead returns how much to read at the beginning of the first part: as many adjacent parts as fit in a chunk.
 func ahead(parts []part) int64 {
 	const gap = 4096 // cheaper to read than to jump over
 	from := parts[0].off
@@ -98,7 +97,7 @@ func (d *decoder) reset() {
 // full reports whether there is no room for another event.
 func (d *decoder) full() bool { return d.n == maxEvents || len(d.data) > maxPayload }
 
-// flush yields what was decoded.
+// flush yields the decoded events.
 func (d *decoder) flush(yield func(*calllog.Batch, error) bool) bool {
 	if d.n == 0 {
 		return true
@@ -110,7 +109,7 @@ func (d *decoder) flush(yield func(*calllog.Batch, error) bool) bool {
 	return ok
 }
 
-// fdr decodes a block. It returns false if yield wants no more.
+// fdr decodes a block. It returns false if yield does.
 func (d *decoder) fdr(p *part, ahead int64, yield func(*calllog.Batch, error) bool) bool {
 	d.walk.start(p.cut)
 	d.broken = true
@@ -173,8 +172,7 @@ func (d *decoder) fdr(p *part, ahead int64, yield func(*calllog.Batch, error) bo
 	return d.flush(yield) && damage()
 }
 
-// least returns how much of a block is looked at together: all of it, if it is as
-// small as blocks are.
+// least returns how much of a block is decoded at once: all of it, if it has the usual size.
 func least(size int64) int64 {
 	if size > chunk {
 		return smaller
@@ -182,8 +180,8 @@ func least(size int64) int64 {
 	return size
 }
 
-// records decodes b until there is no room, or something is wrong. It returns how
-// much it used, and behind that how much to skip and why.
+// records decodes b until the batch is full, or there is an error. It returns the size used, and then how much
+// to skip and why.
 func (d *decoder) records(b []byte, end bool) (used, skip int, trouble string) {
 	w := &d.walk
 	for used < len(b) && !w.ended {
@@ -210,8 +208,7 @@ func (d *decoder) records(b []byte, end bool) (used, skip int, trouble string) {
 	return used, 0, ""
 }
 
-// calls decodes the calls that b begins with, of which most logs are full, and
-// returns their size.
+// calls decodes the calls at the beginning of b, which make up most of logs, and returns their size.
 func (d *decoder) calls(b []byte) int {
 	events := d.events[d.n:]
 	size := min(len(b)/functionSize, len(events))
@@ -236,7 +233,7 @@ func (d *decoder) calls(b []byte) int {
 	return n * functionSize
 }
 
-// take makes an event of a record, if it is one.
+// take makes an event from a record, if it is one.
 func (d *decoder) take(r *Record) {
 	e := calllog.Event{Time: r.Time, Func: r.Func, CPU: r.CPU}
 	switch r.Kind {

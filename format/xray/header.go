@@ -20,8 +20,8 @@ const (
 	lastFDR   = 5
 )
 
-// header is what the first 32 bytes of a log say. The flags are not in it: their
-// two bits are always set, and the other thirty are garbage.
+// header is the content of the first 32 bytes of a log, except the flags: their two bits are always set, and
+// the other thirty are garbage.
 type header struct {
 	big     bool // big-endian
 	fdr     bool
@@ -59,8 +59,8 @@ func (h *header) mode() string {
 	return "basic"
 }
 
-// maxHz is more than any clock has. XRay has no magic number, so that a header is
-// known by what its fields can hold.
+// maxHz is higher than any clock's rate. XRay has no magic number, so a header is recognized by plausible
+// fields.
 const maxHz = 1 << 40
 
 // sniff reads the header that b begins with. A version of at most maxVersion in

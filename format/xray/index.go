@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// index is the work of Open.
+// index is the state of Open.
 type index struct {
 	log    *Log
 	ids    map[owner]int32
@@ -27,7 +27,7 @@ type index struct {
 	unsearched bool // basic: time went back too often
 }
 
-// maxDamage is how many places are listed one by one.
+// maxDamage is the number of places listed individually.
 const maxDamage = 1000
 
 func (ix *index) damage(d *calllog.Damage) {
@@ -106,8 +106,8 @@ func same(a, b part) bool {
 	return a.owner == b.owner && a.wall == b.wall && a.first == b.first && a.size == b.size
 }
 
-// dropCut drops the block that the end of the file cuts off if it was to be one
-// that is there before, whole. Such a one is behind it in parts, being larger.
+// dropCut drops a block that the end of the file truncates if the same block exists before it, whole. That one
+// is after it in parts, being larger.
 func (ix *index) dropCut() error {
 	i := slices.IndexFunc(ix.parts, func(p part) bool { return p.cut })
 	if i < 0 {
@@ -149,8 +149,7 @@ func (ix *index) equal(a, b, n int64) (bool, error) {
 	return true, nil
 }
 
-// dropEqual drops blocks that are there twice. Those that may be equal are beside
-// each other; only of those the bytes are read, once each.
+// dropEqual drops duplicate blocks. Candidates are adjacent; the bytes are read only for those, once each.
 func (ix *index) dropEqual() error {
 	kept := ix.parts[:0]
 	var seen map[[sha256.Size]byte]bool
@@ -181,8 +180,7 @@ func (ix *index) dropEqual() error {
 	return nil
 }
 
-// finish gives the parts, which are in order, to their threads, and those to the
-// log.
+// finish assigns the sorted parts to their threads, and the threads to the log.
 func (ix *index) finish() {
 	l := ix.log
 	byOwner := make([][]part, len(ix.owners))

@@ -11,15 +11,14 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Problem: opening a log finds its blocks, for which the heads of all of them are read,
-// and of basic logs and YAML every record: seconds for 10 GB, of which a millisecond may
-// be looked at.
+// Problem: opening a log finds its blocks, which reads the heads of all of them, and in basic logs and YAML
+// every record: seconds for 10 GB, of which perhaps a millisecond will be examined.
 //
-// Choice: what Open found can be written down, some ten bytes for a block of 16 KiB, and
-// opens the log the next time.
+// Choice: the result of Open can be stored, some ten bytes for a block of 16 KiB, and speeds up the next
+// opening of the log.
 
-// indexMagic begins what AppendIndex writes. The number is that of the form and of what
-// Open makes of a log: an index that was made otherwise is of no use.
+// indexMagic begins the output of AppendIndex. Its number identifies the format and the result of Open: indexes
+// of other versions are not used.
 const indexMagic = "cairn xray index 1\n"
 
 var errIndex = errors.New("not an index of this log")
@@ -32,7 +31,7 @@ const (
 	partFlags
 )
 
-// AppendIndex appends what Open found to b, for OpenIndex. The key says what log it is of.
+// AppendIndex appends the result of Open to b, for OpenIndex. The key identifies the log.
 func (l *Log) AppendIndex(b, key []byte) []byte {
 	start := len(b)
 	put := func(values ...uint64) {
@@ -132,8 +131,8 @@ func readIndex(r io.ReaderAt, size int64, name string, data, key []byte) (*Log, 
 // text reads a string.
 func text(x *bytecur.Numbers) string { return string(x.Bytes(x.Number(1<<64 - 1))) }
 
-// good reports whether parts can be of a log with this header: behind it, and of whole
-// records if the log is basic.
+// good reports whether parts are plausible for a log with this header: after it, and of whole records if the
+// log is basic.
 func (h *header) good(parts []part) bool {
 	for i := range parts {
 		if p := &parts[i]; p.off < headerSize || !h.fdr && p.size%basicSize != 0 {

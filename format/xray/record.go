@@ -38,7 +38,7 @@ func (k RecordKind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Record is one record of a file, as it is there.
+// Record is one record of a file, unchanged.
 type Record struct {
 	Kind         RecordKind
 	Offset, Size int64 // in the file, in bytes, with its data

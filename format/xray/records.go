@@ -7,15 +7,13 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// Records yields every record in the order of the file, and damage as a
-// *trace.Damage where it is: also that of Info, and blocks that Batches leaves
-// out as they are there twice. Any other error is the last thing yielded: logs in
-// YAML have no records.
+// Records yields every record in the order of the file, and damage as a *trace.Damage in its place: also that
+// in Info, and duplicate blocks that Batches leaves out. Any other error is the last value: logs in YAML have
+// no records.
 func (l *Log) Records() iter.Seq2[Record, error] { return l.RecordsFrom(0) }
 
-// RecordsFrom is Records for callers that want none before an offset: it goes past
-// what lies before without reading it. It begins somewhat earlier, with records
-// that the caller must leave out: they may lack what they belong to.
+// RecordsFrom is Records for callers that need none before an offset: it skips earlier ones without reading
+// them. It begins somewhat earlier, with records that the caller must ignore, as they may lack their context.
 func (l *Log) RecordsFrom(off int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		switch {

@@ -7,17 +7,16 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// walker goes through the records of one block of an FDR log. It is the one place
-// that knows their layout:
+// walker iterates over the records of one block of an FDR log. Only it depends on their layout:
 //
 //   - a call, 8 bytes: u32 of a bit that is 0, three bits of the kind and 28 of
 //     the function, then the time since the record before, u32;
 //   - metadata, 16 bytes: a bit that is 1, seven bits of the kind, 15 bytes;
-//   - the data of an event, behind its metadata.
+//   - the data of an event, after its metadata.
 //
-// Big-endian machines allocate bit fields from the most significant end: there
-// the first bit is the top bit of the first byte, and the function is in the low
-// bits of its word. No log of such a machine was at hand to check this with.
+// Big-endian machines allocate bit fields from the most significant end: there the first bit is the top bit of
+// the first byte, and the function is in the low bits of its word. No log of such a machine was at hand to
+// check this with.
 type walker struct {
 	h     *header
 	rec   Record // the record that step found
@@ -81,9 +80,9 @@ func (w *walker) metadata(c byte) (RecordKind, bool) {
 	return RecordKind(c >> 1), c&1 != 0
 }
 
-// step reads the record that b begins with into w.rec and returns its size. With
-// trouble it is the size of what must be skipped, which may be more than b has.
-// end says that the block ends with b; otherwise a size of 0 asks for more.
+// step parses the record at the beginning of b into w.rec and returns its size. With trouble it is the size to
+// skip, which may be more than b has. end says that the block ends with b; otherwise a size of 0 requests more
+// data.
 func (w *walker) step(b []byte, end bool) (size int, trouble string) {
 	w.rec = Record{}
 	kind, meta := w.metadata(b[0])
@@ -261,13 +260,12 @@ func (w *walker) stepEvent(kind RecordKind, b []byte, end bool) (int, string) {
 	return size, ""
 }
 
-// How many records are looked at to see whether reading is in step: a few where
-// it most likely is, and many, up to the very end of the block, where it may not.
+// The number of records that are checked for synchronization: a few where it is most likely, and many, up to
+// the very end of the block, where it may be lost.
 const near, far = 8, 64
 
-// resync returns how much of b must be skipped behind a record that makes no
-// sense and has the given size: no more than that and a few calls if good records
-// follow, or up to the next one that has the time, or all.
+// resync returns how much of b to skip after an invalid record of the given size: not more than that and a few
+// calls if good records follow, or up to the next record with the time, or all.
 func (w *walker) resync(b []byte, size int) int {
 	if w.plausible(b[size:], near) {
 		return size
@@ -301,8 +299,8 @@ func (w *walker) about(t uint64) bool {
 	return !w.based || t-w.base < ahead || w.base-t < back
 }
 
-// paired reports whether among the calls that b begins with is one that returns at
-// once, as in nearly every row of calls, and never where they are read out of step.
+// paired reports whether one of the calls at the beginning of b returns at once, as in nearly every sequence of
+// calls, and never in misaligned ones.
 func (w *walker) paired(b []byte) bool {
 	before := uint32(0)
 	for range far {

@@ -16,8 +16,8 @@ type window struct {
 	buf  []byte
 }
 
-// at returns the bytes from pos on: at least want, if the file has so many, and
-// as many more as are there already. If a read is needed, it is of ahead bytes.
+// at returns the bytes from pos on: at least want, if the file has that many, and as many more as are buffered.
+// If a read is needed, it reads ahead bytes.
 func (w *window) at(pos, want, ahead int64) ([]byte, error) {
 	want = min(want, w.size-pos)
 	if pos >= w.off && pos-w.off+want <= int64(len(w.data)) {

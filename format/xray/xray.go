@@ -39,9 +39,9 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// Detect reports whether a file that begins with head is an XRay log, of which it
-// needs 32 bytes, or of one in YAML all that is above its records. There is no magic number: a small
-// version and type and a rate that a clock can have are all there is to see.
+// Detect reports whether a file that begins with head is an XRay log, which needs 32 bytes, or one in YAML,
+// which needs all that precedes its records. There is no magic number: a small version and type and a plausible
+// rate are all that can be checked.
 func Detect(head []byte) bool {
 	_, ok := sniff(head, lastFDR)
 	return ok || isYAML(head)
@@ -57,8 +57,8 @@ type Log struct {
 	text    bool     // it is in YAML
 }
 
-// Open reads what a log of size bytes consists of. Messages call it name. Damage
-// is no error: it is in the Info of the log.
+// Open indexes a log of size bytes. name is used in messages. Damage is not an error: it is in the Info of the
+// log.
 func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	var head [headSize]byte
 	if n, _ := r.ReadAt(head[:min(size, int64(len(head)))], 0); isYAML(head[:n]) {
@@ -98,7 +98,7 @@ func (l *Log) window() window {
 	return window{r: l.r, name: l.info.File, size: l.info.Size}
 }
 
-// note says what a user should know.
+// note adds notes for users.
 func (l *Log) note(ix *index) {
 	in := &l.info
 	add := func(format string, args ...any) { in.Notes = append(in.Notes, fmt.Sprintf(format, args...)) }

@@ -121,7 +121,7 @@ func unmarshal(text []byte, into any) error {
 	err := yaml.Unmarshal(text, into)
 	var te *yaml.TypeError
 	if errors.As(err, &te) && len(te.Errors) > 0 {
-		_, what, _ := bytes.Cut([]byte(te.Errors[0]), []byte(": ")) // behind a line number of its own
+		_, what, _ := bytes.Cut([]byte(te.Errors[0]), []byte(": ")) // after a line number of its own
 		return errors.New(string(what))
 	}
 	return err
@@ -171,9 +171,9 @@ func (x *yamlIndex) all(lines *yamlLines) error {
 	return nil
 }
 
-// record takes a record.
+// record adds a record.
 func (x *yamlIndex) record(rec *yamlRecord, off, size int64) {
-	// Of a text that is nothing but damage not every record is a piece.
+	// In a text that is only damage not every record is a piece.
 	fresh := x.lost && len(x.log.info.Damage) < maxDamage
 	if x.number == 0 || fresh || off+size-x.off > chunk {
 		x.close()

@@ -12,7 +12,7 @@ import (
 // yamlLines reads a text line by line.
 type yamlLines struct {
 	in   *bufio.Reader
-	off  int64 // behind the line
+	off  int64 // after the line
 	line int   // its number, from 1
 	text []byte
 	size int64  // of the whole line, of which text is the beginning
@@ -33,7 +33,7 @@ func (s *yamlLines) release() {
 	yamlReaders.Put(s.in)
 }
 
-// next returns a line with its end, of long ones the beginning only.
+// next returns a line with its end, or only the beginning of a long one.
 func (s *yamlLines) next() ([]byte, error) {
 	if s.back {
 		s.back = false

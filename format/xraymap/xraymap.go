@@ -21,7 +21,7 @@
 // them, which must have been applied before.
 //
 // An entry that no compiler can have written makes the whole table an error: what
-// is damaged in one field moves the numbers of all functions behind it.
+// is damaged in one field moves the numbers of all functions after it.
 //
 // # Numbers of functions
 //
@@ -55,8 +55,7 @@ const (
 // maxVersion is the last version of entries that is known.
 const maxVersion = 2
 
-// MaxFunctions is how many functions of one object a log can tell apart: the
-// number has 24 bits.
+// MaxFunctions is the number of functions of one object that a log can distinguish: the number has 24 bits.
 const MaxFunctions = 1<<24 - 1
 
 // Kind is what happens at a sled.
@@ -76,8 +75,7 @@ const (
 // llvm-xray has no name for typed events and fails on them.
 var kindNames = [kinds]string{"function-enter", "function-exit", "tail-exit", "log-args-enter", "custom-event", "typed-event"}
 
-// String returns the kind as llvm-xray writes it, and "kind-N" for one that is
-// not known.
+// String returns llvm-xray's name of the kind, and "kind-N" for an unknown one.
 func (k Kind) String() string {
 	if k < kinds {
 		return kindNames[k]
@@ -85,7 +83,7 @@ func (k Kind) String() string {
 	return "kind-" + strconv.Itoa(int(k))
 }
 
-// Sled is a place in the code that a probe can be put at.
+// Sled is a place in the code for a probe.
 type Sled struct {
 	Func     uint32 // number of the function in logs, from 1
 	Address  uint64 // link-time address of the sled
@@ -100,7 +98,7 @@ type Sled struct {
 // Map is the instrumentation map of one object.
 type Map struct {
 	Sleds []Sled // in the order of the map
-	// Notes are sentences on what is odd about the map.
+	// Notes are sentences about unusual properties of the map.
 	Notes []string
 }
 
@@ -273,12 +271,10 @@ func (s *Section) sled(at int) (Sled, error) {
 	return sled, nil
 }
 
-// CheckIndex compares the map, read from table, with the index of functions of
-// the same object and adds a note if they disagree. The index has two words for
-// each function: where its entries start, relative to the word itself, and how
-// many there are; clang 14 wrote the absolute addresses of start and end.
-// Numbers are always those of the table. The runtime goes by the index where a
-// program turns on single functions.
+// CheckIndex compares the map, read from table, with the index of functions of the same object and adds a note
+// if they disagree. The index has two words for each function: where its entries start, relative to the word
+// itself, and how many there are; clang 14 wrote the absolute addresses of start and end. Numbers are always
+// those of the table. The runtime uses the index if a program turns on single functions.
 func (m *Map) CheckIndex(table, index Section) {
 	size := 2 * index.Word
 	if size == 0 || index.Word != table.Word || len(index.Data) < size {

@@ -66,7 +66,7 @@ func (p *yamlParser) restOfLine() []byte {
 	return rest
 }
 
-// next moves behind the dash of the next row. It reports whether there is one.
+// next moves after the dash of the next row. It reports whether there is one.
 func (p *yamlParser) next() bool {
 	for {
 		p.space()
@@ -86,7 +86,7 @@ func (p *yamlParser) next() bool {
 	}
 }
 
-// row reads the mapping behind a dash.
+// row reads the mapping after a dash.
 func (p *yamlParser) row(row *yamlRow) {
 	p.space()
 	if p.peek() != '{' {

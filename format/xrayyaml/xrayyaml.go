@@ -34,7 +34,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// Header is what a log says of itself.
+// Header is the header of a log.
 type Header struct {
 	Version     uint16
 	Type        uint16 // 0 for basic logs, 1 for FDR

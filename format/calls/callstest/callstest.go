@@ -1,9 +1,8 @@
-// Package callstest reads files of format/calls for tests: it sums the calls of each
-// function, for comparison with the database. It knows which columns there are and goes
-// over their pages in one loop, which is as fast as an engine could be.
+// Package callstest reads files of format/calls for tests: it sums the calls of each function, for comparison
+// with the database. It knows the columns and reads their pages in one loop, as fast as an engine could.
 //
-// It is for files that this program wrote: the Parquet library believes what a
-// file says of itself, and one that lies can keep it busy for ever.
+// Use it only for files that this program wrote: the Parquet library trusts the metadata of a file, and a
+// forged file can keep it busy forever.
 package callstest
 
 import (
@@ -19,13 +18,13 @@ import (
 	"github.com/cairnprof/cairn/format/calls"
 )
 
-// Sum is what calls with the same value in some column add up to.
+// Sum is the sum of the calls with the same value in some column.
 type Sum struct {
 	Key      int64
 	Function string // of the first of them
 	Calls    uint64
-	// Duration is the sum of all durations, which counts recursive calls again
-	// and again; Total is that of outermost calls, and Self that of all selves.
+	// Duration is the sum of all durations, which counts recursive calls repeatedly; Total is that of outermost
+	// calls, and Self that of all self times.
 	Duration, Total, Self uint64
 	Max                   uint64
 }
@@ -73,8 +72,8 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 // Rows returns the number of calls.
 func (f *File) Rows() int64 { return f.file.NumRows() }
 
-// Sums adds up the calls with the same value in a column of numbers, "func" or
-// "stack", ascending by it. It reads five of the columns and holds a page of each.
+// Sums adds up the calls with the same value in a column of numbers, "func" or "stack", ascending by it. It
+// reads five columns and holds a page of each.
 func (f *File) Sums(by string) ([]Sum, error) {
 	sumOf := make(map[int64]*Sum)
 	for _, group := range f.file.RowGroups() {
@@ -90,8 +89,8 @@ func (f *File) Sums(by string) ([]Sum, error) {
 	return sums, nil
 }
 
-// sumGroup adds the calls of a row group to sumOf. Pages of columns do not end
-// at the same rows: each step takes what all of them have.
+// sumGroup adds the calls of a row group to sumOf. Pages of columns do not end at the same rows: each step
+// handles the rows that all of them have.
 func (f *File) sumGroup(group parquet.RowGroup, by string, sumOf map[int64]*Sum) error {
 	columns := make(map[string]*column)
 	defer func() {
@@ -138,8 +137,8 @@ func (f *File) sumGroup(group parquet.RowGroup, by string, sumOf map[int64]*Sum)
 	return nil
 }
 
-// A column is the values of a column chunk that were read and not yet used. Those
-// of texts are numbers in the chunk's dictionary.
+// A column holds the values of a column chunk that were read but not used yet. Values of texts are indexes of
+// the chunk's dictionary.
 type column struct {
 	pages  parquet.Pages
 	page   parquet.Page

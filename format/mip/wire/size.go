@@ -1,8 +1,7 @@
 package wire
 
-// RecordSize returns the size in bytes of a record in RawSection, by what it
-// holds. The number of probes is that of the blocks, the entry block included,
-// less those without a probe of their own.
+// RecordSize returns the size in bytes of a record in RawSection with the given contents. The number of probes
+// is that of the blocks, the entry block included, less those without their own probe.
 func RecordSize(calls, blocks bool, numProbes int) uint64 {
 	switch {
 	case calls && blocks:

@@ -1,7 +1,6 @@
-// Package wire holds the constants of the machine-profile formats that both
-// sides must agree on: the assembler rewriter and the C runtime that write
-// them, and format/mip that reads them. It imports nothing. The drawing of the
-// formats is in package mip; the runtime's header is generated from here.
+// Package wire holds the constants of the machine-profile formats that both sides must agree on: the assembler
+// rewriter and the C runtime that write them, and format/mip that reads them. It imports nothing. Package mip
+// documents the formats; the runtime's header is generated from here.
 package wire
 
 // Section names in instrumented object files and binaries.
@@ -69,9 +68,8 @@ const (
 	// OrderInexact is set in the order word when the first-call path ran a
 	// second time: two threads raced for the first call, or the counter wrapped.
 	OrderInexact = 1 << 31
-	// CallerOutside in the caller word: the first caller is out of reach of a
-	// 32-bit displacement, hence in another module. Otherwise the word is the
-	// return address minus the address of the record.
+	// CallerOutside in the caller word: the first caller is out of reach of a 32-bit displacement, so it is in
+	// another module. Otherwise the word is the return address minus the address of the record.
 	CallerOutside = -1 << 31
 )
 

@@ -62,7 +62,7 @@ func (w *Writer) chunk() []byte {
 	return w.data[at:]
 }
 
-// record appends a record: type, a, and the payload behind these.
+// record appends a record: type, a, and the payload after these.
 func (w *Writer) record(kind uint16, t uint16, a uint32, payload []byte) {
 	for len(payload)%8 != 0 {
 		payload = append(payload, 0)

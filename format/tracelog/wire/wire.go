@@ -79,7 +79,7 @@
 //	40  u64 pc (in the function, not that of the stack entry)
 //	48  u64 its threshold    56  u32 flags of an entry   60  u32 its stack pointer, as in the entry
 //
-// Usage, a = tid, behind an episode or the parents that are one call: what the kernel says of
+// Usage, a = tid, after an episode or the parents that are one call: what the kernel says of
 // the thread in the time of the call.
 //
 //	 8  u64 episode          16  u64 time the call ended
@@ -163,7 +163,7 @@
 //	64  1024 buckets, each of 1 << shift frames: u32 longest in us, u32 longer than the budget
 //	8256  64 longest frames, in no order: u64 number, 0: none; u64 time it ended, u64 duration
 //
-// Queue, a chunk of its own kind, live for ever: what threads have found and the
+// Queue, a chunk of its own kind, live forever: what threads have found and the
 // process had not yet put into chunks of records, where it would come next. Four
 // queues of 16368 bytes, each
 //
@@ -210,7 +210,7 @@
 // same stack pointer or one above it. In place of the function's address can be
 //
 //	0  the time: the other word is the low half of a clock of microseconds that was
-//	   1 at the start of the header. It holds for the events behind it
+//	   1 at the start of the header. It holds for the events after it
 //	1  a call has ended, that with the stack pointer of the other word, and all below
 //
 // Both words 0: no event. The first event of a chunk is a time. In the header of
