@@ -236,7 +236,7 @@ func git(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 // workTree returns the top of git's work tree, under the names that the working directory has with
-// and without symbolic links; without one, the working directory.
+// and without symbolic links; without one, the working directory. Bazel's compilers call it /proc/self/cwd.
 func workTree() (tops []string) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -252,7 +252,7 @@ func workTree() (tops []string) {
 	if real, err := filepath.EvalSymlinks(here); err == nil && real != here {
 		tops = append(tops, real)
 	}
-	return tops
+	return append(tops, "/proc/self/cwd")
 }
 
 // relative returns path relative to the first of the directories that it is below.
