@@ -108,7 +108,9 @@ func (r *reader) profile(ctx context.Context) error {
 		r.src.Modules[i].Module = &p.Modules[i]
 	}
 	for _, path := range r.paths[binaries] {
+		done := verb.Working(r.streams, "reading the debug information of %s", path)
 		id, matched, err := profile.AddLines(r.streams, r.src.Modules, path)
+		done()
 		switch {
 		case err != nil && r.named[path]:
 			return err

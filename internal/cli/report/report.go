@@ -130,7 +130,9 @@ func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string)
 	if err != nil {
 		return nil, err
 	}
+	done := verb.Working(s, "reading sources and computing the report")
 	r := model.Build(src)
+	done()
 	if t, ok := src.Texts.(*texts); ok && t.stale() != "" {
 		r.Model.Uncertain = append(r.Model.Uncertain, t.stale())
 	}

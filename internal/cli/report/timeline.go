@@ -126,7 +126,10 @@ func (r *reader) levels(ctx context.Context, src *timeline.Source) (*timeline.In
 	if err := os.Remove(file.Name()); err != nil {
 		return nil, err
 	}
-	if err := timeline.Build(ctx, file, src); err != nil {
+	done := verb.Working(r.streams, "computing the time line")
+	err = timeline.Build(ctx, file, src)
+	done()
+	if err != nil {
 		return nil, err
 	}
 	st, err := file.Stat()
