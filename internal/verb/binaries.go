@@ -11,8 +11,8 @@ import (
 const maxBelow = 200_000
 
 // Binaries returns the programs, libraries and debug files below a directory: files that can be executed, and those
-// named as libraries and debug files are, which begin as a binary does. Directories that cannot be read, and those
-// whose name begins with a dot, are left out.
+// named as libraries and debug files are, which begin as a binary does. Directories that cannot be read or are hidden
+// are left out.
 func Binaries(dir string) (paths []string) {
 	n := 0
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // no error is passed on
@@ -20,7 +20,7 @@ func Binaries(dir string) (paths []string) {
 		case err != nil:
 			return nil
 		case d.IsDir():
-			if name := d.Name(); path != dir && (strings.HasPrefix(name, ".") || name == "node_modules") {
+			if path != dir && Hidden(d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -49,4 +49,10 @@ func namedBinary(name string) bool {
 func IsDir(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.IsDir()
+}
+
+// Hidden reports whether a directory of this name is left out when the files below another one are looked at: if the
+// name begins with a dot, but for the directories of debug files.
+func Hidden(name string) bool {
+	return strings.HasPrefix(name, ".") && name != ".build-id" && name != ".debug" || name == "node_modules"
 }

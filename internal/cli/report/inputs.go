@@ -112,7 +112,7 @@ func (in *inputs) directory(dir string) error {
 			in.said = append(in.said, err.Error())
 			return nil
 		case d.IsDir():
-			if name := d.Name(); path != dir && (strings.HasPrefix(name, ".") || name == "node_modules") {
+			if path != dir && verb.Hidden(d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
