@@ -108,6 +108,24 @@ func (in *inputs) hasRuns(id prof.BuildID) bool {
 	return slices.ContainsFunc(in.raws, func(raw string) bool { return strings.Contains(filepath.Base(raw), "."+id.String()+".") })
 }
 
+// nameModules names modules whose map is of a debug file below .build-id, which is named after the build id, as raw
+// files of their runs do.
+func (in *inputs) nameModules(p *prof.Profile) {
+	for i := range p.Modules {
+		m := &p.Modules[i]
+		id := m.BuildID.String()
+		if m.Module == "" || !strings.HasSuffix(id, m.Module) {
+			continue
+		}
+		for _, raw := range in.raws {
+			if name, _, ok := strings.Cut(filepath.Base(raw), "."+id+"."); ok {
+				m.Module = name
+				break
+			}
+		}
+	}
+}
+
 // dedupe leaves one of each file that was named more than once, say by itself
 // and by its directory: its runs happened once.
 func (in *inputs) dedupe() {

@@ -192,6 +192,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 			return nil, err
 		}
 	}
+	in.nameModules(p)
 	for _, path := range in.profiles {
 		other, err := verb.ReadProfile(path)
 		if err != nil {

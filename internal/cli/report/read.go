@@ -150,6 +150,7 @@ func (r *reader) program(context.Context) error {
 	if p == nil {
 		return nil
 	}
+	var failed error
 	for _, path := range r.paths[binaries] {
 		for i := range p.Modules {
 			m := &p.Modules[i]
@@ -158,12 +159,15 @@ func (r *reader) program(context.Context) error {
 			}
 			prog, err := layout.OpenProgram(path, m)
 			if err != nil {
-				verb.Note(r.streams, "pages are not shown: %v", err)
+				failed = err
 				continue
 			}
 			graph := callgraph.Build(&prof.Profile{Modules: []prof.Module{*m}}, false)
 			r.src.Program = &model.Program{Program: *prog, Module: i, Name: filepath.Base(path), Edges: toolchain.OrderEdges(graph, 0, m)}
 		}
+	}
+	if failed != nil && r.src.Program == nil {
+		verb.Note(r.streams, "pages are not shown: %v", failed)
 	}
 	return nil
 }
