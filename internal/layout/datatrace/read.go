@@ -68,7 +68,7 @@ func (t *trace) line(b []byte) {
 		kind = b[1]
 	}
 	addr, rest := number(b[3:], 16)
-	if rest == nil || len(rest) == 0 || rest[0] != ',' {
+	if len(rest) == 0 || rest[0] != ',' {
 		return
 	}
 	size, rest := number(rest[1:], 10)
