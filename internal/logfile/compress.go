@@ -8,8 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Suffix returns the suffix of a path that says how what is written there is
-// compressed, ".gz", ".zst" or "".
+// Suffix returns the suffix of a path that determines the compression of the output, ".gz", ".zst" or "".
 func Suffix(path string) string {
 	for _, s := range []string{".gz", ".zst"} {
 		if strings.HasSuffix(strings.ToLower(path), s) {
@@ -19,15 +18,14 @@ func Suffix(path string) string {
 	return ""
 }
 
-// Compress returns a writer that compresses to w as the suffix of path says. The
-// same content gives the same bytes. Close ends the compressed stream, and leaves
-// w open.
+// Compress returns a writer that compresses to w as the suffix of path requires. The same content gives the
+// same bytes. Close ends the compressed stream, and does not close w.
 func Compress(w io.Writer, path string) (io.WriteCloser, error) {
 	switch strings.ToLower(Suffix(path)) {
 	case ".gz":
 		return gzip.NewWriter(w), nil
 	case ".zst":
-		// One goroutine: a trace is made about as fast as that packs it.
+		// One goroutine: a trace is produced about as fast as that compresses it.
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	}
 	return asIs{w}, nil

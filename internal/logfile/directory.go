@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// ExpandDirs is Expand, and replaces directories by the files below them that detect accepts by
-// their first HeadSize bytes, unpacked. A directory without any is an error, which says what is
-// looked for.
+// ExpandDirs is Expand, and replaces directories by the files below them that detect accepts by their first
+// HeadSize bytes, unpacked. A directory without any is an error, which says what is expected.
 func ExpandDirs(args []string, what string, detect func(head []byte) bool) ([]string, error) {
 	paths, err := Expand(args)
 	if err != nil {

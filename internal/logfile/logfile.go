@@ -1,10 +1,8 @@
-// Package logfile opens inputs of any size for random access: plain files, files
-// compressed with gzip or Zstandard, standard input. What a file is is told by its
-// content, not by its name.
+// Package logfile opens inputs of any size for random access: plain files, files compressed with gzip or
+// Zstandard, standard input. The content of a file determines its kind, not its name.
 //
-// What cannot be read at any offset goes to a temporary file that has no name any
-// more when it is written to, so that nothing stays behind and memory does not
-// grow with the input; up to InMemory bytes stay in memory.
+// Inputs without random access are copied to a temporary file that is unlinked before it is written, so that
+// nothing is left behind and memory does not grow with the input; up to InMemory bytes stay in memory.
 package logfile
 
 import (
@@ -23,7 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// InMemory is how many bytes of an input that must be unpacked stay in memory.
+// InMemory is the number of bytes of an unpacked input that stay in memory.
 const InMemory = 16 << 20
 
 // maxWindow bounds the memory that a Zstandard stream may ask for: the window of
@@ -33,13 +31,13 @@ const maxWindow = 128 << 20
 // Stdin is the path of standard input.
 const Stdin = "-"
 
-// File is an input that is open for reading at any offset.
+// File is an input open for reading at any offset.
 type File struct {
 	io.ReaderAt
 	Size int64
 	Name string // as messages have it
-	// Note says what of the input could not be unpacked, "" if it is whole: what
-	// came before is there.
+	// Note describes what could not be unpacked, "" if the input is complete: everything before that is
+	// available.
 	Note string
 
 	file *os.File
@@ -60,13 +58,12 @@ func (f *File) Head(n int) []byte {
 	return head[:n]
 }
 
-// HeadSize is how many bytes Open shows to look at.
+// HeadSize is the number of bytes that Open passes to look.
 const HeadSize = 4096
 
-// Open opens the file at path, or what stdin gives if the path is Stdin. The first
-// HeadSize bytes, fewer of a shorter one, go to look: an error of it is that of
-// Open, with the name in front, and nothing more is read. A stream can have no
-// end, and is kept only if it is what it should be. look may be nil.
+// Open opens the file at path, or stdin if the path is Stdin. It passes the first HeadSize bytes, or the whole
+// of a shorter file, to look: an error of look is returned with the name prefixed, and nothing more is read.
+// Streams can be endless, so they are stored only if look accepts them. look may be nil.
 func Open(path string, stdin io.Reader, look func(head []byte) error) (*File, error) {
 	if look == nil {
 		look = func([]byte) error { return nil }
@@ -102,7 +99,7 @@ func Open(path string, stdin io.Reader, look func(head []byte) error) (*File, er
 	return f, nil
 }
 
-// A packer is a form of compression.
+// A packer is a compression format.
 type packer struct {
 	name  string
 	magic []byte
@@ -132,8 +129,8 @@ func packing(head []byte) *packer {
 	return nil
 }
 
-// unpack reads all of r to where it can be read at any offset. Of a compressed
-// stream that ends early or is damaged it keeps what came before that.
+// unpack reads all of r into a file with random access. If a compressed stream is truncated or damaged it keeps
+// everything before that.
 func unpack(r io.Reader, name string, look func([]byte) error) (*File, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	head, err := in.Peek(4)
@@ -167,7 +164,7 @@ func unpack(r io.Reader, name string, look func([]byte) error) (*File, error) {
 	return f, nil
 }
 
-// fill takes all of r. On an error what was read before it is there.
+// fill reads all of r. After an error the data before it is available.
 func (f *File) fill(r io.Reader) error {
 	var memory bytes.Buffer
 	n, err := io.Copy(&memory, io.LimitReader(r, InMemory))
@@ -191,9 +188,8 @@ func (f *File) fill(r io.Reader) error {
 	return err
 }
 
-// Expand replaces patterns such as logs/* by the files that they match, as a
-// shell would have done, and drops files that are named more than once. A name
-// that is there is never a pattern.
+// Expand replaces patterns such as logs/* by the matching files, as a shell would, and drops files that are
+// named more than once. The name of an existing file is never a pattern.
 func Expand(args []string) ([]string, error) {
 	var paths []string
 	var seen []fs.FileInfo

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// diskSpace returns the bytes that a file's disk has for its user, and all of it.
+// diskSpace returns the free bytes of a file's disk for its user, and the total.
 func diskSpace(file *os.File) (free, total uint64, ok bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Fstatfs(int(file.Fd()), &st); err != nil {

@@ -4,5 +4,5 @@ package logfile
 
 import "os"
 
-// diskSpace does not know it here.
+// diskSpace is not supported on this system.
 func diskSpace(*os.File) (free, total uint64, ok bool) { return 0, 0, false }

@@ -8,21 +8,21 @@ import (
 	"syscall"
 )
 
-// A spool writes a temporary file and leaves the disk some room: an input can have no
-// end, and others need the disk as well.
+// A spool writes a temporary file and leaves some room on the disk: an input can be endless, and others need
+// the disk as well.
 type spool struct {
 	file    *os.File
 	size    int64
 	checked int64 // size at which the disk was looked at last
 }
 
-// checkEach is how many bytes are written between two looks at the disk.
+// checkEach is the number of bytes written between two checks of the disk.
 const checkEach = 1 << 20
 
-// reserve is the greatest room in bytes that is left; of small disks it is a twentieth.
+// reserve is the maximum of the free bytes that are left; on small disks it is a twentieth.
 const reserve = 512 << 20
 
-// noRoomError says that the disk is full, or nearly.
+// noRoomError reports that the disk is full, or nearly.
 type noRoomError struct {
 	dir  string
 	size int64

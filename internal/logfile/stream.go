@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Stream is an input that is read once from front to back, unpacked on the way.
+// Stream is an input that is read once from front to back, and unpacked on the way.
 type Stream struct {
 	Name string // as messages have it
 	// Size is the number of bytes, 0 if it is not known beforehand.
@@ -22,8 +22,8 @@ type Stream struct {
 	note   string
 }
 
-// OpenStream opens the file at path, or takes stdin if the path is Stdin. Unlike
-// Open it needs no room for what an input unpacks to.
+// OpenStream opens the file at path, or uses stdin if the path is Stdin. Unlike Open it needs no space for the
+// unpacked input.
 func OpenStream(path string, stdin io.Reader) (*Stream, error) {
 	if path == Stdin {
 		return newStream(&Stream{Name: "standard input"}, stdin)
@@ -71,15 +71,13 @@ func newStream(s *Stream, r io.Reader) (*Stream, error) {
 	return s, nil
 }
 
-// Peek returns the first bytes, n of them or all that there are, without reading
-// them. n is at most 65536.
+// Peek returns the first n bytes, or all if there are fewer, without reading them. n is at most 65536.
 func (s *Stream) Peek(n int) []byte {
 	head, _ := s.in.Peek(n) // Read meets the error again
 	return head
 }
 
-// Read reads. Compressed data that is cut off or damaged ends there, and Note says
-// so.
+// Read implements io.Reader. Truncated or damaged compressed data ends there, and Note reports it.
 func (s *Stream) Read(b []byte) (int, error) {
 	n, err := s.in.Read(b)
 	s.read += int64(n)
@@ -93,8 +91,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 	return n, io.EOF
 }
 
-// Note says what of the input could not be unpacked, "" if it is whole, when all
-// was read.
+// Note describes, when everything was read, what could not be unpacked, "" if the input is complete.
 func (s *Stream) Note() string { return s.note }
 
 // Close closes the file.
@@ -108,8 +105,8 @@ func (s *Stream) Close() error {
 	return s.file.Close()
 }
 
-// File makes a stream of which nothing was read yet a file that can be read at any
-// offset, as Open does. The stream is not to be used any more.
+// File turns an unread stream into a file that can be read at any offset, as Open does. The stream must not be
+// used afterwards.
 func (s *Stream) File() (*File, error) {
 	if file, ok := s.file.(*os.File); ok && s.packed == "" && s.Size > 0 {
 		return &File{ReaderAt: file, Size: s.Size, Name: s.Name, file: file}, nil

@@ -12,16 +12,16 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 )
 
-// binutilsFile holds, in a directory of the cache, the version of binutils whose assembly
-// clang is to write. It is not there if clang is to write what any version takes.
+// binutilsFile, in a directory of the cache, holds the version of binutils for which clang writes assembly. It
+// is missing if clang should write what any version accepts.
 const binutilsFile = "binutils"
 
 // dottedVersion matches a version of binutils.
 var dottedVersion = regexp.MustCompile(`[0-9]+\.[0-9]+`)
 
-// writeBinutils notes the version for a clang. Without it, clang that does not assemble by itself writes
-// for a version of 2014: it leaves out that a section goes with another or must be retained by the linker,
-// so objects differ from what clang assembles by itself.
+// writeBinutils records the version for a clang. Without it, clang with an external assembler writes for a
+// version of 2014: it omits that a section belongs to another or must be retained by the linker, so objects
+// differ from those of its integrated assembler.
 func (o *ShimOptions) writeBinutils(ctx context.Context, dir string, c Compiler) error {
 	if c.Family != driver.Clang {
 		return nil

@@ -10,17 +10,17 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 )
 
-// Checks are what build systems compile to learn of the compiler and the system: configure
-// scripts of autoconf, zlib, nginx, QEMU and FFmpeg by the names of their files, CMake,
-// meson, waf and SCons by their directories. They get no probes. Their counts say nothing
-// of the program, the files that they would write when they are run lie in the source
-// tree, and what they tell of libraries and directories is remembered.
+// Checks are the programs that build systems compile to examine the compiler and the system: configure scripts
+// of autoconf, zlib, nginx, QEMU and FFmpeg are recognized by the names of their files, CMake, meson, waf and
+// SCons by their directories. They get no probes. Their counts are useless, the files that they would write
+// when they run are in the source tree, and build systems store what they report about libraries and
+// directories.
 var (
 	checkFile = regexp.MustCompile(`/(?:conftest[^/]*|ztest\d+[^/]*|objs/autotest[^/]*|qemu-conf[^/]*)$`)
 	checkDir  = regexp.MustCompile(`/(?:CMakeFiles/(?:CMakeTmp|CMakeScratch|[^/]+/CompilerId[^/]*)|meson-private|\.conf_check_[^/]*|\.sconf_temp|ffconf\.[^/]*)/`)
 )
 
-// isCheck reports whether a driver compiles or links a check, in the working directory.
+// isCheck reports whether a driver compiles or links a check in the working directory.
 func isCheck(cmd *driver.Command) bool {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -47,9 +47,9 @@ func isCheckIn(dir string, cmd *driver.Command) bool {
 	return false
 }
 
-// runCheck becomes the compiler of a check. It adds the runtime to a link, for objects and
-// archives that have probes already, but not where the output of -v is what the check wants:
-// CMake and libtool keep the paths that they find in it.
+// runCheck becomes the compiler of a check. It adds the runtime to a link, for objects and archives that
+// already have probes, except if the check examines the output of -v: CMake and libtool store the paths that
+// they find in it.
 func runCheck(ctx context.Context, c Compiler, cmd *driver.Command, argv []string, archive string) error {
 	if cmd.Compiles {
 		if err := logEvent(buildEvent{Check: true}); err != nil {

@@ -22,19 +22,19 @@ import (
 type buildEvent struct {
 	native.Result
 	Untouched string      `json:",omitempty"` // why
-	Empty     bool        `json:",omitempty"` // it has no function that the flags ask for
+	Empty     bool        `json:",omitempty"` // it has no function that the flags select
 	Check     bool        `json:",omitempty"` // it is a check of the build system
 	Split     *splitEvent `json:",omitempty"` // of a build by a profile
 	Proof     *proofEvent `json:",omitempty"` // of an object with probes
 	Laid      string      `json:",omitempty"` // a module that was linked in the order of a profile
-	Units     int         `json:",omitempty"` // files that its code was made of, if that is another number than 1
-	Bitcode   int         `json:",omitempty"` // files that were compiled to bitcode, of which a linker makes code
-	LinkCache string      `json:",omitempty"` // a module whose link asked the cache of lld for code
-	LTOLink   string      `json:",omitempty"` // the number of that link, of what it had to compile as well
+	Units     int         `json:",omitempty"` // number of source files of its code, if not 1
+	Bitcode   int         `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
+	LinkCache string      `json:",omitempty"` // a module whose link may use lld's cache
+	LTOLink   string      `json:",omitempty"` // the number of that link, in events of what it compiled as well
 	Ran       bool        `json:",omitempty"` // a cache had to start its compiler
-	PassedBy  string      `json:",omitempty"` // a launcher that was passed by
+	PassedBy  string      `json:",omitempty"` // a bypassed launcher
 	Cache     string      `json:",omitempty"` // a compiler cache that was asked for Source
-	Launch    string      `json:",omitempty"` // the number of that question, of what answers it as well
+	Launch    string      `json:",omitempty"` // the number of that request, in events of what answers it as well
 	Uncaught  string      `json:",omitempty"` // a compiler that could not be caught
 }
 
@@ -63,7 +63,7 @@ func logEvent(e buildEvent) error {
 // appendLine writes a line at the end of a file that is there. One write to a file opened
 // for appending is not torn by parallel builds.
 func appendLine(path string, line []byte) error {
-	// The log is gone where a wrapper outlives its build; that is no failure.
+	// The log no longer exists if a wrapper outlives its build; that is not an error.
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -75,7 +75,7 @@ func appendLine(path string, line []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// buildSummary is what cairn build says at its end.
+// buildSummary is the summary that cairn build prints at its end.
 type buildSummary struct {
 	Mode      string              `json:"mode"`
 	Files     int                 `json:"files"`
@@ -85,11 +85,11 @@ type buildSummary struct {
 	EntryOnly []string            `json:"entry_only"` // functions without block probes
 	Untouched map[string][]string `json:"untouched"`  // reason -> files
 
-	Empty    int      `json:"empty"`                  // files without a function that the flags ask for
-	Checks   int      `json:"checks"`                 // files that build systems compiled to learn of the system
+	Empty    int      `json:"empty"`                  // files without a function that the flags select
+	Checks   int      `json:"checks"`                 // files that build systems compiled to examine the system
 	Cached   int      `json:"cached"`                 // files that a compiler cache had
 	Bitcode  int      `json:"bitcode,omitempty"`      // files compiled to bitcode, which are counted again when they are linked
-	Links    []string `json:"links_cached,omitempty"` // modules all of whose code was in the cache of lld
+	Links    []string `json:"links_cached,omitempty"` // modules whose whole code was in lld's cache
 	PassedBy []string `json:"passed_by,omitempty"`    // launchers that were passed by
 	Uncaught []string `json:"uncaught,omitempty"`     // compilers that were not caught
 
@@ -97,7 +97,7 @@ type buildSummary struct {
 	Proof *proofSummary `json:"proof,omitempty"` // of a build with --prove
 }
 
-// ReadBuildLog sums up the log of a build, in which all stand-ins wrote what they did.
+// ReadBuildLog sums up the log of a build, to which all stand-ins write.
 func ReadBuildLog(path, mode string) (*buildSummary, error) {
 	sum := &buildSummary{Mode: mode, EntryOnly: []string{}, Skipped: map[string][]string{}, Untouched: map[string][]string{}}
 	f, err := os.Open(path)
@@ -175,7 +175,7 @@ func (b *buildSummary) add(e *buildEvent) {
 	}
 }
 
-// cleanFirst is what to do where nothing was compiled.
+// cleanFirst is advice for builds in which nothing was compiled.
 const cleanFirst = "everything was up to date (make -B, ninja -t clean or cmake --build --clean-first rebuild it), or its compilers could not be intercepted; use --allow-nothing if this is expected"
 
 // Nothing is the error of a build in which nothing was compiled.

@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// Exists reports whether there is a file, whatever it is.
+// Exists reports whether a file of any kind exists.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
@@ -31,7 +31,7 @@ type InstrumentFlags struct {
 	Shim ShimOptions
 	use  useOptions
 
-	// As they are spelled.
+	// As spelled on the command line.
 	mode, clock, tick string
 	only, skip        []string
 	frames            bool
@@ -131,10 +131,9 @@ func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// RunCompiler becomes the compiler, with our arguments among its own. It
-// returns only if that fails.
+// RunCompiler becomes the compiler, with our arguments added. It returns only if that fails.
 func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name string, args []string) error {
-	os.Setenv(catch.EnvCaught, "1") // what we compile for ourselves is not for a build around us
+	os.Setenv(catch.EnvCaught, "1") // compilations for ourselves do not belong to an enclosing build
 	c, err := FindCompiler(name)
 	if err != nil {
 		return err
@@ -171,8 +170,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 	return useCompiler(ctx, s, c, cmd, f.Shim, argv)
 }
 
-// withProbes becomes the compiler, with what adds probes if the command does something that
-// they go into.
+// withProbes becomes the compiler, with arguments that add probes if the command produces something for them.
 func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string) error {
 	check := isCheck(cmd)
 	if cmd.Refusal == "" && (cmd.Compiles || cmd.Links || cmd.Merges) {
@@ -243,8 +241,8 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 	return c.become(ctx, append(argv[:1:1], args...), root, env...)
 }
 
-// refuse says why a command cannot be instrumented, or, if it may be built without
-// probes, becomes the compiler.
+// refuse returns why a command cannot be instrumented, or, if it may be built without probes, becomes the
+// compiler.
 func (f *InstrumentFlags) refuse(ctx context.Context, c Compiler, cmd *driver.Command, argv []string) error {
 	if !f.Shim.Lenient {
 		return fmt.Errorf("cc: %s; or use --lenient to build it without probes", cmd.Refusal)
@@ -257,8 +255,7 @@ func (f *InstrumentFlags) refuse(ctx context.Context, c Compiler, cmd *driver.Co
 	return c.become(ctx, argv, "")
 }
 
-// driverEnv is what a driver that has our arguments hands down to the tools
-// that it starts.
+// driverEnv is the environment by which a driver passes our arguments to its tools.
 func driverEnv(cmd driver.Command) []string {
 	var env []string
 	if sources := absolute(cmd.Sources); len(sources) > 0 {
@@ -267,9 +264,8 @@ func driverEnv(cmd driver.Command) []string {
 	return env
 }
 
-// become replaces the process by a program, with env added to its environment. No tool
-// below it is caught by a build around us: a driver that has our arguments hands them
-// down, in response files, too.
+// become replaces the process by a program, with env added to its environment. An enclosing build does not
+// catch the tools below it: a driver passes our arguments to them, also in response files.
 func become(path string, argv []string, env ...string) error {
 	env = append(env, catch.EnvCaught+"=1")
 	if err := syscall.Exec(path, argv, append(os.Environ(), env...)); err != nil {
@@ -278,9 +274,8 @@ func become(path string, argv []string, env ...string) error {
 	return nil
 }
 
-// absolute cleans the sources' paths, so that filters see the same path
-// wherever the compiler is started. A path stays relative as its user wrote
-// it if the directory is unknown.
+// absolute makes the sources' paths absolute, so that filters see the same path wherever the compiler is
+// started. A path stays relative if the directory is unknown.
 func absolute(sources []string) []string {
 	out := make([]string, len(sources))
 	for i, src := range sources {

@@ -8,13 +8,12 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// The go command keeps objects of C by what the compiler says it is: the first line with
-// the word version and a number that "gcc -### -x c -c -" prints. What we have compiled is
-// not for builds with other flags, and what they have compiled is not for us, so we print
-// such a line in front of the compiler's. It has the key of the compiler as well: the
-// compiler's own line is not looked at then.
+// The go command identifies C objects by the compiler's version: the first line with the word version and a
+// number in the output of "gcc -### -x c -c -". Our objects must not be used in builds with other flags, nor
+// theirs in ours, so we print such a line before the compiler's. It includes the compiler's key, as the
+// compiler's own line is then ignored.
 
-// AsksIdentity reports whether a driver's arguments are those of that question.
+// AsksIdentity reports whether a driver's arguments are that request.
 func AsksIdentity(args []string) bool {
 	return len(args) == 5 && args[0] == "-###" && slices.Equal(args[3:], []string{"-c", "-"}) && args[1] == "-x"
 }
@@ -33,8 +32,8 @@ func (f *InstrumentFlags) tellIdentity(s *verb.Streams, c Compiler) error {
 	return nil
 }
 
-// TellOwnIdentity answers where CC is "cairn cc gcc": the first word of it is asked. The
-// rest of it belongs to what the go command knows objects by.
+// TellOwnIdentity answers if CC is "cairn cc gcc": the go command asks its first word. The rest of it is part
+// of the key by which the go command identifies objects.
 func TellOwnIdentity(s verb.Streams) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
-// hookLibraryName is the file that is preloaded into programs to hook them.
+// hookLibraryName is the library that is preloaded into programs to hook them.
 const hookLibraryName = "libcairn-spike.so"
 
-// attachLibraryName is the file that is put into running programs to hook them.
+// attachLibraryName is the library that is put into running programs to hook them.
 const attachLibraryName = "libcairn-attach.so"
 
 // HookLibrary returns the path of the library that is preloaded, which it builds on first

@@ -18,17 +18,17 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// A launcher is started in a compiler's place, as "ccache gcc -c x.c" or by a link called
-// gcc, and starts the compiler or does without. ccache takes objects of earlier builds: our
-// configuration becomes a part of what it knows them by. The others compile on other
-// machines or in servers, where cairn is not; the compiler is started in their place.
+// A launcher runs in place of a compiler, as "ccache gcc -c x.c" or through a link called gcc, and starts the
+// compiler or avoids that. ccache returns objects of earlier builds: our configuration becomes part of its key.
+// The others compile on other machines or in servers, where cairn does not exist; the compiler is started in
+// their place.
 
-// ccache is the launcher that is kept.
+// ccache is the launcher that is not bypassed.
 const ccache = "ccache"
 
 var launcherName = regexp.MustCompile(`^(?:ccache|distcc|icecc|sccache)$`)
 
-// launcherAt returns the name of the launcher that a path leads to, "" for none.
+// launcherAt returns the name of the launcher at a path, "" for none.
 func launcherAt(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || !launcherName.MatchString(filepath.Base(real)) {
@@ -46,8 +46,8 @@ type launch struct {
 	args     []string // the compiler's
 }
 
-// parseLaunch takes a launcher's command line apart. It is nil if no compiler is started:
-// the launcher was asked for something else, or is one for another language.
+// parseLaunch parses a launcher's command line. It is nil if no compiler is started: the launcher was asked for
+// something else, or is for another language.
 func parseLaunch(path string, args []string) *launch {
 	l := &launch{launcher: launcherAt(path), path: path, words: []string{path}, args: args}
 	if l.launcher != filepath.Base(path) { // a link that is called as a compiler
@@ -60,7 +60,7 @@ func parseLaunch(path string, args []string) *launch {
 	}
 	l.words = append(l.words, args[:n]...)
 	for n < len(args) && launcherName.MatchString(filepath.Base(args[n])) {
-		n++ // one that the first would start, and that is passed by
+		n++ // a nested launcher, which is bypassed
 	}
 	if n == len(args) || !compilerName.MatchString(filepath.Base(args[n])) {
 		return nil
@@ -74,7 +74,7 @@ func parseLaunch(path string, args []string) *launch {
 	return l
 }
 
-// behind returns the compiler that a launcher starts in the end.
+// after returns the compiler that a launcher finally starts.
 func (l *launch) behind() (string, error) {
 	if filepath.Base(l.compiler) != l.compiler {
 		return l.compiler, nil
@@ -82,14 +82,14 @@ func (l *launch) behind() (string, error) {
 	return RealTool(l.compiler)
 }
 
-// environment is what makes ccache keep objects of one configuration apart from all others:
-// key is its name and file has it as content. Versions before 4.5 know no name.
+// environment returns variables that make ccache separate objects of one configuration from all others: key is
+// its name, which file contains. Versions before 4.5 ignore the name.
 func (l *launch) environment(ctx context.Context, key, file string) []string {
 	namespace := key
 	if old := os.Getenv("CCACHE_NAMESPACE"); old != "" && old != key {
 		namespace = old + "-" + key
 	}
-	// What users list themselves counts on, in the environment or their settings.
+	// Files that users list in the environment or their settings still count.
 	files, set := os.LookupEnv("CCACHE_EXTRAFILES")
 	if real, err := filepath.EvalSymlinks(l.path); err == nil && !set {
 		cmd := exec.CommandContext(ctx, real, "--get-config", "extra_files_to_hash")
@@ -128,8 +128,8 @@ func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args
 	return becomeOpen(path, append(l.words[:len(l.words):len(l.words)], l.args...), append(l.environment(ctx, key, file), id)...)
 }
 
-// logLaunch notes what a cache may answer without its compiler. Other command lines it
-// hands on. It returns the variable by which the answers of compilers are known.
+// logLaunch records a request that a cache may answer without its compiler; other command lines are passed on.
+// It returns the variable that identifies answers by compilers.
 func logLaunch(l *launch) (variable string, err error) {
 	id := fmt.Sprintf("%d.%d", os.Getpid(), time.Now().UnixNano())
 	variable = catch.EnvLaunch + "=" + id
@@ -140,7 +140,7 @@ func logLaunch(l *launch) (variable string, err error) {
 	return variable, logEvent(buildEvent{Result: native.Result{Source: cmd.Sources[0]}, Cache: l.launcher, Launch: id})
 }
 
-// becomeOpen is become for what starts compilers that are to be caught.
+// becomeOpen is become for programs that start compilers to be caught.
 func becomeOpen(path string, argv []string, env ...string) error {
 	os.Unsetenv(catch.EnvCaught)
 	if err := syscall.Exec(path, argv, append(os.Environ(), env...)); err != nil {
@@ -149,8 +149,8 @@ func becomeOpen(path string, argv []string, env ...string) error {
 	return nil
 }
 
-// throughLauncher returns the compiler that a launcher is to start for cairn cc, and its
-// arguments. Through ccache it is run by become.
+// throughLauncher returns the compiler that a launcher would start for cairn cc, and its arguments. Through
+// ccache it is run by become.
 func throughLauncher(path string, args []string) (*Compiler, []string, error) {
 	l := parseLaunch(path, args)
 	if l == nil {
@@ -170,8 +170,8 @@ func throughLauncher(path string, args []string) (*Compiler, []string, error) {
 	return &c, l.args, nil
 }
 
-// become replaces the process by the compiler, through the cache in front of it. dir is the
-// directory of ours that knows the configuration, "" if the compiler does nothing of ours.
+// become replaces the process by the compiler, through its cache if it has one. dir is our directory for the
+// configuration, "" if the compiler needs nothing of ours.
 func (c *Compiler) become(ctx context.Context, argv []string, dir string, env ...string) error {
 	if c.cache == nil {
 		return become(c.Path, argv, env...)

@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 )
 
-// FoundLinker is a linker and what it says of itself.
+// FoundLinker is a linker and how it identifies itself.
 type FoundLinker struct {
 	Name    string // for messages
 	Kind    linkorder.Linker
@@ -18,10 +18,10 @@ type FoundLinker struct {
 	Err     error // it does not say which linker it is
 }
 
-// word returns the linker as -fuse-ld= names it, "" if it is not known.
+// word returns the linker's name for -fuse-ld=, "" if it is not known.
 func (l *FoundLinker) word() string { return strings.TrimPrefix(string(l.Kind), "ld.") }
 
-// LinkerAt asks the linker at path what it is.
+// LinkerAt asks the linker at path for its identity.
 func LinkerAt(ctx context.Context, path string) FoundLinker {
 	l := FoundLinker{Name: path}
 	for _, option := range []string{"--version", "-v"} { // the latter is Apple's
@@ -43,11 +43,10 @@ func (c Compiler) Linker(ctx context.Context, cmd *driver.Command) FoundLinker {
 	return LinkerOfDriver(ctx, c.Path, args)
 }
 
-// LinkerOfDriver has the driver at path, with args, start its linker, which says what it
-// is. The driver alone knows where it finds it: by -B, COMPILER_PATH, --ld-path or the
-// tables that it was built with.
+// LinkerOfDriver makes the driver at path, with args, start its linker, which prints its identity. Only the
+// driver knows where it finds it: by -B, COMPILER_PATH, --ld-path or built-in tables.
 func LinkerOfDriver(ctx context.Context, path string, args []string) FoundLinker {
-	// Without an output it would be a.out, if a linker took no notice.
+	// Otherwise the output would be a.out, if a linker ignored the option.
 	args = append(args[:len(args):len(args)], "-o", "/dev/null", "-Wl,--version")
 	cmd := exec.CommandContext(ctx, path, args...)
 	out, err := cmd.Output()

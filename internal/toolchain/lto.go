@@ -19,8 +19,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// With clang -flto, what a compiler writes is bitcode, of which the linker makes code. So
-// cairn stands in for lld, and has it hand over the assembly of that code:
+// With clang -flto, compilers write bitcode, from which the linker makes code. So cairn replaces lld, and makes
+// it provide the assembly of that code:
 //
 //   - Modules of -flto=thin are compiled one by one. lld leaves that to a program, its
 //     distributor, which is cairn (ltobackend.go).
@@ -32,8 +32,8 @@ import (
 // envLinker is set by cairn cc for the stand-in for lld: the path of the real one.
 const envLinker = "CAIRN_LINKER"
 
-// ltoDir is where a toolchain has the stand-in for lld and the distributor, not where
-// drivers look for an assembler: they would take the linker as well.
+// ltoDir is where a toolchain has the stand-in for lld and the distributor, outside the directory where drivers
+// look for an assembler, as they would use the linker as well.
 const (
 	ltoDir          = "lto"
 	ltoLinkerName   = "ld.lld"
@@ -57,15 +57,15 @@ func linkLTO(bin, self string) error {
 	return nil
 }
 
-// ltoLinker is one run of cairn in the place of lld.
+// ltoLinker is one run of cairn in place of lld.
 type ltoLinker struct {
 	shim
 	root string // directory of the toolchain
 	real string // path of the real linker
 }
 
-// AsLTO returns what runs in the place of lld or of its distributor, if args say that cairn
-// was started as one: by its name, in a directory of a toolchain.
+// AsLTO returns the function to run in place of lld or of its distributor, if args say that cairn was started
+// as one: by its name, in a directory of a toolchain.
 func AsLTO(args []string, s verb.Streams) (run func(context.Context, []string) error, ok bool) {
 	name, dir := filepath.Base(args[0]), filepath.Dir(args[0])
 	if name != ltoLinkerName && name != distributorName || filepath.Base(dir) != ltoDir || !Exists(filepath.Join(dir, "..", "bin", shimOptionsFile)) {
@@ -98,14 +98,14 @@ func runLTOLinker(ctx context.Context, s *verb.Streams, root, real string, args 
 	if l.broken != nil {
 		return fmt.Errorf("ld: %w", l.broken)
 	}
-	// What the linkers start is not caught again.
+	// Programs that the linkers start are not caught again.
 	if err := os.Setenv(catch.EnvCaught, "1"); err != nil {
 		return err
 	}
 	return l.link(ctx, args)
 }
 
-// link links, and makes the code of bitcode on the way.
+// link links, and makes code from bitcode on the way.
 func (l *ltoLinker) link(ctx context.Context, args []string) error {
 	if l.real == "" {
 		return errors.New("ld: " + envLinker + " is not set: this is a part of cairn cc, which starts it itself")
@@ -133,14 +133,14 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 
 func isRuntime(w *driver.LinkerWord) bool { return w.Input() && filepath.Base(w.Value) == "libcairn.a" }
 
-// needed returns the name by which code with probes asks for the runtime.
+// needed returns the name by which code with probes refers to the runtime.
 func (l *ltoLinker) needed() string {
 	tc := driver.Toolchain{Timed: l.opts.Mode.Timed(), Trace: l.opts.Mode == prof.ModeTrace}
 	return tc.Needed()
 }
 
-// leaves reports whether a command line is not for a program: what a build of its own makes
-// of it is compiled by other commands.
+// leaves reports whether a command line does not link a program: such output is compiled by other commands of
+// the build.
 func (l *ltoLinker) leaves(line *driver.LinkerLine) bool {
 	if line.Has("lto-emit-asm", "lto-emit-llvm", "thinlto-index-only", "version", "v", "V", "help") {
 		return true
@@ -151,8 +151,8 @@ func (l *ltoLinker) leaves(line *driver.LinkerLine) bool {
 	})
 }
 
-// backend returns the clang that makes code of what the linker hands over: the one beside
-// it, which is of the same version and reads what it writes.
+// backend returns the clang that compiles what the linker provides: the one beside it, which has the same
+// version.
 func (l *ltoLinker) backend() (string, error) {
 	if path := clangBeside(l.real); path != "" {
 		return path, nil
@@ -171,8 +171,8 @@ func versionSuffix(path string) string {
 	return ""
 }
 
-// distributes returns why lld cannot leave the compilation of modules to the distributor
-// with the same result, or "".
+// distributes returns why lld cannot leave the compilation of modules to the distributor with the same result,
+// or "".
 func (l *ltoLinker) distributes(ctx context.Context, line *driver.LinkerLine, in *ltoInputs) string {
 	if slices.ContainsFunc(in.modules, func(m *bitcode.Module) bool { return m.Kind != bitcode.Thin }) {
 		return "modules are merged"
@@ -188,8 +188,8 @@ func (l *ltoLinker) distributes(ctx context.Context, line *driver.LinkerLine, in
 	return ""
 }
 
-// handedOver reports whether an option of the linker says nothing of the compilation of
-// modules, or is among those that its distributor is told.
+// handedOver reports whether an option of the linker does not affect the compilation of modules, or is passed
+// to its distributor.
 func handedOver(w *driver.LinkerWord) bool {
 	switch w.Option {
 	case "mllvm", "load-pass-plugin", "pass-plugin":
@@ -208,8 +208,8 @@ func handedOver(w *driver.LinkerWord) bool {
 	return !strings.HasPrefix(w.Option, "opt-remarks")
 }
 
-// linkThin becomes lld, with the distributor. Objects of ours have a cache of their own: the
-// keys of lld's say nothing of what the distributor does.
+// linkThin becomes lld, with the distributor. Our objects have a separate cache: the keys of lld's do not
+// depend on the distributor.
 func (l *ltoLinker) linkThin(ctx context.Context, line *driver.LinkerLine, clang string) error {
 	args := line.Without("thinlto-cache-dir", "thinlto-distributor", "thinlto-distributor-arg", "thinlto-remote-compiler",
 		"thinlto-remote-compiler-arg", "thinlto-remote-compiler-prepend-arg")
@@ -249,7 +249,7 @@ func (l *ltoLinker) linkThin(ctx context.Context, line *driver.LinkerLine, clang
 	return become(l.real, append([]string{l.real}, args...), env...)
 }
 
-// runLong runs the linker with a response file, which somebody must remove.
+// runLong runs the linker with a response file, which must be removed.
 func (l *ltoLinker) runLong(ctx context.Context, args, env []string) error {
 	tmp, err := os.MkdirTemp("", "cairn-lto-")
 	if err != nil {
@@ -266,8 +266,8 @@ func (l *ltoLinker) runLong(ctx context.Context, args, env []string) error {
 	return ChildError(cmd.Run())
 }
 
-// orderBuffer returns an object with what the modules of a link have in common in modes that
-// have an order buffer, which it makes on first use.
+// orderBuffer returns an object with the shared parts of a link's modules in modes with an order buffer, which
+// it makes on first use.
 func (l *ltoLinker) orderBuffer(ctx context.Context, clang string) (string, error) {
 	path := filepath.Join(l.root, ltoDir, "order.o")
 	if Exists(path) {

@@ -19,9 +19,9 @@ const envLTOLink = "CAIRN_LTO_LINK"
 // noMachOLTO is why bitcode for Mach-O is refused.
 const noMachOLTO = "clang -flto is supported for ELF only: build with -fno-lto"
 
-// bitcodeLink prepares a command for the link of bitcode: it returns the arguments and the
-// environment by which clang starts our linker in the place of lld, both nil where nothing
-// is to be made of bitcode. A linker that compiles bitcode by a plugin is a reason not to.
+// bitcodeLink prepares a command for the link of bitcode: it returns the arguments and the environment by which
+// clang starts our linker in place of lld, both nil if no code is made from bitcode. A linker that compiles
+// bitcode in a plugin is a reason to refuse.
 func (c Compiler) bitcodeLink(ctx context.Context, cmd *driver.Command) (linker, refusal string) {
 	if c.Family != driver.Clang || !cmd.Links && !cmd.Merges {
 		return "", ""
@@ -73,8 +73,8 @@ func ltoArgs(root string) []string {
 
 func ltoEnv(linker string) string { return envLinker + "=" + linker }
 
-// maxCommandLine bounds the arguments of a linker: the kernel takes a part of the stack's
-// limit, and what drivers put into a response file may be longer.
+// maxCommandLine bounds the arguments of a linker: the kernel limits them to a part of the stack's limit, and
+// response files of drivers may be longer.
 const maxCommandLine = 1 << 17
 
 // isLong reports whether arguments need a response file.

@@ -18,7 +18,7 @@ import (
 type ltoInputs struct {
 	modules []*bitcode.Module // in the order of the link, members of archives included
 	words   map[int]*ltoInput // by number of the word on the command line, those with bitcode
-	hidden  map[string]bool   // of each name that is defined, whether --exclude-libs hides it
+	hidden  map[string]bool   // for each defined name, whether --exclude-libs hides it
 }
 
 // ltoInput is an input with bitcode.
@@ -26,7 +26,7 @@ type ltoInput struct {
 	path    string
 	archive bool
 	native  bool     // an archive that has members without bitcode as well
-	thin    []string // names of the thin modules in it, as lld names what it makes of them
+	thin    []string // names of its thin modules, as lld uses them in output names
 }
 
 // maxBitcode bounds a module: nothing links one that is larger.
@@ -99,7 +99,7 @@ func (in *ltoInputs) scan(word int, path string, fat bool, excluded func(path st
 	return err
 }
 
-// define notes the names of a module. The first that defines one counts.
+// define records the names of a module. The first definition counts.
 func (in *ltoInputs) define(m *bitcode.Module, hidden bool) {
 	for i := range m.Symbols {
 		s := &m.Symbols[i]
@@ -109,8 +109,8 @@ func (in *ltoInputs) define(m *bitcode.Module, hidden bool) {
 	}
 }
 
-// hide appends to assembly what hides names in it that were in hidden archives: the linker
-// does not see in which archive the object once was.
+// hide appends directives to assembly that hide names from hidden archives: the linker no longer sees in which
+// archive the object was.
 func (in *ltoInputs) hide(src []byte) []byte {
 	var names []string
 	for line := range bytes.Lines(src) {

@@ -19,9 +19,9 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// linkMerged links in two steps. In the first lld writes the assembly of the code that it
-// made of bitcode, with all that the whole link says of symbols; in the second that code
-// stands in the place of the first bitcode, and native inputs where they are.
+// linkMerged links in two steps. In the first lld writes the assembly of the code from bitcode, with the symbol
+// information of the whole link; in the second that code replaces the first bitcode, and native inputs stay in
+// place.
 func (l *ltoLinker) linkMerged(ctx context.Context, line *driver.LinkerLine, in *ltoInputs, clang string) error {
 	tmp, err := os.MkdirTemp("", "cairn-lto-")
 	if err != nil {
@@ -70,8 +70,8 @@ func (m *mergedLink) start(ctx context.Context, args []string, out io.Writer) (s
 	return messages.String(), err
 }
 
-// plainly links in one step, without the runtime, what cannot be linked in two. If that fails
-// too, the fault is not ours, and nor are the messages.
+// plainly links in one step, without the runtime, if two steps fail. If that fails too, the fault is not ours,
+// nor are the messages.
 func (m *mergedLink) plainly(ctx context.Context, messages string, why error) error {
 	line := *m.line
 	line.Words = slices.DeleteFunc(slices.Clone(line.Words), func(w driver.LinkerWord) bool {
@@ -97,14 +97,14 @@ type mergedLink struct {
 	texts    []string // it wrote
 }
 
-// oneLink are the options that one of the two steps does without: they name what a link
-// writes, or where code of other links lies.
+// oneLink are the options that one of the two steps must not have: they name outputs of a link, or where code
+// of other links is stored.
 var oneLink = []string{
 	"o", "output", "Map", "M", "print-map", "cref", "reproduce", "t", "trace", "verbose", "dependency-file", "lto-obj-path", "save-temps", "why-extract", "print-archive-stats",
 	"thinlto-cache-dir", "thinlto-distributor", "thinlto-distributor-arg", "thinlto-remote-compiler", "thinlto-remote-compiler-arg", "thinlto-remote-compiler-prepend-arg",
 }
 
-// generate has lld write the assembly, and returns its messages.
+// generate makes lld write the assembly, and returns its messages.
 func (m *mergedLink) generate(ctx context.Context) (messages string, err error) {
 	base := filepath.Join(m.tmp, filepath.Base(m.tmp)) // a name that is in no other directory
 	args := append(m.line.Without(oneLink...), "--lto-emit-asm", "-o", base)
@@ -230,13 +230,11 @@ func (m *mergedLink) relink(objects []string) ([]string, error) {
 			args = append(args, path)
 		}
 	}
-	// The first step has compared version scripts with all symbols. Of those that they hide,
-	// the code may have none left.
+	// The first step has checked version scripts against all symbols. The code may lack hidden ones.
 	return append(args, "--undefined-version"), nil
 }
 
-// say prints the messages of the first step that the second, whose messages are given, did
-// not repeat, and those.
+// say prints the messages of the first step that the second did not repeat, and those of the second.
 func (m *mergedLink) say(second string) {
 	for line := range strings.Lines(m.messages) {
 		if !strings.Contains(second, line) {
@@ -246,7 +244,7 @@ func (m *mergedLink) say(second string) {
 	fmt.Fprint(m.streams.Err, second)
 }
 
-// sourceNames knows in which source file a function of merged modules is.
+// sourceNames finds the source file of a function in merged modules.
 type sourceNames map[string][]string // by name, the files that define it, in the order of the link
 
 // sources returns the files of the functions in all modules.
@@ -262,9 +260,8 @@ func (in *ltoInputs) sources() sourceNames {
 	return names
 }
 
-// of returns the source file of a function, "" if it is not known. Of static functions of
-// the same name, all but the first have got a number when modules were merged, in the order
-// of the link.
+// of returns the source file of a function, "" if it is not known. When modules are merged, all but the first
+// of static functions with the same name get a number, in the order of the link.
 func (n sourceNames) of(function string) string {
 	if files := n[function]; len(files) > 0 {
 		return files[0]

@@ -14,7 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
-// machOLacks returns what is asked for that programs for macOS and iOS cannot have, or "".
+// machOLacks returns a requested feature that programs for macOS and iOS cannot have, or "".
 func (o *ShimOptions) machOLacks(c Compiler) string {
 	switch {
 	case c.Family != driver.Clang:
@@ -41,9 +41,8 @@ func buildMachO(ctx context.Context, tmp, src string, c Compiler, opts ShimOptio
 	return nil
 }
 
-// machOSource returns the source that the text of a compiler is of, if it does not say: the
-// only one of the command, or that whose name the text's file begins with, as /tmp/main-1f2e.s
-// begins with that of main.c.
+// machOSource returns the source of a compiler's text that does not name it: the only one of the command, or
+// the one whose name begins the text's file name, as in /tmp/main-1f2e.s and main.c.
 func machOSource(sources []string, input string) string {
 	if len(sources) == 1 {
 		return sources[0]

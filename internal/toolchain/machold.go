@@ -63,8 +63,8 @@ func machOTarget(args []string) string {
 	return arch + "-apple-" + p.system + version + p.environment
 }
 
-// linkMachO runs a linker of Mach-O files that the build starts itself, with the runtime in
-// front of its own arguments, or, by a profile, with an order.
+// linkMachO runs a linker of Mach-O files that the build starts itself, with the runtime before its own
+// arguments, or, with a profile, with an order.
 func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
 	var words []string
@@ -128,8 +128,8 @@ func clangBeside(linker string) string {
 	return ""
 }
 
-// unsplit returns the options for a build by a profile whose functions stay whole: linkers of
-// Mach-O files take functions for atoms, and none has two.
+// unsplit returns the options for a build with a profile whose functions stay whole: linkers of Mach-O files
+// treat functions as atoms, and none has two.
 func (o ShimOptions) unsplit() ShimOptions {
 	use := *o.Use
 	use.NoSplit = true

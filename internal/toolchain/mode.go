@@ -15,8 +15,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// checkMode validates the mode and the size of its order buffer, and spells
-// both in one way: what says the same finds the same runtime.
+// checkMode validates the mode and the size of its order buffer, and normalizes both, so that equal settings
+// find the same runtime.
 func (f *InstrumentFlags) checkMode() error {
 	mode, ok := parseMode(f.mode)
 	if !ok {
@@ -36,14 +36,12 @@ func (f *InstrumentFlags) checkMode() error {
 	}
 }
 
-// DefaultSmall is the size from which on functions are timed though they have
-// no loop. Below it are more than half of the calls and next to no spikes, and
-// whatever stalls in them is their callers' time as well.
+// DefaultSmall is the size from which functions without a loop are timed. Smaller functions make up more than
+// half of the calls and cause next to no spikes, and stalls in them count as their callers' time.
 const DefaultSmall = 200
 
-// Bounds for --threshold: the coarse clock is not kept finer than 100 us, the exact
-// one takes some time to be looked at, and what takes longer than the coarse clock
-// counts in 32 bits is no spike.
+// Bounds for --threshold: the coarse clock is not finer than 100 us, reading the exact one takes some time, and
+// the coarse clock counts in 32 bits.
 const (
 	minThreshold      = 100 * time.Microsecond
 	minThresholdExact = 2 * time.Microsecond
@@ -62,14 +60,14 @@ const (
 	tickSignal = "signal"
 )
 
-// frameThreshold is that of programs that count frames: a few such calls, and a
-// frame of 60 in a second is late.
+// frameThreshold is the default for programs that count frames: a few such calls make a frame of 60 per second
+// late.
 const frameThreshold = "1000us"
 
-// maxDepth bounds --depth: deeper stacks of calls do not fit a thread's stack.
+// maxDepth bounds --depth: a thread's stack cannot hold deeper stacks of calls.
 const maxDepth = 1 << 20
 
-// checkTimed validates the flags that only some modes know.
+// checkTimed validates the flags of timed modes.
 func (f *InstrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	f.Shim.Exact, f.Shim.Signals = f.clock == clockExact, f.tick == tickSignal
 	switch {
@@ -120,7 +118,7 @@ func (f *InstrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	return f.CheckThreshold()
 }
 
-// CheckThreshold validates that of --threshold, and spells it in one way.
+// CheckThreshold validates and normalizes --threshold.
 func (f *InstrumentFlags) CheckThreshold() error {
 	if f.Shim.Threshold == "" {
 		return nil
@@ -140,9 +138,8 @@ func (f *InstrumentFlags) CheckThreshold() error {
 // timedModes are those that there is a runtime for.
 var timedModes = []prof.Mode{prof.ModeSpike, prof.ModeStacks, prof.ModeTrace}
 
-// parseMode returns the mode that name spells. Parts joined by plus signs may
-// stand in any order, and may say what the mode records anyway: every mode
-// covers, and count and full have the order in their records.
+// parseMode returns the mode of a name. Parts joined by plus signs may be in any order, and may name what the
+// mode records anyway: every mode covers, and count and full have the order in their records.
 func parseMode(name string) (prof.Mode, bool) {
 	var parts []prof.Mode
 	for s := range strings.SplitSeq(name, "+") {

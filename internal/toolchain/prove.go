@@ -18,14 +18,14 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// proofEvent is what was proved of an object: a line of the build log.
+// proofEvent is the result of proving an object: a line of the build log.
 type proofEvent struct {
 	Source string `json:"source"`
 	Object string `json:"sha256"` // of the object with probes
 	prove.Certificate
 }
 
-// checkProve refuses --prove for builds whose objects are not judged.
+// checkProve refuses --prove for builds whose objects cannot be proved.
 func (f *InstrumentFlags) checkProve() error {
 	if f.Shim.Prove && f.Shim.Mode.Timed() {
 		return verb.Usagef("--prove: not supported for modes that measure time, such as %s", f.Shim.Mode)
@@ -33,8 +33,8 @@ func (f *InstrumentFlags) checkProve() error {
 	return nil
 }
 
-// proveObject holds the object that the assembler made of a text with probes against
-// the one that it makes of the plain text, src. An object that differs is removed.
+// proveObject compares the object that the assembler made from a text with probes with the one of the plain
+// text, src. It removes an object that differs.
 func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, source string) error {
 	output := asOutput(args)
 	if info, err := os.Stat(output); err == nil && !info.Mode().IsRegular() {
@@ -100,7 +100,7 @@ func asOutput(args []string) string {
 	return output
 }
 
-// withoutOutputs returns an assembler's arguments less those that name files to write.
+// withoutOutputs returns an assembler's arguments without those that name output files.
 func withoutOutputs(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -115,7 +115,7 @@ func withoutOutputs(args []string) []string {
 	return out
 }
 
-// proofSummary is what a build has proved of its objects: the certificate.
+// proofSummary is the certificate of a build: what was proved of its objects.
 type proofSummary struct {
 	Version      string       `json:"cairn"`
 	Mode         string       `json:"mode"`
@@ -149,8 +149,8 @@ func (b *buildSummary) Certify(s *verb.Streams, file string) error {
 	return nil
 }
 
-// Different reports whether an object is not the plain one. Its compiler failed, but the
-// build may have gone on.
+// Different reports whether an object differs from the plain one. Its compiler failed, but the build may have
+// continued.
 func (p *proofSummary) Different() bool {
 	return p != nil && slices.ContainsFunc(p.Objects, func(e proofEvent) bool { return e.Different() })
 }

@@ -18,9 +18,8 @@ func JoinAlgorithms() string {
 	return strings.Join(names, ", ")
 }
 
-// OrderEdges returns the calls of g within the module of the given index. The
-// calls of a function are shared out among those that call it; where calls are
-// not counted, the runs that observed an edge are its weight.
+// OrderEdges returns the calls of g within the module of the given index. The calls of a function are divided
+// among its callers; if calls are not counted, the runs that observed an edge are its weight.
 func OrderEdges(g *callgraph.Graph, module int, m *prof.Module) []order.Edge {
 	callers := make([]uint64, len(g.Nodes))
 	for _, e := range g.Edges {
@@ -41,7 +40,7 @@ func OrderEdges(g *callgraph.Graph, module int, m *prof.Module) []order.Edge {
 	return edges
 }
 
-// Listed returns the ranked functions in the terms of linkorder.
+// Listed returns the ranked functions in the form that linkorder uses.
 func Listed(m *prof.Module, ranked []uint32, sameBuild bool) []linkorder.Func {
 	funcs := make([]linkorder.Func, len(ranked))
 	for i, k := range ranked {

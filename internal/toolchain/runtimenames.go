@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// ourPrefix is what every name begins with that the runtime brings into a program.
+// ourPrefix is the prefix of every name that the runtime adds to a program.
 const ourPrefix = "__cairn_"
 
-// isOurs reports whether a symbol is known for the runtime's by its name: of its
-// parts, or of what cairn.h declares. Names that begin with a dot are sections.
+// isOurs reports whether a symbol belongs to the runtime by its name: to its parts, or to the declarations in
+// cairn.h. Names that begin with a dot are sections.
 func isOurs(name string) bool {
 	return strings.HasPrefix(name, ourPrefix) || strings.HasPrefix(name, "cairn_") || strings.HasPrefix(name, ".")
 }
 
-// renameLocals puts ourPrefix before the names of what is static in an object of the
-// runtime, such as put and copy. Linkers copy those into the symbol table of each
-// program, where debuggers and profilers would take them for the program's own of that
-// name. The objects keep names rather than be stripped of them: what is below in a stack
-// is then known for the runtime.
+// renameLocals puts ourPrefix before the names of static functions and variables in an object of the runtime,
+// such as put and copy. Linkers copy them into the symbol table of each program, where debuggers and profilers
+// would attribute them to the program. The names are kept rather than stripped, so that stacks show the
+// runtime.
 func renameLocals(ctx context.Context, dir, object, nmTool, objcopy string) error {
 	nm := exec.CommandContext(ctx, nmTool, "-P", "--defined-only", object)
 	nm.Dir = dir
@@ -48,8 +47,8 @@ func renameLocals(ctx context.Context, dir, object, nmTool, objcopy string) erro
 	return nil
 }
 
-// localClass reports whether nm's letter for a symbol is of one that no other object
-// sees. Weak symbols and unique ones have small letters, too.
+// localClass reports whether nm's letter for a symbol means a local one. Weak symbols and unique ones have
+// small letters, too.
 func localClass(letter string) bool {
 	return len(letter) == 1 && strings.Contains("abdgprst", letter)
 }

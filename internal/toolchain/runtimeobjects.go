@@ -19,9 +19,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// A runtime has some thirty objects, of which one or two depend on the options of
-// cairn cc. So objects have a cache of their own, and a build with other options waits for
-// few of them.
+// A runtime has some thirty objects, of which one or two depend on the options of cairn cc. So objects have
+// their own cache, and a build with other options compiles only a few.
 
 // objectCompiler compiles members of a runtime with one compiler and one set of flags.
 type objectCompiler struct {
@@ -120,8 +119,7 @@ func (b *objectCompiler) object(ctx context.Context, o nativert.Object) error {
 	return nil
 }
 
-// objectPath returns where the cache has an object, which is named by all that it depends
-// on.
+// objectPath returns the path of an object in the cache, whose name includes everything that it depends on.
 func objectPath(c Compiler, flags []string, o nativert.Object) (string, error) {
 	cache, err := verb.CacheDir()
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// With --shared-runtime programs map the runtime from a file when they start. Its path is
-// in each program, and its name has a digest of what is in it, so that runtimes of different
-// versions and modes lie side by side and a program never finds one that it does not know.
+// With --shared-runtime programs map the runtime from a file when they start. Each program has its path, whose
+// name contains a digest of its contents, so that runtimes of different versions and modes coexist and a
+// program never finds a wrong one.
 
 // maxRuntimeDir bounds the directory: the path is in each program.
 const maxRuntimeDir = 1024

@@ -24,7 +24,7 @@ import (
 // of the sources, one a line.
 const envSources = "CAIRN_SOURCES"
 
-// shim is one run of cairn in the place of the assembler.
+// shim is one run of cairn in place of the assembler.
 type shim struct {
 	opts    ShimOptions
 	dir     string // it was started from
@@ -32,8 +32,8 @@ type shim struct {
 	streams verb.Streams
 }
 
-// AsShim returns the shim if args say that cairn was started as one: under
-// the name as, with its options beside it.
+// AsShim returns the shim if args say that cairn was started as one: under the name as, with its options beside
+// it.
 func AsShim(args []string, s verb.Streams) (*shim, bool) {
 	if filepath.Base(args[0]) != "as" {
 		return nil, false
@@ -63,8 +63,8 @@ func readOptions(path string, opts any) (found bool, err error) {
 	return true, nil
 }
 
-// asInputs splits an assembler's arguments into its inputs, by index, and
-// reports whether it is told to make 64-bit x86 code.
+// asInputs splits an assembler's arguments into its inputs, by index, and reports whether it must make 64-bit
+// x86 code.
 func asInputs(args []string) (inputs []int, x64 bool) {
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
@@ -79,8 +79,7 @@ func asInputs(args []string) (inputs []int, x64 bool) {
 	return inputs, x64
 }
 
-// Run assembles what the driver asked for, with probes if it is a compiler's
-// output.
+// Run assembles the driver's input, with probes if it is a compiler's output.
 func (sh *shim) Run(ctx context.Context, args []string) error {
 	if sh.broken != nil {
 		return fmt.Errorf("as: %w", sh.broken)
@@ -144,9 +143,8 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// assembleRewritten assembles out, which is made of src. Where the assembler refuses
-// that, it is asked for src: it may refuse that as well, what is written in inline
-// assembly, or the output's name.
+// assembleRewritten assembles out, which is made from src. If the assembler rejects that, it assembles src: it
+// may reject that as well, because of inline assembly, or of the output's name.
 func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []int, piped bool, src, out []byte, name string) error {
 	from := withoutInput(args, inputs, piped)
 	var messages bytes.Buffer
@@ -169,8 +167,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []i
 	return failure
 }
 
-// withoutInput returns args less the input file, which comes through a pipe
-// instead.
+// withoutInput returns args without the input file, which comes through a pipe instead.
 func withoutInput(args []string, inputs []int, piped bool) []string {
 	if piped {
 		return args
@@ -239,7 +236,7 @@ func (sh *shim) assembleTo(ctx context.Context, w io.Writer, args []string, src 
 	return ChildError(cmd.Run())
 }
 
-// driverWords returns an assembler's arguments as a driver takes them that assembles by itself.
+// driverWords converts an assembler's arguments to those of a driver that assembles itself.
 func driverWords(args []string) []string {
 	var out []string
 	input := false
@@ -269,8 +266,7 @@ func driverWords(args []string) []string {
 	return out
 }
 
-// ChildError turns the failure of a child that has said what is wrong into
-// its exit code.
+// ChildError turns the failure of a child that has reported its error into its exit code.
 func ChildError(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

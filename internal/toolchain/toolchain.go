@@ -1,6 +1,5 @@
-// Package toolchain has the programs that replace compilers, assemblers and linkers
-// during a build, the cache of their configurations, and the runtime built for each
-// compiler.
+// Package toolchain has the programs that replace compilers, assemblers and linkers during a build, the cache
+// of their configurations, and the runtime built for each compiler.
 package toolchain
 
 import (
@@ -26,28 +25,26 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// ShimOptions are what cairn cc tells the cairn that stands in for the
-// assembler. They lie in a file beside it, so that they reach it whoever
-// starts it: the driver, a link-time optimiser, a compiler cache.
+// ShimOptions are passed from cairn cc to the cairn that replaces the assembler. They are in a file beside it,
+// so that it finds them whoever starts it: the driver, a link-time optimiser, a compiler cache.
 type ShimOptions struct {
 	native.Options
 	Assembler string `json:"assembler"` // the real one
-	// AssemblerArgs are set if that is a compiler's driver, which assembles by itself.
+	// AssemblerArgs are set if the assembler is a compiler's driver.
 	AssemblerArgs []string `json:"assembler_args,omitempty"`
 	// Target are the driver's options that choose another machine than its own.
 	Target []string `json:"target,omitempty"`
-	// Clang is the driver where it is one that writes what no other assembler takes.
+	// Clang is the driver if it writes text that no other assembler accepts.
 	Clang   string `json:"clang,omitempty"`
 	Lenient bool   `json:"lenient,omitempty"`
-	Prove   bool   `json:"prove,omitempty"` // hold each object against the plain one
+	Prove   bool   `json:"prove,omitempty"` // compare each object with the plain one
 	// Runtime is the directory that programs map the runtime from; "" if it is linked in.
 	Runtime string `json:"runtime,omitempty"`
 
 	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
 }
 
-// shimOptionsFile is the file that tells cairn, called as, that it is to
-// stand in for the assembler.
+// shimOptionsFile is the file that tells cairn, called as, to replace the assembler.
 const shimOptionsFile = "cairn-as.json"
 
 // Compiler is a driver's executable and what identifies its version.
@@ -55,7 +52,7 @@ type Compiler struct {
 	Path   string // as found, absolute
 	real   string // links resolved
 	Family driver.Family
-	cache  *launch // what it is run through by become, or nil
+	cache  *launch // the cache through which become runs it, or nil
 }
 
 // FindCompiler finds a compiler by its name or path.
@@ -106,8 +103,8 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 	return tc, nil
 }
 
-// usable checks what a driver would pass over in silence: without our
-// assembler in bin, it takes the system's.
+// usable checks for an error that a driver would not report: without our assembler in bin, it uses the
+// system's.
 func usable(bin string) error {
 	if _, err := os.Stat(filepath.Join(bin, "as")); err != nil {
 		return err
@@ -120,7 +117,7 @@ func usable(bin string) error {
 }
 
 const (
-	// muslFile is there if the compiler's C library is musl.
+	// muslFile exists if the compiler's C library is musl.
 	muslFile = "musl"
 	// hiddenFile is a version script of what stays inside a shared object.
 	hiddenFile = "hidden.map"
@@ -170,8 +167,8 @@ func toolchainKey(self string, c Compiler, opts ShimOptions) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:12]), nil
 }
 
-// Cached returns the directory of the cache for a compiler and options. If it
-// is not there, fill fills it with what it is for; self is this program.
+// Cached returns the directory of the cache for a compiler and options. If it does not exist, fill fills it;
+// self is this program.
 func Cached(prefix, what string, c Compiler, opts ShimOptions, fill func(tmp, self string) error) (dir string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -200,8 +197,8 @@ func Cached(prefix, what string, c Compiler, opts ShimOptions, fill func(tmp, se
 	return dir, nil
 }
 
-// identityFile is in each directory whose name stands for a configuration, and has that
-// name as its content: caches of compilers can be told of one or the other.
+// identityFile is in each directory whose name identifies a configuration, and contains that name: compiler
+// caches can use either.
 const identityFile = "identity"
 
 func writeIdentity(dir, name string) error {
@@ -212,8 +209,7 @@ func identity(dir string) (key, file string) {
 	return "cairn-" + filepath.Base(dir), filepath.Join(dir, identityFile)
 }
 
-// fillCache has fill fill a temporary directory and renames it to dir. Whoever
-// loses a race finds the winner's.
+// fillCache calls fill with a temporary directory and renames that to dir. In a race, all use the first one's.
 func fillCache(dir string, fill func(tmp string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -283,7 +279,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	return buildRuntime(ctx, tmp, c, opts)
 }
 
-// lacks returns what is asked for that the machine does not have, or "".
+// lacks returns a requested feature that the machine does not have, or "".
 func (o *ShimOptions) lacks(c Compiler) string {
 	switch {
 	case o.Object == native.MachO:
@@ -302,9 +298,8 @@ func (o *ShimOptions) lacks(c Compiler) string {
 	return ""
 }
 
-// findAssembler notes the assembler: that of the driver, or, where clang makes code for
-// another machine than x86-64, clang itself. The binutils of that machine need not be
-// there, and may not know what clang writes.
+// findAssembler records the assembler: that of the driver, or, if clang makes code for another machine than
+// x86-64, clang itself. The binutils of that machine may be missing, or too old for clang's output.
 func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string) (err error) {
 	if c.Family == driver.Clang {
 		o.Clang = c.Path
@@ -318,8 +313,8 @@ func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string
 	return err
 }
 
-// tool returns the path of a program of binutils that works with what the driver makes. Where clang makes
-// code for another machine and there are none for that, it names those of this one: LLVM's know all.
+// tool returns the path of a program of binutils for the driver's output. If clang makes code for another
+// machine and there is none for that, it is the host's: LLVM's handle all machines.
 func (c Compiler) tool(ctx context.Context, options []string, name string) string {
 	path := c.programOf(ctx, options, name)
 	if c.Family == driver.Clang && filepath.Base(path) == name && !isHost(driver.MachineOf(c.target(ctx, options))) {

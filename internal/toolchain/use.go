@@ -31,8 +31,8 @@ import (
 // useOptions are the options that cairn cc --use passes to its stand-ins.
 type useOptions struct {
 	Profile   string `json:"profile"` // absolute path
-	Digest    string `json:"digest"`  // of its content: the cache's key has it
-	Machine   string `json:"machine"` // what it is for, "" if it does not say
+	Digest    string `json:"digest"`  // of its content: part of the cache's key
+	Machine   string `json:"machine"` // machine of the profile, "" if unknown
 	Algorithm string `json:"algorithm"`
 	NoSplit   bool   `json:"no_split,omitempty"`
 }
@@ -44,7 +44,7 @@ const useProfile = "use.mip"
 // usePrefix starts the names of the directories in the cache.
 const usePrefix = "use-"
 
-// load reads the profile that opts name and notes its content.
+// load reads the profile that opts name and records its digest.
 func (u *useOptions) load() (*prof.Profile, error) {
 	path := u.Profile
 	if !verb.IsURL(path) {
@@ -69,7 +69,7 @@ func (u *useOptions) load() (*prof.Profile, error) {
 	return p, nil
 }
 
-// useBuild is what a compiler or linker needs to build by a profile.
+// useBuild holds what a compiler or linker needs to build with a profile.
 type useBuild struct {
 	dir  string // in the cache
 	opts useOptions
@@ -114,13 +114,12 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	return writeShim(filepath.Join(tmp, "bin"), self, opts)
 }
 
-// otherMachine is the error of a build by a profile of another machine, whose blocks and
-// functions are others.
+// otherMachine is the error of a build with a profile of another machine, whose blocks and functions differ.
 type otherMachine string
 
 func (e otherMachine) Error() string { return string(e) }
 
-// setMachine notes what a compiler for target makes code for. That must be what the profile is for.
+// setMachine records the machine of a compiler's target. It must be that of the profile.
 func (opts *ShimOptions) setMachine(target string) error {
 	opts.Machine = driver.MachineOf(target)
 	if of := opts.Use.Machine; of != "" && of != opts.Machine.String() {
@@ -144,7 +143,7 @@ func writeShim(bin, self string, opts ShimOptions) error {
 	return linkLTO(bin, self)
 }
 
-// useCompiler becomes the compiler, which then builds by the profile.
+// useCompiler becomes the compiler, which then builds with the profile.
 func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
 	shim.Target = cmd.Target
 	if (len(cmd.Target) > 0 || runtime.GOOS == "darwin") && driver.IsMachO(c.target(ctx, cmd.Target)) {
@@ -176,8 +175,8 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, env...)
 }
 
-// useOther becomes a compiler that the profile is not for. A cross build has programs of its own that
-// run where it runs: only in a build they are compiled as they are, and are in its summary.
+// useOther becomes a compiler for another machine than the profile's. A cross build also compiles programs for
+// the host: only in a build they are compiled unchanged, and listed in its summary.
 func useOther(ctx context.Context, c Compiler, cmd driver.Command, argv []string, why otherMachine) error {
 	if os.Getenv(catch.EnvLog) == "" {
 		return fmt.Errorf("cc: --use: %w", why)
@@ -190,8 +189,8 @@ func useOther(ctx context.Context, c Compiler, cmd driver.Command, argv []string
 	return c.become(ctx, argv, "")
 }
 
-// linkArgs returns the arguments of a driver that make its linker lay out the module
-// output by the profile. A linker that takes no order gets none, with a note.
+// linkArgs returns the driver's arguments that make its linker lay out the module output by the profile. A
+// linker that does not support orders gets none, with a note.
 func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]string, error) {
 	err := l.Err
 	var format linkorder.Format
@@ -235,8 +234,8 @@ func orderName(output string) string {
 	return base
 }
 
-// rankedFuncs ranks the functions of the module that is called name; of all
-// modules, one after the other, if none is.
+// rankedFuncs ranks the functions of the module called name; of all modules, one after the other, if there is
+// none.
 func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder.Func, error) {
 	modules := []int{}
 	for i := range p.Modules {
@@ -263,9 +262,8 @@ func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder
 	return funcs, nil
 }
 
-// coldParts returns what was split off functions, in their order. A run of
-// another kind than those of the profile needs some of it: where it lies
-// together, that touches fewer pages.
+// coldParts returns the split-off parts of functions, in their order. A run that differs from those of the
+// profile needs some of them: if they are adjacent, that touches fewer pages.
 func coldParts(funcs []linkorder.Func) []linkorder.Func {
 	var parts []linkorder.Func
 	for i := range funcs {

@@ -291,7 +291,7 @@ func toolOnPath(name string, launchers bool) (string, error) {
 	return "", fmt.Errorf("build: no %s on PATH except cairn's wrapper and compiler caches", name)
 }
 
-// link runs a linker that the build starts itself, with the runtime behind its
+// link runs a linker that the build starts itself, with the runtime after its
 // own arguments. A linker that a wrapped driver starts has it already.
 func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)

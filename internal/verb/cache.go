@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// CacheDir returns the directory for what cairn builds for itself.
+// CacheDir returns the directory for files that cairn builds for itself.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("CAIRN_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
-	// Build sandboxes often have no home, or one that is not there.
+	// Build sandboxes often have no home directory.
 	if base, err := os.UserCacheDir(); err == nil {
 		dir := filepath.Join(base, "cairn")
 		if os.MkdirAll(dir, 0o755) == nil {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Values has shells complete the values of a flag.
+// Values sets the completions of a flag's value.
 func Values[T ~string](c *cobra.Command, flag string, values ...T) {
 	words := make([]string, len(values))
 	for i, v := range values {
@@ -13,29 +13,29 @@ func Values[T ~string](c *cobra.Command, flag string, values ...T) {
 	complete(c, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Directories has shells complete the value of a flag by directories.
+// Directories completes the value of a flag with directories.
 func Directories(c *cobra.Command, flag string) {
 	complete(c, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	})
 }
 
-// FilesOf has shells complete the value of a flag by files with these suffixes, and by directories.
+// FilesOf completes the value of a flag with files with these suffixes, and with directories.
 func FilesOf(c *cobra.Command, flag string, suffixes ...string) {
 	complete(c, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return suffixes, cobra.ShellCompDirectiveFilterFileExt
 	})
 }
 
-// Files has shells complete the arguments of a command by files with these suffixes, and by directories.
+// Files completes the arguments of a command with files with these suffixes, and with directories.
 func Files(c *cobra.Command, suffixes ...string) {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return suffixes, cobra.ShellCompDirectiveFilterFileExt
 	}
 }
 
-// Complete has shells complete the value of a flag by what list returns for the arguments of the command and
-// the part of the value that is typed.
+// Complete completes the value of a flag with the result of list, which gets the arguments of the command and
+// the typed part of the value.
 func Complete(c *cobra.Command, flag string, list func(args []string, typed string) []string) {
 	complete(c, flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return list(args, typed), cobra.ShellCompDirectiveNoFileComp

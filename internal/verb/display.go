@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// DisplayFlags say how a verb shows its result.
+// DisplayFlags control how a verb shows its result.
 type DisplayFlags struct {
 	Json    bool
 	Mangled bool
@@ -48,7 +48,7 @@ func (d *DisplayFlags) RegisterColor(c *cobra.Command) {
 	Values(c, "color", "auto", "always", "never")
 }
 
-// Style returns how to write to s.Out.
+// Style returns the output style for s.Out.
 func (d *DisplayFlags) Style(s *Streams) (report.Style, error) {
 	var st report.Style
 	f, tty := outTerminal(s)
@@ -69,13 +69,13 @@ func (d *DisplayFlags) Style(s *Streams) (report.Style, error) {
 	return st, nil
 }
 
-// outTerminal returns the terminal that standard output is, if it is one.
+// outTerminal returns standard output if it is a terminal.
 func outTerminal(s *Streams) (*os.File, bool) {
 	f, ok := s.Out.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// NotOnTerminal refuses to write what only programs can read to a terminal.
+// NotOnTerminal returns an error if binary output would go to a terminal.
 func NotOnTerminal(s *Streams, path, what, flag string) error {
 	if _, tty := outTerminal(s); tty && path == "-" {
 		return Usagef("refusing to write %s to a terminal: give a file with %s, or use a pipe", what, flag)
@@ -116,7 +116,7 @@ func RegisterRegexp(c *cobra.Command, pattern *string, usage string) {
 	c.Flags().StringVarP(pattern, "regexp", "r", "", usage)
 }
 
-// OtherWord lets a flag have a second name, which help does not list.
+// OtherWord gives a flag a second name, which help does not list.
 func OtherWord(c *cobra.Command, flag, word string) {
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == word {

@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// ExactFiles is a check of the number of arguments; most < 0 is any number.
+// ExactFiles returns a check of the number of arguments; most < 0 is any number.
 func ExactFiles(verb, what string, least, most int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < least {
@@ -33,8 +33,8 @@ func ExactFiles(verb, what string, least, most int) cobra.PositionalArgs {
 	}
 }
 
-// ReadHead returns the bytes that tell a file's kind, fewer if it is shorter. The path may be
-// that of a part of a universal file, as objfile.Open takes it.
+// ReadHead returns the first bytes of a file, which determine its kind. The path may be that of a part of a
+// universal file, as objfile.Open accepts it.
 func ReadHead(path string) ([]byte, error) {
 	if IsURL(path) {
 		data, err := fetch(path)
@@ -57,7 +57,7 @@ func ReadHead(path string) ([]byte, error) {
 // ELF or Mach-O.
 func IsBinary(head []byte) bool { return objfile.IsBinary(head) }
 
-// KindName says what a file with this head is.
+// KindName returns the kind of a file with this head.
 func KindName(head []byte) string {
 	switch mip.Detect(head) {
 	case mip.KindRaw:
@@ -88,11 +88,10 @@ func KindName(head []byte) string {
 	return "not in a format that cairn knows"
 }
 
-// maxFile bounds the files that are read whole.
+// maxFile bounds the files that are read as a whole.
 const maxFile = 1 << 30
 
-// Note prints a remark that is no failure. It takes the place of a line of progress, which appears
-// again below it.
+// Note prints a remark that is not an error. It replaces a progress line, which appears again below it.
 func Note(s *Streams, format string, args ...any) {
 	clear := ""
 	if progressShown.Load() {
@@ -143,8 +142,7 @@ func ReadFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// IsStream reports whether path can be read once only, so that looking at what it
-// begins with would lose that.
+// IsStream reports whether path can be read only once, so that looking at its beginning would lose that.
 func IsStream(path string) bool {
 	if IsURL(path) {
 		return false

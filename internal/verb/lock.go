@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// LockProfile keeps other merges out of the profile at path until unlock is
-// called, so that two of them at once lose nothing. The lock is on the file
-// itself; as each merge replaces it, the lock counts only if the path still
-// leads to the file that was locked.
+// LockProfile excludes other merges of the profile at path until unlock is called, so that concurrent merges
+// lose nothing. The lock is on the file itself; as each merge replaces the file, the lock counts only if the
+// path still leads to the locked file.
 func LockProfile(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		f, err := os.Open(path)
@@ -40,7 +39,7 @@ func lockFile(ctx context.Context, f *os.File) error {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil || errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported):
-			return nil // or a file system without locks: better merge than not
+			return nil // or a file system without locks: merge anyway
 		case errors.Is(err, syscall.EWOULDBLOCK):
 			select {
 			case <-ctx.Done():

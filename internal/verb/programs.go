@@ -30,8 +30,8 @@ func Script(path string) bool {
 
 var loaded = regexp.MustCompile(`(?m)^\s*(?:.* => )?(\S*/.*) \(0x[0-9a-f]+\)$`)
 
-// LibrariesOf lists the libraries that a program is loaded with, as its loader says
-// without running it. Those of the system have nothing ready and cost little.
+// LibrariesOf lists the libraries that a program is loaded with, as reported by its loader, without running the
+// program.
 func LibrariesOf(ctx context.Context, interpreter, path string) []string {
 	out, err := exec.CommandContext(ctx, interpreter, "--list", path).Output()
 	if err != nil {
@@ -46,10 +46,9 @@ func LibrariesOf(ctx context.Context, interpreter, path string) []string {
 	return list
 }
 
-// Preload is the variable that has the loader put a library into a program, in
-// front of what the user wants there. Loaders part the variable at spaces and colons:
-// a library whose path has some gets a link in dir, which PrivateDir made and which has
-// to stay while the program runs.
+// Preload returns the value of the variable that makes the loader load a library into a program, before the
+// user's own. Loaders split the variable at spaces and colons: a library whose path contains them gets a link
+// in dir, which PrivateDir made and which must stay while the program runs.
 func Preload(library, dir string) (string, error) {
 	if !preloadable(library) {
 		link := filepath.Join(dir, filepath.Base(library))
@@ -61,12 +60,11 @@ func Preload(library, dir string) (string, error) {
 	return "LD_PRELOAD=" + strings.TrimSuffix(library+":"+os.Getenv("LD_PRELOAD"), ":"), nil
 }
 
-// preloadable reports whether a path can stand in the variable. What follows a $ is
-// replaced there.
+// preloadable reports whether a path can be used in the variable, in which $ begins a substitution.
 func preloadable(path string) bool { return !strings.ContainsAny(path, " \t\n\v\f\r:;$") }
 
-// PrivateDir makes a directory for what a program is given, and for preload. It has the
-// name that the program's mappings have.
+// PrivateDir makes a directory for files of a program, such as those of Preload. Its name is that in the
+// program's mappings.
 func PrivateDir(pattern string) (string, error) {
 	dir, err := filepath.Abs(os.TempDir())
 	if err != nil {
@@ -81,8 +79,8 @@ func PrivateDir(pattern string) (string, error) {
 	return os.MkdirTemp(dir, pattern)
 }
 
-// InPlaceOfUs is the program at path with our streams, and env besides our
-// environment. It is not ended when we are to end: RunThrough waits for it.
+// InPlaceOfUs returns the command of the program at path with our streams, and env added to our environment.
+// The end of ctx does not kill it: RunThrough waits for it.
 func InPlaceOfUs(ctx context.Context, s *Streams, path string, argv, env []string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, argv[1:]...)
 	cmd.Args[0] = argv[0]
@@ -91,9 +89,8 @@ func InPlaceOfUs(ctx context.Context, s *Streams, path string, argv, env []strin
 	return cmd
 }
 
-// RunThrough runs a program whose terminal is ours: an interrupt is for it to
-// handle, and signals that tell us to end or to do something are passed on to it. It returns
-// its exit code.
+// RunThrough runs a program on our terminal: it handles interrupts itself, and other signals to us are
+// forwarded to it. It returns its exit code.
 func RunThrough(cmd *exec.Cmd) (int, error) {
 	RanProgram.Store(true)
 	interrupts := make(chan os.Signal, 1)
@@ -134,17 +131,16 @@ func RunThrough(cmd *exec.Cmd) (int, error) {
 	return exit.ExitCode(), nil
 }
 
-// Traced has a program run that is followed from outside. Our terminal is the program's:
-// an interrupt is for it to handle, and we wait for its end. Where our own standard
-// output is wanted for something else the program gets standard error.
+// Traced runs a program that is traced from outside. It has our terminal: it handles interrupts itself, and we
+// wait for its end. If our standard output is used for something else, the program gets standard error.
 func Traced(ctx context.Context, s *Streams, keepOut bool, run func(context.Context, *ptrace.Options) error) error {
 	RanProgram.Store(true)
 	opts := &ptrace.Options{Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
 	if keepOut {
 		opts.Stdout = s.Err
 	}
-	// The terminal sends these to the program, too. They are caught, as a
-	// program started while they are ignored would ignore them.
+	// The terminal sends these to the program, too. They are caught rather than ignored, as the program would
+	// inherit that.
 	fromTerminal := make(chan os.Signal, 1)
 	signal.Notify(fromTerminal, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(fromTerminal)

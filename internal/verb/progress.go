@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// progressDelay is how long something takes before progress is shown.
+	// progressDelay is the time after which progress is shown.
 	progressDelay = 500 * time.Millisecond
 	progressEvery = 100 * time.Millisecond
 )
@@ -19,7 +19,7 @@ const (
 // clearLine erases the line that the cursor of a terminal is in.
 const clearLine = "\r\x1b[K"
 
-// progressShown is set while a progress line is in use: what runs within it shows none of its own.
+// progressShown is set while a progress line is in use: nested work shows none.
 var progressShown atomic.Bool
 
 // StartProgress prints how many of total items are done, ten times a second, if standard error is

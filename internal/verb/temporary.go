@@ -6,15 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// RanProgram says that the command runs a program of the user's, or did: signals of
-// the terminal are for that, and the command has to put down what it did.
+// RanProgram says that the command runs a program of the user's, or did: signals of the terminal are for that,
+// and the command must record its results.
 var RanProgram atomic.Bool
 
-// EndsInOrder says that the command ends by itself on a signal, however long it takes: it has
-// files of its own to bring in order. A second signal ends it at once.
+// EndsInOrder says that the command ends by itself on a signal, after completing its own files. A second signal
+// ends it at once.
 var EndsInOrder atomic.Bool
 
-// Temporary is the files that are to be gone when the process ends.
+// Temporary is the set of files that are removed when the process ends.
 var Temporary temporaryFiles
 
 type temporaryFiles struct {
@@ -22,7 +22,7 @@ type temporaryFiles struct {
 	paths map[string]bool
 }
 
-// Add makes a file or directory one of them until done is called.
+// Add adds a file or directory until done is called.
 func (t *temporaryFiles) Add(path string) (done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

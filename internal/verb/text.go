@@ -8,15 +8,15 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// MaxDotLabel is how long a name in a drawing may be before its middle goes.
+// MaxDotLabel is the maximum length of a name in a drawing before its middle is cut.
 const MaxDotLabel = 60
 
-// DotEscape quotes s for a dot string, in which "&lt;" and its like mean signs.
+// DotEscape quotes s for a dot string, in which "&lt;" and the like are entities.
 func DotEscape(s string) string {
 	return strings.NewReplacer("&", "&amp;", `\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
 }
 
-// TrimPath returns err without the path in front of it.
+// TrimPath returns the text of err without the path at its start.
 func TrimPath(err error, path string) string {
 	return strings.TrimPrefix(err.Error(), path+": ")
 }

@@ -16,7 +16,7 @@ type Streams struct {
 	Quiet bool // print no remarks
 }
 
-// Remarks is where to print what is neither data nor an error: summaries, notes, progress.
+// Remarks returns the writer for summaries, notes and progress, which are neither data nor errors.
 func (s *Streams) Remarks() io.Writer {
 	if s.Quiet {
 		return io.Discard
@@ -24,13 +24,13 @@ func (s *Streams) Remarks() io.Writer {
 	return s.Err
 }
 
-// Exit codes, as the help text states them.
+// Exit codes, as documented in the help text.
 const (
 	ExitOK    = 0
 	ExitFail  = 1 // the command failed, or a --strict or --check gate did
 	ExitUsage = 2 // an error of the command line
 
-	ExitInterrupted = 128 + 2 // as shells have it for SIGINT
+	ExitInterrupted = 128 + 2 // as in shells for SIGINT
 )
 
 // UsageError marks an error of the command line itself.
@@ -47,8 +47,8 @@ func Usagef(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
 }
 
-// ExitError ends the command with a code of its own and prints nothing more:
-// the child that a wrapper ran has spoken already.
+// ExitError ends the command with its own exit code and prints nothing more: the child process has reported the
+// error.
 type ExitError int
 
 // Error describes the exit code.

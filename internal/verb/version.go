@@ -18,8 +18,8 @@ type versionJSON struct {
 	Go       string `json:"go"`
 }
 
-// BuildVersion takes from the build information what there is of it: a build
-// from a module cache has a version, one from a checkout a revision.
+// BuildVersion returns the version from the build information: a build from a module cache has a version, one
+// from a checkout a revision.
 func BuildVersion(info *debug.BuildInfo, ok bool) versionJSON {
 	v := versionJSON{Version: "unknown"}
 	if !ok {
@@ -38,13 +38,13 @@ func BuildVersion(info *debug.BuildInfo, ok bool) versionJSON {
 	return v
 }
 
-// HomePage is where the program is described.
+// HomePage is the address of the project.
 const HomePage = "https://github.com/cairnprof/cairn"
 
 // Version returns the version of this program, as in cairn v1.2.3.
 func Version() string { return BuildVersion(debug.ReadBuildInfo()).Version }
 
-// Program is what files call the program that wrote them: "cairn", with the version if it has one.
+// Program is the name of this program in files that it writes: "cairn", with the version if it has one.
 func Program() string {
 	if v := Version(); strings.HasPrefix(v, "v") {
 		return "cairn " + v

@@ -22,22 +22,19 @@ func WriteBytes(s *Streams, path string, data []byte) error {
 	})
 }
 
-// WriteProfile writes a profile that is on the disk when it returns: raw files may be
-// removed then.
+// WriteProfile writes a profile and syncs it to disk, so that raw files may be removed afterwards.
 func WriteProfile(s *Streams, path string, p *prof.Profile) error {
 	return replaceFile(s, path, true, func(w io.Writer) error { return mip.WriteProfile(w, p) })
 }
 
-// WriteFile writes path whole or not at all: fill writes to a temporary file
-// beside it, which is then renamed. A file that is there keeps its permissions,
-// and a link its place. The path "-" is standard output; devices and pipes are
-// written to as they are, for nothing may take their place.
+// WriteFile writes path completely or not at all: fill writes to a temporary file beside it, which is then
+// renamed. An existing file keeps its permissions, and a link its target's place. The path "-" is standard
+// output; devices and pipes are written directly, as nothing may replace them.
 func WriteFile(s *Streams, path string, fill func(io.Writer) error) error {
 	return replaceFile(s, path, false, fill)
 }
 
-// replaceFile is WriteFile. If durable is set, neither the file nor its name is lost
-// with the machine's power.
+// replaceFile is WriteFile. If durable is set, the file and its name survive a loss of power.
 func replaceFile(s *Streams, path string, durable bool, fill func(io.Writer) error) (err error) {
 	if path == "-" {
 		return fill(s.Out)
@@ -99,8 +96,8 @@ func replaceFile(s *Streams, path string, durable bool, fill func(io.Writer) err
 	return nil
 }
 
-// syncDir writes the names in dir to the disk. Some file systems cannot, or the
-// directory may not be read: the file is written in any case.
+// syncDir syncs the names in dir to disk. Errors are ignored, as some file systems cannot do it: the file is
+// written in any case.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()
@@ -108,7 +105,7 @@ func syncDir(dir string) {
 	}
 }
 
-// writeThrough writes to what is at path: a device, a pipe, a terminal.
+// writeThrough writes directly to path: a device, a pipe, a terminal.
 func writeThrough(path string, fill func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -118,9 +115,8 @@ func writeThrough(path string, fill func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// createBeside creates an empty file in the directory of path, with the
-// permissions that new files have. os.CreateTemp's are for secrets. It is a temporary
-// file until done is called.
+// createBeside creates an empty file in the directory of path, with the usual permissions of new files;
+// os.CreateTemp restricts them. It is a temporary file until done is called.
 func createBeside(path string) (f *os.File, done func(), err error) {
 	const attempts = 100
 	dir, base := filepath.Split(path)
@@ -138,8 +134,8 @@ func createBeside(path string) (f *os.File, done func(), err error) {
 	}
 }
 
-// withoutPath returns what is wrong with the file at path, if err is about that,
-// for a message that names the file already, or does not want to name it.
+// withoutPath returns the cause of err without the path, if err is about that file, for a message that names
+// the file already, or should not.
 func withoutPath(err error, path string) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && pe.Path == path {
