@@ -37,7 +37,7 @@ func init() {
 	}
 }
 
-// setting obeys a word of CAIRN_SPIKE. What is for programs in C only is accepted.
+// setting applies a word of CAIRN_SPIKE. It accepts words that only programs in C use.
 func setting(word string) bool {
 	name, value, _ := strings.Cut(word, "=")
 	switch name {

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// The clock. Reading the time takes 20 ns or more, a load none: spans read a word
-// that a goroutine moves, and only what looks slow reads the time. That is honest
-// because the moves are kept: a span that read the word w was opened between the
-// time of w and that of the next move. Its duration has two bounds.
+// The clock. Reading the time takes 20 ns or more, a load nearly nothing: spans read a word that a goroutine
+// advances, and only spans that look slow read the time. The moves are recorded, which makes this sound: a span
+// that read the word w was opened between the time of w and that of the next move. So its duration has two
+// bounds.
 //
-// The word is nanoseconds of now, made even; its lowest bit says that the clock is
-// asleep. Then a goroutine that opens a span wakes it, and one that ends a span reads the time.
+// The word is nanoseconds of now, made even; its lowest bit says that the clock is asleep. Then a goroutine
+// that opens a span wakes it, and one that ends a span reads the time.
 
 const (
 	asleep   = 1
 	maxMoves = 8192
-	// wakeFor is for how many moves the clock runs until it tries to sleep.
+	// wakeFor is the number of moves after which the clock tries to sleep.
 	wakeFor = 64
 )
 
 var clock struct {
 	word atomic.Int64
-	low  atomic.Int64 // what is shorter by the word is not looked at
+	low  atomic.Int64 // shorter durations by the word are not evaluated
 
 	mu     sync.Mutex
 	moves  [maxMoves]move // ring, ascending
-	head   int            // number of moves ever
+	head   int            // number of all moves
 	period int64
-	stop   int64 // stalls are gaps of at least that: the threshold
+	stop   int64 // stalls are gaps of at least that length: the threshold
 	longest,
 	blind,
 	late,
@@ -46,11 +46,10 @@ type move struct{ from, to int64 }
 
 var start = time.Now()
 
-// now is nanoseconds since the start of the program.
+// now returns nanoseconds since the start of the program.
 func now() int64 { return int64(time.Since(start)) }
 
-// tick moves the word to the present, or puts the clock to sleep. The caller holds
-// the lock.
+// tick moves the word to the present, or puts the clock to sleep. The caller holds the lock.
 func tick(sleep bool) {
 	w := now() &^ asleep
 	last := clock.word.Load()
@@ -80,14 +79,13 @@ func tick(sleep bool) {
 	}
 }
 
-// opened returns by when at the latest a span was open that read w, if the time is
-// end now.
+// opened returns the latest time at which a span that read w can have been opened, if the time is end now.
 func opened(w, end int64) int64 {
 	clock.mu.Lock()
 	defer clock.mu.Unlock()
 	lo, hi := max(0, clock.head-maxMoves), clock.head
 	if lo < hi && clock.moves[lo%maxMoves].from > w && lo > 0 {
-		// The move after w is forgotten. No two were further apart than longest.
+		// The move after w was overwritten. No two were further apart than longest.
 		return min(end, w+clock.longest)
 	}
 	for lo < hi {
@@ -103,8 +101,7 @@ func opened(w, end int64) int64 {
 	return min(end, clock.moves[lo%maxMoves].to)
 }
 
-// lateIn returns for how long between two times the word was late, as far as is
-// remembered.
+// lateIn returns how long the word was late between two times, as far as that is recorded.
 func lateIn(from, to int64) (sum int64) {
 	clock.mu.Lock()
 	defer clock.mu.Unlock()
@@ -134,8 +131,8 @@ func wakeUp() int64 {
 	return clock.word.Load()
 }
 
-// refresh moves the word if it is late. Spans call it now and then: where all
-// processors are busy, so that the goroutine below waits, it is they who run.
+// refresh moves the word if it is late. Spans call it now and then: if all processors are busy, so that the
+// goroutine below waits, spans still run.
 func refresh(w int64) {
 	if now()-w < 2*clock.low.Load() || !clock.mu.TryLock() {
 		return
@@ -146,7 +143,7 @@ func refresh(w int64) {
 	clock.mu.Unlock()
 }
 
-// run moves the word for ever.
+// run moves the word in a loop.
 func run() {
 	for {
 		for range wakeFor {
@@ -166,14 +163,13 @@ func run() {
 	}
 }
 
-// Thresholds decide how fast the clock must be.
+// Thresholds determine the period of the clock.
 const (
 	minPeriod = int64(100 * time.Microsecond)
 	maxPeriod = int64(2 * time.Millisecond)
 )
 
-// setPace makes the clock fit for the shortest threshold in use, or for the given
-// period if that is not 0.
+// setPace sets the clock's period for the shortest threshold in use, or to the given period if that is not 0.
 func setPace(threshold, period int64) {
 	if period == 0 {
 		period = min(max(threshold/8, minPeriod), maxPeriod)
@@ -182,7 +178,6 @@ func setPace(threshold, period int64) {
 	defer clock.mu.Unlock()
 	clock.period = period
 	clock.stop = threshold
-	// Spans that may be longer than the threshold must be looked at: the word is
-	// late by up to two periods.
+	// Spans that may exceed the threshold must be evaluated: the word is late by up to two periods.
 	clock.low.Store(max(min(max(2*period, threshold/8), threshold-2*period), 0))
 }

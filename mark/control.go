@@ -12,9 +12,9 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// control is the socket that CAIRN_SPIKE=control asks for. A request is a line,
-// "show" or "set" and words of CAIRN_SPIKE; the answer is lines of a name and a value.
-// It is that of programs in C: package internal/spikes/spikecontrol of cairn is the other side.
+// control is the socket for CAIRN_SPIKE=control. A request is a line, "show" or "set" and words of CAIRN_SPIKE;
+// the answer is lines of a name and a value. The protocol is the same as for programs in C: package
+// internal/spikes/spikecontrol of cairn is the client.
 var control struct {
 	wanted bool
 	path   string // "": beside the log
@@ -26,7 +26,7 @@ const (
 	patience = time.Second
 )
 
-// controlPath is where the socket is to be, "" if there is no place for it.
+// controlPath returns the path of the socket, "" if there is no place for it.
 func controlPath() string {
 	report.mu.Lock()
 	defer report.mu.Unlock()
@@ -58,7 +58,7 @@ func reply(request string, ok bool) string {
 	return describe()
 }
 
-// oneLine is a text without what would end a line.
+// oneLine returns a text without line ends.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {

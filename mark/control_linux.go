@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// serve makes the socket and a goroutine that answers at it. It uses no package net,
-// which would be most of a small program.
+// serve creates the socket and a goroutine that answers. It does not use package net, which would be most of a
+// small program.
 func serve() {
 	path := controlPath()
 	if path == "" {
@@ -47,15 +47,14 @@ func serve() {
 	}()
 }
 
-// clients are those that are being served, the first one the longest. There are few, and
-// who comes when there are too many takes the place of the first: one that says nothing
-// keeps nobody from being served.
+// clients are the connections being served, the oldest first. If there are too many, a new one replaces the
+// oldest, so that silent clients do not block others.
 var clients clientList
 
 type clientList struct {
 	mu  sync.Mutex
 	fds []int
-	one sync.Mutex // held while a request is obeyed
+	one sync.Mutex // held while a request is applied
 }
 
 const maxClients = 8
@@ -70,7 +69,7 @@ func (c *clientList) welcome(fd int) {
 	c.fds = append(c.fds, fd)
 }
 
-// part closes the connection. In the list its number could be that of another by then.
+// part closes the connection. While it is in the list, its descriptor must not be reused.
 func (c *clientList) part(fd int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,8 +79,7 @@ func (c *clientList) part(fd int) {
 	syscall.Close(fd)
 }
 
-// listen makes a socket for this user alone. The socket that a dead process left there
-// makes room.
+// listen creates a socket for this user alone. It replaces a socket that a dead process left.
 func listen(path string) (int, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -94,7 +92,7 @@ func listen(path string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	_ = syscall.Fchmod(fd, 0o600) // what bind makes has these permissions
+	_ = syscall.Fchmod(fd, 0o600) // bind creates the socket with these permissions
 	err = syscall.Bind(fd, address)
 	if errors.Is(err, syscall.EADDRINUSE) && isStale(address) {
 		_ = syscall.Unlink(address.Name)
@@ -114,7 +112,7 @@ func newSocket() (int, error) {
 	return syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 }
 
-// isStale reports whether there is a socket at an address, and nobody listens.
+// isStale reports whether there is a socket at an address on which nobody listens.
 func isStale(address *syscall.SockaddrUnix) bool {
 	info, err := os.Lstat(address.Name)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {
@@ -129,8 +127,7 @@ func isStale(address *syscall.SockaddrUnix) bool {
 	return errors.Is(syscall.Connect(fd, address), syscall.ECONNREFUSED)
 }
 
-// answer serves one client. Only the user that the process
-// runs as is answered.
+// answer serves one client. Only the user that the process runs as gets an answer.
 func answer(fd int) {
 	cred, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	if err != nil || int(cred.Uid) != os.Geteuid() {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// goid returns the number that tracebacks give the goroutine. It takes
-// microseconds: it is for reports, and for machines that here does not know.
+// goid returns the goroutine's number in tracebacks. It takes microseconds, so it is used for reports, and on
+// machines that here does not support.
 func goid() uint64 {
 	var b [64]byte
 	text := b[:runtime.Stack(b[:], false)]
@@ -21,8 +21,8 @@ func goid() uint64 {
 	return n
 }
 
-// hereSlowly is here without assembly, called by a function that calls here: the
-// goroutine's number, no depth, and the same pc.
+// hereSlowly is here without assembly, called by a function that calls here: the goroutine's number, no depth,
+// and the same pc.
 func hereSlowly() (id, depth, pc uintptr) {
 	var pcs [1]uintptr
 	runtime.Callers(3, pcs[:])

@@ -4,21 +4,19 @@ package mark
 
 import "runtime"
 
-// here returns, for the function that calls its caller: which goroutine runs it,
-// how deep in the stack its frame is in bytes, and where it goes on. It must be
-// called directly by a function that is not inlined.
+// here returns, for the caller of its caller: its goroutine, the depth of its frame in the stack in bytes, and
+// its return address. It must be called directly by a function that is not inlined.
 //
-// id is the address of the goroutine's descriptor, which Go never frees, but gives
-// to other goroutines later.
+// id is the address of the goroutine's descriptor, which Go never frees, but reuses for other goroutines.
 func here() (id, depth, pc uintptr)
 
 // self returns the same id.
 func self() (id uintptr)
 
-// portable says that here does not do what it should with this version of Go.
+// portable says that here does not work with this version of Go.
 var portable = !probe()
 
-// probe tries here and self on this goroutine and on another.
+// probe tests here and self on this goroutine and on another.
 func probe() bool {
 	id, _, _ := here()
 	other := make(chan uintptr)

@@ -13,7 +13,7 @@ type Span struct{}
 // Func opens a span for the function that calls it: s := mark.Func(); defer s.End().
 func Func() Span { return Span{} }
 
-// Section opens a span for a part of a function, with a name of its own.
+// Section opens a span for a part of a function, with its own name.
 func Section(name string) Span { return Span{} }
 
 // End ends the span. It must be called on the goroutine that opened it.
@@ -23,22 +23,20 @@ func (s Span) End() {}
 // s.If(quick).Ignore().
 func (s Span) If(c bool) Span { return s }
 
-// Threshold sets from what time on this one span is a spike.
+// Threshold sets the duration from which this span is a spike.
 func (s Span) Threshold(d time.Duration) {}
 
 // ChildrenThreshold sets it for all spans below that have none of their own.
 func (s Span) ChildrenThreshold(d time.Duration) {}
 
-// ParentsThreshold sets it for the spans around this one, as they are now: it
-// replaces what they had. A level that is loaded below a tick is no spike of it.
+// ParentsThreshold replaces the thresholds of the spans that are open around this one. For example, a level
+// that is loaded within a tick is then no spike of the tick.
 func (s Span) ParentsThreshold(d time.Duration) {}
 
-// Desc sets what the log says about the span. f is called in End, and only if the
-// span is logged.
+// Desc sets the span's description in the log. f is called in End, and only if the span is logged.
 func (s Span) Desc(f func() string) {}
 
-// OverTime adds a message if the span has lasted as long as its threshold already.
-// f is called at once, and only then.
+// OverTime adds a message if the span has already reached its threshold. Only then is f called, at once.
 func (s Span) OverTime(f func() string) {}
 
 // Active switches reports of the goroutine off, or on again, until the span ends.
@@ -47,10 +45,10 @@ func (s Span) Active(on bool) {}
 // Label names the goroutine in the log until the span ends.
 func (s Span) Label(name string) {}
 
-// Ignore has the span never reported. Spans around it and below are.
+// Ignore excludes the span from reports. Spans around it and below it are reported.
 func (s Span) Ignore() {}
 
-// IgnoreChildren has no span below this one reported.
+// IgnoreChildren excludes all spans below this one from reports.
 func (s Span) IgnoreChildren() {}
 
 // A Paused is a pause of a goroutine's spans. The zero Paused does nothing.
@@ -63,7 +61,7 @@ func Pause() Paused { return Paused{} }
 // Resume starts the clock again. It must be called on the same goroutine.
 func (p Paused) Resume() {}
 
-// A Cond opens spans, and pauses, if it is true.
+// A Cond opens spans, and pauses, only if it is true.
 type Cond bool
 
 // If returns the condition c.
@@ -94,19 +92,18 @@ func (b Bit) On() bool { return false }
 // Set switches the channel.
 func (b Bit) Set(on bool) {}
 
-// Frame ends a frame: call it once for each. Spikes have the number of those before,
-// and the log how long the frames took.
+// Frame ends a frame: call it once per frame. Spikes have the number of preceding frames, and the log has the
+// durations of frames.
 func Frame() {}
 
-// SetThreshold sets from what time on a span without a threshold of its own is a
-// spike. It is 10 ms at the start, or what CAIRN_SPIKE says.
+// SetThreshold sets the duration from which a span without its own threshold is a spike. The initial value is
+// 10 ms, or that of CAIRN_SPIKE.
 func SetThreshold(d time.Duration) {}
 
-// Snapshot writes the stack of the goroutine to the log, with how long its open spans
-// have lasted. It is no spike.
+// Snapshot writes the stack of the goroutine to the log, with the times so far of its open spans. It is not a
+// spike.
 func Snapshot() {}
 
-// OnSpike has f called for each spike that is logged, on its goroutine, at the end
-// of the span. The time that f takes is not counted. Marks in f do nothing. nil
-// takes f away.
+// OnSpike registers f, which is called for each logged spike, on its goroutine, at the end of the span. The
+// time of f is not counted. Marks in f do nothing. nil removes f.
 func OnSpike(f func(*Spike)) {}

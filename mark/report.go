@@ -15,8 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes/marklog"
 )
 
-// report is what the goroutines of the process report to. They write themselves:
-// Go has no hook for the end of a program, so nothing may be put off.
+// report is the report of the process. Goroutines write to it directly: Go has no hook for the end of a
+// program, so writes must not be deferred.
 var report = reportState{seen: map[seenKey]*seen{}, rate: 100, budget: 16_666_667}
 
 type reportState struct {
@@ -37,11 +37,11 @@ type reportState struct {
 	budget    int64    // of a frame, ns
 	written   int64    // when frames were written last
 	unwritten bool     // there are frames since
-	setting   settings // the last ones written to the log, or those that it began with
+	setting   settings // the last ones written to the log, or the initial ones
 	changes   int      // of settings, in the log
 }
 
-// settings are what the program, or a client of its control socket, can change.
+// settings are changed by the program, or a client of its control socket.
 type settings struct {
 	threshold, period, rate uint64
 	off                     bool
@@ -55,13 +55,11 @@ type seen struct {
 	index int
 }
 
-// unwritten is set in the number of a spike that was left out, so that its callers
-// are.
+// unwritten is set in the number of a spike that was left out, so that its callers are left out too.
 const unwritten = 1 << 63
 
-// count notes a spike and returns its number, with unwritten if it is to be left
-// out: so many in a second are written, and from then on those that are a power of
-// two.
+// count counts a spike and returns its number, with unwritten if it is left out: at most rate spikes per second
+// are written, and beyond that those whose count is a power of two.
 func (r *reportState) count(trail []call, end, lo int64) uint64 {
 	h := fnv.New64a()
 	for _, c := range trail {
@@ -97,11 +95,11 @@ func (r *reportState) count(trail []call, end, lo int64) uint64 {
 	return r.episodes
 }
 
-// monotonic is a time of now() in that of the log.
+// monotonic converts a time of now() to that of the log.
 func (r *reportState) monotonic(t int64) uint64 { return uint64(t + r.shift) }
 
-// frameOf names the frame of a span in the log, as the stack pointer does in C: of
-// spans around it the number is larger.
+// frameOf returns the frame id of a span in the log, like the stack pointer in C: outer spans have larger
+// numbers.
 func frameOf(level int) uint32 { return ^uint32(7) - 8*uint32(level) }
 
 // spike writes a spike of span i to the log and standard error, and calls OnSpike.
@@ -121,7 +119,7 @@ func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
 	}
 }
 
-// full reports whether so many were written in this second that the next is not.
+// full reports whether the limit of spikes in this second is reached.
 func (r *reportState) full(end int64) bool {
 	if second := end / int64(time.Second); second != r.second {
 		r.second, r.inSecond = second, 0
@@ -188,7 +186,7 @@ func (r *reportState) name(tid uint32, label string, at uint64) {
 	r.log.Thread(tid, label, at)
 }
 
-// texts writes what the program says of span i.
+// texts writes the program's texts about span i.
 func (r *reportState) texts(tid uint32, i int, s *Spike, at, pc uint64) {
 	if s.Desc != "" {
 		r.log.Text(tid, s.Number, at, wire.TextDescription, frameOf(i), pc, s.Desc)
@@ -198,7 +196,7 @@ func (r *reportState) texts(tid uint32, i int, s *Spike, at, pc uint64) {
 	}
 }
 
-// parent writes that span i, which a spike is in, ended.
+// parent writes the end of span i, which contains a spike.
 func (r *reportState) parent(i int, pc uintptr, s *Spike, end int64) {
 	tid := goid()
 	r.mu.Lock()
@@ -227,7 +225,7 @@ func (r *reportState) update() {
 	r.trailer()
 }
 
-// frame takes in a frame that ended. Its time is written soon.
+// frame adds a frame that ended. Its time is written soon.
 func (r *reportState) frame(number uint64, end, took int64) {
 	const pause = int64(100 * time.Millisecond)
 	r.mu.Lock()
@@ -248,10 +246,10 @@ func (r *reportState) writeFrames() {
 	r.unwritten = false
 }
 
-// told writes the current settings if they were changed, with the former ones if those are not
-// in the log.
+// told writes the current settings if they were changed, preceded by the former ones if those are not in the
+// log.
 func (r *reportState) told(now settings, at uint64) {
-	const most = 1000 // of a program that changes its mind without end
+	const most = 1000 // limit for a program that changes them endlessly
 	was := r.setting
 	r.setting = now
 	if was == (settings{}) || was == now || r.changes == most {
@@ -263,8 +261,7 @@ func (r *reportState) told(now settings, at uint64) {
 	r.log.Setting(at, now.threshold, now.period, now.rate, now.off)
 }
 
-// trailer writes the sum of the log, and stalls of the clock. The caller holds the
-// lock.
+// trailer writes the summary of the log, and stalls of the clock. The caller holds the lock.
 func (r *reportState) trailer() {
 	if r.log == nil {
 		return

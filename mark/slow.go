@@ -19,8 +19,7 @@ func (st *stack) lasted(e *span, end int64) (lo, hi int64) {
 	return lo, max(lo, end-e.word-paused)
 }
 
-// ours runs f, which is our work, and takes it out of the time of all open spans.
-// It began at the time from.
+// ours runs f, our own work, and excludes its time from all open spans. It began at the time from.
 func (st *stack) ours(from int64, f func()) {
 	st.busy = true
 	defer func() {
@@ -32,8 +31,8 @@ func (st *stack) ours(from int64, f func()) {
 	f()
 }
 
-// threshold returns that of span i: its own, or what a span around it says, the
-// nearest first, or the global one.
+// threshold returns that of span i: its own, or that set by a span around it, the nearest first, or the global
+// one.
 func (st *stack) threshold(i int) int64 {
 	if own := st.spans[i].own; own != 0 {
 		return own
@@ -46,7 +45,7 @@ func (st *stack) threshold(i int) int64 {
 	return thresholds.global.Load()
 }
 
-// silent reports whether span i is not to be reported.
+// silent reports whether span i must not be reported.
 func (st *stack) silent(i int) bool {
 	if st.spans[i].ignore {
 		return true
@@ -77,8 +76,7 @@ func (st *stack) label() string {
 	return ""
 }
 
-// slow ends span i, which seems to have lasted for some time. Spans that it has
-// open were never ended and are dropped.
+// slow ends span i, which looks slow. Spans that are open in it were never ended and are dropped.
 func (st *stack) slow(i int) {
 	end := now()
 	st.spans = st.spans[:i+1]

@@ -18,16 +18,14 @@ type Span struct {
 	seq uint32 // of the span there, if it is still this one
 }
 
-// stack is the open spans of a goroutine, the outermost first. Only that goroutine
-// touches it.
+// stack holds the open spans of a goroutine, the outermost first. Only that goroutine uses it.
 type stack struct {
 	id    uintptr
 	spans []span
 	seq   uint32
 	calls uint32
 
-	// busy is set while a spike is reported: marks in the program's own functions
-	// that we call then do nothing.
+	// busy is set while a spike is reported: marks in functions of the program that are called then do nothing.
 	busy bool
 
 	pauses   int
@@ -38,7 +36,7 @@ type stack struct {
 type span struct {
 	word   int64 // of the clock
 	depth  uintptr
-	pc     uintptr // where the function goes on after the mark
+	pc     uintptr // return address of the mark
 	paused int64   // of the goroutine, at the mark
 	own    int64   // threshold, 0: none
 	name   string  // of a section
@@ -47,7 +45,7 @@ type span struct {
 	ignore bool
 }
 
-// extra is what only some spans have.
+// extra has the fields that only some spans use.
 type extra struct {
 	children int64 // threshold of spans below
 	desc     func() string
@@ -59,7 +57,7 @@ type extra struct {
 	spike    uint64 // number of the spike below
 }
 
-// child is the longest span that ended in another.
+// child is the longest ended span within another.
 type child struct {
 	pc     uintptr
 	name   string
@@ -70,7 +68,7 @@ type child struct {
 // maxOpen bounds the open spans of a goroutine: more were never ended.
 const maxOpen = 1024
 
-// more returns the rest of the span, made now if it has none.
+// more returns the rest of the span, and creates it if necessary.
 func (e *span) more() *extra {
 	if e.extra == nil {
 		e.extra = &extra{}
@@ -115,7 +113,7 @@ func open(id, depth, pc uintptr, name string) Span {
 	if st.busy {
 		return Span{}
 	}
-	// Frames that are deeper, and the same mark in the same frame, are gone.
+	// Spans of deeper frames, and of the same mark in the same frame, are stale.
 	n := len(st.spans)
 	for n > 0 && (st.spans[n-1].depth > depth || st.spans[n-1].depth == depth && st.spans[n-1].pc == pc && depth != 0) {
 		n--
@@ -123,7 +121,7 @@ func open(id, depth, pc uintptr, name string) Span {
 	}
 	st.spans = st.spans[:n]
 	if n == 0 {
-		st.pauses = 0 // one that a goroutine of before left
+		st.pauses = 0 // a pause left by an earlier goroutine
 	}
 	if n == maxOpen {
 		return Span{}
@@ -182,7 +180,7 @@ func (s Span) If(c bool) Span {
 	return Span{}
 }
 
-// Threshold sets from what time on this one span is a spike.
+// Threshold sets the duration from which this span is a spike.
 func (s Span) Threshold(d time.Duration) {
 	if e := s.get(); e != nil {
 		e.own = max(int64(d), 1)
@@ -198,8 +196,8 @@ func (s Span) ChildrenThreshold(d time.Duration) {
 	}
 }
 
-// ParentsThreshold sets it for the spans around this one, as they are now: it
-// replaces what they had. A level that is loaded below a tick is no spike of it.
+// ParentsThreshold replaces the thresholds of the spans that are open around this one. For example, a level
+// that is loaded within a tick is then no spike of the tick.
 func (s Span) ParentsThreshold(d time.Duration) {
 	if e := s.get(); e != nil {
 		for i := range s.st.spans[:s.at] {
@@ -209,16 +207,14 @@ func (s Span) ParentsThreshold(d time.Duration) {
 	}
 }
 
-// Desc sets what the log says about the span. f is called in End, and only if the
-// span is logged.
+// Desc sets the span's description in the log. f is called in End, and only if the span is logged.
 func (s Span) Desc(f func() string) {
 	if e := s.get(); e != nil {
 		e.more().desc = f
 	}
 }
 
-// OverTime adds a message if the span has lasted as long as its threshold already.
-// f is called at once, and only then.
+// OverTime adds a message if the span has already reached its threshold. Only then is f called, at once.
 func (s Span) OverTime(f func() string) {
 	e := s.get()
 	if e == nil {
@@ -252,22 +248,22 @@ func (s Span) Label(name string) {
 	}
 }
 
-// Ignore has the span never reported. Spans around it and below are.
+// Ignore excludes the span from reports. Spans around it and below it are reported.
 func (s Span) Ignore() {
 	if e := s.get(); e != nil {
 		e.ignore = true
 	}
 }
 
-// IgnoreChildren has no span below this one reported.
+// IgnoreChildren excludes all spans below this one from reports.
 func (s Span) IgnoreChildren() {
 	if e := s.get(); e != nil {
 		e.more().ignored = true
 	}
 }
 
-// table finds the stack of a goroutine: open addressing, read without a lock,
-// never more than half full. Entries stay, since descriptors of goroutines do.
+// table finds the stack of a goroutine: open addressing, read without a lock, never more than half full.
+// Entries are never removed, as descriptors of goroutines are never freed.
 type table struct {
 	shift uint
 	slots []slot

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// text is the spike for standard error, in the shape of `cairn spikes`.
+// text formats the spike for standard error, like `cairn spikes`.
 func (s *Spike) text(goroutine uint64) string {
 	var b strings.Builder
 	took := bounds(s.Min, s.Max)
@@ -42,7 +42,7 @@ func (s *Spike) text(goroutine uint64) string {
 	return b.String()
 }
 
-// said is what the program said, for the end of a line.
+// said formats the program's texts for the end of a line.
 func (s *Spike) said() string {
 	var b strings.Builder
 	for _, m := range append([]string{s.Desc}, s.Messages...) {
@@ -53,7 +53,7 @@ func (s *Spike) said() string {
 	return b.String()
 }
 
-// bounds is a duration with its bounds.
+// bounds formats a duration with its bounds.
 func bounds(lo, hi time.Duration) string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.3g", float64(d)/1e6) }
 	if a, b := ms(lo), ms(hi); a != b {

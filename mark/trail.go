@@ -14,10 +14,10 @@ const maxFrames = 128
 type call struct {
 	Call
 	level   int  // of its span, -1: it has none
-	inlined bool // into the entry behind it
+	inlined bool // inlined into the next entry
 }
 
-// resolve returns the function that an address returns to.
+// resolve returns the function of a return address.
 func resolve(pc uintptr) Call {
 	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
 	return Call{Name: f.Function, File: f.File, Line: f.Line, PC: pc}
@@ -46,9 +46,8 @@ func callers() []call {
 	return frames
 }
 
-// match gives the spans from i outwards their places among the frames. The spans of
-// one function are next to each other; a section becomes an entry of its own, and so
-// does a span whose function is not there. Frames before the first are ours, unless
+// match assigns the spans from i outwards to frames. The spans of one function are adjacent; a section becomes
+// a separate entry, and so does a span whose function is not found. Frames before the first are ours, unless
 // inner is set.
 func (st *stack) match(frames []call, i int, end int64, inner bool) []call {
 	var out []call
@@ -61,7 +60,7 @@ func (st *stack) match(frames []call, i int, end int64, inner bool) []call {
 			found++
 		}
 		if found == len(frames) && level < i {
-			continue // its function is gone: it was never ended
+			continue // its function has returned: it was never ended
 		}
 		if found < len(frames) {
 			if level < i || inner {

@@ -54,7 +54,7 @@ func (p Paused) Resume() {
 	release(st)
 }
 
-// A Cond opens spans, and pauses, if it is true.
+// A Cond opens spans, and pauses, only if it is true.
 type Cond bool
 
 // If returns the condition c.
@@ -105,7 +105,7 @@ type channelSet struct {
 	on    atomic.Uint64
 	mu    sync.Mutex
 	names []string
-	words []string // about channels, for those to come
+	words []string // words about channels that are created later
 }
 
 // Channel returns the channel of that name. There are up to 64; those beyond share
@@ -149,8 +149,8 @@ func (b Bit) Set(on bool) {
 
 var frames atomic.Uint64
 
-// Frame ends a frame: call it once for each. Spikes have the number of those before,
-// and the log how long the frames took.
+// Frame ends a frame: call it once per frame. Spikes have the number of preceding frames, and the log has the
+// durations of frames.
 func Frame() {
 	number := frames.Add(1) - 1
 	if off.Load() {
@@ -172,12 +172,12 @@ type limits struct {
 	mu       sync.Mutex
 	global   atomic.Int64
 	shortest atomic.Int64 // that a span ever had for itself
-	period   int64        // that was asked for, 0: from the thresholds
+	period   int64        // requested period, 0: from the thresholds
 }
 
 var thresholds limits
 
-// least notes a threshold of a span.
+// least records a threshold of a span.
 func (l *limits) least(d int64) {
 	d = max(d, 1)
 	if l.shortest.Load() <= d {
@@ -189,8 +189,8 @@ func (l *limits) least(d int64) {
 	setPace(min(l.global.Load(), l.shortest.Load()), l.period)
 }
 
-// SetThreshold sets from what time on a span without a threshold of its own is a
-// spike. It is 10 ms at the start, or what CAIRN_SPIKE says.
+// SetThreshold sets the duration from which a span without its own threshold is a spike. The initial value is
+// 10 ms, or that of CAIRN_SPIKE.
 func SetThreshold(d time.Duration) {
 	thresholds.mu.Lock()
 	defer thresholds.mu.Unlock()
@@ -198,8 +198,8 @@ func SetThreshold(d time.Duration) {
 	setPace(min(thresholds.global.Load(), thresholds.shortest.Load()), thresholds.period)
 }
 
-// Snapshot writes the stack of the goroutine to the log, with how long its open spans
-// have lasted. It is no spike.
+// Snapshot writes the stack of the goroutine to the log, with the times so far of its open spans. It is not a
+// spike.
 func Snapshot() {
 	if off.Load() {
 		return
@@ -241,9 +241,8 @@ func (st *stack) snapshot(end int64) {
 
 var callback atomic.Pointer[func(*Spike)]
 
-// OnSpike has f called for each spike that is logged, on its goroutine, at the end
-// of the span. The time that f takes is not counted. Marks in f do nothing. nil
-// takes f away.
+// OnSpike registers f, which is called for each logged spike, on its goroutine, at the end of the span. The
+// time of f is not counted. Marks in f do nothing. nil removes f.
 func OnSpike(f func(*Spike)) {
 	if f == nil {
 		callback.Store(nil)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// obey takes a list of words of CAIRN_SPIKE while the program runs: all of them, or
-// none if one makes no sense, which it returns.
+// obey applies a list of words of CAIRN_SPIKE while the program runs. If a word is invalid, it applies none and
+// returns that word.
 func obey(words []string) (wrong string) {
 	for _, w := range words {
 		if !change(w, false) {
@@ -23,8 +23,7 @@ func obey(words []string) (wrong string) {
 	return ""
 }
 
-// change obeys a word that is good at any time; without do it only reports whether it
-// would.
+// change applies a word that is valid at any time; without do it only checks it.
 func change(word string, do bool) bool {
 	name, value, _ := strings.Cut(word, "=")
 	switch {
@@ -70,8 +69,8 @@ func change(word string, do bool) bool {
 	return channels.word(word, do)
 }
 
-// word obeys one about channels: +ai, -ai, channels=ai+net. Before the program runs
-// no channel is there yet: words are kept for those that come.
+// word applies a word about channels: +ai, -ai, channels=ai+net. Words are also stored for channels that are
+// created later.
 func (c *channelSet) word(word string, do bool) bool {
 	list, isList := strings.CutPrefix(word, "channels=")
 	if !isList && (len(word) < 2 || word[0] != '+' && word[0] != '-') {
@@ -93,7 +92,7 @@ func (c *channelSet) word(word string, do bool) bool {
 		return false
 	}
 	if do {
-		// It takes the place of what was said of the channel before.
+		// It replaces earlier words about the channel.
 		c.words = slices.DeleteFunc(c.words, func(old string) bool { return isList || old[1:] == word[1:] })
 	}
 	if do && len(c.words) < most {
@@ -102,7 +101,7 @@ func (c *channelSet) word(word string, do bool) bool {
 	return true
 }
 
-// says reports whether a word is about a channel, and whether it is on then.
+// says reports whether a word is about a channel, and whether it switches that on.
 func says(word, name string) (on, about bool) {
 	if list, ok := strings.CutPrefix(word, "channels="); ok {
 		for n := range strings.SplitSeq(list, "+") {

@@ -23,18 +23,17 @@ type BuildID string
 // String returns the build id in lower-case hexadecimal, as readelf -n prints it.
 func (id BuildID) String() string { return hex.EncodeToString([]byte(id)) }
 
-// Short is a build id as messages print it: enough to tell builds apart.
+// Short returns a short form of a build id for messages: enough to distinguish builds.
 func (id BuildID) Short() string {
 	const digits = 12
 	s := id.String()
 	return s[:min(len(s), digits)]
 }
 
-// Mode says what a function's record holds. The numbers are part of the file
-// formats.
+// Mode is what a function's record holds. The numbers are part of the file formats.
 type Mode uint8
 
-// The modes, from the cheapest to the most telling.
+// The modes of records, from the cheapest to the most detailed.
 const (
 	ModeCover Mode = 1 // one byte: has the function run
 	ModeBlock Mode = 2 // one byte per basic block, the entry block's first
@@ -44,8 +43,8 @@ const (
 	ModeOrder      Mode = 5 // ModeCover, and a slot in the buffer of first executions
 	ModeBlockOrder Mode = 6 // ModeBlock, and a slot in the buffer of first executions
 
-	// The timed modes have code at every exit as well, and a log of their own:
-	// no record, hence no map, no raw file and no profile holds them.
+	// The timed modes also have code at every exit, and logs of their own: no record, map, raw file or profile
+	// is of these modes.
 
 	ModeSpike  Mode = 7 // a stamp for each call, compared when it ends
 	ModeStacks Mode = 8 // a tree of calls
@@ -136,7 +135,7 @@ type Implied struct {
 	By []uint32
 }
 
-// Call is a direct call (or tail call) as it stands in the code.
+// Call is a direct call (or tail call) in the code.
 type Call struct {
 	Block  uint32 // index of the block that holds it; 0 is the entry block
 	Callee string // symbol name, mangled
@@ -202,16 +201,16 @@ type Map struct {
 	Module  string // base name of the binary the map was taken from
 	RawAddr uint64 // link-time address of the raw section
 	RawSize uint64 // bytes
-	Machine string // what its code is for, as package machine names it; "" if unknown
+	Machine string // machine of its code, as package machine names it; "" if unknown
 	Funcs   []Func // ascending by Addr, then by Record
 }
 
-// Go reports whether the functions of the map are those of a Go program, that cairn go built.
+// Go reports whether the map is of a Go program that cairn go built.
 func (m *Map) Go() bool {
 	return len(m.Funcs) > 0 && !slices.ContainsFunc(m.Funcs, func(f Func) bool { return !strings.HasSuffix(f.File, ".go") })
 }
 
-// Machine returns what the modules are for, "" if none knows.
+// Machine returns the machine of the modules, "" if none knows.
 func (p *Profile) Machine() string {
 	for i := range p.Modules {
 		if m := p.Modules[i].Machine; m != "" {
@@ -221,14 +220,13 @@ func (p *Profile) Machine() string {
 	return ""
 }
 
-// Counts is what the merged runs of a module say of one function.
+// Counts is the result of the merged runs of a module for one function.
 type Counts struct {
 	Runs     uint64 // raw files in which the function ran
 	Calls    uint64 // calls in all runs, saturating; 0 if the mode does not count
 	OrderSum uint64 // sum over Runs of the first-execution index, which starts at 1
-	// Inexact is set where Calls may be less than there were: the function ran in a
-	// process that is not known to have had one thread only, and was not counted by
-	// locked instructions, or a 32-bit counter wrapped.
+	// Inexact is set if Calls may be too low: the function ran in a process that is not known to have had only
+	// one thread, and was not counted by locked instructions, or a 32-bit counter wrapped.
 	Inexact bool
 	// Blocks holds, for each non-entry block in the order of
 	// Func.BlockAddr(1...), the number of raw files in which it ran. Nil if the
@@ -236,9 +234,8 @@ type Counts struct {
 	Blocks []uint64
 	// Callers are the return addresses of the first calls, ascending by Addr.
 	Callers []Site
-	// Unprobed is the number of raw files that can say nothing of the function: in a
-	// module that was joined of several builds, those of the builds in which it has no
-	// probe.
+	// Unprobed is the number of raw files without information about the function: in a module that was joined
+	// from several builds, those of the builds in which it has no probe.
 	Unprobed uint64
 }
 
@@ -262,33 +259,29 @@ type Module struct {
 	Map
 	Raws   uint64   // raw files merged
 	Counts []Counts // parallel to Map.Funcs
-	// Traces are the first-execution orders of single runs: all of them, or a
-	// sample where there were more than fit. Ascending by scenario, then by
-	// key.
+	// Traces are the first-execution orders of single runs: all of them, or a sample if there were too many.
+	// Ascending by scenario, then by key.
 	Traces []Trace
 	// TracesSeen is the number of runs that Traces were sampled from, at least
 	// len(Traces).
 	TracesSeen uint64
-	Held       RunSet // which runs the sums are of
+	Held       RunSet // runs that the sums include
 }
 
-// RunsOf returns the number of raw files that say whether the function with the counts c
-// ran.
+// RunsOf returns the number of raw files that show whether the function with the counts c ran.
 func (m *Module) RunsOf(c *Counts) uint64 { return m.Raws - c.Unprobed }
 
-// RunSet remembers runs, so that none is summed twice. Of a raw file whose run is
-// unknown it has nothing.
+// RunSet records runs, so that none is summed twice. It has nothing for a raw file whose run is unknown.
 type RunSet struct {
-	// IDs are hashes of what identifies runs, ascending and distinct. Of more than
-	// MaxRuns the lowest are kept.
+	// IDs are hashes of the identities of runs, ascending and distinct. If there are more than MaxRuns, the
+	// lowest are kept.
 	IDs []uint64
-	// Sketch is set where IDs have only their first SketchBits bits and zeros behind
-	// them, as there were more than MaxExactRuns: of new runs a few may seem to be
-	// among them.
+	// Sketch is set if IDs have only their first SketchBits bits, followed by zeros, as there were more than
+	// MaxExactRuns: a few new runs may seem to be among them.
 	Sketch bool
 }
 
-// What a RunSet holds.
+// Bounds of a RunSet.
 const (
 	MaxExactRuns = 1 << 13
 	MaxRuns      = 1 << 24
@@ -297,10 +290,10 @@ const (
 
 // Trace is the order in which one run first executed a module's functions.
 type Trace struct {
-	Scenario string // what the run was about (CAIRN_SCENARIO); "" if it did not say
+	Scenario string // scenario of the run (CAIRN_SCENARIO); "" if none was given
 	Weight   uint64 // how often this run counts, at least 1
-	// Key decides whether the run is in a sample: the runs with the lowest keys
-	// are. It is a hash, so that a sample does not depend on who drew it.
+	// Key decides whether the run is in a sample: the runs with the lowest keys are. It is a hash, so a sample
+	// does not depend on who drew it.
 	Key uint64
 	// Funcs are indexes into Map.Funcs in the order of first execution, each
 	// function at most once.

@@ -8,8 +8,7 @@ type Batch struct {
 	Samples []Sample
 	Whole   bool // Info.Whole of the source
 
-	// What the samples consist of, one after the other, and of how much of it
-	// there is a sample already.
+	// Contents of the samples, one after the other, and how much of them belongs to existing samples.
 	frames         []uint64
 	branches       []Branch
 	framesDone     int
@@ -22,19 +21,17 @@ var batches = sync.Pool{New: func() any { return new(Batch) }}
 // NewBatch returns an empty batch.
 func NewBatch() *Batch { return batches.Get().(*Batch) }
 
-// Release says that nobody needs the batch any more, nor its samples: their memory
-// is used for others. Events stay as they are. A batch that is not released is left
-// to the garbage collector. It may be released by any goroutine, once.
+// Release releases the batch with its samples: their memory is reused. Events stay valid. A batch that is not
+// released is left to the garbage collector. Any goroutine may release it, once.
 func (b *Batch) Release() {
 	*b = Batch{Samples: b.Samples[:0], frames: b.frames[:0], branches: b.branches[:0]}
 	batches.Put(b)
 }
 
-// Frame adds an address to the stack of the sample that is being made, from the
-// inside outwards.
+// Frame adds an address to the stack of the current sample, from the inside outwards.
 func (b *Batch) Frame(addr uint64) { b.frames = append(b.frames, addr) }
 
-// Branch adds a branch to the sample that is being made, newest first.
+// Branch adds a branch to the current sample, newest first.
 func (b *Batch) Branch(from, to uint64, mispredicted bool) {
 	if mispredicted {
 		b.mispredictions |= 1 << (len(b.branches) - b.branchesDone) // none after the 64th
@@ -42,8 +39,7 @@ func (b *Batch) Branch(from, to uint64, mispredicted bool) {
 	b.branches = append(b.branches, Branch{From: from, To: to})
 }
 
-// Depth returns the numbers of frames and branches of the sample that is being
-// made.
+// Depth returns the numbers of frames and branches of the current sample.
 func (b *Batch) Depth() (frames, branches int) {
 	return len(b.frames) - b.framesDone, len(b.branches) - b.branchesDone
 }
@@ -59,13 +55,13 @@ func (b *Batch) End(s Sample) *Sample {
 	return &b.Samples[len(b.Samples)-1]
 }
 
-// Drop forgets the frames that were added since the last sample, and the branches.
+// Drop discards the frames and branches that were added since the last sample.
 func (b *Batch) Drop() {
 	b.frames, b.branches = b.frames[:b.framesDone], b.branches[:b.branchesDone]
 	b.mispredictions = 0
 }
 
-// DropFrames forgets the frames that were added since the last sample.
+// DropFrames discards the frames that were added since the last sample.
 func (b *Batch) DropFrames() { b.frames = b.frames[:b.framesDone] }
 
 // Add adds a copy of a sample of another batch.
@@ -76,7 +72,7 @@ func (b *Batch) Add(s *Sample) *Sample {
 	return b.End(*s)
 }
 
-// Size returns about how many bytes the batch takes.
+// Size returns the approximate size of the batch in bytes.
 func (b *Batch) Size() int {
 	const sampleSize = 112
 	return 8*len(b.frames) + 16*len(b.branches) + sampleSize*len(b.Samples)

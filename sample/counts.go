@@ -5,18 +5,16 @@ import (
 	"slices"
 )
 
-// Counts are the executions that were seen in one calling context. Addresses are
-// those of a binary, relative to whatever their maker says.
+// Counts are the executions in one calling context. Addresses are those of a binary, relative to an origin that
+// the producer defines.
 type Counts struct {
-	// Context has the calls that were open, outermost first. It is empty where
-	// contexts are not told apart.
+	// Context has the open calls, outermost first. It is empty if contexts are not distinguished.
 	Context  []uint64
 	Ranges   []RangeCount
 	Branches []BranchCount
 }
 
-// RangeCount is how often code ran from an instruction to another without a taken
-// branch in between.
+// RangeCount is how often code ran from one instruction to another without a taken branch in between.
 type RangeCount struct {
 	First, Last uint64 // addresses of instructions
 	Count       uint64
@@ -29,9 +27,8 @@ type BranchCount struct {
 	Count uint64
 }
 
-// Sort puts the ranges and branches in the order of their addresses. Those are
-// compared as signed numbers: a branch from outside of the binary, whose address
-// relative to it is below zero, comes first.
+// Sort sorts the ranges and branches by address. Addresses are compared as signed numbers: a branch from
+// outside of the binary, whose relative address is below zero, comes first.
 func (c *Counts) Sort() {
 	slices.SortFunc(c.Ranges, func(a, b RangeCount) int {
 		return cmp.Or(compare(a.First, b.First), compare(a.Last, b.Last))

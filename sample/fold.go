@@ -2,12 +2,11 @@ package sample
 
 import "slices"
 
-// Fold makes samples that are equal, but for Count and Period, one with the sums of
-// these. It takes the place of the first. What is remembered to compare with is
-// bounded: a few that are equal may stay.
+// Fold merges samples that are equal, except for Count and Period, into one with the sums of these, in place of
+// the first. Its memory for comparisons is bounded: a few equal samples may remain.
 //
-// Of samples with 32 branches at random moments only one in a hundred has an equal,
-// unless the program hardly does anything else; of stacks without branches, most.
+// Of samples with 32 branches at random moments only one in a hundred has an equal, unless the program hardly
+// does anything else; of stacks without branches, most.
 func (b *Batch) Fold() {
 	const slots = 1 << 12
 	if len(b.Samples) < 2 {
@@ -31,8 +30,7 @@ func (b *Batch) Fold() {
 	b.Samples = kept
 }
 
-// digest mixes the parts of a sample that differ most, so that it costs little where
-// samples have no equal.
+// digest mixes the parts of a sample that differ most, so that it is cheap if samples have no equal.
 func digest(s *Sample) uint64 {
 	const odd = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	h := uint64(len(s.Stack))<<32 | uint64(uint32(s.TID))

@@ -1,13 +1,12 @@
-// Package sample is the model of sampled profiles: stacks and branches of a program at
-// some moments, from any recorder. Readers (format/perfscript, format/perfdata) give a
-// Source; whatever unwinds, attributes or counts takes one, and knows no format.
+// Package sample is the model of sampled profiles: stacks and branches of a program at some moments, from any
+// recorder. Readers (format/perfscript, format/perfdata) return a Source; unwinding, attribution and counting
+// use it, independent of formats.
 //
-// A source gives its records in batches, in the order of time. What happened to
-// address spaces (a file was mapped, a process forked) comes as events; Spaces
-// takes these and reports what was mapped at an address.
+// A source yields its records in batches, in the order of time. Changes of address spaces (a file was mapped, a
+// process forked) are events; Spaces applies them and returns the mapping at an address.
 //
-// What cannot be read does not end a source: it is counted as Damage, by what is
-// wrong, with the first place of each. Any other error is the last thing yielded.
+// Unreadable data does not end a source: it is counted as Damage by kind, with the first place of each. Any
+// other error is the last value yielded.
 package sample
 
 import (
@@ -17,26 +16,24 @@ import (
 	"strconv"
 )
 
-// UnknownPID is the process of a sample whose input does not name it, as text of
-// `perf script -F ip,brstack`. Events with it are about the kernel.
+// UnknownPID is the process of a sample whose input does not name it, such as the output of `perf script -F
+// ip,brstack`. Events with it belong to the kernel.
 const UnknownPID = -1
 
-// Branch is a branch that was taken: the address of the instruction and that of
-// the one it went to.
+// Branch is a taken branch: the address of the instruction and its target.
 type Branch struct {
 	From, To uint64
 }
 
-// Sample is one moment of a thread, or several that were alike.
+// Sample is one moment of a thread, or several equal ones.
 type Sample struct {
 	PID, TID int32 // UnknownPID where the input does not name them
 	// Stack has the sampled address, then return addresses outwards. It is empty
 	// if no stack was recorded but branches.
 	Stack []uint64
-	// Branches are the branches taken last before the moment, newest first.
+	// Branches are the last branches taken before the moment, newest first.
 	Branches []Branch
-	// Mispredicted has bit i set if Branches[i] was not predicted. Of branches
-	// after the 64th it is not known.
+	// Mispredicted has bit i set if Branches[i] was mispredicted. It is not known for branches after the 64th.
 	Mispredicted uint64
 	Count        uint64 // how many moments, at least 1
 	// Period is the number of events (cycles, branches) that the moments stand
@@ -45,7 +42,7 @@ type Sample struct {
 	Event  uint16 // index into the Events of Info
 }
 
-// EventKind is what happened to an address space.
+// EventKind is the kind of a change of an address space.
 type EventKind uint8
 
 // The kinds of events.
@@ -67,7 +64,7 @@ func (k EventKind) String() string {
 	return "event " + strconv.Itoa(int(k))
 }
 
-// Event is something that happened to the address space of a process.
+// Event is a change of the address space of a process.
 type Event struct {
 	Kind     EventKind
 	PID, TID int32
@@ -80,7 +77,7 @@ type Event struct {
 type Mapping struct {
 	Start, Size uint64 // addresses [Start, Start+Size)
 	Offset      uint64 // in the file, of what is at Start
-	Path        string // "[vdso]" and such for what is no file
+	Path        string // "[vdso]" and the like if it is not a file
 	BuildID     string // in lower-case hexadecimal, "" if not known
 	// Exec says that the mapping can be executed. It is true if not known.
 	Exec bool
@@ -92,22 +89,21 @@ func (m *Mapping) End() uint64 { return m.Start + m.Size }
 // Contains reports whether an address is in the mapping.
 func (m *Mapping) Contains(addr uint64) bool { return addr-m.Start < m.Size }
 
-// FileOffset returns where in the file is what is mapped at addr.
+// FileOffset returns the offset in the file of the byte mapped at addr.
 func (m *Mapping) FileOffset(addr uint64) uint64 { return addr - m.Start + m.Offset }
 
 // Source is an open input of samples.
 type Source interface {
-	// Info says what the input is. It does not change while batches are read.
+	// Info describes the input. It does not change while batches are read.
 	Info() *Info
-	// Batches yields the records in order. It can be called once. After its end
-	// Stats are whole.
+	// Batches yields the records in order. It can be called once. Stats are complete after its end.
 	Batches(ctx context.Context) iter.Seq2[*Batch, error]
-	// Stats says what was read until now. It must not be called while a batch is
-	// on its way, that is only in the loop or after it.
+	// Stats returns the counts so far. It must be called only in the loop or after it, not while a batch is
+	// being made.
 	Stats() *Stats
 }
 
-// Kind is what samples of an input have.
+// Kind is the kind of samples of an input.
 type Kind uint8
 
 // The kinds of inputs.
@@ -134,7 +130,7 @@ func (k Kind) HasStacks() bool { return k == Stacks || k == Hybrid }
 // HasBranches reports whether they have branches.
 func (k Kind) HasBranches() bool { return k == Branches || k == Hybrid }
 
-// Info is what an input says of itself.
+// Info describes an input.
 type Info struct {
 	File    string   // as messages name it
 	Format  string   // "perf script text", "perf.data"
@@ -144,8 +140,7 @@ type Info struct {
 	HasPIDs bool     // samples name their process
 	Command string   // what was recorded, "" if not known
 	Host    string   // where, "" if not known
-	// Whole: stacks have the caller in prologues and epilogues too, where a walk of frame
-	// pointers misses it.
+	// Whole: stacks have the caller in prologues and epilogues too, where a walk of frame pointers misses it.
 	Whole bool
 	// BuildIDs are those of files that the input has apart from its mappings.
 	BuildIDs map[string]string // by path
@@ -153,7 +148,7 @@ type Info struct {
 	Notes []string
 }
 
-// Stats are sums over what was read.
+// Stats are sums over the input read so far.
 type Stats struct {
 	Bytes    int64  // of the input
 	Samples  uint64 // moments, repeated ones included
@@ -213,10 +208,10 @@ func (s *Stats) damaged(d Damage) {
 	s.Damage = append(s.Damage, &d)
 }
 
-// Damage is what of an input could not be read and was skipped.
+// Damage is a part of an input that could not be read and was skipped.
 type Damage struct {
 	What   string // what is wrong, and what was done about it
-	Count  uint64 // in how many places
+	Count  uint64 // number of places
 	File   string
 	Line   int64 // of the first place, counted from 1; 0 if the input has no lines
 	Offset int64 // of the first place, in the file or in what it decompresses to

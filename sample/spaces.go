@@ -5,29 +5,26 @@ import (
 	"slices"
 )
 
-// Spaces are the address spaces of processes: what is mapped where, by the events
-// until now. The zero value has none.
+// Spaces are the address spaces of processes: their mappings after the events so far. The zero value has none.
 //
-// Apply must not run while another method does; lookups may run together.
+// Apply must not run concurrently with other methods; lookups may run concurrently.
 type Spaces struct {
 	processes map[int32]*space
-	ended     []ended // that are still known, the first that ended first
-	// anywhere is what any process ever mapped. It answers for samples that do
-	// not name their process.
+	ended     []ended // that are still known, in the order of their ends
+	// anywhere has all mappings of any process. It is used for samples that do not name their process.
 	anywhere  space
 	conflicts int
 }
 
 const (
-	// maxEnded is how many processes are known after their end: samples of them
-	// may come later, as the buffers of several processors are not in step.
+	// maxEnded is the number of processes that are kept after their end: samples of them may come later, as the
+	// buffers of several processors are not synchronized.
 	maxEnded = 1 << 12
-	// maxAnywhere bounds what is known of all processes together. Who records so
-	// many, and does not let samples name their process, cannot be helped.
+	// maxAnywhere bounds the mappings kept for all processes together.
 	maxAnywhere = 1 << 14
 )
 
-// ended is a process that ended. Its number may be that of another one since.
+// ended is a process that ended. Its id may have been reused since.
 type ended struct {
 	pid   int32
 	space *space
@@ -38,7 +35,7 @@ type space struct {
 	mappings []*Mapping
 }
 
-// Apply takes the events of a batch.
+// Apply applies the events of a batch.
 func (s *Spaces) Apply(events []Event) {
 	for i := range events {
 		s.apply(&events[i])
@@ -76,7 +73,7 @@ func (s *Spaces) begin(pid int32, mappings []*Mapping) {
 	s.processes[pid] = &space{mappings}
 }
 
-// end lets a process be forgotten when many others have ended after it.
+// end makes a process be forgotten when many others have ended after it.
 func (s *Spaces) end(pid int32) {
 	p := s.processes[pid]
 	if p == nil {
@@ -105,8 +102,7 @@ func (s *Spaces) process(pid int32) *space {
 	return p
 }
 
-// mapAnywhere notes a mapping of some process, and whether it is where another
-// one had something else.
+// mapAnywhere records a mapping of some process, and whether it conflicts with one of another.
 func (s *Spaces) mapAnywhere(m *Mapping) {
 	over := s.anywhere.overlapping(m)
 	for _, old := range over {
@@ -120,14 +116,12 @@ func (s *Spaces) mapAnywhere(m *Mapping) {
 	}
 }
 
-// Conflicts returns how often something was mapped where before, in the same
-// process or in another, something else was. Samples without a process at such
-// addresses are taken to be in what was mapped last.
+// Conflicts returns how often something was mapped over a different mapping, of the same process or of another.
+// Samples without a process at such addresses are attributed to the latest mapping.
 func (s *Spaces) Conflicts() int { return s.conflicts }
 
-// Lookup returns what a process has at an address, nil if nothing is known to be
-// there. Two lookups that answer the same pointer mean the same mapping. For
-// UnknownPID it is what any process has there.
+// Lookup returns the mapping of a process at an address, nil if none is known. Equal pointers mean the same
+// mapping. For UnknownPID it is the mapping of any process.
 func (s *Spaces) Lookup(pid int32, addr uint64) *Mapping {
 	if pid == UnknownPID {
 		return s.anywhere.lookup(addr)
@@ -143,8 +137,7 @@ func (s *Spaces) Lookup(pid int32, addr uint64) *Mapping {
 	return nil
 }
 
-// Mappings returns what a process has mapped, ascending by address; for
-// UnknownPID what any process ever mapped.
+// Mappings returns the mappings of a process, ascending by address; for UnknownPID those of all processes.
 func (s *Spaces) Mappings(pid int32) []*Mapping {
 	if pid == UnknownPID {
 		return s.anywhere.mappings
@@ -186,7 +179,7 @@ func (p *space) overlapping(m *Mapping) []*Mapping {
 	return p.mappings[from:to]
 }
 
-// insert puts m over what is there, of which the pieces beside it stay.
+// insert adds m, and keeps only the parts of existing mappings that it does not cover.
 func (p *space) insert(m *Mapping) {
 	from, to := p.bounds(m)
 	pieces := []*Mapping{m}
