@@ -95,7 +95,7 @@ func unwrap(data []byte) ([]byte, error) {
 const (
 	symbolSize      = 24 // name and name in the module, each offset and length; group, flags
 	atSymbols       = 28 // in its head: version, producer, modules, groups, symbols
-	atSource        = 52 // behind symbols: uncommon ones, target
+	atSource        = 52 // after symbols: uncommon ones, target
 	headSize        = 60
 	flagUndefined   = 1 << 3
 	flagGlobal      = 1 << 10

@@ -4,7 +4,7 @@ package controlflow
 // Class is what an instruction does to the flow of control.
 type Class uint8
 
-// The classes. Those from Call to Jump are never run over: what is behind them
+// The classes. Those from Call to Jump are never run over: what is after them
 // runs after a branch only.
 const (
 	Other Class = iota

@@ -38,7 +38,7 @@ type Return uint8
 
 // The rules.
 const (
-	ReturnPlain    Return = iota // in front of the canonical frame address
+	ReturnPlain    Return = iota // before the canonical frame address
 	ReturnNone                   // there is no caller
 	ReturnComputed               // by an expression
 	ReturnRegister               // in the link register, on machines that have one

@@ -12,7 +12,7 @@ type aarch64Arch struct{}
 
 func (aarch64Arch) step() uint64 { return aarch64.Size }
 
-// lasting: other registers are restored and the return address is checked behind it.
+// lasting: other registers are restored and the return address is checked after it.
 func (aarch64Arch) lasting() bool { return true }
 
 func (aarch64Arch) Decode(code []byte, addr uint64) (Inst, error) {
@@ -120,7 +120,7 @@ func (a aarch64Arch) constant(s *Set, r Ref) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	// What made the page stands close in front of it as a rule, or further up.
+	// What made the page stands close before it as a rule, or further up.
 	for back := uint32(aarch64.Size); back <= off && back <= farthest; back += aarch64.Size {
 		before := aarch64.Decode(t.data[off-back:])
 		if before.Rd() != in.Rn() || before.Stores() || before.Class() != controlflow.Other {

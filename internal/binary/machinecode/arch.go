@@ -36,7 +36,7 @@ const (
 )
 
 // Arch reads the machine code of one machine. What a machine has of its own beyond that
-// is behind methods of the same file as its Arch.
+// is after methods of the same file as its Arch.
 type Arch interface {
 	// Decode reads the instruction at the start of code, which is at addr.
 	Decode(code []byte, addr uint64) (Inst, error)
@@ -47,7 +47,7 @@ type Arch interface {
 	KeepsReturn(code interface{ Bytes(lo, hi uint64) []byte }, call uint64) bool
 	// step is how far instructions are apart at least.
 	step() uint64
-	// lasting: what restores the frame pointer may have others behind it that belong to
+	// lasting: what restores the frame pointer may have others after it that belong to
 	// the end of a function, up to the jump.
 	lasting() bool
 	// constant returns the address that the instruction numbered r may take.

@@ -162,7 +162,7 @@ func (b *Binary) At(addr uint64) Ref {
 	return External
 }
 
-// From returns the first instruction at a link-time address or behind it, which
+// From returns the first instruction at a link-time address or after it, which
 // is b.End if there is none.
 func (b *Binary) From(addr uint64) Ref {
 	for i := range b.texts {
@@ -194,7 +194,7 @@ func (b *Binary) LinkAddress(offset uint64) (uint64, bool) {
 
 // textOf returns the section that has an instruction.
 func (b *Binary) textOf(r Ref) *text {
-	// The last one that does not begin behind it: those without instructions begin
+	// The last one that does not begin after it: those without instructions begin
 	// at the same number as the next one.
 	i, end := 0, len(b.texts)
 	for i+1 < end {

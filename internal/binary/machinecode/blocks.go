@@ -5,14 +5,14 @@ import "github.com/cairnprof/cairn/internal/binary/controlflow"
 // Block is a basic block of a range of code.
 type Block struct {
 	First, Last Ref
-	Next        []int // indexes of the blocks that may run behind it
+	Next        []int // indexes of the blocks that may run after it
 	// Entered says that control may come to it from elsewhere, and Left that it may go
-	// elsewhere behind it.
+	// elsewhere after it.
 	Entered, Left bool
 }
 
 // Blocks returns the flow of control in a range of a binary, ascending. Where jumps to
-// computed addresses go is not known: behind them control is elsewhere, and blocks that no
+// computed addresses go is not known: after them control is elsewhere, and blocks that no
 // other leads to are entered from elsewhere.
 func (s *Set) Blocks(b *Binary, r *Range) []Block {
 	leaders, entries, inside := s.leaders(b, r, nil)

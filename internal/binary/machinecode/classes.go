@@ -12,7 +12,7 @@ import (
 // (sections 2.5 and 2.9), of the class itself and of its bases. Classes without type
 // information have none.
 type VirtualTables struct {
-	Class string // mangled, what is behind _ZTV
+	Class string // mangled, what is after _ZTV
 	// Bases are the direct ones of the class, Known that nothing else is one. Open says
 	// that other modules may derive from it.
 	Bases       []string
@@ -50,7 +50,7 @@ func (b *Binary) VirtualTables() (out []VirtualTables) {
 			}
 		}
 		if info := types[v.Class]; info != nil && s.Name[:4] == "_ZTV" {
-			const bases = 2 * wordSize // behind what kind of type it is, and its name
+			const bases = 2 * wordSize // after what kind of type it is, and its name
 			for _, p := range b.Pointers(info.Addr+bases, info.Addr+info.Size) {
 				if base, ok := names[p.To]; ok {
 					v.Bases = append(v.Bases, base)

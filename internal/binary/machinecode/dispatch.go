@@ -93,7 +93,7 @@ type walk struct {
 	code    *Set
 	binary  *Binary
 	first   Ref
-	end     Ref  // behind the last instruction
+	end     Ref  // after the last instruction
 	entered bool // the first instruction is where the function is entered
 	targets map[Ref]bool
 

@@ -8,7 +8,7 @@
 // instruction, the one before it, or whether control can run from one to another
 // is to look into an array.
 //
-// What is a machine's own is behind Arch, with one file and one package for each:
+// The machine-dependent parts implement Arch, with one file and one package for each:
 // x86.go and internal/binary/x86, aarch64.go and internal/binary/aarch64.
 package machinecode
 

@@ -11,9 +11,9 @@ import (
 // Flow knows of the instructions of a range which ones must have run before others.
 type Flow struct {
 	leaders []Ref // first instructions of basic blocks, ascending
-	end     Ref   // behind the last block
+	end     Ref   // after the last block
 	// before is the immediate dominator of each block. Blocks that are entered from
-	// outside have the one behind the last, which has itself.
+	// outside have the one after the last, which has itself.
 	before []int
 }
 
@@ -79,7 +79,7 @@ func (s *Set) leaders(b *Binary, r *Range, cases map[Ref][]Ref) (leaders []Ref, 
 	return leaders, entries, inside
 }
 
-// successors returns the blocks that may run behind each block.
+// successors returns the blocks that may run after each block.
 func (s *Set) successors(f *Flow, inside func(Ref) (Ref, bool), cases map[Ref][]Ref) [][]int {
 	out := make([][]int, len(f.leaders))
 	for i := range f.leaders {

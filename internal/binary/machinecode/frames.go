@@ -27,7 +27,7 @@ const (
 // frame pointer exactly where that shows the function's own frame.
 
 // On AArch64 it is rarely the frame pointer, even where functions have frames. There, the
-// function's own frame is shown from where the frame pointer is set behind the row that has
+// function's own frame is shown from where the frame pointer is set after the row that has
 // the caller's put by, up to the row where that is restored.
 
 // markFrames notes what the unwind table of a program says of its instructions.
@@ -95,7 +95,7 @@ func (m *records) frame(addr uint64, in aarch64.Inst) Frame {
 	row := &m.rows[m.i]
 	put := row.Frame == ehframe.FrameAtCFA && row.CFA != ehframe.CFAUnknown
 	if put && !m.put {
-		// Behind a return in the middle the frame is there as it was.
+		// After a return in the middle the frame is there as it was.
 		m.made = m.ever && !(m.last.Stores() && m.last.Rd() == aarch64.FP)
 	}
 	if put && row.CFA == ehframe.CFAFrame { // as clang writes it

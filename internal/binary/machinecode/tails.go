@@ -16,7 +16,7 @@ type span struct {
 func (p *span) has(addr uint64) bool { return addr-p.lo < p.hi-p.lo }
 
 // Extent returns the range of code that an instruction is in, nil if there is none, and
-// the first instruction behind it that is not in it.
+// the first instruction after it that is not in it.
 func (s *Set) Extent(r Ref) (in *Range, end Ref) {
 	b := s.Binary(r)
 	p := b.span(s.Address(r))

@@ -154,7 +154,7 @@ func relative(disp []byte, next uint64) uint64 {
 	return next + uint64(int64(int32(binary.LittleEndian.Uint32(disp))))
 }
 
-// addStub takes in a stub by its jump, in front of which can be a prefix and a
+// addStub takes in a stub by its jump, before which can be a prefix and a
 // landing pad.
 func addStub(stubs map[uint64]string, s codeSection, jump uint64, name string) {
 	i := int(jump - s.addr)

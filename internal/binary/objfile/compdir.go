@@ -73,7 +73,7 @@ type unitInfo struct {
 	is64     bool
 }
 
-// root reads the unit header that c stands in, behind the length, and the
+// root reads the unit header that c stands in, after the length, and the
 // unit's first entry.
 func (d *dirReader) root(c *bytecur.Cursor, is64 bool) (line uint64, dir string, ok bool) {
 	u := unitInfo{version: c.U16(), is64: is64}
@@ -154,7 +154,7 @@ func (d *dirReader) attributes(c, specs *bytecur.Cursor, u unitInfo) (line uint6
 	return line, dir, hasLine && hasDir
 }
 
-// value reads one attribute. Strings behind an index, which only DWARF 5 has,
+// value reads one attribute. Strings after an index, which only DWARF 5 has,
 // are read over.
 func (d *dirReader) value(c *bytecur.Cursor, u unitInfo, form uint64) (s []byte, v uint64) {
 	if form == formIndirect {

@@ -170,7 +170,7 @@ func (r *entryReader) unit(start uint64, c *bytecur.Cursor, is64 bool) (u entryU
 		return u, false
 	}
 	if u.kind == unitSplit {
-		// Its tables have no attribute: they begin behind the headers of their sections.
+		// Its tables have no attribute: they begin after the headers of their sections.
 		u.strBase, u.rangesBase = 8, 12
 		if is64 {
 			u.strBase, u.rangesBase = 16, 20
@@ -216,7 +216,7 @@ func (r *entryReader) root(u *entryUnit) bool {
 			u.splitRanges = r.number(u, v)
 		}
 	}
-	// These may be behind a base that follows them.
+	// These may be after a base that follows them.
 	u.compDir, u.producer, u.dwoName = r.text(u, dir), r.text(u, producer), r.text(u, dwo)
 	u.lowPC, _ = r.address(u, low)
 	return true

@@ -97,7 +97,7 @@ func (u *entryUnit) abbrevAt(info []byte, at uint64) (*abbrev, uint64) {
 	return u.abbrevs.other[code], next
 }
 
-// skip returns where the attributes at an offset end; behind the unit's end if
+// skip returns where the attributes at an offset end; after the unit's end if
 // they make no sense.
 func (a *abbrev) skip(info []byte, at uint64, u *entryUnit) uint64 {
 	if a.fixed >= 0 {
@@ -111,7 +111,7 @@ func (a *abbrev) skip(info []byte, at uint64, u *entryUnit) uint64 {
 	return at
 }
 
-// readUleb reads an unsigned LEB128 number and returns where it ends, behind end
+// readUleb reads an unsigned LEB128 number and returns where it ends, after end
 // if it does not.
 func readUleb(data []byte, at, end uint64) (v, next uint64) {
 	for shift := uint(0); at < end; shift += 7 {
@@ -161,7 +161,7 @@ func formSize(form uint64, u unitInfo) int {
 	return -1
 }
 
-// skipForm returns where the value at an offset ends; behind end if it does not,
+// skipForm returns where the value at an offset ends; after end if it does not,
 // or if its form is not known.
 func skipForm(info []byte, at, end, form uint64, u unitInfo) uint64 {
 	if at > end {

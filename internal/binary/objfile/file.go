@@ -31,7 +31,7 @@ type File struct {
 const DefaultDebugRoot = "/usr/lib/debug"
 
 // Open opens the little-endian module at path: ELF of a machine of 64 bits or of Arm, or Mach-O
-// of 64 bits. Of a universal file it takes the part for ARCH if :ARCH is behind the path, and the
+// of 64 bits. Of a universal file it takes the part for ARCH if :ARCH is after the path, and the
 // only part if there is one.
 func Open(path string) (*File, error) {
 	f, arch, err := openArch(path)

@@ -226,7 +226,7 @@ func (h *headers) bytes(what string, offset, size uint64) ([]byte, error) {
 	return data, err
 }
 
-// fields reads what headers are made of, front to back. What lies behind the
+// fields reads what headers are made of, front to back. What lies after the
 // end is 0: the callers ask for as much data as they read.
 type fields struct {
 	data  []byte

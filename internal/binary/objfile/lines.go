@@ -113,7 +113,7 @@ func (t *LineTable) sequence(addr uint64) (sequence, bool) {
 	return t.seqs[k], true
 }
 
-// after returns the index of the first row of s behind addr, which s holds.
+// after returns the index of the first row of s after addr, which s holds.
 func (t *LineTable) after(s sequence, addr uint64) int {
 	rows := t.rows[s.first:s.end]
 	return int(s.first) + sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr })

@@ -22,7 +22,7 @@ import (
 // Choice: a module is made of a Mach-O file. Sections that have a counterpart get its name:
 // __TEXT,__text is .text, __DWARF,__debug_line is .debug_line, and those that cairn adds lose
 // their underscores. The symbol table is one of ELF, in memory: functions with the sizes that
-// Mach-O does not store, their names less the underscore of C, and in front of local ones the
+// Mach-O does not store, their names less the underscore of C, and before local ones the
 // source file that the debug map (N_SO, N_FUN) gives.
 
 // ErrUniversal: the file has code of several machines, and it was not said which is wanted.
@@ -100,7 +100,7 @@ func (im *Image) elfName(section int) string {
 
 // addSymbols appends a symbol table of ELF and its strings.
 func (m *module) addSymbols(funcs []machOFunction) {
-	// Local ones behind their file, global ones behind all.
+	// Local ones after their file, global ones after all.
 	slices.SortStableFunc(funcs, func(a, b machOFunction) int {
 		return cmp.Or(cmp.Compare(min(a.bind, 1), min(b.bind, 1)), cmp.Compare(a.source, b.source))
 	})
@@ -315,7 +315,7 @@ func Parts(path string) ([]string, error) {
 	return names, nil
 }
 
-// PlainPath returns a path without the :ARCH behind it that chooses a part of a universal file.
+// PlainPath returns a path without the :ARCH after it that chooses a part of a universal file.
 func PlainPath(path string) string {
 	if i := strings.LastIndexByte(path, ':'); i > 0 && slices.Contains(archs, path[i+1:]) {
 		if _, err := os.Lstat(path); err != nil {

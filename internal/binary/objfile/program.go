@@ -55,7 +55,7 @@ type TableSymbol struct {
 	Section int // index
 }
 
-// Maps reports whether the symbol is one that says what the bytes behind it are, code ($x)
+// Maps reports whether the symbol is one that says what the bytes after it are, code ($x)
 // or data ($d), as assemblers for AArch64 write them.
 func (s *TableSymbol) Maps() bool {
 	return !s.Func && len(s.Name) > 1 && (s.Name[:2] == "$x" || s.Name[:2] == "$d") && (len(s.Name) == 2 || s.Name[2] == '.')

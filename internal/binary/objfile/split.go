@@ -71,7 +71,7 @@ func (r *entryReader) eachUnit(split *splitFiles, visit func(*entryReader, *entr
 		from, u := r, &r.units[i]
 		if u.dwoName != "" {
 			if split.done[u.dwoID] {
-				continue // else damage could have one unit read for ever
+				continue // else damage could have one unit read forever
 			}
 			split.done[u.dwoID] = true
 			if f, s := split.unit(r, u); s != nil {

@@ -144,7 +144,7 @@ func (f *File) readSymbolTable(s *section) (entries []byte, names string, err er
 }
 
 // symbols64 returns the entries of a symbol table as those of a file of 64 bits. Functions of
-// Arm in the Thumb state are where their code is, one byte ahead of their symbols.
+// Arm in the Thumb state are where their code is, one byte before their symbols.
 func symbols64(entries []byte, word int, of elf.Machine) []byte {
 	if word == 8 {
 		return entries

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Step is the state in front of an instruction.
+// Step is the state before an instruction.
 type Step struct{ PC, FP, LR, SP uint64 }
 
 // Read calls visit with each step of a log.
@@ -38,7 +38,7 @@ func Read(r io.Reader, visit func(Step) error) error {
 	return lines.Err()
 }
 
-// number returns the hexadecimal number behind a name.
+// number returns the hexadecimal number after a name.
 func number(line, name string) uint64 {
 	_, rest, _ := strings.Cut(line, name)
 	digits, _, _ := strings.Cut(rest, " ")

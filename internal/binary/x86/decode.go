@@ -117,7 +117,7 @@ func defined(s shape) (shape, error) {
 	return s, nil
 }
 
-// escaped reads an opcode behind 0F.
+// escaped reads an opcode after 0F.
 func (d *decoder) escaped() (shape, error) {
 	b, ok := d.at(1)
 	if !ok {
@@ -145,7 +145,7 @@ func (d *decoder) escaped() (shape, error) {
 	return defined(threeByte3A[op])
 }
 
-// at returns the byte that is n behind the next.
+// at returns the byte that is n after the next.
 func (d *decoder) at(n int) (byte, bool) {
 	if d.pos+n >= len(d.code) {
 		return 0, false
@@ -153,7 +153,7 @@ func (d *decoder) at(n int) (byte, bool) {
 	return d.code[d.pos+n], true
 }
 
-// vector reads the prefixes VEX, EVEX and XOP with the opcode behind.
+// vector reads the prefixes VEX, EVEX and XOP with the opcode after.
 func (d *decoder) vector(lead byte) (shape, error) {
 	if d.Rex != 0 || d.Prefix&(PrefixData|PrefixRep|PrefixRepne|PrefixLock) != 0 {
 		return 0, ErrUnknown // undefined with these

@@ -63,7 +63,7 @@ var oneByte = table([16]string{
 	"p.pp..uU......MM",
 })
 
-// twoByte holds the opcodes behind 0F (table A-3). UD0 (FF) is left out: makers
+// twoByte holds the opcodes after 0F (table A-3). UD0 (FF) is left out: makers
 // of processors do not agree on its length.
 var twoByte = table([16]string{
 	"MMMM-.....-.-M.B",
@@ -84,7 +84,7 @@ var twoByte = table([16]string{
 	"MMMMMMMMMMMMMMM-",
 })
 
-// threeByte38 holds the opcodes behind 0F 38 (table A-4).
+// threeByte38 holds the opcodes after 0F 38 (table A-4).
 var threeByte38 = table([16]string{
 	"MMMMMMMMMMMM----",
 	"M---MM-M----MMM-",
@@ -104,7 +104,7 @@ var threeByte38 = table([16]string{
 	"MM---MM-MMMMM---",
 })
 
-// threeByte3A holds the opcodes behind 0F 3A (table A-5).
+// threeByte3A holds the opcodes after 0F 3A (table A-5).
 var threeByte3A = table([16]string{
 	"--------BBBBBBBB",
 	"----BBBB--------",

@@ -139,7 +139,7 @@ func statements(e *Entry) []string {
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$/+-:"
 
-// quote spells s behind a glob in a linker script, "" if it cannot be spelt:
+// quote spells s after a glob in a linker script, "" if it cannot be spelt:
 // in quotes, too, globs are globs.
 func quote(glob, s string) string {
 	switch {

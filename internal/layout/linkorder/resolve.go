@@ -135,7 +135,7 @@ type sectionKey struct {
 
 // Resolve finds the functions of a ranked list in a link. A function is looked
 // for at its address, then by its name, then by the name that it has with other
-// numbers behind the words of a clone (f.constprop.0, f.llvm.123), then by the
+// numbers after the words of a clone (f.constprop.0, f.llvm.123), then by the
 // name without them; of several functions of a name those of its source file
 // are taken. A cold piece is found only as such, and its function never stands
 // for it.

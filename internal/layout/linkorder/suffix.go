@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cloneWords are what compilers put behind a dot when they make a function of
+// cloneWords are what compilers put after a dot when they make a function of
 // another one. A number may follow, which the next build may choose otherwise.
 // Those that are true stand for the same code under a name that is unique in
 // the program: they say nothing of the kind of clone.

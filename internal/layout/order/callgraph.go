@@ -119,7 +119,7 @@ const (
 )
 
 // c3 orders by call-chain clustering: each function, the densest first, goes
-// behind the cluster of its most frequent caller. It is what lld does with
+// after the cluster of its most frequent caller. It is what lld does with
 // --call-graph-profile-sort=hfsort, and agrees with it but for ties.
 //
 // Ottoni, Maher: Optimizing Function Placement for Large-Scale Data-Center

@@ -66,7 +66,7 @@ type candidate struct {
 	version int
 	ends    [2]int32 // those of pair
 	gain    float64
-	swapped bool // second goes in front of first
+	swapped bool // second goes before first
 }
 
 type chains struct {
@@ -137,7 +137,7 @@ func (s *chains) consider(p *pair) {
 	}
 }
 
-// gain returns what joining p gains, second behind first or swapped.
+// gain returns what joining p gains, second after first or swapped.
 func (s *chains) gain(p *pair, swapped bool) float64 {
 	a, b := &s.chains[p.first], &s.chains[p.second]
 	front, shift := p.first, a.size

@@ -49,7 +49,7 @@ type HeldOut struct {
 }
 
 // Evaluate returns what order means for each trace of in, if the linker lays
-// the functions out one behind the other from a page border on, each aligned to
+// the functions out one after the other from a page border on, each aligned to
 // 16 bytes. Functions that are not in order follow by address. pageSize is in
 // bytes; 0 stands for 4096. It returns nil if in names functions that do not
 // exist.

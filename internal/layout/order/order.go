@@ -84,7 +84,7 @@ type Result struct {
 // to be told of these only.
 func (r *Result) Placed() int { return r.Startup + r.Hot + r.Packed }
 
-// Ran returns the functions that lead the order for a reason and, behind them,
+// Ran returns the functions that lead the order for a reason and, after them,
 // the others that ran. in is what the order was computed from.
 func (r *Result) Ran(in *Input) []uint32 {
 	ran := slices.Clone(r.Order[:r.Placed()])

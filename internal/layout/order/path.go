@@ -85,7 +85,7 @@ type path struct {
 	budget int // distances that may still be computed
 }
 
-// at returns the signature at a position; before the first and behind the last
+// at returns the signature at a position; before the first and after the last
 // is the empty one.
 func (p *path) at(i int) signature {
 	if i < 0 || i >= len(p.order) {
@@ -153,7 +153,7 @@ func (p *path) moveFrom(i, window int) bool {
 	return false
 }
 
-// shift moves the n elements at i in front of what is at k, which is not among
+// shift moves the n elements at i before what is at k, which is not among
 // them, and turns them round if turned.
 func shift(order []int, i, n, k int, turned bool) {
 	if turned {

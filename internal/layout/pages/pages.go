@@ -19,7 +19,7 @@ type Span struct {
 	Size uint64 // bytes
 }
 
-// End returns the address behind the span.
+// End returns the address after the span.
 func (s Span) End() uint64 { return s.Addr + s.Size }
 
 // clip returns what of s is in text.
@@ -54,7 +54,7 @@ type Run struct {
 }
 
 // Compute returns what steps do to the pages of text. The page size is in bytes
-// and a power of two; text must not end behind the last address. What of a
+// and a power of two; text must not end after the last address. What of a
 // step is outside of text does not count.
 func Compute(text Span, steps []Step, pageSize uint64) *Run {
 	r := &Run{

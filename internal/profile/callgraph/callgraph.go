@@ -56,7 +56,7 @@ type Node struct {
 	Module, Func int
 }
 
-// Edge is what is known of the calls from one function to another.
+// Edge describes the calls from one function to another.
 type Edge struct {
 	From, To int // indexes into Graph.Nodes
 	Kind     Kind
@@ -120,7 +120,7 @@ func (b *builder) observed(m int, external bool) {
 	made := newMadeCalls(mod)
 	for callee := range mod.Counts {
 		for _, site := range mod.Counts[callee].Callers {
-			// A return address may stand behind the last instruction of a
+			// A return address may stand after the last instruction of a
 			// block, or of the function: the call itself is before it.
 			caller, block, ok := code.Find(site.Addr - 1)
 			switch {

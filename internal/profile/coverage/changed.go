@@ -5,7 +5,7 @@ import "slices"
 // Range is a range of lines, both ends included.
 type Range struct{ From, To int }
 
-// ChangedFile is what was covered of the changed lines of a source file.
+// ChangedFile is the coverage of the changed lines of a source file.
 type ChangedFile struct {
 	File  string
 	Known bool   // the profile has the file
@@ -15,8 +15,8 @@ type ChangedFile struct {
 	changed []Range // ascending, with unchanged lines between any two
 }
 
-// Changed returns the coverage of changed lines, in the order of the files that changed. Lines
-// without code, such as comments, are not in it.
+// Changed returns the coverage of changed lines, in the order of the changed files. It leaves out lines without
+// code, such as comments.
 func Changed(files []SourceFile, order []string, changed map[string][]Range) []ChangedFile {
 	byName := make(map[string]*SourceFile, len(files))
 	for i := range files {

@@ -59,7 +59,7 @@ func Blocks(f *prof.Func) iter.Seq[Block] {
 		for i := range f.Fragments {
 			fr := &f.Fragments[i]
 			end := fr.Addr + uint64(fr.Size)
-			// Bytes ahead of the first block belong to the entry block. Behind
+			// Bytes before the first block belong to the entry block. After
 			// the first fragment that happens only without block
 			// instrumentation.
 			if first := firstBlock(fr); first > fr.Addr && (i == 0 || !f.Mode.HasBlocks()) {
@@ -157,7 +157,7 @@ func FuncBlocks(f *prof.Func, c *prof.Counts) Tally {
 	return t
 }
 
-// Summary is what a module's runs covered in all.
+// Summary is the total coverage of a module's runs.
 type Summary struct {
 	Modes     []prof.Mode // those that occur, ascending
 	Functions Tally
@@ -190,7 +190,7 @@ func Summarize(m *prof.Module) Summary {
 	return s
 }
 
-// Path is a source file and what of it was covered.
+// Path is a source file and its coverage.
 type Path struct {
 	File      string // "" holds the functions of unknown origin
 	Functions Tally

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/saturate"
 )
 
-// PathRules say which source files a report has, and what they are called in it.
+// PathRules select the source files of a report, and determine their names in it.
 type PathRules struct {
 	prefixes         [][2]string
 	include, exclude []*regexp.Regexp
@@ -22,7 +22,7 @@ type PathRules struct {
 // The last prefix map that fits a path applies, as with the compilers' -ffile-prefix-map, and only
 // at the end of a directory name. In patterns * stands for any characters but /, ** for any
 // characters, and ? for one character but /. A pattern fits a path if it fits all of it, or what is
-// behind one of its slashes, and a pattern that fits a directory fits all files below it. A file is
+// after one of its slashes, and a pattern that fits a directory fits all files below it. A file is
 // in the report if an include pattern fits, or there is none, and no exclude pattern does.
 func NewPathRules(prefixMaps, include, exclude []string) (*PathRules, error) {
 	r := &PathRules{}
@@ -89,7 +89,7 @@ func pathPattern(pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// Path returns what the report calls a source file, and whether it has it.
+// Path returns a source file's name in the report, and whether the report includes it.
 func (r *PathRules) Path(path string) (string, bool) {
 	path = r.Rename(path)
 	return path, r.Selects(path)
@@ -187,8 +187,8 @@ func (t *LineTally) Add(s State) {
 	}
 }
 
-// Tally returns the lines of which it is known whether they ran. Unknown lines are neither covered
-// nor missed: they are not in the total.
+// Tally returns the lines of which it is known whether they ran. Unknown lines are neither covered nor missed:
+// they are not in the total.
 func (t LineTally) Tally() Tally { return Tally{t.Ran, t.Ran + t.Missed} }
 
 // Plus returns the sum of two tallies.

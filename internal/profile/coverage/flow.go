@@ -8,8 +8,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// flow is the flow graph of a function's machine code. Its nodes are pieces of the
-// blocks of the map, which has blocks for what probes must tell apart only.
+// flow is the flow graph of a function's machine code. Its nodes are pieces of the map's blocks, since the map
+// has only the blocks that probes must distinguish.
 type flow struct {
 	pieces []piece // ascending by address within each fragment
 	preds  [][]int
@@ -37,7 +37,7 @@ type inst struct {
 	target uint64 // of a direct call
 }
 
-// effect is what of an instruction an optimiser must keep.
+// effect is the part of an instruction's effect that an optimiser must keep.
 type effect = machinecode.Effect
 
 // The effects. Where the result of weak instructions is known already, or of no use,
@@ -81,7 +81,7 @@ func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
 		return nil
 	}
 	// Blocks come in the order of their numbers, which is that of fragments and of
-	// addresses in them, but for an entry that is not ahead of all.
+	// addresses in them, but for an entry that is not before all.
 	fl := d.cut()
 	fl.join()
 	return fl
@@ -143,8 +143,8 @@ func (d *decoder) probes(first int) {
 	}
 }
 
-// stub reports whether a call is what a probe does at the first call of a function: what
-// is behind it jumps back behind the conditional jump that led to it.
+// stub reports whether a call belongs to the first-call path of a probe: the code after it jumps to the end of
+// the conditional jump that led to it.
 func (d *decoder) stub(call, behind uint64) bool {
 	if d.arch.KeepsReturn(d.code, call) {
 		return true
@@ -247,10 +247,10 @@ func (b *body) add(in *inst) {
 // registers there, or constants.
 const small = 12
 
-// end returns the address behind instruction i.
+// end returns the address after instruction i.
 func (d *decoder) end(i int) uint64 { return d.insts[i].addr + uint64(d.raw[i].Len) }
 
-// leave notes where control goes from the last instruction of p.
+// leave records where control goes after the last instruction of p.
 func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	in := d.raw[last]
 	switch in.Class {

@@ -55,7 +55,7 @@ func StateSpans(modules []Module, state State) []Span {
 	return spans(set, state)
 }
 
-// SourceFile is what was covered of one source file, line by line.
+// SourceFile is the coverage of one source file, line by line.
 type SourceFile struct {
 	File  string
 	Funcs []SourceFunc // ascending by line, then by name

@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// State is what is known of a source line.
+// State is the known coverage of a source line.
 type State uint8
 
 // The states, from the least that code of a line says to the most.
@@ -23,9 +23,9 @@ const (
 	Ran
 )
 
-// Code is the machine code of a module, and what its debug information says of it.
+// Code is the machine code of a module, with its debug information.
 type Code interface {
-	// Machine is what the code is for.
+	// Machine is the machine of the code.
 	Machine() machine.Kind
 	// Bytes returns the code of [lo, hi), nil if it is not known.
 	Bytes(lo, hi uint64) []byte
@@ -52,8 +52,8 @@ type owner struct {
 	line int
 }
 
-// bodies are the marks of the several bodies that constructors and destructors have in
-// mangled names. Which one it is depends on who calls it.
+// bodies are the marks of the several bodies of constructors and destructors in mangled names. Which body runs
+// depends on the caller.
 var bodies = strings.NewReplacer("C1E", "C4E", "C2E", "C4E", "D0E", "D4E", "D1E", "D4E", "D2E", "D4E")
 
 func (f *Frame) owner() owner { return owner{bodies.Replace(f.Func), f.Line} }
@@ -73,19 +73,19 @@ type remnant struct {
 	// What of the line the piece has.
 	insts  int
 	plain  bool // not optimised: all that the line is
-	solid  bool // something other than padding, and jumps behind another line
+	solid  bool // something other than padding, and jumps after another line
 	stores bool
 	calls  []uint64 // what it calls, 0 for computed addresses
 }
 
-// observer collects what modules say of their lines.
+// observer collects the modules' results for lines.
 type observer struct {
 	runs     map[lineOf]uint64 // runs in which code of a line ran
 	doubtful map[lineOf]bool   // whose code is where one cannot tell whether it ran
 	remnants []remnant
 	entered  map[owner]uint64 // runs of functions, wherever their code is
 	separate map[owner]bool   // functions that have code of their own
-	// lostCalls are calls that ran and are of no line, by what they call.
+	// lostCalls are calls that ran and belong to no line, by callee.
 	lostCalls map[uint64]bool
 	callers   map[owner]map[lineOf]bool // lines that call what was inlined
 }
@@ -114,7 +114,7 @@ func (o *observer) module(m *Module) {
 	}
 }
 
-// ran notes that code of a line ran in so many runs, 0 that there is some.
+// ran records that code of a line ran in that many runs; 0 means that there is code.
 func (o *observer) ran(at lineOf, runs uint64) { o.runs[at] = max(o.runs[at], runs) }
 
 // blocks adds the lines of a function whose code is not known.
@@ -137,7 +137,7 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 	}
 }
 
-// enter notes code that ran in so many runs.
+// enter records code that ran in that many runs.
 func (o *observer) enter(frames []Frame, runs uint64) {
 	for i := range frames {
 		f := &frames[i]
@@ -199,7 +199,7 @@ type scan struct {
 	doubtful bool // it cannot be told whether it ran
 	stays    bool // nothing that it leads to ran: a call in it did not come back
 
-	begun bool // some of it is behind
+	begun bool // some of it is after
 
 	rest remnant // the line at hand, and what of it there is so far
 }
@@ -239,8 +239,7 @@ func (s *scan) lines(p *piece) {
 	s.line(lineOf{}, nil)
 }
 
-// lose notes a call that no line has: where compilers make one instruction of several
-// they leave it without.
+// lose records a call without a line: if compilers merge instructions, the result may have none.
 func (s *scan) lose(in *inst) {
 	if s.runs > 0 && in.kind == calls {
 		s.lostCalls[in.target] = true

@@ -8,7 +8,7 @@
 // under its name and file is another version of it, which is left out.
 //
 // The result has addresses of its own, as no binary has them all: functions stand one
-// behind the other. Callers are found again by the function that they are in; one that
+// after the other. Callers are found again by the function that they are in; one that
 // has no probes in its build is in no map, so it is not known.
 package join
 
@@ -31,14 +31,14 @@ const base = 0x1000
 // align is that of functions.
 const align = 16
 
-// Result is the joined module, and what is not in it.
+// Result is the joined module, and what was left out.
 type Result struct {
 	Module  prof.Module
 	Changed int // functions that an earlier module has in another shape
 	Unknown int // first callers whose function has no probes
 }
 
-// identity is what a function is.
+// identity identifies a function across builds.
 type identity struct {
 	name, file string
 	signature  uint32
@@ -48,7 +48,7 @@ type identity struct {
 // version is a function in any shape.
 type version struct{ name, file string }
 
-// joiner has what is known so far.
+// joiner is the state of a join.
 type joiner struct {
 	res     Result
 	index   map[identity]int   // into the result's functions
@@ -127,8 +127,8 @@ func fits(f, g *prof.Func) bool {
 		})
 }
 
-// layOut brings the functions into an order that depends on what they are alone, and
-// gives them addresses and records. It returns the numbers that they have then.
+// layOut sorts the functions by their identities alone, and assigns addresses and records. It returns their new
+// numbers.
 func (j *joiner) layOut() (renumbered []int, err error) {
 	m := &j.res.Module
 	order := make([]int, len(m.Funcs))

@@ -68,7 +68,7 @@ func Root(name string) string {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Result is what became of the names of a trace.
+// Result is the result for the names of a trace.
 type Result struct {
 	Funcs []uint32 // indexes into Map.Funcs, in the trace's order, each once
 	// Unresolved are names of no function: it was inlined or renamed.

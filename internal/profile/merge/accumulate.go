@@ -59,8 +59,7 @@ type Accumulator struct {
 	ids     []uint64 // of runs
 }
 
-// NewAccumulator returns the sum of no runs. Of their traces it will keep so
-// many.
+// NewAccumulator returns an empty sum, which keeps that many traces of runs.
 func NewAccumulator(l *Layout, traces int) *Accumulator {
 	return &Accumulator{
 		l:       l,

@@ -7,10 +7,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// FirstExecutions returns what a run of m would leave behind of which no more
-// is known than the order in which it first executed functions: each was called
-// once and ran its entry block. funcs are indexes into m.Funcs, each at most
-// once.
+// FirstExecutions returns the run of m in which only the order of first executions is known: each function was
+// called once and ran its entry block. funcs are indexes into m.Funcs, each at most once.
 func FirstExecutions(m *prof.Map, funcs []uint32) *Run {
 	// Not all modes record the order, but a trace of it can be kept for all.
 	r := &Run{Data: make([]byte, m.RawSize), Funcs: funcs}

@@ -29,8 +29,8 @@ import (
 // minRun is the length from which a run of whole lanes is worth its loop.
 const minRun = 4
 
-// Layout is what is known of the raw section of a module before any image is
-// read. It does not change and may be shared.
+// Layout is what is known of the raw section of a module before any image is read. It is immutable and may be
+// shared.
 type Layout struct {
 	m         *prof.Map
 	lanes     int
@@ -109,9 +109,8 @@ func (l *Layout) addCode(f *prof.Func) {
 	}
 }
 
-// site returns the return address that a displacement from the record of
-// function fn stands for, or 0 for one outside the module. A call may be the
-// last instruction of the last function, so that it would return to its end.
+// site returns the return address for a displacement from the record of function fn, or 0 for one outside the
+// module. A call may be the last instruction of the last function, and then returns to its end.
 func (l *Layout) site(fn int, displacement int32) uint64 {
 	addr := l.m.RawAddr + l.m.Funcs[fn].Record + uint64(int64(displacement))
 	if displacement == wire.CallerOutside || addr <= l.low || addr > l.high {

@@ -14,11 +14,11 @@ import (
 // ErrConflict is in the error of a merge of different maps of one build.
 var ErrConflict = errors.New("same build id, but a different map")
 
-// ErrHeld is the error of a merge of a profile whose runs are all there already.
+// ErrHeld is the error of a merge of a profile whose runs are all included already.
 var ErrHeld = errors.New("all of its runs are already in the profile")
 
-// ErrPartly is in the error of a merge of profiles of which neither holds all runs of
-// the other, but some: their sums cannot be told apart.
+// ErrPartly is in the error of a merge of profiles that share some runs while neither includes all of the
+// other's: their sums cannot be separated.
 var ErrPartly = errors.New("only some of its runs are already in the profile")
 
 // ErrMachine is in the error of a merge of profiles for different machines.
@@ -77,9 +77,9 @@ func Profiles(dst, src *prof.Profile) error {
 	return nil
 }
 
-// Join adds src to dst as Profiles does, but no run twice. A module whose runs are
-// all there already adds nothing, and one that has all that are there and others
-// takes the place. On error nothing has changed.
+// Join adds src to dst as Profiles does, but no run twice. A module whose runs are all included already adds
+// nothing, and one that includes all existing runs and others replaces the module. On error nothing has
+// changed.
 func Join(dst, src *prof.Profile) error {
 	if err := sameMachine(dst, src); err != nil {
 		return err
@@ -129,7 +129,7 @@ func empty(m *prof.Module) prof.Module {
 	return e
 }
 
-// clone returns a copy of m whose counts are its own.
+// clone returns a copy of m with its own counts.
 func clone(m *prof.Module) prof.Module {
 	c := *m
 	c.Traces = slices.Clone(m.Traces)

@@ -65,7 +65,7 @@ func joinRuns(a, b *prof.RunSet) prof.RunSet {
 	return runSet(slices.Concat(a.IDs, b.IDs), a.Sketch || b.Sketch)
 }
 
-// Overlap says what two modules of one build have in common.
+// Overlap describes the common runs of two modules of one build.
 type Overlap int
 
 // Overlaps.

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Run is what one run of a module left behind.
+// Run is the result of one run of a module.
 type Run struct {
 	ID uint64 // tells it from all others, see RunID; 0 if it is unknown
 	// Single says that the process had one thread, or that what Data has was not
@@ -32,7 +32,7 @@ type Run struct {
 	// first executions are at most the number of functions. 0 for no bound.
 	MaxCalls uint64
 
-	// What becomes of the run's trace, see prof.Trace.
+	// Properties of the run's trace, see prof.Trace.
 	Scenario string
 	Weight   uint64
 	Key      uint64

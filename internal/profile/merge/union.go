@@ -101,7 +101,7 @@ func (a *Accumulator) addUnions(data []byte) {
 	}
 }
 
-// load returns the eight bytes at off, zeros behind the end of the data.
+// load returns the eight bytes at off, zeros after the end of the data.
 func load(data []byte, off int) uint64 {
 	if off <= len(data)-8 {
 		return binary.LittleEndian.Uint64(data[off:])

@@ -147,8 +147,8 @@ type key struct {
 	record     uint64 // instead of the above within a build
 }
 
-// pairFuncs matches the functions of two modules, either of which may be nil:
-// those of a in its order, then those that only b has.
+// pairFuncs matches the functions of two modules, either of which may be nil: those of a in its order, then
+// those that only b has.
 func pairFuncs(a, b *prof.Module) []Func {
 	sameBuild := a != nil && b != nil && a.BuildID == b.BuildID
 	inB := map[key]int{}

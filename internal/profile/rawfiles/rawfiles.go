@@ -41,7 +41,7 @@ const (
 	Repeated   = "repeated" // a profile with some of the runs that it holds, and others
 )
 
-// Sum sums raw files. The layouts are what all workers share.
+// Sum sums raw files. All workers share the layouts.
 type Sum struct {
 	// Done is the number of files that were looked at so far.
 	Done atomic.Int64
@@ -196,7 +196,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// add adds the file at path, or says what is wrong with it.
+// add adds the file at path, or returns what is wrong with it.
 func (w *worker) add(path string) (kind string, err error) {
 	data, err := w.read(path)
 	if err != nil {

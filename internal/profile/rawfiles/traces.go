@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/merge"
 )
 
-// Traces say what becomes of the traces of runs, and how much a run weighs.
+// Traces control which traces of runs are kept, and the weight of a run.
 type Traces struct {
 	Limit        int    // how many are kept, a uniform sample of all
 	Seed, Weight uint64 // of the sample; how often each counts
@@ -18,7 +18,7 @@ type Traces struct {
 	MaxCalls     uint64 // of a run, see merge.Run; 0 for no bound
 }
 
-// Run returns what the raw file that was read from path adds to a profile.
+// Run returns the contribution of the raw file at path to a profile.
 func (t *Traces) Run(path string, raw *mip.Raw) *merge.Run {
 	return &merge.Run{
 		ID: merge.RunID(raw.Run, raw.PID), Single: raw.Single && !raw.Changed,

@@ -23,7 +23,7 @@ var (
 	outlineName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
 )
 
-// kind is what a compiler made of a source function.
+// kind classifies what a compiler made of a source function.
 type kind uint8
 
 const (

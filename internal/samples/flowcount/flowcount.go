@@ -17,9 +17,9 @@ import "math"
 
 // Block is a basic block of a function.
 type Block struct {
-	Next []int // indexes of the blocks that may run behind it
+	Next []int // indexes of the blocks that may run after it
 	// Entered says that control may come to it from elsewhere, and Left that it may go
-	// elsewhere behind it.
+	// elsewhere after it.
 	Entered, Left bool
 	Samples       uint64
 	Cost          float64 // of one run of it, in any unit; more than 0

@@ -142,5 +142,5 @@ func (l *lister) instructions(s *objfile.CodeSection, from, to uint64) {
 	}
 }
 
-// sourceColumn is where the source begins, in bytes behind the address.
+// sourceColumn is where the source begins, in bytes after the address.
 const sourceColumn = 40

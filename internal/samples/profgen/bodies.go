@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// body is what ran behind the same callers.
+// body is what ran after the same callers.
 type body struct {
 	callers          []sampleprof.Frame
 	ranges, branches []unwind.Count
@@ -120,8 +120,8 @@ func (g *bodies) at(leaf ref) *body {
 	return g.last
 }
 
-// body returns the body behind calls. They end, seen from the inside, at the first one
-// without a probe: a compiler would not know what to do with callers behind a call
+// body returns the body after calls. They end, seen from the inside, at the first one
+// without a probe: a compiler would not know what to do with callers after a call
 // that it does not know.
 func (g *bodies) body(calls []ref) *body {
 	b := g.find(calls)

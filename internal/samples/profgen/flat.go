@@ -109,7 +109,7 @@ func AllFunctions(r *unwind.Result, code *machinecode.Set) {
 }
 
 // finish raises the counts of calls that more branches were seen of than code ran
-// before them: the newest branch of a sample has no code behind it.
+// before them: the newest branch of a sample has no code after it.
 func finish(p sampleprof.Profile) {
 	for _, s := range p {
 		s.RaiseCalls()

@@ -219,7 +219,7 @@ func (p *preinliner) move(n, parent *node, as frame) *node {
 	return to
 }
 
-// behind returns the children of n that come behind one.
+// after returns the children of n that come after one.
 func (p *preinliner) behind(n, child *node) []*node {
 	all := p.children(n)
 	return all[slices.Index(all, child)+1:]

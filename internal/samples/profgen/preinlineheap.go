@@ -45,5 +45,5 @@ func (h *candidates) pop() candidate {
 	return first
 }
 
-// less reports whether c comes behind d.
+// less reports whether c comes after d.
 func (c *candidate) less(d *candidate) bool { return d.before(c) }

@@ -18,7 +18,7 @@ import (
 //
 // Records of few branches show the beginning of short chains only, so that longer ones
 // seem not to exist. They show the end of every chain. So a chain is accepted if no other
-// end was seen. Where only ends were seen and all are equal, the jumps in front of that end
+// end was seen. Where only ends were seen and all are equal, the jumps before that end
 // are inferred as if the branches of the sample had shown it.
 
 // depth is the number of inner frames that are compared, and enough the number of ranges of

@@ -13,7 +13,7 @@ type ref = machinecode.Ref
 // stack is one with the jumps between its frames.
 type stack struct {
 	frames []ref   // calls, outermost first, then the instruction that ran
-	jumps  [][]ref // behind each call
+	jumps  [][]ref // after each call
 	rules  []string
 }
 
@@ -21,7 +21,7 @@ func (s *stack) call(at ref) {
 	s.frames, s.jumps, s.rules = append(s.frames, at), append(s.jumps, nil), append(s.rules, "")
 }
 
-// jump adds a jump behind the last call. One before the first call is of no pair.
+// jump adds a jump after the last call. One before the first call is of no pair.
 func (s *stack) jump(at ref, rule string) {
 	if k := len(s.jumps) - 1; k >= 0 {
 		s.jumps[k], s.rules[k] = append(s.jumps[k], at), rule

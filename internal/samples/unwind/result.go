@@ -146,7 +146,7 @@ func (c *contexts) context() Context {
 
 // read sets frames to those of a node. Callers of code that is in none of the
 // binaries are no callers that a compiler could see, so the stack begins anew
-// behind it.
+// after it.
 func (c *contexts) read(n uint32) {
 	c.frames = c.frames[:0]
 	for n != root {

@@ -17,7 +17,7 @@ type Stats struct {
 
 	// Of samples with stacks, used or not.
 	ExternalLeaf uint64 // taken in another binary
-	CutStacks    uint64 // cut at an address that is not behind a call
+	CutStacks    uint64 // cut at an address that is not after a call
 
 	Branches uint64 // of used samples, those between other binaries left out
 	// Of these branches:

@@ -11,7 +11,7 @@ package unwind
 // too, and is known before the place of the next one is.
 
 // step is a branch that the walk undoes: from the function of a node, where end is
-// the last instruction of what ran behind the branch, None if that is not known.
+// the last instruction of what ran after the branch, None if that is not known.
 type step struct {
 	node uint32
 	end  ref
@@ -73,7 +73,7 @@ func (x step) hash() uint32 {
 
 // settleSteps counts what the steps say.
 func (u *Unwinder) settleSteps() {
-	// A stretch of code is behind two branches or so, and a branch before as many.
+	// A stretch of code is after two branches or so, and a branch before as many.
 	u.ranges.reserve(u.steps.used / 2)
 	u.branches.reserve(u.steps.used / 2)
 	for i := range u.steps.slots {

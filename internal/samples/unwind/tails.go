@@ -6,12 +6,12 @@ import "slices"
 // where the jump is among the branches of the sample, it was seen.
 //
 // Choice: the branches are replayed once from the oldest to the newest, to find what
-// tail calls each open call had made by then. They become frames of their own, behind
+// tail calls each open call had made by then. They become frames of their own, after
 // the call. A call that was seen to be made is marked as known: nothing is missing
 // between it and the frame that follows. Of a call from before the first branch only
 // the last tail calls are known, and what is missing before them can be inferred.
 
-// known marks a call in the trie behind which no tail call is missing. Refs have
+// known marks a call in the trie after which no tail call is missing. Refs have
 // no use of the bit.
 const known ref = 1 << 31
 

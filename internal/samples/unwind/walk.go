@@ -15,7 +15,7 @@ func (u *Unwinder) walk() {
 	if u.opt.Moments {
 		u.moments.add(edge{u.parent, u.stack[0], machinecode.None}, u.count)
 	}
-	// The sampled address is at some distance behind the last branch. What ran
+	// The sampled address is at some distance after the last branch. What ran
 	// there is not known to have run as a whole.
 	u.leaf = machinecode.None
 	for i := range u.taken {
@@ -69,7 +69,7 @@ func (u *Unwinder) stacked() uint32 {
 
 func (u *Unwinder) tailCalls() bool { return u.opt.TailCalls && u.opt.Inlining == nil }
 
-// before returns the node of the function that took a branch, behind which the walk
+// before returns the node of the function that took a branch, after which the walk
 // is.
 func (u *Unwinder) before(t *taken) uint32 {
 	if u.parent == astray || u.leaf != machinecode.None && !u.runs(t.to, u.leaf) {
