@@ -90,7 +90,7 @@ func Func() Span {
 	return open(id, depth, pc, "")
 }
 
-// Section opens a span for a part of a function, with a name of its own.
+// Section opens a span for a part of a function, with its own name.
 //
 //go:noinline
 func Section(name string) Span {
