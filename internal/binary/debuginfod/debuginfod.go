@@ -46,6 +46,8 @@ type Client struct {
 	misses map[string]error // by path in the cache
 	down   map[string]error // why servers cannot be reached
 	told   map[string]bool  // what Started was called with
+	// sources are by build id.
+	sources map[string]sources
 }
 
 // FromEnvironment returns the client that the environment describes:
@@ -97,7 +99,36 @@ func (c *Client) FindSource(id, path string) (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		return "", ErrNone
 	}
-	return c.find(id, sourceName(path), "source"+(&url.URL{Path: path}).EscapedPath())
+	if c.unknown(id) {
+		return "", ErrNone
+	}
+	at, err := c.find(id, sourceName(path), "source"+(&url.URL{Path: path}).EscapedPath())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sources == nil {
+		c.sources = map[string]sources{}
+	}
+	n := c.sources[id]
+	if err == nil {
+		n.found++
+	} else if errors.Is(err, ErrNone) {
+		n.missing++
+	}
+	c.sources[id] = n
+	return at, err
+}
+
+// sources counts those of a build that were asked for.
+type sources struct{ found, missing int }
+
+// unknown reports whether servers seem to have no source of a build: they had none of the first ones. Each question
+// takes a while, and a program can have thousands of sources.
+func (c *Client) unknown(id string) bool {
+	const enough = 8
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.sources[id]
+	return n.found == 0 && n.missing >= enough
 }
 
 // sourceName is the name of a source file in the cache, which is that of elfutils 0.188 (path_escape) unless it is too

@@ -2,6 +2,7 @@ package debuginfod
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -152,6 +153,21 @@ func TestFindSource(t *testing.T) {
 	}
 	if want := []string{empty + "/buildid/" + id + "/source", full + "/buildid/" + id + "/source"}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+// A server that knows nothing of a build is not asked for every file.
+func TestUnknownBuild(t *testing.T) {
+	t.Parallel()
+	url, asked := serve(t, http.NotFound)
+	c := client(t, url)
+	for i := range 100 {
+		if _, err := c.FindSource(id, fmt.Sprintf("/%d.c", i)); !errors.Is(err, ErrNone) {
+			t.Fatal(err)
+		}
+	}
+	if n := asked.Load(); n != 8 {
+		t.Errorf("asked %d times, want 8", n)
 	}
 }
 
