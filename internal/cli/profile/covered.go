@@ -81,7 +81,7 @@ pattern of a directory matches all files in it.`,
   cairn covered app.mip --debug ./app --format cobertura --exclude third_party -o coverage.xml
   cairn covered app.mip --debug ./app --diff origin/main --fail-under 80
   cairn covered app.mip --debug ./app --diff origin/main --format markdown
-  cairn covered https://collector/app --packages`,
+  cairn covered app.mip --packages`,
 		Args: f.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.gate = c.Flags().Changed("fail-under")
