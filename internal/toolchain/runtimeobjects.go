@@ -57,14 +57,17 @@ func compileObjects(ctx context.Context, src string, c Compiler, flags []string,
 }
 
 // forC returns the driver for C that is installed with a driver for C++ or Fortran, or c itself if there is none. A
-// runtime is C: so programs of several languages wait for its compilation once.
+// runtime is C: so programs of several languages wait for its compilation once. Wrappers that choose a compiler by the
+// name that they are called by, such as colorgcc, keep that name.
 func (c Compiler) forC() Compiler {
 	if c.Family == driver.Clang {
-		c.Path = sibling(c.Path, c.real, "clang++", "clang")
+		if path, real, ok := sibling(c.Path, "clang++", "clang"); ok && real == c.real {
+			c.Path = path
+		}
 		return c
 	}
 	for _, name := range []string{"g++", "gfortran", "gcc"} {
-		if path := sibling(c.real, "", name, "gcc"); path != c.real || name == "gcc" && strings.Contains(filepath.Base(path), name) {
+		if path, real, ok := sibling(c.real, name, "gcc"); ok && real == path {
 			c.Path, c.real = path, path
 			return c
 		}
@@ -72,20 +75,17 @@ func (c Compiler) forC() Compiler {
 	return c
 }
 
-// sibling returns the path of the file in the same directory whose name has to in place of from, or path if there is
-// none. If real is given, that file must be a link to real; otherwise it must not be a link.
-func sibling(path, real, from, to string) string {
+// sibling returns the path of the file in the same directory whose name has to in place of from, a whole word, and
+// that path without links. ok is false if there is none.
+func sibling(path, from, to string) (other, real string, ok bool) {
 	dir, name := filepath.Split(path)
 	i := strings.LastIndex(name, from)
 	if i < 0 || i > 0 && name[i-1] != '-' {
-		return path
+		return "", "", false
 	}
-	other := filepath.Join(dir, name[:i]+to+name[i+len(from):])
-	found, err := filepath.EvalSymlinks(other)
-	if err != nil || real != "" && found != real || real == "" && found != other {
-		return path
-	}
-	return other
+	other = filepath.Join(dir, name[:i]+to+name[i+len(from):])
+	real, err := filepath.EvalSymlinks(other)
+	return other, real, err == nil
 }
 
 // names returns the files of members.

@@ -15,12 +15,12 @@ func TestForC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"arm-gcc-12", "arm-g++-12", "arm-gfortran-12", "g++-9", "gfortran", "clang", "ccache", "wrapped-g++.sh"} {
+	for _, name := range []string{"arm-gcc-12", "arm-g++-12", "arm-gfortran-12", "g++-9", "gfortran", "clang", "ccache", "colorgcc", "wrapped-g++.sh"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"gcc": "arm-gcc-12", "g++": "arm-g++-12", "clang++": "clang", "clang-22": "clang", "clang++-22": "clang", "clang++-21": "clang", "cc": "ccache"} {
+	for link, to := range map[string]string{"gcc": "arm-gcc-12", "g++": "arm-g++-12", "clang++": "clang", "clang-22": "clang", "clang++-22": "clang", "clang++-21": "clang", "cc": "ccache", "x-gcc": "colorgcc"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -35,6 +35,7 @@ func TestForC(t *testing.T) {
 		{driver.GCC, "g++-9", "g++-9"}, // has no gcc-9
 		{driver.GCC, "gfortran", "gfortran"},
 		{driver.GCC, "cc", "cc"},
+		{driver.GCC, "x-gcc", "x-gcc"},
 		{driver.GCC, "wrapped-g++.sh", "wrapped-g++.sh"},
 		{driver.Clang, "clang", "clang"},
 		{driver.Clang, "clang++", "clang"},
