@@ -139,7 +139,7 @@ func readPool(path string) (*x509.CertPool, error) {
 // lockedNode is a node whose directory no other process uses.
 type lockedNode struct {
 	*cluster.Cluster
-	lock *os.File
+	lock *journal.Lock
 }
 
 // Close stops the node.
@@ -152,7 +152,7 @@ func (f *clusterFlags) open(dir, url string, debugBuilds int, options collector.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := journal.Lock(dir)
+	lock, err := journal.TakeLock(dir)
 	if err != nil {
 		return nil, err
 	}

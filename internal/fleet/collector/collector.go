@@ -94,7 +94,7 @@ func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
 // Result counts the files of an upload.
 type Result struct {
 	Files int `json:"files"` // that are durable now
-	Known int `json:"known"` // of them, those that were there before
+	Known int `json:"known"` // of them, those that are merged already; merging follows an upload by a moment
 }
 
 // Submit makes items durable. They are merged soon after.

@@ -141,6 +141,7 @@ func TestRequests(t *testing.T) {
 		{"no map yet", "GET", "/app", nil, nil, 404, "no such program"},
 		{"raw file", "POST", "/v1/files", one, nil, 200, `"known": 0`},
 		{"map", "POST", "/v1/files", m, nil, 200, `"files": 1`},
+		{"merged", "GET", "/v1/builds", nil, nil, 200, `"runs": 1`},
 		{"again", "POST", "/v1/files", one, nil, 200, `"known": 1`},
 		{"gzip", "POST", "/v1/files", gzipped(t, two), []string{"Content-Encoding", "gzip"}, 200, `"known": 0`},
 		{"zstd", "POST", "/v1/files", zstded(t, three), []string{"Content-Encoding", "zstd"}, 200, `"known": 0`},

@@ -62,7 +62,7 @@ type Journal struct {
 	grown  chan struct{} // closed, and replaced, when last grows
 	firsts []uint64      // of all segments, ascending
 	failed error         // of a sync, after which the content of the file is not known
-	lock   *os.File
+	lock   *journal.Lock
 
 	// The writer's own.
 	file *os.File
@@ -100,7 +100,7 @@ func Open(dir string, o Options) (*Journal, error) {
 }
 
 func (j *Journal) open(o *Options) (err error) {
-	if j.lock, err = journal.Lock(j.dir); err != nil {
+	if j.lock, err = journal.TakeLock(j.dir); err != nil {
 		return err
 	}
 	names, err := os.ReadDir(j.dir)
@@ -374,10 +374,11 @@ func (j *Journal) Close() error {
 // release closes the files.
 func (j *Journal) release() error {
 	var err error
-	for _, f := range []*os.File{j.file, j.lock} { // the lock goes last
-		if f != nil {
-			err = errors.Join(err, f.Close())
-		}
+	if j.file != nil {
+		err = j.file.Close()
+	}
+	if j.lock != nil { // last
+		err = errors.Join(err, j.lock.Close())
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func openServer(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := journal.Lock(dir)
+	lock, err := journal.TakeLock(dir)
 	if err != nil {
 		return nil, err
 	}
