@@ -166,6 +166,9 @@ func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
 		default:
 			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s; %d were inlined everywhere, %d cannot be reached, %d have no probe\n",
 				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), r.Inlined, r.Dropped, len(r.Skipped))
+			for _, pkg := range r.Lost {
+				fmt.Fprintf(s.Err, "cairn: %s: package %s is not in the map: the linker dropped the variable that says where its records are\n", r.Program, pkg)
+			}
 		}
 	}
 	return lines.Err()

@@ -28,6 +28,9 @@ type Summary struct {
 	Inlined   int // of these, everywhere: without code of their own
 	Dropped   int // not in the map: the linker found them unreachable
 	Small     int // of timed modes, without probes
+	// Lost are packages whose records cannot be found, as the linker dropped the variable that
+	// says where they are. Their functions are not in the map.
+	Lost []string
 }
 
 // Linked is what a program gets.
@@ -72,7 +75,8 @@ func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 		}
 		counters, ok := p.pointer(symbolPath(t.Package)+"."+rewrite.Locator, 0)
 		if !ok {
-			return nil, fmt.Errorf("no symbol %s.%s", t.Package, rewrite.Locator)
+			linked.Lost = append(linked.Lost, t.Package)
+			continue
 		}
 		if counters < p.start || counters+uint64(t.Elements*t.ElementSize) > p.end {
 			return nil, fmt.Errorf("the records of %s are at %#x, outside of the others", t.Package, counters)
