@@ -160,10 +160,13 @@ func writeSource(dir string, i int, base string, text []byte) (string, error) {
 }
 
 // Lines of the compiler about a function that it can inline, and about a closure; the body of
-// a range over a function is one.
+// a range over a function is one. Behind a line directive without a column there is none, and
+// ?? is a file without a name.
+const compilerPlace = `^(.+?):(\d+)(?::(\d+))?: `
+
 var (
-	canInline = regexp.MustCompile(`^(.+):(\d+):(\d+): can inline `)
-	closure   = regexp.MustCompile(`^(.+):(\d+):(\d+): (?:func literal |can inline .*-range\d+( |$))`)
+	canInline = regexp.MustCompile(compilerPlace + `can inline `)
+	closure   = regexp.MustCompile(compilerPlace + `(?:func literal |can inline .*-range\d+( |$))`)
 )
 
 // decisions returns the functions of the package that the compiler can inline, and where it
@@ -203,8 +206,12 @@ func (t *tool) decisions(output string) (inlinable, closures map[rewrite.Place]b
 // placeOf returns the place that the groups of a match name: file, line and column.
 func placeOf(m []string) rewrite.Place {
 	n, _ := strconv.Atoi(m[2])
-	column, _ := strconv.Atoi(m[3])
-	return rewrite.Place{File: filepath.Base(m[1]), Line: n, Column: column}
+	column, _ := strconv.Atoi(m[3]) // 0 if it is unknown, as package go/token has it
+	file := filepath.Base(m[1])
+	if m[1] == "??" {
+		file = ""
+	}
+	return rewrite.Place{File: file, Line: n, Column: column}
 }
 
 // runCompiler runs the compiler on other source files, with coverage counters if the mode

@@ -22,10 +22,10 @@ import (
 // return statement and the end of the call. Functions that the compiler can inline have no
 // probes: their time is their caller's.
 
-// Place is a place in a source file.
+// Place is a place in a source file, or what line directives say instead.
 type Place struct {
 	File         string // base name
-	Line, Column int
+	Line, Column int    // the column is 0 if a line directive leaves it unknown
 }
 
 // timedFile puts probes into the functions and function literals of a file.
@@ -115,10 +115,15 @@ func behindFunc(fn *ast.FuncDecl) token.Pos {
 	return fn.Name.Pos()
 }
 
+// place returns a position as the compiler prints it.
+func (w *fileWriter) place(at token.Pos) Place {
+	p := w.fset.Position(at)
+	return Place{base(p.Filename), p.Line, p.Column}
+}
+
 // inlinable reports whether the compiler can inline the function that it knows by a place.
 func (w *fileWriter) inlinable(at token.Pos) bool {
-	p := w.fset.Position(at)
-	return w.r.opts.Inlinable[Place{base(p.Filename), p.Line, p.Column}]
+	return w.r.opts.Inlinable[w.place(at)]
 }
 
 // timed puts probes into a function.
@@ -226,8 +231,7 @@ func (w *fileWriter) scanBody(body *ast.BlockStmt) *bodyScan {
 
 // isClosure reports whether the compiler made a closure at a place.
 func (w *fileWriter) isClosure(at token.Pos) bool {
-	p := w.fset.Position(at)
-	return w.r.opts.Closures[Place{base(p.Filename), p.Line, p.Column}]
+	return w.r.opts.Closures[w.place(at)]
 }
 
 // returns reports whether a statement can return from the function that it is in.
