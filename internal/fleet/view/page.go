@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/profile/packages"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
@@ -287,7 +288,7 @@ func (p *page) change(c *Change) {
 }
 
 // packages writes the first packages of a list, unless all code is of one.
-func (p *page) packages(list []Package) {
+func (p *page) packages(list []packages.Package) {
 	if len(list) < 2 {
 		return
 	}
@@ -295,7 +296,7 @@ func (p *page) packages(list []Package) {
 	p.table("Package", "#Functions", "#Ran", "#Code", "#Never ran")
 	for _, k := range list[:min(shown, len(list))] {
 		p.add("<tr><td><code>%s</code></td><td class=\"n\">%d</td><td class=\"n\">%d</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-			k.Name, k.Functions, k.Executed, kilobytes(k.Bytes), kilobytes(k.Bytes-k.Reached))
+			k.Name, k.Functions, k.Ran, kilobytes(k.Bytes), kilobytes(k.Unused()))
 	}
 	p.endTable()
 	p.more(len(list) - shown)

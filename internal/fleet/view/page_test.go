@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/profile/packages"
 )
 
 // Names that a client sent are text on the pages, wherever they stand.
@@ -23,7 +24,7 @@ func TestHostileNames(t *testing.T) {
 	f := Function{Name: hostile, File: hostile}
 	r := Report{
 		Program: hostile, Build: hostile, Functions: 1, Runs: 1,
-		Never: []Function{f}, Startup: []Function{f}, Bands: []Band{{Label: hostile}}, Packages: []Package{{Name: hostile}, {Name: hostile}}, Scenarios: []Scenario{{Name: hostile}},
+		Never: []Function{f}, Startup: []Function{f}, Bands: []Band{{Label: hostile}}, Packages: []packages.Package{{Name: hostile}, {Name: hostile}}, Scenarios: []Scenario{{Name: hostile}},
 		Spikes: []Spikes{{Function: hostile, Log: hostile}},
 		Change: &Change{Before: hostile, Added: []Function{f}, Reached: []Function{f}, Removed: []string{hostile}},
 	}

@@ -59,32 +59,23 @@ type Spikes struct {
 	Log      string `json:"log"` // key of the log that has the worst
 }
 
-// Package is a package of Go, or a directory of sources of another language.
-type Package struct {
-	Name      string `json:"name"`
-	Functions int    `json:"functions"`
-	Executed  int    `json:"executed"`
-	Bytes     uint64 `json:"bytes"`
-	Reached   uint64 `json:"executedBytes"`
-}
-
 // Report is the report of a build, or of all builds of a program.
 type Report struct {
-	Version   int        `json:"version"`
-	Program   string     `json:"program"`
-	Build     string     `json:"build"` // empty if there are several
-	Runs      uint64     `json:"runs"`
-	Functions int        `json:"functions"`
-	Executed  int        `json:"executed"`
-	Bytes     uint64     `json:"bytes"`
-	Reached   uint64     `json:"executedBytes"`
-	Bands     []Band     `json:"bands"`
-	Scenarios []Scenario `json:"scenarios"`
-	Startup   []Function `json:"startup"`  // functions that most runs execute, in the order of first execution
-	Never     []Function `json:"never"`    // functions that no run executed, the largest first
-	Packages  []Package  `json:"packages"` // those with most code that no run executed first
-	Change    *Change    `json:"change,omitempty"`
-	Spikes    []Spikes   `json:"spikes"`
+	Version   int                `json:"version"`
+	Program   string             `json:"program"`
+	Build     string             `json:"build"` // empty if there are several
+	Runs      uint64             `json:"runs"`
+	Functions int                `json:"functions"`
+	Executed  int                `json:"executed"`
+	Bytes     uint64             `json:"bytes"`
+	Reached   uint64             `json:"executedBytes"`
+	Bands     []Band             `json:"bands"`
+	Scenarios []Scenario         `json:"scenarios"`
+	Startup   []Function         `json:"startup"`  // functions that most runs execute, in the order of first execution
+	Never     []Function         `json:"never"`    // functions that no run executed, the largest first
+	Packages  []packages.Package `json:"packages"` // those with most code that no run executed first
+	Change    *Change            `json:"change,omitempty"`
+	Spikes    []Spikes           `json:"spikes"`
 }
 
 // New computes the report of a module. before is the module of the build before, nil if there is
@@ -112,10 +103,7 @@ func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report 
 		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), strings.Compare(a.Name, b.Name))
 	})
 	slices.SortStableFunc(r.Startup, func(a, b Function) int { return cmp.Compare(a.Mean, b.Mean) })
-	r.Packages = []Package{}
-	for _, p := range packages.Sum([]*prof.Module{m}, nil) {
-		r.Packages = append(r.Packages, Package{p.Name, p.Functions, p.Ran, p.Bytes, p.RanBytes})
-	}
+	r.Packages = packages.Sum([]*prof.Module{m}, nil)
 	r.Scenarios = scenarios(m)
 	if before != nil {
 		r.Change = change(m, before)

@@ -14,11 +14,11 @@ import (
 
 // Package is a package of Go, or what is in one directory of sources of another language.
 type Package struct {
-	Name      string
-	Functions int
-	Ran       int    // of these, in any run
-	Bytes     uint64 // of machine code of the functions
-	RanBytes  uint64
+	Name      string `json:"name"`
+	Functions int    `json:"functions"`
+	Ran       int    `json:"executed"` // of these, in any run
+	Bytes     uint64 `json:"bytes"`    // of machine code of the functions
+	RanBytes  uint64 `json:"executedBytes"`
 }
 
 // Unused returns how many bytes of code no run executed.
@@ -73,14 +73,16 @@ func Of(f *prof.Func) string {
 	if !strings.HasSuffix(f.File, ".go") {
 		return path.Dir(f.File)
 	}
+	// Type arguments have paths of their own.
+	name, _, _ := strings.Cut(f.Name, "[")
 	// Paths are escaped, so that the first dot behind the last slash is behind the path. A
 	// receiver is behind it, and can have a slash in none of its parts.
-	slash := strings.LastIndexByte(f.Name, '/') + 1
-	dot := strings.IndexByte(f.Name[slash:], '.')
+	slash := strings.LastIndexByte(name, '/') + 1
+	dot := strings.IndexByte(name[slash:], '.')
 	if dot < 0 {
 		return path.Dir(f.File)
 	}
-	return unescape(f.Name[:slash+dot])
+	return unescape(name[:slash+dot])
 }
 
 // unescape undoes what the linker does with unusual characters of paths: %2e is a dot.

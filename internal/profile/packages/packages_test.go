@@ -14,6 +14,8 @@ func TestOf(t *testing.T) {
 		{"example.com/a/b.(*T).M", "/x/b.go", "example.com/a/b"},
 		{"gopkg.in/yaml%2ev3.Unmarshal", "/y/y.go", "gopkg.in/yaml.v3"},
 		{"gopkg.in/yaml%2ev3.(*parser).parse", "/y/y.go", "gopkg.in/yaml.v3"},
+		{"example.com/a.Map[example.com/b.T]", "/x/a.go", "example.com/a"},
+		{"main.(*List[go.shape.struct { example.com/b.n int }]).Push", "/x/main.go", "main"},
 		{"example.com/a%zz.F", "/y/y.go", "example.com/a%zz"},
 		{"odd", "/y/y.go", "/y"},
 		{"_ZN3foo3barEv", "src/foo.cc", "src"},
