@@ -21,6 +21,7 @@ type flags struct {
 	threshold time.Duration
 	small     int // -1: the mode's default
 	quiet     bool
+	flight    bool // refused
 }
 
 // Go returns the command cairn go.
@@ -98,6 +99,8 @@ built without records.`,
 	c.Flags().BoolVar(&f.atomic, "atomic", false, "count calls by atomic instructions, in mode count")
 	c.Flags().DurationVar(&f.threshold, "threshold", 0, "report calls that take so long, in mode spike; default: 10ms")
 	c.Flags().IntVar(&f.small, "small", -1, "give no probes to functions of less than so many `nodes` of syntax that have no loop and call nothing that can\nwait, in modes spike (default: 200), stacks and trace (default: 0)")
+	c.Flags().BoolVar(&f.flight, "flight", false, "")
+	_ = c.Flags().MarkHidden("flight")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
 	return c
 }
@@ -107,6 +110,9 @@ func (f *flags) config() (gobuild.Config, error) {
 	mode, ok := prof.ParseMode(f.mode)
 	if !ok || !gobuild.Supported(mode) {
 		return gobuild.Config{}, verb.Usagef("go: --mode %s: the modes for Go programs are %s", f.mode, gobuild.Modes)
+	}
+	if f.flight {
+		return gobuild.Config{}, verb.Usagef("go: --flight is for native programs; mode trace records the last calls, and those during calls that took long with CAIRN_TRACE=keep=20ms")
 	}
 	if f.atomic && mode != prof.ModeCount {
 		return gobuild.Config{}, verb.Usagef("go: --atomic is for mode count")
