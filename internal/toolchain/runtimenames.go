@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
 // ourPrefix is the prefix of every name that the runtime adds to a program.
@@ -21,20 +24,16 @@ func isOurs(name string) bool {
 // such as put and copy. Linkers copy them into the symbol table of each program, where debuggers and profilers
 // would attribute them to the program. The names are kept rather than stripped, so that stacks show the
 // runtime.
-func renameLocals(ctx context.Context, dir, object, nmTool, objcopy string) error {
-	nm := exec.CommandContext(ctx, nmTool, "-P", "--defined-only", object)
-	nm.Dir = dir
-	out, err := nm.Output()
+func renameLocals(ctx context.Context, dir, object, objcopy string) error {
+	locals, err := localNames(filepath.Join(dir, object))
 	if err != nil {
-		return fmt.Errorf("nm %s: %w", object, err)
+		return err
 	}
 	var args []string
-	for line := range strings.Lines(string(out)) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 || isOurs(fields[0]) || !localClass(fields[1]) {
-			continue
+	for _, name := range locals {
+		if !isOurs(name) {
+			args = append(args, "--redefine-sym", name+"="+ourPrefix+name)
 		}
-		args = append(args, "--redefine-sym", fields[0]+"="+ourPrefix+fields[0])
 	}
 	if len(args) == 0 {
 		return nil
@@ -47,8 +46,19 @@ func renameLocals(ctx context.Context, dir, object, nmTool, objcopy string) erro
 	return nil
 }
 
-// localClass reports whether nm's letter for a symbol means a local one. Weak symbols and unique ones have
-// small letters, too.
-func localClass(letter string) bool {
-	return len(letter) == 1 && strings.Contains("abdgprst", letter)
+// localNames returns the names of the local functions and variables that an ELF object defines, in the order of
+// its symbol table. Mapping symbols, $a, $d, $t and $x in objects for Arm, are not among them.
+func localNames(path string) (names []string, err error) {
+	objects, err := objfile.LinkObjects(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		for _, n := range o.Names {
+			if n.Local && n.Defined && !strings.HasPrefix(n.Name, "$") {
+				names = append(names, n.Name)
+			}
+		}
+	}
+	return names, nil
 }

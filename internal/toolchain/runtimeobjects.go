@@ -24,19 +24,17 @@ import (
 
 // objectCompiler compiles members of a runtime with one compiler and one set of flags.
 type objectCompiler struct {
-	src   string // directory of the sources, and of the objects
-	c     Compiler
-	flags []string
-	tools func() (nm, objcopy string) // as the compiler names them
+	src     string // directory of the sources, and of the objects
+	c       Compiler
+	flags   []string
+	objcopy func() string // as the compiler names it
 }
 
 // compileObjects puts members into src, where their sources are, from the cache or by the compiler, which runs
 // once on each processor.
 func compileObjects(ctx context.Context, src string, c Compiler, flags []string, objects ...nativert.Object) error {
 	c = c.forC()
-	b := objectCompiler{src: src, c: c, flags: flags, tools: sync.OnceValues(func() (string, string) {
-		return c.tool(ctx, flags, "nm"), c.tool(ctx, flags, "objcopy")
-	})}
+	b := objectCompiler{src: src, c: c, flags: flags, objcopy: sync.OnceValue(func() string { return c.tool(ctx, flags, "objcopy") })}
 	var all sync.WaitGroup
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
 	failures := make([]error, len(objects))
@@ -158,8 +156,7 @@ func (b *objectCompiler) compile(ctx context.Context, o nativert.Object) error {
 		cmd.Dir = b.src
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			nm, objcopy := b.tools()
-			return renameLocals(ctx, b.src, o.Name, nm, objcopy)
+			return renameLocals(ctx, b.src, o.Name, b.objcopy())
 		}
 		failure = fmt.Errorf("compiling %s: %w: %s", o.Name, err, bytes.TrimSpace(out))
 	}
