@@ -9,12 +9,24 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
 )
+
+// toldSpikes are what the program of TestMarks is told, by OnSpike, and says of its channels.
+var toldSpikes = []string{
+	`(?m)^\d+ parent false main\.strict \d+\.\.\d+/5 ms recent true label "game" desc "" messages \[\] stack main\.strict\(section false, \d+\.\.\d+ ms\) main\.tick\(.*\) main\.main\(.*\) runtime\.main$`,
+	`stack main\.work\(section false, \d+\.\.\d+ ms\) main\.script\(.*\) scripts\(section true, \d+\.\.\d+ ms\) main\.tick\(`,
+	`(?m)^\d+ parent true main\.script \d+\.\.\d+/20 ms recent true label "game" desc "script door.lua" messages \["ran for 40 ms"\] stack$`,
+	`(?m)^\d+ parent true scripts `,
+	`(?m)^\d+ parent false main\.half (59|[6-9]\d|1[0-4]\d)\.\.`, // without the 150 ms of its pause
+	`(?m)^\d+ parent false main\.channel \d+\.\.\d+/2 ms .* desc "of a channel"`,
+	`(?m)^channels true false true$`,
+}
 
 // TestMarks builds a program with package mark in mode spike: marks set thresholds, suppress
 // spikes and have texts in the log of the probes.
@@ -35,9 +47,17 @@ func TestMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	env := []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod", "CAIRN_DIR=raws"}
+	env := []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod", "CAIRN_DIR=raws", "CAIRN_SPIKE=channels=loud"}
 	do(t, dir, "", env, cairn, "go", "--mode", "spike", "build", "-o", "app", ".")
-	do(t, dir, "", env, "./app")
+	told := do(t, dir, "", env, "./app")
+	for _, want := range toldSpikes {
+		if !regexp.MustCompile(want).MatchString(told) {
+			t.Errorf("no %s in\n%s", want, told)
+		}
+	}
+	if strings.Contains(told, "main.waits") || strings.Contains(told, "main.told") {
+		t.Error(told)
+	}
 	type entry struct {
 		Function string
 		Section  string
@@ -67,12 +87,12 @@ func TestMarks(t *testing.T) {
 	}
 	slices.Sort(peaks)
 	// A busy machine can have other calls take so long, but none that is ignored, and not load.
-	for _, want := range []string{"main.strict", "main.work"} {
+	for _, want := range []string{"main.strict", "main.work", "main.half", "main.channel"} {
 		if !slices.Contains(peaks, want) {
 			t.Errorf("%s is not in %v", want, peaks)
 		}
 	}
-	for _, never := range []string{"main.load", "main.expected"} {
+	for _, never := range []string{"main.load", "main.expected", "main.waits", "main.told"} {
 		if slices.Contains(peaks, never) {
 			t.Errorf("%s is in %v", never, peaks)
 		}
@@ -81,6 +101,11 @@ func TestMarks(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(texts, `": "`, `":"`), want) {
 			t.Errorf("no %q in %s", want, texts)
 		}
+	}
+	// One was asked for; that of the handler of spikes is none.
+	if out := do(t, dir, "", env, cairn, "spikes", "raws"); strings.Count(out, "\nsnapshot  thread game ") != 1 ||
+		!regexp.MustCompile(`main\.looks \[around\] .* so far [2-9]`).MatchString(out) {
+		t.Error(out)
 	}
 	if out := do(t, dir, "", env, cairn, "spikes", "--frames", "raws"); !strings.Contains(out, "5 frames: ") {
 		t.Error(out)

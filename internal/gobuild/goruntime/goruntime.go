@@ -78,7 +78,7 @@ func Mark() []byte {
 func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
 	names := []string{"path", "records"}
 	if mode.Timed() {
-		names = []string{"path", "timed", "memory", "log", "spike", "marks", "frames", "stacks", "trace"}
+		names = []string{"path", "timed", "memory", "log", "spike", "marks", "pauses", "channels", "told", "frames", "stacks", "trace"}
 	}
 	m, _ := t.minor()
 	out := map[string][]byte{}
