@@ -43,6 +43,8 @@ type Client struct {
 	Started func(url string)
 
 	mu     sync.Mutex
+	clock  func() time.Time // time.Now if nil
+	since  time.Time        // when the fields below began to be filled
 	misses map[string]error // by path in the cache
 	down   map[string]error // why servers cannot be reached
 	told   map[string]bool  // what Started was called with
@@ -105,9 +107,6 @@ func (c *Client) FindSource(id, path string) (string, error) {
 	at, err := c.find(id, sourceName(path), "source"+(&url.URL{Path: path}).EscapedPath())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sources == nil {
-		c.sources = map[string]sources{}
-	}
 	n := c.sources[id]
 	if err == nil {
 		n.found++
@@ -127,8 +126,25 @@ func (c *Client) unknown(id string) bool {
 	const enough = 8
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forget()
 	n := c.sources[id]
 	return n.found == 0 && n.missing >= enough
+}
+
+// forget drops what is remembered of servers after as long as the cache remembers it. A process that runs for days, as
+// cairn serve, thus finds what a server got later.
+func (c *Client) forget() {
+	if now := c.now(); c.since.IsZero() || now.Sub(c.since) >= missFor {
+		c.since = now
+		c.misses, c.down, c.sources = map[string]error{}, map[string]error{}, map[string]sources{}
+	}
+}
+
+func (c *Client) now() time.Time {
+	if c.clock != nil {
+		return c.clock()
+	}
+	return time.Now()
 }
 
 // sourceName is the name of a source file in the cache, which is that of elfutils 0.188 (path_escape) unless it is too
@@ -150,6 +166,7 @@ func (c *Client) find(id, name, remote string) (string, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forget()
 	path := filepath.Join(c.Cache, id, name)
 	if err := c.misses[path]; err != nil {
 		return "", err
@@ -158,15 +175,12 @@ func (c *Client) find(id, name, remote string) (string, error) {
 	if err == nil && st.Mode().IsRegular() && st.Size() > 0 {
 		return path, nil
 	}
-	if err == nil && time.Since(st.ModTime()) < missFor {
+	if err == nil && c.now().Sub(st.ModTime()) < missFor {
 		err = ErrNone
 	} else {
 		err = c.ask("/buildid/"+id+"/", remote, path)
 	}
 	if err != nil {
-		if c.misses == nil {
-			c.misses = map[string]error{}
-		}
 		c.misses[path] = err
 		return "", err
 	}
@@ -196,9 +210,6 @@ func (c *Client) ask(build, remote, path string) error {
 		}
 		var lost unreachable
 		if errors.As(err, &lost) { // it is not asked for other files: there may be thousands
-			if c.down == nil {
-				c.down = map[string]error{}
-			}
 			err = fmt.Errorf("%s does not answer: %w", server, lost.cause())
 			c.down[server] = err
 		}

@@ -235,3 +235,39 @@ func TestFromEnvironment(t *testing.T) {
 		t.Errorf("cache %q, want %q", got, old)
 	}
 }
+
+// TestLater has a server that gets a file, and one that is started, after a client asked for it.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	var there, started atomic.Bool
+	url, asked := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !started.Load():
+			panic(http.ErrAbortHandler)
+		case !there.Load():
+			http.NotFound(w, r)
+		default:
+			w.Write([]byte("a debug file"))
+		}
+	})
+	now := time.Now()
+	c := client(t, url)
+	c.clock = func() time.Time { return now }
+	if _, err := c.Find(id); err == nil || errors.Is(err, ErrNone) {
+		t.Fatalf("a server that does not answer: %v", err)
+	}
+	started.Store(true)
+	now = now.Add(missFor)
+	if _, err := c.Find(id); !errors.Is(err, ErrNone) {
+		t.Fatalf("a server without the file: %v", err)
+	}
+	there.Store(true)
+	before := asked.Load()
+	if _, err := c.Find(id); !errors.Is(err, ErrNone) || asked.Load() != before {
+		t.Fatalf("at once: %v, %d more questions", err, asked.Load()-before)
+	}
+	now = now.Add(missFor + time.Minute) // the file system's clock may be behind
+	if _, err := c.Find(id); err != nil {
+		t.Fatalf("later: %v", err)
+	}
+}
