@@ -30,8 +30,8 @@ func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
 	f.LogFlags.Register(c)
 	keys := keyList(append(costNames(), "none"))
 	c.Flags().StringVar(&f.label, "label", "total", "label of nodes: `key` is "+keys)
-	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label of edges: `key`")
-	c.Flags().StringVar(&f.shade, "shade", "self", "colour of nodes and edges: `key`")
+	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges by this `key`")
+	c.Flags().StringVar(&f.shade, "shade", "self", "colour nodes and edges by this `key`")
 	for _, flag := range []string{"label", "edge-label", "shade"} {
 		verb.Values(c, flag, append(costNames(), "none")...)
 	}

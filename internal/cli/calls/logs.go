@@ -48,7 +48,7 @@ func (f *LogFlags) registerLogs(c *cobra.Command) {
 		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
 	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
-	c.Flags().Var(&f.Spike, "spike", "for logs of spikes: only the calls around spike `n`, not around all spikes;\n0 for the last calls of each thread")
+	c.Flags().Var(&f.Spike, "spike", "only the calls around spike `n` of a log of spikes, not around all spikes;\n0 for the last calls of each thread")
 }
 
 // Register adds those of verbs that account time to calls.

@@ -72,7 +72,7 @@ and column names, for engines that handle billions of rows:
 	fl.StringVarP(&f.file, "file", "f", "", "read the SQL from this `file`, - for standard input")
 	fl.StringVar(&f.view, "view", "", "print the view or table of this `name`")
 	fl.IntVar(&f.top, "top", 20, "with --view: `n` rows, 0 for all")
-	fl.IntVar(&f.slowest, "slowest", 100, "number of longest calls in the database: `n`")
+	fl.IntVar(&f.slowest, "slowest", 100, "store the `n` longest calls in the database")
 	fl.StringVar(&f.save, "save", "", "write the database to this `file`")
 	fl.StringVar(&f.calls, "calls", "", "write every call to this Parquet `file`")
 	fl.BoolVar(&f.json, "json", false, "print JSON")

@@ -33,16 +33,16 @@ type clusterFlags struct {
 func (f *clusterFlags) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.nodes, "cluster", "", "the nodes of the cluster, a `list` of NAME=HOST:PORT separated by commas")
 	flags.StringVar(&f.node, "node", "", "the `name` of this node")
-	flags.StringVar(&f.secret, "cluster-secret", "", "the `file` with the secret that nodes show each other; required for addresses that are not loopback")
+	flags.StringVar(&f.secret, "cluster-secret", "", "the `file` with the secret by which nodes authenticate; required for addresses that are not loopback")
 	flags.StringVar(&f.routeCert, "cluster-cert", "", "TLS certificate of connections between nodes, a PEM `file`")
-	flags.StringVar(&f.routeKey, "cluster-key", "", "its key, a PEM `file`")
+	flags.StringVar(&f.routeKey, "cluster-key", "", "private key of --cluster-cert, a PEM `file`")
 	flags.StringVar(&f.routeCA, "cluster-ca", "", "the authority that signed the certificates of the nodes, a PEM `file`")
 	flags.StringVar(&f.server, "nats", "", "use the NATS server with JetStream at this `URL`, instead of --cluster")
-	flags.StringVar(&f.creds, "nats-creds", "", "credentials for it, a `file`")
+	flags.StringVar(&f.creds, "nats-creds", "", "credentials for the NATS server, a `file`")
 	flags.StringVar(&f.prefix, "nats-prefix", "cairn", "first part of the `names` of streams and subjects")
 	flags.IntVar(&f.shards, "shards", 6, "the number of shards, when the cluster is created")
 	flags.IntVar(&f.replicas, "replicas", 3, "how many nodes store each upload")
-	flags.Var(&f.maxStore, "max-store", "the maximum of the streams on this node; 0 for three quarters of what is free")
+	flags.Var(&f.maxStore, "max-store", "maximum size of the streams on this node; 0 for three quarters of the free space")
 }
 
 // clustered reports whether there is a cluster.

@@ -46,56 +46,56 @@ func Collect(s *verb.Streams) *cobra.Command {
 		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",
 		Long: `collect listens for uploads of raw files, packs, maps, and logs of modes spike and stacks
 (cairn push sends them), stores them in DIR, which it creates, and merges them by program
-and build. An upload that it has acknowledged is on the disk. If it is sent again, it is
-not counted again.
+and build. An upload is acknowledged when it is on the disk. An upload that is sent again
+is counted once.
 
-Raw files need the map of their build: cairn push --map app sends it, before or after
-them. Until then they wait, up to --waiting of them.
+Raw files need the map of their build, which cairn push --map app sends before or after
+them. Raw files without a map are stored until it arrives, up to --waiting bytes.
 
 The profile of a program is at http://HOST:PORT/PROGRAM@BUILD, where BUILD is the build
-id or its start; without @BUILD it has all builds. Every command that takes a profile
-takes such a URL. A browser shows an overview at http://HOST:PORT/. docs/fleet.md has all
-requests.
+id or its first digits; without @BUILD it contains all builds. Every command that takes a profile
+takes such a URL. A browser shows an overview at http://HOST:PORT/. docs/fleet.md lists
+all requests.
 
-Without --tokens only this machine is served. A file of tokens has a line for each:
+Without --tokens only this machine is served. The file of tokens has a line for each token:
   write TOKEN              may send raw files and logs
   write,publish TOKEN      may also send maps and debug files
   read TOKEN               may read profiles
   read TOKEN app tool      only those of the programs app and tool
 The file is read once, at the start.
 
-A process that is killed loses nothing that was acknowledged: the next one continues
-with DIR. SIGTERM ends it in order. One line on standard output has the address, once
-it listens.
+If collect is killed, nothing that was acknowledged is lost: the next collect continues
+with DIR. SIGTERM shuts it down. When it listens, it prints its address, one line on
+standard output.
 
-With --cluster, three nodes or more form one collector. Each upload is stored by most of
-them before it is acknowledged. All get the same list of nodes, and each its own name
-(--node). With --nats, an existing NATS server with JetStream stores the uploads.`,
+With --cluster, three nodes or more form one collector. Each upload is stored by a majority
+of them before it is acknowledged. All nodes are started with the same list, and each with
+its own name (--node). With --nats, an existing NATS server with JetStream stores the uploads.`,
 		Example: `  cairn collect /var/lib/cairn
   cairn push --map app raws --to http://127.0.0.1:7474
   cairn order --format auto http://127.0.0.1:7474/app -o order.txt`,
 		Args: verb.ExactFiles("collect", "one directory", 1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
 	}
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7474", "the `address` to listen on; port 0 is any that is free")
-	c.Flags().StringVar(&f.tokens, "tokens", "", "the `file` of tokens; required for other addresses than those of this machine")
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7474", "the `address` to listen on; port 0 selects a free port")
+	c.Flags().StringVar(&f.tokens, "tokens", "", "the `file` of tokens; required if --listen is not an address of this machine only")
 	c.Flags().StringVar(&f.cert, "cert", "", "TLS certificate chain, a PEM `file`")
-	c.Flags().StringVar(&f.key, "key", "", "its key, a PEM `file`")
-	c.Flags().Var(&f.maxBody, "max-body", "the maximum of an upload as it is sent")
-	c.Flags().Var(&f.maxFile, "max-file", "the maximum of a file, and of an upload when unpacked")
-	c.Flags().Var(&f.memory, "max-memory", "the maximum of all uploads at once; more are asked to come later")
-	c.Flags().Var(&f.waiting, "waiting", "the maximum of raw files that wait for their maps")
-	c.Flags().Var(&f.minFree, "min-free", "take no uploads if less is free on the disk")
-	c.Flags().Float64Var(&f.rate, "rate", 0, "uploads a second that each address may send, 0 for any number")
+	c.Flags().StringVar(&f.key, "key", "", "private key of --cert, a PEM `file`")
+	c.Flags().Var(&f.maxBody, "max-body", "maximum size of an upload, compressed as it is sent")
+	c.Flags().Var(&f.maxFile, "max-file", "maximum size of a file, and of an upload after it is unpacked")
+	c.Flags().Var(&f.memory, "max-memory", "maximum size of all uploads in progress; senders of others are told to try again later")
+	c.Flags().Var(&f.waiting, "waiting", "maximum size of all raw files whose map is missing")
+	c.Flags().Var(&f.minFree, "min-free", "refuse uploads if the disk has less free space")
+	c.Flags().Float64Var(&f.rate, "rate", 0, "maximum number of uploads per second from an address; 0 for no limit")
 	c.Flags().Float64Var(&f.share, "share", 1, "the share of their raw files that senders are asked to send, 0 to 1")
-	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "write what was merged at least so often")
+	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "maximum interval between writes of the merged profiles")
 	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "keep the traces of at most this many runs of a build, a uniform sample of all")
-	c.Flags().Uint64Var(&f.maxCalls, "max-calls", 1<<32, "scale the calls of a run with more than `n` down to so many, so that one device cannot outweigh the others; 0 for no bound")
-	c.Flags().Var(&f.logs, "logs", "keep at most this much of the logs of a build; the oldest are removed")
-	c.Flags().DurationVar(&f.keep, "keep", 0, "remove builds that got no upload for so long, 0 for never")
-	c.Flags().Var(&f.maxDebug, "max-debug", "the maximum of a program or a debug file")
-	c.Flags().IntVar(&f.debugBuilds, "debug-builds", 100, "keep programs and debug files of the `n` builds that sent them last; 0 for all")
-	c.Flags().StringVar(&f.clientCA, "client-ca", "", "clients must show a certificate that this authority signed, a PEM `file`; needs --cert")
+	c.Flags().Uint64Var(&f.maxCalls, "max-calls", 1<<32, "scale a run with more than `n` calls down to n, so that one device cannot outweigh the others; 0 for no limit")
+	c.Flags().Var(&f.logs, "logs", "maximum size of the logs of a build; the oldest are removed")
+	c.Flags().DurationVar(&f.keep, "keep", 0, "remove a build if it gets no upload for this long; 0 for never")
+	c.Flags().Var(&f.maxDebug, "max-debug", "maximum size of a program or a debug file")
+	c.Flags().IntVar(&f.debugBuilds, "debug-builds", 100, "keep programs and debug files of the last `n` builds that sent them; 0 for all")
+	c.Flags().StringVar(&f.clientCA, "client-ca", "", "require client certificates signed by this authority, a PEM `file`; needs --cert")
 	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each refused request to this `file`")
 	f.addTo(c.Flags())
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")

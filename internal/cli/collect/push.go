@@ -69,7 +69,7 @@ CAIRN_CLIENT_CERT and CAIRN_CLIENT_KEY name. HTTPS_PROXY, NO_PROXY and SSL_CERT_
 	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "do not send older files, 0 for any age")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "how long to try without --watch")
 	c.Flags().Var(&f.upload, "upload", "bytes of files in one upload")
-	c.Flags().Var(&f.rate, "rate", "send at most so many bytes of files a second")
+	c.Flags().Var(&f.rate, "rate", "send files at no more than this `size` per second; 0 for no limit")
 	return c
 }
 

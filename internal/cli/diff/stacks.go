@@ -34,8 +34,8 @@ func (f *stackDiffFlags) register(c *cobra.Command) {
 	own := &cobra.Command{}
 	f.LogFlags.Register(own)
 	f.all = own.Flags()
-	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "like --map, for A only: `file`")
-	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "like --map, for B only: `file`")
+	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "name functions of A only by this `file`, as --map does")
+	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "name functions of B only by this `file`, as --map does")
 	f.all.StringVar(&f.sort, "sort", "self", "order by the change of this `key`: self, total or calls")
 	f.all.StringVar(&f.flame, "flame", "", "draw the change as a flame graph to this `file`, .html or .svg")
 	f.all.VisitAll(func(flag *pflag.Flag) {

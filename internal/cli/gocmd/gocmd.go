@@ -32,8 +32,8 @@ func Go(s *verb.Streams) *cobra.Command {
 		Short: "Run the go command and instrument the program that it builds",
 		Long: `go runs the go command with its own arguments and adds probes to the functions of the
 program. It edits no file of the module: it runs cairn in place of the compiler and the
-linker (go build -toolexec). What it builds has keys of its own in Go's cache, so later
-builds without cairn give what they gave before. The first build compiles the standard
+linker (go build -toolexec). Go's build cache keeps instrumented packages under separate
+keys, so builds without cairn are not affected. The first build compiles the standard
 library again.
 
 The modes:
@@ -45,40 +45,43 @@ The modes:
   stacks how often and how long functions were called, by stack and goroutine
   trace  each call, its beginning and its end, and each wait, by goroutine
 
-The compiler inlines what it inlines without probes. Function literals have no record of
-their own; in mode block their blocks are part of the function that has them. A function
-that was inlined everywhere has no code, but it has a record and is listed. In modes spike,
-stacks and trace function literals have probes of their own, and functions that the compiler can
-inline have none: their time is that of their caller.
+Probes do not change which functions the compiler inlines. Function literals have no record
+of their own; in mode block their blocks belong to the enclosing function. A function that
+was inlined everywhere has no code, but it has a record and is listed. In modes spike, stacks
+and trace function literals have probes of their own, and functions that the compiler can
+inline have none: their time is part of their caller's.
 
---only chooses the packages that get probes, by patterns of import paths as the go command
-has them: ... stands for any string, std for the standard library, all for everything. The
-default is the main module, or all modules of the workspace. Tests, assembly and C have no
-probes, and neither has package runtime and what it needs.
+--only selects the packages that get probes, by import path patterns of the go command: ...
+matches any string, std is the standard library, all is everything. The default is the main
+module, or all modules of the workspace. Tests, assembly, C, package runtime and the packages
+that runtime imports get no probes.
 
 The program writes one raw file per process, as programs of cairn cc do. The file is mapped
 into memory and so is valid at any time, however the program ends:
   CAIRN_DIR=DIR           the directory for raw files; created if missing
   CAIRN_SCENARIO=NAME     a name for what is run; stored with the run's order
-Merge the files with the program, which contains the map. The go command removes what it
-builds for run and test: for these, the map is written to CAIRN_DIR as NAME.BUILDID.debug.
+Merge the files with the program, which contains the map. The go command removes the
+programs that it builds for run and test: for these, the map is written to CAIRN_DIR as
+NAME.BUILDID.debug.
 
 In modes spike, stacks and trace the program writes a log instead, for cairn spikes, or for
-cairn stacks and the other commands for logs. CAIRN_SPIKE=threshold=5ms sets the threshold of
-a run, CAIRN_SPIKE=off records nothing. CAIRN_TRACE=size=64MB keeps so many bytes of the last
-events in mode trace (default: 16MB, a million calls), CAIRN_TRACE=file all, and
-CAIRN_TRACE=keep=20ms also those during calls that took so long. Of what the go command removes, NAME.BUILDID.debug is
-a copy of the program (--debug).
+cairn stacks and the other commands for logs. Of programs that the go command removes,
+NAME.BUILDID.debug is then a complete copy, for --debug. Environment variables of the program:
+  CAIRN_SPIKE=threshold=5ms   the threshold of this run; off records nothing
+  CAIRN_TRACE=size=64MB       mode trace keeps the last 64 MB of events (default: 16MB, a
+                              million calls)
+  CAIRN_TRACE=file            mode trace keeps all events
+  CAIRN_TRACE=keep=20ms       mode trace also keeps the events during calls of 20 ms or more
 
 Mode count without --atomic loses counts if goroutines call a function at the same time on
 several processors. In builds with -race all counts are atomic. Builds with -cover are not
-instrumented, as Go's own counters are in the same place.
+instrumented, because Go's own counters are at the same places.
 
 To instrument builds that other tools start, put this into GOFLAGS, with the path of cairn:
   '-toolexec=/usr/bin/cairn go-toolexec --mode=cover --only=example.com/app/...'
 
 Go 1.25 and 1.26 are supported, for linux/amd64 and linux/arm64. Plugins and C archives are
-built without records.`,
+built without probes.`,
 		Example: `  cairn go build -o app ./cmd/app
   CAIRN_DIR=raws ./app
   cairn merge -o app.mip app raws
@@ -97,8 +100,9 @@ built without records.`,
 	c.Flags().StringVar(&f.mode, "mode", "cover", "what to record: cover, count, order, block, spike, stacks or trace")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "instrument only packages that match these `patterns`; default: the main module")
 	c.Flags().BoolVar(&f.atomic, "atomic", false, "count calls by atomic instructions, in mode count")
-	c.Flags().DurationVar(&f.threshold, "threshold", 0, "report calls that take so long, in mode spike; default: 10ms")
-	c.Flags().IntVar(&f.small, "small", -1, "give no probes to functions of less than so many `nodes` of syntax that have no loop and call nothing that can\nwait, in modes spike (default: 200), stacks and trace (default: 0)")
+	c.Flags().DurationVar(&f.threshold, "threshold", 0, "minimum duration of a spike, in mode spike; default: 10ms")
+	c.Flags().IntVar(&f.small, "small", -1, "omit functions with fewer than `n` syntax nodes and no loop that call nothing that can block,\nin modes spike (default: 200), stacks and trace (default: 0)")
+	c.Flags().Lookup("small").DefValue = "0" // the usage states the default of each mode
 	c.Flags().BoolVar(&f.flight, "flight", false, "")
 	_ = c.Flags().MarkHidden("flight")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")

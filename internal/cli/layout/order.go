@@ -82,8 +82,8 @@ sections are taken from there. Give the binary of the last link.
 
 --run runs and records the given program without instrumentation, by a breakpoint on
 each of its functions. The trace is added to the profile, which is created if
-missing, under the name that --scenario gives; without -p only this run is ordered
-by. The exit code is the program's. Without -o the program's standard output goes to
+missing, under the name that --scenario gives; without -p the order is that of
+this run alone. The exit code is the program's. Without -o the program's standard output goes to
 standard error. Linux on x86-64 only.
 
 --data TRACE adds the variables and constants of the program, by their first access,

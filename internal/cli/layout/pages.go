@@ -51,7 +51,7 @@ the old one with --before.
 The columns:
   functions, bytes  the functions that ran, and the size of their code
   before, pages     pages touched in the --before binary and in this one
-  least             the fewest pages that hold so many bytes
+  least             the fewest pages in which these bytes fit
   by block          pages with a block that any run ran, if blocks are recorded
   64K               windows of 64 KiB: Linux maps these whole from a warm cache
 

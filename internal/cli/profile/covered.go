@@ -68,15 +68,15 @@ HEAD and the git revision have in common, uncommitted changes included. In place
 revision it takes a unified diff: a file, or - for standard input. Names in the debug
 information are made relative to the top of the git work tree; --prefix-map does the
 same for trees that were compiled elsewhere. json, markdown, sarif and junit support
---diff, and so does the text.
+--diff, and so does text.
 
---fail-under N makes the exit code 1 if less than N percent of the lines ran. Optimised
-code does not show of each line whether it ran. Such lines are listed as unknown and
-are counted neither as covered nor as missed.
+--fail-under N makes the exit code 1 if less than N percent of the lines ran. In
+optimised code it cannot be determined of every line whether it ran. Such lines are
+listed as unknown and count neither as covered nor as missed.
 
 --include and --exclude select source files by patterns: * stands for any characters
-but /, ** for any characters. A pattern also matches behind each / of a name, and a
-pattern of a directory matches all files in it.`,
+but /, ** for any characters. A pattern also matches the part of a name after any /,
+and a pattern of a directory matches all files in it.`,
 		Example: `  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html
   cairn covered app.mip --debug ./app --format cobertura --exclude third_party -o coverage.xml
   cairn covered app.mip --debug ./app --diff origin/main --fail-under 80

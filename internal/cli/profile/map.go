@@ -25,8 +25,8 @@ func Map(s *verb.Streams) *cobra.Command {
 		Use:   "map BINARY [-o FILE.mipmap] | map PROGRAM [--xray] [flags]",
 		Short: "Extract the map of a binary, or print XRay's instrumentation map",
 		Long: `map copies the map out of a binary or shared library that was built with cairn cc
-into a file. The map says which record of a raw file belongs to which function; raw
-files cannot be read without the map of their build. The default name is
+into a file. The map assigns the records of a raw file to functions; a raw file
+cannot be read without the map of its build. The default name is
 BINARY.mipmap.
 
 The map is in the section .debug.cairn, which strip removes. These keep it, too:

@@ -39,8 +39,8 @@ maps are among the files.
 
 Files are recognised by their content: raw files, packs of raw files (.mippack),
 profiles (.mip), maps (.mipmap), binaries. A directory stands for all .mipraw and
-.mippack files below it, and for the binaries whose runs are among the files. @LIST is a file with a path on each line. A file that is named twice counts
-once.
+.mippack files below it, and for the binaries whose runs are among the files. @LIST is
+a file with a path on each line. A file that is named twice counts once.
 
 Each run of a mode that records the order of first executions (all but cover and
 block) is stored as a trace with the name of its scenario, from CAIRN_SCENARIO or
@@ -55,7 +55,7 @@ other, cannot be merged. A mapped raw file of a process that is still running co
 as a run, too: merge it after the process has ended.
 
 With --join, modules with the same name become one. Functions are matched by name,
-file and shape of the code, not by build id: use it for variants built with cairn cc
+file and control flow, not by build id: use it for variants built with cairn cc
 --groups, or builds in which most functions did not change. For functions that did
 change, the version of the first profile is kept. Counts of runs are those of all builds
 together.

@@ -30,15 +30,15 @@ func (f *sourceFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.against, "against", "", "also compare with this `file`: a profile (.mip), or a log of calls, whose stacks are then compared")
 	verb.FilesOf(c, "against", "mip", "cairnlog")
 	c.Flags().StringArrayVar(&f.paths, "source-path", nil, "read sources whose path begins with FROM below TO: `FROM=TO`; repeatable")
-	c.Flags().BoolVar(&f.noSources, "no-sources", false, "leave the texts of source files out")
+	c.Flags().BoolVar(&f.noSources, "no-sources", false, "omit the text of source files")
 	verb.Files(c, "mip", "mipraw", "mippack", "cairnlog", "perf", "data")
 }
 
 // about describes the inputs of both commands.
 const about = `An input is a profile (.mip), raw files, a binary or its debug file, a log of calls or of
 spikes (.cairnlog, or of XRay), samples of perf or cairn record, or a directory, which
-stands for all of these below it. Files are recognised by their content. What the inputs
-do not tell is not shown.
+stands for all of these below it. Files are recognised by their content. The
+report omits what no input contains.
 
 Source lines, inlined functions and pages need the binary that ran; logs name the
 programs that wrote them. Sources are read at the paths in the debug information.`

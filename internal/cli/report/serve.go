@@ -39,7 +39,8 @@ func Serve(s *verb.Streams) *cobra.Command {
 		Short: "Serve the report to a browser while runs come in",
 		Long: `serve shows the page of cairn report to browsers on this machine. When an input changes
 or a file is added to a directory, it reads the inputs again and open pages show the new
-data; so does it when a collector whose profile it shows gets new runs. One line on standard output has the address. Ctrl-C ends it.
+data. The same happens when a collector whose profile is shown gets new runs. serve prints
+its address, one line on standard output. Ctrl-C ends it.
 
 ` + about,
 		Example: `  cairn serve raws/ app
@@ -48,7 +49,7 @@ data; so does it when a collector whose profile it shows gets new runs. One line
 		Args: verb.ExactFiles("serve", "a profile, a log or a directory", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "the `address` to listen on, of this machine only; port 0 is any that is free")
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "the `address` to listen on, of this machine only; port 0 selects a free port")
 	f.register(c)
 	return c
 }

@@ -119,7 +119,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT: `perf.data`; the name of the option in llvm-profgen")
 	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT: the `text` of perf script; the name of the option in llvm-profgen")
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
-	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it: this `file`; repeatable")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it, a `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, otlp, flame, fdata, callgraph, dot, mermaid")
 	verb.Values(c, "format", slices.Sorted(maps.Keys(products))...)
@@ -129,7 +129,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.Lookup("infer-missing-frames").NoOptDefVal = string(pipeline.InferFull)
 	fl.IntVar(&f.searchDepth, "max-search-depth", -1, "with --infer-missing-frames=llvm, restore at most `n` frames in one place; -1 for all")
 	fl.IntVar(&f.contextDepth, "csprof-max-context-depth", -1, "keep the innermost `n` callers; -1 for all")
-	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "the same for addresses, before symbolization: `n`")
+	fl.IntVar(&f.countedDepth, "csprof-max-unsymbolized-context-depth", -1, "keep the innermost `n` callers before symbolization; -1 for all")
 	fl.IntVar(&f.recursion, "compress-recursion", -1, "remove repetitions of up to `n` callers from contexts; -1 for all, 0 for none")
 	fl.BoolVar(&f.ignoreStacks, "ignore-stack-samples", false, "ignore stacks: make a profile without contexts")
 	fl.BoolVar(&f.byLines, "use-dwarf-correlation", false, "use lines of debug information even if there are pseudo probes")
@@ -191,8 +191,8 @@ Options of llvm-profgen have the same meaning, but contexts are not changed unle
 option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and
 --gen-cs-nested-profile are off. With --csspgo-preinliner profiles are those that
 llvm-profgen makes by default; without it, those of llvm-profgen
---csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0. The
-exception are samples at tail jumps, whose stacks lack a frame: they are ignored unless
+--csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0. Only
+samples at tail jumps differ, whose stacks lack a frame: they are ignored unless
 --keep-tail-jumps or --infer-missing-frames=llvm is given. With --llvm-defaults, or if
 cairn is run under the name llvm-profgen (a link), all defaults are those of llvm-profgen.
 

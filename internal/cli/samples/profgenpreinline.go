@@ -37,12 +37,12 @@ type preinlineLimit struct {
 // limits returns the flags that are numbers.
 func (f *preinlineFlags) limits() []preinlineLimit {
 	return []preinlineLimit{
-		{"sample-profile-hot-inline-threshold", "inline callees that are smaller where calls are hottest: hundreds of `bytes`", &f.decide.HotSize},
-		{"sample-profile-cold-inline-threshold", "inline callees that are smaller where calls are cold: `bytes`", &f.decide.ColdSize},
+		{"sample-profile-hot-inline-threshold", "inline callees smaller than this at the hottest calls, in hundreds of `bytes`", &f.decide.HotSize},
+		{"sample-profile-cold-inline-threshold", "inline callees smaller than this at cold calls, in `bytes`", &f.decide.ColdSize},
 		{"csspgo-preinliner-multiplier-for-previous-inlining", "callees that were inlined in the binary may be larger by this `factor`", &f.decide.Again},
 		{"sample-profile-inline-growth-limit", "inline until a function has grown by this `factor`", &f.decide.Growth},
-		{"sample-profile-inline-limit-min", "inline until a function has so many `bytes` in any case", &f.decide.MinLimit},
-		{"sample-profile-inline-limit-max", "inline until a function has so many `bytes` at most", &f.decide.MaxLimit},
+		{"sample-profile-inline-limit-min", "do not limit the growth of a function smaller than this many `bytes`", &f.decide.MinLimit},
+		{"sample-profile-inline-limit-max", "stop inlining into a function when it has this many `bytes`", &f.decide.MaxLimit},
 	}
 }
 
