@@ -73,6 +73,7 @@ type Events struct {
 	info    calllog.Info
 	threads []calllog.Thread
 	chunks  [][]chunkRef // by thread
+	names   map[uint32]string
 	spans   []span
 	r       io.ReaderAt
 }
@@ -208,6 +209,15 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 			e.Modules = append(e.Modules, *rec.module)
 		}
 		return err
+	case wire.TypeThread: // of a goroutine, by who started it
+		rec, err := decode(data, base)
+		if err == nil {
+			if e.names == nil {
+				e.names = map[uint32]string{}
+			}
+			e.names[rec.thread.TID] = rec.thread.Name
+		}
+		return err
 	case wire.TypeTrace:
 		c := bytecur.New(data, base)
 		c.Bytes(wire.RecordHeaderSize)
@@ -232,7 +242,7 @@ func (e *Events) group(all []chunkRef) {
 		if n := len(e.threads); n == 0 || e.threads[n-1].TID != c.tid || c.before == 0 {
 			t := calllog.Thread{PID: e.Header.PID, TID: c.tid}
 			if e.Header.Micro { // by a Go program
-				t.Name = fmt.Sprintf("goroutine %d", c.tid)
+				t.Name = cmp.Or(e.names[c.tid], fmt.Sprintf("goroutine %d", c.tid))
 			}
 			e.threads = append(e.threads, t)
 			e.chunks = append(e.chunks, nil)
