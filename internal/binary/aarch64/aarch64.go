@@ -1,40 +1,39 @@
-// Package aarch64 reads machine code of AArch64 as far as the flow of control, the
-// frames of functions and the addresses in code need it: whether and where an
-// instruction branches, whether it stores, and which address it makes. It does not
-// name instructions.
+// Package aarch64 decodes the machine code of AArch64 as far as the analysis of control flow,
+// stack frames and addresses in code requires: whether and where an instruction branches,
+// whether it stores, and which address it computes. It does not print instructions.
 //
-// Written after the tables of the Arm Architecture Reference Manual (DDI 0487), section
-// C4. Every instruction has four bytes, so what it does not know is one that does
-// nothing of the kind, and never an error.
+// It follows the tables of the Arm Architecture Reference Manual (DDI 0487), section C4. Every
+// instruction has four bytes, so an unknown instruction is no error: it is treated as one
+// without such effects.
 package aarch64
 
 import "github.com/cairnprof/cairn/internal/binary/controlflow"
 
 import "encoding/binary"
 
-// Size is the bytes of an instruction.
+// Size is the size of an instruction in bytes.
 const Size = 4
 
-// Registers that have a meaning.
+// Registers with a special role.
 const (
 	FP = 29
 	LR = 30
-	SP = 31 // or the zero register, where it is not a base
+	SP = 31 // the zero register, except as a base
 )
 
 // Inst is one instruction. The zero value is udf #0.
 type Inst uint32
 
-// Decode reads the instruction at the start of code, which has Size bytes at least.
+// Decode reads the instruction at the start of code, which has at least Size bytes.
 func Decode(code []byte) Inst { return Inst(binary.LittleEndian.Uint32(code)) }
 
-// is compares the bits of a mask.
+// is reports whether the bits of mask have the given value.
 func (i Inst) is(mask, value uint32) bool { return uint32(i)&mask == value }
 
-// signed returns the field of n bits from bit low on, with its sign.
+// signed returns the field of n bits that begins at bit low, sign-extended.
 func (i Inst) signed(low, n uint) int64 { return int64(int32(uint32(i)<<(32-low-n))) >> (32 - n) }
 
-// Class returns what the instruction does to the flow of control.
+// Class returns the effect of the instruction on control flow.
 func (i Inst) Class() controlflow.Class {
 	switch uint32(i) >> 26 {
 	case 0b000101:
@@ -59,14 +58,15 @@ func (i Inst) Class() controlflow.Class {
 	return controlflow.Other
 }
 
-// compares reports whether it is a conditional branch.
+// compares reports whether the instruction is a conditional branch.
 func (i Inst) compares() bool {
 	return i.is(0xff000000, 0x54000000) || // b.cond, bc.cond
 		i.is(0x7c000000, 0x34000000) || // cbz, cbnz, tbz, tbnz
 		i.narrow()
 }
 
-// narrow reports whether it compares two registers, or one and a constant, and branches.
+// narrow reports whether the instruction compares two registers, or a register and a constant,
+// and branches.
 func (i Inst) narrow() bool {
 	const bytes, halves = 2, 3
 	if i.is(0x7f000000, 0x74000000) {
@@ -81,7 +81,7 @@ func (i Inst) register() controlflow.Class {
 	kind, operand := i>>10&0x3f, i&31
 	keyed := kind == 2 || kind == 3 // with key A or B
 	plain := kind == 0 && operand == 0
-	zero := keyed && operand == 31 // signed with zero
+	zero := keyed && operand == 31 // signed with a zero modifier
 	switch i >> 21 & 15 {
 	case 0:
 		if plain || zero {
@@ -92,7 +92,7 @@ func (i Inst) register() controlflow.Class {
 			return controlflow.IndirectCall
 		}
 	case 2:
-		if plain || keyed { // with another register than 31: retaasppcr
+		if plain || keyed { // a register other than 31: retaasppcr
 			return controlflow.Return
 		}
 	case 4, 5:
@@ -111,7 +111,7 @@ func (i Inst) register() controlflow.Class {
 	return controlflow.Other
 }
 
-// exception returns the class of what makes an exception.
+// exception returns the class of an instruction that generates an exception.
 func (i Inst) exception() controlflow.Class {
 	switch low := i & 0x1f; i >> 21 & 7 {
 	case 0:
@@ -136,7 +136,7 @@ func hint(number uint32) controlflow.Class {
 	return controlflow.Other
 }
 
-// Distance returns how far from the instruction's own address a direct branch goes.
+// Distance returns the offset of the target of a direct branch from the instruction's address.
 func (i Inst) Distance() int64 {
 	switch {
 	case i.is(0x7c000000, 0x14000000):

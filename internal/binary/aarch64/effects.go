@@ -1,12 +1,12 @@
 package aarch64
 
-// Rd is the register that most instructions write, or that a store has its value from.
+// Rd is the register that most instructions write, or the source register of a store.
 func (i Inst) Rd() uint8 { return uint8(i & 31) }
 
-// Rn is the first register that most instructions read, and the base of memory operands.
+// Rn is the first source register of most instructions, and the base of memory operands.
 func (i Inst) Rn() uint8 { return uint8(i >> 5 & 31) }
 
-// Address returns the address that adr makes, and the page that adrp does, for an
+// Address returns the address that adr computes, or the page that adrp computes, for an
 // instruction at addr.
 func (i Inst) Address(addr uint64) (made uint64, page, ok bool) {
 	distance := i.signed(5, 19)<<2 | int64(i>>29&3)
@@ -19,8 +19,8 @@ func (i Inst) Address(addr uint64) (made uint64, page, ok bool) {
 	return 0, false, false
 }
 
-// Literal returns where the instruction at addr loads a register from, if it is a load
-// of 4 or 8 bytes relative to itself.
+// Literal returns the address that the instruction at addr loads from, if it is a PC-relative
+// load of 4 or 8 bytes.
 func (i Inst) Literal(addr uint64) (at uint64, size int, ok bool) {
 	if !i.is(0xbf000000, 0x18000000) {
 		return 0, 0, false
@@ -28,8 +28,7 @@ func (i Inst) Literal(addr uint64) (at uint64, size int, ok bool) {
 	return addr + uint64(i.signed(5, 19)*Size), 4 << (i >> 30 & 1), true
 }
 
-// Sum returns what the instruction adds to register Rn to write it to Rd, both of 64
-// bits.
+// Sum returns the constant that the instruction adds to the 64-bit register Rn to compute Rd.
 func (i Inst) Sum() (uint64, bool) {
 	if !i.is(0xff800000, 0x91000000) {
 		return 0, false
@@ -37,12 +36,12 @@ func (i Inst) Sum() (uint64, bool) {
 	return uint64(i>>10&0xfff) << (12 * (i >> 22 & 1)), true
 }
 
-// Adds reports whether the instruction adds two registers of 64 bits, as code does that
-// finds the case of a switch statement.
+// Adds reports whether the instruction adds two 64-bit registers, as code for switch
+// statements does.
 func (i Inst) Adds() bool { return i.is(0xff200000, 0x8b000000) || i.is(0xffe00000, 0x8b200000) }
 
-// Offset returns how far behind register Rn a load or store is that has a positive
-// constant for it.
+// Offset returns the offset from register Rn of a load or store with a positive constant
+// offset.
 func (i Inst) Offset() (uint64, bool) {
 	if !i.is(0x3b000000, 0x39000000) {
 		return 0, false
@@ -109,16 +108,16 @@ func (i Inst) single() bool {
 	return kind == 0
 }
 
-// RestoresFrame reports whether the instruction loads the frame pointer and the link
-// register as a pair, as functions do when they give up their frame.
+// RestoresFrame reports whether the instruction loads the frame pointer and the link register
+// as a pair, as functions do when they remove their frame.
 func (i Inst) RestoresFrame() bool { return i.is(0xfe407fff&^(31<<5), 0xa8400000|LR<<10|FP) }
 
-// MakesFrame reports whether the instruction sets the frame pointer to the stack
-// pointer, or above it.
+// MakesFrame reports whether the instruction sets the frame pointer to the stack pointer, or
+// to a constant above it.
 func (i Inst) MakesFrame() bool { return i.is(0xff8003ff, 0x91000000|SP<<5|FP) }
 
-// LoadsTwo reports whether the instruction may write more registers than Rd: it loads
-// Second as well, or moves Rn on.
+// LoadsTwo reports whether the instruction may write registers other than Rd: it also loads
+// Second, or updates Rn.
 func (i Inst) LoadsTwo() bool {
 	return i.is(0x3a000000, 0x28000000) || i.is(0x3e000000, 0x08000000) || i.is(0x3b000000, 0x38000000) ||
 		i.is(0xbe000000, 0x0c000000) || i.is(0x3f000000, 0x19000000)
@@ -127,28 +126,28 @@ func (i Inst) LoadsTwo() bool {
 // Second is the second register of a pair.
 func (i Inst) Second() uint8 { return uint8(i >> 10 & 31) }
 
-// Writes returns the general registers that an instruction which does not branch may
-// write, rather too many than one too few.
+// Writes returns the general registers that a non-branch instruction may write. The set may
+// have too many registers, but never too few.
 func (i Inst) Writes() uint32 {
 	all := uint32(1)<<i.Rd() | 1<<i.Rn() | 1<<i.Second() | 1<<(i>>16&31)
 	switch _, plain := i.Offset(); {
 	case plain && i.Stores():
 		return 0
 	case i.is(0x3a000000, 0x28000000) && i.Stores():
-		return 1 << i.Rn() // if it is moved on
+		return 1 << i.Rn() // if it is updated
 	case i.Stores(), i.LoadsTwo():
 		return all
 	}
 	return 1 << i.Rd()
 }
 
-// Moves returns the register that the instruction copies to Rd, of 64 bits.
+// Moves returns the 64-bit register that the instruction copies to Rd.
 func (i Inst) Moves() (from uint8, ok bool) {
 	return uint8(i >> 16 & 31), i.is(0xffe0ffe0, 0xaa0003e0)
 }
 
-// LoadsWord reports whether the instruction loads 8 bytes to a general register.
+// LoadsWord reports whether the instruction loads 8 bytes into a general register.
 func (i Inst) LoadsWord() bool { return i.is(0xffc00000, 0xf9400000) }
 
-// LoadsIndexed reports whether it does so from a register plus another.
+// LoadsIndexed reports whether the instruction loads 8 bytes from the sum of two registers.
 func (i Inst) LoadsIndexed() bool { return i.is(0xffe00c00, 0xf8600800) }

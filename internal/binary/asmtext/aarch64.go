@@ -30,7 +30,7 @@ func AArch64(code []byte, addr uint64) Text {
 	return Text{p.text(words), aarch64Size, true}
 }
 
-// aarch64Printer rewrites the text of x/arch, which is that of GNU's tools, as LLVM has it.
+// aarch64Printer converts the text of x/arch, which is that of the GNU tools, to LLVM's.
 type aarch64Printer struct {
 	word uint32
 	addr uint64
@@ -70,7 +70,7 @@ func (p *aarch64Printer) operand(arg, first string) string {
 	return condition(arg)
 }
 
-// target returns the address of a branch, or what adr and adrp make.
+// target returns the target of a branch, or the address that adr or adrp computes.
 func (p *aarch64Printer) target(distance string) string {
 	n, err := strconv.ParseUint(distance, 16, 64)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *aarch64Printer) target(distance string) string {
 	return "0x" + strconv.FormatUint(from+n, 16)
 }
 
-// float returns a number of floating point with eight digits.
+// float returns a floating-point number with eight digits.
 func float(arg string) string {
 	x, err := strconv.ParseFloat(arg[1:], 64)
 	if err != nil {
@@ -92,7 +92,7 @@ func float(arg string) string {
 	return "#" + strconv.FormatFloat(x, 'f', 8, 64)
 }
 
-// immediate returns a number: in decimal, but for the operands of logical instructions.
+// immediate returns a number in decimal, except for operands of logical instructions.
 func (p *aarch64Printer) immediate(arg, first string) string {
 	vector := strings.HasPrefix(first, "v")
 	switch p.name {
@@ -100,7 +100,7 @@ func (p *aarch64Printer) immediate(arg, first string) string {
 		if !vector {
 			return arg
 		}
-	case "movi": // of 64 bits, each byte of which is 0 or 255
+	case "movi": // 64 bits, each byte 0 or 255
 		if first[0] == 'd' || strings.HasSuffix(first, ".2d") {
 			return "#" + strings.Repeat("0", max(0, 19-len(arg))) + arg[3:]
 		}
@@ -117,7 +117,7 @@ func (p *aarch64Printer) immediate(arg, first string) string {
 	return "#" + strconv.FormatInt(int64(n), 10) + arg[3+len(digits):]
 }
 
-// condition returns the name that LLVM has for a condition, and any other word as it is.
+// condition returns LLVM's name of a condition; other words are unchanged.
 func condition(word string) string {
 	switch word {
 	case "cs":
@@ -128,7 +128,7 @@ func condition(word string) string {
 	return word
 }
 
-// systemRegister returns the name of a register of programs.
+// systemRegister returns the name of a system register that programs can access.
 func systemRegister(encoded string) string {
 	if name := systemRegisters[encoded]; name != "" {
 		return name

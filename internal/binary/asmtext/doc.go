@@ -1,12 +1,12 @@
 // Package asmtext prints instructions of x86-64 and AArch64 as the tools of LLVM do, those of
 // x86-64 in the AT&T or the Intel syntax: the mnemonic, a tab, and the operands. Numbers are
-// decimal, the targets of branches are hexadecimal addresses, and the lock prefix is an
-// instruction of its own.
+// decimal, the targets of branches are hexadecimal addresses, and the lock prefix is a
+// separate instruction.
 //
-// golang.org/x/arch decodes operands, and its tables decide which instructions can be printed.
-// Lengths on x86-64 come from internal/binary/x86, because x/arch reads a few instructions with a wrong
-// one (endbr64, vzeroupper, adcx). What cannot be printed is shown as bytes, in a form that
-// assemblers accept.
+// golang.org/x/arch decodes operands; only instructions in its tables can be printed. Lengths
+// on x86-64 come from internal/binary/x86, because x/arch returns a wrong length for a few
+// instructions (endbr64, vzeroupper, adcx). Instructions that cannot be printed are shown as
+// bytes, in a form that assemblers accept.
 package asmtext
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Syntax is a dialect of the x86 assembly language.
+// Syntax is a syntax of the x86 assembly language.
 type Syntax uint8
 
 // The syntaxes.
@@ -23,11 +23,11 @@ const (
 	Intel
 )
 
-// Text is an instruction in words.
+// Text is the text of an instruction.
 type Text struct {
 	Words string // begins with a tab, as LLVM prints it
 	Size  int    // bytes of code, at least 1
-	// Known is false if Words are only the bytes of the instruction.
+	// Known is false if Words has only the bytes of the instruction.
 	Known bool
 }
 

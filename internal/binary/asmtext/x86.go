@@ -87,7 +87,7 @@ func (p *x86Printer) text() string {
 	return b.String()
 }
 
-// intelOrder are the instructions whose operands have one order in both syntaxes.
+// intelOrder has the instructions whose operands have the same order in both syntaxes.
 var intelOrder = []x86asm.Op{x86asm.ENTER, x86asm.BOUND}
 
 // prefixes returns those that are printed before the mnemonic.
@@ -117,7 +117,7 @@ func (p *x86Printer) hasMemory() bool {
 	return slices.ContainsFunc(p.Args[:], func(a x86asm.Arg) bool { _, ok := a.(x86asm.Mem); return ok })
 }
 
-// segment returns the register of the last segment prefix, "" without one.
+// segment returns the register of the last segment prefix, or "" if there is none.
 func (p *x86Printer) segment() string {
 	last := ""
 	for _, b := range p.code {
@@ -142,7 +142,7 @@ func (p *x86Printer) segment() string {
 	return last
 }
 
-// operands returns the operands in the order of Intel.
+// operands returns the operands in Intel's order.
 func (p *x86Printer) operands() []string {
 	var out []string
 	for i, a := range p.Args {
@@ -247,7 +247,7 @@ func (p *x86Printer) register(r x86asm.Reg) string {
 	return name
 }
 
-// broadcast returns how often an element in memory is repeated, "" if it is not.
+// broadcast returns how often a memory element is repeated, or "" if it is not.
 func (p *x86Printer) broadcast() string {
 	if !p.Broadcast || p.MemBytes == 0 {
 		return ""
@@ -276,7 +276,7 @@ func vectorBytes(r x86asm.Reg) int {
 	return 0
 }
 
-// gprBytes returns the size of a general register, 0 if r is none.
+// gprBytes returns the size of a general register, or 0 if r is none.
 func gprBytes(r x86asm.Reg) int {
 	switch {
 	case x86asm.AL <= r && r <= x86asm.R15B:
@@ -291,8 +291,8 @@ func gprBytes(r x86asm.Reg) int {
 	return 0
 }
 
-// immediate returns an immediate as LLVM has it: signed, but unsigned where it fills an operand of
-// 16 or 32 bits, and where it is no number that is computed with.
+// immediate returns an immediate in LLVM's form: signed, but unsigned if it is as wide as an
+// operand of 16 or 32 bits, or if it is not an operand of arithmetic.
 func (p *x86Printer) immediate(i int, v int64) string {
 	switch {
 	case p.in.ImmSize == 1 && p.unsigned():

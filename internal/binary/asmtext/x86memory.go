@@ -15,14 +15,14 @@ func (p *x86Printer) memory(m x86asm.Mem) string {
 	if stringOps[p.Op] && (m.Base == x86asm.RDI || m.Base == x86asm.EDI) {
 		segment = "es"
 	}
-	if p.in.RIP { // which x/arch drops from vector instructions
+	if p.in.RIP { // x/arch drops it from vector instructions
 		m.Base = x86asm.RIP
 		if p.in.Prefix&x86.PrefixAddress != 0 {
 			m.Base = x86asm.EIP
 		}
 	}
 	if p.in.HasModRM && p.in.DispSize == 4 {
-		m.Disp = int64(p.in.Disp) // some of x/arch lack the sign
+		m.Disp = int64(p.in.Disp) // some displacements of x/arch lack the sign
 	}
 	if p.syntax == Intel {
 		return p.memoryIntel(m, segment)
@@ -52,8 +52,8 @@ func (p *x86Printer) memory(m x86asm.Mem) string {
 	return b.String()
 }
 
-// index returns the index register and what it is multiplied by. LLVM prints riz, which is none,
-// where the encoding has a scale or a base for an index that it does not have.
+// index returns the index register and its scale. If the encoding has a scale, or needs an
+// index byte for its base, but no index, LLVM prints riz, which is no register.
 func (p *x86Printer) index(m x86asm.Mem) (register string, scale int) {
 	if m.Scale != 0 && m.Index != 0 {
 		return p.register(m.Index), int(m.Scale)

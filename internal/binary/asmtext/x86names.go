@@ -49,7 +49,7 @@ var stringOps = ops(
 	x86asm.INSB, x86asm.INSW, x86asm.INSD,
 )
 
-// moves are the sizes of what they move.
+// moves has the sizes of the moved data.
 var moves = map[x86asm.Op]int{
 	x86asm.MOVSB: 1, x86asm.MOVSW: 2, x86asm.MOVSD: 4, x86asm.MOVSQ: 8, x86asm.STOSB: 1, x86asm.STOSW: 2, x86asm.STOSD: 4, x86asm.STOSQ: 8,
 	x86asm.CMPSB: 1, x86asm.CMPSW: 2, x86asm.CMPSD: 4, x86asm.CMPSQ: 8, x86asm.SCASB: 1, x86asm.SCASW: 2, x86asm.SCASD: 4, x86asm.SCASQ: 8,
@@ -57,8 +57,7 @@ var moves = map[x86asm.Op]int{
 	x86asm.OUTSB: 1, x86asm.OUTSW: 2, x86asm.OUTSD: 4,
 }
 
-// suffixed are the instructions whose mnemonic ends, in the AT&T syntax, in a letter for the size
-// of their operands.
+// suffixed has the instructions whose AT&T mnemonic ends in a letter for the operand size.
 var suffixed = ops(
 	x86asm.ADC, x86asm.ADD, x86asm.SUB, x86asm.SBB, x86asm.AND, x86asm.OR, x86asm.XOR, x86asm.CMP, x86asm.TEST, x86asm.MOV,
 	x86asm.LEA, x86asm.XCHG, x86asm.XADD, x86asm.CMPXCHG, x86asm.INC, x86asm.DEC, x86asm.NEG, x86asm.NOT, x86asm.MUL,
@@ -72,27 +71,27 @@ var suffixed = ops(
 	x86asm.IN, x86asm.OUT, x86asm.LAR, x86asm.LSL, x86asm.UD1,
 )
 
-// rotates shift by their second operand, which says nothing about the size of the first.
+// rotates has the shifts, whose second operand does not give the size of the first.
 var rotates = ops(x86asm.SHL, x86asm.SHR, x86asm.SAR, x86asm.ROL, x86asm.ROR, x86asm.RCL, x86asm.RCR)
 
-// signed are the instructions that compute with an immediate of one byte, or push it.
+// signed has the instructions that sign-extend an immediate of one byte.
 var signed = ops(
 	x86asm.ADC, x86asm.ADD, x86asm.SUB, x86asm.SBB, x86asm.AND, x86asm.OR, x86asm.XOR, x86asm.CMP, x86asm.TEST, x86asm.MOV,
 	x86asm.IMUL, x86asm.PUSH, x86asm.XABORT,
 )
 
-// unsigned reports whether an immediate of one byte has no sign.
+// unsigned reports whether an immediate of one byte is unsigned.
 func (p *x86Printer) unsigned() bool { return !signed[p.Op] }
 
-// noWidth are the instructions whose memory operand has no size in the syntax of Intel.
+// noWidth has the instructions whose memory operand has no size in the Intel syntax.
 var noWidth = ops(
 	x86asm.FXSAVE, x86asm.FXRSTOR, x86asm.FXSAVE64, x86asm.FXRSTOR64, x86asm.XSAVE, x86asm.XRSTOR, x86asm.XSAVEC, x86asm.XSAVEOPT,
 	x86asm.XSAVE64, x86asm.XRSTOR64, x86asm.XSAVEC64, x86asm.XSAVEOPT64, x86asm.FLDENV, x86asm.FNSTENV, x86asm.FNSAVE, x86asm.FRSTOR,
 	x86asm.LGDT, x86asm.LIDT, x86asm.SGDT, x86asm.SIDT, x86asm.LFS, x86asm.LGS, x86asm.LSS, x86asm.LDS, x86asm.LES,
 )
 
-// suppressesOnly reports whether an instruction with {sae} has no rounding mode: it does not
-// round, or rounds as its name or an immediate says.
+// suppressesOnly reports whether an instruction with {sae} has no rounding mode, because it
+// does not round, or its name or an immediate gives the mode.
 func suppressesOnly(name string) bool {
 	for _, part := range strings.Fields("CMP COMI MAX MIN CVTT GETEXP GETMANT RANGE REDUCE RNDSCALE FIXUPIMM CVTPS2PD CVTSS2SD CVTPH2PS CVTPS2PH RCP28 RSQRT28 EXP2") {
 		if strings.Contains(name, part) {
@@ -102,7 +101,7 @@ func suppressesOnly(name string) bool {
 	return false
 }
 
-// drops reports whether LLVM does not print an operand.
+// drops reports whether LLVM omits an operand.
 func (p *x86Printer) drops(i int, a x86asm.Arg) bool {
 	switch {
 	case a == x86asm.Imm(1) && p.in.Map == x86.MapOne && (p.in.Opcode == 0xd0 || p.in.Opcode == 0xd1):
@@ -116,8 +115,8 @@ func (p *x86Printer) drops(i int, a x86asm.Arg) bool {
 	return false
 }
 
-// stackTop reports whether operand i, the top of the stack of the x87, is printed without its
-// number: where it is implied.
+// stackTop reports whether operand i, the top of the x87 stack, is implied and printed without
+// its number.
 func (p *x86Printer) stackTop(i int) bool {
 	implied := 0
 	if p.in.Opcode == 0xdc || p.in.Opcode == 0xde {
@@ -168,12 +167,12 @@ func (p *x86Printer) nameIntel(name string) string {
 	return name
 }
 
-// wideMove reports whether a mov has 64 bits of immediate or of address.
+// wideMove reports whether a mov has a 64-bit immediate or address.
 func (p *x86Printer) wideMove() bool {
 	return p.in.Map == x86.MapOne && (p.in.ImmSize == 8 || p.in.DispSize == 8)
 }
 
-// nameATT returns the mnemonic with what the AT&T syntax adds or changes.
+// nameATT returns the mnemonic with the suffixes and changes of the AT&T syntax.
 func (p *x86Printer) nameATT(name string) string {
 	if s := renamedATT[p.Op]; s != "" {
 		return s
@@ -225,8 +224,8 @@ func (p *x86Printer) branchBytes() int {
 	return 8
 }
 
-// reversed swaps, as assemblers of the AT&T syntax always did, subtractions and divisions with
-// their reverse where the destination is not the top of the stack.
+// reversed swaps subtractions and divisions with their reverse if the destination is not the
+// top of the stack, as AT&T assemblers have always done.
 func (p *x86Printer) reversed(name string) string {
 	if p.hasMemory() || p.in.Opcode != 0xdc && p.in.Opcode != 0xde {
 		return name
@@ -244,7 +243,7 @@ func (p *x86Printer) reversed(name string) string {
 	return name
 }
 
-// portBytes returns the size of what in and out move: that of the accumulator.
+// portBytes returns the operand size of in and out: that of the accumulator.
 func (p *x86Printer) portBytes() int {
 	for _, a := range p.Args {
 		if r, ok := a.(x86asm.Reg); ok && (r == x86asm.AL || r == x86asm.AX || r == x86asm.EAX) {
@@ -254,7 +253,7 @@ func (p *x86Printer) portBytes() int {
 	return 0
 }
 
-// floatSuffix returns the letters for the size of an operand of the x87.
+// floatSuffix returns the suffix for the size of an x87 operand.
 func (p *x86Printer) floatSuffix() string {
 	if !p.hasMemory() || plainFloat[p.Op] {
 		return ""
@@ -279,7 +278,7 @@ func (p *x86Printer) floatSuffix() string {
 	return ""
 }
 
-// plainFloat are the instructions of the x87 without a suffix.
+// plainFloat has the x87 instructions without a suffix.
 var plainFloat = ops(
 	x86asm.FLDCW, x86asm.FNSTCW, x86asm.FNSTSW, x86asm.FLDENV, x86asm.FNSTENV, x86asm.FNSAVE, x86asm.FRSTOR, x86asm.FBLD, x86asm.FBSTP,
 )
@@ -295,28 +294,28 @@ func (p *x86Printer) sourceBytes() int {
 	return 0
 }
 
-// renamed are the mnemonics that LLVM spells differently.
+// renamed has the mnemonics that LLVM spells differently.
 var renamed = map[x86asm.Op]string{
 	x86asm.FCOMIP: "fcompi", x86asm.FUCOMIP: "fucompi", x86asm.FWAIT: "wait", x86asm.ICEBP: "int1",
 	x86asm.LRET: "retf",
 }
 
-// renamedATT are those that have another name in the AT&T syntax.
+// renamedATT has those with another name in the AT&T syntax.
 var renamedATT = map[x86asm.Op]string{
 	x86asm.CBW: "cbtw", x86asm.CWDE: "cwtl", x86asm.CDQE: "cltq", x86asm.CWD: "cwtd", x86asm.CDQ: "cltd", x86asm.CQO: "cqto",
 	x86asm.MOVSD: "movsl", x86asm.STOSD: "stosl", x86asm.LODSD: "lodsl", x86asm.SCASD: "scasl", x86asm.CMPSD: "cmpsl",
 	x86asm.INSD: "insl", x86asm.OUTSD: "outsl", x86asm.IRETD: "iretl", x86asm.IRET: "iretl",
 }
 
-// comparisons are the predicates of comparing instructions, by their immediate. SSE has the
-// first eight.
+// comparisons has the predicates of comparing instructions, by immediate. SSE has the first
+// eight.
 var comparisons = strings.Fields(`eq lt le unord neq nlt nle ord eq_uq nge ngt false neq_oq ge gt true
 	eq_os lt_oq le_oq unord_s neq_us nlt_uq nle_uq ord_s eq_us nge_uq ngt_uq false_os neq_os ge_oq gt_oq true_us`)
 
-// maskComparisons are those of vpcmp, "" where there is none.
+// maskComparisons has those of vpcmp, "" if there is none.
 var maskComparisons = [8]string{0: "eq", 1: "lt", 2: "le", 4: "neq", 5: "nlt", 6: "nle"}
 
-// predicate returns what a comparison looks for, if it is a part of the mnemonic.
+// predicate returns the predicate of a comparison, if it is part of the mnemonic.
 func (p *x86Printer) predicate() string {
 	imm := int64(-1)
 	for _, a := range p.Args {
@@ -363,8 +362,8 @@ func letter(bytes int) string {
 	return ""
 }
 
-// bytes returns the size of the operation: that of its first general register, or else of its
-// operand in memory.
+// bytes returns the size of the operation: that of its first general register, or else that of
+// its memory operand.
 func (p *x86Printer) bytes() int {
 	if p.Op == x86asm.PUSH || p.Op == x86asm.POP {
 		if p.in.Prefix&x86.PrefixData != 0 {

@@ -39,7 +39,7 @@ func (p *x86Printer) special() string {
 	return ""
 }
 
-// shadowStack returns the words of the two instructions of programs about the shadow stack.
+// shadowStack returns the words of the two user-mode shadow-stack instructions.
 func (p *x86Printer) shadowStack() string {
 	name, reg, letter := "incssp", x86asm.EAX+x86asm.Reg(p.in.RM()), "d"
 	if p.in.Opcode == 0x1e {
@@ -73,7 +73,7 @@ func (p *x86Printer) carries() string {
 	return name + letter + "\t" + rm + ", " + reg
 }
 
-// fma4 are the mnemonics of AMD's instructions of four operands, by opcode.
+// fma4 has the mnemonics of AMD's four-operand instructions, by opcode.
 var fma4 = func() (names [256]string) {
 	types := [4]string{"ps", "pd", "ss", "sd"}
 	for op, stem := range map[int]string{0x68: "vfmadd", 0x6c: "vfmsub", 0x78: "vfnmadd", 0x7c: "vfnmsub"} {
@@ -87,7 +87,7 @@ var fma4 = func() (names [256]string) {
 	return names
 }()
 
-// fma4 returns the words of one of them, which x/arch does not have.
+// fma4 returns the words of one of these, which x/arch does not support.
 func (p *x86Printer) fma4() string {
 	rex := p.code[1]>>5 ^ 7 // R, X, B
 	first, bytes := x86asm.X0, 16

@@ -1,5 +1,5 @@
-// Package bitcode reads of LLVM's bitcode what a linker needs to know of it: which kind of
-// link-time optimisation a module was made for, and the names in its symbol table.
+// Package bitcode reads the parts of LLVM bitcode that a linker needs: the kind of link-time
+// optimisation a module was made for, and the names in its symbol table.
 package bitcode
 
 import (
@@ -22,18 +22,18 @@ const (
 	Thin             // compiled on its own, with parts of others: -flto=thin
 )
 
-// Module is what is known of a module.
+// Module is the content of a module, as far as it is read.
 type Module struct {
 	Kind    Kind
 	Source  string   // name of its source file; "" if it has no symbol table
 	Symbols []Symbol // of code and data, in the order of the table
 }
 
-// Symbol is a name in a module's symbol table.
+// Symbol is an entry of a module's symbol table.
 type Symbol struct {
 	Name     string
 	Defined  bool
-	Local    bool // other modules do not see it
+	Local    bool // not visible to other modules
 	Function bool
 }
 
@@ -42,12 +42,12 @@ const (
 	wrapperMagic = "\xde\xc0\x17\x0b"
 )
 
-// Is reports whether data starts as bitcode does, in a wrapper or not.
+// Is reports whether data begins like bitcode, with or without a wrapper.
 func Is(data []byte) bool {
 	return len(data) >= 4 && (string(data[:4]) == magic || string(data[:4]) == wrapperMagic)
 }
 
-// Blocks, and the records that are read in them.
+// The blocks and records that are read.
 const (
 	moduleBlock      = 8
 	thinSummaryBlock = 20
@@ -58,8 +58,8 @@ const (
 	blobRecord = 1 // of strings and of symbols
 )
 
-// Read reads a module. Of several in one file, the first is thin or full, and the symbols
-// are those of all.
+// Read reads a module. If a file has several, the kind is that of the first with one, and the
+// symbols are those of all.
 func Read(data []byte) (*Module, error) {
 	body, err := unwrap(data)
 	if err != nil {
@@ -76,7 +76,7 @@ func Read(data []byte) (*Module, error) {
 	return m, m.readSymbols(r.symbols, r.strings)
 }
 
-// unwrap returns the stream: a wrapper says where it is.
+// unwrap returns the stream without its wrapper, which gives its offset.
 func unwrap(data []byte) ([]byte, error) {
 	if len(data) >= 20 && string(data[:4]) == wrapperMagic {
 		offset, size := uint64(binary.LittleEndian.Uint32(data[8:])), uint64(binary.LittleEndian.Uint32(data[12:]))
@@ -103,7 +103,7 @@ const (
 	maxSymbolLength = 1 << 20
 )
 
-// readSymbols reads the table. A module without one has no names.
+// readSymbols reads the symbol table. A module without one has no names.
 func (m *Module) readSymbols(table, names []byte) error {
 	if len(table) < headSize {
 		return nil

@@ -13,7 +13,7 @@ type reader struct {
 	strings, symbols []byte
 }
 
-// Identifiers that all blocks know.
+// Identifiers that are valid in all blocks.
 const (
 	endBlock = iota
 	enterBlock
@@ -22,10 +22,10 @@ const (
 	firstAbbreviation
 )
 
-// topBlock is where the blocks of a file are, which are in none.
+// topBlock is the pseudo-block that contains the blocks of a file.
 const topBlock = -1
 
-// Limits: nobody's abbreviations are longer, or more.
+// Limits that no real file exceeds: the length of abbreviations, and their number.
 const (
 	maxOperands      = 1 << 12
 	maxAbbreviations = 1 << 12
@@ -54,7 +54,8 @@ func (r *reader) fixed(n uint) uint64 {
 	return v
 }
 
-// vbr reads a number in groups of n bits, whose highest says that another follows.
+// vbr reads a number in groups of n bits; the highest bit of a group is set if another
+// follows.
 func (r *reader) vbr(n uint) uint64 {
 	if n < 2 || n > 32 {
 		r.failf("groups of %d bits", n)
@@ -73,10 +74,10 @@ func (r *reader) vbr(n uint) uint64 {
 	return v
 }
 
-// align goes to the next 32 bits.
+// align skips to the next multiple of 32 bits.
 func (r *reader) align() { r.pos = (r.pos + 31) &^ 31 }
 
-// block reads what is at the top of the file, or enters the block that starts here.
+// block reads the top level of the file, or the block that starts here.
 func (r *reader) block(width uint, in int) {
 	var abbreviations [][]operand
 	for r.err == nil {
@@ -112,8 +113,8 @@ func (r *reader) block(width uint, in int) {
 	}
 }
 
-// enter reads the head of a block and, if something in it is wanted, the block. All others
-// are skipped: their length is in the head.
+// enter reads the head of a block and then the block, if it has records of interest. Other
+// blocks are skipped by the length in their head.
 func (r *reader) enter(in int) {
 	id, width := r.vbr(8), uint(r.vbr(4))
 	r.align()
@@ -179,7 +180,7 @@ func (r *reader) abbreviation() []operand {
 	return ops
 }
 
-// record reads a record by an abbreviation, of which blobs are wanted.
+// record reads a record by its abbreviation; only blobs are stored.
 func (r *reader) record(ops []operand, in int) {
 	code := uint64(0)
 	for i := 0; i < len(ops) && r.err == nil; i++ {

@@ -1,11 +1,11 @@
-// Package controlflow names what instructions of any machine do to the flow of control.
+// Package controlflow names the effects of instructions on control flow, for any machine.
 package controlflow
 
-// Class is what an instruction does to the flow of control.
+// Class is the effect of an instruction on control flow.
 type Class uint8
 
-// The classes. Those from Call to Jump are never run over: what is after them
-// runs after a branch only.
+// The classes. Control never continues to the next instruction after those from Call to Jump:
+// the code after them runs only after another branch.
 const (
 	Other Class = iota
 	Call
@@ -13,19 +13,19 @@ const (
 	Return
 	Jump // to a fixed address
 	IndirectJump
-	Conditional // to a fixed address, or on
+	Conditional // to a fixed address, or to the next instruction
 
-	Trap    // control does not continue by itself
-	Syscall // a call of the system
-	Nop     // fills space
-	Landing // a place that indirect branches may reach
+	Trap    // control does not continue
+	Syscall // a system call
+	Nop     // padding
+	Landing // a valid target of indirect branches
 )
 
 var names = [...]string{"other", "call", "call*", "return", "jump", "jump*", "jcc", "trap", "syscall", "nop", "landing"}
 
 func (c Class) String() string { return names[min(int(c), len(names)-1)] }
 
-// IsCall reports whether the instruction is a call of any kind, but that of the system.
+// IsCall reports whether the instruction is a call of any kind, except a system call.
 func (c Class) IsCall() bool { return c == Call || c == IndirectCall }
 
 // IsDirect reports whether the instruction is a branch to a fixed address.

@@ -1,8 +1,7 @@
-// Package debuginfod finds separate debug files and sources by build id as clients of debuginfod do:
-// in their shared cache, then on the servers that DEBUGINFOD_URLS names. It follows the
-// environment variables and the layout of the cache of elfutils
-// (debuginfod_find_debuginfo(3)), so that what gdb or perf has downloaded is found, and
-// what is downloaded here is found by them.
+// Package debuginfod finds separate debug files and sources by build id, like other debuginfod
+// clients: in their shared cache, then on the servers in DEBUGINFOD_URLS. It uses the
+// environment variables and the cache layout of elfutils (debuginfod_find_debuginfo(3)), so
+// files that gdb or perf downloaded are found here, and vice versa.
 package debuginfod
 
 import (
@@ -21,33 +20,33 @@ import (
 	"time"
 )
 
-// ErrNone: neither the cache nor a server has the file, or no server is set.
+// ErrNone reports that neither the cache nor a server has the file, or that no server is set.
 var ErrNone = errors.New("not in the debuginfod cache or on a server of DEBUGINFOD_URLS")
 
 const (
 	fileName       = "debuginfo"
-	missFor        = 10 * time.Minute // that a server has no file is remembered, as elfutils does
-	defaultTimeout = 90 * time.Second // without a byte
+	missFor        = 10 * time.Minute // how long a missing file is remembered, as in elfutils
+	defaultTimeout = 90 * time.Second // without a byte received
 	defaultMaxSize = 4 << 30          // bytes of a file
 	maxID          = 64               // bytes of a build id
 )
 
 // Client looks for files. The zero value finds nothing.
 type Client struct {
-	Cache   string        // directory, "" for none: then servers are not asked either
+	Cache   string        // directory; "" for none: then servers are not asked either
 	URLs    []string      // of servers, in the order in which they are asked
-	Timeout time.Duration // for which a server may be silent
+	Timeout time.Duration // maximum time without data from a server
 	MaxSize int64         // bytes of a file that is downloaded
-	// Started, if not nil, is called before a server is asked, as this may take long. For the sources of a
-	// build it is called once.
+	// Started, if not nil, is called before a server is asked, because that may take long. For
+	// the sources of a build it is called once.
 	Started func(url string)
 
 	mu     sync.Mutex
 	clock  func() time.Time // time.Now if nil
-	since  time.Time        // when the fields below began to be filled
-	misses map[string]error // by path in the cache
-	down   map[string]error // why servers cannot be reached
-	told   map[string]bool  // what Started was called with
+	since  time.Time        // when the maps below were last cleared
+	misses map[string]error // errors by path in the cache
+	down   map[string]error // errors of unreachable servers
+	told   map[string]bool  // arguments of earlier calls of Started
 	// sources are by build id.
 	sources map[string]sources
 }
@@ -75,7 +74,7 @@ func cacheDir(getenv func(string) string) string {
 	}
 	home := getenv("HOME")
 	if home != "" {
-		// The place of earlier versions is used on if it is there.
+		// An existing cache directory of earlier versions is still used.
 		old := filepath.Join(home, ".debuginfod_client_cache")
 		if st, err := os.Stat(old); err == nil && st.IsDir() {
 			return old
@@ -90,13 +89,13 @@ func cacheDir(getenv func(string) string) string {
 	return ""
 }
 
-// Find returns the path of the debug file of the build, whose id is in hexadecimal.
-// What the file holds is for the caller to check. Without a file the error is
-// ErrNone, or wraps what went wrong with a server.
+// Find returns the path of the debug file of the build with a hexadecimal id. The caller must
+// check the content of the file. If there is no file, the error is ErrNone, or wraps the
+// failure of a server.
 func (c *Client) Find(id string) (string, error) { return c.find(id, fileName, fileName) }
 
-// FindSource returns the path of a copy of a source file of the build. Path is the absolute path that the debug
-// information has; others are not found. Errors are as of Find.
+// FindSource returns the path of a copy of a source file of the build. Path is the absolute
+// path in the debug information; others are not found. The errors are those of Find.
 func (c *Client) FindSource(id, path string) (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		return "", ErrNone
@@ -117,11 +116,11 @@ func (c *Client) FindSource(id, path string) (string, error) {
 	return at, err
 }
 
-// sources counts those of a build that were asked for.
+// sources counts the requested sources of a build.
 type sources struct{ found, missing int }
 
-// unknown reports whether servers seem to have no source of a build: they had none of the first ones. Each question
-// takes a while, and a program can have thousands of sources.
+// unknown reports whether servers seem to have no sources of a build, because they had none of
+// the first ones. Each request takes a while, and a program can have thousands of sources.
 func (c *Client) unknown(id string) bool {
 	const enough = 8
 	c.mu.Lock()
@@ -131,8 +130,8 @@ func (c *Client) unknown(id string) bool {
 	return n.found == 0 && n.missing >= enough
 }
 
-// forget drops what is remembered of servers after as long as the cache remembers it. A process that runs for days, as
-// cairn serve, thus finds what a server got later.
+// forget clears the remembered failures of servers when those in the cache expire. A process
+// that runs for days, such as cairn serve, then finds files that a server received later.
 func (c *Client) forget() {
 	if now := c.now(); c.since.IsZero() || now.Sub(c.since) >= missFor {
 		c.since = now
@@ -147,10 +146,10 @@ func (c *Client) now() time.Time {
 	return time.Now()
 }
 
-// sourceName is the name of a source file in the cache, which is that of elfutils 0.188 (path_escape) unless it is too
-// long for a name of a file.
+// sourceName is the name of a source file in the cache: that of elfutils 0.188 (path_escape),
+// unless it is too long for a file name.
 func sourceName(path string) string {
-	const most = 240 // of 255, so that a temporary file can be named after it
+	const most = 240 // of 255, so that a temporary file name can extend it
 	name := "source" + strings.NewReplacer("/", "##", "#", "#_").Replace(path)
 	if len(name) > most {
 		name = fmt.Sprintf("source%x", sha256.Sum256([]byte(path)))
@@ -158,8 +157,8 @@ func sourceName(path string) string {
 	return name
 }
 
-// find returns the path of a file of a build: its name in the cache is name, and its path below the build on a server
-// is remote.
+// find returns the path of a file of a build. name is its name in the cache, and remote its
+// path below the build on a server.
 func (c *Client) find(id, name, remote string) (string, error) {
 	if c.Cache == "" || !isID(id) {
 		return "", ErrNone
@@ -191,8 +190,8 @@ func isID(id string) bool {
 	return len(id) > 2 && len(id) <= 2*maxID && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// ask downloads a file from the first server that has it. If all of them say
-// that they have not, an empty file remembers that.
+// ask downloads a file from the first server that has it. If all servers report that they do
+// not have it, an empty file in the cache records that.
 func (c *Client) ask(build, remote, path string) error {
 	if len(c.URLs) == 0 {
 		return ErrNone
@@ -209,7 +208,7 @@ func (c *Client) ask(build, remote, path string) error {
 			return nil
 		}
 		var lost unreachable
-		if errors.As(err, &lost) { // it is not asked for other files: there may be thousands
+		if errors.As(err, &lost) { // it is not asked again: there may be thousands of files
 			err = fmt.Errorf("%s does not answer: %w", server, lost.cause())
 			c.down[server] = err
 		}
@@ -221,7 +220,7 @@ func (c *Client) ask(build, remote, path string) error {
 		return failed
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		os.WriteFile(path, nil, 0o600) //nolint:errcheck // it only saves the next question
+		os.WriteFile(path, nil, 0o600) //nolint:errcheck // it only avoids the next request
 	}
 	return ErrNone
 }
@@ -241,12 +240,12 @@ func (c *Client) tell(build, remote string) {
 	c.Started(build + remote)
 }
 
-// unreachable is the error of a server that gives no answer.
+// unreachable is the error of a server that does not answer.
 type unreachable struct{ error }
 
 func (u unreachable) Unwrap() error { return u.error }
 
-// cause is the error without the address that was asked for.
+// cause is the error without the URL.
 func (u unreachable) cause() error {
 	var at *url.Error
 	if errors.As(u.error, &at) {
@@ -255,14 +254,14 @@ func (u unreachable) cause() error {
 	return u.error
 }
 
-// transport serves file: URLs, too, as curl does for elfutils.
+// transport also supports file: URLs, as elfutils does through curl.
 var transport = sync.OnceValue(func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.RegisterProtocol("file", http.NewFileTransport(http.Dir("/")))
 	return t
 })
 
-// download puts what url serves at path, whole or not at all.
+// download writes the response of url to path, completely or not at all.
 func (c *Client) download(url, path string) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -294,7 +293,7 @@ func (c *Client) download(url, path string) error {
 	return err
 }
 
-// awake puts off the end of a download while bytes come.
+// awake extends the deadline of a download while data arrives.
 type awake struct {
 	r       io.Reader
 	silence *time.Timer

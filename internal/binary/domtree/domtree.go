@@ -1,12 +1,12 @@
-// Package domtree finds the dominators of a graph: the nodes that every path from the
-// root to a node goes through. It follows Cooper, Harvey and Kennedy, "A Simple, Fast
-// Dominance Algorithm" (2001).
+// Package domtree finds the dominators of the nodes of a graph: those that are on every path
+// from the root to a node. It follows Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+// Algorithm" (2001).
 package domtree
 
-// Of returns each node's immediate dominator on the paths from root along succs, and
-// its depth in the tree they form. Root is its own; a node without a path has -1 for
-// both. preds are succs the other way round. With the two exchanged it is the tree of
-// postdominators.
+// Of returns each node's immediate dominator on the paths from root along succs, and its depth
+// in the dominator tree. The root's is the root itself; both values are -1 for unreachable
+// nodes. preds are the reverse of succs. With succs and preds exchanged, the result is the
+// tree of postdominators.
 func Of(root int, succs, preds [][]int) (idom, depth []int) {
 	order := Postorder(root, succs)
 	rank := make([]int, len(succs)) // position in postorder

@@ -1,6 +1,6 @@
 // Package ehframe reads the tables that compilers emit for unwinders: the functions in
-// .eh_frame, and the landing pads of exceptions in .gcc_except_table. It does not unwind.
-// Layouts are those of the Linux Standard Base, chapter 10.6, and the Itanium C++ ABI's
+// .eh_frame, and the landing pads of exceptions in .gcc_except_table. It does not unwind. The
+// layouts are those of the Linux Standard Base, chapter 10.6, and of the Itanium C++ ABI's
 // exception handling tables.
 package ehframe
 
@@ -11,25 +11,25 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Frame is a range of code with one description: a function, or a part of one that the
-// compiler placed elsewhere.
+// Frame is a range of code with one FDE: a function, or a part of one that the compiler placed
+// elsewhere.
 type Frame struct {
 	Lo, Hi uint64
-	LSDA   uint64 // address of its exception table; 0: none
-	At     uint64 // address of the description
-	// Called reports that at Lo the return address is at the stack pointer and every
-	// register has the caller's value, as after a call. This holds at the start of
+	LSDA   uint64 // address of its exception table, 0 if it has none
+	At     uint64 // address of the FDE
+	// Called reports whether at Lo the return address is at the stack pointer and all
+	// registers have the caller's values, as after a call. This is so at the start of
 	// functions, and of a few parts.
 	Called bool
 }
 
-// maxString bounds augmentation strings, which have a few letters.
+// maxString limits augmentation strings, which have a few letters.
 const maxString = 16
 
-// cie is a common information entry, which frames share.
+// cie is a common information entry (CIE), which frames share.
 type cie struct {
 	pointers, lsda byte   // encodings
-	sized          bool   // frames have the size of their augmentation
+	sized          bool   // frames have an augmentation size
 	signal         bool   // the frames are of signal handlers
 	code           uint64 // code alignment factor
 	data           int64  // data alignment factor
@@ -37,8 +37,8 @@ type cie struct {
 	start          state  // the same, for Rows
 }
 
-// Read reads the contents of .eh_frame of a program for a machine, which is at addr. After an
-// error, the frames before it are valid.
+// Read reads .eh_frame, which is at addr, of a program for a machine. If there is an error,
+// the frames before it are valid.
 func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 	var frames []Frame
 	known := registersOf(of)
@@ -56,14 +56,14 @@ func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 	return frames, err
 }
 
-// entries iterates over the entries of .eh_frame up to an error: it calls shared with each
-// CIE, and frame with each FDE and the offset of its CIE.
+// entries iterates over the entries of .eh_frame up to an error: it calls shared for each CIE,
+// and frame for each FDE with the offset of its CIE.
 func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Cursor), frame func(at, of uint64, c *bytecur.Cursor)) error {
 	c := bytecur.New(section, int64(addr))
 	for c.Len() > 0 {
 		at := uint64(c.Off())
 		n := uint64(c.U32())
-		if n == 0 { // the end, though linkers leave some in the middle
+		if n == 0 { // a terminator, which linkers may leave in the middle
 			continue
 		}
 		if n == 0xffffffff {
@@ -86,7 +86,7 @@ func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Curs
 	return c.Err()
 }
 
-// readCIE returns nil for an unknown CIE.
+// readCIE returns nil for an unsupported CIE.
 func readCIE(c *bytecur.Cursor, of registers) *cie {
 	out, ok := readHead(c)
 	if !ok {
@@ -97,7 +97,7 @@ func readCIE(c *bytecur.Cursor, of registers) *cie {
 	return &out
 }
 
-// readHead reads a CIE up to its instructions. It returns false for an unknown one.
+// readHead reads a CIE up to its instructions. It returns false for an unsupported one.
 func readHead(c *bytecur.Cursor) (out cie, ok bool) {
 	version := c.U8()
 	letters := c.CString("an augmentation", maxString)
@@ -122,7 +122,7 @@ func readHead(c *bytecur.Cursor) (out cie, ok bool) {
 			pointer(data, data.U8())
 		case 'S':
 			out.signal = true
-		case 'B': // return addresses are signed with the other key
+		case 'B': // return addresses are signed with key B
 		default:
 			return out, false
 		}
@@ -149,12 +149,12 @@ func readFDE(c *bytecur.Cursor, common *cie) (f Frame, ok bool) {
 // Encodings of pointers: a form, and a base.
 const (
 	absolute = 0x00
-	relative = 0x10 // to themselves
+	relative = 0x10 // to the pointer's own address
 	formMask = 0x0f
 	omitted  = 0xff
 )
 
-// pointer reads an encoded pointer. A stored 0 means that there is none.
+// pointer reads an encoded pointer. A stored 0 means none.
 func pointer(c *bytecur.Cursor, encoding byte) uint64 {
 	if encoding == omitted {
 		return 0
@@ -185,8 +185,8 @@ func pointer(c *bytecur.Cursor, encoding byte) uint64 {
 	return v
 }
 
-// LandingPads returns the landing pads of the function at lo, whose exception table is at the
-// start of data, which is at addr.
+// LandingPads returns the landing pads of the function at lo. data, which is at addr, begins
+// with its exception table.
 func LandingPads(data []byte, addr, lo uint64) ([]uint64, error) {
 	c := bytecur.New(data, int64(addr))
 	start := lo

@@ -5,8 +5,8 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// registers are the register numbers in frame descriptions of a machine, and the location of
-// the return address after a call.
+// registers has the DWARF register numbers of a machine, and the location of the return
+// address after a call.
 type registers struct {
 	stack, frame, ret uint64
 	called            int64  // offset of the canonical frame address from the stack pointer
@@ -14,7 +14,8 @@ type registers struct {
 	signs             bool   // the return address may be signed
 }
 
-// registersOf returns the registers of a machine. Those of an unknown machine match none.
+// registersOf returns the registers of a machine. Those of an unsupported machine match
+// nothing.
 func registersOf(k machine.Kind) registers {
 	switch k {
 	case machine.X86_64:
@@ -26,12 +27,12 @@ func registersOf(k machine.Kind) registers {
 	return registers{stack: none, frame: none, ret: none, called: -1}
 }
 
-// rules is the part of a row of a frame's table that decides whether its code may be entered
-// by a call.
+// rules is the part of a row of the unwind table that decides whether its code may be the
+// target of a call.
 type rules struct {
 	of               registers
-	register, offset int64 // of the canonical frame address; offset -1: not known
-	saved            bool  // a register is not in itself
+	register, offset int64 // of the canonical frame address; offset -1 if not known
+	saved            bool  // a register has been saved or changed
 	unreturning      bool  // there is no return address
 }
 
@@ -40,7 +41,7 @@ func (r *rules) called() bool {
 	return uint64(r.register) == r.of.stack && r.offset == r.of.called && !r.saved && !r.unreturning
 }
 
-// run executes instructions up to the first that is for a later address.
+// run executes instructions up to the first one for a later address.
 func (r *rules) run(c *bytecur.Cursor) {
 	for c.Len() > 0 {
 		op := c.U8()
@@ -59,8 +60,8 @@ func (r *rules) run(c *bytecur.Cursor) {
 	}
 }
 
-// step executes one instruction that has no operand in its opcode. It returns false where run
-// must stop.
+// step executes an instruction that has no operand in its opcode. It returns false if run must
+// stop.
 func (r *rules) step(op byte, c *bytecur.Cursor) bool {
 	switch op {
 	case 0x00, 0x0a, 0x0b: // nop, remember, restore

@@ -19,7 +19,7 @@ const (
 	CFAStack       // the stack pointer plus Offset
 	CFAFrame       // the frame pointer plus Offset
 	CFAAtFrame     // in the word at the frame pointer plus Offset
-	CFAPLT         // the stack pointer plus 8, plus 16 from byte Offset of each 16 bytes of code on
+	CFAPLT         // the stack pointer plus 8, plus another 8 from byte Offset of each 16-byte stub
 	CFASignal      // the return from a signal handler: the kernel saved all registers
 )
 
@@ -45,22 +45,22 @@ const (
 	ReturnAtCFA                  // in the word at the canonical frame address plus ReturnOffset, on such machines
 )
 
-// Row has the rules that find the caller from an address, up to the next row's.
+// Row has the unwind rules from an address up to that of the next row.
 type Row struct {
 	PC          uint64
 	CFA         CFA
 	Frame       FramePointer
 	Return      Return
-	Signed      bool // the return address is, by the processor's pointer authentication
+	Signed      bool // the return address is signed by pointer authentication
 	Offset      int32
 	FrameOffset int16
 	// ReturnOffset is where the link register is saved.
 	ReturnOffset int16
 }
 
-// Rows reads the contents of .eh_frame of a program for a machine, which is at addr, as
-// rows in ascending order of addresses. Code without a description, or with an unusual one,
-// has rows with CFAUnknown. After an error, the rows of the entries before it are valid.
+// Rows reads .eh_frame, which is at addr, of a program for a machine as rows in ascending
+// order of addresses. Code without an FDE, or with an unsupported one, has rows with
+// CFAUnknown. If there is an error, the rows of the entries before it are valid.
 func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
 	t := &table{of: registersOf(of), shared: map[uint64]*cie{}}
 	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
@@ -74,8 +74,8 @@ func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
 	return compact(t.rows), err
 }
 
-// compact removes rows that are equal to their predecessor. Of several at one address the
-// last one with a rule counts: the end of a frame is overridden by the start of the next.
+// compact removes rows that are equal to their predecessor. Of several rows at one address the
+// last one with a rule is used: the start of a frame overrides the end of the previous one.
 func compact(rows []Row) []Row {
 	out := rows[:0]
 	for _, r := range rows {
@@ -135,7 +135,7 @@ func (t *table) frame(c *bytecur.Cursor, common *cie) {
 	t.rows = append(t.rows, Row{PC: hi})
 }
 
-// state is the rules at an address.
+// state has the rules at an address.
 type state struct {
 	register uint64 // of the canonical frame address
 	offset   int64
@@ -148,7 +148,7 @@ type state struct {
 	signed   bool
 }
 
-// unwinder executes the instructions of frames.
+// unwinder executes the instructions of FDEs.
 type unwinder struct {
 	of  registers
 	cie *cie
@@ -242,8 +242,8 @@ func (m *unwinder) define(register uint64, offset int64) {
 	m.register, m.offset, m.plain, m.cfa = register, offset, true, CFAUnknown
 }
 
-// step executes one instruction that has no operand in its opcode. It returns false for an
-// unknown one, after which nothing can be read.
+// step executes an instruction that has no operand in its opcode. It returns false for an
+// unknown one, after which the rest cannot be read.
 func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
 	switch op {
 	case 0x00: // nop
@@ -320,7 +320,7 @@ func (m *unwinder) same(register uint64) {
 	}
 }
 
-// expression executes instructions that have one.
+// expression executes instructions that have an expression.
 func (m *unwinder) expression(op byte, c *bytecur.Cursor) bool {
 	switch op {
 	case 0x0f:
@@ -345,7 +345,7 @@ func (m *unwinder) expression(op byte, c *bytecur.Cursor) bool {
 	return true
 }
 
-// elsewhere records that rows do not have the location of a register.
+// elsewhere records that rows cannot represent the location of a register.
 func (m *unwinder) elsewhere(register uint64) {
 	if register == m.of.ret {
 		m.ret, m.retAt = ReturnComputed, 0
@@ -354,8 +354,8 @@ func (m *unwinder) elsewhere(register uint64) {
 
 func block(c *bytecur.Cursor) []byte { return c.Bytes(c.Uvarint()) }
 
-// pltTail is the rest of the expression that linkers emit for PLT stubs, after the number of
-// a byte: 8 more if the address is at that byte of the stub or after it.
+// pltTail is the rest of the expression that linkers emit for PLT stubs, after the byte
+// number: it adds 8 if the address is at or after that byte of the stub.
 var pltTail = []byte{0x2a, 0x33, 0x24, 0x22}
 
 func (m *unwinder) cfaExpression(code []byte) {

@@ -3,10 +3,10 @@ package machine
 
 import "fmt"
 
-// Kind is a machine: an instruction set in one of its modes of addresses.
+// Kind is a machine: an instruction set with one size of addresses.
 type Kind uint8
 
-// The machines. The zero value is X86_64. Of Unknown ones not even the name is known.
+// The machines. The zero value is X86_64. Unknown has no name.
 const (
 	X86_64 Kind = iota
 	AArch64
@@ -26,8 +26,8 @@ var names = [...]string{
 
 func (k Kind) String() string { return names[min(k, Unknown)] }
 
-// Only returns an error if k is none of the machines that what can be done for: what is a
-// sentence without the machines, as in "profiles of samples are made".
+// Only returns an error if k is none of the machines in of. what describes the operation, as
+// in "profiles of samples are made".
 func (k Kind) Only(what string, of ...Kind) error {
 	list := ""
 	for i, m := range of {

@@ -7,12 +7,13 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 )
 
-// aarch64Arch is AArch64.
+// aarch64Arch implements Arch for AArch64.
 type aarch64Arch struct{}
 
 func (aarch64Arch) step() uint64 { return aarch64.Size }
 
-// lasting: other registers are restored and the return address is checked after it.
+// lasting: after the instruction that restores the frame pointer, other registers are restored
+// and the return address is checked.
 func (aarch64Arch) lasting() bool { return true }
 
 func (aarch64Arch) Decode(code []byte, addr uint64) (Inst, error) {
@@ -59,18 +60,19 @@ func (aarch64Arch) KeepsReturn(code interface{ Bytes(lo, hi uint64) []byte }, ca
 	return around != nil && aarch64.Decode(around) == push && aarch64.Decode(around[2*aarch64.Size:]) == pop
 }
 
-// pages are what adrp has put into registers. Code makes the address of something from
-// its page and its place there.
+// pages has the pages that adrp put into registers. Code computes an address from its page and
+// the offset in the page.
 type pages struct {
 	page  [32]uint64
 	known uint32 // registers
 }
 
-// follow takes an instruction, and tells it the address that it makes or uses of a page.
+// follow processes an instruction, and sets in it the address that it computes or accesses in
+// a page.
 func (p *pages) follow(i aarch64.Inst, in *Inst) {
 	switch in.Class {
 	case controlflow.Call, controlflow.IndirectCall:
-		p.known &^= 1<<19 - 1 // what callees keep begins at x19
+		p.known &^= 1<<19 - 1 // callees keep the registers from x19 on
 		return
 	case controlflow.Other:
 	default:
@@ -90,11 +92,11 @@ func (p *pages) of(register uint8) (uint64, bool) {
 	return p.page[register], p.known>>register&1 == 1
 }
 
-// write forgets the registers that an instruction writes, and maybe others.
+// write forgets the registers that an instruction writes or may write.
 func (p *pages) write(i aarch64.Inst, in *Inst) {
 	if i.Stores() {
 		if _, plain := i.Offset(); !plain {
-			p.known &^= 1 << i.Rn() // it may be moved on; of atomic ones there is a result
+			p.known &^= 1 << i.Rn() // it may be updated; atomic instructions write a result
 			p.known &^= 1 << i.Rd()
 		}
 		return
@@ -108,7 +110,7 @@ func (p *pages) write(i aarch64.Inst, in *Inst) {
 	}
 }
 
-// constant: adr, or the sum of a page and a place in it.
+// constant handles adr, and the sum of a page and an offset.
 func (a aarch64Arch) constant(s *Set, r Ref) (uint64, bool) {
 	t := s.Binary(r).textOf(r)
 	off := s.offsets[r-firstRef]
@@ -120,7 +122,7 @@ func (a aarch64Arch) constant(s *Set, r Ref) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	// What made the page stands close before it as a rule, or further up.
+	// The instruction that computes the page is usually close before this one, or further up.
 	for back := uint32(aarch64.Size); back <= off && back <= farthest; back += aarch64.Size {
 		before := aarch64.Decode(t.data[off-back:])
 		if before.Rd() != in.Rn() || before.Stores() || before.Class() != controlflow.Other {
@@ -132,11 +134,11 @@ func (a aarch64Arch) constant(s *Set, r Ref) (uint64, bool) {
 	return 0, false
 }
 
-// farthest is how many bytes are looked at for the page of an address.
+// farthest is the maximum distance in bytes in which the page of an address is searched.
 const farthest = 1 << 12
 
 func (aarch64Arch) taken(t *text, _ bool, add func(addr uint64)) {
-	var made [32][]uint64 // the pages that a register may have
+	var made [32][]uint64 // the possible pages of a register
 	for off := 0; off+aarch64.Size <= len(t.data); off += aarch64.Size {
 		if !t.starts.has(uint32(off)) {
 			continue // data
@@ -158,8 +160,8 @@ func (aarch64Arch) taken(t *text, _ bool, add func(addr uint64)) {
 	}
 }
 
-// keepLast appends to the last few pages: which of several ways code takes is not
-// followed.
+// keepLast appends to the last few pages, because it is not determined which of several paths
+// code takes.
 func keepLast(list []uint64, page uint64) []uint64 {
 	const enough = 4
 	if len(list) == enough {

@@ -4,13 +4,13 @@ import "github.com/cairnprof/cairn/internal/binary/controlflow"
 
 import "github.com/cairnprof/cairn/internal/binary/aarch64"
 
-// convention: x19 to x28 are kept, x29 is the frame pointer and 31 what is no register of
-// a value.
+// convention: x19 to x28 are callee-saved, x29 is the frame pointer, and 31 is no value
+// register.
 func (aarch64Arch) convention() convention {
 	return convention{0, 1<<19 - 1 | 1<<aarch64.LR, (1<<29 - 1) &^ (1<<19 - 1)}
 }
 
-// aarch64 returns an instruction.
+// aarch64 decodes an instruction of the set.
 func (s *Set) aarch64(r Ref) aarch64.Inst {
 	return aarch64.Decode(s.Binary(r).textOf(r).data[s.offsets[r-firstRef]:])
 }
@@ -50,8 +50,8 @@ func (aarch64Arch) move(w *walk, at Ref) moved {
 	return m
 }
 
-// leaves reports whether the function is left behind an instruction, with nothing
-// between but others that use the stack.
+// leaves reports whether the function returns after an instruction, with only instructions
+// that use the stack in between.
 func (w *walk) leaves(at Ref) bool {
 	const most = 12
 	for r := at + 1; r < w.end && r < at+most; r++ {

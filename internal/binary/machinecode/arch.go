@@ -9,63 +9,64 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// MaxLen is the longest that an instruction can be, in bytes.
+// MaxLen is the maximum length of an instruction in bytes.
 const MaxLen = x86.MaxLen
 
 // Inst is one instruction of any machine, at a known address.
 type Inst struct {
 	Len   uint8
 	Class controlflow.Class
-	// Restores: it takes the caller's frame pointer from the stack.
+	// Restores reports that it loads the caller's frame pointer from the stack.
 	Restores bool
-	// Refers: it has an operand in memory, or makes an address, which Memory returns.
+	// Refers reports that it has a memory operand, or computes an address; Memory is that
+	// address.
 	Refers bool
-	Target uint64 // where a direct branch goes
+	Target uint64 // target of a direct branch
 	Memory uint64
 }
 
-// Effect is what of an instruction an optimiser must keep.
+// Effect is the part of an instruction's effect that an optimiser must preserve.
 type Effect uint8
 
 // The effects.
 const (
-	Nothing  Effect = iota // it fills space, or marks a place
+	Nothing  Effect = iota // it is padding, or marks a location
 	Computes               // it computes, compares, jumps or returns
-	Stores                 // to memory that is not a copy of a register
-	Calls                  // a function, or the system, or it stops
+	Stores                 // it writes to memory that is not a spilled register
+	Calls                  // it calls a function or the system, or traps
 )
 
-// Arch reads the machine code of one machine. What a machine has of its own beyond that
-// is after methods of the same file as its Arch.
+// Arch decodes the machine code of one machine. Its file also has the methods that are
+// specific to the machine.
 type Arch interface {
 	// Decode reads the instruction at the start of code, which is at addr.
 	Decode(code []byte, addr uint64) (Inst, error)
-	// Effect is that of the instruction at the start of code.
+	// Effect returns the effect of the instruction at the start of code.
 	Effect(code []byte) Effect
-	// KeepsReturn reports whether the instructions around a call put the return address by
-	// as the path of a probe's first call does.
+	// KeepsReturn reports whether the instructions around a call save the return address as
+	// the path for the first call does in a probe.
 	KeepsReturn(code interface{ Bytes(lo, hi uint64) []byte }, call uint64) bool
-	// step is how far instructions are apart at least.
+	// step is the minimum distance between instructions.
 	step() uint64
-	// lasting: what restores the frame pointer may have others after it that belong to
-	// the end of a function, up to the jump.
+	// lasting reports whether the instruction that restores the frame pointer may be followed
+	// by other instructions of the function's epilogue, up to the jump.
 	lasting() bool
-	// constant returns the address that the instruction numbered r may take.
+	// constant returns the address that instruction r may compute.
 	constant(s *Set, r Ref) (uint64, bool)
-	// taken calls add with the addresses that a section may take: any number of bytes
-	// that looks like one, if the program has a fixed place.
+	// taken calls add with the addresses that a section may take; if the program has a fixed
+	// load address, these include all bytes that look like an address.
 	taken(t *text, fixed bool, add func(addr uint64))
-	// Of walk: what functions agree on, what an instruction does to registers, and where
-	// an indirect call or jump has its target from.
+	// For walk: the calling convention, the effect of an instruction on registers, and where
+	// an indirect call or jump reads its target.
 	convention() convention
 	move(w *walk, at Ref) moved
 	dispatch(w *walk, at Ref) Dispatch
 }
 
-// ErrInstruction: the bytes are no instruction.
+// ErrInstruction reports bytes that are not an instruction.
 var ErrInstruction = errors.New("unknown instruction")
 
-// For returns what reads a machine's code. The error says which machines can be read.
+// For returns the Arch of a machine. The error lists the supported machines.
 func For(k machine.Kind) (Arch, error) {
 	switch k {
 	case machine.X86_64:
@@ -76,17 +77,18 @@ func For(k machine.Kind) (Arch, error) {
 	return nil, k.Only("instructions are read", machine.X86_64, machine.AArch64)
 }
 
-// Reader reads code in its order. It knows the addresses that code makes in two steps.
+// Reader decodes code in address order. It also finds addresses that code computes in two
+// steps.
 type Reader struct {
 	arch  Arch
 	pages pages
 }
 
-// NewReader returns one at the beginning of some code.
+// NewReader returns a Reader for some code.
 func NewReader(arch Arch) *Reader { return &Reader{arch: arch} }
 
-// Decode reads the instruction at the start of code, which is at addr. Those before it
-// are those that ran before it.
+// Decode decodes the instruction at the start of code, which is at addr. The instructions
+// decoded before are assumed to have run before it.
 func (r *Reader) Decode(code []byte, addr uint64) (Inst, error) {
 	in, err := r.arch.Decode(code, addr)
 	if _, two := r.arch.(aarch64Arch); two && err == nil {

@@ -15,8 +15,8 @@ type Binary struct {
 	Name    string // base name
 	BuildID string // in lower-case hexadecimal, "" if there is none
 
-	// Base is where the first executable segment wants to be, a multiple of the
-	// page size, and Loaded where the first segment of any kind does.
+	// Base is the preferred address of the first executable segment, a multiple of the page
+	// size, and Loaded that of the first segment of any kind.
 	Base, Loaded uint64
 
 	First, End Ref // its instructions are [First, End)
@@ -29,14 +29,14 @@ type Binary struct {
 	probeStarts map[uint64]uint64 // addresses of symbols by the GUIDs of their names
 
 	arch   Arch
-	mapped bool // it has mapping symbols
+	mapped bool // it has AArch64 mapping symbols
 
 	symbols  []objfile.TableSymbol
 	pointers []objfile.Pointer
 	exports  []uint64
 }
 
-// text is a section: which of its bytes begin an instruction.
+// text is a section, with the bytes at which instructions begin.
 type text struct {
 	addr   uint64
 	data   []byte
@@ -70,7 +70,7 @@ func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 		b.probeStarts = probeStarts(p.Symbols)
 	}
 	for _, section := range p.Code {
-		// Stubs of the dynamic linker belong to no function.
+		// Stubs of the dynamic linker do not belong to functions.
 		if section.Name != ".plt" {
 			b.disassemble(s, section, names[section.Index])
 		}
@@ -79,8 +79,8 @@ func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 	return b
 }
 
-// probeStarts returns the addresses of functions by the GUIDs of their names. Of
-// several functions with one name the last counts, as it does with LLVM.
+// probeStarts returns the addresses of functions by the GUIDs of their names. If several
+// functions have the same name, the last one is used, as in LLVM.
 func probeStarts(symbols []objfile.TableSymbol) map[uint64]uint64 {
 	starts := map[uint64]uint64{}
 	for i := range symbols {
@@ -91,13 +91,13 @@ func probeStarts(symbols []objfile.TableSymbol) map[uint64]uint64 {
 	return starts
 }
 
-// disassemble adds a section, from symbol to symbol: what stands before the first
-// one is not known to be code.
+// disassemble adds a section, from symbol to symbol: bytes before the first symbol may not be
+// code.
 func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objfile.TableSymbol) {
 	t := text{addr: section.Addr, data: section.Data, first: s.end()}
 	t.starts = newBitset(len(section.Data))
 	size := uint64(len(section.Data))
-	data := false // of mapping symbols: what follows is none of code
+	data := false // by mapping symbols: the following bytes are not code
 	for i := range symbols {
 		off, end := symbols[i].Addr-section.Addr, size
 		if i+1 < len(symbols) {
@@ -114,9 +114,9 @@ func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objf
 	b.texts = append(b.texts, t)
 }
 
-// disassembleTo adds what is between two symbols.
+// disassembleTo adds the instructions between two symbols.
 func (b *Binary) disassembleTo(s *Set, t *text, off, end uint64) {
-	restored := false // the frame pointer, by the instruction before
+	restored := false // the previous instruction restored the frame pointer
 	var here span
 	for off < end && off < uint64(len(t.data)) {
 		addr := t.addr + off
@@ -162,8 +162,8 @@ func (b *Binary) At(addr uint64) Ref {
 	return External
 }
 
-// From returns the first instruction at a link-time address or after it, which
-// is b.End if there is none.
+// From returns the first instruction at or after a link-time address, or b.End if there is
+// none.
 func (b *Binary) From(addr uint64) Ref {
 	for i := range b.texts {
 		t := &b.texts[i]
@@ -178,12 +178,12 @@ func (b *Binary) From(addr uint64) Ref {
 	return b.End
 }
 
-// LinkAddress returns the link-time address of a place in the file, and whether
-// it is in a segment that is executed.
+// LinkAddress returns the link-time address of an offset in the file, and whether it is in an
+// executable segment.
 func (b *Binary) LinkAddress(offset uint64) (uint64, bool) {
 	for _, seg := range b.segments {
-		// A mapping has whole pages, so what is before the segment in its first
-		// page is there as well.
+		// A mapping consists of whole pages, so it also has the bytes before the segment in
+		// its first page.
 		page := seg.Offset &^ (pageSize - 1)
 		if offset-page < seg.Size+seg.Offset-page {
 			return offset - seg.Offset + seg.Addr, true
@@ -194,8 +194,8 @@ func (b *Binary) LinkAddress(offset uint64) (uint64, bool) {
 
 // textOf returns the section that has an instruction.
 func (b *Binary) textOf(r Ref) *text {
-	// The last one that does not begin after it: those without instructions begin
-	// at the same number as the next one.
+	// The last section that does not begin after it: sections without instructions have the
+	// same first number as the next one.
 	i, end := 0, len(b.texts)
 	for i+1 < end {
 		if mid := int(uint(i+end) / 2); b.texts[mid].first <= r {
@@ -207,6 +207,6 @@ func (b *Binary) textOf(r Ref) *text {
 	return &b.texts[i]
 }
 
-// ProbeStart returns the address of the symbol whose name has a GUID of
-// pseudoprobe's, 0 if there is none.
+// ProbeStart returns the address of the symbol whose name has the GUID of a pseudo probe, or 0
+// if there is none.
 func (b *Binary) ProbeStart(guid uint64) uint64 { return b.probeStarts[guid] }

@@ -2,10 +2,10 @@ package machinecode
 
 import "math/bits"
 
-// bitset is a set of small numbers that knows how many there are below one.
+// bitset is a set of small numbers that can return the number of members below one.
 type bitset struct {
 	words []uint64
-	below []uint32 // members in the words before
+	below []uint32 // number of members in the words before
 }
 
 func newBitset(size int) bitset {
@@ -16,7 +16,7 @@ func (b *bitset) set(i uint32) { b.words[i/64] |= 1 << (i % 64) }
 
 func (b *bitset) has(i uint32) bool { return b.words[i/64]>>(i%64)&1 != 0 }
 
-// count must prepares rank. It must be called after the last set.
+// count prepares rank. It must be called after the last set.
 func (b *bitset) count() {
 	b.below = make([]uint32, len(b.words))
 	n := 0

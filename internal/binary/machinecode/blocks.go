@@ -6,14 +6,14 @@ import "github.com/cairnprof/cairn/internal/binary/controlflow"
 type Block struct {
 	First, Last Ref
 	Next        []int // indexes of the blocks that may run after it
-	// Entered says that control may come to it from elsewhere, and Left that it may go
-	// elsewhere after it.
+	// Entered reports that control may enter the block from elsewhere, and Left that it may
+	// leave to elsewhere after it.
 	Entered, Left bool
 }
 
-// Blocks returns the flow of control in a range of a binary, ascending. Where jumps to
-// computed addresses go is not known: after them control is elsewhere, and blocks that no
-// other leads to are entered from elsewhere.
+// Blocks returns the basic blocks of a range of a binary, ascending. The targets of jumps to
+// computed addresses are not known: control leaves to elsewhere after them, and blocks without
+// a known predecessor are entered from elsewhere.
 func (s *Set) Blocks(b *Binary, r *Range) []Block {
 	leaders, entries, inside := s.leaders(b, r, nil)
 	if len(leaders) == 0 {

@@ -2,8 +2,8 @@ package machinecode
 
 import "github.com/cairnprof/cairn/internal/binary/controlflow"
 
-// Constant returns the link-time address that an instruction may take. Of one that is
-// made in several steps it is the last that does.
+// Constant returns the link-time address that an instruction may compute. If several
+// instructions compute it, this is the last one.
 func (s *Set) Constant(r Ref) (uint64, bool) {
 	if s.Class(r) != controlflow.Other || !r.IsInstruction() {
 		return 0, false
@@ -24,8 +24,8 @@ func (s *Set) TailCall(from, to Ref) bool {
 	return !s.SameFunction(from, to)
 }
 
-// SameFunction reports whether two instructions are of one function, which may have
-// several ranges of code.
+// SameFunction reports whether two instructions belong to one function, which may have several
+// ranges of code.
 func (s *Set) SameFunction(x, y Ref) bool {
 	a, b := s.Binary(x), s.Binary(y)
 	if a == nil || a != b {

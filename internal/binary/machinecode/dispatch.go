@@ -2,38 +2,38 @@ package machinecode
 
 import "github.com/cairnprof/cairn/internal/binary/controlflow"
 
-// Problem: to know whom an indirect call may reach, one must know where it has the
-// address from. Of a virtual call in C++ that is a fixed place of the table that the
+// Problem: to determine the possible targets of an indirect call, one must know where its
+// address was read. For a virtual call in C++ this is a fixed slot of the table that the
 // object's first word points to, and the object is the first argument.
 //
-// Choice: the instructions of a function are gone through once, in their order, with
-// what is known of each register: which value it has, and at which offset of which
-// other value that was read from. At the target of a jump all is forgotten, but for
-// registers that callees keep and that were set once only, to the function's first
-// argument: in methods, that is this.
+// Choice: the instructions of a function are processed once, in order, with the known state of
+// each register: the value it holds, and at which offset of which other value that was read.
+// At the target of a jump everything is forgotten, except for callee-saved registers that were
+// set only once, to the function's first argument: in methods, that is this.
 
-// Source says where an indirect call or jump has its target from.
+// Source is where an indirect call or jump reads its target.
 type Source uint8
 
 // The sources.
 const (
-	FromPointer Source = iota // from anywhere
-	FromTable                 // from a virtual table, as far as the code can tell
-	FromCases                 // from the cases of a switch statement
+	FromPointer Source = iota // unknown
+	FromTable                 // a virtual table, as far as the code shows
+	FromCases                 // the jump table of a switch statement
 )
 
 // Dispatch is an indirect call or jump.
 type Dispatch struct {
 	Source Source
-	// Slot is the offset from where the object points to in its virtual table,
-	// in bytes.
+	// Slot is the offset in the virtual table, in bytes, from the address that the object
+	// points to.
 	Slot int32
-	// This: the object is the first argument of the function that has the call.
+	// This reports that the object is the first argument of the function that contains the
+	// call.
 	This bool
 }
 
 // Dispatches returns the indirect calls and jumps of a range of a binary. Those that are
-// not among them are from anywhere.
+// omitted read their target from anywhere.
 func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
 	w := newWalk(s, b, r)
 	w.run(nil) // finds the registers that keep the first argument
@@ -42,8 +42,8 @@ func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
 	return out
 }
 
-// OfSwitch reports whether an indirect jump is of a switch statement, as far as the
-// instructions right before it tell.
+// OfSwitch reports whether an indirect jump belongs to a switch statement, judging by the
+// instructions right before it.
 func (s *Set) OfSwitch(at Ref) bool {
 	const enough = 8
 	b := s.Binary(at)
@@ -57,32 +57,32 @@ func (s *Set) OfSwitch(at Ref) bool {
 	return found[at].Source == FromCases
 }
 
-// registers is as many as a machine has at most.
+// registers is the maximum number of registers of a machine.
 const registers = 32
 
-// convention is what functions of a machine agree on, as sets of registers, and the
-// register with the first argument.
+// convention is the calling convention of a machine, as sets of registers, and the register of
+// the first argument.
 type convention struct {
 	argument      uint8
 	scratch, kept uint32
 }
 
-// moved is what an instruction does to registers.
+// moved is the effect of an instruction on registers.
 type moved struct {
 	written uint32 // set of registers that it may change
-	dest    uint8  // the one of them that gets a value which is known, if any
+	dest    uint8  // the one of them that gets a known value, if any
 	value   value
-	pops    bool // it takes back what the function put by at its start
+	pops    bool // it restores what the function saved in its prologue
 }
 
-// value is what a register has: one of the values of the walk, plus an offset. Value
+// value is the content of a register: one of the values of the walk, plus an offset. Value
 // number 0 is the first argument.
 type value struct {
 	number int32
 	offset int32
 }
 
-// origin is where a value was read from: the memory that another one points to.
+// origin is where a value was read: the memory that another value points to.
 type origin struct {
 	from  value
 	read  bool
@@ -94,14 +94,14 @@ type walk struct {
 	binary  *Binary
 	first   Ref
 	end     Ref  // after the last instruction
-	entered bool // the first instruction is where the function is entered
+	entered bool // the first instruction is the function's entry
 	targets map[Ref]bool
 
 	regs    [registers]value
 	origins []origin
 
-	// Of registers that callees keep: how often they are set, and those that are
-	// set to the first argument.
+	// For callee-saved registers: how often they are set, and which are set to the first
+	// argument.
 	sets [registers]int
 	this [registers]bool
 }
@@ -118,8 +118,8 @@ func newWalk(s *Set, b *Binary, r *Range) *walk {
 	return w
 }
 
-// run goes through the instructions. Without a map for what is found it looks for
-// the registers that keep the first argument, with it it knows them.
+// run processes the instructions. If found is nil, it searches for the registers that keep the
+// first argument; otherwise these are known.
 func (w *walk) run(found map[Ref]Dispatch) {
 	keeps := w.this
 	for i := range keeps {
@@ -158,7 +158,7 @@ func (w *walk) fresh(o origin) value {
 	return value{number: int32(len(w.origins) - 1)}
 }
 
-// forget gives all registers new values, but for those that keep the first argument.
+// forget gives all registers new values, except for those that keep the first argument.
 func (w *walk) forget(keeps [registers]bool) {
 	for r := range w.regs {
 		if keeps[r] {
@@ -169,7 +169,7 @@ func (w *walk) forget(keeps [registers]bool) {
 	}
 }
 
-// reads describes an indirect call or jump to an address that was read so.
+// reads describes an indirect call or jump to an address that was read from method.
 func (w *walk) reads(method origin) Dispatch {
 	switch {
 	case method.cases:

@@ -8,18 +8,18 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/domtree"
 )
 
-// Flow knows of the instructions of a range which ones must have run before others.
+// Flow records which instructions of a range must have run before others.
 type Flow struct {
 	leaders []Ref // first instructions of basic blocks, ascending
 	end     Ref   // after the last block
-	// before is the immediate dominator of each block. Blocks that are entered from
-	// outside have the one after the last, which has itself.
+	// before is the immediate dominator of each block. For blocks that are entered from
+	// outside it is a virtual block after the last, which is its own dominator.
 	before []int
 }
 
-// Flow returns the flow of control in a range of a binary. Cases are where jumps to
-// computed addresses were seen to go. Of the rest of a function it is nil, as it is not
-// known how that is entered.
+// Flow returns the control flow of a range of a binary. cases has the observed targets of
+// jumps to computed addresses. For a split part of a function it is nil, because its entries
+// are not known.
 func (s *Set) Flow(b *Binary, r *Range, cases map[Ref][]Ref) *Flow {
 	if !r.Start {
 		return nil
@@ -33,8 +33,9 @@ func (s *Set) Flow(b *Binary, r *Range, cases map[Ref][]Ref) *Flow {
 	return f
 }
 
-// leaders returns the first instructions of the basic blocks of a range, ascending, those
-// that others than the blocks before them lead to, and what tells where a jump inside goes.
+// leaders returns the first instructions of the basic blocks of a range, ascending, those that
+// are reached from elsewhere than the previous block, and a function that returns where a jump
+// within the range goes.
 func (s *Set) leaders(b *Binary, r *Range, cases map[Ref][]Ref) (leaders []Ref, entries map[Ref]bool, inside func(Ref) (Ref, bool)) {
 	first, end := b.From(r.Lo), b.From(r.Hi)
 	if first >= end {
@@ -60,7 +61,7 @@ func (s *Set) leaders(b *Binary, r *Range, cases map[Ref][]Ref) (leaders []Ref, 
 			leaders = append(append(leaders, at+1), within(cases[at], first, end)...)
 		}
 	}
-	// The rest of a function that was split may come back.
+	// The split part of a function may jump back.
 	for i := range b.ranges {
 		if o := &b.ranges[i]; o.Function == r.Function && o != r {
 			for at := b.From(o.Lo); at < b.From(o.Hi); at++ {
@@ -110,7 +111,7 @@ func within(refs []Ref, first, end Ref) (out []Ref) {
 	return out
 }
 
-// block returns the number of the block that has an instruction.
+// block returns the number of the block that contains an instruction.
 func (f *Flow) block(at Ref) int {
 	i, found := slices.BinarySearchFunc(f.leaders, at, cmp.Compare[Ref])
 	if !found {
@@ -119,8 +120,8 @@ func (f *Flow) block(at Ref) int {
 	return i
 }
 
-// dominate computes immediate dominators. Blocks that nothing leads to are entered from
-// outside, as by exceptions.
+// dominate computes immediate dominators. Blocks without predecessors are entered from
+// outside, for example by exceptions.
 func (f *Flow) dominate(successors [][]int, entries map[Ref]bool) {
 	n := len(f.leaders)
 	predecessors := make([][]int, n+1)
@@ -139,14 +140,13 @@ func (f *Flow) dominate(successors [][]int, entries map[Ref]bool) {
 	f.before, _ = domtree.Of(n, successors, predecessors)
 	for i := range f.before {
 		if f.before[i] < 0 {
-			f.before[i] = n // a circle that nothing leads to
+			f.before[i] = n // an unreachable cycle
 		}
 	}
 }
 
-// Before returns instructions that must have run for one to run, itself first and
-// then the last and the first of each basic block, backwards. Of a nil Flow that is
-// itself only.
+// Before returns instructions that must have run before at, backwards: at itself, then the
+// last and the first of each dominating basic block. For a nil Flow it returns only at.
 func (f *Flow) Before(at Ref) []Ref {
 	out := []Ref{at}
 	if f == nil {

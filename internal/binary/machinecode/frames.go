@@ -9,28 +9,28 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Frame says whose frame the frame pointer shows at an instruction.
+// Frame is the owner of the frame that the frame pointer points to at an instruction.
 type Frame uint8
 
 // The frames.
 const (
-	FrameUnknown Frame = iota // no unwind table tells
-	FrameOwn                  // the function's: a walk of frame pointers finds all callers
-	FrameCaller               // the caller's, or another's further out: such a walk has no caller
+	FrameUnknown Frame = iota // no unwind table describes it
+	FrameOwn                  // the function's own: a walk of frame pointers finds all callers
+	FrameCaller               // the caller's, or one further out: a walk of frame pointers misses a caller
 )
 
-// Problem: functions make their frames late, where only some ways through them call others,
-// and take them down early. Which instructions have none cannot be told by their distance
-// from the beginning or the end.
+// Problem: functions create their frames late, on paths that call others, and remove them
+// early. The distance of an instruction from the beginning or the end of its function does not
+// show whether there is a frame.
 //
-// Choice: .eh_frame says, for each address, by which register the frame is found. It is the
-// frame pointer exactly where that shows the function's own frame.
+// Choice: .eh_frame has, for each address, the register by which the frame is found. This is
+// the frame pointer exactly where it points to the function's own frame.
 
-// On AArch64 it is rarely the frame pointer, even where functions have frames. There, the
-// function's own frame is shown from where the frame pointer is set after the row that has
-// the caller's put by, up to the row where that is restored.
+// On AArch64 it is rarely the frame pointer, even in functions with frames. There, the
+// function's own frame is in place from the instruction that sets the frame pointer, after the
+// row in which the caller's is saved, up to the row in which it is restored.
 
-// markFrames notes what the unwind table of a program says of its instructions.
+// markFrames evaluates the unwind table of a program for its instructions.
 func (s *Set) markFrames(b *Binary, p *objfile.Program) {
 	if p.Machine == machine.AArch64 {
 		s.markRecords(b, p.Unwind)
@@ -73,18 +73,18 @@ func (s *Set) markRecords(b *Binary, rows []ehframe.Row) {
 	}
 }
 
-// records is what is known where instructions are gone through in their order.
+// records is the state while the instructions are processed in order.
 type records struct {
 	rows []ehframe.Row
 	i    int // of the row
 	in   span
 	last aarch64.Inst
-	put  bool // the caller's frame pointer is put by
+	put  bool // the caller's frame pointer is saved
 	made bool // and the function's own is set
-	ever bool // it was, in this function
+	ever bool // it was set before, in this function
 }
 
-// frame returns whose frame the frame pointer shows at the next instruction.
+// frame returns whose frame the frame pointer points to at the next instruction.
 func (m *records) frame(addr uint64, in aarch64.Inst) Frame {
 	for m.i+1 < len(m.rows) && m.rows[m.i+1].PC <= addr {
 		m.i++
@@ -95,10 +95,10 @@ func (m *records) frame(addr uint64, in aarch64.Inst) Frame {
 	row := &m.rows[m.i]
 	put := row.Frame == ehframe.FrameAtCFA && row.CFA != ehframe.CFAUnknown
 	if put && !m.put {
-		// After a return in the middle the frame is there as it was.
+		// After a return in the middle of a function, the frame is the same as before.
 		m.made = m.ever && !(m.last.Stores() && m.last.Rd() == aarch64.FP)
 	}
-	if put && row.CFA == ehframe.CFAFrame { // as clang writes it
+	if put && row.CFA == ehframe.CFAFrame { // clang's form
 		m.made, m.ever = true, true
 	}
 	m.put, m.last = put, in
@@ -112,7 +112,7 @@ func (m *records) frame(addr uint64, in aarch64.Inst) Frame {
 	switch {
 	case put && in.MakesFrame():
 		m.made, m.ever = true, true
-	case in.RestoresFrame(): // the row may say it later
+	case in.RestoresFrame(): // the row may follow later
 		m.made = false
 	}
 	return out
@@ -129,7 +129,7 @@ func (s *Set) marksOf(row *ehframe.Row) *bitset {
 	return nil
 }
 
-// Frame returns whose frame the frame pointer shows at an instruction.
+// Frame returns whose frame the frame pointer points to at an instruction.
 func (s *Set) Frame(r Ref) Frame {
 	switch i := uint32(r - firstRef); {
 	case s.framed.has(i):

@@ -8,41 +8,41 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Function is a function of a binary: all ranges of code that have its name.
+// Function is a function of a binary: all ranges of code with its name.
 type Function struct {
-	Name   string // linkage name, without what compilers append to clones and parts
+	Name   string // linkage name, without the suffixes that compilers append to clones and parts
 	Ranges int    // how many it has
-	// Aliases are other names of it, those of symbols. Debug information that has
-	// nothing but line tables does not have linkage names.
+	// Aliases are its other names, from symbols. Debug information with only line tables has
+	// no linkage names.
 	Aliases []string
-	// symbol: debug information does not have it.
+	// symbol reports that debug information does not have it.
 	symbol bool
 }
 
 // BySymbol reports whether only a symbol describes the function.
 func (f *Function) BySymbol() bool { return f.symbol }
 
-// Range is a piece of a function.
+// Range is a contiguous part of a function.
 type Range struct {
 	Lo, Hi   uint64 // link-time addresses [Lo, Hi)
 	Function int    // index into Functions
-	// Entry: the function is entered at Lo, as far as symbols tell. The rest of a
-	// function that was split is not.
+	// Entry reports that the function is entered at Lo, according to symbols. Split parts of a
+	// function are not entries.
 	Entry bool
-	// Start: a symbol stands at Lo that is not named as the rest of a function is.
-	// Debug information may have one name for several functions, as it has no
-	// parameters of templates in anonymous namespaces.
+	// Start reports that there is a symbol at Lo that is not named like a split part. Debug
+	// information may have one name for several functions, because it omits template arguments
+	// in anonymous namespaces.
 	Start bool
 }
 
 // Functions returns the functions of the binary.
 func (b *Binary) Functions() []Function { return b.functions }
 
-// Ranges returns the ranges of all functions, ascending. They start at different
-// addresses; one inside of another is possible in damaged debug information only.
+// Ranges returns the ranges of all functions, ascending. They start at different addresses;
+// nested ranges occur only in damaged debug information.
 func (b *Binary) Ranges() []Range { return b.ranges }
 
-// RangeAt returns the range that has an address, nil if there is none.
+// RangeAt returns the range that contains an address, or nil if there is none.
 func (b *Binary) RangeAt(addr uint64) *Range {
 	i := b.rangeBefore(addr)
 	if i < 0 || addr >= b.ranges[i].Hi {
@@ -51,11 +51,10 @@ func (b *Binary) RangeAt(addr uint64) *Range {
 	return &b.ranges[i]
 }
 
-// rangeBefore returns the index of the last range that starts at an address or
-// before it, -1 if there is none.
+// rangeBefore returns the index of the last range that starts at or before an address, or -1
+// if there is none.
 func (b *Binary) rangeBefore(addr uint64) int {
-	// As slices.BinarySearchFunc does it, at half the time: there are millions of
-	// these.
+	// This is twice as fast as slices.BinarySearchFunc: there are millions of calls.
 	i, end := -1, len(b.ranges)
 	for i+1 < end {
 		if mid := int(uint(i+end) / 2); b.ranges[mid].Lo <= addr {
@@ -67,7 +66,7 @@ func (b *Binary) rangeBefore(addr uint64) int {
 	return i
 }
 
-// RangeFrom returns the range that starts at an address, nil if there is none.
+// RangeFrom returns the range that starts at an address, or nil if there is none.
 func (b *Binary) RangeFrom(addr uint64) *Range {
 	i := b.rangeBefore(addr)
 	if i < 0 || b.ranges[i].Lo != addr {
@@ -76,8 +75,8 @@ func (b *Binary) RangeFrom(addr uint64) *Range {
 	return &b.ranges[i]
 }
 
-// Entered returns the name of the function that is entered at an address, without
-// what link-time optimisation appends; "" if there is none.
+// Entered returns the name of the function whose entry is at an address, without suffixes of
+// link-time optimisation, or "" if there is none.
 func (b *Binary) Entered(addr uint64) string {
 	if r := b.RangeFrom(addr); r != nil && r.Entry {
 		return CanonicalName(b.functions[r.Function].Name)
@@ -85,10 +84,10 @@ func (b *Binary) Entered(addr uint64) string {
 	return ""
 }
 
-// readFunctions takes functions from debug information, and from symbols where it
-// says nothing: programs with pseudo probes often have none. Where there are no
-// probes debug information is what profiles are keyed by, and symbols add nothing. Where
-// there is neither, functions are symbols.
+// readFunctions takes functions from debug information and, where that has none, from symbols:
+// programs with pseudo probes often lack debug information. In programs without probes,
+// profiles are keyed by debug information, and symbols add nothing. Without either, functions
+// are symbols.
 func (b *Binary) readFunctions(p *objfile.Program) {
 	byName := map[string]int{}
 	add := func(name string, lo, hi uint64, symbol bool) {
@@ -111,7 +110,7 @@ func (b *Binary) readFunctions(p *objfile.Program) {
 		return
 	}
 	known := &Binary{ranges: b.ranges}
-	covered := uint64(0) // by the symbols before
+	covered := uint64(0) // by earlier symbols
 	for _, sym := range p.Symbols {
 		end := sym.Addr + sym.Size
 		if !sym.Func || end <= sym.Addr {
@@ -130,15 +129,14 @@ func (b *Binary) readFunctions(p *objfile.Program) {
 	b.sortRanges()
 }
 
-// sortRanges puts ranges in order. Of those with one start the first that was read
-// stays.
+// sortRanges sorts ranges. Of those with the same start, the first that was read is kept.
 func (b *Binary) sortRanges() {
 	sorted := slices.Clone(b.ranges)
 	slices.SortStableFunc(sorted, func(x, y Range) int { return cmp.Compare(x.Lo, y.Lo) })
 	b.ranges = slices.CompactFunc(sorted, func(x, y Range) bool { return x.Lo == y.Lo })
 }
 
-// markEntry notes that a symbol stands at a function's beginning.
+// markEntry records that a symbol is at the beginning of a function.
 func (b *Binary) markEntry(sym *objfile.TableSymbol) {
 	r := b.RangeAt(sym.Addr)
 	if r != nil && r.Lo == sym.Addr && sym.Func && cutSuffixes(sym.Name, restSuffixes) == sym.Name {
@@ -152,23 +150,23 @@ func (b *Binary) markEntry(sym *objfile.TableSymbol) {
 }
 
 var (
-	// partSuffixes are what optimisers append to the name of a function that stays
-	// what it was for a profile.
+	// partSuffixes are appended by optimisers to the name of a function that remains the same
+	// function in a profile.
 	partSuffixes = []string{".llvm.", ".part."}
-	// restSuffixes are those of code that was moved away from its function.
+	// restSuffixes are those of code that was moved out of its function.
 	restSuffixes = []string{".cold", ".warm"}
-	// cloneSuffixes are what debug information does not have.
+	// cloneSuffixes are those that debug information does not have.
 	cloneSuffixes = []string{
 		".cleanup", ".destroy", ".resume", ".cold", ".warm",
 		".llvm.", ".part.", ".isra.", ".constprop.", ".lto_priv.",
 	}
 )
 
-// CanonicalName is a name without what link-time optimisation appends.
+// CanonicalName removes the suffixes of link-time optimisation from a name.
 func CanonicalName(name string) string { return cutSuffixes(name, partSuffixes) }
 
-// cutSuffixes removes suffixes from a name, each once and in this order, if the
-// name ends with it and maybe a number.
+// cutSuffixes removes suffixes from a name, each at most once and in this order, if the name
+// ends with the suffix and an optional number.
 func cutSuffixes(name string, suffixes []string) string {
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {

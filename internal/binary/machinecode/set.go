@@ -14,11 +14,11 @@ import (
 type Set struct {
 	binaries []*Binary
 
-	// Of instruction firstRef+i. Together they take 9 bits and 4 bytes.
+	// For instruction firstRef+i. Together they take 9 bits and 4 bytes.
 	offsets []uint32 // from the start of its section
 	shapes  []shape
-	// barriers are the instructions that a run never goes beyond, dubious those
-	// at which a stack may lack a frame, departures jumps at which it does.
+	// barriers are the instructions that end a sequence of instructions, dubious those at
+	// which a stack may lack a frame, departures jumps at which it does.
 	barriers, dubious, departures bitset
 	entries                       bitset // where functions are entered
 	framed, frameless             bitset // see Frame
@@ -34,7 +34,7 @@ type shape uint8
 func (s shape) class() controlflow.Class { return controlflow.Class(s >> 4) }
 func (s shape) size() uint64             { return uint64(s & 15) }
 
-// errTooMany: what Refs can number is exceeded.
+// errTooMany reports that the number of instructions exceeds the range of Ref.
 var errTooMany = errors.New("the binaries have more than 1 GB of code together")
 
 const maxInstructions = 1 << 30 // unwinding needs a bit of Ref for itself
@@ -79,9 +79,9 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 	return s, nil
 }
 
-// markDubious marks where functions are entered, and where frame pointers do not show all frames: the first two
-// instructions of functions, which make the frame, and returns with the instruction
-// before, which takes it down.
+// markDubious marks function entries, and the instructions at which frame pointers do not show
+// all frames: the first two of a function, which create the frame, and returns with the
+// instruction before, which removes it.
 func (s *Set) markDubious() {
 	for _, b := range s.binaries {
 		for i := range b.ranges {
@@ -115,10 +115,10 @@ func (s *Set) add(offset uint32, c controlflow.Class, size uint8) {
 // Binaries returns the binaries in their order.
 func (s *Set) Binaries() []*Binary { return s.binaries }
 
-// Len returns a number that all Refs of the set are below.
+// Len returns a number greater than all Refs of the set.
 func (s *Set) Len() int { return int(s.end()) }
 
-// Binary returns the binary that has an instruction, nil if r is none.
+// Binary returns the binary that contains an instruction, or nil if r is none.
 func (s *Set) Binary(r Ref) *Binary {
 	if !r.IsInstruction() {
 		return nil
@@ -131,7 +131,7 @@ func (s *Set) Binary(r Ref) *Binary {
 		i--
 	}
 	for i+1 < len(s.binaries) && s.binaries[i+1].First == r {
-		i++ // binaries without instructions begin where the next one does
+		i++ // a binary without instructions has the same first number as the next
 	}
 	return s.binaries[i]
 }
@@ -141,7 +141,7 @@ func (s *Set) Address(r Ref) uint64 {
 	return s.Binary(r).textOf(r).addr + uint64(s.offsets[r-firstRef])
 }
 
-// Class returns the class of an instruction; Other if r is none.
+// Class returns the class of an instruction, or Other if r is none.
 func (s *Set) Class(r Ref) controlflow.Class {
 	if !r.IsInstruction() {
 		return controlflow.Other
@@ -149,11 +149,11 @@ func (s *Set) Class(r Ref) controlflow.Class {
 	return s.shapes[r-firstRef].class()
 }
 
-// Size returns the bytes of an instruction.
+// Size returns the size of an instruction in bytes.
 func (s *Set) Size(r Ref) uint64 { return s.shapes[r-firstRef].size() }
 
-// Target returns where a direct call or jump goes, conditional ones included: the
-// link-time address in its binary.
+// Target returns the target of a direct call or jump, conditional ones included: the link-time
+// address in its binary.
 func (s *Set) Target(r Ref) (uint64, bool) {
 	switch s.Class(r) {
 	case controlflow.Call, controlflow.Jump, controlflow.Conditional:
@@ -165,8 +165,8 @@ func (s *Set) Target(r Ref) (uint64, bool) {
 	return 0, false
 }
 
-// CallBefore returns the call that a return to r comes from: the instruction
-// before it if that is a call, else None. Of External it is External.
+// CallBefore returns the call whose return address is r: the instruction before r if that is a
+// call, otherwise None. For External it is External.
 func (s *Set) CallBefore(r Ref) Ref {
 	if r == External {
 		return External
@@ -187,11 +187,10 @@ func (s *Set) Runs(first, last Ref) bool {
 	return from == to
 }
 
-// Dubious reports whether a stack that was walked by frame pointers at this
-// instruction may lack a frame, as LLVM has it.
+// Dubious reports whether a stack that was walked by frame pointers at this instruction may
+// lack a frame, by LLVM's rules.
 func (s *Set) Dubious(r Ref) bool { return s.dubious.has(uint32(r - firstRef)) }
 
-// Departs reports whether the instruction is a jump that comes right after the
-// caller's frame pointer was restored, as tail calls do. A stack lacks a frame
-// there, too, which LLVM does not know.
+// Departs reports whether the instruction is a jump right after the caller's frame pointer was
+// restored, as in tail calls. A stack lacks a frame there too, which LLVM does not consider.
 func (s *Set) Departs(r Ref) bool { return s.departures.has(uint32(r - firstRef)) }

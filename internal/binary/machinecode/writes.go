@@ -2,8 +2,8 @@ package machinecode
 
 import "github.com/cairnprof/cairn/internal/binary/x86"
 
-// writes returns the set of general registers that an instruction may change, rather
-// too many than one too few. What callees do is not in it.
+// writes returns the set of general registers that an instruction may change. The set may have
+// too many registers, but never too few. The effects of callees are not included.
 func writes(in x86.Inst) uint16 {
 	switch {
 	case in.Prefix&x86.PrefixVector != 0:
@@ -16,10 +16,10 @@ func writes(in x86.Inst) uint16 {
 	return fields(in) | 1<<regAX | 1<<regCX | 1<<regDX
 }
 
-// fields are both registers that ModRM names.
+// fields returns both registers of ModRM.
 func fields(in x86.Inst) uint16 { return field(in, in.Reg()) | memoryOr(in) }
 
-// memoryOr is the register in the last field of ModRM, if there is one.
+// memoryOr returns the register in the rm field of ModRM, if there is one.
 func memoryOr(in x86.Inst) uint16 {
 	if in.HasModRM && in.Mod() == 3 {
 		return field(in, in.RM())
@@ -27,8 +27,8 @@ func memoryOr(in x86.Inst) uint16 {
 	return 0
 }
 
-// field is a register. Of bytes without REX the numbers 4 to 7 are second bytes of
-// the first four.
+// field returns a register. Byte registers 4 to 7 without REX are the second bytes of the
+// first four.
 func field(in x86.Inst, r uint8) uint16 {
 	set := uint16(1) << r
 	if in.Rex == 0 && r >= 4 && r < 8 {

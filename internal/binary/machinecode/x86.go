@@ -7,7 +7,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// x86Arch is x86-64.
+// x86Arch implements Arch for x86-64.
 type x86Arch struct{}
 
 func (x86Arch) step() uint64  { return 1 }
@@ -28,7 +28,7 @@ func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	return out, nil
 }
 
-// KeepsReturn: it is on the stack.
+// KeepsReturn: the return address is on the stack.
 func (x86Arch) KeepsReturn(interface{ Bytes(lo, hi uint64) []byte }, uint64) bool { return false }
 
 // x86Restores reports whether the instruction is pop %rbp or leave.
@@ -52,14 +52,14 @@ func (x86Arch) Effect(code []byte) Effect {
 	return Computes
 }
 
-// onStack reports whether a memory operand is relative to the stack pointer: there
-// are copies of registers, which come and go.
+// onStack reports whether a memory operand is relative to the stack pointer: such operands are
+// mostly spilled registers, which an optimiser may remove.
 func onStack(in x86.Inst) bool {
 	return in.ModRM&7 == regSP && in.SIB&7 == regSP && in.Rex&1 == 0
 }
 
-// stores reports whether an instruction with a memory operand writes to it, as far
-// as usual code goes.
+// stores reports whether an instruction with a memory operand writes to it, for the
+// instructions of usual code.
 func stores(in x86.Inst) bool {
 	switch in.Map {
 	case x86.MapOne:
@@ -69,7 +69,7 @@ func stores(in x86.Inst) bool {
 		case 0x11, 0x13, 0x17, 0x29, 0x2b, 0x7f, 0xd6, 0xe7, 0xc0, 0xc1, 0xc3, 0xb0, 0xb1, 0xab, 0xb3, 0xbb:
 			return true
 		case 0x7e:
-			return in.Prefix&x86.PrefixRep == 0 // else a load
+			return in.Prefix&x86.PrefixRep == 0 // otherwise a load
 		default:
 			return op >= 0x90 && op <= 0x9f // setcc
 		}
@@ -89,14 +89,14 @@ func storesOne(in x86.Inst) bool {
 	case 0xfe, 0xff:
 		return in.Reg()&reg < 2 // inc, dec
 	case 0xd9, 0xdb, 0xdd, 0xdf:
-		return in.Reg()&reg >= 2 && in.Reg()&reg != 5 // what the x87 stores
+		return in.Reg()&reg >= 2 && in.Reg()&reg != 5 // x87 stores
 	default:
 		return op < 0x38 && op&7 < 2
 	}
 }
 
-// constant: a lea relative to itself, or an immediate of 32 or 64 bits, which in a
-// program that is loaded at a fixed address may be one.
+// constant handles PC-relative lea, and immediates of 32 or 64 bits, which may be addresses in
+// a program with a fixed load address.
 func (x86Arch) constant(s *Set, r Ref) (uint64, bool) {
 	t := s.Binary(r).textOf(r)
 	off := s.offsets[r-firstRef]

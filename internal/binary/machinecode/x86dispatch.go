@@ -2,7 +2,7 @@ package machinecode
 
 import "github.com/cairnprof/cairn/internal/binary/x86"
 
-// Numbers of registers.
+// Register numbers.
 const (
 	regAX = iota
 	regCX
@@ -14,7 +14,7 @@ const (
 	regDI
 )
 
-// x86 returns an instruction, which was decoded once.
+// x86 decodes an instruction of the set, which has been decoded before.
 func (s *Set) x86(r Ref) x86.Inst {
 	in, _ := x86.Decode(s.Binary(r).textOf(r).data[s.offsets[r-firstRef]:])
 	return in
@@ -43,7 +43,7 @@ func (x86Arch) move(w *walk, at Ref) moved {
 	return m
 }
 
-// memory returns the origin of what an operand in memory has.
+// memory returns the origin of the content of a memory operand.
 func (w *walk) memory(in x86.Inst) origin {
 	base, ok := baseOf(in)
 	if !ok {
@@ -54,8 +54,8 @@ func (w *walk) memory(in x86.Inst) origin {
 	return origin{from: v, read: true}
 }
 
-// baseOf returns the register that an operand in memory is relative to, false if
-// it is not relative to one register alone.
+// baseOf returns the base register of a memory operand, or false if it is not relative to a
+// single register.
 func baseOf(in x86.Inst) (uint8, bool) {
 	if in.Mod() == 3 || in.RIP {
 		return 0, false
@@ -74,8 +74,7 @@ func baseOf(in x86.Inst) (uint8, bool) {
 
 func isPop(in x86.Inst) bool { return in.Map == x86.MapOne && in.Opcode&0xf8 == 0x58 }
 
-// result returns the register that an instruction gives a value that is known of,
-// and the value.
+// result returns the register to which an instruction assigns a known value, and the value.
 func (w *walk) result(in x86.Inst) (uint8, value) {
 	const noRegister = registers
 	if in.Map != x86.MapOne || !in.HasModRM || !in.Wide() || in.Prefix&x86.PrefixVector != 0 {
@@ -97,7 +96,7 @@ func (w *walk) result(in x86.Inst) (uint8, value) {
 			v.offset += in.Disp
 			return in.Reg(), v
 		}
-	case 0x01: // add: what is called is read from a table of distances
+	case 0x01: // add: the target is read from a table of offsets
 		if in.Mod() == 3 {
 			return in.RM(), w.fresh(origin{cases: true})
 		}

@@ -11,11 +11,11 @@ import (
 
 const (
 	noteGNUBuildID = 3
-	maxBuildID     = 64 // bytes; ld writes 16 or 20, or what --build-id=0x... says
+	maxBuildID     = 64 // bytes; ld writes 16 or 20, or those of --build-id=0x...
 )
 
-// BuildID returns the module's GNU build id, or the UUID of a Mach-O file. Without one the error is
-// ErrNoBuildID, with the path in front.
+// BuildID returns the module's GNU build id, or the UUID of a Mach-O file. If there is none,
+// the error is ErrNoBuildID, prefixed with the path.
 func (f *File) BuildID() (prof.BuildID, error) {
 	if f.elf.foreign {
 		if len(f.elf.id) == 0 {
@@ -23,8 +23,8 @@ func (f *File) BuildID() (prof.BuildID, error) {
 		}
 		return prof.BuildID(f.elf.id), nil
 	}
-	// Sections first: in a file made by objcopy --only-keep-debug the program
-	// headers still describe the original file.
+	// Sections first: in a file made by objcopy --only-keep-debug the program headers still
+	// describe the original file.
 	for _, s := range f.elf.Sections {
 		if s.Type == elf.SHT_NOTE && s.FileSize <= maxNotes {
 			if data, err := f.read(s); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// Interpreter returns the path of the loader that a program asks for, "" if it is
-// linked statically.
+// Interpreter returns the path of the loader that a program requests, or "" if it is linked
+// statically.
 func (f *File) Interpreter() string {
 	for _, p := range f.elf.Progs {
 		if p.Type != elf.PT_INTERP || p.Filesz > maxPathLen {
@@ -26,9 +26,9 @@ func (f *File) Interpreter() string {
 	return ""
 }
 
-// CallSites counts the calls of functions by name that the module takes from others,
-// such as those of the hooks that compilers insert. Such a call goes through a slot
-// that the loader fills in, directly or by a stub of the linker's.
+// CallSites counts the calls of functions that the module imports by name, such as the hooks
+// that compilers insert. Such a call goes through a slot that the loader fills in, directly or
+// by a linker-generated stub.
 func (f *File) CallSites(names ...string) (map[string]int, error) {
 	slots, err := f.importSlots(names)
 	if err != nil || len(slots) == 0 {
@@ -74,8 +74,8 @@ func callsX86(code *Code, slots map[uint64]string) map[string]int {
 	return calls
 }
 
-// callsAArch64 finds stubs and calls by the page of their slot: adrp x16 or another,
-// a load from the page, and a branch to what was loaded.
+// callsAArch64 finds stubs and calls by the page of their slot: adrp to x16 or another
+// register, a load from the page, and a branch to the loaded address.
 func callsAArch64(code *Code, slots map[uint64]string) map[string]int {
 	stubs, calls := map[uint64]string{}, map[string]int{}
 	for _, s := range code.sections {
@@ -105,8 +105,8 @@ func callsAArch64(code *Code, slots map[uint64]string) map[string]int {
 	return calls
 }
 
-// slotBranch returns the name of the slot whose page the instruction at an offset makes,
-// and whether what is in it is called then, or jumped to.
+// slotBranch returns the name of the slot whose page the instruction at an offset computes,
+// and whether the address in the slot is then called or jumped to.
 func slotBranch(s codeSection, off int, slots map[uint64]string) (name string, call bool) {
 	const near = 16 // instructions
 	first := aarch64.Decode(s.data[off:])
@@ -135,7 +135,7 @@ func slotBranch(s codeSection, off int, slots map[uint64]string) (name string, c
 	return "", false
 }
 
-// through is an instruction that goes on at the address in a slot.
+// through is an instruction that branches to the address in a slot.
 type through struct{ from, slot uint64 }
 
 // indirect yields the jumps (modrm 0x25) or calls (0x15) through slots.
@@ -154,8 +154,7 @@ func relative(disp []byte, next uint64) uint64 {
 	return next + uint64(int64(int32(binary.LittleEndian.Uint32(disp))))
 }
 
-// addStub takes in a stub by its jump, before which can be a prefix and a
-// landing pad.
+// addStub adds a stub, given its jump, which may follow a prefix and a landing pad.
 func addStub(stubs map[uint64]string, s codeSection, jump uint64, name string) {
 	i := int(jump - s.addr)
 	stubs[jump] = name
@@ -168,7 +167,7 @@ func addStub(stubs map[uint64]string, s codeSection, jump uint64, name string) {
 	}
 }
 
-// importSlots returns the slots of functions by name.
+// importSlots returns the slots of imported functions by name.
 func (f *File) importSlots(names []string) (map[uint64]string, error) {
 	symbols, err := f.dynamicSymbols()
 	if err != nil {

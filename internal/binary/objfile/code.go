@@ -36,7 +36,7 @@ func (f *File) Code() (*Code, error) {
 	return c, nil
 }
 
-// Machine returns what the code is for.
+// Machine returns the machine that the code is for.
 func (c *Code) Machine() machine.Kind { return c.machine }
 
 // Bytes returns the bytes of [lo, hi), or nil if they are not all in one

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Pointer is a word of data that has an address of the module when it is loaded:
-// both are link-time addresses.
+// Pointer is a word of data that contains an address in the module after loading: both are
+// link-time addresses.
 type Pointer struct{ At, To uint64 }
 
 // shtRelr is the type of sections with packed relocations.
@@ -21,26 +21,26 @@ const (
 	relaSize = 24
 )
 
-// pointerReader finds the pointers of a module. In one that is loaded anywhere
-// relocations tell them; in one at a fixed address any word that looks like one is
-// taken for it.
+// pointerReader finds the pointers of a module. In a module that can be loaded anywhere,
+// relocations describe them; in one with a fixed load address, any word that looks like a
+// pointer is assumed to be one.
 type pointerReader struct {
 	f       *File
 	code    []CodeSection
-	others  map[uint64]bool // addresses of data that are looked for, too
+	others  map[uint64]bool // further addresses to search for, of data
 	data    []piece
-	symbols []elf.Symbol // of the dynamic linker, the first an empty one
+	symbols []elf.Symbol // of the dynamic linker; the first is empty
 	found   []Pointer
 }
 
-// piece is what a section has.
+// piece is the content of a section.
 type piece struct {
 	addr uint64
 	data []byte
 }
 
-// pointers returns the words that point to code, and those that have one of the
-// addresses of others, ascending by place.
+// pointers returns the words that point to code, and those with an address in others,
+// ascending by location.
 func (f *File) pointers(code []CodeSection, others map[uint64]bool) ([]Pointer, error) {
 	r := pointerReader{f: f, code: code, others: others}
 	var tables []*section
@@ -53,7 +53,7 @@ func (f *File) pointers(code []CodeSection, others map[uint64]bool) ([]Pointer, 
 		case elf.SHT_RELA, shtRelr:
 			tables = append(tables, s)
 		case elf.SHT_PROGBITS, elf.SHT_INIT_ARRAY, elf.SHT_FINI_ARRAY:
-			// Damaged headers can have many sections share the same bytes.
+			// In damaged files, many sections can share the same bytes.
 			if total += s.Size; total > f.size {
 				return nil, fmt.Errorf("%s: its sections of data have more bytes than the file", f.path)
 			}
@@ -96,8 +96,7 @@ func (r *pointerReader) words() {
 	}
 }
 
-// relocated reads a table of relocations. Of a symbol of another module nothing is
-// known.
+// relocated reads a table of relocations. Those for symbols of other modules are skipped.
 func (r *pointerReader) relocated(table []byte) {
 	for ; len(table) >= relaSize; table = table[relaSize:] {
 		at, info := binary.LittleEndian.Uint64(table), binary.LittleEndian.Uint64(table[8:])
@@ -113,7 +112,7 @@ func (r *pointerReader) relocated(table []byte) {
 	}
 }
 
-// symbol returns a symbol of the dynamic linker, nil if there is none.
+// symbol returns a symbol of the dynamic linker, or nil if there is none.
 func (r *pointerReader) symbol(n uint64) *elf.Symbol {
 	if r.symbols == nil {
 		r.symbols, _ = r.f.dynamicSymbols()
@@ -124,8 +123,8 @@ func (r *pointerReader) symbol(n uint64) *elf.Symbol {
 	return &r.symbols[n]
 }
 
-// packed reads places of relocations: an address, which is even, or a bitmap of the
-// 63 words that follow. What is there is relative to where the module is loaded.
+// packed reads packed relocations: each word is an address, which is even, or a bitmap of the
+// 63 words that follow. The words there are relative to the load address.
 func (r *pointerReader) packed(table []byte) {
 	next := uint64(0)
 	for ; len(table) >= word; table = table[word:] {
@@ -153,7 +152,7 @@ func (r *pointerReader) inPlace(at uint64) {
 	}
 }
 
-// exports returns the addresses of what other modules may use by name.
+// exports returns the addresses of exported symbols.
 func (f *File) exports() ([]uint64, error) {
 	s := f.symbolSection(elf.SHT_DYNSYM)
 	if s == nil {

@@ -2,7 +2,7 @@ package objfile
 
 import "github.com/cairnprof/cairn/internal/bytecur"
 
-// Attributes and the forms that line tables do not share (DWARF 5, 7.5).
+// Attributes, and the forms that line tables do not use (DWARF 5, 7.5).
 const (
 	attrStmtList = 0x10
 	attrCompDir  = 0x1b
@@ -42,19 +42,19 @@ const (
 	formGNUStrpAlt    = 0x1f21
 )
 
-// maxAbbrevSteps bounds the abbreviations looked at for the roots of all units:
-// every unit may point at the start of one long table.
+// maxAbbrevSteps limits the abbreviations read for the root entries of all units: every unit
+// of a damaged file may refer to the start of one long table.
 const maxAbbrevSteps = 1 << 26
 
-// dirReader finds the compilation directory of every unit. Line tables before
-// version 5 do not say it, and file names are relative to it.
+// dirReader finds the compilation directory of every unit. Line tables before version 5 do not
+// contain it, and file names are relative to it.
 type dirReader struct {
 	info, abbrev, str, lineStr []byte
 	steps                      int
 }
 
-// compDirs returns the compilation directories by the offset of the unit's line
-// table. Damage here costs directories, not lines: what stands before it counts.
+// compDirs returns the compilation directories by the offset of the unit's line table. Damage
+// costs directories, but no lines: the data before it is used.
 func (d *dirReader) compDirs() map[uint64]string {
 	dirs := map[uint64]string{}
 	for c := bytecur.New(d.info, 0); c.Len() > 0; {
@@ -66,15 +66,14 @@ func (d *dirReader) compDirs() map[uint64]string {
 	return dirs
 }
 
-// unitInfo is what the sizes of a unit's fields depend on.
+// unitInfo has the properties of a unit that determine the sizes of its fields.
 type unitInfo struct {
 	version  uint16
 	addrSize int
 	is64     bool
 }
 
-// root reads the unit header that c stands in, after the length, and the
-// unit's first entry.
+// root reads the unit header at c, after the length, and the unit's first entry.
 func (d *dirReader) root(c *bytecur.Cursor, is64 bool) (line uint64, dir string, ok bool) {
 	u := unitInfo{version: c.U16(), is64: is64}
 	var abbrev uint64
@@ -83,7 +82,7 @@ func (d *dirReader) root(c *bytecur.Cursor, is64 bool) (line uint64, dir string,
 		u.addrSize = int(c.U8())
 		abbrev = offset(c, is64)
 		switch kind {
-		case 4, 5: // skeleton and split units carry an id
+		case 4, 5: // skeleton and split units have an id
 			c.Bytes(8)
 		case 2, 6: // type units have no line table of their own
 			return 0, "", false
@@ -103,8 +102,7 @@ func (d *dirReader) root(c *bytecur.Cursor, is64 bool) (line uint64, dir string,
 	return d.attributes(c, specs, u)
 }
 
-// find moves c, which stands at an abbreviation table, to the attributes of the
-// abbreviation called code.
+// find moves c, which is at an abbreviation table, to the attributes of an abbreviation code.
 func (d *dirReader) find(c *bytecur.Cursor, code uint64) bool {
 	for c.Err() == nil {
 		got := c.Uvarint()
@@ -129,8 +127,8 @@ func (d *dirReader) find(c *bytecur.Cursor, code uint64) bool {
 	return false
 }
 
-// attributes reads the entry at c, whose abbreviation is at specs, as far as
-// the two attributes asked for.
+// attributes reads from the entry at c, whose abbreviation is at specs, the two attributes of
+// interest.
 func (d *dirReader) attributes(c, specs *bytecur.Cursor, u unitInfo) (line uint64, dir string, ok bool) {
 	var hasLine, hasDir bool
 	for c.Err() == nil && specs.Err() == nil && !(hasLine && hasDir) {
@@ -154,8 +152,7 @@ func (d *dirReader) attributes(c, specs *bytecur.Cursor, u unitInfo) (line uint6
 	return line, dir, hasLine && hasDir
 }
 
-// value reads one attribute. Strings after an index, which only DWARF 5 has,
-// are read over.
+// value reads one attribute. Strings with an index, which only DWARF 5 has, are skipped.
 func (d *dirReader) value(c *bytecur.Cursor, u unitInfo, form uint64) (s []byte, v uint64) {
 	if form == formIndirect {
 		form = c.Uvarint()

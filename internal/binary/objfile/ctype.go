@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// TypeKind is what a calling convention asks of a type.
+// TypeKind is the kind of a type, as calling conventions distinguish them.
 type TypeKind uint8
 
 // The kinds. Enumerations are integers, references and functions are pointers.
 const (
-	TypeUnknown TypeKind = iota // Why says what it is
+	TypeUnknown TypeKind = iota // Why has the reason
 	TypeVoid
 	TypeSigned
 	TypeUnsigned
@@ -24,18 +24,18 @@ const (
 	TypeVector
 )
 
-// Type is a type as far as calling a function with it goes.
+// Type is a type with the properties that determine how it is passed to a function.
 type Type struct {
 	Kind TypeKind
 	Name string // in the source, for messages; "" if it has none
 	Size int64  // bytes
-	Why  string // of an unknown one: why no call can be made with it
+	Why  string // for an unknown type: why it cannot be passed
 
 	Elem    *Type // of an array or a vector
 	Count   int64
 	Members []Member // of a structure or a union
-	// ByReference: a C++ class that is passed by its address, and returned to
-	// an address that the caller gives, since copying it runs code.
+	// ByReference reports a C++ class that is passed by address, and returned at an address
+	// from the caller, because code runs when it is copied.
 	ByReference bool
 }
 
@@ -46,7 +46,7 @@ type Member struct {
 }
 
 const (
-	maxTypeDepth   = 32      // types inside each other
+	maxTypeDepth   = 32      // nesting depth of types
 	maxTypeMembers = 1 << 12 // members of the types of one function
 	maxElements    = 1 << 24
 
@@ -66,7 +66,7 @@ const (
 	attrGNUVector dwarf.Attr = 0x2107
 )
 
-// typeReader makes types of entries.
+// typeReader converts entries to types.
 type typeReader struct {
 	data    *dwarf.Data
 	members int
@@ -76,7 +76,7 @@ func unknown(format string, args ...any) *Type {
 	return &Type{Why: fmt.Sprintf(format, args...)}
 }
 
-// at returns the type at an offset. What is damaged is unknown.
+// at returns the type at an offset. A damaged one is unknown.
 func (t *typeReader) at(off dwarf.Offset, depth int) *Type {
 	if depth > maxTypeDepth {
 		return unknown("its types lie more than %d deep in each other", maxTypeDepth)
@@ -116,7 +116,7 @@ func (t *typeReader) at(off dwarf.Offset, depth int) *Type {
 	return unknown("type %q is of a kind (%v) that no C type has", name, e.Tag)
 }
 
-// of returns the type that an entry refers to: none is void.
+// of returns the type that an entry refers to; no type is void.
 func (t *typeReader) of(e *dwarf.Entry, depth int) *Type {
 	switch ref := e.Val(dwarf.AttrType).(type) {
 	case dwarf.Offset:
@@ -142,15 +142,15 @@ func baseType(e *dwarf.Entry, name string, size int64) *Type {
 }
 
 func (t *typeReader) enumeration(e *dwarf.Entry, name string, size int64, depth int) *Type {
-	kind := TypeUnsigned // where it does not say; the callee reads as many bytes in any case
+	kind := TypeUnsigned // if no signedness is given; the callee reads the same number of bytes in any case
 	if base := t.of(e, depth); base.Kind == TypeSigned {
 		kind = TypeSigned
 	}
 	return &Type{Kind: kind, Name: name, Size: size}
 }
 
-// array reads an array or a vector. As a parameter an array is a pointer in the
-// source; here it can only be part of a structure.
+// array reads an array or a vector. An array parameter is a pointer in the source, so here an
+// array can only be part of a structure.
 func (t *typeReader) array(r *dwarf.Reader, e *dwarf.Entry, name string, depth int) *Type {
 	out := &Type{Kind: TypeArray, Name: name, Elem: t.of(e, depth), Count: 1}
 	if vector, _ := e.Val(attrGNUVector).(bool); vector {
@@ -180,8 +180,8 @@ func (t *typeReader) array(r *dwarf.Reader, e *dwarf.Entry, name string, depth i
 	return out
 }
 
-// children yields the entries below e, which r has just read. It ends early if
-// the standard reader does.
+// children yields the entries below e, which r has just read. It ends early if debug/dwarf
+// returns an error.
 func (t *typeReader) children(r *dwarf.Reader, e *dwarf.Entry) func(func(*dwarf.Entry) bool) {
 	return func(yield func(*dwarf.Entry) bool) {
 		if !e.Children {
@@ -223,7 +223,7 @@ func (t *typeReader) structure(r *dwarf.Reader, e *dwarf.Entry, name string, siz
 	return out
 }
 
-// member adds a child of a structure to it, or says why that cannot be passed.
+// member adds a child of a structure to it, or returns why it cannot be passed.
 func (t *typeReader) member(out *Type, child *dwarf.Entry, byValue bool, depth int) (why string) {
 	switch child.Tag {
 	case dwarf.TagInheritance:
@@ -256,7 +256,7 @@ func (t *typeReader) member(out *Type, child *dwarf.Entry, byValue bool, depth i
 	case member.Kind == TypeUnknown:
 		return member.Why
 	case member.ByReference:
-		// A class with such a member is itself passed by its address.
+		// A class with such a member is itself passed by address.
 		return fmt.Sprintf("class %s has a member that is copied by code", quoted(out.Name))
 	}
 	out.Members = append(out.Members, Member{offset, member})

@@ -12,7 +12,7 @@ type DataSection struct {
 	Addr, Size uint64
 }
 
-// DataObject is a variable or constant of the symbol table.
+// DataObject is a variable or constant in the symbol table.
 type DataObject struct {
 	Symbol
 	Section int // index in the sections of Data
@@ -22,16 +22,16 @@ type DataObject struct {
 type Data struct {
 	Sections []DataSection
 	Objects  []DataObject
-	Entry    uint64 // the first instruction of a program, 0 if it has none
-	Code     []byte // from Entry on, for a program: the first bytes
+	Entry    uint64 // the entry point of a program, 0 if it has none
+	Code     []byte // the first bytes from Entry on, for a program
 }
 
-// dataSections are where compilers put variables and constants, with the names behind a dot that -fdata-sections
-// adds in objects. Those of threads are not among them.
+// dataSections are the sections for variables and constants, to which -fdata-sections appends
+// a dot and a name in objects. Thread-local sections are not included.
 var dataSections = []string{".rodata", ".data.rel.ro", ".data", ".bss"}
 
-// Data returns the variables and constants, of a stripped module from its separate debug file. Without
-// symbols there are no objects.
+// Data returns the variables and constants; those of a stripped module are read from its
+// separate debug file. Without symbols there are no objects.
 func (f *File) Data() (*Data, error) {
 	d := &Data{Entry: f.elf.Entry}
 	for _, p := range f.elf.Progs {

@@ -7,24 +7,23 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// lineSections are the sections that line tables are made of.
+// lineSections are the sections of line tables.
 type lineSections struct {
 	line, lineStr, str []byte
 }
 
-// SetDebugRoot replaces DefaultDebugRoot as the directory in which separate
-// debug files are looked for. It must be called before Lines.
+// SetDebugRoot replaces DefaultDebugRoot as the directory in which separate debug files are
+// searched. It must be called before Lines.
 func (f *File) SetDebugRoot(dir string) { f.debugRoot = dir }
 
-// Lines returns the module's line table. It is taken from the module itself or
-// else from its separate debug file, found by build id or by .gnu_debuglink and
-// verified. Where there is none the error is ErrNoDebug, with the path in
-// front. Split debug information (-gsplit-dwarf) leaves the line table in the
-// module, so it needs no more files.
+// Lines returns the module's line table. It is read from the module itself or, if it has none,
+// from its separate debug file, which is found by build id or .gnu_debuglink and verified. If
+// there is no line table, the error is ErrNoDebug, prefixed with the path. Split debug
+// information (-gsplit-dwarf) leaves the line table in the module, so it needs no more files.
 func (f *File) Lines() (*LineTable, error) { return f.lines() }
 
-// withLines returns the file that has line tables: f, or its separate debug file, which
-// the caller closes.
+// withLines returns the file that has line tables: f, or its separate debug file, which the
+// caller closes.
 func (f *File) withLines() (*File, error) {
 	if s := f.elf.Section(".debug_line"); s == nil || s.FileSize == 0 || s.Type == elf.SHT_NOBITS {
 		return f.openDebug()
@@ -38,8 +37,8 @@ func (f *File) loadLines() (t *LineTable, err error) {
 		return nil, err
 	}
 	defer f.done(from)
-	// Which addresses hold code is asked of the module: a debug file's section
-	// headers say the same, but the module's are the ones that ran.
+	// The address ranges of code are those of the module: a debug file's section headers are
+	// the same, but the module is what ran.
 	t, err = from.parseLines(f.code())
 	if err != nil {
 		return nil, fmt.Errorf("%s: .debug_line: %w", from.path, err)
@@ -60,8 +59,8 @@ func (f *File) parseLines(code []span) (*LineTable, error) {
 	return b.finish(), nil
 }
 
-// eachLineUnit calls visit with the units of .debug_line, one after another: where each
-// begins, its header, and its line-number program.
+// eachLineUnit calls visit for each unit of .debug_line, with its offset, its header, and its
+// line-number program.
 func (f *File) eachLineUnit(visit func(off int64, u *unit, program *bytecur.Cursor) error) error {
 	var l lineSections
 	for name, data := range map[string]*[]byte{".debug_line": &l.line, ".debug_line_str": &l.lineStr, ".debug_str": &l.str} {
@@ -92,8 +91,8 @@ func (f *File) eachLineUnit(visit func(off int64, u *unit, program *bytecur.Curs
 	return nil
 }
 
-// compDirs returns the compilation directories of the units, by the offset of
-// their line tables, as far as they can be read.
+// compDirs returns the readable compilation directories of the units, by the offset of their
+// line tables.
 func (f *File) compDirs(l *lineSections) map[uint64]string {
 	d := dirReader{str: l.str, lineStr: l.lineStr}
 	var err error

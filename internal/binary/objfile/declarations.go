@@ -6,23 +6,22 @@ import (
 	"fmt"
 )
 
-// Declaration is what debug information says of a function.
+// Declaration is the description of a function in debug information.
 type Declaration struct {
 	Name string // linkage name, or else the name in the source
 	File string // source file, absolute where the compiler knew its directory
 	Line int    // where the function is declared, 0 if not known
 }
 
-// Declarations returns what debug information says of the functions that start
-// at these addresses, from the file itself or its separate debug file. The map
-// gives their symbols: where the linker made several functions one, that of the
-// symbol counts. Without debug information, or in a file of another byte order
-// than little-endian, the error is ErrNoScopes, with the path in front. Of
-// damaged debug information there is what stands before the damage, with an
-// error.
+// Declarations returns the declarations of the functions that start at the addresses of the
+// map, from the file itself or its separate debug file. The map has the symbols: if the linker
+// folded several functions into one, the declaration is that of the function with this symbol.
+// Without debug information, or in a big-endian file, the error is ErrNoScopes, prefixed with
+// the path. If debug information is damaged, the declarations before the damage are returned,
+// with an error.
 //
-// This steps over all entries and reads only those of functions, several times
-// as fast as Scopes, which also knows what was inlined.
+// This steps over all entries and reads only those of functions, several times as fast as
+// Scopes, which also reads inlined calls.
 func (im *Image) Declarations(symbols map[uint64]string) (map[uint64]Declaration, error) {
 	var sections entrySections
 	from, err := im.debugSections(&sections)
@@ -38,12 +37,12 @@ func (im *Image) Declarations(symbols map[uint64]string) (map[uint64]Declaration
 	return d.found, nil
 }
 
-// debugSections reads the sections of entries and says which file they are of.
+// debugSections reads the sections of entries and returns the path of their file.
 func (im *Image) debugSections(s *entrySections) (from string, err error) {
 	from = im.path
 	section := im.debugSection
 	if !im.Relocatable() {
-		// Through File, which decompresses.
+		// By File, which decompresses sections.
 		f, err := Open(im.path)
 		if err == nil {
 			defer f.Close()
@@ -65,8 +64,8 @@ func (im *Image) debugSections(s *entrySections) (from string, err error) {
 	return from, nil
 }
 
-// debugSection returns a section of an object, or of a module that File does
-// not read; nil if there is none or it is of no use here.
+// debugSection returns a section of an object, or of a module that File does not support; nil
+// if it is missing or not usable here.
 func (im *Image) debugSection(name string) ([]byte, error) {
 	if im.order.String() != "LittleEndian" {
 		return nil, nil
@@ -87,8 +86,7 @@ type declReader struct {
 	found   map[uint64]Declaration
 }
 
-// scan goes over the entries of a unit. It ends at the first that makes no
-// sense.
+// scan reads the entries of a unit. It ends at the first invalid one.
 func (d *declReader) scan(r *entryReader, u *entryUnit) error {
 	for at := u.first; at < u.end; {
 		if r.info[at] == 0 { // the end of a list of children
@@ -109,8 +107,8 @@ func (d *declReader) scan(r *entryReader, u *entryUnit) error {
 	return nil
 }
 
-// function notes the declaration of the function whose attributes are at an
-// offset, if it is asked for.
+// function stores the declaration of the function whose attributes are at an offset, if it was
+// requested.
 func (d *declReader) function(r *entryReader, u *entryUnit, a *abbrev, at uint64) {
 	e, ok := r.entry(u, a, at)
 	if !ok {
@@ -133,9 +131,9 @@ func (d *declReader) function(r *entryReader, u *entryUnit, a *abbrev, at uint64
 	}
 }
 
-// declaration joins an entry with those that it refers to. The definition of a
-// function says only what its declaration does not: a line of its own may be in
-// the file of the declaration.
+// declaration joins an entry with those that it refers to. The attributes of a definition
+// override those of its declaration; a line of the definition may be in the file of the
+// declaration.
 func (r *entryReader) declaration(u *entryUnit, e *funcEntry, steps int) (d Declaration) {
 	d.Name = r.text(u, e.linkage)
 	if e.line < 1<<31 {

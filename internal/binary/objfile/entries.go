@@ -2,8 +2,8 @@ package objfile
 
 import "github.com/cairnprof/cairn/internal/bytecur"
 
-// Kinds of units, tags and attributes of DWARF 5 (7.5) that functions have, and what GNU
-// used before.
+// Kinds of units, and the tags and attributes of functions, of DWARF 5 (7.5) and of GNU's
+// earlier extensions.
 const (
 	unitType      = 2
 	unitSkeleton  = 4
@@ -37,14 +37,15 @@ const (
 	attrGNUDiscriminator = 0x2136
 )
 
-// entrySections are the sections that debugging information entries are in or refer to.
+// entrySections are the sections of debugging information entries, and those that they refer
+// to.
 type entrySections struct {
 	info, abbrev, str, lineStr, strOffsets, addr, ranges, rnglists []byte
 
 	lines lineSections // of the line tables that name files
 }
 
-// byName returns the sections by their names without .debug_ in front.
+// byName returns the sections by name without the prefix .debug_.
 func (s *entrySections) byName() map[string]*[]byte {
 	return map[string]*[]byte{
 		"info": &s.info, "abbrev": &s.abbrev, "str": &s.str, "line_str": &s.lineStr, "str_offsets": &s.strOffsets,
@@ -52,7 +53,7 @@ func (s *entrySections) byName() map[string]*[]byte {
 	}
 }
 
-// read reads the sections by what returns one, nil if there is none.
+// read reads the sections by calling section, which returns nil for a missing one.
 func (s *entrySections) read(section func(name string) ([]byte, error)) (err error) {
 	for name, data := range s.byName() {
 		if *data, err = section(".debug_" + name); err != nil {
@@ -71,9 +72,9 @@ type entryReader struct {
 	abbrevs    map[abbrevKey]*abbrevTable
 	files      map[uint64]*unit // by offset in .debug_line
 	paths      map[fileKey]string
-	steps      int // of reading abbreviations
-	fileSteps  int // of reading names of files
-	rangeSteps int // of reading ranges
+	steps      int // spent on abbreviations
+	fileSteps  int // spent on names of files
+	rangeSteps int // spent on ranges
 	texts      int // bytes of names
 }
 
@@ -87,43 +88,41 @@ type entryUnit struct {
 	producer          string
 	line              uint64 // offset of its line table
 	hasLine           bool
-	ownLines          bool // of a split unit: the line table is in its file
+	ownLines          bool // for a split unit: the line table is in its own file
 	lowPC             uint64
-	// Where what has an index begins, in .debug_str_offsets, .debug_addr and
-	// .debug_rnglists, and what offsets in .debug_ranges are relative to.
+	// Offsets to which indexes refer, in .debug_str_offsets, .debug_addr and .debug_rnglists,
+	// and the base of the offsets in .debug_ranges.
 	strBase, addrBase, rangesBase uint64
-	// Of a skeleton unit: the file with the rest, and what ranges there are relative to.
-	// The number identifies the skeleton and the rest.
+	// For a skeleton unit: the file with the split unit, and the base of ranges there. The id
+	// identifies both.
 	dwoName     string
 	dwoID       uint64
 	splitRanges uint64
 }
 
-// funcEntry is an entry of a function; texts and addresses are read when asked
-// for.
+// funcEntry is an entry of a function; texts and addresses are read on demand.
 type funcEntry struct {
 	name, linkage, lowPC, highPC, ranges attrValue
 	file, line                           uint64
 	hasFile                              bool
 	origin, specification                attrValue
-	// Of one that was inlined: the call.
+	// For an inlined function: the call.
 	callFile, callLine, discriminator uint64
 }
 
-// attrValue is the value of an attribute: its form and where it is.
+// attrValue is the value of an attribute: its form and its location.
 type attrValue struct {
-	form     uint64 // 0: not there
+	form     uint64 // 0: missing
 	at       uint64 // offset in .debug_info
-	implicit int64  // of the form that is in the abbreviation
+	implicit int64  // value of the form that is stored in the abbreviation
 }
 
 const (
-	maxOriginSteps = 8       // references from an entry to what has its name
+	maxOriginSteps = 8       // references from an entry to the one with its name
 	maxEntryTexts  = 1 << 29 // bytes of names
 )
 
-// newEntryReader finds the units. What cannot be read is an error, and the units before it
-// are there.
+// newEntryReader finds the units. If there is an error, the units before it are usable.
 func newEntryReader(sections *entrySections) (*entryReader, error) {
 	r := &entryReader{
 		entrySections: *sections,
@@ -158,7 +157,7 @@ func (r *entryReader) unit(start uint64, c *bytecur.Cursor, is64 bool) (u entryU
 		switch u.kind {
 		case unitSkeleton, unitSplit:
 			u.dwoID = c.U64()
-		case unitType, unitSplitType: // the number of a type, and where it is
+		case unitType, unitSplitType: // the id of a type, and its offset
 			c.Bytes(8)
 			offset(c, is64)
 		}
@@ -170,7 +169,8 @@ func (r *entryReader) unit(start uint64, c *bytecur.Cursor, is64 bool) (u entryU
 		return u, false
 	}
 	if u.kind == unitSplit {
-		// Its tables have no attribute: they begin after the headers of their sections.
+		// The base of its tables is no attribute: they begin after the headers of their
+		// sections.
 		u.strBase, u.rangesBase = 8, 12
 		if is64 {
 			u.strBase, u.rangesBase = 16, 20
@@ -181,7 +181,7 @@ func (r *entryReader) unit(start uint64, c *bytecur.Cursor, is64 bool) (u entryU
 	return u, r.root(&u)
 }
 
-// root reads the attributes of the unit itself.
+// root reads the attributes of the unit's root entry.
 func (r *entryReader) root(u *entryUnit) bool {
 	a, at := u.abbrevAt(r.info, u.first)
 	if a == nil {
@@ -216,7 +216,7 @@ func (r *entryReader) root(u *entryUnit) bool {
 			u.splitRanges = r.number(u, v)
 		}
 	}
-	// These may be after a base that follows them.
+	// These may depend on bases that are after them.
 	u.compDir, u.producer, u.dwoName = r.text(u, dir), r.text(u, producer), r.text(u, dwo)
 	u.lowPC, _ = r.address(u, low)
 	return true
@@ -259,10 +259,10 @@ func (r *entryReader) entry(u *entryUnit, a *abbrev, at uint64) (e funcEntry, ok
 	return e, true
 }
 
-// fileKey is a file by the offset of a line table and its number there.
+// fileKey identifies a file by the offset of a line table and its number there.
 type fileKey struct{ line, number uint64 }
 
-// file returns the name of the file that a unit has under a number.
+// file returns the name of a file of a unit by its number.
 func (r *entryReader) file(u *entryUnit, number uint64) string {
 	key := fileKey{u.line, number}
 	if name, ok := r.paths[key]; ok || !u.hasLine {
@@ -295,8 +295,8 @@ func (r *entryReader) lineTable(at uint64) *unit {
 	return table
 }
 
-// bounded returns a text, or "" if all of them take more memory than any
-// program's: damaged tables may give each function a name of many kilobytes.
+// bounded returns a text, or "" if all texts together exceed the memory that any real program
+// needs: damaged tables may give each function a name of many kilobytes.
 func (r *entryReader) bounded(text string) string {
 	if r.texts += len(text); r.texts > maxEntryTexts {
 		return ""

@@ -7,35 +7,36 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// abbrevKey is what the sizes of the attributes of an abbreviation depend on.
+// abbrevKey has the properties of a unit that determine the sizes of attributes of an
+// abbreviation.
 type abbrevKey struct {
 	at uint64
 	unitInfo
 }
 
-// abbrevTable is the abbreviations of a unit by their code.
+// abbrevTable has the abbreviations of a unit by their code.
 type abbrevTable struct {
 	dense []abbrev           // codes 1, 2, ...
-	other map[uint64]*abbrev // those that do not go on so
+	other map[uint64]*abbrev // codes that do not continue the sequence
 }
 
-// abbrev is what entries of one code look like.
+// abbrev is the format of entries with one code.
 type abbrev struct {
 	tag      uint64
 	children bool
 	specs    []attrSpec
-	fixed    int  // bytes of all attributes, -1 if that is not fixed
-	places   bool // they say where something is
+	fixed    int  // total size of all attributes, -1 if it varies
+	places   bool // they include the address of something
 }
 
-// attrSpec is an attribute and how it is written. implicit is the value of one
-// that is in the abbreviation.
+// attrSpec is an attribute and its form. implicit is the value if it is stored in the
+// abbreviation.
 type attrSpec struct {
 	attr, form uint64
 	implicit   int64
 }
 
-// abbrevTable reads the abbreviations at an offset, as far as they make sense.
+// abbrevTable reads the valid abbreviations at an offset.
 func (r *entryReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 	key := abbrevKey{at, u}
 	if t := r.abbrevs[key]; t != nil {
@@ -46,7 +47,7 @@ func (r *entryReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 	if at >= uint64(len(r.abbrev)) {
 		return t
 	}
-	// Units of damaged files may point at every byte of one long table.
+	// Units of damaged files may refer to every byte of one long table.
 	for c := bytecur.New(r.abbrev[at:], int64(at)); r.steps < maxAbbrevSteps; {
 		code := c.Uvarint()
 		if code == 0 {
@@ -84,8 +85,8 @@ func (r *entryReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 	return t
 }
 
-// abbrevAt returns the abbreviation of the entry at an offset and where its
-// attributes begin; nil if there is none.
+// abbrevAt returns the abbreviation of the entry at an offset and the offset of its
+// attributes; nil if there is none.
 func (u *entryUnit) abbrevAt(info []byte, at uint64) (*abbrev, uint64) {
 	code, next := readUleb(info, at, u.end)
 	switch {
@@ -97,8 +98,8 @@ func (u *entryUnit) abbrevAt(info []byte, at uint64) (*abbrev, uint64) {
 	return u.abbrevs.other[code], next
 }
 
-// skip returns where the attributes at an offset end; after the unit's end if
-// they make no sense.
+// skip returns the end of the attributes at an offset; if they are invalid, an offset after
+// the unit's end.
 func (a *abbrev) skip(info []byte, at uint64, u *entryUnit) uint64 {
 	if a.fixed >= 0 {
 		return at + uint64(a.fixed)
@@ -111,8 +112,8 @@ func (a *abbrev) skip(info []byte, at uint64, u *entryUnit) uint64 {
 	return at
 }
 
-// readUleb reads an unsigned LEB128 number and returns where it ends, after end
-// if it does not.
+// readUleb reads an unsigned LEB128 number and returns the offset after it; an offset after
+// end if the number is not complete.
 func readUleb(data []byte, at, end uint64) (v, next uint64) {
 	for shift := uint(0); at < end; shift += 7 {
 		b := data[at]
@@ -127,7 +128,7 @@ func readUleb(data []byte, at, end uint64) (v, next uint64) {
 	return 0, end + 1
 }
 
-// formSize returns the bytes that a value takes, -1 if they differ.
+// formSize returns the size of a value in bytes, -1 if it varies.
 func formSize(form uint64, u unitInfo) int {
 	word := 4
 	if u.is64 {
@@ -161,13 +162,13 @@ func formSize(form uint64, u unitInfo) int {
 	return -1
 }
 
-// skipForm returns where the value at an offset ends; after end if it does not,
-// or if its form is not known.
+// skipForm returns the end of the value at an offset; an offset after end if it is not
+// complete, or its form is not known.
 func skipForm(info []byte, at, end, form uint64, u unitInfo) uint64 {
 	if at > end {
 		return end + 1
 	}
-	for range 4 { // forms that are in the entry, one in another
+	for range 4 { // forms may be stored in the entry, nested
 		if form != formIndirect {
 			break
 		}
@@ -202,7 +203,7 @@ func skipForm(info []byte, at, end, form uint64, u unitInfo) uint64 {
 	return at + n
 }
 
-// little reads a little-endian number of up to eight bytes.
+// little decodes a little-endian number of up to eight bytes.
 func little(b []byte) (v uint64) {
 	for i, c := range b {
 		v |= uint64(c) << (8 * i)
@@ -210,7 +211,7 @@ func little(b []byte) (v uint64) {
 	return v
 }
 
-// at returns the n bytes at an offset, nil if they are not all there.
+// bytesAt returns n bytes at an offset, or nil if they are not all there.
 func bytesAt(data []byte, offset, n uint64) []byte {
 	if offset > uint64(len(data)) || n > uint64(len(data))-offset {
 		return nil
@@ -218,7 +219,7 @@ func bytesAt(data []byte, offset, n uint64) []byte {
 	return data[offset : offset+n]
 }
 
-// raw returns a value as it is written; a text in place is 0.
+// raw returns a value as it is stored; for an inline text it returns 0.
 func (r *entryReader) raw(u *entryUnit, v attrValue) (form, value uint64) {
 	form, at := v.form, v.at
 	if form == formImplicitConst {
@@ -253,7 +254,7 @@ func (r *entryReader) text(u *entryUnit, v attrValue) string {
 	return r.bounded(string(r.bytes(u, v)))
 }
 
-// bytes returns a text where it is, nil if it is nowhere.
+// bytes returns a text without copying it, or nil if there is none.
 func (r *entryReader) bytes(u *entryUnit, v attrValue) []byte {
 	form, n := r.raw(u, v)
 	c := bytecur.New(nil, 0)

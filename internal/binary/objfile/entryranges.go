@@ -2,8 +2,7 @@ package objfile
 
 import "github.com/cairnprof/cairn/internal/bytecur"
 
-// firstRange returns where the first range of a function begins, which is the
-// one with its entry.
+// firstRange returns the start of the first range of a function, which contains its entry.
 func (r *entryReader) firstRange(u *entryUnit, v attrValue) (first uint64, ok bool) {
 	r.eachRange(u, v, func(lo, _ uint64) bool {
 		first, ok = lo, true
@@ -12,12 +11,12 @@ func (r *entryReader) firstRange(u *entryUnit, v attrValue) (first uint64, ok bo
 	return first, ok
 }
 
-// maxRangeSteps bounds the entries of lists of ranges that are read: all entries of a
-// damaged file may refer to one long list.
+// maxRangeSteps limits the entries of range lists that are read: all entries of a damaged file
+// may refer to one long list.
 const maxRangeSteps = 1 << 26
 
-// eachRange calls visit with the ranges that an attribute refers to, without empty ones,
-// until it returns false, or the list ends or makes no sense.
+// eachRange calls visit with the non-empty ranges that an attribute refers to, until visit
+// returns false, or the list ends or is invalid.
 func (r *entryReader) eachRange(u *entryUnit, v attrValue, visit func(lo, hi uint64) bool) {
 	if v.form == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// nextUnit reads a DWARF initial length, which also tells the size of offsets
-// within the unit, and returns a cursor over the unit after it.
+// nextUnit reads a DWARF initial length, which also gives the size of offsets in the unit, and
+// returns a cursor over the unit after it.
 func nextUnit(c *bytecur.Cursor) (unit *bytecur.Cursor, is64 bool) {
 	off := c.Off()
 	n := uint64(c.U32())

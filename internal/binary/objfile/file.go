@@ -17,8 +17,8 @@ type File struct {
 	elf       *module
 	size      uint64
 	debugRoot string
-	debugFile string // that was said to be the separate debug file, "" for any
-	splitFile string // that was said to have the split debug information, "" for any
+	debugFile string // the separate debug file set by the caller, "" for any
+	splitFile string // the file with split debug information set by the caller, "" for any
 
 	// Computed once.
 	lines  func() (*LineTable, error)
@@ -27,12 +27,12 @@ type File struct {
 	missing MissingSplit // set with scopes
 }
 
-// DefaultDebugRoot is where distributions put separate debug files.
+// DefaultDebugRoot is the directory in which distributions install separate debug files.
 const DefaultDebugRoot = "/usr/lib/debug"
 
-// Open opens the little-endian module at path: ELF of a machine of 64 bits or of Arm, or Mach-O
-// of 64 bits. Of a universal file it takes the part for ARCH if :ARCH is after the path, and the
-// only part if there is one.
+// Open opens the little-endian module at path: 64-bit or Arm ELF, or 64-bit Mach-O. The path
+// of a universal file may be followed by :ARCH, which selects a part; this is optional if
+// there is only one part.
 func Open(path string) (*File, error) {
 	f, arch, err := openArch(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func newFile(path, arch string, f *os.File) (*File, error) {
 	return file, nil
 }
 
-// checkHeader turns away what cairn cannot use, and what no linked module has.
+// checkHeader rejects files that cairn cannot use, and headers that no linked module has.
 func checkHeader(r io.ReaderAt, size uint64) error {
 	var h [64]byte
 	if n, err := r.ReadAt(h[:], 0); n < len(h) {
@@ -107,8 +107,8 @@ func checkHeader(r io.ReaderAt, size uint64) error {
 	return nil
 }
 
-// readable reports whether a File may have this header: of 64 bits, or of 32 bits and for Arm,
-// and little-endian.
+// readable reports whether File supports this header: little-endian, and 64-bit, or 32-bit for
+// Arm.
 func readable(h []byte) bool {
 	if h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
 		return false
@@ -117,8 +117,8 @@ func readable(h []byte) bool {
 	return class == elf.ELFCLASS64 || class == elf.ELFCLASS32 && elf.Machine(binary.LittleEndian.Uint16(h[18:])) == elf.EM_ARM
 }
 
-// recoverTo turns a panic of a standard reader into an error. what says what
-// was being read.
+// recoverTo converts a panic of a standard reader to an error. what describes the data that
+// was read.
 func recoverTo(err *error, what string) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%s: %v", what, r)
@@ -131,9 +131,9 @@ func (f *File) Path() string { return f.path }
 // Close closes the file.
 func (f *File) Close() error { return f.f.Close() }
 
-// Section returns the contents, address and size in memory of the first
-// section called name, and whether there is one. Data is nil for a section
-// that takes no room in the file. A compressed section is decompressed.
+// Section returns the contents, address and size in memory of the first section with this
+// name, and whether there is one. Data is nil for a section without contents in the file. A
+// compressed section is decompressed.
 func (f *File) Section(name string) (data []byte, addr, size uint64, ok bool, err error) {
 	s := f.elf.Section(name)
 	if s == nil {
@@ -149,14 +149,14 @@ func (f *File) Section(name string) (data []byte, addr, size uint64, ok bool, er
 	return data, s.Addr, uint64(len(data)), true, nil
 }
 
-// Has reports whether there is a section called name that has contents.
+// Has reports whether there is a section with this name that has contents.
 func (f *File) Has(name string) bool {
 	s := f.elf.Section(name)
 	return s != nil && s.Type != elf.SHT_NOBITS
 }
 
-// StrippedSection is Section for what strip removes: where the module has it not, its
-// separate debug file may.
+// StrippedSection is Section for sections that strip removes: if the module does not have it,
+// its separate debug file is searched.
 func (f *File) StrippedSection(name string) ([]byte, error) {
 	data, _, _, _, err := f.Section(name)
 	if err != nil || data != nil {
@@ -164,7 +164,7 @@ func (f *File) StrippedSection(name string) ([]byte, error) {
 	}
 	d, err := f.openDebug()
 	if err != nil {
-		return nil, nil // then it is nowhere
+		return nil, nil // neither file has it
 	}
 	defer d.Close()
 	data, _, _, _, err = d.Section(name)
@@ -174,11 +174,11 @@ func (f *File) StrippedSection(name string) ([]byte, error) {
 // span is a half-open range of addresses.
 type span struct{ lo, hi uint64 }
 
-// code returns the address ranges that hold instructions.
+// code returns the address ranges of instructions.
 func (f *File) code() []span {
 	var spans []span
 	add := func(addr, size uint64) {
-		// Address 0 marks what the linker dropped.
+		// Address 0 marks sections that the linker dropped.
 		if addr != 0 && size != 0 && addr+size > addr {
 			spans = append(spans, span{addr, addr + size})
 		}

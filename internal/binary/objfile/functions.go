@@ -13,29 +13,27 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// ErrNoFunctions: neither the module nor a separate debug file names functions.
+// ErrNoFunctions reports that neither the module nor a separate debug file names functions.
 var ErrNoFunctions = errors.New("no function symbols (it is stripped; give the unstripped binary, or put its .debug file beside it)")
 
 const (
-	maxFunctions = 1 << 24 // as many as a map may have
-	maxMapID     = 20      // bytes of a build id that raw files hold
+	maxFunctions = 1 << 24 // the maximum of a map
+	maxMapID     = 20      // bytes of a build id in raw files
 )
 
-// FunctionMap makes a map of a module that was not instrumented, from its
-// function symbols: those of .symtab, of the .symtab of its debug file if it is
-// stripped, or else of .dynsym.
+// FunctionMap makes a map of a module that was not instrumented, from its function symbols:
+// those of .symtab, of the .symtab of its debug file if it is stripped, or else of .dynsym.
 //
-// There is one function for each address in the executable sections except the
-// PLT's. Of several names at an address it has the one that a linker's order
-// is best written with: a global one before a weak one before a local one, then
-// the shortest, then the first in the alphabet. The parts that compilers split
-// off (f.cold, f.part.0) are functions of their own. A symbol without a size
-// extends to the next symbol or the end of its section. The source file is what
-// the symbol table says, a base name, and that only for local functions.
+// There is one function for each address in the executable sections except the PLT's. If an
+// address has several names, the one that is best for a linker's order file is chosen: a
+// global before a weak before a local name, then the shortest, then the first in the alphabet.
+// The parts that compilers split off (f.cold, f.part.0) are separate functions. A symbol
+// without a size extends to the next symbol or the end of its section. The source file is the
+// base name in the symbol table, which only local functions have.
 //
-// Functions are ascending by address, in mode order, with one byte of record
-// each; RawAddr is 0. Without a build id the error is ErrNoBuildID, without
-// functions ErrNoFunctions, both with the path in front.
+// Functions are ascending by address, in mode order, with one byte of record each; RawAddr is
+// 0. Without a build id the error is ErrNoBuildID, without functions ErrNoFunctions, both
+// prefixed with the path.
 func (f *File) FunctionMap() (*prof.Map, error) {
 	id, err := f.BuildID()
 	if err != nil {
@@ -44,7 +42,7 @@ func (f *File) FunctionMap() (*prof.Map, error) {
 	return f.functionMap(id)
 }
 
-// functionMap is FunctionMap with this build id.
+// functionMap is FunctionMap for a given build id.
 func (f *File) functionMap(id prof.BuildID) (*prof.Map, error) {
 	funcs, err := f.functions()
 	if err != nil {
@@ -95,7 +93,7 @@ func (f *File) functions() ([]symbol, error) {
 	return onePerAddress(funcs, code), nil
 }
 
-// functionSections returns the address ranges that functions are in, ascending.
+// functionSections returns the address ranges that contain functions, ascending.
 func (f *File) functionSections() []span {
 	var code []span
 	for _, s := range f.elf.Sections {
@@ -108,7 +106,7 @@ func (f *File) functionSections() []span {
 	return code
 }
 
-// sectionEnd returns where the range that holds addr ends, or 0.
+// sectionEnd returns the end of the range that contains addr, or 0.
 func sectionEnd(code []span, addr uint64) uint64 {
 	i, _ := slices.BinarySearchFunc(code, addr, func(s span, addr uint64) int {
 		if s.lo > addr {
@@ -122,8 +120,8 @@ func sectionEnd(code []span, addr uint64) uint64 {
 	return code[i-1].hi
 }
 
-// onePerAddress sorts functions by address, keeps the best name and the largest
-// size of each, and gives those without a size one.
+// onePerAddress sorts functions by address, keeps the best name and the largest size of each,
+// and computes missing sizes.
 func onePerAddress(funcs []symbol, code []span) []symbol {
 	slices.SortFunc(funcs, func(a, b symbol) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(bindRank(a.bind), bindRank(b.bind)),

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// headers is what an ELF file of any word size and byte order says of itself: the
-// one reader of such files here. The contents of sections are read through it too.
+// headers has the headers of an ELF file of any word size and byte order: this is the only
+// reader of such files here. The contents of sections are read through it too.
 type headers struct {
 	r     io.ReaderAt
 	size  uint64 // of the file
@@ -23,7 +23,7 @@ type headers struct {
 	entry    uint64
 	sections []imageSection
 
-	// Where the headers of segments are, for segments.
+	// Offset of the program headers, for segments.
 	segmentsAt                uint64
 	segmentSize, segmentCount uint16
 }
@@ -41,19 +41,19 @@ type imageSection struct {
 // ErrNotELF: the file is of another kind.
 var ErrNotELF = errors.New("not an ELF file")
 
-// ErrNoContents: the section is there, but takes no room in the file.
+// ErrNoContents reports a section without contents in the file.
 var ErrNoContents = errors.New("the section has no contents")
 
-// maxImageSections is as many as an object file of a section for each of the
-// most functions of a map may have, and some for each.
+// maxImageSections is enough for an object with a few sections for each function of the
+// largest map.
 const maxImageSections = 1 << 23
 
-// maxReads is how many times the size of a file is read of it. Nothing is needed
+// maxReads limits the bytes read to this many times the size of the file. No part is needed
 // more than a few times.
 const maxReads = 16
 
-// notELF says what a file is that is no ELF file, as far as people are likely
-// to give it.
+// notELF describes the kind of a file that is not ELF, for kinds that users are likely to
+// pass.
 func notELF(head []byte) error {
 	switch {
 	case bytes.HasPrefix(head, []byte(arMagic)), bytes.HasPrefix(head, []byte(thinMagic)):
@@ -66,7 +66,7 @@ func notELF(head []byte) error {
 	return ErrNotELF
 }
 
-// read reads the file's header and those of its sections.
+// read reads the file's header and the section headers.
 func (h *headers) read() error {
 	b := make([]byte, 64)
 	n, err := h.r.ReadAt(b, 0)
@@ -117,8 +117,7 @@ func (h *headers) readSections(offset uint64, entry uint16, count, names uint32)
 	if uint64(entry) != size {
 		return fmt.Errorf("section headers of %d bytes, not %d", entry, size)
 	}
-	// Where there are too many for the file's header, the first section's
-	// header says how many.
+	// If the number does not fit into the file's header, it is in the first section header.
 	first, err := h.bytes("section headers", offset, size)
 	if err != nil {
 		return err
@@ -198,7 +197,7 @@ func (h *headers) segments() ([]elf.ProgHeader, error) {
 	return out, nil
 }
 
-// contents reads a section.
+// contents reads the contents of a section.
 func (h *headers) contents(s *imageSection) ([]byte, error) {
 	if s.flags&elf.SHF_COMPRESSED != 0 {
 		return nil, errors.New("the section is compressed")
@@ -209,8 +208,8 @@ func (h *headers) contents(s *imageSection) ([]byte, error) {
 	return h.bytes("contents", s.offset, s.size)
 }
 
-// bytes reads a piece of the file. What is read all together is bounded, for the
-// sections of a damaged file may all be the same piece.
+// bytes reads a part of the file. The total is limited, because all sections of a damaged file
+// may refer to the same part.
 func (h *headers) bytes(what string, offset, size uint64) ([]byte, error) {
 	switch {
 	case offset > h.size || size > h.size-offset:
@@ -226,8 +225,8 @@ func (h *headers) bytes(what string, offset, size uint64) ([]byte, error) {
 	return data, err
 }
 
-// fields reads what headers are made of, front to back. What lies after the
-// end is 0: the callers ask for as much data as they read.
+// fields decodes headers sequentially. Reading past the end returns 0: the callers pass as
+// much data as they read.
 type fields struct {
 	data  []byte
 	order binary.ByteOrder

@@ -2,15 +2,14 @@ package objfile
 
 import "debug/elf"
 
-// Contents is a section that is in memory when the module runs, with what the
-// file holds of it.
+// Contents is a section that is loaded when the module runs, with its contents in the file.
 type Contents struct {
 	LoadedSection
 	Data []byte
 }
 
-// Contents returns the loaded sections that have contents, in the order of the
-// file. They are as the file has them: relocations are not applied.
+// Contents returns the loaded sections that have contents, in file order. Relocations are not
+// applied.
 func (f *File) Contents() ([]Contents, error) {
 	var all []Contents
 	for _, s := range f.elf.Sections {
@@ -31,12 +30,12 @@ func (f *File) Contents() ([]Contents, error) {
 // FunctionSymbol is a function with one of its names.
 type FunctionSymbol struct {
 	Symbol
-	Resolver bool // the dynamic loader calls it, to choose the function of that name
+	Resolver bool // the dynamic loader calls it to select the implementation of the function
 }
 
-// FunctionSymbols returns one symbol for each address of a function, ascending,
-// from the tables that FunctionMap takes, and with its choice of names. No symbols
-// at all is an empty slice.
+// FunctionSymbols returns one symbol for each address of a function, ascending, from the same
+// tables and with the same choice of names as FunctionMap. If there are no symbols, the slice
+// is empty.
 func (f *File) FunctionSymbols() ([]FunctionSymbol, error) {
 	funcs, err := f.functions()
 	if err != nil {
@@ -49,5 +48,5 @@ func (f *File) FunctionSymbols() ([]FunctionSymbol, error) {
 	return out, nil
 }
 
-// Interpreted says whether the file is a program that names a dynamic loader.
+// Interpreted reports whether the file is a program with a dynamic loader.
 func (f *File) Interpreted() bool { return f.Interpreter() != "" }

@@ -11,14 +11,14 @@ import (
 	"slices"
 )
 
-// Image is an ELF file of any word size and byte order, or a Mach-O file, linked or
-// not, as far as instrumentation maps need it: tables with their relocations
-// applied, names of functions and where they are declared. File, which everything
-// else is read through, is for linked 64-bit little-endian modules of ELF.
+// Image is an ELF file of any word size and byte order, or a Mach-O file, linked or not, with
+// the data that instrumentation maps need: tables with their relocations applied, names of
+// functions and their declarations. File, which everything else is read through, supports
+// linked little-endian ELF modules.
 //
-// The sections of a relocatable ELF object have no addresses. Here they get some, as
-// a linker might give them: code first, from 0 on in the order of the file. Those of
-// a Mach-O object have some already.
+// The sections of a relocatable ELF object have no addresses. Here they are assigned as by a
+// linker: code first, from 0 on in file order. Those of a Mach-O object have addresses
+// already.
 type Image struct {
 	headers
 	path      string
@@ -94,14 +94,14 @@ func readImage(path string, r io.ReaderAt, size uint64, closer func() error) (*I
 // Close closes the file.
 func (im *Image) Close() error { return im.close() }
 
-// SetDebugRoot replaces DefaultDebugRoot as the directory in which separate
-// debug files are looked for.
+// SetDebugRoot replaces DefaultDebugRoot as the directory in which separate debug files are
+// searched.
 func (im *Image) SetDebugRoot(dir string) { im.debugRoot = dir }
 
-// Relocatable reports whether the file is an object that is not linked yet.
+// Relocatable reports whether the file is an object that has not been linked.
 func (im *Image) Relocatable() bool { return im.kind == elf.ET_REL }
 
-// Has reports whether there is a section called name that has contents.
+// Has reports whether there is a section with this name that has contents.
 func (im *Image) Has(name string) bool {
 	for i := range im.sections {
 		if s := &im.sections[i]; s.name == name && s.kind != elf.SHT_NULL && s.kind != elf.SHT_NOBITS {
@@ -111,10 +111,10 @@ func (im *Image) Has(name string) bool {
 	return false
 }
 
-// Tables returns the contents of all sections called name, with relocations
-// applied: those of the object file, or the dynamic ones of a module that can be
-// loaded anywhere. A linked module has one at most. Sections without contents
-// are ErrNoContents, with the path in front.
+// Tables returns the contents of all sections with this name, with relocations applied: those
+// of the object file, or the dynamic ones of a module that can be loaded anywhere. A linked
+// module has one at most. For sections without contents the error is ErrNoContents, prefixed
+// with the path.
 func (im *Image) Tables(name string) ([]Table, error) {
 	var tables []Table
 	for i := range im.sections {
@@ -137,7 +137,7 @@ func (im *Image) Tables(name string) ([]Table, error) {
 	return tables, nil
 }
 
-// HasCode reports whether a section with code is at a link-time address.
+// HasCode reports whether a link-time address is in a section with code.
 func (im *Image) HasCode(addr uint64) bool {
 	if im.code == nil {
 		im.code = []span{}
@@ -157,7 +157,7 @@ func (im *Image) HasCode(addr uint64) bool {
 	return i < len(im.code) && im.code[i].lo <= addr
 }
 
-// layOut gives the sections of an object addresses, code first.
+// layOut assigns addresses to the sections of an object, code first.
 func (im *Image) layOut() {
 	const most = 1 << 40 // so that sums do not overflow
 	addr := uint64(0)

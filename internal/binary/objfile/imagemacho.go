@@ -9,27 +9,26 @@ import (
 	"strings"
 )
 
-// Problem: clang has sleds for macOS too, in Mach-O files, which have segments with
-// sections in them, one symbol table, and relocations that go in pairs.
+// Problem: clang also supports sleds on macOS, in Mach-O files, which have segments that
+// contain sections, one symbol table, and relocations in pairs.
 //
-// Choice: an Image is filled as if the file were ELF: sections of the kinds and with
-// the flags of ELF, symbols with its types. What differs is how headers, symbols and
-// relocations are stored.
+// Choice: an Image is filled as if the file were ELF: sections with the types and flags of
+// ELF, symbols with its types. Only the reading of headers, symbols and relocations differs.
 
-// machO is where a Mach-O file has what sections do not say.
+// machO has the data of a Mach-O file that sections do not contain.
 type machO struct {
-	symbols, count uint64 // where the table is, and its entries
+	symbols, count uint64 // offset of the table, and its number of entries
 	names          uint64 // of symbols
 	namesSize      uint64
 	relocs         []machORelocs // by section
-	places         []string      // of sections: the name of the segment, a comma, that of the section
+	places         []string      // of sections: segment name, comma, section name
 
 	uuid       []byte
 	segments   []machOSegment
 	main       uint64 // offset of the entry from the header, 0: none
-	starts     uint64 // where the table of function starts is
+	starts     uint64 // offset of the table of function starts
 	startsSize uint64
-	debugOnly  bool // a file of debug information beside its program
+	debugOnly  bool // a debug file that belongs to a separate program
 }
 
 // machOSegment is a part of the file that is mapped.
@@ -39,16 +38,16 @@ type machOSegment struct {
 	writable, executable       bool
 }
 
-// machORelocs is where the relocations of a section are.
+// machORelocs is the location of a section's relocations.
 type machORelocs struct{ offset, count uint64 }
 
-// Numbers of the format, as Apple's <mach-o/loader.h>, <mach-o/nlist.h> and
-// <mach-o/reloc.h> have them.
+// Constants of the format, from Apple's <mach-o/loader.h>, <mach-o/nlist.h> and
+// <mach-o/reloc.h>.
 const (
 	machOMagic   = 0xfeedface
 	machOMagic64 = 0xfeedfacf
 	fatMagic     = 0xcafebabe
-	maxFat       = 0x2b // Java's classes begin alike, with a version from 45 on
+	maxFat       = 0x2b // Java class files begin with the same bytes, followed by a version of 45 or more
 
 	machOX86  = 0x01000007
 	machOARM  = 0x0100000c
@@ -148,8 +147,8 @@ func (im *Image) readMachO() error {
 	return nil
 }
 
-// loadCommand reads a load command. Of a file that has debug information only, other
-// sections have no contents.
+// loadCommand reads a load command. In a file with debug information only, other sections have
+// no contents.
 func (im *Image) loadCommand(data []byte, debugOnly bool) error {
 	f := im.fields(data)
 	m := im.macho
@@ -169,7 +168,7 @@ func (im *Image) loadCommand(data []byte, debugOnly bool) error {
 	case loadSegment:
 		f.u32() // size
 		seg := machOSegment{name: machOName(f.take(16)), addr: f.word(), size: f.word(), offset: f.word(), inFile: f.word()}
-		f.u32() // most that may be allowed
+		f.u32() // maximum protection
 		protection := f.u32()
 		seg.writable, seg.executable = protection&2 != 0, protection&4 != 0
 		m.segments = append(m.segments, seg)
@@ -220,8 +219,8 @@ func machOName(b []byte) string {
 	return string(name)
 }
 
-// debugName returns the name that ELF has for a section of debug information. Names
-// have 16 bytes at most here.
+// debugName returns the ELF name of a section of debug information. Names have at most 16
+// bytes here.
 func debugName(name string) string {
 	if name == "__debug_str_offs" {
 		return ".debug_str_offsets"
@@ -229,8 +228,8 @@ func debugName(name string) string {
 	return "." + strings.TrimPrefix(name, "__")
 }
 
-// machOSymbols reads the symbol table. Names lose the underscore that the compiler
-// puts in front.
+// machOSymbols reads the symbol table. The underscore that the compiler prepends to names is
+// removed.
 func (im *Image) machOSymbols() ([]imageSymbol, error) {
 	m := im.macho
 	data, err := im.bytes("symbols", m.symbols, m.count*machOSymbol)
@@ -270,8 +269,8 @@ func (im *Image) machOSymbols() ([]imageSymbol, error) {
 	return syms, nil
 }
 
-// relocateMachO applies to data, the contents of section number target, its
-// relocations. A linked file has none: what its tables have is relative.
+// relocateMachO applies the relocations of section number target to data, its contents. A
+// linked file has none: the content of its tables is relative.
 func (im *Image) relocateMachO(target uint32, data []byte) error {
 	r := im.macho.relocs[target]
 	if r.count == 0 || !im.Relocatable() {
@@ -285,7 +284,7 @@ func (im *Image) relocateMachO(target uint32, data []byte) error {
 	if err != nil {
 		return err
 	}
-	subtract := uint64(0) // what the relocation before takes off
+	subtract := uint64(0) // subtrahend from the previous relocation
 	for at := uint64(0); at < uint64(len(raw)); at += 8 {
 		f := im.fields(raw[at:])
 		place, word := uint64(f.u32()), f.u32()
@@ -296,8 +295,7 @@ func (im *Image) relocateMachO(target uint32, data []byte) error {
 	return nil
 }
 
-// applyMachO does one relocation. One of two for a difference takes off what it
-// says from what the next puts in.
+// applyMachO applies one relocation. The first of a pair is the subtrahend of the second.
 func (im *Image) applyMachO(data []byte, place uint64, word uint32, syms []imageSymbol, subtract *uint64) error {
 	symbol, length, external, kind := word&0xffffff, word>>25&3, word>>27&1 != 0, word>>28
 	subtractor := uint32(5)
@@ -315,7 +313,7 @@ func (im *Image) applyMachO(data []byte, place uint64, word uint32, syms []image
 	case place > uint64(len(data)) || size > uint64(len(data))-place:
 		return errors.New("it reaches beyond the section")
 	}
-	value := uint64(0) // where a section is, its address is in the field
+	value := uint64(0) // for a section, its address is already in the field
 	if external {
 		if int64(symbol) >= int64(len(syms)) {
 			return fmt.Errorf("symbol %d does not exist", symbol)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// relocation is what a type of relocation does to the field it is at: S is the
-// address of its symbol, A the addend, P the address of the field.
+// relocation is the operation of a relocation type on its field: S is the address of the
+// symbol, A the addend, P the address of the field.
 type relocation struct {
 	size int // bytes of the field
 	op   relocationOp
@@ -22,9 +22,8 @@ const (
 	subAbsolute                     // the field less S + A
 )
 
-// relocations are the types that compilers put at data such as sleds and debug
-// information, by machine. The numbers are those of each machine's ELF
-// supplement.
+// relocations are the types that compilers use in data such as sleds and debug information, by
+// machine. The numbers are those of each machine's ELF supplement.
 var relocations = map[elf.Machine]map[uint32]relocation{
 	elf.EM_X86_64: {1: {8, setAbsolute}, 2: {4, setRelative}, 10: {4, setAbsolute}, 24: {8, setRelative}},
 	elf.EM_386:    {1: {4, setAbsolute}, 2: {4, setRelative}},
@@ -46,15 +45,14 @@ var relocations = map[elf.Machine]map[uint32]relocation{
 	elf.EM_MIPS:  {2: {4, setAbsolute}, 248: {4, setRelative}},
 }
 
-// dynamicRelative are the relocations that add the address a module is loaded
-// at, by machine.
+// dynamicRelative are the relocations that add the load address of the module, by machine.
 var dynamicRelative = map[elf.Machine]uint32{
 	elf.EM_X86_64: 8, elf.EM_386: 8, elf.EM_AARCH64: 1027, elf.EM_ARM: 23, elf.EM_PPC64: 22,
 	elf.EM_RISCV: 3, elf.EM_LOONGARCH: 3, elf.EM_S390: 12, elf.EM_QDSP6: 35,
 }
 
-// relocate applies to data, the contents of section number target, the
-// relocations that are its own in an object, or the dynamic ones in a module.
+// relocate applies to data, the contents of section number target, the relocations of that
+// section in an object, or the dynamic ones in a module.
 func (im *Image) relocate(target uint32, data []byte) error {
 	if im.macho != nil {
 		return im.relocateMachO(target, data)
@@ -69,8 +67,8 @@ func (im *Image) relocate(target uint32, data []byte) error {
 			if im.Relocatable() {
 				im.relocs[s.info] = append(im.relocs[s.info], s)
 			} else if s.flags&elf.SHF_ALLOC != 0 {
-				// A module can have its static relocations with it too
-				// (--emit-relocs). They are applied, and are not loaded.
+				// A module can also contain its static relocations (--emit-relocs). They have
+				// been applied already, and are not loaded.
 				im.relocs[0] = append(im.relocs[0], s)
 			}
 		}
@@ -110,7 +108,7 @@ func (im *Image) applyAll(table *imageSection, target uint32, data []byte) error
 			addend = f.word()
 		}
 		if !im.Relocatable() {
-			at -= base // the table has addresses
+			at -= base // the table has addresses, not offsets
 		}
 		if at >= uint64(len(data)) {
 			continue
@@ -124,10 +122,10 @@ func (im *Image) applyAll(table *imageSection, target uint32, data []byte) error
 		}
 		r, known := relocations[im.machine][kind]
 		switch {
-		case kind == 0: // nothing
+		case kind == 0: // no operation
 			continue
 		case im.Relocatable() && !known && strings.HasPrefix(im.sections[target].name, ".debug_"):
-			continue // such as are in line tables, of which only the names of files are read
+			continue // such as in line tables, of which only file names are read
 		case im.Relocatable() && !known:
 			return fmt.Errorf("type %d of machine %v at offset %#x is not known", kind, im.machine, at)
 		case !im.Relocatable() && kind == dynamicRelative[im.machine]:
@@ -145,7 +143,7 @@ func (im *Image) applyAll(table *imageSection, target uint32, data []byte) error
 	return nil
 }
 
-// apply does one relocation of the field at address place.
+// apply applies one relocation to the field at address place.
 func (im *Image) apply(r relocation, symbols, symbol uint32, field []byte, place, addend uint64, explicit bool) error {
 	f := im.fields(field)
 	old := uint64(0)
@@ -154,7 +152,7 @@ func (im *Image) apply(r relocation, symbols, symbol uint32, field []byte, place
 	} else {
 		old = uint64(int64(int32(f.u32())))
 	}
-	// GNU ld also puts the value of a dynamic relocation into the field.
+	// GNU ld also stores the value of a dynamic relocation in the field.
 	if !im.Relocatable() && old != 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// imageSymbol is an entry of a symbol table, its address that of its section.
+// imageSymbol is an entry of a symbol table; its address includes that of its section.
 type imageSymbol struct {
 	name    string
 	kind    elf.SymType
@@ -52,8 +52,7 @@ func (im *Image) symbolTable(table uint32) ([]imageSymbol, error) {
 	return syms, nil
 }
 
-// symbol reads the entry number i. The order of its fields depends on the word
-// size.
+// symbol reads entry number i. The order of its fields depends on the word size.
 func (im *Image) symbol(f *fields, names string, i int, wide []byte) imageSymbol {
 	name := f.u32()
 	var value uint64
@@ -79,13 +78,13 @@ func (im *Image) symbol(f *fields, names string, i int, wide []byte) imageSymbol
 		sym.addr += im.sections[index].addr
 	}
 	if im.machine == elf.EM_ARM && sym.kind == elf.STT_FUNC {
-		sym.addr &^= 1 // it says that the code is Thumb
+		sym.addr &^= 1 // the lowest bit marks Thumb code
 	}
 	return sym
 }
 
-// wideIndexes returns the section indexes of a symbol table that do not fit
-// into its entries, or nil.
+// wideIndexes returns the section indexes of a symbol table that do not fit into its entries,
+// or nil.
 func (im *Image) wideIndexes(table uint32) []byte {
 	for i := range im.sections {
 		if s := &im.sections[i]; s.kind == elf.SHT_SYMTAB_SHNDX && s.link == table {
@@ -99,11 +98,10 @@ func (im *Image) wideIndexes(table uint32) []byte {
 	return nil
 }
 
-// FunctionNames returns the names of the functions that start at these
-// addresses, as far as symbol tables have them: .symtab, that of the separate
-// debug file, .dynsym, whichever has one first. Of several names at an address
-// the one counts that FunctionMap takes; a symbol without a type, as assembly
-// leaves it, only where there is no other.
+// FunctionNames returns the names of the functions that start at these addresses, from the
+// first symbol table that has one: .symtab, that of the separate debug file, .dynsym. If an
+// address has several names, the choice is that of FunctionMap; a symbol without a type, as in
+// assembly, is used only if there is no other.
 func (im *Image) FunctionNames(addrs []uint64) (map[uint64]string, error) {
 	names := make(map[uint64]string, len(addrs))
 	for _, a := range addrs {
@@ -127,7 +125,7 @@ func (im *Image) FunctionNames(addrs []uint64) (map[uint64]string, error) {
 	return names, nil
 }
 
-// find returns the number of the first section of a kind, or 0.
+// find returns the number of the first section of a type, or 0.
 func (im *Image) find(kind elf.SectionType) uint32 {
 	for i := range im.sections {
 		if i > 0 && im.sections[i].kind == kind {
@@ -137,8 +135,7 @@ func (im *Image) find(kind elf.SectionType) uint32 {
 	return 0
 }
 
-// nameBy gives the addresses that have no name yet those of the first symbol
-// table of a kind.
+// nameBy looks up the addresses that have no name yet in the first symbol table of a type.
 func (im *Image) nameBy(kind elf.SectionType, names map[uint64]string) error {
 	table := im.find(kind)
 	if table == 0 {
@@ -172,7 +169,7 @@ func (s *imageSymbol) mayName() bool {
 	switch s.kind {
 	case elf.STT_FUNC, elf.STT_GNU_IFUNC:
 	case elf.STT_NOTYPE:
-		// "$x" and the like say what kind of code follows.
+		// "$x" and similar symbols mark the kind of the code that follows.
 		if strings.HasPrefix(s.name, "$") || strings.HasPrefix(s.name, ".L") {
 			return false
 		}
@@ -182,7 +179,7 @@ func (s *imageSymbol) mayName() bool {
 	return s.defined && s.name != ""
 }
 
-// compareNames orders symbols of one address, the best name first.
+// compareNames orders the symbols of one address, best name first.
 func compareNames(a, b *imageSymbol) int {
 	untyped := func(s *imageSymbol) int {
 		if s.kind == elf.STT_NOTYPE {
@@ -208,11 +205,11 @@ func (im *Image) openDebugImage() *Image {
 	return debug
 }
 
-// openDebugFile is openDebugImage for what is read through File.
+// openDebugFile is openDebugImage for data that is read through File.
 func (im *Image) openDebugFile() *File {
 	f, err := Open(im.path)
 	if err != nil {
-		return nil // of another machine
+		return nil // for another machine
 	}
 	defer f.Close()
 	f.SetDebugRoot(im.debugRoot)

@@ -20,7 +20,7 @@ type unit struct {
 	compDir     string   // of DW_AT_comp_dir; only before version 5
 }
 
-// entry is a directory or file name and, for a file, its directory's index.
+// entry is the name of a directory or file and, for a file, the index of its directory.
 type entry struct {
 	name []byte
 	dir  uint64
@@ -49,9 +49,9 @@ const (
 	formLineStr = 0x1f
 )
 
-// parseUnit parses the header of the unit that c holds and leaves c at the line
-// program. Errors carry the offset in .debug_line. A nil unit without an error
-// is of a version that nobody has defined yet.
+// parseUnit parses the header of the unit in c and leaves c at the line program. Errors have
+// the offset in .debug_line. A nil unit without an error is of a version that is not defined
+// yet.
 func (l *lineSections) parseUnit(c *bytecur.Cursor, is64 bool) (*unit, error) {
 	u := &unit{is64: is64, version: c.U16()}
 	if c.Err() == nil && (u.version < 2 || u.version > 5) {
@@ -65,7 +65,7 @@ func (l *lineSections) parseUnit(c *bytecur.Cursor, is64 bool) (*unit, error) {
 	if u.version >= 4 {
 		h.U8() // operations per instruction: 1 but for VLIW machines
 	}
-	h.U8() // whether rows are statements by default: nobody here asks
+	h.U8() // default of is_stmt, which is not used here
 	u.lineBase = int64(int8(h.U8()))
 	u.lineRange = uint64(h.U8())
 	u.opcodeBase = h.U8()
@@ -87,9 +87,8 @@ func (l *lineSections) parseUnit(c *bytecur.Cursor, is64 bool) (*unit, error) {
 	return u, h.Err()
 }
 
-// entriesV2 reads the tables of versions 2 to 4: strings up to an empty one.
-// The compilation directory is directory 0 and not listed, and files count
-// from 1.
+// entriesV2 reads the tables of versions 2 to 4: strings up to an empty one. The compilation
+// directory is directory 0 and not listed, and files are numbered from 1.
 func (u *unit) entriesV2(c *bytecur.Cursor) {
 	u.dirs = make([]entry, 1)
 	for s := cstr(c); len(s) > 0; s = cstr(c) {
@@ -168,7 +167,7 @@ func (l *lineSections) field(c *bytecur.Cursor, u *unit, form uint64) (s []byte,
 	return nil, 0
 }
 
-// fileID returns the number of the unit's i-th file in b's table.
+// fileID returns the number in b's table of the unit's i-th file.
 func (u *unit) fileID(b *builder, i uint64) uint32 {
 	if i >= uint64(len(u.names)) {
 		return b.file("")
@@ -179,8 +178,8 @@ func (u *unit) fileID(b *builder, i uint64) uint32 {
 	return u.fileIDs[i]
 }
 
-// path joins a file name with its directory, and that with the compilation
-// directory, as far as they are relative.
+// path joins a file name with its directory and the compilation directory, if they are
+// relative.
 func (u *unit) path(e entry) string {
 	name := string(e.name)
 	if name == "" {

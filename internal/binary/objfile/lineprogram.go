@@ -22,8 +22,8 @@ const (
 	lneSetDiscrim  = 4
 )
 
-// lineMachine is the state of a running line-number program: the registers that
-// matter here. Columns, statement marks and the like are read over.
+// lineMachine is the state of a running line-number program: the registers that are used here.
+// Columns, statement marks and others are skipped.
 type lineMachine struct {
 	u     *unit
 	b     *builder
@@ -34,8 +34,8 @@ type lineMachine struct {
 	first int    // first row of the open sequence
 }
 
-// run appends the rows of u's program to b. Every opcode consumes at least a
-// byte and emits at most a row, so time and memory follow the section's size.
+// run appends the rows of u's program to b. Every opcode consumes at least one byte and emits
+// at most one row, so time and memory are proportional to the section's size.
 func (u *unit) run(b *builder, c *bytecur.Cursor) error {
 	m := lineMachine{u: u, b: b}
 	m.reset()
@@ -50,7 +50,7 @@ func (u *unit) run(b *builder, c *bytecur.Cursor) error {
 		}
 		m.standard(c, op)
 	}
-	b.table.cut(m.first) // a sequence without an end
+	b.table.cut(m.first) // an incomplete sequence
 	return c.Err()
 }
 
@@ -58,8 +58,8 @@ func (m *lineMachine) reset() {
 	m.addr, m.file, m.line, m.disc, m.first = 0, 1, 1, 0, len(m.b.table.rows)
 }
 
-// emit appends a row, unless it repeats the last or goes backwards, which a
-// sequence must not.
+// emit appends a row, unless it repeats the last one or its address decreases, which is
+// invalid in a sequence.
 func (m *lineMachine) emit() {
 	t := &m.b.table
 	disc := m.disc
@@ -80,7 +80,7 @@ func (m *lineMachine) emit() {
 	}
 }
 
-// standard executes the opcodes below the special ones.
+// standard executes the opcodes below the special opcodes.
 func (m *lineMachine) standard(c *bytecur.Cursor, op uint8) {
 	switch op {
 	case lnsExtended:
@@ -98,15 +98,15 @@ func (m *lineMachine) standard(c *bytecur.Cursor, op uint8) {
 	case lnsFixedAddPC:
 		m.addr += uint64(c.U16())
 	default:
-		// Also those that later versions may add: the header says how many
-		// operands to skip.
+		// This includes opcodes of later versions: the header has the number of operands to
+		// skip.
 		for range m.u.opcodeArgs[op-1] {
 			c.Uvarint()
 		}
 	}
 }
 
-// extended executes an opcode that carries its length.
+// extended executes an opcode that is stored with its length.
 func (m *lineMachine) extended(c *bytecur.Cursor) {
 	arg := c.Sub(c.Uvarint())
 	switch arg.U8() {

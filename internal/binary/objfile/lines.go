@@ -13,19 +13,19 @@ type LineTable struct {
 	discs []discriminator
 }
 
-// row says that the instructions from addr to the next row's address come from
-// a line. Two rows may share an address; the later one is the one in force.
+// row states that the instructions from addr to the next row's address come from a line. Two
+// rows may have the same address; then the later one is used.
 type row struct {
 	addr uint64
 	file uint32
-	line uint32 // 0: from no line
+	line uint32 // 0: no line
 }
 
-// discriminator is that of a row. Most rows have none, so that they are kept
-// apart, ascending by row.
+// discriminator is the discriminator of a row. Most rows have none, so they are stored
+// separately, ascending by row.
 type discriminator struct{ row, value uint32 }
 
-// sequence is a run of rows that describes the addresses [lo, hi).
+// sequence is a contiguous group of rows that describes the addresses [lo, hi).
 type sequence struct {
 	lo, hi     uint64
 	first, end uint32 // rows[first:end]
@@ -33,11 +33,10 @@ type sequence struct {
 
 // Row is a range of instructions that come from one source line.
 type Row struct {
-	Addr, End uint64 // End is Addr for a line that left no instruction of its own
+	Addr, End uint64 // End is Addr for a line without instructions
 	File      string
 	Line      int
-	// Discriminator tells apart the blocks of one line, as DWARF has it; 0 is
-	// none.
+	// Discriminator distinguishes the blocks of one line, as in DWARF; 0 is none.
 	Discriminator uint32
 }
 
@@ -51,9 +50,9 @@ func (t *LineTable) Lookup(addr uint64) (file string, line int, ok bool) {
 	return t.files[r.file], int(r.line), r.line != 0
 }
 
-// Entry returns the source line of the function that starts at addr. It
-// differs from Lookup in optimised code, where the function's own line and that
-// of its first statement share an address: Entry wants the former.
+// Entry returns the source line of the function that starts at addr. It differs from Lookup in
+// optimised code, where the line of the function and that of its first statement have the same
+// address: Entry returns the former.
 func (t *LineTable) Entry(addr uint64) (file string, line int, ok bool) {
 	s, ok := t.sequence(addr)
 	if !ok {
@@ -67,8 +66,8 @@ func (t *LineTable) Entry(addr uint64) (file string, line int, ok bool) {
 	return "", 0, false
 }
 
-// Rows yields the rows of [lo, hi) in address order, clipped to that range.
-// Instructions that come from no line are left out.
+// Rows yields the rows of [lo, hi) in address order, clipped to that range. Instructions
+// without a line are omitted.
 func (t *LineTable) Rows(lo, hi uint64) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		k := sort.Search(len(t.seqs), func(k int) bool { return t.seqs[k].hi > lo })
@@ -104,7 +103,7 @@ func (t *LineTable) Lines(lo, hi uint64) iter.Seq2[string, int] {
 // Len returns the number of rows.
 func (t *LineTable) Len() int { return len(t.rows) }
 
-// sequence returns the sequence that holds addr.
+// sequence returns the sequence that contains addr.
 func (t *LineTable) sequence(addr uint64) (sequence, bool) {
 	k := sort.Search(len(t.seqs), func(k int) bool { return t.seqs[k].hi > addr })
 	if k == len(t.seqs) || t.seqs[k].lo > addr {
@@ -113,14 +112,14 @@ func (t *LineTable) sequence(addr uint64) (sequence, bool) {
 	return t.seqs[k], true
 }
 
-// after returns the index of the first row of s after addr, which s holds.
+// after returns the index of the first row of s after addr, which is in s.
 func (t *LineTable) after(s sequence, addr uint64) int {
 	rows := t.rows[s.first:s.end]
 	return int(s.first) + sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr })
 }
 
-// at returns the index of the first of the rows in force at addr: those that
-// start there, or else the one that addr lies in.
+// at returns the index of the first row that applies at addr: the first of those that start
+// there, or else the one that contains addr.
 func (t *LineTable) at(s sequence, addr uint64) int {
 	i := t.after(s, addr) - 1
 	for ; i > int(s.first) && t.rows[i].addr == addr && t.rows[i-1].addr == addr; i-- {
@@ -137,7 +136,7 @@ func (t *LineTable) discriminator(i int) uint32 {
 	return 0
 }
 
-// setDiscriminator sets that of the last row.
+// setDiscriminator sets the discriminator of the last row.
 func (t *LineTable) setDiscriminator(value uint32) {
 	if value != 0 {
 		t.discs = append(t.discs, discriminator{uint32(len(t.rows) - 1), value})
@@ -169,9 +168,9 @@ func (b *builder) file(path string) uint32 {
 	return id
 }
 
-// endSequence keeps the rows from first on as one sequence that ends at hi, or
-// drops them if they do not describe code: the linker gives the lines of
-// functions that it dropped an address where there is none.
+// endSequence keeps the rows from first on as one sequence that ends at hi, or drops them if
+// they do not describe code: linkers set the addresses of dropped functions to a value where
+// there is no code.
 func (b *builder) endSequence(first int, hi uint64) {
 	t := &b.table
 	if first == len(t.rows) {
@@ -194,8 +193,8 @@ func (b *builder) isCode(addr uint64) bool {
 	return false
 }
 
-// finish sorts the sequences. Of those that overlap (identical functions that
-// the linker folded into one) the first in the file stays.
+// finish sorts the sequences. If some overlap (identical functions that the linker folded),
+// the first in the file is kept.
 func (b *builder) finish() *LineTable {
 	t := &b.table
 	sort.SliceStable(t.seqs, func(i, j int) bool { return t.seqs[i].lo < t.seqs[j].lo })

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// EachLinkInput visits the file at path or, if that is an archive, its members. They can be
-// read during the visit only.
+// EachLinkInput visits the file at path or, if it is an archive, its members. They can be read
+// only during the visit.
 func EachLinkInput(path string, visit func(archive bool, member string, r *io.SectionReader) error) error {
 	f, st, err := openStat(path)
 	if err != nil {
@@ -31,11 +31,12 @@ func EachLinkInput(path string, visit func(archive bool, member string, r *io.Se
 	})
 }
 
-// fatSection is where clang -ffat-lto-objects puts bitcode, beside machine code.
+// fatSection is the section of bitcode in objects with machine code by clang
+// -ffat-lto-objects.
 const fatSection = ".llvm.lto"
 
-// FatBitcode returns the bitcode that an object has beside its machine code, nil if it has
-// none or is no ELF object.
+// FatBitcode returns the bitcode of an object that also has machine code, or nil if there is
+// none or it is not an ELF object.
 func FatBitcode(r io.ReaderAt) ([]byte, error) {
 	var magic [4]byte
 	if n, _ := r.ReadAt(magic[:], 0); n < 4 || string(magic[:]) != elf.ELFMAG {
@@ -43,7 +44,7 @@ func FatBitcode(r io.ReaderAt) ([]byte, error) {
 	}
 	f, err := elf.NewFile(r)
 	if err != nil || f.Type != elf.ET_REL {
-		return nil, nil // the linker will say so
+		return nil, nil // the linker will report it
 	}
 	s := f.Section(fatSection)
 	if s == nil {
@@ -56,7 +57,8 @@ func FatBitcode(r io.ReaderAt) ([]byte, error) {
 	return data, nil
 }
 
-// eachBody goes over an archive. Those of a thin one are files beside it, whose path is given.
+// eachBody iterates over an archive. The members of a thin archive are separate files, whose
+// paths are passed.
 func eachBody(path string, r io.ReaderAt, size int64, thin bool, visit func(path, member string, r *io.SectionReader) error) error {
 	var names string // of members with long names
 	h := make([]byte, arHeader)
@@ -84,7 +86,7 @@ func eachBody(path string, r io.ReaderAt, size int64, thin bool, visit func(path
 			names = string(text)
 		case special:
 		case thin:
-			// An archive in an archive is left alone, lest one name itself.
+			// Archives in archives are skipped, because an archive could refer to itself.
 			if err = visitFile(beside(path, name), visit); err != nil {
 				return err
 			}
@@ -97,7 +99,7 @@ func eachBody(path string, r io.ReaderAt, size int64, thin bool, visit func(path
 	return nil
 }
 
-// openStat opens the file at path and describes it.
+// openStat opens the file at path and returns its FileInfo.
 func openStat(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -120,8 +122,8 @@ func visitFile(path string, visit func(path, member string, r *io.SectionReader)
 	return visit(path, "", io.NewSectionReader(f, 0, st.Size()))
 }
 
-// visitMember calls visit with an archive's member, with nil if it is bitcode, and not at
-// all if it is of another kind.
+// visitMember calls visit with an archive's member, with nil if it is bitcode, and does not
+// call it for members of other kinds.
 func visitMember(path, member string, r *io.SectionReader, visit func(im *Image, member string) error) error {
 	if hasBitcode(r) {
 		return visit(nil, member)

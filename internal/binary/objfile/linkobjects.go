@@ -12,22 +12,22 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// LinkObject is an input of a link as a linker sees it: which names it defines
-// and which it needs.
+// LinkObject is an input of a link as a linker sees it: the names that it defines and those
+// that it needs.
 type LinkObject struct {
-	Path, Member string // of an archive; "" if it is none
+	Path, Member string // of an archive; "" otherwise
 	Shared       bool   // a shared library
 	LTO          LTO
-	Names        []LinkName // of functions and what has no type; of a library, what others see
+	Names        []LinkName // of functions and of symbols without a type; of a library, the exported ones
 }
 
-// LTO says what a link-time optimiser makes of an object.
+// LTO is the kind of link-time optimisation that an object needs.
 type LTO uint8
 
-// The kinds. The names of bitcode are not read.
+// The kinds. The names in bitcode are not read.
 const (
 	NoLTO   LTO = iota
-	GCCLTO      // gcc's intermediate code, maybe machine code as well
+	GCCLTO      // gcc's intermediate code, possibly with machine code
 	Bitcode     // of LLVM
 )
 
@@ -35,13 +35,13 @@ const (
 type LinkName struct {
 	Name    string
 	Defined bool
-	Local   bool // no other object sees it
+	Local   bool // not visible to other objects
 	Data    bool
-	LTO     bool   // of gcc's intermediate code, which does not tell data from functions
-	Untyped bool   // the table does not say of what it is
-	Addr    uint64 // of a defined one; those of one address are the same function
-	// Calls and Pointers count references to a defined one from its own
-	// object; From are some of the functions that they are in.
+	LTO     bool   // from gcc's intermediate code, which does not distinguish data from functions
+	Untyped bool   // the symbol has no type
+	Addr    uint64 // for a defined one; names with the same address are the same function
+	// Calls and Pointers are the numbers of references to a defined name from its own object;
+	// From has some of the functions that contain them.
 	Calls, Pointers int
 	From            []string
 }
@@ -55,9 +55,8 @@ const (
 	gccLTOSymbols = ".gnu.lto_.symtab."
 )
 
-// LinkObjects reads an object, the members of an archive, or a shared library.
-// A file that is nothing of the kind, such as a linker script, is ErrNotELF with
-// the path in front.
+// LinkObjects reads an object, the members of an archive, or a shared library. For other
+// files, such as linker scripts, the error is ErrNotELF, prefixed with the path.
 func LinkObjects(path string) ([]LinkObject, error) {
 	if is, err := isBitcode(path); err != nil || is {
 		return []LinkObject{{Path: path, LTO: Bitcode}}, err
@@ -94,9 +93,8 @@ func hasBitcode(r io.ReaderAt) bool {
 	return n == 4 && (string(magic[:]) == bitcode || string(magic[:]) == bitcodeAlt)
 }
 
-// eachImage calls visit with the ELF file at path, or with each of an archive's
-// members; with nil for a member that is bitcode. Members of other kinds are
-// left out.
+// eachImage calls visit with the ELF file at path, or with each of an archive's members; with
+// nil for a bitcode member. Members of other kinds are skipped.
 func eachImage(path string, visit func(im *Image, member string) error) error {
 	f, st, err := openStat(path)
 	if err != nil {
@@ -164,8 +162,8 @@ const (
 	ltoCommon    = 4
 )
 
-// ltoNames reads the names of gcc's intermediate code. An object may have
-// machine code of the same functions as well, and their names once more.
+// ltoNames reads the names of gcc's intermediate code. An object may also have machine code of
+// the same functions, and so their names twice.
 func (im *Image) ltoNames(o *LinkObject) error {
 	for i := range im.sections {
 		s := &im.sections[i]
@@ -189,7 +187,7 @@ func (im *Image) ltoNames(o *LinkObject) error {
 			c.U64() // size of a common one
 			c.U32() // slot
 			if c.Err() != nil {
-				break // another form of table: that it is LTO is known
+				break // another version of the table: only the kind of LTO is known
 			}
 			o.Names = append(o.Names, LinkName{Name: name, Defined: kind != ltoUndef && kind != ltoWeakUndef, Data: kind == ltoCommon, LTO: true})
 		}
@@ -199,7 +197,7 @@ func (im *Image) ltoNames(o *LinkObject) error {
 
 // countReferences counts the references to names that the object defines.
 func (im *Image) countReferences(o *LinkObject, table uint32, syms []imageSymbol, at []int) error {
-	funcs := slices.Clone(syms) // that references are in, by address
+	funcs := slices.Clone(syms) // sorted by address, to find the function that contains a reference
 	funcs = slices.DeleteFunc(funcs, func(s imageSymbol) bool { return s.kind != elf.STT_FUNC || !s.defined })
 	slices.SortStableFunc(funcs, func(a, b imageSymbol) int { return cmp.Compare(a.addr, b.addr) })
 	for i := range im.sections {
@@ -243,7 +241,7 @@ func (im *Image) branches(kind uint32) bool {
 	return false
 }
 
-// refer counts one reference, by a branch or not, from a function.
+// refer counts one reference from a function, which is a branch or not.
 func (n *LinkName) refer(target *imageSection, branch bool, from string) {
 	code := target.flags&elf.SHF_EXECINSTR != 0
 	if code && branch {
@@ -256,7 +254,7 @@ func (n *LinkName) refer(target *imageSection, branch bool, from string) {
 	}
 }
 
-// funcBefore returns the name of the last function that starts at addr or below.
+// funcBefore returns the name of the last function that starts at or below addr.
 func funcBefore(funcs []imageSymbol, addr uint64) string {
 	i, found := slices.BinarySearchFunc(funcs, addr, func(s imageSymbol, addr uint64) int { return cmp.Compare(s.addr, addr) })
 	if !found {

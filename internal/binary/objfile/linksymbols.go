@@ -6,18 +6,17 @@ import (
 	"slices"
 )
 
-// LinkSymbol is a function symbol and what distinguishes it from others of its name.
+// LinkSymbol is a function symbol with the data that distinguishes it from others of its name.
 type LinkSymbol struct {
 	Symbol
 	File string // base name of the source file, only of local symbols
-	// Ordinal is 0 for a global symbol. A local one is the n-th of the local
-	// symbols of its name, counted from 1 by address: the number that BOLT
-	// gives it.
+	// Ordinal is 0 for a global symbol. A local symbol is the n-th of the local symbols with
+	// its name, counted from 1 by address: the number that BOLT uses.
 	Ordinal int
 }
 
-// LinkSymbols returns the function symbols of .symtab, ascending by address, of a
-// stripped module those of its separate debug file. Without either there are none.
+// LinkSymbols returns the function symbols of .symtab, ascending by address; those of a
+// stripped module are read from its separate debug file. Without either there are none.
 func (f *File) LinkSymbols() ([]LinkSymbol, error) {
 	table, s := f.openSymbols()
 	if s == nil {
@@ -35,7 +34,7 @@ func (f *File) LinkSymbols() ([]LinkSymbol, error) {
 	}
 	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
 	var syms []LinkSymbol
-	locals := map[string]int{} // of any kind: BOLT counts data with them
+	locals := map[string]int{} // of any type: BOLT also counts data symbols
 	for i := range all {
 		fn := &all[i]
 		l := LinkSymbol{Symbol: Symbol{Name: fn.name, Addr: fn.addr, Size: fn.size}, File: fn.file}

@@ -6,7 +6,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// machines are what ELF and Mach-O files are for.
+// machines maps the machine numbers of ELF.
 var machines = map[elf.Machine]machine.Kind{
 	elf.EM_X86_64: machine.X86_64, elf.EM_AARCH64: machine.AArch64, elf.EM_ARM: machine.Arm, elf.EM_386: machine.I386,
 	elf.EM_RISCV: machine.RISCV, elf.EM_PPC64: machine.PPC64, elf.EM_S390: machine.S390, elf.EM_LOONGARCH: machine.LoongArch,
@@ -20,10 +20,10 @@ func machineOf(m elf.Machine) machine.Kind {
 	return machine.Unknown
 }
 
-// Machine returns what the module is for.
+// Machine returns the machine that the module is for.
 func (f *File) Machine() machine.Kind { return machineOf(f.elf.Machine) }
 
-// MachineName returns what the module is for, as profiles have it; "" if that has no name.
+// MachineName returns the machine's name in profiles; "" if it has none.
 func (f *File) MachineName() string { return machineName(f.elf.Machine) }
 
 func machineName(m elf.Machine) string {
@@ -33,15 +33,15 @@ func machineName(m elf.Machine) string {
 	return machineOf(m).String()
 }
 
-// Machine returns what the file is for.
+// Machine returns the machine that the file is for.
 func (im *Image) Machine() machine.Kind { return machineOf(im.machine) }
 
-// dynamicKind is what the loader does for a relocation.
+// dynamicKind is the operation of the loader for a relocation.
 type dynamicKind uint8
 
 const (
 	relocOther    dynamicKind = iota
-	relocRelative             // the address of something in the module; or of a function that tells one
+	relocRelative             // an address in the module, or the result of an ifunc resolver
 	relocSymbol               // the address of a symbol
 	relocSlot                 // the same, in a table of the linker's
 )

@@ -16,19 +16,20 @@ import (
 	"strings"
 )
 
-// Problem: a File reads sections, segments and symbols as ELF has them, and what cairn wants
-// of a Mach-O file is the same: names, addresses and bytes.
+// Problem: a File reads sections, segments and symbols of ELF, and cairn needs the same data
+// of a Mach-O file: names, addresses and bytes.
 //
-// Choice: a module is made of a Mach-O file. Sections that have a counterpart get its name:
-// __TEXT,__text is .text, __DWARF,__debug_line is .debug_line, and those that cairn adds lose
-// their underscores. The symbol table is one of ELF, in memory: functions with the sizes that
-// Mach-O does not store, their names less the underscore of C, and before local ones the
+// Choice: a module is built from a Mach-O file. Sections with a counterpart in ELF get its
+// name: __TEXT,__text is .text, __DWARF,__debug_line is .debug_line, and the underscores of
+// cairn's own are removed. The symbol table is converted to ELF in memory: functions with
+// sizes, which Mach-O does not store, names without C's underscore, and before local symbols
+// the source file from the debug map (N_SO, N_FUN).
 // source file that the debug map (N_SO, N_FUN) gives.
 
-// ErrUniversal: the file has code of several machines, and it was not said which is wanted.
+// ErrUniversal reports a file with code for several machines of which none was selected.
 var ErrUniversal = errors.New("a universal file")
 
-// elfNames are the sections that have a counterpart.
+// elfNames maps the sections that have a counterpart.
 var elfNames = map[string]string{
 	"__TEXT,__text": ".text", "__TEXT,__eh_frame": ".eh_frame", "__TEXT,__gcc_except_tab": ".gcc_except_table",
 	"__DATA,__cairn_raw": "cairn_raw", "__CAIRN,__cairn_map": ".debug.cairn",
@@ -90,7 +91,7 @@ func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
 	return m, nil
 }
 
-// elfName returns what a section of a Mach-O file would be called in ELF, if it has a counterpart.
+// elfName returns the ELF name of a section of a Mach-O file, if it has a counterpart.
 func (im *Image) elfName(section int) string {
 	if name, ok := elfNames[im.macho.places[section]]; ok {
 		return name
@@ -98,9 +99,9 @@ func (im *Image) elfName(section int) string {
 	return im.sections[section].name
 }
 
-// addSymbols appends a symbol table of ELF and its strings.
+// addSymbols appends an ELF symbol table and its strings.
 func (m *module) addSymbols(funcs []machOFunction) {
-	// Local ones after their file, global ones after all.
+	// Local symbols are after their file, global ones after all local ones.
 	slices.SortStableFunc(funcs, func(a, b machOFunction) int {
 		return cmp.Or(cmp.Compare(min(a.bind, 1), min(b.bind, 1)), cmp.Compare(a.source, b.source))
 	})
@@ -140,8 +141,8 @@ type machOFunction struct {
 	addr, size   uint64
 }
 
-// machOFunctions returns the symbols in sections with code. A function ends where the next
-// symbol, the next function start or the end of the section is.
+// machOFunctions returns the symbols in sections with code. A function ends at the next
+// symbol, the next function start or the end of the section.
 func (im *Image) machOFunctions() ([]machOFunction, error) {
 	m := im.macho
 	if m.count == 0 {
@@ -171,7 +172,7 @@ func (im *Image) machOFunctions() ([]machOFunction, error) {
 		name, kind, section, desc, addr := cstring(names, uint64(f.u32())), f.u8(), int(f.u8()), f.u16(), f.word()
 		switch {
 		case kind == stabSource:
-			if !strings.HasSuffix(name, "/") { // else it is the directory of the next
+			if !strings.HasSuffix(name, "/") { // otherwise it is the directory of the next name
 				source = path.Base(name)
 			}
 			if name == "" {
@@ -213,16 +214,16 @@ func (im *Image) machOFunctions() ([]machOFunction, error) {
 	return funcs, nil
 }
 
-// plainMachOName returns a name of the source's language: C's has an underscore in front.
+// plainMachOName returns the name in the source language, without C's leading underscore.
 func plainMachOName(name string) string { return strings.TrimPrefix(name, "_") }
 
-// isAssemblersOwn reports whether a symbol names the beginning of a section of an object, or
-// is one that linkers leave out.
+// isAssemblersOwn reports whether a symbol marks the beginning of a section of an object, or
+// is one that linkers drop.
 func isAssemblersOwn(name string) bool {
 	return strings.HasPrefix(name, "ltmp") || strings.HasPrefix(name, "L") || strings.HasPrefix(name, "l_")
 }
 
-// functionStarts reads where functions begin: differences of addresses in LEB128.
+// functionStarts reads the function starts: address differences in LEB128.
 func (im *Image) functionStarts() ([]uint64, error) {
 	m := im.macho
 	if m.startsSize == 0 {
@@ -254,9 +255,9 @@ func (im *Image) functionStarts() ([]uint64, error) {
 	return out, nil
 }
 
-// Slice is the part of a universal file that is for one machine.
+// Slice is the part of a universal file for one machine.
 type Slice struct {
-	Arch         string // as lipo has it: x86_64, arm64, arm64e
+	Arch         string // lipo's name: x86_64, arm64, arm64e
 	offset, size uint64
 }
 
@@ -267,8 +268,8 @@ const (
 	subtypeARM64E                   = 2
 )
 
-// openArch opens the file at path, or, if there is none and path ends in :ARCH, the one that
-// is named before that.
+// openArch opens the file at path or, if there is none and path ends in :ARCH, the file before
+// the colon.
 func openArch(path string) (f *os.File, arch string, err error) {
 	f, err = os.Open(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -282,16 +283,16 @@ func openArch(path string) (f *os.File, arch string, err error) {
 	return nil, "", err
 }
 
-// IsBinary reports whether a file that begins with head is one that Open may read.
+// IsBinary reports whether Open may support a file that begins with head.
 func IsBinary(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(elf.ELFMAG)) || isMachO(head) || isUniversal(head)
 }
 
-// archs are the machines of the parts of universal files that are read.
+// archs are the supported machines of parts of universal files.
 var archs = []string{"x86_64", "arm64", "arm64e"}
 
-// Parts returns the names by which Open takes the parts of the universal file at path; none if
-// it is of another kind.
+// Parts returns the paths by which Open selects the parts of the universal file at path; none
+// for other files.
 func Parts(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -315,7 +316,7 @@ func Parts(path string) ([]string, error) {
 	return names, nil
 }
 
-// PlainPath returns a path without the :ARCH after it that chooses a part of a universal file.
+// PlainPath removes the suffix :ARCH, which selects a part of a universal file, from a path.
 func PlainPath(path string) string {
 	if i := strings.LastIndexByte(path, ':'); i > 0 && slices.Contains(archs, path[i+1:]) {
 		if _, err := os.Lstat(path); err != nil {
@@ -325,7 +326,7 @@ func PlainPath(path string) string {
 	return path
 }
 
-// readSlices reads the header of a universal file; none for a file that is not.
+// readSlices reads the header of a universal file; for other files it returns none.
 func readSlices(r io.ReaderAt, size uint64) ([]Slice, error) {
 	var h [fatHeader]byte
 	if n, _ := r.ReadAt(h[:], 0); n < len(h) || !isUniversal(h[:]) {
@@ -369,7 +370,7 @@ func archName(machine, subtype uint32) string {
 	return fmt.Sprintf("machine %#x", machine)
 }
 
-// onlyPart returns the part of a universal file for a machine, or its only one.
+// onlyPart returns the part of a universal file for a machine, or its only part.
 func onlyPart(r io.ReaderAt, size int64, arch string) (*io.SectionReader, error) {
 	parts, err := readSlices(r, uint64(size))
 	if err != nil {
@@ -392,8 +393,8 @@ func onlyPart(r io.ReaderAt, size int64, arch string) (*io.SectionReader, error)
 	return nil, fmt.Errorf("%w, for %s: put : and the one that is wanted behind its path", ErrUniversal, strings.Join(names, " and "))
 }
 
-// readAnyModule reads the headers of an ELF file, of a Mach-O file, or of the part of a
-// universal file for a machine, or its only one.
+// readAnyModule reads the headers of an ELF file, of a Mach-O file, or of a part of a
+// universal file: that for a machine, or the only one.
 func readAnyModule(r io.ReaderAt, size uint64, arch string) (*module, error) {
 	var head [8]byte
 	n, _ := r.ReadAt(head[:], 0)

@@ -13,9 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// module is what the headers of a little-endian file say, for File. It is the place
-// where a reader of another kind of file would come in: whatever gives sections, segments,
-// and symbols in ELF's layout can be a File.
+// module has the headers of a little-endian file, for File. A reader of another file format
+// would fill it: any file with sections, segments, and symbols in ELF's layout can be a File.
 type module struct {
 	Type     elf.Type
 	Machine  elf.Machine
@@ -26,17 +25,17 @@ type module struct {
 
 	id       []byte // the build id of a Mach-O file: its UUID
 	foreign  bool   // it is a Mach-O file
-	stripped bool   // of debug information only
+	stripped bool   // a file of debug information only
 }
 
-// section is a section, its size that of its contents when they are decompressed.
+// section is a section; its size is that of the decompressed contents.
 type section struct {
 	elf.SectionHeader
-	compression elf.CompressionType // of those with the flag
-	data        []byte              // the contents, if they are not in the file
+	compression elf.CompressionType // for sections with the flag
+	data        []byte              // the contents, if they are not read from the file
 }
 
-// segment is a part of the file for the loader.
+// segment is a loadable part of the file.
 type segment struct {
 	elf.ProgHeader
 	io.ReaderAt
@@ -72,7 +71,7 @@ func readModule(r io.ReaderAt, size uint64) (*module, error) {
 	return m, nil
 }
 
-// module returns a section as File has it.
+// module converts a section header to File's form.
 func (h *headers) module(s *imageSection) (*section, error) {
 	out := &section{SectionHeader: elf.SectionHeader{
 		Name: s.name, Type: s.kind, Flags: s.flags, Addr: s.addr, Offset: s.offset, Size: s.size,
@@ -94,7 +93,7 @@ func (h *headers) module(s *imageSection) (*section, error) {
 	return out, nil
 }
 
-// Section returns the first section of a name, nil if there is none.
+// Section returns the first section with a name, or nil if there is none.
 func (m *module) Section(name string) *section {
 	for _, s := range m.Sections {
 		if s.Name == name {
@@ -133,8 +132,8 @@ func (f *File) contents(s *section) ([]byte, error) {
 	return f.inflate(s)
 }
 
-// inflate decompresses a section. What a damaged one claims to be takes no memory before it
-// is there.
+// inflate decompresses a section. Memory is allocated as data is decompressed, not by the
+// claimed size, which may be damaged.
 func (f *File) inflate(s *section) ([]byte, error) {
 	header := compressedHeader(f.elf.word)
 	if s.FileSize < header {
@@ -170,8 +169,8 @@ func (f *File) inflate(s *section) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// dynamicSymbols returns the symbols of the dynamic linker by their numbers, the first
-// of which is an empty one; none if there is no table.
+// dynamicSymbols returns the symbols of the dynamic linker by number; the first is empty.
+// Without a table it returns none.
 func (f *File) dynamicSymbols() ([]elf.Symbol, error) {
 	s := f.symbolSection(elf.SHT_DYNSYM)
 	if s == nil {

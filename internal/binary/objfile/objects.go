@@ -11,36 +11,34 @@ import (
 	"strings"
 )
 
-// Object is one object file, one member of an archive, or one linked module.
+// Object is an object file, a member of an archive, or a linked module.
 type Object struct {
 	Path   string // of the file
-	Member string // name within the archive Path, "" if it is none
+	Member string // name in the archive Path, "" if there is no archive
 	Linked bool   // a program or shared object
-	// Machine is what it is for, as profiles have it; "" if that has no name.
+	// Machine is its machine's name in profiles; "" if it has none.
 	Machine string
 	Funcs   []ObjectFunc
 }
 
-// ObjectFunc is a function symbol and where it stands.
+// ObjectFunc is a function symbol and its section.
 type ObjectFunc struct {
 	Symbol         // Addr is an offset into the section in a relocatable object
 	Section string // name of the section that holds it
-	Index   uint32 // of that section: several may have one name
+	Index   uint32 // index of that section: several may have the same name
 	Local   bool
-	Group   bool   // the section is of a group (COMDAT)
-	Source  string // source file of a local symbol as the table says, "" if unknown
+	Group   bool   // the section is in a group (COMDAT)
+	Source  string // source file of a local symbol according to the table, "" if unknown
 }
 
 const maxTable = 1 << 30 // bytes of the table of names of an archive
 
-// ReadObjects reads the function symbols of an object file, of the members of
-// an archive (a thin one too), or of a linked module. Members that are no
-// 64-bit little-endian ELF objects are left out; a file that is neither is an
-// error with its path.
+// ReadObjects reads the function symbols of an object file, of the members of an archive (also
+// a thin one), or of a linked module. Members that are not 64-bit little-endian ELF objects
+// are skipped; any other file is an error with its path.
 //
-// Objects of programs that were compiled with a section for each function have
-// tens of thousands of sections. They are read here and not by debug/elf, which
-// makes a copy of every section's name.
+// Objects that were compiled with a section for each function have tens of thousands of
+// sections. They are read here and not by debug/elf, which copies every section's name.
 func ReadObjects(path string) ([]Object, error) {
 	f, arch, err := openArch(path)
 	if err != nil {
@@ -80,15 +78,15 @@ func ReadObjects(path string) ([]Object, error) {
 	return []Object{*o}, nil
 }
 
-// nameStripped gives a stripped module the functions of its separate debug file, which
-// has the same sections.
+// nameStripped adds to a stripped module the functions of its separate debug file, which has
+// the same sections.
 func (o *Object) nameStripped() error {
 	if !o.Linked {
 		return nil
 	}
 	f, err := Open(o.Path)
 	if err != nil {
-		return nil // of another machine
+		return nil // for another machine
 	}
 	defer f.Close()
 	table, s := f.openSymbols()
@@ -104,10 +102,10 @@ func (o *Object) nameStripped() error {
 	return nil
 }
 
-// ErrNoObject: the file is nothing that ReadObjects reads.
+// ErrNoObject reports a file that ReadObjects does not support.
 var ErrNoObject = errors.New("not a 64-bit little-endian ELF file, and no archive of such")
 
-// machineAt is where ELF's header has the machine.
+// machineAt is the offset of the machine in the ELF header.
 const machineAt = 18
 
 func readObject(r *io.SectionReader) (*Object, error) {
@@ -128,8 +126,8 @@ func readObject(r *io.SectionReader) (*Object, error) {
 	return o, err
 }
 
-// readMachOObject reads the functions of a Mach-O file. A section of one has many, and linkers
-// move each of them all the same.
+// readMachOObject reads the functions of a Mach-O file. A section of one has many functions,
+// and linkers can move each of them separately.
 func readMachOObject(r *io.SectionReader) (*Object, error) {
 	im := emptyImage("", r, uint64(r.Size()), nil)
 	if err := im.readMachO(); err != nil {
@@ -210,8 +208,8 @@ func (o *objectReader) symbols(table uint32) ([]ObjectFunc, error) {
 	return funcs, nil
 }
 
-// wideIndexes returns the section indexes of a symbol table that do not fit
-// into its entries, or nil.
+// wideIndexes returns the section indexes of a symbol table that do not fit into its entries,
+// or nil.
 func (o *objectReader) wideIndexes(table uint32) ([]byte, error) {
 	for i := range o.sections {
 		if s := &o.sections[i]; s.kind == elf.SHT_SYMTAB_SHNDX && s.link == table {
@@ -221,7 +219,7 @@ func (o *objectReader) wideIndexes(table uint32) ([]byte, error) {
 	return nil, nil
 }
 
-// The first bytes of archives.
+// The magic bytes of archives.
 const (
 	arMagic   = "!<arch>\n"
 	thinMagic = "!<thin>\n"
@@ -229,7 +227,7 @@ const (
 
 const arHeader = 60 // bytes
 
-// readArchive reads the members of an archive. A thin one names files beside it.
+// readArchive reads the members of an archive. Those of a thin archive are separate files.
 func readArchive(path string, r *io.SectionReader, thin bool) ([]Object, error) {
 	var objects []Object
 	var names string // of members with long names
@@ -279,9 +277,9 @@ func readArchive(path string, r *io.SectionReader, thin bool) ([]Object, error) 
 	return objects, nil
 }
 
-// readThinMember reads a file that a thin archive names. It is no member to a
-// linker, which opens it by its own path; an archive there is left alone, lest
-// one name itself.
+// readThinMember reads a file that a thin archive refers to. To the linker, which opens it by
+// its own path, it is not a member; an archive there is skipped, because it could refer to
+// itself.
 func readThinMember(path string) (*Object, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -320,8 +318,7 @@ func memberHeader(h []byte, names string) (string, int64, error) {
 	return name, size, nil
 }
 
-// beside returns the path of a file that an archive names from its own
-// directory.
+// beside resolves a file name relative to the directory of an archive.
 func beside(archive, name string) string {
 	if filepath.IsAbs(name) {
 		return name

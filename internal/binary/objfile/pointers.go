@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Pointers returns the addresses of code that stand in what is loaded of a module
-// besides its code, ascending: in data, in relocations that the dynamic linker applies,
-// in the table of symbols that other modules see; and where it starts. Bytes that only
-// look like an address are among them. Instructions may have further ones.
+// Pointers returns the addresses of code in the loaded parts of a module other than its code,
+// ascending: in data, in relocations that the dynamic linker applies, in the table of exported
+// symbols; and the entry point. Data that only looks like an address is included. Instructions
+// may contain further addresses.
 func (f *File) Pointers() ([]uint64, error) {
 	contents, err := f.Contents()
 	if err != nil {
@@ -20,8 +20,8 @@ func (f *File) Pointers() ([]uint64, error) {
 		if s.Code {
 			continue
 		}
-		// What is loaded anywhere has its addresses in relocations, which are aligned, as
-		// are those in place. Elsewhere they may be in packed structures, at any byte.
+		// In a module that can be loaded anywhere, addresses have relocations, and are
+		// aligned. Otherwise they may be at any byte, in packed structures.
 		data, step := s.Data, 1
 		if f.elf.Type == elf.ET_DYN {
 			data, step = data[min(-s.Addr%8, uint64(len(data))):], 8

@@ -13,26 +13,26 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// Program is what of a module tells which instruction is at an address and whose
-// it is: plain data for packages that do not read files.
+// Program has the data of a module that determines which instruction is at an address and its
+// function, for packages that do not read files.
 type Program struct {
 	Path     string
 	Machine  machine.Kind
 	BuildID  string // in lower-case hexadecimal, "" if there is none
 	Segments []Segment
 	Code     []CodeSection // ascending by address
-	Symbols  []TableSymbol // of .symtab, ascending by address, else in the order of the table
-	Ranges   []ScopeRange  // of functions by debug information; empty without
+	Symbols  []TableSymbol // of .symtab, ascending by address, then in the order of the table
+	Ranges   []ScopeRange  // of functions, from debug information; may be empty
 	Probes   []byte        // .pseudo_probe
 	Probed   []byte        // .pseudo_probe_desc
-	Pointers []Pointer     // to code, and to type information of C++; ascending by place
-	Exports  []uint64      // addresses that other modules may use by name, ascending
-	Unwind   []ehframe.Row // of .eh_frame, ascending; what can be read of it
-	// TextRelocations: the dynamic linker changes its code before it runs.
+	Pointers []Pointer     // to code, and to C++ type information; ascending by location
+	Exports  []uint64      // addresses of exported symbols, ascending
+	Unwind   []ehframe.Row // of .eh_frame, ascending; as far as it can be read
+	// TextRelocations reports that the dynamic linker modifies the code before it runs.
 	TextRelocations bool
 }
 
-// Segment is a piece of a module that is loaded.
+// Segment is a loaded part of a module.
 type Segment struct {
 	Addr   uint64 // link-time address
 	Size   uint64 // bytes in memory
@@ -48,28 +48,28 @@ type CodeSection struct {
 	Data  []byte // must not be changed
 }
 
-// TableSymbol is any entry of .symtab that is defined in a section.
+// TableSymbol is an entry of .symtab that is defined in a section.
 type TableSymbol struct {
 	Symbol
 	Func    bool
 	Section int // index
 }
 
-// Maps reports whether the symbol is one that says what the bytes after it are, code ($x)
-// or data ($d), as assemblers for AArch64 write them.
+// Maps reports whether the symbol marks the bytes after it as code ($x) or data ($d), as
+// assemblers for AArch64 emit them.
 func (s *TableSymbol) Maps() bool {
 	return !s.Func && len(s.Name) > 1 && (s.Name[:2] == "$x" || s.Name[:2] == "$d") && (len(s.Name) == 2 || s.Name[2] == '.')
 }
 
-// ScopeRange is a range of addresses of a function as debug information has it.
+// ScopeRange is an address range of a function in debug information.
 type ScopeRange struct {
 	Name   string // linkage name, or else the name in the source
 	Lo, Hi uint64
 }
 
-// Program reads all there is of the kind, of a stripped module from its separate debug
-// file. A module without symbols or debug information has none; what is damaged is an error, and so is code that is not for
-// x86-64 or AArch64.
+// Program reads all of these data; those of a stripped module are read from its separate debug
+// file. Symbols and debug information may be missing; damaged data is an error, and so is code
+// for a machine other than x86-64 or AArch64.
 func (f *File) Program() (*Program, error) {
 	if err := f.Machine().Only("its instructions are read", machine.X86_64, machine.AArch64); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
@@ -102,7 +102,7 @@ func (f *File) Program() (*Program, error) {
 		return p, err
 	}
 	if len(p.Symbols) == 0 {
-		if d, err := f.openDebug(); err == nil { // else there is none
+		if d, err := f.openDebug(); err == nil { // otherwise there is none
 			defer d.Close()
 			if err := p.readStripped(d); err != nil {
 				return p, err
@@ -110,13 +110,13 @@ func (f *File) Program() (*Program, error) {
 		}
 	}
 	if data, addr, _, _, err := f.Section(".eh_frame"); err == nil {
-		p.Unwind, _ = ehframe.Rows(data, addr, p.Machine) // a damaged one tells less
+		p.Unwind, _ = ehframe.Rows(data, addr, p.Machine) // a damaged table has fewer rows
 	}
 	return p, p.readPointers(f)
 }
 
-// textRelocations reports whether the dynamic section announces relocations of what cannot be
-// written to: DT_TEXTREL, or DF_TEXTREL among the flags.
+// textRelocations reports whether the dynamic section announces relocations of read-only
+// segments: DT_TEXTREL, or DF_TEXTREL among the flags.
 func (f *File) textRelocations() (bool, error) {
 	entries, _, _, ok, err := f.Section(".dynamic")
 	if err != nil || !ok {
@@ -139,7 +139,7 @@ func (f *File) textRelocations() (bool, error) {
 	return false, nil
 }
 
-// readPointers reads what points to the code, and what other modules may.
+// readPointers reads the pointers to code, and the exported symbols.
 func (p *Program) readPointers(f *File) (err error) {
 	types := map[uint64]bool{}
 	for i := range p.Symbols {
@@ -154,7 +154,7 @@ func (p *Program) readPointers(f *File) (err error) {
 	return err
 }
 
-// readStripped reads what strip removes, from the module or its separate debug file,
+// readStripped reads the data that strip removes, from the module or its separate debug file,
 // which has the same sections.
 func (p *Program) readStripped(f *File) (err error) {
 	if p.Symbols, err = f.tableSymbols(); err != nil {
@@ -174,7 +174,7 @@ func (f *File) codeSections() ([]CodeSection, error) {
 		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Type == elf.SHT_NOBITS || s.Addr == 0 || s.Size == 0 {
 			continue
 		}
-		// Damaged headers can have many sections share the same bytes.
+		// In damaged files, many sections can share the same bytes.
 		if total += s.Size; total > f.size {
 			return nil, fmt.Errorf("%s: its executable sections have more bytes than the file", f.path)
 		}

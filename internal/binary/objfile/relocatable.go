@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// Relocatable is an object file of x86-64 as plain data, for comparing two of them.
+// Relocatable is an x86-64 object file as plain data, for comparing two objects.
 type Relocatable struct {
-	Sections []ObjectSection // by number; 0 is none
-	Symbols  []ObjectSymbol  // of .symtab, by number; 0 is none
+	Sections []ObjectSection // by number; 0 is no section
+	Symbols  []ObjectSymbol  // of .symtab, by number; 0 is no symbol
 }
 
 // ObjectSection is a section of an object.
 type ObjectSection struct {
 	Name   string
-	Alloc  bool // it is in memory when the program runs
+	Alloc  bool // it is loaded when the program runs
 	Code   bool // it is executable
 	Flags  uint64
 	Size   uint64
-	Data   []byte // nil of one that takes no room in the file
+	Data   []byte // nil for a section without contents in the file
 	Relocs []Reloc
 }
 
@@ -34,12 +34,12 @@ type Reloc struct {
 // ObjectSymbol is an entry of an object's symbol table.
 type ObjectSymbol struct {
 	Name    string
-	Section int // in Sections; 0 if it is not defined here
+	Section int // in Sections; 0 if it is undefined
 	Value   uint64
 	Size    uint64
 	Func    bool
 	Local   bool
-	Names   bool // it stands for its whole section, or for a source file
+	Names   bool // it represents its section, or a source file
 }
 
 // OpenRelocatable reads the object at path.
@@ -63,7 +63,7 @@ func OpenRelocatable(path string) (*Relocatable, error) {
 		if s.Type == elf.SHT_NOBITS || !to.Alloc {
 			continue
 		}
-		// Damaged headers can have many sections share the same bytes.
+		// In damaged files, many sections can share the same bytes.
 		if total += s.Size; total > f.size {
 			return nil, fmt.Errorf("%s: its sections have more bytes than the file", path)
 		}

@@ -9,49 +9,47 @@ import (
 	"strings"
 )
 
-// ErrNoScopes: neither the module nor a separate debug file says what was
-// inlined where. Its line tables may be there all the same.
+// ErrNoScopes reports that neither the module nor a separate debug file has debug information
+// of functions. There may still be line tables.
 var ErrNoScopes = errors.New("no debug information of functions (compile with -g)")
 
 const (
 	maxScopes      = 1 << 24 // functions and inlined copies of a module
-	maxScopeRanges = 1 << 25 // ranges of all of them
-	maxScopeDepth  = 1 << 10 // entries inside each other
+	maxScopeRanges = 1 << 25 // ranges of all functions
+	maxScopeDepth  = 1 << 10 // nesting depth of entries
 )
 
-// Scope is a function in the code, or the copy of one that was inlined.
+// Scope is a function in the code, or an inlined copy of one.
 type Scope struct {
 	Name   string // linkage name, or else the name in the source
 	Line   int    // of its definition; 0 if not known
 	Parent int    // index of the scope it was inlined into; -1 for a function
-	// CallLine and CallDiscriminator are where Parent called it.
+	// CallLine and CallDiscriminator are the position of the call in Parent.
 	CallLine          int
 	CallDiscriminator uint32
-	// Unit and CallFile are the file of that call, see SourceFiles.
+	// Unit and CallFile identify the file of that call, see SourceFiles.
 	Unit     uint32 // offset in .debug_line
 	CallFile int32
-	// Plain says that the compiler did not optimise, as gcc writes down.
+	// Plain reports that the compiler did not optimise, as gcc records.
 	Plain bool
-	files *unit // the files of calls, if they are not those of .debug_line
+	files *unit // the files of calls, if they are not in .debug_line
 }
 
-// ScopeTable maps addresses of a module to functions and what was inlined into
-// them. It is immutable.
+// ScopeTable maps addresses of a module to functions and inlined copies. It is immutable.
 type ScopeTable struct {
 	scopes    []Scope
 	pieces    []scopePiece // ascending by addr
 	functions []ScopeRange // in the order of the entries
 }
 
-// scopePiece says that from addr to the next piece's a scope is the innermost;
-// -1 is none.
+// scopePiece has the innermost scope from addr to the next piece's address; -1 is none.
 type scopePiece struct {
 	addr  uint64
 	scope int
 }
 
-// At returns the scopes that hold addr, the function first, then what was
-// inlined into it, outermost first. It is empty outside of all functions.
+// At returns the scopes that contain addr: the function first, then the inlined copies,
+// outermost first. It is empty outside of all functions.
 func (t *ScopeTable) At(addr uint64) []Scope {
 	k := t.piece(addr)
 	if k < 0 {
@@ -60,7 +58,7 @@ func (t *ScopeTable) At(addr uint64) []Scope {
 	return t.stack(t.pieces[k].scope)
 }
 
-// piece returns the index of the piece that holds addr, -1 if it is before all.
+// piece returns the index of the piece that contains addr, or -1 if it is before all pieces.
 func (t *ScopeTable) piece(addr uint64) int {
 	k, found := slices.BinarySearchFunc(t.pieces, addr, func(p scopePiece, addr uint64) int { return cmp.Compare(p.addr, addr) })
 	if !found {
@@ -69,7 +67,7 @@ func (t *ScopeTable) piece(addr uint64) int {
 	return k
 }
 
-// stack returns a scope with those it is in, outermost first.
+// stack returns a scope and its enclosing scopes, outermost first.
 func (t *ScopeTable) stack(innermost int) (stack []Scope) {
 	for i := innermost; i >= 0; i = t.scopes[i].Parent {
 		stack = append(stack, t.scopes[i])
@@ -78,8 +76,8 @@ func (t *ScopeTable) stack(innermost int) (stack []Scope) {
 	return stack
 }
 
-// Pieces returns the parts of [lo, hi) which one innermost scope holds, ascending and
-// without gaps, and what At returns of each.
+// Pieces returns the parts of [lo, hi) with one innermost scope, ascending and without gaps,
+// with the result of At for each.
 func (t *ScopeTable) Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []Scope] {
 	return func(yield func([2]uint64, []Scope) bool) {
 		for k := t.piece(lo); lo < hi; k++ {
@@ -98,9 +96,9 @@ func (t *ScopeTable) Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []Scope] {
 	}
 }
 
-// Scopes returns the functions of the module and what was inlined into them,
-// from the module itself or its separate debug file. Where there is nothing of
-// the kind the error is ErrNoScopes, with the path in front.
+// Scopes returns the functions of the module and their inlined copies, from the module itself
+// or its separate debug file. If there is no debug information, the error is ErrNoScopes,
+// prefixed with the path.
 func (f *File) Scopes() (*ScopeTable, error) { return f.scopes() }
 
 func (f *File) loadScopes() (t *ScopeTable, err error) {
@@ -141,7 +139,7 @@ func (f *File) loadScopes() (t *ScopeTable, err error) {
 	return &ScopeTable{s.scopes, flatten(s.ranges), s.functions}, nil
 }
 
-// section returns the contents of a section, nil if there is none.
+// section returns the contents of a section, or nil if there is none.
 func (f *File) section(name string) ([]byte, error) {
 	data, _, _, _, err := f.Section(name)
 	return data, err
@@ -160,15 +158,15 @@ type scopeReader struct {
 	ranges    []scopeRange
 	functions []ScopeRange
 
-	// Of the unit at hand.
+	// State for the current unit.
 	reader  *entryReader
 	unit    *entryUnit
 	plain   bool  // it was compiled without optimisation
-	files   *unit // the files of calls, nil for those of .debug_line of the module
+	files   *unit // the files of calls, nil for those in .debug_line of the module
 	origins map[uint64]origin
 }
 
-// origin is what entries refer to for the name and line of a function.
+// origin identifies an entry that has the name and line of a function.
 type origin struct {
 	name string
 	line int
@@ -183,7 +181,7 @@ func (s *scopeReader) read(r *entryReader, u *entryUnit) error {
 	if u.ownLines {
 		s.files = r.lineTable(u.line)
 	}
-	var open []int // for each entry whose children are being read, the scope they are in
+	var open []int // for each entry whose children are being read, the scope of the children
 	for at := u.first; at < u.end; {
 		if r.info[at] == 0 { // the end of a list of children
 			open = open[:max(len(open)-1, 0)]
@@ -216,8 +214,8 @@ func (s *scopeReader) read(r *entryReader, u *entryUnit) error {
 	return nil
 }
 
-// function returns the scope that the children of a function's entry, which is in scope in,
-// are in: that of the function, if it has code.
+// function returns the scope of the children of a function's entry, which is itself in scope
+// in: the function's own scope, if it has code.
 func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
 	if a.tag == tagSubprogram {
 		in = -1
@@ -259,10 +257,10 @@ func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
 	return n, nil
 }
 
-// addRanges adds the ranges of addresses of an entry, which has a number and lies so deep.
+// addRanges adds the address ranges of an entry to a scope with a depth.
 func (s *scopeReader) addRanges(e *funcEntry, scope, depth int) {
 	add := func(lo, hi uint64) bool {
-		// Address 0 marks what the linker dropped.
+		// Address 0 marks code that the linker dropped.
 		if lo != 0 && lo < hi {
 			s.ranges = append(s.ranges, scopeRange{lo, hi, scope, depth})
 		}
@@ -270,7 +268,7 @@ func (s *scopeReader) addRanges(e *funcEntry, scope, depth int) {
 	}
 	if lo, ok := s.reader.address(s.unit, e.lowPC); ok && e.highPC.form != 0 {
 		hi, ok := s.reader.address(s.unit, e.highPC)
-		if !ok { // a distance, then
+		if !ok { // then it is a distance
 			hi = lo + s.reader.number(s.unit, e.highPC)
 		}
 		add(lo, hi)
@@ -278,8 +276,8 @@ func (s *scopeReader) addRanges(e *funcEntry, scope, depth int) {
 	s.reader.eachRange(s.unit, e.ranges, add)
 }
 
-// plainProducer reports whether what a compiler says of itself in a unit has its options
-// and none that optimises. Only gcc has them unless it is told to.
+// plainProducer reports whether the producer string of a unit contains the compiler's options,
+// and none that optimises. By default only gcc records them.
 func plainProducer(producer string) bool {
 	options := strings.Fields(producer)
 	if len(options) < 2 || options[0] != "GNU" {
@@ -287,7 +285,7 @@ func plainProducer(producer string) bool {
 	}
 	said, plain := false, true
 	for _, o := range options[1:] {
-		said = said || strings.HasPrefix(o, "-m") // as it always has -mtune
+		said = said || strings.HasPrefix(o, "-m") // gcc always records -mtune
 		if strings.HasPrefix(o, "-O") {
 			plain = o == "-O0"
 		}
@@ -295,9 +293,8 @@ func plainProducer(producer string) bool {
 	return said && plain
 }
 
-// origin returns the name and line of a function, from its entry or from those that it
-// refers to. The definition of a function says only what its declaration does
-// not.
+// origin returns the name and line of a function, from its entry or from those that it refers
+// to. The attributes of a definition override those of its declaration.
 func (s *scopeReader) origin(r *entryReader, u *entryUnit, e *funcEntry, steps int) origin {
 	o := origin{r.text(u, e.linkage), small(e.line)}
 	for _, ref := range []attrValue{e.origin, e.specification} {
@@ -321,7 +318,7 @@ func (s *scopeReader) origin(r *entryReader, u *entryUnit, e *funcEntry, steps i
 	return o
 }
 
-// small returns a number that is one of lines or files, or 0.
+// small returns n if it is a plausible number of a line or file, otherwise 0.
 func small(n uint64) int {
 	if n < 1<<31 {
 		return int(n)
@@ -329,7 +326,7 @@ func small(n uint64) int {
 	return 0
 }
 
-// flatten cuts ranges that lie inside each other into pieces that do not.
+// flatten splits nested ranges into disjoint pieces.
 func flatten(ranges []scopeRange) []scopePiece {
 	slices.SortStableFunc(ranges, func(a, b scopeRange) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth), cmp.Compare(b.hi, a.hi))

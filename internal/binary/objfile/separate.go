@@ -13,15 +13,15 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// servers is where debug files are looked for that are not on this machine's disk, nil
-// for nowhere.
+// servers is the client that finds debug files that are not on this machine, or nil for none.
 var servers *debuginfod.Client
 
-// SetDebuginfod makes c the last place that separate debug files are looked for in. It
-// must be called before files are opened.
+// SetDebuginfod makes c the last place in which separate debug files are searched. It must be
+// called before files are opened.
 func SetDebuginfod(c *debuginfod.Client) { servers = c }
 
-// FindSource returns a copy of a source file of a build, which debuginfod's cache or servers have.
+// FindSource returns the path of a copy of a source file of a build, from debuginfod's cache
+// or servers.
 func FindSource(id prof.BuildID, path string) (string, error) {
 	if servers == nil {
 		return "", debuginfod.ErrNone
@@ -29,8 +29,8 @@ func FindSource(id prof.BuildID, path string) (string, error) {
 	return servers.FindSource(id.String(), path)
 }
 
-// SetDebugFile says which file has the debug information and symbols that the module
-// lacks. It must be called before what reads them.
+// SetDebugFile sets the file with the debug information and symbols that the module lacks. It
+// must be called before methods that read these.
 func (f *File) SetDebugFile(path string) error {
 	d, err := Open(path)
 	if err != nil {
@@ -44,10 +44,10 @@ func (f *File) SetDebugFile(path string) error {
 	return nil
 }
 
-// openDebug opens the module's separate debug file. The places are those that
-// gdb looks in, if it was not said which it is: by build id below the debug root, then by the name that
-// .gnu_debuglink gives, beside the module, in .debug beside it, and below the
-// debug root; then debuginfod's cache and servers.
+// openDebug opens the module's separate debug file. If the caller did not set the file, the
+// same places are searched as by gdb: by build id below the debug root, then by the name in
+// .gnu_debuglink, beside the module, in .debug beside it, and below the debug root; then
+// debuginfod's cache and servers.
 func (f *File) openDebug() (*File, error) {
 	if f.debugFile != "" {
 		return Open(f.debugFile)
@@ -73,7 +73,7 @@ func (f *File) openDebug() (*File, error) {
 	return nil, fmt.Errorf("%w (debuginfod: %s is not of this build)", missing, path)
 }
 
-// openInstalled opens the separate debug file that is on this machine's disk.
+// openInstalled opens the separate debug file on this machine.
 func (f *File) openInstalled() (*File, error) {
 	if f.elf.foreign {
 		return f.openBundle()
@@ -113,8 +113,8 @@ func (f *File) openInstalled() (*File, error) {
 	return nil, fmt.Errorf("%s: its debug file %s is missing or of another build: %w", f.path, name, ErrNoDebug)
 }
 
-// openBundle opens what dsymutil made of the debug information of a Mach-O file: the file of
-// its name in the bundle beside it.
+// openBundle opens the file in which dsymutil stored the debug information of a Mach-O file:
+// the file with its name in the bundle beside it.
 func (f *File) openBundle() (*File, error) {
 	path := PlainPath(f.path)
 	inside := filepath.Join("Contents", "Resources", "DWARF", filepath.Base(path))
@@ -122,13 +122,13 @@ func (f *File) openBundle() (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Of a framework or an application, the bundle lies beside the directory.
+	// For a framework or an application, the bundle is beside the directory.
 	for _, bundle := range []string{path + ".dSYM", filepath.Dir(path) + ".dSYM"} {
 		name := filepath.Join(bundle, inside)
 		if d := openIf(name, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
 			return d, nil
 		}
-		for _, arch := range archs { // it may be universal itself
+		for _, arch := range archs { // it may be a universal file itself
 			if d := openIf(name+":"+arch, func(d *File) bool { return d.hasID(string(id)) }); d != nil {
 				return d, nil
 			}
@@ -137,8 +137,8 @@ func (f *File) openBundle() (*File, error) {
 	return nil, fmt.Errorf("%s: %w; for a Mach-O file, run dsymutil %s where it was linked", f.path, ErrNoDebug, filepath.Base(path))
 }
 
-// openIf opens the debug file at path if it is there and accept says it belongs
-// to the module.
+// openIf opens the debug file at path if it exists and accept reports that it belongs to the
+// module.
 func openIf(path string, accept func(*File) bool) *File {
 	d, err := Open(path)
 	if err != nil {
@@ -165,8 +165,8 @@ func (f *File) crc() uint32 {
 	return h.Sum32()
 }
 
-// debugLink reads .gnu_debuglink: a file name, NUL, padding to four bytes, the
-// checksum of that file.
+// debugLink reads .gnu_debuglink: a file name, NUL, padding to four bytes, and the checksum of
+// that file.
 func (f *File) debugLink() (name string, crc uint32, ok bool) {
 	data, _, _, ok, err := f.Section(".gnu_debuglink")
 	if err != nil || !ok || len(data) > maxDebugLink || len(data) < 8 {
@@ -177,7 +177,7 @@ func (f *File) debugLink() (name string, crc uint32, ok bool) {
 		return "", 0, false
 	}
 	name = string(data[:n])
-	// A name that leads elsewhere is not a link's to give.
+	// A link must not contain a path.
 	if name != filepath.Base(name) {
 		return "", 0, false
 	}

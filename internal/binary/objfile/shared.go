@@ -8,28 +8,28 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// Shared is a shared object that needs no other, as memory: what a loader that knows
-// only its own kind of libraries has to do for it.
+// Shared is the memory image of a shared object without dependencies, for a loader that
+// supports only such libraries.
 type Shared struct {
-	Image    []byte          // all segments, from address 0 on; what is not in the file is 0
+	Image    []byte          // all segments, from address 0 on; bytes that are not in the file are 0
 	Segments []SharedSegment // ascending
-	// Relative are the places of 8 bytes in Image that hold an address of the library: where
-	// it is loaded is to be added.
+	// Relative has the offsets of 8-byte words in Image that contain an address of the
+	// library: the load address must be added to them.
 	Relative []uint64
-	Symbols  map[string]uint64 // that it exports, by name: link-time addresses
+	Symbols  map[string]uint64 // exported symbols, by name: link-time addresses
 }
 
-// SharedSegment is a part of a Shared with rights of its own.
+// SharedSegment is a part of a Shared with its own permissions.
 type SharedSegment struct {
 	Addr, Size      uint64
 	Write, Executed bool
 }
 
-// maxShared bounds the size of a Shared in memory.
+// maxShared limits the size of a Shared in memory.
 const maxShared = 64 << 20
 
-// Shared reads the file as a library without libraries of its own, without memory for
-// each thread and without symbols that it takes from others.
+// Shared reads the file as a library without dependencies, thread-local storage and imported
+// symbols.
 func (f *File) Shared() (*Shared, error) {
 	if err := f.Machine().Only("libraries are loaded", machine.X86_64); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
@@ -65,8 +65,8 @@ func (f *File) Shared() (*Shared, error) {
 	return s, f.relocateShared(s, symbols)
 }
 
-// relocateShared fills in what does not depend on where the library is loaded. Symbols
-// that nobody has must be weak: they are 0.
+// relocateShared applies the relocations that do not depend on the load address. Undefined
+// symbols must be weak: they are 0.
 func (f *File) relocateShared(s *Shared, symbols []elf.Symbol) error {
 	const entry = 24 // bytes of an Elf64_Rela
 	for _, section := range f.elf.Sections {

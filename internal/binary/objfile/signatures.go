@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// Signature is how a function is called, as debug information says.
+// Signature describes how a function is called, from debug information.
 type Signature struct {
 	Name     string // linkage name
 	Result   *Type  // never nil
 	Params   []*Type
 	Variadic bool
-	// Known: the parameters are known. A function of old C, declared without
-	// them, has none here and takes any.
+	// Known reports that the parameters are known. A function of old C that was declared
+	// without parameters has none here and accepts any.
 	Known   bool
-	Defined bool // by the code that the debug information is of; else only declared
+	Defined bool // in the code that the debug information describes; otherwise only declared
 }
 
-// maxParams is as many parameters as a function may have.
+// maxParams is the maximum number of parameters.
 const maxParams = 256
 
-// Signatures returns how the functions with a wanted linkage name are called,
-// one for each name: that of its definition, or else of a declaration with
-// parameters. The file is a module, an object or an archive of objects. Without
-// debug information the error is ErrNoScopes, with the path in front.
+// Signatures returns the signatures of the functions with a wanted linkage name, one for each
+// name: that of its definition, or else of a declaration with parameters. The file is a
+// module, an object or an archive of objects. Without debug information the error is
+// ErrNoScopes, prefixed with the path.
 func Signatures(path string, wanted func(name string) bool) ([]Signature, error) {
 	r := signatureReader{wanted: wanted, found: map[string]Signature{}}
 	err := eachImage(path, r.image)
@@ -48,7 +48,7 @@ type signatureReader struct {
 	found           map[string]Signature
 	data            *dwarf.Data
 	images, missing int
-	isC             bool // the unit at hand
+	isC             bool // of the current unit
 }
 
 // languagesC are DWARF's numbers of C: C89, C, C99, C11, C17.
@@ -65,7 +65,7 @@ func (s *signatureReader) image(im *Image, _ string) (err error) {
 	from, err := im.debugSections(&d)
 	if err != nil {
 		s.missing++
-		return nil //nolint:nilerr // other members may have some
+		return nil //nolint:nilerr // other members may have debug information
 	}
 	defer func() {
 		if err != nil {
@@ -87,8 +87,8 @@ func (s *signatureReader) image(im *Image, _ string) (err error) {
 	return s.entries(len(d.info))
 }
 
-// entries goes over all functions of the debug information, of so many bytes.
-// Those within functions are local, and no linker sees them.
+// entries reads all functions of the debug information, which has size bytes. Functions in
+// functions are local and not visible to linkers.
 func (s *signatureReader) entries(size int) error {
 	r := s.data.Reader()
 	for steps := 0; ; steps++ {
@@ -106,7 +106,7 @@ func (s *signatureReader) entries(size int) error {
 			continue
 		case 0, dwarf.TagPartialUnit, dwarf.TagNamespace,
 			dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagModule:
-			continue // functions lie in them
+			continue // it may contain functions
 		case dwarf.TagSubprogram:
 			if err := s.function(e); err != nil {
 				return err
@@ -118,8 +118,8 @@ func (s *signatureReader) entries(size int) error {
 	}
 }
 
-// function notes the signature of a function, if it is asked for and better
-// than what there is.
+// function stores the signature of a function, if it is wanted and better than the present
+// one.
 func (s *signatureReader) function(e *dwarf.Entry) error {
 	chain := s.chain(e)
 	sig := Signature{Name: chain.name}
@@ -137,9 +137,9 @@ func (s *signatureReader) function(e *dwarf.Entry) error {
 	if chain.typed != nil {
 		sig.Result = t.of(chain.typed, 0)
 	}
-	// The definition's own entry has the parameters; that of an inlined
-	// function's copy only those that have a place, and its origin has all.
-	// Definitions of C++ have a declaration as well, of the same parameters.
+	// The definition's own entry has the parameters; that of a copy of an inlined function has
+	// only those with a location, and its origin has all. Definitions of C++ also have a
+	// declaration with the same parameters.
 	from := e
 	if chain.origin != nil {
 		from = chain.origin
@@ -168,7 +168,7 @@ func (s *signatureReader) function(e *dwarf.Entry) error {
 	return nil
 }
 
-// parameter returns the type of a parameter, which may be with its origin.
+// parameter returns the type of a parameter, which may be that of its origin.
 func (s *signatureReader) parameter(t *typeReader, e *dwarf.Entry) *Type {
 	for range maxOriginSteps {
 		if e.Val(dwarf.AttrType) != nil {
@@ -190,7 +190,7 @@ func (s *signatureReader) parameter(t *typeReader, e *dwarf.Entry) *Type {
 	return t.of(e, 0)
 }
 
-// described is a function's entry with those that it refers to.
+// described is a function's entry combined with those that it refers to.
 type described struct {
 	name       string       // linkage name, or else the name in the source
 	typed      *dwarf.Entry // has the type of the result; nil: void

@@ -6,22 +6,22 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// SourceFiles are the names of source files that the scopes of a module refer to. They
-// are for one goroutine.
+// SourceFiles has the names of source files that the scopes of a module refer to. It is not
+// safe for concurrent use.
 type SourceFiles struct {
 	units map[uint64]*unit // by offset in .debug_line
 	names map[sourceFile]string
 }
 
-// sourceFile is a file by its number in a unit.
+// sourceFile identifies a file by its number in a unit.
 type sourceFile struct {
 	unit  uint64
-	split *unit // the table with it, if that is not in .debug_line
+	split *unit // the table that contains it, if that is not in .debug_line
 	index int
 }
 
-// SourceFiles reads the lists of files of all units. Like Lines it looks into the
-// module or its separate debug file, and returns ErrNoDebug where neither has any.
+// SourceFiles reads the file lists of all units. Like Lines it reads the module or its
+// separate debug file, and returns ErrNoDebug if neither has any.
 func (f *File) SourceFiles() (*SourceFiles, error) {
 	from, err := f.withLines()
 	if err != nil {
@@ -41,8 +41,7 @@ func (f *File) SourceFiles() (*SourceFiles, error) {
 	return s, nil
 }
 
-// Caller returns the file that the call of a scope that was inlined stands in, "" if
-// that is not known.
+// Caller returns the file of the call of an inlined scope, or "" if it is not known.
 func (s *SourceFiles) Caller(scope *Scope) string {
 	key := sourceFile{uint64(scope.Unit), scope.files, int(scope.CallFile)}
 	name, ok := s.names[key]

@@ -7,24 +7,24 @@ import (
 )
 
 // MissingSplit counts the units whose entries are in other files (-gsplit-dwarf) that are
-// missing or of another build. Their functions have symbols, and lines.
+// missing or of another build. Their functions have only symbols and lines.
 type MissingSplit struct {
-	Units, Of int    // split units that are missing, and all
-	File      string // of the first that is missing
+	Units, Of int    // missing split units, and all of them
+	File      string // of the first missing one
 }
 
 func (m MissingSplit) String() string {
 	return fmt.Sprintf("split debug information is missing for %d of %d units, the first is %s", m.Units, m.Of, m.File)
 }
 
-// MissingSplit counts the split units that Scopes lacks.
+// MissingSplit returns the split units that Scopes could not read.
 func (f *File) MissingSplit() MissingSplit {
 	_, _ = f.scopes()
 	return f.missing
 }
 
-// SetSplitFile says which package (.dwp) has the module's split debug information. It must
-// be called before what reads that.
+// SetSplitFile sets the package (.dwp) with the module's split debug information. It must be
+// called before methods that read it.
 func (f *File) SetSplitFile(path string) error {
 	s, err := readSplitFile(path)
 	if err != nil {
@@ -37,11 +37,11 @@ func (f *File) SetSplitFile(path string) error {
 	return nil
 }
 
-// splitFiles finds the files with the split debug information of a module: the package that
-// was named, those beside the module and its debug file, and the file that each skeleton
-// unit names. They belong to the module if they have the unit's number.
+// splitFiles finds the files with the split debug information of a module: the package set by
+// the caller, those beside the module and its debug file, and the file that each skeleton unit
+// names. They belong to the module if they have the unit's id.
 type splitFiles struct {
-	packages []string // paths, until they are open
+	packages []string // paths, until they are opened
 	open     []*splitFile
 	beside   string // directory of the module
 	done     map[uint64]bool
@@ -50,8 +50,8 @@ type splitFiles struct {
 	missing  MissingSplit
 }
 
-// newSplitFiles returns where the split debug information of a module is looked for, which
-// has its debug information in the file called from.
+// newSplitFiles returns the places of the split debug information of a module whose other
+// debug information is in the file from.
 func newSplitFiles(named, module, from string) *splitFiles {
 	s := &splitFiles{beside: filepath.Dir(module), done: map[uint64]bool{}, tried: map[string]bool{}}
 	if named != "" {
@@ -64,14 +64,14 @@ func newSplitFiles(named, module, from string) *splitFiles {
 	return s
 }
 
-// eachUnit calls visit with each unit, and the reader of its entries. In place of a skeleton
-// unit it is the split unit, if that is found.
+// eachUnit calls visit with each unit, and the reader of its entries. A skeleton unit is
+// replaced by its split unit, if that is found.
 func (r *entryReader) eachUnit(split *splitFiles, visit func(*entryReader, *entryUnit) error) error {
 	for i := range r.units {
 		from, u := r, &r.units[i]
 		if u.dwoName != "" {
 			if split.done[u.dwoID] {
-				continue // else damage could have one unit read forever
+				continue // otherwise a damaged file could have one unit read without end
 			}
 			split.done[u.dwoID] = true
 			if f, s := split.unit(r, u); s != nil {
@@ -85,7 +85,7 @@ func (r *entryReader) eachUnit(split *splitFiles, visit func(*entryReader, *entr
 	return nil
 }
 
-// unit returns the split unit of a skeleton unit, nil if it is missing.
+// unit returns the split unit of a skeleton unit, or nil if it is missing.
 func (s *splitFiles) unit(r *entryReader, skeleton *entryUnit) (*entryReader, *entryUnit) {
 	for _, path := range s.packages {
 		if f, err := readSplitFile(path); err == nil {
@@ -114,8 +114,8 @@ func (s *splitFiles) unit(r *entryReader, skeleton *entryUnit) (*entryReader, *e
 	return nil, nil
 }
 
-// file returns the .dwo at a path, nil if there is none. One that is asked for again after
-// another was is not read again: its units stand next to each other.
+// file returns the .dwo at a path, or nil if there is none. Units of one file are consecutive,
+// so only the last file is cached.
 func (s *splitFiles) file(path string) *splitFile {
 	if s.last != nil && s.last.path == path {
 		return s.last
@@ -132,26 +132,26 @@ func (s *splitFiles) file(path string) *splitFile {
 	return f
 }
 
-// splitFile is a .dwo, an object with the same sections, or a package of them.
+// splitFile is a .dwo, an object with the same sections, or a package of such files.
 type splitFile struct {
 	path     string
 	sections entrySections // those of all units of a package
 	rows     map[uint64]splitRow
-	reader   *entryReader // of a file that is no package
+	reader   *entryReader // for a file that is not a package
 }
 
-// splitRow is where a unit of a package has its part of each section.
+// splitRow has the part of each section that belongs to a unit of a package.
 type splitRow struct{ info, abbrev, line, strOffsets, rnglists part }
 
 type part struct{ at, size uint64 }
 
-// of returns the part of a section, what there is of it.
+// of returns the available bytes of the part of a section.
 func (p part) of(data []byte) []byte {
 	at := min(p.at, uint64(len(data)))
 	return data[at:min(at+p.size, uint64(len(data)))]
 }
 
-// errNoSplit: a file has no split debug information.
+// errNoSplit reports a file without split debug information.
 var errNoSplit = errors.New("no split debug information (.debug_info.dwo)")
 
 // readSplitFile reads the sections of a file, and the index of a package.
@@ -175,7 +175,7 @@ func readSplitFile(path string) (*splitFile, error) {
 	if index != nil {
 		s.rows, err = readSplitIndex(index)
 	} else {
-		s.reader, _ = newEntryReader(&s.sections) // of a damaged one, what is before
+		s.reader, _ = newEntryReader(&s.sections) // of a damaged file, the units before the damage
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: .debug_cu_index: %w", path, err)
@@ -183,7 +183,7 @@ func readSplitFile(path string) (*splitFile, error) {
 	return s, nil
 }
 
-// unit returns the unit of the file that completes a skeleton unit, nil if there is none.
+// unit returns the unit of the file that completes a skeleton unit, or nil if there is none.
 func (s *splitFile) unit(main *entryReader, skeleton *entryUnit) (*entryReader, *entryUnit) {
 	if s == nil {
 		return nil, nil
@@ -199,7 +199,7 @@ func (s *splitFile) unit(main *entryReader, skeleton *entryUnit) (*entryReader, 
 		own.strOffsets, own.rnglists = row.strOffsets.of(own.strOffsets), row.rnglists.of(own.rnglists)
 		r, _ = newEntryReader(&own)
 	}
-	// The addresses stay in the module, and the ranges of DWARF 4.
+	// Addresses and the ranges of DWARF 4 are in the module.
 	r.addr, r.ranges = main.addr, main.ranges
 	for i := range r.units {
 		u := &r.units[i]

@@ -12,7 +12,7 @@ const (
 	columnAbbrev     = 3
 	columnLine       = 4
 	columnStrOffsets = 6
-	columnRnglists   = 8 // in version 2 it is .debug_macro
+	columnRnglists   = 8 // in version 2, .debug_macro
 )
 
 const (
@@ -20,13 +20,13 @@ const (
 	maxSplitColumns = 16
 )
 
-// readSplitIndex reads .debug_cu_index, an open hash table: a header, the numbers of units
-// and their rows by slot, then the columns, the offset of each row's part in each
-// section, and their sizes.
+// readSplitIndex reads .debug_cu_index, an open hash table: a header, the ids of units and
+// their row numbers by slot, then the columns, the offset of each row's part in each section,
+// and their sizes.
 func readSplitIndex(data []byte) (map[uint64]splitRow, error) {
 	c := bytecur.New(data, 0)
 	version := c.U32()
-	if version != 2 { // of DWARF 5 it has two bytes, then two of padding
+	if version != 2 { // in DWARF 5 it has two bytes, then two bytes of padding
 		version &= 0xffff
 	}
 	if c.Err() == nil && version != 2 && version != 5 {

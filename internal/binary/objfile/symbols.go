@@ -17,9 +17,9 @@ type Symbol struct {
 
 const symbolSize = 24 // bytes of an Elf64_Sym
 
-// FuncSymbols returns the module's function symbols with an address, ascending
-// by address, then by name: those of .symtab, of a stripped module those of its
-// debug file, or else of .dynsym. No symbols at all is an empty slice.
+// FuncSymbols returns the module's function symbols with an address, ascending by address,
+// then by name: those of .symtab, for a stripped module those of its debug file, or else of
+// .dynsym. If there are no symbols, the slice is empty.
 func (f *File) FuncSymbols() ([]Symbol, error) {
 	table, s := f.openSymbols()
 	if s == nil {
@@ -47,9 +47,9 @@ func (f *File) FuncSymbols() ([]Symbol, error) {
 	return syms, nil
 }
 
-// openSymbols returns .symtab and the file that has it: the module, or, if that is
-// stripped, its separate debug file. The caller gives it to done. There is no
-// section if neither has one.
+// openSymbols returns .symtab and the file that has it: the module, or, if that is stripped,
+// its separate debug file. The caller passes the file to done. The section is nil if neither
+// has one.
 func (f *File) openSymbols() (*File, *section) {
 	if s := f.symbolSection(elf.SHT_SYMTAB); s != nil {
 		return f, s
@@ -66,7 +66,7 @@ func (f *File) openSymbols() (*File, *section) {
 	return d, s
 }
 
-// done closes the file that something was read from in place of the module.
+// done closes a file that was read in place of the module.
 func (f *File) done(from *File) {
 	if from != f {
 		from.Close()
@@ -98,8 +98,8 @@ func (s *symbol) isFunc() bool {
 	return (s.kind == elf.STT_FUNC || s.kind == elf.STT_GNU_IFUNC) && s.section != elf.SHN_UNDEF
 }
 
-// eachSymbol calls visit with the entries of the table s in its order, but those
-// that name a source file; the symbol is visit's only until it returns.
+// eachSymbol calls visit with the entries of the table s in order, except those that name a
+// source file; the symbol is valid only until visit returns.
 func (f *File) eachSymbol(s *section, visit func(*symbol)) error {
 	data, names, err := f.readSymbolTable(s)
 	if err != nil {
@@ -116,7 +116,7 @@ func (f *File) eachSymbol(s *section, visit func(*symbol)) error {
 			size:    binary.LittleEndian.Uint64(data[16:]),
 		}
 		if sym.kind == elf.STT_FILE {
-			file = sym.name // of the local symbols that follow
+			file = sym.name // of the following local symbols
 			continue
 		}
 		if sym.bind == elf.STB_LOCAL {
@@ -127,8 +127,8 @@ func (f *File) eachSymbol(s *section, visit func(*symbol)) error {
 	return nil
 }
 
-// readSymbolTable returns the entries of the symbol table s, as a file of 64 bits has them, and the strings that hold
-// their names, of which each name can be a slice.
+// readSymbolTable returns the entries of the symbol table s in the 64-bit format, and the
+// string with all names, so that names can be slices of it.
 func (f *File) readSymbolTable(s *section) (entries []byte, names string, err error) {
 	if entries, err = f.read(s); err != nil {
 		return nil, "", err
@@ -143,8 +143,8 @@ func (f *File) readSymbolTable(s *section) (entries []byte, names string, err er
 	return symbols64(entries, f.elf.word, f.elf.Machine), string(strtab), nil
 }
 
-// symbols64 returns the entries of a symbol table as those of a file of 64 bits. Functions of
-// Arm in the Thumb state are where their code is, one byte before their symbols.
+// symbols64 converts the entries of a symbol table to the 64-bit format. Addresses of Thumb
+// functions are those of their code, one byte before their symbols.
 func symbols64(entries []byte, word int, of elf.Machine) []byte {
 	if word == 8 {
 		return entries

@@ -1,6 +1,6 @@
-// Package qemulog reads what qemu-aarch64 logs of each instruction that a program runs,
-// with -singlestep -d exec,cpu,nochain: the truth that readers of machine code, of frames
-// and of samples are tested against.
+// Package qemulog reads the log of qemu-aarch64 of each instruction that a program runs, with
+// -singlestep -d exec,cpu,nochain: the reference in tests of the readers of machine code, of
+// frames and of samples.
 //
 //	Trace 0: 0x7f4d54000fc0 [0000000001009331/000000000041a1c4/00000001/00000201] main
 //	 PC=000000000041a1c4 X00=0000000000400b34 X01=0000000000000001

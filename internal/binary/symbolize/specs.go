@@ -15,26 +15,25 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// fdrObjects is how many objects a flight data recorder log can tell apart: it
-// keeps four bits of their number.
+// fdrObjects is the number of objects that a flight data recorder log can distinguish: it
+// stores four bits of their number.
 const fdrObjects = 16
 
-// Spec says which file an object of a log is.
+// Spec assigns a file to an object of a log.
 type Spec struct {
 	Object   uint8
-	Numbered bool // the object was given; otherwise it is the main program, or Path is a list
+	Numbered bool // the object was specified; otherwise it is the main program, or Path is a list
 	Path     string
 }
 
-// numbered is a spec with a number, or a line of a list.
+// numbered matches a spec with a number, or a line of a list.
 var (
 	numbered = regexp.MustCompile(`^([0-9]+)=(.*)$`)
 	listed   = regexp.MustCompile(`^\s*([0-9]+)\s+(\S.*?)(?:\s+0[xX][0-9a-fA-F]+)?\s*$`)
 )
 
-// ParseSpec reads what a user gives for --map: PROGRAM, FILE.yaml, the path of a
-// list of objects, or NUMBER=FILE. A file whose name looks like the last can be
-// given with ./ in front.
+// ParseSpec parses the argument of --map: PROGRAM, FILE.yaml, the path of a list of objects,
+// or NUMBER=FILE. A file whose name looks like NUMBER=FILE can be given with the prefix ./.
 func ParseSpec(text string) (Spec, error) {
 	m := numbered.FindStringSubmatch(text)
 	if m == nil {
@@ -61,17 +60,16 @@ func objectNumber(text string) (uint8, error) {
 	return uint8(n), nil
 }
 
-// Program is all objects of a running program that were given.
+// Program has the given objects of a running program.
 type Program struct {
 	Objects []*Object // ascending by number
 	Funcs   calllog.Funcs
-	// Notes are sentences that a user should read, with the path of the file
-	// that they are about.
+	// Notes are messages for the user, prefixed with the path of the file that they refer to.
 	Notes []string
 }
 
-// LoadAll loads the files of all specs, and of the lists among them. It is an
-// error if two are the same object. Errors have the path in front.
+// LoadAll loads the files of all specs, and of the lists among them. Two files for the same
+// object are an error. Errors are prefixed with the path.
 func LoadAll(specs []Spec) (*Program, error) {
 	specs, err := expand(specs)
 	if err != nil {
@@ -103,7 +101,7 @@ func LoadAll(specs []Spec) (*Program, error) {
 	return p, nil
 }
 
-// expand replaces lists by what is in them.
+// expand replaces lists by their content.
 func expand(specs []Spec) ([]Spec, error) {
 	var out []Spec
 	for _, s := range specs {
@@ -126,7 +124,7 @@ func expand(specs []Spec) ([]Spec, error) {
 	return out, nil
 }
 
-// looksLikeList reports whether a file that starts so is a list of objects.
+// looksLikeList reports whether a file with this beginning is a list of objects.
 func looksLikeList(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
@@ -136,9 +134,9 @@ func looksLikeList(head []byte) bool {
 	return false
 }
 
-// readList reads a list of objects: lines of a number and a path, and whatever
-// offset a program that prints them adds. A path that is not absolute is
-// relative to the list if there is such a file, or else to where we are.
+// readList reads a list of objects: lines with a number, a path, and an optional offset, which
+// some programs print. A relative path is relative to the list if that file exists, otherwise
+// to the working directory.
 func readList(path string) ([]Spec, error) {
 	data, err := readText(path)
 	if err != nil {

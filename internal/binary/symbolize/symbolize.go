@@ -2,9 +2,8 @@
 // instrumentation map of a program (format/xraymap) with its symbols and debug
 // information (internal/binary/objfile).
 //
-// A log refers to a main program, object 0, and to shared objects by the order in
-// which they registered; it names none of them. Its reader says which file
-// is which, as Specs.
+// A log refers to a main program, object 0, and to shared objects by the order in which they
+// registered; it does not name them. The user specifies the file of each object, as Specs.
 package symbolize
 
 import (
@@ -21,12 +20,11 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// ErrNoMap: a program has no instrumentation map.
+// ErrNoMap reports that a program has no instrumentation map.
 var ErrNoMap = errors.New("no instrumentation map (" + xraymap.SectionName + "): it was not built with -fxray-instrument")
 
-// maxText is the size of a YAML map or of a list of objects: 16 million
-// functions with three sleds each would have some 8 GB, real programs a
-// hundredth of that.
+// maxText limits the size of a YAML map or of a list of objects: 16 million functions with
+// three sleds each would have some 8 GB, real programs have a hundredth of that.
 const maxText = 1 << 30
 
 // Object is a program or shared object and its functions.
@@ -34,9 +32,9 @@ type Object struct {
 	Path   string
 	Number uint8 // 0 for the main program
 	Map    *xraymap.Map
-	// Funcs has the functions by the ids in logs, which have the object's number.
+	// Funcs has the functions by their ids in logs, which include the object's number.
 	Funcs calllog.Funcs
-	// Notes are sentences that a user should read, without the path.
+	// Notes are messages for the user, without the path.
 	Notes []string
 }
 
@@ -44,12 +42,12 @@ func (o *Object) notef(format string, args ...any) {
 	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
 }
 
-// Load reads the map of the ELF or Mach-O file, or the YAML that llvm-xray extract prints,
-// at path, and names its functions. Names are symbols, mangled, or what debug
-// information has where there is no symbol; those of a YAML map are what it has.
-// Lines are those of the declarations; where debug information has none, of the
-// first instruction that has one. What is not known is left empty. A program
-// without a map is ErrNoMap. Errors have the path in front.
+// Load reads the map of the ELF or Mach-O file, or the YAML that llvm-xray extract prints, at
+// path, and names its functions. Names are symbols, mangled, or if there is no symbol the
+// names in debug information; those of a YAML map are taken from it. Lines are those of the
+// declarations or, if debug information has none, of the first instruction with a line.
+// Unknown fields are empty. For a program without a map the error is ErrNoMap. Errors are
+// prefixed with the path.
 func Load(path string, object uint8) (*Object, error) {
 	head, err := readHead(path)
 	if err != nil {
@@ -67,8 +65,8 @@ func Load(path string, object uint8) (*Object, error) {
 	return o, nil
 }
 
-// Holds reports whether the file at path is an instrumentation map or has one:
-// whether Load is worth trying. A file that cannot be read has none.
+// Holds reports whether the file at path is or contains an instrumentation map, so that Load
+// may succeed. For a file that cannot be read it returns false.
 func Holds(path string) bool {
 	head, err := readHead(path)
 	if err != nil {
@@ -85,7 +83,7 @@ func Holds(path string) bool {
 	return im.Has(xraymap.SectionName)
 }
 
-// looksLikeYAML reports whether a file that starts so is a map in YAML.
+// looksLikeYAML reports whether a file with this beginning is a map in YAML.
 func looksLikeYAML(head []byte) bool {
 	for len(head) > 0 {
 		line, rest, _ := bytes.Cut(head, []byte{'\n'})
@@ -168,7 +166,7 @@ func (o *Object) loadProgram() error {
 	return o.name(im)
 }
 
-// readMap reads the sections.
+// readMap reads the sections of the map.
 func (o *Object) readMap(im *objfile.Image) error {
 	tables, err := im.Tables(xraymap.SectionName)
 	switch {
@@ -186,7 +184,7 @@ func (o *Object) readMap(im *objfile.Image) error {
 	if o.Map, err = xraymap.Read(sections...); err != nil {
 		return fmt.Errorf("%s: %w", o.Path, err)
 	}
-	// Objects have an index for each of their tables; nothing runs by it.
+	// Objects have an index for each of their tables, which is not used.
 	if len(sections) == 1 {
 		index, err := im.Tables(xraymap.IndexName)
 		if err == nil && len(index) == 1 {
@@ -242,13 +240,12 @@ func (o *Object) name(im *objfile.Image) error {
 	return nil
 }
 
-// placeByLines gives functions without a line that of the line table, which is
-// there without the rest with -gline-tables-only, or when debug information is
-// split (-gsplit-dwarf).
+// placeByLines sets missing lines of functions from the line table, which exists without other
+// debug information with -gline-tables-only, or with -gsplit-dwarf.
 func (o *Object) placeByLines() {
 	f, err := objfile.Open(o.Path)
 	if err != nil {
-		return // of a machine whose line tables are not read
+		return // for a machine whose line tables are not supported
 	}
 	defer f.Close()
 	lines, err := f.Lines()

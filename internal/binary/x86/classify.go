@@ -4,7 +4,7 @@ import "github.com/cairnprof/cairn/internal/binary/controlflow"
 
 import "encoding/binary"
 
-// oneByteClass holds the opcodes without escape whose class needs nothing else.
+// oneByteClass has the opcodes without escape whose class depends on nothing else.
 var oneByteClass = func() (t [256]controlflow.Class) {
 	for op := 0x70; op <= 0x7f; op++ {
 		t[op] = controlflow.Conditional
@@ -25,7 +25,7 @@ var oneByteClass = func() (t [256]controlflow.Class) {
 	return t
 }()
 
-// classify sets the class, once all of the instruction is read.
+// classify sets the class after the whole instruction is decoded.
 func (d *decoder) classify() {
 	switch {
 	case d.Prefix&PrefixVector != 0:
@@ -40,7 +40,7 @@ func (d *decoder) classifyOne() {
 	d.Class = oneByteClass[d.Opcode]
 	switch d.Opcode {
 	case 0x90:
-		if d.Prefix&PrefixRep == 0 && d.Rex&1 == 0 { // else pause, xchg with r8
+		if d.Prefix&PrefixRep == 0 && d.Rex&1 == 0 { // otherwise pause, or xchg with r8
 			d.Class = controlflow.Nop
 		}
 	case 0xc7: // xbegin
@@ -73,11 +73,11 @@ func (d *decoder) classify0F() {
 	}
 }
 
-// check refuses what the tables let pass and no processor, or not every one,
-// takes as it was read.
+// check rejects encodings that the tables accept, but that no processor, or not every one,
+// executes as decoded.
 func (d *decoder) check() error {
 	if d.Relative() && d.Prefix&PrefixData != 0 && d.Rex&8 == 0 {
-		return ErrUnknown // AMD cuts the target, and reads two bytes of four
+		return ErrUnknown // AMD truncates the target, and reads two bytes instead of four
 	}
 	if d.Prefix&PrefixVector != 0 {
 		return nil

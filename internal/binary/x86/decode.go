@@ -5,19 +5,19 @@ import (
 	"errors"
 )
 
-// What Decode cannot read.
+// Errors of Decode.
 var (
 	ErrTruncated = errors.New("instruction is cut off")
 	ErrUnknown   = errors.New("unknown instruction")
 	ErrTooLong   = errors.New("instruction of more than 15 bytes")
 )
 
-// MaxLen is the longest that an instruction can be, in bytes.
+// MaxLen is the maximum length of an instruction in bytes.
 const MaxLen = 15
 
-// Decode reads the instruction at the start of code. Its error is ErrTruncated,
-// ErrUnknown or ErrTooLong. Opcodes of the vector encodings that are not defined
-// have the length that the rules of their map give.
+// Decode decodes the instruction at the start of code. Its error is ErrTruncated, ErrUnknown
+// or ErrTooLong. Undefined opcodes of the vector encodings have the length that the rules of
+// their map give.
 func Decode(code []byte) (Inst, error) {
 	d := decoder{code: code}
 	if len(code) > MaxLen {
@@ -34,7 +34,7 @@ func Decode(code []byte) (Inst, error) {
 	return d.Inst, nil
 }
 
-// decoder is an instruction and how much of it is read.
+// decoder is an instruction and the number of bytes decoded so far.
 type decoder struct {
 	Inst
 	code []byte
@@ -61,7 +61,7 @@ func (d *decoder) decode() error {
 	return d.check()
 }
 
-// prefixes reads all prefixes. It returns false where no byte is left.
+// prefixes reads all prefixes. It returns false if no byte is left.
 func (d *decoder) prefixes() bool {
 	for ; d.pos < len(d.code); d.pos++ {
 		b := d.code[d.pos]
@@ -79,7 +79,7 @@ func (d *decoder) prefixes() bool {
 	return false
 }
 
-// prefixOf holds the legacy prefixes.
+// prefixOf has the legacy prefixes.
 var prefixOf = [256]Prefix{
 	0x66: PrefixData,
 	0x67: PrefixAddress,
@@ -90,7 +90,7 @@ var prefixOf = [256]Prefix{
 	0x26: PrefixHint, 0x2e: PrefixHint, 0x36: PrefixHint, 0x3e: PrefixHint,
 }
 
-// opcode reads escapes and opcode, and returns what follows it.
+// opcode reads the escapes and the opcode, and returns the shape of the rest.
 func (d *decoder) opcode() (shape, error) {
 	b := d.code[d.pos]
 	switch b {
@@ -99,8 +99,8 @@ func (d *decoder) opcode() (shape, error) {
 	case 0xc4, 0xc5, 0x62:
 		return d.vector(b)
 	case 0x8f:
-		// XOP has in the place of ModRM's reg, which is 0 for pop, a number of its
-		// map, which is 8 and more.
+		// XOP has its map number, which is 8 or more, in the place of ModRM's reg, which is 0
+		// for pop.
 		if d.pos+1 < len(d.code) && d.code[d.pos+1]&0x1f >= 8 {
 			return d.vector(b)
 		}
@@ -127,7 +127,7 @@ func (d *decoder) escaped() (shape, error) {
 		d.Map, d.Opcode = Map0F, b
 		d.pos += 2
 		if b == 0x78 && d.Prefix&(PrefixData|PrefixRepne) != 0 {
-			return hasModRM | imm16, nil // extrq, insertq: two of one byte
+			return hasModRM | imm16, nil // extrq, insertq: two immediates of one byte
 		}
 		return defined(twoByte[b])
 	}
@@ -145,7 +145,7 @@ func (d *decoder) escaped() (shape, error) {
 	return defined(threeByte3A[op])
 }
 
-// at returns the byte that is n after the next.
+// at returns the byte n bytes after the next one.
 func (d *decoder) at(n int) (byte, bool) {
 	if d.pos+n >= len(d.code) {
 		return 0, false
@@ -153,10 +153,10 @@ func (d *decoder) at(n int) (byte, bool) {
 	return d.code[d.pos+n], true
 }
 
-// vector reads the prefixes VEX, EVEX and XOP with the opcode after.
+// vector reads the prefixes VEX, EVEX and XOP, and the opcode.
 func (d *decoder) vector(lead byte) (shape, error) {
 	if d.Rex != 0 || d.Prefix&(PrefixData|PrefixRep|PrefixRepne|PrefixLock) != 0 {
-		return 0, ErrUnknown // undefined with these
+		return 0, ErrUnknown // undefined with these prefixes
 	}
 	size := 3
 	switch lead {
@@ -233,7 +233,7 @@ func (d *decoder) modRM(s shape) error {
 	return nil
 }
 
-// signed reads a number of 1 or 4 bytes.
+// signed decodes a number of 1 or 4 bytes.
 func signed(b []byte, size uint8) int32 {
 	if size == 1 {
 		return int32(int8(b[0]))
@@ -241,7 +241,7 @@ func signed(b []byte, size uint8) int32 {
 	return int32(binary.LittleEndian.Uint32(b))
 }
 
-// immediate steps over the immediate.
+// immediate skips the immediate.
 func (d *decoder) immediate(s shape) {
 	short := d.Prefix&PrefixData != 0 && d.Rex&8 == 0
 	size := 0

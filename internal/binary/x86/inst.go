@@ -1,13 +1,12 @@
-// Package x86 reads machine code of the 64-bit mode of x86: how long an
-// instruction is, whether and where it branches, and where in its bytes the
-// displacement and the immediate are. That is what it takes to walk functions, to
-// find what jumps where, and to move instructions to another address. It does not
-// name instructions or their operands.
+// Package x86 decodes the machine code of the 64-bit mode of x86: the length of an
+// instruction, whether and where it branches, and the positions of displacement and immediate.
+// This suffices to walk functions, to find the targets of jumps, and to move instructions to
+// another address. It does not print instructions or operands.
 //
-// Written after the encoding rules of the Intel SDM, volume 2, chapter 2 and
-// appendix A, and of the AMD APM, volume 3, for XOP. What it does not know for
-// sure is an error and never a guessed length: the extended registers of APX,
-// prefixes whose effect differs between makers, opcodes that are not defined.
+// It follows the encoding rules of the Intel SDM, volume 2, chapter 2 and appendix A, and of
+// the AMD APM, volume 3, for XOP. Encodings that it does not support are an error, and lengths
+// are never guessed: the extended registers of APX, prefixes whose effect differs between
+// manufacturers, undefined opcodes.
 package x86
 
 import "github.com/cairnprof/cairn/internal/binary/controlflow"
@@ -28,10 +27,10 @@ const (
 	MapXOPA Map = 10
 )
 
-// Prefix is a set of prefixes. REX is not in it: see Inst.Rex.
+// Prefix is a set of prefixes, without REX: see Inst.Rex.
 type Prefix uint8
 
-// The prefixes that change what an instruction is or does.
+// The prefixes that change an instruction or its effect.
 const (
 	PrefixData    Prefix = 1 << iota // 66
 	PrefixAddress                    // 67
@@ -39,7 +38,7 @@ const (
 	PrefixRep                        // F3
 	PrefixLock                       // F0
 	PrefixSegment                    // 64 and 65: fs, gs
-	PrefixHint                       // 26, 2E, 36, 3E: no effect but as hints; notrack
+	PrefixHint                       // 26, 2E, 36, 3E: hints only; notrack
 	PrefixVector                     // the encoding is VEX, EVEX or XOP
 )
 
@@ -50,19 +49,18 @@ type Inst struct {
 	Map    Map               // of Opcode
 	Opcode uint8             //
 	Prefix Prefix            //
-	Rex    uint8             // the REX byte, 0 without; of vector encodings none
+	Rex    uint8             // the REX byte, 0 if there is none or the encoding is a vector encoding
 
 	HasModRM bool
 	ModRM    uint8
-	SIB      uint8 // with ModRM's mod != 3 and rm == 4
+	SIB      uint8 // if ModRM's mod != 3 and rm == 4
 
-	// RIP says that the memory operand is relative to the instruction's end.
+	// RIP reports that the memory operand is relative to the instruction's end.
 	RIP bool
 
-	// Where in the instruction its displacement and its immediate are; a size of
-	// 0 says that there is none. The target of a relative branch counts as
-	// immediate, the address of the moffs form as displacement. Of enter and
-	// extrq, the immediate is both.
+	// Positions and sizes of displacement and immediate in the instruction; a size of 0 is
+	// none. The target of a relative branch counts as immediate, the address of the moffs form
+	// as displacement. For enter and extrq, the immediate is both immediates.
 	DispOff, DispSize uint8
 	ImmOff, ImmSize   uint8
 
@@ -70,33 +68,31 @@ type Inst struct {
 	Rel  int32 // displacement of a relative branch, from the instruction's end
 }
 
-// Relative says whether the instruction is a branch to a Target.
+// Relative reports whether the instruction is a branch to a Target.
 func (i Inst) Relative() bool { return i.Class.IsDirect() }
 
-// IsLoop reports whether the instruction is loop or jrcxz, which branch on a register and
-// have a distance of one byte only.
+// IsLoop reports whether the instruction is loop or jrcxz, which branch on a register and have
+// only a distance of one byte.
 func (i Inst) IsLoop() bool {
 	return i.Map == MapOne && i.Opcode&^3 == 0xe0 && i.Prefix&PrefixVector == 0
 }
 
-// Target returns where the branch at addr goes. It means something for Relative
-// ones only.
+// Target returns the target of the branch at addr. It is valid only for Relative instructions.
 func (i Inst) Target(addr uint64) uint64 { return addr + uint64(i.Len) + uint64(int64(i.Rel)) }
 
 // Memory returns the address of the RIP-relative operand of the instruction at
 // addr.
 func (i Inst) Memory(addr uint64) uint64 { return addr + uint64(i.Len) + uint64(int64(i.Disp)) }
 
-// Reg and RM return the fields of ModRM with their REX bits, of encodings that
-// have those there: 0 to 15.
+// Reg returns ModRM's reg field with its REX bit, for encodings that have it there: 0 to 15.
 func (i Inst) Reg() uint8 { return i.ModRM>>3&7 | i.Rex&4<<1 }
 
-// RM is the register that ModRM's last field names, if Mod is 3, or is the base
-// of a memory operand without SIB.
+// RM returns ModRM's rm field with its REX bit: a register if Mod is 3, or else the base of a
+// memory operand without SIB.
 func (i Inst) RM() uint8 { return i.ModRM&7 | i.Rex&1<<3 }
 
-// Mod returns the first field of ModRM: 3 for registers, else memory.
+// Mod returns ModRM's mod field: 3 for registers, otherwise memory.
 func (i Inst) Mod() uint8 { return i.ModRM >> 6 }
 
-// Wide says that operands have 64 bits by REX.W.
+// Wide reports whether operands have 64 bits by REX.W.
 func (i Inst) Wide() bool { return i.Rex&8 != 0 }

@@ -1,6 +1,6 @@
 package x86
 
-// shape says which bytes follow an opcode.
+// shape is the set of bytes that follow an opcode.
 type shape uint8
 
 const (
@@ -8,21 +8,21 @@ const (
 	imm8           // one byte
 	imm16          // two bytes
 	imm24          // two and one: enter
-	immZ           // four bytes, two under 66
-	immV           // as immZ, and eight under REX.W: mov to a register
-	immMoffs       // an address: eight bytes, four under 67
+	immZ           // four bytes, or two with prefix 66
+	immV           // as immZ, or eight with REX.W: mov to a register
+	immMoffs       // an address: eight bytes, or four with prefix 67
 	rel8           // a branch, one byte
 	rel32          // a branch, four bytes
 	kindMask shape = 0x0f
 
 	hasModRM  shape = 0x10
-	testOnly  shape = 0x20 // the immediate is there only under /0 and /1: test of group 3
+	testOnly  shape = 0x20 // only with an immediate for /0 and /1: test of group 3
 	registers shape = 0x40 // ModRM always names registers: control and debug registers
 	undefined shape = 0x80
 )
 
-// letters are how the tables below write shapes. A p marks prefixes and escapes,
-// which are read before a table is asked.
+// letters are the shapes in the tables below. A p marks prefixes and escapes, which are read
+// before the table is used.
 var letters = map[byte]shape{
 	'.': immNone, 'b': imm8, 'w': imm16, 'e': imm24, 'z': immZ, 'v': immV, 'o': immMoffs,
 	'j': rel8, 'J': rel32,
@@ -32,7 +32,7 @@ var letters = map[byte]shape{
 	'-': undefined, 'p': undefined,
 }
 
-// table turns 16 rows of 16 letters into a table by opcode.
+// table converts 16 rows of 16 letters to a table by opcode.
 func table(rows [16]string) (t [256]shape) {
 	for i, row := range rows {
 		for j := range 16 {
@@ -42,8 +42,7 @@ func table(rows [16]string) (t [256]shape) {
 	return t
 }
 
-// oneByte holds the opcodes without escape in 64-bit mode (Intel SDM volume 2,
-// table A-2).
+// oneByte has the opcodes without escape in 64-bit mode (Intel SDM volume 2, table A-2).
 var oneByte = table([16]string{
 	"MMMMbz--MMMMbz-p",
 	"MMMMbz--MMMMbz--",
@@ -63,8 +62,8 @@ var oneByte = table([16]string{
 	"p.pp..uU......MM",
 })
 
-// twoByte holds the opcodes after 0F (table A-3). UD0 (FF) is left out: makers
-// of processors do not agree on its length.
+// twoByte has the opcodes after 0F (table A-3). UD0 (FF) is omitted: its length differs
+// between manufacturers.
 var twoByte = table([16]string{
 	"MMMM-.....-.-M.B",
 	"MMMMMMMMMMMMMMMM",
@@ -84,7 +83,7 @@ var twoByte = table([16]string{
 	"MMMMMMMMMMMMMMM-",
 })
 
-// threeByte38 holds the opcodes after 0F 38 (table A-4).
+// threeByte38 has the opcodes after 0F 38 (table A-4).
 var threeByte38 = table([16]string{
 	"MMMMMMMMMMMM----",
 	"M---MM-M----MMM-",
@@ -104,7 +103,7 @@ var threeByte38 = table([16]string{
 	"MM---MM-MMMMM---",
 })
 
-// threeByte3A holds the opcodes after 0F 3A (table A-5).
+// threeByte3A has the opcodes after 0F 3A (table A-5).
 var threeByte3A = table([16]string{
 	"--------BBBBBBBB",
 	"----BBBB--------",
@@ -124,9 +123,9 @@ var threeByte3A = table([16]string{
 	"B---------------",
 })
 
-// vectorShape says what follows an opcode of the VEX and EVEX encodings. Their
-// maps are regular: an immediate is there for all of a map or for none, but in
-// the first, which repeats 0F.
+// vectorShape returns what follows an opcode of the VEX and EVEX encodings. Their maps are
+// regular: all opcodes of a map have an immediate or none, except in the first map, which
+// repeats 0F.
 func vectorShape(m Map, op byte, evex bool) shape {
 	switch m {
 	case Map0F:
@@ -151,7 +150,7 @@ func vectorShape(m Map, op byte, evex bool) shape {
 	return undefined
 }
 
-// xopShape says what follows an opcode of AMD's XOP encoding.
+// xopShape returns what follows an opcode of AMD's XOP encoding.
 func xopShape(m Map) shape {
 	switch m {
 	case MapXOP8:
