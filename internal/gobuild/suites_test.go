@@ -2,10 +2,10 @@ package gobuild_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -20,11 +20,8 @@ var suites = []struct {
 	{"mvdan.cc/sh/v3", "v3.12.0", []string{"./pattern", "./expand", "./fileutil", "./syntax/..."}},
 }
 
-// verdict is a line of go test about a package.
-var verdict = regexp.MustCompile(`(?m)^(ok|FAIL|---|\?)\s+(\S+)`)
-
-// TestRealSuites runs the tests of modules with probes in them: the verdicts are those
-// without.
+// TestRealSuites runs the tests of modules with probes in them: each test has the result that it
+// has without.
 func TestRealSuites(t *testing.T) {
 	if !*real {
 		t.Skip("needs -real")
@@ -36,43 +33,62 @@ func TestRealSuites(t *testing.T) {
 	for _, s := range suites {
 		t.Run(filepath.Base(strings.TrimSuffix(s.module, "/v3")), func(t *testing.T) {
 			dir := fetch(t, s.module, s.version)
-			want := verdicts(t, dir, nil, "go", append([]string{"test", "-count=1"}, s.packages...)...)
-			if len(want) == 0 {
-				t.Fatal("go test says nothing")
+			want := results(t, dir, nil, "go", append([]string{"test", "-json", "-count=1"}, s.packages...)...)
+			passed := 0
+			for _, r := range want {
+				if r == "pass" {
+					passed++
+				}
+			}
+			if passed < 100 {
+				t.Fatalf("only %d of %d tests pass without probes", passed, len(want))
 			}
 			for _, mode := range []string{"count", "spike", "stacks"} {
 				raws := t.TempDir()
-				args := append([]string{"go", "--mode", mode, "test", "-count=1"}, s.packages...)
-				got := verdicts(t, dir, []string{"CAIRN_DIR=" + raws}, cairn, args...)
-				for pkg, v := range want {
-					if got[pkg] != v {
-						t.Errorf("mode %s: %s: %q, without probes %q", mode, pkg, got[pkg], v)
+				args := append([]string{"go", "--mode", mode, "test", "-json", "-count=1"}, s.packages...)
+				got := results(t, dir, []string{"CAIRN_DIR=" + raws}, cairn, args...)
+				for test, r := range want {
+					if got[test] != r {
+						t.Errorf("mode %s: %s: %q, without probes %q", mode, test, got[test], r)
+					}
+				}
+				for test := range got {
+					if want[test] == "" {
+						t.Errorf("mode %s: %s is not among the tests without probes", mode, test)
 					}
 				}
 				files, err := filepath.Glob(filepath.Join(raws, "*.[cm][ai]*")) // .mipraw, .cairnlog
 				if err != nil || len(files) == 0 {
 					t.Errorf("mode %s: nothing was recorded, %v", mode, err)
 				}
-				t.Logf("mode %s: %d packages, %d files", mode, len(got), len(files))
+				t.Logf("mode %s: %d tests and packages, %d passed without probes; %d files", mode, len(got), passed, len(files))
 			}
 		})
 	}
 }
 
-// verdicts runs tests and returns what was said of each package.
-func verdicts(t *testing.T, dir string, env []string, name string, args ...string) map[string]string {
+// results runs tests and returns what became of each, by package and name; the name of a package
+// itself is empty.
+func results(t *testing.T, dir string, env []string, name string, args ...string) map[string]string {
 	t.Helper()
 	c := exec.Command(name, args...)
 	c.Dir, c.Env = dir, append(os.Environ(), env...)
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
 	err := c.Run() // a test may fail without probes as well
 	list := map[string]string{}
-	for _, m := range verdict.FindAllStringSubmatch(out.String(), -1) {
-		list[m[2]] = m[1]
+	for line := range bytes.Lines(out.Bytes()) {
+		var e struct{ Action, Package, Test string }
+		if json.Unmarshal(line, &e) != nil {
+			continue // not of a test
+		}
+		switch e.Action {
+		case "pass", "fail", "skip":
+			list[e.Package+" "+e.Test] = e.Action
+		}
 	}
 	if err != nil {
-		t.Logf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out.String()[max(0, out.Len()-2000):])
+		t.Logf("%s %s: %v\n%s", name, strings.Join(args, " "), err, errs.String()[max(0, errs.Len()-2000):])
 	}
 	return list
 }
