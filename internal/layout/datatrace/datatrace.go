@@ -1,5 +1,6 @@
-// Package datatrace orders the variables and constants of a program by the first access to each, and
-// says how many pages of data a run touches. Accesses come from a trace of valgrind's tool lackey:
+// Package datatrace orders the variables and constants of a program by first access, and
+// counts the pages of data that a run touches. Accesses come from a trace of valgrind's tool
+// lackey:
 //
 //	valgrind --tool=lackey --trace-mem=yes --log-file=TRACE ./app
 //
@@ -9,8 +10,9 @@
 //	 L 1ffefff8d8,8
 //	 S 0012a018,4
 //
-// It does not say where the program was loaded. This follows from its first instructions, which are found
-// in the trace by their lengths and by the offset of the entry point in its page.
+// The trace does not contain the load address. It is determined from the first instructions of
+// the program, which are found in the trace by their lengths and by the offset of the entry
+// point in its page.
 package datatrace
 
 import (
@@ -19,7 +21,7 @@ import (
 	"slices"
 )
 
-// PageSize is that of the pages that are counted.
+// PageSize is the size of the pages that are counted.
 const PageSize = 4096
 
 // Object is a variable or constant.
@@ -36,7 +38,7 @@ type Section struct {
 	Addr, Size uint64
 }
 
-// Program is what is known of the program that was traced.
+// Program describes the traced program.
 type Program struct {
 	Sections []Section
 	Objects  []Object // in the sections, in any order
@@ -44,20 +46,20 @@ type Program struct {
 	Lengths  []int // of the instructions from Entry on
 }
 
-// granule is the number of bytes that are told apart.
+// granule is the number of bytes in one unit of the recording.
 const granule = 8
 
-// Recorder takes traces of a program.
+// Recorder records the traces of a program.
 type Recorder struct {
 	program  *Program
 	objects  []Object // by address
 	lo, hi   uint64   // of the sections
-	seen     []uint8  // by granule from lo on: 1 more than the offset in it that was accessed first, 0 if none was
+	seen     []uint8  // by granule from lo on: 1 more than the offset of the first access in it, 0 if there was none
 	touched  []int32  // objects by their first access
 	byObject []bool
 }
 
-// maxData bounds the sections of a program together with the space between them.
+// maxData limits the sections of a program together with the space between them.
 const maxData = 1 << 30
 
 // New returns a Recorder for a program.
@@ -82,7 +84,7 @@ func New(p *Program) (*Recorder, error) {
 	return r, nil
 }
 
-// access notes an access at a link-time address.
+// access records an access at a link-time address.
 func (r *Recorder) access(addr, size uint64) {
 	if addr >= r.hi || addr+size <= r.lo || addr+size < addr {
 		return
@@ -98,7 +100,7 @@ func (r *Recorder) access(addr, size uint64) {
 	}
 }
 
-// note notes the objects in a range.
+// note records accesses to the objects in a range.
 func (r *Recorder) note(lo, hi uint64) {
 	for i := r.objectAt(lo); i < len(r.objects) && r.objects[i].Addr < hi; i++ {
 		if o := &r.objects[i]; o.Addr+o.Size > lo && !r.byObject[i] {
@@ -108,8 +110,8 @@ func (r *Recorder) note(lo, hi uint64) {
 	}
 }
 
-// objectAt returns the last object that begins at or before an address, or the first one; of several
-// at one address it is the first.
+// objectAt returns the last object that begins at or before an address, or the first object;
+// if several are at one address, the first of them.
 func (r *Recorder) objectAt(addr uint64) int {
 	i, _ := slices.BinarySearchFunc(r.objects, addr, func(o Object, addr uint64) int {
 		if o.Addr <= addr {
@@ -123,7 +125,7 @@ func (r *Recorder) objectAt(addr uint64) int {
 	return i
 }
 
-// Order returns the objects by their first access, those of each name once.
+// Order returns the objects by first access, one for each name.
 func (r *Recorder) Order() []Object {
 	var out []Object
 	names := map[string]bool{}
@@ -136,8 +138,9 @@ func (r *Recorder) Order() []Object {
 	return out
 }
 
-// Pages returns how many pages of data were touched, and an estimate of how many will be if the objects that
-// were touched come first in their sections, in their order, and all else behind them.
+// Pages returns how many pages of data were touched, and an estimate for a layout in which the
+// touched objects come first in their sections, in order of first access, followed by all
+// others.
 func (r *Recorder) Pages() (now, ordered int) {
 	before, after := map[uint64]bool{}, map[uint64]bool{}
 	moved := r.layout()
@@ -152,7 +155,7 @@ func (r *Recorder) Pages() (now, ordered int) {
 	return len(before), len(after)
 }
 
-// layout says where addresses go: those from one move to the next stay together.
+// layout maps addresses to new ones: addresses between one move and the next stay together.
 type layout []move
 
 type move struct{ from, to uint64 }
@@ -170,7 +173,7 @@ func (l layout) address(addr uint64) uint64 {
 	return addr - l[i-1].from + l[i-1].to
 }
 
-// layout puts what was touched first in each section.
+// layout places the touched objects first in each section.
 func (r *Recorder) layout() layout {
 	const align = 16
 	up := func(v uint64) uint64 { return (v + align - 1) &^ (align - 1) }
@@ -181,18 +184,18 @@ func (r *Recorder) layout() layout {
 	}
 	for _, i := range r.touched {
 		o := &r.objects[i]
-		if r.objectAt(o.Addr) == int(i) { // it is not another name
+		if r.objectAt(o.Addr) == int(i) { // not an alias
 			place[int(i)] = up(next[o.Section])
 			next[o.Section] = place[int(i)] + o.Size
 		}
 	}
 	var l layout
 	for i, s := range r.program.Sections {
-		at, rest := s.Addr, up(next[i]) // what is not moved to the front, and where it goes
+		at, rest := s.Addr, up(next[i]) // the beginning of data that is not moved to the front, and its new address
 		for k := r.objectAt(s.Addr); k < len(r.objects) && r.objects[k].Addr < s.Addr+s.Size; k++ {
 			o := &r.objects[k]
 			to, ok := place[k]
-			if !ok || o.Section != i || o.Addr < at { // an object within another goes with that
+			if !ok || o.Section != i || o.Addr < at { // an object within another is moved with it
 				continue
 			}
 			l = append(l, move{at, rest}, move{o.Addr, to})

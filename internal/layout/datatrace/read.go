@@ -12,13 +12,13 @@ var (
 	ErrOther   = errors.New("the trace is of another program: the instructions at the entry point do not run in it")
 )
 
-// Read takes a trace.
+// Read reads a trace.
 func (r *Recorder) Read(in io.Reader) error {
 	t := trace{Recorder: r, early: map[access]bool{}}
 	lines := bufio.NewReaderSize(in, 1<<16)
 	for {
 		line, err := lines.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) { // which no line of a trace is: its rest is other text
+		if errors.Is(err, bufio.ErrBufferFull) { // no line of a trace is that long: its rest is other text
 			continue
 		}
 		t.line(line)
@@ -38,27 +38,27 @@ func (r *Recorder) Read(in io.Reader) error {
 	return nil
 }
 
-// trace is one that is read.
+// trace is a trace that is being read.
 type trace struct {
 	*Recorder
 	lines int
-	// The dynamic linker runs before the program, and writes to its data. Until the entry point
-	// is found, accesses wait.
+	// The dynamic linker runs before the program, and writes to its data. Accesses are stored
+	// until the entry point is found.
 	early   map[access]bool
 	waiting []access
 	begun   bool
-	bias    uint64 // what is added to link-time addresses
+	bias    uint64 // difference to link-time addresses
 	start   uint64 // of the instructions that may be those at the entry point
-	matched int    // how many of them are
-	expect  uint64 // where the next one is
+	matched int    // how many of them match
+	expect  uint64 // address of the next one
 }
 
 type access struct{ addr, size uint64 }
 
-// maxWaiting bounds the accesses that wait: a dynamic linker has some 10,000.
+// maxWaiting limits the stored accesses: a dynamic linker has some 10,000.
 const maxWaiting = 1 << 22
 
-// line takes a line of a trace, or passes over other text.
+// line parses a line of a trace, and skips other text.
 func (t *trace) line(b []byte) {
 	if len(b) < 5 || b[2] != ' ' {
 		return
@@ -87,7 +87,7 @@ func (t *trace) line(b []byte) {
 	}
 }
 
-// number reads a number. The rest is nil if there is none.
+// number parses a number. rest is nil if there is none.
 func number(b []byte, base uint64) (v uint64, rest []byte) {
 	i := 0
 	for ; i < len(b); i++ {
@@ -108,7 +108,7 @@ func number(b []byte, base uint64) (v uint64, rest []byte) {
 	return v, b[i:]
 }
 
-// instruction looks for the entry point.
+// instruction searches the entry point.
 func (t *trace) instruction(addr uint64) {
 	p := t.program
 	switch {
@@ -134,7 +134,7 @@ func (t *trace) instruction(addr uint64) {
 	t.early, t.waiting = nil, nil
 }
 
-// data takes an access.
+// data processes an access.
 func (t *trace) data(addr, size uint64) {
 	if t.begun {
 		t.access(addr-t.bias, size)

@@ -2,10 +2,9 @@ package heatmap
 
 import "fmt"
 
-// viridis are eleven points, at equal distances, of the colour scale of that
-// name (S. van der Walt and N. Smith, 2015). Its lightness grows evenly from end
-// to end, so that it reads the same in grey and with any kind of colour
-// blindness.
+// viridis has eleven equidistant points of the colour scale of that name (S. van der Walt and
+// N. Smith, 2015). Its lightness increases evenly, so it remains readable in greyscale and
+// with any kind of colour blindness.
 var viridis = [11][3]int{
 	{0x44, 0x01, 0x54},
 	{0x48, 0x24, 0x75},
@@ -20,7 +19,7 @@ var viridis = [11][3]int{
 	{0xfd, 0xe7, 0x25},
 }
 
-// shades is how many colours a picture has: more cannot be told apart.
+// shades is the number of colours in a picture: more cannot be distinguished.
 const shades = 64
 
 // colour returns the scale's colour at x, from 0 to 1, as #rrggbb.
@@ -37,8 +36,8 @@ func colour(x float64) string {
 	return fmt.Sprintf("#%02x%02x%02x", mix(0), mix(1), mix(2))
 }
 
-// style is the look of the picture in light and dark surroundings. The classes
-// of pages and lines say what they are, not what colour they have.
+// style is the style of the picture in light and dark mode. The classes of pages and lines are
+// named by meaning, not by colour.
 const style = `.cairn{--ink:#1c2024;--soft:#626a73;--faint:#e4e6e9;--empty:#e3e5e8;--paper:#fff;--was:#c2571a;--is:#2166ac;--least:#8a9199;
 background:var(--paper);font:13px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif}
 .cairn text{fill:var(--ink)}

@@ -7,10 +7,10 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// plot is the area that curves are drawn in, and its scales.
+// plot is the area in which curves are drawn, with its scales.
 type plot struct {
 	x, y, width, height float64
-	steps, pages        int // at the right and the upper end
+	steps, pages        int // at the right and upper ends
 }
 
 func (p *plot) at(step int) float64 { return p.x + p.width*float64(step)/float64(max(p.steps, 1)) }
@@ -21,7 +21,7 @@ func (p *plot) bottom() float64       { return p.y + p.height }
 func (p *plot) right() float64        { return p.x + p.width }
 func lastOf(curve []int) (height int) { return curve[len(curve)-1] }
 
-// drawCurve writes how many pages were touched after each first execution.
+// drawCurve draws the number of pages touched after each first execution.
 func drawCurve(w *writer, s *Scenario, top int) {
 	p := plot{x: margin + labelWidth, y: float64(top), width: innerWidth - labelWidth - 150, height: curveHeight}
 	for i := range s.Layouts {
@@ -57,7 +57,7 @@ func drawCurve(w *writer, s *Scenario, top int) {
 	p.labels(w, ends)
 }
 
-// axes writes both axes, with lines at round numbers.
+// axes draws both axes, with lines at round numbers.
 func (p *plot) axes(w *writer) {
 	for _, n := range ticks(p.pages) {
 		w.printf("<path class=\"grid\" d=\"M%s %sH%s\"/>\n", number(p.x), number(p.level(n)), number(p.right()))
@@ -73,7 +73,7 @@ func (p *plot) axes(w *writer) {
 		margin+4, number(p.y+p.height/2))
 }
 
-// line writes a curve as steps: only where it rises is there a corner.
+// line draws a curve as steps: it has corners only where it rises.
 func (p *plot) line(w *writer, curve []int, class string) {
 	var d strings.Builder
 	fmt.Fprintf(&d, "M%s %s", number(p.x), number(p.bottom()))
@@ -88,18 +88,17 @@ func (p *plot) line(w *writer, curve []int, class string) {
 	w.printf("<path class=\"line %s\" d=\"%s\"/>\n", class, d.String())
 }
 
-// end is where a curve ends and what stands there.
+// end is the end of a curve, with its label.
 type end struct {
 	y     float64
 	class string
 	label string
 }
 
-// labels writes what the curves are at their ends, each at least a line from
-// the others.
+// labels writes the labels at the ends of curves, at least a line apart.
 func (p *plot) labels(w *writer, ends []end) {
 	const line = 17
-	// Of the few labels the lowest is placed first, the others above.
+	// The lowest label is placed first, the others above.
 	for i := range ends {
 		for k := i; k > 0 && ends[k].y > ends[k-1].y; k-- {
 			ends[k], ends[k-1] = ends[k-1], ends[k]
@@ -113,7 +112,7 @@ func (p *plot) labels(w *writer, ends []end) {
 	}
 }
 
-// ticks returns round numbers from 0 to at most n, some five of them.
+// ticks returns about five round numbers from 0 to at most n.
 func ticks(n int) []int {
 	step := 1
 	for n/step > 6 {

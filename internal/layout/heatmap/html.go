@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
-// pageStyle is the look of the page around the pictures.
+// pageStyle is the style of the page around the pictures.
 const pageStyle = `:root{color-scheme:light dark}
 body{margin:0 auto;padding:12px;max-width:1100px;background:#fff;color:#1c2024;font:14px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif}
 .cairn{width:100%;height:auto;display:block}
@@ -17,15 +17,13 @@ select{font:inherit;padding:3px 6px;max-width:100%}
 @media (prefers-color-scheme:dark){body{background:#15181c;color:#e8eaed}}
 `
 
-// script shows the scenario that is chosen. Without it all are shown, one below
-// the other.
+// script shows the selected scenario. Without scripting all are shown, one below the other.
 const script = `var choice=document.getElementById("scenario");
 function show(){document.querySelectorAll("section").forEach(function(s,i){s.hidden=i!=choice.selectedIndex})}
 choice.addEventListener("change",show);document.querySelector("nav").hidden=false;show();
 `
 
-// WriteHTML writes all scenarios of d as one page for a browser, which loads
-// nothing else.
+// WriteHTML writes all scenarios of d as one self-contained page for a browser.
 func WriteHTML(w io.Writer, d *Document) error {
 	var b writer
 	b.printf("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
@@ -51,7 +49,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 	return err
 }
 
-// option is what the selector says of a scenario.
+// option returns the text of the selector for a scenario.
 func (d *Document) option(s *Scenario) string {
 	last := &s.Layouts[len(s.Layouts)-1]
 	if len(s.Layouts) > 1 {

@@ -17,8 +17,7 @@ func WriteSVG(w io.Writer, d *Document, scenario int) error {
 	return err
 }
 
-// draw writes the picture of a scenario. The style is part of it if it is to
-// stand alone.
+// draw writes the picture of a scenario. A picture that is used alone contains the style.
 func (d *Document) draw(w *writer, s *Scenario, alone bool) {
 	most := 0
 	for i := range s.Layouts {
@@ -45,7 +44,7 @@ func (d *Document) draw(w *writer, s *Scenario, alone bool) {
 	w.printf("</svg>\n")
 }
 
-// title says in one line what the picture shows.
+// title describes the picture in one line.
 func (d *Document) title(s *Scenario) string {
 	last := &s.Layouts[len(s.Layouts)-1]
 	touched := last.touched()
@@ -57,7 +56,7 @@ func (d *Document) title(s *Scenario) string {
 	return t
 }
 
-// short cuts a long name.
+// short truncates a long name.
 func short(s string, limit int) string {
 	if r := []rune(s); len(r) > limit {
 		return string(r[:limit-1]) + "…"
@@ -65,7 +64,7 @@ func short(s string, limit int) string {
 	return s
 }
 
-// head writes the title, the explanation and the scale of colours.
+// head writes the title, the explanation and the colour scale.
 func (d *Document) head(w *writer, s *Scenario) {
 	w.text(margin, 36, "title", "start", d.title(s))
 	w.text(margin, 59, "soft", "start", fmt.Sprintf(
@@ -77,7 +76,7 @@ func (d *Document) head(w *writer, s *Scenario) {
 	x += 94
 	const steps = 44
 	for i := range steps {
-		// Half a unit wider than its share, so that no background shows between.
+		// Half a unit wider than its share, so that no background is visible between them.
 		w.printf("<rect x=\"%s\" y=\"%d\" width=\"%s\" height=\"%d\" fill=\"%s\"/>\n",
 			number(x+float64(i)*legendWidth/steps), y, number(legendWidth/steps+0.5), height, colour(float64(i)/(steps-1)))
 	}
@@ -111,8 +110,8 @@ func (d *Document) drawMap(w *writer, l *Layout, g grid, x, y, steps int) {
 	}
 }
 
-// drawRow writes one row. Neighbouring pages that were not touched are one
-// shape if squares are small, for there may be thousands of them.
+// drawRow writes one row. If squares are small, adjacent pages that were not touched become
+// one shape, because there may be thousands of them.
 func (d *Document) drawRow(w *writer, cells []Page, g grid, left, top, steps int) {
 	for i := 0; i < len(cells); {
 		p, x := &cells[i], left+i*g.pitch()
@@ -143,7 +142,7 @@ func (d *Document) drawRow(w *writer, cells []Page, g grid, left, top, steps int
 	}
 }
 
-// tooltip says all that is known of a page.
+// tooltip returns all data of a page.
 func (p *Page) tooltip(steps int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "page %#x", p.Addr)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Datum is a variable or constant of a ranked list.
+// Datum is a variable or constant in a ranked list.
 type Datum struct {
 	Symbol  string
 	Section string // of the linked program
 }
 
-// dataInputs are the names of input sections that -fdata-sections makes, before the dot and the symbol, by
-// the output section.
+// dataInputs are the names of input sections with -fdata-sections, before the dot and the
+// symbol, by output section.
 var dataInputs = []struct {
 	output string
 	inputs []string
@@ -23,8 +23,8 @@ var dataInputs = []struct {
 	{".bss", []string{".bss"}},
 }
 
-// RenderData writes the lines of an order file for data, for lld or gold. Names that the format
-// cannot spell are left out.
+// RenderData writes the lines of an order file for data, for lld or gold. Names that the
+// format cannot represent are omitted.
 func RenderData(f Format, data []Datum) []byte {
 	var out bytes.Buffer
 	for _, d := range data {

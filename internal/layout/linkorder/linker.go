@@ -21,8 +21,8 @@ const (
 	FormatLDScript Format = "ld-script" // a linker script for -T, for any GNU ld
 )
 
-// formatNames lists what ParseFormat takes. Symbols and sections say what stands
-// on the lines, for those who know no linker's name.
+// formatNames lists the names that ParseFormat accepts. symbols and sections name the content
+// of the lines, for users who do not know a linker's name.
 var formatNames = map[string]Format{
 	"lld": FormatLLD, "symbols": FormatLLD, "ld64": FormatLD64, "ld64.lld": FormatLD64,
 	"gold": FormatGold, "sections": FormatGold, "ld": FormatLD, "ld-script": FormatLDScript,
@@ -30,8 +30,7 @@ var formatNames = map[string]Format{
 
 var errMold = errors.New("mold does not support order files: link with lld (--format lld) or GNU ld (--format ld-script)")
 
-// ParseFormat returns the format that name spells. The error says which there
-// are.
+// ParseFormat returns the format with a name. The error lists the formats.
 func ParseFormat(name string) (Format, error) {
 	if f, ok := formatNames[name]; ok {
 		return f, nil
@@ -42,7 +41,7 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("unknown format %q: must be auto, lld (or symbols), ld64, gold (or sections), ld or ld-script", name)
 }
 
-// Linker is a program that links.
+// Linker is a linker program.
 type Linker string
 
 // The linkers, by the names of their programs.
@@ -69,8 +68,8 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 // sectionOrderingLD is the first GNU ld with --section-ordering-file.
 var sectionOrderingLD = Version{2, 43}
 
-// versionLines tell linkers apart by what they print for --version (Apple's for
-// -v). The numbers are a major and a minor version, the last ones of the match.
+// versionLines match the output of linkers for --version (Apple's for -v). The last two
+// numbers of a match are the major and minor version.
 var versionLines = []struct {
 	linker Linker
 	line   *regexp.Regexp
@@ -83,9 +82,8 @@ var versionLines = []struct {
 	{GNULD, regexp.MustCompile(`(?m)^GNU ld\b.*?(\d+)\.(\d+)[-.\w]*$`)},
 }
 
-// DetectLinker returns the linker, and its version, that prints versionOutput
-// when asked for its version. Gold's is that of its binutils. It returns "" for
-// an unknown one.
+// DetectLinker returns the linker and version from the output of its version flag. Gold's
+// version is that of its binutils. For an unknown linker it returns "".
 func DetectLinker(versionOutput string) (Linker, Version) {
 	for _, v := range versionLines {
 		if m := v.line.FindStringSubmatch(versionOutput); m != nil {
@@ -97,8 +95,8 @@ func DetectLinker(versionOutput string) (Linker, Version) {
 	return "", Version{}
 }
 
-// Format returns the format that the linker takes. The error says what to do
-// where it takes none.
+// Format returns the order-file format of the linker. If it has none, the error suggests what
+// to do.
 func (l Linker) Format(v Version) (Format, error) {
 	switch l {
 	case LLD:
@@ -118,12 +116,12 @@ func (l Linker) Format(v Version) (Format, error) {
 	return "", errors.New("unknown linker: give the format with --format")
 }
 
-// Args returns the arguments of a compiler driver that make its linker, which
-// takes format f, use the order file at path.
+// Args returns the arguments with which a compiler driver makes its linker, which supports
+// format f, use the order file at path.
 func (f Format) Args(path string) []string {
 	switch f {
 	case FormatLLD:
-		// Names that are gone are in the report already.
+		// The report already lists the names that no longer exist.
 		return append(forLinker("--symbol-ordering-file="+path), forLinker("--no-warn-symbol-ordering")...)
 	case FormatLD64:
 		return append(forLinker("-order_file"), forLinker(path)...)
@@ -135,8 +133,8 @@ func (f Format) Args(path string) []string {
 	return nil
 }
 
-// Args returns the arguments of a compiler driver that make this linker use
-// the order file at path, or nil if it takes none.
+// Args returns the arguments with which a compiler driver makes this linker use the order file
+// at path, or nil if it does not support order files.
 func (l Linker) Args(v Version, path string) []string {
 	f, err := l.Format(v)
 	if err != nil {
@@ -145,7 +143,7 @@ func (l Linker) Args(v Version, path string) []string {
 	return f.Args(path)
 }
 
-// forLinker passes a word through the driver. Commas end a word of -Wl.
+// forLinker passes a word through the driver. A comma ends a word of -Wl.
 func forLinker(word string) []string {
 	if strings.Contains(word, ",") {
 		return []string{"-Xlinker", word}

@@ -1,13 +1,12 @@
-// Package linkorder converts a ranked list of functions to the order file of a linker. It
-// is pure.
+// Package linkorder converts a ranked list of functions to the order file of a linker. It is
+// pure.
 //
-// The names in a profile are those of the build that ran; the link to be
-// ordered may be another one. Resolve looks each function up in the symbol
-// tables of that link and says what is not there. Render writes what was found
-// for one linker. They differ: lld and ld64 take symbols, gold and GNU ld take
-// names of input sections, and only some can tell apart two static functions of
-// one name. DetectLinker and Linker.Args say which format goes to whom, and
-// with which options.
+// The names in a profile are those of the build that ran; the link to be ordered may be
+// another one. Resolve looks each function up in the symbol tables of that link and reports
+// those that are missing. Render writes the found functions for one linker. The formats
+// differ: lld and ld64 use symbols, gold and GNU ld names of input sections, and only some can
+// distinguish two static functions of the same name. DetectLinker and Linker.Args return the
+// format and options of a linker.
 package linkorder
 
 // Func is one function of a ranked list.

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Render writes an order file. The names in skipped could not be written: the
-// format cannot spell them, or they are in a section that is not theirs alone
-// and whose name says nothing, like .text.
+// Render writes an order file. skipped has the names that could not be written: the format
+// cannot represent them, or their section contains other functions too and has a name like
+// .text.
 func Render(f Format, entries []Entry) (text []byte, skipped []string) {
 	w := writer{seen: map[string]bool{}}
 	if f == FormatLD || f == FormatLDScript {
@@ -61,8 +61,8 @@ func (w *writer) entry(f Format, e *Entry) {
 	}
 }
 
-// spellable reports whether the reader of the format takes a line as it is
-// meant. There are no quotes but in linker scripts, which statements sees to.
+// spellable reports whether the format's reader interprets a line as intended. Only linker
+// scripts have quotes, which statements handles.
 func spellable(f Format, line string) bool {
 	for _, c := range []byte(line) {
 		if c < ' ' || c == 0x7f {
@@ -80,12 +80,12 @@ func spellable(f Format, line string) bool {
 	return true
 }
 
-// bare are the sections that hold whatever was not given one of its own.
+// bare are the sections for functions that have none of their own.
 var bare = map[string]bool{
 	".text": true, ".text.unlikely": true, ".text.hot": true, ".text.startup": true, ".text.exit": true, ".text.split": true,
 }
 
-// named returns the sections whose name says which function is in them.
+// named returns the sections whose name contains that of their function.
 func named(sections []string) []string {
 	var names []string
 	for _, s := range sections {
@@ -96,9 +96,9 @@ func named(sections []string) []string {
 	return names
 }
 
-// ld64Lines names a symbol, with its object if the link has others of its name.
-// ld64 ignores lines that name nothing, so that an object that is not known may
-// be guessed from the source: compilers, and CMake, which keeps the suffix.
+// ld64Lines returns the lines of a symbol, with its object if the link has others of its name.
+// ld64 ignores lines that match nothing, so an unknown object may be guessed from the source
+// file: the name as compilers form it, and that of CMake, which keeps the suffix.
 func ld64Lines(e *Entry) []string {
 	symbol := "_" + e.Symbol
 	if strings.HasPrefix(e.Symbol, "-[") || strings.HasPrefix(e.Symbol, "+[") {
@@ -116,9 +116,9 @@ func ld64Lines(e *Entry) []string {
 	return []string{symbol}
 }
 
-// statements returns the input section descriptions of a function, each on a
-// line: within one description the order of input counts, not that of the list.
-// A section is qualified by its object where its name is not enough.
+// statements returns the input section descriptions of a function, each on a line: within one
+// description sections are in input order, not in that of the list. A section is qualified by
+// its object if its name is not unique.
 func statements(e *Entry) []string {
 	var lines []string
 	for _, s := range e.Sections {
@@ -128,7 +128,7 @@ func statements(e *Entry) []string {
 			if name == "" || section == "" {
 				continue
 			}
-			// The linker matches the whole path, as the command line gave it.
+			// The linker matches the whole path, as given on the command line.
 			lines = append(lines, fmt.Sprintf("%s(%s) %s(%s)", asGlob(name), section, quote("*/", e.Object.Path), section))
 		case !bare[s] && quote("", s) != "":
 			lines = append(lines, fmt.Sprintf("*(%s)", quote("", s)))
@@ -139,8 +139,8 @@ func statements(e *Entry) []string {
 
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$/+-:"
 
-// quote spells s after a glob in a linker script, "" if it cannot be spelt:
-// in quotes, too, globs are globs.
+// quote quotes s after a glob in a linker script, or returns "" if it cannot be represented:
+// globs are active in quotes too.
 func quote(glob, s string) string {
 	switch {
 	case s == "" || strings.ContainsAny(s, "\"\\\n*?["):
@@ -151,11 +151,11 @@ func quote(glob, s string) string {
 	return `"` + glob + s + `"`
 }
 
-// asGlob makes a file name a glob that matches just this name. GNU ld opens a
-// file that is named without one, and fails if it is linked by another path.
+// asGlob returns a glob that matches exactly this file name. GNU ld opens a file that is named
+// without a glob, and fails if it is linked by another path.
 func asGlob(name string) string {
 	if strings.Contains(name, ":") {
-		return name // in an archive, which is never opened
+		return name // in an archive, which the linker does not open
 	}
 	i := strings.IndexFunc(name, func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' })
 	if i < 0 {
@@ -164,10 +164,10 @@ func asGlob(name string) string {
 	return name[:i] + "[" + name[i:i+1] + "]" + name[i+1:]
 }
 
-// script writes the statements in an output section, which is what
-// --section-ordering-file takes. A script for -T needs more: what it inserts is
-// matched before the default script, but is a second .text beside the default
-// one unless it takes in all that goes there.
+// script writes the statements in an output section, which is the format of
+// --section-ordering-file. A script for -T needs more: what it inserts is matched before the
+// default script, but creates a second .text beside the default one unless it contains all
+// input sections of the default one.
 func (w *writer) script(f Format, entries []Entry) {
 	if f == FormatLDScript {
 		w.out.WriteString("SECTIONS\n{\n")

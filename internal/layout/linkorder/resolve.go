@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// place is a function of the link: a symbol, and what distinguishes it from others.
+// place is a function of the link: a symbol, with the data that distinguishes it from others.
 type place struct {
 	*Symbol
 	object int // index into Link.Objects, -1 in the binary
 	key    placeKey
 }
 
-// placeKey is equal for the names of one piece of code.
+// placeKey is equal for all names of the same code.
 type placeKey struct {
 	object int
 	index  uint32
@@ -27,7 +27,7 @@ type table struct {
 	byKind  map[family][]int
 	byRoot  map[string][]int
 	byAddr  map[uint64][]int // in a binary
-	hasCold map[string]bool  // roots with a piece that was split off
+	hasCold map[string]bool  // roots with a split cold part
 }
 
 func newTable(places []place) *table {
@@ -54,7 +54,7 @@ func newTable(places []place) *table {
 	return t
 }
 
-// match says how a function was found.
+// match is how a function was found.
 type match uint8
 
 const (
@@ -63,7 +63,7 @@ const (
 	renamed
 )
 
-// find returns the functions that f may be.
+// find returns the candidates for f.
 func (t *table) find(f *Func) ([]int, match) {
 	if at := t.byAddr[f.Addr]; f.Addr != 0 && len(at) > 0 {
 		same := slices.IndexFunc(at, func(i int) bool { return t.places[i].Name == f.Name })
@@ -80,7 +80,7 @@ func (t *table) find(f *Func) ([]int, match) {
 		return t.ofFile(t.byKind[c], f.File), renamed
 	}
 	if fam.cold {
-		return nil, vanished // what is left of it is not cold, and need not have run
+		return nil, vanished // the remaining part is not cold, and may not have run
 	}
 	if found := t.byKind[family{root: fam.root}]; len(found) > 0 {
 		return t.ofFile(found, f.File), renamed
@@ -92,7 +92,7 @@ func (t *table) find(f *Func) ([]int, match) {
 	return nil, vanished
 }
 
-// ofFile keeps those of found that are from a source file, if any are.
+// ofFile returns the elements of found that are from a source file, or all if none is.
 func (t *table) ofFile(found []int, file string) []int {
 	if len(found) == 1 || file == "" {
 		return found
@@ -109,22 +109,22 @@ func (t *table) ofFile(found []int, file string) []int {
 	return kept
 }
 
-// orderable reports whether a linker's order of .text can move a function.
-// Symbols without a size are labels, and .init and .fini must not be cut up.
+// orderable reports whether a linker's order of .text can move a function. Symbols without a
+// size are labels, and .init and .fini must not be reordered.
 func (p *place) orderable() bool {
 	return p.Size > 0 && (p.Section == "" || p.Section == ".text" || strings.HasPrefix(p.Section, ".text."))
 }
 
-// resolver holds the tables of a link while a list is resolved.
+// resolver has the tables of a link while a list is resolved.
 type resolver struct {
 	link     *Link
 	primary  *table // of the binary, else of the objects
 	objects  *table
 	names    []ObjectName // parallel to Link.Objects
 	crowds   map[sectionKey]int
-	sections map[string]int // how many different sections have a name
+	sections map[string]int // number of different sections with a name
 	taken    map[placeKey]bool
-	named    map[string]bool // symbols taken without a table
+	named    map[string]bool // symbols that were accepted without a table
 	out      Resolution
 }
 
@@ -133,15 +133,14 @@ type sectionKey struct {
 	index  uint32
 }
 
-// Resolve finds the functions of a ranked list in a link. A function is looked
-// for at its address, then by its name, then by the name that it has with other
-// numbers after the words of a clone (f.constprop.0, f.llvm.123), then by the
-// name without them; of several functions of a name those of its source file
-// are taken. A cold piece is found only as such, and its function never stands
-// for it.
+// Resolve finds the functions of a ranked list in a link. A function is searched by its
+// address, then by its name, then by its name with other numbers in clone suffixes
+// (f.constprop.0, f.llvm.123), then by the name without them; if several functions have the
+// name, those of its source file are used. A cold part matches only a cold part, and is never
+// replaced by its function.
 //
-// With a binary and objects the binary says what is there and the objects say
-// in which section. With neither, every function resolves to its own name.
+// With a binary and objects, the binary determines which functions exist and the objects their
+// sections. With neither, every function resolves to its own name.
 func Resolve(funcs []Func, link *Link) *Resolution {
 	r := newResolver(link)
 	r.out.Report.Listed = len(funcs)
@@ -177,8 +176,8 @@ func newResolver(link *Link) *resolver {
 	return r
 }
 
-// objectPlaces lists the functions of all objects and counts what shares a
-// section, and a section's name. Global functions of one name are one: the
+// objectPlaces lists the functions of all objects and counts the functions in each section,
+// and the sections with each name. Global functions of one name are one function, because the
 // linker keeps the first.
 func (r *resolver) objectPlaces() []place {
 	var places []place
@@ -215,7 +214,7 @@ func (r *resolver) objectPlaces() []place {
 	return places
 }
 
-// unchecked takes a function at its word.
+// unchecked accepts a function without a lookup.
 func (r *resolver) unchecked(i int, f *Func) {
 	r.out.Report.Resolved++
 	if r.named[f.Name] {
@@ -297,8 +296,8 @@ func (r *resolver) shared(p *place) bool {
 	})
 }
 
-// unique reports whether o is the only definition of a function that objects
-// may define more than once.
+// unique reports whether o is the only definition of a function that several objects may
+// define.
 func (r *resolver) unique(o *place) bool {
 	if o.Local {
 		return true
@@ -312,8 +311,8 @@ func (r *resolver) unique(o *place) bool {
 	return n == 1
 }
 
-// inObjects returns where the objects define a function of the primary table,
-// nil if they do not, or if it cannot be told which one does.
+// inObjects returns the definition in the objects of a function of the primary table, or nil
+// if there is none, or it is ambiguous.
 func (r *resolver) inObjects(p *place) *place {
 	if r.objects == nil {
 		return nil
@@ -323,7 +322,7 @@ func (r *resolver) inObjects(p *place) *place {
 	}
 	var found []*place
 	for _, k := range r.objects.byName[p.Name] {
-		if o := &r.objects.places[k]; o.Local == p.Local || !o.Local { // visibility can make a global one local
+		if o := &r.objects.places[k]; o.Local == p.Local || !o.Local { // a visibility attribute can make a global symbol local
 			found = append(found, o)
 		}
 	}
@@ -341,9 +340,9 @@ func (r *resolver) inObjects(p *place) *place {
 	return found[0]
 }
 
-// variants returns the sections that gcc and clang put a function in under
-// -ffunction-sections, as far as its name tells. The section of unlikely code
-// holds the cold piece of a function that was split, and must stay where it is.
+// variants returns the sections in which gcc and clang place a function with
+// -ffunction-sections, as far as its name determines them. The .text.unlikely section contains
+// the cold part of a split function, which must not be moved.
 func variants(symbol string, split bool) []string {
 	f := familyOf(symbol)
 	if f.cold {
@@ -357,7 +356,7 @@ func variants(symbol string, split bool) []string {
 	return names
 }
 
-// objectNames spells objects so that no two that can be told apart are alike.
+// objectNames returns names that are unique for objects that can be distinguished.
 func objectNames(objects []Object) []ObjectName {
 	names := make([]ObjectName, len(objects))
 	tails := make([][]string, len(objects)) // path elements, last first

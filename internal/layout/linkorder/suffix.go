@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// cloneWords are what compilers put after a dot when they make a function of
-// another one. A number may follow, which the next build may choose otherwise.
-// Those that are true stand for the same code under a name that is unique in
-// the program: they say nothing of the kind of clone.
+// cloneWords are the words that compilers append after a dot to the name of a function made
+// from another one. An optional number follows, which may differ in the next build. Those with
+// value true mark the same code under a name that is unique in the program, and not a kind of
+// clone.
 var cloneWords = map[string]bool{
 	"cold": false, "part": false, "__part": false, "constprop": false, "isra": false, "specialized": false,
 	"argprom": false, "argelim": false, "retelim": false,
 	"lto_priv": true, "llvm": true, "__uniq": true, "localalias": true,
 }
 
-// family is a symbol's name taken apart.
+// family is a parsed symbol name.
 type family struct {
-	root string // the function as the source has it
+	root string // the function's name in the source
 	kind string // the clone words, without numbers
-	cold bool   // a piece that was split off for running rarely
+	cold bool   // a split part that rarely runs
 }
 
-// familyOf takes a symbol's name apart: f.isra.0.cold is of the root f and the
-// kind isra.cold.
+// familyOf parses a symbol's name: f.isra.0.cold has the root f and the kind isra.cold.
 func familyOf(name string) family {
 	f := family{root: name}
 	at := strings.IndexByte(name, '.')
@@ -40,8 +39,8 @@ func familyOf(name string) family {
 			f.cold = f.cold || words[i] == "cold"
 		case known:
 		case isNumber(words[i]):
-			f.kind += ".#" // a function inside another one
-		default: // a name of its own, as far as this word
+			f.kind += ".#" // a nested function
+		default: // this word is part of the name
 			f = family{root: name[:at+1] + strings.Join(words[:i+1], ".")}
 			continue
 		}
@@ -53,8 +52,8 @@ func familyOf(name string) family {
 }
 
 // inC returns the family of a static function without the mangling that clang's
-// -funique-internal-linkage-names gives functions of C, too: _ZL6secreti.__uniq.1
-// is secret there.
+// -funique-internal-linkage-names also adds to C functions: _ZL6secreti.__uniq.1 has the root
+// secret.
 func inC(name string, f family) (family, bool) {
 	rest, ok := strings.CutPrefix(f.root, "_ZL")
 	if !ok || !strings.Contains(name, ".__uniq.") {
@@ -69,7 +68,7 @@ func inC(name string, f family) (family, bool) {
 	return f, true
 }
 
-// isNumber reports whether s is what compilers count with, or a hash.
+// isNumber reports whether s is a counter of a compiler, or a hash.
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789abcdef") == "" && strings.ContainsAny(s, "0123456789")
 }

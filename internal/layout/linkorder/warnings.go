@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxNames is how many names a warning lists.
+// maxNames is the maximum number of names in a warning.
 const maxNames = 5
 
-// Warnings returns what a user should know before linking with an order file
-// of format f, one line each. skipped is what Render could not write.
+// Warnings returns warnings for the user about linking with an order file of format f, one
+// line each. skipped is the result of Render.
 func (r *Resolution) Warnings(f Format, skipped []string) []string {
 	rep := &r.Report
 	var lines []string
@@ -27,8 +27,8 @@ func (r *Resolution) Warnings(f Format, skipped []string) []string {
 	return lines
 }
 
-// startFiles are the functions of the C library's start files. They are in every
-// program, in a few bytes that no order need move.
+// startFiles are the functions of the C library's start files. They are in every program, and
+// too small to matter.
 var startFiles = []string{
 	"_init", "_fini", "_start", "frame_dummy", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux",
 	"__do_global_ctors_aux", "_dl_relocate_static_pie", "__libc_csu_init", "__libc_csu_fini",
@@ -36,7 +36,7 @@ var startFiles = []string{
 
 func fromStartFiles(name string) bool { return slices.Contains(startFiles, name) }
 
-// inseparable returns the ambiguous symbols that format f cannot tell apart.
+// inseparable returns the ambiguous symbols that format f cannot distinguish.
 func (r *Resolution) inseparable(f Format) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -59,7 +59,7 @@ func (r *Resolution) inseparable(f Format) []string {
 	return names
 }
 
-// list joins names, the first of them if there are many.
+// list joins names, only the first of them if there are many.
 func list(names []string) string {
 	more := len(names) - maxNames
 	if more <= 0 {

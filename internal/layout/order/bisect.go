@@ -7,29 +7,26 @@ import (
 	"sync"
 )
 
-// Balanced partitioning: the problem is to put nodes on a line so that the
-// members of each utility, which is a set of nodes, stand together. For
-// functions, a utility is what one stretch of a run uses.
+// Balanced partitioning: the problem is to arrange nodes on a line so that the members of each
+// utility, which is a set of nodes, are close together. For functions, a utility is the set
+// that one part of a run uses.
 //
-// Example: of the utilities {a,c}, {a,c,d} and {b,e} the order a b c d e splits
-// the first and the third wide apart; a c d b e keeps all together.
+// Example: for the utilities {a,c}, {a,c,d} and {b,e} the order a b c d e separates the first
+// and the third; a c d b e keeps all together.
 //
-// The way to it is recursive bisection: halve the nodes by their initial order,
-// then swap those between the halves that lower the cost most, a few dozen
-// times, then order the halves in the same way. The cost of a utility with x
-// members in one half and y in the other is -(x log2(x+1) + y log2(y+1)), which
-// estimates the logarithms of the gaps between its members. Every tenth move is
-// left out at random, which breaks the cycles that two nodes with the same
-// utilities would go round in.
+// The algorithm is recursive bisection: halve the nodes by their initial order, then swap
+// those between the halves that lower the cost most, a few dozen times, then order the halves
+// in the same way. The cost of a utility with x members in one half and y in the other is -(x
+// log2(x+1) + y log2(y+1)), which estimates the logarithms of the gaps between its members.
+// Every tenth move is skipped at random, which breaks cycles of nodes with the same utilities.
 //
-// Dhulipala, Kabiljo, Karrer, Ottaviano, Pupyrev, Shalita: Compressing Graphs
-// and Indexes with Recursive Graph Bisection, KDD 2016. For functions: Hoag,
-// Lee, Mestre, Pupyrev: Optimizing Function Layout for Mobile Applications,
-// arXiv 2211.09285. LLVM's llvm/lib/Support/BalancedPartitioning.cpp has the same
-// constants, but another generator of random numbers, so that orders differ in
-// detail. Gains are fixed-point numbers here, not floating-point ones: the
-// result is the same on every machine, and on any number of threads, because
-// each part has a generator of its own.
+// Dhulipala, Kabiljo, Karrer, Ottaviano, Pupyrev, Shalita: Compressing Graphs and Indexes with
+// Recursive Graph Bisection, KDD 2016. For functions: Hoag, Lee, Mestre, Pupyrev: Optimizing
+// Function Layout for Mobile Applications, arXiv 2211.09285. LLVM's
+// llvm/lib/Support/BalancedPartitioning.cpp has the same constants, but another random number
+// generator, so orders differ in detail. Gains are fixed-point numbers here: the result is the
+// same on every machine, and for any number of threads, because each part has its own
+// generator.
 //
 // The cost is O(M log N) for each of up to 40 sweeps, where N nodes have M
 // memberships in utilities.
@@ -39,11 +36,10 @@ const (
 	bisectParallel = 9  // levels that start goroutines
 )
 
-// bisectSkip is the share of moves left out, of 1<<32.
+// bisectSkip is the share of skipped moves, of 1<<32.
 const bisectSkip = 1 << 32 / 10
 
-// node is one thing to order. Its initial order is its index in the argument of
-// bisect.
+// node is an element to be ordered. Its initial order is its index in the argument of bisect.
 type node struct {
 	id      uint32
 	initial uint32
@@ -52,8 +48,7 @@ type node struct {
 	gain    int64
 }
 
-// bisect orders nodes in place. utilities is the number of utilities that
-// node.utils are indexes of.
+// bisect orders nodes in place. node.utils are less than utilities.
 func bisect(nodes []node, utilities int) {
 	for i := range nodes {
 		nodes[i].initial = uint32(i)
@@ -68,10 +63,10 @@ type bisection struct {
 	wait sync.WaitGroup
 }
 
-// split is how many members of a utility are in either half.
+// split is the number of members of a utility in each half.
 type split struct {
 	left, right         uint32
-	gainRight, gainLeft int64 // of moving one member there
+	gainRight, gainLeft int64 // gain of moving one member there
 }
 
 func (b *bisection) bisect(nodes []node, utilities, depth int, bucket uint64) {
@@ -85,7 +80,7 @@ func (b *bisection) bisect(nodes []node, utilities, depth int, bucket uint64) {
 	}
 	splits := dropUtilities(nodes, utilities)
 	if len(splits) == 0 {
-		// Nothing holds any of them together: they stay as they are.
+		// They have no utility in common, so they remain in order.
 		return
 	}
 	rng := generator(bucket)
@@ -125,8 +120,8 @@ func partition(nodes []node) int {
 	return n
 }
 
-// dropUtilities takes from nodes the utilities that cannot matter among them,
-// those of one node or of all, and renumbers the others.
+// dropUtilities removes from nodes the utilities that cannot affect their order, those with
+// one node or with all, and renumbers the others.
 func dropUtilities(nodes []node, utilities int) []split {
 	members := make([]uint32, utilities)
 	for i := range nodes {
@@ -162,8 +157,8 @@ func dropUtilities(nodes []node, utilities int) []split {
 	return splits
 }
 
-// sweep moves nodes between the halves, the best pairs first, and reports
-// whether it moved any. Gains are those from before the sweep.
+// sweep swaps nodes between the halves, best pairs first, and reports whether it moved any.
+// Gains are those before the sweep.
 func (b *bisection) sweep(nodes []node, splits []split, rng *generator) bool {
 	for i := range splits {
 		s := &splits[i]
@@ -204,7 +199,7 @@ func (b *bisection) sweep(nodes []node, splits []split, rng *generator) bool {
 	return moved
 }
 
-// move brings n to the other half, but now and then it does not.
+// move moves n to the other half, except for a random share of moves.
 func (n *node) move(splits []split, rng *generator) bool {
 	if rng.next()>>32 <= bisectSkip {
 		return false
@@ -237,8 +232,7 @@ func (g *generator) next() uint64 {
 // costBits is the number of fractional bits of gains.
 const costBits = 32
 
-// costSteps returns for x from 0 to n by how much x log2(x+1) grows from x to
-// x+1.
+// costSteps returns for x from 0 to n the difference of x log2(x+1) between x and x+1.
 func costSteps(n int) []int64 {
 	steps := make([]int64, n+1)
 	var before int64

@@ -8,11 +8,10 @@ import (
 // byPartitioning returns the functions of the traces in the order of balanced
 // partitioning.
 //
-// The utilities are the prefixes of each trace at cut points that grow by
-// doubling. A function is in the utility of the stretch between two cuts that
-// it is in and in all later ones of the trace: an early function is in every
-// prefix, a late one only in the last, so that early functions are held
-// together more.
+// The utilities are the prefixes of each trace at cut points that grow by doubling. A function
+// is in the utility of its section between two cuts and in those of all later sections of the
+// trace: an early function is in every prefix, a late one only in the last, so early functions
+// are placed closer together.
 func byPartitioning(in *Input, traces []trace, alg Algorithm, filter bool) []uint32 {
 	nodes := nodesOf(in, traces)
 	utils, n := prefixUtilities(in, traces, alg)
@@ -42,8 +41,8 @@ func prefixUtilities(in *Input, traces []trace, alg Algorithm) ([][]uint32, int)
 	return utils, n
 }
 
-// nodesOf returns the functions of the traces by their earliest position in
-// any, then by index: the initial order of balanced partitioning.
+// nodesOf returns the functions of the traces by their earliest position in any trace, then by
+// index: the initial order of balanced partitioning.
 func nodesOf(in *Input, traces []trace) []uint32 {
 	earliest := make([]int, len(in.Funcs))
 	var nodes []uint32
@@ -62,7 +61,7 @@ func nodesOf(in *Input, traces []trace) []uint32 {
 	return nodes
 }
 
-// bisected orders ids, whose utilities are utils[id].
+// bisected orders ids, which have the utilities utils[id].
 func bisected(ids []uint32, utils [][]uint32, utilities int) []uint32 {
 	nodes := make([]node, len(ids))
 	for i, id := range ids {
@@ -76,9 +75,8 @@ func bisected(ids []uint32, utils [][]uint32, utilities int) []uint32 {
 	return order
 }
 
-// positionCuts returns for each position of a trace of n functions the stretch
-// that it is in, as llvm-profdata order cuts it: a stretch begins at each power
-// of two.
+// positionCuts returns for each position of a trace of n functions the number of its section,
+// as in llvm-profdata order: a section begins at each power of two.
 func positionCuts(n int) []int {
 	cuts := make([]int, n)
 	stretch, next := 0, 1
@@ -92,8 +90,8 @@ func positionCuts(n int) []int {
 	return cuts
 }
 
-// sizeCuts is positionCuts as lld cuts (--bp-startup-sort=function): also
-// wherever the size of the functions so far has doubled.
+// sizeCuts is positionCuts by lld's rule (--bp-startup-sort=function): sections also begin
+// when the size of the functions so far has doubled.
 func sizeCuts(in *Input, funcs []uint32) []int {
 	cuts := make([]int, len(funcs))
 	stretch, next := 0, 1
@@ -110,10 +108,9 @@ func sizeCuts(in *Input, funcs []uint32) []int {
 	return cuts
 }
 
-// dropOutliers takes away the utilities with one member, or with more than half
-// of the nodes, as llvm-profdata does. The second sort has what all runs have
-// in common, and what each run uses as a whole: measured, the order touches
-// more pages without them.
+// dropOutliers removes the utilities with one member, or with more than half of the nodes, as
+// llvm-profdata does. The large ones are what all runs have in common, and what each run uses
+// as a whole: by measurement, orders without them touch more pages.
 func dropOutliers(nodes []uint32, utils [][]uint32, utilities int) {
 	members := make([]int, utilities)
 	for _, f := range nodes {

@@ -7,10 +7,10 @@ import (
 
 // graph is the call graph among the functions that ran.
 type graph struct {
-	funcs []uint32 // by address; the others are indexes of this
+	funcs []uint32 // by address; the other fields have indexes of this slice
 	size  []float64
 	count []float64 // executions
-	calls []call    // ascending by caller, then callee; no function's own
+	calls []call    // ascending by caller, then callee; without recursive calls
 }
 
 type call struct {
@@ -18,14 +18,12 @@ type call struct {
 	weight         float64
 }
 
-// newGraph returns the call graph of the functions of in that ran or are at an
-// edge with a weight, without those that skip names. The count of a function is
-// the largest of what is known of it: its calls, its runs, and the weights of
-// the edges to it.
+// newGraph returns the call graph of the functions of in that ran or have an edge with a
+// weight, except those in skip. The count of a function is the maximum of its calls, its runs,
+// and the weights of the edges to it.
 //
-// Weights are floating-point numbers. All that is computed from them are sums,
-// products, quotients and square roots in a fixed sequence, which IEEE 754
-// rounds in one way only.
+// Weights are floating-point numbers. They are only used in sums, products, quotients and
+// square roots in a fixed sequence, which IEEE 754 rounds in one way.
 func newGraph(in *Input, skip []bool) *graph {
 	edges := mergedEdges(in.Edges)
 	incoming := make([]float64, len(in.Funcs))
@@ -59,7 +57,7 @@ func newGraph(in *Input, skip []bool) *graph {
 	return g
 }
 
-// mergedEdges returns the edges with a weight, each pair of functions once.
+// mergedEdges returns the edges with a weight, one for each pair of functions.
 func mergedEdges(edges []Edge) []Edge {
 	sorted := slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Weight == 0 })
 	slices.SortFunc(sorted, func(a, b Edge) int {
@@ -88,7 +86,7 @@ func (g *graph) outgoing() []float64 {
 	return sum
 }
 
-// cluster is functions that are to stand one after the other.
+// cluster is a sequence of functions to be placed together.
 type cluster struct {
 	nodes       []int32
 	size, count float64
@@ -97,7 +95,7 @@ type cluster struct {
 
 func (c *cluster) density() float64 { return c.count / c.size }
 
-// byDensity sorts clusters, the densest first, and returns their functions.
+// byDensity sorts clusters by decreasing density and returns their functions.
 func (g *graph) byDensity(clusters []*cluster) []uint32 {
 	slices.SortFunc(clusters, func(a, b *cluster) int {
 		return cmp.Or(cmp.Compare(b.density(), a.density()), cmp.Compare(a.at, b.at))
@@ -113,14 +111,14 @@ func (g *graph) byDensity(clusters []*cluster) []uint32 {
 
 // The limits of call-chain clustering, those of lld and hfsort.
 const (
-	c3MaxBytes    = 1 << 20 // a cluster is not to be larger
+	c3MaxBytes    = 1 << 20 // maximum size of a cluster
 	c3Unlikely    = 10      // the caller has at least one in this many of the callee's calls
-	c3Degradation = 8       // a caller's cluster does not become this much less dense
+	c3Degradation = 8       // joining must not reduce the density of the caller's cluster by more than this factor
 )
 
-// c3 orders by call-chain clustering: each function, the densest first, goes
-// after the cluster of its most frequent caller. It is what lld does with
-// --call-graph-profile-sort=hfsort, and agrees with it but for ties.
+// c3 orders by call-chain clustering: each function, by decreasing density, is appended to the
+// cluster of its most frequent caller. This is lld's --call-graph-profile-sort=hfsort, with
+// the same result except for ties.
 //
 // Ottoni, Maher: Optimizing Function Placement for Large-Scale Data-Center
 // Applications, CGO 2017. O(E log E).
@@ -159,7 +157,7 @@ func (g *graph) c3() []uint32 {
 	return g.byDensity(slices.DeleteFunc(clusters, func(c *cluster) bool { return c == nil }))
 }
 
-// singletons returns a cluster for each node, and each node as its own leader.
+// singletons returns a cluster for each node, with each node as its own leader.
 func (g *graph) singletons() ([]*cluster, []int32) {
 	clusters, leader := make([]*cluster, len(g.funcs)), make([]int32, len(g.funcs))
 	for n := range clusters {
@@ -169,7 +167,7 @@ func (g *graph) singletons() ([]*cluster, []int32) {
 	return clusters, leader
 }
 
-// find returns the leader of n's cluster and shortens the way to it.
+// find returns the leader of n's cluster and compresses the path to it.
 func find(leader []int32, n int32) int32 {
 	for leader[n] != n {
 		leader[n] = leader[leader[n]]

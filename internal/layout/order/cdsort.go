@@ -16,20 +16,20 @@ const (
 	cdEpsilon   = 1e-8 // gains closer than this are equal
 )
 
-// cdsort orders by cache-directed sort, the default of lld and BOLT for call
-// graphs: chains of functions are joined as long as it brings callers near to
-// their callees, or frequently executed functions onto the same lines; then the
-// densest chains come first. Joining two chains gains
+// cdsort orders by cache-directed sort, the default of lld and BOLT for call graphs: chains of
+// functions are joined while that brings callers near to their callees, or frequently executed
+// functions onto the same lines; then the densest chains come first. The gain of joining two
+// chains is
 //
 //	sum of calls x (d^-1/4 - D^-1/4) + (misses of both - misses of the joined) / 4
 //
-// over the size of the smaller, where d is the distance of call and callee, D
-// the size of all, and a chain misses the cache with the probability that none
-// of its last sixteen accesses was in the chain.
+// divided by the size of the smaller, where d is the distance of call and callee, D the total
+// size, and a chain misses the cache with the probability that none of its last sixteen
+// accesses was in the chain.
 //
-// It is that of LLVM (llvm/lib/Transforms/Utils/CodeLayout.cpp, by Pupyrev; pull
-// request #68638 has measurements), and agrees with lld but for ties. Near
-// O(E log E), as chains are short.
+// The algorithm is LLVM's (llvm/lib/Transforms/Utils/CodeLayout.cpp, by Pupyrev; pull request
+// #68638 has measurements), with the same result as lld except for ties. It takes nearly O(E
+// log E), because chains are short.
 func (g *graph) cdsort() []uint32 {
 	s := newChains(g)
 	for s.queue.Len() > 0 {
@@ -47,7 +47,7 @@ func (g *graph) cdsort() []uint32 {
 	return g.byDensity(left)
 }
 
-// chain is a cluster with the calls to others.
+// chain is a cluster with its calls to others.
 type chain struct {
 	cluster
 	pairs map[int32]*pair // by the other chain
@@ -57,16 +57,16 @@ type chain struct {
 type pair struct {
 	first, second int32
 	calls         []int32 // indexes of graph.calls
-	version       int     // grows whenever either chain does
+	version       int     // incremented when either chain changes
 }
 
-// candidate is a join that may be the best.
+// candidate is a possible join.
 type candidate struct {
 	pair    *pair
 	version int
 	ends    [2]int32 // those of pair
 	gain    float64
-	swapped bool // second goes before first
+	swapped bool // second is placed before first
 }
 
 type chains struct {
@@ -91,8 +91,8 @@ func newChains(g *graph) *chains {
 		}
 	}
 	for n, calls := range g.outgoing() {
-		// A function that calls more often than it was entered was entered
-		// before the counting, or from where nobody counts.
+		// A function with more calls than entries was entered before counting began, or from
+		// callers that are not counted.
 		s.chains[n].count = max(s.chains[n].count, calls)
 	}
 	var pairs []*pair
@@ -111,7 +111,7 @@ func newChains(g *graph) *chains {
 	return s
 }
 
-// link enters p with both of its chains.
+// link adds p to both of its chains.
 func (s *chains) link(p *pair) {
 	for _, end := range [2][2]int32{{p.first, p.second}, {p.second, p.first}} {
 		c := &s.chains[end[0]]
@@ -122,7 +122,7 @@ func (s *chains) link(p *pair) {
 	}
 }
 
-// consider queues the better of the two ways to join p if it gains anything.
+// consider adds the better of the two ways to join p to the queue, if it has a gain.
 func (s *chains) consider(p *pair) {
 	if len(s.chains[p.first].nodes)+len(s.chains[p.second].nodes) > cdMaxNodes {
 		return
@@ -137,7 +137,7 @@ func (s *chains) consider(p *pair) {
 	}
 }
 
-// gain returns what joining p gains, second after first or swapped.
+// gain returns the gain of joining p, second after first or swapped.
 func (s *chains) gain(p *pair, swapped bool) float64 {
 	a, b := &s.chains[p.first], &s.chains[p.second]
 	front, shift := p.first, a.size
@@ -153,7 +153,7 @@ func (s *chains) gain(p *pair, swapped bool) float64 {
 	var near float64
 	for _, i := range p.calls {
 		c := &s.calls[i]
-		// Where in the caller the call is, is not known.
+		// The position of the call in the caller is not known.
 		from, to := place(c.caller)+math.Floor((s.size[c.caller]+1)/2), place(c.callee)
 		near += float64(c.weight * (proximity(math.Abs(from-to)) - proximity(s.bytes)))
 	}
@@ -186,8 +186,7 @@ func (s *chains) misses(c *cluster) float64 {
 	return float64(c.count * p) // rounded, not fused into a sum
 }
 
-// join does what best says and looks at what the joined chain can be joined
-// with.
+// join performs the join best and considers the joins of the result.
 func (s *chains) join(best candidate) {
 	p := best.pair
 	into, from := &s.chains[p.first], &s.chains[p.second]
@@ -213,7 +212,7 @@ func (s *chains) join(best candidate) {
 	}
 }
 
-// relink gives the pairs of p's second chain to the first.
+// relink moves the pairs of p's second chain to the first.
 func (s *chains) relink(p *pair) {
 	into, from := &s.chains[p.first], &s.chains[p.second]
 	p.version++
@@ -237,7 +236,7 @@ func (s *chains) relink(p *pair) {
 	from.pairs = nil
 }
 
-// candidates is a heap with the largest gain on top.
+// candidates is a heap with the largest gain at the top.
 type candidates []candidate
 
 func (q candidates) Len() int      { return len(q) }

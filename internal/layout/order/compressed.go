@@ -7,8 +7,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// pack appends what is left with code, by similarity, if that compresses better than by
-// address.
+// pack appends the remaining functions with code by similarity, if that compresses better than
+// by address.
 func (b *builder) pack() error {
 	similar := bySimilarity(b.in, b.placed)
 	byAddress := slices.DeleteFunc(ByAddress(b.in), func(f uint32) bool { return b.placed[f] || len(b.in.Funcs[f].Content) == 0 })
@@ -25,9 +25,9 @@ func (b *builder) pack() error {
 	return nil
 }
 
-// compressedSize estimates the compressed size of functions in an order, and of the tables
-// that unwind the stack. Of .eh_frame and of its index it has the fields that depend on the
-// order; their size is the number of bytes that differ from those of the entry before.
+// compressedSize estimates the compressed size of functions in an order, and of the unwind
+// tables. Of .eh_frame and its index it compresses the fields that depend on the order; their
+// size is estimated by the number of bytes that differ from the previous entry.
 func compressedSize(in *Input, order []uint32) (int, error) {
 	const (
 		alignment = 16
@@ -61,7 +61,7 @@ func compressedSize(in *Input, order []uint32) (int, error) {
 	return len(w.EncodeAll(code, nil)) + changes(entries, 4) + changes(index, 8), w.Close()
 }
 
-// changes counts the bytes of records that differ from those of the record before.
+// changes counts the bytes of records that differ from the previous record.
 func changes(records []byte, size int) int {
 	n := min(size, len(records))
 	for i := size; i < len(records); i++ {

@@ -1,16 +1,15 @@
-// Package order computes in which order a program's functions should be linked,
-// from traces of first executions, counts and call edges, and what an order
-// means in pages. It is pure.
+// Package order computes the order in which a program's functions should be linked, from
+// traces of first executions, counts and call edges, and evaluates orders in pages. It is
+// pure.
 //
 // # Which algorithm when
 //
-// Startup is the default. Functions that a trace names come first, by
-// Signature: the fewest pages touched by the traces as wholes, and nearly the
-// fewest early on. Then come those that ran but are in no trace, by Hot, then
-// the rest by address. Without traces, those with a first-execution index come
-// first, by the number of runs that reached them.
+// Startup is the default. Functions in traces come first, by Signature: it has the fewest
+// pages touched by whole traces, and nearly the fewest early in a trace. They are followed by
+// functions that ran but are in no trace, by Hot, then the rest by address. Without traces,
+// functions with a first-execution index come first, by the number of runs that reached them.
 //
-// The others are there to compare with, or for other goals:
+// The others are for comparison, or for other goals:
 //
 //   - First links the traces one after the other: what a person would do by
 //     hand with one trace, and hard to beat with one.
@@ -48,15 +47,14 @@
 //	no traces       99.6 53.7         27.3  12.1        14.6   7.8        218.5  99.9
 //	bytes alone     84.6              21.2              12.6              193.5
 //
-// "No traces" is startup from counts alone. Filtered partitioning is what
-// llvm-profdata does; its own orders of the same traces are within 0.8 pages
-// of that line. Hot and C3 give the orders of lld for the same call graph,
-// function by function. Tests check both.
+// "No traces" is startup from counts alone. Filtered partitioning is the method of
+// llvm-profdata; its own orders of the same traces are within 0.8 pages of that line. Hot and
+// C3 give the same orders as lld for the same call graph, function by function. Tests check
+// both.
 //
-// Held out and in-sample differ mostly by what the other scenarios never
-// ran: 1.9 % to 3.5 % of the bytes, each far from the others. LeaveOneOut
-// tells that share; above 5 %, more scenarios help more than another
-// algorithm.
+// Held out and in-sample differ mostly by functions that the other scenarios never ran: 1.9 %
+// to 3.5 % of the bytes, scattered over the binary. LeaveOneOut computes that share; above 5
+// %, more scenarios help more than another algorithm.
 //
 // # Tried and left out
 //
@@ -75,18 +73,17 @@
 //     python; by address 26 pages of area; by similarity 31 pages of area for
 //     0.7 % less gzip and 0.2 % less zstd. The mean position stays.
 //
-// Options.Compress is worth little, and nothing on most programs: similarity takes up to
-// 1.4 % off compressed code, but what the tables that unwind the stack and relocations grow by is
-// more in four of the five programs of bench's download part (docs/layout.md). So it is used only
-// where an estimate of both is smaller. Chunks of 8 to 512 functions of the order by
-// similarity, with those inside by address, are no better, on average.
+// Options.Compress gains little, and nothing for most programs: similarity reduces compressed
+// code by up to 1.4 %, but the unwind tables and relocations grow by more in four of the five
+// programs of bench's download part (docs/layout.md). So it is used only if the estimated sum
+// is smaller. Chunks of 8 to 512 functions of the order by similarity, sorted by address
+// inside, are no better on average.
 //
 // # Cost
 //
-// For 100,000 functions, 100 traces of 3,900 functions with 9,925 signatures and
-// 200,000 edges, on two cores that others used as well: signature 4 to 6 s, hot 4
-// s, bp 2 to 5 s, first, mean and c3 below 1 s, with at most 130 MB of memory.
-// BP runs on all cores, and LeaveOneOut computes as many of
-// its orders at a time as there are cores; all else is one thread. Nothing depends
-// on a clock, a map's order, the number of cores or the machine.
+// For 100,000 functions, 100 traces of 3,900 functions with 9,925 signatures and 200,000
+// edges, on two cores with other load: signature 4 to 6 s, hot 4 s, bp 2 to 5 s, first, mean
+// and c3 below 1 s, with at most 130 MB of memory. BP uses all cores, and LeaveOneOut computes
+// as many of its orders in parallel as there are cores; everything else is single-threaded.
+// Results do not depend on a clock, the order of a map, the number of cores or the machine.
 package order

@@ -13,20 +13,20 @@ import (
 // use 16 bytes at -O2 on x86-64.
 const codeAlign = 16
 
-// maxSize is what larger sizes count as. Sizes come from a file: one that cannot
-// be is cut to what is larger than any function.
+// maxSize limits the sizes of functions. Sizes come from a file, so they may be impossibly
+// large.
 const maxSize = 1 << 26
 
-// alignedSize returns the bytes that a function of that size takes up.
+// alignedSize returns the bytes that a function of a size occupies.
 func alignedSize(size uint64) uint64 {
 	return (min(max(size, 1), maxSize) + codeAlign - 1) &^ (codeAlign - 1)
 }
 
-// unseenLimit is the share of unseen bytes above which HeldOut.Warn is set.
-// With less, the order decides the pages; with more, the missing runs do.
+// unseenLimit is the share of unseen bytes above which HeldOut.Warn is set. Below it, the
+// order determines the pages; above it, the missing runs do.
 const unseenLimit = 0.05
 
-// TraceStats is what an order means for one trace.
+// TraceStats evaluates an order for one trace.
 type TraceStats struct {
 	Scenario string
 	Weight   uint64
@@ -37,7 +37,7 @@ type TraceStats struct {
 	Area     float64 // mean over the trace of the pages touched so far
 }
 
-// HeldOut is what an order that was computed without a scenario means for it.
+// HeldOut evaluates an order for a scenario that it was computed without.
 type HeldOut struct {
 	Scenario    string
 	Traces      int
@@ -48,15 +48,13 @@ type HeldOut struct {
 	Warn        bool    // the share of unseen bytes is above 5 %
 }
 
-// Evaluate returns what order means for each trace of in, if the linker lays
-// the functions out one after the other from a page border on, each aligned to
-// 16 bytes. Functions that are not in order follow by address. pageSize is in
-// bytes; 0 stands for 4096. It returns nil if in names functions that do not
-// exist.
+// Evaluate evaluates order for each trace of in, assuming that the linker places the functions
+// one after the other from a page border on, each aligned to 16 bytes. Functions that are not
+// in order follow by address. pageSize is in bytes; 0 means 4096. It returns nil if in refers
+// to functions that do not exist.
 //
-// A function counts with its full extent. Measured on real programs, that is
-// within 3 pages of what they touch, of 7 to 430; its entry alone counts up to
-// a quarter too few.
+// A function counts with its full extent. For real programs, the result is within 3 pages of
+// the measured number, of 7 to 430; counting only entries gives up to a quarter too few.
 func Evaluate(in *Input, order []uint32, pageSize uint64) []TraceStats {
 	if in.check() != nil {
 		return nil
@@ -80,7 +78,7 @@ func pageSizeOr4K(pageSize uint64) uint64 {
 	return pageSize
 }
 
-// layout is where an order puts each function, in pages.
+// layout has the pages of each function in an order.
 type layout struct {
 	pageSize    uint64
 	first, last []uint64 // page numbers, by function
@@ -99,7 +97,7 @@ func newLayout(in *Input, order []uint32, pageSize uint64) *layout {
 
 func (l *layout) trace(in *Input, t *trace) TraceStats {
 	s := TraceStats{Scenario: t.scenario, Weight: t.weight, Funcs: len(t.funcs)}
-	touched := map[uint64]uint64{} // 64 pages each
+	touched := map[uint64]uint64{} // bitmaps of 64 pages
 	var area uint64
 	for _, f := range t.funcs {
 		s.Bytes += in.Funcs[f].Size
@@ -113,7 +111,7 @@ func (l *layout) trace(in *Input, t *trace) TraceStats {
 	return s
 }
 
-// touch marks the pages from first to last and returns how many were not.
+// touch marks the pages from first to last and returns how many were not marked before.
 func touch(touched map[uint64]uint64, first, last uint64) uint64 {
 	var fresh uint64
 	for word := first / 64; word <= last/64; word++ {
@@ -130,16 +128,15 @@ func touch(touched map[uint64]uint64, first, last uint64) uint64 {
 	return fresh
 }
 
-// maxFolds is how many orders LeaveOneOut computes at most.
+// maxFolds is the maximum number of orders that LeaveOneOut computes.
 const maxFolds = 20
 
-// LeaveOneOut returns for each scenario of in, in the order of their first
-// trace, what the order means for it that alg computes from the others. With
-// more than 20 scenarios, every 20th is left out together, which costs 20 orders
-// and not one for each. Traces that name no scenario are one each. The counts
-// and the call graph are not used, because they have the scenario's own runs in
-// them. It is empty if there are fewer than two scenarios, or if in names
-// functions that do not exist, or if alg does not.
+// LeaveOneOut returns for each scenario of in, in the order of their first trace, the
+// evaluation of the order that alg computes from the others. With more than 20 scenarios,
+// every 20th is held out together, so that only 20 orders are computed. Traces without a
+// scenario name are separate scenarios. The counts and the call graph are not used, because
+// they include the scenario's own runs. The result is empty if there are fewer than two
+// scenarios, if in refers to functions that do not exist, or if alg does not exist.
 func LeaveOneOut(in *Input, alg Algorithm, opts Options, pageSize uint64) []HeldOut {
 	groups := scenarios(in)
 	if len(groups) < 2 || in.check() != nil || !slices.Contains(Algorithms(), alg) {
@@ -186,8 +183,8 @@ func scenarios(in *Input) [][]int {
 	return groups
 }
 
-// without returns in with the traces that are not out, and what these alone
-// tell of the functions.
+// without returns in with the traces that are not in out, and the data of functions computed
+// from these alone.
 func without(in *Input, out []bool) *Input {
 	train := &Input{Funcs: make([]Func, len(in.Funcs))}
 	for i, f := range in.Funcs {
@@ -202,8 +199,7 @@ func without(in *Input, out []bool) *Input {
 	return train
 }
 
-// holdOut returns what the order computed from train means for a scenario's
-// traces.
+// holdOut evaluates the order computed from train for a scenario's traces.
 func holdOut(in, train *Input, order []uint32, group []int, pageSize uint64) HeldOut {
 	test := &Input{Funcs: in.Funcs}
 	for _, t := range group {
@@ -224,7 +220,7 @@ func holdOut(in, train *Input, order []uint32, group []int, pageSize uint64) Hel
 	return h
 }
 
-// setMeanOrder fills in what the counts of in's traces alone would say.
+// setMeanOrder sets the counts that follow from in's traces alone.
 func setMeanOrder(in *Input) {
 	for _, t := range firstUses(in) {
 		for i, f := range t.funcs {

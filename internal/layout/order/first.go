@@ -7,8 +7,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Symbols returns the names of the functions at the given indexes without
-// repetition: a linker moves all functions of a name at its first mention.
+// Symbols returns the names of the functions at the given indexes without duplicates: a linker
+// moves all functions of a name at its first occurrence.
 func Symbols(m *prof.Module, ranked []uint32) []string {
 	seen := make(map[string]bool, len(ranked))
 	names := make([]string, 0, len(ranked))
@@ -28,8 +28,8 @@ type trace struct {
 	funcs    []uint32
 }
 
-// firstUses returns the traces of in with the first mention of each function
-// only, and a weight of at least 1.
+// firstUses returns the traces of in with only the first occurrence of each function, and a
+// weight of at least 1.
 func firstUses(in *Input) []trace {
 	traces := make([]trace, len(in.Traces))
 	seen := make([]int, len(in.Funcs))
@@ -47,8 +47,7 @@ func firstUses(in *Input) []trace {
 	return traces
 }
 
-// concatenate returns the traces one after the other, the heaviest first.
-// Functions repeat.
+// concatenate returns the traces one after the other, heaviest first. Functions are repeated.
 func concatenate(traces []trace) []uint32 {
 	sorted := slices.Clone(traces)
 	slices.SortStableFunc(sorted, func(a, b trace) int { return cmp.Compare(b.weight, a.weight) })
@@ -59,8 +58,8 @@ func concatenate(traces []trace) []uint32 {
 	return all
 }
 
-// byMeanOrder returns the functions that have a first-execution index by its
-// mean, then by address.
+// byMeanOrder returns the functions that have a first-execution index, ordered by its mean,
+// then by address.
 func byMeanOrder(in *Input) []uint32 {
 	ranked := slices.DeleteFunc(ByAddress(in), func(f uint32) bool { return in.Funcs[f].MeanOrder <= 0 })
 	slices.SortStableFunc(ranked, func(a, b uint32) int {
@@ -69,9 +68,9 @@ func byMeanOrder(in *Input) []uint32 {
 	return ranked
 }
 
-// byRuns returns the functions that have a first-execution index by the number
-// of runs that executed them, the most first, then by mean index. Without
-// traces, the number of runs is what is left of the signature.
+// byRuns returns the functions that have a first-execution index, by decreasing number of runs
+// that executed them, then by mean index. Without traces, the number of runs replaces the
+// signature.
 func byRuns(in *Input) []uint32 {
 	ranked := byMeanOrder(in)
 	slices.SortStableFunc(ranked, func(a, b uint32) int {

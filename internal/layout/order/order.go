@@ -8,34 +8,34 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Input is what an order is computed from.
+// Input is the input of an order's computation.
 type Input struct {
 	Funcs  []Func       // the program's functions
 	Traces []prof.Trace // their Funcs are indexes into Funcs
 	Edges  []Edge       // the call graph
 }
 
-// Func is what an order needs to know of one function.
+// Func is the data of a function that an order needs.
 type Func struct {
-	Size      uint64  // bytes of the part that is placed
-	Addr      uint64  // where it is now; breaks ties
+	Size      uint64  // size of the part that is placed, in bytes
+	Addr      uint64  // current address; breaks ties
 	Calls     uint64  // calls in all runs, 0 if not counted
 	Runs      uint64  // runs in which it ran
 	MeanOrder float64 // mean first-execution index over Runs, 0 if not known
 	Content   []byte  // its code, for Options.Compress; may be nil
 }
 
-// Edge says how often one function called another. Edges of the same two
-// functions add up.
+// Edge is the number of calls between two functions. Edges of the same two functions are
+// summed.
 type Edge struct {
 	Caller, Callee uint32 // indexes into Input.Funcs
-	Weight         uint64 // calls, or any other measure of how near they should be
+	Weight         uint64 // calls, or another measure of affinity
 }
 
-// Algorithm names a way to compute an order.
+// Algorithm is the name of an algorithm.
 type Algorithm string
 
-// The algorithms. The package comment says which is for what.
+// The algorithms. The package comment compares them.
 const (
 	First     Algorithm = "first"     // the traces one after the other
 	Mean      Algorithm = "mean"      // by mean first-execution index
@@ -54,38 +54,36 @@ func Algorithms() []Algorithm {
 
 // Options change how an order is computed. The zero value is the default.
 type Options struct {
-	// Compress orders the functions that no trace and no count places so that
-	// similar code stands together, if the file compresses better by that. It
-	// needs Func.Content.
+	// Compress places similar functions that neither a trace nor a count places next to each
+	// other, if the file then compresses better. It needs Func.Content.
 	Compress bool
-	// PageSize is the size in bytes of the pages that Signature and Startup
-	// save; 0 stands for 4096.
+	// PageSize is the page size in bytes for Signature and Startup; 0 means 4096.
 	PageSize uint64
-	// OutlierFilter makes BP drop the utilities that llvm-profdata drops. It
-	// costs pages; it is there to compare with that tool.
+	// OutlierFilter makes BP drop the utilities that llvm-profdata drops, for comparison with
+	// that tool. It costs pages.
 	OutlierFilter bool
 }
 
 // Result is an order of all functions of an input.
 type Result struct {
-	// Order has each index of Input.Funcs once. The first Placed() stand where
-	// they do for a reason; the others follow as they are, by address.
+	// Order has each index of Input.Funcs once. The first Placed() were placed by the
+	// algorithm; the others follow by address.
 	Order []uint32
-	// How many functions lead the order for which reason, in this sequence:
+	// The numbers of functions at the beginning of the order by reason, in this sequence:
 	Startup int // they are in a trace, or have a first-execution index
 	Hot     int // they ran, or are in the call graph
 	Packed  int // their code is similar to that of their neighbours
-	// With Options.Compress, estimates of the compressed bytes of code and unwind tables:
-	// with the rest by similarity, and by address.
+	// With Options.Compress, estimates of the compressed bytes of code and unwind tables: with
+	// the remaining functions by similarity, and by address.
 	Similar, ByAddress int
 }
 
-// Placed returns how many functions lead the order for a reason. A linker needs
-// to be told of these only.
+// Placed returns the number of functions that the algorithm placed. Only these must be passed
+// to a linker.
 func (r *Result) Placed() int { return r.Startup + r.Hot + r.Packed }
 
-// Ran returns the functions that lead the order for a reason and, after them,
-// the others that ran. in is what the order was computed from.
+// Ran returns the functions that the algorithm placed and, after them, the others that ran. in
+// is the input of the order.
 func (r *Result) Ran(in *Input) []uint32 {
 	ran := slices.Clone(r.Order[:r.Placed()])
 	for _, f := range r.Order[r.Placed():] {
@@ -96,10 +94,9 @@ func (r *Result) Ran(in *Input) []uint32 {
 	return ran
 }
 
-// FromModule returns the input that a profile's module is, with a call graph
-// from elsewhere. Code bytes are left out. The size of a function is that of
-// its first fragment: the pieces that the compiler split off are not to be
-// placed beside it.
+// FromModule converts a profile's module to an input, with a separate call graph. Code bytes
+// are omitted. The size of a function is that of its first fragment: parts that the compiler
+// split off are not placed with it.
 func FromModule(m *prof.Module, edges []Edge) *Input {
 	in := &Input{Funcs: make([]Func, len(m.Funcs)), Traces: m.Traces, Edges: edges}
 	for i := range m.Funcs {
@@ -112,8 +109,8 @@ func FromModule(m *prof.Module, edges []Edge) *Input {
 	return in
 }
 
-// TracesOf returns the traces of m. Without any it returns one that has the functions that
-// ran by their mean first execution, or none if no function ran.
+// TracesOf returns the traces of m. Without any it returns one with the functions that ran, by
+// mean first execution, or none if no function ran.
 func TracesOf(m *prof.Module) []prof.Trace {
 	if len(m.Traces) > 0 {
 		return m.Traces
@@ -130,7 +127,7 @@ func TracesOf(m *prof.Module) []prof.Trace {
 	return []prof.Trace{{Scenario: "all runs", Weight: 1, Funcs: ran}}
 }
 
-// check returns what is wrong with the indexes of in.
+// check validates the indexes of in.
 func (in *Input) check() error {
 	n := len(in.Funcs)
 	for t := range in.Traces {
@@ -148,9 +145,9 @@ func (in *Input) check() error {
 	return nil
 }
 
-// Compute returns the order of in's functions that alg gives. The same input
-// gives the same order on every machine. An error says which trace or edge
-// names a function that does not exist, or that there is no such algorithm.
+// Compute returns the order of in's functions by alg. The same input gives the same order on
+// every machine. It returns an error if a trace or edge refers to a function that does not
+// exist, or alg does not exist.
 func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -198,8 +195,8 @@ func newBuilder(in *Input) *builder {
 	return &builder{in: in, placed: make([]bool, len(in.Funcs)), result: Result{Order: make([]uint32, 0, len(in.Funcs))}}
 }
 
-// add appends those of funcs that exist and are not placed yet, and returns
-// their number.
+// add appends the elements of funcs that exist and are not placed yet, and returns their
+// number.
 func (b *builder) add(funcs []uint32) int {
 	before := len(b.result.Order)
 	for _, f := range funcs {
@@ -214,14 +211,13 @@ func (b *builder) add(funcs []uint32) int {
 func (b *builder) startup(funcs []uint32) { b.result.Startup += b.add(funcs) }
 func (b *builder) hot(funcs []uint32)     { b.result.Hot += b.add(funcs) }
 
-// finish appends what is left.
+// finish appends the remaining functions.
 func (b *builder) finish() *Result {
 	b.add(ByAddress(b.in))
 	return &b.result
 }
 
-// ByAddress returns the indexes of in's functions by address: the order in
-// which they are now.
+// ByAddress returns the indexes of in's functions by address, which is the current order.
 func ByAddress(in *Input) []uint32 {
 	order := make([]uint32, len(in.Funcs))
 	for i := range order {
