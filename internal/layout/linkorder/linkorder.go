@@ -13,15 +13,15 @@ package linkorder
 type Func struct {
 	Name string // symbol name, mangled
 	File string // source file, "" if unknown
-	// Addr is its address in Link.Binary if that is the build that ran, else 0.
+	// Addr is its address in Link.Binary if that is the build that ran, otherwise 0.
 	Addr  uint64
-	Split bool // the compiler split a cold piece off it
-	// Sections are the names that its input section may have. Nil: its name
-	// tells, or the link does.
+	Split bool // the compiler split a cold part off it
+	// Sections are the possible names of its input section. If nil, they are determined from
+	// its name or the link.
 	Sections []string
 }
 
-// Link is what is known of the link to be ordered.
+// Link describes the link to be ordered.
 type Link struct {
 	Binary  []Symbol // functions of the linked module; nil if not known
 	Objects []Object // what was linked; nil if not known

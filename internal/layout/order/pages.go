@@ -5,43 +5,41 @@ import (
 	"slices"
 )
 
-// packing lowers the number of pages that the traces touch by moving groups.
-// The path that it starts from counts stretches, as if all gaps between them
-// cost the same. But a gap of 16 bytes costs nothing nearly always.
+// packing lowers the number of pages that the traces touch by moving groups. The initial path
+// minimises the number of contiguous parts, as if all gaps between them had the same cost. But
+// a gap of 16 bytes nearly always costs nothing.
 //
-// Where the page borders fall is not known before the link. A trace that uses n
-// bytes with gaps g1, g2, ... between them touches on average over all borders
+// The positions of page borders are not known before the link. A trace that uses n bytes with
+// gaps g1, g2, ... between them touches on average over all positions
 //
 //	(n + min(g1, P) + min(g2, P) + ... + P - 1) / P
 //
-// pages of P bytes: a byte that is not used is on a touched page if there is one
-// in use less than P before it. So the sum of the gaps, each cut to P and with
-// the weight of the trace, is what is lowered. (To count the pages for one
-// position of the borders gains more at that position, 3 % on sqlite, and loses
-// more at all others, 5 %.)
+// pages of P bytes: an unused byte is on a touched page if a used byte is less than P before
+// it. So the minimised value is the sum of the gaps, each limited to P and weighted by its
+// trace. (Counting the pages for one position of the borders gains more at that position, 3 %
+// on sqlite, and loses more at all others, 5 %.)
 //
-// The search takes a random part of the path, moves it or turns it round within
-// a window of positions, and keeps that unless the sum grows. Moves that leave
-// the sum as it is are kept too, which lets the search cross plateaus. The
-// groups outside the window keep their addresses, so only what is near it is
-// counted anew. A budget bounds the search; there is no clock.
+// The search takes a random part of the path, moves or reverses it within a window of
+// positions, and keeps the change unless the sum grows. Moves that do not change the sum are
+// kept too, so the search can cross plateaus. The groups outside the window keep their
+// addresses, so only gaps near it are recomputed. A budget limits the search, not a clock.
 type packing struct {
 	groups   []group
 	bytes    []uint64 // by group, each function aligned
 	weights  []uint64 // by trace
 	pageSize uint64
 	order    []int
-	start    []uint64 // by position, where the group there begins
-	last     []uint64 // by trace, where its last group counted ends
-	saved    []int    // a window before a move
+	start    []uint64 // start address of the group at each position
+	last     []uint64 // by trace, end of the last counted group
+	saved    []int    // the window before a move
 	visited  int      // memberships counted
 }
 
 const (
-	packingWindow = 50      // positions that a part moves by at most
-	packingPart   = 4       // groups in a part that moves
-	packingMoves  = 400     // moves tried for each group
-	packingLeast  = 10_000  // moves tried, however few groups
+	packingWindow = 50      // maximum distance of a move, in positions
+	packingPart   = 4       // maximum number of groups in a moved part
+	packingMoves  = 400     // number of moves for each group
+	packingLeast  = 10_000  // minimum number of moves
 	packingBudget = 1 << 27 // memberships counted
 )
 
@@ -59,7 +57,7 @@ func newPacking(in *Input, groups []group, traces []trace, pageSize uint64) *pac
 	return p
 }
 
-// set makes order the one that is improved.
+// set sets the order to be improved.
 func (p *packing) set(order []int) {
 	p.order = order
 	p.start = make([]uint64, len(order)+1)
@@ -73,13 +71,13 @@ func (p *packing) place(lo, hi int) {
 	}
 }
 
-// count returns the weighted gaps before the groups from lo to hi, in bytes. The
-// first group of a trace there has a gap of a page before it.
+// count returns the weighted gaps before the groups from lo to hi, in bytes. The gap before
+// the first group of a trace in this range is a page.
 func (p *packing) count(lo, hi int) uint64 {
 	clear(p.last)
 	var sum uint64
 	for i := lo; i < hi; i++ {
-		// Addresses count from one page on, so that a zero is far away.
+		// Addresses begin at one page, so that 0 is at least a page away.
 		start, end := p.start[i]+p.pageSize, p.start[i+1]+p.pageSize
 		for k, word := range p.groups[p.order[i]].signature {
 			for ; word != 0; word &= word - 1 {
@@ -93,7 +91,7 @@ func (p *packing) count(lo, hi int) uint64 {
 	return sum
 }
 
-// search tries moves until the budget is used.
+// search makes moves until the budget is used.
 func (p *packing) search() {
 	if len(p.order) < 2 {
 		return
@@ -105,7 +103,7 @@ func (p *packing) search() {
 	}
 }
 
-// try makes one random move and takes it back if the gaps grow.
+// try makes one random move and reverts it if the gaps grow.
 func (p *packing) try(rng *generator) {
 	below := func(n int) int { return int(rng.next() % uint64(n)) }
 	n := len(p.order)
@@ -117,8 +115,8 @@ func (p *packing) try(rng *generator) {
 		return
 	}
 	lo, hi := min(from, to), max(from+part, to)
-	// A gap that reaches further than a page from the window counts as a page
-	// whatever happens in the window.
+	// A gap from more than a page outside the window counts as a page, independently of the
+	// window.
 	left, right := lo, hi
 	for left > 0 && p.start[lo]-p.start[left] < p.pageSize {
 		left--

@@ -2,23 +2,22 @@ package order
 
 import "slices"
 
-// The budgets of shortPaths, in words of signatures compared. They bound its
-// time to a few seconds whatever the input; there is no clock.
+// The budgets of shortPaths, in compared words of signatures. They limit its time to a few
+// seconds for any input, without a clock.
 const (
 	nearestBudget = 1 << 28 // above it, the path starts from balanced partitioning
 	improveBudget = 1 << 29 // for all improvements together
 )
 
-// shortPaths returns short paths through the signatures of groups, as indexes.
+// shortPaths returns short paths through the signatures of groups, as indexes of groups.
 //
-// A short path through some thousand signatures is found as for any travelling
-// salesman: start from the common core and go to the nearest that is left, then
-// improve by 2-opt (turn a part of the path round) and Or-opt (move a part of up
-// to three elsewhere) until neither shortens it. A second path starts from
-// balanced partitioning with one utility for each trace, which is the only one
-// if there are too many groups for nearest neighbours, whose search is
-// quadratic. Improvements are looked for within a window of positions that
-// shrinks as the groups grow in number.
+// Short paths through some thousand signatures are found as for the travelling salesman
+// problem: start at the group with the most traces and go to the nearest remaining one, then
+// improve by 2-opt (reverse a part of the path) and Or-opt (move a part of up to three
+// elsewhere) until neither shortens it. A second path starts from balanced partitioning with
+// one utility for each trace; it is the only one if there are too many groups for nearest
+// neighbours, whose search is quadratic. Improvements are searched within a window of
+// positions that shrinks with the number of groups.
 func shortPaths(groups []group, m *metric) [][]int {
 	words := len(groups[0].signature)
 	paths := [][]int{partitionedPath(groups)}
@@ -32,8 +31,8 @@ func shortPaths(groups []group, m *metric) [][]int {
 	return paths
 }
 
-// nearestPath starts at the first group, which has the most traces, and goes on
-// to the nearest that is left; the first of the groups if there are several.
+// nearestPath starts at the first group, which has the most traces, and continues with the
+// nearest remaining group, the first of several.
 func nearestPath(groups []group, m *metric) []int {
 	left := make([]int, len(groups))
 	for g := range left {
@@ -85,8 +84,7 @@ type path struct {
 	budget int // distances that may still be computed
 }
 
-// at returns the signature at a position; before the first and after the last
-// is the empty one.
+// at returns the signature at a position; before the first and after the last it is empty.
 func (p *path) at(i int) signature {
 	if i < 0 || i >= len(p.order) {
 		return nil
@@ -99,7 +97,7 @@ func (p *path) gap(i, j int) int64 {
 	return p.metric.distance(p.at(i), p.at(j))
 }
 
-// pathSweeps is how many sweeps over the path the window is chosen for.
+// pathSweeps is the number of sweeps over the path for which the window is chosen.
 const pathSweeps = 8
 
 // improve shortens the path until it is a local optimum or the budget is used.
@@ -115,8 +113,7 @@ func (p *path) improve() {
 	}
 }
 
-// turn looks for an end such that the path is shorter with the part from i to
-// it turned round.
+// turn searches an end such that reversing the part from i to it shortens the path.
 func (p *path) turn(i, window int) bool {
 	before := p.gap(i-1, i)
 	for j := i + 1; j < len(p.order) && j-i <= window; j++ {
@@ -128,8 +125,8 @@ func (p *path) turn(i, window int) bool {
 	return false
 }
 
-// moveFrom looks for a place elsewhere where the part of one to three at i
-// shortens the path, either way round.
+// moveFrom searches a new position for the part of one to three groups at i that shortens the
+// path, in either direction.
 func (p *path) moveFrom(i, window int) bool {
 	for n := 1; n <= 3 && i+n <= len(p.order); n++ {
 		last := i + n - 1
@@ -139,7 +136,7 @@ func (p *path) moveFrom(i, window int) bool {
 		}
 		for k := max(i-window, 0); k <= min(last+window+1, len(p.order)); k++ {
 			if k >= i && k <= last+1 {
-				continue // in the part, or where it is
+				continue // within the part, or its present position
 			}
 			between := p.gap(k-1, k)
 			straight := p.gap(k-1, i) + p.gap(last, k) - between
@@ -153,13 +150,13 @@ func (p *path) moveFrom(i, window int) bool {
 	return false
 }
 
-// shift moves the n elements at i before what is at k, which is not among
-// them, and turns them round if turned.
+// shift moves the n elements at i before the element at k, which is not among them, and
+// reverses them if turned.
 func shift(order []int, i, n, k int, turned bool) {
 	if turned {
 		slices.Reverse(order[i : i+n])
 	}
-	// Three reversals rotate, and none of them allocates.
+	// Three reversals are a rotation, without allocation.
 	lo, mid, hi := i, i+n, k
 	if k < i {
 		lo, mid, hi = k, i, i+n

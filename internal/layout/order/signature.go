@@ -6,24 +6,23 @@ import (
 	"slices"
 )
 
-// Signature ordering: functions that the same runs use stand together, and sets
-// of runs that differ little are neighbours.
+// Signature ordering: functions that the same runs use are placed together, and sets of runs
+// that differ little are neighbours.
 //
-// The signature of a function is the set of traces that it is in. Functions
-// with the same signature are a group. A trace touches one stretch of pages for
-// each row of neighbouring groups that have it in their signature, and each
-// stretch wastes about a page at its ends. The number of stretches, summed over
-// the traces, is half the sum of the Hamming distances of neighbouring
-// signatures, with an empty signature before the first and after the last. So
-// the best order is a shortest path through the signatures, which is a
-// travelling salesman's problem. With weights, a trace's bit counts its weight.
+// The signature of a function is the set of traces that contain it. Functions with the same
+// signature form a group. A trace touches one contiguous range of pages for each series of
+// neighbouring groups with its bit in their signatures, and each range wastes about a page at
+// its ends. The number of ranges, summed over the traces, is half the sum of the Hamming
+// distances of neighbouring signatures, with an empty signature before the first and after the
+// last. So the best order is a shortest path through the signatures, a travelling salesman
+// problem. With weights, a trace's bit counts as its weight.
 //
-// From the short paths found, the one with the fewest pages is taken, and then
-// improved by counting bytes in gaps instead of gaps.
+// Of the short paths found, the one with the fewest pages is chosen, and then improved by
+// minimising the bytes in gaps instead of their number.
 //
-// The order inside a group does not matter for the pages that a whole run
-// touches. Functions stand there by their mean relative position in the traces,
-// which matters for the pages touched early in a run.
+// The order inside a group does not affect the pages that a whole run touches. Functions are
+// ordered by their mean relative position in the traces, which affects the pages touched early
+// in a run.
 func bySignature(in *Input, traces []trace, pageSize uint64) []uint32 {
 	groups := groupsOf(in, traces)
 	if len(groups) == 0 {
@@ -50,15 +49,15 @@ func bySignature(in *Input, traces []trace, pageSize uint64) []uint32 {
 // signature is a set of traces, one bit each.
 type signature []uint64
 
-// group is the functions of one signature.
+// group has the functions with one signature.
 type group struct {
 	signature signature
 	funcs     []uint32 // by mean relative position
 	bytes     uint64
 }
 
-// groupsOf returns the functions of the traces by signature: those with the
-// most traces first, then the largest.
+// groupsOf returns the functions of the traces by signature: those with the most traces first,
+// then the largest.
 func groupsOf(in *Input, traces []trace) []group {
 	words := (len(traces) + 63) / 64
 	signatures := make([]uint64, words*len(in.Funcs))
@@ -106,15 +105,15 @@ func (s signature) len() int {
 	return n
 }
 
-// metric measures how far signatures are apart.
+// metric measures the distance of signatures.
 type metric struct {
-	// bytes[i][v] is the weight of the traces from 8*i on whose bits are set in
-	// v. It is nil if all weights are equal.
+	// bytes[i][v] is the weight of the traces from 8*i on whose bits are set in v. It is nil
+	// if all weights are equal.
 	bytes [][256]int64
 }
 
-// maxWeight keeps sums of distances and of pages from overflow. Larger weights
-// count as this.
+// maxWeight prevents overflow in sums of distances and of pages. Larger weights are reduced to
+// it.
 const maxWeight = 1 << 24
 
 func newMetric(traces []trace) *metric {
@@ -134,8 +133,8 @@ func newMetric(traces []trace) *metric {
 	return m
 }
 
-// distance returns the weight of the traces that are in one of a and b only.
-// nil is the empty signature.
+// distance returns the weight of the traces that are in exactly one of a and b. nil is the
+// empty signature.
 func (m *metric) distance(a, b signature) int64 {
 	var sum int64
 	for i := range max(len(a), len(b)) {

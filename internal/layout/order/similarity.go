@@ -5,19 +5,17 @@ import (
 	"slices"
 )
 
-// bySimilarity returns the functions that have content and are not in skip such
-// that similar code stands together: compressors find a repetition only as far
-// back as their window reaches. Similar code in one block of a compressor also has fewer kinds
-// of bytes. It is balanced partitioning with one utility
-// for each sequence of four bytes, as lld orders for compression
+// bySimilarity returns the functions that have content and are not in skip, with similar code
+// together: compressors find a repetition only within their window, and similar code in one
+// block of a compressor has fewer different bytes. It is balanced partitioning with one
+// utility for each sequence of four bytes, as lld orders for compression
 // (--bp-compression-sort=function).
 //
-// The initial order is by address, so functions with nothing in common stay as
-// they are.
+// The initial order is by address, so functions with nothing in common remain in that order.
 func bySimilarity(in *Input, skip []bool) []uint32 {
 	ids := slices.DeleteFunc(ByAddress(in), func(f uint32) bool { return skip[f] || len(in.Funcs[f].Content) == 0 })
 	const word = 4
-	// Number the sequences that more than one function has, but not most.
+	// Only sequences that several functions have, but not most, get a number.
 	type sequence struct{ id, members uint32 }
 	seen := map[uint32]*sequence{}
 	grams := make([][]uint32, len(in.Funcs))

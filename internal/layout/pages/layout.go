@@ -12,11 +12,11 @@ import (
 type Symbol struct {
 	Name string // mangled
 	Addr uint64 // link-time address
-	Size uint64 // bytes; 0 if the symbol table does not say
+	Size uint64 // bytes; 0 if the symbol table does not have it
 }
 
-// FromMap returns the layout of the program that m is the map of. Its functions
-// are those of m, index for index.
+// FromMap returns the layout of the program with map m. Its functions have the same indexes as
+// those of m.
 func FromMap(text Span, m *prof.Map) *Layout {
 	l := &Layout{Text: text, Funcs: make([]Func, len(m.Funcs))}
 	for i := range m.Funcs {
@@ -29,10 +29,9 @@ func FromMap(text Span, m *prof.Map) *Layout {
 	return l
 }
 
-// FromSymbols returns the layout that a symbol table describes. Symbols outside
-// of text are left out. One without a size extends to the next. The pieces
-// f.cold and f.part are functions of their own, and spans of f too if there is
-// one f only.
+// FromSymbols returns the layout that a symbol table describes. Symbols outside of text are
+// skipped. One without a size extends to the next. The parts f.cold and f.part are separate
+// functions, and also spans of f if there is only one f.
 func FromSymbols(text Span, symbols []Symbol) *Layout {
 	symbols = slices.Clone(symbols)
 	slices.SortStableFunc(symbols, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
@@ -55,8 +54,8 @@ func FromSymbols(text Span, symbols []Symbol) *Layout {
 	return l
 }
 
-// oneAddress makes one function of the symbols of one address, which end at
-// next if none of them has a size.
+// oneAddress merges the symbols at one address into a function, which ends at next if none of
+// them has a size.
 func oneAddress(symbols []Symbol, next uint64) Func {
 	f := Func{Name: symbols[0].Name}
 	s := Span{Addr: symbols[0].Addr}
@@ -73,8 +72,7 @@ func oneAddress(symbols []Symbol, next uint64) Func {
 	return f
 }
 
-// attachPieces gives the pieces to their functions, unless they could be of
-// several.
+// attachPieces adds the split parts to their functions, unless they are ambiguous.
 func (l *Layout) attachPieces() {
 	byName := l.byName()
 	for i := range l.Funcs {
@@ -85,8 +83,8 @@ func (l *Layout) attachPieces() {
 	}
 }
 
-// ownerOf returns the name of the function that the symbol is a piece of, or ""
-// if it is none.
+// ownerOf returns the name of the function that a symbol is a split part of, or "" if it is
+// none.
 func ownerOf(symbol string) string {
 	for _, suffix := range []string{".cold", ".part"} {
 		owner, number, ok := strings.Cut(symbol, suffix)
@@ -116,16 +114,16 @@ func (l *Layout) byName() map[string][]int {
 	return index
 }
 
-// Extents returns what a trace runs in the layout, each function with its first
-// span, and how many functions of the trace are not in the layout. Functions
-// that the linker folded into one are one step.
+// Extents returns the steps of a trace in the layout, each function with its first span, and
+// the number of functions of the trace that are not in the layout. Functions that the linker
+// folded are one step.
 func (l *Layout) Extents(match *Match, trace []uint32) (steps []Step, missing int) {
 	return l.steps(match, trace, func(_ uint32, at int) []Span { return l.Funcs[at].Spans[:1] })
 }
 
-// Blocks is Extents with the blocks of each function that ran in any run of the
-// module, instead of the whole function; split-off pieces included. A function
-// whose code is of another size in the layout counts as in Extents.
+// Blocks is Extents with only the blocks of each function that ran in any run of the module,
+// instead of the whole function; split parts included. A function whose code has another size
+// in the layout is treated as in Extents.
 func (l *Layout) Blocks(m *prof.Module, match *Match, trace []uint32) (steps []Step, missing int) {
 	return l.steps(match, trace, func(f uint32, at int) []Span {
 		if spans := blockSpans(&m.Funcs[f], &m.Counts[f], l.Funcs[at].Spans); len(spans) > 0 {
@@ -151,8 +149,8 @@ func (l *Layout) steps(match *Match, trace []uint32, spans func(f uint32, at int
 	return steps, missing
 }
 
-// blockSpans returns the blocks of f that ran, where its pieces are now; nil if
-// f has no blocks or its pieces are not those of the layout.
+// blockSpans returns the blocks of f that ran, at their positions in the layout; nil if f has
+// no blocks or its parts are not those of the layout.
 func blockSpans(f *prof.Func, c *prof.Counts, now []Span) []Span {
 	if !f.Mode.HasBlocks() || now[0].Size != uint64(f.Fragments[0].Size) {
 		return nil

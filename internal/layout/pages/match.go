@@ -8,15 +8,15 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Match says where the functions of a map are in a layout.
+// Match maps the functions of a map to those of a layout.
 type Match struct {
 	Funcs []int // parallel to Map.Funcs: index into Layout.Funcs, or -1
-	// Guessed is the number of functions that share their name with others and
-	// could not be told apart by their size.
+	// Guessed is the number of functions with the same name as others that could not be
+	// distinguished by size.
 	Guessed int
 }
 
-// Same returns the match of a layout that FromMap made of m.
+// Same returns the match for a layout that FromMap made of m.
 func Same(m *prof.Map) *Match {
 	match := &Match{Funcs: make([]int, len(m.Funcs))}
 	for i := range match.Funcs {
@@ -25,10 +25,10 @@ func Same(m *prof.Map) *Match {
 	return match
 }
 
-// MatchNames finds the functions of m in the layout of another link of the same
-// program, by symbol name. Static functions of equal names are told apart by
-// their size, and then by the rank of their size. The numbers that compilers
-// give to clones (f.constprop.0) may differ where nothing else fits.
+// MatchNames finds the functions of m in the layout of another link of the same program, by
+// symbol name. Static functions with equal names are distinguished by size, and then by the
+// rank of their size. If nothing else matches, the numbers that compilers append to clones
+// (f.constprop.0) may differ.
 func MatchNames(m *prof.Map, l *Layout) *Match {
 	match := &Match{Funcs: make([]int, len(m.Funcs))}
 	there := l.byName()
@@ -58,7 +58,7 @@ func MatchNames(m *prof.Map, l *Layout) *Match {
 	return match
 }
 
-// pair matches functions of one name.
+// pair matches functions with the same name.
 func (match *Match) pair(m *prof.Map, l *Layout, here, there []int) {
 	if len(here) == 1 && len(there) == 1 {
 		match.Funcs[here[0]] = there[0]
@@ -88,8 +88,7 @@ func (match *Match) pair(m *prof.Map, l *Layout, here, there []int) {
 	}
 }
 
-// pairClones matches functions whose stems are alike, where there is one on
-// each side.
+// pairClones matches functions with equal stems, if there is one on each side.
 func (match *Match) pairClones(l *Layout, clones map[string][]int, taken map[int]bool) {
 	if len(clones) == 0 {
 		return
@@ -107,12 +106,11 @@ func (match *Match) pairClones(l *Layout, clones map[string][]int, taken map[int
 	}
 }
 
-// cloneSuffixes are followed by a number, or a hash, that another build may
-// choose differently.
+// cloneSuffixes are followed by a number or hash that may differ in another build.
 var cloneSuffixes = []string{".constprop.", ".isra.", ".part.", ".lto_priv.", ".llvm."}
 
-// stem returns the name without the numbers of clones. The kind of a clone
-// stays: f.part is not f.
+// stem returns the name without the numbers of clones. The kind of a clone remains: f.part is
+// not f.
 func stem(name string) string {
 	for _, suffix := range cloneSuffixes {
 		head, tail, ok := strings.Cut(name, suffix)

@@ -1,11 +1,10 @@
 // Package pages predicts which pages of a program's code a run touches, from the
 // addresses of functions and the order in which the run first executed them. It is pure.
 //
-// A page is touched when a function on it runs; a function counts with its full
-// extent, for its code rarely ends before its last page. Counting entries only
-// would miss up to a quarter of the pages. Pieces that the compiler split off
-// (.cold) count where block coverage says that they ran, and not otherwise. What
-// has no probe, such as the C library's start-up code, is in no trace.
+// A page is touched when a function on it runs; a function counts with its full extent,
+// because its code rarely ends before its last page. Counting only entries would miss up to a
+// quarter of the pages. Split parts (.cold) count only if block coverage shows that they ran.
+// Code without probes, such as the C library's start-up code, is in no trace.
 package pages
 
 import (
@@ -13,7 +12,7 @@ import (
 	"slices"
 )
 
-// Span is a stretch of code, at its link-time address.
+// Span is a contiguous range of code, at its link-time address.
 type Span struct {
 	Addr uint64
 	Size uint64 // bytes
@@ -22,7 +21,7 @@ type Span struct {
 // End returns the address after the span.
 func (s Span) End() uint64 { return s.Addr + s.Size }
 
-// clip returns what of s is in text.
+// clip returns the part of s in text.
 func (s Span) clip(text Span) Span {
 	lo, hi := max(s.Addr, text.Addr), min(s.End(), text.End())
 	if hi <= lo || s.End() < s.Addr {
@@ -31,31 +30,30 @@ func (s Span) clip(text Span) Span {
 	return Span{lo, hi - lo}
 }
 
-// Step is the first execution of a function: the code that it made run.
+// Step is the first execution of a function: the code that ran because of it.
 type Step struct {
 	Func  int // index into Layout.Funcs
 	Spans []Span
 }
 
-// Page is what a run did to a page.
+// Page is the state of a page after a run.
 type Page struct {
 	Step  int    // the step that touched it first, from 1; 0 if none did
-	Bytes uint64 // of it, in the spans of the steps
+	Bytes uint64 // of the page, in the spans of the steps
 }
 
-// Run is what a run did to the pages of the text section.
+// Run has the state of the pages of the text section after a run.
 type Run struct {
 	PageSize uint64 // bytes
 	Addr     uint64 // of the first page
 	Pages    []Page // all of the text section, ascending by address
 	Bytes    uint64 // in the spans of all steps
 	Curve    []int  // Curve[t] is the number of pages touched after t+1 steps
-	Least    []int  // the pages that as many bytes fill: no layout touches fewer
+	Least    []int  // the pages that the same number of bytes fills: no layout touches fewer
 }
 
-// Compute returns what steps do to the pages of text. The page size is in bytes
-// and a power of two; text must not end after the last address. What of a
-// step is outside of text does not count.
+// Compute returns the pages of text that steps touch. The page size is in bytes and a power of
+// two; text must not end after the last address. Parts of a step outside of text are ignored.
 func Compute(text Span, steps []Step, pageSize uint64) *Run {
 	r := &Run{
 		PageSize: pageSize, Addr: text.Addr &^ (pageSize - 1),
@@ -110,9 +108,8 @@ func (r *Run) Bound() int {
 	return r.Least[len(r.Least)-1]
 }
 
-// Area returns the mean of the curve: the pages touched so far, averaged over
-// the steps. Of two layouts with equally many pages, the one with the smaller
-// area needs them later.
+// Area returns the mean of the curve: the pages touched so far, averaged over the steps. Of
+// two layouts with the same number of pages, the one with the smaller area needs them later.
 func (r *Run) Area() float64 {
 	if len(r.Curve) == 0 {
 		return 0
@@ -128,19 +125,19 @@ func (r *Run) Area() float64 {
 type Func struct {
 	Name    string   // symbol name, mangled
 	Aliases []string // further names of the same address
-	// Spans are its pieces, at least one. The first starts at its entry; the
-	// others were split off, and may have functions of their own.
+	// Spans are its parts, at least one. The first starts at its entry; the others were split
+	// off, and may also be separate functions.
 	Spans []Span
 }
 
-// Layout says where the functions of a linked program are.
+// Layout has the positions of the functions of a linked program.
 type Layout struct {
 	Text  Span
 	Funcs []Func
 }
 
-// OnPages returns, for each page of the text section, the functions that have
-// code on it, as indexes into Funcs, by address.
+// OnPages returns, for each page of the text section, the functions with code on it, as
+// indexes into Funcs, by address.
 func (l *Layout) OnPages(pageSize uint64) [][]int {
 	if l.Text.Size == 0 {
 		return nil
@@ -156,7 +153,7 @@ func (l *Layout) OnPages(pageSize uint64) [][]int {
 	}
 	for i := range l.Funcs {
 		for k, s := range l.Funcs[i].Spans {
-			// A piece with a symbol of its own goes by that name.
+			// A split part with its own symbol is listed by that name.
 			if s = s.clip(l.Text); s.Size > 0 && (k == 0 || !entries[s.Addr]) {
 				pieces = append(pieces, piece{s, i})
 			}

@@ -7,19 +7,19 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// WindowSize is the size in bytes of the aligned windows that Linux maps at once
-// when it takes a page that is in the page cache (fault-around). With a warm
-// cache a run has a fault for each window rather than for each page.
+// WindowSize is the size in bytes of the aligned windows that Linux maps at once when a page
+// is in the page cache (fault-around). With a warm cache a run has a fault for each window
+// rather than for each page.
 const WindowSize = 1 << 16
 
-// Program is a linked program and where a profile's functions are in it.
+// Program is a linked program with the positions of a profile's functions.
 type Program struct {
 	Layout *Layout
 	Match  *Match
 }
 
-// Trace returns what a run of the profile does to the pages of the program, its
-// steps, and how many functions of the trace are not in the program.
+// Trace returns the pages of the program that a run of the profile touches, its steps, and the
+// number of functions of the trace that are not in the program.
 func (p *Program) Trace(trace *prof.Trace, pageSize uint64) (run *Run, steps []Step, missing int) {
 	steps, missing = p.Layout.Extents(p.Match, trace.Funcs)
 	return Compute(p.Layout.Text, steps, pageSize), steps, missing
@@ -31,7 +31,7 @@ type Scenario struct {
 	Traces []prof.Trace
 }
 
-// Scenarios groups traces, in the order in which their scenarios first come.
+// Scenarios groups traces by scenario, in the order of first occurrence.
 func Scenarios(traces []prof.Trace) []Scenario {
 	var out []Scenario
 	index := map[string]int{}
@@ -47,8 +47,7 @@ func Scenarios(traces []prof.Trace) []Scenario {
 	return out
 }
 
-// Longest returns the run of s that executed the most functions, the first of
-// several.
+// Longest returns the run of s that executed the most functions, the first of several.
 func (s *Scenario) Longest() *prof.Trace {
 	i := 0
 	for k := range s.Traces {
@@ -59,7 +58,7 @@ func (s *Scenario) Longest() *prof.Trace {
 	return &s.Traces[i]
 }
 
-// Summary is what the runs of a scenario do, as weighted means over them.
+// Summary has weighted means over the runs of a scenario.
 type Summary struct {
 	Functions  float64 // executed, and in the program
 	Missing    float64 // executed, and not in the program
@@ -71,8 +70,7 @@ type Summary struct {
 	BlockPages float64 // with a block that ran in any run; equals Pages without block coverage
 }
 
-// Summarize returns what the runs of s do to the program. Block coverage is that
-// of m.
+// Summarize returns the summary of the runs of s. Block coverage is that of m.
 func (p *Program) Summarize(m *prof.Module, s *Scenario, pageSize uint64) Summary {
 	var sum Summary
 	weights := 0.0
@@ -92,7 +90,7 @@ func (p *Program) Summarize(m *prof.Module, s *Scenario, pageSize uint64) Summar
 	return sum.over(weights)
 }
 
-// Mean returns the mean of summaries, each scenario counting alike.
+// Mean returns the mean of summaries, with equal weights.
 func Mean(all []Summary) Summary {
 	var sum Summary
 	for i := range all {
@@ -119,7 +117,7 @@ func (s Summary) over(weights float64) Summary {
 	return s
 }
 
-// HasBlocks reports whether m says which blocks ran.
+// HasBlocks reports whether m has block coverage.
 func HasBlocks(m *prof.Module) bool {
 	return slices.ContainsFunc(m.Funcs, func(f prof.Func) bool { return f.Mode.HasBlocks() })
 }

@@ -1,16 +1,17 @@
-// Package flowcount computes how often the blocks of a function ran from the numbers of
-// samples of the instruction pointer in each.
+// Package flowcount computes how often the blocks of a function ran, from the number of
+// instruction-pointer samples in each.
 //
-// Problem: a block has as many samples as it took time. So its count is that number by
-// what a run of it costs, which is known badly: samples are few, instructions do not cost
-// the same, and a slow one has its samples at the next one, which may be in another block.
+// Problem: the number of samples in a block is proportional to the time spent in it. Its count
+// is that number divided by the cost of one execution, which is only known approximately:
+// samples are few, instructions have different costs, and the samples of a slow instruction
+// are at the next one, which may be in another block.
 //
-// Choice: control that comes to a block leaves it again. Counts are those flows along the
-// edges of the graph that fit all samples best, by weighted least squares: a block counts
-// the less the more its count may err, by the number of its samples and by a part of its
-// count that is larger for short blocks. Such weights depend on the counts, so they are
-// found in rounds. Flows are improved one edge at a time, from the first block to the last
-// and back, which needs no more memory than the graph and cannot fail.
+// Choice: control enters a block as often as it leaves it. Counts are the flows along the
+// edges of the graph that fit all samples best, by weighted least squares: the weight of a
+// block decreases with its expected error, which depends on its number of samples and on a
+// share of its count that is larger for short blocks. These weights depend on the counts, so
+// they are computed in rounds. Flows are improved one edge at a time, from the first block to
+// the last and back, which needs no more memory than the graph and always terminates.
 package flowcount
 
 import "math"
@@ -18,26 +19,26 @@ import "math"
 // Block is a basic block of a function.
 type Block struct {
 	Next []int // indexes of the blocks that may run after it
-	// Entered says that control may come to it from elsewhere, and Left that it may go
-	// elsewhere after it.
+	// Entered reports that control may enter the block from elsewhere, and Left that it may
+	// leave to elsewhere after it.
 	Entered, Left bool
 	Samples       uint64
-	Cost          float64 // of one run of it, in any unit; more than 0
+	Cost          float64 // of one execution, in any unit; more than 0
 }
 
-// Counts is how often blocks ran, in samples by cost.
+// Counts has the executions of blocks, in samples divided by cost.
 type Counts struct {
 	Blocks []float64
 	Edges  [][]float64 // parallel to Next of each block
 }
 
 const (
-	rounds = 6  // in which weights are found
+	rounds = 6  // of computing weights
 	sweeps = 40 // over all edges in a round, each there and back
-	// A count may err by this part of it, and by the second one more for a block of one
-	// instruction.
+	// The relative error of a count, and the additional one for a block with one instruction.
 	anyError, shortError = 0.25, 1.5
-	// balance is how much more it counts that what comes to a block leaves it than that a
+	// balance is the weight of the rule that control leaves a block as often as it enters it,
+	// relative to the fit of the samples.
 	// count fits the samples.
 	balance = 10
 )
@@ -76,17 +77,17 @@ type graph struct {
 	sums   []sums // of the blocks
 }
 
-// edge leads from a block to another one; -1 is elsewhere.
+// edge leads from a block to another; -1 is elsewhere.
 type edge struct {
 	from, to int
-	index    int // in Next of from, -1 if one of them is elsewhere
+	index    int // in Next of from, -1 if either end is elsewhere
 	flow     float64
 }
 
 type sums struct {
 	in, out       float64
-	measured      float64 // the count that the samples tell
-	weight, equal float64 // of that, and of in being out
+	measured      float64 // the count according to the samples
+	weight, equal float64 // of measured, and of the balance of in and out
 }
 
 func newGraph(blocks []Block) *graph {
@@ -129,7 +130,7 @@ func (g *graph) add(from, to, index int, flow float64) {
 
 func (g *graph) count(i int) float64 { return (g.sums[i].in + g.sums[i].out) / 2 }
 
-// weigh sets the weights by the counts of the round before.
+// weigh computes the weights from the counts of the previous round.
 func (g *graph) weigh(round int) {
 	for i := range g.sums {
 		s, cost := &g.sums[i], g.blocks[i].Cost
@@ -141,7 +142,7 @@ func (g *graph) weigh(round int) {
 		s.weight = cost * cost / (1 + count*cost + off*off)
 		s.equal = balance * s.weight
 	}
-	for i := range g.edges { // as much as for the neighbours
+	for i := range g.edges { // as for the neighbours
 		if e := &g.edges[i]; e.from >= 0 && e.to >= 0 {
 			from, to := &g.sums[e.from], &g.sums[e.to]
 			from.equal = max(from.equal, balance*to.weight)
@@ -150,7 +151,7 @@ func (g *graph) weigh(round int) {
 	}
 }
 
-// improve sets the flow of an edge to the best one while all others stay.
+// improve sets the flow of an edge to its optimum while all others are fixed.
 func (g *graph) improve(e *edge) {
 	slope, curve := 0.0, 0.0
 	if e.from >= 0 {

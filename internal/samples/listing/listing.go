@@ -1,6 +1,6 @@
 // Package listing prints the machine code of a program as llvm-profgen --show-disassembly-only
-// does: by section and symbol, with the pseudo probes at each instruction and where it comes
-// from in the source.
+// does: by section and symbol, with the pseudo probes and the source location of each
+// instruction.
 package listing
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Options say what is printed.
+// Options select what is printed.
 type Options struct {
 	Syntax    asmtext.Syntax
 	Functions []string // only these symbols; all if there is none
-	Canonical bool     // names lack what compilers append
+	Canonical bool     // without the suffixes that compilers append
 	Probes    *Probes  // nil: they are not printed
 	Source    *Source  // nil: it is not printed
 }
 
-// Unprinted counts what of the code could not be printed as instructions.
+// Unprinted counts code that could not be printed as instructions.
 type Unprinted struct {
 	Instructions int
-	Invalid      int // instructions that are none: data, or from a newer processor
-	AsBytes      int // instructions whose names are not known, which are printed as bytes
+	Invalid      int // invalid bytes: data, or instructions of a newer processor
+	AsBytes      int // instructions without a known name, which are printed as bytes
 }
 
 // Write prints the code of a program.
@@ -53,7 +53,7 @@ func Write(w io.Writer, p *objfile.Program, o Options) (Unprinted, error) {
 	return l.count, l.out.Flush()
 }
 
-// printer returns what prints instructions of a machine.
+// printer returns the function that prints instructions of a machine.
 func printer(m machine.Kind, syntax asmtext.Syntax) (func(code []byte, addr uint64) asmtext.Text, error) {
 	switch m {
 	case machine.X86_64:
@@ -64,7 +64,7 @@ func printer(m machine.Kind, syntax asmtext.Syntax) (func(code []byte, addr uint
 	return nil, m.Only("instructions are printed", machine.X86_64, machine.AArch64)
 }
 
-// lister prints one program. Errors of out stay until it is flushed.
+// lister prints one program. Write errors are kept by out until it is flushed.
 type lister struct {
 	Options
 	program *objfile.Program
@@ -74,11 +74,12 @@ type lister struct {
 	count   Unprinted
 }
 
-// section prints a section, from symbol to symbol. Bytes before the first are not known to be code.
+// section prints a section, from symbol to symbol. Bytes before the first symbol may not be
+// code.
 func (l *lister) section(s *objfile.CodeSection) {
 	end := s.Addr + uint64(len(s.Data))
 	fmt.Fprintf(l.out, "\nDisassembly of section %s [%#x, %#x]:\n\n", s.Name, s.Addr, end)
-	if s.Name == ".plt" { // stubs of the dynamic linker, which LLVM leaves out
+	if s.Name == ".plt" { // stubs of the dynamic linker, which LLVM omits
 		return
 	}
 	symbols := l.symbols(s)
@@ -100,7 +101,8 @@ func (l *lister) section(s *objfile.CodeSection) {
 	}
 }
 
-// symbols returns those of a section by address and name. The symbol of the section has its name.
+// symbols returns the symbols of a section by address and name. The section symbol has the
+// section's name.
 func (l *lister) symbols(s *objfile.CodeSection) []objfile.Symbol {
 	var symbols []objfile.Symbol
 	for i := range l.program.Symbols {
@@ -142,5 +144,5 @@ func (l *lister) instructions(s *objfile.CodeSection, from, to uint64) {
 	}
 }
 
-// sourceColumn is where the source begins, in bytes after the address.
+// sourceColumn is the column of the source location, in bytes after the address.
 const sourceColumn = 40

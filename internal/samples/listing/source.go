@@ -8,16 +8,17 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Source are the places in the source that instructions come from. Either table may be nil.
+// Source has the source locations of instructions. Either table may be nil.
 type Source struct {
 	Lines  *objfile.LineTable
 	Scopes *objfile.ScopeTable
-	// Probes: discriminators have the numbers of probes, which are printed in place of lines.
+	// Probes reports that discriminators contain probe numbers, which are printed instead of
+	// lines.
 	Probes bool
 }
 
 // at returns the functions at an address, innermost first, each with the line relative to the
-// first one of its function. Names are canonical if that is asked for.
+// first one of its function. With canonical, names have no compiler suffixes.
 func (s *Source) at(addr uint64, canonical bool) string {
 	if s.Scopes == nil {
 		return ""
@@ -53,8 +54,8 @@ func (s *Source) at(addr uint64, canonical bool) string {
 	return b.String()
 }
 
-// probeIndex returns the number of the probe in a discriminator. One bit says that the upper
-// three bits of the number are a discriminator.
+// probeIndex returns the number of the probe in a discriminator. One bit marks the upper three
+// bits of the number as a discriminator.
 func probeIndex(discriminator uint32) uint32 {
 	if discriminator&(1<<28) != 0 {
 		return discriminator >> 3 & 0x1fff

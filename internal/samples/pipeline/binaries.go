@@ -11,17 +11,17 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// binaries are the programs that ran, and what places in them are known by.
+// binaries are the programs that ran, with the data that identifies locations in them.
 type binaries struct {
 	programs []*objfile.Program
 	code     *machinecode.Set
-	lines    *profgen.Lines        // what a profile is keyed by, nil for pseudo probes
-	source   *profgen.Source       // of stacks, if that was asked for
+	lines    *profgen.Lines        // the keys of a profile, nil for pseudo probes
+	source   *profgen.Source       // of stacks, if requested
 	scopes   []*objfile.ScopeTable // for the pre-inliner
 	fs       bool                  // discriminators are flow-sensitive
 }
 
-// readBinaries reads the programs, and finds out what the product can be keyed by.
+// readBinaries reads the programs, and determines the keys of the product.
 func (r run) readBinaries() (*binaries, error) {
 	b := &binaries{}
 	open, err := r.openBinaries()
@@ -65,7 +65,8 @@ func (r run) readBinaries() (*binaries, error) {
 	return b, nil
 }
 
-// openBinaries opens each binary once. What it opened is to be closed, whatever went wrong.
+// openBinaries opens each binary once. The caller closes the opened files, also after an
+// error.
 func (r run) openBinaries() (open []*objfile.File, err error) {
 	for i, path := range r.Binaries {
 		if slices.Contains(r.Binaries[:i], path) {
@@ -90,8 +91,8 @@ func (r run) openBinaries() (open []*objfile.File, err error) {
 	return open, nil
 }
 
-// keyedByLines reports whether a profile is keyed by lines: functions are those of debug
-// information then, and probes are as if they were not there.
+// keyedByLines reports whether a profile is keyed by lines: then functions are those of debug
+// information, and probes are ignored.
 func (r run) keyedByLines(b *binaries) bool {
 	without := b.withoutProbes()
 	if without == "" && !r.ByLines {
@@ -117,8 +118,8 @@ func (b *binaries) withoutProbes() string {
 	return ""
 }
 
-// readProbes reads the pseudo probes, of the functions that a result has if it is given. It
-// returns nil if not all binaries have some.
+// readProbes reads the pseudo probes, only those of the functions in met if it is not nil. It
+// returns nil if a binary has none.
 func (b *binaries) readProbes(met *unwind.Result) (*profgen.Probes, error) {
 	if b.withoutProbes() != "" {
 		return nil, nil
@@ -126,7 +127,7 @@ func (b *binaries) readProbes(met *unwind.Result) (*profgen.Probes, error) {
 	return profgen.ReadProbes(b.code, b.programs, met)
 }
 
-// checkDiscriminators finds out what discriminators are: a profile has one kind.
+// checkDiscriminators determines the kind of discriminators: a profile has one kind.
 func (b *binaries) checkDiscriminators() error {
 	for i, p := range b.programs {
 		if i == 0 {
@@ -138,7 +139,7 @@ func (b *binaries) checkDiscriminators() error {
 	return nil
 }
 
-// readLines reads what binaries without pseudo probes are profiled by.
+// readLines reads the keys of binaries without pseudo probes.
 func (b *binaries) readLines(open []*objfile.File) error {
 	var info []profgen.DebugInfo
 	for _, f := range open {
@@ -161,8 +162,8 @@ func (b *binaries) readLines(open []*objfile.File) error {
 	return nil
 }
 
-// readScopes reads what was inlined where. Without debug information the pre-inliner does
-// with what pseudo probes tell.
+// readScopes reads the inlined calls. Without debug information the pre-inliner uses only
+// pseudo probes.
 func (b *binaries) readScopes(open []*objfile.File) error {
 	for _, f := range open {
 		scopes, err := f.Scopes()
@@ -178,8 +179,8 @@ func noDebug(err error) bool {
 	return errors.Is(err, objfile.ErrNoScopes) || errors.Is(err, objfile.ErrNoDebug)
 }
 
-// readSymbols makes the code with symbols as its functions: what is read by people needs no
-// debug information, but takes lines from it.
+// readSymbols makes the code with symbols as its functions: outputs for people need no debug
+// information, but use its lines.
 func (r run) readSymbols(b *binaries, open []*objfile.File) (err error) {
 	for _, p := range b.programs {
 		p.Ranges = nil
@@ -198,7 +199,7 @@ func (r run) readSymbols(b *binaries, open []*objfile.File) (err error) {
 	return nil
 }
 
-// readSource reads what debug information says of the source, as far as there is any.
+// readSource reads source locations from debug information, if there is any.
 func readSource(code *machinecode.Set, open []*objfile.File) (*profgen.Source, error) {
 	info := make([]profgen.DebugInfo, len(open))
 	names := make([]*objfile.SourceFiles, len(open))

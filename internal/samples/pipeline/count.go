@@ -20,15 +20,15 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// counts are how often code ran.
+// counts are the numbers of executions of code.
 type counts struct {
 	*unwind.Result
 
 	flat  bool                 // without contexts
-	named [][]sampleprof.Frame // the contexts of counts that were read, if they are names
+	named [][]sampleprof.Frame // the contexts of counts that were read, if these are names
 }
 
-// count counts what was sampled.
+// count counts the samples.
 func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 	if r.Counted != "" {
 		return r.readCounts(b)
@@ -79,7 +79,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 	return counts{Result: result, flat: how.Flat}, nil
 }
 
-// unwinding says how samples of a kind are unwound.
+// unwinding returns the options for unwinding a kind of samples.
 func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 	addresses := kind == sample.Stacks && r.Product.forCompilers()
 	full := r.Infer == InferFull && r.Product != Addresses
@@ -96,7 +96,7 @@ func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 	return opt
 }
 
-// lacks says why an input is of no use.
+// lacks returns an error if an input cannot be used.
 func (r run) lacks(in *sample.Info) error {
 	switch {
 	case in.Kind == sample.Nothing:
@@ -109,7 +109,7 @@ func (r run) lacks(in *sample.Info) error {
 	return nil
 }
 
-// nothingUsed says why there is no product.
+// nothingUsed returns the error for inputs without usable samples.
 func (r run) nothingUsed(st *unwind.Stats) error {
 	names := strings.Join(r.Binaries, ", ")
 	if !st.Mapped && len(st.OtherFiles) > 0 {
@@ -143,7 +143,7 @@ func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind
 	return nil
 }
 
-// tellMappings gives the mappings of a batch to whoever wants them.
+// tellMappings passes the mappings of a batch to the host's callback.
 func (r run) tellMappings(b *sample.Batch) {
 	if r.Mapped == nil {
 		return
@@ -155,7 +155,7 @@ func (r run) tellMappings(b *sample.Batch) {
 	}
 }
 
-// tell says what became of the samples.
+// tell prints notes about samples that were not used.
 func (r run) tell(st *unwind.Stats) {
 	r.Note("samples used: %s of %s (%s)", report.Count(st.Used), report.Count(st.Samples), report.Share(st.Used, st.Samples))
 	for _, x := range []struct {
@@ -192,7 +192,7 @@ func (r run) tell(st *unwind.Stats) {
 	}
 }
 
-// readCounts reads counts of addresses that were made before.
+// readCounts reads counts of addresses that were written before.
 func (r run) readCounts(b *binaries) (counts, error) {
 	stream, err := logfile.OpenStream(r.Counted, r.In)
 	if err != nil {
@@ -228,7 +228,7 @@ func (r run) readCounts(b *binaries) (counts, error) {
 
 func hasContext(c sample.Counts) bool { return len(c.Context) > 0 }
 
-// base returns what counts of addresses are relative to.
+// base returns the address that counts of addresses are relative to.
 func (r run) base(b *binaries) uint64 {
 	switch r.Base {
 	case NoBase:
@@ -239,7 +239,7 @@ func (r run) base(b *binaries) uint64 {
 	return b.code.Binaries()[0].Base
 }
 
-// everywhere is counts of all code, as if each function had run.
+// everywhere returns counts of all code, as if each function had run.
 func everywhere(code *machinecode.Set) counts {
 	c := &unwind.Result{}
 	profgen.AllFunctions(c, code)

@@ -7,14 +7,14 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// frames are what the frames that tail calls erased are found by.
+// frames has the data for finding frames that tail calls erased.
 type frames struct {
-	probes *profgen.Probes   // nil if places have none, or none are needed
+	probes *profgen.Probes   // nil if locations have none, or none are needed
 	graph  *tailcall.Graph   // of tail calls
-	by     tailcall.Inferrer // nil where stacks are taken as they are
+	by     tailcall.Inferrer // nil if stacks are used as they are
 }
 
-// findFrames gets ready to restore frames.
+// findFrames prepares the restoration of frames.
 func (r run) findFrames(b *binaries, c counts) (f frames, err error) {
 	infer := r.Infer
 	if c.flat || !r.Product.forCompilers() && len(c.Moments) == 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/listing"
 )
 
-// Listing says how the code of binaries is printed.
+// Listing selects how the code of binaries is printed.
 type Listing struct {
 	Syntax    asmtext.Syntax
 	Functions []string // only these; all if there is none
-	Canonical bool     // names lack what compilers append
+	Canonical bool     // without the suffixes that compilers append
 	Probes    bool     // pseudo probes are printed
-	Source    bool     // places in the source are printed
+	Source    bool     // source locations are printed
 }
 
-// List prints the code of the binaries of a plan, in place of what is made of samples.
+// List prints the code of the binaries of a plan, instead of processing samples.
 func List(p *Plan, host Host, o Listing, w io.Writer) error {
 	r := run{p, host}
 	open, err := r.openBinaries()
@@ -73,7 +73,7 @@ func (r run) list(f *objfile.File, o Listing, w io.Writer) error {
 	return nil
 }
 
-// sourceOf reads what debug information says of the source, as far as there is any.
+// sourceOf reads source locations from debug information, if there is any.
 func sourceOf(f *objfile.File) (*listing.Source, error) {
 	var s listing.Source
 	var err error

@@ -14,7 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 )
 
-// otherProduct makes what is no profile for compilers.
+// otherProduct makes the products that are not profiles for compilers.
 func (r run) otherProduct(b *binaries, c counts, f frames) (*Result, error) {
 	out := &Result{Programs: b.programs, Code: b.code, Source: b.source, Graph: f.graph}
 	switch r.Product {
@@ -41,12 +41,12 @@ func (r run) otherProduct(b *binaries, c counts, f frames) (*Result, error) {
 	return out, nil
 }
 
-// options say how contexts are made.
+// options returns the options for contexts.
 func (r run) options(c counts, by tailcall.Inferrer) profgen.Options {
 	return profgen.Options{Inferrer: by, MaxDepth: r.Depth, Recursion: r.Recursion, Recount: r.Recount, Named: c.named}
 }
 
-// addresses are the counts as they are, for a profile to be made later.
+// addresses returns the counts unchanged, for a profile to be made later.
 func (r run) addresses(b *binaries, c counts) *unsymbolized.Profile {
 	p := &unsymbolized.Profile{HasContexts: !c.flat}
 	result := c.Result
@@ -57,7 +57,7 @@ func (r run) addresses(b *binaries, c counts) *unsymbolized.Profile {
 	return p
 }
 
-// attribute gives the counts to functions and places.
+// attribute attributes the counts to functions and locations.
 func (r run) attribute(b *binaries, c counts, f frames) *sampleprof.File {
 	p := &sampleprof.File{FS: b.fs, HasContexts: !c.flat}
 	switch {
@@ -84,7 +84,7 @@ func (r run) attribute(b *binaries, c counts, f frames) *sampleprof.File {
 	return p
 }
 
-// sumProfiles sums profiles, which are given in place of samples.
+// sumProfiles sums the profiles that are given instead of samples.
 func (r run) sumProfiles() (*sampleprof.File, error) {
 	inputs := slices.Clone(r.Sum.Weighted)
 	paths, err := logfile.ExpandDirs(r.Sum.Files, "sample profile", sampleprof.Detect)

@@ -19,16 +19,16 @@ import (
 type Host struct {
 	In       io.Reader                                           // standard input
 	Note     func(format string, args ...any)                    // prints a remark
-	Progress func(megabytes *atomic.Int64, of int) (stop func()) // shows how far reading is
-	Mapped   func(*sample.Mapping)                               // gets all mappings of the inputs, if it is not nil
+	Progress func(megabytes *atomic.Int64, of int) (stop func()) // shows the progress of reading
+	Mapped   func(*sample.Mapping)                               // is called for all mappings of the inputs, if it is not nil
 }
 
-// Result is what was made: one of Profile, Addresses, Missing, Stacks, Calls and Branches, as
-// the plan's product is.
+// Result is the output: one of Profile, Addresses, Missing, Stacks, Calls and Branches,
+// depending on the plan's product.
 type Result struct {
 	Profile   *sampleprof.File
 	Addresses *unsymbolized.Profile
-	Missing   []tailcall.Pair // of which Graph knows the names
+	Missing   []tailcall.Pair // whose names are in Graph
 	Stacks    *profgen.Stacks
 	Calls     *profgen.CallGraph
 	Branches  []sample.BranchCount
@@ -39,16 +39,16 @@ type Result struct {
 	Graph    *tailcall.Graph
 }
 
-// errNoFunction: compilers do not read profiles of nothing.
+// errNoFunction is returned because compilers do not read empty profiles.
 var errNoFunction = errors.New("no function has counts: did other binaries run, or was this code mapped at other addresses?")
 
-// run is what all steps know.
+// run is the state that all steps share.
 type run struct {
 	*Plan
 	Host
 }
 
-// Run takes the steps of a plan.
+// Run executes the steps of a plan.
 func Run(ctx context.Context, p *Plan, host Host) (*Result, error) {
 	r := run{p, host}
 	if p.Sum != nil {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, p *Plan, host Host) (*Result, error) {
 	return r.finish(profile, bin)
 }
 
-// sum takes those of them that there are where profiles take the place of samples.
+// sum executes the steps that apply to profiles instead of samples.
 func (r run) sum() (*Result, error) {
 	profile, err := r.sumProfiles()
 	if err != nil {
@@ -100,7 +100,7 @@ func (r run) sum() (*Result, error) {
 	return r.finish(profile, bin)
 }
 
-// finish says how a profile is written.
+// finish sets how a profile is written.
 func (r run) finish(profile *sampleprof.File, bin *binaries) (*Result, error) {
 	if len(profile.Contexts) == 0 {
 		return nil, errNoFunction

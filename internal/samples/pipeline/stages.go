@@ -6,8 +6,8 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 )
 
-// preinline decides which calls are to be inlined, if that is asked for. It returns the
-// summary of what it decided about, which steps after it have their thresholds from.
+// preinline decides which calls are to be inlined, if requested. It returns the summary of its
+// input, which later steps use for thresholds.
 func (r run) preinline(p *sampleprof.File, b *binaries, c counts, probes *profgen.Probes) *sampleprof.Summary {
 	if !p.HasContexts && (r.Preinline != nil || r.Cold.Merge || r.Nest) && !r.Quiet {
 		r.Note("the profile has no contexts: nothing to inline, nest or merge")
@@ -28,8 +28,9 @@ func (r run) preinline(p *sampleprof.File, b *binaries, c counts, probes *profge
 	return &done.Summary
 }
 
-// cutCold does to contexts, and to functions without, what the plan has for those with few
-// samples. before is a summary that tells what few are, nil for that of the profile.
+// cutCold merges or removes contexts and functions with few samples, as the plan specifies.
+// before is the summary that determines the threshold; if it is nil, that of the profile is
+// used.
 func (r run) cutCold(p *sampleprof.File, before *sampleprof.Summary) {
 	cold := r.Cold
 	switch {
@@ -48,7 +49,7 @@ func (r run) cutCold(p *sampleprof.File, before *sampleprof.Summary) {
 	}
 }
 
-// nest makes of contexts the form that they are written in.
+// nest converts contexts to the form in which they are written.
 func (r run) nest(p *sampleprof.File) {
 	switch {
 	case p.HasContexts && r.Nest:

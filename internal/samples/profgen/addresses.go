@@ -9,15 +9,14 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// addressScale is what counts are multiplied by that are inferred from addresses: a
-// sample in a block of so many instructions is a count of one.
+// addressScale multiplies counts that are inferred from addresses: a sample in a block with
+// this many instructions is a count of one.
 const addressScale = 100
 
-// FromAddresses makes counts of the instructions that samples were taken at, which are the
-// moments of a result: the functions that have some ran along the flow of control as fits
-// the samples best (internal/samples/flowcount). An instruction costs as much as any other. Counts
-// are in no unit: what they tell is how often code ran next to other code. Calls of
-// functions by their address ran as often as the block that has them.
+// FromAddresses infers counts from the instructions at which samples were taken, which are the
+// moments of a result, by the control flow of each function (internal/samples/flowcount). All
+// instructions are assumed to have the same cost. Counts have no unit: they are relative to
+// each other. Direct calls of functions have the count of the block that contains them.
 func FromAddresses(r *unwind.Result, code *machinecode.Set) *unwind.Result {
 	hits := map[ref]uint64{}
 	type function struct {

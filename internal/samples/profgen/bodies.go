@@ -10,23 +10,23 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// body is what ran after the same callers.
+// body is the code that ran after the same callers.
 type body struct {
 	callers          []sampleprof.Frame
 	ranges, branches []unwind.Count
 }
 
-// bodies collects what ran. Contexts of instructions that are one for a profile, such
-// as those that differ in what was seen of a tail call and those whose frames were
-// found again, have one body, and its probes are looked for once.
+// bodies collects the code that ran. Contexts of instructions that are equal for a profile,
+// such as those that differ only in observed tail calls and restored frames, share one body,
+// so its probes are looked up once.
 type bodies struct {
 	*Probes
 
 	restorer *tailcall.Restorer
 	list     []*body
-	index    map[string]*body // by calls: all that were open, and those that count
+	index    map[string]*body // by calls: all open calls, and those that are kept
 
-	// start, end and in are the range of code that was asked for last.
+	// start, end and in describe the last range of code that was looked up.
 	start, end ref
 	in         *machinecode.Range
 
@@ -37,7 +37,7 @@ type bodies struct {
 	key     []byte
 }
 
-// gather returns what ran in contexts.
+// gather returns the code that ran, by contexts.
 func gather(contexts []unwind.Context, p *Probes, by tailcall.Inferrer) []*body {
 	g := bodies{Probes: p, restorer: tailcall.NewRestorer(p.code, by), index: map[string]*body{}, of: map[*machinecode.Range]*body{}}
 	for i := range contexts {
@@ -56,8 +56,8 @@ func gather(contexts []unwind.Context, p *Probes, by tailcall.Inferrer) []*body 
 	return g.list
 }
 
-// splitRanges adds ranges of the context to the bodies of the code that they are in:
-// which frames are missing depends on the function that ran.
+// splitRanges adds ranges of the context to the bodies of their code: which frames are missing
+// depends on the function that ran.
 func (g *bodies) splitRanges(ranges []unwind.Count) {
 	for len(ranges) > 0 {
 		b, n := g.at(ranges[0].From), 0
@@ -69,7 +69,7 @@ func (g *bodies) splitRanges(ranges []unwind.Count) {
 			ranges = ranges[n:]
 			continue
 		}
-		for x := ranges[0]; x.From <= x.To; x.From = g.end { // it runs on into other code
+		for x := ranges[0]; x.From <= x.To; x.From = g.end { // it may continue in other code
 			b = g.at(x.From)
 			b.ranges = append(b.ranges, unwind.Count{From: x.From, To: min(x.To, g.end-1), Count: x.Count})
 		}
@@ -92,7 +92,7 @@ func (g *bodies) splitBranches(branches []unwind.Count) {
 	}
 }
 
-// join appends counts to others. The first are taken as they are.
+// join appends counts to others. If there are none, it returns counts itself.
 func join(to, counts []unwind.Count) []unwind.Count {
 	if to == nil {
 		return slices.Clip(counts)
@@ -120,9 +120,8 @@ func (g *bodies) at(leaf ref) *body {
 	return g.last
 }
 
-// body returns the body after calls. They end, seen from the inside, at the first one
-// without a probe: a compiler would not know what to do with callers after a call
-// that it does not know.
+// body returns the body after calls. They end, from the innermost outwards, at the first one
+// without a probe: a compiler could not use callers beyond a call that it does not know.
 func (g *bodies) body(calls []ref) *body {
 	b := g.find(calls)
 	if b != nil {
@@ -148,7 +147,7 @@ func (g *bodies) body(calls []ref) *body {
 	return b
 }
 
-// find returns the body that is known by calls, nil if there is none yet.
+// find returns the body with these calls, or nil if there is none yet.
 func (g *bodies) find(calls []ref) *body {
 	g.key = g.key[:0]
 	for _, r := range calls {

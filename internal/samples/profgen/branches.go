@@ -10,10 +10,10 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Branches returns the branches of all contexts by their link-time addresses; where they
-// come from is 0 outside of the code, which is of one binary. Where control went on to
-// another block without a jump there is a branch as well, to the next instruction: BOLT takes
-// what no line has for code that did not run.
+// Branches returns the branches of all contexts by their link-time addresses; the source is 0
+// outside of the code, which is of one binary. Where control continued in another block
+// without a jump there is a branch to the next instruction as well: BOLT assumes that code
+// without an entry did not run.
 func Branches(r *unwind.Result, code *machinecode.Set) []sample.BranchCount {
 	type edge struct{ from, to ref }
 	sums := map[edge]uint64{}
@@ -44,8 +44,8 @@ func Branches(r *unwind.Result, code *machinecode.Set) []sample.BranchCount {
 	return out
 }
 
-// jumpTargets reports for each instruction whether jumps go to it, direct ones and those that
-// were seen: blocks begin there.
+// jumpTargets reports for each instruction whether it is the target of a direct or an observed
+// jump: blocks begin there.
 func jumpTargets(r *unwind.Result, code *machinecode.Set) []bool {
 	is := make([]bool, code.Len()+1)
 	b := code.Binaries()[0]

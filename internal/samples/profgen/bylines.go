@@ -5,7 +5,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// byLines makes profiles by the lines of debug information.
+// byLines makes profiles that are keyed by lines of debug information.
 type byLines struct {
 	*Lines
 
@@ -25,7 +25,7 @@ func (g *byLines) frames(r ref) []sampleprof.Frame {
 	return f
 }
 
-// leaf returns the place of an instruction in the function that is innermost there.
+// leaf returns the location of an instruction in the innermost function.
 func (g *byLines) leaf(r ref) (sampleprof.Place, bool) {
 	f := g.frames(r)
 	if len(f) == 0 {
@@ -34,29 +34,28 @@ func (g *byLines) leaf(r ref) (sampleprof.Place, bool) {
 	return f[len(f)-1].Call, true
 }
 
-// ranAt notes that an instruction ran. Of all instructions of a place the one that
-// ran most counts; where copies of the place were made, each has a part of what
-// the place ran.
+// ranAt records that an instruction ran. The count of a location is the maximum of its
+// instructions; if the compiler duplicated the code, each copy has a share of it.
 func (g *byLines) ranAt(s *sampleprof.Samples, at sampleprof.Place, count uint64) {
 	l := s.At(g.base(at))
 	l.Count = max(l.Count, count*g.copies(at))
 }
 
-// stated returns the samples of a node, whose total is stated: it counts each
-// instruction, where a place counts but the one that ran most.
+// stated returns the samples of a node, with their total: it counts each instruction, whereas
+// a location has only the maximum.
 func (n *node) stated() *sampleprof.Samples {
 	s := n.counted()
 	s.Stated = true
 	return s
 }
 
-// lineContext is what contexts of the same names have together.
+// lineContext is the data shared by contexts with the same names.
 type lineContext struct {
 	ranges, branches []unwind.Count
 }
 
-// ContextsByLines makes a profile with contexts that is keyed by lines, of counts
-// that were made with the same Lines.
+// ContextsByLines makes a profile with contexts that is keyed by lines, from counts that were
+// made with the same Lines.
 func ContextsByLines(r *unwind.Result, l *Lines, opt Options) []sampleprof.Context {
 	g := byLines{Lines: l, cache: map[ref][]sampleprof.Frame{}}
 	order, merged := g.merge(r, opt)
@@ -77,8 +76,7 @@ func ContextsByLines(r *unwind.Result, l *Lines, opt Options) []sampleprof.Conte
 	return contexts
 }
 
-// node returns the node of a context: the root if of one of its frames nothing is
-// known.
+// node returns the node of a context; the root if a frame is unknown.
 func (g *byLines) node(key []ref, opt Options) *node {
 	var stack []sampleprof.Frame
 	inlined := false
@@ -106,7 +104,7 @@ func (g *byLines) node(key []ref, opt Options) *node {
 	return n
 }
 
-// named returns the node of a context that has its names already.
+// named returns the node of a context that has names already.
 func (g *byLines) named(stack []sampleprof.Frame) *node {
 	n := g.root.path(stack)
 	if n != &g.root {
@@ -138,8 +136,8 @@ func (g *byLines) merge(r *unwind.Result, opt Options) (order []*node, merged ma
 	return order, merged
 }
 
-// NamedContexts returns counts that were made with the same Lines with all contexts of the
-// same names as one, and the names.
+// NamedContexts merges the contexts with the same names of counts that were made with the same
+// Lines, and returns the names.
 func NamedContexts(r *unwind.Result, l *Lines, opt Options) (*unwind.Result, [][]sampleprof.Frame) {
 	g := byLines{Lines: l, cache: map[ref][]sampleprof.Frame{}}
 	order, merged := g.merge(r, opt)
@@ -180,8 +178,8 @@ func (g *byLines) calls(n *node, branches []unwind.Count) {
 	}
 }
 
-// inferCalls counts calls that left no branch, those of inlined functions: as often
-// as what was called began.
+// inferCalls sets the counts of calls without a branch, those of inlined functions: as often
+// as the callee began.
 func inferCalls(n *node) {
 	for _, child := range n.next {
 		inferCalls(child)
@@ -200,8 +198,8 @@ func inferCalls(n *node) {
 	caller.AddTotal(count)
 }
 
-// FlatByLines makes a profile without contexts that is keyed by lines, of counts
-// that were made without stacks.
+// FlatByLines makes a profile without contexts that is keyed by lines, from counts that were
+// made without stacks.
 func FlatByLines(r *unwind.Result, l *Lines) sampleprof.Profile {
 	g := byLines{Lines: l, cache: map[ref][]sampleprof.Frame{}}
 	out := sampleprof.Profile{}
@@ -209,8 +207,8 @@ func FlatByLines(r *unwind.Result, l *Lines) sampleprof.Profile {
 		c := &r.Contexts[i]
 		for _, piece := range disjoint(withFunctions(l.code, c.Ranges)) {
 			for x := piece.From; x <= piece.To; x++ {
-				// Totals are in bytes, as LLVM has them: thresholds of its
-				// consumers were made for that.
+				// Totals are in bytes, as in LLVM, for which the thresholds of consumers are
+				// defined.
 				if s := g.nested(out, g.frames(x), piece.Count*l.code.Size(x)); s != nil {
 					at, _ := g.leaf(x)
 					g.ranAt(s, at, piece.Count)
@@ -233,8 +231,8 @@ func FlatByLines(r *unwind.Result, l *Lines) sampleprof.Profile {
 	return out
 }
 
-// nested returns the samples of the innermost of some frames, nested in those of
-// the others, and adds to the totals of all. It is nil if there are none.
+// nested returns the samples of the innermost of some frames, nested in those of the others,
+// and adds total to all of them. It is nil if there are no frames.
 func (g *byLines) nested(out sampleprof.Profile, frames []sampleprof.Frame, total uint64) *sampleprof.Samples {
 	var s *sampleprof.Samples
 	for i, f := range frames {

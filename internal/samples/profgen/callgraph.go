@@ -12,8 +12,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// CallGraph is the call graph, as far as samples show it: by the branches that were
-// taken, and by the stacks.
+// CallGraph is the call graph as shown by samples: by taken branches, and by stacks.
 type CallGraph struct {
 	Nodes   []CallNode // ascending by their numbers
 	Edges   []CallEdge // by caller, callee, then kind
@@ -21,7 +20,7 @@ type CallGraph struct {
 	Calls   uint64     // of all edges
 }
 
-// CallNode is a function, or what is in none.
+// CallNode is a function, or code outside of functions.
 type CallNode struct {
 	ID calllog.FuncID
 	calllog.Func
@@ -31,15 +30,15 @@ type CallNode struct {
 	Self    uint64 // samples that were taken in it
 }
 
-// CallKind is what leads from a function to another one.
+// CallKind is the kind of an edge between functions.
 type CallKind uint8
 
 // The kinds.
 const (
 	PlainCall CallKind = iota
-	TailCall           // a jump in place of a call
-	// Incomplete is a call of another function than the one that is next on stacks:
-	// frames are missing between, and were not found.
+	TailCall           // a jump instead of a call
+	// Incomplete is a call of another function than the next one on the stack: frames are
+	// missing between them, and were not restored.
 	Incomplete
 )
 
@@ -54,14 +53,14 @@ type CallEdge struct {
 	Kind           CallKind
 	Calls          uint64   // branches that were taken
 	Samples        uint64   // on whose stacks it is
-	Rules          []string // those that put it on stacks, ascending
+	Rules          []string // rules that restored it on stacks, ascending
 }
 
-// Inferred reports whether the edge was not seen, but follows from others.
+// Inferred reports whether the edge was not observed, but only restored.
 func (e *CallEdge) Inferred() bool { return e.Calls == 0 && len(e.Rules) > 0 }
 
-// Calls makes the call graph of a result, whose stacks get the frames that are missing;
-// by may be nil. Functions are those of code, and what was inlined is part of them.
+// Calls makes the call graph of a result, in whose stacks missing frames are restored; by may
+// be nil. Functions are those of code, and include inlined functions.
 func Calls(r *unwind.Result, code *machinecode.Set, by tailcall.Inferrer) *CallGraph {
 	g := callBuilder{
 		stackBuilder: newStackBuilder(code, StackOptions{Inferrer: by}),
@@ -86,7 +85,7 @@ type callBuilder struct {
 	samples uint64
 }
 
-// callKey is what makes calls one edge.
+// callKey identifies an edge.
 type callKey struct {
 	caller, callee calllog.FuncID
 	kind           CallKind
@@ -112,8 +111,8 @@ func (g *callBuilder) edge(caller, callee *CallNode, kind CallKind) *CallEdge {
 	return e
 }
 
-// branch counts a branch that enters a function. A jump to the beginning of the function
-// that it is in is a loop.
+// branch counts a branch that enters a function. A jump to the beginning of its own function
+// is a loop.
 func (g *callBuilder) branch(b unwind.Count) {
 	if entered(g.code, b.To) == "" {
 		return
@@ -130,7 +129,7 @@ func (g *callBuilder) branch(b unwind.Count) {
 	g.edge(g.node(b.From), callee, kind).Calls += b.Count
 }
 
-// kind returns what leads from a frame to the next one.
+// kind returns the kind of edge from a frame to the next one.
 func (g *callBuilder) kind(f tailcall.Frame, next *CallNode) CallKind {
 	if f.Rule != "" {
 		return TailCall

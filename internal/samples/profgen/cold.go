@@ -6,18 +6,16 @@ import (
 	"github.com/cairnprof/cairn/format/sampleprof"
 )
 
-// Thresholds say which counts are hot and which are cold. What is not said is as LLVM has
-// it.
+// Thresholds define which counts are hot and which are cold. Missing values are LLVM's.
 type Thresholds struct {
-	// The shares of all counts, in millionths, whose smallest count is where counts are
-	// hot, and where they no longer are cold. They are rounded up to those that summaries
-	// tell of.
+	// The shares of all counts, in millionths, whose smallest count is the threshold of hot
+	// counts, and above which counts are cold. They are rounded up to those in summaries.
 	HotCutoff, ColdCutoff uint64
-	// The counts themselves, if they are given.
+	// The thresholds themselves, if they are given.
 	Hot, Cold *uint64
 }
 
-// LLVM's shares.
+// LLVM's defaults.
 const (
 	HotCutoff  = 990_000
 	ColdCutoff = 999_999
@@ -37,27 +35,27 @@ func (t *Thresholds) cold(s *sampleprof.Summary) uint64 {
 	return s.Least(cmp.Or(t.ColdCutoff, ColdCutoff))
 }
 
-// Cold says what becomes of contexts and functions with few samples.
+// Cold specifies how contexts and functions with few samples are treated.
 type Cold struct {
 	Merge bool // contexts are merged into those of their innermost frames
-	Depth int  // so many; 1 is the function itself
-	Trim  bool // what is cold after that is left out
-	// Own: of what is cold, functions' own profiles only are left out, and contexts
-	// that are to be inlined stay. Merging takes them all the same.
+	Depth int  // number of innermost frames; 1 is the function itself
+	Trim  bool // contexts that are still cold are removed
+	// Own removes only functions' own profiles among cold contexts, and keeps contexts that
+	// are to be inlined. Merge applies to them in any case.
 	Own bool
-	// Summary says what is cold; if nil, that of the contexts does.
+	// Summary defines which counts are cold; if nil, the summary of the contexts is used.
 	Summary    *sampleprof.Summary
 	Thresholds Thresholds
 }
 
-// Cut is what was done about cold contexts.
+// Cut describes what was done with cold contexts.
 type Cut struct {
 	Threshold     uint64 // totals below it were cold
 	Before, After int    // contexts
 }
 
-// Contexts applies c to contexts, whose samples it takes over. Cold are those that are not
-// hot: a context is of use only there.
+// Contexts applies c to contexts, and takes ownership of their samples. All contexts that are
+// not hot are cold: a context is useful only if it is hot.
 func (c Cold) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Cut) {
 	if c.Summary == nil {
 		summary := sampleprof.Summarize(contexts)
@@ -89,7 +87,7 @@ func (c Cold) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Cut
 	return out, cut
 }
 
-// Functions leaves out of p what is cold, if c says so.
+// Functions removes cold functions from p, if c requests it.
 func (c Cold) Functions(p sampleprof.Profile) Cut {
 	summary := sampleprof.SummarizeProfile(p)
 	cut := Cut{c.Thresholds.cold(&summary), len(p), len(p)}

@@ -17,13 +17,13 @@ type node struct {
 	next    map[frame]*node
 }
 
-// frame is a call and what is called.
+// frame is a call and its callee.
 type frame struct {
-	call sampleprof.Place // in the caller; of no meaning without one
+	call sampleprof.Place // in the caller; undefined without one
 	name string
 }
 
-// get returns the node of a call from n, and makes it if there is none.
+// get returns the node of a call from n, and creates it if necessary.
 func (n *node) get(f frame) *node {
 	if child := n.next[f]; child != nil {
 		return child
@@ -36,7 +36,7 @@ func (n *node) get(f frame) *node {
 	return child
 }
 
-// counted returns the samples of a node, and makes them if there are none.
+// counted returns the samples of a node, and creates them if necessary.
 func (n *node) counted() *sampleprof.Samples {
 	if n.samples == nil {
 		n.samples = &sampleprof.Samples{}
@@ -44,8 +44,8 @@ func (n *node) counted() *sampleprof.Samples {
 	return n.samples
 }
 
-// path returns the node of a stack, of which each frame has the place of its own
-// call; that of the last does not count.
+// path returns the node of a stack. Each frame has the location of its own call; that of the
+// last frame is ignored.
 func (n *node) path(stack []sampleprof.Frame) *node {
 	var call sampleprof.Place
 	for _, f := range stack {
@@ -67,7 +67,7 @@ func (n *node) stack() []sampleprof.Frame {
 	return stack
 }
 
-// list returns the contexts that have samples, in the order of their names.
+// list returns the contexts that have samples, sorted by name.
 func (n *node) list() []sampleprof.Context {
 	var out []sampleprof.Context
 	var walk func(n *node, stack []sampleprof.Frame)
@@ -87,14 +87,14 @@ func (n *node) list() []sampleprof.Context {
 	return out
 }
 
-// byProbes makes contexts by pseudo probes.
+// byProbes makes contexts keyed by pseudo probes.
 type byProbes struct {
 	*Probes
 
 	opt  Options
 	root node
 
-	callers []sampleprof.Frame // of the body at hand
+	callers []sampleprof.Frame // of the current body
 	nodes   map[*pseudoprobe.Copy]*node
 }
 
@@ -133,7 +133,7 @@ func (g *byProbes) body(ranges []unwind.Count) {
 			}
 		})
 	}
-	// A block that never ran is told apart from one that has no code.
+	// A block that never ran is distinguished from one that has no code.
 	for _, p := range ran {
 		own := p.in.table.Probes[p.copy().First:][:p.copy().Count]
 		for i := range own {
@@ -142,7 +142,7 @@ func (g *byProbes) body(ranges []unwind.Count) {
 	}
 }
 
-// inlinedCall counts the call of an inlined function, which left no branch.
+// inlinedCall counts the call of an inlined function, which has no branch.
 func (g *byProbes) inlinedCall(p probe, n *node, count uint64) {
 	copy := p.copy()
 	if !copy.Inlined() || n.parent == &g.root {
@@ -164,8 +164,7 @@ func (g *byProbes) calls(branches []unwind.Count) {
 			continue
 		}
 		s := g.node(p).samples
-		// What is counted at a call has no discriminator, which calls do not have
-		// anyway.
+		// Counts of calls have no discriminator, because call probes have none.
 		line := s.At(sampleprof.Place{Offset: p.get().ID})
 		line.Count += b.Count
 		if name := g.entered(b.To); name != "" {
@@ -189,7 +188,7 @@ func add(s *sampleprof.Samples, p *pseudoprobe.Probe, count uint64) {
 	s.At(place(p)).Count += count
 }
 
-// node returns the node of the function that a probe is of, with its samples.
+// node returns the node of the function of a probe, with its samples.
 func (g *byProbes) node(p probe) *node {
 	n := g.nodes[p.copy()]
 	if n == nil {
@@ -214,9 +213,8 @@ func (g *byProbes) makeNode(p probe) *node {
 	return n
 }
 
-// expand appends the function of a probe to a stack, with those that it was
-// inlined into in front. Where the place of an inlined call was lost, all that
-// called it is lost as well.
+// expand appends the function of a probe to a stack, preceded by those that it was inlined
+// into. If the location of an inlined call is unknown, all its callers are omitted.
 func (b *binaryProbes) expand(stack []sampleprof.Frame, index uint32) []sampleprof.Frame {
 	p := &b.table.Probes[index]
 	from := len(stack)

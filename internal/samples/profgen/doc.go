@@ -1,13 +1,13 @@
-// Package profgen makes sample profiles of what internal/samples/unwind counts: it gives
-// ranges and branches to the functions, inlined ones included, that pseudo probes
-// or debug information say they belong to, and names their calling contexts.
+// Package profgen makes sample profiles from the counts of internal/samples/unwind: it
+// attributes ranges and branches to functions, including inlined ones, by pseudo probes or
+// debug information, and names their calling contexts.
 //
-// The rules are those of LLVM's llvm-profgen, so that a profile is the same one:
-// a place ran as often as the code at it; a function is entered as often as its
-// first block ran; calls count where a branch was seen to go to a function's
-// beginning, and inlined ones as often as what was inlined began.
+// The rules are those of LLVM's llvm-profgen, so that profiles are equal: a location ran as
+// often as its code; a function is entered as often as its first block ran; calls count if a
+// branch to a function's beginning was observed, and inlined calls as often as the inlined
+// function began.
 //
-// Besides, it names the stacks of samples, for tools other than compilers.
+// It also names the stacks of samples, for tools other than compilers.
 package profgen
 
 import (
@@ -17,17 +17,17 @@ import (
 
 // Options say how contexts are made.
 type Options struct {
-	// Inferrer is nil where stacks are taken as they are.
+	// Inferrer is nil if stacks are used as they are.
 	Inferrer tailcall.Inferrer
-	// MaxDepth cuts contexts to so many innermost callers, as unwind.Innermost does.
+	// MaxDepth is the maximum number of innermost callers in contexts, see unwind.Innermost.
 	MaxDepth int
-	// Recursion is how long repetitions are that contexts are without, as
-	// unwind.CompressRecursion has it.
+	// Recursion is the maximum length of repetitions that are removed from contexts, see
+	// unwind.CompressRecursion.
 	Recursion int
-	// Recount makes the total of a context that is keyed by lines the sum of its
-	// counts, and not of what instructions ran. Calls that were raised do not count.
+	// Recount makes the total of a context that is keyed by lines the sum of its counts, and
+	// not of executed instructions. Raised counts of calls are not included.
 	Recount bool
-	// Named are the contexts of counts that were made before and that are keyed by lines,
-	// where those have names in place of Frames. They stay as they are.
+	// Named has the contexts of counts that were read and are keyed by lines, if these have
+	// names instead of Frames. They are not changed.
 	Named [][]sampleprof.Frame
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// FlatByProbes makes a profile without contexts that is keyed by pseudo probes, of
-// counts that were made without stacks.
+// FlatByProbes makes a profile without contexts that is keyed by pseudo probes, from counts
+// that were made without stacks.
 func FlatByProbes(r *unwind.Result, p *Probes) sampleprof.Profile {
 	out := sampleprof.Profile{}
 	for i := range r.Contexts {
@@ -35,8 +35,8 @@ func FlatByProbes(r *unwind.Result, p *Probes) sampleprof.Profile {
 	return out
 }
 
-// samples returns the samples of the function that a probe is of, nested in those
-// that it was inlined into.
+// samples returns the samples of the function of a probe, nested in those that it was inlined
+// into.
 func (p *Probes) samples(out sampleprof.Profile, x probe) *sampleprof.Samples {
 	var s *sampleprof.Samples
 	stack := x.in.expand(nil, x.index)
@@ -65,8 +65,8 @@ func (b *binaryProbes) guids(x probe, n int) []uint64 {
 	return out
 }
 
-// withFunctions adds all ranges of the functions that ranges begin in, with a
-// count of zero: what of a function did not run is known not to have run.
+// withFunctions adds all ranges of the functions in which ranges begin, with a count of zero:
+// code of such a function that did not run is known not to have run.
 func withFunctions(code *machinecode.Set, ranges []unwind.Count) []unwind.Count {
 	type function struct {
 		in    *machinecode.Binary
@@ -93,8 +93,8 @@ func withFunctions(code *machinecode.Set, ranges []unwind.Count) []unwind.Count 
 	return out
 }
 
-// AllFunctions adds all functions to counts that were made without stacks, as if the
-// instructions of each were known not to have run.
+// AllFunctions adds all functions to counts that were made without stacks, as if their
+// instructions were known not to have run.
 func AllFunctions(r *unwind.Result, code *machinecode.Set) {
 	if len(r.Contexts) == 0 {
 		r.Contexts = []unwind.Context{{}}
@@ -108,8 +108,8 @@ func AllFunctions(r *unwind.Result, code *machinecode.Set) {
 	}
 }
 
-// finish raises the counts of calls that more branches were seen of than code ran
-// before them: the newest branch of a sample has no code after it.
+// finish raises the counts of calls if more branches than executions of the code before them
+// were observed: there is no code after the newest branch of a sample.
 func finish(p sampleprof.Profile) {
 	for _, s := range p {
 		s.RaiseCalls()
@@ -117,7 +117,7 @@ func finish(p sampleprof.Profile) {
 	DropAmbiguous(p)
 }
 
-// DropAmbiguous drops functions that no compiler could tell apart by their names.
+// DropAmbiguous drops functions that compilers could not distinguish by name.
 func DropAmbiguous(p sampleprof.Profile) {
 	maps.DeleteFunc(p, func(name string, _ *sampleprof.Samples) bool { return ambiguous(name) })
 	for _, s := range p {
@@ -125,7 +125,7 @@ func DropAmbiguous(p sampleprof.Profile) {
 	}
 }
 
-// dropInlined does so with what was inlined. The totals stay.
+// dropInlined does the same for inlined functions. Totals do not change.
 func dropInlined(s *sampleprof.Samples) {
 	for _, copies := range s.Inlined {
 		for name, c := range copies {

@@ -10,45 +10,46 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// DebugInfo is what a binary says of its source.
+// DebugInfo is the debug information of a binary.
 type DebugInfo struct {
 	Lines  *objfile.LineTable
 	Scopes *objfile.ScopeTable
-	// FS: discriminators are flow-sensitive. They are in all binaries or in none.
+	// FS reports that discriminators are flow-sensitive. Either all binaries have them or
+	// none.
 	FS bool
 }
 
-// Lines are the places in the source of the instructions of a run, with the
-// functions that were inlined there. It may be used by several goroutines.
+// Lines has the source locations of the instructions of a run, with inlined functions. It is
+// safe for concurrent use.
 type Lines struct {
 	code *machinecode.Set
 	info []DebugInfo // parallel to the binaries
 	fs   bool
 
-	// stacks have, for each Ref, the number of the inlined functions at it, one
-	// more than Inlined returns; 0 is not known yet.
+	// stacks has, for each Ref, the number of its stack of inlined functions, one more than
+	// Inlined returns; 0 is not computed yet.
 	stacks []atomic.Uint32
 	mu     sync.Mutex
 	ids    map[inlinedCall]uint32
 }
 
-// inlinedCall is a stack of inlined functions: another one and a call from its end.
+// inlinedCall is a stack of inlined functions: another stack and a call at its end.
 type inlinedCall struct {
 	stack  uint32
 	caller string
 	at     sampleprof.Place
 }
 
-const noInlining = 1 // the number of the stack that is nothing but a function
+const noInlining = 1 // the number of the stack without inlined functions
 
-// NewLines returns the places that debug information, parallel to the binaries of
-// code, has.
+// NewLines returns the locations in debug information; info is parallel to the binaries of
+// code.
 func NewLines(code *machinecode.Set, info []DebugInfo) *Lines {
 	fs := slices.ContainsFunc(info, func(d DebugInfo) bool { return d.FS })
 	return &Lines{code: code, info: info, fs: fs, stacks: make([]atomic.Uint32, code.Len()), ids: map[inlinedCall]uint32{}}
 }
 
-// Inlined makes Lines an unwind.Inlining.
+// Inlined implements unwind.Inlining.
 func (l *Lines) Inlined(r ref) uint32 {
 	if !r.IsInstruction() {
 		return 0
@@ -76,9 +77,8 @@ func (l *Lines) Inlined(r ref) uint32 {
 	return id
 }
 
-// at returns the frames of an instruction, the function first, then what was
-// inlined into it. Places have the discriminators as DWARF has them. It is empty
-// where nothing is known.
+// at returns the frames of an instruction, the function first, then inlined functions.
+// Locations have DWARF's discriminators. The result is empty if nothing is known.
 func (l *Lines) at(r ref) []sampleprof.Frame {
 	info, addr := l.of(r), l.code.Address(r)
 	if info.Scopes == nil || info.Lines == nil {
@@ -113,8 +113,8 @@ func (l *Lines) of(r ref) *DebugInfo {
 	return &DebugInfo{}
 }
 
-// base returns a place with the base discriminator, which tells blocks of a line
-// apart but not copies of a block. One that is flow-sensitive stays whole.
+// base returns a location with its base discriminator, which distinguishes blocks of a line
+// but not copies of a block. Flow-sensitive discriminators are not changed.
 func (l *Lines) base(p sampleprof.Place) sampleprof.Place {
 	if !l.fs {
 		p.Discriminator = sampleprof.BaseDiscriminator(p.Discriminator)
@@ -122,8 +122,7 @@ func (l *Lines) base(p sampleprof.Place) sampleprof.Place {
 	return p
 }
 
-// copies returns how many copies were made of the code at a place that are not told
-// apart.
+// copies returns the number of copies of the code at a location that are not distinguished.
 func (l *Lines) copies(p sampleprof.Place) uint64 {
 	if l.fs {
 		return 1

@@ -9,12 +9,12 @@ import (
 	"github.com/cairnprof/cairn/format/sampleprof"
 )
 
-// Nest makes of contexts a profile in which what a function called is nested where it
-// was called, as if it had been inlined there. A context whose caller has no samples
-// counts for its function itself. Nest takes the samples over.
+// Nest converts contexts to a profile in which callees are nested at their call sites, as if
+// they had been inlined there. A context whose caller has no samples is merged into its
+// function's own profile. Nest takes ownership of the samples.
 //
-// It is what LLVM's ProfileConverter does, of which it has the order as well: where
-// several contexts make one function, attributes are those of the first.
+// It corresponds to LLVM's ProfileConverter, including the order: if several contexts are
+// merged, attributes are those of the first.
 func Nest(contexts []sampleprof.Context) sampleprof.Profile {
 	var root node
 	for i := range contexts {
@@ -26,7 +26,7 @@ func Nest(contexts []sampleprof.Context) sampleprof.Profile {
 	return out
 }
 
-// nest nests what n called in the samples of n.
+// nest nests the callees of n in the samples of n.
 func (n *node) nest(out sampleprof.Profile) {
 	for _, f := range slices.SortedFunc(maps.Keys(n.next), frame.compareHashes) {
 		child := n.next[f]
@@ -48,7 +48,7 @@ func (f frame) compareHashes(g frame) int {
 
 func (f frame) hash() uint64 { return f.hashWith(pseudoprobe.GUID(f.name)) }
 
-// hashWith does so with the GUID of the callee.
+// hashWith hashes with the GUID of the callee.
 func (f frame) hashWith(guid uint64) uint64 {
 	call := uint64(f.call.Discriminator)<<32 | uint64(f.call.Offset)
 	return guid + call<<5 + call

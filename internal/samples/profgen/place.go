@@ -1,8 +1,7 @@
 package profgen
 
-// Place returns a number for the place of an instruction that calls or jumps to a
-// function: the same for copies that an optimiser made of one. It is 0 where there is
-// no probe.
+// Place returns a number for the location of an instruction that calls or jumps to a function,
+// equal for all copies that an optimiser made of it. It is 0 if there is no probe.
 func (p *Probes) Place(r ref) uint64 {
 	c, ok := p.call(r)
 	if !ok {
@@ -11,8 +10,8 @@ func (p *Probes) Place(r ref) uint64 {
 	return uint64(c.get().Copy+1)<<32 | uint64(c.get().ID)
 }
 
-// Place returns a number for the line of an instruction and of the calls that it was
-// inlined by, 0 where they are not known.
+// Place returns a number for the line of an instruction and of the calls by which it was
+// inlined, or 0 if they are not known.
 func (l *Lines) Place(r ref) uint64 {
 	stack := l.Inlined(r)
 	if stack == 0 {

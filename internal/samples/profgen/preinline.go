@@ -8,46 +8,46 @@ import (
 	"github.com/cairnprof/cairn/format/sampleprof"
 )
 
-// Preinline decides, for a whole program and before any module of it is compiled,
-// which calls should be inlined: the contexts of these are kept and say so, all others
-// become parts of their functions' own profiles. A compiler that sees one module at a
-// time could not give the samples of a context back to a function that is elsewhere.
+// Preinline decides, for a whole program and before any module is compiled, which calls should
+// be inlined: their contexts are kept and marked, all others are merged into their functions'
+// own profiles. A compiler that compiles one module at a time could not move the samples of a
+// context to a function in another module.
 //
-// Callers come before what they call. Of each, calls are taken by their counts, for
-// as long as what was inlined does not make it grow too large. How large a callee may
-// be depends on how hot the call is.
+// Callers are processed before callees. For each caller, calls are considered by decreasing
+// count, while the function does not grow too large. The maximum size of a callee depends on
+// the count of the call.
 //
-// These are the decisions of LLVM's CSPreInliner, and its constants.
+// These are the decisions and constants of LLVM's CSPreInliner.
 type Preinline struct {
-	// Sizes are those of machine code. Without them a function is as large as the
-	// number of places that its samples have.
+	// Sizes are the sizes of machine code. Without them the size of a function is the number
+	// of locations with samples.
 	Sizes *Sizes
-	// Replay inlines what was inlined in the program that ran, and nothing else.
+	// Replay inlines exactly what was inlined in the program that ran.
 	Replay bool
 
-	HotSize  int // of a callee that a tenth of all counts are above, in hundredths of bytes
-	ColdSize int // of a callee that is cold, in bytes
-	// Again is by how much larger callees may be that were inlined in the program
-	// that ran: its compiler knew more of them than their size.
+	HotSize  int // of a callee at the hottest calls, which have a tenth of all counts, in hundredths of bytes
+	ColdSize int // of a callee at cold calls, in bytes
+	// Again is the factor by which callees may be larger if they were inlined in the program
+	// that ran: its compiler had more information than their size.
 	Again int
-	// Lossy: where a function called itself from the same place several times in a row,
-	// counts of the innermost calls go to contexts that were merged already, and are
-	// lost. LLVM has it so.
+	// Lossy loses counts as LLVM does: if a function called itself from the same location
+	// several times in a row, counts of the innermost calls go to contexts that were already
+	// merged.
 	Lossy bool
 
-	// Growth is how many times its size a function may reach, within limits in bytes.
+	// Growth is the maximum growth factor of a function, within limits in bytes.
 	Growth, MinLimit, MaxLimit int
 
 	Thresholds Thresholds
 }
 
-// NewPreinline returns what LLVM decides by unless it is told otherwise.
+// NewPreinline returns LLVM's defaults.
 func NewPreinline() Preinline {
 	return Preinline{HotSize: 1500, Again: 100, Growth: 12, MinLimit: 100, MaxLimit: 50_000}
 }
 
-// hottestCutoff is the share of all counts, in millionths, at whose smallest count a
-// call is as hot as can be. The greatest count itself would differ from run to run.
+// hottestCutoff is the share of all counts, in millionths, whose smallest count is that of a
+// hottest call. The maximum count itself would vary from run to run.
 const hottestCutoff = 100_000
 
 // preinliner is the state of Preinline.Contexts.
@@ -63,7 +63,7 @@ type preinliner struct {
 	cold, hottest uint64 // counts
 }
 
-// Preinlined is what was decided.
+// Preinlined describes the decisions.
 type Preinlined struct {
 	Summary sampleprof.Summary // of the contexts before
 	Before  int                // contexts
@@ -71,8 +71,8 @@ type Preinlined struct {
 	Own     int // functions' own profiles
 }
 
-// Contexts decides about contexts, whose samples it takes over. Unless it is Lossy, no
-// count is lost: what is not inlined is in its function's own profile.
+// Contexts decides about contexts, and takes ownership of their samples. Unless o is Lossy, no
+// count is lost: callees that are not inlined are in their function's own profile.
 func (o Preinline) Contexts(contexts []sampleprof.Context) ([]sampleprof.Context, Preinlined) {
 	done := Preinlined{Summary: sampleprof.Summarize(contexts), Before: len(contexts)}
 	p := &preinliner{
@@ -118,8 +118,8 @@ func (p *preinliner) list() {
 	}
 }
 
-// children returns what n called in LLVM's order, of which the result depends where
-// contexts of one call are merged, and calls are alike.
+// children returns the callees of n in LLVM's order. The result depends on it if contexts of
+// one call are merged, or if calls are equal.
 func (p *preinliner) children(n *node) []*node {
 	out := make([]*node, 0, len(n.next))
 	for _, child := range n.next {
@@ -144,7 +144,7 @@ func (p *preinliner) guid(name string) uint64 {
 
 func (p *preinliner) hash(f frame) uint64 { return f.hashWith(p.guid(f.name)) }
 
-// function decides what is inlined into a function.
+// function decides which calls are inlined into a function.
 func (p *preinliner) function(name string) {
 	n := p.base(name)
 	if n == nil || n.samples == nil {
@@ -166,8 +166,8 @@ func (p *preinliner) function(name string) {
 	}
 }
 
-// base merges all contexts of a function that are not inlined into its own profile,
-// and returns that, nil if there is none.
+// base merges all contexts of a function that are not inlined into its own profile, and
+// returns that, or nil if there is none.
 func (p *preinliner) base(name string) *node {
 	base := p.root.next[frame{name: name}]
 	for _, s := range p.of[name] {
@@ -185,8 +185,8 @@ func (p *preinliner) base(name string) *node {
 	return base
 }
 
-// move makes n what parent called, and merges it and all that it called with what is
-// there. It returns what then is there.
+// move makes n a callee of parent, merges it and all its callees with the existing nodes, and
+// returns the resulting node.
 func (p *preinliner) move(n, parent *node, as frame) *node {
 	to := parent.next[as]
 	if to == nil {
@@ -212,14 +212,14 @@ func (p *preinliner) move(n, parent *node, as frame) *node {
 		known := len(n.next)
 		p.move(child, to, child.frame)
 		if children = children[1:]; len(n.next) > known {
-			children = p.behind(n, child) // they came to n itself, see Lossy
+			children = p.behind(n, child) // they were added to n itself, see Lossy
 		}
 	}
 	n.next = nil
 	return to
 }
 
-// after returns the children of n that come after one.
+// behind returns the children of n after one of them.
 func (p *preinliner) behind(n, child *node) []*node {
 	all := p.children(n)
 	return all[slices.Index(all, child)+1:]
@@ -259,8 +259,8 @@ type candidate struct {
 	size   int
 }
 
-// before reports whether c is to be taken before d: what has no code left costs
-// nothing, and else the hottest comes first.
+// before reports whether c has priority over d: calls without remaining code cost nothing,
+// then the hottest come first.
 func (c *candidate) before(d *candidate) bool {
 	switch {
 	case (c.size == 0) != (d.size == 0):
@@ -282,8 +282,8 @@ func (p *preinliner) candidates(to *candidates, n *node) {
 	}
 }
 
-// calls returns how often n was called from where it was: as its caller counted or as
-// it began itself, whichever is more.
+// calls returns how often n was called at its call site: the maximum of the caller's count and
+// of the executions of its beginning.
 func (n *node) calls() uint64 {
 	count := n.samples.EntryCount()
 	if count == 0 && n.samples.Total() > 0 {

@@ -1,6 +1,6 @@
 package profgen
 
-// candidates is a heap, of which the first is to be taken first.
+// candidates is a heap, with the candidate of highest priority first.
 type candidates []candidate
 
 func (h *candidates) push(c candidate) {
@@ -8,7 +8,7 @@ func (h *candidates) push(c candidate) {
 	h.rise(len(*h)-1, c)
 }
 
-// rise puts c at i or above.
+// rise places c at i or above.
 func (h candidates) rise(i int, c candidate) {
 	for i > 0 {
 		up := (i - 1) / 2
@@ -21,9 +21,8 @@ func (h candidates) rise(i int, c candidate) {
 	h[i] = c
 }
 
-// pop takes the first. It does so as the standard library of C++ does, which moves the
-// hole to the bottom before it fills it: container/heap has another order of calls
-// that are alike.
+// pop removes the first candidate as the C++ standard library does, which moves the hole to
+// the bottom before filling it: container/heap would give another order of equal calls.
 func (h *candidates) pop() candidate {
 	old := *h
 	first, last := old[0], old[len(old)-1]

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// callGraph is who calls whom in contexts.
+// callGraph has the calls in contexts.
 type callGraph map[string]*function
 
 // function is a function of a callGraph.
@@ -14,7 +14,7 @@ type function struct {
 	name  string
 	calls []*call // ascending by the names of callees, each once
 
-	// Of Tarjan's algorithm.
+	// State of Tarjan's algorithm.
 	number, low int
 	open        bool
 }
@@ -25,9 +25,9 @@ type call struct {
 	count    uint64
 }
 
-// topDown returns the functions of contexts so that callers come before what they
-// call. Calls that are cold do not count, as they differ from run to run. Of functions
-// that call each other in circles, those come first whose calls are hottest.
+// topDown returns the functions of contexts with callers before callees. Cold calls are
+// ignored, as they differ from run to run. Within cycles, functions with the hottest calls
+// come first.
 func topDown(root *node, cold uint64) []string {
 	g := newCallGraph(root, cold)
 	var order []string
@@ -42,8 +42,7 @@ func topDown(root *node, cold uint64) []string {
 	return order
 }
 
-// newCallGraph returns the graph of the calls in contexts that were made more often
-// than cold.
+// newCallGraph returns the graph of the calls in contexts with counts above cold.
 func newCallGraph(root *node, cold uint64) callGraph {
 	g := callGraph{}
 	counts := map[*function]map[*function]uint64{}
@@ -72,7 +71,7 @@ func newCallGraph(root *node, cold uint64) callGraph {
 	return g
 }
 
-// weight is how often n was called, 0 if that is not known of its caller or itself.
+// weight is the count of calls of n, 0 if its caller or n itself has no samples.
 func (n *node) weight() uint64 {
 	if n.samples == nil || n.parent.samples == nil {
 		return 0
@@ -128,8 +127,8 @@ func (g callGraph) components() [][]*function {
 	return out
 }
 
-// spanningOrder orders functions that call each other along the hottest calls: a
-// spanning tree of the greatest weight (Kruskal), walked from its roots (Kahn).
+// spanningOrder orders the functions of a cycle along the hottest calls: a maximum spanning
+// tree (Kruskal), in topological order (Kahn).
 func spanningOrder(members []*function) []*function {
 	if len(members) == 1 {
 		return members
@@ -175,8 +174,8 @@ func inside(members []*function) []*call {
 	return calls
 }
 
-// spanningTree takes the first calls that connect functions which were not yet. It
-// returns them, and how many go into each function.
+// spanningTree selects, in order, the calls that connect functions which were not connected
+// before. It returns them, and the number of selected calls into each function.
 func spanningTree(calls []*call) (tree map[*call]bool, into map[*function]int) {
 	tree, into = map[*call]bool{}, map[*function]int{}
 	group := map[*function]*function{}

@@ -10,8 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// Probes are the pseudo probes of the binaries of a run, as far as samples met
-// their functions.
+// Probes has the pseudo probes of the binaries of a run, for functions with samples.
 type Probes struct {
 	code *machinecode.Set
 	of   []binaryProbes // parallel to the binaries
@@ -23,10 +22,10 @@ type binaryProbes struct {
 	funcs *pseudoprobe.Descriptions
 }
 
-// ReadProbes reads the probes of programs, which are those that code was made of.
-// Probes of functions that are not in the result are left out: large binaries have
-// tens of millions of probes, and samples are of few functions. An r of nil is for
-// inference that can find functions which no sample met: it leaves out none.
+// ReadProbes reads the probes of programs, from which code was made. Probes of functions that
+// are not in the result are skipped: large binaries have tens of millions of probes, and
+// samples cover few functions. If r is nil, no probes are skipped, for inference that can find
+// functions without samples.
 func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Result) (*Probes, error) {
 	p := &Probes{code: code}
 	var met map[*machinecode.Binary]map[int]bool
@@ -53,9 +52,8 @@ func ReadProbes(code *machinecode.Set, programs []*objfile.Program, r *unwind.Re
 	return p, nil
 }
 
-// HaveCalls reports whether there are probes of calls in all binaries that have
-// probes. Compilers make none without debug information, and contexts then have no
-// callers.
+// HaveCalls reports whether all binaries that have probes have probes of calls. Compilers emit
+// none without debug information, and contexts then have no callers.
 func (p *Probes) HaveCalls() bool {
 	for _, of := range p.of {
 		if len(of.table.Probes) > 0 && !slices.ContainsFunc(of.table.Probes, func(x pseudoprobe.Probe) bool { return x.IsCall() }) {
@@ -65,8 +63,8 @@ func (p *Probes) HaveCalls() bool {
 	return true
 }
 
-// metFunctions returns the functions that have an instruction of the result, by their
-// indexes: those that ran, and if callers is set those that were on stacks as well.
+// metFunctions returns the functions that have an instruction in the result, by index: those
+// that ran, and with callers also those that were on stacks.
 func metFunctions(code *machinecode.Set, r *unwind.Result, callers bool) map[*machinecode.Binary]map[int]bool {
 	seen := make([]bool, code.Len())
 	for i := range r.Contexts {
@@ -151,9 +149,8 @@ func (p *Probes) between(first, last ref, visit func(probe)) {
 	}
 }
 
-// entered returns the name of the function that is entered at an instruction, ""
-// if there is none. Of a function that has several, the one counts that its probes
-// have, which is a compiler's own.
+// entered returns the name of the function whose entry is at an instruction, or "" if there is
+// none. If the function has several names, it is that of its probes, which the compiler uses.
 func (p *Probes) entered(to ref) string {
 	name := entered(p.code, to)
 	if name == "" {

@@ -16,12 +16,11 @@ type boundary struct {
 	begins     bool
 	ends       bool
 	begin, end uint64 // sums of their counts
-	depth      int    // ranges without a count that begin here, less those that end
+	depth      int    // ranges without a count that begin here, minus those that end
 }
 
-// disjoint cuts ranges that overlap into pieces that do not, with the sums of the
-// counts. Where nothing ran there is a piece only in a range that says so, by a
-// count of zero.
+// disjoint splits overlapping ranges into disjoint pieces with the sums of the counts. Pieces
+// with a count of zero exist only within ranges with a count of zero.
 func disjoint(ranges []unwind.Count) []unwind.Count {
 	bounds := make([]boundary, 0, 2*len(ranges))
 	for _, r := range ranges {
@@ -62,7 +61,7 @@ func disjoint(ranges []unwind.Count) []unwind.Count {
 	return pieces
 }
 
-// sweep is the piece that is open.
+// sweep is the open piece.
 type sweep struct {
 	open  bool
 	from  ref

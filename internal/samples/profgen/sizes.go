@@ -10,14 +10,14 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// Sizes are how many bytes of machine code functions have, and copies of them that
-// were inlined, by what they were inlined into.
+// Sizes has the sizes of machine code, in bytes, of functions and of their inlined copies by
+// calling context.
 type Sizes struct {
 	root sizeNode
 }
 
-// sizeNode is a function, and in next what it was inlined into. Contexts are looked
-// up from their innermost functions outwards, as far as there is code of that.
+// sizeNode is a function; next has the functions that it was inlined into. Contexts are looked
+// up from their innermost functions outwards, as far as there is code.
 type sizeNode struct {
 	known bool
 	bytes int
@@ -42,14 +42,13 @@ func (n *sizeNode) add(bytes int) {
 	n.bytes += bytes
 }
 
-// NewSizes measures the functions of binaries that have an instruction of the result.
-// Inlined copies are those of the scopes of debug information, parallel to the
-// binaries; those without scopes have no sizes. Where p is not nil calls have the
-// numbers of pseudo probes, and a copy whose probes are all that is left of it has the
-// size 0.
+// NewSizes measures the functions of binaries that have an instruction in the result. Inlined
+// copies are those of the scopes in debug information, parallel to the binaries; functions
+// without scopes have no sizes. If p is not nil, calls have the numbers of pseudo probes, and
+// a copy of which only probes remain has size 0.
 func NewSizes(code *machinecode.Set, scopes []*objfile.ScopeTable, p *Probes, r *unwind.Result) *Sizes {
 	z := &Sizes{}
-	// LLVM has no addresses of callers where contexts are keyed by lines.
+	// LLVM has no addresses of callers if contexts are keyed by lines.
 	met := metFunctions(code, r, p != nil)
 	for i, b := range code.Binaries() {
 		if scopes[i] != nil {
@@ -105,9 +104,9 @@ func (z *Sizes) scope(stack []objfile.Scope, byProbes bool) *sizeNode {
 	return n
 }
 
-// markProbed makes known the sizes of copies that have probes.
+// markProbed records sizes for copies that have probes.
 func (z *Sizes) markProbed(b *machinecode.Binary, in *binaryProbes, met map[int]bool) {
-	last := map[uint64]uint32{} // the records of functions, of which that which comes last counts
+	last := map[uint64]uint32{} // the last record of each function is used
 	for i, f := range b.Functions() {
 		if met[i] {
 			last[pseudoprobe.GUID(f.Name)] = pseudoprobe.TopLevel
@@ -143,9 +142,8 @@ func (z *Sizes) copy(in *binaryProbes, c *pseudoprobe.Copy) *sizeNode {
 	}
 }
 
-// of returns the size of a context: that of the code that has the most of its callers
-// around it, or else that of any copy which was inlined. As with LLVM, a function that
-// there is nothing of has the size of another one.
+// of returns the size of a context: that of the code with the most of its callers, or else
+// that of any inlined copy. As in LLVM, a function without code has the size of another one.
 func (z *Sizes) of(n *node) int {
 	at, before := &z.root, &z.root
 	known, bytes := false, 0
@@ -167,8 +165,8 @@ func (z *Sizes) of(n *node) int {
 	return bytes
 }
 
-// first returns the first of the nodes below n in LLVM's order. It is looked for once:
-// below the root are all functions.
+// first returns the first of the nodes below n in LLVM's order. It is cached, because all
+// functions are below the root.
 func (n *sizeNode) first() *sizeNode {
 	if n.least != nil {
 		return n.least

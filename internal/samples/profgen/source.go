@@ -7,36 +7,36 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// SourceFrame is a function at an instruction, or one that was inlined there.
+// SourceFrame is a function at an instruction, or an inlined one.
 type SourceFrame struct {
 	Func string // linkage name, or else the name in the source
-	// File and Line are where the instruction comes from, or where the next function
-	// was called that was inlined; "" and 0 if that is not known.
+	// File and Line are the location of the instruction, or that of the call of the next
+	// inlined function; "" and 0 if not known.
 	File  string
 	Line  int
 	Start int // line of the definition, 0 if not known
 }
 
-// Source returns the lines and functions of instructions, for people: with
-// files, and as far as it is known. Compilers' profiles have Lines.
+// Source returns the lines and functions of instructions for people, with files. Profiles for
+// compilers use Lines.
 type Source struct {
 	code  *machinecode.Set
 	info  []DebugInfo // parallel to the binaries
 	files []*objfile.SourceFiles
 }
 
-// NewSource returns what debug information has, which is parallel to the binaries of
-// code. Of a binary without any all is nil.
+// NewSource returns the content of debug information; info is parallel to the binaries of
+// code, and has nil fields for a binary without debug information.
 func NewSource(code *machinecode.Set, info []DebugInfo, files []*objfile.SourceFiles) *Source {
 	return &Source{code, info, files}
 }
 
-// HasLines reports whether there are lines of the binary with this index.
+// HasLines reports whether the binary with this index has lines.
 func (s *Source) HasLines(binary int) bool { return s != nil && s.info[binary].Lines != nil }
 
-// Frames returns the function that an instruction is in and what was inlined there,
-// outermost first. Without line tables it is empty. Where nothing says what was inlined
-// it is one frame without a name.
+// Frames returns the function that contains an instruction and the functions inlined there,
+// outermost first. Without line tables it is empty. Without inlining information it is one
+// frame without a name.
 func (s *Source) Frames(r ref) []SourceFrame {
 	i := slices.Index(s.code.Binaries(), s.code.Binary(r))
 	info := &s.info[i]

@@ -11,57 +11,54 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// InferredSuffix ends the names of functions whose frames tail calls erased and
-// that were put back.
+// InferredSuffix is the suffix of functions whose frames were erased by tail calls and
+// restored.
 const InferredSuffix = " [inferred]"
 
-// InlinedSuffix ends the names of functions that were inlined, where these have frames
-// of their own.
+// InlinedSuffix is the suffix of inlined functions with separate frames.
 const InlinedSuffix = " [inlined]"
 
-// outsideName is the function of what is in none of the binaries.
+// outsideName is the function of code outside of the binaries.
 const outsideName = "[outside]"
 
-// StackDetail says what the frames of stacks are.
+// StackDetail selects the frames of stacks.
 type StackDetail uint8
 
-// The details.
+// The levels of detail.
 const (
-	Functions StackDetail = iota // what was inlined is part of the function that it is in
-	Inlined                      // of functions that were inlined as well
-	Addresses                    // instructions; Stacks.Places tells what is there
+	Functions StackDetail = iota // inlined functions are part of the function that contains them
+	Inlined                      // inlined functions have frames
+	Addresses                    // frames are instructions, described by Stacks.Places
 )
 
-// StackOptions say how stacks are named.
+// StackOptions specify how stacks are named.
 type StackOptions struct {
-	Inferrer tailcall.Inferrer // nil where stacks are taken as they are
+	Inferrer tailcall.Inferrer // nil if stacks are used as they are
 	Detail   StackDetail
-	Source   *Source // may be nil: then nothing is known to be inlined
+	Source   *Source // may be nil: then no inlined functions are known
 }
 
-// Place is where an instruction stands.
+// Place is the location of an instruction.
 type Place struct {
-	Binary *machinecode.Binary // nil outside of all
+	Binary *machinecode.Binary // nil outside of all binaries
 	Addr   uint64              // link-time address
-	// Frames are the function and what was inlined there, outermost first. The first
-	// has the name of its symbol, with InferredSuffix if the frame was put back.
+	// Frames are the function and inlined functions, outermost first. The first has the name
+	// of its symbol, with InferredSuffix if the frame was restored.
 	Frames []SourceFrame
 }
 
 // Stacks are stacks of functions that were sampled.
 type Stacks struct {
 	Funcs  calllog.Funcs
-	Places map[calllog.FuncID]Place // of Addresses only
-	// ByRules has them by the rules that put frames back: ascending, with commas
-	// between, "" where nothing was put back. Total and Self are samples, and there
-	// are no calls.
+	Places map[calllog.FuncID]Place // for Addresses only
+	// ByRules has the stacks by the rules that restored frames: ascending, separated by
+	// commas, "" without restored frames. Total and Self are samples, and there are no calls.
 	ByRules  map[string]*calltrie.Trie
 	Samples  uint64
-	Inferred uint64 // those of Samples whose stacks have frames that were put back
+	Inferred uint64 // those of Samples whose stacks have restored frames
 }
 
-// SampledStacks names the moments of a result, and puts back the frames that are
-// missing.
+// SampledStacks names the moments of a result, and restores missing frames.
 func SampledStacks(r *unwind.Result, code *machinecode.Set, opt StackOptions) *Stacks {
 	b := newStackBuilder(code, opt)
 	for i := range r.Moments {
@@ -79,7 +76,7 @@ func (s *Stacks) Merged() *calltrie.Trie {
 	return t
 }
 
-// Rules returns what ByRules has, ascending.
+// Rules returns the keys of ByRules, ascending.
 func (s *Stacks) Rules() []string {
 	var out []string
 	for rules := range s.ByRules {
@@ -97,7 +94,7 @@ type stackBuilder struct {
 	entries map[*machinecode.Binary][]uint64 // of its functions
 	out     *Stacks
 
-	frames []tailcall.Frame // of the moment at hand, with what ran
+	frames []tailcall.Frame // of the current moment, with the code that ran
 	rules  []string
 }
 
@@ -109,13 +106,13 @@ func newStackBuilder(code *machinecode.Set, opt StackOptions) *stackBuilder {
 	}
 }
 
-// sampledFunction is one that stands on stacks. Function is -1 where the code is in
-// none, and binary nil where it is in none of those either.
+// sampledFunction is a function on stacks. function is -1 for code outside of functions, and
+// binary is nil for code outside of the binaries.
 type sampledFunction struct {
 	binary   *machinecode.Binary
 	function int
 	inferred bool
-	inlined  string // the function that was inlined, not that it is in
+	inlined  string // the inlined function, not the one that contains it
 	at       ref    // of Addresses
 }
 
@@ -128,7 +125,7 @@ type chainKey struct {
 // read sets frames to those of a moment.
 func (b *stackBuilder) read(m *unwind.Moment) {
 	b.frames = b.frames[:0]
-	// Other binaries split a stack: what they called is unknown.
+	// Other binaries split a stack: their callees are unknown.
 	start := 0
 	for i, r := range m.Frames {
 		if r == machinecode.External {
@@ -168,12 +165,12 @@ func (b *stackBuilder) add(m *unwind.Moment) {
 	}
 }
 
-// part adds the frames [start, end) of a moment, which led to leaf.
+// part adds the frames [start, end) of a moment, whose innermost function is at leaf.
 func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.Ref) {
 	outside := leaf == machinecode.External
 	last := tailcall.Frame{At: leaf}
 	if outside && end > start {
-		// To the binaries, what ran is the function that called the other one.
+		// For the binaries, the code that ran is the function that called the other binary.
 		end--
 		last.At = m.Frames[end]
 		if !b.code.Class(last.At).IsCall() {
@@ -204,8 +201,7 @@ func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailca
 	return out
 }
 
-// chain returns the numbers of what stands on a stack for an instruction, outermost
-// first.
+// chain returns the numbers of the functions on a stack for an instruction, outermost first.
 func (b *stackBuilder) chain(at chainKey) []calllog.FuncID {
 	ids, ok := b.chains[at]
 	if ok {
@@ -232,7 +228,7 @@ func (b *stackBuilder) chain(at chainKey) []calllog.FuncID {
 	return ids
 }
 
-// key returns what is known of the function at an instruction.
+// key returns the function at an instruction.
 func (b *stackBuilder) key(at ref) sampledFunction {
 	key := sampledFunction{binary: b.code.Binary(at), function: -1}
 	if key.binary != nil {
@@ -246,7 +242,7 @@ func (b *stackBuilder) key(at ref) sampledFunction {
 // function returns the number of the function at an instruction.
 func (b *stackBuilder) function(at ref) calllog.FuncID { return b.number(b.key(at)) }
 
-// inlined returns what was inlined at an instruction, outermost first.
+// inlined returns the functions inlined at an instruction, outermost first.
 func (b *stackBuilder) inlined(r ref) []SourceFrame {
 	if b.opt.Source == nil || !r.IsInstruction() {
 		return nil
@@ -287,7 +283,7 @@ func (b *stackBuilder) describe(f sampledFunction) calllog.Func {
 	return out
 }
 
-// place returns where an instruction stands, whose function has a name.
+// place returns the location of an instruction, whose function has a name.
 func (b *stackBuilder) place(f sampledFunction, name string) Place {
 	p := Place{Binary: f.binary, Frames: []SourceFrame{{Func: name}}}
 	if f.binary == nil {
@@ -304,7 +300,7 @@ func (b *stackBuilder) place(f sampledFunction, name string) Place {
 	return p
 }
 
-// entry returns the address of a function: where it is entered, or else its first.
+// entry returns the address of a function: its entry, or else its first address.
 func (b *stackBuilder) entry(in *machinecode.Binary, function int) uint64 {
 	at := b.entries[in]
 	if at == nil {

@@ -20,11 +20,11 @@ type File struct {
 	Text bool // of perf script
 
 	in   io.Closer
-	note func() string // what could not be unpacked, when all was read
+	note func() string // returns what could not be decompressed, after everything was read
 }
 
-// HeadSize is how much of an input tells what it is: the comments of perf script can be
-// long.
+// HeadSize is the number of bytes by which an input is recognised: the comments of perf script
+// can be long.
 const HeadSize = 1 << 16
 
 // Detect reports whether a file that begins with head has samples.
@@ -36,7 +36,7 @@ func Expand(args []string) ([]string, error) {
 	return logfile.ExpandDirs(args, "file of samples", Detect)
 }
 
-// UnknownError is that a file has no samples.
+// UnknownError reports that a file has no samples.
 type UnknownError struct {
 	Name string
 	Head []byte // for readers of other formats
@@ -50,8 +50,8 @@ func (e *UnknownError) Error() string {
 	return text
 }
 
-// Open opens the file at path: what perf record wrote or perf script printed, perhaps
-// compressed. The caller closes it.
+// Open opens the file at path: the output of perf record or perf script, possibly compressed.
+// The caller closes it.
 func Open(path string, stdin io.Reader) (*File, error) {
 	stream, err := logfile.OpenStream(path, stdin)
 	if err != nil {
@@ -60,7 +60,7 @@ func Open(path string, stdin io.Reader) (*File, error) {
 	return Of(stream)
 }
 
-// Of is Open for what is open already. It closes what is none.
+// Of is Open for an open stream. It closes a stream without samples.
 func Of(stream *logfile.Stream) (*File, error) {
 	head := stream.Peek(HeadSize)
 	switch {
@@ -84,7 +84,7 @@ func Of(stream *logfile.Stream) (*File, error) {
 		return &File{Source: src, in: stream, Text: true, note: stream.Note}, nil
 	}
 	defer stream.Close()
-	if len(head) == 0 { // nothing is in it, or nothing of it can be unpacked
+	if len(head) == 0 { // it is empty, or cannot be decompressed
 		if _, err := stream.Read(make([]byte, 1)); err != nil && err != io.EOF {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func Of(stream *logfile.Stream) (*File, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.in.Close() }
 
-// Notes tell what is missing from an input that was read.
+// Notes describe what is missing from an input that was read.
 func (f *File) Notes() (notes []string) {
 	info, stats := f.Info(), f.Stats()
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -108,7 +108,7 @@ func (f *File) Notes() (notes []string) {
 	if stats.Lost > 0 {
 		say("%s: the kernel dropped %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
 	}
-	// A frame and its caller are two at least.
+	// With frame pointers, a stack has at least a frame and its caller.
 	if info.Kind.HasStacks() && stats.Samples >= 100 && stats.Frames < stats.Samples+stats.Samples/4 {
 		say("%s: most stacks have only one frame, without callers: compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
 	}

@@ -1,9 +1,8 @@
 // Package samplestats counts the contents of an input of samples: their processes and
 // binaries, how many can be used for a profile, and why the others cannot.
 //
-// It sees addresses and mappings, not code. That a stack ends too early or that a
-// branch is none is seen only where addresses tell; the unwinder, which has the
-// binaries, tells more.
+// It uses addresses and mappings, not code. Stacks that end too early and invalid branches are
+// detected only if addresses show it; the unwinder, which has the binaries, detects more.
 package samplestats
 
 import (
@@ -16,18 +15,18 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Reason is why a sample cannot be used, or Usable.
+// Reason is the reason why a sample cannot be used, or Usable.
 type Reason uint8
 
-// The reasons, in the order in which they are looked for: a sample is counted under
-// the first that fits.
+// The reasons, in the order in which they are checked: a sample is counted under the first
+// that applies.
 const (
 	Usable       Reason = iota
 	Kernel              // every address is in the kernel
-	NoMapping           // no address is in anything that was mapped
-	External            // addresses are in mappings, but not of the binaries asked for
+	NoMapping           // no address is in a mapping
+	External            // addresses are in mappings, but not of the requested binaries
 	NoBranches          // others have branches, this one does not
-	LostBranches        // two branches that follow each other do not fit
+	LostBranches        // two consecutive branches are inconsistent
 	Reasons
 )
 
@@ -47,56 +46,55 @@ func (r Reason) String() string { return reasonNames[r] }
 // Key is the name of a reason in JSON.
 func (r Reason) Key() string { return reasonKeys[r] }
 
-// deepest is how many frames the kernel records unless it is told otherwise.
+// deepest is the default of the maximum number of frames that the kernel records.
 const deepest = 127
 
-// Result is what an input has.
+// Result describes an input.
 type Result struct {
 	ByReason [Reasons]uint64
-	// InKernel are samples that were taken in the kernel, Elsewhere those taken
-	// outside of it and of files.
+	// InKernel are samples taken in the kernel, Elsewhere those taken outside of the kernel
+	// and of files.
 	InKernel, Elsewhere uint64
-	// CutStacks are samples whose stack is as deep as the kernel goes: callers may
-	// be missing.
+	// CutStacks are samples whose stack has the kernel's maximum depth: callers may be
+	// missing.
 	CutStacks uint64
-	// Unmapped are samples with a stack that begins in no mapping, while their
-	// newest branch is in one.
+	// Unmapped are samples whose stack begins outside of all mappings, while their newest
+	// branch is in one.
 	Unmapped  uint64
 	Processes []*Process // those with the most samples first
 	Binaries  []*Binary  // those with the most samples first
 	Mappings  int
-	// Conflicts is how often different things were mapped at one address; it
-	// matters where samples do not tell their process.
+	// Conflicts is how often different files were mapped at one address; it matters if samples
+	// do not contain their process.
 	Conflicts int
 }
 
 // Process is a process that has samples.
 type Process struct {
 	PID     int32
-	Name    string // the last one, "" if not known
+	Name    string // the last name, "" if not known
 	Samples uint64
 }
 
-// Binary is a file that was mapped to be executed and has samples.
+// Binary is a file with an executable mapping and samples.
 type Binary struct {
 	Path, BuildID string
 	Samples       uint64 // that were taken in it
 	Frames        uint64 // of stacks
 	Branches      uint64 // that begin in it
 	Processes     int    // that mapped it
-	Loads         int    // different places that it was mapped at
+	Loads         int    // different load addresses
 
 	loads, pids map[uint64]bool
 }
 
-// Options say what counts.
+// Options select the samples that count.
 type Options struct {
-	// Binaries are the base names of those that a profile is wanted of, none for
-	// all files.
+	// Binaries are the base names of the binaries of interest, none for all files.
 	Binaries []string
 }
 
-// Run reads a source to its end. Each batch is reported with the bytes read.
+// Run reads a source to its end. progress is called for each batch with the bytes read.
 func Run(ctx context.Context, src sample.Source, opt Options, progress func(bytes int64)) (*Result, error) {
 	c := counter{
 		opt:      opt,
@@ -129,7 +127,7 @@ type counter struct {
 	names    map[int32]string
 	byPID    map[int32]*Process
 	binaries map[string]*Binary
-	mapped   map[*sample.Mapping]*Binary // nil for what is no file
+	mapped   map[*sample.Mapping]*Binary // nil for mappings without a file
 	// The mapping that was found last: most addresses are in it.
 	last    *sample.Mapping
 	lastPID int32
@@ -142,7 +140,7 @@ func (c *counter) events(events []sample.Event) {
 	c.spaces.Apply(events)
 	c.last = nil
 	const most = 1 << 16
-	if len(c.mapped) > most { // mappings that ended are among them
+	if len(c.mapped) > most { // it includes mappings that ended
 		clear(c.mapped)
 	}
 	for i := range events {
@@ -150,7 +148,7 @@ func (c *counter) events(events []sample.Event) {
 		case sample.Map:
 			c.mapping(e)
 		case sample.Comm, sample.Exec:
-			if e.PID == e.TID { // a thread can have a name of its own
+			if e.PID == e.TID { // a thread can have its own name
 				c.names[e.PID] = e.Name
 			}
 		case sample.Fork:
@@ -173,8 +171,8 @@ func (c *counter) mapping(e *sample.Event) {
 	b.loads[m.Start-m.Offset] = true
 }
 
-// isFile reports whether a mapping is of a file, and not of the kernel, of no file
-// or of what the kernel gives to all processes.
+// isFile reports whether a mapping is of a file, and not of the kernel, anonymous, or one that
+// the kernel provides to all processes.
 func isFile(m *sample.Mapping) bool {
 	return !strings.HasPrefix(m.Path, "[") && !strings.HasPrefix(m.Path, "//") && m.Path != ""
 }
@@ -191,7 +189,7 @@ func (c *counter) binary(m *sample.Mapping) *Binary {
 	return b
 }
 
-// at returns what is mapped at an address, and the binary if that is one.
+// at returns the mapping at an address, and its binary if it is a file.
 func (c *counter) at(pid int32, addr uint64) (*sample.Mapping, *Binary) {
 	m := c.last
 	if m == nil || c.lastPID != pid || !m.Contains(addr) {
@@ -239,14 +237,14 @@ func (c *counter) process(s *sample.Sample) {
 	p.Samples += s.Count
 }
 
-// view is where the addresses of one sample are.
+// view has the locations of the addresses of one sample.
 type view struct {
 	*counter
 
 	s      *sample.Sample
 	user   bool // some are not in the kernel
 	mapped bool // some are in a mapping of the process
-	wanted bool // some are in a binary that is asked for
+	wanted bool // some are in a requested binary
 }
 
 func (v *view) look() {
@@ -281,7 +279,7 @@ func (v *view) look() {
 	}
 }
 
-// address notes where an address is, and returns the binary that it is in.
+// address records the location of an address, and returns its binary.
 func (v *view) address(addr uint64) *Binary {
 	if addr < kernelSpace {
 		v.user = true
@@ -314,8 +312,8 @@ func (v *view) reason() Reason {
 	return Usable
 }
 
-// broken reports whether code would have run backwards: after a branch to an
-// address comes one from a lower address of the same binary.
+// broken reports whether code would have run backwards: a branch to an address is followed by
+// one from a lower address of the same binary.
 func (v *view) broken() bool {
 	for i := 1; i < len(v.s.Branches); i++ {
 		begin, end := v.s.Branches[i].To, v.s.Branches[i-1].From

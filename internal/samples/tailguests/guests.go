@@ -1,7 +1,6 @@
-// Package tailguests has the real programs in which restored frames are evaluated: where
-// their sources come from, how they are compiled and run, and, for
-// internal/samples/tailtest, the samples of a run. The tests of internal/oracle and the
-// benchmark share it.
+// Package tailguests has the real programs with which restored frames are evaluated: the
+// origin of their sources, how they are compiled and run, and, for internal/samples/tailtest,
+// the samples of a run. The tests of internal/oracle and the benchmark share it.
 package tailguests
 
 import (
@@ -13,16 +12,16 @@ import (
 // Guest is a program and how to build and run it.
 type Guest struct {
 	Name string
-	// What tests build it with, and that they sample one branch in Every.
+	// The build in tests; one branch in Every is sampled.
 	Compiler, Level, Every string
-	Module                 string // of Go, which has the sources; or
+	Module                 string // a Go module that contains the sources; or
 	Debian                 string // a source package of Debian
 
 	files   []string // in the sources, as globs
 	include string   // below the sources
 	driver  string   // in testdata of internal/oracle
 	args    []string
-	times   int // how often it does it all, in tests
+	times   int // repetitions of the workload in tests
 }
 
 // Placeholders in arguments.
@@ -31,8 +30,8 @@ const (
 	argData  = "{testdata}"
 )
 
-// All are the guests: a database, two interpreters and a library in C, and two
-// libraries in C++.
+// All are the programs: a database, two interpreters and a library in C, and two libraries in
+// C++.
 var All = []*Guest{
 	{
 		Name: "SQLite", Compiler: "clang-22", Level: "-O1", Every: "307",
@@ -66,11 +65,10 @@ var All = []*Guest{
 	},
 }
 
-// compilers of C and their sisters for C++.
+// sisters maps compilers of C to those of C++.
 var sisters = map[string]string{"gcc": "g++", "clang-22": "clang++-22"}
 
-// With returns the guest as another compiler of C, or of C++ if it is written in
-// that, makes it.
+// With returns the guest built by another compiler of C, or the corresponding one of C++.
 func (g *Guest) With(compiler, level string) *Guest {
 	other := *g
 	other.Compiler, other.Level = compiler, level
@@ -83,8 +81,8 @@ func (g *Guest) With(compiler, level string) *Guest {
 // Probed reports whether the build has pseudo probes.
 func (g *Guest) Probed() bool { return strings.HasPrefix(g.Compiler, "clang") }
 
-// Command returns what compiles the guest from its sources to a program. root is
-// this repository.
+// Command returns the command that compiles the guest from its sources. root is this
+// repository.
 func (g *Guest) Command(root, sources, program string) ([]string, error) {
 	argv := []string{
 		g.Compiler, g.Level, "-g1", "-w", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer",
@@ -103,8 +101,8 @@ func (g *Guest) Command(root, sources, program string) ([]string, error) {
 	return append(append(argv, files...), "-lm"), nil
 }
 
-// Args returns the arguments that let the program do its work longer times as often
-// as in tests.
+// Args returns the arguments with which the program repeats its work longer times as often as
+// in tests.
 func (g *Guest) Args(root string, longer int) []string {
 	args := make([]string, len(g.args))
 	r := strings.NewReplacer(argTimes, strconv.Itoa(g.times*longer), argData, testdata(root))
@@ -114,5 +112,5 @@ func (g *Guest) Args(root string, longer int) []string {
 	return args
 }
 
-// testdata returns where the drivers and what programs read are.
+// testdata returns the directory of drivers and inputs.
 func testdata(root string) string { return filepath.Join(root, "internal", "oracle", "testdata") }

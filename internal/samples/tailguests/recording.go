@@ -13,14 +13,14 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Run is a recording in files that are open.
+// Run is a recording with open files.
 type Run struct {
 	tailtest.Recording
 	samples, truth *os.File
 }
 
-// Open opens what cairn record --lbr wrote of a program: samples and true stacks. Calls
-// are told apart as a profile does: by pseudo probes, or by lines if there are none.
+// Open opens the output of cairn record --lbr for a program: samples and true stacks. Calls
+// are identified as in a profile: by pseudo probes, or by lines if there are none.
 func Open(program, samples, truth string, probed bool) (*Run, error) {
 	r := &Run{}
 	var err error
@@ -50,7 +50,7 @@ func Open(program, samples, truth string, probed bool) (*Run, error) {
 // Close closes the files.
 func (r *Run) Close() error { return errors.Join(r.samples.Close(), r.truth.Close()) }
 
-// load reads a program, and by what a profile tells its calls apart.
+// load reads a program, and the function that identifies its calls.
 func load(program string, probed bool) (*machinecode.Set, func(machinecode.Ref) uint64, error) {
 	f, err := objfile.Open(program)
 	if err != nil {

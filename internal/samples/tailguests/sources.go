@@ -12,8 +12,8 @@ import (
 	"slices"
 )
 
-// Fetch returns the directory of the guest's sources: in the cache of Go's modules,
-// or dir, into which a package of Debian is unpacked. root is this repository.
+// Fetch returns the directory of the guest's sources: in Go's module cache, or dir, into which
+// a Debian package is unpacked. root is this repository.
 func (g *Guest) Fetch(ctx context.Context, root, dir string) (string, error) {
 	if g.Module != "" {
 		return Module(ctx, g.Module)
@@ -25,8 +25,8 @@ func (g *Guest) Fetch(ctx context.Context, root, dir string) (string, error) {
 	return dir, nil
 }
 
-// Module returns the directory of a version of a Go module in the module cache. It
-// is fetched if it is not there, again if a server does not answer.
+// Module returns the directory of a version of a Go module in the module cache. It is
+// downloaded if necessary, with retries if a server does not answer.
 func Module(ctx context.Context, version string) (dir string, err error) {
 	for range 3 {
 		if dir, err = module(ctx, version); err == nil {
@@ -63,6 +63,6 @@ func (g *Guest) sourceFiles(sources string) ([]string, error) {
 		}
 		files = append(files, found...)
 	}
-	// The compiler of Lua has a main function as well.
+	// Lua's compiler has another main function.
 	return slices.DeleteFunc(files, func(f string) bool { return filepath.Base(f) == "luac.c" }), nil
 }

@@ -14,32 +14,31 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Recording is what cairn record --lbr --truth wrote of a run.
+// Recording is the output of cairn record --lbr --truth of a run.
 type Recording struct {
 	Code *machinecode.Set
-	// Samples and Truth open the two files; they are read twice. The samples are
-	// to be in the order of the file.
+	// Samples and Truth open the two files; they are read twice. The samples must be in file
+	// order.
 	Samples func() (sample.Source, error)
 	Truth   func() (io.Reader, error)
-	// Depth keeps so many branches of each sample, none if it is negative, and Every
-	// only one sample in so many; 0 keeps all.
+	// Depth keeps this many branches of each sample, none if it is negative; Every keeps one
+	// sample in this many. 0 keeps all.
 	Depth, Every int
-	// Place is what tailcall.NewFull takes. A jump that is at the same place as the
-	// true one, and goes to the same function, is right.
+	// Place is the argument of tailcall.NewFull. A jump at the same location as the true one,
+	// to the same function, is correct.
 	Place func(at machinecode.Ref) uint64
 }
 
-// Inferrer is one that is judged.
+// Inferrer is an inferrer to be evaluated.
 type Inferrer struct {
 	tailcall.Inferrer
 
-	// Alone does without the tail calls that the branches of a sample show, as LLVM
-	// does.
+	// Alone ignores the tail calls that the branches of a sample show, as LLVM does.
 	Alone bool
 }
 
-// Judge infers the missing frames of all samples and compares them with the truth.
-// The inferrers are made from what the branches of all samples tell.
+// Judge infers the missing frames of all samples and compares them with the truth. The
+// inferrers are made from the branches of all samples.
 func (r *Recording) Judge(ctx context.Context, inferrers func(*tailcall.Graph) []Inferrer) ([]Tally, error) {
 	counter := unwind.New(r.Code, unwind.Options{TailCalls: true})
 	err := r.each(ctx, func(b *sample.Batch) error {
@@ -69,8 +68,8 @@ func (r *Recording) Judge(ctx context.Context, inferrers func(*tailcall.Graph) [
 	return tallies, err
 }
 
-// eachTrue calls f with the samples that are not left out by Every, and their true stacks.
-// u follows the processes of the samples.
+// eachTrue calls f with the samples that Every keeps, and their true stacks. u follows the
+// processes of the samples.
 func (r *Recording) eachTrue(ctx context.Context, u *unwind.Unwinder, f func(s *sample.Sample, want *stack)) error {
 	truth, err := r.Truth()
 	if err != nil {
@@ -95,7 +94,7 @@ func (r *Recording) eachTrue(ctx context.Context, u *unwind.Unwinder, f func(s *
 	})
 }
 
-// same reports whether chains are the same, as far as a profile can tell.
+// same reports whether chains are equal, as far as a profile can distinguish them.
 func (r *Recording) same(a, b []ref) bool {
 	return slices.EqualFunc(a, b, func(x, y ref) bool {
 		if x == y || r.Place == nil {
@@ -106,7 +105,7 @@ func (r *Recording) same(a, b []ref) bool {
 	})
 }
 
-// each goes through the samples. Those that are left out have a count of 0.
+// each iterates over the samples. Those that are skipped have a count of 0.
 func (r *Recording) each(ctx context.Context, f func(*sample.Batch) error) error {
 	src, err := r.Samples()
 	if err != nil {
@@ -134,7 +133,7 @@ func (r *Recording) each(ctx context.Context, f func(*sample.Batch) error) error
 	return nil
 }
 
-// withoutJumps takes the jumps out of a context again, and what is known of it.
+// withoutJumps removes the restored jumps, and the marks of known frames, from a context.
 func withoutJumps(code *machinecode.Set, c *unwind.Context) unwind.Context {
 	frames := slices.DeleteFunc(slices.Clone(c.Frames), func(r ref) bool { return !code.Class(r).IsCall() })
 	return unwind.Context{Frames: frames}

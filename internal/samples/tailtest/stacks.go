@@ -9,21 +9,21 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// StackTally counts stacks by whether their calls are the true ones. Tail calls, which are
-// on no stack, do not count.
+// StackTally counts stacks by whether their calls are correct. Tail calls, which are on no
+// stack, do not count.
 type StackTally struct {
-	Stacks int // with their truth
-	// Lacking are those that were recorded without the innermost call.
+	Stacks int // with a true stack
+	// Lacking is the number of stacks that were recorded without the innermost call.
 	Lacking int
-	Kinds   [2]StackKinds // of stacks that were recorded whole, and of those that lack it
+	Kinds   [2]StackKinds // of complete stacks, and of those that lack it
 }
 
-// StackKinds counts what became of stacks.
+// StackKinds counts the results for stacks.
 type StackKinds struct {
 	Exact   int
-	Short   int // the innermost calls are right, and others are missing
+	Short   int // the innermost calls are correct, and others are missing
 	Untrue  int
-	Dropped int // not believed
+	Dropped int // rejected
 }
 
 func (k *StackKinds) all() int { return k.Exact + k.Short + k.Untrue + k.Dropped }
@@ -44,8 +44,8 @@ func (t *StackTally) String() string {
 	return fmt.Sprintf("%d stacks: %s; %d lack the caller: %s", t.Stacks, show(t.Sum()), t.Lacking, show(t.Kinds[1]))
 }
 
-// JudgeStacks compares the stacks of all samples, as they are with these options, with the
-// truth. What is further out than a call from outside is not known, and right either way.
+// JudgeStacks compares the stacks of all samples, with these options, with the truth. Frames
+// further out than a call from outside are not known, and count as correct.
 func (r *Recording) JudgeStacks(ctx context.Context, opt unwind.Options) (t StackTally, err error) {
 	u := unwind.New(r.Code, opt)
 	err = r.eachTrue(ctx, u, func(s *sample.Sample, want *stack) {

@@ -2,30 +2,29 @@ package tailtest
 
 import "fmt"
 
-// Tally counts pairs by how they were found. Each pair of each sample counts.
+// Tally counts pairs by result. Each pair of each sample counts.
 type Tally struct {
-	// Pairs with missing frames, and of them those whose chain was found exactly,
-	// as another one, or not at all.
+	// Pairs with missing frames; of these, those whose chain was found exactly, as another
+	// chain, or not at all.
 	Missing, Exact, Wrong, None int
-	// Pairs between which nothing is missing, and those of them for which something
-	// was inserted.
+	// Pairs without missing frames, and those of them for which frames were inserted.
 	Plain, False int
-	// Rules say by which rule chains were found exactly.
+	// Rules counts the exact chains by rule.
 	Rules map[string]int
-	// Misses count what was not found or wrong, by pair.
+	// Misses counts the chains that were not found or wrong, by pair.
 	Misses map[Miss]int
 
-	distinct map[string]bool // different pairs with missing frames: all found exactly
+	distinct map[string]bool // different pairs with missing frames: whether all were exact
 }
 
 // Miss is a pair that was not found.
 type Miss struct {
 	Call, Next ref
-	Got        string // the rule of what was inserted; "" for nothing
+	Got        string // the rule of the inserted frames; "" if there are none
 }
 
-// Distinct returns how many different pairs of call, chain and next frame there
-// are, and of how many the chain was always found exactly.
+// Distinct returns the number of different pairs of call, chain and next frame, and of those
+// whose chain was always found exactly.
 func (t *Tally) Distinct() (pairs, exact int) {
 	for _, always := range t.distinct {
 		if always {
@@ -35,8 +34,7 @@ func (t *Tally) Distinct() (pairs, exact int) {
 	return len(t.distinct), exact
 }
 
-// Add adds what another tally counted of another program, but for its Misses and
-// which pairs are different ones.
+// Add adds the counts of another program's tally, except its Misses and distinct pairs.
 func (t *Tally) Add(o *Tally) {
 	t.Missing, t.Exact, t.Wrong, t.None = t.Missing+o.Missing, t.Exact+o.Exact, t.Wrong+o.Wrong, t.None+o.None
 	t.Plain, t.False = t.Plain+o.Plain, t.False+o.False
@@ -58,8 +56,8 @@ func (t *Tally) String() string {
 	return s
 }
 
-// compare counts the pairs of a stack, from the inside outwards, as far as its
-// frames are the true ones.
+// compare counts the pairs of a stack, from the innermost outwards, while its frames are
+// correct.
 func (t *Tally) compare(got, want *stack, same func(a, b []ref) bool) {
 	g, w := len(got.frames)-1, len(want.frames)-1
 	if got.frames[g] != want.frames[w] {

@@ -10,7 +10,7 @@ import (
 
 type ref = machinecode.Ref
 
-// stack is one with the jumps between its frames.
+// stack is a stack with the jumps between its frames.
 type stack struct {
 	frames []ref   // calls, outermost first, then the instruction that ran
 	jumps  [][]ref // after each call
@@ -21,15 +21,15 @@ func (s *stack) call(at ref) {
 	s.frames, s.jumps, s.rules = append(s.frames, at), append(s.jumps, nil), append(s.rules, "")
 }
 
-// jump adds a jump after the last call. One before the first call is of no pair.
+// jump adds a jump after the last call. A jump before the first call belongs to no pair.
 func (s *stack) jump(at ref, rule string) {
 	if k := len(s.jumps) - 1; k >= 0 {
 		s.jumps[k], s.rules[k] = append(s.jumps[k], at), rule
 	}
 }
 
-// parse reads a line of truth: the part of the stack that is in the binaries. It
-// reports false for a line that does not have all.
+// parse reads a line of truth: the part of the stack in the binaries. It returns false for an
+// incomplete line.
 func (s *stack) parse(line string, code *machinecode.Set, at func(addr uint64) ref) bool {
 	*s = stack{}
 	for word := range strings.FieldsSeq(line) {
@@ -37,16 +37,16 @@ func (s *stack) parse(line string, code *machinecode.Set, at func(addr uint64) r
 		from, err1 := strconv.ParseUint(x, 16, 64)
 		to, err2 := strconv.ParseUint("0"+y, 16, 64)
 		if err1 != nil || err2 != nil {
-			return false // "...12": calls that were not kept
+			return false // "...12": calls that were dropped
 		}
 		switch r := at(from); {
 		case word[0] == 'L':
 			s.frames = append(s.frames, r)
 			return true
 		case word[0] == 'O', !r.IsInstruction():
-			*s = stack{} // called from outside: nothing is known of what is further out
+			*s = stack{} // called from outside: the frames further out are unknown
 		case word[0] == 'T':
-			// The recorder takes the parts of a function for functions.
+			// To the recorder, the parts of a function are separate functions.
 			if !code.SameFunction(r, at(to)) {
 				s.jump(r, "")
 			}
@@ -57,7 +57,7 @@ func (s *stack) parse(line string, code *machinecode.Set, at func(addr uint64) r
 	return false
 }
 
-// restored makes a stack of frames that were put back.
+// restored makes a stack of restored frames.
 func restored(frames []tailcall.Frame, leaf ref) stack {
 	var s stack
 	for _, f := range frames {

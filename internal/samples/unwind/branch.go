@@ -6,22 +6,22 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// effect is what a branch does to the stack.
+// effect is the effect of a branch on the stack.
 type effect uint8
 
 const (
 	stays   effect = iota // in its function, as far as the stack shows
-	calls                 // also of code that another binary calls
-	returns               // also from another binary
-	departs               // with a tail call
+	calls                 // also called by another binary
+	returns               // also to another binary
+	departs               // by a tail call
 )
 
 // taken is a branch.
 type taken struct {
 	from, to ref
 	does     effect
-	// made are the tail calls that the function which a return leaves had made, if
-	// those were looked for.
+	// made are the tail calls made by the function that a return leaves, if Options request
+	// them.
 	made chain
 }
 
@@ -39,22 +39,21 @@ func classify(code *machinecode.Set, from, to ref) taken {
 	return t
 }
 
-// Problem: a sample has dozens of branches, and to find the instructions of their
-// addresses is a good part of the work.
+// Problem: a sample has dozens of branches, and looking up the instructions at their addresses
+// takes a large part of the time.
 //
-// Choice: what was found is remembered by the addresses, in a table without chains,
-// where a branch takes the place of another with the same hash. Programs spend their
-// time in a few thousand branches.
+// Choice: the results are cached by address, in a hash table without chains, where a branch
+// replaces another with the same hash. Programs spend their time in a few thousand branches.
 
 // memoBits is the binary logarithm of the slots of a branchMemo, of 32 bytes.
 const memoBits = 14
 
-// branchMemo remembers branches by their addresses.
+// branchMemo caches branches by address.
 type branchMemo []memoSlot
 
 type memoSlot struct {
 	branch sample.Branch
-	layout uint32 // of the process; 0 in slots that are free
+	layout uint32 // of the process; 0 in free slots
 	from   ref
 	to     ref
 	does   effect
@@ -62,13 +61,13 @@ type memoSlot struct {
 
 func newBranchMemo() branchMemo { return make(branchMemo, 1<<memoBits) }
 
-// at returns the slot that a branch is remembered in, if it is.
+// at returns the slot of a branch in the cache.
 func (m branchMemo) at(b sample.Branch) *memoSlot {
 	h := (b.From*0x9e3779b97f4a7c15 ^ b.To) * 0xbf58476d1ce4e5b9
 	return &m[h>>(64-memoBits)]
 }
 
-// readBranches leaves out what happened between other binaries.
+// readBranches skips branches between other binaries.
 func (u *Unwinder) readBranches(branches []sample.Branch) {
 	u.taken, u.moves = u.taken[:0], u.moves[:0]
 	layout := u.places.id

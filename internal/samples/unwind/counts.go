@@ -9,9 +9,9 @@ import (
 
 var errManyBinaries = errors.New("counts of addresses are of one binary")
 
-// ReadCounts is the reverse of Counts: it makes a result of what was counted before.
-// Counts at addresses where the binary has no instruction are left out; lost says
-// how many places that are.
+// ReadCounts is the reverse of Counts: it converts stored counts to a result. Counts at
+// addresses without an instruction in the binary are dropped; lost is the number of such
+// addresses.
 func ReadCounts(counts []sample.Counts, code *machinecode.Set, base uint64) (r *Result, lost int, err error) {
 	if len(code.Binaries()) != 1 {
 		return nil, 0, errManyBinaries

@@ -7,21 +7,22 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
 
-// Problem: where a function has no frame, in its prologue and its epilogue, at a tail jump, and
-// wherever it does without, the frame pointer is the caller's, so that a stack of frame
-// pointers has the caller's caller next. But stacks that were recorded otherwise are whole
-// there.
+// Problem: where a function has no frame, in its prologue and epilogue, at a tail jump, and in
+// functions without frames, the frame pointer is the caller's, so a walk of frame pointers
+// continues with the caller's caller. But stacks that were recorded by other means are
+// complete there.
 //
-// Choice: the unwind table says where there is no frame, and the source whether its stacks are
-// whole. The branches are undone to the call of the function, which is put on the stack. If it
-// is next there already, it stays alone, but for calls that can have made the caller as well:
-// where a function calls itself, or through a pointer.
+// Choice: the unwind table shows where there is no frame, and the source whether its stacks
+// are complete. The branches are reversed up to the call of the function, which is pushed on
+// the stack. If the same call is already at the top of the stack, it is not pushed again,
+// unless the call may also have created the caller: if a function calls itself, or is called
+// through a pointer.
 //
-// Without a table, there is no frame where LLVM supposes it. Where the branches do not reach
-// back to the call, the stack is believed there if the call that is next on it is a direct one
-// of this very function.
+// Without a table, there is no frame where LLVM assumes it. If the branches do not reach back
+// to the call, the stack is accepted there if the call at its top is a direct call of this
+// function.
 
-// complete makes a stack whole, and reports whether it is known to be.
+// complete completes a stack, and reports whether it is known to be complete.
 func (u *Unwinder) complete() bool {
 	leaf := u.stack[0]
 	frame := u.code.Frame(leaf)
@@ -53,13 +54,13 @@ func (u *Unwinder) complete() bool {
 	return true
 }
 
-// again reports whether a call that made the function that was sampled can have made the
-// caller as well: it is of the function itself, or of any.
+// again reports whether a call that called the sampled function may also have called the
+// caller: it calls its own function, or an unknown one.
 func (u *Unwinder) again(call ref) bool {
 	return u.code.Class(call) != controlflow.Call || u.code.SameFunction(call, u.stack[0])
 }
 
-// opener returns the call of the function that was sampled, if the branches have it.
+// opener returns the call of the sampled function, if it is among the branches.
 func (u *Unwinder) opener() (call ref, ok bool) {
 	end, inner := u.stack[0], 0
 	for i := range u.taken {
@@ -81,8 +82,7 @@ func (u *Unwinder) opener() (call ref, ok bool) {
 	return 0, false
 }
 
-// callsLeaf reports whether the innermost call is a direct one of the function that was
-// sampled.
+// callsLeaf reports whether the innermost call is a direct call of the sampled function.
 func (u *Unwinder) callsLeaf() bool {
 	if len(u.stack) < 2 || u.stack[1] == external {
 		return false

@@ -8,12 +8,12 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Moment is a stack that was sampled.
+// Moment is a sampled stack.
 type Moment struct {
-	// Context has the calls with recursion whole and no counts. Calls that other
-	// binaries made are External, however many there are in a row.
+	// Context has the calls with all recursion and no counts. Calls from other binaries are
+	// External, one for any number in a row.
 	Context
-	Leaf  machinecode.Ref // what ran; External in another binary
+	Leaf  machinecode.Ref // the sampled instruction; External in another binary
 	Count uint64          // samples
 }
 
@@ -43,10 +43,10 @@ func compareBools(a, b bool) int {
 	return -1
 }
 
-// Moment returns the stack of a sample as a context, calls outermost first and
-// recursion whole, with the tail calls that its branches show if Options ask for
-// them, and the instruction that was sampled. It is not counted. There is none if
-// the stack cannot be believed.
+// Moment returns the stack of a sample as a context, calls outermost first and with all
+// recursion, with the tail calls that its branches show if Options request them, and the
+// sampled instruction. The sample is not counted. There is no result if the stack is not
+// valid.
 func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	u.places.enter(s.PID)
 	u.readBranches(s.Branches)
@@ -58,14 +58,14 @@ func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	return x.context(), u.stack[0], true
 }
 
-// Instruction returns the instruction at an address of a process, External if it is
-// in none of the binaries.
+// Instruction returns the instruction at an address of a process, or External if it is in none
+// of the binaries.
 func (u *Unwinder) Instruction(pid int32, addr uint64) machinecode.Ref {
 	u.places.enter(pid)
 	return u.places.ref(addr)
 }
 
-// Enter takes what a batch says of address spaces and of its stacks.
+// Enter applies the events of a batch and the kind of its stacks.
 func (u *Unwinder) Enter(b *sample.Batch) {
 	u.places.apply(b.Events)
 	u.whole = b.Whole

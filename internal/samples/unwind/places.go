@@ -13,27 +13,27 @@ import (
 type places struct {
 	code   *machinecode.Set
 	spaces sample.Spaces
-	// layouts are made when they are asked for and forgotten when a mapping changes.
+	// layouts are computed on demand and dropped when a mapping changes.
 	layouts map[int32]layout // by process
-	made    uint32           // layouts ever
-	mapped  bool             // a binary was mapped anywhere
+	made    uint32           // number of layouts so far
+	mapped  bool             // a mapping of a binary was seen
 	strange map[string]bool
 	others  []string // Stats.OtherFiles
 
-	pid int32 // whose layout is
+	pid int32 // of the current layout
 	layout
 }
 
-// layout is where the binaries are in a process. No other has its id, which is not 0.
+// layout has the mappings of the binaries in a process. Its id is unique and not 0.
 type layout struct {
 	id      uint32
 	windows []window
 }
 
-// window is where a piece of a binary is.
+// window is the mapping of a part of a binary.
 type window struct {
 	start, size uint64
-	link        uint64 // link-time address of what is at start
+	link        uint64 // link-time address of start
 	binary      *machinecode.Binary
 }
 
@@ -41,7 +41,7 @@ func newPlaces(code *machinecode.Set) *places {
 	return &places{code: code, strange: map[string]bool{}}
 }
 
-// apply takes events.
+// apply applies events.
 func (p *places) apply(events []sample.Event) {
 	if len(events) == 0 {
 		return
@@ -61,7 +61,7 @@ func (p *places) apply(events []sample.Event) {
 	}
 }
 
-// other notes a file that is none of the binaries. The program itself is mapped first.
+// other records a file that is not one of the binaries. The program itself is mapped first.
 func (p *places) other(path string) {
 	const most = 4
 	if len(p.others) < most && filepath.IsAbs(path) && !strings.HasPrefix(path, "//") && !slices.Contains(p.others, path) {
@@ -69,7 +69,7 @@ func (p *places) other(path string) {
 	}
 }
 
-// enter makes pid the process whose addresses ref is asked for.
+// enter sets the process for ref.
 func (p *places) enter(pid int32) {
 	if p.layouts == nil {
 		p.layouts = map[int32]layout{}
@@ -85,9 +85,9 @@ func (p *places) enter(pid int32) {
 	p.pid, p.layout = pid, l
 }
 
-// find returns where the binaries are in a process. As long as none was seen to be
-// mapped, they are taken to be where they were linked to, which is right for
-// programs that are not position-independent.
+// find returns the mappings of the binaries in a process. If none was seen, the binaries are
+// assumed to be at their link-time addresses, which is correct for programs that are not
+// position-independent.
 func (p *places) find(pid int32) []window {
 	var found []window
 	if !p.mapped {
@@ -106,8 +106,8 @@ func (p *places) find(pid int32) []window {
 	return found
 }
 
-// binary returns which of the binaries is mapped, nil if none is. The directory
-// does not count: binaries are moved between the run and now. Their build ids do.
+// binary returns the mapped binary, or nil if it is another file. The directory is ignored,
+// because binaries may have been moved since the run. Build ids are compared.
 func (p *places) binary(m *sample.Mapping) *machinecode.Binary {
 	if !m.Exec {
 		return nil
@@ -126,8 +126,8 @@ func (p *places) binary(m *sample.Mapping) *machinecode.Binary {
 	return nil
 }
 
-// sameBuild reports whether build ids can be of one build. They are if one is not
-// known, and the kernel keeps but 20 bytes of a longer one.
+// sameBuild reports whether build ids may belong to one build: one is unknown, or truncated to
+// 20 bytes by the kernel.
 func sameBuild(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 // ref returns the instruction at an address of the process.

@@ -12,36 +12,34 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Result is what samples amount to.
+// Result is the sum of samples.
 type Result struct {
-	Contexts []Context // ascending by their frames, then by what is known
-	Moments  []Moment  // ascending by their frames, if Options asked for them
+	Contexts []Context // ascending by frames, then by Known
+	Moments  []Moment  // ascending by frames, if Options request them
 	Stats    Stats
 }
 
-// Context is what ran in a calling context.
+// Context has the code that ran in a calling context.
 type Context struct {
-	// Frames are the calls that were open, outermost first, repetitions of
-	// recursion left out. It is empty where the callers are not known, and in flat
-	// profiles. Of profiles that are keyed by lines the last frame is not a call
-	// but an instruction of the function that ran.
-	// Jumps among them are tail calls that were seen, if Options asked for those.
+	// Frames are the open calls, outermost first, without repetitions of recursion. It is
+	// empty if the callers are not known, and in flat profiles. In profiles that are keyed by
+	// lines the last frame is not a call but an instruction of the function that ran. Jumps
+	// among them are observed tail calls, if Options request them.
 	Frames []machinecode.Ref
-	// Known says of a frame that no tail call is missing between it and what
-	// follows. It is nil unless tail calls were looked for.
+	// Known reports for a frame that no tail call is missing between it and the next. It is
+	// nil unless Options request tail calls.
 	Known    []bool
-	Ranges   []Count // runs of instructions [From, To]
+	Ranges   []Count // instructions [From, To] that ran without a taken branch
 	Branches []Count // From may be External
 }
 
-// Count says how often something ran.
+// Count is the number of executions.
 type Count struct {
 	From, To machinecode.Ref
 	Count    uint64
 }
 
-// Result returns the sums over what was added. The unwinder must not be used
-// after it.
+// Result returns the sums. The unwinder must not be used after it.
 func (u *Unwinder) Result() *Result {
 	u.settleSteps()
 	c := contexts{u: u, index: map[string]int{}, ofNode: make([]int32, len(u.frames.nodes))}
@@ -65,21 +63,20 @@ func (u *Unwinder) Result() *Result {
 	return r
 }
 
-// contexts makes contexts of the nodes of a trie. Several nodes can be one
-// context.
+// contexts converts the nodes of a trie to contexts. Several nodes can be the same context.
 type contexts struct {
 	u      *Unwinder
 	list   []Context
 	index  map[string]int // of list, by frames
-	ofNode []int32        // index+1 of a node's context; 0 is not known yet
+	ofNode []int32        // index+1 of a node's context; 0 is not computed yet
 	frames []ref
 	key    []byte
-	whole  bool // with all of recursion
-	// through: other binaries are frames as well, of External.
+	whole  bool // with all recursion
+	// through reports that other binaries are frames as well, as External.
 	through bool
 }
 
-// find makes the contexts of what was counted.
+// find makes the contexts for counts.
 func (c *contexts) find(counts *counter) {
 	for i := range counts.slots {
 		if s := &counts.slots[i]; s.count != 0 {
@@ -88,7 +85,7 @@ func (c *contexts) find(counts *counter) {
 	}
 }
 
-// share shares counts out to their contexts.
+// share distributes counts to their contexts.
 func (c *contexts) share(from *counter) [][]Count {
 	sizes := make([]int, len(c.list))
 	for i := range from.slots {
@@ -96,7 +93,7 @@ func (c *contexts) share(from *counter) [][]Count {
 			sizes[c.of(s.node)]++
 		}
 	}
-	// One piece of memory serves all: most contexts have few counts.
+	// One allocation for all: most contexts have few counts.
 	all := make([]Count, from.used)
 	out := make([][]Count, len(c.list))
 	for x, n := range sizes {
@@ -131,7 +128,7 @@ func (c *contexts) of(n uint32) int {
 	return i
 }
 
-// context makes a context of frames.
+// context makes a context from frames.
 func (c *contexts) context() Context {
 	x := Context{Frames: slices.Clone(c.frames)}
 	if c.u.tailCalls() {
@@ -144,9 +141,8 @@ func (c *contexts) context() Context {
 	return x
 }
 
-// read sets frames to those of a node. Callers of code that is in none of the
-// binaries are no callers that a compiler could see, so the stack begins anew
-// after it.
+// read sets frames to those of a node. Callers of code outside of the binaries are not visible
+// to compilers, so the stack starts again after it.
 func (c *contexts) read(n uint32) {
 	c.frames = c.frames[:0]
 	for n != root {
@@ -161,14 +157,14 @@ func (c *contexts) read(n uint32) {
 	}
 	slices.Reverse(c.frames)
 	if c.u.opt.Inlining != nil || c.whole {
-		return // the names of frames are compressed, with what is inlined between
+		return // recursion is removed from the names of frames, which include inlined functions
 	}
 	c.frames = CompressRecursion(c.frames, c.u.opt.Recursion)
 	c.frames = Innermost(c.frames, c.u.opt.MaxDepth)
 }
 
-// Innermost returns the last n of the frames of a stack, outermost first: all of them if n
-// is 0, and none if it is negative.
+// Innermost returns the last n frames of a stack, outermost first: all of them if n is 0, and
+// none if it is negative.
 func Innermost[T any](stack []T, n int) []T {
 	if n == 0 {
 		return stack
@@ -176,10 +172,10 @@ func Innermost[T any](stack []T, n int) []T {
 	return stack[len(stack)-min(max(n, 0), len(stack)):]
 }
 
-// key orders counts by where they are from, then by where they lead.
+// key orders counts by source, then by target.
 func (c *Count) key() uint64 { return uint64(c.From)<<32 | uint64(c.To) }
 
-// Sum sorts counts and adds up those of the same place. It changes its argument.
+// Sum sorts counts and adds those with the same key. It modifies its argument.
 func Sum(counts []Count) []Count {
 	slices.SortFunc(counts, func(a, b Count) int { return cmp.Compare(a.key(), b.key()) })
 	kept := counts[:0]
@@ -193,10 +189,9 @@ func Sum(counts []Count) []Count {
 	return kept
 }
 
-// CompressRecursion removes repetitions from a stack: of neighbouring runs that
-// are alike, one stays, runs of one frame first, then those of two, and so on, up to
-// longest: 0 for all, and none if it is negative. It changes the stack and returns what is
-// left of it.
+// CompressRecursion removes repetitions from a stack: of consecutive equal sequences one is
+// kept, first for sequences of one frame, then of two, and so on, up to longest: 0 is no
+// limit, and a negative value removes none. It modifies the stack and returns the result.
 func CompressRecursion[T comparable](stack []T, longest int) []T {
 	if longest == 0 {
 		longest = len(stack)
@@ -217,7 +212,7 @@ func CompressRecursion[T comparable](stack []T, longest int) []T {
 	return stack
 }
 
-// merge adds what another unwinder counted.
+// merge adds the counts of another unwinder.
 func (u *Unwinder) merge(o *Unwinder) {
 	o.settleSteps()
 	same := make([]uint32, len(o.frames.nodes)) // nodes of u by those of o
@@ -237,12 +232,12 @@ func (u *Unwinder) merge(o *Unwinder) {
 	u.places.mapped = u.places.mapped || o.places.mapped
 }
 
-// Counts returns the contexts as unsymbolized profiles have them: with addresses
-// relative to base, which means something for a single binary only.
+// Counts returns the contexts in the form of unsymbolized profiles: with addresses relative to
+// base, which is meaningful only for a single binary.
 func (r *Result) Counts(code *machinecode.Set, base uint64) []sample.Counts {
 	at := func(r ref) uint64 {
 		if !r.IsInstruction() {
-			return uint64(r) - base // as LLVM writes what is external
+			return uint64(r) - base // LLVM's representation of external addresses
 		}
 		return code.Address(r) - base
 	}

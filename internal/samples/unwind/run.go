@@ -8,9 +8,8 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Run counts all samples of a source on so many goroutines. The result does not
-// depend on how many they are. An error of the source ends it; what the source
-// skipped is in its own Stats.
+// Run counts all samples of a source on a number of goroutines, on which the result does not
+// depend. An error of the source ends it; the source's Stats has what was skipped.
 func Run(ctx context.Context, src sample.Source, code *machinecode.Set, opt Options, workers int) (*Result, error) {
 	r := Start(code, opt, workers)
 	for b, err := range src.Batches(ctx) {
@@ -23,21 +22,21 @@ func Run(ctx context.Context, src sample.Source, code *machinecode.Set, opt Opti
 	return r.Result(), nil
 }
 
-// Runner shares batches out to several unwinders.
+// Runner distributes batches to several unwinders.
 type Runner struct {
 	unwinders []*Unwinder
 	work      []chan work
 	running   sync.WaitGroup
-	next      int // whose turn it is
+	next      int // index of the next worker
 }
 
-// work is a batch, or of one that goes to another unwinder the events.
+// work is a batch, or the events of a batch for another unwinder.
 type work struct {
 	batch  *sample.Batch
 	events []sample.Event
 }
 
-// Start returns a Runner with so many goroutines, which end with Result.
+// Start returns a Runner with this many goroutines, which end with Result.
 func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 	r := &Runner{}
 	for range max(workers, 1) {
@@ -58,10 +57,10 @@ func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 	return r
 }
 
-// Add takes a batch, and releases it when it is done with it. Each unwinder learns
-// of all events before the samples that come after them.
+// Add processes a batch, and releases it afterwards. Each unwinder gets all events before the
+// samples that follow them.
 func (r *Runner) Add(b *sample.Batch) {
-	events := b.Events // the batch may be released before all have them
+	events := b.Events // the batch may be released before all workers have them
 	for i, in := range r.work {
 		switch {
 		case i == r.next:

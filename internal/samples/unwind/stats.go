@@ -1,39 +1,37 @@
 package unwind
 
-// Stats counts what became of samples: moments, where nothing else is said.
+// Stats counts samples by result, unless stated otherwise.
 type Stats struct {
-	Samples uint64 // of the process in question
+	Samples uint64 // of the selected process
 	Used    uint64
 
-	// Samples that were not used, each by its first reason.
+	// Samples that were not used, each by the first reason that applies.
 	OtherProcess uint64 // not in Samples
 	NoStack      uint64 // although the input has stacks
 	NoFrame      uint64 // in a prologue or epilogue, where the stack lacks a frame
 	Departing    uint64 // at a tail jump, where the stack lacks a frame as well
-	Recovered    uint64 // used, in one of the two places, with the frame that the branches show
-	Complete     uint64 // used, in code without a frame, although the stack had what the branches show
-	NoBranches   uint64 // all in other binaries, or none at all
+	Recovered    uint64 // used, in one of these two cases, with the frame that the branches show
+	Complete     uint64 // used, in code without a frame, because the stack already had that frame
+	NoBranches   uint64 // all branches are in other binaries, or there are none
 	Elsewhere    uint64 // no frame is in the binaries; only with Options.Moments
 
-	// Of samples with stacks, used or not.
+	// For samples with stacks, used or not.
 	ExternalLeaf uint64 // taken in another binary
-	CutStacks    uint64 // cut at an address that is not after a call
+	CutStacks    uint64 // truncated at an address that is not after a call
 
-	Branches uint64 // of used samples, those between other binaries left out
+	Branches uint64 // of used samples, except those between other binaries
 	// Of these branches:
-	Outside    uint64 // ran in other binaries until the next one
-	Unpaired   uint64 // left for another binary and never came back, or the reverse
-	Impossible uint64 // were followed by code that does not lead to the next one
-	Mismatched uint64 // are calls that are not what the stack has
+	Outside    uint64 // followed by code in other binaries
+	Unpaired   uint64 // to another binary without returning, or the reverse
+	Impossible uint64 // followed by code that does not lead to the next one
+	Mismatched uint64 // calls that differ from the stack
 
-	// StrangeBinaries are mapped files with the name of a binary and the build id
-	// of another.
+	// StrangeBinaries are mapped files with the name of a binary and another build id.
 	StrangeBinaries []string
-	// OtherFiles are the first few files that were mapped and have the name of no
-	// binary.
+	// OtherFiles are the first few mapped files that are not named like a binary.
 	OtherFiles []string
-	// Mapped: a binary was seen to be mapped. If not, addresses were taken to be
-	// those that the binaries were linked to.
+	// Mapped reports that a mapping of a binary was seen. Otherwise the addresses are assumed
+	// to be link-time addresses.
 	Mapped bool
 }
 

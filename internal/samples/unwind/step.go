@@ -1,41 +1,41 @@
 package unwind
 
-// Problem: to undo a branch is to ask for classes of instructions, to look for
-// nodes, and to count in two tables.
+// Problem: reversing a branch requires the classes of instructions, lookups of nodes, and
+// counting in two tables.
 //
-// Choice: where the walk goes by a branch depends on where it is and on the branch
-// alone. So it is found once and then looked up, and it is the steps that are
-// counted. What they say of code and branches is counted at the end.
+// Choice: the result of reversing a branch depends only on the current node and the branch. So
+// it is computed once and then looked up, and steps are counted. The executions of code and
+// branches are computed from these counts at the end.
 //
-// Each step also remembers which one came after it last. That is mostly the next one,
-// too, and is known before the place of the next one is.
+// Each step also stores the step that followed it last time. That is usually the next one
+// again, and is known before the next node is.
 
-// step is a branch that the walk undoes: from the function of a node, where end is
-// the last instruction of what ran after the branch, None if that is not known.
+// step is a reversed branch: from the function of a node, where end is the last instruction
+// that ran after the branch, None if that is not known.
 type step struct {
 	node uint32
 	end  ref
-	// from has the bit known if the branch is a return to a function that was seen
+	// from has the bit known if the branch is a return to a function whose call was observed.
 	// to be called.
 	from, to ref
 }
 
-// steps counts steps and knows where they lead.
+// steps counts steps and stores their results.
 type steps struct {
-	slots []stepSlot // those with count 0 are free
+	slots []stepSlot // slots with count 0 are free
 	used  int
 }
 
 type stepSlot struct {
 	step
 	next  uint32 // the node of the function that took the branch
-	after uint32 // index of the slot of the step that came after it last
+	after uint32 // index of the slot of the step that followed it last time
 	count uint64
 }
 
 func newSteps() steps { return steps{slots: make([]stepSlot, firstSlots)} }
 
-// find returns the index of the slot of a step, or of the free one that it belongs
+// find returns the index of the slot of a step, or of the free one for it.
 // into.
 func (s *steps) find(x step) uint32 {
 	mask := uint32(len(s.slots) - 1)
@@ -46,7 +46,7 @@ func (s *steps) find(x step) uint32 {
 	}
 }
 
-// fill takes a free slot.
+// fill fills a free slot.
 func (s *steps) fill(i uint32, x step, next uint32, count uint64) {
 	s.slots[i] = stepSlot{x, next, 0, count}
 	if s.used++; 3*s.used > 2*len(s.slots) {
@@ -71,9 +71,9 @@ func (x step) hash() uint32 {
 	return uint32(h >> 32)
 }
 
-// settleSteps counts what the steps say.
+// settleSteps computes the counts from those of steps.
 func (u *Unwinder) settleSteps() {
-	// A stretch of code is after two branches or so, and a branch before as many.
+	// A range of code follows about two branches, and a branch has about two successors.
 	u.ranges.reserve(u.steps.used / 2)
 	u.branches.reserve(u.steps.used / 2)
 	for i := range u.steps.slots {

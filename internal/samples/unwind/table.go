@@ -10,13 +10,12 @@ type ref = machinecode.Ref
 // root is the node of the empty stack.
 const root = 0
 
-// trie holds stacks: a node is a frame, and the nodes up to the root are those
-// that called it. Nodes are numbers in the order in which they were made, so
-// parents come first.
+// trie has stacks: a node is a frame, and the nodes up to the root are its callers. Nodes are
+// numbered in the order of creation, so parents come first.
 type trie struct {
 	nodes []node
-	// slots find the child of a node by the instruction. They hold numbers of
-	// nodes; 0 is a free one.
+	// slots is a hash table of the children of nodes by instruction. It has numbers of nodes;
+	// 0 is free.
 	slots []uint32
 }
 
@@ -31,8 +30,7 @@ func newTrie() trie {
 	return trie{nodes: make([]node, 1), slots: make([]uint32, firstSlots)}
 }
 
-// child returns the node of a frame that a node calls, and makes it if there is
-// none.
+// child returns the node of a frame that a node calls, and creates it if necessary.
 func (t *trie) child(parent uint32, at ref) uint32 {
 	want := node{parent, at}
 	mask := uint32(len(t.slots) - 1)
@@ -69,7 +67,7 @@ func (n node) hash() uint32 {
 	return uint32(h >> 32)
 }
 
-// edge is what is counted: a stretch of code or a branch in a context.
+// edge is a key of the counts: a range of code or a branch in a context.
 type edge struct {
 	node     uint32
 	from, to ref
@@ -77,7 +75,7 @@ type edge struct {
 
 // counter counts edges.
 type counter struct {
-	slots []slot // those with count 0 are free
+	slots []slot // slots with count 0 are free
 	used  int
 }
 
@@ -105,7 +103,7 @@ func (c *counter) add(e edge, n uint64) {
 	}
 }
 
-// reserve makes room for so many edges in all.
+// reserve allocates slots for n edges in all.
 func (c *counter) reserve(n int) {
 	size := len(c.slots)
 	for 3*n > 2*size {
@@ -116,7 +114,7 @@ func (c *counter) reserve(n int) {
 	}
 }
 
-// resize takes a number of slots that is a power of two.
+// resize sets the number of slots, a power of two.
 func (c *counter) resize(size int) {
 	old := c.slots
 	c.slots = make([]slot, size)

@@ -2,26 +2,25 @@ package unwind
 
 import "slices"
 
-// Problem: a function that ended with a jump to another one is on no stack. But
-// where the jump is among the branches of the sample, it was seen.
+// Problem: a function that ended with a jump to another one is on no stack. But if the jump is
+// among the branches of the sample, it was observed.
 //
-// Choice: the branches are replayed once from the oldest to the newest, to find what
-// tail calls each open call had made by then. They become frames of their own, after
-// the call. A call that was seen to be made is marked as known: nothing is missing
-// between it and the frame that follows. Of a call from before the first branch only
-// the last tail calls are known, and what is missing before them can be inferred.
+// Choice: the branches are replayed once from the oldest to the newest, to find the tail calls
+// that each open call had made. They become separate frames, after the call. An observed call
+// is marked as known: nothing is missing between it and the next frame. For a call before the
+// first branch only the last tail calls are known, and those before them can be inferred.
 
-// known marks a call in the trie after which no tail call is missing. Refs have
-// no use of the bit.
+// known marks a call in the trie after which no tail call is missing. Refs do not use this
+// bit.
 const known ref = 1 << 31
 
-// chains are the tail calls of functions that are running: lists that share their
-// beginnings. Of a function that was called before the first branch the list begins
-// with unseen, of others with seen.
+// chains are the tail calls of running functions: lists with shared beginnings. The list of a
+// function that was called before the first branch begins with unseen, that of others with
+// seen.
 type chains struct {
 	links []chainLink
-	open  []openCall // calls within the branches, outermost first
-	now   chain      // of the function that runs
+	open  []openCall // calls among the branches, outermost first
+	now   chain      // of the running function
 
 	jumps []ref // for reading a chain
 }
@@ -40,11 +39,11 @@ type chainLink struct {
 
 type openCall struct {
 	call   ref
-	caller chain // of the function that made it
+	caller chain // of the calling function
 }
 
-// follow replays the branches that move tell of, which are newest first. Of returns it
-// says what the functions had made that they leave.
+// follow replays the branches with the indexes moves, which are newest first. For returns it
+// stores the tail calls of the function that returns.
 func (c *chains) follow(branches []taken, moves []int) {
 	c.links, c.open = append(c.links[:0], chainLink{}, chainLink{}), c.open[:0]
 	now := unseen
@@ -69,8 +68,8 @@ func (c *chains) follow(branches []taken, moves []int) {
 	c.now = now
 }
 
-// called returns the node of a function that was called by a call of the function
-// of node, and has made the tail calls of a chain since.
+// called returns the node of a function that was called by call in the function of node, and
+// has since made the tail calls of a chain.
 func (u *Unwinder) called(node uint32, call ref, made chain) uint32 {
 	switch made {
 	case unseen:
@@ -95,7 +94,7 @@ func (u *Unwinder) called(node uint32, call ref, made chain) uint32 {
 func (u *Unwinder) start() uint32 {
 	u.chains.follow(u.taken, u.moves)
 	calls, open := u.stack[1:], u.chains.open
-	// What the branches opened are the innermost calls of the stack, if it is whole.
+	// The calls among the branches are the innermost calls of the stack, if it is complete.
 	n := 0
 	for n < len(calls) && n < len(open) && open[len(open)-1-n].call == calls[n] {
 		n++

@@ -7,50 +7,49 @@ import (
 
 const external = machinecode.External
 
-// Options say how samples are unwound.
+// Options specify how samples are unwound.
 type Options struct {
 	// Flat ignores stacks: everything is counted in one context.
 	Flat bool
-	// CheckStacks leaves out samples whose stacks cannot be believed although they are not
-	// used, as LLVM does.
+	// CheckStacks skips samples with invalid stacks even if the stacks are not used, as LLVM
+	// does.
 	CheckStacks bool
-	// Inlining tells, for profiles that are keyed by lines, what was inlined
-	// where. It is nil for those keyed by pseudo probes, which know it themselves.
+	// Inlining has the inlined functions, for profiles that are keyed by lines. It is nil for
+	// those keyed by pseudo probes, which include this information.
 	Inlining Inlining
-	// MaxDepth cuts contexts to so many innermost frames, as Innermost does.
+	// MaxDepth is the maximum number of innermost frames in contexts, see Innermost.
 	MaxDepth int
-	// Recursion is how long repetitions are that contexts are without, as
-	// CompressRecursion has it.
+	// Recursion is the maximum length of repetitions that are removed from contexts, see
+	// CompressRecursion.
 	Recursion int
-	// TailCalls puts frames of tail calls into contexts that were seen among the
-	// branches. It does nothing for profiles that are keyed by lines.
+	// TailCalls adds the frames of tail calls that are among the branches to contexts. It has
+	// no effect on profiles that are keyed by lines.
 	TailCalls bool
-	// TrustDepartures believes the stacks of samples at tail jumps, as LLVM does,
-	// although the caller's frame is off the stack already.
+	// TrustDepartures accepts the stacks of samples at tail jumps, as LLVM does, although the
+	// caller's frame has already been removed.
 	TrustDepartures bool
-	// Frameless uses samples of code without a frame, if their stacks are whole or can be
-	// made so, and no others of it.
+	// Frameless uses samples of code without a frame only if their stacks are complete or can
+	// be completed.
 	Frameless bool
-	// Moments also counts the stacks of the samples themselves. Samples without
-	// branches are used then.
+	// Moments also counts the stacks of the samples themselves. Then samples without branches
+	// are used as well.
 	Moments bool
-	// Addresses counts the instructions that samples were taken at, and nothing else, as
-	// moments without calls.
+	// Addresses counts only the sampled instructions, as moments without calls.
 	Addresses bool
-	// PID is the only process whose samples count, if OnePID. Samples that do not
-	// tell their process are taken to be of it.
+	// PID is the only process whose samples count, if OnePID. Samples without a process are
+	// assumed to belong to it.
 	PID    int32
 	OnePID bool
 }
 
 // Inlining returns the stack of inlined functions that an instruction belongs to.
 type Inlining interface {
-	// Inlined returns a number for the stack: the same one for two instructions
-	// whose functions and calls are the same. 0 says that nothing is known.
+	// Inlined returns a number for the stack: equal for instructions with the same functions
+	// and calls. 0 means unknown.
 	Inlined(r machinecode.Ref) uint32
 }
 
-// Unwinder counts samples. It must not be used by several goroutines.
+// Unwinder counts samples. It is not safe for concurrent use.
 type Unwinder struct {
 	code   *machinecode.Set
 	opt    Options
@@ -61,17 +60,17 @@ type Unwinder struct {
 	steps    steps
 	ranges   counter
 	branches counter
-	moments  counter // from is the instruction that ran, to None
+	moments  counter // from is the sampled instruction, to is None
 	stats    Stats
 	memo     branchMemo
 
-	whole bool // sample.Info.Whole of what is read
+	whole bool // sample.Info.Whole of the current batch
 
-	// Of the sample at hand. The walk is at the instruction leaf of a frame, which
-	// the node parent called.
+	// For the current sample. The walk is at the instruction leaf of a frame, which the node
+	// parent called.
 	stack  []ref   // innermost first
 	taken  []taken // newest first
-	moves  []int   // indexes of taken: those that do something to the stack
+	moves  []int   // indexes of the elements of taken that affect the stack
 	last   uint32  // index of the slot of the last step
 	parent uint32
 	leaf   ref
@@ -87,7 +86,7 @@ func New(code *machinecode.Set, opt Options) *Unwinder {
 	}
 }
 
-// Add counts a batch. Nothing of it is kept.
+// Add counts a batch, without keeping references to it.
 func (u *Unwinder) Add(b *sample.Batch) {
 	u.Enter(b)
 	for i := range b.Samples {
@@ -133,8 +132,8 @@ func (u *Unwinder) sample(s *sample.Sample) {
 	u.walk()
 }
 
-// readStack makes calls of return addresses, and reports whether the stack can be
-// believed. The branches were read before.
+// readStack converts return addresses to calls, and reports whether the stack is valid. The
+// branches were read before.
 func (u *Unwinder) readStack(addrs []uint64) bool {
 	u.stack = u.stack[:0]
 	for i, addr := range addrs {
@@ -177,7 +176,7 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 	return true
 }
 
-// address counts where a sample was taken.
+// address counts the sampled address.
 func (u *Unwinder) address(s *sample.Sample) {
 	if len(s.Stack) == 0 {
 		u.stats.NoStack += s.Count
@@ -192,7 +191,7 @@ func (u *Unwinder) address(s *sample.Sample) {
 	u.moments.add(edge{root, at, machinecode.None}, s.Count)
 }
 
-// flat counts the branches and what ran between them in the empty context.
+// flat counts the branches and the code between them in the empty context.
 func (u *Unwinder) flat() {
 	end := external
 	for _, t := range u.taken {

@@ -5,18 +5,18 @@ import (
 	"github.com/cairnprof/cairn/internal/saturate"
 )
 
-// astray is the node of code whose callers are not known, because what ran after it
-// does not follow from it. What it is counted in is the root.
+// astray is the node of code whose callers are not known, because the code after it is
+// inconsistent with it. It is counted at the root.
 const astray = ^uint32(0)
 
-// walk undoes the branches, the newest first.
+// walk reverses the branches, newest first.
 func (u *Unwinder) walk() {
 	u.parent = u.stacked()
 	if u.opt.Moments {
 		u.moments.add(edge{u.parent, u.stack[0], machinecode.None}, u.count)
 	}
-	// The sampled address is at some distance after the last branch. What ran
-	// there is not known to have run as a whole.
+	// The sampled address is at some distance after the last branch. The code between them may
+	// not have run completely.
 	u.leaf = machinecode.None
 	for i := range u.taken {
 		t := &u.taken[i]
@@ -27,7 +27,7 @@ func (u *Unwinder) walk() {
 			fallthrough
 		case unseen:
 			u.parent = u.take(s, t)
-		default: // returns to a function that had made tail calls
+		default: // returns to a function that made tail calls
 			u.parent = u.before(t)
 			u.settle(s, u.parent, u.count)
 		}
@@ -35,7 +35,7 @@ func (u *Unwinder) walk() {
 	}
 }
 
-// take counts a step, and returns where it leads.
+// take counts a step, and returns the resulting node.
 func (u *Unwinder) take(s step, t *taken) uint32 {
 	last := &u.steps.slots[u.last]
 	slot := &u.steps.slots[last.after]
@@ -69,8 +69,8 @@ func (u *Unwinder) stacked() uint32 {
 
 func (u *Unwinder) tailCalls() bool { return u.opt.TailCalls && u.opt.Inlining == nil }
 
-// before returns the node of the function that took a branch, after which the walk
-// is.
+// before returns the node of the function that took a branch, given the walk's position after
+// it.
 func (u *Unwinder) before(t *taken) uint32 {
 	if u.parent == astray || u.leaf != machinecode.None && !u.runs(t.to, u.leaf) {
 		return astray
@@ -93,8 +93,8 @@ func (u *Unwinder) before(t *taken) uint32 {
 	return u.parent
 }
 
-// runs reports whether control can go from the target of a branch to the next
-// branch, which it does unseen in other binaries.
+// runs reports whether control can go from the target of a branch to the next branch; in other
+// binaries this is not observed, and assumed.
 func (u *Unwinder) runs(target, end ref) bool {
 	if target == external || end == external {
 		return target == end
@@ -102,7 +102,7 @@ func (u *Unwinder) runs(target, end ref) bool {
 	return u.code.Runs(target, end)
 }
 
-// settle counts what a step of the walk undid, and what does not fit.
+// settle counts the code and branch of a step, and inconsistencies.
 func (u *Unwinder) settle(s step, next uint32, count uint64) {
 	from, node := s.from&^known, s.node
 	if node == astray {
@@ -134,13 +134,13 @@ func (u *Unwinder) settle(s step, next uint32, count uint64) {
 	u.branches.add(edge{next, from, s.to}, count)
 }
 
-// ran counts a stretch of code.
+// ran counts a range of code.
 func (u *Unwinder) ran(node uint32, from, to ref, count uint64) {
 	if u.opt.Inlining == nil {
 		u.ranges.add(edge{node, from, to}, count)
 		return
 	}
-	// A range of several inlined functions is several ranges. Each belongs to what is at
+	// A range with several inlined functions is split. Each part belongs to the function at
 	// its beginning: two functions that were inlined by one call are one range.
 	end := to
 	for r := to; r >= from; r-- {
