@@ -215,7 +215,7 @@ func (b *buildSummary) Print(s *verb.Streams) {
 	}
 	printReasons(s, "skipped", "function", b.Skipped)
 	if len(b.EntryOnly) > 0 {
-		printReasons(s, "entry only", "function", map[string][]string{"a branch with limited range": b.EntryOnly})
+		printReasons(s, "entry only", "function", map[string][]string{"a branch, table or literal with limited range": b.EntryOnly})
 	}
 	printReasons(s, "skipped", "file", b.Untouched)
 	b.printCaught(s)
