@@ -1,6 +1,5 @@
-// Package page writes the report as one HTML file: the page of package web, the model of
-// package model, and the data that views load when they are looked at. The file loads nothing
-// from elsewhere. It is pure.
+// Package page writes the report as one self-contained HTML file: the page of package web, the
+// model of package model, and the data that views load on demand. It is pure.
 package page
 
 import (
@@ -49,7 +48,7 @@ func WriteHTML(w io.Writer, d *Document) error {
 	return out.Flush()
 }
 
-// WriteShell writes the page without model and data: a server answers /model.json and
+// WriteShell writes the page without model and data: a server serves /model.json and
 // /data/PATH, and sends the event "changed" on /events when there is a new model.
 func WriteShell(w io.Writer, title string) error {
 	out := bufio.NewWriter(w)
@@ -64,8 +63,8 @@ func head(out *bufio.Writer, title, policy string, served bool) {
 	if served {
 		attributes = " data-served"
 	}
-	// Names come from programs and may hold anything. Scripts handle them as text; the policy
-	// lets the browser run no script but the page's own.
+	// Names come from programs and may contain any characters. Scripts treat them as text; the
+	// policy allows the browser to run only the page's own script.
 	fmt.Fprintf(out, `<!DOCTYPE html>
 <html lang="en" data-theme="light"%s>
 <head>
@@ -83,7 +82,7 @@ func tail(out *bufio.Writer) {
 	fmt.Fprintf(out, "<script>%s</script>\n</body>\n</html>\n", web.Script())
 }
 
-// embed writes an element that holds data, compressed and in base64.
+// embed writes an element with data, compressed and in base64.
 func embed(out *bufio.Writer, attribute string, write func(io.Writer) error) error {
 	fmt.Fprintf(out, `<script type="application/octet-stream" %s>`, attribute)
 	text := base64.NewEncoder(base64.StdEncoding, out)
@@ -104,7 +103,7 @@ func embed(out *bufio.Writer, attribute string, write func(io.Writer) error) err
 	return err
 }
 
-// digest is what a policy names a script or a style by.
+// digest returns the hash by which a policy identifies a script or a style.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// jsonVersion is the version of all JSON that the command prints. Keys may be
-// added within a version; none is renamed or given another meaning.
+// jsonVersion is the version of all JSON that the command prints. Keys may be added within a
+// version; none is renamed or changes its meaning.
 const jsonVersion = `{
   "version": 1`
 
@@ -41,14 +41,14 @@ func WriteJSON(w io.Writer, doc any) error {
 	return err
 }
 
-// A JSONAppender is an item of a list that encodes itself, each line but the first with
-// prefix ahead: the library takes five times as long, which counts where items are millions.
+// A JSONAppender is an item of a list that encodes itself, with prefix before each line but
+// the first: encoding/json takes five times as long, which matters for millions of items.
 type JSONAppender interface {
 	AppendJSON(b []byte, prefix, indent string) []byte
 }
 
-// WriteJSONList writes what WriteJSON writes of doc with one more key, the last,
-// whose value is the list of items. Of these one at a time is in memory.
+// WriteJSONList writes what WriteJSON writes for doc with an additional last key, whose value
+// is the list of items. Only one item at a time is in memory.
 func WriteJSONList(w io.Writer, doc any, key string, items iter.Seq[any]) error {
 	var head bytes.Buffer
 	if err := WriteJSON(&head, doc); err != nil {
@@ -68,7 +68,7 @@ func WriteJSONList(w io.Writer, doc any, key string, items iter.Seq[any]) error 
 		}
 		b.WriteString(between + jsonIndent + jsonIndent)
 		if _, err := b.Write(bytes.TrimSuffix(body, []byte("\n"))); err != nil {
-			return err // nobody reads on
+			return err // the reader has closed its end
 		}
 		between, end = ",\n", "\n"+jsonIndent+"]\n}\n"
 	}

@@ -6,10 +6,9 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Names turns symbol names into what people call the functions. Everything is
-// keyed by the symbol name and only shown demangled, because two symbols may
-// demangle to one text. The zero value demangles; it is not safe for concurrent
-// use.
+// Names converts symbol names to readable names. All data is keyed by symbol name, and names
+// are demangled only for output, because two symbols may demangle to the same text. The zero
+// value demangles; it is not safe for concurrent use.
 type Names struct {
 	Mangled bool // leave names alone
 	LLVM    bool // demangle as LLVM does, a<b<c>> and not a<b<c> >
@@ -17,8 +16,8 @@ type Names struct {
 	cache   map[string]string
 }
 
-// maxDemangled bounds what a symbol may expand to: nested substitutions double
-// with a few bytes each.
+// maxDemangled limits the size of a demangled symbol: nested substitutions double it with a
+// few bytes each.
 const maxDemangled = 16 // power of two, bytes
 
 // Show returns the name to display for a symbol.
@@ -39,7 +38,7 @@ func (n *Names) Show(symbol string) string {
 	if n.Short {
 		options = append(options, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoTemplateParams, demangle.NoABITags)
 	}
-	// A wrapper (cairn wrap) has the name of its function behind a prefix.
+	// A wrapper (cairn wrap) has the name of its function after a prefix.
 	wrapper, mangled := "", symbol
 	for _, prefix := range []string{"__wrap_", "__timed_"} {
 		if name, ok := strings.CutPrefix(symbol, prefix); ok && strings.HasPrefix(name, "_Z") {
@@ -54,9 +53,8 @@ func (n *Names) Show(symbol string) string {
 	return s
 }
 
-// withoutUnique leaves out the number that clang gives functions of one file, so that
-// profiles can tell them apart from those of other files: it gives pseudo probes
-// together with it.
+// withoutUnique removes the number that clang appends to local functions, so that profiles can
+// distinguish them from those of other files: clang emits pseudo probes with it.
 func withoutUnique(symbol string) string {
 	name, rest, found := strings.Cut(symbol, ".__uniq.")
 	if !found {

@@ -17,7 +17,7 @@ func group(s string) string {
 	return s
 }
 
-// Plural counts things whose name takes an s.
+// Plural formats a number of objects whose plural ends in s.
 func Plural(n int, what string) string { return Count(n) + " " + Either(uint64(n), what, what+"s") }
 
 // Either returns one where n is 1, and many otherwise.
@@ -28,15 +28,13 @@ func Either(n uint64, one, many string) string {
 	return many
 }
 
-// Share returns a part of a whole in percent, as it rounds; Percent does not round to what is
-// not so.
+// Share returns a part of a whole in percent, rounded; Percent does not round to 0 or 100.
 func Share(part, all uint64) string {
 	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(max(all, 1)))
 }
 
-// Percent returns a percentage with one decimal. Only what is all covered is
-// 100.0 %, and only what is not covered at all is 0.0 %: a hundred thousand
-// functions less one is 99.9 %.
+// Percent returns a percentage with one decimal. Only complete coverage is 100.0 %, and only
+// no coverage is 0.0 %: a hundred thousand functions less one is 99.9 %.
 func Percent(covered, total int) string {
 	if total == 0 {
 		return "-"
@@ -51,8 +49,8 @@ func Percent(covered, total int) string {
 	return strconv.Itoa(tenths/10) + "." + strconv.Itoa(tenths%10) + "%"
 }
 
-// Decimal returns x with as many decimals as tell something: none for an
-// integer, one from ten on, at most two below.
+// Decimal returns x with significant decimals: none for an integer, one from ten on, at most
+// two below.
 func Decimal(x float64) string {
 	sign := ""
 	if x < 0 {

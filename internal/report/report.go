@@ -1,5 +1,5 @@
-// Package report formats rows for output: aligned tables, JSON, colour. It computes
-// nothing about profiles.
+// Package report formats rows for output: aligned tables, JSON, colour. It computes no data of
+// profiles.
 package report
 
 import (
@@ -17,11 +17,10 @@ type Style struct {
 	Width int
 }
 
-// Color is an SGR attribute for a piece of text.
+// Color is an SGR attribute for text.
 type Color string
 
-// The colours in use. They are those of the terminal's own palette, so that
-// they suit its background.
+// The colours. They are those of the terminal's palette, so that they match its background.
 const (
 	Plain Color = ""
 	Bold  Color = "1"
@@ -42,14 +41,14 @@ func (s Style) Paint(c Color, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// steers reports whether a character does more to a line than to stand in it:
-// controls, those of the direction of text, and the separators of lines.
+// steers reports whether a character has an effect on a line other than its glyph: controls,
+// text direction marks, and line separators.
 func steers(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// Printable returns s with its control characters replaced. Names and paths come
-// from files of unknown origin: they must not steer the terminal or add lines.
+// Printable returns s with its control characters replaced. Names and paths come from files of
+// unknown origin: they must not control the terminal or add lines.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, steers) && utf8.ValidString(s) {
 		return s
@@ -66,12 +65,12 @@ func Printable(s string) string {
 // practically all ASCII, so one rune is taken for one column.
 func width(s string) int { return utf8.RuneCountInString(s) }
 
-// ellipsis marks what was left out of a shortened name.
+// ellipsis marks the omitted part of a shortened name.
 const ellipsis = "…"
 
-// Shorten cuts the middle out of s so that it takes at most limit columns: both
-// ends of a C++ name, its namespace and its arguments, tell more than the
-// middle. A limit of 0 is none.
+// Shorten removes the middle of s so that it takes at most limit columns: the ends of a C++
+// name, its namespace and its arguments, are more informative than the middle. A limit of 0 is
+// none.
 func Shorten(s string, limit int) string {
 	if limit <= 0 || width(s) <= limit {
 		return s
@@ -82,7 +81,7 @@ func Shorten(s string, limit int) string {
 	return string(runes[:head]) + ellipsis + string(runes[len(runes)-tail:])
 }
 
-// ShortenPath cuts the front off a path, at a slash if there is one.
+// ShortenPath removes the beginning of a path, up to a slash if there is one.
 func ShortenPath(s string, limit int) string {
 	if limit <= 0 || width(s) <= limit {
 		return s
@@ -95,9 +94,8 @@ func ShortenPath(s string, limit int) string {
 	return ellipsis + tail
 }
 
-// Wrap joins words with a blank into lines of at most limit columns, each
-// behind indent. The words' widths are given apart because words may be
-// painted.
+// Wrap joins words with blanks into lines of at most limit columns, each after indent. The
+// widths of words are passed separately because words may be coloured.
 func Wrap(words []string, widths []int, indent string, limit int) string {
 	var b strings.Builder
 	at := 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Align is the side of its column that a cell stands on.
+// Align is the alignment of a cell in its column.
 type Align uint8
 
 // The alignments.
@@ -23,8 +23,8 @@ type Column struct {
 	// Shrink shortens a cell to a number of columns when the table is wider
 	// than the terminal, as Shorten does. Nil for a column that stays.
 	Shrink func(s string, limit int) string
-	// Optional columns are left out, the last first, where a terminal is too
-	// narrow even for shortened cells.
+	// Optional columns are omitted, the last first, if a terminal is too narrow even for
+	// shortened cells.
 	Optional bool
 }
 
@@ -57,22 +57,23 @@ func (t *Table) Len() int { return len(t.rows) }
 
 const (
 	columnGap = "  "
-	minShrunk = 20 // columns that a shortened cell keeps
-	// maxPadded is how far cells are padded where nothing is shortened: one
-	// C++ name of five hundred letters must not push all other rows apart.
+	minShrunk = 20 // minimum width of a shortened cell
+	// maxPadded limits the padding of cells if nothing is shortened: one C++ name of five
+	// hundred letters must not widen all rows.
 	maxPadded = 60
 )
 
-// WritePart writes the rows that were added since it was called last, and forgets them, so
-// that a table of any length is never in memory as a whole. Rows of later parts move their
-// columns where they are wider; on a terminal they are shortened to what the first part took. None of the columns is to be Optional.
+// WritePart writes the rows that were added since its last call, and drops them, so that a
+// long table is never completely in memory. Rows of later parts are not aligned if they are
+// wider; on a terminal they are shortened to the widths of the first part. No column may be
+// Optional.
 func (t *Table) WritePart(w io.Writer, s Style) error {
 	err := t.write(w, s)
 	t.rows = t.rows[:0]
 	return err
 }
 
-// Write writes the table, head first. An empty table is written as nothing.
+// Write writes the table, header first. An empty table has no output.
 func (t *Table) Write(w io.Writer, s Style) error {
 	if t.written != nil {
 		return t.WritePart(w, s)
@@ -81,7 +82,7 @@ func (t *Table) Write(w io.Writer, s Style) error {
 	return part.write(w, s)
 }
 
-// write writes the rows, behind the head or behind those that were written.
+// write writes the rows, after the header or the rows written before.
 func (t *Table) write(w io.Writer, s Style) error {
 	if len(t.rows) == 0 {
 		return nil
@@ -114,7 +115,7 @@ func (t *Table) write(w io.Writer, s Style) error {
 	return t.lines(b, widths, s)
 }
 
-// more writes rows behind others.
+// more writes rows after others.
 func (t *Table) more(w io.Writer, s Style) error {
 	widths := t.written
 	if s.Width == 0 {
@@ -143,9 +144,9 @@ func (t *Table) without(i int) *Table {
 	return out
 }
 
-// fit returns the columns' widths and that of the table. If they exceed the terminal's, the columns
-// that can shrink give the difference, the widest first. Off the terminal long
-// cells stick out.
+// fit returns the columns' widths and that of the table. If they exceed the terminal's, the
+// columns that can shrink are reduced, the widest first. Without a terminal, long cells exceed
+// their columns.
 func (t *Table) fit(limit int) (widths []int, total int) {
 	widths = make([]int, len(t.Columns))
 	total = len(columnGap) * (len(t.Columns) - 1)
@@ -174,8 +175,8 @@ func (t *Table) fit(limit int) (widths []int, total int) {
 	return widths, total
 }
 
-// line writes one row. Blanks at its end are left out, so that a narrow
-// terminal does not wrap them.
+// line writes one row. Trailing blanks are omitted, so that a narrow terminal does not wrap
+// them.
 func (t *Table) line(b *bufio.Writer, cells []Cell, widths []int, s Style) {
 	blanks := 0
 	for i, c := range cells {

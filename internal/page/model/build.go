@@ -16,19 +16,19 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Sources is all that a report is made of. What was not given is nil.
+// Sources has the inputs of a report. Missing inputs are nil.
 type Sources struct {
 	Title     string
 	Generator string
 	Inputs    []Input
-	Uncertain []string // what reading the inputs found
+	Uncertain []string // messages from reading the inputs
 	Limits    []string
 
 	// Show returns the name to display for a symbol.
 	Show func(symbol string) string
 
 	Profile *prof.Profile
-	Modules []coverage.Module // of Profile, with their lines and code as far as known
+	Modules []coverage.Module // of Profile, with their lines and code if available
 	Against *Against
 	Program *Program
 	Spikes  *spikes.Page
@@ -36,12 +36,12 @@ type Sources struct {
 	Calls   *CallSource
 	Texts   Texts
 
-	// Timeline and Flame are put into the model as they are; their views load Blobs.
+	// Timeline and Flame are copied into the model; their views load Blobs.
 	Timeline, Flame any
 	Blobs           []page.Blob
-	// Find returns what views load of a server alone. It may be nil.
+	// Find returns data that views load only from a server. It may be nil.
 	Find func(path string) (page.Blob, bool)
-	// Close closes what Blobs and Find read. It may be nil.
+	// Close closes the files that Blobs and Find read. It may be nil.
 	Close func()
 }
 
@@ -76,7 +76,7 @@ type Texts interface {
 	Read(path string) ([]byte, error)
 }
 
-// Report is a model and what its views load.
+// Report is a model and the data that its views load.
 type Report struct {
 	Model   *Model
 	sources []Source // parallel to Model.Files, without their texts
@@ -86,7 +86,7 @@ type Report struct {
 	close   func()
 }
 
-// builder makes a model.
+// builder builds a model.
 type builder struct {
 	in *Sources
 	m  *Model
@@ -98,7 +98,7 @@ type builder struct {
 	sources  []Source       // parallel to m.Files
 }
 
-// Build makes the model.
+// Build builds the model.
 func Build(in *Sources) *Report {
 	b := &builder{
 		in: in, bySymbol: map[string][]int{}, byFunc: map[*prof.Func]int{}, byFile: map[string]int{}, edges: map[[2]int]int{},
@@ -126,7 +126,7 @@ func Build(in *Sources) *Report {
 	return &Report{Model: b.m, sources: b.sources, texts: in.Texts, blobs: in.Blobs, find: in.Find, close: in.Close}
 }
 
-// orEmpty makes [] of null in JSON.
+// orEmpty replaces nil by an empty list, which is [] and not null in JSON.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -160,8 +160,8 @@ func (b *builder) add(f Function) int {
 	return i
 }
 
-// find returns the function that a symbol is code of, if there is one. Of several with the
-// name it takes one that begins on line, or is in file, if these are known.
+// find returns the function whose code includes a symbol, if there is one. If several have the
+// name, it is one that begins on line, or is in file, if these are known.
 func (b *builder) find(symbol, file string, line int) (int, bool) {
 	symbol, _, _ = strings.Cut(symbol, "@") // the version of a dynamic symbol
 	list := b.bySymbol[sourcefunc.Name(symbol)]
@@ -181,7 +181,7 @@ func (b *builder) find(symbol, file string, line int) (int, bool) {
 	return list[0], true
 }
 
-// function is find that adds what it does not find.
+// function is find, and adds the function if it is missing.
 func (b *builder) function(symbol, file string, line int) int {
 	if i, ok := b.find(symbol, file, line); ok {
 		return i
@@ -202,7 +202,7 @@ func (b *builder) edge(from, to int) *Edge {
 	return &b.m.Edges[i]
 }
 
-// calls adds what logs of calls say.
+// calls adds the data of logs of calls.
 func (b *builder) calls() {
 	c := b.in.Calls
 	if c == nil {
@@ -233,8 +233,8 @@ func (b *builder) calls() {
 	b.m.Calls = sum
 }
 
-// add adds the calls of another piece of code of the function. Percentiles of both are not
-// known: those of the one with more calls stand.
+// add adds the calls of another part of the function's code. Percentiles of both together are
+// not known: those of the part with more calls are kept.
 func (t *Time) add(c *account.Costs) {
 	if c.Calls > t.Calls {
 		t.Median, t.P90, t.P99 = c.Median, c.P90, c.P99
@@ -246,7 +246,7 @@ func (t *Time) add(c *account.Costs) {
 	t.NoExit += c.Deduced + c.Open
 }
 
-// keys gives each function a key that is its own.
+// keys gives each function a unique key.
 func (b *builder) keys() {
 	for symbol, list := range b.bySymbol {
 		for n, i := range list {

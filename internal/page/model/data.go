@@ -14,8 +14,8 @@ import (
 // MaxTexts is how many bytes of source texts a report has at most.
 const MaxTexts = 64 << 20
 
-// findTexts finds the texts of files that have lines, those with functions first, until they
-// are more than MaxTexts.
+// findTexts finds the texts of files that have lines, those with functions first, up to
+// MaxTexts.
 func (b *builder) findTexts() {
 	order := make([]int, 0, len(b.m.Files))
 	for i := range b.m.Files {
@@ -57,7 +57,7 @@ func encode(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Data yields what views load.
+// Data yields the data that views load.
 func (r *Report) Data() iter.Seq[page.Blob] {
 	return func(yield func(page.Blob) bool) {
 		for i := range r.sources {
@@ -74,7 +74,7 @@ func (r *Report) Data() iter.Seq[page.Blob] {
 	}
 }
 
-// Blob returns what views load by a path.
+// Blob returns the data that views load by a path.
 func (r *Report) Blob(path string) (page.Blob, bool) {
 	for b := range r.Data() {
 		if b.Path == path {

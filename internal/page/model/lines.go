@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 )
 
-// Scopes tells what was inlined where. The Code of a module may implement it.
+// Scopes returns inlined functions. The Code of a module may implement it.
 type Scopes interface {
 	// Pieces returns the parts of [lo, hi) that have the same functions, outermost first.
 	Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []coverage.Frame]
@@ -106,7 +106,7 @@ type copyKey struct {
 	chain string // the calls that lead to it
 }
 
-// inlined finds what the compiler inlined, and where functions end.
+// inlined finds inlined functions, and the ends of functions.
 func (b *builder) inlined() {
 	known := len(b.m.Functions)
 	calls := map[int]map[InlinedCall]bool{} // by file; the value is whether it ran
@@ -155,7 +155,7 @@ func (b *builder) inlined() {
 	b.linesOfFunctions(known)
 }
 
-// piece adds code of function id, into which frames but the first were inlined.
+// piece adds code of function id, into which all frames but the first were inlined.
 func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []coverage.Frame, ran bool, calls map[int]map[InlinedCall]bool, copies map[int]map[copyKey]bool) {
 	fn := &b.m.Functions[id]
 	// Line tables begin where the body does, and definitions some lines before.
@@ -174,7 +174,7 @@ func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []cover
 	for k := range frames[1:] {
 		f := &frames[k+1]
 		file := ""
-		if k+2 == len(frames) { // the innermost: the code's lines are its own
+		if k+2 == len(frames) { // the innermost: the lines of the code are its own
 			for path := range m.Lines.Lines(at[0], at[0]+1) {
 				file = path
 			}
@@ -202,7 +202,7 @@ func frameLine(frames []coverage.Frame) int {
 	return frames[0].Line
 }
 
-// set notes in one of many sets that something is there, and whether it ran.
+// set records in one of many sets that an element exists, and whether it ran.
 func set[K comparable](sets map[int]map[K]bool, of int, key K, ran bool) {
 	if sets[of] == nil {
 		sets[of] = map[K]bool{}
@@ -210,8 +210,8 @@ func set[K comparable](sets map[int]map[K]bool, of int, key K, ran bool) {
 	sets[of][key] = sets[of][key] || ran
 }
 
-// linesOfFunctions gives each function the states of its lines. Where it ends is known of
-// the first functions only; others end where the next one begins.
+// linesOfFunctions gives each function the states of its lines. The ends are known only for
+// the first functions; others end at the beginning of the next one.
 func (b *builder) linesOfFunctions(known int) {
 	byFile := make([][]int, len(b.m.Files))
 	for i := range b.m.Functions {
@@ -238,9 +238,9 @@ func (b *builder) linesOfFunctions(known int) {
 	}
 }
 
-// nextFunction returns the line that the first function behind list[0] begins on. What was
-// written inside of it, such as a lambda, is part of it. Code of a function can have lines of
-// others even where nothing was inlined, since compilers share code between them.
+// nextFunction returns the line on which the first function after list[0] begins. A function
+// defined inside of it, such as a lambda, is part of it. Code of a function can have lines of
+// others even without inlining, because compilers share code between functions.
 func (b *builder) nextFunction(list []int) int {
 	first := b.m.Functions[list[0]].Line
 	for _, i := range list[1:] {

@@ -1,15 +1,15 @@
-// Package model is the model of the report: everything that the page shows, as plain data
-// that encodes to JSON. docs/report-model.md describes it. Build makes it of profiles,
-// programs, spikes, samples and logs of calls; it is pure.
+// Package model is the model of the report: all data of the page, as plain data that encodes
+// to JSON. docs/report-model.md describes it. Build builds it from profiles, programs, spikes,
+// samples and logs of calls; it is pure.
 package model
 
 import "github.com/cairnprof/cairn/internal/spikes"
 
 // Version is the version of the model. Within a version keys may be added; none is renamed or
-// given another meaning.
+// changes its meaning.
 const Version = 1
 
-// Model is what the page shows. What was not recorded is absent.
+// Model is the data of the page. Data that was not recorded is absent.
 type Model struct {
 	Version   int        `json:"version"`
 	Title     string     `json:"title"`
@@ -18,8 +18,8 @@ type Model struct {
 	Modules   []Module   `json:"modules"`
 	Scenarios []Scenario `json:"scenarios,omitempty"`
 	Figures   []Figure   `json:"figures"`
-	Uncertain []string   `json:"uncertain"` // sentences: what the data do not tell
-	Limits    []string   `json:"limits"`    // sentences: what was left out of the report
+	Uncertain []string   `json:"uncertain"` // messages: what the data do not show
+	Limits    []string   `json:"limits"`    // messages: what was omitted from the report
 	Functions []Function `json:"functions"`
 	Edges     []Edge     `json:"edges"`
 	Files     []File     `json:"files"`
@@ -29,8 +29,8 @@ type Model struct {
 	Calls     *Calls     `json:"calls,omitempty"`
 	Changes   *Changes   `json:"changes,omitempty"`
 
-	// Timeline and Flame are the indexes of the views of logs over time; package timeline
-	// makes them.
+	// Timeline and Flame are the indexes of the views of logs over time, from package
+	// timeline.
 	Timeline any `json:"timeline,omitempty"`
 	Flame    any `json:"flame,omitempty"`
 }
@@ -55,7 +55,7 @@ type Module struct {
 	Lines     bool     `json:"lines"` // source lines are known
 }
 
-// Tally is what was covered, and of how many.
+// Tally is the number of covered elements, and of all elements.
 type Tally [2]int
 
 // Scenario is runs that did the same (CAIRN_SCENARIO).
@@ -78,10 +78,10 @@ type Figure struct {
 	Has     bool    `json:"has_before,omitempty"`
 }
 
-// Function is a function of the source with all code that the compiler made of it, or a
+// Function is a function of the source with all code that the compiler generated for it, or a
 // function that only samples, spikes, logs or calls name.
 type Function struct {
-	Key     string `json:"key"`            // unique, for links: the symbol, with a number if there are several
+	Key     string `json:"key"`            // unique, for links: the symbol, with a number if it is not unique
 	Symbol  string `json:"symbol"`         // mangled
 	Name    string `json:"name,omitempty"` // demangled, if that differs
 	Module  int    `json:"module"`         // index into Modules, -1 if unknown
@@ -94,7 +94,7 @@ type Function struct {
 
 	// Of the profile, if Mode is set.
 	Runs    uint64  `json:"runs,omitempty"`     // in which it ran
-	Of      uint64  `json:"of_runs,omitempty"`  // that can tell
+	Of      uint64  `json:"of_runs,omitempty"`  // runs that recorded the function
 	Calls   *uint64 `json:"calls,omitempty"`    // absent if the mode does not count
 	AtLeast bool    `json:"at_least,omitempty"` // Calls is a lower bound
 	Order   float64 `json:"order,omitempty"`    // mean index of its first execution
@@ -102,7 +102,7 @@ type Function struct {
 	Lines   *[3]int `json:"lines,omitempty"` // ran, did not run, unknown
 	// Bits has a character for each block of each part: 1 ran, 0 did not; a space between parts.
 	Bits  string `json:"bits,omitempty"`
-	Parts []Part `json:"parts,omitempty"` // if the compiler made several pieces of code of it
+	Parts []Part `json:"parts,omitempty"` // if the compiler generated several parts of code for it
 
 	Inlined *Inlined `json:"inlined,omitempty"`
 	Spikes  *Spiked  `json:"spikes,omitempty"`
@@ -111,7 +111,7 @@ type Function struct {
 	Change  *Change  `json:"change,omitempty"`
 }
 
-// Part is a piece of code of a function: itself, a clone, or a part that was split off.
+// Part is a part of the code of a function: itself, a clone, or a split part.
 type Part struct {
 	Symbol  string  `json:"symbol"`
 	Address uint64  `json:"address"`
@@ -121,7 +121,7 @@ type Part struct {
 	Blocks  *Tally  `json:"blocks,omitempty"`
 }
 
-// Inlined is the copies of a function that the compiler put into others.
+// Inlined has the inlined copies of a function.
 type Inlined struct {
 	Copies int `json:"copies"`
 	Ran    int `json:"ran"` // copies of which code ran
@@ -157,7 +157,7 @@ type Time struct {
 	NoExit uint64 `json:"no_exit,omitempty"` // calls whose end is not in the log: times are lower bounds
 }
 
-// Change is what differs from the input that is compared with.
+// Change is a difference from the input that is compared.
 type Change struct {
 	Kind   string  `json:"kind"`             // new, gone, only_now, only_then, blocks, calls
 	Before float64 `json:"before,omitempty"` // calls in a run
@@ -166,7 +166,7 @@ type Change struct {
 	Gained int     `json:"gained,omitempty"` // blocks that run only now
 }
 
-// Edge says that a function called another.
+// Edge is a call of one function by another.
 type Edge struct {
 	From int `json:"from"` // indexes into Functions
 	To   int `json:"to"`
@@ -188,11 +188,11 @@ type File struct {
 	Lines     [3]int `json:"lines"` // ran, did not run, unknown
 	// Data is the path of its Source, absent if there are no lines to show.
 	Data string `json:"data,omitempty"`
-	// Missing says why the text of the file is not in Data.
+	// Missing is the reason why Data has no text of the file.
 	Missing string `json:"missing,omitempty"`
 }
 
-// Source is what a file's view loads: its text and what is known of its lines.
+// Source is the data of a file's view: its text and the state of its lines.
 type Source struct {
 	Version int    `json:"version"`
 	Path    string `json:"path"`
@@ -216,7 +216,7 @@ type InlinedCall struct {
 type Pages struct {
 	Binary    string         `json:"binary"`
 	PageSize  uint64         `json:"page_size"`
-	Layouts   []PageLayout   `json:"layouts"` // as it is linked, then in the order that cairn order computes
+	Layouts   []PageLayout   `json:"layouts"` // as linked, then in the order that cairn order computes
 	Scenarios []PageScenario `json:"scenarios"`
 }
 
@@ -227,13 +227,13 @@ type PageLayout struct {
 	Pages   [][]int `json:"pages"`   // the functions on each: indexes into Functions
 }
 
-// PageScenario is what runs of a scenario do to the pages.
+// PageScenario has the pages that runs of a scenario touch.
 type PageScenario struct {
 	Name      string    `json:"name"`
 	Runs      int       `json:"runs"`
 	Functions float64   `json:"functions"` // means over the runs
 	Bytes     float64   `json:"bytes"`
-	Least     float64   `json:"least"`  // pages that so many bytes fill
+	Least     float64   `json:"least"`  // pages in which the bytes fit
 	Touch     []Touched `json:"touch"`  // parallel to Layouts
 	Bounds    [][2]int  `json:"bounds"` // least pages after each first execution, thinned
 }
@@ -254,11 +254,11 @@ type Spikes struct {
 	// Timelines are the calls before and during each spike, where a flight recorder has them.
 	Timelines   []*spikes.Timeline `json:"timelines,omitempty"`
 	Left        int                `json:"left"`  // stacks that are not in Groups
-	Reach       []string           `json:"reach"` // sentences: what the logs can show
+	Reach       []string           `json:"reach"` // messages: what the logs can show
 	Suggestions []Suggestion       `json:"suggestions"`
 }
 
-// Suggestion is a line for the source that says that a call may take long.
+// Suggestion is a line for the source that permits a call to take long.
 type Suggestion struct {
 	Function string `json:"function"`
 	File     string `json:"file,omitempty"`
@@ -288,7 +288,7 @@ type Frame struct {
 	Inlined  bool `json:"inlined,omitempty"`
 }
 
-// Calls is what logs of calls say in all.
+// Calls has the totals of logs of calls.
 type Calls struct {
 	Unit    string `json:"unit"` // of times: ns or ticks
 	Calls   uint64 `json:"calls"`

@@ -40,8 +40,8 @@ func (b *builder) spikes() {
 	}
 }
 
-// longest returns the lower bound of the longest call of a group. What groups of callers are
-// ranked by is less: the time that no call below explains.
+// longest returns the lower bound of the longest call of a group. The value by which groups of
+// callers are ranked is less: the time that no call below explains.
 func longest(g *spikes.Object) uint64 {
 	if g.Caller != nil {
 		return g.Interval[0]
@@ -105,7 +105,7 @@ func (b *builder) sampledFrames(s *profgen.Stacks) map[calllog.FuncID]sampledFra
 }
 
 // sampledFunctions adds the samples of functions and edges. A sample counts once for a
-// function, however often that is on its stack.
+// function, even if the function is on its stack several times.
 func (b *builder) sampledFunctions(trie *calltrie.Trie, frames map[calllog.FuncID]sampledFrame) {
 	for id, n := range trie.Nodes() {
 		f := frames[n.Func]

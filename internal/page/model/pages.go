@@ -14,13 +14,13 @@ import (
 // PageSize is the size of pages in bytes.
 const PageSize = 4096
 
-// Bounds of what is drawn.
+// Limits of drawings.
 const (
 	maxScenarios = 40
 	maxCurve     = 400
 )
 
-// alignment is what functions are aligned to where a layout is predicted, as gcc and clang do.
+// alignment is the alignment of functions in a predicted layout, as with gcc and clang.
 const alignment = 16
 
 // Labels of layouts.
@@ -63,7 +63,7 @@ func (b *builder) pages() {
 }
 
 // orderedProgram returns m with its functions in the order that cairn order computes, one
-// after the other. The pieces that the compiler split off stand behind them.
+// after the other, followed by the parts that the compiler split off.
 func orderedProgram(m *prof.Module, traces []prof.Trace, p *Program) (pages.Program, bool) {
 	in := order.FromModule(m, p.Edges)
 	in.Traces = traces
@@ -116,7 +116,7 @@ func (b *builder) layout(label string, of *Program, p *pages.Program) PageLayout
 	return l
 }
 
-// pageScenario returns what a scenario does in each program.
+// pageScenario returns the pages that a scenario touches in each program.
 func pageScenario(m *prof.Module, s *pages.Scenario, programs []pages.Program) PageScenario {
 	out := PageScenario{Name: s.Name, Runs: len(s.Traces)}
 	longest := s.Longest()
@@ -142,7 +142,7 @@ func pageScenario(m *prof.Module, s *pages.Scenario, programs []pages.Program) P
 	return out
 }
 
-// thin returns the points of a curve at which it rises, and its end: maxCurve of them at most.
+// thin returns the points of a curve at which it rises, and its end: at most maxCurve points.
 func thin(curve []int) [][2]int {
 	points := [][2]int{}
 	height := -1
@@ -162,7 +162,7 @@ func thin(curve []int) [][2]int {
 	return some
 }
 
-// figures adds the numbers of the overview, those that matter most first.
+// figures adds the numbers of the overview, most important first.
 func (b *builder) figures() {
 	add := func(f Figure) { b.m.Figures = append(b.m.Figures, f) }
 	if len(b.in.Modules) > 0 {

@@ -130,7 +130,7 @@ func (b *builder) callGraph() {
 	}
 }
 
-// uncertain says what the profile does not tell.
+// uncertain adds messages about data that the profile does not contain.
 func (b *builder) uncertain() {
 	say := func(format string, args ...any) { b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf(format, args...)) }
 	for i := range b.in.Modules {

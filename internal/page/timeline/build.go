@@ -54,18 +54,18 @@ func Build(ctx context.Context, w io.Writer, src *Source) error {
 	return b.out.finish(&b.header)
 }
 
-// builder makes an index.
+// builder builds an index.
 type builder struct {
 	header
 	src     *Source
 	out     *writer
 	numbers map[calllog.FuncID]uint32
-	texts   map[string]uint32 // functions that stand for events
+	texts   map[string]uint32 // functions that represent events
 	broken  uint64
 }
 
-// laneThreads are the threads of a log that are one lane: the windows around spikes are
-// threads of their log, and those of one thread are one lane.
+// laneThreads are the threads of a log that form one lane: the windows around spikes are
+// threads of their log, and all windows of one thread are one lane.
 type laneThreads struct {
 	log     int
 	lane    Lane
@@ -73,9 +73,9 @@ type laneThreads struct {
 	threads []int
 }
 
-// order returns the lanes in the order of the page: log by log, ascending as a log has them.
-// Where one of several logs names its threads, as those of Go do, threads of one number stand
-// together, as they are one goroutine: first what it called, then what state it was in.
+// order returns the lanes in the order of the page: by log, ascending as in the log. If one of
+// several logs names its threads, as those of Go do, threads with the same number are
+// adjacent, because they are the same goroutine: first its calls, then its states.
 func (s *Source) order() []laneThreads {
 	var list []laneThreads
 	for log := range s.Logs {
@@ -122,7 +122,7 @@ func (b *builder) newLane(lane Lane, th calllog.Thread) *laneBuilder {
 	} else if b.src.Threads != nil {
 		if name := b.src.Threads(lane.Log, th); name != "" {
 			lane.Name = report.Printable(name)
-			if number := fmt.Sprintf(" %d", th.TID); !strings.HasSuffix(name, number) { // goroutines have it
+			if number := fmt.Sprintf(" %d", th.TID); !strings.HasSuffix(name, number) { // goroutines have it already
 				lane.Name += number
 			}
 		}
@@ -137,13 +137,13 @@ func (b *builder) newLane(lane Lane, th calllog.Thread) *laneBuilder {
 	return x
 }
 
-// thread adds the calls of a thread of the log. What another thread of the lane has of the
-// same time is left out.
+// thread adds the calls of a thread of the log. Calls at times that another thread of the lane
+// covers are skipped.
 func (x *laneBuilder) thread(ctx context.Context, thread int, origin uint64) error {
 	log := x.src.Logs[x.Log]
 	clock := log.Info().Clock
 	opt := x.src.Options
-	opt.CallsOnly, opt.MaxNodes = true, 1<<12 // nobody reads the trie
+	opt.CallsOnly, opt.MaxNodes = true, 1<<12 // the trie is not used
 	before := x.calls.now
 	replay := account.NewReplay(&eventLog{Log: log, seen: func(e *calllog.Event, p *calllog.Payload) {
 		at := since(e.Time, origin, clock)
@@ -213,10 +213,10 @@ func (b *builder) function(name string) uint32 {
 	return uint32(len(b.names) - 1)
 }
 
-// Events are told apart by their data, as long as they are few.
+// Events are distinguished by their data if there are few.
 const maxEventTexts, maxEventText = 4096, 120
 
-// event returns the index of what stands for an event.
+// event returns the index of the function that represents an event.
 func (b *builder) event(e *calllog.Event, p *calllog.Payload) uint32 {
 	kind := e.Kind.String()
 	text := kind
@@ -241,7 +241,7 @@ func (b *builder) event(e *calllog.Event, p *calllog.Payload) uint32 {
 	return n
 }
 
-// eventText shows the data of an event: as text if it is some, else in hexadecimal.
+// eventText returns the data of an event as text if it is printable, otherwise in hexadecimal.
 func eventText(data []byte) string {
 	cut := data[:min(len(data), maxEventText)]
 	for _, c := range cut {

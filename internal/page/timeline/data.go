@@ -15,7 +15,7 @@ import (
 // summaryVersion is the version of Summary.
 const summaryVersion = 1
 
-// Summary is what the model of a report has of a time line. The view loads the rest:
+// Summary is the part of the time line in the model of a report. The view loads the rest:
 //
 //	timeline/lane/LANE.bin               the pack of a lane, in a page that is a file
 //	timeline/tile/LANE/LEVEL/NUMBER.bin  a tile, of a server
@@ -26,18 +26,18 @@ type Summary struct {
 	Unit    string   `json:"unit"` // of times: ns or ticks
 	End     uint64   `json:"end"`  // times are from 0 to End
 	Served  bool     `json:"served"`
-	Level   uint8    `json:"level"` // the finest one that there is
+	Level   uint8    `json:"level"` // the finest available level
 	Top     uint8    `json:"top"`   // the one that has all in a tile
 	Limit   string   `json:"limit,omitempty"`
 	Notes   []string `json:"notes"`
-	Names   []string `json:"names"` // of functions, and of what stands for events
+	Names   []string `json:"names"` // of functions, and of representatives of events
 	Shades  []int    `json:"shades"`
 	Lanes   []Lane   `json:"lanes"`
 	Logs    []string `json:"logs"` // their names
 	*Marks
 }
 
-// Summary returns what a model has of the time line.
+// Summary returns the time line's part of a model.
 func (x *Index) Summary(served bool, logs []string, marks *Marks) *Summary {
 	s := &Summary{
 		Version: summaryVersion, Unit: x.unit, End: x.end, Served: served, Top: x.Top(), Notes: append([]string{}, x.notes...),
@@ -60,7 +60,7 @@ func (x *Index) Summary(served bool, logs []string, marks *Marks) *Summary {
 // PackRecords is how many records a page that is a file has at most.
 const PackRecords = 600_000
 
-// finest returns the first level that so many records are enough for, and whether that is all.
+// finest returns the first level with at most this many records, and whether it is complete.
 func (x *Index) finest(most uint64) (level uint8, whole bool) {
 	var at [maxLevel + 1]uint64
 	for key, d := range x.series {
@@ -79,7 +79,7 @@ func (x *Index) finest(most uint64) (level uint8, whole bool) {
 	}
 }
 
-// Packs returns what a page that is a file has of the time line.
+// Packs returns the time line's data for a page in a file.
 func (x *Index) Packs() []page.Blob {
 	level, _ := x.finest(PackRecords)
 	var list []page.Blob
@@ -91,7 +91,7 @@ func (x *Index) Packs() []page.Blob {
 	return list
 }
 
-// write returns what writes a tile, unless it could not be made.
+// write returns a function that writes a tile, or the error of computing it.
 func write(w io.Writer) func(*Tile, error) error {
 	return func(t *Tile, err error) error {
 		if err == nil {
@@ -101,7 +101,8 @@ func write(w io.Writer) func(*Tile, error) error {
 	}
 }
 
-// Find returns the data of a path that the view loads of a server, false if there are none.
+// Find returns the data of a path that the view loads from a server, or false if there is
+// none.
 func (r *Ranges) Find(ctx context.Context, path string) (page.Blob, bool) {
 	rest, ok := strings.CutPrefix(path, "timeline/")
 	if !ok {
@@ -166,7 +167,7 @@ func numbers(texts ...string) ([]uint64, bool) {
 	return list, true
 }
 
-// Flames is what the model of a report has of flame graphs, which the view loads.
+// Flames is the part of flame graphs in the model of a report; the view loads the rest.
 type Flames struct {
 	Version int     `json:"version"`
 	Graphs  []Flame `json:"graphs"`
@@ -181,7 +182,7 @@ type Flame struct {
 // NewFlames returns no flame graphs.
 func NewFlames() *Flames { return &Flames{Version: graphVersion, Graphs: []Flame{}} }
 
-// Add adds a graph and returns what the view loads.
+// Add adds a graph and returns the data that the view loads.
 func (f *Flames) Add(title string, g *Graph) page.Blob {
 	path := fmt.Sprintf("flame/%d.json", len(f.Graphs))
 	f.Graphs = append(f.Graphs, Flame{title, path})

@@ -1,28 +1,27 @@
 // Package timeline computes levels of detail of logs of calls, so that a page can draw a
 // hundred million calls: at each zoom, calls that are shorter than a pixel are merged into
-// blocks. It also makes flame graphs of logs and of parts of them, and the strips of frames
+// blocks. It also computes flame graphs of logs and of parts of them, and the strips of frames
 // and spikes. It is pure.
 //
 // # Levels
 //
-// At level k, a cell is 2^k nanoseconds (ticks, where the length of a tick is unknown), from
-// the beginning of the time line on. A call that lasts at least a cell stands alone. Those
-// calls of a thread at one depth that are shorter and begin in the same cell are one block,
-// which knows how many they are, their time, and which function took most of it. Level 0 has
-// every call.
+// At level k, a cell is 2^k nanoseconds (ticks, if the length of a tick is unknown), from the
+// beginning of the time line. A call that lasts at least a cell is a separate record. Shorter
+// calls of a thread at one depth that begin in the same cell form one block, which has their
+// number, their time, and the function that took most of it. Level 0 has every call.
 //
-// A record, a call or a block, is the same on all levels from the one that makes it to the
-// one before it is merged with its neighbour. It is stored once, with these two levels, so
-// that all levels together have less than twice as many records as there are calls. Records
-// that end at level k are one series of their thread. Within a series records of one depth do
-// not overlap and no cell of the level has two that began in it, so a look at level k reads
-// the series k and above, of which each has at most half as many records as the one below.
+// A record, a call or a block, is the same on all levels from the one on which it is created
+// to the one before it is merged with its neighbour. It is stored once, with these two levels,
+// so all levels together have less than twice as many records as there are calls. Records that
+// end at level k form one series of their thread. Within a series, records of one depth do not
+// overlap and at most one begins in each cell of the level, so a view at level k reads series
+// k and above, each of which has at most half as many records as the one below.
 //
 // # Index
 //
-// Build writes the levels of all threads in one pass, in memory that depends on the depth of
+// Build writes the levels of all threads in one pass, with memory that depends on the depth of
 // stacks and on the number of functions. The index has little-endian numbers, and varints as
-// of encoding/binary:
+// in encoding/binary:
 //
 //	"cairnlv\x01"        magic and version
 //	chunks               records of one series, one after the other
@@ -48,7 +47,7 @@
 //
 // # Tiles
 //
-// A tile is what a page loads. Its records are in the order of depth, then of start:
+// A tile is the unit that a page loads. Its records are ordered by depth, then by start:
 //
 //	1                    version
 //	level
@@ -62,6 +61,6 @@
 //	  of a block: calls, idle time
 //	  in packs: first level, last level
 //
-// A tile of level k is 2^(k+10) long and has what touches it. A pack has all levels from one
-// on, of all of the time: bit 7 of its level is set.
+// A tile of level k has a length of 2^(k+10) and all records that overlap it. A pack has all
+// levels from one on, for the whole time: bit 7 of its level is set.
 package timeline

@@ -22,16 +22,16 @@ type Graph struct {
 	Version int      `json:"version"`
 	Title   string   `json:"title,omitempty"`
 	Unit    string   `json:"unit"`  // ns, ticks, samples
-	Sides   []string `json:"sides"` // what is compared: one, "", or two
+	Sides   []string `json:"sides"` // the compared sides: one, "", or two
 	Names   []string `json:"names"`
 	Shades  []int    `json:"shades"`
-	// Of nodes, parents before their children: the index of the parent, -1 for none; the index
-	// of the function, -1 for what was merged of several; and the costs of each side.
+	// Nodes, parents before their children: the index of the parent, -1 for none; the index of
+	// the function, -1 for several merged ones; and the costs of each side.
 	Parent []int32 `json:"parent"`
 	Name   []int32 `json:"name"`
 	Nodes  []Costs `json:"nodes"`
-	// Of functions: the index of the name, and the costs of each side. Calls within calls of
-	// the same function are counted once in a total.
+	// Functions: the index of the name, and the costs of each side. Calls within calls of the
+	// same function count once in a total.
 	Function  []int32  `json:"function"`
 	Functions []Costs  `json:"functions"`
 	Merged    int      `json:"merged"` // stacks that were merged
@@ -57,7 +57,7 @@ const graphDepth = 1000
 // GraphNodes is how many stacks a graph has by default.
 const GraphNodes = 20_000
 
-// NewGraph returns the graph of a trie, with its largest stacks: so many at most.
+// NewGraph returns the graph of a trie, with at most this many of its largest stacks.
 func NewGraph(t *calltrie.Trie, unit string, name func(calllog.FuncID) string, most int) *Graph {
 	g := newGraph(unit, "")
 	index := make(map[calllog.FuncID]int32)
@@ -81,7 +81,7 @@ func NewGraph(t *calltrie.Trie, unit string, name func(calllog.FuncID) string, m
 	return g
 }
 
-// NewDiff returns the graph of what differs between two sides, sums of all runs.
+// NewDiff returns the graph of the differences between two sides, which are sums of all runs.
 func NewDiff(d *stackdiff.Result, unit, before, after string, show func(string) string, most int) *Graph {
 	g := newGraph(unit, before, after)
 	for _, n := range d.Names {
@@ -124,8 +124,8 @@ type stack struct {
 	side         [2]*calltrie.Stats
 }
 
-// stacks adds the largest stacks, of all sides together, and merges those below each that are
-// left out.
+// stacks adds the largest stacks, of all sides together, and merges the others below each
+// node.
 func (g *Graph) stacks(list []stack, most int) {
 	weight := make([]uint64, len(list))
 	depth := make([]int32, len(list))
@@ -190,7 +190,8 @@ func (g *Graph) node(parent, name int32, s *stack) int32 {
 	return int32(len(g.Parent) - 1)
 }
 
-// merge adds a stack to a merged one. Totals of those within others are part of theirs.
+// merge adds a stack to a merged one. The totals of nested stacks are part of those of the
+// outer ones.
 func (g *Graph) merge(at int32, s *stack, outermost bool) {
 	g.Merged++
 	for k := range g.Nodes {

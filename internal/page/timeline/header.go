@@ -61,7 +61,7 @@ func (h *header) append(b []byte) []byte {
 	return b
 }
 
-// What a directory has at most.
+// Limits of a directory.
 const (
 	maxText  = 1 << 20
 	maxItems = 1 << 26

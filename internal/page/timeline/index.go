@@ -14,7 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// Index is an index that is read. Its methods may be called by several goroutines.
+// Index is an open index. Its methods may be called by several goroutines.
 type Index struct {
 	r io.ReaderAt
 	header
@@ -34,16 +34,16 @@ type directory struct {
 	starts []uint64 // the least start from each on
 }
 
-// tailSize is the size of what is behind the directory.
+// tailSize is the size of the data after the directory.
 const tailSize = 16 + len(magic)
 
 // maxDirectory is the size of a directory, and maxChunk that of a chunk, at most.
 const maxDirectory, maxChunk = 1 << 30, 1 << 20
 
-// errIndex is what is wrong with files that are no index.
+// errIndex reports a file that is not an index.
 var errIndex = errors.New("not an index of a time line of this version of cairn")
 
-// Open reads the directory of an index. It reads all else when it is asked for.
+// Open reads the directory of an index. Everything else is read on demand.
 func Open(r io.ReaderAt, size int64) (*Index, error) {
 	if size < int64(len(magic)+tailSize) {
 		return nil, errIndex
@@ -76,7 +76,7 @@ func readDirectory(r io.ReaderAt, data []byte, at uint64) (*Index, error) {
 	if x.end > maxTime {
 		c.Failf("a time line of %d ticks", x.end)
 	}
-	next := uint64(len(magic)) // chunks follow one another, so that no byte is read twice
+	next := uint64(len(magic)) // chunks are contiguous, so that no byte is read twice
 	for range c.Count("chunks", maxItems, 7) {
 		k := chunk{lane: int(uint32(c.Uvarint()))}
 		level := c.Uvarint()
@@ -105,7 +105,7 @@ func readDirectory(r io.ReaderAt, data []byte, at uint64) (*Index, error) {
 	return x, nil
 }
 
-// index makes what chunks are found by.
+// index builds the lookup tables of chunks.
 func (d *directory) index() {
 	d.ends, d.starts = make([]uint64, len(d.chunks)), make([]uint64, len(d.chunks))
 	most, least := uint64(0), uint64(math.MaxUint64)

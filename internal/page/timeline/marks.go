@@ -7,14 +7,14 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// Marks are what a time line has besides calls.
+// Marks are the data of a time line other than calls.
 type Marks struct {
 	Frames []Frames `json:"frames"`
 	Spikes []Spike  `json:"spikes"`
 	Left   int      `json:"spikes_left"` // spikes that are not in Spikes, as there are too many
 }
 
-// End is when the last of them ends.
+// End is the end of the last of them.
 func (m *Marks) End() uint64 {
 	end := uint64(0)
 	for i := range m.Spikes {
@@ -36,13 +36,13 @@ type Frames struct {
 	Budget  uint64   `json:"budget"`
 	Over    uint64   `json:"over"`
 	End     uint64   `json:"end"`   // when the last one ended, on the time line
-	Each    uint64   `json:"each"`  // how many a bar stands for
+	Each    uint64   `json:"each"`  // number of frames per bar
 	Bars    []uint64 `json:"bars"`  // the longest of each
 	Late    []uint32 `json:"late"`  // how many of each were over the budget
 	Longest []Frame  `json:"frame"` // the longest first
 }
 
-// Frame is a frame that took long.
+// Frame is a long frame.
 type Frame struct {
 	Number uint64   `json:"number"`
 	Start  uint64   `json:"start"`
@@ -51,7 +51,7 @@ type Frame struct {
 	Blame  []Blame  `json:"blame"`
 }
 
-// Blame is a function and the time that it took and no call below explains.
+// Blame is a function with the part of its time that no call below explains.
 type Blame struct {
 	Function string `json:"function"`
 	Time     uint64 `json:"time"`
@@ -66,7 +66,7 @@ type Spike struct {
 	Blame []Blame `json:"blame"`
 }
 
-// NewFrames returns the strip of a log, with the times of its clock.
+// NewFrames returns the strip of a log, in times of its clock.
 func NewFrames(l *spikes.Log, in map[uint64]*spikes.InFrame, name spikes.Namer) Frames {
 	f := l.Frames
 	out := Frames{

@@ -2,7 +2,7 @@ package timeline
 
 import "math/bits"
 
-// Kind is what a record is.
+// Kind is the kind of a record.
 type Kind uint8
 
 // The kinds of records.
@@ -17,12 +17,12 @@ const maxLevel = 63
 
 // Record is a call or several.
 type Record struct {
-	Depth      int    // 1 for what a thread begins in; events have 0
+	Depth      int    // 1 for a thread's outermost calls; events have 0
 	Start, End uint64 // since the time line began
-	Func       uint32 // index; of a block the function that took most of its time
+	Func       uint32 // index; for a block the function that took most of its time
 	Kind       Kind
-	Calls      uint64 // 1 but for a block
-	Idle       uint64 // of a block: what of it was in no call
+	Calls      uint64 // 1 except for a block
+	Idle       uint64 // for a block: time outside of calls
 	From, To   uint8  // the levels on which it is
 }
 
@@ -45,7 +45,7 @@ type item struct {
 	top [shares]share
 }
 
-// single returns an item of one call. Calls of no time have some weight, too.
+// single returns an item for one call. Calls without duration have a small weight.
 func single(r Record) item {
 	it := item{Record: r}
 	it.top[0] = share{r.Func, r.End - r.Start + 1}
@@ -58,7 +58,7 @@ func separate(a, b *Record) uint8 {
 	return uint8(max(1, bits.Len64(a.Start^b.Start), bits.Len64(b.End-b.Start)))
 }
 
-// join adds b, which is behind a.
+// join adds b, which follows a.
 func (a *item) join(b *item) {
 	a.Idle += b.Idle + b.Start - a.End
 	a.End = b.End

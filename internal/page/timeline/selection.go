@@ -27,8 +27,8 @@ func NewRanges(src *Source, x *Index) *Ranges {
 	return r
 }
 
-// Graph returns the flame graph of the calls of some lanes, nil for all, between two times:
-// calls that reach out of it count as far as they are inside.
+// Graph returns the flame graph of the calls of some lanes, nil for all, between two times;
+// calls are clipped to this range.
 func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*Graph, error) {
 	if from >= to {
 		return nil, fmt.Errorf("a range from %d to %d", from, to)
@@ -69,10 +69,10 @@ func (r *Ranges) trie(ctx context.Context, i int, log calllog.Log, from, to uint
 // began.
 func later(origin, t uint64) uint64 { return uint64(max(0, int64(origin+t))) }
 
-// laneOf returns the lane of a thread without what it did.
+// laneOf returns the lane of a thread without its calls.
 func laneOf(log int, t calllog.Thread) Lane {
 	return Lane{Log: log, PID: t.PID, TID: t.TID, Stack: t.Stack}
 }
 
-// thread returns of a lane what tells which it is.
+// thread returns the fields that identify a lane.
 func (l *Lane) thread() Lane { return Lane{Log: l.Log, PID: l.PID, TID: l.TID, Stack: l.Stack} }

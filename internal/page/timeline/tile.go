@@ -13,13 +13,13 @@ import (
 // tileVersion is the version of tiles.
 const tileVersion = 1
 
-// tileBits says how long a tile is: 2^tileBits cells.
+// tileBits determines the length of a tile: 2^tileBits cells.
 const tileBits = 10
 
 // packed is set in the level of a pack.
 const packed = 0x80
 
-// Tile is what a page loads of a lane.
+// Tile is the data of a lane that a page loads.
 type Tile struct {
 	Level   uint8
 	Pack    bool // has all levels from Level on

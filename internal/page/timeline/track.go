@@ -6,7 +6,7 @@ const maxTime = 1 << 60
 // maxTrackDepth is how many calls deep a time line is drawn; deeper ones are counted.
 const maxTrackDepth = 512
 
-// A track makes records of all levels of a thread's calls, or of its events.
+// A track computes the records of all levels for a thread's calls, or its events.
 type track struct {
 	lane   int
 	events bool
@@ -18,14 +18,15 @@ type track struct {
 	now    uint64 // end of the last call
 }
 
-// depth is the calls at one depth. Those that may still be merged are on a stack: their
-// separations do not grow towards its top, and each level has few of them.
+// depth has the calls at one depth. Those that may still be merged are on a stack: their
+// separations do not increase towards its top, and each level has few of them.
 type depth struct {
 	stack []item
 	end   uint64 // of the last one
 }
 
-// sweep is after how many records those are given out that nothing will be merged with.
+// sweep is the interval, in records, at which records that cannot be merged any more are
+// output.
 const sweep = 1 << 12
 
 // add adds a call, when it has ended.
@@ -51,7 +52,7 @@ func (t *track) add(r Record) {
 	}
 }
 
-// merge merges what is merged below a level.
+// merge merges the records that are merged below a level.
 func (t *track) merge(d *depth, level uint8) {
 	for n := len(d.stack); n > 1 && d.stack[n-1].separation < level; n = len(d.stack) {
 		t.mergeTop(d)
@@ -76,13 +77,13 @@ func (t *track) mergeTop(d *depth) {
 	d.stack = d.stack[:first+1]
 }
 
-// sweep merges what nothing that comes can be merged with before, so that records of one
+// sweep outputs the records with which no later record can be merged, so that records of one
 // time are near each other in a series.
 func (t *track) sweep() {
 	deeper := uint64(0) // end of the last call below
 	for i := len(t.depths) - 1; i >= 0; i-- {
 		d := &t.depths[i]
-		if deeper <= d.end { // no call is open at this depth, so what comes begins now at the earliest
+		if deeper <= d.end { // no call is open at this depth, so the next begins now or later
 			for n := len(d.stack); n > 1; n = len(d.stack) {
 				top := &d.stack[n-1]
 				if top.Start>>top.separation == t.now>>top.separation {
@@ -95,13 +96,13 @@ func (t *track) sweep() {
 	}
 }
 
-// put gives out a record whose last level is known.
+// put outputs a record whose last level is known.
 func (t *track) put(it *item, to uint8) {
 	it.To = to
 	t.series[to].put(t, &it.Record)
 }
 
-// finish gives out all that is left.
+// finish outputs all remaining records.
 func (t *track) finish() {
 	for i := range t.depths {
 		d := &t.depths[i]

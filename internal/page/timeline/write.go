@@ -12,7 +12,7 @@ const magic = "cairnlv\x01"
 // chunkBytes is how large a chunk is, about.
 const chunkBytes = 16 << 10
 
-// series is the records that end at one level, as far as they are not written.
+// series has the records that end at one level and are not yet written.
 type series struct {
 	buf   []byte
 	about chunk

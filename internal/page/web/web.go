@@ -1,4 +1,4 @@
-// Package web holds the page of the report: its HTML, its style, and the script of each view.
+// Package web has the page of the report: its HTML, its style, and the script of each view.
 // There is no build step: classic scripts are concatenated in the order of Scripts.
 package web
 
@@ -13,8 +13,8 @@ import (
 //go:embed *.html *.css *.js third_party/*.js
 var files embed.FS
 
-// Scripts are in the order in which the page has them: app.js first, since all others
-// register themselves with it, then what views share, then the views.
+// Scripts are in the order of the page: app.js first, because all others register with it,
+// then code that views share, then the views.
 var Scripts = []string{
 	"app.js", "format.js", "dom.js", "names.js", "parts.js", "grid.js", "third_party/code.js",
 	"code.js",
@@ -28,7 +28,7 @@ var Styles = []string{"app.css", "views.css", "source.css", "pictures.css", "tim
 // Body returns the page's HTML, from the body's first element to its last.
 func Body() string { return read("page.html") }
 
-// Script returns all scripts as one. The pictures of spikes are those of cairn spikes --html.
+// Script returns all scripts as one. The drawing of spikes is shared with cairn spikes --html.
 func Script() string {
 	return concat(Scripts) + "cairn.spikePicture = (function () {\n" + spikes.PictureScript() +
 		"return {bars, span, draw, drawCalls, aboutCalls, interval, duration};\n})();\n"
@@ -40,7 +40,7 @@ func Style() string {
 		":root[data-theme=dark]{" + strings.TrimPrefix(webpage.BarVariables(&webpage.DarkBars), ";") + barsDark + "}\n" + concat(Styles)
 }
 
-// Colours of what is on bars and between them.
+// Colours of text on bars and of gaps between them.
 const (
 	barsLight = ";--bar-ink:#1c2024;--bar-soft:#454c54;--dash:#5c646d;--peak:#f2a65a;--peak-ink:#1c2024;--blind:#b9bec5"
 	barsDark  = ";--bar-ink:#f2f4f6;--bar-soft:#cdd3d9;--dash:#c3cad1;--peak:#b5651d;--peak-ink:#fff;--blind:#59616a"
@@ -55,8 +55,8 @@ func concat(names []string) string {
 	return b.String()
 }
 
-// read returns a file of this package, which cannot fail for the names above: a test reads
-// all of them.
+// read returns a file of this package, which cannot fail for the names above: a test reads all
+// of them.
 func read(name string) string {
 	data, err := files.ReadFile(name)
 	if err != nil {

@@ -1,15 +1,14 @@
 // Package callgraph derives the call graph from a profile. It is pure.
 //
-// There are two kinds of evidence. An observed edge comes from a return address
-// that the callee saved on its first call. It is exact, but a run tells only of the
-// first caller of each function. The caller called what came to the callee: where its
-// block calls the callee, it was the callee. Where it calls a function that leads to the
-// callee by calls that ran, that one jumped (a tail call), and there is no edge. Else there
-// was a pointer in the way, to the callee or to what jumped to it, or what was called
-// jumped by one, and the edge is possible. Of modules without blocks or calls none of that is known. An implied edge
-// comes from the code: the caller holds a direct call in a block that ran, and
-// the callee ran. Between them, only indirect calls after the first can be
-// missing.
+// There are two kinds of evidence. An observed edge comes from a return address that the
+// callee saved on its first call. It is exact, but a run records only the first caller of each
+// function. The caller made a call that led to the callee. If the caller's block calls the
+// callee, this is an edge. If it calls a function that leads to the callee by calls that ran,
+// that function jumped (a tail call), and there is no edge. Otherwise a pointer was involved,
+// either in the caller's call or in a jump of the called function, and the edge is possible.
+// For modules without blocks or calls, none of this is known. An implied edge comes from the
+// code: the caller has a direct call in a block that ran, and the callee ran. Together, only
+// indirect calls after the first can be missing.
 package callgraph
 
 import (
@@ -25,11 +24,11 @@ type Kind uint8
 
 // The kinds of edges.
 const (
-	Observed Kind = iota // a return address says so
-	Implied              // code that ran says so
-	// Possible: a return address says that the caller called something that came to
-	// the callee, by a pointer: the callee itself, or a function that jumped to it. Or
-	// it called a function by its name that jumped by a pointer.
+	Observed Kind = iota // by a return address
+	Implied              // by code that ran
+	// Possible: a return address shows that the caller made a call that led to the callee, by
+	// a pointer: to the callee itself, or to a function that jumped to it. Or it made a direct
+	// call of a function that jumped by a pointer.
 	Possible
 )
 
@@ -60,13 +59,13 @@ type Node struct {
 type Edge struct {
 	From, To int // indexes into Graph.Nodes
 	Kind     Kind
-	Blocks   []int  // the caller's blocks that hold the calls, ascending
+	Blocks   []int  // the caller's blocks with the calls, ascending
 	Runs     uint64 // raw files that observed it; 0 if implied
 }
 
 // Graph is the call graph of a profile. Only functions with an edge are in it.
 type Graph struct {
-	Nodes []Node // those of the profile in its order, then those outside by name
+	Nodes []Node // those of the profile in order, then those outside by name
 	Edges []Edge // by From, then To
 }
 
@@ -95,8 +94,8 @@ func (b *builder) node(module, fn int) Node {
 
 func outside(name string) Node { return Node{name, -1, -1} }
 
-// add records an edge. block is -1 if it is not known. What was observed stays
-// observed when the code implies it too.
+// add records an edge. block is -1 if it is not known. An observed edge remains observed if
+// the code implies it too.
 func (b *builder) add(from, to Node, kind Kind, block int, runs uint64) {
 	key := [2]Node{from, to}
 	e := b.edges[key]
@@ -105,7 +104,7 @@ func (b *builder) add(from, to Node, kind Kind, block int, runs uint64) {
 		b.edges[key] = e
 	}
 	if e.Kind == Possible {
-		e.Kind = kind // what is sure says more
+		e.Kind = kind // the certain kind has priority
 	}
 	e.Runs += runs
 	if at, found := slices.BinarySearch(e.Blocks, block); block >= 0 && !found {
@@ -113,15 +112,15 @@ func (b *builder) add(from, to Node, kind Kind, block int, runs uint64) {
 	}
 }
 
-// observed adds the edges that the first callers of module m tell.
+// observed adds the edges from the first callers recorded in module m.
 func (b *builder) observed(m int, external bool) {
 	mod := &b.profile.Modules[m]
 	code := NewCodeIndex(mod.Funcs)
 	made := newMadeCalls(mod)
 	for callee := range mod.Counts {
 		for _, site := range mod.Counts[callee].Callers {
-			// A return address may stand after the last instruction of a
-			// block, or of the function: the call itself is before it.
+			// A return address may be after the last instruction of a block, or of the
+			// function: the call itself is before it.
 			caller, block, ok := code.Find(site.Addr - 1)
 			switch {
 			case site.Addr != 0 && ok:
@@ -135,7 +134,7 @@ func (b *builder) observed(m int, external bool) {
 	}
 }
 
-// implied adds the edges that the blocks of module m that ran tell.
+// implied adds the edges implied by the blocks of module m that ran.
 func (b *builder) implied(m int, external bool) {
 	mod := &b.profile.Modules[m]
 	names := newNameIndex(mod.Funcs)
@@ -150,8 +149,7 @@ func (b *builder) implied(m int, external bool) {
 			case ok && mod.Counts[callee].Runs > 0:
 				b.add(b.node(m, caller), b.node(m, callee), Implied, int(call.Block), 0)
 			case ok:
-				// The callee has a record that says it never ran: the block was
-				// left before the call.
+				// The callee has a record and never ran: the block was left before the call.
 			case external:
 				b.add(b.node(m, caller), outside(call.Callee), Implied, int(call.Block), 0)
 			}
@@ -170,7 +168,7 @@ func (b *builder) graph() *Graph {
 		g.Nodes = append(g.Nodes, n)
 	}
 	slices.SortFunc(g.Nodes, func(x, y Node) int {
-		// As unsigned numbers, the -1 of the outside comes last.
+		// As unsigned numbers, the -1 of outside functions comes last.
 		return cmp.Or(cmp.Compare(uint(x.Module), uint(y.Module)), cmp.Compare(uint(x.Func), uint(y.Func)), cmp.Compare(x.Name, y.Name))
 	})
 	for i, n := range g.Nodes {
@@ -186,7 +184,7 @@ func (b *builder) graph() *Graph {
 	return g
 }
 
-// CodeIndex finds the function that holds an address.
+// CodeIndex finds the function that contains an address.
 type CodeIndex struct {
 	funcs []prof.Func
 	frags []fragment // ascending by address
@@ -213,7 +211,7 @@ func NewCodeIndex(funcs []prof.Func) *CodeIndex {
 	return c
 }
 
-// Find returns the function and the block that hold addr.
+// Find returns the function and the block that contain addr.
 func (c *CodeIndex) Find(addr uint64) (fn, block int, ok bool) {
 	k := sort.Search(len(c.frags), func(k int) bool { return c.frags[k].lo > addr }) - 1
 	if k < 0 || addr >= c.frags[k].hi {
@@ -243,8 +241,8 @@ func newNameIndex(funcs []prof.Func) *nameIndex {
 	return n
 }
 
-// find returns the function called name as code of file sees it: that file's
-// own, or else the first.
+// find returns the function that code in file refers to as name: that of the file, or else the
+// first.
 func (n *nameIndex) find(name, file string) (int, bool) {
 	candidates := n.byName[name]
 	for _, i := range candidates {

@@ -29,9 +29,9 @@ func newMadeCalls(mod *prof.Module) *madeCalls {
 	return c
 }
 
-// kind returns the kind of edge, if any, that a return address in a block of the caller implies for a callee
-// that found it on the stack. That nothing calls the callee by its name does not make it the one that was
-// called: wrappers end by jumping to a pointer.
+// kind returns the kind of edge, if any, that a return address in a block of the caller
+// implies for a callee that found it on the stack. Even if no direct call leads to the callee,
+// it need not be the called function: wrappers end by jumping to a pointer.
 func (c *madeCalls) kind(caller, block, callee int) (kind Kind, made bool) {
 	to := c.mod.Funcs[callee].Addr()
 	if c.mod.Funcs[caller].Mode != prof.ModeFull {

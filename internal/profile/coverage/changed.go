@@ -68,8 +68,8 @@ func (c *ChangedFile) Ranges(state State) (ranges []Range) {
 	return ranges
 }
 
-// Ranges returns the lines in a state as ranges. Between two lines of a range there is no line in
-// another state.
+// Ranges returns the lines in a state as ranges. There is no line in another state between two
+// lines of a range.
 func Ranges(lines []Line, state State) (ranges []Range) {
 	open := false
 	for _, l := range lines {

@@ -1,10 +1,10 @@
-// Package coverage converts the records of a profile to covered functions, blocks, and
-// source lines. It is pure: a profile and a line lookup in, plain rows out.
+// Package coverage converts the records of a profile to covered functions, blocks, and source
+// lines. It is pure: its inputs are a profile and a line lookup, its outputs plain rows.
 //
-// Instrumentation sees blocks, source files hold lines, and one line may be
-// spread over many blocks, or over many functions once it is inlined. A line ran
-// if any block that holds an instruction of it did. That none did does not say that
-// it did not run: optimisers merge, move and drop its code. State says when it does.
+// Instrumentation records blocks, source files have lines, and one line may be spread over
+// many blocks, or over many functions if it is inlined. A line ran if any block with an
+// instruction of it did. If none did, the line may still have run: optimisers merge, move and
+// drop its code. State distinguishes these cases.
 package coverage
 
 import (
@@ -26,16 +26,16 @@ type Lines interface {
 	Lines(lo, hi uint64) iter.Seq2[string, int]
 }
 
-// Module is a module with its line lookup and its code, both nil if there is none.
-// Without code all of a line counts as being where lines have it.
+// Module is a module with its line lookup and its code, both nil if there is none. Without
+// code, all code of a line is assumed to be where lines locate it.
 type Module struct {
 	*prof.Module
 	Lines Lines
 	Code  Code
 }
 
-// Source returns where f is defined: file and line by the line lookup, or else
-// the file that the compiler named and line 0.
+// Source returns where f is defined: file and line by the line lookup, or else the file that
+// the compiler named and line 0.
 func (m *Module) Source(f *prof.Func) (file string, line int) {
 	if m.Lines != nil {
 		if file, line, ok := m.Lines.Entry(f.Addr()); ok {
@@ -45,8 +45,8 @@ func (m *Module) Source(f *prof.Func) (file string, line int) {
 	return f.File, 0
 }
 
-// Block is a basic block, or a piece of one: a function without block
-// instrumentation is one block in as many pieces as it has fragments.
+// Block is a basic block, or a part of one: a function without block instrumentation is one
+// block with as many parts as it has fragments.
 type Block struct {
 	Index  int    // 0 is the entry block
 	Lo, Hi uint64 // link-time addresses [Lo, Hi)
@@ -100,7 +100,7 @@ func blockRuns(c *prof.Counts, i int) uint64 {
 	return 0
 }
 
-// Tally counts things and how many of them were covered.
+// Tally counts elements and how many of them were covered.
 type Tally struct {
 	Covered, Total int
 }
@@ -115,7 +115,7 @@ func (t *Tally) add(covered bool) {
 // Plus returns the sum of two tallies.
 func (t Tally) Plus(u Tally) Tally { return Tally{t.Covered + u.Covered, t.Total + u.Total} }
 
-// Percent returns the covered share, 0 of nothing being 0.
+// Percent returns the covered share, which is 0 if there are no elements.
 func (t Tally) Percent() float64 {
 	if t.Total == 0 {
 		return 0
@@ -123,7 +123,7 @@ func (t Tally) Percent() float64 {
 	return 100 * float64(t.Covered) / float64(t.Total)
 }
 
-// InexactText says in a line how many counts of m are lower bounds, or returns "".
+// InexactText returns a line with the number of counts of m that are lower bounds, or "".
 func InexactText(m *prof.Module) string {
 	counted, inexact := 0, 0
 	for i := range m.Counts {
@@ -140,7 +140,7 @@ func InexactText(m *prof.Module) string {
 	return fmt.Sprintf("%d of %d call counts are lower bounds: more than one thread may have counted (%s is exact)", inexact, counted, ExactOption(&m.Map))
 }
 
-// ExactOption returns the command and option that make counts of calls exact.
+// ExactOption returns the command and option that make call counts exact.
 func ExactOption(m *prof.Map) string {
 	if m.Go() {
 		return "cairn go --mode count --atomic"
@@ -159,7 +159,7 @@ func FuncBlocks(f *prof.Func, c *prof.Counts) Tally {
 
 // Summary is the total coverage of a module's runs.
 type Summary struct {
-	Modes     []prof.Mode // those that occur, ascending
+	Modes     []prof.Mode // modes in use, ascending
 	Functions Tally
 	Blocks    Tally // of functions with block instrumentation
 	Calls     uint64
@@ -192,7 +192,7 @@ func Summarize(m *prof.Module) Summary {
 
 // Path is a source file and its coverage.
 type Path struct {
-	File      string // "" holds the functions of unknown origin
+	File      string // "" for functions of unknown origin
 	Functions Tally
 	Blocks    Tally
 }

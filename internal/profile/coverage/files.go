@@ -19,11 +19,12 @@ type PathRules struct {
 
 // NewPathRules returns the rules of FROM=TO prefix maps and of patterns of paths.
 //
-// The last prefix map that fits a path applies, as with the compilers' -ffile-prefix-map, and only
-// at the end of a directory name. In patterns * stands for any characters but /, ** for any
-// characters, and ? for one character but /. A pattern fits a path if it fits all of it, or what is
-// after one of its slashes, and a pattern that fits a directory fits all files below it. A file is
-// in the report if an include pattern fits, or there is none, and no exclude pattern does.
+// The last prefix map that matches a path applies, as with the compilers' -ffile-prefix-map,
+// and only at the end of a directory name. In patterns * matches any characters but /, ** any
+// characters, and ? one character but /. A pattern matches a path if it matches all of it, or
+// the part after one of its slashes, and a pattern that matches a directory matches all files
+// below it. A file is in the report if an include pattern matches, or there is none, and no
+// exclude pattern does.
 func NewPathRules(prefixMaps, include, exclude []string) (*PathRules, error) {
 	r := &PathRules{}
 	for _, text := range prefixMaps {
@@ -117,13 +118,13 @@ func (r *PathRules) Selects(path string) bool {
 	return (len(r.include) == 0 || slices.ContainsFunc(r.include, fits)) && !slices.ContainsFunc(r.exclude, fits)
 }
 
-// Apply returns the files that the report has, under their names in it. Files that get the same name
-// become one: a line of it ran if it did in any of them.
+// Apply returns the files of the report, under their names in it. Files that get the same name
+// are merged: a line ran if it ran in any of them.
 func (r *PathRules) Apply(files []SourceFile) []SourceFile {
 	return r.ApplyBelow(files, func(path string) string { return path })
 }
 
-// ApplyBelow is Apply with names that relative gives after the prefix maps.
+// ApplyBelow is Apply, with names that relative returns after the prefix maps.
 func (r *PathRules) ApplyBelow(files []SourceFile, relative func(string) string) []SourceFile {
 	byName := map[string]*SourceFile{}
 	for i := range files {

@@ -8,14 +8,14 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// flow is the flow graph of a function's machine code. Its nodes are pieces of the map's blocks, since the map
-// has only the blocks that probes must distinguish.
+// flow is the control flow graph of a function's machine code. Its nodes are parts of the
+// map's blocks, because the map has only the blocks that probes must distinguish.
 type flow struct {
 	pieces []piece // ascending by address within each fragment
 	preds  [][]int
-	after  []int // what must run after a piece: index of a piece, or nowhere
+	after  []int // the index of the piece that must run after each piece, or nowhere
 
-	bodies   map[owner]*body // of the function, and of what was inlined into it
+	bodies   map[owner]*body // of the function, and of inlined functions
 	ranCalls map[uint64]bool // targets of calls that ran, 0 for computed addresses
 }
 
@@ -27,7 +27,7 @@ type piece struct {
 	exit  bool // leaves the function
 
 	ran   bool
-	owner owner // of its last instruction
+	owner owner // function of its last instruction
 }
 
 type inst struct {
@@ -40,8 +40,8 @@ type inst struct {
 // effect is the part of an instruction's effect that an optimiser must keep.
 type effect = machinecode.Effect
 
-// The effects. Where the result of weak instructions is known already, or of no use,
-// there is no trace of them.
+// The effects. Weak instructions are removed without trace if their result is known, or not
+// used.
 const (
 	none   = machinecode.Nothing
 	weak   = machinecode.Computes
@@ -49,7 +49,7 @@ const (
 	calls  = machinecode.Calls
 )
 
-// nowhere is what must run after code that never ends, or in several ways.
+// nowhere is the successor of code that never ends, or has several successors.
 const nowhere = -1
 
 // decoder reads the code of one function.
@@ -80,8 +80,8 @@ func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
 	if len(d.insts) == 0 {
 		return nil
 	}
-	// Blocks come in the order of their numbers, which is that of fragments and of
-	// addresses in them, but for an entry that is not before all.
+	// Blocks are in the order of their numbers, which is that of fragments and of addresses in
+	// them, except for an entry that is not the first.
 	fl := d.cut()
 	fl.join()
 	return fl
@@ -118,9 +118,9 @@ func (d *decoder) block(b Block) bool {
 	return true
 }
 
-// probes finds the probes of several instructions among those of a block, which it has
-// from number first on: what is between the one that makes the page of a record and the last
-// that uses the record, and the branch to the path of a first call.
+// probes finds the probes of several instructions among those of a block, from number first
+// on: the instructions from the one that computes the page of a record to the last that uses
+// the record, and the branch to the path of a first call.
 func (d *decoder) probes(first int) {
 	if d.code.Machine() != machine.AArch64 {
 		return
@@ -173,7 +173,7 @@ func (d *decoder) one(addr uint64) (machinecode.Inst, bool) {
 	return machinecode.Inst{}, false
 }
 
-// cut makes pieces of the instructions.
+// cut divides the instructions into pieces.
 func (d *decoder) cut() *flow {
 	n := len(d.insts)
 	at := make(map[uint64]int, n)
@@ -242,9 +242,9 @@ func (b *body) add(in *inst) {
 	}
 }
 
-// small is a number of instructions. All that a function with fewer of them does may be
-// known where it is inlined, if it calls nothing: objects that it reads or makes were in
-// registers there, or constants.
+// small is a number of instructions. All results of a smaller function may be known where it
+// is inlined, if it calls nothing: objects that it reads or writes were in registers there, or
+// constants.
 const small = 12
 
 // end returns the address after instruction i.
@@ -274,9 +274,9 @@ func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 // computed represents the target of a jump to a computed address.
 const computed = -1
 
-// join completes the graph and finds what must follow what. A jump to a computed
-// address goes to the pieces that nothing else leads to; where there are none it is a
-// call of another function.
+// join completes the graph and finds successors that must run. A jump to a computed address
+// goes to the pieces without predecessors; if there are none, it is a call of another
+// function.
 func (fl *flow) join() {
 	n := len(fl.pieces)
 	entered := make([]bool, n)
@@ -311,7 +311,7 @@ func (fl *flow) join() {
 	fl.preds = preds
 	fl.after, _ = domtree.Of(exit, preds, succs)
 	for i := range fl.pieces {
-		// Code that never leaves is followed by what it goes to, if that is one.
+		// Code that never leaves is followed by its successor, if there is one.
 		if fl.after[i] < 0 && len(succs[i]) == 1 {
 			fl.after[i] = succs[i][0]
 		}
@@ -321,7 +321,7 @@ func (fl *flow) join() {
 	}
 }
 
-// deciders returns the pieces that ran and lead to piece i, which did not, by way of
+// deciders returns the pieces that ran and lead to piece i, which did not run, by way of
 // others that did not run.
 func (fl *flow) deciders(i int) (deciders []*piece) {
 	seen := map[int]bool{i: true}

@@ -4,7 +4,7 @@ import "slices"
 
 // Gap is code that did not run.
 type Gap struct {
-	Func  *SourceFunc // that has it; nil if it is before all functions of the file
+	Func  *SourceFunc // the function that contains it; nil if it is before all functions of the file
 	Whole bool        // the whole function did not run
 	Range
 }

@@ -19,12 +19,11 @@ import (
 //	LH:lines hit
 //	end_of_record
 //
-// Both counts are of runs of the program, since that is what is known of lines. The
-// format has two states: lines that cannot be told are not in it, as if they had no
-// instructions.
+// Both counts are numbers of runs of the program, because only these are known for lines. The
+// format has two states: lines in unknown state are omitted, as if they had no instructions.
 //
-// Names stay mangled: demangled ones hold commas, which end fields here, and
-// genhtml --demangle-cpp demangles them itself.
+// Names are mangled: demangled ones contain commas, which separate fields here, and genhtml
+// --demangle-cpp demangles them itself.
 func WriteLCOV(w io.Writer, files []SourceFile) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("TN:\n")
@@ -69,7 +68,7 @@ func writeRecord(b *bufio.Writer, f *SourceFile) {
 	b.WriteString("end_of_record\n")
 }
 
-// oneLine keeps a name from a file of unknown origin from adding records.
+// oneLine prevents a name from a file of unknown origin from adding records.
 func oneLine(s string) string {
 	return strings.NewReplacer("\n", "?", "\r", "?").Replace(s)
 }

@@ -62,23 +62,23 @@ type SourceFile struct {
 	Lines []Line       // ascending
 }
 
-// SourceFunc is a function as its source file shows it: all that the compiler
-// made of it, and the copies that several modules or compilations have, are one.
+// SourceFunc is a function of a source file: all code that the compiler generated for it,
+// including the copies in several modules or compilations.
 type SourceFunc struct {
 	Name string // mangled
 	Line int
-	Runs uint64 // in which it was entered: so many at least
+	Runs uint64 // in which it was entered, a lower bound
 }
 
 // Line is a line that has instructions.
 type Line struct {
 	Number int
 	State  State
-	Runs   uint64 // in which it ran, by the code of it that ran in most
+	Runs   uint64 // in which it ran, by the code that ran most often
 }
 
-// Files returns the line coverage of all source files, ascending by name.
-// Functions without a known line are left out; unplaced says how many.
+// Files returns the line coverage of all source files, ascending by name. Functions without a
+// known line are omitted; unplaced is their number.
 func Files(modules []Module) (files []SourceFile, unplaced int) {
 	o := newObserver()
 	for i := range modules {

@@ -11,13 +11,13 @@ import (
 // State is the known coverage of a source line.
 type State uint8
 
-// The states, from the least that code of a line says to the most.
+// The states, in ascending order of evidence.
 const (
 	// Missed lines did not run.
 	Missed State = iota
-	// Unknown lines left no trace, and need not have: what the optimiser kept of them
-	// did not run, and they may have run in other code that knew their result, or has
-	// their last instructions in common with another line.
+	// Unknown lines have no evidence: the code that the optimiser kept of them did not run,
+	// but they may have run in other code that knew their result, or share their last
+	// instructions with another line.
 	Unknown
 	// Ran lines ran.
 	Ran
@@ -29,11 +29,11 @@ type Code interface {
 	Machine() machine.Kind
 	// Bytes returns the code of [lo, hi), nil if it is not known.
 	Bytes(lo, hi uint64) []byte
-	// Frames returns the function that has the instruction at addr and what was
-	// inlined into it there, outermost first; nil if that is not known.
+	// Frames returns the function that contains the instruction at addr and the functions
+	// inlined there, outermost first; nil if that is not known.
 	Frames(addr uint64) []Frame
-	// Plain reports whether the code at addr was certainly compiled without
-	// optimisation: each line has its code, and all of it.
+	// Plain reports whether the code at addr was certainly compiled without optimisation: each
+	// line has its code, and all of it.
 	Plain(addr uint64) bool
 }
 
@@ -70,24 +70,24 @@ type remnant struct {
 	frames []Frame
 	flow   *flow // nil if not known
 	piece  int
-	// What of the line the piece has.
+	// The part of the line in the piece.
 	insts  int
 	plain  bool // not optimised: all that the line is
 	solid  bool // something other than padding, and jumps after another line
 	stores bool
-	calls  []uint64 // what it calls, 0 for computed addresses
+	calls  []uint64 // called addresses, 0 for computed ones
 }
 
 // observer collects the modules' results for lines.
 type observer struct {
 	runs     map[lineOf]uint64 // runs in which code of a line ran
-	doubtful map[lineOf]bool   // whose code is where one cannot tell whether it ran
+	doubtful map[lineOf]bool   // whose code may or may not have run
 	remnants []remnant
-	entered  map[owner]uint64 // runs of functions, wherever their code is
-	separate map[owner]bool   // functions that have code of their own
+	entered  map[owner]uint64 // runs of functions, in all their code
+	separate map[owner]bool   // functions that have code that is not inlined
 	// lostCalls are calls that ran and belong to no line, by callee.
 	lostCalls map[uint64]bool
-	callers   map[owner]map[lineOf]bool // lines that call what was inlined
+	callers   map[owner]map[lineOf]bool // lines that call inlined functions
 }
 
 func newObserver() *observer {
@@ -114,7 +114,7 @@ func (o *observer) module(m *Module) {
 	}
 }
 
-// ran records that code of a line ran in that many runs; 0 means that there is code.
+// ran records that code of a line ran in this many runs; 0 records only that there is code.
 func (o *observer) ran(at lineOf, runs uint64) { o.runs[at] = max(o.runs[at], runs) }
 
 // blocks adds the lines of a function whose code is not known.
@@ -156,7 +156,7 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 			o.callers[w] = map[lineOf]bool{}
 		}
 		o.callers[w][at] = true
-		// A line that calls what was inlined ran if that did.
+		// A line that calls an inlined function ran if that function ran.
 		if runs > 0 {
 			o.ran(at, runs)
 		}
@@ -193,15 +193,15 @@ type scan struct {
 	fl    *flow
 	plain bool
 
-	// Of the piece at hand.
+	// Of the current piece.
 	piece    int
 	runs     uint64
-	doubtful bool // it cannot be told whether it ran
-	stays    bool // nothing that it leads to ran: a call in it did not come back
+	doubtful bool // it may or may not have run
+	stays    bool // nothing that it leads to ran: a call in it did not return
 
-	begun bool // some of it is after
+	begun bool // part of it is after that point
 
-	rest remnant // the line at hand, and what of it there is so far
+	rest remnant // the current line, with its code so far
 }
 
 func (s *scan) lines(p *piece) {
@@ -239,7 +239,8 @@ func (s *scan) lines(p *piece) {
 	s.line(lineOf{}, nil)
 }
 
-// lose records a call without a line: if compilers merge instructions, the result may have none.
+// lose records a call without a line: if compilers merge instructions, the result may have
+// none.
 func (s *scan) lose(in *inst) {
 	if s.runs > 0 && in.kind == calls {
 		s.lostCalls[in.target] = true
@@ -265,7 +266,7 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	}
 }
 
-// inlined returns in how many runs f ran where it was inlined, as far as that is known.
+// inlined returns the number of runs in which f ran where it was inlined, as far as known.
 func (o *observer) inlined(m *Module, f *prof.Func) uint64 {
 	if m.Code == nil {
 		return 0
@@ -290,7 +291,7 @@ func (o *observer) states() map[lineOf]State {
 			states[at] = Missed
 		}
 	}
-	certain := map[lineOf]bool{} // by code that there is, and so far
+	certain := map[lineOf]bool{} // from existing code, so far
 	for i := range o.remnants {
 		r := &o.remnants[i]
 		if was, seen := certain[r.at]; states[r.at] == Missed && r.insts > 0 && (was || !seen) {
@@ -305,8 +306,7 @@ func (o *observer) states() map[lineOf]State {
 	return states
 }
 
-// maybeEntered reports whether a function ran, or was called where nothing may be left
-// of it.
+// maybeEntered reports whether a function ran, or was called where no code of it may remain.
 func (o *observer) maybeEntered(w owner) bool {
 	if o.entered[w] > 0 {
 		return true
@@ -329,27 +329,27 @@ func (o *observer) certain(r *remnant) bool {
 	}
 	last := &r.frames[len(r.frames)-1]
 	if !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.maybeEntered(f.owner()) }) {
-		// No code of the function ran. That of a deleting destructor, whose lines are the
-		// destructor's, says nothing of it.
+		// No code of the function ran. The code of a deleting destructor, which has the
+		// destructor's lines, is not evidence.
 		return o.lasts(r.flow.bodies[last.owner()]) && !strings.Contains(r.frames[0].Func, "D0E") && (!o.copied(last) || r.stores || len(r.calls) > 0)
 	}
 	if o.copied(last) && o.maybeEntered(last.owner()) || !o.guarded(r) {
 		return false
 	}
-	// A call does not vanish, but it may have become one with another. A store may have
-	// become a part of one beside it.
+	// A call is never removed, but it may have been merged with another. A store may have been
+	// merged with an adjacent one.
 	return slices.ContainsFunc(r.calls, func(target uint64) bool { return !o.lostCalls[target] && !r.flow.ranCalls[target] })
 }
 
-// lasts reports whether some code of a function is left wherever it is inlined, if b is
-// one of its copies.
+// lasts reports whether some code of a function remains wherever it is inlined, given one of
+// its copies.
 func (o *observer) lasts(b *body) bool {
 	return b != nil && (b.insts >= small || slices.ContainsFunc(b.calls, func(target uint64) bool { return !o.lostCalls[target] }))
 }
 
-// guarded reports whether all that decided against r's code is of the functions that r
-// is of. The rest of a test may be in code that was inlined beside it, and the line have
-// run up to there.
+// guarded reports whether all branches that excluded r's code belong to the functions of r.
+// The rest of a test may be in code that was inlined next to it, and the line may have run up
+// to there.
 func (o *observer) guarded(r *remnant) bool {
 	for _, p := range r.flow.deciders(r.piece) {
 		if !slices.ContainsFunc(r.frames, func(f Frame) bool { return f.owner() == p.owner }) {

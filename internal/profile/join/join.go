@@ -1,15 +1,15 @@
-// Package join joins several builds of the same program into one module, matching
-// functions by name and not by build id: variants in each of which another group of
-// functions has probes, or builds of which most functions did not change. It is pure.
+// Package join joins several builds of the same program into one module, matching functions by
+// name and not by build id: variants that have probes in different groups of functions, or
+// builds in which most functions did not change. It is pure.
 //
-// A function is its symbol name, its source file and the signature of its control flow;
-// where a module has several of those, the first is the first, by address. What a
-// function is in the first module that has it, it is in the result: another signature
-// under its name and file is another version of it, which is left out.
+// A function is identified by its symbol name, its source file and the signature of its
+// control flow; if a module has several such functions, they are matched in order of address.
+// The result has the version of a function in the first module that has it: a function with
+// the same name and file and another signature is another version, and is omitted.
 //
-// The result has addresses of its own, as no binary has them all: functions stand one
-// after the other. Callers are found again by the function that they are in; one that
-// has no probes in its build is in no map, so it is not known.
+// The result has new addresses, as no binary has all functions: they are placed one after the
+// other. Callers are found by the function that contains them; a caller without probes in its
+// build is in no map, so it is unknown.
 package join
 
 import (
@@ -31,7 +31,7 @@ const base = 0x1000
 // align is that of functions.
 const align = 16
 
-// Result is the joined module, and what was left out.
+// Result is the joined module, and what was omitted.
 type Result struct {
 	Module  prof.Module
 	Changed int // functions that an earlier module has in another shape
@@ -42,7 +42,7 @@ type Result struct {
 type identity struct {
 	name, file string
 	signature  uint32
-	nth        int // of those in one module
+	nth        int // among equal ones in one module
 }
 
 // version is a function in any shape.
@@ -56,7 +56,7 @@ type joiner struct {
 	numbers [][]int            // by module and function: its number in the result, or -1
 }
 
-// Modules joins modules. Of functions that differ, the first module has the last word.
+// Modules joins modules. If versions of a function differ, that of the first module is used.
 func Modules(modules []prof.Module) (*Result, error) {
 	if len(modules) == 0 {
 		return nil, fmt.Errorf("no modules to join")
@@ -119,7 +119,7 @@ func (j *joiner) functions(m *prof.Module) error {
 	return nil
 }
 
-// fits reports whether the records of two functions of one signature say the same.
+// fits reports whether two functions with the same signature have the same records.
 func fits(f, g *prof.Func) bool {
 	return f.Mode == g.Mode && f.Atomic == g.Atomic && f.NumBlocks() == g.NumBlocks() && len(f.Fragments) == len(g.Fragments) &&
 		slices.EqualFunc(f.Implied, g.Implied, func(p, q prof.Implied) bool {
@@ -170,7 +170,7 @@ func (j *joiner) layOut() (renumbered []int, err error) {
 	return renumbered, nil
 }
 
-// translate returns what m says of the functions of the result.
+// translate returns the counts of m for the functions of the result.
 func (j *joiner) translate(m *prof.Module, numbers, renumbered []int) prof.Module {
 	all := &j.res.Module
 	part := prof.Module{Map: all.Map, Raws: m.Raws, TracesSeen: m.TracesSeen, Held: m.Held, Counts: make([]prof.Counts, len(all.Funcs))}
@@ -181,7 +181,7 @@ func (j *joiner) translate(m *prof.Module, numbers, renumbered []int) prof.Modul
 		return renumbered[numbers[i]]
 	}
 	for i := range part.Counts {
-		part.Counts[i].Unprobed = m.Raws // but for those that m has
+		part.Counts[i].Unprobed = m.Raws // except for those in m
 		if f := &all.Funcs[i]; f.Mode.HasBlocks() && f.NumBlocks() > 1 {
 			part.Counts[i].Blocks = make([]uint64, f.NumBlocks()-1)
 		}
@@ -214,8 +214,8 @@ func (j *joiner) translate(m *prof.Module, numbers, renumbered []int) prof.Modul
 	return part
 }
 
-// callers translates return addresses. Those of functions without probes become the
-// one that is outside.
+// callers translates return addresses. Those in functions without probes become the one that
+// is outside.
 func (j *joiner) callers(m *prof.Module, sites []prof.Site, code []piece, number func(int) int) []prof.Site {
 	runs := map[uint64]uint64{}
 	for _, s := range sites {
@@ -256,7 +256,7 @@ func newCode(funcs []prof.Func) []piece {
 	return code
 }
 
-// find returns the piece that a call which returns to addr is in.
+// find returns the piece that contains the call which returns to addr.
 func find(code []piece, addr uint64) (piece, bool) {
 	i, _ := slices.BinarySearchFunc(code, addr, func(p piece, addr uint64) int {
 		if p.lo < addr {

@@ -1,6 +1,6 @@
-// Package match finds the functions of a module for the names in a trace of another tool.
-// The trace may be of another build: of an instrumented one, in which other functions
-// were inlined, or of one whose numbered suffixes came out differently.
+// Package match finds the functions of a module for the names in a trace of another tool. The
+// trace may be of another build: an instrumented one, in which other functions were inlined,
+// or one with other numbers in suffixes.
 package match
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // Name is a function as a trace names it.
 type Name struct {
-	File   string // source file of a local function, as far as the trace says
+	File   string // source file of a local function, if the trace has it
 	Symbol string
 }
 
@@ -30,8 +30,8 @@ type Alias struct {
 	Addr   uint64
 }
 
-// New returns a resolver for the functions of m, under their own names and
-// under the aliases, which may contain those.
+// New returns a resolver for the functions of m, by their names and by the aliases, which may
+// include their names.
 func New(m *prof.Map, aliases []Alias) *Resolver {
 	r := &Resolver{m: m, exact: make(map[string][]uint32, len(m.Funcs)), roots: make(map[string][]uint32)}
 	at := make(map[uint64]uint32, len(m.Funcs))
@@ -54,9 +54,9 @@ func (r *Resolver) add(name string, fn uint32) {
 	}
 }
 
-// Root returns a symbol name without what ThinLTO (.llvm.NUMBER) and
-// -funique-internal-linkage-names (.__uniq.NUMBER) append. Other suffixes, as
-// of f.cold, name other code.
+// Root returns a symbol name without the suffixes of ThinLTO (.llvm.NUMBER) and
+// -funique-internal-linkage-names (.__uniq.NUMBER). Other suffixes, such as in f.cold, name
+// other code.
 func Root(name string) string {
 	for _, mark := range []string{".llvm.", ".__uniq."} {
 		if i := strings.Index(name, mark); i > 0 && isNumber(name[i+len(mark):]) {
@@ -73,14 +73,13 @@ type Result struct {
 	Funcs []uint32 // indexes into Map.Funcs, in the trace's order, each once
 	// Unresolved are names of no function: it was inlined or renamed.
 	Unresolved []string
-	// Ambiguous is the number of names that several functions have. The first
-	// of them that is not in the trace yet was taken.
+	// Ambiguous is the number of names that several functions have. The first of them that is
+	// not yet in the trace is used.
 	Ambiguous int
 }
 
-// Trace resolves the names of a trace. Repeated names of one function count
-// once; if several functions share a name without a file, each mention stands
-// for the next of them.
+// Trace resolves the names of a trace. Repeated names of one function count once; if several
+// functions share a name without a file, each occurrence is the next of them.
 func (r *Resolver) Trace(names []Name) Result {
 	var res Result
 	seen := make(map[uint32]bool, len(names))
@@ -115,8 +114,8 @@ func (r *Resolver) lookup(n Name) []uint32 {
 	return nil
 }
 
-// ofFile keeps the functions of a source file. If there is none, as symbol
-// tables know only the base name and only of local functions, all are kept.
+// ofFile returns the functions of a source file. If there is none, all are returned, because
+// symbol tables have only base names, and only for local functions.
 func (r *Resolver) ofFile(list []uint32, file string) []uint32 {
 	if file == "" || len(list) == 1 {
 		return list

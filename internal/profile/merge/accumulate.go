@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	flagMask   = 0x0101010101010101 // what eight flags may be
+	flagMask   = 0x0101010101010101 // mask of the valid values of eight flags
 	maxPending = 255                // images that a byte of a lane can count
 )
 
-// FlagError says that a flag in an image is neither 0 nor 1, which no probe
-// writes: the image is not one of this module, or it is damaged.
+// FlagError reports a flag in an image that is neither 0 nor 1, which no probe writes: the
+// image is of another module, or damaged.
 type FlagError struct {
 	Off   int // in the raw section
 	Value byte
@@ -42,8 +42,8 @@ type callerKey struct {
 	displacement int32
 }
 
-// Accumulator sums images of one module. It is not safe for concurrent use;
-// workers have one each and join them with Merge.
+// Accumulator sums images of one module. It is not safe for concurrent use; each worker has
+// its own, and Merge joins them.
 type Accumulator struct {
 	l       *Layout
 	raws    uint64
@@ -59,7 +59,7 @@ type Accumulator struct {
 	ids     []uint64 // of runs
 }
 
-// NewAccumulator returns an empty sum, which keeps that many traces of runs.
+// NewAccumulator returns an empty sum, which keeps this many traces of runs.
 func NewAccumulator(l *Layout, traces int) *Accumulator {
 	return &Accumulator{
 		l:       l,
@@ -75,9 +75,8 @@ func NewAccumulator(l *Layout, traces int) *Accumulator {
 // Raws returns the number of images added.
 func (a *Accumulator) Raws() uint64 { return a.raws }
 
-// Add adds an image of the raw section, which may be shorter than the section
-// if the rest is zero, of a process that had one thread. A damaged image changes
-// nothing.
+// Add adds an image of the raw section of a process that had one thread. The image may be
+// shorter than the section if the rest is zero. A damaged image changes nothing.
 func (a *Accumulator) Add(data []byte) error { return a.addImage(data, true, 0) }
 
 // addImage adds an image, of a process that had one thread if single is set. Unless maxCalls is 0, its
@@ -213,7 +212,7 @@ func (im *counted) scaled(n uint64) uint64 {
 	hi, lo := bits.Mul64(n, im.maxCalls)
 	q, rest := bits.Div64(hi, lo, im.calls) // n is at most all calls: it fits
 	if rest > 0 {
-		q++ // what was called keeps a call
+		q++ // a called function keeps a call
 	}
 	return q
 }
@@ -269,11 +268,10 @@ func (a *Accumulator) addCounters(im *counted) {
 // addCounter adds the record of counter i of an image in which the function
 // ran.
 //
-// The image may have been taken in the middle of a first call. A function
-// whose count is set and whose order is not would have become the next, so
-// that is what it counts as: to leave it out of the sum would make it one of
-// the first in the mean. One whose order is set and whose count is not was
-// called at least once, or exactly 1<<32 times: its count is inexact.
+// The image may have been taken during a first call. A function whose count is set and whose
+// order is not would have become the next one, so it counts as that: omitting it would make
+// its mean position too early. One whose order is set and whose count is not was called at
+// least once, or exactly 1<<32 times: its count is inexact.
 func (a *Accumulator) addCounter(i int, record []byte, im *counted) {
 	t := &a.tallies[i]
 	word := binary.LittleEndian.Uint32(record)
@@ -314,8 +312,8 @@ func (a *Accumulator) addCaller(i int, displacement int32, runs uint64) {
 	}
 }
 
-// position returns the position of a first execution. If it is bounded, it is at most the number of
-// functions, which no run exceeds by more than the races of its threads.
+// position returns the position of a first execution. If it is bounded, it is at most the
+// number of functions, which a run exceeds only by races of its threads.
 func (l *Layout) position(index uint64, bounded bool) uint64 {
 	if bounded {
 		return min(index, uint64(len(l.m.Funcs)))
@@ -330,15 +328,14 @@ func (l *Layout) lastOrder(data []byte) (last uint64) {
 		if off >= len(data) {
 			break
 		}
-		var word [4]byte // the end of the data may cut the zeros of a word
+		var word [4]byte // the end of the data may truncate the zeros of a word
 		copy(word[:], data[off:])
 		last = max(last, uint64(binary.LittleEndian.Uint32(word[:])&^wire.OrderInexact))
 	}
 	return last
 }
 
-// Merge adds all that was added to other, which has the same layout and stays
-// as it is.
+// Merge adds the sums of other, which has the same layout and does not change.
 func (a *Accumulator) Merge(other *Accumulator) {
 	if a.l != other.l {
 		panic("merge: accumulators of different layouts")

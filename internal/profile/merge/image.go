@@ -10,7 +10,7 @@ import (
 // FirstExecutions returns the run of m in which only the order of first executions is known: each function was
 // called once and ran its entry block. funcs are indexes into m.Funcs, each at most once.
 func FirstExecutions(m *prof.Map, funcs []uint32) *Run {
-	// Not all modes record the order, but a trace of it can be kept for all.
+	// Some modes do not record the order, but a trace can be stored for all.
 	r := &Run{Data: make([]byte, m.RawSize), Funcs: funcs}
 	le := binary.LittleEndian
 	for i, fn := range funcs {

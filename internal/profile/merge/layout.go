@@ -1,6 +1,6 @@
-// Package merge sums the records of the runs of a module: images of its raw section into
-// the counts of a profile, and profiles into one another. Sums do not depend on the order
-// of the files, nor on how they were shared out among accumulators.
+// Package merge sums the records of the runs of a module: images of its raw section into the
+// counts of a profile, and profiles into one another. Sums depend neither on the order of the
+// files nor on their distribution among accumulators.
 package merge
 
 import (
@@ -12,25 +12,24 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Problem: a profile may be the sum of a hundred thousand images with ten
-// thousand flags each, nearly all of them 0 or 1 and none of them interesting.
+// Problem: a profile may be the sum of a hundred thousand images with ten thousand flags each,
+// nearly all of them valid.
 //
-// Flags are summed eight at a time: an image is added to an array of uint64
-// lanes in which each byte counts one flag. After 255 images, before a byte
-// can overflow, the lanes are emptied into 64-bit sums. Most of a section with
-// flags only is one run of lanes; where flags share eight bytes with counters
-// or with the record of a function that the linker dropped, a mask tells them
-// apart. Lanes exist only for what holds flags, so that their number is bounded
-// by the map's length and not by the section size that it claims.
+// Flags are summed eight at a time: an image is added to an array of uint64 lanes in which
+// each byte counts one flag. After 255 images, before a byte can overflow, the lanes are added
+// to 64-bit sums and cleared. Most of a section with only flags is one run of lanes; where
+// flags share eight bytes with counters or with the record of a function that the linker
+// dropped, a mask separates them. Lanes exist only for flags, so their number is limited by
+// the length of the map and not by the section size that it claims.
 //
-// Counters are decoded one by one, but most functions of most programs never
-// run, and those cost one load.
+// Counters are decoded one by one, but most functions of most programs never run, and each of
+// these costs one load.
 
 // minRun is the length from which a run of whole lanes is worth its loop.
 const minRun = 4
 
-// Layout is what is known of the raw section of a module before any image is read. It is immutable and may be
-// shared.
+// Layout describes the raw section of a module before an image is read. It is immutable and
+// may be shared.
 type Layout struct {
 	m         *prof.Map
 	lanes     int
@@ -42,10 +41,10 @@ type Layout struct {
 	unions    []union      // ascending by function, then by block
 	windows   []window     // of all unions
 	groups    []unionGroup // ascending by function
-	low, high uint64       // code is in (low, high) as far as the map goes
+	low, high uint64       // code is in (low, high) according to the map
 }
 
-// run is a number of adjacent chunks of eight bytes with nothing but flags.
+// run is a number of adjacent chunks of eight bytes with only flags.
 type run struct{ chunk, lane, n int }
 
 // lane is a chunk of eight bytes, some of them flags.
@@ -54,7 +53,7 @@ type lane struct {
 	mask        uint64 // 0xff for each byte that is a flag
 }
 
-// counter is the words of a record that counts calls.
+// counter has the words of a record that counts calls.
 type counter struct {
 	off  int // in the section
 	size int // wire.CountSize or wire.FullHeaderSize
@@ -148,8 +147,7 @@ func appendChunks(chunks []lane, start, n int) []lane {
 	return chunks
 }
 
-// joinChunks sorts chunks, makes one of those that are the same, and numbers
-// their lanes.
+// joinChunks sorts chunks, merges equal ones, and numbers their lanes.
 func joinChunks(chunks []lane) []lane {
 	slices.SortFunc(chunks, func(a, b lane) int { return cmp.Compare(a.chunk, b.chunk) })
 	joined := chunks[:0]

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// ErrConflict is in the error of a merge of different maps of one build.
+// ErrConflict reports different maps of one build in a merge.
 var ErrConflict = errors.New("same build id, but a different map")
 
 // ErrHeld is the error of a merge of a profile whose runs are all included already.
@@ -24,15 +24,15 @@ var ErrPartly = errors.New("only some of its runs are already in the profile")
 // ErrMachine is in the error of a merge of profiles for different machines.
 var ErrMachine = errors.New("a profile is for one machine")
 
-// Modules adds the sums of b to a, saturating. Both must have the same build id
-// and the same map; a module name may differ, as binaries get copied, and the
-// first in the alphabet stays. On error nothing has changed.
+// Modules adds the sums of b to a, saturating. Both must have the same build id and the same
+// map; module names may differ, as binaries are copied, and the first in the alphabet is used.
+// If there is an error, nothing has changed.
 func Modules(a, b *prof.Module) error {
 	if err := compatible(a, b); err != nil {
 		return err
 	}
 	a.Module = min(a.Module, b.Module)
-	a.Machine = max(a.Machine, b.Machine) // one of them may not know
+	a.Machine = max(a.Machine, b.Machine) // one of them may be unknown
 	a.Raws = saturate.Add(a.Raws, b.Raws)
 	for i := range a.Counts {
 		addCounts(&a.Counts[i], &b.Counts[i])
@@ -42,8 +42,8 @@ func Modules(a, b *prof.Module) error {
 	return nil
 }
 
-// Profiles adds src to dst: modules of the same build are summed, others are
-// added. On error nothing has changed.
+// Profiles adds src to dst: modules of the same build are summed, others are added. If there
+// is an error, nothing has changed.
 func Profiles(dst, src *prof.Profile) error {
 	if err := sameMachine(dst, src); err != nil {
 		return err
@@ -152,8 +152,8 @@ func compatible(a, b *prof.Module) error {
 	return nil
 }
 
-// sameMachine returns an error if src is for another machine than dst. Those of earlier versions
-// do not say.
+// sameMachine returns an error if src is for another machine than dst. Profiles of earlier
+// versions do not contain the machine.
 func sameMachine(dst, src *prof.Profile) error {
 	if a, b := dst.Machine(), src.Machine(); a != b && a != "" && b != "" {
 		return fmt.Errorf("it is for %s, and what is before it for %s: %w", b, a, ErrMachine)
@@ -193,7 +193,7 @@ func addCounts(a, b *prof.Counts) {
 	a.Callers = joinSites(append(a.Callers, b.Callers...))
 }
 
-// joinSites sorts sites and makes one of those that are the same.
+// joinSites sorts sites and merges equal ones.
 func joinSites(sites []prof.Site) []prof.Site {
 	if len(sites) < 2 {
 		return sites

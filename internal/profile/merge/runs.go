@@ -7,17 +7,17 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Problem: raw files are summed again by mistake, say by a job that was started
-// twice, and a sum does not tell. A profile remembers its runs by 64 bits each, as
-// long as they are thousands. What would be megabytes is then cut to 40 bits: with a
-// million runs there, one in a million that is new is taken for one of them. The set
-// is kept sorted, so that it does not depend on who summed what first.
+// Problem: raw files may be summed twice by mistake, such as by a job that was started twice,
+// and a sum does not show it. A profile stores its runs with 64 bits each, up to some
+// thousands. Larger sets are reduced to 40 bits per run: with a million runs, one in a million
+// new runs is mistaken for one of them. The set is sorted, so it does not depend on the order
+// of merging.
 
-// sketchMask selects what a sketch keeps of an ID.
+// sketchMask selects the bits of an ID in a sketch.
 const sketchMask = math.MaxUint64 &^ (1<<(64-prof.SketchBits) - 1)
 
-// RunID returns what a set of runs remembers of the run with this number in this
-// process. 0 is a run that is unknown.
+// RunID returns the ID in a set of runs for the run with this number in this process. 0 is an
+// unknown run.
 func RunID(run uint64, pid uint32) uint64 {
 	if run == 0 {
 		return 0
@@ -90,12 +90,12 @@ func Compare(a, b *prof.Module) Overlap {
 	return Partly
 }
 
-// known reports whether m remembers all of its runs.
+// known reports whether m stores all of its runs.
 func known(m *prof.Module) bool {
 	return m.Raws <= uint64(len(m.Held.IDs)+byChance(&m.Held, &m.Held))
 }
 
-// commonRuns returns how many runs are in both sets, as far as can be told.
+// commonRuns returns the number of runs in both sets, as far as it can be determined.
 func commonRuns(a, b *prof.RunSet) (n int) {
 	mask := uint64(math.MaxUint64)
 	if a.Sketch || b.Sketch {

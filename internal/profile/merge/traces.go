@@ -13,9 +13,9 @@ import (
 
 // Run is the result of one run of a module.
 type Run struct {
-	ID uint64 // tells it from all others, see RunID; 0 if it is unknown
-	// Single says that the process had one thread, or that what Data has was not
-	// counted by threads at all: its counts are exact.
+	ID uint64 // identifies it, see RunID; 0 if it is unknown
+	// Single reports that the process had one thread, or that Data was not counted by threads
+	// at all: its counts are exact.
 	Single bool
 	Data   []byte // image of the raw section, which may be shorter if the rest is zero
 	// Slots are the records of first executions, oldest first, of functions
@@ -23,13 +23,13 @@ type Run struct {
 	// is higher than the number of slots, the first are missing.
 	Slots []uint32
 	Next  uint64
-	// Funcs is the order of first executions where it is known from elsewhere
-	// than Data and Slots, as indexes into the map's functions.
+	// Funcs is the order of first executions if it does not come from Data and Slots, as
+	// indexes into the map's functions.
 	Funcs []uint32
 
-	// MaxCalls bounds the weight of the run, so that one that lies outweighs no others. If it has more
-	// calls, all its numbers of calls are scaled down to this sum, and are inexact; positions of
-	// first executions are at most the number of functions. 0 for no bound.
+	// MaxCalls limits the weight of the run, so that a false run does not outweigh others. If
+	// it has more calls, all its call counts are scaled down to this sum, and are inexact;
+	// positions of first executions are at most the number of functions. 0 is no limit.
 	MaxCalls uint64
 
 	// Properties of the run's trace, see prof.Trace.
@@ -38,7 +38,7 @@ type Run struct {
 	Key      uint64
 }
 
-// A SlotError says that a slot of a run names a record that no function has.
+// A SlotError reports a slot of a run with a record that no function has.
 type SlotError struct {
 	Slot   int
 	Record uint32
@@ -48,9 +48,9 @@ func (e *SlotError) Error() string {
 	return fmt.Sprintf("slot %d of the first executions names a record at %#x of the raw section, where no function has one", e.Slot, e.Record)
 }
 
-// AddRun adds a run. A damaged one changes nothing. Its trace is kept if it is
-// one of those with the lowest keys, as many as the accumulator's limit: such a
-// sample of the runs is uniform, in whatever order they are added.
+// AddRun adds a run. A damaged one changes nothing. Its trace is kept if it has one of the
+// lowest keys, up to the accumulator's limit: such a sample of the runs is uniform,
+// independently of the order of adding.
 func (a *Accumulator) AddRun(r *Run) error {
 	slots := make([]uint32, len(r.Slots)) // the functions
 	for i, record := range r.Slots {
@@ -68,7 +68,7 @@ func (a *Accumulator) AddRun(r *Run) error {
 	}
 	a.addSlots(r, slots)
 	if len(r.Funcs) == 0 && len(a.l.slots) == 0 && len(a.l.counters) == 0 || len(r.Slots) == 0 && isZero(r.Data) {
-		return nil // a mode that does not tell the order, or nothing ran
+		return nil // a mode without order, or nothing ran
 	}
 	if !a.traces.wants(r.Key) {
 		a.traces.seen++
@@ -132,10 +132,9 @@ func (l *Layout) slot(record uint32) (fn uint32, ok bool) {
 	return l.slots[i].fn, true
 }
 
-// trace returns the functions of a run in the order of their first execution.
-// Records and slots may both tell it, if parts of a module differ in mode:
-// each numbers its own, and what both call the third is together. slots are the
-// functions of r.Slots.
+// trace returns the functions of a run in the order of their first execution. Both records and
+// slots may contain it, if parts of a module differ in mode: each counts separately, and
+// functions with the same number in both are adjacent. slots are the functions of r.Slots.
 func (l *Layout) trace(r *Run, slots []uint32) []uint32 {
 	var ran []uint32     // functions as they are found
 	var indexes []uint64 // the index of each, and in the low half its place in ran
@@ -155,7 +154,7 @@ func (l *Layout) trace(r *Run, slots []uint32) []uint32 {
 		}
 		index := uint64(binary.LittleEndian.Uint32(record[wire.OrderOffset:]) &^ wire.OrderInexact)
 		if index == 0 {
-			index = inCall // in the middle of its first call: the last
+			index = inCall // during its first call: the last
 		}
 		add(index, uint32(c.fn))
 	}
@@ -178,8 +177,8 @@ func (l *Layout) trace(r *Run, slots []uint32) []uint32 {
 	})
 }
 
-// sortIndexes sorts numbers whose high halves are, in whole files, 1 to their
-// number: each then says where it belongs.
+// sortIndexes sorts numbers whose high halves are, in complete files, 1 to their number, so
+// that each contains its position.
 func sortIndexes(indexes []uint64) {
 	sorted := make([]uint64, len(indexes))
 	for _, v := range indexes {
@@ -193,8 +192,8 @@ func sortIndexes(indexes []uint64) {
 	copy(indexes, sorted)
 }
 
-// sample is a uniform sample of traces: those with the lowest keys. Such
-// samples can be joined, and the result is the sample of all.
+// sample is a uniform sample of traces: those with the lowest keys. Such samples can be
+// merged, and the result is the sample of all.
 type sample struct {
 	limit  int
 	seen   uint64
@@ -221,20 +220,20 @@ func (s *sample) merge(o *sample) {
 	s.seen = seen
 }
 
-// byScenario returns the sample as a profile has it.
+// byScenario returns the sample in the order of a profile.
 func (s *sample) byScenario() []prof.Trace {
 	traces := slices.Clone(s.traces)
 	slices.SortFunc(traces, func(a, b prof.Trace) int { return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), compareKeys(&a, &b)) })
 	return traces
 }
 
-// compareKeys orders by key; the rest is for those that have the same, so that
-// a sample depends on nothing else.
+// compareKeys orders by key; the other fields decide between equal keys, so that a sample
+// depends on nothing else.
 func compareKeys(a, b *prof.Trace) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Weight, b.Weight), slices.Compare(a.Funcs, b.Funcs))
 }
 
-// Sample keeps of the traces of m those with the lowest keys, at most n.
+// Sample keeps the traces of m with the lowest keys, at most n.
 func Sample(m *prof.Module, n int) {
 	s := sample{limit: n, traces: slices.Clone(m.Traces)}
 	slices.SortFunc(s.traces, func(a, b prof.Trace) int { return compareKeys(&a, &b) })

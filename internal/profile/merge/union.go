@@ -9,15 +9,15 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Problem: how often a block without a probe ran does not follow from the sums
-// of the flags that imply it, if they are several: it ran in an image if any of
-// them is set there. SQLite has 10,000 such blocks, implied by 28,000 others,
-// and an image of it has 30,000 flags that are summed eight at a time.
+// Problem: the number of runs of a block without a probe does not follow from the sums of the
+// flags that imply it, if there are several: it ran in an image if any of them is set there.
+// SQLite has 10,000 such blocks, implied by 28,000 others, and an image has 30,000 flags that
+// are summed eight at a time.
 //
-// What implies a block mostly stands near it. So the flags of a union are taken
-// together as far as they lie within eight bytes, a load and a mask for each
-// such window, and functions that left no trace in the image are skipped. A
-// block that another one alone implies needs no count of its own.
+// The flags that imply a block are mostly near it. So the flags of a union are read together
+// if they are within eight bytes, with a load and a mask for each such window, and functions
+// that did not run in the image are skipped. A block that a single other one implies needs no
+// count of its own.
 
 // union is a block that ran in an image if one of its windows is not zero.
 type union struct{ from, to int } // into windows
@@ -56,9 +56,9 @@ func (l *Layout) addUnions() {
 	}
 }
 
-// addEvidence adds to the windows from the given one on what is not zero if a
-// block with a probe ran. Blocks come in ascending order. The entry block of a
-// function that counts its calls has no flag but a counter.
+// addEvidence adds to the windows, from the given one on, the flags of which one is set if a
+// block with a probe ran. Blocks come in ascending order. The entry block of a function that
+// counts its calls has a counter instead of a flag.
 func (l *Layout) addEvidence(f *prof.Func, block, from int) {
 	off := int(f.Record)
 	if f.Mode == prof.ModeFull {
@@ -125,9 +125,9 @@ func isZero(data []byte) bool {
 	return true
 }
 
-// blockSums returns the sums of the non-entry blocks of f. flags are the sums
-// of its flags, entry is that of its entry block, and unions are those of the
-// unions from this function on; it returns what is left of them.
+// blockSums returns the sums of the non-entry blocks of f. flags are the sums of its flags,
+// entry is that of its entry block, and unions are those of the unions from this function on;
+// it returns the remaining unions.
 func blockSums(f *prof.Func, flags []uint64, entry uint64, unions []uint64) (sums, rest []uint64) {
 	n := f.NumBlocks()
 	if n == 1 {

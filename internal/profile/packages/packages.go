@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Package is a package of Go, or what is in one directory of sources of another language.
+// Package is a Go package, or the sources of another language in one directory.
 type Package struct {
 	Name      string `json:"name"`
 	Functions int    `json:"functions"`
@@ -24,8 +24,8 @@ type Package struct {
 // Unused returns how many bytes of code no run executed.
 func (p *Package) Unused() uint64 { return p.Bytes - p.RanBytes }
 
-// Sum returns the packages of modules that keep wants, those with most unused code first. keep
-// may be nil.
+// Sum returns the packages of modules for functions that keep accepts, those with the most
+// unused code first. keep may be nil.
 func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 	sums := map[string]*Package{}
 	for _, m := range modules {
@@ -59,8 +59,8 @@ func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 	return list
 }
 
-// Bytes returns the size of the code of a function. One of Go that was inlined everywhere has
-// none: its record stands for it.
+// Bytes returns the code size of a function. A Go function that was inlined everywhere has
+// none: the size of its record is used.
 func Bytes(m *prof.Module, f *prof.Func) uint64 {
 	if f.Addr() == m.RawAddr+f.Record {
 		return 0
@@ -73,10 +73,10 @@ func Of(f *prof.Func) string {
 	if !strings.HasSuffix(f.File, ".go") {
 		return path.Dir(f.File)
 	}
-	// Type arguments have paths of their own.
+	// Type arguments contain paths.
 	name, _, _ := strings.Cut(f.Name, "[")
-	// Paths are escaped, so that the first dot behind the last slash is behind the path. A
-	// receiver is behind it, and can have a slash in none of its parts.
+	// Paths are escaped, so the path ends at the first dot after the last slash. A receiver
+	// follows the path, and has no slash.
 	slash := strings.LastIndexByte(name, '/') + 1
 	dot := strings.IndexByte(name[slash:], '.')
 	if dot < 0 {
@@ -85,7 +85,7 @@ func Of(f *prof.Func) string {
 	return unescape(name[:slash+dot])
 }
 
-// unescape undoes what the linker does with unusual characters of paths: %2e is a dot.
+// unescape decodes the linker's escapes of unusual characters in paths: %2e is a dot.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -1,10 +1,10 @@
 // Package profdiff compares two profiles, function by function. It is pure.
 //
-// Functions of the same build (equal build id) match by record. Modules of
-// different builds match by module name, their functions by symbol name and
-// source file; where a module has several of those, the first matches the
-// first, by address. A signature that differs means the function's code has
-// another shape: its blocks cannot be compared, its runs and calls can.
+// Functions of the same build (equal build id) are matched by record. Modules of different
+// builds are matched by module name, their functions by symbol name and source file; if a
+// module has several such functions, they are matched in order of address. If signatures
+// differ, the control flow of the function has changed: its blocks cannot be compared, its
+// runs and calls can.
 package profdiff
 
 import (
@@ -18,7 +18,7 @@ import (
 type Side struct {
 	Func   *prof.Func // nil if that profile has no such function
 	Counts *prof.Counts
-	Raws   uint64 // raw files that say whether it ran
+	Raws   uint64 // raw files that recorded the function
 }
 
 // Ran reports whether the function ran.
@@ -46,8 +46,8 @@ type Func struct {
 // Delta returns by how much the calls per run grew from A to B.
 func (f *Func) Delta() float64 { return f.B.CallsPerRun() - f.A.CallsPerRun() }
 
-// Result is what differs, each list in the order of the modules' names and then
-// of the functions' addresses, but for Moved.
+// Result has the differences, each list in the order of the modules' names and then of the
+// functions' addresses, except for Moved.
 type Result struct {
 	OnlyA  []Func // ran in A, not in B, which has them too
 	OnlyB  []Func // ran in B, not in A, which has them too
@@ -109,8 +109,8 @@ func (r *Result) sort(f Func) {
 	}
 }
 
-// pairModules matches modules by build id, and what is left by name. A module
-// without a match is paired with nil.
+// pairModules matches modules by build id, and the rest by name. A module without a match is
+// paired with nil.
 func pairModules(a, b *prof.Profile) [][2]*prof.Module {
 	usedB := make([]bool, len(b.Modules))
 	match := func(same func(*prof.Module) bool) *prof.Module {
@@ -143,12 +143,12 @@ func pairModules(a, b *prof.Profile) [][2]*prof.Module {
 // key identifies a function across builds, or within one.
 type key struct {
 	name, file string
-	nth        int    // of those with the same name and file
+	nth        int    // among those with the same name and file
 	record     uint64 // instead of the above within a build
 }
 
-// pairFuncs matches the functions of two modules, either of which may be nil: those of a in its order, then
-// those that only b has.
+// pairFuncs matches the functions of two modules, either of which may be nil: those of a in
+// order, then those that only b has.
 func pairFuncs(a, b *prof.Module) []Func {
 	sameBuild := a != nil && b != nil && a.BuildID == b.BuildID
 	inB := map[key]int{}

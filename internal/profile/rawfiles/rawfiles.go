@@ -1,4 +1,4 @@
-// Package rawfiles reads and sums the raw files of runs, on all processors at once.
+// Package rawfiles reads and sums the raw files of runs, on all processors.
 package rawfiles
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	batch   = 64       // files that a worker takes at a time
+	batch   = 64       // number of files per unit of work
 	bufSize = 64 << 10 // bytes of a worker's first buffer
 )
 
@@ -47,17 +47,17 @@ type Sum struct {
 	Done atomic.Int64
 	// Again has runs summed that the profile holds, or that are there twice.
 	Again bool
-	// Repeated is, after Run, the number of files that were left out for that.
+	// Repeated is, after Run, the number of files that were skipped for that reason.
 	Repeated int
 	// Running are, after Run, the files that their processes still count into.
 	Running []string
 
 	paths   []string
 	layouts map[prof.BuildID]*merge.Layout
-	holds   string // what the profile holds, for those who bring something else
+	holds   string // the content of the profile, for error messages about other files
 	limit   uint64 // bytes of the largest raw file that can be good
 	traces  Traces
-	packed  map[string][]byte // what is at those of paths that are in packs
+	packed  map[string][]byte // content of those of paths that are in packs
 	held    map[prof.BuildID]*prof.RunSet
 
 	next  atomic.Int64
@@ -88,16 +88,16 @@ func (r *Sum) take(run runOf) bool {
 	return true
 }
 
-// giveBack says that a run that was taken is not in the sums: its file is damaged,
-// and there may be another one.
+// giveBack removes a run that was claimed but is not in the sums: its file is damaged, and
+// there may be another file of the run.
 func (r *Sum) giveBack(run runOf) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.taken, run)
 }
 
-// New prepares to sum the files at paths into the modules of p, which is called
-// name. What is in packs has its content in packed.
+// New prepares to sum the files at paths into the modules of p. name is the profile's name.
+// packed has the contents of files in packs.
 func New(paths []string, packed map[string][]byte, p *prof.Profile, name string, traces Traces) *Sum {
 	r := &Sum{
 		paths: paths, packed: packed, traces: traces,
@@ -116,7 +116,7 @@ func New(paths []string, packed map[string][]byte, p *prof.Profile, name string,
 	return r
 }
 
-// holdings names the modules of p, at most three of them.
+// holdings returns the names of the modules of p, at most three.
 func holdings(p *prof.Profile) string {
 	const most = 3
 	if len(p.Modules) == 0 {
@@ -196,7 +196,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// add adds the file at path, or returns what is wrong with it.
+// add adds the file at path, or returns the error.
 func (w *worker) add(path string) (kind string, err error) {
 	data, err := w.read(path)
 	if err != nil {
@@ -242,9 +242,9 @@ func (w *worker) add(path string) (kind string, err error) {
 	return Damaged, err
 }
 
-// read reads the file at path into the worker's buffer, as far as it can be of
-// use. With a hundred thousand small files the calls to the system are most of
-// the work: there are three here, and no allocation, where os.ReadFile has six.
+// read reads the file at path into the worker's buffer, up to the size that can be used. With
+// a hundred thousand small files, system calls are most of the work: there are three here, and
+// no allocation, whereas os.ReadFile has six.
 func (w *worker) read(path string) ([]byte, error) {
 	if data, ok := w.r.packed[path]; ok {
 		return data, nil
@@ -281,8 +281,8 @@ func (w *worker) read(path string) ([]byte, error) {
 	}
 }
 
-// complete reports whether data holds a whole raw file, so that there is no
-// need to ask for its end.
+// complete reports whether data is a whole raw file, so that the end of the file need not be
+// read.
 func complete(data []byte) bool {
 	h, err := mip.ParseRawHeader(data)
 	return err == nil && h.End() <= uint64(len(data))

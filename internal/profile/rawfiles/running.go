@@ -9,15 +9,15 @@ import (
 	"github.com/cairnprof/cairn/format/procmaps"
 )
 
-// Running reports whether the process that left a raw file still counts into it: the
-// file was not completed, and the process of that number here has it mapped. Of a
-// process elsewhere, or of somebody else, it is not known, and taken for ended.
+// Running reports whether the process of a raw file still writes to it: the file was not
+// completed, and the process with that number on this machine has it mapped. A process on
+// another machine, or of another user, is assumed to have ended.
 func Running(path string, raw *mip.Raw) bool {
 	if !raw.Continuous || raw.Sealed {
 		return false
 	}
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", raw.PID))
-	if err != nil { // mostly, as it ended
+	if err != nil { // usually because it ended
 		return false
 	}
 	path, err = filepath.Abs(path)

@@ -14,8 +14,8 @@ import (
 type Traces struct {
 	Limit        int    // how many are kept, a uniform sample of all
 	Seed, Weight uint64 // of the sample; how often each counts
-	Scenario     string // instead of what the raw files name
-	MaxCalls     uint64 // of a run, see merge.Run; 0 for no bound
+	Scenario     string // overrides that of the raw files
+	MaxCalls     uint64 // of a run, see merge.Run; 0 for no limit
 }
 
 // Run returns the contribution of the raw file at path to a profile.

@@ -1,11 +1,11 @@
-// Package sourcefunc groups the functions of a program by the function of the source that
-// the compiler made them of. It is pure.
+// Package sourcefunc groups the functions of a program by the function of the source that the
+// compiler generated them from. It is pure.
 //
-// An optimiser makes variants of a function, each a body of its own
-// (f.isra.0, f.constprop.0), and splits parts off (f.part.0, and what clang
-// outlines, f.cold.1), which callers enter without f when they have inlined what
-// comes before. Each has a record, and what the source function did is what they
-// did together. The names tell: within a source file they are the compiler's.
+// An optimiser generates variants of a function, each with its own body (f.isra.0,
+// f.constprop.0), and splits parts off (f.part.0, and clang's outlined f.cold.1), which
+// callers enter directly after inlining the beginning of f. Each has a record, and the source
+// function is the sum of them. They are identified by name: within a source file the names are
+// the compiler's.
 package sourcefunc
 
 import (
@@ -23,18 +23,17 @@ var (
 	outlineName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
 )
 
-// kind classifies what a compiler made of a source function.
+// kind classifies a function that a compiler generated from a source function.
 type kind uint8
 
 const (
 	whole   kind = iota // it, or a variant of it
-	part                // entered at most once for each call of it
+	part                // entered at most once per call of it
 	outline             // entered any number of times
 )
 
-// analyse returns the name of the source function of symbol, what symbol is of
-// it, and its name without the marks of variants: parts that share that are
-// variants of one part.
+// analyse returns the name of the source function of symbol, the kind of symbol, and its name
+// without the suffixes of variants: parts with the same such name are variants of one part.
 func analyse(symbol string) (name string, k kind, bare string) {
 	name = symbol
 	for {
@@ -54,7 +53,7 @@ func analyse(symbol string) (name string, k kind, bare string) {
 	}
 }
 
-// Name returns the name of the source function that symbol was made of.
+// Name returns the name of the source function of symbol.
 func Name(symbol string) string {
 	name, _, _ := analyse(symbol)
 	return name
@@ -63,11 +62,10 @@ func Name(symbol string) string {
 // Func is a function of the source.
 type Func struct {
 	Name string
-	// Funcs are indexes into Map.Funcs, the one of its name first if there is
-	// one, then by address.
+	// Funcs are indexes into Map.Funcs, the function with the source function's name first if
+	// there is one, then by address.
 	Funcs []int
-	// Split says that parts of it are entered without it: its calls are known to
-	// be so many, and may be more.
+	// Split reports that parts are entered without it: its number of calls is a lower bound.
 	Split bool
 }
 
@@ -104,8 +102,8 @@ func Of(m *prof.Map) []Func {
 	return out
 }
 
-// nearest returns which of the source functions in list begins nearest to addr:
-// what was made of one function is in one object.
+// nearest returns the source function in list that begins nearest to addr: functions generated
+// from one function are in one object.
 func nearest(m *prof.Map, funcs []Func, list []int, addr uint64) int {
 	best, least := list[0], ^uint64(0)
 	for _, k := range list {
@@ -120,9 +118,8 @@ func nearest(m *prof.Map, funcs []Func, list []int, addr uint64) int {
 	return best
 }
 
-// Counts returns what is known of f in all its code together: the runs and the
-// calls are those that there were at least, exact unless f is Split. Blocks are
-// those of no function, and nil.
+// Counts returns the counts of f in all its code together: the runs and calls are lower
+// bounds, exact unless f is Split. Blocks is nil.
 func (f *Func) Counts(m *prof.Module) prof.Counts {
 	if len(f.Funcs) == 1 && !f.Split {
 		c := m.Counts[f.Funcs[0]]
