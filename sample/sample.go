@@ -160,7 +160,26 @@ type Stats struct {
 	ByDepth [MaxDepth + 2]uint64
 	// Lost is the number of records that the kernel says it could not write.
 	Lost   uint64
+	Trace  TraceLoss // what was lost of a trace of the processor
 	Damage []*Damage // what could not be read, one of each kind
+}
+
+// TraceLoss is what the kernel says of losses in a trace, by pieces that it copied. It does not say how many
+// records were lost in each.
+type TraceLoss struct {
+	Pieces     uint64 // that the kernel describes
+	Lossy      uint64 // pieces with one of the losses below, or several
+	Truncated  uint64 // the buffer was full
+	Partial    uint64 // tracing stopped meanwhile
+	Collisions uint64 // an operation was sampled before the one before was recorded
+}
+
+func (l *TraceLoss) add(other *TraceLoss) {
+	l.Pieces += other.Pieces
+	l.Lossy += other.Lossy
+	l.Truncated += other.Truncated
+	l.Partial += other.Partial
+	l.Collisions += other.Collisions
 }
 
 // MaxDepth is the number of branches that the deepest hardware remembers: 32 with
@@ -184,6 +203,7 @@ func (s *Stats) Merge(other *Stats) {
 	s.Frames += other.Frames
 	s.Branches += other.Branches
 	s.Lost += other.Lost
+	s.Trace.add(&other.Trace)
 	for i, n := range other.ByDepth {
 		s.ByDepth[i] += n
 	}

@@ -421,6 +421,8 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add(recordSPE(f, false, true))
 	f.Add(recordSPE(f, true, false))
+	f.Add(recordLossy(f, false))
+	f.Add(recordLossy(f, true))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := perfdata.Open(bytes.NewReader(data), int64(len(data)), "in")
 		if err != nil {

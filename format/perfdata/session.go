@@ -225,12 +225,36 @@ func (s *session) record(r record) {
 			s.give()
 		}
 		s.batch.Events = append(s.batch.Events, e)
+	case recordAux:
+		if s.spe {
+			s.aux(r)
+		}
 	case recordLost, recordLostSamples:
 		f := fields{data: r.body(), big: s.big}
 		if kind == recordLost {
 			f.u64() // the id of the event
 		}
 		s.stats.Lost += f.u64()
+	}
+}
+
+// aux counts the losses that the kernel reports of a piece of the trace.
+func (s *session) aux(r record) {
+	f := fields{data: r.body(), big: s.big}
+	f.u64() // the place and
+	f.u64() // size in the buffer
+	flags := f.u64()
+	if f.short {
+		s.bad(badRecord, r.offset)
+		return
+	}
+	l := &s.stats.Trace
+	l.Pieces++
+	l.Truncated += flags & auxTruncated
+	l.Partial += flags & auxPartial / auxPartial
+	l.Collisions += flags & auxCollision / auxCollision
+	if flags&(auxTruncated|auxPartial|auxCollision) != 0 {
+		l.Lossy++
 	}
 }
 

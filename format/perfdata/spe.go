@@ -91,6 +91,7 @@ type trace struct {
 	largest  int64 // of the pieces, in bytes
 	in       input // of the first piece
 	at       uint64
+	end      uint64 // of the piece, in the buffer
 	decoder  armspe.Decoder
 	record   armspe.Record
 	time     uint64 // of the record, or of the last one that has a time
@@ -201,6 +202,10 @@ func (t *trace) read(s *session) (ok bool, err error) {
 				s.bad(badTrace, t.in.pos)
 				t.decoder = armspe.Decoder{}
 			}
+			if t.pieces[0].at != t.end && t.decoder.Begun() { // what followed was lost
+				s.bad(badTrace, t.in.pos)
+				t.decoder = armspe.Decoder{}
+			}
 			t.begin(s.in.file)
 			continue
 		}
@@ -225,6 +230,7 @@ func (t *trace) begin(file io.ReaderAt) {
 	p := t.pieces[0]
 	t.pieces = t.pieces[1:]
 	t.in, t.at = input{file: file, pos: p.offset, end: p.offset + p.size, memory: memory}, p.at
+	t.end = p.at + uint64(p.size)
 }
 
 // until gives out the samples of what was before a time.

@@ -285,6 +285,72 @@ func TestSPEDamaged(t *testing.T) {
 	}
 }
 
+// recordLossy makes a file of a trace with losses: of its records, the second is cut off by a full buffer, and what
+// follows it begins elsewhere.
+func recordLossy(t testing.TB, big bool) []byte {
+	t.Helper()
+	w := pdt.Writer{Big: big, Events: []pdt.Event{{Kind: spePMU, SampleType: speSample, ID: 77, Name: "arm_spe_0//u"}}}
+	w.Tracing(spePMU, speShift, speMult, speZero)
+	w.Comm(8, 1, "prog", true)
+	first, rest := speOperation(2, speZero, 9).Append(nil), speOperation(3, speZero, 9).Append(nil)
+	cut := append(bytes.Clone(first), rest[:9]...) // its address alone
+	last := speOperation(4, speZero, 9).Append(nil)
+	for i, flags := range []uint64{1, 0, 1 | 8, 8 | 0x100, 4, 2} { // 2 and 0x100 are no losses
+		w.Aux(0, uint64(i)*4096, 64, flags, uint64(10+i))
+	}
+	w.Trace(0, 0, -1, 0, cut)
+	w.Trace(0, 0, -1, 4096, last)
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestSPELost counts the losses that the kernel reports, as perf does, and makes no record of the halves of two.
+func TestSPELost(t *testing.T) {
+	t.Parallel()
+	for _, big := range []bool{false, true} {
+		data := recordLossy(t, big)
+		p := open(t, data)
+		const want = "exec 8/8 0 \"prog\"\n-1/9 [] [{401008 402010} {0 403008}] 0\n-1/9 [] [{401010 401014}] 0\n"
+		if got := all(t, p); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+		stats := p.Stats()
+		if len(stats.Damage) != 1 || stats.Damage[0].Count != 1 {
+			t.Errorf("damage: %v, want the record that is cut off", stats.Damage)
+		}
+		if want := (sample.TraceLoss{Pieces: 6, Lossy: 4, Truncated: 2, Partial: 1, Collisions: 2}); stats.Trace != want {
+			t.Errorf("%+v, want %+v", stats.Trace, want)
+		}
+		if big {
+			continue // perf 6.1 expects the order of the machine that it runs on, in a trace
+		}
+		perfWarns(t, data, "AUX data lost 2 times out of 6", "AUX data had gaps in it 1 times out of 6", "AUX data detected collision  2 times out of 6")
+	}
+}
+
+// perfWarns holds the warnings of perf against those given.
+func perfWarns(t *testing.T, data []byte, want ...string) {
+	t.Helper()
+	perf, err := exec.LookPath("perf")
+	if err != nil {
+		t.Log("without perf to compare with")
+		return
+	}
+	file := filepath.Join(t.TempDir(), "perf.data")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command(perf, "report", "--stdio", "-f", "-i", file).CombinedOutput()
+	for _, w := range want {
+		if !bytes.Contains(text, []byte(w)) {
+			t.Errorf("perf does not say %q: %v\n%s", w, err, text)
+		}
+	}
+}
+
 // damagedTrace are the records that TestSPEDamaged damages.
 func damagedTrace() (b []byte) {
 	for i := 2; i < 5; i++ {

@@ -27,6 +27,7 @@ const (
 	recordFork          = 7
 	recordSample        = 9
 	recordMmap2         = 10
+	recordAux           = 11 // what was added to the buffer of a trace
 	recordItraceStart   = 12 // a trace of a thread begins
 	recordLostSamples   = 13
 	recordSwitch        = 14
@@ -51,6 +52,13 @@ const (
 	miscMmapData    = 1 << 13 // of MMAP: it cannot be executed
 	miscSwitchOut   = 1 << 13 // of SWITCH: the thread stops running
 	miscBuildIDSize = 1 << 15 // of BUILD_ID: its size is there
+)
+
+// Bits of the flags of AUX.
+const (
+	auxTruncated = 1 << 0 // the buffer was full
+	auxPartial   = 1 << 2 // tracing stopped meanwhile
+	auxCollision = 1 << 3 // an operation was sampled while the one before was not yet recorded
 )
 
 // Bits of sample_type, in the order of bits.

@@ -72,6 +72,11 @@ func (w *Writer) Trace(buffer uint32, cpu, tid int32, at uint64, data []byte) {
 	w.data = append(w.data, data...)
 }
 
+// Aux adds the kernel's record of what it added to the buffer of a processor, with flags.
+func (w *Writer) Aux(cpu uint32, at, size, flags, time uint64) {
+	w.on(cpu, func() { w.Record(11, 0, w.id(w.u64(nil, at, size, flags), 1, 1, time)) })
+}
+
 // Switch adds a record that a processor goes on with a thread.
 func (w *Writer) Switch(cpu, pid, tid uint32, time uint64) {
 	const switchCPUWide, out = 15, 1 << 13

@@ -30,6 +30,7 @@ type samplesJSON struct {
 	Branches  uint64              `json:"branches"`
 	Depths    []depthJSON         `json:"branch_depths"`
 	Lost      uint64              `json:"lost_records"`
+	Trace     *traceLossJSON      `json:"trace,omitempty"`
 	Mappings  int                 `json:"mappings"`
 	Conflicts int                 `json:"mapping_conflicts"`
 	Binaries  []sampleBinaryJSON  `json:"binaries"`
@@ -37,6 +38,15 @@ type samplesJSON struct {
 	Damage    []sampleDamageJSON  `json:"damage"`
 
 	kind sample.Kind
+}
+
+// traceLossJSON counts the pieces of a trace, and those with losses of each kind.
+type traceLossJSON struct {
+	Pieces     uint64 `json:"pieces"`
+	Lossy      uint64 `json:"lossy"`
+	Truncated  uint64 `json:"truncated"`
+	Partial    uint64 `json:"partial"`
+	Collisions uint64 `json:"collisions"`
 }
 
 type depthJSON struct {
@@ -79,6 +89,10 @@ func newSamplesJSON(in *samplefile.File, r *samplestats.Result) *samplesJSON {
 		Frames: stats.Frames, Branches: stats.Branches, Depths: []depthJSON{}, Lost: stats.Lost,
 		Mappings: r.Mappings, Conflicts: r.Conflicts,
 		Binaries: []sampleBinaryJSON{}, Processes: []sampleProcessJSON{}, Damage: []sampleDamageJSON{},
+	}
+	if stats.Trace.Pieces > 0 {
+		loss := traceLossJSON(stats.Trace)
+		doc.Trace = &loss
 	}
 	for reason, n := range r.ByReason {
 		doc.ByReason[samplestats.Reason(reason).Key()] = n

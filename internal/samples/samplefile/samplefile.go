@@ -108,6 +108,10 @@ func (f *File) Notes() (notes []string) {
 	if stats.Lost > 0 {
 		say("%s: the kernel dropped %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
 	}
+	if l := stats.Trace; l.Lossy > 0 {
+		say("%s: records are missing in %s of %s of the trace, it is not known how many (buffer full: %s, stopped: %s, collisions: %s): counts are too low",
+			info.File, report.Count(l.Lossy), report.Plural(int(l.Pieces), "piece"), report.Count(l.Truncated), report.Count(l.Partial), report.Count(l.Collisions))
+	}
 	// With frame pointers, a stack has at least a frame and its caller.
 	if info.Kind.HasStacks() && stats.Samples >= 100 && stats.Frames < stats.Samples+stats.Samples/4 {
 		say("%s: most stacks have only one frame, without callers: compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
