@@ -74,7 +74,8 @@ func newRoot(s *verb.Streams) *cobra.Command {
 			HiddenDefaultCmd: true,
 		},
 	}
-	// Cobra's own --version is not used: its template, if reachable, keeps the linker from removing methods that nothing calls.
+	// Cobra's own --version is not used: its template, if reachable, prevents the linker from
+	// removing unused methods.
 	root.Flags().BoolVarP(&version, "version", "v", false, "print version information")
 	root.PersistentFlags().BoolVar(&s.Quiet, "quiet", false, "print no summaries, notes or progress on standard error")
 	root.SetIn(s.In)
@@ -95,7 +96,7 @@ func newRoot(s *verb.Streams) *cobra.Command {
 	return root
 }
 
-// newHelpCmd returns cobra's help command, but for names of no command, which are errors.
+// newHelpCmd returns cobra's help command, except that unknown command names are errors.
 func newHelpCmd(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -116,13 +117,13 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 				}
 				return verb.UnknownCommand(c, append(rest, args...)[0])
 			}
-			c.InitDefaultHelpFlag() // so that the flag is listed, as cobra's own command does
+			c.InitDefaultHelpFlag() // so that the flag is listed, as for cobra's own command
 			return c.Help()
 		},
 	}
 }
 
-// exitCode prints err as one line and turns it into an exit code.
+// exitCode prints err as one line and returns its exit code.
 func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return verb.ExitOK
@@ -143,8 +144,8 @@ func exitCode(err error, w io.Writer) int {
 	return verb.ExitFail
 }
 
-// standsIn reports whether args are those of a tool that cairn was started in
-// the place of, rather than a command line of its own.
+// standsIn reports whether args are those of a tool that cairn was started in place of, rather
+// than a command line of cairn.
 func standsIn(args []string) bool {
 	_, shim := toolchain.AsShim(args, verb.Streams{})
 	_, lto := toolchain.AsLTO(args, verb.Streams{})

@@ -11,14 +11,13 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// grace is how long a command may take to end by itself once it was interrupted.
+// grace is the time that a command has to end after it was interrupted.
 const grace = 500 * time.Millisecond
 
-// run is execute of the process's own command line, which SIGINT and SIGTERM end.
-// Commands look at their context where they work long, and end in good order. One that
-// is where nobody looks, say reading from a pipe that nobody writes to, is ended
-// after a while, and leaves no temporary file. What does not end at the first signal
-// ends at the second in any case.
+// run executes the process's command line, which SIGINT and SIGTERM end. Commands check their
+// context during long work, and shut down cleanly. One that cannot check it, such as while it
+// reads from a pipe without a writer, is ended after a while, and leaves no temporary file.
+// The second signal ends any command.
 func run(args []string, s verb.Streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

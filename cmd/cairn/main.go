@@ -1,8 +1,8 @@
-// Command cairn instruments native programs at the level of their machine code, collects
-// what their functions did, and turns it into coverage, counts, link orders, call stacks
-// with the time they cost, spikes, and profiles that compilers read.
+// Command cairn instruments native programs at the level of their machine code, collects the
+// data that they record, and converts it to coverage, counts, link orders, call stacks with
+// their time, spikes, and profiles for compilers.
 //
-// Data flows one way, and at the end back into a build:
+// Data flows in one direction, and at the end back into a build:
 //
 //	build    compilers' assembly -> probes and a map     instrument, runtime in the program
 //	collect  raw files of runs -> profile (.mip)         format/mip, profile
@@ -12,8 +12,8 @@
 //	use      profile -> orders, builds by a profile      layout, export, instrument
 //
 // The table below has the verbs of each step. A verb is a file of internal/cli/STEP, which
-// reads flags, opens files, and calls the packages of internal that do the work;
-// docs/architecture.md has the map.
+// reads flags, opens files, and calls the packages in internal that do the work;
+// docs/architecture.md describes them.
 package main
 
 import (
@@ -37,8 +37,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// group is commands by what one does with them. Without a title they are cobra's
-// "additional" ones.
+// group is a group of commands by task. Without a title they are cobra's "additional" ones.
 type group struct {
 	id, title string
 	commands  []func(*verb.Streams) *cobra.Command

@@ -48,7 +48,8 @@ func newManCmd(*verb.Streams) *cobra.Command {
 	}
 }
 
-// describe makes Markdown of the texts of c and the commands below it, as cobra's generator takes them for that.
+// describe converts the texts of c and the commands below it to Markdown, which cobra's
+// generator expects.
 func describe(c *cobra.Command) {
 	c.Long = markdown(c.Long)
 	for _, sub := range c.Commands() {

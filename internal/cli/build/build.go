@@ -1,5 +1,5 @@
 // Package build has the commands that build programs, with probes or by a profile. The
-// stand-ins for compilers and assemblers that they start are in internal/toolchain.
+// replacements of compilers and assemblers that they start are in internal/toolchain.
 package build
 
 import (
@@ -87,16 +87,16 @@ type build struct {
 	s       *verb.Streams
 	opts    toolchain.WrapperOptions
 	log     string // file that gets a JSON line per object
-	raws    string // directory for what programs record while the build runs, or ""
-	nothing bool   // a build in which nothing is compiled is no error
+	raws    string // directory for raw files of programs that run during the build, or ""
+	nothing bool   // a build in which nothing is compiled is not an error
 	asJSON  bool
 
-	certificate string // with --prove: file for what was proved
+	certificate string // with --prove: file for the results
 }
 
-// runBuild runs the command so that its compilers become cairn.
+// runBuild runs the command with cairn in place of its compilers.
 func runBuild(ctx context.Context, b *build, way string, args []string) error {
-	// What we compile for ourselves is not for a build around this one to catch.
+	// Compilers that cairn starts for itself must not be intercepted by an enclosing build.
 	outer := os.Environ()
 	os.Setenv(catch.EnvCaught, "1")
 	log, err := os.CreateTemp("", "cairn-build-*.jsonl")
@@ -136,7 +136,7 @@ func runBuild(ctx context.Context, b *build, way string, args []string) error {
 	return cmp.Or(failure, b.summary())
 }
 
-// summary says what became of the build. It fails if that is nothing.
+// summary prints the summary of the build. It fails if nothing was instrumented.
 func (b *build) summary() error {
 	sum, err := toolchain.ReadBuildLog(b.log, b.opts.Shim.Mode.String())
 	if err != nil {
@@ -166,7 +166,7 @@ func (b *build) summary() error {
 	return err
 }
 
-// noteRaws says what programs of the build recorded in vain.
+// noteRaws prints a note if programs of the build recorded data that was dropped.
 func (b *build) noteRaws() {
 	if entries, err := os.ReadDir(b.raws); b.raws != "" && err == nil && len(entries) > 0 {
 		verb.Note(b.s, "instrumented programs that ran during the build wrote %s, which are discarded; set CAIRN_DIR to keep them", report.Plural(len(entries), "file"))

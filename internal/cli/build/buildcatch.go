@@ -24,8 +24,8 @@ const (
 // compilerVariables are the environment's names for compilers and linkers.
 var compilerVariables = []string{"CC", "CXX", "FC", "F77", "CPP", "LD", "HOSTCC", "HOSTCXX", "CC_FOR_BUILD", "OBJC"}
 
-// environment returns what the programs of the build get besides our environment, and
-// what to call at its end.
+// environment returns additional environment variables for the programs of the build, and a
+// function to call at its end.
 func (b *build) environment(ctx context.Context, way string) (env []string, end func(), err error) {
 	dir, err := toolchain.WrapperDir(b.s, b.opts)
 	if err != nil {
@@ -50,8 +50,8 @@ func (b *build) environment(ctx context.Context, way string) (env []string, end 
 		os.RemoveAll(tmp)
 		undo()
 	}
-	// Programs that run in the build are its own tools and tests: what they record would
-	// lie about in the source tree.
+	// Programs that run in the build are its own tools and tests: their raw files would
+	// clutter the source tree.
 	if b.opts.Shim.DefaultDir == "." && os.Getenv("CAIRN_DIR") == "" {
 		b.raws = filepath.Join(tmp, "raws")
 		env = append(env, "CAIRN_DIR="+b.raws)
@@ -73,8 +73,8 @@ func (b *build) environment(ctx context.Context, way string) (env []string, end 
 	return append(env, more...), end, err
 }
 
-// preloadEnvironment has the loader put the library that intercepts compilers into each
-// program of the build. tmp is a directory for as long as that takes.
+// preloadEnvironment has the loader load the library that intercepts compilers into each
+// program of the build. tmp is a directory that exists during the build.
 func preloadEnvironment(ctx context.Context, tmp string) (env []string, err error) {
 	library, err := catchLibrary(ctx)
 	if err != nil {

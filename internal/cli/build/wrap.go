@@ -17,7 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// wrapFlags are those of cairn wrap.
+// wrapFlags are the flags of cairn wrap.
 type wrapFlags struct {
 	from       []string
 	prototypes []string
@@ -139,8 +139,8 @@ func namesOf(functions []*wrap.Function) []string {
 	return out
 }
 
-// judge prints what wrappers of a function will not see. It leaves out those of
-// its names that nothing calls, and fails if nothing calls any.
+// judge prints which calls the wrappers of a function cannot see. It removes those of its
+// names that nothing calls, and fails if none is left.
 func (f *wrapFlags) judge(s *verb.Streams, asked string, names []string, link *wrapLink) ([]string, error) {
 	var seen []string
 	why := ""
@@ -169,8 +169,8 @@ func (f *wrapFlags) judge(s *verb.Streams, asked string, names []string, link *w
 	return nil, fmt.Errorf("wrap: %s: no call would be redirected: %s; use --force to link anyway", asked, why)
 }
 
-// link compiles the wrappers and runs the link with them. They come first, so
-// that what they need is taken out of the archives that follow.
+// link compiles the wrappers and runs the link with them. They come first, so that the symbols
+// that they need are extracted from the archives that follow.
 func (f *wrapFlags) link(ctx context.Context, s *verb.Streams, link *wrapLink, text []byte, options []string) error {
 	dir, err := os.MkdirTemp("", "cairn-wrap-")
 	if err != nil {
@@ -192,8 +192,8 @@ func (f *wrapFlags) link(ctx context.Context, s *verb.Streams, link *wrapLink, t
 	return runCC(ctx, s, append(args, link.args...))
 }
 
-// ccFlags are the flags of cairn cc that these stand for. Those of a cairn cc in
-// the command come behind and win.
+// ccFlags are the corresponding flags of cairn cc. Those of a cairn cc in the command come
+// later and take precedence.
 func (f *wrapFlags) ccFlags() []string {
 	flags := []string{"--mode", "spike", "--default-dir", f.defaultDir}
 	if f.threshold != "" {
@@ -202,8 +202,8 @@ func (f *wrapFlags) ccFlags() []string {
 	return flags
 }
 
-// runCC runs cairn cc, which becomes the compiler and therefore is a process of
-// its own.
+// runCC runs cairn cc, which replaces itself by the compiler and therefore is a separate
+// process.
 func runCC(ctx context.Context, s *verb.Streams, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -241,7 +241,7 @@ func parseCC(command []string) (flags, compiler []string, err error) {
 	return command[2 : len(command)-len(compiler)], compiler, nil
 }
 
-// checkLink says why a command cannot be linked with wrappers.
+// checkLink returns why a command cannot be linked with wrappers.
 func checkLink(cmd *driver.Command, name string) error {
 	if cmd.Refusal != "" {
 		return fmt.Errorf("wrap: %s", cmd.Refusal)

@@ -21,7 +21,7 @@ import (
 // wrapLink is the link that cairn wrap is to do.
 type wrapLink struct {
 	name    string   // of the compiler, as given
-	args    []string // of it
+	args    []string // of the compiler
 	ccFlags []string // of the cairn cc in front
 	cmd     driver.Command
 	view    wrap.Link
@@ -45,7 +45,7 @@ func newWrapLink(ctx context.Context, command []string) (*wrapLink, error) {
 	l.machine = c.Machine(ctx, &l.cmd)
 	l.view.LLD = c.Linker(ctx, &l.cmd).Kind == linkorder.LLD
 	if c.Family == driver.Clang && l.cmd.LTO && len(l.cmd.Sources) == 0 && l.view.LLD {
-		// lld takes bitcode as it is. cairn cc has to refuse what makes it.
+		// lld accepts bitcode. cairn cc rejects options that produce it.
 		l.args = slices.DeleteFunc(slices.Clone(l.args), func(a string) bool { return a == "-flto" || strings.HasPrefix(a, "-flto=") })
 		l.cmd = driver.Parse(c.Family, l.args, toolchain.ReadResponse)
 	}
@@ -97,7 +97,7 @@ func (l *wrapLink) load(ctx context.Context, c toolchain.Compiler) error {
 		switch {
 		case in.Lib:
 			if path = findLibrary(ctx, c, &l.cmd, in, dirs); path == "" {
-				continue // the linker will say so
+				continue // the linker will report it
 			}
 		case source[path] || strings.HasSuffix(path, ".s") || strings.HasSuffix(path, ".S"):
 			if len(l.view.LTOSources) == 0 || !source[path] {
@@ -146,8 +146,8 @@ func findLibrary(ctx context.Context, c toolchain.Compiler, cmd *driver.Command,
 	return ""
 }
 
-// functions finds the functions named, says what their wrappers will not see,
-// and finds their signatures.
+// functions finds the named functions, reports calls that their wrappers cannot see, and finds
+// their signatures.
 func (f *wrapFlags) functions(s *verb.Streams, names []string, link *wrapLink) ([]*wrap.Function, error) {
 	given := map[string]*wrap.Function{}
 	for _, text := range f.prototypes {
@@ -182,8 +182,7 @@ func (f *wrapFlags) functions(s *verb.Streams, names []string, link *wrapLink) (
 	return out, nil
 }
 
-// resolve returns the linker's names of functions, those of which a wrapper sees
-// calls.
+// resolve returns the linker's names of functions, only those for which a wrapper sees calls.
 func (f *wrapFlags) resolve(s *verb.Streams, names []string, link *wrapLink) ([]string, error) {
 	var have, out []string
 	if link != nil {
@@ -248,8 +247,7 @@ func (l *signatureSearch) find(name string) (*wrap.Function, error) {
 	return wrap.Shim(name, where+" debug information of it")
 }
 
-// objects lists the files of the link that define a function and those that
-// call it.
+// objects lists the files of the link that define a function and those that call it.
 func (l *signatureSearch) objects(name string) (definers, callers []string) {
 	if l.link == nil {
 		return nil, nil
@@ -269,8 +267,8 @@ func (l *signatureSearch) objects(name string) (definers, callers []string) {
 	return definers, callers
 }
 
-// in looks into one file. Of a file without debug information there is nothing,
-// which is an error only if the user named it.
+// in searches one file. A file without debug information has no signatures, which is an error
+// only if the user named it.
 func (l *signatureSearch) in(path, name string, optional bool) (*wrap.Function, error) {
 	key := path + "\x00" + name
 	signatures, ok := l.read[key]

@@ -75,7 +75,8 @@ func Graph(s *verb.Streams) *cobra.Command {
 	return c
 }
 
-// isProfile reports whether a file is a profile, or is called one, or a directory has some.
+// isProfile reports whether a file is a profile, or is named like one, or a directory contains
+// some.
 func isProfile(path string) bool {
 	if verb.IsDir(path) {
 		return profile.HasProfiles(path)
@@ -90,7 +91,7 @@ func isProfile(path string) bool {
 	return err == nil && mip.Detect(head) == mip.KindProfile
 }
 
-// refuse finds a flag that was given and means nothing.
+// refuse returns an error if a flag was given that does not apply.
 func refuse(flags *pflag.FlagSet, only string) (err error) {
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed && err == nil {

@@ -28,7 +28,7 @@ type accountFlags struct {
 	pattern   string
 	csv       bool
 	recursive bool
-	only      bool // calls that are of recursion
+	only      bool // only recursive calls and those that contain them
 	perThread bool
 }
 
@@ -58,7 +58,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
 	verb.Values(c, "sort", append(costNames(), "name", "id")...)
-	verb.OtherWord(c, "sort", "by") // as it is called in cairn stacks
+	verb.OtherWord(c, "sort", "by") // its name in cairn stacks
 	c.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order")
 	c.Flags().IntVar(&f.top, "top", 0, "only the first `n` functions; 0 for all")
 	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
@@ -75,8 +75,8 @@ type CostKey struct {
 	of   func(*account.Costs) uint64
 }
 
-// costKeys are the numbers that account and graph know, in the order of their
-// columns. The sum is what llvm-xray calls so.
+// costKeys are the numbers that account and graph support, in the order of their columns. sum
+// is llvm-xray's name.
 var costKeys = []CostKey{
 	{"calls", func(c *account.Costs) uint64 { return c.Calls }},
 	{"min", func(c *account.Costs) uint64 { return c.Min }},
@@ -97,7 +97,7 @@ func costNames() []string {
 	return names
 }
 
-// keyList joins words as a sentence does.
+// keyList joins words as in a sentence.
 func keyList(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
@@ -115,7 +115,7 @@ func FindCostKey(name string) (CostKey, bool) {
 	return costKeys[i], true
 }
 
-// text returns a number as tables have it.
+// text returns a number as it is printed in tables.
 func (k CostKey) text(c *account.Costs, unit string) string {
 	if k.Name == "calls" {
 		return report.Count(c.Calls)
@@ -154,7 +154,7 @@ func (f *accountFlags) order() (func(a, b accountRow) int, error) {
 	}, nil
 }
 
-// accountTable is what is printed of all threads, or of one.
+// accountTable is the table of all threads, or of one.
 type accountTable struct {
 	thread *threadTrie // nil for all
 	rows   []accountRow
@@ -221,7 +221,7 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	return f.writeText(s, tables, logs, style)
 }
 
-// accountRows returns the functions that had calls and that are asked for.
+// accountRows returns the functions that have calls and match the filter.
 func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter) []accountRow {
 	var rows []accountRow
 	for _, fn := range account.Functions(trie) {
@@ -294,7 +294,7 @@ func (f *accountFlags) table(rows []accountRow, logs *LogSet) *report.Table {
 	return table
 }
 
-// writeCSV writes one row for each function, of each thread if they are apart.
+// writeCSV writes one row for each function, for each thread if they are separate.
 func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true // RFC 4180
@@ -303,7 +303,7 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 		head = append(head, "log", "pid", "tid")
 	}
 	head = append(append(append(head, "id"), costNames()...), "no_exit", "open", "function", "symbol", "file", "line")
-	_ = out.Write(head) // Error has it
+	_ = out.Write(head) // Error returns it
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	for i := range tables {
 		t := &tables[i]

@@ -27,7 +27,7 @@ type logFormat struct {
 	write      func(*converter, context.Context, io.Writer) error
 }
 
-// logFormats is a function, for its rows refer to methods that refer to it.
+// logFormats is a function, because its rows refer to methods that refer to it.
 func logFormats() []logFormat {
 	return []logFormat{
 		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, false, (*converter).chrome},
@@ -143,7 +143,7 @@ func (f *convertFlags) format() (*logFormat, error) {
 
 // check refuses flags that the format has no use for.
 func (f *convertFlags) check(c *cobra.Command, format string) error {
-	if f.by == "time" { // the word of before
+	if f.by == "time" { // the former name
 		f.by = "self"
 	}
 	switch {
@@ -210,8 +210,8 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 	})
 }
 
-// packing is the path whose suffix says how to compress the file. What packs
-// itself is not packed twice.
+// packing returns the path whose suffix determines the compression of the file. Formats that
+// are compressed themselves are not compressed again.
 func (f *convertFlags) packing(x *logFormat) string {
 	if x.name == "pprof" && strings.EqualFold(logfile.Suffix(f.out), ".gz") {
 		return ""
@@ -264,7 +264,7 @@ type recordWriter interface {
 	Write(pid, tid uint32, e *calllog.Event, data *calllog.Payload) error
 }
 
-// singleThreads returns the threads of a log as logs of their own.
+// singleThreads returns each thread of a log as a separate log.
 func singleThreads(log calllog.Log) []calllog.Log {
 	var logs []calllog.Log
 	for i := range log.Threads() {
@@ -296,8 +296,8 @@ func (v *converter) records(ctx context.Context, out recordWriter, log calllog.L
 	return nil
 }
 
-// yamlHeader returns the header of a log. The flags of a clock are set in all
-// logs, whatever the machine.
+// yamlHeader returns the header of a log. The flags of the clock are set in all logs, on any
+// machine.
 func yamlHeader(log calllog.Log) xrayyaml.Header {
 	for {
 		part, ok := log.(interface{ Unwrap() calllog.Log })

@@ -20,11 +20,11 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// manyCalls is how many calls make a browser slow.
+// manyCalls is the number of calls from which on a browser is slow.
 const manyCalls = 5_000_000
 
-// eventWriter writes what threads did, one thread after the other. Times are
-// since the start of the trace.
+// eventWriter writes the events of threads, one thread after the other. Times are relative to
+// the start of the trace.
 type eventWriter interface {
 	Thread(pid, tid uint32, process, thread string) error
 	Begin(at uint64, fn int, args []uint64) error
@@ -108,7 +108,7 @@ func (x *scopeEvents) Instant(uint64, calllog.Kind, *calllog.Payload) error {
 }
 
 func (x *scopeEvents) Close() error {
-	if x.threads == 0 { // a file without a profile is none
+	if x.threads == 0 { // a file needs at least one profile
 		x.Evented("no threads", x.unit)
 	}
 	return errors.Join(x.EndEvented(), x.Writer.Close())
@@ -157,7 +157,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(c
 type eventCopy struct {
 	out       eventWriter
 	function  func(calllog.FuncID) int
-	functions map[calllog.FuncID]int // what function returned
+	functions map[calllog.FuncID]int // the current function
 	calls     int
 }
 
@@ -201,21 +201,21 @@ func (e *eventCopy) number(id calllog.FuncID) int {
 	return n
 }
 
-// origins returns what times of each log are shown relative to.
+// origins returns the origins of the times of each log.
 func (v *converter) origins() []uint64 {
 	origins, _ := calllog.Origins(v.set.Logs)
 	return origins
 }
 
-// start returns the time at which what is written begins, by the clock of the first log, or by
+// start returns the time of the beginning of the output, by the clock of the first log, or by
 // that of the system if all logs have it.
 func (v *converter) start() uint64 {
 	return v.origins()[0] + v.set.Logs[0].Info().Clock.Base
 }
 
-// processIDs returns, for each log, the number to show for each of its processes.
-// That is its id, but viewers know processes by that alone: of two logs with one
-// id the second gets another, and so do ids that viewers do not take for one.
+// processIDs returns, for each log, the number to show for each of its processes. This is its
+// id, but viewers identify processes by it: if two logs have the same id the second gets
+// another number, and so do ids that viewers do not accept.
 func processIDs(logs []calllog.Log) []map[uint32]uint32 {
 	used := make(map[uint32]bool)
 	shown := make([]map[uint32]uint32, len(logs))
@@ -243,7 +243,7 @@ func processIDs(logs []calllog.Log) []map[uint32]uint32 {
 	return shown
 }
 
-// processName is what to call a thread's process, which is shown as pid.
+// processName returns the name of a thread's process, which is shown as pid.
 func processName(log calllog.Log, th calllog.Thread, pid uint32) string {
 	name := filepath.Base(log.Info().File)
 	if th.PID != pid && th.PID != 0 {
@@ -252,8 +252,8 @@ func processName(log calllog.Log, th calllog.Thread, pid uint32) string {
 	return name
 }
 
-// trackOf is the number of the track that shows one stack of a thread: that of the thread
-// for its own. The kernel's numbers of threads take 22 bits.
+// trackOf returns the number of the track for one stack of a thread: that of the thread for
+// its own stack. The kernel's thread ids have 22 bits.
 func trackOf(th calllog.Thread) uint32 { return th.TID + th.Stack<<22 }
 
 // threadLabel names a thread as its log does, or by its number.
@@ -261,7 +261,7 @@ func threadLabel(th calllog.Thread) string {
 	return cmp.Or(report.Printable(th.Name), "thread "+threadText(th))
 }
 
-// threadText names a thread of a log: "12", or "12, stack 1" for another stack of it.
+// threadText names a thread of a log: "12", or "12, stack 1" for another of its stacks.
 func threadText(th calllog.Thread) string {
 	text := strconv.FormatUint(uint64(th.TID), 10)
 	if th.Stack > 0 {

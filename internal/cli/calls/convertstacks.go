@@ -18,7 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// stackWeight returns what a stack weighs of itself: its calls or its time.
+// stackWeight returns the weight of a stack itself: its calls or its time.
 func stackWeight(by string) func(*calltrie.Stats) uint64 {
 	if by == "calls" {
 		return func(s *calltrie.Stats) uint64 { return s.Calls }
@@ -26,13 +26,13 @@ func stackWeight(by string) func(*calltrie.Stats) uint64 {
 	return func(s *calltrie.Stats) uint64 { return s.Self }
 }
 
-// groups returns the stacks to write, and says if they are cut.
+// groups returns the stacks to write, and prints a note if they are truncated.
 func (v *converter) groups() []stackGroup {
 	v.set.noteDepth(v.results)
 	return v.set.MarkedGroups(v.results, v.perThread)
 }
 
-// noteDepth says that stacks were cut.
+// noteDepth prints a note if stacks were truncated.
 func (t *LogSet) noteDepth(results []*account.Result) {
 	for i, r := range results {
 		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
@@ -45,8 +45,7 @@ func (v *converter) folded(_ context.Context, w io.Writer) error {
 	return v.set.writeFolded(w, v.groups(), stackWeight(v.by), verb.NameFilter{})
 }
 
-// writeFolded writes the stacks that weigh something and whose innermost function
-// is asked for.
+// writeFolded writes the stacks with a weight whose innermost function is selected.
 func (t *LogSet) writeFolded(w io.Writer, groups []stackGroup, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
 	out := folded.NewWriter(w)
 	var names []string
@@ -133,8 +132,8 @@ func (v *converter) otlp(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// program returns the name and the build id of the program that wrote the logs. If they do not say, the
-// name is that of the map, or else of the logs.
+// program returns the name and the build id of the program that wrote the logs. If they do not
+// contain it, the name is that of the map, or else of the logs.
 func (v *converter) program() (name, buildID string) {
 	if list := v.set.Objects.List(); len(list) > 0 { // the first is the executable
 		return filepath.Base(list[0].Path), hex.EncodeToString([]byte(list[0].BuildID))
@@ -181,8 +180,8 @@ func (v *converter) send(ctx context.Context) error {
 	return v.stores.Send(ctx, v.set.Streams, p, name, buildID)
 }
 
-// span returns when the trace begins, 0 if its clock does not tell, and how long
-// it takes.
+// span returns the time at which the trace begins, 0 if its clock does not provide it, and its
+// duration.
 func (v *converter) span() (start, duration uint64) {
 	for i, origin := range v.origins() {
 		for _, th := range v.results[i].Threads {

@@ -158,7 +158,7 @@ func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *r
 	return sum, f.records(ctx, log, p, sum, progress)
 }
 
-// records goes over the records that were asked for.
+// records iterates over the selected records.
 func (f *dumpFlags) records(ctx context.Context, log *dumpLog, p *recordPrinter, sum *logSummary, progress func(int64)) error {
 	n := 0
 	var r xray.Record // one for all: it would be on the heap each time
@@ -189,7 +189,7 @@ func (f *dumpFlags) records(ctx context.Context, log *dumpLog, p *recordPrinter,
 	return nil
 }
 
-// put prints a record or a damaged place, or counts it.
+// put prints a record or damage, or counts it.
 func (f *dumpFlags) put(r *xray.Record, damage *calllog.Damage, p *recordPrinter, sum *logSummary) error {
 	p.wanted++
 	switch {
@@ -219,15 +219,15 @@ type recordPrinter struct {
 	out     *bufio.Writer
 	json    *json.Encoder
 	several bool
-	wanted  int // records that were asked for
+	wanted  int // number of selected records
 	log     *dumpLog
 	set     *LogSet
 	mapped  bool // set has the functions of all logs of XRay
 	scratch []byte
 }
 
-// header prints what the log's header says. That it could not be written is seen
-// with the first record, or at the end.
+// header prints the log's header. A write error is detected with the first record, or at the
+// end.
 func (p *recordPrinter) header(asJSON bool) {
 	info, h := p.log.Info(), p.log.about
 	if asJSON {
@@ -273,7 +273,7 @@ func (p *recordPrinter) line(r *xray.Record, damage *calllog.Damage) error {
 	return err
 }
 
-// words appends what a record says.
+// words appends the content of a record.
 func (p *recordPrinter) words(b []byte, r *xray.Record) []byte {
 	switch r.Kind {
 	case xray.Extents:
@@ -314,8 +314,8 @@ func (p *recordPrinter) words(b []byte, r *xray.Record) []byte {
 	return append(b, r.Kind.String()...)
 }
 
-// time appends when a record was made and, where that is what the file has, how
-// long after the one before.
+// time appends the time of a record, or if the file stores that, the time since the previous
+// record.
 func (p *recordPrinter) time(b []byte, r *xray.Record) []byte {
 	b = append(b, " at "...)
 	b = strconv.AppendUint(b, r.Time, 10)
@@ -325,7 +325,7 @@ func (p *recordPrinter) time(b []byte, r *xray.Record) []byte {
 	return b
 }
 
-// jsonRecord is a record as an object. Fields that a kind has not are left out.
+// jsonRecord is a record as an object. Fields that do not apply to a kind are omitted.
 type jsonRecord struct {
 	File    string  `json:"file,omitempty"`
 	Offset  int64   `json:"offset"`

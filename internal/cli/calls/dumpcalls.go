@@ -10,15 +10,15 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 )
 
-// dumpLog is a log whose records are printed. Those of mode trace are made to
-// look like XRay's.
+// dumpLog is a log whose records are printed. Those of mode trace are converted to XRay's
+// form.
 type dumpLog struct {
 	calllog.Log
 	about   xray.About
 	records func(from int64) iter.Seq2[xray.Record, error]
 }
 
-// open opens a log, and sees to the names of its functions.
+// open opens a log, and loads the names of its functions.
 func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error) {
 	if !tracelog.DetectTrace(file.Head(logfile.HeadSize)) {
 		log, err := xray.Open(file, file.Size, file.Name)

@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// nodeRecord is a stack of a log of mode stacks as an object. A thread's nodes are
-// numbered from 1, and below 0 are those without a caller.
+// nodeRecord is a stack of a log of mode stacks as an object. A thread's nodes are numbered
+// from 1; 0 is the parent of those without a caller.
 type nodeRecord struct {
 	File    string `json:"file,omitempty"`
 	Offset  int64  `json:"offset"`

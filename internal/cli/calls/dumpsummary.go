@@ -42,7 +42,7 @@ type kindSummary struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// threadSummary counts those of a thread.
+// threadSummary counts the records of a thread.
 type threadSummary struct {
 	Process uint32 `json:"process"`
 	Thread  uint32 `json:"thread"`
@@ -112,7 +112,7 @@ func (s *logSummary) thread(r *xray.Record) *threadSummary {
 	return t
 }
 
-// finish makes the lists.
+// finish builds the lists.
 func (s *logSummary) finish() {
 	s.Kinds, s.Threads = append([]kindSummary{}, s.more...), []threadSummary{}
 	for kind := range s.kinds {

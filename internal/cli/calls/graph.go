@@ -15,7 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// GraphFlags are those of cairn callgraph for logs of calls, and how any is written.
+// GraphFlags are the flags of cairn callgraph for logs of calls, and those for the output of
+// any call graph.
 type GraphFlags struct {
 	LogFlags
 	names                   verb.DisplayFlags
@@ -25,7 +26,7 @@ type GraphFlags struct {
 	pattern                 string
 }
 
-// Register adds the flags to a command. It returns those that are for logs of calls only.
+// Register adds the flags to a command. It returns those that apply to logs of calls only.
 func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
 	f.LogFlags.Register(c)
 	keys := keyList(append(costNames(), "none"))
@@ -64,14 +65,14 @@ func (f *GraphFlags) Output() (format, path string, names *report.Names) {
 
 // CostGraph is a graph that is ready to be written.
 type CostGraph struct {
-	Nodes []GraphNode // by id; the outside, if it has an edge, comes last
+	Nodes []GraphNode // by id; the outside, if it has an edge, is last
 	Edges []GraphEdge // by caller, then callee
 	Unit  string
-	// What to show; nil for nothing. JSON has all.
+	// The columns to show; nil for none. JSON has all.
 	Label, EdgeLabel, Shade *CostKey
 }
 
-// GraphNode is a function of a call graph and what its calls cost.
+// GraphNode is a function of a call graph and the cost of its calls.
 type GraphNode struct {
 	account.Function
 	calllog.Func
@@ -135,7 +136,7 @@ func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) er
 	return verb.WriteFile(s, f.out, func(w io.Writer) error { return write(w, &g) })
 }
 
-// keep puts calls in the place of numbers that the logs do not have.
+// keep replaces keys that the logs do not have by calls.
 func (g *CostGraph) keep(logs *LogSet) {
 	calls, _ := FindCostKey("calls")
 	for _, k := range []**CostKey{&g.Label, &g.EdgeLabel, &g.Shade} {
@@ -145,7 +146,7 @@ func (g *CostGraph) keep(logs *LogSet) {
 	}
 }
 
-// threshold returns the time below which functions and edges are left out.
+// threshold returns the time below which functions and edges are omitted.
 func (f *GraphFlags) threshold(trie *calltrie.Trie) float64 {
 	var all uint64
 	for _, n := range trie.Nodes() {
@@ -156,8 +157,8 @@ func (f *GraphFlags) threshold(trie *calltrie.Trie) float64 {
 	return float64(all) * f.minPercent / 100
 }
 
-// build fills in nodes and edges and returns how many functions it left out:
-// those whose total is below least, and those without an edge that match takes.
+// build sets the nodes and edges and returns how many functions it omitted: those whose total
+// is below least, and those without an edge that match accepts.
 func (g *CostGraph) build(trie *calltrie.Trie, logs *LogSet, least float64, match func(*GraphNode) bool) (left int) {
 	var nodes []GraphNode
 	index := make(map[calllog.FuncID]int)
@@ -179,8 +180,8 @@ func (g *CostGraph) build(trie *calltrie.Trie, logs *LogSet, least float64, matc
 			used[from], used[to] = true, true
 		}
 	}
-	// A function whose every edge is too small is left out with them, unless it
-	// is big itself.
+	// A function of which all edges are too small is omitted with them, unless its total is
+	// large enough.
 	at := make([]int, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
@@ -198,8 +199,8 @@ func (g *CostGraph) build(trie *calltrie.Trie, logs *LogSet, least float64, matc
 	return left
 }
 
-// shade returns how much of a value there is next to the largest one, from 0 to
-// 1. It is the root of the share, as otherwise most functions would look alike.
+// shades returns the ratio of a value to the largest one, from 0 to 1. It is the square root
+// of the share, because otherwise most functions would look alike.
 func (g *CostGraph) shades() (node, edge func(*account.Costs) float64) {
 	most := func(list []*account.Costs) func(*account.Costs) float64 {
 		if g.Shade == nil || len(list) == 0 {

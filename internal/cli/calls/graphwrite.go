@@ -15,7 +15,7 @@ import (
 
 func compareBy(k *CostKey, a, b *account.Costs) int { return cmp.Compare(k.of(a), k.of(b)) }
 
-// rootShare returns the square root of the share that part is of whole.
+// rootShare returns the square root of the share of part in whole.
 func rootShare(part, whole uint64) float64 {
 	if whole == 0 {
 		return 0
@@ -60,7 +60,7 @@ func (g *CostGraph) edgeLines(e *GraphEdge) []string {
 	return lines
 }
 
-// legend says what a drawing shows.
+// legend describes the content of a drawing.
 func (g *CostGraph) legend() string {
 	var parts []string
 	for _, p := range []struct {
@@ -74,7 +74,7 @@ func (g *CostGraph) legend() string {
 	return strings.Join(parts, ", ")
 }
 
-// labelText is a number with what it is of.
+// labelText formats a number with its name.
 func labelText(k *CostKey, c *account.Costs, unit string) string {
 	if k.Name == "calls" && c.Calls == 1 {
 		return "1 call"
@@ -124,7 +124,7 @@ func WriteDot(w io.Writer, g *CostGraph) error {
 	return b.Flush()
 }
 
-// nodeTip is what a drawing shows of a node under the pointer: its whole name.
+// nodeTip is the tooltip of a node: its full name.
 func nodeTip(n *GraphNode) string {
 	if place := verb.SourceText(n.File, n.Line); place != "" {
 		return n.Shown + " " + place
@@ -170,8 +170,8 @@ func WriteMermaid(w io.Writer, g *CostGraph) error {
 	return b.Flush()
 }
 
-// mermaidText writes all signs that Mermaid, Markdown or HTML could take for
-// their own as numbers, which it turns back.
+// mermaidText writes all characters that Mermaid, Markdown or HTML could interpret as numeric
+// entities, which Mermaid decodes.
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range s {

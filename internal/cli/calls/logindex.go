@@ -17,8 +17,8 @@ import (
 // some milliseconds.
 const indexLeast = 16 << 20
 
-// openXRay opens a log of XRay, by the index that a command before left in the cache, or
-// leaves one. As with places, what goes wrong with the cache is not told.
+// openXRay opens a log of XRay, by the index that an earlier command stored in the cache, or
+// stores one. As with places, errors of the cache are ignored.
 func openXRay(path string, file *logfile.File) (calllog.Log, error) {
 	kept, key := indexOf(path, file)
 	if kept != "" {
@@ -36,8 +36,8 @@ func openXRay(path string, file *logfile.File) (calllog.Log, error) {
 	return log, nil
 }
 
-// indexOf returns where the index of a log is kept, "" for nowhere, and its key: which
-// file it is, when it was last written to, and what is at both of its ends.
+// indexOf returns the path of a log's index, "" for none, and its key: the identity of the
+// file, the time of its last modification, and the data at both of its ends.
 func indexOf(path string, file *logfile.File) (kept string, key []byte) {
 	if path == logfile.Stdin || file.Size < indexLeast {
 		return "", nil
@@ -60,8 +60,8 @@ func indexOf(path string, file *logfile.File) (kept string, key []byte) {
 	return filepath.Join(cache, "indexes", fmt.Sprintf("%x", key[:16])), key
 }
 
-// versionOf says which regular file is at a path, and which version of it: its size and the
-// time of the last write.
+// versionOf returns the identity of the regular file at a path and of its version: its size
+// and modification time.
 func versionOf(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// LogFlags say which logs a verb reads, how it names functions, and how it
-// counts calls that have no end.
+// LogFlags select the logs that a verb reads, the names of functions, and how calls without an
+// end are counted.
 type LogFlags struct {
 	Maps     []string
 	threads  idList
@@ -51,7 +51,7 @@ func (f *LogFlags) registerLogs(c *cobra.Command) {
 	c.Flags().Var(&f.Spike, "spike", "only the calls around spike `n` of a log of spikes, not around all spikes;\n0 for the last calls of each thread")
 }
 
-// Register adds those of verbs that account time to calls.
+// Register adds the flags of verbs that account time to calls.
 func (f *LogFlags) Register(c *cobra.Command) {
 	f.registerLogs(c)
 	f.selected.register(c)
@@ -64,7 +64,7 @@ func (f *LogFlags) Register(c *cobra.Command) {
 	verb.Values(c, "tail-calls", "as-recorded", "logical")
 }
 
-// defaultMemory is what stacks may take.
+// defaultMemory is the default memory for stacks.
 const defaultMemory = 256 << 20
 
 // idList is the value of a flag: numbers with commas between, added up where the
@@ -86,7 +86,7 @@ func (*idList) Type() string { return "ids" }
 
 func (*idList) String() string { return "" }
 
-// SetDefaults sets what Register sets, for commands that have none of these flags.
+// SetDefaults sets the defaults of Register, for commands without these flags.
 func (f *LogFlags) SetDefaults() { f.memory = defaultMemory }
 
 // Options are how to account.
@@ -94,19 +94,18 @@ func (f *LogFlags) Options() account.Options {
 	return account.Options{Workers: f.workers, DropOpen: f.dropOpen, UpperBound: f.upper, Memory: int64(f.memory)}
 }
 
-// LogSet is the logs of one command and what names their functions.
+// LogSet is the logs of one command and the names of their functions.
 type LogSet struct {
 	Logs  []calllog.Log
 	Funcs calllog.Funcs
-	// Clock has the unit of all times that accounting gives. Its Start is the
-	// first log's.
+	// Clock has the unit of all times in results. Its Start is that of the first log.
 	Clock calllog.Clock
 
 	Streams *verb.Streams
 	Names   *report.Names
 	Files   []*logfile.File
 	Shown   map[calllog.FuncID]string
-	Maps    int // that were given
+	Maps    int // number of maps that were given
 	spike   SpikeChoice
 	Objects tracelog.Objects
 	goNames gotrace.Names
@@ -115,7 +114,7 @@ type LogSet struct {
 
 	replay func(context.Context, calllog.Log, account.Options) (*account.Result, error)
 
-	logical  bool // tail calls are to be told
+	logical  bool // place tail calls below the function that jumped
 	programs []codeFile
 	tails    *account.TailCalls // nil until they are needed
 	marks    map[calllog.FuncID]calllog.FuncID
@@ -150,8 +149,8 @@ func isCalls(head []byte) bool {
 	return xray.Detect(head) || gotrace.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
 }
 
-// OpenLogFile opens a file that is to be of a kind, and says what it is if it is
-// not.
+// OpenLogFile opens a file that should be of a kind, and returns an error with its real kind
+// if it is not.
 func OpenLogFile(s *verb.Streams, path, unlike string, detect func(head []byte) bool) (*logfile.File, error) {
 	file, err := logfile.Open(path, s.In, func(head []byte) error {
 		if !detect(head) {
@@ -220,7 +219,7 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 	return t, nil
 }
 
-// loadMaps loads what --map names.
+// loadMaps loads the arguments of --map.
 func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
 	specs := make([]symbolize.Spec, len(texts))
 	for i, text := range texts {
@@ -268,7 +267,7 @@ func (t *LogSet) openLog(path string) (calllog.Log, error) {
 	return log, nil
 }
 
-// only keeps the threads that were asked for.
+// only keeps the selected threads.
 func (f *LogFlags) only(log calllog.Log) calllog.Log {
 	if len(f.threads)+len(f.pids) == 0 {
 		return log
@@ -276,7 +275,7 @@ func (f *LogFlags) only(log calllog.Log) calllog.Log {
 	return calllog.Only(log, func(t calllog.Thread) bool { return f.wants(t.PID, t.TID) })
 }
 
-// wants reports whether a thread is one that was asked for.
+// wants reports whether a thread is selected.
 func (f *LogFlags) wants(pid, tid uint32) bool {
 	return (len(f.threads) == 0 || slices.Contains(f.threads, tid)) &&
 		(len(f.pids) == 0 || slices.Contains(f.pids, pid))
@@ -343,7 +342,7 @@ func (t *LogSet) Place(id calllog.FuncID) string {
 	return verb.SourceText(fn.File, fn.Line)
 }
 
-// Account replays all logs, with progress, and says what was odd about them.
+// Account replays all logs, with progress, and prints notes about irregularities.
 func (t *LogSet) Account(ctx context.Context, opt account.Options) ([]*account.Result, error) {
 	results, err := t.run(ctx, opt)
 	if err != nil {
@@ -398,7 +397,7 @@ func Merged(results []*account.Result) *calltrie.Trie {
 	return trie
 }
 
-// threadTrie is what one thread did.
+// threadTrie is the trie of one thread.
 type threadTrie struct {
 	Log   *calllog.Info
 	Label string // "thread 12", with its process or log where there are several
@@ -433,12 +432,12 @@ func (t *LogSet) perThread(results []*account.Result) []threadTrie {
 
 // stackGroup is stacks that are shown together.
 type stackGroup struct {
-	Label  string      // "" for those of all threads
+	Label  string      // "" for the stacks of all threads
 	thread *threadTrie // nil for all
 	Trie   *calltrie.Trie
 }
 
-// groups returns the stacks of all threads, or those of each.
+// groups returns the stacks of all threads, or of each.
 func (t *LogSet) groups(results []*account.Result, perThread bool) []stackGroup {
 	if !perThread {
 		return []stackGroup{{Trie: Merged(results)}}
@@ -463,9 +462,9 @@ func (t *LogSet) Title() string {
 	return strings.Join(names, ", ")
 }
 
-// programOf guesses the program that wrote a log from the log's name, which
-// XRay makes of it: xray-log.app.Ab3xYz. It returns "" unless there is a file of
-// that name here or beside the log.
+// programOf guesses the program that wrote a log from the log's name, which XRay derives from
+// it: xray-log.app.Ab3xYz. It returns "" unless there is a file of that name in the working
+// directory or beside the log.
 func programOf(log string) string {
 	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(log), ".gz"), ".zst")
 	parts := strings.Split(base, ".")

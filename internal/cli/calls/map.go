@@ -18,7 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// XRayMapFlags are those of cairn map on a program that XRay traces.
+// XRayMapFlags are the flags of cairn map for a program with XRay's instrumentation.
 type XRayMapFlags struct {
 	verb.DisplayFlags
 	xray   bool
@@ -35,8 +35,8 @@ func (f *XRayMapFlags) Register(c *cobra.Command) {
 	f.RegisterColor(c)
 }
 
-// Wanted reports whether it is the instrumentation map of the file at path that
-// is asked for: there is one and no map of our own, or the flags say so.
+// Wanted reports whether the instrumentation map of the file at path is requested: it exists
+// and there is no map of cairn, or flags select it.
 func (f *XRayMapFlags) Wanted(path string) (bool, error) {
 	if f.Json {
 		if f.format != "" && f.format != "json" {
@@ -92,7 +92,7 @@ func (f *XRayMapFlags) Run(s *verb.Streams, path, output string) error {
 	})
 }
 
-// named returns the map with the names of its functions; those without one have their
+// named returns the map with the names of its functions; functions without a name have their
 // address, as in llvm-xray.
 func (f *XRayMapFlags) named(o *symbolize.Object) *xraymap.Map {
 	names := f.Names()

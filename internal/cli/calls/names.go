@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// LoadFuncs returns the functions of the logs. Those of mode trace say which
-// programs they are of; --map gives another file for one of them.
+// LoadFuncs returns the functions of the logs. Those of mode trace contain the paths of their
+// programs; --map replaces a file.
 func (t *LogSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
 	own := 0
 	for _, log := range t.Logs {
@@ -56,7 +56,7 @@ func isOwn(log calllog.Log) bool {
 // programs.
 func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	objects := t.Objects.List()
-	instead := make(map[string]string) // path in the log -> file that was given
+	instead := make(map[string]string) // path in the log -> file from --map
 	for _, text := range maps {
 		spec, err := symbolize.ParseSpec(text)
 		switch {
@@ -92,8 +92,8 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	return funcs, nil
 }
 
-// findProgram returns the file that a log names, or the one of its name in the
-// directory beside, if it has the build id of the log.
+// findProgram returns the file that a log names, or the one of the same base name in the
+// directory beside, if it has the build id in the log.
 func findProgram(path, id, beside string) string {
 	for _, p := range []string{path, filepath.Join(beside, filepath.Base(path))} {
 		f, err := objfile.Open(p)

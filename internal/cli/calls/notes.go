@@ -18,7 +18,7 @@ import (
 // MaxDamage is how many damaged places of a log are named one by one.
 const MaxDamage = 5
 
-// noteLog says what a user should know of a log that was opened.
+// noteLog prints notes about a log that was opened.
 func (t *LogSet) noteLog(info *calllog.Info) {
 	t.noteDamage(info.File, info.Damage)
 	for _, text := range info.Notes {
@@ -49,7 +49,7 @@ func (t *LogSet) noteDamage(file string, list []*calllog.Damage) {
 	}
 }
 
-// noteResult says what of a log's calls could not be seen whole.
+// noteResult prints notes about calls that are not complete in a log.
 func (t *LogSet) noteResult(info *calllog.Info, r *account.Result) {
 	t.noteDamage(info.File, r.Damage)
 	st := r.Total()
@@ -78,8 +78,8 @@ func (t *LogSet) noteResult(info *calllog.Info, r *account.Result) {
 	}
 }
 
-// filterNote guesses whether the runtime left out short calls: XRay does so by
-// default below 5 microseconds. With a few leaf calls that is no guess to make.
+// filterNote guesses whether the runtime omitted short calls: XRay does so by default below 5
+// microseconds. With few leaf calls no guess is made.
 func filterNote(info *calllog.Info, st *account.Stats) string {
 	const threshold, least = 5000, 50 // ns, leaf calls
 	if info.Clock.Hz == 0 || st.Leaves < least || st.Shortest < threshold || st.Shortest > 2*threshold {
@@ -88,8 +88,8 @@ func filterNote(info *calllog.Info, st *account.Stats) string {
 	return "no leaf call is shorter than 5 us: the program probably ran with func_duration_threshold_us=5, so counts are lower bounds"
 }
 
-// noteNames says how to name functions that have no name, and which objects
-// they are in.
+// noteNames explains how to get the names of functions without one, and which objects they are
+// in.
 func (t *LogSet) noteNames(results []*account.Result) {
 	nameless, all := t.nameless(results)
 	mapped := make(map[uint8]bool)
@@ -128,8 +128,7 @@ func (t *LogSet) noteNames(results []*account.Result) {
 		report.Count(count), report.Count(all), report.Either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
 }
 
-// nameless counts the functions of each object that have no name, and all that
-// were called.
+// nameless counts the functions of each object that have no name, and all that were called.
 func (t *LogSet) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
 	nameless = make(map[uint8]int)
 	seen := make(map[calllog.FuncID]bool)

@@ -13,16 +13,16 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// Problem: with --from a long log is read from its beginning, for the calls that are
-// open there.
+// Problem: with --from a long log is read from its beginning, to find the calls that are open
+// there.
 //
-// Choice: the places that a command finds on the way are kept in the cache, for the
-// next that looks at the same log. They are a help only: what goes wrong with them
-// is not told.
+// Choice: the places that a command finds on the way are stored in the cache, for the next
+// command that reads the same log. They are an optimisation only: errors of the cache are
+// ignored.
 
 const (
 	placesLeast = 4 << 20   // bytes of a log that they are kept of
-	placesMost  = 256 << 20 // bytes of them
+	placesMost  = 256 << 20 // total size in bytes
 	placesFiles = 64        // logs that they are kept of
 )
 
@@ -33,8 +33,8 @@ type keptPlaces struct {
 	key  []byte
 }
 
-// placesOf returns the places of the log in a file, those that are kept or none so
-// far; nil if they are of no use.
+// placesOf returns the places of the log in a file, which may be empty; nil if they cannot be
+// used.
 func placesOf(path string, log calllog.Log) *keptPlaces {
 	info := log.Info()
 	if path == "-" || info.Size < placesLeast {
@@ -57,7 +57,7 @@ func placesOf(path string, log calllog.Log) *keptPlaces {
 	return k
 }
 
-// readKept returns what is in a file of the cache, nil if there is none.
+// readKept returns the content of a file in the cache, or nil if there is none.
 func readKept(path string) []byte {
 	st, err := os.Stat(path)
 	if err != nil || st.Size() > placesMost {
@@ -70,8 +70,8 @@ func readKept(path string) []byte {
 	return data
 }
 
-// placesKey says which file it is, of which time, and what is in it, as far as that
-// is known without reading all of it.
+// placesKey returns the identity of the file and its version, and the content that is known
+// without reading all of it.
 func placesKey(path string, log calllog.Log) ([]byte, error) {
 	version, err := versionOf(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func writeKept(path string, data []byte) {
 	forgetKept(dir)
 }
 
-// forgetKept removes those that were written longest ago, if there are many.
+// forgetKept removes the oldest files, if there are many.
 func forgetKept(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) <= placesFiles {

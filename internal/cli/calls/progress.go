@@ -46,7 +46,7 @@ type watchedLog struct {
 	read func(bytes int64)
 }
 
-// Batches reads some parts at a time, and tells how many bytes they were.
+// Batches reads several parts at a time, and reports their size in bytes.
 func (w *watchedLog) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {
 	const step = 16
 	return func(yield func(*calllog.Batch, error) bool) {

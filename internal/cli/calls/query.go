@@ -81,7 +81,7 @@ and column names, for engines that handle billions of rows:
 	return c
 }
 
-// args tells logs from SQL, which is the last argument unless a flag has it.
+// args separates logs from SQL, which is the last argument unless a flag has it.
 func (f *queryFlags) args(_ *cobra.Command, args []string) error {
 	switch {
 	case f.schema && len(args) > 0:
@@ -109,8 +109,8 @@ func (f *queryFlags) args(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// isSQL reports whether the last argument is a question. What is neither a file
-// nor SQL is taken for SQL if a question is missing, for the better message.
+// isSQL reports whether the last argument is SQL. An argument that is neither a file nor SQL
+// is taken as SQL if a query is missing, for a better error message.
 func (f *queryFlags) isSQL(last string, only bool) bool {
 	return !isFile(last) && (calldb.LooksLikeQuery(last) || !only && f.save+f.calls == "")
 }
@@ -198,8 +198,8 @@ func viewQuery(ctx context.Context, db *calldb.DB, view string, top int) (string
 	return fmt.Sprintf(`SELECT * FROM "%s" LIMIT %d`, strings.ReplaceAll(view, `"`, `""`), top), nil
 }
 
-// openDatabase opens the database that was named, or makes one of the logs and
-// writes what is to be kept. The logs stay open until done is called, with the database.
+// openDatabase opens the named database, or builds one from the logs and saves it if
+// requested. The logs stay open until done is called, like the database.
 func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *calldb.DB, done func(), err error) {
 	for _, path := range f.logs {
 		if path == "-" {
@@ -235,8 +235,8 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *cal
 	return db, func() { db.Close(); set.Close() }, nil
 }
 
-// readStart returns the first n bytes of a file, or all if it has fewer. A pipe
-// gives what it has once only, and is left to who reads the log.
+// readStart returns the first n bytes of a file, or all if it has fewer. A pipe can be read
+// only once, so it is left to the reader of the log.
 func readStart(path string, n int) ([]byte, error) {
 	if verb.IsStream(path) {
 		return nil, nil
@@ -273,7 +273,7 @@ func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *Log
 	return db, nil
 }
 
-// database returns what the database and the Parquet file of a set are made of.
+// database returns the inputs of the database and of the Parquet file of a set.
 func (t *LogSet) database(results []*account.Result) *calldb.Data {
 	data := &calldb.Data{Funcs: t.Funcs, Show: t.Names.Show}
 	for i, log := range t.Logs {
@@ -282,7 +282,7 @@ func (t *LogSet) database(results []*account.Result) *calldb.Data {
 	return data
 }
 
-// keep writes the database and the calls, if that was asked for.
+// keep writes the database and the calls, if requested.
 func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, set *LogSet, data *calldb.Data) error {
 	if f.save != "" {
 		file, err := db.Bytes()

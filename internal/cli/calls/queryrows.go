@@ -16,7 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// sqlText is a value as SQL has it. NULL is nothing.
+// sqlText formats an SQL value. NULL is empty.
 func sqlText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -33,14 +33,14 @@ func sqlText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Rows of a table that are in memory at most, and how long their text is: columns are as
-// wide as the first of them want.
+// Maximum number of rows in memory, and of the size of their text: column widths are those of
+// these rows.
 const (
 	rowsAtOnce = 4096
 	textAtOnce = 4 << 20
 )
 
-// writeRowsTable prints the answer as a table. Columns of numbers stand right.
+// writeRowsTable prints the result as a table. Columns of numbers are right-aligned.
 func writeRowsTable(s *verb.Streams, rows *calldb.Rows, style report.Style) error {
 	var t report.Table
 	for _, name := range rows.Columns {

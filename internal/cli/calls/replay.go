@@ -93,7 +93,7 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	})
 }
 
-// printer returns what prints the steps of a log, after it has begun.
+// printer returns a function that prints the steps of a log, and prints the beginning.
 func (f *replayFlags) printer(b *bufio.Writer, set *LogSet, style report.Style, log calllog.Log) (func(*account.ThreadStep) error, error) {
 	if f.Json {
 		p, err := newJSONReplay(b, set, log)
@@ -118,9 +118,9 @@ type replayPrinter struct {
 }
 
 type replayThread struct {
-	text  string // what stands for it
+	text  string // its printed text
 	depth int    // of the calls that are open
-	leaf  bool   // the end that comes next is printed already
+	leaf  bool   // the next end is already printed
 }
 
 func newReplayPrinter(w *bufio.Writer, set *LogSet, style report.Style, log calllog.Log) *replayPrinter {
@@ -205,7 +205,7 @@ func (p *replayPrinter) remark(text string) string {
 	return p.style.Paint(report.Dim, "/* "+text+" */")
 }
 
-// missing says that a call has no end in the log.
+// missing returns the text for a call without an end in the log.
 func (p *replayPrinter) missing(how account.End) string {
 	switch how {
 	case account.Deduced:
@@ -216,7 +216,7 @@ func (p *replayPrinter) missing(how account.End) string {
 	return ""
 }
 
-// eventText is a custom or typed event in words.
+// eventText formats a custom or typed event.
 func eventText(kind calllog.Kind, p *calllog.Payload) string {
 	text := kind.String()
 	if p == nil {

@@ -15,7 +15,7 @@ type replayLogJSON struct {
 	Unit    string `json:"unit"` // of times, ns or ticks
 }
 
-// replayJSON is what a thread did at a time.
+// replayJSON is a step of a thread.
 type replayJSON struct {
 	What      string   `json:"what"` // call (without callees, until it returned), begin, end or event
 	Time      uint64   `json:"time"` // since the log began

@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// selectFlags say which calls of logs are looked at.
+// selectFlags select calls of logs.
 type selectFlags struct {
 	from, to timeFlag
 	lookback verb.SizeFlag
@@ -33,12 +33,12 @@ func (f *selectFlags) register(c *cobra.Command) {
 	c.Flags().IntVar(&f.depth, "depth", 0, "only calls at most `n` deep, counted from --within if given; 0 for all")
 }
 
-// given reports whether anything is to be left out.
+// given reports whether anything is to be omitted.
 func (f *selectFlags) given() bool {
 	return f.from.given || f.to.given || f.longer.given || len(f.within) > 0 || f.depth != 0
 }
 
-// check refuses what makes no sense of any log.
+// check rejects values that are invalid for all logs.
 func (f *selectFlags) check(tails bool) error {
 	switch {
 	case f.depth < 0:
@@ -55,7 +55,7 @@ func (f *selectFlags) check(tails bool) error {
 	return nil
 }
 
-// apply returns a log with what is wanted of it, read from places if there are any.
+// apply returns a log with the selected part, read from places if there are any.
 func (f *selectFlags) apply(log calllog.Log, funcs calllog.Funcs, places *keptPlaces, opt account.Options) (calllog.Log, error) {
 	if !f.given() {
 		return log, nil
@@ -90,7 +90,7 @@ func (f *selectFlags) apply(log calllog.Log, funcs calllog.Funcs, places *keptPl
 	return calllog.Select(log, want), nil
 }
 
-// functions returns what tells the functions that --within names.
+// functions returns a function that matches the functions of --within.
 func (f *selectFlags) functions(funcs calllog.Funcs) (func(calllog.FuncID) bool, error) {
 	full, short := &report.Names{}, &report.Names{Short: true}
 	wanted := make(map[calllog.FuncID]bool)

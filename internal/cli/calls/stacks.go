@@ -55,7 +55,7 @@ beginning of a ring buffer, is counted and omitted.`,
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")
 	verb.Values(c, "by", "self", "total", "calls")
-	verb.OtherWord(c, "by", "sort") // as it is called in cairn account
+	verb.OtherWord(c, "by", "sort") // its name in cairn account
 	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread separately")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
@@ -63,7 +63,7 @@ beginning of a ring buffer, is counted and omitted.`,
 	return c
 }
 
-// stackKey returns what a node is ranked by.
+// stackKey returns the value by which a node is ranked.
 func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
 	switch by {
 	case "self":
@@ -147,7 +147,7 @@ func (f *stacksFlags) rank(g stackGroup, set *LogSet, key func(*calltrie.Stats) 
 		least := leastOfTop(l.nodes, f.top, keyOf)
 		l.nodes = slices.DeleteFunc(l.nodes, func(id calltrie.NodeID) bool { return keyOf(id) < least })
 	}
-	var ranks []uint32 // of stacks: for those with equal keys
+	var ranks []uint32 // of stacks, to order those with equal keys
 	slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
 		if c := cmp.Compare(keyOf(b), keyOf(a)); c != 0 {
 			return c
@@ -206,8 +206,8 @@ func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, st
 
 var rankText = map[string]string{"self": "self time", "total": "total time", "calls": "calls"}
 
-// writeStack prints one stack: its figures, then its functions, outermost first,
-// each with what the calls on this stack took.
+// writeStack prints one stack: its numbers, then its functions, outermost first, each with the
+// cost of its calls on this stack.
 func (f *stacksFlags) writeStack(w io.Writer, set *LogSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
 	leaf := l.Trie.Node(id)
 	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), report.Plural(int(leaf.Calls), "call")
@@ -281,11 +281,11 @@ type threadJSON struct {
 	Log string `json:"log"`
 	PID uint32 `json:"pid"`
 	TID uint32 `json:"tid"`
-	// Stack is which of the thread's stacks, where each is shown apart: 0 is its own.
+	// Stack is the number of the thread's stack, if each is shown separately: 0 is its own.
 	Stack uint32 `json:"stack,omitempty"`
 }
 
-// frameJSON is a function of a stack, and what its calls there cost.
+// frameJSON is a function of a stack, and the cost of its calls there.
 type frameJSON struct {
 	ID        uint32 `json:"id"`
 	Name      string `json:"name"`
@@ -298,8 +298,8 @@ type frameJSON struct {
 	Inferred  uint64 `json:"inferred,omitempty"`
 }
 
-// writeJSON writes stack by stack: all of them, each with its frames, can be much
-// more than the trie that they come from.
+// writeJSON writes stack by stack: all of them, each with its frames, can be much larger than
+// the trie.
 func (f *stacksFlags) writeJSON(w io.Writer, set *LogSet, lists []*stackList) error {
 	doc := struct {
 		Unit  string `json:"unit"`

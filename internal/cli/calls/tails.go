@@ -18,8 +18,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// tailChoice is the value of --tail-calls: whether what a function jumps to is to
-// stand below it.
+// tailChoice is the value of --tail-calls: whether the target of a jump is placed below the
+// function that jumped.
 type tailChoice bool
 
 const asRecorded, asLogical = "as-recorded", "logical"
@@ -47,8 +47,8 @@ type codeFile struct {
 	funcs calllog.Funcs
 }
 
-// withTails adds to options how tail calls are to be told, if they are. What is known
-// of the code and of the logs is found out once.
+// withTails adds to options how tail calls are placed, if requested. The code and the logs are
+// analysed once.
 func (t *LogSet) withTails(ctx context.Context, opt account.Options) (account.Options, error) {
 	if !t.logical {
 		return opt, nil
@@ -97,7 +97,7 @@ func tellsTails(ctx context.Context, log calllog.Log) (told, whole bool, err err
 	return false, false, verb.Usagef("--tail-calls=%s: %s is not a log of XRay or mode trace", asLogical, log.Info().File)
 }
 
-// functionsOfCode reads what the code of the logs' programs does.
+// functionsOfCode reads the code of the logs' programs.
 func (t *LogSet) functionsOfCode() (*tailcall.Functions, error) {
 	if len(t.programs) == 0 {
 		return nil, verb.Usagef("--tail-calls=%s needs the code of the program: give it with --map", asLogical)
@@ -160,7 +160,7 @@ func symbolAddress(p *objfile.Program, name string) uint64 {
 	return 0
 }
 
-// noteTails says how many calls were put below the function that jumped there.
+// noteTails prints how many calls were placed below the function that jumped.
 func (t *LogSet) noteTails(info *calllog.Info, st *account.Stats) {
 	if !t.logical {
 		return

@@ -57,7 +57,7 @@ func (t *LogSet) Single() []calllog.Log {
 	return slices.DeleteFunc(slices.Clone(t.Logs), func(l calllog.Log) bool { return stacksOf(l) != nil })
 }
 
-// stackThread makes of a thread's nodes what a replay would give.
+// stackThread converts a thread's nodes to the result of a replay.
 func stackThread(t calllog.Thread, nodes []tracelog.StackNode) account.Thread {
 	out := account.Thread{Thread: t, Trie: calltrie.New()}
 	callees := make([]uint64, len(nodes)) // their time, by caller
@@ -93,7 +93,7 @@ func stackThread(t calllog.Thread, nodes []tracelog.StackNode) account.Thread {
 	return out
 }
 
-// noEvents refuses logs that have sums only, for what needs single calls.
+// noEvents rejects logs with sums only, for commands that need single calls.
 func (t *LogSet) noEvents(what string) error {
 	if i := slices.IndexFunc(t.Logs, func(l calllog.Log) bool { return stacksOf(l) != nil }); i >= 0 {
 		return fmt.Errorf("%s: %[2]s needs single calls, and a log of mode stacks has only sums", t.Logs[i].Info().File, what)
@@ -120,8 +120,8 @@ func (t *LogSet) knows(number string) bool {
 	})
 }
 
-// Known returns the key to rank by: calls where a key of time is none that the
-// logs have. It says so.
+// Known returns the key to rank by: calls if the logs have no times for a key of time, with a
+// note.
 func (t *LogSet) Known(key string) string {
 	if _, ok := FindCostKey(key); !ok || t.knows(key) {
 		return key

@@ -10,8 +10,8 @@ import (
 // uncertainSuffix marks a function below one that may not have called it.
 const uncertainSuffix = " [uncertain]"
 
-// addUncertain names the functions that windows have where the caller is not certain:
-// by another number, so that every view of functions shows the mark.
+// addUncertain names the functions of calls in windows whose caller is not certain: they have
+// other numbers, so that every view of functions shows the mark.
 func (t *LogSet) addUncertain(funcs calllog.Funcs) {
 	marked := make(calllog.Funcs)
 	for _, log := range t.Logs {

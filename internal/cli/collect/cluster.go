@@ -45,7 +45,7 @@ func (f *clusterFlags) addTo(flags *pflag.FlagSet) {
 	flags.Var(&f.maxStore, "max-store", "maximum size of the streams on this node; 0 for three quarters of the free space")
 }
 
-// clustered reports whether there is a cluster.
+// clustered reports whether flags specify a cluster.
 func (f *clusterFlags) clustered() bool { return f.nodes != "" || f.server != "" }
 
 // check checks the flags and reads the files that they name.

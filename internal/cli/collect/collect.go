@@ -191,8 +191,8 @@ type backend interface {
 	Close(context.Context) error
 }
 
-// open opens the collector in a directory, or the node of a cluster that has its files there and
-// takes uploads at a URL.
+// open opens the collector in a directory, or the node of a cluster that stores its files
+// there and accepts uploads at a URL.
 func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) {
 	options := collector.Options{
 		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs), MaxCalls: f.maxCalls}, MaxWaiting: int64(f.waiting),
@@ -232,7 +232,7 @@ type single struct {
 	*depot.DebugDir
 }
 
-// auditLog is the audit log, whose Logger is nil if there is none.
+// auditLog is the audit log; its Logger is nil if there is none.
 type auditLog struct {
 	*slog.Logger
 	file *os.File
@@ -269,7 +269,7 @@ func free(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// serve answers until ctx ends, and then those requests that are under way.
+// serve serves requests until ctx ends, and then completes those in progress.
 func (f *collectFlags) serve(ctx context.Context, s *verb.Streams, g *gate.Gate, l net.Listener, log *slog.Logger) error {
 	server := &http.Server{
 		Handler: g, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),

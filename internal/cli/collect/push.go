@@ -18,7 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// pushFlags say what is sent, where, and how fast.
+// pushFlags specify which files are sent, where, and how fast.
 type pushFlags struct {
 	to, after        string
 	maps, debug      []string

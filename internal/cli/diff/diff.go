@@ -109,7 +109,7 @@ func lostBlocks(r *profdiff.Result) int {
 	return n
 }
 
-// A diffList is one of the lists of functions, with what heads it.
+// A diffList is one of the lists of functions, with its title.
 type diffList struct {
 	key, title string
 	color      report.Color
@@ -227,8 +227,8 @@ func sideText(s *profdiff.Side) string {
 	return verb.AtLeast(s.Inexact()) + report.Decimal(s.CallsPerRun())
 }
 
-// deltaMark returns what is to stand in front of a change: how it can be wrong if one
-// of its sides is a lower bound.
+// deltaMark returns the mark before a change: in which direction it can be wrong if one of its
+// sides is a lower bound.
 func deltaMark(fn *profdiff.Func) string {
 	return map[[2]bool]string{{true, false}: "<= ", {false, true}: ">= ", {true, true}: "~ "}[[2]bool{fn.A.Inexact(), fn.B.Inexact()}]
 }

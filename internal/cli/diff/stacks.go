@@ -21,7 +21,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// stackDiffFlags are those of cairn diff that are for logs of calls only.
+// stackDiffFlags are the flags of cairn diff that apply to logs of calls only.
 type stackDiffFlags struct {
 	calls.LogFlags
 	mapsA, mapsB []string
@@ -71,8 +71,8 @@ type logDiff struct {
 	limit int // of each list; 0 for none
 }
 
-// areLogs reports whether the arguments of cairn diff, files or patterns, are
-// logs of calls. It is an error if one of them is.
+// areLogs reports whether the arguments of cairn diff, files or patterns, are logs of calls.
+// It is an error if only one of them is.
 func areLogs(s *verb.Streams, args []string) (bool, error) {
 	var logs, others []string
 	for _, arg := range args {
@@ -210,8 +210,8 @@ func (d *logDiff) writeFlame(s *verb.Streams, path string) error {
 	return err
 }
 
-// meanStats returns the statistics of a stack, nil if a side has none, with what
-// a run took on average.
+// meanStats returns the statistics of a stack, nil if a side has none, with the mean over the
+// runs.
 func meanStats(s *calltrie.Stats, mean *stackdiff.Values) calltrie.Stats {
 	if s == nil {
 		return calltrie.Stats{}

@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// value is a value of the key, as tables have it.
+// value formats a value of the key for tables.
 func (d *logDiff) value(key stackdiff.Key, x float64) string {
 	if key == stackdiff.Calls {
 		return report.Decimal(x)
@@ -17,7 +17,7 @@ func (d *logDiff) value(key stackdiff.Key, x float64) string {
 	return report.Duration(uint64(math.Round(x)), d.unit)
 }
 
-// change is how much a value grew, as tables have it.
+// change formats the difference of a value for tables.
 func (d *logDiff) change(key stackdiff.Key, x float64) report.Cell {
 	c := report.Cell{Color: report.Green}
 	if x > 0 {
@@ -52,7 +52,7 @@ func changeRatio(a, b float64) string {
 	return report.Decimal(b/a) + "x"
 }
 
-// What a table shows of a stack: of that many functions, in that many columns.
+// Limits of a stack in a table: functions, and columns.
 const (
 	maxStackFuncs = 24
 	maxStackName  = 60
@@ -75,7 +75,7 @@ func (d *logDiff) stackText(node int) string {
 	return fmt.Sprintf("(%s) > %s", report.Plural(d.Nodes[node].Depth+1, "function"), text)
 }
 
-// shortenStack cuts the front off a stack: what changed is at its end.
+// shortenStack removes the beginning of a stack, because the changed part is at its end.
 func shortenStack(s string, limit int) string {
 	if runes := []rune(s); limit > 0 && len(runes) > limit {
 		return "…" + string(runes[len(runes)-limit+1:])
@@ -115,7 +115,7 @@ func (d *logDiff) writeText(w io.Writer, style report.Style) error {
 	return section("stacks that are gone", report.Amber, len(gone), d.branchTable(gone))
 }
 
-// sums has what both sides did in all.
+// sums returns a table of the totals of both sides.
 func (d *logDiff) sums() *report.Table {
 	t := &report.Table{Columns: []report.Column{
 		{},
@@ -211,8 +211,8 @@ type sideJSON struct {
 	Self  float64 `json:"self"`
 }
 
-// writeJSON writes all stacks as a tree, since each of them whole would take the
-// square of their depth.
+// writeJSON writes all stacks as a tree: as separate lists, their size would be quadratic in
+// their depth.
 func (d *logDiff) writeJSON(w io.Writer) error {
 	type funcJSON struct {
 		Name      string   `json:"name"`

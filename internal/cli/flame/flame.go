@@ -89,7 +89,7 @@ With --regexp, the functions that match are outermost, without their callers.`,
 	return c
 }
 
-// check finds what is wrong before a long log is read, and completes the format.
+// check validates the flags before a long log is read, and sets the format.
 func (f *flameFlags) check() error {
 	if f.format == "" {
 		f.format = "html"
@@ -148,8 +148,7 @@ func (f *flameFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	return nil
 }
 
-// document returns what is to be drawn of whatever the inputs are, without groups if
-// there is nothing.
+// document returns the graph of any kind of inputs, without groups if it is empty.
 func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
 	if len(f.binaries) > 0 {
 		return f.ofSamples(ctx, s, args, filter)
@@ -186,7 +185,7 @@ func hasCalls(results []*account.Result) bool {
 	})
 }
 
-// say prints where the drawing is and what is not in it.
+// say prints the path of the drawing and what was omitted.
 func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 	text := report.Plural(sum.Stacks, "stack")
 	if sum.Merged > 0 {
@@ -206,7 +205,7 @@ func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 	fmt.Fprintf(s.Remarks(), "%s: %s\n", where, text)
 }
 
-// profile returns what is to be drawn, without groups if there is nothing.
+// profile returns the graph of logs, without groups if it is empty.
 func (f *flameFlags) profile(set *calls.LogSet, results []*account.Result, filter verb.NameFilter) *flamegraph.Profile {
 	doc := &flamegraph.Profile{Title: set.Title(), Unit: set.Clock.Unit(), Name: set.Name}
 	for _, g := range set.MarkedGroups(results, f.perThread) {
@@ -217,7 +216,7 @@ func (f *flameFlags) profile(set *calls.LogSet, results []*account.Result, filte
 	return doc
 }
 
-// choose leaves of a document what was asked for.
+// choose keeps the selected part of a document.
 func (f *flameFlags) choose(doc *flamegraph.Profile, match func(calllog.FuncID) bool) {
 	if f.title != "" {
 		doc.Title = f.title
@@ -237,7 +236,7 @@ func (f *flameFlags) choose(doc *flamegraph.Profile, match func(calllog.FuncID) 
 	}
 }
 
-// flameNotes say how much was drawn and what its numbers are worth.
+// flameNotes describe how much was drawn and the accuracy of its numbers.
 func flameNotes(set *calls.LogSet, results []*account.Result, doc *flamegraph.Profile) []string {
 	if doc.Groups == nil {
 		return []string{"There are no calls to draw."}

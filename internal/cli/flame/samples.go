@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// checkSampled finds flags that mean nothing where moments were sampled.
+// checkSampled rejects flags that do not apply to samples.
 func (f *flameFlags) checkSampled() error {
 	switch {
 	case f.by == string(flamegraph.ByCalls):
@@ -31,7 +31,7 @@ func (f *flameFlags) checkSampled() error {
 	return nil
 }
 
-// ofSamples returns the stacks of what perf or cairn record recorded.
+// ofSamples returns the stacks of samples from perf or cairn record.
 func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
 	infer, err := samples.ParseInference(f.infer)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 	return doc, f.chooseSampled(doc, filter, made.Stacks.Funcs.Name)
 }
 
-// chooseSampled leaves of stacks what was asked for, and complains if that is none.
+// chooseSampled keeps the selected stacks, and returns an error if there are none.
 func (f *flameFlags) chooseSampled(doc *flamegraph.Profile, filter verb.NameFilter, symbol func(calllog.FuncID) string) error {
 	f.choose(doc, func(id calllog.FuncID) bool { return filter.Match(symbol(id)) })
 	if doc.Groups == nil && f.regexp != "" {
@@ -57,9 +57,8 @@ func (f *flameFlags) chooseSampled(doc *flamegraph.Profile, filter verb.NameFilt
 	return nil
 }
 
-// foldedInput reports whether an input is folded stacks. Of standard input, what was
-// looked at is there again in the streams that it returns. Other pipes are taken to
-// be logs.
+// foldedInput reports whether an input is folded stacks. The part of standard input that was
+// read is included in the returned streams again. Other pipes are assumed to be logs.
 func foldedInput(s *verb.Streams, path string) (*verb.Streams, bool) {
 	var stdin io.Reader
 	if path == logfile.Stdin {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// flags are those of cairn go itself.
+// flags are the flags of cairn go itself.
 type flags struct {
 	mode      string
 	only      []string
@@ -149,7 +149,7 @@ type command struct {
 	args []string
 }
 
-// parse divides the arguments behind the flags of cairn go.
+// parse splits the arguments after the flags of cairn go.
 func parse(args []string) (command, error) {
 	if len(args) == 0 {
 		return command{}, verb.Usagef("go: no command given; use: cairn go build ./...")
@@ -172,13 +172,13 @@ func parse(args []string) (command, error) {
 	return c, nil
 }
 
-// hasFlag reports whether a flag of the go command is set, in its arguments up to those of
-// a program, or in GOFLAGS.
+// hasFlag reports whether a flag of the go command is set, in its arguments before those of a
+// program, or in GOFLAGS.
 func (c *command) hasFlag(goflags string, names ...string) bool {
 	for _, arg := range append(strings.Fields(goflags), c.args...) {
 		arg = strings.Trim(arg, `'"`)
 		if arg == "--" || arg == "-args" || arg == "--args" || c.name == "run" && isPackage(arg) {
-			return false // what follows is for the program
+			return false // the rest is for the program
 		}
 		if !strings.HasPrefix(arg, "-") {
 			continue
@@ -206,7 +206,7 @@ func (c *command) line(self string, cfg gobuild.Config) []string {
 	return append(append(args, "-toolexec="+toolexec), c.args...)
 }
 
-// quote quotes a word for the go command, which divides the value of -toolexec at blanks.
+// quote quotes a word for the go command, which splits the value of -toolexec at blanks.
 func quote(word string) string {
 	if !strings.ContainsAny(word, " \t\n'\"") {
 		return word

@@ -19,7 +19,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// goEnv is what the go command says of itself.
+// goEnv is the output of go env.
 type goEnv struct{ GOVERSION, GOOS, GOARCH, GOFLAGS string }
 
 // run runs the go command.
@@ -103,7 +103,7 @@ func execute(ctx context.Context, s *verb.Streams, args, env []string) error {
 	return err
 }
 
-// output returns what the go command prints.
+// output returns the output of the go command.
 func (c *command) output(ctx context.Context, args ...string) (string, error) {
 	args = append(append([]string{args[0]}, c.dir...), args[1:]...)
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -140,7 +140,7 @@ func (c *command) mainModules(ctx context.Context) ([]string, error) {
 	return patternsOf(out), nil
 }
 
-// summarise prints what the links of a build made.
+// summarise prints the results of the links of a build.
 func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -8,7 +8,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// AsToolexec returns what runs a tool of the go command, if cairn was started for it.
+// AsToolexec returns a function that runs a tool of the go command, if cairn was started for
+// it.
 func AsToolexec(args []string, s verb.Streams) (func(context.Context) error, bool) {
 	if len(args) < 2 || args[1] != gobuild.ToolexecName {
 		return nil, false

@@ -20,8 +20,8 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// runDir describes all files of cairn below a directory. Damaged ones are named on standard error, and
-// make the command fail.
+// runDir describes all files of cairn below a directory. Damaged ones are listed on standard
+// error, and make the command fail.
 func runDir(s *verb.Streams, dir string, asJSON bool, style report.Style) error {
 	infos, damaged, err := inspectDir(dir)
 	if err != nil {

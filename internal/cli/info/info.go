@@ -71,7 +71,7 @@ below it.`,
 	return c
 }
 
-// write prints what is known of modules.
+// write prints the descriptions of modules.
 func write(w io.Writer, infos []infoJSON, asJSON bool, style report.Style) error {
 	if asJSON {
 		return report.WriteJSON(w, struct {
@@ -81,14 +81,14 @@ func write(w io.Writer, infos []infoJSON, asJSON bool, style report.Style) error
 	return writeInfos(w, infos, style)
 }
 
-// infoJSON is what info says of a module. Pointers are nil where the kind of
-// file does not tell.
+// infoJSON is the description of a module. Pointers are nil if the kind of file does not
+// contain the value.
 type infoJSON struct {
 	File         string             `json:"file,omitempty"` // only for directories
 	Kind         string             `json:"kind"`           // profile, map, raw or binary
 	Module       string             `json:"module,omitempty"`
 	BuildID      string             `json:"build_id"`
-	Machine      string             `json:"machine,omitempty"` // "" if the file does not say
+	Machine      string             `json:"machine,omitempty"` // "" if the file does not contain it
 	Modes        []string           `json:"modes,omitempty"`
 	RawSize      uint64             `json:"raw_size"`
 	Raws         *uint64            `json:"raws,omitempty"`
@@ -108,7 +108,7 @@ type infoJSON struct {
 	First        *uint32            `json:"first_executions,omitempty"` // of which the last are in the buffer
 }
 
-// inspect reads the file at path, whatever it is.
+// inspect reads the file at path, of any supported kind.
 func inspect(path string) ([]infoJSON, error) {
 	head, err := verb.ReadHead(path)
 	if err != nil {
@@ -333,7 +333,7 @@ func (j *infoJSON) table() *report.Table {
 	return t
 }
 
-// runsText says how many runs there are, and how well it is known which.
+// runsText describes the number of runs, and how exactly they are identified.
 func (j *infoJSON) runsText() string {
 	text := report.Count(*j.Raws)
 	switch {
@@ -346,7 +346,7 @@ func (j *infoJSON) runsText() string {
 	return text
 }
 
-// tracesText says how many traces there are and of which scenarios.
+// tracesText describes the number of traces and their scenarios.
 func (j *infoJSON) tracesText() string {
 	text := report.Count(*j.Traces)
 	if j.TracesSeen > uint64(*j.Traces) {
@@ -366,7 +366,7 @@ func (j *infoJSON) tracesText() string {
 	return text + ")"
 }
 
-// tallyRow prints a tally: with a share where there were runs, else the total.
+// tallyRow prints a tally: with a share if there were runs, otherwise only the total.
 func (j *infoJSON) tallyRow(row func(key, value string, color report.Color), key string, t *profile.TallyJSON) {
 	switch {
 	case t == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// sampleProfileJSON is what info says of a sample profile. The numbers are those of
+// sampleProfileJSON is the description of a sample profile. The numbers are those of
 // llvm-profdata show --sample --detailed-summary.
 type sampleProfileJSON struct {
 	Kind        string       `json:"kind"` // sample profile
@@ -75,7 +75,7 @@ func inspectSampleProfile(s *verb.Streams, path string) (*sampleProfileJSON, err
 	return j, nil
 }
 
-// table has a line for each thing that is known.
+// table has a line for each known value.
 func (j *sampleProfileJSON) table() *report.Table {
 	t := &report.Table{Columns: []report.Column{{}, {}}}
 	row := func(key, value string) { t.Add(report.Cell{Text: key, Color: report.Dim}, report.Text(value)) }
@@ -117,7 +117,7 @@ func (j *sampleProfileJSON) shareTable() *report.Table {
 	return t
 }
 
-// write prints what info says of a sample profile.
+// write prints the description of a sample profile.
 func (j *sampleProfileJSON) write(s *verb.Streams, json bool, style report.Style) error {
 	if json {
 		return report.WriteJSON(s.Out, j)

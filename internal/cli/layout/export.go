@@ -22,9 +22,9 @@ import (
 // exportFormat is a format of cairn export.
 type exportFormat struct {
 	name, help string
-	// lacks returns what the module would have to be recorded with, or "".
+	// lacks returns the mode that the module would have to be recorded with, or "".
 	lacks func(*prof.Module) string
-	// binary says what --binary is: needed, of any build, or of no use.
+	// binary describes --binary: required, of any build, or not used.
 	binary binaryUse
 	write  func(*exporter, io.Writer) error
 }
@@ -39,7 +39,7 @@ const (
 	binaryUnused                    // names are all that the format has
 )
 
-// exportFormats is a function, for its rows refer to methods that refer to it.
+// exportFormats is a function, because its rows refer to methods that refer to it.
 func exportFormats() []exportFormat {
 	return []exportFormat{
 		{"llvm-sample", "LLVM sample profile, for clang -fprofile-sample-use", lacksCalls, binaryRan, (*exporter).llvmSample},
@@ -104,7 +104,7 @@ func lacksTraces(m *prof.Module) string {
 	return ""
 }
 
-// exportFlags are those of cairn export.
+// exportFlags are the flags of cairn export.
 type exportFlags struct {
 	profile.ProfileFlags
 	stores                       verb.StoreFlags
@@ -203,7 +203,7 @@ func (f *exportFlags) run(c *cobra.Command, s *verb.Streams, known []string) err
 	return verb.Usagef("--format %s: must be one of %s", f.format, strings.Join(known, ", "))
 }
 
-// open returns what exports the profile to a format.
+// open returns the exporter of the profile for a format.
 func (f *exportFlags) open(s *verb.Streams, x *exportFormat) (e *exporter, err error) {
 	if f.binary == "" && (x.binary == binaryRan || x.binary == binaryAny) {
 		return nil, verb.Usagef("--format %s needs --binary", x.name)
@@ -257,8 +257,8 @@ func (f *exportFlags) write(s *verb.Streams, x *exportFormat) error {
 	if err != nil {
 		return err
 	}
-	// What goes wrong is mostly about the binary: standard output is to have
-	// nothing of it then, and the message not to be about the output.
+	// Errors are mostly about the binary: then standard output must be empty, and the message
+	// must not refer to the output.
 	var text bytes.Buffer
 	done := verb.Working(s, "exporting %s", f.Path)
 	err = errors.Join(x.write(e, &text), e.close())

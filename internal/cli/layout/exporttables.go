@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// maxProfile bounds the profile of a build that a collector sends.
+// maxProfile limits the size of a build's profile from a collector.
 const maxProfile = 1 << 31
 
 // tables writes the tables of a profile, or of all that a collector has, into a directory or an object store.
@@ -120,7 +120,7 @@ func (f *exportFlags) profileTables(w *profiletables.Writers) error {
 	return nil
 }
 
-// writeModule writes what there is of a build without a collector.
+// writeModule writes the rows of a build without a collector.
 func writeModule(w *profiletables.Writers, m *prof.Module, b profiletables.Build) error {
 	if _, err := w.Builds.Write([]profiletables.Build{b}); err != nil {
 		return err
@@ -184,7 +184,7 @@ func collectedBuild(ctx context.Context, w *profiletables.Writers, c *client.Cli
 	return writeModule(w, &p.Modules[0], collected(profiletables.BuildOf(&p.Modules[0]), b))
 }
 
-// collected returns a row of builds with what a collector knows.
+// collected returns a row of builds with the data of a collector.
 func collected(row profiletables.Build, b *tally.Build) profiletables.Build {
 	row.Uploads, row.Waiting, row.Logs = int64(b.Uploads), int64(b.Waiting), int64(b.Logs)
 	if b.First != 0 {

@@ -40,8 +40,8 @@ func (e *exporter) sites() ([]export.Site, error) {
 	return export.Sites(e.m, code), nil
 }
 
-// source returns the source places of the binary that ran, with a note if there
-// are lines but nothing to tell what was inlined.
+// source returns the source locations of the binary that ran, with a note if there are lines
+// but no information about inlined functions.
 func (e *exporter) source() (export.Source, error) {
 	lines, err := e.bin.Lines()
 	if err != nil {
@@ -99,8 +99,8 @@ func (e *exporter) bolt(w io.Writer) error {
 	return fdata.WriteBranches(w, export.Bolt(e.m, symbols, sites))
 }
 
-// warnRewriting notes if BOLT cannot rewrite the binary that ran: probes of
-// first executions look at the instructions around them, which BOLT moves.
+// warnRewriting prints a note if BOLT cannot rewrite the binary that ran: probes of first
+// executions read the instructions around them, which BOLT moves.
 func (e *exporter) warnRewriting() {
 	for i := range e.m.Funcs {
 		if mode := e.m.Funcs[i].Mode; mode.HasOrder() {
@@ -152,7 +152,7 @@ func (e *exporter) otlp(w io.Writer) error {
 	return err
 }
 
-// store returns the profile as stores of profiles get it.
+// store returns the profile in the form for profile stores.
 func (e *exporter) store() (*pprofile.Profile, error) {
 	var names report.Names
 	what := "calls"
@@ -231,8 +231,8 @@ func writeLines(w io.Writer, lines []string) error {
 // binarySource joins lines and scopes of a binary.
 type binarySource struct {
 	lines  *objfile.LineTable
-	scopes *objfile.ScopeTable // nil if it does not say
-	// Where scopes is nil, these tell what function an address is in.
+	scopes *objfile.ScopeTable // nil if there is no such information
+	// If scopes is nil, these determine the function at an address.
 	m     *prof.Module
 	index *callgraph.CodeIndex
 }
@@ -274,8 +274,8 @@ func (b *binarySource) Frames(addr uint64) []export.Frame {
 	return frames
 }
 
-// flat returns the frame of a row if it is of the file that its function is
-// defined in. Where nothing says what was inlined, other files' lines are.
+// flat returns the frame of a row if it is in the file in which its function is defined.
+// Without information about inlined functions, lines of other files are from them.
 func (b *binarySource) flat(addr uint64, r objfile.Row) []export.Frame {
 	fn, _, ok := b.index.Find(addr)
 	if !ok {

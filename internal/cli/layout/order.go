@@ -28,7 +28,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// orderFlags are those of cairn order.
+// orderFlags are the flags of cairn order.
 type orderFlags struct {
 	profile.ProfileFlags
 	link      linkFlags
@@ -108,7 +108,7 @@ also reports scenarios that run code that no other scenario runs.`,
 	f.ProfileFlags.Register(c)
 	f.link.register(c)
 	fl := c.Flags()
-	fl.SetInterspersed(false) // the program's flags are its own
+	fl.SetInterspersed(false) // later flags belong to the program
 	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
 	fl.StringVar(&f.from, "from", "", "take the profile from the collector at this `URL`")
 	fl.StringVar(&f.ofProgram, "program", "", "the `name` of the program (needs --from)")
@@ -124,8 +124,8 @@ also reports scenarios that run code that no other scenario runs.`,
 	return c
 }
 
-// args sorts out what follows the flags. Behind a profile there may be flags, --run among
-// them; what follows the name of a program is the program's.
+// args interprets the arguments after the flags. After a profile there may be flags, including
+// --run; arguments after the name of a program belong to the program.
 func (f *orderFlags) args(c *cobra.Command, args []string) error {
 	var files []string
 	for !f.record && len(args) > 0 {
@@ -168,7 +168,7 @@ func (f *orderFlags) fromCollector(files []string) ([]string, error) {
 	return []string{url}, nil
 }
 
-// check finds what is wrong before a program is run for nothing.
+// check validates the flags before a program is run.
 func (f *orderFlags) check() error {
 	if _, err := parseWeights(f.weights); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (f *orderFlags) run(ctx context.Context, s *verb.Streams) error {
 	return verb.ExitError(code)
 }
 
-// write writes the order of a module and says what it buys.
+// write writes the order of a module and reports its effect.
 func (f *orderFlags) write(s *verb.Streams, m *prof.Module, format linkorder.Format) error {
 	m, err := f.selectTraces(m)
 	if err != nil {
@@ -268,8 +268,8 @@ func (f *orderFlags) write(s *verb.Streams, m *prof.Module, format linkorder.For
 	return sum.print(s.Remarks())
 }
 
-// loadModule returns what is to be ordered: from the profile, or from a run,
-// whose exit code is returned.
+// loadModule returns the module to be ordered: from the profile, or from a run, whose exit
+// code is returned.
 func (f *orderFlags) loadModule(ctx context.Context, s *verb.Streams) (m *prof.Module, code int, err error) {
 	if f.record {
 		m, status, err := f.runRecorded(ctx, s, f.program)
@@ -298,7 +298,7 @@ func onlyModule(f *profile.ProfileFlags, p *prof.Profile) (*prof.Module, error) 
 	return nil, verb.Usagef("%s has several modules: select one with --module (%s)", f.Path, strings.Join(names, ", "))
 }
 
-// parseWeights returns the weights of scenarios that --weight gives.
+// parseWeights parses the arguments of --weight.
 func parseWeights(flags []string) (map[string]uint64, error) {
 	weights := make(map[string]uint64)
 	for _, w := range flags {
@@ -315,8 +315,8 @@ func parseWeights(flags []string) (map[string]uint64, error) {
 	return weights, nil
 }
 
-// selectTraces returns m with the traces that --scenario asks for, weighted as
-// --weight says. Counts are sums over all runs: with --scenario they say nothing.
+// selectTraces returns m with the traces selected by --scenario, weighted by --weight. Counts
+// are sums over all runs: with --scenario they are not usable.
 func (f *orderFlags) selectTraces(m *prof.Module) (*prof.Module, error) {
 	weights, err := parseWeights(f.weights)
 	if err != nil {
@@ -353,7 +353,7 @@ func (f *orderFlags) selectTraces(m *prof.Module) (*prof.Module, error) {
 	return &out, nil
 }
 
-// ranking is an order and what it was computed from.
+// ranking is an order and its inputs.
 type ranking struct {
 	in        *order.Input
 	algorithm order.Algorithm

@@ -14,7 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// orderDataJSON says what the traces of --data have, and what an order by them is estimated to gain.
+// orderDataJSON describes the traces of --data, and the estimated effect of an order by them.
 type orderDataJSON struct {
 	Objects  int    `json:"objects"`
 	Bytes    uint64 `json:"bytes"`
@@ -35,7 +35,7 @@ func (f *orderFlags) checkData(format linkorder.Format) error {
 	return nil
 }
 
-// orderData returns the lines of an order file for variables and constants, and what it does.
+// orderData returns the lines of an order file for variables and constants, and its effect.
 func (f *orderFlags) orderData(s *verb.Streams, format linkorder.Format) ([]byte, *orderDataJSON, error) {
 	if len(f.data) == 0 {
 		return nil, nil, nil
@@ -76,7 +76,7 @@ func readDataTrace(s *verb.Streams, r *datatrace.Recorder, path string) error {
 	return nil
 }
 
-// dataProgram reads what is needed of the program that was traced.
+// dataProgram reads the required data of the traced program.
 func dataProgram(path string) (*datatrace.Program, error) {
 	bin, err := objfile.Open(path)
 	if err != nil {
@@ -91,7 +91,7 @@ func dataProgram(path string) (*datatrace.Program, error) {
 		return nil, err
 	}
 	p := &datatrace.Program{Entry: data.Entry}
-	const enough = 10 // instructions, to tell a program from the dynamic linker
+	const enough = 10 // instructions, to distinguish a program from the dynamic linker
 	for code := data.Code; len(p.Lengths) < enough; {
 		inst, err := x86.Decode(code)
 		if err != nil {
@@ -109,7 +109,7 @@ func dataProgram(path string) (*datatrace.Program, error) {
 	return p, nil
 }
 
-// print writes what an order of data does.
+// print prints the effect of an order of data.
 func (d *orderDataJSON) print(w io.Writer) {
 	fmt.Fprintf(w, "%s with data in order, %s bytes: %s pages of data touched now, about %s ordered\n",
 		report.Plural(d.Objects, "object"), report.Count(d.Bytes), report.Count(d.PagesNow), report.Count(d.Pages))

@@ -68,7 +68,7 @@ func (f *linkFlags) resolveFormat(ctx context.Context) (linkorder.Format, error)
 // findLinker returns the linker that --linker names, or the compiler's.
 func (f *linkFlags) findLinker(ctx context.Context) (toolchain.FoundLinker, error) {
 	if f.linker == "" {
-		words := strings.Fields(cmp.Or(os.Getenv("CC"), "gcc")) // CC may hold arguments
+		words := strings.Fields(cmp.Or(os.Getenv("CC"), "gcc")) // CC may contain arguments
 		if len(words) == 0 {
 			return toolchain.FoundLinker{}, verb.Usagef("no linker: $CC is blank; give the linker with --linker, or the format with --format")
 		}
@@ -83,9 +83,8 @@ func (f *linkFlags) findLinker(ctx context.Context) (toolchain.FoundLinker, erro
 	return toolchain.FoundLinker{}, verb.Usagef("--linker %s: program not found", f.linker)
 }
 
-// load reads the symbol tables of the link. Without any, those functions stand
-// in for it that the profile has. sameBuild is set if addresses in the profile
-// are those of the link.
+// load reads the symbol tables of the link. Without any, the functions of the profile are
+// used. sameBuild is set if addresses in the profile are those of the link.
 func (f *linkFlags) load(m *prof.Module) (link *linkorder.Link, sameBuild bool, err error) {
 	link = &linkorder.Link{}
 	for _, path := range f.objects {
@@ -130,8 +129,8 @@ func isBuild(path string, id prof.BuildID) bool {
 	return err == nil && got == id
 }
 
-// profileSymbols returns the functions of a profile as a symbol table. Of two
-// functions of one name, at least one is local.
+// profileSymbols returns the functions of a profile as a symbol table. Of two functions with
+// one name, at least one is local.
 func profileSymbols(m *prof.Module) []linkorder.Symbol {
 	count := make(map[string]int)
 	for i := range m.Funcs {
@@ -147,7 +146,7 @@ func profileSymbols(m *prof.Module) []linkorder.Symbol {
 	return syms
 }
 
-// maxObjects bounds what a directory of objects may hold.
+// maxObjects limits the number of objects in a directory.
 const maxObjects = 1 << 20
 
 // addObjects appends the objects at path: a file, or all objects and archives
@@ -183,7 +182,7 @@ func addObject(link *linkorder.Link, m *prof.Module, path string, linked error) 
 	objects, err := objfile.ReadObjects(path)
 	if err != nil {
 		if linked == nil && errors.Is(err, objfile.ErrNoObject) {
-			return nil // bitcode, a script: a directory may hold anything
+			return nil // bitcode, a script: a directory may contain any files
 		}
 		return err
 	}
@@ -224,7 +223,7 @@ func symbols(o *objfile.Object) []linkorder.Symbol {
 	return syms
 }
 
-// readContent gives the functions of in their code, from the binary that ran.
+// readContent sets the code of the functions of in, from the binary that ran.
 func (f *linkFlags) readContent(m *prof.Module, in *order.Input) error {
 	if f.binary == "" {
 		return verb.Usagef("--compress needs --binary")

@@ -18,9 +18,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// runRecorded runs a program, adds its trace to the profile if there is one,
-// and returns the module to be ordered. A program that failed is no failure of
-// the recording: status says what it ended with.
+// runRecorded runs a program, adds its trace to the profile if there is one, and returns the
+// module to be ordered. If the program fails, recording still succeeds: status is the
+// program's exit code.
 func (f *orderFlags) runRecorded(ctx context.Context, s *verb.Streams, argv []string) (m *prof.Module, status ptrace.Status, err error) {
 	scenario := ""
 	if len(f.scenarios) == 1 {
@@ -56,7 +56,7 @@ func recordRun(ctx context.Context, s *verb.Streams, argv []string, scenario str
 	return rec, err
 }
 
-// reportRun says what the run cost and what it does not tell.
+// reportRun prints the cost of the run and what was not recorded.
 func reportRun(s *verb.Streams, rec *ptrace.Recording, name string) {
 	run := rec.Run
 	hits := len(run.Calls)
@@ -78,8 +78,8 @@ func reportRun(s *verb.Streams, rec *ptrace.Recording, name string) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// addToProfile adds the run in m to the profile at path, which it creates if it
-// is not there, and returns the module with all of its runs.
+// addToProfile adds the run in m to the profile at path, which it creates if necessary, and
+// returns the module with all of its runs.
 func addToProfile(ctx context.Context, s *verb.Streams, path string, m *prof.Module) (*prof.Module, error) {
 	p := new(prof.Profile)
 	if _, err := os.Stat(path); err == nil {

@@ -18,7 +18,7 @@ import (
 // orderPage is the page size that orders are judged by, in bytes.
 const orderPage = 4096
 
-// orderSummary is what order has to say beside the file.
+// orderSummary is the summary that order prints.
 type orderSummary struct {
 	Algorithm string              `json:"algorithm"`
 	Format    linkorder.Format    `json:"format"`
@@ -30,7 +30,7 @@ type orderSummary struct {
 	Warnings  []string            `json:"warnings"`
 }
 
-// orderLinkJSON says how the functions fared against the link.
+// orderLinkJSON describes how many functions were found in the link.
 type orderLinkJSON struct {
 	Listed    int      `json:"listed"`
 	Resolved  int      `json:"resolved"`
@@ -45,8 +45,7 @@ type orderLinkJSON struct {
 	Skipped   []string `json:"skipped"`
 }
 
-// orderScenarioJSON is the mean over the traces of a scenario by their weights,
-// as cairn pages has it.
+// orderScenarioJSON is the weighted mean over the traces of a scenario, as in cairn pages.
 type orderScenarioJSON struct {
 	Scenario  string  `json:"scenario"`
 	Traces    int     `json:"traces"`
@@ -88,8 +87,8 @@ func newOrderSummary(r *ranking, res *linkorder.Resolution, format linkorder.For
 	return sum
 }
 
-// cutWarning returns a line if runs had more first executions than fit: those
-// that are missing are of all functions the first to run.
+// cutWarning returns a line if runs had more first executions than fit: the missing ones are
+// the first of all.
 func cutWarning(traces []prof.Trace) []string {
 	cut := slices.DeleteFunc(slices.Clone(traces), func(t prof.Trace) bool { return !t.Cut })
 	if len(cut) == 0 {
@@ -102,8 +101,8 @@ func cutWarning(traces []prof.Trace) []string {
 	return []string{which + " first functions: more ran than fit in the order buffer (build with larger --order-slots)"}
 }
 
-// unseenWarning returns a line if scenarios run code that no other does: what
-// users do will too, and the order has no place for it.
+// unseenWarning returns a line if scenarios run code that no other runs: users will do so as
+// well, and the order does not account for that.
 func unseenWarning(held []order.HeldOut) []string {
 	warned := slices.DeleteFunc(slices.Clone(held), func(h order.HeldOut) bool { return !h.Warn })
 	if len(warned) == 0 {
@@ -117,7 +116,7 @@ func unseenWarning(held []order.HeldOut) []string {
 	return []string{line + ": record more scenarios"}
 }
 
-// orEmpty makes [] of null in JSON.
+// orEmpty replaces nil by an empty list, which is [] and not null in JSON.
 func orEmpty(names []string) []string {
 	if names == nil {
 		return []string{}
@@ -159,8 +158,8 @@ func pagesByScenario(r *ranking) []orderScenarioJSON {
 	return rows
 }
 
-// heldOutPages returns the pages by scenario. Each run without a name is left
-// out by itself; what is shown of them is their mean.
+// heldOutPages returns the pages by scenario. Each run without a name is held out separately;
+// their mean is shown.
 func heldOutPages(held []orderHeldOutJSON) map[string]float64 {
 	pages, runs := make(map[string]float64), make(map[string]float64)
 	for _, h := range held {

@@ -167,7 +167,7 @@ func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) er
 	return pm.writeTables(s.Out, style)
 }
 
-// scenarios returns the runs of m, or one stand-in for them.
+// scenarios returns the runs of m, or one that represents all if there are none.
 func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenario, error) {
 	traces := order.TracesOf(m)
 	switch {
@@ -193,7 +193,7 @@ func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenari
 	return nil, fmt.Errorf("%s: no scenario %q; it has %s", f.Path, f.scenario, strings.Join(have, ", "))
 }
 
-// add reads a binary and computes what the scenarios do to it.
+// add reads a binary and computes the pages that the scenarios touch in it.
 func (pm *pageMap) add(s *verb.Streams, path string) error {
 	done := verb.Working(s, "reading %s", path)
 	p, err := openProgram(path, pm.module)
@@ -268,10 +268,10 @@ func OpenProgram(path string, m *prof.Module) (*pages.Program, error) {
 	return &p.Program, nil
 }
 
-// textSections are where linkers put functions; most make one of them.
+// textSections are the sections in which linkers place functions; most create one of them.
 var textSections = []string{".text", ".text.hot", ".text.startup", ".text.unlikely", ".text.exit", ".text.split"}
 
-// maxText bounds the text section: four times what one instruction can reach.
+// maxText limits the text section: four times the reach of one instruction.
 const maxText = 4 << 30
 
 // textSpan returns the addresses from the first text section to the last.
@@ -295,7 +295,7 @@ func textSpan(bin *objfile.File) (pages.Span, error) {
 	return pages.Span{Addr: lo, Size: hi - lo}, nil
 }
 
-// leaveOneOut asks how well an order serves what it has not seen.
+// leaveOneOut evaluates orders for scenarios that they were computed without.
 func (pm *pageMap) leaveOneOut(s *verb.Streams) {
 	pm.heldOut = order.LeaveOneOut(order.FromModule(pm.module, nil), order.Startup, order.Options{}, pm.pageSize)
 	if len(pm.heldOut) == 0 {
@@ -303,7 +303,7 @@ func (pm *pageMap) leaveOneOut(s *verb.Streams) {
 	}
 }
 
-// draw writes the pictures asked for.
+// draw writes the requested pictures.
 func (f *pagesFlags) draw(s *verb.Streams, pm *pageMap) error {
 	if f.svg == "" && f.html == "" {
 		return nil
@@ -323,7 +323,7 @@ func (f *pagesFlags) draw(s *verb.Streams, pm *pageMap) error {
 	return verb.WriteFile(s, f.svg, func(w io.Writer) error { return heatmap.WriteSVG(w, doc, 0) })
 }
 
-// shownName is what a scenario is called where it is shown.
+// shownName is the displayed name of a scenario.
 func shownName(scenario string) string {
 	if scenario == "" {
 		return "(no name)"

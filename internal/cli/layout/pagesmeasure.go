@@ -13,23 +13,23 @@ import (
 	"github.com/cairnprof/cairn/internal/watch/ptrace"
 )
 
-// measuredPage is the size in bytes of the pages that are measured, whatever
-// size is predicted for.
+// measuredPage is the size in bytes of measured pages, independently of the size for the
+// prediction.
 const measuredPage = 4096
 
-// measurement is what runs of a binary really did. Pages are those of the text
-// section, faults those of the whole process.
+// measurement has the results of runs of a binary. Pages are those of the text section, faults
+// those of the whole process.
 type measurement struct {
-	Predicted  int    `json:"predicted"`   // pages touched, of those that are watched
+	Predicted  int    `json:"predicted"`   // touched pages, of those that can be observed
 	Touched    int    `json:"touched"`     // pages touched
 	WarmFaults int64  `json:"warm_faults"` // with the binary in the page cache
-	ColdFaults *int64 `json:"cold_faults"` // from disk, with nothing of it there; null if not to be had
+	ColdFaults *int64 `json:"cold_faults"` // from disk, with an empty page cache; null if not available
 	TextRead   *int   `json:"text_read"`   // pages read from disk, needed or ahead
-	ReadAhead  bool   `json:"read_ahead"`  // all was read ahead: cold faults tell nothing
+	ReadAhead  bool   `json:"read_ahead"`  // everything was read ahead: cold faults are meaningless
 }
 
-// measure runs each binary with the arguments, three times. It has no streams:
-// its output is not asked for, and children that outlive it hold up nothing.
+// measure runs each binary with the arguments, three times, without its streams: its output is
+// not needed, and children that outlive it do not block.
 func (pm *pageMap) measure(ctx context.Context, s *verb.Streams, args []string) error {
 	if len(pm.scenarios) > 1 {
 		return verb.Usagef("--measure runs one scenario: select it with --scenario")
@@ -58,8 +58,8 @@ func (pm *pageMap) measure(ctx context.Context, s *verb.Streams, args []string) 
 	return nil
 }
 
-// measureTouched counts the pages that program k touches, and those that it is
-// expected to in the range that can be watched.
+// measureTouched counts the pages that program k touches, and those that are predicted in the
+// range that can be observed.
 func (pm *pageMap) measureTouched(ctx context.Context, s *verb.Streams, k int, argv []string) error {
 	touched, err := ptrace.TouchedPages(ctx, argv, new(ptrace.Options))
 	if err != nil {
@@ -106,7 +106,7 @@ func (m *measurement) faults(ctx context.Context, s *verb.Streams, argv []string
 	return nil
 }
 
-// measuredTable sets what was measured beside what was predicted.
+// measuredTable shows measurements beside predictions.
 func (pm *pageMap) measuredTable() *report.Table {
 	t := &report.Table{Columns: []report.Column{{Title: "measured"}}}
 	for k := range pm.measured {

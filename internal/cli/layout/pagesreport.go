@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// writeTables prints the scenarios, and below them what else was asked for.
+// writeTables prints the scenarios, and then the other requested tables.
 func (pm *pageMap) writeTables(w io.Writer, style report.Style) error {
 	if err := pm.scenarioTable().Write(w, style); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (pm *pageMap) scenarioTable() *report.Table {
 	return t
 }
 
-// column returns what scenario i does to each program.
+// column returns the summaries of scenario i for each program.
 func (pm *pageMap) column(i int) []pages.Summary {
 	sums := make([]pages.Summary, len(pm.programs))
 	for k := range sums {
@@ -129,7 +129,7 @@ func (pm *pageMap) heldOutTable() *report.Table {
 	return t
 }
 
-// layoutJSON is what a scenario does to one binary.
+// layoutJSON is the summary of a scenario for one binary.
 type layoutJSON struct {
 	Pages      float64 `json:"pages"`
 	BlockPages float64 `json:"block_pages,omitempty"`
@@ -240,14 +240,14 @@ func (pm *pageMap) layoutJSON(k, scenario int) *layoutJSON {
 	return j
 }
 
-// layoutLabels are what two programs are called.
+// layoutLabels are the labels of two programs.
 var layoutLabels = [2]string{"before", "after"}
 
 // maxOnPage is how many functions of a page a picture names.
 const maxOnPage = 8
 
-// document makes the data of the picture. Of each scenario it shows the run
-// that executed the most functions.
+// document returns the data of the picture. For each scenario it shows the run that executed
+// the most functions.
 func (pm *pageMap) document(names *report.Names) *heatmap.Document {
 	last := len(pm.programs) - 1
 	d := &heatmap.Document{Binary: pm.programs[last].base(), PageSize: pm.pageSize}

@@ -14,7 +14,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// GraphFlags say of which profile the call graph is drawn, and what of it.
+// GraphFlags select the profile whose call graph is drawn, and its parts.
 type GraphFlags struct {
 	ProfileFlags
 	external bool

@@ -8,10 +8,10 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 )
 
-// coverageCode is the code of a binary, and whose it is, for states of lines.
+// coverageCode is the code of a binary and the functions that contain it, for states of lines.
 type coverageCode struct {
 	*objfile.Code
-	scopes *objfile.ScopeTable // nil if nothing says whose code is
+	scopes *objfile.ScopeTable // nil if functions of code are not known
 	files  *objfile.SourceFiles
 }
 
@@ -38,7 +38,7 @@ func (c *coverageCode) Frames(addr uint64) []coverage.Frame {
 	return c.frames(c.scopes.At(addr))
 }
 
-// Pieces returns the parts of [lo, hi) that have the same frames, and these.
+// Pieces returns the parts of [lo, hi) that have the same frames, with these.
 func (c *coverageCode) Pieces(lo, hi uint64) iter.Seq2[[2]uint64, []coverage.Frame] {
 	return func(yield func([2]uint64, []coverage.Frame) bool) {
 		if c.scopes == nil {

@@ -97,7 +97,7 @@ type lineTallyJSON struct {
 	Ran     int      `json:"ran"`
 	Missed  int      `json:"missed"`
 	Unknown int      `json:"unknown"`
-	Percent *float64 `json:"percent,omitempty"` // of those of which it is known
+	Percent *float64 `json:"percent,omitempty"` // of lines in known state
 }
 
 func newLineTallyJSON(t coverage.LineTally) lineTallyJSON {
@@ -163,7 +163,7 @@ func (r *lineReport) diffJUnit(w io.Writer) error {
 	return junit.Write(w, []junit.Suite{suite})
 }
 
-// changes returns what changed since a revision of git, or by a diff, and what that is.
+// changes returns the changes since a revision of git, or of a diff, and a description.
 func changes(ctx context.Context, s *verb.Streams, diff string) (base string, files []udiff.File, err error) {
 	if diff == "-" {
 		files, err = readDiff(s.In, "standard input")
@@ -213,7 +213,7 @@ func readDiff(r io.Reader, name string) ([]udiff.File, error) {
 	return files, nil
 }
 
-// countingReader counts what was read: an empty diff is one without changes.
+// countingReader counts the bytes read: an empty diff has no changes.
 type countingReader struct {
 	r io.Reader
 	n int64

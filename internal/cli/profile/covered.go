@@ -114,7 +114,7 @@ and a pattern of a directory matches all files in it.`,
 // coveredView prints one view of a profile, as text or JSON.
 type coveredView func(f *coveredFlags, s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error
 
-// view returns the view asked for.
+// view returns the requested view.
 func (f *coveredFlags) view() (coveredView, error) {
 	view, n := coveredView((*coveredFlags).writeFuncs), 0
 	for _, v := range []struct {
@@ -302,14 +302,14 @@ func (f *coveredFlags) spans(modules []coverage.Module, state coverage.State) []
 	return kept
 }
 
-// TallyJSON is what was covered of how much, as JSON has it.
+// TallyJSON is a tally in JSON.
 type TallyJSON struct {
 	Covered int     `json:"covered"`
 	Total   int     `json:"total"`
 	Percent float64 `json:"percent"`
 }
 
-// NewTallyJSON returns a tally as JSON has it.
+// NewTallyJSON converts a tally.
 func NewTallyJSON(t coverage.Tally) TallyJSON { return TallyJSON{t.Covered, t.Total, t.Percent()} }
 
 // writePaths lists source files.
@@ -351,8 +351,8 @@ func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []covera
 	return t.Write(w, style)
 }
 
-// tallyCells returns "covered/total" and the percentage, coloured by how much
-// that is; blank for nothing.
+// tallyCells returns "covered/total" and the percentage, coloured by its value; blank if there
+// are no elements.
 func tallyCells(t coverage.Tally) []report.Cell {
 	if t.Total == 0 {
 		return []report.Cell{{}, {}}

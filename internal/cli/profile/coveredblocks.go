@@ -19,7 +19,8 @@ func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []cover
 	first := true
 	err := f.each(modules, names, func(fn shownFunc) {
 		t := coverage.FuncBlocks(fn.fn, fn.counts)
-		// Without --missed, what never ran is no news; with it, what ran whole.
+		// Without --missed, functions that never ran are not listed; with it, those that ran
+		// completely are not.
 		if failed != nil || !fn.fn.Mode.HasBlocks() || !f.missed && t.Covered == 0 || f.missed && t.Covered == t.Total {
 			return
 		}
@@ -73,8 +74,8 @@ func (f *coveredFlags) writeFuncBlocks(w io.Writer, fn shownFunc, style report.S
 	return table.Write(w, style)
 }
 
-// localSpans is spansText with the spans of file first and without its name:
-// the function's head line has said it.
+// localSpans is spansText with the spans of file first and without its name, which the
+// function's head line contains.
 func localSpans(spans []coverage.Span, file string) string {
 	var own, others []coverage.Span
 	for _, sp := range spans {

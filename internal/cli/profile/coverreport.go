@@ -66,7 +66,7 @@ type lineReport struct {
 	changed []coverage.ChangedFile
 }
 
-// newLineReport returns the report of lines, empty if nothing needs it.
+// newLineReport returns the report of lines, which is empty if no output needs it.
 func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module) *lineReport {
 	r := &lineReport{flags: f, s: s}
 	if !f.needsLines() || f.lines && !f.gate {
@@ -135,7 +135,7 @@ func (f *coveredFlags) reportView(r *lineReport) coveredView {
 	}
 }
 
-// writeCobertura writes Cobertura's XML. As in lcov's format, lines of which nothing is known are
+// writeCobertura writes Cobertura's XML. As in lcov's format, lines in unknown state are
 // omitted.
 func (r *lineReport) writeCobertura(w io.Writer) error {
 	doc := cobertura.Report{Version: verb.Version(), Timestamp: sourceDate().UnixMilli(), Sources: r.tops[:min(1, len(r.tops))]}
@@ -204,7 +204,8 @@ func (r *lineReport) writeJUnit(w io.Writer) error {
 	return junit.Write(w, []junit.Suite{suite})
 }
 
-// testCase is the test of a file. It fails if fewer of its lines ran than --fail-under demands.
+// testCase is the test of a file. It fails if fewer of its lines ran than --fail-under
+// requires.
 func (r *lineReport) testCase(file string, missed []coverage.Range, tally coverage.LineTally) junit.Case {
 	c := junit.Case{Name: file}
 	t := tally.Tally()
@@ -249,7 +250,7 @@ func shareText(t coverage.Tally) string {
 	return fmt.Sprintf("%s of %s (%s)", report.Count(t.Covered), report.Count(t.Total), report.Percent(t.Covered, t.Total))
 }
 
-// tallyText says in words how many lines ran.
+// tallyText describes how many lines ran.
 func tallyText(t coverage.LineTally) string {
 	text := "no lines with code"
 	if all := t.Tally(); all.Total > 0 {

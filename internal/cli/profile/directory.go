@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// profileSuffix is what profiles in a directory are called.
+// profileSuffix is the suffix of profiles in a directory.
 const profileSuffix = ".mip"
 
 // Read reads a profile, or the sum of all .mip files below a directory.
@@ -81,7 +81,7 @@ func withMaps(paths []string) (list []string, err error) {
 	return list, nil
 }
 
-// sum adds profiles up. Runs that several of them hold count once.
+// sum sums profiles. Runs that are in several of them count once.
 func sum(files []string) (*prof.Profile, error) {
 	total := new(prof.Profile)
 	for _, file := range files {

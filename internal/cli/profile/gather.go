@@ -10,8 +10,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Gather makes one profile of files of any kind that merge takes, as merge does. It also
-// returns the files that were not taken, with the reasons.
+// Gather merges files of any kind that merge accepts into one profile. It also returns the
+// files that were rejected, with the reasons.
 func Gather(ctx context.Context, s *verb.Streams, paths []string) (*prof.Profile, []rawfiles.Complaint, error) {
 	var in inputs
 	for _, path := range paths {

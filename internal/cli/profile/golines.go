@@ -8,9 +8,9 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 )
 
-// addGoLines gives a module the lines of a Go program that was built with probes, and
-// reports whether bin is one. They are those of the source, so no code is needed to tell
-// what the optimiser did.
+// addGoLines sets the lines of a module from a Go program that was built with probes, and
+// reports whether bin is one. They are those of the source, so no code is needed to consider
+// optimisations.
 func addGoLines(m *coverage.Module, bin *objfile.File) (bool, error) {
 	data, _, _, _, err := bin.Section(golines.Section)
 	if err != nil || data == nil {

@@ -100,7 +100,7 @@ func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	return verb.WriteProfile(s, path, p)
 }
 
-// importer turns the traces of files into runs of a module.
+// importer converts the traces of files to runs of a module.
 type importer struct {
 	s        *verb.Streams
 	f        *importFlags
@@ -139,8 +139,8 @@ func newImporter(s *verb.Streams, f *importFlags) (*importer, error) {
 	return im, nil
 }
 
-// readFunctions returns the map in the binary at path, or one made of its
-// symbols, and all the names that its functions have.
+// readFunctions returns the map in the binary at path, or one made from its symbols, and all
+// the names of its functions.
 func readFunctions(s *verb.Streams, path string) (*prof.Map, []match.Alias, error) {
 	bin, err := objfile.Open(path)
 	if err != nil {
@@ -210,13 +210,13 @@ func someOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// foreignTrace is a trace as a file has it.
+// foreignTrace is a trace of a file.
 type foreignTrace struct {
 	weight uint64
 	names  []match.Name
 }
 
-// read reads the traces in the file at path, whatever its kind.
+// read reads the traces in the file at path, of any supported kind.
 func (im *importer) read(ctx context.Context, path string) ([]foreignTrace, error) {
 	data, err := verb.ReadFile(path)
 	if err != nil {

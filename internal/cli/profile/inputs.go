@@ -18,19 +18,18 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// What raw files, packs of them and maps in a directory are called.
+// Suffixes of raw files, packs of them and maps in a directory.
 const (
 	rawSuffix  = ".mipraw"
 	packSuffix = ".mippack"
 	mapSuffix  = ".mipmap"
 )
 
-// maxListLine bounds a line of an @list file.
+// maxListLine limits the length of a line of an @list file.
 const maxListLine = 1 << 16
 
-// inputs are the files on the command line by kind. Files that a directory
-// holds are taken for raw files by their name; all others are told apart by
-// what they begin with.
+// inputs are the files on the command line by kind. Files in a directory are recognised as raw
+// files by their name; all others are recognised by their first bytes.
 type inputs struct {
 	raws, maps, profiles []string
 	parts                []string // of universal files
@@ -70,9 +69,9 @@ func (in *inputs) add(arg string) error {
 	return nil
 }
 
-// chooseParts adds the maps of those parts of universal files whose build raw files are of, as
-// their names say; of all, if they say of none. Of binaries below directories it adds the maps of
-// those only whose build raw files are of.
+// chooseParts adds the maps of those parts of universal files whose builds raw files have, by
+// their names; of all parts, if they have none. Of binaries below directories it adds only the
+// maps of those whose builds raw files have.
 func (in *inputs) chooseParts() {
 	var chosen []string
 	for _, part := range in.parts {
@@ -103,13 +102,13 @@ func (in *inputs) chooseParts() {
 	in.found = nil
 }
 
-// hasRuns reports whether there is a raw file that is named as one of a build.
+// hasRuns reports whether a raw file is named like one of a build.
 func (in *inputs) hasRuns(id prof.BuildID) bool {
 	return slices.ContainsFunc(in.raws, func(raw string) bool { return strings.Contains(filepath.Base(raw), "."+id.String()+".") })
 }
 
-// nameModules names modules whose map is of a debug file below .build-id, which is named after the build id, as raw
-// files of their runs do.
+// nameModules names modules whose map comes from a debug file below .build-id, which is named
+// after the build id, as raw files of their runs are.
 func (in *inputs) nameModules(p *prof.Profile) {
 	for i := range p.Modules {
 		m := &p.Modules[i]
@@ -126,8 +125,8 @@ func (in *inputs) nameModules(p *prof.Profile) {
 	}
 }
 
-// dedupe leaves one of each file that was named more than once, say by itself
-// and by its directory: its runs happened once.
+// dedupe removes duplicates of files that were named more than once, such as directly and by a
+// directory: their runs must count once.
 func (in *inputs) dedupe() {
 	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles} {
 		slices.Sort(*list)
@@ -224,8 +223,8 @@ func (in *inputs) addPack(path string) {
 // addDir adds the raw files and packs below dir, and remembers the binaries.
 func (in *inputs) addDir(dir string) {
 	in.found = append(in.found, verb.Binaries(dir)...)
-	// The function never returns an error: a directory that cannot be read
-	// costs its own files only.
+	// The function never returns an error: if a directory cannot be read, only its own files
+	// are missing.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

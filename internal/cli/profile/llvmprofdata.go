@@ -12,16 +12,15 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// profdataArgs make the text form of a profile with all of its traces: LLVM's
-// own limits cut them off at 10000 functions.
+// profdataArgs convert a profile to text with all of its traces: by default LLVM truncates
+// them at 10000 functions.
 var profdataArgs = []string{"merge", "--text", "--temporal-profile-max-trace-length=100000000", "--temporal-profile-trace-reservoir-size=1000000"}
 
 // The versions of llvm-profdata that know temporal profiles, to look for.
 const newestProfdata, oldestProfdata = 40, 17
 
-// profdataText has LLVM turn the profile at path into its text form. A tool
-// reads the profiles of its own version and older ones, so that each on PATH is
-// asked, the newest first.
+// profdataText has llvm-profdata convert the profile at path to text. A tool reads the
+// profiles of its own version and older ones, so all on PATH are tried, the newest first.
 func profdataText(ctx context.Context, path string) ([]byte, error) {
 	var tools []string
 	for v := newestProfdata; v >= oldestProfdata; v-- {
@@ -53,8 +52,8 @@ func profdataText(ctx context.Context, path string) ([]byte, error) {
 	return nil, failures[0]
 }
 
-// profdataFailure says why a tool failed: in its first line, unless it crashed
-// and wrote a trace of its stack.
+// profdataFailure returns why a tool failed: its first line, unless it crashed and printed a
+// stack trace.
 func profdataFailure(tool string, err error, talk string) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() < 0 {

@@ -98,8 +98,8 @@ func ReadAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 	return nil, fmt.Errorf("%s: not a binary or a map: it is %s", path, verb.KindName(head))
 }
 
-// readBinaryMap reads the map section of the binary at path. Records that are
-// no good are reported and left out.
+// readBinaryMap reads the map section of the binary at path. Invalid records are reported and
+// skipped.
 func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	defer verb.Working(s, "reading the map of %s", path)()
 	bin, err := objfile.Open(path)
@@ -148,10 +148,9 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	return m, nil
 }
 
-// MapSection returns the map section of a binary or of its separate debug file, nil if
-// there is none. Records
-// under the section's old name, of objects that an earlier cairn built, follow
-// those under today's.
+// MapSection returns the map section of a binary or of its separate debug file, nil if there
+// is none. Records under the section's old name, in objects that an earlier cairn built, are
+// after those under the present name.
 func MapSection(bin *objfile.File) ([]byte, error) {
 	var all []byte
 	for _, name := range []string{wire.MapSection, wire.OldMapSection} {

@@ -141,7 +141,7 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	return e.Encode(sum)
 }
 
-// verdict says whether the sum may be written.
+// verdict returns an error if the sum must not be written.
 func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) error {
 	state := "not written"
 	if f.profile != "" {
@@ -161,8 +161,8 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 	return nil
 }
 
-// OpenForMerge reads the profile at path and locks it until unlock is called.
-// It returns the path of the file that is to be replaced, behind all links.
+// OpenForMerge reads the profile at path and locks it until unlock is called. It returns the
+// path of the file to be replaced, with all links resolved.
 func OpenForMerge(ctx context.Context, path string) (file string, p *prof.Profile, unlock func(), err error) {
 	if verb.IsURL(path) {
 		return "", nil, nil, fmt.Errorf("%s: a collector's profile cannot be changed here: cairn push sends raw files to it", path)

@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// joinBuilds makes one module of those of p that have the same name. Of builds that
-// differ, the one whose profile or map is first among paths has the last word.
+// joinBuilds joins the modules of p that have the same name. If builds differ in a function,
+// the one whose profile or map is first among paths is used.
 func joinBuilds(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile, error) {
 	rank := buildRanks(s, paths)
 	modules := slices.Clone(p.Modules)
@@ -41,8 +41,8 @@ func joinBuilds(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile
 	return joined, nil
 }
 
-// buildRanks returns at which place builds are first named. What cannot be read has
-// been complained of.
+// buildRanks returns the position at which each build is first named. Files that cannot be
+// read have been reported before.
 func buildRanks(s *verb.Streams, paths []string) map[prof.BuildID]int {
 	rank := make(map[prof.BuildID]int)
 	add := func(id prof.BuildID, i int) {

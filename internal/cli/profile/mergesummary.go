@@ -16,10 +16,10 @@ import (
 // MaxListed is how many complaints of a kind are printed.
 const MaxListed = 10
 
-// refusedSuffix is what the file with all complaints is called behind the profile.
+// refusedSuffix is the suffix, after the profile's name, of the file with all complaints.
 const refusedSuffix = ".refused"
 
-// MergeSummary is what merge has to say in the end.
+// MergeSummary is the summary that merge prints.
 type MergeSummary struct {
 	Profile  string               `json:"profile"`
 	Raws     int                  `json:"raws"`              // raw files merged
@@ -39,7 +39,7 @@ type moduleSummary struct {
 	Ran       int    `json:"ran"` // functions that ran
 }
 
-// modules fills in what became of p when added was merged into it.
+// modules sets the results for p after added was merged into it.
 func (sum *MergeSummary) modules(p, added *prof.Profile) {
 	raws := make(map[prof.BuildID]uint64)
 	for i := range added.Modules {
@@ -64,7 +64,7 @@ func (sum *MergeSummary) modules(p, added *prof.Profile) {
 	}
 }
 
-// joined says of the modules of p, which those of the summary became, what there is.
+// joined sets the results for the modules of p after joining.
 func (sum *MergeSummary) joined(p *prof.Profile) {
 	added := make(map[string]uint64)
 	for i := range sum.Modules {
@@ -76,8 +76,8 @@ func (sum *MergeSummary) joined(p *prof.Profile) {
 	}
 }
 
-// print names the files that were not merged, of each kind the first few; if that
-// is not all of them, all are in a file beside the profile.
+// print lists the files that were not merged, the first few of each kind; if there are more,
+// all are in a file beside the profile.
 func (sum *MergeSummary) print(s *verb.Streams) error {
 	st, err := os.Stat(sum.Profile)
 	beside := sum.Profile != "-" && (err != nil || st.Mode().IsRegular())
@@ -118,7 +118,7 @@ func (sum *MergeSummary) print(s *verb.Streams) error {
 	})
 }
 
-// printTotal says what was written.
+// printTotal prints what was written.
 func (sum *MergeSummary) printTotal(s *verb.Streams) {
 	var what []string
 	if sum.Raws > 0 {

@@ -97,8 +97,8 @@ func readRaws(s *verb.Streams, in *inputs) (files []mippack.File, total int, err
 	return files, total, nil
 }
 
-// freeName returns name, with a number in it if another file has it: containers
-// number their processes alike. The name is taken then.
+// freeName returns name, with a number in it if another file has the name, because containers
+// use the same process ids. The result is marked as used.
 func freeName(names map[string]bool, name string) string {
 	free := name
 	for n := 2; names[free]; n++ {

@@ -1,4 +1,4 @@
-// Package profile has the commands that make profiles of raw files, and show them.
+// Package profile has the commands that build profiles from raw files, and show them.
 package profile
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// maxCompleted bounds the names of functions that are offered to a shell.
+// maxCompleted limits the number of function names offered by shell completion.
 const maxCompleted = 1000
 
-// ProfileFlags name the profile that a verb reads and what of it.
+// ProfileFlags select the profile that a verb reads and its parts.
 type ProfileFlags struct {
 	Path   string
 	module string
@@ -39,8 +39,8 @@ func (f *ProfileFlags) registerIn(flags *pflag.FlagSet) {
 	flags.StringVar(&f.module, "module", "", "only the module of this `name`, as cairn info prints it")
 }
 
-// complete has shells complete the profile as the argument, and the names of its functions after
-// --regexp.
+// complete has shells complete the profile as the argument, and the names of its functions
+// after --regexp.
 func (f *ProfileFlags) complete(c *cobra.Command) {
 	verb.Files(c, "mip")
 	verb.Complete(c, "regexp", func(args []string, typed string) []string {
@@ -84,7 +84,7 @@ func (f *ProfileFlags) Args(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// Open reads the profile and keeps the module asked for.
+// Open reads the profile and keeps the selected module.
 func (f *ProfileFlags) Open() (*prof.Profile, error) {
 	if f.Path == "" {
 		return nil, verb.Usagef("no profile given; use FILE.mip")
@@ -128,7 +128,8 @@ func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
 	return modules, nil
 }
 
-// addLinesBelow gives modules the lines of the binaries below a directory. Binaries of other builds are passed by.
+// addLinesBelow sets the lines of modules from the binaries below a directory. Binaries of
+// other builds are skipped.
 func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module, dir string) error {
 	any := false
 	for _, path := range verb.Binaries(dir) {
@@ -144,8 +145,8 @@ func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module,
 	return nil
 }
 
-// addLines gives the module that was built as the binary at path its lines. A
-// binary of another build is an error, one without lines is not.
+// addLines sets the lines of the module whose binary is at path. A binary of another build is
+// an error, one without lines is not.
 func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path string) error {
 	if verb.IsDir(path) {
 		return f.addLinesBelow(s, modules, path)
@@ -157,8 +158,8 @@ func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path
 	return fmt.Errorf("%s: no module of %s has its build id %s: give the binary that ran", path, f.Path, id)
 }
 
-// AddLines gives the module that was built as the binary at path its lines and its code, and
-// reports whether there is such a module.
+// AddLines sets the lines and the code of the module whose binary is at path, and reports
+// whether there is such a module.
 func AddLines(s *verb.Streams, modules []coverage.Module, path string) (id prof.BuildID, matched bool, err error) {
 	bin, err := objfile.Open(path)
 	if err != nil {

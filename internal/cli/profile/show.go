@@ -61,12 +61,12 @@ type shownFunc struct {
 	fn     *prof.Func
 	counts *prof.Counts
 	name   string // as displayed
-	// source is the function of the source that it was made of, if others were
-	// made of that too, or have its name.
+	// source is its source function, if other functions were generated from it or have its
+	// name.
 	source *sourceFunc
 }
 
-// The keys of --sort. Ties keep the order of the profile.
+// The keys of --sort. Equal elements are in the order of the profile.
 var showOrders = map[string]func(a, b shownFunc) int{
 	"addr": func(a, b shownFunc) int { return 0 },
 	"name": func(a, b shownFunc) int { return cmp.Compare(a.name, b.name) },
@@ -75,7 +75,7 @@ var showOrders = map[string]func(a, b shownFunc) int{
 	},
 	"order": func(a, b shownFunc) int {
 		x, y := a.counts.MeanOrder(), b.counts.MeanOrder()
-		if (x == 0) != (y == 0) { // what never ran comes last
+		if (x == 0) != (y == 0) { // functions that never ran come last
 			return cmp.Compare(y, x)
 		}
 		return cmp.Compare(x, y)
@@ -132,7 +132,7 @@ const inexactLegend = ">= a lower bound: more than one thread may have counted (
 
 func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
 	b := bufio.NewWriter(w)
-	exact := "" // what makes the counts exact that are not
+	exact := "" // the option that makes inexact counts exact
 	for i := range funcs {
 		if i > 0 {
 			b.WriteByte('\n')
@@ -215,8 +215,7 @@ func (f *shownFunc) heat(style report.Style) string {
 // callText returns a call count with its mark.
 func callText(c *prof.Counts) string { return verb.AtLeast(c.Inexact) + report.Count(c.Calls) }
 
-// NoteInexact says how many counts of m are lower bounds, where there is no place to
-// mark each.
+// NoteInexact prints how many counts of m are lower bounds, for outputs that cannot mark each.
 func NoteInexact(s *verb.Streams, m *prof.Module) {
 	if line := coverage.InexactText(m); line != "" {
 		verb.Note(s, "%s", line)
@@ -310,7 +309,7 @@ func spanText(sp coverage.Span) string {
 	return fmt.Sprintf("%s-%d", text, sp.To)
 }
 
-// spansText joins spans, naming a file once for the spans that follow.
+// spansText joins spans, with a file's name once for consecutive spans.
 func spansText(spans []coverage.Span) string {
 	var b strings.Builder
 	for i, sp := range spans {

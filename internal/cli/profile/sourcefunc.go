@@ -32,7 +32,7 @@ func sourceFuncs(m *coverage.Module, names *report.Names) []sourceFunc {
 // first returns the function that has the source's line.
 func (f *sourceFunc) first() *prof.Func { return &f.module.Funcs[f.src.Funcs[0]] }
 
-// parts returns the symbols that have its code other than that of its name.
+// parts returns the symbols of its code other than that with its name.
 func (f *sourceFunc) parts() (symbols []string) {
 	for _, i := range f.src.Funcs {
 		if name := f.module.Funcs[i].Name; name != f.src.Name {
@@ -54,7 +54,7 @@ func (f *sourceFunc) json() funcJSON {
 	return j
 }
 
-// text says what f did as a whole, in one line.
+// text describes f as a whole, in one line.
 func (f *sourceFunc) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in %s of %s runs", f.name, report.Count(f.counts.Runs), report.Count(f.module.RunsOf(&f.counts)))

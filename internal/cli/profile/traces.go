@@ -8,11 +8,11 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// DefaultTraces is how many traces a profile keeps: at two bytes for a function
-// and a few thousand functions, a few megabytes.
+// DefaultTraces is the number of traces that a profile keeps: with two bytes per function and
+// a few thousand functions, a few megabytes.
 const DefaultTraces = 1000
 
-// runFlags say what becomes of the traces of runs.
+// runFlags specify how the traces of runs are stored.
 type runFlags struct{ rawfiles.Traces }
 
 func (f *runFlags) register(c *cobra.Command) {

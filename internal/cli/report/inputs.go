@@ -21,7 +21,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// kind is what a file is.
+// kind is the kind of a file.
 type kind string
 
 const (
@@ -37,10 +37,10 @@ const (
 	samples  kind = "samples"
 )
 
-// maxWalked bounds the files of directories.
+// maxWalked limits the number of files in directories.
 const maxWalked = 200_000
 
-// inputs are the files of a report by what they are.
+// inputs are the files of a report by kind.
 type inputs struct {
 	streams *verb.Streams
 	paths   map[kind][]string
@@ -48,7 +48,7 @@ type inputs struct {
 	// named are the binaries that were named; others were found in directories.
 	named  map[string]bool
 	groups []model.Input // as the report lists them
-	said   []string      // what is odd about them
+	said   []string      // notes about them
 	walked int
 }
 
@@ -120,7 +120,7 @@ func (in *inputs) directory(dir string) error {
 		if in.walked++; in.walked > maxWalked {
 			return fmt.Errorf("%s has more than %d files: name a smaller directory", dir, maxWalked)
 		}
-		st, err := os.Stat(path) // of what a link leads to
+		st, err := os.Stat(path) // of the target of a link
 		if err != nil || !st.Mode().IsRegular() || !worthALook(path, st) {
 			return nil
 		}
@@ -158,15 +158,15 @@ func (in *inputs) directory(dir string) error {
 // suffixes are those of files that recorders write.
 var suffixes = []string{".mip", ".mipraw", ".mippack", ".mipmap", ".cairnlog", ".perf", ".perf.data", ".xray", ".debug", "trace.out", ".trace"}
 
-// worthALook reports whether a file of a directory may be an input: what it is named, or that
-// it can be executed, tells. Others are not opened, since directories can hold anything.
+// worthALook reports whether a file in a directory may be an input: by its name, or because it
+// is executable. Others are not opened, because directories can contain any files.
 func worthALook(path string, st fs.FileInfo) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".zst")
 	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) }) ||
 		strings.HasPrefix(name, "perf.data") || strings.HasPrefix(name, "xray-log.") || st.Mode()&0o111 != 0
 }
 
-// kindOf tells what a file is by its beginning.
+// kindOf determines the kind of a file from its beginning.
 func kindOf(path string) (kind, []byte, error) {
 	if head, err := verb.ReadHead(path); err != nil {
 		return unknown, nil, err

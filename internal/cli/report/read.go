@@ -33,10 +33,10 @@ type reader struct {
 	*inputs
 	src     *model.Sources
 	served  bool
-	headers map[string]binary // what about read
+	headers map[string]binary // results of about
 }
 
-// read makes the sources of a report of its inputs.
+// read reads the inputs of a report.
 func (f *sourceFlags) read(ctx context.Context, in *inputs) (_ *model.Sources, err error) {
 	names := &report.Names{}
 	info, ok := debug.ReadBuildInfo()
@@ -122,7 +122,7 @@ func (r *reader) profile(ctx context.Context) error {
 	return nil
 }
 
-// refused says which files could not be taken.
+// refused reports the files that could not be used.
 func (r *reader) refused(list []rawfiles.Complaint) {
 	for i, c := range list {
 		if i == profile.MaxListed {
@@ -185,7 +185,8 @@ func (r *reader) spikes(context.Context) error {
 	return nil
 }
 
-// builds returns the builds of the report: those of the profile, or of the binaries if there is none.
+// builds returns the builds of the report: those of the profile, or of the binaries if there
+// is none.
 func (r *reader) builds() []prof.BuildID {
 	var list []prof.BuildID
 	if p := r.src.Profile; p != nil {
@@ -200,7 +201,7 @@ func (r *reader) builds() []prof.BuildID {
 	return list
 }
 
-// binary is what the headers of a binary say.
+// binary has the headers of a binary.
 type binary struct {
 	id    prof.BuildID // "" if it has none
 	sleds bool         // it was built with -fxray-instrument
@@ -233,7 +234,7 @@ func (r *reader) withBuildID() []string {
 }
 
 // xrayMaps returns the binaries that name functions of XRay's logs: those that were built with
-// -fxray-instrument. If none was, it returns all, for the error that says so.
+// -fxray-instrument. If there is none, it returns all, so that the error names them.
 func (r *reader) xrayMaps() []string {
 	if len(r.paths[xraylogs]) == 0 {
 		return nil
@@ -287,7 +288,7 @@ func (r *reader) calls(ctx context.Context) error {
 	return nil
 }
 
-// incomplete says what a log lacks.
+// incomplete reports what is missing from a log.
 func (r *reader) incomplete(res *account.Result) {
 	sum := res.Total()
 	if n := sum.Deduced + sum.Open; n > 0 {

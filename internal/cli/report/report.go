@@ -1,5 +1,5 @@
-// Package report has the commands that show everything that is known of a program in one
-// page: as a file, or served while runs come in.
+// Package report has the commands that show all data of a program in one page: as a file, or
+// served while runs come in.
 package report
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// sourceFlags say what a report is made of besides its inputs. Report and Serve have them.
+// sourceFlags are the flags of Report and Serve that specify the content of a report besides
+// its inputs.
 type sourceFlags struct {
 	title     string
 	against   string
@@ -106,7 +107,7 @@ func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	return err
 }
 
-// counter counts what is written.
+// counter counts written bytes.
 type counter struct {
 	to io.Writer
 	n  int64
@@ -118,7 +119,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// build reads the inputs and makes the model.
+// build reads the inputs and builds the model.
 func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string) (*model.Report, error) {
 	in := newInputs(s)
 	for _, arg := range args {

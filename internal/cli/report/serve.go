@@ -20,8 +20,8 @@ import (
 const (
 	// pollEvery is how often files are looked at for changes.
 	pollEvery = time.Second
-	// askEvery is how often collectors are asked for changes, in multiples of that, and askLimit how
-	// long they have to answer.
+	// askEvery is the interval at which collectors are asked for changes, in multiples of that
+	// of files, and askLimit the timeout of a request.
 	askEvery = 2
 	askLimit = 10 * time.Second
 )
@@ -93,8 +93,8 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 // inputState changes with the inputs of a report: files, and profiles of collectors.
 type inputState struct{ files, remote string }
 
-// watch makes the report anew when inputs have changed, until ctx ends. A file that is being
-// written is waited for.
+// watch builds a new report when inputs have changed, until ctx ends. It waits for files that
+// are being written.
 func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, shown inputState, site *site) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -120,8 +120,8 @@ func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, 
 	}
 }
 
-// remoteState returns a text that changes with what collectors have at the URLs of args. It is the
-// one before where one does not answer: the page keeps what it shows.
+// remoteState returns a text that changes with the content of collectors at the URLs of args.
+// It is before if one does not answer: the page does not change.
 func remoteState(ctx context.Context, args []string, before string) string {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()

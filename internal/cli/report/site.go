@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/page/model"
 )
 
-// site answers browsers with the report that it was given last.
+// site serves the latest report to browsers.
 type site struct {
 	log io.Writer
 
@@ -53,7 +53,7 @@ func (s *site) close() {
 	}
 }
 
-// get returns the report, or why there is none.
+// get returns the report, or the error if there is none.
 func (s *site) get() (*model.Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *site) shell(w http.ResponseWriter, _ *http.Request) {
 		title = r.Model.Title
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = page.WriteShell(w, title) // the browser has gone
+	_ = page.WriteShell(w, title) // the browser has disconnected
 }
 
 func (s *site) model(w http.ResponseWriter, r *http.Request) {
@@ -134,8 +134,8 @@ func (s *site) data(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, kind, blob.Write)
 }
 
-// answer sends what write writes, compressed if the browser takes that. It is made before
-// it is sent, so that an error is an error for the browser too.
+// answer sends the output of write, compressed if the browser accepts that. The output is
+// complete before it is sent, so that an error is reported to the browser as well.
 func (s *site) answer(w http.ResponseWriter, r *http.Request, kind string, write func(io.Writer) error) {
 	var body bytes.Buffer
 	out := bufio.NewWriter(&body)
@@ -158,7 +158,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, kind string, write
 	_ = packed.Close()
 }
 
-// events tells a page when there is a new report.
+// events notifies a page when there is a new report.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)

@@ -16,14 +16,14 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// maxText bounds a source file.
+// maxText limits the size of a source file.
 const maxText = 32 << 20
 
-// texts finds source files on the disk, and those that are not there on the servers of debuginfod.
+// texts finds source files on this machine, and missing ones on debuginfod servers.
 type texts struct {
 	maps   [][2]string    // FROM and TO of --source-path
 	dirs   []string       // in which relative paths are looked for
-	builds []prof.BuildID // that servers are asked for
+	builds []prof.BuildID // for which servers are asked
 	fetch  func(id prof.BuildID, path string) (string, error)
 	found  map[string]string
 	built  time.Time // of the newest binary
@@ -119,7 +119,7 @@ func (t *texts) remote(path string) (string, error) {
 	return "", failed
 }
 
-// stale says which sources may not be those of the program, "" if none.
+// stale returns which sources may not be those of the program, or "".
 func (t *texts) stale() string {
 	if len(t.newer) == 0 {
 		return ""

@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// timeline makes the time line of logs of calls and of spikes.
+// timeline builds the time line of logs of calls and of spikes.
 func (r *reader) timeline(ctx context.Context) error {
 	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs], r.paths[gotraces])
 	marks, windows, err := r.marks()
@@ -30,7 +30,7 @@ func (r *reader) timeline(ctx context.Context) error {
 	var f calls.LogFlags
 	f.SetDefaults()
 	f.Maps = r.xrayMaps()
-	// What there is to say of the logs was said.
+	// Notes about the logs have been printed before.
 	quiet := &verb.Streams{In: r.streams.In, Out: io.Discard, Err: io.Discard}
 	set, err := f.Open(quiet, slices.Concat(logs, windows), &report.Names{})
 	if err != nil {
@@ -108,7 +108,7 @@ func marked(marks *clispikes.Marks, windows []calllog.Log) []calllog.Log {
 	return list
 }
 
-// levels makes the index of a time line in a file that has no name, which the system removes
+// levels writes the index of a time line to a file without a name, which the system removes
 // when it is closed.
 func (r *reader) levels(ctx context.Context, src *timeline.Source) (*timeline.Index, error) {
 	cache, err := verb.CacheDir()
@@ -199,7 +199,7 @@ func (r *reader) logsOf(path string) []string {
 	return slices.Concat(in.paths[calllogs], in.paths[xraylogs])
 }
 
-// compareCalls adds the flame graph of what differs from other logs.
+// compareCalls adds the flame graph of the differences from other logs.
 func (r *reader) compareCalls(ctx context.Context, path string, others []string) error {
 	logs := slices.Concat(r.paths[calllogs], r.paths[xraylogs])
 	if len(logs) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// countsJSON is what cairn samples says of samples that were counted already.
+// countsJSON describes counts of samples.
 type countsJSON struct {
 	File        string `json:"file"`
 	Format      string `json:"format"`

@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// profgenFlags are those of cairn profgen.
+// profgenFlags are the flags of cairn profgen.
 type profgenFlags struct {
 	perfData, perfScript []string
 	unsymbolized         string
@@ -30,7 +30,7 @@ type profgenFlags struct {
 	ignoreStacks  bool
 	byLines       bool
 	onlyCount     bool
-	explained     bool // print what was inferred
+	explained     bool // print the inferred frames
 	json          bool
 	keepTailJumps bool
 	merge         bool // profiles, in place of making one
@@ -71,8 +71,8 @@ func newProfgen(s *verb.Streams) (*cobra.Command, *profgenFlags) {
 	return c, f
 }
 
-// run goes from flags to a plan, what it makes, and what is written. given tells which flags
-// were given.
+// run converts flags to a plan, runs it, and writes the result. given reports which flags were
+// given.
 func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, given func(name string) bool) error {
 	if err := f.tell(s); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// ofCalls returns what writes a call graph.
+// ofCalls returns a function that writes a call graph.
 func (f *profgenFlags) ofCalls(s *verb.Streams, graph *profgen.CallGraph) func(io.Writer) error {
 	g := callWriter{graph, f.names.Names()}
 	all := len(g.Edges)
@@ -108,7 +108,7 @@ func (g callWriter) drawing() *calls.CostGraph {
 	return d
 }
 
-// edgeKind is what a drawing says of an edge that is no plain call.
+// edgeKind is the label in a drawing of an edge that is not a plain call.
 func edgeKind(e *profgen.CallEdge) string {
 	if e.Kind == profgen.PlainCall {
 		return ""
@@ -135,8 +135,8 @@ func (g callWriter) json(w io.Writer) error {
 		Kind     string   `json:"kind"` // call, tail call or frames missing
 		Calls    uint64   `json:"calls"`
 		Samples  uint64   `json:"samples"`
-		Inferred bool     `json:"inferred,omitempty"` // no branch of it was seen
-		Rules    []string `json:"rules,omitempty"`    // that put it on stacks
+		Inferred bool     `json:"inferred,omitempty"` // no branch of it was observed
+		Rules    []string `json:"rules,omitempty"`    // rules that restored it on stacks
 	}
 	doc := struct {
 		Samples uint64     `json:"samples"`

@@ -10,12 +10,12 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 )
 
-// explanation is what --explain prints.
+// explanation is the output of --explain.
 type explanation struct {
 	Pairs []explainedPair `json:"pairs"`
 }
 
-// explainedPair is a call and what stacks have next, with what is missing between.
+// explainedPair is a call and the next entry of stacks, with the missing frames.
 type explainedPair struct {
 	Count      uint64       `json:"count"`
 	Rule       string       `json:"rule"`
@@ -34,7 +34,7 @@ type codePlace struct {
 
 type codePlaces []codePlace
 
-// newExplanation says of calls what is missing after them.
+// newExplanation lists calls and the frames that are missing after them.
 func newExplanation(r *pipeline.Result) explanation {
 	place := func(x machinecode.Ref) codePlace { return codePlace{r.Graph.Name(x), r.Code.Address(x)} }
 	places := func(refs []machinecode.Ref) codePlaces {

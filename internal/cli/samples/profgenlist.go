@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// listFlags are those of llvm-profgen that print the code of the binaries, or something of the
+// listFlags are the flags of llvm-profgen that print the code of the binaries, or data of the
 // samples beside the profile.
 type listFlags struct {
 	disassembly bool
@@ -74,7 +74,7 @@ func (f *listFlags) printMapping(w io.Writer, m *sample.Mapping) {
 	}
 }
 
-// show prints what was asked for beside a profile.
+// show prints the data requested beside a profile.
 func (f *listFlags) show(s *verb.Streams, made *pipeline.Result) error {
 	if f.failed != nil || made.Profile == nil {
 		return f.failed

@@ -11,10 +11,10 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// llvmFlags are options of llvm-profgen that few people give. docs/profgen.md has a
-// table of all its options.
+// llvmFlags are rarely used options of llvm-profgen. docs/profgen.md has a table of all its
+// options.
 type llvmFlags struct {
-	like      bool // everything is as llvm-profgen has it unless something else is asked for
+	like      bool // all defaults are those of llvm-profgen
 	offsets   bool // addresses in unsymbolized profiles are relative
 	firstBase bool // to where the first segment is loaded, not the first executable one
 	// debugBinary has the symbols and the debug information of a stripped binary.
@@ -29,14 +29,14 @@ type llvmFlags struct {
 // llvmShort are llvm-profgen's short names of options.
 var llvmShort = map[string]string{"pd": "perfdata", "ps": "perfscript", "up": "unsymbolized-profile"}
 
-// llvmIdle are options that change nothing of a profile, with what to know instead.
+// llvmIdle are options that do not affect a profile, with an explanation.
 var llvmIdle = map[string]string{
 	"load-function-from-symbol": "symbols are used wherever debug information lacks a function",
 	"show-detailed-warning":     "notes always tell what was left out",
 }
 
-// llvmDumps are options that print something else in place of a profile, with what does
-// that here.
+// llvmDumps are options that print something else instead of a profile, with the corresponding
+// command.
 var llvmDumps = map[string]string{
 	"data-access-perftrace": "samples of memory accesses are not read",
 	"kernel":                "addresses of the kernel are left out",
@@ -66,7 +66,7 @@ func (f *llvmFlags) register(fl *pflag.FlagSet) {
 	}
 }
 
-// llvmFlag is a flag that is remembered if it is given, and not off.
+// llvmFlag is a flag that records whether it is set.
 type llvmFlag struct {
 	given *[]string
 	name  string
@@ -82,8 +82,8 @@ func (i *llvmFlag) Set(value string) error {
 	return nil
 }
 
-// tell says of options that do nothing that they do not. Those in place of which
-// something else is to be used are an error.
+// tell prints notes about options without effect. Those that another command replaces are an
+// error.
 func (f *llvmFlags) tell(s *verb.Streams) error {
 	for _, name := range f.idle {
 		verb.Note(s, "--%s is ignored: %s", name, llvmIdle[name])
@@ -94,7 +94,7 @@ func (f *llvmFlags) tell(s *verb.Streams) error {
 	return nil
 }
 
-// likeLLVM sets what llvm-profgen has on, where it is not given.
+// likeLLVM sets the defaults of llvm-profgen for flags that were not given.
 func (f *profgenFlags) likeLLVM(given func(name string) bool) {
 	if !f.like {
 		return
@@ -121,7 +121,7 @@ func (f *profgenFlags) likeLLVM(given func(name string) bool) {
 	}
 }
 
-// thresholds are the flags that say which counts are hot and which are cold.
+// thresholds are the flags that define which counts are hot and which are cold.
 type thresholds struct {
 	profgen.Thresholds
 
@@ -134,12 +134,12 @@ func (f *thresholds) register(fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.hot, "profile-summary-hot-count", 0, "in place of that: `counts` from this on are hot")
 	fl.Uint64Var(&f.cold, "profile-summary-cold-count", 0, "in place of that: `counts` below this are cold")
 	for _, name := range []string{"profile-summary-cutoff-hot", "profile-summary-cutoff-cold", "profile-summary-hot-count", "profile-summary-cold-count"} {
-		// They are for those who tune LLVM, whose names they have.
+		// They are for tuning LLVM, and have LLVM's names.
 		fl.Lookup(name).Hidden = true
 	}
 }
 
-// set takes what was given.
+// set records the flags that were given.
 func (f *thresholds) set(given func(name string) bool) error {
 	if given("profile-summary-hot-count") {
 		f.Hot = &f.hot
@@ -155,9 +155,8 @@ func (f *thresholds) set(given func(name string) bool) error {
 	return nil
 }
 
-// AsLLVMProfgen returns the arguments for cairn if it was started by the name of
-// llvm-profgen, with or without a version behind it. LLVM's tools take long names with one
-// dash, too.
+// AsLLVMProfgen returns the arguments for cairn if it was started under the name llvm-profgen,
+// with or without a version suffix. LLVM's tools also accept long names with one dash.
 func AsLLVMProfgen(args []string) ([]string, bool) {
 	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "llvm-profgen") {
 		return args, false

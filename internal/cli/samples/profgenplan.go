@@ -11,8 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// The forms that can be written: profiles for compilers, what is made of the stacks of
-// samples, and who called whom.
+// The output formats: profiles for compilers, formats of stacks of samples, and call graphs.
 const (
 	formatText      = "text"
 	formatExtBinary = "extbinary"
@@ -29,7 +28,7 @@ const (
 	formatFdata = "fdata"
 )
 
-// products are what forms are made of.
+// products maps formats to products.
 var products = map[string]pipeline.Product{
 	formatText: pipeline.Profile, formatExtBinary: pipeline.Profile,
 	formatFolded: pipeline.Stacks, formatPprof: pipeline.Stacks, formatOTLP: pipeline.Stacks, formatFlame: pipeline.Stacks,
@@ -37,7 +36,8 @@ var products = map[string]pipeline.Product{
 	formatFdata: pipeline.Branches,
 }
 
-// complete returns the flags with what others of them imply. given are the ones on the command line.
+// complete returns the flags with those that others imply. given reports the flags on the
+// command line.
 func (f profgenFlags) complete(given func(name string) bool) (profgenFlags, error) {
 	how, err := ParseInference(f.infer)
 	if err != nil {
@@ -51,7 +51,8 @@ func (f profgenFlags) complete(given func(name string) bool) (profgenFlags, erro
 	return f, f.checkPreinline(given)
 }
 
-// misplaced finds what is no file, but a value of --infer-missing-frames.
+// misplaced returns an error for an argument that is not a file, but a value of
+// --infer-missing-frames.
 func misplaced(args []string) error {
 	for _, how := range pipeline.Inferences {
 		if _, err := os.Stat(string(how)); slices.Contains(args, string(how)) && err != nil {
@@ -61,7 +62,7 @@ func misplaced(args []string) error {
 	return nil
 }
 
-// plan says what is made of the inputs.
+// plan converts the flags to a plan.
 func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
 	if f.coldDepth < 1 {
 		return nil, verb.Usagef("--csprof-max-cold-context-depth %d: must be at least 1", f.coldDepth)
@@ -84,7 +85,7 @@ func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
 	return p, f.checkSampled(p)
 }
 
-// addChoices adds what several flags choose together.
+// addChoices adds the fields that depend on several flags.
 func (f *profgenFlags) addChoices(p *pipeline.Plan) {
 	switch {
 	case f.onlyCount:
@@ -111,7 +112,7 @@ func (f *profgenFlags) addChoices(p *pipeline.Plan) {
 	}
 }
 
-// checkSampled finds what is wrong with flags and files where a product is made of samples.
+// checkSampled validates flags and files for products from samples.
 func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 	switch {
 	case len(f.weights) > 0:
@@ -151,7 +152,7 @@ func (f *profgenFlags) checkDebugFiles() error {
 	return nil
 }
 
-// checkForm finds what does not go with --format.
+// checkForm rejects flags that do not apply to --format.
 func (f *profgenFlags) checkForm() error {
 	product, known := products[f.format]
 	switch {
@@ -200,8 +201,8 @@ func (f *profgenFlags) checkDepths() error {
 	return nil
 }
 
-// contextLimit makes of a depth of -1 the 0 that means no limit to unwind.Innermost, and of
-// 0 the -1 that leaves nothing.
+// contextLimit converts a depth of -1 to 0, no limit in unwind.Innermost, and 0 to -1, which
+// keeps nothing.
 func contextLimit(depth int) int {
 	if depth <= 0 {
 		return -1 - depth
@@ -209,7 +210,7 @@ func contextLimit(depth int) int {
 	return depth
 }
 
-// ParseInference understands --infer-missing-frames, also as llvm-profgen has it.
+// ParseInference parses --infer-missing-frames, including llvm-profgen's values.
 func ParseInference(text string) (pipeline.Inference, error) {
 	switch how := pipeline.Inference(text); {
 	case slices.Contains(pipeline.Inferences, how):
@@ -222,7 +223,7 @@ func ParseInference(text string) (pipeline.Inference, error) {
 	return "", verb.Usagef("--infer-missing-frames %s: use full, llvm or none", text)
 }
 
-// planSum makes the plan one that sums profiles, which are given in place of samples.
+// planSum makes the plan sum profiles, which are given instead of samples.
 func (f *profgenFlags) planSum(p *pipeline.Plan, args []string) (*pipeline.Plan, error) {
 	p.Samples = nil
 	p.Sum = &pipeline.Sum{Files: args, DropAmbiguous: f.from != ""}

@@ -57,7 +57,8 @@ func (w stackWriter) asPprof() (*profile.Profile, error) {
 	return p, p.CheckValid()
 }
 
-// places returns the mappings of the binaries, and what tells where frames stand.
+// places returns the mappings of the binaries, and a function that returns the location of
+// frames.
 func (w stackWriter) places() ([]export.StackMapping, func(calllog.FuncID) export.StackPlace) {
 	var mappings []export.StackMapping
 	type span struct{ first, end int }

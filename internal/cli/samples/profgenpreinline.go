@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// preinlineFlags are those of the pre-inliner.
+// preinlineFlags are the flags of the pre-inliner.
 type preinlineFlags struct {
 	preinline bool
 	bySize    bool
@@ -24,7 +24,7 @@ func (f *preinlineFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.decide.Replay, "csspgo-replay-preinline", false, "with --csspgo-preinliner: inline what was inlined in the binary")
 	for _, x := range f.limits() {
 		fl.IntVar(x.value, x.name, *x.value, x.help)
-		// They are for those who tune LLVM, whose names they have.
+		// They are for tuning LLVM, and have LLVM's names.
 		fl.Lookup(x.name).Hidden = true
 	}
 }
@@ -46,11 +46,11 @@ func (f *preinlineFlags) limits() []preinlineLimit {
 	}
 }
 
-// preinlineMost is what sizes and factors are at most: their products fit in 64 bits.
+// preinlineMost is the maximum of sizes and factors: their products fit in 64 bits.
 const preinlineMost = 1_000_000
 
-// checkPreinline finds what does not go with other flags, and sets those that it
-// implies. given says which flags were given.
+// checkPreinline rejects flags that exclude each other, and sets those that are implied. given
+// reports which flags were given.
 func (f *profgenFlags) checkPreinline(given func(name string) bool) error {
 	names := []string{"use-context-cost-for-preinliner", "csspgo-replay-preinline"}
 	for _, x := range f.limits() {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// ofStacks returns what writes the stacks of samples.
+// ofStacks returns a function that writes the stacks of samples.
 func (f *profgenFlags) ofStacks(s *verb.Streams, r *pipeline.Result) (func(io.Writer) error, error) {
 	w := stackWriter{r.Stacks, f.names.Names(), r}
 	switch f.format {
@@ -41,7 +41,7 @@ type stackWriter struct {
 	of    *pipeline.Result
 }
 
-// show returns a symbol as it is displayed: what is said of a frame stays behind it.
+// show returns a symbol as it is displayed: the suffix of a restored frame is kept.
 func (w stackWriter) show(symbol string) string {
 	marks := ""
 	for _, mark := range []string{profgen.InferredSuffix, profgen.InlinedSuffix} {
@@ -75,7 +75,7 @@ func (w stackWriter) folded(out io.Writer) error {
 	return lines.Flush()
 }
 
-// Drawing returns what a flame graph shows of the stacks of samples.
+// Drawing returns the flame graph of the stacks of samples.
 func Drawing(r *pipeline.Result, names *report.Names) *flamegraph.Profile {
 	return stackWriter{r.Stacks, names, r}.drawing()
 }

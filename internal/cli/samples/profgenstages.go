@@ -2,7 +2,7 @@ package samples
 
 import "github.com/spf13/pflag"
 
-// profgenStages are what is done with a profile before it is written.
+// profgenStages are the steps between counting and writing a profile.
 type profgenStages struct {
 	preinlineFlags
 	thresholds
@@ -13,7 +13,7 @@ type profgenStages struct {
 	recount   bool // totals
 
 	hashNames, listSymbols bool
-	quiet                  bool // about stages that were not asked for
+	quiet                  bool // about steps that were not requested
 }
 
 func (f *profgenStages) register(fl *pflag.FlagSet) {

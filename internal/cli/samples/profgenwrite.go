@@ -32,7 +32,7 @@ func host(s *verb.Streams) pipeline.Host {
 	}
 }
 
-// otherKind says of a file without samples what it is.
+// otherKind returns an error with the kind of a file without samples.
 func otherKind(err error) error {
 	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unsymbolized.Detect(unknown.Head) {
 		return fmt.Errorf("%w: it is %s", err, verb.KindName(unknown.Head))
@@ -40,7 +40,7 @@ func otherKind(err error) error {
 	return err
 }
 
-// write writes what was made.
+// write writes the result.
 func (f *profgenFlags) write(s *verb.Streams, product pipeline.Product, made *pipeline.Result) error {
 	fill, err := f.writer(s, product, made)
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *profgenFlags) send(ctx context.Context, s *verb.Streams, made *pipeline
 	return f.stores.Send(ctx, s, p, name, buildID)
 }
 
-// writer returns what writes a product in the form that was asked for.
+// writer returns a function that writes a product in the requested format.
 func (f *profgenFlags) writer(s *verb.Streams, product pipeline.Product, made *pipeline.Result) (func(io.Writer) error, error) {
 	switch product {
 	case pipeline.Addresses:
@@ -84,7 +84,7 @@ func (f *profgenFlags) writer(s *verb.Streams, product pipeline.Product, made *p
 	return made.Profile.Write, nil
 }
 
-// ofBranches returns what writes branches for llvm-bolt.
+// ofBranches returns a function that writes branches for llvm-bolt.
 func (f *profgenFlags) ofBranches(branches []sample.BranchCount) (func(io.Writer) error, error) {
 	bin, err := objfile.Open(f.binaries[0])
 	if err != nil {

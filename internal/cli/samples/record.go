@@ -24,7 +24,7 @@ import (
 	"github.com/cairnprof/cairn/internal/watch/lbr"
 )
 
-// recordFlags are those of cairn record.
+// recordFlags are the flags of cairn record.
 type recordFlags struct {
 	lbr   bool
 	out   string
@@ -100,7 +100,7 @@ Only programs for Linux on x86-64 are supported. The exit code is the program's.
 	return c
 }
 
-// check finds what is wrong with the command line.
+// check validates the command line.
 func (f *recordFlags) check(args []string) error {
 	switch {
 	case len(args) == 0:
@@ -166,8 +166,8 @@ func (f *recordFlags) run(ctx context.Context, s *verb.Streams, argv []string) e
 	return nil
 }
 
-// checkOutputs finds out, before the program runs, whether there are directories for
-// what is written afterwards.
+// checkOutputs checks, before the program runs, whether the directories of the output files
+// exist.
 func (f *recordFlags) checkOutputs() error {
 	for _, path := range []string{f.out, f.truth} {
 		if path == "" || path == "-" {
@@ -183,7 +183,7 @@ func (f *recordFlags) checkOutputs() error {
 	return nil
 }
 
-// copying runs a program with the runtime, which runs copies of its code.
+// copying runs a program with the runtime, which executes copies of its code.
 func (f *recordFlags) copying(ctx context.Context, s *verb.Streams, p *recordable, argv []string, raw string) (code int, err error) {
 	libraries, err := f.libraries(ctx, s, p)
 	if err != nil {
@@ -279,7 +279,7 @@ func (f *recordFlags) library(ctx context.Context) (string, error) {
 	return filepath.Join(dir, name), err
 }
 
-// write turns the runtime's output into text, and tells what was recorded.
+// write converts the runtime's output to text, and prints a summary.
 func (f *recordFlags) write(s *verb.Streams, raw string) error {
 	file, err := os.Open(raw)
 	if err != nil {
@@ -318,7 +318,7 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 	return nil
 }
 
-// recording is what the records of a run amount to.
+// recording is the summary of a run's records.
 type recording struct {
 	began                           bool // something was recorded
 	samples, instructions, branches uint64
@@ -351,7 +351,7 @@ func (r *recording) add(rec *lbr.Record) []byte {
 	return nil
 }
 
-// tell says what was recorded, and what was not.
+// tell prints what was recorded, and what was not.
 func (r *recording) tell(s *verb.Streams, out string) {
 	for _, why := range r.plain {
 		verb.Note(s, "record: not recorded: %s", why)
@@ -363,13 +363,13 @@ func (r *recording) tell(s *verb.Streams, out string) {
 		verb.Note(s, "record: the program executed too few instructions for a sample: use a smaller --every")
 	}
 	of := ""
-	if r.branches > 0 { // told by processes that end in order
+	if r.branches > 0 { // reported by processes that exit normally
 		of = " of " + report.Count(r.instructions) + " instructions with " + report.Count(r.branches) + " taken branches"
 	}
 	fmt.Fprintf(s.Remarks(), "cairn: %s%s written to %s\n", report.Plural(int(r.samples), "sample"), of, out)
 }
 
-// mappings remember what was written of each process.
+// mappings records which mappings of each process were written.
 type mappings struct {
 	own  string // a directory: files in it are ours
 	last map[int32]string

@@ -16,11 +16,11 @@ import (
 	"github.com/cairnprof/cairn/internal/watch/lbr"
 )
 
-// allLibraries is the --dso that stands for all that a program is linked with.
+// allLibraries is the value of --dso for all libraries that a program is linked with.
 const allLibraries = "all"
 
-// asTheyAre begin the names of libraries of which there is no copy: the runtime itself
-// needs the C library, and the tools of sanitizers take signals.
+// asTheyAre are the prefixes of names of libraries that are not copied: the runtime itself
+// needs the C library, and sanitizers handle signals.
 var asTheyAre = []string{
 	"ld-linux", "ld-musl", "libc.so", "libpthread.so", "libdl.so", "librt.so",
 	"libasan.so", "libtsan.so", "libubsan.so", "liblsan.so", "libmsan.so", "libhwasan.so", "libcairn-",
@@ -66,7 +66,7 @@ func (f *recordFlags) libraries(ctx context.Context, s *verb.Streams, p *recorda
 	return out, nil
 }
 
-// named returns the libraries that one --dso means, of those that a program is linked
+// named returns the libraries that one --dso selects, among those that a program is linked
 // with unless it is a path.
 func named(name string, linked []string) ([]string, error) {
 	if strings.Contains(name, "/") {
@@ -89,9 +89,9 @@ func named(name string, linked []string) ([]string, error) {
 	return out, nil
 }
 
-// writePlans plans the copies of the program and of libraries, and writes them where
-// the runtime looks for them. Libraries that cannot be copied are an error unless all
-// were asked for.
+// writePlans plans the copies of the program and of libraries, and writes them where the
+// runtime expects them. Libraries that cannot be copied are an error unless all libraries were
+// requested.
 func (f *recordFlags) writePlans(s *verb.Streams, dir, program string, libraries []string) error {
 	number := 0
 	for _, path := range append([]string{program}, libraries...) {
@@ -136,8 +136,8 @@ func planLBR(path string, number int) (*lbr.Image, error) {
 	return image, nil
 }
 
-// functionStarts are where functions begin, ascending: by symbols and by what unwinds the
-// stack, which is left where symbols were stripped.
+// functionStarts returns the start addresses of functions, ascending: from symbols and from
+// the unwind table, which is still there if symbols were stripped.
 func functionStarts(file *objfile.File) ([]uint64, error) {
 	symbols, err := file.FunctionSymbols()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/cairnprof/cairn/internal/watch/ptrace"
 )
 
-// stopping records the branches of a program from outside, by stopping it at each:
-// slow, but it needs nothing in the program. It writes what the runtime would.
+// stopping records the branches of a program from outside, by stopping it at each: this is
+// slow, but needs nothing in the program. The output is the same as that of the runtime.
 func (f *recordFlags) stopping(ctx context.Context, s *verb.Streams, argv []string, raw string) (code int, err error) {
 	out, err := os.OpenFile(raw, os.O_WRONLY, 0)
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *recordFlags) stopping(ctx context.Context, s *verb.Streams, argv []stri
 	return run.Status.Code, w.Flush()
 }
 
-// branchWatcher hands branches on to an observer, and knows what functions are where.
+// branchWatcher passes branches to an observer, and has the functions of mapped code.
 type branchWatcher struct {
 	observer lbr.Observer
 	pid      int
@@ -69,14 +69,14 @@ func (w *branchWatcher) Start(pid int, read func(b []byte, addr uint64) error) e
 	return w.look()
 }
 
-// Mapped forgets what is mapped where.
+// Mapped clears the known mappings.
 func (w *branchWatcher) Mapped() {
 	w.code, w.missed = nil, nil
 	w.observer.Changed()
 }
 
 func (w *branchWatcher) Branch(b *ptrace.Branch) error {
-	// A branch to what is not known yet has it looked for, in front of the samples there.
+	// The target of a branch to unknown code is looked up before the samples there.
 	if w.find(b.To) == nil {
 		if err := w.miss(b.To); err != nil {
 			return err
@@ -109,12 +109,12 @@ func (w *branchWatcher) word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), err == nil
 }
 
-// instruction returns the bytes of an instruction, and of what is behind it.
+// instruction returns the bytes of an instruction and those after it.
 func (w *branchWatcher) instruction(addr uint64) []byte {
 	code := make([]byte, x86.MaxLen)
 	const page = 4096
 	if err := w.read(code, addr); err != nil {
-		code = code[:min(x86.MaxLen, page-addr%page)] // it may be the last of its mapping
+		code = code[:min(x86.MaxLen, page-addr%page)] // it may be the last in its mapping
 		if err := w.read(code, addr); err != nil {
 			return nil
 		}
@@ -154,7 +154,7 @@ func (w *branchWatcher) find(addr uint64) *loadedCode {
 	return &w.code[i]
 }
 
-// miss looks for an address that is in no known mapping, once for each page.
+// miss looks up an address that is in no known mapping, once for each page.
 func (w *branchWatcher) miss(addr uint64) error {
 	const page = 4096
 	if w.missed[addr/page] {
@@ -196,8 +196,8 @@ func (w *branchWatcher) look() error {
 	return w.observer.Maps(int32(w.pid), maps)
 }
 
-// loadedFrom reads a line of /proc/PID/maps, and of the file what functions it has.
-// A file that cannot be read has none. What is no code is empty.
+// loadedFrom parses a line of /proc/PID/maps, and reads the functions of the file. A file that
+// cannot be read has none. For a mapping without code the result is empty.
 func loadedFrom(line string) (c loadedCode) {
 	m, err := procmaps.Parse([]byte(line))
 	if err != nil || !m.Exec {

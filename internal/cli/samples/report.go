@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// samplesJSON is what cairn samples says of an input.
+// samplesJSON is the description of an input.
 type samplesJSON struct {
 	File      string              `json:"file"`
 	Format    string              `json:"format"`
@@ -50,8 +50,8 @@ type traceLossJSON struct {
 }
 
 type depthJSON struct {
-	// Branches is how many a sample has; the last element of all, for samples
-	// with more than hardware remembers, has one more than that.
+	// Branches is the number of branches in a sample; the last element, for samples with more
+	// than hardware records, is one more than that maximum.
 	Branches int    `json:"branches"`
 	Samples  uint64 `json:"samples"`
 }
@@ -67,7 +67,7 @@ type sampleBinaryJSON struct {
 }
 
 type sampleProcessJSON struct {
-	PID     *int32 `json:"pid"` // null if samples do not tell
+	PID     *int32 `json:"pid"` // null if samples do not contain it
 	Name    string `json:"name"`
 	Samples uint64 `json:"samples"`
 }
@@ -167,8 +167,8 @@ func (doc *samplesJSON) reasons() *report.Table {
 	return t
 }
 
-// depthRanges are the rows of the table of depths: those that hardware has, and what
-// is between.
+// depthRanges are the rows of the table of depths: those of hardware, and the ranges between
+// them.
 var depthRanges = []struct {
 	last int
 	name string

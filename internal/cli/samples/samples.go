@@ -1,4 +1,4 @@
-// Package samples has the commands that record samples, show them, and turn them into
+// Package samples has the commands that record samples, show them, and convert them to
 // profiles for compilers.
 package samples
 
@@ -100,13 +100,13 @@ func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	return nil
 }
 
-// samplesDoc is what is said of one input.
+// samplesDoc is the description of one input.
 type samplesDoc interface {
-	// write writes it as tables with so many rows, 0 for all.
+	// write writes it as tables with at most this many rows, 0 for all.
 	write(w io.Writer, style report.Style, top int) error
 }
 
-// read counts what is in one input.
+// read counts the content of one input.
 func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, opt samplestats.Options) (samplesDoc, error) {
 	stream, err := logfile.OpenStream(path, s.In)
 	if err != nil {
@@ -139,7 +139,7 @@ func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, o
 	return newSamplesJSON(in, r), nil
 }
 
-// explain says what to do about samples that cannot be used.
+// explain prints advice about samples that cannot be used.
 func (f *samplesFlags) explain(s *verb.Streams, in *samplefile.File, r *samplestats.Result) {
 	file, total := in.Info().File, in.Stats().Samples
 	switch {

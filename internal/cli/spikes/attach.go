@@ -22,7 +22,7 @@ import (
 	"github.com/cairnprof/cairn/internal/watch/attach"
 )
 
-// spikeAttachFlags are those of cairn watch attach.
+// spikeAttachFlags are the flags of cairn watch attach.
 type spikeAttachFlags struct {
 	dir, threshold string
 	background     bool
@@ -91,7 +91,7 @@ cairn watch attach that shows spikes of the program exits.`,
 	}
 }
 
-// pidArg wants the number of one process.
+// pidArg requires the id of one process.
 func pidArg(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -164,7 +164,7 @@ func (f *spikeAttachFlags) attach(ctx context.Context, s *verb.Streams, pid int,
 	return r, nil
 }
 
-// follow shows spikes until the user wants no more, and takes the hooks out.
+// follow shows spikes until the user interrupts it, and removes the hooks.
 func (f *spikeAttachFlags) follow(ctx context.Context, s *verb.Streams, pid int, log string) error {
 	verb.RanProgram.Store(true) // an interrupt is no reason to leave it in the middle
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)

@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// detourFlags choose what is hooked of a program as it is.
+// detourFlags select the functions to hook in an unmodified program.
 type detourFlags struct {
 	verb       string // whose flags they are
 	only, skip []string
@@ -28,7 +28,7 @@ type detourFlags struct {
 	verbose    bool
 }
 
-// register registers the flags of a verb. with is put in front of what each says.
+// register registers the flags of a verb. with is the prefix of each description.
 func (f *detourFlags) register(flags *pflag.FlagSet, verb, with string) {
 	f.verb = verb
 	flags.StringArrayVar(&f.only, "only", nil, with+"hook only functions whose name (mangled or demangled) matches this `regexp`; repeatable")
@@ -37,10 +37,10 @@ func (f *detourFlags) register(flags *pflag.FlagSet, verb, with string) {
 	flags.BoolVar(&f.verbose, "verbose", false, with+"print why functions are not hooked, with examples")
 }
 
-// detourFlagNames are the names of those flags.
+// detourFlagNames are the names of these flags.
 var detourFlagNames = []string{"only", "skip", "small", "verbose"}
 
-// refuseFlags refuses flags of c that are given without the one they belong to.
+// refuseFlags rejects flags of c that are given without the one they require.
 func refuseFlags(c *cobra.Command, command, with string, names ...string) error {
 	for _, name := range names {
 		if c.Flags().Changed(name) {
@@ -50,8 +50,8 @@ func refuseFlags(c *cobra.Command, command, with string, names ...string) error 
 	return nil
 }
 
-// attachByPreload adds to watch what watch run --detours does, under a name that says
-// how. Its flags are shown by that verb.
+// attachByPreload adds watch run --detours to watch, under a descriptive name. Its flags are
+// listed by that verb.
 func attachByPreload(s *verb.Streams, c *cobra.Command) {
 	const name = "attach-by-preload"
 	f := spikeRunFlags{detours: true}
@@ -165,8 +165,7 @@ func reasonList(p *detour.Plan) string {
 // namedExamples is how many functions --verbose names for a reason.
 const namedExamples = 3
 
-// tell says what is hooked: how many functions, and with --verbose why the others
-// are not.
+// tell prints how many functions are hooked, and with --verbose why the others are not.
 func (f *detourFlags) tell(s *verb.Streams, d *detours) error {
 	verb.Note(s, "hooking %s, not hooking %s%s", report.Plural(len(d.plan.Sites), "function"), report.Count(len(d.plan.Refused)), f.hint(d))
 	if !f.verbose || len(d.plan.Refused) == 0 {

@@ -21,13 +21,13 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// spikeFollower prints spikes of running programs as they come.
+// spikeFollower prints spikes of running programs as they occur.
 type spikeFollower struct {
 	flags *spikesFlags
 	t     *spikeSet
 	args  []string
 	logs  map[string]*followedLog
-	first bool // reading: what is in the logs already is not shown
+	first bool // reading for the first time: spikes that are already in the logs are not shown
 	began bool // a program was seen to run
 	shown int  // in this second
 	left  int  // not shown in this second
@@ -40,7 +40,7 @@ type followedLog struct {
 	log    *tracelog.Log
 	file   *os.File
 	reader *tracelog.Follower
-	quiet  time.Time // since when nothing was written
+	quiet  time.Time // time of the last new data
 	last   tracelog.Trailer
 	ended  bool
 }
@@ -173,7 +173,7 @@ func (l *followedLog) close() {
 	}
 }
 
-// read shows what is new in all logs.
+// read shows the new spikes of all logs.
 func (w *spikeFollower) read() error {
 	if err := w.find(); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (w *spikeFollower) read() error {
 	return nil
 }
 
-// rest says how many spikes were not shown.
+// rest prints how many spikes were not shown.
 func (w *spikeFollower) rest() {
 	if w.left > 0 {
 		fmt.Fprintf(w.t.streams.Out, "%s not shown\n\n", report.Plural(w.left, "more spike"))
@@ -205,7 +205,7 @@ func (w *spikeFollower) readLog(l *followedLog) error {
 	ended := l.over()
 	readings := 1
 	if ended {
-		readings = 4 // what waits for more gets none
+		readings = 4 // readings after which a spike is shown without waiting for more
 	}
 	for range readings {
 		st, err := l.file.Stat()
@@ -228,8 +228,8 @@ func (w *spikeFollower) readLog(l *followedLog) error {
 	return nil
 }
 
-// over reports whether the process of a log has ended: it says so, or it is not there and
-// writes nothing. Processes of other containers are not seen.
+// over reports whether the process of a log has ended: the log contains its end, or the
+// process does not exist and writes nothing. Processes of other containers are not visible.
 func (l *followedLog) over() bool {
 	t := l.log.Trailer
 	if t == nil || *t != l.last {
@@ -246,7 +246,7 @@ func (l *followedLog) over() bool {
 	return gone && time.Since(l.quiet) > patience
 }
 
-// refresh hands on what became known of a process.
+// refresh passes on new information about a process.
 func (w *spikeFollower) refresh(l *followedLog) {
 	about := &w.t.set.Logs[l.number]
 	about.Trailer = l.log.Trailer

@@ -89,7 +89,7 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 	return nil
 }
 
-// eaters names the functions that took a frame's time.
+// eaters returns the names of the functions that took a frame's time.
 func (t *spikeSet) eaters(in *spikes.InFrame) string {
 	const most = 6
 	var names []string
@@ -123,7 +123,7 @@ type longFrameJSON struct {
 	Took   uint64   `json:"took_ns"`
 	At     uint64   `json:"ended_at_ns"` // since the log began
 	Spikes []uint64 `json:"spikes"`      // numbers of the first ones
-	// Eaters are the functions that took its time, the most first.
+	// Eaters are the functions that took its time, longest first.
 	Eaters []eaterJSON `json:"taken_by"`
 }
 
@@ -145,7 +145,7 @@ func (t *spikeSet) framesJSON(l *spikes.Log, in map[uint64]*spikes.InFrame) fram
 // eaterJSON is a function that took the time of a frame.
 type eaterJSON struct {
 	Function string `json:"function"`
-	Time     uint64 `json:"took_ns"` // that calls below do not explain, a lower bound
+	Time     uint64 `json:"took_ns"` // not explained by calls below, a lower bound
 	Calls    uint64 `json:"calls"`
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// hookCalls are what compilers call at the entries of functions, and by which of
-// their options.
+// hookCalls are the functions that compilers call at the entries of functions, with the
+// options.
 var hookCalls = []struct{ name, option string }{
 	{"__fentry__", "-pg -mfentry"},
 	{"mcount", "-pg"},
@@ -23,16 +23,16 @@ var hookCalls = []struct{ name, option string }{
 	{"__cyg_profile_func_enter", "-finstrument-functions"},
 }
 
-// entriesSection lists what -fpatchable-function-entry left room in.
+// entriesSection lists the places for patches by -fpatchable-function-entry.
 const entriesSection = "__patchable_function_entries"
 
 // hookable is a program that a library can be loaded into.
 type hookable struct {
 	path  string
-	ready []string // what compilers made ready in it and its libraries, for people
+	ready []string // hooks that compilers prepared in it and its libraries, for messages
 }
 
-// whyNoPreload says why no library can be loaded into a program, or "".
+// whyNoPreload returns why no library can be loaded into a program, or "".
 func whyNoPreload(f *objfile.File, info os.FileInfo) string {
 	switch {
 	case f.Machine() != machine.X86_64:
@@ -89,7 +89,7 @@ func (h *hookable) lookInto(path string) error {
 	return h.look(f)
 }
 
-// look takes in what is ready in a module.
+// look adds the prepared hooks of a module.
 func (h *hookable) look(f *objfile.File) error {
 	var names []string
 	for _, c := range hookCalls {

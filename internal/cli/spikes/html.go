@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// pageSpikes is how many stacks a page has unless it is told.
+// pageSpikes is the default number of stacks in a page.
 const pageSpikes = 200
 
 // writeHTML writes a page with the spikes that are shown.
@@ -30,7 +30,7 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 	return err
 }
 
-// page returns what a page shows of the spikes of t.
+// page returns the page of the spikes of t.
 func (f *spikesFlags) page(t *spikeSet, top int) (*spikes.Page, error) {
 	groups := f.shown(t, top)
 	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Left: f.left(t, groups)}
@@ -44,8 +44,8 @@ func (f *spikesFlags) page(t *spikeSet, top int) (*spikes.Page, error) {
 	return page, nil
 }
 
-// ReadPage returns what a page shows of the spikes in logs, the worst first. Functions are named
-// by the binaries, or by what the logs say.
+// ReadPage returns the page of the spikes in logs, worst first. Functions are named by the
+// binaries, or by the names in the logs.
 func ReadPage(s *verb.Streams, display verb.DisplayFlags, logs, binaries []string) (*spikes.Page, error) {
 	f := spikesFlags{DisplayFlags: display, sort: string(spikes.ByWorst), debug: binaries}
 	t := &spikeSet{streams: s}

@@ -34,7 +34,7 @@ type marked struct {
 }
 
 // ReadMarks reads the spikes and frames of logs. Functions are named by the binaries, or by
-// what the logs say.
+// the names in the logs.
 func ReadMarks(s *verb.Streams, display verb.DisplayFlags, logs, binaries []string) (*Marks, error) {
 	f := spikesFlags{DisplayFlags: display, debug: binaries}
 	t := &spikeSet{streams: s}
@@ -57,7 +57,7 @@ func ReadMarks(s *verb.Streams, display verb.DisplayFlags, logs, binaries []stri
 		threads := make(map[uint32]string)
 		for e, err := range log.Episodes() {
 			if err != nil {
-				break // it was said when the set was filled
+				break // reported when the set was filled
 			}
 			threads[e.TID] = t.set.Logs[i].Threads[e.TID]
 			if kept = append(kept, episode{i, e}); len(kept) >= 2*maxMarks {
@@ -92,7 +92,7 @@ func longest(list []episode) []episode {
 	return list[:maxMarks]
 }
 
-// objects makes of episodes what a page shows, in the order of time.
+// objects converts episodes to the objects of a page, in order of time.
 func (m *Marks) objects(t *spikeSet, kept []episode) {
 	for _, e := range kept {
 		sp := t.set.Spike(e.log, e.Episode)
@@ -123,8 +123,8 @@ func (m *Marks) On(origins []uint64) *timeline.Marks {
 	return out
 }
 
-// Lanes returns a log without calls that has the threads of log i that have spikes, or all of
-// those of of, and these threads.
+// Lanes returns a log without calls that has the threads of log i with spikes, or all threads
+// of of, and these threads.
 func (m *Marks) Lanes(i int, of calllog.Log) calllog.Log {
 	h := m.Headers[i]
 	l := &lanes{Log: of, info: calllog.Info{File: m.Names[i], Clock: calllog.Clock{Hz: 1e9, Start: h.Monotonic, Mono: true, Boot: h.Boot()}}}

@@ -24,8 +24,8 @@ type spikeNames struct {
 	streams *verb.Streams
 	names   *report.Names
 	inlined bool
-	debug   map[prof.BuildID]*objfile.File // files that were given, by build id
-	dirs    []string                       // directories that were given
+	debug   map[prof.BuildID]*objfile.File // given files, by build id
+	dirs    []string                       // given directories
 	below   map[prof.BuildID]string        // the binaries below them, nil before they are needed
 	modules []*namedModule
 	known   map[string]int // by build id and path
@@ -37,7 +37,7 @@ type shownAddress struct {
 	call bool
 }
 
-// namedModule is a program or shared object, as one or several logs have it.
+// namedModule is a program or shared object of one or several logs.
 type namedModule struct {
 	path    string
 	beside  string // directory of the log
@@ -81,7 +81,7 @@ func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined
 	return n, nil
 }
 
-// findBelow opens the file of a build in the directories that were given.
+// findBelow opens the file of a build in the given directories.
 func (n *spikeNames) findBelow(id prof.BuildID) *objfile.File {
 	if n.below == nil {
 		n.below = make(map[prof.BuildID]string)
@@ -163,7 +163,7 @@ func (n *spikeNames) locate(a spikes.Address, call bool) spikes.Location {
 	return loc
 }
 
-// places are the function at addr and what was inlined into it there.
+// places returns the function at addr and the functions inlined there.
 func (n *spikeNames) places(m *namedModule, fn *prof.Func, addr uint64) []spikes.Place {
 	symbol, start := fn.Name, fn.Fragments[0].Addr
 	if whole, ok := strings.CutSuffix(symbol, ".cold"); ok { // gcc's name of the other half
@@ -194,11 +194,11 @@ func (n *spikeNames) places(m *namedModule, fn *prof.Func, addr uint64) []spikes
 	list := []spikes.Place{p}
 	for i, s := range scopes[1:] {
 		if strings.HasPrefix(s.Name, "cairn_") && strings.HasSuffix(s.Name, "_") {
-			break // what a mark of cairn.h is made of
+			break // a mark of cairn.h
 		}
 		in := spikes.Place{Symbol: s.Name, Function: n.names.Show(s.Name), Opening: s.Line}
 		if i+2 < len(scopes) {
-			in.Line = scopes[i+2].CallLine // its file is not known: it is not said
+			in.Line = scopes[i+2].CallLine // its file is not known, so it is not shown
 		} else if found {
 			in.File, in.Line = file, line
 		}
@@ -207,7 +207,7 @@ func (n *spikeNames) places(m *namedModule, fn *prof.Func, addr uint64) []spikes
 	return list
 }
 
-// function returns the function that holds addr, nil if there is none.
+// function returns the function that contains addr, or nil if there is none.
 func (m *namedModule) function(addr uint64) *prof.Func {
 	i := sort.Search(len(m.funcs), func(i int) bool { return m.funcs[i].Fragments[0].Addr > addr }) - 1
 	if i < 0 {
@@ -220,8 +220,7 @@ func (m *namedModule) function(addr uint64) *prof.Func {
 	return f
 }
 
-// open finds the file of a module and reads what names its functions. What is
-// wrong is reported once.
+// open finds the file of a module and reads its names. Errors are reported once.
 func (n *spikeNames) open(m *namedModule) {
 	if m.opened {
 		return
@@ -247,7 +246,7 @@ func (n *spikeNames) open(m *namedModule) {
 	for i := range m.funcs {
 		m.openers[m.funcs[i].Name] = m.funcs[i].Fragments[0].Addr
 	}
-	// A library without debug information is as good as it gets.
+	// A library without debug information is normal.
 	if m.lines, err = m.file.Lines(); err != nil && !errors.Is(err, objfile.ErrNoDebug) {
 		verb.Note(n.streams, "%v", err)
 	}

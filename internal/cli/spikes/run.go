@@ -18,7 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// spikeRunFlags are those of cairn watch run.
+// spikeRunFlags are the flags of cairn watch run.
 type spikeRunFlags struct {
 	dir, threshold string
 	detours        bool
@@ -117,10 +117,10 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 	return runHooked(ctx, s, h, argv, env, filepath.Join(tmp, summaryFile))
 }
 
-// summaryFile is where the library writes what it did.
+// summaryFile is the file to which the library writes its summary.
 const summaryFile = "summary"
 
-// environment is what the program gets besides ours.
+// environment returns the additional environment variables of the program.
 func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]string, error) {
 	dir, err := filepath.Abs(cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), "."))
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	return append(env, "CAIRN_DETOURS="+file), os.WriteFile(file, plan.file, 0o600)
 }
 
-// runHooked runs the program and says what the library did in it.
+// runHooked runs the program and prints the library's summary.
 func runHooked(ctx context.Context, s *verb.Streams, h *hookable, argv, env []string, summary string) error {
 	cmd := verb.InPlaceOfUs(ctx, s, h.path, argv, env)
 	code, err := verb.RunThrough(cmd)
@@ -170,8 +170,8 @@ func runHooked(ctx context.Context, s *verb.Streams, h *hookable, argv, env []st
 
 var entriesLine = regexp.MustCompile(`^entries (\d+)(?: short=(\d+))?(?: unknown=(\d+))?(?: failed=(\d+) errno=(\d+))?(?: (.+))? in (\S.*)$`)
 
-// summaryOf makes sentences of what the library wrote in the process pid. Processes
-// that it started have the library, too.
+// summaryOf converts the library's summary of process pid to sentences. Child processes also
+// load the library.
 func summaryOf(text string, pid int) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -193,7 +193,7 @@ func summaryOf(text string, pid int) []string {
 	return out
 }
 
-// detoursSentence says what became of the plan of --detours.
+// detoursSentence describes the result of the plan of --detours.
 func detoursSentence(rest string) string {
 	what, detail, _ := strings.Cut(rest, " ")
 	if n, err := strconv.Atoi(detail); err == nil && what == "hooked" {
@@ -202,7 +202,7 @@ func detoursSentence(rest string) string {
 	return "functions are not hooked: " + detail
 }
 
-// entriesSentence says how many entries of -fpatchable-function-entry are hooked in a
+// entriesSentence describes how many entries of -fpatchable-function-entry are hooked in a
 // module, and why others are not.
 func entriesSentence(line string) string {
 	m := entriesLine.FindStringSubmatch(line)

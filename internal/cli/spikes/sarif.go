@@ -11,7 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// writeSARIF writes a result for each stack that is shown, at the place of the call that took too long.
+// writeSARIF writes a result for each shown stack, at the location of the call that took too
+// long.
 func (f *spikesFlags) writeSARIF(t *spikeSet) error {
 	top := f.top
 	if !f.topGiven {

@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// spikeTargets say which running programs are meant.
+// spikeTargets select running programs.
 type spikeTargets struct {
 	dir     string
 	pids    []int
@@ -99,7 +99,7 @@ Flags come before the words; if the first word begins with -, write -- before it
 	return c
 }
 
-// run does what ask does with every program that is meant, and shows what it says.
+// run calls ask for every selected program, and shows the answers.
 func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(context.Context, string) (*spikecontrol.Status, error)) error {
 	style, err := f.color.Style(s)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// writeSnapshots prints the stacks that programs asked for, the last ones.
+// writeSnapshots prints the latest of the stacks that programs requested.
 func (f *spikesFlags) writeSnapshots(b *bufio.Writer, t *spikeSet) error {
 	list := t.set.Snapshots
 	left := 0

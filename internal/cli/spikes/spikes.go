@@ -1,5 +1,5 @@
-// Package spikes has the commands that find calls that took too long, in programs that
-// are built for it, started by cairn, or already running.
+// Package spikes has the commands that find calls that took too long, in programs that are
+// built for it, started by cairn, or already running.
 package spikes
 
 import (
@@ -107,7 +107,7 @@ updated, when it was late, and what was omitted.`,
 	return c
 }
 
-// check finds what is wrong with the command line.
+// check validates the command line.
 func (f *spikesFlags) check() error {
 	switch spikes.Order(f.sort) {
 	case spikes.ByWorst, spikes.BySeen, spikes.ByTime:
@@ -256,7 +256,7 @@ func (t *spikeSet) open(args []string) error {
 	return nil
 }
 
-// about is what a log says besides its spikes.
+// about records the data of a log other than its spikes.
 func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) spikes.Log {
 	for i, d := range log.Damage {
 		if i == calls.MaxDamage {
@@ -289,7 +289,7 @@ func (t *spikeSet) address(log int, pc, time uint64) spikes.Address {
 	return spikes.Address{Module: t.modules[log][i], Offset: pc - l.Modules[i].Bias}
 }
 
-// wants reports whether a thread was asked for.
+// wants reports whether a thread is selected.
 func (t *spikeSet) wants(log int, tid uint32) bool {
 	if len(t.threads) == 0 {
 		return true
@@ -303,13 +303,13 @@ func (t *spikeSet) wants(log int, tid uint32) bool {
 	return false
 }
 
-// each calls do for every episode of every log that is wanted.
+// each calls do for every selected episode of every log.
 func (t *spikeSet) each(do func(log int, e *tracelog.Episode) error) error {
 	for i, log := range t.logs {
 		for e, err := range log.Episodes() {
 			var d *calllog.Damage
 			switch {
-			case errors.As(err, &d): // was said
+			case errors.As(err, &d): // it has been reported
 			case err != nil:
 				return err
 			case t.wants(i, e.TID):
@@ -353,7 +353,7 @@ func (t *spikeSet) fill() error {
 	return t.set.Settle(t.names.name, t.each)
 }
 
-// callers reads the ends of callers that are wanted.
+// callers reads the ends of selected callers.
 func (t *spikeSet) callers(i int, log *tracelog.Log) error {
 	for c, err := range log.Callers() {
 		if err != nil {
@@ -375,7 +375,7 @@ func (f *spikesFlags) shown(t *spikeSet, top int) []*spikes.Group {
 	return groups
 }
 
-// left is how many stacks are not among those shown.
+// left returns the number of stacks that are not shown.
 func (f *spikesFlags) left(t *spikeSet, groups []*spikes.Group) int {
 	return len(t.set.Ranked(spikes.Order(f.sort))) - len(groups)
 }

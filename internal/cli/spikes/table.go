@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// writeTable prints a line for each function that took too long by itself.
+// writeTable prints a line for each function whose own time was too long.
 func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 	b := bufio.NewWriter(t.streams.Out)
 	rows := t.set.Rows(spikes.Order(f.sort), t.names.name)

@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// watchVerbs are what can be done with running programs of mode spike.
+// watchVerbs are the subcommands for running programs of mode spike.
 var watchVerbs = []func(*verb.Streams) *cobra.Command{newSpikeShowCmd, newSpikeSetCmd, newSpikeRunCmd, newSpikeAttachCmd, newSpikeDetachCmd}
 
 // Watch returns the command cairn watch.

@@ -19,14 +19,14 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// drawWindows gives a page the calls around its spikes.
+// drawWindows adds the calls around its spikes to a page.
 func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spikes.Group) error {
 	page.Timelines = make([]*spikes.Timeline, len(groups))
 	for log, file := range t.files {
 		if len(t.set.Logs[log].Windows) == 0 {
 			continue
 		}
-		// What there is to say of the log was said.
+		// Notes about the log have been printed before.
 		quiet := &verb.Streams{Out: io.Discard, Err: io.Discard}
 		set := &calls.LogSet{Streams: quiet, Names: f.Names(), Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
 		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.Objects, tracelog.AllWindows)
@@ -75,7 +75,7 @@ func windowsOf(file *logfile.File) (map[uint64]spikes.Window, error) {
 	return list, nil
 }
 
-// runWindow prints what was called around a spike.
+// runWindow prints the calls around a spike.
 func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []string, style report.Style) error {
 	paths, err := spikeLogs(args)
 	if err != nil {
@@ -120,15 +120,15 @@ const (
 	windowCallees = 8
 )
 
-// windowTree prints a trie: who called whom, calls of one function by one caller
-// in one line.
+// windowTree prints a trie: callers and callees, with calls of one function by one caller in
+// one line.
 type windowTree struct {
 	set     *calls.LogSet
 	trie    *calltrie.Trie
 	table   *report.Table
 	callees [][]calltrie.NodeID
 	left    int
-	cut     int // lines that were left out
+	cut     int // number of omitted lines
 }
 
 func (w *windowTree) add(id calltrie.NodeID, depth int) {
