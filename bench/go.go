@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ type goGuest struct {
 	module        string // of the module proxy; "" for a file of bench/c
 	pkg           string
 	edit          string   // the file that changes before a warm build; "": builds are not timed
+	few           bool     // only Go's own builds and those with an aim are measured
 	only          string   // the packages that get probes
 	args          []string // of a run
 	what          string   // that a run does
@@ -27,6 +30,11 @@ var goGuests = []goGuest{
 		name: "esbuild", version: "v0.28.2", module: "github.com/evanw/esbuild", pkg: "./cmd/esbuild", edit: "internal/js_parser/js_parser.go",
 		only: "github.com/evanw/esbuild/...", args: []string{"--minify", "--log-level=error", "--outfile=/dev/null", "typescript.js"},
 		what: "minifies TypeScript 5.9.3 (9 MB of JavaScript)",
+	},
+	{
+		name: "hugo", version: "v0.152.2", module: "github.com/gohugoio/hugo", pkg: ".", few: true,
+		only: "github.com/gohugoio/hugo/...", args: []string{"--source", "site", "--quiet", "--renderToMemory", "--noBuildLock"},
+		what: "renders a site of 100 pages of Markdown, with highlighted code",
 	},
 	{
 		name: "goroutines", pkg: ".", only: "example.com/goroutines/...", args: []string{"60"},
@@ -64,8 +72,8 @@ type goBuilt struct {
 	Name       string
 	Cold, Warm float64   // seconds of processor time that builds took
 	Text, File int64     // bytes, of the stripped program
-	ratios     []float64 // of processor time to the plain program's
-	log        int64     // bytes that a run left on the disk
+	Ratios     []float64 // of processor time to the plain program's
+	Log        int64     // bytes that a run left on the disk
 }
 
 // goPrograms measures what cairn go costs, and writes GO.md.
@@ -74,9 +82,24 @@ func (b *bench) goPrograms(ctx context.Context) error {
 	for i := range goGuests {
 		g := &goGuests[i]
 		dir := filepath.Join(b.out, "go", g.name)
+		if b.goGuests != "" && !slices.Contains(strings.Split(b.goGuests, ","), g.name) {
+			built, err := keptGo(dir)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			results[i] = built // none of one that was never measured
+			continue
+		}
 		built, err := b.goBuilds(ctx, g, dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
+		}
+		results[i] = built
+		if b.goBuild {
+			continue
+		}
+		for _, r := range built {
+			r.Ratios = nil
 		}
 		for round := range b.rounds {
 			fmt.Fprintf(b.log, "%s: round %d of %d\n", g.name, round+1, b.rounds)
@@ -86,34 +109,38 @@ func (b *bench) goPrograms(ctx context.Context) error {
 				}
 			}
 		}
-		results[i] = built
+		if err := keepGo(dir, built); err != nil {
+			return err
+		}
+	}
+	if b.goBuild {
+		return nil
 	}
 	return b.reportGo(ctx, results)
+}
+
+// wants reports whether a variant of a program is built and measured.
+func (b *bench) wants(g *goGuest, v *goVariant) bool {
+	if b.goOnly != "" {
+		return slices.Contains(strings.Split(b.goOnly, ","), v.name)
+	}
+	return !g.few || v.limit > 0 || v.name == "plain" || v.name == "set" || v.name == "atomic"
 }
 
 // goBuilds builds a program in each variant, or takes those of an earlier run if they are
 // kept.
 func (b *bench) goBuilds(ctx context.Context, g *goGuest, dir string) ([]*goBuilt, error) {
-	kept := filepath.Join(dir, "builds.json")
-	var list []*goBuilt
-	if data, err := os.ReadFile(kept); err == nil && b.goKeep {
-		if err := json.Unmarshal(data, &list); err != nil {
-			return nil, err
+	if b.goKeep {
+		if list, err := keptGo(dir); !errors.Is(err, fs.ErrNotExist) {
+			return list, err
 		}
-		for _, r := range list {
-			i := slices.IndexFunc(goVariants, func(v goVariant) bool { return v.name == r.Name })
-			if i < 0 {
-				return nil, fmt.Errorf("%s has a build %q that there is no more", kept, r.Name)
-			}
-			r.goVariant = &goVariants[i]
-		}
-		return list, nil
 	}
+	var list []*goBuilt
 	if err := b.unpackGo(ctx, g, dir); err != nil {
 		return nil, err
 	}
 	for i := range goVariants {
-		if b.goOnly != "" && !slices.Contains(strings.Split(b.goOnly, ","), goVariants[i].name) {
+		if !b.wants(g, &goVariants[i]) {
 			continue
 		}
 		fmt.Fprintf(b.log, "building %s: %s\n", g.name, goVariants[i].name)
@@ -123,11 +150,37 @@ func (b *bench) goBuilds(ctx context.Context, g *goGuest, dir string) ([]*goBuil
 		}
 		list = append(list, r)
 	}
-	data, err := json.Marshal(list)
+	return list, keepGo(dir, list)
+}
+
+// keptGo returns what an earlier run wrote of the builds of a program.
+func keptGo(dir string) ([]*goBuilt, error) {
+	kept := filepath.Join(dir, "builds.json")
+	data, err := os.ReadFile(kept)
 	if err != nil {
 		return nil, err
 	}
-	return list, os.WriteFile(kept, data, 0o644)
+	var list []*goBuilt
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
+	}
+	for _, r := range list {
+		i := slices.IndexFunc(goVariants, func(v goVariant) bool { return v.name == r.Name })
+		if i < 0 {
+			return nil, fmt.Errorf("%s has a build %q that there is no more", kept, r.Name)
+		}
+		r.goVariant = &goVariants[i]
+	}
+	return list, nil
+}
+
+// keepGo writes what is known of the builds of a program, for a later run.
+func keepGo(dir string, list []*goBuilt) error {
+	data, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "builds.json"), data, 0o644)
 }
 
 // unpackGo makes dir/src of a program, and what it reads.
@@ -166,8 +219,40 @@ func (b *bench) unpackGo(ctx context.Context, g *goGuest, dir string) error {
 	if _, err := output(ctx, dir, "chmod", "-R", "u+w", src); err != nil {
 		return err
 	}
+	if g.name == "hugo" {
+		return writeSite(filepath.Join(dir, "site"))
+	}
 	_, err = output(ctx, dir, "sh", "-c", "npm pack --silent typescript@5.9.3 && tar xzf typescript-5.9.3.tgz --strip-components=2 package/lib/typescript.js")
 	return err
+}
+
+// writeSite writes the sources of a site for hugo.
+func writeSite(dir string) error {
+	files := map[string]string{
+		"hugo.toml":                    "baseURL = 'https://example.com/'\ntitle = 'Site'\ncacheDir = '" + filepath.Join(dir, "cache") + "'\n",
+		"layouts/_default/single.html": "{{ define \"main\" }}<h1>{{ .Title }}</h1>{{ .TableOfContents }}{{ .Content }}{{ range first 5 .Site.RegularPages }}<a href=\"{{ .RelPermalink }}\">{{ .Title | upper }}</a>{{ end }}{{ end }}",
+		"layouts/_default/list.html":   "{{ define \"main\" }}{{ range .Pages }}<h2>{{ .Title }}</h2>{{ .Summary }}{{ end }}{{ end }}",
+		"layouts/_default/baseof.html": "<html><head><title>{{ .Title }}</title></head><body>{{ block \"main\" . }}{{ end }}</body></html>",
+	}
+	for i := range 100 {
+		var text strings.Builder
+		fmt.Fprintf(&text, "---\ntitle: Page %d\ntags: [t%d, t%d]\n---\n", i, i%7, i%31)
+		for k := range 6 {
+			fmt.Fprintf(&text, "\n## Part %d\n\nSome *text* with [links](https://example.com/%d), `code` and **words**.\n\n- one\n- two\n\n", k, i)
+			fmt.Fprintf(&text, "```go\nfunc f%d(x int) (int, error) { return x + %d, nil } // a comment\n```\n\n| a | b |\n|---|---|\n| %d | %d |\n", k, i, i, k)
+		}
+		files[fmt.Sprintf("content/s%d/p%d.md", i%20, i)] = text.String()
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // buildGo builds a variant, and measures the sizes and the builds.
@@ -271,8 +356,8 @@ func (r *goBuilt) pair(ctx context.Context, dir string, g *goGuest) error {
 	if err != nil {
 		return err
 	}
-	r.ratios = append(r.ratios, ours.Seconds()/plain.Seconds())
-	r.log, err = directorySize(raws)
+	r.Ratios = append(r.Ratios, ours.Seconds()/plain.Seconds())
+	r.Log, err = directorySize(raws)
 	return err
 }
 

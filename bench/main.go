@@ -33,8 +33,10 @@ type bench struct {
 	// them stays.
 	missingOnly string
 	missingKeep bool
+	goBuild     bool         // of go, programs are built, and not measured
 	goKeep      bool         // of go, programs of an earlier run are measured
 	goTimes     bool         // of go, builds are measured
+	goGuests    string       // of go, the programs to build and measure now, separated by commas; "": all
 	goOnly      string       // of go, the builds, separated by commas; "": all
 	fleetSizes  string       // numbers of uploads, separated by commas
 	report      bytes.Buffer // Markdown
@@ -72,7 +74,9 @@ func main() {
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
 	flag.BoolVar(&b.missingKeep, "missing-keep", false, "of missing, keep the recordings and judge those that are there, for work on the rules")
 	flag.StringVar(&b.fleetSizes, "fleet-sizes", defaultFleetSizes, "of fleet, the numbers of runs that are sent, separated by commas; the report is kept only of the default")
+	flag.BoolVar(&b.goBuild, "go-build", false, "of go, build the programs and measure no runs")
 	flag.BoolVar(&b.goKeep, "go-keep", false, "of go, measure the programs that an earlier run built, if there are any")
+	flag.StringVar(&b.goGuests, "go-guests", "", "of go, the programs to build and measure now, separated by commas; of the others what was measured last is reported; default: all")
 	flag.BoolVar(&b.goTimes, "go-times", true, "of go, measure how long builds take")
 	flag.StringVar(&b.goOnly, "go-only", "", "of go, the builds to measure, separated by commas, with plain; default: all")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
