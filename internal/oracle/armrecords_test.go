@@ -29,6 +29,8 @@ func TestArmRecords(t *testing.T) {
 		row{"flow.c", gcc + " -O3 -ffunction-sections -Wl,--gc-sections"},
 		row{"flow.c", "arm-linux-gnueabi-gcc -O2 -march=armv7-a"},
 		row{"flow.c", "arm-linux-gnueabi-gcc -Os -march=armv7-a -mthumb"},
+		row{"shapes.cc", "arm-linux-gnueabi-g++ -O2 -march=armv7-a -mthumb -std=c++17"},
+		row{"shapes.cc", "arm-linux-gnueabi-g++ -O2 -march=armv7-a -marm -std=c++17"},
 		row{"flow.c", clang + " -O0"},
 		row{"flow.c", clang + " -Os -marm -no-pie"},
 		row{"shapes.cc", "clang++-22 --target=armv7-linux-gnueabihf -Oz -std=c++17"},

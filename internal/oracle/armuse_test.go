@@ -11,7 +11,7 @@ import (
 )
 
 // TestArmUse builds programs for Armv7 by a profile of a run. They give their answers, exceptions
-// included, and the functions that ran are in front of those that did not.
+// and longjmp included, and the functions that ran are in front of those that did not.
 func TestArmUse(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -19,15 +19,22 @@ func TestArmUse(t *testing.T) {
 		{"shapes.cc", "arm-linux-gnueabihf-g++", "-O2 -std=c++17"},
 		{"shapes.cc", "arm-linux-gnueabihf-g++", "-O2 -marm -std=c++17"},
 		{"shapes.cc", "clang++-22", "--target=armv7-linux-gnueabihf -fuse-ld=lld -O2 -std=c++17"},
+		{"shapes.cc", "arm-linux-gnueabi-g++", "-O2 -march=armv7-a -mthumb -std=c++17"},
+		{"shapes.cc", "arm-linux-gnueabi-g++", "-O2 -march=armv7-a -marm -std=c++17"},
+		{"flow.c", "arm-linux-gnueabi-gcc", "-O2 -march=armv7-a -mthumb"},
 		{"flow.c", "arm-linux-gnueabihf-gcc", "-Os -static"},
 	} {
 		t.Run(v.source+v.compiler+v.flags, func(t *testing.T) {
 			t.Parallel()
+			processor := armv7
+			if strings.Contains(v.compiler, "gnueabi-") {
+				processor = armSoft
+			}
 			args := variant{v.compiler, v.flags}.args(filepath.Join("testdata", v.source))
-			want := output(t, armv7.run(t, build(t, "", v.compiler, args...)))
+			want := output(t, processor.run(t, build(t, "", v.compiler, args...)))
 			program := build(t, "full", v.compiler, args...)
 			raws := filepath.Join(t.TempDir(), "raws")
-			cmd := armv7.run(t, program)
+			cmd := processor.run(t, program)
 			cmd.Env = append(os.Environ(), "CAIRN_DIR="+raws)
 			checkAnswer(t, output(t, cmd), want)
 			m := profile(t, program, raws)
@@ -37,7 +44,7 @@ func TestArmUse(t *testing.T) {
 			writeProfile(t, file, m)
 			argv := append([]string{"build", "--use", file, "--", v.compiler}, args...)
 			summary := output(t, command(t, cairn, append(argv, "-o", used)...))
-			checkAnswer(t, output(t, armv7.run(t, used)), want)
+			checkAnswer(t, output(t, processor.run(t, used)), want)
 
 			at := map[string]uint64{}
 			for line := range strings.Lines(output(t, command(t, "nm", used))) {
