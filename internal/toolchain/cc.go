@@ -67,6 +67,7 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 func (f *InstrumentFlags) RegisterUse(flags *pflag.FlagSet) {
 	flags.StringVar(&f.use.Profile, "use", "", "build without probes, and lay out code by this profile, a .mip `file`")
 	flags.BoolVar(&f.use.NoSplit, "no-split", false, "with --use: do not move blocks that never ran")
+	flags.StringVar(&f.use.DataOrder, "data-order", "", "with --use: also order variables and constants as in this `file`, which cairn order --data wrote (lld, gold)")
 	flags.StringVar(&f.use.Algorithm, "algorithm", string(order.Startup), "with --use: algorithm that orders functions, see cairn order")
 }
 
@@ -75,7 +76,7 @@ func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 	if f.use.Profile != "" {
 		return f.checkUse(flags)
 	}
-	for _, name := range []string{"no-split", "algorithm"} {
+	for _, name := range []string{"no-split", "data-order", "algorithm"} {
 		if flags.Changed(name) {
 			return verb.Usagef("--%s needs --use", name)
 		}
@@ -124,6 +125,9 @@ func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
 	}
 	p, err := f.use.load()
 	if err != nil {
+		return err
+	}
+	if err := f.use.loadDataOrder(); err != nil {
 		return err
 	}
 	f.use.NoSplit = f.use.NoSplit || !hasBlocks(p)

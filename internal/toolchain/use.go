@@ -35,6 +35,9 @@ type useOptions struct {
 	Machine   string `json:"machine"` // machine of the profile, "" if unknown
 	Algorithm string `json:"algorithm"`
 	NoSplit   bool   `json:"no_split,omitempty"`
+
+	DataOrder  string `json:"data_order,omitempty"`  // absolute path of an order file with data
+	DataDigest string `json:"data_digest,omitempty"` // of its content
 }
 
 // useProfile is the copy of the profile in the cache, so that all of a build
@@ -99,6 +102,9 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if err := os.WriteFile(filepath.Join(tmp, useProfile), data, 0o644); err != nil {
 		return err
 	}
+	if err := opts.Use.copyDataOrder(tmp); err != nil {
+		return err
+	}
 	if err := os.Mkdir(filepath.Join(tmp, "bin"), 0o755); err != nil {
 		return err
 	}
@@ -156,6 +162,7 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 	if err != nil {
 		return err
 	}
+	cmd.Data = b.opts.DataOrder != ""
 	var link []string
 	if cmd.Links {
 		if link, err = b.linkArgs(s, c.Linker(ctx, &cmd), cmd.Output); err != nil {
@@ -204,6 +211,9 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]st
 	if err := logEvent(buildEvent{Laid: cmp.Or(output, "a.out")}); err != nil {
 		return nil, err
 	}
+	if b.opts.DataOrder != "" && !format.HasData() {
+		verb.Note(s, "%s: data are not reordered: this needs lld or gold (-fuse-ld=lld)", l.Name)
+	}
 	path := filepath.Join(b.dir, fmt.Sprintf("%s.%s.order", orderName(output), format))
 	if Exists(path) {
 		return format.Args(path), nil
@@ -220,7 +230,11 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]st
 		funcs = append(funcs, coldParts(funcs)...)
 	}
 	rendered, _ := linkorder.Render(format, linkorder.Resolve(funcs, &linkorder.Link{}).Entries)
-	err = verb.WriteBytes(s, path, rendered)
+	dataLines, err := b.dataLines(format)
+	if err != nil {
+		return nil, err
+	}
+	err = verb.WriteBytes(s, path, append(rendered, dataLines...))
 	return format.Args(path), err
 }
 
@@ -347,12 +361,11 @@ func newColdModules(p *prof.Profile) *coldModules {
 	return c
 }
 
-// blocks is a native.ColdBlocks: a block is cold if it ran in no module, and
-// nothing is known of a function that one of them has in another shape. Other
-// modules may have functions of that name from other sources.
+// blocks is a native.ColdBlocks: a block is cold if it ran in no module that has the function in this shape. Other
+// modules may have it in another one, compiled by other options, or have functions of its name from other sources.
 func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
 	var cold []bool
-	best := 0
+	best, stale := 0, false
 	for _, m := range c.modules {
 		best = max(best, m.Match(f))
 	}
@@ -360,13 +373,11 @@ func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
 		if m.Match(f) < best {
 			continue
 		}
-		stale := m.Stale
+		before := m.Stale
 		blocks, ok := m.Blocks(f)
 		switch {
-		case m.Stale > stale:
-			c.stale++
-			return nil, false
 		case !ok:
+			stale = stale || m.Stale > before
 		case cold == nil:
 			cold = blocks
 		default:
@@ -375,7 +386,11 @@ func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
 			}
 		}
 	}
-	if cold == nil {
+	switch {
+	case cold != nil:
+	case stale:
+		c.stale++
+	default:
 		c.missing++
 	}
 	return cold, cold != nil

@@ -92,6 +92,8 @@ for lld and gold: compile with -fdata-sections. Record the trace of the program 
 
   valgrind --tool=lackey --trace-mem=yes --log-file=TRACE ./app
 
+The order file also goes to cairn cc and cairn build, as --data-order of --use.
+
 --from URL takes the profile of a program from a collector (cairn collect), which is the
 same as giving URL/PROGRAM@BUILD as the profile.
 

@@ -211,6 +211,9 @@ func (c *Command) UseArgs(args []string, bin string, link []string) []string {
 	}
 	if c.Compiles {
 		out = append(out, "-ffunction-sections")
+		if c.Data {
+			out = append(out, "-fdata-sections")
+		}
 	}
 	out = append(out, args...)
 	if c.Links {

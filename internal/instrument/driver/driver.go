@@ -39,6 +39,7 @@ type Command struct {
 	Compiles bool     // runs the assembler on a compiler's output
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
+	Data     bool     // compile so that the linker can also order data
 	Bitcode  bool     // compiles to bitcode, from which the linker makes code: clang -flto
 	Merges   bool     // makes one object of several (-r)
 	GC       bool     // links with --gc-sections

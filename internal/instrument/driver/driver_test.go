@@ -188,6 +188,11 @@ func TestBinutilsArgs(t *testing.T) {
 		if got := strings.Join(cmd.UseArgs([]string{"-c", "a.c"}, "/t/bin", nil), " "); got != strings.Replace(want, "-c", "-ffunction-sections -c", 1) {
 			t.Errorf("a build by a profile: %s", got)
 		}
+		byData := cmd
+		byData.Data = true
+		if got := strings.Join(byData.UseArgs([]string{"-c", "a.c"}, "/t/bin", nil), " "); got != strings.Replace(want, "-c", "-ffunction-sections -fdata-sections -c", 1) {
+			t.Errorf("a build that also orders data: %s", got)
+		}
 		if got := strings.Join(cmd.Args([]string{"-c", "a.c"}, Toolchain{Bin: "/t/bin", Include: "/t/inc"}), " "); got != strings.Replace(want, "-c", "-idirafter /t/inc -c", 1) {
 			t.Errorf("with probes: %s", got)
 		}

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/prof"
@@ -29,33 +30,36 @@ func NewColdProfile(m *prof.Module) *ColdProfile {
 	return c
 }
 
-// Blocks is a ColdBlocks. Where the module has several copies of a function, a
-// block is cold if it ran in none.
+// Blocks is a ColdBlocks. Where the module has several copies of a function, a block is cold if it ran in none. Other
+// functions may have its name and its source, as gcc -flto does not say of which file code is made: those of
+// another shape are no copies.
 func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
 	list, _ := c.find(f)
-	if len(list) == 0 {
-		c.Missing++
-		return nil, false
-	}
-	cold := make([]bool, f.Blocks)
-	for i := range cold {
-		cold[i] = true
-	}
+	var cold []bool
+	withoutBlocks := len(list) == 0
 	for _, i := range list {
 		fn, counts := &c.m.Funcs[i], &c.m.Counts[i]
-		if fn.Signature == f.Signature && fn.NumBlocks() == 1 && f.Blocks > 1 {
-			c.Missing++
-			return nil, false
-		}
-		if fn.Signature != f.Signature || fn.NumBlocks() != f.Blocks || len(counts.Blocks) != f.Blocks-1 {
-			c.Stale++
-			return nil, false
-		}
-		for b := range cold {
-			cold[b] = cold[b] && !counts.Covered(b)
+		switch {
+		case fn.Signature != f.Signature:
+		case fn.NumBlocks() == 1 && f.Blocks > 1:
+			withoutBlocks = true
+		case fn.NumBlocks() == f.Blocks && len(counts.Blocks) == f.Blocks-1:
+			if cold == nil {
+				cold = slices.Repeat([]bool{true}, f.Blocks)
+			}
+			for b := range cold {
+				cold[b] = cold[b] && !counts.Covered(b)
+			}
 		}
 	}
-	return cold, true
+	switch {
+	case withoutBlocks:
+		c.Missing++
+		return nil, false
+	case cold == nil:
+		c.Stale++
+	}
+	return cold, cold != nil
 }
 
 // Match returns how many path elements, from the last on, the source of the profile's function with f's name

@@ -24,6 +24,10 @@ func TestColdProfile(t *testing.T) {
 	add("twice", "/old/src/h.h", 0, 0)
 	add("nowhere", "", 0)
 	add("whole", "/old/src/w.c")
+	for signature := range uint32(3) { // static functions of three files, as gcc -flto names them
+		add("static", "<artificial>", uint64(signature), 1)
+		m.Funcs[len(m.Funcs)-1].Signature = 10 + signature
+	}
 	for _, tc := range []struct {
 		name, file string
 		signature  uint32
@@ -38,6 +42,9 @@ func TestColdProfile(t *testing.T) {
 		{"nowhere", "", 7, []bool{false, true}},
 		{"other", "/old/src/h.h", 7, nil},
 		{"whole", "/old/src/w.c", 7, nil},
+		{"static", "<artificial>", 10, []bool{false, true, false}},
+		{"static", "<artificial>", 11, []bool{false, false, false}},
+		{"static", "<artificial>", 13, nil},
 	} {
 		c := NewColdProfile(m)
 		info := FuncInfo{Name: tc.name, Source: tc.file, Signature: tc.signature, Blocks: max(len(tc.want), 3)}
