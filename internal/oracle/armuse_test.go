@@ -43,7 +43,11 @@ func TestArmUse(t *testing.T) {
 			file, used := filepath.Join(dir, "use.mip"), filepath.Join(dir, "used")
 			writeProfile(t, file, m)
 			argv := append([]string{"build", "--use", file, "--", v.compiler}, args...)
-			summary := output(t, command(t, cairn, append(argv, "-o", used)...))
+			text, err := command(t, cairn, append(argv, "-o", used)...).CombinedOutput()
+			summary := string(text)
+			if err != nil || !strings.Contains(summary, "no function was split: only those of x86-64 and AArch64 are") {
+				t.Fatalf("%v: the summary does not say why no function was split:\n%s", err, summary)
+			}
 			checkAnswer(t, output(t, processor.run(t, used)), want)
 
 			at := map[string]uint64{}

@@ -433,7 +433,11 @@ func (u *useSummary) add(r *splitEvent, units int) {
 func (u *useSummary) print(s *verb.Streams, use *useOptions) {
 	profile := use.Profile
 	if u.Files == 0 {
-		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split\n", profile, report.Plural(u.Laid, "module"))
+		why := ""
+		if use.Machine == machine.Arm.String() && !use.NoSplit {
+			why = ": only those of x86-64 and AArch64 are"
+		}
+		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split%s\n", profile, report.Plural(u.Laid, "module"), why)
 		return
 	}
 	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved whole, %s unchanged\n",
