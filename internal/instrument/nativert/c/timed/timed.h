@@ -151,6 +151,8 @@ HIDDEN int __cairn_own_window(struct process *p);
 /* masked changes this module's code for a window that is not whole. */
 HIDDEN void __cairn_masked(struct process *p);
 
+HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp);
+
 HIDDEN int __cairn_word_is(const char *s, const char *w);
 HIDDEN u64 __cairn_time_of(const char *s);
 HIDDEN void __cairn_misread(const char *s, const char *why);

@@ -4,6 +4,5 @@
 
 #include "timed.h"
 
-HIDDEN void __cairn_timed_start(int, char **, char **);
 HIDDEN const u8 __cairn_preinit = 0;
 __attribute__((section(".preinit_array"), used)) static void (*const start)(int, char **, char **) = __cairn_timed_start;
