@@ -39,11 +39,15 @@ var guests = []guest{
 	{"github.com/junegunn/fzf", "v0.65.2", ".", []string{"--filter=mai", "--no-sort"}, "main.go\nmail\nother\nmmaaii\n"},
 }
 
+// programDir has the program, once it is built.
+var programDir string
+
 var cairnProgram = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "cairn-real-")
 	if err != nil {
 		return "", err
 	}
+	programDir = dir
 	path := filepath.Join(dir, "cairn")
 	c := exec.Command("go", "build", "-o", path, "../../cmd/cairn")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -56,10 +60,8 @@ var cairnProgram = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
-	if *real {
-		if path, err := cairnProgram(); err == nil {
-			os.RemoveAll(filepath.Dir(path))
-		}
+	if programDir != "" {
+		os.RemoveAll(programDir)
 	}
 	os.Exit(code)
 }
