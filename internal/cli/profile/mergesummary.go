@@ -76,37 +76,20 @@ func (sum *MergeSummary) joined(p *prof.Profile) {
 	}
 }
 
-// print lists the files that were not merged, the first few of each kind; if there are more,
-// all are in a file beside the profile.
+// print lists the files that were not merged: the first few of each kind, and one of each other build. If there are
+// more, all are in a file beside the profile.
 func (sum *MergeSummary) print(s *verb.Streams) error {
 	st, err := os.Stat(sum.Profile)
-	beside := sum.Profile != "-" && (err != nil || st.Mode().IsRegular())
-	seen := make(map[string]int)
-	for _, c := range sum.Refused {
-		if seen[c.Kind]++; seen[c.Kind] <= MaxListed || !beside {
+	if beside := sum.Profile != "-" && (err != nil || st.Mode().IsRegular()); !beside {
+		for _, c := range sum.Refused {
 			fmt.Fprintf(s.Err, "cairn: %s: %s\n", c.File, c.Reason)
 		}
-	}
-	if !beside {
 		return nil
 	}
-	list := ""
-	for _, kind := range []string{rawfiles.Unreadable, rawfiles.Unknown, rawfiles.Damaged, rawfiles.OtherBuild, rawfiles.Conflict, rawfiles.Repeated} {
-		if more := seen[kind] - MaxListed; more > 0 {
-			list = sum.Profile + refusedSuffix
-			fmt.Fprintf(s.Err, "cairn: and %d more %s\n", more, map[string]string{
-				rawfiles.Unreadable: "that cannot be read",
-				rawfiles.Unknown:    "in formats that cairn does not know",
-				rawfiles.Damaged:    "that are damaged",
-				rawfiles.OtherBuild: "of other builds",
-				rawfiles.Conflict:   "with other maps",
-				rawfiles.Repeated:   "with some runs that the profile already contains",
-			}[kind])
-		}
-	}
-	if list == "" {
+	if named := sum.printFirst(s.Err); named == len(sum.Refused) {
 		return nil
 	}
+	list := sum.Profile + refusedSuffix
 	fmt.Fprintf(s.Err, "cairn: all %s that were omitted are listed in %s\n", report.Plural(len(sum.Refused), "file"), list)
 	return verb.WriteFile(s, list, func(w io.Writer) error {
 		for _, c := range sum.Refused {
@@ -116,6 +99,52 @@ func (sum *MergeSummary) print(s *verb.Streams) error {
 		}
 		return nil
 	})
+}
+
+// printFirst prints the first few complaints of each kind and how many there are beside, and returns how many it
+// printed. If many files are of other builds, such as those of a plug-in in a hundred processes, each build has one
+// line.
+func (sum *MergeSummary) printFirst(w io.Writer) (named int) {
+	ofBuild, others := make(map[prof.BuildID]int), 0
+	for _, c := range sum.Refused {
+		if c.Kind == rawfiles.OtherBuild {
+			ofBuild[c.Build]++
+			others++
+		}
+	}
+	lines, more := make(map[string]int), make(map[string]int)
+	for _, c := range sum.Refused {
+		files := 1
+		if c.Kind == rawfiles.OtherBuild && others > MaxListed {
+			if files = ofBuild[c.Build]; files == 0 {
+				continue // they have their line
+			}
+			ofBuild[c.Build] = 0
+		}
+		if lines[c.Kind]++; lines[c.Kind] > MaxListed {
+			more[c.Kind] += files
+			continue
+		}
+		named++
+		rest := ""
+		if files > 1 {
+			rest = fmt.Sprintf(" (and %s of this build)", report.Plural(files-1, "more file"))
+		}
+		fmt.Fprintf(w, "cairn: %s: %s%s\n", c.File, c.Reason, rest)
+	}
+	for _, kind := range []string{rawfiles.Unreadable, rawfiles.Unknown, rawfiles.Damaged, rawfiles.OtherBuild, rawfiles.Conflict, rawfiles.Repeated} {
+		if more[kind] > 0 {
+			fmt.Fprintf(w, "cairn: and %d more %s\n", more[kind], map[string]string{
+				rawfiles.Unreadable: "that cannot be read",
+				rawfiles.Unknown:    "in formats that cairn does not know",
+				rawfiles.Damaged:    "that are damaged",
+				rawfiles.OtherBuild: "of other builds",
+				rawfiles.Conflict:   "with other maps",
+				rawfiles.Repeated:   "with some runs that the profile already contains",
+			}[kind])
+		}
+	}
+	return named
 }
 
 // printTotal prints what was written.

@@ -29,6 +29,8 @@ type Complaint struct {
 	File   string `json:"file"`
 	Kind   string `json:"kind"` // one of the kinds below
 	Reason string `json:"reason"`
+	// Build is the build that a file of kind OtherBuild is of.
+	Build prof.BuildID `json:"-"`
 }
 
 // Kinds of complaints.
@@ -189,11 +191,25 @@ func (w *worker) run(ctx context.Context) {
 		to := min(from+batch, len(w.r.paths))
 		for i := from; i < to; i++ {
 			if kind, err := w.add(w.r.paths[i]); err != nil {
-				w.bad = append(w.bad, Complaint{index: i, File: w.r.paths[i], Kind: kind, Reason: err.Error()})
+				c := Complaint{index: i, File: w.r.paths[i], Kind: kind, Reason: err.Error()}
+				if other := (*otherBuild)(nil); errors.As(err, &other) {
+					c.Build = other.id
+				}
+				w.bad = append(w.bad, c)
 			}
 		}
 		w.r.Done.Add(int64(to - from))
 	}
+}
+
+// otherBuild is the error of a raw file of a build that the profile does not hold.
+type otherBuild struct {
+	id    prof.BuildID
+	holds string // what it holds
+}
+
+func (e *otherBuild) Error() string {
+	return fmt.Sprintf("is of build %s, %s: merge it with its own binary", e.id.Short(), e.holds)
 }
 
 // add adds the file at path, or returns the error.
@@ -210,7 +226,7 @@ func (w *worker) add(path string) (kind string, err error) {
 	}
 	l := w.r.layouts[h.BuildID]
 	if l == nil {
-		return OtherBuild, fmt.Errorf("is of build %s, %s: merge it with its own binary", h.BuildID.Short(), w.r.holds)
+		return OtherBuild, &otherBuild{h.BuildID, w.r.holds}
 	}
 	if want := l.Map().RawSize; h.Size != want {
 		return Damaged, fmt.Errorf("raw section of %d bytes, but that of %s has %d", h.Size, l.Map().Module, want)
