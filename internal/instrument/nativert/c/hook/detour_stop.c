@@ -9,7 +9,7 @@
 #include "detour.h"
 
 enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
-enum { STOPPED = 4096, NAPS = 100000, TIMES_DEAF = 64 };
+enum { STOPPED = 4096, NAPS = 100000, TIMES_BLOCKED = 64 };
 enum { RIP_IN_CONTEXT = 40 + 16 * 8 };
 
 struct action {
@@ -96,8 +96,8 @@ static int starts(const char *s, const char *with) {
   return !*with;
 }
 
-/* deaf reports whether a thread blocks the signal, or the last one while none is chosen. */
-static int deaf(i32 tid) {
+/* blocks_signal reports whether a thread blocks the signal, or the last one while none is chosen. */
+static int blocks_signal(i32 tid) {
   char text[4096];
   i64 n = read_task(tid, "/status", text, sizeof text - 1);
   u64 mask = 0;
@@ -115,7 +115,7 @@ static int deaf(i32 tid) {
 static int own(i32 tid) {
   char name[32] = {0};
   read_task(tid, "/comm", name, sizeof name - 1);
-  return starts(name, "cairn-") && deaf(tid);
+  return starts(name, "cairn-") && blocks_signal(tid);
 }
 
 static int known(i32 tid) {
@@ -155,18 +155,18 @@ static i64 signal_new(i32 pid, i32 self) {
  * blocks signals, since the others are stopped meanwhile. */
 static int comes(i32 pid, u32 i) {
   const u64 nap[2] = {0, 200000};
-  u32 times_deaf = 0;
+  u32 times_blocked = 0;
   for (u32 n = 1; n < NAPS && !load(&world.here[i]); n++) {
     i32 tid = world.tid[i];
     if (failed(sys3(SYS_tgkill, pid, tid, 0)) || own(tid)) return 1;
-    if (n % 16 == 0) times_deaf = deaf(tid) ? times_deaf + 1 : 0;
-    if (times_deaf == TIMES_DEAF) return 0;
+    if (n % 16 == 0) times_blocked = blocks_signal(tid) ? times_blocked + 1 : 0;
+    if (times_blocked == TIMES_BLOCKED) return 0;
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, nap, 0);
   }
   return load(&world.here[i]);
 }
 
-static int all_here(i32 pid) {
+static int all_stopped(i32 pid) {
   for (u32 i = 0; i < world.threads; i++)
     if (!comes(pid, i)) return 0;
   return 1;
@@ -183,7 +183,7 @@ const char *__cairn_stop(int on) {
   do {
     found = signal_new(pid, self);
     if (found < 0) why = "its threads cannot be listed, are too many, or leave no signal free";
-    else if (!all_here(pid)) why = "a thread blocks all signals";
+    else if (!all_stopped(pid)) why = "a thread blocks all signals";
   } while (!why && found > 0);
   if (why) __cairn_go();
   return why;

@@ -32,8 +32,8 @@ static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) 
   return err < 0 ? err : -EEXIST;
 }
 
-/* out_of_the_way gives a file a descriptor that programs do not expect to get. */
-static i64 out_of_the_way(i64 fd) {
+/* move_up moves a file to a high descriptor, which programs do not expect to get. */
+static i64 move_up(i64 fd) {
   u64 limit[2];
   if (fd < 0 || sys2(SYS_getrlimit, 7 /* RLIMIT_NOFILE */, limit) < 0) return fd;
   i64 high = sys3(SYS_fcntl, fd, 1030 /* F_DUPFD_CLOEXEC */, less(least(limit[0], 1024), 24));
@@ -46,13 +46,13 @@ static i64 out_of_the_way(i64 fd) {
  * end, which is in path. It returns the descriptor. */
 static i64 create(const char *dir, char *path, char *end, const u8 *h) {
   i64 err = 0, fd = create_nameless(dir, path, end, h);
-  if (fd >= 0) return out_of_the_way(fd);
+  if (fd >= 0) return move_up(fd);
   fd = -EEXIST;
   for (u32 n = 0; n < CREATE_NAMES && fd == -EEXIST; n++) {
     put(put_number(end, n), LOG_SUFFIX);
     fd = open_file(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, CREATE_MODE);
   }
-  if (fd < 0 || (err = put_file_header(fd, h)) >= 0) return out_of_the_way(fd);
+  if (fd < 0 || (err = put_file_header(fd, h)) >= 0) return move_up(fd);
   sys1(SYS_close, fd);
   remove_file(path);
   return err;

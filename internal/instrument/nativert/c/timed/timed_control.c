@@ -200,9 +200,9 @@ static void hear(struct process *p, struct client *c) {
   part(c);
 }
 
-/* welcome accepts a client, in place of the oldest one if there are many: silent clients do
+/* accept_client accepts a client, in place of the oldest one if there are many: silent clients do
  * not block others. */
-static void welcome(struct process *p, i64 fd) {
+static void accept_client(struct process *p, i64 fd) {
   struct client *place = p->control.client;
   if (!is_ours(fd)) {
     sys1(SYS_close, fd);
@@ -232,7 +232,7 @@ static void attend(struct process *p, i64 fd) {
   if (!f[CONTROL_CLIENTS].got) return;
   i64 client = sys4(SYS_accept4, fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
   u64 ts[2] = {0, 10 * MS};
-  if (client >= 0) welcome(p, client);
+  if (client >= 0) accept_client(p, client);
   else if (client != -EAGAIN) sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
 }
 

@@ -175,12 +175,12 @@ int __cairn_leads(struct process *p) {
   return !p->time.family || (load(&p->time.clock->leader) & (TID_MASK | OWNER_DIED)) == p->time.tid;
 }
 
-/* rouse wakes the thread of a process. It may wake others, which sleep again. */
-static void rouse(struct clock *k, u32 i) { sys6(SYS_futex, (i64)&k->leader, FUTEX_WAKE_BITSET, NEVER, 0, 0, 1l << i % 32); }
+/* wake_member wakes the thread of a process. It may wake others, which sleep again. */
+static void wake_member(struct clock *k, u32 i) { sys6(SYS_futex, (i64)&k->leader, FUTEX_WAKE_BITSET, NEVER, 0, 0, 1l << i % 32); }
 
 /* family_leave wakes the thread if it is a follower. */
 void __cairn_family_leave(struct process *p) {
-  if (p->time.family) rouse(p->time.clock, p->time.slot);
+  if (p->time.family) wake_member(p->time.clock, p->time.slot);
 }
 
 /* take makes this thread the leader in place of the old one. */
@@ -244,7 +244,7 @@ static int asks(struct process *p, u32 i, struct member *m, u64 c) {
   if (m->seen == c && !m->asked) return 0;
   if (!m->asked) store(&m->question, 1);
   store(&p->time.clock->asking, 1);
-  if (load(&m->question) && m->asked++ < TIMES) rouse(p->time.clock, i);
+  if (load(&m->question) && m->asked++ < TIMES) wake_member(p->time.clock, i);
   else if (!load(&m->at_work)) m->seen = c, m->asked = 0;
   return 1;
 }
@@ -285,7 +285,7 @@ void __cairn_family_look(struct process *p, u64 now) {
   for (u32 i = 0, n = load(&p->time.clock->members); i < n; i++) {
     struct member *m = i == p->time.slot ? 0 : __cairn_member(p, i);
     if (!m) continue;
-    if (load((u32 *)(base_of(m) + PENDING))) rouse(p->time.clock, i);
+    if (load((u32 *)(base_of(m) + PENDING))) wake_member(p->time.clock, i);
     if (asking && m->asked) look(p, i, m, now);
   }
 }

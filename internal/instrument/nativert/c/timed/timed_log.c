@@ -214,8 +214,8 @@ static void drain(struct process *p) {
   put_stalls(p);
 }
 
-/* bury frees the states of threads that have ended. */
-static void bury(struct process *p) {
+/* free_ended frees the states of threads that have ended. */
+static void free_ended(struct process *p) {
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     i32 tid = load(&t->owner);
     if (tid && sys3(SYS_tgkill, p->pid, tid, 0) == -ESRCH && __cairn_queue_empty(t))
@@ -275,7 +275,7 @@ static void leave(struct process *p) {
 
 void __cairn_log_thread(struct process *p) {
   int rated = 0;
-  u64 buried = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
+  u64 freed_at = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-log");
   store(&p->log.tid, (u32)sys0(SYS_gettid));
   for (;;) {
@@ -291,7 +291,7 @@ void __cairn_log_thread(struct process *p) {
     put_settings(p);
     if (want != p->log.flush_done && p->modules.unknown && p->modules.at) __cairn_modules(p);
     if (p->stacks.trees) p->stacks.write(p, want != p->log.flush_done || deserted);
-    if (now - buried > 100 * MS) bury(p), buried = now;
+    if (now - freed_at > 100 * MS) free_ended(p), freed_at = now;
     if (!rated && now - p->started.mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which was written before the TSC's rate was known */
     int ended = deserted || (load(&p->ended) && want != p->log.flush_done);
     int told_later = __cairn_callback_ready(p, ended);

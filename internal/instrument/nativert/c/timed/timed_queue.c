@@ -114,8 +114,8 @@ void __cairn_queue_forget(struct thread *t) {
 
 /* ---- the writer ---- */
 
-/* is_sound reports whether the lengths in a record are valid. */
-static int is_sound(const u8 *r, u64 size) {
+/* is_valid reports whether the lengths in a record are valid. */
+static int is_valid(const u8 *r, u64 size) {
   const u64 *f = (const u64 *)r;
   switch (*(const u16 *)r) {
   case LOG_TYPE_FRAMES: return size >= 32;
@@ -138,7 +138,7 @@ static u64 fetch(struct process *p, const u8 *from, u64 left, u64 room, int *ski
   if (size < 8 || size % 8 || size > least(left, room) || size > sizeof p->log.taken) return 0;
   copy(p->log.taken, from, size);
   ((u16 *)p->log.taken)[1] = (u16)size;
-  return is_sound(p->log.taken, size) ? size : 0;
+  return is_valid(p->log.taken, size) ? size : 0;
 }
 
 /* advance returns read memory to the kernel, a block at a time: queues are long for bursts, but

@@ -79,8 +79,8 @@ static void write_tree(struct process *p, struct trees *s, struct tree *t, u64 c
   }
 }
 
-/* bury ends the calls that were open when their thread ended. */
-static void bury(struct tree *t, u64 c) {
+/* end_open_calls ends the calls that were open when their thread ended. */
+static void end_open_calls(struct tree *t, u64 c) {
   for_nodes(n, t)
     if (n->time < 0) n->time += (i64)c, n->unwound++;
 }
@@ -99,7 +99,7 @@ void __cairn_tree_write(struct process *p, int final) {
   u64 deeper = 0;
   for (struct tree *t = load(&s->list); t; t = t->next) {
     int dead = t->owner && is_dead(p, t);
-    if (dead) bury(t, c);
+    if (dead) end_open_calls(t, c);
     if (t->owner) write_tree(p, s, t, c);
     if (dead) t->owner = 0;
     deeper += t->deeper;
