@@ -1,11 +1,10 @@
-// Package bytecur reads bytes of unknown origin through one cursor with checked bounds.
-// Every read is checked against the end of the data; the first failure sticks, names its
-// offset, and turns all later reads into zeros, so that a decoder reads straight through
-// and asks Err once.
+// Package bytecur reads bytes of unknown origin through a cursor with checked bounds. Every
+// read is checked against the end of the data; the first failure is kept with its offset, and
+// all later reads return zeros, so that a decoder can read sequentially and check Err once.
 //
-// A zero is a legal value: a loop whose length came from the data must stop
-// when Err is set. Count and Bytes refuse lengths that the rest of the data
-// cannot hold, so that no allocation outgrows its input.
+// Zero is a valid value: a loop whose length is read from the data must stop when Err is set.
+// Count and Bytes reject lengths that exceed the rest of the data, so no allocation is larger
+// than its input.
 package bytecur
 
 import (
@@ -22,8 +21,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("at offset %#x: %s", e.Off, e.What) }
 
-// Cursor reads data from front to back. The zero value is at the end of
-// nothing.
+// Cursor reads data sequentially. The zero value is at the end of empty data.
 type Cursor struct {
 	data []byte
 	pos  int
@@ -31,8 +29,7 @@ type Cursor struct {
 	err  error
 }
 
-// New returns a cursor at the start of data, whose first byte is at offset
-// base of the file it came from.
+// New returns a cursor at the start of data, whose first byte is at offset base of its file.
 func New(data []byte, base int64) *Cursor { return &Cursor{data: data, base: base} }
 
 // Err returns the first failure, a *Error, or nil.
@@ -41,8 +38,8 @@ func (c *Cursor) Err() error { return c.err }
 // Off returns the offset of the next byte in the file.
 func (c *Cursor) Off() int64 { return c.base + int64(c.pos) }
 
-// Len returns how many bytes are left. It is 0 after a failure, which ends
-// loops that run while there is something to read.
+// Len returns the number of remaining bytes. It is 0 after a failure, which ends loops over
+// the rest.
 func (c *Cursor) Len() int {
 	if c.err != nil {
 		return 0
@@ -50,7 +47,7 @@ func (c *Cursor) Len() int {
 	return len(c.data) - c.pos
 }
 
-// Failf records a failure at the next byte, unless there is one already.
+// Failf records a failure at the next byte, unless one is recorded already.
 func (c *Cursor) Failf(format string, args ...any) { c.FailAt(c.Off(), format, args...) }
 
 // FailAt is Failf for a value that started at offset off.
@@ -141,7 +138,7 @@ func (c *Cursor) Varint() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// Sleb reads a signed LEB128 number of at most 64 bits, as DWARF has it.
+// Sleb reads a signed LEB128 number of at most 64 bits, as in DWARF.
 func (c *Cursor) Sleb() int64 {
 	var v int64
 	for shift := 0; shift < 70; shift += 7 {
@@ -161,9 +158,9 @@ func (c *Cursor) Sleb() int64 {
 	return 0
 }
 
-// Count reads a variable-length number of items that take at least size bytes
-// each. It fails if there are more than limit, or more than the rest of the
-// data can hold: the caller may allocate what it returns.
+// Count reads a variable-length number of items that take at least size bytes each. It fails
+// if there are more than limit, or more than the rest of the data can contain: the caller may
+// allocate this number.
 func (c *Cursor) Count(what string, limit uint64, size int) int {
 	off := c.Off()
 	return c.CheckCount(off, c.Uvarint(), what, limit, size)

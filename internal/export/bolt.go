@@ -15,12 +15,11 @@ type Symbol struct {
 	Addr uint64
 	Size uint64 // 0 if not known
 	File string // base name of the source file, only of local symbols
-	// Ordinal is 0 for a global symbol; a local one is the n-th of its name, by
-	// address.
+	// Ordinal is 0 for a global symbol; a local one is the n-th with its name, by address.
 	Ordinal int
 }
 
-// bolt returns the name that BOLT gives the symbol.
+// bolt returns BOLT's name of the symbol.
 func (s *Symbol) bolt() string {
 	if s.Ordinal == 0 {
 		return s.Name
@@ -28,9 +27,9 @@ func (s *Symbol) bolt() string {
 	return s.Name + "/" + strconv.Itoa(s.Ordinal)
 }
 
-// Bolt returns the calls of the functions of m as branches: a line for each
-// site with its share, then for each function the calls that no site accounts
-// for. Their sum over all branches to a function is the number of its calls.
+// Bolt returns the calls of the functions of m as branches: a line for each site with its
+// share, then for each function the calls that are attributed to no site. The sum over all
+// branches to a function is its number of calls.
 func Bolt(m *prof.Module, symbols []Symbol, sites []Site) []fdata.Branch {
 	at := newNamesByAddr(m, symbols)
 	rest := make([]uint64, len(m.Funcs))
@@ -55,10 +54,9 @@ func Bolt(m *prof.Module, symbols []Symbol, sites []Site) []fdata.Branch {
 	return branches
 }
 
-// BoltEntries returns the calls of the functions of m as branches from outside,
-// for a binary of another build, in which only names are the same. Missing is
-// the number of functions that ran and that it does not have, or has several of
-// that cannot be told apart.
+// BoltEntries returns the calls of the functions of m as branches from outside, for a binary
+// of another build, in which only names are the same. Missing is the number of functions that
+// ran and that the binary does not have, or has several of that cannot be distinguished.
 func BoltEntries(m *prof.Module, symbols []Symbol) (branches []fdata.Branch, missing int) {
 	byName := map[string][]*Symbol{}
 	for i := range symbols {
@@ -77,7 +75,7 @@ func BoltEntries(m *prof.Module, symbols []Symbol) (branches []fdata.Branch, mis
 	return branches, missing
 }
 
-// pick returns the symbol of a function of file among those of its name.
+// pick returns the symbol of a function in file among those with its name.
 func pick(symbols []*Symbol, file string) *Symbol {
 	if len(symbols) == 1 {
 		return symbols[0]
@@ -94,10 +92,9 @@ func pick(symbols []*Symbol, file string) *Symbol {
 	return found
 }
 
-// BoltBlocks returns how often the blocks of the functions of m ran. BOLT adds
-// up the samples between the starts of two of its own blocks, which are smaller
-// than those of m where a probe branches; hence a sample stands at both ends of
-// a block.
+// BoltBlocks returns the execution counts of the blocks of the functions of m. BOLT sums the
+// samples between the starts of two of its own blocks, which are smaller than those of m if a
+// probe branches; therefore both ends of a block get a sample.
 func BoltBlocks(m *prof.Module, symbols []Symbol, sites []Site) []fdata.Sample {
 	at := newNamesByAddr(m, symbols)
 	counts := blockCounts(m, sites)
@@ -119,7 +116,7 @@ func BoltBlocks(m *prof.Module, symbols []Symbol, sites []Site) []fdata.Sample {
 	return samples
 }
 
-// namesByAddr has the names that BOLT gives the functions of a binary.
+// namesByAddr has BOLT's names of the functions of a binary.
 type namesByAddr struct{ names map[uint64]string }
 
 // newNamesByAddr takes the name that the profile has where a function has
@@ -139,7 +136,7 @@ func newNamesByAddr(m *prof.Module, symbols []Symbol) namesByAddr {
 	return namesByAddr{names}
 }
 
-// place returns addr as an offset from the fragment of f that holds it.
+// place returns addr as an offset from the fragment of f that contains it.
 func (n namesByAddr) place(f *prof.Func, addr uint64) (fdata.Place, bool) {
 	for k := range f.Fragments {
 		fr := &f.Fragments[k]

@@ -8,14 +8,13 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// BoltSamples returns sampled branches, by link-time addresses, as llvm-bolt reads them, in
-// their order.
-// Those that go to no function of the binary are left out, and those that come
-// from none come from outside.
+// BoltSamples converts sampled branches with link-time addresses to those of llvm-bolt, in
+// order. Branches to no function of the binary are dropped, and those from no function come
+// from outside.
 func BoltSamples(branches []sample.BranchCount, symbols []Symbol) []fdata.Branch {
 	at := slices.Clone(symbols)
-	// Of several names of a function the last one is taken, which is a global one if
-	// there is any.
+	// If a function has several names the last one is used, which is a global one if there is
+	// any.
 	slices.SortStableFunc(at, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(min(b.Ordinal, 1), min(a.Ordinal, 1)))
 	})

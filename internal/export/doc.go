@@ -1,10 +1,9 @@
 // Package export converts a profile to the formats of compilers, linkers and other
 // profilers. It is pure.
 //
-// A profile has exact numbers of calls for each function, exact coverage of
-// each block, and the callers that were seen or follow from the code. The
-// formats want more: how often each block and each call ran. What is not known
-// is derived, by these rules:
+// A profile has exact numbers of calls for each function, exact coverage of each block, and
+// the callers that were observed or follow from the code. The formats also need how often each
+// block and each call ran. Missing counts are derived, by these rules:
 //
 //   - All calls of a function are shared out among the places that call it. If
 //     one place is known, it has them all. If there are several, each has a
@@ -14,8 +13,8 @@
 //   - Any other block that ran did so as often as its function was called.
 //   - A block that did not run has count 0.
 //
-// Calls through pointers are known only where a function was first called
-// through one. Sums over all places that call a function are exact in any case.
+// Calls through pointers are known only if they were the first call of their function. Sums
+// over all call sites of a function are exact in any case.
 package export
 
 import (
@@ -24,25 +23,25 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Code gives the instructions of the binary that ran.
+// Code returns the instructions of the binary that ran.
 type Code interface {
 	// Bytes returns the bytes of [lo, hi), or nil.
 	Bytes(lo, hi uint64) []byte
 }
 
-// Frame is a function, or a copy of one that was inlined, at some address.
+// Frame is a function, or an inlined copy of one, at some address.
 type Frame struct {
 	Func          string // linkage name; "" if not known
 	File          string // source file of Line; "" if not known
 	Start         int    // line of the function's definition; 0 if not known
 	Line          int    // line in the function: of the code, or of the call of the next frame
-	Discriminator uint32 // of Line, as DWARF has it
+	Discriminator uint32 // of Line, as in DWARF
 }
 
-// Source gives the source places of the binary that ran.
+// Source returns the source locations of the binary that ran.
 type Source interface {
-	// Frames returns the frames of the instruction at addr, the function first,
-	// then what was inlined into it.
+	// Frames returns the frames of the instruction at addr: the function first, then inlined
+	// functions.
 	Frames(addr uint64) []Frame
 	// Rows yields the addresses in [lo, hi) at which a line starts. The first is
 	// lo if a line lies there.
@@ -54,8 +53,8 @@ type Source interface {
 // ran reports whether function i ran.
 func ran(m *prof.Module, i int) bool { return m.Counts[i].Runs > 0 }
 
-// weight returns how often function i was called, or in how many runs it ran if
-// that was not counted.
+// weight returns the number of calls of function i, or if these were not counted, the number
+// of runs in which it ran.
 func weight(m *prof.Module, i int) uint64 {
 	if m.Funcs[i].Mode.HasCalls() {
 		return max(m.Counts[i].Calls, min(m.Counts[i].Runs, 1))

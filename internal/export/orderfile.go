@@ -9,12 +9,11 @@ const (
 	endAnchor   = "dummy_function_end_of_ordered_text"
 )
 
-// Orderfile returns the lines of an orderfile as Chromium's
-// tools/cygprofile/patch_orderfile.py writes it for lld: each symbol with the
-// others at its address (the linker folds equal functions), each once, between
-// the anchors if the binary has them. Symbols that it does not have are left
-// out. Without symbols of a binary, names are returned as they are: an
-// orderfile that was not patched yet.
+// Orderfile returns the lines of an orderfile in the form that Chromium's
+// tools/cygprofile/patch_orderfile.py writes for lld: each symbol with the others at its
+// address (the linker folds equal functions), each once, between the anchors if the binary has
+// them. Symbols that the binary does not have are dropped. Without symbols of a binary, names
+// are not changed: the result is an unpatched orderfile.
 func Orderfile(names []string, symbols []Symbol) []string {
 	if len(symbols) == 0 {
 		return names
@@ -53,10 +52,9 @@ func Orderfile(names []string, symbols []Symbol) []string {
 	return out
 }
 
-// OrderSections returns the lines of an orderfile as Chromium's cygprofile
-// wrote it for gold, which orders sections. Compilers put functions into one of
-// these, and the linker passes over those that are not there. Code without a
-// section of its own, such as assembly, comes last.
+// OrderSections returns the lines of an orderfile as Chromium's cygprofile wrote it for gold,
+// which orders sections. Compilers place functions in one of these sections, and the linker
+// ignores missing ones. Code without a separate section, such as assembly, comes last.
 func OrderSections(names []string) []string {
 	out := make([]string, 0, 3*len(names)+1)
 	for _, name := range names {

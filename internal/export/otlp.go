@@ -14,15 +14,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Resource says in a profile of OpenTelemetry which program the profile is of.
+// Resource identifies the program in a profile of OpenTelemetry.
 type Resource struct {
 	Service string // name of the program, as backends list it
 	BuildID string // in hexadecimal, "" if not known
 	Writer  string // of the profile: "cairn", with the version
 }
 
-// OTLP returns a profile as a message ProfilesData of OpenTelemetry, encoded: one of its profiles for
-// each sample type, the default type first. An ExportProfilesServiceRequest has the same encoding.
+// OTLP encodes a profile as a message ProfilesData of OpenTelemetry, with one profile for each
+// sample type, the default type first. An ExportProfilesServiceRequest has the same encoding.
 func OTLP(p *profile.Profile, about Resource) ([]byte, error) {
 	b := newOTLPBuilder()
 	scope := &otlp.ScopeProfiles{Scope: &common.InstrumentationScope{Name: about.Writer}}
@@ -124,7 +124,7 @@ func (b *otlpBuilder) profile(p *profile.Profile, i int) *otlp.Profile {
 		stack int32
 		attrs string
 	}
-	known := make(map[identity]*otlp.Sample) // samples of one identity are to be one sample
+	known := make(map[identity]*otlp.Sample) // samples with one identity become one sample
 	for _, s := range p.Sample {
 		if s.Value[i] == 0 {
 			continue

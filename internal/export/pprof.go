@@ -10,11 +10,11 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Pprof returns the calls of the functions of m as a profile in pprof's format:
-// a sample for each site, callee before caller, with the site's count, and one
-// of the callee alone for the calls that no site accounts for. The flat value
-// of a function is the number of its calls. sampleType is what pprof is to call
-// them; go build -pgo wants samples. show gives the name to display, or is nil.
+// Pprof returns the calls of the functions of m as a profile in pprof's format: a sample for
+// each site, callee before caller, with the site's count, and one with only the callee for the
+// calls that are attributed to no site. The flat value of a function is its number of calls.
+// sampleType is the name of the values in pprof; go build -pgo needs samples. show returns the
+// name to display, or is nil.
 //
 // Inlined frames are in the locations of the callers. src may be nil.
 func Pprof(m *prof.Module, src Source, sites []Site, sampleType string, show func(string) string) *profile.Profile {
@@ -129,7 +129,7 @@ func (b *pprofBuilder) name(f *prof.Func) string {
 	return funcName(f, b.src)
 }
 
-// defined returns where f is defined, as far as it is known.
+// defined returns the location of f's definition, as far as it is known.
 func (b *pprofBuilder) defined(f *prof.Func) (file string, line int) {
 	if b.src == nil {
 		return f.File, 0

@@ -8,11 +8,11 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// LLVMSample returns m as a sample profile. Heads are the calls of functions.
-// Each line of a block has the block's count, nested in the places where its
-// code was inlined; of a function without block coverage only the lines at its
-// entry are known. Of several blocks that share a place the greatest count
-// stands; functions of the same name, such as clones, add up.
+// LLVMSample returns m as a sample profile. Heads are the calls of functions. Each line of a
+// block has the block's count, nested in the call sites at which its code was inlined; for a
+// function without block coverage only the lines at its entry are known. If several blocks
+// have the same location the maximum count is used; functions with the same name, such as
+// clones, are summed.
 func LLVMSample(m *prof.Module, src Source, sites []Site) sampleprof.Profile {
 	s := sampler{m: m, src: src, names: make([]string, len(m.Funcs))}
 	for i := range m.Funcs {
@@ -60,7 +60,7 @@ func (s *sampler) lines(to *sampleprof.Samples, i int, counts []uint64) {
 	}
 }
 
-// calls adds what the sites of a function call.
+// calls adds the calls at the sites of a function.
 func (s *sampler) calls(to *sampleprof.Samples, sites []Site) {
 	for _, site := range sites {
 		if l := line(to, s.src.Frames(site.Addr)); l != nil && site.Count > 0 {
@@ -70,8 +70,8 @@ func (s *sampler) calls(to *sampleprof.Samples, sites []Site) {
 	}
 }
 
-// line returns the line of s, or of a copy inlined into it, that frames tell,
-// or nil if they do not tell it.
+// line returns the location in s, or in a copy inlined into it, that frames describe, or nil
+// if they are incomplete.
 func line(s *sampleprof.Samples, frames []Frame) *sampleprof.Line {
 	for k := range frames {
 		f := &frames[k]
@@ -90,8 +90,8 @@ func line(s *sampleprof.Samples, frames []Frame) *sampleprof.Line {
 	return nil
 }
 
-// suffixes are what compilers put behind the names of clones and parts of a
-// function. A sample profile has them all under the function's own name.
+// suffixes are appended by compilers to the names of clones and parts of a function. A sample
+// profile has them all under the function's own name.
 var suffixes = []string{".llvm.", ".part.", ".isra.", ".constprop.", ".lto_priv.", ".cold", ".clone."}
 
 // funcName returns the name that a compiler knows f by.

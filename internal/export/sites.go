@@ -17,14 +17,13 @@ type Site struct {
 	Addr          uint64 // link-time address of the call or jump instruction
 	Callee        int
 	Indirect      bool
-	Count         uint64 // share of the callee's calls; the package comment says how it is derived
+	Count         uint64 // share of the callee's calls; the package comment describes the derivation
 	// Only is set if no other place is known to call the callee.
 	Only bool
 }
 
-// Sites returns the places that call functions of m, ascending by address,
-// then by callee. Instructions say where in a block a call stands; without
-// code there are no sites.
+// Sites returns the call sites of functions of m, ascending by address, then by callee.
+// Instructions determine the position of a call in a block; without code there are no sites.
 func Sites(m *prof.Module, code Code) []Site {
 	if code == nil {
 		return nil
@@ -46,7 +45,7 @@ func Sites(m *prof.Module, code Code) []Site {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Callee, b.Callee))
 	})
 	s.sites = slices.CompactFunc(s.sites, func(a, b Site) bool { return a.Addr == b.Addr && a.Callee == b.Callee })
-	// First by what is known of the callers, then by what that tells of blocks.
+	// First by the counts of the callers, then by the resulting counts of blocks.
 	s.share(func(site *Site) uint64 { return weight(m, site.Caller) })
 	counts := blockCounts(m, s.sites)
 	s.share(func(site *Site) uint64 { return counts[site.Caller][site.Block] })
@@ -61,8 +60,8 @@ type siteFinder struct {
 	sites   []Site
 }
 
-// direct adds the direct calls in the blocks of function i that ran and, as the
-// map says, hold some.
+// direct adds the direct calls in the blocks of function i that ran and that, according to the
+// map, contain some.
 func (s *siteFinder) direct(i int) {
 	f, c := &s.m.Funcs[i], &s.m.Counts[i]
 	holds := map[int]bool{}
@@ -76,9 +75,9 @@ func (s *siteFinder) direct(i int) {
 	}
 }
 
-// scan finds calls and tail calls in a block by the addresses that they lead
-// to. It does not decode what is between them: four bytes that are the distance
-// to a function behind a byte that is a call's are hardly anything else.
+// scan finds calls and tail calls in a block by their target addresses. It does not decode the
+// other instructions: four bytes that are the distance to a function, after the opcode of a
+// call, are hardly anything else.
 func (s *siteFinder) scan(caller int, b coverage.Block) {
 	code := s.code.Bytes(b.Lo, b.Hi)
 	if s.m.Machine == aarch64 {
@@ -97,7 +96,7 @@ func (s *siteFinder) scan(caller int, b coverage.Block) {
 		}
 		target := b.Lo + uint64(i+n) + uint64(int64(int32(binary.LittleEndian.Uint32(code[i+n-4:]))))
 		callee, ok := s.entries[target]
-		// A jump to the own entry is a loop.
+		// A jump to its own entry is a loop.
 		if ok && (callee != caller || code[i] == 0xe8) {
 			s.sites = append(s.sites, Site{Caller: caller, Block: b.Index, Addr: b.Lo + uint64(i), Callee: callee})
 		}
@@ -144,9 +143,9 @@ func callBefore(code Code, ret uint64) call {
 	if b := code.Bytes(ret-5, ret); b != nil && b[0] == 0xe8 {
 		return call{addr: ret - 5, target: ret + uint64(int64(int32(binary.LittleEndian.Uint32(b[1:]))))}
 	}
-	// The longest goes first: without its REX prefix it would be a call too. What
-	// looks like a prefix may be the end of another instruction, but not often
-	// one that this call could have.
+	// The longest form is tried first: without its REX prefix it would also be a call. A byte
+	// that looks like a prefix may be the end of another instruction, but rarely one that this
+	// call could have.
 	for n := uint64(maxIndirectCall); n >= 2; n-- {
 		if b := code.Bytes(ret-n, ret); b != nil && isIndirectCall(b) {
 			return call{addr: ret - n, indirect: true}
@@ -189,8 +188,7 @@ func isIndirectCall(b []byte) bool {
 	return len(b) == n && rex&^extends == 0
 }
 
-// share gives each site its share of its callee's calls, in proportion to how
-// often the site ran.
+// share distributes the callee's calls to its sites, in proportion to how often each site ran.
 func (s *siteFinder) share(ran func(*Site) uint64) {
 	byCallee := map[int][]int{}
 	for i := range s.sites {
@@ -217,8 +215,8 @@ func (s *siteFinder) share(ran func(*Site) uint64) {
 	}
 }
 
-// apportion parts total in proportion to weights, of which there are some. The sum of the parts is
-// total; what rounding leaves goes to the first parts, one each.
+// apportion divides total in proportion to weights, which are not all zero. The sum of the
+// parts is total; the remainder of rounding is added to the first parts, one each.
 func apportion(total uint64, weights []uint64) []uint64 {
 	// Halve until the sum fits.
 	shift := 0

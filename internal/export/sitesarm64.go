@@ -2,7 +2,7 @@ package export
 
 import "encoding/binary"
 
-// aarch64 is the name of the machine, as prof.Map has it.
+// aarch64 is the name of the machine in prof.Map.
 const aarch64 = "AArch64"
 
 // scanAArch64 is scan for code of AArch64: calls are BL, tail calls B.
@@ -15,7 +15,7 @@ func (s *siteFinder) scanAArch64(caller, block int, lo uint64, code []byte) {
 		}
 		addr := lo + uint64(i)
 		callee, ok := s.entries[branchTarget(addr, w)]
-		// A jump to the own entry is a loop.
+		// A jump to its own entry is a loop.
 		if ok && (callee != caller || isCall) {
 			s.sites = append(s.sites, Site{Caller: caller, Block: block, Addr: addr, Callee: callee})
 		}

@@ -12,7 +12,7 @@ type fileFunction struct {
 	name, file string
 }
 
-// mappings makes the mappings of places.
+// mappings builds the mappings of places.
 func (b *stackBuilder) mappings() {
 	for i, m := range b.opt.Mappings {
 		b.p.Mapping = append(b.p.Mapping, &profile.Mapping{

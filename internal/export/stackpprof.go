@@ -9,29 +9,29 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// Stacks are what a thread did, or several together.
+// Stacks has the stacks of one thread or several.
 type Stacks struct {
 	Trie *calltrie.Trie
-	// Labels and Numbers tell these stacks from others, such as "thread": 12.
+	// Labels and Numbers distinguish these stacks from others, such as "thread": 12.
 	Labels  map[string]string
 	Numbers map[string]uint32
 }
 
-// StackOptions say what a profile of stacks is to have besides the stacks.
+// StackOptions specify the content of a profile of stacks other than the stacks.
 type StackOptions struct {
 	Unit            string                      // of times: "nanoseconds" or "ticks"
 	Sampled         bool                        // self times are numbers of samples, and there are no calls
 	Start, Duration uint64                      // nanoseconds since 1970, and nanoseconds; 0 if not known
-	Show            func(string) string         // gives the name to display for a symbol; may be nil
-	Comments        []string                    // what a reader should know
-	Name            func(calllog.FuncID) string // gives a function's symbol
-	// Mappings and Place say where in code frames stand, that lines and disassembly can
-	// be shown. Without them a location is a whole function.
+	Show            func(string) string         // returns the name to display for a symbol; may be nil
+	Comments        []string                    // messages for the reader
+	Name            func(calllog.FuncID) string // returns a function's symbol
+	// Mappings and Place describe the code locations of frames, so that lines and disassembly
+	// can be shown. Without them a location is a whole function.
 	Mappings []StackMapping
 	Place    func(calllog.FuncID) StackPlace
 }
 
-// StackMapping is a piece of a module that is loaded, at its link-time address.
+// StackMapping is a loaded part of a module, at its link-time address.
 type StackMapping struct {
 	File, BuildID        string
 	Start, Limit, Offset uint64
@@ -42,15 +42,14 @@ type StackMapping struct {
 type StackPlace struct {
 	Mapping int // index of the mapping that it is in, -1 for none
 	Addr    uint64
-	Frames  []Frame // the function and what was inlined there, outermost first; not empty
+	Frames  []Frame // the function and inlined functions, outermost first; not empty
 }
 
-// StackPprof returns the calls of a trace in pprof's format: a sample for each
-// stack, with the calls that ended there and the time that they spent in
-// themselves. pprof adds the time up over callers itself. A location is a whole
-// function, at the line where it is declared: which line a call was made from is
-// not in a trace. Of stacks of more than MaxFrames the middle is left out, and of
-// shorter ones too where all stacks would be too much to hold.
+// StackPprof returns the calls of a trace in pprof's format: a sample for each stack, with the
+// calls that ended there and their self time. pprof computes totals itself. A location is a
+// whole function, at the line of its declaration: a trace does not contain the lines of calls.
+// The middle of stacks with more than MaxFrames is omitted, and that of shorter ones if all
+// stacks together would be too large.
 func StackPprof(groups []Stacks, funcs calllog.Funcs, opt StackOptions) *profile.Profile {
 	b := stackBuilder{
 		funcs: funcs, opt: opt, locs: make(map[calllog.FuncID]*profile.Location), objects: make(map[uint8]*profile.Mapping),
@@ -181,8 +180,8 @@ func (b *stackBuilder) location(id calllog.FuncID) *profile.Location {
 	return loc
 }
 
-// mapping returns the mapping of the object that a function is in, which spans
-// the functions that were called.
+// mapping returns the mapping of the object that contains a function, which spans the called
+// functions.
 func (b *stackBuilder) mapping(id calllog.FuncID, f *calllog.Func) *profile.Mapping {
 	m := b.objects[id.Object()]
 	if m == nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// LeftOut stands in a stack for the frames that MaxFrames had no room for. No
-// log has a function of this number.
+// LeftOut replaces the frames in the middle of a stack that exceeds MaxFrames. No log has a
+// function with this number.
 const LeftOut = ^calllog.FuncID(0)
 
 // LeftOutName is how to show LeftOut.
@@ -17,11 +17,10 @@ const LeftOutName = "[frames omitted]"
 // that deep would be two thousand million frames.
 const MaxFrames = 512
 
-// EachStack calls do with every node of a trie that has calls or time of its own
-// and the functions on its stack, outermost first, until it returns an error.
-// Of a stack of more than most frames those in the middle are LeftOut. The
-// stack's memory is used again. Nodes come in the order of the trie, in which
-// callers are before callees.
+// EachStack calls do with every node of a trie that has calls or self time and the functions
+// on its stack, outermost first, until it returns an error. If a stack has more than most
+// frames, those in the middle are replaced by LeftOut. The stack's memory is reused. Nodes
+// come in the order of the trie, in which callers are before callees.
 func EachStack(t *calltrie.Trie, most int, do func(stack []calllog.FuncID, n *calltrie.Node) error) error {
 	room := make([]calllog.FuncID, most)
 	outermost := uint32(most / 4)

@@ -1,4 +1,4 @@
-// Package jsontext quotes strings for writers that put JSON together by themselves.
+// Package jsontext quotes strings for writers that format JSON themselves.
 package jsontext
 
 import (
@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Quote returns s as a JSON string. Bytes that are no UTF-8 become U+FFFD.
+// Quote returns s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
