@@ -128,7 +128,7 @@ func Read(data []byte) (*Table, error) {
 		}
 	}
 	if c.Len() > 0 {
-		c.Failf("%d bytes behind the end", c.Len())
+		c.Failf("%d bytes after the end", c.Len())
 	}
 	if err := c.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", Section, err)

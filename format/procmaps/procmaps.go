@@ -87,7 +87,7 @@ func Parse(line []byte) (m Mapping, err error) {
 	m.Inode = number(field(' '), 10)
 	m.Name = string(bytes.TrimLeft(rest, " "))
 	if err != nil || len(rights) != len("rwxp") || m.Hi < m.Lo || m.Device == "" {
-		return Mapping{}, fmt.Errorf("%q is no line of /proc/PID/maps", line)
+		return Mapping{}, fmt.Errorf("%q is not a line of /proc/PID/maps", line)
 	}
 	m.Read, m.Write, m.Exec = rights[0] == 'r', rights[1] == 'w', rights[2] == 'x'
 	return m, nil

@@ -46,7 +46,7 @@ func (t *tool) compile() error {
 		importPath = pkg
 	}
 	if _, covered := t.flag("-coveragecfg"); covered {
-		return fmt.Errorf("%s: built with -cover, whose counters are where those of cairn would be: use one of them", importPath)
+		return fmt.Errorf("%s: built with -cover, whose counters are at the same places as those of cairn: use one of them", importPath)
 	}
 	if !t.cfg.Selects(importPath) {
 		return t.run(t.args)

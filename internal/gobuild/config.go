@@ -76,13 +76,13 @@ func ParseArgs(args []string) (c Config, rest []string, err error) {
 			}
 		case name == "--threshold":
 			if c.Threshold, err = time.ParseDuration(value); err != nil || c.Threshold <= 0 {
-				return c, nil, fmt.Errorf("%s: --threshold=%s: a duration is expected, as 5ms", ToolexecName, value)
+				return c, nil, fmt.Errorf("%s: --threshold=%s: a duration is expected, such as 5ms", ToolexecName, value)
 			}
 		default:
 			return c, nil, fmt.Errorf("%s: unknown flag %s", ToolexecName, arg)
 		}
 	}
-	return c, nil, fmt.Errorf("%s: no tool; it is for go build -toolexec", ToolexecName)
+	return c, nil, fmt.Errorf("%s: no tool given; it is for go build -toolexec", ToolexecName)
 }
 
 func (c *Config) check() error {

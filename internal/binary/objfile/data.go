@@ -51,7 +51,7 @@ func (f *File) Data() (*Data, error) {
 		for _, name := range dataSections {
 			if s.Name == name || strings.HasPrefix(s.Name, name+".") {
 				if s.Addr > ^uint64(0)-s.Size {
-					return nil, fmt.Errorf("%s: section %s ends behind the last address", f.path, s.Name)
+					return nil, fmt.Errorf("%s: section %s ends after the last address", f.path, s.Name)
 				}
 				index[elf.SectionIndex(i)] = len(d.Sections)
 				d.Sections = append(d.Sections, DataSection{s.Name, s.Addr, s.Size})

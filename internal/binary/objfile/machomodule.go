@@ -388,9 +388,9 @@ func onlyPart(r io.ReaderAt, size int64, arch string) (*io.SectionReader, error)
 	case 1:
 		return io.NewSectionReader(r, int64(found[0].offset), int64(found[0].size)), nil
 	case 0:
-		return nil, fmt.Errorf("%w, for %s: the one that is wanted is not among them", ErrUniversal, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%w, for %s: the selected one is not among them", ErrUniversal, strings.Join(names, ", "))
 	}
-	return nil, fmt.Errorf("%w, for %s: put : and the one that is wanted behind its path", ErrUniversal, strings.Join(names, " and "))
+	return nil, fmt.Errorf("%w, for %s: select one by appending : and its name to the path", ErrUniversal, strings.Join(names, " and "))
 }
 
 // readAnyModule reads the headers of an ELF file, of a Mach-O file, or of a part of a

@@ -203,7 +203,7 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 		return f.clusterFlags.open(dir, url, f.debugBuilds, options)
 	}
 	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{Torn: func(path string, off, bytes int64) {
-		log.Warn("removed an incomplete record at the end of the journal, as a crash leaves it; it was never acknowledged", "file", path, "offset", off, "bytes", bytes)
+		log.Warn("removed an incomplete record at the end of the journal, such as after a crash; it was never acknowledged", "file", path, "offset", off, "bytes", bytes)
 	}})
 	if err != nil {
 		return nil, err

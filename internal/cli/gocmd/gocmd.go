@@ -129,7 +129,7 @@ func (f *flags) config() (gobuild.Config, error) {
 	}
 	for _, p := range f.only {
 		if p == "" || strings.ContainsAny(p, " \t\"'") || strings.HasPrefix(p, ".") {
-			return gobuild.Config{}, verb.Usagef("go: --only %q: a pattern of import paths is expected, as example.com/app/...", p)
+			return gobuild.Config{}, verb.Usagef("go: --only %q: a pattern of import paths is expected, such as example.com/app/...", p)
 		}
 	}
 	small := f.small

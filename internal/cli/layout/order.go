@@ -229,7 +229,7 @@ func (f *orderFlags) run(ctx context.Context, s *verb.Streams) error {
 		return err
 	}
 	if m.Go() {
-		verb.Note(s, "this is a profile of a Go program: cmd/link takes no order of functions. The file says in which order functions ran; what go build can use is a profile (cairn export --format pgo -o default.pgo)")
+		verb.Note(s, "this is a profile of a Go program: cmd/link does not support an order of functions. The file lists the functions in the order in which they ran; go build can use a profile (cairn export --format pgo -o default.pgo)")
 	}
 	if err := f.write(s, m, format); err != nil || code == 0 {
 		return err

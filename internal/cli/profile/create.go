@@ -71,7 +71,7 @@ func addMap(s *verb.Streams, p *prof.Profile, path string) error {
 	empty := merge.NewAccumulator(merge.NewLayout(m), 0).Module()
 	err = merge.Profiles(p, &prof.Profile{Modules: []prof.Module{empty}})
 	if errors.Is(err, merge.ErrMachine) {
-		return fmt.Errorf("%s: %w: merge those of each into a profile of their own", path, err)
+		return fmt.Errorf("%s: %w: merge those of each into a separate profile", path, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

@@ -207,7 +207,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 		case errors.Is(err, merge.ErrHeld):
 			sum.Repeated++
 		case errors.Is(err, merge.ErrMachine):
-			return nil, fmt.Errorf("%s: %w: merge those of each into a profile of their own", path, err)
+			return nil, fmt.Errorf("%s: %w: merge those of each into a separate profile", path, err)
 		case errors.Is(err, merge.ErrPartly):
 			in.complain(path, rawfiles.Repeated, err.Error()+": merge raw files, or give --again to count these runs twice")
 		case err != nil:

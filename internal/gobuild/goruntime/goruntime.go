@@ -38,7 +38,7 @@ var calls = map[string]string{
 func (t Target) Check() error {
 	m, ok := t.minor()
 	if !ok || minors[m] == "" {
-		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, as GOTOOLCHAIN=go1.26.8", t.Version)
+		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
 	}
 	if t.GOOS == "darwin" || t.GOOS == "ios" {
 		return fmt.Errorf("%s/%s: Go programs are instrumented for linux only: on macOS the runtime's file would need calls of libSystem that package runtime does not have (ftruncate, mkdir, rename), maps would have to be put into Mach-O files, and the linker's signature would have to be made again", t.GOOS, t.GOARCH)

@@ -257,7 +257,7 @@ func buildID(image *elfimage.File) (prof.BuildID, error) {
 	note := image.Content(BuildIDSection)
 	const header = 16 // sizes, type and the name GNU
 	if len(note) <= header || int(le.Uint32(note[4:])) > len(note)-header {
-		return "", errors.New("the program has no GNU build id, which tells its raw files from others: do not link with -B none")
+		return "", errors.New("the program has no GNU build id, which identifies its raw files: do not link with -B none")
 	}
 	id := note[header:][:le.Uint32(note[4:])]
 	return prof.BuildID(id[:min(len(id), wire.MaxBuildID)]), nil

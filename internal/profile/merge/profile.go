@@ -156,7 +156,7 @@ func compatible(a, b *prof.Module) error {
 // versions do not contain the machine.
 func sameMachine(dst, src *prof.Profile) error {
 	if a, b := dst.Machine(), src.Machine(); a != b && a != "" && b != "" {
-		return fmt.Errorf("it is for %s, and what is before it for %s: %w", b, a, ErrMachine)
+		return fmt.Errorf("it is for %s, and the files before it are for %s: %w", b, a, ErrMachine)
 	}
 	return nil
 }

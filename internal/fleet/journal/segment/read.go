@@ -92,7 +92,7 @@ func (r *reader) record() ([]byte, error) {
 	}
 	data, err := readRecord(r.file, r.off, st.Size(), r.seq)
 	if errors.Is(err, errTorn) {
-		err = fmt.Errorf("%s: at offset %#x: record %d is damaged: the disk lost what it had acknowledged; restore a backup, or move the file away to go on without its records", r.file.Name(), r.off, r.seq)
+		err = fmt.Errorf("%s: at offset %#x: record %d is damaged: the disk lost acknowledged data; restore a backup, or move the file away to continue without its records", r.file.Name(), r.off, r.seq)
 	}
 	return data, err
 }

@@ -310,7 +310,7 @@ func full(err error) error {
 func (j *Journal) fail(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.failed = fmt.Errorf("the journal takes nothing more until it is opened again: %w", err)
+	j.failed = fmt.Errorf("the journal accepts no records until it is opened again: %w", err)
 	return j.failed
 }
 
