@@ -46,7 +46,7 @@ func (c *Config) Args() []string {
 	return args
 }
 
-// ParseArgs reads the arguments behind ToolexecName. rest begins with the tool.
+// ParseArgs reads the arguments after ToolexecName. rest begins with the tool.
 func ParseArgs(args []string) (c Config, rest []string, err error) {
 	c.Mode = prof.ModeCover
 	for i, arg := range args {

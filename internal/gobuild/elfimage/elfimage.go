@@ -232,7 +232,7 @@ func (f *File) Extend(add []Addition, strip bool) ([]byte, error) {
 }
 
 // divide ends the section without content that has the memory of s where that begins, and
-// returns what is behind s as a section of its own: strip moves sections that overlap.
+// returns what follows s as a section of its own: strip moves sections that overlap.
 func divide(sections []Section, s Section) (rest Section, ok bool) {
 	for i := range sections {
 		whole := &sections[i]

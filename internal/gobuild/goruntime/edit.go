@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// edit inserts text before or behind each place where package runtime has some tokens.
+// edit inserts text before or after each place where package runtime has some tokens.
 type edit struct {
 	file   string
 	find   string // tokens

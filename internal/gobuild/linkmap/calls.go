@@ -41,8 +41,8 @@ func addCalls(image *elfimage.File, funcs []prof.Func) {
 	}
 }
 
-// callsAMD64 yields where code at an address may call: bytes that are the distance to a
-// function behind that of a call are hardly anything else.
+// callsAMD64 yields the addresses that code at an address may call. It does not decode instructions: a byte that is the
+// opcode of a call, followed by the distance to the start of a function, is rarely anything else.
 func callsAMD64(code []byte, addr uint64) func(func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		for i := 0; i+5 <= len(code); i++ {

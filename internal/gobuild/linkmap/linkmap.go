@@ -283,7 +283,7 @@ func withoutTypes(name string) string {
 	return b.String()
 }
 
-// symbolPath returns an import path as symbol names have it: dots behind the last slash and
+// symbolPath returns an import path as symbol names have it: dots after the last slash and
 // unusual characters are escaped.
 func symbolPath(path string) string {
 	slash := strings.LastIndexByte(path, '/')

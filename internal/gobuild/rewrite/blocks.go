@@ -6,8 +6,8 @@ import (
 )
 
 // blockWriter puts a probe at the start of each block of a function. Blocks are those of
-// the source: a list of statements is divided behind each statement that decides what
-// runs next. The blocks of function literals belong to the function that has them.
+// the source: a list of statements is divided after each statement that decides what
+// runs next. The blocks of function literals belong to the enclosing function.
 type blockWriter struct {
 	*fileWriter
 	next   int // element of the next block
@@ -22,7 +22,7 @@ func (b *blockWriter) begin(pos token.Pos) int {
 	return len(b.blocks) - 1
 }
 
-// body divides the statements behind open, the position of a brace or a colon.
+// body divides the statements after open, the position of a brace or a colon.
 func (b *blockWriter) body(open token.Pos, list []ast.Stmt) {
 	i := b.begin(open + 1)
 	b.add(i, open, open)
@@ -51,7 +51,7 @@ func (b *blockWriter) add(i int, from, to token.Pos) {
 }
 
 // statement adds a statement to block i, and divides what is in it. It reports whether
-// another block begins behind it.
+// another block begins after it.
 func (b *blockWriter) statement(s ast.Stmt, i int) (ends bool) {
 	switch s := s.(type) {
 	case *ast.LabeledStmt:
@@ -107,7 +107,7 @@ func (b *blockWriter) statement(s ast.Stmt, i int) (ends bool) {
 	return false
 }
 
-// condition divides an if statement and those behind its else.
+// condition divides an if statement and those after its else.
 func (b *blockWriter) condition(s *ast.IfStmt, i int) {
 	b.head(i, s.Pos(), s.Body.Lbrace, s.Init, s.Cond)
 	b.body(s.Body.Lbrace, s.Body.List)

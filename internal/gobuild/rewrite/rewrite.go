@@ -40,8 +40,8 @@ type Options struct {
 	// Race is set in builds for the race detector: all writes are in package runtime,
 	// which the detector does not watch.
 	Race bool
-	// Inlinable are the functions that the compiler can inline, by the place of what is behind
-	// the keyword func, or of the keyword of a literal. In timed modes they have no probes.
+	// Inlinable are the functions that the compiler can inline, by the place of what follows
+	// the keyword func, or of the keyword of a literal. In timed modes they get no probes.
 	Inlinable map[Place]bool
 	// Closures are places of closures that the compiler made, among them the bodies of ranges
 	// over functions, by the keyword for.

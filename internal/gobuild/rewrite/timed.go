@@ -50,7 +50,7 @@ func (w *fileWriter) timedFile(f *ast.File) {
 		case fn.Name.Name == "_":
 		case f.Name.Name == "main" && fn.Name.Name == "main" && fn.Recv == nil: // package runtime calls it
 			w.declared(fn, name)
-		case w.inlinable(behindFunc(fn)):
+		case w.inlinable(afterFunc(fn)):
 			w.r.Inlinable++
 		case w.isSmall(fn.Body):
 			w.r.Small++
@@ -106,9 +106,9 @@ func (w *fileWriter) literals(n ast.Node) {
 	})
 }
 
-// behindFunc returns the place by which the compiler knows a declared function: what is
-// behind the keyword, the receiver or the name.
-func behindFunc(fn *ast.FuncDecl) token.Pos {
+// afterFunc returns the place by which the compiler knows a declared function: what
+// follows the keyword, which is the receiver or the name.
+func afterFunc(fn *ast.FuncDecl) token.Pos {
 	if fn.Recv != nil {
 		return fn.Recv.Pos()
 	}

@@ -57,7 +57,7 @@ func readModule(f *objfile.File, sections []objfile.Contents) (*detour.Module, e
 		})
 		switch {
 		case s.Name == ".eh_frame":
-			// Damage ends what is known: functions behind it have no frame.
+			// Damage ends what is known: functions after it have no frame.
 			m.Frames, _ = ehframe.Read(s.Data, s.Addr, f.Machine())
 		case strings.HasPrefix(s.Name, ".gcc_except_table"):
 			tables = append(tables, s)

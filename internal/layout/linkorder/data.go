@@ -28,12 +28,12 @@ var dataInputs = []struct {
 const dataMark = "# data"
 
 // errNoData is the error of ParseData for an order file of functions alone.
-var errNoData = errors.New(`no order of data: cairn order --data writes one, behind a line "` + dataMark + `"`)
+var errNoData = errors.New(`no order of data: cairn order --data writes one, after a line "` + dataMark + `"`)
 
 // HasData reports whether order files of the format can list data.
 func (f Format) HasData() bool { return f == FormatLLD || f == FormatGold }
 
-// RenderData writes the lines of an order file for data, for lld or gold, behind a comment that ParseData finds.
+// RenderData writes the lines of an order file for data, for lld or gold, after a comment that ParseData finds.
 // Names that the format cannot represent are omitted.
 func RenderData(f Format, data []Datum) []byte {
 	var out bytes.Buffer
