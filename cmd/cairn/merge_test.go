@@ -214,16 +214,20 @@ func TestMergeRefuses(t *testing.T) {
 func TestMergeListsTen(t *testing.T) {
 	t.Parallel()
 	dir := mergeDir(t)
-	lib := coverMap("\x34\xcd", "lib", 2)
 	for i := range 30 {
+		lib := coverMap(prof.BuildID(fmt.Sprintf("\x34%c", 'a'+i/2)), "lib", 2) // two files of each build
 		writeTestRaw(t, fmt.Sprintf("%s/raws/lib%02d.mipraw", dir, i), lib, 1)
+		writeTestFile(t, fmt.Sprintf("%s/raws/cut%02d.mipraw", dir, i), []byte("\x4d\x49"))
 	}
 	_, _, talk := cairn(t, dir, "merge", "-o", "$W/app.mip", "$W/app.mipmap", "$W/raws")
-	if n := strings.Count(talk, "is of build"); n != 10 || !strings.Contains(talk, "cairn: and 20 more of other builds\n") {
-		t.Errorf("%d complaints\n%s", n, talk)
+	if n := strings.Count(talk, "is of build"); n != 10 || strings.Count(talk, " (and 1 more file of this build)\n") != 10 || !strings.Contains(talk, "cairn: and 10 more of other builds\n") {
+		t.Errorf("%d complaints about other builds\n%s", n, talk)
+	}
+	if n := strings.Count(talk, "raws/cut"); n != 10 || !strings.Contains(talk, "cairn: and 20 more ") {
+		t.Errorf("%d complaints about files that were cut off\n%s", n, talk)
 	}
 	list, err := os.ReadFile(dir + "/app.mip.refused")
-	if n := strings.Count(string(list), "is of build"); err != nil || n != 30 || !strings.Contains(talk, "cairn: all 30 files that were omitted are listed in $W/app.mip.refused\n") {
+	if n := strings.Count(string(list), ".mipraw: "); err != nil || n != 60 || !strings.Contains(talk, "cairn: all 60 files that were omitted are listed in $W/app.mip.refused\n") {
 		t.Errorf("%v: %d complaints in the list\n%s", err, n, talk)
 	}
 	code, _, talk := cairn(t, dir, "merge", "-o", "/dev/null", "$W/app.mipmap", "$W/raws")
