@@ -14,8 +14,8 @@
 //
 // Times are microseconds. They are numbers with exactly three decimals, made without floating point, and count
 // from the start of the trace: viewers keep them in doubles, which cannot hold nanoseconds since 1970. Up to
-// 104 days a double tells two nanoseconds apart (Perfetto before 2025 cuts where it should round, and can be
-// off by one).
+// 104 days a double distinguishes two nanoseconds (Perfetto before 2025 truncates where it should round, and
+// can be off by one).
 //
 // A call is a pair of events, B and E, and not one X with a duration. Viewers sort events by time and keep the
 // order of the file among equals. Of two X that begin at the same time the inner one ended first, so a writer

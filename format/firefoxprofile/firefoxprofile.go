@@ -216,7 +216,7 @@ func (x *Writer) string(s string) int {
 	return n
 }
 
-// endThread writes the thread at hand.
+// endThread writes the current thread.
 func (x *Writer) endThread() {
 	t := x.t
 	if t == nil {

@@ -168,7 +168,7 @@
 //	     after the map, since minor version 1:
 //	str  machine, at most 32 bytes: x86-64, AArch64, Arm; empty if unknown
 //
-// What there is to start from before the first function is 0, for addresses the raw section. Example:
+// The differences of the first function are from 0, those of addresses from the raw section. Example:
 //
 //	00000000  43 41 49 52 4e 4d 41 50  01 00 01 00 a6 8d 2e a1  |CAIRNMAP........|
 //	00000010  5a 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |Z.............ap|

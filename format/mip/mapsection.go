@@ -65,7 +65,7 @@ func PlaceMap(data []byte, addr uint64) {
 	}
 }
 
-// placeRecord does so for one record that is at an address.
+// placeRecord does the same for one record, which is at addr.
 func placeRecord(rec []byte, addr uint64) {
 	const mode, fragments, record, first = 5, 6, 8, 20
 	le := binary.LittleEndian

@@ -25,7 +25,7 @@ func newImageModel() *imageModel {
 // code codes an image, which a decoder fills, given that of an earlier run, if there is one. A decoder whose
 // bytes are used up leaves the rest zero.
 func (m *imageModel) code(c *coder, data, earlier []byte) {
-	wide := 0 // has it words
+	wide := 0 // 1 if the image has words
 	hist := uint32(0)
 	gap := 0 // zeros since the last nonzero byte
 	for i := range data {

@@ -3,9 +3,9 @@ package mippack
 import "math/bits"
 
 // Problem: the order of first executions is a permutation of the functions that ran. With n of them and nothing
-// else known it takes log2(n!) bits, some nine for each function of a thousand. But a function mostly first
-// runs soon after one that stands near it in the link: its caller, a callee, a neighbour in the same source
-// file.
+// else known it takes log2(n!) bits, some nine for each function of a thousand. But most functions first run
+// soon after one that is near them in the linked binary: their caller, a callee, a neighbour in the same
+// source file.
 //
 // The functions that have not run yet form a line. Several experts each have a place in it, between two
 // functions, and a histogram of the distances from that place to the next function, in either direction, in
@@ -13,9 +13,9 @@ import "math/bits"
 // of its distance, weighted by how often the expert was right. The line shortens with each function: steps over
 // functions that ran do not count. Cost: time is proportional to n log n times the number of experts.
 //
-// The experts' places: the last functions, one for each of the last few, where the latest one comes with
-// several histograms by the step before; and where earlier runs of the same build went on after the last
-// function.
+// The experts' places are the last few functions, one expert for each, where the latest one has several
+// histograms, chosen by the step before; and the functions that followed the last function in earlier runs of
+// the same build.
 
 const (
 	lastPlaces = 8  // experts for the last functions
@@ -84,8 +84,8 @@ func bucketStart(b int) int {
 type expert struct {
 	h     *histogram
 	place int // number of functions to its left
-	// Of the line as it is: the frequencies of the buckets in each direction
-	// up to each, of 1<<unitBits for both, and of all of them.
+	// For the current line: the cumulative frequencies of the buckets in each
+	// direction, out of 1<<unitBits for both directions, and their totals.
 	cum   [2][distances + 1]uint32
 	all   [2]uint64
 	share uint32
@@ -129,7 +129,7 @@ func (x *expert) near(side, d, room int) uint64 {
 	return lo + (hi-lo)*uint64(d-start)/uint64(end-start)
 }
 
-// below returns the frequency of all that stand left of i in a line of n.
+// below returns the frequency of all functions to the left of i in a line of n.
 func (x *expert) below(i, n int) uint64 {
 	left := x.all[1]
 	if i <= x.place {

@@ -31,7 +31,7 @@ func (e *encoder) encode(from, size, total uint64) {
 	}
 }
 
-// carry adds one to the number that is out already.
+// carry adds one to the number formed by the bytes already written.
 func (e *encoder) carry() {
 	for i := len(e.out) - 1; i >= 0; i-- {
 		if e.out[i]++; e.out[i] != 0 {

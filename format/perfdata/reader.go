@@ -54,7 +54,7 @@ type Reader struct {
 	in    input
 	// spe says that the file has a trace of Arm's Statistical Profiling Extension.
 	spe      bool
-	speEvent uint16 // the event that it is of
+	speEvent uint16 // the event of the trace
 	clock    *clock // of the trace, nil if the file does not say
 	// begin is the first record of the kernel in a pipe. Open has read it.
 	begin *record
@@ -104,7 +104,7 @@ func (p *Reader) beginPipe() error {
 		r, err := p.in.next()
 		if err != nil {
 			if errors.Is(err, errCut) || err == io.EOF {
-				return nil // Batches meets it again
+				return nil // Batches reports it
 			}
 			return err
 		}

@@ -13,16 +13,16 @@ type session struct {
 	*Reader
 
 	yield    func(*sample.Batch, error) bool
-	stopped  bool // nobody wants more
+	stopped  bool // yield returned false
 	batch    *sample.Batch
 	rounds   rounds
 	unpacker *unpacker
-	unpacked []byte // of it, what is no whole record yet
+	unpacked []byte // output of unpacker that is not a whole record yet
 	traces   *traces
-	failed   error // reading a trace
+	failed   error // the error of reading a trace
 }
 
-// batchSize is when a batch is given on.
+// batchSize is the size from which a batch is yielded.
 const batchSize = 1 << 20
 
 func (s *session) close() {
@@ -172,7 +172,7 @@ func (s *session) timeOf(r record) (uint64, bool) {
 	return number64(body[len(body)-before:], s.big), true
 }
 
-// eventOf returns the event that a sample is of.
+// eventOf returns the event of a sample.
 func (s *session) eventOf(body []byte) (*attr, uint16, bool) {
 	if len(s.attrs) == 0 {
 		return nil, 0, false

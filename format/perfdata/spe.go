@@ -23,13 +23,13 @@ const auxArmSPE = 4
 // clock converts the time of Arm's generic timer to that of perf.
 type clock struct{ shift, mult, zero uint64 }
 
-// perfTime does as the page of perf_event_mmap_page asks.
+// perfTime converts a time as the documentation of struct perf_event_mmap_page describes.
 func (c *clock) perfTime(cycles uint64) uint64 {
 	whole, rest := cycles>>c.shift, cycles&(1<<c.shift-1)
 	return c.zero + whole*c.mult + rest*c.mult>>c.shift
 }
 
-// tracing takes a record that says how the trace was made.
+// tracing handles a record that describes how the trace was recorded.
 func (p *Reader) tracing(kind uint32, body []byte) {
 	f := fields{data: body, big: p.big}
 	if kind == recordTimeConv {
@@ -46,7 +46,7 @@ func (p *Reader) tracing(kind uint32, body []byte) {
 	p.spe, p.speEvent = true, p.eventOfTrace([3]uint64{f.u64(), f.u64(), f.u64()})
 }
 
-// eventOfTrace returns the event that the trace is of, by its name, or by its type, which is the first
+// eventOfTrace returns the event of the trace, found by its name, or by its type, which is the first
 // of three numbers or, in newer files, the last.
 func (p *Reader) eventOfTrace(numbers [3]uint64) uint16 {
 	const firstDynamic = 6 // types below it are not of devices
@@ -63,7 +63,7 @@ func (p *Reader) traceInfo() error {
 	for {
 		r, err := in.next()
 		if err == io.EOF || errors.Is(err, errCut) {
-			return nil // Batches meets it again
+			return nil // Batches reports it
 		}
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func (s *session) findTraces() (*traces, error) {
 	for {
 		r, err := in.next()
 		if err == io.EOF || errors.Is(err, errCut) {
-			break // the session meets it again
+			break // session.records reports it
 		}
 		if err != nil {
 			return nil, err
@@ -233,7 +233,7 @@ func (t *trace) begin(file io.ReaderAt) {
 	t.end = p.at + uint64(p.size)
 }
 
-// until gives out the samples of what was before a time.
+// until yields the samples of all branches before a time.
 func (ts *traces) until(time uint64) error {
 	for len(ts.all) > 0 && ts.all[0].time < time && !ts.session.stopped {
 		t := ts.all[0]
@@ -259,7 +259,7 @@ func (ts *traces) settle() {
 	ts.all[i] = t
 }
 
-// give makes a sample of a branch.
+// give makes a sample from the current branch of a trace.
 func (ts *traces) give(t *trace) {
 	s := ts.session
 	s.batch.Branch(t.record.Address, t.record.Target, t.record.Mispredicted)
@@ -273,7 +273,7 @@ func (ts *traces) give(t *trace) {
 	}
 }
 
-// threadOf returns the thread that the record of a trace is of.
+// threadOf returns the thread of a trace's current record.
 func (ts *traces) threadOf(t *trace) (pid, tid int32) {
 	tid = t.tid
 	running, known := ts.running[t.cpu]
@@ -291,7 +291,7 @@ func (ts *traces) threadOf(t *trace) (pid, tid int32) {
 	return sample.UnknownPID, tid
 }
 
-// see notes what a record of the kernel says of threads.
+// see records what a record of the kernel says about threads.
 func (ts *traces) see(kind uint32, misc uint16, body []byte) {
 	s := ts.session
 	f := fields{data: body, big: s.big}
@@ -323,7 +323,7 @@ func (ts *traces) see(kind uint32, misc uint16, body []byte) {
 	}
 }
 
-// runs notes the thread that a processor runs from a record on.
+// runs records which thread a processor runs from a record on.
 func (ts *traces) runs(body []byte, pid, tid int32) {
 	a := &ts.session.attrs[0]
 	if a.sampleType&sampleCPU == 0 || a.trailer() == 0 {

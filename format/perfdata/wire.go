@@ -90,7 +90,7 @@ const (
 const (
 	branchHWIndex   = 1 << 17 // of branch_sample_type: a number before the branches
 	branchAny       = 1 << 3
-	branchCallStack = 1 << 11 // the "branches" are open calls, as --call-graph lbr has it
+	branchCallStack = 1 << 11 // the "branches" are open calls, as with --call-graph lbr
 	// branchSome are calls, returns and other kinds of branches by themselves.
 	branchSome     = 1<<4 | 1<<5 | 1<<6 | 1<<10 | 1<<12 | 1<<13
 	branchMispred  = 1 << 0  // of the flags of a branch

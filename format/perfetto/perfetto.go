@@ -131,7 +131,7 @@ func (x *Writer) Function(name string) int {
 }
 
 // Thread begins the events of a thread. Processes are told apart by pid alone,
-// and the first name that is given for one stays.
+// and keep the first name given.
 func (x *Writer) Thread(pid, tid uint32, process, thread string) error {
 	x.seq++
 	x.last = 0
@@ -215,7 +215,7 @@ func (x *Writer) End(at uint64) error {
 	return x.end()
 }
 
-// Instant writes a custom or typed event. Data that is no text is in hexadecimal.
+// Instant writes a custom or typed event. Data that is not text is written in hexadecimal.
 func (x *Writer) Instant(at uint64, kind calllog.Kind, p *calllog.Payload) error {
 	x.begin(at)
 	x.event.uint(eventType, instant)
@@ -242,7 +242,7 @@ func (x *Writer) number(name string, value uint64) {
 	x.event.bytes(eventAnnotation, x.inner)
 }
 
-// Close writes what is left. It does not close the underlying writer.
+// Close writes the remaining data. It does not close the underlying writer.
 func (x *Writer) Close() error { return x.w.Flush() }
 
 func (x *Writer) begin(at uint64) {
@@ -290,6 +290,6 @@ func (m *message) text(field int, s string) {
 	*m = append(*m, s...)
 }
 
-// text returns s with U+FFFD for what is no UTF-8: strings of protocol buffers must
-// be text.
+// text returns s with U+FFFD in place of invalid UTF-8: strings of protocol buffers must
+// be valid UTF-8.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -13,7 +13,7 @@ const (
 	// blockSize is the size of text that is parsed at once.
 	blockSize = 1 << 20
 	// maxSample is the maximum size of a sample, which must fit in memory. The deepest stack and the most
-	// branches that hardware has take a hundredth of it.
+	// branches that hardware records take a hundredth of that size.
 	maxSample = 4 << 20
 )
 
@@ -106,7 +106,7 @@ func (c *cutter) part(b *block, text []byte) (rest []byte, end int, err error) {
 	for {
 		i := bytes.IndexByte(text, '\n')
 		if i >= 0 {
-			text = text[i:] // of the long line this end is left
+			text = text[i:] // only the end of the long line is left
 		} else {
 			i = len(text)
 			text = text[:0]

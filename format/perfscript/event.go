@@ -60,8 +60,8 @@ func (p *parser) lost(s []byte) {
 //
 //	" 71/71: [0x401000(0x1000) @ 0x1000 fe:00 543 0]: r-xp /bin/prog"
 //
-// where the offset may be a bare 0, and what is after it anything: a build id in
-// angle brackets, for one.
+// where the offset may be a bare 0, and anything may follow it, such as a build id
+// in angle brackets.
 func parseMap(s []byte) (e sample.Event, ok bool) {
 	ids, rest, ok1 := strings.Cut(strings.TrimLeft(string(s), " "), ": [")
 	place, rest, ok2 := strings.Cut(rest, "]: ")

@@ -43,8 +43,8 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 	}
 	switch {
 	case n > 0 && isBlank(rest[n]):
-		// A symbol follows. Frames that the compiler made one of others have the
-		// address of these.
+		// A symbol follows. Inlined frames have the address of the frame that they
+		// were inlined into.
 		if !bytes.HasSuffix(bytes.TrimRight(rest, " \t"), []byte("(inlined)")) {
 			p.frame(addr)
 		}
@@ -111,15 +111,15 @@ func isSymbols(rest []byte) bool {
 	return bytes.Count(word, []byte("+0x")) > 0 && bytes.Count(word, []byte("/")) >= slashes
 }
 
-// header is what the line before a sample says.
+// header is the content of the line before a sample.
 type header struct{ pid, tid int32 }
 
 // parseHeader reads the line before a sample:
 //
 //	prog name 71/72 [003] 34438.334131:     1001001 cycles:u:
 //
-// of which only PID/TID, a number before the processor or the time, or the time
-// alone must be there. The name may be anything.
+// Only PID/TID, a number before the processor or the time, or the time alone is
+// required. The name may be anything.
 func parseHeader(line []byte) (header, bool) {
 	h := header{sample.UnknownPID, sample.UnknownPID}
 	fields := bytes.Fields(line)
@@ -132,8 +132,8 @@ func parseHeader(line []byte) (header, bool) {
 			return header{pid, tid}, true
 		}
 		if tid, ok := parseID(f); ok && (after == nil || isCPU(after) || isTime(after)) {
-			// Of -F pid and -F tid perf prints the same: whose number it is
-			// cannot be told, but mostly it is that of the thread.
+			// perf prints -F pid and -F tid alike, so it is unknown whose number
+			// this is; mostly it is that of the thread.
 			h.tid = tid
 			return h, true
 		}

@@ -31,10 +31,10 @@ type parser struct {
 	batch    *sample.Batch
 	line     int64         // of the block, counted from 1
 	start    int64         // of the line, counted from that of the block
-	next     sample.Sample // what is known of the one that is being made
-	frames   int           // of it
-	begun    bool          // its count or the line before it was there
-	unwanted bool          // it is read, but will not be used
+	next     sample.Sample // the current sample, as far as it was parsed
+	frames   int           // number of frames of next
+	begun    bool          // the count of next, or the line before it, was parsed
+	unwanted bool          // next is parsed, but will not be used
 }
 
 // parse parses a block.
@@ -170,7 +170,7 @@ func fileLength(s []byte) int {
 	if len(s) == 0 || s[0] != '(' {
 		return 0
 	}
-	if end := bytes.Index(s, []byte(")/")); end > 0 { // names can have all else
+	if end := bytes.Index(s, []byte(")/")); end > 0 { // names can contain anything else
 		return end + 1
 	}
 	return 0

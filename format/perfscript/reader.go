@@ -8,18 +8,18 @@
 //	 0x40118e/0x401130/P/-/-/4  0x4011a0/0x401180/M/-/-/9      newest branch first
 //	                                  a blank line
 //
-// That is what llvm-profgen reads, of `perf script -F ip,brstack
-// --show-mmap-events`. What other -F print is taken as well: a line in front with
-// the command, process, thread, processor, time and event, symbols and files after
-// addresses, events of tasks. Branches without a stack are on one line, which may
-// begin with the address:
+// That is the output of `perf script -F ip,brstack --show-mmap-events`, which
+// llvm-profgen reads. The output of other -F is accepted as well: a line before the
+// sample with the command, process, thread, processor, time and event, symbols and
+// files after addresses, events of tasks. Branches without a stack are on one line,
+// which may begin with the address:
 //
 //	401136 0x40118e/0x401130/P/-/-/4 0x4011a0/0x401180/M/-/-/9
 //
 // A branch is from/to/prediction, where M is mispredicted, and more fields, which
-// are not used. A branch that cannot be read ends its line, as there; the branches
-// before it are used. Lines that begin with # or // are comments, and those that are nothing
-// of all this are counted and skipped.
+// are not used. A branch that cannot be parsed ends its line, as in llvm-profgen; the
+// branches before it are used. Lines that begin with # or // are comments, and all other
+// lines are counted and skipped.
 //
 // The text is read in blocks that end between samples, on all processors.
 package perfscript

@@ -7,10 +7,10 @@
 //	                          |w   file
 //	                          r
 //
-// as fs/proc/task_mmu.c prints it. Numbers are hexadecimal, but for the inode. The last letter
-// is s where others see what is written. Names are paths, perhaps with " (deleted)" after
-// them, or say what else it is, as [heap] does; a newline in them is written \012, and nothing
-// else is told apart. What has no file has no name, and no inode.
+// as fs/proc/task_mmu.c prints it. Numbers are hexadecimal, except the inode. The last letter
+// is s if writes are shared with other processes. A name is a path, which " (deleted)" may
+// follow, or describes another kind of mapping, such as [heap]. A newline in a name is written
+// \012; nothing else is escaped. An anonymous mapping has no name and no inode.
 package procmaps
 
 import (
@@ -33,7 +33,7 @@ type Mapping struct {
 // Has reports whether an address is in the mapping.
 func (m *Mapping) Has(addr uint64) bool { return m.Lo <= addr && addr < m.Hi }
 
-// IsFile reports whether it is of a file, by its path.
+// IsFile reports whether the mapping is of a file: whether its name is a path.
 func (m *Mapping) IsFile() bool { return m.Name != "" && m.Name[0] == '/' }
 
 // All returns the mappings of a text in order. Invalid lines are yielded as errors, and reading continues after

@@ -4,11 +4,11 @@
 // -pgo-temporal-instrumentation) record one in each run. The indexed form is not read
 // here; llvm-profdata merge --text turns it into this one.
 //
-// Lines that start with # and empty lines count for nothing. A file starts
+// Lines that start with # and empty lines are ignored. A file starts
 // with its header, lines that start with a colon, in any order and case:
 //
 //	:ir                      what was instrumented; also :fe, :csir
-//	:entry_first             and others that say how; read over
+//	:entry_first             and others that say how; ignored
 //	:temporal_prof_traces    which these follow:
 //	2                        number of traces
 //	7                        runs that they were sampled from
@@ -18,9 +18,9 @@
 //	main,foo,
 //
 // A record for each function follows: its name, the hash of its control flow,
-// the number of its counters, the counters, and perhaps bitmaps and values. The
-// order is known by then, so that nothing of it is read. It is written, because
-// LLVM's tools drop the functions of a trace that have no record.
+// the number of its counters, the counters, and perhaps bitmaps and values. Read
+// ignores these records, as the order is known before them. Write writes them,
+// because LLVM's tools drop the functions of a trace that have no record.
 //
 // A local function is named with its source file in front, FILE;NAME, or
 // FILE:NAME by LLVM 16 and before.
@@ -66,14 +66,14 @@ type Profile struct {
 	Funcs []Func
 }
 
-// Func is what Write says of a function.
+// Func is the content of a function's record, for Write.
 type Func struct {
 	Name  string
 	Hash  uint64
 	Count uint64 // calls, or runs that called it
 }
 
-// Kind is what the first bytes of a file say it is.
+// Kind is the kind of a file, by its first bytes.
 type Kind int
 
 // The kinds of LLVM's profiles.

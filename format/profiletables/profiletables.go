@@ -54,7 +54,7 @@ type Function struct {
 	Addr      int64    `parquet:"addr,delta"`
 	Bytes     int64    `parquet:"bytes"`
 	Runs      int64    `parquet:"runs"`           // in which it ran
-	Of        int64    `parquet:"of"`             // runs that tell whether it ran
+	Of        int64    `parquet:"of"`             // runs that recorded whether it ran
 	Calls     *int64   `parquet:"calls,optional"` // none if they were not counted
 	Inexact   bool     `parquet:"inexact"`        // there may have been more calls
 	Blocks    *int64   `parquet:"blocks,optional"`

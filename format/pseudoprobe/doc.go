@@ -20,7 +20,7 @@
 // sentinel comes first: a probe whose address is the GUID of the symbol that has it.
 //
 // Tables of large programs have tens of millions of probes, so they are read into flat arrays without pointers,
-// and of unwanted functions nothing is kept.
+// and nothing is kept for unwanted functions.
 package pseudoprobe
 
 import (

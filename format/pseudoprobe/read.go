@@ -49,9 +49,9 @@ type reader struct {
 	Options
 
 	cur      *bytecur.Cursor
-	counting bool // no table is made
+	counting bool // the first pass: no table is filled
 	table    *Table
-	probes   int // found until now
+	probes   int // number of probes found so far
 	copies   int
 
 	keep bool // the function that is being read is wanted
@@ -87,7 +87,7 @@ func (r *reader) read() error {
 	return r.cur.Err()
 }
 
-// copy reads a function but for its inlinees.
+// copy reads a function, except for its inlinees.
 func (r *reader) copy(parent, site uint32) {
 	c := r.cur
 	if len(r.open) == maxInlining {

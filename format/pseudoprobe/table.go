@@ -17,7 +17,7 @@ type Probe struct {
 	Addr uint64
 	// ID is the number of the block or call in its function, 1 for the entry.
 	ID            uint32
-	Discriminator uint32 // tells copies of a block apart
+	Discriminator uint32 // distinguishes copies of a block
 	Copy          uint32 // index into Table.Copies: of which function, and inlined where
 	Kind          Kind
 }

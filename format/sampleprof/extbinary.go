@@ -52,14 +52,14 @@ const (
 
 	// Of the summary.
 	flagFullContexts = 2 << 32
-	flagFS           = 4 << 32 // discriminators tell copies of code apart, too
+	flagFS           = 4 << 32 // discriminators distinguish copies of code, too
 	flagPreInlined   = 16 << 32
 	flagVtables      = 32 << 32
 
 	// Of the names.
 	flagMD5         = 1 << 32 // in place of names, as variable-length numbers
 	flagFixedMD5    = 2 << 32 // or of 8 bytes each
-	flagUniqueNames = 4 << 32 // some have a suffix that tells statics apart
+	flagUniqueNames = 4 << 32 // some have a suffix that distinguishes static functions
 
 	// Of the metadata.
 	flagProbes     = 1 << 32
@@ -69,8 +69,8 @@ const (
 // extWriter is the state of WriteExtBinary.
 type extWriter struct {
 	contexts bool
-	md5      bool // names are those already
-	hash     bool // make them so
+	md5      bool // the names are MD5 sums already
+	hash     bool // write the MD5 sums of the names
 	attrs    bool
 	names    map[string]uint64
 	table    []string

@@ -27,7 +27,7 @@ func (m *Merger) Add(f *File) (differ int, err error) {
 	switch {
 	case m.files == 0:
 		m.index = newContextIndex()
-	case len(f.Contexts) == 0 || len(m.sum.Contexts) == 0: // nothing to be mixed with
+	case len(f.Contexts) == 0 || len(m.sum.Contexts) == 0: // one of the two is empty
 	case f.HasContexts != m.sum.HasContexts:
 		return 0, ErrContexts
 	case f.HasProbes() != m.sum.HasProbes():

@@ -28,7 +28,7 @@ type File struct {
 
 	// What the binary formats contain in addition.
 	MD5        bool // names are the lower halves of their MD5, in decimal
-	FS         bool // discriminators tell copies of code apart, too (-enable-fs-discriminator)
+	FS         bool // discriminators distinguish copies of code, too (-enable-fs-discriminator)
 	PreInlined bool // a pre-inliner chose what compilers should inline
 
 	// What only WriteExtBinary uses.
@@ -135,7 +135,7 @@ func readText(in io.Reader) (*File, error) {
 // parser reads a line at a time.
 type parser struct {
 	file  *File
-	known map[string]*Samples // by what stands before the total
+	known map[string]*Samples // by the text before the total
 	stack []*Samples          // the current function, and the ones nested in it
 }
 
@@ -163,7 +163,7 @@ func (p *parser) line(s string) error {
 	return p.place(rest)
 }
 
-// control reports whether a character cannot be in a name, as the text could not be read again.
+// control reports whether a character is not allowed in a name, because Read could not parse the written text.
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
 // function reads the line that a function begins with: name:total:head.
@@ -288,7 +288,7 @@ func (s *Samples) count(at Place, text string) error {
 	return nil
 }
 
-// metadata reads what is known of the innermost function of the stack.
+// metadata reads the metadata of the innermost function of the stack.
 func (p *parser) metadata(s string) error {
 	in := p.stack[len(p.stack)-1]
 	key, value, _ := strings.Cut(s, ": ")

@@ -18,11 +18,11 @@ import (
 const (
 	maxBinary   = 1 << 31        // bytes of a file
 	maxUnpacked = 1 << 29        // bytes of its sections that were compressed
-	maxRatio    = 100            // of a compressed section; names and counts are far from it, deflate could reach a thousand
-	smallest    = 1 << 20        // bytes of a section from which on that counts
+	maxRatio    = 100            // of a compressed section; names and counts stay far below, deflate could reach a thousand
+	smallest    = 1 << 20        // bytes of a section from which maxRatio applies
 	maxName     = 1 << 20        // bytes of a name
 	maxTable    = 1 << 24        // names, or contexts
-	unlimited   = math.MaxUint64 // but for the bytes that are left
+	unlimited   = math.MaxUint64 // except by the bytes that are left
 )
 
 // binaryReader reads either of LLVM's binary formats.

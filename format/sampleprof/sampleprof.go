@@ -11,8 +11,8 @@
 // 2^16, or in a profile that is keyed by pseudo probes the number of one. A
 // function that was inlined is nested under the place of its call.
 //
-// A profile with contexts tells calls of a function apart by their callers, which
-// stand before it instead:
+// A profile with contexts distinguishes calls of a function by their callers, which
+// are written before it instead:
 //
 //	[main:5 @ mid:2 @ leaf]:total:head
 //
@@ -47,7 +47,7 @@ type Samples struct {
 	Attributes Attributes
 }
 
-// Attributes are bits that say something of a context.
+// Attributes are bits that describe a context.
 type Attributes uint8
 
 // The attributes.
@@ -60,7 +60,7 @@ const (
 // Place is a place in a function's source.
 type Place struct {
 	Offset        uint32 // lines from the function's definition, modulo 2^16; or a probe
-	Discriminator uint32 // tells apart the blocks of one line; LLVM's base discriminator
+	Discriminator uint32 // distinguishes the blocks of one line; LLVM's base discriminator
 }
 
 // Line says how often a place ran.

@@ -77,7 +77,7 @@ func SummarizeProfile(p Profile) Summary {
 		for i < len(counts) && sum < want {
 			sum = saturate.Add(sum, counts[i])
 			i++
-			for i < len(counts) && counts[i] == counts[i-1] { // all that are alike
+			for i < len(counts) && counts[i] == counts[i-1] { // all that are equal
 				sum = saturate.Add(sum, counts[i])
 				i++
 			}

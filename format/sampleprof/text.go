@@ -111,7 +111,7 @@ func appendBlanks(b []byte, n int) []byte {
 	return b
 }
 
-// appendCount appends a number, and what is after it.
+// appendCount appends a number and the text after it.
 func appendCount(b []byte, n uint64, end byte) []byte {
 	return append(strconv.AppendUint(b, n, 10), end)
 }
@@ -146,7 +146,7 @@ func (l *Line) sortedCallees() []string {
 	})
 }
 
-// String returns the place as the text has it.
+// String returns the place in the text format.
 func (p Place) String() string { return string(p.append(nil)) }
 
 func (p Place) append(b []byte) []byte {

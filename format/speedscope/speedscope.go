@@ -1,8 +1,8 @@
 // Package speedscope writes the file format of speedscope (https://www.speedscope.app/file-format-schema.json).
 // It is pure.
 //
-// A file has one list of frames and profiles that refer to them by number. An evented profile is what a thread
-// did, call by call; a sampled one is a list of stacks and what each weighs:
+// A file has one list of frames and profiles that refer to them by number. An evented profile has the calls of
+// a thread, one by one; a sampled one is a list of stacks and their weights:
 //
 //	{"$schema":"https://www.speedscope.app/file-format-schema.json",
 //	"exporter":"cairn","name":"app.log","activeProfileIndex":0,"profiles":[
@@ -20,7 +20,7 @@
 //	]}}
 //
 // The frames are last, as the functions are known only when all calls have been written. Times are whole
-// nanoseconds since the start of the trace: JavaScript has room for 104 days.
+// nanoseconds since the start of the trace: JavaScript's numbers hold 104 days exactly.
 package speedscope
 
 import (
@@ -38,17 +38,17 @@ type Frame struct {
 	Line int    // 0 if not known
 }
 
-// Unit is what values of a profile are.
+// Unit is the unit of a profile's values.
 type Unit string
 
-// The units of speedscope that ours are; counts and ticks have none.
+// The units of speedscope that this package uses; counts and ticks have none.
 const (
 	Nanoseconds Unit = "nanoseconds"
 	None        Unit = "none"
 )
 
 // A Writer writes a file as it comes. Errors of the underlying writer are kept:
-// once one came, all methods return it.
+// after the first one, all methods return it.
 type Writer struct {
 	w        *bufio.Writer
 	frames   []Frame

@@ -80,7 +80,7 @@ type record struct {
 	number  uint64 // of the episode of parents and texts
 }
 
-// wanted are the record types to decode, as bits.
+// wanted is the set of record types to decode, as bits.
 type wanted uint32
 
 const (

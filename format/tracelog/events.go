@@ -27,9 +27,9 @@ func DetectTrace(head []byte) bool {
 	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeTrace
 }
 
-// clockUnit returns how many nanoseconds a tick of a log of all calls is. With 20 us, 32 bits
-// last for a day, and a thread that makes no call for that long is rare. Where it is 1 us, the
-// writer begins another chunk in time.
+// clockUnit returns the nanoseconds of a tick in a log of all calls. With 20 us, 32 bits
+// last for a day, and a thread that makes no call for that long is rare. With 1 us, the
+// writer begins another chunk before the 32 bits overflow.
 func (h *Header) clockUnit() uint64 {
 	if h.Micro {
 		return 1000
@@ -59,8 +59,8 @@ type Trace struct {
 	WorstGap uint64 // ns
 	Ring     uint64 // bytes that were overwritten in turn, 0: none
 	Chunks   uint64 // that were begun
-	Over     uint64 // of those, written over
-	Dropped  uint32 // events that there was no room for
+	Over     uint64 // of those, overwritten
+	Dropped  uint32 // events lost for lack of room
 }
 
 // Events is an open log of all calls. It implements calllog.Log.
@@ -143,7 +143,7 @@ func (e *Events) chunkHead(off int64) (*chunkRef, error) {
 	magic, kind := le.Uint32(head), le.Uint16(head[wire.ChunkKindOffset:])
 	used := le.Uint32(head[wire.ChunkUsedOffset:])
 	switch {
-	case magic == 0: // not begun, or begun anew in this moment
+	case magic == 0: // not begun, or being reused at this moment
 		return nil, nil
 	case magic != wire.ChunkMagic:
 		e.noteDamage(e.damage(off, size, "no chunk starts here (%#x)", magic))
@@ -209,7 +209,7 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 			e.Modules = append(e.Modules, *rec.module)
 		}
 		return err
-	case wire.TypeThread: // of a goroutine, by who started it
+	case wire.TypeThread: // the name of a goroutine, which says what started it
 		rec, err := decode(data, base)
 		if err == nil {
 			if e.names == nil {
@@ -388,7 +388,7 @@ func (e *Events) Records() iter.Seq2[EventRecord, error] {
 type decoder struct {
 	events *Events
 	buf    []byte
-	near   span // that of the function before
+	near   span // that of the previous function
 }
 
 var kindOf = [...]calllog.Kind{wire.EventEnter: calllog.Enter, wire.EventExit: calllog.Exit, wire.EventTailExit: calllog.TailExit}

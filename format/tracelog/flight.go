@@ -17,8 +17,8 @@ import (
 // uncertain is in the number of a function whose caller is not certain.
 const uncertain calllog.FuncID = 1 << 31
 
-// Uncertain returns the number of a function in windows where its caller is not certain, and false if there is
-// none.
+// Uncertain returns the number that a function has in windows where its caller is not certain, and false if
+// there is none.
 func Uncertain(fn calllog.FuncID) (calllog.FuncID, bool) { return fn | uncertain, fn&uncertain == 0 }
 
 // flight replays the events of one stack of a window.

@@ -30,7 +30,7 @@ const (
 	aboveTop = 64 << 10  // calls may come from further out than the thread's first
 	ownStack = 256 << 20 // a stack is no larger
 	sameTop  = 2048      // two stacks that end as near to one another are one
-	maxTops  = 4096      // in a window; beyond, they are not told apart
+	maxTops  = 4096      // in a window; further ones are not distinguished
 )
 
 // addTop adds the end of a stack.

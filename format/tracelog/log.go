@@ -5,10 +5,10 @@
 // process runs, and after it was killed: a chunk that was not finished ends at the first record of type 0, and
 // chunks that were never begun are zero.
 //
-// A record that makes no sense is skipped. Damage to the size of a record costs the rest of its chunk, that to
-// the head of a chunk all of it. Either is reported as a *trace.Damage, and reading goes on. An episode is
-// followed by what became known later, its callers' ends and what the program said of it; Episodes joins them.
-// Memory does not grow with the number of episodes.
+// An invalid record is skipped. If the size of a record is damaged, the rest of its chunk is lost; if the head
+// of a chunk is damaged, all of the chunk is lost. Either is reported as a *trace.Damage, and reading continues.
+// An episode is followed by what became known later, the ends of its callers and the program's texts about it;
+// Episodes joins them. Memory does not grow with the number of episodes.
 package tracelog
 
 import (
@@ -58,15 +58,15 @@ type Log struct {
 	// Damage lists the first places that could not be read; Damaged is the number of all skipped bytes.
 	Damage  []*calllog.Damage
 	Damaged int64
-	// Records of a log that are of no type that is known.
+	// Records of unknown types.
 	Unknown uint64
 	// Episodes, and records whose episode is missing.
 	Written, Orphans uint64
-	// Lost are records that the process had no room for, as chunks say.
+	// Lost is the number of records that the process had no room for, according to the chunks.
 	Lost uint64
 
 	r      io.ReaderAt
-	queued []int64 // chunks with queues, as Open has seen them
+	queued []int64 // offsets of the chunks with queues, when Open read the log
 	last   []byte  // the last record that may be in a queue as well
 }
 
@@ -151,8 +151,8 @@ func (l *Log) takeModule(m *Module) {
 	}
 }
 
-// ModuleIndex returns the index in Modules of what an address of the process was
-// in at a time, -1 if nothing was there.
+// ModuleIndex returns the index in Modules of the module that had an address of the
+// process at a time, -1 if there was none.
 func (l *Log) ModuleIndex(pc, time uint64) int {
 	found := -1
 	for i := range l.Modules {
@@ -369,8 +369,8 @@ func isQueue(chunk []byte) bool {
 	return len(chunk) >= wire.ChunkHeaderSize && le.Uint32(chunk) == wire.ChunkMagic && le.Uint16(chunk[wire.ChunkKindOffset:]) == wire.KindQueue
 }
 
-// chunk yields the records of one chunk, the last of a file may be cut short. It keeps
-// its last record of those that come from queues, if that is asked for.
+// chunk yields the records of one chunk. The last chunk of a file may be truncated. If
+// requested, it keeps the last of the records that come from queues.
 func (l *Log) chunk(chunk []byte, base int64, want wanted, last *[]byte, yield func(record, error) bool) bool {
 	damage := func(from int, what string) bool {
 		return yield(record{}, &calllog.Damage{File: l.Name, Offset: base + int64(from), Size: int64(len(chunk) - from), What: what})

@@ -11,7 +11,7 @@ import (
 const windowShift = 26
 
 // noObject is the number for addresses in no known module, and for modules beyond the available numbers. The
-// one below is used by format/gotrace.
+// number one less is used by format/gotrace.
 const noObject = 255
 
 // Object is a piece of a program or shared object that has a number. It has the

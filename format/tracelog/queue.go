@@ -11,9 +11,9 @@ import (
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
-// queues yields the records that threads had found but the writer had not put into chunks of records when the
-// process ended or was read. The chunks of queues are at offsets. The last record of the chunks of records,
-// last, may be in a queue as well.
+// queues yields the records that threads had queued but the writer had not copied to chunks of records when the
+// process ended or the log was read. The chunks of queues are at offsets. The last record of the chunks of
+// records, last, may be in a queue as well.
 func (l *Log) queues(offsets []int64, last []byte, want wanted, yield func(record, error) bool) {
 	buf := make([]byte, wire.ChunkSize)
 	for _, off := range offsets {

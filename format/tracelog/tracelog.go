@@ -7,8 +7,8 @@ import (
 )
 
 // An Interval is a duration that lies between two bounds, in nanoseconds. The
-// clock that the probes read moves in steps, so that no duration is known better
-// than that.
+// clock that the probes read moves in steps, so that durations are known only up
+// to a step.
 type Interval struct{ Lo, Hi uint64 }
 
 // Header describes the process of a log.
@@ -53,7 +53,7 @@ type Thread struct {
 type Entry struct {
 	PC    uint64   // return address, if not Exact
 	Time  Interval // of a stack: so far, when the peak ended
-	SP    uint32   // low half of the stack pointer at entry, which tells the frame
+	SP    uint32   // low half of the stack pointer at entry, which identifies the frame
 	Flags EntryFlags
 }
 
@@ -72,12 +72,12 @@ const (
 // Timed reports whether the time of an entry is known.
 func (e *Entry) Timed() bool { return e.Flags&NoStamp == 0 }
 
-// Parent is a caller of an episode's peak that ended after it, too late as well.
+// Parent is a caller of an episode's peak that ended after it and took too long as well.
 type Parent struct {
 	PC        uint64 // somewhere in the function; not that of its entry on the stack
 	Ended     uint64
 	Time      Interval
-	Threshold uint64 // that it was held against
+	Threshold uint64 // the threshold that applied to it
 	SP        uint32 // as in its entry
 	On        uint32 // number of the stack that it was on: 0 for the thread's own
 	Flags     EntryFlags
@@ -104,8 +104,8 @@ type Usage struct {
 	Waits, InCall, Ready uint16
 }
 
-// UnknownStack is the number of all stacks of a thread that cannot be told apart, besides
-// its own.
+// UnknownStack is the number shared by all stacks of a thread, other than its own, that
+// cannot be distinguished.
 const UnknownStack = wire.StackUnknown
 
 // Text is a text of the program about a call.
@@ -149,13 +149,13 @@ type Episode struct {
 	Order     uint64   // among the episodes of the log, from 0
 	Time      uint64   // when the call ended
 	Peak      Interval // how long it took
-	Threshold uint64   // that it was held against
-	Blind     uint64   // time in it that the clock did not see
-	Frame     uint64   // what the program counts as frames, 0 if it does not
+	Threshold uint64   // the threshold that applied to it
+	Blind     uint64   // time in it during which the clock was late
+	Frame     uint64   // number of the frame that the program counted, 0 if it counts none
 	On        uint32   // number of the stack that it happened on: 0 for the thread's own
 	Flags     EpisodeFlags
 	Switches  uint32 // involuntary context switches since the thread's last slow call
-	Found     uint32 // frames that there were, of which Stack may have a part
+	Found     uint32 // number of frames found, of which Stack may have a part
 	// Stack has the call itself first, then its callers.
 	Stack []Entry
 	// Children is the largest call below, the largest below that one and so on.
@@ -166,7 +166,7 @@ type Episode struct {
 	Usage   *Usage // nil if it is not known
 }
 
-// Stall is a time in which the clock stood still for too long. Some short ones may be missing: Trailer.Late
+// Stall is a time in which the clock stood still for too long. Some short stalls may be missing; Trailer.Late
 // counts all.
 type Stall struct {
 	From, To uint64
@@ -216,31 +216,31 @@ type Seen struct {
 type Trailer struct {
 	Time       uint64 // of the last update
 	Ticks      uint64
-	Blind      uint64 // what ticks were late by, beyond two periods
-	Late       uint64 // ticks that were
+	Blind      uint64 // total time by which ticks were late, beyond two periods
+	Late       uint64 // ticks that were late
 	WorstGap   uint64 // longest time between two ticks
 	Borderline uint64 // calls that may have reached the threshold
-	Slow       uint64 // calls that were looked at
+	Slow       uint64 // calls that were evaluated
 	Dropped    uint64 // records that were lost for lack of room
 	Limited    uint64 // episodes that were only counted, because there were so many
-	Threshold  uint64 // what takes as long is a spike, unless the program set another
+	Threshold  uint64 // calls of this duration are spikes, unless the program set another threshold
 	Period     uint64 // of the clock that the probes read
-	Low        uint64 // what is shorter leaves no trace
+	Low        uint64 // shorter calls are not recorded
 	Signal     bool   // the clock is moved by signals to each thread, not by a thread
 	Threads    uint32 // that were seen
 	Idle       uint64 // time in which the process did nothing and the period was longer
 	TickerCPU  uint64 // processor time of the clock's thread
-	Episodes   uint64 // those too that were only counted
+	Episodes   uint64 // including those that were only counted
 	Ring       uint64 // calls of a thread that the flight recorder keeps, 0: there is none
 	NoWindow   uint32 // spikes whose calls were not kept
-	Window     uint32 // MiB of stack addresses that are told apart, 0: all
-	Signalled  uint32 // threads that a signal moves the clock for
-	Blocked    uint32 // of those, that did not let the signal through
+	Window     uint32 // MiB of stack addresses that are distinguished, 0: all
+	Signalled  uint32 // threads whose clock a signal moves
+	Blocked    uint32 // of those, threads that blocked the signal
 	Exact      bool   // calls read the TSC themselves
 	TSCHz      uint64 // of the TSC, with the exact clock
 	RateError  uint32 // of TSCHz, in 10^-9
 	Backwards  uint64 // calls that ended before they began, by the TSC
-	Final      bool   // the process ended in order
+	Final      bool   // the process ended normally
 	Off        bool   // switched off by CAIRN_SPIKE
 }
 

@@ -27,19 +27,19 @@ type StackNode struct {
 	Calls   uint64
 	Total   uint64 // ns from entry to exit
 	Unwound uint64 // calls that an exception, a longjmp or the end of the thread left
-	Open    uint64 // calls that went on when the log was written
+	Open    uint64 // calls that were still running when the log was written
 	Longest uint64 // ns of the longest call, if HasLongest
-	// Untimed: its calls were counted, and nothing else is known of them.
+	// Untimed is set if its calls were only counted.
 	Untimed, HasLongest bool
 }
 
 // Stacks is an open log of mode stacks. It implements calllog.Log, but it has no
-// events: Batches yields an error that says so.
+// events: Batches yields an error.
 type Stacks struct {
 	Header  Header
 	Modules []Module
 	Trailer *Trailer // nil if it was lost
-	// Lost are calls that there was no room for, Deeper those beyond the depth that the program was built for.
+	// Lost counts calls that there was no room for, Deeper those beyond the depth that the program was built for.
 	Lost, Deeper uint64
 	// Ended are threads whose calls are together in one, which has no number.
 	Ended uint64
@@ -62,7 +62,7 @@ type stackRef struct {
 }
 
 // OpenStacks reads a log of mode stacks, of size bytes. Messages call it name.
-// objects gives numbers to its modules; nil if no other log has to agree.
+// objects numbers its modules; nil if no other log must agree.
 func OpenStacks(r io.ReaderAt, size int64, name string, objects *Objects) (*Stacks, error) {
 	h, err := headerOf(r, size, name)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Stacks) read(e *Events, chunks []int64, objects *Objects) error {
 	return nil
 }
 
-// record takes a tree or a node; what is what is wrong with it.
+// record handles the record of a tree or a node. what describes an error in it.
 func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objects *Objects) (ref stackRef, what string) {
 	le := binary.LittleEndian
 	kind, a := le.Uint16(rec), le.Uint32(rec[4:])

@@ -23,7 +23,7 @@ func DetectWindows(head []byte) bool {
 type Window struct {
 	Episode  uint64 // its spike; 0: contents of the thread's ring at the end
 	TID      uint32
-	Stack    int    // 0: the thread's own; each other that it changed to is a window as well
+	Stack    int    // 0: the thread's own; each other stack that it switched to has its own window
 	From, To uint64 // ns of CLOCK_MONOTONIC
 	Calls    uint64
 
@@ -35,8 +35,8 @@ type Window struct {
 // AllWindows selects the windows of all spikes.
 const AllWindows = 1<<64 - 1
 
-// Windows is an open log of spikes, of which it has the calls around them. It implements calllog.Log, in which
-// each window is a thread.
+// Windows is an open log of spikes with the calls around them. It implements calllog.Log, in which each window
+// is a thread.
 //
 // The log has entries with their stack pointers, and the ends of calls that no later entry on their stack
 // implies, or that took long by the coarse clock. The end of a call is the event before the one that implies
@@ -190,7 +190,7 @@ func (w *Windows) measure(win *Window) ([]Window, error) {
 	return parts, nil
 }
 
-// isPlace reports whether an event is of a call, by what stands for its function.
+// isPlace reports whether an event is of a call, by the word that holds its function.
 func isPlace(function uint32) bool {
 	return function != wire.FlightTime && function != wire.FlightStack && function != wire.FlightHandlers
 }
@@ -235,7 +235,7 @@ func (r *flightReader) chunk(c *flightChunk, emit func(function, sp uint32, now 
 		case function == wire.FlightTime && sp == 0:
 			continue // no event
 		case function == wire.FlightTime:
-			if forward := sp - uint32(clock); forward < 1<<31 { // one before is what a signal handler left
+			if forward := sp - uint32(clock); forward < 1<<31 { // an earlier time is one that a signal handler left
 				clock += uint64(forward)
 			}
 		}

@@ -25,7 +25,7 @@ func Read(r io.Reader, name string) (*Profile, error) {
 	for d.next() {
 		if err := d.counts(p); err != nil {
 			if d.lines.Err() != nil {
-				break // that is why
+				break // err has the reason
 			}
 			return nil, fmt.Errorf("%s: line %d: %w", name, d.number, err)
 		}
@@ -41,8 +41,8 @@ func Read(r io.Reader, name string) (*Profile, error) {
 
 type decoder struct {
 	lines  *bufio.Scanner
-	line   []byte // the one that is looked at
-	number int    // of it, from 1
+	line   []byte // the current line
+	number int    // its number, from 1
 }
 
 // next moves to the next line that is not blank.
@@ -150,7 +150,7 @@ func (d *decoder) context(p *Profile, c *sample.Counts) (err error) {
 	return nil
 }
 
-// inBrackets returns what stands between brackets.
+// inBrackets returns the text between brackets.
 func inBrackets(line []byte) (inner string, ok bool) {
 	inner, ok = strings.CutPrefix(string(line), "[")
 	inner, closed := strings.CutSuffix(inner, "]")

@@ -18,8 +18,8 @@
 //
 //	[main:4 @ twice:0.1 @ add]
 //
-// "[]" is the context of what no call is known for. Where contexts are not told
-// apart there is one list, without the line of the context and the indent.
+// "[]" is the context of code whose callers are unknown. Without contexts there is
+// one list, without the line of the context and without the indentation.
 // Contexts are in the order of their text, ranges and branches in that of their
 // addresses. A branch from code that is in no known binary comes from an address
 // that wraps around zero, such as ffffffffffbff001.
@@ -38,7 +38,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// Profile is what a file has.
+// Profile is the content of a file.
 type Profile struct {
 	// HasContexts says that the counts are separated by context. Without it there is at most one element of
 	// Counts, and its Context is empty.

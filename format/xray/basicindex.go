@@ -94,8 +94,8 @@ type place struct {
 	off  int64
 }
 
-// Limits of parts, and of the search for what was written twice: each reads up to
-// a part.
+// Limits of the size of parts, and of the number of searches for records that were
+// written twice: each search reads up to a part.
 const (
 	maxPart    = 64 << 10
 	maxSearchs = 4096
@@ -262,7 +262,7 @@ func (x *basicIndex) alone(run *run) bool {
 	return x.changed && run.parts[len(run.parts)-1].size == basicSize
 }
 
-// search looks for a record in what the thread has.
+// search looks for a record in the parts of the thread.
 func (x *basicIndex) search(run *run, b []byte, time uint64) (*place, error) {
 	i, _ := slices.BinarySearchFunc(run.parts, time, func(p part, t uint64) int {
 		if p.first <= t {

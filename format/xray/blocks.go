@@ -23,7 +23,7 @@ type part struct {
 // owner is a thread.
 type owner struct{ pid, tid uint32 }
 
-// block is what the preamble of a block says.
+// block is the content of a block's preamble.
 type block struct {
 	part
 	owner
@@ -45,7 +45,7 @@ type blocks struct {
 const (
 	chunk   = 256 << 10
 	preview = 512  // the preamble of a block, and some of its calls
-	smaller = 4096 // many of those, where blocks are small
+	smaller = 4096 // several preambles, if blocks are small
 )
 
 // next returns the next block, whose memory is reused, or the damage before it. At the end it returns neither.
@@ -85,8 +85,8 @@ func (s *blocks) peek(pos int64) ([]byte, error) {
 	return s.win.at(pos, preview, ahead)
 }
 
-// fixed returns the block of version 1 that is at s.pos: those have one size, and
-// filler after their end. Without that size the file is one block.
+// fixed returns the block of version 1 that is at s.pos. All blocks have the same size,
+// with filler after their end. If the size is unknown, the file is one block.
 func (s *blocks) fixed() (*block, error) {
 	size := s.win.size - s.pos
 	const least = 3 * metadataSize

@@ -155,7 +155,7 @@ func (d *decoder) fdr(p *part, ahead int64, yield func(*calllog.Batch, error) bo
 			skip := min(int64(skip), end-pos)
 			bad.Size += skip
 			pos += skip
-		case d.full() && used < len(b): // else an argument may follow
+		case d.full() && used < len(b): // otherwise an argument may follow
 			if !d.flush(yield) {
 				return false
 			}

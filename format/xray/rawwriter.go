@@ -21,7 +21,7 @@ type RawWriter struct {
 // basicRecord is the size of a record of a basic log, and of its header.
 const basicRecord = 32
 
-// Flags of the header: the clock's rate is constant, and it goes on in idle states.
+// Flags of the header: the clock's rate is constant, and it does not stop in idle states.
 const clockFlags = 3
 
 // NewRawWriter begins a log of a version, 1 to 3, whose clock has a rate.
@@ -31,7 +31,7 @@ func NewRawWriter(w io.Writer, version int, hz uint64) *RawWriter {
 	binary.LittleEndian.PutUint16(head[0:], uint16(version))
 	head[4] = clockFlags
 	binary.LittleEndian.PutUint64(head[8:], hz)
-	out.w.Write(head[:]) // an error waits for Close
+	out.w.Write(head[:]) // Close returns the error
 	return out
 }
 
@@ -61,5 +61,5 @@ func (w *RawWriter) Write(pid, tid uint32, e *calllog.Event, _ *calllog.Payload)
 	return err
 }
 
-// Close writes what is left.
+// Close writes the remaining data.
 func (w *RawWriter) Close() error { return w.w.Flush() }

@@ -50,7 +50,7 @@ type Record struct {
 
 	// Delta is what a call or an event of an FDR log adds to the time.
 	Delta int64
-	// Event and Func are of calls.
+	// Event and Func are those of a call.
 	Event calllog.Kind
 	Func  calllog.FuncID
 	// Value is an argument, or how many bytes follow Extents.

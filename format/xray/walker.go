@@ -181,7 +181,7 @@ func (w *walker) stepMetadata(kind RecordKind, b []byte, end bool) (int, string)
 		}
 		w.begun, w.tid = true, o.Uint32(p)
 		if w.h.version == 2 {
-			w.pid = w.tid // as llvm-xray has it: there is no better
+			w.pid = w.tid // as in llvm-xray: nothing better is known
 		}
 	case WallTime, Process:
 		if w.based || kind == Process && w.h.version < 3 {

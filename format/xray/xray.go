@@ -21,11 +21,12 @@
 // are read when they are asked for, by thread and in pieces, so that a log of any
 // length needs little memory.
 //
-// Blocks of a thread are put in the order of their wall-clock time, then of their
-// first tick, then of the file: a ring of buffers leaves them in any order, and
-// ticks can go back. A block that is there twice is read once. The runtime does
-// that when a thread ends before an older one, whose block is then missing; and
-// after a fork both processes write what was buffered into one basic log.
+// Blocks of a thread are sorted by their wall-clock time, then by their first
+// tick, then by their place in the file: a ring of buffers leaves them in any
+// order, and ticks can go back. A block that occurs twice is read once. The
+// runtime writes blocks twice when a thread ends before an older one, whose block
+// is then missing; and after a fork both processes write the buffered records into
+// one basic log.
 //
 // Damage is skipped and reported. A file may end anywhere.
 //

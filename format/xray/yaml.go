@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// Logs in YAML are what llvm-xray converts a log to, or somebody wrote by hand:
+// Logs in YAML are written by llvm-xray convert, or by hand:
 //
 //	# comments and blank lines anywhere
 //	---
@@ -23,9 +23,9 @@ import (
 //	  - { type: 0, func-id: 1, cpu: 1, thread: 111, kind: function-enter, tsc: 10000 }
 //	...
 //
-// Such a text is gone over once when it is opened, which finds its threads and
-// divides it into pieces of some hundred KiB between records. A part of a thread is
-// a piece with records of it; they are parsed again when they are asked for.
+// Opening such a text reads it once, which finds its threads and divides it into
+// pieces of some hundred KiB between records. A part of a thread is a piece with
+// records of the thread; these are parsed again when they are requested.
 
 // Limits of a log in YAML: what is above its records, and one record.
 const (
@@ -131,7 +131,7 @@ func unmarshal(text []byte, into any) error {
 type yamlIndex struct {
 	*index
 	threads []yamlThread // by owner
-	cur     int32        // the thread of the record before, and who that is
+	cur     int32        // the thread of the previous record, and its owner
 	curIs   owner
 	// The piece that records are added to.
 	off, end int64
@@ -252,7 +252,7 @@ func (d *decoder) takeYAML(rec *yamlRecord) {
 	e := calllog.Event{Time: rec.time, Func: rec.fn, CPU: rec.cpu, Kind: rec.kind}
 	switch {
 	case rec.kind >= calllog.Custom:
-		e.Func = 0 // llvm-xray gives it that of the record before
+		e.Func = 0 // llvm-xray writes that of the previous record
 		at := len(d.data)
 		d.data = append(d.data, rec.data...)
 		p := calllog.Payload{Data: d.data[at:len(d.data):len(d.data)]}

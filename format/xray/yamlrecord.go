@@ -105,9 +105,9 @@ const (
 	yamlData
 )
 
-// line reads a record as llvm-xray and we write it: braces in one line, its numbers
-// decimal, its texts without an escape. It reports whether it was one: all else is for
-// general. This is where the time of reading a log in YAML goes.
+// line reads a record in the form that llvm-xray and xrayyaml write: braces in one line,
+// decimal numbers, texts without escapes. It reports whether the record had this form; general
+// reads all others. Most of the time of reading a log in YAML is spent here.
 func (r *yamlRecord) line(b []byte) bool {
 	r.typ, r.fn, r.cpu, r.tid, r.pid, r.kind, r.time = 0, 0, 0, 0, 0, 0, 0
 	r.args, r.data = r.args[:0], r.data[:0]
@@ -153,7 +153,7 @@ func (r *yamlRecord) complete(seen int) bool {
 }
 
 // field reads the value of a key, which b begins with, and returns its length: 0 if
-// it is none that line knows.
+// line does not support its form.
 func (r *yamlRecord) field(key, b []byte) (bit, n int) {
 	var v uint64
 	switch string(key) {
@@ -248,8 +248,8 @@ func (r *yamlRecord) list(b []byte) int {
 	}
 }
 
-// yamlText reads a text, in quotes or without. It leaves escapes to others, and
-// plain texts with anything but letters, digits, dots, lines and blanks.
+// yamlText reads a text, in quotes or without. It leaves to general escapes, and
+// plain texts with characters other than letters, digits, dots, lines and blanks.
 func yamlText(b []byte) (text []byte, n int) {
 	quote := b[0]
 	if quote == '\'' || quote == '"' {

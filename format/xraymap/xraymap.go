@@ -20,22 +20,23 @@
 // object or a program that can be loaded anywhere a dynamic relocation may hold
 // them, which must have been applied before.
 //
-// An entry that no compiler can have written makes the whole table an error: what
-// is damaged in one field moves the numbers of all functions after it.
+// An entry that no compiler can have written makes the whole table invalid: damage
+// to one field shifts the numbers of all functions after it.
 //
 // # Numbers of functions
 //
-// No entry says the number of its function. The first is 1, and each entry whose
-// function is not that of the entry before begins the next. For example
+// Entries do not contain the number of their function. The first function is 1, and
+// each entry whose function differs from that of the entry before begins the next
+// number. For example
 //
 //	function 0x1000 enter, 0x1000 exit, 0x1040 enter, 0x1000 enter
 //
 // are functions 1, 1, 2 and 3. This is how the runtime counts when it turns on
-// the sleds of everything. The section xray_fn_idx has the same in another form,
-// two words for each function; CheckIndex compares.
+// all sleds. The section xray_fn_idx has the same information in another form, two
+// words for each function; CheckIndex compares them.
 //
-// The format is that of LLVM's "XRay Instrumentation" document; what is written
-// here was checked with programs of clang 22 and with llvm-xray 22.
+// The format is that of LLVM's "XRay Instrumentation" document; this description
+// was checked with programs of clang 22 and with llvm-xray 22.
 package xraymap
 
 import (
@@ -52,7 +53,7 @@ const (
 	IndexName   = "xray_fn_idx"
 )
 
-// maxVersion is the last version of entries that is known.
+// maxVersion is the latest known version of entries.
 const maxVersion = 2
 
 // MaxFunctions is the number of functions of one object that a log can distinguish: the number has 24 bits.
@@ -102,7 +103,7 @@ type Map struct {
 	Notes []string
 }
 
-// Function is what a map knows of one function.
+// Function describes one function of a map.
 type Function struct {
 	ID      uint32
 	Address uint64
@@ -129,7 +130,7 @@ func (m *Map) Functions() []Function {
 	if sorted {
 		return out
 	}
-	// Only a map that somebody wrote by hand is in another order.
+	// Only a map written by hand is in another order.
 	slices.SortStableFunc(out, func(a, b Function) int { return cmp.Compare(a.ID, b.ID) })
 	kept := out[:0]
 	for _, f := range out {
@@ -184,11 +185,11 @@ func (s *Section) address(v uint64) uint64 {
 }
 
 // Read reads the sled tables of one object. A linked program has one; an object
-// file has one for each function, and numbers go on from one to the next. A
-// table without entries is an error, since no log can come from it, and so is one
-// that is damaged: an entry that is cut short, of a version or kind that is not
-// known, or with addresses at which there is no code. Errors have the name of the
-// section and the offset in the file.
+// file has one for each function, and numbers continue from one to the next. A
+// table without entries is an error, since no log can come from it, and so is a
+// damaged table, with an entry that is truncated, has an unknown version or kind,
+// or has addresses at which there is no code. Errors have the name of the section
+// and the offset in the file.
 func Read(tables ...Section) (*Map, error) {
 	m := &Map{}
 	total := 0

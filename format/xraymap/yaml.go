@@ -10,8 +10,8 @@ import (
 )
 
 // WriteYAML writes the map as llvm-xray extract does, byte for byte: one line for
-// each sled, addresses as they are after linking whatever the version. A map with
-// names gives what extract -symbolize gives, if the names are demangled alike.
+// each sled, with link-time addresses in all versions. A map with names is written
+// as extract -symbolize writes it, if the names are demangled in the same way.
 // Typed events, which extract refuses, are "typed-event".
 func WriteYAML(w io.Writer, m *Map) error {
 	b := bufio.NewWriter(w)
@@ -70,7 +70,7 @@ func quoting(s string) byte {
 
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// isSpecial reports whether s without quotes would be something else than text.
+// isSpecial reports whether s without quotes would not be read as text.
 func isSpecial(s string) bool {
 	switch s {
 	case "null", "Null", "NULL", "~", "true", "True", "TRUE", "false", "False", "FALSE":
@@ -108,9 +108,8 @@ func doubleQuote(s string) string {
 
 // ReadYAML reads a map as llvm-xray extract prints it, or as people write it:
 // a sequence of mappings, each in braces or with one key to a line. The keys id,
-// address, function and kind must be there; always-instrument (false), version
-// (0) and function-name need not be, and other keys mean nothing. Errors say the
-// line.
+// address, function and kind are required; always-instrument (false), version (0)
+// and function-name are optional, and other keys are ignored. Errors name the line.
 func ReadYAML(data []byte) (*Map, error) {
 	m := &Map{}
 	p := yamlParser{data: data, line: 1}
@@ -140,7 +139,7 @@ func ReadYAML(data []byte) (*Map, error) {
 // yamlRow is the values of a mapping by key, nil for keys that are not there.
 type yamlRow struct{ id, address, function, kind, always, version, name []byte }
 
-// field returns where the value of a key goes.
+// field returns the address of the field for a key.
 func (r *yamlRow) field(key []byte) *[]byte {
 	switch string(key) {
 	case "id":
@@ -161,7 +160,7 @@ func (r *yamlRow) field(key []byte) *[]byte {
 	return nil
 }
 
-// sled makes sense of a row. last is a name that it is likely to have.
+// sled converts a row. last is a name that it is likely to have.
 func (r *yamlRow) sled(last string) (s Sled, err error) {
 	number := func(key string, text []byte, bits int) uint64 {
 		if err != nil {

@@ -56,7 +56,7 @@ func (p *yamlParser) space() {
 	}
 }
 
-// restOfLine returns what stands before the next line break.
+// restOfLine returns the text before the next line break.
 func (p *yamlParser) restOfLine() []byte {
 	rest := p.data[p.pos:]
 	if n := bytes.IndexByte(rest, '\n'); n >= 0 {
@@ -109,8 +109,8 @@ func (p *yamlParser) row(row *yamlRow) {
 	p.pos++
 }
 
-// block reads a mapping with one key to a line; it ends with the next dash, or
-// what separates documents.
+// block reads a mapping with one key to a line; it ends with the next dash or a
+// document separator.
 func (p *yamlParser) block(row *yamlRow) {
 	for p.err == nil && p.pos < len(p.data) && p.peek() != '-' && p.peek() != '.' {
 		p.pair(row, false)
@@ -168,7 +168,7 @@ func (p *yamlParser) scalar(stop string) []byte {
 	return text
 }
 
-// single reads a text in single quotes, in which two of them are one.
+// single reads a text in single quotes, in which two quotes stand for one.
 func (p *yamlParser) single() []byte {
 	p.pos++
 	text := []byte{}

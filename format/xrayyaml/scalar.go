@@ -17,7 +17,7 @@ const (
 	double
 )
 
-// words are what YAML takes for something else than text.
+// words are the words that YAML does not read as text.
 var words = map[string]bool{
 	"~": true, "null": true, "Null": true, "NULL": true,
 	"true": true, "True": true, "TRUE": true, "false": true, "False": true, "FALSE": true,
@@ -83,8 +83,8 @@ var escapes = map[rune]string{
 // printable reports whether LLVM considers a character printable.
 func printable(r rune) bool { return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || r == 0xad }
 
-// appendEscaped appends a character of a string in double quotes; if the string
-// is no text, a byte.
+// appendEscaped appends a character of a string in double quotes, or a byte if the
+// string is not valid text.
 func appendEscaped(b []byte, r rune, text bool) []byte {
 	const del, ascii = 0x7f, 0x80
 	if e, ok := escapes[r]; ok && (text || r < ascii) {

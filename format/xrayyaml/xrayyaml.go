@@ -13,13 +13,13 @@
 //	  - { type: 0, func-id: 3, function: 'f(long)', args: [ 1000 ], cpu: 0, thread: 11532, process: 11531, kind: function-enter-arg, tsc: 1795176873250910632, data: '' }
 //	...
 //
-// Times are the log's own ticks. It differs from llvm-xray 22 where that is wrong:
+// Times are the log's own ticks. The output differs from that of llvm-xray 22 where that is wrong:
 //
 //   - Custom and typed events have no function: func-id 0 and an empty name, and
 //     not those of the record before.
 //   - The number of a typed event's type is in the column type of that event, and
 //     not of all records that follow.
-//   - Data with bytes that are no UTF-8 is not cut at the first one: all its bytes
+//   - Data with bytes that are not UTF-8 is not cut at the first one: all its bytes
 //     from 0x80 on are written as \xHH.
 //   - A shared object's functions from object 128 on have no negative numbers.
 //   - A name with a comma and nothing else to quote is quoted: it would end there.

@@ -28,7 +28,7 @@ func (w *Writer) sized(b []byte, s string) []byte {
 	return append(w.u32(b, uint32(len(t))), t...)
 }
 
-// features returns the features there are, by their numbers.
+// features returns the features of the file by their numbers.
 func (w *Writer) features() map[int][]byte {
 	f := map[int][]byte{}
 	if len(w.Command) > 0 {
@@ -124,7 +124,7 @@ func (w *Writer) file(file []byte) []byte {
 		file = w.u64(file, ids+8*uint64(i), 8)
 	}
 	file = append(file, w.data...)
-	if _, ok := f[auxTrace]; ok { // only now is it known where the data begin
+	if _, ok := f[auxTrace]; ok { // the offset of the data is known only now
 		f[auxTrace] = w.traceIndex(data)
 	}
 	at := data + uint64(len(w.data)) + 16*uint64(len(f))

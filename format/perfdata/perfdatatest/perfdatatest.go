@@ -1,5 +1,5 @@
 // Package perfdatatest writes files as perf record does, for tests: `perf script`
-// reads them. What machines without branch records cannot record is made so.
+// reads them. It can make files that machines without branch records cannot record.
 package perfdatatest
 
 import (
@@ -139,7 +139,7 @@ func text(b []byte, s string) []byte {
 	return b
 }
 
-// id adds what says of a record that is no sample when it was made.
+// id adds the trailer of a record that is not a sample: its thread, time and event.
 func (w *Writer) id(b []byte, pid, tid uint32, time uint64) []byte {
 	t := w.Events[0].SampleType
 	if t&TID != 0 {

@@ -1,6 +1,6 @@
 package perfdatatest
 
-// Operation is what the Statistical Profiling Extension writes of a sampled operation.
+// Operation is a sampled operation, as the Statistical Profiling Extension records it.
 type Operation struct {
 	Class    byte // 2 for branches
 	Kind     byte // the payload of the packet with the class
@@ -77,18 +77,18 @@ func (w *Writer) Aux(cpu uint32, at, size, flags, time uint64) {
 	w.on(cpu, func() { w.Record(11, 0, w.id(w.u64(nil, at, size, flags), 1, 1, time)) })
 }
 
-// Switch adds a record that a processor goes on with a thread.
+// Switch adds a record of a processor that switches to a thread.
 func (w *Writer) Switch(cpu, pid, tid uint32, time uint64) {
 	const switchCPUWide, out = 15, 1 << 13
 	w.on(cpu, func() { w.Record(switchCPUWide, out, w.id(w.u32(w.u32(nil, pid), tid), 1, 1, time)) })
 }
 
-// ItraceStart adds a record that the trace of a thread begins on a processor.
+// ItraceStart adds a record of the start of a thread's trace on a processor.
 func (w *Writer) ItraceStart(cpu, pid, tid uint32, time uint64) {
 	w.on(cpu, func() { w.Record(12, 0, w.id(w.u32(w.u32(nil, pid), tid), pid, tid, time)) })
 }
 
-// on runs f, whose records are of a processor.
+// on runs f, and attributes the records that f adds to a processor.
 func (w *Writer) on(cpu uint32, f func()) {
 	before := w.cpu
 	w.cpu = uint64(cpu)

@@ -90,7 +90,7 @@ func (w *Writer) begin(kind uint16) {
 	w.data = append(w.data, h...)
 }
 
-// Close finishes the chunk that is written to: what follows goes to another.
+// Close finishes the current chunk: later records go to another one.
 func (w *Writer) Close() {
 	c := w.chunk()
 	if c == nil {
@@ -101,7 +101,7 @@ func (w *Writer) Close() {
 	w.data = append(w.data, make([]byte, wire.ChunkSize-len(c))...)
 }
 
-// Bytes returns the log with its last chunk as it is while a process runs.
+// Bytes returns the log, with its last chunk still live, as while a process runs.
 func (w *Writer) Bytes() []byte {
 	out := append([]byte(nil), w.data...)
 	if n := len(out) % wire.ChunkSize; n != 0 {
@@ -174,14 +174,14 @@ func (w *Writer) Parent(tid uint32, number uint64, p *tracelog.Parent) {
 	w.record(wire.KindRecords, wire.TypeParent, tid, u32(b, uint32(p.Flags), p.SP))
 }
 
-// Usage writes what the kernel says of a call.
+// Usage writes the kernel's data about a call.
 func (w *Writer) Usage(tid uint32, number uint64, u *tracelog.Usage) {
 	b := u64(nil, number, u.Ended, u.CPU.Lo, u.CPU.Hi, u.Since)
 	b = u32(b, u.Minor, u.Major, u.Voluntary, u.Involuntary, u.SP, uint32(u.Call+1))
 	w.record(wire.KindRecords, wire.TypeUsage, tid, u16(b, int(u.Waits), int(u.InCall), int(u.Ready), 0))
 }
 
-// Text writes what the program said. An episode of number 0 is the next one of
+// Text writes a text of the program. Episode number 0 means the next episode of
 // the thread.
 func (w *Writer) Text(tid uint32, number uint64, t *tracelog.Text) {
 	b := u16(u64(nil, number, t.Time), int(t.Kind), len(t.Text))
@@ -230,8 +230,8 @@ func (w *Writer) Seen(s *tracelog.Seen) {
 // Raw writes a record of any type.
 func (w *Writer) Raw(t uint16, a uint32, payload []byte) { w.record(wire.KindRecords, t, a, payload) }
 
-// Queue writes a chunk whose first queue has what write puts into it: the thread has
-// put in before bytes already, which were taken out.
+// Queue writes a chunk whose first queue has the records that write adds: before is the
+// number of bytes that the thread had added earlier and that were taken out.
 func (w *Writer) Queue(before uint64, write func(q *Writer)) {
 	q := New(w.head)
 	write(q)

@@ -9,8 +9,8 @@
 //	65536   chunk 0
 //	131072  chunk 1 ...
 //
-// It is written through a shared mapping while the process runs, so that what
-// a killed process had written is there. File header:
+// It is written through a shared mapping while the process runs, so that it has
+// everything that a killed process had written. File header:
 //
 //	 0  "cairnlog"
 //	 8  u16 version          10  u16 size of the header
@@ -131,7 +131,7 @@
 //	160  u64 TSC ticks in a second, as times of the exact clock were made with
 //	168  u64 calls that ended before they began, by the exact clock
 //
-// Text, a = tid. What the program said about a call:
+// Text, a = tid. A text of the program about a call:
 //
 //	 8  u64 episode, 0: none yet, the next of the thread    16  u64 time
 //	24  u16 kind   26  u16 length   28  u32 stack pointer of the call's frame
@@ -139,15 +139,15 @@
 //	40  text, zero-padded to a multiple of 8
 //
 // Seen, in chunks of its own kind, kept up to date: how often a peak was
-// found. Those that the rate limit left out are counted:
+// found, including those that the rate limit left out:
 //
 //	 8  u64 pc of the peak, 0: all others    16  u64 hash of the stack
 //	24  u64 count            32  u64 worst lo
 //	40  u64 sum of lo        48  u64 time of the last one
 //	56  u64 episode number of the first
 //
-// Setting, a = flags. What held from a time on: written when it changes while the
-// process runs, the first time with what had held since the start before it:
+// Setting, a = flags. The settings from a time on: written when they change while the
+// process runs. The first such record follows one with the settings since the start:
 //
 //	 8  u64 time             16  u64 threshold
 //	24  u64 period           32  u64 episodes in a second that are written
@@ -163,22 +163,22 @@
 //	64  1024 buckets, each of 1 << shift frames: u32 longest in us, u32 longer than the budget
 //	8256  64 longest frames, in no order: u64 number, 0: none; u64 time it ended, u64 duration
 //
-// Queue, a chunk of its own kind, live forever: what threads have found and the
-// process had not yet put into chunks of records, where it would come next. Four
+// Queue, a chunk of its own kind, live forever: records that threads have found and the
+// process has not yet put into chunks of records, where they would come next. Four
 // queues of 16368 bytes, each
 //
 //	 0  u64 bytes ever put in         8  u64 bytes of those that were taken out
 //	16  ring of 16352 bytes: records; 0xffff in place of a type skips the rest of it
 //
-// The first record of a queue may be the last of the chunks of records as well: the
-// process ended between. Of an episode the blind time is 0. Records of type Frames
-// are for the process alone.
+// The first record of a queue may also be the last one of the chunks of records, if the
+// process ended between the two steps. The blind time of an episode in a queue is 0.
+// Records of type Frames are for the process alone.
 //
 // # Mode trace
 //
 // The log of mode trace has chunks of two kinds. Chunk 0 has records, one
-// of which is a Trace record that is kept up to date, a = events that were dropped for lack of
-// room, and module records:
+// of which is a Trace record that is kept up to date, a = events dropped for lack of room, and
+// module records:
 //
 //	 8  u64 time of the update       16  u64 ticks
 //	24  u64 period                   32  u64 longest time between two ticks
@@ -207,7 +207,7 @@
 //	4  u32 low half of the stack pointer at its entry
 //
 // There are no events for exits: a call has ended when another is entered with the
-// same stack pointer or one above it. In place of the function's address can be
+// same stack pointer or one above it. In place of the function's address there may be
 //
 //	0  the time: the other word is the low half of a clock of microseconds that was
 //	   1 at the start of the header. It holds for the events after it

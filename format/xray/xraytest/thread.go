@@ -44,7 +44,7 @@ func (t *Thread) shownPID() uint32 {
 	case f.Version >= 3:
 		return t.pid
 	case f.FDR && f.Version == 2:
-		return t.tid // as llvm-xray has it
+		return t.tid // as in llvm-xray
 	}
 	return 0
 }
@@ -181,7 +181,7 @@ func (t *Thread) newCPU(time uint64) {
 	t.last = time
 }
 
-// open begins a block, after the open one if that has not this much room.
+// open begins a block, unless the open one has that much room.
 func (t *Thread) open(time uint64, room int) {
 	if t.opened && len(t.data)+room+metadataSize > t.b.BufferSize {
 		t.Flush()

@@ -1,7 +1,7 @@
 // Package xraytest writes XRay logs of every version and both byte orders, for the tests
 // of packages that read them. Threads are written call by call, in absolute times;
 // blocks, CPU changes and clock wraps follow from that as in LLVM's runtime, with padding
-// as little to be trusted as there.
+// of arbitrary bytes, as there.
 //
 //	b := xraytest.New(xraytest.Format{FDR: true, Version: 5})
 //	main := b.Thread(100, 100)
@@ -9,7 +9,7 @@
 //	main.Exit(1, 1250)
 //	log, truth := b.Bytes(), b.Memory()
 //
-// What cannot come from a runtime is made from pieces: Assemble leaves blocks
+// Logs that no runtime writes are assembled from pieces: Assemble leaves blocks
 // out, repeats them and changes their order; Raw puts any bytes into a block or
 // between two.
 package xraytest
@@ -62,7 +62,7 @@ const (
 	functionSize = 8
 )
 
-// padding is what fills bytes that mean nothing.
+// padding fills unused bytes.
 const padding = 0xAA
 
 // Builder makes one log. Its fields may be set before the first event.
@@ -75,7 +75,7 @@ type Builder struct {
 	// FDR log is never longer.
 	BufferSize int
 	// TypedDefect cuts a block 16 bytes short for each of its typed events, as
-	// the runtimes of LLVM 19 and 22 do. Memory has the events all the same.
+	// the runtimes of LLVM 19 and 22 do. Memory still returns the events.
 	TypedDefect bool
 
 	order   binary.AppendByteOrder
