@@ -24,7 +24,7 @@ import (
 // it does not register them with Go's own coverage.
 const coverageConfig = `{"CounterPrefix":"` + rewrite.Counters + `","CounterMode":"testmain","CounterGranularity":"perfunc","MetaHash":"00000000000000000000000000000000"}`
 
-// compile runs the compiler on a package, with probes if it is to have any.
+// compile runs the compiler on a package, with probes if the package gets any.
 func (t *tool) compile() error {
 	files := t.sources()
 	output, ok := t.flag("-o")
@@ -68,7 +68,7 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	if t.cfg.Mode.Timed() {
 		var ok bool
 		if opts.Inlinable, opts.Closures, ok = t.decisions(output); !ok {
-			return t.run(t.args) // for the compiler to say why
+			return t.run(t.args) // the compiler reports why
 		}
 	}
 	r := rewrite.New(opts)
@@ -81,7 +81,7 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 		}
 		src, err := os.ReadFile(path)
 		if err != nil {
-			return t.run(t.args) // for the compiler to say
+			return t.run(t.args) // the compiler reports it
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
@@ -108,8 +108,8 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	if err != nil {
 		return err
 	}
-	// If the compiler fails it says so of the package as it is: probes change columns. A
-	// package that is in order but for its probes goes without.
+	// If the compiler fails, compile the original package, so that its messages have the
+	// original columns. A package that fails only with probes is built without them.
 	var out, errs bytes.Buffer
 	probed := *t
 	probed.stdout, probed.stderr = &out, &errs
@@ -159,9 +159,9 @@ func writeSource(dir string, i int, base string, text []byte) (string, error) {
 	return path, os.WriteFile(path, text, 0o666)
 }
 
-// Lines of the compiler about a function that it can inline, and about a closure; the body of
-// a range over a function is one. Behind a line directive without a column there is none, and
-// ?? is a file without a name.
+// The compiler's messages about a function that it can inline, and about a closure; the body of
+// a range over a function is a closure. After a line directive without a column there is no
+// column, and ?? stands for a file without a name.
 const compilerPlace = `^(.+?):(\d+)(?::(\d+))?: `
 
 var (
@@ -170,8 +170,8 @@ var (
 )
 
 // decisions returns the functions of the package that the compiler can inline, and where it
-// makes closures, as it says itself of the package without probes. It reports whether the
-// package compiles.
+// makes closures, according to its own messages about the package without probes. It reports
+// whether the package compiles.
 func (t *tool) decisions(output string) (inlinable, closures map[rewrite.Place]bool, ok bool) {
 	args := make([]string, 0, len(t.args)+1)
 	for i := 0; i < len(t.args); i++ {
@@ -206,7 +206,7 @@ func (t *tool) decisions(output string) (inlinable, closures map[rewrite.Place]b
 // placeOf returns the place that the groups of a match name: file, line and column.
 func placeOf(m []string) rewrite.Place {
 	n, _ := strconv.Atoi(m[2])
-	column, _ := strconv.Atoi(m[3]) // 0 if it is unknown, as package go/token has it
+	column, _ := strconv.Atoi(m[3]) // 0 if it is unknown, as in package go/token
 	file := filepath.Base(m[1])
 	if m[1] == "??" {
 		file = ""
@@ -230,7 +230,7 @@ func (t *tool) runCompiler(dir string, sources []string) error {
 	return t.run(slices.Concat([]string{"-coveragecfg=" + config}, flags, sources))
 }
 
-// trimPaths makes the names of files those of debug information, as -trimpath says.
+// trimPaths converts file names to those of debug information, as -trimpath specifies.
 func (t *tool) trimPaths(table *functable.Table) {
 	rules, _ := t.flag("-trimpath")
 	for i := range table.Funcs {
@@ -238,8 +238,8 @@ func (t *tool) trimPaths(table *functable.Table) {
 	}
 }
 
-// trimPath rewrites a path by the first rule that is for it or for a directory of it; rules
-// are OLD=>NEW, separated by semicolons.
+// trimPath rewrites a path by the first rule that matches it or one of its parent directories;
+// rules are OLD=>NEW, separated by semicolons.
 func trimPath(path, rules string) string {
 	for rule := range strings.SplitSeq(rules, ";") {
 		from, to, ok := strings.Cut(rule, "=>")
@@ -326,7 +326,7 @@ func (t *tool) compileRuntime(files []string, output string) error {
 
 // compileCoverage renames the hook of package runtime/coverage, which the compiler calls in
 // programs with coverage counters: package main has one that does nothing, and the linker
-// takes no second one.
+// accepts no second one.
 func (t *tool) compileCoverage(files []string, output string) error {
 	const hook = "func initHook("
 	dir := filepath.Join(filepath.Dir(output), "cairn")

@@ -1,8 +1,8 @@
 // Package gobuild instruments Go programs while the go command builds them. The go command
 // runs cairn in place of the compiler and the linker (go build -toolexec): Tool adds probes
 // to the text that the compiler gets, keeps a list of them in the package's archive, and
-// makes of the lists the map in the linked program. Nothing is printed while a build is
-// under way, as the go command would print it again in later builds that use its cache.
+// makes the map in the linked program from these lists. Nothing is printed during a build,
+// as the go command would print it again in later builds that use its cache.
 package gobuild
 
 import (
@@ -20,18 +20,18 @@ import (
 type Config struct {
 	Mode   prof.Mode
 	Atomic bool
-	Only   []string // patterns of packages, as the go command has them
-	// Threshold is what mode spike reports calls from, 0 for its default.
+	Only   []string // patterns of packages, in the syntax of the go command
+	// Threshold is the duration from which mode spike reports calls, 0 for its default.
 	Threshold time.Duration
-	// Small is below how many nodes of syntax functions that cannot wait have no probes, in
-	// timed modes; 0: all have.
+	// Small is the number of syntax nodes below which functions that cannot wait get no probes
+	// in timed modes; with 0 all functions get probes.
 	Small int
 }
 
 // ToolexecName is the first argument of cairn where it runs in place of a tool.
 const ToolexecName = "go-toolexec"
 
-// Args returns the command line that ParseArgs reads, without the tool's.
+// Args returns the arguments that ParseArgs reads, without those of the tool.
 func (c *Config) Args() []string {
 	args := []string{ToolexecName, "--mode=" + c.Mode.String(), "--only=" + strings.Join(c.Only, ",")}
 	if c.Atomic {
@@ -104,7 +104,7 @@ func (c *Config) check() error {
 // Modes names the modes in which Go programs can be built.
 const Modes = "cover, count, order, block, spike, stacks and trace"
 
-// DefaultSmall returns what Config.Small is by default in a mode.
+// DefaultSmall returns the default of Config.Small in a mode.
 func DefaultSmall(m prof.Mode) int {
 	if m == prof.ModeSpike {
 		return 200

@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/gobuild/linkmap"
 )
 
-// Report is what a link made, for the summary of the command.
+// Report describes the result of a link, for the summary of the command.
 type Report struct {
 	Program string // import path
 	BuildID string
@@ -25,7 +25,7 @@ type Report struct {
 	Plain    string   // why the program has no records; "" if it has
 }
 
-// link runs the linker and puts the map into what it wrote.
+// link runs the linker and puts the map into its output.
 func (t *tool) link() error {
 	output, ok := t.flag("-o")
 	config, hasConfig := t.flag("-importcfg")
@@ -52,7 +52,7 @@ func (t *tool) link() error {
 		}
 		return report.write()
 	}
-	// The map is made of the symbol table, which is removed afterwards. Of timed modes there
+	// The map is made from the symbol table, which is removed afterwards. In timed modes there
 	// is no map: names are those of the symbol table.
 	args := slices.DeleteFunc(slices.Clone(t.args), isStrip)
 	if err := t.run(args); err != nil {
@@ -88,7 +88,7 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 	}
 	linked, err := linkmap.Make(image, tables)
 	if errors.Is(err, linkmap.ErrNeighbour) {
-		report.Plain = err.Error() // its runtime records nothing, as it was not told a build id
+		report.Plain = err.Error() // without a build id, its runtime records nothing
 		return nil
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 	return keepMap(image, linked, report)
 }
 
-// tell writes into a linked program of a timed mode what its runtime must know.
+// tell writes the data that the runtime needs into a linked program of a timed mode.
 func (t *tool) tell(path string, data []byte, image *elfimage.File, tables []*functable.Table, report *Report) error {
 	linked, err := linkmap.Tell(image, tables, t.cfg.Threshold.Nanoseconds())
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *tool) tell(path string, data []byte, image *elfimage.File, tables []*fu
 	return nil
 }
 
-// keepMap writes the map to a file of its own, if the go command is to remove the program.
+// keepMap writes the map to a separate file, if the go command will remove the program.
 func keepMap(image *elfimage.File, linked *linkmap.Linked, report *Report) error {
 	dir := os.Getenv(MapsVar)
 	if dir == "" {

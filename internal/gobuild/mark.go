@@ -12,9 +12,8 @@ import (
 // markPackage is the package for marks, which is empty without the tag cairn.
 const markPackage = "github.com/cairnprof/cairn/mark"
 
-// compileMark compiles package mark: in mode spike what marks say is for the probes of the
-// functions that they are in. With the tag cairn the package measures by itself, and stays as it
-// is.
+// compileMark compiles package mark: in mode spike marks apply to the probes of the functions
+// that they are in. With the tag cairn the package measures by itself, and is not changed.
 func (t *tool) compileMark(files []string, output string) error {
 	i := slices.IndexFunc(files, func(f string) bool { return filepath.Base(f) == "off.go" })
 	if t.cfg.Mode != prof.ModeSpike || i < 0 {

@@ -40,7 +40,7 @@ func Tool(ctx context.Context, cfg Config, args []string, stdout, stderr io.Writ
 	return t.run(t.args)
 }
 
-// tool is one run of a tool.
+// tool is an invocation of a tool.
 type tool struct {
 	ctx            context.Context
 	cfg            Config
@@ -61,7 +61,7 @@ func (t *tool) run(args []string) error {
 	return err
 }
 
-// ExitError is the exit code of a tool that failed and said why.
+// ExitError is the exit code of a tool that failed and reported why.
 type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -89,9 +89,9 @@ func (t *tool) has(name string) bool {
 	return false
 }
 
-// tellVersion prints the version of a tool with a hash of all that changes its output. The
-// go command makes it a part of its cache's keys, so instrumented packages and those of
-// other builds do not meet.
+// tellVersion prints the version of a tool with a hash of everything that affects its output.
+// The go command makes it a part of its cache's keys, so instrumented packages and those of
+// other builds are kept apart.
 func tellVersion(ctx context.Context, cfg Config, path string, stdout, stderr io.Writer) error {
 	c := exec.CommandContext(ctx, path, "-V=full")
 	c.Stderr = stderr
@@ -124,8 +124,8 @@ func tellVersion(ctx context.Context, cfg Config, path string, stdout, stderr io
 	return err
 }
 
-// target returns what the tools that run in this process's environment build for: the go
-// command tells them.
+// target returns the target that the tools in this process's environment build for: the go
+// command sets it.
 func target(version string) goruntime.Target {
 	return goruntime.Target{Version: version, GOOS: os.Getenv("GOOS"), GOARCH: os.Getenv("GOARCH")}
 }
@@ -138,8 +138,8 @@ var (
 	linkSources embed.FS
 )
 
-// sourcesHash returns a hash of the text of those parts. That of the whole program would
-// change more often, and each change has the standard library compiled again.
+// sourcesHash returns a hash of the text of those parts. A hash of the whole program would
+// change more often, and each change makes the go command compile the standard library again.
 func sourcesHash(trees ...embed.FS) (string, error) {
 	h := sha256.New()
 	for _, tree := range trees {

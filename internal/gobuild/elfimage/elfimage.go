@@ -231,8 +231,9 @@ func (f *File) Extend(add []Addition, strip bool) ([]byte, error) {
 	return out, nil
 }
 
-// divide ends the section without content that has the memory of s where that begins, and
-// returns what follows s as a section of its own: strip moves sections that overlap.
+// divide shortens the section without content that contains the memory of s, so that it ends
+// where s begins, and returns the rest after s as a separate section: strip moves sections that
+// overlap.
 func divide(sections []Section, s Section) (rest Section, ok bool) {
 	for i := range sections {
 		whole := &sections[i]
@@ -261,7 +262,7 @@ func (s *Section) append(b []byte) []byte {
 	return le.AppendUint64(b, s.EntrySize)
 }
 
-// kept returns the sections that stay, and where the last of them ends in the file.
+// kept returns the sections that are kept, and the file offset at which the last of them ends.
 func (f *File) kept(strip bool) (sections []Section, end uint64, err error) {
 	if !strip {
 		return append(sections, f.Sections...), uint64(len(f.Data)), nil
@@ -301,8 +302,8 @@ func (f *File) kept(strip bool) (sections []Section, end uint64, err error) {
 	return sections, end, nil
 }
 
-// Only returns a file that has the added sections and copies of those of that name, but
-// nothing to run.
+// Only returns a file that has the added sections and copies of the sections of that name, but
+// no code to run.
 func (f *File) Only(add []Addition, name string) ([]byte, error) {
 	out := &File{Data: bytes.Clone(f.Data[:headerSize]), Sections: []Section{{}}}
 	le.PutUint64(out.Data[32:], 0) // no program headers

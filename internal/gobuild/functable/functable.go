@@ -1,5 +1,5 @@
 // Package functable keeps the list of a package's probes in the archive that the compiler
-// makes of it. As the go command caches archives, the list is there also in builds that
+// makes of it. As the go command caches archives, the list is also available in builds that
 // do not compile the package. The linker skips members that are not object files.
 package functable
 
@@ -16,7 +16,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// version is that of the list.
+// version is the version of the list.
 const version = 1
 
 // member is the name of the list in an archive. The linker skips members whose names have
@@ -40,8 +40,8 @@ type Table struct {
 	ElementSize int
 	Funcs       []rewrite.Func
 	Skipped     []string
-	// Of timed modes: function literals with probes, and functions that have none, as the
-	// compiler can inline them or as they are small.
+	// In timed modes: function literals with probes, and functions without probes, because
+	// the compiler can inline them or because they are small.
 	Literals, Inlinable, Small int
 }
 
@@ -63,7 +63,7 @@ func Append(archive []byte, t *Table) ([]byte, error) {
 	return archive, nil
 }
 
-// Read returns the list in an archive of so many bytes, nil if there is none.
+// Read returns the list in an archive of size bytes, nil if there is none.
 func Read(archive io.ReaderAt, size int64) (*Table, error) {
 	magic := make([]byte, len(archiveMagic))
 	if _, err := archive.ReadAt(magic, 0); err != nil || string(magic) != archiveMagic {

@@ -9,20 +9,20 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// edit inserts text before or after each place where package runtime has some tokens.
+// edit inserts text before or after each occurrence of some tokens in package runtime.
 type edit struct {
 	file   string
 	find   string // tokens
 	before string
 	behind string
-	once   bool // the tokens must be there once, and not several times
+	once   bool // the tokens must occur exactly once
 }
 
-// start has the records mapped, or the log opened: the environment is known then, and no
-// code of users has run.
+// start makes the runtime map the records, or open the log: the environment is known then,
+// and no user code has run.
 var start = edit{"proc.go", "checkfds()", "", "; cairnStart()", true}
 
-// timed has the runtime tell which goroutines run, and when the process ends.
+// timed makes the runtime report which goroutines run, and when the process ends.
 var timed = []edit{
 	start,
 	{"proc.go", "newm(sysmon, nil, -1)", "", "; cairnThread()", true},
@@ -62,8 +62,8 @@ func Edited(mode prof.Mode) (names []string) {
 	return names
 }
 
-// Edit returns the text of a file of package runtime with what a mode inserts, all of it on
-// the lines that are there. base is its name, and path is the one for line directives.
+// Edit returns the text of a file of package runtime with the insertions of a mode, which add
+// no lines. base is the file's name, and path is its name in line directives.
 func Edit(mode prof.Mode, base, path string, src []byte) ([]byte, error) {
 	type insertion struct {
 		at   int
@@ -108,7 +108,7 @@ func startsWith(tokens, want []word) bool {
 	return len(tokens) >= len(want) && slices.EqualFunc(tokens[:len(want)], want, func(a, b word) bool { return a.text == b.text })
 }
 
-// scan returns the tokens of a text, without the semicolons that ends of lines stand for.
+// scan returns the tokens of a text, without the semicolons inserted at ends of lines.
 func scan(src []byte) (words []word) {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(src))

@@ -1,6 +1,6 @@
 // Package goruntime has the text that is added to package runtime of instrumented Go
-// programs: the file of the records, and what probes call. It uses internal names of the
-// Go release, so there is a variant for each minor version that it was tested with.
+// programs: the code that maps the records, and the functions that probes call. It uses internal
+// names of the Go release, so there is a variant for each minor version that it was tested with.
 package goruntime
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed files
 var files embed.FS
 
-// Target is what a program is built by and for.
+// Target is the Go version that builds a program, and the system that it is built for.
 type Target struct {
 	Version string // as go1.26.8
 	GOOS    string
@@ -59,12 +59,12 @@ func (t Target) minor() (int, bool) {
 		end = len(rest)
 	}
 	n, err := strconv.Atoi(rest[:end])
-	// Of release candidates and development versions nothing was tested.
+	// Release candidates and development versions were not tested.
 	tail := rest[end:]
 	return n, err == nil && (tail == "" || tail[0] == '.' || tail[0] == '-' || tail[0] == ' ')
 }
 
-// Mark returns the text that takes the place of off.go of package mark in mode spike.
+// Mark returns the text that replaces off.go of package mark in mode spike.
 func Mark() []byte {
 	text, err := files.ReadFile("files/mark.txt")
 	if err != nil {

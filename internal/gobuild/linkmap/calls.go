@@ -8,9 +8,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// addCalls gives each function the direct calls of others in its code. They are what counts
-// of calls are distributed among, so they matter in mode count; in mode block blocks have no
-// addresses.
+// addCalls gives each function the direct calls of others in its code. The counts of calls are
+// distributed among them, so they matter in mode count; in mode block blocks have no addresses.
 func addCalls(image *elfimage.File, funcs []prof.Func) {
 	entries := map[uint64]string{}
 	for i := range funcs {
@@ -53,7 +52,7 @@ func callsAMD64(code []byte, addr uint64) func(func(uint64) bool) {
 	}
 }
 
-// callsARM64 yields where code at an address calls (BL).
+// callsARM64 yields the addresses that code at an address calls (BL).
 func callsARM64(code []byte, addr uint64) func(func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		for i := 0; i+4 <= len(code); i += 4 {

@@ -1,5 +1,5 @@
 // Package linkmap makes the map of a linked Go program: it finds the records and functions
-// of the lists of probes in the symbol table, and tells the runtime what it must know.
+// of the lists of probes in the symbol table, and writes the data that the runtime needs.
 package linkmap
 
 import (
@@ -29,18 +29,18 @@ type Summary struct {
 	Dropped   int // not in the map: the linker found them unreachable
 	Small     int // of timed modes, without probes
 	// Lost are packages whose records cannot be found, as the linker dropped the variable that
-	// says where they are. Their functions are not in the map.
+	// holds their address. Their functions are not in the map.
 	Lost []string
 }
 
-// Linked is what a program gets.
+// Linked is the data for a program.
 type Linked struct {
 	BuildID  prof.BuildID
 	Sections []elfimage.Addition
 	Summary
 }
 
-// What package runtime has; see package goruntime.
+// Names in package runtime; see package goruntime.
 const (
 	infoSymbol   = "runtime.cairnInfo"
 	placesSymbol = "runtime.cairnPlaces"
@@ -55,8 +55,8 @@ var ErrNeighbour = errors.New("a variable of more than 64 MB without pointers is
 
 var le = binary.LittleEndian
 
-// Make makes the map of the program in image, and writes into its data what its runtime
-// must know.
+// Make makes the map of the program in image, and writes the data that its runtime needs
+// into the image.
 func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 	p, err := newProgram(image)
 	if err != nil {
@@ -71,7 +71,7 @@ func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 	slots := 0
 	for _, t := range tables {
 		if len(t.Funcs) == 0 {
-			continue // why is in Skipped
+			continue // Skipped has the reason
 		}
 		counters, ok := p.pointer(symbolPath(t.Package)+"."+rewrite.Locator, 0)
 		if !ok {
@@ -114,7 +114,7 @@ func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 type program struct {
 	image      *elfimage.File
 	start, end uint64 // of the records
-	next       uint64 // where the number of first executions is
+	next       uint64 // address of the number of first executions
 	symbols    map[string]elfimage.Symbol
 	funcs      map[string][]elfimage.Symbol // by name without type arguments
 	inlined    map[string]bool              // names in the runtime's table of functions
@@ -168,7 +168,7 @@ func (p *program) readNames() error {
 	return nil
 }
 
-// pointer returns what is in memory at an offset from a symbol.
+// pointer returns the word in memory at an offset from a symbol.
 func (p *program) pointer(symbol string, off uint64) (uint64, bool) {
 	s, ok := p.symbols[symbol]
 	if !ok {
@@ -236,7 +236,7 @@ func places(f *prof.Func, fn *rewrite.Func) []golines.Place {
 	return list
 }
 
-// tellRuntime writes the build id and the sizes to the variable of the runtime.
+// tellRuntime writes the build id and the sizes to the runtime's variable.
 func (p *program) tellRuntime(id prof.BuildID, slots int) error {
 	info := p.image.At(p.symbols[infoSymbol].Addr)
 	if len(info) < infoSize || string(info[:len(infoMagic)]) != infoMagic {
@@ -283,7 +283,7 @@ func withoutTypes(name string) string {
 	return b.String()
 }
 
-// symbolPath returns an import path as symbol names have it: dots after the last slash and
+// symbolPath returns an import path in the form of symbol names: dots after the last slash and
 // unusual characters are escaped.
 func symbolPath(path string) string {
 	slash := strings.LastIndexByte(path, '/')
@@ -299,8 +299,8 @@ func symbolPath(path string) string {
 	return b.String()
 }
 
-// Tell tells the runtime of a program of a timed mode what it must know, with the threshold
-// in nanoseconds. Its functions are known by their symbols.
+// Tell writes the data that the runtime needs into a program of a timed mode, with the threshold
+// in nanoseconds. Its functions are identified by their symbols.
 func Tell(image *elfimage.File, tables []*functable.Table, threshold int64) (*Linked, error) {
 	symbols, err := image.Symbols()
 	if err != nil {

@@ -165,7 +165,7 @@ func (b *blockWriter) head(i int, from, brace token.Pos, parts ...ast.Node) {
 }
 
 // simple adds the lines of a statement without those of the function literals in it, and
-// divides these.
+// divides the function literals.
 func (b *blockWriter) simple(s ast.Stmt, i int) {
 	from := s.Pos()
 	for _, lit := range b.literals(s) {

@@ -9,8 +9,8 @@
 //	_cairn_c[6] = _cairn_n(6)  // mode count: the number of calls, downwards
 //
 // The compiler's inliner does not charge assignments to coverage counters (see
-// cmd/compile/internal/inline, OAS), whatever is on their right side. The build declares
-// Counters as such an array, so probes change no decision about inlining.
+// cmd/compile/internal/inline, OAS), regardless of their right side. The build declares
+// Counters as an array of coverage counters, so probes change no decision about inlining.
 package rewrite
 
 import (
@@ -40,14 +40,14 @@ type Options struct {
 	// Race is set in builds for the race detector: all writes are in package runtime,
 	// which the detector does not watch.
 	Race bool
-	// Inlinable are the functions that the compiler can inline, by the place of what follows
-	// the keyword func, or of the keyword of a literal. In timed modes they get no probes.
+	// Inlinable are the functions that the compiler can inline, by the place after the keyword
+	// func, or of the keyword of a literal. In timed modes they get no probes.
 	Inlinable map[Place]bool
 	// Closures are places of closures that the compiler made, among them the bodies of ranges
 	// over functions, by the keyword for.
 	Closures map[Place]bool
-	// Small is below how many nodes of syntax functions that cannot wait have no probes in
-	// timed modes, 0: all have. Probed reports whether a package has probes.
+	// Small is the number of syntax nodes below which functions that cannot wait get no probes
+	// in timed modes; with 0 all get probes. Probed reports whether a package has probes.
 	Small  int
 	Probed func(importPath string) bool
 }
@@ -72,7 +72,7 @@ type Func struct {
 	Blocks [][]Lines
 }
 
-// edit is text to insert at a byte offset, in place of so many bytes.
+// edit is text to insert at a byte offset, in place of some bytes.
 type edit struct {
 	at   int
 	text string
@@ -84,8 +84,8 @@ type Rewriter struct {
 	opts    Options
 	Funcs   []Func
 	Skipped []string // functions without a probe, with the reason
-	// Of timed modes: function literals with probes, and functions without, as the compiler
-	// can inline them or as they are small.
+	// In timed modes: function literals with probes, and functions without probes, because the
+	// compiler can inline them or because they are small.
 	Literals, Inlinable, Small int
 
 	elements int
@@ -99,8 +99,8 @@ func New(opts Options) *Rewriter { return &Rewriter{opts: opts} }
 const countWidth = 2
 
 // File returns the text src of a file with probes. The text begins with a line directive
-// that says name. It is nil if the file has no function to put a probe in, or is one
-// that must stay as it is.
+// with name. It is nil if the file has no function to put a probe in, or must not be
+// changed.
 func (r *Rewriter) File(name string, src []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
@@ -143,13 +143,13 @@ type fileWriter struct {
 	physical bool              // positions in the function are those of the text itself
 }
 
-// position returns a position in the function that is at hand.
+// position returns a position in the current function.
 func (w *fileWriter) position(pos token.Pos) token.Position {
 	return w.fset.PositionFor(pos, !w.physical)
 }
 
-// directed reports whether line directives divide a function: parts of it are from different
-// places, as of generated parsers, so that its lines are no range of one file.
+// directed reports whether line directives divide a function: its parts are from different
+// places, as in generated parsers, so that its lines are not a range of one file.
 func (w *fileWriter) directed(fn *ast.FuncDecl) (found bool) {
 	if !bytes.Contains(w.src, []byte("line ")) {
 		return false
@@ -187,7 +187,7 @@ func (w *fileWriter) function(fn *ast.FuncDecl) {
 		w.r.Skipped = append(w.r.Skipped, name+": no body in Go")
 		return
 	case fn.Name.Name == "init" && fn.Recv == nil:
-		// Each of several is a function of its own: init.0, init.1.
+		// Each of several init functions is a separate function: init.0, init.1.
 		name = fmt.Sprintf("init.%d", w.r.inits)
 		w.r.inits++
 	}

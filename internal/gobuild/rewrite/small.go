@@ -9,11 +9,11 @@ import (
 )
 
 // A call of a small function cannot take long by itself, if the function has no loop and
-// calls nothing that can wait: what takes long is a call in it, which has probes of its own.
-// Its probes would cost more than they tell.
+// calls nothing that can wait: only a call in it can take long, which has its own probes.
+// Probes in the small function would cost more than they are worth.
 
-// isSmall reports whether a function is such a one. Its size is the number of nodes of its
-// syntax tree.
+// isSmall reports whether a function is small in this sense. Its size is the number of nodes
+// of its syntax tree.
 func (w *fileWriter) isSmall(body *ast.BlockStmt) bool {
 	if w.r.opts.Small == 0 {
 		return false
@@ -57,8 +57,8 @@ func (w *fileWriter) canWait(fun ast.Expr) bool {
 	return false // of this package, built in, a conversion, or a literal
 }
 
-// quickPackages have functions that do not wait, and whose time is that of their arguments'
-// size.
+// quickPackages have functions that do not wait, and whose time is proportional to the size of
+// their arguments.
 var quickPackages = map[string]bool{
 	"bytes": true, "cmp": true, "errors": true, "fmt": true, "maps": true, "math": true, "math/big": true, "math/bits": true,
 	"path": true, "path/filepath": true, "reflect": true, "slices": true, "sort": true, "strconv": true, "strings": true,

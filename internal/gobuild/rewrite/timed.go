@@ -10,19 +10,19 @@ import (
 )
 
 // In the timed modes a function has a probe where it begins and one at each place where it
-// returns. What a probe notes at the beginning is in a local variable, so that it belongs to
-// the goroutine, and goes away with a call that a panic leaves:
+// returns. The data of the probe at the beginning is in a local variable, so that it belongs to
+// the goroutine, and disappears with a call that a panic leaves:
 //
 //	func f(x int) (_cairn_0 int, _cairn_1 error) { _cairn_g, _cairn_t := _cairn_enter(); ...
 //		_cairn_0, _cairn_1 = g(x); _cairn_exit(_cairn_g, _cairn_t); return
 //
-// A function that defers calls has its second probe in a deferred call of its own, the last
-// to run: it can recover, and its deferred calls are a part of it. So has one that returns
-// from the body of a range over a function: the iterator's functions end between such a
-// return statement and the end of the call. Functions that the compiler can inline have no
-// probes: their time is their caller's.
+// A function that defers calls has its second probe in an additional deferred call, the last
+// to run: the function can recover, and its deferred calls are a part of it. The same applies
+// to a function that returns from the body of a range over a function: the iterator's functions
+// end between such a return statement and the end of the call. Functions that the compiler can
+// inline have no probes: their time counts as their caller's.
 
-// Place is a place in a source file, or what line directives say instead.
+// Place is a place in a source file, or the place that line directives give instead.
 type Place struct {
 	File         string // base name
 	Line, Column int    // the column is 0 if a line directive leaves it unknown
@@ -106,8 +106,8 @@ func (w *fileWriter) literals(n ast.Node) {
 	})
 }
 
-// afterFunc returns the place by which the compiler knows a declared function: what
-// follows the keyword, which is the receiver or the name.
+// afterFunc returns the place by which the compiler identifies a declared function: that after
+// the keyword, of the receiver or the name.
 func afterFunc(fn *ast.FuncDecl) token.Pos {
 	if fn.Recv != nil {
 		return fn.Recv.Pos()
@@ -121,7 +121,7 @@ func (w *fileWriter) place(at token.Pos) Place {
 	return Place{base(p.Filename), p.Line, p.Column}
 }
 
-// inlinable reports whether the compiler can inline the function that it knows by a place.
+// inlinable reports whether the compiler can inline the function that it identifies by a place.
 func (w *fileWriter) inlinable(at token.Pos) bool {
 	return w.r.opts.Inlinable[w.place(at)]
 }
@@ -131,7 +131,7 @@ func (w *fileWriter) timed(typ *ast.FuncType, body *ast.BlockStmt) {
 	s := w.scanBody(body)
 	results, ok := resultNames(typ, s.declared)
 	if (typ.Results == nil || len(typ.Results.List) == 0) && slices.ContainsFunc(s.returns, func(r *ast.ReturnStmt) bool { return len(r.Results) > 0 }) {
-		return // too many results, which the compiler explains
+		return // too many results: the compiler reports the error
 	}
 	if w.r.opts.Mode == prof.ModeTrace && (s.defers || !ok) {
 		w.insert(body.Lbrace+1, " defer _cairn_out(_cairn_in());")
@@ -179,7 +179,7 @@ func base(path string) string {
 	return path
 }
 
-// bodyScan is what matters of the body of a function, without function literals in it.
+// bodyScan has the relevant properties of the body of a function, without its function literals.
 type bodyScan struct {
 	returns  []*ast.ReturnStmt
 	defers   bool // defers calls, or returns from the body of a range over a function
