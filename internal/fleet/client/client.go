@@ -132,7 +132,7 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	defer response.Body.Close()
-	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason)) // what there is of it
+	reason, _ := io.ReadAll(io.LimitReader(response.Body, maxReason)) // as much as could be read
 	e := &Error{URL: r.URL.String(), Status: response.StatusCode, Reason: strings.ToValidUTF8(strings.TrimSpace(string(reason)), "?")}
 	if strings.ContainsFunc(e.Reason, func(r rune) bool { return r < ' ' }) {
 		e.Reason = "" // a collector answers one line
@@ -169,7 +169,7 @@ func (c *Client) Get(ctx context.Context, target string, limit int64) ([]byte, e
 }
 
 // State asks for a text that changes with the content of a URL: its entity tag, or when it was
-// modified. It is "" if the server tells neither.
+// modified. It is "" if the server sends neither.
 func (c *Client) State(ctx context.Context, target string) (string, error) {
 	target, err := CheckURL(target)
 	if err != nil {

@@ -37,7 +37,7 @@ func ProfileURL(base string, b *tally.Build) string {
 	return base + "/" + url.PathEscape(b.Program) + "@" + b.Build
 }
 
-// Report returns what the collector at base says of a build.
+// Report returns the report of the collector at base about a build.
 func (c *Client) Report(ctx context.Context, base string, b *tally.Build) (*view.Report, error) {
 	target := ProfileURL(base+"/v1/view", b)
 	data, err := c.Get(ctx, target, maxList)

@@ -26,14 +26,14 @@ type Options struct {
 	URL      string // of this node, for the list of nodes
 	Prefix   string // of the names of streams and subjects
 	Replicas int
-	Shards   int // when the cluster is created; then it has those that it was created with
+	Shards   int // number of shards of a new cluster; an existing one keeps its number
 	MaxBytes int64
 
 	Embedded *Embedded // the server in this process; nil to use Server
 	Server   string    // URL of an existing server
 	Creds    string    // file of credentials for it, may be empty
 
-	DebugBuilds int // of which programs and debug files are kept, 0 for all
+	DebugBuilds int // number of builds whose programs and debug files are kept, 0 for all
 
 	Collector collector.Options
 	Log       *slog.Logger
@@ -99,7 +99,7 @@ func Open(o Options) (*Cluster, error) {
 func (c *Cluster) reach() { c.reached.Store(int64(time.Since(c.started))) }
 
 // beat announces this node while JetStream answers it. A node that hears the others but cannot
-// read and write is no owner: its shards go to nodes that can.
+// read and write is not an owner: its shards go to nodes that can.
 func (c *Cluster) beat(ctx context.Context) {
 	for ; ctx.Err() == nil; pause(ctx, beat) {
 		if time.Since(c.started)-time.Duration(c.reached.Load()) > silence {

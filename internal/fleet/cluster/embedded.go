@@ -65,8 +65,9 @@ func (e *Embedded) start(node, token string, log *slog.Logger) (natsServer, erro
 	return s, nil
 }
 
-// bindAddress returns the address to listen on for a host of the list. A name may belong to an
-// address that is not this machine's own, as behind a service: then it is every address.
+// bindAddress returns the address to listen on for a host of the list. A name may resolve to an
+// address that is not this machine's own, such as that of a service. So for a name it is the
+// address of all interfaces.
 func bindAddress(host string) string {
 	if net.ParseIP(host) != nil || host == "localhost" {
 		return host

@@ -18,7 +18,7 @@ import (
 )
 
 // store keeps the snapshots of a shard. An object is the messages of one subject, so that
-// removing it leaves nothing behind (JetStream's own object store keeps a message for each object
+// removing it leaves nothing (JetStream's own object store keeps a message for each object
 // that was removed):
 //
 //	PREFIX.object.SHARD.EPOCH.SHA256

@@ -62,14 +62,14 @@ type Collector struct {
 
 	mu     sync.Mutex
 	state  *tally.State
-	moved  chan struct{} // closed, and replaced, when the state changes
+	moved  chan struct{} // closed and replaced when the state changes
 	failed error         // why merging ended
 
 	snapshots, snapshotErrors uint64
 }
 
-// Open continues from the last snapshot in the store and the journal behind it. Close closes the
-// journal.
+// Open continues from the last snapshot in the store and the records after it in the journal.
+// Close closes the journal.
 func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
 	c := &Collector{o: o, journal: j, store: store, started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{})}
 	head, err := store.Head()
@@ -182,7 +182,7 @@ func (c *Collector) merge(ctx context.Context, r journal.Reader) {
 	defer close(c.ended)
 	defer r.Close()
 	records, bytes := 0, int64(0) // since the last snapshot
-	var due time.Time             // of the next, zero if nothing came
+	var due time.Time             // time of the next snapshot, zero without new records
 	for {
 		record, err := nextUntil(ctx, r, due)
 		switch {
@@ -286,7 +286,7 @@ func (c *Collector) snapshot() error {
 	return c.journal.Trim(c.state.Seq())
 }
 
-// look calls f with a state in which everything is merged that was acknowledged before.
+// look calls f with a state into which everything was merged that was acknowledged before the call.
 func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error {
 	last, err := c.journal.Last()
 	if err != nil {
@@ -358,7 +358,7 @@ type Status struct {
 	Seen                      int
 	Last, Merged              uint64 // numbers of records
 	Snapshots, SnapshotErrors uint64
-	Err                       error // why nothing is taken any more
+	Err                       error // why no uploads are accepted any more
 }
 
 // Add adds the state of another collector.

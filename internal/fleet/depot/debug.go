@@ -25,7 +25,7 @@ import (
 //	BUILDID.executable
 //	BUILDID.debuginfo
 //
-// Of the builds, those whose files came last are kept.
+// The builds whose files came last are kept.
 type DebugDir struct {
 	dir    string
 	builds int // that are kept, 0 for all
@@ -33,9 +33,9 @@ type DebugDir struct {
 	mu sync.Mutex // held while files are removed
 }
 
-// OpenDebug returns the files in a directory, which is created if it does not exist. Those of so many builds
-// are kept, 0 for all. It removes temporary files that a killed process left: no other process may
-// use the directory.
+// OpenDebug returns the files in a directory, which is created if it does not exist. builds is the number of
+// builds whose files are kept, 0 for all. OpenDebug removes temporary files that a killed process left: no
+// other process may use the directory.
 func OpenDebug(dir string, builds int) (*DebugDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (d *DebugDir) PutDebug(_ context.Context, id prof.BuildID, kind string, f *
 	return errors.Join(d.prune(), syncDir(d.dir))
 }
 
-// prune removes the files of the builds that are too many.
+// prune removes the files of the oldest builds if there are too many.
 func (d *DebugDir) prune() error {
 	if d.builds == 0 {
 		return nil

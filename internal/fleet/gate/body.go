@@ -62,8 +62,8 @@ func (g *Gate) body(w http.ResponseWriter, r *http.Request) (body []byte, done f
 type meter struct {
 	g     *Gate
 	r     io.Reader
-	left  int64 // that this body may have
-	taken int64 // of what all may have
+	left  int64 // bytes that this body may still have
+	taken int64 // bytes taken from the budget of all bodies
 }
 
 func (m *meter) Read(p []byte) (int, error) {

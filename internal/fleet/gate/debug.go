@@ -23,10 +23,10 @@ type DebugFiles interface {
 	Debug(ctx context.Context, id prof.BuildID, kind string) (io.ReadCloser, int64, error)
 }
 
-// transfer is how long a program or a debug file may take on its way.
+// transfer is how long the transfer of a program or a debug file may take.
 const transfer = time.Hour
 
-// putDebug takes a program or its debug file.
+// putDebug handles the upload of a program or its debug file.
 func (g *Gate) putDebug(w http.ResponseWriter, r *http.Request) {
 	control, end := http.NewResponseController(w), time.Now().Add(transfer)
 	if err := errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end)); err != nil {
@@ -46,7 +46,7 @@ func (g *Gate) putDebug(w http.ResponseWriter, r *http.Request) {
 	}{1, id.String(), kinds})
 }
 
-// storeDebug writes a body to a temporary file, and stores it by what it is.
+// storeDebug writes a body to a temporary file, and stores it by its kinds.
 func (g *Gate) storeDebug(body io.Reader, r *http.Request) (id prof.BuildID, kinds []string, err error) {
 	f, err := os.CreateTemp(g.o.Temp, "debug-*")
 	if err != nil {
@@ -88,7 +88,7 @@ func has(builds []tally.Build, id prof.BuildID) bool {
 	return false
 }
 
-// debugKinds returns the build id of a file, and what it is for: code, names of code, or both.
+// debugKinds returns the build id of a file and its kinds: executable, debuginfo, or both.
 func debugKinds(path string) (prof.BuildID, []string, error) {
 	f, err := objfile.Open(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func debugKinds(path string) (prof.BuildID, []string, error) {
 	return id, kinds, nil
 }
 
-// debugFile answers as a server of debuginfod.
+// debugFile answers like a debuginfod server.
 func (g *Gate) debugFile(w http.ResponseWriter, r *http.Request) {
 	id, err := hex.DecodeString(r.PathValue("build"))
 	kind := r.PathValue("kind")
@@ -140,5 +140,5 @@ func (g *Gate) debugFile(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	_, _ = io.Copy(w, f) // a client that has gone needs no answer
+	_, _ = io.Copy(w, f) // the client may have disconnected
 }

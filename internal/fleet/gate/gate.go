@@ -62,7 +62,7 @@ type Options struct {
 
 const maxFiles = 1 << 14 // in a body
 
-// Backend is what is behind a gate: a collector, or a cluster of them.
+// Backend stores uploads and answers queries for a gate: a collector, or a cluster of them.
 type Backend interface {
 	Submit(ctx context.Context, items []inbox.Item) (collector.Result, []inbox.Refusal, error)
 	Builds(ctx context.Context) ([]tally.Build, error)
@@ -127,7 +127,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // foreign returns why a request is refused that a page of another site may have sent: a browser on this machine
-// reaches collectors that serve only this machine.
+// can reach collectors that serve only this machine.
 func (g *Gate) foreign(r *http.Request) string {
 	if r.Header.Get("Origin") != "" && r.Method != http.MethodGet {
 		return "uploads from web pages are refused"
@@ -193,7 +193,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusInsufficientStorage {
 		after := retryAfter
 		if strings.Contains(reason, journal.ErrUnavailable.Error()) {
-			after = 2 // as long as another node takes over
+			after = 2 // about the time until another node takes over
 		}
 		w.Header().Set("Retry-After", strconv.Itoa(after))
 	}
@@ -202,7 +202,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason
 
 const retryAfter = 30 // seconds
 
-// files takes an upload.
+// files handles an upload.
 func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 	g.share(w)
 	if !g.limiter.allows(address(r), time.Now()) {
@@ -254,7 +254,7 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 	}{1, result, append(append([]inbox.Refusal{}, refused...), more...)})
 }
 
-// statusOf returns the status of an error, other if it is of no kind that has its own.
+// statusOf returns the HTTP status for an error, other if there is no specific one.
 func statusOf(err error, other int) int {
 	var tooLong *http.MaxBytesError
 	switch {
@@ -328,7 +328,7 @@ func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("If-None-Match") == tag:
 		w.WriteHeader(http.StatusNotModified)
 		return
-	case r.Method == http.MethodHead: // whoever waits for changes asks often: nothing is merged for them
+	case r.Method == http.MethodHead: // clients that wait for changes ask often, so nothing is merged
 		return
 	}
 	data, err := g.profileOf(r, ids)
@@ -366,7 +366,7 @@ func (g *Gate) profileOf(r *http.Request, ids []prof.BuildID) (_ []byte, err err
 	return tally.Join(files)
 }
 
-// give answers with a file.
+// give responds with a file.
 func (g *Gate) give(w http.ResponseWriter, r *http.Request, data []byte, err error) {
 	if err != nil {
 		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
@@ -374,7 +374,7 @@ func (g *Gate) give(w http.ResponseWriter, r *http.Request, data []byte, err err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, _ = w.Write(data) // a client that has gone needs no answer
+	_, _ = w.Write(data) // the client may have disconnected
 }
 
 func (g *Gate) ready(w http.ResponseWriter, r *http.Request) {
@@ -393,7 +393,7 @@ func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	_ = e.Encode(v) // a client that has gone needs no answer
+	_ = e.Encode(v) // the client may have disconnected
 }
 
 // address returns the address that a request came from, without the port.

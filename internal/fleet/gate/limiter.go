@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// limiter bounds the uploads from each address: so many a second, and as many as in burst
-// seconds at once.
+// limiter bounds the uploads from each address to a rate per second, with bursts of as many
+// as are allowed in burst seconds.
 type limiter struct {
 	rate float64
 
@@ -14,7 +14,7 @@ type limiter struct {
 	peers map[string]*bucket
 }
 
-// bucket is what an address has left.
+// bucket is the remaining allowance of an address.
 type bucket struct {
 	left float64
 	at   time.Time
@@ -22,7 +22,7 @@ type bucket struct {
 
 const (
 	burst    = 10      // seconds
-	maxPeers = 1 << 16 // addresses that are remembered: then all start anew
+	maxPeers = 1 << 16 // addresses that are remembered; at this number all are forgotten
 )
 
 func newLimiter(rate float64) *limiter { return &limiter{rate: rate, peers: make(map[string]*bucket)} }

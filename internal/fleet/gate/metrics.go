@@ -68,5 +68,5 @@ func (g *Gate) metrics(w http.ResponseWriter, _ *http.Request) {
 	metric("snapshots_total", "counter", "Snapshots that were written.", s.Snapshots)
 	metric("snapshot_errors_total", "counter", "Snapshots that could not be written.", s.SnapshotErrors)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write([]byte(b.String())) // who has gone needs no answer
+	_, _ = w.Write([]byte(b.String())) // the client may have disconnected
 }

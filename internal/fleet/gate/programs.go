@@ -11,14 +11,14 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// programs knows which program a build is of: raw files do not say.
+// programs maps builds to their programs, which raw files do not name.
 type programs struct {
 	mu  sync.Mutex
 	of  map[prof.BuildID]string
 	due time.Time // when the list may be read again
 }
 
-// listAge is for how long a list of builds holds.
+// listAge is how long a list of builds is used before it is read again.
 const listAge = time.Second
 
 // programOf returns the program of a build, "" if it is not known.
@@ -44,7 +44,7 @@ func (g *Gate) programOf(ctx context.Context, id prof.BuildID) (string, error) {
 }
 
 // foreignFile returns why a token must not send one of the files. Maps and logs name their program. A raw
-// file is of the program of its build; one of a build that nobody knows yet may be sent.
+// file belongs to the program of its build; files of unknown builds may be sent.
 func (g *Gate) foreignFile(ctx context.Context, grant *Grant, items []inbox.Item) (string, error) {
 	if grant.Programs == nil {
 		return "", nil

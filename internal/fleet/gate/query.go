@@ -114,7 +114,7 @@ func (g *Gate) logFile(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		data, err = g.c.LogFile(r.Context(), id, key)
 	}
-	// A name from a device goes into no header.
+	// A name from a device must not go into a header.
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.cairnlog"`, key))
 	g.give(w, r, data, err)
 }
@@ -141,7 +141,7 @@ func (g *Gate) index(w http.ResponseWriter, r *http.Request) {
 func givePage(w http.ResponseWriter, page []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	_, _ = w.Write(page) // a client that has gone needs no answer
+	_, _ = w.Write(page) // the client may have disconnected
 }
 
 func (g *Gate) viewPage(w http.ResponseWriter, r *http.Request) {
@@ -249,7 +249,7 @@ func (g *Gate) readSymbols(r io.ReadCloser) (m *prof.Map, err error) {
 	return m, err
 }
 
-// newest returns the build of ids that was seen last for the first time, and the build of the
+// newest returns the build of ids with the latest first upload, and the build of the
 // program before it, "" if there is none.
 func newest(builds []tally.Build, program string, ids []prof.BuildID) (id, before prof.BuildID) {
 	first := make(map[prof.BuildID]int64)

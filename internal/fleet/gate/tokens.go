@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Role is what a token allows; a set of them.
+// Role is a set of permissions of a token.
 type Role uint8
 
 // The roles.
 const (
-	Write   Role = 1 << iota // send what runs left
-	Publish                  // send maps, which decide what runs mean
-	Read                     // ask for profiles and maps
+	Write   Role = 1 << iota // send the files of runs
+	Publish                  // send maps, which determine the meaning of raw files
+	Read                     // get profiles and maps
 )
 
 var roleNames = map[string]Role{"write": Write, "publish": Publish, "read": Read}
@@ -32,14 +32,14 @@ func (r Role) String() string {
 	return strings.Join(names, ",")
 }
 
-// Grant is what a token allows.
+// Grant is the permission of a token.
 type Grant struct {
 	Role
 	Programs map[string]bool // nil for all
 	Name     string          // of the token in audit logs: the first digits of its SHA-256
 }
 
-// Allows reports whether a grant is for a program.
+// Allows reports whether a grant covers a program.
 func (g *Grant) Allows(program string) bool { return g.Programs == nil || g.Programs[program] }
 
 // Tokens are the known tokens by their SHA-256, so that the time of a search reveals nothing

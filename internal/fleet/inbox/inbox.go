@@ -22,7 +22,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Kind tells what a file is.
+// Kind is the kind of a file.
 type Kind int
 
 // The kinds of files that a collector takes.
@@ -33,8 +33,8 @@ const (
 	Stacks                 // a log of mode stacks
 )
 
-// Key tells a file from all others: of a raw file the run, or its content if the run is not
-// known; of a log the process; of a map the content.
+// Key identifies a file: a raw file by its run, or by its content if the run is not known; a
+// log by its process; a map by its content.
 type Key [16]byte
 
 // String returns the key in hexadecimal.
@@ -58,7 +58,7 @@ type Item struct {
 	Kind  Kind
 	Key   Key
 	Build prof.BuildID
-	// Program is what a map or a log calls its program, empty for others.
+	// Program is the name of the program in a map or a log, empty for others.
 	Program string
 	Name    string // as its sender called it; no path
 	Index   int    // among the files of the body, those in packs counted
@@ -79,7 +79,7 @@ type Limits struct {
 	Total int64 // bytes of all files
 }
 
-// ErrKind is in the error of a body that is none of what a collector takes.
+// ErrKind is in the error of a body of a kind that a collector does not accept.
 var ErrKind = errors.New("not a raw file, a pack, a map, a log of spikes or of stacks, or a bundle of them")
 
 // Bounds of the work for packs in a body: unpacking takes seconds at most.
@@ -211,8 +211,8 @@ func readLog(it *Item) (tracelog.Header, []tracelog.Module, error) {
 	return l.Header, l.Modules, nil
 }
 
-// logKey tells a process from all others: a log that was sent while the process ran and again
-// at its end is taken once.
+// logKey identifies a process: a log that was sent while the process ran and again at its end
+// is accepted once.
 func logKey(it *Item, head *tracelog.Header) Key {
 	h := append([]byte("log\x00"), byte(it.Kind), byte(len(it.Build)))
 	h = append(h, it.Build...)
@@ -244,8 +244,8 @@ func (o *opener) addPack(data []byte) error {
 	return nil
 }
 
-// rawKey tells a run of a module from all others. Two files of one run, say of live memory that
-// was sent before and after the process ended, have the same.
+// rawKey identifies a run of a module. Two files of one run, such as live memory that was sent
+// before and after the process ended, have the same key.
 func rawKey(raw *mip.Raw, data []byte) Key {
 	if raw.Run == 0 {
 		return contentKey(data)
@@ -263,7 +263,7 @@ func short(sum [sha256.Size]byte) (k Key) {
 	return k
 }
 
-// Bundle returns a bundle of items, which Open takes apart again.
+// Bundle returns a bundle of items, which Open splits again.
 func Bundle(items []Item) ([]byte, error) {
 	files := make([]bundle.File, len(items))
 	for i, it := range items {

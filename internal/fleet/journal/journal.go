@@ -22,8 +22,8 @@ type Record struct {
 // goroutines, but one reads and trims.
 type Journal interface {
 	// Append appends a record. When it returns without an error, the record is durable: on the
-	// disk, or on the disks of most nodes. With an error it may be there or not, unless the
-	// error is ErrFull or ErrTooLarge: then it is not.
+	// disk, or on the disks of most nodes. After an error the record may be in the journal or
+	// not, unless the error is ErrFull or ErrTooLarge: then it is not.
 	Append(ctx context.Context, data []byte) (seq uint64, err error)
 	// Read returns a reader of the records from the given number on. If that record was trimmed,
 	// Read or the first Next fails.
@@ -44,13 +44,13 @@ type Reader interface {
 }
 
 var (
-	// ErrFull is in the error of Append if there is no room. What is there can be read and
-	// trimmed.
+	// ErrFull is in the error of Append if there is no room. The existing records can be read
+	// and trimmed.
 	ErrFull = errors.New("no space left for the journal")
-	// ErrTooLarge is in the error of Append of a record that is longer than the driver takes.
+	// ErrTooLarge is in the error of Append of a record that is longer than the driver accepts.
 	ErrTooLarge = errors.New("record too large for the journal")
 	// ErrUnavailable is in the error of a call that may succeed later, as when a cluster has no
-	// majority. A record of Append may be there or not.
+	// majority. The record of a failed Append may be in the journal or not.
 	ErrUnavailable = errors.New("the journal is not available now")
 	// ErrClosed is the error of all calls after Close.
 	ErrClosed = errors.New("the journal is closed")

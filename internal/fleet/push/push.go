@@ -41,7 +41,7 @@ const (
 	logSuffix = ".cairnlog"
 
 	sent    = ".sent"
-	refused = ".refused" // the collector says that it is damaged
+	refused = ".refused" // the collector found it damaged
 	skipped = ".skipped" // not in the sample, or too old
 )
 
@@ -134,7 +134,7 @@ func (p *Pusher) accepted() int { return p.sum.Sent + p.sum.Refused - len(p.o.Ma
 
 func (p *Pusher) url() string { return p.o.URLs[p.node] }
 
-// another selects the next node. It reports false when all have been tried.
+// another selects the next node. It reports false if all have been tried.
 func (p *Pusher) another() bool {
 	p.node = (p.node + 1) % len(p.o.URLs)
 	return p.node != 0

@@ -29,7 +29,7 @@ type Log struct {
 	Object string `json:"object,omitempty"`
 	Index  int    `json:"index,omitempty"`
 
-	data []byte // until then
+	data []byte // the log, until a snapshot has it
 }
 
 // Place is where in a program the peaks of spikes are.
@@ -54,7 +54,7 @@ type Spike struct {
 const (
 	maxPlaces = 1 << 14 // of a build
 	maxDays   = 800     // of a build
-	// maxCount bounds the spikes that a log only counts, at one place: so many make a call each
+	// maxCount bounds the spikes that a log only counts, at one place: about one each
 	// millisecond for a month.
 	maxCount = 1 << 32
 )
@@ -182,8 +182,8 @@ func (b *build) addSpikes(it *inbox.Item) error {
 	return nil
 }
 
-// placeOf returns where a program counter of the process is. It is behind a call in the
-// function: the byte before it is certainly of the function.
+// placeOf returns the place of a program counter of the process. It is after a call in the
+// function: the byte before it certainly belongs to the function.
 func placeOf(log *tracelog.Log, pc, time uint64) Place {
 	i := log.ModuleIndex(pc, time)
 	if i < 0 {

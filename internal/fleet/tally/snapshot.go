@@ -13,12 +13,12 @@ import (
 )
 
 // A snapshot is a list, the manifest, of objects that never change: a profile for each build, a
-// bundle of the raw files that wait, and keys of what was seen. What did not change since the
-// last snapshot is not written again. The manifest says up to which record it goes and takes the
-// place of the one before in one step; that is what makes the counts and their place in the
-// journal one.
+// bundle of the raw files that wait, and the keys of the files that were counted. Parts that did
+// not change since the last snapshot are not written again. The manifest has the number of the
+// last record in it, and replaces the one before atomically; so the counts and their position in
+// the journal always agree.
 
-// Objects keeps what snapshots are made of.
+// Objects stores the objects of snapshots.
 type Objects interface {
 	Put(data []byte) (name string, err error) // durable when it returns
 	Get(name string) ([]byte, error)
@@ -112,7 +112,7 @@ func (s *State) store(b *build, objects Objects) (err error) {
 	return nil
 }
 
-// moreOfBuild is what a snapshot has of a build next to its profile.
+// moreOfBuild is the data of a build in a snapshot besides its profile.
 type moreOfBuild struct {
 	Program string  `json:"program,omitempty"`
 	Days    []Day   `json:"days"`

@@ -40,8 +40,8 @@ type State struct {
 	builds  map[prof.BuildID]*build
 	seen    map[inbox.Key]bool
 	fresh   []inbox.Key // seen since the last snapshot
-	forgot  bool        // some of seen were taken out since
-	keys    []string    // objects with what was seen
+	forgot  bool        // some of seen were removed since the last snapshot
+	keys    []string    // objects with the keys in seen
 }
 
 // build is the state of a build. Without a map its raw files wait.
@@ -62,12 +62,12 @@ type build struct {
 	logBytes int64
 	spikes   map[Place]*Spike
 
-	// What the last snapshot has.
-	changed bool     // since then
+	// The content of the last snapshot.
+	changed bool     // since the last snapshot
 	profile string   // object with the module
 	more    string   // object with days, logs and spikes
-	kept    []string // objects with what waits
-	inKept  int      // how many of those that wait are in them
+	kept    []string // objects with waiting raw files
+	inKept  int      // how many of the waiting raw files are in them
 }
 
 // Limits bound what a State keeps.
@@ -306,7 +306,7 @@ func (s *State) sorted() []*build {
 
 // Build is a line of the list of builds.
 type Build struct {
-	Program string `json:"program"` // empty if neither a map nor a log tells
+	Program string `json:"program"` // empty if neither a map nor a log names it
 	Build   string `json:"build"`
 	Mapped  bool   `json:"mapped"`  // its map is there
 	Uploads uint64 `json:"uploads"` // files

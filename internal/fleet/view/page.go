@@ -302,7 +302,7 @@ func (p *page) packages(list []packages.Package) {
 	p.more(len(list) - shown)
 }
 
-// more says how many of a list are not on the page.
+// more writes how many functions of a list are not on the page.
 func (p *page) more(n int) {
 	if n > 0 {
 		p.add("<p class=\"soft\">and %d more, in the JSON</p>\n", n)

@@ -1,8 +1,8 @@
 // Package segment keeps a journal in files of one directory, with nothing else to set up.
 //
 // Appends of all goroutines that wait are written and synced together (group commit): a sync
-// takes a millisecond or ten, whatever is in it. A file that is large enough is followed by a
-// new one; files of which every record is in a snapshot are removed whole.
+// takes one to ten milliseconds, regardless of its size. A file that is large enough is followed
+// by a new one; a file is removed when all its records are in a snapshot.
 //
 // # Segment (.seg)
 //
