@@ -14,8 +14,8 @@ import (
 //
 // Choice: peaks and late callers are all calls that reached their thresholds, so a call's reported descendants
 // are those of them inside it: on its thread and stack, in its time, below its stack pointer. A callee explains
-// its time if it took a noticeable part of it. If a hundred callees are too short for that, none of them is the
-// reason, but the caller that makes a hundred calls.
+// its time if it took a noticeable part of it. If a hundred callees are too short for that, the reason is not one
+// of them, but the caller that makes a hundred calls.
 
 // noticeable is the part of a call's time from which a callee explains its own time: an eighth.
 const noticeable = 8

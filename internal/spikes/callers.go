@@ -17,7 +17,7 @@ import (
 type Blame struct {
 	// Own is its time outside all calls that took too long.
 	Own tracelog.Interval
-	// Unexplained is its time outside those of them that took a noticeable part of it.
+	// Unexplained is its time outside those calls that took a noticeable part of its time.
 	Unexplained tracelog.Interval
 	Below       []Below // the most time first
 }
@@ -91,7 +91,7 @@ func (s *Set) Settle(name Namer, each func(func(log int, e *tracelog.Episode) er
 func (s *Set) findLasting() {
 	const (
 		part  = 10  // part of the process's lifetime that they may lack
-		frame = 4   // the part of it from which on a call with several frames is around frames
+		frame = 4   // the part of it from which a call with several frames counts as a loop around frames
 		long  = 1e9 // ns, of a call that is in another one
 	)
 	several := s.severalFrames()

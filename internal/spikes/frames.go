@@ -24,7 +24,7 @@ type Eater struct {
 	Calls  uint64
 }
 
-// Name is the function.
+// Name returns the function's name.
 func (e *Eater) Name(name Namer) Place {
 	loc := name(e.At, e.isCall)
 	return loc.Outer()

@@ -36,7 +36,7 @@ type rows struct {
 	order []*Row
 }
 
-// of returns the row of the function with an address, nil if it should have none.
+// of returns the row of the function with an address, nil if the function gets no row.
 func (t *rows) of(a Address, call, begin bool) *Row {
 	loc := t.name(a, call)
 	r := t.by[functionOf(&loc)]

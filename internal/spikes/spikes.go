@@ -91,14 +91,14 @@ type Group struct {
 	Written uint64 // in the logs
 	Blind   uint64 // ns of the logged spikes' time in which the clock was late
 	Sum     uint64 // ns, lower bounds of those in the logs
-	// Worst is the longest, Last that which ended last.
+	// Worst is the longest spike, Last the one that ended last.
 	Worst, Last *Spike
 	// Limit is the greatest lower bound of all, including those that were only counted, for which it is all
 	// that is known. For callers it is the time that no callee explains.
 	Limit uint64
 
 	waiting uint64 // of those in the logs, that only waited for work
-	of      int32  // of callers: the call that Worst is
+	of      int32  // of callers: index of the call in Worst
 }
 
 // Memory is bounded by the number of different stacks and of their calls: further stacks are only counted.

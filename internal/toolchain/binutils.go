@@ -26,7 +26,7 @@ func (o *ShimOptions) writeBinutils(ctx context.Context, dir string, c Compiler)
 	if c.Family != driver.Clang {
 		return nil
 	}
-	version := "none" // clang assembles its own text
+	version := "none" // clang's integrated assembler is used
 	if len(o.AssemblerArgs) == 0 {
 		version = gnuVersion(ctx, o.Assembler)
 	}
@@ -50,7 +50,7 @@ func gnuVersion(ctx context.Context, assembler string) string {
 	return string(dottedVersion.Find(line))
 }
 
-// readBinutils returns what writeBinutils noted in a directory of the cache, or "".
+// readBinutils returns the version that writeBinutils recorded in a directory of the cache, or "".
 func readBinutils(dir string) string {
 	version, err := os.ReadFile(filepath.Join(dir, binutilsFile))
 	if err != nil {

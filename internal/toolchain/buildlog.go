@@ -60,8 +60,8 @@ func logEvent(e buildEvent) error {
 	return nil
 }
 
-// appendLine writes a line at the end of a file that is there. One write to a file opened
-// for appending is not torn by parallel builds.
+// appendLine appends a line to an existing file. A single write to a file opened for appending
+// is not interleaved with those of parallel builds.
 func appendLine(path string, line []byte) error {
 	// The log no longer exists if a wrapper outlives its build; that is not an error.
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -90,7 +90,7 @@ type buildSummary struct {
 	Cached   int      `json:"cached"`                 // files that a compiler cache had
 	Bitcode  int      `json:"bitcode,omitempty"`      // files compiled to bitcode, which are counted again when they are linked
 	Links    []string `json:"links_cached,omitempty"` // modules whose whole code was in lld's cache
-	PassedBy []string `json:"passed_by,omitempty"`    // launchers that were passed by
+	PassedBy []string `json:"passed_by,omitempty"`    // launchers that were bypassed
 	Uncaught []string `json:"uncaught,omitempty"`     // compilers that were not caught
 
 	Use   *useSummary   `json:"use,omitempty"`   // of a build by a profile

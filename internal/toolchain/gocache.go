@@ -32,8 +32,8 @@ func (f *InstrumentFlags) tellIdentity(s *verb.Streams, c Compiler) error {
 	return nil
 }
 
-// TellOwnIdentity answers if CC is "cairn cc gcc": the go command asks its first word. The rest of it is part
-// of the key by which the go command identifies objects.
+// TellOwnIdentity answers if CC is "cairn cc gcc": the go command runs its first word for the request. The
+// remaining words are part of the key by which the go command identifies objects.
 func TellOwnIdentity(s verb.Streams) error {
 	self, err := os.Executable()
 	if err != nil {

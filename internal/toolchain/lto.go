@@ -25,9 +25,9 @@ import (
 //   - Modules of -flto=thin are compiled one by one. lld leaves that to a program, its
 //     distributor, which is cairn (ltobackend.go).
 //   - Modules of -flto are merged. lld writes the assembly of the merged module and links
-//     nothing; a second link takes the object that cairn makes of it in the place of the
-//     bitcode (ltomerged.go). So it is for thin modules where lld has no distributor, or
-//     would not hand it all options.
+//     nothing; a second link uses the object that cairn makes from it in place of the
+//     bitcode (ltomerged.go). The same is done for thin modules if lld has no distributor,
+//     or would not pass all options to it.
 
 // envLinker is set by cairn cc for the stand-in for lld: the path of the real one.
 const envLinker = "CAIRN_LINKER"

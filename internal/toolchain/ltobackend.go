@@ -19,8 +19,8 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
-// distribution is the file with which lld starts its distributor: what all compilers'
-// arguments begin with, and what each job adds to them.
+// distribution is the file with which lld starts its distributor: the arguments common to all
+// compilations, and those that each job adds.
 type distribution struct {
 	Common struct {
 		Args []string `json:"args"`
@@ -122,7 +122,7 @@ func (l *ltoLinker) job(ctx context.Context, common, own []string) error {
 	return logEvent(buildEvent{Result: native.Result{Source: sourceOfText(text.Bytes(), nil)}, Untouched: "its assembly is not accepted"})
 }
 
-// assembler returns a stand-in that assembles by clang, which knows all that it writes itself.
+// assembler returns a stand-in that assembles by clang, which accepts everything that it writes itself.
 func (l *ltoLinker) assembler(clang string) *shim {
 	sh := l.shim
 	sh.opts.Assembler = clang
@@ -134,7 +134,7 @@ func (l *ltoLinker) assembler(clang string) *shim {
 // and a relocation of -fsanitize=hwaddress.
 var clangOnly = [][]byte{[]byte("\t.section\t.llvm.lto,"), []byte("@GOTPCREL_NORELAX")}
 
-// selectAssembler takes clang for the assembler of a text that only clang reads.
+// selectAssembler selects clang as the assembler of a text that only clang reads.
 func (sh *shim) selectAssembler(src []byte) {
 	only := func(mark []byte) bool { return bytes.Contains(src, mark) }
 	if sh.opts.Clang != "" && len(sh.opts.AssemblerArgs) == 0 && slices.ContainsFunc(clangOnly, only) {
@@ -146,12 +146,12 @@ func (sh *shim) selectAssembler(src []byte) {
 // assemblerArgs are the arguments of clang as an assembler.
 var assemblerArgs = []string{"-c", "-x", "assembler", "-Wno-unused-command-line-argument"}
 
-// uniqueGroup matches the head of a section in a group that is no COMDAT, as those of the
-// address sanitizer, with a number that tells it from others. clang writes it, and cannot
-// read it.
+// uniqueGroup matches the head of a section in a group that is not a COMDAT, such as those of
+// the address sanitizer, with a number that distinguishes it from others. clang writes it, but
+// cannot read it.
 var uniqueGroup = regexp.MustCompile(`(?m)^(\t\.section\t[^,\n]+,"[a-zA-Z]*G[a-zA-Z]*",@[^\n]*),unique,([0-9]+)$`)
 
-// withoutUnique takes that number out where the group tells the section from others as well.
+// withoutUnique removes that number where the group distinguishes the section as well.
 func withoutUnique(src []byte) []byte {
 	if !bytes.Contains(src, []byte(",unique,")) {
 		return src
@@ -176,7 +176,7 @@ func withoutUnique(src []byte) []byte {
 	})
 }
 
-// ltoUnit says of merged code what its assembly does not.
+// ltoUnit has data about merged code that its assembly lacks.
 type ltoUnit struct {
 	name    string // for messages
 	sources sourceNames
@@ -191,8 +191,9 @@ func (u *ltoUnit) sourceOf(function string) string {
 	return source
 }
 
-// object assembles what a linker made of bitcode, with probes or split by the profile. What
-// cannot be rewritten, or assembled then, is assembled as it is: the link must not fail by us.
+// object assembles the code that a linker made from bitcode, with probes or split by the profile.
+// If it cannot be rewritten, or the result cannot be assembled, the original text is assembled:
+// the link must not fail because of cairn.
 func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output string, apart bool, u *ltoUnit) error {
 	sh := l.assembler(clang)
 	src = withoutUnique(src)
@@ -230,8 +231,8 @@ func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output
 	return nil
 }
 
-// rewriteLTO returns the changed text, the event of the build's log, or nil if there is
-// nothing to change, and the name of the source.
+// rewriteLTO returns the changed text; the event for the build's log, or nil if there is
+// nothing to change; and the name of the source.
 func (sh *shim) rewriteLTO(src []byte, u *ltoUnit) (out []byte, event *buildEvent, name string, err error) {
 	x64 := sh.opts.Machine == machine.X86_64
 	if sh.opts.Use != nil {
@@ -252,7 +253,7 @@ func (sh *shim) rewriteLTO(src []byte, u *ltoUnit) (out []byte, event *buildEven
 	return out, event, result.Source, nil
 }
 
-// files returns of how many files code was made.
+// files returns the number of files that the code was made from.
 func (u *ltoUnit) files() int {
 	if u == nil {
 		return 0
@@ -270,7 +271,7 @@ func sourceOfText(src []byte, u *ltoUnit) string {
 	return name
 }
 
-// targetOf returns a target of clang's whose assembler is that of a machine.
+// targetOf returns a clang target whose assembler is that of a machine.
 func targetOf(m machine.Kind) string {
 	if m == machine.AArch64 {
 		return "aarch64-linux-gnu"

@@ -29,7 +29,7 @@ type ltoInput struct {
 	thin    []string // names of its thin modules, as lld uses them in output names
 }
 
-// maxBitcode bounds a module: nothing links one that is larger.
+// maxBitcode bounds the size of a module; larger ones do not occur in practice.
 const maxBitcode = 4 << 30
 
 // bitcodeInputs looks for bitcode in all inputs.
@@ -45,7 +45,7 @@ func bitcodeInputs(line *driver.LinkerLine) (*ltoInputs, error) {
 		if w.Lib {
 			path = findLibrary(w, dirs)
 		}
-		// lld says what is wrong with a file that is not there.
+		// lld reports files that do not exist.
 		if err := in.scan(i, path, fat, excluded); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}

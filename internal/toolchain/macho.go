@@ -29,8 +29,8 @@ func (o *ShimOptions) machOLacks(c Compiler) string {
 	return ""
 }
 
-// buildMachO compiles the runtime for Mach-O, which is one object: linkers there drop what is
-// not needed of it.
+// buildMachO compiles the runtime for Mach-O, which is one object: linkers there drop the
+// unneeded parts of it.
 func buildMachO(ctx context.Context, tmp, src string, c Compiler, opts ShimOptions) error {
 	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), nativert.MachOArgs(opts.DefaultDir, opts.Slots))
 	cmd := exec.CommandContext(ctx, c.Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, machOObject), nativert.MachOSource)...)

@@ -36,8 +36,8 @@ var machOMinimums = map[string]string{
 	"-ios_version_min": "ios", "-iphoneos_version_min": "ios", "-ios_simulator_version_min": "ios-simulator",
 }
 
-// machOTarget returns the target of clang for what a linker of Mach-O files is told to make,
-// "" if it is not told for which machine.
+// machOTarget returns the target of clang for the output that a linker of Mach-O files is asked
+// for, "" if its arguments do not name a machine.
 func machOTarget(args []string) string {
 	arch, platform, version := "", "macos", "11.0"
 	for i, a := range args {

@@ -54,7 +54,7 @@ const (
 	clockExact  = "exact"
 )
 
-// What keeps the coarse clock.
+// The mechanisms that keep the coarse clock.
 const (
 	tickThread = "thread"
 	tickSignal = "signal"
@@ -108,7 +108,7 @@ func (f *InstrumentFlags) checkTimed(flags *pflag.FlagSet) error {
 	case f.Shim.Small < 0:
 		return verb.Usagef("--small %d: must not be negative; 0 instruments all functions", f.Shim.Small)
 	}
-	// One toolchain for what is the same.
+	// Equal settings share one toolchain.
 	if f.Shim.Mode != prof.ModeSpike {
 		f.Shim.Small = 0
 	}
@@ -135,7 +135,7 @@ func (f *InstrumentFlags) CheckThreshold() error {
 	return nil
 }
 
-// timedModes are those that there is a runtime for.
+// timedModes are the timed modes that have a runtime.
 var timedModes = []prof.Mode{prof.ModeSpike, prof.ModeStacks, prof.ModeTrace}
 
 // parseMode returns the mode of a name. Parts joined by plus signs may be in any order, and may name what the

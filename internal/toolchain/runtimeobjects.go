@@ -107,7 +107,7 @@ func (b *objectCompiler) object(ctx context.Context, o nativert.Object) error {
 	if err := b.compile(ctx, o); err != nil {
 		return err
 	}
-	// What cannot be kept, as on a file system without links, is compiled again.
+	// Objects that cannot be kept, as on a file system without links, are compiled again.
 	if err := os.Link(to, kept); err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -143,8 +143,8 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// assembleRewritten assembles out, which is made from src. If the assembler rejects that, it assembles src: it
-// may reject that as well, because of inline assembly, or of the output's name.
+// assembleRewritten assembles out, which is made from src. If the assembler rejects out, it assembles src: the
+// assembler may reject src as well, because of inline assembly, or of the output's name.
 func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []int, piped bool, src, out []byte, name string) error {
 	from := withoutInput(args, inputs, piped)
 	var messages bytes.Buffer
@@ -158,7 +158,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []i
 	}
 	object := outputOf(args)
 	if info, err := os.Lstat(object); err == nil && info.Mode().IsRegular() { // not /dev/null
-		os.Remove(object) // without probes: a build must not take it
+		os.Remove(object) // it has no probes: a build must not use it
 	}
 	if _, err := messages.WriteTo(sh.streams.Err); err != nil {
 		return err
@@ -247,7 +247,7 @@ func driverWords(args []string) []string {
 				out = append(out, a, args[i+1])
 				i++
 			}
-		case a == "-arch": // the target says it
+		case a == "-arch": // the target implies it
 			i++
 		case a == "-Q", a == "-force_cpusubtype_ALL", a == "-static":
 		case a == "-EL" || a == "--64", strings.HasPrefix(a, "-g"): // the text has its own lines

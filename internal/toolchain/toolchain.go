@@ -26,7 +26,7 @@ import (
 )
 
 // ShimOptions are passed from cairn cc to the cairn that replaces the assembler. They are in a file beside it,
-// so that it finds them whoever starts it: the driver, a link-time optimiser, a compiler cache.
+// so that it finds them whichever program starts it: the driver, a link-time optimiser, a compiler cache.
 type ShimOptions struct {
 	native.Options
 	Assembler string `json:"assembler"` // the real one
@@ -44,7 +44,7 @@ type ShimOptions struct {
 	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
 }
 
-// shimOptionsFile is the file that tells cairn, called as, to replace the assembler.
+// shimOptionsFile is the file that makes cairn, started as "as", replace the assembler.
 const shimOptionsFile = "cairn-as.json"
 
 // Compiler is a driver's executable and what identifies its version.
@@ -365,7 +365,7 @@ func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions)
 	if opts.Object == native.MachO {
 		return buildMachO(ctx, tmp, src, c, opts)
 	}
-	// A C++ or Fortran driver compiles C as well, if the file says so.
+	// A C++ or Fortran driver compiles C as well, if the file's name ends in .c.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
 	target, flags := nativert.X86_64, opts.Target
 	switch opts.Machine {

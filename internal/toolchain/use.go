@@ -310,7 +310,7 @@ func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src [
 		return err
 	}
 	if err := sh.assemble(ctx, args, src); err != nil {
-		return err // it is not the split that it refuses
+		return err // the assembler does not fail because of the split
 	}
 	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler rejected the split code: report a bug; the file is built without splitting\n", event.Source)
 	return nil
@@ -340,7 +340,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	return out, &splitEvent{result, cold.stale, cold.missing}, nil
 }
 
-// splitEvent is what became of an object by a profile.
+// splitEvent is the result of splitting an object by a profile.
 type splitEvent struct {
 	native.SplitResult
 	Stale   int // functions that the profile has in another shape
@@ -406,11 +406,11 @@ func hasBlocks(p *prof.Profile) bool {
 	return false
 }
 
-// useSummary is what cairn build --use says at its end.
+// useSummary is the summary of cairn build --use.
 type useSummary struct {
 	Files   int                 `json:"files"`
 	Laid    int                 `json:"laid"`    // modules that were linked in the profile's order
-	Split   int                 `json:"split"`   // functions whose cold blocks went away
+	Split   int                 `json:"split"`   // functions whose cold blocks were moved away
 	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
 	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
 	Stale   int                 `json:"stale"`   // functions that the profile has in another shape
@@ -473,7 +473,7 @@ func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, sh
 }
 
 // linkByHand returns the arguments for a linker that a build starts itself:
-// what a driver would make of driverArgs.
+// those that a driver would make from driverArgs.
 func linkByHand(driverArgs []string) []string {
 	var out []string
 	for i, a := range driverArgs {

@@ -46,8 +46,8 @@ func StandsInFor(name string) bool {
 	return compilerName.MatchString(name) || linkerName.MatchString(name) || machOLinkerName.MatchString(name) || launcherName.MatchString(name)
 }
 
-// WrapperDir returns the directory with the flags of a build, and cairn. It is another one
-// for each of its configurations: of the flags, of a profile's content, of cairn itself.
+// WrapperDir returns the directory with the flags of a build, and cairn. There is one for each
+// combination of flags, content of the profile, and version of cairn.
 func WrapperDir(s *verb.Streams, opts WrapperOptions) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -70,8 +70,8 @@ func WrapperDir(s *verb.Streams, opts WrapperOptions) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	// Wrappers of another build may be reading it, and the cache may be one
-	// that is only read.
+	// Wrappers of another build may be reading it, and the cache may be
+	// read-only.
 	file := filepath.Join(dir, wrapperFile)
 	if old, err := os.ReadFile(file); err != nil || !bytes.Equal(old, text) {
 		if err := verb.WriteBytes(s, file, text); err != nil {
@@ -152,7 +152,7 @@ func ToolsOnPath(except string) []string {
 		}
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // PATH often names directories that are not there
+			continue // PATH often names directories that do not exist
 		}
 		for _, e := range entries {
 			if n := e.Name(); StandsInFor(n) {
@@ -173,8 +173,8 @@ type wrapper struct {
 	broken error // why opts could not be read
 }
 
-// AsWrapper returns the wrapper if args say that cairn was started as one, or the
-// environment says what was caught.
+// AsWrapper returns the wrapper if cairn was started as one, according to args, or to
+// the environment, which names a caught tool.
 func AsWrapper(args []string) (*wrapper, bool) {
 	if tool, dir := os.Getenv(catch.EnvTool), os.Getenv(catch.EnvBuild); tool != "" && dir != "" {
 		w := &wrapper{name: filepath.Base(args[0]), tool: asCalled(tool, args[0]), dir: dir}
@@ -190,9 +190,9 @@ func AsWrapper(args []string) (*wrapper, bool) {
 	return asWrapperOnPath(args)
 }
 
-// asCalled returns the path of a caught tool by which it was called. A driver that was
-// caught at its start is known by its file alone, and there are links to one file that ask
-// for different languages.
+// asCalled returns the path by which a caught tool was called. A driver that was caught
+// at its start is identified only by its file, and links with different names to one file
+// select different languages.
 func asCalled(tool, name string) string {
 	candidates := []string{name}
 	if filepath.Base(name) == name {
@@ -244,7 +244,7 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 	path := cmp.Or(w.tool, w.opts.Tool)
 	if path == "" {
 		var err error
-		// What a launcher finds on PATH is us, and we are past it.
+		// A launcher would find cairn on PATH, not the compiler.
 		if path, err = toolOnPath(w.name, !caught && os.Getenv(catch.EnvLaunch) == ""); err != nil {
 			return err
 		}
@@ -262,8 +262,8 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 	return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim}, path, args)
 }
 
-// building reports whether the cairn build that a wrapper is of is under way. What a build
-// leaves running (servers, watchers) keeps its environment.
+// building reports whether the cairn build that a wrapper belongs to is still running.
+// Processes that a build leaves running (servers, watchers) keep its environment.
 func building() bool {
 	for log := range strings.SplitSeq(os.Getenv(catch.EnvLog), "\n") {
 		if log != "" && Exists(log) {
@@ -356,8 +356,8 @@ func linkedBy(path string) (Compiler, error) {
 // collectGCC is set by gcc's drivers, for what they start, to their own name.
 const collectGCC = "COLLECT_GCC"
 
-// hideDriver takes from the environment what a driver of gcc has put there for the tools
-// that it starts: another driver would take its tools. The function that it returns puts it back.
+// hideDriver removes the variables that a driver of gcc has set for the tools that it starts:
+// another driver would use its tools. The function that it returns restores them.
 func hideDriver() (restore func()) {
 	if os.Getenv(collectGCC) == "" {
 		return func() {}

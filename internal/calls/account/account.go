@@ -25,31 +25,31 @@
 //     and nothing more.
 //   - But where a log's block begins (trace.Batch.Break) events may be missing.
 //     The first exit after that border of a function open at the border decides. If
-//     it is an orphan, and all that began since has ended, the stack is not what
-//     it was: a gap. All frames are closed as deduced, and the next enter begins
-//     a stack of its own.
+//     it is an orphan, and all calls that began since have ended, the stack has
+//     changed: a gap. All frames are closed as deduced, and the next enter begins
+//     a new stack.
 //   - Calls still open at the end are closed at the thread's last event, or left
 //     out with Options.DropOpen. What they called is counted in either case.
 //   - Where the clock went back, a call that would take less than no time takes
 //     none, and one whose callees took longer than itself has no self time. Both
 //     are counted in Stats.Clamped.
 //   - A node is a stack, so recursion counts nothing twice in a node. Sums over
-//     nodes of one function are to use calltrie.Trie.Outermost.
+//     nodes of one function must use calltrie.Trie.Outermost.
 //   - A child process inherits the stack but not its enters: its threads are
 //     others, and exits of what it inherited are orphans.
 //   - In a program that was built to log only enters they would accumulate. In a thread
 //     without any exit, in which a function is entered twice, each enter is a
 //     deduced call of no duration, below the root.
 //   - Stacks deeper than 65536 are cut: what is above is counted in TooDeep and has
-//     no calls, and exits are taken to be of it until as many have come. Once a
+//     no calls, and as many following exits are attributed to it. Once a
 //     thread's trie has Options.MaxNodes nodes, further stacks share one, see
 //     calltrie.Trie.SetLimit.
-//   - Where stacks take more than Options.Memory, the least lose their place: what their
-//     calls took is their callers' own time from there on. Stats.Folded has how much that
-//     is, and what a stack lacks at most.
-//   - A log that was filtered lacks all calls below a duration. Nothing can be told
-//     of them, but Stats.Shortest shows it: no leaf took less, except those with
-//     arguments and those that a block's border parts, which no runtime drops.
+//   - Where stacks take more than Options.Memory, the stacks with the least time are folded:
+//     the time of their calls becomes their callers' own time. Stats.Folded has the total of
+//     that time, and Stats.MostFolded the most that a single stack lacks.
+//   - A log that was filtered lacks all calls below a duration. Nothing is known
+//     about them, but Stats.Shortest shows it: no leaf took less, except those with
+//     arguments and those that a block's border divides, which no runtime drops.
 //
 // # Parallelism
 //
@@ -93,7 +93,7 @@ type Options struct {
 	// CallsOnly says that only the single calls of a Replay or of Pieces are needed: the nodes of their tries
 	// have no sums.
 	CallsOnly bool
-	// TailCalls, if not nil, put functions below the function that jumped to them.
+	// TailCalls, if not nil, puts functions below the function that jumped to them.
 	TailCalls *TailCalls
 	// Progress, if not nil, is called now and then with the number of bytes of the log that are done, never
 	// concurrently.
@@ -135,7 +135,7 @@ type Call struct {
 	ID, Parent uint64
 	Func       calllog.FuncID
 	Node       calltrie.NodeID // in the trie of the thread
-	Depth      int             // 1 for what a thread begins in
+	Depth      int             // 1 for the outermost function of a thread
 	// Start and Duration are in the unit of the package, and so is Self, the part
 	// of Duration that was not in callees.
 	Start, Duration, Self uint64
@@ -157,7 +157,7 @@ type Thread struct {
 
 // Result is the result for a log.
 type Result struct {
-	Threads []Thread // as the log has them
+	Threads []Thread // in the order of the log
 	Slowest []Call   // the longest calls first; ties by thread, start and id
 	// Damage is the damage found on the way, the first 1024 places; damage known when the log was opened is in
 	// its Info.

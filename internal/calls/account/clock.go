@@ -33,7 +33,7 @@ func newTicker(c calllog.Clock) ticker {
 	return t
 }
 
-// time returns what ticks are in nanoseconds.
+// time converts ticks to nanoseconds.
 func (t *ticker) time(ticks uint64) uint64 {
 	if t.identity {
 		return ticks

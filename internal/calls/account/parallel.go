@@ -130,8 +130,8 @@ func (s *schedule) work() {
 	}
 }
 
-// take returns the next segment: its thread and its number there. It waits if stitching is so far behind that
-// segments would accumulate, and returns nil at the end. It is called with the lock held.
+// take returns the next segment: its thread and its number there. It waits if stitching lags so far that segments
+// would accumulate, and returns nil at the end. It is called with the lock held.
 func (s *schedule) take() (l *line, thread, index int) {
 	for s.err == nil && s.thread < len(s.lines) {
 		l = s.lines[s.thread]

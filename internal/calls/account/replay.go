@@ -254,8 +254,8 @@ func (r *replayer) enter(e *calllog.Event, t uint64, args []uint64) {
 		r.stack = slices.Grow(r.stack, 1)
 	}
 	r.stack = r.stack[:n+1]
-	// Field by field: copying a frame made elsewhere takes a third of the whole loop's time, as the copy waits
-	// for the preceding stores.
+	// Set field by field: copying a frame composed elsewhere takes a third of the whole loop's time, as the copy
+	// waits for the preceding stores.
 	f := &r.stack[n]
 	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
 	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU

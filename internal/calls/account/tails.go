@@ -32,7 +32,7 @@ type Code interface {
 	// log has.
 	Closed(fn calllog.FuncID) bool
 	// MayCall reports whether a call may enter fn while caller is the innermost call in
-	// the log: one of caller, or one of code of which the log has nothing.
+	// the log: a call by caller, or by code that is not recorded in the log.
 	MayCall(caller, fn calllog.FuncID) bool
 }
 
@@ -40,7 +40,7 @@ type Code interface {
 // any length, see Unfiltered. Code must be safe for concurrent use.
 type TailCalls struct {
 	Code Code
-	// Told says that the log has TailExit for functions that end by a jump.
+	// Told is set if the log has TailExit for functions that end by a jump.
 	Told bool
 }
 

@@ -52,7 +52,7 @@ func (l *live) tables() map[string]releaser {
 	return map[string]releaser{"calls": &module[callRow]{table: l.callsTable()}, "events": &module[eventRow]{table: l.eventsTable()}}
 }
 
-// name is what a function is called.
+// name is the name of a function.
 func (l *live) name(fn calllog.FuncID) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -95,7 +95,7 @@ func integer(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 // otherStacks is the name of the function calltrie.Other.
 const otherStacks = "(other stacks)"
 
-// name returns the symbol of a function and what it is called.
+// name returns the symbol of a function and its displayed name.
 func (d *Data) name(fn calllog.FuncID) (symbol, shown string) {
 	if fn == calltrie.Other {
 		return otherStacks, otherStacks

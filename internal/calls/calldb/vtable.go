@@ -21,7 +21,7 @@ type virtual[R any] struct {
 	name    int
 	// cost estimates a scan.
 	cost func(*vtab.IndexInfo, *plan)
-	// scan yields the rows that w wants, and possibly others, until it is told to stop.
+	// scan yields the rows that w wants, and possibly others, until yield returns false.
 	scan   func(w *want, row func(*R) bool) error
 	number func(*R, int) int64
 	value  func(*R, int) driver.Value
@@ -256,7 +256,7 @@ func (c *cursor[R]) Filter(_ int, text string, args []vtab.Value) error {
 	return c.fill()
 }
 
-// run yields the rows that w wants, until it is told to stop.
+// run yields the rows that w wants, until the scan is stopped.
 func (s *scan[R]) run(t *virtual[R], w *want) {
 	defer close(s.full)
 	block, most := make([]R, 0, firstBlock), firstBlock

@@ -118,7 +118,7 @@ func (t *Trie) OfOthers(id NodeID) bool { return id == t.other && id != Root }
 // Len returns the number of nodes with the root.
 func (t *Trie) Len() int { return t.nodes.n }
 
-// Node returns a node. The pointer is good until the next node is made.
+// Node returns a node. The pointer is valid until the next node is made.
 func (t *Trie) Node(id NodeID) *Node { return t.nodes.at(id) }
 
 // Child returns the node of fn below parent, and makes it if there is none.

@@ -104,7 +104,7 @@ func (f *Folded) add(s *Stats) {
 	f.MostCalls = max(f.MostCalls, s.Calls)
 }
 
-// truncate leaves the first n nodes.
+// truncate keeps the first n nodes.
 func (x *nodes) truncate(n int) {
 	x.n = n
 	pages := (n + perPage - 1) >> pageBits

@@ -31,7 +31,7 @@ func (t *tree) functions() []function {
 		list[i].name = int32(i)
 	}
 	children := t.childLists()
-	active := make([]int32, len(t.names)) // how often each is on the present stack
+	active := make([]int32, len(t.names)) // how often each is on the current stack
 	stack := []int32{0}
 	for len(stack) > 0 {
 		i := stack[len(stack)-1]
@@ -228,7 +228,7 @@ type columns struct {
 	err error
 }
 
-// comma parts a value from the one before it.
+// comma separates a value from the one before it.
 func (w *columns) comma() {
 	if n := len(w.buf); n > 0 {
 		if c := w.buf[n-1]; c != '{' && c != '[' && c != ':' {

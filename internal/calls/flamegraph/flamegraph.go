@@ -20,14 +20,14 @@ import (
 
 // Document is a Profile or a Diff.
 type Document interface {
-	// tree returns what is to be drawn, whole.
+	// tree returns the whole tree, before pruning.
 	tree() (*tree, error)
 }
 
 // Profile is the contents of one or several logs.
 type Profile struct {
 	Title string
-	Notes []string // sentences that stand below the title
+	Notes []string // sentences below the title
 	Unit  string   // of all times: "ns", "ticks" where the clock's rate is not known, or Samples
 	// Groups is one trie, or one for each thread.
 	Groups []Group

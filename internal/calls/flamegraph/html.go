@@ -9,7 +9,7 @@ import (
 )
 
 // The page's style, its body and its script, which is in parts: the tree, the
-// drawing of it, what stands beside it, and what the user can do.
+// drawing of it, the panel beside it, and the handling of user input.
 var (
 	//go:embed web/page.css
 	pageStyle string

@@ -156,7 +156,7 @@ func (d *drawing) widths() []float64 {
 	sums := make([]float64, len(d.bars))
 	for k := range d.sides {
 		w := make([]float64, len(d.bars))
-		var below []float64 // by depth, of the bars after the present one
+		var below []float64 // by depth, of the bars after the current one
 		for i := len(d.bars) - 1; i >= 0; i-- {
 			b := &d.bars[i]
 			s, depth := &b.side[k], int(b.depth)

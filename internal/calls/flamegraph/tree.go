@@ -172,7 +172,7 @@ func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 	}
 	d := &drawing{tree: t, by: o.By.index()}
 	if share(sides, []int{d.by}, 0) == 0 {
-		d.by = calls // nothing took any time
+		d.by = calls // no call took any time
 	}
 	if measures == nil {
 		measures = []int{d.by}
@@ -261,7 +261,7 @@ func (t *tree) childLists() [][]int32 {
 
 // emit lists the bars of all kept nodes and of the nodes merged below them.
 func (d *drawing) emit(children [][]int32, keep []bool) {
-	gone := make([]bar, len(d.nodes)) // what is merged, by where it is merged to
+	gone := make([]bar, len(d.nodes)) // the merged bar below each node
 	into := make([]int32, len(d.nodes))
 	for i := 1; i < len(d.nodes); i++ {
 		n := &d.nodes[i]
@@ -322,7 +322,7 @@ func (b *bar) swallow(n *node, outermost bool) {
 
 // fillLabels gives the root and the groups the time of what is below them.
 func (d *drawing) fillLabels() {
-	var above []int // the bars that the present one is below
+	var above []int // the bars above the current one
 	for i := range d.bars {
 		b := &d.bars[i]
 		above = append(above[:b.depth], i)

@@ -33,7 +33,7 @@ type Status struct {
 	Period    time.Duration // of the clock
 	Rate      uint64        // spikes in a second that are written
 	Episodes  uint64        // spikes so far, including those that were only counted
-	Frame     uint64        // what the program counts as frames
+	Frame     uint64        // number of the program's current frame
 	Channels  []Channel
 }
 

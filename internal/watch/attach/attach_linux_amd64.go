@@ -305,7 +305,7 @@ func (p *process) readHeaderAt(at uint64) (header, error) {
 	if err := p.read(h, at); err != nil {
 		return nil, err
 	}
-	if h.u64(offMagic) == 0 { // its maker was killed before it was filled
+	if h.u64(offMagic) == 0 { // its creator was killed before it filled the header
 		return h, nil
 	}
 	return h, h.check(p.pid)

@@ -115,7 +115,7 @@ func whyAttached(pid int) error {
 // whyNotProgram returns what is wrong with the file of a program, "" if nothing is.
 func whyNotProgram(pid int) string {
 	f, err := objfile.Open(fmt.Sprintf("/proc/%d/exe", pid))
-	if errors.Is(err, objfile.ErrClass) { // nor is what the kernel says of it as below
+	if errors.Is(err, objfile.ErrClass) { // the kernel's data about it has another format, too
 		return "it is not a program for x86-64"
 	}
 	if err != nil {

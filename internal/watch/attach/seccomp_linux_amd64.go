@@ -33,7 +33,7 @@ func filters(tid int) ([][]insn, error) {
 	}
 }
 
-var _ = [1]struct{}{}[unsafe.Sizeof(insn{})-8] // as the kernel has it
+var _ = [1]struct{}{}[unsafe.Sizeof(insn{})-8] // the size in the kernel
 
 // filtered caches results about filters: most threads share the same ones.
 type filtered struct {

@@ -60,7 +60,7 @@ type process struct {
 	mem     *os.File
 	threads map[int]*thread
 	calls   *caller
-	unwind  []unwindModule // what is known of frames
+	unwind  []unwindModule // unwind tables of the modules
 }
 
 func openProcess(ctx context.Context, pid int) (*process, error) {

@@ -196,7 +196,7 @@ func (o *Observer) take(t *thread, b *Taken, ip uint64) error {
 	s := &o.sample
 	*s = Sample{PID: b.PID, TID: b.TID, IP: ip, Stack: s.Stack[:0], Branches: s.Branches[:0], Calls: s.Calls[:0]}
 	s.Stack = append(s.Stack, ip)
-	// The frame of a function that is not made yet, or not any more, is known by its call.
+	// If a function has no frame yet, or no longer has one, its return address is known from its call.
 	low := b.SP
 	if n := len(t.calls); n > 0 && t.cut == 0 && t.calls[n-1].sp >= b.SP && t.calls[n-1].sp != b.FP+8 {
 		if ret, ok := o.Word(t.calls[n-1].sp); ok {

@@ -127,7 +127,7 @@ func (e *emulator) loop(in *x86.Inst) bool {
 	if in.Opcode == 0xe3 {
 		return e.regs.Rcx&mask == 0
 	}
-	e.regs.Rcx = (e.regs.Rcx - 1) & mask // a write of ecx clears what is above
+	e.regs.Rcx = (e.regs.Rcx - 1) & mask // a write of ecx clears the upper half
 	zero := e.regs.Eflags&flagZero != 0
 	switch in.Opcode {
 	case 0xe0:

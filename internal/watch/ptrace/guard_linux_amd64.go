@@ -118,7 +118,7 @@ func (s *session) getAction(tid int, sig syscall.Signal) (a sigAction, err error
 	err = s.withScratch(tid, func(at uint64) error {
 		errno, err := s.inject(tid, syscall.SYS_RT_SIGACTION, uint64(sig), 0, at, 8)
 		if err != nil || errno != 0 {
-			return err // without a usable stack there is nothing to be known
+			return err // without a usable stack the action cannot be determined
 		}
 		return s.readAction(&a, at)
 	})

@@ -9,13 +9,13 @@
 // that stop and continue it.
 //
 // What a program can notice:
-//   - It finds breakpoints where it reads its own code. A system call that is
-//     to read code which TouchedPages has taken away fails with EFAULT.
-//   - The kernel takes a trap in code that runs with the trap's signal blocked
-//     or ignored for hopeless: it resets the signal's handler. TouchedPages
-//     repairs that (SIGSEGV). Record repairs it (SIGTRAP) from the first
-//     SIGTRAP on that the program itself gets; before, a program that blocks
-//     all signals while it runs new code loses its handler of SIGTRAP.
+//   - It finds breakpoints when it reads its own code. A system call that
+//     reads code which TouchedPages has made inaccessible fails with EFAULT.
+//   - If a trap occurs in code that runs with the trap's signal blocked or
+//     ignored, the kernel resets the signal's handler. TouchedPages repairs
+//     that (SIGSEGV). Record repairs it (SIGTRAP) from the first SIGTRAP on
+//     that the program itself gets; before, a program that blocks all signals
+//     while it runs new code loses its handler of SIGTRAP.
 //   - It cannot be traced by another debugger, and does not gain rights from a
 //     set-user-id bit.
 //   - A filter (seccomp) that forbids mprotect ends it under TouchedPages.
