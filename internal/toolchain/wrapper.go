@@ -24,8 +24,8 @@ import (
 
 // A wrapper is cairn in the place of a compiler or linker: caught by the library that
 // cairn build has loaded into a build's programs, or under the tool's name in a directory
-// that is first on PATH. The directory stays, in case a build remembers a path in it
-// (CMake does); without a cairn build around it a wrapper becomes the tool as it is.
+// that is first on PATH. The directory is kept, in case a build remembers a path in it
+// (CMake does); without a cairn build around it a wrapper becomes the unchanged tool.
 
 // wrapperFile holds, beside the wrappers, the flags of cairn build.
 const wrapperFile = "cairn-build.json"
@@ -244,7 +244,7 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 	path := cmp.Or(w.tool, w.opts.Tool)
 	if path == "" {
 		var err error
-		// A launcher would find cairn on PATH, not the compiler.
+		// Below a launcher, PATH led to cairn in place of the compiler: skip launchers.
 		if path, err = toolOnPath(w.name, !caught && os.Getenv(catch.EnvLaunch) == ""); err != nil {
 			return err
 		}

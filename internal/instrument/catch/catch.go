@@ -23,7 +23,7 @@ const Library = "libcairn-catch.so"
 //go:embed c/catch.c
 var source []byte
 
-// SourceName is what the library is compiled from.
+// SourceName is the name of the library's source file.
 const SourceName = "catch.c"
 
 // Source returns the library's text.

@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/detour"
 )
 
-// Why a program cannot be hooked as a whole. Read puts the path in front.
+// Errors for programs that cannot be hooked at all. Read prepends the path.
 var (
 	ErrMachine = errors.New("not a program for x86-64")
 	ErrStatic  = errors.New("a statically linked program cannot load the library that hooks functions: build it with cairn cc --mode spike")
@@ -57,7 +57,7 @@ func readModule(f *objfile.File, sections []objfile.Contents) (*detour.Module, e
 		})
 		switch {
 		case s.Name == ".eh_frame":
-			// Damage ends what is known: functions after it have no frame.
+			// Frames after damage are unknown: functions there have none.
 			m.Frames, _ = ehframe.Read(s.Data, s.Addr, f.Machine())
 		case strings.HasPrefix(s.Name, ".gcc_except_table"):
 			tables = append(tables, s)
@@ -67,7 +67,7 @@ func readModule(f *objfile.File, sections []objfile.Contents) (*detour.Module, e
 		frame := &m.Frames[i]
 		pads, err := landingPads(*frame, tables)
 		if err != nil {
-			frame.Called = false // where its exceptions go is not known: left alone
+			frame.Called = false // its landing pads are not known: it is left alone
 		}
 		m.Pads = append(m.Pads, pads...)
 	}
@@ -78,7 +78,7 @@ func suitable(f *objfile.File, sections []objfile.Contents) error {
 	if f.Machine() != machine.X86_64 {
 		return fmt.Errorf("%w, but for %v", ErrMachine, f.Machine())
 	}
-	for _, s := range sections { // most are linked statically: their remedy is another
+	for _, s := range sections { // before ErrStatic: most Go programs are linked statically, but need other advice
 		if s.Name == ".gopclntab" || s.Name == ".data.rel.ro.gopclntab" {
 			return ErrGo
 		}
@@ -99,7 +99,7 @@ func landingPads(frame ehframe.Frame, tables []objfile.Contents) ([]uint64, erro
 }
 
 // functions sets the functions of m: those that have symbols, then those that
-// have a frame alone.
+// have only a frame.
 func functions(f *objfile.File, m *detour.Module) error {
 	symbols, err := f.FunctionSymbols()
 	if err != nil {

@@ -12,8 +12,8 @@ type Toolchain struct {
 	Archive string // libcairn.a
 	Hidden  string // version script that hides our names outside a module
 	Musl    bool   // the compiler's C library is musl
-	Timed   bool   // every exit of a function gets code, too
-	Trace   bool   // that of mode trace
+	Timed   bool   // exits of functions get code, too
+	Trace   bool   // with Timed: the code is that of mode trace
 	MachO   bool   // the driver makes Mach-O files, and Archive is an object
 }
 

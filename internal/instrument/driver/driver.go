@@ -32,7 +32,7 @@ func FamilyOf(names ...string) Family {
 	return GCC
 }
 
-// Command describes what a driver is asked to do.
+// Command describes the command line of a driver.
 type Command struct {
 	Family   Family
 	Sources  []string // inputs that are compiled
@@ -44,12 +44,12 @@ type Command struct {
 	Merges   bool     // makes one object of several (-r)
 	GC       bool     // links with --gc-sections
 	Output   string   // operand of -o, "" for the default
-	Linker   string   // operand of -fuse-ld=, "" for the default; of the linker found there if it was asked
+	Linker   string   // operand of -fuse-ld=, "" for the default; the linker's own name if it was queried
 	Language bool     // -x is in force at the end of the arguments
 	Strips   bool     // the link would strip the map; Args leaves that out
 	Static   bool     // links the C library in
 	Shared   bool     // makes a shared object
-	Bare     bool     // links a program without a C library, and without a loader that brings one
+	Bare     bool     // links a program without a C library, and without a loader that provides one
 	Musl     bool     // its name contains a musl target
 	NoID     bool     // tells the linker to write no build id
 	Versions bool     // gives the linker a version script

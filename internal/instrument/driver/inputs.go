@@ -57,8 +57,8 @@ func (c *Command) Inputs() (inputs []Input, dirs []string) {
 	return inputs, dirs
 }
 
-// Forward returns the arguments that select the driver's tools and system: those that a compile and a link of
-// one program share.
+// Forward returns the arguments that select the driver's tools and system: those that the compilation and the
+// link of a program have in common.
 func (c *Command) Forward() []string {
 	return c.forward(append(targetOptions, "-B", "-specs", "--ld-path", "-fcf-protection"))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// ColdSuffixes are what Split adds to a function's name for its cold part: the
-// second where the compiler has used the first.
+// ColdSuffixes are the suffixes that Split adds to a function's name for its cold
+// part: the second if the compiler has used the first.
 var ColdSuffixes = []string{".cold", ".cold.cairn"}
 
 // ColdProfile knows which blocks never ran according to the profile of one module.
@@ -31,8 +31,8 @@ func NewColdProfile(m *prof.Module) *ColdProfile {
 }
 
 // Blocks is a ColdBlocks. Where the module has several copies of a function, a block is cold if it ran in none. Other
-// functions may have its name and its source, as gcc -flto does not say of which file code is made: those of
-// another shape are no copies.
+// functions may have its name and its source, as gcc -flto does not record from which file code was made: those
+// of another shape are not copies.
 func (c *ColdProfile) Blocks(f FuncInfo) ([]bool, bool) {
 	list, _ := c.find(f)
 	var cold []bool

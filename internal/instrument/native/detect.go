@@ -2,11 +2,10 @@ package native
 
 import "bytes"
 
-// IsCompilerOutput reports whether src is what a compiler hands to an
-// assembler, and not written by hand. Compilers begin with a .file directive;
-// a preprocessed .S file begins with line markers, and hand-written files that
-// do name a file have no compiler's .ident at their end and none of the
-// compilers' marks around functions.
+// IsCompilerOutput reports whether src was written by a compiler, not by hand.
+// Compilers begin with a .file directive; a preprocessed .S file begins with
+// line markers, and hand-written files that name a file have neither a
+// compiler's .ident at their end nor the compilers' marks around functions.
 func IsCompilerOutput(src []byte) bool {
 	if !startsWithFile(src) {
 		return false

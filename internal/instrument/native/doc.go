@@ -31,8 +31,8 @@
 //
 // # Counting down from zero
 //
-// The counter starts at 0 and is decremented: only 0-1 borrows, so the carry flag tells the first call, and the
-// record needs no initial value. All records are thus zero-initialised memory: they cost no byte of the file,
+// The counter starts at 0 and is decremented: only 0-1 borrows, so the carry flag marks the first call, and the
+// record needs no initial value. All records are thus zero-initialised memory: they take no space in the file,
 // are reset by clearing, and can be mapped onto a file. The cost over an inc of a counter that starts at -1 is
 // one byte of code against four bytes of data.
 //
@@ -68,9 +68,9 @@
 //   - Debug information: lines follow the code, the ranges of the unit get the
 //     cold parts, and other labels stay in the hot part (splitrender.go,
 //     splitranges.go).
-//   - Reach, on AArch64: conditional branches to the other part go by a jump at the
-//     end of their own, and what must be near stays in one part, as a compressed
-//     jump table and all it leads to (splitreach.go, aarch64split.go).
+//   - Reach, on AArch64: conditional branches to the other part go to a jump at the
+//     end of their own part, and code that must be near stays in one part, such as a
+//     compressed jump table and all its targets (splitreach.go, aarch64split.go).
 //   - Linkers that fold equal code: equal code of two cold parts can have
 //     different frames. A relocation without effect, R_X86_64_NONE or R_AARCH64_NONE to the hot
 //     part, makes linkers fold them only together with their functions.

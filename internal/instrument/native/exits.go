@@ -10,13 +10,13 @@ import (
 // stamp of another call. Example, from gcc: jmp *%rax is a switch in one function and the last call of the
 // next.
 //
-// Choice: read each instruction of the body again, with what the compiler wrote after it. gcc -dp names the
+// Choice: read each instruction of the body again, with the compiler's comment after it. gcc -dp names the
 // pattern of each instruction (*sibcall_value, *tablejump_1), clang marks the jumps of tail calls with
 // TAILCALL. Where that is missing the operand must decide, or the function is left alone and the reason
 // reported.
 //
-// A function that ends in a call that does not return, a trap or an endless loop has no exit there. Neither has
-// a frame that an exception or a longjmp unwinds.
+// A function that ends in a call that does not return, a trap or an endless loop has no exit there. A frame that
+// an exception or a longjmp unwinds has no exit either.
 
 // body is the code that runs in one frame: a function with its cold fragments.
 type body struct {
@@ -269,7 +269,7 @@ func (t *timer) visitEnd(b *body, i int) {
 func (t *timer) leave(b *body, i int, text string) {
 	in := &b.insns[i]
 	if i+1 < len(b.insns) && b.insns[i+1].word == "int3" && b.insns[i+1].frag == in.frag {
-		text += "\n\tint3" // against speculation past it
+		text += "\n\tint3" // prevents speculation past the jump
 	}
 	if i > 0 && t.on.movesStack(&b.insns[i-1]) {
 		b.refuse(RefuseStack)

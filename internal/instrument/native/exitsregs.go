@@ -7,8 +7,8 @@ import (
 )
 
 // Which registers an instruction reads and writes, of those that matter at a function's entry: rax, whose low
-// byte tells variadic functions how many vector registers hold arguments, and r10, which leads nested functions
-// to the frame they are nested in. Functions in which r11 is live at the entry, those with many arguments that
+// byte gives variadic functions the number of vector registers that hold arguments, and r10, the static chain of
+// nested functions. Functions in which r11 is live at the entry, those with many arguments that
 // preserve no registers, are left alone. A register counts as read unless it is certain to be overwritten
 // first: the cost is a longer sequence.
 
@@ -24,7 +24,7 @@ const (
 
 func (s regSet) has(r regSet) bool { return s&r != 0 }
 
-// effect is what an instruction does to the registers.
+// effect is the effect of an instruction on the registers.
 type effect struct {
 	use, kill regSet
 	callee    string // a function that may read them first, "" if none is known
@@ -70,7 +70,7 @@ var readsRAX = map[string]bool{
 	"monitor": true, "mwait": true, "cmpxchg8b": true, "cmpxchg16b": true, "mulx": true,
 }
 
-// effects returns what an instruction other than a call or a jump does.
+// effects returns the effect of an instruction other than a call or a jump.
 func effects(word string, rest []byte) effect {
 	ops := memoryOperands(rest)
 	e := effect{use: mentioned(rest)}

@@ -27,13 +27,13 @@ type fragment struct {
 	compiled bool // has an instruction that a naked function cannot have
 	short    bool // has a branch with a reach of 127 bytes
 	pads     []pad
-	unwind   bool   // it stands in an unwind entry
+	unwind   bool   // it is within an unwind entry
 	arch     string // operand of the last directive that chose an architecture
 	thumb    bool   // of Arm: it is code of the Thumb state
 	armNear  armNear
 }
 
-// blockState says what the next code in a fragment is.
+// blockState is the relation of the next code in a fragment to its blocks.
 type blockState uint8
 
 const (
@@ -211,8 +211,8 @@ func (p *parser) called() map[string]bool {
 	return called
 }
 
-// join makes the fragments of fn those of parent. What was the entry block
-// becomes a block like any other, or nothing if a label stands before all code.
+// join moves the fragments of fn to parent. Its entry block becomes a normal
+// block, or is dropped if a label precedes all code.
 func (fn *function) join(parent *function) {
 	f := fn.main()
 	for _, fr := range fn.frags {

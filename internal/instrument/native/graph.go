@@ -2,8 +2,8 @@ package native
 
 import "github.com/cairnprof/cairn/internal/binary/domtree"
 
-// graph is the control flow of one function as the assembly shows it. Node 0 is the way in from outside, node 1
-// the way out, block i is node i+2.
+// graph is the control-flow graph of one function, from its assembly. Node 0 is the entry from outside, node 1
+// the exit, and block i is node i+2.
 //
 // The way in leads to the entry block and to every block that something other than a branch refers to: landing
 // pads, jump table and computed goto targets. The way out follows returns, tail calls and computed jumps, and
@@ -65,8 +65,8 @@ func (f *function) flowGraph(taken, returns map[string]bool) *graph {
 	return g
 }
 
-// jumpsTo reports whether f jumps to the symbol that name is. Clang does so to
-// enter a cold fragment.
+// jumpsTo reports whether f jumps to the symbol name. Clang does so to enter a
+// cold fragment.
 func (f *function) jumpsTo(name string) bool {
 	for _, fr := range f.frags {
 		for _, c := range fr.calls {

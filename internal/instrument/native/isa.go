@@ -106,7 +106,7 @@ func calleeName(name []byte) string {
 	return string(name)
 }
 
-// What stands around the name of a function in an alias of it.
+// The prefix and suffix around the name of a function in an alias of it.
 const aliasHead, aliasTail = ".L", "$local"
 
 // markers are the local labels of gcc and clang that mark places for debug and unwind tables and are never

@@ -16,17 +16,17 @@ import (
 // Choice: one parser and one rewriter, for ELF's syntax. view translates each line to it, and spell translates
 // inserted text to Mach-O's. The remaining differences:
 //
-//   - Functions are the symbols in code. What another symbol follows at once, or .alt_entry
-//     announces, is part of the one before.
-//   - Stubs stand after the unwind entry of their own function, for what stands before a
-//     symbol is of another atom.
+//   - Functions are the symbols in code. A symbol that directly follows another one, or is
+//     announced by .alt_entry, is part of the function before.
+//   - Stubs are after the unwind entry of their own function, because the code before a
+//     symbol belongs to another atom.
 //   - The ends of linker optimisation hints (Lloh0:) stay with their instructions.
 //   - Records have a symbol for each function, which begins with l and so is in no linked
 //     file: -dead_strip drops it with the function. A weak function has a weak record, so that
 //     linkers take both from the same object.
-//   - The map is a section of its own with the attribute live_support: its entries live as
-//     long as what they refer to, and do not keep it. Addresses are distances, which no loader
-//     needs to adapt.
+//   - The map is a separate section with the attribute live_support: an entry is kept if the
+//     atom that it refers to is kept, and does not keep that atom itself. Addresses are stored
+//     as distances, which need no relocation by the loader.
 
 // Object is the kind of object file that text is assembled to.
 type Object uint8
@@ -62,7 +62,7 @@ func IsMachO(src []byte) bool {
 	return false
 }
 
-// view returns a line of the text as ELF would have it: without its comment, local labels with
+// view returns a line of the text in ELF's syntax: without its comment, local labels with
 // a dot, names without the underscore of C.
 func (u *Unit) view(line []byte) []byte {
 	if u.object == ELF {
@@ -155,7 +155,7 @@ var machOSections = map[string]bool{
 	".non_lazy_symbol_pointer": true, ".thread_init_func": true, ".tdata": true, ".tlv": true, ".thread_local_variable_pointer": true,
 }
 
-// machODirective handles what only Mach-O has, and reports whether s was that.
+// machODirective handles directives that only Mach-O has, and reports whether s was one.
 func (p *parser) machODirective(s statement, next int) bool {
 	switch word := string(s.word); word {
 	case ".section":
@@ -198,7 +198,7 @@ func (p *parser) machODirective(s statement, next int) bool {
 	return true
 }
 
-// spell turns text that was made for ELF into that of the unit's kind.
+// spell converts text in ELF's syntax to that of the unit's kind.
 func (r *rewriter) spell(text []byte) []byte {
 	if r.unit.object == ELF {
 		return text

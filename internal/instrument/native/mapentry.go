@@ -85,7 +85,7 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	r.tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.name), asmQuote(source))
 }
 
-// mapMode returns the mode as the map has it.
+// mapMode returns the mode as stored in the map.
 func (r *rewriter) mapMode() int {
 	mode := int(r.opts.Mode)
 	if r.opts.Atomic && r.opts.Mode.HasCalls() {

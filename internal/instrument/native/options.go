@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Options control what is recorded, in which functions, and how. They are all that a user chooses: flags set
+// Options control what is recorded, in which functions, and how. They are all choices of a user: flags set
 // them, the stand-in for the assembler reads them from a file (JSON), Rewrite applies them, and the runtime of
 // the timed modes is compiled for them.
 type Options struct {

@@ -50,7 +50,7 @@ type SplitFunc struct {
 	Moved  int    // of these, moved to the cold part
 }
 
-// ColdSection begins the names of the sections that code is moved to. Linkers treat them as unlikely code;
+// ColdSection is the prefix of the names of the sections that code is moved to. Linkers treat them as unlikely code;
 // compilers do not use these names, so an order of functions does not select them by mistake.
 const ColdSection = ".text.unlikely.cairn."
 

@@ -36,7 +36,7 @@ type textSection struct {
 	name    string
 	flags   string
 	group   string
-	operand string // what stands after .section the first time, or ""
+	operand string // operands of the first .section directive, or ""
 	debug   bool
 }
 

@@ -22,7 +22,7 @@ type statement struct {
 	rest []byte
 }
 
-// symbolByte holds the bytes that may stand in an unquoted symbol.
+// symbolByte holds the bytes that may occur in an unquoted symbol.
 var symbolByte = func() (t [256]bool) {
 	for c := range t {
 		b := byte(c)

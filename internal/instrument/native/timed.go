@@ -61,7 +61,7 @@ type timer struct {
 	global    map[string]bool
 	names     map[string]bool // functions of the unit
 	live      map[string]regSet
-	early     map[string]string      // functions that run before the clock is there -> why
+	early     map[string]string      // functions that run before the clock is started -> why
 	unwound   map[*fragment][]string // registers that unwind directives say are saved
 	all       []*body
 	pads      map[string]bool // labels of landing pads, in mode stacks and for the flight recorder

@@ -11,8 +11,8 @@ import (
 // the landing pads of exceptions, after calls that return twice, and after those that switch to another stack
 // and return.
 //
-// Choice: there the node is read from the window, where the entry of the call put it. The stack pointer at the
-// entry is 8 below the CFA, which the unwind directives give relative to the stack or the frame pointer. Where
+// Choice: in these places the node is read from the window, where the entry of the call put it. The stack pointer
+// at the entry is 8 below the CFA, which the unwind directives give relative to the stack or the frame pointer. If
 // they do not (code without unwind tables, realigned stacks) the runtime looks for the function among the
 // callers of the current node, by the stack pointers in the nodes.
 
@@ -83,7 +83,7 @@ func (t *timer) cfaAt(at int) (cfiState, bool) {
 	return c.cfiState, c.known && c.expr == "" && cfaRegisters[c.reg] != ""
 }
 
-// scanCFA finds what the unwind directives say of the CFA.
+// scanCFA finds the rules for the CFA in the unwind directives.
 func (t *timer) scanCFA() {
 	cur := cfaChange{}
 	var stack []cfaChange
@@ -129,7 +129,7 @@ func (t *timer) lineEnd(at int) int {
 // is the table's length.
 func (t *timer) scanPads() {
 	t.pads = map[string]bool{}
-	var end, begin string     // of the table to come
+	var end, begin string     // labels of the next table
 	in, plain := false, false // plain: the byte before was the encoding of such a table
 	column := 0
 	beside := map[string]string{} // a label of clang's that marks a place -> the block's

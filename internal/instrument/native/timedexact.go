@@ -1,6 +1,6 @@
 package native
 
-// Problem: the coarse clock measures a call to within one of its steps, and is sure to find only calls that
+// Problem: the coarse clock measures a call to within one of its steps, and certainly finds only calls that
 // exceed the threshold by two steps. Where microseconds matter, each call has to read a clock.
 //
 // Choice: the time stamp counter of the processor, in the same slot of the window:

@@ -12,8 +12,8 @@ import (
 // registers that fragments save.
 //
 // Resolvers of indirect functions run while the program is being relocated, and so do their callees.
-// Constructors are left alone if they may run before the runtime's, which in a shared library is one among
-// others.
+// Constructors are left alone if they may run before the constructor of the runtime, which in a shared library is
+// one of several.
 func (t *timer) scanEarly() {
 	t.aliases, t.early, t.unwound = map[string]string{}, map[string]string{}, map[*fragment][]string{}
 	resolved := map[string]bool{}

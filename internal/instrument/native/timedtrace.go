@@ -46,7 +46,7 @@ const (
 	tracer      = "__cairn_tracer"
 )
 
-// RefuseUnaligned is the reason why mode trace leaves a function alone that the compiler put something before,
+// RefuseUnaligned is the reason why mode trace leaves a function alone if the compiler put something before it,
 // such as room for patches.
 const RefuseUnaligned = "the code before it prevents its alignment"
 
@@ -124,7 +124,7 @@ func aligns(src []byte, pos int) bool {
 	return ok
 }
 
-// isData reports whether a directive puts bytes where it stands.
+// isData reports whether a directive emits bytes at its place.
 func isData(word string) bool {
 	switch word {
 	case ".byte", ".short", ".value", ".long", ".quad", ".nops", ".zero", ".skip", ".space", ".ascii", ".string":

@@ -4,7 +4,7 @@ import "github.com/cairnprof/cairn/internal/binary/machine"
 
 // timing is the machine-dependent part of the timed modes: how functions are left, and the inserted code.
 type timing interface {
-	// comment returns what begins the compiler's comment after an instruction.
+	// comment returns the text that begins the compiler's comment after an instruction.
 	comment() string
 	// effects returns the effect of an instruction other than a call or a jump on registers.
 	effects(word string, rest []byte) effect

@@ -78,7 +78,7 @@ func (x86) callee(op []byte) string {
 		return ""
 	}
 	if op[0] == '*' {
-		// call *foo@GOTPCREL(%rip), as -fno-plt has it.
+		// call *foo@GOTPCREL(%rip), as with -fno-plt.
 		name, _, ok := bytes.Cut(op[1:], []byte("@GOTPCREL(%rip)"))
 		if !ok {
 			return ""

@@ -39,7 +39,7 @@ func (x86Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 	case in.word == "notrack", bytes.Contains(in.rest, []byte("*.L")):
 		return false, true
 	}
-	return false, t.clang // clang marks all that leave
+	return false, t.clang // clang marks all jumps that leave
 }
 
 func (x86Timing) conditional(*bodyInsn) bool { return true }
@@ -53,7 +53,7 @@ func (x86Timing) scratch(register string) bool { return scratchRegisters[registe
 // sharesFrame is false for all: a call pushes its return address.
 func (x86Timing) sharesFrame(*timer, *body) bool { return false }
 
-// reach has nothing to do: jumps reach everything, and checkShort has checked the other branches.
+// reach makes no edits: jumps reach everything, and checkShort has checked the other branches.
 func (x86Timing) reach(*timer, *body) bool { return true }
 
 func (x86Timing) rowEnd(*timer, *fragment, int) string { return "" }

@@ -11,12 +11,12 @@ import (
 //go:embed c/hook
 var hookFiles embed.FS
 
-// hookMembers are the sources of what times functions without exits of their own.
-// A program links them because its code refers to __cairn_hook_call.
+// hookMembers are the sources of the code that times functions without instrumented
+// exits. A program links them because its code refers to __cairn_hook_call.
 var hookMembers = []string{"hook.S", "hook_start.c"}
 
-// libraryMembers are what the preloaded library has besides. hook_load.c comes
-// first: it looks at the process before the clock starts its threads.
+// libraryMembers are the additional sources of the preloaded library. hook_load.c
+// comes first: it examines the process before the clock starts its threads.
 var libraryMembers = []string{"hook_load.c", "hook_names.S", "hook_calls.c", "hook_patch.c", "detour.c", "detour_stop.c"}
 
 // HookObjects lists the members of the archive for hooks, which are compiled with
@@ -45,7 +45,7 @@ var LibraryLinkFlags = []string{
 	"-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state",
 }
 
-// attachMembers are what the library has besides that is put into running programs.
+// attachMembers are the additional sources of the library for running programs.
 var attachMembers = []string{"attach.c", "attach_unwind.c"}
 
 // AttachObjects lists the objects of the library that is put into running programs, to

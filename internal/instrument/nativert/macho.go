@@ -9,8 +9,8 @@ import (
 // MachOSource is the source of the runtime for Mach-O.
 const MachOSource = "macho.c"
 
-// MachOFlags returns the compiler's flags for it. A first call may come while arguments are in
-// vector registers, so none may be used.
+// MachOFlags returns the compiler's flags for it. A first call may occur while arguments are in
+// vector registers, so the runtime must not use any.
 func MachOFlags(m machine.Kind) []string {
 	flags := []string{
 		"-ffreestanding", "-fno-builtin", "-fvisibility=hidden", "-mgeneral-regs-only", "-fno-stack-protector", "-fno-exceptions",

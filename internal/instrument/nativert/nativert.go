@@ -19,7 +19,7 @@ var files embed.FS
 // Machine is what a runtime is compiled for.
 type Machine string
 
-// Machines that there is a runtime for.
+// Machines that have a runtime.
 const (
 	X86_64  Machine = "x86_64"
 	AArch64 Machine = "aarch64"
@@ -43,8 +43,8 @@ type Object struct {
 }
 
 // Flags returns the compiler's flags for every object: position independent, so
-// that one archive serves executables and shared objects, marked as fine with
-// what guards branches and returns, and without tables that nothing needs.
+// that one archive serves executables and shared objects, marked as compatible
+// with protection of branches and returns, and without unneeded tables.
 func Flags(m Machine) []string {
 	guards := []string{"-fcf-protection=full", "-m64"}
 	switch m {
@@ -53,7 +53,7 @@ func Flags(m Machine) []string {
 		guards = []string{"-march=armv7-a", "-mthumb", "-mfloat-abi=soft"}
 	case AArch64:
 		// Atomic operations are loops in place of calls of libgcc, which not all programs have.
-		// Android has a use of its own for register x18.
+		// Android reserves register x18.
 		guards = []string{"-mbranch-protection=standard", "-mno-outline-atomics", "-ffixed-x18"}
 	}
 	return append(guards,
@@ -84,8 +84,8 @@ func Header() []byte {
 	return header
 }
 
-// Objects lists the members of the archive for modes that record. Each first-call path is one of its
-// own, so that a program links only what its mode uses. defaultDir is where raw
+// Objects lists the members of the archive for modes that record. Each first-call path is a separate
+// member, so that a program links only what its mode uses. defaultDir is where raw
 // files go while CAIRN_DIR is unset; "" means that none are written.
 func Objects(m Machine, defaultDir string) []Object {
 	return append(firstObjects(m), Object{"rt.o", []string{runtimeDir(defaultDir), "rt.c"}}, Object{"order.o", []string{m.source("order")}})
@@ -93,8 +93,8 @@ func Objects(m Machine, defaultDir string) []Object {
 
 func runtimeDir(defaultDir string) string { return "-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir) }
 
-// firstObjects lists what probes that count call. Where atomic probes have counted before
-// they look, they have routines of their own.
+// firstObjects lists the first-call paths of counting probes. Atomic probes that count before
+// they test the old value have separate routines.
 func firstObjects(m Machine) []Object {
 	out := []Object{
 		{"first_count.o", []string{"-DNAME=__cairn_first_count", "-DFULL=0", m.source("first")}},
@@ -119,8 +119,8 @@ func MappedObjects(m Machine, path string) []Object {
 		Object{"order_mapped.o", []string{mapped, m.source("order")}})
 }
 
-// Image returns the object that such a file is made of, by a link with ImageLinkFlags. The
-// file is section ImageSection of what that makes, byte for byte.
+// Image returns the object from which such a file is made, by a link with ImageLinkFlags. The
+// file is section ImageSection of the link's output, byte for byte.
 func Image(defaultDir string) Object {
 	return Object{"image.o", []string{mapped, runtimeDir(defaultDir), "rt.c"}}
 }
@@ -128,8 +128,8 @@ func Image(defaultDir string) Object {
 // ImageSection is the section that an Image is linked into.
 const ImageSection = ".image"
 
-// ImageLinkFlags returns those of the compiler's driver that links an Image: what of it is
-// to be on pages of its own, and how much room there is.
+// ImageLinkFlags returns the flags of the compiler's driver that links an Image: which parts
+// of it are on separate pages, and how much room there is.
 func ImageLinkFlags(m Machine) []string {
 	page, room := "0x1000", "0x10000"
 	if m == AArch64 {
@@ -142,7 +142,7 @@ func ImageLinkFlags(m Machine) []string {
 }
 
 // Hidden returns a version script for GNU ld, which gives shared objects dynamic symbols
-// for the bounds of our sections, though all that refers to them says they are hidden.
+// for the bounds of our sections, although all references to them are hidden.
 func Hidden() []byte {
 	var b bytes.Buffer
 	b.WriteString("{ local:")

@@ -32,7 +32,7 @@ func timedMembers(m Machine) []string {
 	return append(out, ownMembers(m)...)
 }
 
-// ownMembers returns the sources of members that other machines have no counterpart of.
+// ownMembers returns the sources of members that have no counterpart on other machines.
 func ownMembers(m Machine) []string {
 	if m == AArch64 {
 		return []string{m.source("timed_memory")}
@@ -48,8 +48,8 @@ func (m Machine) member(source string) string {
 	return strings.TrimSuffix(source[:len(source)-2], "_"+string(m)) + ".o"
 }
 
-// kindOf returns what the slots of the window hold, as process.h names it. Modules of
-// different kinds in one process have states of their own.
+// kindOf returns the name in process.h for the content of the window's slots. Modules of
+// different kinds in one process have separate states.
 func kindOf(o native.Options) string {
 	switch {
 	case o.Mode == prof.ModeStacks:
@@ -63,7 +63,7 @@ func kindOf(o native.Options) string {
 // TimedObjects lists the members of the archive for the timed modes, which are
 // compiled with TimedFlags in place of Flags. A program links them because its
 // code refers to __cairn_base and __cairn_slow; timed_preinit.o only where the
-// linker is told to look for __cairn_preinit, which executables should be.
+// linker's options request __cairn_preinit, which they should for executables.
 func TimedObjects(m Machine, o native.Options) []Object {
 	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
 	if o.Signals {

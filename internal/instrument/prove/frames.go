@@ -124,7 +124,7 @@ type common struct {
 	dataAlign          int64
 	fdeEnc, lsdaEnc    byte
 	augmented, hasLSDA bool
-	says               string // the personality, signal frames, the return register
+	says               string // the personality, signal frames and return register, for comparison
 	initial            []byte
 	returns            uint64
 }

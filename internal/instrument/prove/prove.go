@@ -4,25 +4,25 @@
 //
 // An object is proved function by function:
 //
-//   - The instructions are the same, one for one, but for probes and for padding.
+//   - The instructions are the same, one for one, except for probes and padding.
 //     Branches, tables of jumps and pointers lead to the same instruction, or to the
 //     probe before it, never into one.
 //   - A probe is one of the known forms and touches a byte or a counter of the
-//     records, one that no other probe touches. One that changes the flags stands where
-//     the code after reads none before it writes them, by a search over the plain
-//     code; one that may call stands at the start of its function, where nothing is
+//     records that no other probe touches. A probe that changes the flags is where the
+//     code after it writes each flag before it reads it, by a search over the plain
+//     code; a probe that may call is at the start of its function, where nothing is
 //     below the stack pointer.
-//   - The unwind table has for each instruction, and for each of a probe before
-//     it, the row that the plain object has; an exception finds the same landing pads and
-//     handlers.
+//   - The unwind table has for each instruction, and for each instruction of a probe
+//     before it, the row that the plain object has; an exception finds the same landing
+//     pads and handlers.
 //   - All other sections that are loaded have the same bytes and relocations, and all
-//     symbols stand for the same.
+//     symbols have the same meaning.
 //
 // The routines of the runtime that probes call are not examined: they save all registers, which other tests
 // check.
 //
 // A function that is not proved is either different, and the finding gives the place, or contains something
-// that this package cannot follow, and the finding says so.
+// that this package cannot follow, and the finding names that.
 package prove
 
 import (
@@ -63,7 +63,7 @@ func Objects(plain, probed *objfile.Relocatable) Certificate {
 	return p.certificate()
 }
 
-// prover holds the two objects, a without and b with probes, and what was found.
+// prover holds the two objects, a without and b with probes, and the findings.
 type prover struct {
 	a, b  *object
 	codes map[int]*code // pairs of code sections, by number in a

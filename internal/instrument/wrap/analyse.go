@@ -153,7 +153,7 @@ func (l *Link) blind() []string {
 	return out
 }
 
-// nobody returns why no call of a function would be wrapped though all objects are known.
+// nobody returns why no call of a function would be wrapped although all objects are known.
 func (l *Link) nobody(name string, u *uses) string {
 	for i := range l.Objects {
 		for _, n := range l.Objects[i].Names {

@@ -22,8 +22,8 @@ const preamble = `/* Wrappers made by cairn wrap. Compile them with
 // that need the function from the program.
 const hidden = ` __attribute__((visibility("hidden")))`
 
-// early begins the source for a static program. The C library is part of it and calls itself before there is a
-// runtime: such calls are not timed.
+// early begins the source for a static program. The C library is part of it and calls its own functions before
+// the runtime is initialized: such calls are not timed.
 const early = `extern struct cairn_process *__cairn_state __attribute__((visibility("hidden")));
 #define CAIRN_UNTIMED __attribute__((noinline, used, section(".text.cairn_skip")))
 `

@@ -22,7 +22,7 @@ var typedefs = map[string]string{
 	"wchar_t": "int", "wint_t": "unsigned int", "pthread_t": "unsigned long", "pthread_key_t": "unsigned int", "bool": "_Bool",
 }
 
-// qualifiers say nothing of how a value is passed.
+// qualifiers do not affect how a value is passed.
 var qualifiers = map[string]bool{
 	"const": true, "volatile": true, "restrict": true, "__restrict": true, "register": true, "extern": true, "static": true,
 	"inline": true, "__inline": true, "__extension__": true, "_Noreturn": true,
@@ -72,7 +72,7 @@ func ParsePrototype(text string) (*Function, error) {
 	return f, nil
 }
 
-// splitParams splits parameters at the commas that part them.
+// splitParams splits parameters at the commas between them.
 func splitParams(text string) []string {
 	var out []string
 	depth, start := 0, 0
@@ -92,7 +92,7 @@ func splitParams(text string) []string {
 	return append(out, text[start:])
 }
 
-// prototypeType returns the type that is passed as the one of a declaration,
+// prototypeType returns the type that is passed like that of a declaration,
 // which may have a name.
 func prototypeType(text string, named bool) (string, error) {
 	if named && strings.ContainsAny(text, "*[(") || strings.Contains(text, "*") {
