@@ -159,17 +159,27 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// comparePerf compares with what perf script prints, if it is there.
-func comparePerf(t *testing.T, data []byte, got string, protection bool) {
+// perfInput returns the path of perf, "" if it is not installed, and of a file with data for it to read.
+func perfInput(t *testing.T, data []byte) (perf, file string) {
 	t.Helper()
 	perf, err := exec.LookPath("perf")
 	if err != nil {
 		t.Log("without perf to compare with")
-		return
+		return "", ""
 	}
-	file := filepath.Join(t.TempDir(), "perf.data")
+	file = filepath.Join(t.TempDir(), "perf.data")
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	return perf, file
+}
+
+// comparePerf compares with what perf script prints, if it is there.
+func comparePerf(t *testing.T, data []byte, got string, protection bool) {
+	t.Helper()
+	perf, file := perfInput(t, data)
+	if perf == "" {
+		return
 	}
 	cmd := exec.Command(perf, "script", "-f", "-i", file, "--show-mmap-events", "--show-task-events", "-F", "pid,tid,time,ip,brstack")
 	var stderr bytes.Buffer

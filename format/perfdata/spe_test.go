@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -334,14 +332,9 @@ func TestSPELost(t *testing.T) {
 // perfWarns holds the warnings of perf against those given.
 func perfWarns(t *testing.T, data []byte, want ...string) {
 	t.Helper()
-	perf, err := exec.LookPath("perf")
-	if err != nil {
-		t.Log("without perf to compare with")
+	perf, file := perfInput(t, data)
+	if perf == "" {
 		return
-	}
-	file := filepath.Join(t.TempDir(), "perf.data")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
 	}
 	text, err := exec.Command(perf, "report", "--stdio", "-f", "-i", file).CombinedOutput()
 	for _, w := range want {
@@ -362,14 +355,9 @@ func damagedTrace() (b []byte) {
 // perfScript returns what perf script prints, "" without perf.
 func perfScript(t *testing.T, data []byte, args ...string) string {
 	t.Helper()
-	perf, err := exec.LookPath("perf")
-	if err != nil {
-		t.Log("without perf to compare with")
+	perf, file := perfInput(t, data)
+	if perf == "" {
 		return ""
-	}
-	file := filepath.Join(t.TempDir(), "perf.data")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
 	}
 	cmd := exec.Command(perf, append([]string{"script", "-f", "-i", file}, args...)...)
 	var stderr bytes.Buffer

@@ -29,7 +29,7 @@ func (f *orderFlags) checkData(format linkorder.Format) error {
 		return nil
 	case f.link.binary == "":
 		return verb.Usagef("--data needs --binary PROGRAM: the program that was traced, with symbols")
-	case format != linkorder.FormatLLD && format != linkorder.FormatGold:
+	case !format.HasData():
 		return verb.Usagef("--data: order files for data are of the formats lld and gold only")
 	}
 	return nil
