@@ -27,6 +27,7 @@ type buildEvent struct {
 	Split     *splitEvent `json:",omitempty"` // of a build by a profile
 	Proof     *proofEvent `json:",omitempty"` // of an object with probes
 	Laid      string      `json:",omitempty"` // a module that was linked in the order of a profile
+	Kept      *keptEvent  `json:",omitempty"` // a module for which the linker cannot do a part of that
 	Units     int         `json:",omitempty"` // number of source files of its code, if not 1
 	Bitcode   int         `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
 	LinkCache string      `json:",omitempty"` // a module whose link may use lld's cache
@@ -155,15 +156,11 @@ func (b *buildSummary) add(e *buildEvent) {
 			b.Proof = newProofSummary(b.Mode)
 		}
 		b.Proof.add(e.Proof)
-	case e.Split != nil, e.Laid != "":
+	case e.Split != nil, e.Laid != "", e.Kept != nil:
 		if b.Use == nil {
-			b.Use = &useSummary{Refused: map[string][]string{}}
+			b.Use = newUseSummary()
 		}
-		if e.Laid != "" {
-			b.Use.Laid++
-		} else {
-			b.Use.add(e.Split, e.Units)
-		}
+		b.Use.add(e)
 	default:
 		b.Files += max(1, e.Units)
 		b.Functions += e.Functions
@@ -186,6 +183,8 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 		return fmt.Errorf("build: nothing was instrumented: %s compiled to bitcode (-flto), which gets probes when lld links it, and none was linked; use --allow-nothing if this is expected", report.Plural(b.Bitcode, "file"))
 	case use != nil && b.Use == nil && len(b.Untouched) > 0:
 		return fmt.Errorf("build: nothing was built by %s: all compiled files are listed above as skipped", use.Profile)
+	case use != nil && b.Use != nil && b.Use.Files == 0 && b.Use.Laid == 0 && len(b.Use.Kept) > 0:
+		return fmt.Errorf("build: nothing was built by %s: the linker cannot do what is listed above", use.Profile)
 	case use != nil && (b.Use == nil || b.Use.Files == 0 && b.Use.Laid == 0):
 		return fmt.Errorf("build: nothing was built by %s: %s", use.Profile, cleanFirst)
 	case use == nil && b.Files == 0 && b.Empty > 0:
@@ -249,12 +248,17 @@ func (b *buildSummary) printCaught(s *verb.Streams) {
 func printReasons(s *verb.Streams, what, unit string, reasons map[string][]string) {
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
 		names := reasons[why]
-		shown := strings.Join(shownNames(names[:min(len(names), 3)], unit), ", ")
-		if len(names) > 3 {
-			shown += ", ..."
-		}
+		shown := firstNames(shownNames(names[:min(len(names), 4)], unit))
 		fmt.Fprintf(s.Err, "  %s: %s, %s (%s)\n", what, report.Plural(len(names), unit), why, shown)
 	}
+}
+
+// firstNames joins the first three of names.
+func firstNames(names []string) string {
+	if len(names) > 3 {
+		return strings.Join(names[:3], ", ") + ", ..."
+	}
+	return strings.Join(names, ", ")
 }
 
 // shownNames are names as people know them.

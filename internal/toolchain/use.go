@@ -23,7 +23,6 @@ import (
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
-	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -177,7 +176,9 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 		link = append(link, ltoArgs(b.dir)...)
 		env = append(env, ltoEnv(linker))
 	} else if why != "" {
-		verb.Note(s, "no function is split: %s", why)
+		if err := noteKept(s, cmd.Output, wholeKept, why); err != nil {
+			return err
+		}
 	}
 	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, env...)
 }
@@ -205,14 +206,15 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]st
 		format, err = l.Kind.Format(l.Version)
 	}
 	if err != nil {
-		verb.Note(s, "%s: functions are not reordered: %v", l.Name, err)
-		return nil, nil
+		return nil, noteKept(s, output, functionsKept, err.Error())
 	}
 	if err := logEvent(buildEvent{Laid: cmp.Or(output, "a.out")}); err != nil {
 		return nil, err
 	}
 	if b.opts.DataOrder != "" && !format.HasData() {
-		verb.Note(s, "%s: data are not reordered: this needs lld or gold (-fuse-ld=lld)", l.Name)
+		if err := noteKept(s, output, dataKept, string(l.Kind)+" cannot, lld and gold can (-fuse-ld=lld)"); err != nil {
+			return nil, err
+		}
 	}
 	path := filepath.Join(b.dir, fmt.Sprintf("%s.%s.order", orderName(output), format))
 	if Exists(path) {
@@ -404,51 +406,6 @@ func hasBlocks(p *prof.Profile) bool {
 		}
 	}
 	return false
-}
-
-// useSummary is the summary of cairn build --use.
-type useSummary struct {
-	Files   int                 `json:"files"`
-	Laid    int                 `json:"laid"`    // modules that were linked in the profile's order
-	Split   int                 `json:"split"`   // functions whose cold blocks were moved away
-	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
-	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
-	Stale   int                 `json:"stale"`   // functions that the profile has in another shape
-	Missing int                 `json:"missing"` // functions that the profile does not have
-	Refused map[string][]string `json:"refused"` // reason -> functions with cold blocks that were left
-}
-
-func (u *useSummary) add(r *splitEvent, units int) {
-	u.Files += max(1, units)
-	u.Split += len(r.Split)
-	u.Moved += len(r.Moved)
-	u.Hot += r.Hot
-	u.Stale += r.Stale
-	u.Missing += r.Missing
-	for _, k := range r.Refused {
-		u.Refused[k.Reason] = append(u.Refused[k.Reason], k.Name)
-	}
-}
-
-func (u *useSummary) print(s *verb.Streams, use *useOptions) {
-	profile := use.Profile
-	if u.Files == 0 {
-		why := ""
-		if use.Machine == machine.Arm.String() && !use.NoSplit {
-			why = ": only those of x86-64 and AArch64 are"
-		}
-		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split%s\n", profile, report.Plural(u.Laid, "module"), why)
-		return
-	}
-	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved whole, %s unchanged\n",
-		report.Plural(u.Files, "file"), profile, report.Plural(u.Split, "function"), report.Plural(u.Moved, "function"), report.Plural(u.Hot, "function"))
-	if u.Stale > 0 {
-		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, not split\n", report.Plural(u.Stale, "function"))
-	}
-	if u.Missing > 0 {
-		fmt.Fprintf(s.Err, "  unknown: %s not in the profile, or without blocks in it\n", report.Plural(u.Missing, "function"))
-	}
-	printReasons(s, "not split", "function", u.Refused)
 }
 
 // useLinker becomes a linker that a build starts itself.
