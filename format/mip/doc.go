@@ -21,7 +21,8 @@
 //	full   u32 calls, u32 order, i32 caller, u8 flag for each non-entry block
 //	       with a probe
 //
-// It starts as zeros. A flag becomes 1. Calls are counted downwards from zero, order is the index of the
+// It starts as zeros. A flag becomes 1; on Armv7 it becomes the low byte of its address if that is odd, else of
+// the address before, except that of an entry block in modes order and block+order. Calls are counted downwards from zero, order is the index of the
 // function's first call among those of all functions, from 1, with bit 31 set if increments may be lost; caller
 // is the return address of the first call, relative to the record, or 1<<31 if it is in another module.
 //

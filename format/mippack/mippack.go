@@ -10,7 +10,7 @@
 // All numbers are little-endian; uv is an unsigned LEB128 number, str a string after its length as uv.
 //
 //	0   [8]   "CAIRNPCK"
-//	8   u16   version, 2: readers refuse any other
+//	8   u16   version: 2, or 3 if a file has odd flags; readers refuse any other
 //	10  u16   0
 //	12  u32   CRC-32 (IEEE) of the body
 //	16  u64   length of the body
@@ -22,7 +22,7 @@
 //	u8      1 if it is coded field by field, 0 if byte for byte, as live memory
 //	        and damaged files are; +2 if its name is
 //	        MODULE.BUILDID.PID.N.mipraw; +4, only with 1, if the process never
-//	        had a second thread
+//	        had a second thread; +8 if most flags have the odd values of Armv7
 //	uv      build, only with 1
 //	uv      process id, only with 1
 //	u64     run, only with 1
@@ -63,6 +63,7 @@ const (
 	MaxFirsts = 1 << 24 // first executions in all files: some two minutes' work
 
 	version    = 2
+	versionOdd = 3 // of a pack with flagOdd
 	headerSize = 24
 	minFile    = 4       // bytes of a file in the list
 	maxRatio   = 1 << 14 // a zero takes log2(1/(1-bitFloor/bitOne)) bits, a byte's 11363rd part
@@ -72,6 +73,7 @@ const (
 	kindCoded  = 1
 	flagNamed  = 2
 	flagSingle = 4
+	flagOdd    = 8
 )
 
 // ErrNewer is in the error of a reader that is older than its input.

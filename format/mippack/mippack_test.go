@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -133,6 +134,37 @@ func TestKindsOfFiles(t *testing.T) {
 	packAndUnpack(t, files...)
 }
 
+// TestOddFlags packs images of Armv7 as small as those with ones, and tells older readers that they cannot read it.
+func TestOddFlags(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 9))
+	var ones, odd []File
+	for pid := range uint32(3) {
+		r := mip.Raw{BuildID: testID, PID: pid, Size: 5000, Data: make([]byte, 5000)}
+		for _, f := range walk(rng, 5000, 1000) {
+			r.Data[f] = 1
+		}
+		r.Continuous = pid == 2
+		ones = append(ones, rawFile(t, fmt.Sprint(pid), r))
+		r.Data = bytes.Clone(r.Data)
+		for i := range r.Data {
+			r.Data[i] *= wire.OddFlag(uint64(i))
+		}
+		odd = append(odd, rawFile(t, fmt.Sprint(pid), r))
+	}
+	if a, b := packAndUnpack(t, ones...), packAndUnpack(t, odd...); b > a+20 {
+		t.Errorf("%d bytes for flags that are 1, %d for odd ones", a, b)
+	}
+	mixed, err := Pack([]File{ones[0], odd[1]})
+	if err != nil || mixed[8] != versionOdd {
+		t.Fatalf("version %d (%v), want %d", mixed[8], err, versionOdd)
+	}
+	mixed[8] = version
+	if _, err := Unpack(mixed); err == nil {
+		t.Error("a pack of version 2 with odd flags: unpacked")
+	}
+}
+
 func TestPackRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -156,7 +188,10 @@ func resum(pack []byte) []byte {
 	pack = bytes.Clone(pack)
 	if len(pack) >= headerSize {
 		copy(pack, Magic)
-		pack[8], pack[9] = version, 0
+		if pack[8] != versionOdd {
+			pack[8] = version
+		}
+		pack[9] = 0
 		binary.LittleEndian.PutUint32(pack[12:], crc32.ChecksumIEEE(pack[headerSize:]))
 		binary.LittleEndian.PutUint64(pack[16:], uint64(len(pack)-headerSize))
 	}
@@ -184,7 +219,7 @@ func TestUnpackDamage(t *testing.T) {
 		Unpack(resum(good[:i]))
 	}
 	bad := bytes.Clone(good)
-	bad[8] = version + 1
+	bad[8] = versionOdd + 1
 	if _, err := Unpack(bad); !errors.Is(err, ErrNewer) {
 		t.Error(err)
 	}
@@ -207,6 +242,11 @@ func FuzzUnpack(f *testing.F) {
 		}
 		f.Add(pack)
 	}
+	odd, err := Pack([]File{{"x", []byte{0, 0, 1, 3, 3, 0, 5, 7, 9}}})
+	if err != nil || odd[8] != versionOdd {
+		f.Fatal(odd, err)
+	}
+	f.Add(odd)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<12 {
 			return

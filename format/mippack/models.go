@@ -34,7 +34,7 @@ func (m *models) code(c *coder, entries []entry) {
 			if c.d != nil {
 				e.data = make([]byte, e.stored)
 			}
-			m.other.code(c, e.data, nil)
+			m.other.code(c, e.data, nil, e.kind&flagOdd != 0)
 			continue
 		}
 		if c.d != nil {
@@ -44,7 +44,7 @@ func (m *models) code(c *coder, entries []entry) {
 		if b.image == nil {
 			b.image, b.order = newImageModel(), newOrderModel()
 		}
-		b.image.code(c, e.raw.Data, b.earlier)
+		b.image.code(c, e.raw.Data, b.earlier, e.kind&flagOdd != 0)
 		b.earlier = e.raw.Data
 		if min(e.raw.Slots, e.raw.Next) > 0 {
 			b.codeOrder(c, &e.raw)

@@ -17,7 +17,7 @@ func Pack(files []File) ([]byte, error) {
 	if len(files) > MaxFiles {
 		return nil, fmt.Errorf("%d files, but a pack can contain at most %d", len(files), MaxFiles)
 	}
-	var p packer
+	p := packer{version: version}
 	names := make(map[string]bool, len(files))
 	total := 0
 	for _, f := range files {
@@ -45,7 +45,7 @@ func Pack(files []File) ([]byte, error) {
 	newModels(p.builds).code(&coder{e: e}, p.entries)
 	body = append(body, e.finish()...)
 	out := append([]byte(nil), Magic...)
-	out = binary.LittleEndian.AppendUint16(out, version)
+	out = binary.LittleEndian.AppendUint16(out, p.version)
 	out = binary.LittleEndian.AppendUint16(out, 0)
 	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(body))
 	out = binary.LittleEndian.AppendUint64(out, uint64(len(body)))
@@ -53,6 +53,7 @@ func Pack(files []File) ([]byte, error) {
 }
 
 type packer struct {
+	version uint16
 	builds  []build
 	entries []entry
 }
@@ -71,6 +72,14 @@ func (p *packer) add(f File) {
 				e.kind |= flagSingle
 			}
 		}
+	}
+	image := e.data
+	if e.kind&kindCoded != 0 {
+		image = e.raw.Data
+	}
+	if oddFlags(image) {
+		e.kind |= flagOdd
+		p.version = versionOdd
 	}
 	p.entries = append(p.entries, e)
 }

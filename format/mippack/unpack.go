@@ -25,12 +25,15 @@ func Unpack(data []byte) ([]File, error) {
 
 // UnpackWithin is Unpack with lower limits than those of the format.
 func UnpackWithin(data []byte, limits Limits) ([]File, error) {
-	c, err := open(data)
+	c, version, err := open(data)
 	if err != nil {
 		return nil, err
 	}
 	u := unpacker{limits: limits, names: make(map[string]bool)}
 	u.list(c)
+	if c.Err() == nil && u.odd != (version == versionOdd) {
+		c.Failf("version %d, but odd flags: %v", version, u.odd)
+	}
 	stream := c.Bytes(uint64(c.Len()))
 	if err := c.Err(); err != nil {
 		return nil, fmt.Errorf("damaged pack: %w", err)
@@ -56,29 +59,29 @@ func UnpackWithin(data []byte, limits Limits) ([]File, error) {
 	return files, nil
 }
 
-// open checks the header and the checksum and returns a cursor over the body.
-func open(data []byte) (*bytecur.Cursor, error) {
+// open checks the header and the checksum and returns a cursor over the body, and the version.
+func open(data []byte) (body *bytecur.Cursor, v uint16, err error) {
 	if !Detect(data) {
-		return nil, fmt.Errorf("not a pack: %w", mip.ErrMagic)
+		return nil, 0, fmt.Errorf("not a pack: %w", mip.ErrMagic)
 	}
 	c := bytecur.New(data, 0)
 	c.Bytes(uint64(len(Magic)))
-	if v := c.U16(); c.Err() == nil && v != version {
-		return nil, fmt.Errorf("pack of version %d: %w", v, ErrNewer)
+	if v = c.U16(); c.Err() == nil && v != version && v != versionOdd {
+		return nil, 0, fmt.Errorf("pack of version %d: %w", v, ErrNewer)
 	}
 	c.U16() // nothing yet
 	sum, size := c.U32(), c.U64()
 	if c.Err() == nil && size != uint64(c.Len()) {
 		c.Failf("%d bytes, but the header has %d", c.Len(), size)
 	}
-	body := c.Sub(size)
+	body = c.Sub(size)
 	if err := c.Err(); err != nil {
-		return nil, fmt.Errorf("damaged pack: %w", err)
+		return nil, 0, fmt.Errorf("damaged pack: %w", err)
 	}
 	if got := crc32.ChecksumIEEE(data[headerSize:]); got != sum {
-		return nil, fmt.Errorf("damaged pack: checksum %#08x, but the header has %#08x", got, sum)
+		return nil, 0, fmt.Errorf("damaged pack: checksum %#08x, but the header has %#08x", got, sum)
 	}
-	return body, nil
+	return body, v, nil
 }
 
 type unpacker struct {
@@ -86,6 +89,7 @@ type unpacker struct {
 	builds  []build
 	entries []entry
 	names   map[string]bool
+	odd     bool   // a file has odd flags
 	total   uint64 // bytes of images
 	firsts  uint64
 }
@@ -100,9 +104,10 @@ func (u *unpacker) list(c *bytecur.Cursor) {
 	for i := 0; i < n && c.Err() == nil; i++ {
 		off := c.Off()
 		e := entry{kind: c.U8()}
-		if e.kind&^(kindCoded|flagNamed|flagSingle) != 0 || e.kind&kindCoded == 0 && e.kind != 0 {
+		if e.kind&^(kindCoded|flagNamed|flagSingle|flagOdd) != 0 || e.kind&kindCoded == 0 && e.kind&^flagOdd != 0 {
 			c.FailAt(off, "a file of kind %d", e.kind)
 		}
+		u.odd = u.odd || e.kind&flagOdd != 0
 		if e.kind&kindCoded != 0 {
 			u.fields(c, &e)
 		} else {

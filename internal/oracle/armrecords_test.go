@@ -16,7 +16,7 @@ func TestArmRecords(t *testing.T) {
 	t.Parallel()
 	const gcc, clang = "arm-linux-gnueabihf-gcc", "clang-22 --target=armv7-linux-gnueabihf"
 	type row struct{ source, compiler string }
-	for _, v := range shorttest.Rows(
+	for i, v := range shorttest.Rows(
 		3,
 		row{"flow.c", gcc + " -O2"},
 		row{"flow.c", gcc + " -O3 -marm"},
@@ -55,6 +55,10 @@ func TestArmRecords(t *testing.T) {
 			checkAnswer(t, answer, want)
 			checkCovered(t, m, ran)
 			checkOrder(t, m, seen)
+			// These have nothing but flags, and others at the entry.
+			answer, ran, _, m = processor.emulated(t, build(t, []string{"cover", "block"}[i%2], words[0], args...))
+			checkAnswer(t, answer, want)
+			checkCovered(t, m, ran)
 		})
 	}
 }

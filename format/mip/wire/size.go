@@ -1,5 +1,9 @@
 package wire
 
+// OddFlag returns the value of a flag that a probe of Armv7 set, given its address: the low byte of the last odd
+// address that is not behind the flag. All other flags that are set are 1.
+func OddFlag(addr uint64) byte { return byte(addr-1) | 1 }
+
 // RecordSize returns the size in bytes of a record in RawSection with the given contents. The number of probes
 // is that of the blocks, the entry block included, less those without their own probe.
 func RecordSize(calls, blocks bool, numProbes int) uint64 {

@@ -2,26 +2,25 @@ package native
 
 import (
 	"bytes"
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/cairnprof/cairn/prof"
 )
 
 // arm is the assembly of Armv7-A in both of its states, as gcc and clang write it. The probes at entries are in
 // armentry.go.
 //
-// The probe of a block that sets a byte takes 14 bytes in the Thumb state and 16 in the Arm state:
+// The probe of a block that sets a flag takes 12 bytes in the Thumb state, 14 with a high register, and 16 in the
+// Arm state:
 //
-//	movw r3, #:lower16:(near-(1f+4))
-//	movt r3, #:upper16:(near-(1f+4))
+//	movw r3, #:lower16:(odd-(1f+4))
+//	movt r3, #:upper16:(odd-(1f+4))
 //	1: add r3, pc
-//	strb r3, [r3, #distance]
+//	strb r3, [r3, #0 or #1]
 //
-// near is an address that ends in 01, less than 4,096 bytes below the byte to set: so the register also holds
-// the value. Records have such an address nearby if their area begins at a multiple of 256, which is worth it
-// for many records. In a small area the address is that of the byte, and another register holds the 1.
+// odd is the address of the flag, or, if that is even, the one before. The store writes the low byte of this
+// address, which is not 0 because it is odd, so that no second register is needed for a value, and two bytes
+// are enough for the store. Readers know the value (wire.OddFlag). Areas of flags begin at a multiple of 2.
 //
 // Inside a function a probe does not change the flags and uses registers that are not live (armlive.go).
 type arm struct{}
@@ -83,34 +82,12 @@ func refuseAttribute(ops [][]byte) string {
 	return ""
 }
 
-// wideAlign is the alignment of areas with addresses that end in 01 near all records.
-const wideAlign = 256
-
-// wideFrom is the minimum number of probe bytes of an area that is aligned like that.
-const wideFrom = 48
+// flagAlign is the alignment of areas with flags.
+const flagAlign = 2
 
 // nearReach is the distance between the labels of an area: an address in an instruction has 15 bits for the
-// offset from a symbol, and a store has the same reach.
+// offset from a symbol.
 const nearReach = 4096
-
-// wideAreas returns the keys of the areas that are worth their alignment.
-func (r *rewriter) wideAreas() map[string]bool {
-	bytes := map[string]int{}
-	for _, fn := range r.unit.funcs {
-		n := 1
-		if r.opts.Mode.HasBlocks() {
-			for _, f := range fn.frags {
-				n += len(f.blocks)
-			}
-		}
-		bytes[areaKey(fn.main().sec)] += n
-	}
-	wide := map[string]bool{}
-	for key, n := range bytes {
-		wide[key] = n >= wideFrom && (r.opts.Mode.HasBlocks() || r.opts.Mode == prof.ModeCover)
-	}
-	return wide
-}
 
 // appendNear appends an area of a size with its labels.
 func appendNear(out []byte, area, size int) []byte {
@@ -138,17 +115,19 @@ func (a armAsm) address(reg, what, label string) string {
 	return "\tmovw\t" + reg + ", #:lower16:(" + from + "\tmovt\t" + reg + ", #:upper16:(" + from + label + ":\n" + add
 }
 
-// record is address for a record; use distinguishes the uses of one record.
-func (a armAsm) record(reg string, rec position, use string) string {
-	what := nearLabel(rec.area, rec.off)
-	if rest := rec.off % nearReach; rest > 0 {
-		what += "+" + strconv.Itoa(rest)
+// near returns the address of a record, or of the byte before one.
+func near(rec position) string {
+	at := max(rec.off, 0)
+	what := nearLabel(rec.area, at)
+	if rest := rec.off - at&^(nearReach-1); rest != 0 {
+		what += fmt.Sprintf("%+d", rest)
 	}
-	return a.address(reg, what, a.label(rec, use))
+	return what
 }
 
-func (a armAsm) label(rec position, use string) string {
-	return ".Lcairn_" + use + strconv.Itoa(rec.area) + "_" + strconv.Itoa(rec.off)
+// recordLabel labels the instruction that adds the program counter to the distance of a record.
+func recordLabel(rec position) string {
+	return ".Lcairn_a" + strconv.Itoa(rec.area) + "_" + strconv.Itoa(rec.off)
 }
 
 // push and pop return code that saves and restores registers on the stack, with unwind directives if the
@@ -169,16 +148,20 @@ func (a armAsm) pop(unwind bool, regs ...string) string {
 	return text
 }
 
-// setNear returns code that sets the byte of a record in an aligned area with one register.
-func (a armAsm) setNear(reg string, rec position) string {
-	at := rec.off &^ (nearReach - 1)
-	what := nearLabel(rec.area, at) + "+1"
-	return a.address(reg, what, a.label(rec, "a")) + "\tstrb\t" + reg + ", [" + reg + ", #" + strconv.Itoa(rec.off-at-1) + "]\n"
+// oddBefore returns the last odd address that is not behind a flag.
+func oddBefore(flag position) position { return position{flag.area, (flag.off - 1) | 1} }
+
+// setFlag returns code that sets a flag with one register.
+func (a armAsm) setFlag(reg string, flag position) string {
+	return a.address(reg, near(oddBefore(flag)), recordLabel(flag)) + storeFlag(reg, flag)
 }
 
-// setByte returns code that sets the byte of a record with two registers, the second of which gets 1.
-func (a armAsm) setByte(base, value string, rec position) string {
-	return a.record(base, rec, "a") + "\tmov\t" + value + ", #1\n\tstrb\t" + value + ", [" + base + "]\n"
+// storeFlag returns the store of a flag, with a register that has oddBefore.
+func storeFlag(reg string, flag position) string {
+	if flag.off == oddBefore(flag).off {
+		return "\tstrb\t" + reg + ", [" + reg + "]\n"
+	}
+	return "\tstrb\t" + reg + ", [" + reg + ", #1]\n"
 }
 
 // armFar reports whether a conditional branch at the entry might not reach the stub of a function: the stub is
@@ -206,57 +189,42 @@ type armPlace struct {
 // armBlocks are the registers for the probes of blocks.
 type armBlocks struct {
 	places []armPlace
-	wide   bool // one register is enough
 }
 
 // probe saves registers on the stack if too few are free.
 func (b *armBlocks) probe(block int, rec position) string {
 	at := b.places[block]
 	a := armAsm{at.thumb}
-	regs, spilled := b.registers(at)
-	text := ""
-	if b.wide {
-		text = a.setNear(regs[0], rec)
-	} else {
-		text = a.setByte(regs[0], regs[1], rec)
-	}
-	if len(spilled) > 0 {
-		text = a.push(at.unwind, spilled...) + text + a.pop(at.unwind, spilled...)
+	reg, live := at.register()
+	text := a.setFlag(armName(reg), rec)
+	if live {
+		text = a.push(at.unwind, armName(reg)) + text + a.pop(at.unwind, armName(reg))
 	}
 	return text
 }
 
-// registers returns the registers of a probe, and which of them are live.
-func (b *armBlocks) registers(at armPlace) (regs, spilled []string) {
-	need := 2
-	if b.wide {
-		need = 1
-	}
+// register returns the register of a probe, and whether it is live.
+func (at *armPlace) register() (reg int, live bool) {
 	for _, n := range armOrder {
-		if at.free&(1<<n) != 0 && len(regs) < need {
-			regs = append(regs, armName(n))
+		if at.free&(1<<n) != 0 {
+			return n, false
 		}
 	}
-	for n := 0; len(regs) < need; n++ {
-		if name := armName(n); !slices.Contains(regs, name) {
-			regs, spilled = append(regs, name), append(spilled, name)
-		}
-	}
-	return regs, spilled
+	return 0, true
 }
 
 // size returns the most bytes that the probe of a block takes.
 func (b *armBlocks) size(block int) int {
 	at := b.places[block]
-	_, spilled := b.registers(at)
+	reg, live := at.register()
 	size := 16 // movw, movt, add, strb
-	if at.thumb {
+	switch {
+	case at.thumb && reg < 8:
+		size = 12
+	case at.thumb:
 		size = 14
 	}
-	if !b.wide {
-		size += 4
-	}
-	if len(spilled) > 0 {
+	if live {
 		size += 8
 	}
 	return size

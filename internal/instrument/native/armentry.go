@@ -15,16 +15,16 @@ import (
 // is in a literal after the function, which a load of two bytes reaches up to 1,020 bytes away; otherwise in
 // movw and movt:
 //
-//	cover, 12 bytes          count, full, 16          order, block+order, 16
+//	cover, 10 bytes          count, full, 16          order, block+order, 16
 //	ldr  r3, literal         ldr  r3, literal         ldr  r3, literal
 //	1: add r3, pc            1: add r3, pc            1: add r3, pc
-//	strb r3, [r3, #distance] ldr  r2, [r3]            mov  ip, r3
+//	strb r3, [r3, #0 or #1]  ldr  r2, [r3]            mov  ip, r3
 //	                         subs r2, r2, #1          ldrb r3, [r3]
 //	                         str  r2, [r3]            cmp  r3, #0
 //	                         bcc  stub                beq  stub
-//	literal: .word near-(1b+4)
+//	literal: .word record-(1b+4)
 //
-// near is the address of setNear. Elsewhere movs r2, #1 and strb r2, [r3] set the byte; ip can hold the 1.
+// In mode cover the address is odd, as in arm.go, which says why.
 // Where too few registers are free, some are saved on the stack; in a function that receives a value in ip, as
 // nested functions of GNU C do, ip as well. The Arm state has no short instructions: there ip holds the
 // address, from movw and movt, and another register the count.
@@ -154,10 +154,7 @@ func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 	var spilled []string
 	first := firstCall(o.Mode)
 	if first == "" && need == 1 && len(e.free) == 0 && !e.chain {
-		return a.setNear("ip", p.rec), ""
-	}
-	if first == "" && need == 2 && len(e.free) == 1 && !e.chain {
-		e.free = append(e.free, "ip")
+		return a.setFlag("ip", p.rec), ""
 	}
 	for n := 0; len(e.free) < need; n++ {
 		if name := armName(n); !slices.Contains(e.free, name) {
@@ -165,7 +162,7 @@ func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 		}
 	}
 	if first == "" {
-		probe = a.sets(p, e)
+		probe = a.literal(p, e.free[0], near(oddBefore(p.rec))) + storeFlag(e.free[0], p.rec)
 		if len(spilled) > 0 {
 			probe = a.push(p.unwind, spilled...) + probe + a.pop(p.unwind, spilled...)
 		}
@@ -181,10 +178,10 @@ func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 // armNeeds returns how many registers besides ip the probe of an entry needs.
 func armNeeds(o *Options, p *entryProbe) int {
 	need := 2
-	switch wide := p.r.areas[p.rec.area].wide; {
-	case firstCall(o.Mode) == "" && wide, o.Mode.HasSlots():
+	switch {
+	case firstCall(o.Mode) == "", o.Mode.HasSlots():
 		need = 1
-	case o.Atomic && firstCall(o.Mode) != "":
+	case o.Atomic:
 		need = 3
 	}
 	if !p.f.thumb && firstCall(o.Mode) != "" && !o.Mode.HasSlots() {
@@ -193,32 +190,9 @@ func armNeeds(o *Options, p *entryProbe) int {
 	return need
 }
 
-// sets returns code that sets the byte of a record.
-func (a armAsm) sets(p *entryProbe, e armEntry) string {
-	base := e.free[0]
-	if p.r.areas[p.rec.area].wide {
-		near := p.rec.off &^ (nearReach - 1)
-		return a.literal(p, base, nearLabel(p.rec.area, near)+"+1") + "\tstrb\t" + base + ", [" + base + ", #" + strconv.Itoa(p.rec.off-near-1) + "]\n"
-	}
-	mov := "\tmovs\t"
-	if e.free[1] == "ip" {
-		mov = "\tmov\t"
-	}
-	return a.literal(p, base, near(p.rec)) + mov + e.free[1] + ", #1\n\tstrb\t" + e.free[1] + ", [" + base + "]\n"
-}
-
-// near returns the address of a record.
-func near(rec position) string {
-	what := nearLabel(rec.area, rec.off)
-	if rest := rec.off % nearReach; rest > 0 {
-		what += "+" + strconv.Itoa(rest)
-	}
-	return what
-}
-
 // literal returns code that sets a register to an address, from a literal after the function if that is near.
 func (a armAsm) literal(p *entryProbe, reg, what string) string {
-	label := a.label(p.rec, "a")
+	label := recordLabel(p.rec)
 	if !a.thumb || !p.r.armShort(p.f) {
 		return a.address(reg, what, label)
 	}

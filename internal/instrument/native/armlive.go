@@ -103,13 +103,13 @@ func armOne(op []byte) armSet {
 // armPlaces returns the places of the probes of the blocks of fn.
 func (r *rewriter) armPlaces(fn *function, implied [][]int) *armBlocks {
 	live := r.liveArm(fn).in
-	b := &armBlocks{places: make([]armPlace, len(implied)), wide: r.wide[areaKey(fn.main().sec)]}
+	b := &armBlocks{places: make([]armPlace, len(implied))}
 	first := 0
 	for _, f := range fn.frags {
 		for i := range f.blocks {
 			p := &b.places[first+i]
 			p.thumb, p.free = f.thumb, armTracked&^live[nodes+first+i]
-			if _, spilled := b.registers(*p); len(spilled) > 0 {
+			if _, live := p.register(); live {
 				p.unwind = f.unwind && armOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)])
 			}
 		}

@@ -85,7 +85,6 @@ type rewriter struct {
 	edits   []edit
 	areas   []*area
 	byKey   map[string]*area
-	wide    map[string]bool   // keys of areas with wideAlign
 	tail    []byte            // map sections
 	label   int               // last block label handed out
 	spans   map[*fragment]int // maximum sizes of fragments with probes; of Arm
@@ -102,8 +101,7 @@ type area struct {
 	group string
 	size  int
 	align bool
-	wide  bool // with wideAlign
-	slots int  // one for each record
+	slots int // one for each record
 
 	symbol string // of Mach-O: the symbol of the record, quoted if necessary
 	weak   bool   // the linker may take it from another object
@@ -120,9 +118,6 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 		source: opts.sourcePath(u.Source),
 	}
 	r.result.Source = r.source
-	if u.machine == machine.Arm {
-		r.wide = r.wideAreas()
-	}
 	for _, fn := range u.funcs {
 		if why := opts.reason(fn, opts.sourceOf(fn.name, r.source)); why != "" {
 			r.result.Skipped = append(r.result.Skipped, Skipped{fn.name, why})
@@ -204,7 +199,7 @@ func (r *rewriter) areaOf(fn *function) *area {
 	key := areaKey(s)
 	a := r.byKey[key]
 	if a == nil {
-		a = &area{index: len(r.areas), group: s.group, wide: r.wide[key]}
+		a = &area{index: len(r.areas), group: s.group}
 		r.byKey[key] = a
 		r.areas = append(r.areas, a)
 	}
@@ -383,10 +378,10 @@ func (r *rewriter) appendAreas(out []byte) []byte {
 	for _, a := range r.areas {
 		align := 1
 		switch {
-		case a.wide:
-			align = wideAlign
 		case a.align:
 			align = wire.RecordAlign
+		case r.unit.machine == machine.Arm:
+			align = flagAlign
 		}
 		out = r.appendPiece(out, a, wire.RawSection, align, ".Lcairn_d", a.size)
 		if a.slots > 0 {

@@ -15,16 +15,25 @@ const (
 	maxPending = 255                // images that a byte of a lane can count
 )
 
-// FlagError reports a flag in an image that is neither 0 nor 1, which no probe writes: the
-// image is of another module, or damaged.
+// FlagError reports a flag in an image with a value that no probe writes: the image is of
+// another module, or damaged.
 type FlagError struct {
 	Off   int // in the raw section
 	Value byte
 	Func  string // whose flag it is
+	Odd   byte   // another valid value besides 0 and 1, or 0
 }
 
 func (e *FlagError) Error() string {
-	return fmt.Sprintf("at offset %#x of the raw section: flag of %s is %#x, only 0 and 1 are ever written", e.Off, e.Func, e.Value)
+	return fmt.Sprintf("at offset %#x of the raw section: flag of %s is %#x, not %s", e.Off, e.Func, e.Value, e.Valid())
+}
+
+// Valid lists the valid values.
+func (e *FlagError) Valid() string {
+	if e.Odd > 1 {
+		return fmt.Sprintf("0, 1 or %#x", e.Odd)
+	}
+	return "0 or 1"
 }
 
 // tally is the sum of the counters of one function.
@@ -49,6 +58,7 @@ type Accumulator struct {
 	raws    uint64
 	lanes   []uint64 // by lane: eight sums of up to maxPending images
 	pending int      // images in lanes
+	ones    []byte   // an image of Armv7 with flags that are 1
 	sums    []uint64 // by lane and byte
 	tallies []tally  // by counter
 	callers map[callerKey]uint64
@@ -86,7 +96,10 @@ func (a *Accumulator) addImage(data []byte, single bool, maxCalls uint64) error 
 		return fmt.Errorf("image of %d bytes, but the raw section has %d", len(data), a.l.m.RawSize)
 	}
 	if !a.l.flagsValid(data) {
-		return a.l.flagError(data)
+		if err := a.l.flagError(data); err != nil {
+			return err
+		}
+		data = a.setToOne(data)
 	}
 	a.raws++
 	a.addFlags(data)
@@ -176,12 +189,33 @@ func (l *Layout) flagError(data []byte) error {
 	for i := range l.m.Funcs {
 		start, n := flagsOf(&l.m.Funcs[i])
 		for off := start; off < min(start+n, len(data)); off++ {
-			if data[off] > 1 {
-				return &FlagError{Off: off, Value: data[off], Func: l.m.Funcs[i].Name}
+			if odd := l.oddFlag(off); data[off] > 1 && data[off] != odd {
+				return &FlagError{Off: off, Value: data[off], Func: l.m.Funcs[i].Name, Odd: odd}
 			}
 		}
 	}
 	return nil
+}
+
+// oddFlag returns what the probe of the flag at off may write besides 1, or 0. Loaders move programs by whole
+// pages, so the low byte of an address is the same in all runs.
+func (l *Layout) oddFlag(off int) byte {
+	if !l.odd {
+		return 0
+	}
+	return wire.OddFlag(l.m.RawAddr + uint64(off))
+}
+
+// setToOne returns a copy of data, valid until the next call, in which the flags that are set are 1.
+func (a *Accumulator) setToOne(data []byte) []byte {
+	a.ones = append(a.ones[:0], data...)
+	for i := range a.l.m.Funcs {
+		start, n := flagsOf(&a.l.m.Funcs[i])
+		for off := start; off < min(start+n, len(data)); off++ {
+			a.ones[off] = min(a.ones[off], 1)
+		}
+	}
+	return a.ones
 }
 
 // flush empties the lanes into the sums.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -32,6 +33,7 @@ const minRun = 4
 // may be shared.
 type Layout struct {
 	m         *prof.Map
+	odd       bool // flags may have odd values
 	lanes     int
 	runs      []run        // ascending, whole lanes of flags
 	scattered []lane       // ascending, all other lanes
@@ -65,7 +67,7 @@ type counter struct {
 // NewLayout returns the layout of m, which must obey the rules that package mip
 // checks.
 func NewLayout(m *prof.Map) *Layout {
-	l := &Layout{m: m, flags: make([]int, len(m.Funcs)), low: math.MaxUint64}
+	l := &Layout{m: m, odd: m.Machine == machine.Arm.String(), flags: make([]int, len(m.Funcs)), low: math.MaxUint64}
 	var chunks []lane
 	for i := range m.Funcs {
 		f := &m.Funcs[i]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 
 	"pgregory.net/rapid"
@@ -52,7 +53,7 @@ func newMap(n int, shape func(i int) (mode prof.Mode, blocks, gap int), bare fun
 	return m
 }
 
-// drawMap draws a map; in half of those with blocks, some have no probe.
+// drawMap draws a map; in half of those with blocks, some have no probe. A third is for Armv7, at any address.
 func drawMap(t *rapid.T) *prof.Map {
 	mixed := rapid.Bool().Draw(t, "mixed")
 	all := rapid.SampledFrom(modes).Draw(t, "mode")
@@ -61,7 +62,7 @@ func drawMap(t *rapid.T) *prof.Map {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "bare"), 3))
 		bare = func(blocks int) []prof.Implied { return randomImplied(r, blocks) }
 	}
-	return newMap(rapid.IntRange(0, 16).Draw(t, "funcs"), func(int) (prof.Mode, int, int) {
+	m := newMap(rapid.IntRange(0, 16).Draw(t, "funcs"), func(int) (prof.Mode, int, int) {
 		mode := all
 		if mixed {
 			mode = rapid.SampledFrom(modes).Draw(t, "mode")
@@ -69,6 +70,22 @@ func drawMap(t *rapid.T) *prof.Map {
 		gap := rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 3, 20}).Draw(t, "gap")
 		return mode, rapid.SampledFrom([]int{0, 1, 2, 40}).Draw(t, "blocks"), gap
 	}, bare)
+	if rapid.IntRange(0, 2).Draw(t, "machine") == 0 {
+		m.Machine = machine.Arm.String()
+		m.RawAddr += uint64(rapid.SampledFrom([]int{0, 0, 1, 2, 0x7e}).Draw(t, "address"))
+	}
+	return m
+}
+
+// flagOf draws a flag.
+func flagOf(m *prof.Map, off int, r *rand.Rand) byte {
+	switch v := r.UintN(4); {
+	case v < 2:
+		return 0
+	case v == 2 && m.Machine == machine.Arm.String():
+		return wire.OddFlag(m.RawAddr + uint64(off))
+	}
+	return 1
 }
 
 // randomImplied leaves about half of so many blocks without probes, each
@@ -104,7 +121,7 @@ func image(m *prof.Map, r *rand.Rand) []byte {
 		f := &m.Funcs[i]
 		start, n := flagsOf(f)
 		for k := range data[start:][:n] {
-			data[start+k] = byte(r.UintN(2))
+			data[start+k] = flagOf(m, start+k, r)
 		}
 		if !f.Mode.HasCalls() {
 			continue
@@ -155,7 +172,7 @@ func naive(m *prof.Map, images [][]byte) []prof.Counts {
 		for i := range m.Funcs {
 			f, c := &m.Funcs[i], &counts[i]
 			if !f.Mode.HasCalls() {
-				c.Runs += uint64(data[f.Record])
+				c.Runs += uint64(min(data[f.Record], 1))
 			}
 			for k, ran := range naiveBlocks(f, data) {
 				if k > 0 && ran {
@@ -275,6 +292,9 @@ func TestAddDamaged(t *testing.T) {
 		off := rapid.SampledFrom(flags).Draw(t, "flag")
 		bad = append(bad, make([]byte, m.RawSize)...)[:m.RawSize]
 		bad[off] = rapid.ByteRange(2, 255).Draw(t, "value")
+		if m.Machine != "" && bad[off] == wire.OddFlag(m.RawAddr+uint64(off)) {
+			bad[off]-- // any even value is bad, and so is another odd one
+		}
 		bad = bad[:rapid.IntRange(off+1, len(bad)).Draw(t, "length")]
 		var e *FlagError
 		if err := acc.Add(bad); !errors.As(err, &e) || e.Off != off || e.Value != bad[off] {

@@ -253,7 +253,7 @@ func (w *worker) add(path string) (kind string, err error) {
 		w.running = append(w.running, path)
 	}
 	if bad := (*merge.FlagError)(nil); errors.As(err, &bad) {
-		return Damaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, not 0 or 1", h.Offset+uint64(bad.Off), bad.Func, bad.Value)
+		return Damaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, not %s", h.Offset+uint64(bad.Off), bad.Func, bad.Value, bad.Valid())
 	}
 	return Damaged, err
 }
