@@ -96,18 +96,6 @@ type parser struct {
 	lang    string
 }
 
-// separate lists the options whose value is the next argument.
-var separate = map[string]bool{
-	"-o": true, "-I": true, "-D": true, "-U": true, "-L": true, "-l": true, "-T": true, "-u": true, "-z": true,
-	"-e": true, "-x": true, "-B": true, "-F": true, "-A": true, "-h": true,
-	"-include": true, "-imacros": true, "-isystem": true, "-iquote": true, "-idirafter": true, "-iprefix": true,
-	"-iwithprefix": true, "-iwithprefixbefore": true, "-isysroot": true, "-imultilib": true, "-cxx-isystem": true,
-	"-MF": true, "-MT": true, "-MQ": true, "-Xassembler": true, "-Xpreprocessor": true, "-Xlinker": true,
-	"-Xclang": true, "-mllvm": true, "-target": true, "-arch": true, "-wrapper": true, "-specs": true,
-	"-aux-info": true, "--param": true, "-dumpbase": true, "-dumpdir": true, "-dumpbase-ext": true,
-	"--sysroot": true, "-install_name": true, "-framework": true, "-gcc-toolchain": true, "-J": true,
-}
-
 func (p *parser) parse(args []string, depth int) {
 	for i := 0; i < len(args) && p.seen < maxArgs; i++ {
 		p.seen++
@@ -131,6 +119,11 @@ func (p *parser) parse(args []string, depth int) {
 				p.cmd.words = append(p.cmd.words, arg, args[i])
 				continue
 			}
+		case several[arg] > 0:
+			last := min(i+several[arg], len(args)-1)
+			p.cmd.words = append(p.cmd.words, args[i:last+1]...)
+			i = last
+			continue
 		default:
 			p.option(arg)
 		}

@@ -58,6 +58,19 @@ func TestParse(t *testing.T) {
 		{args: "a.c -flto=auto", sources: "a.c", does: "clt"},
 		{args: "a.c -flto -fno-lto", family: Clang, sources: "a.c", does: "cl"},
 		{args: "-E a.c", sources: "a.c"},
+		// As Xcode compiles and links: the values of its options are no sources.
+		{
+			args: "-x objective-c -ivfsstatcache SDK.sdkstatcache -target arm64-apple-ios15.0 -fmodules -iquote app.hmap -MMD -MT dependencies -MF app.d " +
+				"--serialize-diagnostics app.dia -c app.m -o app.o -index-store-path DataStore -index-unit-output-path /app.o",
+			family: Clang, sources: "app.m", does: "cx",
+		},
+		{
+			args: "-Xlinker -reproducible -target arm64-apple-ios15.0 -filelist App.LinkFileList -install_name @rpath/App -Xlinker -rpath -Xlinker @executable_path " +
+				"-compatibility_version 1 -weak_framework Metal -dead_strip -Xlinker -dependency_info -Xlinker App.dat -o App",
+			family: Clang, does: "l",
+		},
+		{args: "-x c tool.c -sectcreate __TEXT __info_plist Info.plist -o tool", family: Clang, sources: "tool.c", does: "clx"},
+		{args: "-sectcreate __TEXT", family: Clang},
 		{args: "-S a.c", sources: "a.c"},
 		{args: "-M a.c", sources: "a.c"},
 		{args: "-MMD -MF a.d -c a.c", sources: "a.c", does: "c"},
