@@ -50,7 +50,7 @@ static struct state st;
 /* The head of the mapped file. It has a page of its own, so that the file can be mapped over it. */
 static u8 head[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
 
-static void complain(const char *what, const char *path, long err) {
+static void print_error(const char *what, const char *path, long err) {
   if (st.quiet) return;
   char b[MAX_PATH + 64], *p = put(put(put(put(b, "cairn: cannot "), what), path), ": errno ");
   p = put(put_number(p, (u32)-err), "\n");
@@ -172,7 +172,7 @@ static void seal(void) {
 /* name_run gives the run a unique number, made of the time and of a randomized address, as
  * containers may start with equal clocks. */
 static void name_run(void) {
-  st.run = draw() ^ (u64)(uword)__builtin_frame_address(0) << 28;
+  st.run = nonce() ^ (u64)(uword)__builtin_frame_address(0) << 28;
 }
 
 /* Kinds of files. */
@@ -224,9 +224,9 @@ static u8 *fill(struct header *h, int live) {
   return end;
 }
 
-/* become maps the file over the records. If the file system supports no shared mappings, this may
+/* map_records maps the file over the records. If the file system supports no shared mappings, this may
  * leave the first mapping unmapped: it is the head, which matters least. */
-static long become(long fd, const u8 *file) {
+static long map_records(long fd, const u8 *file) {
   long err = place(MAP_SHARED, fd);
   if (err >= 0) return err;
   place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -245,7 +245,7 @@ static long emit(int live) {
   if (!st.dir) return -1;
   u8 *file = (u8 *)map(0, room, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   long size, fd, err = (long)file;
-  put_path(tmp, (u32)draw(), ".tmp");
+  put_path(tmp, (u32)nonce(), ".tmp");
   if ((uword)file > -4096UL) goto failed;
   size = fill((struct header *)file, live) - file;
 
@@ -267,16 +267,16 @@ static long emit(int live) {
       err = publish(tmp);
     if (err < 0) remove_file(tmp);
     if (err >= 0 && live) {
-      err = become(fd, file);
+      err = map_records(fd, file);
       st.mapped = err >= 0;
-      if (err < 0) complain("map ", tmp, err), err = 0;
+      if (err < 0) print_error("map ", tmp, err), err = 0;
     }
     sys2(SYS_close, (void *)fd, 0);
   }
   sys2(SYS_munmap, file, (long)room);
   if (err >= 0) return 0;
 failed:
-  if (live != FRESH) complain("write ", tmp, err);
+  if (live != FRESH) print_error("write ", tmp, err);
   return err;
 }
 
@@ -468,7 +468,7 @@ static void start(int argc, char **argv, char **envp) {
   word = env(envp, "CONTINUOUS");
   st.live = !(word && *word == '0') && !(ends & (page_size() - 1));
   if (!set_path(dir)) {
-    if (*dir) complain("write ", "CAIRN_DIR", -ENAMETOOLONG);
+    if (*dir) print_error("write ", "CAIRN_DIR", -ENAMETOOLONG);
   } else if (st.live && emit(LIVE) < 0)
     st.dir = 0; /* reported now, not again at the end */
   if (st.mapped) guard();

@@ -198,9 +198,9 @@ INLINE u64 ticks(void) {
   return now;
 }
 
-/* draw returns a different number each time. The counter may be so slow that two threads read the
+/* nonce returns a different number each time. The counter may be so slow that two threads read the
  * same value, but they have different stacks. */
-INLINE u64 draw(void) { return ticks() ^ (u64)__builtin_frame_address(0) >> 4; }
+INLINE u64 nonce(void) { return ticks() ^ (u64)__builtin_frame_address(0) >> 4; }
 
 /* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
 static __attribute__((unused)) u64 muldiv(u64 a, u64 b, u64 c) {

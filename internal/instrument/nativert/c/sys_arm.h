@@ -125,9 +125,9 @@ enum { MAX_PAGE = 4096 };
 #define TENTH(v) ((u32)((u64)(v) * 0xcccccccdu >> 35))
 #define LAST_DIGIT(v) ((v) - 10 * TENTH(v))
 
-/* draw returns a different number each time, made of the kernel's clock, since programs cannot read
+/* nonce returns a different number each time, made of the kernel's clock, since programs cannot read
  * a counter of the processor, and of an address. */
-INLINE u64 draw(void) {
+INLINE u64 nonce(void) {
   u32 now[2] = {0, 0};
   sys2(263 /* clock_gettime */, 1, (sword)now);
   return ((u64)now[0] << 30 ^ now[1]) + ((u64)(uword)__builtin_frame_address(0) << 24);

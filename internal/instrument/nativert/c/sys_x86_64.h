@@ -148,8 +148,8 @@ enum { MAX_PAGE = 4096 };
 /* ticks reads the counter of the exact clock. */
 INLINE u64 ticks(void) { return __builtin_ia32_rdtsc(); }
 
-/* draw returns a different number each time. */
-INLINE u64 draw(void) { return ticks(); }
+/* nonce returns a different number each time. */
+INLINE u64 nonce(void) { return ticks(); }
 
 /* muldiv is a * b / c, which fits 64 bits; the compiler would call libgcc. */
 INLINE u64 muldiv(u64 a, u64 b, u64 c) {

@@ -31,7 +31,7 @@ void __cairn_unmapped(u64 at, u64 size) {
     if (a->mapped[i].at && a->mapped[i].at - at < size) store(&a->mapped[i].at, 0);
 }
 
-void __cairn_say(const char *text, u64 n) {
+void __cairn_print(const char *text, u64 n) {
   struct attach *a = __cairn_attached;
   if (!a) return;
   n = least(n, SAID - least(SAID, a->said_length));
@@ -84,11 +84,11 @@ static const char *begin(struct attach *a) {
 /* attach is called by attach_enter. The tracer restores the thread when done is set; the
  * thread returns by itself if that takes too long, as the tracer may have ended. */
 HIDDEN void __cairn_attach(struct attach *a) {
-  u64 patience[2] = {1, 0};
+  u64 timeout[2] = {1, 0};
   __cairn_attached = a;
   a->refused = (u64)begin(a);
   store(&a->done, 1);
-  sys4(SYS_futex, &a->done, FUTEX_WAIT, 1, patience);
+  sys4(SYS_futex, &a->done, FUTEX_WAIT, 1, timeout);
 }
 
 /* ---- code that is entered by jumps ---- */

@@ -241,13 +241,13 @@ HIDDEN void __cairn_rehook(int on) {
 
 /* ---- the start ---- */
 
-static void tell(const char *why) {
+static void print_summary(const char *why) {
   char text[256];
   put(put(text, "detours refused "), why);
   __cairn_hook_summary(text);
 }
 
-static void tell_hooked(u64 n) {
+static void print_hooked(u64 n) {
   char text[64];
   put_number(put(text, "detours hooked "), n);
   __cairn_hook_summary(text);
@@ -266,22 +266,22 @@ void __cairn_detours(struct process *p, char **envp, u32 threads) {
   const u8 *at = read_file(path, &size), *end = at + size;
   const struct plan_file *f = (const struct plan_file *)at;
   if (!at || size < sizeof *f || !same(f->magic, (const u8 *)"cairndet", 8) || f->version != 1)
-    return tell("the plan cannot be read");
+    return print_summary("the plan cannot be read");
   at += sizeof *f;
   for (u32 i = 0; i < f->modules && __cairn_hooked_count < HOOKED; i++) {
     struct hooked *h = &__cairn_hooked[__cairn_hooked_count];
     h->changed = 0;
     at = next_plan(h, at, end);
-    if (!at) return tell("the plan is truncated");
+    if (!at) return print_summary("the plan is truncated");
     if (!h->plan->sites) continue;
     const char *why = find(h);
     if (!why) why = place(h);
-    if (why && *why) tell(why);
+    if (why && *why) print_summary(why);
     else if (!why) __cairn_hooked_count++, hooked += h->plan->sites - h->changed;
   }
   if (!hooked) return;
-  if (p->set.quiet) return tell("spikes are not recorded until they are switched on");
+  if (p->set.quiet) return print_summary("spikes are not recorded until they are switched on");
   const char *why = threads == 1 ? change_all(1) : change_stopped(1);
-  if (why) tell(why);
-  else tell_hooked(hooked);
+  if (why) print_summary(why);
+  else print_hooked(hooked);
 }

@@ -110,9 +110,9 @@ static int blocks_signal(i32 tid) {
   return mask >> ((world.signal ? world.signal : 64) - 1) & 1;
 }
 
-/* own reports whether a thread is one of cairn's, which run no code of the program and block
+/* is_own_thread reports whether a thread is one of cairn's, which run no code of the program and block
  * all signals. They set their names soon after their start. */
-static int own(i32 tid) {
+static int is_own_thread(i32 tid) {
   char name[32] = {0};
   read_task(tid, "/comm", name, sizeof name - 1);
   return starts(name, "cairn-") && blocks_signal(tid);
@@ -134,7 +134,7 @@ static i64 signal_new(i32 pid, i32 self) {
       const char *name = (const char *)entries + at + 19;
       i32 tid = 0;
       for (const char *c = name; *c >= '0' && *c <= '9'; c++) tid = tid * 10 + *c - '0';
-      if (!tid || tid == self || known(tid) || own(tid)) continue;
+      if (!tid || tid == self || known(tid) || is_own_thread(tid)) continue;
       if (world.threads == STOPPED || !choose()) {
         found = -1;
         break;
@@ -151,14 +151,14 @@ static i64 signal_new(i32 pid, i32 self) {
   return found;
 }
 
-/* comes waits until a thread is in the handler, or has ended. It gives up if the thread
+/* wait_for_thread waits until a thread is in the handler, or has ended. It gives up if the thread
  * blocks signals, since the others are stopped meanwhile. */
-static int comes(i32 pid, u32 i) {
+static int wait_for_thread(i32 pid, u32 i) {
   const u64 nap[2] = {0, 200000};
   u32 times_blocked = 0;
   for (u32 n = 1; n < NAPS && !load(&world.here[i]); n++) {
     i32 tid = world.tid[i];
-    if (failed(sys3(SYS_tgkill, pid, tid, 0)) || own(tid)) return 1;
+    if (failed(sys3(SYS_tgkill, pid, tid, 0)) || is_own_thread(tid)) return 1;
     if (n % 16 == 0) times_blocked = blocks_signal(tid) ? times_blocked + 1 : 0;
     if (times_blocked == TIMES_BLOCKED) return 0;
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, nap, 0);
@@ -168,7 +168,7 @@ static int comes(i32 pid, u32 i) {
 
 static int all_stopped(i32 pid) {
   for (u32 i = 0; i < world.threads; i++)
-    if (!comes(pid, i)) return 0;
+    if (!wait_for_thread(pid, i)) return 0;
   return 1;
 }
 

@@ -7,7 +7,7 @@ static void start(void) {
   char b[512], *q;
   if (!why || (__cairn_state && __cairn_state->off)) return;
   q = put(put(put(b, "cairn: wrapped functions without a prototype are not timed: "), why), "\n");
-  say(b, (u64)(q - b));
+  print(b, (u64)(q - b));
 }
 
 HIDDEN const u8 __cairn_hook_starter = 0;

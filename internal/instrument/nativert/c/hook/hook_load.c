@@ -44,8 +44,9 @@ static u32 count_threads(void) {
   return v;
 }
 
-/* early runs before the clock starts: it is linked in front of that. */
-static void early(int argc, char **argv, char **envp) {
+/* prepare reads the environment and counts the threads before the clock starts: it is linked in
+ * front of that. */
+static void prepare(int argc, char **argv, char **envp) {
   static const char name[] = "CAIRN_HOOK_SUMMARY=";
   (void)argc, (void)argv;
   for (; envp && *envp; envp++) {
@@ -71,5 +72,5 @@ static void start(int argc, char **argv, char **envp) {
   if (!why && __cairn_detours) __cairn_detours(__cairn_state, envp, threads_before);
 }
 
-__attribute__((section(".init_array.00000"), used)) static void (*const first)(int, char **, char **) = early;
+__attribute__((section(".init_array.00000"), used)) static void (*const first)(int, char **, char **) = prepare;
 __attribute__((section(".init_array.00001"), used)) static void (*const then)(int, char **, char **) = start;

@@ -175,7 +175,7 @@ static int make_thunk(struct entries *e) {
   return __cairn_seal(e->thunk, 4096) >= 0;
 }
 
-static void tell(const char *name, const struct entries *e, const char *why) {
+static void print_entries(const char *name, const struct entries *e, const char *why) {
   char b[1024], *q = put(b, "entries ");
   q = put_number(q, e->patched);
   if (e->shorter) q = put_number(put(q, " short="), e->shorter);
@@ -212,7 +212,7 @@ static int patch_module(struct loaded *m, u64 size, void *arg) {
   if (!e.count) return 0;
   if (!refused && !make_thunk(&e)) refused = "no memory near the code";
   for (u64 i = 0; !refused && i < e.count; i++) patch_entry(&e, ((u64 *)e.list)[i]);
-  tell(m->name && *m->name ? m->name : "the program", &e, refused);
+  print_entries(m->name && *m->name ? m->name : "the program", &e, refused);
   return 0;
 }
 

@@ -127,7 +127,7 @@ static u32 length(const char *s) {
   return n;
 }
 
-static void complain(const char *what, const char *path) {
+static void print_error(const char *what, const char *path) {
   char b[MAX_PATH + 64], *p = put(put(put(put(b, "cairn: cannot "), what), path), ": errno ");
   p = put(put_number(p, __error ? (u32)*__error() : 0), "\n");
   if (write) write(2, b, (u64)(p - b));
@@ -166,7 +166,7 @@ static int set_path(const char *dir) {
   char *p = st.path, *home;
   const struct command *id = find(LC_UUID);
   if (length(dir) >= MAX_DIR / 2) {
-    complain("write: a name that is too long: ", "CAIRN_DIR");
+    print_error("write: a name that is too long: ", "CAIRN_DIR");
     return -1;
   }
   if (dir[0] == '~' && (dir[1] == '/' || !dir[1]) && getenv && (home = getenv("HOME")) && length(home) < MAX_DIR / 2) {
@@ -277,7 +277,7 @@ static int emit(void) {
   put_path(tmp, (u32)(st.run >> 7) & 0xffffff, ".tmp");
   u8 *file = mmap(0, room, PROT_RW, MAP_PRIVATE | MAP_ANON, -1, 0);
   if (file == (u8 *)-1) {
-    complain("write ", tmp);
+    print_error("write ", tmp);
     return -1;
   }
   u64 size = (u64)(fill((struct header *)file) - file);
@@ -291,7 +291,7 @@ static int emit(void) {
     bad = bad || publish(tmp);
     if (bad) unlink(tmp);
   }
-  if (bad) complain("write ", tmp);
+  if (bad) print_error("write ", tmp);
   munmap(file, room);
   return bad ? -1 : 0;
 }

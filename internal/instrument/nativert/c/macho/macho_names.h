@@ -8,7 +8,7 @@
 #define put_some __cairn_put_some
 #define put_number __cairn_put_number
 #define length __cairn_length
-#define complain __cairn_complain
+#define print_error __cairn_print_error
 #define find __cairn_find
 #define put_module __cairn_put_module
 #define set_path __cairn_set_path

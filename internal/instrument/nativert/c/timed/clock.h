@@ -26,7 +26,7 @@ struct clock {
   u64 ticks; /* number of them that can be read; one may never be completed */
   u64 last_tick;
   u64 pace;        /* set by the leader: the period, or more while all are idle */
-  u32 hurry;       /* futex on which the leader sleeps */
+  u32 wakeups;     /* futex on which the leader sleeps */
   u32 leader;      /* number of the thread, with FUTEX_WAITERS: futex of the followers */
   u32 leader_idle; /* it leads only for others */
   u32 members;     /* pages used so far */
@@ -57,7 +57,7 @@ HIDDEN void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0
 HIDDEN u64 __cairn_tick(struct process *p);
 HIDDEN void __cairn_move(u8 *base, u64 c);
 HIDDEN u64 __cairn_clock_of(const struct process *p, u64 ns);
-HIDDEN void __cairn_hurry(struct process *p);
+HIDDEN void __cairn_wake_clock(struct process *p);
 HIDDEN void __cairn_family_start(struct process *p);
 HIDDEN int __cairn_family_forked(struct process *p, i32 parent);
 HIDDEN void __cairn_family_thread(struct process *p, i32 tid);

@@ -36,11 +36,11 @@ static u8 *anonymous(u64 size) {
   return failed(m) ? 0 : (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
 }
 
-static void complain(struct process *p, i64 err) {
+static void print_error(struct process *p, i64 err) {
   char b[128], *q = put(b, "cairn: no room for more calls in the log: errno ");
   if (__atomic_exchange_n(&p->flight.recorder->failed, 1, __ATOMIC_RELAXED)) return;
   q = put(put_number(q, (u64)-err), "\n");
-  say(b, (u64)(q - b));
+  print(b, (u64)(q - b));
 }
 
 /* room allocates memory and disk blocks for a chunk of the file, as otherwise a full disk would end
@@ -72,7 +72,7 @@ static struct chunk *fresh_chunk(struct process *p, struct ring *r) {
   }
   if (err >= 0) err = room(p, c);
   if (err < 0) {
-    complain(p, err);
+    print_error(p, err);
     return 0;
   }
   r->fresh = c->next;
@@ -106,9 +106,9 @@ static void seal(struct chunk *c, u64 position, u64 now) {
   store((u32 *)(c->at + LOG_CHUNK_USED_OFFSET), (u32)c->used);
 }
 
-/* tell_stack records the end of a stack that is not the thread's own. Each chunk repeats the known
- * ones, as a window may lack the first chunks. */
-static void tell_stack(const struct region *r) { append(r->handlers ? LOG_FLIGHT_HANDLERS : LOG_FLIGHT_STACK, (u32)r->top); }
+/* record_stack_end records the end of a stack that is not the thread's own. Each chunk repeats the
+ * known ones, as a window may lack the first chunks. */
+static void record_stack_end(const struct region *r) { append(r->handlers ? LOG_FLIGHT_HANDLERS : LOG_FLIGHT_STACK, (u32)r->top); }
 
 /* begin makes c the chunk that the ring's thread records in. */
 static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
@@ -130,7 +130,7 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
   __cairn_flight_at.position = (u64)h + LOG_CHUNK_HEADER_SIZE;
   append_time(p, now);
   struct thread *t = __cairn_thread(p);
-  for (u32 i = 0; t && i < t->regions; i++) tell_stack(&t->region[i]);
+  for (u32 i = 0; t && i < t->regions; i++) record_stack_end(&t->region[i]);
 }
 
 /* ---- rings ---- */
@@ -226,7 +226,7 @@ HIDDEN void __cairn_flight_turn(u64 sp) {
   u32 known = t ? t->region_number : 0;
   if (t) {
     struct region *r = __cairn_stack_at(p, t, sp, &at->low, &at->size);
-    if (r && t->region_number != known) tell_stack(r);
+    if (r && t->region_number != known) record_stack_end(r);
   }
   unblock(mask);
 }
@@ -249,8 +249,8 @@ static void left(struct process *p, u64 sp) {
 
 /* ---- windows ---- */
 
-/* give_up frees the chunks of a window. */
-static void give_up(struct flight *f, struct window *w) {
+/* drop_window frees the chunks of a window. */
+static void drop_window(struct flight *f, struct window *w) {
   struct chunk *last = w->first;
   for (struct chunk *c = w->first; c; last = c, c = c->next) clear(c->at, LOG_CHUNK_HEADER_SIZE);
   last->next = f->spare;
@@ -266,15 +266,15 @@ static struct window *least_window(struct flight *f) {
   return w;
 }
 
-/* admit makes room for a window of n chunks of a call that lasted lo: it discards windows of
- * shorter calls, if that is enough. */
-static int admit(struct process *p, u64 lo, u32 n) {
+/* make_room discards windows of calls shorter than lo until there is room for one of n chunks. It
+ * returns 0 if that is not enough. */
+static int make_room(struct process *p, u64 lo, u32 n) {
   struct flight *f = p->flight.recorder;
   u32 limit = WINDOW_RINGS * p->flight.chunks, chunks = f->chunks, windows = f->windows;
   for (u32 i = 0; i < f->windows; i++)
     if (f->window[i].lo < lo) chunks -= f->window[i].chunks, windows--;
   if (chunks + n > limit || windows == WINDOWS) return 0;
-  while (f->chunks + n > limit || f->windows == WINDOWS) give_up(f, least_window(f));
+  while (f->chunks + n > limit || f->windows == WINDOWS) drop_window(f, least_window(f));
   return 1;
 }
 
@@ -287,9 +287,9 @@ static void cut(struct ring *r, struct chunk *first, u32 n) {
   r->chunks -= n;
 }
 
-/* freeze keeps the thread's events, beginning some time before the call of episode number, which
- * took lo to hi ns and ended at e. */
-static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 hi, u64 e) {
+/* keep_window keeps the thread's events, beginning some time before the call of episode number,
+ * which took lo to hi ns and ended at e. */
+static void keep_window(struct process *p, struct thread *t, u64 number, u64 lo, u64 hi, u64 e) {
   struct flight *f = p->flight.recorder;
   struct ring *r = t->ring;
   u64 from = less(e, (1 + LOG_FLIGHT_LEAD) * hi);
@@ -300,7 +300,7 @@ static void freeze(struct process *p, struct thread *t, u64 number, u64 lo, u64 
   while (first->next && (first->next->begun <= from || first->begun < r->since)) first = first->next;
   for (struct chunk *c = first; c; c = c->next) n++;
   lock(&f->lock);
-  int ok = admit(p, lo, n);
+  int ok = make_room(p, lo, n);
   if (ok) {
     f->window[f->windows++] = (struct window){number, lo, first, n};
     f->chunks += n;
@@ -334,7 +334,7 @@ HIDDEN void __cairn_flight_start(struct process *p, int first) {
     struct flight *f = (struct flight *)map(0, 4096, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (failed(f) || !(f->sink = anonymous(CHUNK)) || !(f->zeros = anonymous(CHUNK))) sys1(SYS_exit_group, 127);
     p->flight.left = left;
-    p->flight.freeze = freeze;
+    p->flight.keep_window = keep_window;
     p->flight.forked = forked;
     store(&p->flight.recorder, f);
   }

@@ -29,7 +29,7 @@ enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
  * messages to the tracer; see attach.c. */
 HIDDEN i64 __cairn_mapped(i64 at, u64 size);
 HIDDEN void __cairn_unmapped(u64 at, u64 size);
-HIDDEN void __cairn_say(const char *text, u64 n);
+HIDDEN void __cairn_print(const char *text, u64 n);
 #else
 #define __cairn_mapped(at, size) (at)
 #define __cairn_unmapped(at, size) ((void)0)
@@ -117,9 +117,9 @@ INLINE void unlock(u32 *l) { store(l, 0); }
  * program. Kernels before 5.9 cannot do that: the thread then shares the program's table. */
 INLINE void leave_files(void) { sys3(SYS_close_range, 0, ~0u, 2 /* CLOSE_RANGE_UNSHARE */); }
 #ifdef CAIRN_ATTACH
-INLINE void say(const char *text, u64 n) { __cairn_say(text, n); }
+INLINE void print(const char *text, u64 n) { __cairn_print(text, n); }
 #else
-INLINE void say(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
+INLINE void print(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
 #endif
 
 #endif

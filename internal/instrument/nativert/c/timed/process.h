@@ -51,7 +51,7 @@ struct flight_state {
   u32 chunks;              /* of a ring */
   u32 missed;              /* spikes without a window */
   void (*left)(struct process *, u64 sp);
-  void (*freeze)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
+  void (*keep_window)(struct process *, struct thread *, u64 number, u64 lo, u64 hi, u64 e);
   void (*forked)(struct process *);
 };
 
@@ -101,11 +101,11 @@ struct control_state {
 struct time_state {
   struct clock *clock;
   struct member *member;
-  u8 family;     /* other processes may set it */
-  u8 others_led; /* other processes have led */
-  u32 slot;      /* index of the process in it */
-  i64 seccomp;   /* seccomp mode at the start */
-  u32 tid;       /* of its thread */
+  u8 family;           /* other processes may set it */
+  u8 had_other_leader; /* another process was the leader */
+  u32 slot;            /* index of the process in it */
+  i64 seccomp;         /* seccomp mode at the start */
+  u32 tid;             /* of its thread */
   u64 robust_head[3], robust_node;
   struct clock own CACHE_LINE; /* used without a family */
   u64 cpu CACHE_LINE;          /* written by the clock's thread */

@@ -161,7 +161,7 @@ HIDDEN const char *__cairn_set(struct process *p, const char *words);
 HIDDEN void __cairn_switch(struct process *p, int on);
 HIDDEN void __cairn_new_threshold(struct process *p, u64 ns);
 HIDDEN void __cairn_show_low(struct process *p);
-HIDDEN int __cairn_channel_word(struct process *p, const char *s, int obey);
+HIDDEN int __cairn_channel_word(struct process *p, const char *s, int apply);
 HIDDEN void __cairn_channels_start(struct process *p);
 HIDDEN char *__cairn_put_channels(struct process *p, char *to, const char *end);
 HIDDEN i32 __cairn_signal_of(const char *s);

@@ -36,8 +36,8 @@ static int listed(const struct channel *c, const char *list) {
   return 0;
 }
 
-/* obey applies a word to the channels of a module, and returns how many it names. */
-static u32 obey(struct channel *from, struct channel *to, const char *word) {
+/* apply_word applies a word to the channels of a module, and returns how many it names. */
+static u32 apply_word(struct channel *from, struct channel *to, const char *word) {
   u32 found = 0;
   for (struct channel *c = from; c < to; c++) {
     if (__cairn_word_is(word, "channels=")) {
@@ -63,8 +63,8 @@ static u64 word_length(const char *s) {
   return n;
 }
 
-/* said finds the stored word about the same channel, or the end. */
-static char *said(struct process *p, const char *word, u64 n) {
+/* stored_word returns the stored word about the same channel, or the end. */
+static char *stored_word(struct process *p, const char *word, u64 n) {
   char *s = p->channel.words;
   for (; *s; s += word_length(s) + 1) {
     u64 i = 1;
@@ -79,7 +79,7 @@ static char *said(struct process *p, const char *word, u64 n) {
 static int remember(struct process *p, const char *word, int store_it) {
   u64 n = word_length(word), at = 0;
   if (!__cairn_word_is(word, "channels=")) {
-    char *s = said(p, word, n);
+    char *s = stored_word(p, word, n);
     if (*s && store_it) *s = *word;
     if (*s) return 1;
     at = (u64)(s - p->channel.words);
@@ -93,13 +93,13 @@ static int remember(struct process *p, const char *word, int store_it) {
 }
 
 /* channel_word applies a word about channels. While the program runs, the channel must exist. */
-int __cairn_channel_word(struct process *p, const char *s, int obeyed) {
+int __cairn_channel_word(struct process *p, const char *s, int apply) {
   int list = __cairn_word_is(s, "channels=");
   if (!list && ((*s != '+' && *s != '-') || !s[1] || s[1] == ',')) return 0;
   if (!list && load(&p->channel.sets) && !known(p, s + 1)) return 0;
-  if (!remember(p, s, obeyed) && !obeyed) return 0;
-  for (u32 i = 0, n = load(&p->channel.sets); obeyed && i < n && i < BASES; i++)
-    obey(p->channel.set[i].from, p->channel.set[i].to, s);
+  if (!remember(p, s, apply) && !apply) return 0;
+  for (u32 i = 0, n = load(&p->channel.sets); apply && i < n && i < BASES; i++)
+    apply_word(p->channel.set[i].from, p->channel.set[i].to, s);
   return 1;
 }
 
@@ -109,7 +109,7 @@ void __cairn_channels_start(struct process *p) {
   if (!from || from == to) return;
   lock(&p->control.lock);
   for (const char *s = p->channel.words; *s; s++) {
-    obey(from, to, s);
+    apply_word(from, to, s);
     while (*s != ',') s++;
   }
   u32 n = p->channel.sets;

@@ -246,18 +246,18 @@ static u64 pace(struct process *p, u64 n) {
   return least_pace == NONE ? p->set.period : least_pace;
 }
 
-/* hurry makes the thread that moves the clock check again what members need. */
-void __cairn_hurry(struct process *p) {
+/* wake_clock wakes the thread that sets the clock, which then checks again what members need. */
+void __cairn_wake_clock(struct process *p) {
   struct clock *k = p->time.clock;
-  add(&k->hurry, 1);
-  sys3(SYS_futex, &k->hurry, FUTEX_SHARED_WAKE, NEVER);
+  add(&k->wakeups, 1);
+  sys3(SYS_futex, &k->wakeups, FUTEX_SHARED_WAKE, NEVER);
 }
 
 /* lead sets the clock until another thread leads. */
 static void lead(struct process *p, struct idleness *idle) {
   struct clock *k = p->time.clock;
-  u64 waited = p->time.others_led ? run_delay() : 0, scanned = 0;
-  u32 hurry = load(&k->hurry) - 1, looked;
+  u64 waited = p->time.had_other_leader ? run_delay() : 0, scanned = 0;
+  u32 seen = load(&k->wakeups) - 1, looked;
   store(&p->time.member->at_work, 1);
   while (__cairn_leads(p)) {
     u64 last = load(&k->last_tick), gap = __cairn_tick(p), n = load(&k->last_tick);
@@ -272,15 +272,15 @@ static void lead(struct process *p, struct idleness *idle) {
     if (p->time.family && n - scanned >= LOOK_PAUSE) {
       __cairn_family_scan(p, n);
       scanned = n;
-      hurry--;
+      seen--;
     }
-    looked = load(&k->hurry);
-    if (looked != hurry || !p->time.family) store(&k->pace, pace(p, n));
-    hurry = looked;
+    looked = load(&k->wakeups);
+    if (looked != seen || !p->time.family) store(&k->pace, pace(p, n));
+    seen = looked;
     if (p->time.family) __cairn_family_look(p, n);
     if (load(word(p, PENDING))) __cairn_wake(p);
     u64 ts[2] = {k->pace / SECOND, k->pace % SECOND};
-    sys4(SYS_futex, &k->hurry, FUTEX_SHARED_WAIT, hurry, ts);
+    sys4(SYS_futex, &k->wakeups, FUTEX_SHARED_WAIT, seen, ts);
     if (load(&p->deserted)) __cairn_follow(p->pid);
   }
 }

@@ -184,8 +184,8 @@ static void part(struct client *c) {
   c->fd = -1;
 }
 
-/* hear reads from a client, and answers after a line. */
-static void hear(struct process *p, struct client *c) {
+/* read_client reads from a client, and answers after a line. */
+static void read_client(struct process *p, struct client *c) {
   i64 r = sys3(SYS_read, c->fd, c->line + c->n, CONTROL_LINE - c->n);
   if (r == -EAGAIN || r == -EINTR) return;
   for (u64 to = c->n + (u64)(r > 0 ? r : 0); c->n < to; c->n++)
@@ -214,8 +214,8 @@ static void accept_client(struct process *p, i64 fd) {
   place->fd = (i32)fd, place->n = 0, place->since = __cairn_now(p);
 }
 
-/* attend waits for input of a client, for a new one, or for a second. */
-static void attend(struct process *p, i64 fd) {
+/* wait_for_input waits for input of a client, for a new one, or for a second. */
+static void wait_for_input(struct process *p, i64 fd) {
   struct {
     i32 fd;
     u16 events, got;
@@ -226,7 +226,7 @@ static void attend(struct process *p, i64 fd) {
   u64 now = __cairn_now(p);
   for (struct client *c = p->control.client; c < p->control.client + CONTROL_CLIENTS; c++) {
     if (c->fd < 0) continue;
-    if (f[c - p->control.client].got) hear(p, c);
+    if (f[c - p->control.client].got) read_client(p, c);
     else if (now - c->since > PATIENCE) part(c);
   }
   if (!f[CONTROL_CLIENTS].got) return;
@@ -247,7 +247,7 @@ void __cairn_control_thread(struct process *p) {
   for (u32 i = 0; i < CONTROL_CLIENTS; i++) p->control.client[i].fd = -1;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (load(&p->ended)) __cairn_control_end(p); /* which ran before the socket existed */
-  while (!load(&p->deserted)) attend(p, fd);
+  while (!load(&p->deserted)) wait_for_input(p, fd);
   __cairn_follow(p->pid);
 }
 

@@ -68,7 +68,7 @@ static struct member *claim(struct process *p, struct clock *k) {
     __atomic_store_n(&m->pid, p->pid, __ATOMIC_SEQ_CST);
     __cairn_move(base_of(m), __cairn_clock_of(p, __cairn_now(p)));
     store(&k->usual, 0);
-    add(&k->hurry, 1);
+    add(&k->wakeups, 1);
     return m;
   }
   return 0;
@@ -97,8 +97,8 @@ static void copy_clock(struct clock *to, struct clock *from) {
   to->begun = to->ticks = n;
 }
 
-/* found makes a new family with this process. */
-static int found(struct process *p) {
+/* new_family makes a new family with this process. */
+static int new_family(struct process *p) {
   struct clock *k = (struct clock *)map(0, SIZE, PROT_RW, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(k)) return 0;
   sys3(SYS_madvise, k, SIZE, MADV_DONTDUMP);
@@ -114,17 +114,17 @@ void __cairn_family_start(struct process *p) {
   describe(p, p->time.member);
   if (!FAMILIES || p->kind != KIND_SPIKE || p->signal.wanted) return;
   p->time.seccomp = sys2(SYS_prctl, PR_GET_SECCOMP, 0);
-  if (found(p)) __cairn_show_low(p);
+  if (new_family(p)) __cairn_show_low(p);
 }
 
-/* sees reports whether a child and the family share the namespaces of PIDs and time. */
-static int sees(struct process *p, i32 parent) {
+/* shares_namespaces reports whether a child and the family share the namespaces of PIDs and time. */
+static int shares_namespaces(struct process *p, i32 parent) {
   u64 last = load(&p->time.clock->last_tick), now = __cairn_now(p);
   return FAMILIES && sys0(SYS_getppid) == parent && now >= last && now - last < SECOND + 2 * load(&p->time.clock->pace);
 }
 
-/* alone gives a child its own clock, on a private page. */
-static int alone(struct process *p, struct clock *was) {
+/* private_clock gives a child its own clock, on a private page. */
+static int private_clock(struct process *p, struct clock *was) {
   u8 *words = p->base - PAGE_SIZE;
   if (was != &p->time.own) {
     if (failed(sys6(SYS_mmap, (i64)words, PAGE_SIZE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0))) return 0;
@@ -143,8 +143,8 @@ int __cairn_family_forked(struct process *p, i32 parent) {
   struct clock *was = p->time.clock;
   int family = p->time.family, filtered = family && sys2(SYS_prctl, PR_GET_SECCOMP, 0) != p->time.seccomp;
   p->time.family = 0;
-  if (family && !filtered && sees(p, parent) && enter(p, was)) return 1;
-  if (!(family && !filtered && found(p)) && !alone(p, was)) return 0;
+  if (family && !filtered && shares_namespaces(p, parent) && enter(p, was)) return 1;
+  if (!(family && !filtered && new_family(p)) && !private_clock(p, was)) return 0;
   if (family) unmap(was, SIZE);
   return 1;
 }
@@ -183,13 +183,13 @@ void __cairn_family_leave(struct process *p) {
   if (p->time.family) wake_member(p->time.clock, p->time.slot);
 }
 
-/* take makes this thread the leader in place of the old one. */
-static int take(struct process *p, u32 was) {
+/* become_leader makes this thread the leader in place of the old one. */
+static int become_leader(struct process *p, u32 was) {
   struct clock *k = p->time.clock;
   store(&p->time.robust_head[2], (u64)&k->leader - p->time.robust_head[1]);
   int others = was & TID_MASK;
   if (!swap(&k->leader, &was, p->time.tid | WAITERS)) return 0;
-  p->time.others_led = others != 0;
+  p->time.had_other_leader = others != 0;
   store(&k->leader_idle, 0);
   return 1;
 }
@@ -200,9 +200,9 @@ int __cairn_is_busy(const struct member *m, u64 now) {
   return !since || less(now, since) <= SECOND;
 }
 
-/* turn returns the time at which an idle process must check for ticks. Idle processes take
+/* next_check returns the time at which an idle process must check for ticks. Idle processes take
  * turns, so that together they check as often as a single one. */
-static u64 turn(struct process *p, u64 now) {
+static u64 next_check(struct process *p, u64 now) {
   u64 all = most(1, load(&p->time.clock->alive)), at = now / LOOK_PAUSE + 1;
   return (at + (p->time.slot % all + all - at % all) % all) * LOOK_PAUSE;
 }
@@ -216,9 +216,9 @@ int __cairn_family_wait(struct process *p) {
   u64 now = __cairn_now(p), silence = less(now, load(&k->last_tick));
   int busy = __cairn_is_busy(m, now);
   if (!(seen & TID_MASK) || seen & OWNER_DIED || silence > most(4 * load(&k->pace), busy ? PATIENCE : LOOK_PAUSE) || (busy && load(&k->leader_idle)))
-    return take(p, seen);
+    return become_leader(p, seen);
   store(&p->time.robust_head[2], 0);
-  u64 until = busy ? now + most(2 * m->period, m->threshold / 2) : turn(p, now);
+  u64 until = busy ? now + most(2 * m->period, m->threshold / 2) : next_check(p, now);
   u64 ts[2] = {until / SECOND, until % SECOND};
   p->time.cpu = __cairn_cpu(THREAD_CPU);
   store(&p->time.member->at_work, 0);

@@ -10,12 +10,12 @@ static u32 sum(const u8 *b, u64 n) {
   return h;
 }
 
-static void complain(const char *what, i64 err) {
+static void print_error(const char *what, i64 err) {
   char b[4096], *p = put(b, "cairn: no spikes are logged: ");
   for (u32 n = 0; *what && n < 3000; n++) *p++ = *what++;
   *p = 0;
   p = put(put_number(put(p, ": errno "), (u64)-err), "\n");
-  say(b, (u64)(p - b));
+  print(b, (u64)(p - b));
 }
 
 /* own reports whether the descriptor is still that of the log. */
@@ -38,7 +38,7 @@ void __cairn_file_look(struct process *p) {
   if (size < 0 || (u64)size >= known) return;
   f->failed = 1;
   q = put(put(put(b, "cairn: nothing more is logged to "), p->log.path), why);
-  say(b, (u64)(q - b));
+  print(b, (u64)(q - b));
 }
 
 /* room extends the file for chunk n, with allocated disk blocks. */
@@ -69,7 +69,7 @@ static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
     __cairn_file_reached(p, (n + 2ul) * LOG_CHUNK_SIZE);
   }
   if (err < 0) {
-    complain("no room for the log", err);
+    print_error("no room for the log", err);
     f->full = 1; /* existing chunks may have room */
     return 0;
   }
@@ -186,7 +186,7 @@ int __cairn_file_open(struct process *p) {
   put_header(p, h);
   i64 fd = create(p->dir, path, put_path(p, path), h);
   if (fd < 0) {
-    complain(path, fd);
+    print_error(path, fd);
     f->failed = 1;
     return 0;
   }

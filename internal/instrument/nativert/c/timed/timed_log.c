@@ -60,7 +60,7 @@ static char *put_ms(char *p, u64 ns) {
   return p;
 }
 
-static void tell(struct process *p, struct thread *t, const u64 *f) {
+static void print_spike(struct process *p, struct thread *t, const u64 *f) {
   char b[512], *q = put(b, (u32)f[7] & LOG_EPISODE_SNAPSHOT ? "cairn: snapshot " : "cairn: spike ");
   const struct module *m = __cairn_module_of(p, f[10]);
   q = put(put_ms(put(put_ms(q, f[3]), ".."), f[4]), " ms in ");
@@ -69,7 +69,7 @@ static void tell(struct process *p, struct thread *t, const u64 *f) {
   q = put_number(put(q, ", thread "), (u64)(u32)t->owner);
   if (f[6]) q = put_number(put(q, ", frame "), f[6]);
   q = put(put_number(put(q, ", episode "), f[1]), "\n");
-  say(b, (u64)(q - b));
+  print(b, (u64)(q - b));
 }
 
 /* ---- records ---- */
@@ -103,10 +103,10 @@ static void put_thread(struct process *p, struct thread *t, u64 time) {
   copy(r + LOG_THREAD_SIZE, name, (u64)n);
 }
 
-/* wanted applies the rate limit: p->set.rate episodes per second, and beyond that only those whose
+/* passes_limit applies the rate limit: p->set.rate episodes per second, and beyond that only those whose
  * count is a power of two. */
 enum { OFTEN = 3 }; /* a count that is not a power of two */
-static int wanted(struct process *p, u64 time, u64 seen) {
+static int passes_limit(struct process *p, u64 time, u64 seen) {
   if (time / SECOND != p->limit.second) p->limit.second = time / SECOND, p->limit.in_second = 0;
   if (p->limit.in_second < p->set.rate || !(seen & (seen - 1))) {
     p->limit.in_second++;
@@ -137,8 +137,8 @@ static void list_again(struct process *p) {
   p->modules.pause = p->modules.numbers != before ? 0 : least(SECOND, most(10 * MS, 2 * p->modules.pause));
 }
 
-/* take writes one record of a queue. */
-static void take(struct process *p, struct thread *t, u8 *q) {
+/* write_queued writes one record of a queue. */
+static void write_queued(struct process *p, struct thread *t, u8 *q) {
   u32 type = ((u16 *)q)[0], size = ((u16 *)q)[1];
   u64 *f = (u64 *)q;
   u64 time = f[2];
@@ -150,7 +150,7 @@ static void take(struct process *p, struct thread *t, u8 *q) {
     const struct entry *x = (const struct entry *)(q + LOG_EPISODE_SIZE);
     int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT), worst = 0;
     u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time, &worst) : OFTEN;
-    if (!wanted(p, time, worst ? 1 : seen)) {
+    if (!passes_limit(p, time, worst ? 1 : seen)) {
       p->limit.left_out[f[1] % LIMITED] = f[1];
       if (!spike) p->limit.count--; /* the limit is for spikes */
       return;
@@ -158,7 +158,7 @@ static void take(struct process *p, struct thread *t, u8 *q) {
     for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->modules.unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
     if (p->modules.unknown) list_again(p);
     f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
-    if (p->set.to_stderr) tell(p, t, f);
+    if (p->set.to_stderr) print_spike(p, t, f);
     if (spike && load(&p->spikes)) {
       char *name = (char *)p->log.scratch + 12288;
       __cairn_callback_spike(p, f, t->owner, name, name_of(t, name));
@@ -210,7 +210,7 @@ static void drain(struct process *p) {
   for (struct thread *t = load(&p->threads); t; t = t->next) any |= !__cairn_queue_empty(t);
   if (any) __cairn_begin(p);
   if (any && less(p->time.clock->last_tick, p->modules.at) > 100 * MS) __cairn_modules(p);
-  for (struct thread *t = load(&p->threads); t; t = t->next) __cairn_queue_drain(p, t, take);
+  for (struct thread *t = load(&p->threads); t; t = t->next) __cairn_queue_drain(p, t, write_queued);
   put_stalls(p);
 }
 
@@ -232,9 +232,9 @@ void __cairn_flush(struct process *p) {
     sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);
 }
 
-/* to_write returns how long to wait for the writer at the end: not at all if it has written all,
+/* time_to_write returns how long to wait for the writer at the end: not at all if it has written all,
  * and not long if the rest is in queues in the log. */
-static u64 to_write(struct process *p) {
+static u64 time_to_write(struct process *p) {
   int any = 0, all = p->stacks.trees || p->set.to_stderr || p->spikes || p->time.member->stalls != load(&p->time.member->stalls_read);
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     any |= !__cairn_queue_empty(t);
@@ -247,8 +247,8 @@ static u64 to_write(struct process *p) {
  * forbid all by then. The clock's thread sees that something is pending. */
 void __cairn_end(struct process *p) {
   u32 want = add(&p->log.flush_want, 1) + 1;
-  u64 patience = p->log.file.failed ? 0 : to_write(p), end = __cairn_now(p) + patience;
-  while (patience && (i32)(load(&p->log.flush_done) - want) < 0) {
+  u64 timeout = p->log.file.failed ? 0 : time_to_write(p), end = __cairn_now(p) + timeout;
+  while (timeout && (i32)(load(&p->log.flush_done) - want) < 0) {
     store(word(p, PENDING), 1);
     if (__cairn_now(p) > end) break;
     for (u32 i = 0; i < 100; i++) pause_briefly();
@@ -267,7 +267,7 @@ static void leave(struct process *p) {
   __cairn_take_along(p);
   store(&p->deserted, 1);
   __cairn_control_end(p);
-  __cairn_hurry(p);
+  __cairn_wake_clock(p);
   __cairn_family_leave(p);
   __cairn_callback_desert(p);
   __cairn_follow(p->pid);

@@ -40,8 +40,8 @@ void __cairn_new_threshold(struct process *p, u64 ns) {
   store(&p->time.member->threshold, ns);
   store(&p->time.member->period, p->set.period);
   store(&p->time.clock->usual, 0);
-  if (load(&p->time.clock->pace) > 2 * p->set.period) __cairn_hurry(p); /* it sleeps for half of the old threshold */
-  else add(&p->time.clock->hurry, 1);
+  if (load(&p->time.clock->pace) > 2 * p->set.period) __cairn_wake_clock(p); /* it sleeps for half of the old threshold */
+  else add(&p->time.clock->wakeups, 1);
 }
 
 /* Of the preloaded library, see hook/detour.c. */

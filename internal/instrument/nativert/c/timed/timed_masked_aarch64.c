@@ -20,8 +20,8 @@ enum { PF_X = 1, WORDS = 3 };
 extern const struct ehdr header __asm__("__ehdr_start") HIDDEN __attribute__((weak));
 __asm__(".hidden __ehdr_start\n");
 
-/* changed sets the replacement of three instructions, if they are inserted ones. */
-static int changed(u32 *to, const u32 *at, struct process *p) {
+/* replaces sets the replacement of three instructions, if they are inserted ones. */
+static int replaces(u32 *to, const u32 *at, struct process *p) {
   u32 add = at[2], n = add & 31;
   if ((add & 0xffc003e0u) != 0x110003e0u || (at[0] & 31) != 16 || (at[1] & 31) != 16) return 0;
   if (refers_to((const u8 *)at, (u64)at) != (u64)&__cairn_base) return 0;
@@ -35,7 +35,7 @@ static int changed(u32 *to, const u32 *at, struct process *p) {
 static int mask_segment(struct process *p, i64 fd, const u32 *at, const u32 *end) {
   u32 code[WORDS];
   for (; at + WORDS <= end; at++)
-    if (changed(code, at, p) && sys4(SYS_pwrite, fd, code, sizeof code, at) != sizeof code) return 0;
+    if (replaces(code, at, p) && sys4(SYS_pwrite, fd, code, sizeof code, at) != sizeof code) return 0;
   return 1;
 }
 
@@ -64,7 +64,7 @@ void __cairn_masked(struct process *p) {
       "cairn: this program was built to time its calls with 4 GiB of address space, which it cannot reserve here, and its "
       "code cannot be changed to need less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
   if (!mask_module(p)) {
-    say(message, sizeof message - 1);
+    print(message, sizeof message - 1);
     sys1(SYS_exit_group, 127);
   }
   u32 n = add(&p->bases, 1);

@@ -80,7 +80,7 @@ void __cairn_masked(struct process *p) {
       "code cannot be changed to need less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
   __cairn_mask = p->mask;
   if (!mask_module()) {
-    say(message, sizeof message - 1);
+    print(message, sizeof message - 1);
     sys1(SYS_exit_group, 127);
   }
   add_base(p, __cairn_masked_rax);

@@ -70,8 +70,8 @@ static void write_module(struct process *p, const struct module *m, u32 flags, c
   copy(r + LOG_MODULE_SIZE, path, len);
 }
 
-/* see adds a file that is mapped at start from its beginning. */
-static void see(struct process *p, u64 start, const char *path, u64 len) {
+/* add_mapped_file adds a file that is mapped at start from its beginning. */
+static void add_mapped_file(struct process *p, u64 start, const char *path, u64 len) {
   struct module *m = &p->modules.module[p->modules.count], found;
   u8 id[LOG_MAX_BUILD_ID];
   u32 id_len;
@@ -119,7 +119,7 @@ static void line(struct process *p, const char *s) {
   while (*s && *s != '/') s++;
   if (offset || !*s) return;
   u64 n = length(s);
-  if (n <= LOG_MAX_PATH) see(p, start, s, n);
+  if (n <= LOG_MAX_PATH) add_mapped_file(p, start, s, n);
 }
 
 /* modules lists the modules again, and writes new and removed ones. */

@@ -88,9 +88,9 @@ static struct region *find(struct thread *t, u64 sp) {
   return 0;
 }
 
-/* learn assigns a number to the stack with that outermost frame, and removes earlier stacks in its
+/* add_stack assigns a number to the stack with that outermost frame, and removes earlier stacks in its
  * place. */
-static struct region *learn(struct thread *t, u64 sp, u64 top, u32 handlers) {
+static struct region *add_stack(struct thread *t, u64 sp, u64 top, u32 handlers) {
   struct region *r = 0;
   for (u32 i = 0; i < t->regions; i++) {
     struct region *x = &t->region[i];
@@ -117,14 +117,14 @@ static int walk(struct process *p, struct thread *t, struct outermost *o) {
   return o->frames > 1;
 }
 
-/* other returns the stack of sp, which is not the thread's own. */
-static struct region *other(struct process *p, struct thread *t, u64 sp) {
+/* other_stack returns the stack of sp, which is not the thread's own. */
+static struct region *other_stack(struct process *p, struct thread *t, u64 sp) {
   struct outermost o;
   struct region *r = find(t, sp);
   if (r) return r;
   if (!walk(p, t, &o)) return 0;
-  if (!o.signal) return learn(t, sp, o.sp, 0);
-  return learn(t, sp, o.signal, 1);
+  if (!o.signal) return add_stack(t, sp, o.sp, 0);
+  return add_stack(t, sp, o.signal, 1);
 }
 
 struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64 *low, u64 *size) {
@@ -138,7 +138,7 @@ struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64
     if (!r) {
       t->busy_since = __cairn_now(p);
       t->busy = 1;
-      r = other(p, t, sp);
+      r = other_stack(p, t, sp);
       t->busy = 0;
     }
     if (r) *low = r->lo - SLACK, *size = r->top + 1 - *low;
@@ -149,7 +149,7 @@ struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64
 u32 __cairn_region(struct process *p, struct thread *t, u64 sp) {
   struct outermost o;
   if (is_own(p, t, sp)) return 0;
-  struct region *r = other(p, t, sp);
+  struct region *r = other_stack(p, t, sp);
   if (!r) return LOG_STACK_UNKNOWN;
   if (!r->handlers) return r->number;
   if (!walk(p, t, &o)) return LOG_STACK_UNKNOWN;

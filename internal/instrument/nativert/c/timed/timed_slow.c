@@ -205,7 +205,7 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   for (u32 i = 0; i < below; i++)
     if (found[i]->section[0])
       __cairn_numbered_text(number, LOG_TEXT_SECTION, found[i]->sp, found[i]->site, found[i]->section, length(found[i]->section));
-  if (p->flight.recorder) p->flight.freeze(p, t, number, lo, hi, c->e);
+  if (p->flight.recorder) p->flight.keep_window(p, t, number, lo, hi, c->e);
   return number;
 }
 
@@ -236,9 +236,9 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
   return parent;
 }
 
-/* judge reports the call if it crossed its threshold, and returns the number of
- * its episode, or 0. */
-static u64 judge(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp) {
+/* report_if_slow reports the call if it crossed its threshold, and returns the number of its
+ * episode, or 0. */
+static u64 report_if_slow(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp) {
   u32 flags;
   u64 pause = t->pauses ? paused(t, c->t0, c->e, 1) : 0;
   u64 lo = less(c->e - c->t1, pause), hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
@@ -280,7 +280,7 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   __cairn_section_of(t, sp, c->section, sizeof c->section);
   t->calls++;
   add(&p->count.slow, 1);
-  number = judge(p, t, c, frame, rbp);
+  number = report_if_slow(p, t, c, frame, rbp);
   if (e - t->now.at > p->set.threshold) __cairn_usage_read(p, t, e, e);
   t->left_at = 0;
   barrier();

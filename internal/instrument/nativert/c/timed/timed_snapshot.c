@@ -5,7 +5,7 @@
 
 HIDDEN u64 __cairn_snapshot(u64 cfa);
 
-static u64 take(struct process *p, struct thread *t, u64 site, u64 cfa) {
+static u64 take_snapshot(struct process *p, struct thread *t, u64 site, u64 cfa) {
   u64 number = add(&p->count.episodes, 1) + 1, sp = cfa - ENTRY_BELOW_CFA, e = __cairn_now(p);
   u8 *r = __cairn_reserve(t, LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE);
   add(&p->count.snapshots, 1);
@@ -42,7 +42,7 @@ u64 __cairn_snapshot(u64 cfa) {
   t->busy_since = __cairn_now(p);
   t->busy = 1;
   barrier();
-  number = take(p, t, site, cfa);
+  number = take_snapshot(p, t, site, cfa);
   barrier();
   t->busy = 0;
   __cairn_flush(p);

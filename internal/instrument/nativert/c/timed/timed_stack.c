@@ -62,8 +62,8 @@ static int is_stamped(struct process *p, u64 start) {
   return 0;
 }
 
-/* so_far sets the times of a frame by the stamp of its entry. */
-static void so_far(struct walk *w, struct entry *x, u64 sp) {
+/* set_times sets the times of a frame by the stamp of its entry. */
+static void set_times(struct walk *w, struct entry *x, u64 sp) {
   u64 t0, t1;
   x->sp = (u32)sp;
   if (!w->stamped || !__cairn_entered(w->p, sp, w->e, &t0, &t1)) return;
@@ -113,7 +113,7 @@ static int frame(struct context *c, void *arg) {
     }
   } else if (w->count) {
     w->stamped |= (u32)is_stub(w, pc);
-    so_far(w, entry_of(w, w->count - 1), cfa - ENTRY_BELOW_CFA);
+    set_times(w, entry_of(w, w->count - 1), cfa - ENTRY_BELOW_CFA);
     if (is_stub(w, pc)) return 0;
   }
   if (!pc) return 5;
@@ -137,7 +137,7 @@ static void by_frame_pointers(struct walk *w, u64 rbp) {
     two[1] = return_of(w, rbp + 8, plain_address(back));
     w->stamped = plain_address(back) != two[1];
     if (!two[1] || !__cairn_known(w->p, two[1])) break;
-    if (FRAME_IS_ENTRY) so_far(w, entry_of(w, w->count - 1), rbp + 8);
+    if (FRAME_IS_ENTRY) set_times(w, entry_of(w, w->count - 1), rbp + 8);
     add_frame(w, two[1], 0);
     at = rbp;
     rbp = two[0];
@@ -153,8 +153,8 @@ int __cairn_has_unwinder(void) {
 #endif
 }
 
-/* settle puts the last frames after the first ones. */
-static u32 settle(struct walk *w) {
+/* join_ends puts the last frames after the first ones. */
+static u32 join_ends(struct walk *w) {
   u32 plain = w->max - TAIL, n = w->count;
   if (n <= plain) return n;
   u32 rest = n - plain, kept = rest < TAIL ? rest : TAIL;
@@ -185,7 +185,7 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
   if (w.count >= MAX_FRAMES) *flags |= LOG_EPISODE_CUT;
   out[0].flags &= ~LOG_ENTRY_NO_STAMP;
   *frames = w.count;
-  u32 n = settle(&w);
+  u32 n = join_ends(&w);
   if (t->made && __cairn_call_times) {
     out[0].sp = (u32)sp;
     __cairn_call_times(p, t, out, n, e);

@@ -10,9 +10,9 @@
 /* The kernel changes the rate of its clock by up to that much, in 10^-9, while it is adjusted. */
 enum { DRIFT = 1000, LONGEST_NAP = 10 * MS, FIRST_LOOK = 300000 };
 
-/* both reads the two clocks together. It takes the closest of several readings, as a thread may be
+/* read_clocks reads the two clocks together. It takes the closest of several readings, as a thread may be
  * preempted in between. */
-static struct moment both(struct process *p, int tries) {
+static struct moment read_clocks(struct process *p, int tries) {
   struct moment best = {0, NONE, 0};
   while (tries--) {
     struct moment x;
@@ -41,7 +41,7 @@ static const struct rate *rate(struct process *p) { return &p->exact.rates[load(
 
 /* refine measures the rate over the last 30 to 60 seconds, or since the start. */
 static void refine(struct process *p) {
-  struct moment now = both(p, 8);
+  struct moment now = read_clocks(p, 8);
   measure(p, p->exact.reference[0], now);
   __cairn_show_low(p);
   if (now.ns - p->exact.reference[1].ns < 30ul * SECOND) return;
@@ -56,12 +56,12 @@ void __cairn_exact_start(struct process *p) {
       "cairn: the machine has no invariant time stamp counter: no spikes are recorded; build with --clock coarse\n";
   struct moment now;
   if (!is_steady()) {
-    say(message, sizeof message - 1);
+    print(message, sizeof message - 1);
     p->off = 1;
   }
   p->slop = 500;
-  p->exact.reference[0] = p->exact.reference[1] = both(p, 8);
-  do now = both(p, 8);
+  p->exact.reference[0] = p->exact.reference[1] = read_clocks(p, 8);
+  do now = read_clocks(p, 8);
   while (now.ns - p->exact.reference[0].ns < FIRST_LOOK);
   measure(p, p->exact.reference[0], now);
 }
@@ -73,7 +73,7 @@ u64 __cairn_ticks(struct process *p, u64 ns) { return muldiv(ns, rate(p)->hz, SE
 /* exact_interval sets the bounds of the entry with that stamp, as of e. A stamp in the future, of a
  * processor whose counter is ahead, gives a call of length 0. */
 void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1) {
-  struct moment now = both(p, 2);
+  struct moment now = read_clocks(p, 2);
   const struct rate *r = rate(p);
   *t0 = *t1 = e;
   if ((i64)(now.tsc - stamp) < 0) {

@@ -39,7 +39,7 @@ void __cairn_misread(const char *s, const char *why) {
   for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
   *q = 0;
   q = put(put(q, why), "\n");
-  say(b, (u64)(q - b));
+  print(b, (u64)(q - b));
 }
 
 /* number_of parses the number of a word such as rate=100; NONE if it is invalid. */
@@ -56,8 +56,8 @@ static const char *value_of(const char *s) {
   return *s == '=' ? s + 1 : s;
 }
 
-/* take copies the value of a word, if there is room for it. */
-static int take(char *to, u64 room, const char *value) {
+/* copy_value copies the value of a word, if there is room for it. */
+static int copy_value(char *to, u64 room, const char *value) {
   u64 n = 0;
   for (; value[n] && value[n] != ','; n++)
     if (n + 1 == room) return 0;
@@ -66,23 +66,23 @@ static int take(char *to, u64 room, const char *value) {
   return 1;
 }
 
-/* change applies a word that is valid at any time; without obey it only checks it. */
-static int change(struct process *p, const char *s, int obey) {
+/* change applies a word that is valid at any time; unless apply is set, it only checks it. */
+static int change(struct process *p, const char *s, int apply) {
   const char *value = value_of(s);
   u64 v;
   if (__cairn_word_is(s, "on") || __cairn_word_is(s, "off")) {
-    if (obey) __cairn_switch(p, s[1] == 'n');
+    if (apply) __cairn_switch(p, s[1] == 'n');
   } else if (__cairn_word_is(s, "threshold=")) {
     if ((v = __cairn_time_of(value)) < (p->kind == KIND_EXACT ? 2000 : 10000)) return 0;
-    if (obey) __cairn_new_threshold(p, v);
+    if (apply) __cairn_new_threshold(p, v);
   } else if (__cairn_word_is(s, "budget=")) {
     if (!(v = __cairn_time_of(value))) return 0;
-    if (obey) store(&p->frames.budget, v);
+    if (apply) store(&p->frames.budget, v);
   } else if (__cairn_word_is(s, "rate=")) {
     if ((v = number_of(value)) == NONE) return 0;
-    if (obey) store(&p->set.rate, v);
+    if (apply) store(&p->set.rate, v);
   } else {
-    return __cairn_channel_word(p, s, obey);
+    return __cairn_channel_word(p, s, apply);
   }
   return 1;
 }
@@ -117,9 +117,9 @@ void __cairn_options(struct process *p, const char *s) {
     else if (__cairn_word_is(s, "period=") && (v = __cairn_time_of(value)) >= 20000 && v <= SECOND) p->set.period = v, p->set.fixed_period = 1;
     else if (__cairn_word_is(s, "flight=") && flight(p, value)) ;
     else if (__cairn_word_is(s, "control")) p->control.wanted = 1;
-    else if (__cairn_word_is(s, "control=") && *value && take(p->control.at, sizeof p->control.at, value)) p->control.wanted = 1;
+    else if (__cairn_word_is(s, "control=") && *value && copy_value(p->control.at, sizeof p->control.at, value)) p->control.wanted = 1;
     else if (__cairn_word_is(s, "reload=") && __cairn_signal_of(value)) p->control.signal = __cairn_signal_of(value);
-    else if (__cairn_word_is(s, "file=") && *value && take(p->control.file, sizeof p->control.file, value)) ;
+    else if (__cairn_word_is(s, "file=") && *value && copy_value(p->control.file, sizeof p->control.file, value)) ;
     else if (__cairn_word_is(s, "tick=thread") || __cairn_word_is(s, "tick=signal")) p->signal.wanted = s[5] == 's';
     else if (__cairn_word_is(s, "stamp=window") || __cairn_word_is(s, "stamp=masked")) ;
     else if (*s != ',' && !change(p, s, 1))

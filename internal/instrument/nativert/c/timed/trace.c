@@ -25,13 +25,13 @@ static u32 sum(const u8 *b, u64 n) {
   return h;
 }
 
-void __cairn_trace_complain(const char *what, i64 err) {
+void __cairn_trace_error(const char *what, i64 err) {
   char b[TRACE_DIR + 512], *p = put(b, "cairn: no calls are logged: ");
   for (u32 n = 0; *what && n < TRACE_DIR + 256; n++) *p++ = *what++;
   *p = 0;
   if (err < 0) p = put_number(put(p, ": errno "), (u64)-err);
   p = put(p, "\n");
-  say(b, (u64)(p - b));
+  print(b, (u64)(p - b));
 }
 
 /* ---- the file ---- */
@@ -117,7 +117,7 @@ static i64 open_log(struct tracer *t, int forked) {
   put_header(t, h, forked);
   i64 err = create(t->dir, path, put(end, "."), h);
   if ((t->fd = (i32)err) < 0) {
-    __cairn_trace_complain(path, err);
+    __cairn_trace_error(path, err);
     return err;
   }
   identify(t->fd, &t->device, &t->inode);
@@ -129,7 +129,7 @@ static i64 open_log(struct tracer *t, int forked) {
     __cairn_trace_record(t, LOG_TYPE_TRACE, LOG_TRACE_SIZE, 0);
     if (t->ring_chunks) t->ring = extend(t, t->ring_chunks, &err);
   }
-  if (err < 0) __cairn_trace_complain(path, err);
+  if (err < 0) __cairn_trace_error(path, err);
   return err;
 }
 
@@ -216,7 +216,7 @@ static void begin(struct tracer *t) {
   t->fd = -1;
   if (!t->off) {
     if (open_log(t, forked) < 0) t->off = 1;
-    else if (start_clock(t) < 0) __cairn_trace_complain("no thread can be made for the clock: it advances with new chunks only", 0);
+    else if (start_clock(t) < 0) __cairn_trace_error("no thread can be made for the clock: it advances with new chunks only", 0);
     if (parent && t->first) copy_modules(t, parent, used);
     status(t);
   }
@@ -275,7 +275,7 @@ static u8 *take(struct tracer *t, u8 *old) {
   }
   u8 *c = t->ring_chunks ? ring_chunk(t, tid) : next_of_file(t);
   if (!c) {
-    __cairn_trace_complain("the log was truncated, or there is no room for more", 0);
+    __cairn_trace_error("the log was truncated, or there is no room for more", 0);
     t->off = 1;
     return t->sink;
   }

@@ -53,6 +53,6 @@ HIDDEN char *__cairn_trace_name(char *to);
 HIDDEN void __cairn_trace_module(struct tracer *t);
 HIDDEN u8 *__cairn_trace_record(struct tracer *t, u32 type, u64 size, u32 a);
 HIDDEN u64 __cairn_trace_now(void);
-HIDDEN void __cairn_trace_complain(const char *what, i64 err);
+HIDDEN void __cairn_trace_error(const char *what, i64 err);
 
 #endif

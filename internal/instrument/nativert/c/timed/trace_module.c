@@ -107,7 +107,7 @@ static int find(u64 *at, char *path, char *b) {
 
 /* Working memory; 0 if there is none. */
 enum { WORK = 1 << 20 };
-static char *work(void) {
+static char *work_memory(void) {
   char *m = (char *)map(0, WORK, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return failed(m) ? 0 : m;
 }
@@ -118,7 +118,7 @@ static void read_exe(char *path) {
 }
 
 char *__cairn_trace_name(char *to) {
-  char *path = work(), *s;
+  char *path = work_memory(), *s;
   struct found f = {0};
   u64 at = 0;
   if (!path) return put(to, "program");
@@ -140,7 +140,7 @@ void __cairn_trace_module(struct tracer *t) {
   struct found f = {0};
   if (done || t->off) return;
   done = 1;
-  char *path = work();
+  char *path = work_memory();
   if (!&header || !path) return;
   char *exe = path + 2 * LOG_MAX_PATH;
   u64 at = (u64)&header;
@@ -196,7 +196,7 @@ static void misread(const char *s) {
   for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
   *q = 0;
   q = put(q, " is not understood; ignored (size=16MB,file,period=1ms,off)\n");
-  say(b, (u64)(q - b));
+  print(b, (u64)(q - b));
 }
 
 static void options(struct tracer *t, const char *s) {
@@ -244,7 +244,7 @@ void __cairn_trace_configure(struct tracer *t) {
   _Static_assert(sizeof CAIRN_DEFAULT_DIR <= TRACE_DIR, "--default-dir is too long");
   t->period = MS;
   t->ring_chunks = (16ul << 20) / LOG_CHUNK_SIZE;
-  environment = work();
+  environment = work_memory();
   if (is_privileged() || !environment) {
     t->off = 1;
     return;
@@ -253,7 +253,7 @@ void __cairn_trace_configure(struct tracer *t) {
   options(t, env("CAIRN_TRACE"));
   const char *dir = env("CAIRN_DIR");
   if (!absolute(t->dir, TRACE_DIR, *dir ? dir : CAIRN_DEFAULT_DIR)) {
-    __cairn_trace_complain("CAIRN_DIR is too long", 0);
+    __cairn_trace_error("CAIRN_DIR is too long", 0);
     t->off = 1;
   }
   if (!t->dir[0]) t->off = 1;

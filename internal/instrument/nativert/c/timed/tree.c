@@ -156,9 +156,9 @@ static void join(struct trees *s, struct tree *t, u64 c) {
   s->ended->ended++;
 }
 
-/* adopt returns the tree of an ended thread, or 0. It examines only a few trees: enough, as many of
- * them belong to ended threads by then. */
-static struct tree *adopt(struct process *p, struct trees *s) {
+/* reuse_tree returns the tree of an ended thread, or 0. It examines only a few trees: enough, as
+ * many of them belong to ended threads by then. */
+static struct tree *reuse_tree(struct process *p, struct trees *s) {
   u64 mask = block_most();
   struct tree *found = 0;
   if (!__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) {
@@ -181,7 +181,7 @@ static struct tree *adopt(struct process *p, struct trees *s) {
 
 /* new_tree gives the calling thread a tree and returns its root. */
 static struct node *new_tree(struct process *p, struct trees *s) {
-  struct tree *t = load(&s->count) >= TREE_KEPT ? adopt(p, s) : 0;
+  struct tree *t = load(&s->count) >= TREE_KEPT ? reuse_tree(p, s) : 0;
   if (t) return root_of(t);
   if (!(t = make_tree(s, (i32)sys0(SYS_gettid)))) return &s->lost;
   add(&s->count, 1);
