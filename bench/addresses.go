@@ -108,21 +108,13 @@ func (b *bench) addressUses(ctx context.Context, dir string, p *profiled) ([]*pr
 		return nil, err
 	}
 	ours := []string{b.cairn, "profgen", "--binary", "probed", "-o", "profile"}
-	var uses []*profileUse
-	for _, form := range []profileForm{
+	return p.uses(ctx, dir, []profileForm{
 		{label: plainBuild},
 		{"branches and stacks", append(slices.Clone(ours), "perf")},
 		{"branches", append(slices.Clone(ours), "--ignore-stack-samples", "perf")},
 		{"instructions", append(slices.Clone(ours), "perf.stacks")},
 		{"time", append(slices.Clone(ours), "perf.time")},
-	} {
-		u, err := p.use(ctx, dir, form)
-		if err != nil {
-			return nil, err
-		}
-		uses = append(uses, u)
-	}
-	return uses, nil
+	})
 }
 
 // use builds the program by a profile, and counts what it executes.

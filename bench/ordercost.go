@@ -33,11 +33,8 @@ func (b *bench) orderCost(ctx context.Context) (*costResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := map[string]*built{}
-	for _, r := range all {
-		base[r.name] = r
-	}
-	if err := b.timePairs(ctx, all, base); err != nil {
+	base, err := b.timePairs(ctx, all)
+	if err != nil {
 		return nil, err
 	}
 	c := &costResult{

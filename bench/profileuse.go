@@ -102,8 +102,13 @@ func (b *bench) usesOf(ctx context.Context, dir string, p *profiled) ([]*profile
 	if _, err := output(ctx, dir, record...); err != nil {
 		return nil, err
 	}
+	return p.uses(ctx, dir, b.profileForms())
+}
+
+// uses builds the program by each form of its profile, and counts what each build executes.
+func (p *profiled) uses(ctx context.Context, dir string, forms []profileForm) ([]*profileUse, error) {
 	var uses []*profileUse
-	for _, form := range b.profileForms() {
+	for _, form := range forms {
 		u, err := p.use(ctx, dir, form)
 		if err != nil {
 			return nil, err

@@ -34,11 +34,8 @@ func (b *bench) sqlite(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	base := map[string]*built{}
-	for _, r := range all {
-		base[r.name] = r
-	}
-	if err := b.timePairs(ctx, all, base); err != nil {
+	base, err := b.timePairs(ctx, all)
+	if err != nil {
 		return err
 	}
 	b.reportSQLite(all, base)
@@ -47,8 +44,12 @@ func (b *bench) sqlite(ctx context.Context) error {
 }
 
 // timePairs runs each instrumented program next to its plain one, in rounds
-// over all of them, so that what disturbs the machine disturbs all alike.
-func (b *bench) timePairs(ctx context.Context, all []*built, base map[string]*built) error {
+// over all of them, so that what disturbs the machine disturbs all alike. It returns the programs by name.
+func (b *bench) timePairs(ctx context.Context, all []*built) (base map[string]*built, err error) {
+	base = map[string]*built{}
+	for _, r := range all {
+		base[r.name] = r
+	}
 	rows := strconv.Itoa(rowsTimed)
 	for round := range b.rounds {
 		fmt.Fprintf(b.log, "timing, round %d of %d\n", round+1, b.rounds)
@@ -58,16 +59,16 @@ func (b *bench) timePairs(ctx context.Context, all []*built, base map[string]*bu
 			}
 			plain, err := base[r.plain].time(ctx, rows, "speed.db")
 			if err != nil {
-				return err
+				return nil, err
 			}
 			mine, err := r.time(ctx, rows, "speed.db")
 			if err != nil {
-				return err
+				return nil, err
 			}
 			r.ratios = append(r.ratios, mine.Seconds()/plain.Seconds())
 		}
 	}
-	return nil
+	return base, nil
 }
 
 func (b *bench) reportSQLite(all []*built, base map[string]*built) {

@@ -110,10 +110,20 @@ func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
 		r.record(uint32(tid), i, s, trail, end, 0)
 		r.trailer()
 	}
+	r.print(s, tid)
+	r.mu.Unlock()
+	notify(s)
+}
+
+// print writes a spike to standard error, if that is selected.
+func (r *reportState) print(s *Spike, tid uint64) {
 	if r.stderr {
 		_, _ = os.Stderr.WriteString(s.text(tid))
 	}
-	r.mu.Unlock()
+}
+
+// notify calls the function that OnSpike was given.
+func notify(s *Spike) {
 	if f := callback.Load(); f != nil {
 		(*f)(s)
 	}
@@ -209,13 +219,9 @@ func (r *reportState) parent(i int, pc uintptr, s *Spike, end int64) {
 		r.texts(uint32(tid), i, s, at, uint64(pc))
 		r.trailer()
 	}
-	if r.stderr {
-		_, _ = os.Stderr.WriteString(s.text(tid))
-	}
+	r.print(s, tid)
 	r.mu.Unlock()
-	if f := callback.Load(); f != nil {
-		(*f)(s)
-	}
+	notify(s)
 }
 
 // update writes what changes without spikes.

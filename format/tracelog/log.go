@@ -62,8 +62,6 @@ type Log struct {
 	Unknown uint64
 	// Episodes, and records whose episode is missing.
 	Written, Orphans uint64
-	// Lost is the number of records that the process had no room for, according to the chunks.
-	Lost uint64
 
 	r      io.ReaderAt
 	queued []int64 // offsets of the chunks with queues, when Open read the log

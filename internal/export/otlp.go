@@ -3,6 +3,7 @@ package export
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,16 @@ type Resource struct {
 	Service string // name of the program, as backends list it
 	BuildID string // in hexadecimal, "" if not known
 	Writer  string // of the profile: "cairn", with the version
+}
+
+// WriteOTLP writes a profile as OTLP encodes it.
+func WriteOTLP(w io.Writer, p *profile.Profile, about Resource) error {
+	data, err := OTLP(p, about)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
 }
 
 // OTLP encodes a profile as a message ProfilesData of OpenTelemetry, with one profile for each

@@ -228,19 +228,24 @@ func debugName(name string) string {
 	return "." + strings.TrimPrefix(name, "__")
 }
 
+// machOTable reads the entries of the symbol table, and their names as one string.
+func (im *Image) machOTable() (entries []byte, names string, err error) {
+	m := im.macho
+	if entries, err = im.bytes("symbols", m.symbols, m.count*machOSymbol); err != nil {
+		return nil, "", err
+	}
+	text, err := im.bytes("names of symbols", m.names, m.namesSize)
+	return entries, string(text), err
+}
+
 // machOSymbols reads the symbol table. The underscore that the compiler prepends to names is
 // removed.
 func (im *Image) machOSymbols() ([]imageSymbol, error) {
 	m := im.macho
-	data, err := im.bytes("symbols", m.symbols, m.count*machOSymbol)
+	data, names, err := im.machOTable()
 	if err != nil {
 		return nil, err
 	}
-	text, err := im.bytes("names of symbols", m.names, m.namesSize)
-	if err != nil {
-		return nil, err
-	}
-	names := string(text) // names are slices of this one string
 	syms := make([]imageSymbol, m.count)
 	for i := range syms {
 		f := im.fields(data[i*machOSymbol:][:machOSymbol])

@@ -151,15 +151,10 @@ func (im *Image) machOFunctions() ([]machOFunction, error) {
 	if m.count > im.size/machOSymbol {
 		return nil, fmt.Errorf("%d symbols do not fit the file", m.count)
 	}
-	data, err := im.bytes("symbols", m.symbols, m.count*machOSymbol)
+	data, names, err := im.machOTable()
 	if err != nil {
 		return nil, err
 	}
-	text, err := im.bytes("names of symbols", m.names, m.namesSize)
-	if err != nil {
-		return nil, err
-	}
-	names := string(text) // names are slices of this one string
 	starts, err := im.functionStarts()
 	if err != nil {
 		return nil, err
@@ -294,14 +289,13 @@ var archs = []string{"x86_64", "arm64", "arm64e"}
 // Parts returns the paths by which Open selects the parts of the universal file at path; none
 // for other files.
 func Parts(path string) ([]string, error) {
-	f, err := os.Open(path)
+	f, st, err := openStat(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
-		return nil, err
+	if !st.Mode().IsRegular() {
+		return nil, nil
 	}
 	parts, err := readSlices(f, uint64(st.Size()))
 	if err != nil {

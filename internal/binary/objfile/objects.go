@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -281,15 +280,11 @@ func readArchive(path string, r *io.SectionReader, thin bool) ([]Object, error) 
 // its own path, it is not a member; an archive there is skipped, because it could refer to
 // itself.
 func readThinMember(path string) (*Object, error) {
-	f, err := os.Open(path)
+	f, st, err := openStat(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	o, err := readObject(io.NewSectionReader(f, 0, st.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -124,12 +124,7 @@ func (v *converter) otlp(_ context.Context, w io.Writer) error {
 		return err
 	}
 	name, buildID := v.program()
-	data, err := export.OTLP(p, export.Resource{Service: name, BuildID: buildID, Writer: verb.Program()})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(data)
-	return err
+	return export.WriteOTLP(w, p, export.Resource{Service: name, BuildID: buildID, Writer: verb.Program()})
 }
 
 // program returns the name and the build id of the program that wrote the logs. If they do not

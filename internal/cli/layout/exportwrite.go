@@ -144,12 +144,7 @@ func (e *exporter) otlp(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	data, err := export.OTLP(p, export.Resource{Service: e.m.Module, BuildID: e.m.BuildID.String(), Writer: verb.Program()})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(data)
-	return err
+	return export.WriteOTLP(w, p, export.Resource{Service: e.m.Module, BuildID: e.m.BuildID.String(), Writer: verb.Program()})
 }
 
 // store returns the profile in the form for profile stores.

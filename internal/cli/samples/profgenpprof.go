@@ -27,12 +27,7 @@ func (w stackWriter) otlp(out io.Writer) error {
 		return err
 	}
 	name, buildID := w.program()
-	data, err := export.OTLP(p, export.Resource{Service: name, BuildID: buildID, Writer: verb.Program()})
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(data)
-	return err
+	return export.WriteOTLP(out, p, export.Resource{Service: name, BuildID: buildID, Writer: verb.Program()})
 }
 
 // program returns the name and the build id of the first binary.

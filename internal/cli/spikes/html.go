@@ -44,21 +44,25 @@ func (f *spikesFlags) page(t *spikeSet, top int) (*spikes.Page, error) {
 	return page, nil
 }
 
+// read opens logs and reads their spikes, with the names of inlined functions.
+func (f *spikesFlags) read(t *spikeSet, logs []string) (err error) {
+	if t.names, err = newSpikeNames(t.streams, f.Names(), f.debug, true); err != nil {
+		return err
+	}
+	if err := t.open(logs); err != nil {
+		return err
+	}
+	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name}
+	return t.fill()
+}
+
 // ReadPage returns the page of the spikes in logs, worst first. Functions are named by the
 // binaries, or by the names in the logs.
 func ReadPage(s *verb.Streams, display verb.DisplayFlags, logs, binaries []string) (*spikes.Page, error) {
 	f := spikesFlags{DisplayFlags: display, sort: string(spikes.ByWorst), debug: binaries}
 	t := &spikeSet{streams: s}
 	defer t.Close()
-	var err error
-	if t.names, err = newSpikeNames(s, f.Names(), f.debug, true); err != nil {
-		return nil, err
-	}
-	if err := t.open(logs); err != nil {
-		return nil, err
-	}
-	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name}
-	if err := t.fill(); err != nil {
+	if err := f.read(t, logs); err != nil {
 		return nil, err
 	}
 	return f.page(t, pageSpikes)

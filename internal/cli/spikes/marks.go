@@ -39,15 +39,7 @@ func ReadMarks(s *verb.Streams, display verb.DisplayFlags, logs, binaries []stri
 	f := spikesFlags{DisplayFlags: display, debug: binaries}
 	t := &spikeSet{streams: s}
 	defer t.Close()
-	var err error
-	if t.names, err = newSpikeNames(s, f.Names(), f.debug, true); err != nil {
-		return nil, err
-	}
-	if err := t.open(logs); err != nil {
-		return nil, err
-	}
-	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name}
-	if err := t.fill(); err != nil {
+	if err := f.read(t, logs); err != nil {
 		return nil, err
 	}
 	m := &Marks{}

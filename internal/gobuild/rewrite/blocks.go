@@ -111,20 +111,11 @@ func (b *blockWriter) statement(s ast.Stmt, i int) (ends bool) {
 func (b *blockWriter) condition(s *ast.IfStmt, i int) {
 	b.head(i, s.Pos(), s.Body.Lbrace, s.Init, s.Cond)
 	b.body(s.Body.Lbrace, s.Body.List)
-	switch e := s.Else.(type) {
-	case *ast.BlockStmt:
-		b.body(e.Lbrace, e.List)
-	case *ast.IfStmt:
-		// Its condition has no block of its own; it is not in block i either.
-		b.literals(e.Init)
-		b.literals(e.Cond)
-		b.body(e.Body.Lbrace, e.Body.List)
-		if e.Else != nil {
-			b.otherwise(e.Else)
-		}
-	}
+	b.otherwise(s.Else)
 }
 
+// otherwise divides what follows an else, nil if there is none. The condition of an else if has no
+// block of its own; it is not in that of the first condition either.
 func (b *blockWriter) otherwise(s ast.Stmt) {
 	switch e := s.(type) {
 	case *ast.BlockStmt:
@@ -133,9 +124,7 @@ func (b *blockWriter) otherwise(s ast.Stmt) {
 		b.literals(e.Init)
 		b.literals(e.Cond)
 		b.body(e.Body.Lbrace, e.Body.List)
-		if e.Else != nil {
-			b.otherwise(e.Else)
-		}
+		b.otherwise(e.Else)
 	}
 }
 

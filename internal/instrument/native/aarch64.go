@@ -136,6 +136,11 @@ func aarch64Operands(rest []byte) [][]byte {
 	if i := bytes.IndexByte(rest, ';'); i >= 0 {
 		rest = rest[:i]
 	}
+	return splitInsnOperands(rest)
+}
+
+// splitInsnOperands splits the operands of an instruction at commas outside of brackets.
+func splitInsnOperands(rest []byte) [][]byte {
 	var out [][]byte
 	depth, start := 0, 0
 	for i, c := range rest {
@@ -158,13 +163,7 @@ func aarch64Operands(rest []byte) [][]byte {
 }
 
 func (aarch64) callee(op []byte) string {
-	name := unquote(op)
-	for _, c := range name {
-		if !symbolByte[c] {
-			return "" // an expression
-		}
-	}
-	return calleeName(name)
+	return calleeName(unquote(op))
 }
 
 func (aarch64) isTrap(mnemonic []byte) bool {

@@ -3,6 +3,7 @@ package native
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -90,7 +91,7 @@ func (r *rewriter) probePlaces(fn *function, implied [][]int) aarch64Blocks {
 		for i := range f.blocks {
 			p := &places[first+i]
 			p.free = trackedRegs &^ live[first+i]
-			p.onStack = p.spills() && f.unwind && cfaOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)])
+			p.onStack = p.spills() && f.unwind && cfaOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)], "31", "sp", "wsp")
 		}
 		first += len(f.blocks)
 	}
@@ -98,8 +99,8 @@ func (r *rewriter) probePlaces(fn *function, implied [][]int) aarch64Blocks {
 }
 
 // cfaOnStack reports whether, after a text that begins with a function, the CFA is relative to the stack
-// pointer.
-func cfaOnStack(text []byte) bool {
+// pointer, which directives name in one of these ways.
+func cfaOnStack(text []byte, pointer ...string) bool {
 	onStack := true
 	var kept []bool
 	for line := range bytes.Lines(text) {
@@ -109,11 +110,8 @@ func cfaOnStack(text []byte) bool {
 		}
 		switch string(fields[0]) {
 		case ".cfi_def_cfa", ".cfi_def_cfa_register":
-			switch reg := string(bytes.TrimSuffix(fields[1], []byte(","))); reg {
-			case "31", "sp", "wsp":
-				onStack = true
-			default:
-				onStack = false
+			if len(fields) > 1 {
+				onStack = slices.Contains(pointer, string(bytes.TrimSuffix(fields[1], []byte(","))))
 			}
 		case ".cfi_remember_state":
 			kept = append(kept, onStack)

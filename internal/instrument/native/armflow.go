@@ -135,11 +135,6 @@ func armLeaves(cond string, always flow) flow {
 // callee accepts calls through the procedure linkage table.
 func (arm) callee(op []byte) string {
 	name, _, _ := bytes.Cut(unquote(op), []byte("(PLT)"))
-	for _, c := range name {
-		if !symbolByte[c] {
-			return "" // an expression
-		}
-	}
 	return calleeName(name)
 }
 

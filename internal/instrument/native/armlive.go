@@ -70,10 +70,7 @@ func armRegisters(text []byte) (out armSet) {
 			i++
 			continue
 		}
-		n := i
-		for n < len(text) && symbolByte[text[n]] {
-			n++
-		}
+		n := wordEnd(text, i)
 		reg, ok := armRegister(bytes.ToLower(text[i:n]))
 		switch {
 		case !ok:
@@ -110,39 +107,12 @@ func (r *rewriter) armPlaces(fn *function, implied [][]int) *armBlocks {
 			p := &b.places[first+i]
 			p.thumb, p.free = f.thumb, armTracked&^live[nodes+first+i]
 			if _, live := p.register(); live {
-				p.unwind = f.unwind && armOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)])
+				p.unwind = f.unwind && cfaOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)], "13", "sp")
 			}
 		}
 		first += len(f.blocks)
 	}
 	return b
-}
-
-// armOnStack reports whether, after a text that begins with a function, the CFA is relative to the stack
-// pointer.
-func armOnStack(text []byte) bool {
-	onStack := true
-	var kept []bool
-	for line := range bytes.Lines(text) {
-		fields := bytes.Fields(line)
-		if len(fields) == 0 {
-			continue
-		}
-		switch string(fields[0]) {
-		case ".cfi_def_cfa", ".cfi_def_cfa_register":
-			if len(fields) > 1 {
-				reg := string(bytes.TrimSuffix(fields[1], []byte(",")))
-				onStack = reg == "13" || reg == "sp"
-			}
-		case ".cfi_remember_state":
-			kept = append(kept, onStack)
-		case ".cfi_restore_state":
-			if n := len(kept); n > 0 {
-				onStack, kept = kept[n-1], kept[:n-1]
-			}
-		}
-	}
-	return onStack
 }
 
 // armLive is what is live at the beginning of each node of a function's flow graph.

@@ -72,7 +72,7 @@ var readsRAX = map[string]bool{
 
 // effects returns the effect of an instruction other than a call or a jump.
 func effects(word string, rest []byte) effect {
-	ops := memoryOperands(rest)
+	ops := splitInsnOperands(rest)
 	e := effect{use: mentioned(rest)}
 	if strings.HasPrefix(word, "push") && len(ops) == 1 && ops[0][0] == '%' {
 		e.use &^= regR11 // room on the stack: whatever it holds is pushed
@@ -108,7 +108,7 @@ func implicitRAX(word string, rest []byte) bool {
 	}
 	word = strings.TrimSpace(word)
 	if word == "imul" || strings.HasPrefix(word, "imul") && len(word) == 5 {
-		return len(memoryOperands(rest)) < 2
+		return len(splitInsnOperands(rest)) < 2
 	}
 	if readsRAX[word] {
 		return true
@@ -142,33 +142,10 @@ var overwriting = []string{
 	"cvt", "vcvt", "vmov", "vpmovmskb", "pmovmskb", "pextr", "vpextr",
 }
 
-// memoryOperands splits operands at commas outside of parentheses.
-func memoryOperands(rest []byte) [][]byte {
-	var out [][]byte
-	depth, start := 0, 0
-	for i, c := range rest {
-		switch c {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		case ',':
-			if depth == 0 {
-				out = append(out, bytes.TrimSpace(rest[start:i]))
-				start = i + 1
-			}
-		}
-	}
-	if tail := bytes.TrimSpace(rest[start:]); len(tail) > 0 {
-		out = append(out, tail)
-	}
-	return out
-}
-
 // movesStack reports whether an instruction sets the stack pointer to an address not relative to the frame: the
 // end of __builtin_eh_return.
 func movesStack(in *bodyInsn) bool {
-	ops := memoryOperands(in.rest)
+	ops := splitInsnOperands(in.rest)
 	if in.app || len(ops) != 2 || string(ops[1]) != "%rsp" {
 		return false
 	}

@@ -98,8 +98,11 @@ func isAlias(name []byte) bool {
 	return bytes.HasPrefix(name, []byte(aliasHead)) && bytes.HasSuffix(name, []byte(aliasTail))
 }
 
-// calleeName returns the symbol of a function that code refers to by a name.
+// calleeName returns the symbol of a function that code refers to by a name, "" for an expression.
 func calleeName(name []byte) string {
+	if wordEnd(name, 0) < len(name) {
+		return ""
+	}
 	if isAlias(name) {
 		name = name[len(aliasHead) : len(name)-len(aliasTail)]
 	}

@@ -100,10 +100,7 @@ func (u *Unit) view(line []byte) []byte {
 		case bytes.HasPrefix(line[i:], []byte(comment)):
 			i = len(line)
 		case symbolByte[c]:
-			n := i
-			for n < len(line) && symbolByte[line[n]] {
-				n++
-			}
+			n := wordEnd(line, i)
 			word := line[i:n]
 			switch word[0] {
 			case 'L':
@@ -215,10 +212,7 @@ func (r *rewriter) spell(text []byte) []byte {
 			n := r.spellSymbol(&out, text, i+len(":lo12:"), "@PAGEOFF")
 			i = n
 		case symbolByte[c]:
-			n := i
-			for n < len(text) && symbolByte[text[n]] {
-				n++
-			}
+			n := wordEnd(text, i)
 			switch word := text[i:n]; {
 			case !isLocal(word):
 				out = append(out, word...)
@@ -241,10 +235,7 @@ func (r *rewriter) spell(text []byte) []byte {
 // spellSymbol appends the local label at text[i:] with its modifier use, which precedes an addend, and returns
 // where the label ends.
 func (r *rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int {
-	n := i
-	for n < len(text) && symbolByte[text[n]] {
-		n++
-	}
+	n := wordEnd(text, i)
 	name := string(text[i:n])
 	if number, ok := bytes.CutPrefix(text[i:n], []byte(".Lcairn_d")); ok {
 		if k, err := strconv.Atoi(string(number)); err == nil && k < len(r.areas) {

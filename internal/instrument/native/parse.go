@@ -81,10 +81,7 @@ func ParseObject(src []byte, kind machine.Kind, object Object) (*Unit, error) {
 	}
 	p.enter(".text", "", true)
 	for pos := 0; pos < len(src); {
-		next := len(src)
-		if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
-			next = pos + i + 1
-		}
+		next := lineEnd(src, pos)
 		p.line++
 		if err := p.statement(src[pos:next], pos, next); err != nil {
 			return nil, err
@@ -153,14 +150,11 @@ func (p *parser) mention(text []byte) bool {
 		if i < 0 {
 			return found
 		}
-		n := 2
-		for i+n < len(text) && symbolByte[text[i+n]] {
-			n++
-		}
-		if name := text[i : i+n]; isLeader(name) || bytes.HasPrefix(name, []byte(".Ltmp")) {
+		n := wordEnd(text, i+2)
+		if name := text[i:n]; isLeader(name) || bytes.HasPrefix(name, []byte(".Ltmp")) {
 			p.taken[string(name)] = true
 		}
-		text = text[i+n:]
+		text = text[n:]
 		found = true
 	}
 }

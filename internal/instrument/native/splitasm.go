@@ -67,10 +67,7 @@ func (p *splitPlan) asmWords(at int, labels asmLabels) {
 			i++
 			continue
 		}
-		n := i
-		for n < len(text) && symbolByte[text[n]] {
-			n++
-		}
+		n := wordEnd(text, i)
 		word := text[i:n]
 		i = n
 		if k := len(word) - 1; k > 0 && (word[k] == 'b' || word[k] == 'f') {

@@ -52,10 +52,7 @@ func scanText(src []byte, dialect *dialect) *splitText {
 	t.secs[cur].flags = "ax"
 	app, apps, stmt := int32(0), int32(0), true
 	for pos := 0; pos < len(src); {
-		next := len(src)
-		if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
-			next = pos + i + 1
-		}
+		next := lineEnd(src, pos)
 		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
 		l := textLine{at: int32(pos), next: int32(next), kind: s.kind}
 		switch {
@@ -180,10 +177,7 @@ func localNames(text []byte, yield func(name []byte, start, end int)) {
 		case c == '$': // an immediate operand
 			i++
 		case symbolByte[c]:
-			n := i
-			for n < len(text) && symbolByte[text[n]] {
-				n++
-			}
+			n := wordEnd(text, i)
 			if name := text[i:n]; isLocal(name) {
 				// .L3@PLT and the like
 				if at := bytes.IndexByte(name, '@'); at > 0 {

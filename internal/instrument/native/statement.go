@@ -32,6 +32,22 @@ var symbolByte = func() (t [256]bool) {
 	return t
 }()
 
+// wordEnd returns the offset of the first byte from i on that cannot be in a symbol.
+func wordEnd(text []byte, i int) int {
+	for i < len(text) && symbolByte[text[i]] {
+		i++
+	}
+	return i
+}
+
+// lineEnd returns the offset of the line after the one at pos.
+func lineEnd(src []byte, pos int) int {
+	if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
+		return pos + i + 1
+	}
+	return len(src)
+}
+
 // parseLine classifies a line without its newline. Compilers write one statement per line; a label with a
 // statement after it is returned as the label, with the statement in rest.
 func parseLine(line []byte) statement {
@@ -55,10 +71,7 @@ func parseLine(line []byte) statement {
 		}
 		return statement{}
 	}
-	n := 0
-	for n < len(line) && symbolByte[line[n]] {
-		n++
-	}
+	n := wordEnd(line, 0)
 	word, rest := line[:n], line[n:]
 	switch {
 	case n == 0:

@@ -21,10 +21,7 @@ func (t *timer) scanEarly() {
 	early := false
 	frags := t.fragmentsByLabel()
 	for pos := 0; pos < len(src); {
-		next := len(src)
-		if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
-			next = pos + i + 1
-		}
+		next := lineEnd(src, pos)
 		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
 		if s.kind == lineInsn { // clang's way to write .set
 			if value, ok := bytes.CutPrefix(bytes.TrimLeft(s.rest, " \t"), []byte("=")); ok {
@@ -156,10 +153,7 @@ func stubPlace(src []byte, end int) (at int, unwound bool) {
 	at = end
 	ended := false
 	for pos := end; pos < len(src); {
-		next := len(src)
-		if i := bytes.IndexByte(src[pos:], '\n'); i >= 0 {
-			next = pos + i + 1
-		}
+		next := lineEnd(src, pos)
 		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
 		word := string(s.word)
 		belongs := s.kind == lineLabel && isLocal(s.word) && !strings.HasPrefix(word, ".LFE") && !strings.HasPrefix(word, ".Lfunc_end") ||

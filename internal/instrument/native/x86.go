@@ -86,13 +86,7 @@ func (x86) callee(op []byte) string {
 		return string(unquote(name))
 	}
 	name, _, _ := bytes.Cut(op, []byte("@PLT"))
-	name = unquote(name)
-	for _, c := range name {
-		if !symbolByte[c] {
-			return "" // an expression
-		}
-	}
-	return calleeName(name)
+	return calleeName(unquote(name))
 }
 
 func (x86) refuse(directive string, _ []byte) string {

@@ -25,11 +25,7 @@ type binaries struct {
 func (r run) readBinaries() (*binaries, error) {
 	b := &binaries{}
 	open, err := r.openBinaries()
-	defer func() {
-		for _, f := range open {
-			f.Close()
-		}
-	}()
+	defer closeAll(open)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +59,12 @@ func (r run) readBinaries() (*binaries, error) {
 		return b, b.readScopes(open)
 	}
 	return b, nil
+}
+
+func closeAll(files []*objfile.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 // openBinaries opens each binary once. The caller closes the opened files, also after an

@@ -23,11 +23,7 @@ type Listing struct {
 func List(p *Plan, host Host, o Listing, w io.Writer) error {
 	r := run{p, host}
 	open, err := r.openBinaries()
-	defer func() {
-		for _, f := range open {
-			f.Close()
-		}
-	}()
+	defer closeAll(open)
 	if err != nil {
 		return err
 	}
