@@ -33,7 +33,7 @@ func (t *torture) markdown() string {
 		"compared, %swhat a run\n"+
 		"leaves is read. Mode use is `--use` with a random profile of a run in another mode.\n\n",
 		t.programs, t.origins(), all.tried, all.failed(), t.took.Round(time.Second), t.target.name, drawn, proved)
-	fmt.Fprintf(&b, "| mode | cases | answers that differ | refused | failed otherwise |\n|---|---:|---:|---:|---:|\n")
+	fmt.Fprintf(&b, "| mode | cases | answers that differ | rejected | failed otherwise |\n|---|---:|---:|---:|---:|\n")
 	row := func(name string, r *result) {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", name, r.tried, r.differs, r.refused, r.other)
 	}

@@ -21,15 +21,15 @@ import (
 )
 
 // What a cell of the table in docs/contract.md says. In all of them but breaks and
-// refused the program does what it does without probes.
+// rejected the program does what it does without probes.
 const (
-	kept    = "kept"    // all that ran is recorded
-	part    = "part"    // some of it is
-	lost    = "lost"    // none of it is, and nothing half done is left
-	breaks  = "breaks"  // the program does not what it does without probes
-	refused = "refused" // cairn cc says in a sentence that it does not do that
-	none    = "-"       // there is no such program
-	open    = "open"    // nobody has looked yet
+	kept     = "kept"     // all that ran is recorded
+	part     = "part"     // some of it is
+	lost     = "lost"     // none of it is, and nothing half done is left
+	breaks   = "breaks"   // the program does not what it does without probes
+	rejected = "rejected" // cairn cc reports an error
+	none     = "-"        // there is no such program
+	open     = "open"     // nobody has looked yet
 )
 
 // contractMode is a column of the table.
@@ -124,7 +124,7 @@ func (plain *contractPrograms) hold(t *testing.T, programs *contractPrograms, m 
 		t.Skip(strings.TrimSpace(want.stdout))
 	}
 	if c.program = programs.build(t, m.flags, s); c.program == "" {
-		return refused
+		return rejected
 	}
 	var got ran
 	got, c.dir = s.run(t, c.program, m.env)

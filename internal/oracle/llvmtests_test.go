@@ -61,8 +61,8 @@ const (
 	sameBytes     = "the same, byte by byte"
 	sameText      = "the same as text, with sections in another order"
 	notSame       = "differ"
-	neitherTakes  = "refused by both"
-	oursRefuses   = "refused by cairn"
+	neitherTakes  = "rejected by both"
+	oursRefuses   = "rejected by cairn"
 	sameThenError = "print the same, and then there is an error of cairn: no sample is in the binary"
 )
 
@@ -159,7 +159,7 @@ func (r *llvmRuns) compare(args []string, ours, theirs string) string {
 	case !got:
 		return oursRefuses
 	case !want:
-		return "refused by llvm-profgen"
+		return "rejected by llvm-profgen"
 	case !same:
 		r.said += "\nprinted: " + firstDifference(string(printed), string(wanted))
 		return notSame

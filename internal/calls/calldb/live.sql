@@ -1,19 +1,19 @@
 
--- Every single call, and every event that the program logged: tables that are read from
--- the logs row by row while a query runs. They exist if cairn query is given logs;
--- a database that --save wrote does not have them (--calls writes the calls).
--- Conditions on id, parent, log, thread, func, function, begin, end, duration, self and
--- depth with =, <, <=, >, >= and BETWEEN, and those of events on log, thread, time and
--- call, are used while reading: with conditions on id or time, only the parts of the
--- log around them are read again. The order of rows is undefined.
+-- calls has every call, events every event that the program logged. Their rows are read
+-- from the logs while a query runs, so they exist only if cairn query is given logs: a
+-- database that --save wrote does not have them (--calls writes the calls).
+-- Conditions with =, <, <=, >, >= and BETWEEN are applied while the logs are read: in calls
+-- those on id, parent, log, thread, func, function, begin, end, duration, self and depth,
+-- in events those on log, thread, time and call. With conditions on id or time, only the
+-- parts of a log around them are read. The order of rows is undefined.
 
 CREATE TABLE calls (
-  id       INTEGER PRIMARY KEY,  -- unique over all logs; slowest_calls and Parquet have it as call
+  id       INTEGER PRIMARY KEY,  -- number of the call: column call of slowest_calls and of Parquet
   parent   INTEGER NOT NULL,     -- id of its caller's call, 0 for none
   log      INTEGER NOT NULL,     -- as in logs
   thread   INTEGER NOT NULL,     -- as in threads
   func     INTEGER NOT NULL,     -- as in functions
-  function TEXT NOT NULL,        -- its name there
+  function TEXT NOT NULL,        -- demangled name
   stack    INTEGER,              -- as in stacks
   depth    INTEGER NOT NULL,     -- 1 for the outermost
   begin    INTEGER NOT NULL,     -- since the log's start
@@ -21,7 +21,7 @@ CREATE TABLE calls (
   duration INTEGER NOT NULL,
   self     INTEGER NOT NULL,
   ended    TEXT NOT NULL,        -- 'exit', 'tail exit', 'deduced', 'open'
-  cpu      INTEGER NOT NULL,     -- the processor where it began
+  cpu      INTEGER NOT NULL,     -- processor on which it began
   args     TEXT                  -- JSON array of arguments, NULL if none were logged
 );
 
@@ -32,6 +32,6 @@ CREATE TABLE events (
   kind     TEXT NOT NULL,        -- 'custom' or 'typed'
   type     INTEGER,              -- of a typed event
   data     BLOB,                 -- the logged data: text if it is UTF-8
-  call     INTEGER NOT NULL,     -- the innermost call that was running, 0 for none
-  cpu      INTEGER NOT NULL      -- the processor
+  call     INTEGER NOT NULL,     -- id of the innermost call that was running, 0 for none
+  cpu      INTEGER NOT NULL      -- processor on which it was logged
 );

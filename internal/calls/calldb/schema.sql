@@ -1,5 +1,5 @@
--- A database of traces, as cairn query makes it. Schema 1: tables and columns may
--- be added within it; none is renamed or changes its meaning.
+-- A database of logs of calls, as cairn query makes it. This is schema 1: later versions
+-- of cairn may add tables and columns to it, but rename none and change no meaning.
 --
 -- Times are integers: nanoseconds if the value of 'unit' in meta is 'ns', and ticks of
 -- the log's clock if it is 'ticks', because its rate is not known.
@@ -10,11 +10,11 @@
 --   total      time from enter to exit, without calls below calls of the same
 --              function (or edge): time in recursion is counted once
 --   total_raw  the same for all calls: time in recursion is counted repeatedly
---   self       time outside of callees; adds up to the time of all threads
---   min, p50, p90, p99, max   of the time from enter to exit of single calls;
---              percentiles are exact up to 32 calls and 1.6 % off at most beyond
---   deduced    calls without an exit in the log, which ended with a caller;
---              their time is a lower bound
+--   self       time outside of callees; its sum is the time of all threads
+--   min, p50, p90, p99, max   of the times from enter to exit of single calls;
+--              percentiles are exact for up to 32 calls, else within 1.6 %
+--   deduced    calls without an exit in the log, which are ended when a caller
+--              exits; their time is a lower bound
 --   open       calls that were running when the log ended
 
 CREATE TABLE meta (
@@ -23,26 +23,26 @@ CREATE TABLE meta (
 ) STRICT;
 
 CREATE TABLE logs (
-  id            INTEGER PRIMARY KEY,  -- from 1, as on the command line
+  id            INTEGER PRIMARY KEY,  -- from 1, in the order of the command line
   file          TEXT NOT NULL,
   format        TEXT NOT NULL,
   size          INTEGER NOT NULL,     -- bytes
   clock_hz      INTEGER NOT NULL,     -- ticks per second, 0 if not known
   clock_claimed INTEGER NOT NULL,     -- the log's rate, if clock_hz is an estimate; else 0
-  epoch         INTEGER NOT NULL,     -- 1 if times are since 1970
-  start         INTEGER NOT NULL,     -- of the first event; all other times are since then
-  damaged       INTEGER NOT NULL,     -- places that were skipped,
-  damaged_bytes INTEGER NOT NULL,     -- and the bytes in them
+  epoch         INTEGER NOT NULL,     -- 1 if start is relative to 1970-01-01 UTC, else 0
+  start         INTEGER NOT NULL,     -- time of the first event; all other times are relative to it
+  damaged       INTEGER NOT NULL,     -- damaged regions, which were skipped
+  damaged_bytes INTEGER NOT NULL,     -- bytes in these regions
   duplicates    INTEGER NOT NULL      -- blocks that occurred twice and were read once
 ) STRICT;
 
 CREATE TABLE threads (
-  id            INTEGER PRIMARY KEY,  -- from 1, over all logs
+  id            INTEGER PRIMARY KEY,  -- from 1, unique over all logs
   log           INTEGER NOT NULL REFERENCES logs,
   pid           INTEGER NOT NULL,     -- 0 if the log does not contain it
   tid           INTEGER NOT NULL,
-  first         INTEGER NOT NULL,     -- time of the thread's first event,
-  last          INTEGER NOT NULL,     -- and of its last
+  first         INTEGER NOT NULL,     -- time of the thread's first event
+  last          INTEGER NOT NULL,     -- time of its last event
   busy          INTEGER NOT NULL,     -- total of calls without a caller
   events        INTEGER NOT NULL,
   enters        INTEGER NOT NULL,
@@ -60,15 +60,15 @@ CREATE TABLE threads (
   max_depth     INTEGER NOT NULL
 ) STRICT;
 
--- All functions that are known, also those without calls.
+-- All known functions, including those without calls.
 CREATE TABLE functions (
   id        INTEGER PRIMARY KEY,  -- the function's number in the log
   name      TEXT NOT NULL,        -- symbol, mangled
   function  TEXT NOT NULL,        -- its demangled name
-  file      TEXT,                 -- source file and line, NULL if not known
-  line      INTEGER,
+  file      TEXT,                 -- source file, NULL if not known
+  line      INTEGER,              -- line in it, NULL if not known
   address   INTEGER,              -- at link time
-  object    TEXT,                 -- program or shared object
+  object    TEXT,                 -- program or shared object that contains it
   calls     INTEGER NOT NULL,
   total     INTEGER NOT NULL,
   total_raw INTEGER NOT NULL,
@@ -78,8 +78,8 @@ CREATE TABLE functions (
   open      INTEGER NOT NULL
 ) STRICT;
 
--- A stack is a function under the stack of its caller. Its costs are those of
--- calls of that function there, in all threads.
+-- A stack is a function and the stack of its caller. Its costs are those of the calls of
+-- that function from that stack, in all threads.
 CREATE TABLE stacks (
   id        INTEGER PRIMARY KEY,           -- greater than the parent's
   parent    INTEGER REFERENCES stacks,     -- NULL for the outermost function
@@ -93,7 +93,7 @@ CREATE TABLE stacks (
   open      INTEGER NOT NULL
 ) STRICT;
 
--- The same, thread by thread.
+-- The costs of each stack in each thread.
 CREATE TABLE thread_stacks (
   thread    INTEGER NOT NULL REFERENCES threads,
   stack     INTEGER NOT NULL REFERENCES stacks,
@@ -106,7 +106,7 @@ CREATE TABLE thread_stacks (
   PRIMARY KEY (thread, stack)
 ) STRICT, WITHOUT ROWID;
 
--- Callers and callees, over all stacks.
+-- The costs of calls of each callee by each caller, over all stacks.
 CREATE TABLE edges (
   caller    INTEGER REFERENCES functions,  -- NULL for the first functions of threads
   callee    INTEGER NOT NULL REFERENCES functions,
@@ -119,14 +119,14 @@ CREATE TABLE edges (
   open      INTEGER NOT NULL
 ) STRICT;
 
--- The longest calls. The Parquet file of all calls has these columns, and also pid,
--- tid, function and outermost.
+-- The longest calls. The Parquet file of all calls has the same columns, and pid, tid,
+-- function and outermost.
 CREATE TABLE slowest_calls (
   rank     INTEGER PRIMARY KEY,  -- 1 is the longest
   log      INTEGER NOT NULL REFERENCES logs,
   thread   INTEGER NOT NULL REFERENCES threads,
   call     INTEGER NOT NULL,     -- number of the call, unique over all logs
-  parent   INTEGER NOT NULL,     -- id of its caller's call, 0 for none
+  parent   INTEGER NOT NULL,     -- number of its caller's call, 0 for none
   func     INTEGER NOT NULL REFERENCES functions,
   stack    INTEGER NOT NULL REFERENCES stacks,
   depth    INTEGER NOT NULL,
@@ -134,7 +134,7 @@ CREATE TABLE slowest_calls (
   duration INTEGER NOT NULL,
   self     INTEGER NOT NULL,
   ended    TEXT NOT NULL,        -- 'exit', 'tail exit', 'deduced', 'open'
-  cpu      INTEGER NOT NULL,     -- the processor where it began
+  cpu      INTEGER NOT NULL,     -- processor on which it began
   args     TEXT                  -- JSON array of arguments, NULL if none were logged
 ) STRICT;
 

@@ -44,7 +44,7 @@ including callees (total) and excluding them (self). All logs and threads are su
 Total counts a recursive function once, unless --recursive asks for the sum of all
 calls, as llvm-xray prints it.
 
-Percentiles are exact up to 32 calls and at most 1.6 % off beyond. The column "no
+Percentiles are exact for up to 32 calls, and within 1.6 % for more. The column "no
 exit" counts calls whose end is not in the log; their times are lower bounds.
 CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 		Example: "  cairn account --map ./app --top 20 --sort self xray-log.app.*",

@@ -68,9 +68,9 @@ func Convert(s *verb.Streams) *cobra.Command {
 
 ` + formats.String() + `
 The first four contain every call, to the nanosecond; chrome and perfetto also contain
-arguments and custom and typed events, firefox the names of the events. Calls without an exit end as in cairn stacks.
-Browsers get slow with some millions of calls: perfetto can handle the most, and
-speedscope with --sums has the stacks of a log of any length.
+arguments and custom and typed events, firefox the names of the events. Calls without
+an exit end as in cairn stacks. Browsers get slow with some millions of calls: perfetto
+can handle the most, and speedscope with --sums has the stacks of a log of any length.
 
 pprof, otlp, folded and --sums contain one entry per stack: the number of calls and the
 time spent in the innermost function itself. In stacks deeper than 512 the middle is

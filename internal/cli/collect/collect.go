@@ -85,7 +85,7 @@ its own name (--node). With --nats, an existing NATS server with JetStream store
 	c.Flags().Var(&f.maxFile, "max-file", "maximum size of a file, and of an upload after it is unpacked")
 	c.Flags().Var(&f.memory, "max-memory", "maximum size of all uploads in progress; senders of others are told to try again later")
 	c.Flags().Var(&f.waiting, "waiting", "maximum size of all raw files whose map is missing")
-	c.Flags().Var(&f.minFree, "min-free", "refuse uploads if the disk has less free space")
+	c.Flags().Var(&f.minFree, "min-free", "reject uploads if the disk has less free space")
 	c.Flags().Float64Var(&f.rate, "rate", 0, "maximum number of uploads per second from an address; 0 for no limit")
 	c.Flags().Float64Var(&f.share, "share", 1, "the share of their raw files that senders are asked to send, 0 to 1")
 	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "maximum interval between writes of the merged profiles")
@@ -96,7 +96,7 @@ its own name (--node). With --nats, an existing NATS server with JetStream store
 	c.Flags().Var(&f.maxDebug, "max-debug", "maximum size of a program or a debug file")
 	c.Flags().IntVar(&f.debugBuilds, "debug-builds", 100, "keep programs and debug files of the last `n` builds that sent them; 0 for all")
 	c.Flags().StringVar(&f.clientCA, "client-ca", "", "require client certificates signed by this authority, a PEM `file`; needs --cert")
-	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each refused request to this `file`")
+	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each rejected request to this `file`")
 	f.addTo(c.Flags())
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
 	return c

@@ -48,16 +48,18 @@ func Flame(s *verb.Streams) *cobra.Command {
 		Short: "Draw the call stacks of logs or samples as a flame graph",
 		Long: `flame draws logs of calls as a flame graph: each function is a bar below the bar of
 its caller, as wide as its share of the time. Bars below a function are sorted by
-width, not by time of call. In place of logs it reads
-  samples          of perf record or cairn record, with --binary for each file whose
-                   code is to be drawn; frames that tail calls erased are restored
-                   (see cairn profgen -h)
-  folded stacks    as cairn and other tools write them: main;work 12
-and the width is the number of samples.
+width, not by time of call.
+
+Other inputs, of which the width is the number of samples:
+  samples        of perf record or cairn record: --binary names each file whose code is
+                 drawn; frames that tail calls erased are restored (see cairn profgen -h)
+  folded stacks  as cairn and other tools write them: main;work 12
+
+The formats, each a single file without external resources, for light and dark mode:
   html  an interactive page: zoom, search, time or calls, callers instead of callees,
         the median and percentiles of single calls, a table of functions
   svg   a picture; details of a bar are shown under the mouse pointer
-Both are a single file without external resources, and support light and dark mode.
+
 Only the largest stacks, by time or by calls, have bars of their own: as many as
 --max-stacks, and with --min-percent only those with at least that share. The others
 are merged into a bar "n more" for each caller; the table and all sums include them.

@@ -32,9 +32,9 @@ func Info(s *verb.Streams) *cobra.Command {
 		Short: "Print a summary of a profile, map, raw file or binary",
 		Long: `info prints a summary of a profile (.mip), a map (.mipmap), a raw file (.mipraw), a
 pack of raw files (.mippack) or an instrumented binary. For a sample profile, text or
-binary, as cairn profgen and llvm-profdata write them, it prints the totals and how
-few locations have most of the counts. Of a directory it describes all files of cairn
-below it.`,
+binary, as cairn profgen and llvm-profdata write them, it prints the totals and,
+for several percentages, how many locations have that share of the counts. Of a
+directory it describes all files of cairn below it.`,
 		Example: "  cairn info app.mip\n  cairn info app.prof",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (path != "") {

@@ -120,7 +120,7 @@ also reports scenarios that run code that no other scenario runs.`,
 	verb.Values(c, "algorithm", order.Algorithms()...)
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only traces of the scenario with this `name`; repeatable. With --run, the scenario of the run")
 	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the traces of a scenario: `NAME=W`; repeatable")
-	fl.BoolVar(&f.compress, "compress", false, "place similar functions that never ran together, if the program compresses better so (needs --binary of the same build)")
+	fl.BoolVar(&f.compress, "compress", false, "place similar functions that never ran together, if that makes the compressed program smaller (needs --binary of the same build)")
 	fl.StringArrayVar(&f.data, "data", nil, "order variables and constants, too, by their first access in this `trace` of valgrind --tool=lackey --trace-mem=yes; repeatable (needs --binary)")
 	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
 	return c

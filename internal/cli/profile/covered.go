@@ -55,7 +55,7 @@ the bytes of their code that did not run (--packages) and an lcov tracefile for
 genhtml and editors (--lcov). Lines need --debug.
 
 --format selects other outputs:
-  text       what the other flags say; the default
+  text       the view that the other flags select; the default
   json       the same as --json
   markdown   source files with their lines that ran, as a table
   lcov       a tracefile of lcov
@@ -71,7 +71,7 @@ same for trees that were compiled elsewhere. json, markdown, sarif and junit sup
 --diff, and so does text.
 
 --fail-under N makes the exit code 1 if less than N percent of the lines ran. In
-optimised code it cannot be determined of every line whether it ran. Such lines are
+optimised code it cannot be determined for every line whether it ran. Such lines are
 listed as unknown and count neither as covered nor as missed.
 
 --include and --exclude select source files by patterns: * stands for any characters

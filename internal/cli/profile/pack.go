@@ -130,9 +130,8 @@ func Unpack(s *verb.Streams) *cobra.Command {
 		Use:   "unpack FILE.mippack... [-C DIR]",
 		Short: "Restore the raw files of a pack",
 		Long: `unpack restores the raw files of packs, each identical to the packed one. A
-directory stands for the packs below it. If one of
-the files exists, nothing is written, unless --force is given. cairn merge reads packs
-directly, without unpack.`,
+directory stands for the packs below it. If one of the files exists, nothing is written,
+unless --force is given. cairn merge reads packs directly, without unpack.`,
 		Example: "  cairn unpack monday.mippack -C raws",
 		Args:    verb.ExactFiles("unpack", "a pack", 1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {

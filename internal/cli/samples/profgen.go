@@ -52,7 +52,7 @@ func newProfgen(s *verb.Streams) (*cobra.Command, *profgenFlags) {
 	f := &profgenFlags{}
 	c := &cobra.Command{
 		Use:   "profgen --binary FILE -o FILE [flags] INPUT...",
-		Short: "Make a profile for compilers of branch samples",
+		Short: "Make a profile for compilers from branch samples",
 		Long:  profgenLong,
 		Example: `  cairn profgen --binary app -o app.prof perf.data
   cairn profgen --binary app --binary libengine.so -o app.prof app.perf
@@ -119,7 +119,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.StringSliceVar(&f.perfData, "perfdata", nil, "an INPUT: `perf.data`; the name of the option in llvm-profgen")
 	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT: the `text` of perf script; the name of the option in llvm-profgen")
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
-	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or a library of it, a `file`; repeatable")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or one of its libraries: a `file`; repeatable")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, otlp, flame, fdata, callgraph, dot, mermaid")
 	verb.Values(c, "format", slices.Sorted(maps.Keys(products))...)
@@ -185,7 +185,8 @@ debug information:
 --otlp, --pyroscope and --parca send what pprof contains to a profile store; see
 cairn export -h.
 
-Stacks need no branches. A function whose frame was restored is named "name [inferred]".
+folded, pprof, otlp and flame also accept samples without branches, and call a function
+whose frame was restored "name [inferred]".
 
 Options of llvm-profgen have the same meaning, but contexts are not changed unless an
 option asks for it: --csspgo-preinliner, --csprof-merge-cold-context and

@@ -51,9 +51,9 @@ func Spikes(s *verb.Streams) *cobra.Command {
 		Short: "Show calls that took too long, with their stacks",
 		Long: `spikes reads the logs that programs of mode spike write (*.cairnlog) and shows each
 call that took longer than the threshold: its stack, with how long the callers had
-been running; the callees that took the time; and the callers as they ended. Callers
-whose time the long calls below do not explain are ranked as well. Spikes with equal
-stacks are shown once, as the worst of them. A directory stands for the logs in it;
+been running; the callees that took the time; and how long the callers took in the end.
+A caller that took longer than its threshold even without these calls is ranked as a
+spike of its own. Of spikes with equal stacks only the longest is shown. A directory stands for the logs in it;
 logs can be compressed with gzip or zstd, and can be of processes that are still
 running or were killed.
 

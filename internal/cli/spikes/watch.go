@@ -15,7 +15,7 @@ var watchVerbs = []func(*verb.Streams) *cobra.Command{newSpikeShowCmd, newSpikeS
 func Watch(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch",
-		Short: "Find spikes in programs as they are, or change how they are looked for",
+		Short: "Find spikes in unmodified programs, or change the settings of running ones",
 		Long: `watch finds spikes in programs that were not built with cairn, before they start or
 while they run, and changes how running programs look for spikes. cairn spikes shows the
 spikes that were found.`,

@@ -130,7 +130,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // can reach collectors that serve only this machine.
 func (g *Gate) foreign(r *http.Request) string {
 	if r.Header.Get("Origin") != "" && r.Method != http.MethodGet {
-		return "uploads from web pages are refused"
+		return "uploads from web pages are rejected"
 	}
 	if g.o.Tokens != nil {
 		return ""

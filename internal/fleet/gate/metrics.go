@@ -49,7 +49,7 @@ func (g *Gate) metrics(w http.ResponseWriter, _ *http.Request) {
 	metric("upload_files_total", "counter", "Files in them.", g.counts.files)
 	metric("upload_bytes_total", "counter", "Bytes in them, unpacked.", g.counts.bytes)
 	metric("upload_bad_files_total", "counter", "Files in them that were damaged or of another kind.", g.counts.bad)
-	fmt.Fprint(&b, "# HELP cairn_refused_total Requests that were refused, by status.\n# TYPE cairn_refused_total counter\n")
+	fmt.Fprint(&b, "# HELP cairn_refused_total Requests that were rejected, by status.\n# TYPE cairn_refused_total counter\n")
 	for _, status := range slices.Sorted(maps.Keys(g.counts.statuses)) {
 		fmt.Fprintf(&b, "cairn_refused_total{status=\"%d\"} %d\n", status, g.counts.statuses[status])
 	}

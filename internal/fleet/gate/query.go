@@ -128,7 +128,7 @@ func (g *Gate) index(w http.ResponseWriter, r *http.Request) {
 	}
 	var notes []string
 	if s := g.c.Status(); s.Err != nil {
-		notes = append(notes, "Uploads are refused: "+s.Err.Error())
+		notes = append(notes, "Uploads are rejected: "+s.Err.Error())
 	}
 	var b bytes.Buffer
 	if err := view.WriteIndex(&b, builds, notes); err != nil {
