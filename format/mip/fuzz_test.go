@@ -3,11 +3,10 @@ package mip
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -52,19 +51,7 @@ func TestSeeds(t *testing.T) {
 	t.Parallel()
 	for target, list := range seeds(t) {
 		for i, data := range list {
-			path := filepath.Join("testdata", "fuzz", target, fmt.Sprintf("seed%d", i))
-			want := fmt.Appendf(nil, "go test fuzz v1\n[]byte(%q)\n", data)
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, want, 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s is out of date (rewrite with -update): %v", path, err)
-			}
+			golden.Compare(t, fmt.Sprintf("testdata/fuzz/%s/seed%d", target, i), fmt.Appendf(nil, "go test fuzz v1\n[]byte(%q)\n", data))
 		}
 	}
 }

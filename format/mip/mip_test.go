@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"hash/crc32"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,12 +14,11 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 
 	"pgregory.net/rapid"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // example is the module of the worked example in doc.go.
 func example() *prof.Map {
@@ -326,7 +322,7 @@ func TestOldProfile(t *testing.T) {
 	}
 }
 
-// TestMachineErrors: a machine's name goes into messages.
+// TestMachineErrors checks that errors name the machine.
 func TestMachineErrors(t *testing.T) {
 	t.Parallel()
 	m := example()
@@ -425,8 +421,8 @@ func TestReadMapSectionErrors(t *testing.T) {
 	}
 }
 
-// TestImpliedErrors gives a function of four blocks what must not be in a map:
-// each of the readers and writers refuses it.
+// TestImpliedErrors checks that all readers and writers reject invalid implied blocks, in a
+// function of four blocks.
 func TestImpliedErrors(t *testing.T) {
 	t.Parallel()
 	list := func(n int) []uint32 { // ascending
@@ -485,29 +481,21 @@ func TestImpliedErrors(t *testing.T) {
 	}
 }
 
-func encodeMap(t interface{ Fatal(...any) }, m *prof.Map) []byte {
+type fataler interface{ Fatal(...any) }
+
+func encode[T any](t fataler, write func(io.Writer, T) error, of T) []byte {
 	var b bytes.Buffer
-	if err := WriteMap(&b, m); err != nil {
+	if err := write(&b, of); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-func encodeProfile(t interface{ Fatal(...any) }, p *prof.Profile) []byte {
-	var b bytes.Buffer
-	if err := WriteProfile(&b, p); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
+func encodeMap(t fataler, m *prof.Map) []byte { return encode(t, WriteMap, m) }
 
-func encodeText(t interface{ Fatal(...any) }, p *prof.Profile) []byte {
-	var b bytes.Buffer
-	if err := WriteText(&b, p); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
+func encodeProfile(t fataler, p *prof.Profile) []byte { return encode(t, WriteProfile, p) }
+
+func encodeText(t fataler, p *prof.Profile) []byte { return encode(t, WriteText, p) }
 
 func TestMapRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -551,20 +539,7 @@ func TestTextRoundTrip(t *testing.T) {
 
 func TestTextGolden(t *testing.T) {
 	t.Parallel()
-	golden := filepath.Join("testdata", "example.yaml")
-	got := encodeText(t, exampleProfile())
-	if *update {
-		if err := os.WriteFile(golden, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("text differs from %s (rewrite with -update):\n%s", golden, got)
-	}
+	golden.Compare(t, "testdata/example.yaml", encodeText(t, exampleProfile()))
 }
 
 func TestDetect(t *testing.T) {
@@ -582,8 +557,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// reseal gives a damaged container the length and checksum of its body, so
-// that a test reaches what lies behind them.
+// reseal sets the length and the checksum of a damaged container, so that a test reaches the
+// code behind the checks.
 func reseal(data []byte) []byte {
 	if len(data) < headerSize {
 		return data
@@ -630,8 +605,8 @@ func TestContainerErrors(t *testing.T) {
 	}
 }
 
-// TestMutants changes every byte of a file to several values, behind a correct
-// checksum: an error or a value, never a panic, and values can be written.
+// TestMutants sets every byte of a file to several values, with a correct checksum. It checks
+// that the result is an error or a value that can be written, and never a panic.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	good := encodeProfile(t, exampleProfile())

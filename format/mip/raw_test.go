@@ -173,8 +173,7 @@ func TestParseRawErrors(t *testing.T) {
 	}
 }
 
-// TestRawOrder has a slot that was taken and not filled, and a buffer that went
-// round.
+// TestRawOrder has a slot that was reserved but not filled, and a buffer that wrapped round.
 func TestRawOrder(t *testing.T) {
 	t.Parallel()
 	r := Raw{BuildID: "x", Size: 9, Slots: 3, Next: 5, Order: []uint32{6, 7, 8}}
@@ -206,7 +205,7 @@ func TestRawOrder(t *testing.T) {
 	}
 }
 
-// TestScenario has a name that the runtime cut in the middle of a character.
+// TestScenario has a name that the runtime truncated in the middle of a character.
 func TestScenario(t *testing.T) {
 	t.Parallel()
 	x := strings.Repeat("x", wire.MaxScenario)

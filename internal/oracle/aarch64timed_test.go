@@ -102,8 +102,8 @@ func TestAArch64TracedLog(t *testing.T) {
 	}
 }
 
-// addressesOf returns where the symbols of a program are.
-func addressesOf(t *testing.T, program string) map[string]uint64 {
+// elfSymbols returns the symbols of a program.
+func elfSymbols(t *testing.T, program string) []elf.Symbol {
 	t.Helper()
 	f, err := elf.Open(program)
 	if err != nil {
@@ -114,8 +114,14 @@ func addressesOf(t *testing.T, program string) map[string]uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return symbols
+}
+
+// addressesOf returns where the symbols of a program are.
+func addressesOf(t *testing.T, program string) map[string]uint64 {
+	t.Helper()
 	at := map[string]uint64{}
-	for _, s := range symbols {
+	for _, s := range elfSymbols(t, program) {
 		at[s.Name] = s.Value
 	}
 	return at

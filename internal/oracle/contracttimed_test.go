@@ -106,16 +106,7 @@ func (c *contractCell) eachSpike(t *testing.T, name string, data []byte, yield f
 // rangeOf returns where a function is in a program, empty if it has none.
 func rangeOf(t *testing.T, program, name string) (start, end uint64) {
 	t.Helper()
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range symbols {
+	for _, s := range elfSymbols(t, program) {
 		if s.Name == name && s.Info == elf.ST_INFO(elf.STB_GLOBAL, elf.STT_FUNC) {
 			return s.Value, s.Value + s.Size
 		}

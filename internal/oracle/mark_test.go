@@ -19,15 +19,7 @@ func toldOf(t *testing.T, program, scenario string) string {
 	if len(logs) != 1 {
 		t.Fatalf("%d logs", len(logs))
 	}
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	symbols := elfSymbols(t, program)
 	var words []string
 	for _, e := range episodes(t, logs[0]) {
 		sections := map[uint32]string{}

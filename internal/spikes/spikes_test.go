@@ -3,17 +3,13 @@ package spikes_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/internal/spikes"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const ms = 1_000_000 // ns
 
@@ -21,7 +17,7 @@ func between(lo, hi float64) tracelog.Interval {
 	return tracelog.Interval{Lo: uint64(lo * ms), Hi: uint64(hi * ms)}
 }
 
-// game is what the addresses of the test are: a hundred for each function.
+// game names the addresses of the test: each function has a hundred.
 var game = []spikes.Place{
 	{Symbol: "main", Function: "main", File: "game.cc", Line: 1981, Opening: 1970},
 	{Symbol: "CreatePlayerPhase1", Function: "CreatePlayerPhase1", File: "player.cc", Line: 527, Opening: 500},
@@ -59,7 +55,7 @@ func end(pc uint64, t tracelog.Interval, after float64) tracelog.Parent {
 	return tracelog.Parent{PC: pc + 5, Time: t, SP: uint32(0x1000 - pc), Ended: uint64((12503 + after) * ms), Threshold: 10 * ms}
 }
 
-// scorpion is the spike that the talk on PET shows.
+// scorpion is the spike shown in the talk on PET.
 func scorpion(number uint64) *tracelog.Episode {
 	return &tracelog.Episode{
 		TID: 7, Number: number, Time: 12503 * ms, Peak: between(11.21, 11.36), Threshold: 10 * ms, Frame: 2323, Blind: 250_000,
@@ -77,7 +73,7 @@ func scorpion(number uint64) *tracelog.Episode {
 	}
 }
 
-// waits is one of a spike that happens all the time.
+// waits returns one occurrence of a frequent spike.
 func waits(i uint64) *tracelog.Episode {
 	d := 12 + float64(i)/100
 	return &tracelog.Episode{
@@ -112,26 +108,8 @@ func sample() *spikes.Set {
 	return s
 }
 
-// golden compares with a file in testdata, or writes it.
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", file)
-	if *update {
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what it was (-update writes it):\n%s", file, got)
-	}
-}
-
-// TestCountOfThreads: of a stack that several threads have, the log's first episode is not
-// the first that is read, and is what the log's count goes by.
+// TestCountOfThreads checks a stack that several threads have: the count in the log belongs to
+// the log's first episode, which need not be the first that is read.
 func TestCountOfThreads(t *testing.T) {
 	t.Parallel()
 	s := spikes.New([]spikes.Log{{Name: "game.cairnlog"}}, address)
@@ -161,7 +139,7 @@ func TestText(t *testing.T) {
 		b.WriteString(sug.Place.Function + ": " + sug.Markup + "\n  " + sug.Why + "\n")
 	}
 	b.WriteString("\n" + strings.Join(s.Reach().Lines(), "\n") + "\n")
-	golden(t, "spikes.txt", b.Bytes())
+	golden.Compare(t, "testdata/spikes.txt", b.Bytes())
 }
 
 func TestOrders(t *testing.T) {
@@ -209,14 +187,14 @@ func TestObject(t *testing.T) {
 	if err := enc.Encode(w.Object(s.Groups[0], s.Groups[0].Worst)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "object.json", b.Bytes())
+	golden.Compare(t, "testdata/object.json", b.Bytes())
 	o := w.Object(s.Groups[2], s.Groups[2].Worst)
 	if !o.Stack[2].Abandoned || o.Stack[1].Abandoned || o.Stack[0].Abandoned {
 		t.Errorf("abandoned: %+v", o.Stack)
 	}
 }
 
-// An interval is printed so that what is printed is still true.
+// TestInterval checks that a printed interval contains the exact one.
 func TestInterval(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -251,7 +229,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// Odd episodes: nothing on the stack, absurd numbers.
+// TestOdd checks episodes without a stack and with absurd numbers.
 func TestOdd(t *testing.T) {
 	t.Parallel()
 	s := spikes.New([]spikes.Log{{Header: tracelog.Header{Monotonic: 5}}}, address)
@@ -283,7 +261,7 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// The mark-up is that of the language.
+// TestSuggestGo checks that suggested marks are in the language of the program.
 func TestSuggestGo(t *testing.T) {
 	t.Parallel()
 	inGo := func(a spikes.Address, call bool) spikes.Location {

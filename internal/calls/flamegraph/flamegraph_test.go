@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"flag"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,12 +14,11 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/golden"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-// small is a trie that can be checked by hand: main calls f, which calls itself,
-// and g, of which a call has no exit.
+// small returns a trie that can be checked by hand: main calls f, which calls itself, and g,
+// one of whose calls has no exit.
 func small() *Profile {
 	t := calltrie.New()
 	add := func(at calltrie.NodeID, fn calllog.FuncID, times ...uint64) calltrie.NodeID {
@@ -96,24 +92,12 @@ func TestGolden(t *testing.T) {
 		page, _ := write(t, WriteHTML, doc, Options{})
 		picture, _ := write(t, WriteSVG, doc, Options{})
 		for file, got := range map[string]string{name + ".json": dataOf(t, page), name + ".svg": picture} {
-			path := filepath.Join("testdata", file)
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs from what is drawn now; look at it, then run go test -update", path)
-			}
+			golden.Compare(t, "testdata/"+file, []byte(got))
 		}
 	}
 }
 
-// A page needs nothing but itself.
+// TestNothingIsLoaded checks that a page loads nothing else.
 func TestNothingIsLoaded(t *testing.T) {
 	t.Parallel()
 	page, _ := write(t, WriteHTML, sampleDiff(50), Options{})
@@ -127,7 +111,7 @@ func TestNothingIsLoaded(t *testing.T) {
 	}
 }
 
-// Names hold whatever a compiler or a malicious file puts there.
+// TestHostileNames checks names as a compiler or a malicious file may contain them.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	evil := []string{
@@ -209,7 +193,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Documents of any shape give well-formed pictures.
+// TestShapes checks that documents of any shape give well-formed pictures.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	deep := calltrie.New()
@@ -239,8 +223,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// drawProfile makes a profile with callees that may be longer than their callers,
-// as in a damaged log.
+// drawProfile makes a profile in which callees may be longer than their callers, as in a
+// damaged log.
 func drawProfile(t *rapid.T) *Profile {
 	p := &Profile{Name: sampleName, Unit: "ns"}
 	labels := rapid.SampledFrom([]string{"", "x"}).Draw(t, "label")
@@ -257,7 +241,7 @@ func drawProfile(t *rapid.T) *Profile {
 	return p
 }
 
-// Pruning keeps the sums, and no bar reaches out of the one above it.
+// TestPrune checks that pruning keeps the sums, and that each bar is within the one above it.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -320,7 +304,8 @@ func checkNesting(t *rapid.T, d *drawing) {
 	}
 }
 
-// The table has the sums that a walk from each node to the root finds.
+// TestFunctions checks that the table has the sums that a walk from each node to the root
+// gives.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

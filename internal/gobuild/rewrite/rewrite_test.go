@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -11,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var variants = []struct {
 	name string
@@ -57,19 +55,7 @@ func TestGolden(t *testing.T) {
 		for _, s := range r.Skipped {
 			fmt.Fprintf(&got, "skipped %s\n", s)
 		}
-		golden := "testdata/" + v.name + ".golden"
-		if *update {
-			if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", v.name, got.Bytes(), want)
-		}
+		golden.Compare(t, "testdata/"+v.name+".golden", got.Bytes())
 	}
 }
 

@@ -1,15 +1,13 @@
 package native
 
 import (
-	"bytes"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -17,16 +15,7 @@ import (
 // assembled.
 func TestAArch64Golden(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/aarch64/*.s")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no testdata: %v", err)
-	}
-	as, noAs := exec.LookPath("aarch64-linux-gnu-as")
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachText(t, "testdata/aarch64/*.s", func(file string, src []byte) {
 		if !IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
@@ -57,26 +46,17 @@ func TestAArch64Golden(t *testing.T) {
 			case opts.Flight:
 				name = "flight"
 			}
-			compareGolden(t, strings.TrimSuffix(file, ".s")+"."+name+".golden", out)
-			if noAs != nil || strings.Contains(string(src), ".aeabi_subsection") {
-				continue
-			}
-			cmd := exec.Command(as, "-o", filepath.Join(t.TempDir(), "out.o"))
-			cmd.Stdin = bytes.NewReader(out)
-			if msg, err := cmd.CombinedOutput(); err != nil || len(msg) > 0 {
-				t.Errorf("%s, %v: %v\n%s", file, opts.Mode, err, msg)
+			golden.Compare(t, strings.TrimSuffix(file, ".s")+"."+name+".golden", out)
+			if !strings.Contains(string(src), ".aeabi_subsection") {
+				assemble(t, file+", "+name, out, "aarch64-linux-gnu-as")
 			}
 		}
-	}
+	})
 }
 
 func TestAArch64Classify(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		insn   string
-		kind   flow
-		target string
-	}{
+	checkClassify(t, aarch64{}, []classified{
 		{"b .L2", flowJump, ".L2"},
 		{"b.eq .LBB0_1", flowBranch, ".LBB0_1"},
 		{"bne\t.L3\t\t// 11\t[c=4 l=4]  condjump", flowBranch, ".L3"},
@@ -101,16 +81,7 @@ func TestAArch64Classify(t *testing.T) {
 		{"bfi w0, w1, 2, 3", flowNext, ""},
 		{"tbl v0.16b, {v1.16b}, v2.16b", flowNext, ""},
 		{"cbnz x3, foo", flowBranch, "foo"},
-	} {
-		word, rest := test.insn, ""
-		if i := strings.IndexAny(test.insn, " \t"); i >= 0 {
-			word, rest = test.insn[:i], test.insn[i:]
-		}
-		kind, target := aarch64{}.classify([]byte(word), []byte(rest))
-		if kind != test.kind || string(target) != test.target {
-			t.Errorf("%s: %d %q, want %d %q", test.insn, kind, target, test.kind, test.target)
-		}
-	}
+	})
 }
 
 // TestAArch64Effect holds what instructions read and overwrite.
@@ -149,8 +120,7 @@ func TestAArch64Effect(t *testing.T) {
 // what does not, or warns.
 func TestAArch64Reach(t *testing.T) {
 	t.Parallel()
-	as, err := exec.LookPath("aarch64-linux-gnu-as")
-	if err != nil {
+	if _, err := exec.LookPath("aarch64-linux-gnu-as"); err != nil {
 		t.Skip("needs aarch64-linux-gnu-as")
 	}
 	// Before the probes all reach: 3,000 blocks of one instruction, 110 cases of one.
@@ -183,40 +153,16 @@ func TestAArch64Reach(t *testing.T) {
 		if len(result.EntryOnly) > 0 || !strings.Contains(string(out), test.want) {
 			t.Errorf("%s: entry only %v, or no %q", name, result.EntryOnly, test.want)
 		}
-		cmd := exec.Command(as, "-o", filepath.Join(t.TempDir(), "out.o"))
-		cmd.Stdin = bytes.NewReader(out)
-		if msg, err := cmd.CombinedOutput(); err != nil || len(msg) > 0 {
-			t.Errorf("%s: %v\n%.300s", name, err, msg)
-		}
+		assemble(t, name, out, "aarch64-linux-gnu-as")
 	}
 }
 
 // FuzzAArch64 checks that any text is either refused or rewritten, the same way twice.
 func FuzzAArch64(f *testing.F) {
-	files, err := filepath.Glob("testdata/aarch64/*.s")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(src)
-	}
+	eachText(f, "testdata/aarch64/*.s", func(_ string, src []byte) { f.Add(src) })
 	f.Add([]byte("\t.type f, %function\nf:\n\ttbz w0, 1, .L1\n\tadr x1, .L1\n.L1:\n\t.p2align 4,,11\n\t.word .L1\n\tldp x16\n\tbr\n\tadr\n\tcbz\n"))
 	f.Add([]byte("\t.type f, %function\nf:\n.L1:\n\tadr x1, .L1\n\tldrb w1, [x2]\n\tadd\n\t.data\n.L2:\n\t.byte (.L1-.L1)>>2\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		for _, opts := range []Options{{Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeSpike}, {Mode: prof.ModeStacks}, {Mode: prof.ModeTrace, Depth: 2}} {
-			unit, err := Parse(src, machine.AArch64)
-			if err != nil {
-				return
-			}
-			out, _ := Rewrite(unit, opts)
-			again, _ := Rewrite(unit, opts)
-			if !bytes.Equal(out, again) {
-				t.Fatalf("%v: a second rewrite differs", opts.Mode)
-			}
-		}
+		rewriteTwice(t, src, machine.AArch64, []Options{{Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeSpike}, {Mode: prof.ModeStacks}, {Mode: prof.ModeTrace, Depth: 2}})
 	})
 }

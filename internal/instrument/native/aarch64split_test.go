@@ -2,7 +2,6 @@ package native
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/golden"
 )
 
 // crossTools skips a test where the tools for AArch64 are missing.
@@ -36,24 +36,16 @@ func assembleCross(t *testing.T, dir, name string, clang bool) {
 // and has it assembled.
 func TestSplitGoldenAArch64(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/split/aarch64/*.s")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no testdata: %v", err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachText(t, "testdata/split/aarch64/*.s", func(file string, src []byte) {
 		out, result := splitFor(t, machine.AArch64, src, everyOther)
 		for _, f := range result.Refused {
 			out = fmt.Appendf(out, "// %s: %s\n", f.Name, f.Reason)
 		}
-		compareGolden(t, strings.TrimSuffix(file, ".s")+".split.golden", out)
+		golden.Compare(t, strings.TrimSuffix(file, ".s")+".split.golden", out)
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "a.s"), out)
 		assembleCross(t, dir, "a", strings.HasPrefix(filepath.Base(file), "clang"))
-	}
+	})
 }
 
 var crossClang = []string{"clang++-22", "--target=aarch64-linux-gnu", "-fno-integrated-as"}
@@ -81,14 +73,9 @@ func TestSplitRunsAArch64(t *testing.T) {
 			continue // one of gcc and one of clang
 		}
 		for _, program := range []string{"testdata/split/exceptions.cc", "../../oracle/testdata/shapes.cc", "../../oracle/testdata/tree.cc"} {
-			name := strings.Join(build, " ") + " " + filepath.Base(program)
-			path, err := filepath.Abs(program)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Run(name, func(t *testing.T) {
+			t.Run(strings.Join(build, " ")+" "+filepath.Base(program), func(t *testing.T) {
 				t.Parallel()
-				splitAndRun(t, build, path)
+				splitAndRun(t, build, program)
 			})
 		}
 	}
@@ -97,11 +84,7 @@ func TestSplitRunsAArch64(t *testing.T) {
 // splitAndRun compares the answers of a program split at random with what it answers unsplit.
 func splitAndRun(t *testing.T, build []string, program string) {
 	dir := t.TempDir()
-	command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", "a.s", program)...)
-	src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := compile(t, dir, program, build...)
 	run := func(text []byte) string {
 		write(t, filepath.Join(dir, "b.s"), text)
 		assembleCross(t, dir, "b", strings.HasPrefix(build[0], "clang"))

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,7 +27,7 @@ func TestSplitRefusesAArch64(t *testing.T) {
 		cases = ".L6:\n\tret\n.L9:\n\tmov\tw0, 7\n\tret\n\t.size\tf, .-f\n"
 	)
 	long := strings.Repeat("\tadd\tw0, w0, 1\n", 200)
-	tests := []struct{ text, want string }{
+	checkSplit(t, machine.AArch64, []refusal{
 		{head + "\tret\n" + tail, ""},
 		{head + "\tret\n" + tail + "\t.section .rodata\n\t.xword .L2-.L9\n", "computes"},
 		{head + "\tret\n" + tail + "\t.section .rodata\n.L9:\n\t.word .L2-.L9\n", ""},
@@ -58,15 +56,7 @@ func TestSplitRefusesAArch64(t *testing.T) {
 		{table + "\tret\n" + cases, ""},
 		{table + long + "\tret\n" + cases, "a jump table that might not reach"},
 		{table + "#APP\n\tnop\n#NO_APP\n\tret\n" + cases, "inline assembly in a function with a compressed jump table"},
-	}
-	for _, test := range tests {
-		_, result := splitFor(t, machine.AArch64, []byte(test.text), atRandom(0, 1))
-		switch {
-		case test.want == "" && len(result.Split) != 1,
-			test.want != "" && (len(result.Refused) != 1 || !strings.Contains(result.Refused[0].Reason, test.want)):
-			t.Errorf("%s\nsplit %v, refused %v, want %q", test.text, result.Split, result.Refused, test.want)
-		}
-	}
+	})
 }
 
 // TestSplitUnwindAArch64 compares, at each instruction, the row of the unwind table as
@@ -75,10 +65,6 @@ func TestSplitRefusesAArch64(t *testing.T) {
 func TestSplitUnwindAArch64(t *testing.T) {
 	t.Parallel()
 	crossTools(t, "aarch64-linux-gnu-g++", "llvm-dwarfdump-22")
-	program, err := filepath.Abs("testdata/split/exceptions.cc")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for i, build := range crossBuilds {
 		if testing.Short() && i%5 != 1 {
 			continue // one of gcc and one of clang, both of which sign
@@ -86,16 +72,7 @@ func TestSplitUnwindAArch64(t *testing.T) {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", "a.s", program)...)
-			src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			n := 0
-			src = insnLine.ReplaceAllFunc(src, func(line []byte) []byte {
-				n++
-				return fmt.Appendf(nil, ".LVLmark%d:\n%s", n, line)
-			})
+			src := mark(compile(t, dir, "testdata/split/exceptions.cc", build...))
 			clang := strings.HasPrefix(build[0], "clang")
 			want := crossRows(t, dir, src, clang)
 			out, result := splitFor(t, machine.AArch64, src, atRandom(7, 0.5))
@@ -103,18 +80,11 @@ func TestSplitUnwindAArch64(t *testing.T) {
 				t.Errorf("%d functions are split, %v refused: that proves little", len(result.Split), result.Refused)
 			}
 			got := crossRows(t, dir, out, clang)
-			if len(want) < 1000 || len(got) != len(want) {
-				t.Fatalf("%d instructions, were %d", len(got), len(want))
-			}
-			bad, signed := 0, 0
-			for mark, row := range want {
+			checkRows(t, got, want)
+			signed := 0
+			for _, row := range want {
 				if strings.Contains(row, "=1") {
 					signed++
-				}
-				if got[mark] != row {
-					if bad++; bad < 4 {
-						t.Errorf("%s: %s, was %s", mark, got[mark], row)
-					}
 				}
 			}
 			if protected := strings.Contains(strings.Join(build, " "), "protection"); protected != (signed > 100) {
@@ -264,17 +234,7 @@ func farAnswer(i, size int) int {
 // FuzzSplitAArch64 checks that any text is split or refused without a panic, and the same
 // way each time.
 func FuzzSplitAArch64(f *testing.F) {
-	files, err := filepath.Glob("testdata/split/aarch64/*.s")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no testdata: %v", err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(src, uint64(1))
-	}
+	eachText(f, "testdata/split/aarch64/*.s", func(_ string, src []byte) { f.Add(src, uint64(1)) })
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, %function\nf:\n\ttbz w0, 1, .L1\n\tret\n.L1:\n\tret\n.size f,.-f"), uint64(2))
 	f.Fuzz(func(t *testing.T, src []byte, seed uint64) { splitsTheSame(t, src, machine.AArch64, seed) })
 }

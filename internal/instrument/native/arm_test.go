@@ -1,44 +1,25 @@
 package native
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
 
 // assembleArm has text assembled, if there is an assembler.
 func assembleArm(t *testing.T, name string, text []byte) {
 	t.Helper()
-	as, err := exec.LookPath("arm-linux-gnueabihf-as")
-	if err != nil {
-		return
-	}
-	cmd := exec.Command(as, "-march=armv7-a", "-mfpu=neon", "-meabi=5", "-o", filepath.Join(t.TempDir(), "out.o"))
-	cmd.Stdin = bytes.NewReader(text)
-	if msg, err := cmd.CombinedOutput(); err != nil || len(msg) > 0 {
-		t.Errorf("%s: %v\n%.500s", name, err, msg)
-	}
+	assemble(t, name, text, "arm-linux-gnueabihf-as", "-march=armv7-a", "-mfpu=neon", "-meabi=5")
 }
 
 // TestArmGolden rewrites what gcc and clang made of testdata for Armv7, and has it assembled.
 func TestArmGolden(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/arm/*.s")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no testdata: %v", err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachText(t, "testdata/arm/*.s", func(file string, src []byte) {
 		if !IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
@@ -58,19 +39,15 @@ func TestArmGolden(t *testing.T) {
 				t.Errorf("%s: no blocks of %v", file, result.EntryOnly)
 			}
 			name := strings.TrimSuffix(file, ".s") + "." + opts.Mode.String()
-			compareGolden(t, name+".golden", out)
+			golden.Compare(t, name+".golden", out)
 			assembleArm(t, name, out)
 		}
-	}
+	})
 }
 
 func TestArmClassify(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		insn   string
-		kind   flow
-		target string
-	}{
+	checkClassify(t, arm{}, []classified{
 		{"b .L2", flowJump, ".L2"},
 		{"b.w .L2", flowJump, ".L2"},
 		{"beq .LBB0_1 @ comment, with commas", flowBranch, ".LBB0_1"},
@@ -103,16 +80,7 @@ func TestArmClassify(t *testing.T) {
 		{"trap", flowEnd, ""},
 		{"str pc, [r0]", flowNext, ""},
 		{"nop", flowNop, ""},
-	} {
-		word, rest := test.insn, ""
-		if i := strings.IndexAny(test.insn, " \t"); i >= 0 {
-			word, rest = test.insn[:i], test.insn[i:]
-		}
-		kind, target := arm{}.classify([]byte(word), []byte(rest))
-		if kind != test.kind || string(target) != test.target {
-			t.Errorf("%s: %d %q, want %d %q", test.insn, kind, target, test.kind, test.target)
-		}
-	}
+	})
 }
 
 // TestArmEffect holds what instructions read and overwrite.
@@ -245,30 +213,10 @@ func TestArmRefused(t *testing.T) {
 
 // FuzzArm checks that any text is either refused or rewritten, the same way twice.
 func FuzzArm(f *testing.F) {
-	files, err := filepath.Glob("testdata/arm/*.s")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(src)
-	}
+	eachText(f, "testdata/arm/*.s", func(_ string, src []byte) { f.Add(src) })
 	f.Add([]byte("\t.type f, %function\nf:\n\tpush {r4, lr}\n\tmov r4, r0\n.L1:\n\tcbz r0, .L1\n\ttbb [pc\n\t.byte (.L1-.L2)/2\n\tldr\n\tldm sp!\n\t.ltorg\n\tadr\n\tvldr\n\tpop {-}\n"))
 	f.Add([]byte("\t.thumb\n\t.type f, %function\nf:\n.L1:\n\taddls pc, pc, r0\n.L2:\n\tb .L1\n\t.handlerdata\n\t.fnend\n\t.fnend\n\t.syntax divided\n@ 0 \"\" 2\n\tldrd r0, .L2\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		for _, opts := range []Options{{Mode: prof.ModeCover}, {Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeBlockOrder}} {
-			unit, err := Parse(src, machine.Arm)
-			if err != nil {
-				return
-			}
-			out, _ := Rewrite(unit, opts)
-			again, _ := Rewrite(unit, opts)
-			if !bytes.Equal(out, again) {
-				t.Fatalf("%v: a second rewrite differs", opts.Mode)
-			}
-		}
+		rewriteTwice(t, src, machine.Arm, []Options{{Mode: prof.ModeCover}, {Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeBlockOrder}})
 	})
 }

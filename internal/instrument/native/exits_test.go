@@ -3,7 +3,6 @@ package native
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -240,33 +239,12 @@ func TestSmall(t *testing.T) {
 // those of the program as it was, and looks at those of the inserted code.
 func TestTimedUnwind(t *testing.T) {
 	t.Parallel()
-	for _, build := range builds {
-		if build[0] == "g++" {
-			build = append(slices.Clone(build), "-dp", "-fno-ipa-ra")
-		}
-		t.Run(strings.Join(build, " "), func(t *testing.T) {
-			t.Parallel()
-			timedUnwind(t, build)
-		})
-	}
+	eachTimed(t, timedUnwind)
 }
 
 func timedUnwind(t *testing.T, build []string) {
 	dir := t.TempDir()
-	program, err := filepath.Abs("testdata/split/exceptions.cc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", "a.s", program)...)
-	src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	src = insnLine.ReplaceAllFunc(src, func(line []byte) []byte {
-		n++
-		return fmt.Appendf(nil, ".LVLmark%d:\n%s", n, line)
-	})
+	src, n := mark(compile(t, dir, "testdata/split/exceptions.cc", build...)), 0
 	want := unwindRows(t, dir, src)
 	out, _ := timedRewrite(t, src, false)
 	// What has no mark is ours.

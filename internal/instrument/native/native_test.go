@@ -2,44 +2,24 @@ package native
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
 // modes are what the tests rewrite with.
 var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull, prof.ModeOrder, prof.ModeBlockOrder, prof.ModeSpike}
-
-// compiled returns the compilers' output in testdata.
-func compiled(t testing.TB) []string {
-	t.Helper()
-	files, err := filepath.Glob("testdata/*.s")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no testdata: %v", err)
-	}
-	return files
-}
 
 // TestGolden rewrites what gcc and clang made of testdata, compares it in
 // modes cover, full, order and spike, and has it assembled in all.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	as, noAs := exec.LookPath("as")
-	for _, file := range compiled(t) {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachText(t, "testdata/*.s", func(file string, src []byte) {
 		if !IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
@@ -53,47 +33,11 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%s, %v: %s", file, mode, why)
 			}
 			if mode == prof.ModeCover || mode == prof.ModeFull || mode == prof.ModeOrder || mode == prof.ModeSpike {
-				compareGolden(t, strings.TrimSuffix(file, ".s")+"."+mode.String()+".golden", out)
+				golden.Compare(t, strings.TrimSuffix(file, ".s")+"."+mode.String()+".golden", out)
 			}
-			if noAs != nil {
-				continue
-			}
-			cmd := exec.Command(as, "--64", "-o", filepath.Join(t.TempDir(), "out.o"))
-			cmd.Stdin = bytes.NewReader(out)
-			if msg, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s, %v: %v\n%s", file, mode, err, msg)
-			}
+			assemble(t, file+", "+mode.String(), out, "as", "--64", "-W")
 		}
-	}
-}
-
-func compareGolden(t *testing.T, golden string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, w := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
-	for i := range max(len(g), len(w)) {
-		if i >= len(g) || i >= len(w) || !bytes.Equal(g[i], w[i]) {
-			t.Errorf("%s:%d differs (run with -update if it should):\n got %s\nwant %s",
-				golden, i+1, line(g, i), line(w, i))
-			return
-		}
-	}
-}
-
-func line(lines [][]byte, i int) []byte {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return []byte("the end")
+	})
 }
 
 // lost returns why out is not src with lines inserted, or "".
@@ -114,13 +58,7 @@ func lost(src, out []byte) string {
 // FuzzParse checks that any text is either refused or comes through whole,
 // with lines inserted.
 func FuzzParse(f *testing.F) {
-	for _, file := range compiled(f) {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(src)
-	}
+	eachText(f, "testdata/*.s", func(_ string, src []byte) { f.Add(src) })
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tret"))
 	f.Add([]byte(".section .text.f,\"axG\",@progbits,f,comdat\n.type f,@function\nf: jne f\nf.cold: jmp *%rax\n.size f,.-f"))
 	f.Fuzz(func(t *testing.T, src []byte) {

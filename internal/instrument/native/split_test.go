@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/golden"
 )
 
 // atRandom calls each block but the entry cold with a probability, the same
@@ -77,20 +78,16 @@ func everyOther(f FuncInfo) ([]bool, bool) {
 // block and has it assembled.
 func TestSplitGolden(t *testing.T) {
 	t.Parallel()
-	for _, file := range compiled(t) {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachText(t, "testdata/*.s", func(file string, src []byte) {
 		out, result := split(t, src, everyOther)
 		for _, f := range result.Refused {
 			out = fmt.Appendf(out, "# %s: %s\n", f.Name, f.Reason)
 		}
-		compareGolden(t, strings.TrimSuffix(file, ".s")+".split.golden", out)
+		golden.Compare(t, strings.TrimSuffix(file, ".s")+".split.golden", out)
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "a.s"), out)
 		command(t, dir, "as", "--64", "-o", "a.o", "a.s")
-	}
+	})
 }
 
 func write(t testing.TB, file string, text []byte) {
@@ -115,19 +112,11 @@ var builds = [][]string{
 
 // eachBuild compiles the program of exceptions with each of the builds.
 func eachBuild(t *testing.T, test func(t *testing.T, dir string, src []byte)) {
-	program, err := filepath.Abs("testdata/split/exceptions.cc")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, build := range builds {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", "a.s", program)...)
-			src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := compile(t, dir, "testdata/split/exceptions.cc", build...)
 			test(t, dir, src)
 		})
 	}
@@ -160,33 +149,17 @@ func TestSplitRuns(t *testing.T) {
 	})
 }
 
-var insnLine = regexp.MustCompile(`(?m)^\t[a-z]`)
-
 // TestSplitUnwind compares, at each instruction, the row of the unwind table
 // as readelf sees it with that of the program as it was. Labels of a kind that
 // the compilers write lead from one to the other.
 func TestSplitUnwind(t *testing.T) {
 	t.Parallel()
 	eachBuild(t, func(t *testing.T, dir string, src []byte) {
-		n := 0
-		src = insnLine.ReplaceAllFunc(src, func(line []byte) []byte {
-			n++
-			return fmt.Appendf(nil, ".LVLmark%d:\n%s", n, line)
-		})
+		src = mark(src)
 		want := unwindRows(t, dir, src)
 		out, _ := split(t, src, atRandom(7, 0.5))
 		got := unwindRows(t, dir, out)
-		if len(want) < 1000 || len(got) != len(want) {
-			t.Fatalf("%d instructions, were %d", len(got), len(want))
-		}
-		bad := 0
-		for mark, row := range want {
-			if got[mark] != row {
-				if bad++; bad < 4 {
-					t.Errorf("%s: %s, was %s", mark, got[mark], row)
-				}
-			}
-		}
+		checkRows(t, got, want)
 	})
 }
 
@@ -268,7 +241,7 @@ func TestSplitRefuses(t *testing.T) {
 		head = "\t.file\t\"a.c\"\n\t.text\n\t.type\tf, @function\nf:\n\ttestl\t%edi, %edi\n\tje\t.L2\n"
 		tail = ".L2:\n\tcall\tg\n\tret\n\t.size\tf, .-f\n"
 	)
-	tests := []struct{ text, want string }{
+	checkSplit(t, machine.X86_64, []refusal{
 		{head + "\tret\n" + tail, ""},
 		{head + "\tloop\t.L2\n\tret\n" + tail, "limited range"},
 		{head + "\tret\n" + tail + "\t.section .rodata\n\t.quad .L2-.L9\n", "computes"},
@@ -300,15 +273,7 @@ func TestSplitRefuses(t *testing.T) {
 		{strings.Replace(head, "f:\n", "f:\n.Lf$local:\n\t.type\t.Lf$local,@function\n\t.cfi_startproc\n", 1) + "\tret\n" + tail + "\t.size\t.Lf$local, .-f\n\t.cfi_endproc\n", ""},
 		{head + "\tret\n" + tail + "\t.type\t.L2, @function\n", "directive .type"},
 		{head + "\t.p2align 1\n.Lxray_sled_1:\n\tret\n" + tail, "patches"},
-	}
-	for _, test := range tests {
-		_, result := split(t, []byte(test.text), atRandom(0, 1))
-		switch {
-		case test.want == "" && len(result.Split) != 1,
-			test.want != "" && (len(result.Refused) != 1 || !strings.Contains(result.Refused[0].Reason, test.want)):
-			t.Errorf("%s\nsplit %v, refused %v, want %q", test.text, result.Split, result.Refused, test.want)
-		}
-	}
+	})
 }
 
 // TestSplitJumpState checks the unwind state of a jump that was added behind an
@@ -345,13 +310,7 @@ func TestSplitWhole(t *testing.T) {
 // FuzzSplit checks that any text is split or refused without a panic, and the
 // same way each time.
 func FuzzSplit(f *testing.F) {
-	for _, file := range compiled(f) {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(src, uint64(1))
-	}
+	eachText(f, "testdata/*.s", func(_ string, src []byte) { f.Add(src, uint64(1)) })
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tje .L1\n\tret\n.L1:\n\tret\n.size f,.-f"), uint64(2))
 	f.Fuzz(func(t *testing.T, src []byte, seed uint64) { splitsTheSame(t, src, machine.X86_64, seed) })
 }

@@ -144,19 +144,11 @@ func (r *shadowReport) check(t *testing.T, dir string) {
 // TestTimedExits runs a program that leaves its functions in every way.
 func TestTimedExits(t *testing.T) {
 	t.Parallel()
-	program, err := filepath.Abs("testdata/timed/exits.c")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, build := range timedBuilds {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			command(t, dir, append(slices.Clone(build), "-w", "-std=gnu11", "-S", "-o", "a.s", program)...)
-			src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := compile(t, dir, "testdata/timed/exits.c", append(slices.Clone(build), "-std=gnu11")...)
 			command(t, dir, "gcc", "-no-pie", "-o", "a", "a.s", "-lm")
 			want, err := exec.Command(filepath.Join(dir, "a")).CombinedOutput()
 			if err != nil || !bytes.Contains(want, []byte("end\n")) {
@@ -182,31 +174,28 @@ func TestTimedExits(t *testing.T) {
 	}
 }
 
-// TestTimedExceptions unwinds through timed functions.
-func TestTimedExceptions(t *testing.T) {
-	t.Parallel()
+// eachTimed runs a test with each of the builds as the timed modes have it compiled.
+func eachTimed(t *testing.T, test func(t *testing.T, build []string)) {
 	for _, build := range builds {
 		if build[0] == "g++" {
 			build = append(slices.Clone(build), "-dp", "-fno-ipa-ra")
 		}
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
-			timedExceptions(t, build)
+			test(t, build)
 		})
 	}
 }
 
+// TestTimedExceptions unwinds through timed functions.
+func TestTimedExceptions(t *testing.T) {
+	t.Parallel()
+	eachTimed(t, timedExceptions)
+}
+
 func timedExceptions(t *testing.T, build []string) {
 	dir := t.TempDir()
-	program, err := filepath.Abs("testdata/split/exceptions.cc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", "a.s", program)...)
-	src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := compile(t, dir, "testdata/split/exceptions.cc", build...)
 	run := func(name string) string {
 		out, err := exec.Command(filepath.Join(dir, name)).CombinedOutput()
 		return fmt.Sprintf("%s%v", out, err)
@@ -250,11 +239,7 @@ func TestTimedCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	command(t, dir, "gcc", "-O2", "-dp", "-fno-ipa-ra", "-w", "-std=gnu11", "-S", "-o", "a.s", program)
-	src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := compile(t, dir, program, "gcc", "-O2", "-dp", "-fno-ipa-ra", "-std=gnu11")
 	out, _ := timedRewrite(t, src, true)
 	_, report := runShadow(t, dir, "gcc", out)
 	instructions := func(text []byte) float64 {

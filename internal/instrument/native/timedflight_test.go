@@ -2,13 +2,12 @@ package native
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -17,12 +16,7 @@ import (
 // that of mode spike.
 func TestFlightGolden(t *testing.T) {
 	t.Parallel()
-	as, noAs := exec.LookPath("as")
-	for _, file := range compiled(t) {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachText(t, "testdata/*.s", func(file string, src []byte) {
 		rewrite := func(flight bool) ([]byte, Result) {
 			unit, err := Parse(src, machine.X86_64)
 			if err != nil {
@@ -42,17 +36,10 @@ func TestFlightGolden(t *testing.T) {
 			t.Errorf("%s: %d exits, without recording %d", file, got, want)
 		}
 		if base := filepath.Base(file); base == "gcc_odd.s" || base == "clang_switch.s" {
-			compareGolden(t, strings.TrimSuffix(file, ".s")+".flight.golden", out)
+			golden.Compare(t, strings.TrimSuffix(file, ".s")+".flight.golden", out)
 		}
-		if noAs != nil {
-			continue
-		}
-		cmd := exec.Command(as, "--64", "-o", filepath.Join(t.TempDir(), "out.o"))
-		cmd.Stdin = bytes.NewReader(out)
-		if msg, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", file, err, msg)
-		}
-	}
+		assemble(t, file, out, "as", "--64", "-W")
+	})
 }
 
 // TestFlightRegisters finds the register that an entry may use, whatever holds

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -9,11 +8,7 @@ import (
 
 func TestClassify(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		insn   string
-		kind   flow
-		target string
-	}{
+	checkClassify(t, x86{}, []classified{
 		{"movl %eax, %ebx", flowNext, ""},
 		{"call foo", flowCall, "foo"},
 		{"callq foo@PLT", flowCall, "foo@PLT"},
@@ -53,16 +48,7 @@ func TestClassify(t *testing.T) {
 		{"negl %eax", flowNext, ""},
 		{"leave", flowNext, ""},
 		{"lock cmpxchgl %ecx, (%rdi)", flowNext, ""},
-	} {
-		word, rest := test.insn, ""
-		if i := strings.IndexAny(test.insn, " \t"); i >= 0 {
-			word, rest = test.insn[:i], test.insn[i:]
-		}
-		kind, target := x86{}.classify([]byte(word), []byte(rest))
-		if kind != test.kind || string(target) != test.target {
-			t.Errorf("%s: %d %q, want %d %q", test.insn, kind, target, test.kind, test.target)
-		}
-	}
+	})
 }
 
 func TestCallee(t *testing.T) {

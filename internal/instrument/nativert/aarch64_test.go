@@ -2,7 +2,6 @@ package nativert
 
 import (
 	"cmp"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -261,17 +260,8 @@ func TestAArch64Records(t *testing.T) {
 // addresses returns the symbols of a program.
 func addresses(t *testing.T, program string) map[string]uint64 {
 	t.Helper()
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]uint64{}
-	for _, s := range symbols {
+	for _, s := range symbolsOf(t, program) {
 		out[s.Name] = s.Value
 	}
 	return out

@@ -1,21 +1,18 @@
 package nativert
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the headers of constants anew")
+	"github.com/cairnprof/cairn/internal/golden"
+)
 
 // TestHeaders: the constants that C and assembly see are those of the packages wire, which
 // list them once. -update writes the headers.
@@ -26,15 +23,7 @@ func TestHeaders(t *testing.T) {
 		{"c/wire.h", "format/mip/wire", "CAIRN_", "", fnv},
 		{"c/timed/timedwire.h", "format/tracelog/wire", "LOG_", "u", ""},
 	} {
-		want := append(defines(t, h.source, h.prefix, h.suffix), h.more...)
-		if *update {
-			if err := os.WriteFile(h.file, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := os.ReadFile(h.file); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what %s says, %v: go test ./internal/instrument/nativert -run TestHeaders -update", h.file, h.source, err)
-		}
+		golden.Compare(t, h.file, append(defines(t, h.source, h.prefix, h.suffix), h.more...))
 	}
 }
 

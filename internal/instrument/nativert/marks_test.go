@@ -34,20 +34,6 @@ type names struct {
 	symbols []elf.Symbol
 }
 
-func readNames(t *testing.T, program string) names {
-	t.Helper()
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names{symbols}
-}
-
 func (n names) at(pc uint64) string {
 	for _, s := range n.symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && pc-1 >= s.Value && pc-1 < s.Value+s.Size {
@@ -177,7 +163,7 @@ func TestMarks(t *testing.T) {
 				t.Skip(err)
 			}
 			program := markedProgram(t, archive, c.compiler, strings.Fields(c.flags)...)
-			symbols := readNames(t, program)
+			symbols := names{symbolsOf(t, program)}
 			for _, s := range scenarios {
 				got, log := told(t, program, s.name, symbols)
 				// A clock that is late misses calls, and says so. A host that stalls

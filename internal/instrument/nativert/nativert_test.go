@@ -101,6 +101,36 @@ func testSize(t *testing.T, m Machine) {
 	}
 }
 
+// symbolsOf returns the symbols of a program or object.
+func symbolsOf(t *testing.T, program string) []elf.Symbol {
+	t.Helper()
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return symbols
+}
+
+// checkSymbols holds that an object shows no symbols to other modules but those, and needs none.
+func checkSymbols(t *testing.T, object string, shown ...string) {
+	t.Helper()
+	for _, s := range symbolsOf(t, object) {
+		bind, hidden := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN
+		switch {
+		case bind == elf.STB_LOCAL || hidden || slices.Contains(shown, s.Name):
+		case s.Section != elf.SHN_UNDEF:
+			t.Errorf("%s: %s is visible outside its module", filepath.Base(object), s.Name)
+		case bind != elf.STB_WEAK && s.Name != "_GLOBAL_OFFSET_TABLE_":
+			t.Errorf("%s: needs %s", filepath.Base(object), s.Name)
+		}
+	}
+}
+
 // TestSymbols checks that the runtime brings no names of its own into a
 // program's dynamic symbols, and needs none that a program may lack.
 func TestSymbols(t *testing.T) { onMachines(t, testSymbols) }
@@ -111,25 +141,7 @@ func testSymbols(t *testing.T, m Machine) {
 		if o.Name == "image.o" { // it is in no program
 			continue
 		}
-		f, err := elf.Open(filepath.Join(dir, o.Name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		symbols, err := f.Symbols()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range symbols {
-			bind, hidden := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN
-			switch {
-			case bind == elf.STB_LOCAL || hidden:
-			case s.Section != elf.SHN_UNDEF:
-				t.Errorf("%s: %s is visible outside its module", o.Name, s.Name)
-			case bind != elf.STB_WEAK && s.Name != "_GLOBAL_OFFSET_TABLE_":
-				t.Errorf("%s: needs %s", o.Name, s.Name)
-			}
-		}
+		checkSymbols(t, filepath.Join(dir, o.Name))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -298,7 +297,8 @@ func TestTimedSize(t *testing.T) {
 	archive := timedRuntimeFor(t, options, "gcc", "-Wall", "-Wextra")
 	var total uint64
 	for _, o := range TimedObjects(X86_64, options) {
-		f, err := elf.Open(filepath.Join(filepath.Dir(archive), o.Name))
+		object := filepath.Join(filepath.Dir(archive), o.Name)
+		f, err := elf.Open(object)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,20 +308,7 @@ func TestTimedSize(t *testing.T) {
 				total += s.Size
 			}
 		}
-		symbols, err := f.Symbols()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range symbols {
-			bind, hidden := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN
-			switch {
-			case bind == elf.STB_LOCAL || hidden || slices.Contains(shared, s.Name):
-			case s.Section != elf.SHN_UNDEF:
-				t.Errorf("%s: %s is visible outside its module", o.Name, s.Name)
-			case bind != elf.STB_WEAK && s.Name != "_GLOBAL_OFFSET_TABLE_":
-				t.Errorf("%s: needs %s", o.Name, s.Name)
-			}
-		}
+		checkSymbols(t, object, shared...)
 	}
 	t.Logf("%d bytes", total)
 	if total > 64<<10 {

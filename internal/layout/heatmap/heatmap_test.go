@@ -3,18 +3,15 @@ package heatmap
 import (
 	"bytes"
 	"encoding/xml"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"github.com/cairnprof/cairn/internal/golden"
+)
 
 // layout makes n pages of which every third is touched, backwards.
 func layout(label string, n int) Layout {
@@ -56,19 +53,7 @@ func TestGolden(t *testing.T) {
 		if err := write(&got); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("%s differs from what is drawn now; look at it, then run go test -update", path)
-		}
+		golden.Compare(t, "testdata/"+name, got.Bytes())
 	}
 }
 
@@ -83,8 +68,8 @@ type element struct {
 	Children []element `xml:",any"`
 }
 
-// A picture of any number of pages is well-formed XML, has a square for each,
-// all of them inside, and is not too large to open.
+// TestSizes checks that a picture of any number of pages is well-formed XML, has a square for
+// each page inside of the picture, and is not too large to open.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 7, 100, 109, 573, 4096, 20000} {
@@ -123,7 +108,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Names hold whatever a compiler or a malicious file puts there.
+// TestEscape checks names as a compiler or a malicious file may contain them.
 func TestEscape(t *testing.T) {
 	t.Parallel()
 	evil := "</title><script>alert(1)</script>\"'&\x00\x1b\xff"

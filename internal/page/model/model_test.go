@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"iter"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/internal/layout/pages"
 	"github.com/cairnprof/cairn/internal/page/model"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
@@ -23,10 +23,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // code is the lines and the scopes of a program: four bytes for each line of a.c from 0x1000,
-// and what is inlined at some addresses.
+// and inlined functions at some addresses.
 type code struct {
 	first   uint64
 	lines   []int
@@ -85,8 +83,8 @@ func (t texts) Find(path string) (int64, error) {
 
 func (t texts) Read(path string) ([]byte, error) { return []byte(t[path]), nil }
 
-// program is main, which inlines next and calls work, which the compiler split, and idle, which
-// never ran.
+// program returns a program in which main inlines next and calls work, which the compiler
+// split; idle never ran.
 func program() *prof.Profile {
 	fn := func(name string, addr uint64, blocks []uint32, calls ...prof.Call) prof.Func {
 		return prof.Func{Name: name, File: "a.c", Mode: prof.ModeFull, Calls: calls, Fragments: []prof.Fragment{{Addr: addr, Size: 16, Blocks: blocks}}}
@@ -171,7 +169,7 @@ func logged() *model.CallSource {
 	return &model.CallSource{Trie: trie, Funcs: calllog.Funcs{1: {Name: "main"}, 2: {Name: "_Z4workv"}}, Unit: "ns", Threads: 1, Time: 1000}
 }
 
-// The whole model, and what views load.
+// TestGolden compares the whole model and the data that views load with files.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	r := model.Build(sources(t))
@@ -179,7 +177,7 @@ func TestGolden(t *testing.T) {
 	if err := r.WriteModel(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "model.json", b.Bytes())
+	compareGolden(t, "model.json", b.Bytes())
 	b.Reset()
 	for blob := range r.Data() {
 		b.WriteString(blob.Path + "\n")
@@ -193,10 +191,10 @@ func TestGolden(t *testing.T) {
 	if _, ok := r.Blob("source/99.json"); ok {
 		t.Error("there is data that is not there")
 	}
-	golden(t, "data.txt", b.Bytes())
+	compareGolden(t, "data.txt", b.Bytes())
 }
 
-func golden(t *testing.T, name string, got []byte) {
+func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if strings.HasSuffix(name, ".json") {
 		var b bytes.Buffer
@@ -205,22 +203,11 @@ func golden(t *testing.T, name string, got []byte) {
 		}
 		got = b.Bytes()
 	}
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (-update writes it):\n%s", path, got)
-	}
+	golden.Compare(t, "testdata/"+name, got)
 }
 
-// What was not given is absent, and nothing fails.
+// TestParts checks that inputs that were not given are absent from the model, and that nothing
+// fails.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	all := sources(t)
@@ -267,7 +254,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Sums of the model against those of the packages that counted.
+// TestSums compares sums in the model with those of the packages that counted.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	in := sources(t)
@@ -318,7 +305,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Names of all fields are documented: docs/report-model.md has each key of the JSON.
+// TestDocumented checks that docs/report-model.md has each key of the JSON.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "report-model.md"))
@@ -348,8 +335,8 @@ func TestDocumented(t *testing.T) {
 	walk(reflect.TypeFor[model.Source]())
 }
 
-// Compilers share code between functions, so that code of one has lines of another: a
-// function ends before the next one begins all the same.
+// TestEnd checks that a function ends before the next one begins, even if compilers shared code
+// so that lines of one are in code of the other.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	in := sources(t)

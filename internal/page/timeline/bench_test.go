@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// program is a log of a program that is made as it is read: nothing of it is in memory.
+// program is a log of a program that is generated while it is read, so that it takes no memory.
 type program struct {
 	calls   int // of each thread
 	threads int
@@ -30,8 +30,8 @@ func (p *program) Threads() []calllog.Thread {
 	return list
 }
 
-// Batches yields calls in which a function of a depth calls a few of those of the next: nearly
-// all take less than a microsecond, some wait.
+// Batches yields calls in which a function calls a few functions of the next depth. Nearly all
+// take less than a microsecond, and some wait.
 func (p *program) Batches(thread, _, _ int) iter.Seq2[*calllog.Batch, error] {
 	return func(yield func(*calllog.Batch, error) bool) {
 		r := &run{rand: rand.New(rand.NewPCG(uint64(thread), 7)), left: p.calls, yield: yield}
@@ -108,7 +108,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkProgram is what of BenchmarkBuild is spent on making the log.
+// BenchmarkProgram measures the part of BenchmarkBuild that generates the log.
 func BenchmarkProgram(b *testing.B) {
 	const calls = 1e7
 	for b.Loop() {

@@ -3,8 +3,6 @@ package timeline
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,10 +10,9 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/internal/page"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // example is a log with two threads, events and a call without an exit.
 func example() *calllog.Memory {
@@ -39,28 +36,7 @@ func example() *calllog.Memory {
 	}
 }
 
-// golden compares data with a file of testdata.
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", file)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s: got\n%s", path, got)
-	}
-}
-
-// TestGolden holds the formats: a page may be older than the server.
+// TestGolden compares the formats with files: a page may be older than the server.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	log := example()
@@ -69,7 +45,7 @@ func TestGolden(t *testing.T) {
 	if err := Build(t.Context(), &index, src); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "example.levels", index.Bytes())
+	golden.Compare(t, "testdata/example.levels", index.Bytes())
 	x, err := Open(bytes.NewReader(index.Bytes()), int64(index.Len()))
 	if err != nil {
 		t.Fatal(err)
@@ -78,13 +54,13 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "example.json", summary)
+	golden.Compare(t, "testdata/example.json", summary)
 	for _, b := range append(x.Packs(), find(t, src, x, "timeline/tile/0/3/0.bin"), find(t, src, x, "timeline/range/0/4000/all.json")) {
 		var data bytes.Buffer
 		if err := b.Write(&data); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "example-"+filepath.Base(filepath.Dir(b.Path))+"-"+filepath.Base(b.Path), data.Bytes())
+		golden.Compare(t, "testdata/example-"+filepath.Base(filepath.Dir(b.Path))+"-"+filepath.Base(b.Path), data.Bytes())
 	}
 }
 
@@ -98,7 +74,7 @@ func find(t *testing.T, src *Source, x *Index, path string) page.Blob {
 	return b
 }
 
-// TestFind asks a server for what there is not.
+// TestFind asks a server for data that does not exist.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	src := &Source{Logs: []calllog.Log{example()}, Name: name}
@@ -161,7 +137,7 @@ func TestRange(t *testing.T) {
 	})
 }
 
-// TestMerged holds that a graph with few stacks has the time of all.
+// TestMerged checks that a graph limited to few stacks has the time of all stacks.
 func TestMerged(t *testing.T) {
 	t.Parallel()
 	res, err := account.Run(t.Context(), &program{calls: 2000, threads: 1}, account.Options{})

@@ -2,21 +2,18 @@ package coverage
 
 import (
 	"bytes"
-	"flag"
 	"iter"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// table is a line lookup in which each line stands for four bytes.
+// table is a line table in which each line has four bytes.
 type table map[uint64]struct {
 	file string
 	line int
@@ -46,9 +43,8 @@ func (t table) add(addr uint64, file string, lines ...int) {
 	}
 }
 
-// sample is a program of two files: hot.c with a counted function that has a
-// loop and a cold piece, and cold.c with one that never ran and one without
-// lines.
+// sample returns a program of two files: hot.c with a counted function that has a loop and a
+// cold piece, and cold.c with a function that never ran and one without lines.
 func sample() []Module {
 	lines := table{}
 	lines.add(0x1000, "/src/hot.c", 3, 4, 5, 6, 5, 8) // blocks at 0, 8, 16
@@ -140,22 +136,11 @@ func TestLCOV(t *testing.T) {
 	if err := WriteLCOV(&b, files); err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "sample.info")
-	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	golden.Compare(t, "testdata/sample.info", b.Bytes())
 }
 
-// The copies of an inline function that several files have are one to lcov.
+// TestCopiesAreOne checks that copies of an inline function in several files are one function
+// for lcov.
 func TestCopiesAreOne(t *testing.T) {
 	t.Parallel()
 	a, b := sample()[0], sample()[0]
@@ -168,7 +153,7 @@ func TestCopiesAreOne(t *testing.T) {
 	}
 }
 
-// TestRealLCOV shows the golden file to the tool it is for.
+// TestRealLCOV checks that genhtml reads the golden file.
 func TestRealLCOV(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("lcov"); err != nil {
