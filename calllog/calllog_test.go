@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// made returns a log with the times of each thread's events, three to a part.
+// made returns a log with an event at each of the given times, thread by thread, in parts of
+// three events.
 func made(threads ...[]uint64) *Memory {
 	m := &Memory{}
 	for i, times := range threads {
@@ -64,7 +65,7 @@ func TestByTime(t *testing.T) {
 	})
 }
 
-// damaged yields damage before each batch, and ends with an error.
+// damaged is a log that yields damage before each batch and ends with an error.
 type damaged struct {
 	*Memory
 	last error

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDigest: what is selected is the same if only what is left of the events before
-// From is followed.
+// TestDigest checks that a selection does not change if the events before From are replaced by
+// their digest.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	digested := 0
@@ -37,7 +37,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// timedParts is a log that knows when its parts begin.
+// timedParts is a log that knows the time at which each of its parts begins.
 type timedParts struct{ *Memory }
 
 func (l timedParts) PartTime(thread, part int) (uint64, bool) {
@@ -48,8 +48,8 @@ func (l timedParts) PartTime(thread, part int) (uint64, bool) {
 	return events[0].Time, true
 }
 
-// TestLookback: what is selected with a bound on how much is read before From is what is
-// selected of a log that begins there.
+// TestLookback checks that a selection with a limit on how much is read before From equals a
+// selection from a log that begins there.
 func TestLookback(t *testing.T) {
 	t.Parallel()
 	blind := 0
@@ -94,7 +94,7 @@ func TestLookback(t *testing.T) {
 	}
 }
 
-// TestDigestDeep: where stacks are deeper than is followed, exits count differently.
+// TestDigestDeep checks exits in stacks that are deeper than the digest tracks.
 func TestDigestDeep(t *testing.T) {
 	t.Parallel()
 	for _, over := range []int{-1, 0, 1, 10} {

@@ -45,7 +45,7 @@ func drawn(t *rapid.T) *Memory {
 	return m
 }
 
-// items returns all that a log has.
+// items returns all events and damage of a log.
 func items(t *rapid.T, log Log) (all []Item) {
 	for th := range log.Threads() {
 		for it, err := range Events(log, th) {
@@ -79,8 +79,8 @@ func drawSelection(t *rapid.T) Selection {
 	return want
 }
 
-// TestPlaces: what is selected with the places of selections before, written and read
-// again, is what is selected without.
+// TestPlaces checks that selections give the same events with the places that earlier
+// selections stored, after these were written and read back.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	skipped := 0
@@ -118,7 +118,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// counted counts the parts that are read.
+// counted is a log that counts the parts that are read.
 type counted struct {
 	*Memory
 	parts atomic.Int64
@@ -129,7 +129,7 @@ func (c *counted) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 	return c.Memory.Batches(thread, from, to)
 }
 
-// TestPlacesSkip: the second time only what is after the last place is read.
+// TestPlacesSkip checks that a second selection reads only what is after the last stored place.
 func TestPlacesSkip(t *testing.T) {
 	t.Parallel()
 	m := &Memory{List: []Thread{{TID: 1}}, Content: [][]Part{{}}}
@@ -158,7 +158,7 @@ func TestPlacesSkip(t *testing.T) {
 	}
 }
 
-// TestPlacesError: an error that is no damage is the last thing there is.
+// TestPlacesError checks that an error other than damage ends the events.
 func TestPlacesError(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
@@ -174,7 +174,8 @@ func TestPlacesError(t *testing.T) {
 	}
 }
 
-// TestPlacesOfOneLog: what is read again of one log begins at a place of the first time.
+// TestPlacesOfOneLog checks that a second selection from one log starts at a place that the
+// first one stored.
 func TestPlacesOfOneLog(t *testing.T) {
 	t.Parallel()
 	m := &Memory{List: []Thread{{TID: 1}}, Content: [][]Part{{}}}

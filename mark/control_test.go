@@ -28,8 +28,8 @@ func ask(t *testing.T, path, text string) string {
 	return string(answer)
 }
 
-// The socket changes what is a spike, and outlasts clients that do what they should
-// not.
+// TestControl checks that the socket changes settings, and that it keeps working after clients
+// that misbehave.
 func TestControl(t *testing.T) {
 	dir, err := os.MkdirTemp("", "control")
 	if err != nil {
@@ -94,8 +94,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// answeredMeanwhile reports whether a client is answered while another is connected that
-// says nothing. That one is sent away after a while, so a slow machine may need some
+// answeredMeanwhile reports whether a client gets an answer while another, silent one is
+// connected. The silent one is disconnected after a timeout, so a slow machine may need several
 // tries.
 func answeredMeanwhile(t *testing.T, path string) bool {
 	t.Helper()
@@ -114,7 +114,8 @@ func answeredMeanwhile(t *testing.T, path string) bool {
 	return false
 }
 
-// Words that came before a channel hold for it.
+// TestChannelWords checks that words about a channel that were given before it was created
+// apply to it.
 func TestChannelWords(t *testing.T) {
 	c := channelSet{}
 	for _, w := range []string{"+d", "channels=a+b", "+b", "-c", "-b", "+c"} {

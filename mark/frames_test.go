@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The log says how long the frames took.
+// TestFrames checks the durations of frames in the log.
 func TestFrames(t *testing.T) {
 	const n = 3000 // more than there are buckets
 	for i := range n {

@@ -48,7 +48,7 @@ func readLog(t *testing.T) (*tracelog.Log, []*tracelog.Episode) {
 	return log, list
 }
 
-// functionAt looks the address of a return up in the symbols of the program.
+// functionAt returns the function of a return address, from the symbols of the program.
 func functionAt(t *testing.T, m *tracelog.Module, pc uint64) string {
 	t.Helper()
 	f, err := elf.Open(m.Path)
@@ -68,7 +68,7 @@ func functionAt(t *testing.T, m *tracelog.Module, pc uint64) string {
 	return "?"
 }
 
-// The log holds what was reported, for a reader that knows the program's file.
+// TestLog checks that a reader of the log and the program's file gets what was reported.
 func TestLog(t *testing.T) {
 	list := caught(t, 10*ms, "leaf ^middle ^level", func() {
 		s := Section("level")
@@ -129,8 +129,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Of many spikes in a second some are written, all are counted, and their
-// descriptions are not even formatted.
+// TestRate checks that of many spikes in a second some are written and all are counted, and
+// that descriptions of the others are not formatted.
 func TestRate(t *testing.T) {
 	rate := report.rate
 	defer func() { report.rate = rate }()

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// The package does something with the tag only: so do its tests.
+// TestTagged runs the tests that need the build tag.
 func TestTagged(t *testing.T) {
 	t.Parallel()
 	runs := [][]string{{"test", "-count=1", "-tags", "cairn", "."}}
@@ -82,7 +82,8 @@ func exported(t *testing.T, tagged bool) map[string]string {
 	return found
 }
 
-// Programs that build without the tag build with it, and the manual is the same.
+// TestSameAPI checks that the package has the same declarations and documentation with and
+// without the tag.
 func TestSameAPI(t *testing.T) {
 	t.Parallel()
 	with, without := exported(t, true), exported(t, false)
@@ -99,7 +100,7 @@ func TestSameAPI(t *testing.T) {
 	}
 }
 
-// marked uses every verb; bare is what is left of it without the tag.
+// marked uses every verb of the package. bare is the same code without marks.
 const marked = `package main
 
 import (
@@ -142,8 +143,8 @@ func main() {
 }
 `
 
-// Without the tag a marked function has the code of one without marks, and the
-// program nothing of the package.
+// TestNothingIsLeft checks that without the tag a marked function has the code of one without
+// marks, and the program contains nothing of the package.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("..")
@@ -214,7 +215,7 @@ func grep(text, what string) string {
 	return strings.Join(found, "")
 }
 
-// What marks cost without the tag: nothing, but for `defer`.
+// BenchmarkOff measures the cost of marks without the tag, which is that of defer.
 func BenchmarkOff(b *testing.B) {
 	b.Run("plain", func(b *testing.B) {
 		for i := range b.N {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The tests of spans share the clock, the thresholds and the callback of the
-// process: they run one after the other, in a directory that is thrown away.
+// TestMain runs the tests one after the other in a temporary directory, since they share the
+// clock, the thresholds and the callback of the process.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "mark")
 	if err != nil {
@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// caught returns what is reported while f runs with a threshold. A host that stalls
-// makes spikes of its own, and a clock that is late misses some: f runs again, many
-// times on a busy machine, if what is reported is not what is wanted.
+// caught returns what is reported while f runs with a threshold. A host that stalls causes more
+// spikes, and a late clock misses some, so f runs again, many times on a busy machine, until
+// the report is the expected one.
 func caught(t *testing.T, threshold time.Duration, want string, f func()) []*Spike {
 	t.Helper()
 	var list []*Spike
@@ -58,12 +58,12 @@ func caught(t *testing.T, threshold time.Duration, want string, f func()) []*Spi
 
 const anything = "*"
 
-// tries is how often a machine may disturb what is to be seen.
+// tries is how often a test is repeated because of a busy machine.
 const tries = 200
 
 func short(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// peaks are the names of what was reported, with ^ before callers.
+// peaks returns the names in the reports, with ^ before callers.
 func peaks(list []*Spike) string {
 	var names []string
 	for _, s := range list {
@@ -78,7 +78,7 @@ func peaks(list []*Spike) string {
 
 const ms = time.Millisecond
 
-// sleep is a stall that is at least as long as d.
+// sleep stalls for at least d.
 func sleep(d time.Duration) { time.Sleep(d) }
 
 //go:noinline
@@ -143,7 +143,8 @@ func TestPeakChild(t *testing.T) {
 	}
 }
 
-// The largest calls of a peak follow, even if none of them crossed.
+// TestChildren checks that a peak lists its largest callees, even if none exceeded its
+// threshold.
 func TestChildren(t *testing.T) {
 	list := caught(t, time.Second, "func1", func() {
 		s := Func()
@@ -167,7 +168,8 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// The examples of PET: a section, a threshold for it, for children, for all parents.
+// TestThresholds checks the examples of PET: a section, and thresholds for it, for its children
+// and for all its parents.
 func TestThresholds(t *testing.T) {
 	tick := func(parents, own, children time.Duration) {
 		s := Func()
@@ -284,7 +286,7 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-// A function that is ignored leaves its callers to be peaks.
+// TestIgnoredLeaf checks that the caller of an ignored function can be a peak.
 func TestIgnoredLeaf(t *testing.T) {
 	list := caught(t, 10*ms, "outer", func() {
 		outer := Section("outer")
@@ -364,7 +366,8 @@ func TestFrameAndLabel(t *testing.T) {
 	}
 }
 
-// The time of a callback is nobody's, and marks in it do nothing.
+// TestCallbackIsFree checks that the time of a callback counts for no call, and that marks in
+// it have no effect.
 func TestCallbackIsFree(t *testing.T) {
 	var calls int
 	var longest time.Duration
@@ -387,7 +390,7 @@ func TestCallbackIsFree(t *testing.T) {
 	t.Errorf("%d calls, the longest of %v", calls, longest)
 }
 
-// Spans that were never ended, and those ended twice or elsewhere, hurt nobody.
+// TestStale checks that spans that are never ended, ended twice or ended elsewhere do no harm.
 func TestStale(t *testing.T) {
 	var again, foreign Span
 	list := caught(t, time.Hour, "", func() {

@@ -12,8 +12,8 @@ import (
 //go:noinline
 func look() { Snapshot() }
 
-// A snapshot has the stack of the caller, with the times of the spans that are open,
-// and is counted as no spike.
+// TestSnapshot checks that a snapshot has the caller's stack with the times of the open spans,
+// and does not count as a spike.
 func TestSnapshot(t *testing.T) {
 	before := report.episodes - report.snapshots
 	SetThreshold(time.Minute)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// planted is a call that measures itself: its duration lies between what it sees
-// inside the mark and what it sees around it.
+// planted is a call that measures itself: its true duration is between the one measured inside
+// the mark and the one measured around it.
 type planted struct{ inside, around time.Duration }
 
 //go:noinline
@@ -33,7 +33,7 @@ func plant(d time.Duration, busy bool) (p planted) {
 	return p
 }
 
-// check holds reports of planted calls against what they measured of themselves.
+// check compares reports of planted calls with what they measured themselves.
 func check(t *testing.T, threshold time.Duration, calls []planted, list []*Spike) {
 	t.Helper()
 	i, found, sure := 0, 0, 0
@@ -75,8 +75,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// With all processors busy the clock is late. Then calls may be missed, but nothing
-// is reported that was not.
+// TestPlantedSaturated checks that with all processors busy, when the clock is late, calls may
+// be missed but nothing false is reported.
 func TestPlantedSaturated(t *testing.T) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -113,7 +113,7 @@ func caughtQuietly(threshold time.Duration, f func()) []*Spike {
 	return list
 }
 
-// Goroutines without end, which share descriptors one after the other.
+// TestStorm starts goroutines without end, which reuse descriptors.
 func TestStorm(t *testing.T) {
 	var reports atomic.Int64
 	OnSpike(func(s *Spike) { reports.Add(1) })
@@ -143,7 +143,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// While nothing happens the clock sleeps, and the next call wakes it.
+// TestSleep checks that the clock sleeps while nothing happens, and that the next call wakes
+// it.
 func TestSleep(t *testing.T) {
 	var list []*Spike
 	for range tries { // a machine that is busy may be late with a call, or with the clock
@@ -198,7 +199,7 @@ func BenchmarkFunc(b *testing.B) {
 	})
 }
 
-// How a goroutine may find its spans.
+// BenchmarkIdentity compares ways in which a goroutine can find its spans.
 func BenchmarkIdentity(b *testing.B) {
 	b.Run("descriptor", func(b *testing.B) {
 		for range b.N {

@@ -78,7 +78,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// FuzzParse: every packet has a size, which is within what was given unless it aligns.
+// FuzzParse checks that every packet has a size within the input, unless it aligns.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("\xb0\x01\x02\x03\x04\x05\x06\x07\x80\x23\x00\x21\x99\x02\x00\x71\x01\x02\x03\x04\x05\x06\x07\x08"), uint64(3))
 	f.Fuzz(func(t *testing.T, b []byte, at uint64) {

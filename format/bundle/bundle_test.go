@@ -66,7 +66,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The package comment has the bytes of an example.
+// TestExample checks that the bytes in the package comment are those of the example.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("doc.go")
@@ -84,7 +84,8 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// A bundle that is cut off anywhere, or of which any byte is another, is an error that says where.
+// TestDamage checks that a bundle that is truncated anywhere, or in which any byte is changed,
+// gives an error with a position.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	good, err := Append(nil, examples[1])
@@ -159,7 +160,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What is read is written the same, and within the limits.
+// FuzzReader checks that what is read is written with the same bytes, and is within the limits.
 func FuzzReader(f *testing.F) {
 	for _, files := range examples[:3] {
 		data, err := Append(nil, files)

@@ -18,8 +18,8 @@ import (
 
 func name(fn int64) string { return fmt.Sprintf("space::f%d(int)", fn) }
 
-// generated yields calls as a trace has them: ids that end out of order, times
-// that grow, few functions.
+// generated yields calls as a log has them: ids that end out of order, growing times, few
+// functions.
 func generated(n int, seed uint64) []calls.Call {
 	r := rand.New(rand.NewPCG(seed, 1))
 	list := make([]calls.Call, n)
@@ -70,8 +70,7 @@ func open(t testing.TB, data []byte) *callstest.File {
 	return f
 }
 
-// Every row comes back, by the library's general reader, which knows nothing of
-// what wrote the file.
+// TestRows reads every row back with the general reader of the Parquet library.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -173,7 +172,7 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A disk that is full is an error of some Write or of Close, never a short file.
+// TestWriteError checks that a full disk is an error of Write or Close, and never a short file.
 func TestWriteError(t *testing.T) {
 	t.Parallel()
 	for _, after := range []int{0, 4, 1000} {
@@ -198,7 +197,8 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// Who gives up leaves no file that looks whole, and no goroutine.
+// TestAbort checks that an aborted write leaves neither a file that looks complete nor a
+// goroutine.
 func TestAbort(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

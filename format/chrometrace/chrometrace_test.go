@@ -91,7 +91,7 @@ func nanoseconds(t interface{ Fatal(args ...any) }, ts json.Number) uint64 {
 	return ns
 }
 
-// Durations of any calls come back exactly.
+// TestExact checks that the durations of arbitrary calls are read back exactly.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -62,7 +62,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestValid has xmllint check a report by the DTD.
+// TestValid validates a report with xmllint and the DTD.
 func TestValid(t *testing.T) {
 	t.Parallel()
 	xmllint, err := exec.LookPath("xmllint")

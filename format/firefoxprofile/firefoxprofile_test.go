@@ -15,7 +15,7 @@ type doc struct {
 	Shared  struct{ StringArray []string }
 }
 
-// example has a call without duration, a gap between calls, an event, and a thread without anything.
+// example has a call without duration, a gap between calls, an event, and an empty thread.
 func example(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer

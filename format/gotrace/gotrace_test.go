@@ -77,7 +77,7 @@ func calls(t *testing.T, l *Log, funcs calllog.Funcs, thread int) (list []call, 
 //go:noinline
 func receive(c chan int) int { return <-c }
 
-// measured is what a goroutine of the test measures of itself.
+// measured is what a goroutine of the test measures itself.
 type measured struct {
 	id     int
 	region time.Duration
@@ -202,7 +202,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestShared gives goroutines the threads of others that have ended.
+// TestShared gives goroutines the threads of goroutines that have ended.
 func TestShared(t *testing.T) {
 	var out bytes.Buffer
 	if err := trace.Start(&out); err != nil {
@@ -273,7 +273,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// TestActive has a range that parts of a trace say again is active.
+// TestActive checks a range of which later parts of a trace repeat that it is active.
 func TestActive(t *testing.T) {
 	t.Parallel()
 	var names Names

@@ -37,7 +37,7 @@ func rawFile(t testing.TB, name string, r mip.Raw) File {
 	return File{name, data}
 }
 
-// walk is an order in which functions mostly follow one another.
+// walk returns an order in which a function is mostly followed by the next one.
 func walk(rng *rand.Rand, n, length int) []uint32 {
 	seen := make([]bool, n)
 	var order []uint32
@@ -182,8 +182,7 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// resum sets the checksum and the length of a damaged pack, so that what is
-// behind them gets read.
+// resum sets the checksum and the length of a damaged pack, so that the rest is read.
 func resum(pack []byte) []byte {
 	pack = bytes.Clone(pack)
 	if len(pack) >= headerSize {
@@ -288,7 +287,8 @@ func BenchmarkUnpack(b *testing.B) {
 	}
 }
 
-// TestManyZeros: what packs best of all may not look like a forged pack.
+// TestManyZeros checks that the data with the best compression is not taken for a malicious
+// pack.
 func TestManyZeros(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1 << 20, 1<<24 + 7} {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// show prints records in one line each, without what text of perf does not have.
+// show prints each record on one line, without what the text of perf does not have.
 func show(b *sample.Batch) string {
 	var out strings.Builder
 	for _, e := range b.Events {
@@ -66,7 +66,7 @@ const (
 	user   = 1<<64 - 512
 )
 
-// forms are the events that are tried, each alone.
+// forms are the events that are tested, each alone.
 var forms = map[string]pdt.Event{
 	"hybrid":   {SampleType: pdt.IP | pdt.TID | pdt.Time | pdt.Callchain | pdt.BranchStack | pdt.Period},
 	"branches": {SampleType: pdt.IP | pdt.TID | pdt.Time | pdt.BranchStack, BranchType: pdt.HWIndex},
@@ -287,7 +287,7 @@ func TestBuildIDInMap(t *testing.T) {
 	}
 }
 
-// offsets prints stacks as perf 6.1 does: as places in files, where there are any.
+// offsets prints stacks as perf 6.1 does: as offsets in files, where there are files.
 func offsets(t *testing.T, src sample.Source) string {
 	t.Helper()
 	var out strings.Builder

@@ -143,7 +143,7 @@ func TestSPE(t *testing.T) {
 	}
 }
 
-// mispredicted are samples whose branch was not predicted: thread, address and target.
+// mispredicted returns the samples whose branch was mispredicted: thread, address and target.
 var mispredicted = regexp.MustCompile(`(?m)^(\d+)/(\d+) \[\] \[\{(\w+) (\w+)\}.*\] 1$`)
 
 func compareMispredicted(t *testing.T, data []byte, got string) {
@@ -245,7 +245,8 @@ func perfKind(text string) armspe.Kind {
 	return armspe.Bad
 }
 
-// TestSPEDamaged: traces that are damaged give the records that are whole, and say what is missing.
+// TestSPEDamaged checks that damaged traces give the complete records, and that the rest is
+// reported as missing.
 func TestSPEDamaged(t *testing.T) {
 	t.Parallel()
 	trace := func(change func(b []byte) []byte) string {
@@ -329,7 +330,7 @@ func TestSPELost(t *testing.T) {
 	}
 }
 
-// perfWarns holds the warnings of perf against those given.
+// perfWarns compares the warnings of perf with the given ones.
 func perfWarns(t *testing.T, data []byte, want ...string) {
 	t.Helper()
 	perf, file := perfInput(t, data)

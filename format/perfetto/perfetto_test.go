@@ -222,7 +222,7 @@ func TestProtoc(t *testing.T) {
 	}
 }
 
-// Durations of any calls come back exactly.
+// TestExact checks that the durations of arbitrary calls are read back exactly.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

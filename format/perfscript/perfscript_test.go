@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// show prints records in one line each.
+// show prints each record on one line.
 func show(b *sample.Batch) string {
 	var out strings.Builder
 	for _, e := range b.Events {
@@ -275,7 +275,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestEnds ends before the input does.
+// TestEnds stops reading before the input ends.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	text, _ := random(rand.New(rand.NewPCG(1, 2)), 6<<20)

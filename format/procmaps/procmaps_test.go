@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSelf: what the kernel lists of this process has this program, and is in order.
+// TestSelf checks that the kernel's list of this process has this program, and is sorted.
 func TestSelf(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("/proc/self/maps")

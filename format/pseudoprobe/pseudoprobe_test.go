@@ -103,8 +103,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A part of a function elsewhere begins with a sentinel, and probes of old
-// compilers have addresses.
+// TestForms checks that a part of a function elsewhere begins with a sentinel, and that probes
+// of old compilers have addresses.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	cold := "fad58de7366495db0200" + "0020" + "22384709d743fe3c" + "03c008" + "05"

@@ -41,8 +41,8 @@ func probeContexts() []Context {
 	}
 }
 
-// TestExtBinary has llvm-profdata turn what is written into text: that of the same
-// profile, and its summary.
+// TestExtBinary converts what is written to text with llvm-profdata, and compares the text and
+// the summary with those of the profile.
 func TestExtBinary(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("llvm-profdata-22")

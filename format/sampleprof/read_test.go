@@ -87,7 +87,7 @@ late:3:3
 `
 )
 
-// TestMergeAgainstLLVM: sums are those of llvm-profdata.
+// TestMergeAgainstLLVM compares sums with those of llvm-profdata.
 func TestMergeAgainstLLVM(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("llvm-profdata-22"); err != nil {
@@ -214,7 +214,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read is written as text that says the same.
+// FuzzRead checks that a profile that is read and written as text has the same contents.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{flatText, otherText, callersText, otherCallers, "a b:1:2\n 1.4: 5 6:7\n"} {
 		f.Add([]byte(s))

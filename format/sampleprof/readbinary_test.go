@@ -91,7 +91,7 @@ func written(t testing.TB, f *File) []byte {
 	return b.Bytes()
 }
 
-// TestReadFlags: flags of the form that text does not have are read and written.
+// TestReadFlags checks that flags that the text form lacks are read and written.
 func TestReadFlags(t *testing.T) {
 	t.Parallel()
 	f := read(t, "17:1:1\n 1: 1 19:1\n")
@@ -186,7 +186,7 @@ func overlapping(data []byte) []byte {
 	return data
 }
 
-// FuzzReadBinary: what is read is written such that it is read as the same.
+// FuzzReadBinary checks that a profile that is read and written is read as the same profile.
 func FuzzReadBinary(f *testing.F) {
 	for _, s := range []string{flatText, otherText, callersText, otherCallers} {
 		f.Add(written(f, read(f, s)))

@@ -129,7 +129,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// Durations of any calls come back exactly.
+// TestExact checks that the durations of arbitrary calls are read back exactly.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -60,7 +60,7 @@ func callsHeader(start, link uint64) []byte {
 	return file
 }
 
-// event is one as it is in a chunk.
+// event is an event as it is stored in a chunk.
 type event struct{ clock, word uint32 }
 
 // callsChunk returns a chunk that was begun at clock. It is live unless it is full.
@@ -137,8 +137,8 @@ func TestEventsFunctions(t *testing.T) {
 	}
 }
 
-// The clock's high half follows from the chunk, and older events are those of a
-// signal handler or, at the end of a live chunk, are left over.
+// TestEventsTimes checks that the high half of a time is that of the chunk, and that older
+// events belong to a signal handler or, at the end of a live chunk, are left over.
 func TestEventsTimes(t *testing.T) {
 	t.Parallel()
 	const f = uint32(base&(1<<32-1)) + 16

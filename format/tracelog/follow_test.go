@@ -19,8 +19,8 @@ func (g *growing) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(g.data).ReadAt(p, off)
 }
 
-// What is read while a log grows is what is read at its end, though the last record is
-// half written each time it is seen first.
+// TestFollow checks that reading a log while it grows gives what reading it at its end gives,
+// although the last record is incomplete each time it is read first.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	for _, skip := range []bool{false, true} {
@@ -85,7 +85,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// FuzzFollow follows what is no log.
+// FuzzFollow follows files that are not logs.
 func FuzzFollow(f *testing.F) {
 	data := sample()
 	f.Add(data[wire.ChunkSize:wire.ChunkSize+1100], data[wire.ChunkSize:wire.ChunkSize+1500])

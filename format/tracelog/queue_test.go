@@ -10,8 +10,8 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// TestQueue: what was in the queues of threads when a process ended is read as if
-// it had been put into chunks of records, once.
+// TestQueue checks that records in the queues of threads when a process ended are read once, as
+// if they had been in chunks.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	const size = wire.EpisodeSize + 3*wire.EntrySize

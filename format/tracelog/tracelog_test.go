@@ -44,7 +44,7 @@ func trailer() *tracelog.Trailer {
 	}
 }
 
-// sample is a log with everything in it, of several chunks.
+// sample returns a log of several chunks that has records of all types.
 func sample() []byte {
 	w := tracelogtest.New(header)
 	w.Room(1000)
@@ -131,8 +131,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A log that is cut anywhere gives what stands before the cut, and one remark at
-// most for each chunk.
+// TestCut checks that a log that is truncated anywhere gives what is before the end, and at
+// most one error for each chunk.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	data := sample()
@@ -164,7 +164,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What is damaged costs the rest of its chunk and no more.
+// TestResync checks that damage loses at most the rest of its chunk.
 func TestResync(t *testing.T) {
 	t.Parallel()
 	data := sample()
@@ -208,8 +208,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestMutants changes logs at random: nothing panics, nothing that is yielded is
-// senseless, and what is intact is still there.
+// TestMutants changes logs at random. It checks that nothing panics, that no nonsense is
+// yielded, and that intact records are still read.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	data := sample()
@@ -299,7 +299,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A reader that fails is an error with the file's name, in every way of reading.
+// TestReadError checks that an error of the reader is returned with the file's name, however
+// the log is read.
 func TestReadError(t *testing.T) {
 	t.Parallel()
 	data := sample()

@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// stacksLog is a log of two threads: one calls f, which calls g, the other g.
+// stacksLog returns a log of two threads: one calls f, which calls g; the other calls g.
 func stacksLog() []byte {
 	le := binary.LittleEndian
 	w := tracelogtest.New(tracelog.Header{PID: 7, Monotonic: 1000, Mode: wire.ModeStacks})
@@ -47,7 +47,7 @@ func openStacks(data []byte) (*tracelog.Stacks, error) {
 	return tracelog.OpenStacks(bytes.NewReader(data), int64(len(data)), "log", nil)
 }
 
-// placeless are nodes without where they are in the file.
+// placeless returns nodes without their positions in the file.
 func placeless(nodes []tracelog.StackNode) []tracelog.StackNode {
 	out := slices.Clone(nodes)
 	for i := range out {
@@ -90,8 +90,8 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// TestStacksDamage cuts a log at every byte of interest and changes bytes of it:
-// what is read is never more than what was there, and callers come first.
+// TestStacksDamage truncates a log at every byte of interest and changes bytes. It checks that
+// what is read is never more than what was there, and that callers come first.
 func TestStacksDamage(t *testing.T) {
 	t.Parallel()
 	data := stacksLog()

@@ -67,7 +67,7 @@ func openWindows(t testing.TB, spike uint64, chunks ...[]byte) *tracelog.Windows
 	return w
 }
 
-// nesting spells the events of a thread: a letter for each entry, ) for each exit.
+// nesting formats the events of a thread: a letter for each entry, ) for each exit.
 func nesting(t testing.TB, l calllog.Log, thread int) string {
 	t.Helper()
 	var b strings.Builder
@@ -117,14 +117,15 @@ func TestWindowsNesting(t *testing.T) {
 	}
 }
 
-// withEnds is a log of a recorder that has the ends of calls that no later entry implies.
+// withEnds returns a log of a recorder that records the ends of calls that no later entry
+// implies.
 func withEnds(file []byte) []byte {
 	le.PutUint32(file[wire.FlagsOffset:], wire.Flight|wire.FlightEnds)
 	le.PutUint32(file[wire.ChecksumOffset:], fnv32(file[:wire.ChecksumOffset]))
 	return file
 }
 
-// nestings spells the calls of all threads, with ? before one whose caller is not certain.
+// nestings formats the calls of all threads, with ? before a call whose caller is not certain.
 func nestings(t testing.TB, file []byte) (list []string) {
 	t.Helper()
 	w, err := tracelog.OpenWindows(bytes.NewReader(file), int64(len(file)), "x", nil, tracelog.AllWindows)
@@ -151,7 +152,8 @@ func nestings(t testing.TB, file []byte) (list []string) {
 	return list
 }
 
-// TestWindowsStacks holds apart the stacks of a thread, and what is certain.
+// TestWindowsStacks checks that the stacks of a thread are distinguished, and which calls are
+// certain.
 func TestWindowsStacks(t *testing.T) {
 	t.Parallel()
 	const one, two, heap = 0x1000_0000, 0x1000_0000 + 32<<10, 0x8000_0000 // below the top
@@ -196,7 +198,7 @@ func TestWindowsStacks(t *testing.T) {
 	}
 }
 
-// TestWindowsChoice holds apart the windows of spikes, and what is in rings.
+// TestWindowsChoice checks which events belong to the windows of spikes and which to rings.
 func TestWindowsChoice(t *testing.T) {
 	t.Parallel()
 	chunks := [][]byte{

@@ -155,7 +155,7 @@ func TestDetectOthers(t *testing.T) {
 	}
 }
 
-// FuzzRead holds what was read against what is written of it.
+// FuzzRead compares what was read with what is written of it and read again.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{inContexts, named, flat, "[0x1", "[]\n0\n0\n[a:1 @ b]\n0\n0\n", "[]\n1\n", "1\n1-2:3\n0\n", "99999999999\n"} {
 		f.Add([]byte(text))

@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/format/xray/xraytest"
 )
 
-// hot is a log of a hot loop: the usual case.
+// hot is a log of a hot loop, the usual case.
 func hot(f xraytest.Format, calls int) []byte {
 	b := xraytest.New(f)
 	t := b.Thread(1, 1)
@@ -69,7 +69,7 @@ func BenchmarkOpenFDR(b *testing.B) {
 
 func BenchmarkOpenBasic(b *testing.B) { benchmarkOpen(b, xraytest.Format{Version: 3}) }
 
-// nested is a log with calls as deep as a stack usually is, the outermost as long as
+// nested is a log with calls as deep as a stack usually is. The outermost call is as long as
 // the log.
 func nested(f xraytest.Format, calls int) []byte {
 	b := xraytest.New(f)
@@ -120,8 +120,8 @@ func window(t testing.TB, data []byte, places *calllog.Places) (events int, read
 	return events, r.n.Load()
 }
 
-// TestWindow: of a log that was looked at before, the headers of blocks are read and
-// what is wanted.
+// TestWindow checks that of a log that was opened before, only the block headers and the
+// selected data are read.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	data := nested(xraytest.Format{FDR: true, Version: 5}, 500_000)
@@ -137,7 +137,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// BenchmarkWindow prints how many bytes are read for a hundredth of a log.
+// BenchmarkWindow reports how many bytes are read for a hundredth of a log.
 func BenchmarkWindow(b *testing.B) {
 	data := nested(xraytest.Format{FDR: true, Version: 5}, 8_000_000)
 	places := calllog.NewPlaces(1)

@@ -62,7 +62,8 @@ func mustBeDamage(t testing.TB, l *xray.Log, err error) {
 	}
 }
 
-// A log that is cut anywhere has all that is whole before the cut.
+// TestEveryCut checks that a log that is truncated anywhere has all that is complete before the
+// end.
 func TestEveryCut(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		b.BufferSize = 512
@@ -100,7 +101,7 @@ func seeds() [][]byte {
 	return list
 }
 
-// mutate damages a log: bits, bytes, numbers that are lengths, and pieces.
+// mutate damages a log: bits, bytes, numbers that are lengths, and larger parts.
 func mutate(r *rand.Rand, data []byte) []byte {
 	data = bytes.Clone(data)
 	for range 1 + r.IntN(8) {
@@ -128,7 +129,8 @@ func mutate(r *rand.Rand, data []byte) []byte {
 	return data
 }
 
-// Damaged logs are read without a panic, without end, and in little memory.
+// TestMutants checks that damaged logs are read without a panic, in limited time and little
+// memory.
 func TestMutants(t *testing.T) {
 	logs := seeds()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -154,7 +156,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// Large logs that are damage from end to end take time by their size, no more.
+// TestHostileSizes checks that the time for large logs that consist of damage is proportional
+// to their size.
 func TestHostileSizes(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

@@ -40,7 +40,7 @@ func sameLogs(t testing.TB, got, want *xray.Log) {
 	}
 }
 
-// TestIndex: a log that is opened by its index is the same log.
+// TestIndex checks that a log opened with its index is the same log.
 func TestIndex(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		b.BufferSize = 512
@@ -57,7 +57,7 @@ func TestIndex(t *testing.T) {
 	})
 }
 
-// TestIndexOfMutants: nor does damage make a difference.
+// TestIndexOfMutants is TestIndex with damaged logs.
 func TestIndexOfMutants(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 8))
@@ -78,7 +78,7 @@ func TestIndexOfMutants(t *testing.T) {
 	}
 }
 
-// TestIndexOfAnother: an index of another log, or a damaged one, is refused.
+// TestIndexOfAnother checks that an index of another log, or a damaged one, is rejected.
 func TestIndexOfAnother(t *testing.T) {
 	t.Parallel()
 	b := xraytest.New(fdr5)

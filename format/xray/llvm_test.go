@@ -45,9 +45,9 @@ var llvmKinds = map[string]calllog.Kind{
 	"function-enter-arg": calllog.EnterArgs, "custom-event": calllog.Custom, "typed-event": calllog.Typed,
 }
 
-// text is what must be equal of a record. LLVM's tool gives events the function
-// of the record before, records the type of the event before, events before
-// version 4 a CPU from padding, and cuts data at the first byte that is no text.
+// text has the fields of a record that must be equal. LLVM's tool gives events the function of
+// the record before, records the type of the event before, events before version 4 a CPU from
+// padding, and cuts data at the first byte that is no text.
 func (r *llvmRecord) text(t *testing.T, pids bool) string {
 	kind, ok := llvmKinds[r.Kind]
 	if !ok {
@@ -135,7 +135,7 @@ func compareLists(t *testing.T, got, want []string) {
 	t.Errorf("%d records, LLVM has %d; the first that differs:\n%v\n%v", len(got), len(want), got[at:min(at+1, len(got))], want[at:min(at+1, len(want))])
 }
 
-// What we write is what LLVM's tool reads, and so do we.
+// TestLLVM checks that we and LLVM's tool read what we write in the same way.
 func TestLLVM(t *testing.T) {
 	tool := llvmXRay(t)
 	every(t, func(t *testing.T, b *xraytest.Builder) {
@@ -191,8 +191,8 @@ func zeroFiller(data []byte, size int) {
 	}
 }
 
-// Logs of real programs, where LLVM's tool can read them. It counts blocks that
-// are there twice, and records of a fork, twice.
+// TestLLVMRealLogs compares logs of real programs with what LLVM's tool reads, where it can.
+// That tool counts duplicate blocks, and records of a fork, twice.
 func TestLLVMRealLogs(t *testing.T) {
 	tool := llvmXRay(t)
 	logs, err := filepath.Glob("../../internal/oracle/testdata/xray/logs/*.xray")

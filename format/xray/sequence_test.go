@@ -11,7 +11,8 @@ import (
 	"github.com/cairnprof/cairn/format/xray/xraytest"
 )
 
-// Every record that a block must not have is skipped, and what is around it kept.
+// TestSequence checks that every record that a block must not have is skipped, and that the
+// records around it are kept.
 func TestSequence(t *testing.T) {
 	t.Parallel()
 	le := binary.LittleEndian
@@ -53,7 +54,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// Records out of step are skipped up to the next one that has the time.
+// TestResync checks that records out of step are skipped up to the next one with the time.
 func TestResync(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		if !b.Format.FDR {

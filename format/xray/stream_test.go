@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/xray/xraytest"
 )
 
-// A log is read by several goroutines at once, each with memory of its own.
+// TestConcurrent reads a log with several goroutines at once, each with its own memory.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	for _, f := range []xraytest.Format{fdr5, basic3} {
@@ -68,7 +68,7 @@ func TestBreaks(t *testing.T) {
 	})
 }
 
-// Damage is between the batches that it is between, and a break.
+// TestBreakAtDamage checks that damage is reported between the right batches, and is a break.
 func TestBreakAtDamage(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		th := b.Thread(1, 1)
@@ -114,7 +114,8 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, off)
 }
 
-// What is no damage, but a failure to read, ends a log, and says where.
+// TestReadErrors checks that a failure to read, unlike damage, ends a log with an error that
+// has the position.
 func TestReadErrors(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		mixed(b, 3000)
@@ -148,7 +149,7 @@ func TestReadErrors(t *testing.T) {
 	})
 }
 
-// A consumer that stops gets nothing more.
+// TestStopEarly checks that a consumer that stops gets nothing more.
 func TestStopEarly(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		mixed(b, 3000)
@@ -174,7 +175,8 @@ func TestStopEarly(t *testing.T) {
 	})
 }
 
-// Records from an offset on are those of the whole log, and few before it.
+// TestRecordsFrom checks that records from an offset on are those of the whole log, with few
+// before it.
 func TestRecordsFrom(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		b.BufferSize = 512

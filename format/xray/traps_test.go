@@ -67,7 +67,8 @@ func TestRingOrder(t *testing.T) {
 	})
 }
 
-// A younger thread's block is duplicated, and an older thread's not at all.
+// TestDuplicateBlock checks that a duplicated block of a younger thread is read once, next to
+// an older thread's unique one.
 func TestDuplicateBlock(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		if !b.Format.FDR {
@@ -95,7 +96,8 @@ func TestDuplicateBlock(t *testing.T) {
 	})
 }
 
-// Blocks whose preambles are equal, and whose content is not, are all kept.
+// TestEqualPreambles checks that blocks with equal preambles and different contents are all
+// kept.
 func TestEqualPreambles(t *testing.T) {
 	t.Parallel()
 	b := xraytest.New(fdr5)
@@ -111,7 +113,8 @@ func TestEqualPreambles(t *testing.T) {
 	}
 }
 
-// The clock went back between two blocks: the wall clock determines their order.
+// TestClockStep checks blocks between which the clock went back: the wall clock determines
+// their order.
 func TestClockStep(t *testing.T) {
 	t.Parallel()
 	b := xraytest.New(fdr5)
@@ -234,8 +237,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// Version 1 has blocks of one size, with filler that LLVM's tool takes for
-// records.
+// TestFiller checks version 1, which has blocks of one size with filler that LLVM's tool takes
+// for records.
 func TestFiller(t *testing.T) {
 	t.Parallel()
 	for _, filler := range []byte{0, 0xAA, 1, 0x0b} {
@@ -293,7 +296,7 @@ func TestGarbageBetweenBlocks(t *testing.T) {
 	})
 }
 
-// After a fork both processes write what was buffered.
+// TestForkedBuffers checks logs after a fork, in which both processes write what was buffered.
 func TestForkedBuffers(t *testing.T) {
 	every(t, func(t *testing.T, b *xraytest.Builder) {
 		if b.Format.FDR {
@@ -367,7 +370,8 @@ func TestClockRate(t *testing.T) {
 	}
 }
 
-// One block with a damaged wall-clock time is no reason to doubt the header.
+// TestClockOutlier checks that one block with a damaged wall-clock time does not invalidate the
+// header.
 func TestClockOutlier(t *testing.T) {
 	t.Parallel()
 	b := xraytest.New(fdr5)
@@ -386,7 +390,7 @@ func TestClockOutlier(t *testing.T) {
 	}
 }
 
-// The list of damage has an end.
+// TestMuchDamage checks that the list of damage is limited.
 func TestMuchDamage(t *testing.T) {
 	t.Parallel()
 	b := xraytest.New(basic3)

@@ -33,7 +33,7 @@ func (m image) Bytes(lo, hi uint64) []byte {
 	return m.code[lo-m.addr : hi-m.addr]
 }
 
-// line16 is a source in which every 16 bytes are a line, counted from 100.
+// line16 is a source in which every 16 bytes are a line, starting with line 100.
 type line16 struct{}
 
 func (line16) Frames(addr uint64) []Frame {
@@ -185,7 +185,8 @@ func TestBolt(t *testing.T) {
 	}
 }
 
-// In another build, static functions are told apart by their files.
+// TestBoltEntries checks that static functions of another build are distinguished by their
+// files.
 func TestBoltEntries(t *testing.T) {
 	t.Parallel()
 	m, _ := small()
@@ -261,7 +262,8 @@ func TestOrderfile(t *testing.T) {
 // indirect matches an indirect call in the output of objdump -d.
 var indirect = regexp.MustCompile(`(?m)^ +([0-9a-f]+):\t(?:[0-9a-f]{2} )+ *\tcall +\*`)
 
-// TestCallBefore finds every call of a program that objdump finds, from behind.
+// TestCallBefore checks that the call before a return address is found for every call that
+// objdump finds.
 func TestCallBefore(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"gcc", "objdump"} {

@@ -103,7 +103,8 @@ func otlpLines(d *otlp.ProfilesDictionary, p *otlp.Profile) []string {
 	return sumLines(sums)
 }
 
-// The stacks of a log keep their values, places and labels, and the times come first.
+// TestOTLPStacks checks that the stacks of a log keep their values, locations and labels, and
+// that the sample type of times is first.
 func TestOTLPStacks(t *testing.T) {
 	t.Parallel()
 	p := stackProfile(
@@ -136,8 +137,8 @@ func TestOTLPStacks(t *testing.T) {
 	}
 }
 
-// checkTables checks what the protocol demands of all tables: a zero value first, no index out of range,
-// nothing twice.
+// checkTables checks what the protocol requires of all tables: a zero value first, no index out
+// of range, no duplicates.
 func checkTables(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -171,7 +172,7 @@ func checkTables(t interface {
 	}
 }
 
-// Any valid profile of pprof keeps what it says.
+// TestOTLPAny checks that any valid profile of pprof keeps its contents.
 func TestOTLPAny(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

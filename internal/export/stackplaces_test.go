@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// TestStackPlaces: frames that are instructions have their addresses, the functions
-// that were inlined there, and mappings.
+// TestStackPlaces checks that frames of instructions have their addresses, the functions
+// inlined there, and mappings.
 func TestStackPlaces(t *testing.T) {
 	t.Parallel()
 	places := map[calllog.FuncID]StackPlace{

@@ -22,8 +22,8 @@ var stackFuncs = calllog.Funcs{
 	calllog.MakeFuncID(3, 1): {Name: "leaf", Addr: 0x1000, Object: "lib.so"},
 }
 
-// stackTrie is main, which called work twice, which called leaf of a library
-// three times, and itself once.
+// stackTrie returns the stacks of main, which called work twice and itself once; work called
+// leaf of a library three times.
 func stackTrie() *calltrie.Trie {
 	t := calltrie.New()
 	add := func(parent calltrie.NodeID, fn calllog.FuncID, totals, selfs []uint64) calltrie.NodeID {
@@ -138,7 +138,8 @@ func TestStackPprofTool(t *testing.T) {
 	}
 }
 
-// No value overflows a sum, and no stack is longer than can be written.
+// TestStackPprofHuge checks that no sum overflows, and that no stack is longer than the format
+// permits.
 func TestStackPprofHuge(t *testing.T) {
 	t.Parallel()
 	trie := calltrie.New()
@@ -173,7 +174,7 @@ func TestStackPprofHuge(t *testing.T) {
 	}
 }
 
-// A deep recursion does not take all memory.
+// TestFrameLimit checks that a deep recursion does not use all memory.
 func TestFrameLimit(t *testing.T) {
 	t.Parallel()
 	trie := calltrie.New()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What Compress writes, Open reads.
+// TestCompress checks that Open reads what Compress writes.
 func TestCompress(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("what is written is read\n", 1000)

@@ -31,7 +31,7 @@ func zst(t *testing.T, data []byte) []byte {
 	return w.EncodeAll(data, nil)
 }
 
-// content has no two parts alike that a compressor would make nothing of.
+// content has no repetition that a compressor could use.
 func content(n int) []byte {
 	data := make([]byte, n)
 	x := uint32(1)
@@ -76,7 +76,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestCut: what was packed before the damage is there, with a note.
+// TestCut checks that data before damage in a compressed file is read, with a note.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	data := content(InMemory + 1<<20)
@@ -156,7 +156,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLook: what is not wanted is not read to its end, which it may not have.
+// TestLook checks that a file that is not selected is not read to its end, since it may have
+// none.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	unwanted := errors.New("it is nothing")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// packings are the ways that data can come.
+// packings are the forms in which data can be given.
 func packings(t *testing.T, data []byte) map[string][]byte {
 	t.Helper()
 	return map[string][]byte{"plain": data, "gzip": gz(data), "zstd": zst(t, data)}

@@ -54,7 +54,7 @@ func sample(t *testing.T, change func(m map[string]any)) string {
 	return b.String()
 }
 
-// views are addresses, with what is shown there.
+// views lists addresses of the page and what is shown there.
 var views = map[string][]string{
 	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike"},
 	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "6 functions", ">700<"},
@@ -73,7 +73,7 @@ var views = map[string][]string{
 	"nothing":              {"Functions that ran"},
 }
 
-// The page under its own policy.
+// TestPolicy opens the page under its own security policy.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	const hash = "source?file=/src/a.c"
@@ -94,7 +94,7 @@ func checkView(t *testing.T, hash, dom string) {
 	}
 }
 
-// Each view shows what it is to show.
+// TestViews checks that each view shows its data.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -115,7 +115,7 @@ func walk(hashes []string, script string) string {
 	return "for (const hash of [\"" + strings.Join(hashes, "\", \"") + "\"]) {\n location.hash = \"#\" + hash;\n await pause();\n" + script + "\n}\n"
 }
 
-// What was not recorded is not shown.
+// TestAbsent checks that data that was not recorded is not shown.
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -134,7 +134,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// Names stay text: none of them becomes a part of the page.
+// TestHostile checks that names are shown as text and never become elements of the page.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -159,10 +159,10 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// plainViews is an address for each view.
+// plainViews lists an address for each view.
 var plainViews = []string{"overview", "functions", "function?f=_Z4workv", "source", "graph?f=main", "pages", "spikes", "samples"}
 
-// What a user does with the keyboard and the mouse.
+// TestUse uses the page with the keyboard and the mouse.
 func TestUse(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -238,7 +238,7 @@ const useScript = `
     equal("its functions", document.querySelectorAll(".pageinfo .fn").length, 3);
 `
 
-// Fifty thousand functions are a table that one can use.
+// TestLarge checks that a table of fifty thousand functions can be used.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -272,7 +272,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// Screen readers: axe finds nothing serious in any view, in light and dark.
+// TestAccessible checks that axe finds no serious error for screen readers in any view, in
+// light and dark mode.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

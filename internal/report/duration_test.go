@@ -33,8 +33,8 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// What is printed is near what it is of, takes at most nine columns below a
-// million seconds, and never gets smaller when the time grows.
+// TestDurationIsNear checks that a printed duration is close to the exact one, has at most nine
+// columns below a million seconds, and never decreases when the duration grows.
 func TestDurationIsNear(t *testing.T) {
 	t.Parallel()
 	parse := func(t *rapid.T, n uint64) float64 {

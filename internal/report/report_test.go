@@ -105,8 +105,8 @@ std::vector<…back(int&&)  1,000
 	}
 }
 
-// Whatever is in a table, it fits the terminal if its columns may shrink far
-// enough, and no line ends in a blank.
+// TestTableFits checks that any table fits the terminal if its columns may shrink far enough,
+// and that no line ends in a blank.
 func TestTableFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,7 +188,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestWriteJSONList checks that a list has the same text as a whole document.
+// TestWriteJSONList checks that a list written in parts has the same text as a whole document.
 func TestWriteJSONList(t *testing.T) {
 	t.Parallel()
 	type item struct {
@@ -271,7 +271,7 @@ func TestTableOptional(t *testing.T) {
 	}
 }
 
-// TestTableParts: a table in parts has one head, and columns that grow.
+// TestTableParts checks that a table in parts has one head, and columns that grow.
 func TestTableParts(t *testing.T) {
 	t.Parallel()
 	table := Table{Columns: []Column{{Title: "n", Align: Right}, {Title: "text"}}}

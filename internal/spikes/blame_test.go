@@ -11,8 +11,8 @@ import (
 )
 
 // run is a thread of the test. Its calls are written as trees of functions with the
-// milliseconds that they take outside their calls; those of 10 ms are logged
-// as the runtime would do it.
+// milliseconds that they take outside of their calls. Calls of 10 ms or more are logged as the
+// runtime would log them.
 type run struct {
 	episodes []*tracelog.Episode
 	callers  []*tracelog.Caller
@@ -30,8 +30,8 @@ type made struct {
 
 func (r *run) sp(depth int) uint32 { return uint32(0x10000 - 64*depth) }
 
-// call runs a function, what is inside it, and then as long as it takes itself. It reports
-// whether it or a call below was a spike.
+// call runs a function: first its calls, then its own time. It reports whether it or a call
+// below it was a spike.
 func (r *run) call(f int, own float64, inside ...func() bool) func() bool {
 	return func() bool {
 		depth := len(r.stack)
@@ -73,7 +73,7 @@ func (r *run) peak(took tracelog.Interval) {
 	r.episodes = append(r.episodes, e)
 }
 
-// settle returns what is known of a run that took so many milliseconds.
+// settle returns the log data of a run that took the given milliseconds.
 func (r *run) settle(t *testing.T, life float64) *spikes.Set {
 	t.Helper()
 	s := spikes.New([]spikes.Log{{Name: "game.cairnlog", Trailer: &tracelog.Trailer{Time: uint64(life * ms), Threshold: 10 * ms}}}, address)
@@ -98,7 +98,7 @@ func (r *run) settle(t *testing.T, life float64) *spikes.Set {
 	return s
 }
 
-// list is the functions that are ranked, each with what is not explained in ms.
+// list returns the functions that are ranked, each with its unexplained time in ms.
 func list(s *spikes.Set) string {
 	var names []string
 	for _, g := range s.Ranked(spikes.ByWorst) {
@@ -112,7 +112,7 @@ func list(s *spikes.Set) string {
 	return strings.Join(names, ", ")
 }
 
-// TestBlame: calls are ranked by what those below do not explain.
+// TestBlame checks that calls are ranked by the time that the calls below them do not explain.
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	const root, create, spawn, meshes, skeleton, tick = 0, 1, 2, 3, 4, 5
@@ -156,8 +156,8 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// TestBlameMany: of 150 calls that are spikes themselves none is the reason why their
-// caller took long. Those that were only counted are known by their callers, if by anything.
+// TestBlameMany checks that of 150 short spikes none explains why their caller took long.
+// Spikes that were only counted are known through their callers, if at all.
 func TestBlameMany(t *testing.T) {
 	t.Parallel()
 	const create, meshes, skeleton, tick = 1, 3, 4, 5
@@ -204,7 +204,8 @@ func TestBlameMany(t *testing.T) {
 	}
 }
 
-// TestEaters: a frame's time is that of the functions that took it, each once.
+// TestEaters checks that the time of a frame is divided among the functions that took it, and
+// that each is counted once.
 func TestEaters(t *testing.T) {
 	t.Parallel()
 	const create, meshes, tick = 1, 3, 5
@@ -227,7 +228,8 @@ func TestEaters(t *testing.T) {
 	}
 }
 
-// A hundred thousand calls are nested in no time worth mentioning, on one stack or several.
+// TestBlameLarge checks that a hundred thousand calls are nested quickly, on one stack and on
+// several.
 func TestBlameLarge(t *testing.T) {
 	t.Parallel()
 	r := &run{now: 1}

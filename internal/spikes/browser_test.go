@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// page is a page with the sample, one of whose names tries to be a script.
+// page returns a page with the sample, in which one name contains a script.
 func page(t *testing.T) string {
 	t.Helper()
 	s := sample()
@@ -45,7 +45,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The page in a browser, under its own policy.
+// TestBrowser opens the page in a browser, under its own security policy.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	for hash, wants := range map[string][]string{

@@ -9,8 +9,8 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// TestSure holds what is said to be found against what the clock's thread
-// remembers and how slowly it goes.
+// TestSure checks the durations that are certain to be found against the ticks that the clock
+// remembers and its period.
 func TestSure(t *testing.T) {
 	t.Parallel()
 	const second = 1000 * ms
@@ -39,7 +39,7 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestUnjudged: a call on a stack that cannot be told apart limits what is sure.
+// TestUnjudged checks that calls on stacks that cannot be distinguished limit what is certain.
 func TestUnjudged(t *testing.T) {
 	t.Parallel()
 	for on, want := range map[uint32]uint64{0: 0, 3: 0, tracelog.UnknownStack: 1} {

@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// What was changed while a program ran is part of what its log can show.
+// TestSettings checks that changes of settings limit what a log can show.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	log := spikes.Log{
@@ -32,7 +32,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A row of buckets is drawn in the width there is, each bar as high as its longest.
+// TestSparkline checks that a row of buckets fits the available width, and that the height of a
+// bar is that of its longest bucket.
 func TestSparkline(t *testing.T) {
 	t.Parallel()
 	f := &tracelog.Frames{Count: 40, Sum: 40 * ms, Worst: 8 * ms, Budget: 6 * ms, Over: 1, Each: 4}

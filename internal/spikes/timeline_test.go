@@ -10,8 +10,8 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// timelineOf draws calls that are spelled a(b()c()): a letter and its bracket, and
-// digits for the microseconds that pass.
+// timelineOf draws calls that are written as a(b()c()): a letter with brackets, and digits for
+// microseconds.
 func timelineOf(t testing.TB, text string, end uint64) *spikes.Timeline {
 	t.Helper()
 	var events []calllog.Event

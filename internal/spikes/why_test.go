@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
-// TestWhy: the first line of a spike says where its time went.
+// TestWhy checks the first line of a spike, which says where its time went.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

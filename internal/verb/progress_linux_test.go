@@ -68,7 +68,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestNoProgress has nothing appear where nobody watches.
+// TestNoProgress checks that no progress is printed if the output is not a terminal.
 func TestNoProgress(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	_, slave := terminal(t)

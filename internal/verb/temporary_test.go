@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What is half written when the process is ended is removed, and what is done is not.
+// TestInterruptedWrite checks that a file that is incomplete when the process is ended is
+// removed, and that a complete one is not.
 func TestInterruptedWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -58,7 +58,7 @@ func TestWriteFileKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// A pipe stands in for /dev/null, which root could replace by a file.
+// TestWriteFileToPipe uses a pipe in place of /dev/null, which root could replace by a file.
 func TestWriteFileToPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pipe")

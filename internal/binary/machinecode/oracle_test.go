@@ -53,8 +53,8 @@ func load(t *testing.T, program string) (*objfile.Program, *Set) {
 	return p, s
 }
 
-// TestDisassembly holds the instructions, their classes and the probes at them
-// against what llvm-profgen prints of the same program.
+// TestDisassembly compares the instructions, their classes and the probes at them with what
+// llvm-profgen prints of the same program.
 func TestDisassembly(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{
@@ -205,8 +205,8 @@ func classByName(text string) string {
 	return ""
 }
 
-// TestLeavingJumps: those that leave their range of code are all that do, and code
-// parts where its ranges do.
+// TestLeavingJumps checks that all jumps that leave their range of code are found, and no
+// others, and that code is divided where its ranges are.
 func TestLeavingJumps(t *testing.T) {
 	t.Parallel()
 	_, s := load(t, build(t, "-g", "-fpseudo-probe-for-profiling"))

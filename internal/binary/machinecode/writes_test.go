@@ -40,8 +40,8 @@ var readers = regexp.MustCompile(`^(cmp[bwlq]?|test[bwlq]?|push[wlq]?|bt[wlq]?|c
 // writesProgram has the C library, and a form of mov that compilers do not use.
 const writesProgram = `int main(void) { __asm__ volatile(".byte 0xc6, 0xc1, 0" ::: "rcx"); return 0; }`
 
-// TestWrites holds the registers that instructions write against what a disassembler
-// prints as their last operand.
+// TestWrites compares the registers that instructions write with what a disassembler prints as
+// their last operand.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"llvm-objdump-22", "gcc"} {

@@ -17,7 +17,7 @@ func crossClang(flags ...string) []string {
 	return append([]string{"clang-22", "--target=aarch64-linux-gnu"}, flags...)
 }
 
-// missing reports whether a compiler is not there, or what it needs for another machine.
+// missing reports whether a compiler, or what it needs for another machine, is not installed.
 func missing(command []string) bool {
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return true

@@ -44,8 +44,7 @@ func functionMap(t *testing.T, path string) *prof.Map {
 	return m
 }
 
-// TestFunctionMapAgreesWithNm holds the addresses against those that nm lists
-// as code.
+// TestFunctionMapAgreesWithNm compares the addresses with those that nm lists as code.
 func TestFunctionMapAgreesWithNm(t *testing.T) {
 	t.Parallel()
 	t.Run("x86-64", func(t *testing.T) { agreesWithNm(t, buildAliases(t)) })
@@ -130,8 +129,8 @@ func TestFunctionMapNames(t *testing.T) {
 	}
 }
 
-// TestFunctionMapWhereSymbolsAre: a stripped program gets them from its debug
-// file, a stripped library from .dynsym.
+// TestFunctionMapWhereSymbolsAre checks that the symbols of a stripped program come from its
+// debug file, and those of a stripped library from .dynsym.
 func TestFunctionMapWhereSymbolsAre(t *testing.T) {
 	t.Parallel()
 	bin := buildAliases(t, "-g")

@@ -92,8 +92,8 @@ int pieces(int x, int *p) { if (__builtin_expect(x == 12345, 0)) { unlikely(p); 
 int main(int argc, char **argv) { int i = argc; return plain(argc) + pieces(argc, &i); }
 `
 
-// TestDeclarations holds names and lines of declarations against
-// llvm-symbolizer, which finds them by way of the code.
+// TestDeclarations compares names and lines of declarations with llvm-symbolizer, which finds
+// them through the code.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	symbolizer, err := exec.LookPath("llvm-symbolizer-22")

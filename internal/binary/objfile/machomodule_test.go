@@ -53,7 +53,7 @@ func machOProgramFor(t testing.TB, dir, target string, flags ...string) string {
 
 var machOTargets = []string{"x86_64-apple-macos11", "arm64-apple-ios15"}
 
-// TestMachOModule holds what is read of a program against the standard library and llvm-nm.
+// TestMachOModule compares what is read of a program with the standard library and llvm-nm.
 func TestMachOModule(t *testing.T) {
 	t.Parallel()
 	for _, target := range machOTargets {
@@ -118,7 +118,7 @@ func TestMachOModule(t *testing.T) {
 	}
 }
 
-// TestMachOLines holds lines, which are in the bundle beside the program, against
+// TestMachOLines compares lines, which are in the bundle beside the program, with
 // llvm-dwarfdump.
 func TestMachOLines(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestModules holds headers, the contents of sections and dynamic symbols of programs,
-// libraries and objects against debug/elf's, compressed ones among them.
+// TestModules compares headers, the contents of sections, also compressed ones, and dynamic
+// symbols of programs, libraries and objects with debug/elf.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	dir, bin := build(t, "gcc", "-g", "-gz=zlib")

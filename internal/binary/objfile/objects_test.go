@@ -106,7 +106,7 @@ func TestReadObjects(t *testing.T) {
 	}
 }
 
-// More sections than the header of an ELF file can count.
+// TestReadObjectsManySections has more sections than the header of an ELF file can count.
 func TestReadObjectsManySections(t *testing.T) {
 	t.Parallel()
 	var source strings.Builder
@@ -134,8 +134,8 @@ func TestReadObjectsManySections(t *testing.T) {
 	}
 }
 
-// Every cut of an object, and every byte of its tables set to ff, ends in an
-// error or in functions, soon.
+// FuzzReadObjects checks that an object that is truncated anywhere, or in whose tables any byte
+// is ff, quickly gives an error or functions.
 func FuzzReadObjects(f *testing.F) {
 	dir := f.TempDir()
 	one := compileObject(f, dir, "one.o", objectSource)

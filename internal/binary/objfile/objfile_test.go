@@ -145,8 +145,8 @@ func TestLinesOfEveryKindOfBuild(t *testing.T) {
 	}
 }
 
-// sameAsDebugDWARF looks every address of .text up in both readers. Those of
-// the C runtime's own objects are in neither.
+// sameAsDebugDWARF looks up every address of .text in both readers. The addresses of the C
+// runtime's own objects are in neither.
 func sameAsDebugDWARF(t *testing.T, bin string, table *LineTable) {
 	t.Helper()
 	f, err := elf.Open(bin)
@@ -377,7 +377,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// use calls everything a caller may call on an open file.
+// use calls every method of an open file.
 func use(f *File) {
 	f.BuildID()
 	f.FuncSymbols()
@@ -413,7 +413,7 @@ func use(f *File) {
 	}
 }
 
-// seeds compiles small programs: an ELF file is more telling than random bytes.
+// seeds compiles small programs, since random bytes are rarely ELF files.
 func seeds(f testing.TB) [][]byte {
 	var all [][]byte
 	for _, flags := range [][]string{
@@ -457,8 +457,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// TestDamage flips bytes and cuts tails of real modules. It is the part of
-// FuzzFile that every run of the tests repeats.
+// TestDamage flips bytes of real modules and truncates them. It is the part of FuzzFile that
+// every run of the tests repeats.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app")

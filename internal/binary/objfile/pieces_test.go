@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPieces: the pieces of a program are side by side, and each has the scopes that
-// all its addresses have.
+// TestPieces checks that the pieces of a program are contiguous, and that each has the scopes
+// that all of its addresses have.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPointers: addresses of functions are found where linkers leave them, however
-// these are relocated, and those that only code knows are not.
+// TestPointers checks that addresses of functions are found where linkers store them, however
+// they are relocated, and that addresses that only code contains are not.
 func TestPointers(t *testing.T) {
 	t.Parallel()
 	const source = `

@@ -12,8 +12,8 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// TestScopes holds functions, inlined copies, start lines and discriminators
-// against llvm-symbolizer.
+// TestScopes compares functions, inlined copies, start lines and discriminators with
+// llvm-symbolizer.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	symbolizer, err := exec.LookPath("llvm-symbolizer-22")
@@ -112,7 +112,7 @@ func TestScopesOfNothing(t *testing.T) {
 	}
 }
 
-// TestCode holds the bytes of functions against the file's .text.
+// TestCode compares the bytes of functions with the file's .text.
 func TestCode(t *testing.T) {
 	t.Parallel()
 	_, bin := build(t, "gcc", "-O1")
@@ -135,7 +135,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestLinkSymbols: equal local symbols are numbered, global ones are not.
+// TestLinkSymbols checks that equal local symbols are numbered, and that global ones are not.
 func TestLinkSymbols(t *testing.T) {
 	t.Parallel()
 	_, bin := build(t, "gcc", "-O0")

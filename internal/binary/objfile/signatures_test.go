@@ -25,7 +25,7 @@ extern int inlined(int x);
 int caller(int x) { vary("", x); return declared(x, 2) + inlined(x); }
 `
 
-// spellSignature spells a signature.
+// spellSignature formats a signature.
 func spellSignature(s *Signature) string {
 	var spell func(t *Type) string
 	spell = func(t *Type) string {
@@ -131,7 +131,7 @@ func TestSignaturesMissing(t *testing.T) {
 	}
 }
 
-// TestLinkObjects holds the names of objects against nm.
+// TestLinkObjects compares the names of objects with nm.
 func TestLinkObjects(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2 -ffunction-sections", "-O2 -flto -ffat-lto-objects", "-O2 -flto", "-O1 -shared -fPIC -Wl,--unresolved-symbols=ignore-all"} {

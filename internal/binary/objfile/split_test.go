@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// Two units, each with a header of its own, that inline code of both.
+// splitSources are two units, each with its own header, that inline code of both.
 var splitSources = map[string]string{
 	"one.cc": `#include "inc/one.h"
 #include "inc/two.h"
@@ -87,8 +87,8 @@ func pack(t testing.TB, dir, packer string) {
 	run(t, dir, "mv", "packed.dwp", "app.dwp")
 }
 
-// TestSplit holds functions, what was inlined, and lines and files of calls against
-// llvm-symbolizer, where a module's debug information is in other files.
+// TestSplit compares functions, inlined functions, and lines and files of calls with
+// llvm-symbolizer, for modules whose debug information is in other files.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	symbolizer, err := exec.LookPath("llvm-symbolizer-22")
@@ -160,8 +160,8 @@ func agreesOnSplit(t *testing.T, symbolizer, bin string) {
 	}
 }
 
-// TestSplitMissing: what is missing or of another build is counted, and its functions are
-// not there. A package that is named takes its place.
+// TestSplitMissing checks that files that are missing or of another build are counted, that
+// their functions are absent, and that a named package replaces them.
 func TestSplitMissing(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"clang++-22", "llvm-dwp-22"} {

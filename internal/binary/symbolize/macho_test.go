@@ -43,7 +43,7 @@ func TestMachO(t *testing.T) {
 
 var addresses = regexp.MustCompile(`(address|function): 0x[0-9A-F]+`)
 
-// compareMachO holds addresses against llvm-nm, and all sleds against llvm-xray.
+// compareMachO compares addresses with llvm-nm, and all sleds with llvm-xray.
 func compareMachO(t *testing.T, o *Object) {
 	t.Helper()
 	names, _ := symbols(t, "llvm-nm-22", o.Path)
@@ -61,7 +61,7 @@ func compareMachO(t *testing.T, o *Object) {
 	}
 }
 
-// TestDamagedMap changes the map of a program in ways that no compiler does.
+// TestDamagedMap changes the map of a program in ways in which no compiler writes it.
 func TestDamagedMap(t *testing.T) {
 	t.Parallel()
 	tool(t, "clang-22")
@@ -93,7 +93,7 @@ func TestDamagedMap(t *testing.T) {
 	}
 }
 
-// oneLine reports whether an error is one line that has the path and an offset.
+// oneLine reports whether an error has one line, with the path and an offset.
 func oneLine(err error, path string) bool {
 	text := err.Error()
 	return strings.HasPrefix(text, path+": ") && strings.Contains(text, "offset ") && !strings.Contains(text, "\n")

@@ -89,7 +89,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// comparePlain holds an object of plain against its source.
+// comparePlain compares an object of plain with its source.
 func comparePlain(t *testing.T, o *Object, withLines bool) {
 	t.Helper()
 	ids := map[string]calllog.FuncID{}

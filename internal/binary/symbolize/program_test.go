@@ -54,7 +54,7 @@ NI long dead(long x) { return x - 9; } /*_Z4deadl*/
 
 const xrayFlags = "-O2 -g -fxray-instrument -fxray-instruction-threshold=1"
 
-// tool looks for a program that a test cannot do without.
+// tool looks for a program that a test needs.
 func tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -157,8 +157,8 @@ func yaml(t testing.TB, o *Object, named bool) string {
 	return b.String()
 }
 
-// TestPrograms holds numbers against what the real runtime says, names against
-// nm, lines against the source, and all sleds against llvm-xray.
+// TestPrograms compares numbers with those of the real runtime, names with nm, lines with the
+// source, and all sleds with llvm-xray.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{
@@ -232,7 +232,7 @@ func compareRuntime(t *testing.T, o *Object) {
 	}
 }
 
-// compareNames holds names against nm and lines against the source.
+// compareNames compares names with nm and lines with the source.
 func compareNames(t *testing.T, o *Object) {
 	t.Helper()
 	names, _ := symbols(t, "nm", o.Path)

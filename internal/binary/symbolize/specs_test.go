@@ -110,7 +110,7 @@ func TestLoadAllErrors(t *testing.T) {
 	}
 }
 
-// TestLoadErrors gives files that have no map.
+// TestLoadErrors loads files that have no map.
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -25,8 +25,8 @@ type listed struct {
 	prefixes string
 }
 
-// prefixWords are what disassemblers print before a mnemonic, or alone where they
-// cannot make sense of a prefix.
+// prefixWords are the words that disassemblers print before a mnemonic, or alone for a prefix
+// that they cannot decode.
 var prefixWords = map[string]bool{
 	"lock": true, "rep": true, "repz": true, "repnz": true, "repe": true, "repne": true, "bnd": true,
 	"notrack": true, "data16": true, "addr32": true, "cs": true, "ds": true, "es": true, "ss": true,
@@ -91,7 +91,7 @@ func parseLine(line string) (listed, bool) {
 	return l, true
 }
 
-// isLoop reports whether it branches on a register.
+// isLoop reports whether the instruction branches on a register.
 func (l listed) isLoop() bool {
 	return l.mnemonic == "jrcxz" || l.mnemonic == "jecxz" || strings.HasPrefix(l.mnemonic, "loop")
 }
@@ -190,7 +190,7 @@ func programs(t *testing.T) []program {
 	return list
 }
 
-// TestPrograms holds every instruction of real programs against objdump.
+// TestPrograms compares every instruction of real programs with objdump.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	for _, p := range programs(t) {
@@ -287,8 +287,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// bySlot keeps the first instruction of each slot. Where a disassembler prints
-// prefixes on a line of their own, there is none.
+// bySlot keeps the first instruction of each slot. Slots where a disassembler prints prefixes
+// on their own line have none.
 func bySlot(all []listed) map[uint64]listed {
 	first := map[uint64]listed{}
 	for _, l := range all {

@@ -19,8 +19,8 @@ func code(t testing.TB, text string) []byte {
 	return b
 }
 
-// TestDecode has what other decoders got wrong, and where each part is. Lengths
-// follow from the bytes given: all of them are one instruction.
+// TestDecode has instructions that other decoders got wrong, with the position of each part.
+// All of the given bytes are one instruction.
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestErrors has what is declared unknown.
+// TestErrors has what is documented as unknown.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -152,7 +152,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds what the parts of an instruction have to do with each other.
+// FuzzDecode checks relations between the parts of an instruction.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{"f30f1efa", "62f17c482805", "8fe878c0c105", "c5f877", "66480f843162", "67a101020304"} {
 		f.Add(code(f, seed))

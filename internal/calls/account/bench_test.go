@@ -9,9 +9,8 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// A program is functions with call sites: what a benchmark runs to have the
-// events of something like a database, whose stacks are some thousand, most of
-// them rare.
+// A program is a set of functions with call sites. Benchmarks run it to get events like those
+// of a database: some thousand stacks, most of them rare.
 type program struct {
 	sites [][]site // by function
 	depth int
@@ -136,14 +135,14 @@ func benchmarkRun(b *testing.B, opt Options, hz uint64) {
 	}
 }
 
-// BenchmarkRun replays a thread on one core, events in memory.
+// BenchmarkRun replays one thread on one core. The events are in memory.
 func BenchmarkRun(b *testing.B) { benchmarkRun(b, Options{Workers: 1, Slowest: 20}, 1e9) }
 
-// BenchmarkTicks is the same with a clock that has to be converted.
+// BenchmarkTicks is BenchmarkRun with a clock that has to be converted.
 func BenchmarkTicks(b *testing.B) { benchmarkRun(b, Options{Workers: 1, Slowest: 20}, 2596100000) }
 
-// BenchmarkStitch puts a chunk of a million events on the stack that it began
-// with: what the second core pays for not having known it.
+// BenchmarkStitch joins a chunk of a million events to the stack that it began with, which a
+// second core did not know while it replayed the chunk.
 func BenchmarkStitch(b *testing.B) {
 	for _, c := range []struct{ funcs, depth int }{{300, 12}, {1000, 20}} {
 		log := benchLog(b, c.funcs, c.depth)

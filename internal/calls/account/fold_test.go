@@ -9,8 +9,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// randomStacks makes a log of so many random stacks, and calls of some stacks in between
-// that take more.
+// randomStacks makes a log of n random stacks, with calls of a few stacks that take more time
+// in between.
 func randomStacks(stacks, deep, threads int) *calllog.Memory {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	m := &calllog.Memory{About: calllog.Info{Clock: calllog.Clock{Hz: 1e9}}}
@@ -51,8 +51,8 @@ func randomStacks(stacks, deep, threads int) *calllog.Memory {
 	return m
 }
 
-// TestFoldedStacks: stacks take no more memory than they may, what each lacks is within
-// what is said, and no time is lost.
+// TestFoldedStacks checks that stacks stay within the memory limit, that the error of each is
+// within the reported bound, and that no time is lost.
 func TestFoldedStacks(t *testing.T) {
 	t.Parallel()
 	for _, threads := range []int{1, 3} {

@@ -12,15 +12,15 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/quantile"
 )
 
-// A madeCall is a call of a made-up run.
+// A madeCall is a call of a generated run.
 type madeCall struct {
 	stack           []calllog.FuncID // from the outermost to the function itself
 	total, self     uint64
 	deduced, isOpen bool
 }
 
-// makeCalls draws calls that nest as those of one thread do, with much
-// recursion: there are few functions.
+// makeCalls draws calls that nest like those of one thread. There are few functions, so many
+// calls are recursive.
 func makeCalls(t *rapid.T) []madeCall {
 	var calls []madeCall
 	left := rapid.IntRange(1, 300).Draw(t, "calls")
@@ -42,7 +42,7 @@ func makeCalls(t *rapid.T) []madeCall {
 	return calls
 }
 
-// trieOf enters calls into tries of two threads and merges these.
+// trieOf adds the calls to tries of two threads, and merges the tries.
 func trieOf(calls []madeCall) *calltrie.Trie {
 	merged := calltrie.New()
 	for half := range 2 {
@@ -69,7 +69,7 @@ func trieOf(calls []madeCall) *calltrie.Trie {
 	return merged
 }
 
-// tally is what an oracle knows of a group of calls.
+// tally is the expected cost of a group of calls.
 type tally struct {
 	durations                        []uint64
 	total, raw, self, deduced, opens uint64
@@ -90,7 +90,7 @@ func (y *tally) add(c *madeCall, outermost bool) {
 	}
 }
 
-// check holds costs against the calls themselves.
+// check compares costs with those computed from the calls.
 func (y *tally) check(got *Costs) error {
 	slices.Sort(y.durations)
 	n := len(y.durations)
@@ -180,7 +180,8 @@ func TestEdges(t *testing.T) {
 	})
 }
 
-// A function that only leads to others has no calls of its own.
+// TestFunctionsWithoutCalls checks that a function that is only a caller has no calls of its
+// own.
 func TestFunctionsWithoutCalls(t *testing.T) {
 	t.Parallel()
 	trie := calltrie.New()
@@ -195,7 +196,8 @@ func TestFunctionsWithoutCalls(t *testing.T) {
 	}
 }
 
-// A chain as deep as a log can make one must not take the square of its depth.
+// TestDeepChain checks that the deepest chain that a log can contain does not take time
+// quadratic in its depth.
 func TestDeepChain(t *testing.T) {
 	t.Parallel()
 	trie, id := calltrie.New(), calltrie.Root

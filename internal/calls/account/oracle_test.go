@@ -14,8 +14,8 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// naive replays a thread by the letter of the package's rules, with nothing that
-// makes it fast, and lists its calls as they end.
+// naive replays a thread by the rules of the package documentation, without optimisations, and
+// lists its calls as they end.
 type naive struct {
 	opt     Options
 	stack   []*naiveCall
@@ -123,7 +123,7 @@ func (x *naive) run(parts []calllog.Part) {
 	}
 }
 
-// TestNaive: the calls are those that the rules say.
+// TestNaive compares the replayer with naive.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -155,7 +155,7 @@ func TestNaive(t *testing.T) {
 	})
 }
 
-// TestTicker: the conversion is the clock's, to the last nanosecond.
+// TestTicker checks that the conversion of times equals that of the clock, to the nanosecond.
 func TestTicker(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -170,7 +170,7 @@ func TestTicker(t *testing.T) {
 	})
 }
 
-// faulty is a log with something between its batches.
+// faulty is a log with errors between its batches.
 type faulty struct {
 	*calllog.Memory
 	err error
@@ -244,7 +244,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSlowest: where it is, what it had, and who called it.
+// TestSlowest checks the stacks, the arguments and the callers of the slowest calls.
 func TestSlowest(t *testing.T) {
 	t.Parallel()
 	log := memory(script("+m (a +b -b -a | (a -a -m"), script("+m (a -a"))
@@ -271,7 +271,7 @@ func TestSlowest(t *testing.T) {
 	}
 }
 
-// TestShortest: of the calls that a filter would drop.
+// TestShortest checks the statistics of the calls that a filter would drop.
 func TestShortest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

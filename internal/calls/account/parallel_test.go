@@ -12,8 +12,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// decode makes a thread of any bytes: mostly calls that nest, with what goes
-// wrong in real logs in between.
+// decode makes a thread from bytes: mostly calls that nest, and between them the errors that
+// real logs have.
 func decode(data []byte) []calllog.Part {
 	parts := []calllog.Part{{}}
 	now := uint64(1000)
@@ -60,8 +60,8 @@ func decode(data []byte) []calllog.Part {
 	return parts
 }
 
-// replayWith replays a thread in chunks that begin at the given parts, none with
-// its stack known.
+// replayWith replays a thread in chunks that begin at the given parts. The stack at the
+// beginning of a chunk is not known.
 func replayWith(tb testing.TB, log calllog.Log, cuts []int, opt Options) *replayer {
 	tb.Helper()
 	ctx := tb.Context()
@@ -82,7 +82,7 @@ func replayWith(tb testing.TB, log calllog.Log, cuts []int, opt Options) *replay
 	return r
 }
 
-// everything writes all that is in a thread, node by node.
+// everything prints the contents of a thread, node by node.
 func everything(th Thread, slow []Call) string {
 	var w strings.Builder
 	fmt.Fprintf(&w, "%+v first %d last %d busy %d\n", th.Stats, th.First, th.Last, th.Busy)
@@ -122,7 +122,7 @@ func drawParts(t *rapid.T) []calllog.Part {
 	return decode(rapid.SliceOfN(one, 0, 300).Draw(t, "events"))
 }
 
-// TestChunks: wherever a thread is cut, what comes out is the same.
+// TestChunks checks that the result does not depend on where a thread is divided.
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -154,7 +154,7 @@ func TestChunks(t *testing.T) {
 	})
 }
 
-// sums checks what is true of every trie.
+// sums checks the invariants of a trie.
 func sums(s *Stats, trie *calltrie.Trie, busy uint64, opt Options) error {
 	var calls, self, deduced, open uint64
 	for _, n := range trie.Nodes() {
@@ -177,7 +177,7 @@ func sums(s *Stats, trie *calltrie.Trie, busy uint64, opt Options) error {
 	return nil
 }
 
-// TestWorkers: any number of workers gives what one does, for several threads.
+// TestWorkers checks that the result does not depend on the number of workers.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -214,7 +214,8 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
-// TestCalls: single calls add up to the trie, and the longest are the slowest.
+// TestCalls checks that the single calls add up to the trie, and that the longest of them are
+// the slowest calls.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// TestPieces: calls that are replayed piece by piece are those of the whole thread, and
-// each is in the piece that says so.
+// TestPieces checks that a thread replayed in pieces has the calls of the whole thread, each in
+// the piece that it belongs to.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

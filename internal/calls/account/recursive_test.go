@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// TestRecursive: of the calls that are of recursion, none is left out and no other is in.
+// TestRecursive checks that exactly the calls that take part in recursion are selected.
 func TestRecursive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// drawThread draws the events of a thread: mostly calls that return, and all
-// that real logs do besides.
+// drawThread draws the events of a thread: mostly calls that return, and all errors that real
+// logs have.
 func drawThread(t *rapid.T, backwards bool) *calllog.Memory {
 	var parts []calllog.Part
 	now := uint64(1795176873250907427)
@@ -46,8 +46,8 @@ func drawThread(t *rapid.T, backwards bool) *calllog.Memory {
 	}
 }
 
-// Steps are the calls of All, each with a beginning and an end, nested, in the
-// order of time.
+// TestSteps checks that the steps are the calls that All returns, each with a begin and an end,
+// nested and in time order.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,7 +113,7 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// damagedLog is a log with a broken place behind its events.
+// damagedLog is a log with damage after its events.
 type damagedLog struct{ *calllog.Memory }
 
 func (d damagedLog) Batches(thread, from, to int) iter.Seq2[*calllog.Batch, error] {

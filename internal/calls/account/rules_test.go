@@ -79,7 +79,7 @@ func show(t *calltrie.Trie) string {
 	return strings.Join(rows, "; ")
 }
 
-// brief writes what is not zero of the statistics that the rules count.
+// brief formats the statistics that the rules count and that are not zero.
 func brief(s Stats) string {
 	var list []string
 	for _, x := range []struct {
@@ -223,7 +223,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestOrphansBelowMany: looking for orphans takes the same time in a deep stack as
+// TestOrphansBelowMany checks that the search for orphans takes no longer in a deep stack than
 // in a flat one.
 func TestOrphansBelowMany(t *testing.T) {
 	t.Parallel()
@@ -252,7 +252,7 @@ func TestOrphansBelowMany(t *testing.T) {
 	}
 }
 
-// orphansBelow are calls that stay open, and below them orphaned exits.
+// orphansBelow has calls that stay open, and orphaned exits below them.
 func orphansBelow(deep, orphans int) (parts []calllog.Part) {
 	add := func(k calllog.Kind, f calllog.FuncID) {
 		if n := len(parts); n == 0 || len(parts[n-1].Events) == 1000 {

@@ -12,14 +12,14 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// wholeCall is a call of the whole log, with what decides whether it is wanted.
+// wholeCall is a call of the whole log, with the data by which it is selected.
 type wholeCall struct {
 	Call
 	inside int
 }
 
-// TestSelect: what is selected of a log are those calls of the whole one, cut to the
-// time that is looked at.
+// TestSelect checks that a selection has the matching calls of the whole log, cut to the
+// selected time.
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -57,7 +57,7 @@ func TestSelect(t *testing.T) {
 	})
 }
 
-// steady makes the times of a log never go back, and returns the last.
+// steady makes the times of a log monotonic, and returns the last one.
 func steady(parts []calllog.Part) (last uint64) {
 	for i := range parts {
 		for k := range parts[i].Events {
@@ -93,7 +93,7 @@ func callTexts(rt *rapid.T, t *testing.T, log calllog.Log, opt Options) (texts [
 	return texts
 }
 
-// selectedTexts are those of the calls of the whole log that are wanted.
+// selectedTexts returns the texts of the calls of the whole log that are selected.
 func selectedTexts(rt *rapid.T, t *testing.T, log calllog.Log, want calllog.Selection, opt Options) (texts []string) {
 	all := make(map[uint64]*wholeCall)
 	// Calls that are left out may have others below them, so take in all.

@@ -33,7 +33,8 @@ func (c code) MayCall(caller, fn calllog.FuncID) bool {
 	return c["?."+string(rune(fn))] || c[string(rune(caller))+"."+string(rune(fn))]
 }
 
-// TestTailCalls: what is put below what, and what stays as it is recorded.
+// TestTailCalls checks which calls are moved below a function that jumped to them, and which
+// stay as recorded.
 func TestTailCalls(t *testing.T) {
 	t.Parallel()
 	const asRecorded = "a 1 50 30; a/b 1 10 10; a/c 1 10 10 "
@@ -125,7 +126,7 @@ func TestTailCalls(t *testing.T) {
 	}
 }
 
-// everyCut replays events cut at any places.
+// everyCut replays events that are divided at arbitrary places.
 func everyCut(t *testing.T, events string, opt Options, want string) {
 	log := memory(script(strings.Join(strings.Fields(events), " | ")))
 	about := log.Threads()[0]
@@ -144,9 +145,9 @@ func everyCut(t *testing.T, events string, opt Options, want string) {
 	}
 }
 
-// TestTailCallsMoveTime: with tail calls below what jumped to them, functions have the
-// calls and the self time that they have without, and a stack's total is the sum of
-// what is below it, as before.
+// TestTailCallsMoveTime checks that moving tail calls below the functions that jumped to them
+// changes neither the number of calls nor the self time of a function, and that the total of a
+// stack is the sum of what is below it.
 func TestTailCallsMoveTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -188,7 +189,7 @@ func TestTailCallsMoveTime(t *testing.T) {
 	})
 }
 
-// drawTailCalls draws what the functions of decode may do.
+// drawTailCalls draws the tail calls that the functions of decode may make.
 func drawTailCalls(t *rapid.T) *TailCalls {
 	if !rapid.Bool().Draw(t, "tail calls") {
 		return nil
@@ -205,7 +206,8 @@ func drawTailCalls(t *rapid.T) *TailCalls {
 	return &TailCalls{Code: c, Told: rapid.Bool().Draw(t, "told")}
 }
 
-// TestUnfiltered: one short call in many tells nothing.
+// TestUnfiltered checks that one short call among many does not show that the log is
+// unfiltered.
 func TestUnfiltered(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -21,8 +21,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// randomLog makes a log of threads that call, return, forget to return, and
-// return from what they never called.
+// randomLog makes a log of threads with calls that return, calls without an exit, and exits
+// without a call.
 func randomLog(r *rand.Rand, file string, threads, events, funcs int) *calllog.Memory {
 	m := &calllog.Memory{About: calllog.Info{File: file, Format: "made up", Clock: calllog.Clock{Hz: 1e9, Start: 1000}}}
 	for i := range threads {
@@ -59,7 +59,7 @@ func randomLog(r *rand.Rand, file string, threads, events, funcs int) *calllog.M
 
 var counting = account.Options{Slowest: 10}
 
-// accounted is the data of logs.
+// accounted returns the data of logs.
 func accounted(t testing.TB, logs ...calllog.Log) *Data {
 	t.Helper()
 	d := &Data{Funcs: calllog.Funcs{}, Show: func(symbol string) string { return "«" + symbol + "»" }}
@@ -86,7 +86,7 @@ func made(t testing.TB, d *Data) *DB {
 	return db
 }
 
-// ask returns the rows of a query as text, columns parted by blanks.
+// ask returns the rows of a query as text, with blanks between the columns.
 func ask(t testing.TB, db *DB, query string) []string {
 	t.Helper()
 	rows, err := db.Query(t.Context(), query)
@@ -104,8 +104,8 @@ func ask(t testing.TB, db *DB, query string) []string {
 	return list
 }
 
-// Both halves say the same, whatever happened: sums of each function, of each
-// stack and of each thread.
+// TestHalvesAgree checks that the database and the Parquet file have the same sums of each
+// function, stack and thread, for arbitrary events.
 func TestHalvesAgree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -118,7 +118,7 @@ func TestHalvesAgree(t *testing.T) {
 	})
 }
 
-// compareHalves holds the Parquet file of data against the database.
+// compareHalves compares the Parquet file of data with the database.
 func compareHalves(t testing.TB, d *Data) {
 	t.Helper()
 	db := made(t, d)
@@ -299,7 +299,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// failure returns the error of a query, which it must have.
+// failure returns the error of a query, and fails the test if there is none.
 func failure(t *testing.T, db *DB, query string) string {
 	t.Helper()
 	rows, err := db.Query(t.Context(), query)
@@ -337,7 +337,7 @@ func TestErrorsTellWhere(t *testing.T) {
 	}
 }
 
-// A query without end ends with its context.
+// TestInterrupt checks that an endless query ends with its context.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	db := made(t, accounted(t))
@@ -355,7 +355,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Making a database ends with its context, whatever it is doing.
+// TestNewInterrupted checks that building a database ends with its context at any point.
 func TestNewInterrupted(t *testing.T) {
 	t.Parallel()
 	data := accounted(t)
@@ -415,7 +415,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// Logs whose times cannot be compared are not put together.
+// TestUnits checks that logs with incomparable times are not combined.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	a, b := &calllog.Memory{About: calllog.Info{File: "a", Clock: calllog.Clock{Hz: 1e9}}}, &calllog.Memory{About: calllog.Info{File: "b"}}
@@ -428,8 +428,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// What queries that people write again and again read of the stacks is what
-// they need, by an index.
+// TestViewsUseIndexes checks that common queries read stacks through an index.
 func TestViewsUseIndexes(t *testing.T) {
 	t.Parallel()
 	db := made(t, accounted(t))
@@ -447,7 +446,7 @@ func TestViewsUseIndexes(t *testing.T) {
 	}
 }
 
-// synthetic is data with a trie of about so many stacks.
+// synthetic returns data with a trie of about n stacks.
 func synthetic(stacks int) *Data {
 	r := rand.New(rand.NewPCG(5, 5))
 	trie := calltrie.New()

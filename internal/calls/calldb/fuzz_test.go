@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Whatever is asked, the database stays as it is, and the answer comes or an
-// error of one line does.
+// FuzzQuery checks that no query changes the database, and that each one returns rows or an
+// error of one line.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"SELECT * FROM hot_stacks", "VALUES (1), (NULL), (x'00')", "WITH x AS (SELECT 1) DELETE FROM meta",
@@ -40,7 +40,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// read takes all rows of a query.
+// read reads all rows of a query.
 func read(ctx context.Context, db *DB, query string) error {
 	rows, err := db.Query(ctx, query)
 	if err != nil {
@@ -55,7 +55,7 @@ func read(ctx context.Context, db *DB, query string) error {
 	return nil
 }
 
-// Files that were damaged, or made to harm, give an answer or an error.
+// FuzzOpen checks that damaged and malicious files give rows or an error.
 func FuzzOpen(f *testing.F) {
 	data, err := made(f, accounted(f, randomLog(rand.New(rand.NewPCG(1, 2)), "a", 1, 30, 4))).Bytes()
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 )
 
-// replayed is data with tables of single calls.
+// replayed returns data with tables of single calls.
 func replayed(t testing.TB, logs ...calllog.Log) *Data {
 	d := accounted(t, logs...)
 	d.Replay = &account.Options{}
 	return d
 }
 
-// TestCallsConditions: with any conditions, table calls has the rows that a table of
-// SQLite with all calls has.
+// TestCallsConditions checks that with any condition the table calls returns the rows that an
+// ordinary SQLite table of all calls returns.
 func TestCallsConditions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -63,7 +63,7 @@ func TestCallsConditions(t *testing.T) {
 	})
 }
 
-// drawConditions makes a WHERE clause, of values of all types.
+// drawConditions makes a WHERE clause with values of all types.
 func drawConditions(rt *rapid.T) string {
 	column := rapid.SampledFrom([]string{"id", "parent", "log", "thread", "func", "function", "depth", "begin", "end", "duration", "self", "cpu", "ended"})
 	op := rapid.SampledFrom([]string{"=", "<", "<=", ">", ">=", "<>", "IS"})
@@ -85,7 +85,8 @@ func drawConditions(rt *rapid.T) string {
 	return strings.Join(list, rapid.SampledFrom([]string{" AND ", " AND ", " OR "}).Draw(rt, "and"))
 }
 
-// TestEvents: what programs log is in table events, with the call that it was in.
+// TestEvents checks that table events has the events that programs logged, with the innermost
+// call of each.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	at := func(time uint64, fn calllog.FuncID, kind calllog.Kind, payload uint32) calllog.Event {
@@ -133,8 +134,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestLiveErrors: what ends the reading of a log is told, and databases that are kept have
-// no table of single calls.
+// TestLiveErrors checks that an error that ends the reading of a log is returned, and that
+// saved databases have no table of single calls.
 func TestLiveErrors(t *testing.T) {
 	t.Parallel()
 	log := randomLog(rand.New(rand.NewPCG(1, 1)), "a", 1, 100, 3)

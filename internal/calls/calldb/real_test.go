@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/xray"
 )
 
-// realLogs opens the logs that XRay wrote for the tests.
+// realLogs opens the logs of XRay in testdata.
 func realLogs(t *testing.T) []calllog.Log {
 	t.Helper()
 	paths, err := filepath.Glob("../../oracle/testdata/xray/logs/*.xray")
@@ -44,7 +44,7 @@ func TestHalvesAgreeOnRealLogs(t *testing.T) {
 	compareHalves(t, accounted(t, logs...))
 }
 
-// sqlBlocks matches what stands between ```sql and ```.
+// sqlBlocks matches the text between ```sql and ```.
 var sqlBlocks = regexp.MustCompile("(?ms)^```sql\n(.*?)^```$")
 
 // TestPage runs the queries of docs/database.md, and compares the schema in docs/schema.md.
@@ -81,8 +81,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// SQLite's own program, which may be some years old, opens what we save and sees
-// the same.
+// TestSQLiteReadsIt checks that the sqlite3 program, which may be some years old, reads the
+// same from a saved database.
 func TestSQLiteReadsIt(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sqlite3"); err != nil {

@@ -21,7 +21,7 @@ func drawTrie(t *rapid.T, label string) *Trie {
 	return trie
 }
 
-// rows are what a trie says, independent of the numbers of its nodes.
+// rows returns the contents of a trie, independent of the numbers of its nodes.
 func rows(trie *Trie) map[string]Stats {
 	m := map[string]Stats{}
 	for id, n := range trie.Nodes() {
@@ -49,7 +49,7 @@ func same(a, b *Trie) bool {
 	return true
 }
 
-// TestMerge: the order of merging does not matter.
+// TestMerge checks that the order of merging does not matter.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -88,8 +88,8 @@ func TestOutermost(t *testing.T) {
 	}
 }
 
-// TestRanks: ranks are the order of the stacks, and what is outermost is so by its
-// stack.
+// TestRanks checks that ranks are ordered as stacks, and that a call is outermost according to
+// its stack.
 func TestRanks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -109,8 +109,8 @@ func TestRanks(t *testing.T) {
 	})
 }
 
-// TestDeep: a stack of many functions is walked over as any other. Were it gone
-// up for each node, that were 3*10^10 steps.
+// TestDeep checks that a deep stack is walked in linear time. A walk from each node to the root
+// would take 3*10^10 steps.
 func TestDeep(t *testing.T) {
 	t.Parallel()
 	const depth = 250_000

@@ -8,7 +8,8 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// TestFold: a trie that is folded keeps what is most, the sum of all times, and who called.
+// TestFold checks that folding a trie keeps the largest stacks, the sum of all times, and the
+// callers.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))

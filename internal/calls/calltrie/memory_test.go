@@ -8,8 +8,8 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// TestMemory: a node with a hundred calls, of durations over a factor of 16 and
-// some outliers, has at most 500 bytes; 300,000 of them 150 MB.
+// TestMemory checks that a node with a hundred calls, whose durations vary by a factor of 16
+// with some outliers, has at most 500 bytes, and 300,000 such nodes 150 MB.
 func TestMemory(t *testing.T) {
 	const nodes = 30_000
 	heap := func() uint64 {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/report/webpage/browsertest"
 )
 
-// The page under its own policy: the script runs, and what the address asks for
-// is shown.
+// TestBrowserPolicy checks that the script runs under the page's own security policy, and that
+// the page shows what its address selects.
 func TestBrowserPolicy(t *testing.T) {
 	t.Parallel()
 	page, _ := write(t, WriteHTML, small(), Options{})
@@ -27,7 +27,7 @@ func TestBrowserPolicy(t *testing.T) {
 	}
 }
 
-// Names stay names: none of them becomes a part of the page.
+// TestBrowserHostile checks that names are shown as text and never become elements of the page.
 func TestBrowserHostile(t *testing.T) {
 	t.Parallel()
 	p := small()
@@ -48,7 +48,7 @@ func TestBrowserHostile(t *testing.T) {
 	}
 }
 
-// What a user does: look, zoom, search, sort, turn round, with mouse and keys.
+// TestBrowserUse zooms, searches, sorts and inverts the graph, with the mouse and with keys.
 func TestBrowserUse(t *testing.T) {
 	t.Parallel()
 	page, _ := write(t, WriteHTML, small(), Options{})
@@ -186,7 +186,7 @@ const useScript = `
     equal("nothing was loaded", performance.getEntriesByType("resource").length, 0);
 `
 
-// TestBrowserSamples: a page of samples has no calls and no times.
+// TestBrowserSamples checks that a page of samples shows neither calls nor times.
 func TestBrowserSamples(t *testing.T) {
 	t.Parallel()
 	trie := calltrie.New()
@@ -212,8 +212,8 @@ func TestBrowserSamples(t *testing.T) {
 	}
 }
 
-// Every layout is held against what must be true of it, by the page's own code:
-// bars within those above them, and the tree turned round with the same sums.
+// TestBrowserLayouts checks the invariants of every layout with the page's own code: bars are
+// within those above them, and the inverted tree has the same sums.
 func TestBrowserLayouts(t *testing.T) {
 	t.Parallel()
 	for name, doc := range map[string]Document{"threads": sampleThreads(3000), "diff": sampleDiff(2000)} {
@@ -259,7 +259,8 @@ func TestBrowserLayouts(t *testing.T) {
 	}
 }
 
-// A page of a hundred thousand bars is below 10 MB and opens at once.
+// TestBrowserLarge checks that a page with a hundred thousand bars is smaller than 10 MB and
+// opens at once.
 func TestBrowserLarge(t *testing.T) {
 	t.Parallel()
 	page, _ := write(t, WriteHTML, sampleProfile(100_000), Options{MaxNodes: 100_000})

@@ -25,7 +25,7 @@ func variables(t *testing.T, css string) map[string]string {
 	return vars
 }
 
-// luminance and contrast are those of WCAG 2.2.
+// luminance and contrast are computed as WCAG 2.2 defines them.
 func luminance(t *testing.T, colour string) float64 {
 	var c [3]int
 	if _, err := fmt.Sscanf(colour, "#%02x%02x%02x", &c[0], &c[1], &c[2]); err != nil {
@@ -44,8 +44,8 @@ func luminance(t *testing.T, colour string) float64 {
 	return sum
 }
 
-// All text can be read, by the rule for small text (AA: 4.5 to 1), and lines can
-// be seen (3 to 1).
+// TestContrast checks the contrast of all text (4.5 to 1, level AA for small text) and of lines
+// (3 to 1).
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	for name, th := range map[string]*theme{"light": &light, "dark": &dark} {

@@ -8,8 +8,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// randomTrie makes a trie of about n nodes, of some functions that call each
-// other: the time of a node is what its calls took, those below it included.
+// randomTrie makes a trie of about n nodes from a few functions that call each other. The time
+// of a node includes the calls below it.
 func randomTrie(seed uint64, n, functions int) *calltrie.Trie {
 	r := rand.New(rand.NewPCG(seed, 1))
 	t := calltrie.New()
@@ -94,7 +94,7 @@ func sampleThreads(n int) *Profile {
 	return p
 }
 
-// sampleDiff makes a Diff of two tries, of which the second has other times.
+// sampleDiff makes a Diff of two tries. The second has other times.
 func sampleDiff(n int) *Diff {
 	d := &Diff{Title: "before.log and after.log", Unit: "ns", Before: "before.log", After: "after.log"}
 	for id := range 150 {

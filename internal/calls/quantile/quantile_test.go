@@ -45,7 +45,7 @@ func TestQuantile(t *testing.T) {
 	})
 }
 
-// TestMerge: however values come together, the sketch is the same.
+// TestMerge checks that the sketch does not depend on the order in which values are merged.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,7 +99,8 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// TestAddInner: what is added is as with Add, and never the least or greatest.
+// TestAddInner checks that AddInner adds values as Add does, but never changes the minimum or
+// maximum.
 func TestAddInner(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

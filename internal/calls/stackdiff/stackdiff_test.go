@@ -14,14 +14,14 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// A call is a stack of names and what one call of it cost.
+// A call is a stack of names and the cost of one call of it.
 type call struct {
 	stack       string // "main/f/g"
 	total, self uint64
 }
 
-// build returns a side with calls. Numbers of functions are given in the order
-// of first calls from first on, so that two sides number differently.
+// build returns a side with the calls. Functions are numbered in the order of their first
+// calls, starting from first, so that the two sides have different numbers.
 func build(calls []call, first calllog.FuncID, runs int) Side {
 	t := calltrie.New()
 	ids := map[string]calllog.FuncID{}
@@ -130,8 +130,8 @@ func stacks(t *rapid.T, label string) []call {
 	}), 0, 30).Draw(t, label)
 }
 
-// Whatever ran, each stack has the values that a map of its names says, sides
-// change places without changing the sizes, and nothing differs from itself.
+// TestAgainstMaps checks for arbitrary calls that each stack has the values that a map by name
+// has, that exchanging the sides keeps the sizes, and that nothing differs from itself.
 func TestAgainstMaps(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

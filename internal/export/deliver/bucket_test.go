@@ -47,7 +47,8 @@ func TestBucketNames(t *testing.T) {
 	}
 }
 
-// A gateway that checks signatures as Amazon S3 does stores files under the names that were asked for.
+// TestBucket checks that a gateway that verifies signatures as Amazon S3 does stores files
+// under the requested names.
 func TestBucket(t *testing.T) {
 	bin := buildPeer(t, "versitygw", "github.com/versity/versitygw/cmd/versitygw")
 	l, err := net.Listen("tcp", "127.0.0.1:0")

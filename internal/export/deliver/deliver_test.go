@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// calls is a profile of main, which called work three times.
+// calls returns a profile in which main called work three times.
 func calls() *profile.Profile {
 	main := &profile.Function{ID: 1, Name: "main", SystemName: "main"}
 	work := &profile.Function{ID: 2, Name: "work", SystemName: "work"}
@@ -145,7 +145,8 @@ func TestParca(t *testing.T) {
 	}
 }
 
-// What a store answers is in the error; what cannot be mended is tried once, the rest several times.
+// TestRefused checks that an error has the answer of the store, that permanent errors are not
+// retried, and that the others are retried several times.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	busy := func(w http.ResponseWriter) {

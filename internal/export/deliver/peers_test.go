@@ -60,7 +60,8 @@ func run(t *testing.T, bin string, args ...string) io.Reader {
 	return out
 }
 
-// The collector of OpenTelemetry takes a profile and sends it on, as JSON, unchanged.
+// TestCollector checks that the collector of OpenTelemetry accepts a profile and forwards it,
+// as JSON, unchanged.
 func TestCollector(t *testing.T) {
 	t.Parallel()
 	bin := peer(t, "otelcol")
@@ -144,7 +145,7 @@ service:
 	}
 }
 
-// A server of grpc-go with Parca's proto file takes the profile.
+// TestParcaServer checks that a server of grpc-go with Parca's proto file accepts the profile.
 func TestParcaServer(t *testing.T) {
 	t.Parallel()
 	lines := bufio.NewReader(run(t, peer(t, "parca"), "127.0.0.1:0"))
@@ -186,8 +187,8 @@ func TestParcaServer(t *testing.T) {
 	}
 }
 
-// A request has the same form as one of Pyroscope's own client. Its server is under a license that does
-// not allow to build it here.
+// TestPyroscopeClient compares a request with one of Pyroscope's own client. The license of its
+// server does not permit building it here.
 func TestPyroscopeClient(t *testing.T) {
 	t.Parallel()
 	bin := peer(t, "pyroscope")

@@ -22,7 +22,7 @@ import (
 
 const childURL = "CAIRN_TEST_URL"
 
-// The test is its own client, in a process with other variables.
+// TestMain makes the test program the client as well, in a process with other variables.
 func TestMain(m *testing.M) {
 	url := os.Getenv(childURL)
 	if url == "" {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	fmt.Println(string(data))
 }
 
-// get gets a URL in a process with these variables.
+// get gets a URL in a process with the given variables.
 func get(t *testing.T, url string, variables ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -45,7 +45,7 @@ func get(t *testing.T, url string, variables ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Requests go through the proxy of the environment, with the token.
+// TestProxy checks that requests use the proxy of the environment, with the token.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// A collector that wants a certificate gets that of the environment.
+// TestClientCertificate checks that a collector that requires a certificate gets the one from
+// the environment.
 func TestClientCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

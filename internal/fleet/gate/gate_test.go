@@ -122,7 +122,7 @@ func zstded(t *testing.T, data []byte) []byte {
 	return z.EncodeAll(data, nil)
 }
 
-// Every request, and what is answered.
+// TestRequests checks the answer to every request.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)
@@ -180,8 +180,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// What is asked of metrics is there, in the format.
-// TestProfileTag: the entity tag of a profile changes with it, and asking for it merges nothing.
+// TestProfileTag checks that the entity tag of a profile changes with the profile, and that a
+// request for the tag merges nothing.
 func TestProfileTag(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)
@@ -290,7 +290,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Limits that hold for all senders together, and for one.
+// TestLimits checks the limits for all senders together and for one sender.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	p := fleettest.NewProgram("app", "\xab\xcd", 30)
@@ -329,7 +329,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A storm of the same uploads from many senders counts each run once.
+// TestStorm checks that the same uploads from many senders count each run once.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)
@@ -358,7 +358,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// Malformed uploads get a status that is not 5xx, and change nothing.
+// TestMalformed checks that malformed uploads get a status other than 5xx and change nothing.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	n := 10_000
@@ -395,7 +395,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// Senders that stall do not delay others.
+// TestSlow checks that senders that stall do not delay others.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)

@@ -45,7 +45,8 @@ func decode[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// Logs are kept, counted once, and come back as they were; their spikes are summed by function.
+// TestLogs checks that logs are stored, counted once and returned unchanged, and that their
+// spikes are summed by function.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	url, c := serve(t, nil)
@@ -87,7 +88,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// The report of a build says what ran, what did not, and what the build before it did not have.
+// TestView checks that the report of a build has what ran, what did not, and what the previous
+// build did not have.
 func TestView(t *testing.T) {
 	t.Parallel()
 	url, _ := serve(t, nil)
@@ -127,7 +129,8 @@ func TestView(t *testing.T) {
 	}
 }
 
-// A token for a program sees and sends nothing of others.
+// TestTokensOfPrograms checks that a token for one program neither reads nor sends data of
+// others.
 func TestTokensOfPrograms(t *testing.T) {
 	t.Parallel()
 	const app, all = "read,publish,write-token-of-app", "the-token-of-everything"
@@ -181,7 +184,7 @@ func TestTokensOfPrograms(t *testing.T) {
 	}
 }
 
-// Programs and debug files are found by clients of debuginfod.
+// TestDebugFiles checks that clients of debuginfod find programs and debug files.
 func TestDebugFiles(t *testing.T) {
 	t.Parallel()
 	gcc, err := exec.LookPath("gcc")

@@ -40,7 +40,7 @@ func bundled(t testing.TB, files ...[]byte) []byte {
 	return data
 }
 
-// The same files are found in every form, with the same keys.
+// TestOpen checks that the same files are found in every form, with the same keys.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	p := fleettest.NewProgram("app", "id", 40)
@@ -70,7 +70,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A run has one key, whatever its file says of it; a run that is not known has its content's.
+// TestKey checks that a run has the same key in all of its files, and that the key of an
+// unknown run is made of its content.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	key := func(r mip.Raw) Key {
@@ -159,7 +160,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A bundle of the items of any body has the same items.
+// FuzzOpen checks that a bundle of the items of a body has the same items.
 func FuzzOpen(f *testing.F) {
 	p := fleettest.NewProgram("app", "id", 10)
 	f.Add(bundled(f, p.MapFile(f), p.Run(f, 1), pack(f, p.Run(f, 2))))
@@ -190,7 +191,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Bodies with changed bytes are errors or other items, never more.
+// TestMutants checks that bodies with changed bytes give an error or other items, and not more
+// of them.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	n := 20_000

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A directory is free after Close, even if a process that was just started still has a copy of the descriptor.
+// TestLockCopied checks that a directory is unlocked after Close, even if a process that was
+// just started still has a copy of the descriptor.
 func TestLockCopied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -104,7 +104,7 @@ func left(t *testing.T, dir string) map[string]int {
 	return n
 }
 
-// options are those of a pusher that does not wait.
+// options returns the options of a pusher that does not wait.
 func options(t *testing.T, s *server, p *fleettest.Program, dir string) Options {
 	return Options{
 		Dirs: []string{dir}, URLs: []string{s.url}, Maps: [][]byte{p.MapFile(t)}, MaxBytes: 1 << 12, Patience: time.Hour, Client: client.New(""),
@@ -165,7 +165,8 @@ func TestLostAnswers(t *testing.T) {
 	s.check(t, p, raws)
 }
 
-// Once gives up after Patience, and leaves the other files unchanged. Pauses grow.
+// TestUnreachable checks that Once gives up after Patience and leaves the other files
+// unchanged, and that pauses grow.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 1<<20, 1, func(http.Handler) http.Handler {
@@ -196,7 +197,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// Once does not try again with a token that was refused.
+// TestForbidden checks that Once does not retry with a token that was rejected.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 1<<20, 1, func(http.Handler) http.Handler {
@@ -212,7 +213,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// Damaged files are refused and kept; uploads that are too large are halved.
+// TestRefused checks that damaged files are rejected and kept, and that uploads that are too
+// large are halved.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	s, p, dir := serve(t, 2000, 1, nil), newProgram(), t.TempDir()
@@ -235,7 +237,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A collector may ask for a share of all files, which is the same each time.
+// TestShare checks that a collector gets the share of the files that it asks for, and that the
+// selection is the same each time.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	for _, share := range []float64{0, 0.25} {
@@ -262,7 +265,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// Files that are too old are not sent.
+// TestMaxAge checks that files older than the limit are not sent.
 func TestMaxAge(t *testing.T) {
 	t.Parallel()
 	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
@@ -294,7 +297,7 @@ func live(t *testing.T, p *fleettest.Program, pid int, sealed bool) []byte {
 	return data
 }
 
-// A mapped file is not sent while its process has it mapped.
+// TestLive checks that a file is not sent while its process has it mapped.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	ended := exec.Command(os.Args[0], "-test.run=^$")
@@ -341,7 +344,7 @@ func TestLive(t *testing.T) {
 	round("sealed", time.Hour, 1, 0)
 }
 
-// A file that replaces one that is being sent is left unchanged.
+// TestReplaced checks that a file that replaces one that is being sent is not changed.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	p, dir := newProgram(), t.TempDir()
@@ -376,7 +379,7 @@ func TestReplaced(t *testing.T) {
 	s.check(t, p, raws)
 }
 
-// Watch sends files as they appear, and ends with its context.
+// TestWatch checks that Watch sends files as they appear, and ends with its context.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
@@ -405,7 +408,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Logs of spikes are sent as raw files are, once their process has ended.
+// TestLogs checks that logs of spikes are sent like raw files, once their process has ended.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
@@ -439,7 +442,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// If a collector fails, the next URL gets the files, and each file is counted once.
+// TestNextURL checks that if a collector fails, the next URL gets the files, and that each file
+// is counted once.
 func TestNextURL(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64

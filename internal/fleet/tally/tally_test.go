@@ -157,7 +157,8 @@ func only(t testing.TB, raws map[string][]byte, of []*fleettest.Program) map[str
 	return kept
 }
 
-// What waits for its map is in snapshots, and is merged when the map comes.
+// TestWaiting checks that raw files that wait for their map are in snapshots, and are merged
+// when the map arrives.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	p := programs()[0]
@@ -198,7 +199,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// A raw file that does not fit its map changes nothing, and another of the same run is taken.
+// TestDamaged checks that a raw file that does not fit its map changes nothing, and that
+// another file of the same run is accepted.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	p := programs()[0]
@@ -291,8 +293,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Of the logs of a build the newest are kept, and builds without uploads are removed. Neither is
-// counted when it comes again.
+// TestRetention checks that the newest logs of a build are kept, that builds without uploads
+// are removed, and that neither is counted again if it is sent again.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	log := func(pid uint32) []byte {
@@ -371,8 +373,8 @@ func countRun(t *testing.T, m *prof.Map, run uint64, calls func(fn int) uint32, 
 	return data
 }
 
-// A run that claims as many calls and as late first executions as it can weighs no more than MaxCalls, and
-// the profile is that of cairn merge --max-calls.
+// TestLiar checks that a run with the largest possible counts and order weighs no more than
+// MaxCalls, and that the profile equals that of cairn merge --max-calls.
 func TestLiar(t *testing.T) {
 	t.Parallel()
 	const honest, maxCalls, functions = 100, 10_000, 20

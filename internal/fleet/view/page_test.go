@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/packages"
 )
 
-// Names that a client sent are text on the pages, wherever they stand.
+// TestHostileNames checks that names from clients are text everywhere on the pages.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	const hostile = `"><script>alert(1)</script>&'`

@@ -39,7 +39,7 @@ func TestDetectLinker(t *testing.T) {
 	}
 }
 
-// The linkers that are installed say what the table above says they do.
+// TestDetectInstalled checks that the installed linkers print what the table above says.
 func TestDetectInstalled(t *testing.T) {
 	t.Parallel()
 	for program, want := range map[string]Linker{

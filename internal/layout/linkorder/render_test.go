@@ -43,7 +43,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// Names come from files of unknown origin: none may end its line or its
+// FuzzRender checks names from files of unknown origin: no name may end its line or its
 // statement.
 func FuzzRender(f *testing.F) {
 	for _, name := range []string{"main", "a\nb", "#x", " x", "x\"y", "x)}", "-[A b:]", "x*", "", "\\", ".text"} {

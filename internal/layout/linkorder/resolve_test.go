@@ -77,7 +77,8 @@ func symbolsOf(r *Resolution) string {
 	return strings.Join(names, " ")
 }
 
-// Names of another build are found under the numbers that this one chose.
+// TestResolveNames checks that names of another build are found if only the numbers in them
+// differ.
 func TestResolveNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -112,7 +113,8 @@ func TestResolveNames(t *testing.T) {
 	}
 }
 
-// Of names at one address the first that is listed is written.
+// TestResolveAliases checks that of several names at one address the first in the list is
+// written.
 func TestResolveAliases(t *testing.T) {
 	t.Parallel()
 	link := binary("a b folded alias")
@@ -123,7 +125,8 @@ func TestResolveAliases(t *testing.T) {
 	}
 }
 
-// What is at the address that the profile has is the function, under any name.
+// TestResolveAddress checks that the function at the address in the profile is found under any
+// name.
 func TestResolveAddress(t *testing.T) {
 	t.Parallel()
 	link := binary("step@one.c step@two.c other")
@@ -143,8 +146,8 @@ func TestResolveMisplaced(t *testing.T) {
 	}
 }
 
-// Statics of one name are told apart by their source files, and written so
-// where the format can.
+// TestResolveStatics checks that static functions of the same name are distinguished by their
+// source files, and are written that way if the format permits it.
 func TestResolveStatics(t *testing.T) {
 	t.Parallel()
 	link := &Link{
@@ -178,7 +181,8 @@ func TestResolveStatics(t *testing.T) {
 	}
 }
 
-// Functions that several objects define are one, whichever the linker keeps.
+// TestResolveComdat checks that a function that several objects define is one function,
+// whichever definition the linker keeps.
 func TestResolveComdat(t *testing.T) {
 	t.Parallel()
 	link := &Link{Objects: []Object{object("a.o", "inline a"), object("b.o", "b inline")}}
@@ -191,8 +195,8 @@ func TestResolveComdat(t *testing.T) {
 	}
 }
 
-// Without -ffunction-sections a section has more than one function, and no
-// name to go by.
+// TestResolveCrowded checks sections with several functions, as without -ffunction-sections,
+// which no name identifies.
 func TestResolveCrowded(t *testing.T) {
 	t.Parallel()
 	o := object("a.o", "one two three")
@@ -258,8 +262,8 @@ func TestWarningsAreShort(t *testing.T) {
 	}
 }
 
-// TestWarningsOfStartFiles: every program has them, and nobody can do anything
-// about them.
+// TestWarningsOfStartFiles checks that there are no warnings for the start files, which every
+// program has and nobody can change.
 func TestWarningsOfStartFiles(t *testing.T) {
 	t.Parallel()
 	r := &Resolution{Report: Report{Listed: 3, Misplaced: []string{"_init", "odd", "frame_dummy"}}}

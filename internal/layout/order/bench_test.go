@@ -8,10 +8,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// large is a program of 100,000 functions with 100 traces as large programs
-// have them: a start-up that all share, features that some traces use, and a
-// few functions of each alone. Calls go from earlier to later functions, with
-// widely spread counts.
+// large returns a program of 100,000 functions with 100 traces as large programs have them: a
+// startup that all traces share, features that some use, and a few functions that only one
+// uses. Calls go from earlier to later functions, with widely distributed counts.
 func large(funcs, traces int) *Input {
 	rng := generator(1)
 	below := func(n int) int { return int(rng.next() % uint64(n)) }

@@ -18,7 +18,7 @@ func TestLog2(t *testing.T) {
 	}
 }
 
-// The costs that LLVM's BalancedPartitioning gives.
+// TestCost compares costs with those of LLVM's BalancedPartitioning.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	steps := costSteps(5)
@@ -46,7 +46,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// utilitiesOf does what byPartitioning does up to the partitioning.
+// utilitiesOf does the part of byPartitioning before the partitioning.
 func utilitiesOf(traces []trace, funcs int, filter bool) [][]uint32 {
 	in := &Input{Funcs: make([]Func, funcs)}
 	utils, n := prefixUtilities(in, traces, BP)
@@ -56,7 +56,7 @@ func utilitiesOf(traces []trace, funcs int, filter bool) [][]uint32 {
 	return utils
 }
 
-// The vectors of LLVM's own unit tests.
+// TestUtilities checks the vectors of LLVM's own unit tests.
 func TestUtilities(t *testing.T) {
 	t.Parallel()
 	one := []trace{{funcs: []uint32{0, 1, 2, 3}}}
@@ -85,7 +85,8 @@ func TestSizeCuts(t *testing.T) {
 	}
 }
 
-// Nodes that share utilities are neighbours in the end, wherever they start.
+// TestBisectJoins checks that nodes that share utilities become neighbours, wherever they are
+// at the start.
 func TestBisectJoins(t *testing.T) {
 	t.Parallel()
 	const sets, members = 8, 16

@@ -58,7 +58,8 @@ func TestLeaveOneOut(t *testing.T) {
 	}
 }
 
-// With many scenarios several are left out together, and all are reported.
+// TestLeaveOutMany checks that of many scenarios several are left out together, and that all
+// are reported.
 func TestLeaveOutMany(t *testing.T) {
 	t.Parallel()
 	const scenarios = 2*maxFolds + 3

@@ -74,8 +74,8 @@ func profdataOrder(t *testing.T, profdata string, in *Input) []uint32 {
 	return order
 }
 
-// The same traces, the same utilities, the same algorithm, other random
-// numbers: the pages must be about those of the real tool.
+// TestAgainstProfdata compares the number of pages with that of the order of llvm-profdata,
+// which has the same algorithm but other random numbers.
 func TestAgainstProfdata(t *testing.T) {
 	t.Parallel()
 	profdata := tool(t, "llvm-profdata-22", "llvm-profdata")
@@ -147,8 +147,8 @@ func lldOrder(t *testing.T, in *Input, sort string) []uint32 {
 	return order
 }
 
-// randomCalls is a program whose calls have distinct weights, so that there is
-// one best of everything.
+// randomCalls returns a program whose calls have distinct weights, so that there is one optimal
+// order.
 func randomCalls(funcs int, seed generator) *Input {
 	in := &Input{}
 	for i := range funcs {

@@ -28,7 +28,7 @@ func overBorders(in *Input, order []uint32) (pages, area float64) {
 	return pages, area
 }
 
-// TestMeasure prints the table of the package comment.
+// TestMeasure prints the table in the package comment.
 func TestMeasure(t *testing.T) {
 	if os.Getenv("MEASURE") == "" {
 		t.Skip("set MEASURE=1 to print the table of the package comment")

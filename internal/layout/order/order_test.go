@@ -41,7 +41,8 @@ func inputs(t *rapid.T) *Input {
 	return in
 }
 
-// Every algorithm gives each function once, and the same again.
+// TestPermutation checks that the result of every algorithm has each function once, and does
+// not change when it is computed again.
 func TestPermutation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,7 +75,7 @@ func TestPermutation(t *testing.T) {
 	})
 }
 
-// The order is the same on any number of threads.
+// TestThreads checks that the order does not depend on the number of threads.
 func TestThreads(t *testing.T) {
 	in := readProgram(t, "python")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -115,7 +116,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What each reason to place a function covers.
+// TestReasons checks which functions are placed for each reason.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	in := &Input{

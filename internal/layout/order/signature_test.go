@@ -6,8 +6,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// The distance of signatures counts the weights of the traces they differ in,
-// beyond 64 traces too.
+// TestDistance checks that the distance of signatures is the sum of the weights of the traces
+// in which they differ, also with more than 64 traces.
 func TestDistance(t *testing.T) {
 	t.Parallel()
 	traces := make([]trace, 130)
@@ -35,7 +35,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// Runs that overlap like tiles: there is an order in which each is one stretch.
+// TestSignatureOrder checks runs that overlap like tiles, for which there is an order in which
+// the functions of each run are contiguous.
 func TestSignatureOrder(t *testing.T) {
 	t.Parallel()
 	in := &Input{Funcs: make([]Func, 7)}
@@ -58,7 +59,7 @@ func TestSignatureOrder(t *testing.T) {
 	}
 }
 
-// randomTraces is a small program in which traces overlap at random.
+// randomTraces returns a small program whose traces overlap at random.
 func randomTraces(rng *generator) *Input {
 	below := func(n int) int { return int(rng.next() % uint64(n)) }
 	in := &Input{Funcs: make([]Func, 60)}
@@ -77,9 +78,9 @@ func randomTraces(rng *generator) *Input {
 	return in
 }
 
-// What weights promise: a scenario that counts more gets fewer pages. It holds
-// for each optimum, but what is found is not always one, so it is checked as a
-// mean over many programs, and as a bound on the exceptions.
+// TestWeights checks that a scenario with a larger weight gets fewer pages. This holds for
+// every optimal order, but the order found is not always optimal. Therefore the test checks a
+// mean over many programs, and limits the number of exceptions.
 func TestWeights(t *testing.T) {
 	t.Parallel()
 	const programs = 50

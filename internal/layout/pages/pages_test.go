@@ -9,13 +9,13 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// text is three and a half pages, beginning in the middle of one.
+// text is three and a half pages long and begins in the middle of a page.
 var text = Span{0x1800, 0x3000}
 
 func step(spans ...Span) Step { return Step{Spans: spans} }
 
-// By hand: page 0x1000 is touched first by step 1, 0x2000 and 0x3000 by step 2,
-// 0x4000 by step 4; the third step is on touched pages only.
+// TestCompute is computed by hand: page 0x1000 is touched first by step 1, 0x2000 and 0x3000 by
+// step 2, 0x4000 by step 4. The third step only touches pages that were touched before.
 func TestCompute(t *testing.T) {
 	t.Parallel()
 	r := Compute(text, []Step{
@@ -45,8 +45,8 @@ func TestCompute(t *testing.T) {
 	}
 }
 
-// Whatever runs, the curve never falls, ends at the number of pages with a
-// first step, and never is below the bound.
+// TestComputeHolds checks for arbitrary runs that the curve never falls, ends at the number of
+// pages with a first step, and is never below the bound.
 func TestComputeHolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -176,8 +176,8 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// The function's entry block and its second one ran, and the cold piece. In the
-// layout it stands elsewhere.
+// TestBlocks checks a function whose entry block, second block and cold piece ran. The cold
+// piece is elsewhere in the layout.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	f := fn("f", Span{0x100, 0x2000}, Span{0x4000, 0x20})

@@ -8,8 +8,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Two functions of a page and a half each; a run of weight 3 has both, one of
-// weight 1 the first only, and one function is not in the program.
+// TestSummarize has two functions of a page and a half each. A run of weight 3 has both, a run
+// of weight 1 only the first, and one function is not in the program.
 func TestSummarize(t *testing.T) {
 	t.Parallel()
 	m := &prof.Module{
@@ -52,8 +52,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// Each function of a layout is the place of one function of the map, except
-// where the linker folded functions: then they share an address.
+// TestMatchIsOneToOne checks that each function of a layout belongs to one function of the map,
+// unless the linker folded functions, which then share an address.
 func TestMatchIsOneToOne(t *testing.T) {
 	t.Parallel()
 	m := &prof.Map{}

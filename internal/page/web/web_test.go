@@ -10,7 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/page/web"
 )
 
-// Each script and style of the directory is in the page, and app.js is first.
+// TestFiles checks that the page has each script and style of the directory, app.js first.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	if web.Scripts[0] != "app.js" || web.Body() == "" || web.Script() == "" || web.Style() == "" {

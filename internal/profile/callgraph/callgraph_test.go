@@ -8,9 +8,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// program has main at 0x100 with a block at +16, twice a static function
-// "static" in a.c and b.c, a helper in b.c whose cold piece calls, and one
-// function that never ran.
+// program returns a map with main at 0x100 with a block at +16, two static functions "static"
+// in a.c and b.c, a helper in b.c whose cold piece makes calls, and a function that never ran.
 func program() *prof.Profile {
 	fn := func(name, file string, addr uint64, calls ...prof.Call) prof.Func {
 		return prof.Func{Name: name, File: file, Mode: prof.ModeFull, Calls: calls, Fragments: []prof.Fragment{{Addr: addr, Size: 32, Blocks: []uint32{16}}}}
@@ -86,7 +85,8 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// A return address is that of the last call, which the callee may have been jumped to from.
+// TestTailCalls checks that the call before a return address need not be a call of the function
+// that recorded it: the callee may have jumped to it.
 func TestTailCalls(t *testing.T) {
 	t.Parallel()
 	p := program()

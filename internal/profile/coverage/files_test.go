@@ -59,7 +59,8 @@ func TestPathRules(t *testing.T) {
 	}
 }
 
-// TestApply joins files that get the same name: what is known of a line is the most that either knows.
+// TestApply joins files that get the same name: a line gets the state of the file that knows
+// more about it.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	files := []SourceFile{

@@ -88,8 +88,8 @@ func flagOf(m *prof.Map, off int, r *rand.Rand) byte {
 	return 1
 }
 
-// randomImplied leaves about half of so many blocks without probes, each
-// implied by one to four others.
+// randomImplied leaves about half of n blocks without probes, each implied by one to four
+// others.
 func randomImplied(r *rand.Rand, blocks int) (implied []prof.Implied) {
 	probed := []uint32{0}
 	for b := 1; b < blocks; b++ {
@@ -110,8 +110,8 @@ func randomImplied(r *rand.Rand, blocks int) (implied []prof.Implied) {
 	return implied
 }
 
-// image builds what a run could leave behind: garbage where no record is, all
-// states of a record, and perhaps without the zeros at the end.
+// image builds the data that a run could leave behind: garbage where there is no record, all
+// states of records, and perhaps without the zeros at the end.
 func image(m *prof.Map, r *rand.Rand) []byte {
 	data := make([]byte, m.RawSize)
 	for i := range data {
@@ -151,7 +151,7 @@ func drawImages(t *rapid.T, m *prof.Map, most int) (images [][]byte) {
 	return images
 }
 
-// naive is what Accumulator does, one byte and one function at a time.
+// naive does what Accumulator does, one byte and one function at a time.
 func naive(m *prof.Map, images [][]byte) []prof.Counts {
 	l := NewLayout(m)
 	counts := make([]prof.Counts, len(m.Funcs))
@@ -266,8 +266,8 @@ func TestAccumulator(t *testing.T) {
 	})
 }
 
-// TestAddDamaged damages one flag: the image is refused by its place, and
-// nothing of it is left behind.
+// TestAddDamaged damages one flag. It checks that the error has the position of the flag, and
+// that nothing of the image is counted.
 func TestAddDamaged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -358,7 +358,7 @@ func encode(t *rapid.T, p *prof.Profile) []byte {
 	return b.Bytes()
 }
 
-// sum merges profiles in the order given into an empty one.
+// sum merges profiles into an empty one, in the given order.
 func sum(t *rapid.T, list ...*prof.Profile) *prof.Profile {
 	p := new(prof.Profile)
 	for _, q := range list {
@@ -396,7 +396,7 @@ func TestProfileLaws(t *testing.T) {
 	})
 }
 
-// TestOrderOfFiles shuffles the images: the profile has the same bytes.
+// TestOrderOfFiles shuffles the images and checks that the profile has the same bytes.
 func TestOrderOfFiles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -502,9 +502,9 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkAddUnions adds images of a program as large as SQLite: 1,500
-// functions of 28 blocks, of which 7 are unions of three others each. So many
-// percent of the functions ran, and half of their blocks.
+// BenchmarkAddUnions adds images of a program of the size of SQLite: 1,500 functions of 28
+// blocks, of which 7 are unions of three others each. The given percentage of the functions
+// ran, and half of their blocks.
 func BenchmarkAddUnions(b *testing.B) {
 	for _, percent := range []int{0, 10, 50, 100} {
 		b.Run(strconv.Itoa(percent), func(b *testing.B) {

@@ -33,8 +33,8 @@ func idsFrom(seed, n uint64) (ids []uint64) {
 	return ids
 }
 
-// TestRunSetOrder joins sets in other orders and shares: the result is the same, exact
-// or a sketch.
+// TestRunSetOrder joins sets in other orders and groups. It checks that the result is the same,
+// exact or a sketch.
 func TestRunSetOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

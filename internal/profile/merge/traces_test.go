@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// orderMap is a map of functions that count calls, and of others with slots.
+// orderMap returns a map of functions that count calls, and of others with slots.
 func orderMap(counts, slots int) *prof.Map {
 	return newMap(counts+slots, func(i int) (prof.Mode, int, int) {
 		if i < counts {
@@ -24,7 +24,7 @@ func orderMap(counts, slots int) *prof.Map {
 	}, nil)
 }
 
-// runOf is the run that executed functions of m in the order given.
+// runOf returns the run that executed functions of m in the given order.
 func runOf(m *prof.Map, funcs []uint32, key uint64) *Run {
 	r := &Run{Data: make([]byte, m.RawSize), Weight: 1, Key: key}
 	index := uint32(0)
@@ -75,8 +75,8 @@ func TestAddRun(t *testing.T) {
 	}
 }
 
-// TestAddRunCut has a buffer that lost its first two entries, and one entry
-// that is there twice.
+// TestAddRunCut has a buffer without its first two entries, and with one entry that occurs
+// twice.
 func TestAddRunCut(t *testing.T) {
 	t.Parallel()
 	m := orderMap(0, 4)
@@ -135,7 +135,7 @@ func TestSample(t *testing.T) {
 	})
 }
 
-// TestSampleUniform draws keys at random: each run is as likely to stay.
+// TestSampleUniform draws random keys and checks that each run is equally likely to be kept.
 func TestSampleUniform(t *testing.T) {
 	t.Parallel()
 	const runs, limit, rounds = 20, 5, 4000

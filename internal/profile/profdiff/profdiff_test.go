@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// fn is a function and what ran of it, short enough for tables: blocks holds a
-// digit, its runs, for each non-entry block.
+// fn returns a function and what ran of it, in a form short enough for tables: blocks has a
+// digit, the number of runs, for each non-entry block.
 type fn struct {
 	name, file string
 	sig        uint32
@@ -123,7 +123,8 @@ both 0 same 0 missing false
 	}
 }
 
-// Comparing the other way round swaps the sides, and a profile equals itself.
+// TestSymmetry checks that exchanging the profiles exchanges the sides, and that a profile does
+// not differ from itself.
 func TestSymmetry(t *testing.T) {
 	t.Parallel()
 	random := func(t *rapid.T, id, label string) *prof.Profile {

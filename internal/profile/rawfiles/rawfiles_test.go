@@ -43,9 +43,9 @@ func writeRaws(t testing.TB, m *prof.Map, n int, data func(file int) []byte) (pa
 	return paths
 }
 
-// TestSum has files for several workers, with bad ones among them, while another
-// asks how far they are. What is summed does not depend on who took which file, and
-// complaints are in the order of the files.
+// TestSum sums files with several workers, with bad files among them, while another goroutine
+// reads the progress. It checks that the sums do not depend on which worker took which file,
+// and that errors are in the order of the files.
 func TestSum(t *testing.T) {
 	t.Parallel()
 	const files, bads, functions = 4 * batch, 3, bufSize + 4*batch

@@ -63,8 +63,8 @@ func overlap(blocks []Block, a, b []float64) (same float64) {
 	return same
 }
 
-// TestInfer samples random functions whose instructions do not all cost the same, and
-// holds the inferred counts against how often blocks ran.
+// TestInfer samples random functions whose instructions have different costs, and compares the
+// inferred counts with how often blocks ran.
 func TestInfer(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(5, 7))
@@ -107,8 +107,8 @@ func TestInfer(t *testing.T) {
 	}
 }
 
-// TestLines: blocks in a row that ran as often get the same count, and a block that no
-// sample is in as many as lead through it.
+// TestLines checks that blocks in a row that ran equally often get the same count, and that a
+// block without samples gets the count of the path through it.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	blocks := []Block{

@@ -26,8 +26,8 @@ func program() *objfile.Program {
 	}
 }
 
-// TestWrite: sections are in the order of the file, symbols by address and name, and what is
-// before the first symbol is not printed.
+// TestWrite checks that sections are in file order, that symbols are sorted by address and
+// name, and that bytes before the first symbol are not printed.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -89,8 +89,8 @@ func TestBinaries(t *testing.T) {
 	onlyCallsBetween(t, flatText(t, FlatByProbes(counts, probes)), alone)
 }
 
-// onlyCallsBetween: the flat profile of both is those of each, but that it has whom
-// calls between them are of.
+// onlyCallsBetween checks that the flat profile of both binaries is the sum of the profiles of
+// each, plus the callees of calls between them.
 func onlyCallsBetween(t *testing.T, both, alone string) {
 	t.Helper()
 	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }

@@ -16,8 +16,8 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// TestCallsAgainstObjdump counts the branches in the text of samples, by what objdump
-// says that the program's instructions and functions are.
+// TestCallsAgainstObjdump counts the branches in the text of samples, with the instructions and
+// functions that objdump lists.
 func TestCallsAgainstObjdump(t *testing.T) {
 	t.Parallel()
 	r := recordings()[1] // it is loaded where it was linked to
@@ -91,7 +91,8 @@ func disassembly(t *testing.T, program string) (starts, mnemonics, within map[ui
 	return starts, mnemonics, within
 }
 
-// TestCalls: calls of branches and of stacks are edges, and what was put back says so.
+// TestCalls checks that calls in branches and in stacks are edges, and that restored frames are
+// marked.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	const outside = 0x7f0000000000

@@ -15,8 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// TestMutants: of a binary with wrong bytes, samples give a profile or an error of
-// one line, but no panic.
+// TestMutants checks that samples of a binary with wrong bytes give a profile or an error of
+// one line, and never a panic.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	r := recordings()[0]

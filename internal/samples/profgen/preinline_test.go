@@ -34,8 +34,8 @@ var preinlinings = []struct {
 	{args: []string{"--csprof-merge-cold-context"}, cold: Cold{Merge: true, Depth: 1, Own: true}},
 }
 
-// TestPreinlineAgainstLLVM holds what the pre-inliner leaves, byte by byte, against
-// what llvm-profgen writes.
+// TestPreinlineAgainstLLVM compares the result of the pre-inliner, byte by byte, with what
+// llvm-profgen writes.
 func TestPreinlineAgainstLLVM(t *testing.T) {
 	t.Parallel()
 	for _, r := range recordings() {

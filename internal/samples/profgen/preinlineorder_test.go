@@ -77,8 +77,8 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestPreinlineRecursion: counts stay where a function that calls itself is merged
-// into itself, but for those that LLVM loses, if that is asked for.
+// TestPreinlineRecursion checks that counts are kept when a recursive function is merged into
+// itself, except for those that LLVM loses, if its behaviour is requested.
 func TestPreinlineRecursion(t *testing.T) {
 	t.Parallel()
 	const contexts = "main = 1\nf = 10\nf:1 @ f = 20\nf:1 @ f:1 @ f = 40\nf:1 @ f:1 @ f:1 @ g = 80"
@@ -94,7 +94,8 @@ func TestPreinlineRecursion(t *testing.T) {
 	}
 }
 
-// TestSizes: the size of a context is that of its code with the most callers around it.
+// TestSizes checks that the size of a context is that of its code with the most callers around
+// it.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	var z Sizes

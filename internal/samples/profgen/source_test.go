@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// TestSourceAgainstSymbolizer holds the functions and lines of every instruction of
-// programs against what llvm-symbolizer says is inlined there.
+// TestSourceAgainstSymbolizer compares the functions and lines of every instruction with what
+// llvm-symbolizer prints as inlined there.
 func TestSourceAgainstSymbolizer(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][]string{
@@ -83,9 +83,9 @@ func compareSource(t *testing.T, program string) {
 	}
 }
 
-// plain takes the columns off function and file:line:column, and from paths the ways up.
-// The function itself loses what an optimiser put behind its name, as .cold; of the
-// names that a destructor has it gets the one that comes last.
+// plain removes the columns from function and file:line:column, and .. from paths. It removes
+// suffixes of optimisers, such as .cold, from the function, and uses the last of the names of a
+// destructor.
 func plain(text string) string {
 	var b strings.Builder
 	lines := strings.Split(text, "\n")

@@ -39,8 +39,8 @@ func stackCode(t *testing.T) *machinecode.Set {
 	return set
 }
 
-// TestSampledStacks: stacks keep recursion and what is outside, and say what was
-// put back by which rule.
+// TestSampledStacks checks that stacks keep recursion and frames outside of the binary, and
+// that restored frames are marked with their rule.
 func TestSampledStacks(t *testing.T) {
 	t.Parallel()
 	const outside = 0x7f0000000000

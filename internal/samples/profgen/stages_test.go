@@ -27,8 +27,8 @@ var stages = []struct {
 	},
 }
 
-// TestStagesAgainstLLVM holds profiles that are nested, and those whose cold contexts
-// are merged or left out, against what llvm-profgen writes.
+// TestStagesAgainstLLVM compares profiles that are nested, and those whose cold contexts are
+// merged or omitted, with what llvm-profgen writes.
 func TestStagesAgainstLLVM(t *testing.T) {
 	t.Parallel()
 	for _, r := range recordings() {

@@ -9,7 +9,7 @@ import (
 	pdt "github.com/cairnprof/cairn/format/perfdata/perfdatatest"
 )
 
-// TestNotesTrace: losses of a trace are told, and that their number is not known.
+// TestNotesTrace checks that losses of a trace are reported, and that their number is unknown.
 func TestNotesTrace(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -59,8 +59,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestRows counts what two processes did, one of which ended and whose number was
-// used again.
+// TestRows counts the samples of two processes, one of which ended and whose id was used again.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	r := run(t, maps+`PERF_RECORD_COMM exec: first:71/71

@@ -55,8 +55,8 @@ func set(t *testing.T, slots []slot) *machinecode.Set {
 	return code
 }
 
-// TestFunctions: what b at slot 1 and c at slot 2 may do. Slot 0 is a. The log has those
-// whose names are one letter, by their slots.
+// TestFunctions checks which functions b at slot 1 and c at slot 2 may call or jump to. Slot 0
+// is a. The log has the functions whose names are one letter, by their slots.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	a, b, c := slot{"a", to(call, 0, 1)}, slot{"b", to(jump, 16, 2)}, slot{name: "c"}
@@ -106,7 +106,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestCallers: which functions call an address tells which ones are recorded.
+// TestCallers checks that the functions that call an address determine which ones are recorded.
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	code := set(t, []slot{{"a", to(call, 0, 2)}, {name: "b"}, {"record", to(jump, 32, 0)}, {"d", to(call, 48, 1)}})

@@ -8,8 +8,8 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// FuzzInfer: of any code, branches and stack, what is put back leads from the call to
-// the frame, as far as jumps and calls are direct.
+// FuzzInfer checks for arbitrary code, branches and stacks that the restored frames lead from
+// the call to the frame, as far as jumps and calls are direct.
 func FuzzInfer(f *testing.F) {
 	f.Add([]byte("\xe8\x0b\x00\x00\x00\xc3\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x5d\xeb\x0d\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x5d\xc3"), []byte{0, 10, 20, 18}, []byte{25, 0})
 	f.Add([]byte("\x48\x8d\x3d\x09\x00\x00\x00\xff\xd0\xc3\x90\x90\x90\x90\x90\x90\x74\x0e\xeb\xfe\xc3\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x5d\xff\xe0"), []byte{}, []byte{22, 1, 0})

@@ -144,7 +144,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestExplain explains the pairs with missing frames, and no others.
+// TestExplain checks that exactly the pairs with missing frames are explained.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := code(t)

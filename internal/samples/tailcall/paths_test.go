@@ -51,7 +51,8 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestFromAny: several functions that lead there are as ambiguous as several ways of one.
+// TestFromAny checks that several functions that lead to a frame are as ambiguous as several
+// paths from one.
 func TestFromAny(t *testing.T) {
 	t.Parallel()
 	e := graph(5, [2]function{0, 3}, [2]function{1, 3}, [2]function{2, 4})
@@ -74,8 +75,8 @@ func TestFromAny(t *testing.T) {
 	}
 }
 
-// TestRandom holds searches against all simple paths, listed one by one, and circles
-// against what reaches itself.
+// TestRandom compares searches with a list of all simple paths, and cycles with the functions
+// that reach themselves.
 func TestRandom(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
@@ -109,7 +110,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// simplePaths lists the ways between two functions that meet none twice.
+// simplePaths lists the paths between two functions that visit no function twice.
 func simplePaths(e *edges, from, to function, met []function) [][]ref {
 	if from == to {
 		return [][]ref{{}}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestGuests: what guests name is in this repository, and builds are told apart.
+// TestGuests checks that the files that guests name are in this repository, and that builds are
+// distinguished.
 func TestGuests(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..")

@@ -51,7 +51,7 @@ func moving() *source {
 	return s
 }
 
-// TestRun: each worker knows where the binary is when it comes to a sample.
+// TestRun checks that each worker knows where the binary is mapped at the time of a sample.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	set := code(t)
@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunMoments: the stacks that were sampled are those of all workers, in order.
+// TestRunMoments checks that the sampled stacks are those of all workers, in order.
 func TestRunMoments(t *testing.T) {
 	t.Parallel()
 	set := code(t)
@@ -106,7 +106,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// TestCounts: what is written as counts of addresses is read as it was.
+// TestCounts checks that counts of addresses that are written and read are the same.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	set := code(t)

@@ -215,8 +215,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestReturnToNowhere: where a return goes to an address that no call is before,
-// the frame is not known, but its callers are.
+// TestReturnToNowhere checks that where a return goes to an address without a call before it,
+// the frame is unknown, but its callers are known.
 func TestReturnToNowhere(t *testing.T) {
 	t.Parallel()
 	set := code(t)
@@ -229,7 +229,8 @@ func TestReturnToNowhere(t *testing.T) {
 	}
 }
 
-// TestMapped: samples are unwound where their processes have the binary.
+// TestMapped checks that samples are unwound at the addresses at which their processes map the
+// binary.
 func TestMapped(t *testing.T) {
 	t.Parallel()
 	set := code(t)
@@ -299,7 +300,7 @@ func TestCompressRecursion(t *testing.T) {
 	}
 }
 
-// TestTables holds the hash tables against maps.
+// TestTables compares the hash tables with maps.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -363,8 +364,8 @@ func FuzzSample(f *testing.F) {
 	})
 }
 
-// TestFrameless: where there is no frame, by the unwind table and the source, the caller is
-// the one that branches show.
+// TestFrameless checks that where there is no frame, according to the unwind table and the
+// source, the caller is the one that branches show.
 func TestFrameless(t *testing.T) {
 	t.Parallel()
 	row := func(at uint64, cfa ehframe.CFA, offset int32) ehframe.Row {
@@ -406,8 +407,8 @@ func TestFrameless(t *testing.T) {
 	}
 }
 
-// TestSteps: what an unwinder remembers of samples changes nothing for others. Each
-// alone, in one that remembers nothing, gives the same sums.
+// TestSteps checks that what an unwinder remembers of samples does not affect others: each
+// sample alone, in a new unwinder, gives the same sums.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	set := code(t)

@@ -35,7 +35,7 @@ func open(t *testing.T, name string) *tracelog.Log {
 	return log
 }
 
-// What is written is there at once, over several chunks, whole.
+// TestLog checks that records are in the file at once and complete, over several chunks.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A program of Go has a build id, and it is where the program says.
+// TestProgram checks that the build id of a Go program is found in its memory.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	m := program()

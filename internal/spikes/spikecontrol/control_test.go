@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that answers are read or refused, whatever they are.
+// FuzzParse checks that any answer is parsed or rejected.
 func FuzzParse(f *testing.F) {
 	f.Add(answer)
 	f.Add("error x")
@@ -69,7 +69,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// listen has serve answer at a socket whose path is longer than addresses are.
+// listen calls serve for connections to a socket whose path is longer than socket addresses can
+// be.
 func listen(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -127,7 +128,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// Whatever listens there, asking it ends.
+// TestBadServers checks that a request ends whatever the server does.
 func TestBadServers(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){

@@ -57,8 +57,9 @@ func whole(ends []int64, off int64) int {
 	return n
 }
 
-// TestTorn cuts the last segment at every byte, puts garbage behind each, and changes each:
-// what is whole before that stays, and appending goes on behind it.
+// TestTorn cuts the last segment at every byte, appends garbage to it, and changes each byte.
+// It checks that complete records before the damage are kept, and that appending continues
+// after them.
 func TestTorn(t *testing.T) {
 	t.Parallel()
 	path, ends := fill(t)
@@ -105,7 +106,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// Damage of an earlier segment is damage, and says where it is.
+// TestDamaged checks that damage of an earlier segment is an error with its position.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -144,7 +145,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestFull fills a file system. What was acknowledged stays, and after trimming it goes on.
+// TestFull fills a file system. It checks that acknowledged records are kept, and that
+// appending works again after trimming.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -101,7 +101,7 @@ func BenchmarkAppend(b *testing.B) {
 	journaltest.BenchmarkAppend(b, j)
 }
 
-// The codes are those of the server.
+// TestCodes checks that the error codes are those of the server.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	if jsInsufficientResources != jetstream.ErrorCode(server.JSInsufficientResourcesErr) || jsStreamStoreFailed != jetstream.ErrorCode(server.JSStreamStoreFailedF) {
