@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// blocks matches what stands between ```sh and ```: commands that a reader can
-// copy. What is not to be run is marked ```console.
+// blocks matches the text between ```sh and ```: commands that a reader can copy. Commands that
+// are not to be run are marked ```console.
 var blocks = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
 // TestBlocks runs the blocks of a page, in order, as one shell script.
@@ -69,7 +69,7 @@ func TestBlocks(t *testing.T) {
 
 var links = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 
-// TestLinks looks for the files that the pages point to.
+// TestLinks checks that the files exist that the pages link to.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("*.md")
@@ -99,7 +99,7 @@ var (
 	figures = regexp.MustCompile(`\+[0-9.]+ %|[0-9]\.[0-9]{3}`)
 )
 
-// TestCosts holds the README's table of costs against what was measured.
+// TestCosts compares the README's table of costs with what was measured.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../README.md")
@@ -135,7 +135,7 @@ func TestCosts(t *testing.T) {
 // starts are the rows of the README's table of starts.
 var starts = regexp.MustCompile(`(?m)^\| (sqlite3|git|python) \|.*$`)
 
-// TestStarts holds the README's table of starts against what was measured.
+// TestStarts compares the README's table of starts with what was measured.
 func TestStarts(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../README.md")
@@ -165,8 +165,8 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// variables are what the environment page says there is; own are those that
-// cairn's processes set for each other.
+// variables are those of the environment page; own are those that cairn's processes set for
+// each other.
 var (
 	variables = regexp.MustCompile("(?m)^\\| `([A-Z_]+)`")
 	read      = regexp.MustCompile(`(?:(?:env|[gG]etenv|LookupEnv)\(|keep\([\w.]+, )"([A-Z_]+)"\)`)
@@ -175,14 +175,14 @@ var (
 	readByRuntime = regexp.MustCompile(`\benv\(envp, "([A-Z_]+)"\)`)
 )
 
-// foreign variables belong to others and are documented there.
+// foreign variables belong to other programs and are documented there.
 var foreign = map[string]bool{
 	"CAIRN_TEST_CACHE": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
 	"JOURNALTEST_DIR": true,                                              // of the tests of journals
 	"GOOS":            true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
 }
 
-// TestEnvironment holds the environment page against the sources.
+// TestEnvironment compares the environment page with the sources.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("environment.md")

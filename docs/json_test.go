@@ -119,7 +119,7 @@ func jsonKeys(keys map[string]bool, path string, v any) {
 	}
 }
 
-// TestJSON holds the keys of every --json output against those that json.md has.
+// TestJSON compares the keys of every --json output with those that json.md has.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

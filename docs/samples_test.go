@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestProfgenOptions: the page describes every option of llvm-profgen.
+// TestProfgenOptions checks that the page describes every option of llvm-profgen.
 func TestProfgenOptions(t *testing.T) {
 	t.Parallel()
 	help, err := exec.Command("llvm-profgen-22", "--help-hidden").Output()

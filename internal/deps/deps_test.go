@@ -256,7 +256,7 @@ func imports(t *testing.T, file string) []string {
 	return paths
 }
 
-// The table must forbid what it is there for.
+// TestCheck checks that the table forbids what it should.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ pkg, imp, want string }{
@@ -285,8 +285,8 @@ const (
 	pageEnd   = "<!-- End of what is written. -->\n"
 )
 
-// The page has the tables that are made of the rooms and of what packages say of
-// themselves.
+// TestArchitecturePage checks that the page has the tables made from the rooms and from the
+// package documentation.
 func TestArchitecturePage(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join("..", "..", "docs", "architecture.md")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGNUVersion: what assemblers say of themselves.
+// TestGNUVersion checks the versions that assemblers print.
 func TestGNUVersion(t *testing.T) {
 	t.Parallel()
 	for says, want := range map[string]string{

@@ -34,7 +34,7 @@ func TestIsCheck(t *testing.T) {
 	}
 }
 
-// TestStandsInFor holds the command's names against those that the library in a build's
+// TestStandsInFor compares the command's names with those that the library in a build's
 // programs catches (internal/instrument/catch TestNames).
 func TestStandsInFor(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,7 @@ package toolchain
 
 import "testing"
 
-// TestSourceNames: functions of merged modules, which the linker may have numbered.
+// TestSourceNames checks functions of merged modules, which the linker may have numbered.
 func TestSourceNames(t *testing.T) {
 	t.Parallel()
 	n := sourceNames{
@@ -20,7 +20,8 @@ func TestSourceNames(t *testing.T) {
 	}
 }
 
-// TestWithoutUnique: the number goes where clang could not read it and nothing is lost.
+// TestWithoutUnique checks that the number is removed where clang could not read it, and that
+// nothing is lost.
 func TestWithoutUnique(t *testing.T) {
 	t.Parallel()
 	const (

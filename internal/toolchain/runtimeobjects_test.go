@@ -8,7 +8,8 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 )
 
-// The driver for C++ or Fortran has its runtime compiled by that for C which is installed with it.
+// TestForC checks that the runtime for the driver of C++ or Fortran is compiled by the C
+// compiler that is installed with it.
 func TestForC(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

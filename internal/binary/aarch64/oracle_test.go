@@ -195,7 +195,7 @@ func libraries(t *testing.T) []string {
 	return found
 }
 
-// TestLibraries holds every instruction of real libraries against objdump.
+// TestLibraries compares every instruction of real libraries with objdump.
 func TestLibraries(t *testing.T) {
 	t.Parallel()
 	total := 0

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOf holds the tree against its definition: without a dominator no path is left.
+// TestOf compares the tree with its definition: without a dominator no path is left.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -97,8 +97,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestCalled holds which frames are come to by calls against what is known of the
-// program: cold parts and where it starts are not.
+// TestCalled compares which frames are entered by calls with what is known of the program: cold
+// parts and the entry of the program are not.
 func TestCalled(t *testing.T) {
 	t.Parallel()
 	path := build(t, "g++")

@@ -97,7 +97,7 @@ func TestAArch64Listing(t *testing.T) {
 // opened is a call that is open: the state when it was made.
 type opened struct{ sp, fp, ret uint64 }
 
-// follower holds what runs against a Set and against rows of .eh_frame.
+// follower compares what runs with a Set and with rows of .eh_frame.
 type follower struct {
 	t     *testing.T
 	s     *Set

@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// TestFlow holds what must have run before an instruction against a search that may
-// not pass it, in random functions.
+// TestFlow compares what must have run before an instruction with a search that may not pass
+// it, in random functions.
 func TestFlow(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 9))

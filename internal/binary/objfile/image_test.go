@@ -38,8 +38,8 @@ func functionAddrs(t *testing.T, path string) map[uint64]string {
 	return names
 }
 
-// TestFunctionNames holds the names against those of FunctionMap, which reads
-// symbols in another way.
+// TestFunctionNames compares the names with those of FunctionMap, which reads symbols in
+// another way.
 func TestFunctionNames(t *testing.T) {
 	t.Parallel()
 	_, bin := build(t, "gcc", "-g", "-O2")

@@ -7,7 +7,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 )
 
-// Viewers know processes by their number alone.
+// TestProcessIDs checks ids of processes, by which alone viewers know them.
 func TestProcessIDs(t *testing.T) {
 	t.Parallel()
 	log := func(pids ...uint32) calllog.Log {
@@ -32,7 +32,7 @@ func TestProcessIDs(t *testing.T) {
 	}
 }
 
-// The longest suffix tells.
+// TestConvertFormat checks that the longest suffix selects the format.
 func TestConvertFormat(t *testing.T) {
 	t.Parallel()
 	for out, want := range map[string]string{

@@ -140,7 +140,8 @@ func checkNames(names []string) error {
 	return err
 }
 
-// Whatever functions are called, drawings hold and have the names.
+// TestGraphNames checks that drawings are well-formed and have the names, whatever functions
+// are called.
 func TestGraphNames(t *testing.T) {
 	t.Parallel()
 	if err := checkNames(hostileNames); err != nil {

@@ -32,7 +32,8 @@ func BenchmarkUploads(b *testing.B) {
 	}
 }
 
-// BenchmarkCluster does so with three nodes, each of which gets a third of the uploads.
+// BenchmarkCluster is BenchmarkUploads with three nodes, each of which gets a third of the
+// uploads.
 func BenchmarkCluster(b *testing.B) {
 	for _, each := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("%d in each", each), func(b *testing.B) {

@@ -15,8 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
 )
 
-// jumpyClock builds this test with a package time whose clock jumps, for the collector and for the
-// NATS server in it. Programs such as faketime change what libc says, which Go does not ask.
+// jumpyClock builds this test with a package time whose clock jumps, for the collector and the
+// NATS server in it. Programs such as faketime change the time of libc, which Go does not use.
 func jumpyClock(t *testing.T) (bin string, set func(ahead time.Duration)) {
 	t.Helper()
 	if testing.Short() {
@@ -74,8 +74,8 @@ func jumpyClock(t *testing.T) (bin string, set func(ahead time.Duration)) {
 // jumps are the states of the clock, against the real one, while files come.
 var jumps = []time.Duration{0, 20 * 365 * 24 * time.Hour, -30 * 365 * 24 * time.Hour, 3 * time.Hour, -3 * time.Hour, 0}
 
-// TestClock lets the clock jump by years, forth and back, while files come, and while collectors start. The
-// profiles are those of all runs, and --keep removes nothing.
+// TestClock lets the clock jump by years, forwards and backwards, while files arrive and while
+// collectors start. It checks that the profiles have all runs, and that --keep removes nothing.
 func TestClock(t *testing.T) {
 	bin, set := jumpyClock(t)
 	t.Run("one machine", func(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/client"
 )
 
-// TestClusterFull fills the disks of a cluster up to --min-free: uploads are refused with a status that says so,
-// what was acknowledged is in the profiles, and the nodes start again from their full disks. Without space that
-// --min-free leaves, JetStream would not start.
+// TestClusterFull fills the disks of a cluster up to --min-free. It checks that uploads are
+// rejected with the right status, that acknowledged runs are in the profiles, and that the
+// nodes start again from their full disks. Without the space that --min-free leaves, JetStream
+// would not start.
 func TestClusterFull(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

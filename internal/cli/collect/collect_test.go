@@ -106,8 +106,8 @@ func get(t *testing.T, url string) []byte {
 	return data
 }
 
-// TestKill kills a collector under load, many times. Files that were not acknowledged are sent again: the profile
-// is that of all runs, each counted once.
+// TestKill kills a collector under load, many times. Files that were not acknowledged are sent
+// again. It checks that the profile has all runs, each counted once.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	lives, each := 100, 30
@@ -183,8 +183,8 @@ func killUnderLoad(t *testing.T, p *process, todo map[string][]byte, after int) 
 	}
 }
 
-// TestFull fills the disk: uploads are refused with a status that says so, what was acknowledged
-// is there, and the next process continues.
+// TestFull fills the disk. It checks that uploads are rejected with the right status, that
+// acknowledged runs are kept, and that the next process continues.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "full")
@@ -231,7 +231,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// Other machines are not served without tokens.
+// TestListen checks that other machines are not served without tokens.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
@@ -256,7 +256,7 @@ func runCollect(t *testing.T, args []string) error {
 
 func newClient() *client.Client { return client.New("") }
 
-// A directory belongs to one process.
+// TestTwice checks that only one process at a time uses a directory.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/client"
 )
 
-// TestDebugBuilds sends the programs of three builds where two are kept: the first goes, unless it is sent
-// again.
+// TestDebugBuilds sends the programs of three builds where two are kept, and checks that the
+// first is removed unless it is sent again.
 func TestDebugBuilds(t *testing.T) {
 	t.Parallel()
 	var programs []string

@@ -17,7 +17,8 @@ import (
 
 const deployDir = "../../../deploy"
 
-// The manifest is YAML, and cairn collect accepts the arguments in it.
+// TestManifest checks that the manifest is YAML, and that cairn collect accepts the arguments
+// in it.
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join(deployDir, "kubernetes", "collector.yaml"))
@@ -66,7 +67,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// systemd accepts the units.
+// TestUnits checks that systemd accepts the units.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")

@@ -129,8 +129,8 @@ func malformedCount() int {
 	return 10_000
 }
 
-// TestMalformed sends damaged uploads to a collector: none ends it, and the profile of a program that sends
-// valid ones at the same time is that of its runs.
+// TestMalformed sends damaged uploads to a collector. It checks that none ends the collector,
+// and that the profile of a program that sends valid uploads at the same time has its runs.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

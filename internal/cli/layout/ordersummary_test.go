@@ -2,7 +2,8 @@ package layout
 
 import "testing"
 
-// Runs without a name are left out one by one; the table shows one row of them.
+// TestHeldOutPages checks that runs without a name are left out one by one, and that the table
+// has one row for them.
 func TestHeldOutPages(t *testing.T) {
 	t.Parallel()
 	got := heldOutPages([]orderHeldOutJSON{{Pages: 10}, {Scenario: "open", Pages: 7}, {Pages: 20}, {Pages: 33}})

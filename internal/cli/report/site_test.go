@@ -91,7 +91,7 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// Pages hear of a new report.
+// TestEvents checks that open pages are notified of a new report.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newSite(io.Discard)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAsLLVMProfgen: by the name of llvm-profgen cairn takes its options.
+// TestAsLLVMProfgen checks that cairn takes the options of llvm-profgen if it is run under that
+// name.
 func TestAsLLVMProfgen(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct{ args, want []string }{

@@ -30,7 +30,7 @@ func planned(t *testing.T, args []string) (*pipeline.Plan, error) {
 	return p, err
 }
 
-// TestPlan: what flags mean together, told by the difference to the plan without them.
+// TestPlan checks the combined effect of flags, as the difference from the plan without flags.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	base := []string{"--binary", "app", "in.perf"}
@@ -71,7 +71,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanSum: profiles take the place of samples.
+// TestPlanSum checks that profiles replace samples as inputs.
 func TestPlanSum(t *testing.T) {
 	t.Parallel()
 	p, err := planned(t, []string{"--merge", "--weighted-input", "3,new", "old", "older"})

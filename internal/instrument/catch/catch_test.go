@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestNames: the library knows tools by the same names as the command, whose table is the
-// script build_catch and the patterns in internal/toolchain.
+// TestNames checks that the library has the same names of tools as the command, whose table is
+// in the script build_catch and in the patterns of internal/toolchain.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	cc, err := exec.LookPath("cc")

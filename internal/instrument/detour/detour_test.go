@@ -17,16 +17,15 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/detourfile"
 )
 
-// prologue is a function by hand: its name, its text, and why it is refused, or
-// the bytes of its trampoline behind the call of the hook, with zeros where
-// distances are.
+// prologue is a handwritten function: its name, its text, and the reason why it is rejected, or
+// the bytes of its trampoline after the call of the hook, with zeros in place of distances.
 type prologue struct {
 	name, text string
 	reason     detour.Reason
 	moved      string
 }
 
-// Behind its bodies all have a nop loop, so that none is too quick.
+// prologues all have a loop of nops after their bodies, so that none is too quick.
 var prologues = []prologue{
 	{"frame", "push %rbp\nmov %rsp,%rbp\nsub $16,%rsp\nleave\nret", "", "55 4889e5 4883ec10 e900000000"},
 	{"ibt", "endbr64\npush %r15\npush %r14\nmov %edi,%ebx\nret", "", "4157 4156 89fb e900000000"},
@@ -135,8 +134,8 @@ func read(t *testing.T, path string) *detour.Module {
 	return m
 }
 
-// TestPrologues holds each refusal, and each way to move instructions, against
-// functions by hand.
+// TestPrologues checks each reason for a rejection, and each way to move instructions, with
+// handwritten functions.
 func TestPrologues(t *testing.T) {
 	t.Parallel()
 	m := assemble(t)
@@ -167,7 +166,7 @@ func TestPrologues(t *testing.T) {
 	checkPlan(t, m, plan)
 }
 
-// TestQuick holds which functions have loops against what they are.
+// TestQuick checks which functions have loops.
 func TestQuick(t *testing.T) {
 	t.Parallel()
 	m := assemble(t)

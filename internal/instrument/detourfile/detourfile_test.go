@@ -42,8 +42,7 @@ func read(t *testing.T, path string) (*detour.Module, error) {
 	return Read(f)
 }
 
-// TestRefused has programs that no library is loaded into, or that cannot be
-// hooked.
+// TestRefused has programs into which no library is loaded, or that cannot be hooked.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -65,7 +64,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestStripped holds that a program without symbols has the same functions hooked.
+// TestStripped checks that the same functions are hooked in a program without symbols.
 func TestStripped(t *testing.T) {
 	t.Parallel()
 	sites := func(flags ...string) (at []uint64, names int) {

@@ -129,8 +129,8 @@ func compile(t *testing.T, source string, words ...string) string {
 	return program
 }
 
-// TestSwitch switches the search for spikes off and on: functions are unhooked and
-// hooked.
+// TestSwitch switches the search for spikes off and on, and checks that functions are unhooked
+// and hooked.
 func TestSwitch(t *testing.T) {
 	t.Parallel()
 	program, words := compile(t, "switch.cc", "g++", "-O2"), filepath.Join(t.TempDir(), "words")
@@ -141,7 +141,8 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// TestDeaf has a thread that blocks all signals: nothing is changed, until it ends.
+// TestDeaf has a thread that blocks all signals, and checks that nothing is changed until it
+// ends.
 func TestDeaf(t *testing.T) {
 	t.Parallel()
 	out, code, summary := runHooked(t, compile(t, "deaf.c", "gcc", "-O2"))
@@ -169,8 +170,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestOtherCode changes a program behind the plan's back: nothing is hooked, and it
-// runs.
+// TestOtherCode changes a program after it was planned, and checks that nothing is hooked and
+// that the program runs.
 func TestOtherCode(t *testing.T) {
 	t.Parallel()
 	program := build(t, "-Wl,--build-id=none")
@@ -218,8 +219,8 @@ int main(int n, char **v) {
 }
 `
 
-// TestNoNewCode has a system that forbids new code: nothing is hooked, and the
-// program runs.
+// TestNoNewCode runs where the system forbids new code, and checks that nothing is hooked and
+// that the program runs.
 func TestNoNewCode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

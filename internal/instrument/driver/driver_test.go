@@ -242,7 +242,8 @@ func TestTimedArgs(t *testing.T) {
 	}
 }
 
-// TestBare: programs without a C library are told from those that bring one.
+// TestBare checks that programs without a C library are distinguished from those that contain
+// one.
 func TestBare(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{

@@ -82,8 +82,8 @@ func TestParseLinker(t *testing.T) {
 	}
 }
 
-// TestLinkerValues asks lld which of its options take the next argument as their value: it
-// looks for the file that is named there if they do not.
+// TestLinkerValues asks lld which of its options take the next argument as their value: for
+// others it looks for the file named there.
 func TestLinkerValues(t *testing.T) {
 	t.Parallel()
 	lld, err := exec.LookPath("ld.lld-22")
@@ -133,13 +133,13 @@ func TestLinkerValues(t *testing.T) {
 	}
 }
 
-// linkerReads are the options whose value is a file, of which lld says the same.
+// linkerReads are the options whose value is a file, found in the same way.
 var linkerReads = map[string]bool{
 	"dynamic-list": true, "export-dynamic-symbol-list": true, "in-implib": true, "just-symbols": true,
 	"retain-symbols-file": true, "symbol-ordering-file": true,
 }
 
-// FuzzParseLinker: nothing of a command line is lost or invented.
+// FuzzParseLinker checks that no argument of a command line is lost or invented.
 func FuzzParseLinker(f *testing.F) {
 	for _, seed := range []string{"a.o -o app -lm", "-static --start-lib a.o --end-lib -z now", "@more -mllvm -x"} {
 		f.Add(seed)

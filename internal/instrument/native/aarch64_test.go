@@ -84,7 +84,7 @@ func TestAArch64Classify(t *testing.T) {
 	})
 }
 
-// TestAArch64Effect holds what instructions read and overwrite.
+// TestAArch64Effect checks which registers instructions read and overwrite.
 func TestAArch64Effect(t *testing.T) {
 	t.Parallel()
 	regs := func(list ...int) (set aarch64Set) {
@@ -116,8 +116,8 @@ func TestAArch64Effect(t *testing.T) {
 	}
 }
 
-// TestAArch64Reach has branches and tables reach over their probes: the assembler refuses
-// what does not, or warns.
+// TestAArch64Reach checks that branches and tables reach over their probes: otherwise the
+// assembler rejects them, or warns.
 func TestAArch64Reach(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("aarch64-linux-gnu-as"); err != nil {

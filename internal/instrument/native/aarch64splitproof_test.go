@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
-// TestSplitRefusesAArch64 has a function for each thing that is not understood, or that
-// would not reach.
+// TestSplitRefusesAArch64 has a function for each thing that is not understood, or that would
+// not be in reach.
 func TestSplitRefusesAArch64(t *testing.T) {
 	t.Parallel()
 	const (
@@ -59,9 +59,9 @@ func TestSplitRefusesAArch64(t *testing.T) {
 	})
 }
 
-// TestSplitUnwindAArch64 compares, at each instruction, the row of the unwind table as
-// llvm-dwarfdump sees it with that of the program as it was: with signed return addresses,
-// whether it is signed there is in the row.
+// TestSplitUnwindAArch64 compares the unwind row at each instruction, as llvm-dwarfdump prints
+// it, with that of the original program. The row says whether the return address is signed
+// there.
 func TestSplitUnwindAArch64(t *testing.T) {
 	t.Parallel()
 	crossTools(t, "aarch64-linux-gnu-g++", "llvm-dwarfdump-22")
@@ -139,9 +139,9 @@ func farBranches(size int) string {
 		".L5:\n\tadd\tw0, w0, 31\n\tret\n\t.cfi_endproc\n\t.size\tf, .-f\n"
 }
 
-// TestSplitFarAArch64 splits functions whose parts are larger than conditional branches reach:
-// they are inverted and jump. Answers on an emulator are those of the function as it was,
-// whose far branches go by jumps that are written by hand here.
+// TestSplitFarAArch64 splits functions whose parts are larger than the reach of conditional
+// branches, which are inverted and jump. Answers on an emulator are compared with those of the
+// original function, in which far branches are handwritten jumps.
 func TestSplitFarAArch64(t *testing.T) {
 	t.Parallel()
 	crossTools(t, "aarch64-linux-gnu-gcc", "qemu-aarch64")

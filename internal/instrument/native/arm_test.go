@@ -83,7 +83,7 @@ func TestArmClassify(t *testing.T) {
 	})
 }
 
-// TestArmEffect holds what instructions read and overwrite.
+// TestArmEffect checks which registers instructions read and overwrite.
 func TestArmEffect(t *testing.T) {
 	t.Parallel()
 	regs := func(list ...int) (set armSet) {
@@ -139,8 +139,8 @@ func TestArmEffect(t *testing.T) {
 	}
 }
 
-// TestArmReach has branches, tables and literals reach over their probes: the assembler refuses
-// what does not.
+// TestArmReach checks that branches, tables and literals reach over their probes: otherwise the
+// assembler rejects them.
 func TestArmReach(t *testing.T) {
 	t.Parallel()
 	const head, tail = "\t.syntax unified\n\t.arch armv7-a\n\t.fpu neon\n\t.text\n\t.thumb\n\t.thumb_func\n\t.type f, %function\nf:\n", "\tbx\tlr\n\t.size f, .-f\n"
@@ -188,7 +188,7 @@ func TestArmReach(t *testing.T) {
 	}
 }
 
-// TestArmRefused names what no probe can be made for.
+// TestArmRefused checks for which targets no probe can be made.
 func TestArmRefused(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

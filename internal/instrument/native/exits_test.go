@@ -13,9 +13,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// exitForms has a body for each way to leave a function, and what becomes of
-// it: the code before the exit, with the name of the sequence, or the reason
-// why the function is left alone.
+// exitForms has a body for each way to leave a function, and the result: the code before the
+// exit, with the name of the sequence, or the reason why the function is left alone.
 var exitForms = []struct{ name, body, want string }{
 	{"ret", "ret", "check10 ret"},
 	{"retq with a comment", "retq # 12 simple_return_internal", "check10 retq"},
@@ -142,7 +141,7 @@ func exitText(out string) string {
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
-// TestEntryLiveness has functions that need rax or r10 when they begin.
+// TestEntryLiveness has functions that use rax or r10 before they set them.
 func TestEntryLiveness(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -194,7 +193,7 @@ func TestEntryLiveness(t *testing.T) {
 	}
 }
 
-// TestSmall leaves out what is small and has no loop.
+// TestSmall checks that small functions without a loop are left out.
 func TestSmall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

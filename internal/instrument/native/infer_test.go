@@ -350,8 +350,8 @@ func (p *testProgram) distances() []int {
 	return dist
 }
 
-// walk is one execution of the program. A loop ends if there is a way out of
-// it, and otherwise goes all of its ways.
+// walk is one execution of the program. A loop ends if there is a way out of it, and otherwise
+// takes all of its paths.
 type walk struct {
 	p    *testProgram
 	r    *rand.Rand
@@ -475,7 +475,7 @@ func TestImplied(t *testing.T) {
 	})
 }
 
-// TestReturning names the helpers whose calls come back.
+// TestReturning checks which helpers return.
 func TestReturning(t *testing.T) {
 	t.Parallel()
 	u, err := Parse([]byte(testHelpers), machine.X86_64)
@@ -496,8 +496,8 @@ func TestReturning(t *testing.T) {
 	}
 }
 
-// TestImpliedShapes has the shapes that the rules are made for. In what is
-// wanted, 3<1,2 is that block 3 ran if and only if block 1 or 2 did.
+// TestImpliedShapes has the control flow that the rules are made for. In the wanted result,
+// 3<1,2 means that block 3 ran if and only if block 1 or 2 did.
 func TestImpliedShapes(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, code, want string }{

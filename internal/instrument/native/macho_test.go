@@ -112,7 +112,8 @@ func assembleMachO(t *testing.T, target string, text []byte) {
 	}
 }
 
-// FuzzMachOText rewrites damaged text: no panic, and what was there stays there.
+// FuzzMachOText rewrites damaged text. It checks that nothing panics, and that the original
+// text is kept.
 func FuzzMachOText(f *testing.F) {
 	f.Add([]byte(machOText), uint8(0), false)
 	f.Add([]byte(machOText), uint8(3), true)

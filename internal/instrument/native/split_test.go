@@ -19,8 +19,8 @@ import (
 	"github.com/cairnprof/cairn/internal/golden"
 )
 
-// atRandom calls each block but the entry cold with a probability, the same
-// ones for the same seed.
+// atRandom marks blocks other than the entry as cold with a probability, the same ones for the
+// same seed.
 func atRandom(seed uint64, share float64) ColdBlocks {
 	return func(f FuncInfo) ([]bool, bool) {
 		h := fnv.New64a()
@@ -65,7 +65,7 @@ func command(t testing.TB, dir string, args ...string) []byte {
 	return out
 }
 
-// everyOther calls every other block cold.
+// everyOther marks every other block as cold.
 func everyOther(f FuncInfo) ([]bool, bool) {
 	out := make([]bool, f.Blocks)
 	for i := range out {

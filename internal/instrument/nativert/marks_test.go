@@ -217,7 +217,7 @@ func checkFrames(t *testing.T, log *tracelog.Log) {
 	}
 }
 
-// TestMarksPlanted holds marked sections against what they measured themselves.
+// TestMarksPlanted compares marked sections with what they measured themselves.
 func TestMarksPlanted(t *testing.T) {
 	t.Parallel()
 	program := markedProgram(t, timedRuntime(t, "gcc"), "gcc", "-x", "c", "-O2")
@@ -226,7 +226,8 @@ func TestMarksPlanted(t *testing.T) {
 	t.Logf("%d of %d calls of 2 ms and longer were reported", found, due)
 }
 
-// Without CAIRN_ON the code of a marked function is that of one without marks.
+// TestMarksOff checks that without CAIRN_ON the code of a marked function is that of one
+// without marks.
 func TestMarksOff(t *testing.T) {
 	t.Parallel()
 	const marked = `#include "cairn.h"

@@ -67,7 +67,7 @@ func build(t *testing.T, m Machine) string {
 	return dir
 }
 
-// TestSize holds the runtime to its budget.
+// TestSize checks the size of the runtime.
 func TestSize(t *testing.T) { onMachines(t, testSize) }
 
 func testSize(t *testing.T, m Machine) {
@@ -116,7 +116,7 @@ func symbolsOf(t *testing.T, program string) []elf.Symbol {
 	return symbols
 }
 
-// checkSymbols holds that an object shows no symbols to other modules but those, and needs none.
+// checkSymbols checks that an object exports no symbols but those shown, and needs none.
 func checkSymbols(t *testing.T, object string, shown ...string) {
 	t.Helper()
 	for _, s := range symbolsOf(t, object) {
@@ -145,11 +145,11 @@ func testSymbols(t *testing.T, m Machine) {
 	}
 }
 
-// TestImage links the file that programs map. It must work wherever it lies, and nobody
-// resolves what it refers to: it has no relocations, names or data of its own.
+// TestImage links the file that programs map. It checks that the file works at any address and
+// has no relocations, names or data, since nothing resolves its references.
 func TestImage(t *testing.T) { onMachines(t, testImage) }
 
-// nearby are the relocations that hold wherever a file lies that is moved by pages.
+// nearby are the relocations that stay valid if a file is moved by whole pages.
 var nearby = map[Machine][]string{
 	X86_64: {"R_X86_64_PC32", "R_X86_64_PLT32", "R_X86_64_NONE"},
 	AArch64: {

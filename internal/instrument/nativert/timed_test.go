@@ -227,7 +227,7 @@ func checkPlanted(t *testing.T, l *spikeLog, calls []truth) (found, due int) {
 	return found, due
 }
 
-// TestTimedPlanted holds what is reported against calls of known length.
+// TestTimedPlanted compares what is reported with calls of known length.
 func TestTimedPlanted(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntime(t, "gcc")
@@ -289,8 +289,8 @@ func TestTimedPlanted(t *testing.T) {
 // shared are the names that modules find each other by.
 var shared = []string{"__cairn_process", "__cairn_node", "__cairn_flight_at", "__cairn_bus_1"}
 
-// TestTimedSize holds the members to their names: none of them visible but those
-// that modules find each other by, and nothing needed that a program may lack.
+// TestTimedSize checks the size of the members, that they export only the names by which
+// modules find each other, and that they need nothing that a program may lack.
 func TestTimedSize(t *testing.T) {
 	t.Parallel()
 	options := native.Options{Flight: true}

@@ -43,7 +43,7 @@ func controlled(t *testing.T, program, path string) (dial func() net.Conn, cmd *
 	return func() net.Conn { return dialed(t, path) }, cmd
 }
 
-// dialed connects to a socket, which a program may yet have to make.
+// dialed connects to a socket that a program may not have made yet.
 func dialed(t *testing.T, path string) net.Conn {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -70,8 +70,8 @@ func ask(t *testing.T, c net.Conn, request string) string {
 	return string(text)
 }
 
-// answeredMeanwhile tells whether a client is answered while another is connected that
-// says nothing. That one is sent away after a while, so a slow machine may need some
+// answeredMeanwhile reports whether a client gets an answer while another, silent one is
+// connected. The silent one is disconnected after a timeout, so a slow machine may need several
 // tries.
 func answeredMeanwhile(t *testing.T, dial func() net.Conn) bool {
 	t.Helper()
@@ -86,7 +86,7 @@ func answeredMeanwhile(t *testing.T, dial func() net.Conn) bool {
 	return false
 }
 
-// TestControlHostile lets clients do what they should not: the program goes on and
+// TestControlHostile has clients that misbehave, and checks that the program continues and
 // serves the next one.
 func TestControlHostile(t *testing.T) {
 	t.Parallel()
@@ -143,8 +143,8 @@ func TestControlHostile(t *testing.T) {
 	}
 }
 
-// TestControlWakesClock lowers the threshold of a program that was idle: its clock does
-// not go on sleeping for half of what the threshold was.
+// TestControlWakesClock lowers the threshold of an idle program, and checks that its clock does
+// not sleep on for half of the old threshold.
 func TestControlWakesClock(t *testing.T) {
 	t.Parallel()
 	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
@@ -224,8 +224,8 @@ func TestControlReplaces(t *testing.T) {
 	}
 }
 
-// TestControlChannels: what was said of a channel last is kept for modules that come,
-// however often it was switched.
+// TestControlChannels checks that the last setting of a channel is kept for modules that are
+// loaded later, however often it was changed.
 func TestControlChannels(t *testing.T) {
 	t.Parallel()
 	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)

@@ -14,8 +14,8 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// TestTimedCreate looks at logs in the moment in which they get their names: the
-// header is in them.
+// TestTimedCreate reads logs at the moment at which they get their names, and checks that they
+// have a header.
 func TestTimedCreate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

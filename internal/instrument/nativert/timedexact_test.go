@@ -23,9 +23,9 @@ func spinners(t *testing.T) {
 	}
 }
 
-// TestTimedExact holds the exact clock against calls of known length, of some tens of
-// microseconds: whether all processors are busy or not, those that reach the threshold
-// are found, no others, and the intervals hold the truth.
+// TestTimedExact compares the exact clock with calls of known length, of some tens of
+// microseconds. It checks that calls that reach the threshold are found, and no others, and
+// that the intervals contain the true value, whether all processors are busy or not.
 func TestTimedExact(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")

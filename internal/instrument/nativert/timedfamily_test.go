@@ -96,7 +96,7 @@ func (f *family) answer() int {
 	return int(x.tid)
 }
 
-// tell has a child do something and waits until it is done.
+// tell makes a child do something and waits until it is done.
 func (f *family) tell(i int, command string) {
 	f.t.Helper()
 	if _, err := f.commands[i].WriteString(command); err != nil {
@@ -144,9 +144,9 @@ func (f *family) during(do func()) (all, others, leader int) {
 	return int(float64(all) / seconds), int(float64(all-most) / seconds), leader
 }
 
-// within does something until the clocks are woken no more than so often in a second, all and
-// those but the busiest, and that is a certain process's, or any if keeper is 0. On a busy machine
-// the thread that keeps the clock is late, and others keep it in its place.
+// within repeats something until the clocks are woken at most so often in a second: all
+// together, and all but the busiest, which must be that of keeper, or any process if keeper is
+// 0. On a busy machine the thread that sets the clock is late, and others do so in its place.
 func (f *family) within(what string, most, mostOthers, keeper int, do func()) {
 	f.t.Helper()
 	for range 20 {
@@ -164,7 +164,7 @@ func (f *family) leader() int {
 	return pid
 }
 
-// check holds the logs of the children against what they did.
+// check compares the logs of the children with what they did.
 func (f *family) check() {
 	f.t.Helper()
 	byPid := map[int]*spikeLog{}
@@ -197,8 +197,8 @@ func (f *family) check() {
 	}
 }
 
-// TestTimedFamily holds the one clock of a process and its children to what it costs, and
-// to finding spikes when who keeps it is killed, stopped, or ends.
+// TestTimedFamily checks the cost of the clock that a process and its children share, and that
+// spikes are found when the process that sets it is killed, is stopped, or ends.
 func TestTimedFamily(t *testing.T) {
 	archive := timedRuntime(t, "gcc")
 	program := timedProgram(t, "gcc", archive, []string{"family.c"}, withUnwinder...)

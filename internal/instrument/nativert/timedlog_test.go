@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// spikeLog is what a log says, read straight from the drawing in package wire.
+// spikeLog is the content of a log, read by the layout in package wire.
 type spikeLog struct {
 	pid, flags uint32
 	started    uint64 // CLOCK_MONOTONIC
@@ -55,8 +55,8 @@ type spikeTrailer struct {
 	hz, backwards                                    uint64
 }
 
-// judged is how many calls were found long, or may have been: a clock that is late
-// moves a call from the ones to the others.
+// judged returns how many calls were found long, or may have been: with a late clock, calls
+// move from one group to the other.
 func (l *spikeLog) judged() int { return len(l.episodes) + int(l.trailer.borderline) }
 
 var le = binary.LittleEndian
@@ -129,8 +129,8 @@ func parseLog(t *testing.T, name string, data []byte) *spikeLog {
 	return l
 }
 
-// queue takes in what a thread has left in its queue, unless it is the end of what was
-// put into the log.
+// queue reads what a thread has left in its queue, unless it is the end of what was put into
+// the log.
 func (l *spikeLog) queue(t *testing.T, q []byte) {
 	t.Helper()
 	head, read, ring := le.Uint64(q), le.Uint64(q[8:]), q[wire.QueueHeaderSize:]

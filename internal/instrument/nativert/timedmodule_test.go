@@ -78,7 +78,7 @@ func TestTimedSanitized(t *testing.T) {
 	}
 }
 
-// TestTimedCosts logs what it costs; bounds are wide, for a busy machine.
+// TestTimedCosts logs the cost of calls. The bounds are wide, for busy machines.
 func TestTimedCosts(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntime(t, "gcc")

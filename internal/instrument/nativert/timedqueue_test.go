@@ -8,8 +8,8 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
-// TestTimedEnds: what ended right before the process did is in the log, in that of a
-// child that was just made as well.
+// TestTimedEnds checks that a spike right before the end of a process is in the log, also in
+// that of a child that was just made.
 func TestTimedEnds(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")

@@ -10,9 +10,9 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// TestTimedSignals has each thread keep the clock: nothing is found that was not as
-// long, and what was half as long again as the threshold is found though all
-// processors are busy, but for calls that the log says it cannot have seen.
+// TestTimedSignals lets each thread set the clock. It checks that no shorter call is found, and
+// that calls 1.5 times as long as the threshold are found although all processors are busy,
+// except for those that the log says it cannot have seen.
 func TestTimedSignals(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntime(t, "gcc")
@@ -83,8 +83,8 @@ func TestTimedSignals(t *testing.T) {
 	})
 }
 
-// checkBlind wants the calls that are half as long again as the threshold, less one
-// for each gap that may have hidden it.
+// checkBlind requires the calls that are 1.5 times as long as the threshold, less one for each
+// gap that may have hidden one.
 func checkBlind(t *testing.T, l *spikeLog, calls []truth) {
 	t.Helper()
 	due, missed := 0, 0

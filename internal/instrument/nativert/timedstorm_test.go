@@ -69,8 +69,8 @@ func TestTimedStorms(t *testing.T) {
 	t.Run("chain", func(t *testing.T) { testChain(t, one(t, storm(t, "chain", "20"))) })
 }
 
-// checkSpans wants episodes that are as long as their thresholds, and none that began
-// long before the log did: only a child of fork has calls that are older.
+// checkSpans requires episodes that are as long as their thresholds, and none that began long
+// before the log: only a child of fork has older calls.
 func checkSpans(t *testing.T, l *spikeLog) {
 	t.Helper()
 	for _, e := range l.episodes {
@@ -82,8 +82,8 @@ func checkSpans(t *testing.T, l *spikeLog) {
 	}
 }
 
-// testForks wants a log of each child, which has the calls that were
-// entered before it was.
+// testForks requires a log of each child, with the calls that were entered before the child
+// existed.
 func testForks(t *testing.T, logs []*spikeLog, n int) {
 	children, before := 0, 0
 	for _, l := range logs {
@@ -106,7 +106,7 @@ func testForks(t *testing.T, logs []*spikeLog, n int) {
 	}
 }
 
-// testBottom wants the ends of a deep stack.
+// testBottom requires the ends of a deep stack.
 func testBottom(t *testing.T, l *spikeLog) {
 	if len(l.episodes) == 0 && (l.trailer.blind > stormSpike/4 || l.trailer.borderline > 0) {
 		t.Skip("the clock stood still")
@@ -135,8 +135,8 @@ func testBottom(t *testing.T, l *spikeLog) {
 	}
 }
 
-// testChain wants the peak, big, its largest call and that one's largest call,
-// and its caller as a parent.
+// testChain requires the peak big, its largest call, that call's largest call, and the caller
+// of big as a parent.
 func testChain(t *testing.T, l *spikeLog) {
 	good, other := 0, 0
 	for _, e := range l.episodes {

@@ -6,7 +6,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
-// TestFlags proves what is known of instructions and the flags, by the processor's manual.
+// TestFlags checks the table of instructions and flags against the processor's manual.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// mutants are faults that a rewriter could have, as a replacement of the first match in
+// mutants are faults that a rewriter could have, each as a replacement of the first match in
 // the text with probes.
 var mutants = map[string]struct {
 	file     string // of the native package's test data
@@ -54,7 +54,7 @@ var mutants = map[string]struct {
 	"a section is lost":                {"gcc_switch", prof.ModeCover, `\.rodata\.str1\.1`, ".rodata.str1.8"},
 }
 
-// TestMutants proves that the faults of a rewriter are found.
+// TestMutants checks that these faults are found.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	needAssembler(t)

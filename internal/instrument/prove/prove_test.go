@@ -41,7 +41,7 @@ func rewrite(t *testing.T, text []byte, opts native.Options) []byte {
 	return out
 }
 
-// modes are those whose probes are judged.
+// modes are those whose probes are checked.
 var modes = map[string]native.Options{
 	"cover": {Mode: prof.ModeCover}, "block": {Mode: prof.ModeBlock}, "count": {Mode: prof.ModeCount},
 	"full": {Mode: prof.ModeFull}, "atomic": {Mode: prof.ModeFull, Atomic: true}, "order": {Mode: prof.ModeOrder},
@@ -55,7 +55,8 @@ func needAssembler(t *testing.T) {
 	}
 }
 
-// TestModes proves what compilers made of the sources that the rewriter is tested with.
+// TestModes checks the code that compilers made of the sources that the rewriter is tested
+// with.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	needAssembler(t)
@@ -81,8 +82,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestEmptyFunction proves code in which a function without code, which the compiler has
-// proved unreachable, stands in front of one with a first-call path.
+// TestEmptyFunction checks code in which a function without code, which the compiler found to
+// be unreachable, is in front of one with a first-call path.
 func TestEmptyFunction(t *testing.T) {
 	t.Parallel()
 	needAssembler(t)

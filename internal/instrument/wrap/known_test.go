@@ -39,8 +39,8 @@ const headers = `#define _GNU_SOURCE
 #include <unistd.h>
 `
 
-// TestKnownAgainstHeaders holds the table against what the compiler makes of the
-// C library's own headers.
+// TestKnownAgainstHeaders compares the table with what the compiler makes of the C library's
+// own headers.
 func TestKnownAgainstHeaders(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {

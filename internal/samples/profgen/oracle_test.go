@@ -12,8 +12,8 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// TestAgainstLLVM holds profiles of all kinds, byte by byte, against those that
-// llvm-profgen makes of the same samples, whole and damaged ones.
+// TestAgainstLLVM compares profiles of all kinds, byte by byte, with those that llvm-profgen
+// makes of the same samples, whole and damaged ones.
 func TestAgainstLLVM(t *testing.T) {
 	t.Parallel()
 	for _, r := range recordings() {

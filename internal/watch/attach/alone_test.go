@@ -108,8 +108,8 @@ int main(int n, char **v) {
 }
 `
 
-// TestGoesBackAlone lets go of a thread that was sent elsewhere, as the kernel does if who
-// sent it is killed: it goes back by itself.
+// TestGoesBackAlone detaches from a thread that was redirected, as the kernel does if the
+// tracer is killed, and checks that the thread returns by itself.
 func TestGoesBackAlone(t *testing.T) {
 	t.Parallel()
 	program := build(t, "gcc", busy)
@@ -176,8 +176,9 @@ func attachLibrary(t *testing.T) string {
 	return filepath.Join(dir, "library.so")
 }
 
-// TestLeavesAlone lets go of a thread that was sent into the library: it goes back to where
-// it was when it is done there, and what was put into the program can be taken out.
+// TestLeavesAlone detaches from a thread that was redirected into the library. It checks that
+// the thread continues where it was when it is done there, and that the library can be removed
+// from the program.
 func TestLeavesAlone(t *testing.T) {
 	t.Parallel()
 	program, library := build(t, "gcc", busy), attachLibrary(t)

@@ -198,8 +198,8 @@ int main(void) {
 }
 `
 
-// TestRefusesChild attaches to a process and then to its child, which has the hooks already
-// and no thread that would make a log.
+// TestRefusesChild attaches to a process and then to its child, which already has the hooks but
+// no thread that would make a log.
 func TestRefusesChild(t *testing.T) {
 	t.Parallel()
 	program, library := build(t, "gcc", forks), attachLibrary(t)

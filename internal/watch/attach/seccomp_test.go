@@ -128,8 +128,8 @@ func canReadFilters(t *testing.T) {
 	}
 }
 
-// TestFilters attaches to programs with filters of system calls that allow what is needed,
-// and says of others what they do not allow. All run on.
+// TestFilters attaches to programs with filters of system calls that allow what is needed, and
+// checks the errors for others. All programs continue.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	canReadFilters(t)
@@ -217,7 +217,7 @@ var notMade = map[uint32]string{
 	231: "exit_group: there is room for its windows, or it is not begun",
 }
 
-// TestCalls holds the calls that filters are asked for against those in the library's code.
+// TestCalls compares the calls that filters are asked for with those in the library's code.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("objdump"); err != nil {
@@ -261,7 +261,7 @@ var (
 	fromSlot = regexp.MustCompile(`mov\s+(-?[0-9a-fx]*\(%rsp\)),%[er]ax$`)
 )
 
-// numberOf is what the instructions before a system call leave in its number: a constant,
+// numberOf returns the number of a system call that the instructions before it set: a constant,
 // or a word of the stack that has one.
 func numberOf(before []string) (uint32, error) {
 	for i, line := range slices.Backward(before) {
@@ -288,7 +288,7 @@ func numberOf(before []string) (uint32, error) {
 	return 0, fmt.Errorf("the number of a system call is not clear")
 }
 
-// TestJudge follows filters by hand.
+// TestJudge checks the results of handwritten filters.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	ret := func(a action) insn { return insn{code: 6, k: uint32(a)} }

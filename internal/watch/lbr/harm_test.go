@@ -40,8 +40,8 @@ func TestTextRelocations(t *testing.T) {
 	}
 }
 
-// TestSignals has programs that do with signals, stacks and tracers what a recorder could
-// disturb.
+// TestSignals records programs that use signals, stacks and tracers in ways that a recorder
+// could disturb.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	lib, path := library(t), program(t, "gcc", "signals.c", "-O1", "-pthread")
@@ -53,8 +53,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestReturns has a program that does little but call libraries: it comes back from there
-// without faults.
+// TestReturns records a program that mostly calls libraries, and checks that returns from there
+// cause no faults.
 func TestReturns(t *testing.T) {
 	t.Parallel()
 	lib := library(t)

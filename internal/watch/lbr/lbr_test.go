@@ -86,8 +86,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzPlan plans copies of what need not be code: whatever is in it, entries lead
-// into the copy.
+// FuzzPlan plans copies of arbitrary bytes, and checks that entries lead into the copy.
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0xe8, 0, 0, 0, 0, 0x75, 0xf5, 0xff, 0x25, 0, 1, 0, 0, 0xc3}, uint16(4))
 	f.Add([]byte{0xe3, 0xfe, 0xe2, 0x80, 0xeb, 0x7f, 0xc2, 8, 0, 0xff, 0x54, 0x24, 8, 0xc7, 0xf8, 1, 0, 0, 0}, uint16(1))

@@ -218,8 +218,8 @@ func buildModules(t *testing.T, compiler, flags string) []string {
 	}
 }
 
-// TestModules holds the records of a program with a library and plug-ins, which come
-// and go at changing addresses, against single steps.
+// TestModules compares the records of a program with a library and plug-ins, which come and go
+// at changing addresses, with single steps.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
@@ -288,7 +288,7 @@ func (m *modules) before(r *recording, s *stamped) []span {
 	return out
 }
 
-// compareStacks holds the true stacks against frame pointers, as TestTruth does.
+// compareStacks compares the true stacks with frame pointers, as TestTruth does.
 func (m *modules) compareStacks(t *testing.T, r *recording) {
 	t.Helper()
 	same, tails := 0, 0

@@ -189,7 +189,7 @@ func TestStorms(t *testing.T) {
 	}
 }
 
-// TestStormsInLibraries has exceptions thrown and threads started by copies of libraries.
+// TestStormsInLibraries has copies of libraries that throw exceptions and start threads.
 func TestStormsInLibraries(t *testing.T) {
 	t.Parallel()
 	modules := []string{program(t, "g++", "storms.cc", "-O2", "-pthread")}
@@ -210,8 +210,8 @@ func TestStormsInLibraries(t *testing.T) {
 	}
 }
 
-// TestTruth holds the true stacks against what frame pointers tell: calls that are no
-// tail calls are in both.
+// TestTruth compares the true stacks with what frame pointers tell: calls that are no tail
+// calls are in both.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	lib := library(t)

@@ -88,8 +88,8 @@ func taken(code *objfile.Code, from, pc uint64) bool {
 	return false
 }
 
-// TestSteps holds the records of branches against single steps: they are the same
-// branches in the same order, and none is left out.
+// TestSteps compares the records of branches with single steps: they are the same branches in
+// the same order, and none is missing.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
@@ -137,7 +137,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// compareInstructions holds samples of instructions against single steps: one in so many is
+// compareInstructions compares samples of instructions with single steps: one in so many is
 // sampled, wherever it is, and the last branches before it are those of the sample.
 func compareInstructions(t *testing.T, lib, path string, image *Image, ran []uint64) {
 	t.Helper()

@@ -102,12 +102,12 @@ func steps(t *testing.T, path string) []jump {
 	}
 }
 
-// ends reports whether control never goes on behind an instruction, but for calls.
+// ends reports whether control never continues after an instruction, except for calls.
 func ends(in x86.Inst) bool {
 	return in.Class.Ends() || in.Class.IsCall()
 }
 
-// sameWithBranches wants a program to do the same while its branches are watched.
+// sameWithBranches checks that a program does the same while its branches are watched.
 func sameWithBranches(t *testing.T, argv ...string) *collector {
 	t.Helper()
 	plain := exec.Command(argv[0], argv[1:]...)
@@ -126,8 +126,8 @@ func sameWithBranches(t *testing.T, argv ...string) *collector {
 // Where a string lies in its page decides which way the C library looks for its end.
 func sameAddresses() bool { return exec.Command("setarch", "-R", "true").Run() == nil }
 
-// TestBranches holds the branches of a program against single steps: they are the same,
-// with signals, faults and jumps out of handlers.
+// TestBranches compares the branches of a program with single steps: they are the same, with
+// signals, faults and jumps out of handlers.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	if again := "CAIRN_TEST_SAME_ADDRESSES"; os.Getenv(again) == "" && sameAddresses() {

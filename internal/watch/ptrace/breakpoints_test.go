@@ -69,7 +69,7 @@ func TestKnownOrder(t *testing.T) {
 	}
 }
 
-// checkCallers: first calls come from the functions that hold them.
+// checkCallers checks that first calls come from the functions that contain them.
 func checkCallers(t *testing.T, rec *Recording, names []string) {
 	t.Helper()
 	m := rec.Module
@@ -103,7 +103,7 @@ func holder(m *prof.Module, addr uint64) string {
 	return ""
 }
 
-// roundTrip: the profile's format takes what was recorded.
+// roundTrip checks that the profile's format can hold what was recorded.
 func roundTrip(t *testing.T, m *prof.Module) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -119,7 +119,7 @@ func roundTrip(t *testing.T, m *prof.Module) {
 	}
 }
 
-// The order is that of single steps through the whole program.
+// TestSingleSteps checks that the order is that of single steps through the whole program.
 func TestSingleSteps(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {
@@ -287,7 +287,7 @@ func TestGoProgram(t *testing.T) {
 	t.Logf("%d of %d functions in %v", len(names), rec.Run.Planted, rec.Run.Elapsed)
 }
 
-// A run ends with its context, whatever the program does.
+// TestContext checks that a run ends with its context, whatever the program does.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	program := build(t, "gcc", "wait.c", "-O1")
@@ -304,7 +304,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// Signals sent to the program and stops of it are as without a tracer.
+// TestSignals checks that signals and stops have the effects that they have without a tracer.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	program := build(t, "gcc", "wait.c", "-O1")

@@ -39,7 +39,8 @@ func spread(t *testing.T) string {
 	return source
 }
 
-// The pages are those in which valgrind sees instructions executed.
+// TestTouchedPages checks that the pages are those in which valgrind sees instructions
+// executed.
 func TestTouchedPages(t *testing.T) {
 	t.Parallel()
 	source := spread(t)
@@ -138,9 +139,9 @@ func executedPages(t *testing.T, program string, lo, hi uint64) []uint64 {
 	return pages
 }
 
-// valgrindBias finds where valgrind put the program: where its entry is
-// executed. It loads programs that may be anywhere below 16 MiB, those that may
-// not are linked to addresses from 2 MiB on.
+// valgrindBias returns where valgrind loaded the program, found by where its entry is executed.
+// It loads position-independent programs below 16 MiB; others are linked to addresses from 2
+// MiB on.
 func valgrindBias(t *testing.T, program string, log []byte) uint64 {
 	t.Helper()
 	entry := openFile(t, program).Entry()
@@ -157,7 +158,7 @@ func valgrindBias(t *testing.T, program string, log []byte) uint64 {
 	return 0
 }
 
-// Programs run as they would although their code is taken away.
+// TestPageTrapPrograms checks that programs run normally although their code is unmapped.
 func TestPageTrapPrograms(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -198,7 +199,7 @@ func TestPageTrapThreads(t *testing.T) {
 	}
 }
 
-// A nil dereference is a panic as before: the runtime keeps its handler.
+// TestPageTrapGo checks that a nil dereference is a panic, since the runtime keeps its handler.
 func TestPageTrapGo(t *testing.T) {
 	t.Parallel()
 	program := t.TempDir() + "/goprog"
@@ -215,7 +216,7 @@ func TestPageTrapGo(t *testing.T) {
 	t.Logf("%d of %d pages in %v", len(got.Pages), (got.Hi-got.Lo)/pageSize, got.Elapsed)
 }
 
-// A program that dies of a fault of its own does so still.
+// TestPageTrapFault checks that a program that crashes still does so.
 func TestPageTrapFault(t *testing.T) {
 	t.Parallel()
 	program := build(t, "gcc", "wait.c", "-O1")
