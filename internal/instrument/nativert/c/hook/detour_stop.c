@@ -8,16 +8,8 @@
 
 #include "detour.h"
 
-enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000 };
 enum { STOPPED = 4096, NAPS = 100000, TIMES_BLOCKED = 64 };
 enum { RIP_IN_CONTEXT = 40 + 16 * 8 };
-
-struct action {
-  void (*handler)(int, void *, u8 *);
-  u64 flags;
-  void (*restorer)(void);
-  u64 mask;
-};
 
 static struct {
   i32 tid[STOPPED];
@@ -52,14 +44,14 @@ static u64 moved(u64 pc) {
   return pc;
 }
 
-static void handler(int signal, void *info, u8 *context) {
+static void handler(int signal, void *info, void *context) {
   u32 round = load(&world.round);
   i32 tid = (i32)sys0(SYS_gettid);
   (void)signal, (void)info;
   if (!(round & 1)) return; /* too late: the threads continue already */
   for (u32 i = 0; i < world.threads; i++) {
     if (world.tid[i] != tid) continue;
-    u64 *pc = (u64 *)(context + RIP_IN_CONTEXT);
+    u64 *pc = (u64 *)((u8 *)context + RIP_IN_CONTEXT);
     if (world.on) *pc = moved(*pc);
     store(&world.here[i], 1);
     while (load(&world.round) == round) sys6(SYS_futex, (i64)&world.round, FUTEX_WAIT, round, 0, 0, 0);

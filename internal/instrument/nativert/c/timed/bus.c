@@ -2,14 +2,6 @@
 #include "bus.h"
 
 enum { SIGBUS = 7, RANGES = 1 << 16, REUSED = 64, SIG_SIZE = 8 };
-enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_NODEFER = 0x40000000 };
-
-struct action {
-  void (*handler)(int, void *, void *);
-  u64 flags;
-  void (*restorer)(void);
-  u64 mask;
-};
 
 struct range {
   u64 start, end; /* start 0: free */

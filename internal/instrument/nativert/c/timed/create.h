@@ -8,6 +8,13 @@ enum {
   CREATE_MODE = 0644    /* no other user may truncate a log, whatever the umask */
 };
 
+/* sum is the checksum of headers. */
+static u32 sum(const u8 *b, u64 n) {
+  u32 h = 2166136261u;
+  while (n--) h = (h ^ *b++) * 16777619u;
+  return h;
+}
+
 static i64 put_file_header(i64 fd, const u8 *h) {
   if (!fits(LOG_HEADER_SIZE)) return -EFBIG;
   return sys4(SYS_pwrite, fd, h, LOG_HEADER_SIZE, 0) == LOG_HEADER_SIZE ? 0 : -ENOSPC;

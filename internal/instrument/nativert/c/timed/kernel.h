@@ -23,6 +23,15 @@ enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
 enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129, FUTEX_SHARED_WAIT = 0, FUTEX_SHARED_WAKE = 1 };
 enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
 
+enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SA_NODEFER = 0x40000000 };
+
+struct action {
+  void (*handler)(int, void *, void *);
+  u64 flags;
+  void (*restorer)(void);
+  u64 mask;
+};
+
 #define failed(r) ((u64)(r) > -4096ul)
 #ifdef CAIRN_ATTACH
 /* A library that is put into a running program records all its memory for its removal, and leaves

@@ -4,12 +4,6 @@
 
 #include "create.h"
 
-static u32 sum(const u8 *b, u64 n) {
-  u32 h = 2166136261u;
-  while (n--) h = (h ^ *b++) * 16777619u;
-  return h;
-}
-
 static void print_error(const char *what, i64 err) {
   char b[4096], *p = put(b, "cairn: no spikes are logged: ");
   for (u32 n = 0; *what && n < 3000; n++) *p++ = *what++;

@@ -96,15 +96,7 @@ static void add_mapped_file(struct process *p, u64 start, const char *path, u64 
   write_module(p, m, exe ? LOG_MODULE_MAIN : 0, id, id_len, path, len);
 }
 
-static u64 hex(const char **s) {
-  u64 v = 0;
-  for (;; ++*s) {
-    u8 c = (u8)**s, d = c - '0';
-    if (d > 9) d = (u8)(c - 'a') < 6 ? (u8)(c - 'a' + 10) : 16;
-    if (d > 15) return v;
-    v = v << 4 | d;
-  }
-}
+#include "hex.h"
 
 /* line reads a line of the listing: start-end perms offset dev inode path. */
 static void line(struct process *p, const char *s) {

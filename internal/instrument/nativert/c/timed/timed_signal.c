@@ -10,14 +10,7 @@
 #include "timed.h"
 
 enum { SIGURG = 23, SIGWINCH = 28, SIG_BITS = 8, PROBES = 16, LOOKS = 16 };
-enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SIGEV_THREAD_ID = 4 };
-
-struct action {
-  void (*handler)(int, void *, void *);
-  u64 flags;
-  void (*restorer)(void);
-  u64 mask;
-};
+enum { SIGEV_THREAD_ID = 4 };
 
 DEFINE_SIGNAL_RESTORER(__cairn_restore);
 

@@ -56,17 +56,7 @@ extern char **environ WEAK;
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((visibility("default")));
 #endif
 
-/* env returns the value of the variable CAIRN_<name>, or 0. */
-static const char *env(char **e, const char *name) {
-  for (; e && *e; e++) {
-    const char *p = *e, *q = "CAIRN_";
-    while (*q && *p == *q) p++, q++;
-    if (*q) continue;
-    for (q = name; *q && *p == *q; q++) p++;
-    if (!*q && *p == '=') return p + 1;
-  }
-  return 0;
-}
+#include "env.h"
 
 /* wants_masked reports whether the environment asks for the smaller window, which is made before
  * anything else is read. */

@@ -19,12 +19,6 @@ u64 __cairn_trace_now(void) {
   return ts[0] * SECOND + ts[1];
 }
 
-static u32 sum(const u8 *b, u64 n) {
-  u32 h = 2166136261u;
-  while (n--) h = (h ^ *b++) * 16777619u;
-  return h;
-}
-
 void __cairn_trace_error(const char *what, i64 err) {
   char b[TRACE_DIR + 512], *p = put(b, "cairn: no calls are logged: ");
   for (u32 n = 0; *what && n < TRACE_DIR + 256; n++) *p++ = *what++;
