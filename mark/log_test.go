@@ -12,32 +12,14 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 )
 
 // readLog reads the log of this process.
 func readLog(t *testing.T) (*tracelog.Log, []*tracelog.Episode) {
 	t.Helper()
 	report.update()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("CAIRN_DIR"), "*.cairnlog"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("logs: %v %v", files, err)
-	}
-	f, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := tracelog.Open(f, st.Size(), files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range log.Damage {
-		t.Error(d)
-	}
+	log := tracelogtest.Only(t, os.Getenv("CAIRN_DIR"))
 	var list []*tracelog.Episode
 	for e, err := range log.Episodes() {
 		if err != nil {

@@ -127,11 +127,9 @@ func TestAbsent(t *testing.T) {
 		}
 		m["edges"], m["figures"] = []any{}, []any{}
 	})
-	for _, complaint := range browsertest.Probe(t, html, "", `
+	browsertest.Check(t, html, "", `
     equal("tabs", [...document.querySelectorAll("#tabs a")].map(function (a) { return a.textContent; }).join(" "), "Overview Functions Source");
-`) {
-		t.Error(complaint)
-	}
+`)
 }
 
 // TestHostile checks that names are shown as text and never become elements of the page.
@@ -149,14 +147,12 @@ func TestHostile(t *testing.T) {
 		m["files"].([]any)[0].(map[string]any)["path"] = evil
 		m["uncertain"], m["limits"] = []string{evil}, []string{evil}
 	})
-	for _, complaint := range browsertest.Probe(t, html, "", walk(plainViews, `
+	browsertest.Check(t, html, "", walk(plainViews, `
     equal(hash + ": images", document.images.length, 0);
     equal(hash + ": bold", document.querySelectorAll("b").length, 0);
     equal(hash + ": shown", document.body.textContent.includes("onerror"), true);
     if (document.title === "pwned") wrong(hash + ": a name became a script");
-`)) {
-		t.Error(complaint)
-	}
+`))
 }
 
 // plainViews lists an address for each view.
@@ -168,9 +164,7 @@ func TestUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes seconds")
 	}
-	for _, complaint := range browsertest.Probe(t, sample(t, nil), "", useScript) {
-		t.Error(complaint)
-	}
+	browsertest.Check(t, sample(t, nil), "", useScript)
 }
 
 const useScript = `
@@ -255,7 +249,7 @@ func TestLarge(t *testing.T) {
 		}
 		m["functions"] = list
 	})
-	for _, complaint := range browsertest.Probe(t, html, "functions", `
+	browsertest.Check(t, html, "functions", `
     for (let i = 0; i < 100 && document.documentElement.dataset.ready === undefined; i++) await pause();
     const grid = document.querySelector(".grid");
     equal("said", document.querySelector(".tally").textContent, "50,000 functions");
@@ -267,9 +261,7 @@ func TestLarge(t *testing.T) {
     cairn.go({ view: "functions", q: "/f4999\\d\\b/" }, { replace: true });
     await pause();
     equal("found", document.querySelector(".tally").textContent, "10 of 50,000");
-`) {
-		t.Error(complaint)
-	}
+`)
 }
 
 // TestAccessible checks that axe finds no serious error for screen readers in any view, in

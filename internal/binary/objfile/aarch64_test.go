@@ -107,32 +107,7 @@ func sameAsSymbolizer(t *testing.T, bin string, p *Program) {
 	if err != nil {
 		return
 	}
-	scopes, err := open(t, bin).Scopes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := open(t, bin).SourceFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := lines(t, bin)
-	inlined, compared := 0, 0
-	for _, name := range []string{"main", "_Z7throweri", "_Z7catcheri"} {
-		sym := symbolOf(t, bin, name)
-		at := map[uint64]Row{}
-		for r := range table.Rows(sym.Addr, sym.Addr+sym.Size) {
-			at[r.Addr] = r
-		}
-		for addr, r := range at {
-			got := scopes.At(addr)
-			if s, want := frames(files, got, r), symbolize(t, symbolizer, bin, addr); s != want {
-				t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, want)
-			}
-			if compared++; len(got) > 1 {
-				inlined++
-			}
-		}
-	}
+	compared, inlined, _ := compareFrames(t, symbolizer, bin, "main", "_Z7throweri", "_Z7catcheri")
 	if compared < 30 || inlined < 5 {
 		t.Errorf("%d addresses compared, %d of inlined code", compared, inlined)
 	}

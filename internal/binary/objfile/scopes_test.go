@@ -12,6 +12,43 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
+// compareFrames compares the frames at each address of some functions with llvm-symbolizer. It
+// returns how many addresses there are, how many of them are in inlined code, and the greatest
+// number of frames.
+func compareFrames(t *testing.T, symbolizer, bin string, functions ...string) (compared, inlined, depth int) {
+	t.Helper()
+	f := open(t, bin)
+	scopes, err := f.Scopes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := f.SourceFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := lines(t, bin)
+	for _, name := range functions {
+		sym := symbolOf(t, bin, name)
+		// The rows of one address say the same thing to the symbolizer.
+		at := map[uint64]Row{}
+		for r := range table.Rows(sym.Addr, sym.Addr+sym.Size) {
+			at[r.Addr] = r
+		}
+		for addr, r := range at {
+			got := scopes.At(addr)
+			if s, want := frames(files, got, r), symbolize(t, symbolizer, bin, addr); s != want {
+				t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, want)
+			}
+			if len(got) > 1 {
+				inlined++
+			}
+			depth = max(depth, len(got))
+			compared++
+		}
+	}
+	return compared, inlined, depth
+}
+
 // TestScopes compares functions, inlined copies, start lines and discriminators with
 // llvm-symbolizer.
 func TestScopes(t *testing.T) {
@@ -35,36 +72,9 @@ func TestScopes(t *testing.T) {
 			t.Parallel()
 			needs(t, cc)
 			_, bin := build(t, cc[0], cc[1:]...)
-			f := open(t, bin)
-			scopes, err := f.Scopes()
-			if err != nil {
-				t.Fatal(err)
-			}
-			files, err := f.SourceFiles()
-			if err != nil {
-				t.Fatal(err)
-			}
-			table := lines(t, bin)
-			inlined, compared := false, 0
-			for _, name := range []string{"main", "unused"} {
-				sym := symbolOf(t, bin, name)
-				// The rows of one address say the same thing to the symbolizer.
-				at := map[uint64]Row{}
-				for r := range table.Rows(sym.Addr, sym.Addr+sym.Size) {
-					at[r.Addr] = r
-				}
-				for addr, r := range at {
-					got := scopes.At(addr)
-					want := symbolize(t, symbolizer, bin, addr)
-					if s, w := frames(files, got, r), want; s != w {
-						t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, w)
-					}
-					inlined = inlined || len(got) > 1
-					compared++
-				}
-			}
-			if compared == 0 || inlined != strings.Contains(strings.Join(cc, " "), "-O2") {
-				t.Errorf("%d addresses compared, inlined code among them: %v", compared, inlined)
+			compared, inlined, _ := compareFrames(t, symbolizer, bin, "main", "unused")
+			if compared == 0 || inlined > 0 != strings.Contains(strings.Join(cc, " "), "-O2") {
+				t.Errorf("%d addresses compared, %d of inlined code", compared, inlined)
 			}
 		})
 	}

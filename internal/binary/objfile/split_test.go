@@ -127,34 +127,10 @@ func TestSplit(t *testing.T) {
 // agreesOnSplit compares all addresses of the functions with code of both units.
 func agreesOnSplit(t *testing.T, symbolizer, bin string) {
 	t.Helper()
-	f := open(t, bin)
-	scopes, err := f.Scopes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := f.MissingSplit(); m.Of != 2 || m.Units != 0 {
+	if m := open(t, bin).MissingSplit(); m.Of != 2 || m.Units != 0 {
 		t.Errorf("%s", m)
 	}
-	files, err := f.SourceFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, depth, compared := lines(t, bin), 0, 0
-	for _, name := range []string{"main", "_Z3suml", "_ZN6shapes4areaEl", "_ZN6shapes4rareEl"} {
-		sym := symbolOf(t, bin, name)
-		at := map[uint64]Row{}
-		for r := range table.Rows(sym.Addr, sym.Addr+sym.Size) {
-			at[r.Addr] = r
-		}
-		for addr, r := range at {
-			got := scopes.At(addr)
-			if s, want := frames(files, got, r), symbolize(t, symbolizer, bin, addr); s != want {
-				t.Errorf("%s, %#x:\n%s\nllvm-symbolizer:\n%s", name, addr, s, want)
-			}
-			depth = max(depth, len(got))
-			compared++
-		}
-	}
+	compared, _, depth := compareFrames(t, symbolizer, bin, "main", "_Z3suml", "_ZN6shapes4areaEl", "_ZN6shapes4rareEl")
 	if compared < 20 || depth < 3 {
 		t.Errorf("%d addresses compared, at most %d deep", compared, depth)
 	}

@@ -35,7 +35,7 @@ func TestBrowserHostile(t *testing.T) {
 	p.Title, p.Notes = evil, []string{evil}
 	p.Name = func(id calllog.FuncID) string { return fmt.Sprint(evil, id) }
 	page, _ := write(t, WriteHTML, p, Options{})
-	for _, complaint := range browsertest.Probe(t, page, "", `
+	browsertest.Check(t, page, "", `
     const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
     for (const kind of ["mousemove", "mousedown", "mouseup"]) canvas.dispatchEvent(new MouseEvent(kind, { clientX: box.left + 50, clientY: box.top + 50, bubbles: true }));
     await pause();
@@ -43,18 +43,14 @@ func TestBrowserHostile(t *testing.T) {
     equal("images", document.images.length, 0);
     equal("scripts", document.scripts.length, 4);
     equal("details", document.querySelector("#details h2").textContent.startsWith("<" + "/script>"), true);
-`) {
-		t.Error(complaint)
-	}
+`)
 }
 
 // TestBrowserUse zooms, searches, sorts and inverts the graph, with the mouse and with keys.
 func TestBrowserUse(t *testing.T) {
 	t.Parallel()
 	page, _ := write(t, WriteHTML, small(), Options{})
-	for _, complaint := range browsertest.Probe(t, page, "", useScript) {
-		t.Error(complaint)
-	}
+	browsertest.Check(t, page, "", useScript)
 }
 
 const useScript = `
@@ -200,16 +196,14 @@ func TestBrowserSamples(t *testing.T) {
 	if sum.Stacks != 2 {
 		t.Errorf("%+v", sum)
 	}
-	for _, complaint := range browsertest.Probe(t, page, "", `
+	browsertest.Check(t, page, "", `
     const shown = [...document.querySelectorAll("#by button")].filter(function (b) { return !b.hidden; });
     equal("widths", shown.map(function (b) { return b.textContent; }).join(), "Total,Self");
     equal("table", [...document.querySelectorAll("#body tr")].map(function (r) { return [...r.children].map(function (c) { return c.textContent; }).join(); }).join(";"), "f [inferred],7,7;main,5,12");
     document.querySelector("#body button").click();
     await pause();
     equal("found", document.querySelector("#found").textContent, "f [inferred]: 58.3 % of the samples in or below 1 bar");
-`) {
-		t.Error(complaint)
-	}
+`)
 }
 
 // TestBrowserLayouts checks the invariants of every layout with the page's own code: bars are

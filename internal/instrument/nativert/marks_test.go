@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 )
 
 // markedProgram builds testdata/timed/marks.c, in which nothing is timed but what
@@ -54,26 +55,7 @@ func told(t *testing.T, program, scenario string, want names) (string, *tracelog
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, "*.cairnlog"))
-	if err != nil || len(logs) != 1 {
-		t.Fatalf("logs %v %v", logs, err)
-	}
-	f, err := os.Open(logs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := tracelog.Open(f, info.Size(), logs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range log.Damage {
-		t.Error(d)
-	}
+	log := tracelogtest.Only(t, dir)
 	var all []string
 	for e, err := range log.Episodes() {
 		if err != nil {

@@ -106,7 +106,7 @@ await settle();
 
 func TestTimelinePage(t *testing.T) {
 	t.Parallel()
-	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), spike()), "timeline", script+`
+	browsertest.Check(t, harness(t, timeline.Small(), spike()), "timeline", script+`
 const root = document.getElementById("view");
 if (!(Number(root.dataset.bars) > 5)) wrong("bars", root.dataset.bars);
 equal("lanes", document.querySelectorAll(".tl-labels button").length, 2);
@@ -153,9 +153,7 @@ await settle();
 if (!text(".tl-say").includes("1 function found")) wrong("search", text(".tl-say"));
 equal("filtered", rows().length, 1);
 if (document.querySelector("#view .failure")) wrong(text("#view .failure"));
-`) {
-		t.Error(complaint)
-	}
+`)
 }
 
 func TestFlamePage(t *testing.T) {
@@ -163,7 +161,7 @@ func TestFlamePage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes seconds to start")
 	}
-	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), nil), "flame", script+`
+	browsertest.Check(t, harness(t, timeline.Small(), nil), "flame", script+`
 equal("rows", rows()[0], "function_b|1|9.000 µs|4.990 µs|9.000 µs");
 equal("all", text(".tl-card h2"), "all");
 // A function of the table has its callers and callees.
@@ -186,9 +184,7 @@ select.dispatchEvent(new Event("change"));
 await settle();
 if (!text(".tl-note").includes("before is compared with after")) wrong("difference", text(".tl-note"));
 if (!rows().some(function (r) { return r.startsWith("function_f") && r.includes("+1"); })) wrong("changes", rows().join(" "));
-`) {
-		t.Error(complaint)
-	}
+`)
 }
 
 // A part of the time line has a flame graph.
@@ -197,12 +193,10 @@ func TestPartPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes seconds to start")
 	}
-	for _, complaint := range browsertest.Probe(t, harness(t, timeline.Small(), nil), "flame?from=1000&to=2000", script+`
+	browsertest.Check(t, harness(t, timeline.Small(), nil), "flame?from=1000&to=2000", script+`
 equal("part", document.querySelector("select").selectedOptions[0].textContent.replaceAll("\u202f", " "), "Part of the time line, 1.000 µs");
 equal("rows", rows().join(" "), "function_b|1|1.000 µs|1.000 µs|1.000 µs function_f|1|1.000 µs|1.000 µs|1.000 µs");
-`) {
-		t.Error(complaint)
-	}
+`)
 }
 
 // Screen readers: axe finds nothing serious in the views over time, in light and dark.

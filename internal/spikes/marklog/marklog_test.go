@@ -6,34 +6,16 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/prof"
 )
-
-func open(t *testing.T, name string) *tracelog.Log {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := tracelog.Open(f, st.Size(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return log
-}
 
 // TestLog checks that records are in the file at once and complete, over several chunks.
 func TestLog(t *testing.T) {
@@ -61,7 +43,7 @@ func TestLog(t *testing.T) {
 	if l.Err() != nil {
 		t.Fatal(l.Err())
 	}
-	log := open(t, l.Name())
+	log := tracelogtest.Open(t, l.Name())
 	n := uint64(0)
 	for e, err := range log.Episodes() {
 		if err != nil {

@@ -95,6 +95,14 @@ var (
 // WithoutPolicy returns a page without its policy, so that scripts can be added to it.
 func WithoutPolicy(page string) string { return policy.ReplaceAllString(page, "") }
 
+// Check runs a script in a page as Probe does, and fails the test for each complaint.
+func Check(t *testing.T, page, hash, script string) {
+	t.Helper()
+	for _, complaint := range Probe(t, page, hash, script) {
+		t.Error(complaint)
+	}
+}
+
 // Probe runs a script in a page, after the page's own, and returns what it says:
 // the complaints that it passes to the function "wrong" or has "equal" find. "pause" waits. The
 // policy of the page would not let it run, and is taken out.
