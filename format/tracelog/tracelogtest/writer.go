@@ -1,5 +1,5 @@
-// Package tracelogtest writes logs of spikes for the tests of all packages, as
-// the runtime does.
+// Package tracelogtest writes logs of spikes as the runtime does, and opens logs of programs, for
+// the tests of all packages.
 package tracelogtest
 
 import (
