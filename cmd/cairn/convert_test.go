@@ -228,8 +228,8 @@ func readFolded(t *rapid.T, data []byte) []string {
 	return list
 }
 
-// Every call of a log is in every output that has single calls, with the start
-// and the duration that accounting gives, and the others have its sums.
+// TestConvertExact checks that every output of single calls has each call of a log, with the
+// start and the duration that accounting gives, and that the other outputs have the sums.
 func TestConvertExact(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

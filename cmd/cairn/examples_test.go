@@ -190,7 +190,7 @@ func runShell(dir, script string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// TestExamplesShape keeps examples to lines that a reader can paste.
+// TestExamplesShape checks that examples consist of lines that a reader can paste.
 func TestExamplesShape(t *testing.T) {
 	t.Parallel()
 	commandsOf(newRoot(&verb.Streams{}), func(c *cobra.Command) {

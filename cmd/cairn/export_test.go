@@ -16,8 +16,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// The body of heavy is too dear for the compiler to inline unless a profile
-// says that it is hot.
+// goProgram has a function heavy whose body is too expensive for the compiler to inline, unless
+// a profile says that it is hot.
 const goProgram = `package main
 
 import "os"

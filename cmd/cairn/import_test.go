@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// The functions of this program say when they start, with their file where
-// another has the name.
+// saysWhatRuns is a program whose functions print their names when they start, with their file
+// where another function has the same name.
 var saysWhatRuns = map[string]string{
 	"a.c": `#include <stdio.h>
 #define SAY(name) do { static int said; if (!said++) printf("%s\n", name); } while (0)

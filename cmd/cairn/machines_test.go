@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestOtherMachines builds cairn for systems on which it reads what others recorded, and
-// runs it for one of them, by qemu: it prints what it prints here.
+// TestOtherMachines builds cairn for systems on which it reads what others recorded, runs it
+// for one of them under qemu, and compares what it prints.
 func TestOtherMachines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles all modules for each machine")

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// TestManPages generates the man pages and has groff read each without a warning.
+// TestManPages generates the man pages and checks that groff reads each without a warning.
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -236,7 +236,7 @@ func TestMergeListsTen(t *testing.T) {
 	}
 }
 
-// TestMergeLongRaw has a section larger than a worker's first buffer.
+// TestMergeLongRaw has a section larger than the first buffer of a worker.
 func TestMergeLongRaw(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -259,7 +259,8 @@ func TestMergeLongRaw(t *testing.T) {
 	}
 }
 
-// TestMergeAtOnce merges into one profile from many sides: no run is lost.
+// TestMergeAtOnce merges into one profile from several processes, and checks that no run is
+// lost.
 func TestMergeAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := mergeDir(t)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestBesideTrace lays the trace that a program writes by runtime/trace beside its log of
-// spikes. Each planted call is all that its goroutine does, so by the trace the goroutine
-// lives from before the call to behind it, if both clocks are one.
+// TestBesideTrace shows the trace that a program writes with runtime/trace beside its log of
+// spikes. Each planted call is all that its goroutine does, so that in the trace the goroutine
+// lives from before the call to after it, if both clocks agree.
 func TestBesideTrace(t *testing.T) {
 	cairn, _ := needsGo(t)
 	src, err := os.ReadFile("testdata/beside.go.txt")

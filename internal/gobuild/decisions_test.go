@@ -41,8 +41,9 @@ func long4(seq func(func(int) bool)) int {
 }
 `
 
-// TestDecisionLines compiles a file with line directives: what the compiler says of functions
-// behind them is found, and the lines of functions are those of the directives.
+// TestDecisionLines compiles a file with line directives. It checks that the compiler's
+// decisions about functions after them are found, and that functions have the lines of the
+// directives.
 func TestDecisionLines(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "env", "GOTOOLDIR").Output()

@@ -28,8 +28,8 @@ var toldSpikes = []string{
 	`(?m)^channels true false true$`,
 }
 
-// TestMarks builds a program with package mark in mode spike: marks set thresholds, suppress
-// spikes and have texts in the log of the probes.
+// TestMarks builds a program with package mark in mode spike, and checks that marks set
+// thresholds, suppress spikes and have texts in the log of the probes.
 func TestMarks(t *testing.T) {
 	src, err := os.ReadFile("testdata/marks.go.txt")
 	if err != nil {

@@ -91,7 +91,8 @@ func TestPlantedSpikes(t *testing.T) {
 	killed(t, cairn, dir, "spikes", "cairnlog")
 }
 
-// TestKilled kills programs at any moment: what they had recorded can be read.
+// TestKilled kills programs at arbitrary moments, and checks that what they had recorded is
+// read.
 func TestKilled(t *testing.T) {
 	for mode, suffix := range map[string]string{"count": "mipraw", "stacks": "cairnlog"} {
 		cairn, dir := planted(t, mode)

@@ -264,8 +264,9 @@ func branchTypeOf(mnemonic string) string {
 	return ""
 }
 
-// TestProfgenArmBranches: profiles of what perf prints of Arm's two records of branches. Both texts are
-// made of an emulator's log, in the form of perf 6.14: there was no processor that has them.
+// TestProfgenArmBranches makes profiles of what perf prints of the two branch records of Arm.
+// Both texts are made of an emulator's log, in the form of perf 6.14, as there was no processor
+// that has such records.
 func TestProfgenArmBranches(t *testing.T) {
 	t.Parallel()
 	mustHave(t, llvmProfgen)
@@ -343,7 +344,7 @@ func (e *emulated) writeTrace(t *testing.T, path string) {
 // crossClang is clang for AArch64, with probes.
 var crossClang = []string{"--target=aarch64-linux-gnu", "-fuse-ld=lld", "-fpseudo-probe-for-profiling", "-fdebug-info-for-profiling"}
 
-// TestProfgenAArch64: profiles of a program for AArch64 are those of llvm-profgen.
+// TestProfgenAArch64 compares profiles of a program for AArch64 with those of llvm-profgen.
 func TestProfgenAArch64(t *testing.T) {
 	t.Parallel()
 	mustHave(t, llvmProfgen)
@@ -387,8 +388,8 @@ func hottest(t *testing.T, profile string) (name string) {
 	return name
 }
 
-// TestTailCallsAArch64 judges how well the frames that tail calls erased are found in
-// programs for AArch64, of stacks that are whole and of those of frame pointers.
+// TestTailCallsAArch64 measures how many of the frames that tail calls erased are restored in
+// programs for AArch64, for complete stacks and for those of frame pointers.
 func TestTailCallsAArch64(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -56,8 +56,8 @@ func TestAArch64Records(t *testing.T) {
 	}
 }
 
-// TestAArch64Threads shows that atomic counts are exact when first calls collide, with pairs of
-// exclusive accesses and with atomic instructions.
+// TestAArch64Threads checks that atomic counts are exact when first calls collide, with pairs
+// of exclusive accesses and with atomic instructions.
 func TestAArch64Threads(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

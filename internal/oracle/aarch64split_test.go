@@ -12,9 +12,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// TestAArch64Split builds programs for AArch64 by a profile of a run and by one drawn at random,
-// and compares their answers on a processor in software: what was moved away is executed, and
-// exceptions pass through it.
+// TestAArch64Split builds programs for AArch64 by the profile of a run and by a random one, and
+// compares their answers on an emulator: the moved code is executed, and exceptions pass
+// through it.
 func TestAArch64Split(t *testing.T) {
 	t.Parallel()
 	const gcc, clang = "aarch64-linux-gnu-g++", "clang++-22"

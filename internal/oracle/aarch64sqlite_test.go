@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestAArch64SQLite has SQLite answer its script as it does without probes, in modes that
-// record, and built by a profile with its cold blocks moved away.
+// TestAArch64SQLite compares the answers of SQLite with those of a build without probes, in
+// modes that record, and when it is built by a profile with its cold blocks moved.
 func TestAArch64SQLite(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

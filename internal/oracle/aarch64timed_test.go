@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// TestAArch64Stacks holds the tree of a program that throws, jumps and recurses in threads
-// against what it counted itself.
+// TestAArch64Stacks compares the tree of a program that throws, jumps and recurses in threads
+// with what it counted itself.
 func TestAArch64Stacks(t *testing.T) {
 	t.Parallel()
 	for _, line := range shorttest.Rows(
@@ -40,8 +40,8 @@ func TestAArch64Stacks(t *testing.T) {
 	}
 }
 
-// TestAArch64Outlined: functions that share frames with what clang outlined of them are not
-// timed, and the program does as it did.
+// TestAArch64Outlined checks that functions that share frames with code that clang outlined of
+// them are not timed, and that the program behaves the same.
 func TestAArch64Outlined(t *testing.T) {
 	t.Parallel()
 	args := []string{"--target=aarch64-linux-gnu", "-Oz", "-w", "-std=c++17", filepath.Join("testdata", "shapes.cc")}
@@ -56,7 +56,7 @@ func TestAArch64Outlined(t *testing.T) {
 	}
 }
 
-// TestAArch64Trace holds the calls in logs against what the program says of itself.
+// TestAArch64Trace compares the calls in logs with what the program says of itself.
 func TestAArch64Trace(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -147,8 +147,8 @@ __attribute__((noinline)) int ends(int k) {
 int main(int argc, char **argv) { return ends(argc) > 7; }
 `
 
-// TestAArch64Signed has the unwinder walk from stubs through functions with signed return
-// addresses: a row that is wrong about the signature ends the program.
+// TestAArch64Signed makes the unwinder walk from stubs through functions with signed return
+// addresses: a row with the wrong state of the signature ends the program.
 func TestAArch64Signed(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "signed.c")

@@ -13,9 +13,10 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// TestArmReach builds what probes push apart: tables in the text, cbz, literals and IT blocks, as compilers
-// write them. Where a reference might not reach, the function has its entry probe alone, which the summary
-// says. Counts, blocks and order are those of the processor's log all the same.
+// TestArmReach builds code that probes move apart: tables in the text, cbz, literals and IT
+// blocks, as compilers write them. Where a reference might not reach, the function only has its
+// entry probe, and the summary says so. Counts, blocks and order are compared with the log of
+// the emulator.
 func TestArmReach(t *testing.T) {
 	t.Parallel()
 	const gcc, clang = "arm-linux-gnueabihf-gcc", "clang-22 --target=armv7-linux-gnueabihf -mthumb"

@@ -63,7 +63,7 @@ func TestArmRecords(t *testing.T) {
 	}
 }
 
-// TestArmThreads shows that atomic counts are exact when first calls collide.
+// TestArmThreads checks that atomic counts are exact when first calls collide.
 func TestArmThreads(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

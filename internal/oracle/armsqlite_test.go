@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestArmSQLite has SQLite answer its script as it does without probes, in modes that record, in both
-// states, and with its functions in the order of a profile.
+// TestArmSQLite compares the answers of SQLite with those of a build without probes, in modes
+// that record, in both states, and with its functions in the order of a profile.
 func TestArmSQLite(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestArmUse builds programs for Armv7 by a profile of a run. They give their answers, exceptions
-// and longjmp included, and the functions that ran are in front of those that did not.
+// TestArmUse builds programs for Armv7 by the profile of a run. It checks their answers, with
+// exceptions and longjmp, and that the functions that ran are in front of the others.
 func TestArmUse(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

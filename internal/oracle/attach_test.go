@@ -190,8 +190,8 @@ func mayAttach(t *testing.T) {
 	}
 }
 
-// TestAttach attaches to a program that runs, throws and gets signals: the spikes are the
-// calls that the program says took long, and nothing is left in it.
+// TestAttach attaches to a program that runs, throws and gets signals. It checks that the
+// spikes are the calls that the program reports as long, and that nothing is left in it.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	mayAttach(t)
@@ -235,9 +235,9 @@ func openLog(t *testing.T, dir string) *tracelog.Log {
 	return l
 }
 
-// checkAttached holds the spikes of a log against the calls that a program says it made,
-// all of which took long. Those between two moments must be there, unless the log says that
-// its clock was late where they began or ended.
+// checkAttached compares the spikes of a log with the calls that a program says it made, all of
+// which took long. Those between two moments must be there, unless the log says that its clock
+// was late where they began or ended.
 func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint64) {
 	t.Helper()
 	found := episodes(t, l)
@@ -283,8 +283,8 @@ func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint6
 	t.Logf("%d calls, %d sure, %d reported, %d episodes", len(calls), sure, reported, len(found))
 }
 
-// TestAttachKilled kills cairn while it attaches, at any moment: the program goes on, and
-// what is left in it can be taken out.
+// TestAttachKilled kills cairn at arbitrary moments while it attaches. It checks that the
+// program continues, and that what is left in it can be removed.
 func TestAttachKilled(t *testing.T) {
 	t.Parallel()
 	mayAttach(t)

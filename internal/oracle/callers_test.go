@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
-// TestPhysicalCallers holds stacks that were walked by frame pointers against the calls that
+// TestPhysicalCallers compares stacks that were walked by frame pointers with the calls that
 // were open, at every kind of instruction: a program is stepped through, with prologues,
 // epilogues, and code that does without a frame. LLVM's rules leave out many of those, and
 // believe others that lack the caller.

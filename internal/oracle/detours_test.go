@@ -11,8 +11,8 @@ import (
 
 var toBeHooked = regexp.MustCompile(`note: hooking ([0-9,]+) functions`)
 
-// TestSQLiteDetours hooks every function of SQLite that can be, in a program that was
-// built without cairn: it answers as it did.
+// TestSQLiteDetours hooks every function of SQLite that can be hooked, in a program that was
+// built without cairn, and compares the answers.
 func TestSQLiteDetours(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -81,8 +81,8 @@ func byAddress(t *testing.T, program string, counts map[uint64]uint64) map[uint6
 	return out
 }
 
-// TestFlightTold holds the calls in recorders against what the program says of
-// itself, also when it was killed.
+// TestFlightTold compares the calls in recorders with what the program says of itself, also
+// when it was killed.
 func TestFlightTold(t *testing.T) {
 	t.Parallel()
 	for _, options := range shorttest.Rows(
@@ -129,8 +129,8 @@ func TestFlightTold(t *testing.T) {
 	}
 }
 
-// TestFlightStorm holds the stacks of a program that throws, jumps and recurses in
-// 65 threads against what it counted itself.
+// TestFlightStorm compares the stacks of a program that throws, jumps and recurses in 65
+// threads with what it counted itself.
 func TestFlightStorm(t *testing.T) {
 	t.Parallel()
 	for _, line := range shorttest.Rows(1, "g++ -O2 -fPIC -fcf-protection", "clang++-22 -O2") {
@@ -148,9 +148,9 @@ func TestFlightStorm(t *testing.T) {
 	}
 }
 
-// TestFlightTrace holds the stacks of a recorder against those of mode trace, which
-// has the exits. What qsort calls is left out: it has no probes, and calls at any
-// depth, so that a comparison looks like a callee of the one before.
+// TestFlightTrace compares the stacks of a recorder with those of mode trace, which has the
+// exits. What qsort calls is left out: it has no probes, and calls at any depth, so that a
+// comparison looks like a callee of the one before.
 func TestFlightTrace(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "stacks.c")

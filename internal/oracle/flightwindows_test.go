@@ -50,9 +50,9 @@ func holdsPlanted(stacks map[string]uint64) bool {
 	return false
 }
 
-// TestFlightWindows has more spikes than there is room for windows: the worst one
-// has a window, and the room is not exceeded. A host that stalls makes spikes of its
-// own, so nothing is said of numbers.
+// TestFlightWindows has more spikes than there is room for windows. It checks that the worst
+// one has a window, and that the room is not exceeded. A host that stalls causes more spikes,
+// so their number is not checked.
 func TestFlightWindows(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range shorttest.Rows(1, "gcc", "clang-22") {
@@ -94,8 +94,8 @@ func TestFlightWindows(t *testing.T) {
 	}
 }
 
-// TestFlightElsewhere looks for the window of a planted call in a child, in threads
-// with small stacks, and in a library that is loaded.
+// TestFlightElsewhere checks the window of a planted call in a child, in threads with small
+// stacks, and in a library that is loaded.
 func TestFlightElsewhere(t *testing.T) {
 	t.Parallel()
 	mode := "spike --small 0 --flight"
@@ -133,8 +133,8 @@ func TestFlightElsewhere(t *testing.T) {
 	}
 }
 
-// TestFlightCloses: a program that closes the log's file, and opens one of its own in
-// its place, finds that as it wrote it.
+// TestFlightCloses checks that a program that closes the log's file, and opens its own in its
+// place, finds that as it wrote it.
 func TestFlightCloses(t *testing.T) {
 	t.Parallel()
 	program := build(t, "spike --small 0 --flight", "gcc", "-O2", flightSource, "-lpthread", "-ldl")
@@ -151,7 +151,7 @@ func TestFlightCloses(t *testing.T) {
 	}
 }
 
-// TestFlightSQLite: a recorded program gives the answers that it gives without.
+// TestFlightSQLite checks that a recorded program gives the same answers.
 func TestFlightSQLite(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -22,8 +22,8 @@ func (l *listener) Logf(string, ...any)               {}
 func (l *listener) Error(args ...any)                 { l.errors = append(l.errors, fmt.Sprint(args...)) }
 func (l *listener) Errorf(format string, args ...any) { l.Error(fmt.Sprintf(format, args...)) }
 
-// TestLiesAreNoticed shows that the comparisons can fail: a profile that is
-// wrong in one place, in the smallest way, does not pass.
+// TestLiesAreNoticed checks that the comparisons can fail: a profile that is wrong in one
+// place, in the smallest way, does not pass.
 func TestLiesAreNoticed(t *testing.T) {
 	t.Parallel()
 	program := build(t, "full", "gcc", "-O2", "-w", filepath.Join("testdata", "flow.c"))

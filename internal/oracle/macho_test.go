@@ -236,7 +236,7 @@ func TestMachOZlib(t *testing.T) {
 	}
 }
 
-// TestMachODump has a program write its files on demand, and elsewhere.
+// TestMachODump makes a program write its files on demand, and to another directory.
 func TestMachODump(t *testing.T) {
 	t.Parallel()
 	for _, system := range []apple{macOS, iOS} {

@@ -106,8 +106,8 @@ func checkDylib(t *testing.T, binaries []string, raws string) {
 	}
 }
 
-// TestMachOSignal has a program write its files on a signal, as it ends without a word; a
-// handler of its own stays.
+// TestMachOSignal makes a program write its files on a signal that ends it, and checks that its
+// own handler is kept.
 func TestMachOSignal(t *testing.T) {
 	t.Parallel()
 	for _, system := range []apple{macOS, iOS} {
@@ -147,7 +147,7 @@ func TestMachOSignal(t *testing.T) {
 	}
 }
 
-// TestMachOAtomic shows that atomic counts are exact when first calls collide.
+// TestMachOAtomic checks that atomic counts are exact when first calls collide.
 func TestMachOAtomic(t *testing.T) {
 	t.Parallel()
 	for _, system := range []apple{macOS, iOS} {

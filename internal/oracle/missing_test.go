@@ -13,9 +13,9 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// TestMissingFrames holds the frames that are put back against the true stacks of
-// real programs, at several depths of the branch records: without any, too, as in
-// samples of frame pointers alone.
+// TestMissingFrames compares the frames that are put back with the true stacks of real
+// programs, at several depths of the branch records: without any, too, as in samples of frame
+// pointers alone.
 func TestMissingFrames(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

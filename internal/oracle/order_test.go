@@ -37,7 +37,7 @@ func TestSQLiteOrder(t *testing.T) {
 	}
 }
 
-// TestSQLiteOrderCut has a buffer that is too small: it holds the last first
+// TestSQLiteOrderCut has a buffer that is too small, and checks that it holds the last first
 // executions that the tracer saw.
 func TestSQLiteOrderCut(t *testing.T) {
 	takesLong(t)
@@ -112,7 +112,7 @@ func killedOrder(t *testing.T, program string) {
 	}
 }
 
-// TestThreadsOrder shows that every function has one slot, whichever thread is first.
+// TestThreadsOrder checks that every function has one slot, whichever thread is first.
 func TestThreadsOrder(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "crowd.c")

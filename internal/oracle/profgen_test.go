@@ -63,7 +63,7 @@ func (s *sampled) profile(t *testing.T, tool string, args []string) string {
 	return string(profile)
 }
 
-// compare holds profiles of a binary against llvm-profgen's.
+// compare compares profiles of a binary with llvm-profgen's.
 func (s *sampled) compare(t *testing.T, binary string, least int) {
 	t.Helper()
 	of := "--binary=" + binary
@@ -104,7 +104,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("line %d%s\nllvm-profgen:%s", i+1, clip(g), clip(w))
 }
 
-// TestProfgenSQLite: profiles of a big program are those of llvm-profgen.
+// TestProfgenSQLite compares profiles of a large program with those of llvm-profgen.
 func TestProfgenSQLite(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -12,9 +12,9 @@ import (
 
 const llvmProfdata = "llvm-profdata-22"
 
-// likeLLVM holds the profile of the pre-inliner against what llvm-profgen writes of the
-// same samples unless it is told otherwise: with its inference of missing frames, where
-// there are pseudo probes, and without.
+// likeLLVM compares the profile of the pre-inliner with what llvm-profgen writes of the same
+// samples unless it is told otherwise: with its inference of missing frames, where there are
+// pseudo probes, and without.
 func likeLLVM(t *testing.T, program, perf string, probed bool) {
 	t.Helper()
 	mustHave(t, llvmProfgen)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestListing holds what cairn profgen prints of the code of programs against llvm-profgen, byte
-// by byte: instructions in both syntaxes, pseudo probes, and places in the source.
+// TestListing compares what cairn profgen prints of the code of programs with llvm-profgen,
+// byte by byte: instructions in both syntaxes, pseudo probes, and places in the source.
 func TestListing(t *testing.T) {
 	t.Parallel()
 	mustHave(t, llvmProfgen)

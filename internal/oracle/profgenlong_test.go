@@ -19,7 +19,7 @@ __attribute__((noinline)) static long twice(long x) { return add(x) + add(x + 1)
 int main(void) { for (int i = 0; i < 4000; i++) twice(i); return 0; }
 `
 
-// TestSamplesLong: memory does not grow with the length of what a pipe brings.
+// TestSamplesLong checks that memory does not grow with the length of the input of a pipe.
 func TestSamplesLong(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "calls.c")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSearchDepth: chains of more tail calls than --max-search-depth are put back by
-// nobody.
+// TestSearchDepth checks that neither tool restores chains of more tail calls than
+// --max-search-depth.
 func TestSearchDepth(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "clang-22")

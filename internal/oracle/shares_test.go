@@ -168,7 +168,8 @@ func holdShares(t *testing.T, program, every string, args ...string) *shares {
 	return got
 }
 
-// TestSharesStraight: a leaf function without a branch has the samples of its instructions.
+// TestSharesStraight checks that a leaf function without a branch has the samples of its
+// instructions.
 func TestSharesStraight(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(workDir, "straight")
@@ -179,8 +180,8 @@ func TestSharesStraight(t *testing.T) {
 	}
 }
 
-// TestShares holds the shares of the functions of real programs against callgrind's.
-// Valgrind does not read the debug information of clang.
+// TestShares compares the shares of the functions of real programs with callgrind's. Valgrind
+// does not read the debug information of clang.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	every := map[string]string{"SQLite": "1999", "Duktape": "499", "H3": "101", "Lua": "13", "tinyxml2": "101", "pugixml": "29"}

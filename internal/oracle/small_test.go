@@ -99,9 +99,9 @@ func TestBlst(t *testing.T) {
 	}
 }
 
-// TestThreads shows that locked counts are exact when first calls collide. On
-// valgrind's processor one thread runs at a time, so what the threads do to
-// each other shows in a run of its own, whose counts are the same.
+// TestThreads checks that locked counts are exact when first calls collide. In valgrind one
+// thread runs at a time, so the effects of threads on each other need a run of their own, whose
+// counts must be the same.
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "threads.c")

@@ -13,9 +13,8 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// TestSQLiteSplit builds SQLite by a profile of the first phases of the script
-// and by one drawn at random, and has it do all of them: what was moved away
-// as never executed is executed.
+// TestSQLiteSplit builds SQLite by a profile of the first phases of the script and by a random
+// one, and runs all phases, so that code that was moved as never executed is executed.
 func TestSQLiteSplit(t *testing.T) {
 	t.Parallel()
 	flags := []string{"-O1", "-ffunction-sections"}

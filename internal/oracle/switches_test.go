@@ -103,9 +103,9 @@ func shownSpikes(t *testing.T, file string) (list []shownSpike) {
 	return list
 }
 
-// TestSwitches holds the spikes of coroutines against what the program says: no call has a
-// role in what was on another stack, and by the exact clock each that was long enough is
-// there, as a peak or as a caller on the stack of one.
+// TestSwitches compares the spikes of coroutines with what the program says: no call has a role
+// in what was on another stack, and by the exact clock each that was long enough is there, as a
+// peak or as a caller on the stack of one.
 func TestSwitches(t *testing.T) {
 	t.Parallel()
 	for _, w := range switchers(t) {
@@ -169,8 +169,8 @@ func testSwitches(t *testing.T, w *switcher, mode string) {
 // switching are the functions of which the program tells, in C and C++.
 const switching = " --only ^_?Z?[0-9]*(work|yield|inner|outer|body|resume|schedule)[iv]?$"
 
-// TestFlightSwitches: what is recorded of coroutines is what the program did, each on its
-// own stack.
+// TestFlightSwitches checks that what is recorded of coroutines is what the program did, each
+// on its own stack.
 func TestFlightSwitches(t *testing.T) {
 	t.Parallel()
 	ways := switchers(t)
@@ -205,8 +205,9 @@ func switchedStacks(t *testing.T, args, said, root string) map[string]uint64 {
 	}
 }
 
-// TestStacksSwitches: mode stacks has each coroutine's calls below what switched to it
-// first. Mode trace mixes them, and says how many ends it has not understood.
+// TestStacksSwitches checks that mode stacks has the calls of each coroutine below the function
+// that switched to it first. Mode trace mixes them, and reports how many exits it has not
+// understood.
 func TestStacksSwitches(t *testing.T) {
 	t.Parallel()
 	for _, w := range switchers(t) {
@@ -228,8 +229,8 @@ func TestStacksSwitches(t *testing.T) {
 	}
 }
 
-// TestFlightCallers has functions without probes between those that have one, which is
-// the default: no window shows a call below one that had ended.
+// TestFlightCallers has functions without probes between those with one, which is the default,
+// and checks that no window shows a call below one that had ended.
 func TestFlightCallers(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"gcc -O0", "clang-22 -O2", "g++ -O2", "clang++-22 -O1"} {

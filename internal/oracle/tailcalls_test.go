@@ -56,9 +56,9 @@ func (c stackedCall) missesOnly(truth stackedCall) bool {
 	return at == len(c)
 }
 
-// judgeTails holds the calls of a program against those of its twin, which makes the same
-// ones without jumps. It returns the functions whose calls all have the true stack, or
-// not, and the share of the calls that have.
+// judgeTails compares the calls of a program with those of its twin, which makes the same ones
+// without jumps. It returns the functions whose calls all have the true stack, or not, and the
+// share of the calls that have.
 func judgeTails(t *testing.T, calls, truth []stackedCall) (whole map[string]bool, share float64) {
 	t.Helper()
 	if len(calls) != len(truth) {
@@ -126,8 +126,9 @@ func traceTail(dir string) []string { return []string{"CAIRN_DIR=" + dir, "CAIRN
 // that may be called as well.
 var openTails = []string{"pointed", "leaf", "even", "odd", "inner"}
 
-// TestTailCallsOfLogs: stacks of logs in which tail calls were told are those of the same
-// program without them. What is not certain lacks functions, and has none that is wrong.
+// TestTailCallsOfLogs checks that stacks of logs with recorded tail calls are those of the same
+// program without tail calls. Where a chain is uncertain, functions are missing, but none is
+// wrong.
 func TestTailCallsOfLogs(t *testing.T) {
 	t.Parallel()
 	mustHave(t, xrayC)
@@ -197,7 +198,7 @@ func tailLog(t *testing.T, program string, env func(dir string) []string, args .
 	return logs[0]
 }
 
-// TestTailCallsOfLua is the same with an interpreter that is full of them.
+// TestTailCallsOfLua is the same with an interpreter that makes many tail calls.
 func TestTailCallsOfLua(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -111,10 +111,10 @@ func madeCalls(t *testing.T, program string, m *prof.Module, ran execution) map[
 	return made
 }
 
-// TestTailCallEdges holds the edges of the call graph of programs that are full of tail
-// calls against the calls that callgrind saw in the same run. What is drawn as observed was
-// made; what is drawn as possible came about by jumps that were made, behind a call; each
-// call that was made by name is drawn, and each function that ran has an edge.
+// TestTailCallEdges compares the edges of the call graph of programs that are full of tail
+// calls with the calls that callgrind saw in the same run. What is drawn as observed was made;
+// what is drawn as possible came about by jumps that were made, behind a call; each call that
+// was made by name is drawn, and each function that ran has an edge.
 func TestTailCallEdges(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -141,7 +141,7 @@ func TestTailCallEdges(t *testing.T) {
 	}
 }
 
-// TestTailCallEdgesOfLua is the same with a program that nobody wrote for it.
+// TestTailCallEdgesOfLua is the same with a program that was not written for the test.
 func TestTailCallEdgesOfLua(t *testing.T) {
 	t.Parallel()
 	takesLong(t)

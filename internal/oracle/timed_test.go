@@ -56,9 +56,9 @@ func episodes(t *testing.T, l *tracelog.Log) []*tracelog.Episode {
 	return out
 }
 
-// TestTimedPlanted holds the spikes of an instrumented program against what it
-// measured itself: nothing is reported that was shorter than the threshold, and
-// the interval of what is reported holds the truth.
+// TestTimedPlanted compares the spikes of an instrumented program with what it measured itself:
+// nothing is reported that was shorter than the threshold, and the interval of what is reported
+// holds the truth.
 func TestTimedPlanted(t *testing.T) {
 	t.Parallel()
 	type row struct{ compiler, level string }

@@ -123,8 +123,7 @@ func symbolsOf(t *testing.T, program string) map[uint64]string {
 	return names
 }
 
-// TestTraceModeTold holds the calls in logs against what the program says of
-// itself.
+// TestTraceModeTold compares the calls in logs with what the program says of itself.
 func TestTraceModeTold(t *testing.T) {
 	t.Parallel()
 	for _, options := range shorttest.Rows(
@@ -153,8 +152,8 @@ func TestTraceModeTold(t *testing.T) {
 	}
 }
 
-// TestTraceModeRing fills a ring again and again: what is there are the last
-// calls, and they nest.
+// TestTraceModeRing fills a ring several times, and checks that it has the last calls, and that
+// they nest.
 func TestTraceModeRing(t *testing.T) {
 	t.Parallel()
 	program := build(t, "trace", "gcc", "-O2", filepath.Join("testdata", "calls.c"), "-lpthread")
@@ -201,8 +200,8 @@ func checkNesting(t *testing.T, l *tracelog.Events, orphans, open uint64) {
 	}
 }
 
-// TestTraceModeCallgrind holds the calls of SQLite against what callgrind counted
-// in the same run.
+// TestTraceModeCallgrind compares the calls of SQLite with what callgrind counted in the same
+// run.
 func TestTraceModeCallgrind(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "valgrind")
@@ -246,8 +245,8 @@ int main(void) {
 }
 `
 
-// TestTraceModeXRay holds the stacks of a log, with the calls of each, against
-// those of XRay's log of the same source from the same compiler.
+// TestTraceModeXRay compares the stacks of a log, with the calls of each, with those of XRay's
+// log of the same source from the same compiler.
 func TestTraceModeXRay(t *testing.T) {
 	t.Parallel()
 	mustHave(t, xrayC)

@@ -49,8 +49,8 @@ func sameStacks(t *testing.T, what string, got, want map[string]uint64) {
 	c.done(what)
 }
 
-// TestTreeStorm holds the tree of a program that throws, jumps and recurses in 65
-// threads against what it counted itself.
+// TestTreeStorm compares the tree of a program that throws, jumps and recurses in 65 threads
+// with what it counted itself.
 func TestTreeStorm(t *testing.T) {
 	t.Parallel()
 	for _, line := range shorttest.Rows(
@@ -71,7 +71,7 @@ func TestTreeStorm(t *testing.T) {
 	}
 }
 
-// TestTreeFork: a child has a log of its own, with what it did alone.
+// TestTreeFork checks that a child has its own log, with only what the child did.
 func TestTreeFork(t *testing.T) {
 	t.Parallel()
 	program := build(t, "stacks --only ^w_", "g++", "-O2", "-pthread", filepath.Join("testdata", "tree.cc"))
@@ -87,8 +87,8 @@ func TestTreeFork(t *testing.T) {
 	sameStacks(t, "the child", plain(child), map[string]uint64{"w_child": 1, "w_child;w_other": 1, "w_child;w_other;w_leaf": 1})
 }
 
-// TestTreeCallgrind holds the calls of each function in SQLite against how often
-// callgrind, in the same run, saw its first instruction.
+// TestTreeCallgrind compares the calls of each function in SQLite with how often callgrind, in
+// the same run, saw its first instruction.
 func TestTreeCallgrind(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "valgrind")
@@ -127,8 +127,8 @@ func TestTreeCallgrind(t *testing.T) {
 	c.done("functions")
 }
 
-// TestTreeXRay holds the stacks of SQLite against those of a log of every call
-// that XRay's runtime recorded of the same work.
+// TestTreeXRay compares the stacks of SQLite with those of a log of every call that XRay's
+// runtime recorded of the same work.
 func TestTreeXRay(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -171,7 +171,7 @@ func plain(stacks map[string]uint64) map[string]uint64 {
 	return out
 }
 
-// TestTreeKilled: what a killed program counted up to its last second is there.
+// TestTreeKilled checks that what a killed program counted up to its last second is in the log.
 func TestTreeKilled(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "gcc")

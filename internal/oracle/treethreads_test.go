@@ -14,8 +14,8 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// TestTreeCoroutines holds the tree of threads that change between coroutines at
-// any depth against what the program counted itself.
+// TestTreeCoroutines compares the tree of threads that change between coroutines at any depth
+// with what the program counted itself.
 func TestTreeCoroutines(t *testing.T) {
 	t.Parallel()
 	for _, line := range shorttest.Rows(
@@ -40,8 +40,8 @@ func TestTreeCoroutines(t *testing.T) {
 	}
 }
 
-// TestTreeLives: threads that come and go lose nothing, and take no more memory
-// and no longer log than those that are there at a time.
+// TestTreeLives checks that nothing of threads that come and go is lost, and that they take no
+// more memory and no longer log than the threads that exist at the same time.
 func TestTreeLives(t *testing.T) {
 	t.Parallel()
 	type row struct{ cc, mode, run string }
@@ -89,7 +89,7 @@ func TestTreeLives(t *testing.T) {
 	}
 }
 
-// TestTreeSanitized: a program that a sanitizer watches has the same tree.
+// TestTreeSanitized checks that a program that is built with a sanitizer has the same tree.
 func TestTreeSanitized(t *testing.T) {
 	t.Parallel()
 	for _, line := range shorttest.Rows(
@@ -106,8 +106,8 @@ func TestTreeSanitized(t *testing.T) {
 	}
 }
 
-// TestTreeReplay: the tree that is made of a log of every call is the one that the
-// program makes while it runs.
+// TestTreeReplay checks that the tree made of a log of every call is the one that the program
+// makes while it runs.
 func TestTreeReplay(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -124,8 +124,8 @@ func TestTreeReplay(t *testing.T) {
 	}
 }
 
-// TestTraceSanitized: a program that a sanitizer watches, or that another C library
-// is in, has the same calls in its log.
+// TestTraceSanitized checks that a program that is built with a sanitizer, or with another C
+// library, has the same calls in its log.
 func TestTraceSanitized(t *testing.T) {
 	t.Parallel()
 	for _, line := range shorttest.Rows(
@@ -163,8 +163,9 @@ int main() {
 }
 `
 
-// TestTraceDepth: what is recorded with a depth is what is recorded without, less
-// the deeper calls; and after calls that were left it is right again.
+// TestTraceDepth checks that a log with a limited depth has the calls of one without, except
+// for the deeper ones, and that it is right again after calls that were left by longjmp or an
+// exception.
 func TestTraceDepth(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -191,8 +192,8 @@ func TestTraceDepth(t *testing.T) {
 	}
 }
 
-// TestTreeLeaving: a program that ends by other ways than exit, or becomes another,
-// loses nothing.
+// TestTreeLeaving checks that nothing is lost of a program that does not end by exit, or that
+// runs another program.
 func TestTreeLeaving(t *testing.T) {
 	t.Parallel()
 	once := map[string]uint64{"main": 1, "main;work": 1, "main;work;leaf": 100}
@@ -241,8 +242,8 @@ func TestTreeLeaving(t *testing.T) {
 	}
 }
 
-// TestTreeRuntimeSanitized: the code that makes trees does nothing that is not
-// defined, and reads and writes nothing but its own.
+// TestTreeRuntimeSanitized checks that the code that makes trees has no undefined behaviour and
+// accesses only its own memory.
 func TestTreeRuntimeSanitized(t *testing.T) {
 	t.Parallel()
 	mustHave(t, "gcc")

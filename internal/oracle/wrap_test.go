@@ -28,9 +28,9 @@ void *malloc(size_t n) {
 }
 `
 
-// TestWrapSQLite wraps functions around SQLite, which is compiled once and has
-// no probes, and of the C library, through each linker. SQLite answers as it
-// did, and one slow call among many is found, with those it was called from.
+// TestWrapSQLite wraps functions of SQLite, which is compiled once and has no probes, and of
+// the C library, with each linker. It compares the answers, and checks that one slow call among
+// many is found with its callers.
 func TestWrapSQLite(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -41,8 +41,7 @@ type functionCost struct {
 	Sum, Min, Max      uint64
 }
 
-// TestXRayCommands holds the commands against what the traced programs say of
-// themselves.
+// TestXRayCommands compares the commands with what the traced programs say of themselves.
 func TestXRayCommands(t *testing.T) {
 	t.Parallel()
 	eachXRayLog(t, func(t *testing.T, l *xrayLog) {
@@ -63,8 +62,8 @@ func TestXRayCommands(t *testing.T) {
 	})
 }
 
-// TestXRayQuery holds what the database has of threads against what the traced
-// programs say, and its sums against those of the other verbs.
+// TestXRayQuery compares what the database has of threads with what the traced programs say,
+// and its sums with those of the other verbs.
 func TestXRayQuery(t *testing.T) {
 	t.Parallel()
 	for i := range xrayRecordings {
@@ -99,8 +98,8 @@ func TestXRayQuery(t *testing.T) {
 	}
 }
 
-// TestXRayOutputs writes everything that can be made of a log, for the odd ones
-// too. Tests of the formats look at what is in it.
+// TestXRayOutputs writes all outputs of a log, also of the unusual logs. Tests of the formats
+// check their contents.
 func TestXRayOutputs(t *testing.T) {
 	t.Parallel()
 	for i := range xrayRecordings {
@@ -135,7 +134,7 @@ func TestXRayOutputs(t *testing.T) {
 	}
 }
 
-// TestXRayInputs gives a log in all the ways that there are.
+// TestXRayInputs gives a log in all possible ways.
 func TestXRayInputs(t *testing.T) {
 	t.Parallel()
 	l := recording(t, "fdr-threads").fixture(t)
@@ -169,7 +168,7 @@ func TestXRayInputs(t *testing.T) {
 	}
 }
 
-// TestXRayObjectList names the objects of a program by a file that lists them.
+// TestXRayObjectList names the objects of a program with a file that lists them.
 func TestXRayObjectList(t *testing.T) {
 	t.Parallel()
 	l := recording(t, "basic-objects").fixture(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 )
 
-// TestXRayCut cuts real logs off everywhere: whatever is whole before the cut is
-// counted, and nothing that is not there.
+// TestXRayCut truncates real logs everywhere, and checks that exactly the calls that are
+// complete before the end are counted.
 func TestXRayCut(t *testing.T) {
 	t.Parallel()
 	for i := range xrayRecordings {

@@ -40,8 +40,7 @@ func objectMap(number int) string {
 	return xrayFixture("maps", fmt.Sprintf("object-%d.yaml", number))
 }
 
-// TestXRayRenew records the logs and maps in testdata. It does so only if it is
-// asked to; scripts/xray-fixtures.sh asks.
+// TestXRayRenew records the logs and maps in testdata, if scripts/xray-fixtures.sh runs it.
 func TestXRayRenew(t *testing.T) {
 	if !*renewXRay {
 		t.Skip("-renew-xray is not given")

@@ -19,8 +19,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
 
-// TestXRayLogs holds the reader and the accounting against what the traced
-// programs say of themselves, in logs that were checked in and in new ones.
+// TestXRayLogs compares the reader and the accounting with what the traced programs say of
+// themselves, in logs that were checked in and in new ones.
 func TestXRayLogs(t *testing.T) {
 	t.Parallel()
 	eachXRayLog(t, func(t *testing.T, l *xrayLog) {
@@ -44,7 +44,7 @@ func eachXRayLog(t *testing.T, test func(*testing.T, *xrayLog)) {
 	}
 }
 
-// An xrayAnswer is what cairn makes of a log.
+// An xrayAnswer is the result of cairn for a log.
 type xrayAnswer struct {
 	info    *calls.Info
 	stats   account.Stats

@@ -33,7 +33,7 @@ var xrayFlags = []string{
 // sharedObjects is the number of shared objects of the program objects.
 const sharedObjects = 18
 
-// An xrayProgram is a program that knows what it calls.
+// An xrayProgram is a program that records what it calls.
 type xrayProgram struct {
 	source string
 	flags  []string
@@ -64,7 +64,7 @@ var xrayPrograms = map[string]*xrayProgram{
 	"empty":      {source: "empty.c"},
 }
 
-// An xrayRecording is a run of a program that leaves a log.
+// An xrayRecording is a run of a program that writes a log.
 type xrayRecording struct {
 	name    string // basic-PROGRAM... or fdr-PROGRAM...
 	options string // of the mode
@@ -168,7 +168,7 @@ func (p *xrayProgram) build(t *testing.T, name string) (string, error) {
 	return path, nil
 }
 
-// An xrayLog is a log with what is needed to read and to judge it.
+// An xrayLog is a log with what is needed to read and check it.
 type xrayLog struct {
 	name  string
 	file  string

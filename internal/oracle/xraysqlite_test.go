@@ -65,8 +65,8 @@ func traceSQLite(t *testing.T, dir string) (basic, fdr *xrayLog, err error) {
 	return basic, fdr, err
 }
 
-// TestXRaySQLiteFDR holds an FDR log of thousands of blocks against a basic log
-// of the same work, which llvm-xray has judged: all stacks have as many calls.
+// TestXRaySQLiteFDR compares an FDR log of thousands of blocks with a basic log of the same
+// work, which llvm-xray has judged: all stacks have as many calls.
 func TestXRaySQLiteFDR(t *testing.T) {
 	t.Parallel()
 	basic, fdr := recordSQLite(t)

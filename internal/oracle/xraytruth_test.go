@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// An xrayTruth is what a traced program says of its own run, a fact a line.
+// An xrayTruth is what a traced program records of its own run, a fact on each line.
 type xrayTruth struct {
 	said    string              // all of it
 	calls   map[string]uint64   // "calls NAME N"

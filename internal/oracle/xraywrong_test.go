@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestXRayWhereLLVMIsWrong has logs that llvm-xray 22 cannot read or counts
-// wrong: each test shows that it does, and that cairn says what the program says.
+// TestXRayWhereLLVMIsWrong has logs that llvm-xray 22 cannot read or counts wrong. Each test
+// checks that it does, and that cairn has the counts of the program.
 func TestXRayWhereLLVMIsWrong(t *testing.T) {
 	t.Parallel()
 	mustHave(t, llvmXRay)
@@ -103,8 +103,8 @@ func callsIn(t *testing.T, flame, function string) uint64 {
 	return n
 }
 
-// TestXRayDeduced has a function that an exception leaves, long before its
-// caller returns. llvm-xray charges it with all that time.
+// TestXRayDeduced has a function that an exception leaves long before its caller returns.
+// llvm-xray attributes all of that time to it.
 func TestXRayDeduced(t *testing.T) {
 	t.Parallel()
 	l := recording(t, "fdr-late").fixture(t)
