@@ -57,7 +57,7 @@ func TestCrossZlib(t *testing.T) {
 }
 
 // run compares calls, blocks and orders with the emulator's log of the same run, and the answer
-// against that of the program without probes.
+// with that of the program without probes.
 func (g *crossGuest) run(t *testing.T) {
 	_, _, sources := fetchGuest(t, &tailguests.Guest{Name: g.debian, Debian: g.debian})
 	args := []string{"-w"}
