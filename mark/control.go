@@ -22,8 +22,8 @@ var control struct {
 
 const (
 	maxRequest = 4096
-	// patience is how long a client has for one request.
-	patience = time.Second
+	// requestTimeout is how long a client has for one request.
+	requestTimeout = time.Second
 )
 
 // controlPath returns the path of the socket, "" if there is no place for it.
@@ -49,7 +49,7 @@ func reply(request string, ok bool) string {
 	if isSet {
 		words, _, _ = strings.Cut(words, "#")
 		list := strings.FieldsFunc(words, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\r' })
-		if wrong := obey(list); wrong != "" {
+		if wrong := applyWords(list); wrong != "" {
 			return fmt.Sprintf("error %s is invalid, or names no channel here; nothing is changed\n",
 				oneLine(wrong[:min(len(wrong), 100)]))
 		}

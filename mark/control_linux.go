@@ -133,7 +133,7 @@ func answer(fd int) {
 	if err != nil || int(cred.Uid) != os.Geteuid() {
 		return
 	}
-	wait := syscall.NsecToTimeval(int64(patience))
+	wait := syscall.NsecToTimeval(int64(requestTimeout))
 	if syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &wait) != nil ||
 		syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_SNDTIMEO, &wait) != nil {
 		return
@@ -142,7 +142,7 @@ func answer(fd int) {
 	clients.one.Lock()
 	text := []byte(reply(line, ok))
 	clients.one.Unlock()
-	for end := time.Now().Add(patience); len(text) > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(requestTimeout); len(text) > 0 && time.Now().Before(end); {
 		n, err := syscall.SendmsgN(fd, text, nil, nil, syscall.MSG_NOSIGNAL)
 		if err != nil && !errors.Is(err, syscall.EINTR) {
 			return
@@ -155,7 +155,7 @@ func answer(fd int) {
 func receive(fd int) (line string, ok bool) {
 	b := make([]byte, maxRequest)
 	n := 0
-	for end := time.Now().Add(patience); n < len(b) && time.Now().Before(end); {
+	for end := time.Now().Add(requestTimeout); n < len(b) && time.Now().Before(end); {
 		k, err := syscall.Read(fd, b[n:])
 		if errors.Is(err, syscall.EINTR) {
 			continue

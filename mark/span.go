@@ -107,7 +107,7 @@ func Section(name string) Span {
 func open(id, depth, pc uintptr, name string) Span {
 	st := find(id)
 	if st == nil {
-		st = adopt(id)
+		st = newStack(id)
 	}
 	acquire(st)
 	if st.busy {
@@ -275,9 +275,9 @@ type slot struct {
 }
 
 var (
-	stacks   atomic.Pointer[table]
-	adopting sync.Mutex
-	adopted  int
+	stacks atomic.Pointer[table]
+	making sync.Mutex
+	made   int
 )
 
 func (t *table) place(id uintptr) int {
@@ -308,13 +308,13 @@ func (t *table) put(st *stack) {
 	t.slots[i].id.Store(st.id)
 }
 
-// adopt makes a stack for a goroutine that has none.
-func adopt(id uintptr) *stack {
+// newStack makes a stack for a goroutine that has none.
+func newStack(id uintptr) *stack {
 	begin()
-	adopting.Lock()
-	defer adopting.Unlock()
+	making.Lock()
+	defer making.Unlock()
 	t := stacks.Load()
-	if t == nil || 2*(adopted+1) > len(t.slots) {
+	if t == nil || 2*(made+1) > len(t.slots) {
 		bits := uint(8)
 		if t != nil {
 			bits = 64 - t.shift + 1
@@ -332,6 +332,6 @@ func adopt(id uintptr) *stack {
 	}
 	st := &stack{id: id}
 	t.put(st)
-	adopted++
+	made++
 	return st
 }

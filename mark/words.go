@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// obey applies a list of words of CAIRN_SPIKE while the program runs. If a word is invalid, it applies none and
+// applyWords applies a list of words of CAIRN_SPIKE while the program runs. If a word is invalid, it applies none and
 // returns that word.
-func obey(words []string) (wrong string) {
+func applyWords(words []string) (wrong string) {
 	for _, w := range words {
 		if !change(w, false) {
 			return w

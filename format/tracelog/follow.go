@@ -58,9 +58,9 @@ func (f *Follower) Read(size int64) ([]*Episode, error) {
 	if err := f.read(); err != nil {
 		return nil, err
 	}
-	const patience = 2
+	const attempts = 2
 	for _, tid := range slices.Sorted(maps.Keys(f.joiner.open)) {
-		if first, ok := f.since[tid]; ok && f.count-first >= patience {
+		if first, ok := f.since[tid]; ok && f.count-first >= attempts {
 			f.ready = append(f.ready, f.joiner.open[tid]...)
 			f.joiner.opened -= len(f.joiner.open[tid])
 			delete(f.joiner.open, tid)

@@ -131,12 +131,12 @@ func (s *Set) nest() {
 		}
 		slices.Reverse(kept)
 		open = append(append(open, kept...), int32(i))
-		s.judge(c)
+		s.explain(c)
 	}
 }
 
-// judge finds the part of a call's time that its callees do not explain; those must be done.
-func (s *Set) judge(c *call) {
+// explain finds the part of a call's time that its callees do not explain. The callees come first.
+func (s *Set) explain(c *call) {
 	var all, large tracelog.Interval
 	for k := c.first; k >= 0; k = s.long[k].next {
 		d := &s.long[k]

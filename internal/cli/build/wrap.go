@@ -139,9 +139,9 @@ func namesOf(functions []*wrap.Function) []string {
 	return out
 }
 
-// judge prints which calls the wrappers of a function cannot see. It removes those of its
+// reportUnseen prints which calls the wrappers of a function cannot see. It removes those of its
 // names that nothing calls, and fails if none is left.
-func (f *wrapFlags) judge(s *verb.Streams, asked string, names []string, link *wrapLink) ([]string, error) {
+func (f *wrapFlags) reportUnseen(s *verb.Streams, asked string, names []string, link *wrapLink) ([]string, error) {
 	var seen []string
 	why := ""
 	said := map[string]bool{}

@@ -199,7 +199,7 @@ func (f *wrapFlags) resolve(s *verb.Streams, names []string, link *wrapLink) ([]
 			}
 		}
 		if link != nil {
-			if resolved, err = f.judge(s, asked, resolved, link); err != nil {
+			if resolved, err = f.reportUnseen(s, asked, resolved, link); err != nil {
 				return nil, err
 			}
 		}

@@ -77,7 +77,7 @@ func (in *inputs) chooseParts() {
 	for _, part := range in.parts {
 		bin, err := objfile.Open(part)
 		if err != nil {
-			in.complain(part, rawfiles.Unreadable, verb.TrimPath(err, part))
+			in.addError(part, rawfiles.Unreadable, verb.TrimPath(err, part))
 			continue
 		}
 		id, err := bin.BuildID()
@@ -158,7 +158,7 @@ func (in *inputs) addPath(path string) {
 	}
 	st, err := os.Stat(path)
 	if err != nil {
-		in.complain(path, rawfiles.Unreadable, reason(err))
+		in.addError(path, rawfiles.Unreadable, reason(err))
 		return
 	}
 	if st.IsDir() {
@@ -166,12 +166,12 @@ func (in *inputs) addPath(path string) {
 		return
 	}
 	if !st.Mode().IsRegular() {
-		in.complain(path, rawfiles.Unreadable, "not a regular file")
+		in.addError(path, rawfiles.Unreadable, "not a regular file")
 		return
 	}
 	head, err := verb.ReadHead(path)
 	if err != nil {
-		in.complain(path, rawfiles.Unreadable, reason(err))
+		in.addError(path, rawfiles.Unreadable, reason(err))
 		return
 	}
 	switch kind := mip.Detect(head); {
@@ -186,7 +186,7 @@ func (in *inputs) addPath(path string) {
 	case verb.IsBinary(head):
 		in.addBinary(path)
 	default:
-		in.complain(path, rawfiles.Unknown, "not a raw file, map, profile or binary: it is "+verb.KindName(head))
+		in.addError(path, rawfiles.Unknown, "not a raw file, map, profile or binary: it is "+verb.KindName(head))
 	}
 }
 
@@ -195,7 +195,7 @@ func (in *inputs) addBinary(path string) {
 	parts, err := objfile.Parts(path)
 	switch {
 	case err != nil:
-		in.complain(path, rawfiles.Unreadable, verb.TrimPath(err, path))
+		in.addError(path, rawfiles.Unreadable, verb.TrimPath(err, path))
 	case len(parts) == 0:
 		in.maps = append(in.maps, path)
 	default:
@@ -207,7 +207,7 @@ func (in *inputs) addBinary(path string) {
 func (in *inputs) addPack(path string) {
 	files, err := readPack(path)
 	if err != nil {
-		in.complain(path, rawfiles.Damaged, verb.TrimPath(err, path))
+		in.addError(path, rawfiles.Damaged, verb.TrimPath(err, path))
 		return
 	}
 	if in.packed == nil {
@@ -228,10 +228,10 @@ func (in *inputs) addDir(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			in.complain(path, rawfiles.Unreadable, reason(err))
+			in.addError(path, rawfiles.Unreadable, reason(err))
 		case !d.IsDir() && strings.HasSuffix(path, rawSuffix):
 			if !d.Type().IsRegular() && !linksToRegular(path, d) {
-				in.complain(path, rawfiles.Unreadable, "not a regular file")
+				in.addError(path, rawfiles.Unreadable, "not a regular file")
 				break
 			}
 			in.raws = append(in.raws, path)
@@ -250,7 +250,7 @@ func linksToRegular(path string, d fs.DirEntry) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-func (in *inputs) complain(path, kind, reason string) {
+func (in *inputs) addError(path, kind, reason string) {
 	in.bad = append(in.bad, rawfiles.Complaint{File: path, Kind: kind, Reason: reason})
 }
 

@@ -196,7 +196,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 	for _, path := range in.profiles {
 		other, err := verb.ReadProfile(path)
 		if err != nil {
-			in.complain(path, rawfiles.Damaged, verb.TrimPath(err, path))
+			in.addError(path, rawfiles.Damaged, verb.TrimPath(err, path))
 			continue
 		}
 		add := merge.Join
@@ -209,9 +209,9 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 		case errors.Is(err, merge.ErrMachine):
 			return nil, fmt.Errorf("%s: %w: merge those of each into a separate profile", path, err)
 		case errors.Is(err, merge.ErrPartly):
-			in.complain(path, rawfiles.Repeated, err.Error()+": merge raw files, or give --again to count these runs twice")
+			in.addError(path, rawfiles.Repeated, err.Error()+": merge raw files, or give --again to count these runs twice")
 		case err != nil:
-			in.complain(path, rawfiles.Conflict, err.Error())
+			in.addError(path, rawfiles.Conflict, err.Error())
 		default:
 			sum.Profiles++
 		}

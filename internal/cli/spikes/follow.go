@@ -241,9 +241,9 @@ func (l *followedLog) over() bool {
 	if t != nil && t.Final {
 		return true
 	}
-	const patience = 3 * time.Second
+	const settled = 3 * time.Second
 	gone := errors.Is(syscall.Kill(int(l.log.Header.PID), 0), syscall.ESRCH)
-	return gone && time.Since(l.quiet) > patience
+	return gone && time.Since(l.quiet) > settled
 }
 
 // refresh passes on new information about a process.

@@ -16,9 +16,9 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/journal/stream"
 )
 
-// patience is how long a node waits before it hands a shard over to a preferred owner, which may
+// handoverDelay is how long a node waits before it hands a shard over to a preferred owner, which may
 // be restarting again and again.
-const patience = 10 * beat
+const handoverDelay = 10 * beat
 
 // owner is the value of the owner key of a shard.
 type owner struct {
@@ -192,7 +192,7 @@ func (s *shard) hold(ctx context.Context, c *collector.Collector, revision uint6
 		}
 		if preferred(s.number, s.c.members.alive()) == s.c.o.Node {
 			other = 0
-		} else if other++; other > int(patience/beat) {
+		} else if other++; other > int(handoverDelay/beat) {
 			return errHandOver
 		}
 	}

@@ -165,9 +165,9 @@ func (p *splitPlan) keepTogether(pairs [][2]int) {
 	}
 }
 
-// judgeTable reports whether a directive is an entry of a jump table with a distance in instructions, which
+// isTableEntry reports whether a directive is an entry of a jump table with a distance in instructions, which
 // must not lead to the other part.
-func (s *splitter) judgeTable(st statement, section string) bool {
+func (s *splitter) isTableEntry(st statement, section string) bool {
 	if !s.text.dialect.near || !holdsTables(section) {
 		return false
 	}

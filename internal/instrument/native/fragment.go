@@ -167,13 +167,13 @@ func (f *fragment) transfer(kind flow, target []byte, name string, isTrap bool) 
 	}
 }
 
-// adopt assigns cold fragments to the functions they came from. A cold fragment without its function becomes a
+// assignCold assigns cold fragments to the functions they came from. A cold fragment without its function becomes a
 // function without probes: the blocks that it jumps to have an unknown predecessor.
 //
 // Code that is entered by calls is a function, whatever its name. gcc makes f.part.0 of a function whose first
 // test it inlines elsewhere, and clang makes f.cold.1 of code that it outlines: callers of both need never
 // enter f.
-func (p *parser) adopt() {
+func (p *parser) assignCold() {
 	called := p.called()
 	kept := p.unit.funcs[:0]
 	for _, fn := range p.unit.funcs {

@@ -88,7 +88,7 @@ func ParseObject(src []byte, kind machine.Kind, object Object) (*Unit, error) {
 		}
 		pos = next
 	}
-	p.adopt()
+	p.assignCold()
 	p.unit.taken, p.unit.global, p.unit.weak = p.taken, p.global, p.weak
 	p.unit.returns = p.returning()
 	return p.unit, nil

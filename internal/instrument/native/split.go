@@ -111,7 +111,7 @@ func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 			s.consider(fn, blocks)
 		}
 	}
-	s.judgeMentions()
+	s.checkMentions()
 	s.plans = slices.DeleteFunc(s.plans, func(p *splitPlan) bool {
 		if p.refused != "" {
 			s.result.Refused = append(s.result.Refused, Skipped{p.fn.name, p.refused})

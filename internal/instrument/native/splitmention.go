@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// judgeMentions refuses the plans of functions with references to their labels that a move could break. Whole
+// checkMentions refuses the plans of functions with references to their labels that a move could break. Whole
 // addresses may be used anywhere; differences only from a place in the section of the directive, as in jump
 // tables. Debug information is rewritten to use other labels.
-func (s *splitter) judgeMentions() {
+func (s *splitter) checkMentions() {
 	if len(s.plans) == 0 {
 		return
 	}
@@ -34,7 +34,7 @@ func (s *splitter) judgeMentions() {
 		if t.secs[l.sec].debug || l.kind == lineBlank || tables[i] || !bytes.Contains(t.raw(i), []byte(".L")) {
 			continue
 		}
-		s.judgeLine(i)
+		s.checkLine(i)
 	}
 }
 
@@ -54,8 +54,8 @@ func (s *splitter) owner(name string) (p *splitPlan, moves bool, def labelDef) {
 	return p, k >= 0 && p.pieces[k].cold, def
 }
 
-// judgeLine examines the labels in one line.
-func (s *splitter) judgeLine(i int) {
+// checkLine examines the labels in one line.
+func (s *splitter) checkLine(i int) {
 	t, l := s.text, &s.text.lines[i]
 	st := t.statement(i)
 	switch {
@@ -66,7 +66,7 @@ func (s *splitter) judgeLine(i int) {
 			}
 		})
 	case l.kind == lineInsn:
-		s.judgeOperands(st.rest)
+		s.checkOperands(st.rest)
 	case l.kind == lineLabel:
 		localNames(st.rest, func(name []byte, _, _ int) {
 			if p, _, _ := s.owner(string(name)); p != nil {
@@ -74,7 +74,7 @@ func (s *splitter) judgeLine(i int) {
 			}
 		})
 	case l.kind == lineDirective && emitsBytes(st.word):
-		if s.judgeTable(st, t.secs[l.sec].name) {
+		if s.isTableEntry(st, t.secs[l.sec].name) {
 			return
 		}
 		wide := false
@@ -83,7 +83,7 @@ func (s *splitter) judgeLine(i int) {
 			wide = true
 		}
 		for _, op := range cfiOperands(st.rest) {
-			s.judgeData(op, wide, l.sec)
+			s.checkData(op, wide, l.sec)
 		}
 	case l.kind == lineDirective:
 		localNames(st.rest, func(name []byte, _, _ int) {
@@ -96,8 +96,8 @@ func (s *splitter) judgeLine(i int) {
 	}
 }
 
-// judgeOperands refuses differences in an instruction.
-func (s *splitter) judgeOperands(rest []byte) {
+// checkOperands refuses differences in an instruction.
+func (s *splitter) checkOperands(rest []byte) {
 	rest = s.text.dialect.code(rest)
 	localNames(rest, func(name []byte, start, end int) {
 		p, _, def := s.owner(string(name))
@@ -120,9 +120,9 @@ func (s *splitter) judgeOperands(rest []byte) {
 	})
 }
 
-// judgeData refuses an operand that is neither an address nor the distance of one from a label in the section
+// checkData refuses an operand that is neither an address nor the distance of one from a label in the section
 // itself.
-func (s *splitter) judgeData(op string, wide bool, sec int32) {
+func (s *splitter) checkData(op string, wide bool, sec int32) {
 	first := true
 	bad := false
 	from, isDiff := "", false

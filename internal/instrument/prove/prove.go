@@ -106,12 +106,12 @@ func (p *prover) run() {
 	p.compareSymbols()
 	p.compareFrames()
 	for _, r := range p.later {
-		p.judge(r)
+		p.checkReference(r)
 	}
 }
 
-// judge records a reference with different targets in the objects.
-func (p *prover) judge(r reference) {
+// checkReference records a reference with different targets in the objects.
+func (p *prover) checkReference(r reference) {
 	c := p.codes[r.a.section]
 	if c != nil && r.b.section == c.b && c.leads(r.a.off, r.b.off) {
 		return

@@ -62,7 +62,7 @@ func Find(dir string) ([]string, error) {
 }
 
 const (
-	patience  = 3 * time.Second // for all of one exchange
+	timeout   = 3 * time.Second // for all of one exchange
 	maxAnswer = 1 << 16
 )
 
@@ -76,7 +76,7 @@ func Set(ctx context.Context, socket string, words []string) (*Status, error) {
 }
 
 func exchange(ctx context.Context, socket, request string) (*Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, err := dial(ctx, socket)
 	if err != nil {

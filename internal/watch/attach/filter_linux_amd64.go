@@ -41,9 +41,9 @@ type filterState struct {
 // mostStates bounds the paths through a filter that are followed. A filter has at most 4,096 instructions.
 const mostStates = 1 << 16
 
-// judge calls found with all possible results of a filter for a call. At a branch on an unknown value it
+// eachResult calls found with all possible results of a filter for a call. At a branch on an unknown value it
 // follows both paths: results that are not found do not occur.
-func judge(filter []insn, c *call, found func(action)) {
+func eachResult(filter []insn, c *call, found func(action)) {
 	todo := []filterState{{a: word{known: true}, x: word{known: true}}}
 	seen := map[filterState]bool{}
 	for len(todo) > 0 {

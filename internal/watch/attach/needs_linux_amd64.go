@@ -138,7 +138,7 @@ func (a action) what() string {
 func firstForbidden(filter []insn, calls []call) (*call, action) {
 	for i := range calls {
 		c, bad, worst := &calls[i], false, action(0)
-		judge(filter, c, func(a action) {
+		eachResult(filter, c, func(a action) {
 			if !a.allows() && (a != actErrno || !c.failing) {
 				bad, worst = true, a
 			}

@@ -288,8 +288,8 @@ func numberOf(before []string) (uint32, error) {
 	return 0, fmt.Errorf("the number of a system call is not clear")
 }
 
-// TestJudge checks the results of handwritten filters.
-func TestJudge(t *testing.T) {
+// TestEachResult checks the results of handwritten filters.
+func TestEachResult(t *testing.T) {
 	t.Parallel()
 	ret := func(a action) insn { return insn{code: 6, k: uint32(a)} }
 	load := func(at uint32) insn { return insn{code: 0x20, k: at} }
@@ -314,7 +314,7 @@ func TestJudge(t *testing.T) {
 		{"data that is none", []insn{load(64), ret(actAllow)}, []action{actUnclear}},
 	} {
 		var got []action
-		judge(c.filter, open, func(a action) { got = append(got, a) })
+		eachResult(c.filter, open, func(a action) { got = append(got, a) })
 		slices.Sort(got)
 		slices.Sort(c.want)
 		if !slices.Equal(got, c.want) {
@@ -327,7 +327,7 @@ func TestJudge(t *testing.T) {
 		long = append(long, load(16), insn{code: 0x15, jt: 0, jf: 0, k: 7})
 	}
 	var got []action
-	judge(append(long, ret(actAllow)), open, func(a action) { got = append(got, a) })
+	eachResult(append(long, ret(actAllow)), open, func(a action) { got = append(got, a) })
 	if !slices.Equal(got, []action{actAllow}) {
 		t.Errorf("long: %#x", got)
 	}

@@ -347,7 +347,7 @@ func statusField(tid int, field string) int {
 // stopped handles a stop and resumes the thread.
 func (s *session) stopped(tid int, ws syscall.WaitStatus) error {
 	if s.tasks[tid] == nil {
-		if known, err := s.adopt(tid); !known || err != nil {
+		if known, err := s.addTask(tid); !known || err != nil {
 			return err
 		}
 	}
@@ -397,8 +397,8 @@ func (s *session) resume(tid int, sig syscall.Signal) error {
 	return resume(tid, sig)
 }
 
-// adopt decides about a new thread: it is followed if it shares the program's memory.
-func (s *session) adopt(tid int) (known bool, err error) {
+// addTask adds a new thread if it shares the program's memory, and detaches from any other.
+func (s *session) addTask(tid int) (known bool, err error) {
 	process := statusField(tid, "Tgid:")
 	if process == s.pid || sharesMemory(s.pid, tid) {
 		s.tasks[tid] = &task{process: process}
