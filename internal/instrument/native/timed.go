@@ -170,6 +170,17 @@ func (t *timer) body(b *body) {
 	}
 }
 
+// insertExit inserts the code of an exit at an offset. The code of a conditional exit is in a stub, which it returns.
+func (t *timer) insertExit(at int, e *exit, code string) (stub string) {
+	if e.cond == "" {
+		t.insert(at, code)
+		return ""
+	}
+	side := t.newLabel()
+	t.insert(at, "\t"+e.cond+"\t"+side+"\n")
+	return side + ":\n" + code + "\t" + e.leave + "\n"
+}
+
 // fragment plans the exits of fragment i of b, and the stubs after its end.
 func (t *timer) fragment(b *body, i int, f *fragment) {
 	var stubs []byte
@@ -188,14 +199,7 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 			stubs = append(stubs, to+":\n"+t.on.slow(e.leave, unwound)...)
 		}
 		t.unwinding = f.unwind
-		code := t.on.exit(t, e.keep, to)
-		if e.cond == "" {
-			t.insert(in.at, code)
-			continue
-		}
-		side := t.newLabel()
-		t.insert(in.at, "\t"+e.cond+"\t"+side+"\n")
-		stubs = append(stubs, side+":\n"+code+"\t"+e.leave+"\n"...)
+		stubs = append(stubs, t.insertExit(in.at, e, t.on.exit(t, e.keep, to))...)
 	}
 	if len(stubs) == 0 {
 		return

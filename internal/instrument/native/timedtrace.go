@@ -71,13 +71,7 @@ func (t *timer) traceBody(b *body) {
 		}
 		t.unwinding = b.frags[in.frag].unwind
 		code := t.on.record(t, id, kind, b, e.keep, stub)
-		if e.cond == "" {
-			t.insert(in.at, code)
-			continue
-		}
-		side := t.newLabel()
-		t.insert(in.at, "\t"+e.cond+"\t"+side+"\n")
-		stub.code = append(stub.code, side+":\n"+code+"\t"+e.leave+"\n"...)
+		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
 	}
 	for i, f := range b.frags {
 		if s := &stubs[i]; len(s.code) > 0 {

@@ -92,12 +92,9 @@ func (t *timer) treeBody(b *body) {
 		t.unwinding = b.frags[in.frag].unwind
 		code := t.on.treeExit(t, e.keep)
 		if e.cond == "" {
-			t.insert(in.at, code, t.leaveCode(in))
-			continue
+			code += t.leaveCode(in)
 		}
-		side := t.newLabel()
-		t.insert(in.at, "\t"+e.cond+"\t"+side+"\n")
-		stubs[in.frag] = append(stubs[in.frag], side+":\n"+code+"\t"+e.leave+"\n"...)
+		stubs[in.frag] = append(stubs[in.frag], t.insertExit(in.at, e, code)...)
 	}
 	for _, a := range t.arrivals(b) {
 		t.insert(a.at, t.on.treeArrive(t, a, id))
