@@ -34,7 +34,18 @@ const downloadNotes = `Programs built by clang -O2 -ffunction-sections and linke
 a start runs first ("start"), and the others as lld's --bp-compression-sort=function places them, or
 as cairn order --compress does. The numbers are bytes: of the code and of the whole stripped file,
 compressed by zstd -19 and xz -9e; the percentages are relative to "start". Pages are those of
-4 KiB with code of functions that the start runs, as cairn pages counts them.`
+4 KiB with code of functions that the start runs, as cairn pages counts them. The starts:
+
+`
+
+// startsNote lists the arguments of each start.
+func startsNote() string {
+	lines := make([]string, len(downloads))
+	for i := range downloads {
+		lines[i] = fmt.Sprintf("- %s: `%s`", downloads[i].name, strings.Join(downloads[i].args, " "))
+	}
+	return strings.Join(lines, "\n")
+}
 
 // download measures compressed sizes, and writes DOWNLOAD.md.
 func (b *bench) download(ctx context.Context) error {
@@ -49,7 +60,7 @@ func (b *bench) download(ctx context.Context) error {
 		rows = append(rows, more...)
 	}
 	var text bytes.Buffer
-	b.writeHead(ctx, &text, "Orders and the size of the download", downloadNotes, [][]string{{"clang", "clang-22", "--version"}})
+	b.writeHead(ctx, &text, "Orders and the size of the download", downloadNotes+startsNote(), [][]string{{"clang", "clang-22", "--version"}})
 	table(&text, rows)
 	return os.WriteFile(filepath.Join(b.root, "bench", "DOWNLOAD.md"), text.Bytes(), 0o644)
 }
