@@ -92,6 +92,9 @@ type Thread struct {
 	PID, TID uint32 // PID is 0 where the log does not name it
 	Stack    uint32 // which of the thread's stacks, where each is a thread of the log: 0 is its own
 	Name     string // what to call it, "" if the log does not say
+	// Starters are the functions that started it, the outermost first: the stack in which a goroutine
+	// was started, and those of the goroutines before. Their calls are in other threads.
+	Starters []FuncID
 	// Parts is the number of pieces that can be read separately, and Bytes their total size. All parts of a
 	// thread have about the same size.
 	Parts int

@@ -80,6 +80,23 @@ type record struct {
 	number  uint64 // of the episode of parents and texts
 }
 
+// decodeThread decodes a name behind its time.
+func decodeThread(c *bytecur.Cursor, tid uint32) *Thread {
+	n, starters := c.U16(), c.U16()
+	c.Bytes(4)
+	t := &Thread{TID: tid, Name: string(c.Bytes(uint64(n)))}
+	if starters > 0 {
+		c.Bytes(uint64(-int(n) & 7))
+	}
+	for range starters {
+		if c.Err() != nil {
+			break
+		}
+		t.Starters = append(t.Starters, c.U64())
+	}
+	return t
+}
+
 // wanted is the set of record types to decode, as bits.
 type wanted uint32
 
@@ -120,9 +137,7 @@ func decode(data []byte, base int64) (record, error) {
 		r.parent = decodeParent(c)
 	case wire.TypeThread:
 		c.U64()
-		n := c.U16()
-		c.Bytes(6)
-		r.thread = &Thread{TID: a, Name: string(c.Bytes(uint64(n)))}
+		r.thread = decodeThread(c, a)
 	case wire.TypeStall:
 		r.stall = &Stall{From: c.U64(), To: c.U64(), Waited: c.U64()}
 		if r.stall.From > r.stall.To {

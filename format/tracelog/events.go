@@ -73,7 +73,7 @@ type Events struct {
 	info    calllog.Info
 	threads []calllog.Thread
 	chunks  [][]chunkRef // by thread
-	names   map[uint32]string
+	named   map[uint32]*Thread
 	spans   []span
 	r       io.ReaderAt
 }
@@ -105,6 +105,13 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 		objects = &Objects{}
 	}
 	e.place(objects)
+	for i := range e.threads {
+		if t := &e.threads[i]; e.named[t.TID] != nil {
+			for _, addr := range e.named[t.TID].Starters {
+				t.Starters = append(t.Starters, e.functionAt(addr, objects))
+			}
+		}
+	}
 	e.notes()
 	return e, nil
 }
@@ -212,10 +219,10 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 	case wire.TypeThread: // the name of a goroutine, which says what started it
 		rec, err := decode(data, base)
 		if err == nil {
-			if e.names == nil {
-				e.names = map[uint32]string{}
+			if e.named == nil {
+				e.named = map[uint32]*Thread{}
 			}
-			e.names[rec.thread.TID] = rec.thread.Name
+			e.named[rec.thread.TID] = rec.thread
 		}
 		return err
 	case wire.TypeTrace:
@@ -242,7 +249,10 @@ func (e *Events) group(all []chunkRef) {
 		if n := len(e.threads); n == 0 || e.threads[n-1].TID != c.tid || c.before == 0 {
 			t := calllog.Thread{PID: e.Header.PID, TID: c.tid}
 			if e.Header.Micro { // by a Go program
-				t.Name = cmp.Or(e.names[c.tid], fmt.Sprintf("goroutine %d", c.tid))
+				t.Name = fmt.Sprintf("goroutine %d", c.tid)
+				if n := e.named[c.tid]; n != nil {
+					t.Name = n.Name
+				}
 			}
 			e.threads = append(e.threads, t)
 			e.chunks = append(e.chunks, nil)

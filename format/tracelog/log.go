@@ -98,7 +98,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 		}
 	}
 	for tid, text := range names {
-		l.Threads = append(l.Threads, Thread{tid, text})
+		l.Threads = append(l.Threads, Thread{TID: tid, Name: text})
 	}
 	slices.SortFunc(l.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
 	slices.SortStableFunc(l.Settings, func(a, b Setting) int { return cmp.Compare(a.Time, b.Time) })

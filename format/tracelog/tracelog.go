@@ -47,6 +47,8 @@ func (m *Module) Holds(pc uint64) bool { return pc >= m.Start && pc < m.End }
 type Thread struct {
 	TID  uint32
 	Name string
+	// Starters are the addresses of the functions that started a goroutine, the outermost first.
+	Starters []uint64
 }
 
 // Entry is a call on a stack.

@@ -101,7 +101,7 @@ func TestRoundTrip(t *testing.T) {
 	if !reflect.DeepEqual(l.Trailer, trailer()) {
 		t.Errorf("trailer %+v", l.Trailer)
 	}
-	if want := []tracelog.Thread{{1, "MainThread"}, {2, "loader"}}; !reflect.DeepEqual(l.Threads, want) {
+	if want := []tracelog.Thread{{TID: 1, Name: "MainThread"}, {TID: 2, Name: "loader"}}; !reflect.DeepEqual(l.Threads, want) {
 		t.Errorf("threads %v", l.Threads)
 	}
 	if len(l.Modules) != 2 || l.Modules[0].Path != "/bin/game" || len(l.Modules[0].BuildID) != 20 || l.Modules[1].Unloaded != 8e9 {

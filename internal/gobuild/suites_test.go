@@ -18,6 +18,8 @@ var suites = []struct {
 	{"github.com/itchyny/gojq", "v0.12.17", []string{"./..."}},
 	{"github.com/evanw/esbuild", "v0.28.2", []string{"./internal/...", "./pkg/..."}},
 	{"mvdan.cc/sh/v3", "v3.12.0", []string{"./pattern", "./expand", "./fileutil", "./syntax/..."}},
+	{"github.com/mikefarah/yq/v4", "v4.47.2", []string{"./..."}},
+	{"github.com/gohugoio/hugo", "v0.152.2", []string{"./parser/...", "./common/...", "./output", "./media", "./identity", "./related", "./lazy", "./cache/..."}},
 }
 
 // TestRealSuites runs the tests of modules with probes in them: each test has the result that it
@@ -31,7 +33,7 @@ func TestRealSuites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range suites {
-		t.Run(filepath.Base(strings.TrimSuffix(s.module, "/v3")), func(t *testing.T) {
+		t.Run(nameOf(s.module), func(t *testing.T) {
 			dir := fetch(t, s.module, s.version)
 			want := results(t, dir, nil, "go", append([]string{"test", "-json", "-count=1"}, s.packages...)...)
 			passed := 0
@@ -43,7 +45,7 @@ func TestRealSuites(t *testing.T) {
 			if passed < 100 {
 				t.Fatalf("only %d of %d tests pass without probes", passed, len(want))
 			}
-			for _, mode := range []string{"count", "spike", "stacks"} {
+			for _, mode := range []string{"cover", "count", "spike", "stacks"} {
 				raws := t.TempDir()
 				args := append([]string{"go", "--mode", mode, "test", "-json", "-count=1"}, s.packages...)
 				got := results(t, dir, []string{"CAIRN_DIR=" + raws}, cairn, args...)

@@ -95,8 +95,10 @@
 //
 // Thread, a = tid, when it is first seen and when it has a new name:
 //
-//	 8  u64 time             16  u16 length of the name   18  u16 0   20  u32 0
+//	 8  u64 time             16  u16 length of the name   18  u16 starters   20  u32 0
 //	24  name, zero-padded to a multiple of 8
+//	    starters: u64 address of each function of the stack in which a go statement started the
+//	    goroutine, with those that started the goroutine of that; the outermost first
 //
 // Stall: the clock was late, for longer than two periods. Of those that were not late for
 // the threshold 64 are kept until the log is written to again, once in a second at least:

@@ -164,11 +164,23 @@ type Result struct {
 	Damage []*calllog.Damage
 }
 
+// MergeInto adds the trie of a thread to all, below the functions that started the thread. These
+// have its time in addition to their own, and no more calls. It returns the new place of each node,
+// as calltrie.Trie.Merge.
+func (t *Thread) MergeInto(all *calltrie.Trie) []calltrie.NodeID {
+	at := calltrie.Root
+	for _, fn := range t.Starters {
+		at = all.Child(at, fn)
+		all.Node(at).Total += t.Busy
+	}
+	return all.Merge(at, t.Trie, nil)
+}
+
 // Merged returns one trie of all threads. It shares nothing with theirs.
 func (r *Result) Merged() *calltrie.Trie {
 	all := calltrie.New()
 	for i := range r.Threads {
-		all.Merge(calltrie.Root, r.Threads[i].Trie, nil)
+		r.Threads[i].MergeInto(all)
 	}
 	return all
 }

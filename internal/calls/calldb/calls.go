@@ -28,12 +28,11 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 		return shown
 	})
 	defer out.Abort()
-	outermost := x.stacks.Outermost()
 	progress, done := opt.Progress, int64(0)
 	opt.Progress, opt.CallsOnly = nil, true
 	for i := range x.threads {
 		th := &x.threads[i]
-		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, x.stacks, outermost, opt); err != nil {
+		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, x.stacks, opt); err != nil {
 			return 0, err
 		}
 		if done += th.Bytes; progress != nil {
@@ -47,9 +46,10 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 }
 
 // writeThread writes the calls of a thread.
-func writeThread(ctx context.Context, out *calls.Writer, log calllog.Log, th *thread, stacks *calltrie.Trie, outermost []bool, opt account.Options) error {
+func writeThread(ctx context.Context, out *calls.Writer, log calllog.Log, th *thread, stacks *calltrie.Trie, opt account.Options) error {
 	row := calls.Call{Log: int32(th.log + 1), Thread: int32(th.id), PID: int64(th.PID), TID: int64(th.TID)}
-	replay, finder := account.NewReplay(log, th.index, opt), &stackFinder{all: stacks}
+	replay, finder := account.NewReplay(log, th.index, opt), &stackFinder{all: stacks, root: th.stack[calltrie.Root]}
+	outermost := th.Trie.Outermost()
 	finder.begin(replay.Trie())
 	for c, err := range replay.All(ctx) {
 		if c == nil {
@@ -61,7 +61,7 @@ func writeThread(ctx context.Context, out *calls.Writer, log calllog.Log, th *th
 		stack, outer := calltrie.Root, false
 		if th.Stats.Folded == 0 {
 			stack = th.stack[c.Node]
-			outer = outermost[stack]
+			outer = outermost[c.Node]
 		} else {
 			// The trie of the thread has other nodes than this replay's.
 			stack, outer = finder.find(c.Node).NodeID, finder.outermost(c.Node)

@@ -15,7 +15,7 @@ CREATE TABLE calls (
   func     INTEGER NOT NULL,     -- as in functions
   function TEXT NOT NULL,        -- demangled name
   stack    INTEGER,              -- as in stacks
-  depth    INTEGER NOT NULL,     -- 1 for the outermost
+  depth    INTEGER NOT NULL,     -- 1 for the outermost function of the thread
   begin    INTEGER NOT NULL,     -- since the log's start
   end      INTEGER NOT NULL,
   duration INTEGER NOT NULL,

@@ -95,7 +95,7 @@ func (l *live) scanCalls(w *want, row func(*callRow) bool) error {
 		if err := l.hasCalls(th); err != nil {
 			return err
 		}
-		stack := &stackFinder{all: l.x.stacks}
+		stack := &stackFinder{all: l.x.stacks, root: th.stack[calltrie.Root]}
 		r := callRow{thread: th}
 		list, err := l.callsOf(i, w, stack.begin)
 		if err != nil {

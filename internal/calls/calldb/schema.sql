@@ -79,7 +79,8 @@ CREATE TABLE functions (
 ) STRICT;
 
 -- A stack is a function and the stack of its caller. Its costs are those of the calls of
--- that function from that stack, in all threads.
+-- that function from that stack, in all threads. The stacks of goroutines begin with the
+-- functions that started them, if the log has these.
 CREATE TABLE stacks (
   id        INTEGER PRIMARY KEY,           -- greater than the parent's
   parent    INTEGER REFERENCES stacks,     -- NULL for the outermost function

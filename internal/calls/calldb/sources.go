@@ -64,7 +64,7 @@ func newIndex(sources []Source) (*index, error) {
 				Thread: &s.Result.Threads[k], log: i, index: k, id: int64(len(x.threads) + 1), number: number,
 				start: info.Clock.Nanoseconds(info.Clock.Start),
 			}
-			t.stack = x.stacks.Merge(calltrie.Root, t.Trie, nil)
+			t.stack = t.MergeInto(x.stacks)
 			number += integer(t.Stats.Enters)
 			x.threads = append(x.threads, t)
 		}

@@ -5,6 +5,7 @@ import "github.com/cairnprof/cairn/internal/calls/calltrie"
 // stackFinder finds the nodes of a replay's trie in the trie of all threads.
 type stackFinder struct {
 	all, trie *calltrie.Trie
+	root      calltrie.NodeID // of the thread, in all
 	folds     int
 	where     []foundStack
 }
@@ -18,7 +19,7 @@ type foundStack struct {
 
 // begin prepares for another trie.
 func (s *stackFinder) begin(trie *calltrie.Trie) {
-	s.trie, s.folds, s.where = trie, trie.Folds(), append(s.where[:0], foundStack{})
+	s.trie, s.folds, s.where = trie, trie.Folds(), append(s.where[:0], foundStack{NodeID: s.root})
 }
 
 func (s *stackFinder) find(node calltrie.NodeID) foundStack {

@@ -385,13 +385,13 @@ func (t *LogSet) run(ctx context.Context, opt account.Options) ([]*account.Resul
 
 // Merged returns one trie of all threads of all logs. It may be that of a thread itself.
 func Merged(results []*account.Result) *calltrie.Trie {
-	if len(results) == 1 && len(results[0].Threads) == 1 {
+	if len(results) == 1 && len(results[0].Threads) == 1 && len(results[0].Threads[0].Starters) == 0 {
 		return results[0].Threads[0].Trie
 	}
 	trie := calltrie.New()
 	for _, r := range results {
 		for i := range r.Threads {
-			trie.Merge(calltrie.Root, r.Threads[i].Trie, nil)
+			r.Threads[i].MergeInto(trie)
 		}
 	}
 	return trie
@@ -444,7 +444,12 @@ func (t *LogSet) groups(results []*account.Result, perThread bool) []stackGroup 
 	}
 	var list []stackGroup
 	for _, th := range t.perThread(results) {
-		list = append(list, stackGroup{th.Label, &th, th.Trie})
+		trie := th.Trie
+		if len(th.Starters) > 0 {
+			trie = calltrie.New()
+			th.MergeInto(trie)
+		}
+		list = append(list, stackGroup{th.Label, &th, trie})
 	}
 	return list
 }

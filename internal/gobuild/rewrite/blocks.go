@@ -16,7 +16,7 @@ type blockWriter struct {
 
 // begin starts a block at pos and returns its index.
 func (b *blockWriter) begin(pos token.Pos) int {
-	b.insert(pos, b.r.probe(b.next, true))
+	b.insert(pos, b.r.probe(b.next, true, false))
 	b.next++
 	b.blocks = append(b.blocks, nil)
 	return len(b.blocks) - 1

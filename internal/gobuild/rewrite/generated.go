@@ -38,8 +38,7 @@ func (r *Rewriter) Generated(pkg string, isMain bool) []byte {
 		link("add", "*uint32", " uint32")
 	case o.Mode == prof.ModeCount:
 		link("called", "*uint32", "")
-		fmt.Fprintf(&b, "\nfunc %sn(i uint32) uint32 {\n\tn := %s[i]\n\tif n == 0 {\n\t\t%[1]sstart(i)\n\t}\n\treturn n - 1\n}\n", prefix, Counters)
-		fmt.Fprintf(&b, "\n//go:noinline\nfunc %sstart(i uint32) { %[1]scalled(&%s[i+1]) }\n", prefix, Counters)
+		b.WriteString(r.counting())
 	case o.Mode == prof.ModeOrder:
 		link("first", "*uint8", "")
 		if !o.Race {
@@ -53,4 +52,41 @@ func (r *Rewriter) Generated(pkg string, isMain bool) []byte {
 		fmt.Fprintf(&b, "\n//go:linkname %shook runtime/coverage.initHook\nfunc %[1]shook(bool) {}\n", prefix)
 	}
 	return []byte(b.String())
+}
+
+// counting returns the functions that the probes of mode count call. With operands in memory, a
+// comparison and a decrement need no register, which a function may have none free of where it
+// begins.
+func (r *Rewriter) counting() string {
+	n, load := Counters+"[i]", ""
+	if r.opts.LoadOnce {
+		n, load = "n", "n := "+Counters+"[i]\n\t"
+	}
+	return strings.NewReplacer("LOAD", load, "COUNT", n, "C_", Counters, "P_", prefix).Replace(`
+func P_n(i uint32) uint32 {
+	LOADif COUNT == 0 {
+		P_start(i)
+	}
+	return COUNT - 1
+}
+
+//go:noinline
+func P_start(i uint32) { P_called(&C_[i+1]) }
+
+//go:linkname P_order runtime.cairnOrder
+var P_order uint32
+
+// P_m is P_n without a lock. Functions that call P_called get numbers behind all earlier ones.
+func P_m(i uint32) uint32 {
+	LOADif COUNT == 0 {
+		if C_[i+1] == 0 {
+			P_order++
+			C_[i+1] = P_order
+		} else {
+			C_[i+1] |= 1 << 31
+		}
+	}
+	return COUNT - 1
+}
+`)
 }

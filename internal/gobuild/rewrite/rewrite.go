@@ -7,6 +7,7 @@
 //	_cairn_c[3] = 1            // mode cover, and block: a flag
 //	_cairn_c[3] = _cairn_f(3)  // mode order: the first execution goes to the runtime
 //	_cairn_c[6] = _cairn_n(6)  // mode count: the number of calls, downwards
+//	_cairn_c[6] = _cairn_m(6)  // mode count, in a function that calls nothing: without a call
 //
 // The compiler's inliner does not charge assignments to coverage counters (see
 // cmd/compile/internal/inline, OAS), regardless of their right side. The build declares
@@ -19,6 +20,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -37,6 +39,9 @@ type Options struct {
 	Mode prof.Mode
 	// Atomic counts calls by atomic instructions, in package runtime.
 	Atomic bool
+	// LoadOnce is set for machines whose instructions have no operands in memory: a probe keeps
+	// what it has loaded.
+	LoadOnce bool
 	// Race is set in builds for the race detector: all writes are in package runtime,
 	// which the detector does not watch.
 	Race bool
@@ -202,7 +207,7 @@ func (w *fileWriter) function(fn *ast.FuncDecl) {
 		Name: name, File: pos.Filename, Line: pos.Line, Element: w.r.elements,
 		Generic: fn.Type.TypeParams != nil || genericReceiver(fn), Signature: w.signature(fn),
 	}
-	w.insert(fn.Body.Lbrace+1, w.r.probe(w.r.elements, leaf))
+	w.insert(fn.Body.Lbrace+1, w.r.probe(w.r.elements, leaf, callsNothing(fn.Body)))
 	whole := []Lines{{pos.Line, w.position(fn.End()).Line}}
 	if w.r.opts.Mode != prof.ModeBlock {
 		f.Blocks = [][]Lines{whole}
@@ -234,8 +239,9 @@ func (r *Rewriter) Elements() (n, size int) {
 	return r.elements, 1
 }
 
-// probe returns the text of the probe of the record at an element. A leaf may call nothing.
-func (r *Rewriter) probe(element int, leaf bool) string {
+// probe returns the text of the probe of the record at an element. A leaf may call nothing; a
+// function that is alone calls nothing, so that it needs no frame unless the probe has a call.
+func (r *Rewriter) probe(element int, leaf, alone bool) string {
 	o := r.opts
 	switch {
 	case o.Race && o.Mode == prof.ModeCount:
@@ -248,12 +254,31 @@ func (r *Rewriter) probe(element int, leaf bool) string {
 		return fmt.Sprintf(" %s[%d] = %[1]s[%[2]d] - 1;", Counters, element)
 	case o.Mode == prof.ModeCount && o.Atomic:
 		return fmt.Sprintf(" %s[%d] = %sadd(&%[1]s[%[4]d]);", Counters, element+1, prefix, element)
+	case o.Mode == prof.ModeCount && alone:
+		return fmt.Sprintf(" %s[%d] = %sm(%[2]d);", Counters, element, prefix)
 	case o.Mode == prof.ModeCount:
 		return fmt.Sprintf(" %s[%d] = %sn(%[2]d);", Counters, element, prefix)
 	case o.Mode == prof.ModeOrder && !leaf:
 		return fmt.Sprintf(" %s[%d] = %sf(%[2]d);", Counters, element, prefix)
 	}
 	return fmt.Sprintf(" %s[%d] = 1;", Counters, element)
+}
+
+// callsNothing reports whether a function has no calls but those of builtin functions and
+// conversions to builtin types.
+func callsNothing(body *ast.BlockStmt) bool {
+	alone := true
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			id, ok := n.Fun.(*ast.Ident)
+			alone = alone && ok && types.Universe.Lookup(id.Name) != nil
+		case *ast.FuncLit:
+			alone = false
+		}
+		return alone
+	})
+	return alone
 }
 
 // signature returns a hash of the tokens of a function.

@@ -16,6 +16,14 @@ import (
 //	func f(x int) (_cairn_0 int, _cairn_1 error) { _cairn_g, _cairn_t := _cairn_enter(); ...
 //		_cairn_0, _cairn_1 = g(x); _cairn_exit(_cairn_g, _cairn_t); return
 //
+// In mode spike the first probe stores the clock, and the second compares it with a time before
+// which only calls began that seem to take long:
+//
+//	_cairn_t := _cairn_word; ... if _cairn_t <= _cairn_past { _cairn_slow(&_cairn_t) }
+//
+// The address makes the first probe a store into memory. A local variable that is only read would
+// be loaded where it is compared, behind a loop that writes no memory.
+//
 // A function that defers calls has its second probe in an additional deferred call, the last
 // to run: the function can recover, and its deferred calls are a part of it. The same applies
 // to a function that returns from the body of a range over a function: the iterator's functions
@@ -150,10 +158,8 @@ func (w *fileWriter) timed(typ *ast.FuncType, body *ast.BlockStmt) {
 	switch {
 	case w.r.opts.Mode == prof.ModeTrace:
 		begin, end = " _cairn_t := _cairn_in(); _ = _cairn_t;", "_cairn_out(_cairn_t); "
-	case spike && s.calls:
-		begin, end = " _cairn_t := _cairn_word; _ = _cairn_t;", "if _cairn_word-_cairn_t >= _cairn_low { _cairn_slow(_cairn_t) }; "
-	case spike: // the compiler may read the clock once for both probes
-		begin, end = " _cairn_t := _cairn_word; _ = _cairn_t;", "_cairn_check(_cairn_t); "
+	case spike:
+		begin, end = " _cairn_t := _cairn_word; _ = _cairn_t;", "if _cairn_t <= _cairn_past { _cairn_slow(&_cairn_t) }; "
 	}
 	w.insert(body.Lbrace+1, begin)
 	w.nameResults(typ)
@@ -183,7 +189,6 @@ func base(path string) string {
 type bodyScan struct {
 	returns  []*ast.ReturnStmt
 	defers   bool // defers calls, or returns from the body of a range over a function
-	calls    bool // something that takes time, or writes memory that the compiler does not know
 	declared map[string]bool
 }
 
@@ -204,10 +209,6 @@ func (w *fileWriter) scanBody(body *ast.BlockStmt) *bodyScan {
 			s.returns = append(s.returns, n)
 		case *ast.DeferStmt:
 			s.defers = true
-		case *ast.CallExpr, *ast.SendStmt, *ast.SelectStmt:
-			s.calls = true
-		case *ast.UnaryExpr:
-			s.calls = s.calls || n.Op == token.ARROW
 		case *ast.AssignStmt:
 			if n.Tok == token.DEFINE {
 				names(n.Lhs...)
@@ -324,14 +325,12 @@ func _cairn_out(uintptr)
 //go:linkname _cairn_word runtime.cairnWord
 var _cairn_word int64
 
-//go:linkname _cairn_low runtime.cairnLow
-var _cairn_low int64
+//go:linkname _cairn_past runtime.cairnPast
+var _cairn_past int64
 
+//go:noescape
 //go:linkname _cairn_slow runtime.cairn_slow
-func _cairn_slow(int64)
-
-//go:linkname _cairn_check runtime.cairn_check
-func _cairn_check(int64)
+func _cairn_slow(*int64)
 
 //go:linkname _cairn_began runtime.cairn_began
 func _cairn_began() (int64, uintptr)
