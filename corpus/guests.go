@@ -29,7 +29,7 @@ var zlib = guest{
 		for level in 1 6 9; do ./minigzip -$level <FAQ | ./minigzip -d | cksum; done`,
 }
 
-var guests = []guest{
+var guests = append([]guest{
 	zlib,
 	{
 		name: "lua", source: "lua5.4", system: "make",
@@ -138,4 +138,4 @@ END
 		name: "hello", source: "hello", system: "dpkg-buildpackage", tools: []string{"dpkg-buildpackage", "dh", "makeinfo"},
 		build: "dpkg-buildpackage -b -d -uc -us", binary: "hello", test: "make check 2>&1 | grep '^# [A-Z]*:\\|^PASS\\|^FAIL' | sort",
 	},
-}
+}, ltoGuests...)
