@@ -56,10 +56,10 @@ func (u *useSummary) add(e *buildEvent) {
 	switch {
 	case e.Laid != "":
 		u.Laid++
-	case e.Kept == nil:
-		u.addSplit(e.Split, e.Units)
-	case !slices.Contains(u.Kept[e.Kept.What], e.Kept.Module): // a module that is linked twice counts once
+	case e.Kept != nil:
 		u.Kept[e.Kept.What] = append(u.Kept[e.Kept.What], e.Kept.Module)
+	default:
+		u.addSplit(e.Split, e.Units)
 	}
 }
 
