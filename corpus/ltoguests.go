@@ -18,8 +18,9 @@ var ltoGuests = []guest{
 			cd testbed && ../out/testcms | grep -v 'MPixel\|test bed'`,
 	},
 	{
+		// It asks for CMake 3.4, by whose policies the setting has no effect.
 		name: "pugixml", source: "pugixml", system: "CMake, clang -flto=thin", tools: append([]string{"cmake"}, ltoTools...),
-		build: `CC=clang-22 CXX=clang++-22 cmake -B out -DCMAKE_BUILD_TYPE=Release -DPUGIXML_BUILD_TESTS=ON -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON \
+		build: `CC=clang-22 CXX=clang++-22 cmake -B out -DCMAKE_BUILD_TYPE=Release -DPUGIXML_BUILD_TESTS=ON -DCMAKE_POLICY_DEFAULT_CMP0069=NEW -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON \
 			-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld && cmake --build out -j2`,
 		binary: "out/pugixml-check",
 		test:   "out/pugixml-check; cd out && ctest | sed -n 's/ *[0-9.]* sec.*//; /Test *#/p; /tests passed/p'",
