@@ -18,8 +18,6 @@ var suites = []struct {
 	{"github.com/itchyny/gojq", "v0.12.17", []string{"./..."}},
 	{"github.com/evanw/esbuild", "v0.28.2", []string{"./internal/...", "./pkg/..."}},
 	{"mvdan.cc/sh/v3", "v3.12.0", []string{"./pattern", "./expand", "./fileutil", "./syntax/..."}},
-	{"github.com/mikefarah/yq/v4", "v4.47.2", []string{"./..."}},
-	{"github.com/gohugoio/hugo", "v0.152.2", []string{"./parser/...", "./common/...", "./output", "./media", "./identity", "./related", "./lazy", "./cache/..."}},
 }
 
 // TestRealSuites runs the tests of modules with probes in them: each test has the result that it
