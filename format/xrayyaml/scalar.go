@@ -2,10 +2,11 @@ package xrayyaml
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // quoting is how a scalar must be written.
@@ -24,7 +25,7 @@ var words = map[string]bool{
 	".nan": true, ".NaN": true, ".NAN": true,
 }
 
-var number = regexp.MustCompile(`^(0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(\.(inf|Inf|INF)|(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?))$`)
+var number = lazyregexp.New(`^(0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(\.(inf|Inf|INF)|(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?))$`)
 
 // scalarQuoting returns how LLVM's YAML writer quotes s.
 func scalarQuoting(s string) quoting {
@@ -35,7 +36,7 @@ func scalarQuoting(s string) quoting {
 	const blanks = " \t\n\v\f\r"
 	const indicators = `-?:\,[]{}#&*!|>'"%@` + "`"
 	if strings.IndexByte(blanks, s[0]) >= 0 || strings.IndexByte(blanks, s[len(s)-1]) >= 0 ||
-		words[s] || number.MatchString(s) || strings.IndexByte(indicators, s[0]) >= 0 {
+		words[s] || number().MatchString(s) || strings.IndexByte(indicators, s[0]) >= 0 {
 		q = single
 	}
 	for i := range len(s) {

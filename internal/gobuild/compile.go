@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
 	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // coverageConfig tells the compiler which variables are coverage counters. In mode testmain
@@ -165,8 +165,8 @@ func writeSource(dir string, i int, base string, text []byte) (string, error) {
 const compilerPlace = `^(.+?):(\d+)(?::(\d+))?: `
 
 var (
-	canInline = regexp.MustCompile(compilerPlace + `can inline `)
-	closure   = regexp.MustCompile(compilerPlace + `(?:func literal |can inline .*-range\d+( |$))`)
+	canInline = lazyregexp.New(compilerPlace + `can inline `)
+	closure   = lazyregexp.New(compilerPlace + `(?:func literal |can inline .*-range\d+( |$))`)
 )
 
 // decisions returns the functions of the package that the compiler can inline, and where it
@@ -193,10 +193,10 @@ func (t *tool) decisions(output string) (inlinable, closures map[rewrite.Place]b
 	inlinable, closures = map[rewrite.Place]bool{}, map[rewrite.Place]bool{}
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimSuffix(line, "\n")
-		if m := canInline.FindStringSubmatch(line); m != nil {
+		if m := canInline().FindStringSubmatch(line); m != nil {
 			inlinable[placeOf(m)] = true
 		}
-		if m := closure.FindStringSubmatch(line); m != nil {
+		if m := closure().FindStringSubmatch(line); m != nil {
 			closures[placeOf(m)] = true
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // binutilsFile, in a directory of the cache, holds the version of binutils for which clang writes assembly. It
@@ -17,7 +17,7 @@ import (
 const binutilsFile = "binutils"
 
 // dottedVersion matches a version of binutils.
-var dottedVersion = regexp.MustCompile(`[0-9]+\.[0-9]+`)
+var dottedVersion = lazyregexp.New(`[0-9]+\.[0-9]+`)
 
 // writeBinutils records the version for a clang. Without it, clang with an external assembler writes for a
 // version of 2014: it omits that a section belongs to another or must be retained by the linker, so objects
@@ -47,7 +47,7 @@ func gnuVersion(ctx context.Context, assembler string) string {
 	if i := bytes.LastIndexByte(line, ')'); i >= 0 {
 		line = line[i:]
 	}
-	return string(dottedVersion.Find(line))
+	return string(dottedVersion().Find(line))
 }
 
 // readBinutils returns the version that writeBinutils recorded in a directory of the cache, or "".

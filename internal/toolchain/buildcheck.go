@@ -4,10 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // Checks are the programs that build systems compile to examine the compiler and the system: configure scripts
@@ -16,8 +16,8 @@ import (
 // when they run are in the source tree, and build systems store what they report about libraries and
 // directories.
 var (
-	checkFile = regexp.MustCompile(`/(?:conftest[^/]*|ztest\d+[^/]*|objs/autotest[^/]*|qemu-conf[^/]*)$`)
-	checkDir  = regexp.MustCompile(`/(?:CMakeFiles/(?:CMakeTmp|CMakeScratch|[^/]+/CompilerId[^/]*)|meson-private|\.conf_check_[^/]*|\.sconf_temp|ffconf\.[^/]*)/`)
+	checkFile = lazyregexp.New(`/(?:conftest[^/]*|ztest\d+[^/]*|objs/autotest[^/]*|qemu-conf[^/]*)$`)
+	checkDir  = lazyregexp.New(`/(?:CMakeFiles/(?:CMakeTmp|CMakeScratch|[^/]+/CompilerId[^/]*)|meson-private|\.conf_check_[^/]*|\.sconf_temp|ffconf\.[^/]*)/`)
 )
 
 // isCheck reports whether a driver compiles or links a check in the working directory.
@@ -30,7 +30,7 @@ func isCheck(cmd *driver.Command) bool {
 }
 
 func isCheckIn(dir string, cmd *driver.Command) bool {
-	if checkDir.MatchString(dir + "/") {
+	if checkDir().MatchString(dir + "/") {
 		return true
 	}
 	for _, name := range append([]string{cmd.Output}, cmd.Sources...) {
@@ -40,7 +40,7 @@ func isCheckIn(dir string, cmd *driver.Command) bool {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		if checkFile.MatchString(name) || checkDir.MatchString(name) {
+		if checkFile().MatchString(name) || checkDir().MatchString(name) {
 			return true
 		}
 	}

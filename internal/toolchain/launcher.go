@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -26,12 +26,12 @@ import (
 // ccache is the launcher that is not bypassed.
 const ccache = "ccache"
 
-var launcherName = regexp.MustCompile(`^(?:ccache|distcc|icecc|sccache)$`)
+var launcherName = lazyregexp.New(`^(?:ccache|distcc|icecc|sccache)$`)
 
 // launcherAt returns the name of the launcher at a path, "" for none.
 func launcherAt(path string) string {
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil || !launcherName.MatchString(filepath.Base(real)) {
+	if err != nil || !launcherName().MatchString(filepath.Base(real)) {
 		return ""
 	}
 	return filepath.Base(real)
@@ -59,10 +59,10 @@ func parseLaunch(path string, args []string) *launch {
 		n++ // settings
 	}
 	l.words = append(l.words, args[:n]...)
-	for n < len(args) && launcherName.MatchString(filepath.Base(args[n])) {
+	for n < len(args) && launcherName().MatchString(filepath.Base(args[n])) {
 		n++ // a nested launcher, which is bypassed
 	}
-	if n == len(args) || !compilerName.MatchString(filepath.Base(args[n])) {
+	if n == len(args) || !compilerName().MatchString(filepath.Base(args[n])) {
 		return nil
 	}
 	l.words = append(l.words, args[n])

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // distribution is the file with which lld starts its distributor: the arguments common to all
@@ -149,7 +149,7 @@ var assemblerArgs = []string{"-c", "-x", "assembler", "-Wno-unused-command-line-
 // uniqueGroup matches the head of a section in a group that is not a COMDAT, such as those of
 // the address sanitizer, with a number that distinguishes it from others. clang writes it, but
 // cannot read it.
-var uniqueGroup = regexp.MustCompile(`(?m)^(\t\.section\t[^,\n]+,"[a-zA-Z]*G[a-zA-Z]*",@[^\n]*),unique,([0-9]+)$`)
+var uniqueGroup = lazyregexp.New(`(?m)^(\t\.section\t[^,\n]+,"[a-zA-Z]*G[a-zA-Z]*",@[^\n]*),unique,([0-9]+)$`)
 
 // withoutUnique removes that number where the group distinguishes the section as well.
 func withoutUnique(src []byte) []byte {
@@ -157,7 +157,7 @@ func withoutUnique(src []byte) []byte {
 		return src
 	}
 	numbers := map[string]string{} // by the rest of the line; "" if there are several
-	for _, m := range uniqueGroup.FindAllSubmatch(src, -1) {
+	for _, m := range uniqueGroup().FindAllSubmatch(src, -1) {
 		head, number := string(m[1]), string(m[2])
 		if known, seen := numbers[head]; seen && known != number {
 			number = ""
@@ -167,7 +167,7 @@ func withoutUnique(src []byte) []byte {
 	if len(numbers) == 0 {
 		return src
 	}
-	return uniqueGroup.ReplaceAllFunc(src, func(line []byte) []byte {
+	return uniqueGroup().ReplaceAllFunc(src, func(line []byte) []byte {
 		head, _, _ := bytes.Cut(line, []byte(",unique,"))
 		if bytes.HasSuffix(head, []byte(",comdat")) || numbers[string(head)] == "" {
 			return line

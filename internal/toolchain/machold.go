@@ -5,15 +5,15 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // machOLinkerName matches linkers that make Mach-O files, wherever they run.
-var machOLinkerName = regexp.MustCompile(`^ld64(?:\.lld)?(?:-\d+(?:\.\d+)*)?$`)
+var machOLinkerName = lazyregexp.New(`^ld64(?:\.lld)?(?:-\d+(?:\.\d+)*)?$`)
 
 // machOPlatforms are the systems of -platform_version, by name and number, as a target
 // names them.

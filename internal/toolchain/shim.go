@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -45,7 +46,7 @@ func AsShim(args []string, s verb.Streams) (*shim, bool) {
 }
 
 // lineMarker is the first line of what a preprocessor made.
-var lineMarker = regexp.MustCompile(`^# [01] "([^"\\\n]+)"`)
+var lineMarker = lazyregexp.New(`^# [01] "([^"\\\n]+)"`)
 
 // readOptions reads the file beside a stand-in and reports whether it is
 // there.
@@ -104,7 +105,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		if !piped {
 			name = args[inputs[0]]
 		}
-		if m := lineMarker.FindSubmatch(src); m != nil {
+		if m := lineMarker().FindSubmatch(src); m != nil {
 			name = string(m[1]) // a .S, which comes from the preprocessor under another name
 		}
 		if err := logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: "assembly written by hand"}); err != nil {

@@ -12,13 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -37,13 +37,13 @@ type WrapperOptions struct {
 }
 
 var (
-	compilerName = regexp.MustCompile(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
-	linkerName   = regexp.MustCompile(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
+	compilerName = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
+	linkerName   = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
 )
 
 // StandsInFor reports whether cairn build catches programs of that name.
 func StandsInFor(name string) bool {
-	return compilerName.MatchString(name) || linkerName.MatchString(name) || machOLinkerName.MatchString(name) || launcherName.MatchString(name)
+	return compilerName().MatchString(name) || linkerName().MatchString(name) || machOLinkerName().MatchString(name) || launcherName().MatchString(name)
 }
 
 // WrapperDir returns the directory with the flags of a build, and cairn. There is one for each
@@ -111,7 +111,7 @@ func WrapVariable(s *verb.Streams, dir, value string, opts WrapperOptions) (stri
 		tool, args = value[:i], value[i:]
 	}
 	name := filepath.Base(tool)
-	if !filepath.IsAbs(tool) || !compilerName.MatchString(name) && !linkerName.MatchString(name) && !machOLinkerName.MatchString(name) {
+	if !filepath.IsAbs(tool) || !compilerName().MatchString(name) && !linkerName().MatchString(name) && !machOLinkerName().MatchString(name) {
 		return value, nil
 	}
 	// It may be the wrapper of a cairn build around this one.
@@ -254,9 +254,9 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 		return become(path, append([]string{path}, args...))
 	case launcherAt(path) != "":
 		return w.launch(ctx, s, path, args)
-	case machOLinkerName.MatchString(w.name):
+	case machOLinkerName().MatchString(w.name):
 		return w.linkMachO(ctx, s, path, args)
-	case linkerName.MatchString(w.name):
+	case linkerName().MatchString(w.name):
 		return w.link(ctx, s, path, args)
 	}
 	return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim}, path, args)
@@ -284,7 +284,7 @@ func toolOnPath(name string, launchers bool) (string, error) {
 			continue
 		}
 		found, err := exec.LookPath(path)
-		if err == nil && (launchers || launcherName.MatchString(name) || launcherAt(found) == "") {
+		if err == nil && (launchers || launcherName().MatchString(name) || launcherAt(found) == "") {
 			return found, nil
 		}
 	}
@@ -341,7 +341,7 @@ func linkedBy(path string) (Compiler, error) {
 			return c, nil
 		}
 	}
-	target := linkerName.FindStringSubmatch(filepath.Base(path))
+	target := linkerName().FindStringSubmatch(filepath.Base(path))
 	for _, name := range []string{"cc", "gcc", "clang"} {
 		if len(target) > 1 {
 			name = target[1] + name

@@ -7,12 +7,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/watch/ptrace"
 )
 
@@ -28,7 +28,7 @@ func Script(path string) bool {
 	return string(head[:n]) == "#!"
 }
 
-var loaded = regexp.MustCompile(`(?m)^\s*(?:.* => )?(\S*/.*) \(0x[0-9a-f]+\)$`)
+var loaded = lazyregexp.New(`(?m)^\s*(?:.* => )?(\S*/.*) \(0x[0-9a-f]+\)$`)
 
 // LibrariesOf lists the libraries that a program is loaded with, as reported by its loader, without running the
 // program.
@@ -38,7 +38,7 @@ func LibrariesOf(ctx context.Context, interpreter, path string) []string {
 		return nil
 	}
 	var list []string
-	for _, m := range loaded.FindAllStringSubmatch(string(out), -1) {
+	for _, m := range loaded().FindAllStringSubmatch(string(out), -1) {
 		if m[1] != interpreter {
 			list = append(list, m[1])
 		}

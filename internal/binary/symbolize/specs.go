@@ -7,12 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // fdrObjects is the number of objects that a flight data recorder log can distinguish: it
@@ -28,14 +28,14 @@ type Spec struct {
 
 // numbered matches a spec with a number, or a line of a list.
 var (
-	numbered = regexp.MustCompile(`^([0-9]+)=(.*)$`)
-	listed   = regexp.MustCompile(`^\s*([0-9]+)\s+(\S.*?)(?:\s+0[xX][0-9a-fA-F]+)?\s*$`)
+	numbered = lazyregexp.New(`^([0-9]+)=(.*)$`)
+	listed   = lazyregexp.New(`^\s*([0-9]+)\s+(\S.*?)(?:\s+0[xX][0-9a-fA-F]+)?\s*$`)
 )
 
 // ParseSpec parses the argument of --map: PROGRAM, FILE.yaml, the path of a list of objects,
 // or NUMBER=FILE. A file whose name looks like NUMBER=FILE can be given with the prefix ./.
 func ParseSpec(text string) (Spec, error) {
-	m := numbered.FindStringSubmatch(text)
+	m := numbered().FindStringSubmatch(text)
 	if m == nil {
 		if text == "" {
 			return Spec{}, fmt.Errorf("the file of a map has no name")
@@ -128,7 +128,7 @@ func expand(specs []Spec) ([]Spec, error) {
 func looksLikeList(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
-			return listed.Match(line)
+			return listed().Match(line)
 		}
 	}
 	return false
@@ -149,7 +149,7 @@ func readList(path string) ([]Spec, error) {
 		if t := strings.TrimSpace(text); t == "" || t[0] == '#' {
 			continue
 		}
-		m := listed.FindStringSubmatch(text)
+		m := listed().FindStringSubmatch(text)
 		if m == nil {
 			return nil, fmt.Errorf("%s: line %d: not the number and the path of an object: %.40q", path, line, strings.TrimSpace(text))
 		}

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // Rows are the answer to a query.
@@ -114,11 +115,11 @@ func checkQuery(query string) error {
 
 // LooksLikeQuery reports whether a text begins like a query.
 func LooksLikeQuery(text string) bool {
-	word := firstWord.FindString(text[blank(text, 0):])
+	word := firstWord().FindString(text[blank(text, 0):])
 	return slices.Contains(reading, strings.ToUpper(word))
 }
 
-var firstWord = regexp.MustCompile(`^[A-Za-z]*`)
+var firstWord = lazyregexp.New(`^[A-Za-z]*`)
 
 // clip returns the beginning of s for a message.
 func clip(s string) string {
@@ -195,7 +196,7 @@ func plain(err error) error {
 	if !errors.As(err, &se) {
 		return err
 	}
-	text := codeSuffix.ReplaceAllString(se.Error(), "")
+	text := codeSuffix().ReplaceAllString(se.Error(), "")
 	text = strings.TrimPrefix(text, "SQL logic error: ")
 	// The library repeats the text if it has nothing to add.
 	if a, b, ok := strings.Cut(text, ": "); ok && a == b {
@@ -205,8 +206,8 @@ func plain(err error) error {
 }
 
 var (
-	codeSuffix = regexp.MustCompile(` \(\d+\)$`)
-	culprit    = regexp.MustCompile(`^near "(.+)": syntax error|^no such (?:column|table|function): (\S+)|^ambiguous column name: (\S+)|^wrong number of arguments to function (\w+)\(\)|^unrecognized token: "(.+)"`)
+	codeSuffix = lazyregexp.New(` \(\d+\)$`)
+	culprit    = lazyregexp.New(`^near "(.+)": syntax error|^no such (?:column|table|function): (\S+)|^ambiguous column name: (\S+)|^wrong number of arguments to function (\w+)\(\)|^unrecognized token: "(.+)"`)
 )
 
 // readOnly is the result code of SQLite for writing where that is forbidden.
@@ -226,7 +227,7 @@ func explain(ctx context.Context, query string, err error) error {
 	if text == "no such table: calls" || text == "no such table: events" {
 		return errors.New(text + " in a saved database: query the log itself, or the file that --calls wrote")
 	}
-	m := culprit.FindStringSubmatch(text)
+	m := culprit().FindStringSubmatch(text)
 	if m == nil {
 		return errors.New(text)
 	}

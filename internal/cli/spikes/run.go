@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -168,7 +168,7 @@ func runHooked(ctx context.Context, s *verb.Streams, h *hookable, argv, env []st
 	return nil
 }
 
-var entriesLine = regexp.MustCompile(`^entries (\d+)(?: short=(\d+))?(?: unknown=(\d+))?(?: failed=(\d+) errno=(\d+))?(?: (.+))? in (\S.*)$`)
+var entriesLine = lazyregexp.New(`^entries (\d+)(?: short=(\d+))?(?: unknown=(\d+))?(?: failed=(\d+) errno=(\d+))?(?: (.+))? in (\S.*)$`)
 
 // summaryOf converts the library's summary of process pid to sentences. Child processes also
 // load the library.
@@ -205,7 +205,7 @@ func detoursSentence(rest string) string {
 // entriesSentence describes how many entries of -fpatchable-function-entry are hooked in a
 // module, and why others are not.
 func entriesSentence(line string) string {
-	m := entriesLine.FindStringSubmatch(line)
+	m := entriesLine().FindStringSubmatch(line)
 	if m == nil {
 		return line
 	}

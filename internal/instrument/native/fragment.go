@@ -1,7 +1,7 @@
 package native
 
 import (
-	"regexp"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // fragment is a piece of code under a function symbol of its own.
@@ -91,8 +91,8 @@ func (f *function) main() *fragment { return f.frags[0] }
 // coldName matches the names of code that gcc and clang move out of a function: f.cold, f.cold.3, and
 // f.part.0.cold, as f.part.0 is a function; partName those of functions made of a part of another.
 var (
-	coldName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
-	partName = regexp.MustCompile(`^(.+?)\.(?:(?:__)?part|cold)(?:\.\d+)?(?:\..+)?$`)
+	coldName = lazyregexp.New(`^(.+)\.cold(?:\.\d+)?$`)
+	partName = lazyregexp.New(`^(.+?)\.(?:(?:__)?part|cold)(?:\.\d+)?(?:\..+)?$`)
 )
 
 // enter fixes the place of the entry probe: before pos.
@@ -177,7 +177,7 @@ func (p *parser) assignCold() {
 	called := p.called()
 	kept := p.unit.funcs[:0]
 	for _, fn := range p.unit.funcs {
-		m := coldName.FindStringSubmatch(fn.name)
+		m := coldName().FindStringSubmatch(fn.name)
 		if m == nil || called[fn.name] {
 			kept = append(kept, fn)
 			continue
@@ -202,7 +202,7 @@ func (p *parser) called() map[string]bool {
 	for _, fn := range p.unit.funcs {
 		for _, fr := range fn.frags {
 			for _, c := range fr.calls {
-				if !c.tail && coldName.MatchString(c.callee) {
+				if !c.tail && coldName().MatchString(c.callee) {
 					called[c.callee] = true
 				}
 			}
@@ -241,7 +241,7 @@ func (p *parser) parentOf(name string) *function {
 	if fn := p.byName[name]; fn != nil {
 		return fn.main().parent
 	}
-	if m := coldName.FindStringSubmatch(name); m != nil {
+	if m := coldName().FindStringSubmatch(name); m != nil {
 		return p.parentOf(m[1])
 	}
 	return nil

@@ -122,7 +122,7 @@ func (o *Options) reason(fn *function, source string) string {
 // are in the same group. The directory of the file makes no difference: builds of the same program in different
 // places must agree.
 func groupOf(name, source string, groups int) int {
-	if m := partName.FindStringSubmatch(name); m != nil {
+	if m := partName().FindStringSubmatch(name); m != nil {
 		name = m[1]
 	}
 	h := fnv.New64a()
@@ -138,7 +138,7 @@ func (o *Options) wanted(name, source string) bool {
 		return true
 	}
 	texts := []string{name, demangle.Filter(name), source}
-	if m := partName.FindStringSubmatch(name); m != nil { // it belongs to the group of its function
+	if m := partName().FindStringSubmatch(name); m != nil { // it belongs to the group of its function
 		texts = append(texts, m[1], demangle.Filter(m[1]))
 	}
 	return (len(o.Only) == 0 || anyMatch(o.Only, texts)) && !anyMatch(o.Skip, texts)

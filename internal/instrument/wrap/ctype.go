@@ -190,7 +190,7 @@ func placed(t *objfile.Type) bool {
 func FromSignature(s *objfile.Signature, source string) (*Function, error) {
 	f := &Function{Name: s.Name, Title: Demangled(s.Name), Source: source}
 	switch {
-	case !word.MatchString(s.Name):
+	case !word().MatchString(s.Name):
 		return nil, errors.New("its name is not a C identifier")
 	case !s.Known:
 		return nil, fmt.Errorf("it is declared without parameters (old C), and %s does not define it: give its prototype with --prototype", source)

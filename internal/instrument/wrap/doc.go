@@ -12,8 +12,10 @@ package wrap
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+	"sync"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // Function is a function to wrap, with its types as C text that needs no header.
@@ -30,14 +32,14 @@ type Function struct {
 // Shim returns a function whose wrapper needs no signature: it passes everything on unchanged and makes the
 // function return to the runtime. why is the reason against a wrapper in C.
 func Shim(name, why string) (*Function, error) {
-	if !symbol.MatchString(name) {
+	if !symbol().MatchString(name) {
 		return nil, errors.New("its name is not supported by assemblers")
 	}
 	return &Function{Name: name, Title: Demangled(name), Source: "its return address: " + why, Shim: true}, nil
 }
 
 // symbol is a name that needs no quotes in assembly.
-var symbol = regexp.MustCompile(`^[A-Za-z_.$][\w.$]*$`)
+var symbol = lazyregexp.New(`^[A-Za-z_.$][\w.$]*$`)
 
 // SplitNames splits a list of names at its commas, but not at those of the
 // parameters of C++ names.
@@ -72,8 +74,8 @@ func SplitNames(list string) ([]string, error) {
 	return out, nil
 }
 
-// refused are functions that cannot be wrapped, and why.
-var refused = func() map[string]string {
+// refused returns the functions that cannot be wrapped, and why.
+var refused = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for why, names := range map[string]string{
 		"it returns twice, the second time into the frame of the wrapper, which no longer exists": "setjmp _setjmp __sigsetjmp sigsetjmp savectx getcontext swapcontext vfork __vfork",
@@ -88,7 +90,7 @@ var refused = func() map[string]string {
 		}
 	}
 	return out
-}()
+})
 
 // Refused returns why a function cannot be wrapped, or "".
-func Refused(name string) string { return refused[name] }
+func Refused(name string) string { return refused()[name] }

@@ -1,6 +1,9 @@
 package wrap
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // knownPrototypes are functions of the C library on x86-64 Linux, from POSIX and the manual pages. Those like
 // open take at most one more argument, in a register that is passed on in any case.
@@ -141,7 +144,8 @@ void _ZdlPvm(void *, size_t)
 void _ZdaPvm(void *, size_t)
 `
 
-var known = func() map[string]*Function {
+// known returns the functions of knownPrototypes by name.
+var known = sync.OnceValue(func() map[string]*Function {
 	out := map[string]*Function{}
 	for line := range strings.Lines(strings.TrimSpace(knownPrototypes)) {
 		f, err := ParsePrototype(line)
@@ -152,10 +156,10 @@ var known = func() map[string]*Function {
 		out[f.Name] = f
 	}
 	return out
-}()
+})
 
 // Known returns the function of the C or C++ library of that name, or nil.
-func Known(name string) *Function { return known[name] }
+func Known(name string) *Function { return known()[name] }
 
 // variants are the names under which headers make a program call a function.
 func variants(name string) []string {

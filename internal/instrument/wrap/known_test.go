@@ -48,7 +48,7 @@ func TestKnownAgainstHeaders(t *testing.T) {
 	}
 	var source strings.Builder
 	source.WriteString(headers)
-	for name := range known {
+	for name := range known() {
 		if strings.HasPrefix(name, "_") {
 			continue // for compilers only
 		}
@@ -64,7 +64,7 @@ func TestKnownAgainstHeaders(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	signatures, err := objfile.Signatures(filepath.Join(dir, "k.o"), func(name string) bool { return known[name] != nil })
+	signatures, err := objfile.Signatures(filepath.Join(dir, "k.o"), func(name string) bool { return known()[name] != nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestKnownAgainstHeaders(t *testing.T) {
 			t.Errorf("%s: %v", s.Name, err)
 			continue
 		}
-		got := known[s.Name]
+		got := known()[s.Name]
 		if spelled(got) != spelled(want) {
 			t.Errorf("%s: the table has %s %v, the header %s %v", s.Name, got.Result, got.Params, want.Result, want.Params)
 		}

@@ -2,11 +2,12 @@ package wrap
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // Demangled returns the demangled name.
@@ -78,10 +79,10 @@ func withoutParams(mangled string) string {
 
 // variant is the part of a mangled name that distinguishes a constructor or destructor of whole objects from
 // that of base classes.
-var variant = regexp.MustCompile(`[CD][0-9]E`)
+var variant = lazyregexp.New(`[CD][0-9]E`)
 
 // SameFunction reports whether a mangled name is another of the same function:
 // constructors and destructors have several, and debug information only one.
 func SameFunction(a, b string) bool {
-	return a == b || len(a) == len(b) && variant.MatchString(a) && variant.MatchString(b) && Demangled(a) == Demangled(b)
+	return a == b || len(a) == len(b) && variant().MatchString(a) && variant().MatchString(b) && Demangled(a) == Demangled(b)
 }

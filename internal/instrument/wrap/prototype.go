@@ -3,9 +3,10 @@ package wrap
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 var errVariadic = errors.New("it takes a variable number of arguments, which a C function cannot forward")
@@ -35,15 +36,15 @@ var basic = map[string]bool{
 }
 
 var (
-	prototypeForm = regexp.MustCompile(`^([\w\s*]*[\s*])([A-Za-z_]\w*)\s*\((.*)\)$`)
-	word          = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+	prototypeForm = lazyregexp.New(`^([\w\s*]*[\s*])([A-Za-z_]\w*)\s*\((.*)\)$`)
+	word          = lazyregexp.New(`^[A-Za-z_]\w*$`)
 )
 
 // ParsePrototype reads a C prototype such as "void *malloc(size_t n)". Types are
 // the arithmetic ones, names such as size_t, and pointers to anything.
 func ParsePrototype(text string) (*Function, error) {
 	line := strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ";")
-	m := prototypeForm.FindStringSubmatch(strings.TrimSpace(line))
+	m := prototypeForm().FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
 		return nil, fmt.Errorf("prototype %q: must be RESULT NAME(TYPE, TYPE), such as void *malloc(size_t)", text)
 	}
@@ -100,7 +101,7 @@ func prototypeType(text string, named bool) (string, error) {
 	}
 	words := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return qualifiers[w] })
 	for _, w := range words {
-		if !word.MatchString(w) {
+		if !word().MatchString(w) {
 			return "", fmt.Errorf("%q is not a C type", strings.TrimSpace(text))
 		}
 	}

@@ -95,7 +95,7 @@ func TestKnown(t *testing.T) {
 			t.Errorf("%s is not known", name)
 		}
 	}
-	for name := range known {
+	for name := range known() {
 		if why := Refused(name); why != "" {
 			t.Errorf("%s is known and refused: %s", name, why)
 		}

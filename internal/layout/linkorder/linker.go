@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
 // Format is a kind of order file.
@@ -72,21 +74,21 @@ var sectionOrderingLD = Version{2, 43}
 // numbers of a match are the major and minor version.
 var versionLines = []struct {
 	linker Linker
-	line   *regexp.Regexp
+	line   func() *regexp.Regexp
 }{
-	{LD64, regexp.MustCompile(`PROJECT:(?:ld64|ld|dyld)-(\d+)(?:\.(\d+))?`)},
-	{Mold, regexp.MustCompile(`(?m)^(?:mold|mold \(sold\)|sold) (\d+)\.(\d+)`)},
-	{LLD, regexp.MustCompile(`LLD (\d+)\.(\d+)\S*.* \(compatible with GNU linkers\)`)},
-	{LD64LLD, regexp.MustCompile(`LLD (\d+)\.(\d+)`)},
-	{Gold, regexp.MustCompile(`GNU gold \(.*?\b(\d+)\.(\d+)`)},
-	{GNULD, regexp.MustCompile(`(?m)^GNU ld\b.*?(\d+)\.(\d+)[-.\w]*$`)},
+	{LD64, lazyregexp.New(`PROJECT:(?:ld64|ld|dyld)-(\d+)(?:\.(\d+))?`)},
+	{Mold, lazyregexp.New(`(?m)^(?:mold|mold \(sold\)|sold) (\d+)\.(\d+)`)},
+	{LLD, lazyregexp.New(`LLD (\d+)\.(\d+)\S*.* \(compatible with GNU linkers\)`)},
+	{LD64LLD, lazyregexp.New(`LLD (\d+)\.(\d+)`)},
+	{Gold, lazyregexp.New(`GNU gold \(.*?\b(\d+)\.(\d+)`)},
+	{GNULD, lazyregexp.New(`(?m)^GNU ld\b.*?(\d+)\.(\d+)[-.\w]*$`)},
 }
 
 // DetectLinker returns the linker and version from the output of its version flag. Gold's
 // version is that of its binutils. For an unknown linker it returns "".
 func DetectLinker(versionOutput string) (Linker, Version) {
 	for _, v := range versionLines {
-		if m := v.line.FindStringSubmatch(versionOutput); m != nil {
+		if m := v.line().FindStringSubmatch(versionOutput); m != nil {
 			major, _ := strconv.Atoi(m[1])
 			minor, _ := strconv.Atoi(m[2])
 			return v.linker, Version{major, minor}

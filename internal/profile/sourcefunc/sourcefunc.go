@@ -9,18 +9,18 @@
 package sourcefunc
 
 import (
-	"regexp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/saturate"
 
 	"github.com/cairnprof/cairn/prof"
 )
 
 var (
-	variantName = regexp.MustCompile(`^(.+)\.(?:isra|constprop|specialized)\.\d+$`)
-	partName    = regexp.MustCompile(`^(.+)\.(?:__)?part\.\d+$`)
-	outlineName = regexp.MustCompile(`^(.+)\.cold(?:\.\d+)?$`)
+	variantName = lazyregexp.New(`^(.+)\.(?:isra|constprop|specialized)\.\d+$`)
+	partName    = lazyregexp.New(`^(.+)\.(?:__)?part\.\d+$`)
+	outlineName = lazyregexp.New(`^(.+)\.cold(?:\.\d+)?$`)
 )
 
 // kind classifies a function that a compiler generated from a source function.
@@ -37,14 +37,14 @@ const (
 func analyse(symbol string) (name string, k kind, bare string) {
 	name = symbol
 	for {
-		if m := variantName.FindStringSubmatch(name); m != nil {
+		if m := variantName().FindStringSubmatch(name); m != nil {
 			name = m[1]
 			continue
 		}
-		m := partName.FindStringSubmatchIndex(name)
+		m := partName().FindStringSubmatchIndex(name)
 		if m != nil {
 			k = max(k, part)
-		} else if m = outlineName.FindStringSubmatchIndex(name); m != nil {
+		} else if m = outlineName().FindStringSubmatchIndex(name); m != nil {
 			k = outline
 		} else {
 			return name, k, name + bare
