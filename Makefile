@@ -8,8 +8,8 @@ PACKAGES := ./...
 # The packages that work on several processors, for the race detector. cmd/cairn
 # is not among them: with all that it imports it takes minutes to compile. Long tests
 # of one goroutine go without it.
-CONCURRENT := ./internal/profile/rawfiles ./internal/binary/objfile ./internal/calls/account ./format/calls ./format/xray ./format/perfscript ./internal/samples/unwind
-UNRACED    := '^(TestHostileSizes|TestLLVMRealLogs|TestMutants)$$'
+CONCURRENT := ./internal/profile/rawfiles ./internal/profile/coverage ./internal/calls/account ./internal/samples/unwind ./internal/verb ./format/perfscript ./format/sampleprof ./format/xray
+UNRACED    := '^(TestHostileSizes|TestLLVMRealLogs|TestMutants|TestIndexOfMutants|TestYAML.*|TestWindow|TestThreads|TestDeepChain|TestOrphansBelowMany|TestLeaveOutMany)$$'
 
 # A number of executions, as Go 1.26 may report the end of a time limit as a
 # failure (golang/go#75804).
@@ -38,9 +38,9 @@ test: ## what the tests need (from apt), the lint and all tests
 	@./scripts/need.sh test
 	@$(MAKE) --no-print-directory lint
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
-		set -x; go test -race -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
+		set -x; go test -race -vet=off -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
 	@cache=$$(mktemp -d) && chmod 755 "$$cache" && trap 'rm -rf "$$cache"' EXIT INT TERM && export CAIRN_TEST_CACHE="$$cache"; \
-		set -x; go test -short -timeout $(TIMEOUT) $(PACKAGES)
+		set -x; go test -vet=off -short -timeout $(TIMEOUT) $(PACKAGES)
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long

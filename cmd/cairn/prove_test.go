@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // proof is the script command prove: it builds a program as it is and with
@@ -80,7 +83,7 @@ func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 		return err != nil && cc != "gcc"
 	})
 	for i, value := range strings.Split(*each, "|") {
-		if testing.Short() && i > 1 && i%3 == 0 {
+		if testing.Short() && i > 1 && i%3 > 0 {
 			continue // make long has all of them
 		}
 		for _, p.cc = range ofTurn(installed, i) {
@@ -179,8 +182,11 @@ func (p *proof) instrumented() {
 	if p.raws >= 0 && len(files) != p.raws {
 		p.fatalf("%d raw files, want %d: %v", len(files), p.raws, files)
 	}
-	args := append([]string{"merge", "--strict", "-o", "app.mip"}, p.modules...)
-	if err := p.ts.Exec("cairn", append(args, raws)...); err != nil {
+	args := []string{"merge", "--strict", "-o", p.ts.MkAbs("app.mip")}
+	for _, module := range p.modules {
+		args = append(args, p.ts.MkAbs(module))
+	}
+	if _, err := inProcess(append(args, raws)); err != nil {
 		p.fatalf("merging: %v", err)
 	}
 	p.judge(readProof(p.ts, "app.mip"))
@@ -198,10 +204,24 @@ type provenFunc struct {
 }
 
 func readProof(ts *testscript.TestScript, profile string) []provenFunc {
-	ts.Check(ts.Exec("sh", "-c", "cairn show --json -p "+profile+" >.show.json")) // not into the log
+	text, err := inProcess([]string{"show", "--json", "-p", ts.MkAbs(profile)})
+	ts.Check(err)
 	var out struct{ Functions []provenFunc }
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(".show.json")), &out))
+	ts.Check(json.Unmarshal(text, &out))
 	return out.Functions
+}
+
+// inProcess runs a command line of cairn, whose paths are absolute, and returns what it writes.
+// The scripts prove a thousand programs: a process for each command would take a tenth of
+// their time.
+func inProcess(args []string) ([]byte, error) {
+	var out, errs bytes.Buffer
+	root := newRoot(&verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	root.SetArgs(args)
+	if err := root.Execute(); err != nil {
+		return nil, fmt.Errorf("cairn %s: %w\n%s", strings.Join(args, " "), err, &errs)
+	}
+	return out.Bytes(), nil
 }
 
 func (p *proof) judge(funcs []provenFunc) {
