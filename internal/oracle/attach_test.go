@@ -198,7 +198,8 @@ func TestAttach(t *testing.T) {
 	a := startAttached(t)
 	a.await(3)
 	before := a.look()
-	for round := range 2 {
+	again := 2 // rounds that a busy machine may spoil
+	for round := 0; round < 2; round++ {
 		dir := t.TempDir()
 		if out, err := a.attach(dir).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -214,7 +215,16 @@ func TestAttach(t *testing.T) {
 		if l.Trailer == nil || !l.Trailer.Final {
 			t.Errorf("the log has no end: %+v", l.Trailer)
 		}
-		checkAttached(t, l, a.calls, from, to)
+		missing := checkAttached(t, l, a.calls, from, to)
+		if len(missing) > 0 && again > 0 && len(l.Stalls) > 0 {
+			again--
+			round--
+			t.Logf("once more, as the clock was late at times: %v", missing)
+			continue
+		}
+		for _, m := range missing {
+			t.Errorf("%s; the log ends with %+v", m, l.Trailer)
+		}
 	}
 }
 
@@ -236,9 +246,9 @@ func openLog(t *testing.T, dir string) *tracelog.Log {
 }
 
 // checkAttached compares the spikes of a log with the calls that a program says it made, all of
-// which took long. Those between two moments must be there, unless the log says that its clock
-// was late where they began or ended.
-func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint64) {
+// which took long. It returns those between two moments that are not there, unless the log says
+// that its clock was late where they began or ended.
+func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint64) (missing []string) {
 	t.Helper()
 	found := episodes(t, l)
 	late := func(at uint64) bool {
@@ -273,7 +283,7 @@ func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint6
 		if outerStart > from && outerEnd < to && !late(outerStart) && !late(outerEnd) {
 			sure++
 			if !seen {
-				t.Errorf("no spike for the call of %d ns at %d", end-start, start)
+				missing = append(missing, fmt.Sprintf("no spike for the call of %d ns at %d", end-start, start))
 			}
 		}
 	}
@@ -281,6 +291,7 @@ func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint6
 		t.Errorf("%d episodes, none is a call that was made", len(found))
 	}
 	t.Logf("%d calls, %d sure, %d reported, %d episodes", len(calls), sure, reported, len(found))
+	return missing
 }
 
 // TestAttachKilled kills cairn at arbitrary moments while it attaches. It checks that the
