@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ func Pack(files []File) ([]byte, error) {
 	if len(files) > MaxFiles {
 		return nil, fmt.Errorf("%d files, but a pack can contain at most %d", len(files), MaxFiles)
 	}
-	p := packer{version: version}
+	var p packer
 	names := make(map[string]bool, len(files))
 	total := 0
 	for _, f := range files {
@@ -45,7 +46,7 @@ func Pack(files []File) ([]byte, error) {
 	newModels(p.builds).code(&coder{e: e}, p.entries)
 	body = append(body, e.finish()...)
 	out := append([]byte(nil), Magic...)
-	out = binary.LittleEndian.AppendUint16(out, p.version)
+	out = binary.LittleEndian.AppendUint16(out, versionOf(p.entries))
 	out = binary.LittleEndian.AppendUint16(out, 0)
 	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(body))
 	out = binary.LittleEndian.AppendUint64(out, uint64(len(body)))
@@ -53,9 +54,16 @@ func Pack(files []File) ([]byte, error) {
 }
 
 type packer struct {
-	version uint16
 	builds  []build
 	entries []entry
+}
+
+// versionOf returns the version of a pack with the given entries.
+func versionOf(entries []entry) uint16 {
+	if slices.ContainsFunc(entries, func(e entry) bool { return e.kind&flagOdd != 0 }) {
+		return versionOdd
+	}
+	return version
 }
 
 // add adds a file, field by field if that restores the same bytes.
@@ -79,7 +87,6 @@ func (p *packer) add(f File) {
 	}
 	if oddFlags(image) {
 		e.kind |= flagOdd
-		p.version = versionOdd
 	}
 	p.entries = append(p.entries, e)
 }

@@ -31,8 +31,8 @@ func UnpackWithin(data []byte, limits Limits) ([]File, error) {
 	}
 	u := unpacker{limits: limits, names: make(map[string]bool)}
 	u.list(c)
-	if c.Err() == nil && u.odd != (version == versionOdd) {
-		c.Failf("version %d, but odd flags: %v", version, u.odd)
+	if want := versionOf(u.entries); c.Err() == nil && version != want {
+		c.Failf("version %d, but its files need %d", version, want)
 	}
 	stream := c.Bytes(uint64(c.Len()))
 	if err := c.Err(); err != nil {
@@ -89,7 +89,6 @@ type unpacker struct {
 	builds  []build
 	entries []entry
 	names   map[string]bool
-	odd     bool   // a file has odd flags
 	total   uint64 // bytes of images
 	firsts  uint64
 }
@@ -107,7 +106,6 @@ func (u *unpacker) list(c *bytecur.Cursor) {
 		if e.kind&^(kindCoded|flagNamed|flagSingle|flagOdd) != 0 || e.kind&kindCoded == 0 && e.kind&^flagOdd != 0 {
 			c.FailAt(off, "a file of kind %d", e.kind)
 		}
-		u.odd = u.odd || e.kind&flagOdd != 0
 		if e.kind&kindCoded != 0 {
 			u.fields(c, &e)
 		} else {

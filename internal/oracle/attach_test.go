@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 )
 
 // attached is a program of testdata/attached.cc that runs.
@@ -211,7 +211,7 @@ func TestAttach(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		a.sameAs(before, fmt.Sprintf("round %d", round))
-		l := openLog(t, dir)
+		l := tracelogtest.Only(t, dir)
 		if l.Trailer == nil || !l.Trailer.Final {
 			t.Errorf("the log has no end: %+v", l.Trailer)
 		}
@@ -226,23 +226,6 @@ func TestAttach(t *testing.T) {
 			t.Errorf("%s; the log ends with %+v", m, l.Trailer)
 		}
 	}
-}
-
-func openLog(t *testing.T, dir string) *tracelog.Log {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.cairnlog"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%d logs, %v", len(files), err)
-	}
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := tracelog.Open(bytes.NewReader(data), int64(len(data)), files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 // checkAttached compares the spikes of a log with the calls that a program says it made, all of
