@@ -1,6 +1,7 @@
 /* Creates the file of a log so that no reader finds one without its header, however the process
  * ends: the file gets its name after the header is written. */
 
+#include "task.h"
 #include "timed.h"
 
 enum {
@@ -20,18 +21,26 @@ static i64 put_file_header(i64 fd, const u8 *h) {
   return sys4(SYS_pwrite, fd, h, LOG_HEADER_SIZE, 0) == LOG_HEADER_SIZE ? 0 : -ENOSPC;
 }
 
-/* create_nameless uses a file without a name, if the file system supports that and /proc can link
- * it to a name. */
-static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) {
-  enum { AT_SYMLINK_FOLLOW = 0x400 };
+/* name_file links an open file without a name to a path. Kernels before 6.10 can do that without
+ * /proc only for privileged processes. */
+static i64 name_file(i64 fd, const char *path) {
+  enum { AT_SYMLINK_FOLLOW = 0x400, AT_EMPTY_PATH = 0x1000 };
   char link[64];
+  i64 named = sys6(SYS_linkat, fd, (i64)"", AT_FDCWD, (i64)path, AT_EMPTY_PATH, 0);
+  if (named >= 0 || named == -EEXIST) return named;
+  put_file(link, fd);
+  return sys6(SYS_linkat, AT_FDCWD, (i64)link, AT_FDCWD, (i64)path, AT_SYMLINK_FOLLOW, 0);
+}
+
+/* create_nameless uses a file without a name, if the file system supports that and the file can be
+ * linked to a name. */
+static i64 create_nameless(const char *dir, char *path, char *end, const u8 *h) {
   i64 err, fd = open_file(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, CREATE_MODE);
   if (fd < 0) return fd;
-  put_number(put(link, "/proc/thread-self/fd/"), (u64)fd);
   err = put_file_header(fd, h);
   for (u32 n = 0; err >= 0 && n < CREATE_NAMES; n++) {
     put(put_number(end, n), LOG_SUFFIX);
-    i64 named = sys6(SYS_linkat, AT_FDCWD, (i64)link, AT_FDCWD, (i64)path, AT_SYMLINK_FOLLOW, 0);
+    i64 named = name_file(fd, path);
     if (named >= 0) return fd;
     if (named != -EEXIST) err = named;
   }

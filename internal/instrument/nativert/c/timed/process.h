@@ -139,7 +139,7 @@ struct signal_state {
   u8 wanted;
   i32 number;           /* signal; 0: none */
   i32 own[OWN_THREADS]; /* threads of the runtime */
-  u32 owned;
+  u32 owned, spawning; /* spawning: of those that may exist and are not in own yet */
   u32 round, signalled, blocked;
   u64 tasks, scanned, period, passed_over;
   u32 taken; /* the program has installed a handler; the log's thread reports that */

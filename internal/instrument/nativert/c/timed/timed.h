@@ -178,6 +178,7 @@ HIDDEN void __cairn_stamp(struct process *p, u64 sp);
 HIDDEN void __cairn_unstamp(struct process *p, u64 sp);
 HIDDEN int __cairn_is_long(struct process *p, u64 sp);
 HIDDEN int __cairn_entered(struct process *p, u64 sp, u64 e, u64 *t0, u64 *t1);
+HIDDEN u32 __cairn_threads(struct process *p, i64 fd);
 HIDDEN void __cairn_signal_start(struct process *p);
 HIDDEN void __cairn_signal_thread(struct process *p, i32 tid);
 HIDDEN void __cairn_signal_scan(struct process *p, u64 now);

@@ -5,6 +5,7 @@
  * The causes of slow calls can also delay the thread that ticks. That can hide spikes, but never
  * invents any: the delays are summed up as blind time. */
 
+#include "task.h"
 #include "timed.h"
 
 u64 __cairn_now(struct process *p) {
@@ -190,7 +191,8 @@ u64 __cairn_cpu(i64 clock) {
 /* run_delay returns how long this thread has waited for a processor. */
 static u64 run_delay(void) {
   char b[64];
-  i64 fd = open_file("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0), n;
+  put(put_task(b, sys0(SYS_gettid)), "/schedstat");
+  i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n;
   if (fd < 0) return 0;
   n = sys3(SYS_read, fd, b, sizeof b);
   sys1(SYS_close, fd);

@@ -8,6 +8,7 @@
  * not keep files open that the program closes, and does not accept connections from a file that the
  * program opened under the number of the socket. */
 
+#include "task.h"
 #include "timed.h"
 
 enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
@@ -46,7 +47,7 @@ static int is_stale(const struct address *a) {
  * address. It replaces a socket that a dead process left there. */
 static i64 listen_at(i64 dir, const char *name) {
   struct address a = {AF_UNIX, {0}};
-  char *q = put(put_number(put(a.path, "/proc/thread-self/fd/"), (u64)dir), "/");
+  char *q = put(put_file(a.path, dir), "/");
   if (length(name) >= sizeof a.path - (u64)(q - a.path)) return -ENAMETOOLONG;
   put(q, name);
   i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -66,7 +67,7 @@ static i64 listen_at(i64 dir, const char *name) {
 /* whole sets the full path of a name in the directory that is open as fd. */
 static int whole(char *to, u64 room, i64 fd, const char *name) {
   char link[64];
-  put(put_number(put(link, "/proc/thread-self/fd/"), (u64)fd), "");
+  put_file(link, fd);
   i64 n = read_link(link, to, room);
   if (n <= 0 || (u64)n + length(name) + 2 > room) return 0;
   to[n] = '/';

@@ -2,6 +2,7 @@
  * limits the rate, and updates the trailer. The clock's thread wakes it; nothing here delays the
  * clock or the program. */
 
+#include "task.h"
 #include "timed.h"
 
 void __cairn_wake(struct process *p) {
@@ -83,7 +84,7 @@ static u64 name_of(struct thread *t, char *name) {
     copy(name, t->name, (u64)n);
     return (u64)n;
   }
-  put(put_number(put(path, "/proc/self/task/"), (u64)(u32)t->owner), "/comm");
+  put(put_task(path, t->owner), "/comm");
   i64 fd = open_file(path, O_RDONLY | O_CLOEXEC, 0);
   n = fd < 0 ? 0 : sys3(SYS_read, fd, name, 64);
   if (fd >= 0) sys1(SYS_close, fd);

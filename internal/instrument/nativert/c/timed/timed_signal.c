@@ -7,6 +7,7 @@
  * handler (nanosleep, poll and others) end early. So this clock must be requested. The handler
  * calls no code of the program and takes no lock. */
 
+#include "task.h"
 #include "timed.h"
 
 enum { SIGURG = 23, SIGWINCH = 28, SIG_BITS = 8, PROBES = 16, LOOKS = 16 };
@@ -34,6 +35,7 @@ void __cairn_signal_start(struct process *p) {
   clear(p->signal.timer, sizeof p->signal.timer);
   clear(p->signal.own, sizeof p->signal.own);
   p->signal.round = p->signal.signalled = p->signal.blocked = p->signal.owned = 0;
+  p->signal.spawning = 0;
   p->signal.tasks = p->signal.scanned = p->signal.passed_over = p->signal.taken = 0;
   if (!p->signal.wanted || p->kind == KIND_EXACT || p->signal.number) return;
   static const i32 harmless[] = {SIGURG, SIGWINCH};
@@ -52,8 +54,8 @@ void __cairn_signal_start(struct process *p) {
 /* blocks reads which signals a thread blocks, from a line of its status. A timer has no effect for
  * such a thread; and a thread that waits for all signals would receive the timer's. */
 static int blocks(i32 tid, i32 number) {
-  char b[2048], *q = put(b, "/proc/self/task/");
-  put(put_number(q, (u64)(u32)tid), "/status");
+  char b[2048];
+  put(put_task(b, tid), "/status");
   i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n;
   if (fd < 0) return 0;
   n = sys3(SYS_read, fd, b, sizeof b - 1);
@@ -120,34 +122,59 @@ static void end_timer(struct timer *t) {
   store(&t->tid, 0);
 }
 
+/* threads returns how many threads the program has, without those of the runtime, if its directory
+ * /proc/self/task is open as fd. 0: it is not known, as one of the runtime's is being made. */
+u32 __cairn_threads(struct process *p, i64 fd) {
+  u64 st[STAT_WORDS], own = 0;
+  if (sys2(SYS_fstat, fd, st) < 0 || load(&p->signal.spawning)) return 0;
+  for (u32 i = 0; i < OWN_THREADS; i++) {
+    i32 tid = load(&p->signal.own[i]);
+    own += tid && !sys3(SYS_tgkill, p->pid, tid, 0);
+  }
+  return (u32)less(links_of(st), 2 + own); /* links of the directory: number of threads + 2 */
+}
+
 static int is_own(struct process *p, i32 tid) {
   for (u32 i = 0; i < OWN_THREADS; i++)
     if (load(&p->signal.own[i]) == tid) return 1;
   return 0;
 }
 
+/* Threads of a round. */
+struct round {
+  u32 number, looks, passed_over;
+};
+
+/* visit creates the timer of a thread, unless it has one. */
+static void visit(struct process *p, i32 tid, struct round *r) {
+  if (!tid || is_own(p, tid)) return;
+  struct timer *t = timer_of(p, tid);
+  if (t) t->round = r->number + 1;
+  else if (r->looks++ >= LOOKS) return; /* the next time */
+  else if (blocks(tid, p->signal.number)) r->passed_over++;
+  else give(p, tid);
+}
+
 /* list walks the threads of the process, and deletes the timers of ended ones. A timer survives the
- * round in which its thread is listed and the next. */
-static void list(struct process *p, i64 fd) {
+ * round in which its thread is listed and the next. A process with one thread is not listed: see
+ * task.h. */
+static void list(struct process *p, i64 fd, u32 threads) {
   char b[2048];
   i64 n;
-  u32 round = p->signal.round + 1, looks = 0, passed_over = 0;
-  store(&p->signal.round, round);
-  sys3(SYS_lseek, fd, 0, 0);
-  while ((n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
+  struct round r = {p->signal.round + 1, 0, 0};
+  int alone = threads == 1;
+  store(&p->signal.round, r.number);
+  if (alone) visit(p, p->pid, &r);
+  else sys3(SYS_lseek, fd, 0, 0);
+  while (!alone && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
     for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
       i32 tid = 0;
       for (const char *s = b + at + 19; *s >= '0' && *s <= '9'; s++) tid = tid * 10 + (*s - '0');
-      if (!tid || is_own(p, tid)) continue;
-      struct timer *t = timer_of(p, tid);
-      if (t) t->round = round + 1;
-      else if (looks++ >= LOOKS) continue; /* the next time */
-      else if (blocks(tid, p->signal.number)) passed_over++;
-      else give(p, tid);
+      visit(p, tid, &r);
     }
-  p->signal.passed_over = passed_over;
+  p->signal.passed_over = r.passed_over;
   for (struct timer *t = p->signal.timer; t < p->signal.timer + TIMERS; t++)
-    if (load(&t->tid) && t->id && t->round < round) end_timer(t);
+    if (load(&t->tid) && t->id && t->round < r.number) end_timer(t);
 }
 
 /* give_up leaves the clock to its thread: the program has installed its own handler. */
@@ -170,14 +197,14 @@ void __cairn_signal_taken(struct process *p) {
 /* signal_scan is called by the clock's thread at each tick. It looks for new threads when their
  * number has changed, and from time to time. */
 void __cairn_signal_scan(struct process *p, u64 now) {
-  u64 st[STAT_WORDS];
   if (!p->signal.number || load(&p->signal.owned) < 2 /* the log's thread is not known yet */) return;
   i64 fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
-  if (sys2(SYS_fstat, fd, st) >= 0 && (links_of(st) != p->signal.tasks || now - p->signal.scanned > 20 * MS)) {
-    p->signal.tasks = links_of(st); /* links of the directory: number of threads + 2 */
+  u32 threads = __cairn_threads(p, fd);
+  if (threads && (threads != p->signal.tasks || now - p->signal.scanned > 20 * MS)) {
+    p->signal.tasks = threads;
     p->signal.scanned = now;
-    if (is_ours(p->signal.number)) list(p, fd);
+    if (is_ours(p->signal.number)) list(p, fd, threads);
     else give_up(p);
   }
   sys1(SYS_close, fd);

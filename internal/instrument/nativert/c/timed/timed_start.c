@@ -100,8 +100,10 @@ static void configure(struct process *p, char **envp) {
 i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
   u64 *sp = (u64 *)(stack + THREAD_STACK) - 2;
   sp[0] = (u64)f, sp[1] = (u64)p;
+  add(&p->signal.spawning, 1);
   i64 r = start_thread(sp);
   if (r > 0) store(&p->signal.own[add(&p->signal.owned, 1) % OWN_THREADS], (i32)r);
+  __atomic_fetch_sub(&p->signal.spawning, 1, __ATOMIC_RELEASE);
   return r;
 }
 

@@ -8,6 +8,7 @@
  * cheaply: it reads them after a slow call, so they cover the time since an earlier reading.
  * Sampling takes at most about a hundredth of a processor, whatever the number of threads. */
 
+#include "task.h"
 #include "timed.h"
 
 enum { SAMPLES = 256, SHIFT = 4, RINGS = 2, THREADS = 64, LAP = 8, COST = 100000, READ_PAUSE = 500000, LIST_PAUSE = 100 * MS };
@@ -52,12 +53,14 @@ static void sample_too(struct process *p, struct usage *u, i32 tid) {
   }
 }
 
-/* list looks for new threads. */
+/* list looks for new threads, if there are more than the known ones: a listing makes names, see
+ * task.h. */
 static void list(struct process *p, struct usage *u) {
   char b[2048];
-  i64 n, fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
+  i64 n, fd = u->count < THREADS ? open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0) : -1;
   if (fd < 0) return;
-  for (u32 reads = 0; reads < 8 && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0; reads++)
+  int more = __cairn_threads(p, fd) > u->count;
+  for (u32 reads = 0; more && reads < 8 && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0; reads++)
     for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
       i32 tid = 0;
       for (const char *s = b + at + 19; *s >= '0' && *s <= '9'; s++) tid = tid * 10 + (*s - '0');
@@ -69,7 +72,7 @@ static void list(struct process *p, struct usage *u) {
 /* waits_in reads which system call a thread is in. */
 static i64 waits_in(i32 tid) {
   char b[128];
-  put(put_number(put(b, "/proc/self/task/"), (u64)(u32)tid), "/syscall");
+  put(put_task(b, tid), "/syscall");
   i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n, nr = 0, i = 0;
   if (fd < 0) return UNKNOWN;
   n = sys3(SYS_read, fd, b, sizeof b - 1);
