@@ -198,8 +198,7 @@ func TestAttach(t *testing.T) {
 	a := startAttached(t)
 	a.await(3)
 	before := a.look()
-	again := 2 // rounds that a busy machine may spoil
-	for round := 0; round < 2; round++ {
+	for round := range 2 {
 		dir := t.TempDir()
 		if out, err := a.attach(dir).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -215,23 +214,15 @@ func TestAttach(t *testing.T) {
 		if l.Trailer == nil || !l.Trailer.Final {
 			t.Errorf("the log has no end: %+v", l.Trailer)
 		}
-		missing := checkAttached(t, l, a.calls, from, to)
-		if len(missing) > 0 && again > 0 && len(l.Stalls) > 0 {
-			again--
-			round--
-			t.Logf("once more, as the clock was late at times: %v", missing)
-			continue
-		}
-		for _, m := range missing {
-			t.Errorf("%s; the log ends with %+v", m, l.Trailer)
-		}
+		checkAttached(t, l, a.calls, from, to)
 	}
 }
 
 // checkAttached compares the spikes of a log with the calls that a program says it made, all of
-// which took long. It returns those between two moments that are not there, unless the log says
-// that its clock was late where they began or ended.
-func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint64) (missing []string) {
+// which took long: a call is in the log as a spike, or as a caller of one if a handler of a signal
+// interrupted it for long. Those between two moments must be there, unless the log says that its
+// clock was late where they began or ended.
+func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint64) {
 	t.Helper()
 	found := episodes(t, l)
 	late := func(at uint64) bool {
@@ -242,39 +233,48 @@ func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint6
 		}
 		return false
 	}
-	reported, sure := 0, 0
+	spikes, callers, sure := 0, 0, 0
 	for _, line := range calls {
 		var tid uint32
 		var outerStart, outerEnd, start, end uint64
 		if _, err := fmt.Sscan(line, &tid, &outerStart, &outerEnd, &start, &end); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		seen := false
+		var times []tracelog.Interval
 		for _, e := range found {
-			if e.TID != tid || e.Time < end || e.Time > outerEnd {
+			if e.TID != tid {
 				continue
 			}
-			seen = true
-			reported++
-			if outer := outerEnd - outerStart; e.Peak.Lo > outer || e.Peak.Hi < end-start {
-				t.Errorf("%d..%d is reported as %d..%d", end-start, outer, e.Peak.Lo, e.Peak.Hi)
+			if e.Time >= end && e.Time <= outerEnd {
+				times = append(times, e.Peak)
+				spikes++
+				if len(e.Stack) < 4 || e.Flags&(tracelog.CallerOnly|tracelog.NoUnwinder) != 0 {
+					t.Errorf("a stack of %d frames", len(e.Stack))
+				}
 			}
-			if len(e.Stack) < 4 || e.Flags&(tracelog.CallerOnly|tracelog.NoUnwinder) != 0 {
-				t.Errorf("a stack of %d frames", len(e.Stack))
+			for _, p := range e.Parents {
+				if p.Ended >= end && p.Ended <= outerEnd {
+					times = append(times, p.Time)
+					callers++
+				}
+			}
+		}
+		for _, x := range times {
+			if outer := outerEnd - outerStart; x.Lo > outer || x.Hi < end-start {
+				t.Errorf("%d..%d is reported as %v", end-start, outer, x)
 			}
 		}
 		if outerStart > from && outerEnd < to && !late(outerStart) && !late(outerEnd) {
 			sure++
-			if !seen {
-				missing = append(missing, fmt.Sprintf("no spike for the call of %d ns at %d", end-start, start))
+			if len(times) == 0 {
+				t.Errorf("no spike for the call of %d ns at %d; the log ends with %+v", end-start, start, l.Trailer)
 			}
 		}
 	}
-	if reported == 0 {
-		t.Errorf("%d episodes, none is a call that was made", len(found))
+	if spikes == 0 || callers == 0 {
+		t.Errorf("%d spikes and %d callers of the calls that were made, of %d", spikes, callers, len(found))
 	}
-	t.Logf("%d calls, %d sure, %d reported, %d episodes", len(calls), sure, reported, len(found))
-	return missing
+	t.Logf("%d calls, %d sure, %d spikes, %d callers, %d spikes in all", len(calls), sure, spikes, callers, len(found))
 }
 
 // TestAttachKilled kills cairn at arbitrary moments while it attaches. It checks that the

@@ -1,7 +1,8 @@
 // A program that is attached to while it runs. Three threads make calls that take long now
 // and then, which they measure and tell of: thread, then the moments (CLOCK_MONOTONIC, in
-// ns) before and after the call and those that it saw itself. One throws without end, one
-// gets signals. A line on standard input is answered by the time; its end ends the program.
+// ns) before and after the call and those that it saw itself. All throw without end, the
+// first gets signals, and a handler in each of its calls takes long as well. A line on
+// standard input is answered by the time; its end ends the program.
 #include <atomic>
 #include <cstdio>
 #include <csignal>
@@ -53,8 +54,16 @@ OWN void catcher(int i) {
     caught++;
   }
 }
+static thread_local bool undisturbed; // in a call, so far
+OWN void disturb() {
+  unsigned long from = now();
+  while (now() - from < 8000000) {
+  }
+}
 OWN void on_signal(int) {
   catcher(3);
+  if (undisturbed) disturb();
+  undisturbed = false;
   handled++;
 }
 
@@ -63,7 +72,9 @@ static void work() {
   for (int i = 0; !stop; i++) {
     for (int k = 0; k < 2000; k++) catcher(k);
     outer[0] = now();
+    undisturbed = true;
     planted(i, seen);
+    undisturbed = false;
     outer[1] = now();
     printf("%ld %lu %lu %lu %lu\n", syscall(SYS_gettid), outer[0], outer[1], seen[0], seen[1]);
     nap(20);
