@@ -84,6 +84,8 @@ func KindName(head []byte) string {
 		return "samples (cairn samples describes them, cairn profgen and cairn flame read them with --binary)"
 	case len(head) == 0:
 		return "empty"
+	case len(bytes.Trim(head, "\x00")) == 0:
+		return "zeros: what wrote it was killed before it recorded anything"
 	}
 	return "not in a format that cairn knows"
 }

@@ -54,20 +54,21 @@ func Create(dir string) (*Log, error) {
 	if id == "" {
 		id = "0"
 	}
-	l := &Log{threads: map[uint32]string{}}
-	for n := 0; ; n++ {
-		name := fmt.Sprintf("%s.%s.%d.%d%s", filepath.Base(m.path), id, os.Getpid(), n, wire.Suffix)
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) && n < 1000 {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		l.f = f
-		break
+	l := &Log{threads: map[uint32]string{}, Began: time.Now(), Monotonic: monotonic()}
+	base := filepath.Join(dir, fmt.Sprintf("%s.%s.%d.", filepath.Base(m.path), id, os.Getpid()))
+	f, err := createWith(l.header(), base)
+	if err != nil {
+		return nil, err
 	}
-	l.Began, l.Monotonic = time.Now(), monotonic()
+	l.f = f
+	l.begin(l.Monotonic)
+	l.record(wire.TypeTrailer, 0, make([]byte, wire.TrailerSize-wire.RecordHeaderSize), l.Monotonic)
+	l.module(m)
+	return l, l.err
+}
+
+// header returns the header of the file.
+func (l *Log) header() []byte {
 	h := make([]byte, wire.HeaderSize)
 	copy(h, wire.Magic)
 	le.PutUint16(h[wire.VersionOffset:], wire.Version)
@@ -77,11 +78,52 @@ func Create(dir string) (*Log, error) {
 	le.PutUint64(h[wire.MonotonicOffset:], l.Monotonic)
 	le.PutUint32(h[wire.ModeOffset:], modeSpike)
 	le.PutUint32(h[wire.ChecksumOffset:], fnv(h[:wire.ChecksumOffset]))
-	l.write(h, 0)
-	l.begin(l.Monotonic)
-	l.record(wire.TypeTrailer, 0, make([]byte, wire.TrailerSize-wire.RecordHeaderSize), l.Monotonic)
-	l.module(m)
-	return l, l.err
+	return h
+}
+
+// createWith makes a file with a header, whose path is base, the first free number and the suffix of logs. It gets
+// that name after the header is written, so that no reader finds one without it, however the process ends.
+func createWith(header []byte, base string) (*os.File, error) {
+	tmp, err := createFirst(base, ".tmp")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(header)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return nil, err
+	}
+	for n := 0; ; n++ {
+		path := fmt.Sprint(base, n, wire.Suffix)
+		if err = os.Link(tmp.Name(), path); err == nil {
+			return os.OpenFile(path, os.O_RDWR, 0)
+		}
+		if !errors.Is(err, fs.ErrExist) || n >= maxNames {
+			break
+		}
+	}
+	// The file system has no links: the name is reserved first.
+	f, err := createFirst(base, wire.Suffix)
+	if err != nil {
+		return nil, err
+	}
+	if err = errors.Join(f.Close(), os.Rename(tmp.Name(), f.Name())); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(f.Name(), os.O_RDWR, 0)
+}
+
+// maxNames is how many files are looked for a free name.
+const maxNames = 1000
+
+// createFirst makes a file, with the first free number between base and suffix.
+func createFirst(base, suffix string) (*os.File, error) {
+	for n := 0; ; n++ {
+		f, err := os.OpenFile(fmt.Sprint(base, n, suffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || n >= maxNames {
+			return f, err
+		}
+	}
 }
 
 // Err returns the first error.

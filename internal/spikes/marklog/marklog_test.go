@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -16,6 +17,38 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/prof"
 )
+
+// TestCreate makes several logs of a process. When a file has the name of a log, it has its header, and no other file
+// is left.
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n := range 3 {
+		l, err := Create(dir)
+		if err != nil || l.Err() != nil {
+			t.Fatal(err, l.Err())
+		}
+		if !strings.HasSuffix(l.Name(), fmt.Sprint(".", n, wire.Suffix)) {
+			t.Errorf("log %d is %s", n, l.Name())
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 3 {
+		t.Errorf("%v, %v", files, err)
+	}
+	f, err := createWith([]byte("header"), filepath.Join(dir, "x."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if data, err := os.ReadFile(filepath.Join(dir, "x.0"+wire.Suffix)); err != nil || string(data) != "header" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if f, err = createWith(nil, filepath.Join(dir, "missing", "x.")); err == nil {
+		f.Close()
+		t.Error("a log in a directory that does not exist")
+	}
+}
 
 // TestLog checks that records are in the file at once and complete, over several chunks.
 func TestLog(t *testing.T) {

@@ -15,10 +15,6 @@ enum { PR_GET_DUMPABLE = 3, RLIMIT_FSIZE = 1 };
 static sword map(void *at, uword size, i32 flags, sword fd, uword offset) {
   return sys6(SYS_mmap, (sword)at, (sword)size, PROT_RW, flags, fd, (sword)MMAP_OFFSET(offset));
 }
-/* rename_new renames unless the target exists. */
-INLINE sword rename_new(const char *from, const char *to) {
-  return sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
-}
 
 struct kernel_sigaction {
   uword handler, flags, restorer, mask[8 / sizeof(uword)];

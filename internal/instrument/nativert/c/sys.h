@@ -51,6 +51,11 @@ enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 
 enum { SI_ADDR = 4 };
 #endif
 
+/* rename_new renames unless the target exists. */
+INLINE sword rename_new(const char *from, const char *to) {
+  return sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
 /* KEEP makes the linker keep the section of a label in a program if it keeps this object's text. */
 #define KEEP(label) ".pushsection .text\n.reloc ., " RELOC_NONE ", " label "\n.popsection\n"
 

@@ -1,12 +1,14 @@
 /* Creates the file of a log so that no reader finds one without its header, however the process
- * ends: the file gets its name after the header is written. */
+ * ends: the file gets its name after the header is written. Only where files can neither be linked
+ * nor be renamed without replacing others is it empty for a moment. */
 
 #include "task.h"
 #include "timed.h"
 
 enum {
   CREATE_NAMES = 10000, /* for one process, or for processes with the same id */
-  CREATE_MODE = 0644    /* no other user may truncate a log, whatever the umask */
+  CREATE_MODE = 0644,   /* no other user may truncate a log, whatever the umask */
+  CREATE_PATH = 2048    /* a directory has at most 1024 bytes */
 };
 
 /* sum is the checksum of headers. */
@@ -58,18 +60,47 @@ static i64 move_up(i64 fd) {
   return high;
 }
 
+/* give_name gives the file at tmp the first free name. */
+static i64 give_name(const char *tmp, char *path, char *end) {
+  for (u32 n = 0; n < CREATE_NAMES; n++) {
+    put(put_number(end, n), LOG_SUFFIX);
+    i64 err = -EOPNOTSUPP;
+#if !__ANDROID__ /* which ends an app for a rename that may fail */
+    err = rename_new(tmp, path);
+#endif
+    if (err < 0 && err != -EEXIST && (err = link_file(tmp, path)) >= 0) remove_file(tmp);
+    if (err >= 0) return 0;
+    if (err == -EEXIST) continue;
+    /* Neither is supported. The name is reserved first. */
+    err = create_file(path, CREATE_MODE);
+    if (err == -EEXIST) continue;
+    if (err < 0) return err;
+    sys1(SYS_close, err);
+    return rename_file(tmp, path);
+  }
+  return -EEXIST;
+}
+
+/* create_temporary uses a temporary name. */
+static i64 create_temporary(char *path, char *end, const u8 *h) {
+  char tmp[CREATE_PATH];
+  i64 err, fd = -EEXIST;
+  for (u32 n = 0; n < CREATE_NAMES && fd == -EEXIST; n++) {
+    put(put_number(end, n), ".tmp");
+    put(tmp, path);
+    fd = create_file(tmp, CREATE_MODE);
+  }
+  if (fd < 0) return fd;
+  err = put_file_header(fd, h);
+  if (err >= 0 && (err = give_name(tmp, path, end)) >= 0) return fd;
+  sys1(SYS_close, fd);
+  remove_file(tmp);
+  return err;
+}
+
 /* create makes the file of a log in a directory. It puts the first free number and the suffix at
  * end, which is in path. It returns the descriptor. */
 static i64 create(const char *dir, char *path, char *end, const u8 *h) {
-  i64 err = 0, fd = create_nameless(dir, path, end, h);
-  if (fd >= 0) return move_up(fd);
-  fd = -EEXIST;
-  for (u32 n = 0; n < CREATE_NAMES && fd == -EEXIST; n++) {
-    put(put_number(end, n), LOG_SUFFIX);
-    fd = open_file(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, CREATE_MODE);
-  }
-  if (fd < 0 || (err = put_file_header(fd, h)) >= 0) return move_up(fd);
-  sys1(SYS_close, fd);
-  remove_file(path);
-  return err;
+  i64 fd = create_nameless(dir, path, end, h);
+  return move_up(fd >= 0 ? fd : create_temporary(path, end, h));
 }
