@@ -82,17 +82,22 @@ type record struct {
 
 // decodeThread decodes a name behind its time.
 func decodeThread(c *bytecur.Cursor, tid uint32) *Thread {
-	n, starters := c.U16(), c.U16()
+	n := c.U16()
+	at := c.Off()
+	starters := c.U16()
 	c.Bytes(4)
 	t := &Thread{TID: tid, Name: string(c.Bytes(uint64(n)))}
-	if starters > 0 {
-		c.Bytes(uint64(-int(n) & 7))
+	if starters == 0 {
+		return t
 	}
-	for range starters {
-		if c.Err() != nil {
-			break
-		}
-		t.Starters = append(t.Starters, c.U64())
+	c.Bytes(uint64(-int(n) & 7))
+	if starters > wire.MaxStarters || 8*int(starters) > c.Len() {
+		c.FailAt(at, "a thread has %d starters, there is room for %d", starters, min(c.Len()/8, wire.MaxStarters))
+		return t
+	}
+	t.Starters = make([]uint64, starters)
+	for i := range t.Starters {
+		t.Starters[i] = c.U64()
 	}
 	return t
 }

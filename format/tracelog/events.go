@@ -222,7 +222,9 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 			if e.named == nil {
 				e.named = map[uint32]*Thread{}
 			}
-			e.named[rec.thread.TID] = rec.thread
+			if e.named[rec.thread.TID] != nil || len(e.named) < maxThreads {
+				e.named[rec.thread.TID] = rec.thread
+			}
 		}
 		return err
 	case wire.TypeTrace:

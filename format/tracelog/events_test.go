@@ -262,6 +262,9 @@ func TestEventsMutants(t *testing.T) {
 func FuzzEvents(f *testing.F) {
 	sample := callsSample()
 	f.Add(sample[wire.ChunkSize:wire.ChunkSize+300], sample[2*wire.ChunkSize:2*wire.ChunkSize+128])
+	for _, count := range starterCounts {
+		f.Add(hostileLog(count)[wire.ChunkSize:][:200], sample[2*wire.ChunkSize:2*wire.ChunkSize+128])
+	}
 	f.Fuzz(func(t *testing.T, records, events []byte) {
 		file := slices.Clone(sample)
 		copy(file[wire.ChunkSize:2*wire.ChunkSize], records)

@@ -285,6 +285,9 @@ func FuzzOpen(f *testing.F) {
 	data := sample()
 	f.Add(data[wire.ChunkSize : wire.ChunkSize+1100])
 	f.Add(data[3*wire.ChunkSize : 3*wire.ChunkSize+900])
+	for _, count := range starterCounts {
+		f.Add(hostileLog(count)[wire.ChunkSize:][:200])
+	}
 	f.Fuzz(func(t *testing.T, chunk []byte) {
 		// Chunks behind a good header, each with at most 64 KiB of what is given.
 		file := bytes.Clone(data[:wire.ChunkSize])

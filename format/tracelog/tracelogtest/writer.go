@@ -32,9 +32,14 @@ func New(h tracelog.Header) *Writer {
 	le.PutUint64(d[wire.MonotonicOffset:], h.Monotonic)
 	le.PutUint64(d[wire.TSCOffset:], h.TSC)
 	le.PutUint64(d[wire.TSCHzOffset:], h.TSCHz)
+	var flags uint32
 	if h.Forked {
-		le.PutUint32(d[wire.FlagsOffset:], wire.Forked)
+		flags |= wire.Forked
 	}
+	if h.Micro {
+		flags |= wire.MicroClock
+	}
+	le.PutUint32(d[wire.FlagsOffset:], flags)
 	le.PutUint32(d[wire.ModeOffset:], h.Mode)
 	le.PutUint32(d[wire.ChecksumOffset:], Checksum(d[:wire.ChecksumOffset]))
 	return w
@@ -189,10 +194,13 @@ func (w *Writer) Text(tid uint32, number uint64, t *tracelog.Text) {
 	w.record(wire.KindRecords, wire.TypeText, tid, append(b, t.Text...))
 }
 
-// Thread writes the name of a thread.
+// Thread writes the name of a thread, and who started it.
 func (w *Writer) Thread(t tracelog.Thread) {
-	b := u32(u16(u64(nil, 0), len(t.Name), 0), 0)
-	w.record(wire.KindRecords, wire.TypeThread, t.TID, append(b, t.Name...))
+	b := append(u32(u16(u64(nil, 0), len(t.Name), len(t.Starters)), 0), t.Name...)
+	if len(t.Starters) > 0 {
+		b = u64(append(b, make([]byte, -len(b)&7)...), t.Starters...)
+	}
+	w.record(wire.KindRecords, wire.TypeThread, t.TID, b)
 }
 
 // Stall writes a stall.

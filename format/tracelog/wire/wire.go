@@ -98,7 +98,7 @@
 //	 8  u64 time             16  u16 length of the name   18  u16 starters   20  u32 0
 //	24  name, zero-padded to a multiple of 8
 //	    starters: u64 address of each function of the stack in which a go statement started the
-//	    goroutine, with those that started the goroutine of that; the outermost first
+//	    goroutine, with those that started the goroutine of that; the outermost first; 48 at most
 //
 // Stall: the clock was late, for longer than two periods. Of those that were not late for
 // the threshold 64 are kept until the log is written to again, once in a second at least:
@@ -334,7 +334,8 @@ const (
 	EpisodeSize      = 80 // then the entries
 	EntrySize        = 32
 	ParentSize       = 64
-	ThreadSize       = 24 // then the name
+	ThreadSize       = 24 // then the name and the starters
+	MaxStarters      = 48
 	StallSize        = 32
 	TrailerSize      = 176
 	TrailerLeast     = 144 // of older runtimes
