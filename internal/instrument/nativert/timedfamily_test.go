@@ -34,10 +34,17 @@ const familySpike = "threshold=1ms,rate=100000"
 
 func startFamily(t *testing.T, program string, children int, generations ...string) *family {
 	t.Helper()
-	f := &family{t: t, dir: t.TempDir(), calls: map[int][]truth{}, gone: map[int]bool{}}
-	f.cmd = exec.CommandContext(t.Context(), program, append([]string{strconv.Itoa(children)}, generations...)...)
-	f.cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+familySpike, "CAIRN_DIR="+f.dir)
-	f.cmd.Stderr = os.Stderr
+	cmd := exec.CommandContext(t.Context(), program, append([]string{strconv.Itoa(children)}, generations...)...)
+	dir := t.TempDir()
+	cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+familySpike, "CAIRN_DIR="+dir)
+	cmd.Stderr = os.Stderr
+	return beginFamily(t, cmd, dir, children)
+}
+
+// beginFamily starts a command that runs family.c, with logs in a directory.
+func beginFamily(t *testing.T, cmd *exec.Cmd, dir string, children int) *family {
+	t.Helper()
+	f := &family{t: t, cmd: cmd, dir: dir, calls: map[int][]truth{}, gone: map[int]bool{}}
 	for range children {
 		r, w, err := os.Pipe()
 		if err != nil {

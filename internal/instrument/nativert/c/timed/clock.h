@@ -29,6 +29,7 @@ struct clock {
   u32 wakeups;     /* futex on which the leader sleeps */
   u32 leader;      /* number of the thread, with FUTEX_WAITERS: futex of the followers */
   u32 leader_idle; /* it leads only for others */
+  u64 led_since;
   u32 members;     /* pages used so far */
   u32 alive;
   u32 asking; /* members have open questions */

@@ -169,6 +169,8 @@ HIDDEN void __cairn_reload_start(struct process *p);
 HIDDEN void __cairn_control(struct process *p);
 HIDDEN void __cairn_control_thread(struct process *p);
 HIDDEN void __cairn_control_end(struct process *p);
+/* rest follows a system call of a thread of the runtime that waits for up to ns and returned r. */
+HIDDEN void __cairn_rest(struct process *p, i64 r, u64 ns);
 HIDDEN i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack);
 HIDDEN u64 __cairn_now(struct process *p);
 /* stamp records that the call with stack pointer sp begins now; unstamp, that its entry was not

@@ -67,7 +67,7 @@ void *__cairn_spike_thread(void *none) {
       sys3(SYS_futex, &s->done, FUTEX_WAKE, NEVER);
     }
     if (load(&p->deserted)) __cairn_follow(p->pid);
-    sys4(SYS_futex, &s->wake, FUTEX_WAIT, wake, 0);
+    __cairn_rest(p, sys4(SYS_futex, &s->wake, FUTEX_WAIT, wake, 0), DELAY);
   }
 }
 

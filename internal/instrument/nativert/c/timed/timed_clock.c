@@ -258,11 +258,13 @@ void __cairn_wake_clock(struct process *p) {
 /* lead sets the clock until another thread leads. */
 static void lead(struct process *p, struct idleness *idle) {
   struct clock *k = p->time.clock;
-  u64 waited = p->time.had_other_leader ? run_delay() : 0, scanned = 0;
-  u32 seen = load(&k->wakeups) - 1, looked;
+  u64 waited = 0, scanned = 0;
+  u32 seen = load(&k->wakeups) - 1, looked, first = p->time.had_other_leader;
   store(&p->time.member->at_work, 1);
   while (__cairn_leads(p)) {
     u64 last = load(&k->last_tick), gap = __cairn_tick(p), n = load(&k->last_tick);
+    if (first) waited = run_delay(); /* after the tick, for which the others wait */
+    first = 0;
     __cairn_signal_scan(p, n);
     __cairn_usage_tick(p, __cairn_now(p));
     if (gap > least(k->pace + k->period, p->set.threshold)) {
@@ -282,7 +284,7 @@ static void lead(struct process *p, struct idleness *idle) {
     if (p->time.family) __cairn_family_look(p, n);
     if (load(word(p, PENDING))) __cairn_wake(p);
     u64 ts[2] = {k->pace / SECOND, k->pace % SECOND};
-    sys4(SYS_futex, &k->wakeups, FUTEX_SHARED_WAIT, seen, ts);
+    __cairn_rest(p, sys4(SYS_futex, &k->wakeups, FUTEX_SHARED_WAIT, seen, ts), k->pace);
     if (load(&p->deserted)) __cairn_follow(p->pid);
   }
 }

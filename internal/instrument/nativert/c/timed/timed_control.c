@@ -223,7 +223,9 @@ static void wait_for_input(struct process *p, i64 fd) {
   } f[CONTROL_CLIENTS + 1];
   for (u32 i = 0; i < CONTROL_CLIENTS; i++) f[i].fd = p->control.client[i].fd, f[i].events = POLLIN, f[i].got = 0;
   f[CONTROL_CLIENTS].fd = (i32)fd, f[CONTROL_CLIENTS].events = POLLIN, f[CONTROL_CLIENTS].got = 0;
-  if (wait_for(f, CONTROL_CLIENTS + 1, SECOND / MS) < 0) return;
+  i64 ready = wait_for(f, CONTROL_CLIENTS + 1, SECOND / MS);
+  __cairn_rest(p, ready, SECOND / 10); /* fewer descriptors may be permitted: poll then fails */
+  if (ready < 0) return;
   u64 now = __cairn_now(p);
   for (struct client *c = p->control.client; c < p->control.client + CONTROL_CLIENTS; c++) {
     if (c->fd < 0) continue;
@@ -232,9 +234,8 @@ static void wait_for_input(struct process *p, i64 fd) {
   }
   if (!f[CONTROL_CLIENTS].got) return;
   i64 client = sys4(SYS_accept4, fd, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  u64 ts[2] = {0, 10 * MS};
   if (client >= 0) accept_client(p, client);
-  else if (client != -EAGAIN) sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+  else if (client != -EAGAIN) __cairn_rest(p, -EACCES, 10 * MS); /* it is still there, and cannot be accepted */
 }
 
 void __cairn_control_thread(struct process *p) {

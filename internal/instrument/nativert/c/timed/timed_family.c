@@ -188,9 +188,10 @@ static int become_leader(struct process *p, u32 was) {
   struct clock *k = p->time.clock;
   store(&p->time.robust_head[2], (u64)&k->leader - p->time.robust_head[1]);
   int others = was & TID_MASK;
+  store(&k->led_since, __cairn_now(p));
+  store(&k->leader_idle, 0);
   if (!swap(&k->leader, &was, p->time.tid | WAITERS)) return 0;
   p->time.had_other_leader = others != 0;
-  store(&k->leader_idle, 0);
   return 1;
 }
 
@@ -207,13 +208,15 @@ static u64 next_check(struct process *p, u64 now) {
   return (at + (p->time.slot % all + all - at % all) % all) * LOOK_PAUSE;
 }
 
-/* family_wait sleeps for a while and returns 0, or makes this thread the leader. */
+/* family_wait sleeps for a while and returns 0, or makes this thread the leader. A new leader gets time
+ * for its first tick: threads that become the leader in turn, each before the other's tick, would make
+ * no ticks, and use a processor each. */
 int __cairn_family_wait(struct process *p) {
   enum { PATIENCE = 2 * MS };
   struct clock *k = p->time.clock;
   const struct member *m = p->time.member;
   u32 seen = load(&k->leader);
-  u64 now = __cairn_now(p), silence = less(now, load(&k->last_tick));
+  u64 now = __cairn_now(p), silence = less(now, most(load(&k->last_tick), load(&k->led_since)));
   int busy = __cairn_is_busy(m, now);
   if (!(seen & TID_MASK) || seen & OWNER_DIED || silence > most(4 * load(&k->pace), busy ? PATIENCE : LOOK_PAUSE) || (busy && load(&k->leader_idle)))
     return become_leader(p, seen);
@@ -222,7 +225,8 @@ int __cairn_family_wait(struct process *p) {
   u64 ts[2] = {until / SECOND, until % SECOND};
   p->time.cpu = __cairn_cpu(THREAD_CPU);
   store(&p->time.member->at_work, 0);
-  sys6(SYS_futex, (i64)&k->leader, FUTEX_WAIT_BITSET, seen, (i64)ts, 0, 1l << p->time.slot % 32);
+  i64 r = sys6(SYS_futex, (i64)&k->leader, FUTEX_WAIT_BITSET, seen, (i64)ts, 0, 1l << p->time.slot % 32);
+  __cairn_rest(p, r, until - now);
   store(&p->time.member->at_work, 1);
   return 0;
 }

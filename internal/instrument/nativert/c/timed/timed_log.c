@@ -307,6 +307,6 @@ void __cairn_log_thread(struct process *p) {
     if (p->log.file.fd < 0 && !p->log.file.failed) ts[0] = 0, ts[1] = 100 * MS;
     if (told_later) ts[0] = 0, ts[1] = 20 * MS;
     store(&p->log.switches, __cairn_switches(1) + 1); /* including the one to come */
-    sys4(SYS_futex, &p->log.wake, FUTEX_WAIT, wake, ts);
+    __cairn_rest(p, sys4(SYS_futex, &p->log.wake, FUTEX_WAIT, wake, ts), ts[0] * SECOND + ts[1]);
   }
 }

@@ -107,6 +107,20 @@ i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
   return r;
 }
 
+/* rest waits by other system calls if the one before failed at once, as a filter of system calls may
+ * make it: a loop would use a whole processor. If none is left that waits, the thread ends. */
+void __cairn_rest(struct process *p, i64 r, u64 ns) {
+  enum { EAGAIN = 11, ETIMEDOUT = 110 };
+  u64 ts[2] = {ns / SECOND, ns % SECOND};
+  if (r >= 0 || r == -EAGAIN || r == -EINTR || r == -ETIMEDOUT) return;
+  r = sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+  if (r < 0 && r != -EINTR) r = wait_for(0, 0, most(ns / MS, 1));
+  if (r >= 0 || r == -EINTR) return;
+  p->off = 1;
+  __cairn_show_low(p);
+  sys1(SYS_exit, 0);
+}
+
 static void start_threads(struct process *p) {
   __cairn_signal_start(p);
   u64 before = block_own();

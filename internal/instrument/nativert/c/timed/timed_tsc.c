@@ -92,7 +92,7 @@ void __cairn_exact_thread(struct process *p) {
   u64 next = 0;
   for (u64 nap = MS;; nap = least(2 * nap, LONGEST_NAP)) {
     u64 ts[2] = {0, nap}, cpu[2] = {0, 0};
-    sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+    __cairn_rest(p, sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0), nap);
     u64 now = __cairn_now(p);
     store(&p->time.clock->last_tick, now);
     if (now >= next) {
