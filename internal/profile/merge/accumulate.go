@@ -58,7 +58,6 @@ type Accumulator struct {
 	raws    uint64
 	lanes   []uint64 // by lane: eight sums of up to maxPending images
 	pending int      // images in lanes
-	ones    []byte   // an image of Armv7 with flags that are 1
 	sums    []uint64 // by lane and byte
 	tallies []tally  // by counter
 	callers map[callerKey]uint64
@@ -96,10 +95,7 @@ func (a *Accumulator) addImage(data []byte, single bool, maxCalls uint64) error 
 		return fmt.Errorf("image of %d bytes, but the raw section has %d", len(data), a.l.m.RawSize)
 	}
 	if !a.l.flagsValid(data) {
-		if err := a.l.flagError(data); err != nil {
-			return err
-		}
-		data = a.setToOne(data)
+		return a.l.flagError(data)
 	}
 	a.raws++
 	a.addFlags(data)
@@ -123,8 +119,11 @@ func tailOf(data []byte) (whole int, tail uint64) {
 	return whole, binary.LittleEndian.Uint64(b[:])
 }
 
-// flagsValid reports whether all flags are 0 or 1.
+// flagsValid reports whether all flags have values that probes write.
 func (l *Layout) flagsValid(data []byte) bool {
+	if l.odd != nil {
+		return l.oddFlagsValid(data)
+	}
 	whole, tail := tailOf(data)
 	seen := uint64(0)
 	for _, r := range l.runs {
@@ -156,7 +155,36 @@ func (l *Layout) flagsValid(data []byte) bool {
 	return seen&^flagMask == 0
 }
 
-// addFlags adds flags that are valid to the lanes.
+// oddFlagsValid is flagsValid for a module whose flags may have odd values.
+func (l *Layout) oddFlagsValid(data []byte) bool {
+	whole, tail := tailOf(data)
+	bad := uint64(0)
+	for _, r := range l.runs {
+		n := min(r.n, whole-r.chunk)
+		if n < 0 {
+			break
+		}
+		words := data[r.chunk*8:][:n*8]
+		for i := range n {
+			bad |= l.odd.invalid(r.chunk+i, binary.LittleEndian.Uint64(words[i*8:]))
+		}
+		if n < r.n {
+			bad |= l.odd.invalid(whole, tail)
+		}
+	}
+	for _, c := range l.scattered {
+		if c.chunk < whole {
+			bad |= l.odd.invalid(c.chunk, binary.LittleEndian.Uint64(data[c.chunk*8:])&c.mask)
+		} else if c.chunk == whole {
+			bad |= l.odd.invalid(whole, tail&c.mask)
+		} else {
+			break
+		}
+	}
+	return bad == 0
+}
+
+// addFlags adds flags that are valid to the lanes. All values but 0 are odd and count as one.
 func (a *Accumulator) addFlags(data []byte) {
 	whole, tail := tailOf(data)
 	for _, r := range a.l.runs {
@@ -167,17 +195,17 @@ func (a *Accumulator) addFlags(data []byte) {
 		words := data[r.chunk*8:][:n*8]
 		lanes := a.lanes[r.lane:][:n]
 		for i := range lanes {
-			lanes[i] += binary.LittleEndian.Uint64(words[i*8:])
+			lanes[i] += binary.LittleEndian.Uint64(words[i*8:]) & flagMask
 		}
 		if n < r.n {
-			a.lanes[r.lane+n] += tail
+			a.lanes[r.lane+n] += tail & flagMask
 		}
 	}
 	for _, c := range a.l.scattered {
 		if c.chunk < whole {
-			a.lanes[c.lane] += binary.LittleEndian.Uint64(data[c.chunk*8:]) & c.mask
+			a.lanes[c.lane] += binary.LittleEndian.Uint64(data[c.chunk*8:]) & c.mask & flagMask
 		} else if c.chunk == whole {
-			a.lanes[c.lane] += tail & c.mask
+			a.lanes[c.lane] += tail & c.mask & flagMask
 		} else {
 			break
 		}
@@ -200,22 +228,10 @@ func (l *Layout) flagError(data []byte) error {
 // oddFlag returns what the probe of the flag at off may write besides 1, or 0. Loaders move programs by whole
 // pages, so the low byte of an address is the same in all runs.
 func (l *Layout) oddFlag(off int) byte {
-	if !l.odd {
+	if l.odd == nil {
 		return 0
 	}
 	return wire.OddFlag(l.m.RawAddr + uint64(off))
-}
-
-// setToOne returns a copy of data, valid until the next call, in which the flags that are set are 1.
-func (a *Accumulator) setToOne(data []byte) []byte {
-	a.ones = append(a.ones[:0], data...)
-	for i := range a.l.m.Funcs {
-		start, n := flagsOf(&a.l.m.Funcs[i])
-		for off := start; off < min(start+n, len(data)); off++ {
-			a.ones[off] = min(a.ones[off], 1)
-		}
-	}
-	return a.ones
 }
 
 // flush empties the lanes into the sums.

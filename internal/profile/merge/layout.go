@@ -33,7 +33,7 @@ const minRun = 4
 // may be shared.
 type Layout struct {
 	m         *prof.Map
-	odd       bool // flags may have odd values
+	odd       *oddFlags // the values of flags besides 0 and 1, or nil
 	lanes     int
 	runs      []run        // ascending, whole lanes of flags
 	scattered []lane       // ascending, all other lanes
@@ -64,10 +64,41 @@ type counter struct {
 	atomic bool // counted by locked instructions
 }
 
+// oddFlags has the values that probes of Armv7 write, by chunk. They repeat after 256 bytes.
+type oddFlags [32]uint64
+
+func newOddFlags(rawAddr uint64) *oddFlags {
+	o := new(oddFlags)
+	for i := range len(o) * 8 {
+		o[i/8] |= uint64(wire.OddFlag(rawAddr+uint64(i))) << (i % 8 * 8)
+	}
+	return o
+}
+
+// invalid returns 0 if each flag of a chunk is 0, 1 or its odd value. Most that are set have the odd value.
+func (o *oddFlags) invalid(chunk int, flags uint64) uint64 {
+	odd := o[chunk%len(o)]
+	if flags == flags&flagMask*0xff&odd {
+		return 0
+	}
+	return invalid(flags, odd)
+}
+
+// invalid returns 0 if each of eight flags is 0, 1 or equal to that of odd.
+func invalid(flags, odd uint64) uint64 {
+	const sevens = 0x7f * flagMask
+	high := flags &^ flagMask
+	set := (high>>1 + sevens) >> 7 & flagMask // a one for each flag above 1: no sum carries into the next byte
+	return high ^ odd&^flagMask&(set*0xff) | set&^flags
+}
+
 // NewLayout returns the layout of m, which must obey the rules that package mip
 // checks.
 func NewLayout(m *prof.Map) *Layout {
-	l := &Layout{m: m, odd: m.Machine == machine.Arm.String(), flags: make([]int, len(m.Funcs)), low: math.MaxUint64}
+	l := &Layout{m: m, flags: make([]int, len(m.Funcs)), low: math.MaxUint64}
+	if m.Machine == machine.Arm.String() {
+		l.odd = newOddFlags(m.RawAddr)
+	}
 	var chunks []lane
 	for i := range m.Funcs {
 		f := &m.Funcs[i]

@@ -306,6 +306,31 @@ func TestAddDamaged(t *testing.T) {
 	})
 }
 
+// TestOddFlags has each value of each flag of eight, between valid ones, at all addresses that differ.
+func TestOddFlags(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for addr := range uint64(256) {
+		odd := newOddFlags(addr)
+		chunk := r.IntN(1000)
+		first := addr + uint64(chunk)*8
+		valid := func(i int) []byte { return []byte{0, 1, wire.OddFlag(first + uint64(i))} }
+		for i := range 8 {
+			for v := range 256 {
+				var flags [8]byte
+				for k := range flags {
+					flags[k] = valid(k)[r.UintN(3)]
+				}
+				flags[i] = byte(v)
+				want := slices.Contains(valid(i), byte(v))
+				if got := odd.invalid(chunk, binary.LittleEndian.Uint64(flags[:])) == 0; got != want {
+					t.Fatalf("flags % x from %#x on: flag %d is valid: %t, want %t", flags, first, i, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestAddTooLong(t *testing.T) {
 	t.Parallel()
 	m := newMap(3, func(int) (prof.Mode, int, int) { return prof.ModeCover, 0, 0 }, nil)
@@ -468,37 +493,44 @@ func TestConflicts(t *testing.T) {
 }
 
 // BenchmarkAdd adds images of a program of 10,000 functions, of which a fifth
-// ran.
+// ran. The program is for x86-64 or AArch64, whose flags are ones, or for Armv7.
 func BenchmarkAdd(b *testing.B) {
 	for _, mode := range modes {
-		b.Run(mode.String(), func(b *testing.B) {
-			m := newMap(10_000, func(int) (prof.Mode, int, int) { return mode, 9, 0 }, nil)
-			data := make([]byte, m.RawSize)
-			for i := range m.Funcs {
-				if i%5 != 0 {
-					continue
-				}
-				rec := data[m.Funcs[i].Record:]
-				if mode.HasCalls() {
-					binary.LittleEndian.PutUint32(rec, ^uint32(i))
-					binary.LittleEndian.PutUint32(rec[wire.OrderOffset:], uint32(i)+1)
-				}
-				if mode == prof.ModeFull {
-					binary.LittleEndian.PutUint32(rec[wire.CallerOffset:], uint32(-i))
-				}
-				start, n := flagsOf(&m.Funcs[i])
-				for k := range n {
-					data[start+k] = 1
-				}
-			}
-			acc := NewAccumulator(NewLayout(m), 4)
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				if err := acc.Add(data); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		b.Run(mode.String(), func(b *testing.B) { benchmarkAdd(b, mode, "") })
+		if mode != prof.ModeCount {
+			b.Run(mode.String()+"-"+machine.Arm.String(), func(b *testing.B) { benchmarkAdd(b, mode, machine.Arm.String()) })
+		}
+	}
+}
+
+func benchmarkAdd(b *testing.B, mode prof.Mode, of string) {
+	m := newMap(10_000, func(int) (prof.Mode, int, int) { return mode, 9, 0 }, nil)
+	m.Machine = of
+	l := NewLayout(m)
+	data := make([]byte, m.RawSize)
+	for i := range m.Funcs {
+		if i%5 != 0 {
+			continue
+		}
+		rec := data[m.Funcs[i].Record:]
+		if mode.HasCalls() {
+			binary.LittleEndian.PutUint32(rec, ^uint32(i))
+			binary.LittleEndian.PutUint32(rec[wire.OrderOffset:], uint32(i)+1)
+		}
+		if mode == prof.ModeFull {
+			binary.LittleEndian.PutUint32(rec[wire.CallerOffset:], uint32(-i))
+		}
+		start, n := flagsOf(&m.Funcs[i])
+		for off := start; off < start+n; off++ {
+			data[off] = max(l.oddFlag(off), 1)
+		}
+	}
+	acc := NewAccumulator(l, 4)
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if err := acc.Add(data); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
