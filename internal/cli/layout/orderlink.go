@@ -60,7 +60,7 @@ func (f *linkFlags) resolveFormat(ctx context.Context) (linkorder.Format, error)
 	}
 	format, err := l.Kind.Format(l.Version)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", l.Name, err)
+		return "", fmt.Errorf("%s: %w; --format writes the format of another linker", l.Name, err)
 	}
 	return format, nil
 }

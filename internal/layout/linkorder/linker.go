@@ -30,7 +30,7 @@ var formatNames = map[string]Format{
 	"gold": FormatGold, "sections": FormatGold, "ld": FormatLD, "ld-script": FormatLDScript,
 }
 
-var errMold = errors.New("mold does not support order files: link with lld (--format lld) or GNU ld (--format ld-script)")
+var errMold = errors.New("mold does not support order files: link with lld (-fuse-ld=lld), GNU ld or gold")
 
 // ParseFormat returns the format with a name. The error lists the formats.
 func ParseFormat(name string) (Format, error) {
@@ -115,7 +115,7 @@ func (l Linker) Format(v Version) (Format, error) {
 	case Mold:
 		return "", errMold
 	}
-	return "", errors.New("unknown linker: give the format with --format")
+	return "", errors.New("unknown linker: must be lld, GNU ld, gold or ld64")
 }
 
 // Args returns the arguments with which a compiler driver makes its linker, which supports

@@ -82,7 +82,7 @@ func TestParseFormat(t *testing.T) {
 	if f, err := ParseFormat("sections"); f != FormatGold || err != nil {
 		t.Errorf("sections: %s, %v", f, err)
 	}
-	if _, err := ParseFormat("mold"); err == nil || !strings.Contains(err.Error(), "--format ld-script") {
+	if _, err := ParseFormat("mold"); err == nil || !strings.Contains(err.Error(), "-fuse-ld=lld") {
 		t.Errorf("mold: %v", err)
 	}
 }
