@@ -16,7 +16,7 @@ struct tick {
  * which calls are sure to be found. */
 enum { LEVELS = 5, LEVEL_SHIFT = 3, LEVEL_TICKS = 2048, TICK_MARGIN = 64 };
 
-enum { PAGE_SIZE = MAX_PAGE, STALLS = 64 };
+enum { PAGE_SIZE = MAX_PAGE, STALLS = 128, SHORT_STALLS = 64 };
 enum { LOOK_PAUSE = 20 * MS /* between checks whether a process is idle */ };
 
 /* A coarse clock, of one process or, in shared memory, of a family. Any thread may set it at any
@@ -50,12 +50,15 @@ struct member {
   u32 question; /* the leader asks whether the process is idle */
   u32 asked;    /* so often */
   u64 blind, late, worst, idle;
+  /* Stalls for the log: a ring, in which a stall is complete when its end is not 0; stalls shorter
+   * than the threshold get only a part of it. Those that found no room are in the interval lost. */
   u64 stalls, stalls_read;
   u64 stall[STALLS][3];
+  u64 lost_from, lost_to; /* from: 0 if there is none */
 };
 
 HIDDEN void __cairn_coarse_interval(struct process *p, u32 stamp, u64 e, u64 *t0, u64 *t1);
-HIDDEN u64 __cairn_tick(struct process *p);
+HIDDEN void __cairn_advance(struct process *p);
 HIDDEN void __cairn_move(u8 *base, u64 c);
 HIDDEN u64 __cairn_clock_of(const struct process *p, u64 ns);
 HIDDEN void __cairn_wake_clock(struct process *p);

@@ -128,14 +128,14 @@ void __cairn_move(u8 *base, u64 c) {
     for (struct member *m = __cairn_member(p, i); m; m = 0)
 #define base_of(m) ((u8 *)(m) + PAGE_SIZE)
 
-/* tick sets the clock and records the time. It returns the time from the beginning of the last tick
- * to the end of this one, or 0 if it is not recorded: an entry that read the last tick's clock was
- * made within that time, so none of its bounds is further off.
+/* tick sets the clock and records the time. It returns the time from the beginning of the last tick,
+ * which it sets from to, to the end of this one, or 0 if it is not recorded: an entry that read the
+ * last tick's clock was made within that time, so none of its bounds is further off.
  *
  * A signal handler in this or another thread, or threads of other processes, may run this at the
  * same time. Only one of them records a time, and none waits: unrecorded ticks make intervals
  * longer, not wrong. */
-u64 __cairn_tick(struct process *p) {
+static u64 tick(struct process *p, u64 *from) {
   struct clock *k = p->time.clock;
   u64 last = load(&k->last_tick), n = __cairn_now(p), c = clock_of(p, n), was;
   if (!(u32)c) return 0; /* "no entry seen" */
@@ -157,17 +157,36 @@ u64 __cairn_tick(struct process *p) {
     was = NONE;
     __atomic_compare_exchange_n(&k->usual, &was, usual, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
   }
+  *from = last;
   return t.after - last;
 }
 
-static void stall(struct member *m, u64 from, u64 to, u64 waited) {
-  u64 n = m->stalls;
-  if (n - load(&m->stalls_read) >= STALLS) return;
-  u64 *s = m->stall[n % STALLS];
-  s[0] = from, s[1] = to, s[2] = waited;
-  store(&m->stalls, n + 1);
-  if (to - from > m->threshold) store((u32 *)(base_of(m) + PENDING), 1);
+/* lose extends the interval of a member's stalls for which there was no room. */
+static void lose(struct member *m, u64 from, u64 to) {
+  u64 was = load(&m->lost_to), none = 0;
+  while (was < to && !__atomic_compare_exchange_n(&m->lost_to, &was, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
+  __atomic_compare_exchange_n(&m->lost_from, &none, from, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
+
+/* stall records a stall for a member. The log must have all that are longer than the threshold, since
+ * they can hide a spike. */
+static void stall(struct member *m, u64 from, u64 to, u64 waited) {
+  int is_long = to - from > m->threshold;
+  u64 n = load(&m->stalls), *s;
+  do {
+    if (n - load(&m->stalls_read) < (is_long ? STALLS : SHORT_STALLS)) continue;
+    if (is_long) lose(m, from, to);
+    return;
+  } while (!__atomic_compare_exchange_n(&m->stalls, &n, n + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  s = m->stall[n % STALLS];
+  s[0] = from, s[2] = waited;
+  store(&s[1], to);
+  if (is_long) store((u32 *)(base_of(m) + PENDING), 1);
+}
+
+/* was_late reports whether a gap may be a stall. */
+static int was_late(struct process *p, u64 gap) { return gap > least(p->time.clock->pace + p->time.clock->period, p->set.threshold); }
 
 /* stalls records a gap for all members for which it was too long. waited is how long this thread
  * waited for a processor during the gap. */
@@ -177,6 +196,12 @@ static void stalls(struct process *p, u64 from, u64 to, u64 waited) {
     if (gap > m->threshold) stall(m, start, to, waited);
     else if (gap > most(2 * m->period, p->time.clock->pace + m->period)) stall(m, start, to, 0); /* as in account */
   }
+}
+
+/* advance makes a tick outside of the loop of the thread. */
+void __cairn_advance(struct process *p) {
+  u64 from, gap = tick(p, &from);
+  if (was_late(p, gap)) stalls(p, from, from + gap, 0);
 }
 
 /* ---- the thread ---- */
@@ -262,15 +287,15 @@ static void lead(struct process *p, struct idleness *idle) {
   u32 seen = load(&k->wakeups) - 1, looked, first = p->time.had_other_leader;
   store(&p->time.member->at_work, 1);
   while (__cairn_leads(p)) {
-    u64 last = load(&k->last_tick), gap = __cairn_tick(p), n = load(&k->last_tick);
+    u64 from = 0, gap = tick(p, &from), n = load(&k->last_tick);
     if (first) waited = run_delay(); /* after the tick, for which the others wait */
     first = 0;
     __cairn_signal_scan(p, n);
     __cairn_usage_tick(p, __cairn_now(p));
-    if (gap > least(k->pace + k->period, p->set.threshold)) {
+    if (was_late(p, gap)) {
       u64 before = waited;
       if (gap > p->set.threshold) waited = run_delay();
-      stalls(p, last, last + gap, less(waited, before));
+      stalls(p, from, from + gap, less(waited, before));
     }
     if (n - idle->at >= LOOK_PAUSE) look(p, idle, n);
     if (p->time.family && n - scanned >= LOOK_PAUSE) {
@@ -296,7 +321,7 @@ void __cairn_clock_thread(struct process *p) {
   leave_files();
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
   if (p->time.family) __cairn_family_join(p);
-  __cairn_tick(p); /* until the thread was scheduled */
+  __cairn_advance(p); /* until the thread was scheduled */
   __cairn_usage_start(p);
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   i32 priority = 1;

@@ -176,14 +176,25 @@ static void write_queued(struct process *p, struct thread *t, u8 *q) {
   __cairn_file_copy(p, q, size, time);
 }
 
+static void put_stall(struct process *p, u64 from, u64 to, u64 waited) {
+  u64 *r = __cairn_file_record(p, LOG_TYPE_STALL, LOG_STALL_SIZE, 0, to);
+  if (r) r[1] = from, r[2] = to, r[3] = waited;
+}
+
+/* put_stalls writes the stalls in the ring up to one that is not complete, and those that are in none.
+ * If too many follow it, its thread has been killed. */
 static void put_stalls(struct process *p) {
+  struct member *m = p->time.member;
   if (p->log.file.fd < 0) return;
-  for (u64 n = p->time.member->stalls_read, end = load(&p->time.member->stalls); n < end; n++) {
-    const u64 *s = p->time.member->stall[n % STALLS];
-    u64 *r = __cairn_file_record(p, LOG_TYPE_STALL, LOG_STALL_SIZE, 0, s[1]);
-    if (r) r[1] = s[0], r[2] = s[1], r[3] = s[2];
-    store(&p->time.member->stalls_read, n + 1);
+  for (u64 n = m->stalls_read, end = load(&m->stalls); n < end; n++) {
+    u64 *s = m->stall[n % STALLS], to = load(&s[1]);
+    if (!to && end - n < STALLS) break;
+    if (to) put_stall(p, s[0], to, s[2]);
+    store(&s[1], 0);
+    store(&m->stalls_read, n + 1);
   }
+  u64 lost = __atomic_exchange_n(&m->lost_from, 0, __ATOMIC_ACQ_REL);
+  if (lost) put_stall(p, lost, load(&m->lost_to), 0);
 }
 
 static void put_setting(struct process *p, u64 time, const u64 *of) {
@@ -236,7 +247,9 @@ void __cairn_flush(struct process *p) {
 /* time_to_write returns how long to wait for the writer at the end: not at all if it has written all,
  * and not long if the rest is in queues in the log. */
 static u64 time_to_write(struct process *p) {
-  int any = 0, all = p->stacks.trees || p->set.to_stderr || p->spikes || p->time.member->stalls != load(&p->time.member->stalls_read);
+  const struct member *m = p->time.member;
+  u64 read = load(&m->stalls_read);
+  int any = 0, all = p->stacks.trees || p->set.to_stderr || p->spikes || (read != load(&m->stalls) && load(&m->stall[read % STALLS][1]));
   for (struct thread *t = load(&p->threads); t; t = t->next) {
     any |= !__cairn_queue_empty(t);
     all |= load(&t->head) != load(&t->read);

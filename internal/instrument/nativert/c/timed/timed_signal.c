@@ -19,7 +19,7 @@ DEFINE_SIGNAL_RESTORER(__cairn_restore);
 static void on_signal(int number, void *info, void *context) {
   struct process *p = __cairn_state;
   (void)number, (void)info, (void)context;
-  if (p && load(word(p, ALIVE))) __cairn_tick(p);
+  if (p && load(word(p, ALIVE))) __cairn_advance(p);
 }
 
 static int is_ours(i32 number) {
