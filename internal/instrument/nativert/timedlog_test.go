@@ -20,6 +20,7 @@ type spikeLog struct {
 	stalls     [][2]uint64
 	trailer    spikeTrailer
 	seen       uint64
+	queued     uint64 // episodes that the process ended before the writer took, and maybe before it counted
 }
 
 type spikeModule struct {
@@ -147,6 +148,9 @@ func (l *spikeLog) queue(t *testing.T, q []byte) {
 		read += uint64(size)
 		if n := len(l.episodes); le.Uint16(r) == wire.TypeEpisode && n > 0 && l.episodes[n-1].number == le.Uint64(r[8:]) {
 			continue
+		}
+		if le.Uint16(r) == wire.TypeEpisode {
+			l.queued++
 		}
 		if le.Uint16(r) != wire.TypeFrames {
 			l.record(r[:size])
