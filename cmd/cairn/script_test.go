@@ -36,7 +36,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": proveModes, "covers": covers, "tracelog": makeTraceLog, "longlog": makeLongLog, "spikelog": spikelog, "holds": holds, "ciscript": ciScript, "profilestore": profileStore, "otlpfile": otlpFile},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": proveModes, "covers": covers, "tracelog": makeTraceLog, "longlog": makeLongLog, "spikelog": spikelog, "holds": holds, "ciscript": ciScript, "profilestore": profileStore, "otlpfile": otlpFile, "killeach": killEach},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CAIRN_CACHE", cache)
 			env.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))

@@ -1,3 +1,5 @@
+//go:build linux
+
 package gobuild_test
 
 import (
@@ -45,7 +47,7 @@ func TestKilledAtStart(t *testing.T) {
 // killAtEach kills a program at each of its first system calls, and counts the files in raws that have their name.
 func killAtEach(t *testing.T, raws string, attr *syscall.SysProcAttr, program string) (named, temporary int) {
 	t.Helper()
-	const stops = 150 // there are some 60 before the file is complete
+	const stops = 150 // there are some 80 before the file is complete
 	for n := range stops {
 		c := exec.Command(program)
 		c.Dir, c.SysProcAttr = "/", attr
@@ -53,8 +55,8 @@ func killAtEach(t *testing.T, raws string, attr *syscall.SysProcAttr, program st
 		if attr != nil {
 			c.Env[0] = "CAIRN_DIR=/" + filepath.Base(raws)
 		}
-		if !tracelogtest.KillAt(t, c, n+1) {
-			t.Fatalf("the program ended before its system call %d", n)
+		if reached, err := tracelogtest.KillAt(c, n+1); err != nil || !reached {
+			t.Fatalf("the program ended before its stop %d: %v", n+1, err)
 		}
 	}
 	files, err := os.ReadDir(raws)

@@ -39,6 +39,7 @@ var guests = []guest{
 	{"mvdan.cc/sh/v3", "v3.12.0", "./cmd/shfmt", []string{"-i", "2"}, "if true; then for i in 1 2 3; do echo \"$i\" | cat; done; fi\ncase $x in a) f ;; *) g; esac\n"},
 	{"github.com/evanw/esbuild", "v0.28.2", "./cmd/esbuild", []string{"--minify", "--bundle", "--format=esm", "--loader=ts", "--outdir=out", "--entry-names=[hash]", "--log-level=error"}, "class A<T> { private x: T[] = []; get y() { return this.x?.length ?? 0 } }\nexport const f = async (a: number) => { for await (const b of g(a)) console.log(`${b}`) }\n"},
 	{"github.com/junegunn/fzf", "v0.65.2", ".", []string{"--filter=mai", "--no-sort"}, "main.go\nmail\nother\nmmaaii\n"},
+	{"github.com/mikefarah/yq/v4", "v4.47.2", ".", []string{"-P", "--no-colors", `.a[] |= (select(.b > 1) | .c = (.b * 2)) | .d = (.a | map(.b) | sort | join("-")) | .e = (.a | to_entries | length) | sort_keys(..)`}, "# yaml\na:\n  - b: 1\n    x: &k [1, 2]\n  - b: 3\n    x: *k\n  - b: 2 # two\nt: 2001-12-14t21:59:43.10-05:00\n"},
 }
 
 // programDir has the program, once it is built.

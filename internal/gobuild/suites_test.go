@@ -18,6 +18,7 @@ var suites = []struct {
 	{"github.com/itchyny/gojq", "v0.12.17", []string{"./..."}},
 	{"github.com/evanw/esbuild", "v0.28.2", []string{"./internal/...", "./pkg/..."}},
 	{"mvdan.cc/sh/v3", "v3.12.0", []string{"./pattern", "./expand", "./fileutil", "./syntax/..."}},
+	{"github.com/mikefarah/yq/v4", "v4.47.2", []string{"./..."}},
 }
 
 // TestRealSuites runs the tests of modules with probes in them: each test has the result that it
@@ -43,28 +44,35 @@ func TestRealSuites(t *testing.T) {
 			if passed < 100 {
 				t.Fatalf("only %d of %d tests pass without probes", passed, len(want))
 			}
+			t.Logf("%d of %d tests and packages pass without probes", passed, len(want))
 			for _, mode := range []string{"cover", "count", "spike", "stacks"} {
-				raws := t.TempDir()
-				args := append([]string{"go", "--mode", mode, "test", "-json", "-count=1"}, s.packages...)
-				got := results(t, dir, []string{"CAIRN_DIR=" + raws}, cairn, args...)
-				for test, r := range want {
-					if got[test] != r {
-						t.Errorf("mode %s: %s: %q, without probes %q", mode, test, got[test], r)
-					}
-				}
-				for test := range got {
-					if want[test] == "" {
-						t.Errorf("mode %s: %s is not among the tests without probes", mode, test)
-					}
-				}
-				files, err := filepath.Glob(filepath.Join(raws, "*.[cm][ai]*")) // .mipraw, .cairnlog
-				if err != nil || len(files) == 0 {
-					t.Errorf("mode %s: nothing was recorded, %v", mode, err)
-				}
-				t.Logf("mode %s: %d tests and packages, %d passed without probes; %d files", mode, len(got), passed, len(files))
+				t.Run(mode, func(t *testing.T) { compareSuite(t, cairn, dir, mode, s.packages, want) })
 			}
 		})
 	}
+}
+
+// compareSuite runs the tests of packages with probes of a mode, and compares their results.
+func compareSuite(t *testing.T, cairn, dir, mode string, packages []string, want map[string]string) {
+	t.Helper()
+	raws := t.TempDir()
+	args := append([]string{"go", "--mode", mode, "test", "-json", "-count=1"}, packages...)
+	got := results(t, dir, []string{"CAIRN_DIR=" + raws}, cairn, args...)
+	for test, r := range want {
+		if got[test] != r {
+			t.Errorf("%s: %q, without probes %q", test, got[test], r)
+		}
+	}
+	for test := range got {
+		if want[test] == "" {
+			t.Errorf("%s is not among the tests without probes", test)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(raws, "*.[cm][ai]*")) // .mipraw, .cairnlog
+	if err != nil || len(files) == 0 {
+		t.Errorf("nothing was recorded, %v", err)
+	}
+	t.Logf("%d tests and packages; %d files", len(got), len(files))
 }
 
 // results runs tests and returns what became of each, by package and name; the name of a package

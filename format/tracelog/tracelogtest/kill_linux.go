@@ -1,10 +1,10 @@
 package tracelogtest
 
 import (
+	"fmt"
 	"os/exec"
 	"runtime"
 	"syscall"
-	"testing"
 )
 
 // Options of ptrace and wait4 that package syscall does not have.
@@ -18,8 +18,7 @@ const (
 // KillAt starts a program and kills it where it stops for the nth time before or after a system call, of any of its
 // threads. It reports whether the program got that far before it ended. A program that is killed at each n in turn
 // was killed in each state that its files can be in, except for what it writes through mappings.
-func KillAt(t testing.TB, cmd *exec.Cmd, n int) bool {
-	t.Helper()
+func KillAt(cmd *exec.Cmd, n int) (reached bool, err error) {
 	runtime.LockOSThread() // which traces
 	defer runtime.UnlockOSThread()
 	if cmd.SysProcAttr == nil {
@@ -27,30 +26,29 @@ func KillAt(t testing.TB, cmd *exec.Cmd, n int) bool {
 	}
 	cmd.SysProcAttr.Ptrace, cmd.SysProcAttr.Setpgid = true, true
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return false, err
 	}
 	pid := cmd.Process.Pid
 	defer func() { _ = cmd.Process.Release() }() // it is waited for here
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil || !status.Stopped() {
-		t.Fatalf("the program did not stop at its start: %#x, %v", status, err)
+		return false, fmt.Errorf("the program did not stop at its start: %#x, %w", status, err)
 	}
 	if err := syscall.PtraceSetOptions(pid, traceGood|exitKill|syscall.PTRACE_O_TRACECLONE); err != nil {
-		t.Fatal(err)
+		return false, err
 	}
 	for tid, signal := pid, syscall.Signal(0); ; {
 		// A thread that another one just ended does not stop any more.
 		if err := syscall.PtraceSyscall(tid, int(signal)); err != nil && err != syscall.ESRCH {
-			t.Fatal(err)
+			return false, err
 		}
-		var err error
 		if tid, err = syscall.Wait4(-pid, &status, waitAll, nil); err != nil {
-			t.Fatal(err)
+			return false, err
 		}
 		signal = 0
 		switch {
 		case tid == pid && !status.Stopped():
-			return n <= 0 // it ended
+			return n <= 0, nil // it ended
 		case !status.Stopped():
 			// A thread ended. The others go on by themselves until they stop.
 		case status.StopSignal() == callStop:

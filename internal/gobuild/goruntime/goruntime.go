@@ -41,7 +41,7 @@ func (t Target) Check() error {
 		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
 	}
 	if t.GOOS == "darwin" || t.GOOS == "ios" {
-		return fmt.Errorf("%s/%s: Go programs are instrumented for linux only: on macOS the runtime's file would need calls of libSystem that package runtime does not have (ftruncate, mkdir, rename), maps would have to be put into Mach-O files, and the linker's signature would have to be made again", t.GOOS, t.GOARCH)
+		return fmt.Errorf("%s/%s: no mode is available for Go programs on macOS and iOS, only for linux: build with GOOS=linux and run the program in a container, or count blocks by go build -cover (missing are calls of libSystem in package runtime, maps in Mach-O files, and their signatures: docs/go.md)", t.GOOS, t.GOARCH)
 	}
 	if t.GOOS != "linux" || calls[t.GOARCH] == "" {
 		return fmt.Errorf("%s/%s: Go programs are instrumented for linux/amd64 and linux/arm64", t.GOOS, t.GOARCH)

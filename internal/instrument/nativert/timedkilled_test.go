@@ -41,7 +41,11 @@ func TestTimedKilledAtStart(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), path, "spikes", "1")
 				cmd.Dir, cmd.SysProcAttr = "/", row.attr
 				cmd.Env = []string{"CAIRN_SPIKE=" + stormSet, "CAIRN_DIR=" + dir}
-				ended = !tracelogtest.KillAt(t, cmd, n)
+				reached, err := tracelogtest.KillAt(cmd, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ended = !reached
 			}
 			files, err := os.ReadDir(logs)
 			if err != nil {
