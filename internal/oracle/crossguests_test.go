@@ -56,6 +56,18 @@ func TestCrossZlib(t *testing.T) {
 	}
 }
 
+// TestCrossYAML runs a test program of libyaml, which reads a file, writes its events, reads them again and compares.
+func TestCrossYAML(t *testing.T) {
+	t.Parallel()
+	takesLong(t)
+	(&crossGuest{
+		debian: "libyaml", files: []string{"src/*.c", "tests/run-emitter.c"}, data: "examples/global-tag.yaml",
+		options: []string{
+			"-DYAML_VERSION_MAJOR=0", "-DYAML_VERSION_MINOR=2", "-DYAML_VERSION_PATCH=5", "-DYAML_VERSION_STRING=\"0.2.5\"", "-I{sources}/include",
+		},
+	}).run(t)
+}
+
 // run compares calls, blocks and orders with the emulator's log of the same run, and the answer
 // with that of the program without probes.
 func (g *crossGuest) run(t *testing.T) {
