@@ -126,6 +126,23 @@ func checkFollowed(t *testing.T, calls string, failed *regexp.Regexp, instead st
 	}
 }
 
+// TestTimedLock checks that a thread that waits for a lock sleeps.
+func TestTimedLock(t *testing.T) {
+	t.Parallel()
+	archive := timedRuntime(t, "gcc")
+	program := filepath.Join(t.TempDir(), "lock")
+	runTool(t, ".", "gcc", "-O2", "-pthread", "-I"+filepath.Dir(archive), "-o", program, filepath.Join("testdata", "timed", "lock.c"))
+	out, err := exec.CommandContext(t.Context(), program).Output()
+	var cpu, waited int
+	if _, e := fmt.Sscan(string(out), &cpu, &waited); e != nil || err != nil {
+		t.Fatalf("%q: %v %v", out, e, err)
+	}
+	t.Logf("%d of %d us", cpu, waited)
+	if cpu > waited/8 {
+		t.Errorf("a thread that waits for a lock uses %d us of %d us", cpu, waited)
+	}
+}
+
 // TestTimedTakeover stops the process that sets the clock of a family, while each thread that takes
 // over is slow: its first call of open is. Each takeover must lead to a tick. Threads once took over
 // from each other before the other's first tick, as long as two of them were awake: there were no

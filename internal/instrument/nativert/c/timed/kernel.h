@@ -117,9 +117,15 @@ INLINE int absolute(char *to, u64 room, const char *path) {
   put(to + n, path);
   return 1;
 }
-/* A lock that is rarely held, and never by a slow exit. */
+/* A lock that is rarely held. Its holder may be waiting for a processor, and may never get that of a
+ * thread with a higher priority which only yields: so others sleep at last. */
 INLINE void lock(u32 *l) {
-  while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) sys0(SYS_sched_yield);
+  u64 nap[2] = {0, MS};
+  for (u32 n = 0; __atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE); n++) {
+    if (n < 100) pause_briefly();
+    else if (n < 200) sys0(SYS_sched_yield);
+    else sys4(SYS_futex, l, FUTEX_WAIT, 1, nap);
+  }
 }
 INLINE void unlock(u32 *l) { store(l, 0); }
 /* leave_files gives this thread an empty file table, so that its files take no descriptors from the

@@ -284,26 +284,19 @@ static u8 *take(struct tracer *t, u8 *old) {
   return c;
 }
 
-static void acquire(struct tracer *t) {
-  for (u32 n = 0; __atomic_exchange_n(&t->lock, 1, __ATOMIC_ACQUIRE); n++) {
-    if (n < 100) pause_briefly();
-    else sys0(SYS_sched_yield);
-  }
-}
-
 /* enter locks the state of the process, and begins its log if necessary. */
 static u64 enter(struct tracer *t, int *child) {
   u64 mask = block_most();
   *child = t->alive && !load(t->alive);
   if (*child) store(&t->lock, 0); /* another thread of the parent may have held it */
-  acquire(t);
+  lock(&t->lock);
   if (!t->alive || !load(t->alive)) begin(t);
   __cairn_trace_module(t);
   return mask;
 }
 
 static void leave(struct tracer *t, u64 mask) {
-  store(&t->lock, 0);
+  unlock(&t->lock);
   unblock(mask);
 }
 
