@@ -95,16 +95,26 @@ func layoutOf(f *fragment, inserted []pad, grown map[int]bool) *layout {
 
 // reachBlocks makes the edits that keep all targets of branches and tables of fn in reach, or returns false.
 func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Blocks) bool {
+	return r.reachFragments(fn, implied, aarch64EntryProbe, places.size, func(f *fragment, inserted []pad) ([]edit, bool) {
+		edits, _, ok := r.reachFragment(f, inserted)
+		return edits, ok
+	})
+}
+
+// reachFragments makes the edits that reach returns for each fragment of fn with its probes: one of entry bytes
+// at its beginning and one of size(i) bytes at block i if nothing implies that. It returns false, and makes no
+// edit, if reach returns false for a fragment.
+func (r *rewriter) reachFragments(fn *function, implied [][]int, entry int, size func(block int) int, reach func(*fragment, []pad) ([]edit, bool)) bool {
 	var edits []edit
 	first := 0
 	for _, f := range fn.frags {
-		inserted := []pad{{f.probe, aarch64EntryProbe}}
+		inserted := []pad{{f.probe, entry}}
 		for i := range f.blocks {
 			if implied[first+i] == nil {
-				inserted = append(inserted, pad{f.blocks[i].probe, places.size(first + i)})
+				inserted = append(inserted, pad{f.blocks[i].probe, size(first + i)})
 			}
 		}
-		more, _, ok := r.reachFragment(f, inserted)
+		more, ok := reach(f, inserted)
 		if !ok {
 			return false
 		}

@@ -47,24 +47,7 @@ type armReach struct {
 
 // reachArm makes the edits that keep all references of fn in reach, or returns false.
 func (r *rewriter) reachArm(fn *function, implied [][]int, places *armBlocks) bool {
-	var edits []edit
-	first := 0
-	for _, f := range fn.frags {
-		inserted := []pad{{f.probe, armBytes}}
-		for i := range f.blocks {
-			if implied[first+i] == nil {
-				inserted = append(inserted, pad{f.blocks[i].probe, places.size(first + i)})
-			}
-		}
-		more, ok := r.reachArmFragment(f, inserted)
-		if !ok {
-			return false
-		}
-		edits = append(edits, more...)
-		first += len(f.blocks)
-	}
-	r.edits = append(r.edits, edits...)
-	return true
+	return r.reachFragments(fn, implied, armBytes, places.size, r.reachArmFragment)
 }
 
 func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) {
