@@ -42,6 +42,7 @@ func TestAArch64Records(t *testing.T) {
 			if strings.HasSuffix(v.source, ".f90") {
 				args = append(args, "-J"+t.TempDir()) // for the description of the module
 			}
+			args = fromAssembly(t, v.compiler, args)
 			want := output(t, aarch64.run(t, build(t, "", v.compiler, args...)))
 			answer, ran, seen, m := aarch64.emulated(t, build(t, "full", v.compiler, args...))
 			checkAnswer(t, answer, want)

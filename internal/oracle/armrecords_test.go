@@ -45,6 +45,7 @@ func TestArmRecords(t *testing.T) {
 				processor = armSoft
 			}
 			args := append(words[1:len(words):len(words)], filepath.Join("testdata", v.source), "-w")
+			args = fromAssembly(t, words[0], args)
 			want := output(t, processor.run(t, build(t, "", words[0], args...)))
 			answer, ran, seen, m := processor.emulated(t, build(t, "full", words[0], args...))
 			checkAnswer(t, answer, want)

@@ -21,7 +21,10 @@ func TestPages(t *testing.T) {
 	mustHave(t, "valgrind")
 	const phases = "1"
 	profile := filepath.Join(t.TempDir(), "app.mip")
-	program := buildSQLite(t, "count", "clang-22", "-O1", "-ffunction-sections")
+	compiled := []string{"-O1", "-ffunction-sections"}
+	args := append(compiled[:2:2], "-w", "-I"+goModule(t, sqliteModule), filepath.Join("testdata", "sqlite.c"),
+		assemblySQLite(t, "gcc", compiled), "-lm") // gcc's, which other tests have as well
+	program := build(t, "count", "clang-22", args...)
 	raws := t.TempDir()
 	cmd := command(t, program, sqliteArgs(t, phases)...)
 	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
@@ -38,7 +41,7 @@ func TestPages(t *testing.T) {
 		layouts["as it is"] = nil
 	}
 	for layout, flags := range layouts {
-		plain := buildSQLite(t, "", "clang-22", append(flags, "-O1", "-ffunction-sections", "-fuse-ld=lld")...)
+		plain := build(t, "", "clang-22", append(append(flags, "-fuse-ld=lld"), args...)...)
 		predicted, from, to := predictedPages(t, plain, profile)
 		real := realPages(t, plain, from, to, sqliteArgs(t, phases)...)
 		missed, extra := less(real, predicted), less(predicted, real)

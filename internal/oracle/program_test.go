@@ -5,11 +5,15 @@ package oracle
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,6 +89,48 @@ func build(t *testing.T, mode, compiler string, args ...string) string {
 		t.Fatal(err)
 	}
 	return real
+}
+
+// compiled holds what compiles each assembly file, once.
+var compiled sync.Map
+
+// assembly returns the assembly file that a compiler makes of a source. What takes a compiler seconds is done once:
+// cairn's part of a build begins there. Of gcc it is as the timed modes want it.
+func assembly(t *testing.T, compiler, source string, flags ...string) string {
+	t.Helper()
+	mustHave(t, compiler)
+	if strings.HasPrefix(compiler, "clang") {
+		flags = append(slices.Clone(flags), "-fno-integrated-as")
+	} else {
+		flags = append(slices.Clone(flags), "-dp", "-fno-ipa-ra")
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append(flags, compiler, source), "\x00")))
+	file := filepath.Join(workDir, hex.EncodeToString(sum[:8])+".s")
+	once, _ := compiled.LoadOrStore(file, sync.OnceValues(func() ([]byte, error) {
+		return exec.Command(compiler, append(flags, "-S", source, "-o", file)...).CombinedOutput()
+	}))
+	if out, err := once.(func() ([]byte, error))(); err != nil {
+		t.Fatalf("%s of %s: %v\n%s", compiler, source, err, out)
+	}
+	return file
+}
+
+// fromAssembly returns arguments of gcc with the assembly file in place of each source in C++ if -short is given:
+// what is built of them in several modes is compiled once. clang's driver assembles such files itself.
+func fromAssembly(t *testing.T, compiler string, args []string) []string {
+	t.Helper()
+	if !testing.Short() || strings.HasPrefix(compiler, "clang") {
+		return args
+	}
+	isSource := func(arg string) bool { return strings.HasSuffix(arg, ".cc") }
+	flags := slices.DeleteFunc(slices.Clone(args), isSource)
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if isSource(arg) {
+			args[i] = assembly(t, compiler, arg, flags...)
+		}
+	}
+	return args
 }
 
 // profile reads what one process left in the directory of raw files.

@@ -35,7 +35,7 @@ func TestFlow(t *testing.T) {
 	) {
 		t.Run(v.compiler+v.flags, func(t *testing.T) {
 			t.Parallel()
-			everything(t, want, v.compiler, v.args(source)...)
+			everything(t, want, v.compiler, fromAssembly(t, v.compiler, v.args(source))...)
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestShapes(t *testing.T) {
 				takesLong(t)
 			}
 			t.Parallel()
-			everything(t, want, v.compiler, v.args(source)...)
+			everything(t, want, v.compiler, fromAssembly(t, v.compiler, v.args(source))...)
 		})
 	}
 }

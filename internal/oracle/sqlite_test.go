@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
@@ -34,29 +33,11 @@ const sqliteModule = "github.com/mattn/go-sqlite3@v1.14.52"
 // sqliteDefines are for compilers.
 var sqliteDefines = []string{"-w", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"}
 
-// compiled holds the assembly of SQLite by compiler and flags. What takes a compiler
-// half a minute is done once: cairn's part of a build begins there.
-var compiled sync.Map
-
-// assemblySQLite returns the assembly file that a compiler makes of SQLite. Of gcc it
-// is as the timed modes want it.
+// assemblySQLite returns the assembly file that a compiler makes of SQLite.
 func assemblySQLite(t *testing.T, compiler string, flags []string) string {
 	t.Helper()
-	mustHave(t, compiler)
 	source := filepath.Join(goModule(t, sqliteModule), "sqlite3-binding.c")
-	args := append(slices.Clone(flags), "-dp", "-fno-ipa-ra")
-	if strings.HasPrefix(compiler, "clang") {
-		args = append(slices.Clone(flags), "-fno-integrated-as")
-	}
-	file := filepath.Join(workDir, strings.Join(append([]string{compiler}, args...), "")+".s")
-	once, _ := compiled.LoadOrStore(file, sync.OnceValues(func() ([]byte, error) {
-		args = append(append(args, sqliteDefines...), "-S", source, "-o", file)
-		return exec.Command(compiler, args...).CombinedOutput()
-	}))
-	if out, err := once.(func() ([]byte, error))(); err != nil {
-		t.Fatalf("%s of SQLite: %v\n%s", compiler, err, out)
-	}
-	return file
+	return assembly(t, compiler, source, append(slices.Clone(flags), sqliteDefines...)...)
 }
 
 // buildSQLite links SQLite and a driver that runs a script of SQL. With -short one
