@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -40,7 +39,9 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 			return "", err
 		}
 		dir, err := Cached(prefix, "the hook library", c, ShimOptions{}, func(tmp, _ string) error {
-			return buildLibrary(ctx, tmp, c, library, flags, objects, link)
+			return withSources(tmp, func(src string) error {
+				return buildLibrary(ctx, filepath.Join(tmp, library), src, c, flags, objects, link)
+			})
 		})
 		if err != nil {
 			return "", err
@@ -50,25 +51,16 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the hook library")
 }
 
-// buildLibrary compiles and links a library in tmp.
-func buildLibrary(ctx context.Context, tmp string, c Compiler, library string, flags []string, objects []nativert.Object, linkFlags []string) error {
-	src := filepath.Join(tmp, "src")
-	if err := os.Mkdir(src, 0o755); err != nil {
-		return err
-	}
-	for _, f := range nativert.Sources() {
-		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
-			return err
-		}
-	}
+// buildLibrary compiles and links a library, in src.
+func buildLibrary(ctx context.Context, library, src string, c Compiler, flags []string, objects []nativert.Object, linkFlags []string) error {
 	if err := compileObjects(ctx, src, c, flags, objects...); err != nil {
 		return err
 	}
-	link := append([]string{"-o", filepath.Join(tmp, library)}, names(objects)...)
+	link := append([]string{"-o", library}, names(objects)...)
 	cmd := exec.CommandContext(ctx, c.Path, append(link, linkFlags...)...)
 	cmd.Dir = src
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("linking %s: %w: %s", library, err, bytes.TrimSpace(out))
+		return fmt.Errorf("linking %s: %w: %s", filepath.Base(library), err, bytes.TrimSpace(out))
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func (o *ShimOptions) machOLacks(c Compiler) string {
 // buildMachO compiles the runtime for Mach-O, which is one object: linkers there drop the
 // unneeded parts of it.
 func buildMachO(ctx context.Context, tmp, src string, c Compiler, opts ShimOptions) error {
+	if err := writeSources(src); err != nil {
+		return err
+	}
 	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), nativert.MachOArgs(opts.DefaultDir, opts.Slots))
 	cmd := exec.CommandContext(ctx, c.Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, machOObject), nativert.MachOSource)...)
 	cmd.Dir = src

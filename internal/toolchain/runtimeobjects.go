@@ -27,14 +27,37 @@ type objectCompiler struct {
 	src     string // directory of the sources, and of the objects
 	c       Compiler
 	flags   []string
+	sources func() error  // writes the sources
 	objcopy func() string // as the compiler names it
 }
 
-// compileObjects puts members into src, where their sources are, from the cache or by the compiler, which runs
-// once on each processor.
+// withSources calls build with a directory in tmp for the sources and the objects of a runtime, which it removes.
+func withSources(tmp string, build func(src string) error) error {
+	src := filepath.Join(tmp, "src")
+	if err := os.Mkdir(src, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(build(src), os.RemoveAll(src))
+}
+
+// writeSources writes the sources of the runtime into src.
+func writeSources(src string) error {
+	for _, f := range nativert.Sources() {
+		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compileObjects puts members into src, from the cache or by the compiler, which runs once on each processor.
 func compileObjects(ctx context.Context, src string, c Compiler, flags []string, objects ...nativert.Object) error {
 	c = c.forC()
-	b := objectCompiler{src: src, c: c, flags: flags, objcopy: sync.OnceValue(func() string { return c.tool(ctx, flags, "objcopy") })}
+	b := objectCompiler{
+		src: src, c: c, flags: flags,
+		sources: sync.OnceValue(func() error { return writeSources(src) }),
+		objcopy: sync.OnceValue(func() string { return c.tool(ctx, flags, "objcopy") }),
+	}
 	var all sync.WaitGroup
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
 	failures := make([]error, len(objects))
@@ -103,6 +126,9 @@ func (b *objectCompiler) object(ctx context.Context, o nativert.Object) error {
 	to := filepath.Join(b.src, o.Name)
 	if os.Link(kept, to) == nil {
 		return nil
+	}
+	if err := b.sources(); err != nil {
+		return err
 	}
 	if err := b.compile(ctx, o); err != nil {
 		return err

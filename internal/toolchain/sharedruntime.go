@@ -55,6 +55,9 @@ const runtimeCopy = "runtime"
 // tmp, and returns its path in the directory.
 func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Machine, opts ShimOptions) (string, error) {
 	o := nativert.Image(opts.DefaultDir)
+	if err := writeSources(src); err != nil { // the linker's script is one
+		return "", err
+	}
 	if err := compileObjects(ctx, src, c, append(slices.Clone(opts.Target), nativert.Flags(m)...), o); err != nil {
 		return "", err
 	}

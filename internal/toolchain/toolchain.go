@@ -256,7 +256,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	if err := opts.writeBinutils(ctx, tmp, c); err != nil {
 		return err
 	}
-	for _, sub := range []string{"bin", "include", "src"} {
+	for _, sub := range []string{"bin", "include"} {
 		if err := os.Mkdir(filepath.Join(tmp, sub), 0o755); err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 			return err
 		}
 	}
-	return buildRuntime(ctx, tmp, c, opts)
+	return withSources(tmp, func(src string) error { return buildRuntime(ctx, tmp, src, c, opts) })
 }
 
 // lacks returns a requested feature that the machine does not have, or "".
@@ -355,13 +355,7 @@ func realAssembler(ctx context.Context, c Compiler, self string) (string, error)
 
 // buildRuntime compiles the runtime and archives it, in a timed mode with that
 // of the clock.
-func buildRuntime(ctx context.Context, tmp string, c Compiler, opts ShimOptions) error {
-	src := filepath.Join(tmp, "src")
-	for _, f := range nativert.Sources() {
-		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
-			return err
-		}
-	}
+func buildRuntime(ctx context.Context, tmp, src string, c Compiler, opts ShimOptions) error {
 	if opts.Object == native.MachO {
 		return buildMachO(ctx, tmp, src, c, opts)
 	}
