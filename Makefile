@@ -7,9 +7,9 @@ PACKAGES := ./...
 
 # The packages that work on several processors, for the race detector. cmd/cairn
 # is not among them: with all that it imports it takes minutes to compile. Long tests
-# of one goroutine go without it.
-CONCURRENT := ./internal/profile/rawfiles ./internal/profile/coverage ./internal/calls/account ./internal/samples/unwind ./internal/verb ./format/perfscript ./format/sampleprof ./format/xray
-UNRACED    := '^(TestHostileSizes|TestLLVMRealLogs|TestMutants|TestIndexOfMutants|TestYAML.*|TestWindow|TestThreads|TestDeepChain|TestOrphansBelowMany|TestLeaveOutMany)$$'
+# of one goroutine go without it. Of format/xray one test has several.
+CONCURRENT := ./internal/profile/rawfiles ./internal/profile/coverage ./internal/calls/account ./internal/samples/unwind ./internal/verb ./format/perfscript ./format/sampleprof
+UNRACED    := '^(TestDeepChain|TestOrphansBelowMany)$$'
 
 # A number of executions, as Go 1.26 may report the end of a time limit as a
 # failure (golang/go#75804).
@@ -38,21 +38,21 @@ test: ## what the tests need (from apt), the lint and all tests
 	@./scripts/need.sh test
 	@$(MAKE) --no-print-directory lint
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
-		set -x; go test -race -vet=off -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT); fi
+		set -x; go test -race -vet=off -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT) && \
+			go test -race -vet=off -short -run '^TestConcurrent$$' ./format/xray; fi
 	@cache=$$(mktemp -d) && chmod 755 "$$cache" && trap 'rm -rf "$$cache"' EXIT INT TERM && export CAIRN_TEST_CACHE="$$cache"; \
 		set -x; go test -vet=off -short -timeout $(TIMEOUT) $(PACKAGES)
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long
 	go test -timeout $(TIMEOUT) $(PACKAGES)
-	cd release && go test -timeout $(TIMEOUT) ./...
+	cd release && go vet ./... && go test -timeout $(TIMEOUT) ./...
 
 go: ## Go programs from the module proxy, whose counts must be those of go build -covermode=atomic
 	go test -timeout $(TIMEOUT) ./internal/gobuild -real
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)
-	cd release && go vet ./...
 	@bad=$$(find . -path ./bench/out -prune -o -path ./corpus/out -prune -o -path ./demo/out -prune -o -path '*/testdata' -prune -o \
 		-name '*.go' -print | xargs $(TOOL) gofumpt -l) || exit 1; \
 		if [ -n "$$bad" ]; then echo "gofumpt would change:"; echo "$$bad"; exit 1; fi

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestSample builds zlib, whose configure asks the compiler many things, with records
@@ -23,16 +25,14 @@ func TestSample(t *testing.T) {
 	}
 	out := t.TempDir()
 	c := &corpus{
-		cairn: filepath.Join(out, "cairn"), out: out, repo: repo, limit: 10 * time.Minute, cases: regexp.MustCompile("^(full|use)$"),
+		out: out, repo: repo, limit: 10 * time.Minute, cases: regexp.MustCompile("^(full|use)$"),
 		say: t.Logf,
 	}
 	if err := c.fetch(t.Context(), &zlib); err != nil {
 		t.Skip(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", c.cairn, "./cmd/cairn")
-	build.Dir = repo
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+	if c.cairn, err = shorttest.Cairn(out); err != nil {
+		t.Fatal(err)
 	}
 	rows := c.guest(t.Context(), &zlib)
 	if len(rows) != 2 {

@@ -26,10 +26,7 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 	clang, noClang := exec.LookPath("clang-22")
-	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/cairn").CombinedOutput(); err != nil {
-		t.Fatalf("building cairn: %v\n%s", err, out)
-	}
+	bin := binOf(t)
 	if noClang == nil {
 		if err := os.Symlink(clang, filepath.Join(bin, "clang")); err != nil {
 			t.Fatal(err)
@@ -226,4 +223,18 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s is in environment.md and nothing reads it", name)
 		}
 	}
+}
+
+// binOf returns a directory for PATH with the command.
+func binOf(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	program, err := shorttest.Cairn(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(dir, "cairn")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

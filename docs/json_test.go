@@ -135,10 +135,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	documented := readJSONPage(t, string(page))
-	bin, dir := t.TempDir(), t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/cairn").CombinedOutput(); err != nil {
-		t.Fatalf("building cairn: %v\n%s", err, out)
-	}
+	bin, dir := binOf(t), t.TempDir()
 	shell := func(script string) []byte {
 		t.Helper()
 		cmd := exec.Command("bash", "-c", script)

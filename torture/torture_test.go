@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestSample tries programs in all modes: on this machine ours and one of csmith, on emulated
@@ -13,11 +15,9 @@ import (
 func TestSample(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cairn := filepath.Join(dir, "cairn")
-	build := exec.Command("go", "build", "-o", cairn, "../cmd/cairn")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	cairn, err := shorttest.Cairn(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for i := range targets {
 		tg := &targets[i]

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // What TestMain makes for all tests.
@@ -42,10 +43,8 @@ func setUpAndRun(m *testing.M) (code int, err error) {
 	if workDir, err = filepath.EvalSymlinks(workDir); err != nil {
 		return 0, err
 	}
-	cairn = filepath.Join(workDir, "cairn")
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", cairn, "../../cmd/cairn").CombinedOutput()
-	if err != nil {
-		return 0, fmt.Errorf("building cairn: %w\n%s", err, out)
+	if cairn, err = shorttest.Cairn(workDir); err != nil {
+		return 0, err
 	}
 	return m.Run(), nil
 }
