@@ -277,6 +277,53 @@ func checkAttached(t *testing.T, l *tracelog.Log, calls []string, from, to uint6
 	t.Logf("%d calls, %d sure, %d spikes, %d callers, %d spikes in all", len(calls), sure, spikes, callers, len(found))
 }
 
+// TestAttachSleeping attaches to a program while its only thread, which must run the library's start,
+// waits in a system call with a time limit. The call must end when it would have, with the same result.
+func TestAttachSleeping(t *testing.T) {
+	t.Parallel()
+	mayAttach(t)
+	program := build(t, "", "gcc", "-O1", "-pthread", "testdata/sleeps.c")
+	for _, how := range []string{"poll", "nanosleep"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, program, how)
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = cmd.Wait() }()
+			defer stdin.Close()
+			a := &attached{t: t, pid: cmd.Process.Pid}
+			for range 2 { // the first attachment also builds the library
+				if _, err := io.WriteString(stdin, "\n"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond) // it waits by then, or else nothing is tested
+				if out, err := a.attach(t.TempDir()).CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				var us, result, errno int
+				if _, err := fmt.Fscan(stdout, &us, &result, &errno); err != nil {
+					t.Fatal(err)
+				}
+				if us < 3_000_000 || result != 0 {
+					t.Errorf("waited %d us, not 3 s; the result is %d, errno %d", us, result, errno)
+				}
+				if out, err := a.detach(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
+		})
+	}
+}
+
 // TestAttachKilled kills cairn at arbitrary moments while it attaches. It checks that the
 // program continues, and that what is left in it can be removed.
 func TestAttachKilled(t *testing.T) {

@@ -94,7 +94,9 @@ var libraryCalls = []call{
 	{name: "clone", nr: 56, args: []uint64{0x50f00, unknown, 0, 0, 0}},
 	{name: "exit", nr: 60},
 	{name: "fcntl", nr: 72, args: []uint64{unknown, 1030}, failing: true},
+	{name: "rename", nr: 82, failing: true},
 	{name: "mkdir", nr: 83, args: []uint64{unknown, 0o777}, failing: true},
+	{name: "link", nr: 86, failing: true},
 	{name: "unlink", nr: 87, failing: true},
 	{name: "readlink", nr: 89},
 	{name: "getrlimit", nr: 97},
@@ -116,6 +118,7 @@ var libraryCalls = []call{
 	{name: "linkat", nr: 265, failing: true},
 	{name: "fallocate", nr: 285},
 	{name: "process_vm_readv", nr: 310},
+	{name: "renameat2", nr: 316, failing: true},
 }
 
 // what describes the effect of an action on the program.

@@ -82,13 +82,22 @@ static const char *begin(struct attach *a) {
 }
 
 /* attach is called by attach_enter. The tracer restores the thread when done is set; the
- * thread returns by itself if that takes too long, as the tracer may have ended. */
+ * thread returns by itself if that takes a second, as the tracer may have ended.
+ *
+ * It does not sleep: the program's own system call may be one that the kernel continues by
+ * restart_syscall, such as poll. What that continues is kept once for a thread, so a system call
+ * here with a time limit would be continued in its place. */
 HIDDEN void __cairn_attach(struct attach *a) {
-  u64 timeout[2] = {1, 0};
+  u64 ts[2], now, end = 0;
   __cairn_attached = a;
   a->refused = (u64)begin(a);
   store(&a->done, 1);
-  sys4(SYS_futex, &a->done, FUTEX_WAIT, 1, timeout);
+  do {
+    for (u32 i = 0; i < 1000; i++) pause_briefly();
+    sys2(SYS_clock_gettime, MONOTONIC, ts);
+    now = ts[0] * SECOND + ts[1];
+    if (!end) end = now + SECOND;
+  } while (now < end);
 }
 
 /* ---- code that is entered by jumps ---- */

@@ -108,7 +108,8 @@ i64 __cairn_spawn(void (*f)(struct process *), struct process *p, u8 *stack) {
 }
 
 /* rest waits by other system calls if the one before failed at once, as a filter of system calls may
- * make it: a loop would use a whole processor. If none is left that waits, the thread ends. */
+ * make it: a loop would use a whole processor. If none is left that waits, the thread ends. Programs
+ * with filters that forbid futex are not attached to. */
 void __cairn_rest(struct process *p, i64 r, u64 ns) {
   enum { EAGAIN = 11, ETIMEDOUT = 110 };
   u64 ts[2] = {ns / SECOND, ns % SECOND};
