@@ -2,9 +2,11 @@ package verb
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +21,17 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/prof"
 )
+
+// ProgramFiles returns where the program may be that a log names: at its path, or in a directory of logs under its own
+// name, or as NAME.BUILDID.debug, which cairn go leaves there of a program that the go command removes.
+func ProgramFiles(path, id string, dirs []string) []string {
+	files := []string{path}
+	for _, dir := range dirs {
+		own := filepath.Join(dir, filepath.Base(path))
+		files = append(files, own, own+"."+hex.EncodeToString([]byte(id))+".debug")
+	}
+	return files
+}
 
 // ExactFiles returns a check of the number of arguments; most < 0 is any number.
 func ExactFiles(verb, what string, least, most int) cobra.PositionalArgs {

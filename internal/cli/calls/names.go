@@ -3,6 +3,7 @@ package calls
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/gotrace"
@@ -68,7 +69,12 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 		instead[objects[spec.Object].Path] = spec.Path
 	}
 	funcs := make(calllog.Funcs)
-	beside := filepath.Dir(t.Files[0].Name)
+	var beside []string
+	for _, f := range t.Files {
+		if dir := filepath.Dir(f.Name); !slices.Contains(beside, dir) {
+			beside = append(beside, dir)
+		}
+	}
 	done := make(map[string]bool)
 	for _, o := range objects {
 		key := o.Path + "\x00" + o.BuildID
@@ -92,10 +98,10 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	return funcs, nil
 }
 
-// findProgram returns the file that a log names, or the one of the same base name in the
-// directory beside, if it has the build id in the log.
-func findProgram(path, id, beside string) string {
-	for _, p := range []string{path, filepath.Join(beside, filepath.Base(path))} {
+// findProgram returns the file that a log names, or one in the directories beside, if it has the
+// build id in the log.
+func findProgram(path, id string, beside []string) string {
+	for _, p := range verb.ProgramFiles(path, id, beside) {
 		f, err := objfile.Open(p)
 		if err != nil {
 			continue

@@ -259,10 +259,10 @@ func (n *spikeNames) open(m *namedModule) {
 	}
 }
 
-// find opens the file that a log names, or one of that name beside the log.
+// find opens the file that a log names, or one of that build beside the log.
 func (n *spikeNames) find(m *namedModule) *objfile.File {
 	var why []string
-	for _, path := range slices.Compact([]string{m.path, filepath.Join(m.beside, filepath.Base(m.path))}) {
+	for _, path := range slices.Compact(verb.ProgramFiles(m.path, string(m.id), []string{m.beside})) {
 		f, err := objfile.Open(path)
 		if err != nil {
 			why = append(why, err.Error())
