@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -43,19 +44,35 @@ func assemble(t testing.TB, name string, text []byte, as ...string) {
 	}
 }
 
-// compile returns the assembly of a program, which is also in a.s of dir.
+// compiled holds the assembly that tests share, by what compiles it.
+var compiled sync.Map
+
+// compile returns the assembly of a program, which is also in a.s of dir. A program is compiled once for all
+// tests with the same options.
 func compile(t testing.TB, dir, program string, build ...string) []byte {
 	t.Helper()
 	program, err := filepath.Abs(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", "a.s", program)...)
-	src, err := os.ReadFile(filepath.Join(dir, "a.s"))
-	if err != nil {
+	type assembly struct {
+		sync.Mutex
+		text []byte
+	}
+	shared, _ := compiled.LoadOrStore(strings.Join(append(build, program), "\x00"), new(assembly))
+	once := shared.(*assembly)
+	once.Lock()
+	defer once.Unlock()
+	file := filepath.Join(dir, "a.s")
+	if once.text != nil {
+		write(t, file, once.text)
+		return bytes.Clone(once.text)
+	}
+	command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", file, program)...)
+	if once.text, err = os.ReadFile(file); err != nil {
 		t.Fatal(err)
 	}
-	return src
+	return bytes.Clone(once.text)
 }
 
 var insnLine = regexp.MustCompile(`(?m)^\t[a-z]`)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // atRandom marks blocks other than the entry as cold with a probability, the same ones for the
@@ -97,22 +98,25 @@ func write(t testing.TB, file string, text []byte) {
 	}
 }
 
-// builds are compilers and options that the tests below compile with.
-var builds = [][]string{
-	{"g++", "-O2"},
-	{"g++", "-O3", "-g", "-fPIC", "-fcf-protection", "-ffunction-sections"},
-	{"g++", "-Os", "-fno-omit-frame-pointer", "-mavx2", "-mstackrealign"},
-	{"g++", "-O0", "-g"},
-	{"g++", "-O2", "-fno-asynchronous-unwind-tables"},
-	{"clang++-22", "-O2", "-fno-integrated-as"},
-	// Functions have local aliases, as with -flto=thin.
-	{"clang++-22", "-O3", "-g", "-fPIC", "-fno-semantic-interposition", "-fcf-protection", "-fno-integrated-as"},
-	{"clang++-22", "-O0", "-ffunction-sections", "-fno-integrated-as"},
+// builds returns compilers and options that the tests below compile with.
+func builds() [][]string {
+	return shorttest.Rows(
+		4,
+		[]string{"g++", "-O3", "-g", "-fPIC", "-fcf-protection", "-ffunction-sections"},
+		// Functions have local aliases, as with -flto=thin.
+		[]string{"clang++-22", "-O3", "-g", "-fPIC", "-fno-semantic-interposition", "-fcf-protection", "-fno-integrated-as"},
+		[]string{"g++", "-Os", "-fno-omit-frame-pointer", "-mavx2", "-mstackrealign"},
+		[]string{"g++", "-O2", "-fno-asynchronous-unwind-tables"},
+		[]string{"g++", "-O2"},
+		[]string{"g++", "-O0", "-g"},
+		[]string{"clang++-22", "-O2", "-fno-integrated-as"},
+		[]string{"clang++-22", "-O0", "-ffunction-sections", "-fno-integrated-as"},
+	)
 }
 
 // eachBuild compiles the program of exceptions with each of the builds.
 func eachBuild(t *testing.T, test func(t *testing.T, dir string, src []byte)) {
-	for _, build := range builds {
+	for _, build := range builds() {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

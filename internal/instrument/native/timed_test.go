@@ -176,7 +176,7 @@ func TestTimedExits(t *testing.T) {
 
 // eachTimed runs a test with each of the builds as the timed modes have it compiled.
 func eachTimed(t *testing.T, test func(t *testing.T, build []string)) {
-	for _, build := range builds {
+	for _, build := range builds() {
 		if build[0] == "g++" {
 			build = append(slices.Clone(build), "-dp", "-fno-ipa-ra")
 		}
@@ -268,6 +268,9 @@ func TestTimedCost(t *testing.T) {
 // TestTimedSQLite holds every exit of SQLite to the entry of its call. Its
 // source comes from the module cache.
 func TestTimedSQLite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SQLite takes long to compile; make long runs it, and make test has it in the timed modes in internal/oracle")
+	}
 	t.Parallel()
 	list := exec.Command("go", "mod", "download", "-json", "github.com/mattn/go-sqlite3@v1.14.52")
 	list.Dir = t.TempDir()
@@ -289,9 +292,6 @@ func TestTimedSQLite(t *testing.T) {
 		{"clang-22", "-O1", "-fno-integrated-as"},
 	} {
 		t.Run(build[0], func(t *testing.T) {
-			if build[0] != "gcc" && testing.Short() {
-				t.Skip("it takes long; make long runs it")
-			}
 			t.Parallel()
 			dir := t.TempDir()
 			command(t, dir, append(slices.Clone(build), "-w", "-pipe", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
