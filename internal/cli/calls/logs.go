@@ -110,6 +110,7 @@ type LogSet struct {
 	Objects tracelog.Objects
 	goNames gotrace.Names
 	spools  []*os.File
+	alike   alikeNotes
 	places  []*keptPlaces
 
 	replay func(context.Context, calllog.Log, account.Options) (*account.Result, error)
@@ -186,6 +187,7 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 	if err != nil {
 		return nil, err
 	}
+	t.alike = alikeNotes{many: len(paths) > manyLogs, shown: make(map[string]bool)}
 	for _, path := range paths {
 		log, err := t.openLog(path)
 		if err != nil {
@@ -197,6 +199,9 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 		}
 		t.places = append(t.places, places)
 		t.Logs = append(t.Logs, f.only(log))
+	}
+	if n := t.alike.count; n > 0 {
+		verb.Note(s, "%s on other logs that differ from these only in numbers: read one log to see its own", report.Plural(n, "more note"))
 	}
 	if t.Clock, err = CommonClock(t.Logs); err != nil {
 		return nil, err

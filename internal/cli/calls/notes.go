@@ -22,11 +22,43 @@ const MaxDamage = 5
 func (t *LogSet) noteLog(info *calllog.Info) {
 	t.noteDamage(info.File, info.Damage)
 	for _, text := range info.Notes {
-		verb.Note(t.Streams, "%s: %s", info.File, text)
+		if !t.alike.left(text) {
+			verb.Note(t.Streams, "%s: %s", info.File, text)
+		}
 	}
 	if c := info.Clock; c.Claimed != 0 || c.Hz == 0 {
 		verb.Note(t.Streams, "%s", clockNote(info))
 	}
+}
+
+// alikeNotes are notes about logs, of which those that differ only in numbers are shown for one log
+// where there are many: a test of many packages writes a log for each.
+type alikeNotes struct {
+	many  bool
+	shown map[string]bool // by text without digits
+	count int             // not shown
+}
+
+// manyLogs is the number of logs beyond which a note is shown for one of them.
+const manyLogs = 4
+
+// left reports whether a note is left out, and counts it.
+func (a *alikeNotes) left(text string) bool {
+	if !a.many {
+		return false
+	}
+	kind := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
+	if !a.shown[kind] {
+		a.shown[kind] = true
+		return false
+	}
+	a.count++
+	return true
 }
 
 func clockNote(info *calllog.Info) string {
