@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -146,5 +147,23 @@ func TestTimedLateStart(t *testing.T) {
 	}
 	if len(l.stalls) == 0 || l.stalls[0][1] < l.started+50e6 {
 		t.Errorf("%d stalls, %d ns blind", len(l.stalls), l.trailer.blind)
+	}
+}
+
+// TestTimedPreferred checks that the thread that makes the clock's thread asks for its precedence, also
+// in a child: it may take long until that thread runs and could do so.
+func TestTimedPreferred(t *testing.T) {
+	t.Parallel()
+	program := timedProgram(t, "gcc", timedRuntime(t, "gcc"), []string{"storms.c"}, withUnwinder...)
+	x := traceProgram(t, stormSet, t.TempDir(), []string{"-e", "trace=sched_setscheduler"}, program, "end", "_exit", "with a child")
+	if out, err := x.cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	calls, err := os.ReadFile(x.calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := regexp.MustCompile(`sched_setscheduler\([1-9]\d*, SCHED_FIFO`).FindAll(calls, -1); len(made) != 2 {
+		t.Errorf("%q, want two calls for another thread", calls)
 	}
 }

@@ -77,6 +77,7 @@ HIDDEN u32 __cairn_members(struct process *p);
 HIDDEN u64 __cairn_cpu(i64 clock);
 HIDDEN void __cairn_set_low(struct process *p, u64 threshold);
 HIDDEN void __cairn_clock_thread(struct process *p);
+HIDDEN void __cairn_prefer(i32 tid);
 HIDDEN u64 __cairn_late_between(struct process *p, u64 from, u64 to);
 HIDDEN u64 __cairn_switches(int who);
 

@@ -314,6 +314,13 @@ static void lead(struct process *p, struct idleness *idle) {
   }
 }
 
+/* prefer gives the clock's thread precedence over others, as far as the process may do that. tid is 0
+ * for the thread itself. */
+void __cairn_prefer(i32 tid) {
+  i32 priority = 1;
+  if (sys3(SYS_sched_setscheduler, (i64)tid, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, (i64)tid, -20);
+}
+
 /* clock_thread sets the clock, or follows the leader, in a loop. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
@@ -324,8 +331,7 @@ void __cairn_clock_thread(struct process *p) {
   __cairn_advance(p); /* until the thread was scheduled */
   __cairn_usage_start(p);
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
-  i32 priority = 1;
-  if (sys3(SYS_sched_setscheduler, 0, 1 /* SCHED_FIFO */, &priority) < 0) sys3(SYS_setpriority, 0, 0, -20);
+  __cairn_prefer(0);
   for (;;) {
     lead(p, &idle);
     while (!__cairn_family_wait(p)) {

@@ -126,6 +126,8 @@ static void start_threads(struct process *p) {
   __cairn_signal_start(p);
   u64 before = block_own();
   i64 r = __cairn_spawn(__cairn_clock_thread, p, p->time.stack);
+  /* At once, as calls are missed until it runs; but a filter of system calls may end this thread for it. */
+  if (r > 0 && p->time.family && !sys2(SYS_prctl, 21 /* PR_GET_SECCOMP */, 0)) __cairn_prefer((i32)r);
   if (r > 0 && p->time.family) __cairn_family_thread(p, (i32)r);
   if (r > 0) r = __cairn_spawn(__cairn_log_thread, p, p->log.stack);
   unblock(before);
