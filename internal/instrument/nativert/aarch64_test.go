@@ -62,7 +62,9 @@ func (c *cross) build(archive string, objects []Object) {
 	c.t.Helper()
 	members := []string{"rcs", archive}
 	for _, o := range objects {
-		c.gcc(slices.Concat([]string{"-Oz"}, Flags(AArch64), []string{"-c", "-o", o.Name}, o.Args)...)
+		if err := compileObject(c.dir, c.dir, crossCompiler, append([]string{"-Oz"}, Flags(AArch64)...), o); err != nil {
+			c.t.Fatal(err)
+		}
 		members = append(members, o.Name)
 	}
 	c.command("ar", members...)

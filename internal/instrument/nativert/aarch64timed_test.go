@@ -26,7 +26,10 @@ func (c *cross) timed(objects []Object) string {
 		key := fmt.Sprintf("%q", o.Args)
 		if c.made[key] == "" {
 			c.made[key] = fmt.Sprintf("timed%d.o", len(c.made))
-			c.gcc(slices.Concat([]string{"-Oz"}, TimedFlags(AArch64), []string{"-c", "-o", c.made[key]}, o.Args)...)
+			o.Name = c.made[key]
+			if err := compileObject(c.dir, c.dir, crossCompiler, append([]string{"-Oz"}, TimedFlags(AArch64)...), o); err != nil {
+				c.t.Fatal(err)
+			}
 		}
 		members = append(members, c.made[key])
 	}

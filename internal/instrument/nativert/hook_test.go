@@ -30,9 +30,10 @@ func hookRuntime(t *testing.T, flags ...string) string {
 		t.Fatal(err)
 	}
 	for _, o := range append(HookObjects(), Object{"hook_names.o", []string{"hook_names.S"}}) {
-		args := append([]string{"-Os"}, TimedFlags(X86_64)...)
-		args = append(append(append(args, flags...), "-c", "-o", filepath.Join(dir, o.Name)), o.Args...)
-		runTool(t, filepath.Dir(shared), "gcc", args...) // where the sources are
+		// The sources are beside the archive.
+		if err := compileObject(dir, filepath.Dir(shared), "gcc", slices.Concat([]string{"-Os"}, TimedFlags(X86_64), flags), o); err != nil {
+			t.Fatal(err)
+		}
 		runTool(t, dir, "ar", "rcs", archive, o.Name)
 	}
 	return archive
@@ -180,7 +181,9 @@ func hookLibrary(t *testing.T) string {
 	}
 	link := []string{"-o", "libcairn-spike.so"}
 	for _, o := range LibraryObjects() {
-		runTool(t, dir, "gcc", append(append(append([]string{"-Os"}, TimedFlags(X86_64)...), "-c", "-o", o.Name), o.Args...)...)
+		if err := compileObject(dir, dir, "gcc", append([]string{"-Os"}, TimedFlags(X86_64)...), o); err != nil {
+			t.Fatal(err)
+		}
 		link = append(link, o.Name)
 	}
 	runTool(t, dir, "gcc", append(link, LibraryLinkFlags...)...)

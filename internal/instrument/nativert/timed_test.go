@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,14 +84,39 @@ func makeArchive(dir string, options native.Options, compiler string, flags []st
 	archive := filepath.Join(dir, "libtimed.a")
 	members := []string{"rcs", archive}
 	for _, o := range TimedObjects(X86_64, options) {
-		args := append([]string{"-Os"}, TimedFlags(X86_64)...)
-		args = append(append(append(args, flags...), "-c", "-o", o.Name), o.Args...)
-		if err := toolIn(dir, compiler, args...); err != nil {
+		if err := compileObject(dir, dir, compiler, slices.Concat([]string{"-Os"}, TimedFlags(X86_64), flags), o); err != nil {
 			return "", err
 		}
 		members = append(members, o.Name)
 	}
 	return archive, toolIn(dir, "ar", members...)
+}
+
+// objectsMade are the objects of runtimes, by the command that compiles each. Most are the same with other
+// options of the runtime.
+var objectsMade sync.Map
+
+// compileObject puts an object into dir. It is compiled in src, where the sources are, if no test has compiled it
+// with this compiler and these flags.
+func compileObject(dir, src, compiler string, flags []string, o Object) error {
+	type object struct {
+		sync.Mutex
+		data []byte
+	}
+	value, _ := objectsMade.LoadOrStore(fmt.Sprintf("%s %q %q", compiler, flags, o.Args), new(object))
+	made := value.(*object)
+	made.Lock()
+	defer made.Unlock()
+	file := filepath.Join(dir, o.Name)
+	if made.data != nil {
+		return os.WriteFile(file, made.data, 0o644)
+	}
+	if err := toolIn(src, compiler, slices.Concat(flags, []string{"-c", "-o", file}, o.Args)...); err != nil {
+		return err
+	}
+	var err error
+	made.data, err = os.ReadFile(file)
+	return err
 }
 
 // toolIn runs a tool that is to succeed in a directory.
