@@ -39,7 +39,7 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 			return "", err
 		}
 		dir, err := Cached(prefix, "the hook library", c, ShimOptions{}, func(tmp, _ string) error {
-			return withSources(tmp, func(src string) error {
+			return withSources(tmp, func(src sources) error {
 				return buildLibrary(ctx, filepath.Join(tmp, library), src, c, flags, objects, link)
 			})
 		})
@@ -51,14 +51,14 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the hook library")
 }
 
-// buildLibrary compiles and links a library, in src.
-func buildLibrary(ctx context.Context, library, src string, c Compiler, flags []string, objects []nativert.Object, linkFlags []string) error {
+// buildLibrary compiles and links a library, in the directory of src.
+func buildLibrary(ctx context.Context, library string, src sources, c Compiler, flags []string, objects []nativert.Object, linkFlags []string) error {
 	if err := compileObjects(ctx, src, c, flags, objects...); err != nil {
 		return err
 	}
 	link := append([]string{"-o", library}, names(objects)...)
 	cmd := exec.CommandContext(ctx, c.Path, append(link, linkFlags...)...)
-	cmd.Dir = src
+	cmd.Dir = src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("linking %s: %w: %s", filepath.Base(library), err, bytes.TrimSpace(out))
 	}

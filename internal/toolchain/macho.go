@@ -31,13 +31,13 @@ func (o *ShimOptions) machOLacks(c Compiler) string {
 
 // buildMachO compiles the runtime for Mach-O, which is one object: linkers there drop the
 // unneeded parts of it.
-func buildMachO(ctx context.Context, tmp, src string, c Compiler, opts ShimOptions) error {
-	if err := writeSources(src); err != nil {
+func buildMachO(ctx context.Context, tmp string, src sources, c Compiler, opts ShimOptions) error {
+	if err := src.write(); err != nil {
 		return err
 	}
 	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), nativert.MachOArgs(opts.DefaultDir, opts.Slots))
 	cmd := exec.CommandContext(ctx, c.Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, machOObject), nativert.MachOSource)...)
-	cmd.Dir = src
+	cmd.Dir = src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compiling %s: %w: %s", nativert.MachOSource, err, bytes.TrimSpace(out))
 	}

@@ -24,26 +24,31 @@ import (
 
 // objectCompiler compiles members of a runtime with one compiler and one set of flags.
 type objectCompiler struct {
-	src     string // directory of the sources, and of the objects
+	src     sources
 	c       Compiler
 	flags   []string
-	sources func() error  // writes the sources
 	objcopy func() string // as the compiler names it
 }
 
-// withSources calls build with a directory in tmp for the sources and the objects of a runtime, which it removes.
-func withSources(tmp string, build func(src string) error) error {
-	src := filepath.Join(tmp, "src")
-	if err := os.Mkdir(src, 0o755); err != nil {
-		return err
-	}
-	return errors.Join(build(src), os.RemoveAll(src))
+// sources is a directory for the sources of a runtime and its objects.
+type sources struct {
+	dir   string
+	write func() error // writes the sources, if they are not there
 }
 
-// writeSources writes the sources of the runtime into src.
-func writeSources(src string) error {
+// withSources calls build with such a directory in tmp, and removes it.
+func withSources(tmp string, build func(src sources) error) error {
+	dir := filepath.Join(tmp, "src")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	src := sources{dir, sync.OnceValue(func() error { return writeSources(dir) })}
+	return errors.Join(build(src), os.RemoveAll(dir))
+}
+
+func writeSources(dir string) error {
 	for _, f := range nativert.Sources() {
-		if err := os.WriteFile(filepath.Join(src, f.Name), f.Data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
 			return err
 		}
 	}
@@ -51,13 +56,9 @@ func writeSources(src string) error {
 }
 
 // compileObjects puts members into src, from the cache or by the compiler, which runs once on each processor.
-func compileObjects(ctx context.Context, src string, c Compiler, flags []string, objects ...nativert.Object) error {
+func compileObjects(ctx context.Context, src sources, c Compiler, flags []string, objects ...nativert.Object) error {
 	c = c.forC()
-	b := objectCompiler{
-		src: src, c: c, flags: flags,
-		sources: sync.OnceValue(func() error { return writeSources(src) }),
-		objcopy: sync.OnceValue(func() string { return c.tool(ctx, flags, "objcopy") }),
-	}
+	b := objectCompiler{src: src, c: c, flags: flags, objcopy: sync.OnceValue(func() string { return c.tool(ctx, flags, "objcopy") })}
 	var all sync.WaitGroup
 	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
 	failures := make([]error, len(objects))
@@ -123,11 +124,11 @@ func (b *objectCompiler) object(ctx context.Context, o nativert.Object) error {
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(b.src, o.Name)
+	to := filepath.Join(b.src.dir, o.Name)
 	if os.Link(kept, to) == nil {
 		return nil
 	}
-	if err := b.sources(); err != nil {
+	if err := b.src.write(); err != nil {
 		return err
 	}
 	if err := b.compile(ctx, o); err != nil {
@@ -179,10 +180,10 @@ func (b *objectCompiler) compile(ctx context.Context, o nativert.Object) error {
 		args := append([]string{size, "-x", lang}, b.flags...)
 		args = append(append(args, "-c", "-o", o.Name), o.Args...)
 		cmd := exec.CommandContext(ctx, b.c.Path, args...)
-		cmd.Dir = b.src
+		cmd.Dir = b.src.dir
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			return renameLocals(ctx, b.src, o.Name, b.objcopy())
+			return renameLocals(ctx, b.src.dir, o.Name, b.objcopy())
 		}
 		failure = fmt.Errorf("compiling %s: %w: %s", o.Name, err, bytes.TrimSpace(out))
 	}

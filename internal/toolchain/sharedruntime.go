@@ -53,9 +53,9 @@ const runtimeCopy = "runtime"
 
 // buildImage makes the file of a runtime for programs that map it from a directory, puts a copy into
 // tmp, and returns its path in the directory.
-func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Machine, opts ShimOptions) (string, error) {
+func buildImage(ctx context.Context, tmp string, src sources, c Compiler, m nativert.Machine, opts ShimOptions) (string, error) {
 	o := nativert.Image(opts.DefaultDir)
-	if err := writeSources(src); err != nil { // the linker's script is one
+	if err := src.write(); err != nil { // the linker's script is one
 		return "", err
 	}
 	if err := compileObjects(ctx, src, c, append(slices.Clone(opts.Target), nativert.Flags(m)...), o); err != nil {
@@ -67,12 +67,12 @@ func buildImage(ctx context.Context, tmp, src string, c Compiler, m nativert.Mac
 		{c.tool(ctx, opts.Target, "objcopy"), "-O", "binary", "-j", nativert.ImageSection, linked, image},
 	} {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Dir = src
+		cmd.Dir = src.dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("linking the shared runtime: %s: %w: %s", argv[0], err, bytes.TrimSpace(out))
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(src, image))
+	data, err := os.ReadFile(filepath.Join(src.dir, image))
 	if err != nil {
 		return "", err
 	}

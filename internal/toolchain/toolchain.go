@@ -276,7 +276,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 			return err
 		}
 	}
-	return withSources(tmp, func(src string) error { return buildRuntime(ctx, tmp, src, c, opts) })
+	return withSources(tmp, func(src sources) error { return buildRuntime(ctx, tmp, src, c, opts) })
 }
 
 // lacks returns a requested feature that the machine does not have, or "".
@@ -355,7 +355,7 @@ func realAssembler(ctx context.Context, c Compiler, self string) (string, error)
 
 // buildRuntime compiles the runtime and archives it, in a timed mode with that
 // of the clock.
-func buildRuntime(ctx context.Context, tmp, src string, c Compiler, opts ShimOptions) error {
+func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts ShimOptions) error {
 	if opts.Object == native.MachO {
 		return buildMachO(ctx, tmp, src, c, opts)
 	}
@@ -394,7 +394,7 @@ func buildRuntime(ctx context.Context, tmp, src string, c Compiler, opts ShimOpt
 		members = append(members, names(objects)...)
 	}
 	cmd := exec.CommandContext(ctx, c.tool(ctx, opts.Target, "ar"), members...)
-	cmd.Dir = src
+	cmd.Dir = src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ar: %w: %s", err, bytes.TrimSpace(out))
 	}
