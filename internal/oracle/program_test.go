@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -91,8 +90,8 @@ func build(t *testing.T, mode, compiler string, args ...string) string {
 	return real
 }
 
-// compiled holds what compiles each assembly file, once.
-var compiled sync.Map
+// compiled holds what a compiler printed when it made each assembly file.
+var compiled shorttest.Memo[[]byte]
 
 // assembly returns the assembly file that a compiler makes of a source. What takes a compiler seconds is done once:
 // cairn's part of a build begins there. Of gcc it is as the timed modes want it.
@@ -106,10 +105,10 @@ func assembly(t *testing.T, compiler, source string, flags ...string) string {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append(flags, compiler, source), "\x00")))
 	file := filepath.Join(workDir, hex.EncodeToString(sum[:8])+".s")
-	once, _ := compiled.LoadOrStore(file, sync.OnceValues(func() ([]byte, error) {
+	out, err := compiled.Get(file, func() ([]byte, error) {
 		return exec.Command(compiler, append(flags, "-S", source, "-o", file)...).CombinedOutput()
-	}))
-	if out, err := once.(func() ([]byte, error))(); err != nil {
+	})
+	if err != nil {
 		t.Fatalf("%s of %s: %v\n%s", compiler, source, err, out)
 	}
 	return file

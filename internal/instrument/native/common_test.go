@@ -9,10 +9,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // eachText visits the files that match a pattern, at least one.
@@ -45,7 +45,7 @@ func assemble(t testing.TB, name string, text []byte, as ...string) {
 }
 
 // compiled holds the assembly that tests share, by what compiles it.
-var compiled sync.Map
+var compiled shorttest.Memo[[]byte]
 
 // compile returns the assembly of a program, which is also in a.s of dir. A program is compiled once for all
 // tests with the same options.
@@ -55,24 +55,11 @@ func compile(t testing.TB, dir, program string, build ...string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type assembly struct {
-		sync.Mutex
-		text []byte
-	}
-	shared, _ := compiled.LoadOrStore(strings.Join(append(build, program), "\x00"), new(assembly))
-	once := shared.(*assembly)
-	once.Lock()
-	defer once.Unlock()
-	file := filepath.Join(dir, "a.s")
-	if once.text != nil {
-		write(t, file, once.text)
-		return bytes.Clone(once.text)
-	}
-	command(t, dir, append(slices.Clone(build), "-w", "-S", "-o", file, program)...)
-	if once.text, err = os.ReadFile(file); err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Clone(once.text)
+	argv := append(slices.Clone(build), "-w", "-S", "-o", "-", program)
+	text, err := compiled.Get(strings.Join(argv, "\x00"), func() ([]byte, error) { return outputIn(dir, argv) })
+	checkRun(t, err)
+	write(t, filepath.Join(dir, "a.s"), text)
+	return bytes.Clone(text)
 }
 
 var insnLine = regexp.MustCompile(`(?m)^\t[a-z]`)

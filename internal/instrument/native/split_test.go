@@ -3,6 +3,7 @@ package native
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -52,18 +53,33 @@ func splitFor(t testing.TB, m machine.Kind, src []byte, cold ColdBlocks) ([]byte
 // command runs a tool in dir, or skips the test where it is not installed.
 func command(t testing.TB, dir string, args ...string) []byte {
 	t.Helper()
-	if _, err := exec.LookPath(args[0]); err != nil {
-		t.Skip(err)
-	}
+	out, err := outputIn(dir, args)
+	checkRun(t, err)
+	return out
+}
+
+// outputIn runs a command in a directory.
+func outputIn(dir string, args []string) ([]byte, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = dir
 	var msg bytes.Buffer
 	cmd.Stderr = &msg
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, &msg)
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, &msg)
 	}
-	return out
+	return out, err
+}
+
+// checkRun skips a test whose command is not installed, and fails one whose command failed.
+func checkRun(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // everyOther marks every other block as cold.

@@ -24,8 +24,7 @@ type cross struct {
 	dir     string // of sources, the archive and programs
 	archive string
 	qemu    string
-	made    map[string]string // objects of the timed modes, by their compiler's arguments
-	limit   string            // for the shell, ahead of programs of the timed modes
+	limit   string // for the shell, ahead of programs of the timed modes
 }
 
 const (
@@ -36,7 +35,7 @@ const (
 // newCross builds the runtime for AArch64.
 func newCross(t *testing.T) *cross {
 	t.Helper()
-	c := &cross{t: t, dir: t.TempDir(), made: map[string]string{}}
+	c := &cross{t: t, dir: t.TempDir()}
 	if _, err := exec.LookPath(crossCompiler); err != nil {
 		t.Skip("needs " + crossCompiler)
 	}

@@ -23,15 +23,10 @@ func (c *cross) timed(objects []Object) string {
 	archive := filepath.Join(c.t.TempDir(), "libtimed.a")
 	members := []string{"rcs", archive}
 	for _, o := range objects {
-		key := fmt.Sprintf("%q", o.Args)
-		if c.made[key] == "" {
-			c.made[key] = fmt.Sprintf("timed%d.o", len(c.made))
-			o.Name = c.made[key]
-			if err := compileObject(c.dir, c.dir, crossCompiler, append([]string{"-Oz"}, TimedFlags(AArch64)...), o); err != nil {
-				c.t.Fatal(err)
-			}
+		if err := compileObject(c.dir, c.dir, crossCompiler, append([]string{"-Oz"}, TimedFlags(AArch64)...), o); err != nil {
+			c.t.Fatal(err)
 		}
-		members = append(members, c.made[key])
+		members = append(members, o.Name)
 	}
 	c.command("ar", members...)
 	return archive

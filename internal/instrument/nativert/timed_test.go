@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // timedRuntime compiles the runtime of the timed modes into an archive, with
@@ -26,13 +26,11 @@ func timedRuntime(t *testing.T, compiler string, flags ...string) string {
 	return timedRuntimeFor(t, native.Options{}, compiler, flags...)
 }
 
-// archives are the runtimes that tests share: each is compiled once, in a directory
-// that TestMain makes.
-var archives struct {
-	dir   string
-	mutex sync.Mutex
-	made  map[string]func() (string, error)
-}
+// archives are the runtimes that tests share, in archiveDir, which TestMain makes.
+var (
+	archives   shorttest.Memo[string]
+	archiveDir string
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(withArchives(m))
@@ -45,7 +43,7 @@ func withArchives(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	archives.dir, archives.made = dir, map[string]func() (string, error){}
+	archiveDir = dir
 	return m.Run()
 }
 
@@ -56,24 +54,18 @@ func timedRuntimeFor(t *testing.T, options native.Options, compiler string, flag
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skipf("needs %s", compiler)
 	}
-	key := fmt.Sprintf("%+v %s %q", options, compiler, flags)
-	archives.mutex.Lock()
-	made := archives.made[key]
-	if made == nil {
-		dir := filepath.Join(archives.dir, strconv.Itoa(len(archives.made)))
-		made = sync.OnceValues(func() (string, error) { return makeArchive(dir, options, compiler, flags) })
-		archives.made[key] = made
-	}
-	archives.mutex.Unlock()
-	archive, err := made()
+	archive, err := archives.Get(fmt.Sprintf("%+v %s %q", options, compiler, flags), func() (string, error) {
+		return makeArchive(options, compiler, flags)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return archive
 }
 
-func makeArchive(dir string, options native.Options, compiler string, flags []string) (string, error) {
-	if err := os.Mkdir(dir, 0o755); err != nil {
+func makeArchive(options native.Options, compiler string, flags []string) (string, error) {
+	dir, err := os.MkdirTemp(archiveDir, "")
+	if err != nil {
 		return "", err
 	}
 	for _, f := range Sources() {
@@ -94,29 +86,22 @@ func makeArchive(dir string, options native.Options, compiler string, flags []st
 
 // objectsMade are the objects of runtimes, by the command that compiles each. Most are the same with other
 // options of the runtime.
-var objectsMade sync.Map
+var objectsMade shorttest.Memo[[]byte]
 
 // compileObject puts an object into dir. It is compiled in src, where the sources are, if no test has compiled it
 // with this compiler and these flags.
 func compileObject(dir, src, compiler string, flags []string, o Object) error {
-	type object struct {
-		sync.Mutex
-		data []byte
-	}
-	value, _ := objectsMade.LoadOrStore(fmt.Sprintf("%s %q %q", compiler, flags, o.Args), new(object))
-	made := value.(*object)
-	made.Lock()
-	defer made.Unlock()
 	file := filepath.Join(dir, o.Name)
-	if made.data != nil {
-		return os.WriteFile(file, made.data, 0o644)
-	}
-	if err := toolIn(src, compiler, slices.Concat(flags, []string{"-c", "-o", file}, o.Args)...); err != nil {
+	data, err := objectsMade.Get(fmt.Sprintf("%s %q %q", compiler, flags, o.Args), func() ([]byte, error) {
+		if err := toolIn(src, compiler, slices.Concat(flags, []string{"-c", "-o", file}, o.Args)...); err != nil {
+			return nil, err
+		}
+		return os.ReadFile(file)
+	})
+	if err != nil {
 		return err
 	}
-	var err error
-	made.data, err = os.ReadFile(file)
-	return err
+	return os.WriteFile(file, data, 0o644)
 }
 
 // toolIn runs a tool that is to succeed in a directory.
