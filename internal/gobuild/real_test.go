@@ -22,6 +22,7 @@ import (
 	"github.com/cairnprof/cairn/format/golines"
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -51,13 +52,7 @@ var cairnProgram = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	programDir = dir
-	path := filepath.Join(dir, "cairn")
-	c := exec.Command("go", "build", "-o", path, "../../cmd/cairn")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
+	return shorttest.Cairn(dir)
 })
 
 func TestMain(m *testing.M) {

@@ -143,7 +143,7 @@ func (plain *contractPrograms) hold(t *testing.T, programs *contractPrograms, m 
 		if f := leftovers(t, c.dir); len(f) > 0 {
 			return fmt.Sprintf("left half done: %q", f)
 		}
-		if word := m.holds(t, &c); word == kept || late == 3 || !clockWasLate(t, c.dir) {
+		if word := m.holds(t, &c); word == kept || late == 3 || !c.clockWasLate(t) {
 			return word
 		}
 		t.Log("once more: the clock was late")

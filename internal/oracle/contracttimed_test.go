@@ -82,26 +82,16 @@ func contractLogs(t *testing.T, c *contractCell, read func(name string, data []b
 // clockWasLate reports whether a log says that its clock was late by more than the threshold, so
 // that it may lack calls: that of a busy machine. The end of a process that was killed is not in
 // it, but how often its clock ticked: 64 times during a call of slow.
-func clockWasLate(t *testing.T, dir string) bool {
+func (c *contractCell) clockWasLate(t *testing.T) (late bool) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*"+wire.Suffix))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	contractLogs(t, c, func(name string, data []byte) error {
+		if l, err := tracelog.Open(bytes.NewReader(data), int64(len(data)), name); err == nil && l.Trailer != nil {
+			x := l.Trailer
+			late = late || x.WorstGap > x.Threshold || !x.Final && x.Ticks < 32
 		}
-		l, err := tracelog.Open(bytes.NewReader(data), int64(len(data)), name)
-		if err != nil || l.Trailer == nil {
-			continue
-		}
-		if x := l.Trailer; x.WorstGap > x.Threshold || !x.Final && x.Ticks < 32 {
-			return true
-		}
-	}
-	return false
+		return nil
+	})
+	return late
 }
 
 // eachSpike yields the spikes of a log of the program whose peak is slow.

@@ -2,7 +2,9 @@ package shorttest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +42,7 @@ func Cairn(own string) (string, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building cairn: %w\n%s", err, out)
 	}
-	if err := os.Link(linked, program); err != nil && !os.IsExist(err) {
+	if err := os.Link(linked, program); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
 	return program, nil
