@@ -140,20 +140,27 @@ func timedProgram(t *testing.T, compiler, archive string, sources []string, flag
 // runTimed runs a program with CAIRN_SPIKE and returns what it prints and its logs.
 func runTimed(t *testing.T, spike string, argv ...string) (string, []*spikeLog) {
 	t.Helper()
+	stdout, stderr, logs := execTimed(t, spike, argv...)
+	if stderr != "" && !strings.Contains(spike, "stderr") {
+		t.Errorf("%q says %s", argv, stderr)
+	}
+	return stdout, logs
+}
+
+// execTimed is runTimed for a program that may print errors.
+func execTimed(t *testing.T, spike string, argv ...string) (stdout, stderr string, logs []*spikeLog) {
+	t.Helper()
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "CAIRN_SPIKE="+spike, "CAIRN_DIR="+dir, "ASAN_OPTIONS=detect_leaks=0")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
+		t.Fatalf("%s: %v\n%s", cmd, err, errs.String())
 	}
-	if stderr.Len() > 0 && !strings.Contains(spike, "stderr") {
-		t.Errorf("%s says %s", cmd, stderr.String())
-	}
-	return stdout.String(), readLogs(t, dir)
+	return out.String(), errs.String(), readLogs(t, dir)
 }
 
 // one is the only log.
