@@ -148,7 +148,7 @@ static int in_sink(struct process *p, struct ring *r) {
 }
 
 /* recording reports whether there is a log. */
-static int recording(struct process *p) { return p->flight.chunks && !p->flight.recorder->failed && !p->log.file.failed && load(&p->log.file.first); }
+static int recording(struct process *p) { return p->flight.chunks && !p->flight.recorder->failed && !p->log.file.failed && load(&p->log.file.begun); }
 
 static struct ring *ring_of(struct process *p) {
   struct thread *t = __cairn_thread(p);
@@ -340,5 +340,5 @@ HIDDEN void __cairn_flight_start(struct process *p, int first) {
   }
   if (p->off || !p->flight.chunks) return;
   if (first) __cairn_begin(p);
-  else if (!load(&p->log.file.first)) __cairn_flush(p); /* the thread of the log opens it */
+  else if (!load(&p->log.file.begun)) __cairn_flush(p); /* the thread of the log opens it */
 }

@@ -166,6 +166,7 @@ struct file {
   u64 device, inode; /* the program may close the descriptor, and open its own file with the same number */
   u64 size;          /* lower bound of the size */
   u8 failed, full;   /* full: no more chunks */
+  u8 begun;          /* it has the modules: spikes that are in it can be read */
   u32 chunks; /* in the file */
   u32 sequence;
   u8 *first; /* the chunk with the trailer */

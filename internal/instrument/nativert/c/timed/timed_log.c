@@ -254,7 +254,7 @@ static u64 time_to_write(struct process *p) {
     any |= !__cairn_queue_empty(t);
     all |= load(&t->head) != load(&t->read);
   }
-  return all || !load(&p->log.file.first) ? 2ul * SECOND : any ? 100 * MS : 0;
+  return all || !load(&p->log.file.begun) ? 2ul * SECOND : any ? 100 * MS : 0;
 }
 
 /* end finishes the log at a regular end of the program, without a system call: a seccomp filter may

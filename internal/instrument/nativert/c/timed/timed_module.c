@@ -153,7 +153,8 @@ void __cairn_modules(struct process *p) {
   }
 }
 
-/* begin opens the file, whose name contains the executable's build id. */
+/* begin opens the file, whose name contains the executable's build id. Threads put their records in
+ * it when it has the modules: the process may end at once. */
 int __cairn_begin(struct process *p) {
   if (p->log.file.fd >= 0) return 1;
   if (p->log.file.failed || !p->dir[0]) return 0;
@@ -162,6 +163,7 @@ int __cairn_begin(struct process *p) {
   p->modules.seeking = 0;
   if (!__cairn_file_open(p)) return 0;
   __cairn_modules(p);
+  store(&p->log.file.begun, 1);
   return 1;
 }
 

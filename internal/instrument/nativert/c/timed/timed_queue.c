@@ -22,7 +22,7 @@ static void await(struct process *p) {
   u32 want = add(&p->log.flush_want, 1) + 1;
   u64 end = __cairn_now(p) + AWAIT, ts[2] = {0, 10 * MS};
   __cairn_wake(p);
-  while ((i32)(load(&p->log.flush_done) - want) < 0 && !load(&p->log.file.first) && !p->log.file.failed && __cairn_now(p) < end)
+  while ((i32)(load(&p->log.flush_done) - want) < 0 && !load(&p->log.file.begun) && !p->log.file.failed && __cairn_now(p) < end)
     sys4(SYS_futex, &p->log.flush_done, FUTEX_WAIT, load(&p->log.flush_done), ts);
 }
 
@@ -45,7 +45,7 @@ static void give(struct process *p, struct thread *t) {
 }
 
 static u8 *reserve_in_log(struct process *p, struct thread *t, u64 size) {
-  if (!t->logged && !p->log.file.failed && load(&p->log.file.first)) give(p, t);
+  if (!t->logged && !p->log.file.failed && load(&p->log.file.begun)) give(p, t);
   if (!t->logged) return 0;
   u64 at = t->log_head % LOG_QUEUE_ROOM, rest = LOG_QUEUE_ROOM - at, used = t->log_head - load(&t->log_read);
   u8 *ring = t->logged + LOG_QUEUE_HEADER_SIZE;
@@ -100,7 +100,7 @@ void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, 
 
 /* ready makes sure that the log is opened for a thread that has found a spike. */
 void __cairn_queue_ready(struct process *p, struct thread *t) {
-  if (!t->logged && !load(&p->log.file.first)) await(p);
+  if (!t->logged && !load(&p->log.file.begun)) await(p);
 }
 
 /* forget empties the queue in a child made by fork, and leaves the log to the parent. */
