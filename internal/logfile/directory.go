@@ -8,8 +8,15 @@ import (
 	"path/filepath"
 )
 
+// NoneError is the error for a directory without a file of the kind that is expected.
+type NoneError struct{ Dir, What string }
+
+func (e *NoneError) Error() string {
+	return fmt.Sprintf("%s: the directory contains no %s", e.Dir, e.What)
+}
+
 // ExpandDirs is Expand, and replaces directories by the files below them that detect accepts by their first
-// HeadSize bytes, unpacked. A directory without any is an error, which says what is expected.
+// HeadSize bytes, unpacked. A directory without any is a *NoneError, which says what is expected.
 func ExpandDirs(args []string, what string, detect func(head []byte) bool) ([]string, error) {
 	paths, err := Expand(args)
 	if err != nil {
@@ -26,7 +33,7 @@ func ExpandDirs(args []string, what string, detect func(head []byte) bool) ([]st
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: the directory contains no %s", path, what)
+			return nil, &NoneError{path, what}
 		}
 		files = append(files, found...)
 	}

@@ -87,7 +87,7 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	if err != nil {
 		return err
 	}
-	paths, err := logfile.ExpandDirs(args, "log of calls", isDumped)
+	paths, err := expandLogs(args, isDumped)
 	if err != nil {
 		return err
 	}

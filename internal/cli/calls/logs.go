@@ -17,7 +17,6 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
@@ -122,49 +121,6 @@ type LogSet struct {
 	Unmarked map[calllog.FuncID]calllog.FuncID
 }
 
-// IsLog reports whether the file at path is a log of calls.
-func IsLog(path string, s *verb.Streams) bool {
-	is := false
-	f, err := logfile.Open(path, s.In, func(head []byte) error {
-		is = isCalls(head)
-		return errors.New("the rest is skipped")
-	})
-	if err == nil {
-		f.Close()
-	}
-	return is
-}
-
-// HoldsLogs reports whether the path is a directory that contains logs of calls.
-func HoldsLogs(path string) bool {
-	st, err := os.Stat(path)
-	if err != nil || !st.IsDir() {
-		return false
-	}
-	_, err = logfile.ExpandDirs([]string{path}, "log of calls", isCalls)
-	return err == nil
-}
-
-// isCalls reports whether a file that begins with head is a log of calls.
-func isCalls(head []byte) bool {
-	return xray.Detect(head) || gotrace.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
-}
-
-// OpenLogFile opens a file that should be of a kind, and returns an error with its real kind
-// if it is not.
-func OpenLogFile(s *verb.Streams, path, unlike string, detect func(head []byte) bool) (*logfile.File, error) {
-	file, err := logfile.Open(path, s.In, func(head []byte) error {
-		if !detect(head) {
-			return fmt.Errorf("%s: it is %s", unlike, verb.KindName(head))
-		}
-		return nil
-	})
-	if err == nil && file.Note != "" {
-		verb.Note(s, "%s", file.Note)
-	}
-	return file, err
-}
-
 // otherStacks is the name of calltrie.Other.
 const otherStacks = "(other stacks)"
 
@@ -183,7 +139,7 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 	if err := f.selected.check(bool(f.tails)); err != nil {
 		return nil, err
 	}
-	paths, err := logfile.ExpandDirs(args, "log of calls", isCalls)
+	paths, err := expandLogs(args, isCalls)
 	if err != nil {
 		return nil, err
 	}

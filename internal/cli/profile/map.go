@@ -112,7 +112,7 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 		return nil, err
 	}
 	if data == nil {
-		return nil, fmt.Errorf("%s: no map (section %s): it is stripped or was not built with cairn cc; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
+		return nil, fmt.Errorf("%s: no map (section %s): it is stripped, was not built by cairn, or has mode spike, stacks or trace, which write logs; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
 	}
 	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
 	if err != nil {
