@@ -70,7 +70,13 @@ type summary struct {
 	Skipped   map[string][]string `json:"skipped"`
 	Use       *struct {
 		Files int `json:"files"`
+		Laid  int `json:"laid"` // modules in the profile's order: all that is done where code is not split
 	} `json:"use"`
+}
+
+// nothing reports whether a build did nothing with cairn.
+func (s *summary) nothing() bool {
+	return s.Files == 0 && s.Cached == 0 && (s.Use == nil || s.Use.Files == 0 && s.Use.Laid == 0)
 }
 
 // guest builds a program in all cases that are wanted.
@@ -97,9 +103,9 @@ func (c *corpus) guest(ctx context.Context, g *guest) []row {
 	if err != nil {
 		return c.notRun(g, "its tests fail without cairn: %v: %s", err, end(want))
 	}
-	size := stripped(ctx, filepath.Join(plain, g.binary))
+	size := g.stripped(ctx, plain)
 	var rows []row
-	for _, v := range variants {
+	for _, v := range g.variants() {
 		if !c.cases.MatchString(v.name) {
 			continue
 		}
@@ -140,7 +146,7 @@ func (g *guest) lacks() string {
 
 // fetch unpacks the guest's sources once.
 func (c *corpus) fetch(ctx context.Context, g *guest) error {
-	dir := filepath.Join(c.out, "src", g.name)
+	dir := filepath.Join(c.out, "src", g.source)
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
@@ -157,7 +163,7 @@ func (c *corpus) tree(ctx context.Context, g *guest, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	if text, err := exec.CommandContext(ctx, "cp", "-a", filepath.Join(c.out, "src", g.name), dir).CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(ctx, "cp", "-a", filepath.Join(c.out, "src", g.source), dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("cp: %w: %s", err, end(text))
 	}
 	return nil
@@ -190,7 +196,7 @@ func (c *corpus) try(ctx context.Context, g *guest, r *row, v variant, dir strin
 	if err := c.buildTree(ctx, g, r, tree, flags, env); err != nil {
 		return err
 	}
-	r.Size[1] = stripped(ctx, filepath.Join(tree, g.binary))
+	r.Size[1] = g.stripped(ctx, tree)
 	env = append(slices.Clone(g.env), "CAIRN_DIR="+raws)
 	got, err := c.shell(ctx, tree, env, g.test)
 	if err != nil {
@@ -225,7 +231,7 @@ func (c *corpus) buildTree(ctx context.Context, g *guest, r *row, tree string, f
 	if err := json.Unmarshal(text.Bytes(), &r.Summary); err != nil {
 		return fmt.Errorf("the summary of the build: %w: %s", err, end(text.Bytes()))
 	}
-	if r.Summary.Files == 0 && r.Summary.Cached == 0 && (r.Summary.Use == nil || r.Summary.Use.Files == 0) {
+	if r.Summary.nothing() {
 		return errors.New("nothing was built with cairn")
 	}
 	return nil
@@ -301,11 +307,12 @@ func (c *corpus) command(ctx context.Context, dir string, env []string, argv0 st
 	return cmd
 }
 
-// stripped returns the size of a program without symbols, 0 if that cannot be told.
-func stripped(ctx context.Context, path string) int64 {
+// stripped returns the size of the guest's binary in a tree without symbols, 0 if that cannot be told.
+func (g *guest) stripped(ctx context.Context, tree string) int64 {
+	path := filepath.Join(tree, g.binary)
 	to := path + ".stripped"
 	defer os.Remove(to)
-	if exec.CommandContext(ctx, "strip", "-o", to, path).Run() != nil {
+	if exec.CommandContext(ctx, cmp.Or(g.strip, "strip"), "-o", to, path).Run() != nil {
 		return 0
 	}
 	info, err := os.Stat(to)

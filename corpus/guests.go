@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // guest is a real program that is built as it comes.
 type guest struct {
 	name    string
@@ -16,10 +18,21 @@ type guest struct {
 	// compared.
 	test string
 	env  []string
+
+	cases []variant // ways to build it, nil for all in variants
+	strip string    // the command that strips its binary, "" for strip
 }
 
 // modulesOf returns globs of all that may have records.
 func (g *guest) modulesOf() []string { return append([]string{g.binary}, g.modules...) }
+
+// variants returns the ways to build a guest.
+func (g *guest) variants() []variant {
+	if g.cases != nil {
+		return g.cases
+	}
+	return variants
+}
 
 // zlib is the sample's guest as well.
 var zlib = guest{
@@ -29,7 +42,7 @@ var zlib = guest{
 		for level in 1 6 9; do ./minigzip -$level <FAQ | ./minigzip -d | cksum; done`,
 }
 
-var guests = append([]guest{
+var guests = slices.Concat([]guest{
 	zlib,
 	{
 		name: "lua", source: "lua5.4", system: "make",
@@ -138,4 +151,4 @@ END
 		name: "hello", source: "hello", system: "dpkg-buildpackage", tools: []string{"dpkg-buildpackage", "dh", "makeinfo"},
 		build: "dpkg-buildpackage -b -d -uc -us", binary: "hello", test: "make check 2>&1 | grep '^# [A-Z]*:\\|^PASS\\|^FAIL' | sort",
 	},
-}, ltoGuests...)
+}, ltoGuests, crossGuests())

@@ -68,7 +68,7 @@ compared. Sizes are of the stripped program, against a plain build.
 	for i := range guests {
 		g := &guests[i]
 		known := false
-		for _, v := range variants {
+		for _, v := range g.variants() {
 			for _, r := range rows {
 				if r.Guest == g.name && r.Variant == v.name {
 					known = true
@@ -115,14 +115,17 @@ func linesOf(report []byte, guest string) string {
 
 // line is the row in the table.
 func (r *row) line() string {
-	files, answers := r.Summary.Files, "equal"
-	if r.Summary.Use != nil {
-		files = r.Summary.Use.Files
+	files, answers := strconv.Itoa(r.Summary.Files), "equal"
+	if use := r.Summary.Use; use != nil {
+		files = strconv.Itoa(use.Files)
+		if use.Files == 0 {
+			files = count(use.Laid) + " modules"
+		}
 	}
 	if r.Bad {
 		answers = "FAILED: " + cell(r.Why)
 	}
-	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", r.Guest, r.System, r.Variant, files,
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.Guest, r.System, r.Variant, files,
 		count(r.Summary.Functions), count(r.Ran), growth(r.Size), answers, left(&r.Summary), r.Revision)
 }
 

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +15,35 @@ import (
 // and by its profile.
 func TestSample(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"gcc", "make", "apt-get"} {
+	rows := sample(t, &zlib, "^(full|use)$")
+	if len(rows) != 2 {
+		t.Fatalf("%d cases, want 2: %+v", len(rows), rows)
+	}
+	if full := rows[0]; full.Summary.Functions < 50 || full.Ran < 30 {
+		t.Errorf("%d functions, of which %d ran", full.Summary.Functions, full.Ran)
+	}
+}
+
+// TestCrossSample builds cJSON for Armv7 as shared libraries and programs, whose tests run on an emulator.
+func TestCrossSample(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes a minute: not with -short")
+	}
+	i := slices.IndexFunc(guests, func(g guest) bool { return g.name == "cjson-armv7" })
+	rows := sample(t, &guests[i], "^(full|use)$")
+	if len(rows) != 2 {
+		t.Fatalf("%d cases, want 2: %+v", len(rows), rows)
+	}
+	if full := rows[0]; full.Summary.Functions < 100 || full.Ran < 100 {
+		t.Errorf("%d functions, of which %d ran", full.Summary.Functions, full.Ran)
+	}
+}
+
+// sample builds a guest in some cases. It fails the test where one is not as it should be.
+func sample(t *testing.T, g *guest, cases string) []row {
+	t.Helper()
+	for _, tool := range append([]string{"gcc", "make", "apt-get"}, g.tools...) {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
@@ -25,19 +54,16 @@ func TestSample(t *testing.T) {
 	}
 	out := t.TempDir()
 	c := &corpus{
-		out: out, repo: repo, limit: 10 * time.Minute, cases: regexp.MustCompile("^(full|use)$"),
+		out: out, repo: repo, limit: 10 * time.Minute, cases: regexp.MustCompile(cases),
 		say: t.Logf,
 	}
-	if err := c.fetch(t.Context(), &zlib); err != nil {
+	if err := c.fetch(t.Context(), g); err != nil {
 		t.Skip(err)
 	}
 	if c.cairn, err = shorttest.Cairn(out); err != nil {
 		t.Fatal(err)
 	}
-	rows := c.guest(t.Context(), &zlib)
-	if len(rows) != 2 {
-		t.Fatalf("%d cases, want 2: %+v", len(rows), rows)
-	}
+	rows := c.guest(t.Context(), g)
 	for _, r := range rows {
 		if r.Why != "" {
 			t.Errorf("%s: %s", r.Variant, r.Why)
@@ -46,7 +72,5 @@ func TestSample(t *testing.T) {
 			t.Errorf("%s: sizes %v", r.Variant, r.Size)
 		}
 	}
-	if full := rows[0]; full.Summary.Functions < 50 || full.Ran < 30 {
-		t.Errorf("%d functions, of which %d ran", full.Summary.Functions, full.Ran)
-	}
+	return rows
 }

@@ -18,7 +18,8 @@ case "${1:-}" in
   demo) want=("${base[@]}" clang-22 libclang-rt-22-dev curl) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace npm "${recorded[@]}") ;;
-  corpus) want=("${base[@]}" clang-22 lld-22 llvm-22 autopoint gettext libncurses-dev libreadline-dev gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go) ;;
+  corpus) want=("${base[@]}" clang-22 lld-22 llvm-22 autopoint gettext libncurses-dev libreadline-dev gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go
+    gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user) ;;
   *) echo "usage: need.sh test|long|demo|torture|bench|corpus" >&2; exit 2 ;;
 esac
 
