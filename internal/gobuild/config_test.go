@@ -79,7 +79,9 @@ func TestTargets(t *testing.T) {
 		{"go1.26rc1", "linux", "amd64", false},
 		{"devel go1.27-abc", "linux", "amd64", false},
 		{"go1.24.9", "linux", "amd64", false},
-		{"go1.26.8", "darwin", "arm64", false},
+		{"go1.26.8", "darwin", "arm64", true},
+		{"go1.25.1", "darwin", "amd64", true},
+		{"go1.26.8", "ios", "arm64", false},
 		{"go1.26.8", "linux", "386", false},
 	} {
 		target := goruntime.Target{Version: c.version, GOOS: c.os, GOARCH: c.arch}

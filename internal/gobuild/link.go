@@ -12,7 +12,9 @@ import (
 
 	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
+	"github.com/cairnprof/cairn/internal/gobuild/image"
 	"github.com/cairnprof/cairn/internal/gobuild/linkmap"
+	"github.com/cairnprof/cairn/internal/gobuild/machoimage"
 )
 
 // Report describes the result of a link, for the summary of the command.
@@ -54,7 +56,11 @@ func (t *tool) link() error {
 	}
 	// The map is made from the symbol table, which is removed afterwards. In timed modes there
 	// is no map: names are those of the symbol table.
+	strip := slices.ContainsFunc(t.args, isStrip)
 	args := slices.DeleteFunc(slices.Clone(t.args), isStrip)
+	if strip && os.Getenv("GOOS") == "darwin" {
+		args = slices.Insert(args, 0, "-w") // as -s implies; the symbol table stays
+	}
 	if err := t.run(args); err != nil {
 		return err
 	}
@@ -64,7 +70,7 @@ func (t *tool) link() error {
 			report.Skipped = append(report.Skipped, table.Package+"."+s)
 		}
 	}
-	if err := t.addMap(output, tables, len(args) < len(t.args), &report); err != nil {
+	if err := t.addMap(output, tables, strip, &report); err != nil {
 		os.Remove(output)
 		return fmt.Errorf("%s: %w", report.Program, err)
 	}
@@ -79,14 +85,14 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 	if err != nil {
 		return err
 	}
-	image, err := elfimage.Parse(data)
+	file, err := parse(data)
 	if err != nil {
 		return err
 	}
 	if t.cfg.Mode.Timed() {
-		return t.tell(path, data, image, tables, report)
+		return t.tell(path, file, tables, report)
 	}
-	linked, err := linkmap.Make(image, tables)
+	linked, err := linkmap.Make(file, tables)
 	if errors.Is(err, linkmap.ErrNeighbour) {
 		report.Plain = err.Error() // without a build id, its runtime records nothing
 		return nil
@@ -95,7 +101,7 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 		return err
 	}
 	report.Summary, report.BuildID = linked.Summary, linked.BuildID.String()
-	out, err := image.Extend(linked.Sections, strip)
+	out, err := file.Extend(linked.Sections, strip)
 	if err != nil {
 		return err
 	}
@@ -106,12 +112,20 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 	if err := os.WriteFile(path, out, st.Mode().Perm()); err != nil {
 		return err
 	}
-	return keepMap(image, linked, report)
+	return keepMap(file, linked, report)
+}
+
+// parse reads a linked program.
+func parse(data []byte) (image.Image, error) {
+	if machoimage.Is(data) {
+		return machoimage.Parse(data)
+	}
+	return elfimage.Parse(data)
 }
 
 // tell writes the data that the runtime needs into a linked program of a timed mode.
-func (t *tool) tell(path string, data []byte, image *elfimage.File, tables []*functable.Table, report *Report) error {
-	linked, err := linkmap.Tell(image, tables, t.cfg.Threshold.Nanoseconds())
+func (t *tool) tell(path string, file image.Image, tables []*functable.Table, report *Report) error {
+	linked, err := linkmap.Tell(file, tables, t.cfg.Threshold.Nanoseconds())
 	if err != nil {
 		return err
 	}
@@ -120,6 +134,7 @@ func (t *tool) tell(path string, data []byte, image *elfimage.File, tables []*fu
 	if err != nil {
 		return err
 	}
+	data := file.Bytes()
 	if err := os.WriteFile(path, data, st.Mode().Perm()); err != nil {
 		return err
 	}
@@ -131,12 +146,12 @@ func (t *tool) tell(path string, data []byte, image *elfimage.File, tables []*fu
 }
 
 // keepMap writes the map to a separate file, if the go command will remove the program.
-func keepMap(image *elfimage.File, linked *linkmap.Linked, report *Report) error {
+func keepMap(file image.Image, linked *linkmap.Linked, report *Report) error {
 	dir := os.Getenv(MapsVar)
 	if dir == "" {
 		return nil
 	}
-	data, err := image.Only(linked.Sections, linkmap.BuildIDSection)
+	data, err := file.Only(linked.Sections)
 	if err != nil {
 		return err
 	}

@@ -11,37 +11,32 @@ import (
 	"testing"
 )
 
-// TestTimedRows builds the planted program in the timed modes for the race detector, for arm64
-// and by the older release of Go, runs it, and looks for its calls in the log.
+// TestTimedRows builds the planted program in the timed modes for the race detector, for arm64,
+// for macOS and by the older release of Go, runs it, and looks for its calls in the log.
 func TestTimedRows(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		env   []string
 		flags []string
-		run   string // the program that runs it
+		run   func(t *testing.T) []string // the words that run it, if the processor does not
 	}{
-		{"race", []string{"CGO_ENABLED=1"}, []string{"-race"}, ""},
-		{"arm64", []string{"CGO_ENABLED=0", "GOARCH=arm64"}, nil, "qemu-aarch64"},
-		{"go1.25", []string{"CGO_ENABLED=0", "GOTOOLCHAIN=go1.25.5"}, nil, ""},
+		{"race", []string{"CGO_ENABLED=1"}, []string{"-race"}, nil},
+		{"arm64", []string{"CGO_ENABLED=0", "GOARCH=arm64"}, nil, emulator},
+		{"go1.25", []string{"CGO_ENABLED=0", "GOTOOLCHAIN=go1.25.5"}, nil, nil},
+		{"darwin", []string{"CGO_ENABLED=0", "GOOS=darwin"}, nil, func(t *testing.T) []string { return loader(t, "amd64") }},
+		{"darwin/go1.25", []string{"CGO_ENABLED=0", "GOOS=darwin", "GOTOOLCHAIN=go1.25.5"}, nil, func(t *testing.T) []string { return loader(t, "amd64") }},
+		{"darwin/arm64", []string{"CGO_ENABLED=0", "GOOS=darwin", "GOARCH=arm64"}, nil, func(t *testing.T) []string { return loader(t, "arm64") }},
 	} {
 		for _, mode := range []string{"spike", "stacks", "trace"} {
 			t.Run(row.name+"/"+mode, func(t *testing.T) {
-				program := "./app"
-				if row.run != "" {
-					path, err := exec.LookPath(row.run)
-					if err != nil {
-						t.Skip(err)
-					}
-					program = path
+				words := []string{"./app"}
+				if row.run != nil {
+					words = append(row.run(t), words...)
 				}
 				cairn, dir := plantedBy(t, mode, row.env, row.flags)
 				raws := t.TempDir()
 				env := append([]string{"CAIRN_DIR=" + raws, "CAIRN_TRACE=file", "CAIRN_SPIKE=threshold=20ms"}, row.env...)
-				args := []string{}
-				if row.run != "" {
-					args = append(args, "./app")
-				}
-				out := do(t, dir, "", env, program, args...)
+				out := do(t, dir, "", env, words[0], words[1:]...)
 				calls := strings.Count(out, "\n")
 				if calls != 96 || strings.Contains(out, "DATA RACE") {
 					t.Fatalf("%d calls:\n%.2000s", calls, out)
@@ -50,6 +45,16 @@ func TestTimedRows(t *testing.T) {
 			})
 		}
 	}
+}
+
+// emulator is what runs programs for arm64.
+func emulator(t *testing.T) []string {
+	t.Helper()
+	path, err := exec.LookPath("qemu-aarch64")
+	if err != nil {
+		t.Skip(err)
+	}
+	return []string{path}
 }
 
 // checkRow looks for the 96 planted calls in a log.

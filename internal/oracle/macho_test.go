@@ -40,7 +40,7 @@ func init() {
 	for _, a := range []apple{macOS, iOS} {
 		loaders[a.target] = sync.OnceValues(func() (string, error) {
 			to := filepath.Join(workDir, "loader-"+a.target)
-			out, err := exec.Command(a.compiler, "-O1", "-w", "-rdynamic", "-o", to, "testdata/macho/loader.c", "testdata/macho/objc.c", "-Wl,--no-as-needed", "-ldl", "-lm").CombinedOutput()
+			out, err := exec.Command(a.compiler, "-O1", "-w", "-rdynamic", "-o", to, "testdata/macho/loader.c", "testdata/macho/libsystem.c", "testdata/macho/objc.c", "-Wl,--no-as-needed", "-ldl", "-lm").CombinedOutput()
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, out)
 			}

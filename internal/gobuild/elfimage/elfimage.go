@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/cairnprof/cairn/internal/gobuild/image"
 )
 
 // Constants of the ELF format.
@@ -36,13 +38,6 @@ type Section struct {
 	Link, Info       uint32
 	Align, EntrySize uint64
 	nameOff          uint32
-}
-
-// Symbol is a symbol of a file.
-type Symbol struct {
-	Name       string
-	Addr, Size uint64
-	Func       bool
 }
 
 // File is an ELF file in memory.
@@ -103,11 +98,36 @@ func (f *File) bytes(s *Section) ([]byte, error) {
 	return f.Data[s.Off : s.Off+s.Size], nil
 }
 
-// MachineAMD64 is the machine of programs for x86-64.
-const MachineAMD64 = 62
+// AMD64 reports whether the program is for x86-64.
+func (f *File) AMD64() bool {
+	const machine = 62
+	return le.Uint16(f.Data[18:]) == machine
+}
 
-// Machine returns the number of the machine that the program is for.
-func (f *File) Machine() uint16 { return le.Uint16(f.Data[18:]) }
+// Bytes returns the file.
+func (f *File) Bytes() []byte { return f.Data }
+
+// buildIDSection is the section that has the build id.
+const buildIDSection = ".note.gnu.build-id"
+
+// BuildID returns the GNU build id, nil if there is none.
+func (f *File) BuildID() []byte {
+	note := f.Content(buildIDSection)
+	const header = 16 // sizes, type and the name GNU
+	if len(note) <= header || int64(le.Uint32(note[4:])) > int64(len(note)-header) {
+		return nil
+	}
+	return note[header:][:le.Uint32(note[4:])]
+}
+
+// Pointer returns the word at addr.
+func (f *File) Pointer(addr uint64) (uint64, bool) {
+	data := f.At(addr)
+	if len(data) < 8 {
+		return 0, false
+	}
+	return le.Uint64(data), true
+}
 
 // At returns the part of the file that is loaded at addr, up to the end of its section;
 // nil if there is none.
@@ -138,7 +158,7 @@ func (f *File) Content(name string) []byte {
 }
 
 // Symbols returns the symbols in the symbol table.
-func (f *File) Symbols() ([]Symbol, error) {
+func (f *File) Symbols() ([]image.Symbol, error) {
 	for i := range f.Sections {
 		s := &f.Sections[i]
 		if s.Type != typeSymtab {
@@ -160,32 +180,24 @@ func (f *File) Symbols() ([]Symbol, error) {
 	return nil, errors.New("no symbol table")
 }
 
-func symbols(table, names []byte) []Symbol {
+func symbols(table, names []byte) []image.Symbol {
 	const undefined, function = 0, 2
-	list := make([]Symbol, 0, len(table)/symbolSize)
+	list := make([]image.Symbol, 0, len(table)/symbolSize)
 	for ; len(table) >= symbolSize; table = table[symbolSize:] {
 		name := le.Uint32(table)
 		if le.Uint16(table[6:]) == undefined || uint64(name) >= uint64(len(names)) {
 			continue
 		}
-		list = append(list, Symbol{
+		list = append(list, image.Symbol{
 			Name: cstring(names[name:]), Addr: le.Uint64(table[8:]), Size: le.Uint64(table[16:]), Func: table[4]&15 == function,
 		})
 	}
 	return list
 }
 
-// Addition is a section to add. One with Data is not loaded. One without describes Size
-// bytes of memory at Addr.
-type Addition struct {
-	Name       string
-	Data       []byte
-	Addr, Size uint64
-}
-
 // Extend returns the file with more sections, and, if strip is set, without its symbol
 // table and debug information.
-func (f *File) Extend(add []Addition, strip bool) ([]byte, error) {
+func (f *File) Extend(add []image.Addition, strip bool) ([]byte, error) {
 	sections, end, err := f.kept(strip)
 	if err != nil {
 		return nil, err
@@ -302,15 +314,14 @@ func (f *File) kept(strip bool) (sections []Section, end uint64, err error) {
 	return sections, end, nil
 }
 
-// Only returns a file that has the added sections and copies of the sections of that name, but
-// no code to run.
-func (f *File) Only(add []Addition, name string) ([]byte, error) {
+// Only returns a file that has the added sections and the build id, but no code to run.
+func (f *File) Only(add []image.Addition) ([]byte, error) {
 	out := &File{Data: bytes.Clone(f.Data[:headerSize]), Sections: []Section{{}}}
 	le.PutUint64(out.Data[32:], 0) // no program headers
 	le.PutUint16(out.Data[56:], 0)
 	for i := range f.Sections {
 		s := f.Sections[i]
-		if s.Name != name && i != f.names {
+		if s.Name != buildIDSection && i != f.names {
 			continue
 		}
 		data, err := f.bytes(&s)

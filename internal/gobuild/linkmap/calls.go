@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
+	"github.com/cairnprof/cairn/internal/gobuild/image"
 	"github.com/cairnprof/cairn/prof"
 )
 
 // addCalls gives each function the direct calls of others in its code. The counts of calls are
 // distributed among them, so they matter in mode count; in mode block blocks have no addresses.
-func addCalls(image *elfimage.File, funcs []prof.Func) {
+func addCalls(file image.Image, funcs []prof.Func) {
 	entries := map[uint64]string{}
 	for i := range funcs {
 		for _, f := range funcs[i].Fragments {
@@ -18,7 +18,7 @@ func addCalls(image *elfimage.File, funcs []prof.Func) {
 		}
 	}
 	find := callsAMD64
-	if image.Machine() != elfimage.MachineAMD64 {
+	if !file.AMD64() {
 		find = callsARM64
 	}
 	for i := range funcs {
@@ -28,7 +28,7 @@ func addCalls(image *elfimage.File, funcs []prof.Func) {
 		}
 		callees := map[string]bool{}
 		for _, part := range f.Fragments {
-			code := image.At(part.Addr)
+			code := file.At(part.Addr)
 			for target := range find(code[:min(len(code), int(part.Size))], part.Addr) {
 				if name, ok := entries[target]; ok && !callees[name] {
 					callees[name] = true

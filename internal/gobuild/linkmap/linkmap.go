@@ -13,14 +13,11 @@ import (
 	"github.com/cairnprof/cairn/format/golines"
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
-	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
+	"github.com/cairnprof/cairn/internal/gobuild/image"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
 	"github.com/cairnprof/cairn/prof"
 )
-
-// BuildIDSection is the section that has the build id.
-const BuildIDSection = ".note.gnu.build-id"
 
 // Summary counts the functions of a program that have probes.
 type Summary struct {
@@ -36,7 +33,7 @@ type Summary struct {
 // Linked is the data for a program.
 type Linked struct {
 	BuildID  prof.BuildID
-	Sections []elfimage.Addition
+	Sections []image.Addition
 	Summary
 }
 
@@ -55,14 +52,14 @@ var ErrNeighbour = errors.New("a variable of more than 64 MB without pointers is
 
 var le = binary.LittleEndian
 
-// Make makes the map of the program in image, and writes the data that its runtime needs
-// into the image.
-func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
-	p, err := newProgram(image)
+// Make makes the map of the program in a file, and writes the data that its runtime needs into
+// the file in memory.
+func Make(file image.Image, tables []*functable.Table) (*Linked, error) {
+	p, err := newProgram(file)
 	if err != nil {
 		return nil, err
 	}
-	id, err := buildID(image)
+	id, err := buildID(file)
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +94,12 @@ func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 		}
 	}
 	linked.Functions = len(m.Funcs)
-	addCalls(image, m.Funcs)
+	addCalls(file, m.Funcs)
 	if err := p.tellRuntime(id, slots); err != nil {
 		return nil, err
 	}
 	lines.Sort()
-	linked.Sections = []elfimage.Addition{
+	linked.Sections = []image.Addition{
 		{Name: wire.RawSection, Addr: p.start, Size: p.end - p.start},
 		{Name: wire.MapSection, Data: mip.AppendMapSection([]byte{}, p.start, m.Funcs)},
 		{Name: golines.Section, Data: lines.Append(nil)},
@@ -112,20 +109,20 @@ func Make(image *elfimage.File, tables []*functable.Table) (*Linked, error) {
 
 // program is a linked program.
 type program struct {
-	image      *elfimage.File
+	file       image.Image
 	start, end uint64 // of the records
 	next       uint64 // address of the number of first executions
-	symbols    map[string]elfimage.Symbol
-	funcs      map[string][]elfimage.Symbol // by name without type arguments
-	inlined    map[string]bool              // names in the runtime's table of functions
+	symbols    map[string]image.Symbol
+	funcs      map[string][]image.Symbol // by name without type arguments
+	inlined    map[string]bool           // names in the runtime's table of functions
 }
 
-func newProgram(image *elfimage.File) (*program, error) {
-	symbols, err := image.Symbols()
+func newProgram(file image.Image) (*program, error) {
+	symbols, err := file.Symbols()
 	if err != nil {
 		return nil, err
 	}
-	p := &program{image: image, symbols: map[string]elfimage.Symbol{}, funcs: map[string][]elfimage.Symbol{}, inlined: map[string]bool{}}
+	p := &program{file: file, symbols: map[string]image.Symbol{}, funcs: map[string][]image.Symbol{}, inlined: map[string]bool{}}
 	for _, s := range symbols {
 		if s.Func && s.Size > 0 {
 			name := withoutTypes(s.Name)
@@ -154,7 +151,7 @@ func newProgram(image *elfimage.File) (*program, error) {
 // code, and those that were inlined.
 func (p *program) readNames() error {
 	const magic = 0xfffffff1 // since Go 1.20
-	table := p.image.At(p.symbols["runtime.pclntab"].Addr)
+	table := p.file.At(p.symbols["runtime.pclntab"].Addr)
 	if len(table) < 72 || le.Uint32(table) != magic || table[7] != 8 {
 		return errors.New("the table runtime.pclntab has a format that is not known")
 	}
@@ -168,17 +165,13 @@ func (p *program) readNames() error {
 	return nil
 }
 
-// pointer returns the word in memory at an offset from a symbol.
+// pointer returns the address in memory at an offset from a symbol.
 func (p *program) pointer(symbol string, off uint64) (uint64, bool) {
 	s, ok := p.symbols[symbol]
 	if !ok {
 		return 0, false
 	}
-	data := p.image.At(s.Addr + off)
-	if len(data) < 8 {
-		return 0, false
-	}
-	return le.Uint64(data), true
+	return p.file.Pointer(s.Addr + off)
 }
 
 // function returns a function for the map and its places, nil if the linker dropped it. A
@@ -238,7 +231,7 @@ func places(f *prof.Func, fn *rewrite.Func) []golines.Place {
 
 // tellRuntime writes the build id and the sizes to the runtime's variable.
 func (p *program) tellRuntime(id prof.BuildID, slots int) error {
-	info := p.image.At(p.symbols[infoSymbol].Addr)
+	info := p.file.At(p.symbols[infoSymbol].Addr)
 	if len(info) < infoSize || string(info[:len(infoMagic)]) != infoMagic {
 		return fmt.Errorf("no symbol %s", infoSymbol)
 	}
@@ -252,14 +245,12 @@ func (p *program) tellRuntime(id prof.BuildID, slots int) error {
 	return nil
 }
 
-// buildID returns the GNU build id, as much as raw files hold.
-func buildID(image *elfimage.File) (prof.BuildID, error) {
-	note := image.Content(BuildIDSection)
-	const header = 16 // sizes, type and the name GNU
-	if len(note) <= header || int(le.Uint32(note[4:])) > len(note)-header {
-		return "", errors.New("the program has no GNU build id, which identifies its raw files: do not link with -B none")
+// buildID returns the build id, as much as raw files hold.
+func buildID(file image.Image) (prof.BuildID, error) {
+	id := file.BuildID()
+	if id == nil {
+		return "", errors.New("the program has no build id (on macOS no UUID), which identifies its raw files: do not link with -B none or -buildid=")
 	}
-	id := note[header:][:le.Uint32(note[4:])]
 	return prof.BuildID(id[:min(len(id), wire.MaxBuildID)]), nil
 }
 
@@ -301,8 +292,8 @@ func symbolPath(path string) string {
 
 // Tell writes the data that the runtime needs into a program of a timed mode, with the threshold
 // in nanoseconds. Its functions are identified by their symbols.
-func Tell(image *elfimage.File, tables []*functable.Table, threshold int64) (*Linked, error) {
-	symbols, err := image.Symbols()
+func Tell(file image.Image, tables []*functable.Table, threshold int64) (*Linked, error) {
+	symbols, err := file.Symbols()
 	if err != nil {
 		return nil, err
 	}
@@ -315,11 +306,11 @@ func Tell(image *elfimage.File, tables []*functable.Table, threshold int64) (*Li
 			at = s.Addr
 		}
 	}
-	info := image.At(at)
+	info := file.At(at)
 	if at == 0 || text == 0 || len(info) < infoSize || string(info[:len(infoMagic)]) != infoMagic {
 		return nil, errors.New("package runtime was not built with cairn's files: build with -a")
 	}
-	id, err := buildID(image)
+	id, err := buildID(file)
 	if err != nil {
 		return nil, err
 	}

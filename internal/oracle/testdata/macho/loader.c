@@ -3,8 +3,9 @@
  * It maps the segments at a slide, follows the opcodes of LC_DYLD_INFO (link with
  * -no_fixup_chains), takes what the program imports from dylibs beside it, from the few
  * functions below that differ between macOS and Linux, or from the C library, calls the
- * constructors and then the entry of LC_MAIN. Programs may use what C programs use: the C
- * library by its plain names, and of dyld what the runtime of cairn asks. */
+ * constructors and then the entry of LC_MAIN or LC_UNIXTHREAD. Programs may use what C programs
+ * use: the C library by its plain names, and of dyld what the runtime of cairn asks. For Go
+ * programs, which expect macOS's constants, libsystem.c has the functions. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "libsystem.h"
 
 struct header { uint32_t magic, cpu, sub, kind, ncmds, size, flags, reserved; };
 struct cmd { uint32_t cmd, size; };
@@ -27,7 +29,7 @@ struct sect { char name[16], seg[16]; uint64_t addr, size; uint32_t off, align, 
 struct dyldinfo { uint32_t cmd, size, rebase, rebase_size, bind, bind_size, weak, weak_size, lazy, lazy_size, export, export_size; };
 struct symtab { uint32_t cmd, size, symoff, nsyms, stroff, strsize; };
 struct nlist { uint32_t strx; uint8_t type, sect; uint16_t desc; uint64_t value; };
-enum { SEGMENT = 0x19, SYMTAB = 2, DYLD_INFO = 0x22, DYLD_INFO_ONLY = 0x80000022, MAIN = 0x80000028, LOAD_DYLIB = 12 };
+enum { SEGMENT = 0x19, SYMTAB = 2, DYLD_INFO = 0x22, DYLD_INFO_ONLY = 0x80000022, MAIN = 0x80000028, UNIXTHREAD = 5, LOAD_DYLIB = 12 };
 
 struct image {
   const uint8_t *file;
@@ -40,6 +42,7 @@ struct image {
 };
 static struct image images[16];
 static int nimages;
+static int is_go;
 
 static void die(const char *what, const char *which) {
   fprintf(stderr, "loader: %s %s\n", what, which);
@@ -169,11 +172,16 @@ static uint64_t exported(const char *name) {
   return 0;
 }
 
+static void missing(void) { die("a function of libSystem is missing", ""); }
+
 static uint64_t resolve(const char *name, int weak) {
   uint64_t at = exported(name);
+  for (const struct function *f = go_functions; !at && is_go && f->name; f++)
+    if (!strcmp(f->name, name)) at = (uint64_t)f->at;
   for (size_t i = 0; !at && i < sizeof shims / sizeof *shims; i++)
     if (!strcmp(shims[i].name, name)) at = (uint64_t)shims[i].at;
   if (!at && *name == '_') at = (uint64_t)dlsym(RTLD_DEFAULT, name + 1);
+  if (!at && is_go) return (uint64_t)missing; /* they import what they may never call */
   if (!at && !weak) die("no symbol", name);
   return at;
 }
@@ -237,6 +245,7 @@ static void fix(struct image *im, int argc, char **argv, char **envp, uint64_t *
   struct cmd *c = (struct cmd *)(h + 1);
   for (uint32_t i = 0; i < h->ncmds; i++, c = (struct cmd *)((char *)c + c->size)) {
     if (c->cmd == MAIN) *entry = im->base + ((uint64_t *)c)[1];
+    if (c->cmd == UNIXTHREAD) *entry = (uint64_t)im->slide + ((uint64_t *)c)[2 + 16]; /* rip */
     if (c->cmd != DYLD_INFO && c->cmd != DYLD_INFO_ONLY) continue;
     struct dyldinfo *d = (struct dyldinfo *)c;
     rebase(im, im->file + d->rebase, im->file + d->rebase + d->rebase_size);
@@ -292,6 +301,9 @@ static void load(const char *path) {
     if (mprotect(at, g->vmsize, PROT_READ | PROT_WRITE)) die("segment", g->name);
     memcpy(at, im->file + g->off, g->filesize);
     if (!strcmp(g->name, "__TEXT")) im->base = (uint64_t)at;
+    struct sect *s = (struct sect *)(g + 1);
+    for (uint32_t n = 0; n < g->nsects; n++)
+      if (!strcmp(s[n].name, "__go_buildinfo")) is_go = 1;
   }
   c = (struct cmd *)(h + 1);
   for (uint32_t i = 0; i < h->ncmds; i++, c = (struct cmd *)((char *)c + c->size)) {
@@ -305,10 +317,49 @@ static void load(const char *path) {
   }
 }
 
+/* start_go enters a Go program: its stack begins with argc, argv, the environment and what dyld
+ * adds. */
+static void start_go(uint64_t entry, int argc, char **argv, char **envp) {
+  static uint64_t top[4096];
+  static char path[1100];
+  uint64_t *p = top;
+#if __aarch64__
+  for (int k = 0; k < images[0].nsegs; k++) {
+    struct seg *g = images[0].segs[k];
+    if (!(g->prot & 4)) continue;
+    uint32_t *code = (uint32_t *)(g->addr + (uint64_t)images[0].slide), *end = code + g->filesize / 4;
+    mprotect(code, g->vmsize, PROT_READ | PROT_WRITE);
+    for (; code < end; code++)
+      if ((*code & ~0x1fU) == 0xd53bd060) *code ^= 0x20; /* mrs of tpidrro_el0, which Linux does not set: tpidr_el0 */
+    code = (uint32_t *)(g->addr + (uint64_t)images[0].slide);
+    mprotect(code, g->vmsize, (int)g->prot);
+    __builtin___clear_cache((char *)code, (char *)end);
+  }
+#endif
+  snprintf(path, sizeof path, "executable_path=%s", images[0].path);
+  *p++ = (uint64_t)argc;
+  for (int i = 0; i < argc; i++) *p++ = (uint64_t)argv[i];
+  *p++ = 0;
+  for (; *envp && p < top + 4000; envp++) *p++ = (uint64_t)*envp;
+  *p++ = 0;
+  *p++ = (uint64_t)path;
+  *p++ = 0;
+  thread_begins();
+#if __x86_64__
+  uint64_t *sp = __builtin_alloca(sizeof top);
+  memcpy(sp, top, sizeof top);
+  __asm__ volatile("mov %0, %%rsp; jmp *%1" ::"r"(sp), "r"(entry) : "memory");
+#else
+  ((int (*)(int, void *))entry)(argc, top + 1);
+#endif
+  __builtin_unreachable();
+}
+
 int main(int argc, char **argv, char **envp) {
   if (argc < 2) die("no", "program");
   uint64_t entry = 0, none;
   load(argv[1]);
   for (int i = nimages; i-- > 0;) fix(&images[i], argc - 1, argv + 1, envp, i ? &none : &entry);
+  if (is_go) start_go(entry, argc - 1, argv + 1, envp);
   exit(((int (*)(int, char **, char **))entry)(argc - 1, argv + 1, envp));
 }
