@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // goEnv is the output of go env.
@@ -140,6 +141,27 @@ func (c *command) mainModules(ctx context.Context) ([]string, error) {
 	return patternsOf(out), nil
 }
 
+// without returns how many other functions have no record, by reason.
+func without(mode prof.Mode, r *gobuild.Report) string {
+	inlined, others, before := "inlined everywhere", "without a probe", "; "
+	if mode.Timed() {
+		inlined, others, before = "that can be inlined", "others", "; without probes: "
+	}
+	var parts []string
+	for _, x := range []struct {
+		n   int
+		why string
+	}{{r.Inlined, inlined}, {r.Small, "small"}, {r.Dropped, "unreachable"}, {len(r.Skipped), others}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.why))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return before + strings.Join(parts, ", ")
+}
+
 // summarise prints the results of the links of a build.
 func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
 	f, err := os.Open(path)
@@ -160,12 +182,9 @@ func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
 		switch {
 		case r.Plain != "":
 			fmt.Fprintf(s.Err, "cairn: %s: not instrumented: %s\n", r.Program, r.Plain)
-		case cfg.Mode.Timed():
-			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s; without probes are %d that can be inlined, %d small ones and %d others\n",
-				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), r.Inlined, r.Small, len(r.Skipped))
 		default:
-			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s; %d were inlined everywhere, %d cannot be reached, %d have no probe\n",
-				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), r.Inlined, r.Dropped, len(r.Skipped))
+			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s%s\n",
+				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), without(cfg.Mode, &r))
 			for _, pkg := range r.Lost {
 				fmt.Fprintf(s.Err, "cairn: %s: package %s is not in the map: the linker dropped the variable that says where its records are\n", r.Program, pkg)
 			}
