@@ -156,6 +156,14 @@ func checkMachO(t *testing.T, path string, signed bool) {
 	if signed {
 		t.Error("it is not signed")
 	}
+	// The go command signs last, in the same way.
+	again, err := machoimage.Parse(bytes.Clone(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := again.Bytes(); err != nil || !bytes.Equal(now, data) {
+		t.Errorf("signed again it has %d bytes, was %d, and is not the same: %v", len(now), len(data), err)
+	}
 }
 
 // checkSignature checks the code directory at an offset, as the kernel does: the hash of each page.

@@ -134,7 +134,10 @@ func (t *tool) tell(path string, file image.Image, tables []*functable.Table, re
 	if err != nil {
 		return err
 	}
-	data := file.Bytes()
+	data, err := file.Bytes()
+	if err != nil {
+		return err
+	}
 	if err := os.WriteFile(path, data, st.Mode().Perm()); err != nil {
 		return err
 	}

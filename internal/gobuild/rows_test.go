@@ -81,6 +81,9 @@ func checkRow(t *testing.T, cairn, mode, raws, app string) {
 	if !regexp.MustCompile(`(?m)main\.planted 24$`).MatchString(out) && !regexp.MustCompile(`(?m)main\.planted 96$`).MatchString(out) {
 		t.Errorf("no 96 calls:\n%s", out)
 	}
+	if out = do(t, raws, "", nil, cairn, "stacks", "-m", app, raws); !regexp.MustCompile(`main\.planted +\S+main\.go:\d+`).MatchString(out) {
+		t.Errorf("no lines:\n%s", out)
+	}
 }
 
 // plantedBy builds testdata/planted.go.txt in a mode, with flags of go build and of cairn go.

@@ -63,6 +63,9 @@ func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
 		if s.kind != elf.SHT_NULL && s.kind != elf.SHT_NOBITS && (s.offset > size || s.size > size-s.offset) {
 			return nil, fmt.Errorf("section %s at offset %d lies outside the file (cut off?)", mo.places[i], s.offset)
 		}
+		if err := im.packed(i, out); err != nil {
+			return nil, err
+		}
 		m.Sections = append(m.Sections, out)
 	}
 	for _, s := range mo.segments {
@@ -97,6 +100,24 @@ func (im *Image) elfName(section int) string {
 		return name
 	}
 	return im.sections[section].name
+}
+
+// packed changes the header of a section __zdebug_X, as the Go linker writes, to that of
+// .debug_X, compressed.
+func (im *Image) packed(i int, out *section) error {
+	const head = 12 // ZLIB, and the size, big-endian
+	name, ok := strings.CutPrefix(im.macho.places[i], "__DWARF,__zdebug_")
+	s := &im.sections[i]
+	if !ok || s.size < head || s.kind == elf.SHT_NOBITS {
+		return nil
+	}
+	b, err := im.bytes("the header of a compressed section", s.offset, head)
+	if err != nil || string(b[:4]) != "ZLIB" {
+		return err
+	}
+	out.Name, out.Size, out.head = ".debug_"+name, binary.BigEndian.Uint64(b[4:]), head
+	out.Flags, out.compression = out.Flags|elf.SHF_COMPRESSED, elf.COMPRESS_ZLIB
+	return nil
 }
 
 // addSymbols appends an ELF symbol table and its strings.

@@ -2,7 +2,9 @@ package objfile
 
 import (
 	"bytes"
+	"compress/zlib"
 	"debug/macho"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -249,4 +251,43 @@ func FuzzMachO(f *testing.F) {
 		_, _ = file.FunctionMap()
 		_, _ = readObject(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))))
 	})
+}
+
+// TestMachOPacked reads a section of debug information that is compressed as the Go linker does.
+func TestMachOPacked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "m.c", machOProgram)
+	want := bytes.Repeat([]byte("lines"), 1000)
+	packed := bytes.NewBuffer(binary.BigEndian.AppendUint64([]byte("ZLIB"), uint64(len(want))))
+	z := zlib.NewWriter(packed)
+	if _, err := z.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "packed", packed.String())
+	object := filepath.Join(dir, "m.o")
+	for _, args := range [][]string{
+		{"clang-22", "-target", machOTargets[1], "-c", "-o", object, "m.c"},
+		{"llvm-objcopy-22", "--add-section", "__DWARF,__zdebug_line=packed", object},
+	} {
+		cmd := exec.Command(args[0], args[1:]...)
+		if cmd.Err != nil {
+			t.Skip(cmd.Err)
+		}
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	f, err := Open(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if data, _, _, ok, err := f.Section(".debug_line"); err != nil || !ok || !bytes.Equal(data, want) {
+		t.Errorf("%d bytes, want %d: %t, %v", len(data), len(want), ok, err)
+	}
 }

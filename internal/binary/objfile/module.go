@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
@@ -32,6 +33,7 @@ type module struct {
 type section struct {
 	elf.SectionHeader
 	compression elf.CompressionType // for sections with the flag
+	head        uint64              // bytes before the compressed data, 0: an Elf64_Chdr or Elf32_Chdr
 	data        []byte              // the contents, if they are not read from the file
 }
 
@@ -135,7 +137,7 @@ func (f *File) contents(s *section) ([]byte, error) {
 // inflate decompresses a section. Memory is allocated as data is decompressed, not by the
 // claimed size, which may be damaged.
 func (f *File) inflate(s *section) ([]byte, error) {
-	header := compressedHeader(f.elf.word)
+	header := cmp.Or(s.head, compressedHeader(f.elf.word))
 	if s.FileSize < header {
 		return nil, io.ErrUnexpectedEOF
 	}

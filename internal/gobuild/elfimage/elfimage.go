@@ -105,7 +105,7 @@ func (f *File) AMD64() bool {
 }
 
 // Bytes returns the file.
-func (f *File) Bytes() []byte { return f.Data }
+func (f *File) Bytes() ([]byte, error) { return f.Data, nil }
 
 // buildIDSection is the section that has the build id.
 const buildIDSection = ".note.gnu.build-id"

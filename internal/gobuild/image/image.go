@@ -33,5 +33,5 @@ type Image interface {
 	// Only returns a file that has the added sections and the build id, but no code to run.
 	Only(add []Addition) ([]byte, error)
 	// Bytes returns the file with what was changed in memory.
-	Bytes() []byte
+	Bytes() ([]byte, error)
 }

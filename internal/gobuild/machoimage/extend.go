@@ -73,10 +73,7 @@ func (f *File) Extend(add []image.Addition, _ bool) ([]byte, error) {
 	if err := f.renumber(out); err != nil {
 		return nil, err
 	}
-	if err := out.resizeSignature(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return out.Bytes()
 }
 
 // room returns the number of bytes that load commands may have.

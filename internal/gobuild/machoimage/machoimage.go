@@ -260,7 +260,9 @@ func (f *File) symtab() (table, names []byte, err error) {
 }
 
 // Bytes returns the file, with a signature of what it has now if it had one.
-func (f *File) Bytes() []byte {
-	f.sign()
-	return f.data
+func (f *File) Bytes() ([]byte, error) {
+	if err := f.sign(); err != nil {
+		return nil, err
+	}
+	return f.data, nil
 }

@@ -26,44 +26,34 @@ func signatureSize(n int) int {
 	return superSize + blobSize + directory + len(identifier) + (n+hashPage-1)/hashPage*hashSize
 }
 
-// resizeSignature makes room for the signature of a file whose size changed. The signature is at
-// the end.
-func (f *File) resizeSignature() error {
-	c, link := f.find(cmdSignature, 16), segment{}
+// sign writes the signature of a file that has one, at its end.
+func (f *File) sign() error {
+	c := f.find(cmdSignature, 16)
 	if c == nil {
 		return nil
 	}
-	link, _ = f.segment("__LINKEDIT")
-	at, size := int(le.Uint32(c[8:])), int(le.Uint32(c[12:]))
-	if at+size != len(f.data) {
-		return fmt.Errorf("the code signature of %d bytes at %#x is not the end of the file", size, at)
-	}
-	size = signatureSize(at)
-	le.PutUint32(c[12:], uint32(size))
-	inFile := uint64(at+size) - link.off()
-	le.PutUint64(link.data[48:], inFile)
-	le.PutUint64(link.data[32:], max(le.Uint64(link.data[32:]), inFile))
-	f.data = append(f.data[:at:at], make([]byte, size)...)
-	out, err := Parse(f.data)
-	if err != nil {
-		return err
-	}
-	*f = *out
-	return nil
-}
-
-// sign writes the signature of a file that has one.
-func (f *File) sign() {
-	c := f.find(cmdSignature, 16)
-	if c == nil {
-		return
-	}
-	at := int(le.Uint32(c[8:]))
-	if at > len(f.data) || int(le.Uint32(c[12:])) != signatureSize(at) || len(f.data)-at < signatureSize(at) {
-		return
+	at, was := int(le.Uint32(c[8:])), int(le.Uint32(c[12:]))
+	if at+was != len(f.data) {
+		return fmt.Errorf("the code signature of %d bytes at %#x is not the end of the file", was, at)
 	}
 	size := signatureSize(at)
-	pages := (at + hashPage - 1) / hashPage
+	le.PutUint32(c[12:], uint32(size))
+	if link, ok := f.segment("__LINKEDIT"); ok {
+		inFile := uint64(at+size) - link.off()
+		le.PutUint64(link.data[48:], inFile)
+		le.PutUint64(link.data[32:], max(le.Uint64(link.data[32:]), inFile))
+	}
+	f.data = append(f.data[:at:at], f.signature(at, size)...)
+	out, err := Parse(f.data)
+	if err == nil {
+		*f = *out
+	}
+	return err
+}
+
+// signature returns the signature of the first n bytes.
+func (f *File) signature(n, size int) []byte {
+	pages := (n + hashPage - 1) / hashPage
 	be := binary.BigEndian
 	var b []byte
 	put := func(words ...uint32) {
@@ -74,7 +64,7 @@ func (f *File) sign() {
 	put(0xfade0cc0, uint32(size), 1)
 	put(0, superSize+blobSize)
 	put(0xfade0c02, uint32(size-superSize-blobSize), 0x20400, 0x20002) // version; ad hoc, by a linker
-	put(uint32(directory+len(identifier)), directory, 0, uint32(pages), uint32(at))
+	put(uint32(directory+len(identifier)), directory, 0, uint32(pages), uint32(n))
 	b = append(b, hashSize, 2, 0, 12) // SHA-256, of pages of 1<<12 bytes
 	put(0, 0, 0, 0)
 	b = be.AppendUint64(b, 0)
@@ -87,9 +77,9 @@ func (f *File) sign() {
 	}
 	b = be.AppendUint64(b, flags)
 	b = append(b, identifier...)
-	for p := 0; p < at; p += hashPage {
-		sum := sha256.Sum256(f.data[p:min(p+hashPage, at)])
+	for p := 0; p < n; p += hashPage {
+		sum := sha256.Sum256(f.data[p:min(p+hashPage, n)])
 		b = append(b, sum[:]...)
 	}
-	copy(f.data[at:], b)
+	return b
 }
