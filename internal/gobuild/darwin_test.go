@@ -208,9 +208,18 @@ func TestExtendMachO(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			do(t, dir, "", nil, "clang-22", "-target", target, "-w", "-fuse-ld=lld", "-nostdlib", "-Wl,-no_fixup_chains,-adhoc_codesign,-headerpad,0x400", "-o", "app", "main.c", tbd)
+			link := func(pad string) {
+				do(t, dir, "", nil, "clang-22", "-target", target, "-w", "-fuse-ld=lld", "-nostdlib", "-Wl,-no_fixup_chains,-adhoc_codesign,-headerpad,"+pad, "-o", "app", "main.c", tbd)
+			}
 			app := filepath.Join(dir, "app")
-			extend(t, app, "_b")
+			link("0x20")
+			if err := extend(t, app, "_b"); err == nil || !strings.Contains(err.Error(), "headerpad") {
+				t.Errorf("without room for load commands: %v", err)
+			}
+			link("0x400")
+			if err := extend(t, app, "_b"); err != nil {
+				t.Fatal(err)
+			}
 			checkMachO(t, app, true)
 			if got := do(t, dir, "", nil, run[0], append(run[1:len(run):len(run)], app, "x")...); got != "6\n" {
 				t.Errorf("it printed %q", got)
@@ -220,7 +229,7 @@ func TestExtendMachO(t *testing.T) {
 }
 
 // extend adds sections to a program, of which one is the memory of a variable, and checks that they and its symbols are found.
-func extend(t *testing.T, path, variable string) {
+func extend(t *testing.T, path, variable string) error {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -245,7 +254,7 @@ func extend(t *testing.T, path, variable string) {
 	}
 	out, err := before.Extend(add, false)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	only, err := before.Only(add)
 	if err != nil {
@@ -280,4 +289,5 @@ func extend(t *testing.T, path, variable string) {
 			}
 		}
 	}
+	return nil
 }
