@@ -3,6 +3,7 @@
 package attach
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -112,6 +113,32 @@ func TestRefusesMusl(t *testing.T) {
 	t.Parallel()
 	source := strings.Replace(busy, "#include <immintrin.h>\n", "", 1)
 	refuses(t, start(t, build(t, "musl-gcc", source), "waits"), "its C library is musl, which hooks do not support")
+}
+
+// small is a program of 32 bits without a C library, which may not be there for them.
+const small = `
+static int call(int nr, int a, const void *b, int c) {
+  int r;
+  __asm__ volatile("int $0x80" : "=a"(r) : "a"(nr), "b"(a), "c"(b), "d"(c) : "memory");
+  return r;
+}
+void _start(void) {
+  char c;
+  call(4, 1, "ready\n", 6);
+  while (call(3, 0, &c, 1) > 0) {
+  }
+  call(4, 1, "right\n", 6);
+  call(1, 0, 0, 0);
+}
+`
+
+func TestRefuses32Bits(t *testing.T) {
+	t.Parallel()
+	program := build(t, "gcc", small, "-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie")
+	if err := exec.Command(program).Run(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("the kernel does not run programs of 32 bits")
+	}
+	refuses(t, start(t, program), "it is not a program for x86-64")
 }
 
 func TestRefusesStopped(t *testing.T) {
