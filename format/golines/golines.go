@@ -34,6 +34,9 @@ import (
 // Section is the name of the section.
 const Section = ".debug.cairn.go"
 
+// MachOSection is its place in Mach-O files: the segment and the name in it.
+const MachOSection = "__CAIRN,__cairn_lines"
+
 const (
 	version   = 1
 	maxFiles  = 1 << 20

@@ -21,6 +21,12 @@ const (
 	OrderSection = "cairn_order"
 )
 
+// Places of these sections in Mach-O files: the segment and the name in it.
+const (
+	MachORaw = "__DATA,__cairn_raw"
+	MachOMap = "__CAIRN,__cairn_map"
+)
+
 // The order buffer.
 const (
 	SlotSize = 4

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/cairnprof/cairn/format/golines"
+	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
 // Problem: a File reads sections, segments and symbols of ELF, and cairn needs the same data
@@ -32,7 +35,7 @@ var ErrUniversal = errors.New("a universal file")
 // elfNames maps the sections that have a counterpart.
 var elfNames = map[string]string{
 	"__TEXT,__text": ".text", "__TEXT,__eh_frame": ".eh_frame", "__TEXT,__gcc_except_tab": ".gcc_except_table",
-	"__DATA,__cairn_raw": "cairn_raw", "__CAIRN,__cairn_map": ".debug.cairn", "__CAIRN,__cairn_lines": ".debug.cairn.go",
+	wire.MachORaw: wire.RawSection, wire.MachOMap: wire.MapSection, golines.MachOSection: golines.Section,
 }
 
 // Types of the symbols of the debug map: a source file and a function.

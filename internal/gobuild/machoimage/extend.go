@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cairnprof/cairn/format/golines"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/gobuild/image"
 )
 
-// sectionNames are the names of added sections in Mach-O files, which have at most 16 bytes.
-var sectionNames = map[string]string{wire.RawSection: "__cairn_raw", wire.MapSection: "__cairn_map", golines.Section: "__cairn_lines"}
+// places are those of added sections in Mach-O files, whose names have at most 16 bytes.
+var places = map[string]string{wire.RawSection: wire.MachORaw, wire.MapSection: wire.MachOMap, golines.Section: golines.MachOSection}
 
 const (
 	ownSegment = "__CAIRN"
@@ -90,29 +91,35 @@ func (f *File) room() int {
 // segmentOf returns a segment command with the additions that have data, which are at off in the
 // file, and that data. The segment has no memory.
 func segmentOf(add []image.Addition, addr uint64, off int) (cmd, content []byte) {
-	cmd = make([]byte, segmentSize)
-	copy(cmd[8:], ownSegment)
-	n := 0
+	var sections []byte
 	for _, a := range add {
 		if a.Data == nil {
 			continue
 		}
-		n++
-		cmd = append(cmd, sectionOf(a.Name, ownSegment, addr+uint64(len(content)), uint64(len(a.Data)), off+len(content), 0)...)
+		sections = append(sections, sectionOf(a.Name, ownSegment, addr+uint64(len(content)), uint64(len(a.Data)), off+len(content), 0)...)
 		content = append(content, a.Data...)
 	}
-	le.PutUint32(cmd, cmdSegment)
-	le.PutUint32(cmd[4:], uint32(len(cmd)))
-	le.PutUint64(cmd[24:], addr)
+	cmd = newSegment(ownSegment, addr, 0, sections)
 	le.PutUint64(cmd[40:], uint64(off))
 	le.PutUint64(cmd[48:], uint64(len(content)))
-	le.PutUint32(cmd[64:], uint32(n))
 	return cmd, content
+}
+
+// newSegment returns a segment command with sections, of memory at addr and of nothing in the file.
+func newSegment(name string, addr, memory uint64, sections []byte) []byte {
+	cmd := append(make([]byte, segmentSize), sections...)
+	le.PutUint32(cmd, cmdSegment)
+	le.PutUint32(cmd[4:], uint32(len(cmd)))
+	copy(cmd[8:24], name)
+	le.PutUint64(cmd[24:], addr)
+	le.PutUint64(cmd[32:], memory)
+	le.PutUint32(cmd[64:], uint32(len(sections)/sectionSize))
+	return cmd
 }
 
 func sectionOf(name, segment string, addr, size uint64, off int, flags uint32) []byte {
 	s := make([]byte, sectionSize)
-	if own, ok := sectionNames[name]; ok {
+	if _, own, ok := strings.Cut(places[name], ","); ok {
 		name = own
 	}
 	copy(s[:16], name)
@@ -198,15 +205,7 @@ func (f *File) Only(add []image.Addition) ([]byte, error) {
 		if a.Data != nil {
 			continue
 		}
-		cmd := make([]byte, segmentSize)
-		copy(cmd[8:], "__DATA")
-		cmd = append(cmd, sectionOf(a.Name, "__DATA", a.Addr, a.Size, 0, zeroFill)...)
-		le.PutUint32(cmd, cmdSegment)
-		le.PutUint32(cmd[4:], uint32(len(cmd)))
-		le.PutUint64(cmd[24:], a.Addr)
-		le.PutUint64(cmd[32:], a.Size)
-		le.PutUint32(cmd[64:], 1)
-		commands = append(commands, cmd...)
+		commands = append(commands, newSegment("__DATA", a.Addr, a.Size, sectionOf(a.Name, "__DATA", a.Addr, a.Size, 0, zeroFill))...)
 		n++
 	}
 	own, _ := segmentOf(add, 0, 0)

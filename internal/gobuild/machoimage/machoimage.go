@@ -5,6 +5,7 @@ package machoimage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -234,7 +235,7 @@ func (f *File) Symbols() ([]image.Symbol, error) {
 		}
 		list = append(list, s)
 	}
-	slices.SortStableFunc(list, func(a, b image.Symbol) int { return int(int64(a.Addr) - int64(b.Addr)) })
+	slices.SortStableFunc(list, func(a, b image.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	next := ^uint64(0)
 	for i := len(list) - 1; i >= 0; i-- {
 		s := &list[i]

@@ -39,8 +39,8 @@ const (
 
 // Sections of Mach-O, in the segments that they are in.
 const (
-	machORaw = "__DATA,__cairn_raw"
-	machOMap = "__CAIRN,__cairn_map,regular,live_support"
+	machORaw = wire.MachORaw
+	machOMap = wire.MachOMap + ",regular,live_support"
 )
 
 // weakRecord begins the names of records of weak functions.
