@@ -20,9 +20,13 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/gobuild/image"
 	"github.com/cairnprof/cairn/internal/gobuild/machoimage"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 const machoDir = "../oracle/testdata/macho"
+
+// loaders are programs that run those for macOS, by architecture.
+var loaders shorttest.Memo[string]
 
 // loader returns the words that run a program for macOS on an architecture.
 func loader(t *testing.T, arch string) []string {
@@ -34,13 +38,28 @@ func loader(t *testing.T, arch string) []string {
 	if arch == "arm64" {
 		compiler, words = "aarch64-linux-gnu-gcc", []string{"qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"}
 	}
-	for _, tool := range append(words[:min(1, len(words)):min(1, len(words))], compiler) {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skip(err)
 	}
-	to := filepath.Join(t.TempDir(), "loader")
-	do(t, machoDir, "", nil, compiler, "-O1", "-w", "-rdynamic", "-o", to, "loader.c", "libsystem.c", "objc.c", "-Wl,--no-as-needed", "-ldl", "-lm")
+	if len(words) > 0 {
+		emulator(t)
+	}
+	to, err := loaders.Get(arch, func() (string, error) {
+		dir, err := sharedDir()
+		if err != nil {
+			return "", err
+		}
+		to := filepath.Join(dir, "loader-"+arch)
+		c := exec.Command(compiler, "-O1", "-w", "-rdynamic", "-o", to, "loader.c", "libsystem.c", "objc.c", "-Wl,--no-as-needed", "-ldl", "-lm")
+		c.Dir = machoDir
+		if out, err := c.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%v: %w\n%s", c, err, out)
+		}
+		return to, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return append(words, to)
 }
 

@@ -43,23 +43,27 @@ var guests = []guest{
 	{"github.com/mikefarah/yq/v4", "v4.47.2", ".", []string{"-P", "--no-colors", `.a[] |= (select(.b > 1) | .c = (.b * 2)) | .d = (.a | map(.b) | sort | join("-")) | .e = (.a | to_entries | length) | sort_keys(..)`}, "# yaml\na:\n  - b: 1\n    x: &k [1, 2]\n  - b: 3\n    x: *k\n  - b: 2 # two\nt: 2001-12-14t21:59:43.10-05:00\n"},
 }
 
-// programDir has the program, once it is built.
-var programDir string
+// builtDir has the programs that several tests start, once one is built.
+var builtDir string
+
+var sharedDir = sync.OnceValues(func() (dir string, err error) {
+	builtDir, err = os.MkdirTemp("", "cairn-real-")
+	return builtDir, err
+})
 
 var cairnProgram = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "cairn-real-")
+	dir, err := sharedDir()
 	if err != nil {
 		return "", err
 	}
-	programDir = dir
 	return shorttest.Cairn(dir)
 })
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
-	if programDir != "" {
-		os.RemoveAll(programDir)
+	if builtDir != "" {
+		os.RemoveAll(builtDir)
 	}
 	os.Exit(code)
 }
