@@ -136,8 +136,8 @@ func TestTailCallsOfLogs(t *testing.T) {
 		for _, language := range shorttest.Rows(1, "c++", "c") {
 			t.Run(name+"-"+strings.ReplaceAll(language, "+", "p"), func(t *testing.T) {
 				t.Parallel()
-				if name == "basic" && !hasRDTSCP() {
-					t.Skip("calls are long without rdtscp, so cairn does not know that short ones were not filtered")
+				if name == "basic" {
+					needsRDTSCP(t)
 				}
 				dir := t.TempDir()
 				compile := tracer.compile(language)
@@ -206,9 +206,7 @@ func TestTailCallsOfLua(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	mustHave(t, xrayC)
-	if !hasRDTSCP() {
-		t.Skip("calls are long without rdtscp, so cairn does not know that short ones were not filtered")
-	}
+	needsRDTSCP(t)
 	i := slices.IndexFunc(tailguests.All, func(g *tailguests.Guest) bool { return g.Name == "Lua" })
 	g := tailguests.All[i].With(xrayC, "-O1")
 	root, dir, sources := fetchGuest(t, g)

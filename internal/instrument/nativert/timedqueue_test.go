@@ -13,8 +13,7 @@ import (
 // that of a child that was just made.
 func TestTimedEnds(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")
-	program := timedProgram(t, "gcc", archive, []string{"storms.c"}, append([]string{"-DEXACT"}, withUnwinder...)...)
+	program := exactStorms(t)
 	for _, how := range []string{"_exit", "quick_exit", "abort", "segv", "kill", "exec"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -30,6 +29,13 @@ func TestTimedEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// exactStorms builds storms.c with the exact clock.
+func exactStorms(t *testing.T) string {
+	t.Helper()
+	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")
+	return timedProgram(t, "gcc", archive, []string{"storms.c"}, append([]string{"-DEXACT"}, withUnwinder...)...)
 }
 
 // checkEnds returns an error unless the logs of two processes have a spike each, with the modules.
@@ -52,8 +58,7 @@ func TestTimedEndsUnlisted(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("needs strace")
 	}
-	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")
-	program := timedProgram(t, "gcc", archive, []string{"storms.c"}, append([]string{"-DEXACT"}, withUnwinder...)...)
+	program := exactStorms(t)
 	slow := []string{"strace", "-f", "-qq", "-o", "/dev/null", "-P", "/proc/self/maps", "-e", "inject=?open,openat:delay_enter=30000"}
 	var err error
 	for range 3 { // on a busy machine, the process waits no longer for its log

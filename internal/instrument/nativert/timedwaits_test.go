@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/cairnprof/cairn/internal/instrument/native"
 )
 
 // traced is a program that runs below strace.
@@ -65,7 +63,7 @@ func TestTimedWaits(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntime(t, "gcc")
 	coarse := timedProgram(t, "gcc", archive, []string{"storms.c"}, withUnwinder...)
-	exact := timedProgram(t, "gcc", timedRuntimeFor(t, native.Options{Exact: true}, "gcc"), []string{"storms.c"}, append([]string{"-DEXACT"}, withUnwinder...)...)
+	exact := exactStorms(t)
 	few := []string{"sh", "-c", `ulimit -n 8 && exec "$@"`, "sh"} // poll fails for more descriptors
 	for _, c := range []struct {
 		name, spike   string
