@@ -23,8 +23,8 @@ const (
 
 // Places of these sections in Mach-O files: the segment and the name in it.
 const (
-	MachORaw = "__DATA,__cairn_raw"
-	MachOMap = "__CAIRN,__cairn_map"
+	RawMachO = "__DATA,__cairn_raw"
+	MapMachO = "__CAIRN,__cairn_map"
 )
 
 // The order buffer.

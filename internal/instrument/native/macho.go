@@ -39,8 +39,8 @@ const (
 
 // Sections of Mach-O, in the segments that they are in.
 const (
-	machORaw = wire.MachORaw
-	machOMap = wire.MachOMap + ",regular,live_support"
+	machORaw = wire.RawMachO
+	machOMap = wire.MapMachO + ",regular,live_support"
 )
 
 // weakRecord begins the names of records of weak functions.
