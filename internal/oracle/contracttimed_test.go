@@ -94,6 +94,34 @@ func (c *contractCell) clockWasLate(t *testing.T) (late bool) {
 	return late
 }
 
+// mainWasSlow reports whether a log says that main, without slow, took longer than the threshold:
+// on a busy machine. A slow call makes system calls, which a filter may forbid by the end of main.
+func (c *contractCell) mainWasSlow(t *testing.T) (slow bool) {
+	t.Helper()
+	start, end := rangeOf(t, c.program, "main")
+	inMain := func(l *tracelog.Log, pc, at uint64) bool {
+		i := l.ModuleIndex(pc, at)
+		return i >= 0 && pc-l.Modules[i].Bias >= start && pc-l.Modules[i].Bias < end
+	}
+	contractLogs(t, c, func(name string, data []byte) error {
+		l, err := tracelog.Open(bytes.NewReader(data), int64(len(data)), name)
+		if err != nil {
+			return err
+		}
+		for e, err := range l.Episodes() {
+			if err != nil {
+				return err
+			}
+			slow = slow || inMain(l, e.Stack[0].PC, e.Time)
+			for _, p := range e.Parents {
+				slow = slow || inMain(l, p.PC, p.Ended) && p.Time.Hi-e.Peak.Lo > p.Threshold
+			}
+		}
+		return nil
+	})
+	return slow
+}
+
 // eachSpike yields the spikes of a log of the program whose peak is slow.
 func (c *contractCell) eachSpike(t *testing.T, name string, data []byte, yield func(*tracelog.Episode)) error {
 	t.Helper()
