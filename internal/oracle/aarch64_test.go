@@ -403,6 +403,9 @@ func TestTailCallsAArch64(t *testing.T) {
 	} {
 		for _, whole := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s whole=%v", name, whole), func(t *testing.T) {
+				if whole == c.probed {
+					takesLong(t)
+				}
 				t.Parallel()
 				program := crossTails(t, c.compiler, c.flags...)
 				s, truth := emulate(t, program, 7, whole)

@@ -17,7 +17,7 @@ func TestArmRecords(t *testing.T) {
 	const gcc, clang = "arm-linux-gnueabihf-gcc", "clang-22 --target=armv7-linux-gnueabihf"
 	type row struct{ source, compiler string }
 	for i, v := range shorttest.Rows(
-		3,
+		2,
 		row{"flow.c", gcc + " -O2"},
 		row{"flow.c", gcc + " -O3 -marm"},
 		row{"shapes.cc", "arm-linux-gnueabihf-g++ -O2 -std=c++17"},

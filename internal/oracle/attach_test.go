@@ -21,6 +21,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // attached is a program of testdata/attached.cc that runs.
@@ -283,7 +284,7 @@ func TestAttachSleeping(t *testing.T) {
 	t.Parallel()
 	mayAttach(t)
 	program := build(t, "", "gcc", "-O1", "-pthread", "testdata/sleeps.c")
-	for _, how := range []string{"poll", "nanosleep"} {
+	for _, how := range shorttest.Rows(1, "poll", "nanosleep") {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			cmd := command(t, program, how)
@@ -342,7 +343,7 @@ func TestAttachKilled(t *testing.T) {
 	takes := max(10*time.Millisecond, time.Since(start))
 	kills := 20
 	if testing.Short() {
-		kills = 5
+		kills = 3
 	}
 	for i := range kills {
 		cmd := a.attach(t.TempDir())

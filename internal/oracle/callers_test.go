@@ -16,15 +16,13 @@ import (
 // epilogues, and code that does without a frame. LLVM's rules leave out many of those, and
 // believe others that lack the caller.
 func TestPhysicalCallers(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	mustHave(t, "gcc")
 	steps := filepath.Join(t.TempDir(), "steps")
 	output(t, command(t, "gcc", "-O2", "-w", "-D_GNU_SOURCE", "-o", steps, filepath.Join("testdata", "steps.c")))
 	for _, g := range tailguests.All {
 		t.Run(g.Name, func(t *testing.T) {
-			if g.Name != "Lua" {
-				takesLong(t)
-			}
 			t.Parallel()
 			mustHave(t, g.Compiler)
 			r := stepGuest(t, g, steps)

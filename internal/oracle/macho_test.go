@@ -152,7 +152,7 @@ func TestMachORecords(t *testing.T) {
 		{iOS, "-O0", true},
 		{iOS, "-Oz -fno-asynchronous-unwind-tables", true},
 		{iOS, "-O2 -g -Wl,-dead_strip", true},
-		{macOS, "-O2 -Wl,-dead_strip", false},
+		{macOS, "-O2 -Wl,-dead_strip", true},
 		{macOS, "-O0", true},
 		{macOS, "-Os -g -fno-asynchronous-unwind-tables", true},
 	} {

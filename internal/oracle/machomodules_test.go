@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // machOProgram is app.cc with lib.cc in a dylib beside it.
@@ -110,7 +112,7 @@ func checkDylib(t *testing.T, binaries []string, raws string) {
 // own handler is kept.
 func TestMachOSignal(t *testing.T) {
 	t.Parallel()
-	for _, system := range []apple{macOS, iOS} {
+	for _, system := range shorttest.Rows(1, macOS, iOS) {
 		t.Run(system.target, func(t *testing.T) {
 			t.Parallel()
 			program := build(t, "count", "clang-22", system.args(t, "-O1", "testdata/macho/signal.c")...)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -57,7 +58,7 @@ func TestMachOLink(t *testing.T) {
 	for _, tool := range []string{"llvm-objcopy-22", "llvm-dwarfdump-22", "dsymutil-22", "llvm-objdump-22"} {
 		mustHave(t, tool)
 	}
-	for _, system := range []apple{macOS, iOS} {
+	for _, system := range shorttest.Rows(1, iOS, macOS) {
 		t.Run(system.target, func(t *testing.T) {
 			t.Parallel()
 			args := system.args(t, "-O1 -g")
@@ -155,7 +156,7 @@ func checkShipped(t *testing.T, system apple, program, want string) {
 // one name are told apart by their objects.
 func TestMachOOrder(t *testing.T) {
 	t.Parallel()
-	for _, system := range []apple{macOS, iOS} {
+	for _, system := range shorttest.Rows(1, iOS, macOS) {
 		t.Run(system.target, func(t *testing.T) {
 			t.Parallel()
 			args := system.args(t, "-O1")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // A timedCall is a call that took long, as its caller saw it from outside and, of
@@ -145,20 +146,22 @@ func reach(l *tracelog.Log) func(*timedCall) uint64 {
 func TestMultitude(t *testing.T) {
 	t.Parallel()
 	const threshold, sure = "2ms", 3_000_000 // and 1.5 of it
-	for _, c := range []struct {
+	type row struct {
 		name, flags, settings string
 		calls                 string
 		crowd                 []string // in front of the command
 		share                 float64  // that may be missed of calls of 1.5 thresholds; 1: any
-	}{
-		{"coarse", "", "", "100000000", nil, 1},
-		{"crowded", "", "", "10000000", []string{"taskset", "-c", "0"}, 1},
+	}
+	for _, c := range shorttest.Rows(
+		3,
+		row{"coarse", "", "", "100000000", nil, 1},
+		row{"exact crowded", "--clock exact", "", "10000000", []string{"taskset", "-c", "0"}, 0},
 		// The kernel may be late with signals on a machine that is busy otherwise.
-		{"signal", "", ",tick=signal", "30000000", nil, 0.1},
-		{"signal crowded", "", ",tick=signal", "10000000", []string{"taskset", "-c", "0"}, 0.1},
-		{"exact", "--clock exact", "", "30000000", nil, 0},
-		{"exact crowded", "--clock exact", "", "10000000", []string{"taskset", "-c", "0"}, 0},
-	} {
+		row{"signal", "", ",tick=signal", "30000000", nil, 0.1},
+		row{"signal crowded", "", ",tick=signal", "10000000", []string{"taskset", "-c", "0"}, 0.1},
+		row{"exact", "--clock exact", "", "30000000", nil, 0},
+		row{"crowded", "", "", "10000000", []string{"taskset", "-c", "0"}, 1},
+	) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			program := build(t, "spike --small 0 "+c.flags, "gcc", "-O2", "-g", "-pthread", "testdata/multitude.c")

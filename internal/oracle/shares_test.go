@@ -183,13 +183,11 @@ func TestSharesStraight(t *testing.T) {
 // TestShares compares the shares of the functions of real programs with callgrind's. Valgrind
 // does not read the debug information of clang.
 func TestShares(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	every := map[string]string{"SQLite": "1999", "Duktape": "499", "H3": "101", "Lua": "13", "tinyxml2": "101", "pugixml": "29"}
 	for _, g := range tailguests.All {
 		t.Run(g.Name, func(t *testing.T) {
-			if g.Name != "pugixml" {
-				takesLong(t)
-			}
 			g := g.With("gcc", g.Level)
 			t.Parallel()
 			mustHave(t, g.Compiler)

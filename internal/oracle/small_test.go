@@ -69,7 +69,7 @@ func TestShapes(t *testing.T) {
 		{"clang++-22", "-O2 -std=c++17"},
 	} {
 		t.Run(v.compiler+v.flags, func(t *testing.T) {
-			if strings.HasPrefix(v.flags, "-O0") {
+			if v != (variant{"g++", "-O2 -std=c++17"}) {
 				takesLong(t)
 			}
 			t.Parallel()
@@ -81,6 +81,7 @@ func TestShapes(t *testing.T) {
 // TestBlst compares everything on a library that has assembly by hand, which
 // gets no probes, between its compiled functions.
 func TestBlst(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	dir := goModule(t, "github.com/supranational/blst@v0.3.17")
 	files := []string{
@@ -90,9 +91,6 @@ func TestBlst(t *testing.T) {
 	want := answerOf(t, build(t, "", "gcc", append(files, "-O0")...))
 	for _, compiler := range []string{"gcc", "clang-22"} {
 		t.Run(compiler, func(t *testing.T) {
-			if compiler != "gcc" {
-				takesLong(t)
-			}
 			t.Parallel()
 			everything(t, want, compiler, append(files[:len(files):len(files)], "-O2")...)
 		})

@@ -174,7 +174,9 @@ const switching = " --only ^_?Z?[0-9]*(work|yield|inner|outer|body|resume|schedu
 func TestFlightSwitches(t *testing.T) {
 	t.Parallel()
 	ways := switchers(t)
-	ways = append(ways, switcher{"ucontext, clang", "clang-22", ways[0].flags, true})
+	if !testing.Short() {
+		ways = append(ways, switcher{"ucontext, clang", "clang-22", ways[0].flags, true})
+	}
 	for _, w := range ways {
 		program := build(t, "spike --small 0 --flight"+switching, w.compiler, w.flags...)
 		for _, args := range w.args("3 0", "8 0") {

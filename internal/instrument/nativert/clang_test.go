@@ -13,6 +13,9 @@ import (
 // TestClangUnits compiles each unit of the runtime by clang: what gcc only warns of, such as a function that is
 // used and not declared, is an error there.
 func TestClangUnits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long; make long runs it")
+	}
 	t.Parallel()
 	clang := ""
 	for _, name := range []string{"clang-22", "clang"} {

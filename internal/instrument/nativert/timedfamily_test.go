@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // A family is a process that runs family.c and its children, which do what they are
@@ -210,7 +212,7 @@ func TestTimedFamily(t *testing.T) {
 	archive := timedRuntime(t, "gcc")
 	program := timedProgram(t, "gcc", archive, []string{"family.c"}, withUnwinder...)
 	const children = 9
-	for _, generations := range []string{"0", "3"} {
+	for _, generations := range shorttest.Rows(1, "3", "0") {
 		t.Run("generations "+generations, func(t *testing.T) {
 			f := startFamily(t, program, children, generations)
 			time.Sleep(2500 * time.Millisecond) // all are idle
