@@ -403,7 +403,7 @@ func TestTailCallsAArch64(t *testing.T) {
 	} {
 		for _, whole := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s whole=%v", name, whole), func(t *testing.T) {
-				if whole == c.probed {
+				if whole == c.probed { // the sample: each compiler once, and both kinds of stacks
 					takesLong(t)
 				}
 				t.Parallel()

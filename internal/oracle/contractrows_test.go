@@ -37,7 +37,7 @@ func contractSituations() []situation {
 		{name: "clearenv", also: []string{"child"}, calls: 10, files: 2},
 		{name: "ulimit -f 0", arg: "return", start: `ulimit -f 0; exec "$@"`},
 		{name: "setrlimit fsize", arg: "fsize"},
-		{name: "seccomp"},
+		{name: "seccomp", sealed: true},
 		{name: "seccomp strict", arg: "strict"},
 		{name: "seccomp errno", also: []string{"child"}, calls: 10, files: 2},
 		{name: "seccomp fork", also: []string{"child"}, calls: 10, files: 2},

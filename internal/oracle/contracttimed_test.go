@@ -98,11 +98,7 @@ func (c *contractCell) clockWasLate(t *testing.T) (late bool) {
 // on a busy machine. A slow call makes system calls, which a filter may forbid by the end of main.
 func (c *contractCell) mainWasSlow(t *testing.T) (slow bool) {
 	t.Helper()
-	start, end := rangeOf(t, c.program, "main")
-	inMain := func(l *tracelog.Log, pc, at uint64) bool {
-		i := l.ModuleIndex(pc, at)
-		return i >= 0 && pc-l.Modules[i].Bias >= start && pc-l.Modules[i].Bias < end
-	}
+	inMain := c.within(t, "main")
 	contractLogs(t, c, func(name string, data []byte) error {
 		l, err := tracelog.Open(bytes.NewReader(data), int64(len(data)), name)
 		if err != nil {
@@ -122,6 +118,20 @@ func (c *contractCell) mainWasSlow(t *testing.T) (slow bool) {
 	return slow
 }
 
+// within returns whether an address of a log, at a time, is in a function of the program.
+func (c *contractCell) within(t *testing.T, function string) func(l *tracelog.Log, pc, at uint64) bool {
+	t.Helper()
+	start, end := rangeOf(t, c.program, function)
+	return func(l *tracelog.Log, pc, at uint64) bool {
+		i := l.ModuleIndex(pc, at)
+		if i < 0 || !l.Modules[i].Main {
+			return false
+		}
+		pc -= l.Modules[i].Bias
+		return pc >= start && pc < end
+	}
+}
+
 // eachSpike yields the spikes of a log of the program whose peak is slow.
 func (c *contractCell) eachSpike(t *testing.T, name string, data []byte, yield func(*tracelog.Episode)) error {
 	t.Helper()
@@ -132,15 +142,13 @@ func (c *contractCell) eachSpike(t *testing.T, name string, data []byte, yield f
 	if len(l.Damage) > 0 {
 		return l.Damage[0]
 	}
-	start, end := rangeOf(t, c.program, "slow")
+	inSlow := c.within(t, "slow")
 	for e, err := range l.Episodes() {
 		if err != nil {
 			return err
 		}
-		if i := l.ModuleIndex(e.Stack[0].PC, e.Time); i >= 0 && l.Modules[i].Main {
-			if pc := e.Stack[0].PC - l.Modules[i].Bias; pc >= start && pc < end {
-				yield(e)
-			}
+		if inSlow(l, e.Stack[0].PC, e.Time) {
+			yield(e)
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/samples/tailguests"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -143,23 +144,21 @@ func (a apple) observed(t *testing.T, program string) (answer string, ran execut
 func TestMachORecords(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "flow.c")
-	for _, v := range []struct {
+	type row struct {
 		system apple
 		flags  string
-		long   bool
-	}{
-		{iOS, "-O2", false},
-		{iOS, "-O0", true},
-		{iOS, "-Oz -fno-asynchronous-unwind-tables", true},
-		{iOS, "-O2 -g -Wl,-dead_strip", true},
-		{macOS, "-O2 -Wl,-dead_strip", true},
-		{macOS, "-O0", true},
-		{macOS, "-Os -g -fno-asynchronous-unwind-tables", true},
-	} {
+	}
+	for _, v := range shorttest.Rows(
+		1,
+		row{iOS, "-O2"},
+		row{iOS, "-O0"},
+		row{iOS, "-Oz -fno-asynchronous-unwind-tables"},
+		row{iOS, "-O2 -g -Wl,-dead_strip"},
+		row{macOS, "-O2 -Wl,-dead_strip"},
+		row{macOS, "-O0"},
+		row{macOS, "-Os -g -fno-asynchronous-unwind-tables"},
+	) {
 		t.Run(v.system.target+v.flags, func(t *testing.T) {
-			if v.long {
-				takesLong(t)
-			}
 			t.Parallel()
 			args := v.system.args(t, v.flags, source)
 			want := output(t, v.system.load(t, v.system.emulator, build(t, "", "clang-22", args...)))

@@ -63,15 +63,13 @@ func TestShapes(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("testdata", "shapes.cc")
 	want := answerOf(t, build(t, "", "g++", "-O0", "-std=c++17", "-w", source))
-	for _, v := range []variant{
-		{"g++", "-O0 -std=c++17"},
-		{"g++", "-O2 -std=c++17"},
-		{"clang++-22", "-O2 -std=c++17"},
-	} {
+	for _, v := range shorttest.Rows(
+		1,
+		variant{"g++", "-O2 -std=c++17"},
+		variant{"g++", "-O0 -std=c++17"},
+		variant{"clang++-22", "-O2 -std=c++17"},
+	) {
 		t.Run(v.compiler+v.flags, func(t *testing.T) {
-			if v != (variant{"g++", "-O2 -std=c++17"}) {
-				takesLong(t)
-			}
 			t.Parallel()
 			everything(t, want, v.compiler, fromAssembly(t, v.compiler, v.args(source))...)
 		})
