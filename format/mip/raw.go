@@ -25,6 +25,9 @@ type Raw struct {
 	Single bool
 	// Sealed is set for live memory of a process that ended normally. Only then does it have a checksum.
 	Sealed bool
+	// Own is set if each processor counted in its own copy of the records: counts are exact with any number of
+	// threads. Readers add up the copies; they clear it if some processor had none.
+	Own bool
 	// Changed is set by readers for live memory whose checksum does not match: the process continued after
 	// sealing it, as in destructors of other modules, or the file is damaged.
 	Changed bool
@@ -53,12 +56,15 @@ type RawHeader struct {
 	Raw             // without Data, Scenario and Order; Next only if not Continuous
 	Offset   uint64 // where the image starts in the file
 	Stored   uint64 // bytes of the image in the file
+	Copies   uint64 // of the section, behind the image
 	scenario uint64 // bytes of the scenario's name
 	sum      uint32
 }
 
 // End returns the minimum size of the file. One that was live memory may be larger.
-func (h *RawHeader) End() uint64 { return h.Offset + h.Stored + wire.SlotSize*uint64(h.slots()) }
+func (h *RawHeader) End() uint64 {
+	return h.Offset + h.Stored + wire.SlotSize*uint64(h.slots()) + h.Copies*h.stride()
+}
 
 // slots returns the number of slots in the file: those in use, or all.
 func (h *RawHeader) slots() uint32 {
@@ -78,17 +84,18 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	c := bytecur.New(data, 0)
 	c.Bytes(wire.RawVersionOffset)
 	version, flags := c.U16(), c.U16()
-	const known = wire.RawContinuous | wire.RawSingle | wire.RawSealed
+	const known = wire.RawContinuous | wire.RawSingle | wire.RawSealed | wire.RawOwn
 	if c.Err() == nil && (version > wire.RawVersion || flags&^known != 0) {
 		return RawHeader{}, fmt.Errorf("raw file of version %d with flags %#x: %w", version, flags, ErrNewer)
 	}
 	h.Continuous, h.Single, h.Sealed = flags&wire.RawContinuous != 0, flags&wire.RawSingle != 0, flags&wire.RawSealed != 0
+	h.Own = flags&wire.RawOwn != 0
 	h.Offset = uint64(c.U32())
 	h.Size, h.Stored = c.U64(), c.U64()
 	h.sum, h.PID = c.U32(), c.U32()
 	idLen := c.U8()
 	h.scenario = uint64(c.U8())
-	c.Bytes(wire.RawIDOffset - wire.RawScenarioLenOffset - 1)
+	h.Copies = uint64(c.U16())
 	id := c.Bytes(wire.MaxBuildID)
 	h.Slots, h.Next, h.NextAt = c.U32(), c.U32(), c.U64()
 	h.Run = c.U64()
@@ -100,6 +107,8 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 		c.FailAt(wire.RawFlagsOffset, "flags %#x, of which one is for live memory only", flags)
 	case h.Continuous && !h.Sealed && (h.sum != 0 || h.Single):
 		c.FailAt(wire.RawFlagsOffset, "flags %#x of live memory, with a checksum of %#08x", flags, h.sum)
+	case h.Own && (!h.Continuous || h.Slots > 0 || h.Stored != h.Size), !h.Own && h.Copies > 0:
+		c.FailAt(wire.RawCopiesOffset, "%d copies with flags %#x and %d slots", h.Copies, flags, h.Slots)
 	case idLen == 0 || idLen > wire.MaxBuildID:
 		c.FailAt(wire.RawIDLenOffset, "build id of %d bytes, 1 to %d are allowed", idLen, wire.MaxBuildID)
 	case h.scenario > wire.MaxScenario:
@@ -110,6 +119,8 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 		c.FailAt(wire.RawSizeOffset, "raw section of %d bytes, at most %d are allowed", h.Size, uint64(MaxRawSize))
 	case h.Stored > h.Size:
 		c.FailAt(wire.RawStoredOffset, "%d bytes stored of a raw section of %d", h.Stored, h.Size)
+	case h.Copies*h.stride() > wire.MaxRawCopies:
+		c.FailAt(wire.RawCopiesOffset, "%d copies of %d bytes, at most %d bytes are allowed", h.Copies, h.stride(), wire.MaxRawCopies)
 	case h.Slots > wire.MaxSlots:
 		c.FailAt(wire.RawSlotsOffset, "%d slots, at most %d are allowed", h.Slots, wire.MaxSlots)
 	case h.Next > 0 && (h.Slots == 0 || h.Continuous):
@@ -127,7 +138,7 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 }
 
 // ParseRaw checks a raw file and returns its content; Data is a part of data,
-// not a copy.
+// not a copy, unless several copies were added up.
 func ParseRaw(data []byte) (Raw, error) {
 	h, err := ParseRawHeader(data)
 	if err != nil {
@@ -154,6 +165,11 @@ func ParseRaw(data []byte) (Raw, error) {
 		}
 	}
 	behind := h.Offset + h.Stored
+	if h.Copies > 0 {
+		h.Data, h.Own = h.addCopies(data)
+		h.Scenario = scenario(data[wire.RawHeaderSize:][:h.scenario])
+		return h.Raw, nil
+	}
 	h.Data = data[h.Offset:behind:behind]
 	h.Scenario = scenario(data[wire.RawHeaderSize:][:h.scenario])
 	if h.Slots > 0 && h.Continuous {
@@ -241,7 +257,7 @@ func AppendRaw(b []byte, r Raw) ([]byte, error) {
 	for _, f := range []struct {
 		set  bool
 		flag uint16
-	}{{r.Continuous, wire.RawContinuous}, {r.Single, wire.RawSingle}, {r.Sealed, wire.RawSealed}} {
+	}{{r.Continuous, wire.RawContinuous}, {r.Single, wire.RawSingle}, {r.Sealed, wire.RawSealed}, {r.Own, wire.RawOwn}} {
 		if f.set {
 			flags |= f.flag
 		}
@@ -267,6 +283,8 @@ func (r *Raw) check() error {
 		return fmt.Errorf("build id of %d bytes, 1 to %d are allowed", len(r.BuildID), wire.MaxBuildID)
 	case r.Sealed && !r.Continuous || r.Continuous && r.Single && !r.Sealed:
 		return fmt.Errorf("only mapped raw files have a seal and a number of threads")
+	case r.Own && (!r.Continuous || r.Slots > 0 || uint64(len(r.Data)) != r.Size):
+		return fmt.Errorf("only mapped raw files without first executions have counts of each processor")
 	case len(r.Scenario) > wire.MaxScenario:
 		return fmt.Errorf("scenario of %d bytes, at most %d are allowed", len(r.Scenario), wire.MaxScenario)
 	case r.Size > MaxRawSize || uint64(len(r.Data)) > r.Size:

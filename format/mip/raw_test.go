@@ -31,6 +31,67 @@ func TestChecksum(t *testing.T) {
 	})
 }
 
+// withCopies returns the raw file of a process with three processors, of two records in mode count.
+func withCopies(t testing.TB) []byte {
+	t.Helper()
+	file, err := AppendRaw(nil, Raw{BuildID: "\x12\x34", Size: 16, Continuous: true, Own: true, Data: make([]byte, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	le.PutUint16(file[wire.RawCopiesOffset:], 3)
+	file = append(file, make([]byte, 4*wire.PageSize-16)...)
+	le.PutUint32(file[wire.PageSize+wire.OrderOffset:], 2)
+	le.PutUint32(file[wire.PageSize+8+wire.OrderOffset:], 1)
+	for k, calls := range []uint32{5, 0, 1 << 31} {
+		own := file[(2+k)*wire.PageSize:]
+		le.PutUint32(own, -calls)
+		le.PutUint32(own[wire.OrderOffset:], 1)
+		le.PutUint32(own[8:], -uint32(k))
+	}
+	return file
+}
+
+// TestCopies adds up the counts of processors.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	const second = 8
+	for _, tc := range []struct {
+		name  string
+		edit  func(shared, last []byte)
+		calls [2]uint32
+		order [2]uint32
+		own   bool
+	}{
+		{"three processors", func(_, _ []byte) {}, [2]uint32{1<<31 + 5, 3}, [2]uint32{2, 1}, true},
+		{"a processor without a copy", func(shared, _ []byte) { le32(shared[second:], -7) }, [2]uint32{1<<31 + 5, 10}, [2]uint32{2, 1}, false},
+		{"more than a record holds", func(_, last []byte) { le32(last, 1) }, [2]uint32{4, 3}, [2]uint32{2 | wire.OrderInexact, 1}, true},
+		{"a count that began again", func(_, last []byte) { le32(last[second+wire.OrderOffset:], 2) }, [2]uint32{1<<31 + 5, 3}, [2]uint32{2, 1 | wire.OrderInexact}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			file := withCopies(t)
+			tc.edit(file[wire.PageSize:], file[4*wire.PageSize:])
+			raw, err := ParseRaw(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range tc.calls {
+				record := raw.Data[i*wire.CountSize:]
+				calls, order := -binary.LittleEndian.Uint32(record), binary.LittleEndian.Uint32(record[wire.OrderOffset:])
+				if calls != tc.calls[i] || order != tc.order[i] {
+					t.Errorf("record %d: %d calls, order %#x; want %d, %#x", i, calls, order, tc.calls[i], tc.order[i])
+				}
+			}
+			if raw.Own != tc.own || raw.Size != 16 || len(raw.Data) != 16 {
+				t.Errorf("own %v, %d of %d bytes; want %v, 16", raw.Own, len(raw.Data), raw.Size, tc.own)
+			}
+		})
+	}
+}
+
+func le32(b []byte, v int32) { binary.LittleEndian.PutUint32(b, uint32(v)) }
+
 func drawRaw(t *rapid.T) Raw {
 	r := Raw{
 		BuildID:    prof.BuildID(rapid.SliceOfN(rapid.Byte(), 1, wire.MaxBuildID).Draw(t, "id")),
@@ -41,6 +102,10 @@ func drawRaw(t *rapid.T) Raw {
 	}
 	r.Sealed = r.Continuous && rapid.Bool().Draw(t, "sealed")
 	r.Single = r.Continuous == r.Sealed && rapid.Bool().Draw(t, "single")
+	if r.Own = r.Continuous && rapid.Bool().Draw(t, "own"); r.Own {
+		r.Size = uint64(len(r.Data))
+		return r
+	}
 	r.Size = uint64(len(r.Data)) + rapid.Uint64Range(0, 100).Draw(t, "tail")
 	r.Scenario = rapid.StringN(0, -1, wire.MaxScenario).Draw(t, "scenario")
 	if r.Size < wire.SlotSize || rapid.Bool().Draw(t, "without slots") {
@@ -112,6 +177,7 @@ func TestParseRawErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	copies := withCopies(t)
 	le := binary.LittleEndian
 	for _, tc := range []struct {
 		name string
@@ -124,7 +190,7 @@ func TestParseRawErrors(t *testing.T) {
 		{"other", []byte("\x7fELF...."), nil, "not a raw file: bad magic", ErrMagic},
 		{"header cut", good[:40], nil, "at offset 0x28: truncated", nil},
 		{"newer", good, func(b []byte) []byte { b[8] = 4; return b }, "version 4 with flags 0x0: it requires a newer version of cairn", ErrNewer},
-		{"flags", good, func(b []byte) []byte { b[10] = 8; return b }, "flags 0x8: it requires a newer version of cairn", ErrNewer},
+		{"flags", good, func(b []byte) []byte { b[10] = 16; return b }, "flags 0x10: it requires a newer version of cairn", ErrNewer},
 		{"older", good, func(b []byte) []byte { b[8] = 2; return b }, "at offset 0x8: version 2, which no release wrote", nil},
 		{"data offset", good, func(b []byte) []byte { b[12] = 87; return b }, "at offset 0xc: data at 87", nil},
 		{"size", good, func(b []byte) []byte { le.PutUint64(b[16:], 1<<40); return b }, "at offset 0x10: raw section of", nil},
@@ -151,6 +217,10 @@ func TestParseRawErrors(t *testing.T) {
 		{"slot", liveOrder, func(b []byte) []byte { b[4096+8+4] = 10; return b }, "at offset 0x100c: a record at 9 of a raw section of 9", nil},
 		{"live count", liveOrder, func(b []byte) []byte { b[72] = 6; return b }, "at offset 0x48: first executions counted at 6 of", nil},
 		{"live slots cut", liveOrder[:4096+8+15], nil, "at offset 0x1017: truncated: the header says 4120 bytes", nil},
+		{"copies without a flag", live, func(b []byte) []byte { b[42] = 1; return b }, "at offset 0x2a: 1 copies with flags 0x1", nil},
+		{"copies of a dead file", good, func(b []byte) []byte { b[10] = wire.RawOwn; return b }, "at offset 0x2a: 0 copies with flags 0x8", nil},
+		{"many copies", copies, func(b []byte) []byte { b[43] = 0xff; return b }, "at offset 0x2a: 65283 copies of 4096 bytes, at most", nil},
+		{"copies cut", copies[:len(copies)-4096], nil, "truncated: the header says", nil},
 		{"live page", live, func(b []byte) []byte { return append(b, 0) }, "", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -94,6 +94,7 @@ const (
 	RawPIDOffset         = 36 // u32
 	RawIDLenOffset       = 40 // u8 length of the build id
 	RawScenarioLenOffset = 41 // u8 length of the scenario's name, which follows the header
+	RawCopiesOffset      = 42 // u16 copies of the section, which follow the image; 0 unless RawOwn
 	RawIDOffset          = 44 // build id, MaxBuildID bytes, zero-padded
 	RawSlotsOffset       = 64 // u32 slots of the order buffer, which follow the image; 0: there is none
 	RawNextOffset        = 68 // u32 first executions that were put there; 0 if RawContinuous
@@ -101,12 +102,18 @@ const (
 	RawRunOffset         = 80 // u64 identifies this run; practically random
 	RawHeaderSize        = 88
 	MaxBuildID           = 20
-	MaxScenario          = 200 // bytes; what is longer is cut
+	MaxScenario          = 200      // bytes; what is longer is cut
+	MaxRawCopies         = 16 << 20 // bytes of the copies of a section
 
 	// Flags.
 	RawContinuous = 1 << 0 // the file was the live memory of the process
 	RawSingle     = 1 << 1 // the process never had a second thread
 	RawSealed     = 1 << 2 // with RawContinuous: the process ended in order, and the header is complete
+	// RawOwn is for records of mode count, with RawContinuous: each processor counted in its own copy of the
+	// section, so that no call is lost. Copy k, from 1, is k times the size of the image, rounded up to whole
+	// pages of PageSize bytes, behind it. In copies, the word behind the count is not the order: it counts how
+	// often the count was found to be 0.
+	RawOwn = 1 << 3
 
 	PageSize = 4096 // alignment of RawSection and of a continuous file's image, where pages have one size
 )

@@ -114,7 +114,7 @@ func New(paths []string, packed map[string][]byte, p *prof.Profile, name string,
 		size = max(size, m.RawSize)
 	}
 	// Live memory ends with a page.
-	r.limit = 2*mip.MaxRawOffset + size + wire.SlotSize*wire.MaxSlots
+	r.limit = 2*mip.MaxRawOffset + size + wire.MaxRawCopies + wire.SlotSize*wire.MaxSlots
 	return r
 }
 
