@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -323,7 +324,7 @@ func (b *bench) goProfile(ctx context.Context, g *goGuest, dir, program string) 
 	if err := os.RemoveAll(raws); err != nil {
 		return err
 	}
-	if _, err := finish(command(ctx, dir, []string{"CAIRN_DIR=" + raws}, append([]string{program}, g.args...)...)); err != nil {
+	if _, err := finish(command(ctx, dir, []string{"CAIRN_DIR=" + raws, goCounters()}, append([]string{program}, g.args...)...)); err != nil {
 		return err
 	}
 	if _, err := output(ctx, dir, b.cairn, "merge", "-o", profile, program, raws); err != nil {
@@ -346,7 +347,7 @@ func (r *goBuilt) pair(ctx context.Context, dir string, g *goGuest) error {
 		if err := os.Mkdir(raws, 0o755); err != nil {
 			return 0, err
 		}
-		return cpuTime(command(ctx, dir, []string{"CAIRN_DIR=" + raws, "GOCOVERDIR=" + raws}, append([]string{filepath.Join(dir, name)}, g.args...)...))
+		return cpuTime(command(ctx, dir, []string{"CAIRN_DIR=" + raws, "GOCOVERDIR=" + raws, goCounters()}, append([]string{filepath.Join(dir, name)}, g.args...)...))
 	}
 	plain, err := once("plain")
 	if err != nil {
@@ -359,6 +360,19 @@ func (r *goBuilt) pair(ctx context.Context, dir string, g *goGuest) error {
 	r.Ratios = append(r.Ratios, ours.Seconds()/plain.Seconds())
 	r.Log, err = directorySize(raws)
 	return err
+}
+
+// goCounters returns the environment in which each processor has its own counters, even if the
+// kernel does not let programs set the base of segment gs themselves.
+func goCounters() string {
+	const hwcap2, fsgsbase = 26, 1 << 1
+	auxv, _ := os.ReadFile("/proc/self/auxv")
+	for ; len(auxv) >= 16; auxv = auxv[16:] {
+		if binary.NativeEndian.Uint64(auxv) == hwcap2 && binary.NativeEndian.Uint64(auxv[8:])&fsgsbase != 0 {
+			return "CAIRN_GO_COUNTERS=wrgsbase"
+		}
+	}
+	return "CAIRN_GO_COUNTERS=arch_prctl"
 }
 
 // directorySize returns the bytes that the files of a directory take on the disk.

@@ -10,7 +10,8 @@ import (
 )
 
 const goNotes = `Go programs as the go command builds them (linux/amd64, CGO_ENABLED=0, -trimpath), with
-Go's own coverage, and by cairn go. Probes are in the packages of the program's own module.`
+Go's own coverage, and by cairn go. Probes are in the packages of the program's own module. In mode count each processor has its
+own counters, by system calls (CAIRN_GO_COUNTERS=arch_prctl) if the kernel has no FSGSBASE.`
 
 // reportGo writes GO.md.
 func (b *bench) reportGo(ctx context.Context, results [][]*goBuilt) error {

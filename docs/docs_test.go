@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,7 +175,7 @@ var (
 
 // foreign variables belong to other programs and are documented there.
 var foreign = map[string]bool{
-	"CAIRN_TEST_CACHE": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
+	"CAIRN_TEST_CACHE": true, "GOMAXPROCS": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
 	"JOURNALTEST_DIR": true,                                              // of the tests of journals
 	"GOOS":            true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
 }
@@ -186,6 +187,7 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sources := []string{".go", ".c", ".txt"} // .txt: added to package runtime of Go programs
 	documented, used := map[string]bool{}, map[string]bool{}
 	for _, m := range variables.FindAllSubmatch(text, -1) {
 		documented[string(m[1])] = true
@@ -196,7 +198,7 @@ func TestEnvironment(t *testing.T) {
 			if err == nil && d.IsDir() && name == "testdata" {
 				return fs.SkipDir // programs that tests trace
 			}
-			if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || filepath.Ext(name) != ".go" && filepath.Ext(name) != ".c" {
+			if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") || !slices.Contains(sources, filepath.Ext(name)) {
 				return err
 			}
 			src, err := os.ReadFile(path)

@@ -50,7 +50,7 @@ var rooms = []room{
 	{"page", "the report: its model, its page, and what views load", "internal/page", "ground format binary report profile layout calls spikes samples"},
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
 	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
-	{"gobuild", "probes in Go programs, added while the go command builds them", "internal/gobuild", "ground format"},
+	{"gobuild", "probes in Go programs, added while the go command builds them", "internal/gobuild", "ground format binary"},
 	{"watch", "unmodified programs, traced from outside or changed while they run", "internal/watch", "ground format binary instrument"},
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet export watch"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument verb"},

@@ -18,6 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // coverageConfig tells the compiler which variables are coverage counters. In mode testmain
@@ -65,6 +66,7 @@ func (t *tool) sources() (files []string) {
 // compileProbes adds probes to a package.
 func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race"), Small: t.cfg.Small, Probed: t.cfg.Selects, LoadOnce: os.Getenv("GOARCH") == "arm64"}
+	opts.Wide = t.ownCounters()
 	if t.cfg.Mode.Timed() {
 		var ok bool
 		if opts.Inlinable, opts.Closures, ok = t.decisions(output); !ok {
@@ -350,4 +352,11 @@ func (t *tool) compileCoverage(files []string, output string) error {
 		}
 	}
 	return t.run(append(slices.Clone(t.args[:len(t.args)-len(files)]), sources...))
+}
+
+// ownCounters reports whether the counters of a package can be those of the processor. Without
+// optimisation, and with sanitizers, probes are other instructions than package percpu knows.
+func (t *tool) ownCounters() bool {
+	other := slices.ContainsFunc([]string{"-N", "-l", "-race", "-msan", "-asan"}, t.has)
+	return t.cfg.Mode == prof.ModeCount && !t.cfg.Atomic && !other && target("").PerCPU()
 }

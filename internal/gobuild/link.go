@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/gobuild/image"
 	"github.com/cairnprof/cairn/internal/gobuild/linkmap"
 	"github.com/cairnprof/cairn/internal/gobuild/machoimage"
+	"github.com/cairnprof/cairn/internal/gobuild/percpu"
 )
 
 // Report describes the result of a link, for the summary of the command.
@@ -92,8 +93,9 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 	if t.cfg.Mode.Timed() {
 		return t.tell(path, file, tables, report)
 	}
-	linked, err := linkmap.Make(file, tables)
-	if errors.Is(err, linkmap.ErrNeighbour) {
+	buildMode, _ := t.flag("-buildmode")
+	linked, err := linkmap.Make(file, tables, buildMode == "c-shared")
+	if errors.Is(err, linkmap.ErrNeighbour) || errors.Is(err, percpu.ErrForm) {
 		report.Plain = err.Error() // without a build id, its runtime records nothing
 		return nil
 	}

@@ -30,7 +30,7 @@ func TestLost(t *testing.T) {
 			{Name: "main", File: "/x/main.go", Line: 1, Blocks: [][]rewrite.Lines{{{From: 1, To: 2}}}},
 		}}
 	}
-	linked, err := linkmap.Make(image, []*functable.Table{list("example.com/lost"), list("main")})
+	linked, err := linkmap.Make(image, []*functable.Table{list("example.com/lost"), list("main")}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

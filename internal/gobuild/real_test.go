@@ -118,6 +118,11 @@ type place struct {
 // TestRealCounts compares counts of calls with those of go build -covermode=atomic,
 // function by function.
 func TestRealCounts(t *testing.T) {
+	compareReal(t, "atomic", prof.ModeCount)
+}
+
+// TestRealAtomic does the same with atomic instructions.
+func TestRealAtomic(t *testing.T) {
 	compareReal(t, "atomic", prof.ModeCount, "--atomic")
 }
 
@@ -148,7 +153,7 @@ func compareReal(t *testing.T, coverMode string, mode prof.Mode, flags ...string
 			app, raws := filepath.Join(t.TempDir(), "app"), t.TempDir()
 			args := append([]string{"go", "--mode", mode.String()}, flags...)
 			do(t, dir, "", nil, cairn, append(args, "build", "-o", app, g.pkg)...)
-			if got := do(t, dir, g.input, []string{"CAIRN_DIR=" + raws}, app, g.args...); got != want {
+			if got := do(t, dir, g.input, []string{"CAIRN_DIR=" + raws, bySystemCall}, app, g.args...); got != want {
 				t.Errorf("output %q, without probes %q", got, want)
 			}
 			profile := filepath.Join(t.TempDir(), "app.mip")

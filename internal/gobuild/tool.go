@@ -134,7 +134,7 @@ func target(version string) goruntime.Target {
 var (
 	//go:embed rewrite/*.go goruntime/*.go goruntime/files functable/functable.go compile.go mark.go config.go
 	compileSources embed.FS
-	//go:embed linkmap/*.go image/*.go elfimage/*.go machoimage/*.go link.go
+	//go:embed linkmap/*.go image/*.go elfimage/*.go machoimage/*.go percpu/*.go link.go
 	linkSources embed.FS
 )
 

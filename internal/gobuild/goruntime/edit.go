@@ -22,6 +22,13 @@ type edit struct {
 // and no user code has run.
 var start = edit{"proc.go", "checkfds()", "", "; cairnStart()", true}
 
+// acquire makes the runtime report that a thread has a processor. A thread of C that calls Go
+// can get one together with the structure for threads that it borrows.
+var acquire = []edit{
+	{"proc.go", "func wirep(pp *p) {", "", " cairnAcquired(pp);", true},
+	{"cgocall.go", "gp.m.isExtraInC = false", "", "; cairnAcquired(gp.m.p.ptr())", true},
+}
+
 // timed makes the runtime report which goroutines run, and when the process ends.
 var timed = []edit{
 	start,
@@ -46,8 +53,11 @@ var timed = []edit{
 }
 
 func edits(mode prof.Mode) []edit {
-	if mode.Timed() {
+	switch {
+	case mode.Timed():
 		return timed
+	case mode == prof.ModeCount:
+		return append(acquire, start)
 	}
 	return []edit{start}
 }

@@ -46,6 +46,10 @@ func (t Target) Check() error {
 	return nil
 }
 
+// PerCPU reports whether each processor can have its own counters in mode count: they are found by
+// segment gs, which the kernel and Go leave to programs.
+func (t Target) PerCPU() bool { return t.GOOS == "linux" && t.GOARCH == "amd64" }
+
 func (t Target) minor() (int, bool) {
 	rest, ok := strings.CutPrefix(t.Version, "go1.")
 	if !ok {
@@ -73,8 +77,11 @@ func Mark() []byte {
 // Files returns the files that a mode adds to package runtime, by name, for a target that
 // Check accepts.
 func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
-	names := []string{"path", "records"}
-	if mode.Timed() {
+	names := []string{"path", "records", "shared"}
+	switch {
+	case mode == prof.ModeCount && t.PerCPU():
+		names[2] = "percpu"
+	case mode.Timed():
 		names = []string{"path", "timed", "memory", "log", "spike", "marks", "pauses", "channels", "told", "frames", "stacks", "trace"}
 	}
 	m, _ := t.minor()

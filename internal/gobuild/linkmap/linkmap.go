@@ -4,6 +4,7 @@ package linkmap
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
 	"github.com/cairnprof/cairn/internal/gobuild/image"
+	"github.com/cairnprof/cairn/internal/gobuild/percpu"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -54,7 +56,9 @@ var le = binary.LittleEndian
 
 // Make makes the map of the program in a file, and writes the data that its runtime needs into
 // the file in memory.
-func Make(file image.Image, tables []*functable.Table) (*Linked, error) {
+//
+// In a library, whose callers may use segment gs, all processors share counters.
+func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, error) {
 	p, err := newProgram(file)
 	if err != nil {
 		return nil, err
@@ -65,7 +69,10 @@ func Make(file image.Image, tables []*functable.Table) (*Linked, error) {
 	}
 	linked := &Linked{BuildID: id}
 	m, lines := prof.Map{BuildID: id, RawAddr: p.start, RawSize: p.end - p.start}, golines.Table{}
-	slots := 0
+	slots, prefix := 0, percpu.Own
+	if library {
+		prefix = percpu.Shared
+	}
 	for _, t := range tables {
 		if len(t.Funcs) == 0 {
 			continue // Skipped has the reason
@@ -77,6 +84,11 @@ func Make(file image.Image, tables []*functable.Table) (*Linked, error) {
 		}
 		if counters < p.start || counters+uint64(t.Elements*t.ElementSize) > p.end {
 			return nil, fmt.Errorf("the records of %s are at %#x, outside of the others", t.Package, counters)
+		}
+		if t.ElementSize == 8 {
+			p.wide = append(p.wide, percpu.Range{From: counters, To: counters + uint64(t.Elements*t.ElementSize)})
+		} else {
+			prefix = percpu.Shared
 		}
 		for i := range t.Funcs {
 			f, places := p.function(t, &t.Funcs[i], counters)
@@ -95,6 +107,9 @@ func Make(file image.Image, tables []*functable.Table) (*Linked, error) {
 	}
 	linked.Functions = len(m.Funcs)
 	addCalls(file, m.Funcs)
+	if err := p.own(prefix); err != nil {
+		return nil, err
+	}
 	if err := p.tellRuntime(id, slots); err != nil {
 		return nil, err
 	}
@@ -112,9 +127,12 @@ type program struct {
 	file       image.Image
 	start, end uint64 // of the records
 	next       uint64 // address of the number of first executions
+	list       []image.Symbol
 	symbols    map[string]image.Symbol
 	funcs      map[string][]image.Symbol // by name without type arguments
 	inlined    map[string]bool           // names in the runtime's table of functions
+	wide       []percpu.Range            // records whose counters can be those of the processor
+	owned      bool                      // they are
 }
 
 func newProgram(file image.Image) (*program, error) {
@@ -122,7 +140,7 @@ func newProgram(file image.Image) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{file: file, symbols: map[string]image.Symbol{}, funcs: map[string][]image.Symbol{}, inlined: map[string]bool{}}
+	p := &program{file: file, list: symbols, symbols: map[string]image.Symbol{}, funcs: map[string][]image.Symbol{}, inlined: map[string]bool{}}
 	for _, s := range symbols {
 		if s.Func && s.Size > 0 {
 			name := withoutTypes(s.Name)
@@ -229,6 +247,16 @@ func places(f *prof.Func, fn *rewrite.Func) []golines.Place {
 	return list
 }
 
+// own makes the counters of the program those of the processor.
+func (p *program) own(prefix percpu.Prefix) error {
+	slices.SortFunc(p.wide, func(a, b percpu.Range) int { return cmp.Compare(a.From, b.From) })
+	if err := percpu.Change(p.file, p.list, p.wide, prefix); err != nil {
+		return err
+	}
+	p.owned = len(p.wide) > 0 && prefix == percpu.Own
+	return nil
+}
+
 // tellRuntime writes the build id and the sizes to the runtime's variable.
 func (p *program) tellRuntime(id prof.BuildID, slots int) error {
 	info := p.file.At(p.symbols[infoSymbol].Addr)
@@ -236,6 +264,9 @@ func (p *program) tellRuntime(id prof.BuildID, slots int) error {
 		return fmt.Errorf("no symbol %s", infoSymbol)
 	}
 	info[8] = byte(len(id))
+	if p.owned {
+		info[9] = 1
+	}
 	copy(info[16:], id)
 	le.PutUint64(info[40:], p.end-p.start)
 	if slots > 0 {

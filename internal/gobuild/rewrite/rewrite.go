@@ -8,6 +8,7 @@
 //	_cairn_c[3] = _cairn_f(3)  // mode order: the first execution goes to the runtime
 //	_cairn_c[6] = _cairn_n(6)  // mode count: the number of calls, downwards
 //	_cairn_c[6] = _cairn_m(6)  // mode count, in a function that calls nothing: without a call
+//	_cairn_c[3] = _cairn_c[3] - _cairn_n(3) // mode count with a copy for each processor
 //
 // The compiler's inliner does not charge assignments to coverage counters (see
 // cmd/compile/internal/inline, OAS), regardless of their right side. The build declares
@@ -32,6 +33,11 @@ import (
 const (
 	Counters = "_cairn_c"
 	prefix   = "_cairn_"
+
+	// Counted and CountedAlone are the functions that probes of mode count call where the
+	// compiler does not inline them.
+	Counted      = prefix + "n"
+	CountedAlone = prefix + "m"
 )
 
 // Options say which probes a package gets.
@@ -42,6 +48,9 @@ type Options struct {
 	// LoadOnce is set for machines whose instructions have no operands in memory: a probe keeps
 	// what it has loaded.
 	LoadOnce bool
+	// Wide gives each record of mode count one element of 64 bits instead of two of 32. The link step
+	// makes the instructions that use it those of 32 bits; see package percpu.
+	Wide bool
 	// Race is set in builds for the race detector: all writes are in package runtime,
 	// which the detector does not watch.
 	Race bool
@@ -225,7 +234,7 @@ func (w *fileWriter) function(fn *ast.FuncDecl) {
 
 // width is the number of elements of a function's record, outside of mode block.
 func (r *Rewriter) width() int {
-	if r.opts.Mode == prof.ModeCount {
+	if r.opts.Mode == prof.ModeCount && !r.opts.Wide {
 		return countWidth
 	}
 	return 1
@@ -233,7 +242,10 @@ func (r *Rewriter) width() int {
 
 // Elements returns the number of elements of Counters, and the bytes of each.
 func (r *Rewriter) Elements() (n, size int) {
-	if r.opts.Mode == prof.ModeCount {
+	switch {
+	case r.opts.Wide:
+		return r.elements, 8
+	case r.opts.Mode == prof.ModeCount:
 		return r.elements, 4
 	}
 	return r.elements, 1
@@ -254,6 +266,10 @@ func (r *Rewriter) probe(element int, leaf, alone bool) string {
 		return fmt.Sprintf(" %s[%d] = %[1]s[%[2]d] - 1;", Counters, element)
 	case o.Mode == prof.ModeCount && o.Atomic:
 		return fmt.Sprintf(" %s[%d] = %sadd(&%[1]s[%[4]d]);", Counters, element+1, prefix, element)
+	case o.Wide && alone:
+		return fmt.Sprintf(" %s[%d] = %[1]s[%[2]d] - %sm(%[2]d);", Counters, element, prefix)
+	case o.Wide:
+		return fmt.Sprintf(" %s[%d] = %[1]s[%[2]d] - %sn(%[2]d);", Counters, element, prefix)
 	case o.Mode == prof.ModeCount && alone:
 		return fmt.Sprintf(" %s[%d] = %sm(%[2]d);", Counters, element, prefix)
 	case o.Mode == prof.ModeCount:

@@ -21,6 +21,7 @@ var variants = []struct {
 	{"cover", Options{Mode: prof.ModeCover}},
 	{"block", Options{Mode: prof.ModeBlock}},
 	{"count", Options{Mode: prof.ModeCount}},
+	{"countown", Options{Mode: prof.ModeCount, Wide: true}},
 	{"countarm64", Options{Mode: prof.ModeCount, LoadOnce: true}},
 	{"atomic", Options{Mode: prof.ModeCount, Atomic: true}},
 	{"order", Options{Mode: prof.ModeOrder}},
