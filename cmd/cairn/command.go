@@ -40,12 +40,51 @@ func execute(ctx context.Context, args []string, s verb.Streams) int {
 	servers := debuginfod.FromEnvironment(os.Getenv)
 	servers.Started = func(url string) { verb.Note(&s, "requesting %s", url) }
 	objfile.SetDebuginfod(servers)
-	root := newRoot(&s)
+	root := rootFor(&s, args[1:])
 	root.SetArgs(args[1:])
 	return exitCode(root.ExecuteContext(ctx), s.Err)
 }
 
+// rootFor returns a root that has the command that args begin with. If they begin with something
+// else it has all commands.
+func rootFor(s *verb.Streams, args []string) *cobra.Command {
+	if len(args) > 0 {
+		for _, g := range groups {
+			for _, c := range g.commands {
+				if c.name == args[0] {
+					root := bareRoot(s)
+					g.commands = []command{c}
+					g.add(root, s)
+					return root
+				}
+			}
+		}
+	}
+	return newRoot(s)
+}
+
+// newRoot returns a root with all commands.
 func newRoot(s *verb.Streams) *cobra.Command {
+	root := bareRoot(s)
+	for _, g := range groups {
+		g.add(root, s)
+	}
+	return root
+}
+
+func (g group) add(root *cobra.Command, s *verb.Streams) {
+	if g.id != "" {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+	}
+	for _, c := range g.commands {
+		cmd := c.make(s)
+		cmd.GroupID = g.id
+		root.AddCommand(cmd)
+	}
+}
+
+// bareRoot returns a root without commands but help.
+func bareRoot(s *verb.Streams) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "cairn",
@@ -83,16 +122,6 @@ func newRoot(s *verb.Streams) *cobra.Command {
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(verb.FlagError)
 	root.SetHelpCommand(newHelpCmd(root))
-	for _, g := range commands {
-		if g.id != "" {
-			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		}
-		for _, newCommand := range g.commands {
-			c := newCommand(s)
-			c.GroupID = g.id
-			root.AddCommand(c)
-		}
-	}
 	return root
 }
 

@@ -40,32 +40,71 @@ import (
 // group is a group of commands by task. Without a title they are cobra's "additional" ones.
 type group struct {
 	id, title string
-	commands  []func(*verb.Streams) *cobra.Command
+	commands  []command
 }
 
-// commands lists the groups in the order in which a newcomer needs them.
-var commands = []group{
-	{"build", "Build with probes or by a profile:", []func(*verb.Streams) *cobra.Command{
-		build.CC, build.Build, gocmd.Go, build.Wrap, build.Header,
+// command has its name beside it, so that a command line makes no command but its own: the
+// flags of all of them cost more time than the start of a Go program.
+type command struct {
+	name string
+	make func(*verb.Streams) *cobra.Command
+}
+
+// groups is in the order in which a newcomer needs them.
+var groups = []group{
+	{"build", "Build with probes or by a profile:", []command{
+		{"cc", build.CC},
+		{"build", build.Build},
+		{"go", gocmd.Go},
+		{"wrap", build.Wrap},
+		{"header", build.Header},
 	}},
-	{"collect", "Collect raw files into profiles:", []func(*verb.Streams) *cobra.Command{
-		profile.Map, profile.Create, profile.Merge, profile.Pack, profile.Unpack, profile.Import,
-		collect.Collect, collect.Push,
+	{"collect", "Collect raw files into profiles:", []command{
+		{"map", profile.Map},
+		{"create", profile.Create},
+		{"merge", profile.Merge},
+		{"pack", profile.Pack},
+		{"unpack", profile.Unpack},
+		{"import", profile.Import},
+		{"collect", collect.Collect},
+		{"push", collect.Push},
 	}},
-	{"look", "Inspect profiles:", []func(*verb.Streams) *cobra.Command{
-		report.Report, report.Serve, info.Info, profile.Show, profile.Covered, diff.Diff, callgraph.Callgraph, layout.Pages, profile.YAML,
+	{"look", "Inspect profiles:", []command{
+		{"report", report.Report},
+		{"serve", report.Serve},
+		{"info", info.Info},
+		{"show", profile.Show},
+		{"covered", profile.Covered},
+		{"diff", diff.Diff},
+		{"callgraph", callgraph.Callgraph},
+		{"pages", layout.Pages},
+		{"yaml", profile.YAML},
 	}},
-	{"logs", "Inspect logs of calls and spikes:", []func(*verb.Streams) *cobra.Command{
-		calls.Stacks, calls.Query, calls.Account, callgraph.Graph, flame.Flame, calls.Replay, calls.Convert, calls.Dump,
-		spikes.Spikes, spikes.Watch, spikes.Spike,
+	{"logs", "Inspect logs of calls and spikes:", []command{
+		{"stacks", calls.Stacks},
+		{"query", calls.Query},
+		{"account", calls.Account},
+		{"graph", callgraph.Graph},
+		{"flame", flame.Flame},
+		{"replay", calls.Replay},
+		{"convert", calls.Convert},
+		{"dump", calls.Dump},
+		{"spikes", spikes.Spikes},
+		{"watch", spikes.Watch},
+		{"spike", spikes.Spike},
 	}},
-	{"sample", "Record and analyse samples:", []func(*verb.Streams) *cobra.Command{
-		samples.Record, samples.Samples, samples.Profgen,
+	{"sample", "Record and analyse samples:", []command{
+		{"record", samples.Record},
+		{"samples", samples.Samples},
+		{"profgen", samples.Profgen},
 	}},
-	{"use", "Write input for linkers, compilers and other tools:", []func(*verb.Streams) *cobra.Command{
-		layout.Order, layout.Export,
+	{"use", "Write input for linkers, compilers and other tools:", []command{
+		{"order", layout.Order},
+		{"export", layout.Export},
 	}},
-	{"", "", []func(*verb.Streams) *cobra.Command{newVersionCmd}},
+	{"", "", []command{
+		{"version", newVersionCmd},
+	}},
 }
 
 func main() {

@@ -18,17 +18,17 @@ import (
 // With the tag man, cairn has one more command, which writes man pages. The packages that it
 // needs stay out of the program that is installed.
 func init() {
-	commands = append(commands, group{"", "", []func(*verb.Streams) *cobra.Command{newManCmd}})
+	groups = append(groups, group{"", "", []command{{"man", newManCmd}}})
 }
 
-func newManCmd(*verb.Streams) *cobra.Command {
+func newManCmd(s *verb.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIR",
 		Short:   "Write a man page for each command",
 		Example: "  go run -tags man ./cmd/cairn man DIR",
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			date := time.Unix(0, 0).UTC()
 			if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 				seconds, err := strconv.ParseInt(text, 10, 64)
@@ -40,10 +40,11 @@ func newManCmd(*verb.Streams) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			c.Root().DisableAutoGenTag = true
-			describe(c.Root())
+			root := newRoot(s)
+			root.DisableAutoGenTag = true
+			describe(root)
 			header := &doc.GenManHeader{Section: "1", Date: &date, Source: "cairn", Manual: "cairn"}
-			return doc.GenManTree(c.Root(), header, args[0])
+			return doc.GenManTree(root, header, args[0])
 		},
 	}
 }
