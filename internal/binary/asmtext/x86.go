@@ -240,7 +240,7 @@ func (p *x86Printer) indirect(text string) string {
 
 // register returns the name of a register.
 func (p *x86Printer) register(r x86asm.Reg) string {
-	name := registerNames[r]
+	name := registerNames()[r]
 	if p.syntax == ATT {
 		return "%" + name
 	}

@@ -2,6 +2,7 @@ package asmtext
 
 import (
 	"strings"
+	"sync"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // registerNames are the names of registers as assemblers have them.
-var registerNames = func() (names [256]string) {
+var registerNames = sync.OnceValue(func() []string {
+	names := make([]string, 256)
 	for i := range names {
 		r := x86asm.Reg(i)
 		s := strings.ToLower(r.String())
@@ -32,7 +34,7 @@ var registerNames = func() (names [256]string) {
 		names[i] = s
 	}
 	return names
-}()
+})
 
 func ops(list ...x86asm.Op) map[x86asm.Op]bool {
 	m := map[x86asm.Op]bool{}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // aarch64 is the assembly of AArch64, as gcc and clang write it.
@@ -31,13 +32,13 @@ import (
 type aarch64 struct{}
 
 // aarch64Branches are the conditional branches on flags; clang writes b.eq, gcc beq.
-var aarch64Branches = map[string]bool{}
-
-func init() {
+var aarch64Branches = sync.OnceValue(func() map[string]bool {
+	branches := map[string]bool{}
 	for _, cond := range [...]string{"eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al"} {
-		aarch64Branches["b"+cond], aarch64Branches["b."+cond], aarch64Branches["bc."+cond] = true, true, true
+		branches["b"+cond], branches["b."+cond], branches["bc."+cond] = true, true, true
 	}
-}
+	return branches
+})
 
 func (m aarch64) classify(mnemonic, rest []byte) (flow, []byte) {
 	switch word := string(mnemonic); mnemonic[0] {
@@ -92,7 +93,7 @@ func (aarch64) classifyB(word string, rest []byte) (flow, []byte) {
 		}
 		return flowEnd, nil
 	}
-	if aarch64Branches[word] {
+	if aarch64Branches()[word] {
 		return flowBranch, aarch64Operand(rest)
 	}
 	return flowNext, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Problem: the probe of a block needs one or two registers, and inside a function any may be live.
@@ -224,7 +225,7 @@ func armInsn(word string, rest []byte) (use, kill armSet) {
 		return armRegisters(ops[2]) | armRegisters(ops[3]), first | armOne(ops[1])
 	case word == "vmov" && len(ops) == 3 && first != 0 && armOne(ops[1]) != 0:
 		return 0, first | armOne(ops[1])
-	case armPure[word], armPure[plain] && len(ops) == 2, armThree[plain] && len(ops) >= 3, armThree[word] && len(ops) >= 3:
+	case armPure()[word], armPure()[plain] && len(ops) == 2, armThree()[plain] && len(ops) >= 3, armThree()[word] && len(ops) >= 3:
 		if first&(1<<15) != 0 {
 			return armTracked, 0 // a jump to anywhere
 		}
@@ -292,10 +293,12 @@ var armPure = armWords("mov mvn movw neg cpy adr mrs clz rbit rev rev16 revsh ux
 var armThree = armWords("add addw sub subw rsb and orr orn eor bic adc sbc rsc lsl lsr asr ror mul mla mls udiv sdiv ubfx sbfx" +
 	" uxtab uxtah sxtab sxtah smmul smmla smulbb smulbt smultb smultt smlabb pkhbt pkhtb sel usat ssat qadd qsub uadd8 usub8 uadd16 usub16")
 
-func armWords(list string) map[string]bool {
-	words := map[string]bool{}
-	for word := range strings.FieldsSeq(list) {
-		words[word] = true
-	}
-	return words
+func armWords(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		words := map[string]bool{}
+		for word := range strings.FieldsSeq(list) {
+			words[word] = true
+		}
+		return words
+	})
 }

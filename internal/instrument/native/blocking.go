@@ -1,6 +1,9 @@
 package native
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // A small function without a loop is quick, unless it calls something that can block: then it may take long
 // itself, and without a probe its time would be attributed to its caller. Such calls are recognized by name:
@@ -10,7 +13,7 @@ import "bytes"
 // much do so in a loop.
 
 // blocking are the names, without the underscores that variants begin with.
-var blocking = func() map[string]bool {
+var blocking = sync.OnceValue(func() map[string]bool {
 	names := make(map[string]bool)
 	for _, list := range []string{
 		"sleep usleep nanosleep clock_nanosleep pause sigsuspend sigwait sigwaitinfo sigtimedwait",
@@ -28,13 +31,13 @@ var blocking = func() map[string]bool {
 		}
 	}
 	return names
-}()
+})
 
 // mayBlock reports whether a body calls a function that can block, or the kernel itself.
 func (b *body) mayBlock() bool {
 	for i := range b.insns {
 		in := &b.insns[i]
-		if in.word == "syscall" || in.flow == flowCall && blocking[called(in.target)] {
+		if in.word == "syscall" || in.flow == flowCall && blocking()[called(in.target)] {
 			return true
 		}
 	}
