@@ -81,20 +81,20 @@ func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 	// The same in each run. Rows, compilers and modes are sampled by numbers of their own: by one, a row would
 	// always have the same compiler.
 	sum := int(crc32.ChecksumIEEE([]byte(p.build)) >> 1)
-	row, compiler, turn := sum%6, sum/6, sum/12
+	row, compiler, turn := sum%12, sum/12, sum/24
 	installed := slices.DeleteFunc(strings.Split(*compilers, ","), func(cc string) bool {
 		_, err := exec.LookPath(cc)
 		return err != nil && cc != "gcc"
 	})
 	values := strings.Split(*each, "|")
 	for i, value := range values {
-		if testing.Short() && (row+i)%min(3, len(values)) != 0 {
+		if testing.Short() && (row+i)%min(4, len(values)) != 0 {
 			continue // make long has all of them
 		}
 		for _, p.cc = range ofTurn(installed, compiler+i) {
 			ts.Setenv("FLAGS", value)
 			p.plain()
-			for _, p.mode = range sampled(strings.Split(*modes, ","), turn) {
+			for _, p.mode = range ofTurn(strings.Split(*modes, ","), turn) {
 				p.instrumented()
 			}
 			turn++
@@ -102,24 +102,13 @@ func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// ofTurn returns one compiler, another at each turn; all of them without -short.
-func ofTurn(compilers []string, turn int) []string {
+// ofTurn returns one of the compilers or modes, another at each turn; all of them without -short.
+func ofTurn(values []string, turn int) []string {
 	if !testing.Short() {
-		return compilers
+		return values
 	}
-	turn %= len(compilers)
-	return compilers[turn : turn+1]
-}
-
-// sampled returns every third mode, another third at each turn; all of them without -short.
-func sampled(modes []string, turn int) (out []string) {
-	if !testing.Short() || len(modes) == 1 {
-		return modes
-	}
-	for i := turn % min(3, len(modes)); i < len(modes); i += 3 {
-		out = append(out, modes[i])
-	}
-	return out
+	turn %= len(values)
+	return values[turn : turn+1]
 }
 
 // compilersFor sets what BUILD calls.
