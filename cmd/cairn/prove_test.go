@@ -209,7 +209,7 @@ func readProof(ts *testscript.TestScript, profile string) []provenFunc {
 // their time.
 func inProcess(args []string) ([]byte, error) {
 	var out, errs bytes.Buffer
-	root := newRoot(&verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	root := rootFor(&verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, args)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		return nil, fmt.Errorf("cairn %s: %w\n%s", strings.Join(args, " "), err, &errs)

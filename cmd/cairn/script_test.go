@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,19 +12,34 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/cairnprof/cairn/internal/shorttest"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
+// TestMain puts the command first on PATH. It is linked as it ships: each process of a test
+// binary would initialise what only tests import as well, which takes a fifth of its start.
 func TestMain(m *testing.M) {
-	// Compilers start cairn under the names of the tools it stands in for.
-	if standsIn(os.Args) {
-		os.Exit(execute(context.Background(), os.Args, verb.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	code, err := setUpAndRun(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	testscript.Main(m, map[string]func(){
-		"cairn": func() {
-			os.Exit(run(os.Args, verb.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-		},
-	})
+	os.Exit(code)
+}
+
+func setUpAndRun(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "cairn-scripts-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	program, err := shorttest.Cairn(dir)
+	if err != nil {
+		return 0, err
+	}
+	path := filepath.Dir(program) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	if err := os.Setenv("PATH", path); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
 }
 
 // TestScript runs testdata/script at the root of the repository: one script
