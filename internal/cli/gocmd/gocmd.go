@@ -73,7 +73,8 @@ NAME.BUILDID.debug is then a complete copy, for --debug. Environment variables o
   CAIRN_TRACE=file            mode trace keeps all events
   CAIRN_TRACE=keep=20ms       mode trace also keeps the events during calls of 20 ms or more
 
-Mode count without --atomic loses counts if goroutines call a function at the same time on
+Mode count is exact on Linux 5.9 or later on x86-64, where each processor has its own counters.
+Elsewhere it loses counts without --atomic if goroutines call a function at the same time on
 several processors. In builds with -race all counts are atomic. Builds with -cover are not
 instrumented, because Go's own counters are at the same places.
 

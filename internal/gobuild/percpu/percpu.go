@@ -54,7 +54,7 @@ const setGS = "runtime.cairnSetGS"
 var setGSCode = []byte{0xf3, 0x48, 0x0f, 0xae, 0xd8, 0xc3} // WRGSBASE RAX; RET
 
 // Change changes the instructions of a program in memory that use the records in ranges, which
-// are sorted. If it fails, the program has no valid counters. The time is linear in the size of
+// are sorted. If it fails, the program must not record anything. The time is linear in the size of
 // the code.
 func Change(file image.Image, symbols []image.Symbol, ranges []Range, prefix Prefix) error {
 	if len(ranges) == 0 {
@@ -107,14 +107,14 @@ func (c *changer) function(s image.Symbol, code []byte) error {
 		return nil
 	}
 	for at := 0; at < len(code); {
+		addr := s.Addr + uint64(at)
 		in, err := x86.Decode(code[at:])
 		if err != nil {
-			if indexed || c.hasProbe(addrOf(s, at), code[at:]) {
+			if indexed || c.hasProbe(addr, code[at:]) {
 				return fmt.Errorf("%w, behind %s+%#x: %w", ErrForm, s.Name, at, err)
 			}
 			return nil // written in assembly, without probes
 		}
-		addr := addrOf(s, at)
 		place, uses := uint64(0), false
 		if in.RIP {
 			place, uses = c.in(in.Memory(addr))
@@ -130,8 +130,6 @@ func (c *changer) function(s image.Symbol, code []byte) error {
 	}
 	return nil
 }
-
-func addrOf(s image.Symbol, at int) uint64 { return s.Addr + uint64(at) }
 
 // hasProbe reports whether code that cannot be decoded has bytes that look like a probe.
 func (c *changer) hasProbe(addr uint64, code []byte) bool {
