@@ -95,7 +95,9 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	h.sum, h.PID = c.U32(), c.U32()
 	idLen := c.U8()
 	h.scenario = uint64(c.U8())
-	h.Copies = uint64(c.U16())
+	if copies := c.U16(); h.Own { // otherwise the runtime's own
+		h.Copies = uint64(copies)
+	}
 	id := c.Bytes(wire.MaxBuildID)
 	h.Slots, h.Next, h.NextAt = c.U32(), c.U32(), c.U64()
 	h.Run = c.U64()
@@ -107,7 +109,7 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 		c.FailAt(wire.RawFlagsOffset, "flags %#x, of which one is for live memory only", flags)
 	case h.Continuous && !h.Sealed && (h.sum != 0 || h.Single):
 		c.FailAt(wire.RawFlagsOffset, "flags %#x of live memory, with a checksum of %#08x", flags, h.sum)
-	case h.Own && (!h.Continuous || h.Slots > 0 || h.Stored != h.Size), !h.Own && h.Copies > 0:
+	case h.Own && (!h.Continuous || h.Slots > 0 || h.Stored != h.Size):
 		c.FailAt(wire.RawCopiesOffset, "%d copies with flags %#x and %d slots", h.Copies, flags, h.Slots)
 	case idLen == 0 || idLen > wire.MaxBuildID:
 		c.FailAt(wire.RawIDLenOffset, "build id of %d bytes, 1 to %d are allowed", idLen, wire.MaxBuildID)

@@ -94,7 +94,7 @@ const (
 	RawPIDOffset         = 36 // u32
 	RawIDLenOffset       = 40 // u8 length of the build id
 	RawScenarioLenOffset = 41 // u8 length of the scenario's name, which follows the header
-	RawCopiesOffset      = 42 // u16 copies of the section, which follow the image; 0 unless RawOwn
+	RawCopiesOffset      = 42 // u16 if RawOwn, copies of the section, which follow the image; otherwise ignored
 	RawIDOffset          = 44 // build id, MaxBuildID bytes, zero-padded
 	RawSlotsOffset       = 64 // u32 slots of the order buffer, which follow the image; 0: there is none
 	RawNextOffset        = 68 // u32 first executions that were put there; 0 if RawContinuous

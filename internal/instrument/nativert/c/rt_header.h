@@ -7,7 +7,7 @@ struct header {
   u64 size, stored;
   u32 checksum, pid;
   u8 id_len, scenario_len;
-  u8 shared, pad; /* ignored by readers: a child has no file of its own and counts here */
+  u8 shared, pad; /* ignored by readers without CAIRN_RAW_OWN: a child has no file of its own and counts here */
   u8 id[CAIRN_MAX_BUILD_ID];
   u32 slots, next;
   u64 next_at, run;
