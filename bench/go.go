@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cairnprof/cairn/format/procmaps"
 )
 
 // goGuest is a Go program whose cost is measured.
@@ -365,12 +366,10 @@ func (r *goBuilt) pair(ctx context.Context, dir string, g *goGuest) error {
 // goCounters returns the environment in which each processor has its own counters, even if the
 // kernel does not let programs set the base of segment gs themselves.
 func goCounters() string {
-	const hwcap2, fsgsbase = 26, 1 << 1
+	const fsgsbase = 1 << 1
 	auxv, _ := os.ReadFile("/proc/self/auxv")
-	for ; len(auxv) >= 16; auxv = auxv[16:] {
-		if binary.NativeEndian.Uint64(auxv) == hwcap2 && binary.NativeEndian.Uint64(auxv[8:])&fsgsbase != 0 {
-			return "CAIRN_GO_COUNTERS=wrgsbase"
-		}
+	if features, _ := procmaps.Auxiliary(auxv, procmaps.AuxHWCap2); features&fsgsbase != 0 {
+		return "CAIRN_GO_COUNTERS=wrgsbase"
 	}
 	return "CAIRN_GO_COUNTERS=arch_prctl"
 }

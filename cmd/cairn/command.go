@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -48,16 +49,13 @@ func execute(ctx context.Context, args []string, s verb.Streams) int {
 // rootFor returns a root that has the command that args begin with. If they begin with something
 // else it has all commands.
 func rootFor(s *verb.Streams, args []string) *cobra.Command {
-	if len(args) > 0 {
-		for _, g := range groups {
-			for _, c := range g.commands {
-				if c.name == args[0] {
-					root := bareRoot(s)
-					g.commands = []command{c}
-					g.add(root, s)
-					return root
-				}
-			}
+	for _, g := range groups {
+		i := slices.IndexFunc(g.commands, func(c command) bool { return len(args) > 0 && c.name == args[0] })
+		if i >= 0 {
+			root := bareRoot(s)
+			g.commands = g.commands[i : i+1]
+			g.add(root, s)
+			return root
 		}
 	}
 	return newRoot(s)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,29 +16,9 @@ import (
 // TestMain puts the command first on PATH. It is linked as it ships: each process of a test
 // binary would initialise what only tests import as well, which takes a fifth of its start.
 func TestMain(m *testing.M) {
-	code, err := setUpAndRun(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
-}
-
-func setUpAndRun(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "cairn-scripts-")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	program, err := shorttest.Cairn(dir)
-	if err != nil {
-		return 0, err
-	}
-	path := filepath.Dir(program) + string(filepath.ListSeparator) + os.Getenv("PATH")
-	if err := os.Setenv("PATH", path); err != nil {
-		return 0, err
-	}
-	return m.Run(), nil
+	shorttest.Main(m, func(_, cairn string) error {
+		return os.Setenv("PATH", filepath.Dir(cairn)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	})
 }
 
 // TestScript runs testdata/script at the root of the repository: one script

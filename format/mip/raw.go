@@ -167,12 +167,10 @@ func ParseRaw(data []byte) (Raw, error) {
 		}
 	}
 	behind := h.Offset + h.Stored
+	h.Data = data[h.Offset:behind:behind]
 	if h.Copies > 0 {
 		h.Data, h.Own = h.addCopies(data)
-		h.Scenario = scenario(data[wire.RawHeaderSize:][:h.scenario])
-		return h.Raw, nil
 	}
-	h.Data = data[h.Offset:behind:behind]
 	h.Scenario = scenario(data[wire.RawHeaderSize:][:h.scenario])
 	if h.Slots > 0 && h.Continuous {
 		h.Next = at(h.Data, h.NextAt)

@@ -65,8 +65,7 @@ func (t *tool) sources() (files []string) {
 
 // compileProbes adds probes to a package.
 func (t *tool) compileProbes(pkg string, files []string, output string) error {
-	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race"), Small: t.cfg.Small, Probed: t.cfg.Selects, LoadOnce: os.Getenv("GOARCH") == "arm64"}
-	opts.Wide = t.ownCounters()
+	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race"), Small: t.cfg.Small, Probed: t.cfg.Selects, LoadOnce: os.Getenv("GOARCH") == "arm64", Wide: t.ownCounters()}
 	if t.cfg.Mode.Timed() {
 		var ok bool
 		if opts.Inlinable, opts.Closures, ok = t.decisions(output); !ok {

@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/golines"
-	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/gobuild/image"
@@ -100,7 +99,7 @@ func TestDarwin(t *testing.T) {
 			out := do(t, dir, "", []string{"CAIRN_DIR=" + raws}, run[0], append(run[1:len(run):len(run)], app)...)
 			profile := filepath.Join(dir, "app.mip")
 			do(t, dir, "", nil, cairn, "merge", "--strict", "-o", profile, "app", raws)
-			checkPrinted(t, profile, out, row.mode == "count")
+			checkPrinted(t, profile, out, 9, row.mode == "count")
 			lines := do(t, dir, "", nil, cairn, "covered", profile, "--debug", app, "--lcov")
 			if !strings.Contains(lines, "\nDA:") {
 				t.Errorf("no lines ran: %.300s", lines)
@@ -109,18 +108,10 @@ func TestDarwin(t *testing.T) {
 	}
 }
 
-// checkPrinted compares a profile with the lines NAME CALLS that a program printed.
-func checkPrinted(t *testing.T, profile, printed string, counts bool) {
+// checkPrinted compares a profile with the lines NAME CALLS that a program printed of its functions.
+func checkPrinted(t *testing.T, profile, printed string, functions int, counts bool) {
 	t.Helper()
-	data, err := os.ReadFile(profile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := mip.ReadProfile(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := p.Modules[0]
+	m := readProfile(t, profile).Modules[0]
 	calls, ran := map[string]uint64{}, map[string]bool{}
 	for i := range m.Funcs {
 		calls[m.Funcs[i].Name], ran[m.Funcs[i].Name] = m.Counts[i].Calls, m.Counts[i].Runs > 0
@@ -142,7 +133,7 @@ func checkPrinted(t *testing.T, profile, printed string, counts bool) {
 			t.Errorf("%s: %d calls, ran %t; it counted %d", name, calls[name], ran[name], n)
 		}
 	}
-	if compared != 9 {
+	if compared != functions {
 		t.Errorf("%d functions were printed", compared)
 	}
 }

@@ -1,12 +1,10 @@
 package gobuild_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/gobuild/elfimage"
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
 	"github.com/cairnprof/cairn/internal/gobuild/linkmap"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
@@ -17,14 +15,7 @@ import (
 // kept one: the other is named, and the map has the functions of the first.
 func TestLost(t *testing.T) {
 	_, dir := planted(t, "cover")
-	data, err := os.ReadFile(filepath.Join(dir, "app"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := elfimage.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := readImage(t, filepath.Join(dir, "app"))
 	list := func(pkg string) *functable.Table {
 		return &functable.Table{Package: pkg, Mode: prof.ModeCover, Elements: 1, ElementSize: 1, Funcs: []rewrite.Func{
 			{Name: "main", File: "/x/main.go", Line: 1, Blocks: [][]rewrite.Lines{{{From: 1, To: 2}}}},

@@ -214,11 +214,10 @@ func compareCounts(t *testing.T, ours, oracle map[place]uint64) {
 	t.Logf("%d functions compared, %d ran", compared, ran)
 }
 
-// profileCounts returns the calls of each function, by its declaration; in mode cover 1 for
-// those that ran.
-func profileCounts(t *testing.T, dir, app, profile string, mode prof.Mode) map[place]uint64 {
+// readImage reads a linked program.
+func readImage(t *testing.T, path string) *elfimage.File {
 	t.Helper()
-	data, err := os.ReadFile(app)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,11 +225,13 @@ func profileCounts(t *testing.T, dir, app, profile string, mode prof.Mode) map[p
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := golines.Read(image.Content(golines.Section))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err = os.ReadFile(profile)
+	return image
+}
+
+// readProfile reads a profile.
+func readProfile(t *testing.T, path string) *prof.Profile {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,6 +239,18 @@ func profileCounts(t *testing.T, dir, app, profile string, mode prof.Mode) map[p
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// profileCounts returns the calls of each function, by its declaration; in mode cover 1 for
+// those that ran.
+func profileCounts(t *testing.T, dir, app, profile string, mode prof.Mode) map[place]uint64 {
+	t.Helper()
+	lines, err := golines.Read(readImage(t, app).Content(golines.Section))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := readProfile(t, profile)
 	counts := map[place]uint64{}
 	for i := range p.Modules[0].Funcs {
 		f, c := &p.Modules[0].Funcs[i], &p.Modules[0].Counts[i]

@@ -3,10 +3,8 @@
 package oracle
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/shorttest"
@@ -26,25 +24,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	code, err := setUpAndRun(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(code)
-}
-
-func setUpAndRun(m *testing.M) (code int, err error) {
-	if workDir, err = os.MkdirTemp("", "cairn-oracle-"); err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(workDir)) }()
-	// callgrind names objects by their real path.
-	if workDir, err = filepath.EvalSymlinks(workDir); err != nil {
-		return 0, err
-	}
-	if cairn, err = shorttest.Cairn(workDir); err != nil {
-		return 0, err
-	}
-	return m.Run(), nil
+	shorttest.Main(m, func(dir, program string) error {
+		workDir, cairn = dir, program
+		return nil
+	})
 }

@@ -80,7 +80,7 @@ func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
 	names := []string{"path", "records", "shared"}
 	switch {
 	case mode == prof.ModeCount && t.PerCPU():
-		names[2] = "percpu"
+		names = []string{"path", "records", "percpu"}
 	case mode.Timed():
 		names = []string{"path", "timed", "memory", "log", "spike", "marks", "pauses", "channels", "told", "frames", "stacks", "trace"}
 	}

@@ -85,7 +85,7 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 		if counters < p.start || counters+uint64(t.Elements*t.ElementSize) > p.end {
 			return nil, fmt.Errorf("the records of %s are at %#x, outside of the others", t.Package, counters)
 		}
-		if t.ElementSize == 8 {
+		if t.ElementSize == percpu.RecordSize {
 			p.wide = append(p.wide, percpu.Range{From: counters, To: counters + uint64(t.Elements*t.ElementSize)})
 		} else {
 			prefix = percpu.Shared
@@ -107,10 +107,11 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 	}
 	linked.Functions = len(m.Funcs)
 	addCalls(file, m.Funcs)
-	if err := p.own(prefix); err != nil {
+	slices.SortFunc(p.wide, func(a, b percpu.Range) int { return cmp.Compare(a.From, b.From) })
+	if err := percpu.Change(file, p.list, p.wide, prefix); err != nil {
 		return nil, err
 	}
-	if err := p.tellRuntime(id, slots); err != nil {
+	if err := p.tellRuntime(id, slots, len(p.wide) > 0 && prefix == percpu.Own); err != nil {
 		return nil, err
 	}
 	lines.Sort()
@@ -132,7 +133,6 @@ type program struct {
 	funcs      map[string][]image.Symbol // by name without type arguments
 	inlined    map[string]bool           // names in the runtime's table of functions
 	wide       []percpu.Range            // records whose counters can be those of the processor
-	owned      bool                      // they are
 }
 
 func newProgram(file image.Image) (*program, error) {
@@ -247,24 +247,15 @@ func places(f *prof.Func, fn *rewrite.Func) []golines.Place {
 	return list
 }
 
-// own makes the counters of the program those of the processor.
-func (p *program) own(prefix percpu.Prefix) error {
-	slices.SortFunc(p.wide, func(a, b percpu.Range) int { return cmp.Compare(a.From, b.From) })
-	if err := percpu.Change(p.file, p.list, p.wide, prefix); err != nil {
-		return err
-	}
-	p.owned = len(p.wide) > 0 && prefix == percpu.Own
-	return nil
-}
-
-// tellRuntime writes the build id and the sizes to the runtime's variable.
-func (p *program) tellRuntime(id prof.BuildID, slots int) error {
+// tellRuntime writes to the runtime's variable the build id, the sizes, and whether each processor
+// can have its own counters.
+func (p *program) tellRuntime(id prof.BuildID, slots int, own bool) error {
 	info := p.file.At(p.symbols[infoSymbol].Addr)
 	if len(info) < infoSize || string(info[:len(infoMagic)]) != infoMagic {
 		return fmt.Errorf("no symbol %s", infoSymbol)
 	}
 	info[8] = byte(len(id))
-	if p.owned {
+	if own {
 		info[9] = 1
 	}
 	copy(info[16:], id)

@@ -42,8 +42,8 @@ const (
 // Range is a range of addresses: the records of a package.
 type Range struct{ From, To uint64 }
 
-// recordSize is the size of a record: the count, and the word behind it.
-const recordSize = 8
+// RecordSize is the size of a record that can be changed: the count, and the word behind it.
+const RecordSize = 8
 
 // ErrForm is returned for instructions that cannot be changed.
 var ErrForm = errors.New("the compiler made an instruction that cairn does not know of a probe")
@@ -95,7 +95,7 @@ func (c *changer) in(addr uint64) (place uint64, ok bool) {
 	}
 	for _, r := range c.ranges {
 		if addr >= r.From && addr < r.To {
-			return (addr - r.From) % recordSize, true
+			return (addr - r.From) % RecordSize, true
 		}
 	}
 	return 0, false

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
@@ -185,7 +186,7 @@ func TestLeavesAlone(t *testing.T) {
 	for _, args := range [][]string{nil, {"waits"}} {
 		s := start(t, program, args...)
 		pid := s.Process.Pid
-		entry, err := auxiliary(pid, atEntry)
+		entry, err := auxiliary(pid, procmaps.AuxEntry)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
@@ -119,7 +120,7 @@ func (a *attacher) prepare() error {
 	if a.fdes, err = ehframe.Read(frames, addr, f.Machine()); err != nil {
 		return err
 	}
-	entry, err := auxiliary(a.o.PID, atEntry)
+	entry, err := auxiliary(a.o.PID, procmaps.AuxEntry)
 	if err != nil || entry == 0 {
 		return fmt.Errorf("process %d: cannot find its program in memory", a.o.PID)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
@@ -93,7 +94,7 @@ func Check(pid int) error {
 	if limit := limitOf(pid, "Max file size"); limit < 1<<20 {
 		return refuse("it can write files of at most %d bytes (ulimit -f)", limit)
 	}
-	if secure, err := auxiliary(pid, atSecure); err == nil && secure != 0 {
+	if secure, err := auxiliary(pid, procmaps.AuxSecure); err == nil && secure != 0 {
 		return refuse("it runs with more privileges than its user (setuid, setgid)")
 	}
 	return checkSeccomp(pid, field("Seccomp"))
@@ -143,21 +144,11 @@ func limitOf(pid int, name string) uint64 {
 	return ^uint64(0)
 }
 
-// Types of entries in the auxiliary vector.
-const (
-	atEntry  = 9
-	atSecure = 23
-)
-
-// auxiliary returns such an entry, 0 if there is none.
+// auxiliary returns an entry of the auxiliary vector, 0 if there is none.
 func auxiliary(pid int, kind uint64) (uint64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
-	for ; len(data) >= 16; data = data[16:] {
-		if le.Uint64(data) == kind {
-			return le.Uint64(data[8:]), err
-		}
-	}
-	return 0, err
+	value, _ := procmaps.Auxiliary(data, kind)
+	return value, err
 }
 
 const (

@@ -3,7 +3,6 @@
 package lbr
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -171,10 +171,11 @@ func (s *stepper) toEntry() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	const entryTag = 9
-	for ; len(auxv) >= 16 && binary.LittleEndian.Uint64(auxv) != entryTag; auxv = auxv[16:] {
+	at, ok := procmaps.Auxiliary(auxv, procmaps.AuxEntry)
+	if !ok {
+		s.t.Fatal("the program has no entry point")
 	}
-	entry := uintptr(binary.LittleEndian.Uint64(auxv[8:]))
+	entry := uintptr(at)
 	var first [1]byte
 	if _, err := syscall.PtracePeekText(s.pid, entry, first[:]); err != nil {
 		s.t.Fatal(err)

@@ -3,7 +3,6 @@ package ptrace
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
@@ -213,15 +213,13 @@ func (s *session) locate(bin *objfile.File) error {
 	if err != nil {
 		return err
 	}
-	const atEntry = 9
-	for ; len(auxv) >= 16; auxv = auxv[16:] {
-		if binary.LittleEndian.Uint64(auxv) == atEntry {
-			s.bias = binary.LittleEndian.Uint64(auxv[8:]) - bin.Entry()
-			s.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", s.pid), os.O_RDWR, 0)
-			return err
-		}
+	entry, ok := procmaps.Auxiliary(auxv, procmaps.AuxEntry)
+	if !ok {
+		return fmt.Errorf("%s: its entry point is unknown", s.path)
 	}
-	return fmt.Errorf("%s: its entry point is unknown", s.path)
+	s.bias = entry - bin.Entry()
+	s.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", s.pid), os.O_RDWR, 0)
+	return err
 }
 
 // finish ends the rest of the program and waits for its output.
