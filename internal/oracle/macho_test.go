@@ -41,7 +41,11 @@ func init() {
 	for _, a := range []apple{macOS, iOS} {
 		loaders[a.target] = sync.OnceValues(func() (string, error) {
 			to := filepath.Join(workDir, "loader-"+a.target)
-			out, err := exec.Command(a.compiler, "-O1", "-w", "-rdynamic", "-o", to, "testdata/macho/loader.c", "testdata/macho/libsystem.c", "testdata/macho/objc.c", "-Wl,--no-as-needed", "-ldl", "-lm").CombinedOutput()
+			argv := []string{"-O1", "-w", "-rdynamic", "-o", to}
+			for _, part := range []string{"loader", "libsystem", "tlv", "unwind", "objc"} {
+				argv = append(argv, filepath.Join("testdata", "macho", part+".c"))
+			}
+			out, err := exec.Command(a.compiler, append(argv, "-Wl,--no-as-needed", "-lstdc++", "-ldl", "-lm")...).CombinedOutput()
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, out)
 			}

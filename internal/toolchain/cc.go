@@ -228,7 +228,7 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 			cmd.Linker = l.word()
 		}
 	}
-	if cmd.Links && cmd.Strips {
+	if cmd.Links && cmd.Strips && !tc.MachO { // no strip option of Mach-O's linkers removes sections
 		fmt.Fprintln(s.Err, "cairn: cc: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
 	}
 	root := filepath.Dir(tc.Bin)

@@ -12,7 +12,15 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
+
+// platformWarning matches what clang's assembler says of all text for a simulator, clang's own output as well,
+// which it assembles as it should.
+var platformWarning = lazyregexp.New(`(?m)^.*: warning: \.build_version \w+simulator used while targeting .*\n.*\n *\^\n`)
+
+// withoutPlatform returns an assembler's messages without that warning.
+func withoutPlatform(messages []byte) []byte { return platformWarning().ReplaceAll(messages, nil) }
 
 // machOLacks returns a requested feature that programs for macOS and iOS cannot have, or "".
 func (o *ShimOptions) machOLacks(c Compiler) string {

@@ -234,7 +234,16 @@ func (sh *shim) assembleTo(ctx context.Context, w io.Writer, args []string, src 
 		cmd.Stdin = bytes.NewReader(src)
 	}
 	cmd.Stdout, cmd.Stderr = sh.streams.Out, w
-	return ChildError(cmd.Run())
+	if sh.opts.Object != native.MachO {
+		return ChildError(cmd.Run())
+	}
+	var messages bytes.Buffer
+	cmd.Stderr = &messages
+	failure := ChildError(cmd.Run())
+	if _, err := w.Write(withoutPlatform(messages.Bytes())); err != nil {
+		return err
+	}
+	return failure
 }
 
 // driverWords converts an assembler's arguments to those of a driver that assembles itself.

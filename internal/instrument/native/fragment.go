@@ -28,6 +28,7 @@ type fragment struct {
 	short    bool // has a branch with a reach of 127 bytes
 	pads     []pad
 	unwind   bool   // it is within an unwind entry
+	indirect bool   // its compact unwind entry would be wrong behind a probe; of Mach-O
 	arch     string // operand of the last directive that chose an architecture
 	thumb    bool   // of Arm: it is code of the Thumb state
 	armNear  armNear

@@ -43,6 +43,16 @@ const (
 	machOMap = wire.MapMachO + ",regular,live_support"
 )
 
+// compactFrame is the size in bytes of the largest frame without a frame pointer that a compact unwind entry
+// of x86-64 contains. For larger ones, the entry has the offset of the sub instruction, whose operand unwinders
+// read. The assembler computes this offset from the unwind directives, and assumes that nothing precedes the
+// pushes of registers.
+const compactFrame = 255 * 8
+
+// noCompact is an unwind directive without effect that compact unwind entries cannot express, for which
+// assemblers write DWARF instead.
+const noCompact = "\t.cfi_same_value %rbx\n"
+
 // weakRecord begins the names of records of weak functions.
 const weakRecord = "__cairn_record."
 
@@ -184,6 +194,11 @@ func (p *parser) machODirective(s statement, next int) bool {
 	case ".cfi_endproc":
 		if f := p.sec.cur; f != nil {
 			f.behind = next
+		}
+	case ".cfi_def_cfa_offset":
+		if f := p.sec.cur; f != nil && p.unit.machine == machine.X86_64 {
+			n, err := strconv.Atoi(string(operand(s.rest)))
+			f.indirect = f.indirect || err == nil && n > compactFrame
 		}
 	case ".file", ".loh", ".subsections_via_symbols", ".zerofill", ".tbss", ".comm", ".lcomm":
 	default:

@@ -98,7 +98,54 @@ func TestMachOText(t *testing.T) {
 	}
 }
 
-func assembleMachO(t *testing.T, target string, text []byte) {
+// TestMachOCompactUnwind checks that a function whose compact unwind entry would have the offset of an instruction
+// behind the probe gets another entry.
+func TestMachOCompactUnwind(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("llvm-objdump-22"); err != nil {
+		t.Skip("llvm-objdump-22 is not installed; make test installs it")
+	}
+	const text = `	.build_version macos, 11, 0
+	.section	__TEXT,__text,regular,pure_instructions
+_f:
+	.cfi_startproc
+	pushq	%rbx
+	.cfi_def_cfa_offset 16
+	subq	$FRAME, %rsp
+	.cfi_def_cfa_offset CFA
+	.cfi_offset %rbx, -16
+	callq	_g
+	addq	$FRAME, %rsp
+	popq	%rbx
+	retq
+	.cfi_endproc
+.subsections_via_symbols
+`
+	for _, c := range []struct {
+		frame, cfa, encoding string
+	}{
+		{"2024", "2040", "0x02ff"}, // the size of the frame
+		{"2032", "2048", "0x0400"}, // DWARF
+		{"4000", "4016", "0x0400"},
+	} {
+		src := strings.NewReplacer("FRAME", c.frame, "CFA", c.cfa).Replace(text)
+		for _, mode := range []prof.Mode{prof.ModeCover, prof.ModeFull} {
+			u, err := ParseObject([]byte(src), machine.X86_64, MachO)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, _ := Rewrite(u, Options{Machine: machine.X86_64, Object: MachO, Mode: mode})
+			object := assembleMachO(t, "x86_64-apple-macos11", out)
+			shown, err := exec.Command("llvm-objdump-22", "--macho", "--unwind-info", object).CombinedOutput()
+			if err != nil || !strings.Contains(string(shown), " "+c.encoding) {
+				t.Errorf("%v: frame of %s bytes: %v\n%s", mode, c.frame, err, shown)
+			}
+		}
+	}
+}
+
+// assembleMachO returns the object that clang makes of a text.
+func assembleMachO(t *testing.T, target string, text []byte) string {
 	t.Helper()
 	if _, err := exec.LookPath("clang-22"); err != nil {
 		t.Skip("clang-22 is not installed; make test installs it")
@@ -110,6 +157,7 @@ func assembleMachO(t *testing.T, target string, text []byte) {
 	if out, err := exec.Command("clang-22", "-target", target, "-c", "-o", file+".o", file).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s\n%s", err, out, text)
 	}
+	return file + ".o"
 }
 
 // FuzzMachOText rewrites damaged text. It checks that nothing panics, and that the original

@@ -236,6 +236,9 @@ func (r *rewriter) entry(f *fragment, n int, rec position) {
 	r.insert(f.label, ".Lcairn_f", strconv.Itoa(n), ":\n")
 	p := &entryProbe{number: n, at: f.probe, rec: rec, unwind: f.unwind, features: f.arch, r: r, f: f}
 	probe, stub := r.unit.isa.entryProbe(&r.opts, p)
+	if f.indirect && f.unwind {
+		probe = noCompact + probe
+	}
 	r.insert(p.at, probe)
 	if stub == "" {
 		return

@@ -3,8 +3,9 @@
  * It maps the segments at a slide, follows the opcodes of LC_DYLD_INFO (link with
  * -no_fixup_chains), takes what the program imports from dylibs beside it, from the few
  * functions below that differ between macOS and Linux, or from the C library, calls the
- * constructors and then the entry of LC_MAIN or LC_UNIXTHREAD. Programs may use what C programs
- * use: the C library by its plain names, and of dyld what the runtime of cairn asks. For Go
+ * constructors and then the entry of LC_MAIN or LC_UNIXTHREAD. Programs may use what C and C++
+ * programs use: the C library and libstdc++ by their plain names, with headers of Linux as well,
+ * thread-local variables, exceptions, and of dyld what the runtime of cairn asks. For Go
  * programs, which expect macOS's constants, libsystem.c has the functions. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -121,12 +122,15 @@ static int my_snprintf(char *o, size_t n, const char *f, REST3) { va_list l; ret
 static int my_sscanf(const char *o, const char *f, REST2) { va_list l; return vsscanf(o, f, *list_of(&l, &first)); }
 static int my_vsnprintf(char *o, size_t n, const char *f, void *args) { va_list l; return vsnprintf(o, n, f, *list_of(&l, args)); }
 static int my_vfprintf(FILE *o, const char *f, void *args) { va_list l; return vfprintf(o, f, *list_of(&l, args)); }
+static int my_open64(const char *p, int f, REST2) { return open64(p, f, (int)first); } /* of the headers of Linux */
+static int my_fscanf(FILE *o, const char *f, REST2) { va_list l; return vfscanf(o, f, *list_of(&l, &first)); }
 static int my_vprintf(const char *f, void *args) { va_list l; return vprintf(f, *list_of(&l, args)); }
 #else
 static int my_open(const char *p, int f, int mode) { return open(p, flags_of(f), mode); }
 #endif
 
 static const struct { const char *name; void *at; } shims[] = {
+  {"__tlv_bootstrap", tlv_thunk}, {"__tlv_atexit", tlv_atexit},
   {"_open", my_open}, {"_mmap", my_mmap}, {"_issetugid", my_issetugid}, {"_mach_absolute_time", my_mach_absolute_time},
   {"__NSGetExecutablePath", my_executable_path}, {"__dyld_image_count", my_image_count}, {"__dyld_get_image_header", my_image_header},
   {"_getsectiondata", my_getsectiondata}, {"___error", __errno_location}, {"dyld_stub_binder", unused_binder},
@@ -136,6 +140,7 @@ static const struct { const char *name; void *at; } shims[] = {
 #if __aarch64__
   {"_printf", my_printf}, {"_fprintf", my_fprintf}, {"_sprintf", my_sprintf}, {"_snprintf", my_snprintf}, {"_sscanf", my_sscanf},
   {"_vsnprintf", my_vsnprintf}, {"_vfprintf", my_vfprintf}, {"_vprintf", my_vprintf},
+  {"open64", my_open64}, {"__isoc99_sscanf", my_sscanf}, {"__isoc99_fscanf", my_fscanf},
 #endif
 };
 
@@ -181,6 +186,7 @@ static uint64_t resolve(const char *name, int weak) {
   for (size_t i = 0; !at && i < sizeof shims / sizeof *shims; i++)
     if (!strcmp(shims[i].name, name)) at = (uint64_t)shims[i].at;
   if (!at && *name == '_') at = (uint64_t)dlsym(RTLD_DEFAULT, name + 1);
+  if (!at) at = (uint64_t)dlsym(RTLD_DEFAULT, name); /* headers of Linux give names by asm("..."), without an underscore */
   if (!at && is_go) return (uint64_t)missing; /* they import what they may never call */
   if (!at && !weak) die("no symbol", name);
   return at;
@@ -257,6 +263,18 @@ static void fix(struct image *im, int argc, char **argv, char **envp, uint64_t *
     struct seg *g = im->segs[k];
     if (g->vmsize && g->prot && mprotect((void *)(g->addr + (uint64_t)im->slide), g->vmsize, (int)g->prot)) die("mprotect", g->name);
   }
+  struct sect *unwind = 0;
+  void *frames = 0;
+  for (int k = 0; k < im->nsegs; k++) {
+    struct sect *s = (struct sect *)(im->segs[k] + 1);
+    for (uint32_t n = 0; n < im->segs[k]->nsects; n++, s++) {
+      char *at = (char *)(s->addr + (uint64_t)im->slide);
+      tlv_section((int)(im - images), s->flags & 0xff, at, s->size);
+      if (!strcmp(s->name, "__unwind_info")) unwind = s;
+      if (!strcmp(s->name, "__eh_frame")) frames = at;
+    }
+  }
+  if (unwind) register_unwind(im->base, (void *)(unwind->addr + (uint64_t)im->slide), unwind->size, frames);
   for (int k = 0; k < im->nsegs; k++) {
     struct sect *s = (struct sect *)(im->segs[k] + 1);
     for (uint32_t n = 0; n < im->segs[k]->nsects; n++, s++)
