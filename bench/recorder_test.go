@@ -3,10 +3,11 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestRecorder runs some of the programs of RECORDER.md plain and recorded, and wants the
@@ -19,11 +20,11 @@ func TestRecorder(t *testing.T) {
 		t.Skip("needs gcc, Linux and x86-64")
 	}
 	dir := t.TempDir()
-	b := &bench{cairn: filepath.Join(dir, "cairn"), rounds: 1}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", b.cairn, "../cmd/cairn")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	cairn, err := shorttest.Cairn(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
+	b := &bench{cairn: cairn, rounds: 1}
 	if err := writeRecorderFiles(dir); err != nil {
 		t.Fatal(err)
 	}

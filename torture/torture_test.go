@@ -37,7 +37,7 @@ func TestSample(t *testing.T) {
 			case missing != nil:
 				count = 2
 			case tg.emulator == nil && testing.Short():
-				tr.modes = 6
+				tr.modes = 4
 			case tg.emulator == nil:
 			case testing.Short():
 				own, count, want, tr.modes = "", 2, 1, 3

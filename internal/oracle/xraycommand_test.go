@@ -103,7 +103,7 @@ func TestXRayQuery(t *testing.T) {
 func TestXRayOutputs(t *testing.T) {
 	t.Parallel()
 	for i := range xrayRecordings {
-		if testing.Short() && i%4 != 0 {
+		if testing.Short() && i%8 != 0 {
 			continue
 		}
 		l := xrayRecordings[i].fixture(t)

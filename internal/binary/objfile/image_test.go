@@ -101,7 +101,7 @@ func TestDeclarations(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, cc := range shorttest.Rows(
-		4,
+		3,
 		[]string{"g++", "-g", "-O0", "-gdwarf-3"},
 		[]string{"g++", "-g", "-O2", "-fdebug-types-section", "-gdwarf64", "-gdwarf-5"},
 		[]string{"clang++-22", "-g", "-O2", "-fbasic-block-sections=all", "-fuse-ld=lld"},

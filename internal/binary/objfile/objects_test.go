@@ -109,6 +109,9 @@ func TestReadObjects(t *testing.T) {
 // TestReadObjectsManySections has more sections than the header of an ELF file can count.
 func TestReadObjectsManySections(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("assembles 66,000 sections: not with -short")
+	}
 	var source strings.Builder
 	const n = 66000
 	for i := range n {

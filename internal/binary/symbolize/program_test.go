@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xraymap"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // program prints, of each function that its runtime numbers, where it is. A
@@ -161,24 +162,25 @@ func yaml(t testing.TB, o *Object, named bool) string {
 // source, and all sleds with llvm-xray.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	for _, flags := range []string{
-		"-fPIE -pie",
+	for _, flags := range shorttest.Rows(
+		5,
 		"-fno-pie -no-pie",
-		"-static",
 		"-static-pie -fPIE",
+		"-fuse-ld=lld -ffunction-sections -Wl,--icf=all -Wl,--gc-sections",
+		"-fuse-ld=lld -Wl,-z,pack-relative-relocs -Wl,--build-id",
+		"-DTYPED",
+		"-fPIE -pie",
+		"-static",
 		"-fuse-ld=lld",
 		"-fuse-ld=lld -no-pie -fno-pie -Wl,--emit-relocs",
-		"-fuse-ld=lld -ffunction-sections -Wl,--icf=all -Wl,--gc-sections",
 		"-ffunction-sections -Wl,--gc-sections -Wl,-z,relro,-z,now",
 		"-fuse-ld=lld -flto",
 		"-fuse-ld=mold",
 		"-fcf-protection=full",
 		"-fno-xray-function-index -gdwarf-4",
 		"-O0",
-		"-DTYPED",
 		"-gz -fxray-instrumentation-bundle=function-entry",
-		"-fuse-ld=lld -Wl,-z,pack-relative-relocs -Wl,--build-id",
-	} {
+	) {
 		t.Run(flags, func(t *testing.T) {
 			t.Parallel()
 			tool(t, "clang++-22")
@@ -383,12 +385,19 @@ func TestVersions(t *testing.T) {
 			"local:\n\tnop\n.L1:\n\tret\nglobal:\n\tnop\n.L2:\n\tret\nmain:\n\txor %eax, %eax\n\tret\n\t.section xray_instr_map,\"aw\",@progbits\n\t.balign 8\n" +
 			fmt.Sprintf(entry+entry+entry+entry, "local", "local", 0, version, ".L1", "local", 1, version, "global", "global", 3, version, ".L2", "global", 2, version) +
 			"\t.section .note.GNU-stack,\"\",@progbits\n"
-		for flags, relocated := range map[string]bool{
-			"-no-pie": false, "-no-pie -fuse-ld=lld": false, "-static": false, "-static -fuse-ld=lld": false,
-			"-pie": true, "-pie -fuse-ld=lld": true, "-static-pie": true, "-shared": true, "-shared -fuse-ld=lld": true,
-			"-pie -fuse-ld=lld -Wl,-z,pack-relative-relocs": false, "-pie -fuse-ld=mold": true,
-			"-shared -Wl,-Bsymbolic": true, "-pie -fuse-ld=lld -Wl,--apply-dynamic-relocs": true,
-		} {
+		type row struct {
+			flags     string
+			relocated bool
+		}
+		for _, r := range shorttest.Rows(
+			5,
+			row{"-no-pie -fuse-ld=lld", false}, row{"-static", false}, row{"-pie", true}, row{"-shared -fuse-ld=lld", true},
+			row{"-pie -fuse-ld=lld -Wl,-z,pack-relative-relocs", false},
+			row{"-no-pie", false}, row{"-static -fuse-ld=lld", false}, row{"-pie -fuse-ld=lld", true},
+			row{"-static-pie", true}, row{"-shared", true}, row{"-pie -fuse-ld=mold", true},
+			row{"-shared -Wl,-Bsymbolic", true}, row{"-pie -fuse-ld=lld -Wl,--apply-dynamic-relocs", true},
+		) {
+			flags, relocated := r.flags, r.relocated
 			name := fmt.Sprintf("%d %s", version, flags)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -14,15 +15,20 @@ func TestAArch64Masked(t *testing.T) {
 	t.Parallel()
 	c := newCross(t)
 	c.limit = "ulimit -v 1500000;"
-	for name, o := range map[string]native.Options{
-		"SPIKE":  {Mode: prof.ModeSpike},
-		"EXACT":  {Mode: prof.ModeSpike, Exact: true},
-		"FLIGHT": {Mode: prof.ModeSpike, Flight: true},
-	} {
-		t.Run(strings.ToLower(name), func(t *testing.T) {
+	type row struct {
+		macro   string
+		options native.Options
+	}
+	for _, r := range shorttest.Rows(
+		1,
+		row{"EXACT", native.Options{Mode: prof.ModeSpike, Exact: true}},
+		row{"SPIKE", native.Options{Mode: prof.ModeSpike}},
+		row{"FLIGHT", native.Options{Mode: prof.ModeSpike, Flight: true}},
+	) {
+		t.Run(strings.ToLower(r.macro), func(t *testing.T) {
 			own := *c
 			own.t = t
-			own.spikes(name, o)
+			own.spikes(r.macro, r.options)
 		})
 	}
 	t.Run("stacks", func(t *testing.T) {

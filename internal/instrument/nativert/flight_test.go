@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestFlightRegisters checks that the flight recorder changes no register when the
 // clock has moved.
 func TestFlightRegisters(t *testing.T) {
 	t.Parallel()
-	for _, compiler := range []string{"gcc", "clang-22"} {
+	for _, compiler := range shorttest.Rows(1, "gcc", "clang-22") {
 		archive := timedRuntimeFor(t, native.Options{Flight: true}, compiler)
 		program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append([]string{"-DFLIGHT"}, withUnwinder...)...)
 		out, logs := runTimed(t, stormSet, program)
@@ -45,7 +46,7 @@ func TestFlightFileLimit(t *testing.T) {
 func TestFlightSanitized(t *testing.T) {
 	t.Parallel()
 	archive := timedRuntimeFor(t, native.Options{Flight: true}, "gcc", "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error")
-	for _, flags := range [][]string{nil, {"-fsanitize=address"}, {"-fsanitize=thread"}} {
+	for _, flags := range shorttest.Rows(2, nil, []string{"-fsanitize=thread"}, []string{"-fsanitize=address"}) {
 		program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append(append([]string{"-DFLIGHT"}, flags...), withUnwinder...)...)
 		if out, _ := runTimed(t, stormSet, program); strings.TrimSpace(out) != "0" {
 			t.Errorf("%s: %s", flags, out)

@@ -35,7 +35,7 @@ func TestTimedKilledAtStart(t *testing.T) {
 			}
 			ended, step := false, 1
 			if testing.Short() {
-				step = 3
+				step = 5
 			}
 			for n := 1; !ended; n += step {
 				cmd := exec.CommandContext(t.Context(), path, "spikes", "1")

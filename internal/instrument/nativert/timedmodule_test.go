@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestTimedModules runs calls that cross between modules: they share a window,
@@ -59,7 +60,7 @@ func TestTimedModules(t *testing.T) {
 func TestTimedSanitized(t *testing.T) {
 	t.Parallel()
 	plain := timedRuntime(t, "gcc")
-	for _, sanitizer := range []string{"address", "thread", "undefined"} {
+	for _, sanitizer := range shorttest.Rows(2, "thread", "undefined", "address") {
 		t.Run(sanitizer, func(t *testing.T) {
 			archive := plain
 			flags := append([]string{"-fsanitize=" + sanitizer}, withUnwinder...)

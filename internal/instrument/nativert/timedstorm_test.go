@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 const (
@@ -213,23 +214,25 @@ func TestTimedKilled(t *testing.T) {
 // TestTimedLinks runs the same program as it may be linked.
 func TestTimedLinks(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	type row struct {
 		name, compiler string
 		flags          []string
 		unwinder       bool
-	}{
-		{"plain", "gcc", nil, false},
-		{"frame pointers", "gcc", []string{"-fno-omit-frame-pointer"}, false},
-		{"no pie", "gcc", append([]string{"-no-pie", "-fno-pie"}, withUnwinder...), true},
-		{"static", "gcc", []string{"-static", "-Wl,-u,_Unwind_Backtrace"}, true},
-		{"static pie", "gcc", []string{"-static-pie", "-Wl,-u,_Unwind_Backtrace"}, true},
-		{"clang", "clang-22", withUnwinder, true},
-		{"lld", "clang-22", append([]string{"-fuse-ld=lld-22"}, withUnwinder...), true},
-		{"mold", "clang-22", append([]string{"-fuse-ld=mold"}, withUnwinder...), true},
-		{"gold", "gcc", append([]string{"-fuse-ld=gold"}, withUnwinder...), true},
-		{"musl", "musl-gcc", []string{"-static"}, false},
-		{"musl dynamic", "musl-gcc", nil, false},
-	} {
+	}
+	for _, c := range shorttest.Rows(
+		5,
+		row{"frame pointers", "gcc", []string{"-fno-omit-frame-pointer"}, false},
+		row{"no pie", "gcc", append([]string{"-no-pie", "-fno-pie"}, withUnwinder...), true},
+		row{"static pie", "gcc", []string{"-static-pie", "-Wl,-u,_Unwind_Backtrace"}, true},
+		row{"lld", "clang-22", append([]string{"-fuse-ld=lld-22"}, withUnwinder...), true},
+		row{"musl", "musl-gcc", []string{"-static"}, false},
+		row{"plain", "gcc", nil, false},
+		row{"static", "gcc", []string{"-static", "-Wl,-u,_Unwind_Backtrace"}, true},
+		row{"clang", "clang-22", withUnwinder, true},
+		row{"mold", "clang-22", append([]string{"-fuse-ld=mold"}, withUnwinder...), true},
+		row{"gold", "gcc", append([]string{"-fuse-ld=gold"}, withUnwinder...), true},
+		row{"musl dynamic", "musl-gcc", nil, false},
+	) {
 		t.Run(c.name, func(t *testing.T) {
 			archive := timedRuntime(t, c.compiler)
 			program := timedProgram(t, c.compiler, archive, []string{"storms.c"}, c.flags...)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // place is an address in a module, link-time, or outside of all: then the module
@@ -224,11 +225,13 @@ func buildModules(t *testing.T, compiler, flags string) []string {
 func TestModules(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
-	for _, c := range []struct{ compiler, flags string }{
-		{"gcc", "-O2 -Wl,-z,lazy -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"},
-		{"gcc", "-O1 -fno-plt -Wl,-z,now"},
-		{"clang-22", "-O2 -Wl,-z,now -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"},
-	} {
+	type row struct{ compiler, flags string }
+	for _, c := range shorttest.Rows(
+		2,
+		row{"gcc", "-O2 -Wl,-z,lazy -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"},
+		row{"gcc", "-O1 -fno-plt -Wl,-z,now"},
+		row{"clang-22", "-O2 -Wl,-z,now -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"},
+	) {
 		t.Run(c.compiler+c.flags, func(t *testing.T) {
 			paths := buildModules(t, c.compiler, c.flags)
 			m := openModules(t, paths...)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -166,13 +167,15 @@ func recordWith(t *testing.T, library string, modules []string, settings string,
 func TestStorms(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
-	for _, c := range []struct{ compiler, flags string }{
-		{"g++", "-O2"},
-		{"g++", "-O0 -no-pie"},
-		{"g++", "-O2 -fno-omit-frame-pointer -fcf-protection=full"},
-		{"clang++-22", "-O2 -no-pie"},
-		{"clang++-22", "-O3 -fuse-ld=lld-22"},
-	} {
+	type row struct{ compiler, flags string }
+	for _, c := range shorttest.Rows(
+		2,
+		row{"g++", "-O2 -fno-omit-frame-pointer -fcf-protection=full"},
+		row{"clang++-22", "-O2 -no-pie"},
+		row{"g++", "-O0 -no-pie"},
+		row{"g++", "-O2"},
+		row{"clang++-22", "-O3 -fuse-ld=lld-22"},
+	) {
 		t.Run(c.compiler+c.flags, func(t *testing.T) {
 			t.Parallel()
 			path := program(t, c.compiler, "storms.cc", append(strings.Fields(c.flags), "-pthread")...)

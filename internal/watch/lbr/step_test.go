@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -93,7 +94,7 @@ func taken(code *objfile.Code, from, pc uint64) bool {
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
-	for _, level := range []string{"-O0", "-O2"} {
+	for _, level := range shorttest.Rows(1, "-O2", "-O0") {
 		t.Run(level, func(t *testing.T) {
 			path := program(t, "gcc", "steps.c", level, "-no-pie")
 			file, err := objfile.Open(path)
