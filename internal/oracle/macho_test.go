@@ -57,18 +57,31 @@ func init() {
 // args returns what clang is given for a program of some sources.
 func (a apple) args(t *testing.T, flags string, sources ...string) []string {
 	t.Helper()
+	return a.argsWith(t, []string{machOFile(t, "include")}, flags, sources...)
+}
+
+// argsWith is args with the directories of system headers.
+func (a apple) argsWith(t *testing.T, headers []string, flags string, sources ...string) []string {
+	t.Helper()
 	for _, tool := range append([]string{a.compiler, "ld64.lld-22"}, a.emulator[:min(1, len(a.emulator))]...) {
 		mustHave(t, tool)
 	}
-	system, err := filepath.Abs("testdata/macho")
+	args := []string{"-target", a.target, "-nostdlibinc"}
+	for _, dir := range headers {
+		args = append(args, "-isystem", dir)
+	}
+	args = append(args, "-w", "-fuse-ld=lld", "-nostdlib", "-Wl,-no_fixup_chains", machOFile(t, "libSystem.tbd"))
+	return append(append(args, strings.Fields(flags)...), sources...)
+}
+
+// machOFile returns the absolute path of what programs are built with.
+func machOFile(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", "macho", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{
-		"-target", a.target, "-nostdlibinc", "-isystem", filepath.Join(system, "include"), "-w",
-		"-fuse-ld=lld", "-nostdlib", "-Wl,-no_fixup_chains", filepath.Join(system, "libSystem.tbd"),
-	}
-	return append(append(args, strings.Fields(flags)...), sources...)
+	return path
 }
 
 // load is the command that runs a program, by the words before it.
@@ -94,12 +107,12 @@ func (a apple) run(t *testing.T, program string, args ...string) (string, *prof.
 
 // observed runs a program with probes on a processor in software, qemu's or valgrind's, which
 // counts instructions. The order is known of qemu's.
-func (a apple) observed(t *testing.T, program string) (answer string, ran execution, seen []firstCall, m *prof.Module) {
+func (a apple) observed(t *testing.T, program string, args ...string) (answer string, ran execution, seen []firstCall, m *prof.Module) {
 	t.Helper()
 	if a.emulator == nil {
 		mustHave(t, "valgrind")
 		raws, out := t.TempDir(), filepath.Join(t.TempDir(), "callgrind.out")
-		cmd := a.load(t, underCallgrind(out, "--dump-instr=yes", "--"), program)
+		cmd := a.load(t, underCallgrind(out, "--dump-instr=yes", "--"), program, args...)
 		cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws, fmt.Sprintf("LOADER_BASE=%#x", uint64(loaderBase)))
 		answer = output(t, cmd)
 		all := executed(t, out, "???")
@@ -130,7 +143,7 @@ func (a apple) observed(t *testing.T, program string) (answer string, ran execut
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	cmd := a.load(t, append(a.emulator[:len(a.emulator):len(a.emulator)], "-singlestep", "-d", "exec,nochain", "-D", "/dev/fd/3"), program)
+	cmd := a.load(t, append(a.emulator[:len(a.emulator):len(a.emulator)], "-singlestep", "-d", "exec,nochain", "-D", "/dev/fd/3"), program, args...)
 	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws, fmt.Sprintf("LOADER_BASE=%#x", uint64(loaderBase)))
 	cmd.ExtraFiles = []*os.File{writer}
 	failed := make(chan error, 1)
