@@ -106,6 +106,7 @@ func FuzzParseRaw(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.Copies = 0 // the sum is written
 		if got, err := ParseRaw(file); err != nil || !sameRaw(got, r) {
 			t.Fatalf("round trip: %v", err)
 		}

@@ -45,6 +45,9 @@ type Raw struct {
 	// Order lists the functions in the order of their first executions, the oldest first, as offsets of their
 	// records in the section. All are in the section; only a forged file contains one twice.
 	Order []uint32
+	// Copies is the number of copies of the section that follow the image: processors of a Go program count in
+	// one each. Data is their sum, which is what AppendRaw writes.
+	Copies uint64
 }
 
 // Cut reports whether the order buffer was too small: the oldest first
@@ -56,7 +59,6 @@ type RawHeader struct {
 	Raw             // without Data, Scenario and Order; Next only if not Continuous
 	Offset   uint64 // where the image starts in the file
 	Stored   uint64 // bytes of the image in the file
-	Copies   uint64 // of the section, behind the image
 	scenario uint64 // bytes of the scenario's name
 	sum      uint32
 }

@@ -106,6 +106,7 @@ type infoJSON struct {
 	Continuous   bool               `json:"continuous,omitempty"`
 	Slots        *uint32            `json:"order_slots,omitempty"`      // of the order buffer
 	First        *uint32            `json:"first_executions,omitempty"` // of which the last are in the buffer
+	Copies       uint64             `json:"copies,omitempty"`           // of the raw section, each of one processor
 }
 
 // inspect reads the file at path, of any supported kind.
@@ -229,7 +230,7 @@ func mapInfo(kind string, m *prof.Map) infoJSON {
 }
 
 func rawInfo(raw *mip.Raw) infoJSON {
-	j := infoJSON{Kind: "raw", BuildID: raw.BuildID.String(), RawSize: raw.Size, PID: &raw.PID, Continuous: raw.Continuous}
+	j := infoJSON{Kind: "raw", BuildID: raw.BuildID.String(), RawSize: raw.Size, PID: &raw.PID, Continuous: raw.Continuous, Copies: raw.Copies}
 	if raw.Scenario != "" {
 		j.Scenarios = []string{raw.Scenario}
 	}
@@ -308,6 +309,9 @@ func (j *infoJSON) table() *report.Table {
 	row("raw section", report.Count(j.RawSize)+" bytes", report.Plain)
 	if j.PID != nil {
 		row("process", fmt.Sprint(*j.PID), report.Plain)
+		if j.Copies > 0 {
+			row("copies", report.Count(j.Copies)+", of processors that count by themselves", report.Plain)
+		}
 		row("written", map[bool]string{false: "at exit", true: "live, page by page"}[j.Continuous], report.Plain)
 	}
 	if j.PID != nil && len(j.Scenarios) > 0 {
