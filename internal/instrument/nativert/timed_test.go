@@ -75,8 +75,12 @@ func makeArchive(options native.Options, compiler string, flags []string) (strin
 	}
 	archive := filepath.Join(dir, "libtimed.a")
 	members := []string{"rcs", archive}
+	common := slices.Concat([]string{"-Os"}, TimedFlags(X86_64))
+	if compiler == "gcc" {
+		common = append(common, "-Wall", "-Wextra", "-Werror")
+	}
 	for _, o := range TimedObjects(X86_64, options) {
-		if err := compileObject(dir, dir, compiler, slices.Concat([]string{"-Os"}, TimedFlags(X86_64), flags), o); err != nil {
+		if err := compileObject(dir, dir, compiler, slices.Concat(common, flags), o); err != nil {
 			return "", err
 		}
 		members = append(members, o.Name)
@@ -312,7 +316,7 @@ var shared = []string{"__cairn_process", "__cairn_node", "__cairn_flight_at", "_
 func TestTimedSize(t *testing.T) {
 	t.Parallel()
 	options := native.Options{Flight: true}
-	archive := timedRuntimeFor(t, options, "gcc", "-Wall", "-Wextra")
+	archive := timedRuntimeFor(t, options, "gcc")
 	var total uint64
 	for _, o := range TimedObjects(X86_64, options) {
 		object := filepath.Join(filepath.Dir(archive), o.Name)
