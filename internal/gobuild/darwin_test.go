@@ -49,12 +49,7 @@ func loader(t *testing.T, arch string) []string {
 			return "", err
 		}
 		to := filepath.Join(dir, "loader-"+arch)
-		c := exec.Command(compiler, "-O1", "-w", "-rdynamic", "-o", to, "loader.c", "libsystem.c", "tlv.c", "unwind.c", "objc.c", "-Wl,--no-as-needed", "-ldl", "-lm")
-		c.Dir = machoDir
-		if out, err := c.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%v: %w\n%s", c, err, out)
-		}
-		return to, nil
+		return to, shorttest.MachOLoader(compiler, machoDir, to)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -41,15 +41,7 @@ func init() {
 	for _, a := range []apple{macOS, iOS} {
 		loaders[a.target] = sync.OnceValues(func() (string, error) {
 			to := filepath.Join(workDir, "loader-"+a.target)
-			argv := []string{"-O1", "-w", "-rdynamic", "-o", to}
-			for _, part := range []string{"loader", "libsystem", "tlv", "unwind", "objc"} {
-				argv = append(argv, filepath.Join("testdata", "macho", part+".c"))
-			}
-			out, err := exec.Command(a.compiler, append(argv, "-Wl,--no-as-needed", "-lstdc++", "-ldl", "-lm")...).CombinedOutput()
-			if err != nil {
-				err = fmt.Errorf("%w\n%s", err, out)
-			}
-			return to, err
+			return to, shorttest.MachOLoader(a.compiler, filepath.Join("testdata", "macho"), to, "-lstdc++")
 		})
 	}
 }

@@ -1,5 +1,5 @@
-// Package shorttest has what makes tests take less time: the rows of a table that run where time is short, and a
-// cache that the tests of several packages share.
+// Package shorttest has what tests of several packages share: the rows of a table that run where time is short, a
+// cache, the command and a loader of programs for macOS.
 package shorttest
 
 import "testing"
