@@ -203,6 +203,8 @@ type Map struct {
 	RawSize uint64 // bytes
 	Machine string // machine of its code, as package machine names it; "" if unknown
 	Funcs   []Func // ascending by Addr, then by Record
+	// Absent are functions that were compiled for the module and that Funcs lacks, in the order of Compare, distinct.
+	Absent []Absent
 }
 
 // Go reports whether the map is of a Go program that cairn go built.

@@ -170,7 +170,7 @@ func checkMap(m *prof.Map) error {
 			return fmt.Errorf("function %q: out of order", f.Name)
 		}
 	}
-	return nil
+	return checkMapAbsent(m)
 }
 
 // checkCounts reports the first rule that c breaks as counts of f in a module with raws raw files.

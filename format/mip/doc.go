@@ -2,6 +2,7 @@
 // raw file that a run writes, and the profile that merging makes of them.
 //
 //	.debug.cairn  in the binary, not loaded: which record belongs to which code
+//	.debug.cairn.units  in the binary, not loaded: what the compiler made, linked or not
 //	.mipmap       the same as a file of its own, for when the binary is stripped
 //	.mipraw       one run: the image of the raw section when the process ended
 //	.mip          a profile: maps with the sums of many runs
@@ -75,6 +76,40 @@
 // code at 0x401000 with blocks at +0x12 and +0x30; one block without a probe, block 2, which ran if block 0
 // did; two calls, block 1 to work and block 2 to puts. work follows at 0x5d with two fragments.
 //
+// # Units section (.debug.cairn.units)
+//
+// Each compilation, which is a unit, has a record of all functions that the compiler made, so that those which
+// the linker dropped or never took are known as well. Zeros between records are skipped.
+//
+//	u32   length of the record in bytes, this field included
+//	u8    version, 1
+//	u8    1 if the unit was added by a link that need not have taken anything of it
+//	str   source file
+//	      the functions, as a list:
+//	uv      number of strings, sorted, each as in a map (below)
+//	uv      number of functions, each:
+//	u8        reason: 0 it has a probe, 1 its archive's member was not linked, 2 the linker
+//	          removed it, 3 it is in no program, 4 it was compiled without a probe; +8 if
+//	          other objects may have it (COMDAT), +16 if it has a note, +32 if the place of
+//	          its definition is known, +64 if it has lines
+//	uv        name, a string's number
+//	sv        source file of the unit, a string's number, from that of the function before
+//	uv        note, a string's number, only with +16
+//	sv        file of its definition, a string's number, from that of the unit; only with +32
+//	uv        line of its definition, only with +32
+//	uv        number of ranges of lines that have code, only with +64; ascending, each:
+//	sv          file, a string's number, from that of the range before; at first of its definition
+//	sv          first line, from the last of the range before; at first of its definition
+//	uv          number of further lines
+//
+// In units, the reasons are 0 and 4. The functions of a map that are absent are those of its units that it has
+// no record of. Example: lib.c defines spare in lines 7 to 9, which has code of line 3 of lib.h.
+//
+//	00000000  39 00 00 00 01 00 05 6c  69 62 2e 63 05 00 00 00  |9......lib.c....|
+//	00000010  0a 2f 61 70 70 2f 6c 69  62 2e 63 09 01 68 00 05  |./app/lib.c..h..|
+//	00000020  6c 69 62 2e 63 00 05 73  70 61 72 65 01 60 04 06  |lib.c..spare.`..|
+//	00000030  03 07 02 00 00 02 02 0b  00                       |.........|
+//
 // # Raw file (.mipraw)
 //
 //	0   [8]   "CAIRNRAW"
@@ -128,7 +163,7 @@
 //
 //	0   [8]   "CAIRNMAP" or "CAIRNMIP"
 //	8   u16   major version, 1: readers refuse a higher one
-//	10  u16   minor version, 1 or, of a profile, 2: readers skip what a higher one
+//	10  u16   minor version, 2 or, of a profile, 3: readers skip what a higher one
 //	          has at its end, and of a lower one what it lacks is unknown
 //	12  u32   CRC-32 (IEEE) of the body
 //	16  u64   length of the body
@@ -168,17 +203,22 @@
 //	uv       callee, a string's number
 //	     after the map, since minor version 1:
 //	str  machine, at most 32 bytes: x86-64, AArch64, Arm; empty if unknown
+//	     after that, since minor version 2:
+//	     absent functions, a list as in the section of units
 //
 // The differences of the first function are from 0, those of addresses from the raw section. Example:
 //
-//	00000000  43 41 49 52 4e 4d 41 50  01 00 01 00 a6 8d 2e a1  |CAIRNMAP........|
-//	00000010  5a 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |Z.............ap|
+//	00000000  43 41 49 52 4e 4d 41 50  01 00 02 00 7c 9a f8 23  |CAIRNMAP....|..#|
+//	00000010  8f 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |..............ap|
 //	00000020  70 80 80 81 02 20 04 00  05 61 70 70 2e 63 00 04  |p.... ...app.c..|
 //	00000030  6d 61 69 6e 00 04 70 75  74 73 00 04 77 6f 72 6b  |main..puts..work|
 //	00000040  02 34 01 00 44 33 22 11  00 ff bf 01 40 02 12 1e  |.4..D3".....@...|
 //	00000050  01 02 01 03 02 02 03 02  02 0c 03 00 88 77 66 55  |.............wfU|
 //	00000060  06 02 00 20 01 08 bf 21  10 01 00 06 78 38 36 2d  |... ...!....x86-|
-//	00000070  36 34                                             |64|
+//	00000070  36 34 06 00 00 00 0a 2f  61 70 70 2f 6c 69 62 2e  |64...../app/lib.|
+//	00000080  63 09 01 68 00 05 6c 69  62 2e 63 03 05 61 70 70  |c..h..lib.c..app|
+//	00000090  2e 61 00 05 73 70 61 72  65 01 71 05 06 04 03 07  |.a..spare.q.....|
+//	000000a0  02 00 00 02 02 0b 00                              |.......|
 //
 // # Profile (.mip)
 //
@@ -214,12 +254,14 @@
 //	         only the first 40 bits of it
 //	     after those, since minor version 2, for each module:
 //	str    machine, as above
+//	     after those, since minor version 3, for each module:
+//	       absent functions, as above
 //
 // An rv is a uv that counts raw files: 0 is none, 1 is all, and any other number is one less than written.
 // Example: the run above, of scenario "open", and one in which work was not called and that is no trace.
 //
-//	00000000  43 41 49 52 4e 4d 49 50  01 00 02 00 58 53 9e a8  |CAIRNMIP....XS..|
-//	00000010  8f 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|
+//	00000000  43 41 49 52 4e 4d 49 50  01 00 03 00 7e 66 67 e3  |CAIRNMIP....~fg.|
+//	00000010  c4 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|
 //	00000020  70 70 80 80 81 02 20 04  00 05 61 70 70 2e 63 00  |pp.... ...app.c.|
 //	00000030  04 6d 61 69 6e 00 04 70  75 74 73 00 04 77 6f 72  |.main..puts..wor|
 //	00000040  6b 02 34 01 00 44 33 22  11 00 ff bf 01 40 02 12  |k.4..D3".....@..|
@@ -228,7 +270,10 @@
 //	00000070  02 02 01 01 01 3f 02 ac  02 02 02 00 02 3f 02 02  |.....?.......?..|
 //	00000080  01 04 6f 70 65 6e 01 99  00 00 00 00 00 00 00 00  |..open..........|
 //	00000090  02 00 00 00 02 80 20 88  cf 99 ab c5 e8 8c 91 11  |...... .........|
-//	000000a0  06 78 38 36 2d 36 34                              |.x86-64|
+//	000000a0  06 78 38 36 2d 36 34 06  00 00 00 0a 2f 61 70 70  |.x86-64...../app|
+//	000000b0  2f 6c 69 62 2e 63 09 01  68 00 05 6c 69 62 2e 63  |/lib.c..h..lib.c|
+//	000000c0  03 05 61 70 70 2e 61 00  05 73 70 61 72 65 01 71  |..app.a..spare.q|
+//	000000d0  05 06 04 03 07 02 00 00  02 02 0b 00              |............|
 //
 // The text form of the same profile is testdata/example.yaml.
 package mip

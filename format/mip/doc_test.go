@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/prof"
 )
 
 // exampleRaw is the first run of the example.
@@ -30,6 +32,13 @@ func exampleOrder(t testing.TB) []byte {
 	return raw
 }
 
+// exampleUnit is the compilation of lib.c.
+func exampleUnit() *prof.Unit {
+	a := example().Absent[0]
+	a.Why, a.Note = 0, ""
+	return &prof.Unit{File: a.File, Funcs: []prof.Absent{a}}
+}
+
 // TestDocExample compares the dumps in doc.go with what the writers write.
 func TestDocExample(t *testing.T) {
 	t.Parallel()
@@ -39,6 +48,7 @@ func TestDocExample(t *testing.T) {
 	}
 	for name, data := range map[string][]byte{
 		"section": section(example()),
+		"unit":    encodeUnit(t, exampleUnit()),
 		"raw":     exampleRaw(t),
 		"order":   exampleOrder(t),
 		"map":     encodeMap(t, example()),

@@ -41,6 +41,7 @@ func seeds(t testing.TB) map[string][][]byte {
 	return map[string][][]byte{
 		"FuzzReadMapSection": {section(m), section(cover), section(m)[:70]},
 		"FuzzReadMap":        {encodeMap(t, m), encodeMap(t, cover)},
+		"FuzzReadUnits":      {encodeUnit(t, exampleUnit()), append(make([]byte, 4), encodeUnit(t, &prof.Unit{File: "x.o", Unlinked: true})...)},
 		"FuzzParseRaw":       {raw, raw[:90], live, exampleOrder(t), liveOrder, cut, sealed, withCopies(t)},
 		"FuzzReadProfile":    {encodeProfile(t, p), encodeProfile(t, two)},
 		"FuzzReadText":       {encodeText(t, p), encodeText(t, two), []byte("cairn: profile\nversion: 1\nmodules: []\n")},

@@ -31,7 +31,10 @@ func WriteMap(w io.Writer, m *prof.Map) error {
 	if err != nil {
 		return fmt.Errorf("writing a map: %w", err)
 	}
-	return writeContainer(w, MapMagic, appendString(body, m.Machine))
+	if body, err = appendAbsent(appendString(body, m.Machine), m.Absent); err != nil {
+		return fmt.Errorf("writing a map: %w", err)
+	}
+	return writeContainer(w, MapMagic, body)
 }
 
 // ReadMap reads a .mipmap file.
@@ -42,8 +45,11 @@ func ReadMap(data []byte) (*prof.Map, error) {
 	}
 	m := new(prof.Map)
 	readMapBody(c, m)
-	if containerMinor(data) >= mapMinor {
+	if containerMinor(data) >= mapMachineMinor {
 		readMachine(c, m)
+	}
+	if containerMinor(data) >= mapMinor {
+		readMapAbsent(c, m)
 	}
 	if err := closeContainer(data, c, "map"); err != nil {
 		return nil, err

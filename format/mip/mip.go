@@ -41,9 +41,12 @@ const (
 	ProfileMagic = "CAIRNMIP"
 
 	versionMajor = 1
-	mapMinor     = 1 // the machine is after the functions
-	profileMinor = 2 // machines are after the runs
+	mapMinor     = 2 // absent functions are after the machine
+	profileMinor = 3 // absent functions are after the machines
 	runsMinor    = 1 // of profiles: runs are after all modules
+
+	// Minor versions since which machines are after the functions of a map, and after the runs of a profile.
+	mapMachineMinor, profileMachineMinor = 1, 2
 
 	headerSize = 24
 )

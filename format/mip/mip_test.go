@@ -36,6 +36,10 @@ func example() *prof.Map {
 				{Addr: 0x400800, Size: 0x10, Blocks: []uint32{0x0}},
 			},
 		}},
+		Absent: []prof.Absent{{
+			Name: "spare", File: "lib.c", Why: prof.NotLinked, Note: "libapp.a", Source: "/app/lib.c", Line: 7,
+			Lines: []prof.LineRange{{File: "/app/lib.c", From: 7, To: 9}, {File: "/app/lib.h", From: 3, To: 3}},
+		}},
 	}
 }
 
@@ -180,6 +184,7 @@ func drawMap(t *rapid.T) *prof.Map {
 		m.RawSize = record + recordSize(&f)
 		m.Funcs = append(m.Funcs, f)
 	}
+	m.Absent = drawAbsent(t, prof.NotLinked, prof.Dropped, prof.NoProgram, prof.Unprobed)
 	return m
 }
 
@@ -301,14 +306,14 @@ func TestRunsErrors(t *testing.T) {
 func TestOldProfile(t *testing.T) {
 	t.Parallel()
 	p := exampleProfile()
-	p.Modules[0].Machine = ""
+	p.Modules[0].Machine, p.Modules[0].Absent = "", nil
 	for minor := byte(1); minor < 2; minor-- {
 		data := encodeProfile(t, p)
-		data = data[:len(data)-1]
+		data = data[:len(data)-3]
 		if minor == 0 {
 			p.Modules[0].Held = prof.RunSet{}
 			data = encodeProfile(t, p)
-			data = data[:len(data)-3]
+			data = data[:len(data)-5]
 		}
 		data[10] = minor
 		if got, err := ReadProfile(reseal(data)); err != nil || !reflect.DeepEqual(got, p) {
@@ -317,7 +322,7 @@ func TestOldProfile(t *testing.T) {
 	}
 	data := encodeMap(t, &p.Modules[0].Map)
 	data[10] = 0
-	if got, err := ReadMap(reseal(data[:len(data)-1])); err != nil || !reflect.DeepEqual(got, &p.Modules[0].Map) {
+	if got, err := ReadMap(reseal(data[:len(data)-3])); err != nil || !reflect.DeepEqual(got, &p.Modules[0].Map) {
 		t.Errorf("map: %v\n%+v", err, got)
 	}
 }
@@ -335,7 +340,7 @@ func TestMachineErrors(t *testing.T) {
 		"a\nb": `machine "a\nb" is not a printable word`, "a b": "is not a printable word", "\x1b[1m": "is not a printable word",
 	} {
 		var file bytes.Buffer
-		if err := writeContainer(&file, MapMagic, appendString(slices.Clone(body), name)); err != nil {
+		if err := writeContainer(&file, MapMagic, withAbsent(t, appendString(slices.Clone(body), name), m)); err != nil {
 			t.Fatal(err)
 		}
 		m.Machine = name
@@ -345,6 +350,16 @@ func TestMachineErrors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withAbsent appends the absent functions of m.
+func withAbsent(t *testing.T, b []byte, m *prof.Map) []byte {
+	t.Helper()
+	b, err := appendAbsent(b, m.Absent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -465,7 +480,7 @@ func TestImpliedErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			var file bytes.Buffer
-			if err := writeContainer(&file, MapMagic, appendString(unchecked, "")); err != nil {
+			if err := writeContainer(&file, MapMagic, withAbsent(t, appendString(unchecked, ""), m)); err != nil {
 				t.Fatal(err)
 			}
 			// Some of these a map cannot even spell.
@@ -586,7 +601,7 @@ func TestContainerErrors(t *testing.T) {
 	}{
 		{"empty", nil, "not a map: bad magic", ErrMagic},
 		{"profile", encodeProfile(t, exampleProfile()), "not a map: bad magic", ErrMagic},
-		{"newer", edit(8, 2), "map of version 2.1: it requires a newer version of cairn", ErrNewer},
+		{"newer", edit(8, 2), "map of version 2.2: it requires a newer version of cairn", ErrNewer},
 		{"version 0", edit(8, 0), "damaged map: at offset 0x8: map of version 0", nil},
 		{"header cut", good[:20], "damaged map: at offset 0x10: truncated", nil},
 		{"cut", good[:40], "damaged map: at offset 0x18: truncated", nil},

@@ -46,6 +46,12 @@ func WriteProfile(w io.Writer, p *prof.Profile) error {
 	for i := range p.Modules {
 		b = appendString(b, p.Modules[i].Machine)
 	}
+	for i := range p.Modules {
+		var err error
+		if b, err = appendAbsent(b, p.Modules[i].Absent); err != nil {
+			return fmt.Errorf("writing a profile: %w", err)
+		}
+	}
 	return writeContainer(w, ProfileMagic, b)
 }
 
@@ -71,9 +77,14 @@ func ReadProfile(data []byte) (*prof.Profile, error) {
 			readRuns(c, &p.Modules[i])
 		}
 	}
-	if containerMinor(data) >= profileMinor {
+	if containerMinor(data) >= profileMachineMinor {
 		for i := range p.Modules {
 			readMachine(c, &p.Modules[i].Map)
+		}
+	}
+	if containerMinor(data) >= profileMinor {
+		for i := range p.Modules {
+			readMapAbsent(c, &p.Modules[i].Map)
 		}
 	}
 	if c.Err() == nil {

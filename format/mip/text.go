@@ -39,6 +39,8 @@ type (
 
 		Held       []hexNumber `yaml:"runs_held,omitempty,flow"`
 		HeldSketch bool        `yaml:"runs_sketch,omitempty"` // they are cut short
+
+		Absent []textAbsent `yaml:"absent,omitempty"`
 	}
 	textTrace struct {
 		Scenario  text      `yaml:"scenario"`
@@ -181,7 +183,7 @@ func textOf(m *prof.Module) textModule {
 	t := textModule{
 		Module: text(m.Module), BuildID: text(m.BuildID.String()),
 		RawAddr: hexNumber(m.RawAddr), RawSize: m.RawSize, Machine: text(m.Machine), Raws: m.Raws, TracesSeen: m.TracesSeen,
-		Held: convert[hexNumber](m.Held.IDs), HeldSketch: m.Held.Sketch,
+		Held: convert[hexNumber](m.Held.IDs), HeldSketch: m.Held.Sketch, Absent: textOfAbsent(m.Absent),
 	}
 	for i := range m.Traces {
 		tr := &m.Traces[i]
@@ -229,6 +231,9 @@ func (t *textModule) module() (m prof.Module, err error) {
 		if err := t.Functions[i].function(&m.Funcs[i], &m.Counts[i]); err != nil {
 			return m, fmt.Errorf("module %q, function %q: %w", t.Module, t.Functions[i].Name, err)
 		}
+	}
+	if m.Absent, err = absentOf(t.Absent); err != nil {
+		return m, fmt.Errorf("module %q: %w", t.Module, err)
 	}
 	m.TracesSeen = t.TracesSeen
 	m.Held = prof.RunSet{IDs: convert[uint64](t.Held), Sketch: t.HeldSketch}

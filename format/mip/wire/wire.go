@@ -15,6 +15,10 @@ const (
 	MapSection = ".debug.cairn"
 	// OldMapSection is the name of that section in binaries of earlier builds.
 	OldMapSection = ".debug_cairn"
+	// UnitSection is the section that lists the functions of each compilation, with and without probes. It is
+	// not allocated, and unlike the map's it is linked to no function, so that it is there whatever functions
+	// the linker drops.
+	UnitSection = ".debug.cairn.units"
 	// OrderSection is the allocated, zero-initialised section of the slots for
 	// first executions in modes with slots: an array of u32, each the offset of
 	// a record in RawSection plus one, or 0.
@@ -23,8 +27,9 @@ const (
 
 // Places of these sections in Mach-O files: the segment and the name in it.
 const (
-	RawMachO = "__DATA,__cairn_raw"
-	MapMachO = "__CAIRN,__cairn_map"
+	RawMachO  = "__DATA,__cairn_raw"
+	MapMachO  = "__CAIRN,__cairn_map"
+	UnitMachO = "__CAIRN,__cairn_units"
 )
 
 // The order buffer.
@@ -60,6 +65,13 @@ const (
 	MapVersion  = 1
 	MapAtomic   = 1 << 7
 	MapRelative = 1 << 6
+)
+
+// The records of UnitSection.
+const (
+	UnitVersion = 1
+	// UnitUnlinked is set in records that were added when a module was linked, of what it was linked from.
+	UnitUnlinked = 1 << 0
 )
 
 // Records in RawSection, by mode.

@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -73,8 +74,9 @@ func Modules(modules []prof.Module) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]prof.Module, len(modules))
+	parts, maps := make([]prof.Module, len(modules)), make([]*prof.Map, len(modules))
 	for i := range modules {
+		maps[i] = &modules[i].Map
 		parts[i] = j.translate(&modules[i], j.numbers[i], addrs)
 	}
 	j.res.Module = parts[0]
@@ -83,6 +85,7 @@ func Modules(modules []prof.Module) (*Result, error) {
 			return nil, err
 		}
 	}
+	j.res.Module.Absent = absent.Missing(append(maps, &prof.Map{Funcs: j.res.Module.Funcs}))
 	return &j.res, nil
 }
 

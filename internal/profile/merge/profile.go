@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/saturate"
 
 	"github.com/cairnprof/cairn/prof"
@@ -33,6 +34,7 @@ func Modules(a, b *prof.Module) error {
 	}
 	a.Module = min(a.Module, b.Module)
 	a.Machine = max(a.Machine, b.Machine) // one of them may be unknown
+	a.Absent = absent.Join(a.Absent, b.Absent)
 	a.Raws = saturate.Add(a.Raws, b.Raws)
 	for i := range a.Counts {
 		addCounts(&a.Counts[i], &b.Counts[i])

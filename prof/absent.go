@@ -1,0 +1,89 @@
+package prof
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Absence is why a map has no record of a function that was compiled. The numbers are part of the file formats.
+type Absence uint8
+
+// The reasons. Functions that are in no program did not run; of those without probes that is not known.
+const (
+	// NotLinked is a function in a member of an archive that the linker did not take.
+	NotLinked Absence = 1
+	// Dropped is a function of a linked object that the linker removed as unused: --gc-sections, Go's dead code.
+	Dropped Absence = 2
+	// NoProgram is a function in an object that was given to no linker.
+	NoProgram Absence = 3
+	// Unprobed is a function that was compiled without a probe.
+	Unprobed Absence = 4
+)
+
+var absenceNames = [...]string{
+	NotLinked: "not linked", Dropped: "removed by the linker", NoProgram: "in no program", Unprobed: "compiled without probes",
+}
+
+// String describes the reason in a few words.
+func (a Absence) String() string {
+	if a.Valid() {
+		return absenceNames[a]
+	}
+	return "invalid"
+}
+
+// ParseAbsence returns the reason that String describes by text and whether there is one.
+func ParseAbsence(text string) (Absence, bool) {
+	i := slices.Index(absenceNames[:], text)
+	return Absence(i), i > 0
+}
+
+// Valid reports whether a is one of the reasons.
+func (a Absence) Valid() bool { return a >= NotLinked && a <= Unprobed }
+
+// Absent is a function that was compiled for a module, and of which the module has no record.
+type Absent struct {
+	Name string // symbol name, mangled; "" for all functions of the file, if they are not known
+	File string // source file of the compilation, as Func.File
+	Why  Absence
+	Note string // more about the reason: what it was compiled by, the archive; may be ""
+	// Shared reports that other objects may have the same function: it is in a section group, as inline
+	// functions and templates are, of which linkers keep one copy.
+	Shared bool
+	// Source and Line are where it is defined, "" and 0 if not known.
+	Source string
+	Line   uint32
+	Lines  []LineRange // that its code has, ascending by file, then by number, disjoint; none without debug information
+}
+
+// LineRange is a range of lines of a file, all of which have code.
+type LineRange struct {
+	File     string
+	From, To uint32 // both ends included
+}
+
+// Compare orders absent functions as maps have them: by file, name, place and reason.
+func (a *Absent) Compare(b *Absent) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Why, b.Why), cmp.Compare(a.Note, b.Note))
+}
+
+// SortAbsent sorts a list in the order of maps and drops duplicates, in place.
+func SortAbsent(list []Absent) []Absent {
+	slices.SortFunc(list, func(a, b Absent) int { return a.Compare(&b) })
+	return slices.CompactFunc(list, func(a, b Absent) bool { return a.Compare(&b) == 0 })
+}
+
+// Equal reports whether all fields of a and b are equal.
+func (a *Absent) Equal(b *Absent) bool {
+	return a.Compare(b) == 0 && a.Shared == b.Shared && slices.Equal(a.Lines, b.Lines)
+}
+
+// Unit is what one compilation made: all its functions, with and without probes. Objects have a unit each, and
+// linkers join those of a module's objects; the functions of units that a module does not have are its Absent.
+type Unit struct {
+	File string
+	// Unlinked reports that the unit is of an input of the link from which the linker need not have taken anything.
+	Unlinked bool
+	Funcs    []Absent // Why is Unprobed, or 0 for functions with a probe
+}
