@@ -277,6 +277,14 @@ func (r *entryReader) file(u *entryUnit, number uint64) string {
 	return name
 }
 
+// ownFiles returns the line table of a split unit, which its own file contains; nil for other units.
+func (r *entryReader) ownFiles(u *entryUnit) *unit {
+	if !u.ownLines {
+		return nil
+	}
+	return r.lineTable(u.line)
+}
+
 // lineTable returns the header of the line table at an offset, or nil.
 func (r *entryReader) lineTable(at uint64) *unit {
 	table, ok := r.files[at]

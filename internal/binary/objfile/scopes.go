@@ -23,7 +23,8 @@ const (
 type Scope struct {
 	Name   string // linkage name, or else the name in the source
 	Line   int    // of its definition; 0 if not known
-	Parent int    // index of the scope it was inlined into; -1 for a function
+	decl   declFile
+	Parent int // index of the scope it was inlined into; -1 for a function
 	// CallLine and CallDiscriminator are the position of the call in Parent.
 	CallLine          int
 	CallDiscriminator uint32
@@ -166,10 +167,19 @@ type scopeReader struct {
 	origins map[uint64]origin
 }
 
-// origin identifies an entry that has the name and line of a function.
+// declFile is the file of a definition, by its number in a line table.
+type declFile struct {
+	unit  uint32 // offset in .debug_line
+	index int32
+	known bool
+	files *unit // the line table, if it is not in .debug_line
+}
+
+// origin identifies an entry that has the name and the place of a function.
 type origin struct {
 	name string
 	line int
+	file declFile
 }
 
 // read walks the entries of a unit.
@@ -177,10 +187,7 @@ func (s *scopeReader) read(r *entryReader, u *entryUnit) error {
 	if s.reader != r {
 		s.origins = map[uint64]origin{}
 	}
-	s.reader, s.unit, s.plain, s.files = r, u, plainProducer(u.producer), nil
-	if u.ownLines {
-		s.files = r.lineTable(u.line)
-	}
+	s.reader, s.unit, s.plain, s.files = r, u, plainProducer(u.producer), r.ownFiles(u)
 	var open []int // for each entry whose children are being read, the scope of the children
 	for at := u.first; at < u.end; {
 		if r.info[at] == 0 { // the end of a list of children
@@ -242,7 +249,7 @@ func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
 		return in, nil
 	}
 	s.scopes = append(s.scopes, Scope{
-		Name: o.name, Line: o.line, Parent: in,
+		Name: o.name, Line: o.line, decl: o.file, Parent: in,
 		CallLine: small(e.callLine), CallDiscriminator: uint32(small(e.discriminator)),
 		Unit: uint32(s.unit.line), CallFile: int32(small(e.callFile)), Plain: s.plain, files: s.files,
 	})
@@ -293,12 +300,15 @@ func plainProducer(producer string) bool {
 	return said && plain
 }
 
-// origin returns the name and line of a function, from its entry or from those that it refers
+// origin returns the name and place of a function, from its entry or from those that it refers
 // to. The attributes of a definition override those of its declaration.
 func (s *scopeReader) origin(r *entryReader, u *entryUnit, e *funcEntry, steps int) origin {
-	o := origin{r.text(u, e.linkage), small(e.line)}
+	o := origin{name: r.text(u, e.linkage), line: small(e.line)}
+	if e.hasFile {
+		o.file = declFile{uint32(u.line), int32(small(e.file)), true, r.ownFiles(u)}
+	}
 	for _, ref := range []attrValue{e.origin, e.specification} {
-		if ref.form == 0 || steps == 0 || o.name != "" && o.line != 0 {
+		if ref.form == 0 || steps == 0 || o.name != "" && o.line != 0 && o.file.known {
 			continue
 		}
 		at, ok := r.reference(u, ref)
@@ -313,6 +323,9 @@ func (s *scopeReader) origin(r *entryReader, u *entryUnit, e *funcEntry, steps i
 			s.origins[at] = from
 		}
 		o.name, o.line = cmp.Or(o.name, from.name), cmp.Or(o.line, from.line)
+		if !o.file.known {
+			o.file = from.file
+		}
 	}
 	o.name = cmp.Or(o.name, r.text(u, e.name))
 	return o

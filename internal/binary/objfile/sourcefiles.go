@@ -43,9 +43,22 @@ func (f *File) SourceFiles() (*SourceFiles, error) {
 
 // Caller returns the file of the call of an inlined scope, or "" if it is not known.
 func (s *SourceFiles) Caller(scope *Scope) string {
-	key := sourceFile{uint64(scope.Unit), scope.files, int(scope.CallFile)}
+	return s.name(sourceFile{uint64(scope.Unit), scope.files, int(scope.CallFile)})
+}
+
+// Definition returns the file that has the definition of a scope's function, or "" if it is not known.
+func (s *SourceFiles) Definition(scope *Scope) string {
+	d := &scope.decl
+	if !d.known {
+		return ""
+	}
+	return s.name(sourceFile{uint64(d.unit), d.files, int(d.index)})
+}
+
+// name returns the name of a file, or "" if it is not known.
+func (s *SourceFiles) name(key sourceFile) string {
 	name, ok := s.names[key]
-	u := scope.files
+	u := key.split
 	if u == nil {
 		u = s.units[key.unit]
 	}

@@ -57,7 +57,7 @@ func (c *coverageCode) frames(scopes []objfile.Scope) []coverage.Frame {
 	frames := make([]coverage.Frame, len(scopes))
 	for i := range scopes {
 		s := &scopes[i]
-		frames[i] = coverage.Frame{Func: s.Name, Line: s.Line, CallLine: s.CallLine}
+		frames[i] = coverage.Frame{Func: s.Name, File: c.files.Definition(s), Line: s.Line, CallLine: s.CallLine}
 		if s.CallLine > 0 {
 			frames[i].CallFile = c.files.Caller(s)
 		}

@@ -145,7 +145,7 @@ func TestCopiesAreOne(t *testing.T) {
 	t.Parallel()
 	a, b := sample()[0], sample()[0]
 	files, _ := Files([]Module{a, b})
-	if fn := files[1].Funcs; len(fn) != 1 || fn[0].Runs != 4 {
+	if fn := files[1].Funcs; len(fn) != 1 || fn[0].Runs != 2 {
 		t.Errorf("functions %+v", fn)
 	}
 	if l := files[1].Lines[0]; l != (Line{3, Ran, 2}) {

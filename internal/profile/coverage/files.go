@@ -1,14 +1,11 @@
 package coverage
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // PathRules select the source files of a report, and determine their names in it.
@@ -148,20 +145,15 @@ func (r *PathRules) ApplyBelow(files []SourceFile, relative func(string) string)
 
 func joinFiles(a, b *SourceFile) SourceFile {
 	f := SourceFile{File: a.File}
-	funcs := map[string]*SourceFunc{}
+	funcs := sourceFuncs{}
 	for _, fn := range slices.Concat(a.Funcs, b.Funcs) {
-		addFunc(funcs, fn.Name, fn.Line, fn.Runs)
+		funcs.add(fn)
 	}
-	for _, fn := range funcs {
-		f.Funcs = append(f.Funcs, *fn)
-	}
-	slices.SortFunc(f.Funcs, func(a, b SourceFunc) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
-	})
+	f.Funcs = funcs.list()
 	lines := map[int]Line{}
 	for _, l := range slices.Concat(a.Lines, b.Lines) {
 		if old, ok := lines[l.Number]; ok {
-			l.State, l.Runs = max(l.State, old.State), saturate.Add(l.Runs, old.Runs)
+			l.State, l.Runs = max(l.State, old.State), max(l.Runs, old.Runs)
 		}
 		lines[l.Number] = l
 	}

@@ -72,7 +72,7 @@ func TestApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []SourceFile{{"a.c", []SourceFunc{{"f", 1, 3}, {"g", 5, 0}}, []Line{{1, Ran, 2}, {2, Unknown, 0}, {3, Missed, 0}, {4, Ran, 1}}}}
+	want := []SourceFile{{"a.c", []SourceFunc{{"f", 1, 2}, {"g", 5, 0}}, []Line{{1, Ran, 2}, {2, Unknown, 0}, {3, Missed, 0}, {4, Ran, 1}}}}
 	got := r.Apply(files)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)

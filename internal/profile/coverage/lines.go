@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // Span is a range of consecutive lines of one file, both ends included.
@@ -63,11 +62,12 @@ type SourceFile struct {
 }
 
 // SourceFunc is a function of a source file: all code that the compiler generated for it,
-// including the copies in several modules or compilations.
+// including the copies in several modules or compilations. Functions with one name that are
+// defined on different lines of a file, of which a compilation has one, are different functions.
 type SourceFunc struct {
 	Name string // mangled
-	Line int
-	Runs uint64 // in which it was entered, a lower bound
+	Line int    // of its definition
+	Runs uint64 // in which it was entered, by the copy that ran most often: a lower bound
 }
 
 // Line is a line that has instructions.
@@ -91,31 +91,25 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 		}
 		return byName[name]
 	}
-	funcs := map[string]map[string]*SourceFunc{}
+	funcs := map[string]sourceFuncs{}
 	for i := range modules {
 		m := &modules[i]
 		for _, src := range sourcefunc.Of(&m.Map) {
 			first := &m.Funcs[src.Funcs[0]]
-			name, line := m.Source(first)
+			name, line := m.definition(first)
 			if line == 0 {
 				unplaced++
 				continue
 			}
 			if funcs[name] == nil {
-				funcs[name] = map[string]*SourceFunc{}
+				funcs[name] = sourceFuncs{}
 			}
 			c := src.Counts(m.Module)
-			addFunc(funcs[name], src.Name, line, max(c.Runs, o.inlined(m, first)))
+			funcs[name].add(SourceFunc{src.Name, line, max(c.Runs, o.inlined(m, first))})
 		}
 	}
-	for name, list := range funcs {
-		f := file(name)
-		for _, fn := range list {
-			f.Funcs = append(f.Funcs, *fn)
-		}
-		slices.SortFunc(f.Funcs, func(a, b SourceFunc) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
-		})
+	for name, set := range funcs {
+		file(name).Funcs = set.list()
 	}
 	for at, s := range o.states() {
 		f := file(at.file)
@@ -129,14 +123,40 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 	return files, unplaced
 }
 
-func addFunc(funcs map[string]*SourceFunc, name string, line int, runs uint64) {
-	f := funcs[name]
-	if f == nil {
-		funcs[name] = &SourceFunc{name, line, runs}
-		return
+// definition returns where f is defined, by debug information of functions if there is some, which is the same
+// for all compilers, or else by the line table, as Source does.
+func (m *Module) definition(f *prof.Func) (file string, line int) {
+	file, line = m.Source(f)
+	if m.Code == nil {
+		return file, line
 	}
-	f.Line = min(f.Line, line)
-	f.Runs = saturate.Add(f.Runs, runs)
+	frames := m.Code.Frames(f.Addr())
+	if len(frames) == 0 || frames[0].Line == 0 || frames[0].File == "" {
+		return file, line
+	}
+	return frames[0].File, frames[0].Line
+}
+
+// sourceFuncs are the functions of a file by name and line.
+type sourceFuncs map[sourceFuncKey]SourceFunc
+
+type sourceFuncKey struct {
+	name string
+	line int
+}
+
+// add adds a copy of a function. One run may have entered several copies, so the runs of copies do not add up.
+func (s sourceFuncs) add(fn SourceFunc) {
+	key := sourceFuncKey{fn.Name, fn.Line}
+	fn.Runs = max(fn.Runs, s[key].Runs)
+	s[key] = fn
+}
+
+// list returns the functions, ascending by line, then by name.
+func (s sourceFuncs) list() []SourceFunc {
+	return slices.SortedFunc(maps.Values(s), func(a, b SourceFunc) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // spans joins the lines in a state, file by file. A line without instructions between

@@ -40,23 +40,29 @@ type Code interface {
 // Frame is a function, or a copy of one that was inlined into the frame before it.
 type Frame struct {
 	Func string
-	Line int // of its definition, 0 if not known
+	// File and Line are those of its definition, "" and 0 if not known.
+	File string
+	Line int
 	// CallFile and CallLine are where the frame before it calls it.
 	CallFile string
 	CallLine int
 }
 
-// owner is a function of the source, as debug information names it.
+// owner is a function of the source, as debug information names it. Functions of several files
+// may have one name, and be on the same line.
 type owner struct {
-	name string
-	line int
+	name, file string
+	line       int
 }
 
 // bodies are the marks of the several bodies of constructors and destructors in mangled names. Which body runs
 // depends on the caller.
 var bodies = strings.NewReplacer("C1E", "C4E", "C2E", "C4E", "D0E", "D4E", "D1E", "D4E", "D2E", "D4E")
 
-func (f *Frame) owner() owner { return owner{bodies.Replace(f.Func), f.Line} }
+// deleting is the mark of deleting destructors.
+const deleting = "D0E"
+
+func (f *Frame) owner() owner { return owner{bodies.Replace(f.Func), f.File, f.Line} }
 
 // lineOf is a line of a file.
 type lineOf struct {
@@ -84,6 +90,7 @@ type observer struct {
 	doubtful map[lineOf]bool   // whose code may or may not have run
 	remnants []remnant
 	entered  map[owner]uint64 // runs of functions, in all their code
+	copies   map[owner]uint64 // runs of functions where they were inlined
 	separate map[owner]bool   // functions that have code that is not inlined
 	// lostCalls are calls that ran and belong to no line, by callee.
 	lostCalls map[uint64]bool
@@ -92,7 +99,7 @@ type observer struct {
 
 func newObserver() *observer {
 	return &observer{
-		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{},
+		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{},
 		separate: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
 	}
 }
@@ -144,6 +151,9 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 		w := f.owner()
 		if runs > 0 {
 			o.entered[w] = max(o.entered[w], runs)
+			if i > 0 {
+				o.copies[w] = max(o.copies[w], runs)
+			}
 		}
 		if i == 0 {
 			o.separate[w] = true
@@ -275,7 +285,11 @@ func (o *observer) inlined(m *Module, f *prof.Func) uint64 {
 	if len(frames) == 0 {
 		return 0
 	}
-	return o.entered[frames[0].owner()]
+	// Copies of a destructor do not tell that an object was deleted.
+	if strings.Contains(frames[0].Func, deleting) {
+		return 0
+	}
+	return o.copies[frames[0].owner()]
 }
 
 // states returns the state of each line that has code.
@@ -331,7 +345,7 @@ func (o *observer) certain(r *remnant) bool {
 	if !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.maybeEntered(f.owner()) }) {
 		// No code of the function ran. The code of a deleting destructor, which has the
 		// destructor's lines, is not evidence.
-		return o.lasts(r.flow.bodies[last.owner()]) && !strings.Contains(r.frames[0].Func, "D0E") && (!o.copied(last) || r.stores || len(r.calls) > 0)
+		return o.lasts(r.flow.bodies[last.owner()]) && !strings.Contains(r.frames[0].Func, deleting) && (!o.copied(last) || r.stores || len(r.calls) > 0)
 	}
 	if o.copied(last) && o.maybeEntered(last.owner()) || !o.guarded(r) {
 		return false

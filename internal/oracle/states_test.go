@@ -1,0 +1,278 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// stateSample is a set of small programs. Their states of lines and functions are compared together.
+type stateSample struct {
+	name     string
+	files    []txtar.File
+	programs []sampleProgram
+}
+
+type sampleProgram struct {
+	name    string
+	sources []string
+}
+
+// lineStates are the lines and functions of which something says that they ran or did not.
+type lineStates struct {
+	lines   map[sourceLine]bool
+	funcs   map[sourceFunc]bool
+	unknown []sourceLine // beginnings of ranges
+}
+
+// sourceFunc is a function of a file, by its mangled name.
+type sourceFunc struct{ file, name string }
+
+// TestStates compares the states of lines and functions of small programs with gcov, which counts in the source
+// without optimisation, and after every call. The comment of a sample has a line for each program, with its sources.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	mustHave(t, "gcov")
+	files, err := filepath.Glob("testdata/states/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no samples: %v", err)
+	}
+	for _, file := range files {
+		s := readSample(t, file)
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			truth := s.gcov(t)
+			for i, v := range []variant{{"gcc", "-O0"}, {"gcc", "-O2"}, {"clang-22", "-O2"}, {"gcc", "-O2 -flto"}, {"clang-22", "-O2 -flto -fuse-ld=lld"}, {"gcc", "-Og"}} {
+				t.Run(v.compiler+v.flags, func(t *testing.T) {
+					if i > 1 {
+						takesLong(t)
+					}
+					t.Parallel()
+					mustHave(t, v.compiler)
+					s.judge(t, truth, s.covered(t, v), v.flags == "-O0")
+				})
+			}
+		})
+	}
+}
+
+func readSample(t *testing.T, file string) *stateSample {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stateSample{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), files: archive.Files}
+	for line := range strings.Lines(string(archive.Comment)) {
+		name, sources, ok := strings.Cut(line, ": ")
+		if ok && !strings.HasPrefix(line, "#") {
+			s.programs = append(s.programs, sampleProgram{name, strings.Fields(sources)})
+		}
+	}
+	return s
+}
+
+// unpack writes the sources to a directory of the test.
+func (s *stateSample) unpack(t *testing.T) string {
+	t.Helper()
+	dir := realPath(t.TempDir())
+	for _, f := range s.files {
+		name := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// driver is the command that compiles a program's language.
+func (p *sampleProgram) driver(compiler string) string {
+	if !strings.HasSuffix(p.sources[0], ".cc") {
+		return compiler
+	}
+	return strings.NewReplacer("gcc", "g++", "clang", "clang++").Replace(compiler)
+}
+
+// exits runs a program that may end with any status, but by no signal except that of abort.
+func exits(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 0 && !strings.Contains(err.Error(), "abort")) {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+}
+
+// gcov returns what gcov says of the programs.
+func (s *stateSample) gcov(t *testing.T) *lineStates {
+	t.Helper()
+	got := &lineStates{lines: map[sourceLine]bool{}, funcs: map[sourceFunc]bool{}}
+	for _, p := range s.programs {
+		dir := s.unpack(t)
+		args := append([]string{"-std=gnu++20", "-O0", "-g", "--coverage", "-o", p.name}, p.sources...)
+		if p.driver("gcc") == "gcc" {
+			args = args[1:]
+		}
+		cmd := command(t, p.driver("gcc"), args...)
+		cmd.Dir = dir
+		output(t, cmd)
+		cmd = command(t, "./"+p.name)
+		cmd.Dir = dir
+		exits(t, cmd)
+		counts, err := filepath.Glob(filepath.Join(dir, "*.gcda"))
+		if err != nil || len(counts) == 0 {
+			t.Fatalf("gcov has no counts of the run: %v", err)
+		}
+		cmd = command(t, "gcov", append([]string{"--json-format", "--stdout"}, counts...)...)
+		cmd.Dir = dir
+		got.readGcov(t, dir, output(t, cmd))
+	}
+	return got
+}
+
+// readGcov adds the JSON of gcov. Names of files are relative to dir.
+func (l *lineStates) readGcov(t *testing.T, dir, text string) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	for {
+		var report struct {
+			Files []struct {
+				File      string
+				Functions []struct {
+					Name  string
+					Count uint64 `json:"execution_count"`
+				}
+				Lines []struct {
+					Number int    `json:"line_number"`
+					Count  uint64 `json:"count"`
+				}
+			}
+		}
+		if err := d.Decode(&report); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range report.Files {
+			if filepath.IsAbs(f.File) && !strings.HasPrefix(f.File, dir) {
+				continue // of the system
+			}
+			name := within(dir, f.File)
+			for _, fn := range f.Functions {
+				k := sourceFunc{name, fn.Name}
+				l.funcs[k] = l.funcs[k] || fn.Count > 0
+			}
+			for _, n := range f.Lines {
+				at := sourceLine{name, n.Number}
+				l.lines[at] = l.lines[at] || n.Count > 0
+			}
+		}
+	}
+}
+
+// within returns the name of a file relative to dir.
+func within(dir, file string) string { return strings.TrimPrefix(strings.TrimPrefix(file, dir), "/") }
+
+// covered returns what covered says of the programs, which are merged into one profile.
+func (s *stateSample) covered(t *testing.T, v variant) *lineStates {
+	t.Helper()
+	dir := s.unpack(t)
+	merge := []string{"merge", "--strict", "-o", "all.mip"}
+	ask := []string{"covered", "-p", "all.mip"}
+	for _, p := range s.programs {
+		args := []string{"cc", "--mode", "block", p.driver(v.compiler), "-g", "-o", p.name}
+		if p.driver("gcc") == "g++" {
+			args = append(args, "-std=gnu++20")
+		}
+		cmd := command(t, cairn, append(append(args, strings.Fields(v.flags)...), p.sources...)...)
+		cmd.Dir = dir
+		output(t, cmd)
+		cmd = command(t, "./"+p.name)
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "CAIRN_DIR="+filepath.Join(dir, "raws"))
+		exits(t, cmd)
+		merge, ask = append(merge, p.name), append(ask, "--debug", p.name)
+	}
+	ask = append(ask, "--prefix-map", dir+"=.")
+	run := func(args ...string) string {
+		cmd := command(t, cairn, args...)
+		cmd.Dir = dir
+		return output(t, cmd)
+	}
+	run(append(merge, "raws")...)
+	got := &lineStates{lines: map[sourceLine]bool{}, funcs: map[sourceFunc]bool{}}
+	got.readTracefile(t, run(append(ask, "--lcov")...))
+	for line := range strings.Lines(run(append(ask, "--lines", "--unknown")...)) {
+		file, from, ok := strings.Cut(strings.TrimSpace(line), ":")
+		from, _, _ = strings.Cut(from, "-")
+		if n, err := strconv.Atoi(from); ok && err == nil && !filepath.IsAbs(file) {
+			got.unknown = append(got.unknown, sourceLine{file, n})
+		}
+	}
+	return got
+}
+
+// readTracefile adds the files of an lcov tracefile that have relative names.
+func (l *lineStates) readTracefile(t *testing.T, text string) {
+	t.Helper()
+	for at, ran := range readLCOV(t, text) {
+		if !filepath.IsAbs(at.file) {
+			l.lines[at] = ran
+		}
+	}
+	file := ""
+	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
+		if name, ok := strings.CutPrefix(s.Text(), "SF:"); ok {
+			file = name
+		}
+		if rest, ok := strings.CutPrefix(s.Text(), "FNDA:"); ok && !filepath.IsAbs(file) {
+			runs, name, _ := strings.Cut(rest, ",")
+			l.funcs[sourceFunc{file, name}] = l.funcs[sourceFunc{file, name}] || runs != "0"
+		}
+	}
+}
+
+// judge compares what covered says with gcov. Without optimisation nothing is unknown, and functions and lines are
+// the same.
+func (s *stateSample) judge(t *testing.T, truth, got *lineStates, plain bool) {
+	t.Helper()
+	told := 0
+	for at, ran := range truth.lines {
+		is, known := got.lines[at]
+		if known && is != ran && (plain || ran) {
+			t.Errorf("%s:%d: ran is %v, and covered says %v", at.file, at.line, ran, is)
+		}
+		if known {
+			told++
+		}
+	}
+	for fn, ran := range truth.funcs {
+		is, known := got.funcs[fn]
+		if plain && (is != ran || !known) {
+			t.Errorf("%s: %s: ran is %v, and covered says %v (known: %v)", fn.file, fn.name, ran, is, known)
+		}
+	}
+	if plain {
+		for _, at := range got.unknown {
+			t.Errorf("%s:%d is unknown", at.file, at.line)
+		}
+		// The name of a function and the brace after it have one line of code together.
+		if told < len(truth.lines)*2/3 {
+			t.Errorf("%d of %d lines of gcov are there", told, len(truth.lines))
+		}
+	}
+	t.Logf("%d of %d lines of gcov are known, %d of covered, %d ranges unknown", told, len(truth.lines), len(got.lines), len(got.unknown))
+}
