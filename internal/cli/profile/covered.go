@@ -22,6 +22,8 @@ type coveredFlags struct {
 	packages                   bool
 	format                     string
 	prefixes, include, exclude []string
+	system                     bool
+	saidSystem                 bool // that system headers are left out
 	rules                      *coverage.PathRules
 	diff                       string
 	failUnder                  float64
@@ -76,7 +78,9 @@ listed as unknown and count neither as covered nor as missed.
 
 --include and --exclude select source files by patterns: * stands for any characters
 but /, ** for any characters. A pattern also matches the part of a name after any /,
-and a pattern of a directory matches all files in it.`,
+and a pattern of a directory matches all files in it. Headers of the compiler and the
+system (/usr/include, sysroots) are left out, in all views and in --fail-under, unless
+--system-headers is given.`,
 		Example: `  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html
   cairn covered app.mip --debug ./app --format cobertura --exclude third_party -o coverage.xml
   cairn covered app.mip --debug ./app --diff origin/main --fail-under 80
@@ -107,6 +111,7 @@ and a pattern of a directory matches all files in it.`,
 	c.Flags().Float64Var(&f.failUnder, "fail-under", 0, "exit with 1 if fewer than `n` percent of the lines ran")
 	c.Flags().StringArrayVar(&f.include, "include", nil, "only source files that match this `pattern`; repeatable")
 	c.Flags().StringArrayVar(&f.exclude, "exclude", nil, "omit source files that match this `pattern`; repeatable")
+	c.Flags().BoolVar(&f.system, "system-headers", false, "also count the headers of the compiler and the system")
 	c.Flags().StringArrayVar(&f.prefixes, "prefix-map", nil, "replace the beginning of names of source files: `from=to`; repeatable")
 	return c
 }
@@ -121,7 +126,7 @@ func (f *coveredFlags) view() (coveredView, error) {
 		on    bool
 		write coveredView
 	}{
-		{f.lines, (*coveredFlags).writeLines},
+		{f.lines, nil}, // linesView
 		{f.paths, (*coveredFlags).writePaths},
 		{f.blocks, (*coveredFlags).writeBlocks},
 		{f.packages, (*coveredFlags).writePackages},
@@ -180,6 +185,8 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 			return err
 		}
 		view = f.diffView(r)
+	} else if f.lines {
+		view = f.linesView(r)
 	} else if f.format != formatText && f.format != formatJSON {
 		view = f.reportView(r)
 	}
@@ -224,17 +231,14 @@ func (f *coveredFlags) eachSource(modules []coverage.Module, names *report.Names
 }
 
 // writeFuncs lists functions.
-func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
 	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}}}
 	out := []funcJSON{}
 	names := f.Names()
+	filter := f.newFuncFilter()
 	err := f.eachSource(modules, names, func(fn sourceFunc) {
-		if (fn.counts.Runs > 0) == f.missed {
-			return
-		}
-		file, line := fn.module.Source(fn.first())
-		name, ok := f.rules.Path(file)
-		if !ok {
+		name, line, ok := filter.place(fn.module, fn.first())
+		if !ok || (fn.counts.Runs > 0) == f.missed {
 			return
 		}
 		out = append(out, fn.json())
@@ -244,6 +248,7 @@ func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []covera
 	if err != nil {
 		return err
 	}
+	f.noteSystem(s, filter.left)
 	if f.Json {
 		return report.WriteJSON(w, struct {
 			Functions []funcJSON `json:"functions"`
@@ -252,28 +257,40 @@ func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []covera
 	return t.Write(w, style)
 }
 
-// writeLines lists ranges of source lines, one on each line so that editors
-// and grep can work with them.
-func (f *coveredFlags) writeLines(_ *verb.Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
-	state := coverage.Ran
-	switch {
-	case f.missed:
-		state = coverage.Missed
-	case f.unknown:
-		state = coverage.Unknown
+// linesView lists ranges of source lines, one on each line so that editors and grep can work with
+// them.
+func (f *coveredFlags) linesView(r *lineReport) coveredView {
+	return func(_ *coveredFlags, _ *verb.Streams, w io.Writer, _ []coverage.Module, _ report.Style) error {
+		state := coverage.Ran
+		switch {
+		case f.missed:
+			state = coverage.Missed
+		case f.unknown:
+			state = coverage.Unknown
+		}
+		spans := r.spans(state)
+		if f.Json {
+			return report.WriteJSON(w, struct {
+				Lines []spanJSON `json:"lines"`
+			}{spansJSON(spans)})
+		}
+		for _, sp := range spans {
+			if _, err := fmt.Fprintln(w, spanText(sp)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	spans := f.spans(modules, state)
-	if f.Json {
-		return report.WriteJSON(w, struct {
-			Lines []spanJSON `json:"lines"`
-		}{spansJSON(spans)})
-	}
-	for _, sp := range spans {
-		if _, err := fmt.Fprintln(w, spanText(sp)); err != nil {
-			return err
+}
+
+// spans returns the lines in a state.
+func (r *lineReport) spans(state coverage.State) (spans []coverage.Span) {
+	for i := range r.files {
+		for _, l := range coverage.Ranges(r.files[i].Lines, state) {
+			spans = append(spans, coverage.Span{File: r.files[i].File, From: l.From, To: l.To})
 		}
 	}
-	return nil
+	return spans
 }
 
 type spanJSON struct {
@@ -290,18 +307,6 @@ func spansJSON(spans []coverage.Span) []spanJSON {
 	return out
 }
 
-// spans returns the lines in a state, of files that the flags select.
-func (f *coveredFlags) spans(modules []coverage.Module, state coverage.State) []coverage.Span {
-	var kept []coverage.Span
-	for _, sp := range coverage.StateSpans(modules, state) {
-		if name, ok := f.rules.Path(sp.File); ok {
-			sp.File = name
-			kept = append(kept, sp)
-		}
-	}
-	return kept
-}
-
 // TallyJSON is a tally in JSON.
 type TallyJSON struct {
 	Covered int     `json:"covered"`
@@ -313,8 +318,10 @@ type TallyJSON struct {
 func NewTallyJSON(t coverage.Tally) TallyJSON { return TallyJSON{t.Covered, t.Total, t.Percent()} }
 
 // writePaths lists source files.
-func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
-	paths := f.rules.ApplyPaths(coverage.Paths(modules))
+func (f *coveredFlags) writePaths(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	all := coverage.Paths(modules)
+	f.noteSystem(s, f.rules.LeftOutPaths(all))
+	paths := f.rules.ApplyPaths(all)
 	if f.Json {
 		type pathJSON struct {
 			File      string    `json:"file"`

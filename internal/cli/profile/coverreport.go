@@ -20,6 +20,7 @@ func (f *coveredFlags) checkFormat() (err error) {
 	if f.rules, err = coverage.NewPathRules(f.prefixes, f.include, f.exclude); err != nil {
 		return verb.Usagef("%w", err)
 	}
+	f.rules.System = f.system
 	switch {
 	case !slices.Contains(coveredFormats, f.format):
 		return verb.Usagef("--format %s: must be one of %s", f.format, strings.Join(coveredFormats, ", "))
@@ -69,7 +70,7 @@ type lineReport struct {
 // newLineReport returns the report of lines, which is empty if no output needs it.
 func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module) *lineReport {
 	r := &lineReport{flags: f, s: s}
-	if !f.needsLines() || f.lines && !f.gate {
+	if !f.needsLines() {
 		return r
 	}
 	done := verb.Working(s, "computing the states of lines")
@@ -78,6 +79,7 @@ func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module)
 	if unplaced > 0 {
 		verb.Note(s, "%d functions without a known source line are omitted", unplaced)
 	}
+	f.noteSystem(s, f.rules.LeftOut(files))
 	if f.format != formatLCOV && f.format != formatText && f.format != formatJSON || f.diff != "" {
 		r.tops = workTree()
 		r.files = f.rules.ApplyBelow(files, func(path string) string { return relative(path, r.tops) })

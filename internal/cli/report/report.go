@@ -23,6 +23,7 @@ type sourceFlags struct {
 	against   string
 	paths     []string // FROM=TO
 	noSources bool
+	system    bool
 	served    bool // views load data of a server
 }
 
@@ -32,6 +33,7 @@ func (f *sourceFlags) register(c *cobra.Command) {
 	verb.FilesOf(c, "against", "mip", "cairnlog")
 	c.Flags().StringArrayVar(&f.paths, "source-path", nil, "read sources whose path begins with FROM below TO: `FROM=TO`; repeatable")
 	c.Flags().BoolVar(&f.noSources, "no-sources", false, "omit the text of source files")
+	c.Flags().BoolVar(&f.system, "system-headers", false, "also count the lines of headers of the compiler and the system")
 	verb.Files(c, "mip", "mipraw", "mippack", "cairnlog", "perf", "data")
 }
 

@@ -23,6 +23,8 @@ type Sources struct {
 	Inputs    []Input
 	Uncertain []string // messages from reading the inputs
 	Limits    []string
+	// System counts the lines of files of the compiler and the system (coverage.SystemFile).
+	System bool
 
 	// Show returns the name to display for a symbol.
 	Show func(symbol string) string

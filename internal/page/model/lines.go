@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
 )
 
 // Scopes returns inlined functions. The Code of a module may implement it.
@@ -20,6 +21,12 @@ type Scopes interface {
 // lines adds the states of source lines.
 func (b *builder) lines() {
 	files, unplaced := coverage.Files(b.in.Modules)
+	rules := coverage.PathRules{System: b.in.System}
+	if n := rules.LeftOut(files); n.Files > 0 {
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%s of the compiler or the system, with %s, %s left out (--system-headers includes them).",
+			report.Plural(n.Files, "file"), report.Plural(n.Lines, "line"), report.Either(uint64(n.Files), "is", "are")))
+	}
+	files = rules.Apply(files)
 	for i := range files {
 		f := &files[i]
 		at := b.file(f.File)

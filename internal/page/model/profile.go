@@ -36,7 +36,8 @@ func (b *builder) profile() {
 		}
 		b.m.Modules = append(b.m.Modules, mod)
 	}
-	for _, p := range coverage.Paths(b.in.Modules) {
+	rules := coverage.PathRules{System: b.in.System}
+	for _, p := range rules.ApplyPaths(coverage.Paths(b.in.Modules)) {
 		if at := b.file(p.File); at >= 0 {
 			f := &b.m.Files[at]
 			f.Functions, f.Blocks = tally(p.Functions), tally(p.Blocks)

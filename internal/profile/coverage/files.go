@@ -10,6 +10,9 @@ import (
 
 // PathRules select the source files of a report, and determine their names in it.
 type PathRules struct {
+	// System includes the files of the compiler and the system, see SystemFile.
+	System bool
+
 	prefixes         [][2]string
 	include, exclude []*regexp.Regexp
 }
@@ -21,7 +24,8 @@ type PathRules struct {
 // characters, and ? one character but /. A pattern matches a path if it matches all of it, or
 // the part after one of its slashes, and a pattern that matches a directory matches all files
 // below it. A file is in the report if an include pattern matches, or there is none, and no
-// exclude pattern does.
+// exclude pattern does. Files of the compiler and the system are in no report unless System is
+// set.
 func NewPathRules(prefixMaps, include, exclude []string) (*PathRules, error) {
 	r := &PathRules{}
 	for _, text := range prefixMaps {
@@ -89,8 +93,8 @@ func pathPattern(pattern string) (*regexp.Regexp, error) {
 
 // Path returns a source file's name in the report, and whether the report includes it.
 func (r *PathRules) Path(path string) (string, bool) {
-	path = r.Rename(path)
-	return path, r.Selects(path)
+	name := r.Rename(path)
+	return name, !r.omitsSystem(path) && r.Selects(name)
 }
 
 // Rename applies the prefix maps to a path.
@@ -126,7 +130,7 @@ func (r *PathRules) ApplyBelow(files []SourceFile, relative func(string) string)
 	byName := map[string]*SourceFile{}
 	for i := range files {
 		name := relative(r.Rename(files[i].File))
-		if !r.Selects(name) {
+		if r.omitsSystem(files[i].File) || !r.Selects(name) {
 			continue
 		}
 		f := files[i]
