@@ -168,6 +168,10 @@ func exitCode(err error, w io.Writer) int {
 	if errors.As(err, &usage) {
 		return verb.ExitUsage
 	}
+	var partial verb.PartialError
+	if errors.As(err, &partial) {
+		return verb.ExitPartial
+	}
 	return verb.ExitFail
 }
 

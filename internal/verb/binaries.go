@@ -1,35 +1,28 @@
 package verb
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // maxBelow bounds the files of a directory that are looked at.
 const maxBelow = 200_000
 
-// Binaries returns the programs, libraries and debug files below a directory: files that can be executed, and those
-// named as libraries and debug files are, which begin as a binary does. Directories that cannot be read or are hidden
-// are left out.
-func Binaries(dir string) (paths []string) {
+// Binaries returns the programs, libraries and debug files below a directory: files that MayBeBinary selects and that
+// begin as a binary does. It calls failed for a directory that cannot be read, and for dir if it has more files than
+// are looked at.
+func Binaries(dir string, failed func(path string, err error)) (paths []string) {
 	n := 0
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // no error is passed on
-		switch {
-		case err != nil:
-			return nil
-		case d.IsDir():
-			if path != dir && Hidden(d.Name()) {
-				return fs.SkipDir
-			}
-			return nil
-		}
+	WalkFiles(dir, failed, func(path string, d fs.DirEntry) error {
 		if n++; n > maxBelow {
+			failed(dir, fmt.Errorf("has more than %d files: name a smaller directory", maxBelow))
 			return fs.SkipAll
 		}
-		st, err := os.Stat(path) // of what a link leads to
-		if err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 && !namedBinary(d.Name()) {
+		if !MayBeBinary(path, d) {
 			return nil
 		}
 		if head, err := ReadHead(path); err == nil && IsBinary(head) {
@@ -40,10 +33,39 @@ func Binaries(dir string) (paths []string) {
 	return paths
 }
 
-// namedBinary reports whether a file has the name of a library or a debug file.
-func namedBinary(name string) bool {
-	return strings.HasSuffix(name, ".debug") || strings.HasSuffix(name, ".so") || strings.Contains(name, ".so.")
+// WalkFiles calls visit for each file below a directory, or below the one that a link dir leads to, in the order of
+// their names, and failed for each directory that cannot be read. Directories of version control are left out. visit
+// may return fs.SkipAll.
+func WalkFiles(dir string, failed func(path string, err error), visit func(path string, d fs.DirEntry) error) {
+	root := dir + string(filepath.Separator)                                       // where dir is a link, the directory it leads to
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // no error is passed on
+		switch {
+		case err != nil:
+			failed(filepath.Clean(path), err)
+			return nil
+		case !d.IsDir():
+			return visit(path, d)
+		case path != root && VersionControl(d.Name()):
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
+
+// MayBeBinary reports whether a file may be a program, a library or a debug file: if it can be executed or has the name
+// of one. Archives of build results often do not preserve that a file can be executed; names of programs have no suffix.
+func MayBeBinary(path string, d fs.DirEntry) bool {
+	name := d.Name()
+	named := !strings.Contains(name, ".") || strings.Contains(name, ".so.") || slices.Contains(binarySuffixes, filepath.Ext(name))
+	if d.Type().IsRegular() && named {
+		return true
+	}
+	st, err := os.Stat(path) // of what a link leads to
+	return err == nil && st.Mode().IsRegular() && (named || st.Mode()&0o111 != 0)
+}
+
+// binarySuffixes are those of programs, libraries and debug files.
+var binarySuffixes = []string{".debug", ".so", ".dylib", ".node", ".elf", ".out", ".exe", ".axf"}
 
 // IsDir reports whether there is a directory at path.
 func IsDir(path string) bool {
@@ -51,8 +73,13 @@ func IsDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// Hidden reports whether a directory of this name is left out when the files below another one are looked at: if the
-// name begins with a dot, but for the directories of debug files.
-func Hidden(name string) bool {
-	return strings.HasPrefix(name, ".") && name != ".build-id" && name != ".debug" || name == "node_modules"
+// VersionControl reports whether a directory of this name has the data of a version control system, which is left out
+// when the files below another directory are looked at. Other directories whose names begin with a dot are not:
+// libtool puts programs into .libs, and debug files are below .build-id.
+func VersionControl(name string) bool {
+	switch name {
+	case ".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "CVS":
+		return true
+	}
+	return false
 }

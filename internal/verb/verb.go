@@ -29,6 +29,8 @@ const (
 	ExitOK    = 0
 	ExitFail  = 1 // the command failed, or a --strict or --check gate did
 	ExitUsage = 2 // an error of the command line
+	// ExitPartial is the code if the output was written, and some of the inputs are not in it.
+	ExitPartial = 3
 
 	ExitInterrupted = 128 + 2 // as in shells for SIGINT
 )
@@ -45,6 +47,20 @@ func (e UsageError) Unwrap() error { return e.err }
 // Usagef returns an error that ends the command with exit code 2.
 func Usagef(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
+}
+
+// PartialError marks that the output was written without some of the inputs.
+type PartialError struct{ err error }
+
+// Error returns the message of the wrapped error.
+func (e PartialError) Error() string { return e.err.Error() }
+
+// Unwrap returns the wrapped error.
+func (e PartialError) Unwrap() error { return e.err }
+
+// Partialf returns an error that ends the command with exit code 3.
+func Partialf(format string, args ...any) error {
+	return PartialError{fmt.Errorf(format, args...)}
 }
 
 // ExitError ends the command with its own exit code and prints nothing more: the child process has reported the

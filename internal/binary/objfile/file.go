@@ -46,6 +46,9 @@ func Open(path string) (*File, error) {
 	return file, nil
 }
 
+// Relocatable reports whether the file is an object that has not been linked.
+func (f *File) Relocatable() bool { return f.elf.Type == elf.ET_REL }
+
 func newFile(path, arch string, f *os.File) (*File, error) {
 	st, err := f.Stat()
 	if err != nil {

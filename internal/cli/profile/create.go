@@ -37,7 +37,7 @@ file of its binary. A directory stands for all of these in it.`,
 			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-			args, err := withMaps(args)
+			args, err := withMaps(s, args)
 			if err != nil {
 				return err
 			}

@@ -57,26 +57,26 @@ func HasProfiles(dir string) bool {
 	return has
 }
 
-// withMaps returns paths, with the maps and the binaries that have one in place of each directory.
-func withMaps(paths []string) (list []string, err error) {
+// withMaps returns paths, with the maps and the binaries that have one in place of each
+// directory, of each build one.
+func withMaps(s *verb.Streams, paths []string) (list []string, err error) {
 	for _, path := range paths {
 		if !verb.IsDir(path) {
 			list = append(list, path)
 			continue
 		}
-		found, err := filepath.Glob(filepath.Join(path, "*"+mapSuffix))
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range verb.Binaries(path) {
-			if HasMap(file) {
-				found = append(found, file)
-			}
+		var in inputs
+		in.addDir(path)
+		found := in.foundModules(s)
+		if len(in.bad) > 0 {
+			return nil, fmt.Errorf("%s: %s", in.bad[0].File, in.bad[0].Reason)
 		}
 		if len(found) == 0 {
 			return nil, fmt.Errorf("%s: contains no map (*%s) and no binary that was built with cairn cc", path, mapSuffix)
 		}
-		list = append(list, found...)
+		for _, m := range found {
+			list = append(list, m.path)
+		}
 	}
 	return list, nil
 }

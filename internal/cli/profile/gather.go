@@ -10,18 +10,27 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Gather merges files of any kind that merge accepts into one profile. It also returns the
-// files that were rejected, with the reasons.
-func Gather(ctx context.Context, s *verb.Streams, paths []string) (*prof.Profile, []rawfiles.Complaint, error) {
-	var in inputs
-	for _, path := range paths {
+// Gathered selects what Gather merges.
+type Gathered struct {
+	// Paths are files of any kind that merge accepts, Found the files below directories, whose
+	// modules with probes are added, once each.
+	Paths, Found []string
+	// OnlyRan leaves out those modules of Found that have no runs.
+	OnlyRan bool
+}
+
+// Gather merges files into one profile. It also returns the files that were rejected, with the
+// reasons.
+func Gather(ctx context.Context, s *verb.Streams, g Gathered) (*prof.Profile, []rawfiles.Complaint, error) {
+	in := inputs{found: g.Found}
+	for _, path := range g.Paths {
 		if err := in.add(path); err != nil {
 			return nil, nil, err
 		}
 	}
 	in.chooseParts()
 	in.dedupe()
-	f := mergeFlags{traces: runFlags{rawfiles.Traces{Limit: DefaultTraces, Weight: 1}}}
+	f := mergeFlags{traces: runFlags{rawfiles.Traces{Limit: DefaultTraces, Weight: 1}}, onlyRan: g.OnlyRan}
 	p := new(prof.Profile)
 	sum, err := f.mergeInputs(ctx, s, p, &in, "the report")
 	if err != nil {

@@ -33,10 +33,12 @@ const maxListLine = 1 << 16
 type inputs struct {
 	raws, maps, profiles []string
 	parts                []string // of universal files
-	found                []string // binaries below directories
+	found                []string // files below directories that may have the map of a module
 	bad                  []rawfiles.Complaint
 	// packed are raw files in packs, by a path that begins with the pack's.
 	packed map[string][]byte
+	// ran has the builds in the names of raw files, once all were added.
+	ran map[string]bool
 	// noPacks passes by packs below directories.
 	noPacks bool
 }
@@ -70,11 +72,16 @@ func (in *inputs) add(arg string) error {
 }
 
 // chooseParts adds the maps of those parts of universal files whose builds raw files have, by
-// their names; of all parts, if they have none. Of binaries below directories it adds only the
-// maps of those whose builds raw files have.
+// their names; of all parts, if they have none.
 func (in *inputs) chooseParts() {
-	var chosen []string
-	for _, part := range in.parts {
+	in.maps, in.parts = append(in.maps, in.partsWithRuns(in.parts)...), nil
+}
+
+// partsWithRuns returns those of the parts of universal files whose builds raw files have, all
+// if there is none.
+func (in *inputs) partsWithRuns(parts []string) (chosen []string) {
+	ran := in.buildsWithRuns()
+	for _, part := range parts {
 		bin, err := objfile.Open(part)
 		if err != nil {
 			in.addError(part, rawfiles.Unreadable, verb.TrimPath(err, part))
@@ -82,29 +89,27 @@ func (in *inputs) chooseParts() {
 		}
 		id, err := bin.BuildID()
 		bin.Close()
-		if err == nil && in.hasRuns(id) {
+		if err == nil && ran[id.String()] {
 			chosen = append(chosen, part)
 		}
 	}
 	if chosen == nil {
-		chosen = in.parts
+		return parts
 	}
-	in.maps, in.parts = append(in.maps, chosen...), nil
-	for _, path := range in.found {
-		if bin, err := objfile.Open(path); err == nil {
-			id, err := bin.BuildID()
-			bin.Close()
-			if err == nil && in.hasRuns(id) && HasMap(path) {
-				in.maps = append(in.maps, path)
+	return chosen
+}
+
+// buildsWithRuns returns the builds in the names of raw files, and other parts of these names.
+func (in *inputs) buildsWithRuns() map[string]bool {
+	if in.ran == nil {
+		in.ran = make(map[string]bool)
+		for _, raw := range in.raws {
+			for part := range strings.SplitSeq(filepath.Base(raw), ".") {
+				in.ran[part] = true
 			}
 		}
 	}
-	in.found = nil
-}
-
-// hasRuns reports whether a raw file is named like one of a build.
-func (in *inputs) hasRuns(id prof.BuildID) bool {
-	return slices.ContainsFunc(in.raws, func(raw string) bool { return strings.Contains(filepath.Base(raw), "."+id.String()+".") })
+	return in.ran
 }
 
 // nameModules names modules whose map comes from a debug file below .build-id, which is named
@@ -128,7 +133,7 @@ func (in *inputs) nameModules(p *prof.Profile) {
 // dedupe removes duplicates of files that were named more than once, such as directly and by a
 // directory: their runs must count once.
 func (in *inputs) dedupe() {
-	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles} {
+	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles, &in.found} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -220,23 +225,23 @@ func (in *inputs) addPack(path string) {
 	}
 }
 
-// addDir adds the raw files and packs below dir, and remembers the binaries.
+// addDir adds the raw files and packs below dir, and remembers the files that may have maps.
 func (in *inputs) addDir(dir string) {
-	in.found = append(in.found, verb.Binaries(dir)...)
-	// The function never returns an error: if a directory cannot be read, only its own files
-	// are missing.
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	failed := func(path string, err error) { in.addError(path, rawfiles.Unreadable, reason(err)) }
+	verb.WalkFiles(dir, failed, func(path string, d fs.DirEntry) error {
 		switch {
-		case err != nil:
-			in.addError(path, rawfiles.Unreadable, reason(err))
-		case !d.IsDir() && strings.HasSuffix(path, rawSuffix):
+		case strings.HasSuffix(path, rawSuffix):
 			if !d.Type().IsRegular() && !linksToRegular(path, d) {
 				in.addError(path, rawfiles.Unreadable, "not a regular file")
 				break
 			}
 			in.raws = append(in.raws, path)
-		case !d.IsDir() && strings.HasSuffix(path, packSuffix) && !in.noPacks:
-			in.addPack(path)
+		case strings.HasSuffix(path, packSuffix):
+			if !in.noPacks {
+				in.addPack(path)
+			}
+		case strings.HasSuffix(path, mapSuffix) || verb.MayBeBinary(path, d):
+			in.found = append(in.found, path)
 		}
 		return nil
 	})

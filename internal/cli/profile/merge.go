@@ -22,6 +22,7 @@ type mergeFlags struct {
 	profile, output string
 	strict, json    bool
 	again, join     bool
+	onlyRan, allow  bool
 	traces          runFlags
 }
 
@@ -39,8 +40,10 @@ maps are among the files.
 
 Files are recognised by their content: raw files, packs of raw files (.mippack),
 profiles (.mip), maps (.mipmap), binaries. A directory stands for all .mipraw and
-.mippack files below it, and for the binaries whose runs are among the files. @LIST is
-a file with a path on each line. A file that is named twice counts once.
+.mippack files below it, and for all programs, libraries and maps with probes, those
+that no test ran as well: their functions did not run. --only-ran leaves those without
+runs out. Copies of a binary count once. @LIST is a file with a path on each line. A
+file that is named twice counts once.
 
 Each run of a mode that records the order of first executions (all but cover and
 block) is stored as a trace with the name of its scenario, from CAIRN_SCENARIO or
@@ -60,9 +63,10 @@ file and control flow, not by build id: use it for variants built with cairn cc
 change, the version of the first profile is kept. Counts of runs are those of all builds
 together.
 
-Raw files of other builds and damaged raw files are reported and omitted; if there
-are many, FILE.mip.refused lists all names. With --strict they make merge fail, and
-nothing is written. If no raw file is valid, merge always fails.`,
+Raw files of other builds, damaged raw files and other files that cannot be used are
+reported and omitted; if there are many, FILE.mip.refused lists all names. The profile is
+written, and the exit code is 3, or 0 with --allow-omitted. With --strict nothing is
+written, and the exit code is 1. If no raw file is valid, merge always fails.`,
 		Example: `  cairn create -p app.mip app && cairn merge -p app.mip raws/
   cairn merge -o app.mip app.mipmap raws/ more/*.mipraw
   cairn merge -o all.mip monday.mip tuesday.mip`,
@@ -73,6 +77,8 @@ nothing is written. If no raw file is valid, merge always fails.`,
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
 	f.traces.register(c)
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail, and write nothing, if any file cannot be merged")
+	c.Flags().BoolVar(&f.allow, "allow-omitted", false, "exit with 0 if files were omitted, rather than with 3")
+	c.Flags().BoolVar(&f.onlyRan, "only-ran", false, "of the binaries below directories, use only those that have runs")
 	c.Flags().BoolVar(&f.again, "again", false, "merge runs again that the profile already contains")
 	c.Flags().BoolVar(&f.join, "join", false, "join builds of one program into one module, matching functions by their code")
 	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
@@ -85,6 +91,8 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		return verb.Usagef("merge: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
 	case f.json && f.output == "-":
 		return verb.Usagef("merge: --json and -o - cannot both write to standard output")
+	case f.strict && f.allow:
+		return verb.Usagef("merge: --strict and --allow-omitted cannot be used together")
 	case f.join && f.profile != "":
 		return verb.Usagef("merge: --join writes a new profile: give -o FILE.mip")
 	}
@@ -133,12 +141,18 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		}
 	}
 	sum.printTotal(s)
-	if !f.json {
-		return nil
+	noteIdle(s, sum.idle, f.onlyRan)
+	if f.json {
+		e := json.NewEncoder(s.Out)
+		e.SetIndent("", "  ")
+		if err := e.Encode(sum); err != nil {
+			return err
+		}
 	}
-	e := json.NewEncoder(s.Out)
-	e.SetIndent("", "  ")
-	return e.Encode(sum)
+	if n := len(sum.Refused); n > 0 && !f.allow {
+		return verb.Partialf("%s omitted from %s (--allow-omitted accepts this)", report.Plural(n, "file"), path)
+	}
+	return nil
 }
 
 // verdict returns an error if the sum must not be written.
@@ -192,7 +206,6 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 			return nil, err
 		}
 	}
-	in.nameModules(p)
 	for _, path := range in.profiles {
 		other, err := verb.ReadProfile(path)
 		if err != nil {
@@ -216,6 +229,8 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 			sum.Profiles++
 		}
 	}
+	found := in.addFound(s, p)
+	in.nameModules(p)
 	raws := rawfiles.New(in.raws, in.packed, p, name, f.traces.Traces)
 	raws.Again = f.again
 	stop := verb.StartProgress(s, "raw files", &raws.Done, len(in.raws))
@@ -234,6 +249,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 	sum.Repeated += raws.Repeated
 	sum.Running = raws.Running
 	sum.Refused = append(in.bad, bad...)
+	sum.idle = idle(p, found, f.onlyRan)
 	sum.modules(p, added)
 	return sum, nil
 }

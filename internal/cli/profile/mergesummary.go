@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +29,8 @@ type MergeSummary struct {
 	Running  []string             `json:"running,omitempty"` // files that processes still count into
 	Refused  []rawfiles.Complaint `json:"refused"`
 	Modules  []moduleSummary      `json:"modules"`
+
+	idle []string // modules below directories that have no runs
 }
 
 type moduleSummary struct {
@@ -76,8 +79,8 @@ func (sum *MergeSummary) joined(p *prof.Profile) {
 	}
 }
 
-// print lists the files that were not merged: the first few of each kind, and one of each other build. If there are
-// more, all are in a file beside the profile.
+// print lists the files that were not merged: the first few of each kind, and one line for all raw files of other
+// builds. If there are more, all are in a file beside the profile.
 func (sum *MergeSummary) print(s *verb.Streams) error {
 	st, err := os.Stat(sum.Profile)
 	if beside := sum.Profile != "-" && (err != nil || st.Mode().IsRegular()); !beside {
@@ -86,7 +89,7 @@ func (sum *MergeSummary) print(s *verb.Streams) error {
 		}
 		return nil
 	}
-	if named := sum.printFirst(s.Err); named == len(sum.Refused) {
+	if named := printFirst(s.Err, sum.Refused); named == len(sum.Refused) {
 		return nil
 	}
 	list := sum.Profile + refusedSuffix
@@ -101,44 +104,57 @@ func (sum *MergeSummary) print(s *verb.Streams) error {
 	})
 }
 
-// printFirst prints the first few complaints of each kind and how many there are beside, and returns how many it
-// printed. If many files are of other builds, such as those of a plug-in in a hundred processes, each build has one
-// line.
-func (sum *MergeSummary) printFirst(w io.Writer) (named int) {
-	ofBuild, others := make(map[prof.BuildID]int), 0
-	for _, c := range sum.Refused {
-		if c.Kind == rawfiles.OtherBuild {
-			ofBuild[c.Build]++
-			others++
+// Foreign describes the raw files of other builds in one line; "" if there are fewer than two, each of which has a
+// reason of its own. A plug-in that was not given may have written one in each of a hundred processes.
+func Foreign(refused []rawfiles.Complaint) string {
+	files := 0
+	var builds []prof.BuildID
+	var names []string
+	for _, c := range refused {
+		if c.Kind != rawfiles.OtherBuild {
+			continue
 		}
+		if files++; slices.Contains(builds, c.Build) {
+			continue
+		}
+		builds = append(builds, c.Build)
+		name := c.Build.Short()
+		if module, _, ok := strings.Cut(filepath.Base(c.File), "."+c.Build.String()+"."); ok {
+			name = module + " " + name
+		}
+		names = append(names, name)
+	}
+	if files < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s omitted (%s): merge them with their own binaries", report.Plural(files, "raw file"), report.Plural(len(builds), "other build"), listed(names))
+}
+
+// printFirst prints the first few complaints of each kind and how many there are beside, and returns how many it
+// printed.
+func printFirst(w io.Writer, refused []rawfiles.Complaint) (named int) {
+	foreign := Foreign(refused)
+	if foreign != "" {
+		fmt.Fprintf(w, "cairn: %s\n", foreign)
 	}
 	lines, more := make(map[string]int), make(map[string]int)
-	for _, c := range sum.Refused {
-		files := 1
-		if c.Kind == rawfiles.OtherBuild && others > MaxListed {
-			if files = ofBuild[c.Build]; files == 0 {
-				continue // they have their line
-			}
-			ofBuild[c.Build] = 0
+	for _, c := range refused {
+		if c.Kind == rawfiles.OtherBuild && foreign != "" {
+			continue
 		}
 		if lines[c.Kind]++; lines[c.Kind] > MaxListed {
-			more[c.Kind] += files
+			more[c.Kind]++
 			continue
 		}
 		named++
-		rest := ""
-		if files > 1 {
-			rest = fmt.Sprintf(" (and %s of this build)", report.Plural(files-1, "more file"))
-		}
-		fmt.Fprintf(w, "cairn: %s: %s%s\n", c.File, c.Reason, rest)
+		fmt.Fprintf(w, "cairn: %s: %s\n", c.File, c.Reason)
 	}
-	for _, kind := range []string{rawfiles.Unreadable, rawfiles.Unknown, rawfiles.Damaged, rawfiles.OtherBuild, rawfiles.Conflict, rawfiles.Repeated} {
+	for _, kind := range []string{rawfiles.Unreadable, rawfiles.Unknown, rawfiles.Damaged, rawfiles.Conflict, rawfiles.Repeated} {
 		if more[kind] > 0 {
 			fmt.Fprintf(w, "cairn: and %d more %s\n", more[kind], map[string]string{
 				rawfiles.Unreadable: "that cannot be read",
 				rawfiles.Unknown:    "in formats that cairn does not know",
 				rawfiles.Damaged:    "that are damaged",
-				rawfiles.OtherBuild: "of other builds",
 				rawfiles.Conflict:   "with other maps",
 				rawfiles.Repeated:   "with some runs that the profile already contains",
 			}[kind])

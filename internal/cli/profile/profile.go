@@ -125,16 +125,33 @@ func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
 			return nil, err
 		}
 	}
+	if len(f.debug) > 0 {
+		NoteNoLines(s, modules)
+	}
 	return modules, nil
+}
+
+// NoteNoLines reports the modules without lines.
+func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
+	var names []string
+	for i := range modules {
+		if modules[i].Lines == nil {
+			names = append(names, modules[i].Module.Module)
+		}
+	}
+	if len(names) > 0 {
+		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s", listed(names), report.Plural(len(names), "module"))
+	}
 }
 
 // addLinesBelow sets the lines of modules from the binaries below a directory. Binaries of
 // other builds are skipped.
 func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module, dir string) error {
 	any := false
-	for _, path := range verb.Binaries(dir) {
-		_, matched, err := AddLines(s, modules, path)
-		if err != nil && matched {
+	failed := func(path string, err error) { verb.Note(s, "%s: %s", path, reason(err)) }
+	for _, path := range verb.Binaries(dir, failed) {
+		_, matched, err := AddLines(modules, path)
+		if matched && err != nil && !errors.Is(err, objfile.ErrNoDebug) {
 			return err
 		}
 		any = any || matched
@@ -151,16 +168,21 @@ func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path
 	if verb.IsDir(path) {
 		return f.addLinesBelow(s, modules, path)
 	}
-	id, matched, err := AddLines(s, modules, path)
-	if err != nil || matched {
+	id, matched, err := AddLines(modules, path)
+	switch {
+	case errors.Is(err, objfile.ErrNoDebug):
+		verb.Note(s, "%v", err)
+		return nil
+	case err != nil || matched:
 		return err
 	}
 	return fmt.Errorf("%s: no module of %s has its build id %s: give the binary that ran", path, f.Path, id)
 }
 
-// AddLines sets the lines and the code of the module whose binary is at path, and reports
-// whether there is such a module.
-func AddLines(s *verb.Streams, modules []coverage.Module, path string) (id prof.BuildID, matched bool, err error) {
+// AddLines sets the lines and the code of the module whose binary is at path, unless a copy of
+// the binary has set them, and reports whether there is such a module. The error is
+// objfile.ErrNoDebug if the binary has no lines.
+func AddLines(modules []coverage.Module, path string) (id prof.BuildID, matched bool, err error) {
 	bin, err := objfile.Open(path)
 	if err != nil {
 		return "", false, err
@@ -173,15 +195,14 @@ func AddLines(s *verb.Streams, modules []coverage.Module, path string) (id prof.
 	if i < 0 {
 		return id, false, nil
 	}
+	if modules[i].Lines != nil {
+		return id, true, nil
+	}
 	if ok, err := addGoLines(&modules[i], bin); ok || err != nil {
 		return id, true, err
 	}
 	table, err := bin.Lines()
-	switch {
-	case errors.Is(err, objfile.ErrNoDebug):
-		verb.Note(s, "%v", err)
-		return id, true, nil
-	case err != nil:
+	if err != nil {
 		return id, true, err
 	}
 	modules[i].Lines = table

@@ -106,13 +106,14 @@ func (in *inputs) take(path string, k kind, size int64) {
 // directory adds the files below dir.
 func (in *inputs) directory(dir string) error {
 	found := map[kind]*model.Input{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	root := dir + string(filepath.Separator) // where dir is a link, the directory it leads to
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			in.said = append(in.said, err.Error())
 			return nil
 		case d.IsDir():
-			if path != dir && verb.Hidden(d.Name()) {
+			if path != root && verb.VersionControl(d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -121,7 +122,7 @@ func (in *inputs) directory(dir string) error {
 			return fmt.Errorf("%s has more than %d files: name a smaller directory", dir, maxWalked)
 		}
 		st, err := os.Stat(path) // of the target of a link
-		if err != nil || !st.Mode().IsRegular() || !worthALook(path, st) {
+		if err != nil || !st.Mode().IsRegular() || !worthALook(path, st) && !verb.MayBeBinary(path, d) {
 			return nil
 		}
 		k, _, err := kindOf(path)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -33,6 +34,7 @@ type reader struct {
 	*inputs
 	src     *model.Sources
 	served  bool
+	onlyRan bool
 	headers map[string]binary // results of about
 }
 
@@ -42,7 +44,7 @@ func (f *sourceFlags) read(ctx context.Context, in *inputs) (_ *model.Sources, e
 	info, ok := debug.ReadBuildInfo()
 	r := &reader{in, &model.Sources{
 		Title: f.title, Generator: verb.BuildVersion(info, ok).Version, Inputs: in.groups, Uncertain: in.said, Show: names.Show, System: f.system,
-	}, f.served, map[string]binary{}}
+	}, f.served, f.onlyRan, map[string]binary{}}
 	defer func() {
 		if err != nil && r.src.Close != nil {
 			r.src.Close()
@@ -75,43 +77,59 @@ func (r *reader) uncertain(format string, args ...any) {
 
 // profile reads profiles and raw files, and lines for them.
 func (r *reader) profile(ctx context.Context) error {
-	paths := slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps])
+	g := profile.Gathered{Paths: slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps]), OnlyRan: r.onlyRan}
 	logged := len(r.paths[calllogs])+len(r.paths[xraylogs])+len(r.paths[spikelog])+len(r.paths[samples])+len(r.paths[gotraces]) > 0
 	if len(r.paths[raws]) > 0 || len(r.paths[profiles]) == 0 && !logged {
 		for _, path := range r.paths[binaries] {
-			if profile.HasMap(path) {
-				paths = append(paths, path)
+			switch {
+			case !r.named[path]:
+				g.Found = append(g.Found, path)
+			case profile.HasMap(path):
+				g.Paths = append(g.Paths, path)
 			}
 		}
 	}
-	if len(paths) == 0 {
-		if !logged {
-			return fmt.Errorf("%s: no profile, raw file, log or samples, and no binary that was built with cairn cc", r.groups[0].Path)
-		}
-		return nil
+	if len(g.Paths)+len(g.Found) == 0 {
+		return r.noProfile(logged)
 	}
-	p, refused, err := profile.Gather(ctx, r.streams, paths)
+	p, refused, err := profile.Gather(ctx, r.streams, g)
 	if err != nil {
 		return err
 	}
 	r.refused(refused)
-	r.dropIdle(p)
 	if len(p.Modules) == 0 {
 		if len(refused) > 0 {
 			return fmt.Errorf("%s: %s", refused[0].File, refused[0].Reason)
 		}
-		return nil
+		return r.noProfile(logged)
 	}
 	r.src.Profile = p
 	r.src.Modules = make([]coverage.Module, len(p.Modules))
 	for i := range p.Modules {
 		r.src.Modules[i].Module = &p.Modules[i]
 	}
+	return r.lines(logged)
+}
+
+// noProfile returns an error if there are no logs either.
+func (r *reader) noProfile(logged bool) error {
+	if logged {
+		return nil
+	}
+	return fmt.Errorf("%s: no profile, raw file, log or samples, and no binary that was built with cairn cc", r.groups[0].Path)
+}
+
+// lines reads the lines of the modules from the binaries. logged is whether there are logs,
+// whose programs the binaries may be.
+func (r *reader) lines(logged bool) error {
+	any := false
 	for _, path := range r.paths[binaries] {
 		done := verb.Working(r.streams, "reading the debug information of %s", path)
-		id, matched, err := profile.AddLines(r.streams, r.src.Modules, path)
+		id, matched, err := profile.AddLines(r.src.Modules, path)
 		done()
+		any = any || matched
 		switch {
+		case errors.Is(err, objfile.ErrNoDebug):
 		case err != nil && r.named[path]:
 			return err
 		case err == nil && !matched && r.named[path] && !logged:
@@ -119,11 +137,19 @@ func (r *reader) profile(ctx context.Context) error {
 			verb.Note(r.streams, "%s is build %s, of which no runs were given: it is not used", path, id.Short())
 		}
 	}
+	if any {
+		profile.NoteNoLines(r.streams, r.src.Modules)
+	}
 	return nil
 }
 
-// refused reports the files that could not be used.
+// refused reports the files that could not be used, those of other builds together.
 func (r *reader) refused(list []rawfiles.Complaint) {
+	if foreign := profile.Foreign(list); foreign != "" {
+		verb.Note(r.streams, "%s", foreign)
+		r.uncertain("%s.", foreign)
+		list = slices.DeleteFunc(slices.Clone(list), func(c rawfiles.Complaint) bool { return c.Kind == rawfiles.OtherBuild })
+	}
 	for i, c := range list {
 		if i == profile.MaxListed {
 			verb.Note(r.streams, "%d more files could not be read", len(list)-i)
@@ -132,15 +158,6 @@ func (r *reader) refused(list []rawfiles.Complaint) {
 		}
 		verb.Note(r.streams, "%s: %s", c.File, c.Reason)
 		r.uncertain("%s is not included: %s.", c.File, c.Reason)
-	}
-}
-
-// dropIdle removes modules without runs where others have some: of binaries that were found in
-// directories, and that other programs of the directory may be.
-func (r *reader) dropIdle(p *prof.Profile) {
-	idle := func(m prof.Module) bool { return m.Raws == 0 }
-	if slices.ContainsFunc(p.Modules, func(m prof.Module) bool { return !idle(m) }) {
-		p.Modules = slices.DeleteFunc(p.Modules, idle)
 	}
 }
 
@@ -331,7 +348,7 @@ func (f *sourceFlags) compare(ctx context.Context, r *reader) error {
 	if r.src.Profile == nil {
 		return verb.Usagef("--against %s: there is no profile to compare with it", f.against)
 	}
-	p, refused, err := profile.Gather(ctx, r.streams, []string{f.against})
+	p, refused, err := profile.Gather(ctx, r.streams, profile.Gathered{Paths: []string{f.against}, OnlyRan: f.onlyRan})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type sourceFlags struct {
 	paths     []string // FROM=TO
 	noSources bool
 	system    bool
+	onlyRan   bool
 	served    bool // views load data of a server
 }
 
@@ -32,6 +33,7 @@ func (f *sourceFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.against, "against", "", "also compare with this `file`: a profile (.mip), or a log of calls, whose stacks are then compared")
 	verb.FilesOf(c, "against", "mip", "cairnlog")
 	c.Flags().StringArrayVar(&f.paths, "source-path", nil, "read sources whose path begins with FROM below TO: `FROM=TO`; repeatable")
+	c.Flags().BoolVar(&f.onlyRan, "only-ran", false, "of the binaries below directories, show only those that have runs")
 	c.Flags().BoolVar(&f.noSources, "no-sources", false, "omit the text of source files")
 	c.Flags().BoolVar(&f.system, "system-headers", false, "also count the lines of headers of the compiler and the system")
 	verb.Files(c, "mip", "mipraw", "mippack", "cairnlog", "perf", "data")

@@ -86,7 +86,8 @@ func (n *spikeNames) findBelow(id prof.BuildID) *objfile.File {
 	if n.below == nil {
 		n.below = make(map[prof.BuildID]string)
 		for _, dir := range n.dirs {
-			for _, path := range verb.Binaries(dir) {
+			failed := func(path string, err error) { verb.Note(n.streams, "%s: %v", path, err) }
+			for _, path := range verb.Binaries(dir, failed) {
 				if f, err := objfile.Open(path); err == nil {
 					if id, err := f.BuildID(); err == nil && n.below[id] == "" {
 						n.below[id] = path

@@ -1,0 +1,188 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// A directory stands for all programs and libraries with probes below it, so that those that
+// no test ran are in the profile, with functions that did not run.
+
+// foundModule is a module with probes below a directory.
+type foundModule struct {
+	path    string
+	id      prof.BuildID
+	mapless bool // it was stripped, and no debug file has its map
+}
+
+// identify returns the module in the file at path, and whether there is one that was built
+// with probes that write raw files.
+func identify(s *verb.Streams, path string) (m foundModule, ok bool, err error) {
+	m.path = path
+	if strings.HasSuffix(path, mapSuffix) {
+		read, err := ReadAnyMap(s, path)
+		if err != nil {
+			return m, true, err
+		}
+		m.id = read.BuildID
+		return m, true, nil
+	}
+	bin, err := objfile.Open(path)
+	if err != nil { // it cannot be told whether it has probes
+		return m, false, nil
+	}
+	defer bin.Close()
+	if _, _, _, ok, err := bin.Section(wire.RawSection); !ok || err != nil || bin.Relocatable() {
+		return m, false, nil
+	}
+	if m.id, err = bin.BuildID(); err != nil {
+		return m, true, err
+	}
+	m.id = m.id[:min(len(m.id), wire.MaxBuildID)]
+	data, err := MapSection(bin)
+	m.mapless = data == nil
+	return m, true, err
+}
+
+// foundModules returns the modules of the files below directories: of each build one, with the
+// path whose name is best. Files that cannot be used are added to the complaints.
+func (in *inputs) foundModules(s *verb.Streams) []foundModule {
+	best := make(map[prof.BuildID]foundModule)
+	for _, path := range in.foundParts() {
+		m, ok, err := identify(s, path)
+		switch {
+		case !ok:
+		case errors.Is(err, objfile.ErrNoBuildID):
+			in.addError(path, rawfiles.Unreadable, "has no build id: link with -Wl,--build-id")
+		case err != nil:
+			in.addError(path, rawfiles.Unreadable, verb.TrimPath(err, path))
+		default:
+			if was, ok := best[m.id]; !ok || compareFound(&m, &was) < 0 {
+				best[m.id] = m
+			}
+		}
+	}
+	list := make([]foundModule, 0, len(best))
+	for _, m := range best {
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b foundModule) int { return strings.Compare(a.path, b.path) })
+	return list
+}
+
+// compareFound orders the files of one build: first those with a map, then programs before the
+// files in .build-id that debuggers use, then by name, as merge.Modules chooses a name.
+func compareFound(a, b *foundModule) int {
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(filepath.Base(a.path), filepath.Base(b.path)), strings.Compare(a.path, b.path))
+}
+
+func (m *foundModule) rank() int {
+	switch {
+	case m.mapless:
+		return 2
+	case namedByID(m):
+		return 1
+	}
+	return 0
+}
+
+// namedByID reports whether a file is below .build-id.
+func namedByID(m *foundModule) bool {
+	name := strings.TrimSuffix(filepath.Base(m.path), ".debug")
+	return name != "" && strings.HasSuffix(m.id.String(), name)
+}
+
+// foundParts returns the found files, and in place of universal files those parts whose builds
+// raw files have, all of them if there is none.
+func (in *inputs) foundParts() (paths []string) {
+	for _, path := range in.found {
+		parts, err := objfile.Parts(path)
+		if err != nil || len(parts) == 0 {
+			paths = append(paths, path)
+			continue
+		}
+		paths = append(paths, in.partsWithRuns(parts)...)
+	}
+	return paths
+}
+
+// addFound adds to p the modules of the files below directories that it does not have yet, and
+// returns their builds. Those with runs are first, as a profile holds modules of one machine.
+func (in *inputs) addFound(s *verb.Streams, p *prof.Profile) map[prof.BuildID]bool {
+	defer verb.Working(s, "reading the maps of programs in directories")()
+	added := make(map[prof.BuildID]bool)
+	ran := in.buildsWithRuns()
+	var withRuns, others []foundModule
+	for _, m := range in.foundModules(s) {
+		switch {
+		case slices.ContainsFunc(p.Modules, func(have prof.Module) bool { return have.BuildID == m.id }):
+		case m.mapless:
+			in.addError(m.path, rawfiles.Unreadable, fmt.Sprintf("its map (section %s) is stripped: keep its .debug file or .mipmap in the directory", wire.MapSection))
+		case ran[m.id.String()]:
+			withRuns = append(withRuns, m)
+		default:
+			others = append(others, m)
+		}
+	}
+	for _, m := range slices.Concat(withRuns, others) {
+		switch err := addMap(s, p, m.path); {
+		case errors.Is(err, merge.ErrMachine):
+			in.addError(m.path, rawfiles.Conflict, verb.TrimPath(err, m.path))
+		case err != nil:
+			in.addError(m.path, rawfiles.Unreadable, verb.TrimPath(err, m.path))
+		default:
+			added[m.id] = true
+		}
+	}
+	return added
+}
+
+// idle returns the modules of p that were added from directories and have no runs. With drop
+// it removes them.
+func idle(p *prof.Profile, added map[prof.BuildID]bool, drop bool) (names []string) {
+	isIdle := func(m prof.Module) bool { return added[m.BuildID] && m.Raws == 0 }
+	for i := range p.Modules {
+		if isIdle(p.Modules[i]) {
+			names = append(names, p.Modules[i].Module)
+		}
+	}
+	if drop {
+		p.Modules = slices.DeleteFunc(p.Modules, isIdle)
+	}
+	return names
+}
+
+// noteIdle reports the modules without runs.
+func noteIdle(s *verb.Streams, names []string, dropped bool) {
+	switch {
+	case len(names) == 0:
+	case dropped:
+		verb.Note(s, "%s without runs omitted (--only-ran): %s", report.Plural(len(names), "module"), listed(names))
+	case len(names) == 1:
+		verb.Note(s, "1 module has no runs: all its functions count as not run (--only-ran omits it): %s", listed(names))
+	default:
+		verb.Note(s, "%d modules have no runs: all their functions count as not run (--only-ran omits them): %s", len(names), listed(names))
+	}
+}
+
+// listed returns the first few of names.
+func listed(names []string) string {
+	const most = 5
+	list := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
