@@ -126,7 +126,7 @@ func (r *lineReport) checkGate() error {
 // reportView returns the view of a format that has all lines.
 func (f *coveredFlags) reportView(r *lineReport) coveredView {
 	write := map[string]func(io.Writer) error{
-		formatLCOV:      func(w io.Writer) error { return coverage.WriteLCOV(w, r.files) },
+		formatLCOV:      r.writeLCOV,
 		formatCobertura: r.writeCobertura,
 		formatSARIF:     r.writeSARIF,
 		formatJUnit:     r.writeJUnit,
@@ -135,6 +135,15 @@ func (f *coveredFlags) reportView(r *lineReport) coveredView {
 	return func(_ *coveredFlags, _ *verb.Streams, w io.Writer, _ []coverage.Module, _ report.Style) error {
 		return write(w)
 	}
+}
+
+// writeLCOV writes a tracefile of lcov.
+func (r *lineReport) writeLCOV(w io.Writer) error {
+	unlisted, err := coverage.WriteLCOV(w, r.files)
+	if unlisted > 0 {
+		verb.Note(r.s, "lcov: %s not listed, because no line is their own of which it is known whether it ran", report.Plural(unlisted, "function")+report.Either(uint64(unlisted), " is", " are"))
+	}
+	return err
 }
 
 // writeCobertura writes Cobertura's XML. As in lcov's format, lines in unknown state are

@@ -133,8 +133,8 @@ func TestLCOV(t *testing.T) {
 		t.Errorf("%d functions without a line, want 1", unplaced)
 	}
 	var b bytes.Buffer
-	if err := WriteLCOV(&b, files); err != nil {
-		t.Fatal(err)
+	if n, err := WriteLCOV(&b, files); err != nil || n > 0 {
+		t.Fatal(n, err)
 	}
 	golden.Compare(t, "testdata/sample.info", b.Bytes())
 }

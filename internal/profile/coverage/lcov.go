@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// WriteLCOV writes files as an lcov tracefile. Records are, for each file:
+// WriteLCOV writes files as an lcov tracefile, which all versions of lcov read and find
+// consistent. It returns the number of functions that the format cannot list, see lcovFuncs. The
+// records of a file are:
 //
 //	SF:path
-//	FN:line,name     for each function
+//	FN:line,name     for each function; see lcovFuncs for FN:line,end,name
 //	FNDA:runs,name   for each function
 //	FNF:functions
 //	FNH:functions hit
@@ -24,16 +26,16 @@ import (
 //
 // Names are mangled: demangled ones contain commas, which separate fields here, and genhtml
 // --demangle-cpp demangles them itself.
-func WriteLCOV(w io.Writer, files []SourceFile) error {
+func WriteLCOV(w io.Writer, files []SourceFile) (unlisted int, err error) {
 	b := bufio.NewWriter(w)
 	b.WriteString("TN:\n")
 	for i := range files {
-		writeRecord(b, &files[i])
+		unlisted += writeRecord(b, &files[i])
 	}
-	return b.Flush()
+	return unlisted, b.Flush()
 }
 
-func writeRecord(b *bufio.Writer, f *SourceFile) {
+func writeRecord(b *bufio.Writer, f *SourceFile) (unlisted int) {
 	field := func(key string, n uint64, rest string) {
 		b.WriteString(key)
 		b.WriteString(strconv.FormatUint(n, 10))
@@ -41,31 +43,33 @@ func writeRecord(b *bufio.Writer, f *SourceFile) {
 		b.WriteByte('\n')
 	}
 	b.WriteString("SF:" + oneLine(f.File) + "\n")
-	var funcsHit, lines, linesHit uint64
-	for _, fn := range f.Funcs {
-		field("FN:", uint64(fn.Line), ","+oneLine(fn.Name))
+	var hit uint64
+	funcs, unlisted := lcovFuncs(f)
+	for i := range funcs {
+		fn, end := &funcs[i], ""
+		if fn.end > 0 {
+			end = "," + strconv.Itoa(fn.end)
+		}
+		field("FN:", uint64(fn.line), end+","+fn.name)
 	}
-	for _, fn := range f.Funcs {
-		field("FNDA:", fn.Runs, ","+oneLine(fn.Name))
-		if fn.Runs > 0 {
-			funcsHit++
+	for i := range funcs {
+		field("FNDA:", funcs[i].runs, ","+funcs[i].name)
+		if funcs[i].runs > 0 {
+			hit++
 		}
 	}
-	field("FNF:", uint64(len(f.Funcs)), "")
-	field("FNH:", funcsHit, "")
+	field("FNF:", uint64(len(funcs)), "")
+	field("FNH:", hit, "")
+	t := f.Tally()
 	for _, l := range f.Lines {
-		if l.State == Unknown {
-			continue
-		}
-		field("DA:", uint64(l.Number), ","+strconv.FormatUint(l.Runs, 10))
-		lines++
-		if l.State == Ran {
-			linesHit++
+		if l.State != Unknown {
+			field("DA:", uint64(l.Number), ","+strconv.FormatUint(l.Runs, 10))
 		}
 	}
-	field("LF:", lines, "")
-	field("LH:", linesHit, "")
+	field("LF:", uint64(t.Ran+t.Missed), "")
+	field("LH:", uint64(t.Ran), "")
 	b.WriteString("end_of_record\n")
+	return unlisted
 }
 
 // oneLine prevents a name from a file of unknown origin from adding records.

@@ -67,6 +67,7 @@ type SourceFile struct {
 type SourceFunc struct {
 	Name string // mangled
 	Line int    // of its definition
+	End  int    // its last line with code of its own, at least Line
 	Runs uint64 // in which it was entered, by the copy that ran most often: a lower bound
 }
 
@@ -105,7 +106,9 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 				funcs[name] = sourceFuncs{}
 			}
 			c := src.Counts(m.Module)
-			funcs[name].add(SourceFunc{src.Name, line, max(c.Runs, o.inlined(m, first))})
+			runs := max(c.Runs, o.inlined(m, first))
+			o.begin(m, first, runs)
+			funcs[name].add(SourceFunc{src.Name, line, o.end(m, first, line), runs})
 		}
 	}
 	for name, set := range funcs {
@@ -149,6 +152,7 @@ type sourceFuncKey struct {
 func (s sourceFuncs) add(fn SourceFunc) {
 	key := sourceFuncKey{fn.Name, fn.Line}
 	fn.Runs = max(fn.Runs, s[key].Runs)
+	fn.End = max(fn.End, s[key].End)
 	s[key] = fn
 }
 

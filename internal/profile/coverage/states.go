@@ -95,12 +95,14 @@ type observer struct {
 	// lostCalls are calls that ran and belong to no line, by callee.
 	lostCalls map[uint64]bool
 	callers   map[owner]map[lineOf]bool // lines that call inlined functions
+	ends      map[owner]int             // last line of functions in their file
 }
 
 func newObserver() *observer {
 	return &observer{
 		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{},
 		separate: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
+		ends: map[owner]int{},
 	}
 }
 
@@ -127,6 +129,7 @@ func (o *observer) ran(at lineOf, runs uint64) { o.runs[at] = max(o.runs[at], ru
 // blocks adds the lines of a function whose code is not known.
 func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 	plain := m.Code == nil || m.Code.Plain(f.Addr())
+	own := m.frames(f)
 	for b := range Blocks(f) {
 		runs := blockRuns(c, b.Index)
 		var frames []Frame
@@ -137,6 +140,7 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 		for file, line := range m.Lines.Lines(b.Lo, b.Hi) {
 			at := lineOf{file, line}
 			o.ran(at, runs)
+			o.reach(own, at)
 			if runs == 0 && !plain {
 				o.remnants = append(o.remnants, remnant{at: at, frames: frames, insts: 1})
 			}
@@ -175,7 +179,7 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 
 // flow adds the lines of a function.
 func (o *observer) flow(m *Module, fl *flow, f *prof.Func, c *prof.Counts) {
-	s := scan{observer: o, m: m, fl: fl, plain: m.Code.Plain(f.Addr())}
+	s := scan{observer: o, m: m, fl: fl, plain: m.Code.Plain(f.Addr()), own: m.frames(f)}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
 		// All that is known is that it was entered.
@@ -202,6 +206,7 @@ type scan struct {
 	m     *Module
 	fl    *flow
 	plain bool
+	own   []Frame // the function
 
 	// Of the current piece.
 	piece    int
@@ -225,6 +230,11 @@ func (s *scan) lines(p *piece) {
 		for file, line := range s.m.Lines.Lines(in.addr, in.addr+1) {
 			placed = true
 			s.line(lineOf{file, line}, frames)
+			if len(frames) > 1 {
+				s.reach(frames, lineOf{file, line})
+			} else {
+				s.reach(s.own, lineOf{file, line})
+			}
 		}
 		if !placed {
 			s.line(lineOf{}, nil)
