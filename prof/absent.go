@@ -62,6 +62,19 @@ type LineRange struct {
 	From, To uint32 // both ends included
 }
 
+// JoinRanges joins adjacent and overlapping ranges, which are sorted by file and first line, in place.
+func JoinRanges(sorted []LineRange) []LineRange {
+	out := sorted[:0]
+	for _, r := range sorted {
+		if n := len(out); n > 0 && out[n-1].File == r.File && r.From <= out[n-1].To+1 {
+			out[n-1].To = max(out[n-1].To, r.To)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
 // Compare orders absent functions as maps have them: by file, name, place and reason.
 func (a *Absent) Compare(b *Absent) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Line, b.Line),

@@ -237,6 +237,9 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 	if linker != "" {
 		args = append(args, ltoArgs(root)...)
 	}
+	if cmd.Links && f.Shim.recordsUnits(tc) {
+		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output)...)
+	}
 	if cmd.Bitcode && cmd.Compiles {
 		if err := logEvent(buildEvent{Bitcode: len(cmd.Sources)}); err != nil {
 			return err

@@ -194,6 +194,9 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Resul
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}
+	if dir, err := os.Getwd(); err == nil {
+		opts.Dir = dir
+	}
 	unit, err := native.ParseObject(src, sh.opts.Machine, sh.opts.Object)
 	if err != nil {
 		return nil, native.Result{}, fmt.Errorf("as: compiler output: %w", err)

@@ -326,6 +326,10 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	linker := LinkerAt(ctx, path)
 	argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
 	argv = append(argv, tc.Archive)
+	if w.opts.Shim.recordsUnits(tc) {
+		inputs, output := linkerInputs(args)
+		argv = append(argv, linkRecord(s, inputs, output)...)
+	}
 	if linker.Kind == linkorder.LLD {
 		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:])
 	}

@@ -1,7 +1,6 @@
 package objfile
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -38,23 +37,7 @@ const fatSection = ".llvm.lto"
 // FatBitcode returns the bitcode of an object that also has machine code, or nil if there is
 // none or it is not an ELF object.
 func FatBitcode(r io.ReaderAt) ([]byte, error) {
-	var magic [4]byte
-	if n, _ := r.ReadAt(magic[:], 0); n < 4 || string(magic[:]) != elf.ELFMAG {
-		return nil, nil
-	}
-	f, err := elf.NewFile(r)
-	if err != nil || f.Type != elf.ET_REL {
-		return nil, nil // the linker will report it
-	}
-	s := f.Section(fatSection)
-	if s == nil {
-		return nil, nil
-	}
-	data, err := s.Data()
-	if err != nil {
-		return nil, fmt.Errorf("section %s: %w", fatSection, err)
-	}
-	return data, nil
+	return SectionOf(r, fatSection)
 }
 
 // eachBody iterates over an archive. The members of a thin archive are separate files, whose

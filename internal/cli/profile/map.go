@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -145,7 +146,24 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 		}
 	}
 	m.Funcs = funcs
-	return m, nil
+	return m, addAbsent(s, bin, m)
+}
+
+// addAbsent sets the functions of the compilations of a binary that m lacks. Binaries of builds before these
+// were recorded have none.
+func addAbsent(s *verb.Streams, bin *objfile.File, m *prof.Map) error {
+	data, err := bin.StrippedSection(wire.UnitSection)
+	if err != nil {
+		return err
+	}
+	units, err := mip.ReadUnits(data)
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(s.Err, "cairn: %s: compilation omitted: %s: %s\n", bin.Path(), wire.UnitSection, strings.TrimSpace(line))
+		}
+	}
+	m.Absent = absent.Of(units, m.Funcs)
+	return nil
 }
 
 // MapSection returns the map section of a binary or of its separate debug file, nil if there

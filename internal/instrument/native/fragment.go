@@ -19,6 +19,7 @@ type fragment struct {
 	labels   []blockLabel
 	calls    []call
 	lines    []codeLine
+	locs     []lineEntry
 	insns    int
 	state    blockState
 	entered  bool // probe is final

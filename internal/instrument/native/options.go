@@ -56,6 +56,8 @@ type Options struct {
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
 	Sources []string `json:"-"`
+	// Dir is the directory in which the compiler ran, for names of source files without one.
+	Dir string `json:"-"`
 	// Apart leaves out the parts that a module with an order buffer has only once: they are in a separate
 	// object (OrderBuffer). lld keeps all section groups of objects that it made of bitcode.
 	Apart bool `json:"-"`

@@ -20,6 +20,7 @@ type Unit struct {
 	returns map[string]bool // functions whose calls come back
 	global  map[string]bool // symbols visible outside of the unit
 	tables  []jumpTable     // compressed ones
+	files   sourceFiles
 	object  Object
 	weak    map[string]bool // functions that the linker may take from another object; of Mach-O
 }
@@ -286,6 +287,7 @@ func (p *parser) instruction(s statement, pos, next int) {
 }
 
 func (p *parser) directive(s statement, pos, next int) error {
+	p.debugLine(s)
 	if why := p.unit.isa.refuse(string(s.word), s.rest); why != "" {
 		return &SyntaxError{p.line, why}
 	}

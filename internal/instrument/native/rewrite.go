@@ -90,7 +90,8 @@ type rewriter struct {
 	spans   map[*fragment]int // maximum sizes of fragments with probes; of Arm
 	literal string            // text after the function; of Arm
 	source  string
-	anchor  map[*section]int // text section -> number of its first function
+	anchor  map[*section]int     // text section -> number of its first function
+	why     map[*function]string // why functions have no probe
 	result  Result
 }
 
@@ -114,13 +115,14 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 	}
 	r := &rewriter{
 		opts: opts, unit: u,
-		byKey: map[string]*area{}, anchor: map[*section]int{}, spans: map[*fragment]int{},
+		byKey: map[string]*area{}, anchor: map[*section]int{}, spans: map[*fragment]int{}, why: map[*function]string{},
 		source: opts.sourcePath(u.Source),
 	}
 	r.result.Source = r.source
 	for _, fn := range u.funcs {
 		if why := opts.reason(fn, opts.sourceOf(fn.name, r.source)); why != "" {
 			r.result.Skipped = append(r.result.Skipped, Skipped{fn.name, why})
+			r.why[fn] = why
 			continue
 		}
 		r.function(fn)
@@ -369,7 +371,7 @@ func (r *rewriter) render() []byte {
 	if r.opts.Mode.Timed() {
 		return out
 	}
-	return r.appendAreas(out)
+	return r.appendUnit(r.appendAreas(out))
 }
 
 // appendAreas appends the raw sections, those of the order buffer and the

@@ -129,18 +129,5 @@ func joinLines(a, b []prof.LineRange) []prof.LineRange {
 	}
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, func(x, y prof.LineRange) int { return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.From, y.From)) })
-	return JoinRanges(all)
-}
-
-// JoinRanges joins adjacent and overlapping ranges, which are sorted by file and first line, in place.
-func JoinRanges(sorted []prof.LineRange) []prof.LineRange {
-	out := sorted[:0]
-	for _, r := range sorted {
-		if n := len(out); n > 0 && out[n-1].File == r.File && r.From <= out[n-1].To+1 {
-			out[n-1].To = max(out[n-1].To, r.To)
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
+	return prof.JoinRanges(all)
 }

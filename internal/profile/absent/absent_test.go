@@ -15,12 +15,15 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	units := []prof.Unit{
 		{File: "a.c", Funcs: []prof.Absent{
-			{Name: "main", File: "a.c"}, {Name: "helper", File: "a.c", Lines: lines("a.c", 3, 4)}, {Name: "_Z3invv", File: "a.c", Shared: true},
+			{Name: "main", File: "a.c"},
+			{Name: "helper", File: "a.c", Lines: lines("a.c", 3, 4)},
+			{Name: "_Z3invv", File: "a.c", Shared: true},
 			{Name: "used.part.0", File: "a.c"},
 		}},
 		{File: "b.c", Funcs: []prof.Absent{{Name: "helper", File: "b.c"}, {Name: "_Z3invv", File: "b.c", Shared: true}, {Name: "_Z4gonev", File: "b.c", Shared: true}}},
 		{File: "c.c", Unlinked: true, Funcs: []prof.Absent{
-			{Name: "spare", File: "c.c", Note: "libx.a"}, {Name: "raw", File: "c.c", Why: prof.Unprobed, Note: "naked"},
+			{Name: "spare", File: "c.c", Note: "libx.a"},
+			{Name: "raw", File: "c.c", Why: prof.Unprobed, Note: "naked"},
 			{Name: "_Z4gonev", File: "c.c", Shared: true, Note: "libx.a", Lines: lines("h.h", 2, 2)},
 		}},
 		{File: "a.c", Unlinked: true, Funcs: []prof.Absent{{Name: "helper", File: "a.c", Note: "libx.a", Lines: lines("a.c", 5, 6)}}},

@@ -1,0 +1,168 @@
+package objfile
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// SectionOf returns the contents of a section of an ELF object, nil if r has none of that name or is no
+// object.
+func SectionOf(r io.ReaderAt, name string) ([]byte, error) {
+	f, err := openObject(r)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	s := f.Section(name)
+	if s == nil {
+		return nil, nil
+	}
+	data, err := s.Data()
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// openObject returns the ELF object that r has, nil if it has none: the linker will report what is wrong.
+func openObject(r io.ReaderAt) (*elf.File, error) {
+	var magic [4]byte
+	if n, _ := r.ReadAt(magic[:], 0); n < len(magic) || string(magic[:]) != elf.ELFMAG {
+		return nil, nil
+	}
+	f, err := elf.NewFile(r)
+	if err != nil || f.Type != elf.ET_REL {
+		return nil, nil
+	}
+	return f, nil
+}
+
+// noteSections are those whose absence from one object changes what linkers make of all: whether the stack is
+// executable, and which features of the processor the program supports.
+var noteSections = []string{".note.gnu.property", ".note.GNU-stack"}
+
+// byteOrder is that of an ELF file.
+type byteOrder interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+}
+
+// sectionHeader has the fields of a section header in the order of both classes of ELF, less the name.
+type sectionHeader struct {
+	name               string
+	kind               elf.SectionType
+	flags, align       uint64
+	data               []byte
+	nameOffset, offset uint64
+}
+
+// keptSection is a section that linker scripts have linkers keep (KEEP). With --gc-sections GNU ld drops all of an
+// object of which it keeps no loaded section, so that one without contents keeps the others.
+const keptSection = ".fini_array"
+
+// OneSection returns an ELF object for the machine of another object, with one section that is not loaded, and
+// the notes that all objects of a link must have in common.
+func OneSection(like io.ReaderAt, name string, data []byte) ([]byte, error) {
+	f, err := openObject(like)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return nil, ErrNotELF
+	}
+	sections := []sectionHeader{
+		{}, {name: name, kind: elf.SHT_PROGBITS, align: 1, data: data},
+		{name: keptSection, kind: elf.SHT_FINI_ARRAY, flags: uint64(elf.SHF_ALLOC | elf.SHF_WRITE), align: 4},
+	}
+	for _, note := range noteSections {
+		s := f.Section(note)
+		if s == nil {
+			continue
+		}
+		data, err := s.Data()
+		if err != nil {
+			return nil, fmt.Errorf("section %s: %w", note, err)
+		}
+		sections = append(sections, sectionHeader{name: note, kind: s.Type, flags: uint64(s.Flags), align: max(1, s.Addralign), data: data})
+	}
+	sections = append(sections, sectionHeader{name: ".shstrtab", kind: elf.SHT_STRTAB, align: 1})
+	head := make([]byte, 64) // objects are larger, whatever their class
+	if _, err := like.ReadAt(head, 0); err != nil {
+		return nil, err
+	}
+	var order byteOrder = binary.LittleEndian
+	if f.ByteOrder == binary.BigEndian {
+		order = binary.BigEndian
+	}
+	return layOut(head, f.Class == elf.ELFCLASS64, order, sections), nil
+}
+
+// layOut writes an object with these sections, the last of which is that of their names. Its header is like
+// head, the first bytes of another object.
+func layOut(head []byte, wide bool, order byteOrder, sections []sectionHeader) []byte {
+	size, entry := 52, 40 // of the header, and of a section header
+	if wide {
+		size, entry = 64, 64
+	}
+	var names []byte
+	for i := range sections {
+		s := &sections[i]
+		s.nameOffset = uint64(len(names))
+		names = append(append(names, s.name...), 0)
+	}
+	sections[len(sections)-1].data = names
+	b := bytes.NewBuffer(bytes.Clone(head[:size]))
+	pad := func(align uint64) {
+		for uint64(b.Len())%align != 0 {
+			b.WriteByte(0)
+		}
+	}
+	for i := range sections[1:] {
+		s := &sections[i+1]
+		pad(s.align)
+		s.offset = uint64(b.Len())
+		b.Write(s.data)
+	}
+	pad(8)
+	table := uint64(b.Len())
+	word := func(v uint64) {
+		if wide {
+			b.Write(order.AppendUint64(nil, v))
+		} else {
+			b.Write(order.AppendUint32(nil, uint32(v)))
+		}
+	}
+	half := func(v uint64) { b.Write(order.AppendUint32(nil, uint32(v))) }
+	for i := range sections {
+		s := &sections[i]
+		half(s.nameOffset)
+		half(uint64(s.kind))
+		word(s.flags)
+		word(0) // address
+		word(s.offset)
+		word(uint64(len(s.data)))
+		half(0) // link
+		half(0) // information
+		word(s.align)
+		word(0) // size of entries
+	}
+	out := b.Bytes()
+	finishHeader(out, wide, order, table, entry, len(sections))
+	return out
+}
+
+// finishHeader sets the fields of an ELF header that depend on the sections.
+func finishHeader(out []byte, wide bool, order byteOrder, table uint64, entry, sections int) {
+	counts := out[46:52]
+	if wide {
+		order.PutUint64(out[40:], table) // e_shoff
+		counts = out[58:64]
+	} else {
+		order.PutUint32(out[32:], uint32(table))
+	}
+	order.PutUint16(counts, uint16(entry))          // e_shentsize
+	order.PutUint16(counts[2:], uint16(sections))   // e_shnum
+	order.PutUint16(counts[4:], uint16(sections-1)) // e_shstrndx
+}

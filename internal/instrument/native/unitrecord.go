@@ -1,0 +1,182 @@
+package native
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Each object has a record of all functions that the compiler made, also of those without probes: a map entry is
+// dropped with its function, and what the linker dropped did not run, which is not the same as not being there.
+// The record is in a section that is linked to no function. The lines are those of .loc directives, as those of
+// a dropped function are not in the linked program's debug information.
+
+// lineEntry is a .loc directive: the number of a file and a line of it.
+type lineEntry struct{ file, line int32 }
+
+// sourceFiles are the names of files in .file directives, by number.
+type sourceFiles map[int32][2]string // directory and name
+
+// debugLine handles .file with a number, and .loc.
+func (p *parser) debugLine(s statement) {
+	switch string(s.word) {
+	case ".loc":
+		f := p.sec.cur
+		if f == nil {
+			return
+		}
+		file, rest, ok := leadingNumber(s.rest)
+		line, _, ok2 := leadingNumber(rest)
+		if ok && ok2 && line > 0 {
+			f.locs = append(f.locs, lineEntry{file, line})
+		}
+	case ".file":
+		n, rest, ok := leadingNumber(s.rest)
+		if !ok {
+			return
+		}
+		if p.unit.files == nil {
+			p.unit.files = sourceFiles{}
+		}
+		first, rest := quotedWord(rest)
+		if second, _ := quotedWord(rest); second != "" {
+			p.unit.files[n] = [2]string{first, second}
+		} else {
+			p.unit.files[n] = [2]string{"", first}
+		}
+	}
+}
+
+// leadingNumber returns the decimal number that rest begins with, and what follows it.
+func leadingNumber(rest []byte) (n int32, after []byte, ok bool) {
+	i := 0
+	for i < len(rest) && (rest[i] == ' ' || rest[i] == '\t') {
+		i++
+	}
+	start, v := i, int64(0)
+	for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' && v < 1<<31 {
+		v = 10*v + int64(rest[i]-'0')
+		i++
+	}
+	return int32(v), rest[i:], i > start && v < 1<<31
+}
+
+// quotedWord returns the string in quotes that rest begins with, and what follows it; "" if there is none.
+func quotedWord(rest []byte) (word string, after []byte) {
+	i := 0
+	for i < len(rest) && (rest[i] == ' ' || rest[i] == '\t') {
+		i++
+	}
+	if i == len(rest) || rest[i] != '"' {
+		return "", rest[i:]
+	}
+	word = quotedString(rest[i:])
+	for i++; i < len(rest) && rest[i] != '"'; i++ {
+		if rest[i] == '\\' {
+			i++
+		}
+	}
+	return word, rest[min(i+1, len(rest)):]
+}
+
+// path returns the path of a file, as readers of the line table do (DWARF 5, section 6.2.4): below the directory
+// of the compilation, which file 0 has, or else dir.
+func (files sourceFiles) path(n int32, dir string) string {
+	if zero, ok := files[0]; ok {
+		dir = zero[0]
+	}
+	file, ok := files[n]
+	switch {
+	case !ok || file[1] == "":
+		return ""
+	case path.IsAbs(file[1]):
+		return path.Clean(file[1])
+	case path.IsAbs(file[0]):
+		return path.Join(file[0], file[1])
+	}
+	return path.Join(dir, file[0], file[1])
+}
+
+// unitRecord returns what the compiler made of a source file. why has the reason why a function has no probe, and
+// "" for functions with one.
+func (r *rewriter) unitRecord(why map[*function]string) *prof.Unit {
+	u := &prof.Unit{File: r.source}
+	names := map[int32]string{}
+	name := func(n int32) string {
+		path, ok := names[n]
+		if !ok {
+			path = r.unit.files.path(n, r.opts.Dir)
+			names[n] = path
+		}
+		return path
+	}
+	for _, fn := range r.unit.funcs {
+		reason, skipped := why[fn]
+		if skipped && reason != SkipNaked {
+			continue // its user chose that, or it has no code of its own
+		}
+		a := prof.Absent{
+			Name: fn.name, File: r.opts.sourceOf(fn.name, r.source),
+			Shared: strings.HasSuffix(fn.main().sec.group, ",comdat") || r.unit.weak[fn.name],
+		}
+		if skipped {
+			a.Why, a.Note = prof.Unprobed, reason
+		}
+		if locs := fn.main().locs; len(locs) > 0 {
+			if file := name(locs[0].file); file != "" {
+				a.Source, a.Line = file, uint32(locs[0].line)
+			}
+		}
+		a.Lines = fn.lineRanges(name)
+		u.Funcs = append(u.Funcs, a)
+	}
+	return u
+}
+
+// lineRanges returns the lines that code of f has.
+func (f *function) lineRanges(name func(n int32) string) []prof.LineRange {
+	var ranges []prof.LineRange
+	for _, fr := range f.frags {
+		for i, l := range fr.locs {
+			if i > 0 && l == fr.locs[i-1] {
+				continue
+			}
+			if file := name(l.file); file != "" {
+				ranges = append(ranges, prof.LineRange{File: file, From: uint32(l.line), To: uint32(l.line)})
+			}
+		}
+	}
+	slices.SortFunc(ranges, func(a, b prof.LineRange) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From)) })
+	return prof.JoinRanges(ranges)
+}
+
+// appendUnit appends the section with the record of the unit.
+func (r *rewriter) appendUnit(out []byte) []byte {
+	data, err := mip.AppendUnit(nil, r.unitRecord(r.why))
+	if err != nil {
+		return out // a name is longer than the formats allow: its function has no map entry, either
+	}
+	if r.unit.object == MachO {
+		out = append(out, "\t.section\t"+wire.UnitMachO+",regular,no_dead_strip\n"...)
+	} else {
+		out = append(out, "\t.section\t"+wire.UnitSection+`,"",`+r.unit.isa.syntax().mark+"progbits\n"...)
+	}
+	const perLine = 32
+	for chunk := range slices.Chunk(data, perLine) {
+		out = append(out, "\t.byte\t"...)
+		for i, b := range chunk {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendUint(out, uint64(b), 10)
+		}
+		out = append(out, '\n')
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package toolchain
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Objects have records of what was compiled (wire.UnitSection), which the linker joins for what it links. Members
+// of archives that it does not take would be forgotten, and with --gc-sections GNU ld drops the record of an
+// object with all its functions. So the link gets one more object, with the records of these, marked as units
+// from which nothing need be linked.
+
+// linkInput is an input of a link that may have such records.
+type linkInput struct {
+	path string
+	// whole reports that the linker takes the object, and may still drop its records.
+	whole bool
+}
+
+// recordsUnits reports whether objects have records of their units: those of modes with maps, of ELF.
+func (o *ShimOptions) recordsUnits(tc driver.Toolchain) bool {
+	return o.Use == nil && !o.Mode.Timed() && !tc.MachO
+}
+
+// driverInputs returns the inputs of a link by a driver.
+func driverInputs(cmd *driver.Command) []linkInput {
+	words, dirs := cmd.Inputs()
+	var inputs []linkInput
+	for _, w := range words {
+		path := w.Name
+		if w.Lib {
+			path = findLibrary(&driver.LinkerWord{Value: w.Name, Static: w.Static}, dirs)
+		}
+		inputs = append(inputs, linkInput{path: path, whole: cmd.GC})
+	}
+	return inputs
+}
+
+// linkerInputs returns the inputs of a link by a linker that the build starts itself.
+func linkerInputs(args []string) (inputs []linkInput, output string) {
+	line := driver.ParseLinker(args, ReadResponse)
+	dirs := line.Dirs()
+	for i := range line.Words {
+		w := &line.Words[i]
+		if !w.Input() || w.Binary {
+			continue
+		}
+		path := w.Value
+		if w.Lib {
+			path = findLibrary(w, dirs)
+		}
+		inputs = append(inputs, linkInput{path: path, whole: line.Has("gc-sections")})
+	}
+	return inputs, line.Value("o", "output")
+}
+
+// linkRecord returns the arguments that add the object to a link, none if it needs none. A link without the
+// object is as good, so that an error is a note.
+func linkRecord(s *verb.Streams, inputs []linkInput, output string) []string {
+	if output == "" {
+		output = "a.out"
+	}
+	path, err := recordObject(s, inputs, output)
+	switch {
+	case err != nil:
+		verb.Note(s, "%s will not have the record of functions that are not linked: %v", output, err)
+		return nil
+	case path == "":
+		return nil
+	}
+	return []string{path}
+}
+
+// recordObject returns the path of the object for a link, "" if it needs none. The linker reports files that do
+// not exist.
+func recordObject(s *verb.Streams, inputs []linkInput, output string) (string, error) {
+	var r unitRecords
+	for _, in := range inputs {
+		if in.path == "" {
+			continue
+		}
+		if err := r.read(in); err != nil {
+			return "", err
+		}
+	}
+	if r.like == nil {
+		return "", nil
+	}
+	object, err := objfile.OneSection(bytes.NewReader(r.like), wire.UnitSection, r.data)
+	if err != nil {
+		return "", err
+	}
+	return placeRecord(s, object, output)
+}
+
+// unitRecords are the records of a link.
+type unitRecords struct {
+	data []byte
+	like []byte // an object with records
+}
+
+// read adds the records of an input.
+func (r *unitRecords) read(in linkInput) error {
+	err := objfile.EachLinkInput(in.path, func(archive bool, member string, body *io.SectionReader) error {
+		if !archive && !in.whole {
+			return nil
+		}
+		data, err := objfile.SectionOf(body, wire.UnitSection)
+		if err != nil || data == nil {
+			return err
+		}
+		units, err := mip.ReadUnits(data)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", in.path, member, err)
+		}
+		for i := range units {
+			if err := r.add(&units[i], archive, filepath.Base(in.path)); err != nil {
+				return err
+			}
+		}
+		if r.like == nil {
+			r.like, err = io.ReadAll(body)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// add adds a unit of an archive, or of an object.
+func (r *unitRecords) add(u *prof.Unit, archive bool, name string) (err error) {
+	if u.Unlinked = archive; archive {
+		for i := range u.Funcs {
+			if u.Funcs[i].Note == "" {
+				u.Funcs[i].Note = name
+			}
+		}
+	}
+	r.data, err = mip.AppendUnit(r.data, u)
+	return err
+}
+
+const (
+	// recordDir has the objects with records, one for each output of a link: the files in which builds note
+	// what a program depends on name them.
+	recordDir = "units"
+	// maxRecords is the number of objects from which on those that are older than recordAge are removed.
+	maxRecords = 2000
+	recordAge  = 30 * 24 * time.Hour
+)
+
+// placeRecord writes the object for the link of an output, unless it is there with the same content: builds
+// compare times.
+func placeRecord(s *verb.Streams, object []byte, output string) (string, error) {
+	cache, err := verb.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	if output, err = filepath.Abs(output); err != nil {
+		return "", err
+	}
+	key := sha256.Sum256([]byte(output))
+	dir := filepath.Join(cache, recordDir)
+	path := filepath.Join(dir, hex.EncodeToString(key[:8])+".o")
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, object) {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	pruneRecords(dir)
+	return path, verb.WriteBytes(s, path, object)
+}
+
+// pruneRecords removes old objects if there are many.
+func pruneRecords(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) < maxRecords {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > recordAge {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
