@@ -73,7 +73,8 @@ func OneSection(like io.ReaderAt, name string, data []byte) ([]byte, error) {
 		return nil, ErrNotELF
 	}
 	sections := []sectionHeader{
-		{}, {name: name, kind: elf.SHT_PROGBITS, align: 1, data: data},
+		{},
+		{name: name, kind: elf.SHT_PROGBITS, align: 1, data: data},
 		{name: keptSection, kind: elf.SHT_FINI_ARRAY, flags: uint64(elf.SHF_ALLOC | elf.SHF_WRITE), align: 4},
 	}
 	for _, note := range noteSections {
