@@ -50,6 +50,9 @@ type Absent struct {
 	// Shared reports that other objects may have the same function: it is in a section group, as inline
 	// functions and templates are, of which linkers keep one copy.
 	Shared bool
+	// Inlined reports that other functions of its compilation have code of its lines: if it is Dropped, it may
+	// have run there.
+	Inlined bool
 	// Source and Line are where it is defined, "" and 0 if not known.
 	Source string
 	Line   uint32
@@ -87,10 +90,8 @@ func SortAbsent(list []Absent) []Absent {
 	return slices.CompactFunc(list, func(a, b Absent) bool { return a.Compare(&b) == 0 })
 }
 
-// Equal reports whether all fields of a and b are equal.
-func (a *Absent) Equal(b *Absent) bool {
-	return a.Compare(b) == 0 && a.Shared == b.Shared && slices.Equal(a.Lines, b.Lines)
-}
+// Known reports whether it is known that the function did not run.
+func (a *Absent) Known() bool { return a.Why != Unprobed && !(a.Why == Dropped && a.Inlined) }
 
 // Unit is what one compilation made: all its functions, with and without probes. Objects have a unit each, and
 // linkers join those of a module's objects; the functions of units that a module does not have are its Absent.

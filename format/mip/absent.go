@@ -18,7 +18,7 @@ const (
 	absentNote    = 1 << 4
 	absentPlace   = 1 << 5 // it has the place of its definition
 	absentLines   = 1 << 6
-	absentBits    = absentWhyMask | absentShared | absentNote | absentPlace | absentLines
+	absentInlined = 1 << 7
 
 	minAbsent    = 1 + 1 + 1 // bytes of an absent function
 	minLineRange = 1 + 1 + 1
@@ -42,7 +42,7 @@ func appendAbsent(b []byte, list []prof.Absent) ([]byte, error) {
 		for _, has := range []struct {
 			on  bool
 			bit byte
-		}{{a.Shared, absentShared}, {a.Note != "", absentNote}, {a.Line > 0, absentPlace}, {len(a.Lines) > 0, absentLines}} {
+		}{{a.Shared, absentShared}, {a.Inlined, absentInlined}, {a.Note != "", absentNote}, {a.Line > 0, absentPlace}, {len(a.Lines) > 0, absentLines}} {
 			if has.on {
 				bits |= has.bit
 			}
@@ -106,10 +106,7 @@ func readAbsent(c *bytecur.Cursor) []prof.Absent {
 	for range n {
 		var a prof.Absent
 		bits := c.U8()
-		if bits&^absentBits != 0 {
-			c.Failf("an absent function with unknown bits %#02x", bits)
-		}
-		a.Why, a.Shared = prof.Absence(bits&absentWhyMask), bits&absentShared != 0
+		a.Why, a.Shared, a.Inlined = prof.Absence(bits&absentWhyMask), bits&absentShared != 0, bits&absentInlined != 0
 		a.Name = lookup(c, table, c.Uvarint())
 		file = readDelta(c, file)
 		a.File = lookup(c, table, file)
@@ -162,6 +159,7 @@ func checkMapAbsent(m *prof.Map) error {
 	if len(m.Absent) > MaxFuncs {
 		return fmt.Errorf("%d absent functions, at most %d are allowed", len(m.Absent), MaxFuncs)
 	}
+	lines := uint64(0)
 	for i := range m.Absent {
 		a := &m.Absent[i]
 		if !a.Why.Valid() {
@@ -172,6 +170,11 @@ func checkMapAbsent(m *prof.Map) error {
 		}
 		if i > 0 && m.Absent[i-1].Compare(a) >= 0 {
 			return fmt.Errorf("absent function %q: out of order", a.Name)
+		}
+		for _, r := range a.Lines {
+			if lines += uint64(r.To-r.From) + 1; lines > MaxLines {
+				return fmt.Errorf("absent functions of more than %d lines", MaxLines)
+			}
 		}
 	}
 	return nil

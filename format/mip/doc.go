@@ -91,7 +91,8 @@
 //	u8        reason: 0 it has a probe, 1 its archive's member was not linked, 2 the linker
 //	          removed it, 3 it is in no program, 4 it was compiled without a probe; +8 if
 //	          other objects may have it (COMDAT), +16 if it has a note, +32 if the place of
-//	          its definition is known, +64 if it has lines
+//	          its definition is known, +64 if it has lines, +128 if other functions of the
+//	          unit have code of its lines
 //	uv        name, a string's number
 //	sv        source file of the unit, a string's number, from that of the function before
 //	uv        note, a string's number, only with +16

@@ -27,6 +27,7 @@ const (
 	MaxTraces     = 1 << 20 // traces of a module
 	MaxRawSize    = 1 << 32 // bytes of a raw section
 	MaxRawOffset  = 1 << 16 // file offset of the image in a raw file: the largest page
+	MaxLines      = 1 << 24 // lines of a module's absent functions
 	MaxTableBytes = 1 << 30 // bytes of all strings of a table, prefixes expanded
 	MaxTextSize   = 1 << 28 // bytes of the text form
 	maxShared     = 127     // bytes that a string in a table shares with the one before

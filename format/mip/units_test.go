@@ -17,7 +17,7 @@ func drawAbsent(t *rapid.T, why ...prof.Absence) []prof.Absent {
 	for range rapid.IntRange(0, 4).Draw(t, "absent") {
 		a := prof.Absent{
 			Name: drawName(t, "absent name"), File: drawName(t, "absent file"), Why: rapid.SampledFrom(why).Draw(t, "why"),
-			Note: drawName(t, "note"), Shared: rapid.Bool().Draw(t, "shared"),
+			Note: drawName(t, "note"), Shared: rapid.Bool().Draw(t, "shared"), Inlined: rapid.Bool().Draw(t, "inlined"),
 		}
 		if rapid.Bool().Draw(t, "placed") {
 			a.Source, a.Line = "s"+drawName(t, "source"), rapid.Uint32Range(1, 1<<20).Draw(t, "line")

@@ -136,7 +136,37 @@ func (r *rewriter) unitRecord(why map[*function]string) *prof.Unit {
 		a.Lines = fn.lineRanges(name)
 		u.Funcs = append(u.Funcs, a)
 	}
+	markInlined(u.Funcs)
 	return u
+}
+
+// markInlined marks the functions that have lines of which other functions have code. A line belongs to the
+// function that is defined last before it.
+func markInlined(funcs []prof.Absent) {
+	type start struct {
+		line uint32
+		fn   int
+	}
+	starts := map[string][]start{} // by file, ascending
+	for i := range funcs {
+		if a := &funcs[i]; a.Line > 0 {
+			starts[a.Source] = append(starts[a.Source], start{a.Line, i})
+		}
+	}
+	for _, list := range starts {
+		slices.SortFunc(list, func(a, b start) int { return cmp.Compare(a.line, b.line) })
+	}
+	for i := range funcs {
+		for _, r := range funcs[i].Lines {
+			list := starts[r.File]
+			k, _ := slices.BinarySearchFunc(list, r.From+1, func(s start, line uint32) int { return cmp.Compare(s.line, line) })
+			for k = max(k-1, 0); k < len(list) && list[k].line <= r.To; k++ {
+				if list[k].fn != i && list[k].line != funcs[i].Line {
+					funcs[list[k].fn].Inlined = true
+				}
+			}
+		}
+	}
 }
 
 // lineRanges returns the lines that code of f has.

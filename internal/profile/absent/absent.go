@@ -17,17 +17,20 @@ type key struct{ file, name string }
 // keyOf returns the key of an absent function. Of a shared one, linkers keep the copy of any object.
 func keyOf(a *prof.Absent) key {
 	if a.Shared {
-		return key{"", sourcefunc.Name(a.Name)}
+		return key{"", nameOf(a.Name)}
 	}
-	return key{a.File, sourcefunc.Name(a.Name)}
+	return key{a.File, nameOf(a.Name)}
 }
+
+// nameOf returns the name of a function of the source, whatever a compiler made of it.
+func nameOf(symbol string) string { return sourcefunc.OneBody(sourcefunc.Name(symbol)) }
 
 // present are the keys of functions that have a record.
 type present map[key]bool
 
 func (p present) add(funcs []prof.Func) {
 	for i := range funcs {
-		name := sourcefunc.Name(funcs[i].Name)
+		name := nameOf(funcs[i].Name)
 		p[key{funcs[i].File, name}], p[key{"", name}] = true, true
 	}
 }

@@ -195,6 +195,7 @@ type Path struct {
 	File      string // "" for functions of unknown origin
 	Functions Tally
 	Blocks    Tally
+	Unknown   int // functions of which it is not known whether they ran
 }
 
 // Paths tallies functions of the source by the file they are defined in,
@@ -216,6 +217,21 @@ func Paths(modules []Module) []Path {
 					p.Blocks = p.Blocks.Plus(FuncBlocks(f, &m.Counts[k]))
 				}
 			}
+		}
+	}
+	missing := Absent(modules)
+	for i := range missing {
+		a := &missing[i]
+		file, _ := AbsentSource(a)
+		p := byFile[file]
+		if p == nil {
+			p = &Path{File: file}
+			byFile[file] = p
+		}
+		if a.Known() {
+			p.Functions.add(false)
+		} else {
+			p.Unknown++
 		}
 	}
 	paths := make([]Path, 0, len(byFile))

@@ -103,9 +103,9 @@ func TestSummarize(t *testing.T) {
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	want := []Path{
-		{"/src/cold.c", Tally{0, 1}, Tally{}},
-		{"/src/hot.c", Tally{1, 1}, Tally{3, 4}},
-		{"cold.c", Tally{1, 1}, Tally{}}, // lost has no lines: what the compiler said
+		{File: "/src/cold.c", Functions: Tally{0, 1}, Blocks: Tally{}},
+		{File: "/src/hot.c", Functions: Tally{1, 1}, Blocks: Tally{3, 4}},
+		{File: "cold.c", Functions: Tally{1, 1}, Blocks: Tally{}}, // lost has no lines: what the compiler said
 	}
 	if got := Paths(sample()); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

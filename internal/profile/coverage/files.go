@@ -210,7 +210,7 @@ func (r *PathRules) ApplyPaths(paths []Path) []Path {
 			continue
 		}
 		old := byName[name]
-		byName[name] = Path{name, old.Functions.Plus(p.Functions), old.Blocks.Plus(p.Blocks)}
+		byName[name] = Path{name, old.Functions.Plus(p.Functions), old.Blocks.Plus(p.Blocks), old.Unknown + p.Unknown}
 	}
 	out := make([]Path, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {

@@ -64,15 +64,15 @@ func TestPathRules(t *testing.T) {
 func TestApply(t *testing.T) {
 	t.Parallel()
 	files := []SourceFile{
-		{"/one/a.c", []SourceFunc{{"f", 1, 3, 2}, {"g", 5, 5, 0}}, []Line{{1, Ran, 2}, {2, Missed, 0}, {3, Missed, 0}}},
-		{"/two/a.c", []SourceFunc{{"f", 1, 2, 1}}, []Line{{1, Missed, 0}, {2, Unknown, 0}, {4, Ran, 1}}},
+		{"/one/a.c", []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 2}, {Name: "g", Line: 5, End: 5, Runs: 0}}, []Line{{1, Ran, 2}, {2, Missed, 0}, {3, Missed, 0}}},
+		{"/two/a.c", []SourceFunc{{Name: "f", Line: 1, End: 2, Runs: 1}}, []Line{{1, Missed, 0}, {2, Unknown, 0}, {4, Ran, 1}}},
 		{"/two/b.c", nil, []Line{{1, Ran, 1}}},
 	}
 	r, err := NewPathRules([]string{"/one=.", "/two=."}, nil, []string{"b.c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []SourceFile{{"a.c", []SourceFunc{{"f", 1, 3, 2}, {"g", 5, 5, 0}}, []Line{{1, Ran, 2}, {2, Unknown, 0}, {3, Missed, 0}, {4, Ran, 1}}}}
+	want := []SourceFile{{"a.c", []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 2}, {Name: "g", Line: 5, End: 5, Runs: 0}}, []Line{{1, Ran, 2}, {2, Unknown, 0}, {3, Missed, 0}, {4, Ran, 1}}}}
 	got := r.Apply(files)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -86,7 +86,7 @@ func TestGaps(t *testing.T) {
 	t.Parallel()
 	f := SourceFile{
 		"a.c",
-		[]SourceFunc{{"ran", 3, 7, 1}, {"never", 10, 12, 0}, {"inlined", 20, 21, 0}, {"empty", 30, 30, 0}},
+		[]SourceFunc{{Name: "ran", Line: 3, End: 7, Runs: 1}, {Name: "never", Line: 10, End: 12, Runs: 0}, {Name: "inlined", Line: 20, End: 21, Runs: 0}, {Name: "empty", Line: 30, End: 30, Runs: 0}},
 		[]Line{{1, Missed, 0}, {3, Ran, 1}, {4, Missed, 0}, {5, Missed, 0}, {6, Unknown, 0}, {7, Missed, 0}, {10, Missed, 0}, {12, Missed, 0}, {20, Missed, 0}, {21, Ran, 1}},
 	}
 	want := []Gap{

@@ -273,13 +273,13 @@ func TestLCOVFuncs(t *testing.T) {
 		want     []lcovFunc
 		unlisted int
 	}{
-		{"one after the other", []SourceFunc{{"f", 1, 3, 1}, {"g", 5, 7, 0}}, ran(1, 2, -3, -5, -7), []lcovFunc{{"f", 1, 0, 1}, {"g", 5, 0, 0}}, 0},
-		{"no lines", []SourceFunc{{"f", 1, 3, 1}, {"g", 5, 7, 0}}, ran(1, 2), []lcovFunc{{"f", 1, 0, 1}}, 1},
-		{"a lambda that did not run", []SourceFunc{{"f", 1, 9, 1}, {"l", 4, 6, 0}}, ran(1, 4, -5, -6, 7), []lcovFunc{{"f", 1, 0, 1}, {"l", 5, 6, 0}}, 0},
-		{"a lambda on a line that ran", []SourceFunc{{"f", 1, 9, 1}, {"l", 4, 4, 0}}, ran(1, 4, 7), []lcovFunc{{"f", 1, 0, 1}}, 1},
-		{"a lambda that ran", []SourceFunc{{"f", 1, 9, 1}, {"l", 4, 6, 1}}, ran(1, 4, 5, -7), []lcovFunc{{"f", 1, 0, 1}, {"l", 4, 0, 1}}, 0},
-		{"one name twice", []SourceFunc{{"f", 1, 2, 1}, {"f", 4, 5, 0}}, ran(1, -4), []lcovFunc{{"f", 1, 0, 1}, {"f.2", 4, 0, 0}}, 0},
-		{"templates", []SourceFunc{{"f<int>", 1, 2, 1}, {"f<char>", 1, 2, 0}}, ran(1, 2), []lcovFunc{{"f<int>", 1, 0, 1}, {"f<char>", 1, 0, 0}}, 0},
+		{"one after the other", []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 1}, {Name: "g", Line: 5, End: 7, Runs: 0}}, ran(1, 2, -3, -5, -7), []lcovFunc{{"f", 1, 0, 1}, {"g", 5, 0, 0}}, 0},
+		{"no lines", []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 1}, {Name: "g", Line: 5, End: 7, Runs: 0}}, ran(1, 2), []lcovFunc{{"f", 1, 0, 1}}, 1},
+		{"a lambda that did not run", []SourceFunc{{Name: "f", Line: 1, End: 9, Runs: 1}, {Name: "l", Line: 4, End: 6, Runs: 0}}, ran(1, 4, -5, -6, 7), []lcovFunc{{"f", 1, 0, 1}, {"l", 5, 6, 0}}, 0},
+		{"a lambda on a line that ran", []SourceFunc{{Name: "f", Line: 1, End: 9, Runs: 1}, {Name: "l", Line: 4, End: 4, Runs: 0}}, ran(1, 4, 7), []lcovFunc{{"f", 1, 0, 1}}, 1},
+		{"a lambda that ran", []SourceFunc{{Name: "f", Line: 1, End: 9, Runs: 1}, {Name: "l", Line: 4, End: 6, Runs: 1}}, ran(1, 4, 5, -7), []lcovFunc{{"f", 1, 0, 1}, {"l", 4, 0, 1}}, 0},
+		{"one name twice", []SourceFunc{{Name: "f", Line: 1, End: 2, Runs: 1}, {Name: "f", Line: 4, End: 5, Runs: 0}}, ran(1, -4), []lcovFunc{{"f", 1, 0, 1}, {"f.2", 4, 0, 0}}, 0},
+		{"templates", []SourceFunc{{Name: "f<int>", Line: 1, End: 2, Runs: 1}, {Name: "f<char>", Line: 1, End: 2, Runs: 0}}, ran(1, 2), []lcovFunc{{"f<int>", 1, 0, 1}, {"f<char>", 1, 0, 0}}, 0},
 	} {
 		got, unlisted := lcovFuncs(&SourceFile{Funcs: c.funcs, Lines: c.lines})
 		if !slices.Equal(got, c.want) || unlisted != c.unlisted {

@@ -37,7 +37,9 @@ func lcovFuncs(f *SourceFile) (list []lcovFunc, unlisted int) {
 	}
 	ran := func(l Line) bool { return l.State == Ran }
 	// From the last function to the first, as its lines depend on where the next one begins.
-	for rest := f.Funcs; len(rest) > 0; {
+	known := slices.DeleteFunc(slices.Clone(f.Funcs), func(fn SourceFunc) bool { return fn.Unknown })
+	unlisted = len(f.Funcs) - len(known)
+	for rest := known; len(rest) > 0; {
 		at := rest[len(rest)-1].Line
 		from := len(rest)
 		for from > 0 && rest[from-1].Line == at {

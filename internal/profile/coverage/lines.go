@@ -44,6 +44,7 @@ func StateSpans(modules []Module, state State) []Span {
 	for i := range modules {
 		o.module(&modules[i])
 	}
+	o.absent(Absent(modules))
 	set := map[string]map[int]State{}
 	for at, s := range o.states() {
 		if set[at.file] == nil {
@@ -69,6 +70,9 @@ type SourceFunc struct {
 	Line int    // of its definition
 	End  int    // its last line with code of its own, at least Line
 	Runs uint64 // in which it was entered, by the copy that ran most often: a lower bound
+	// Unknown is set if it is not known whether it ran: it has no probes, or its code is only where it was inlined.
+	Unknown bool
+	Why     prof.Absence // set if no module has the function
 }
 
 // Line is a line that has instructions.
@@ -85,6 +89,8 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 	for i := range modules {
 		o.module(&modules[i])
 	}
+	missing := Absent(modules)
+	o.absent(missing)
 	byName := map[string]*SourceFile{}
 	file := func(name string) *SourceFile {
 		if byName[name] == nil {
@@ -108,8 +114,21 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 			c := src.Counts(m.Module)
 			runs := max(c.Runs, o.inlined(m, first))
 			o.begin(m, first, runs)
-			funcs[name].add(SourceFunc{src.Name, line, o.end(m, first, line), runs})
+			funcs[name].add(SourceFunc{Name: src.Name, Line: line, End: o.end(m, first, line), Runs: runs})
 		}
+	}
+	for i := range missing {
+		a := &missing[i]
+		name, line := AbsentSource(a)
+		if line == 0 {
+			unplaced++
+			continue
+		}
+		if funcs[name] == nil {
+			funcs[name] = sourceFuncs{}
+		}
+		runs, known := o.absentRuns(a)
+		funcs[name].add(SourceFunc{Name: sourcefunc.Name(a.Name), Line: line, End: absentEnd(a), Runs: runs, Unknown: !known, Why: a.Why})
 	}
 	for name, set := range funcs {
 		file(name).Funcs = set.list()
@@ -151,8 +170,12 @@ type sourceFuncKey struct {
 // add adds a copy of a function. One run may have entered several copies, so the runs of copies do not add up.
 func (s sourceFuncs) add(fn SourceFunc) {
 	key := sourceFuncKey{fn.Name, fn.Line}
-	fn.Runs = max(fn.Runs, s[key].Runs)
-	fn.End = max(fn.End, s[key].End)
+	old, have := s[key]
+	if have && fn.Why != 0 && old.Why == 0 {
+		return // a copy of it is linked
+	}
+	fn.Runs = max(fn.Runs, old.Runs)
+	fn.End = max(fn.End, old.End)
 	s[key] = fn
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -55,14 +56,10 @@ type owner struct {
 	line       int
 }
 
-// bodies are the marks of the several bodies of constructors and destructors in mangled names. Which body runs
-// depends on the caller.
-var bodies = strings.NewReplacer("C1E", "C4E", "C2E", "C4E", "D0E", "D4E", "D1E", "D4E", "D2E", "D4E")
-
 // deleting is the mark of deleting destructors.
 const deleting = "D0E"
 
-func (f *Frame) owner() owner { return owner{bodies.Replace(f.Func), f.File, f.Line} }
+func (f *Frame) owner() owner { return owner{sourcefunc.OneBody(f.Func), f.File, f.Line} }
 
 // lineOf is a line of a file.
 type lineOf struct {
@@ -96,6 +93,8 @@ type observer struct {
 	lostCalls map[uint64]bool
 	callers   map[owner]map[lineOf]bool // lines that call inlined functions
 	ends      map[owner]int             // last line of functions in their file
+	frames    bool                      // some module has functions in its debug information
+	owners    map[[2]string][]owner     // by name and file, made when all modules are known
 }
 
 func newObserver() *observer {
@@ -150,6 +149,7 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 
 // enter records code that ran in that many runs.
 func (o *observer) enter(frames []Frame, runs uint64) {
+	o.frames = o.frames || len(frames) > 0
 	for i := range frames {
 		f := &frames[i]
 		w := f.owner()

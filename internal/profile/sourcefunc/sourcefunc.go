@@ -10,6 +10,7 @@ package sourcefunc
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/saturate"
@@ -58,6 +59,13 @@ func Name(symbol string) string {
 	name, _, _ := analyse(symbol)
 	return name
 }
+
+// bodies are the marks of the several bodies of constructors and destructors in mangled names of the Itanium C++
+// ABI. Which body runs depends on the caller.
+var bodies = strings.NewReplacer("C1E", "C4E", "C2E", "C4E", "D0E", "D4E", "D1E", "D4E", "D2E", "D4E")
+
+// OneBody returns a name that all bodies of a constructor or destructor have in common.
+func OneBody(symbol string) string { return bodies.Replace(symbol) }
 
 // Func is a function of the source.
 type Func struct {
