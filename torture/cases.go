@@ -141,8 +141,9 @@ func (p *program) answer(ctx context.Context, name, records string) (answer, err
 
 // try builds and runs the program in a mode, and compares.
 func (p *program) try(ctx context.Context, m *mode) error {
-	before := append([]string{p.cairn, "cc"}, m.flags...)
+	before := append([]string{p.cairn, "cc", "--strict"}, m.flags...)
 	if m.flags == nil {
+		before = before[:2]
 		profile, err := p.randomProfile()
 		if err != nil {
 			return err

@@ -163,7 +163,7 @@ func (p *proof) instrumented() {
 	raws := p.ts.MkAbs(".raws-" + p.mode)
 	p.ts.Check(os.RemoveAll(raws))
 	p.ts.Setenv("CAIRN_DIR", raws)
-	p.compilersFor("cairn cc --mode " + p.mode + " " + p.flags + " ")
+	p.compilersFor("cairn cc --strict --mode " + p.mode + " " + p.flags + " ")
 	if err := p.shell(p.build); err != nil {
 		p.fatalf("building: %v", err)
 	}

@@ -50,6 +50,9 @@ func scriptEnv(env *testscript.Env) error {
 		}
 		env.Setenv(name, path)
 	}
+	if home, err := os.UserHomeDir(); err == nil && os.Getenv("RUSTUP_HOME") == "" {
+		env.Setenv("RUSTUP_HOME", filepath.Join(home, ".rustup")) // where a rustc finds itself, if there is one
+	}
 	env.Setenv("DEBUGINFOD_URLS", "")
 	return nil
 }

@@ -27,7 +27,7 @@ const (
 	part     = "part"     // some of it is
 	lost     = "lost"     // none of it is, and nothing half done is left
 	breaks   = "breaks"   // the program does not what it does without probes
-	rejected = "rejected" // cairn cc reports an error
+	rejected = "rejected" // cairn cc --strict reports an error
 	none     = "-"        // there is no such program
 	open     = "open"     // nobody has looked yet
 )
@@ -267,7 +267,7 @@ case $flags in *-static*|*-nostdlib*) ;; *) "$@" -O1 -w -fPIC -shared -DLIBRARY 
 "$@" -O1 -w -pthread -DGUEST_LIBRARY="\"$lib\"" $flags -o $out $src`
 	args := []string{"-c", sh, "sh", filepath.Join("testdata", source), program, library, s.flags}
 	if mode != "" {
-		args = append(append(args, cairn, "cc", "--mode"), strings.Fields(mode)...)
+		args = append(append(args, cairn, "cc", "--strict", "--mode"), strings.Fields(mode)...)
 	}
 	out, err := command(t, "sh", append(args, "gcc")...).CombinedOutput()
 	switch {

@@ -79,7 +79,7 @@ func build(t *testing.T, mode, compiler string, args ...string) string {
 	program := filepath.Join(t.TempDir(), "program")
 	argv := append([]string{compiler}, args...)
 	if mode != "" {
-		argv = append([]string{cairn, "cc", "--mode"}, append(strings.Fields(mode), argv...)...)
+		argv = append([]string{cairn, "cc", "--strict", "--mode"}, append(strings.Fields(mode), argv...)...)
 	}
 	output(t, command(t, argv[0], append(argv[1:], "-o", program)...))
 	// callgrind names objects by their real path.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ import (
 type buildEvent struct {
 	native.Result
 	Untouched string      `json:",omitempty"` // why
+	Path      string      `json:",omitempty"` // of Source if it was left as it is, absolute
 	Empty     bool        `json:",omitempty"` // it has no function that the flags select
 	Check     bool        `json:",omitempty"` // it is a check of the build system
 	Split     *splitEvent `json:",omitempty"` // of a build by a profile
@@ -59,6 +61,15 @@ func logEvent(e buildEvent) error {
 		}
 	}
 	return nil
+}
+
+// logUntouched logs a file that is left as it is, and why.
+func logUntouched(name, why string) error {
+	e := buildEvent{Result: native.Result{Source: name}, Untouched: why}
+	if path, err := filepath.Abs(name); err == nil && Exists(path) {
+		e.Path = path
+	}
+	return logEvent(e)
 }
 
 // appendLine appends a line to an existing file. A single write to a file opened for appending
@@ -108,8 +119,9 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 64<<20)
-	linked := map[string]string{} // by number: modules of which nothing was compiled
-	launched := map[string]bool{} // by number: not answered by a compiler
+	linked := map[string]string{}     // by number: modules of which nothing was compiled
+	launched := map[string]bool{}     // by number: not answered by a compiler
+	untouched := map[[2]string]bool{} // by path and reason: compilers start each other, and builds compile a file for several programs
 	for lines.Scan() {
 		var e buildEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
@@ -125,6 +137,12 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 			continue
 		}
 		delete(launched, e.Launch)
+		if left := [2]string{e.Path, e.Untouched}; e.Path != "" {
+			if untouched[left] {
+				continue
+			}
+			untouched[left] = true
+		}
 		if !e.Ran {
 			sum.add(&e)
 		}
@@ -180,7 +198,7 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 	switch {
 	case b.Cached > 0 || len(b.Links) > 0:
 	case use == nil && b.Files == 0 && b.Bitcode > 0 && len(b.Untouched) == 0:
-		return fmt.Errorf("build: nothing was instrumented: %s compiled to bitcode (-flto), which gets probes when lld links it, and none was linked; use --allow-nothing if this is expected", report.Plural(b.Bitcode, "file"))
+		return fmt.Errorf("build: nothing was instrumented: %s compiled to bitcode, which gets probes when lld links it, and none was linked; use --allow-nothing if this is expected", report.Plural(b.Bitcode, "file"))
 	case use != nil && b.Use == nil && len(b.Untouched) > 0:
 		return fmt.Errorf("build: nothing was built by %s: all compiled files are listed above as skipped", use.Profile)
 	case use != nil && b.Use != nil && b.Use.Files == 0 && b.Use.Laid == 0 && len(b.Use.Kept) > 0:
@@ -194,7 +212,7 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 	case use == nil && b.Files == 0 && len(b.Untouched) == 0:
 		return fmt.Errorf("build: nothing was instrumented: %s", cleanFirst)
 	case use == nil && b.Files == 0:
-		return errors.New("build: nothing was instrumented: all compiled files are listed above as skipped; use --allow-nothing if this is expected")
+		return errors.New("build: nothing was instrumented: all compiled files are listed above, with the reasons; use --allow-nothing if this is expected")
 	}
 	return nil
 }
@@ -216,7 +234,7 @@ func (b *buildSummary) Print(s *verb.Streams) {
 	if len(b.EntryOnly) > 0 {
 		printReasons(s, "entry only", "function", map[string][]string{"a branch, table or literal with limited range": b.EntryOnly})
 	}
-	printReasons(s, "skipped", "file", b.Untouched)
+	printReasons(s, "without probes", "file", b.Untouched)
 	b.printCaught(s)
 }
 

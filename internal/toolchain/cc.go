@@ -15,7 +15,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -34,7 +33,7 @@ type InstrumentFlags struct {
 	// As spelled on the command line.
 	mode, clock, tick string
 	only, skip        []string
-	frames            bool
+	frames, lenient   bool
 }
 
 // Register adds the flags that say what is recorded and how.
@@ -60,7 +59,8 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
 	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nprograms that do not find it run and record nothing")
 	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does")
-	flags.BoolVar(&f.Shim.Lenient, "lenient", false, "build code that cannot be instrumented without probes, instead of failing")
+	flags.BoolVar(&f.Shim.Strict, "strict", false, "fail if code cannot be instrumented, instead of building it without probes and listing it")
+	flags.BoolVar(&f.lenient, "lenient", false, "build code that cannot be instrumented without probes: the default, unless --strict or --prove is given")
 }
 
 // RegisterUse registers the flags of a build by a profile.
@@ -90,6 +90,10 @@ func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 	if err := f.checkProve(); err != nil {
 		return err
 	}
+	if f.lenient && f.Shim.Strict {
+		return verb.Usagef("--lenient and --strict contradict each other")
+	}
+	f.Shim.Lenient = f.lenient && f.Shim.Prove
 	if err := f.checkGroups(flags); err != nil {
 		return err
 	}
@@ -177,67 +181,92 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 // withProbes becomes the compiler, with arguments that add probes if the command produces something for them.
 func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string) error {
 	check := isCheck(cmd)
-	if cmd.Refusal == "" && (cmd.Compiles || cmd.Links || cmd.Merges) {
-		cmd.Refusal = driver.Cross(c.Path)
+	if err := f.listAssembly(s, cmd, check); err != nil {
+		return err
 	}
-	if cmd.Refusal == "" && cmd.Bare && f.Shim.Mode.Timed() {
-		cmd.Refusal = driver.NotBare
+	if cmd.Writes && f.Shim.Mode.Timed() && !check {
+		return c.become(ctx, append(argv[:1:1], cmd.TimedText(argv[1:])...), "")
 	}
 	if !cmd.Compiles && !cmd.Links && !cmd.Merges && cmd.Refusal == "" {
 		return c.become(ctx, argv, "")
 	}
-	var tc driver.Toolchain
-	var err error
-	linker := "" // that compiles bitcode
-	if cmd.Refusal == "" && !check {
-		if linker, cmd.Refusal = c.bitcodeLink(ctx, cmd); cmd.Refusal != "" && len(cmd.Sources) == 0 {
-			cmd.Sources = []string{cmp.Or(cmd.Output, "a.out")} // what the summary lists
-		}
-	}
-	if cmd.Merges && cmd.Refusal == "" && linker == "" && !cmd.Compiles {
-		return c.become(ctx, argv, "")
-	}
-	if cmd.Refusal == "" {
-		tc, err = prepare(ctx, c, f.Shim, cmd.Target)
-		if tc.MachO && cmd.Bitcode {
-			cmd.Refusal = noMachOLTO
-		}
-	}
-	var foreign foreignError
-	switch {
-	case errors.As(err, &foreign):
-		cmd.Refusal = foreign.Error()
-	case err != nil:
+	p, err := f.plan(ctx, c, cmd, check)
+	if err != nil {
 		return err
 	}
-	if cmd.Refusal != "" && check {
+	switch {
+	case check && cmd.Refusal != "":
+		return c.become(ctx, argv, "")
+	case check:
+		return runCheck(ctx, c, cmd, argv, p.tc.Archive)
+	case cmd.Refusal != "":
+		if err := f.leavePlain(s, cmd); err != nil {
+			return err
+		}
+		if cmd.Alien {
+			return c.become(ctx, argv, "")
+		}
+		cmd.Plain()
+	case cmd.Merges && p.linker == "" && !cmd.Compiles:
 		return c.become(ctx, argv, "")
 	}
-	if cmd.Refusal != "" {
-		return f.refuse(ctx, c, cmd, argv)
+	return f.instrument(ctx, s, c, cmd, argv, p)
+}
+
+// plan is what a command of a driver needs to add probes.
+type plan struct {
+	tc     driver.Toolchain
+	linker string // that compiles bitcode, "" for none
+}
+
+// plan prepares the toolchain of a command. It adds to the command why its code gets no probes, if it finds a
+// reason.
+func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Command, check bool) (p plan, err error) {
+	if why := driver.Cross(c.Path); why != "" {
+		cmd.Refusal, cmd.Alien = cmp.Or(cmd.Refusal, why), true
 	}
-	if check {
-		return runCheck(ctx, c, cmd, argv, tc.Archive)
+	if cmd.Refusal == "" && cmd.Bare && f.Shim.Mode.Timed() {
+		cmd.Refusal, cmd.Alien = driver.NotBare, true
 	}
+	if cmd.Alien {
+		return p, nil
+	}
+	if cmd.Refusal == "" && !check {
+		p.linker, cmd.Refusal = c.bitcodeLink(ctx, cmd)
+	}
+	p.tc, err = prepare(ctx, c, f.Shim, cmd.Target)
+	if p.tc.MachO && cmd.Bitcode {
+		cmd.Refusal = cmp.Or(cmd.Refusal, noMachOLTO)
+	}
+	var foreign foreignError
+	if errors.As(err, &foreign) {
+		cmd.Refusal, cmd.Alien = foreign.Error(), true
+		return p, nil
+	}
+	return p, err
+}
+
+// instrument becomes the compiler, with the arguments that add probes and the runtime.
+func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string, p plan) error {
 	env := driverEnv(*cmd)
-	if linker != "" {
+	if p.linker != "" {
 		cmd.Linker, cmd.LTO = "lld", true
-		env = append(env, ltoEnv(linker))
+		env = append(env, ltoEnv(p.linker))
 	} else if cmd.Links && (cmd.GC || cmd.Shared) {
 		if l := c.Linker(ctx, cmd); l.Err == nil {
 			cmd.Linker = l.word()
 		}
 	}
-	if cmd.Links && cmd.Strips && !tc.MachO { // no strip option of Mach-O's linkers removes sections
+	if cmd.Links && cmd.Strips && !p.tc.MachO { // no strip option of Mach-O's linkers removes sections
 		fmt.Fprintln(s.Err, "cairn: cc: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
 	}
-	root := filepath.Dir(tc.Bin)
+	root := filepath.Dir(p.tc.Bin)
 	cmd.Binutils = readBinutils(root)
-	args := cmd.Args(argv[1:], tc)
-	if linker != "" {
+	args := cmd.Args(argv[1:], p.tc)
+	if p.linker != "" {
 		args = append(args, ltoArgs(root)...)
 	}
-	if cmd.Links && f.Shim.recordsUnits(tc) {
+	if cmd.Links && f.Shim.recordsUnits(p.tc) {
 		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output)...)
 	}
 	if cmd.Bitcode && cmd.Compiles {
@@ -246,20 +275,6 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 		}
 	}
 	return c.become(ctx, append(argv[:1:1], args...), root, env...)
-}
-
-// refuse returns why a command cannot be instrumented, or, if it may be built without probes, becomes the
-// compiler.
-func (f *InstrumentFlags) refuse(ctx context.Context, c Compiler, cmd *driver.Command, argv []string) error {
-	if !f.Shim.Lenient {
-		return fmt.Errorf("cc: %s; or use --lenient to build it without probes", cmd.Refusal)
-	}
-	for _, src := range cmd.Sources {
-		if err := logEvent(buildEvent{Result: native.Result{Source: src}, Untouched: cmd.Refusal}); err != nil {
-			return err
-		}
-	}
-	return c.become(ctx, argv, "")
 }
 
 // driverEnv is the environment by which a driver passes our arguments to its tools.

@@ -119,7 +119,7 @@ func (l *ltoLinker) job(ctx context.Context, common, own []string) error {
 	if cmd.Run() != nil {
 		return failure
 	}
-	return logEvent(buildEvent{Result: native.Result{Source: sourceOfText(text.Bytes(), nil)}, Untouched: "its assembly is not accepted"})
+	return logUntouched(sourceOfText(text.Bytes(), nil), "its assembly is not accepted")
 }
 
 // assembler returns a stand-in that assembles by clang, which accepts everything that it writes itself.
@@ -130,9 +130,9 @@ func (l *ltoLinker) assembler(clang string) *shim {
 	return &sh
 }
 
-// clangOnly are parts of clang's assembly that GNU as does not know: a type of sections with bitcode,
-// and a relocation of -fsanitize=hwaddress.
-var clangOnly = [][]byte{[]byte("\t.section\t.llvm.lto,"), []byte("@GOTPCREL_NORELAX")}
+// clangOnly are parts of clang's assembly that GNU as does not know: a type of sections with bitcode, a
+// relocation of -fsanitize=hwaddress, and the list of symbols that clang -S writes for its own assembler.
+var clangOnly = [][]byte{[]byte("\t.section\t.llvm.lto,"), []byte("@GOTPCREL_NORELAX"), []byte("\n\t.addrsig\n")}
 
 // selectAssembler selects clang as the assembler of a text that only clang reads.
 func (sh *shim) selectAssembler(src []byte) {
@@ -208,7 +208,7 @@ func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output
 	out, event, name, err := sh.rewriteLTO(src, u)
 	switch {
 	case err != nil:
-		return errors.Join(logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: "its optimised code is not understood: " + err.Error()}),
+		return errors.Join(logUntouched(name, "its optimised code is not understood: "+err.Error()),
 			sh.assemble(ctx, args, src))
 	case event == nil:
 		return sh.assemble(ctx, args, src)

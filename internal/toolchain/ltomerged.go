@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -83,7 +82,7 @@ func (m *mergedLink) plainly(ctx context.Context, messages string, why error) er
 		return ChildError(err)
 	}
 	fmt.Fprintf(m.streams.Err, "%scairn: ld: %s: its optimised code cannot be linked in two steps (%v); it is linked as it is\n", messages, m.output, why)
-	return logEvent(buildEvent{Result: native.Result{Source: m.output}, Untouched: "its optimised code cannot be linked in two steps"})
+	return logUntouched(m.output, "its optimised code cannot be linked in two steps")
 }
 
 // mergedLink is a link in two steps.

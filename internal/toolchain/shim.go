@@ -17,7 +17,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/native"
-	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -31,6 +30,7 @@ type shim struct {
 	dir     string // it was started from
 	broken  error  // why opts could not be read
 	streams verb.Streams
+	direct  bool // the build has started the assembler itself
 }
 
 // AsShim returns the shim if args say that cairn was started as one: under the name as, with its options beside
@@ -44,9 +44,6 @@ func AsShim(args []string, s verb.Streams) (*shim, bool) {
 	sh.broken = err
 	return sh, found
 }
-
-// lineMarker is the first line of what a preprocessor made.
-var lineMarker = lazyregexp.New(`^# [01] "([^"\\\n]+)"`)
 
 // readOptions reads the file beside a stand-in and reports whether it is
 // there.
@@ -86,7 +83,13 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		return fmt.Errorf("as: %w", sh.broken)
 	}
 	inputs, x64 := asInputs(args)
+	x64 = x64 || sh.direct && !slices.Contains(args, "--32") && !slices.Contains(args, "--x32")
 	if len(inputs) > 1 {
+		for _, i := range inputs {
+			if err := listPlain(&sh.streams, args[i], "several files are assembled into one object"); err != nil {
+				return err
+			}
+		}
 		return sh.assemble(ctx, args, nil)
 	}
 	src, piped, err := sh.read(args, inputs)
@@ -105,10 +108,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		if !piped {
 			name = args[inputs[0]]
 		}
-		if m := lineMarker().FindSubmatch(src); m != nil {
-			name = string(m[1]) // a .S, which comes from the preprocessor under another name
-		}
-		if err := logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: "assembly written by hand"}); err != nil {
+		if err := listByHand(src, name); err != nil {
 			return err
 		}
 		return asIs()
@@ -122,7 +122,10 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	}
 	out, result, err := sh.rewrite(src, name, x64)
 	switch {
-	case err != nil && sh.opts.Lenient:
+	case err != nil && !sh.opts.strict():
+		if err := listPlain(&sh.streams, sourceName(src, name), err.Error()); err != nil {
+			return err
+		}
 		return asIs()
 	case err == nil && result.Functions == 0 && len(result.Skipped) == 0:
 		if err := logEvent(buildEvent{Result: native.Result{Source: result.Source}, Empty: true}); err != nil {
@@ -130,32 +133,33 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		}
 		return asIs()
 	case err != nil:
-		return err
+		return fmt.Errorf("as: %w", err)
 	}
-	if err := logEvent(buildEvent{Result: result}); err != nil {
-		return err
-	}
-	if err := sh.assembleRewritten(ctx, args, inputs, piped, src, out, result.Source); err != nil {
-		return err
-	}
-	if sh.opts.Prove {
-		return sh.proveObject(ctx, withoutInput(args, inputs, piped), src, result.Source)
-	}
-	return nil
+	return sh.assembleRewritten(ctx, withoutInput(args, inputs, piped), src, out, result)
 }
+
+// rejected is why an object has no probes whose text the assembler accepts only without them.
+const rejected = "the assembler rejects its code with probes: report a bug"
 
 // assembleRewritten assembles out, which is made from src. If the assembler rejects out, it assembles src: the
 // assembler may reject src as well, because of inline assembly, or of the output's name.
-func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []int, piped bool, src, out []byte, name string) error {
-	from := withoutInput(args, inputs, piped)
+func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out []byte, result native.Result) error {
 	var messages bytes.Buffer
-	failure := sh.assembleTo(ctx, &messages, from, out)
+	failure := sh.assembleTo(ctx, &messages, args, out)
 	if failure == nil {
-		_, err := messages.WriteTo(sh.streams.Err)
+		if err := logEvent(buildEvent{Result: result}); err != nil {
+			return err
+		}
+		if _, err := messages.WriteTo(sh.streams.Err); err != nil || !sh.opts.Prove {
+			return err
+		}
+		return sh.proveObject(ctx, args, src, result.Source)
+	}
+	if err := sh.assemble(ctx, args, src); err != nil {
 		return err
 	}
-	if err := sh.assemble(ctx, from, src); err != nil {
-		return err
+	if !sh.opts.strict() {
+		return listPlain(&sh.streams, result.Source, rejected)
 	}
 	object := outputOf(args)
 	if info, err := os.Lstat(object); err == nil && info.Mode().IsRegular() { // not /dev/null
@@ -164,7 +168,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, inputs []i
 	if _, err := messages.WriteTo(sh.streams.Err); err != nil {
 		return err
 	}
-	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler rejected the instrumented code; exclude the function with --skip, and report a bug\n", name)
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler rejected the instrumented code; exclude the function with --skip, and report a bug\n", result.Source)
 	return failure
 }
 
@@ -188,18 +192,26 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 
 func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Result, error) {
 	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == native.ELF && !x64 {
-		return nil, native.Result{}, errors.New("as: the compiler generates code for another machine; cairn supports x86-64, AArch64 and Armv7 ELF; use --lenient to build it without probes")
+		return nil, native.Result{}, errors.New("the compiler generates code for another machine; cairn supports x86-64, AArch64 and Armv7 ELF")
 	}
 	opts := sh.opts.Options
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
+	} else if source := sourceOfText(src, nil); sh.direct && source != "" && Exists(source) {
+		opts.Sources = absolute([]string{source})
+	}
+	if sh.opts.Mode.Timed() && native.LacksPatterns(src) {
+		return nil, native.Result{}, fmt.Errorf("mode %s needs gcc's options -dp -fno-ipa-ra, without which it was compiled", sh.opts.Mode)
 	}
 	if dir, err := os.Getwd(); err == nil {
 		opts.Dir = dir
 	}
 	unit, err := native.ParseObject(src, sh.opts.Machine, sh.opts.Object)
 	if err != nil {
-		return nil, native.Result{}, fmt.Errorf("as: compiler output: %w", err)
+		return nil, native.Result{}, fmt.Errorf("compiler output: %w", err)
+	}
+	if m := fileNumber().FindSubmatch(src); m != nil && filepath.Ext(unit.Source) == ".pcm" {
+		unit.Source = string(m[1]) // of the module
 	}
 	if unit.Source == "" { // Mach-O's first .file may be a header
 		unit.Source = machOSource(opts.Sources, name)

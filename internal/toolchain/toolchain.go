@@ -36,8 +36,9 @@ type ShimOptions struct {
 	Target []string `json:"target,omitempty"`
 	// Clang is the driver if it writes text that no other assembler accepts.
 	Clang   string `json:"clang,omitempty"`
-	Lenient bool   `json:"lenient,omitempty"`
-	Prove   bool   `json:"prove,omitempty"` // compare each object with the plain one
+	Strict  bool   `json:"strict,omitempty"`  // code that cannot get probes is an error
+	Lenient bool   `json:"lenient,omitempty"` // with Prove: it is not
+	Prove   bool   `json:"prove,omitempty"`   // compare each object with the plain one
 	// Runtime is the directory that programs map the runtime from; "" if it is linked in.
 	Runtime string `json:"runtime,omitempty"`
 
@@ -344,6 +345,9 @@ func (c Compiler) programOf(ctx context.Context, options []string, name string) 
 // realAssembler asks the driver for its assembler.
 func realAssembler(ctx context.Context, c Compiler, self string) (string, error) {
 	path, err := exec.LookPath(c.tool(ctx, nil, "as"))
+	if err == nil && Exists(filepath.Join(filepath.Dir(path), wrapperFile)) {
+		path, err = RealTool(filepath.Base(path))
+	}
 	if err != nil {
 		return "", fmt.Errorf("no assembler found; install binutils: %w", err)
 	}

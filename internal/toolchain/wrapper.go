@@ -37,13 +37,14 @@ type WrapperOptions struct {
 }
 
 var (
-	compilerName = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95)(?:-\d+(?:\.\d+)*)?$`)
-	linkerName   = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
+	compilerName  = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95|gdc)(?:-\d+(?:\.\d+)*)?$`)
+	assemblerName = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?as$`)
+	linkerName    = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
 )
 
 // StandsInFor reports whether cairn build catches programs of that name.
 func StandsInFor(name string) bool {
-	return compilerName().MatchString(name) || linkerName().MatchString(name) || machOLinkerName().MatchString(name) || launcherName().MatchString(name)
+	return assemblerName().MatchString(name) || otherCompiler(name) != nil || compilerName().MatchString(name) || linkerName().MatchString(name) || machOLinkerName().MatchString(name) || launcherName().MatchString(name)
 }
 
 // WrapperDir returns the directory with the flags of a build, and cairn. There is one for each
@@ -254,6 +255,10 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 		return become(path, append([]string{path}, args...))
 	case launcherAt(path) != "":
 		return w.launch(ctx, s, path, args)
+	case otherCompiler(w.name) != nil:
+		return w.listOther(s, path, args)
+	case assemblerName().MatchString(w.name):
+		return w.assemble(ctx, s, path, args)
 	case machOLinkerName().MatchString(w.name):
 		return w.linkMachO(ctx, s, path, args)
 	case linkerName().MatchString(w.name):

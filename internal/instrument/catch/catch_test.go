@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,7 @@ func TestNames(t *testing.T) {
 		t.Skip("needs a compiler")
 	}
 	dir := t.TempDir()
-	main := "#define CATCH_TEST\n#include \"catch.c\"\nint main(int n, char **v) { for (int i = 1; i < n; i++) putchar('0' + isTool(v[i])); return 0; }\n"
+	main := "#define CATCH_TEST\n#include \"catch.c\"\nint main(int n, char **v) { for (int i = 1; i < n; i++) putchar('0' + isTool(v[i]) + isStarted(v[i])); return 0; }\n"
 	for name, text := range map[string]string{"catch.c": string(Source()), "main.c": main} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -34,11 +35,12 @@ func TestNames(t *testing.T) {
 		"arm-linux-gnueabihf-gcc", "arm-linux-gnueabi-g++-12", "armv7a-linux-androideabi21-clang", "arm-linux-musleabihf-gcc", "armv7-unknown-linux-gnueabihf-gcc", "arm-linux-gnueabihf-ld",
 	}
 	no := []string{
-		"", "as", "gcc-ar", "gcc-nm", "cc1", "gcc-", "-12", "12", "gcc.12", "gcc-12a", "riscv64-linux-gnu-gcc", "aarch64-linux-android21", "aarch64-linux-android21x-clang", "collect2", "clang-format",
+		"", "gas", "riscv64-linux-gnu-as", "gcc-ar", "gcc-nm", "cc1", "gcc-", "-12", "12", "gcc.12", "gcc-12a", "riscv64-linux-gnu-gcc", "aarch64-linux-android21", "aarch64-linux-android21x-clang", "collect2", "clang-format",
 		"x86_64-linux-gnu-", "x86_64-w64-mingw32-gcc", "arm-none-eabi-gcc", "armv7", "arm-gcc", "make", "cairn", "ldd", "ld64.so", "wasm-ld", "lld-link", "ld.so", "ld-2.36.so",
 	}
-	out, err := exec.Command(filepath.Join(dir, "main"), append(yes, no...)...).Output()
-	if want := strings.Repeat("1", len(yes)) + strings.Repeat("0", len(no)); err != nil || string(out) != want {
+	started := []string{"as", "x86_64-linux-gnu-as", "aarch64-linux-gnu-as", "nasm", "yasm", "rustc", "rustc-1.63", "ldc2", "ldc2-1.30", "dmd", "fpc"}
+	out, err := exec.Command(filepath.Join(dir, "main"), slices.Concat(yes, no, started)...).Output()
+	if want := strings.Repeat("2", len(yes)) + strings.Repeat("0", len(no)) + strings.Repeat("1", len(started)); err != nil || string(out) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, out, want)
 	}
 }

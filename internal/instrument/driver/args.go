@@ -49,7 +49,7 @@ func (tc *Toolchain) Needed() string {
 // Args returns the driver's arguments with ours added. Ours that a user may override come first.
 func (c *Command) Args(args []string, tc Toolchain) []string {
 	out, args := c.assembler(args, tc.Bin)
-	if len(c.Sources) > 0 || c.headers {
+	if c.cFamily {
 		out = append(out, "-idirafter", tc.Include)
 	}
 	if !c.Links {
@@ -84,7 +84,7 @@ func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
 	ours = []string{"-B" + bin + "/"}
 	if c.Family == Clang {
 		ours = append(ours, "-fno-integrated-as")
-		if c.Binutils != "" {
+		if c.Binutils != "" && (len(c.Sources) > 0 || len(c.Codes) > 0 || c.headers) { // clang warns of it elsewhere
 			ours = append(ours, "-fbinutils-version="+c.Binutils)
 		}
 	}
@@ -137,6 +137,12 @@ func (c *Command) timedArgs(args []string, tc Toolchain) []string {
 	if !tc.Timed || !c.Compiles {
 		return args
 	}
+	return c.TimedText(args)
+}
+
+// TimedText returns the arguments of a command that writes a compiler's assembly, which another command of the
+// build may assemble in a timed mode.
+func (c *Command) TimedText(args []string) []string {
 	args = append([]string{"-DCAIRN_ON"}, args...)
 	if c.Family == GCC {
 		args = append(args, "-dp", "-fno-ipa-ra")

@@ -36,6 +36,9 @@ func FamilyOf(names ...string) Family {
 type Command struct {
 	Family   Family
 	Sources  []string // inputs that are compiled
+	Codes    []string // inputs that an earlier run of the compiler wrote for it, such as bitcode and modules
+	Assembly []string // inputs that are assembled
+	Writes   bool     // writes the compiler's assembly to a file (-S)
 	Compiles bool     // runs the assembler on a compiler's output
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
@@ -55,10 +58,12 @@ type Command struct {
 	Versions bool     // gives the linker a version script
 	Target   []string // options that select another machine than the driver's own, and its files
 	Binutils string   // version of binutils that clang writes assembly for, "" for its default
-	Refusal  string   // why it cannot be instrumented and what to do; "" if it can
+	Refusal  string   // why its code gets no probes and what to do; "" if it gets some
+	Alien    bool     // with Refusal: the runtime cannot be linked into what it makes, either
 
 	words      []string // the arguments with response files in place
 	headers    bool     // precompiles headers
+	cFamily    bool     // all sources are in languages that include headers
 	integrated bool     // selects clang's assembler
 	triple     string   // operand of the last --target
 	archs      []string // operands of -arch
@@ -87,7 +92,8 @@ type parser struct {
 	read    ReadFunc
 	inputs  int
 	headers int  // of the inputs
-	codes   bool // inputs of the compiler's own language
+	foreign bool // inputs in languages other than C's
+	llvm    bool // -emit-llvm
 	stop    bool // -E, -S, -fsyntax-only, --version ...: no object, no link
 	compile bool // -c
 	partial bool // -r
@@ -138,8 +144,20 @@ var sourceSuffixes = map[string]bool{
 	".c++": true, ".C": true, ".m": true, ".mm": true, ".f": true, ".for": true, ".ftn": true, ".F": true,
 	".FOR": true, ".fpp": true, ".f90": true, ".f95": true, ".f03": true, ".f08": true, ".F90": true,
 	".F95": true, ".F03": true, ".F08": true, ".adb": true, ".ads": true, ".d": true, ".go": true, ".ixx": true,
-	".cppm": true,
+	".cppm": true, ".ccm": true, ".cxxm": true, ".c++m": true, ".cu": true, ".cui": true, ".hip": true, ".cl": true,
 }
+
+// deviceSuffixes are sources for graphics processors.
+var deviceSuffixes = map[string]bool{".cu": true, ".cui": true, ".hip": true, ".cl": true}
+
+// codeSuffixes are clang's intermediate files that it compiles: bitcode and modules.
+var codeSuffixes = map[string]bool{".ll": true, ".bc": true, ".pcm": true}
+
+// assemblySuffixes are the inputs that a driver assembles.
+var assemblySuffixes = map[string]bool{".s": true, ".S": true, ".sx": true, ".asm": true}
+
+// foreignSuffixes are languages whose compilers warn of options for C's preprocessor.
+var foreignSuffixes = map[string]bool{".d": true, ".adb": true, ".ads": true, ".go": true}
 
 // headerSuffixes are the inputs that a driver precompiles: it makes neither an object
 // of them nor a program.
@@ -150,17 +168,28 @@ var headerSuffixes = map[string]bool{
 func (p *parser) input(name string) {
 	p.inputs++
 	suffix := path.Ext(name)
-	compiled, header := sourceSuffixes[suffix], headerSuffixes[suffix]
-	p.codes = p.codes || p.cmd.Family == Clang && (suffix == ".ll" || suffix == ".bc")
+	compiled, header, assembly := sourceSuffixes[suffix], headerSuffixes[suffix], assemblySuffixes[suffix]
+	code, foreign := p.cmd.Family == Clang && codeSuffixes[suffix], foreignSuffixes[suffix]
 	if p.lang != "" && p.lang != "none" {
 		header = strings.HasSuffix(p.lang, "-header")
-		compiled = !header && !strings.HasPrefix(p.lang, "assembler")
+		assembly = strings.HasPrefix(p.lang, "assembler")
+		code = p.lang == "ir" || p.lang == "pcm"
+		compiled = !header && !assembly && !code
+		foreign = p.lang == "d" || p.lang == "ada" || p.lang == "go"
 	}
 	switch {
 	case header:
 		p.headers++
+	case assembly:
+		p.cmd.Assembly = append(p.cmd.Assembly, name)
+	case code:
+		p.cmd.Codes = append(p.cmd.Codes, name)
 	case compiled:
+		if deviceSuffixes[suffix] && (p.lang == "" || p.lang == "none") {
+			p.refuse(suffix + " has code for graphics processors, which cairn does not instrument")
+		}
 		p.cmd.Sources = append(p.cmd.Sources, name)
+		p.foreign = p.foreign || foreign
 	}
 }
 
@@ -176,7 +205,7 @@ func (p *parser) valued(option, value string) {
 	case "-arch":
 		p.cmd.archs = append(p.cmd.archs, value)
 		if len(slices.Compact(slices.Sorted(slices.Values(p.cmd.archs)))) > 1 {
-			p.refuse("several -arch in one command make universal files at once: build for each machine alone, and join the programs by lipo")
+			p.refuseMachine("several -arch in one command make universal files at once: build for each machine alone, and join the programs by lipo")
 		}
 	case "-Xlinker":
 		p.linker(value)
@@ -189,7 +218,9 @@ func (p *parser) option(arg string) {
 	switch arg {
 	case "-c":
 		p.compile = true
-	case "-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-dumpmachine", "-dumpversion", "-dumpspecs",
+	case "-S":
+		p.stop, p.cmd.Writes = true, true
+	case "-E", "-M", "-MM", "-fsyntax-only", "--version", "-dumpmachine", "-dumpversion", "-dumpspecs",
 		"-dumpfullversion", "--help", "-###", "--precompile", "-emit-ast", "-cc1", "-cc1as":
 		p.stop = true
 	case "-r", "--relocatable":
@@ -201,18 +232,20 @@ func (p *parser) option(arg string) {
 	case "-s":
 		p.cmd.Strips = true
 	case "-m32", "-mx32", "-m16", "-miamcu":
-		p.refuse(arg + " generates code that is not 64-bit x86: build for x86-64 (-m64)")
+		p.refuseMachine(arg + " generates code that is not 64-bit x86: build for x86-64 (-m64)")
 	case "-fintegrated-as", "-fno-integrated-as", "-integrated-as", "-no-integrated-as":
 		p.cmd.integrated = true
 	case "-mbig-endian", "-EB", "-mabi=ilp32":
-		p.refuse(arg + " generates code for a machine that is not supported: remove it")
+		p.refuseMachine(arg + " generates code for a machine that is not supported: remove it")
 	case "-masm=intel":
 		p.refuse("-masm=intel generates assembly in Intel syntax: remove it, the code will be the same")
 	case "-mcmodel=large":
 		p.refuse("-mcmodel=large places data out of reach of probes: use -mcmodel=medium or small")
 	case "-faddrsig":
 		p.refuse("-faddrsig needs clang's integrated assembler, which probes cannot use: remove it")
-	case "-emit-llvm", "-fembed-bitcode":
+	case "-emit-llvm":
+		p.llvm = true
+	case "-fembed-bitcode":
 		p.refuse(arg + " generates bitcode, which has no machine code to instrument: remove it")
 	}
 	switch {
@@ -337,7 +370,7 @@ func (p *parser) target(triple string) {
 	p.cmd.Musl = strings.Contains(triple, "musl")
 	p.cmd.triple = triple
 	if why := Foreign(triple); why != "" || strings.HasPrefix(triple, "i") {
-		p.refuse(foreign(triple))
+		p.refuseMachine(foreign(triple))
 	}
 }
 
@@ -347,11 +380,19 @@ func (p *parser) refuse(why string) {
 	}
 }
 
+// refuseMachine refuses code of a machine that has no runtime, either.
+func (p *parser) refuseMachine(why string) {
+	if !p.cmd.Alien {
+		p.cmd.Refusal, p.cmd.Alien = why, true
+	}
+}
+
 func (p *parser) finish() Command {
 	c := &p.cmd
 	works := !p.stop && p.inputs > 0
 	c.headers = works && p.headers > 0
-	c.Compiles = works && (len(c.Sources) > 0 || c.headers || p.codes || c.Family == GCC)
+	c.cFamily = len(c.Sources) > 0 && !p.foreign || c.headers
+	c.Compiles = works && (len(c.Sources) > 0 || c.headers || len(c.Codes) > 0 || c.Family == GCC)
 	c.Links = works && !p.compile && !p.partial && p.headers < p.inputs
 	c.Language = p.lang != "" && p.lang != "none"
 	if c.triple != "" && (MachineOf(c.triple) != machine.X86_64 || IsMachO(c.triple)) || len(c.archs) > 0 {
@@ -359,11 +400,27 @@ func (p *parser) finish() Command {
 	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
 	c.Merges = works && !p.compile && p.partial
-	c.Bitcode = c.Family == Clang && c.LTO && !p.fat
+	c.Bitcode = c.Family == Clang && (c.LTO && !p.fat || p.llvm)
+	c.Writes = c.Writes && len(c.Sources) > 0
 	if !works {
-		c.Refusal = ""
+		c.Refusal, c.Alien, c.Assembly = "", false, nil
 	}
 	return *c
+}
+
+// Plain makes Args leave the command's code as it is, and add only the runtime to its link.
+func (c *Command) Plain() { c.Compiles, c.LTO = false, false }
+
+// Made returns the names of what the command makes code from; without any, the name of its output.
+func (c *Command) Made() []string {
+	made := slices.Concat(c.Sources, c.Codes)
+	if len(made) == 0 && c.Output != "" {
+		return []string{c.Output}
+	}
+	if len(made) == 0 {
+		return []string{"a.out"}
+	}
+	return made
 }
 
 // NotBare is the reason why the timed modes do not support programs without a C library.

@@ -104,7 +104,12 @@ func TestParse(t *testing.T) {
 		{args: "-target armv7-apple-ios9 -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "not supported"},
 		{args: "--target=x86_64-linux-musl -c a.c", family: Clang, sources: "a.c", does: "c"},
 		{args: "-faddrsig -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "remove it"},
-		{args: "-emit-llvm -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "bitcode"},
+		{args: "-emit-llvm -c a.c", family: Clang, sources: "a.c", does: "cb"},
+		{args: "-fembed-bitcode -c a.c", family: Clang, sources: "a.c", does: "c", refusal: "bitcode"},
+		{args: "-c a.ccm b.cxxm c.c++m", family: Clang, sources: "a.ccm b.cxxm c.c++m", does: "c"},
+		{args: "-c a.pcm", family: Clang, does: "c"},
+		{args: "--precompile a.cppm", family: Clang, sources: "a.cppm"},
+		{args: "-c a.cu", family: Clang, sources: "a.cu", does: "c", refusal: "graphics"},
 	} {
 		c := Parse(test.family, strings.Fields(test.args), readTest)
 		does := ""
@@ -136,6 +141,10 @@ func TestArgs(t *testing.T) {
 		{args: "-c a.c", want: "-B/t/bin/ -idirafter /t/inc -c a.c"},
 		{args: "-c a.c", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -c a.c"},
 		{args: "-c a.s", want: "-B/t/bin/ -c a.s"},
+		// Compilers of other languages reject options for C's preprocessor.
+		{args: "-c a.d", want: "-B/t/bin/ -c a.d"},
+		{args: "-c a.c b.adb", want: "-B/t/bin/ -c a.c b.adb"},
+		{args: "-xd -c a.txt", want: "-B/t/bin/ -xd -c a.txt"},
 		{args: "a.o", want: "-B/t/bin/ -Wl,--build-id a.o /t/libcairn.a"},
 		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o /t/libcairn.a"},
 		{args: "-x c a", want: "-B/t/bin/ -idirafter /t/inc -Wl,--build-id -x c a -x none /t/libcairn.a"},

@@ -25,6 +25,14 @@ func IsCompilerOutput(src []byte) bool {
 	return startsFunction(src)
 }
 
+// LacksPatterns reports whether src is gcc's output without the patterns of its instructions (-dp), so probably
+// compiled with -fipa-ra as well: in timed modes, neither where its functions are left is known for certain nor
+// which registers are free there.
+func LacksPatterns(src []byte) bool {
+	has := func(mark string) bool { return bytes.Contains(src, []byte(mark)) }
+	return has("@function") && !has("[c=") && !has("[length = ") && !has(".Lfunc_end") && !has("-- Begin function") && !has("clang version")
+}
+
 // startsFunction looks for a function as gcc announces it without unwind tables, with the same tabs and blanks,
 // and the label on the next line.
 func startsFunction(src []byte) bool {

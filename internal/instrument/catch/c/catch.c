@@ -50,9 +50,12 @@ static void resolve(void) {
 }
 
 /* The tools to catch, without prefixes of targets and suffixes of versions. */
-static const char *const compilers[] = {"gcc", "g++", "cc", "c++", "c89", "c99", "clang", "clang++", "gfortran", "f77", "f95",
+static const char *const compilers[] = {"gcc", "g++", "cc", "c++", "c89", "c99", "clang", "clang++", "gfortran", "f77", "f95", "gdc",
                                         "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "mold", "lld", "ld64", "ld64.lld", 0};
 static const char *const launchers[] = {"ccache", "distcc", "icecc", "sccache", 0};
+/* Those to catch only where a program of the build starts them: cairn executes all but the assembler
+ * unchanged, and lists what they compile. */
+static const char *const others[] = {"as", "nasm", "yasm", "rustc", "ldc2", "ldmd2", "dmd", "fpc", "swiftc", "tcc", 0};
 
 static int starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
@@ -92,9 +95,9 @@ static const char *behindTarget(const char *name) {
   return 0;
 }
 
-/* isTool reports whether to catch a program of that name. */
-static int isTool(const char *name) {
-  if (isLauncher(name)) return 1;
+/* isOneOf reports whether a name is one of a list, with the prefix of a target or without, and the
+ * suffix of a version. */
+static int isOneOf(const char *const *list, const char *name) {
   if (starts(name, "musl-")) {
     name += 5;
   } else if (!(name = behindTarget(name))) {
@@ -103,8 +106,14 @@ static int isTool(const char *name) {
   size_t n = strlen(name), end = n;
   while (end > 0 && ((name[end - 1] >= '0' && name[end - 1] <= '9') || name[end - 1] == '.')) end--;
   if (end < n && end > 1 && name[end - 1] == '-' && name[end] != '.') n = end - 1;
-  return listed(compilers, name, n);
+  return listed(list, name, n);
 }
+
+/* isTool reports whether to catch a program of that name. */
+static int isTool(const char *name) { return isLauncher(name) || isOneOf(compilers, name); }
+
+/* isStarted reports whether to catch it where it is started. */
+static int isStarted(const char *name) { return isTool(name) || isOneOf(others, name); }
 
 static const char *find(char *const env[], const char *var) {
   size_t n = strlen(var);
@@ -172,12 +181,12 @@ static int runs(const char *path) {
 }
 
 /* toolAt returns path if it is an executable tool, else 0. */
-static const char *toolAt(const char *path) { return isTool(base(path)) && runs(path) ? path : 0; }
+static const char *toolAt(const char *path) { return isStarted(base(path)) && runs(path) ? path : 0; }
 
 /* onPath finds a tool as execvp does, in a buffer of PATH_MAX bytes; otherwise it returns 0. */
 static const char *onPath(const char *file, char *buf) {
   if (strchr(file, '/')) return toolAt(file);
-  if (!isTool(file)) return 0;
+  if (!isStarted(file)) return 0;
   const char *path = find(environ, "PATH=");
   path = path ? path + 5 : "/bin:/usr/bin";
   for (;;) {

@@ -1,0 +1,113 @@
+package toolchain
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// Code that cannot get probes is compiled as without cairn, and listed: in the summary of cairn build, or by
+// cairn cc itself. A build of many files does not end at one that is for another machine.
+
+// byHand is why assembly gets no probes.
+const byHand = "assembly that neither gcc nor clang wrote"
+
+// strict reports whether code that cannot get probes is an error. A proof that leaves out code is none, unless
+// that was asked for.
+func (o *ShimOptions) strict() bool { return o.Strict || o.Prove && !o.Lenient }
+
+// leavePlain lists what a command makes without probes, or returns why that is an error.
+func (f *InstrumentFlags) leavePlain(s *verb.Streams, cmd *driver.Command) error {
+	made := cmd.Made()
+	switch {
+	case f.Shim.Strict:
+		return fmt.Errorf("cc: %s", cmd.Refusal)
+	case f.Shim.strict():
+		return fmt.Errorf("cc: %s; or use --lenient to build it without probes", cmd.Refusal)
+	case cmd.Refusal == driver.NotBare && len(cmd.Sources) == 0: // objects that may refer to the runtime
+		return fmt.Errorf("cc: %s", cmd.Refusal)
+	}
+	for _, name := range made {
+		if err := listPlain(s, name, cmd.Refusal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave lists a file that another compiler makes code of, or returns why that is an error.
+func (o *ShimOptions) leave(s *verb.Streams, name, why string) error {
+	if o.strict() {
+		return fmt.Errorf("%s: %s", name, why)
+	}
+	return listPlain(s, name, why)
+}
+
+// listPlain lists a file that is compiled without probes: in the log of the build, or, without one, as a note.
+func listPlain(s *verb.Streams, name, why string) error {
+	if os.Getenv(catch.EnvLog) == "" {
+		verb.Note(s, "%s: compiled without probes: %s", name, why)
+		return nil
+	}
+	return logUntouched(name, why)
+}
+
+// listAssembly lists the assembly that clang assembles itself, without our stand-in. What a compiler wrote is
+// not left to it: the command then compiles.
+func (f *InstrumentFlags) listAssembly(s *verb.Streams, cmd *driver.Command, check bool) error {
+	if cmd.Compiles || cmd.Family != driver.Clang || check {
+		return nil
+	}
+	var hand []string
+	for _, name := range cmd.Assembly {
+		src, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) || err == nil && !native.IsCompilerOutput(src) && !native.IsMachO(src) {
+			hand = append(hand, name)
+		} else if err != nil {
+			return fmt.Errorf("cc: %w", err)
+		}
+	}
+	if len(cmd.Assembly) > 0 && len(hand) == 0 {
+		cmd.Compiles = true
+	}
+	for _, name := range hand {
+		if err := listByHand(nil, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sourceName returns the source of a compiler's output, or, if the output does not name it, the file's name.
+func sourceName(src []byte, name string) string {
+	return cmp.Or(sourceOfText(src, nil), name, "standard input")
+}
+
+// lineMarker is the first line of what a preprocessor made, fileNumber the name of a source in what a compiler
+// made.
+var (
+	lineMarker = lazyregexp.New(`^# [01] "([^"\\\n]+)"`)
+	fileNumber = lazyregexp.New(`(?m)^\s*\.file\s+1\s+"([^"\\\n]+)"\s*$`)
+)
+
+// listByHand lists an assembler's input that neither gcc nor clang wrote, under the name of its source: a .S
+// comes from the preprocessor under another name, and another compiler's output from a temporary file.
+func listByHand(src []byte, name string) error {
+	if src != nil && len(bytes.TrimSpace(src)) == 0 {
+		return nil
+	}
+	if m := lineMarker().FindSubmatch(src); m != nil {
+		name = string(m[1])
+	} else if m := fileNumber().FindSubmatch(src); m != nil {
+		name = string(m[1])
+	}
+	return logUntouched(name, byHand)
+}
