@@ -52,7 +52,8 @@ func (t *tool) compile() error {
 	if !t.cfg.Selects(importPath) {
 		return t.run(t.args)
 	}
-	return t.compileProbes(pkg, files, output)
+	importPath, _, _ = strings.Cut(importPath, " ") // a variant for tests: p [p.test]
+	return t.compileProbes(pkg, importPath, files, output)
 }
 
 // sources returns the index of the first source file among the arguments.
@@ -64,7 +65,7 @@ func (t *tool) sources() (files []string) {
 }
 
 // compileProbes adds probes to a package.
-func (t *tool) compileProbes(pkg string, files []string, output string) error {
+func (t *tool) compileProbes(pkg, importPath string, files []string, output string) error {
 	opts := rewrite.Options{Mode: t.cfg.Mode, Atomic: t.cfg.Atomic, Race: t.has("-race"), Small: t.cfg.Small, Probed: t.cfg.Selects, LoadOnce: os.Getenv("GOARCH") == "arm64", Wide: t.ownCounters()}
 	if t.cfg.Mode.Timed() {
 		var ok bool
@@ -103,7 +104,10 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 		}
 	}
 	if len(r.Funcs) == 0 && r.Literals == 0 {
-		return t.run(t.args)
+		if err := t.run(t.args); err != nil || len(r.Unprobed) == 0 {
+			return err
+		}
+		return t.addTable(output, &functable.Table{Package: pkg, Import: importPath, Mode: t.cfg.Mode, Skipped: r.Skipped, Unprobed: r.Unprobed})
 	}
 	generated, err := writeSource(dir, len(files), "cairn_generated.go", r.Generated(name, pkg == "main"))
 	if err != nil {
@@ -118,7 +122,16 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 		if err := t.run(t.args); err != nil {
 			return err
 		}
-		return appendTable(output, &functable.Table{Package: pkg, Mode: t.cfg.Mode, Skipped: []string{"*: the compiler rejected its probes"}})
+		const why = "the compiler rejected its probes"
+		table := &functable.Table{Package: pkg, Import: importPath, Mode: t.cfg.Mode, Skipped: []string{"*: " + why}}
+		if !t.cfg.Mode.Timed() {
+			table.Unprobed = r.Unprobed
+			for _, f := range r.Funcs {
+				f.Unprobed = why
+				table.Unprobed = append(table.Unprobed, f)
+			}
+		}
+		return t.addTable(output, table)
 	}
 	if _, err := t.stdout.Write(out.Bytes()); err != nil {
 		return err
@@ -128,11 +141,10 @@ func (t *tool) compileProbes(pkg string, files []string, output string) error {
 	}
 	n, size := r.Elements()
 	table := &functable.Table{
-		Package: pkg, Mode: t.cfg.Mode, Atomic: t.cfg.Atomic || r.Races(), Elements: n, ElementSize: size, Funcs: r.Funcs, Skipped: r.Skipped,
-		Literals: r.Literals, Inlinable: r.Inlinable, Small: r.Small,
+		Package: pkg, Import: importPath, Mode: t.cfg.Mode, Atomic: t.cfg.Atomic || r.Races(), Elements: n, ElementSize: size, Funcs: r.Funcs,
+		Skipped: r.Skipped, Unprobed: r.Unprobed, Literals: r.Literals, Inlinable: r.Inlinable, Small: r.Small,
 	}
-	t.trimPaths(table)
-	return appendTable(output, table)
+	return t.addTable(output, table)
 }
 
 // leaveOut reports whether a source file has no probes: tests, and what cgo declares.
@@ -234,8 +246,10 @@ func (t *tool) runCompiler(dir string, sources []string) error {
 // trimPaths converts file names to those of debug information, as -trimpath specifies.
 func (t *tool) trimPaths(table *functable.Table) {
 	rules, _ := t.flag("-trimpath")
-	for i := range table.Funcs {
-		table.Funcs[i].File = trimPath(table.Funcs[i].File, rules)
+	for _, funcs := range [][]rewrite.Func{table.Funcs, table.Unprobed} {
+		for i := range funcs {
+			funcs[i].File, funcs[i].UnitFile = trimPath(funcs[i].File, rules), trimPath(funcs[i].UnitFile, rules)
+		}
 	}
 }
 
@@ -261,7 +275,9 @@ func trimPath(path, rules string) string {
 	return path
 }
 
-func appendTable(archive string, table *functable.Table) error {
+// addTable adds the list of a package's probes to its archive.
+func (t *tool) addTable(archive string, table *functable.Table) error {
+	t.trimPaths(table)
 	data, err := os.ReadFile(archive)
 	if err != nil {
 		return err

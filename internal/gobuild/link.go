@@ -24,6 +24,7 @@ type Report struct {
 	BuildID string
 	linkmap.Summary
 	Packages int
+	Imports  []string // import paths of these packages
 	Skipped  []string // functions without probes, with their package
 	Plain    string   // why the program has no records; "" if it has
 }
@@ -67,6 +68,7 @@ func (t *tool) link() error {
 	}
 	for _, table := range tables {
 		report.Packages++
+		report.Imports = append(report.Imports, table.Import)
 		for _, s := range table.Skipped {
 			report.Skipped = append(report.Skipped, table.Package+"."+s)
 		}

@@ -199,12 +199,17 @@ func isPackage(arg string) bool {
 
 // line returns the arguments of the go command with the flag -toolexec.
 func (c *command) line(self string, cfg gobuild.Config) []string {
-	toolexec := quote(self)
-	for _, a := range cfg.Args() {
-		toolexec += " " + quote(a)
-	}
 	args := append([]string{c.name}, c.dir...)
-	return append(append(args, "-toolexec="+toolexec), c.args...)
+	return append(append(args, "-toolexec="+toolexec(self, cfg)), c.args...)
+}
+
+// toolexec returns the value of the flag -toolexec.
+func toolexec(self string, cfg gobuild.Config) string {
+	words := quote(self)
+	for _, a := range cfg.Args() {
+		words += " " + quote(a)
+	}
+	return words
 }
 
 // quote quotes a word for the go command, which splits the value of -toolexec at blanks.

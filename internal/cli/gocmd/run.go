@@ -53,11 +53,19 @@ func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet bool, a
 	if err != nil {
 		return err
 	}
-	return c.build(ctx, s, cfg, quiet, self)
+	return c.build(ctx, s, &build{cfg: cfg, quiet: quiet, self: self, env: env})
+}
+
+// build is what a build needs beside its command line.
+type build struct {
+	cfg   gobuild.Config
+	quiet bool
+	self  string // path of cairn
+	env   goEnv
 }
 
 // build runs the go command with cairn in place of its tools, and prints a summary.
-func (c *command) build(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet bool, self string) error {
+func (c *command) build(ctx context.Context, s *verb.Streams, b *build) error {
 	tmp, err := os.MkdirTemp("", "cairn-go-")
 	if err != nil {
 		return err
@@ -65,20 +73,26 @@ func (c *command) build(ctx context.Context, s *verb.Streams, cfg gobuild.Config
 	defer os.RemoveAll(tmp)
 	log := filepath.Join(tmp, "report")
 	env := append(os.Environ(), gobuild.ReportVar+"="+log)
+	dir := ""
 	if c.name == "run" || c.name == "test" {
 		// A test runs in the directory of its package.
-		dir, err := filepath.Abs(os.Getenv("CAIRN_DIR"))
-		if err != nil {
+		if dir, err = filepath.Abs(os.Getenv("CAIRN_DIR")); err != nil {
 			return err
 		}
 		env = append(env, "CAIRN_DIR="+dir, gobuild.MapsVar+"="+dir)
 	}
-	runErr := execute(ctx, s, c.line(self, cfg), env)
-	if quiet {
-		return runErr
+	runErr := execute(ctx, s, c.line(b.self, b.cfg), env)
+	reports, err := readReports(log)
+	if err != nil {
+		return errors.Join(runErr, err)
 	}
-	if err := summarise(s, cfg, log); err != nil && runErr == nil {
-		return err
+	if !b.quiet {
+		summarise(s, b.cfg, reports)
+	}
+	if c.name == "test" && !b.cfg.Mode.Timed() {
+		if err := c.addUntested(ctx, s, b, reports, dir); err != nil && runErr == nil {
+			return err
+		}
 	}
 	return runErr
 }
@@ -162,14 +176,14 @@ func without(mode prof.Mode, r *gobuild.Report) string {
 	return before + strings.Join(parts, ", ")
 }
 
-// summarise prints the results of the links of a build.
-func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
+// readReports returns the results of the links of a build.
+func readReports(path string) (reports []gobuild.Report, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // nothing was linked
+		return nil, nil // nothing was linked
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
@@ -177,18 +191,25 @@ func summarise(s *verb.Streams, cfg gobuild.Config, path string) error {
 	for lines.Scan() {
 		var r gobuild.Report
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return err
+			return nil, err
 		}
-		switch {
-		case r.Plain != "":
+		reports = append(reports, r)
+	}
+	return reports, lines.Err()
+}
+
+// summarise prints the results of the links of a build.
+func summarise(s *verb.Streams, cfg gobuild.Config, reports []gobuild.Report) {
+	for i := range reports {
+		r := &reports[i]
+		if r.Plain != "" {
 			fmt.Fprintf(s.Err, "cairn: %s: not instrumented: %s\n", r.Program, r.Plain)
-		default:
-			fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s%s\n",
-				r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), without(cfg.Mode, &r))
-			for _, pkg := range r.Lost {
-				fmt.Fprintf(s.Err, "cairn: %s: package %s is not in the map: the linker dropped the variable that says where its records are\n", r.Program, pkg)
-			}
+			continue
+		}
+		fmt.Fprintf(s.Err, "cairn: %s: mode %s, %s of %s%s\n",
+			r.Program, cfg.Mode, report.Plural(r.Functions, "function"), report.Plural(r.Packages, "package"), without(cfg.Mode, r))
+		for _, pkg := range r.Lost {
+			fmt.Fprintf(s.Err, "cairn: %s: package %s is not in the map: the linker dropped the variable that says where its records are\n", r.Program, pkg)
 		}
 	}
-	return lines.Err()
 }

@@ -44,7 +44,7 @@ func (f *coveredFlags) checkFormat() (err error) {
 	switch {
 	case special && (f.lines || f.paths || f.blocks || f.missed || f.unknown || f.pattern != ""):
 		return verb.Usagef("--lines, --paths, --blocks, --missed, --unknown and -r select what text and JSON list: they cannot be used with --format or --diff")
-	case f.diff != "" && (f.format == formatLCOV || f.format == formatCobertura):
+	case f.diff != "" && (f.format == formatLCOV || f.format == formatCobertura || f.format == formatCoverProfile):
 		return verb.Usagef("--diff supports text, json, markdown, sarif and junit: give %s to a tool that reads whole files", f.format)
 	case strings.HasPrefix(f.diff, "-") && f.diff != "-":
 		return verb.Usagef("--diff %s: not a revision", f.diff)
@@ -132,6 +132,9 @@ func (f *coveredFlags) reportView(r *lineReport) coveredView {
 		formatJUnit:     r.writeJUnit,
 		formatMarkdown:  r.writeMarkdown,
 	}[f.format]
+	if f.format == formatCoverProfile {
+		return (*coveredFlags).writeCoverProfile
+	}
 	return func(_ *coveredFlags, _ *verb.Streams, w io.Writer, _ []coverage.Module, _ report.Style) error {
 		return write(w)
 	}

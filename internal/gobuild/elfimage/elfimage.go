@@ -314,6 +314,30 @@ func (f *File) kept(strip bool) (sections []Section, end uint64, err error) {
 	return sections, end, nil
 }
 
+// New returns a file for a machine, as e_machine names it, that has a build id and nothing else.
+func New(machine uint16, id []byte) *File {
+	const note, executable, current = 7, 2, 1
+	names := "\x00.shstrtab\x00" + buildIDSection + "\x00"
+	h := make([]byte, headerSize)
+	copy(h, "\x7fELF\x02\x01\x01")
+	le.PutUint16(h[16:], executable)
+	le.PutUint16(h[18:], machine)
+	le.PutUint32(h[20:], current)
+	le.PutUint16(h[52:], headerSize)
+	le.PutUint16(h[58:], sectionSize)
+	const alloc, kind, owner = 2, 3, "GNU\x00" // NT_GNU_BUILD_ID
+	content := le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, uint32(len(owner))), uint32(len(id))), kind)
+	content = append(append(content, owner...), id...)
+	f := &File{names: 1, Sections: []Section{{}, {Name: ".shstrtab", Type: typeStrtab, Align: 1}, {Name: buildIDSection, Type: note, Flags: alloc, Align: 4}}}
+	for i, data := range [][]byte{nil, []byte(names), content} {
+		f.Sections[i].Off, f.Sections[i].Size = uint64(len(h)), uint64(len(data))
+		h = append(h, data...)
+	}
+	f.Sections[0].Off = 0
+	f.Data = h
+	return f
+}
+
 // Only returns a file that has the added sections and the build id, but no code to run.
 func (f *File) Only(add []image.Addition) ([]byte, error) {
 	out := &File{Data: bytes.Clone(f.Data[:headerSize]), Sections: []Section{{}}}

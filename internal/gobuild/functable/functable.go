@@ -17,7 +17,7 @@ import (
 )
 
 // version is the version of the list.
-const version = 1
+const version = 2
 
 // member is the name of the list in an archive. The linker skips members whose names have
 // an extension other than .o and .syso, and less than 16 characters.
@@ -32,14 +32,18 @@ const (
 // Table is the list of the probes of one package.
 type Table struct {
 	Version int
-	// Package is the path of the package in symbol names.
+	// Package is the path of the package in symbol names, and Import its import path.
 	Package     string
+	Import      string
 	Mode        prof.Mode
 	Atomic      bool
 	Elements    int
 	ElementSize int
 	Funcs       []rewrite.Func
 	Skipped     []string
+	// Unprobed are functions without probes: the compiler rejected them, or they may have none. Their
+	// records are not valid.
+	Unprobed []rewrite.Func
 	// In timed modes: function literals with probes, and functions without probes, because
 	// the compiler can inline them or because they are small.
 	Literals, Inlinable, Small int
@@ -104,6 +108,11 @@ func decode(data []byte) (*Table, error) {
 		f := &t.Funcs[i]
 		if f.Element < 0 || f.Element >= limit || len(f.Blocks) == 0 || t.Mode == prof.ModeBlock && len(f.Blocks) > limit-f.Element {
 			return nil, fmt.Errorf("list of probes: function %q has record %d of %d", f.Name, f.Element, limit)
+		}
+		for _, u := range f.Units {
+			if u.Block < -1 || u.Block >= len(f.Blocks) {
+				return nil, fmt.Errorf("list of probes: function %q has statements in block %d of %d", f.Name, u.Block, len(f.Blocks))
+			}
 		}
 	}
 	return t, nil

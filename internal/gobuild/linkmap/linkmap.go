@@ -68,18 +68,29 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 		return nil, err
 	}
 	linked := &Linked{BuildID: id}
-	m, lines := prof.Map{BuildID: id, RawAddr: p.start, RawSize: p.end - p.start}, golines.Table{}
+	m, c := prof.Map{BuildID: id, RawAddr: p.start, RawSize: p.end - p.start}, newContents()
 	slots, prefix := 0, percpu.Own
 	if library {
 		prefix = percpu.Shared
 	}
 	for _, t := range tables {
+		c.begin(t)
+		for i := range t.Unprobed {
+			if fn := &t.Unprobed[i]; fn.Literal || p.has(t, fn) {
+				c.unprobed(fn, fn.Unprobed)
+			} else {
+				c.dropped(fn)
+			}
+		}
 		if len(t.Funcs) == 0 {
-			continue // Skipped has the reason
+			continue
 		}
 		counters, ok := p.pointer(symbolPath(t.Package)+"."+rewrite.Locator, 0)
 		if !ok {
 			linked.Lost = append(linked.Lost, t.Package)
+			for i := range t.Funcs {
+				c.unprobed(&t.Funcs[i], "the linker dropped the variable that says where the records of its package are")
+			}
 			continue
 		}
 		if counters < p.start || counters+uint64(t.Elements*t.ElementSize) > p.end {
@@ -91,15 +102,18 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 			prefix = percpu.Shared
 		}
 		for i := range t.Funcs {
-			f, places := p.function(t, &t.Funcs[i], counters)
-			if f == nil {
+			fn := &t.Funcs[i]
+			if !fn.Literal && !p.has(t, fn) {
 				linked.Dropped++
+				c.dropped(fn)
 				continue
 			}
+			f := p.function(t, fn, counters)
 			if f.Addr() == p.start+f.Record {
 				linked.Inlined++
 			}
-			m.Funcs, lines.Places = append(m.Funcs, *f), append(lines.Places, places...)
+			m.Funcs = append(m.Funcs, *f)
+			c.linked(f, fn)
 		}
 		if t.Mode.HasSlots() {
 			slots += len(t.Funcs)
@@ -114,11 +128,15 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 	if err := p.tellRuntime(id, slots, len(p.wide) > 0 && prefix == percpu.Own); err != nil {
 		return nil, err
 	}
-	lines.Sort()
+	units, lines, err := c.sections()
+	if err != nil {
+		return nil, err
+	}
 	linked.Sections = []image.Addition{
 		{Name: wire.RawSection, Addr: p.start, Size: p.end - p.start},
 		{Name: wire.MapSection, Data: mip.AppendMapSection([]byte{}, p.start, m.Funcs)},
-		{Name: golines.Section, Data: lines.Append(nil)},
+		{Name: golines.Section, Data: lines},
+		{Name: wire.UnitSection, Data: units},
 	}
 	return linked, nil
 }
@@ -192,18 +210,25 @@ func (p *program) pointer(symbol string, off uint64) (uint64, bool) {
 	return p.file.Pointer(s.Addr + off)
 }
 
-// function returns a function for the map and its places, nil if the linker dropped it. A
-// function without code of its own has its record for an address, and its flags for blocks.
-func (p *program) function(t *functable.Table, fn *rewrite.Func, counters uint64) (*prof.Func, []golines.Place) {
-	name := symbolPath(t.Package) + "." + fn.Name
+// has reports whether the linker kept a function, which may be inlined everywhere.
+func (p *program) has(t *functable.Table, fn *rewrite.Func) bool {
+	name := symbolName(t, fn)
+	return len(p.funcs[name]) > 0 || p.inlined[name]
+}
+
+func symbolName(t *functable.Table, fn *rewrite.Func) string {
+	return symbolPath(t.Package) + "." + fn.Name
+}
+
+// function returns a function for the map. A function without code of its own has its record for
+// an address, and its flags for blocks.
+func (p *program) function(t *functable.Table, fn *rewrite.Func, counters uint64) *prof.Func {
+	name := symbolName(t, fn)
 	record := counters + uint64(fn.Element*t.ElementSize)
 	f := &prof.Func{
 		Name: name, File: fn.File, Mode: t.Mode, Atomic: t.Atomic, Signature: fn.Signature, Record: record - p.start,
 	}
 	code := p.funcs[name]
-	if len(code) == 0 && !p.inlined[name] {
-		return nil, nil
-	}
 	for _, s := range code {
 		f.Fragments = append(f.Fragments, prof.Fragment{Addr: s.Addr, Size: uint32(s.Size)})
 	}
@@ -212,7 +237,7 @@ func (p *program) function(t *functable.Table, fn *rewrite.Func, counters uint64
 		f.Fragments = []prof.Fragment{{Addr: record, Size: uint32(n)}}
 	}
 	addBlocks(f, len(fn.Blocks))
-	return f, places(f, fn)
+	return f
 }
 
 // addBlocks gives a function of mode block its blocks, evenly spread over its first code:
@@ -225,26 +250,6 @@ func addBlocks(f *prof.Func, n int) {
 	for i := 1; i < n; i++ {
 		first.Blocks = append(first.Blocks, uint32(uint64(first.Size)*uint64(i)/uint64(n)))
 	}
-}
-
-// places returns the lines of the blocks of a function.
-func places(f *prof.Func, fn *rewrite.Func) []golines.Place {
-	var list []golines.Place
-	first := &f.Fragments[0]
-	for i, lines := range fn.Blocks {
-		if len(lines) == 0 {
-			continue
-		}
-		p := golines.Place{Addr: f.BlockAddr(i), File: f.File}
-		if len(fn.Blocks) == 1 {
-			p.Size = uint64(first.Size)
-		}
-		for _, l := range lines {
-			p.Lines = append(p.Lines, golines.Range{From: l.From, To: l.To})
-		}
-		list = append(list, p)
-	}
-	return list
 }
 
 // tellRuntime writes to the runtime's variable the build id, the sizes, and whether each processor

@@ -17,6 +17,7 @@ package rewrite
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -82,8 +83,39 @@ type Func struct {
 	// Element is the index in Counters of its first element.
 	Element int
 	// Blocks are the lines of its blocks, the entry block first. Outside of mode block
-	// there is one.
+	// there is one, with the lines that run in each call up to the first call in it.
 	Blocks [][]Lines
+	// Rest are its other lines, outside of mode block.
+	Rest []Lines
+	// Units are its statements in the division of go tool cover. Timed modes have none.
+	Units []Unit
+	// UnitFile is the file of the units, if line directives in the function make it another than File.
+	UnitFile string `json:",omitempty"`
+	// Literal is set for a function literal that is not in a function: the value of a variable. Its
+	// symbol is not known.
+	Literal bool `json:",omitempty"`
+	// Unprobed is why it has no probe, "" if it has one.
+	Unprobed string `json:",omitempty"`
+}
+
+// Unit is a number of statements that run one after the other.
+type Unit struct {
+	FromLine, FromColumn, ToLine, ToColumn int
+	Statements                             int
+	Block                                  int // its first; -1 if nothing is recorded for it
+}
+
+// MarshalJSON writes a unit as six numbers: packages have many.
+func (u Unit) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "[%d,%d,%d,%d,%d,%d]", u.FromLine, u.FromColumn, u.ToLine, u.ToColumn, u.Statements, u.Block), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (u *Unit) UnmarshalJSON(data []byte) error {
+	var n [6]int
+	err := json.Unmarshal(data, &n)
+	*u = Unit{n[0], n[1], n[2], n[3], n[4], n[5]}
+	return err
 }
 
 // edit is text to insert at a byte offset, in place of some bytes.
@@ -98,12 +130,15 @@ type Rewriter struct {
 	opts    Options
 	Funcs   []Func
 	Skipped []string // functions without a probe, with the reason
+	// Unprobed are those of Skipped that have a body in Go.
+	Unprobed []Func
 	// In timed modes: function literals with probes, and functions without probes, because the
 	// compiler can inline them or because they are small.
 	Literals, Inlinable, Small int
 
 	elements int
 	inits    int // functions init so far
+	seen     map[unitKey]bool
 }
 
 // New returns a Rewriter for a package that gets the probes that opts describes.
@@ -128,6 +163,10 @@ func (r *Rewriter) File(name string, src []byte) ([]byte, error) {
 		for _, decl := range f.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok {
 				w.function(fn)
+				continue
+			}
+			for _, lit := range outermost(decl) {
+				w.literal(lit)
 			}
 		}
 	}
@@ -164,7 +203,7 @@ func (w *fileWriter) position(pos token.Pos) token.Position {
 
 // directed reports whether line directives divide a function: its parts are from different
 // places, as in generated parsers, so that its lines are not a range of one file.
-func (w *fileWriter) directed(fn *ast.FuncDecl) (found bool) {
+func (w *fileWriter) directed(fn ast.Node) (found bool) {
 	if !bytes.Contains(w.src, []byte("line ")) {
 		return false
 	}
@@ -205,31 +244,39 @@ func (w *fileWriter) function(fn *ast.FuncDecl) {
 		name = fmt.Sprintf("init.%d", w.r.inits)
 		w.r.inits++
 	}
+	f := Func{Name: name, Generic: fn.Type.TypeParams != nil || genericReceiver(fn)}
 	leaf := hasPragma(fn, "nosplit") // may call nothing
-	if leaf && w.r.opts.Race {
-		w.r.Skipped = append(w.r.Skipped, name+": go:nosplit in a build for the race detector")
-		return
-	}
+	w.probed(&f, fn, fn.Body, leaf)
+}
+
+// literal puts probes into a function literal that is not in a function. Its name is that of go tool
+// covdata.
+func (w *fileWriter) literal(lit *ast.FuncLit) {
+	at := w.fset.Position(lit.Pos())
+	w.probed(&Func{Name: fmt.Sprintf("func.L%d.C%d", at.Line, at.Column), Literal: true}, lit, lit.Body, false)
+}
+
+// probed puts probes into a function, and completes its description. A leaf may call nothing.
+func (w *fileWriter) probed(f *Func, fn ast.Node, body *ast.BlockStmt, leaf bool) {
 	w.physical = w.directed(fn)
 	pos := w.position(fn.Pos())
-	f := Func{
-		Name: name, File: pos.Filename, Line: pos.Line, Element: w.r.elements,
-		Generic: fn.Type.TypeParams != nil || genericReceiver(fn), Signature: w.signature(fn),
+	f.File, f.Line, f.Element, f.Signature = pos.Filename, pos.Line, w.r.elements, w.signature(fn)
+	if said := w.fset.Position(fn.Pos()).Filename; said != f.File {
+		f.UnitFile = said
 	}
-	w.insert(fn.Body.Lbrace+1, w.r.probe(w.r.elements, leaf, callsNothing(fn.Body)))
-	whole := []Lines{{pos.Line, w.position(fn.End()).Line}}
-	if w.r.opts.Mode != prof.ModeBlock {
-		f.Blocks = [][]Lines{whole}
-		w.r.elements += w.r.width()
-	} else {
-		b := blockWriter{fileWriter: w, next: w.r.elements + 1}
-		b.blocks = append(b.blocks, nil)
-		b.list(fn.Body.List, 0)
-		f.Blocks = b.blocks
-		f.Blocks[0] = append([]Lines{{pos.Line, w.position(fn.Body.Lbrace).Line}}, f.Blocks[0]...)
-		w.r.elements = b.next
+	first := Lines{pos.Line, w.position(body.Lbrace).Line}
+	if leaf && w.r.opts.Race {
+		n, edits := w.r.elements, len(w.edits)
+		w.blocksOf(f, body, first)
+		w.r.elements, w.edits = n, w.edits[:edits]
+		f.Unprobed = "go:nosplit in a build for the race detector"
+		w.r.Skipped = append(w.r.Skipped, f.Name+": "+f.Unprobed)
+		w.r.Unprobed = append(w.r.Unprobed, *f)
+		return
 	}
-	w.r.Funcs = append(w.r.Funcs, f)
+	w.insert(body.Lbrace+1, w.r.probe(f.Element, leaf, callsNothing(body)))
+	w.blocksOf(f, body, first)
+	w.r.Funcs = append(w.r.Funcs, *f)
 }
 
 // width is the number of elements of a function's record, outside of mode block.
@@ -298,7 +345,7 @@ func callsNothing(body *ast.BlockStmt) bool {
 }
 
 // signature returns a hash of the tokens of a function.
-func (w *fileWriter) signature(fn *ast.FuncDecl) uint32 {
+func (w *fileWriter) signature(fn ast.Node) uint32 {
 	h := fnv.New32a()
 	for _, word := range strings.Fields(string(w.src[w.file.Offset(fn.Pos()):w.file.Offset(fn.End())])) {
 		h.Write([]byte(word))

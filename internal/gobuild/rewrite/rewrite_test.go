@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 		var got bytes.Buffer
 		fmt.Fprintf(&got, "%s\n-- generated --\n%s-- functions --\n", text, r.Generated("p", true))
 		for _, f := range r.Funcs {
-			fmt.Fprintf(&got, "%d %s %s:%d generic %v %v\n", f.Element, f.Name, f.File, f.Line, f.Generic, f.Blocks)
+			fmt.Fprintf(&got, "%d %s %s:%d generic %v %v %v\n", f.Element, f.Name, f.File, f.Line, f.Generic, f.Blocks, f.Rest)
 		}
 		for _, s := range r.Skipped {
 			fmt.Fprintf(&got, "skipped %s\n", s)
@@ -70,6 +70,10 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Add(src)
 	if src, err = os.ReadFile("testdata/timed.go.txt"); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(src)
+	if src, err = os.ReadFile("testdata/units.go.txt"); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(src)

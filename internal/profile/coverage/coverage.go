@@ -26,6 +26,12 @@ type Lines interface {
 	Lines(lo, hi uint64) iter.Seq2[string, int]
 }
 
+// Doubtful is implemented by Lines that know of lines which need not run where their block does.
+type Doubtful interface {
+	// Doubtful yields those of Lines(lo, hi).
+	Doubtful(lo, hi uint64) iter.Seq2[string, int]
+}
+
 // Module is a module with its line lookup and its code, both nil if there is none. Without
 // code, all code of a line is assumed to be where lines locate it.
 type Module struct {

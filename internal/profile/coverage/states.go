@@ -136,8 +136,14 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 			frames = m.Code.Frames(b.Lo)
 			o.enter(frames, runs)
 		}
+		doubtful := m.doubtful(b, runs)
 		for file, line := range m.Lines.Lines(b.Lo, b.Hi) {
 			at := lineOf{file, line}
+			if doubtful[at] {
+				o.doubtful[at] = true
+				o.ran(at, 0)
+				continue
+			}
 			o.ran(at, runs)
 			o.reach(own, at)
 			if runs == 0 && !plain {
@@ -145,6 +151,19 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 			}
 		}
 	}
+}
+
+// doubtful returns the lines of a block that ran which may not have run.
+func (m *Module) doubtful(b Block, runs uint64) map[lineOf]bool {
+	d, ok := m.Lines.(Doubtful)
+	if !ok || runs == 0 {
+		return nil
+	}
+	lines := map[lineOf]bool{}
+	for file, line := range d.Doubtful(b.Lo, b.Hi) {
+		lines[lineOf{file, line}] = true
+	}
+	return lines
 }
 
 // enter records code that ran in that many runs.

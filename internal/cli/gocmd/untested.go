@@ -1,0 +1,109 @@
+package gocmd
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/gobuild"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// addUntested writes the map of those packages of go test that no test program contains, such as packages without
+// tests: their functions did not run. The go command compiled them all the same, so they are in its cache.
+func (c *command) addUntested(ctx context.Context, s *verb.Streams, b *build, reports []gobuild.Report, dir string) error {
+	flags, patterns := testArgs(c.args)
+	files := slices.ContainsFunc(patterns, func(p string) bool { return strings.HasSuffix(p, ".go") })
+	if files || c.hasFlag(b.env.GOFLAGS, "n") {
+		return nil // the package of these files is the tested one; or nothing was compiled
+	}
+	linked := map[string]bool{}
+	for i := range reports {
+		for _, p := range reports[i].Imports {
+			linked[p] = true
+		}
+	}
+	list := slices.Concat([]string{"list"}, flags, []string{"-e", "-export", "-f", "{{.ImportPath}}\t{{.Export}}", "-toolexec=" + toolexec(b.self, b.cfg), "--"}, patterns)
+	out, err := c.output(ctx, list...)
+	if err != nil {
+		return fmt.Errorf("the packages that no test program contains are not counted: %w", err)
+	}
+	var archives, packages []string
+	for line := range strings.Lines(out) {
+		importPath, archive, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		switch {
+		case linked[importPath] || !b.cfg.Selects(importPath):
+		case archive == "":
+			verb.Note(s, "go: package %s is not counted: it has no files, or does not compile", importPath)
+		default:
+			archives, packages = append(archives, archive), append(packages, importPath)
+		}
+	}
+	if len(archives) == 0 {
+		return nil
+	}
+	name := path.Base(packages[0])
+	u, err := gobuild.WriteUnlinked(dir, name+".untested", b.env.GOARCH, archives)
+	if err != nil {
+		return fmt.Errorf("go: the packages that no test program contains: %w", err)
+	}
+	if b.quiet || u.Functions == 0 {
+		return nil
+	}
+	fmt.Fprintf(s.Err, "cairn: %s of %s are in no test program of this run\n", report.Plural(u.Functions, "function"), report.Plural(u.Packages, "package"))
+	return nil
+}
+
+// Flags of go build: those that go list gets as well, and those that it must not get.
+var (
+	buildValues = words("p asmflags buildmode compiler gccgoflags gcflags installsuffix ldflags mod modfile overlay pgo pkgdir tags")
+	buildBools  = words("race msan asan buildvcs linkshared modcacherw trimpath")
+	otherBools  = words("a n v work x json c i benchmem failfast fullpath short artifacts cover")
+	otherValues = words("C o exec vet bench benchtime blockprofile blockprofilerate count covermode coverpkg coverprofile cpu cpuprofile " +
+		"fuzz fuzztime fuzzminimizetime list memprofile memprofilerate mutexprofile mutexprofilefraction outputdir parallel run shuffle skip timeout trace toolexec")
+)
+
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(text) {
+		set[w] = true
+	}
+	return set
+}
+
+// testArgs returns those arguments of go test that are flags of go build, and the packages. The list of packages
+// ends at the first flag after it, or at a flag that the go command does not know.
+func testArgs(args []string) (flags, patterns []string) {
+	ended := false
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if !strings.HasPrefix(arg, "-") {
+			if !ended {
+				patterns = append(patterns, arg)
+			}
+			continue
+		}
+		ended = len(patterns) > 0
+		name, _, valued := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		name = strings.TrimPrefix(name, "test.")
+		takes := buildValues[name] || otherValues[name]
+		if name == "" || name == "args" || !takes && !buildBools[name] && !otherBools[name] {
+			break
+		}
+		last := i
+		if takes && !valued {
+			last = min(i+1, len(args)-1)
+		}
+		if buildValues[name] || buildBools[name] {
+			flags = append(flags, args[i:last+1]...)
+		}
+		i = last
+	}
+	if patterns == nil {
+		patterns = []string{"."}
+	}
+	return flags, patterns
+}
