@@ -147,6 +147,7 @@ type Func struct {
 	File      string // source file as the compiler named it, "" if unknown
 	Mode      Mode
 	Atomic    bool       // calls are counted with locked instructions: no thread's is lost
+	Plain     bool       // compiled without optimisation: each line has its code, and all of it
 	Signature uint32     // hash of the control-flow graph; equal code shape, equal signature
 	Record    uint64     // offset in bytes of its record in the module's raw section
 	Fragments []Fragment // at least one

@@ -37,7 +37,8 @@
 //
 //	u32   length of the record in bytes, this field included
 //	u8    version, 1
-//	u8    mode, +128 if it counts by locked instructions
+//	u8    mode, +128 if it counts by locked instructions, +32 if the function was
+//	      compiled without optimisation
 //	u16   number of fragments, at least 1
 //	u64   address of the function's record in the raw section
 //	u32   control-flow signature
@@ -66,7 +67,7 @@
 //	00000030  02 00 00 00 01 00 00 00  00 00 00 00 02 00 00 00  |................|
 //	00000040  01 00 00 00 77 6f 72 6b  00 02 00 00 00 70 75 74  |....work.....put|
 //	00000050  73 00 6d 61 69 6e 00 61  70 70 2e 63 00 4f 00 00  |s.main.app.c.O..|
-//	00000060  00 01 04 02 00 10 40 40  00 00 00 00 00 88 77 66  |......@@......wf|
+//	00000060  00 01 24 02 00 10 40 40  00 00 00 00 00 88 77 66  |..$...@@......wf|
 //	00000070  55 40 10 40 00 00 00 00  00 20 00 00 00 01 00 00  |U@.@..... ......|
 //	00000080  00 08 00 00 00 00 08 40  00 00 00 00 00 10 00 00  |.......@........|
 //	00000090  00 01 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
@@ -74,7 +75,8 @@
 //
 // main is 0x5d bytes: version 1, mode 4, one fragment, record at 0x404000, signature 0x11223344; 0x40 bytes of
 // code at 0x401000 with blocks at +0x12 and +0x30; one block without a probe, block 2, which ran if block 0
-// did; two calls, block 1 to work and block 2 to puts. work follows at 0x5d with two fragments.
+// did; two calls, block 1 to work and block 2 to puts. work follows at 0x5d with two fragments; it was compiled
+// without optimisation.
 //
 // # Units section (.debug.cairn.units)
 //
@@ -206,11 +208,15 @@
 //	str  machine, at most 32 bytes: x86-64, AArch64, Arm; empty if unknown
 //	     after that, since minor version 2:
 //	     absent functions, a list as in the section of units
+//	uv   number of ranges of functions that were compiled without optimisation,
+//	     ascending, each:
+//	uv     functions between it and the one before
+//	uv     its functions
 //
 // The differences of the first function are from 0, those of addresses from the raw section. Example:
 //
-//	00000000  43 41 49 52 4e 4d 41 50  01 00 02 00 7c 9a f8 23  |CAIRNMAP....|..#|
-//	00000010  8f 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |..............ap|
+//	00000000  43 41 49 52 4e 4d 41 50  01 00 02 00 5b 3b bc f5  |CAIRNMAP....[;..|
+//	00000010  92 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |..............ap|
 //	00000020  70 80 80 81 02 20 04 00  05 61 70 70 2e 63 00 04  |p.... ...app.c..|
 //	00000030  6d 61 69 6e 00 04 70 75  74 73 00 04 77 6f 72 6b  |main..puts..work|
 //	00000040  02 34 01 00 44 33 22 11  00 ff bf 01 40 02 12 1e  |.4..D3".....@...|
@@ -219,7 +225,7 @@
 //	00000070  36 34 06 00 00 00 0a 2f  61 70 70 2f 6c 69 62 2e  |64...../app/lib.|
 //	00000080  63 09 01 68 00 05 6c 69  62 2e 63 03 05 61 70 70  |c..h..lib.c..app|
 //	00000090  2e 61 00 05 73 70 61 72  65 01 71 05 06 04 03 07  |.a..spare.q.....|
-//	000000a0  02 00 00 02 02 0b 00                              |.......|
+//	000000a0  02 00 00 02 02 0b 00 01  01 01                    |..........|
 //
 // # Profile (.mip)
 //
@@ -256,13 +262,14 @@
 //	     after those, since minor version 2, for each module:
 //	str    machine, as above
 //	     after those, since minor version 3, for each module:
-//	       absent functions, as above
+//	       absent functions, as above; after those of all modules, for each:
+//	       functions that were compiled without optimisation, as above
 //
 // An rv is a uv that counts raw files: 0 is none, 1 is all, and any other number is one less than written.
 // Example: the run above, of scenario "open", and one in which work was not called and that is no trace.
 //
-//	00000000  43 41 49 52 4e 4d 49 50  01 00 03 00 7e 66 67 e3  |CAIRNMIP....~fg.|
-//	00000010  c4 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|
+//	00000000  43 41 49 52 4e 4d 49 50  01 00 03 00 91 cf 81 2e  |CAIRNMIP........|
+//	00000010  c7 00 00 00 00 00 00 00  01 04 ca 1c 0f fe 03 61  |...............a|
 //	00000020  70 70 80 80 81 02 20 04  00 05 61 70 70 2e 63 00  |pp.... ...app.c.|
 //	00000030  04 6d 61 69 6e 00 04 70  75 74 73 00 04 77 6f 72  |.main..puts..wor|
 //	00000040  6b 02 34 01 00 44 33 22  11 00 ff bf 01 40 02 12  |k.4..D3".....@..|
@@ -274,7 +281,7 @@
 //	000000a0  06 78 38 36 2d 36 34 06  00 00 00 0a 2f 61 70 70  |.x86-64...../app|
 //	000000b0  2f 6c 69 62 2e 63 09 01  68 00 05 6c 69 62 2e 63  |/lib.c..h..lib.c|
 //	000000c0  03 05 61 70 70 2e 61 00  05 73 70 61 72 65 01 71  |..app.a..spare.q|
-//	000000d0  05 06 04 03 07 02 00 00  02 02 0b 00              |............|
+//	000000d0  05 06 04 03 07 02 00 00  02 02 0b 00 01 01 01     |...............|
 //
 // The text form of the same profile is testdata/example.yaml.
 package mip

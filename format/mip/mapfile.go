@@ -34,7 +34,7 @@ func WriteMap(w io.Writer, m *prof.Map) error {
 	if body, err = appendAbsent(appendString(body, m.Machine), m.Absent); err != nil {
 		return fmt.Errorf("writing a map: %w", err)
 	}
-	return writeContainer(w, MapMagic, body)
+	return writeContainer(w, MapMagic, appendPlain(body, m.Funcs))
 }
 
 // ReadMap reads a .mipmap file.
@@ -50,6 +50,7 @@ func ReadMap(data []byte) (*prof.Map, error) {
 	}
 	if containerMinor(data) >= mapMinor {
 		readMapAbsent(c, m)
+		readPlain(c, m.Funcs)
 	}
 	if err := closeContainer(data, c, "map"); err != nil {
 		return nil, err

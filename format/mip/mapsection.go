@@ -113,7 +113,10 @@ func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 		c.FailAt(start, "a record of version %d", v)
 	}
 	mode := c.U8()
-	f := prof.Func{Mode: prof.Mode(mode &^ wire.MapAtomic), Atomic: mode&wire.MapAtomic != 0}
+	f := prof.Func{
+		Mode:   prof.Mode(mode &^ (wire.MapAtomic | wire.MapPlain)),
+		Atomic: mode&wire.MapAtomic != 0, Plain: mode&wire.MapPlain != 0,
+	}
 	fragments := c.U16()
 	record := c.U64()
 	f.Signature = c.U32()

@@ -19,6 +19,9 @@ func AppendMapSection(b []byte, rawAddr uint64, funcs []prof.Func) []byte {
 		if f.Atomic {
 			mode |= wire.MapAtomic
 		}
+		if f.Plain {
+			mode |= wire.MapPlain
+		}
 		b = append(b, wire.MapVersion, mode)
 		b = le.AppendUint16(b, uint16(len(f.Fragments)))
 		b = le.AppendUint64(b, rawAddr+f.Record)

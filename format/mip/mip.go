@@ -42,8 +42,8 @@ const (
 	ProfileMagic = "CAIRNMIP"
 
 	versionMajor = 1
-	mapMinor     = 2 // absent functions are after the machine
-	profileMinor = 3 // absent functions are after the machines
+	mapMinor     = 2 // absent functions, and which others are plain, are after the machine
+	profileMinor = 3 // the same are after the machines
 	runsMinor    = 1 // of profiles: runs are after all modules
 
 	// Minor versions since which machines are after the functions of a map, and after the runs of a profile.

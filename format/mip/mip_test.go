@@ -30,7 +30,7 @@ func example() *prof.Map {
 			Implied:   []prof.Implied{{Block: 2, By: []uint32{0}}},
 			Calls:     []prof.Call{{Block: 1, Callee: "work"}, {Block: 2, Callee: "puts"}},
 		}, {
-			Name: "work", File: "app.c", Mode: prof.ModeFull, Signature: 0x55667788, Record: 16,
+			Name: "work", File: "app.c", Mode: prof.ModeFull, Plain: true, Signature: 0x55667788, Record: 16,
 			Fragments: []prof.Fragment{
 				{Addr: 0x401040, Size: 0x20, Blocks: []uint32{0x8}},
 				{Addr: 0x400800, Size: 0x10, Blocks: []uint32{0x0}},
@@ -65,6 +65,9 @@ func appendRecord(b []byte, f *prof.Func, rawAddr uint64) []byte {
 	b = append(b, 0, 0, 0, 0, wire.MapVersion, byte(f.Mode))
 	if f.Atomic {
 		b[len(b)-1] |= wire.MapAtomic
+	}
+	if f.Plain {
+		b[len(b)-1] |= wire.MapPlain
 	}
 	b = le.AppendUint16(b, uint16(len(f.Fragments)))
 	b = le.AppendUint64(b, rawAddr+f.Record)
@@ -143,6 +146,7 @@ func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 			Callee: drawName(t, "callee"),
 		})
 	}
+	f.Plain = rapid.Bool().Draw(t, "plain")
 	return f
 }
 
@@ -306,14 +310,14 @@ func TestRunsErrors(t *testing.T) {
 func TestOldProfile(t *testing.T) {
 	t.Parallel()
 	p := exampleProfile()
-	p.Modules[0].Machine, p.Modules[0].Absent = "", nil
+	p.Modules[0].Machine, p.Modules[0].Absent, p.Modules[0].Funcs[1].Plain = "", nil, false
 	for minor := byte(1); minor < 2; minor-- {
 		data := encodeProfile(t, p)
-		data = data[:len(data)-3]
+		data = data[:len(data)-4]
 		if minor == 0 {
 			p.Modules[0].Held = prof.RunSet{}
 			data = encodeProfile(t, p)
-			data = data[:len(data)-5]
+			data = data[:len(data)-6]
 		}
 		data[10] = minor
 		if got, err := ReadProfile(reseal(data)); err != nil || !reflect.DeepEqual(got, p) {
@@ -322,7 +326,7 @@ func TestOldProfile(t *testing.T) {
 	}
 	data := encodeMap(t, &p.Modules[0].Map)
 	data[10] = 0
-	if got, err := ReadMap(reseal(data[:len(data)-3])); err != nil || !reflect.DeepEqual(got, &p.Modules[0].Map) {
+	if got, err := ReadMap(reseal(data[:len(data)-4])); err != nil || !reflect.DeepEqual(got, &p.Modules[0].Map) {
 		t.Errorf("map: %v\n%+v", err, got)
 	}
 }
@@ -340,7 +344,7 @@ func TestMachineErrors(t *testing.T) {
 		"a\nb": `machine "a\nb" is not a printable word`, "a b": "is not a printable word", "\x1b[1m": "is not a printable word",
 	} {
 		var file bytes.Buffer
-		if err := writeContainer(&file, MapMagic, withAbsent(t, appendString(slices.Clone(body), name), m)); err != nil {
+		if err := writeContainer(&file, MapMagic, withRest(t, appendString(slices.Clone(body), name), m)); err != nil {
 			t.Fatal(err)
 		}
 		m.Machine = name
@@ -352,14 +356,14 @@ func TestMachineErrors(t *testing.T) {
 	}
 }
 
-// withAbsent appends the absent functions of m.
-func withAbsent(t *testing.T, b []byte, m *prof.Map) []byte {
+// withRest appends what is after the machine of m.
+func withRest(t *testing.T, b []byte, m *prof.Map) []byte {
 	t.Helper()
 	b, err := appendAbsent(b, m.Absent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return appendPlain(b, m.Funcs)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -480,7 +484,7 @@ func TestImpliedErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			var file bytes.Buffer
-			if err := writeContainer(&file, MapMagic, withAbsent(t, appendString(unchecked, ""), m)); err != nil {
+			if err := writeContainer(&file, MapMagic, withRest(t, appendString(unchecked, ""), m)); err != nil {
 				t.Fatal(err)
 			}
 			// Some of these a map cannot even spell.

@@ -52,6 +52,9 @@ func WriteProfile(w io.Writer, p *prof.Profile) error {
 			return fmt.Errorf("writing a profile: %w", err)
 		}
 	}
+	for i := range p.Modules {
+		b = appendPlain(b, p.Modules[i].Funcs)
+	}
 	return writeContainer(w, ProfileMagic, b)
 }
 
@@ -85,6 +88,9 @@ func ReadProfile(data []byte) (*prof.Profile, error) {
 	if containerMinor(data) >= profileMinor {
 		for i := range p.Modules {
 			readMapAbsent(c, &p.Modules[i].Map)
+		}
+		for i := range p.Modules {
+			readPlain(c, p.Modules[i].Funcs)
 		}
 	}
 	if c.Err() == nil {

@@ -54,6 +54,7 @@ type (
 		File      text           `yaml:"file,omitempty"`
 		Mode      string         `yaml:"mode"`
 		Atomic    bool           `yaml:"atomic,omitempty"`
+		Plain     bool           `yaml:"plain,omitempty"` // compiled without optimisation
 		Signature hexNumber      `yaml:"signature"`
 		Record    hexNumber      `yaml:"record"`
 		Code      []textFragment `yaml:"code"`
@@ -192,7 +193,7 @@ func textOf(m *prof.Module) textModule {
 	for i := range m.Funcs {
 		f, c := &m.Funcs[i], &m.Counts[i]
 		tf := textFunc{
-			Name: text(f.Name), File: text(f.File), Mode: f.Mode.String(), Atomic: f.Atomic,
+			Name: text(f.Name), File: text(f.File), Mode: f.Mode.String(), Atomic: f.Atomic, Plain: f.Plain,
 			Signature: hexNumber(f.Signature), Record: hexNumber(f.Record),
 			Runs: c.Runs, Count: c.Calls, OrderSum: c.OrderSum, Inexact: c.Inexact, Unprobed: c.Unprobed,
 		}
@@ -256,7 +257,7 @@ func (t *textFunc) function(f *prof.Func, c *prof.Counts) error {
 		return fmt.Errorf("signature %#x does not fit into 32 bits", uint64(t.Signature))
 	}
 	*f = prof.Func{
-		Name: string(t.Name), File: string(t.File), Mode: mode, Atomic: t.Atomic,
+		Name: string(t.Name), File: string(t.File), Mode: mode, Atomic: t.Atomic, Plain: t.Plain,
 		Signature: uint32(t.Signature), Record: uint64(t.Record),
 	}
 	for _, fr := range t.Code {

@@ -53,14 +53,14 @@ func TestStates(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			truth := s.gcov(t)
-			for i, v := range []variant{{"gcc", "-O0"}, {"gcc", "-O2"}, {"clang-22", "-O2"}, {"gcc", "-O2 -flto"}, {"clang-22", "-O2 -flto -fuse-ld=lld"}, {"gcc", "-Og"}} {
+			for i, v := range []variant{{"gcc", "-O0"}, {"clang-22", "-O0"}, {"gcc", "-O2"}, {"clang-22", "-O2"}, {"gcc", "-O2 -flto"}, {"clang-22", "-O2 -flto -fuse-ld=lld"}, {"gcc", "-Og"}} {
 				t.Run(v.compiler+v.flags, func(t *testing.T) {
-					if i > 1 {
+					if i > 2 {
 						takesLong(t)
 					}
 					t.Parallel()
 					mustHave(t, v.compiler)
-					s.judge(t, truth, s.covered(t, v), v.flags == "-O0")
+					s.judge(t, truth, s.covered(t, v), v)
 				})
 			}
 		})
@@ -245,12 +245,26 @@ func (l *lineStates) readTracefile(t *testing.T, text string) {
 	}
 }
 
+// text returns a line of a source.
+func (s *stateSample) text(at sourceLine) string {
+	for _, f := range s.files {
+		if f.Name == at.file {
+			return strings.TrimSpace(strings.Split(string(f.Data), "\n")[at.line-1])
+		}
+	}
+	return ""
+}
+
 // judge compares what covered says with gcov. Without optimisation nothing is unknown, and functions and lines are
-// the same.
-func (s *stateSample) judge(t *testing.T, truth, got *lineStates, plain bool) {
+// the same. What compilers add to the end of a block, such as destructors, differs.
+func (s *stateSample) judge(t *testing.T, truth, got *lineStates, v variant) {
 	t.Helper()
+	plain := v.flags == "-O0"
 	told := 0
 	for at, ran := range truth.lines {
+		if v.compiler != "gcc" && strings.HasPrefix(s.text(at), "}") {
+			continue
+		}
 		is, known := got.lines[at]
 		if known && is != ran && (plain || ran) {
 			t.Errorf("%s:%d: ran is %v, and covered says %v", at.file, at.line, ran, is)

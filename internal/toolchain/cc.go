@@ -283,6 +283,9 @@ func driverEnv(cmd driver.Command) []string {
 	if sources := absolute(cmd.Sources); len(sources) > 0 {
 		env = append(env, envSources+"="+strings.Join(sources, "\n"))
 	}
+	if cmd.NoOpt {
+		env = append(env, envPlain+"=1")
+	}
 	return env
 }
 

@@ -24,6 +24,15 @@ import (
 // of the sources, one a line.
 const envSources = "CAIRN_SOURCES"
 
+// envPlain is set in the same way if the driver compiles without optimisation.
+const envPlain = "CAIRN_PLAIN"
+
+// plain reports whether a compiler's output was certainly made without optimisation. src may also be what the link
+// made of an object that another command compiled: gcc names no source then.
+func plain(src []byte) bool {
+	return os.Getenv(envPlain) != "" && !bytes.Contains(src, []byte("\t.file\t\"<artificial>\"")) && os.Getenv("CCC_OVERRIDE_OPTIONS") == ""
+}
+
 // shim is one run of cairn in place of the assembler.
 type shim struct {
 	opts    ShimOptions
@@ -206,7 +215,8 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Resul
 	if dir, err := os.Getwd(); err == nil {
 		opts.Dir = dir
 	}
-	unit, err := native.ParseObject(src, sh.opts.Machine, sh.opts.Object)
+	parse := native.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src)}
+	unit, err := parse.Parse(src, sh.opts.Machine)
 	if err != nil {
 		return nil, native.Result{}, fmt.Errorf("compiler output: %w", err)
 	}

@@ -329,7 +329,8 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	unit, err := native.Parse(src, of)
+	parse := native.ParseOptions{Plain: plain(src)}
+	unit, err := parse.Parse(src, of)
 	if err != nil {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}

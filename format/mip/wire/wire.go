@@ -44,7 +44,8 @@ const (
 //
 //	u32  length of the record in bytes, this field included
 //	u8   MapVersion
-//	u8   mode (prof.Mode), with MapAtomic if it counts by locked instructions, and MapRelative
+//	u8   mode (prof.Mode), with MapAtomic if it counts by locked instructions, MapPlain if it
+//	     was compiled without optimisation, and MapRelative
 //	u16  number of fragments, at least 1
 //	u64  address of the function's data in RawSection
 //	u32  control-flow signature
@@ -65,6 +66,7 @@ const (
 	MapVersion  = 1
 	MapAtomic   = 1 << 7
 	MapRelative = 1 << 6
+	MapPlain    = 1 << 5
 )
 
 // The records of UnitSection.

@@ -287,7 +287,8 @@ func (s *scopeReader) addRanges(e *funcEntry, scope, depth int) {
 // and none that optimises. By default only gcc records them.
 func plainProducer(producer string) bool {
 	options := strings.Fields(producer)
-	if len(options) < 2 || options[0] != "GNU" {
+	// GIMPLE is what other compilations left to the link, which has options of its own.
+	if len(options) < 2 || options[0] != "GNU" || options[1] == "GIMPLE" {
 		return false
 	}
 	said, plain := false, true

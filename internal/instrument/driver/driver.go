@@ -43,6 +43,7 @@ type Command struct {
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
 	Data     bool     // compile so that the linker can also order data
+	NoOpt    bool     // compiles without optimisation, as far as the arguments tell
 	Bitcode  bool     // compiles to bitcode, from which the linker makes code: clang -flto
 	Merges   bool     // makes one object of several (-r)
 	GC       bool     // links with --gc-sections
@@ -68,6 +69,8 @@ type Command struct {
 	triple     string   // operand of the last --target
 	archs      []string // operands of -arch
 	asked      string   // operand of -fuse-ld=
+	level      string   // the last -O option
+	tuned      bool     // something other than -O may select passes
 }
 
 // ReadFunc returns the text of a response file.
@@ -209,6 +212,9 @@ func (p *parser) valued(option, value string) {
 		}
 	case "-Xlinker":
 		p.linker(value)
+	case "-Xclang":
+		// The compiler's own options: a level, or -disable-O0-optnone.
+		p.cmd.tuned = p.cmd.tuned || strings.Contains(value, "-O") || strings.Contains(value, "optnone") || strings.HasPrefix(value, "-load")
 	case "-z":
 	}
 }
@@ -249,6 +255,10 @@ func (p *parser) option(arg string) {
 		p.refuse(arg + " generates bitcode, which has no machine code to instrument: remove it")
 	}
 	switch {
+	case isLevel(arg):
+		p.cmd.level = arg
+	case arg == "--config" || strings.HasPrefix(arg, "--config=") || strings.HasPrefix(arg, "-specs=") || strings.HasPrefix(arg, "--specs="):
+		p.cmd.tuned = true
 	case strings.HasPrefix(arg, "-x") && arg != "-xHost":
 		p.lang = arg[2:]
 	case strings.HasPrefix(arg, "-print-") || strings.HasPrefix(arg, "--print-") || strings.HasPrefix(arg, "--help="):
@@ -269,6 +279,11 @@ func (p *parser) option(arg string) {
 			p.linker(word)
 		}
 	}
+}
+
+// isLevel reports whether an option selects a level of optimisation: -O, -O0, -Os, -Ofast, and not -ObjC.
+func isLevel(arg string) bool {
+	return strings.HasPrefix(arg, "-O") && !strings.HasPrefix(arg, "-Obj") || strings.HasPrefix(arg, "--optimize")
 }
 
 // stripWords are the linker options that would drop the map.
@@ -400,6 +415,7 @@ func (p *parser) finish() Command {
 	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
 	c.Merges = works && !p.compile && p.partial
+	c.NoOpt = works && len(c.Sources) > 0 && !c.LTO && !c.tuned && (c.level == "" || c.level == "-O0")
 	c.Bitcode = c.Family == Clang && (c.LTO && !p.fat || p.llvm)
 	c.Writes = c.Writes && len(c.Sources) > 0
 	if !works {

@@ -349,3 +349,21 @@ func TestLinkerArgs(t *testing.T) {
 		}
 	}
 }
+
+// TestNoOpt checks which commands are said to compile without optimisation.
+func TestNoOpt(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{
+		"-c a.c": true, "a.c b.o -o app": true, "-O0 -c a.c": true, "-O2 -O0 -c a.c": true, "-c a.c -ObjC": true,
+		"-O -c a.c": false, "-O0 -Og -c a.c": false, "-Ofast -c a.c": false, "--optimize=2 -c a.c": false, "@args": false,
+		"a.o -o app": false, "-E a.c": false, "-flto -c a.c": false, "-flto -fno-lto -c a.c": true,
+		"-Xclang -O2 -c a.c": false, "-Xclang -disable-O0-optnone -c a.c": false, "-Xclang -fno-pch-timestamp -c a.c": true,
+		"--config x.cfg -c a.c": false, "--config=x.cfg -c a.c": false, "-specs=x -c a.c": false,
+	} {
+		for _, family := range []Family{GCC, Clang} {
+			if c := Parse(family, strings.Fields(args), readTest); c.NoOpt != want {
+				t.Errorf("%s: %v", args, c.NoOpt)
+			}
+		}
+	}
+}

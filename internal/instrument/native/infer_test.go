@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // testProgram is a function with a known control flow, as compilers would
@@ -547,4 +548,51 @@ func TestImpliedShapes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPlainCalls checks that blocks end at calls in code that was not optimised. 3<1,2 is as above.
+func TestPlainCalls(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, code string
+		blocks     int
+		want       string
+	}{
+		{"two calls", "call ext\nnop\ncall ext\nnop\nret", 3, ""},
+		{"before a branch", "call ext\njne .L1\nnop\n.L1:\nret", 4, "3<1"},
+		{"before a choice", "call ext\njne .L1\nret\n.L1:\nret", 4, "1<2,3"},
+		{"that returns", "call strlen\nnop\nret", 2, "1<0"},
+		{"computed", "call *%rax\nnop\nret", 2, ""},
+		{"at the end", "call exit\n.size f, .-f", 1, ""},
+		{"before a label", "call ext\n.L1:\nnop\nret", 2, ""},
+		{"within a retpoline", "call .L1\n.L2:\npause\njmp .L2\n.L1:\nret", 3, ""},
+		{"that returns twice", "call _setjmp\nendbr64\nnop\nret", 2, ""},
+		{"in code that nothing leads to", "ret\ncall ext\nnop\nret", 1, ""},
+	} {
+		var got []string
+		u := parsePlain(t, tc.code)
+		implied := u.funcs[0].implied(u)
+		for b, by := range implied {
+			if by != nil {
+				got = append(got, fmt.Sprintf("%d<%s", b, strings.ReplaceAll(strings.Trim(fmt.Sprint(by), "[]"), " ", ",")))
+			}
+		}
+		if s := strings.Join(got, " "); s != tc.want || len(implied) != tc.blocks {
+			t.Errorf("%s: %d blocks, implied: %s; want %d, %s", tc.name, len(implied), s, tc.blocks, tc.want)
+		}
+	}
+	out, _ := Rewrite(parsePlain(t, "call _setjmp\nendbr64\nnop\nret"), Options{Mode: prof.ModeBlock})
+	if !strings.Contains(string(out), "call _setjmp\nendbr64\n") {
+		t.Errorf("the place where setjmp returns to is not right behind its call:\n%s", out)
+	}
+}
+
+// parsePlain parses a function that was compiled without optimisation.
+func parsePlain(t *testing.T, code string) *Unit {
+	t.Helper()
+	u, err := ParseOptions{Plain: true}.Parse([]byte(".text\n.type f, @function\nf:\n"+code+"\n"), machine.X86_64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }

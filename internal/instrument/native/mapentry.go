@@ -94,6 +94,9 @@ func (r *rewriter) mapMode() int {
 	if r.unit.object == MachO {
 		mode |= wire.MapRelative
 	}
+	if r.unit.plain {
+		mode |= wire.MapPlain
+	}
 	return mode
 }
 

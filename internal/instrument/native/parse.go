@@ -22,6 +22,7 @@ type Unit struct {
 	tables  []jumpTable     // compressed ones
 	files   sourceFiles
 	object  Object
+	plain   bool            // compiled without optimisation
 	weak    map[string]bool // functions that the linker may take from another object; of Mach-O
 }
 
@@ -59,12 +60,20 @@ type parser struct {
 
 // Parse reads a compiler's assembly output for a machine. It returns a *SyntaxError for
 // text in another syntax or for another mode of the processor.
-func Parse(src []byte, kind machine.Kind) (*Unit, error) { return ParseObject(src, kind, ELF) }
+func Parse(src []byte, kind machine.Kind) (*Unit, error) { return ParseOptions{}.Parse(src, kind) }
 
-// ParseObject is Parse for a kind of object file.
-func ParseObject(src []byte, kind machine.Kind, object Object) (*Unit, error) {
+// ParseOptions say how the text was made.
+type ParseOptions struct {
+	Object Object // kind of object file
+	// Plain reports that it was compiled without optimisation. Blocks end at calls then, which may throw, or never
+	// return: so it is known of each line whether it ran. In optimised code these blocks would cost too much.
+	Plain bool
+}
+
+// Parse is Parse with options.
+func (o ParseOptions) Parse(src []byte, kind machine.Kind) (*Unit, error) {
 	p := &parser{
-		unit:   &Unit{Src: src, isa: isas[kind], machine: kind, object: object},
+		unit:   &Unit{Src: src, isa: isas[kind], machine: kind, object: o.Object, plain: o.Plain},
 		hint:   -1,
 		weak:   map[string]bool{},
 		within: map[string]bool{},
@@ -283,7 +292,16 @@ func (p *parser) instruction(s statement, pos, next int) {
 		f.compiled = true
 	}
 	f.transfer(kind, target, name, trap)
+	if kind == flowCall && p.endsBlock(f, s, target) {
+		f.state = startBlock
+	}
 	p.placed()
+}
+
+// endsBlock reports whether a call ends its block. In Mach-O, what follows a call may be a marker for the runtime
+// of Objective-C, which must stay behind it; on Arm, calls may be conditional.
+func (p *parser) endsBlock(f *fragment, s statement, target []byte) bool {
+	return p.unit.plain && f.state == inBlock && p.unit.object == ELF && !isLocal(target) && (p.arm == nil || string(s.word) == "bl" || string(s.word) == "blx")
 }
 
 func (p *parser) directive(s statement, pos, next int) error {

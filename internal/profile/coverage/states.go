@@ -127,7 +127,7 @@ func (o *observer) ran(at lineOf, runs uint64) { o.runs[at] = max(o.runs[at], ru
 
 // blocks adds the lines of a function whose code is not known.
 func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
-	plain := m.Code == nil || m.Code.Plain(f.Addr())
+	plain := m.Code == nil || f.Plain || m.Code.Plain(f.Addr())
 	own := m.frames(f)
 	for b := range Blocks(f) {
 		runs := blockRuns(c, b.Index)
@@ -198,7 +198,7 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 
 // flow adds the lines of a function.
 func (o *observer) flow(m *Module, fl *flow, f *prof.Func, c *prof.Counts) {
-	s := scan{observer: o, m: m, fl: fl, plain: m.Code.Plain(f.Addr()), own: m.frames(f)}
+	s := scan{observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f)}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
 		// All that is known is that it was entered.
