@@ -106,6 +106,9 @@ taken are left unchanged. Use the same compiler and flags as for the profile.`,
 			if err := f.Check(c.Flags()); err != nil {
 				return err
 			}
+			if err := toolchain.CheckDriver(args[0], args[1:]); err != nil {
+				return err
+			}
 			return toolchain.RunCompiler(c.Context(), s, f, args[0], args[1:])
 		},
 	}

@@ -246,7 +246,7 @@ func (p *parser) option(arg string) {
 	case "-masm=intel":
 		p.refuse("-masm=intel generates assembly in Intel syntax: remove it, the code will be the same")
 	case "-mcmodel=large":
-		p.refuse("-mcmodel=large places data out of reach of probes: use -mcmodel=medium or small")
+		p.refuse("-mcmodel=large places data out of reach of probes: use -mcmodel=small, or medium on x86-64")
 	case "-faddrsig":
 		p.refuse("-faddrsig needs clang's integrated assembler, which probes cannot use: remove it")
 	case "-emit-llvm":

@@ -90,7 +90,7 @@ func TestParse(t *testing.T) {
 		{args: "@nested", sources: "a b.c", does: "c", refusal: "-m32"},
 		{args: "-m32 -E a.c", sources: "a.c"},
 		{args: "-masm=intel -c a.c", sources: "a.c", does: "c", refusal: "remove it"},
-		{args: "-mcmodel=large -c a.c", sources: "a.c", does: "c", refusal: "-mcmodel=medium"},
+		{args: "-mcmodel=large -c a.c", sources: "a.c", does: "c", refusal: "-mcmodel=small"},
 		{args: "-mcmodel=medium -c a.c", sources: "a.c", does: "c"},
 		{args: "-flto -c a.c", family: Clang, sources: "a.c", does: "ctb"},
 		{args: "-flto=thin -ffat-lto-objects -c a.c", family: Clang, sources: "a.c", does: "ct"},
