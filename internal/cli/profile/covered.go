@@ -23,7 +23,10 @@ type coveredFlags struct {
 	format                     string
 	prefixes, include, exclude []string
 	system                     bool
-	saidSystem                 bool // that system headers are left out
+	excludeLines               []string
+	excludeBranches            []string
+	noMarkers                  bool
+	scope                      *scope
 	rules                      *coverage.PathRules
 	diff                       string
 	failUnder                  float64
@@ -83,7 +86,9 @@ listed as unknown and count neither as covered nor as missed.
 but /, ** for any characters. A pattern also matches the part of a name after any /,
 and a pattern of a directory matches all files in it. Headers of the compiler and the
 system (/usr/include, sysroots) are left out, in all views and in --fail-under, unless
---system-headers is given.`,
+--system-headers is given. Markers in the source exclude lines, as lcov and gcovr read
+them: LCOV_EXCL_LINE, LCOV_EXCL_START to LCOV_EXCL_STOP, GCOVR_EXCL_FUNCTION on the line
+of a function's definition, and LCOV_EXCL_BR_LINE and others for branches only.`,
 		Example: `  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html
   cairn covered app.mip --debug ./app --format cobertura --exclude third_party -o coverage.xml
   cairn covered app.mip --debug ./app --diff origin/main --fail-under 80
@@ -115,6 +120,9 @@ system (/usr/include, sysroots) are left out, in all views and in --fail-under, 
 	c.Flags().StringArrayVar(&f.include, "include", nil, "only source files that match this `pattern`; repeatable")
 	c.Flags().StringArrayVar(&f.exclude, "exclude", nil, "omit source files that match this `pattern`; repeatable")
 	c.Flags().BoolVar(&f.system, "system-headers", false, "also count the headers of the compiler and the system")
+	c.Flags().StringArrayVar(&f.excludeLines, "exclude-lines", nil, "omit source lines that match this regular `expression`; repeatable")
+	c.Flags().StringArrayVar(&f.excludeBranches, "exclude-branches", nil, "omit branches of source lines that match this regular `expression`; repeatable")
+	c.Flags().BoolVar(&f.noMarkers, "no-markers", false, "ignore markers in the source that exclude lines (LCOV_EXCL_LINE, GCOVR_EXCL_START and others)")
 	c.Flags().StringArrayVar(&f.prefixes, "prefix-map", nil, "replace the beginning of names of source files: `from=to`; repeatable")
 	return c
 }
@@ -170,6 +178,9 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 	}
 	view, err := f.view()
 	if err != nil {
+		return err
+	}
+	if f.scope, err = f.newScope(s); err != nil {
 		return err
 	}
 	modules, err := f.openModules(s)
@@ -234,13 +245,12 @@ func (f *coveredFlags) eachSource(modules []coverage.Module, names *report.Names
 }
 
 // writeFuncs lists functions.
-func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
 	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}}}
 	out := []funcJSON{}
 	names := f.Names()
-	filter := f.newFuncFilter()
 	err := f.eachSource(modules, names, func(fn sourceFunc) {
-		name, line, ok := filter.place(fn.module, fn.first())
+		name, line, ok := f.scope.place(fn.module, fn.first())
 		if !ok || (fn.counts.Runs > 0) == f.missed {
 			return
 		}
@@ -251,7 +261,7 @@ func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []covera
 	if err != nil {
 		return err
 	}
-	f.noteSystem(s, filter.left)
+	f.scope.say()
 	if f.Json {
 		return report.WriteJSON(w, struct {
 			Functions []funcJSON `json:"functions"`
@@ -321,9 +331,9 @@ type TallyJSON struct {
 func NewTallyJSON(t coverage.Tally) TallyJSON { return TallyJSON{t.Covered, t.Total, t.Percent()} }
 
 // writePaths lists source files.
-func (f *coveredFlags) writePaths(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
-	all := coverage.Paths(modules)
-	f.noteSystem(s, f.rules.LeftOutPaths(all))
+func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	all := coverage.PathsOf(modules, f.scope.has)
+	f.scope.say()
 	paths := f.rules.ApplyPaths(all)
 	if f.Json {
 		type pathJSON struct {

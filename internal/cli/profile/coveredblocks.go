@@ -12,14 +12,13 @@ import (
 
 // writeBlocks lists the blocks of each function with HOT or COLD and their
 // source lines, or their addresses where lines are not known.
-func (f *coveredFlags) writeBlocks(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
 	names := f.Names()
 	var out []funcJSON
 	var failed error
 	first := true
-	filter := f.newFuncFilter()
 	err := f.each(modules, names, func(fn shownFunc) {
-		if _, _, ok := filter.place(fn.module, fn.fn); !ok {
+		if _, _, ok := f.scope.place(fn.module, fn.fn); !ok {
 			return
 		}
 		t := coverage.FuncBlocks(fn.fn, fn.counts)
@@ -45,7 +44,7 @@ func (f *coveredFlags) writeBlocks(s *verb.Streams, w io.Writer, modules []cover
 		first = false
 		failed = f.writeFuncBlocks(w, fn, style)
 	})
-	f.noteSystem(s, filter.left)
+	f.scope.say()
 	switch {
 	case err != nil:
 		return err

@@ -79,13 +79,13 @@ func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module)
 	if unplaced > 0 {
 		verb.Note(s, "%d functions without a known source line are omitted", unplaced)
 	}
-	f.noteSystem(s, f.rules.LeftOut(files))
+	name := func(path string) string { return path }
 	if f.format != formatLCOV && f.format != formatText && f.format != formatJSON || f.diff != "" {
 		r.tops = workTree()
-		r.files = f.rules.ApplyBelow(files, func(path string) string { return relative(path, r.tops) })
-		return r
+		name = func(path string) string { return relative(path, r.tops) }
 	}
-	r.files = f.rules.Apply(files)
+	r.files = f.scope.files(files, name)
+	f.scope.say()
 	return r
 }
 
@@ -144,7 +144,7 @@ func (f *coveredFlags) reportView(r *lineReport) coveredView {
 func (r *lineReport) writeLCOV(w io.Writer) error {
 	unlisted, err := coverage.WriteLCOV(w, r.files)
 	if unlisted > 0 {
-		verb.Note(r.s, "lcov: %s not listed, because no line is their own of which it is known whether it ran", report.Plural(unlisted, "function")+report.Either(uint64(unlisted), " is", " are"))
+		verb.Note(r.s, "lcov: %s not listed, because it is not known of them, or of any line that is theirs alone, whether they ran", report.Plural(unlisted, "function")+report.Either(uint64(unlisted), " is", " are"))
 	}
 	return err
 }

@@ -1,47 +1,219 @@
 package profile
 
 import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
 
-// noteSystem reports, once, what is left out because it is of the compiler or the system.
-func (f *coveredFlags) noteSystem(s *verb.Streams, n coverage.LeftOut) {
-	if n.Files == 0 || f.saidSystem {
-		return
-	}
-	f.saidSystem = true
-	what := report.Plural(n.Functions, "function")
-	if n.Lines > 0 {
-		what = report.Plural(n.Lines, "line")
-	}
-	verb.Note(s, "%s of the compiler or the system, with %s, %s left out (--system-headers includes %s)",
-		report.Plural(n.Files, "file"), what, report.Either(uint64(n.Files), "is", "are"), report.Either(uint64(n.Files), "it", "them"))
+// maxSource limits the size of a source file that is searched for markers.
+const maxSource = 32 << 20
+
+// scope is what a report leaves out: files that the flags do not select, those of the compiler
+// and the system, and what markers in the sources exclude. It counts what it leaves out.
+type scope struct {
+	flags *coveredFlags
+	s     *verb.Streams
+	tops  []string // directories below which sources are, besides where debug information says
+
+	lines, branches []*regexp.Regexp // of the flags
+
+	system      coverage.LeftOut
+	systemFiles map[string]bool
+
+	markers  map[string]*coverage.Markers // by the name in debug information; nil if there is no text
+	excluded coverage.Excluded
+	touched  map[string]bool // files of which something is excluded
+	unread   int             // files without text
+	missing  string          // why the first of them has none
+	said     bool
 }
 
-// funcFilter selects the functions of views by the files that define them.
-type funcFilter struct {
-	rules *coverage.PathRules
-	files map[string]bool // left out because they are the system's
-	left  coverage.LeftOut
+func (f *coveredFlags) newScope(s *verb.Streams) (*scope, error) {
+	sc := &scope{flags: f, s: s, systemFiles: map[string]bool{}, markers: map[string]*coverage.Markers{}, touched: map[string]bool{}}
+	for _, list := range []struct {
+		flag  string
+		texts []string
+		to    *[]*regexp.Regexp
+	}{{"--exclude-lines", f.excludeLines, &sc.lines}, {"--exclude-branches", f.excludeBranches, &sc.branches}} {
+		for _, text := range list.texts {
+			re, err := regexp.Compile(text)
+			if err != nil {
+				return nil, verb.Usagef("%s: %w", list.flag, err)
+			}
+			*list.to = append(*list.to, re)
+		}
+	}
+	return sc, nil
 }
 
-func (f *coveredFlags) newFuncFilter() *funcFilter {
-	return &funcFilter{rules: f.rules, files: map[string]bool{}}
+// files returns the files of the report, with names that relative returns after the prefix maps.
+func (sc *scope) files(files []coverage.SourceFile, relative func(string) string) []coverage.SourceFile {
+	rules := sc.flags.rules
+	sc.system = rules.LeftOut(files)
+	var kept []coverage.SourceFile
+	for i := range files {
+		f := files[i]
+		if !rules.System && coverage.SystemFile(f.File) || !rules.Selects(relative(rules.Rename(f.File))) {
+			continue
+		}
+		if m := sc.of(f.File); m != nil {
+			var n coverage.Excluded
+			before := len(m.Problems)
+			f, n = m.Exclude(&f)
+			sc.count(f.File, n)
+			sc.problems(f.File, m.Problems[before:])
+		}
+		kept = append(kept, f)
+	}
+	return rules.ApplyBelow(kept, relative)
+}
+
+// count adds what is excluded of a file.
+func (sc *scope) count(file string, n coverage.Excluded) {
+	if n != (coverage.Excluded{}) {
+		sc.excluded = sc.excluded.Plus(n)
+		sc.touched[file] = true
+	}
 }
 
 // place returns where fn is defined, by its name in the report, and whether the report has it.
-func (f *funcFilter) place(m *coverage.Module, fn *prof.Func) (name string, line int, ok bool) {
+func (sc *scope) place(m *coverage.Module, fn *prof.Func) (name string, line int, ok bool) {
 	file, line := m.Source(fn)
-	name, ok = f.rules.Path(file)
-	if !f.rules.System && coverage.SystemFile(file) {
-		f.left.Functions++
-		if !f.files[file] {
-			f.files[file] = true
-			f.left.Files++
+	return sc.flags.rules.Rename(file), line, sc.has(m.Definition(fn))
+}
+
+// has reports whether the report has the function that is defined on a line of a file, 0 if the line is not
+// known, and counts it if it is left out.
+func (sc *scope) has(file string, line int) bool {
+	rules := sc.flags.rules
+	if !rules.System && coverage.SystemFile(file) {
+		sc.system.Functions++
+		if !sc.systemFiles[file] {
+			sc.systemFiles[file] = true
+			sc.system.Files++
 		}
 	}
-	return name, line, ok
+	if _, ok := rules.Path(file); !ok {
+		return false
+	}
+	if line > 0 {
+		if m := sc.of(file); m != nil && m.Function(line) {
+			sc.count(file, coverage.Excluded{Functions: 1})
+			return false
+		}
+	}
+	return true
+}
+
+// of returns the markers of a source file, nil if there are none or the file cannot be read.
+func (sc *scope) of(file string) *coverage.Markers {
+	if sc.flags.noMarkers && len(sc.lines)+len(sc.branches) == 0 {
+		return nil
+	}
+	m, ok := sc.markers[file]
+	if ok {
+		return m
+	}
+	text, err := sc.text(file)
+	if err != nil {
+		if sc.unread++; sc.unread == 1 {
+			sc.missing = err.Error()
+		}
+	} else {
+		m = coverage.ReadMarkers(text, !sc.flags.noMarkers, sc.lines, sc.branches)
+		sc.problems(file, m.Problems)
+	}
+	sc.markers[file] = m
+	return m
+}
+
+func (sc *scope) problems(file string, list []string) {
+	for _, p := range list {
+		verb.Note(sc.s, "%s: %s", report.Printable(sc.flags.rules.Rename(file)), p)
+	}
+}
+
+// text reads a source file, from where debug information says that it is, or from below the work
+// tree under its name in the report.
+func (sc *scope) text(file string) ([]byte, error) {
+	if sc.tops == nil {
+		sc.tops = append(workTree(), "")
+	}
+	text, err := readSource(file)
+	if err == nil {
+		return text, nil
+	}
+	if name := sc.flags.rules.Rename(file); name != file || !filepath.IsAbs(file) {
+		for _, top := range sc.tops {
+			if text, err := readSource(filepath.Join(top, name)); err == nil {
+				return text, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+func readSource(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	switch st, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case st.Size() > maxSource:
+		return nil, fmt.Errorf("%s is larger than %d MB", path, maxSource>>20)
+	}
+	return io.ReadAll(f)
+}
+
+// say reports, once, what is left out.
+func (sc *scope) say() {
+	if sc.said {
+		return
+	}
+	sc.said = true
+	is := func(n int) string { return report.Either(uint64(n), "is", "are") }
+	if n := sc.system; n.Files > 0 {
+		what := report.Plural(n.Functions, "function")
+		if n.Lines > 0 {
+			what = report.Plural(n.Lines, "line")
+		}
+		verb.Note(sc.s, "%s of the compiler or the system, with %s, %s left out (--system-headers includes %s)",
+			report.Plural(n.Files, "file"), what, is(n.Files), report.Either(uint64(n.Files), "it", "them"))
+	}
+	if n := sc.excluded; n != (coverage.Excluded{}) {
+		what := ""
+		add := func(n int, one string) {
+			if n > 0 {
+				if what != "" {
+					what += ", "
+				}
+				what += report.Plural(n, one)
+			}
+		}
+		add(n.Lines, "line")
+		add(n.Functions, "function")
+		if n.Branches > 0 {
+			add(n.Branches, "way")
+			what += " of branches"
+		}
+		verb.Note(sc.s, "%s of %s %s excluded by markers in the source (--no-markers) or by patterns",
+			what, report.Plural(len(sc.touched), "file"), is(n.Lines+n.Functions+n.Branches))
+	}
+	if sc.unread > 0 {
+		verb.Note(sc.s, "%s %s not searched for markers that exclude lines: %s (--prefix-map names another place)",
+			report.Plural(sc.unread, "source file"), report.Either(uint64(sc.unread), "was", "were"), sc.missing)
+	}
 }

@@ -207,10 +207,18 @@ type Path struct {
 // Paths tallies functions of the source by the file they are defined in,
 // ascending by file.
 func Paths(modules []Module) []Path {
+	return PathsOf(modules, func(string, int) bool { return true })
+}
+
+// PathsOf is Paths of the functions that keep selects by the place of their definition.
+func PathsOf(modules []Module, keep func(file string, line int) bool) []Path {
 	byFile := map[string]*Path{}
 	for i := range modules {
 		m := &modules[i]
 		for _, src := range sourcefunc.Of(&m.Map) {
+			if !keep(m.Definition(&m.Funcs[src.Funcs[0]])) {
+				continue
+			}
 			file, _ := m.Source(&m.Funcs[src.Funcs[0]])
 			p := byFile[file]
 			if p == nil {
@@ -228,7 +236,10 @@ func Paths(modules []Module) []Path {
 	missing := Absent(modules)
 	for i := range missing {
 		a := &missing[i]
-		file, _ := AbsentSource(a)
+		file, line := AbsentSource(a)
+		if !keep(file, line) {
+			continue
+		}
 		p := byFile[file]
 		if p == nil {
 			p = &Path{File: file}

@@ -27,7 +27,8 @@ type lcovFunc struct {
 // function with the name 9, so an end line is only given where the check would fail without it: if
 // a function that did not run is followed by lines of another function that did, which contains
 // it, such as the one around a lambda. Such a function then begins at its first line that did not
-// run. Functions whose lines all belong to others as well, or are unknown, cannot be listed.
+// run. Functions whose lines all belong to others as well, or are unknown, and those of which it is
+// not known whether they ran cannot be listed.
 func lcovFuncs(f *SourceFile) (list []lcovFunc, unlisted int) {
 	lines := make([]Line, 0, len(f.Lines))
 	for _, l := range f.Lines {

@@ -103,7 +103,7 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 		m := &modules[i]
 		for _, src := range sourcefunc.Of(&m.Map) {
 			first := &m.Funcs[src.Funcs[0]]
-			name, line := m.definition(first)
+			name, line := m.Definition(first)
 			if line == 0 {
 				unplaced++
 				continue
@@ -145,9 +145,9 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 	return files, unplaced
 }
 
-// definition returns where f is defined, by debug information of functions if there is some, which is the same
+// Definition returns where f is defined, by debug information of functions if there is some, which is the same
 // for all compilers, or else by the line table, as Source does.
-func (m *Module) definition(f *prof.Func) (file string, line int) {
+func (m *Module) Definition(f *prof.Func) (file string, line int) {
 	file, line = m.Source(f)
 	if m.Code == nil {
 		return file, line

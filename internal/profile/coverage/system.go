@@ -50,16 +50,5 @@ func (r *PathRules) LeftOut(files []SourceFile) (n LeftOut) {
 	return n
 }
 
-// LeftOutPaths is LeftOut for tallies of files.
-func (r *PathRules) LeftOutPaths(paths []Path) (n LeftOut) {
-	for _, p := range paths {
-		if r.omitsSystem(p.File) {
-			n.Files++
-			n.Functions += p.Functions.Total
-		}
-	}
-	return n
-}
-
 // omitsSystem reports whether the report omits a file since it is the system's.
 func (r *PathRules) omitsSystem(file string) bool { return !r.System && SystemFile(file) }

@@ -1,0 +1,181 @@
+package coverage
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
+)
+
+// Markers are what the author of a source file excludes from coverage, by comments in it or by
+// regular expressions.
+type Markers struct {
+	// Lines and Branches are the excluded lines, and those whose branches are.
+	Lines, Branches []Range
+	// Functions and BranchFunctions are the lines of markers that exclude a function defined
+	// there.
+	Functions, BranchFunctions []int
+	// Problems are messages about markers without effect.
+	Problems []string
+}
+
+// marker matches the markers of lcov and gcovr. A marker counts in any text of a line.
+var marker = lazyregexp.New(`\b(LCOV|GCOVR?)_EXCL_(BR_)?(LINE|START|STOP|FUNCTION)\b`)
+
+// ReadMarkers finds the markers in the text of a source file. Lines that match one of the
+// expressions lines or branches are excluded as if they had a marker. Without comments, only the
+// expressions count.
+//
+// The rules are those of gcovr (https://gcovr.com/en/stable/guide/exclusion-markers.html), of which
+// lcov's (geninfo(1)) are a part: LINE excludes its line, START all lines from its own up to
+// the one before STOP, and FUNCTION the function that is defined on its line. BR_ excludes branches
+// only. A START without STOP excludes nothing, as in gcovr.
+func ReadMarkers(text []byte, comments bool, lines, branches []*regexp.Regexp) *Markers {
+	m := &Markers{}
+	var open [2]regions
+	open[0].into, open[1].into = &m.Lines, &m.Branches
+	functions := [2]*[]int{&m.Functions, &m.BranchFunctions}
+	n := 0
+	for row := range bytes.Lines(text) {
+		n++
+		row = bytes.TrimRight(row, "\r\n")
+		var found [][][]byte
+		if comments && bytes.Contains(row, []byte("_EXCL_")) {
+			found = marker().FindAllSubmatch(row, -1)
+		}
+		for _, in := range found {
+			kind := 0
+			if len(in[2]) > 0 {
+				kind = 1
+			}
+			if string(in[3]) == "FUNCTION" {
+				*functions[kind] = append(*functions[kind], n)
+				continue
+			}
+			open[kind].mark(m, string(in[0]), string(in[1]), string(in[3]), n)
+		}
+		for kind, list := range [2][]*regexp.Regexp{lines, branches} {
+			if slices.ContainsFunc(list, func(re *regexp.Regexp) bool { return re.Match(row) }) {
+				*open[kind].into = append(*open[kind].into, Range{n, n})
+			}
+		}
+	}
+	for kind := range open {
+		for _, s := range open[kind].starts {
+			m.problem(s.line, "%s has no STOP: it excludes nothing", s.text)
+		}
+	}
+	m.Lines, m.Branches = join(m.Lines), join(m.Branches)
+	return m
+}
+
+func (m *Markers) problem(line int, format string, args ...any) {
+	m.Problems = append(m.Problems, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...))
+}
+
+// regions are regions from START to STOP.
+type regions struct {
+	starts []start // without STOP so far
+	into   *[]Range
+}
+
+// start is a marker START.
+type start struct {
+	text, prefix string
+	line         int
+}
+
+// mark adds a marker of a line.
+func (r *regions) mark(m *Markers, text, prefix, what string, line int) {
+	last := len(r.starts) - 1
+	switch {
+	case what == "LINE":
+		if last >= 0 {
+			m.problem(line, "%s is in the region that begins on line %d", text, r.starts[last].line)
+		}
+		*r.into = append(*r.into, Range{line, line})
+	case what == "START":
+		r.starts = append(r.starts, start{text, prefix, line})
+	case last < 0:
+		m.problem(line, "%s has no START", text)
+	default:
+		s := r.starts[last]
+		r.starts = r.starts[:last]
+		if s.prefix != prefix {
+			m.problem(line, "%s ends the region of %s of line %d", text, s.text, s.line)
+		}
+		if s.line < line {
+			*r.into = append(*r.into, Range{s.line, line - 1})
+		}
+	}
+}
+
+// Excluded counts what markers excluded.
+type Excluded struct {
+	Lines, Functions, Branches int
+}
+
+// Plus returns the sum of two counts.
+func (e Excluded) Plus(f Excluded) Excluded {
+	return Excluded{e.Lines + f.Lines, e.Functions + f.Functions, e.Branches + f.Branches}
+}
+
+// Exclude returns the file without what the markers exclude, and its amount. Markers of functions
+// that the file does not have are added to the problems.
+func (m *Markers) Exclude(f *SourceFile) (kept SourceFile, n Excluded) {
+	kept.File = f.File
+	lines, branches := slices.Clone(m.Lines), slices.Clone(m.Branches)
+	lines = append(lines, m.functions(f, m.Functions)...)
+	branches = append(branches, m.functions(f, m.BranchFunctions)...)
+	for _, l := range f.Lines {
+		if within(lines, l.Number) {
+			n.Lines++
+			continue
+		}
+		kept.Lines = append(kept.Lines, l)
+	}
+	for _, fn := range f.Funcs {
+		if within(lines, fn.Line) {
+			n.Functions++
+			continue
+		}
+		kept.Funcs = append(kept.Funcs, fn)
+	}
+	return kept, n
+}
+
+// Function reports whether a function that is defined on a line is excluded.
+func (m *Markers) Function(line int) bool {
+	return within(m.Lines, line) || slices.Contains(m.Functions, line)
+}
+
+// functions returns the lines of the functions that are defined on the lines of markers.
+func (m *Markers) functions(f *SourceFile, marks []int) (list []Range) {
+	for _, at := range marks {
+		found := false
+		for _, fn := range f.Funcs {
+			if fn.Line <= at && at <= f.begin(&fn) {
+				list, found = append(list, Range{fn.Line, fn.End}), true
+			}
+		}
+		if !found {
+			m.problem(at, "EXCL_FUNCTION is on no line on which a function with code is defined")
+		}
+	}
+	return list
+}
+
+// begin returns the first line with code of a function.
+func (f *SourceFile) begin(fn *SourceFunc) int {
+	i, _ := slices.BinarySearchFunc(f.Lines, fn.Line, func(l Line, n int) int { return l.Number - n })
+	if i < len(f.Lines) && f.Lines[i].Number <= fn.End {
+		return f.Lines[i].Number
+	}
+	return fn.Line
+}
+
+func within(ranges []Range, line int) bool {
+	return slices.ContainsFunc(ranges, func(r Range) bool { return r.From <= line && line <= r.To })
+}
