@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/profdiff"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
 )
 
 type diffFlags struct {
@@ -155,8 +157,28 @@ func (f *diffFlags) writeText(w io.Writer, r *profdiff.Result, style report.Styl
 	if err := section("calls per run changed", report.Bold, len(r.Moved), f.movedTable(r, name)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s functions ran in both, %s of them alike\n", report.Count(r.Both), report.Count(r.Same))
-	return err
+	if _, err := fmt.Fprintf(w, "%s functions ran in both, %s of them alike\n", report.Count(r.Both), report.Count(r.Same)); err != nil {
+		return err
+	}
+	return f.writeLegend(w, r, style)
+}
+
+// writeLegend explains the mark of counts that are lower bounds, if one was printed.
+func (f *diffFlags) writeLegend(w io.Writer, r *profdiff.Result, style report.Style) error {
+	for i := range r.Moved {
+		fn := &r.Moved[i]
+		if f.top > 0 && i == f.top {
+			break
+		}
+		for _, side := range []*profdiff.Side{&fn.A, &fn.B} {
+			if side.Inexact() {
+				of := prof.Map{Funcs: []prof.Func{*side.Func}}
+				_, err := fmt.Fprintln(w, style.Paint(report.Dim, coverage.InexactLegend(&of)))
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func changedText(fn *profdiff.Func) string {

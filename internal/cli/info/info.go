@@ -98,6 +98,7 @@ type infoJSON struct {
 	Blocks       *profile.TallyJSON `json:"blocks,omitempty"`
 	Calls        *uint64            `json:"calls,omitempty"`
 	CallsInexact bool               `json:"calls_inexact,omitempty"`
+	legend       string             // of CallsInexact
 	Edges        *int               `json:"edges,omitempty"`
 	Traces       *int               `json:"traces,omitempty"`
 	TracesSeen   uint64             `json:"traces_seen,omitempty"` // runs that traces are a sample of
@@ -194,7 +195,7 @@ func profileInfo(m *prof.Module, edges int) infoJSON {
 	}
 	for _, mode := range sum.Modes {
 		if mode.HasCalls() {
-			j.Calls, j.CallsInexact = &sum.Calls, sum.Inexact
+			j.Calls, j.CallsInexact, j.legend = &sum.Calls, sum.Inexact, coverage.InexactLegend(&m.Map)
 		}
 		if mode == prof.ModeFull || edges > 0 { // order --run sees some, too
 			j.Edges = &edges
@@ -283,6 +284,10 @@ func writeInfos(w io.Writer, infos []infoJSON, style report.Style) error {
 		if err := infos[i].table().Write(w, style); err != nil {
 			return err
 		}
+	}
+	if i := slices.IndexFunc(infos, func(j infoJSON) bool { return j.CallsInexact }); i >= 0 {
+		_, err := fmt.Fprintf(w, "\n%s\n", style.Paint(report.Dim, infos[i].legend))
+		return err
 	}
 	return nil
 }

@@ -128,22 +128,30 @@ func (f *showFlags) run(s *verb.Streams) error {
 	return showText(s.Out, funcs, style, len(modules) > 1)
 }
 
-const inexactLegend = ">= a lower bound: more than one thread may have counted (%s is exact), the counter wrapped, or --max-calls scaled a run"
+const splitLegend = ">= of a source function: calls that were inlined and returned there are not counted"
 
 func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
 	b := bufio.NewWriter(w)
-	exact := "" // the option that makes inexact counts exact
+	inexact, split := "", "" // legends
 	for i := range funcs {
+		fn := &funcs[i]
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		funcs[i].write(b, style, withModule)
-		if exact == "" && funcs[i].counts.Inexact {
-			exact = coverage.ExactOption(&funcs[i].module.Map)
+		fn.write(b, style, withModule)
+		if inexact == "" && fn.counts.Inexact {
+			inexact = coverage.InexactLegend(&fn.module.Map)
+		}
+		if fn.source != nil && fn.source.src.Split && fn.fn.Mode.HasCalls() {
+			split = splitLegend
 		}
 	}
-	if exact != "" {
-		fmt.Fprintf(b, "\n%s\n", style.Paint(report.Dim, fmt.Sprintf(inexactLegend, exact)))
+	before := "\n"
+	for _, legend := range []string{inexact, split} {
+		if legend != "" {
+			fmt.Fprintf(b, "%s%s\n", before, style.Paint(report.Dim, legend))
+			before = ""
+		}
 	}
 	return b.Flush()
 }

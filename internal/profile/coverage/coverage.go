@@ -146,6 +146,11 @@ func InexactText(m *prof.Module) string {
 	return fmt.Sprintf("%d of %d call counts are lower bounds: more than one thread may have counted (%s is exact)", inexact, counted, ExactOption(&m.Map))
 }
 
+// InexactLegend explains the mark >= of call counts of m.
+func InexactLegend(m *prof.Map) string {
+	return fmt.Sprintf(">= a lower bound: more than one thread may have counted (%s is exact), the counter wrapped, or --max-calls scaled a run", ExactOption(m))
+}
+
 // ExactOption returns the command and option that make call counts exact.
 func ExactOption(m *prof.Map) string {
 	if m.Go() {
