@@ -20,6 +20,15 @@ func group(s string) string {
 // Plural formats a number of objects whose plural ends in s.
 func Plural(n int, what string) string { return Count(n) + " " + Either(uint64(n), what, what+"s") }
 
+// First returns the first most of names, and how many more there are.
+func First(names []string, most int) string {
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // Either returns one where n is 1, and many otherwise.
 func Either(n uint64, one, many string) string {
 	if n == 1 {

@@ -163,11 +163,17 @@ func without(mode prof.Mode, r *gobuild.Report) string {
 	}
 	var parts []string
 	for _, x := range []struct {
-		n   int
-		why string
-	}{{r.Inlined, inlined}, {r.Small, "small"}, {r.Dropped, "unreachable"}, {len(r.Skipped), others}} {
-		if x.n > 0 {
+		n     int
+		why   string
+		names []string
+	}{{r.Inlined, inlined, nil}, {r.Small, "small", nil}, {len(r.Dropped), "unreachable", r.Dropped}, {len(r.Skipped), others, r.Skipped}} {
+		switch {
+		case x.n == 0:
+		case x.names == nil:
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.why))
+		default:
+			const most = 3
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", x.n, x.why, report.First(x.names, most)))
 		}
 	}
 	if parts == nil {

@@ -164,25 +164,18 @@ func idle(p *prof.Profile, added map[prof.BuildID]bool, drop bool) (names []stri
 	return names
 }
 
+// mostNames is how many names a note has.
+const mostNames = 5
+
 // noteIdle reports the modules without runs.
 func noteIdle(s *verb.Streams, names []string, dropped bool) {
 	switch {
 	case len(names) == 0:
 	case dropped:
-		verb.Note(s, "%s without runs omitted (--only-ran): %s", report.Plural(len(names), "module"), listed(names))
+		verb.Note(s, "%s without runs omitted (--only-ran): %s", report.Plural(len(names), "module"), report.First(names, mostNames))
 	case len(names) == 1:
-		verb.Note(s, "1 module has no runs: all its functions count as not run (--only-ran omits it): %s", listed(names))
+		verb.Note(s, "1 module has no runs: all its functions count as not run (--only-ran omits it): %s", report.First(names, mostNames))
 	default:
-		verb.Note(s, "%d modules have no runs: all their functions count as not run (--only-ran omits them): %s", len(names), listed(names))
+		verb.Note(s, "%d modules have no runs: all their functions count as not run (--only-ran omits them): %s", len(names), report.First(names, mostNames))
 	}
-}
-
-// listed returns the first few of names.
-func listed(names []string) string {
-	const most = 5
-	list := strings.Join(names[:min(most, len(names))], ", ")
-	if more := len(names) - most; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
 }

@@ -127,7 +127,7 @@ func Foreign(refused []rawfiles.Complaint) string {
 	if files < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s omitted (%s): merge them with their own binaries", report.Plural(files, "raw file"), report.Plural(len(builds), "other build"), listed(names))
+	return fmt.Sprintf("%s of %s omitted (%s): merge them with their own binaries", report.Plural(files, "raw file"), report.Plural(len(builds), "other build"), report.First(names, mostNames))
 }
 
 // printFirst prints the first few complaints of each kind and how many there are beside, and returns how many it

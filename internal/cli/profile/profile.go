@@ -140,7 +140,7 @@ func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
 		}
 	}
 	if len(names) > 0 {
-		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s", listed(names), report.Plural(len(names), "module"))
+		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s", report.First(names, mostNames), report.Plural(len(names), "module"))
 	}
 }
 

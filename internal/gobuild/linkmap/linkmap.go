@@ -25,8 +25,9 @@ import (
 type Summary struct {
 	Functions int // in the map
 	Inlined   int // of these, everywhere: without code of their own
-	Dropped   int // not in the map: the linker found them unreachable
 	Small     int // of timed modes, without probes
+	// Dropped are functions that are not in the map: the linker found them unreachable.
+	Dropped []string
 	// Lost are packages whose records cannot be found, as the linker dropped the variable that
 	// holds their address. Their functions are not in the map.
 	Lost []string
@@ -104,7 +105,7 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 		for i := range t.Funcs {
 			fn := &t.Funcs[i]
 			if !fn.Literal && !p.has(t, fn) {
-				linked.Dropped++
+				linked.Dropped = append(linked.Dropped, t.Package+"."+fn.Name)
 				c.dropped(fn)
 				continue
 			}
