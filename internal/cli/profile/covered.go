@@ -106,7 +106,7 @@ of a function's definition, and LCOV_EXCL_BR_LINE and others for branches only.`
 	verb.RegisterRegexp(c, &f.pattern, "only functions whose name (mangled or demangled) matches this `pattern`")
 	f.complete(c)
 	c.Flags().BoolVar(&f.missed, "missed", false, "list what did not run")
-	c.Flags().BoolVar(&f.unknown, "unknown", false, "with --lines: list lines that may or may not have run")
+	c.Flags().BoolVar(&f.unknown, "unknown", false, "list functions, or with --lines lines, that may or may not have run")
 	c.Flags().BoolVar(&f.lines, "lines", false, "list ranges of source lines")
 	c.Flags().BoolVar(&f.paths, "paths", false, "list source files with their covered functions and blocks")
 	c.Flags().BoolVar(&f.packages, "packages", false, "list packages of Go, or directories of sources, with the code that did not run")
@@ -154,8 +154,8 @@ func (f *coveredFlags) view() (coveredView, error) {
 		return nil, verb.Usagef("--lcov cannot be used with --json, --missed or -r")
 	case (f.lines || f.paths) && f.pattern != "":
 		return nil, verb.Usagef("-r selects functions: it cannot be used with --lines or --paths")
-	case f.unknown && !f.lines:
-		return nil, verb.Usagef("--unknown needs --lines")
+	case f.unknown && n > 0 && !f.lines:
+		return nil, verb.Usagef("--unknown lists functions, or with --lines lines: it cannot be used with other views")
 	case f.unknown && f.missed:
 		return nil, verb.Usagef("--missed and --unknown cannot be used together")
 	case f.packages && f.missed:
@@ -207,6 +207,9 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 	if err := verb.WriteFile(s, f.out, func(w io.Writer) error { return view(f, s, w, modules, style) }); err != nil {
 		return err
 	}
+	if err := f.noteAbsent(s, modules); err != nil {
+		return err
+	}
 	return r.checkGate()
 }
 
@@ -246,20 +249,30 @@ func (f *coveredFlags) eachSource(modules []coverage.Module, names *report.Names
 
 // writeFuncs lists functions.
 func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
-	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}}}
+	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}}
 	out := []funcJSON{}
 	names := f.Names()
 	err := f.eachSource(modules, names, func(fn sourceFunc) {
 		name, line, ok := f.scope.place(fn.module, fn.first())
-		if !ok || (fn.counts.Runs > 0) == f.missed {
+		if !ok || f.unknown || (fn.counts.Runs > 0) == f.missed {
 			return
 		}
 		out = append(out, fn.json())
 		src := verb.SourceText(name, line)
-		t.Add(report.Text(fn.name), report.Cell{Text: src, Color: report.Dim})
+		t.Add(report.Text(fn.name), report.Cell{Text: src, Color: report.Dim}, report.Cell{})
 	})
 	if err != nil {
 		return err
+	}
+	missing, err := f.absent(modules, names)
+	if err != nil {
+		return err
+	}
+	for i := range missing {
+		if a := &missing[i]; f.missed && a.Known() || f.unknown && !a.Known() {
+			out = append(out, a.json())
+			t.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
+		}
 	}
 	f.scope.say()
 	if f.Json {
@@ -340,10 +353,11 @@ func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []covera
 			File      string    `json:"file"`
 			Functions TallyJSON `json:"functions"`
 			Blocks    TallyJSON `json:"blocks"`
+			Unknown   int       `json:"unknown_functions,omitempty"`
 		}
 		out := make([]pathJSON, len(paths))
 		for i, p := range paths {
-			out[i] = pathJSON{p.File, NewTallyJSON(p.Functions), NewTallyJSON(p.Blocks)}
+			out[i] = pathJSON{p.File, NewTallyJSON(p.Functions), NewTallyJSON(p.Blocks), p.Unknown}
 		}
 		return report.WriteJSON(w, struct {
 			Paths []pathJSON `json:"paths"`

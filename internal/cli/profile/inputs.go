@@ -34,6 +34,7 @@ type inputs struct {
 	raws, maps, profiles []string
 	parts                []string // of universal files
 	found                []string // files below directories that may have the map of a module
+	objects              []string // objects and archives below directories
 	bad                  []rawfiles.Complaint
 	// packed are raw files in packs, by a path that begins with the pack's.
 	packed map[string][]byte
@@ -133,7 +134,7 @@ func (in *inputs) nameModules(p *prof.Profile) {
 // dedupe removes duplicates of files that were named more than once, such as directly and by a
 // directory: their runs must count once.
 func (in *inputs) dedupe() {
-	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles, &in.found} {
+	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles, &in.found, &in.objects} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -240,6 +241,8 @@ func (in *inputs) addDir(dir string) {
 			if !in.noPacks {
 				in.addPack(path)
 			}
+		case mayHaveUnits(path):
+			in.objects = append(in.objects, path)
 		case strings.HasSuffix(path, mapSuffix) || verb.MayBeBinary(path, d):
 			in.found = append(in.found, path)
 		}

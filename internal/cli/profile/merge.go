@@ -142,6 +142,7 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	}
 	sum.printTotal(s)
 	noteIdle(s, sum.idle, f.onlyRan)
+	noteUnlinked(s, sum.unlinked)
 	if f.json {
 		e := json.NewEncoder(s.Out)
 		e.SetIndent("", "  ")
@@ -250,6 +251,12 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 	sum.Running = raws.Running
 	sum.Refused = append(in.bad, bad...)
 	sum.idle = idle(p, found, f.onlyRan)
+	if !f.onlyRan {
+		var err error
+		if sum.unlinked, err = in.addObjects(s, p); err != nil {
+			return nil, err
+		}
+	}
 	sum.modules(p, added)
 	return sum, nil
 }

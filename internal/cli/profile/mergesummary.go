@@ -30,7 +30,8 @@ type MergeSummary struct {
 	Refused  []rawfiles.Complaint `json:"refused"`
 	Modules  []moduleSummary      `json:"modules"`
 
-	idle []string // modules below directories that have no runs
+	idle     []string // modules below directories that have no runs
+	unlinked []string // source files of objects below directories that no program has
 }
 
 type moduleSummary struct {

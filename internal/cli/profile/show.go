@@ -252,6 +252,11 @@ type funcJSON struct {
 	CallsInexact bool        `json:"calls_inexact,omitempty"`
 	MeanOrder    *float64    `json:"mean_order,omitempty"`
 	Blocks       []blockJSON `json:"blocks,omitempty"`
+
+	// Of functions that were compiled and that no module has.
+	Absent  string `json:"absent,omitempty"`  // why
+	Reason  string `json:"reason,omitempty"`  // more about that
+	Unknown bool   `json:"unknown,omitempty"` // it is not known whether it ran
 }
 
 type blockJSON struct {

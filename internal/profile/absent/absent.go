@@ -65,6 +65,31 @@ func Of(units []prof.Unit, funcs []prof.Func) []prof.Absent {
 	return found.sorted()
 }
 
+// Unlinked returns the functions of units of objects that are neither in any of the maps nor known to be absent
+// from one, in the order of maps.
+func Unlinked(units []prof.Unit, maps []*prof.Map) []prof.Absent {
+	have := present{}
+	for _, m := range maps {
+		have.add(m.Funcs)
+		for i := range m.Absent {
+			have[keyOf(&m.Absent[i])] = true
+		}
+	}
+	var found list
+	for i := range units {
+		for _, a := range units[i].Funcs {
+			if have[keyOf(&a)] {
+				continue
+			}
+			if a.Why != prof.Unprobed {
+				a.Why = prof.NoProgram
+			}
+			found.add(&a)
+		}
+	}
+	return found.sorted()
+}
+
 // Missing returns the functions that are absent from some of the maps and in none of them, each once, in the
 // order of maps.
 func Missing(maps []*prof.Map) []prof.Absent {

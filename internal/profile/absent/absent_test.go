@@ -55,6 +55,22 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+func TestUnlinked(t *testing.T) {
+	t.Parallel()
+	units := []prof.Unit{
+		{File: "a.c", Funcs: []prof.Absent{{Name: "main", File: "a.c"}, {Name: "dropped", File: "a.c"}, {Name: "_Z3invv", File: "a.c", Shared: true}}},
+		{File: "b.c", Funcs: []prof.Absent{{Name: "main", File: "b.c"}, {Name: "_Z3invv", File: "b.c", Shared: true}, {Name: "raw", File: "b.c", Why: prof.Unprobed}}},
+	}
+	maps := []*prof.Map{{
+		Funcs:  []prof.Func{{Name: "main", File: "a.c"}, {Name: "_Z3invv", File: "c.c"}},
+		Absent: []prof.Absent{{Name: "dropped", File: "a.c", Why: prof.Dropped}},
+	}}
+	want := []prof.Absent{{Name: "main", File: "b.c", Why: prof.NoProgram}, {Name: "raw", File: "b.c", Why: prof.Unprobed}}
+	if got := Unlinked(units, maps); !reflect.DeepEqual(got, want) {
+		t.Errorf("Unlinked = %+v, want %+v", got, want)
+	}
+}
+
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	a, b := []prof.Absent{{Name: "a", Why: prof.Dropped}}, []prof.Absent{{Name: "a", Why: prof.Dropped}, {Name: "b", Why: prof.Dropped}}

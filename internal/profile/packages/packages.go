@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -16,8 +17,9 @@ import (
 type Package struct {
 	Name      string `json:"name"`
 	Functions int    `json:"functions"`
-	Ran       int    `json:"executed"` // of these, in any run
-	Bytes     uint64 `json:"bytes"`    // of machine code of the functions
+	Ran       int    `json:"executed"`         // of these, in any run
+	Absent    int    `json:"absent,omitempty"` // of these, compiled and in no program: they have no bytes
+	Bytes     uint64 `json:"bytes"`            // of machine code of the functions
 	RanBytes  uint64 `json:"executedBytes"`
 }
 
@@ -25,7 +27,7 @@ type Package struct {
 func (p *Package) Unused() uint64 { return p.Bytes - p.RanBytes }
 
 // Sum returns the packages of modules for functions that keep accepts, those with the most
-// unused code first. keep may be nil.
+// unused code first. Functions that no module has count as not run. keep may be nil.
 func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 	sums := map[string]*Package{}
 	for _, m := range modules {
@@ -48,6 +50,23 @@ func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 				p.RanBytes += size
 			}
 		}
+	}
+	maps := make([]*prof.Map, len(modules))
+	for i, m := range modules {
+		maps[i] = &m.Map
+	}
+	for _, a := range absent.Missing(maps) {
+		f := &prof.Func{Name: a.Name, File: a.File}
+		if !a.Known() || keep != nil && !keep(f) {
+			continue
+		}
+		p := sums[Of(f)]
+		if p == nil {
+			p = &Package{Name: Of(f)}
+			sums[p.Name] = p
+		}
+		p.Functions++
+		p.Absent++
 	}
 	list := make([]Package, 0, len(sums))
 	for _, p := range sums {

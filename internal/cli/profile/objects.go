@@ -1,0 +1,104 @@
+package profile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/absent"
+	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// noProgram is the module of functions in objects below directories that no program has. It has no code.
+const noProgram = "(no program)"
+
+// mayHaveUnits reports whether a file is named like an object or an archive.
+func mayHaveUnits(path string) bool {
+	return slices.Contains([]string{".o", ".obj", ".a", ".lib"}, filepath.Ext(path))
+}
+
+// addObjects adds to p a module of the functions that objects and archives below directories have and that no
+// module of p was linked from, in place of the one that p has. It returns their source files.
+func (in *inputs) addObjects(s *verb.Streams, p *prof.Profile) (files []string, err error) {
+	if len(in.objects) == 0 {
+		return nil, nil
+	}
+	defer verb.Working(s, "reading the objects in directories")()
+	var units []prof.Unit
+	for _, path := range in.objects {
+		found, err := unitsIn(path)
+		if err != nil {
+			in.addError(path, rawfiles.Damaged, verb.TrimPath(err, path))
+		}
+		units = append(units, found...)
+	}
+	if len(units) == 0 {
+		return nil, nil
+	}
+	p.Modules = slices.DeleteFunc(p.Modules, func(m prof.Module) bool { return m.Module == noProgram && len(m.Funcs) == 0 })
+	maps := make([]*prof.Map, len(p.Modules))
+	for i := range maps {
+		maps[i] = &p.Modules[i].Map
+	}
+	m := prof.Map{Module: noProgram, Absent: absent.Unlinked(units, maps)}
+	if len(m.Absent) == 0 {
+		return nil, nil
+	}
+	for i := range m.Absent {
+		if file := m.Absent[i].File; !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	if m.BuildID, err = contentID(&m); err != nil {
+		return nil, err
+	}
+	return files, merge.Profiles(p, &prof.Profile{Modules: []prof.Module{{Map: m, Counts: []prof.Counts{}}}})
+}
+
+// contentID returns an identity of what is absent: there is no file with a build id.
+func contentID(m *prof.Map) (prof.BuildID, error) {
+	named := *m
+	named.BuildID = "\x00"
+	var b bytes.Buffer
+	if err := mip.WriteMap(&b, &named); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return prof.BuildID(sum[:wire.MaxBuildID]), nil
+}
+
+// unitsIn returns the units of an object, or of the members of an archive.
+func unitsIn(path string) (units []prof.Unit, err error) {
+	err = objfile.EachLinkInput(path, func(_ bool, _ string, body *io.SectionReader) error {
+		data, err := objfile.SectionOf(body, wire.UnitSection)
+		if err != nil {
+			return err
+		}
+		found, err := mip.ReadUnits(data)
+		units = append(units, found...)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) { // a member of a thin archive, or the file was just removed
+		err = nil
+	}
+	return units, err
+}
+
+// noteUnlinked reports the source files whose code is in no program.
+func noteUnlinked(s *verb.Streams, files []string) {
+	if len(files) == 0 {
+		return
+	}
+	verb.Note(s, "code of %s is in no program, and counts as not run (--only-ran omits it): %s", report.Plural(len(files), "source file"), listed(files))
+}
