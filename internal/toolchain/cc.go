@@ -274,7 +274,12 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 			return err
 		}
 	}
-	return c.become(ctx, append(argv[:1:1], args...), root, env...)
+	argv = append(argv[:1:1], args...)
+	if cmd.Links {
+		l := &mixedLink{inputs: driverInputs(cmd), runtime: p.tc.Archive, what: "mode " + f.Shim.Mode.String()}
+		return c.runLink(ctx, s, l, argv, root, env...)
+	}
+	return c.become(ctx, argv, root, env...)
 }
 
 // driverEnv is the environment by which a driver passes our arguments to its tools.

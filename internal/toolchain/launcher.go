@@ -173,18 +173,37 @@ func throughLauncher(path string, args []string) (*Compiler, []string, error) {
 // become replaces the process by the compiler, through its cache if it has one. dir is our directory for the
 // configuration, "" if the compiler needs nothing of ours.
 func (c *Compiler) become(ctx context.Context, argv []string, dir string, env ...string) error {
+	path, argv, env, err := c.command(ctx, argv, dir, env)
+	if err != nil {
+		return err
+	}
+	return become(path, argv, env...)
+}
+
+// runLink is become for a command that links l.
+func (c *Compiler) runLink(ctx context.Context, s *verb.Streams, l *mixedLink, argv []string, dir string, env ...string) error {
+	path, argv, env, err := c.command(ctx, argv, dir, env)
+	if err != nil {
+		return err
+	}
+	return l.run(s, path, argv, env...)
+}
+
+// command returns the program that compiles, the compiler or its cache, with its arguments and the additions to its
+// environment.
+func (c *Compiler) command(ctx context.Context, argv []string, dir string, env []string) (string, []string, []string, error) {
 	if c.cache == nil {
-		return become(c.Path, argv, env...)
+		return c.Path, argv, env, nil
 	}
 	if dir != "" {
 		key, file := identity(dir)
 		env = append(env, c.cache.environment(ctx, key, file)...)
 		id, err := logLaunch(c.cache)
 		if err != nil {
-			return err
+			return "", nil, nil, err
 		}
 		env = append(env, id, "CCACHE_PREFIX=") // other machines have no cairn
 	}
 	words := c.cache.words
-	return become(c.cache.path, append(words[:len(words):len(words)], argv[1:]...), env...)
+	return c.cache.path, append(words[:len(words):len(words)], argv[1:]...), env, nil
 }

@@ -180,8 +180,15 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 			return err
 		}
 	}
-	return c.become(ctx, append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...), b.dir, env...)
+	argv = append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...)
+	if cmd.Links {
+		return c.runLink(ctx, s, &mixedLink{inputs: driverInputs(&cmd), what: withoutProbes}, argv, b.dir, env...)
+	}
+	return c.become(ctx, argv, b.dir, env...)
 }
+
+// withoutProbes is what a link of a build by a profile is for.
+const withoutProbes = "a build without probes (--use)"
 
 // useOther becomes a compiler for another machine than the profile's. A cross build also compiles programs for
 // the host: only in a build they are compiled unchanged, and listed in its summary.
@@ -427,7 +434,9 @@ func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, sh
 	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
 		return runLTOLinker(ctx, s, b.dir, path, argv[1:])
 	}
-	return become(path, argv)
+	inputs, _ := linkerInputs(argv[1:])
+	l := &mixedLink{inputs: inputs, what: withoutProbes}
+	return l.run(s, path, argv)
 }
 
 // linkByHand returns the arguments for a linker that a build starts itself:

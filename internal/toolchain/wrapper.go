@@ -331,14 +331,15 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	linker := LinkerAt(ctx, path)
 	argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)
 	argv = append(argv, tc.Archive)
+	inputs, output := linkerInputs(args)
 	if w.opts.Shim.recordsUnits(tc) {
-		inputs, output := linkerInputs(args)
 		argv = append(argv, linkRecord(s, inputs, output)...)
 	}
 	if linker.Kind == linkorder.LLD {
 		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:])
 	}
-	return become(path, argv)
+	l := &mixedLink{inputs: inputs, runtime: tc.Archive, what: "mode " + w.opts.Shim.Mode.String()}
+	return l.run(s, path, argv)
 }
 
 // linkedBy returns the compiler whose objects the linker at path links: the driver that

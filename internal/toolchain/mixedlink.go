@@ -1,0 +1,149 @@
+package toolchain
+
+import (
+	"debug/elf"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// A link fails if the runtime that it adds is not that of an object: a tree has objects of an
+// earlier build in another mode. The linker then reports names of the runtime, which do not
+// say that. After such a failure the objects are examined, and named with their modes.
+
+// mixedLink is a link that may have objects with probes of other modes.
+type mixedLink struct {
+	inputs  []linkInput
+	runtime string // the archive that is added, "" in a build without probes
+	what    string // what the link is for, such as "mode cover"
+}
+
+// run runs a driver or a linker in our place. If it fails it reports objects of other modes.
+func (l *mixedLink) run(s *verb.Streams, path string, argv []string, env ...string) error {
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(append(os.Environ(), env...), catch.EnvCaught+"=1"), Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
+	code, err := verb.RunThrough(cmd)
+	if err != nil {
+		return fmt.Errorf("cc: running %s: %w", path, err)
+	}
+	if code == 0 {
+		return nil
+	}
+	found := l.others()
+	for _, mode := range slices.Sorted(maps.Keys(found)) {
+		files := found[mode]
+		list := firstNames(files)
+		have := "have"
+		if len(files) == 1 {
+			have = "has"
+		}
+		fmt.Fprintf(s.Err, "cairn: cc: %s %s probes of mode %s from an earlier build, and this link is for %s: compile everything again (make -B, ninja -t clean, cmake --build --clean-first)\n", list, have, mode, l.what)
+	}
+	return verb.ExitError(code)
+}
+
+// others returns the inputs whose probes need a runtime that the link does not add, by mode.
+func (l *mixedLink) others() map[string][]string {
+	defined := make(map[string]bool)
+	needed := make(map[string]*needs) // by input
+	var names []string
+	for _, in := range append(slices.Clone(l.inputs), linkInput{path: l.runtime}) {
+		path := in.path
+		if path == "" {
+			continue
+		}
+		_ = objfile.EachLinkInput(path, func(archive bool, member string, r *io.SectionReader) error {
+			n := readNeeds(r, defined)
+			if n == nil {
+				return nil
+			}
+			name := path
+			if archive {
+				name = fmt.Sprintf("%s(%s)", path, member)
+			}
+			names = append(names, name)
+			needed[name] = n
+			return nil
+		}) // the linker reports errors
+	}
+	found := make(map[string][]string)
+	for _, name := range names {
+		if n := needed[name]; slices.ContainsFunc(n.names, func(name string) bool { return !defined[name] }) {
+			found[n.mode] = append(found[n.mode], name)
+		}
+	}
+	return found
+}
+
+// needs are the names of the runtime that an object with probes refers to, and its mode.
+type needs struct {
+	names []string
+	mode  string
+}
+
+// readNeeds returns what an object needs of the runtime, nil if it has no probes, and adds the
+// names of the runtime that it defines.
+func readNeeds(r io.ReaderAt, defined map[string]bool) (n *needs) {
+	defer func() {
+		if recover() != nil { // debug/elf does not promise that it accepts any file
+			n = nil
+		}
+	}()
+	f, err := elf.NewFile(r)
+	if err != nil || f.Type != elf.ET_REL {
+		return nil
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil
+	}
+	n = new(needs)
+	for _, sym := range symbols {
+		if !strings.HasPrefix(sym.Name, ourPrefix) {
+			continue
+		}
+		if sym.Section != elf.SHN_UNDEF {
+			defined[sym.Name] = true
+		} else if elf.ST_BIND(sym.Info) != elf.STB_WEAK {
+			n.names = append(n.names, sym.Name)
+		}
+	}
+	if n.mode = probesOf(f, n.names); n.mode == "" {
+		return nil
+	}
+	return n
+}
+
+// Names by which objects of the timed modes are recognised.
+var timedNames = []struct {
+	name string
+	mode prof.Mode
+}{{"__cairn_trace_full", prof.ModeTrace}, {"__cairn_node", prof.ModeStacks}, {"__cairn_slow", prof.ModeSpike}, {"__cairn_flight_slow", prof.ModeSpike}}
+
+// probesOf returns the mode of an object's probes, "" if it has none.
+func probesOf(f *elf.File, names []string) string {
+	for _, t := range timedNames {
+		if slices.Contains(names, t.name) {
+			return t.mode.String()
+		}
+	}
+	section := f.Section(wire.MapSection)
+	if section == nil {
+		return ""
+	}
+	const modeAt = 5 // in a record of the map
+	var head [modeAt + 1]byte
+	if _, err := io.ReadFull(section.Open(), head[:]); err != nil {
+		return ""
+	}
+	return prof.Mode(head[modeAt] &^ (wire.MapAtomic | wire.MapRelative)).String()
+}
