@@ -1,14 +1,12 @@
 package toolchain
 
 import (
-	"debug/elf"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -92,32 +90,16 @@ type needs struct {
 
 // readNeeds returns what an object needs of the runtime, nil if it has no probes, and adds the
 // names of the runtime that it defines.
-func readNeeds(r io.ReaderAt, defined map[string]bool) (n *needs) {
-	defer func() {
-		if recover() != nil { // debug/elf does not promise that it accepts any file
-			n = nil
-		}
-	}()
-	f, err := elf.NewFile(r)
-	if err != nil || f.Type != elf.ET_REL {
+func readNeeds(r io.ReaderAt, defined map[string]bool) *needs {
+	ours, names, ok := objfile.ObjectNames(r, ourPrefix)
+	if !ok {
 		return nil
 	}
-	symbols, err := f.Symbols()
-	if err != nil {
-		return nil
+	for _, name := range ours {
+		defined[name] = true
 	}
-	n = new(needs)
-	for _, sym := range symbols {
-		if !strings.HasPrefix(sym.Name, ourPrefix) {
-			continue
-		}
-		if sym.Section != elf.SHN_UNDEF {
-			defined[sym.Name] = true
-		} else if elf.ST_BIND(sym.Info) != elf.STB_WEAK {
-			n.names = append(n.names, sym.Name)
-		}
-	}
-	if n.mode = probesOf(f, n.names); n.mode == "" {
+	n := &needs{names: names, mode: probesOf(r, names)}
+	if n.mode == "" {
 		return nil
 	}
 	return n
@@ -130,20 +112,16 @@ var timedNames = []struct {
 }{{"__cairn_trace_full", prof.ModeTrace}, {"__cairn_node", prof.ModeStacks}, {"__cairn_slow", prof.ModeSpike}, {"__cairn_flight_slow", prof.ModeSpike}}
 
 // probesOf returns the mode of an object's probes, "" if it has none.
-func probesOf(f *elf.File, names []string) string {
+func probesOf(r io.ReaderAt, names []string) string {
 	for _, t := range timedNames {
 		if slices.Contains(names, t.name) {
 			return t.mode.String()
 		}
 	}
-	section := f.Section(wire.MapSection)
-	if section == nil {
-		return ""
-	}
 	const modeAt = 5 // in a record of the map
-	var head [modeAt + 1]byte
-	if _, err := io.ReadFull(section.Open(), head[:]); err != nil {
+	section, err := objfile.SectionOf(r, wire.MapSection)
+	if err != nil || len(section) <= modeAt {
 		return ""
 	}
-	return prof.Mode(head[modeAt] &^ (wire.MapAtomic | wire.MapRelative)).String()
+	return prof.Mode(section[modeAt] & wire.MapModeMask).String()
 }

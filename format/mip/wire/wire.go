@@ -67,6 +67,7 @@ const (
 	MapAtomic   = 1 << 7
 	MapRelative = 1 << 6
 	MapPlain    = 1 << 5
+	MapModeMask = 1<<5 - 1 // of the mode itself
 )
 
 // The records of UnitSection.

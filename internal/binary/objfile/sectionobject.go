@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // SectionOf returns the contents of a section of an ELF object, nil if r has none of that name or is no
@@ -27,16 +28,44 @@ func SectionOf(r io.ReaderAt, name string) ([]byte, error) {
 }
 
 // openObject returns the ELF object that r has, nil if it has none: the linker will report what is wrong.
-func openObject(r io.ReaderAt) (*elf.File, error) {
+func openObject(r io.ReaderAt) (f *elf.File, err error) {
+	defer func() {
+		if recover() != nil { // debug/elf does not promise that it accepts any file
+			f, err = nil, nil
+		}
+	}()
 	var magic [4]byte
 	if n, _ := r.ReadAt(magic[:], 0); n < len(magic) || string(magic[:]) != elf.ELFMAG {
 		return nil, nil
 	}
-	f, err := elf.NewFile(r)
+	f, err = elf.NewFile(r)
 	if err != nil || f.Type != elf.ET_REL {
 		return nil, nil
 	}
 	return f, nil
+}
+
+// ObjectNames returns the names with a prefix that an ELF object defines, and those that it needs to be defined by
+// others; ok is false if r is no object with symbols.
+func ObjectNames(r io.ReaderAt, prefix string) (defined, needed []string, ok bool) {
+	f, err := openObject(r)
+	if f == nil || err != nil {
+		return nil, nil, false
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, nil, false
+	}
+	for _, sym := range symbols {
+		switch {
+		case !strings.HasPrefix(sym.Name, prefix):
+		case sym.Section != elf.SHN_UNDEF:
+			defined = append(defined, sym.Name)
+		case elf.ST_BIND(sym.Info) != elf.STB_WEAK:
+			needed = append(needed, sym.Name)
+		}
+	}
+	return defined, needed, true
 }
 
 // noteSections are those whose absence from one object changes what linkers make of all: whether the stack is

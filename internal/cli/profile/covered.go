@@ -269,7 +269,7 @@ func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []covera
 		return err
 	}
 	for i := range missing {
-		if a := &missing[i]; f.missed && a.Known() || f.unknown && !a.Known() {
+		if a := &missing[i]; a.unknown() == f.unknown && (f.unknown || (a.Runs > 0) != f.missed) {
 			out = append(out, a.json())
 			t.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
 		}

@@ -12,7 +12,7 @@ import (
 
 // absentFunc is a function that no module has, on its way to the output.
 type absentFunc struct {
-	*prof.Absent
+	coverage.AbsentFunc
 	name   string // as displayed
 	source string // file of its definition, as the report names it
 	line   int
@@ -24,10 +24,8 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 	if err != nil {
 		return nil, err
 	}
-	all := coverage.Absent(modules)
-	for i := range all {
-		a := &all[i]
-		file, line := coverage.AbsentSource(a)
+	for _, a := range coverage.AbsentFuncs(modules) {
+		file, line := coverage.AbsentSource(a.Absent)
 		source, ok := f.rules.Path(file)
 		if !ok || !filter.Match(a.Name) {
 			continue
@@ -41,11 +39,14 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 	return list, nil
 }
 
+// unknown reports whether it is not known whether the function ran.
+func (a *absentFunc) unknown() bool { return a.Runs == 0 && !a.Known }
+
 // reason says why a function is absent.
 func (a *absentFunc) reason() string {
 	switch {
 	case a.Why == prof.Dropped && a.Inlined:
-		return "removed by the linker, and inlined elsewhere"
+		return a.Why.String() + ", and inlined elsewhere"
 	case a.Note != "":
 		return a.Why.String() + ": " + a.Note
 	}
@@ -54,7 +55,7 @@ func (a *absentFunc) reason() string {
 
 func (a *absentFunc) json() funcJSON {
 	return funcJSON{
-		Name: a.Name, Demangled: a.name, File: a.source, Line: a.line, Absent: a.Why.String(), Reason: a.Note, Unknown: !a.Known(),
+		Name: a.Name, Demangled: a.name, File: a.source, Line: a.line, Covered: a.Runs > 0, Runs: a.Runs, Absent: a.Why.String(), Reason: a.Note, Unknown: a.unknown(),
 	}
 }
 
@@ -68,7 +69,8 @@ func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) er
 	missed, unprobed, inlined := 0, 0, 0
 	for i := range list {
 		switch a := &list[i]; {
-		case a.Known():
+		case a.Runs > 0:
+		case a.Known:
 			known[a.Why]++
 			missed++
 		case a.Why == prof.Unprobed:

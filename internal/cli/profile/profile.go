@@ -135,7 +135,7 @@ func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
 func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
 	var names []string
 	for i := range modules {
-		if modules[i].Lines == nil {
+		if modules[i].Lines == nil && len(modules[i].Funcs) > 0 {
 			names = append(names, modules[i].Module.Module)
 		}
 	}

@@ -1,6 +1,8 @@
 package coverage
 
 import (
+	"slices"
+
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/prof"
@@ -13,6 +15,32 @@ func Absent(modules []Module) []prof.Absent {
 		maps[i] = &modules[i].Map
 	}
 	return absent.Missing(maps)
+}
+
+// AbsentFunc is a function that no module has, with the number of runs in which it ran where it was inlined.
+type AbsentFunc struct {
+	*prof.Absent
+	Runs  uint64
+	Known bool // there were no other runs
+}
+
+// AbsentFuncs returns the functions that were compiled and that none of the modules has. Where they were inlined
+// is known from the code of modules.
+func AbsentFuncs(modules []Module) []AbsentFunc {
+	missing := Absent(modules)
+	o := newObserver()
+	if slices.ContainsFunc(missing, func(a prof.Absent) bool { return a.Inlined }) {
+		for i := range modules {
+			o.module(&modules[i])
+		}
+	}
+	list := make([]AbsentFunc, len(missing))
+	for i := range list {
+		a := &missing[i]
+		runs, known := o.absentRuns(a)
+		list[i] = AbsentFunc{a, runs, known}
+	}
+	return list
 }
 
 // AbsentSource returns where an absent function is defined: file and line by debug information, or else the file

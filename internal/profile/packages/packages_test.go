@@ -35,12 +35,21 @@ func TestSum(t *testing.T) {
 	m := &prof.Module{Map: prof.Map{RawAddr: 0x9000, Funcs: []prof.Func{
 		fn("a.F", 0x1000, 100, 0), fn("a.G", 0x1100, 50, 1), fn("b.F", 0x1200, 30, 2), fn("a.Inlined", 0x9003, 1, 3), fn("c.F", 0x1300, 30, 4),
 	}}, Counts: make([]prof.Counts, 5)}
+	m.Absent = []prof.Absent{
+		{Name: "a.Dropped", File: "a.go", Why: prof.Dropped}, {Name: "a.F", File: "a.go", Why: prof.Dropped}, {Name: "a.asm", File: "a.go", Why: prof.Unprobed},
+		{Name: "d.F", File: "d.go", Why: prof.NotLinked},
+	}
 	m.Counts[0].Runs, m.Counts[3].Runs, m.Counts[4].Runs = 2, 1, 1
-	want := []Package{{"a", 3, 2, 150, 100}, {"b", 1, 0, 30, 0}, {"c", 1, 1, 30, 30}}
+	want := []Package{
+		{Name: "a", Functions: 4, Ran: 2, Absent: 1, Bytes: 150, RanBytes: 100},
+		{Name: "b", Functions: 1, Bytes: 30},
+		{Name: "c", Functions: 1, Ran: 1, Bytes: 30, RanBytes: 30},
+		{Name: "d", Functions: 1, Absent: 1},
+	}
 	if got := Sum([]*prof.Module{m}, nil); !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}
-	if got := Sum([]*prof.Module{m, m}, func(f *prof.Func) bool { return f.Name == "b.F" }); !slices.Equal(got, []Package{{"b", 2, 0, 60, 0}}) {
+	if got := Sum([]*prof.Module{m, m}, func(f *prof.Func) bool { return f.Name == "b.F" }); !slices.Equal(got, []Package{{Name: "b", Functions: 2, Bytes: 60}}) {
 		t.Errorf("got %+v", got)
 	}
 }
