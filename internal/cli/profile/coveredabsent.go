@@ -26,10 +26,10 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 	}
 	for _, a := range coverage.AbsentFuncs(modules) {
 		file, line := coverage.AbsentSource(a.Absent)
-		source, ok := f.rules.Path(file)
-		if !ok || !filter.Match(a.Name) {
+		if !filter.Match(a.Name) || !f.scope.has(file, line) {
 			continue
 		}
+		source := f.rules.Rename(file)
 		name := names.Show(a.Name)
 		if a.Name == "" {
 			name = "(all functions)"

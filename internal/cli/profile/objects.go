@@ -100,5 +100,5 @@ func noteUnlinked(s *verb.Streams, files []string) {
 	if len(files) == 0 {
 		return
 	}
-	verb.Note(s, "code of %s is in no program, and counts as not run (--only-ran omits it): %s", report.Plural(len(files), "source file"), listed(files))
+	verb.Note(s, "code of %s is in no program, and counts as not run (--only-ran omits it): %s", report.Plural(len(files), "source file"), report.First(files, mostNames))
 }

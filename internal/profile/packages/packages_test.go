@@ -36,7 +36,9 @@ func TestSum(t *testing.T) {
 		fn("a.F", 0x1000, 100, 0), fn("a.G", 0x1100, 50, 1), fn("b.F", 0x1200, 30, 2), fn("a.Inlined", 0x9003, 1, 3), fn("c.F", 0x1300, 30, 4),
 	}}, Counts: make([]prof.Counts, 5)}
 	m.Absent = []prof.Absent{
-		{Name: "a.Dropped", File: "a.go", Why: prof.Dropped}, {Name: "a.F", File: "a.go", Why: prof.Dropped}, {Name: "a.asm", File: "a.go", Why: prof.Unprobed},
+		{Name: "a.Dropped", File: "a.go", Why: prof.Dropped},
+		{Name: "a.F", File: "a.go", Why: prof.Dropped},
+		{Name: "a.asm", File: "a.go", Why: prof.Unprobed},
 		{Name: "d.F", File: "d.go", Why: prof.NotLinked},
 	}
 	m.Counts[0].Runs, m.Counts[3].Runs, m.Counts[4].Runs = 2, 1, 1
