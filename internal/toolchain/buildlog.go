@@ -23,7 +23,7 @@ import (
 type buildEvent struct {
 	native.Result
 	Untouched string      `json:",omitempty"` // why
-	Path      string      `json:",omitempty"` // of Source if it was left as it is, absolute
+	Path      string      `json:",omitempty"` // of Source, absolute
 	Empty     bool        `json:",omitempty"` // it has no function that the flags select
 	Check     bool        `json:",omitempty"` // it is a check of the build system
 	Split     *splitEvent `json:",omitempty"` // of a build by a profile
@@ -65,11 +65,15 @@ func logEvent(e buildEvent) error {
 
 // logUntouched logs a file that is left as it is, and why.
 func logUntouched(name, why string) error {
-	e := buildEvent{Result: native.Result{Source: name}, Untouched: why}
+	return logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: why, Path: pathOf(name)})
+}
+
+// pathOf returns the absolute path of a source file, "" if there is no such file.
+func pathOf(name string) string {
 	if path, err := filepath.Abs(name); err == nil && Exists(path) {
-		e.Path = path
+		return path
 	}
-	return logEvent(e)
+	return ""
 }
 
 // appendLine appends a line to an existing file. A single write to a file opened for appending
@@ -93,6 +97,7 @@ type buildSummary struct {
 	Files     int                 `json:"files"`
 	Functions int                 `json:"functions"`
 	Blocks    int                 `json:"blocks"`
+	Compiled  int                 `json:"compilations"` // of these files: libtool compiles each twice
 	Skipped   map[string][]string `json:"skipped"`    // reason -> functions
 	EntryOnly []string            `json:"entry_only"` // functions without block probes
 	Untouched map[string][]string `json:"untouched"`  // reason -> files
@@ -107,11 +112,20 @@ type buildSummary struct {
 
 	Use   *useSummary   `json:"use,omitempty"`   // of a build by a profile
 	Proof *proofSummary `json:"proof,omitempty"` // of a build with --prove
+
+	seen map[string]*fileSummary // by path
+}
+
+// fileSummary is what the compilations of a file had at most, and the functions that were listed. Compilations for
+// a library and for a program have the same functions.
+type fileSummary struct {
+	functions, blocks int
+	listed            map[native.Skipped]bool
 }
 
 // ReadBuildLog sums up the log of a build, to which all stand-ins write.
 func ReadBuildLog(path, mode string) (*buildSummary, error) {
-	sum := &buildSummary{Mode: mode, EntryOnly: []string{}, Skipped: map[string][]string{}, Untouched: map[string][]string{}}
+	sum := &buildSummary{Mode: mode, EntryOnly: []string{}, Skipped: map[string][]string{}, Untouched: map[string][]string{}, seen: map[string]*fileSummary{}}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -137,7 +151,7 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 			continue
 		}
 		delete(launched, e.Launch)
-		if left := [2]string{e.Path, e.Untouched}; e.Path != "" {
+		if left := [2]string{e.Path, e.Untouched}; e.Path != "" && e.Untouched != "" {
 			if untouched[left] {
 				continue
 			}
@@ -180,11 +194,34 @@ func (b *buildSummary) add(e *buildEvent) {
 		}
 		b.Use.add(e)
 	default:
+		b.addFile(e)
+	}
+}
+
+// addFile adds a compilation. Of a file that was compiled before it adds what is new.
+func (b *buildSummary) addFile(e *buildEvent) {
+	b.Compiled += max(1, e.Units)
+	f := b.seen[e.Path]
+	if f == nil || e.Path == "" {
 		b.Files += max(1, e.Units)
-		b.Functions += e.Functions
-		b.Blocks += e.Blocks
-		b.EntryOnly = append(b.EntryOnly, e.EntryOnly...)
-		for _, k := range e.Skipped {
+		f = &fileSummary{listed: map[native.Skipped]bool{}}
+		b.seen[e.Path] = f
+	}
+	b.Functions += max(0, e.Functions-f.functions)
+	b.Blocks += max(0, e.Blocks-f.blocks)
+	f.functions, f.blocks = max(f.functions, e.Functions), max(f.blocks, e.Blocks)
+	isNew := func(k native.Skipped) bool {
+		known := f.listed[k]
+		f.listed[k] = true
+		return !known
+	}
+	for _, name := range e.EntryOnly {
+		if isNew(native.Skipped{Name: name}) {
+			b.EntryOnly = append(b.EntryOnly, name)
+		}
+	}
+	for _, k := range e.Skipped {
+		if isNew(k) {
 			b.Skipped[k.Reason] = append(b.Skipped[k.Reason], k.Name)
 		}
 	}
@@ -224,8 +261,12 @@ func (b *buildSummary) Print(s *verb.Streams) {
 		if mode, _ := prof.ParseMode(b.Mode); mode.HasBlocks() {
 			blocks = fmt.Sprintf(", %s blocks", report.Count(uint64(b.Blocks)))
 		}
-		fmt.Fprintf(s.Err, "cairn: build: instrumented %s in mode %s: %s%s\n",
-			report.Plural(b.Files, "file"), b.Mode, report.Plural(b.Functions, "function"), blocks)
+		again := ""
+		if b.Compiled > b.Files {
+			again = fmt.Sprintf(" (%s)", report.Plural(b.Compiled, "compilation"))
+		}
+		fmt.Fprintf(s.Err, "cairn: build: instrumented %s%s in mode %s: %s%s\n",
+			report.Plural(b.Files, "file"), again, b.Mode, report.Plural(b.Functions, "function"), blocks)
 	}
 	if b.Proof != nil {
 		b.Proof.print(s)

@@ -156,7 +156,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out [
 	var messages bytes.Buffer
 	failure := sh.assembleTo(ctx, &messages, args, out)
 	if failure == nil {
-		if err := logEvent(buildEvent{Result: result}); err != nil {
+		if err := logEvent(buildEvent{Result: result, Path: pathOf(result.Source)}); err != nil {
 			return err
 		}
 		if _, err := messages.WriteTo(sh.streams.Err); err != nil || !sh.opts.Prove {
