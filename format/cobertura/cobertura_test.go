@@ -14,9 +14,9 @@ import (
 var example = Report{
 	Version: "cairn", Timestamp: 1700000000000, Sources: []string{"/home/me/<src> & more"},
 	Files: []File{
-		{"a.c", []Function{{"operator<(a, b)", 3, 2}, {"never", 9, 0}}, []Line{{3, 2}, {4, 0}, {9, 0}}},
+		{"a.c", []Function{{"operator<(a, b)", 3, 2}, {"never", 9, 0}}, []Line{{3, 2, []Branch{{1, 2}, {2, 2}}}, {4, 0, nil}, {9, 0, []Branch{{0, 1}}}}},
 		{"b.c", nil, nil},
-		{"src/c\x01\xff.c", nil, []Line{{1, 18446744073709551615}}},
+		{"src/c\x01\xff.c", nil, []Line{{1, 18446744073709551615, nil}}},
 	},
 }
 
@@ -59,6 +59,27 @@ func TestWrite(t *testing.T) {
 	}
 	if l := doc.Packages[1].Classes[0].Lines[0]; l.Number != 1 || l.Hits != 1<<64-1 {
 		t.Errorf("%+v", l)
+	}
+}
+
+// TestBranches checks the numbers of branches, which are never those of branches that are not known.
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := Write(&b, &example); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`branches-covered="3" branches-valid="5"`,
+		`<line number="3" hits="2" branch="true" condition-coverage="75% (3/4)"><conditions>` +
+			`<condition number="0" type="jump" coverage="50%"/><condition number="1" type="jump" coverage="100%"/></conditions></line>`,
+		`<line number="4" hits="0" branch="false"/>`,
+		`<line number="9" hits="0" branch="true" condition-coverage="0% (0/1)">`,
+		`filename="b.c" line-rate="1" branch-rate="1"`,
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
 	}
 }
 

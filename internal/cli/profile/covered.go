@@ -43,11 +43,12 @@ const (
 	formatCobertura = "cobertura"
 	formatSARIF     = "sarif"
 	formatJUnit     = "junit"
+	formatSonarQube = "sonarqube"
 
 	formatCoverProfile = "coverprofile"
 )
 
-var coveredFormats = []string{formatText, formatJSON, formatMarkdown, formatLCOV, formatCobertura, formatSARIF, formatJUnit, formatCoverProfile}
+var coveredFormats = []string{formatText, formatJSON, formatMarkdown, formatLCOV, formatCobertura, formatSARIF, formatJUnit, formatSonarQube, formatCoverProfile}
 
 // Covered returns the command cairn covered.
 func Covered(s *verb.Streams) *cobra.Command {
@@ -69,6 +70,7 @@ genhtml and editors (--lcov). Lines need --debug.
   cobertura  Cobertura's XML, for Jenkins, GitLab and Azure DevOps
   sarif      SARIF 2.1.0: functions and lines that did not run, for code scanning
   junit      JUnit's XML: a test for each file, which fails below --fail-under
+  sonarqube  SonarQube's generic format for coverage
   coverprofile  of Go programs: statements, for go tool cover and services for Go
 
 --diff REVISION limits the report to lines that were changed since the last commit that

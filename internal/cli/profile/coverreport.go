@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/format/cobertura"
 	"github.com/cairnprof/cairn/format/junit"
 	"github.com/cairnprof/cairn/format/sarif"
+	"github.com/cairnprof/cairn/format/sonarqube"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -44,7 +45,7 @@ func (f *coveredFlags) checkFormat() (err error) {
 	switch {
 	case special && (f.lines || f.paths || f.blocks || f.missed || f.unknown || f.pattern != ""):
 		return verb.Usagef("--lines, --paths, --blocks, --missed, --unknown and -r select what text and JSON list: they cannot be used with --format or --diff")
-	case f.diff != "" && (f.format == formatLCOV || f.format == formatCobertura || f.format == formatCoverProfile):
+	case f.diff != "" && (f.format == formatLCOV || f.format == formatCobertura || f.format == formatSonarQube || f.format == formatCoverProfile):
 		return verb.Usagef("--diff supports text, json, markdown, sarif and junit: give %s to a tool that reads whole files", f.format)
 	case strings.HasPrefix(f.diff, "-") && f.diff != "-":
 		return verb.Usagef("--diff %s: not a revision", f.diff)
@@ -128,6 +129,7 @@ func (f *coveredFlags) reportView(r *lineReport) coveredView {
 	write := map[string]func(io.Writer) error{
 		formatLCOV:      r.writeLCOV,
 		formatCobertura: r.writeCobertura,
+		formatSonarQube: r.writeSonarQube,
 		formatSARIF:     r.writeSARIF,
 		formatJUnit:     r.writeJUnit,
 		formatMarkdown:  r.writeMarkdown,
@@ -142,32 +144,97 @@ func (f *coveredFlags) reportView(r *lineReport) coveredView {
 
 // writeLCOV writes a tracefile of lcov.
 func (r *lineReport) writeLCOV(w io.Writer) error {
-	unlisted, err := coverage.WriteLCOV(w, r.files)
-	if unlisted > 0 {
-		verb.Note(r.s, "lcov: %s not listed, because it is not known of them, or of any line that is theirs alone, whether they ran", report.Plural(unlisted, "function")+report.Either(uint64(unlisted), " is", " are"))
+	r.noteBranches()
+	out, err := coverage.WriteLCOV(w, r.files)
+	if n := out.Functions; n > 0 {
+		verb.Note(r.s, "lcov: %s not listed, because it is not known of them, or of any line that is theirs alone, whether they ran",
+			report.Plural(n, "function")+report.Either(uint64(n), " is", " are"))
+	}
+	if out.Ways > 0 {
+		verb.Note(r.s, "lcov: %s of branches %s not listed, because lcov 2 refuses lines that ran without a way that was taken",
+			report.Plural(out.Ways, "way"), report.Either(uint64(out.Ways), "is", "are"))
 	}
 	return err
+}
+
+// noteBranches reports what is not known of branches, for formats that have branches.
+func (r *lineReport) noteBranches() {
+	var t coverage.BranchTally
+	unrecorded := 0
+	for i := range r.files {
+		t = t.Plus(r.files[i].BranchTally())
+		unrecorded += r.files[i].Unbranched
+	}
+	if t.Unknown > 0 {
+		verb.Note(r.s, "branches: of %s of %s it is not known whether they were taken; these are omitted",
+			report.Count(t.Unknown), report.Plural(t.Taken+t.Missed+t.Unknown, "way"))
+	}
+	if unrecorded > 0 {
+		verb.Note(r.s, "branches: %s omitted; they are recorded in native code that was built in the modes block and full",
+			"those of "+report.Plural(unrecorded, "function")+" are")
+	}
+}
+
+// branchesOf returns the branches of a line, of which at least one way is known, and removes those up to it from rest.
+func branchesOf(rest *[]coverage.Branch, line int) (list []cobertura.Branch) {
+	for len(*rest) > 0 && (*rest)[0].Line <= line {
+		var t coverage.BranchTally
+		t.Add(&(*rest)[0])
+		if known := t.Tally(); (*rest)[0].Line == line && known.Total > 0 {
+			list = append(list, cobertura.Branch{Taken: known.Covered, Ways: known.Total})
+		}
+		*rest = (*rest)[1:]
+	}
+	return list
 }
 
 // writeCobertura writes Cobertura's XML. As in lcov's format, lines in unknown state are
 // omitted.
 func (r *lineReport) writeCobertura(w io.Writer) error {
+	r.noteBranches()
 	doc := cobertura.Report{Version: verb.Version(), Timestamp: sourceDate().UnixMilli(), Sources: r.tops[:min(1, len(r.tops))]}
 	names := r.flags.Names()
 	for i := range r.files {
 		in := &r.files[i]
 		out := cobertura.File{Name: in.File}
 		for _, fn := range in.Funcs {
+			if fn.Unknown && fn.Runs == 0 {
+				continue
+			}
 			out.Functions = append(out.Functions, cobertura.Function{Name: names.Show(fn.Name), Line: fn.Line, Hits: fn.Runs})
 		}
+		rest := in.Branches
 		for _, l := range in.Lines {
 			if l.State != coverage.Unknown {
-				out.Lines = append(out.Lines, cobertura.Line{Number: l.Number, Hits: l.Runs})
+				out.Lines = append(out.Lines, cobertura.Line{Number: l.Number, Hits: l.Runs, Branches: branchesOf(&rest, l.Number)})
 			}
 		}
 		doc.Files = append(doc.Files, out)
 	}
 	return cobertura.Write(w, &doc)
+}
+
+// writeSonarQube writes SonarQube's generic format. Lines in unknown state are omitted.
+func (r *lineReport) writeSonarQube(w io.Writer) error {
+	r.noteBranches()
+	var files []sonarqube.File
+	for i := range r.files {
+		in := &r.files[i]
+		out := sonarqube.File{Path: in.File}
+		rest := in.Branches
+		for _, l := range in.Lines {
+			if l.State == coverage.Unknown {
+				continue
+			}
+			line := sonarqube.Line{Number: l.Number, Covered: l.State == coverage.Ran}
+			for _, b := range branchesOf(&rest, l.Number) {
+				line.Branches, line.Taken = line.Branches+b.Ways, line.Taken+b.Taken
+			}
+			out.Lines = append(out.Lines, line)
+		}
+		files = append(files, out)
+	}
+	return sonarqube.Write(w, files)
 }
 
 // The rules of SARIF results.

@@ -164,6 +164,8 @@ func joinFiles(a, b *SourceFile) SourceFile {
 	for _, n := range slices.Sorted(maps.Keys(lines)) {
 		f.Lines = append(f.Lines, lines[n])
 	}
+	f.Branches = joinBranches(a.Branches, b.Branches)
+	f.Unbranched = a.Unbranched + b.Unbranched
 	return f
 }
 

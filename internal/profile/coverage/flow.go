@@ -1,6 +1,8 @@
 package coverage
 
 import (
+	"slices"
+
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/domtree"
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -17,6 +19,7 @@ type flow struct {
 
 	bodies   map[owner]*body // of the function, and of inlined functions
 	ranCalls map[uint64]bool // targets of calls that ran, 0 for computed addresses
+	jumps    []int           // pieces that end with a jump to a computed address in the function
 }
 
 // piece is code that runs from its first instruction to its last.
@@ -25,6 +28,11 @@ type piece struct {
 	block int // of the map
 	succs []int
 	exit  bool // leaves the function
+
+	// Of a piece that ends with a conditional jump of the program: the pieces where it leads if it jumps, and
+	// if not; nowhere for another function.
+	decides bool
+	ways    [2]int
 
 	ran   bool
 	owner owner // function of its last instruction
@@ -253,6 +261,14 @@ func (d *decoder) end(i int) uint64 { return d.insts[i].addr + uint64(d.raw[i].L
 // leave records where control goes after the last instruction of p.
 func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	in := d.raw[last]
+	if in.Class == controlflow.Conditional && !d.probe(last) {
+		p.decides, p.ways = true, [2]int{nowhere, nowhere}
+		for k, addr := range [2]uint64{in.Target, d.end(last)} {
+			if to, ok := at[addr]; ok {
+				p.ways[k] = of[to]
+			}
+		}
+	}
 	switch in.Class {
 	case controlflow.Jump, controlflow.Conditional:
 		if to, ok := at[in.Target]; ok {
@@ -269,6 +285,12 @@ func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	if in.Class == controlflow.IndirectJump {
 		p.succs = append(p.succs, computed) // until all are known
 	}
+}
+
+// probe reports whether a conditional jump belongs to a probe: nothing but probes is before it in the function,
+// where no flags are set.
+func (d *decoder) probe(jump int) bool {
+	return d.insts[jump].kind == none || !slices.ContainsFunc(d.insts[:jump], func(in inst) bool { return in.kind != none })
 }
 
 // computed represents the target of a jump to a computed address.
@@ -300,6 +322,7 @@ func (fl *flow) join() {
 		if k := len(p.succs) - 1; k >= 0 && p.succs[k] == computed {
 			p.succs = append(p.succs[:k:k], loose...)
 			p.exit = p.exit || len(loose) == 0
+			fl.jumps = append(fl.jumps, i)
 		}
 		if succs[i] = p.succs; p.exit {
 			succs[i] = append(p.succs[:len(p.succs):len(p.succs)], exit)

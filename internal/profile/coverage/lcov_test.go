@@ -247,8 +247,8 @@ func TestLCOVIsConsistent(t *testing.T) {
 		if err := checkTracefile(b.String()); err != nil {
 			t.Fatalf("%v in\n%s", err, b.String())
 		}
-		if n := strings.Count(b.String(), "\nFNDA:"); n+unlisted != len(f.Funcs) {
-			t.Fatalf("%d functions listed and %d not, of %d", n, unlisted, len(f.Funcs))
+		if n := strings.Count(b.String(), "\nFNDA:"); n+unlisted.Functions != len(f.Funcs) {
+			t.Fatalf("%d functions listed and %d not, of %d", n, unlisted.Functions, len(f.Funcs))
 		}
 	})
 }

@@ -60,6 +60,11 @@ type SourceFile struct {
 	File  string
 	Funcs []SourceFunc // ascending by line, then by name
 	Lines []Line       // ascending
+
+	Branches []Branch // ascending by line; none of lines in unknown state
+	// Unbranched is the number of functions whose branches are not in Branches: their mode has no blocks, or
+	// their code is not known.
+	Unbranched int
 }
 
 // SourceFunc is a function of a source file: all code that the compiler generated for it,
@@ -133,9 +138,18 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 	for name, set := range funcs {
 		file(name).Funcs = set.list()
 	}
-	for at, s := range o.states() {
+	states := o.states()
+	for at, s := range states {
 		f := file(at.file)
 		f.Lines = append(f.Lines, Line{at.line, s, o.runs[at]})
+	}
+	for name, list := range o.fileBranches(states) {
+		file(name).Branches = list
+	}
+	for name, n := range o.unbranched {
+		if byName[name] != nil {
+			byName[name].Unbranched = n
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		f := byName[name]

@@ -125,7 +125,7 @@ func (e Excluded) Plus(f Excluded) Excluded {
 // Exclude returns the file without what the markers exclude, and its amount. Markers of functions
 // that the file does not have are added to the problems.
 func (m *Markers) Exclude(f *SourceFile) (kept SourceFile, n Excluded) {
-	kept.File = f.File
+	kept.File, kept.Unbranched = f.File, f.Unbranched
 	lines, branches := slices.Clone(m.Lines), slices.Clone(m.Branches)
 	lines = append(lines, m.functions(f, m.Functions)...)
 	branches = append(branches, m.functions(f, m.BranchFunctions)...)
@@ -142,6 +142,14 @@ func (m *Markers) Exclude(f *SourceFile) (kept SourceFile, n Excluded) {
 			continue
 		}
 		kept.Funcs = append(kept.Funcs, fn)
+	}
+	for i := range f.Branches {
+		b := &f.Branches[i]
+		if within(lines, b.Line) || within(branches, b.Line) {
+			n.Branches += len(b.Ways)
+			continue
+		}
+		kept.Branches = append(kept.Branches, *b)
 	}
 	return kept, n
 }

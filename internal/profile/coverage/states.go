@@ -93,15 +93,18 @@ type observer struct {
 	lostCalls map[uint64]bool
 	callers   map[owner]map[lineOf]bool // lines that call inlined functions
 	ends      map[owner]int             // last line of functions in their file
-	frames    bool                      // some module has functions in its debug information
-	owners    map[[2]string][]owner     // by name and file, made when all modules are known
+	branches  map[branchKey]*branch
+	// unbranched are the functions of which it is not recorded where their branches went, by file.
+	unbranched map[string]int
+	frames     bool                  // some module has functions in its debug information
+	owners     map[[2]string][]owner // by name and file, made when all modules are known
 }
 
 func newObserver() *observer {
 	return &observer{
 		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{},
 		separate: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
-		ends: map[owner]int{},
+		ends: map[owner]int{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
 	}
 }
 
@@ -119,6 +122,7 @@ func (o *observer) module(m *Module) {
 			}
 		}
 		o.blocks(m, f, c)
+		o.unbranch(m, f)
 	}
 }
 
@@ -217,6 +221,7 @@ func (o *observer) flow(m *Module, fl *flow, f *prof.Func, c *prof.Counts) {
 		p.ran, s.begun = s.runs > 0, false
 		s.lines(p)
 	}
+	o.branchesOf(&s, f, c)
 }
 
 // scan goes through the instructions of a function.
