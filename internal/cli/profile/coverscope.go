@@ -86,8 +86,8 @@ func (sc *scope) count(file string, n coverage.Excluded) {
 
 // place returns where fn is defined, by its name in the report, and whether the report has it.
 func (sc *scope) place(m *coverage.Module, fn *prof.Func) (name string, line int, ok bool) {
-	file, line := m.Source(fn)
-	return sc.flags.rules.Rename(file), line, sc.has(m.Definition(fn))
+	file, line := m.Definition(fn)
+	return sc.flags.rules.Rename(file), line, sc.has(file, line)
 }
 
 // has reports whether the report has the function that is defined on a line of a file, 0 if the line is not

@@ -166,6 +166,8 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 	switch {
 	case files == 0:
 		return fmt.Errorf("nothing to merge: no raw file or profile among the arguments; %s is %s", path, state)
+	case sum.Raws+sum.Profiles+sum.Repeated == 0 && len(p.Modules) == 0 && Foreign(sum.Refused) != "":
+		return fmt.Errorf("nothing could be merged from %s, as there is no binary or map among the arguments; %s is %s", report.Plural(files, "file"), path, state)
 	case sum.Raws+sum.Profiles+sum.Repeated == 0:
 		return fmt.Errorf("nothing could be merged from %s; %s is %s", report.Plural(files, "file"), path, state)
 	case f.strict && len(sum.Refused) > 0:

@@ -169,7 +169,7 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
 	if withModule {
 		field("Module", "%s", report.Printable(f.module.Module.Module))
 	}
-	if src := verb.SourceText(f.module.Source(f.fn)); src != "" {
+	if src := verb.SourceText(f.module.Definition(f.fn)); src != "" {
 		field("Source Info", "%s", src)
 	}
 	if f.fn.Mode.HasCalls() {
@@ -272,7 +272,7 @@ func newFuncJSON(m *coverage.Module, fn *prof.Func, c *prof.Counts, demangled st
 		Address: fn.Addr(), Size: fn.Size(), Mode: fn.Mode.String(),
 		Covered: c.Runs > 0, Runs: c.Runs, Raws: m.RunsOf(c), CallsInexact: c.Inexact,
 	}
-	j.File, j.Line = m.Source(fn)
+	j.File, j.Line = m.Definition(fn)
 	if fn.Mode.HasCalls() {
 		j.Calls = &c.Calls
 	}

@@ -51,7 +51,7 @@ func tally(t coverage.Tally) Tally { return Tally{t.Covered, t.Total} }
 func (b *builder) source(module int, m *coverage.Module, src *sourcefunc.Func) {
 	first := &m.Funcs[src.Funcs[0]]
 	c := src.Counts(m.Module)
-	file, line := m.Source(first)
+	file, line := m.Definition(first)
 	f := Function{
 		Symbol: src.Name, Module: module, File: b.file(file), Line: line, Address: first.Addr(), Mode: first.Mode.String(),
 		Runs: c.Runs, Of: m.RunsOf(&c), Order: c.MeanOrder(),
