@@ -22,23 +22,25 @@ import (
 // one that was left as it is.
 type buildEvent struct {
 	native.Result
-	Untouched string      `json:",omitempty"` // why
-	Path      string      `json:",omitempty"` // of Source, absolute
-	Empty     bool        `json:",omitempty"` // it has no function that the flags select
-	Check     bool        `json:",omitempty"` // it is a check of the build system
-	Split     *splitEvent `json:",omitempty"` // of a build by a profile
-	Proof     *proofEvent `json:",omitempty"` // of an object with probes
-	Laid      string      `json:",omitempty"` // a module that was linked in the order of a profile
-	Kept      *keptEvent  `json:",omitempty"` // a module for which the linker cannot do a part of that
-	Units     int         `json:",omitempty"` // number of source files of its code, if not 1
-	Bitcode   int         `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
-	LinkCache string      `json:",omitempty"` // a module whose link may use lld's cache
-	LTOLink   string      `json:",omitempty"` // the number of that link, in events of what it compiled as well
-	Ran       bool        `json:",omitempty"` // a cache had to start its compiler
-	PassedBy  string      `json:",omitempty"` // a bypassed launcher
-	Cache     string      `json:",omitempty"` // a compiler cache that was asked for Source
-	Launch    string      `json:",omitempty"` // the number of that request, in events of what answers it as well
-	Uncaught  string      `json:",omitempty"` // a compiler that could not be caught
+	Untouched string         `json:",omitempty"` // why
+	Path      string         `json:",omitempty"` // of Source, absolute
+	Object    string         `json:",omitempty"` // what was made of a file that was left as it is, absolute
+	Linked    []linkedObject `json:",omitempty"` // objects without probes of a link
+	Empty     bool           `json:",omitempty"` // it has no function that the flags select
+	Check     bool           `json:",omitempty"` // it is a check of the build system
+	Split     *splitEvent    `json:",omitempty"` // of a build by a profile
+	Proof     *proofEvent    `json:",omitempty"` // of an object with probes
+	Laid      string         `json:",omitempty"` // a module that was linked in the order of a profile
+	Kept      *keptEvent     `json:",omitempty"` // a module for which the linker cannot do a part of that
+	Units     int            `json:",omitempty"` // number of source files of its code, if not 1
+	Bitcode   int            `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
+	LinkCache string         `json:",omitempty"` // a module whose link may use lld's cache
+	LTOLink   string         `json:",omitempty"` // the number of that link, in events of what it compiled as well
+	Ran       bool           `json:",omitempty"` // a cache had to start its compiler
+	PassedBy  string         `json:",omitempty"` // a bypassed launcher
+	Cache     string         `json:",omitempty"` // a compiler cache that was asked for Source
+	Launch    string         `json:",omitempty"` // the number of that request, in events of what answers it as well
+	Uncaught  string         `json:",omitempty"` // a compiler that could not be caught
 }
 
 // logEvent appends to the log of cairn build, if there is one, and to those of builds
@@ -64,8 +66,13 @@ func logEvent(e buildEvent) error {
 }
 
 // logUntouched logs a file that is left as it is, and why.
-func logUntouched(name, why string) error {
-	return logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: why, Path: pathOf(name)})
+// object is what is made of it, "" if that is not known.
+func logUntouched(name, why, object string) error {
+	e := buildEvent{Result: native.Result{Source: name}, Untouched: why, Path: pathOf(name)}
+	if object != "" {
+		e.Object = absolute([]string{object})[0]
+	}
+	return logEvent(e)
 }
 
 // pathOf returns the absolute path of a source file, "" if there is no such file.
@@ -98,9 +105,9 @@ type buildSummary struct {
 	Functions int                 `json:"functions"`
 	Blocks    int                 `json:"blocks"`
 	Compiled  int                 `json:"compilations"` // of these files: libtool compiles each twice
-	Skipped   map[string][]string `json:"skipped"`    // reason -> functions
-	EntryOnly []string            `json:"entry_only"` // functions without block probes
-	Untouched map[string][]string `json:"untouched"`  // reason -> files
+	Skipped   map[string][]string `json:"skipped"`      // reason -> functions
+	EntryOnly []string            `json:"entry_only"`   // functions without block probes
+	Untouched map[string][]string `json:"untouched"`    // reason -> files
 
 	Empty    int      `json:"empty"`                  // files without a function that the flags select
 	Checks   int      `json:"checks"`                 // files that build systems compiled to examine the system
@@ -133,19 +140,21 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 64<<20)
-	linked := map[string]string{}     // by number: modules of which nothing was compiled
+	cached := map[string]string{}     // by number: modules of which nothing was compiled
 	launched := map[string]bool{}     // by number: not answered by a compiler
 	untouched := map[[2]string]bool{} // by path and reason: compilers start each other, and builds compile a file for several programs
+	var linked unprobedLinks
 	for lines.Scan() {
 		var e buildEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, fmt.Errorf("build: %s: %w", path, err)
 		}
 		if e.LinkCache != "" {
-			linked[e.LTOLink] = e.LinkCache
+			cached[e.LTOLink] = e.LinkCache
 			continue
 		}
-		delete(linked, e.LTOLink)
+		delete(cached, e.LTOLink)
+		linked.add(&e)
 		if e.Cache != "" {
 			launched[e.Launch] = true
 			continue
@@ -157,11 +166,12 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 			}
 			untouched[left] = true
 		}
-		if !e.Ran {
+		if !e.Ran && len(e.Linked) == 0 {
 			sum.add(&e)
 		}
 	}
-	sum.Cached, sum.Links = len(launched), slices.Sorted(maps.Values(linked))
+	sum.Cached, sum.Links = len(launched), slices.Sorted(maps.Values(cached))
+	linked.list(sum)
 	return sum, lines.Err()
 }
 

@@ -27,7 +27,8 @@ import (
 
 // linkInput is an input of a link that may have such records.
 type linkInput struct {
-	path string
+	path   string
+	system bool // it belongs to the compiler or the system
 	// whole reports that the linker takes the object, and may still drop its records.
 	whole bool
 }
@@ -46,7 +47,7 @@ func driverInputs(cmd *driver.Command) []linkInput {
 		if w.Lib {
 			path = findLibrary(&driver.LinkerWord{Value: w.Name, Static: w.Static}, dirs)
 		}
-		inputs = append(inputs, linkInput{path: path, whole: cmd.GC})
+		inputs = append(inputs, linkInput{path: path, system: systemInput(path, cmd.Sysroot()), whole: cmd.GC})
 	}
 	return inputs
 }
@@ -64,7 +65,7 @@ func linkerInputs(args []string) (inputs []linkInput, output string) {
 		if w.Lib {
 			path = findLibrary(w, dirs)
 		}
-		inputs = append(inputs, linkInput{path: path, whole: line.Has("gc-sections")})
+		inputs = append(inputs, linkInput{path: path, system: systemInput(path, line.Value("sysroot")), whole: line.Has("gc-sections")})
 	}
 	return inputs, line.Value("o", "output")
 }
@@ -98,8 +99,13 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string) (string, e
 			return "", err
 		}
 	}
-	if r.like == nil {
+	if len(r.data) == 0 {
 		return "", nil
+	}
+	if len(r.unprobed) > 0 {
+		if err := logEvent(buildEvent{Linked: r.unprobed}); err != nil {
+			return "", err
+		}
 	}
 	object, err := objfile.OneSection(bytes.NewReader(r.like), wire.UnitSection, r.data)
 	if err != nil {
@@ -110,19 +116,23 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string) (string, e
 
 // unitRecords are the records of a link.
 type unitRecords struct {
-	data []byte
-	like []byte // an object with records
+	data     []byte
+	like     []byte         // an object of those of which data has records
+	unprobed []linkedObject // those that no stand-in of ours has seen
 }
 
 // read adds the records of an input.
 func (r *unitRecords) read(in linkInput) error {
 	err := objfile.EachLinkInput(in.path, func(archive bool, member string, body *io.SectionReader) error {
-		if !archive && !in.whole {
-			return nil
-		}
 		data, err := objfile.SectionOf(body, wire.UnitSection)
-		if err != nil || data == nil {
+		if err != nil {
 			return err
+		}
+		if data == nil && !in.system {
+			return r.readUnprobed(in, archive, member, body)
+		}
+		if data == nil || !archive && !in.whole {
+			return nil
 		}
 		units, err := mip.ReadUnits(data)
 		if err != nil {
@@ -133,13 +143,18 @@ func (r *unitRecords) read(in linkInput) error {
 				return err
 			}
 		}
-		if r.like == nil {
-			r.like, err = io.ReadAll(body)
-		}
-		return err
+		return r.likeThis(body)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	return err
+}
+
+// likeThis remembers an object whose machine and notes are those of the link.
+func (r *unitRecords) likeThis(body *io.SectionReader) (err error) {
+	if r.like == nil {
+		r.like, err = io.ReadAll(io.NewSectionReader(body, 0, body.Size()))
 	}
 	return err
 }

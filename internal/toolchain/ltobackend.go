@@ -119,7 +119,7 @@ func (l *ltoLinker) job(ctx context.Context, common, own []string) error {
 	if cmd.Run() != nil {
 		return failure
 	}
-	return logUntouched(sourceOfText(text.Bytes(), nil), "its assembly is not accepted")
+	return logUntouched(sourceOfText(text.Bytes(), nil), "its assembly is not accepted", "")
 }
 
 // assembler returns a stand-in that assembles by clang, which accepts everything that it writes itself.
@@ -208,7 +208,7 @@ func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output
 	out, event, name, err := sh.rewriteLTO(src, u)
 	switch {
 	case err != nil:
-		return errors.Join(logUntouched(name, "its optimised code is not understood: "+err.Error()),
+		return errors.Join(logUntouched(name, "its optimised code is not understood: "+err.Error(), ""),
 			sh.assemble(ctx, args, src))
 	case event == nil:
 		return sh.assemble(ctx, args, src)

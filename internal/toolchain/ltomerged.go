@@ -82,7 +82,7 @@ func (m *mergedLink) plainly(ctx context.Context, messages string, why error) er
 		return ChildError(err)
 	}
 	fmt.Fprintf(m.streams.Err, "%scairn: ld: %s: its optimised code cannot be linked in two steps (%v); it is linked as it is\n", messages, m.output, why)
-	return logUntouched(m.output, "its optimised code cannot be linked in two steps")
+	return logUntouched(m.output, "its optimised code cannot be linked in two steps", "")
 }
 
 // mergedLink is a link in two steps.

@@ -62,7 +62,7 @@ func (w *wrapper) listOther(s *verb.Streams, path string, args []string) error {
 		opts := w.opts.Shim
 		opts.Strict = opts.Strict && o != intelAssembler // as other assembly that people write
 		for _, source := range sources {
-			if err := opts.leave(s, source, o.why); err != nil {
+			if err := opts.leave(s, source, o.why, objectOf(args, len(sources))); err != nil {
 				return err
 			}
 		}
@@ -83,6 +83,14 @@ func (o *otherLanguage) compiled(args []string) []string {
 		}
 	}
 	return sources
+}
+
+// objectOf returns the operand of -o of a compiler with one source, "" if it has none.
+func objectOf(args []string, sources int) string {
+	if i := slices.Index(args, "-o"); i >= 0 && i+1 < len(args) && sources == 1 {
+		return args[i+1]
+	}
+	return ""
 }
 
 // emitsNoCode reports whether the argument at i is rustc's --emit with neither an object nor a program.
@@ -121,7 +129,7 @@ func (w *wrapper) assemble(ctx context.Context, s *verb.Streams, path string, ar
 	}
 	if why != "" {
 		for _, i := range inputs {
-			if err := w.opts.Shim.leave(s, args[i], why); err != nil {
+			if err := w.opts.Shim.leave(s, args[i], why, asOutput(args)); err != nil {
 				return err
 			}
 		}

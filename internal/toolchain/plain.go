@@ -36,7 +36,7 @@ func (f *InstrumentFlags) leavePlain(s *verb.Streams, cmd *driver.Command) error
 		return fmt.Errorf("cc: %s", cmd.Refusal)
 	}
 	for _, name := range made {
-		if err := listPlain(s, name, cmd.Refusal); err != nil {
+		if err := listPlain(s, name, cmd.Refusal, cmd.Object(name)); err != nil {
 			return err
 		}
 	}
@@ -44,20 +44,21 @@ func (f *InstrumentFlags) leavePlain(s *verb.Streams, cmd *driver.Command) error
 }
 
 // leave lists a file that another compiler makes code of, or returns why that is an error.
-func (o *ShimOptions) leave(s *verb.Streams, name, why string) error {
+func (o *ShimOptions) leave(s *verb.Streams, name, why, object string) error {
 	if o.strict() {
 		return fmt.Errorf("%s: %s", name, why)
 	}
-	return listPlain(s, name, why)
+	return listPlain(s, name, why, object)
 }
 
-// listPlain lists a file that is compiled without probes: in the log of the build, or, without one, as a note.
-func listPlain(s *verb.Streams, name, why string) error {
+// listPlain lists a file that is compiled to object without probes: in the log of the build, or, without one, as
+// a note. object is "" if it is not known.
+func listPlain(s *verb.Streams, name, why, object string) error {
 	if os.Getenv(catch.EnvLog) == "" {
 		verb.Note(s, "%s: compiled without probes: %s", name, why)
 		return nil
 	}
-	return logUntouched(name, why)
+	return logUntouched(name, why, object)
 }
 
 // listAssembly lists the assembly that clang assembles itself, without our stand-in. What a compiler wrote is
@@ -79,7 +80,7 @@ func (f *InstrumentFlags) listAssembly(s *verb.Streams, cmd *driver.Command, che
 		cmd.Compiles = true
 	}
 	for _, name := range hand {
-		if err := listByHand(nil, name); err != nil {
+		if err := listByHand(nil, name, cmd.Object(name)); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ var (
 
 // listByHand lists an assembler's input that neither gcc nor clang wrote, under the name of its source: a .S
 // comes from the preprocessor under another name, and another compiler's output from a temporary file.
-func listByHand(src []byte, name string) error {
+func listByHand(src []byte, name, object string) error {
 	if src != nil && len(bytes.TrimSpace(src)) == 0 {
 		return nil
 	}
@@ -109,5 +110,5 @@ func listByHand(src []byte, name string) error {
 	} else if m := fileNumber().FindSubmatch(src); m != nil {
 		name = string(m[1])
 	}
-	return logUntouched(name, byHand)
+	return logUntouched(name, byHand, object)
 }

@@ -95,7 +95,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	x64 = x64 || sh.direct && !slices.Contains(args, "--32") && !slices.Contains(args, "--x32")
 	if len(inputs) > 1 {
 		for _, i := range inputs {
-			if err := listPlain(&sh.streams, args[i], "several files are assembled into one object"); err != nil {
+			if err := listPlain(&sh.streams, args[i], "several files are assembled into one object", asOutput(args)); err != nil {
 				return err
 			}
 		}
@@ -117,7 +117,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		if !piped {
 			name = args[inputs[0]]
 		}
-		if err := listByHand(src, name); err != nil {
+		if err := listByHand(src, name, asOutput(args)); err != nil {
 			return err
 		}
 		return asIs()
@@ -132,7 +132,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	out, result, err := sh.rewrite(src, name, x64)
 	switch {
 	case err != nil && !sh.opts.strict():
-		if err := listPlain(&sh.streams, sourceName(src, name), err.Error()); err != nil {
+		if err := listPlain(&sh.streams, sourceName(src, name), err.Error(), asOutput(args)); err != nil {
 			return err
 		}
 		return asIs()
@@ -168,7 +168,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out [
 		return err
 	}
 	if !sh.opts.strict() {
-		return listPlain(&sh.streams, result.Source, rejected)
+		return listPlain(&sh.streams, result.Source, rejected, asOutput(args))
 	}
 	object := outputOf(args)
 	if info, err := os.Lstat(object); err == nil && info.Mode().IsRegular() { // not /dev/null

@@ -197,7 +197,7 @@ func useOther(ctx context.Context, c Compiler, cmd driver.Command, argv []string
 		return fmt.Errorf("cc: --use: %w", why)
 	}
 	for _, source := range cmd.Sources {
-		if err := logUntouched(source, why.Error()); err != nil {
+		if err := logUntouched(source, why.Error(), ""); err != nil {
 			return err
 		}
 	}

@@ -85,7 +85,7 @@ type entryUnit struct {
 	start, first, end uint64 // offsets of the unit, of its first entry, of its end
 	abbrevs           *abbrevTable
 	compDir           string
-	producer          string
+	name, producer    string
 	line              uint64 // offset of its line table
 	hasLine           bool
 	ownLines          bool // for a split unit: the line table is in its own file
@@ -187,7 +187,7 @@ func (r *entryReader) root(u *entryUnit) bool {
 	if a == nil {
 		return false
 	}
-	var low, dir, producer, dwo attrValue
+	var low, dir, name, producer, dwo attrValue
 	for _, s := range a.specs {
 		v := attrValue{s.form, at, s.implicit}
 		if at = skipForm(r.info, at, u.end, s.form, u.unitInfo); at > u.end {
@@ -198,6 +198,8 @@ func (r *entryReader) root(u *entryUnit) bool {
 			u.line, u.hasLine = r.number(u, v), true
 		case attrCompDir:
 			dir = v
+		case attrName:
+			name = v
 		case attrProducer:
 			producer = v
 		case attrLowPC:
@@ -217,7 +219,7 @@ func (r *entryReader) root(u *entryUnit) bool {
 		}
 	}
 	// These may depend on bases that are after them.
-	u.compDir, u.producer, u.dwoName = r.text(u, dir), r.text(u, producer), r.text(u, dwo)
+	u.compDir, u.name, u.producer, u.dwoName = r.text(u, dir), r.text(u, name), r.text(u, producer), r.text(u, dwo)
 	u.lowPC, _ = r.address(u, low)
 	return true
 }

@@ -139,6 +139,18 @@ func (im *Image) Tables(name string) ([]Table, error) {
 
 // HasCode reports whether a link-time address is in a section with code.
 func (im *Image) HasCode(addr uint64) bool {
+	code := im.codeSpans()
+	i, _ := slices.BinarySearchFunc(code, addr, func(s span, a uint64) int {
+		if s.hi <= a {
+			return -1
+		}
+		return 1
+	})
+	return i < len(code) && code[i].lo <= addr
+}
+
+// codeSpans returns the addresses of sections with code, ascending.
+func (im *Image) codeSpans() []span {
 	if im.code == nil {
 		im.code = []span{}
 		for i := range im.sections {
@@ -148,13 +160,7 @@ func (im *Image) HasCode(addr uint64) bool {
 		}
 		slices.SortFunc(im.code, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	}
-	i, _ := slices.BinarySearchFunc(im.code, addr, func(s span, a uint64) int {
-		if s.hi <= a {
-			return -1
-		}
-		return 1
-	})
-	return i < len(im.code) && im.code[i].lo <= addr
+	return im.code
 }
 
 // layOut assigns addresses to the sections of an object, code first.

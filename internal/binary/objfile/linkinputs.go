@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,7 @@ import (
 )
 
 // EachLinkInput visits the file at path or, if it is an archive, its members. They can be read
-// only during the visit.
+// only during the visit. Members of a thin archive have their path as name.
 func EachLinkInput(path string, visit func(archive bool, member string, r *io.SectionReader) error) error {
 	f, st, err := openStat(path)
 	if err != nil {
@@ -25,8 +26,8 @@ func EachLinkInput(path string, visit func(archive bool, member string, r *io.Se
 	if kind != arMagic && kind != thinMagic {
 		return visit(false, "", io.NewSectionReader(f, 0, st.Size()))
 	}
-	return eachBody(path, f, st.Size(), kind == thinMagic, func(_, member string, r *io.SectionReader) error {
-		return visit(true, member, r)
+	return eachBody(path, f, st.Size(), kind == thinMagic, func(path, member string, r *io.SectionReader) error {
+		return visit(true, cmp.Or(member, path), r)
 	})
 }
 

@@ -48,3 +48,25 @@ func (f *File) LinkSymbols() ([]LinkSymbol, error) {
 	}
 	return syms, nil
 }
+
+// SymbolNames returns the names that .symtab defines, of the module or its separate debug file. The map is nil if
+// there is no table, or if it lacks local symbols, as after strip -x: then the module may have functions whose
+// names it lacks.
+func (f *File) SymbolNames() (map[string]bool, error) {
+	table, s := f.openSymbols()
+	if s == nil {
+		return nil, nil
+	}
+	defer f.done(table)
+	names, complete := map[string]bool{}, false
+	err := table.eachSymbol(s, func(sym *symbol) {
+		if sym.name != "" && sym.section != elf.SHN_UNDEF {
+			names[sym.name] = true
+			complete = complete || sym.bind == elf.STB_LOCAL && sym.isFunc() && sym.file != "" // hidden names become local as well
+		}
+	})
+	if err != nil || !complete {
+		return nil, err
+	}
+	return names, nil
+}

@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -168,4 +169,90 @@ func FuzzReadObjects(f *testing.F) {
 			t.Error("neither object nor error")
 		}
 	})
+}
+
+// FuzzLinkCode checks that any object is read or rejected, in time and memory that its size bounds.
+func FuzzLinkCode(f *testing.F) {
+	dir := f.TempDir()
+	write(f, dir, "a.c", "static int g(int x) { return x * x; }\n__attribute__((weak)) int f(int x) { return g(x) + 1; }\n")
+	write(f, dir, "b.s", "\t.globl f\nf:\tret\n")
+	for _, args := range []string{"-c -g a.c", "-c -O1 -gdwarf-4 -ffunction-sections a.c", "-c -flto a.c", "-c -g b.s", "-r -g -nostdlib a.c b.s"} {
+		cmd := exec.Command("gcc", append(strings.Fields(args), "-o", "f.o")...)
+		cmd.Dir = dir
+		if cmd.Run() != nil {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, "f.o"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := ReadLinkCode(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))))
+		if err != nil {
+			return
+		}
+		for i := range c.Funcs {
+			if c.Funcs[i].Name == "" {
+				t.Error("a function without a name")
+			}
+		}
+	})
+}
+
+// TestLinkCode checks the functions of an object that has several compilations and assembly.
+func TestLinkCode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "a.c", "static __attribute__((noinline)) int g(int x) { return x * x; }\n\nint f(int x) { return g(x) + 1; }\n")
+	write(t, dir, "b.c", "__attribute__((weak)) int w(void) {\n  return 1;\n}\nint data = 1;\n")
+	write(t, dir, "c.s", "\t.globl h, v\nh:\tret\n\t.set v, h\nlocal:\tret\n")
+	write(t, dir, "lto.c", "int f(void) { return 1; }\n")
+	gcc := func(args string) {
+		cmd := exec.Command("gcc", strings.Fields(args)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("needs gcc: %v\n%s", err, out)
+		}
+	}
+	gcc("-c -g -O1 a.c b.c")
+	gcc("-c c.s")
+	gcc("-r -nostdlib a.o b.o c.o -o all.o")
+	gcc("-c -flto lto.c")
+	read := func(name string) (*LinkCode, error) {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ReadLinkCode(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))))
+	}
+	c, err := read("all.o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, fn := range c.Funcs {
+		lines := ""
+		for _, r := range fn.Rows {
+			lines += fmt.Sprintf(" %s:%d", filepath.Base(r.File), r.Line)
+		}
+		got = append(got, fmt.Sprintf("%s %s %t%s", fn.Name, filepath.Base(fn.File), fn.Shared, lines))
+	}
+	want := regexp.MustCompile(`^g a.c false( a.c:1)+
+f a.c false( a.c:3)+
+w b.c true( b.c:[123])+
+h \. false$`)
+	if text := strings.Join(got, "\n"); !want.MatchString(text) {
+		t.Errorf("got\n%s\nwant\n%v", text, want)
+	}
+	if len(c.Made) != 1 || !strings.HasPrefix(c.Made[0], "GCC: ") || c.Bytes == 0 {
+		t.Errorf("made by %q, %d bytes", c.Made, c.Bytes)
+	}
+	if _, err := read("lto.o"); !errors.Is(err, ErrNoCode) {
+		t.Errorf("bitcode: %v", err)
+	}
+	if _, err := read("a.c"); !errors.Is(err, ErrNotELF) {
+		t.Errorf("a source: %v", err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -162,7 +163,15 @@ func addAbsent(s *verb.Streams, bin *objfile.File, m *prof.Map) error {
 			fmt.Fprintf(s.Err, "cairn: %s: compilation omitted: %s: %s\n", bin.Path(), wire.UnitSection, strings.TrimSpace(line))
 		}
 	}
-	m.Absent = absent.Of(units, m.Funcs)
+	var symbols map[string]bool
+	if slices.ContainsFunc(units, func(u prof.Unit) bool {
+		return slices.ContainsFunc(u.Funcs, func(a prof.Absent) bool { return a.Why == prof.Unprobed })
+	}) {
+		if symbols, err = bin.SymbolNames(); err != nil {
+			return err
+		}
+	}
+	m.Absent = absent.Of(units, m.Funcs, symbols)
 	return nil
 }
 

@@ -424,6 +424,17 @@ func (p *parser) finish() Command {
 	return *c
 }
 
+// Object returns the object that the command makes of an input, "" if it makes a program in the same step.
+func (c *Command) Object(input string) string {
+	switch {
+	case c.Links:
+		return ""
+	case c.Output != "":
+		return c.Output
+	}
+	return strings.TrimSuffix(path.Base(input), path.Ext(input)) + ".o"
+}
+
 // Plain makes Args leave the command's code as it is, and add only the runtime to its link.
 func (c *Command) Plain() { c.Compiles, c.LTO = false, false }
 

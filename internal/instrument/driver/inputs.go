@@ -57,6 +57,15 @@ func (c *Command) Inputs() (inputs []Input, dirs []string) {
 	return inputs, dirs
 }
 
+// Sysroot returns the directory that the arguments name as the root of the system's files, "" for none.
+func (c *Command) Sysroot() string {
+	root := ""
+	for _, w := range c.forward([]string{"--sysroot", "-isysroot"}) {
+		root = strings.TrimPrefix(w, "--sysroot=")
+	}
+	return root
+}
+
 // Forward returns the arguments that select the driver's tools and system: those that the compilation and the
 // link of a program have in common.
 func (c *Command) Forward() []string {

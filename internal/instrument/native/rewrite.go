@@ -127,10 +127,13 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 		}
 		r.function(fn)
 	}
-	if r.result.Functions == 0 {
-		return u.Src, r.result
+	switch {
+	case r.result.Functions > 0:
+		return r.render(), r.result
+	case len(u.funcs) > 0:
+		return r.appendUnit(endLine(slices.Clone(u.Src))), r.result // a link must not take it for code of another compiler
 	}
-	return r.render(), r.result
+	return u.Src, r.result
 }
 
 // function plans the probes, the record and the map entry of fn.
@@ -364,14 +367,19 @@ func (r *rewriter) render() []byte {
 		pos = e.at + e.drop
 	}
 	out = append(out, r.unit.Src[pos:]...)
-	if n := len(out); n > 0 && out[n-1] != '\n' {
-		out = append(out, '\n')
-	}
-	out = append(out, r.spell(r.tail)...)
+	out = append(endLine(out), r.spell(r.tail)...)
 	if r.opts.Mode.Timed() {
 		return out
 	}
 	return r.appendUnit(r.appendAreas(out))
+}
+
+// endLine ends the last line of a text.
+func endLine(text []byte) []byte {
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		text = append(text, '\n')
+	}
+	return text
 }
 
 // appendAreas appends the raw sections, those of the order buffer and the

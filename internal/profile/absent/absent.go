@@ -36,7 +36,9 @@ func (p present) add(funcs []prof.Func) {
 }
 
 // Of returns the functions of a module's units that are not among its functions, in the order of maps.
-func Of(units []prof.Unit, funcs []prof.Func) []prof.Absent {
+// symbols are the names of the module's symbols, nil if they are not known: a function without a probe that is
+// not among them is not in the module.
+func Of(units []prof.Unit, funcs []prof.Func, symbols map[string]bool) []prof.Absent {
 	have := present{}
 	have.add(funcs)
 	linked := map[string]bool{} // files of units that the module was linked from
@@ -53,7 +55,7 @@ func Of(units []prof.Unit, funcs []prof.Func) []prof.Absent {
 			switch {
 			case a.Name != "" && have[keyOf(&a)]:
 				continue
-			case a.Why == prof.Unprobed:
+			case a.Why == prof.Unprobed && (symbols == nil || a.Name == "" || symbols[a.Name]):
 			case u.Unlinked && !linked[u.File]:
 				a.Why = prof.NotLinked
 			default:

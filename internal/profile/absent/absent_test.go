@@ -29,7 +29,8 @@ func TestOf(t *testing.T) {
 		{File: "a.c", Unlinked: true, Funcs: []prof.Absent{{Name: "helper", File: "a.c", Note: "libx.a", Lines: lines("a.c", 5, 6)}}},
 		{File: "x.asm", Funcs: []prof.Absent{{File: "x.asm", Why: prof.Unprobed, Note: "nasm"}}},
 	}
-	got := Of(units, []prof.Func{{Name: "main", File: "a.c"}, {Name: "helper", File: "b.c"}, {Name: "_Z3invv", File: "b.c"}, {Name: "used", File: "a.c"}})
+	funcs := []prof.Func{{Name: "main", File: "a.c"}, {Name: "helper", File: "b.c"}, {Name: "_Z3invv", File: "b.c"}, {Name: "used", File: "a.c"}}
+	got := Of(units, funcs, nil)
 	want := []prof.Absent{
 		{Name: "helper", File: "a.c", Why: prof.Dropped, Lines: lines("a.c", 3, 6)},
 		{Name: "_Z4gonev", File: "b.c", Why: prof.Dropped, Shared: true, Lines: lines("h.h", 2, 2)},
@@ -39,6 +40,14 @@ func TestOf(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Of =\n%+v, want\n%+v", got, want)
+	}
+	// Symbols tell whether code without probes is in the module.
+	if got := Of(units, funcs, map[string]bool{"main": true, "raw": true}); !reflect.DeepEqual(got, want) {
+		t.Errorf("Of with its symbol =\n%+v, want\n%+v", got, want)
+	}
+	want[2].Why = prof.NotLinked
+	if got := Of(units, funcs, map[string]bool{"main": true}); !reflect.DeepEqual(got, want) {
+		t.Errorf("Of without its symbol =\n%+v, want\n%+v", got, want)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 //	*/lib*/clang/VERSION, /usr/lib/llvm-VERSION           clang's
 //	*/include/c++/VERSION                                 libstdc++ (VERSION), libc++ (v1)
 //	/usr/share/mingw-w64                                  MinGW's
+//	/rustc/COMMIT, /rust/deps                             Rust's library and what it is made of
+//	/_/GOROOT                                             Go's, as cgo names it
 var systemPath = lazyregexp.New(`^/usr/(local/)?include/` +
 	`|^/usr/[^/]+-[^/]+/(include|sys-include|sys-root|sysroot)/` +
 	`|/sysroot[^/]*/(.*/)?usr/include/|\.sdk/usr/include/` +
@@ -27,7 +29,8 @@ var systemPath = lazyregexp.New(`^/usr/(local/)?include/` +
 	`|/lib[^/]*/gcc(-cross)?/[^/]+-[^/]+/\d[^/]*/` +
 	`|/lib[^/]*/clang/\d[^/]*/|^/usr/lib[^/]*/llvm-?\d[^/]*/` +
 	`|/include/c\+\+/(v\d+|\d[^/]*)/` +
-	`|^/usr/share/mingw-w64/`)
+	`|^/usr/share/mingw-w64/` +
+	`|^/rustc/[0-9a-f]{40}/|^/rust/deps/|^/_/GOROOT/`)
 
 // SystemFile reports whether a file belongs to the compiler or the system, by its path in debug
 // information.
