@@ -44,7 +44,7 @@ type LogFlags struct {
 // registerLogs adds the flags of every verb that reads logs.
 func (f *LogFlags) registerLogs(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.Maps, "map", "m", nil,
-		"name functions by this `file`: the program, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
+		"name functions by this `file`: the program, a directory with it, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
 	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
 	c.Flags().Var(&f.Spike, "spike", "only the calls around spike `n` of a log of spikes, not around all spikes;\n0 for the last calls of each thread")
@@ -182,9 +182,12 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 
 // loadMaps loads the arguments of --map.
 func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
+	texts, err := withPrograms(s, texts)
+	if err != nil {
+		return nil, err
+	}
 	specs := make([]symbolize.Spec, len(texts))
 	for i, text := range texts {
-		var err error
 		if specs[i], err = symbolize.ParseSpec(text); err != nil {
 			return nil, verb.Usagef("--map %s: %w", text, err)
 		}

@@ -2,6 +2,8 @@ package calls
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -59,6 +61,12 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	objects := t.Objects.List()
 	instead := make(map[string]string) // path in the log -> file from --map
 	for _, text := range maps {
+		if verb.IsDir(text) {
+			if err := t.insteadBelow(text, objects, instead); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		spec, err := symbolize.ParseSpec(text)
 		switch {
 		case err != nil:
@@ -97,6 +105,72 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	t.goNames.Add(funcs)
 	return funcs, nil
 }
+
+// insteadBelow adds the binaries below a directory that have the build ids of objects.
+func (t *LogSet) insteadBelow(dir string, objects []tracelog.Object, instead map[string]string) error {
+	found := binariesBelow(t.Streams, dir, func(f *objfile.File) (string, bool) {
+		id, err := f.BuildID()
+		return string(id), err == nil
+	})
+	any := false
+	for _, o := range objects {
+		if path := found[o.BuildID]; o.BuildID != "" && path != "" {
+			instead[o.Path], any = path, true
+		}
+	}
+	if !any {
+		return fmt.Errorf("--map %s: contains no program or library that wrote the logs", dir)
+	}
+	return nil
+}
+
+// binariesBelow returns the binaries below a directory that have a key, the first of each key.
+func binariesBelow(s *verb.Streams, dir string, keyOf func(*objfile.File) (string, bool)) map[string]string {
+	found := make(map[string]string)
+	failed := func(path string, err error) { verb.Note(s, "%s: %v", path, err) }
+	for _, path := range verb.Binaries(dir, failed) {
+		f, err := objfile.Open(path)
+		if err != nil {
+			continue
+		}
+		key, ok := keyOf(f)
+		f.Close()
+		if ok && found[key] == "" {
+			found[key] = path
+		}
+	}
+	return found
+}
+
+// withPrograms returns arguments of --map for logs of XRay, with the program in place of each
+// directory: these logs do not say which build wrote them.
+func withPrograms(s *verb.Streams, texts []string) (out []string, err error) {
+	for _, text := range texts {
+		if !verb.IsDir(text) {
+			out = append(out, text)
+			continue
+		}
+		found := slices.Sorted(maps.Values(binariesBelow(s, text, func(f *objfile.File) (string, bool) {
+			id, err := f.BuildID()
+			if err != nil {
+				return f.Path(), f.Has(sledSection)
+			}
+			return string(id), f.Has(sledSection)
+		})))
+		switch len(found) {
+		case 0:
+			return nil, fmt.Errorf("--map %s: contains no program that was built with -fxray-instrument", text)
+		case 1:
+			out = append(out, found[0])
+		default:
+			return nil, fmt.Errorf("--map %s: contains %d programs that were built with -fxray-instrument: name the one that wrote the logs (%s)", text, len(found), report.First(found, 3))
+		}
+	}
+	return out, nil
+}
+
+// sledSection is the section of the sleds of programs built with -fxray-instrument.
+const sledSection = "xray_instr_map"
 
 // findProgram returns the file that a log names, or one in the directories beside, if it has the
 // build id in the log.

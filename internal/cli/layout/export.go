@@ -215,7 +215,7 @@ func (f *exportFlags) open(s *verb.Streams, x *exportFormat) (e *exporter, err e
 	if err != nil {
 		return nil, err
 	}
-	m, err := onlyModule(&f.ProfileFlags, p)
+	m, err := moduleOf(&f.ProfileFlags, p, f.binary)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/layout/order"
@@ -298,6 +299,35 @@ func onlyModule(f *profile.ProfileFlags, p *prof.Profile) (*prof.Module, error) 
 		names[i] = p.Modules[i].Module
 	}
 	return nil, verb.Usagef("%s has several modules: select one with --module (%s)", f.Path, strings.Join(names, ", "))
+}
+
+// moduleOf returns the module of p that a binary is of: by its build id, or else, as for the same
+// program in another layout, by its name. If there is only one module it is that.
+func moduleOf(f *profile.ProfileFlags, p *prof.Profile, binary string) (*prof.Module, error) {
+	if len(p.Modules) > 1 && binary != "" {
+		bin, err := objfile.Open(binary)
+		if err != nil {
+			return nil, err
+		}
+		id, _ := bin.BuildID() // without one it is chosen by its name
+		bin.Close()
+		named := -1
+		for i := range p.Modules {
+			switch m := &p.Modules[i]; {
+			case id != "" && m.BuildID == id:
+				return m, nil
+			case m.Module != filepath.Base(binary):
+			case named >= 0:
+				return onlyModule(f, p)
+			default:
+				named = i
+			}
+		}
+		if named >= 0 {
+			return &p.Modules[named], nil
+		}
+	}
+	return onlyModule(f, p)
 }
 
 // parseWeights parses the arguments of --weight.

@@ -130,7 +130,7 @@ func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) er
 	if err != nil {
 		return err
 	}
-	m, err := onlyModule(&f.ProfileFlags, p)
+	m, err := moduleOf(&f.ProfileFlags, p, binary)
 	if err != nil {
 		return err
 	}
