@@ -266,7 +266,9 @@ func (s *stateSample) judge(t *testing.T, truth, got *lineStates, v variant) {
 			continue
 		}
 		is, known := got.lines[at]
-		if known && is != ran && (plain || ran) {
+		if known && is && !ran && !plain && s.name != "left" {
+			t.Logf("%s:%d: an optimiser runs code of it ahead of a test", at.file, at.line)
+		} else if known && is != ran {
 			t.Errorf("%s:%d: ran is %v, and covered says %v", at.file, at.line, ran, is)
 		}
 		if known {

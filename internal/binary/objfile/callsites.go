@@ -47,7 +47,27 @@ func (f *File) CallSites(names ...string) (map[string]int, error) {
 	return nil, fmt.Errorf("%s: %w", f.path, f.Machine().Only("calls of what compilers insert are counted", machine.X86_64, machine.AArch64))
 }
 
-func callsX86(code *Code, slots map[uint64]string) map[string]int {
+// Stubs returns the names of imported functions by the address of the stub through which the module calls them: an
+// entry of its PLT. It is empty for machines other than x86-64 and AArch64.
+func (f *File) Stubs() (map[uint64]string, error) {
+	slots, err := f.importSlots(nil)
+	if err != nil || len(slots) == 0 {
+		return nil, err
+	}
+	code, err := f.Code()
+	if err != nil {
+		return nil, err
+	}
+	switch f.Machine() {
+	case machine.X86_64:
+		return stubsX86(code, slots), nil
+	case machine.AArch64:
+		return stubsAArch64(code, slots), nil
+	}
+	return nil, nil
+}
+
+func stubsX86(code *Code, slots map[uint64]string) map[uint64]string {
 	stubs := map[uint64]string{}
 	for _, s := range code.sections {
 		for at := range indirect(s.data, s.addr, 0x25) {
@@ -56,6 +76,11 @@ func callsX86(code *Code, slots map[uint64]string) map[string]int {
 			}
 		}
 	}
+	return stubs
+}
+
+func callsX86(code *Code, slots map[uint64]string) map[string]int {
+	stubs := stubsX86(code, slots)
 	calls := map[string]int{}
 	for _, s := range code.sections {
 		for at := range indirect(s.data, s.addr, 0x15) {
@@ -74,22 +99,30 @@ func callsX86(code *Code, slots map[uint64]string) map[string]int {
 	return calls
 }
 
-// callsAArch64 finds stubs and calls by the page of their slot: adrp to x16 or another
-// register, a load from the page, and a branch to the loaded address.
-func callsAArch64(code *Code, slots map[uint64]string) map[string]int {
-	stubs, calls := map[uint64]string{}, map[string]int{}
+// stubsAArch64 finds stubs by the page of their slot: adrp to x16 or another register, a load
+// from the page, and a branch to the loaded address.
+func stubsAArch64(code *Code, slots map[uint64]string) map[uint64]string {
+	stubs := map[uint64]string{}
 	for _, s := range code.sections {
 		for i := 0; i+aarch64.Size <= len(s.data); i += aarch64.Size {
-			name, call := slotBranch(s, i, slots)
-			switch {
-			case name == "":
-			case call:
-				calls[name]++
-			default:
+			if name, call := slotBranch(s, i, slots); name != "" && !call {
 				stubs[s.addr+uint64(i)] = name
 				if i >= aarch64.Size && aarch64.Decode(s.data[i-aarch64.Size:]).Class() == controlflow.Landing {
 					stubs[s.addr+uint64(i)-aarch64.Size] = name
 				}
+			}
+		}
+	}
+	return stubs
+}
+
+// callsAArch64 finds calls through stubs, and those that load the address of a slot in the same way.
+func callsAArch64(code *Code, slots map[uint64]string) map[string]int {
+	stubs, calls := stubsAArch64(code, slots), map[string]int{}
+	for _, s := range code.sections {
+		for i := 0; i+aarch64.Size <= len(s.data); i += aarch64.Size {
+			if name, call := slotBranch(s, i, slots); name != "" && call {
+				calls[name]++
 			}
 		}
 	}
@@ -167,7 +200,7 @@ func addStub(stubs map[uint64]string, s codeSection, jump uint64, name string) {
 	}
 }
 
-// importSlots returns the slots of imported functions by name.
+// importSlots returns the slots of imported functions with these names, or of all if names is nil.
 func (f *File) importSlots(names []string) (map[uint64]string, error) {
 	symbols, err := f.dynamicSymbols()
 	if err != nil {
@@ -175,6 +208,9 @@ func (f *File) importSlots(names []string) (map[uint64]string, error) {
 	}
 	wanted := map[uint32]string{}
 	for i, s := range symbols {
+		if names == nil && s.Name != "" && s.Section == elf.SHN_UNDEF {
+			wanted[uint32(i)] = s.Name
+		}
 		for _, name := range names {
 			if s.Name == name && s.Section == elf.SHN_UNDEF {
 				wanted[uint32(i)] = name

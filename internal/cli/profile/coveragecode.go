@@ -13,6 +13,7 @@ type coverageCode struct {
 	*objfile.Code
 	scopes *objfile.ScopeTable // nil if functions of code are not known
 	files  *objfile.SourceFiles
+	names  map[uint64]string // of functions and stubs
 }
 
 // newCoverageCode reads a binary that has line tables.
@@ -22,6 +23,19 @@ func newCoverageCode(bin *objfile.File) (coverage.Code, error) {
 	if c.Code, err = bin.Code(); err != nil {
 		return nil, err
 	}
+	if c.names, err = bin.Stubs(); err != nil {
+		return nil, err
+	}
+	symbols, err := bin.FuncSymbols()
+	if err != nil {
+		return nil, err
+	}
+	if c.names == nil {
+		c.names = map[uint64]string{}
+	}
+	for _, s := range symbols {
+		c.names[s.Addr] = s.Name
+	}
 	if c.scopes, err = bin.Scopes(); errors.Is(err, objfile.ErrNoScopes) {
 		return c, nil
 	} else if err != nil {
@@ -30,6 +44,9 @@ func newCoverageCode(bin *objfile.File) (coverage.Code, error) {
 	c.files, err = bin.SourceFiles()
 	return c, err
 }
+
+// Callee returns the name of the function at an address, or of the one that a stub there jumps to.
+func (c *coverageCode) Callee(addr uint64) string { return c.names[addr] }
 
 func (c *coverageCode) Frames(addr uint64) []coverage.Frame {
 	if c.scopes == nil {

@@ -28,11 +28,12 @@ type AbsentFunc struct {
 // is known from the code of modules.
 func AbsentFuncs(modules []Module) []AbsentFunc {
 	missing := Absent(modules)
-	o := newObserver()
-	if slices.ContainsFunc(missing, func(a prof.Absent) bool { return a.Inlined }) {
-		for i := range modules {
-			o.module(&modules[i])
-		}
+	if !slices.ContainsFunc(missing, func(a prof.Absent) bool { return a.Inlined }) {
+		modules = nil // their code tells nothing
+	}
+	o := newObserver(modules)
+	for i := range modules {
+		o.module(i)
 	}
 	list := make([]AbsentFunc, len(missing))
 	for i := range list {

@@ -28,14 +28,18 @@ type piece struct {
 	block int // of the map
 	succs []int
 	exit  bool // leaves the function
+	// It may leave the function by a jump to another one, whose address is computed or known.
+	tail   bool
+	tailTo uint64 // 0 if it is computed
 
 	// Of a piece that ends with a conditional jump of the program: the pieces where it leads if it jumps, and
 	// if not; nowhere for another function.
 	decides bool
 	ways    [2]int
 
-	ran   bool
-	owner owner // function of its last instruction
+	ran    bool
+	passed bool  // its end was certainly reached
+	owner  owner // function of its last instruction
 }
 
 type inst struct {
@@ -273,8 +277,9 @@ func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	case controlflow.Jump, controlflow.Conditional:
 		if to, ok := at[in.Target]; ok {
 			p.succs = append(p.succs, of[to])
-		} else if in.Class == controlflow.Jump {
-			p.exit = true
+		} else {
+			p.tail, p.tailTo = true, in.Target
+			p.exit = p.exit || in.Class == controlflow.Jump
 		}
 	case controlflow.Return:
 		p.exit = true
@@ -321,7 +326,8 @@ func (fl *flow) join() {
 		p := &fl.pieces[i]
 		if k := len(p.succs) - 1; k >= 0 && p.succs[k] == computed {
 			p.succs = append(p.succs[:k:k], loose...)
-			p.exit = p.exit || len(loose) == 0
+			p.tail = len(loose) == 0
+			p.exit = p.exit || p.tail
 			fl.jumps = append(fl.jumps, i)
 		}
 		if succs[i] = p.succs; p.exit {

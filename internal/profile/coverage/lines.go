@@ -40,9 +40,9 @@ func (m *Module) BlockSpans(b Block) []Span {
 
 // StateSpans returns the lines of all modules together that are in a state.
 func StateSpans(modules []Module, state State) []Span {
-	o := newObserver()
+	o := newObserver(modules)
 	for i := range modules {
-		o.module(&modules[i])
+		o.module(i)
 	}
 	o.absent(Absent(modules))
 	set := map[string]map[int]State{}
@@ -90,9 +90,9 @@ type Line struct {
 // Files returns the line coverage of all source files, ascending by name. Functions without a
 // known line are omitted; unplaced is their number.
 func Files(modules []Module) (files []SourceFile, unplaced int) {
-	o := newObserver()
+	o := newObserver(modules)
 	for i := range modules {
-		o.module(&modules[i])
+		o.module(i)
 	}
 	missing := Absent(modules)
 	o.absent(missing)

@@ -79,6 +79,7 @@ type remnant struct {
 	solid  bool // something other than padding, and jumps after another line
 	stores bool
 	calls  []uint64 // called addresses, 0 for computed ones
+	after  bool     // it is behind a call that did not return
 }
 
 // observer collects the modules' results for lines.
@@ -98,10 +99,13 @@ type observer struct {
 	unbranched map[string]int
 	frames     bool                  // some module has functions in its debug information
 	owners     map[[2]string][]owner // by name and file, made when all modules are known
+	returns    *returning
 }
 
-func newObserver() *observer {
+func newObserver(modules []Module) *observer {
 	return &observer{
+		returns: newReturning(modules),
+
 		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{},
 		separate: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
 		ends: map[owner]int{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
@@ -109,7 +113,8 @@ func newObserver() *observer {
 }
 
 // module adds the lines of m.
-func (o *observer) module(m *Module) {
+func (o *observer) module(module int) {
+	m := &o.returns.modules[module]
 	if m.Lines == nil {
 		return
 	}
@@ -117,7 +122,7 @@ func (o *observer) module(m *Module) {
 		f, c := &m.Funcs[i], &m.Counts[i]
 		if m.Code != nil {
 			if fl := newFlow(&m.Map, f, m.Code); fl != nil {
-				o.flow(m, fl, f, c)
+				o.flow(module, fl, f, c)
 				continue
 			}
 		}
@@ -201,14 +206,19 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 }
 
 // flow adds the lines of a function.
-func (o *observer) flow(m *Module, fl *flow, f *prof.Func, c *prof.Counts) {
-	s := scan{observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f)}
+func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
+	m := &o.returns.modules[module]
+	fl.record(f, c)
+	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f)}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
 		// All that is known is that it was entered.
 		sure = map[int]bool{}
 		for i := 0; i != nowhere && !sure[i]; i = fl.after[i] {
 			sure[i] = true
+			if slices.ContainsFunc(fl.pieces[i].calls(), func(t uint64) bool { return o.returns.of(module, t) != returned }) {
+				break // it may have been left there
+			}
 		}
 	}
 	for i := range fl.pieces {
@@ -218,7 +228,9 @@ func (o *observer) flow(m *Module, fl *flow, f *prof.Func, c *prof.Counts) {
 		for _, next := range p.succs {
 			s.stays = s.stays && blockRuns(c, fl.pieces[next].block) == 0
 		}
-		p.ran, s.begun = s.runs > 0, false
+		// Behind a call, a block begins that no label leads to.
+		s.begun, s.after = i > 0 && fl.pieces[i-1].calling(), false
+		s.back = p.passed || p.exit && o.returns.leaves(module, f.Addr(), i)
 		s.lines(p)
 	}
 	o.branchesOf(&s, f, c)
@@ -227,16 +239,19 @@ func (o *observer) flow(m *Module, fl *flow, f *prof.Func, c *prof.Counts) {
 // scan goes through the instructions of a function.
 type scan struct {
 	*observer
-	m     *Module
-	fl    *flow
-	plain bool
-	own   []Frame // the function
+	module int
+	m      *Module
+	fl     *flow
+	plain  bool
+	own    []Frame // the function
 
 	// Of the current piece.
 	piece    int
 	runs     uint64
 	doubtful bool // it may or may not have run
 	stays    bool // nothing that it leads to ran: a call in it did not return
+	back     bool // all calls in it returned
+	after    bool // the rest is behind a call that did not return
 
 	begun bool // part of it is after that point
 
@@ -277,10 +292,27 @@ func (s *scan) lines(p *piece) {
 		case calls:
 			s.rest.calls = append(s.rest.calls, in.target)
 			s.fl.ranCalls[in.target] = s.fl.ranCalls[in.target] || s.runs > 0
-			s.doubtful = s.doubtful || s.stays
+			s.call(p, in)
 		}
 	}
 	s.line(lineOf{}, nil)
+}
+
+// call continues behind a call.
+func (s *scan) call(p *piece, in *inst) {
+	if s.runs == 0 || s.back {
+		return
+	}
+	v := s.returns.of(s.module, in.target)
+	if s.stays && v == mayReturn && 1 == len(slices.DeleteFunc(p.calls(), func(t uint64) bool { return s.returns.of(s.module, t) == returned })) {
+		v = never // it is the only one that can be why
+	}
+	switch v {
+	case never:
+		s.runs, s.after = 0, true
+	case mayReturn:
+		s.doubtful = true
+	}
 }
 
 // lose records a call without a line: if compilers merge instructions, the result may have
@@ -299,7 +331,7 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	if s.rest.at.line > 0 && s.runs == 0 {
 		s.remnants = append(s.remnants, s.rest)
 	}
-	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, plain: s.plain}
+	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, plain: s.plain, after: s.after}
 	switch {
 	case at.line == 0:
 	case s.doubtful:
@@ -370,6 +402,9 @@ func (o *observer) maybeEntered(w owner) bool {
 // certain reports whether this code proves that r's line did not run.
 func (o *observer) certain(r *remnant) bool {
 	switch {
+	case r.after:
+		// Computations may have been moved behind the call.
+		return r.plain || (r.stores || len(r.calls) > 0) && (len(r.frames) == 0 || !o.copied(&r.frames[len(r.frames)-1]))
 	case r.plain:
 		return r.solid || !o.bypassed(r)
 	case len(r.frames) == 0 || r.flow == nil:
