@@ -40,7 +40,8 @@ type moduleSummary struct {
 	Added     uint64 `json:"added"` // raw files merged now
 	Raws      uint64 `json:"raws"`  // raw files in the profile
 	Functions int    `json:"functions"`
-	Ran       int    `json:"ran"` // functions that ran
+	Ran       int    `json:"ran"`              // functions that ran
+	Absent    int    `json:"absent,omitempty"` // functions that were compiled and are not in the module
 }
 
 // modules sets the results for p after added was merged into it.
@@ -57,7 +58,7 @@ func (sum *MergeSummary) modules(p, added *prof.Profile) {
 		m := &p.Modules[i]
 		ms := moduleSummary{
 			Module: m.Module, BuildID: m.BuildID.String(),
-			Added: raws[m.BuildID], Raws: m.Raws, Functions: len(m.Funcs),
+			Added: raws[m.BuildID], Raws: m.Raws, Functions: len(m.Funcs), Absent: len(m.Absent),
 		}
 		for k := range m.Counts {
 			if m.Counts[k].Runs > 0 {
@@ -190,6 +191,10 @@ func (sum *MergeSummary) printTotal(s *verb.Streams) {
 	fmt.Fprintf(s.Remarks(), "%s: merged %s%s\n", sum.Profile, strings.Join(what, " and "), refused)
 	for i := range sum.Modules {
 		m := &sum.Modules[i]
-		fmt.Fprintf(s.Remarks(), "  %s (%.12s): %s, %d new; %d of %d functions ran\n", m.Module, m.BuildID, report.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions)
+		more := ""
+		if m.Absent > 0 {
+			more = fmt.Sprintf("; %s not in it", report.Plural(m.Absent, "compiled function"))
+		}
+		fmt.Fprintf(s.Remarks(), "  %s (%.12s): %s, %d new; %d of %d functions ran%s\n", m.Module, m.BuildID, report.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions, more)
 	}
 }

@@ -230,6 +230,9 @@ func (r *Report) Write(w io.Writer) error {
 func (p *page) coverage(r *Report) {
 	p.add("<p>%d of %s ran in %s: %s of the functions, %s of %s of code.</p>\n", r.Executed, report.Plural(r.Functions, "function"), report.Plural(int(r.Runs), "run"),
 		percent(float64(r.Executed)/float64(r.Functions)), kilobytes(r.Reached), kilobytes(r.Bytes))
+	if r.Unknown > 0 {
+		p.add("<p>Of %s it is not known whether they ran: they have no probes, or were inlined and then removed.</p>\n", report.Plural(r.Unknown, "more function"))
+	}
 	p.add("<h2>Coverage by share of runs</h2>\n")
 	p.table("Runs that execute it", "#Functions", "", "#Code")
 	for _, b := range r.Bands {
@@ -316,6 +319,9 @@ func (p *page) functions(list []Function) {
 		p.add("<tr><td><code>%s</code>", shortName(f.Name))
 		if f.File != "" {
 			p.add(` <span class="soft">%s</span>`, f.File)
+		}
+		if f.Absent != "" {
+			p.add(` <span class="soft">(%s)</span>`, f.Absent)
 		}
 		p.add("</td><td class=\"n\">%d B</td><td class=\"n\">%d</td><td class=\"n\">%s</td></tr>\n", f.Bytes, f.Runs, percent(f.Share))
 	}

@@ -24,6 +24,8 @@ type Function struct {
 	Share float64 `json:"share"` // of the runs that say whether it did
 	Calls uint64  `json:"calls,omitempty"`
 	Mean  float64 `json:"meanOrder,omitempty"` // mean position of its first execution
+	// Absent is why a function that was compiled is not in the program.
+	Absent string `json:"absent,omitempty"`
 }
 
 // Band is the functions that a share of the runs executed.
@@ -67,6 +69,7 @@ type Report struct {
 	Runs      uint64             `json:"runs"`
 	Functions int                `json:"functions"`
 	Executed  int                `json:"executed"`
+	Unknown   int                `json:"unknown,omitempty"` // functions of which it is not known whether they ran; not among Functions
 	Bytes     uint64             `json:"bytes"`
 	Reached   uint64             `json:"executedBytes"`
 	Bands     []Band             `json:"bands"`
@@ -99,6 +102,7 @@ func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report 
 			r.Startup = append(r.Startup, f)
 		}
 	}
+	r.absent(m)
 	slices.SortStableFunc(r.Never, func(a, b Function) int {
 		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), strings.Compare(a.Name, b.Name))
 	})
@@ -110,6 +114,20 @@ func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report 
 	}
 	r.Spikes = group(names, spikes)
 	return r
+}
+
+// absent adds the functions that were compiled for m and that it does not have.
+func (r *Report) absent(m *prof.Module) {
+	for i := range m.Absent {
+		a := &m.Absent[i]
+		if !a.Known() {
+			r.Unknown++
+			continue
+		}
+		r.Functions++
+		r.Bands[len(r.Bands)-1].Functions++
+		r.Never = append(r.Never, Function{Name: a.Name, File: a.File, Absent: a.Why.String()})
+	}
 }
 
 func function(m *prof.Module, i int) Function {

@@ -96,8 +96,9 @@ type builder struct {
 	bySymbol map[string][]int // functions by symbol, of the source
 	byFunc   map[*prof.Func]int
 	byFile   map[string]int
-	edges    map[[2]int]int // into m.Edges
-	sources  []Source       // parallel to m.Files
+	edges    map[[2]int]int                    // into m.Edges
+	sources  []Source                          // parallel to m.Files
+	absents  struct{ Total, Ran, Unknown int } // functions that no module has
 }
 
 // Build builds the model.
@@ -112,6 +113,7 @@ func Build(in *Sources) *Report {
 	}
 	if in.Profile != nil {
 		b.profile()
+		b.absent()
 		b.lines()
 		b.inlined()
 		b.callGraph()

@@ -92,6 +92,11 @@ type Function struct {
 	Size    uint64 `json:"size,omitempty"` // bytes of all its code
 	Mode    string `json:"mode,omitempty"` // absent if it has no probes
 
+	// Of a function that was compiled and that no module has: why, with a note, and whether it may have run.
+	Absent  string `json:"absent,omitempty"`
+	Note    string `json:"note,omitempty"`
+	Unknown bool   `json:"unknown,omitempty"`
+
 	// Of the profile, if Mode is set.
 	Runs    uint64  `json:"runs,omitempty"`     // in which it ran
 	Of      uint64  `json:"of_runs,omitempty"`  // runs that recorded the function

@@ -179,7 +179,9 @@ func (b *builder) figures() {
 				atLeast = atLeast || f.AtLeast && *f.Calls > 0
 			}
 		}
-		f := Figure{ID: "functions", Value: float64(funcs.Covered), Of: float64(funcs.Total)}
+		funcs.Covered += b.absents.Ran
+		funcs.Total += b.absents.Total
+		f := Figure{ID: "functions", Value: float64(funcs.Covered), Of: float64(funcs.Total), Unknown: float64(b.absents.Unknown)}
 		c := Figure{ID: "calls", Value: calls, AtLeast: atLeast}
 		if ch := b.m.Changes; ch != nil {
 			f.Before, f.Has = float64(ch.Functions[0][0]), true

@@ -111,6 +111,7 @@ cairn.code = (function () {
       const words = [];
       if (f.calls !== undefined) words.push((f.at_least && f.calls ? "≥ " : "") + cairn.format.plural(f.calls, "call"));
       else if (f.mode) words.push(f.runs ? "ran" : "did not run");
+      else if (f.absent) words.push(f.runs ? "ran" : f.unknown ? "may have run" : "did not run", f.absent);
       if (f.inlined) words.push("inlined " + cairn.format.plural(f.inlined.copies, "time"));
       if (f.parts && f.parts.length > 1) words.push("in " + f.parts.length + " parts");
       if (f.spikes) words.push("spike of " + cairn.format.duration(f.spikes.worst_ns));

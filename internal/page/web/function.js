@@ -84,7 +84,8 @@
 
   function badges(model, f) {
     const list = [];
-    if (!f.mode && f.inlined) list.push("only inlined");
+    if (f.absent) list.push(f.runs ? "ran where it was inlined" : f.unknown ? "may have run" : "did not run", f.absent + (f.note ? ": " + f.note : ""));
+    else if (!f.mode && f.inlined) list.push("only inlined");
     else if (!f.mode) list.push("no probes");
     else if (!f.runs) list.push("did not run");
     if (f.parts && f.parts.length > 1) list.push("split by the compiler");

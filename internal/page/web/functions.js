@@ -48,23 +48,24 @@
 
   /** mark says by shape and colour what became of a function. */
   function mark(x, f) {
-    const state = !f.mode && f.inlined ? "inlined" : !f.mode ? "outside" : f.runs ? "ran" : "missed";
-    const text = { ran: "ran", missed: "did not run", inlined: "only inlined", outside: "without probes" }[state];
+    const state = f.absent ? (f.runs ? "ran" : f.unknown ? "outside" : "missed") : !f.mode && f.inlined ? "inlined" : !f.mode ? "outside" : f.runs ? "ran" : "missed";
+    const text = { ran: "ran", missed: "did not run", inlined: "only inlined", outside: "without probes" }[state] + (f.absent ? " (" + f.absent + ")" : "");
     return el("span", { class: "mark " + state, title: text, role: "img", "aria-label": text });
   }
   cairn.functionMark = mark;
 
   const filters = [
     ["", "All", function () { return true; }],
-    ["ran", "Ran", function (f) { return f.mode && f.runs; }],
-    ["missed", "Did not run", function (f) { return f.mode && !f.runs; }],
+    ["ran", "Ran", function (f) { return (f.mode || f.absent) && f.runs; }],
+    ["missed", "Did not run", function (f) { return (f.mode || f.absent && !f.unknown) && !f.runs; }],
     ["partly", "Partly", function (f) { return f.blocks && f.blocks[0] > 0 && f.blocks[0] < f.blocks[1]; }],
     ["inlined", "Inlined", function (f) { return f.inlined; }],
     ["split", "Split", function (f) { return f.parts; }],
     ["spikes", "Spikes", function (f) { return f.spikes; }],
     ["sampled", "Sampled", function (f) { return f.samples; }],
     ["changed", "Changed", function (f) { return f.change; }],
-    ["outside", "No probes", function (f) { return !f.mode && !f.inlined; }],
+    ["absent", "Not in the program", function (f) { return f.absent; }],
+    ["outside", "No probes", function (f) { return f.absent ? f.unknown : !f.mode && !f.inlined; }],
   ];
 
   cairn.view({

@@ -1,0 +1,64 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// absent adds the functions that were compiled and that no module has. Of those that may have run, the report
+// says so.
+func (b *builder) absent() {
+	rules := coverage.PathRules{System: b.in.System}
+	var count [prof.Unprobed + 1]int
+	inlined := 0
+	for _, a := range coverage.AbsentFuncs(b.in.Modules) {
+		file, line := coverage.AbsentSource(a.Absent)
+		path, ok := rules.Path(file)
+		if !ok {
+			continue
+		}
+		f := Function{
+			Symbol: sourcefunc.Name(a.Name), Module: -1, File: b.file(path), Line: line, Runs: a.Runs,
+			Absent: a.Why.String(), Note: a.Note, Unknown: a.Runs == 0 && !a.Known,
+		}
+		if f.Symbol == "" {
+			f.Symbol = "(functions of " + path + ")"
+		}
+		b.add(f)
+		switch {
+		case f.Unknown && a.Why != prof.Unprobed:
+			inlined++
+		default:
+			count[a.Why]++
+		}
+		b.absents.Total++
+		switch {
+		case f.Unknown:
+			b.absents.Unknown++
+		case a.Runs > 0:
+			b.absents.Ran++
+		}
+	}
+	var reasons []string
+	missed := 0
+	for why, n := range count[:prof.Unprobed] {
+		if n > 0 {
+			reasons = append(reasons, fmt.Sprintf("%s %s", report.Count(uint64(n)), prof.Absence(why)))
+			missed += n
+		}
+	}
+	if missed > 0 {
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%s compiled and not in the program: %s.", report.Plural(missed, "function"), strings.Join(reasons, ", ")))
+	}
+	if n := count[prof.Unprobed]; n > 0 {
+		b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf("%s compiled without probes: it is not known whether %s ran.", report.Plural(n, "function"), report.Either(uint64(n), "it", "they")))
+	}
+	if inlined > 0 {
+		b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf("%s removed by the linker may have run where %s inlined.", report.Plural(inlined, "function"), report.Either(uint64(inlined), "it was", "they were")))
+	}
+}
