@@ -26,6 +26,7 @@ type buildEvent struct {
 	Path      string         `json:",omitempty"` // of Source, absolute
 	Object    string         `json:",omitempty"` // what was made of a file that was left as it is, absolute
 	Linked    []linkedObject `json:",omitempty"` // objects without probes of a link
+	Given     []string       `json:",omitempty"` // source files of the objects with probes of a link
 	Empty     bool           `json:",omitempty"` // it has no function that the flags select
 	Check     bool           `json:",omitempty"` // it is a check of the build system
 	Split     *splitEvent    `json:",omitempty"` // of a build by a profile
@@ -109,13 +110,14 @@ type buildSummary struct {
 	EntryOnly []string            `json:"entry_only"`   // functions without block probes
 	Untouched map[string][]string `json:"untouched"`    // reason -> files
 
-	Empty    int      `json:"empty"`                  // files without a function that the flags select
-	Checks   int      `json:"checks"`                 // files that build systems compiled to examine the system
-	Cached   int      `json:"cached"`                 // files that a compiler cache had
-	Bitcode  int      `json:"bitcode,omitempty"`      // files compiled to bitcode, which are counted again when they are linked
-	Links    []string `json:"links_cached,omitempty"` // modules whose whole code was in lld's cache
-	PassedBy []string `json:"passed_by,omitempty"`    // launchers that were bypassed
-	Uncaught []string `json:"uncaught,omitempty"`     // compilers that were not caught
+	Empty    int      `json:"empty"`                   // files without a function that the flags select
+	Checks   int      `json:"checks"`                  // files that build systems compiled to examine the system
+	Unlinked []string `json:"in_no_program,omitempty"` // files that no link of the build was given
+	Cached   int      `json:"cached"`                  // files that a compiler cache had
+	Bitcode  int      `json:"bitcode,omitempty"`       // files compiled to bitcode, which are counted again when they are linked
+	Links    []string `json:"links_cached,omitempty"`  // modules whose whole code was in lld's cache
+	PassedBy []string `json:"passed_by,omitempty"`     // launchers that were bypassed
+	Uncaught []string `json:"uncaught,omitempty"`      // compilers that were not caught
 
 	Use   *useSummary   `json:"use,omitempty"`   // of a build by a profile
 	Proof *proofSummary `json:"proof,omitempty"` // of a build with --prove
@@ -144,6 +146,7 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 	launched := map[string]bool{}     // by number: not answered by a compiler
 	untouched := map[[2]string]bool{} // by path and reason: compilers start each other, and builds compile a file for several programs
 	var linked unprobedLinks
+	given := map[string]bool{}
 	for lines.Scan() {
 		var e buildEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
@@ -155,6 +158,9 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 		}
 		delete(cached, e.LTOLink)
 		linked.add(&e)
+		for _, file := range e.Given {
+			given[file] = true
+		}
 		if e.Cache != "" {
 			launched[e.Launch] = true
 			continue
@@ -166,13 +172,24 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 			}
 			untouched[left] = true
 		}
-		if !e.Ran && len(e.Linked) == 0 {
+		if !e.Ran && len(e.Linked)+len(e.Given) == 0 {
 			sum.add(&e)
 		}
 	}
 	sum.Cached, sum.Links = len(launched), slices.Sorted(maps.Values(cached))
 	linked.list(sum)
+	sum.unlinked(given)
 	return sum, lines.Err()
+}
+
+// unlinked sets the files that were compiled and that no link was given, if the build linked anything.
+func (b *buildSummary) unlinked(given map[string]bool) {
+	for path := range b.seen {
+		if path != "" && len(given) > 0 && !given[path] {
+			b.Unlinked = append(b.Unlinked, path)
+		}
+	}
+	slices.Sort(b.Unlinked)
 }
 
 func (b *buildSummary) add(e *buildEvent) {
@@ -280,6 +297,9 @@ func (b *buildSummary) Print(s *verb.Streams) {
 	}
 	if b.Proof != nil {
 		b.Proof.print(s)
+	}
+	if n := len(b.Unlinked); n > 0 {
+		fmt.Fprintf(s.Err, "  in no program: %s, which no link of this build was given (%s)\n", report.Plural(n, "file"), firstNames(b.Unlinked))
 	}
 	printReasons(s, "skipped", "function", b.Skipped)
 	if len(b.EntryOnly) > 0 {

@@ -99,6 +99,11 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string) (string, e
 			return "", err
 		}
 	}
+	if len(r.given) > 0 {
+		if err := logEvent(buildEvent{Given: r.given}); err != nil {
+			return "", err
+		}
+	}
 	if len(r.data) == 0 {
 		return "", nil
 	}
@@ -119,10 +124,14 @@ type unitRecords struct {
 	data     []byte
 	like     []byte         // an object of those of which data has records
 	unprobed []linkedObject // those that no stand-in of ours has seen
+	given    []string       // sources of all units that the link can take, and of those that its driver compiles
 }
 
 // read adds the records of an input.
 func (r *unitRecords) read(in linkInput) error {
+	if path := pathOf(in.path); path != "" {
+		r.given = append(r.given, path)
+	}
 	err := objfile.EachLinkInput(in.path, func(archive bool, member string, body *io.SectionReader) error {
 		data, err := objfile.SectionOf(body, wire.UnitSection)
 		if err != nil {
@@ -131,12 +140,18 @@ func (r *unitRecords) read(in linkInput) error {
 		if data == nil && !in.system {
 			return r.readUnprobed(in, archive, member, body)
 		}
-		if data == nil || !archive && !in.whole {
+		if data == nil {
 			return nil
 		}
 		units, err := mip.ReadUnits(data)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", in.path, member, err)
+		}
+		for i := range units {
+			r.given = append(r.given, units[i].File)
+		}
+		if !archive && !in.whole {
+			return nil
 		}
 		for i := range units {
 			if err := r.add(&units[i], archive, filepath.Base(in.path)); err != nil {

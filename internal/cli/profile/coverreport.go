@@ -147,8 +147,8 @@ func (r *lineReport) writeLCOV(w io.Writer) error {
 	r.noteBranches()
 	out, err := coverage.WriteLCOV(w, r.files)
 	if n := out.Functions; n > 0 {
-		verb.Note(r.s, "lcov: %s not listed, because it is not known of them, or of any line that is theirs alone, whether they ran",
-			report.Plural(n, "function")+report.Either(uint64(n), " is", " are"))
+		verb.Note(r.s, "lcov: %s not listed: whether %s ran is not known, or no line belongs to %s alone",
+			report.Plural(n, "function")+report.Either(uint64(n), " is", " are"), report.Either(uint64(n), "it", "they"), report.Either(uint64(n), "it", "one of them"))
 	}
 	if out.Ways > 0 {
 		verb.Note(r.s, "lcov: %s of branches %s not listed, because lcov 2 refuses lines that ran without a way that was taken",
