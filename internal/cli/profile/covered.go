@@ -249,42 +249,6 @@ func (f *coveredFlags) eachSource(modules []coverage.Module, names *report.Names
 	return nil
 }
 
-// writeFuncs lists functions.
-func (f *coveredFlags) writeFuncs(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
-	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}}
-	out := []funcJSON{}
-	names := f.Names()
-	err := f.eachSource(modules, names, func(fn sourceFunc) {
-		name, line, ok := f.scope.place(fn.module, fn.first())
-		if !ok || f.unknown || (fn.counts.Runs > 0) == f.missed {
-			return
-		}
-		out = append(out, fn.json())
-		src := verb.SourceText(name, line)
-		t.Add(report.Text(fn.name), report.Cell{Text: src, Color: report.Dim}, report.Cell{})
-	})
-	if err != nil {
-		return err
-	}
-	missing, err := f.absent(modules, names)
-	if err != nil {
-		return err
-	}
-	for i := range missing {
-		if a := &missing[i]; a.unknown() == f.unknown && (f.unknown || (a.Runs > 0) != f.missed) {
-			out = append(out, a.json())
-			t.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
-		}
-	}
-	f.scope.say()
-	if f.Json {
-		return report.WriteJSON(w, struct {
-			Functions []funcJSON `json:"functions"`
-		}{out})
-	}
-	return t.Write(w, style)
-}
-
 // linesView lists ranges of source lines, one on each line so that editors and grep can work with
 // them.
 func (f *coveredFlags) linesView(r *lineReport) coveredView {
@@ -307,6 +271,7 @@ func (f *coveredFlags) linesView(r *lineReport) coveredView {
 				return err
 			}
 		}
+		fmt.Fprintf(r.s.Remarks(), "%s: %s\n", f.Path, tallyText(r.tally()))
 		return nil
 	}
 }

@@ -210,7 +210,8 @@ type Path struct {
 }
 
 // Paths tallies functions of the source by the file they are defined in,
-// ascending by file.
+// ascending by file. A function that several modules have counts once; its
+// blocks are those of all copies.
 func Paths(modules []Module) []Path {
 	return PathsOf(modules, func(string, int) bool { return true })
 }
@@ -218,25 +219,34 @@ func Paths(modules []Module) []Path {
 // PathsOf is Paths of the functions that keep selects by the place of their definition.
 func PathsOf(modules []Module, keep func(file string, line int) bool) []Path {
 	byFile := map[string]*Path{}
+	type definition struct {
+		file, name string
+		line       int
+	}
+	ran := map[definition]bool{} // any copy, in any module
 	for i := range modules {
 		m := &modules[i]
 		for _, src := range sourcefunc.Of(&m.Map) {
-			if !keep(m.Definition(&m.Funcs[src.Funcs[0]])) {
+			file, line := m.Definition(&m.Funcs[src.Funcs[0]])
+			if !keep(file, line) {
 				continue
 			}
-			file, _ := m.Source(&m.Funcs[src.Funcs[0]])
 			p := byFile[file]
 			if p == nil {
 				p = &Path{File: file}
 				byFile[file] = p
 			}
-			p.Functions.add(src.Ran(m.Module))
+			at := definition{file, src.Name, line}
+			ran[at] = ran[at] || src.Ran(m.Module)
 			for _, k := range src.Funcs {
 				if f := &m.Funcs[k]; f.Mode.HasBlocks() {
 					p.Blocks = p.Blocks.Plus(FuncBlocks(f, &m.Counts[k]))
 				}
 			}
 		}
+	}
+	for at, any := range ran {
+		byFile[at.file].Functions.add(any)
 	}
 	missing := Absent(modules)
 	for i := range missing {

@@ -1,0 +1,131 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// listedFunc is a function of the source with its copies in all modules that have it, such as a
+// function of a header, or of a library that is linked into several programs.
+type listedFunc struct {
+	name   string // as displayed
+	source string // file:line
+	ran    bool   // any copy of it
+	copies []sourceFunc
+}
+
+// funcKey identifies a function of the source in all modules.
+type funcKey struct {
+	name, file string
+	line       int
+}
+
+// functions returns the functions of the source that the flags select, each once.
+func (f *coveredFlags) functions(modules []coverage.Module, names *report.Names) (list []*listedFunc, err error) {
+	byKey := map[funcKey]*listedFunc{}
+	err = f.eachSource(modules, names, func(fn sourceFunc) {
+		file, line, ok := f.scope.place(fn.module, fn.first())
+		if !ok {
+			return
+		}
+		key := funcKey{fn.src.Name, file, line}
+		l := byKey[key]
+		if l == nil {
+			l = &listedFunc{name: fn.name, source: verb.SourceText(file, line)}
+			byKey[key] = l
+			list = append(list, l)
+		}
+		l.ran = l.ran || fn.counts.Runs > 0
+		l.copies = append(l.copies, fn)
+	})
+	return list, err
+}
+
+// modules returns the names of the modules that have the function.
+func (l *listedFunc) modules() string {
+	var names []string
+	for i := range l.copies {
+		if name := l.copies[i].module.Module.Module; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return report.First(names, mostNames)
+}
+
+// writeFuncs lists functions, and what part of them ran. Functions of the same name have the
+// names of their modules, as main has in each program.
+func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	names := f.Names()
+	list, err := f.functions(modules, names)
+	if err != nil {
+		return err
+	}
+	missing, err := f.absent(modules, names)
+	if err != nil {
+		return err
+	}
+	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}}
+	out := []funcJSON{}
+	sum, unknown := coverage.Tally{Total: len(list)}, 0
+	named := map[string]int{}
+	for _, l := range list {
+		named[l.name]++
+	}
+	for _, l := range list {
+		if l.ran {
+			sum.Covered++
+		}
+		if f.unknown || l.ran == f.missed {
+			continue
+		}
+		module := ""
+		if named[l.name] > 1 && len(modules) > 1 {
+			module = l.modules()
+		}
+		t.Add(report.Text(l.name), report.Cell{Text: l.source, Color: report.Dim}, report.Cell{Text: module, Color: report.Dim})
+		for i := range l.copies {
+			if fn := &l.copies[i]; f.missed || fn.counts.Runs > 0 {
+				out = append(out, fn.json())
+			}
+		}
+	}
+	for i := range missing {
+		a := &missing[i]
+		switch {
+		case a.unknown():
+			unknown++
+		case a.Runs > 0:
+			sum.Covered++
+			sum.Total++
+		default:
+			sum.Total++
+		}
+		if a.unknown() == f.unknown && (f.unknown || (a.Runs > 0) != f.missed) {
+			out = append(out, a.json())
+			t.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
+		}
+	}
+	f.scope.say()
+	if f.Json {
+		return report.WriteJSON(w, struct {
+			Functions []funcJSON `json:"functions"`
+		}{out})
+	}
+	if err := t.Write(w, style); err != nil {
+		return err
+	}
+	text := "no functions"
+	if sum.Total > 0 {
+		text = shareText(sum) + " functions ran"
+	}
+	if unknown > 0 {
+		text += fmt.Sprintf("; of %s it is not known", report.Plural(unknown, "function"))
+	}
+	fmt.Fprintf(s.Remarks(), "%s: %s\n", f.Path, text)
+	return nil
+}
