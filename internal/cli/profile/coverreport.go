@@ -78,7 +78,7 @@ func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module)
 	files, unplaced := coverage.Files(modules)
 	done()
 	if unplaced > 0 {
-		verb.Note(s, "%d functions without a known source line are omitted", unplaced)
+		verb.Note(s, "%s without a known source line %s omitted", report.Plural(unplaced, "function"), report.Either(uint64(unplaced), "is", "are"))
 	}
 	name := func(path string) string { return path }
 	if f.format != formatLCOV && f.format != formatText && f.format != formatJSON || f.diff != "" {

@@ -27,6 +27,7 @@ func (b *builder) lines() {
 			report.Plural(n.Files, "file"), report.Plural(n.Lines, "line"), report.Either(uint64(n.Files), "is", "are")))
 	}
 	files = rules.Apply(files)
+	unbranched := 0
 	for i := range files {
 		f := &files[i]
 		at := b.file(f.File)
@@ -38,6 +39,14 @@ func (b *builder) lines() {
 			src.Lines = append(src.Lines, [5]int{l.Number, int(l.State), int(min(l.Runs, 1<<40))})
 			sum[column(int(l.State))]++
 		}
+		if t := f.BranchTally(); t != (coverage.BranchTally{}) {
+			b.m.Files[at].Branches = &[3]int{t.Taken, t.Missed, t.Unknown}
+		}
+		unbranched += f.Unbranched
+	}
+	if unbranched > 0 {
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("Branches of %s are not recorded: native code that was built in the modes block and full has them.",
+			report.Plural(unbranched, "function")))
 	}
 	known := false
 	for i := range b.in.Modules {

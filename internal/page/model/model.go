@@ -191,6 +191,9 @@ type File struct {
 	Functions Tally  `json:"functions"`
 	Blocks    Tally  `json:"blocks"`
 	Lines     [3]int `json:"lines"` // ran, did not run, unknown
+	// Branches are the ways of branches that were taken, that were not, and of which it is not known; absent if
+	// none are recorded.
+	Branches *[3]int `json:"branches,omitempty"`
 	// Data is the path of its Source, absent if there are no lines to show.
 	Data string `json:"data,omitempty"`
 	// Missing is the reason why Data has no text of the file.

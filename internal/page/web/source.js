@@ -18,9 +18,9 @@
     const join = function (d) {
       const list = [...d.dirs.values()].map(join);
       d.list = list.sort(function (a, b) { return a.name.localeCompare(b.name); });
-      d.sum = { functions: [0, 0], blocks: [0, 0], lines: [0, 0, 0], files: d.files.length };
+      d.sum = { functions: [0, 0], blocks: [0, 0], lines: [0, 0, 0], branches: [0, 0, 0], files: d.files.length };
       for (const f of d.files.map(function (i) { return model.files[i]; }).concat(list.map(function (c) { return c.sum; }))) {
-        for (const k of ["functions", "blocks", "lines"]) f[k].forEach(function (n, i) { d.sum[k][i] += n; });
+        for (const k of ["functions", "blocks", "lines", "branches"]) if (f[k]) f[k].forEach(function (n, i) { d.sum[k][i] += n; });
       }
       for (const c of list) d.sum.files += c.sum.files;
       if (d !== top && list.length === 1 && !d.files.length) {
@@ -44,14 +44,26 @@
       has ? el("td", { class: "num narrow missed-count" }, sum.lines[1] ? format.count(sum.lines[1]) : "") : null,
       el("td", { class: "num" }, sum.functions[1] ? format.count(sum.functions[0]) + " / " + format.count(sum.functions[1]) : ""),
       blocks ? el("td", { class: "num narrow" }, sum.blocks[1] ? format.percent(sum.blocks[0], sum.blocks[1]) : "") : null,
+      hasBranches(model) ? branchCell(sum.branches) : null,
     ];
+  }
+
+  function hasBranches(model) { return model.files.some(function (f) { return f.branches; }); }
+
+  /** branchCell shows the share of the ways of branches that were taken, of those of which it is known. */
+  function branchCell(sum) {
+    const known = sum ? sum[0] + sum[1] : 0;
+    if (!known) return el("td", { class: "num narrow" });
+    const title = format.count(sum[0]) + " of " + format.plural(known, "way") + " taken" + (sum[2] ? "; of " + format.count(sum[2]) + " it is not known" : "");
+    return el("td", { class: "num narrow", title: title }, format.percent(sum[0], known));
   }
 
   function headings(model) {
     const has = model.files.some(function (f) { return f.lines[0] + f.lines[1] + f.lines[2] > 0; });
     const blocks = model.files.some(function (f) { return f.blocks[1] > 0; });
     return el("thead", null, el("tr", null, el("th", { scope: "col" }, "File"), has ? el("th", { scope: "col" }, "Lines that ran") : null, has ? el("th", { scope: "col", class: "num narrow" }, "Lines") : null,
-      has ? el("th", { scope: "col", class: "num narrow" }, "Did not run") : null, el("th", { scope: "col", class: "num" }, "Functions"), blocks ? el("th", { scope: "col", class: "num narrow" }, "Blocks") : null));
+      has ? el("th", { scope: "col", class: "num narrow" }, "Did not run") : null, el("th", { scope: "col", class: "num" }, "Functions"), blocks ? el("th", { scope: "col", class: "num narrow" }, "Blocks") : null,
+      hasBranches(model) ? el("th", { scope: "col", class: "num narrow" }, "Branches") : null));
   }
 
   function showTree(root, ctx, route) {

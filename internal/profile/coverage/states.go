@@ -118,6 +118,7 @@ func (o *observer) module(module int) {
 	if m.Lines == nil {
 		return
 	}
+	isGo := m.Go()
 	for i := range m.Funcs {
 		f, c := &m.Funcs[i], &m.Counts[i]
 		if m.Code != nil {
@@ -127,7 +128,9 @@ func (o *observer) module(module int) {
 			}
 		}
 		o.blocks(m, f, c)
-		o.unbranch(m, f)
+		if !isGo {
+			o.unbranch(m, f)
+		}
 	}
 }
 
