@@ -208,7 +208,7 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 		}
 		cmd.Plain()
 	case cmd.Merges && p.linker == "" && !cmd.Compiles:
-		return c.become(ctx, argv, "")
+		return c.become(ctx, append(argv, f.mergeRecord(s, cmd, p.tc)...), "")
 	}
 	return f.instrument(ctx, s, c, cmd, argv, p)
 }
@@ -267,8 +267,9 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 		args = append(args, ltoArgs(root)...)
 	}
 	if cmd.Links && f.Shim.recordsUnits(p.tc) {
-		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output)...)
+		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false)...)
 	}
+	args = append(args, f.mergeRecord(s, cmd, p.tc)...)
 	if cmd.Bitcode && cmd.Compiles {
 		if err := logEvent(buildEvent{Bitcode: len(cmd.Sources)}); err != nil {
 			return err
@@ -280,6 +281,19 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 		return c.runLink(ctx, s, l, argv, root, env...)
 	}
 	return c.become(ctx, argv, root, env...)
+}
+
+// mergeRecord returns the arguments that add to a merged object (-r) the record of those without one, none for
+// other commands.
+func (f *InstrumentFlags) mergeRecord(s *verb.Streams, cmd *driver.Command, tc driver.Toolchain) []string {
+	if !cmd.Merges || !f.Shim.recordsUnits(tc) {
+		return nil
+	}
+	args := linkRecord(s, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"), true)
+	if cmd.Language && len(args) > 0 {
+		args = append([]string{"-x", "none"}, args...)
+	}
+	return args
 }
 
 // driverEnv is the environment by which a driver passes our arguments to its tools.

@@ -72,11 +72,13 @@ func linkerInputs(args []string) (inputs []linkInput, output string) {
 
 // linkRecord returns the arguments that add the object to a link, none if it needs none. A link without the
 // object is as good, so that an error is a note.
-func linkRecord(s *verb.Streams, inputs []linkInput, output string) []string {
+// merges reports that it makes one object of several (-r), which has their records but not those of objects without
+// any: a later link would take it for an object with probes.
+func linkRecord(s *verb.Streams, inputs []linkInput, output string, merges bool) []string {
 	if output == "" {
 		output = "a.out"
 	}
-	path, err := recordObject(s, inputs, output)
+	path, err := recordObject(s, inputs, output, merges)
 	switch {
 	case err != nil:
 		verb.Note(s, "%s will not have the record of functions that are not linked: %v", output, err)
@@ -89,8 +91,8 @@ func linkRecord(s *verb.Streams, inputs []linkInput, output string) []string {
 
 // recordObject returns the path of the object for a link, "" if it needs none. The linker reports files that do
 // not exist.
-func recordObject(s *verb.Streams, inputs []linkInput, output string) (string, error) {
-	var r unitRecords
+func recordObject(s *verb.Streams, inputs []linkInput, output string, merges bool) (string, error) {
+	r := unitRecords{merges: merges}
 	for _, in := range inputs {
 		if in.path == "" {
 			continue
@@ -99,12 +101,12 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string) (string, e
 			return "", err
 		}
 	}
-	if len(r.given) > 0 {
+	if len(r.given) > 0 && !merges {
 		if err := logEvent(buildEvent{Given: r.given}); err != nil {
 			return "", err
 		}
 	}
-	if len(r.data) == 0 {
+	if len(r.data) == 0 || merges && !r.found {
 		return "", nil
 	}
 	if len(r.unprobed) > 0 {
@@ -121,6 +123,8 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string) (string, e
 
 // unitRecords are the records of a link.
 type unitRecords struct {
+	merges   bool // the link makes one object, and takes all records itself
+	found    bool // an input has a record
 	data     []byte
 	like     []byte         // an object of those of which data has records
 	unprobed []linkedObject // those that no stand-in of ours has seen
@@ -140,7 +144,8 @@ func (r *unitRecords) read(in linkInput) error {
 		if data == nil && !in.system {
 			return r.readUnprobed(in, archive, member, body)
 		}
-		if data == nil {
+		r.found = r.found || data != nil
+		if data == nil || r.merges {
 			return nil
 		}
 		units, err := mip.ReadUnits(data)

@@ -26,7 +26,7 @@ import (
 // linkedObject is an object without probes in a link.
 type linkedObject struct {
 	Name   string // for messages
-	Object string // path of the file, or the name of a member
+	Object string // path of the file, or the name of a member; of rustc's objects the part that all of a crate share
 	In     string // path of the archive that the member is in
 	Source string // if it is known
 	Why    string // it has no probes
@@ -66,25 +66,40 @@ func (r *unitRecords) readUnprobed(in linkInput, archive bool, member string, bo
 		return fmt.Errorf("%s: %s: %w", in.path, member, err)
 	}
 	o := newLinkedObject(in.path, archive, member)
+	name := o.Name
 	if archive {
 		code.Made = append([]string{filepath.Base(in.path)}, code.Made...)
 	}
-	u := unprobedUnit(code, o.Name, filepath.Dir(in.path))
+	u := unprobedUnit(code, name, filepath.Dir(in.path))
 	if u == nil {
 		return nil
 	}
 	u.Unlinked = archive
-	if filepath.IsAbs(u.File) && u.File != o.Name {
-		o.Source = u.File
-	}
-	if o.Why = elsewhere; goRootOf(code) != "" {
-		o.Why = "Go gets probes by cairn go (docs/go.md)"
-	}
+	o.describe(code, u, name)
 	r.unprobed = append(r.unprobed, o)
 	if r.data, err = mip.AppendUnit(r.data, u); err != nil {
 		return err
 	}
 	return r.likeThis(body)
+}
+
+// rustObject is how names of rustc's objects end: it makes several of a crate.
+const rustObject = ".rcgu.o"
+
+// describe adds what the object says of its source and compiler. name stands for sources that it does not name.
+func (o *linkedObject) describe(code *objfile.LinkCode, u *prof.Unit, name string) {
+	i := slices.IndexFunc(u.Funcs, func(a prof.Absent) bool { return filepath.IsAbs(a.File) && a.File != name })
+	if i >= 0 {
+		o.Source = u.Funcs[i].File
+	}
+	switch o.Why = elsewhere; {
+	case goRootOf(code) != "":
+		o.Why = "Go gets probes by cairn go (docs/go.md)"
+	case strings.HasSuffix(o.Object, rustObject):
+		o.Why = others["rustc"].why
+		crate, _, _ := strings.Cut(filepath.Base(o.Object), ".")
+		o.Object, o.Name = crate, crate
+	}
 }
 
 // newLinkedObject names an object of a link.
@@ -214,7 +229,9 @@ func (l *unprobedLinks) add(e *buildEvent) {
 		l.listed[e.Path] = true
 	}
 	if e.Object != "" {
-		l.listed[e.Object], l.listed[filepath.Base(e.Object)] = true, true
+		for _, name := range []string{e.Object, filepath.Base(e.Object)} {
+			l.listed[name], l.listed[name+".o"] = true, true
+		}
 	}
 }
 
@@ -223,9 +240,13 @@ const elsewhere = "linked, and compiled before this build or by a compiler that 
 
 // list adds to the summary the objects of which the build has listed neither the source nor the object.
 func (l *unprobedLinks) list(sum *buildSummary) {
+	listed := map[string]bool{}
 	for _, o := range l.objects {
-		if !l.listed[o.Source] && !l.listed[o.Object] && !l.listed[o.In] {
-			sum.Untouched[o.Why] = append(sum.Untouched[o.Why], cmp.Or(o.Source, o.Name))
+		name := cmp.Or(o.Source, o.Name)
+		if l.listed[o.Source] || l.listed[o.Object] || l.listed[o.In] || listed[name] {
+			continue
 		}
+		listed[name] = true
+		sum.Untouched[o.Why] = append(sum.Untouched[o.Why], name)
 	}
 }

@@ -62,7 +62,7 @@ func (w *wrapper) listOther(s *verb.Streams, path string, args []string) error {
 		opts := w.opts.Shim
 		opts.Strict = opts.Strict && o != intelAssembler // as other assembly that people write
 		for _, source := range sources {
-			if err := opts.leave(s, source, o.why, objectOf(args, len(sources))); err != nil {
+			if err := opts.leave(s, source, o.why, cmp.Or(objectOf(args, len(sources)), stem(source))); err != nil {
 				return err
 			}
 		}
@@ -85,13 +85,32 @@ func (o *otherLanguage) compiled(args []string) []string {
 	return sources
 }
 
-// objectOf returns the operand of -o of a compiler with one source, "" if it has none.
+// objectOf returns the operand of -o of a compiler with one source, or else how rustc begins the names of objects;
+// "" if the arguments have neither.
 func objectOf(args []string, sources int) string {
-	if i := slices.Index(args, "-o"); i >= 0 && i+1 < len(args) && sources == 1 {
-		return args[i+1]
+	value := func(options ...string) string {
+		for i, a := range args {
+			for _, option := range options {
+				if v, ok := strings.CutPrefix(a, option); ok && v != "" {
+					return strings.TrimPrefix(v, "=")
+				} else if ok && i+1 < len(args) {
+					return args[i+1]
+				}
+			}
+		}
+		return ""
 	}
-	return ""
+	switch output := value("-o"); {
+	case sources != 1:
+		return ""
+	case output != "":
+		return output
+	}
+	return value("--crate-name") + value("extra-filename", "-Cextra-filename")
 }
+
+// stem returns the name of a file without its suffix, with which names of objects begin.
+func stem(name string) string { return strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)) }
 
 // emitsNoCode reports whether the argument at i is rustc's --emit with neither an object nor a program.
 func emitsNoCode(args []string, i int) bool {

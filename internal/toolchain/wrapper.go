@@ -302,7 +302,13 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	argv := append([]string{w.name}, args...)
 	for _, a := range args {
 		switch {
-		case a == "-r" || a == "-i" || a == "--relocatable" || a == "--version" || a == "-v" || a == "-V" || a == "--help",
+		case a == "-r" || a == "-i" || a == "--relocatable":
+			if w.opts.Shim.recordsUnits(driver.Toolchain{}) {
+				inputs, output := linkerInputs(args)
+				argv = append(argv, linkRecord(s, inputs, output, true)...)
+			}
+			return become(path, argv)
+		case a == "--version" || a == "-v" || a == "-V" || a == "--help",
 			filepath.Base(a) == "libcairn.a":
 			return become(path, argv)
 		}
@@ -333,7 +339,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	argv = append(argv, tc.Archive)
 	inputs, output := linkerInputs(args)
 	if w.opts.Shim.recordsUnits(tc) {
-		argv = append(argv, linkRecord(s, inputs, output)...)
+		argv = append(argv, linkRecord(s, inputs, output, false)...)
 	}
 	if linker.Kind == linkorder.LLD {
 		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:])
