@@ -122,7 +122,8 @@ func (in *inputs) directory(dir string) error {
 			return fmt.Errorf("%s has more than %d files: name a smaller directory", dir, maxWalked)
 		}
 		st, err := os.Stat(path) // of the target of a link
-		if err != nil || !st.Mode().IsRegular() || !worthALook(path, st) && !verb.MayBeBinary(path, d) {
+		named := recorded(path)
+		if err != nil || !st.Mode().IsRegular() || !named && !verb.MayBeBinary(path, d) {
 			return nil
 		}
 		k, _, err := kindOf(path)
@@ -130,7 +131,7 @@ func (in *inputs) directory(dir string) error {
 			in.said = append(in.said, err.Error())
 			return nil
 		}
-		if k == unknown {
+		if k == unknown || !named && k != binaries { // any text may begin as samples do
 			return nil
 		}
 		in.take(path, k, st.Size())
@@ -159,12 +160,12 @@ func (in *inputs) directory(dir string) error {
 // suffixes are those of files that recorders write.
 var suffixes = []string{".mip", ".mipraw", ".mippack", ".mipmap", ".cairnlog", ".perf", ".perf.data", ".xray", ".debug", "trace.out", ".trace"}
 
-// worthALook reports whether a file in a directory may be an input: by its name, or because it
-// is executable. Others are not opened, because directories can contain any files.
-func worthALook(path string, st fs.FileInfo) bool {
+// recorded reports whether a file in a directory has a name that recorders give. Others are not
+// opened unless they may be binaries, because directories can contain any files.
+func recorded(path string) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".zst")
 	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) }) ||
-		strings.HasPrefix(name, "perf.data") || strings.HasPrefix(name, "xray-log.") || st.Mode()&0o111 != 0
+		strings.HasPrefix(name, "perf.data") || strings.HasPrefix(name, "xray-log.")
 }
 
 // kindOf determines the kind of a file from its beginning.

@@ -106,9 +106,32 @@ func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return out.Flush()
 	})
 	if err == nil && f.out != "-" {
-		fmt.Fprintf(s.Err, "%s: %s, %.1f MB\n", f.out, report.Plural(len(r.Model.Functions), "function"), float64(size.n)/1e6)
+		fmt.Fprintf(s.Err, "%s: %s, %.1f MB\n", f.out, functionsText(r.Model), float64(size.n)/1e6)
 	}
 	return err
+}
+
+// functionsText describes the functions of a report as its table does.
+func functionsText(m *model.Model) string {
+	own, inlined, others := 0, 0, 0
+	for i := range m.Functions {
+		switch f := &m.Functions[i]; {
+		case f.Mode != "" || f.Absent != "":
+			own++
+		case f.Inlined != nil:
+			inlined++
+		default:
+			others++
+		}
+	}
+	text := report.Plural(own, "function")
+	if inlined > 0 {
+		text += fmt.Sprintf(", %s only inlined", report.Count(inlined))
+	}
+	if others > 0 {
+		text += fmt.Sprintf(", %s without probes", report.Count(others))
+	}
+	return text
 }
 
 // counter counts written bytes.

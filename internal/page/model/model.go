@@ -16,6 +16,7 @@ type Model struct {
 	Generator string     `json:"generator,omitempty"` // of cairn
 	Inputs    []Input    `json:"inputs"`
 	Modules   []Module   `json:"modules"`
+	Runs      uint64     `json:"runs,omitempty"` // processes that wrote raw files, at least
 	Scenarios []Scenario `json:"scenarios,omitempty"`
 	Figures   []Figure   `json:"figures"`
 	Uncertain []string   `json:"uncertain"` // messages: what the data do not show

@@ -166,12 +166,8 @@ func thin(curve []int) [][2]int {
 func (b *builder) figures() {
 	add := func(f Figure) { b.m.Figures = append(b.m.Figures, f) }
 	if len(b.in.Modules) > 0 {
-		var funcs coverage.Tally
+		funcs := b.defined.Plus(coverage.Tally{Covered: b.absents.Ran, Total: b.absents.Total})
 		calls, atLeast, counted := 0.0, false, false
-		for i := range b.m.Modules {
-			funcs.Covered += b.m.Modules[i].Functions[0]
-			funcs.Total += b.m.Modules[i].Functions[1]
-		}
 		for i := range b.m.Functions {
 			if f := &b.m.Functions[i]; f.Calls != nil {
 				counted = true
@@ -179,8 +175,6 @@ func (b *builder) figures() {
 				atLeast = atLeast || f.AtLeast && *f.Calls > 0
 			}
 		}
-		funcs.Covered += b.absents.Ran
-		funcs.Total += b.absents.Total
 		f := Figure{ID: "functions", Value: float64(funcs.Covered), Of: float64(funcs.Total), Unknown: float64(b.absents.Unknown)}
 		c := Figure{ID: "calls", Value: calls, AtLeast: atLeast}
 		if ch := b.m.Changes; ch != nil {

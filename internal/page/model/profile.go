@@ -16,6 +16,8 @@ func number(n int) string { return strconv.Itoa(n) }
 
 // profile adds the modules and functions of the profile.
 func (b *builder) profile() {
+	rules := coverage.PathRules{System: b.in.System}
+	ran := map[definition]bool{} // any copy, in any module
 	for i := range b.in.Modules {
 		m := &b.in.Modules[i]
 		sum := coverage.Summarize(m.Module)
@@ -32,11 +34,21 @@ func (b *builder) profile() {
 			if list[k].Ran(m.Module) {
 				mod.Functions[0]++
 			}
-			b.source(i, m, &list[k])
+			file, line := b.source(i, m, &list[k])
+			if path, ok := rules.Path(file); ok {
+				at := definition{path, list[k].Name, line}
+				ran[at] = ran[at] || list[k].Ran(m.Module)
+			}
 		}
 		b.m.Modules = append(b.m.Modules, mod)
 	}
-	rules := coverage.PathRules{System: b.in.System}
+	b.m.Runs = processes(b.m.Modules)
+	for _, any := range ran {
+		b.defined.Total++
+		if any {
+			b.defined.Covered++
+		}
+	}
 	for _, p := range rules.ApplyPaths(coverage.Paths(b.in.Modules)) {
 		if at := b.file(p.File); at >= 0 {
 			f := &b.m.Files[at]
@@ -45,13 +57,38 @@ func (b *builder) profile() {
 	}
 }
 
+// processes returns how many processes ran at least. Each module of a process writes a raw file.
+// A process has one program, and may have any libraries.
+func processes(modules []Module) uint64 {
+	programs, most := uint64(0), uint64(0)
+	for i := range modules {
+		m := &modules[i]
+		if !isLibrary(m.Name) {
+			programs += m.Runs
+		}
+		most = max(most, m.Runs)
+	}
+	return max(programs, most)
+}
+
+// isLibrary reports whether a module has the name of a shared library.
+func isLibrary(name string) bool {
+	return strings.HasSuffix(name, ".so") || strings.Contains(name, ".so.") || strings.HasSuffix(name, ".dylib") || strings.HasSuffix(name, ".node")
+}
+
 func tally(t coverage.Tally) Tally { return Tally{t.Covered, t.Total} }
 
-// source adds a function of the source.
-func (b *builder) source(module int, m *coverage.Module, src *sourcefunc.Func) {
+// definition identifies a function of the source in all modules.
+type definition struct {
+	file, name string
+	line       int
+}
+
+// source adds a function of the source, and returns where it is defined.
+func (b *builder) source(module int, m *coverage.Module, src *sourcefunc.Func) (file string, line int) {
 	first := &m.Funcs[src.Funcs[0]]
 	c := src.Counts(m.Module)
-	file, line := m.Definition(first)
+	file, line = m.Definition(first)
 	f := Function{
 		Symbol: src.Name, Module: module, File: b.file(file), Line: line, Address: first.Addr(), Mode: first.Mode.String(),
 		Runs: c.Runs, Of: m.RunsOf(&c), Order: c.MeanOrder(),
@@ -90,6 +127,7 @@ func (b *builder) source(module int, m *coverage.Module, src *sourcefunc.Func) {
 	for _, k := range src.Funcs {
 		b.byFunc[&m.Funcs[k]] = id
 	}
+	return file, line
 }
 
 // writeBits writes which blocks ran.

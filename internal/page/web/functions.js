@@ -54,6 +54,14 @@
   }
   cairn.functionMark = mark;
 
+  /** tallyOf counts functions; those that exist only inlined in others, or have no probes, apart from these. */
+  function tallyOf(rows) {
+    const own = rows.filter(function (f) { return f.mode || f.absent; }).length;
+    const inlined = rows.filter(function (f) { return !f.mode && !f.absent && f.inlined; }).length;
+    const others = rows.length - own - inlined;
+    return [format.plural(own, "function"), inlined ? format.count(inlined) + " only inlined" : "", others ? format.count(others) + " without probes" : ""].filter(Boolean).join(", ");
+  }
+
   const filters = [
     ["", "All", function () { return true; }],
     ["ran", "Ran", function (f) { return (f.mode || f.absent) && f.runs; }],
@@ -118,7 +126,7 @@
         const only = (filters.find(function (f) { return f[0] === (route.only || ""); }) || filters[0])[2];
         const rows = model.functions.filter(function (f) { return only(f) && (test(x.full(f.id)) || f.name && test(f.symbol)); });
         shown = rows.length;
-        tally.textContent = format.count(rows.length) + (rows.length < model.functions.length ? " of " + format.count(model.functions.length) : " functions");
+        tally.textContent = rows.length < model.functions.length ? format.count(rows.length) + " of " + format.count(model.functions.length) : tallyOf(rows);
         grid.setRows(rows);
       }
       update(route);

@@ -23,13 +23,22 @@ cairn.index = (function () {
   }
 
   function build(model) {
-    const callers = new Map(), callees = new Map(), byKey = new Map(), bySymbol = new Map(), byFile = new Map(), full = [], brief = [];
+    const callers = new Map(), callees = new Map(), byKey = new Map(), bySymbol = new Map(), byFile = new Map(), full = [], brief = [], of = new Map();
+    model.functions.forEach(function (f) {
+      const name = f.name || f.symbol;
+      if (f.module !== undefined) of.set(name, of.has(name) && of.get(name) !== f.module ? -1 : f.module);
+    });
+    /* program is the module of a function whose name functions of other modules have as well, such as main. */
+    function program(f) {
+      const m = of.get(f.name || f.symbol) === -1 && model.modules[f.module];
+      return m ? " (" + m.name + ")" : "";
+    }
     model.functions.forEach(function (f, i) {
       f.id = i;
       byKey.set(f.key, i);
       if (!bySymbol.has(f.symbol)) bySymbol.set(f.symbol, i);
-      full.push(f.name || f.symbol);
-      brief.push(short(f.name || f.symbol));
+      full.push((f.name || f.symbol) + program(f));
+      brief.push(short(f.name || f.symbol) + program(f));
       if (f.file >= 0) {
         if (!byFile.has(f.file)) byFile.set(f.file, []);
         byFile.get(f.file).push(i);

@@ -109,7 +109,7 @@
     id: "overview", title: "Overview", key: "o", order: 0,
     mount(root, ctx) {
       const model = ctx.model;
-      const runs = model.modules.reduce(function (n, m) { return n + m.runs; }, 0);
+      const runs = model.runs || 0;
       root.append(
         el("div", { class: "hero" }, el("h1", null, model.title),
           el("p", { class: "soft" }, [
