@@ -89,7 +89,7 @@ func (t *tool) compileProbes(pkg, importPath string, files []string, output stri
 		if err != nil {
 			return err
 		}
-		text, err := r.File(abs, src)
+		text, err := t.rewrite(r, abs, src)
 		if err != nil {
 			return t.run(t.args) // a syntax error, which the compiler explains better
 		}
@@ -145,6 +145,20 @@ func (t *tool) compileProbes(pkg, importPath string, files []string, output stri
 		Skipped: r.Skipped, Unprobed: r.Unprobed, Literals: r.Literals, Inlinable: r.Inlinable, Small: r.Small,
 	}
 	return t.addTable(output, table)
+}
+
+// rewrite adds probes to a file.
+func (t *tool) rewrite(r *rewrite.Rewriter, path string, src []byte) ([]byte, error) {
+	original := rewrite.CgoOriginal(path, src)
+	if original == "" || t.cfg.Mode.Timed() {
+		return r.File(path, src)
+	}
+	rules, _ := t.flag("-trimpath")
+	text, err := os.ReadFile(untrimPath(original, rules))
+	if err != nil {
+		return r.File(path, src) // with the places of what cgo made
+	}
+	return r.CgoFile(path, src, text)
 }
 
 // leaveOut reports whether a source file has no probes: tests, and what cgo declares.
@@ -270,6 +284,17 @@ func trimPath(path, rules string) string {
 			return rest[1:]
 		case rest[0] == '/':
 			return to + rest
+		}
+	}
+	return path
+}
+
+// untrimPath returns the path that the rules of trimPath make a path of.
+func untrimPath(path, rules string) string {
+	for rule := range strings.SplitSeq(rules, ";") {
+		from, to, _ := strings.Cut(rule, "=>")
+		if rest, ok := strings.CutPrefix(path, to+"/"); ok && to != "" {
+			return from + "/" + rest
 		}
 	}
 	return path

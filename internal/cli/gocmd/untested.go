@@ -26,20 +26,33 @@ func (c *command) addUntested(ctx context.Context, s *verb.Streams, b *build, re
 			linked[p] = true
 		}
 	}
-	list := slices.Concat([]string{"list"}, flags, []string{"-e", "-export", "-f", "{{.ImportPath}}\t{{.Export}}", "-toolexec=" + toolexec(b.self, b.cfg), "--"}, patterns)
-	out, err := c.output(ctx, list...)
+	out, err := c.output(ctx, slices.Concat([]string{"list"}, flags, []string{"-e", "--"}, patterns)...)
 	if err != nil {
-		return fmt.Errorf("the packages that no test program contains are not counted: %w", err)
+		return notCounted(err)
 	}
-	var archives, packages []string
+	var packages []string
+	for importPath := range strings.FieldsSeq(out) {
+		if !linked[importPath] && b.cfg.Selects(importPath) {
+			packages = append(packages, importPath)
+		}
+	}
+	if len(packages) == 0 {
+		return nil
+	}
+	// Of packages with tests the go command compiled another variant: the archives of these are not needed.
+	list := slices.Concat([]string{"list"}, flags, []string{"-e", "-export", "-f", "{{.ImportPath}}\t{{.Export}}\t{{len .GoFiles}}{{len .CgoFiles}}", "-toolexec=" + toolexec(b.self, b.cfg), "--"}, packages)
+	if out, err = c.output(ctx, list...); err != nil {
+		return notCounted(err)
+	}
+	var archives []string
 	for line := range strings.Lines(out) {
-		importPath, archive, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		importPath, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		archive, files, _ := strings.Cut(rest, "\t")
 		switch {
-		case linked[importPath] || !b.cfg.Selects(importPath):
-		case archive == "":
-			verb.Note(s, "go: package %s is not counted: it has no files, or does not compile", importPath)
-		default:
-			archives, packages = append(archives, archive), append(packages, importPath)
+		case archive != "":
+			archives = append(archives, archive)
+		case files != "00": // it has not only tests
+			verb.Note(s, "go: package %s is not counted: it does not compile", importPath)
 		}
 	}
 	if len(archives) == 0 {
@@ -48,13 +61,17 @@ func (c *command) addUntested(ctx context.Context, s *verb.Streams, b *build, re
 	name := path.Base(packages[0])
 	u, err := gobuild.WriteUnlinked(dir, name+".untested", b.env.GOARCH, archives)
 	if err != nil {
-		return fmt.Errorf("go: the packages that no test program contains: %w", err)
+		return notCounted(err)
 	}
 	if b.quiet || u.Functions == 0 {
 		return nil
 	}
 	fmt.Fprintf(s.Err, "cairn: %s of %s are in no test program of this run\n", report.Plural(u.Functions, "function"), report.Plural(u.Packages, "package"))
 	return nil
+}
+
+func notCounted(err error) error {
+	return fmt.Errorf("go: the packages that no test program contains are not counted: %w", err)
 }
 
 // Flags of go build: those that go list gets as well, and those that it must not get.

@@ -23,6 +23,7 @@ type listedFunc struct {
 type funcKey struct {
 	name, file string
 	line       int
+	module     *coverage.Module // nil if it can be found in others
 }
 
 // functions returns the functions of the source that the flags select, each once.
@@ -33,7 +34,10 @@ func (f *coveredFlags) functions(modules []coverage.Module, names *report.Names)
 		if !ok {
 			return
 		}
-		key := funcKey{fn.src.Name, file, line}
+		key := funcKey{name: fn.src.Name, file: file, line: line}
+		if _, ok := fn.module.SourceID(&fn.src); !ok {
+			key.module = fn.module
+		}
 		l := byKey[key]
 		if l == nil {
 			l = &listedFunc{name: fn.name, source: verb.SourceText(file, line)}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/cairnprof/cairn/prof"
 )
@@ -257,19 +258,44 @@ func (b *blockWriter) literals(n ast.Node) (found []*ast.FuncLit) {
 	return found
 }
 
-// outermost returns the function literals in a node, without those in others.
+// outermost returns the function literals in a node, without those in others and those that cgo made of calls.
 func outermost(n ast.Node) (found []*ast.FuncLit) {
 	if n == nil {
 		return nil
 	}
 	ast.Inspect(n, func(n ast.Node) bool {
 		lit, ok := n.(*ast.FuncLit)
-		if ok {
+		if ok && !byCgo(lit) {
 			found = append(found, lit)
 		}
 		return !ok
 	})
 	return found
+}
+
+// byCgo reports whether cgo made a function literal of a call: it evaluates the arguments first.
+func byCgo(lit *ast.FuncLit) bool {
+	const prefix = "_cgo"
+	if len(lit.Body.List) == 0 {
+		return false
+	}
+	var first ast.Node
+	switch s := lit.Body.List[0].(type) {
+	case *ast.AssignStmt:
+		first = s.Lhs[0]
+	case *ast.DeclStmt:
+		if gen, ok := s.Decl.(*ast.GenDecl); ok && len(gen.Specs) > 0 {
+			if v, ok := gen.Specs[0].(*ast.ValueSpec); ok {
+				first = v.Names[0]
+			}
+		}
+	case *ast.ExprStmt:
+		if call, ok := s.X.(*ast.CallExpr); ok {
+			first = call.Fun
+		}
+	}
+	id, ok := first.(*ast.Ident)
+	return ok && strings.HasPrefix(id.Name, prefix)
 }
 
 // mayLeave reports whether control may not reach the statement after s: s returns, or has a call, or
@@ -303,6 +329,7 @@ func waits(n ast.Node) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
+			found = found || byCgo(n)
 			return false
 		case *ast.UnaryExpr:
 			found = found || n.Op == token.ARROW

@@ -210,8 +210,7 @@ type Path struct {
 }
 
 // Paths tallies functions of the source by the file they are defined in,
-// ascending by file. A function that several modules have counts once; its
-// blocks are those of all copies.
+// ascending by file. Those that are in several modules count once.
 func Paths(modules []Module) []Path {
 	return PathsOf(modules, func(string, int) bool { return true })
 }
@@ -219,11 +218,7 @@ func Paths(modules []Module) []Path {
 // PathsOf is Paths of the functions that keep selects by the place of their definition.
 func PathsOf(modules []Module, keep func(file string, line int) bool) []Path {
 	byFile := map[string]*Path{}
-	type definition struct {
-		file, name string
-		line       int
-	}
-	ran := map[definition]bool{} // any copy, in any module
+	ran, counted, blocks := RanAnywhere(modules), map[SourceID]bool{}, sourceBlocks{}
 	for i := range modules {
 		m := &modules[i]
 		for _, src := range sourcefunc.Of(&m.Map) {
@@ -236,17 +231,18 @@ func PathsOf(modules []Module, keep func(file string, line int) bool) []Path {
 				p = &Path{File: file}
 				byFile[file] = p
 			}
-			at := definition{file, src.Name, line}
-			ran[at] = ran[at] || src.Ran(m.Module)
+			if id, ok := m.SourceID(&src); !ok {
+				p.Functions.add(src.Ran(m.Module))
+			} else if !counted[id] {
+				counted[id] = true
+				p.Functions.add(ran[id])
+			}
 			for _, k := range src.Funcs {
 				if f := &m.Funcs[k]; f.Mode.HasBlocks() {
-					p.Blocks = p.Blocks.Plus(FuncBlocks(f, &m.Counts[k]))
+					p.Blocks = p.Blocks.Plus(blocks.add(m, &src, f, &m.Counts[k]))
 				}
 			}
 		}
-	}
-	for at, any := range ran {
-		byFile[at.file].Functions.add(any)
 	}
 	missing := Absent(modules)
 	for i := range missing {

@@ -27,13 +27,17 @@ type Package struct {
 func (p *Package) Unused() uint64 { return p.Bytes - p.RanBytes }
 
 // Sum returns the packages of modules for functions that keep accepts, those with the most
-// unused code first. Functions that no module has count as not run. keep may be nil.
+// unused code first. Functions that no module has count as not run; those of Go that several
+// modules have count once. keep may be nil.
 func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 	sums := map[string]*Package{}
+	ran := ranAnywhere(modules)
 	for _, m := range modules {
 		for i := range m.Funcs {
 			f := &m.Funcs[i]
-			if keep != nil && !keep(f) {
+			id := funcID{f.File, f.Name}
+			counted, several := ran[id]
+			if keep != nil && !keep(f) || several && counted.done {
 				continue
 			}
 			name := Of(f)
@@ -42,10 +46,14 @@ func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 				p = &Package{Name: name}
 				sums[name] = p
 			}
-			size := Bytes(m, f)
+			size, runs := Bytes(m, f), m.Counts[i].Runs > 0
+			if several {
+				size, runs = counted.bytes, counted.ran
+				counted.done = true
+			}
 			p.Functions++
 			p.Bytes += size
-			if m.Counts[i].Runs > 0 {
+			if runs {
 				p.Ran++
 				p.RanBytes += size
 			}
@@ -76,6 +84,37 @@ func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 		return cmp.Or(cmp.Compare(b.Unused(), a.Unused()), cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// funcID identifies a function of Go in all modules.
+type funcID struct{ file, name string }
+
+// occurrences are what several modules have of a function.
+type occurrences struct {
+	bytes     uint64 // the largest copy
+	ran, done bool   // in any; it was counted
+}
+
+// ranAnywhere returns the functions of Go: each test program contains its own copies. Files of other languages
+// may have one name in several directories.
+func ranAnywhere(modules []*prof.Module) map[funcID]*occurrences {
+	all := map[funcID]*occurrences{}
+	for _, m := range modules {
+		for i := range m.Funcs {
+			f := &m.Funcs[i]
+			if !strings.HasSuffix(f.File, ".go") {
+				continue
+			}
+			id := funcID{f.File, f.Name}
+			o := all[id]
+			if o == nil {
+				o = &occurrences{}
+				all[id] = o
+			}
+			o.bytes, o.ran = max(o.bytes, Bytes(m, f)), o.ran || m.Counts[i].Runs > 0
+		}
+	}
+	return all
 }
 
 // Bytes returns the code size of a function. A Go function that was inlined everywhere has

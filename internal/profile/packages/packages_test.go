@@ -51,7 +51,20 @@ func TestSum(t *testing.T) {
 	if got := Sum([]*prof.Module{m}, nil); !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}
-	if got := Sum([]*prof.Module{m, m}, func(f *prof.Func) bool { return f.Name == "b.F" }); !slices.Equal(got, []Package{{Name: "b", Functions: 2, Bytes: 60}}) {
+	// Another program has some of them, and larger copies.
+	other := &prof.Module{Map: prof.Map{RawAddr: 0x9000, Funcs: []prof.Func{fn("a.G", 0x1000, 70, 0), fn("b.F", 0x1100, 20, 1), fn("d.F", 0x1200, 10, 2)}}, Counts: make([]prof.Counts, 3)}
+	other.Counts[0].Runs = 1
+	want = []Package{
+		{Name: "b", Functions: 1, Bytes: 30},
+		{Name: "d", Functions: 1, Bytes: 10},
+		{Name: "a", Functions: 4, Ran: 3, Absent: 1, Bytes: 170, RanBytes: 170},
+		{Name: "c", Functions: 1, Ran: 1, Bytes: 30, RanBytes: 30},
+	}
+	other.Funcs[2].File = "d.go"
+	if got := Sum([]*prof.Module{m, other}, nil); !slices.Equal(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	if got := Sum([]*prof.Module{m, m}, func(f *prof.Func) bool { return f.Name == "b.F" }); !slices.Equal(got, []Package{{Name: "b", Functions: 1, Bytes: 30}}) {
 		t.Errorf("got %+v", got)
 	}
 }
