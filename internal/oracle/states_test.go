@@ -121,6 +121,13 @@ func exits(t *testing.T, cmd *exec.Cmd) {
 func (s *stateSample) gcov(t *testing.T) *lineStates {
 	t.Helper()
 	got := &lineStates{lines: map[sourceLine]bool{}, funcs: map[sourceFunc]bool{}}
+	s.eachGcov(t, func(dir, text string) { got.readGcov(t, dir, text) })
+	return got
+}
+
+// eachGcov runs the programs and calls visit with what gcov says of each, and the directory of its sources.
+func (s *stateSample) eachGcov(t *testing.T, visit func(dir, text string)) {
+	t.Helper()
 	for _, p := range s.programs {
 		dir := s.unpack(t)
 		args := append([]string{"-std=gnu++20", "-O0", "-g", "--coverage", "-o", p.name}, p.sources...)
@@ -137,11 +144,10 @@ func (s *stateSample) gcov(t *testing.T) *lineStates {
 		if err != nil || len(counts) == 0 {
 			t.Fatalf("gcov has no counts of the run: %v", err)
 		}
-		cmd = command(t, "gcov", append([]string{"--json-format", "--stdout"}, counts...)...)
+		cmd = command(t, "gcov", append([]string{"--json-format", "--branch-probabilities", "--stdout"}, counts...)...)
 		cmd.Dir = dir
-		got.readGcov(t, dir, output(t, cmd))
+		visit(dir, output(t, cmd))
 	}
-	return got
 }
 
 // readGcov adds the JSON of gcov. Names of files are relative to dir.
@@ -190,6 +196,28 @@ func within(dir, file string) string { return strings.TrimPrefix(strings.TrimPre
 // covered returns what covered says of the programs, which are merged into one profile.
 func (s *stateSample) covered(t *testing.T, v variant) *lineStates {
 	t.Helper()
+	run := s.run(t, v)
+	got := &lineStates{lines: map[sourceLine]bool{}, funcs: map[sourceFunc]bool{}}
+	got.readTracefile(t, run("--lcov"))
+	for line := range strings.Lines(run("--lines", "--unknown")) {
+		file, from, ok := strings.Cut(strings.TrimSpace(line), ":")
+		from, _, _ = strings.Cut(from, "-")
+		if n, err := strconv.Atoi(from); ok && err == nil && !filepath.IsAbs(file) {
+			got.unknown = append(got.unknown, sourceLine{file, n})
+		}
+	}
+	return got
+}
+
+// tracefile returns the tracefile of the programs.
+func (s *stateSample) tracefile(t *testing.T, v variant) string {
+	t.Helper()
+	return s.run(t, v)("--lcov")
+}
+
+// run builds and runs the programs, and returns the command covered for their profile, with arguments.
+func (s *stateSample) run(t *testing.T, v variant) func(args ...string) string {
+	t.Helper()
 	dir := s.unpack(t)
 	merge := []string{"merge", "--strict", "-o", "all.mip"}
 	ask := []string{"covered", "-p", "all.mip"}
@@ -213,16 +241,7 @@ func (s *stateSample) covered(t *testing.T, v variant) *lineStates {
 		return output(t, cmd)
 	}
 	run(append(merge, "raws")...)
-	got := &lineStates{lines: map[sourceLine]bool{}, funcs: map[sourceFunc]bool{}}
-	got.readTracefile(t, run(append(ask, "--lcov")...))
-	for line := range strings.Lines(run(append(ask, "--lines", "--unknown")...)) {
-		file, from, ok := strings.Cut(strings.TrimSpace(line), ":")
-		from, _, _ = strings.Cut(from, "-")
-		if n, err := strconv.Atoi(from); ok && err == nil && !filepath.IsAbs(file) {
-			got.unknown = append(got.unknown, sourceLine{file, n})
-		}
-	}
-	return got
+	return func(args ...string) string { return run(append(ask, args...)...) }
 }
 
 // readTracefile adds the files of an lcov tracefile that have relative names.
