@@ -62,8 +62,8 @@ func (r *unitRecords) readUnprobed(in linkInput, archive bool, member string, bo
 	switch {
 	case errors.Is(err, objfile.ErrNotELF) || errors.Is(err, objfile.ErrNoCode):
 		return nil
-	case err != nil:
-		return fmt.Errorf("%s: %s: %w", in.path, member, err)
+	case err != nil: // the linker may accept what cannot be read here: other objects keep their records
+		code = &objfile.LinkCode{Made: []string{err.Error()}, Bytes: 1}
 	}
 	o := newLinkedObject(in.path, archive, member)
 	name := o.Name
