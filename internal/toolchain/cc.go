@@ -200,6 +200,12 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 	case check:
 		return runCheck(ctx, c, cmd, argv, p.tc.Archive)
 	case cmd.Refusal != "":
+		if cmd.IntelOnly() && c.cache == nil {
+			if done, err := f.translate(ctx, s, c, cmd, argv, p); done || err != nil {
+				return err
+			}
+			cmd.Refusal = "its inline assembly is in Intel syntax (-masm=intel)"
+		}
 		if err := f.leavePlain(s, cmd); err != nil {
 			return err
 		}
@@ -248,7 +254,24 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 
 // instrument becomes the compiler, with the arguments that add probes and the runtime.
 func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string, p plan) error {
-	env := driverEnv(*cmd)
+	argv, env := f.instrumented(ctx, s, c, cmd, argv, p)
+	if cmd.Bitcode && cmd.Compiles {
+		if err := logEvent(buildEvent{Bitcode: len(cmd.Sources)}); err != nil {
+			return err
+		}
+	}
+	root := filepath.Dir(p.tc.Bin)
+	if cmd.Links {
+		l := &mixedLink{inputs: driverInputs(cmd), runtime: p.tc.Archive, what: "mode " + f.Shim.Mode.String()}
+		return c.runLink(ctx, s, l, argv, root, env...)
+	}
+	return c.become(ctx, argv, root, env...)
+}
+
+// instrumented returns a command line with the arguments that add probes and the runtime, and what it adds to the
+// environment.
+func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string, p plan) (changed, env []string) {
+	env = driverEnv(*cmd)
 	if p.linker != "" {
 		cmd.Linker, cmd.LTO = "lld", true
 		env = append(env, ltoEnv(p.linker))
@@ -270,17 +293,7 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false)...)
 	}
 	args = append(args, f.mergeRecord(s, cmd, p.tc)...)
-	if cmd.Bitcode && cmd.Compiles {
-		if err := logEvent(buildEvent{Bitcode: len(cmd.Sources)}); err != nil {
-			return err
-		}
-	}
-	argv = append(argv[:1:1], args...)
-	if cmd.Links {
-		l := &mixedLink{inputs: driverInputs(cmd), runtime: p.tc.Archive, what: "mode " + f.Shim.Mode.String()}
-		return c.runLink(ctx, s, l, argv, root, env...)
-	}
-	return c.become(ctx, argv, root, env...)
+	return append(argv[:1:1], args...), env
 }
 
 // mergeRecord returns the arguments that add to a merged object (-r) the record of those without one, none for

@@ -122,6 +122,12 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		}
 		return asIs()
 	}
+	switch found, err := reportInline(src); {
+	case err != nil:
+		return fmt.Errorf("as: %w", err)
+	case found:
+		return verb.ExitError(verb.ExitFail)
+	}
 	if sh.opts.Use != nil {
 		return sh.runSplit(ctx, args, inputs, src, piped, x64)
 	}
