@@ -325,6 +325,13 @@ func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src [
 	return nil
 }
 
+// ProfileIdent is in CommentSection, where compilers put their names, of programs with code that a
+// build by a profile moved. They have no probes.
+const (
+	ProfileIdent   = "cairn: built by a profile"
+	CommentSection = ".comment"
+)
+
 // split returns the text of the compiler's output with its cold blocks moved
 // away.
 func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
@@ -347,6 +354,9 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		opts.Sources = strings.Split(s, "\n")
 	}
 	out, result := native.Split(unit, cold.blocks, opts)
+	if sh.opts.Object != native.MachO && len(out) != len(unit.Src) { // some code was moved
+		out = fmt.Appendf(out, "\t.ident\t%q\n", ProfileIdent)
+	}
 	return out, &splitEvent{result, cold.stale, cold.missing}, nil
 }
 

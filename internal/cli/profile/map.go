@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/profile/absent"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -113,8 +115,11 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	if err != nil {
 		return nil, err
 	}
+	if comment, _, _, _, err := bin.Section(toolchain.CommentSection); data == nil && err == nil && bytes.Contains(comment, []byte(toolchain.ProfileIdent)) {
+		return nil, fmt.Errorf("%s: no map: it was built by a profile (cairn build --use), without probes; give the program that was built with probes, or build it again with cairn build --mode", path)
+	}
 	if data == nil {
-		return nil, fmt.Errorf("%s: no map (section %s): it is stripped, was not built by cairn, or has mode spike, stacks or trace, which write logs; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
+		return nil, fmt.Errorf("%s: no map (section %s): it is stripped, was not built by cairn or was built with --use, or has mode spike, stacks or trace, which write logs; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
 	}
 	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
 	if err != nil {
