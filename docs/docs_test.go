@@ -176,8 +176,9 @@ var (
 // foreign variables belong to other programs and are documented there.
 var foreign = map[string]bool{
 	"CAIRN_TEST_CACHE": true, "GOMAXPROCS": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
-	"JOURNALTEST_DIR": true,                                              // of the tests of journals
-	"GOOS":            true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
+	"CCC_OVERRIDE_OPTIONS": true,                                              // of clang
+	"JOURNALTEST_DIR":      true,                                              // of the tests of journals
+	"GOOS":                 true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec
 }
 
 // TestEnvironment compares the environment page with the sources.
