@@ -10,52 +10,64 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// absentFunc is a function that no module has, on its way to the output.
+// absentFunc is a function that no module has code of its own of, on its way to the output.
 type absentFunc struct {
-	coverage.AbsentFunc
-	name   string // as displayed
-	source string // file of its definition, as the report names it
-	line   int
+	symbol, name string // mangled, and as displayed
+	source       string // file of its definition, as the report names it
+	line         int
+	runs         uint64       // in which it ran where it was inlined
+	unknown      bool         // whether it ran is not known
+	absence      prof.Absence // 0 if it is in the modules, but only inlined
+	why, note    string
 }
 
-// absent returns the functions that no module has and that the flags select.
+// inlinedOnly is why a function has no code of its own in a program that has it.
+const inlinedOnly = "inlined everywhere"
+
+// absent returns the functions that no module has, and with debug information those that are only
+// where they were inlined, as far as the flags select them.
 func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (list []absentFunc, err error) {
 	filter, err := verb.NewNameFilter(f.pattern)
 	if err != nil {
 		return nil, err
 	}
+	add := func(a absentFunc, file string) {
+		if !filter.Match(a.symbol) || !f.scope.has(file, a.line) {
+			return
+		}
+		a.source = f.rules.Rename(file)
+		if a.name = names.Show(a.symbol); a.symbol == "" {
+			a.name = "(all functions)"
+		}
+		list = append(list, a)
+	}
 	for _, a := range coverage.AbsentFuncs(modules) {
 		file, line := coverage.AbsentSource(a.Absent)
-		if !filter.Match(a.Name) || !f.scope.has(file, line) {
-			continue
+		why := a.Why.String()
+		if a.Why == prof.Dropped && a.Inlined {
+			why += ", and inlined elsewhere"
 		}
-		source := f.rules.Rename(file)
-		name := names.Show(a.Name)
-		if a.Name == "" {
-			name = "(all functions)"
+		add(absentFunc{symbol: a.Name, line: line, runs: a.Runs, unknown: a.Runs == 0 && !a.Known, absence: a.Why, why: why, note: a.Note}, file)
+	}
+	if len(f.debug) > 0 {
+		for _, fn := range coverage.InlinedFuncs(modules) {
+			add(absentFunc{symbol: fn.Name, line: fn.Line, runs: fn.Runs, unknown: fn.MaybeCalls, why: inlinedOnly}, fn.File)
 		}
-		list = append(list, absentFunc{a, name, source, line})
 	}
 	return list, nil
 }
 
-// unknown reports whether it is not known whether the function ran.
-func (a *absentFunc) unknown() bool { return a.Runs == 0 && !a.Known }
-
 // reason says why a function is absent.
 func (a *absentFunc) reason() string {
-	switch {
-	case a.Why == prof.Dropped && a.Inlined:
-		return a.Why.String() + ", and inlined elsewhere"
-	case a.Note != "":
-		return a.Why.String() + ": " + a.Note
+	if a.note != "" {
+		return a.why + ": " + a.note
 	}
-	return a.Why.String()
+	return a.why
 }
 
 func (a *absentFunc) json() funcJSON {
 	return funcJSON{
-		Name: a.Name, Demangled: a.name, File: a.source, Line: a.line, Covered: a.Runs > 0, Runs: a.Runs, Absent: a.Why.String(), Reason: a.Note, Unknown: a.unknown(),
+		Name: a.symbol, Demangled: a.name, File: a.source, Line: a.line, Covered: a.runs > 0, Runs: a.runs, Absent: a.why, Reason: a.note, Unknown: a.unknown,
 	}
 }
 
@@ -69,11 +81,11 @@ func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) er
 	missed, unprobed, inlined := 0, 0, 0
 	for i := range list {
 		switch a := &list[i]; {
-		case a.Runs > 0:
-		case a.Known:
-			known[a.Why]++
+		case a.runs > 0 || a.absence == 0:
+		case !a.unknown:
+			known[a.absence]++
 			missed++
-		case a.Why == prof.Unprobed:
+		case a.absence == prof.Unprobed:
 			unprobed++
 		default:
 			inlined++

@@ -101,15 +101,15 @@ func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []covera
 	for i := range missing {
 		a := &missing[i]
 		switch {
-		case a.unknown():
+		case a.unknown:
 			unknown++
-		case a.Runs > 0:
+		case a.runs > 0:
 			sum.Covered++
 			sum.Total++
 		default:
 			sum.Total++
 		}
-		if a.unknown() == f.unknown && (f.unknown || (a.Runs > 0) != f.missed) {
+		if a.unknown == f.unknown && (f.unknown || (a.runs > 0) != f.missed) {
 			out = append(out, a.json())
 			t.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
 		}

@@ -311,12 +311,7 @@ func (r *lineReport) writeMarkdown(w io.Writer) error {
 	for i := range r.files {
 		f := &r.files[i]
 		t := f.Tally().Tally()
-		funcs := coverage.Tally{Total: len(f.Funcs)}
-		for _, fn := range f.Funcs {
-			if fn.Runs > 0 {
-				funcs.Covered++
-			}
-		}
+		funcs := f.FuncTally()
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", markdownCode(f.File), shareText(t), shareText(funcs))
 	}
 	_, err := io.WriteString(w, b.String())

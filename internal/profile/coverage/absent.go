@@ -87,7 +87,7 @@ func (o *observer) absent(list []prof.Absent) {
 // known that there were no others.
 func (o *observer) absentRuns(a *prof.Absent) (runs uint64, known bool) {
 	called := false
-	for _, w := range o.ownersOf(sourcefunc.OneBody(sourcefunc.Name(a.Name)), a.Source) {
+	for _, w := range o.ownersOf(nameOf(a), a.Source) {
 		runs = max(runs, o.entered[w])
 		called = called || o.maybeEntered(w)
 	}
@@ -99,6 +99,9 @@ func (o *observer) absentRuns(a *prof.Absent) (runs uint64, known bool) {
 	}
 	return 0, a.Known()
 }
+
+// nameOf returns the name of the function of the source that an absent function is.
+func nameOf(a *prof.Absent) string { return sourcefunc.OneBody(sourcefunc.Name(a.Name)) }
 
 // ownersOf returns the functions of the source with a name in a file that debug information has. There the line
 // of a definition is that of its name, in line tables that of its body.

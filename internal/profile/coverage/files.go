@@ -203,6 +203,16 @@ func (f *SourceFile) Tally() (t LineTally) {
 	return t
 }
 
+// FuncTally counts the functions of a file of which it is known whether they ran.
+func (f *SourceFile) FuncTally() (t Tally) {
+	for i := range f.Funcs {
+		if fn := &f.Funcs[i]; fn.Runs > 0 || !fn.Unknown {
+			t.add(fn.Runs > 0)
+		}
+	}
+	return t
+}
+
 // ApplyPaths is Apply for tallies of files.
 func (r *PathRules) ApplyPaths(paths []Path) []Path {
 	byName := map[string]Path{}

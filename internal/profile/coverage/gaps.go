@@ -33,7 +33,7 @@ func (f *SourceFile) Gaps() (gaps []Gap) {
 			continue
 		}
 		fn := &f.Funcs[i]
-		ran := fn.Runs > 0 || slices.ContainsFunc(own, func(l Line) bool { return l.State == Ran })
+		ran := fn.Runs > 0 || fn.Unknown || slices.ContainsFunc(own, func(l Line) bool { return l.State == Ran })
 		if ran {
 			gaps = append(gaps, missed(fn, own)...)
 			continue

@@ -135,6 +135,12 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 		runs, known := o.absentRuns(a)
 		funcs[name].add(SourceFunc{Name: sourcefunc.Name(a.Name), Line: line, End: absentEnd(a), Runs: runs, Unknown: !known, Why: a.Why})
 	}
+	for _, fn := range o.inlinedFuncs(missing) {
+		if funcs[fn.File] == nil {
+			funcs[fn.File] = sourceFuncs{}
+		}
+		funcs[fn.File].add(SourceFunc{Name: fn.Name, Line: fn.Line, End: fn.End, Runs: fn.Runs, Unknown: fn.MaybeCalls})
+	}
 	for name, set := range funcs {
 		file(name).Funcs = set.list()
 	}

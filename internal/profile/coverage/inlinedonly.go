@@ -1,0 +1,48 @@
+package coverage
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// InlinedFunc is a function of the source that has code only where it was inlined.
+type InlinedFunc struct {
+	Name       string // mangled; the several bodies of a constructor or destructor have one name
+	File       string
+	Line, End  int
+	Runs       uint64 // in which one of its copies ran
+	MaybeCalls bool   // no copy ran, but a line that calls it did: its code may have been removed there
+}
+
+// InlinedFuncs returns the functions that modules have only where they were inlined, by debug information,
+// ascending by file, line and name. Those that are absent (Absent) are not among them.
+func InlinedFuncs(modules []Module) []InlinedFunc {
+	o := newObserver(modules)
+	for i := range modules {
+		o.module(i)
+	}
+	return o.inlinedFuncs(Absent(modules))
+}
+
+func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
+	absent := map[owner]bool{}
+	for i := range missing {
+		for _, w := range o.ownersOf(nameOf(&missing[i]), missing[i].Source) {
+			absent[w] = true
+		}
+	}
+	var list []InlinedFunc
+	for w := range o.callers {
+		if o.separate[w] || absent[w] || w.line == 0 || w.file == "" || w.name == "" {
+			continue
+		}
+		runs := o.entered[w]
+		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && o.maybeEntered(w)})
+	}
+	slices.SortFunc(list, func(a, b InlinedFunc) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
