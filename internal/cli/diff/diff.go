@@ -18,9 +18,10 @@ import (
 
 type diffFlags struct {
 	verb.DisplayFlags
-	check bool
-	top   int
-	logs  stackDiffFlags
+	prefixes profile.PrefixMaps
+	check    bool
+	top      int
+	logs     stackDiffFlags
 }
 
 // Diff returns the command cairn diff.
@@ -31,7 +32,8 @@ func Diff(s *verb.Streams) *cobra.Command {
 		Short: "Compare two profiles or two logs of calls",
 		Long: `diff compares two profiles. It lists the functions that only one of them covered, the
 functions that ran through other blocks, and the functions whose number of calls per
-run changed. Functions of different builds are matched by name and source file;
+run changed. Functions of different builds are matched by name and source file, of
+which --prefix-map replaces the beginning for builds in different directories;
 "changed" marks functions with a different control flow, whose blocks cannot be
 compared. With --check the exit code is 1 if B misses a function or a block that A
 covered and that B's build still has.
@@ -57,6 +59,7 @@ programs. A quoted pattern stands for several logs, whose mean is used.`,
 	f.Register(c)
 	c.Flags().BoolVar(&f.check, "check", false, "exit with 1 if B misses functions or blocks that A covered")
 	c.Flags().IntVar(&f.top, "top", 20, "list `n` functions whose calls changed, or for logs n entries of each list; 0 for all")
+	f.prefixes.Register(c)
 	f.logs.register(c)
 	f.RegisterShort(c)
 	verb.OtherWord(c, "top", "limit")
@@ -71,7 +74,7 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 	if err != nil {
 		return err
 	}
-	r, err := compareProfiles(s, pathA, pathB)
+	r, err := compareProfiles(s, pathA, pathB, &f.prefixes)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 }
 
 // compareProfiles reads two profiles and compares them.
-func compareProfiles(s *verb.Streams, pathA, pathB string) (*profdiff.Result, error) {
+func compareProfiles(s *verb.Streams, pathA, pathB string, prefixes *profile.PrefixMaps) (*profdiff.Result, error) {
 	defer verb.Working(s, "comparing %s and %s", pathA, pathB)()
 	a, err := profile.Read(pathA)
 	if err != nil {
@@ -96,6 +99,11 @@ func compareProfiles(s *verb.Streams, pathA, pathB string) (*profdiff.Result, er
 	b, err := profile.Read(pathB)
 	if err != nil {
 		return nil, err
+	}
+	for _, p := range []*prof.Profile{a, b} {
+		if err := prefixes.Apply(p); err != nil {
+			return nil, err
+		}
 	}
 	return profdiff.Profiles(a, b), nil
 }

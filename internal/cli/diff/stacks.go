@@ -101,6 +101,9 @@ func (f *diffFlags) runLogs(ctx context.Context, c *cobra.Command, s *verb.Strea
 	if err != nil {
 		return err
 	}
+	if f.prefixes.Given() {
+		return verb.Usagef("--prefix-map is for profiles: functions of logs are matched by name")
+	}
 	d := &logDiff{names: f.Names(), limit: f.top}
 	switch f.logs.sort {
 	case "self":

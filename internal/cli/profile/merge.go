@@ -23,6 +23,7 @@ type mergeFlags struct {
 	strict, json    bool
 	again, join     bool
 	onlyRan, allow  bool
+	prefixes        PrefixMaps
 	traces          runFlags
 }
 
@@ -61,7 +62,7 @@ With --join, modules with the same name become one. Functions are matched by nam
 file and control flow, not by build id: use it for variants built with cairn cc
 --groups, or builds in which most functions did not change. For functions that did
 change, the version of the first profile is kept. Counts of runs are those of all builds
-together.
+together. --prefix-map gives the directories of builds in different places one name.
 
 Raw files of other builds, damaged raw files and other files that cannot be used are
 reported and omitted; if there are many, FILE.mip.refused lists all names. The profile is
@@ -81,6 +82,7 @@ written, and the exit code is 1. If no raw file is valid, merge always fails.`,
 	c.Flags().BoolVar(&f.onlyRan, "only-ran", false, "of the binaries below directories, use only those that have runs")
 	c.Flags().BoolVar(&f.again, "again", false, "merge runs again that the profile already contains")
 	c.Flags().BoolVar(&f.join, "join", false, "join builds of one program into one module, matching functions by their code")
+	f.prefixes.Register(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
 	return c
 }
@@ -91,6 +93,8 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		return verb.Usagef("merge: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
 	case f.json && f.output == "-":
 		return verb.Usagef("merge: --json and -o - cannot both write to standard output")
+	case f.prefixes.Given() && !f.join:
+		return verb.Usagef("merge: --prefix-map needs --join, which matches functions by their source files")
 	case f.strict && f.allow:
 		return verb.Usagef("merge: --strict and --allow-omitted cannot be used together")
 	case f.join && f.profile != "":
@@ -130,6 +134,9 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		return err
 	}
 	if f.join {
+		if err = f.prefixes.Apply(p); err != nil {
+			return err
+		}
 		if p, err = joinBuilds(s, p, first); err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ type builder struct {
 	byFile   map[string]int
 	edges    map[[2]int]int                    // into m.Edges
 	sources  []Source                          // parallel to m.Files
-	defined  coverage.Tally // functions of the source that modules have
+	defined  coverage.Tally                    // functions of the source that modules have
 	absents  struct{ Total, Ran, Unknown int } // functions that no module has
 }
 
