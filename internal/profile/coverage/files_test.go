@@ -86,8 +86,8 @@ func TestGaps(t *testing.T) {
 	t.Parallel()
 	f := SourceFile{
 		File:  "a.c",
-		Funcs: []SourceFunc{{Name: "ran", Line: 3, End: 7, Runs: 1}, {Name: "never", Line: 10, End: 12, Runs: 0}, {Name: "inlined", Line: 20, End: 21, Runs: 0}, {Name: "empty", Line: 30, End: 30, Runs: 0}},
-		Lines: []Line{{1, Missed, 0}, {3, Ran, 1}, {4, Missed, 0}, {5, Missed, 0}, {6, Unknown, 0}, {7, Missed, 0}, {10, Missed, 0}, {12, Missed, 0}, {20, Missed, 0}, {21, Ran, 1}},
+		Funcs: []SourceFunc{{Name: "ran", Line: 3, End: 7, Runs: 1}, {Name: "never", Line: 10, End: 12, Runs: 0}, {Name: "inlined", Line: 20, End: 21, Runs: 0}, {Name: "empty", Line: 30, End: 30, Runs: 0}, {Name: "outer", Line: 40, End: 49, Runs: 1}, {Name: "lambda", Line: 42, End: 44}, {Name: "unprobed", Line: 50, End: 51, Unknown: true}},
+		Lines: []Line{{1, Missed, 0}, {3, Ran, 1}, {4, Missed, 0}, {5, Missed, 0}, {6, Unknown, 0}, {7, Missed, 0}, {10, Missed, 0}, {12, Missed, 0}, {20, Missed, 0}, {21, Ran, 1}, {40, Ran, 1}, {42, Missed, 0}, {43, Missed, 0}, {46, Missed, 0}, {47, Ran, 1}, {51, Missed, 0}},
 	}
 	want := []Gap{
 		{nil, false, Range{1, 1}},
@@ -96,6 +96,9 @@ func TestGaps(t *testing.T) {
 		{&f.Funcs[1], true, Range{10, 12}},
 		{&f.Funcs[2], false, Range{20, 20}},
 		{&f.Funcs[3], true, Range{30, 30}},
+		{&f.Funcs[5], true, Range{42, 43}},
+		{&f.Funcs[4], false, Range{46, 46}},
+		{&f.Funcs[6], false, Range{51, 51}},
 	}
 	if got := f.Gaps(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)

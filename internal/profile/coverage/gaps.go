@@ -4,46 +4,41 @@ import "slices"
 
 // Gap is code that did not run.
 type Gap struct {
-	Func  *SourceFunc // the function that contains it; nil if it is before all functions of the file
+	Func  *SourceFunc // the function that contains it; nil if it is in none
 	Whole bool        // the whole function did not run
 	Range
 }
 
-// Gaps returns the code of a file that did not run: functions that no run entered, and ranges of
-// missed lines in others. A function has the lines from its definition to the next one's.
+// Gaps returns the code of a file that did not run, ascending by line: functions that no run entered, and ranges
+// of missed lines in others. A line belongs to the function that begins last of those around it. Of functions of
+// which it is not known whether they ran, only lines are gaps.
 func (f *SourceFile) Gaps() (gaps []Gap) {
-	lines := f.Lines
-	next := func(before int) (own []Line) {
-		n := 0
-		for n < len(lines) && lines[n].Number < before {
-			n++
+	own := make([][]Line, len(f.Funcs)+1) // at last, those of no function
+	for _, l := range f.Lines {
+		at := len(f.Funcs)
+		after, _ := slices.BinarySearchFunc(f.Funcs, l.Number+1, func(fn SourceFunc, n int) int { return fn.Line - n })
+		for i := after - 1; i >= 0; i-- {
+			if f.Funcs[i].End >= l.Number {
+				at = i
+				break
+			}
 		}
-		own, lines = lines[:n], lines[n:]
-		return own
+		own[at] = append(own[at], l)
 	}
-	const end = int(^uint(0) >> 1)
-	for i := -1; i < len(f.Funcs); i++ {
-		until := end
-		if i+1 < len(f.Funcs) {
-			until = f.Funcs[i+1].Line
-		}
-		own := next(until)
-		if i < 0 {
-			gaps = append(gaps, missed(nil, own)...)
-			continue
-		}
-		fn := &f.Funcs[i]
-		ran := fn.Runs > 0 || fn.Unknown || slices.ContainsFunc(own, func(l Line) bool { return l.State == Ran })
-		if ran {
-			gaps = append(gaps, missed(fn, own)...)
+	gaps = missed(nil, own[len(f.Funcs)])
+	for i := range f.Funcs {
+		fn, lines := &f.Funcs[i], own[i]
+		if fn.Runs > 0 || fn.Unknown || slices.ContainsFunc(lines, func(l Line) bool { return l.State == Ran }) {
+			gaps = append(gaps, missed(fn, lines)...)
 			continue
 		}
 		r := Range{fn.Line, fn.Line}
-		if len(own) > 0 {
-			r.To = own[len(own)-1].Number
+		if len(lines) > 0 {
+			r.To = max(r.To, lines[len(lines)-1].Number)
 		}
 		gaps = append(gaps, Gap{fn, true, r})
 	}
+	slices.SortStableFunc(gaps, func(a, b Gap) int { return a.From - b.From })
 	return gaps
 }
 
