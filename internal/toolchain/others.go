@@ -54,6 +54,7 @@ func (w *wrapper) listOther(s *verb.Streams, path string, args []string) error {
 	o := otherCompiler(w.name)
 	sources := o.compiled(args)
 	switch {
+	case w.opts.Shim.Use != nil: // nothing gets probes, and lld lays out bitcode
 	case len(sources) > 0 && slices.ContainsFunc(args, o.isBitcode):
 		if err := logEvent(buildEvent{Bitcode: len(sources)}); err != nil {
 			return err
