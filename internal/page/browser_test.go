@@ -57,7 +57,7 @@ func sample(t *testing.T, change func(m map[string]any)) string {
 // views lists addresses of the page and what is shown there.
 var views = map[string][]string{
 	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike"},
-	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "6 functions", ">700<"},
+	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "3 functions, 1 only inlined, 2 without probes", ">700<"},
 	"functions?q=/^id/":    {"1 of 6", ">idle<"},
 	"functions?q=/(/":      {`aria-invalid="true"`, "Invalid regular expression"},
 	"functions?only=ran":   {"2 of 6"},
@@ -252,7 +252,7 @@ func TestLarge(t *testing.T) {
 	browsertest.Check(t, html, "functions", `
     for (let i = 0; i < 100 && document.documentElement.dataset.ready === undefined; i++) await pause();
     const grid = document.querySelector(".grid");
-    equal("said", document.querySelector(".tally").textContent, "50,000 functions");
+    equal("said", document.querySelector(".tally").textContent, "49,997 functions, 1 only inlined, 2 without probes");
     equal("few rows are elements", grid.querySelectorAll(".grid-row").length < 100, true);
     grid.scrollTop = 28 * 40000;
     grid.dispatchEvent(new Event("scroll"));

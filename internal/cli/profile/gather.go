@@ -15,6 +15,9 @@ type Gathered struct {
 	// Paths are files of any kind that merge accepts, Found the files below directories, whose
 	// modules with probes are added, once each.
 	Paths, Found []string
+	// Objects are the objects and archives below directories: what no module has of them is
+	// counted as well, unless OnlyRan is set.
+	Objects []string
 	// OnlyRan leaves out those modules of Found that have no runs.
 	OnlyRan bool
 }
@@ -22,7 +25,7 @@ type Gathered struct {
 // Gather merges files into one profile. It also returns the files that were rejected, with the
 // reasons.
 func Gather(ctx context.Context, s *verb.Streams, g Gathered) (*prof.Profile, []rawfiles.Complaint, error) {
-	in := inputs{found: g.Found}
+	in := inputs{found: g.Found, objects: g.Objects}
 	for _, path := range g.Paths {
 		if err := in.add(path); err != nil {
 			return nil, nil, err

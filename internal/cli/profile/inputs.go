@@ -241,7 +241,7 @@ func (in *inputs) addDir(dir string) {
 			if !in.noPacks {
 				in.addPack(path)
 			}
-		case mayHaveUnits(path):
+		case MayHaveUnits(path):
 			in.objects = append(in.objects, path)
 		case strings.HasSuffix(path, mapSuffix) || verb.MayBeBinary(path, d):
 			in.found = append(in.found, path)

@@ -23,8 +23,8 @@ import (
 // noProgram is the module of functions in objects below directories that no program has. It has no code.
 const noProgram = "(no program)"
 
-// mayHaveUnits reports whether a file is named like an object or an archive.
-func mayHaveUnits(path string) bool {
+// MayHaveUnits reports whether a file is named like an object or an archive.
+func MayHaveUnits(path string) bool {
 	return slices.Contains([]string{".o", ".obj", ".a", ".lib"}, filepath.Ext(path))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/page/model"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
@@ -50,6 +51,8 @@ type inputs struct {
 	groups []model.Input // as the report lists them
 	said   []string      // notes about them
 	walked int
+	// objects are the objects and archives in directories.
+	objects []string
 }
 
 func newInputs(s *verb.Streams) *inputs {
@@ -120,6 +123,10 @@ func (in *inputs) directory(dir string) error {
 		}
 		if in.walked++; in.walked > maxWalked {
 			return fmt.Errorf("%s has more than %d files: name a smaller directory", dir, maxWalked)
+		}
+		if profile.MayHaveUnits(path) {
+			in.objects = append(in.objects, path)
+			return nil
 		}
 		st, err := os.Stat(path) // of the target of a link
 		named := recorded(path)

@@ -89,6 +89,7 @@ func (r *reader) profile(ctx context.Context) error {
 			}
 		}
 	}
+	g.Objects = r.objects
 	if len(g.Paths)+len(g.Found) == 0 {
 		return r.noProfile(logged)
 	}
@@ -364,7 +365,9 @@ func (r *reader) title() string {
 	var names []string
 	if p := r.src.Profile; p != nil {
 		for i := range p.Modules {
-			names = append(names, p.Modules[i].Module)
+			if m := &p.Modules[i]; len(m.Funcs) > 0 { // else it is what no program has
+				names = append(names, m.Module)
+			}
 		}
 	} else {
 		for _, path := range r.paths[binaries] {

@@ -53,7 +53,8 @@ func (b *builder) absent() {
 		}
 	}
 	if missed > 0 {
-		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%s compiled and not in the program: %s.", report.Plural(missed, "function"), strings.Join(reasons, ", ")))
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%s compiled and left out of the program (%s): %s as not run.", report.Plural(missed, "function"), strings.Join(reasons, ", "),
+			report.Either(uint64(missed), "it counts", "they count")))
 	}
 	if n := count[prof.Unprobed]; n > 0 {
 		b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf("%s compiled without probes: it is not known whether %s ran.", report.Plural(n, "function"), report.Either(uint64(n), "it", "they")))
