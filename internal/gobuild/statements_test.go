@@ -22,7 +22,7 @@ var counted = []struct {
 	{"github.com/gorilla/mux", "v1.8.1", 500},
 	{"github.com/emirpasic/gods/v2", "v2.0.0-alpha", 3000},
 	{"github.com/tdewolff/parse/v2", "v2.8.20", 6000},
-	{"github.com/expr-lang/expr", "v1.17.8", 11000},
+	{"github.com/pelletier/go-toml/v2", "v2.2.4", 2800},
 	{"github.com/DataDog/zstd", "v1.5.7", 200},
 }
 
