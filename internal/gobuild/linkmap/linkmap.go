@@ -77,11 +77,8 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 	for _, t := range tables {
 		c.begin(t)
 		for i := range t.Unprobed {
-			if fn := &t.Unprobed[i]; fn.Literal || p.has(t, fn) {
-				c.unprobed(fn, fn.Unprobed)
-			} else {
-				c.dropped(fn)
-			}
+			// Without a probe, a function may leave no trace where it is inlined.
+			c.unprobed(&t.Unprobed[i], t.Unprobed[i].Unprobed)
 		}
 		if len(t.Funcs) == 0 {
 			continue
