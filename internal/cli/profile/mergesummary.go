@@ -40,8 +40,9 @@ type moduleSummary struct {
 	Added     uint64 `json:"added"` // raw files merged now
 	Raws      uint64 `json:"raws"`  // raw files in the profile
 	Functions int    `json:"functions"`
-	Ran       int    `json:"ran"`              // functions that ran
-	Absent    int    `json:"absent,omitempty"` // functions that were compiled and are not in the module
+	Ran       int    `json:"ran"`                // functions that ran
+	Absent    int    `json:"absent,omitempty"`   // functions that were compiled and are not in the module
+	Unprobed  int    `json:"unprobed,omitempty"` // functions that were compiled without probes
 }
 
 // modules sets the results for p after added was merged into it.
@@ -58,7 +59,7 @@ func (sum *MergeSummary) modules(p, added *prof.Profile) {
 		m := &p.Modules[i]
 		ms := moduleSummary{
 			Module: m.Module, BuildID: m.BuildID.String(),
-			Added: raws[m.BuildID], Raws: m.Raws, Functions: len(m.Funcs), Absent: len(m.Absent),
+			Added: raws[m.BuildID], Raws: m.Raws, Functions: len(m.Funcs), Absent: len(m.Absent) - unprobed(m.Absent), Unprobed: unprobed(m.Absent),
 		}
 		for k := range m.Counts {
 			if m.Counts[k].Runs > 0 {
@@ -195,6 +196,19 @@ func (sum *MergeSummary) printTotal(s *verb.Streams) {
 		if m.Absent > 0 {
 			more = fmt.Sprintf("; %s not in it", report.Plural(m.Absent, "compiled function"))
 		}
+		if m.Unprobed > 0 {
+			more += fmt.Sprintf("; %s without probes", report.Plural(m.Unprobed, "function"))
+		}
 		fmt.Fprintf(s.Remarks(), "  %s (%.12s): %s, %d new; %d of %d functions ran%s\n", m.Module, m.BuildID, report.Plural(int(m.Raws), "raw file"), m.Added, m.Ran, m.Functions, more)
 	}
+}
+
+// unprobed counts the functions that were compiled without probes.
+func unprobed(list []prof.Absent) (n int) {
+	for i := range list {
+		if list[i].Why == prof.Unprobed {
+			n++
+		}
+	}
+	return n
 }
