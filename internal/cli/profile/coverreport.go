@@ -110,12 +110,15 @@ func (r *lineReport) checkGate() error {
 	if !f.gate {
 		return nil
 	}
-	t := r.tally().Tally()
+	all := r.tally()
+	t := all.Tally()
 	what := "lines"
 	if f.diff != "" {
 		what = "changed lines"
 	}
 	switch {
+	case t.Total == 0 && f.failUnder > 0 && (all.Unknown > 0 || f.diff == ""): // in doubt they did not run
+		return fmt.Errorf("--fail-under: there are no %s of which it is known whether they ran, and %s of which it is not", what, report.Plural(all.Unknown, "line"))
 	case t.Total == 0:
 		verb.Note(r.s, "--fail-under: there are no %s of which it is known whether they ran", what)
 	case t.Percent() < f.failUnder:
