@@ -124,8 +124,10 @@ func sectionEnd(code []span, addr uint64) uint64 {
 // and computes missing sizes.
 func onePerAddress(funcs []symbol, code []span) []symbol {
 	slices.SortFunc(funcs, func(a, b symbol) int {
-		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(bindRank(a.bind), bindRank(b.bind)),
-			cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name), cmp.Compare(a.file, b.file))
+		if order := cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(bindRank(a.bind), bindRank(b.bind)), cmp.Compare(len(a.name), len(b.name))); order != 0 {
+			return order
+		}
+		return cmp.Or(compareBodies(a.name, b.name), cmp.Compare(a.file, b.file))
 	})
 	kept := funcs[:0]
 	for _, fn := range funcs {
@@ -148,6 +150,16 @@ func onePerAddress(funcs []symbol, code []span) []symbol {
 		}
 	}
 	return kept
+}
+
+// completeBodies are the marks of constructors and destructors of complete objects in mangled names of the Itanium C++
+// ABI. Where they are the same as those of base objects, compilers write the code of the latter, C2 and D2, and make
+// the former other names of it: profiles, which are made from this code, have the latter.
+var completeBodies = strings.NewReplacer("C1E", "C2E", "D1E", "D2E")
+
+// compareBodies orders names of one function: C2 before C1, others by their bytes.
+func compareBodies(a, b string) int {
+	return cmp.Or(strings.Compare(completeBodies.Replace(a), completeBodies.Replace(b)), strings.Compare(b, a))
 }
 
 func bindRank(b elf.SymBind) int {

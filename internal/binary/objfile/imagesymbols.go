@@ -188,7 +188,7 @@ func compareNames(a, b *imageSymbol) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(untyped(a), untyped(b)), cmp.Compare(bindRank(a.bind), bindRank(b.bind)),
-		cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+		cmp.Compare(len(a.name), len(b.name)), compareBodies(a.name, b.name))
 }
 
 // openDebugImage opens the separate debug file of a linked module, or returns nil.

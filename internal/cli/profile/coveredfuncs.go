@@ -34,8 +34,9 @@ func (f *coveredFlags) functions(modules []coverage.Module, names *report.Names)
 		if !ok {
 			return
 		}
-		key := funcKey{name: fn.src.Name, file: file, line: line}
-		if _, ok := fn.module.SourceID(&fn.src); !ok {
+		id, ok := fn.module.SourceID(&fn.src)
+		key := funcKey{name: id.Name, file: file, line: line}
+		if !ok {
 			key.module = fn.module
 		}
 		l := byKey[key]

@@ -17,7 +17,7 @@ func number(n int) string { return strconv.Itoa(n) }
 // profile adds the modules and functions of the profile.
 func (b *builder) profile() {
 	rules := coverage.PathRules{System: b.in.System}
-	ran := map[definition]bool{} // any copy, in any module
+	ran := map[copyOf]bool{} // any copy, in any module
 	for i := range b.in.Modules {
 		m := &b.in.Modules[i]
 		sum := coverage.Summarize(m.Module)
@@ -34,11 +34,16 @@ func (b *builder) profile() {
 			if list[k].Ran(m.Module) {
 				mod.Functions[0]++
 			}
-			file, line := b.source(i, m, &list[k])
-			if path, ok := rules.Path(file); ok {
-				at := definition{path, list[k].Name, line}
-				ran[at] = ran[at] || list[k].Ran(m.Module)
+			file := b.source(i, m, &list[k])
+			if _, ok := rules.Path(file); !ok {
+				continue
 			}
+			at := copyOf{}
+			var known bool
+			if at.SourceID, known = m.SourceID(&list[k]); !known {
+				at.module = i + 1
+			}
+			ran[at] = ran[at] || list[k].Ran(m.Module)
 		}
 		b.m.Modules = append(b.m.Modules, mod)
 	}
@@ -78,17 +83,17 @@ func isLibrary(name string) bool {
 
 func tally(t coverage.Tally) Tally { return Tally{t.Covered, t.Total} }
 
-// definition identifies a function of the source in all modules.
-type definition struct {
-	file, name string
-	line       int
+// copyOf identifies a function of the source in all modules.
+type copyOf struct {
+	coverage.SourceID
+	module int // the module's number plus 1, if the function can only be identified in it
 }
 
-// source adds a function of the source, and returns where it is defined.
-func (b *builder) source(module int, m *coverage.Module, src *sourcefunc.Func) (file string, line int) {
+// source adds a function of the source, and returns the file in which it is defined.
+func (b *builder) source(module int, m *coverage.Module, src *sourcefunc.Func) (file string) {
 	first := &m.Funcs[src.Funcs[0]]
 	c := src.Counts(m.Module)
-	file, line = m.Definition(first)
+	file, line := m.Definition(first)
 	f := Function{
 		Symbol: src.Name, Module: module, File: b.file(file), Line: line, Address: first.Addr(), Mode: first.Mode.String(),
 		Runs: c.Runs, Of: m.RunsOf(&c), Order: c.MeanOrder(),
@@ -127,7 +132,7 @@ func (b *builder) source(module int, m *coverage.Module, src *sourcefunc.Func) (
 	for _, k := range src.Funcs {
 		b.byFunc[&m.Funcs[k]] = id
 	}
-	return file, line
+	return file
 }
 
 // writeBits writes which blocks ran.

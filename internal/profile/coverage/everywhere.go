@@ -9,18 +9,18 @@ import (
 )
 
 // SourceID identifies a function of the source in all modules: several programs contain the functions of a library,
-// and it ran if it did in one of them.
+// and it ran if it did in one of them. The bodies of a constructor or destructor are one function.
 type SourceID struct {
 	File string
 	Line int // 0 without debug information
-	Name string
+	Name string // see sourcefunc.OneBody
 }
 
 // SourceID returns the identity of a function of m. It has none if its file is only known by a relative name,
 // which may be that of another file in another module.
 func (m *Module) SourceID(src *sourcefunc.Func) (id SourceID, ok bool) {
 	file, line := m.Definition(&m.Funcs[src.Funcs[0]])
-	return SourceID{file, line, src.Name}, line > 0 || filepath.IsAbs(file) || strings.HasSuffix(file, ".go")
+	return SourceID{file, line, sourcefunc.OneBody(src.Name)}, line > 0 || filepath.IsAbs(file) || strings.HasSuffix(file, ".go")
 }
 
 // RanAnywhere returns the functions that ran in any of the modules.
@@ -54,6 +54,7 @@ func (s sourceBlocks) add(m *Module, src *sourcefunc.Func, f *prof.Func, c *prof
 	if !ok || len(src.Funcs) > 1 { // variants have other blocks
 		return FuncBlocks(f, c)
 	}
+	source.Name = src.Name // each body has its own
 	id := blocksID{source, f.Signature, f.NumBlocks()}
 	covered := s[id]
 	if covered == nil {

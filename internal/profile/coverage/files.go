@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 )
 
 // PathRules select the source files of a report, and determine their names in it.
@@ -203,12 +205,18 @@ func (f *SourceFile) Tally() (t LineTally) {
 	return t
 }
 
-// FuncTally counts the functions of a file of which it is known whether they ran.
+// FuncTally tallies the functions of which it is known whether they ran. The bodies of a constructor or destructor are
+// one function.
 func (f *SourceFile) FuncTally() (t Tally) {
+	ran := map[sourceFuncKey]bool{}
 	for i := range f.Funcs {
 		if fn := &f.Funcs[i]; fn.Runs > 0 || !fn.Unknown {
-			t.add(fn.Runs > 0)
+			key := sourceFuncKey{sourcefunc.OneBody(fn.Name), fn.Line}
+			ran[key] = ran[key] || fn.Runs > 0
 		}
+	}
+	for _, any := range ran {
+		t.add(any)
 	}
 	return t
 }
