@@ -45,9 +45,10 @@ The modes:
   stacks how often and how long functions were called, by stack and goroutine
   trace  each call, its beginning and its end, and each wait, by goroutine
 
-Probes do not change which functions the compiler inlines. Function literals have no record
-of their own; in mode block their blocks belong to the enclosing function. A function that
-was inlined everywhere has no code, but it has a record and is listed. In modes spike, stacks
+Probes do not change which functions the compiler inlines. Function literals in functions have
+no record of their own; in mode block their blocks belong to the enclosing function. A function
+that was inlined everywhere has no code, but it has a record and is listed. Functions that the
+linker dropped, and those of packages that no test program contains, count as not run. In modes spike, stacks
 and trace function literals have probes of their own, and functions that the compiler can
 inline have none: their time is part of their caller's.
 

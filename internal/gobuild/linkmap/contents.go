@@ -70,6 +70,7 @@ func (c *contents) statements(fn *rewrite.Func, f golines.Func) {
 
 // sections returns the sections of units and of lines.
 func (c *contents) sections() (units, lines []byte, err error) {
+	units = []byte{} // without content it would be memory
 	for i := range c.units {
 		if units, err = mip.AppendUnit(units, &c.units[i]); err != nil {
 			return nil, nil, err

@@ -2,6 +2,7 @@ package linkmap
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cairnprof/cairn/format/golines"
@@ -87,6 +88,17 @@ func TestUnlinked(t *testing.T) {
 	}
 	if again, _, err := Unlinked(packages(), "arm64"); err != nil || string(again) != string(data) {
 		t.Errorf("another file at the second time, %v", err)
+	}
+	// Without absent functions the section of units is empty, and not one of memory.
+	if data, _, err = Unlinked(packages()[1:], "amd64"); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = elfimage.Parse(data); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(f.Sections, func(s elfimage.Section) bool { return s.Name == wire.UnitSection })
+	if i < 0 || f.Sections[i].Flags != 0 {
+		t.Errorf("sections %+v", f.Sections)
 	}
 	if _, _, err := Unlinked(packages(), "riscv64"); err == nil {
 		t.Error("a map for riscv64")
