@@ -43,7 +43,7 @@ func (f *sourceFlags) read(ctx context.Context, in *inputs) (_ *model.Sources, e
 	names := &report.Names{}
 	info, ok := debug.ReadBuildInfo()
 	r := &reader{in, &model.Sources{
-		Title: f.title, Generator: verb.BuildVersion(info, ok).Version, Inputs: in.groups, Uncertain: in.said, Show: names.Show, System: f.system,
+		Title: f.title, Generator: verb.BuildVersion(info, ok).Version, Inputs: in.groups, Uncertain: in.said, Show: names.Show, System: f.system, Markers: !f.noMarkers,
 	}, f.served, f.onlyRan, map[string]binary{}}
 	defer func() {
 		if err != nil && r.src.Close != nil {

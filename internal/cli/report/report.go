@@ -24,6 +24,7 @@ type sourceFlags struct {
 	paths     []string // FROM=TO
 	noSources bool
 	system    bool
+	noMarkers bool
 	onlyRan   bool
 	served    bool // views load data of a server
 }
@@ -36,6 +37,7 @@ func (f *sourceFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.onlyRan, "only-ran", false, "of the binaries below directories, show only those that have runs")
 	c.Flags().BoolVar(&f.noSources, "no-sources", false, "omit the text of source files")
 	c.Flags().BoolVar(&f.system, "system-headers", false, "also count the lines of headers of the compiler and the system")
+	c.Flags().BoolVar(&f.noMarkers, "no-markers", false, "also count lines that markers in the source exclude (LCOV_EXCL_LINE and others)")
 	verb.Files(c, "mip", "mipraw", "mippack", "cairnlog", "perf", "data")
 }
 

@@ -26,12 +26,19 @@ type texts struct {
 	builds []prof.BuildID // for which servers are asked
 	fetch  func(id prof.BuildID, path string) (string, error)
 	found  map[string]string
+	asked  map[string]answer
 	built  time.Time // of the newest binary
 	newer  []string  // sources that were changed since
 }
 
+// answer is what Find said of a file.
+type answer struct {
+	size int64
+	err  error
+}
+
 func newTexts(maps, binaries []string, builds []prof.BuildID) (*texts, error) {
-	t := &texts{found: map[string]string{}, dirs: []string{"."}, builds: builds, fetch: objfile.FindSource}
+	t := &texts{found: map[string]string{}, asked: map[string]answer{}, dirs: []string{"."}, builds: builds, fetch: objfile.FindSource}
 	for _, m := range maps {
 		from, to, ok := strings.Cut(m, "=")
 		if !ok || from == "" {
@@ -50,6 +57,15 @@ func newTexts(maps, binaries []string, builds []prof.BuildID) (*texts, error) {
 
 // Find returns the size of a source file.
 func (t *texts) Find(path string) (int64, error) {
+	a, known := t.asked[path]
+	if !known {
+		a.size, a.err = t.find(path)
+		t.asked[path] = a
+	}
+	return a.size, a.err
+}
+
+func (t *texts) find(path string) (int64, error) {
 	at, st, missing := t.local(path)
 	newer := missing == nil && !t.built.IsZero() && st.ModTime().After(t.built)
 	if missing == nil && !newer {

@@ -25,6 +25,8 @@ type Sources struct {
 	Limits    []string
 	// System counts the lines of files of the compiler and the system (coverage.SystemFile).
 	System bool
+	// Markers excludes lines that markers in Texts exclude (coverage.ReadMarkers).
+	Markers bool
 
 	// Show returns the name to display for a symbol.
 	Show func(symbol string) string

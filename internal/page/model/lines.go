@@ -28,6 +28,7 @@ func (b *builder) lines() {
 	}
 	files = rules.Apply(files)
 	unbranched := 0
+	excluded := b.exclude(files)
 	for i := range files {
 		f := &files[i]
 		at := b.file(f.File)
@@ -44,6 +45,10 @@ func (b *builder) lines() {
 		}
 		unbranched += f.Unbranched
 	}
+	if n := excluded.Lines; n > 0 {
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%s not counted, because markers in the sources exclude %s (--no-markers counts them).",
+			report.Plural(n, "line")+report.Either(uint64(n), " is", " are"), report.Either(uint64(n), "it", "them")))
+	}
 	if unbranched > 0 {
 		b.m.Limits = append(b.m.Limits, fmt.Sprintf("Branches of %s are not recorded: native code that was built in the modes block and full has them.",
 			report.Plural(unbranched, "function")))
@@ -56,6 +61,26 @@ func (b *builder) lines() {
 		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%d functions have no known source line.", unplaced))
 	}
 	b.blocksOfLines()
+}
+
+// exclude removes what markers in the sources exclude.
+func (b *builder) exclude(files []coverage.SourceFile) (sum coverage.Excluded) {
+	if !b.in.Markers || b.in.Texts == nil {
+		return sum
+	}
+	for i := range files {
+		if _, err := b.in.Texts.Find(files[i].File); err != nil {
+			continue // the file's view says why it has no text
+		}
+		text, err := b.in.Texts.Read(files[i].File)
+		if err != nil {
+			continue
+		}
+		var n coverage.Excluded
+		files[i], n = coverage.ReadMarkers(text, true, nil, nil).Exclude(&files[i])
+		sum = sum.Plus(n)
+	}
+	return sum
 }
 
 // column is where a state is in the counts of files and functions: ran, did not, unknown.

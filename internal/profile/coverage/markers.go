@@ -164,7 +164,7 @@ func (m *Markers) functions(f *SourceFile, marks []int) (list []Range) {
 	for _, at := range marks {
 		found := false
 		for _, fn := range f.Funcs {
-			if fn.Line <= at && at <= f.begin(&fn) {
+			if fn.Line == at {
 				list, found = append(list, Range{fn.Line, fn.End}), true
 			}
 		}
@@ -173,15 +173,6 @@ func (m *Markers) functions(f *SourceFile, marks []int) (list []Range) {
 		}
 	}
 	return list
-}
-
-// begin returns the first line with code of a function.
-func (f *SourceFile) begin(fn *SourceFunc) int {
-	i, _ := slices.BinarySearchFunc(f.Lines, fn.Line, func(l Line, n int) int { return l.Number - n })
-	if i < len(f.Lines) && f.Lines[i].Number <= fn.End {
-		return f.Lines[i].Number
-	}
-	return fn.Line
 }
 
 func within(ranges []Range, line int) bool {

@@ -57,7 +57,7 @@ func TestExclude(t *testing.T) {
 		Funcs: []SourceFunc{{Name: "f", Line: 1, End: 4, Runs: 1}, {Name: "g", Line: 6, End: 9}, {Name: "h", Line: 11, End: 12}},
 		Lines: []Line{{1, Ran, 1}, {2, Missed, 0}, {3, Ran, 1}, {7, Missed, 0}, {8, Missed, 0}, {9, Missed, 0}, {11, Unknown, 0}, {12, Missed, 0}},
 	}
-	m := Markers{Lines: []Range{{2, 2}, {11, 11}}, Functions: []int{7, 5}}
+	m := Markers{Lines: []Range{{2, 2}, {11, 11}}, Functions: []int{6, 5}}
 	kept, n := m.Exclude(&f)
 	want := SourceFile{File: "a.c", Funcs: f.Funcs[:1], Lines: []Line{{1, Ran, 1}, {3, Ran, 1}, {12, Missed, 0}}}
 	if !reflect.DeepEqual(kept, want) {
