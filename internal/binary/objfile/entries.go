@@ -17,6 +17,7 @@ const (
 	attrLowPC            = 0x11
 	attrHighPC           = 0x12
 	attrProducer         = 0x25
+	attrInline           = 0x20
 	attrAbstractOrigin   = 0x31
 	attrDeclFile         = 0x3a
 	attrDeclLine         = 0x3b
@@ -106,6 +107,7 @@ type funcEntry struct {
 	file, line                           uint64
 	hasFile                              bool
 	origin, specification                attrValue
+	inline                               uint64 // DW_AT_inline: 1 and 3 mean that it was inlined
 	// For an inlined function: the call.
 	callFile, callLine, discriminator uint64
 }
@@ -246,6 +248,8 @@ func (r *entryReader) entry(u *entryUnit, a *abbrev, at uint64) (e funcEntry, ok
 			e.file, e.hasFile = r.number(u, v), true
 		case attrDeclLine:
 			e.line = r.number(u, v)
+		case attrInline:
+			e.inline = r.number(u, v)
 		case attrAbstractOrigin:
 			e.origin = v
 		case attrSpecification:

@@ -27,6 +27,7 @@ type abbrev struct {
 	specs    []attrSpec
 	fixed    int  // total size of all attributes, -1 if it varies
 	places   bool // they include the address of something
+	inlines  bool // they include whether a function was inlined
 }
 
 // attrSpec is an attribute and its form. implicit is the value if it is stored in the
@@ -74,6 +75,7 @@ func (r *entryReader) abbrevTable(at uint64, u unitInfo) *abbrevTable {
 			} else {
 				a.fixed += n
 			}
+			a.inlines = a.inlines || s.attr == attrInline
 			a.places = a.places || s.attr == attrLowPC || s.attr == attrRanges
 		}
 		if code == uint64(len(t.dense))+1 {

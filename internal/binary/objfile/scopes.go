@@ -33,7 +33,10 @@ type Scope struct {
 	CallFile int32
 	// Plain reports that the compiler did not optimise, as gcc records.
 	Plain bool
-	files *unit // the files of calls, if they are not in .debug_line
+	// Records reports that the compiler records each function that it inlined, even if no code of it is left there,
+	// as gcc does.
+	Records bool
+	files   *unit // the files of calls, if they are not in .debug_line
 }
 
 // ScopeTable maps addresses of a module to functions and inlined copies. It is immutable.
@@ -41,7 +44,18 @@ type ScopeTable struct {
 	scopes    []Scope
 	pieces    []scopePiece // ascending by addr
 	functions []ScopeRange // in the order of the entries
+	inlined   map[inlinedFunc]bool
 }
+
+// inlinedFunc is a function that was inlined.
+type inlinedFunc struct {
+	name string
+	line int
+}
+
+// Inlined reports whether a function was inlined somewhere, as far as compilers record it: see Scope.Records. It is
+// identified by name and line, as in a Scope.
+func (t *ScopeTable) Inlined(name string, line int) bool { return t.inlined[inlinedFunc{name, line}] }
 
 // scopePiece has the innermost scope from addr to the next piece's address; -1 is none.
 type scopePiece struct {
@@ -125,7 +139,7 @@ func (f *File) loadScopes() (t *ScopeTable, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var s scopeReader
+	s := scopeReader{inlined: map[inlinedFunc]bool{}}
 	split := newSplitFiles(f.splitFile, f.path, from.path)
 	if err := r.eachUnit(split, s.read); err != nil {
 		return nil, err
@@ -137,7 +151,7 @@ func (f *File) loadScopes() (t *ScopeTable, err error) {
 	if len(s.scopes) == 0 {
 		return nil, ErrNoScopes
 	}
-	return &ScopeTable{s.scopes, flatten(s.ranges), s.functions}, nil
+	return &ScopeTable{s.scopes, flatten(s.ranges), s.functions, s.inlined}, nil
 }
 
 // section returns the contents of a section, or nil if there is none.
@@ -158,11 +172,13 @@ type scopeReader struct {
 	scopes    []Scope
 	ranges    []scopeRange
 	functions []ScopeRange
+	inlined   map[inlinedFunc]bool
 
 	// State for the current unit.
 	reader  *entryReader
 	unit    *entryUnit
 	plain   bool  // it was compiled without optimisation
+	records bool  // its compiler records each function that it inlined
 	files   *unit // the files of calls, nil for those in .debug_line of the module
 	origins map[uint64]origin
 }
@@ -188,6 +204,7 @@ func (s *scopeReader) read(r *entryReader, u *entryUnit) error {
 		s.origins = map[uint64]origin{}
 	}
 	s.reader, s.unit, s.plain, s.files = r, u, plainProducer(u.producer), r.ownFiles(u)
+	s.records = strings.HasPrefix(u.producer, "GNU ")
 	var open []int // for each entry whose children are being read, the scope of the children
 	for at := u.first; at < u.end; {
 		if r.info[at] == 0 { // the end of a list of children
@@ -230,6 +247,9 @@ func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
 		return in, nil
 	}
 	if !a.places { // a declaration, or the abstract instance of an inlined function
+		if a.inlines {
+			s.inline(a, at)
+		}
 		return in, nil
 	}
 	e, ok := s.reader.entry(s.unit, a, at)
@@ -251,7 +271,7 @@ func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
 	s.scopes = append(s.scopes, Scope{
 		Name: o.name, Line: o.line, decl: o.file, Parent: in,
 		CallLine: small(e.callLine), CallDiscriminator: uint32(small(e.discriminator)),
-		Unit: uint32(s.unit.line), CallFile: int32(small(e.callFile)), Plain: s.plain, files: s.files,
+		Unit: uint32(s.unit.line), CallFile: int32(small(e.callFile)), Plain: s.plain, Records: s.records, files: s.files,
 	})
 	if depth == 0 {
 		for _, r := range s.ranges[ranges:] {
@@ -262,6 +282,17 @@ func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
 		return 0, fmt.Errorf("more than %d functions or %d ranges", maxScopes, maxScopeRanges)
 	}
 	return n, nil
+}
+
+// inline records that a function was inlined, given its abstract instance.
+func (s *scopeReader) inline(a *abbrev, at uint64) {
+	e, ok := s.reader.entry(s.unit, a, at)
+	if !ok || e.inline&1 == 0 {
+		return
+	}
+	if o := s.origin(s.reader, s.unit, &e, maxOriginSteps); o.name != "" && len(s.inlined) < maxScopes {
+		s.inlined[inlinedFunc{o.name, o.line}] = true
+	}
 }
 
 // addRanges adds the address ranges of an entry to a scope with a depth.

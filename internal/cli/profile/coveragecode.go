@@ -45,6 +45,11 @@ func newCoverageCode(bin *objfile.File) (coverage.Code, error) {
 	return c, err
 }
 
+// Inlined reports whether compilers recorded that they inlined a function.
+func (c *coverageCode) Inlined(f *coverage.Frame) bool {
+	return c.scopes != nil && c.scopes.Inlined(f.Func, f.Line)
+}
+
 // Callee returns the name of the function at an address, or of the one that a stub there jumps to.
 func (c *coverageCode) Callee(addr uint64) string { return c.names[addr] }
 
@@ -74,7 +79,7 @@ func (c *coverageCode) frames(scopes []objfile.Scope) []coverage.Frame {
 	frames := make([]coverage.Frame, len(scopes))
 	for i := range scopes {
 		s := &scopes[i]
-		frames[i] = coverage.Frame{Func: s.Name, File: c.files.Definition(s), Line: s.Line, CallLine: s.CallLine}
+		frames[i] = coverage.Frame{Func: s.Name, File: c.files.Definition(s), Line: s.Line, CallLine: s.CallLine, Records: s.Records}
 		if s.CallLine > 0 {
 			frames[i].CallFile = c.files.Caller(s)
 		}

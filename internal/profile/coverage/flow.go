@@ -17,7 +17,8 @@ type flow struct {
 	preds  [][]int
 	after  []int // the index of the piece that must run after each piece, or nowhere
 
-	bodies   map[owner]*body // of the function, and of inlined functions
+	entry    uint64          // address
+	before   []int           // the immediate dominator of each piece, once it is needed
 	ranCalls map[uint64]bool // targets of calls that ran, 0 for computed addresses
 	jumps    []int           // pieces that end with a jump to a computed address in the function
 }
@@ -37,6 +38,7 @@ type piece struct {
 	decides bool
 	ways    [2]int
 
+	traces []trace
 	ran    bool
 	passed bool  // its end was certainly reached
 	owner  owner // function of its last instruction
@@ -47,6 +49,7 @@ type inst struct {
 	kind   effect
 	jump   bool   // not conditional
 	target uint64 // of a direct call
+	global bool   // it writes to a global object
 }
 
 // effect is the part of an instruction's effect that an optimiser must keep.
@@ -96,6 +99,7 @@ func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
 	// them, except for an entry that is not the first.
 	fl := d.cut()
 	fl.join()
+	fl.entry = f.Addr()
 	return fl
 }
 
@@ -116,6 +120,7 @@ func (d *decoder) block(b Block) bool {
 		if in.Refers && in.Memory-d.m.RawAddr < d.m.RawSize {
 			one.kind = none // a probe
 		}
+		one.global = one.kind == stores && in.Refers
 		if in.Class == controlflow.Call {
 			one.target = in.Target
 			if d.stub(addr, addr+uint64(in.Len)) {
@@ -209,7 +214,7 @@ func (d *decoder) cut() *flow {
 			leader[next] = true
 		}
 	}
-	fl := &flow{bodies: map[owner]*body{}, ranCalls: map[uint64]bool{}}
+	fl := &flow{ranCalls: map[uint64]bool{}}
 	of := make([]int, n) // piece of each instruction
 	first := 0
 	for i := 1; i <= n; i++ {
@@ -228,36 +233,6 @@ func (d *decoder) cut() *flow {
 	}
 	return fl
 }
-
-// body is the code of a function of the source in one place.
-type body struct {
-	insts int // that are no probe and no padding
-	calls []uint64
-}
-
-// body returns the one of a function, which may be empty.
-func (fl *flow) body(w owner) *body {
-	b := fl.bodies[w]
-	if b == nil {
-		b = new(body)
-		fl.bodies[w] = b
-	}
-	return b
-}
-
-func (b *body) add(in *inst) {
-	if in.kind != none {
-		b.insts++
-	}
-	if in.kind == calls {
-		b.calls = append(b.calls, in.target)
-	}
-}
-
-// small is a number of instructions. All results of a smaller function may be known where it
-// is inlined, if it calls nothing: objects that it reads or writes were in registers there, or
-// constants.
-const small = 12
 
 // end returns the address after instruction i.
 func (d *decoder) end(i int) uint64 { return d.insts[i].addr + uint64(d.raw[i].Len) }

@@ -75,7 +75,8 @@ type SourceFunc struct {
 	Line int    // of its definition
 	End  int    // its last line with code of its own, at least Line
 	Runs uint64 // in which it was entered, by the copy that ran most often: a lower bound
-	// Unknown is set if it is not known whether it ran: it has no probes, or its code is only where it was inlined.
+	// Unknown is set if it is not known whether it ran: it has no probes, its code is only where it was inlined, or
+	// compilers may have computed the results of its calls.
 	Unknown bool
 	Why     prof.Absence // set if no module has the function
 }
@@ -119,7 +120,7 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 			c := src.Counts(m.Module)
 			runs := max(c.Runs, o.inlined(m, first))
 			o.begin(m, first, runs)
-			funcs[name].add(SourceFunc{Name: src.Name, Line: line, End: o.end(m, first, line), Runs: runs})
+			funcs[name].add(SourceFunc{Name: src.Name, Line: line, End: o.end(m, first, line), Runs: runs, Unknown: runs == 0 && o.returns.computed(i, first)})
 		}
 	}
 	for i := range missing {
@@ -195,6 +196,7 @@ func (s sourceFuncs) add(fn SourceFunc) {
 		return // a copy of it is linked
 	}
 	fn.Runs = max(fn.Runs, old.Runs)
+	fn.Unknown = fn.Runs == 0 && (fn.Unknown || old.Unknown)
 	fn.End = max(fn.End, old.End)
 	s[key] = fn
 }

@@ -50,6 +50,10 @@ type leaving struct {
 	may     bool            // it may have returned
 	other   bool            // it may have been left in another way
 	sure    bool            // it returned
+	stores  bool            // each call of it stores to a global object
+	targets map[uint64]bool // of calls that each call of it makes
+	called  bool            // it was inlined nowhere
+	acts    bool            // each call of it has an effect that no compiler computes
 }
 
 // exit is a piece that leaves a function, with the functions that must return first.
@@ -87,7 +91,7 @@ func (r *returning) read(module int, m *Module, f *prof.Func, c *prof.Counts) {
 	at := place{module, f.Addr()}
 	l := r.funcs[at]
 	if l == nil {
-		l = &leaving{calls: map[uint64]bool{}}
+		l = &leaving{calls: map[uint64]bool{}, targets: map[uint64]bool{}}
 		r.funcs[at] = l
 	}
 	l.ran = l.ran || c.Runs > 0
@@ -99,13 +103,17 @@ func (r *returning) read(module int, m *Module, f *prof.Func, c *prof.Counts) {
 		l.unknown = true
 		return
 	}
+	if frames := m.Code.Frames(at.addr); len(frames) > 0 {
+		l.called = r.called(&frames[0], fl)
+	}
 	fl.record(f, c)
+	l.always(fl)
 	for i := range fl.pieces {
 		p := &fl.pieces[i]
+		targets := p.calls()
 		if !p.ran {
 			continue
 		}
-		targets := p.calls()
 		for _, t := range targets {
 			l.calls[t] = true
 			if p.passed && t != 0 {
@@ -118,6 +126,19 @@ func (r *returning) read(module int, m *Module, f *prof.Func, c *prof.Counts) {
 		}
 		if p.tail || p.exit {
 			l.exits = append(l.exits, exit{i, targets})
+		}
+	}
+}
+
+// always records what each call of a function does.
+func (l *leaving) always(fl *flow) {
+	for i, seen := 0, map[int]bool{}; i != nowhere && !seen[i]; i = fl.after[i] {
+		seen[i] = true
+		for _, in := range fl.pieces[i].insts {
+			l.stores = l.stores || in.global
+			if in.kind == calls {
+				l.targets[in.target] = true
+			}
 		}
 	}
 }
@@ -138,6 +159,11 @@ func (r *returning) step() (changed bool) {
 				r.sure[place{at.module, t}] = true
 			}
 		}
+		acts := l.acts || l.stores
+		for t := range l.targets {
+			acts = acts || r.acts(at.module, t)
+		}
+		l.acts, changed = acts, changed || acts != l.acts
 		if may != l.may || other != l.other || sure != l.sure {
 			l.may, l.other, l.sure, changed = may, other, sure, true
 		}

@@ -44,6 +44,8 @@ type Frame struct {
 	// File and Line are those of its definition, "" and 0 if not known.
 	File string
 	Line int
+	// Records reports that the compiler recorded whether it inlined the function, see Inlines.
+	Records bool
 	// CallFile and CallLine are where the frame before it calls it.
 	CallFile string
 	CallLine int
@@ -79,7 +81,8 @@ type remnant struct {
 	solid  bool // something other than padding, and jumps after another line
 	stores bool
 	calls  []uint64 // called addresses, 0 for computed ones
-	after  bool     // it is behind a call that did not return
+	module int
+	after  bool // it is behind a call that did not return
 }
 
 // observer collects the modules' results for lines.
@@ -287,7 +290,7 @@ func (s *scan) lines(p *piece) {
 		s.begun = s.begun || in.kind != none
 		if len(frames) > 0 {
 			p.owner = frames[len(frames)-1].owner()
-			s.fl.body(p.owner).add(in)
+			s.trace(p, in, frames)
 		}
 		switch in.kind {
 		case stores:
@@ -334,7 +337,7 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	if s.rest.at.line > 0 && s.runs == 0 {
 		s.remnants = append(s.remnants, s.rest)
 	}
-	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, plain: s.plain, after: s.after}
+	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, module: s.module, plain: s.plain, after: s.after}
 	switch {
 	case at.line == 0:
 	case s.doubtful:
@@ -417,20 +420,16 @@ func (o *observer) certain(r *remnant) bool {
 	if !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.maybeEntered(f.owner()) }) {
 		// No code of the function ran. The code of a deleting destructor, which has the
 		// destructor's lines, is not evidence.
-		return o.lasts(r.flow.bodies[last.owner()]) && !strings.Contains(r.frames[0].Func, deleting) && (!o.copied(last) || r.stores || len(r.calls) > 0)
+		return (o.called(r) || o.traced(r, last.owner())) && !strings.Contains(r.frames[0].Func, deleting) && (!o.copied(last) || r.stores || len(r.calls) > 0)
 	}
 	if o.copied(last) && o.maybeEntered(last.owner()) || !o.guarded(r) {
 		return false
 	}
 	// A call is never removed, but it may have been merged with another. A store may have been
 	// merged with an adjacent one.
-	return slices.ContainsFunc(r.calls, func(target uint64) bool { return !o.lostCalls[target] && !r.flow.ranCalls[target] })
-}
-
-// lasts reports whether some code of a function remains wherever it is inlined, given one of
-// its copies.
-func (o *observer) lasts(b *body) bool {
-	return b != nil && (b.insts >= small || slices.ContainsFunc(b.calls, func(target uint64) bool { return !o.lostCalls[target] }))
+	return slices.ContainsFunc(r.calls, func(target uint64) bool {
+		return !o.lostCalls[target] && !r.flow.ranCalls[target] && (target == 0 || o.returns.acts(r.module, target))
+	})
 }
 
 // guarded reports whether all branches that excluded r's code belong to the functions of r.
@@ -449,7 +448,7 @@ func (o *observer) guarded(r *remnant) bool {
 // without optimisation, compilers lead jumps to jumps straight to where they end.
 func (o *observer) bypassed(r *remnant) bool {
 	if len(r.flow.preds[r.piece]) == 0 {
-		return true
+		return r.piece > 0
 	}
 	for _, p := range r.flow.deciders(r.piece) {
 		for _, next := range r.flow.pieces[r.piece].succs {
