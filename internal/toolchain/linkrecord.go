@@ -29,6 +29,7 @@ import (
 type linkInput struct {
 	path   string
 	system bool // it belongs to the compiler or the system
+	script bool // a linker script names it
 	// whole reports that the linker takes the object, and may still drop its records.
 	whole bool
 }
@@ -58,6 +59,9 @@ func linkerInputs(args []string) (inputs []linkInput, output string) {
 	dirs := line.Dirs()
 	for i := range line.Words {
 		w := &line.Words[i]
+		if w.Option == "T" || w.Option == "script" {
+			inputs = append(inputs, linkInput{path: w.Value, system: systemInput(w.Value, line.Value("sysroot")), whole: line.Has("gc-sections")})
+		}
 		if !w.Input() || w.Binary {
 			continue
 		}

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/prof"
@@ -60,6 +62,8 @@ func (r *unitRecords) readUnprobed(in linkInput, archive bool, member string, bo
 	}
 	code, err := objfile.ReadLinkCode(body)
 	switch {
+	case errors.Is(err, objfile.ErrNotELF) && !archive:
+		return r.readScript(in, body)
 	case errors.Is(err, objfile.ErrNotELF) || errors.Is(err, objfile.ErrNoCode):
 		return nil
 	case err != nil: // the linker may accept what cannot be read here: other objects keep their records
@@ -81,6 +85,27 @@ func (r *unitRecords) readUnprobed(in linkInput, archive bool, member string, bo
 		return err
 	}
 	return r.likeThis(body)
+}
+
+// maxScript bounds a linker script, in bytes.
+const maxScript = 1 << 20
+
+// readScript adds records of the inputs that a linker script names: some compilers hand all objects to the linker
+// in this way. Scripts in scripts are left out.
+func (r *unitRecords) readScript(in linkInput, body *io.SectionReader) error {
+	if in.script || body.Size() > maxScript {
+		return nil
+	}
+	text, err := io.ReadAll(body)
+	if err != nil || bytes.IndexByte(text, 0) >= 0 {
+		return err // a file of another kind
+	}
+	for _, name := range driver.ScriptInputs(string(text)) {
+		if err := r.read(linkInput{path: name, system: systemInput(name, ""), script: true, whole: in.whole}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rustObject is how names of rustc's objects end: it makes several of a crate.

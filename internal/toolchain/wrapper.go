@@ -333,6 +333,10 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	if err != nil {
 		return err
 	}
+	if kept := driver.WithoutStrip(args); len(kept) < len(args) {
+		fmt.Fprintln(s.Err, "cairn: ld: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
+		args = kept
+	}
 	argv = append(append(argv[:1:1], "--build-id"), args...)
 	linker := LinkerAt(ctx, path)
 	argv = append(argv, driver.LinkerArgs(args, tc, linker.word())...)

@@ -170,6 +170,12 @@ func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 	return out
 }
 
+// WithoutStrip returns the arguments of a linker that is not started by a driver without those that would strip
+// the map.
+func WithoutStrip(args []string) []string {
+	return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return stripWords[a] })
+}
+
 // timedLink returns the linker options of the timed modes: an executable starts the clock, and shares it with
 // the shared objects; and the unwinder, which C programs do not link otherwise, is needed for stacks.
 func (c *Command) timedLink(tc Toolchain) []string {
