@@ -28,6 +28,7 @@ type table struct {
 	byRoot  map[string][]int
 	byAddr  map[uint64][]int // in a binary
 	hasCold map[string]bool  // roots with a split cold part
+	stems   []string         // names of the objects without their suffix, by place.object
 }
 
 func newTable(places []place) *table {
@@ -99,7 +100,7 @@ func (t *table) ofFile(found []int, file string) []int {
 	}
 	var kept []int
 	for _, i := range found {
-		if p := &t.places[i]; p.Source != "" && path.Base(p.Source) == path.Base(file) {
+		if t.compiledFrom(&t.places[i], file) {
 			kept = append(kept, i)
 		}
 	}
@@ -107,6 +108,34 @@ func (t *table) ofFile(found []int, file string) []int {
 		return found
 	}
 	return kept
+}
+
+// compiledFrom reports whether a function is from a source file: by its symbol table, or if that
+// does not say, as in Mach-O objects, by the name of the object. Build systems form it from the
+// name of the source, with or without its suffix, and some put the program's name before it.
+func (t *table) compiledFrom(p *place, file string) bool {
+	base := path.Base(file)
+	switch {
+	case p.Source != "":
+		return path.Base(p.Source) == base
+	case p.object < 0 || p.object >= len(t.stems):
+		return false
+	}
+	stem, short := t.stems[p.object], strings.TrimSuffix(base, path.Ext(base))
+	return stem == base || stem == short || strings.HasSuffix(stem, "-"+base) || strings.HasSuffix(stem, "-"+short)
+}
+
+// stemsOf returns the names of objects without their suffix.
+func stemsOf(objects []Object) []string {
+	stems := make([]string, len(objects))
+	for i := range objects {
+		name := objects[i].Member
+		if name == "" {
+			name = path.Base(objects[i].Path)
+		}
+		stems[i] = strings.TrimSuffix(name, path.Ext(name))
+	}
+	return stems
 }
 
 // orderable reports whether a linker's order of .text can move a function. Symbols without a
@@ -162,6 +191,7 @@ func newResolver(link *Link) *resolver {
 	}
 	if len(link.Objects) > 0 {
 		r.objects = newTable(r.objectPlaces())
+		r.objects.stems = stemsOf(link.Objects)
 		r.names = objectNames(link.Objects)
 		r.primary = r.objects
 	}
@@ -267,7 +297,7 @@ func (r *resolver) add(i int, f *Func, p *place) {
 		e.Source = f.File
 	}
 	e.SharedName = r.shared(p)
-	if o := r.inObjects(p); o != nil {
+	if o := r.inObjects(p, e.Source); o != nil {
 		e.Sections = []string{o.Section}
 		e.SharedSection = r.sections[o.Section] > 1
 		e.Crowded = r.crowds[sectionKey{o.object, o.Index}] > 1
@@ -311,9 +341,10 @@ func (r *resolver) unique(o *place) bool {
 	return n == 1
 }
 
-// inObjects returns the definition in the objects of a function of the primary table, or nil
+// inObjects returns the definition in the objects of a function of the primary table, which is from
+// a source file, or nil
 // if there is none, or it is ambiguous.
-func (r *resolver) inObjects(p *place) *place {
+func (r *resolver) inObjects(p *place, source string) *place {
 	if r.objects == nil {
 		return nil
 	}
@@ -332,7 +363,7 @@ func (r *resolver) inObjects(p *place) *place {
 		}
 	}
 	narrow(func(o *place) bool { return o.Local == p.Local })
-	narrow(func(o *place) bool { return p.Local && path.Base(o.Source) == path.Base(p.Source) })
+	narrow(func(o *place) bool { return p.Local && r.objects.compiledFrom(o, source) })
 	narrow(func(o *place) bool { return o.Size == p.Size })
 	if len(found) == 0 || found[0].Local && len(found) > 1 {
 		return nil

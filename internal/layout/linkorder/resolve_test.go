@@ -136,6 +136,24 @@ func TestResolveAddress(t *testing.T) {
 	}
 }
 
+// TestResolveObjectNames has objects whose symbols have no source file, as those of Mach-O: a static
+// function is that of the object with the name of its source file, with a binary and without.
+func TestResolveObjectNames(t *testing.T) {
+	t.Parallel()
+	objects := []Object{object("build/prog-one.o", "one step@"), object("build/two.c.o", "two step@"), {Path: "libx.a", Member: "three.o", Funcs: binary("three step@")}}
+	linked := binary("one step@ two step@ three step@")
+	list := listOf("step@src/three.c step@src/two.c two step@src/one.c")
+	for _, bin := range [][]Symbol{nil, linked} {
+		if bin != nil {
+			list[0].Addr, list[1].Addr, list[3].Addr = bin[5].Addr, bin[3].Addr, bin[1].Addr
+		}
+		got, skipped := Render(FormatLD64, Resolve(list, &Link{Objects: objects, Binary: bin}).Entries)
+		if want := "libx.a(three.o):_step\ntwo.c.o:_step\n_two\nprog-one.o:_step\n"; string(got) != want || len(skipped) > 0 {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestResolveMisplaced(t *testing.T) {
 	t.Parallel()
 	link := binary("label init code")
