@@ -106,7 +106,32 @@ func FromModule(m *prof.Module, edges []Edge) *Input {
 			Calls: c.Calls, Runs: c.Runs, MeanOrder: c.MeanOrder(),
 		}
 	}
+	in.weighMeans(m)
 	return in
+}
+
+// weighMeans computes mean first-execution indexes from the traces, if they have different weights
+// and are those of all runs: the counts of a module have no weights.
+func (in *Input) weighMeans(m *prof.Module) {
+	weighed := slices.ContainsFunc(m.Traces, func(t prof.Trace) bool { return t.Weight != m.Traces[0].Weight })
+	if !weighed || m.TracesSeen > uint64(len(m.Traces)) {
+		return
+	}
+	sums, weights := make([]float64, len(in.Funcs)), make([]float64, len(in.Funcs))
+	for i := range m.Traces {
+		w := float64(max(m.Traces[i].Weight, 1))
+		for at, f := range m.Traces[i].Funcs {
+			if int(f) < len(sums) { // others are an error of Compute
+				sums[f] += w * float64(at+1)
+				weights[f] += w
+			}
+		}
+	}
+	for f := range in.Funcs {
+		if weights[f] > 0 {
+			in.Funcs[f].MeanOrder = sums[f] / weights[f]
+		}
+	}
 }
 
 // TracesOf returns the traces of m. Without any it returns one with the functions that ran, by
