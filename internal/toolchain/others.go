@@ -232,3 +232,21 @@ func assembledBy(path string) (c Compiler, why string, err error) {
 	}
 	return c, "no compiler for its machine on PATH to compile the runtime", nil
 }
+
+// dependOn adds an assembler's input to the rule that it wrote for make (--MD), as it got the text through a pipe.
+func dependOn(args []string, input string) error {
+	i := slices.Index(args, "--MD")
+	if i < 0 || i+1 >= len(args) {
+		return nil
+	}
+	rule, err := os.ReadFile(args[i+1])
+	if err != nil {
+		return fmt.Errorf("as: %w", err)
+	}
+	target, rest, ok := strings.Cut(string(rule), ":")
+	if !ok {
+		return nil
+	}
+	input = strings.NewReplacer(" ", `\ `, "$", "$$", "#", `\#`).Replace(input)
+	return os.WriteFile(args[i+1], []byte(target+": "+input+rest), 0o666)
+}

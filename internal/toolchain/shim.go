@@ -150,7 +150,10 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	case err != nil:
 		return fmt.Errorf("as: %w", err)
 	}
-	return sh.assembleRewritten(ctx, withoutInput(args, inputs, piped), src, out, result)
+	if err := sh.assembleRewritten(ctx, withoutInput(args, inputs, piped), src, out, result); err != nil || !sh.direct || piped {
+		return err
+	}
+	return dependOn(args, args[inputs[0]])
 }
 
 // rejected is why an object has no probes whose text the assembler accepts only without them.
