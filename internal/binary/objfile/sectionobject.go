@@ -12,6 +12,9 @@ import (
 // SectionOf returns the contents of a section of an ELF object, nil if r has none of that name or is no
 // object.
 func SectionOf(r io.ReaderAt, name string) ([]byte, error) {
+	if data, sure := peekSection(r, name); sure {
+		return data, nil
+	}
 	f, err := openObject(r)
 	if f == nil || err != nil {
 		return nil, err
