@@ -84,7 +84,7 @@
 // the linker dropped or never took are known as well. Zeros between records are skipped.
 //
 //	u32   length of the record in bytes, this field included
-//	u8    version, 1
+//	u8    version, 1; +128 in the map section, where Mach-O has them
 //	u8    1 if the unit was added by a link that need not have taken anything of it
 //	str   source file
 //	      the functions, as a list:

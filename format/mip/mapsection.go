@@ -32,6 +32,10 @@ func ReadMapSection(data []byte, rawAddr, rawSize uint64) (funcs []prof.Func, dr
 	for c.Len() > 0 && len(d.funcs) < MaxFuncs {
 		start := c.Off()
 		size := c.U32()
+		if c.Err() == nil && isUnit(data[start:], size) {
+			c.Sub(uint64(size) - 4)
+			continue
+		}
 		if c.Err() == nil && size < minMapRecord {
 			c.FailAt(start, "a record of %d bytes, at least %d are needed: the rest is lost", size, minMapRecord)
 		}
@@ -57,12 +61,41 @@ func PlaceMap(data []byte, addr uint64) {
 	le := binary.LittleEndian
 	for off := uint64(0); uint64(len(data))-off >= 4; {
 		size := uint64(le.Uint32(data[off:]))
+		if isUnit(data[off:], uint32(size)) {
+			off += size
+			continue
+		}
 		if size < minMapRecord || size > uint64(len(data))-off {
 			return
 		}
 		placeRecord(data[off:off+size], addr+off)
 		off += size
 	}
+}
+
+// isUnit reports whether the record of size bytes that data begins with is that of a unit.
+func isUnit(data []byte, size uint32) bool {
+	const version = 4
+	return size >= minUnitRecord && uint64(size) <= uint64(len(data)) && data[version]&wire.UnitInMap != 0
+}
+
+// UnitsOfMap returns the records of units in a map section, as ReadUnits reads them.
+func UnitsOfMap(data []byte) (units []byte) {
+	const version = 4
+	for len(data) >= minUnitRecord {
+		size := binary.LittleEndian.Uint32(data)
+		unit := isUnit(data, size)
+		if !unit && (size < minMapRecord || uint64(size) > uint64(len(data))) {
+			break // ReadMapSection reports it
+		}
+		if unit {
+			at := len(units) + version
+			units = append(units, data[:size]...)
+			units[at] &^= wire.UnitInMap
+		}
+		data = data[size:]
+	}
+	return units
 }
 
 // placeRecord does the same for one record, which is at addr.

@@ -153,3 +153,24 @@ func isZero(data []byte) bool {
 	}
 	return true
 }
+
+// TestUnitsOfMap reads records of units among those of functions, as Mach-O files have them.
+func TestUnitsOfMap(t *testing.T) {
+	t.Parallel()
+	m := example()
+	unit := encodeUnit(t, exampleUnit())
+	inMap := append([]byte(nil), unit...)
+	inMap[4] |= 1 << 7
+	data := append(append(append([]byte(nil), inMap...), section(m)...), inMap...)
+	PlaceMap(data, 0x1000)
+	funcs, dropped, err := ReadMapSection(data, m.RawAddr, m.RawSize)
+	if err != nil || dropped != 0 || !reflect.DeepEqual(funcs, m.Funcs) {
+		t.Errorf("ReadMapSection = %+v, %d, %v", funcs, dropped, err)
+	}
+	if got, want := UnitsOfMap(data), append(append([]byte(nil), unit...), unit...); !reflect.DeepEqual(got, want) {
+		t.Errorf("UnitsOfMap = %x, want %x", got, want)
+	}
+	if got := UnitsOfMap(section(m)); got != nil {
+		t.Errorf("UnitsOfMap = %x of a map without units", got)
+	}
+}

@@ -69,7 +69,7 @@ func TestMachODylib(t *testing.T) {
 		want string
 	}{
 		{[]string{app + ":arm64", lib + ":x86_64", raws["arm64"]}, "a profile is for one machine"},
-		{[]string{app + ":arm64", lib + ":arm64", raws["x86_64"]}, "merge it with its own binary"},
+		{[]string{app + ":arm64", lib + ":arm64", raws["x86_64"]}, "merge them with their own binaries"},
 		{[]string{app + ":armv7", raws["arm64"]}, "armv7"},
 	} {
 		file := filepath.Join(t.TempDir(), "none.mip")

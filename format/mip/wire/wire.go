@@ -73,6 +73,9 @@ const (
 // The records of UnitSection.
 const (
 	UnitVersion = 1
+	// UnitInMap is set in the version of records that are in the map section, as in objects of Mach-O: whoever
+	// removes that section from what is shipped removes them as well.
+	UnitInMap = 1 << 7
 	// UnitUnlinked is set in records that were added when a module was linked, of what it was linked from.
 	UnitUnlinked = 1 << 0
 )

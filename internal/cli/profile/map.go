@@ -152,17 +152,17 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 		}
 	}
 	m.Funcs = funcs
-	return m, addAbsent(s, bin, m)
+	return m, addAbsent(s, bin, m, data)
 }
 
 // addAbsent sets the functions of the compilations of a binary that m lacks. Binaries of builds before these
-// were recorded have none.
-func addAbsent(s *verb.Streams, bin *objfile.File, m *prof.Map) error {
+// were recorded have none. In Mach-O the records are in the section of the map.
+func addAbsent(s *verb.Streams, bin *objfile.File, m *prof.Map, section []byte) error {
 	data, err := bin.StrippedSection(wire.UnitSection)
 	if err != nil {
 		return err
 	}
-	units, err := mip.ReadUnits(data)
+	units, err := mip.ReadUnits(slices.Concat(data, mip.UnitsOfMap(section)))
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(s.Err, "cairn: %s: compilation omitted: %s: %s\n", bin.Path(), wire.UnitSection, strings.TrimSpace(line))

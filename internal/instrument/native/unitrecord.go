@@ -15,7 +15,8 @@ import (
 // Each object has a record of all functions that the compiler made, also of those without probes: a map entry is
 // dropped with its function, and what the linker dropped did not run, which is not the same as not being there.
 // The record is in a section that is linked to no function. The lines are those of .loc directives, as those of
-// a dropped function are not in the linked program's debug information.
+// a dropped function are not in the linked program's debug information. In Mach-O it is in the section of the map,
+// from which only functions that stay have their entries, as that section is removed from what is shipped.
 
 // lineEntry is a .loc directive: the number of a file and a line of it.
 type lineEntry struct{ file, line int32 }
@@ -193,7 +194,9 @@ func (r *rewriter) appendUnit(out []byte) []byte {
 		return out // a name is longer than the formats allow: its function has no map entry, either
 	}
 	if r.unit.object == MachO {
-		out = append(out, "\t.section\t"+wire.UnitMachO+",regular,no_dead_strip\n"...)
+		const version = 4
+		data[version] |= wire.UnitInMap
+		out = append(out, "\t.section\t"+machOMap+"\n\t.no_dead_strip\tl_cairn_unit\nl_cairn_unit:\n"...)
 	} else {
 		out = append(out, "\t.section\t"+wire.UnitSection+`,"",`+r.unit.isa.syntax().mark+"progbits\n"...)
 	}

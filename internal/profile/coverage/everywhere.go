@@ -12,7 +12,7 @@ import (
 // and it ran if it did in one of them. The bodies of a constructor or destructor are one function.
 type SourceID struct {
 	File string
-	Line int // 0 without debug information
+	Line int    // 0 without debug information
 	Name string // see sourcefunc.OneBody
 }
 
