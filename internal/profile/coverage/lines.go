@@ -118,9 +118,10 @@ func Files(modules []Module) (files []SourceFile, unplaced int) {
 				funcs[name] = sourceFuncs{}
 			}
 			c := src.Counts(m.Module)
-			runs := max(c.Runs, o.inlined(m, first))
+			copies, unsure := o.inlinedRuns(m, first)
+			runs := max(c.Runs, copies)
 			o.begin(m, first, runs)
-			funcs[name].add(SourceFunc{Name: src.Name, Line: line, End: o.end(m, first, line), Runs: runs, Unknown: runs == 0 && o.returns.computed(i, first)})
+			funcs[name].add(SourceFunc{Name: src.Name, Line: line, End: o.end(m, first, line), Runs: runs, Unknown: runs == 0 && (unsure || o.returns.computed(i, first))})
 		}
 	}
 	for i := range missing {
