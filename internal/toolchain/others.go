@@ -55,6 +55,7 @@ func (w *wrapper) listOther(s *verb.Streams, path string, args []string) error {
 	sources := o.compiled(args)
 	switch {
 	case w.opts.Shim.Use != nil: // nothing gets probes, and lld lays out bitcode
+	case isCheck(&driver.Command{Sources: sources}):
 	case len(sources) > 0 && slices.ContainsFunc(args, o.isBitcode):
 		if err := logEvent(buildEvent{Bitcode: len(sources)}); err != nil {
 			return err
