@@ -265,14 +265,22 @@ type scan struct {
 }
 
 func (s *scan) lines(p *piece) {
+	before, lineless := s.inherits(p)
 	for k := range p.insts {
 		in := &p.insts[k]
 		frames := s.m.Code.Frames(in.addr)
+		lineless = lineless && s.rows(before, in.addr+1) == 1
 		if !s.doubtful {
 			s.enter(frames, s.runs)
 		}
 		placed := false
 		for file, line := range s.m.Lines.Lines(in.addr, in.addr+1) {
+			if lineless {
+				if s.runs > 0 {
+					s.observer.doubtful[lineOf{file, line}] = true
+				}
+				break
+			}
 			placed = true
 			s.line(lineOf{file, line}, frames)
 			if len(frames) > 1 {
@@ -302,6 +310,27 @@ func (s *scan) lines(p *piece) {
 		}
 	}
 	s.line(lineOf{}, nil)
+}
+
+// inherits reports whether the first instructions of a piece may have the line of the code before it, without being
+// of that line, and the address of the instruction before it. clang gives instructions at the top of a block line 0
+// if they have none, and GNU as drops line 0. They may also be of the same line as the code before: what ran is
+// unknown if nothing else tells.
+func (s *scan) inherits(p *piece) (before uint64, may bool) {
+	if !s.plain || s.piece == 0 {
+		return 0, false
+	}
+	last := &s.fl.pieces[s.piece-1]
+	frames := s.m.Code.Frames(p.insts[0].addr)
+	return last.insts[len(last.insts)-1].addr, last.block != p.block && (!last.calling() || len(s.fl.preds[s.piece]) > 1) && len(frames) > 0 && !frames[0].Records
+}
+
+// rows returns the number of rows of the line table in [lo, hi).
+func (s *scan) rows(lo, hi uint64) (n int) {
+	for range s.m.Lines.Lines(lo, hi) {
+		n++
+	}
+	return n
 }
 
 // call continues behind a call.
