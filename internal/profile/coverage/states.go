@@ -339,7 +339,7 @@ func (s *scan) call(p *piece, in *inst) {
 		return
 	}
 	v := s.returns.of(s.module, in.target)
-	if s.stays && v == mayReturn && 1 == len(slices.DeleteFunc(p.calls(), func(t uint64) bool { return s.returns.of(s.module, t) == returned })) {
+	if s.stays && v == mayReturn && len(slices.DeleteFunc(p.calls(), func(t uint64) bool { return s.returns.of(s.module, t) == returned })) == 1 {
 		v = never // it is the only one that can be why
 	}
 	switch v {
