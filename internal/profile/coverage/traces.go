@@ -102,7 +102,12 @@ type Inlines interface {
 }
 
 // small is a number of instructions. gcc does not record that it inlined a smaller function if nothing is left of it.
-const small = 12
+// clang never does: a function counts as called if it has effects, on some way, and is larger than what clang inlines
+// to compute it.
+const (
+	small      = 12
+	smallClang = 40
+)
 
 // called reports whether each call of the function that contains r is a call in the code: it was inlined nowhere.
 func (o *observer) called(r *remnant) bool {
@@ -111,15 +116,17 @@ func (o *observer) called(r *remnant) bool {
 
 // called reports whether each call of a function is a call in the code.
 func (r *returning) called(f *Frame, fl *flow) bool {
-	insts := 0
+	insts, effects := 0, false
 	for i := range fl.pieces {
 		for k := range fl.pieces[i].insts {
-			if fl.pieces[i].insts[k].kind != none {
+			in := &fl.pieces[i].insts[k]
+			if in.kind != none {
 				insts++
 			}
+			effects = effects || in.global || in.kind == calls && in.target != fl.entry
 		}
 	}
-	if !f.Records || insts < small {
+	if insts < small || !f.Records && (insts < smallClang || !effects) {
 		return false
 	}
 	any := *f // all bodies of a constructor are inlined as one
