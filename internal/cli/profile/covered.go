@@ -26,6 +26,7 @@ type coveredFlags struct {
 	excludeLines               []string
 	excludeBranches            []string
 	noMarkers                  bool
+	analysis                   *coverage.Analysis // made when it is first used
 	scope                      *scope
 	rules                      *coverage.PathRules
 	diff                       string

@@ -41,7 +41,7 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 		}
 		list = append(list, a)
 	}
-	for _, a := range coverage.AbsentFuncs(modules) {
+	for _, a := range f.analyse(modules).Absent() {
 		file, line := coverage.AbsentSource(a.Absent)
 		why := a.Why.String()
 		if a.Why == prof.Dropped && a.Inlined {
@@ -50,11 +50,19 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 		add(absentFunc{symbol: a.Name, line: line, runs: a.Runs, unknown: a.Runs == 0 && !a.Known, absence: a.Why, why: why, note: a.Note}, file)
 	}
 	if len(f.debug) > 0 {
-		for _, fn := range coverage.InlinedFuncs(modules) {
+		for _, fn := range f.analyse(modules).Inlined() {
 			add(absentFunc{symbol: fn.Name, line: fn.Line, runs: fn.Runs, unknown: fn.MaybeCalls, why: inlinedOnly}, fn.File)
 		}
 	}
 	return list, nil
+}
+
+// analyse returns what the code of the modules tells, which all views share.
+func (f *coveredFlags) analyse(modules []coverage.Module) *coverage.Analysis {
+	if f.analysis == nil {
+		f.analysis = coverage.Analyse(modules)
+	}
+	return f.analysis
 }
 
 // reason says why a function is absent.

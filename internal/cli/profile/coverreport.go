@@ -75,7 +75,7 @@ func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module)
 		return r
 	}
 	done := verb.Working(s, "computing the states of lines")
-	files, unplaced := coverage.Files(modules)
+	files, unplaced := f.analyse(modules).Files()
 	done()
 	if unplaced > 0 {
 		verb.Note(s, "%s without a known source line %s omitted", report.Plural(unplaced, "function"), report.Either(uint64(unplaced), "is", "are"))

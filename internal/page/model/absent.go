@@ -16,7 +16,7 @@ func (b *builder) absent() {
 	rules := coverage.PathRules{System: b.in.System}
 	var count [prof.Unprobed + 1]int
 	inlined := 0
-	for _, a := range coverage.AbsentFuncs(b.in.Modules) {
+	for _, a := range b.analysis.Absent() {
 		file, line := coverage.AbsentSource(a.Absent)
 		path, ok := rules.Path(file)
 		if !ok {

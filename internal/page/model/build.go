@@ -98,9 +98,10 @@ type builder struct {
 	bySymbol map[string][]int // functions by symbol, of the source
 	byFunc   map[*prof.Func]int
 	byFile   map[string]int
-	edges    map[[2]int]int                    // into m.Edges
-	sources  []Source                          // parallel to m.Files
-	defined  coverage.Tally                    // functions of the source that modules have
+	edges    map[[2]int]int // into m.Edges
+	sources  []Source       // parallel to m.Files
+	defined  coverage.Tally // functions of the source that modules have
+	analysis *coverage.Analysis
 	absents  struct{ Total, Ran, Unknown int } // functions that no module has
 }
 
@@ -115,6 +116,7 @@ func Build(in *Sources) *Report {
 		},
 	}
 	if in.Profile != nil {
+		b.analysis = coverage.Analyse(in.Modules)
 		b.profile()
 		b.absent()
 		b.lines()

@@ -20,7 +20,7 @@ type Scopes interface {
 
 // lines adds the states of source lines.
 func (b *builder) lines() {
-	files, unplaced := coverage.Files(b.in.Modules)
+	files, unplaced := b.analysis.Files()
 	rules := coverage.PathRules{System: b.in.System}
 	if n := rules.LeftOut(files); n.Files > 0 {
 		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%s of the compiler or the system, with %s, %s left out (--system-headers includes them).",

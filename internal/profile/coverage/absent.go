@@ -1,8 +1,6 @@
 package coverage
 
 import (
-	"slices"
-
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/prof"
@@ -24,22 +22,13 @@ type AbsentFunc struct {
 	Known bool // there were no other runs
 }
 
-// AbsentFuncs returns the functions that were compiled and that none of the modules has. Where they were inlined
-// is known from the code of modules.
-func AbsentFuncs(modules []Module) []AbsentFunc {
-	missing := Absent(modules)
-	if !slices.ContainsFunc(missing, func(a prof.Absent) bool { return a.Inlined }) {
-		modules = nil // their code tells nothing
-	}
-	o := newObserver(modules)
-	for i := range modules {
-		o.module(i)
-	}
-	list := make([]AbsentFunc, len(missing))
+// Absent returns the functions that were compiled and that none of the modules has.
+func (a *Analysis) Absent() []AbsentFunc {
+	list := make([]AbsentFunc, len(a.missing))
 	for i := range list {
-		a := &missing[i]
-		runs, known := o.absentRuns(a)
-		list[i] = AbsentFunc{a, runs, known}
+		fn := &a.missing[i]
+		runs, known := a.o.absentRuns(fn)
+		list[i] = AbsentFunc{fn, runs, known}
 	}
 	return list
 }

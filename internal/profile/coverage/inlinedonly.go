@@ -16,15 +16,9 @@ type InlinedFunc struct {
 	MaybeCalls bool   // no copy ran, but a line that calls it did: its code may have been removed there
 }
 
-// InlinedFuncs returns the functions that modules have only where they were inlined, by debug information,
-// ascending by file, line and name. Those that are absent (Absent) are not among them.
-func InlinedFuncs(modules []Module) []InlinedFunc {
-	o := newObserver(modules)
-	for i := range modules {
-		o.module(i)
-	}
-	return o.inlinedFuncs(Absent(modules))
-}
+// Inlined returns the functions that modules have only where they were inlined, by debug information, ascending by
+// file, line and name. Those that are absent are not among them.
+func (a *Analysis) Inlined() []InlinedFunc { return a.o.inlinedFuncs(a.missing) }
 
 func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 	absent := map[owner]bool{}

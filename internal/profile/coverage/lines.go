@@ -90,12 +90,11 @@ type Line struct {
 
 // Files returns the line coverage of all source files, ascending by name. Functions without a
 // known line are omitted; unplaced is their number.
-func Files(modules []Module) (files []SourceFile, unplaced int) {
-	o := newObserver(modules)
-	for i := range modules {
-		o.module(i)
-	}
-	missing := Absent(modules)
+func Files(modules []Module) (files []SourceFile, unplaced int) { return Analyse(modules).Files() }
+
+// Files is the function Files for the modules of the analysis.
+func (a *Analysis) Files() (files []SourceFile, unplaced int) {
+	modules, o, missing := a.modules, a.o, a.missing
 	o.absent(missing)
 	byName := map[string]*SourceFile{}
 	file := func(name string) *SourceFile {
