@@ -55,17 +55,28 @@ func TestDumpOfClang14(t *testing.T) {
 	}
 }
 
+// hasProfileRuntime reports whether a clang is installed with the library that it links into programs with
+// instrumentation, which is a package of its own.
+func hasProfileRuntime(clang string) bool {
+	out, err := exec.Command(clang, "-print-resource-dir").Output()
+	if err != nil {
+		return false
+	}
+	found, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "lib", "*", "libclang_rt.profile*"))
+	return err == nil && len(found) > 0
+}
+
 // TestOrderOfInstrumentedProgram runs a compiler that still has the option.
 func TestOrderOfInstrumentedProgram(t *testing.T) {
 	t.Parallel()
 	var cc string
 	for _, name := range []string{"clang-14", "clang-15", "clang-16", "clang-17", "clang-18", "clang-19"} {
-		if _, err := exec.LookPath(name); err == nil {
+		if hasProfileRuntime(name) {
 			cc = name
 		}
 	}
 	if cc == "" {
-		t.Skip("no clang from 14 to 19")
+		t.Skip("no clang from 14 to 19 with the runtime of profiles (libclang-rt-dev)")
 	}
 	dir := t.TempDir()
 	source := "int __llvm_orderfile_dump(void);\n#define N __attribute__((noinline))\nvolatile int one = 1;\n" +
