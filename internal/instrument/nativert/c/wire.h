@@ -6,6 +6,8 @@
 #define CAIRN_FULL_HEADER_SIZE 12
 #define CAIRN_MAP_ATOMIC 128
 #define CAIRN_MAP_MACH_O "__CAIRN,__cairn_map"
+#define CAIRN_MAP_MODE_MASK 31
+#define CAIRN_MAP_PLAIN 32
 #define CAIRN_MAP_RELATIVE 64
 #define CAIRN_MAP_SECTION ".debug.cairn"
 #define CAIRN_MAP_VERSION 1
@@ -46,5 +48,10 @@
 #define CAIRN_RAW_VERSION_OFFSET 8
 #define CAIRN_RECORD_ALIGN 4
 #define CAIRN_SLOT_SIZE 4
+#define CAIRN_UNIT_IN_MAP 128
+#define CAIRN_UNIT_MACH_O "__CAIRN,__cairn_units"
+#define CAIRN_UNIT_SECTION ".debug.cairn.units"
+#define CAIRN_UNIT_UNLINKED 1
+#define CAIRN_UNIT_VERSION 1
 #define CAIRN_FNV_BASIS 2166136261u
 #define CAIRN_FNV_PRIME 16777619u
