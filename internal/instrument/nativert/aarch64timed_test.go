@@ -121,7 +121,10 @@ func (c *cross) spikes(macro string, options native.Options) {
 			t.Errorf("a stack of%s", stack)
 			continue
 		}
-		if e.lo < 5e6 || e.hi < 40e6 || e.lo > 10e9 || e.stack[1].hi < e.lo || e.stack[2].hi < e.lo {
+		// Callers take as long as what they call, but for the error of the rate of ticks: it is measured again
+		// while the program runs, so that the two may be by different rates.
+		least := e.lo - e.lo/100_000
+		if e.lo < 5e6 || e.hi < 40e6 || e.lo > 10e9 || e.stack[1].hi < least || e.stack[2].hi < least {
 			t.Errorf("%d to %d ns, callers %+v", e.lo, e.hi, e.stack[1:3])
 		}
 	}
