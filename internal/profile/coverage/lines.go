@@ -38,23 +38,6 @@ func (m *Module) BlockSpans(b Block) []Span {
 	return spans
 }
 
-// StateSpans returns the lines of all modules together that are in a state.
-func StateSpans(modules []Module, state State) []Span {
-	o := newObserver(modules)
-	for i := range modules {
-		o.module(i)
-	}
-	o.absent(Absent(modules))
-	set := map[string]map[int]State{}
-	for at, s := range o.states() {
-		if set[at.file] == nil {
-			set[at.file] = map[int]State{}
-		}
-		set[at.file][at.line] = s
-	}
-	return spans(set, state)
-}
-
 // SourceFile is the coverage of one source file, line by line.
 type SourceFile struct {
 	File  string
@@ -206,24 +189,4 @@ func (s sourceFuncs) list() []SourceFunc {
 	return slices.SortedFunc(maps.Values(s), func(a, b SourceFunc) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
 	})
-}
-
-// spans joins the lines in a state, file by file. A line without instructions between
-// two lines does not part them; a line in another state does.
-func spans(set map[string]map[int]State, state State) []Span {
-	var spans []Span
-	for _, file := range slices.Sorted(maps.Keys(set)) {
-		open := false
-		for _, n := range slices.Sorted(maps.Keys(set[file])) {
-			switch {
-			case set[file][n] != state:
-				open = false
-			case open:
-				spans[len(spans)-1].To = n
-			default:
-				spans, open = append(spans, Span{file, n, n}), true
-			}
-		}
-	}
-	return spans
 }
