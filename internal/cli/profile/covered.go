@@ -27,6 +27,7 @@ type coveredFlags struct {
 	excludeBranches            []string
 	noMarkers                  bool
 	analysis                   *coverage.Analysis // made when it is first used
+	missing                    []absentFunc       // functions that no module has, once they are known
 	scope                      *scope
 	rules                      *coverage.PathRules
 	diff                       string

@@ -27,6 +27,9 @@ const inlinedOnly = "inlined everywhere"
 // absent returns the functions that no module has, and with debug information those that are only
 // where they were inlined, as far as the flags select them.
 func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (list []absentFunc, err error) {
+	if f.missing != nil {
+		return f.missing, nil
+	}
 	filter, err := verb.NewNameFilter(f.pattern)
 	if err != nil {
 		return nil, err
@@ -54,6 +57,7 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 			add(absentFunc{symbol: fn.Name, line: fn.Line, runs: fn.Runs, unknown: fn.MaybeCalls, why: inlinedOnly}, fn.File)
 		}
 	}
+	f.missing = list
 	return list, nil
 }
 
@@ -81,6 +85,9 @@ func (a *absentFunc) json() funcJSON {
 
 // noteAbsent reports, once, how many functions no module has, and what they count as.
 func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) error {
+	if len(coverage.Absent(modules)) == 0 {
+		return nil // views that do not need it spare the analysis of all code
+	}
 	list, err := f.absent(modules, f.Names())
 	if err != nil {
 		return err

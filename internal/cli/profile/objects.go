@@ -56,10 +56,9 @@ func (in *inputs) addObjects(s *verb.Streams, p *prof.Profile) (files []string, 
 		return nil, nil
 	}
 	for i := range m.Absent {
-		if file := m.Absent[i].File; !slices.Contains(files, file) {
-			files = append(files, file)
-		}
+		files = append(files, m.Absent[i].File) // in order
 	}
+	files = slices.Compact(files)
 	if m.BuildID, err = contentID(&m); err != nil {
 		return nil, err
 	}
