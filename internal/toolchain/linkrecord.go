@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -137,8 +138,11 @@ type unitRecords struct {
 
 // read adds the records of an input.
 func (r *unitRecords) read(in linkInput) error {
-	if path := pathOf(in.path); path != "" {
-		r.given = append(r.given, path)
+	logged := os.Getenv(catch.EnvLog) != "" // by a build, whose summary has the files that no link was given
+	if logged {
+		if path := pathOf(in.path); path != "" {
+			r.given = append(r.given, path)
+		}
 	}
 	err := objfile.EachLinkInput(in.path, func(archive bool, member string, body *io.SectionReader) error {
 		data, err := objfile.SectionOf(body, wire.UnitSection)
@@ -149,7 +153,7 @@ func (r *unitRecords) read(in linkInput) error {
 			return r.readUnprobed(in, archive, member, body)
 		}
 		r.found = r.found || data != nil
-		if data == nil || r.merges {
+		if data == nil || r.merges || !archive && !in.whole && !logged {
 			return nil
 		}
 		units, err := mip.ReadUnits(data)
