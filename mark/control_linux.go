@@ -23,9 +23,6 @@ func serve() {
 		return
 	}
 	fd, err := listen(path)
-	if errors.Is(err, syscall.EADDRINUSE) { // another process has it
-		fd, err = listen(path + "." + strconv.Itoa(os.Getpid()))
-	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "cairn: no control socket %s: %v\n", path, err)
 		return
@@ -79,7 +76,9 @@ func (c *clientList) part(fd int) {
 	syscall.Close(fd)
 }
 
-// listen creates a socket for this user alone. It replaces a socket that a dead process left.
+// listen creates a socket for this user alone. If another process uses its name, the PID of this one is added to
+// it. The socket gets a temporary name first, since one on which nobody listens yet looks like that of a dead
+// process.
 func listen(path string) (int, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -87,25 +86,45 @@ func listen(path string) (int, error) {
 	}
 	defer dir.Close()
 	// The path may be longer than addresses are.
-	address := &syscall.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))}
+	inDir := func(name string) *syscall.SockaddrUnix {
+		return &syscall.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), name)}
+	}
+	pid := strconv.Itoa(os.Getpid())
+	temporary := inDir(".cairn-" + pid)
 	fd, err := newSocket()
 	if err != nil {
 		return -1, err
 	}
 	_ = syscall.Fchmod(fd, 0o600) // bind creates the socket with these permissions
-	err = syscall.Bind(fd, address)
-	if errors.Is(err, syscall.EADDRINUSE) && isStale(address) {
-		_ = syscall.Unlink(address.Name)
-		err = syscall.Bind(fd, address)
+	if isStale(temporary) {
+		_ = syscall.Unlink(temporary.Name)
 	}
+	err = syscall.Bind(fd, temporary)
 	if err == nil {
 		err = syscall.Listen(fd, 128)
+		if err == nil {
+			err = takeName(temporary, inDir(filepath.Base(path)))
+		}
+		if errors.Is(err, syscall.EEXIST) {
+			err = takeName(temporary, inDir(filepath.Base(path)+"."+pid))
+		}
+		_ = syscall.Unlink(temporary.Name)
 	}
 	if err != nil {
 		syscall.Close(fd)
 		return -1, err
 	}
 	return fd, nil
+}
+
+// takeName gives a socket another name, where it replaces one that a dead process left.
+func takeName(socket, name *syscall.SockaddrUnix) error {
+	err := syscall.Link(socket.Name, name.Name)
+	if errors.Is(err, syscall.EEXIST) && isStale(name) {
+		_ = syscall.Unlink(name.Name)
+		err = syscall.Link(socket.Name, name.Name)
+	}
+	return err
 }
 
 func newSocket() (int, error) {

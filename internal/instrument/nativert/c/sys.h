@@ -55,6 +55,15 @@ enum { SI_ADDR = 4 };
 INLINE sword rename_new(const char *from, const char *to) {
   return sys5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
+/* move_new gives a file a name that no other has. It returns 0 or an error. */
+INLINE sword move_new(const char *from, const char *to) {
+  sword err = -EOPNOTSUPP;
+#if !__ANDROID__ /* which ends an app for a rename that may fail */
+  err = rename_new(from, to);
+#endif
+  if (err < 0 && err != -EEXIST && (err = link_file(from, to)) >= 0) remove_file(from);
+  return err < 0 ? err : 0;
+}
 
 /* KEEP makes the linker keep the section of a label in a program if it keeps this object's text. */
 #define KEEP(label) ".pushsection .text\n.reloc ., " RELOC_NONE ", " label "\n.popsection\n"

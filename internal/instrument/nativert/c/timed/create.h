@@ -66,11 +66,7 @@ static i64 move_up(i64 fd) {
 static i64 give_name(const char *tmp, char *path, char *end) {
   for (u32 n = 0; n < CREATE_NAMES; n++) {
     put(put_number(end, n), LOG_SUFFIX);
-    i64 err = -EOPNOTSUPP;
-#if !__ANDROID__ /* which ends an app for a rename that may fail */
-    err = rename_new(tmp, path);
-#endif
-    if (err < 0 && err != -EEXIST && (err = link_file(tmp, path)) >= 0) remove_file(tmp);
+    i64 err = move_new(tmp, path);
     if (err >= 0) return 0;
     if (err == -EEXIST) continue;
     /* Neither is supported. The name is reserved first. */

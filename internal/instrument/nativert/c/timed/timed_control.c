@@ -13,7 +13,7 @@
 
 enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
 enum { POLLIN = 1, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000 };
-enum { EAGAIN = 11, ECONNREFUSED = 111, EADDRINUSE = 98 };
+enum { EAGAIN = 11, ECONNREFUSED = 111 };
 enum { LINE = CONTROL_LINE, REPLY = 8192, PATIENCE = SECOND };
 
 struct address {
@@ -43,22 +43,52 @@ static int is_stale(const struct address *a) {
   return r == -ECONNREFUSED;
 }
 
-/* listen_at makes the socket name in an open directory, whose path may be longer than an
- * address. It replaces a socket that a dead process left there. */
-static i64 listen_at(i64 dir, const char *name) {
-  struct address a = {AF_UNIX, {0}};
-  char *q = put(put_file(a.path, dir), "/");
-  if (length(name) >= sizeof a.path - (u64)(q - a.path)) return -ENAMETOOLONG;
+/* set_address sets the address of a name in an open directory, whose path may be longer than an
+ * address. */
+static i64 set_address(struct address *a, i64 dir, const char *name) {
+  *a = (struct address){AF_UNIX, {0}};
+  char *q = put(put_file(a->path, dir), "/");
+  if (length(name) >= sizeof a->path - (u64)(q - a->path)) return -ENAMETOOLONG;
   put(q, name);
-  i64 fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return 0;
+}
+
+/* take_name moves the socket at an address to a name in the directory, where it replaces a socket
+ * that a dead process left. */
+static i64 take_name(const struct address *from, i64 dir, const char *name) {
+  struct address a;
+  i64 r = set_address(&a, dir, name);
+  if (r >= 0) r = move_new(from->path, a.path);
+  if (r == -EEXIST && is_stale(&a)) {
+    remove_file(a.path);
+    r = move_new(from->path, a.path);
+  }
+  return r;
+}
+
+/* listen_at makes the socket name in an open directory. If another process uses the name, the PID
+ * of this one is added to it. The socket gets a temporary name first, since one on which nobody
+ * listens yet looks like that of a dead process. */
+static i64 listen_at(i64 dir, char *name, u64 pid) {
+  struct address a;
+  char temporary[32];
+  put_number(put(temporary, ".cairn-"), pid);
+  i64 r = set_address(&a, dir, temporary), fd;
+  if (r < 0) return r;
+  fd = sys3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return fd;
   sys2(SYS_fchmod, fd, 0600); /* bind creates the socket with these permissions */
-  i64 r = sys3(SYS_bind, fd, &a, sizeof a);
-  if (r == -EADDRINUSE && is_stale(&a)) {
-    remove_file(a.path);
-    r = sys3(SYS_bind, fd, &a, sizeof a);
+  if (is_stale(&a)) remove_file(a.path);
+  r = sys3(SYS_bind, fd, &a, sizeof a);
+  if (r >= 0) {
+    r = sys2(SYS_listen, fd, 128);
+    if (r >= 0) r = take_name(&a, dir, name);
+    if (r == -EEXIST) {
+      put_number(put(name + length(name), "."), pid);
+      r = take_name(&a, dir, name);
+    }
+    if (r < 0) remove_file(a.path);
   }
-  if (r >= 0) r = sys2(SYS_listen, fd, 128);
   if (r >= 0) return fd;
   sys1(SYS_close, fd);
   return r;
@@ -93,11 +123,7 @@ static i64 open_socket(struct process *p) {
   if (slash) *slash = 0;
   i64 d = open_file(dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
   if (d < 0) return d;
-  i64 fd = listen_at(d, name);
-  if (fd == -EADDRINUSE) {
-    put_number(put(name + length(name), "."), (u64)p->pid);
-    fd = listen_at(d, name);
-  }
+  i64 fd = listen_at(d, name, (u64)p->pid);
   if (fd >= 0 && !whole(p->control.path, sizeof p->control.path, d, name)) p->control.path[0] = 0;
   sys1(SYS_close, d);
   return fd;
