@@ -221,6 +221,9 @@ func (s *session) record(r record) {
 			s.bad(badRecord, r.offset)
 			return
 		}
+		if m := &e.Mapping; e.Kind == sample.Map && m.BuildID == "" {
+			m.BuildID = s.info.BuildIDs[m.Path] // perf record reads them at its end
+		}
 		if len(s.batch.Samples) > 0 {
 			s.give()
 		}

@@ -2,6 +2,7 @@ package machinecode
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
@@ -21,7 +22,7 @@ type Binary struct {
 
 	First, End Ref // its instructions are [First, End)
 
-	segments  []objfile.Segment // executable ones
+	segments  []objfile.Segment
 	texts     []text
 	functions []Function
 	ranges    []Range // ascending by Lo
@@ -49,16 +50,12 @@ const pageSize = 0x1000
 // newBinary disassembles a program and adds its instructions to those of s.
 func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 	b := &Binary{Path: p.Path, Name: filepath.Base(p.Path), BuildID: p.BuildID, First: s.end(), arch: arch, mapped: p.Machine == machine.AArch64, symbols: p.Symbols, pointers: p.Pointers, exports: p.Exports}
-	for i, seg := range p.Segments {
-		if i == 0 {
-			b.Loaded = seg.Addr &^ (pageSize - 1)
-		}
-		if seg.Exec {
-			b.segments = append(b.segments, seg)
-		}
-	}
+	b.segments = p.Segments
 	if len(b.segments) > 0 {
-		b.Base = b.segments[0].Addr &^ (pageSize - 1)
+		b.Loaded = b.segments[0].Addr &^ (pageSize - 1)
+	}
+	if i := slices.IndexFunc(b.segments, func(s objfile.Segment) bool { return s.Exec }); i >= 0 {
+		b.Base = b.segments[i].Addr &^ (pageSize - 1)
 	}
 	b.readFunctions(p)
 	names := map[int][]objfile.TableSymbol{}
@@ -178,19 +175,8 @@ func (b *Binary) From(addr uint64) Ref {
 	return b.End
 }
 
-// LinkAddress returns the link-time address of an offset in the file, and whether it is in an
-// executable segment.
-func (b *Binary) LinkAddress(offset uint64) (uint64, bool) {
-	for _, seg := range b.segments {
-		// A mapping consists of whole pages, so it also has the bytes before the segment in
-		// its first page.
-		page := seg.Offset &^ (pageSize - 1)
-		if offset-page < seg.Size+seg.Offset-page {
-			return offset - seg.Offset + seg.Addr, true
-		}
-	}
-	return 0, false
-}
+// Segments returns the loaded parts of the binary.
+func (b *Binary) Segments() []objfile.Segment { return b.segments }
 
 // textOf returns the section that has an instruction.
 func (b *Binary) textOf(r Ref) *text {

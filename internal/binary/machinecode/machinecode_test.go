@@ -117,12 +117,6 @@ func TestSet(t *testing.T) {
 		if got := b.From(text + 100); got != b.End {
 			t.Errorf("the instruction behind the end is %d", got)
 		}
-		if addr, ok := b.LinkAddress(0x1005); !ok || addr != text+5 {
-			t.Errorf("offset 0x1005 is at %#x", addr)
-		}
-		if _, ok := b.LinkAddress(5); ok {
-			t.Error("a header is code")
-		}
 	}
 	if s.Class(None) != controlflow.Other || s.Binary(External) != nil || s.Len() != int(s.Binaries()[1].End) {
 		t.Error("what is no instruction")

@@ -80,11 +80,7 @@ func (f *File) Program() (*Program, error) {
 		return nil, err
 	}
 	p.BuildID = id.String()
-	for _, s := range f.elf.Progs {
-		if s.Type == elf.PT_LOAD {
-			p.Segments = append(p.Segments, Segment{s.Vaddr, s.Memsz, s.Off, s.Flags&elf.PF_X != 0})
-		}
-	}
+	p.Segments = f.Segments()
 	if p.Code, err = f.codeSections(); err != nil {
 		return nil, err
 	}
@@ -113,6 +109,16 @@ func (f *File) Program() (*Program, error) {
 		p.Unwind, _ = ehframe.Rows(data, addr, p.Machine) // a damaged table has fewer rows
 	}
 	return p, p.readPointers(f)
+}
+
+// Segments returns the loaded parts of the module.
+func (f *File) Segments() (out []Segment) {
+	for _, s := range f.elf.Progs {
+		if s.Type == elf.PT_LOAD {
+			out = append(out, Segment{s.Vaddr, s.Memsz, s.Off, s.Flags&elf.PF_X != 0})
+		}
+	}
+	return out
 }
 
 // textRelocations reports whether the dynamic section announces relocations of read-only

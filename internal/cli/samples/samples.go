@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/samplestats"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -72,8 +72,8 @@ func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 		return err
 	}
 	opt := samplestats.Options{}
-	for _, b := range f.binaries {
-		opt.Binaries = append(opt.Binaries, filepath.Base(b))
+	if len(f.binaries) > 0 {
+		opt.Modules = pipeline.Modules(f.binaries)
 	}
 	var all []samplesDoc
 	for i, path := range paths {
@@ -151,7 +151,7 @@ func (f *samplesFlags) explain(s *verb.Streams, in *samplefile.File, r *samplest
 		verb.Note(s, "%s: most stacks are in no mapping: some versions of perf script (6.1) print file offsets instead of addresses; use perf.data itself", file)
 	}
 	if len(f.binaries) > 0 && total > 0 && r.Mappings > 0 && r.ByReason[samplestats.Usable] == 0 {
-		verb.Note(s, "%s: no sample is in %s: files are matched by the name under which they ran, without directories", file, strings.Join(f.binaries, " or "))
+		verb.Note(s, "%s: no sample is in %s: neither build id nor name nor content are those of a file that ran", file, strings.Join(f.binaries, " or "))
 	}
 	if !in.Info().HasPIDs && r.Conflicts > 0 {
 		verb.Note(s, "%s: different files were mapped at one address (%s) and samples have no process id: run perf script with pid in -F",

@@ -93,6 +93,7 @@ func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 	if b.lines != nil && !opt.Flat {
 		opt.Inlining = b.lines
 	}
+	opt.Files = b.files()
 	return opt
 }
 
@@ -113,7 +114,7 @@ func (r run) lacks(in *sample.Info) error {
 func (r run) nothingUsed(st *unwind.Stats) error {
 	names := strings.Join(r.Binaries, ", ")
 	if !st.Mapped && len(st.OtherFiles) > 0 {
-		return fmt.Errorf("no sample is in %s: the base name must be that of the file that ran; the samples are in %s", names, strings.Join(st.OtherFiles, ", "))
+		return fmt.Errorf("no sample is in %s: neither build id nor name nor content are those of a file that ran; these are %s", names, strings.Join(st.OtherFiles, ", "))
 	}
 	return fmt.Errorf("no sample of %s could be used (cairn samples shows why)", names)
 }
@@ -183,6 +184,9 @@ func (r run) tell(st *unwind.Stats) {
 	}
 	for _, path := range st.StrangeBinaries {
 		r.Note("the mapped %s has another build id than the given binary: its samples are omitted", path)
+	}
+	if st.Replaced {
+		r.Note("anonymous memory was mapped in place of code: it is taken for the code that was there, as of programs that have their code in huge pages")
 	}
 	if st.Used > 0 && st.Used < st.Samples/10 {
 		r.Note("hardly any sample could be used: did this build of %s run? (cairn samples shows why)", strings.Join(r.Binaries, ", "))

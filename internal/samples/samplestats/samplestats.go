@@ -8,10 +8,10 @@ package samplestats
 import (
 	"cmp"
 	"context"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -90,8 +90,8 @@ type Binary struct {
 
 // Options select the samples that count.
 type Options struct {
-	// Binaries are the base names of the binaries of interest, none for all files.
-	Binaries []string
+	// Modules are the binaries of interest, nil for all files.
+	Modules *mapped.Modules
 }
 
 // Run reads a source to its end. progress is called for each batch with the bytes read.
@@ -102,7 +102,12 @@ func Run(ctx context.Context, src sample.Source, opt Options, progress func(byte
 		names:    map[int32]string{},
 		byPID:    map[int32]*Process{},
 		binaries: map[string]*Binary{},
-		mapped:   map[*sample.Mapping]*Binary{},
+		mapped:   map[*sample.Mapping]place{},
+	}
+	if opt.Modules != nil {
+		c.files = mapped.NewProcesses(opt.Modules)
+	} else {
+		c.files = mapped.NewProcesses(mapped.New(nil, nil))
 	}
 	for b, err := range src.Batches(ctx) {
 		if err != nil {
@@ -123,21 +128,27 @@ type counter struct {
 
 	opt      Options
 	info     *sample.Info
-	spaces   sample.Spaces
+	files    *mapped.Processes
 	names    map[int32]string
 	byPID    map[int32]*Process
 	binaries map[string]*Binary
-	mapped   map[*sample.Mapping]*Binary // nil for mappings without a file
+	mapped   map[*sample.Mapping]place
 	// The mapping that was found last: most addresses are in it.
 	last    *sample.Mapping
 	lastPID int32
+}
+
+// place is what a mapping has.
+type place struct {
+	file   *Binary // nil without a file
+	wanted bool    // code of the requested binaries
 }
 
 func (c *counter) events(events []sample.Event) {
 	if len(events) == 0 {
 		return
 	}
-	c.spaces.Apply(events)
+	c.files.Apply(events)
 	c.last = nil
 	const most = 1 << 16
 	if len(c.mapped) > most { // it includes mappings that ended
@@ -162,7 +173,7 @@ func (c *counter) events(events []sample.Event) {
 
 func (c *counter) mapping(e *sample.Event) {
 	m := &e.Mapping
-	if !m.Exec || !isFile(m) {
+	if !m.Exec || !isFile(m) || mapped.Anonymous(m) {
 		return
 	}
 	c.Mappings++
@@ -189,23 +200,28 @@ func (c *counter) binary(m *sample.Mapping) *Binary {
 	return b
 }
 
-// at returns the mapping at an address, and its binary if it is a file.
-func (c *counter) at(pid int32, addr uint64) (*sample.Mapping, *Binary) {
+// at returns the mapping at an address, and what it has.
+func (c *counter) at(pid int32, addr uint64) (*sample.Mapping, place) {
 	m := c.last
 	if m == nil || c.lastPID != pid || !m.Contains(addr) {
-		if m = c.spaces.Lookup(pid, addr); m == nil {
-			return nil, nil
+		if m = c.files.Spaces.Lookup(pid, addr); m == nil {
+			return nil, place{}
 		}
 		c.last, c.lastPID = m, pid
 	}
-	b, ok := c.mapped[m]
+	at, ok := c.mapped[m]
 	if !ok {
-		if isFile(m) {
-			b = c.binary(m)
+		if isFile(m) && !mapped.Anonymous(m) {
+			at.file = c.binary(m)
 		}
-		c.mapped[m] = b
+		if c.opt.Modules == nil {
+			at.wanted = at.file != nil
+		} else {
+			at.wanted = c.files.Module(pid, m) >= 0
+		}
+		c.mapped[m] = at
 	}
-	return m, b
+	return m, at
 }
 
 const kernelSpace = 1 << 63
@@ -284,15 +300,13 @@ func (v *view) address(addr uint64) *Binary {
 	if addr < kernelSpace {
 		v.user = true
 	}
-	m, b := v.at(v.s.PID, addr)
+	m, at := v.at(v.s.PID, addr)
 	if m == nil || addr >= kernelSpace {
-		return b
+		return at.file
 	}
 	v.mapped = true
-	if b != nil && (len(v.opt.Binaries) == 0 || slices.Contains(v.opt.Binaries, path.Base(b.Path))) {
-		v.wanted = true
-	}
-	return b
+	v.wanted = v.wanted || at.wanted
+	return at.file
 }
 
 func (v *view) reason() Reason {
@@ -320,8 +334,8 @@ func (v *view) broken() bool {
 		if begin <= end {
 			continue
 		}
-		m, b := v.at(v.s.PID, begin)
-		if b != nil && m.Contains(end) {
+		m, at := v.at(v.s.PID, begin)
+		if at.file != nil && m.Contains(end) {
 			return true
 		}
 	}
@@ -330,7 +344,7 @@ func (v *view) broken() bool {
 
 func (c *counter) result() *Result {
 	r := c.Result
-	r.Conflicts = c.spaces.Conflicts()
+	r.Conflicts = c.files.Spaces.Conflicts()
 	for pid, p := range c.byPID {
 		p.Name = c.names[pid]
 		r.Processes = append(r.Processes, p)

@@ -7,7 +7,20 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/perfscript"
+	"github.com/cairnprof/cairn/internal/samples/mapped"
 )
+
+// modules are binaries of which only the names are known, nil for none.
+func modules(names []string) *mapped.Modules {
+	if len(names) == 0 {
+		return nil
+	}
+	var list []mapped.Module
+	for _, n := range names {
+		list = append(list, mapped.Module{Names: []string{n}})
+	}
+	return mapped.New(list, nil)
+}
 
 // run surveys a text of perf script.
 func run(t *testing.T, text string, binaries ...string) *Result {
@@ -16,7 +29,7 @@ func run(t *testing.T, text string, binaries ...string) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), src, Options{Binaries: binaries}, func(int64) {})
+	r, err := Run(context.Background(), src, Options{Modules: modules(binaries)}, func(int64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,24 +1,18 @@
 package unwind
 
 import (
-	"path/filepath"
-	"slices"
-	"strings"
-
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/sample"
 )
 
 // places finds the instructions of addresses in processes.
 type places struct {
-	code   *machinecode.Set
-	spaces sample.Spaces
+	code  *machinecode.Set
+	files *mapped.Processes
 	// layouts are computed on demand and dropped when a mapping changes.
 	layouts map[int32]layout // by process
 	made    uint32           // number of layouts so far
-	mapped  bool             // a mapping of a binary was seen
-	strange map[string]bool
-	others  []string // Stats.OtherFiles
 
 	pid int32 // of the current layout
 	layout
@@ -37,8 +31,25 @@ type window struct {
 	binary      *machinecode.Binary
 }
 
-func newPlaces(code *machinecode.Set) *places {
-	return &places{code: code, strange: map[string]bool{}}
+// Files say which files are the binaries, apart from their names and build ids.
+type Files struct {
+	// Aliases are further base names under which each binary may have run.
+	Aliases [][]string
+	// Same reports whether the file at a path of this machine is the binary with an index. It
+	// is called by several goroutines, and may be nil.
+	Same func(path string, binary int) bool
+}
+
+func newPlaces(code *machinecode.Set, files Files) *places {
+	var list []mapped.Module
+	for i, b := range code.Binaries() {
+		m := mapped.Module{Names: []string{b.Name}, BuildID: b.BuildID, Segments: b.Segments()}
+		if i < len(files.Aliases) {
+			m.Names = append(m.Names, files.Aliases[i]...)
+		}
+		list = append(list, m)
+	}
+	return &places{code: code, files: mapped.NewProcesses(mapped.New(list, files.Same))}
 }
 
 // apply applies events.
@@ -46,27 +57,8 @@ func (p *places) apply(events []sample.Event) {
 	if len(events) == 0 {
 		return
 	}
-	p.spaces.Apply(events)
+	p.files.Apply(events)
 	p.layouts, p.layout = nil, layout{}
-	for i := range events {
-		e := &events[i]
-		if e.Kind != sample.Map || !e.Mapping.Exec {
-			continue
-		}
-		if p.binary(&e.Mapping) != nil {
-			p.mapped = true
-		} else {
-			p.other(e.Mapping.Path)
-		}
-	}
-}
-
-// other records a file that is not one of the binaries. The program itself is mapped first.
-func (p *places) other(path string) {
-	const most = 4
-	if len(p.others) < most && filepath.IsAbs(path) && !strings.HasPrefix(path, "//") && !slices.Contains(p.others, path) {
-		p.others = append(p.others, path)
-	}
 }
 
 // enter sets the process for ref.
@@ -90,45 +82,17 @@ func (p *places) enter(pid int32) {
 // position-independent.
 func (p *places) find(pid int32) []window {
 	var found []window
-	if !p.mapped {
+	if !p.files.Seen {
 		for _, b := range p.code.Binaries() {
 			found = append(found, window{0, ^uint64(0), 0, b})
 		}
 		return found
 	}
-	for _, m := range p.spaces.Mappings(pid) {
-		if b := p.binary(m); b != nil {
-			if link, ok := b.LinkAddress(m.Offset); ok {
-				found = append(found, window{m.Start, m.Size, link, b})
-			}
-		}
+	for _, w := range p.files.Windows(pid) {
+		found = append(found, window{w.Start, w.Size, w.Link, p.code.Binaries()[w.Module]})
 	}
 	return found
 }
-
-// binary returns the mapped binary, or nil if it is another file. The directory is ignored,
-// because binaries may have been moved since the run. Build ids are compared.
-func (p *places) binary(m *sample.Mapping) *machinecode.Binary {
-	if !m.Exec {
-		return nil
-	}
-	name := filepath.Base(m.Path)
-	for _, b := range p.code.Binaries() {
-		if b.Name != name {
-			continue
-		}
-		if !sameBuild(m.BuildID, b.BuildID) {
-			p.strange[m.Path] = true
-			continue
-		}
-		return b
-	}
-	return nil
-}
-
-// sameBuild reports whether build ids may belong to one build: one is unknown, or truncated to
-// 20 bytes by the kernel.
-func sameBuild(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 // ref returns the instruction at an address of the process.
 func (p *places) ref(addr uint64) ref {

@@ -3,7 +3,6 @@ package unwind
 import (
 	"cmp"
 	"encoding/binary"
-	"maps"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/saturate"
@@ -57,9 +56,9 @@ func (u *Unwinder) Result() *Result {
 		return slices.CompareFunc(a.Known, b.Known, compareBools)
 	})
 	r := &Result{Contexts: c.list, Moments: u.sampled(), Stats: u.stats}
-	r.Stats.Mapped = u.places.mapped
-	r.Stats.OtherFiles = u.places.others
-	r.Stats.StrangeBinaries = slices.Sorted(maps.Keys(u.places.strange))
+	files := u.places.files
+	r.Stats.Mapped, r.Stats.Replaced = files.Seen, files.Replaced
+	r.Stats.OtherFiles, r.Stats.StrangeBinaries = files.Others, files.OtherBuilds
 	return r
 }
 
@@ -228,8 +227,7 @@ func (u *Unwinder) merge(o *Unwinder) {
 		}
 	}
 	u.stats.add(&o.stats)
-	maps.Copy(u.places.strange, o.places.strange)
-	u.places.mapped = u.places.mapped || o.places.mapped
+	u.places.files.Replaced = u.places.files.Replaced || o.places.files.Replaced
 }
 
 // Counts returns the contexts in the form of unsymbolized profiles: with addresses relative to

@@ -33,6 +33,9 @@ type Stats struct {
 	// Mapped reports that a mapping of a binary was seen. Otherwise the addresses are assumed
 	// to be link-time addresses.
 	Mapped bool
+	// Replaced reports that anonymous memory was found where code of a binary was or should
+	// be, and taken for that code.
+	Replaced bool
 }
 
 func (s *Stats) add(o *Stats) {

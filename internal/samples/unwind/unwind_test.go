@@ -271,18 +271,6 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-func TestSameBuild(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{{"", "00ff", true}, {"00ff", "", true}, {"00ff", "00ff", true}, {"00ff", "00ffab", true}, {"00fe", "00ff", false}} {
-		if got := sameBuild(c.a, c.b); got != c.want {
-			t.Errorf("%q and %q: %v", c.a, c.b, got)
-		}
-	}
-}
-
 func TestCompressRecursion(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

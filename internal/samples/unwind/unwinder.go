@@ -40,6 +40,8 @@ type Options struct {
 	// assumed to belong to it.
 	PID    int32
 	OnePID bool
+	// Files say which files are the binaries.
+	Files Files
 }
 
 // Inlining returns the stack of inlined functions that an instruction belongs to.
@@ -80,7 +82,7 @@ type Unwinder struct {
 // New returns an unwinder for samples of these binaries.
 func New(code *machinecode.Set, opt Options) *Unwinder {
 	return &Unwinder{
-		code: code, opt: opt, places: newPlaces(code),
+		code: code, opt: opt, places: newPlaces(code, opt.Files),
 		frames: newTrie(), steps: newSteps(), ranges: newCounter(), branches: newCounter(), moments: newCounter(),
 		memo: newBranchMemo(),
 	}

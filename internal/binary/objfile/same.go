@@ -1,0 +1,58 @@
+package objfile
+
+import (
+	"bytes"
+	"io"
+	"os"
+)
+
+// Same reports whether the files at two paths are one module, which may have been stripped in
+// between: their build ids are equal or, if neither has one, their bytes. A file that cannot
+// be read is none.
+func Same(a, b string) bool {
+	x, ok1 := openRegular(a)
+	y, ok2 := openRegular(b)
+	if ok1 {
+		defer x.Close()
+	}
+	if ok2 {
+		defer y.Close()
+	}
+	if !ok1 || !ok2 {
+		return false
+	}
+	id, err1 := x.BuildID()
+	other, err2 := y.BuildID()
+	if err1 == nil || err2 == nil {
+		return err1 == nil && err2 == nil && id == other
+	}
+	return x.size == y.size && equalBytes(x, y)
+}
+
+// openRegular opens a module. A pipe or a device, which would wait or never end, is none.
+func openRegular(path string) (*File, bool) {
+	st, err := os.Stat(PlainPath(path))
+	if err != nil || !st.Mode().IsRegular() {
+		return nil, false
+	}
+	f, err := Open(path)
+	return f, err == nil
+}
+
+func equalBytes(x, y *File) bool {
+	const block = 1 << 16
+	p, q := make([]byte, block), make([]byte, block)
+	for at := int64(0); at < int64(x.size); at += block {
+		n := min(block, int64(x.size)-at)
+		if _, err := io.ReadFull(io.NewSectionReader(x.f, at, n), p[:n]); err != nil {
+			return false
+		}
+		if _, err := io.ReadFull(io.NewSectionReader(y.f, at, n), q[:n]); err != nil {
+			return false
+		}
+		if !bytes.Equal(p[:n], q[:n]) {
+			return false
+		}
+	}
+	return true
+}
