@@ -65,7 +65,8 @@ Without --tokens only this machine is served. The file of tokens has a line for 
 The file is read once, at the start.
 
 If collect is killed, nothing that was acknowledged is lost: the next collect continues
-with DIR. SIGTERM shuts it down. When it listens, it prints its address, one line on
+with DIR. Damage of DIR costs only the uploads in the damaged parts; cairn collect verify
+lists it. SIGTERM shuts it down. When it listens, it prints its address, one line on
 standard output.
 
 With --cluster, three nodes or more form one collector. Each upload is stored by a majority
@@ -98,6 +99,7 @@ its own name (--node). With --nats, an existing NATS server with JetStream store
 	c.Flags().StringVar(&f.clientCA, "client-ca", "", "require client certificates signed by this authority, a PEM `file`; needs --cert")
 	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each rejected request to this `file`")
 	f.addTo(c.Flags())
+	c.AddCommand(newVerifyCmd(s), newRepairCmd(s))
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
 	return c
 }
@@ -202,9 +204,7 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	if f.clustered() {
 		return f.clusterFlags.open(dir, url, f.debugBuilds, options)
 	}
-	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{Torn: func(path string, off, bytes int64) {
-		log.Warn("removed an incomplete record at the end of the journal, such as after a crash; it was never acknowledged", "file", path, "offset", off, "bytes", bytes)
-	}})
+	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{Damaged: func(d segment.Damage) { logDamage(log, &d) }})
 	if err != nil {
 		return nil, err
 	}
@@ -218,9 +218,22 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	}
 	c, err := collector.Open(j, d, options)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), j.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w (cairn collect verify %s lists all damage, repair continues without it)", dir, err, dir), j.Close())
 	}
 	return &single{c, debug}, nil
+}
+
+// logDamage reports a damaged part of the journal.
+func logDamage(log *slog.Logger, d *segment.Damage) {
+	args := []any{"file", d.File, "offset", d.Off, "bytes", d.Bytes, "aside", d.Aside}
+	if d.Err != nil {
+		args = append(args, "error", d.Err)
+	}
+	if d.Tail {
+		log.Warn("removed the end of the journal: a record that was being written when the last process ended, or a damaged one", args...)
+		return
+	}
+	log.Error("the journal is damaged; the records after the damage are kept", append(args, "records", d.Lost)...)
 }
 
 // debugDir is where programs and debug files are, and their temporary files.

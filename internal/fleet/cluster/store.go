@@ -104,8 +104,9 @@ func (s *store) Get(name string) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// Head returns the list of the last snapshot, nil if there is none.
-func (s *store) Head() ([]byte, error) {
+// Heads returns the list of the last snapshot, none if there is no snapshot. Its replicas are on other nodes, so no
+// older one is kept.
+func (s *store) Heads() ([]collector.Head, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	e, err := s.c.kv.Get(ctx, s.headKey())
@@ -116,11 +117,15 @@ func (s *store) Head() ([]byte, error) {
 		return nil, err
 	}
 	s.revision, s.list = e.Revision(), string(e.Value())
-	return s.Get(s.list)
+	list, err := s.Get(s.list)
+	if err != nil {
+		return nil, err
+	}
+	return []collector.Head{{List: list}}, nil
 }
 
-// SetHead replaces the list of the snapshot, unless another node did so since Head.
-func (s *store) SetHead(list []byte) error {
+// SetHead replaces the list of the snapshot, unless another node did so since Heads.
+func (s *store) SetHead(list, _ []byte) error {
 	name, err := s.Put(list)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -40,12 +41,19 @@ var (
 // Store keeps the objects of snapshots, and the list of those that are in the last one.
 type Store interface {
 	tally.Objects
-	// Head returns the list of the last snapshot, nil if there is none.
-	Head() ([]byte, error)
-	// SetHead replaces it. If another process did so since Head, it returns ErrSuperseded.
-	SetHead(list []byte) error
+	// Heads returns the lists of the last snapshots, the newest first; none if there is no snapshot.
+	Heads() ([]Head, error)
+	// SetHead sets the list of the newest snapshot, and that of the one before it, nil for none. If another process
+	// did so since Heads, it returns ErrSuperseded.
+	SetHead(list, before []byte) error
 	// Keep removes the objects that are not used.
 	Keep(used map[string]bool) error
+}
+
+// Head is the list of a snapshot, or why it cannot be read.
+type Head struct {
+	List []byte
+	Err  error
 }
 
 // ErrSuperseded reports that another process continues the snapshots.
@@ -62,6 +70,7 @@ type Collector struct {
 
 	mu     sync.Mutex
 	state  *tally.State
+	last   snapshot      // the newest one that can be read
 	moved  chan struct{} // closed and replaced when the state changes
 	failed error         // why merging ended
 
@@ -72,14 +81,8 @@ type Collector struct {
 // Close closes the journal.
 func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
 	c := &Collector{o: o, journal: j, store: store, started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{})}
-	head, err := store.Head()
-	if err != nil {
+	if err := c.restore(); err != nil {
 		return nil, err
-	}
-	if c.state = tally.New(o.Limits); head != nil {
-		if c.state, err = tally.Restore(head, store, o.Limits); err != nil {
-			return nil, err
-		}
 	}
 	r, err := j.Read(c.state.Seq() + 1)
 	if err != nil {
@@ -230,6 +233,14 @@ func nextUntil(ctx context.Context, r journal.Reader, due time.Time) (journal.Re
 }
 
 func (c *Collector) apply(r journal.Record) error {
+	if r.Lost > 0 {
+		c.o.Log.Error("acknowledged uploads are lost: the journal is damaged", "uploads", r.Lost, "first", r.Seq-r.Lost+1, "damage", r.Why)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.state.Skip(r.Seq)
+		c.stir()
+		return nil
+	}
 	at, items, err := decodeRecord(r.Data)
 	if err != nil {
 		return err
@@ -239,9 +250,14 @@ func (c *Collector) apply(r journal.Record) error {
 	if err := c.state.Apply(r.Seq, at, items); err != nil {
 		return err
 	}
+	c.stir()
+	return nil
+}
+
+// stir wakes those that wait for a change of the state.
+func (c *Collector) stir() {
 	close(c.moved)
 	c.moved = make(chan struct{})
-	return nil
 }
 
 // fail ends merging: uploads are refused from now on.
@@ -250,8 +266,7 @@ func (c *Collector) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed = err
-	close(c.moved)
-	c.moved = make(chan struct{})
+	c.stir()
 }
 
 // Snapshot writes a snapshot and trims the journal.
@@ -273,17 +288,21 @@ func (c *Collector) snapshot() error {
 			c.o.Log.Info("removed builds without uploads", "builds", n, "for", c.o.Keep)
 		}
 	}
-	list, used, err := c.state.Snapshot(c.store)
+	list, err := c.state.Snapshot(c.store)
 	if err != nil {
 		return err
 	}
-	if err := c.store.SetHead(list); err != nil {
+	if err := c.store.SetHead(list, c.last.list); err != nil {
 		return err
 	}
+	before := c.last
+	c.last = snapshot{list, c.state.Seq(), c.state.Used()}
+	used := maps.Clone(c.last.used)
+	maps.Copy(used, before.used)
 	if err := c.store.Keep(used); err != nil {
 		return err
 	}
-	return c.journal.Trim(c.state.Seq())
+	return c.journal.Trim(before.seq)
 }
 
 // look calls f with a state into which everything was merged that was acknowledged before the call.
@@ -369,6 +388,7 @@ func (s *Status) Add(o Status) {
 	s.Damaged += o.Damaged
 	s.Conflicts += o.Conflicts
 	s.Totals.Logs += o.Totals.Logs
+	s.Lost += o.Lost
 	s.Builds += o.Builds
 	s.Waiting += o.Waiting
 	s.WaitingBytes += o.WaitingBytes

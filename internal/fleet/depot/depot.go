@@ -1,26 +1,32 @@
 // Package depot stores the snapshots of a collector in a directory: objects, which are named by
-// their content and never change, and one file, the head, that lists the objects in use.
+// their content and never change, and two files, the heads, that list the objects in use.
 //
 //	objects/ab/abcdef...   named by the SHA-256 of its content
-//	head                   replaced in one step
+//	head                   replaced in one step; its last line is the SHA-256 of what is before it
+//	head.before            the head before it
 //
 // A file and its name are synced to the disk when the call returns.
 package depot
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/fleet/collector"
 )
 
 // Dir is a depot in a directory. One goroutine uses it.
 type Dir struct {
 	root string
-	have map[string]bool // objects that are on the disk
+	have map[string]bool // objects that are on the disk, false for a damaged one, which Put writes again
 }
 
 const temporary = "new"
@@ -86,9 +92,33 @@ func (d *Dir) Get(name string) ([]byte, error) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != name {
+		d.have[name] = false
 		return nil, fmt.Errorf("%s: damaged: its SHA-256 is %x", d.path(name), sum)
 	}
 	return data, nil
+}
+
+// Verify reads all objects, and returns their number and those whose content is not that of their name, with the
+// reasons.
+func (d *Dir) Verify() (objects int, damaged map[string]error) {
+	damaged = make(map[string]error)
+	names := slices.Sorted(maps.Keys(d.have))
+	for _, name := range names {
+		if _, err := d.Get(name); err != nil {
+			damaged[name] = err
+		}
+	}
+	return len(names), damaged
+}
+
+// SetAside moves an object out of the way, into a file of its name in the directory damaged.
+func (d *Dir) SetAside(name string) error {
+	to := filepath.Join(d.root, "damaged")
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	delete(d.have, name)
+	return os.Rename(d.path(name), filepath.Join(to, name))
 }
 
 // Keep removes all objects but those that are used.
@@ -105,17 +135,53 @@ func (d *Dir) Keep(used map[string]bool) error {
 	return nil
 }
 
-// Head returns the head, nil if there is none yet.
-func (d *Dir) Head() ([]byte, error) {
-	data, err := os.ReadFile(filepath.Join(d.root, "head"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+const head, headBefore = "head", "head.before"
+
+// Heads returns the last two heads, the newest first, and none if none was set.
+func (d *Dir) Heads() (heads []collector.Head, err error) {
+	for _, name := range []string{head, headBefore} {
+		path := filepath.Join(d.root, name)
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		h := collector.Head{Err: fmt.Errorf("%s: damaged: its last line is not the SHA-256 of what is before it", path)}
+		if list, ok := unseal(data); ok {
+			h = collector.Head{List: list}
+		}
+		heads = append(heads, h)
 	}
-	return data, err
+	return heads, nil
 }
 
-// SetHead replaces the head.
-func (d *Dir) SetHead(data []byte) error { return d.replace(filepath.Join(d.root, "head"), data) }
+// SetHead replaces the head and the one before it, which it removes if before is nil.
+func (d *Dir) SetHead(list, before []byte) error {
+	path := filepath.Join(d.root, headBefore)
+	if before == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	} else if err := d.replace(path, seal(before)); err != nil {
+		return err
+	}
+	return d.replace(filepath.Join(d.root, head), seal(list))
+}
+
+// seal adds the checksum of a head.
+func seal(list []byte) []byte { return fmt.Appendf(bytes.Clone(list), "\n%x\n", sha256.Sum256(list)) }
+
+// unseal removes and checks it.
+func unseal(data []byte) (list []byte, ok bool) {
+	const size = 2*sha256.Size + 2
+	if len(data) < size {
+		return nil, false
+	}
+	list = data[:len(data)-size]
+	return list, bytes.Equal(seal(list), data)
+}
 
 // replace replaces a file in one step.
 func (d *Dir) replace(path string, data []byte) error {

@@ -12,10 +12,14 @@ import (
 	"errors"
 )
 
-// Record is one append.
+// Record is one append, or says that some are lost.
 type Record struct {
 	Seq  uint64 // from 1
 	Data []byte
+	// Lost is the number of records up to Seq, inclusive, that were acknowledged and cannot be read
+	// any more, since the disk is damaged; Why describes the damage. Then there are no Data.
+	Lost uint64
+	Why  string
 }
 
 // Journal is a log of records. All methods may be called at any time by any number of
@@ -26,7 +30,7 @@ type Journal interface {
 	// not, unless the error is ErrFull or ErrTooLarge: then it is not.
 	Append(ctx context.Context, data []byte) (seq uint64, err error)
 	// Read returns a reader of the records from the given number on. If that record was trimmed,
-	// Read or the first Next fails.
+	// Read or the first Next fails, or Next says that it is lost.
 	Read(from uint64) (Reader, error)
 	// Last returns the number of the last durable record, 0 if there was none.
 	Last() (uint64, error)

@@ -49,20 +49,30 @@ type manifestBuild struct {
 	Last    int64    `json:"last"`
 }
 
-// Snapshot writes what changed and returns the manifest. used are the names of all objects in
-// it: others are not needed once it is in its place.
-func (s *State) Snapshot(objects Objects) (list []byte, used map[string]bool, err error) {
+// Snapshot writes what changed and returns the manifest.
+func (s *State) Snapshot(objects Objects) (list []byte, err error) {
 	m := manifest{Version: manifestVersion, Seq: s.seq, Totals: s.totals}
-	used = make(map[string]bool)
 	for _, b := range s.sorted() {
 		if b.changed {
 			if err := s.store(b, objects); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		m.Builds = append(m.Builds, manifestBuild{
 			Build: b.id.String(), Profile: b.profile, More: b.more, Waiting: b.kept, Uploads: b.uploads, First: b.first, Last: b.last,
 		})
+	}
+	if err := s.storeKeys(objects); err != nil {
+		return nil, err
+	}
+	m.Keys = s.keys
+	return json.Marshal(&m)
+}
+
+// Used returns the names of all objects of the last snapshot: others are not needed once it is in its place.
+func (s *State) Used() map[string]bool {
+	used := make(map[string]bool)
+	for _, b := range s.builds {
 		for _, name := range append([]string{b.profile, b.more}, b.kept...) {
 			used[name] = true
 		}
@@ -70,15 +80,10 @@ func (s *State) Snapshot(objects Objects) (list []byte, used map[string]bool, er
 			used[b.logs[i].Object] = true
 		}
 	}
-	if err := s.storeKeys(objects); err != nil {
-		return nil, nil, err
-	}
-	m.Keys = s.keys
 	for _, name := range s.keys {
 		used[name] = true
 	}
-	list, err = json.Marshal(&m)
-	return list, used, err
+	return used
 }
 
 // store writes what changed of a build.
@@ -197,6 +202,12 @@ func (s *State) storeKeys(objects Objects) error {
 
 // Restore returns the state of a snapshot.
 func Restore(list []byte, objects Objects, l Limits) (*State, error) {
+	return RestoreParts(list, objects, l, func(_ string, err error) error { return err })
+}
+
+// RestoreParts returns the state of a snapshot without the parts that cannot be read. It calls damaged for each of
+// them, with what it is; if that returns an error, it ends with this error.
+func RestoreParts(list []byte, objects Objects, l Limits, damaged func(part string, err error) error) (*State, error) {
 	var m manifest
 	if err := json.Unmarshal(list, &m); err != nil {
 		return nil, fmt.Errorf("damaged snapshot: %w", err)
@@ -205,22 +216,41 @@ func Restore(list []byte, objects Objects, l Limits) (*State, error) {
 		return nil, fmt.Errorf("snapshot of version %d, but this cairn knows version %d only", m.Version, manifestVersion)
 	}
 	s := New(l)
-	s.seq, s.totals, s.keys = m.Seq, m.Totals, m.Keys
+	s.seq, s.totals = m.Seq, m.Totals
 	for i := range m.Builds {
-		if err := s.restore(&m.Builds[i], objects); err != nil {
-			return nil, fmt.Errorf("build %s of the snapshot: %w", m.Builds[i].Build, err)
+		b := &m.Builds[i]
+		if err := s.restore(b, objects); err != nil {
+			delete(s.builds, prof.BuildID(buildID(b.Build)))
+			part := fmt.Sprintf("build %s, %d uploads", b.Build, b.Uploads)
+			if err := damaged(part, fmt.Errorf("build %s of the snapshot: %w", b.Build, err)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, name := range m.Keys {
 		data, err := objects.Get(name)
 		if err != nil {
-			return nil, err
+			if err := damaged("keys of counted files, which are counted again if they come again", err); err != nil {
+				return nil, err
+			}
+			s.forgot = true
+			continue
 		}
+		s.keys = append(s.keys, name)
 		for k := range slices.Chunk(data, len(inbox.Key{})) {
 			s.seen[inbox.Key(k)] = true
 		}
 	}
 	return s, nil
+}
+
+// buildID returns the bytes of a build id, none if it is not one.
+func buildID(hexadecimal string) []byte {
+	id, err := hex.DecodeString(hexadecimal)
+	if err != nil {
+		return nil
+	}
+	return id
 }
 
 func (s *State) restore(from *manifestBuild, objects Objects) error {

@@ -29,6 +29,7 @@ type Totals struct {
 	Damaged   uint64 `json:"damaged"`   // raw files that do not fit the map of their build
 	Conflicts uint64 `json:"conflicts"` // maps of a build that has another one
 	Logs      uint64 `json:"logs"`      // of spikes and of stacks
+	Lost      uint64 `json:"lost"`      // records of the journal that damage destroyed, each an upload
 }
 
 // State is the state of a collector. Use New: the zero value is not ready.
@@ -181,6 +182,14 @@ func (s *State) Apply(seq uint64, time int64, items []inbox.Item) error {
 		}
 	}
 	return nil
+}
+
+// Skip passes over records of the journal that are lost, up to a number.
+func (s *State) Skip(through uint64) {
+	if through > s.seq {
+		s.totals.Lost += through - s.seq
+		s.seq = through
+	}
 }
 
 func (s *State) of(id prof.BuildID) *build {

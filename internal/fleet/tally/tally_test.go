@@ -109,10 +109,11 @@ func TestMerged(t *testing.T) {
 			if !rapid.Bool().Draw(rt, "snapshot") {
 				continue
 			}
-			list, used, err := s.Snapshot(objects)
+			list, err := s.Snapshot(objects)
 			if err != nil {
 				rt.Fatal(err)
 			}
+			used := s.Used()
 			for name := range objects {
 				if !used[name] {
 					delete(objects, name)
@@ -170,7 +171,7 @@ func TestWaiting(t *testing.T) {
 		if err := s.Apply(run+1, 0, items(t, data, data)); err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := s.Snapshot(objects)
+		list, err := s.Snapshot(objects)
 		if err == nil {
 			s, err = Restore(list, objects, limits)
 		}
@@ -309,7 +310,7 @@ func TestRetention(t *testing.T) {
 		if err := s.Apply(uint64(pid)+1, 1000+int64(pid), items(t, log(pid+1))); err != nil {
 			t.Fatal(err)
 		}
-		if list, _, err := s.Snapshot(objects); err != nil {
+		if list, err := s.Snapshot(objects); err != nil {
 			t.Fatal(err)
 		} else if s, err = Restore(list, objects, limits); err != nil {
 			t.Fatal(err)
@@ -338,11 +339,10 @@ func TestRetention(t *testing.T) {
 	if n := s.Expire(1<<60, 99); n != 1 || s.Len() != 1 {
 		t.Errorf("%d builds removed", n)
 	}
-	_, used, err := s.Snapshot(objects)
-	if err != nil {
+	if _, err := s.Snapshot(objects); err != nil {
 		t.Fatal(err)
 	}
-	if used[logs[1].Object] {
+	if s.Used()[logs[1].Object] {
 		t.Error("a snapshot keeps the log of a build that was removed")
 	}
 	if err := s.Apply(7, 2000, items(t, log(5))); err != nil || s.Totals().Repeated != 1 || s.Len() != 1 {

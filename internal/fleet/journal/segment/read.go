@@ -2,11 +2,9 @@ package segment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/cairnprof/cairn/internal/fleet/journal"
 )
@@ -14,31 +12,37 @@ import (
 // reader reads the records of a journal.
 type reader struct {
 	j    *Journal
-	next uint64 // number of the record that is read next
-
-	file *os.File
-	off  int64
-	seq  uint64 // number of the record at off
+	next uint64 // number of the record that is returned next
+	walk walker
+	held *journal.Record // the record after lost ones
+	why  string          // the last damage before next
 }
 
-// Read returns a reader of the records from the given number on.
+// Read returns a reader of the records from the given number on. Next says how many are lost if the segments of
+// records before the first one are missing.
 func (j *Journal) Read(from uint64) (journal.Reader, error) {
 	from = max(from, 1)
 	if last, _ := j.state(); from > last+1 {
-		return nil, fmt.Errorf("%s: record %d is to be read next, but the last is %d: the journal is older than its snapshot", j.dir, from, last)
+		return nil, fmt.Errorf("%s: record %d is to be read next, but the last is %d", j.dir, from, last)
 	}
-	if _, err := j.segmentOf(from); err != nil {
-		return nil, err
+	if s := j.segmentOf(from); from == 1 && s.first > 1 {
+		return nil, fmt.Errorf("%s: record 1 is not there any more, the first is %d: the snapshot of those before is missing", j.dir, s.first)
 	}
 	return &reader{j: j, next: from}, nil
 }
 
 // Next returns the next record.
 func (r *reader) Next(ctx context.Context) (journal.Record, error) {
+	if r.held != nil {
+		record := *r.held
+		r.held = nil
+		r.next = record.Seq + 1
+		return record, nil
+	}
 	for {
 		last, grown := r.j.state()
 		if r.next <= last {
-			break
+			return r.read(last)
 		}
 		select {
 		case <-grown:
@@ -48,74 +52,74 @@ func (r *reader) Next(ctx context.Context) (journal.Record, error) {
 			return journal.Record{}, ctx.Err()
 		}
 	}
+}
+
+// read returns the record next, or the records that are lost from there on. last is durable, and next or
+// behind it.
+func (r *reader) read(last uint64) (journal.Record, error) {
+	if r.walk.file == nil {
+		if err := r.open(r.j.segmentOf(r.next)); err != nil {
+			return journal.Record{}, err
+		}
+	}
 	for {
-		data, err := r.read()
+		size, err := r.j.durable(r.walk.id, r.walk.file)
 		if err != nil {
 			return journal.Record{}, err
 		}
-		r.seq++
-		r.off += recordHead + int64(len(data))
-		if r.seq > r.next {
-			r.next = r.seq
-			return journal.Record{Seq: r.seq - 1, Data: data}, nil
+		seq, data, damage, err := r.walk.next(size)
+		if damage != nil {
+			r.why = damage.String()
+			r.j.tell(r.walk.file, damage)
+		}
+		switch {
+		case err == nil && seq < r.next:
+		case err == nil:
+			record := journal.Record{Seq: seq, Data: data}
+			if seq > r.next {
+				r.held = &record
+				return r.lost(seq - 1), nil
+			}
+			r.next = seq + 1
+			return record, nil
+		case err != io.EOF:
+			return journal.Record{}, fmt.Errorf("%s: %w", r.walk.file.Name(), err)
+		default:
+			following, ok := r.j.after(r.walk.id)
+			if !ok { // what was durable cannot be read any more
+				return r.lost(last), nil
+			}
+			if err := r.open(following); err != nil {
+				return journal.Record{}, err
+			}
 		}
 	}
 }
 
-// read returns the record at the reader's place, and goes to the next segment if this one ends.
-func (r *reader) read() ([]byte, error) {
-	if r.file == nil {
-		first, err := r.j.segmentOf(r.next)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.open(first); err != nil {
-			return nil, err
-		}
-	}
-	data, err := r.record()
-	if err != io.EOF {
-		return data, err
-	}
-	// The record is durable, hence in the next segment.
-	if err := r.open(r.seq); err != nil {
-		return nil, err
-	}
-	return r.record()
+// lost says that the records from next up to a number are lost.
+func (r *reader) lost(through uint64) journal.Record {
+	record := journal.Record{Seq: through, Lost: through - r.next + 1, Why: r.why}
+	r.next, r.walk.seq = through+1, max(r.walk.seq, through+1)
+	return record
 }
 
-// record reads the record at off. The file may be longer than the durable records.
-func (r *reader) record() ([]byte, error) {
-	st, err := r.file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data, err := readRecord(r.file, r.off, st.Size(), r.seq)
-	if errors.Is(err, errTorn) {
-		err = fmt.Errorf("%s: at offset %#x: record %d is damaged: the disk lost acknowledged data; restore a backup, or move the file away to continue without its records", r.file.Name(), r.off, r.seq)
-	}
-	return data, err
-}
-
-func (r *reader) open(first uint64) error {
-	f, err := os.Open(filepath.Join(r.j.dir, fileName(first)))
+func (r *reader) open(s id) error {
+	f, err := os.Open(r.j.path(s))
 	if err != nil {
 		return err
 	}
-	if err := checkHeader(f, first); err != nil {
-		return errors.Join(err, f.Close())
+	if s.first > max(r.next, r.walk.seq) {
+		r.why = fmt.Sprintf("%s: the segment before this one is missing, or its end", f.Name())
 	}
-	if r.file != nil {
-		r.file.Close()
-	}
-	r.file, r.off, r.seq = f, headerSize, first
-	return nil
+	err = r.Close()
+	r.walk = walker{id: s, file: f, off: headerSize, seq: s.first}
+	return err
 }
 
 // Close closes the reader.
 func (r *reader) Close() error {
-	if r.file == nil {
+	if r.walk.file == nil {
 		return nil
 	}
-	return r.file.Close()
+	return r.walk.file.Close()
 }

@@ -6,28 +6,34 @@
 //
 // # Segment (.seg)
 //
-// The name is the number of the first record in 20 digits. Numbers are little-endian.
+// The name is the number of the first record in 20 digits, "-", and a random number in 16 hexadecimal
+// digits, the salt. Numbers are little-endian. Checksums are CRC-32C, of the salt (u64) and the bytes.
 //
 //	0   [8]   "CAIRNSEG"
-//	8   u32   version, 1
-//	12  u64   number of the first record
-//	20  u32   CRC-32C of the bytes before
-//	24        records, each:
-//	u32     bytes of data
-//	u32     CRC-32C of the record's number (u64), the bytes of data (u32) and the data
-//	        data
+//	8   u32   version, 2
+//	12  u32   0
+//	16        records, each:
+//	0   [4]     "CREC"
+//	4   u32     bytes of data
+//	8   u64     the record's number
+//	16  u32     checksum of the data
+//	20  u32     checksum of the 20 bytes before
+//	24          data
 //
-// If a process or a machine dies while it writes, the last segment can end with an incomplete record. It was
-// never acknowledged, and is removed when the journal is opened. Earlier segments are complete: if one is
-// not, the disk is damaged, and opening the journal fails.
+// A part of a segment that has no whole record is passed: whole records after it are found by their
+// heads, and are kept. What was passed is copied into a file beside the segment, NAME.OFFSET.damaged, and
+// a reader says how many records are lost. If no record follows, it may be one that a process or a machine
+// was writing when it died, which was never acknowledged; it is copied as well, and removed.
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,30 +51,35 @@ const (
 // Options are settings of a journal.
 type Options struct {
 	SegmentSize int64 // bytes after which the next segment begins; 64 MB if 0
-	// Torn, if not nil, is called if the end of the last segment was cut off.
-	Torn func(path string, off, bytes int64)
+	// Damaged, if not nil, is called for each damaged part that is found, once.
+	Damaged func(Damage)
 }
 
 // Journal is a journal in a directory.
 type Journal struct {
 	dir     string
 	limit   int64
+	damaged func(Damage)
 	appends chan *pending
 	closing chan struct{} // closed by Close
 	done    chan struct{} // closed when the writer has ended
 
 	mu     sync.Mutex
 	last   uint64        // durable
+	end    int64         // of it, in the last segment
 	grown  chan struct{} // closed, and replaced, when last grows
-	firsts []uint64      // of all segments, ascending
+	ids    []id          // of all segments, ascending
 	failed error         // of a sync, after which the content of the file is not known
+	told   map[string]bool
 	lock   *journal.Lock
 
 	// The writer's own.
-	file *os.File
-	size int64
-	seq  uint64
-	buf  []byte
+	writing sync.Mutex
+	file    *os.File
+	id      id
+	size    int64
+	seq     uint64
+	buf     []byte
 }
 
 // pending is an append that waits.
@@ -85,13 +96,13 @@ func Open(dir string, o Options) (*Journal, error) {
 		return nil, err
 	}
 	j := &Journal{
-		dir: dir, limit: o.SegmentSize, appends: make(chan *pending), grown: make(chan struct{}),
+		dir: dir, limit: o.SegmentSize, damaged: o.Damaged, told: make(map[string]bool), appends: make(chan *pending), grown: make(chan struct{}),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	if j.limit == 0 {
 		j.limit = defaultSegment
 	}
-	if err := j.open(&o); err != nil {
+	if err := j.open(); err != nil {
 		j.release()
 		return nil, err
 	}
@@ -99,92 +110,109 @@ func Open(dir string, o Options) (*Journal, error) {
 	return j, nil
 }
 
-func (j *Journal) open(o *Options) (err error) {
+func (j *Journal) open() (err error) {
 	if j.lock, err = journal.TakeLock(j.dir); err != nil {
 		return err
 	}
-	names, err := os.ReadDir(j.dir)
+	if j.ids, err = list(j.dir); err != nil {
+		return err
+	}
+	if len(j.ids) == 0 {
+		return j.create(1)
+	}
+	return j.recover()
+}
+
+// list returns the segments in a directory, ascending.
+func list(dir string) ([]id, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var ids []id
+	for _, e := range entries { // sorted
+		if s, ok := idOf(e.Name()); ok {
+			ids = append(ids, s)
+		} else if isVersion1(e.Name()) {
+			return nil, fmt.Errorf("%s: a segment of version 1, of an older cairn: let that end by SIGTERM, then remove the file", filepath.Join(dir, e.Name()))
+		}
+	}
+	return ids, nil
+}
+
+func (j *Journal) path(s id) string { return filepath.Join(j.dir, s.fileName()) }
+
+// recover opens the last segment for appending after its last whole record.
+func (j *Journal) recover() error {
+	s := j.ids[len(j.ids)-1]
+	f, err := os.OpenFile(j.path(s), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	for _, name := range names { // sorted
-		if first, ok := firstOf(name.Name()); ok {
-			j.firsts = append(j.firsts, first)
-		}
+	off, seq, err := j.findEnd(f, s)
+	if err == nil {
+		err = f.Truncate(off)
 	}
-	return j.openLast(o)
-}
-
-// openLast opens the last segment for appending after its last complete record.
-func (j *Journal) openLast(o *Options) error {
-	for len(j.firsts) > 0 {
-		first := j.firsts[len(j.firsts)-1]
-		f, err := os.OpenFile(filepath.Join(j.dir, fileName(first)), os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		st, err := f.Stat()
-		if err != nil {
-			return errors.Join(err, f.Close())
-		}
-		if err := checkHeader(f, first); err != nil {
-			f.Close()
-			if st.Size() > headerSize {
-				return err
-			}
-			// The process died while it created the file, which has no record.
-			if err := os.Remove(f.Name()); err != nil {
-				return err
-			}
-			if j.firsts = j.firsts[:len(j.firsts)-1]; len(j.firsts) == 0 {
-				return j.create(first)
-			}
-			continue
-		}
-		return j.recover(f, first, st.Size(), o)
-	}
-	return j.create(1)
-}
-
-// recover finds the end of the last segment.
-func (j *Journal) recover(f *os.File, first uint64, size int64, o *Options) error {
-	off, seq := int64(headerSize), first
-	for {
-		data, err := readRecord(f, off, size, seq)
-		if err == io.EOF {
-			break
-		}
-		if errors.Is(err, errTorn) {
-			if o.Torn != nil {
-				o.Torn(f.Name(), off, size-off)
-			}
-			if err := f.Truncate(off); err != nil {
-				return errors.Join(err, f.Close())
-			}
-			break
-		}
-		if err != nil {
-			return errors.Join(err, f.Close())
-		}
-		off += recordHead + int64(len(data))
-		seq++
+	if err == nil && off == headerSize { // the process may have died before it wrote the header
+		_, err = f.WriteAt(header(), 0)
 	}
 	// Records that the last process wrote but did not sync can be read now, and be lost with the next power failure.
-	if err := f.Sync(); err != nil {
+	if err = errors.Join(err, f.Sync()); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	j.file, j.size, j.seq, j.last = f, off, seq, seq-1
+	j.file, j.id, j.size, j.seq, j.end, j.last = f, s, off, seq, off, seq-1
 	return nil
+}
+
+// findEnd returns where the last whole record of a segment ends, and the number of the next.
+func (j *Journal) findEnd(f *os.File, s id) (off int64, seq uint64, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	size := max(st.Size(), headerSize)
+	w := walker{id: s, file: f, off: headerSize, seq: s.first}
+	for {
+		off, seq = w.off, w.seq
+		_, _, damage, err := w.next(size)
+		if damage != nil {
+			damage.Tail = err == io.EOF
+			j.tell(f, damage)
+		}
+		if err == io.EOF {
+			return off, seq, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+}
+
+// tell sets a damaged part aside and reports it, unless that was done before.
+func (j *Journal) tell(f *os.File, d *Damage) {
+	key := fmt.Sprint(d.File, d.Off)
+	j.mu.Lock()
+	known := j.told[key]
+	j.told[key] = true
+	j.mu.Unlock()
+	if known {
+		return
+	}
+	d.setAside(f)
+	if j.damaged != nil {
+		j.damaged(*d)
+	}
 }
 
 // create begins the segment whose first record has this number.
 func (j *Journal) create(first uint64) error {
-	path := filepath.Join(j.dir, fileName(first))
+	s := id{first, rand.Uint64()}
+	path := j.path(s)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(header(first), 0)
+	_, err = f.WriteAt(header(), 0)
 	err = errors.Join(err, f.Sync(), syncDir(j.dir))
 	if err != nil {
 		return errors.Join(err, f.Close(), os.Remove(path))
@@ -192,12 +220,22 @@ func (j *Journal) create(first uint64) error {
 	if j.file != nil {
 		j.file.Close()
 	}
-	j.file, j.size, j.seq = f, headerSize, first
+	j.file, j.id, j.size, j.seq = f, s, headerSize, first
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.firsts = append(j.firsts, first)
-	j.last = first - 1
+	j.ids = append(j.ids, s)
+	j.last, j.end = first-1, headerSize
 	return nil
+}
+
+// Advance makes last the number of the last record if the journal has fewer: a snapshot has the others.
+func (j *Journal) Advance(last uint64) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if last < j.seq {
+		return nil
+	}
+	return j.create(last + 1)
 }
 
 func syncDir(dir string) error {
@@ -260,6 +298,8 @@ func (j *Journal) group(p *pending) []*pending {
 
 // commit makes a group durable, or says why it is not.
 func (j *Journal) commit(group []*pending) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
 	if j.failed != nil {
 		return j.failed
 	}
@@ -271,7 +311,7 @@ func (j *Journal) commit(group []*pending) error {
 	j.buf = j.buf[:0]
 	for i, p := range group {
 		p.seq = j.seq + uint64(i)
-		j.buf = appendRecord(j.buf, p.seq, p.data)
+		j.buf = j.id.appendRecord(j.buf, p.seq, p.data)
 	}
 	if _, err := j.file.WriteAt(j.buf, j.size); err != nil {
 		// A part of the group may be in the file: no record may follow it.
@@ -292,7 +332,7 @@ func (j *Journal) commit(group []*pending) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.last = j.seq - 1
+	j.last, j.end = j.seq-1, j.size
 	close(j.grown)
 	j.grown = make(chan struct{})
 	return nil
@@ -332,28 +372,51 @@ func (j *Journal) state() (last uint64, grown chan struct{}) {
 func (j *Journal) Trim(through uint64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for len(j.firsts) > 1 && j.firsts[1] <= through+1 {
-		err := os.Remove(filepath.Join(j.dir, fileName(j.firsts[0])))
+	for len(j.ids) > 1 && j.ids[1].first <= through+1 {
+		err := os.Remove(j.path(j.ids[0]))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		j.firsts = j.firsts[1:]
+		j.ids = j.ids[1:]
 	}
 	return nil
 }
 
-// segmentOf returns the first number of the segment that has a record, or will have it.
-func (j *Journal) segmentOf(seq uint64) (uint64, error) {
+// segmentOf returns the segment that has a record or will have it, or the first one.
+func (j *Journal) segmentOf(seq uint64) id {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	i, ok := slices.BinarySearch(j.firsts, seq)
+	i, ok := slices.BinarySearchFunc(j.ids, seq, func(s id, seq uint64) int { return cmp.Compare(s.first, seq) })
 	if !ok {
 		i--
 	}
-	if i < 0 {
-		return 0, fmt.Errorf("%s: record %d is not there any more, the first is %d", j.dir, seq, j.firsts[0])
+	return j.ids[max(i, 0)]
+}
+
+// after returns the segment that follows one, and whether there is one.
+func (j *Journal) after(s id) (id, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, t := range j.ids {
+		if t.first > s.first {
+			return t, true
+		}
 	}
-	return j.firsts[i], nil
+	return id{}, false
+}
+
+// durable returns the end of the durable records in a segment that is open as f.
+func (j *Journal) durable(s id, f *os.File) (int64, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s == j.ids[len(j.ids)-1] {
+		return j.end, nil
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return max(st.Size(), headerSize), nil
 }
 
 // Close closes the journal.
