@@ -19,10 +19,11 @@ import (
 
 // question is what a node asks the owner of a shard.
 type question struct {
-	What  string    `json:"what"`
-	Build []byte    `json:"build,omitempty"`
-	Key   inbox.Key `json:"key,omitzero"`
-	Data  []byte    `json:"data,omitempty"`
+	What   string    `json:"what"`
+	Build  []byte    `json:"build,omitempty"`
+	Key    inbox.Key `json:"key,omitzero"`
+	Data   []byte    `json:"data,omitempty"`
+	Claims []string  `json:"claims,omitempty"` // of the files in Data
 }
 
 // An answer is one message or several. The last has doneHeader with the number of bytes of all, as
@@ -58,6 +59,9 @@ func answer(ctx context.Context, c *collector.Collector, q *question) ([]byte, e
 	case "check":
 		const most = 1 << 40 // the node that asks has checked its limits
 		items, refused, err := inbox.Open(q.Data, inbox.Limits{Files: most, File: most, Total: most})
+		for i := range items {
+			items[i].Claims = q.Claims
+		}
 		if err == nil && len(refused) == 0 {
 			refused, err = c.CheckMaps(ctx, items)
 		}

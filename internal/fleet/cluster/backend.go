@@ -126,7 +126,7 @@ func (c *Cluster) check(ctx context.Context, n int, items []inbox.Item) ([]inbox
 	if err != nil {
 		return nil, err
 	}
-	refused, err := get[[]inbox.Refusal](ctx, c, n, question{What: "check", Data: data})
+	refused, err := get[[]inbox.Refusal](ctx, c, n, question{What: "check", Data: data, Claims: maps[0].Claims})
 	for i := range refused {
 		if at := refused[i].Index; at >= 0 && at < len(maps) {
 			refused[i].Index = maps[at].Index

@@ -163,6 +163,10 @@ func (c *Collector) siftLocked(items []inbox.Item) (fresh []inbox.Item, refused 
 		if c.state.Has(it) {
 			continue
 		}
+		if err := c.state.CheckOwner(it); err != nil {
+			refused = append(refused, inbox.Refusal{Index: it.Index, Name: it.Name, Reason: err.Error()})
+			continue
+		}
 		if it.Kind == inbox.Map {
 			coming[it.Build] = true
 			if err := c.state.CheckMap(it); err != nil {
@@ -247,8 +251,12 @@ func (c *Collector) apply(r journal.Record) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	foreign := c.state.Totals().Foreign
 	if err := c.state.Apply(r.Seq, at, items); err != nil {
 		return err
+	}
+	if n := c.state.Totals().Foreign - foreign; n > 0 {
+		c.o.Log.Warn("files were ignored: their builds belong to other programs", "files", n, "programs", items[0].Claims)
 	}
 	c.stir()
 	return nil
@@ -388,6 +396,7 @@ func (s *Status) Add(o Status) {
 	s.Damaged += o.Damaged
 	s.Conflicts += o.Conflicts
 	s.Totals.Logs += o.Totals.Logs
+	s.Foreign += o.Foreign
 	s.Lost += o.Lost
 	s.Builds += o.Builds
 	s.Waiting += o.Waiting

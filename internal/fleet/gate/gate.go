@@ -76,15 +76,15 @@ type Backend interface {
 
 // Gate answers requests.
 type Gate struct {
-	o        Options
-	c        Backend
-	limiter  *limiter
-	mux      *http.ServeMux
-	budget   atomic.Int64 // bytes of bodies that may still be read
-	counts   counts
-	closing  atomic.Bool
-	programs programs
-	maps     sync.Map // of builds without a map: *prof.Map by build id, from debug files
+	o       Options
+	c       Backend
+	limiter *limiter
+	mux     *http.ServeMux
+	budget  atomic.Int64 // bytes of bodies that may still be read
+	counts  counts
+	closing atomic.Bool
+	owners  owners
+	maps    sync.Map // of builds without a map: *prof.Map by build id, from debug files
 }
 
 // New returns the handler of a backend.
@@ -183,13 +183,18 @@ func (g *Gate) audit(r *http.Request, what string, args ...any) {
 	}
 }
 
+// auditRefusal writes a line about a refused request, or a refused file of one, to the audit log.
+func (g *Gate) auditRefusal(r *http.Request, status int, reason string) {
+	if g.o.Audit != nil {
+		g.o.Audit.Warn("refused", "from", r.RemoteAddr, "token", g.grant(r).Name, "method", r.Method, "path", r.URL.Path, "status", status, "reason", reason)
+	}
+}
+
 // refuse answers with an error, one line of text.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	g.counts.refused(status)
 	g.o.Log.Warn("refused", "status", status, "reason", reason, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path)
-	if g.o.Audit != nil {
-		g.o.Audit.Warn("refused", "from", r.RemoteAddr, "token", g.grant(r).Name, "method", r.Method, "path", r.URL.Path, "status", status, "reason", reason)
-	}
+	g.auditRefusal(r, status, reason)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusInsufficientStorage {
 		after := retryAfter
 		if strings.Contains(reason, journal.ErrUnavailable.Error()) {
@@ -221,7 +226,9 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	publishes, grant := false, g.grant(r)
+	claims := grant.claims()
 	for i := range items {
+		items[i].Claims = claims
 		publishes = publishes || items[i].Kind == inbox.Map
 	}
 	reason, err := g.foreignFile(r.Context(), &grant, items)
@@ -244,6 +251,11 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 	}
 	g.counts.taken(result.Files, len(refused)+len(more), len(body))
 	g.audit(r, "upload", "files", result.Files, "known", result.Known, "refused", len(refused)+len(more), "bytes", len(body))
+	for _, refusal := range more {
+		if strings.HasPrefix(refusal.Reason, tally.ErrForeign.Error()) {
+			g.auditRefusal(r, http.StatusForbidden, fmt.Sprintf("file %d: %s", refusal.Index, refusal.Reason))
+		}
+	}
 	if publishes {
 		g.o.Log.Info("maps", "from", r.RemoteAddr, "files", result.Files, "refused", len(more))
 	}

@@ -65,6 +65,7 @@ func (g *Gate) metrics(w http.ResponseWriter, _ *http.Request) {
 	metric("remembered_files", "gauge", "Files that would be recognised if they came again.", s.Seen)
 	metric("journal_last", "counter", "Number of the last record of the journal.", s.Last)
 	metric("journal_merged", "counter", "Number of the last record that was merged.", s.Merged)
+	metric("foreign_total", "counter", "Files of builds that belong to other programs than their sender's, which were ignored.", s.Foreign)
 	metric("journal_lost_total", "counter", "Records of the journal, each an upload, that damage destroyed.", s.Lost)
 	metric("snapshots_total", "counter", "Snapshots that were written.", s.Snapshots)
 	metric("snapshot_errors_total", "counter", "Snapshots that could not be written.", s.SnapshotErrors)

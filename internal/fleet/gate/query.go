@@ -28,7 +28,7 @@ func (g *Gate) visible(r *http.Request) ([]tally.Build, error) {
 	grant := g.grant(r)
 	list := all[:0]
 	for _, b := range all {
-		if grant.Allows(b.Program) {
+		if grant.AllowsOne(b.Owners) {
 			list = append(list, b)
 		}
 	}

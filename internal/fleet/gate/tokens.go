@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +43,14 @@ type Grant struct {
 
 // Allows reports whether a grant covers a program.
 func (g *Grant) Allows(program string) bool { return g.Programs == nil || g.Programs[program] }
+
+// AllowsOne reports whether a grant covers all programs, or one of these.
+func (g *Grant) AllowsOne(programs []string) bool {
+	return g.Programs == nil || slices.ContainsFunc(programs, g.Allows)
+}
+
+// claims returns the programs of a grant, nil for all.
+func (g *Grant) claims() []string { return slices.Sorted(maps.Keys(g.Programs)) }
 
 // Tokens are the known tokens by their SHA-256, so that the time of a search reveals nothing
 // about a token.

@@ -63,6 +63,9 @@ type Item struct {
 	Name    string // as its sender called it; no path
 	Index   int    // among the files of the body, those in packs counted
 	Data    []byte
+	// Claims are the programs that the sender may write to, nil for all. They are the same for all
+	// files of an upload.
+	Claims []string
 }
 
 // Refusal is a file that was refused, and the reason.

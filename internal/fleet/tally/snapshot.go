@@ -91,7 +91,7 @@ func (s *State) store(b *build, objects Objects) (err error) {
 	if err := b.storeLogs(objects); err != nil {
 		return err
 	}
-	more, err := json.Marshal(moreOfBuild{Program: b.program, Days: b.sortedDays(), Logs: b.logs, Spikes: b.sortedSpikes()})
+	more, err := json.Marshal(moreOfBuild{Program: b.program, Owners: b.owners, Days: b.sortedDays(), Logs: b.logs, Spikes: b.sortedSpikes()})
 	if err != nil {
 		return err
 	}
@@ -119,10 +119,11 @@ func (s *State) store(b *build, objects Objects) (err error) {
 
 // moreOfBuild is the data of a build in a snapshot besides its profile.
 type moreOfBuild struct {
-	Program string  `json:"program,omitempty"`
-	Days    []Day   `json:"days"`
-	Logs    []Log   `json:"logs,omitempty"`
-	Spikes  []Spike `json:"spikes,omitempty"`
+	Program string   `json:"program,omitempty"`
+	Owners  []string `json:"owners,omitempty"`
+	Days    []Day    `json:"days"`
+	Logs    []Log    `json:"logs,omitempty"`
+	Spikes  []Spike  `json:"spikes,omitempty"`
 }
 
 // storeLogs writes the logs that came since the last snapshot.
@@ -303,7 +304,7 @@ func (b *build) restoreMore(name string, objects Objects) error {
 	if err := json.Unmarshal(data, &more); err != nil {
 		return fmt.Errorf("object %s: %w", name, err)
 	}
-	b.program, b.logs = more.Program, more.Logs
+	b.program, b.owners, b.logs = more.Program, more.Owners, more.Logs
 	for _, d := range more.Days {
 		b.days[d.Day] = d.Files
 	}

@@ -29,6 +29,7 @@ type Totals struct {
 	Damaged   uint64 `json:"damaged"`   // raw files that do not fit the map of their build
 	Conflicts uint64 `json:"conflicts"` // maps of a build that has another one
 	Logs      uint64 `json:"logs"`      // of spikes and of stacks
+	Foreign   uint64 `json:"foreign"`   // files of builds that belong to other programs than their sender's
 	Lost      uint64 `json:"lost"`      // records of the journal that damage destroyed, each an upload
 }
 
@@ -58,7 +59,8 @@ type build struct {
 	first, last int64 // times of uploads
 	days        map[int32]uint64
 
-	program  string // as its logs call it
+	owners   []string // see claim
+	program  string   // as its logs call it
 	logs     []Log
 	logBytes int64
 	spikes   map[Place]*Spike
@@ -158,6 +160,12 @@ func (s *State) Apply(seq uint64, time int64, items []inbox.Item) error {
 			continue
 		}
 		b := s.of(it.Build)
+		owners, err := b.claim(it)
+		if err != nil {
+			s.totals.Foreign++
+			continue
+		}
+		b.owners = owners
 		b.last, b.changed = max(b.last, time), true
 		if b.first == 0 {
 			b.first = time
@@ -315,16 +323,17 @@ func (s *State) sorted() []*build {
 
 // Build is a line of the list of builds.
 type Build struct {
-	Program string `json:"program"` // empty if neither a map nor a log names it
-	Build   string `json:"build"`
-	Mapped  bool   `json:"mapped"`  // its map is there
-	Uploads uint64 `json:"uploads"` // files
-	Runs    uint64 `json:"runs"`    // merged
-	Waiting int    `json:"waiting"` // raw files, for the map
-	Logs    int    `json:"logs"`    // of spikes and of stacks that are kept
-	First   int64  `json:"first"`   // nanoseconds since 1970
-	Last    int64  `json:"last"`
-	Days    []Day  `json:"days"` // ascending; days without files are left out
+	Program string   `json:"program"` // its owner; without one, what its map or a log calls it
+	Owners  []string `json:"owners,omitempty"`
+	Build   string   `json:"build"`
+	Mapped  bool     `json:"mapped"`  // its map is there
+	Uploads uint64   `json:"uploads"` // files
+	Runs    uint64   `json:"runs"`    // merged
+	Waiting int      `json:"waiting"` // raw files, for the map
+	Logs    int      `json:"logs"`    // of spikes and of stacks that are kept
+	First   int64    `json:"first"`   // nanoseconds since 1970
+	Last    int64    `json:"last"`
+	Days    []Day    `json:"days"` // ascending; days without files are left out
 }
 
 // Builds lists all builds by program, then by id.
@@ -332,11 +341,14 @@ func (s *State) Builds() []Build {
 	list := make([]Build, 0, len(s.builds))
 	for _, b := range s.sorted() {
 		line := Build{
-			Program: b.program, Build: b.id.String(), Uploads: b.uploads, Waiting: len(b.waiting), Logs: len(b.logs),
+			Program: b.program, Owners: slices.Clone(b.owners), Build: b.id.String(), Uploads: b.uploads, Waiting: len(b.waiting), Logs: len(b.logs),
 			First: b.first, Last: b.last, Days: b.sortedDays(),
 		}
 		if b.module != nil {
 			line.Mapped, line.Program, line.Runs = true, b.module.Module, b.module.Raws
+		}
+		if len(b.owners) == 1 {
+			line.Program = b.owners[0]
 		}
 		if b.acc != nil {
 			line.Runs += b.acc.Raws()
