@@ -39,6 +39,13 @@ func TestPhysicalCallers(t *testing.T) {
 			if sum := ours.Sum(); sum.Exact*100 < ours.Stacks*96 || sum.Untrue*1000 > ours.Stacks || ours.Lacking*100 < ours.Stacks {
 				t.Errorf("%v", &ours)
 			}
+			// Without branches, the code shows the caller.
+			r.Depth = -1
+			bare, err := r.JudgeStacks(t.Context(), unwind.Options{Frameless: true, Moments: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("no branches: %v", &bare)
 		})
 	}
 }

@@ -20,10 +20,12 @@ type Ref uint32
 const (
 	None     Ref = 0 // nothing is known
 	External Ref = 1 // an address that is in none of the binaries
-	firstRef Ref = 2
+	// Missing is on a stack where frames are missing.
+	Missing  Ref = 2
+	firstRef Ref = 3
 )
 
-// IsInstruction reports whether r is neither None nor External.
+// IsInstruction reports whether r is none of these.
 func (r Ref) IsInstruction() bool { return r >= firstRef }
 
 // inSet returns the class that a Set stores for c.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
-// Set holds the instructions of the binaries of a run. It is immutable.
+// Set holds the instructions of the binaries of a run. It is immutable, and safe for concurrent use.
 type Set struct {
 	binaries []*Binary
 
@@ -26,6 +27,9 @@ type Set struct {
 
 	leaving  []Ref // direct jumps out of their range of code, ascending
 	computed []Ref // indirect jumps, ascending
+
+	callersOnce sync.Once
+	callers     *Callers
 }
 
 // shape is the class of an instruction and its length.

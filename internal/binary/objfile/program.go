@@ -199,6 +199,11 @@ func (f *File) tableSymbols() ([]TableSymbol, error) {
 	if s == nil {
 		return nil, nil
 	}
+	return f.symbolsOf(s)
+}
+
+// symbolsOf returns the entries of a symbol table that are defined in a section.
+func (f *File) symbolsOf(s *section) ([]TableSymbol, error) {
 	var symbols []TableSymbol
 	err := f.eachSymbol(s, func(sym *symbol) {
 		if int(sym.section) < len(f.elf.Sections) && sym.section != elf.SHN_UNDEF {

@@ -46,7 +46,7 @@ func (w stackWriter) asPprof() (*profile.Profile, error) {
 		}
 		groups = append(groups, g)
 	}
-	opt := export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show}
+	opt := export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show, Comments: w.Notes}
 	opt.Mappings, opt.Place = w.places()
 	p := export.StackPprof(groups, w.Funcs, opt)
 	return p, p.CheckValid()

@@ -94,5 +94,6 @@ func (w stackWriter) drawing() *flamegraph.Profile {
 	if w.Inferred > 0 {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("Frames that tail calls erased were restored in %s of them.", report.Count(w.Inferred)))
 	}
+	doc.Notes = append(doc.Notes, w.Notes...)
 	return doc
 }

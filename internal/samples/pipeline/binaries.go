@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
@@ -35,7 +36,9 @@ func (r run) readBinaries() (*binaries, error) {
 			return nil, err
 		}
 		if len(p.Symbols) == 0 {
-			return nil, fmt.Errorf("%s: no symbols (it is stripped: give the unstripped binary, or its debug file with --debug-binary)", f.Path())
+			if err := r.nameStripped(f, p); err != nil {
+				return nil, err
+			}
 		}
 		b.programs = append(b.programs, p)
 		if m := f.MissingSplit(); m.Units > 0 {
@@ -59,6 +62,35 @@ func (r run) readBinaries() (*binaries, error) {
 		return b, b.readScopes(open)
 	}
 	return b, nil
+}
+
+// nameStripped names the functions of a stripped binary by what is left in it. Compilers would
+// not know these names.
+func (r run) nameStripped(f *objfile.File, p *objfile.Program) error {
+	const noSymbols = "%s: no symbols (it is stripped: give the unstripped binary, or its debug file with --debug-binary)"
+	if r.Product.forCompilers() {
+		return fmt.Errorf(noSymbols, f.Path())
+	}
+	left, err := f.RemainingSymbols()
+	if err != nil {
+		return err
+	}
+	if left.Named+left.Unnamed == 0 {
+		return fmt.Errorf(noSymbols, f.Path())
+	}
+	p.Symbols = left.Symbols
+	named := report.Either(uint64(left.Named), " has a name, as it is exported,", " have names, as they are exported,")
+	r.Note("%s: stripped: %s%s and %s have none (%s): for all names, %s", f.Path(), report.Plural(left.Named, "function"), named, report.Count(left.Unnamed), objfile.UnnamedFunction(f.Path(), 0x1234), betterNames(p.BuildID))
+	return nil
+}
+
+// betterNames says where the symbols of a stripped binary may be.
+func betterNames(id string) string {
+	const servers = "set DEBUGINFOD_URLS to the server of its distribution"
+	if len(id) < 4 {
+		return "give the unstripped binary, or its debug file with --debug-binary"
+	}
+	return fmt.Sprintf("install its debug symbols (%s/.build-id/%s/%s.debug), give them with --debug-binary, or %s", objfile.DefaultDebugRoot, id[:2], id[2:], servers)
 }
 
 func closeAll(files []*objfile.File) {

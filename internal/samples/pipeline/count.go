@@ -159,6 +159,12 @@ func (r run) tellMappings(b *sample.Batch) {
 // tell prints notes about samples that were not used.
 func (r run) tell(st *unwind.Stats) {
 	r.Note("samples used: %s of %s (%s)", report.Count(st.Used), report.Count(st.Samples), report.Share(st.Used, st.Samples))
+	flat := func(n uint64) uint64 { // of stacks another note says it
+		if r.Product == Stacks || r.Product == Calls {
+			return 0
+		}
+		return n
+	}
 	for _, x := range []struct {
 		what      string
 		count, of uint64
@@ -167,9 +173,9 @@ func (r run) tell(st *unwind.Stats) {
 		{"omitted, no branches in the binaries", st.NoBranches, st.Samples},
 		{"omitted, no frame in the binaries", st.Elsewhere, st.Samples},
 		{"omitted, no stack", st.NoStack, st.Samples},
-		{"omitted, in prologues and epilogues, where stacks lack a frame", st.NoFrame, st.Samples},
-		{"omitted, at tail jumps, where stacks lack a frame", st.Departing, st.Samples},
-		{"used with the frame that branches show, in prologues, epilogues and at tail jumps", st.Recovered, st.Samples},
+		{"omitted, in prologues and epilogues, where stacks lack a frame", flat(st.NoFrame), st.Samples},
+		{"omitted, at tail jumps, where stacks lack a frame", flat(st.Departing), st.Samples},
+		{"used with the frame that branches show, in prologues, epilogues and at tail jumps", flat(st.Recovered), st.Samples},
 		{"stacks cut at an address that no call returns to (frame pointers are missing)", st.CutStacks, st.Samples},
 		{"branches followed by code that does not lead to the next one; callers before them are unknown", st.Impossible, st.Branches},
 		{"branches to other binaries or from them, one way only; callers before them are unknown", st.Unpaired, st.Branches},
@@ -177,6 +183,13 @@ func (r run) tell(st *unwind.Stats) {
 	} {
 		if x.count != 0 {
 			r.Note("%s: %s (%s)", x.what, report.Count(x.count), report.Share(x.count, x.of))
+		}
+	}
+	if r.Product == Stacks || r.Product == Calls {
+		for _, text := range []string{howCallers(st), lackingTotals(st)} {
+			if text != "" {
+				r.Note("%s", strings.TrimSuffix(strings.ToLower(text[:1])+text[1:], "."))
+			}
 		}
 	}
 	if st.Complete > 0 && st.Complete/16 >= st.Recovered && st.NoFrame+st.Departing > 0 {

@@ -27,6 +27,9 @@ func (r run) otherProduct(b *binaries, c counts, f frames) (*Result, error) {
 		out.Missing = tailcall.Explain(f.graph, f.by, c.Contexts)
 	case Stacks:
 		out.Stacks = profgen.SampledStacks(c.Result, b.code, profgen.StackOptions{Inferrer: f.by, Source: b.source, Detail: r.Detail})
+		if text := lackingTotals(&c.Stats); text != "" {
+			out.Stacks.Notes = append(out.Stacks.Notes, text)
+		}
 		if n := out.Stacks.Inferred; n > 0 {
 			r.Note("samples with restored frames: %s (%s)", report.Count(n), report.Share(n, out.Stacks.Samples))
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
@@ -20,6 +21,9 @@ const InlinedSuffix = " [inlined]"
 
 // outsideName is the function of code outside of the binaries.
 const outsideName = "[outside]"
+
+// missingName is in place of frames that are missing.
+const missingName = "[frames missing]"
 
 // StackDetail selects the frames of stacks.
 type StackDetail uint8
@@ -56,6 +60,8 @@ type Stacks struct {
 	ByRules  map[string]*calltrie.Trie
 	Samples  uint64
 	Inferred uint64 // those of Samples whose stacks have restored frames
+	// Notes are sentences that belong to each output: what its numbers lack.
+	Notes []string
 }
 
 // SampledStacks names the moments of a result, and restores missing frames.
@@ -112,6 +118,7 @@ type sampledFunction struct {
 	binary   *machinecode.Binary
 	function int
 	inferred bool
+	missing  bool
 	inlined  string // the inlined function, not the one that contains it
 	at       ref    // of Addresses
 }
@@ -125,10 +132,10 @@ type chainKey struct {
 // read sets frames to those of a moment.
 func (b *stackBuilder) read(m *unwind.Moment) {
 	b.frames = b.frames[:0]
-	// Other binaries split a stack: their callees are unknown.
+	// Other binaries split a stack: their callees are unknown. So do missing frames.
 	start := 0
 	for i, r := range m.Frames {
-		if r == machinecode.External {
+		if r == machinecode.External || r == machinecode.Missing {
 			b.part(m, start, i, r)
 			start = i + 1
 		}
@@ -167,13 +174,13 @@ func (b *stackBuilder) add(m *unwind.Moment) {
 
 // part adds the frames [start, end) of a moment, whose innermost function is at leaf.
 func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.Ref) {
-	outside := leaf == machinecode.External
+	outside := leaf == machinecode.External || leaf == machinecode.Missing
 	last := tailcall.Frame{At: leaf}
 	if outside && end > start {
 		// For the binaries, the code that ran is the function that called the other binary.
 		end--
 		last.At = m.Frames[end]
-		if !b.code.Class(last.At).IsCall() {
+		if class := b.code.Class(last.At); class >= controlflow.Jump && class <= controlflow.Conditional {
 			last.Rule = tailcall.RuleWindow
 		}
 	}
@@ -230,7 +237,7 @@ func (b *stackBuilder) chain(at chainKey) []calllog.FuncID {
 
 // key returns the function at an instruction.
 func (b *stackBuilder) key(at ref) sampledFunction {
-	key := sampledFunction{binary: b.code.Binary(at), function: -1}
+	key := sampledFunction{binary: b.code.Binary(at), function: -1, missing: at == machinecode.Missing}
 	if key.binary != nil {
 		if r := key.binary.RangeAt(b.code.Address(at)); r != nil {
 			key.function = r.Function
@@ -267,6 +274,9 @@ func (b *stackBuilder) number(key sampledFunction) calllog.FuncID {
 }
 
 func (b *stackBuilder) describe(f sampledFunction) calllog.Func {
+	if f.missing {
+		return calllog.Func{Name: missingName}
+	}
 	if f.binary == nil {
 		return calllog.Func{Name: outsideName}
 	}

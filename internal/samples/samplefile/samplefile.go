@@ -114,7 +114,7 @@ func (f *File) Notes() (notes []string) {
 	}
 	// With frame pointers, a stack has at least a frame and its caller.
 	if info.Kind.HasStacks() && stats.Samples >= 100 && stats.Frames < stats.Samples+stats.Samples/4 {
-		say("%s: most stacks have only one frame, without callers: compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
+		say("%s: most stacks have only one frame, without callers: record with perf record --call-graph fp, and compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
 	}
 	for _, d := range stats.Damage {
 		say("%v", d)

@@ -1,6 +1,7 @@
 package tailcall
 
 import (
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
@@ -55,7 +56,13 @@ func (t *Restorer) Restore(c *unwind.Context, leaf machinecode.Ref) []Frame {
 	out := t.out[:0]
 	whole := true
 	for i, r := range c.Frames {
-		if !t.code.Class(r).IsCall() {
+		switch class := t.code.Class(r); {
+		case class.IsCall():
+		case class < controlflow.Jump || class > controlflow.Conditional:
+			// A frame of which only the function is known, or one that the kernel interrupted.
+			out, whole = append(out, Frame{At: r}), true
+			continue
+		default:
 			if whole {
 				out = append(out, Frame{r, RuleWindow})
 			}

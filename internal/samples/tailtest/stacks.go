@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -21,7 +22,7 @@ type StackTally struct {
 // StackKinds counts the results for stacks.
 type StackKinds struct {
 	Exact   int
-	Short   int // the innermost calls are correct, and others are missing
+	Short   int // some calls are missing: the outermost ones, or those at a mark that says so
 	Untrue  int
 	Dropped int // rejected
 }
@@ -60,21 +61,49 @@ func (r *Recording) JudgeStacks(ctx context.Context, opt unwind.Options) (t Stac
 			t.Lacking++
 			kind = &t.Kinds[1]
 		}
-		kind.add(c.Frames, calls, ok)
+		kind.add(c.Frames, calls, ok, r.isFrame)
 	})
 	return t, err
 }
 
-func (k *StackKinds) add(got, want []ref, ok bool) {
+// isFrame reports whether a frame of a stack is the true call, or an instruction of the function
+// that makes it: of such a frame only the function is known.
+func (r *Recording) isFrame(got, want ref) bool {
+	return got == want || !r.Code.Class(got).IsCall() && r.Code.SameFunction(got, want)
+}
+
+// add counts a stack. Frames of other binaries split it: those further out are not in want.
+func (k *StackKinds) add(got, want []ref, ok bool, same func(got, want ref) bool) {
+	for i := len(got) - 1; i >= 0; i-- {
+		if got[i] == machinecode.External {
+			got = got[i+1:]
+			break
+		}
+	}
+	if i := slices.Index(got, machinecode.Missing); ok && i >= 0 {
+		k.marked(got[:i], got[i+1:], want, same)
+		return
+	}
 	n := min(len(got), len(want))
 	switch {
 	case !ok:
 		k.Dropped++
-	case !slices.Equal(got[len(got)-n:], want[len(want)-n:]):
+	case !slices.EqualFunc(got[len(got)-n:], want[len(want)-n:], same):
 		k.Untrue++
 	case len(got) < len(want):
 		k.Short++
 	default:
 		k.Exact++
 	}
+}
+
+// marked counts a stack with a mark where calls are missing: those further in are the innermost
+// ones, and those further out are all before them.
+func (k *StackKinds) marked(outer, inner, want []ref, same func(got, want ref) bool) {
+	n := len(want) - len(inner)
+	if n < 0 || !slices.EqualFunc(inner, want[n:], same) || len(outer) > n || !slices.EqualFunc(outer, want[:len(outer)], same) {
+		k.Untrue++
+		return
+	}
+	k.Short++
 }

@@ -36,6 +36,8 @@ func (u *Unwinder) complete() bool {
 	call, ok := u.opener()
 	switch {
 	case !ok && frame == machinecode.FrameUnknown && u.callsLeaf():
+	case !ok && u.opt.Moments:
+		u.repair(0)
 	case !ok && departs:
 		u.stats.Departing += u.count
 		return false
@@ -52,6 +54,11 @@ func (u *Unwinder) complete() bool {
 		u.stats.Recovered += u.count
 	}
 	return true
+}
+
+// lacksFrame reports whether the frame pointer at an instruction is the caller's.
+func (u *Unwinder) lacksFrame(at ref) bool {
+	return u.code.Frame(at) == machinecode.FrameCaller || u.code.Departs(at)
 }
 
 // again reports whether a call that called the sampled function may also have called the

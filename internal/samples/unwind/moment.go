@@ -45,7 +45,8 @@ func compareBools(a, b bool) int {
 
 // Moment returns the stack of a sample as a context, calls outermost first and with all
 // recursion, with the tail calls that its branches show if Options request them, and the
-// sampled instruction. The sample is not counted. There is no result if the stack is not
+// sampled instruction. Calls from other binaries are frames if Options request moments. The
+// sample is not counted. There is no result if the stack is not
 // valid.
 func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	u.places.enter(s.PID)
@@ -53,7 +54,7 @@ func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	if !u.readStack(s.Stack) || u.stack[0] == external {
 		return c, leaf, false
 	}
-	x := contexts{u: u, whole: true}
+	x := contexts{u: u, whole: true, through: u.opt.Moments}
 	x.read(u.stacked())
 	return x.context(), u.stack[0], true
 }

@@ -94,6 +94,12 @@ func (p *places) find(pid int32) []window {
 	return found
 }
 
+// nowhere reports whether the mappings of the process are known, and an address is in none.
+func (p *places) nowhere(addr uint64) bool {
+	spaces := &p.files.Spaces
+	return len(spaces.Mappings(p.pid)) > 0 && spaces.Lookup(p.pid, addr) == nil
+}
+
 // ref returns the instruction at an address of the process.
 func (p *places) ref(addr uint64) ref {
 	for i := range p.windows {

@@ -146,7 +146,7 @@ func (c *contexts) read(n uint32) {
 	c.frames = c.frames[:0]
 	for n != root {
 		node := c.u.frames.nodes[n]
-		if node.at&^known == external && !c.through {
+		if at := node.at &^ known; (at == external || at == machinecode.Missing) && !c.through {
 			break
 		}
 		if node.at&^known != machinecode.None {

@@ -12,8 +12,16 @@ type Stats struct {
 	Departing    uint64 // at a tail jump, where the stack lacks a frame as well
 	Recovered    uint64 // used, in one of these two cases, with the frame that the branches show
 	Complete     uint64 // used, in code without a frame, because the stack already had that frame
-	NoBranches   uint64 // all branches are in other binaries, or there are none
-	Elsewhere    uint64 // no frame is in the binaries; only with Options.Moments
+	// Of stacks without branches that show the caller, with Options.Moments; used:
+	Repaired uint64 // the code shows the caller
+	Gaps     uint64 // frames are missing after the innermost ones, and the stack has a mark there
+	Bare     uint64 // the sampled function has no frame, and nothing is known of its callers
+	// Alone are stacks of one frame, of which some are Bare; Ended are those that were cut after
+	// some calls.
+	Alone, Ended uint64
+
+	NoBranches uint64 // all branches are in other binaries, or there are none
+	Elsewhere  uint64 // no frame is in the binaries; only with Options.Moments
 
 	// For samples with stacks, used or not.
 	ExternalLeaf uint64 // taken in another binary
@@ -47,6 +55,11 @@ func (s *Stats) add(o *Stats) {
 	s.Departing += o.Departing
 	s.Recovered += o.Recovered
 	s.Complete += o.Complete
+	s.Repaired += o.Repaired
+	s.Gaps += o.Gaps
+	s.Bare += o.Bare
+	s.Alone += o.Alone
+	s.Ended += o.Ended
 	s.NoBranches += o.NoBranches
 	s.Elsewhere += o.Elsewhere
 	s.ExternalLeaf += o.ExternalLeaf

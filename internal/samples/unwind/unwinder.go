@@ -70,13 +70,19 @@ type Unwinder struct {
 
 	// For the current sample. The walk is at the instruction leaf of a frame, which the node
 	// parent called.
-	stack  []ref   // innermost first
-	taken  []taken // newest first
-	moves  []int   // indexes of the elements of taken that affect the stack
-	last   uint32  // index of the slot of the last step
-	parent uint32
-	leaf   ref
-	count  uint64
+	stack  []ref // innermost first
+	added  []ref // callers that were added to it
+	beyond bool  // it continues in other binaries
+	cut    bool  // it ended at an address that is none of a caller
+	// interrupted is the index on the stack of the instruction at which the kernel took over,
+	// if that is not a call; else 0.
+	interrupted int
+	taken       []taken // newest first
+	moves       []int   // indexes of the elements of taken that affect the stack
+	last        uint32  // index of the slot of the last step
+	parent      uint32
+	leaf        ref
+	count       uint64
 }
 
 // New returns an unwinder for samples of these binaries.
@@ -126,6 +132,11 @@ func (u *Unwinder) sample(s *sample.Sample) {
 		return
 	}
 	u.stats.Used += s.Count
+	if u.opt.Moments && len(u.stack) == 1 && !u.beyond {
+		u.stats.Alone += s.Count
+	} else if u.opt.Moments && u.cut {
+		u.stats.Ended += s.Count
+	}
 	u.stats.Branches += s.Count * uint64(len(u.taken))
 	if u.opt.Flat {
 		u.flat()
@@ -137,34 +148,15 @@ func (u *Unwinder) sample(s *sample.Sample) {
 // readStack converts return addresses to calls, and reports whether the stack is valid. The
 // branches were read before.
 func (u *Unwinder) readStack(addrs []uint64) bool {
-	u.stack = u.stack[:0]
-	for i, addr := range addrs {
-		r := u.places.ref(addr)
-		if r == external {
-			if i == 0 {
-				u.stats.ExternalLeaf += u.count
-			}
-			if i == 0 || u.stack[len(u.stack)-1] != external {
-				u.stack = append(u.stack, external)
-			}
-			continue
-		}
-		if i > 0 {
-			if r = u.code.CallBefore(r); r == machinecode.None {
-				u.stats.CutStacks += u.count
-				break
-			}
-		}
-		u.stack = append(u.stack, r)
-	}
-	if n := len(u.stack); n > 1 && u.stack[n-1] == external {
-		u.stack = u.stack[:n-1]
-	}
+	u.readCalls(addrs)
 	switch {
 	case len(u.stack) == 0:
 		u.stats.NoStack += u.count
 		return false
 	case u.stack[0] == external:
+		if u.opt.Moments && u.interrupted > 0 && u.lacksFrame(u.stack[u.interrupted]) {
+			u.repair(u.interrupted)
+		}
 		return true
 	case u.opt.Frameless:
 		return u.complete()
@@ -176,6 +168,53 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 		return false
 	}
 	return true
+}
+
+// kernelSpace is the first address of the kernel.
+const kernelSpace = 1 << 63
+
+// readCalls sets the stack to the calls before some return addresses, and to the instruction
+// at the first one, which was sampled.
+func (u *Unwinder) readCalls(addrs []uint64) {
+	u.stack, u.interrupted, u.beyond = u.stack[:0], 0, false
+	cut := false
+	for i, addr := range addrs {
+		r := u.places.ref(addr)
+		if r == external {
+			if cut = i > 0 && addr < kernelSpace && u.opt.Moments && u.places.nowhere(addr); cut {
+				break
+			}
+			if i == 0 {
+				u.stats.ExternalLeaf += u.count
+			}
+			if i == 0 || u.stack[len(u.stack)-1] != external {
+				u.stack = append(u.stack, external)
+			}
+			continue
+		}
+		if i > 0 {
+			call := u.code.CallBefore(r)
+			switch {
+			case call != machinecode.None:
+				r = call
+			case u.opt.Moments && addrs[i-1] >= kernelSpace && addr < kernelSpace:
+				u.interrupted = len(u.stack) // by the kernel, at this instruction
+			default:
+				cut = true
+			}
+			if cut {
+				break
+			}
+		}
+		u.stack = append(u.stack, r)
+	}
+	if cut {
+		u.stats.CutStacks += u.count
+	}
+	if n := len(u.stack); n > 1 && u.stack[n-1] == external {
+		u.stack, u.beyond = u.stack[:n-1], !cut
+	}
+	u.cut = cut
 }
 
 // address counts the sampled address.
