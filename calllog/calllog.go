@@ -199,6 +199,9 @@ type Func struct {
 	Line   int    // where the function is declared, 0 if not known
 	Addr   uint64 // link-time address
 	Object string // base name of the program or shared object
+	// Wait is "" for a function of the program. Some logs have functions that stand for a wait of their
+	// caller: it is then what the caller waited for, such as "a channel". Such a function has no source.
+	Wait string
 }
 
 // Funcs are the functions of the programs that wrote a log.

@@ -18,6 +18,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/exp/trace"
@@ -78,8 +79,23 @@ func (n *Names) Add(funcs calllog.Funcs) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i, name := range n.list {
-		funcs[calllog.MakeFuncID(Object, uint32(i+1))] = calllog.Func{Name: name}
+		funcs[calllog.MakeFuncID(Object, uint32(i+1))] = calllog.Func{Name: name, Wait: waitOf(name)}
 	}
+}
+
+// waitOf returns what a goroutine in a state waits for, "" if it does not wait.
+func waitOf(state string) string {
+	switch reason, waits := strings.CutPrefix(state, "waiting: "); {
+	case waits:
+		return reason
+	case state == "waiting":
+		return calllog.WaitOther
+	case state == "runnable":
+		return calllog.WaitProcessor
+	case state == "in a system call":
+		return calllog.WaitSystem
+	}
+	return ""
 }
 
 // Spool stores the events of a log by thread.

@@ -116,7 +116,12 @@ func orNull[T comparable](v T) any {
 }
 
 func fillFunctions(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
-	costs := make(map[calllog.FuncID]account.Costs)
+	costs, idle := make(map[calllog.FuncID]account.Costs), make(map[calllog.FuncID]uint64)
+	for _, n := range x.stacks.Nodes() {
+		if n.Idle > 0 {
+			idle[n.Func] += n.Idle
+		}
+	}
 	for _, f := range account.Functions(x.stacks) {
 		costs[f.Func] = f.Costs
 	}
@@ -132,23 +137,30 @@ func fillFunctions(ctx context.Context, tx *sql.Tx, data *Data, x *index) error 
 			costs[fn] = account.Costs{}
 		}
 	}
-	t := newTable(ctx, tx, "functions", 18)
+	t := newTable(ctx, tx, "functions", 20)
 	for _, fn := range slices.Sorted(maps.Keys(costs)) {
 		symbol, shown := data.name(fn)
 		f, c := data.Funcs[fn], costs[fn]
 		t.add(int64(fn), symbol, shown, orNull(f.File), orNull(f.Line), orNull(int64(f.Addr)), orNull(f.Object),
 			integer(c.Calls), integer(c.Total), integer(c.TotalRaw), integer(c.Self),
-			integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open))
+			integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open),
+			orNull(f.Wait), integer(idle[fn]))
 	}
 	return t.end()
 }
 
-func fillStacks(ctx context.Context, tx *sql.Tx, _ *Data, x *index) error {
-	t := newTable(ctx, tx, "stacks", 14)
-	depth := make([]int32, x.stacks.Len())
+func fillStacks(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
+	t := newTable(ctx, tx, "stacks", 16)
+	depth, part := make([]int32, x.stacks.Len()), make([]uint8, x.stacks.Len())
 	for id, n := range x.stacks.Nodes() {
 		depth[id] = depth[n.Parent] + 1
-		t.addCosts(&n.Stats, int64(id), orNull(int64(n.Parent)), int64(n.Func), depth[id])
+		switch part[id] = part[n.Parent]; {
+		case n.Idle > 0:
+			part[id] = 2
+		case data.Funcs[n.Func].Wait != "":
+			part[id] = 1
+		}
+		t.add(append(costsOf(&n.Stats, int64(id), orNull(int64(n.Parent)), int64(n.Func), depth[id]), part[id], integer(n.Idle))...)
 	}
 	return t.end()
 }
@@ -158,7 +170,7 @@ func fillThreadStacks(ctx context.Context, tx *sql.Tx, _ *Data, x *index) error 
 	for i := range x.threads {
 		th := &x.threads[i]
 		for id, n := range th.Trie.Nodes() {
-			t.addCosts(&n.Stats, th.id, int64(th.stack[id]))
+			t.add(costsOf(&n.Stats, th.id, int64(th.stack[id]))...)
 		}
 	}
 	return t.end()
@@ -217,11 +229,11 @@ func fillSlowest(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
 	return t.end()
 }
 
-// addCosts adds a row that ends in the costs of a node.
-func (t *table) addCosts(s *calltrie.Stats, key ...any) {
+// costsOf returns a row that ends in the costs of a node.
+func costsOf(s *calltrie.Stats, key ...any) []any {
 	c := account.NewCosts(s, s.Total)
-	t.add(append(key, integer(c.Calls), integer(c.Total), integer(c.Self),
-		integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open))...)
+	return append(key, integer(c.Calls), integer(c.Total), integer(c.Self),
+		integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open))
 }
 
 // A table inserts many rows with one statement, as most of the time is spent on calls of SQLite.

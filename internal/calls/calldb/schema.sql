@@ -75,7 +75,9 @@ CREATE TABLE functions (
   self      INTEGER NOT NULL,
   min INTEGER NOT NULL, p50 INTEGER NOT NULL, p90 INTEGER NOT NULL, p99 INTEGER NOT NULL, max INTEGER NOT NULL,
   deduced   INTEGER NOT NULL,
-  open      INTEGER NOT NULL
+  open      INTEGER NOT NULL,
+  wait      TEXT,                 -- what callers waited for, if it stands for a wait; NULL for a function
+  idle      INTEGER NOT NULL      -- of a wait: part of self in which there was nothing to do
 ) STRICT;
 
 -- A stack is a function and the stack of its caller. Its costs are those of the calls of
@@ -91,7 +93,9 @@ CREATE TABLE stacks (
   self      INTEGER NOT NULL,
   min INTEGER NOT NULL, p50 INTEGER NOT NULL, p90 INTEGER NOT NULL, p99 INTEGER NOT NULL, max INTEGER NOT NULL,
   deduced   INTEGER NOT NULL,
-  open      INTEGER NOT NULL
+  open      INTEGER NOT NULL,
+  part      INTEGER NOT NULL,              -- 0 on a processor, as far as known; 1 waiting; 2 idle: waiting for work
+  idle      INTEGER NOT NULL               -- of a wait: part of self in which there was nothing to do
 ) STRICT;
 
 -- The costs of each stack in each thread.
@@ -142,15 +146,20 @@ CREATE TABLE slowest_calls (
 CREATE INDEX functions_function ON functions (function);
 CREATE INDEX stacks_parent ON stacks (parent);
 CREATE INDEX stacks_func ON stacks (func);
-CREATE INDEX stacks_self ON stacks (self DESC);
+CREATE INDEX stacks_self ON stacks (part, self DESC);
 CREATE INDEX thread_stacks_stack ON thread_stacks (stack);
 CREATE INDEX edges_caller ON edges (caller);
 CREATE INDEX edges_callee ON edges (callee);
 
--- Functions that ran, most self time first.
+-- Functions that ran, most self time first, then waits.
 CREATE VIEW top_functions AS
-SELECT function, calls, total, self, min, p50, p90, p99, max, deduced, open, file, line, object, name, id
-FROM functions WHERE calls > 0 ORDER BY self DESC, total DESC, id;
+SELECT function, calls, total, self, min, p50, p90, p99, max, deduced, open, file, line, object, name, id, wait
+FROM functions WHERE calls > 0 ORDER BY wait IS NOT NULL, self DESC, total DESC, id;
+
+-- Waits by what they were for, most time first. The last row, whose wait is NULL, is the time outside of waits.
+CREATE VIEW waits AS
+SELECT wait, sum(CASE WHEN wait IS NULL THEN 0 ELSE calls END) AS waits, sum(self) AS time, sum(idle) AS idle
+FROM functions WHERE calls > 0 GROUP BY wait ORDER BY wait IS NULL, sum(self) - sum(idle) DESC, wait;
 
 -- The functions of each stack from the outermost, separated by ';'. Computed only for
 -- selected rows.
@@ -167,12 +176,12 @@ SELECT s.id AS stack, (
 ) AS path
 FROM stacks AS s;
 
--- Stacks, most self time first.
+-- Stacks, most self time first; then waits, idle ones last.
 CREATE VIEW hot_stacks AS
 SELECT f.function, s.calls, s.total, s.self, s.p50, s.p99, s.max, s.depth, s.id AS stack,
-  (SELECT path FROM stack_paths WHERE stack_paths.stack = s.id) AS path
+  (SELECT path FROM stack_paths WHERE stack_paths.stack = s.id) AS path, f.wait
 FROM stacks AS s JOIN functions AS f ON f.id = s.func
-ORDER BY s.self DESC, s.id;
+ORDER BY s.part, s.self DESC, s.id;
 
 -- The longest calls, with names.
 CREATE VIEW slowest AS
@@ -182,11 +191,11 @@ JOIN threads AS t ON t.id = c.thread JOIN logs AS l ON l.id = c.log
 ORDER BY c.rank;
 
 -- The activity of threads: how much of their time they spent in functions, and the
--- function with the most self time.
+-- function with the most self time, which is no wait.
 CREATE VIEW thread_activity AS
 SELECT t.id AS thread, l.file AS log, t.pid, t.tid, t.enters AS calls, t.first, t.last - t.first AS span, t.busy, t.max_depth, (
   SELECT f.function FROM thread_stacks AS ts JOIN stacks AS s ON s.id = ts.stack JOIN functions AS f ON f.id = s.func
-  WHERE ts.thread = t.id GROUP BY f.id ORDER BY sum(ts.self) DESC, f.id LIMIT 1
+  WHERE ts.thread = t.id GROUP BY f.id ORDER BY f.wait IS NOT NULL, sum(ts.self) DESC, f.id LIMIT 1
 ) AS hottest
 FROM threads AS t JOIN logs AS l ON l.id = t.log
 ORDER BY t.busy DESC, t.id;

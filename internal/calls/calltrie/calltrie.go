@@ -48,6 +48,8 @@ type Stats struct {
 	Inferred uint64
 	// Folded is the part of Self that was in callees removed by Trie.Fold.
 	Folded uint64
+	// Idle is the part of Self in which a thread waited with nothing begun, see package waiting.
+	Idle uint64
 }
 
 // Add counts a call that took total, self of which in itself.
@@ -83,6 +85,7 @@ func (s *Stats) Merge(other *Stats) {
 	s.Open += other.Open
 	s.Inferred += other.Inferred
 	s.Folded += other.Folded
+	s.Idle += other.Idle
 	s.Latency.Merge(&other.Latency)
 }
 

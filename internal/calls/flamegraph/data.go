@@ -107,7 +107,9 @@ func (d *drawing) listed() []function {
 //	sides    one, or two of a Diff; all numbers are in the unit of time:
 //	  total self calls   of each bar
 //	  spread             min, median, 90 %, 99 % and max of each bar with more
-//	                     than one call that was not merged, five numbers each
+//	                     than one call that was not merged, five numbers each; the
+//	                     minimum is greater than the median if both are not known,
+//	                     and so may be the maximum, which is then 0
 //	  deduced open       bars, and how many of their calls are such, by turns
 //	  functions          self, total and calls of each function, by turns
 func (d *drawing) data() ([]byte, error) {
@@ -197,7 +199,11 @@ func (w *columns) side(d *drawing, k int, functions []function) {
 			if s := &b.side[k]; s.Calls < 2 || b.merged > 0 {
 				continue
 			}
-			for _, v := range spread(&b.side[k]) {
+			values, known := spread(&b.side[k])
+			if !known {
+				values[0] = 1 // more than the median
+			}
+			for _, v := range values {
 				if !yield(v) {
 					return
 				}
@@ -215,11 +221,18 @@ func (w *columns) side(d *drawing, k int, functions []function) {
 	w.close('}')
 }
 
+// maxValue is the index of the greatest value in a spread.
+const maxValue = 4
+
 // spread returns the least, the median, the 90th and 99th percentile and the greatest time of single calls.
-// Approximate percentiles are limited to the exact bounds.
-func spread(s *calltrie.Stats) [5]uint64 {
+// Approximate percentiles are limited to the exact bounds. known is false in a log of sums, which has at most the
+// greatest, 0 if it has not.
+func spread(s *calltrie.Stats) (values [maxValue + 1]uint64, known bool) {
 	q := func(p float64) uint64 { return min(max(s.Latency.Quantile(p), s.Min), s.Max) }
-	return [5]uint64{s.Min, q(0.5), q(0.9), q(0.99), s.Max}
+	if s.Latency.Count() == 0 {
+		return [maxValue + 1]uint64{maxValue: s.Max}, false
+	}
+	return [maxValue + 1]uint64{s.Min, q(0.5), q(0.9), q(0.99), s.Max}, true
 }
 
 // columns writes JSON, a line for each key.

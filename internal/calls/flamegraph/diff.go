@@ -101,6 +101,9 @@ func (p *picture) tooltipDiff(s *strings.Builder, b *bar) {
 	row("calls", x.Calls, y.Calls, "")
 	if x.Calls > 0 && y.Calls > 0 && b.merged == 0 {
 		row("mean", x.Total/x.Calls, y.Total/y.Calls, p.unit)
-		row("median", spread(x)[1], spread(y)[1], p.unit)
+		before, known := spread(x)
+		if after, also := spread(y); known && also {
+			row("median", before[1], after[1], p.unit)
+		}
 	}
 }

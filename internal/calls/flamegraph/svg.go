@@ -278,7 +278,11 @@ func (p *picture) tooltip(i int) string {
 func (p *picture) tooltipSpread(s *strings.Builder, st *calltrie.Stats) {
 	if st.Calls > 1 {
 		fmt.Fprintf(s, ", mean %s", report.Duration(st.Total/st.Calls, p.unit))
-		for i, v := range spread(st) {
+		values, known := spread(st)
+		for i, v := range values {
+			if !known && (i < maxValue || v == 0) {
+				continue
+			}
 			fmt.Fprintf(s, "%s %s", [5]string{"\nmin", ", median", ", 90 %", ", 99 %", ", max"}[i], report.Duration(v, p.unit))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -128,6 +129,8 @@ type accountRow struct {
 	account.Function
 	calllog.Func        // name, file and line
 	shown        string // the name as displayed
+	waits        uint64 // part of the total that was in waits
+	idle         uint64 // of a wait: part of the time in which there was nothing to do
 }
 
 // order returns how --sort compares. Numbers descend; ties are in the order of
@@ -156,9 +159,11 @@ func (f *accountFlags) order() (func(a, b accountRow) int, error) {
 
 // accountTable is the table of all threads, or of one.
 type accountTable struct {
-	thread *threadTrie // nil for all
-	rows   []accountRow
-	funcs  int // before --top
+	thread *threadTrie       // nil for all
+	split  *waiting.Division // nil if nothing waits
+	rows   []accountRow      // functions, then waits
+	shown  int               // functions among them
+	funcs  int               // before --top
 }
 
 func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
@@ -197,11 +202,13 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 		return err
 	}
 	build := func(trie *calltrie.Trie) accountTable {
-		t := accountTable{rows: accountRows(trie, logs, filter)}
+		t := accountTable{split: waiting.Divide(trie, logs.WaitOf)}
+		t.rows = accountRows(trie, logs, filter, t.split)
 		slices.SortFunc(t.rows, order)
-		t.funcs = len(t.rows)
-		if f.top > 0 {
-			t.rows = t.rows[:min(f.top, len(t.rows))]
+		t.rows, t.funcs = splitRows(t.rows)
+		t.shown = t.funcs
+		if f.top > 0 && f.top < t.funcs {
+			t.rows, t.shown = slices.Delete(t.rows, f.top, t.funcs), f.top
 		}
 		return t
 	}
@@ -222,8 +229,9 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 }
 
 // accountRows returns the functions that have calls and match the filter.
-func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter) []accountRow {
+func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, split *waiting.Division) []accountRow {
 	var rows []accountRow
+	waits, idle := split.ByFunction()
 	for _, fn := range account.Functions(trie) {
 		if fn.Calls == 0 {
 			continue
@@ -231,7 +239,7 @@ func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter) []ac
 		known := logs.Funcs[fn.Func]
 		known.Name = logs.Symbol(fn.Func)
 		if filter.Match(known.Name) {
-			rows = append(rows, accountRow{fn, known, logs.Name(fn.Func)})
+			rows = append(rows, accountRow{fn, known, logs.Name(fn.Func), waits[fn.Func], idle[fn.Func]})
 		}
 	}
 	return rows
@@ -248,11 +256,8 @@ func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *L
 			fmt.Fprintln(s.Out, style.Paint(report.Bold, t.thread.Label+":"))
 		}
 		shown += len(t.rows)
-		if err := f.table(t.rows, logs).Write(s.Out, style); err != nil {
+		if err := f.writeTable(s.Out, t, logs, style); err != nil {
 			return err
-		}
-		if more := t.funcs - len(t.rows); more > 0 {
-			fmt.Fprintln(s.Out, style.Paint(report.Dim, fmt.Sprintf("and %s more", report.Plural(more, "function"))))
 		}
 	}
 	if shown == 0 {
@@ -261,7 +266,36 @@ func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *L
 	return nil
 }
 
-func (f *accountFlags) table(rows []accountRow, logs *LogSet) *report.Table {
+// writeTable prints the functions of a table, and then its waits by what they were for.
+func (f *accountFlags) writeTable(w io.Writer, t *accountTable, logs *LogSet, style report.Style) error {
+	head := func(format string, args ...any) {
+		fmt.Fprintln(w, style.Paint(report.Bold, fmt.Sprintf(format, args...)))
+	}
+	if t.split != nil && len(t.rows) > 0 {
+		head("on a processor: %s", logs.partOf(t.split.Processor, t.split))
+	}
+	if err := f.table(t.rows[:t.shown], logs, t.split).Write(w, style); err != nil {
+		return err
+	}
+	if more := t.funcs - t.shown; more > 0 {
+		fmt.Fprintln(w, style.Paint(report.Dim, fmt.Sprintf("and %s more", report.Plural(more, "function"))))
+	}
+	if t.split == nil || t.shown == len(t.rows) {
+		return nil
+	}
+	fmt.Fprintln(w)
+	head("waiting: %s", logs.partOf(t.split.Waiting(), t.split))
+	if err := logs.waitTable(t.split).Write(w, style); err != nil {
+		return err
+	}
+	if text := logs.idleText(t.split); text != "" {
+		fmt.Fprintln(w)
+		head("%s", text)
+	}
+	return nil
+}
+
+func (f *accountFlags) table(rows []accountRow, logs *LogSet, split *waiting.Division) *report.Table {
 	var keys []CostKey
 	table := &report.Table{}
 	for _, k := range costKeys {
@@ -270,6 +304,12 @@ func (f *accountFlags) table(rows []accountRow, logs *LogSet) *report.Table {
 		}
 		keys = append(keys, k)
 		table.Columns = append(table.Columns, report.Column{Title: k.Name, Align: report.Right})
+		if split != nil && (k.Name == "total" || k.Name == "sum") {
+			table.Columns = append(table.Columns, report.Column{Title: "waits", Align: report.Right})
+		}
+	}
+	if split != nil {
+		table.Columns = append(table.Columns, report.Column{Align: report.Right})
 	}
 	endless := slices.ContainsFunc(rows, func(r accountRow) bool { return r.Deduced+r.Open > 0 })
 	if endless {
@@ -281,6 +321,12 @@ func (f *accountFlags) table(rows []accountRow, logs *LogSet) *report.Table {
 		var cells []report.Cell
 		for _, k := range keys {
 			cells = append(cells, report.Text(k.text(&r.Costs, logs.Clock.Unit())))
+			if split != nil && (k.Name == "total" || k.Name == "sum") {
+				cells = append(cells, report.Text(logs.Duration(r.waits)))
+			}
+		}
+		if split != nil {
+			cells = append(cells, report.Text(share(r.Self, split.Processor)))
 		}
 		if endless {
 			text := ""
@@ -302,7 +348,7 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 	if f.perThread {
 		head = append(head, "log", "pid", "tid")
 	}
-	head = append(append(append(head, "id"), costNames()...), "no_exit", "open", "function", "symbol", "file", "line")
+	head = append(append(append(head, "id"), costNames()...), "no_exit", "open", "function", "symbol", "file", "line", "wait", "waits", "idle")
 	_ = out.Write(head) // Error returns it
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	for i := range tables {
@@ -321,7 +367,7 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 			if r.Line > 0 {
 				line = strconv.Itoa(r.Line)
 			}
-			_ = out.Write(append(record, number(r.Deduced), number(r.Open), r.shown, r.Name, r.File, line))
+			_ = out.Write(append(record, number(r.Deduced), number(r.Open), r.shown, r.Name, r.File, line, r.Wait, number(r.waits), number(r.idle)))
 		}
 	}
 	out.Flush()
@@ -358,29 +404,38 @@ func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, unit string
 		File      string `json:"file,omitempty"`
 		Line      int    `json:"line,omitempty"`
 		costsJSON
+		waitJSON
 	}
 	type tableJSON struct {
 		threadJSON
+		*partsJSON
 		Functions []functionJSON `json:"functions"`
 	}
 	convert := func(rows []accountRow) []functionJSON {
 		list := make([]functionJSON, len(rows))
 		for i := range rows {
 			r := &rows[i]
-			list[i] = functionJSON{uint32(r.Function.Func), r.Name, r.shown, r.Object, r.File, r.Line, costsToJSON(&r.Costs)}
+			list[i] = functionJSON{uint32(r.Function.Func), r.Name, r.shown, r.Object, r.File, r.Line, costsToJSON(&r.Costs), waitJSON{r.Wait, r.idle, r.waits}}
 		}
 		return list
 	}
+	partsOf := func(t *accountTable) (p *partsJSON) {
+		if t.split != nil {
+			p = p.add(t.split)
+		}
+		return p
+	}
 	if !f.perThread {
 		return report.WriteJSON(w, struct {
-			Unit      string         `json:"unit"`
+			Unit string `json:"unit"`
+			*partsJSON
 			Functions []functionJSON `json:"functions"`
-		}{unit, convert(tables[0].rows)})
+		}{unit, partsOf(&tables[0]), convert(tables[0].rows)})
 	}
 	threads := make([]tableJSON, len(tables))
 	for i := range tables {
 		t := &tables[i]
-		threads[i] = tableJSON{threadJSON{t.thread.Log.File, t.thread.PID, t.thread.TID, t.thread.Thread.Thread.Stack}, convert(t.rows)}
+		threads[i] = tableJSON{threadJSON{t.thread.Log.File, t.thread.PID, t.thread.TID, t.thread.Thread.Thread.Stack}, partsOf(t), convert(t.rows)}
 	}
 	return report.WriteJSON(w, struct {
 		Unit    string      `json:"unit"`

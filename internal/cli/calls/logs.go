@@ -20,6 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -306,6 +307,11 @@ func (t *LogSet) Place(id calllog.FuncID) string {
 	return verb.SourceText(fn.File, fn.Line)
 }
 
+// WaitOf returns what the caller of a function waits for, "" if it is a function of the program.
+func (t *LogSet) WaitOf(id calllog.FuncID) string { return t.Funcs[id].Wait }
+
+func (t *LogSet) isMain(id calllog.FuncID) bool { return t.Funcs[id].Name == "main.main" }
+
 // Account replays all logs, with progress, and prints notes about irregularities.
 func (t *LogSet) Account(ctx context.Context, opt account.Options) ([]*account.Result, error) {
 	results, err := t.run(ctx, opt)
@@ -313,6 +319,9 @@ func (t *LogSet) Account(ctx context.Context, opt account.Options) ([]*account.R
 		return nil, err
 	}
 	for i, r := range results {
+		for j := range r.Threads {
+			waiting.MarkIdle(r.Threads[j].Trie, t.WaitOf, t.isMain)
+		}
 		t.noteResult(t.Logs[i].Info(), r)
 	}
 	t.noteNames(results)

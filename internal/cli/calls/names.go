@@ -222,8 +222,9 @@ func (t *LogSet) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, p
 				continue
 			}
 			fn := calllog.Func{Name: verb.Unversioned(table.Funcs[i].Name), Addr: addr, Object: base}
-			if lines != nil {
-				if file, line, ok := lines.Entry(addr); ok {
+			fn.Wait = tracelog.WaitOf(fn.Name)
+			if lines != nil && fn.Wait == "" {
+				if file, line, ok := lines.Entry(addr); ok && verb.Written(file) {
 					fn.File, fn.Line = file, line
 				}
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -76,9 +77,11 @@ func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
 	return nil, verb.Usagef("--by %s: must be self, total or calls", by)
 }
 
-// A stackList is the ranked stacks of a trie.
+// A stackList is the ranked stacks of a trie, or of a part of it.
 type stackList struct {
 	stackGroup
+	part  stackPart
+	split *waiting.Division // nil if nothing waits
 	nodes []calltrie.NodeID
 	sum   uint64 // of self times
 	found int    // stacks that matched
@@ -123,7 +126,7 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	}
 	var lists []*stackList
 	for _, g := range groups {
-		lists = append(lists, f.rank(g, set, key, filter))
+		lists = append(lists, f.parts(g, set, key, filter)...)
 	}
 	if f.Json {
 		return f.writeJSON(s.Out, set, lists)
@@ -131,17 +134,17 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	return f.writeText(s.Out, set, lists, style)
 }
 
-// rank returns the stacks of a group to show.
-func (f *stacksFlags) rank(g stackGroup, set *LogSet, key func(*calltrie.Stats) uint64, filter verb.NameFilter) *stackList {
-	l, trie := &stackList{stackGroup: g}, g.Trie
+// rank fills in the stacks of a part of a trie to show.
+func (f *stacksFlags) rank(l *stackList, set *LogSet, key func(*calltrie.Stats) uint64, filter verb.NameFilter) {
+	trie := l.Trie
 	for id, n := range trie.Nodes() {
-		l.sum += n.Self
-		if n.Calls > 0 && filter.Match(set.Funcs.Name(n.Func)) {
+		l.sum += l.self(id, n)
+		if n.Calls > 0 && l.holds(id, n) && l.matches(set, id, n, filter) {
 			l.nodes = append(l.nodes, id)
 		}
 	}
 	l.found = len(l.nodes)
-	keyOf := func(id calltrie.NodeID) uint64 { return key(&trie.Node(id).Stats) }
+	keyOf := func(id calltrie.NodeID) uint64 { return l.key(id, f.by, key) }
 	if f.top > 0 && f.top < len(l.nodes) {
 		// Millions of stacks are not sorted for ten.
 		least := leastOfTop(l.nodes, f.top, keyOf)
@@ -160,7 +163,6 @@ func (f *stacksFlags) rank(g stackGroup, set *LogSet, key func(*calltrie.Stats) 
 	if f.top > 0 {
 		l.nodes = l.nodes[:min(f.top, len(l.nodes))]
 	}
-	return l
 }
 
 // leastOfTop returns the least key of the n nodes with the greatest, of which there are
@@ -189,11 +191,16 @@ func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, st
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		head := fmt.Sprintf("top %d of %s by %s", len(l.nodes), report.Plural(l.found, "stack"), rankText[f.by])
+		head := fmt.Sprintf("top %d of %s by %s", len(l.nodes), report.Plural(l.found, "stack"), f.rankText(l, set))
 		if l.Label != "" {
 			head = l.Label + ": " + head
 		}
 		fmt.Fprintln(b, style.Paint(report.Bold, head))
+		if l.part == waitingPart {
+			if err := set.waitTable(l.split).Write(b, style); err != nil {
+				return err
+			}
+		}
 		for rank, id := range l.nodes {
 			b.WriteByte('\n')
 			if err := f.writeStack(b, set, l, rank, id, style); err != nil {
@@ -214,9 +221,18 @@ func (f *stacksFlags) writeStack(w io.Writer, set *LogSet, l *stackList, rank in
 	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
 	timed := set.knows("total")
 	if timed {
-		fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n", number,
-			style.Paint(report.Amber, set.Duration(leaf.Self)), share(leaf.Self, l.sum), set.Duration(leaf.Total), calls)
-		t.Columns = append(t.Columns, report.Column{Title: "total", Align: report.Right}, report.Column{Title: "self", Align: report.Right})
+		if l.part > processorPart {
+			fmt.Fprintf(w, "%s %s (%s), %s for %s\n", number, style.Paint(report.Amber, set.Duration(l.self(id, leaf))),
+				share(l.self(id, leaf), l.sum), report.Plural(int(leaf.Calls), "wait"), l.split.For(id))
+		} else {
+			fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n", number,
+				style.Paint(report.Amber, set.Duration(leaf.Self)), share(leaf.Self, l.sum), set.Duration(leaf.Total-l.waits(id, leaf)), calls)
+		}
+		t.Columns = append(t.Columns, report.Column{Title: "total", Align: report.Right})
+		if l.split != nil {
+			t.Columns = append(t.Columns, report.Column{Title: "waits", Align: report.Right})
+		}
+		t.Columns = append(t.Columns, report.Column{Title: "self", Align: report.Right})
 	} else {
 		fmt.Fprintf(w, "%s %s\n", number, calls)
 	}
@@ -239,7 +255,11 @@ func (f *stacksFlags) writeStack(w io.Writer, set *LogSet, l *stackList, rank in
 		}
 		cells := []report.Cell{report.Text(report.Count(n.Calls))}
 		if timed {
-			cells = append(cells, report.Text(set.Duration(n.Total)), report.Text(set.Duration(n.Self)))
+			cells = append(cells, report.Text(set.Duration(n.Total)))
+			if l.split != nil {
+				cells = append(cells, report.Text(set.Duration(l.waits(node, n))))
+			}
+			cells = append(cells, report.Text(set.Duration(n.Self)))
 		}
 		t.Add(append(cells, report.Cell{Text: name, Color: color}, report.Cell{Text: set.Place(n.Func), Color: report.Dim})...)
 	}
@@ -274,6 +294,7 @@ func share(part, whole uint64) string {
 type stackJSON struct {
 	Thread *threadJSON `json:"thread,omitempty"`
 	costsJSON
+	waitJSON
 	Frames []frameJSON `json:"frames"` // outermost first
 }
 
@@ -296,6 +317,7 @@ type frameJSON struct {
 	Total     uint64 `json:"total"`
 	Self      uint64 `json:"self"`
 	Inferred  uint64 `json:"inferred,omitempty"`
+	waitJSON
 }
 
 // writeJSON writes stack by stack: all of them, each with its frames, can be much larger than
@@ -305,10 +327,14 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *LogSet, lists []*stackList) er
 		Unit  string `json:"unit"`
 		Found int    `json:"found"` // stacks, before --top
 		Self  uint64 `json:"self"`  // of all stacks
+		*partsJSON
 	}{Unit: set.Clock.Unit()}
 	for _, l := range lists {
 		doc.Found += l.found
 		doc.Self += l.sum
+		if l.part == waitingPart {
+			doc.partsJSON = doc.partsJSON.add(l.split)
+		}
 	}
 	return report.WriteJSONList(w, doc, "stacks", func(yield func(any) bool) {
 		for _, l := range lists {
@@ -324,7 +350,7 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *LogSet, lists []*stackList) er
 func (l *stackList) json(set *LogSet, id calltrie.NodeID) *stackJSON {
 	n := &l.Trie.Node(id).Stats
 	costs := account.NewCosts(n, n.Total)
-	out := &stackJSON{costsJSON: costsToJSON(&costs)}
+	out := &stackJSON{costsJSON: costsToJSON(&costs), waitJSON: l.waitJSON(id)}
 	if th := l.thread; th != nil {
 		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID, th.Thread.Thread.Stack}
 	}
@@ -333,7 +359,7 @@ func (l *stackList) json(set *LogSet, id calltrie.NodeID) *stackJSON {
 		fn := set.Funcs[n.Func]
 		out.Frames = append(out.Frames, frameJSON{
 			ID: uint32(set.number(n.Func)), Name: set.Symbol(n.Func), Demangled: set.Name(n.Func), File: fn.File, Line: fn.Line,
-			Calls: n.Calls, Total: n.Total, Self: n.Self, Inferred: n.Inferred,
+			Calls: n.Calls, Total: n.Total, Self: n.Self, Inferred: n.Inferred, waitJSON: l.waitJSON(node),
 		})
 	}
 	return out

@@ -15,7 +15,9 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
+	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
@@ -34,6 +36,7 @@ type flameFlags struct {
 	minPercent float64
 	maxStacks  int
 	width      int
+	part       string
 
 	// Of samples in place of logs.
 	binaries []string
@@ -63,7 +66,14 @@ The formats, each a single file without external resources, for light and dark m
 Only the largest stacks, by time or by calls, have bars of their own: as many as
 --max-stacks, and with --min-percent only those with at least that share. The others
 are merged into a bar "n more" for each caller; the table and all sums include them.
-With --regexp, the functions that match are outermost, without their callers.`,
+With --regexp, the functions that match are outermost, without their callers.
+
+Logs of goroutines have their waits. The graph has one part of the time, --part:
+  processor  functions by their time on a processor (default)
+  waiting    waits: what was waited for is outermost, and the functions that waited
+             are below it
+  idle       waits for work, with nothing begun
+  all        all, with waits as callees of the functions that waited`,
 		Example: `  cairn flame --map ./app xray-log.app.*
   cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
   cairn flame --binary ./app perf.data
@@ -81,6 +91,8 @@ With --regexp, the functions that match are outermost, without their callers.`,
 	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread separately")
 	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")
+	fl.StringVar(&f.part, "part", "", "draw this `part` of the time of goroutines: processor, waiting, idle or all")
+	verb.Values(c, "part", append(waiting.PartNames[:], allParts)...)
 	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
 	verb.RegisterRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
@@ -111,6 +123,9 @@ func (f *flameFlags) check() error {
 	const most = 1_000_000
 	if f.maxStacks < 1 || f.maxStacks > most {
 		return verb.Usagef("--max-stacks %d: must be from 1 to %d", f.maxStacks, most)
+	}
+	if f.part != "" && f.part != allParts && !slices.Contains(waiting.PartNames[:], f.part) {
+		return verb.Usagef("--part %s: must be processor, waiting, idle or all", f.part)
 	}
 	if f.width < 200 || f.width > 20_000 {
 		return verb.Usagef("--width %d: must be from 200 to 20000", f.width)
@@ -174,7 +189,10 @@ func (f *flameFlags) ofLogs(ctx context.Context, s *verb.Streams, args []string,
 	if err != nil {
 		return nil, err
 	}
-	doc := f.profile(set, results, filter)
+	doc, err := f.profile(set, results, filter)
+	if err != nil {
+		return nil, err
+	}
 	if doc.Groups == nil && hasCalls(results) { // a page without them is no use, and may replace one
 		return nil, fmt.Errorf("%s: no calls of functions that match %s", set.Logs[0].Info().File, f.regexp)
 	}
@@ -208,14 +226,24 @@ func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 }
 
 // profile returns the graph of logs, without groups if it is empty.
-func (f *flameFlags) profile(set *calls.LogSet, results []*account.Result, filter verb.NameFilter) *flamegraph.Profile {
+func (f *flameFlags) profile(set *calls.LogSet, results []*account.Result, filter verb.NameFilter) (*flamegraph.Profile, error) {
 	doc := &flamegraph.Profile{Title: set.Title(), Unit: set.Clock.Unit(), Name: set.Name}
+	var times waitTimes
 	for _, g := range set.MarkedGroups(results, f.perThread) {
+		if d := waiting.Divide(g.Trie, set.WaitOf); d != nil && f.part != allParts {
+			times.add(d)
+			g.Trie = d.Split(times.part(f.part))
+		} else if f.part != "" && f.part != allParts && f.part != waiting.PartNames[waiting.Processor] {
+			continue
+		}
 		doc.Groups = append(doc.Groups, flamegraph.Group{Label: g.Label, Trie: g.Trie})
 	}
 	f.choose(doc, func(id calllog.FuncID) bool { return filter.Match(set.Funcs.Name(id)) })
-	doc.Notes = append(flameNotes(set, results, doc), doc.Notes...)
-	return doc
+	doc.Notes = slices.Concat(times.notes(f.part, set), flameNotes(set, results, doc), doc.Notes)
+	if doc.Groups == nil && f.regexp == "" && f.part != "" && hasCalls(results) {
+		return nil, fmt.Errorf("%s: the logs have no such part: --part %s", set.Logs[0].Info().File, f.part)
+	}
+	return doc, nil
 }
 
 // choose keeps the selected part of a document.
@@ -244,8 +272,15 @@ func flameNotes(set *calls.LogSet, results []*account.Result, doc *flamegraph.Pr
 		return []string{"There are no calls to draw."}
 	}
 	var made, deduced, open uint64
+	what := "call"
 	for _, g := range doc.Groups {
 		for _, n := range g.Trie.Nodes() {
+			if n.Parent == calltrie.Root && set.WaitOf(n.Func) != "" {
+				what = "wait"
+			}
+			if what == "wait" && n.Parent != calltrie.Root {
+				continue
+			}
 			made += n.Calls
 			deduced += n.Deduced
 			open += n.Open
@@ -255,7 +290,7 @@ func flameNotes(set *calls.LogSet, results []*account.Result, doc *flamegraph.Pr
 	for _, r := range results {
 		threads += len(r.Threads)
 	}
-	notes := []string{fmt.Sprintf("%s in %s.", report.Plural(int(made), "call"), report.Plural(threads, "thread"))}
+	notes := []string{fmt.Sprintf("%s in %s.", report.Plural(int(made), what), report.Plural(threads, "thread"))}
 	if deduced > 0 {
 		notes = append(notes, fmt.Sprintf("%s no exit in the log: the time is a lower bound.",
 			report.Count(deduced)+" "+report.Either(deduced, "call has", "calls have")))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/layout"
 	"github.com/cairnprof/cairn/internal/cli/profile"
@@ -302,7 +304,17 @@ func (r *reader) calls(ctx context.Context) error {
 		r.incomplete(res)
 	}
 	r.src.Calls = src
-	r.flame("All calls", timeline.NewGraph(src.Trie, src.Unit, set.Name, timeline.GraphNodes))
+	graph := func(t *calltrie.Trie) *timeline.Graph {
+		return timeline.NewGraph(t, src.Unit, set.Name, timeline.GraphNodes)
+	}
+	if split := waiting.Divide(src.Trie, set.WaitOf); split != nil {
+		for p := waiting.Processor; p <= waiting.Idle; p++ {
+			if split.Time(p) > 0 {
+				r.flame(fmt.Sprintf("%s: %s of the %s of all goroutines", p, set.Duration(split.Time(p)), set.Duration(split.All())), graph(split.Split(p)))
+			}
+		}
+	}
+	r.flame("All calls", graph(src.Trie))
 	return nil
 }
 

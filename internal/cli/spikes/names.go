@@ -177,10 +177,11 @@ func (n *spikeNames) places(m *namedModule, fn *prof.Func, addr uint64) []spikes
 	if m.lines == nil {
 		return []spikes.Place{p}
 	}
-	if file, line, ok := m.lines.Entry(start); ok {
+	if file, line, ok := m.lines.Entry(start); ok && verb.Written(file) {
 		p.File, p.Opening = file, line
 	}
 	file, line, found := m.lines.Lookup(addr)
+	found = found && verb.Written(file)
 	var scopes []objfile.Scope
 	if m.scopes != nil {
 		scopes = m.scopes.At(addr)

@@ -6,6 +6,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/layout/pages"
 	"github.com/cairnprof/cairn/internal/page"
@@ -218,18 +219,25 @@ func (b *builder) calls() {
 		return
 	}
 	sum := &Calls{Unit: c.Unit, Threads: c.Threads, Time: c.Time}
+	split := waiting.Divide(c.Trie, func(fn calllog.FuncID) string { return c.Funcs[fn].Wait })
+	waits, _ := split.ByFunction()
 	ids := map[calllog.FuncID]int{}
 	for _, f := range account.Functions(c.Trie) {
 		info := c.Funcs[f.Func]
+		if info.Wait != "" {
+			continue
+		}
 		i := b.function(c.Funcs.Name(f.Func), info.File, info.Line)
 		ids[f.Func] = i
 		sum.Calls += f.Calls
 		if fn := &b.m.Functions[i]; fn.Time == nil {
-			fn.Time = &Time{f.Calls, f.Total, f.Self, f.Min, f.Median, f.P90, f.P99, f.Max, f.Deduced + f.Open}
+			fn.Time = &Time{f.Calls, f.Total, f.Self, f.Min, f.Median, f.P90, f.P99, f.Max, f.Deduced + f.Open, waits[f.Func]}
 		} else {
 			fn.Time.add(&f.Costs)
+			fn.Time.Waits += waits[f.Func]
 		}
 	}
+	sum.divide(split, ids)
 	for _, e := range account.Edges(c.Trie) {
 		from, ok := ids[e.Caller]
 		to, also := ids[e.Callee]
@@ -240,6 +248,22 @@ func (b *builder) calls() {
 		}
 	}
 	b.m.Calls = sum
+}
+
+// divide adds the waits. ids are the functions of the log.
+func (s *Calls) divide(split *waiting.Division, ids map[calllog.FuncID]int) {
+	if split == nil {
+		return
+	}
+	s.Processor = split.Processor
+	for i := range split.Sums {
+		sum := &split.Sums[i]
+		w := Wait{For: sum.For, Count: sum.Count, Time: sum.Time, Idle: sum.Idle}
+		if most, ok := ids[sum.Most]; ok && sum.MostTime > 0 {
+			w.Most = &most
+		}
+		s.Waits = append(s.Waits, w)
+	}
 }
 
 // add adds the calls of another part of the function's code. Percentiles of both together are

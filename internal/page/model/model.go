@@ -161,6 +161,7 @@ type Time struct {
 	P99    uint64 `json:"p99"`
 	Max    uint64 `json:"max"`
 	NoExit uint64 `json:"no_exit,omitempty"` // calls whose end is not in the log: times are lower bounds
+	Waits  uint64 `json:"waits,omitempty"`   // part of the total in which goroutines waited
 }
 
 // Change is a difference from the input that is compared.
@@ -303,6 +304,18 @@ type Calls struct {
 	Calls   uint64 `json:"calls"`
 	Threads int    `json:"threads"`
 	Time    uint64 `json:"time"` // of all threads together
+	// Processor is the part of the time outside of Waits, if there are some.
+	Processor uint64 `json:"processor,omitempty"`
+	Waits     []Wait `json:"waits,omitempty"` // most time first
+}
+
+// Wait is the waits of goroutines for one thing.
+type Wait struct {
+	For   string `json:"for"`
+	Count uint64 `json:"count"`
+	Time  uint64 `json:"time"`
+	Idle  uint64 `json:"idle,omitempty"` // part of the time in which there was nothing to do
+	Most  *int   `json:"most,omitempty"` // the function that waited longest
 }
 
 // Changes compares with a second profile.

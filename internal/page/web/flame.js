@@ -173,7 +173,7 @@
       for (const b of modes) b.setAttribute("aria-pressed", String((b.dataset.mode === "sandwich") === (state.middle !== null)));
       for (const b of measures) b.setAttribute("aria-pressed", String(b.dataset.by === state.by));
       measureGroup.hidden = t.unit === "samples";
-      timeButton.hidden = !ctx.model.timeline || input.id !== "part" && input.id !== "calls0";
+      timeButton.hidden = !ctx.model.timeline || input.id !== "part" && (!input.id.startsWith("calls") || t.sides.length === 2);
       reset.disabled = !state.zoom && state.middle === null;
       const sandwich = ctx.route.mode === "sandwich";
       note.textContent = [t.approximate ? "Approximate: short calls are merged in this file, and count for the function that took most of their time." : "",

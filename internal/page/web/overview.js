@@ -10,7 +10,7 @@
     calls: function (f) { return ["Calls", (f.at_least ? "≥ " : "") + format.short(f.value), f.at_least ? "a lower bound" : format.count(f.value), null, { view: "functions", sort: "calls-" }]; },
     pages: function (f) { return ["Pages a run touches", format.count(Math.round(f.value)), f.then && f.then < f.value ? format.count(Math.round(f.then)) + " with the functions in order" : "of " + format.count(f.of), f.then ? [f.then, f.value] : null, { view: "pages" }]; },
     spikes: function (f) { return ["Longest spike", format.duration(f.value), format.plural(f.of, "stack"), null, { view: "spikes" }]; },
-    time: function (f, model) { return ["Time in calls", model.calls.unit === "ns" ? format.duration(f.value) : format.short(f.value) + " ticks", format.plural(f.of, "call") + ", " + format.plural(model.calls.threads, "thread"), null, { view: "functions", sort: "self-" }]; },
+    time: function (f, model) { return ["Time in calls", model.calls.unit === "ns" ? format.duration(f.value) : format.short(f.value) + " ticks", model.calls.waits ? (model.calls.unit === "ns" ? format.duration(model.calls.processor) : format.short(model.calls.processor)) + " of it on a processor" : format.plural(f.of, "call") + ", " + format.plural(model.calls.threads, "thread"), null, { view: "functions", sort: "self-" }]; },
     samples: function (f) { return ["Samples", format.short(f.of), f.value ? format.percent(f.value, f.of) + " with restored frames" : "no frame was missing", f.value ? [f.value, f.of] : null, { view: "samples" }]; },
   };
 
@@ -65,6 +65,23 @@
           })),
           l.count > shown.length ? cairn.link({ view: "functions", only: "changed", sort: "change-" }, "all of them") : null);
       })));
+  }
+
+  /** waits says what goroutines waited for, apart from the time on a processor. */
+  function waits(model) {
+    const list = model.calls && model.calls.waits;
+    if (!list || !list.length) return null;
+    const time = function (n) { return model.calls.unit === "ns" ? format.duration(n) : format.short(n); };
+    const busy = list.map(function (w) { return w.time - (w.idle || 0); });
+    const all = busy.reduce(function (a, b) { return a + b; }, 0), idle = list.reduce(function (a, w) { return a + (w.idle || 0); }, 0);
+    return el("section", { class: "card" }, el("h2", null, "Waiting"),
+      el("p", { class: "soft" }, time(all) + " of the " + time(all + idle + (model.calls.processor || 0)) + " of all goroutines" + (idle ? "; " + time(idle) + " more for work, with nothing begun" : "") + "."),
+      el("table", null,
+        el("thead", null, el("tr", null, el("th", null, "For"), el("th", { class: "num" }, "Waits"), el("th", { class: "num" }, "Time"), el("th", { class: "num" }, "Share"), el("th", null, "Most of it in"))),
+        el("tbody", null, list.map(function (w, i) {
+          return busy[i] === 0 && w.idle ? null : el("tr", null, el("td", null, w.for), el("td", { class: "num" }, format.count(w.count)), el("td", { class: "num" }, time(busy[i])),
+            el("td", { class: "num" }, all ? format.percent(busy[i], all) : ""), el("td", null, w.most === undefined ? "" : cairn.functionLink(model, w.most)));
+        }))));
   }
 
   /** tops are short lists of what matters most: where to look first. */
@@ -122,7 +139,7 @@
             [...new Set(model.modules.map(function (m) { return m.machine; }).filter(Boolean))].join(", "),
           ].filter(Boolean).join(" · "))),
         el("div", { class: "figures" }, model.figures.slice(0, 5).map(function (f) { return figure(f, model); })),
-        el("div", { class: "cards" }, changes(model), tops(model), sentences("What is uncertain", model.uncertain, "uncertain"), sentences("What is left out", model.limits, ""),
+        el("div", { class: "cards" }, changes(model), tops(model), waits(model), sentences("What is uncertain", model.uncertain, "uncertain"), sentences("What is left out", model.limits, ""),
           modules(model), scenarios(model), inputs(model)));
       return { update() {}, destroy() {} };
     },

@@ -33,7 +33,12 @@ function facts(t, i) {
   add("mean", each(function (s) { return s.calls[i] ? s.total[i] / s.calls[i] : null; }), duration);
   ["min", "median", "90 %", "99 %", "max"].forEach(function (what, k) {
     if (each(function (s) { return s.calls[i]; }).every(function (n) { return n < 2; })) return;
-    add(what, each(function (s) { return s.at[i] >= 0 ? s.spread[s.at[i] + k] : s.calls[i] ? s.total[i] : null; }), duration);
+    add(what, each(function (s) {
+      const at = s.at[i];
+      if (at < 0) return s.calls[i] ? s.total[i] : null;
+      const unknown = s.spread[at] > s.spread[at + 1] && (k < 4 || s.spread[at + 4] === 0);
+      return unknown ? null : s.spread[at + k];
+    }), duration);
   });
   return rows;
 }

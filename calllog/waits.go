@@ -1,0 +1,10 @@
+package calllog
+
+// What a thread waits for, as Func.Wait: these are names that several readers of logs use.
+const (
+	WaitChannel   = "a channel"
+	WaitNetwork   = "the network"
+	WaitProcessor = "a processor"
+	WaitSystem    = "a system call, or ran in C" // which of both is not known
+	WaitOther     = "something else"
+)
