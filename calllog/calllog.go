@@ -140,6 +140,9 @@ type Clock struct {
 	Mono bool
 	Base uint64
 	Boot int64
+	// Step is the time in nanoseconds between two values of the clock as the recorder read it, 0 if these are
+	// ticks. The duration of a single call is known to this: it is less than recorded plus a step.
+	Step uint64
 }
 
 // Nanoseconds converts ticks exactly, rounded down; without a known rate it returns ticks themselves.

@@ -303,6 +303,7 @@ func (e *Events) notes() {
 		if e.Header.Micro {
 			break
 		}
+		e.info.Clock.Step = t.Period
 		add("the clock was updated every %d us, more often where calls are frequent (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}

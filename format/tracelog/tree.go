@@ -230,6 +230,7 @@ func (s *Stacks) notes() {
 	case t == nil:
 		add("it has no settings: it may be incomplete")
 	case s.Timed:
+		s.info.Clock.Step = t.Period
 		add("the clock was updated every %d us (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}

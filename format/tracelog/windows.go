@@ -257,6 +257,7 @@ func (w *Windows) notes(t *Trailer) {
 		add("it has only the calls around spikes; the ends of calls are inferred from later calls, so callers are not certain")
 	}
 	if t != nil {
+		w.info.Clock.Step = t.Period
 		add("the clock was updated every %d us (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
 	}

@@ -37,6 +37,15 @@ func Duration(n uint64, unit string) string {
 	return Count(divideRounded(n, 1e9)) + " s"
 }
 
+// Coarse is Duration of a time that is known to a step of a clock: "< 2.000 ms" where that matters. step is in
+// nanoseconds, 0 for an exact time.
+func Coarse(n, step uint64, unit string) string {
+	if step == 0 || unit != Nanoseconds || n >= 2*step {
+		return Duration(n, unit)
+	}
+	return "< " + Duration(n+step, unit)
+}
+
 // DurationChange returns how much a time grew, with its sign.
 func DurationChange(d int64, unit string) string {
 	switch {

@@ -23,6 +23,14 @@ func TestDuration(t *testing.T) {
 			t.Errorf("Duration(%d) = %s, want %s", n, got, want)
 		}
 	}
+	for n, want := range map[uint64]string{0: "< 1.000 ms", 20_000: "< 1.020 ms", 1_999_999: "< 3.000 ms", 2_000_000: "2.000 ms"} {
+		if got := Coarse(n, 1_000_000, Nanoseconds); got != want {
+			t.Errorf("Coarse(%d) = %s, want %s", n, got, want)
+		}
+	}
+	if exact, ticks := Coarse(0, 0, Nanoseconds), Coarse(5, 9, "ticks"); exact != "0 ns" || ticks != "5 ticks" {
+		t.Errorf("without a step: %s, %s", exact, ticks)
+	}
 	if got := Duration(1234567, "ticks"); got != "1,234,567 ticks" {
 		t.Errorf("ticks: %s", got)
 	}

@@ -16,6 +16,9 @@ type Timeline struct {
 	To    int64    `json:"to"`
 	Calls uint64   `json:"calls"`
 	Left  int      `json:"left"` // number of bars left out
+	// Step is the step of the recorder's clock in ns, 0 if it is not known: a bar begins and ends less than a step
+	// after its times.
+	Step uint64 `json:"step,omitempty"`
 }
 
 // Bar is a call, or calls of one function at one depth in a row, each of which was
@@ -33,7 +36,7 @@ const maxBars, maxBarDepth = 4000, 200
 
 // NewTimeline makes the timeline of a thread of a log; end is the end of the peak.
 func NewTimeline(log calllog.Log, thread int, end uint64, name func(calllog.FuncID) string) (*Timeline, error) {
-	b := timeline{of: &Timeline{}, names: make(map[calllog.FuncID]int), name: name, end: end}
+	b := timeline{of: &Timeline{Step: log.Info().Clock.Step}, names: make(map[calllog.FuncID]int), name: name, end: end}
 	begin := true
 	var last uint64
 	for it, err := range calllog.Events(log, thread) {

@@ -21,6 +21,8 @@ type Costs struct {
 	// Of the times of single calls. Percentiles are exact up to sketch.Exact calls, and beyond that at most 1.6
 	// % off.
 	Min, Median, P90, P99, Max uint64
+	// Spread reports whether these are known. In a log of sums they are not: Max alone may be, and is 0 otherwise.
+	Spread bool
 	// Deduced and Open are how many of the calls have no exit in the log, as in
 	// calltrie.Stats.
 	Deduced, Open uint64
@@ -31,7 +33,7 @@ type Costs struct {
 func NewCosts(s *calltrie.Stats, total uint64) Costs {
 	return Costs{
 		Calls: s.Calls, Total: total, TotalRaw: s.Total, Self: s.Self,
-		Min: s.Min, Median: percentile(s, 0.5), P90: percentile(s, 0.9), P99: percentile(s, 0.99), Max: s.Max,
+		Min: s.Min, Median: percentile(s, 0.5), P90: percentile(s, 0.9), P99: percentile(s, 0.99), Max: s.Max, Spread: s.Latency.Count() > 0,
 		Deduced: s.Deduced, Open: s.Open, Inferred: s.Inferred,
 	}
 }

@@ -198,7 +198,7 @@ func TestSmallLog(t *testing.T) {
 		query string
 		want  []string
 	}{
-		{"SELECT * FROM meta ORDER BY key", []string{"schema 1", "unit ns"}},
+		{"SELECT * FROM meta ORDER BY key", []string{"schema 1", "step 0", "unit ns"}},
 		{"SELECT * FROM logs", []string{"1 small.xray made up 99 1000000000 0 0 1000 1 5 0"}},
 		{
 			"SELECT id, log, pid, tid, first, last, busy, events, enters, exits, tail_exits, custom_events, deduced, max_depth FROM threads",

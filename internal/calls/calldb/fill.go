@@ -68,10 +68,15 @@ func (db *DB) fill(ctx context.Context, data *Data, x *index) error {
 	return err
 }
 
-func fillMeta(ctx context.Context, tx *sql.Tx, _ *Data, x *index) error {
+func fillMeta(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
 	t := newTable(ctx, tx, "meta", 2)
 	t.add("schema", fmt.Sprint(SchemaVersion))
 	t.add("unit", x.unit)
+	step := uint64(0)
+	for _, s := range data.Sources {
+		step = max(step, s.Log.Info().Clock.Step)
+	}
+	t.add("step", fmt.Sprint(step))
 	return t.end()
 }
 
@@ -141,10 +146,11 @@ func fillFunctions(ctx context.Context, tx *sql.Tx, data *Data, x *index) error 
 	for _, fn := range slices.Sorted(maps.Keys(costs)) {
 		symbol, shown := data.name(fn)
 		f, c := data.Funcs[fn], costs[fn]
-		t.add(int64(fn), symbol, shown, orNull(f.File), orNull(f.Line), orNull(int64(f.Addr)), orNull(f.Object),
+		row := []any{
+			int64(fn), symbol, shown, orNull(f.File), orNull(f.Line), orNull(int64(f.Addr)), orNull(f.Object),
 			integer(c.Calls), integer(c.Total), integer(c.TotalRaw), integer(c.Self),
-			integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open),
-			orNull(f.Wait), integer(idle[fn]))
+		}
+		t.add(append(append(row, spreadOf(&c)...), orNull(f.Wait), integer(idle[fn]))...)
 	}
 	return t.end()
 }
@@ -184,8 +190,8 @@ func fillEdges(ctx context.Context, tx *sql.Tx, _ *Data, x *index) error {
 			caller = int64(e.Caller)
 		}
 		c := &e.Costs
-		t.add(caller, int64(e.Callee), integer(c.Calls), integer(c.Total), integer(c.TotalRaw), integer(c.Self),
-			integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open))
+		row := []any{caller, int64(e.Callee), integer(c.Calls), integer(c.Total), integer(c.TotalRaw), integer(c.Self)}
+		t.add(append(row, spreadOf(c)...)...)
 	}
 	return t.end()
 }
@@ -232,8 +238,16 @@ func fillSlowest(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
 // costsOf returns a row that ends in the costs of a node.
 func costsOf(s *calltrie.Stats, key ...any) []any {
 	c := account.NewCosts(s, s.Total)
-	return append(key, integer(c.Calls), integer(c.Total), integer(c.Self),
-		integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max), integer(c.Deduced), integer(c.Open))
+	return append(append(key, integer(c.Calls), integer(c.Total), integer(c.Self)), spreadOf(&c)...)
+}
+
+// spreadOf returns the columns from min to open.
+func spreadOf(c *account.Costs) []any {
+	row := []any{nil, nil, nil, nil, orNull(integer(c.Max))}
+	if c.Spread || c.Calls == 0 {
+		row = []any{integer(c.Min), integer(c.Median), integer(c.P90), integer(c.P99), integer(c.Max)}
+	}
+	return append(row, integer(c.Deduced), integer(c.Open))
 }
 
 // A table inserts many rows with one statement, as most of the time is spent on calls of SQLite.

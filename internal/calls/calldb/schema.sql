@@ -12,13 +12,15 @@
 --   total_raw  the same for all calls: time in recursion is counted repeatedly
 --   self       time outside of callees; its sum is the time of all threads
 --   min, p50, p90, p99, max   of the times from enter to exit of single calls;
---              percentiles are exact for up to 32 calls, else within 1.6 %
+--              percentiles are exact for up to 32 calls, else within 1.6 %. NULL if not
+--              known, as in logs of sums. Durations of single calls are less than they are
+--              plus 'step' in meta, that of the recorder's clock: 0 means that they are exact
 --   deduced    calls without an exit in the log, which are ended when a caller
 --              exits; their time is a lower bound
 --   open       calls that were running when the log ended
 
 CREATE TABLE meta (
-  key   TEXT PRIMARY KEY,  -- 'schema', 'unit'
+  key   TEXT PRIMARY KEY,  -- 'schema', 'unit', 'step'
   value TEXT NOT NULL
 ) STRICT;
 
@@ -73,7 +75,7 @@ CREATE TABLE functions (
   total     INTEGER NOT NULL,
   total_raw INTEGER NOT NULL,
   self      INTEGER NOT NULL,
-  min INTEGER NOT NULL, p50 INTEGER NOT NULL, p90 INTEGER NOT NULL, p99 INTEGER NOT NULL, max INTEGER NOT NULL,
+  min INTEGER, p50 INTEGER, p90 INTEGER, p99 INTEGER, max INTEGER,
   deduced   INTEGER NOT NULL,
   open      INTEGER NOT NULL,
   wait      TEXT,                 -- what callers waited for, if it stands for a wait; NULL for a function
@@ -91,7 +93,7 @@ CREATE TABLE stacks (
   calls     INTEGER NOT NULL,
   total     INTEGER NOT NULL,
   self      INTEGER NOT NULL,
-  min INTEGER NOT NULL, p50 INTEGER NOT NULL, p90 INTEGER NOT NULL, p99 INTEGER NOT NULL, max INTEGER NOT NULL,
+  min INTEGER, p50 INTEGER, p90 INTEGER, p99 INTEGER, max INTEGER,
   deduced   INTEGER NOT NULL,
   open      INTEGER NOT NULL,
   part      INTEGER NOT NULL,              -- 0 on a processor, as far as known; 1 waiting; 2 idle: waiting for work
@@ -105,7 +107,7 @@ CREATE TABLE thread_stacks (
   calls     INTEGER NOT NULL,
   total     INTEGER NOT NULL,
   self      INTEGER NOT NULL,
-  min INTEGER NOT NULL, p50 INTEGER NOT NULL, p90 INTEGER NOT NULL, p99 INTEGER NOT NULL, max INTEGER NOT NULL,
+  min INTEGER, p50 INTEGER, p90 INTEGER, p99 INTEGER, max INTEGER,
   deduced   INTEGER NOT NULL,
   open      INTEGER NOT NULL,
   PRIMARY KEY (thread, stack)
@@ -119,7 +121,7 @@ CREATE TABLE edges (
   total     INTEGER NOT NULL,
   total_raw INTEGER NOT NULL,
   self      INTEGER NOT NULL,              -- of the callee
-  min INTEGER NOT NULL, p50 INTEGER NOT NULL, p90 INTEGER NOT NULL, p99 INTEGER NOT NULL, max INTEGER NOT NULL,
+  min INTEGER, p50 INTEGER, p90 INTEGER, p99 INTEGER, max INTEGER,
   deduced   INTEGER NOT NULL,
   open      INTEGER NOT NULL
 ) STRICT;

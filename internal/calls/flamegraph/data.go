@@ -100,6 +100,7 @@ func (d *drawing) listed() []function {
 // data is the drawing as JSON, in columns: a hundred thousand objects with a
 // dozen keys each would be several times as large. A key is a line.
 //
+//	step     that of the clock in ns: the spread is known to it
 //	names    of the functions, in the order of the table, then the labels
 //	shades   the colours of the functions
 //	depth    of each bar: a bar is below the last one before it that is less deep
@@ -125,6 +126,7 @@ func (d *drawing) data() ([]byte, error) {
 	w.json("title", d.title)
 	w.json("notes", append([]string{}, d.notes...))
 	w.json("unit", d.unit)
+	w.json("step", d.step)
 	w.json("by", Measures()[d.by])
 	w.json("labels", d.sides)
 	w.json("stacks", d.Stacks)

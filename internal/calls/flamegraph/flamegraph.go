@@ -29,6 +29,8 @@ type Profile struct {
 	Title string
 	Notes []string // sentences below the title
 	Unit  string   // of all times: "ns", "ticks" where the clock's rate is not known, or Samples
+	// Step is the step of the clock in nanoseconds, see calllog.Clock: times of single calls are known to it.
+	Step uint64
 	// Groups is one trie, or one for each thread.
 	Groups []Group
 	// Name returns the displayed name of a function.

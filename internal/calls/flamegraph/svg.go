@@ -283,7 +283,7 @@ func (p *picture) tooltipSpread(s *strings.Builder, st *calltrie.Stats) {
 			if !known && (i < maxValue || v == 0) {
 				continue
 			}
-			fmt.Fprintf(s, "%s %s", [5]string{"\nmin", ", median", ", 90 %", ", 99 %", ", max"}[i], report.Duration(v, p.unit))
+			fmt.Fprintf(s, "%s %s", [5]string{"\nmin", ", median", ", 90 %", ", 99 %", ", max"}[i], report.Coarse(v, p.step, p.unit))
 		}
 	}
 	if st.Deduced > 0 {

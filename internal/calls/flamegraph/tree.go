@@ -22,6 +22,7 @@ type tree struct {
 	title  string
 	notes  []string
 	unit   string
+	step   uint64   // of the clock, in nanoseconds
 	sides  []string // what the sides are called; one, "", for a Profile
 	names  []string // of functions
 	labels []string // of the root and of groups
@@ -40,7 +41,7 @@ type node struct {
 func root() node { return node{parent: -1, label: true, side: [2]*calltrie.Stats{&noStats, &noStats}} }
 
 func (p *Profile) tree() (*tree, error) {
-	t := &tree{title: p.Title, notes: p.Notes, unit: p.Unit, sides: []string{""}, labels: []string{"all"}, nodes: []node{root()}}
+	t := &tree{title: p.Title, notes: p.Notes, unit: p.Unit, step: p.Step, sides: []string{""}, labels: []string{"all"}, nodes: []node{root()}}
 	index := make(map[calllog.FuncID]int32)
 	for _, g := range p.Groups {
 		if g.Trie == nil {

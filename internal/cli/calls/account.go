@@ -116,12 +116,27 @@ func FindCostKey(name string) (CostKey, bool) {
 	return costKeys[i], true
 }
 
-// text returns a number as it is printed in tables.
-func (k CostKey) text(c *account.Costs, unit string) string {
-	if k.Name == "calls" {
+// text returns a number as it is printed in tables, "" if it is not known.
+func (k CostKey) text(c *account.Costs, unit unitJSON) string {
+	switch {
+	case k.Name == "calls":
 		return report.Count(c.Calls)
+	case !k.known(c):
+		return ""
+	case k.single():
+		return report.Coarse(k.of(c), unit.Step, unit.Unit)
 	}
-	return report.Duration(k.of(c), unit)
+	return report.Duration(k.of(c), unit.Unit)
+}
+
+// single reports whether a number is the time of a single call, which may be known only to a step of the clock.
+func (k CostKey) single() bool {
+	return slices.Contains([]string{"min", "median", "p90", "p99", "max"}, k.Name)
+}
+
+// known reports whether costs have the number.
+func (k CostKey) known(c *account.Costs) bool {
+	return !k.single() || c.Spread || k.Name == "max" && c.Max > 0
 }
 
 // accountRow is a function on its way to the output.
@@ -218,10 +233,9 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 		t.thread = g.thread
 		tables = append(tables, t)
 	}
-	unit := logs.Clock.Unit()
 	switch {
 	case f.Json:
-		return f.writeJSON(s.Out, tables, unit)
+		return f.writeJSON(s.Out, tables, &logs.Clock)
 	case f.csv:
 		return f.writeCSV(s.Out, tables)
 	}
@@ -320,7 +334,7 @@ func (f *accountFlags) table(rows []accountRow, logs *LogSet, split *waiting.Div
 		r := &rows[i]
 		var cells []report.Cell
 		for _, k := range keys {
-			cells = append(cells, report.Text(k.text(&r.Costs, logs.Clock.Unit())))
+			cells = append(cells, report.Text(k.text(&r.Costs, unitOf(&logs.Clock))))
 			if split != nil && (k.Name == "total" || k.Name == "sum") {
 				cells = append(cells, report.Text(logs.Duration(r.waits)))
 			}
@@ -348,7 +362,11 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 	if f.perThread {
 		head = append(head, "log", "pid", "tid")
 	}
-	head = append(append(append(head, "id"), costNames()...), "no_exit", "open", "function", "symbol", "file", "line", "wait", "waits", "idle")
+	head = append(append(append(head, "id"), costNames()...), "no_exit", "open", "function", "symbol", "file", "line")
+	waits := slices.ContainsFunc(tables, func(t accountTable) bool { return t.split != nil })
+	if waits {
+		head = append(head, "wait", "waits", "idle")
+	}
 	_ = out.Write(head) // Error returns it
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	for i := range tables {
@@ -361,41 +379,70 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 			}
 			record = append(record, number(uint64(r.Function.Func)))
 			for _, key := range costKeys {
-				record = append(record, number(key.of(&r.Costs)))
+				if text := number(key.of(&r.Costs)); key.known(&r.Costs) {
+					record = append(record, text)
+				} else {
+					record = append(record, "")
+				}
 			}
 			line := ""
 			if r.Line > 0 {
 				line = strconv.Itoa(r.Line)
 			}
-			_ = out.Write(append(record, number(r.Deduced), number(r.Open), r.shown, r.Name, r.File, line, r.Wait, number(r.waits), number(r.idle)))
+			record = append(record, number(r.Deduced), number(r.Open), r.shown, r.Name, r.File, line)
+			if waits {
+				record = append(record, r.Wait, number(r.waits), number(r.idle))
+			}
+			_ = out.Write(record)
 		}
 	}
 	out.Flush()
 	return out.Error()
 }
 
+// unitJSON says what the times of a document are.
+type unitJSON struct {
+	Unit string `json:"unit"`
+	// Step is the step of the clock in nanoseconds: times of single calls are less than what they are plus this.
+	Step uint64 `json:"step,omitempty"`
+}
+
+func unitOf(c *calllog.Clock) unitJSON { return unitJSON{c.Unit(), c.Step} }
+
 // costsJSON is Costs in JSON, in the unit that the document names.
 type costsJSON struct {
-	Calls  uint64 `json:"calls"`
-	Min    uint64 `json:"min"`
-	Median uint64 `json:"median"`
-	P90    uint64 `json:"p90"`
-	P99    uint64 `json:"p99"`
-	Max    uint64 `json:"max"`
-	Total  uint64 `json:"total"`
-	Sum    uint64 `json:"sum"`
-	Self   uint64 `json:"self"`
-	NoExit uint64 `json:"no_exit,omitempty"`
-	Open   uint64 `json:"open,omitempty"`
+	Calls uint64 `json:"calls"`
+	*spreadJSON
+	Max    *uint64 `json:"max,omitempty"`
+	Total  uint64  `json:"total"`
+	Sum    uint64  `json:"sum"`
+	Self   uint64  `json:"self"`
+	NoExit uint64  `json:"no_exit,omitempty"`
+	Open   uint64  `json:"open,omitempty"`
 	// Inferred are calls that a jump at the end of the caller made.
 	Inferred uint64 `json:"inferred,omitempty"`
 }
 
-func costsToJSON(c *account.Costs) costsJSON {
-	return costsJSON{c.Calls, c.Min, c.Median, c.P90, c.P99, c.Max, c.Total, c.TotalRaw, c.Self, c.Deduced, c.Open, c.Inferred}
+// spreadJSON is the times of single calls, where they are known.
+type spreadJSON struct {
+	Min    uint64 `json:"min"`
+	Median uint64 `json:"median"`
+	P90    uint64 `json:"p90"`
+	P99    uint64 `json:"p99"`
 }
 
-func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, unit string) error {
+func costsToJSON(c *account.Costs) costsJSON {
+	out := costsJSON{c.Calls, nil, nil, c.Total, c.TotalRaw, c.Self, c.Deduced, c.Open, c.Inferred}
+	if c.Spread {
+		out.spreadJSON = &spreadJSON{c.Min, c.Median, c.P90, c.P99}
+	}
+	if c.Spread || c.Max > 0 {
+		out.Max = &c.Max
+	}
+	return out
+}
+
+func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, clock *calllog.Clock) error {
 	type functionJSON struct {
 		ID        uint32 `json:"id"`
 		Name      string `json:"name"`
@@ -427,10 +474,10 @@ func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, unit string
 	}
 	if !f.perThread {
 		return report.WriteJSON(w, struct {
-			Unit string `json:"unit"`
+			unitJSON
 			*partsJSON
 			Functions []functionJSON `json:"functions"`
-		}{unit, partsOf(&tables[0]), convert(tables[0].rows)})
+		}{unitOf(clock), partsOf(&tables[0]), convert(tables[0].rows)})
 	}
 	threads := make([]tableJSON, len(tables))
 	for i := range tables {
@@ -438,7 +485,7 @@ func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, unit string
 		threads[i] = tableJSON{threadJSON{t.thread.Log.File, t.thread.PID, t.thread.TID, t.thread.Thread.Thread.Stack}, partsOf(t), convert(t.rows)}
 	}
 	return report.WriteJSON(w, struct {
-		Unit    string      `json:"unit"`
+		unitJSON
 		Threads []tableJSON `json:"threads"`
-	}{unit, threads})
+	}{unitOf(clock), threads})
 }

@@ -68,6 +68,7 @@ type CostGraph struct {
 	Nodes []GraphNode // by id; the outside, if it has an edge, is last
 	Edges []GraphEdge // by caller, then callee
 	Unit  string
+	Step  uint64 // see calllog.Clock
 	// The columns to show; nil for none. JSON has all.
 	Label, EdgeLabel, Shade *CostKey
 }
@@ -126,7 +127,7 @@ func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) er
 		return err
 	}
 	trie := Merged(results)
-	g.Unit = logs.Clock.Unit()
+	g.Unit, g.Step = logs.Clock.Unit(), logs.Clock.Step
 	left := g.build(trie, logs, f.threshold(trie), func(n *GraphNode) bool { return filter.Match(n.Name) })
 	if len(g.Nodes) == 0 {
 		verb.Note(s, "the graph is empty")

@@ -40,16 +40,18 @@ var (
 func (g *CostGraph) nodeLines(n *GraphNode) []string {
 	lines := []string{report.Shorten(n.Shown, verb.MaxDotLabel)}
 	if g.Label != nil && !n.Outside {
-		lines = append(lines, labelText(g.Label, &n.Costs, g.Unit))
+		lines = append(lines, labelText(g.Label, &n.Costs, g.unit()))
 	}
 	return lines
 }
+
+func (g *CostGraph) unit() unitJSON { return unitJSON{g.Unit, g.Step} }
 
 // edgeLines are the lines of an edge's label.
 func (g *CostGraph) edgeLines(e *GraphEdge) []string {
 	var lines []string
 	if g.EdgeLabel != nil {
-		lines = append(lines, g.EdgeLabel.text(&e.Costs, g.Unit))
+		lines = append(lines, g.EdgeLabel.text(&e.Costs, g.unit()))
 	}
 	if e.Kind != "" {
 		lines = append(lines, e.Kind)
@@ -75,14 +77,18 @@ func (g *CostGraph) legend() string {
 }
 
 // labelText formats a number with its name.
-func labelText(k *CostKey, c *account.Costs, unit string) string {
+func labelText(k *CostKey, c *account.Costs, unit unitJSON) string {
 	if k.Name == "calls" && c.Calls == 1 {
 		return "1 call"
 	}
 	if k.Name == "calls" {
 		return report.Count(c.Calls) + " calls"
 	}
-	return k.Name + " " + k.text(c, unit)
+	text := k.text(c, unit)
+	if text == "" {
+		return k.Name + " not known"
+	}
+	return k.Name + " " + text
 }
 
 // WriteDot writes the graph for Graphviz.
@@ -200,10 +206,10 @@ func writeGraphJSON(w io.Writer, g *CostGraph) error {
 		costsJSON
 	}
 	out := struct {
-		Unit  string     `json:"unit"`
+		unitJSON
 		Nodes []nodeJSON `json:"nodes"`
 		Edges []edgeJSON `json:"edges"`
-	}{g.Unit, make([]nodeJSON, len(g.Nodes)), make([]edgeJSON, len(g.Edges))}
+	}{g.unit(), make([]nodeJSON, len(g.Nodes)), make([]edgeJSON, len(g.Edges))}
 	id := func(i int) *uint32 {
 		if g.Nodes[i].Outside {
 			return nil

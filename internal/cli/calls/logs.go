@@ -261,7 +261,11 @@ func CommonClock(logs []calllog.Log) (calllog.Clock, error) {
 			return calllog.Clock{}, fmt.Errorf("the length of a tick is unknown in %s and known in %s: read these logs separately", unknown.File, known.File)
 		}
 	}
-	return first.Clock, nil
+	clock := first.Clock
+	for _, log := range logs {
+		clock.Step = max(clock.Step, log.Info().Clock.Step)
+	}
+	return clock, nil
 }
 
 // Close closes the logs.

@@ -324,11 +324,11 @@ type frameJSON struct {
 // the trie.
 func (f *stacksFlags) writeJSON(w io.Writer, set *LogSet, lists []*stackList) error {
 	doc := struct {
-		Unit  string `json:"unit"`
+		unitJSON
 		Found int    `json:"found"` // stacks, before --top
 		Self  uint64 `json:"self"`  // of all stacks
 		*partsJSON
-	}{Unit: set.Clock.Unit()}
+	}{unitJSON: unitOf(&set.Clock)}
 	for _, l := range lists {
 		doc.Found += l.found
 		doc.Self += l.sum

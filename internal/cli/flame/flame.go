@@ -227,7 +227,7 @@ func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 
 // profile returns the graph of logs, without groups if it is empty.
 func (f *flameFlags) profile(set *calls.LogSet, results []*account.Result, filter verb.NameFilter) (*flamegraph.Profile, error) {
-	doc := &flamegraph.Profile{Title: set.Title(), Unit: set.Clock.Unit(), Name: set.Name}
+	doc := &flamegraph.Profile{Title: set.Title(), Unit: set.Clock.Unit(), Step: set.Clock.Step, Name: set.Name}
 	var times waitTimes
 	for _, g := range set.MarkedGroups(results, f.perThread) {
 		if d := waiting.Divide(g.Trie, set.WaitOf); d != nil && f.part != allParts {

@@ -295,7 +295,7 @@ func (r *reader) calls(ctx context.Context) error {
 			r.uncertain("%s: %s.", info.File, text)
 		}
 	}
-	src := &model.CallSource{Trie: calls.Merged(results), Funcs: set.Funcs, Unit: set.Clock.Unit()}
+	src := &model.CallSource{Trie: calls.Merged(results), Funcs: set.Funcs, Unit: set.Clock.Unit(), Step: set.Clock.Step}
 	for _, res := range results {
 		src.Threads += len(res.Threads)
 		for i := range res.Threads {
@@ -305,7 +305,9 @@ func (r *reader) calls(ctx context.Context) error {
 	}
 	r.src.Calls = src
 	graph := func(t *calltrie.Trie) *timeline.Graph {
-		return timeline.NewGraph(t, src.Unit, set.Name, timeline.GraphNodes)
+		g := timeline.NewGraph(t, src.Unit, set.Name, timeline.GraphNodes)
+		g.Step = src.Step
+		return g
 	}
 	if split := waiting.Divide(src.Trie, set.WaitOf); split != nil {
 		for p := waiting.Processor; p <= waiting.Idle; p++ {

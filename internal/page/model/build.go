@@ -69,6 +69,7 @@ type CallSource struct {
 	Trie    *calltrie.Trie
 	Funcs   calllog.Funcs
 	Unit    string
+	Step    uint64 // of the clock, in nanoseconds
 	Threads int
 	Time    uint64 // of all threads together
 }
@@ -218,7 +219,7 @@ func (b *builder) calls() {
 	if c == nil {
 		return
 	}
-	sum := &Calls{Unit: c.Unit, Threads: c.Threads, Time: c.Time}
+	sum := &Calls{Unit: c.Unit, Step: c.Step, Threads: c.Threads, Time: c.Time}
 	split := waiting.Divide(c.Trie, func(fn calllog.FuncID) string { return c.Funcs[fn].Wait })
 	waits, _ := split.ByFunction()
 	ids := map[calllog.FuncID]int{}
@@ -231,7 +232,7 @@ func (b *builder) calls() {
 		ids[f.Func] = i
 		sum.Calls += f.Calls
 		if fn := &b.m.Functions[i]; fn.Time == nil {
-			fn.Time = &Time{f.Calls, f.Total, f.Self, f.Min, f.Median, f.P90, f.P99, f.Max, f.Deduced + f.Open, waits[f.Func]}
+			fn.Time = &Time{f.Calls, f.Total, f.Self, spreadOf(&f.Costs), f.Deduced + f.Open, waits[f.Func]}
 		} else {
 			fn.Time.add(&f.Costs)
 			fn.Time.Waits += waits[f.Func]
@@ -266,16 +267,31 @@ func (s *Calls) divide(split *waiting.Division, ids map[calllog.FuncID]int) {
 	}
 }
 
+// spreadOf returns the times of single calls, nil if they are not known.
+func spreadOf(c *account.Costs) *Spread {
+	if !c.Spread {
+		return nil
+	}
+	return &Spread{c.Min, c.Median, c.P90, c.P99, c.Max}
+}
+
 // add adds the calls of another part of the function's code. Percentiles of both together are
 // not known: those of the part with more calls are kept.
 func (t *Time) add(c *account.Costs) {
-	if c.Calls > t.Calls {
-		t.Median, t.P90, t.P99 = c.Median, c.P90, c.P99
+	switch s := spreadOf(c); {
+	case s == nil:
+	case t.Spread == nil:
+		t.Spread = s
+	default:
+		s.Min, s.Max = min(t.Min, s.Min), max(t.Max, s.Max)
+		if c.Calls <= t.Calls {
+			s.Median, s.P90, s.P99 = t.Median, t.P90, t.P99
+		}
+		t.Spread = s
 	}
 	t.Calls += c.Calls
 	t.Total += c.Total
 	t.Self += c.Self
-	t.Min, t.Max = min(t.Min, c.Min), max(t.Max, c.Max)
 	t.NoExit += c.Deduced + c.Open
 }
 

@@ -152,16 +152,21 @@ type Sampled struct {
 
 // Time is the time of a function's calls in logs, in the unit of Calls.
 type Time struct {
-	Calls  uint64 `json:"calls"`
-	Total  uint64 `json:"total"`
-	Self   uint64 `json:"self"`
+	Calls uint64 `json:"calls"`
+	Total uint64 `json:"total"`
+	Self  uint64 `json:"self"`
+	*Spread
+	NoExit uint64 `json:"no_exit,omitempty"` // calls whose end is not in the log: times are lower bounds
+	Waits  uint64 `json:"waits,omitempty"`   // part of the total in which goroutines waited
+}
+
+// Spread is the times of single calls of a function. Logs of sums do not have it.
+type Spread struct {
 	Min    uint64 `json:"min"`
 	Median uint64 `json:"median"`
 	P90    uint64 `json:"p90"`
 	P99    uint64 `json:"p99"`
 	Max    uint64 `json:"max"`
-	NoExit uint64 `json:"no_exit,omitempty"` // calls whose end is not in the log: times are lower bounds
-	Waits  uint64 `json:"waits,omitempty"`   // part of the total in which goroutines waited
 }
 
 // Change is a difference from the input that is compared.
@@ -300,7 +305,8 @@ type Frame struct {
 
 // Calls has the totals of logs of calls.
 type Calls struct {
-	Unit    string `json:"unit"` // of times: ns or ticks
+	Unit    string `json:"unit"`           // of times: ns or ticks
+	Step    uint64 `json:"step,omitempty"` // of the clock in ns: times of single calls are less than they are plus this
 	Calls   uint64 `json:"calls"`
 	Threads int    `json:"threads"`
 	Time    uint64 `json:"time"` // of all threads together

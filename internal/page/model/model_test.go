@@ -325,7 +325,7 @@ func TestDocumented(t *testing.T) {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if !strings.Contains(string(doc), "`"+key+"`") {
+			if !f.Anonymous && !strings.Contains(string(doc), "`"+key+"`") {
 				t.Errorf("docs/report-model.md lacks `%s` of %s", key, typ.Name())
 			}
 			walk(f.Type)

@@ -47,6 +47,12 @@ func Build(ctx context.Context, w io.Writer, src *Source) error {
 			return fmt.Errorf("%s: %w", src.Logs[p.log].Info().File, err)
 		}
 	}
+	for i, log := range src.Logs {
+		step := func(l calllog.Log) uint64 { return l.Info().Clock.Step }
+		if s := step(log); s > 0 && !slices.ContainsFunc(src.Logs[:i], func(l calllog.Log) bool { return step(l) == s }) {
+			b.notes = append(b.notes, fmt.Sprintf("The clock advanced every %s: calls begin and end within that time, as the pale parts of their bars show.", report.Duration(s, b.unit)))
+		}
+	}
 	b.end = min(max(b.end, src.End), maxTime)
 	if b.broken > 0 {
 		b.notes = append(b.notes, report.Count(b.broken)+" damaged places of logs are left out.")
@@ -130,7 +136,7 @@ func (b *builder) newLane(lane Lane, th calllog.Thread) *laneBuilder {
 	if th.Stack > 0 {
 		lane.Name += fmt.Sprintf(", stack %d", th.Stack)
 	}
-	lane.First = math.MaxUint64
+	lane.First, lane.Step = math.MaxUint64, b.src.Logs[lane.Log].Info().Clock.Step
 	of := track{lane: len(b.lanes), out: b.out, every: cmp.Or(b.src.sweep, sweep)}
 	x := &laneBuilder{builder: b, Lane: lane, calls: of, events: of}
 	x.events.events = true

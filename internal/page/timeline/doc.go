@@ -41,7 +41,7 @@
 // The directory is: unit (a string: its length, its bytes), end of the time line; the number
 // of notes, and these; the number of functions, and of each the name and the shade; the
 // number of lanes, and of each name, log, process, thread, stack, calls, events, calls deeper than
-// are drawn, depth, time of the outermost calls, first, last time; the number of chunks, and
+// are drawn, depth, time of the outermost calls, first, last time, step of the clock; the number of chunks, and
 // of each lane, level<<1 | 1 if it is of events, records, the least start, the greatest end,
 // offset, size.
 //

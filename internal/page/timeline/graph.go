@@ -19,12 +19,15 @@ const graphVersion = 1
 // Graph is stacks and functions with their costs, as the page's flame graph takes them: in
 // columns, since objects with many keys are several times as large.
 type Graph struct {
-	Version int      `json:"version"`
-	Title   string   `json:"title,omitempty"`
-	Unit    string   `json:"unit"`  // ns, ticks, samples
-	Sides   []string `json:"sides"` // the compared sides: one, "", or two
-	Names   []string `json:"names"`
-	Shades  []int    `json:"shades"`
+	Version int    `json:"version"`
+	Title   string `json:"title,omitempty"`
+	Unit    string `json:"unit"` // ns, ticks, samples
+	// Step is the step of the clock in ns, see calllog.Clock, and Single says whether the longest calls are known.
+	Step   uint64   `json:"step,omitempty"`
+	Single bool     `json:"single,omitempty"`
+	Sides  []string `json:"sides"` // the compared sides: one, "", or two
+	Names  []string `json:"names"`
+	Shades []int    `json:"shades"`
 	// Nodes, parents before their children: the index of the parent, -1 for none; the index of
 	// the function, -1 for several merged ones; and the costs of each side.
 	Parent []int32 `json:"parent"`
@@ -71,6 +74,7 @@ func NewGraph(t *calltrie.Trie, unit string, name func(calllog.FuncID) string, m
 	}
 	stacks := make([]stack, t.Len()-1)
 	for id, n := range t.Nodes() {
+		g.Single = g.Single || n.Max > 0 || n.Latency.Count() > 0
 		stacks[id-1] = stack{int32(n.Parent) - 1, number(n.Func), [2]*calltrie.Stats{&n.Stats}}
 	}
 	g.stacks(stacks, most)

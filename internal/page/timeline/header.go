@@ -20,6 +20,9 @@ type Lane struct {
 	Busy   uint64 `json:"busy"`             // time of the outermost calls
 	First  uint64 `json:"first"`            // times of its first and last event
 	Last   uint64 `json:"last"`
+	// Step is the step of the clock in ns, see calllog.Clock: calls begin and end less than a step after the times
+	// of their records.
+	Step uint64 `json:"step,omitempty"`
 }
 
 // header is the directory of an index without its chunks.
@@ -56,7 +59,7 @@ func (h *header) append(b []byte) []byte {
 	for i := range h.lanes {
 		l := &h.lanes[i]
 		text(l.Name)
-		numbers(uint64(l.Log), uint64(l.PID), uint64(l.TID), uint64(l.Stack), l.Calls, l.Events, l.Deeper, uint64(l.Depth), l.Busy, l.First, l.Last)
+		numbers(uint64(l.Log), uint64(l.PID), uint64(l.TID), uint64(l.Stack), l.Calls, l.Events, l.Deeper, uint64(l.Depth), l.Busy, l.First, l.Last, l.Step)
 	}
 	return b
 }
@@ -76,11 +79,11 @@ func readHeader(c *bytecur.Cursor) *header {
 		h.names = append(h.names, string(c.String("a name", maxText)))
 		h.shades = append(h.shades, c.U8())
 	}
-	for range c.Count("lanes", maxItems, 12) {
+	for range c.Count("lanes", maxItems, 13) {
 		l := Lane{Name: string(c.String("a name", maxText)), Log: int(uint32(c.Uvarint())), PID: uint32(c.Uvarint()), TID: uint32(c.Uvarint()), Stack: uint32(c.Uvarint())}
 		l.Calls, l.Events, l.Deeper = c.Uvarint(), c.Uvarint(), c.Uvarint()
 		l.Depth = int(min(c.Uvarint(), maxTrackDepth))
-		l.Busy, l.First, l.Last = c.Uvarint(), c.Uvarint(), c.Uvarint()
+		l.Busy, l.First, l.Last, l.Step = c.Uvarint(), c.Uvarint(), c.Uvarint(), c.Uvarint()
 		h.lanes = append(h.lanes, l)
 	}
 	return h

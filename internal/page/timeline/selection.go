@@ -48,7 +48,11 @@ func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*Grap
 		}
 		all.Merge(calltrie.Root, sum, nil)
 	}
-	return NewGraph(all, r.index.unit, r.src.Name, GraphNodes), nil
+	g := NewGraph(all, r.index.unit, r.src.Name, GraphNodes)
+	for _, log := range r.src.Logs {
+		g.Step = max(g.Step, log.Info().Clock.Step)
+	}
+	return g, nil
 }
 
 func (r *Ranges) trie(ctx context.Context, i int, log calllog.Log, from, to uint64, wants func(Lane) bool) (*calltrie.Trie, error) {

@@ -71,7 +71,7 @@ cairn.bars = (function () {
     const c = theme();
     const ratio = window.devicePixelRatio || 1;
     const fills = new Map();
-    const labels = [], strokes = [];
+    const labels = [], strokes = [], maybe = [], pale = [];
     const snap = function (v) { return Math.round(v * ratio) / ratio; };
     return {
       /** bar adds a bar; text may be null. Ink is the colour of the text. */
@@ -82,15 +82,29 @@ cairn.bars = (function () {
         list.push(x0, y, x1 - x0, h);
         if (text && w >= 20) labels.push([text, Math.max(x0, left || 0) + 3, y + h / 2, x1, ink || c["bar-ink"]]);
       },
+      /** maybe adds a place below all bars in which a call may have gone on. */
+      maybe(x, y, w, h, text, ink) {
+        maybe.push(snap(x), y, Math.max(1 / ratio, snap(w)), h);
+        if (text && w >= 20) labels.push([text, x + 3, y + h / 2, x + w, ink]);
+      },
+      /** pale adds a place of a bar in which the call may not have begun. */
+      pale(x, y, w, h) { pale.push(snap(x), y, snap(w), h); },
       /** frame adds a border. */
       frame(x, y, w, h, colour) { strokes.push([snap(x), y, Math.max(snap(w), 2 / ratio), h, colour]); },
       draw() {
         let count = 0;
+        const all = function (list) { for (let i = 0; i < list.length; i += 4) g.fillRect(list[i], list[i + 1], list[i + 2], list[i + 3]); };
+        g.fillStyle = c["bar-dim"];
+        all(maybe);
         for (const [fill, list] of fills) {
           g.fillStyle = fill;
-          for (let i = 0; i < list.length; i += 4) g.fillRect(list[i], list[i + 1], list[i + 2], list[i + 3]);
+          all(list);
           count += list.length / 4;
         }
+        g.fillStyle = c.paper;
+        g.globalAlpha = 0.55;
+        all(pale);
+        g.globalAlpha = 1;
         g.font = FONT + "px " + c.sans;
         g.textBaseline = "middle";
         let ink = "";

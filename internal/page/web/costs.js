@@ -5,6 +5,7 @@ cairn.costs = (function () {
   /** text writes a cost of a tree. */
   function text(t, key, v) {
     if (key === "calls" || t.unit !== "ns") return cairn.format.count(Math.round(v));
+    if (key === "max") return t.single ? cairn.format.coarse(v, t.step, cairn.format.duration) : "";
     return cairn.format.duration(v);
   }
 

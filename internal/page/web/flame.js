@@ -196,7 +196,7 @@
       if (n !== t.root) list.push(["Self", text("total", n.self[0])]);
       if (t.unit !== "samples") list.push(["Calls", cairn.format.count(n.calls[0])]);
       if (t.unit !== "samples" && n.calls[0] > 0 && n !== t.root) list.push(["Mean", text("total", n.total[0] / n.calls[0])]);
-      if (n.max[0]) list.push(["Longest", text("total", n.max[0])]);
+      if (n.max[0]) list.push(["Longest", text("max", n.max[0])]);
       if (n.restored) list.push(["", "The frame was restored: a tail call had removed it."]);
       return list;
     }

@@ -17,7 +17,8 @@
       add("Self", time(f.time.self), format.plural(f.time.calls, "call"));
       add("Total", time(f.time.total), f.time.no_exit ? "at least: " + format.plural(f.time.no_exit, "call") + " without end" : "with callees");
       if (f.time.waits) add("Waits", time(f.time.waits), "part of the total");
-      add("A call", time(f.time.median), "p99 " + time(f.time.p99) + ", max " + time(f.time.max));
+      const single = function (n) { return format.coarse(n, model.calls.step, time); };
+      if (f.time.median !== undefined) add("A call", single(f.time.median), "p99 " + single(f.time.p99) + ", max " + single(f.time.max));
     }
     if (f.samples) add("Samples", format.count(f.samples.self), format.count(f.samples.total) + " with callees" + (f.samples.restored ? ", " + format.count(f.samples.restored) + " restored" : ""));
     if (f.spikes) add("Spikes", format.duration(f.spikes.worst_ns), format.plural(f.spikes.count, "call") + " that took too long");

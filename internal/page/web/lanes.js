@@ -103,6 +103,7 @@ cairn.lanes = (function () {
         const h = depth === 0 ? EVENTS - 3 : lane.closed ? CLOSED : ROW - 1;
         if (y + h < 0 || y > height || depth === 0 && lane.events < 0) continue;
         let last = -1, drawn = -1; // right end of the last bar
+        let named = -Infinity; // right end of the last name in a place where it is not known what ran
         cairn.tiles.each(part.rows, depth, part.from, part.to, function (i) {
           drawn = i;
           if (tile.from[i] < part.from && before.has(depth) && same(before.get(depth), tile, i)) return;
@@ -115,6 +116,7 @@ cairn.lanes = (function () {
           if (x1 - last < 0.75 && !look.match) return;
           last = x1 > x0 + 1 ? x1 : Math.max(x1, x0 + 0.5);
           bar(batch, c, model, tile, i, x0, y, x1 - x0, h, look, lane);
+          if (lane.of.step * scale >= 3 && tile.kind[i] !== cairn.tiles.BLOCK) named = vague(batch, c, model, tile, i, view, scale, y, h, lane.of.step, named);
         });
         if (drawn >= 0) before.set(depth, { from: tile.from[drawn], to: tile.to[drawn] });
         else before.delete(depth);
@@ -136,6 +138,16 @@ cairn.lanes = (function () {
     batch.bar(x, y, w, block && h > 10 ? h - 4 : h, fill, text, off ? c.soft : look.match ? c["mark-ink"] : c["bar-ink"], 0);
     const s = look.chosen;
     if (s && s.lane === lane.index && s.depth === tile.depth[i] && s.from === tile.from[i] && s.to === tile.to[i]) batch.frame(x, y, Math.max(w, 2), h, c.ink);
+  }
+
+  /** vague draws what is not known of a call: it began and ended less than a step of the clock after its times. */
+  function vague(batch, c, model, tile, i, view, scale, y, h, step, named) {
+    const at = function (t) { return (t - view.from) * scale; };
+    const from = at(tile.from[i]), to = at(tile.to[i]), wide = step * scale;
+    const name = to - from < 20 && to >= named;
+    batch.maybe(to, y, wide, h, name ? model.names[tile.fn[i]] : null, c.soft);
+    if (to > from) batch.pale(from, y, Math.min(wide, to - from), h);
+    return name || to - from >= 20 ? to + wide : named;
   }
 
   function spike(batch, c, s, lane, view, scale, scroll, look) {

@@ -51,7 +51,7 @@ cairn.trees = (function () {
       for (let k = 0; k < sides; k++) for (const key of ["calls", "total", "self", "max"]) f[key].push(d.functions[k][key][i]);
       return f;
     });
-    return finish({ unit: d.unit, sides: d.sides, names: d.names, shades: d.shades, root: root, functions: functions, notes: d.notes || [], merged: d.merged });
+    return finish({ unit: d.unit, sides: d.sides, names: d.names, shades: d.shades, root: root, functions: functions, notes: d.notes || [], merged: d.merged, step: d.step, single: d.single });
   }
 
   /** functionsOf sums the nodes of each function; calls within calls of it count once in totals. */
@@ -96,7 +96,8 @@ cairn.trees = (function () {
    * into blocks it is approximate: a block is one function.
    */
   function fromRecords(model, parts, from) {
-    const t = { unit: model.unit, sides: [""], names: model.names, shades: model.shades, root: node(-1, null, 1), notes: [], approximate: false };
+    const t = { unit: model.unit, sides: [""], names: model.names, shades: model.shades, root: node(-1, null, 1), notes: [], approximate: false, single: true,
+      step: model.lanes.reduce(function (most, l) { return Math.max(most, l.step || 0); }, 0) };
     const index = new Map();
     for (const part of parts) {
       let above = null; // nodes of the depth before, by record

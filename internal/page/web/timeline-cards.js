@@ -11,7 +11,7 @@ cairn.timelineCards = (function () {
       return [f.plural(r.calls, "call") + ", mostly " + name, start, ["In calls", duration(r.to - r.from - r.idle) + " of " + duration(r.to - r.from)], ["Mean", duration((r.to - r.from - r.idle) / r.calls)],
         ["", "Zoom in to see each."]];
     }
-    const rows = [name, ["Took", (r.kind === 1 ? "at least " : "") + duration(r.to - r.from)], start, ["Depth", String(r.depth)]];
+    const rows = [name, ["Took", (r.kind === 1 ? "at least " : "") + cairn.format.coarse(r.to - r.from, model.lanes[r.lane].step, duration)], start, ["Depth", String(r.depth)]];
     if (r.kind === 1) rows.push(["", "Its end is not in the log."]);
     return rows;
   }

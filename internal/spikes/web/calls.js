@@ -34,5 +34,5 @@ function drawCalls(box, s, view, found) {
 function aboutCalls(s) {
   const t = s.timeline;
   return `What led to it: ${t.calls.toLocaleString("en")} calls of the thread, from ${duration(-t.from)} before the end of the peak. ` +
-    "Drawn are those that were running when the clock moved" + (t.left ? `, but for ${t.left.toLocaleString("en")} shorter ones.` : ".");
+    "Drawn are those that were running when the clock moved" + (t.step ? `, which was every ${duration(t.step)}` : "") + (t.left ? `, but for ${t.left.toLocaleString("en")} shorter ones.` : ".");
 }

@@ -10,6 +10,9 @@ function element(tag, name, text) {
 
 function signed(v, write) { return v > 0 ? "+" + write(v) : v < 0 ? "-" + write(-v) : "±0"; }
 
+// coarse writes the time of a single call, which is known to a step of the clock.
+function coarse(v) { return data.step && v < 2 * data.step ? "< " + duration(v + data.step) : duration(v); }
+
 // facts returns what is known of a bar, a row for each value: what it is, and the
 // value of each side as text, with its share of the whole.
 function facts(t, i) {
@@ -38,7 +41,7 @@ function facts(t, i) {
       if (at < 0) return s.calls[i] ? s.total[i] : null;
       const unknown = s.spread[at] > s.spread[at + 1] && (k < 4 || s.spread[at + 4] === 0);
       return unknown ? null : s.spread[at + k];
-    }), duration);
+    }), coarse);
   });
   return rows;
 }
