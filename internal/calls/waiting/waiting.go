@@ -125,23 +125,35 @@ func (d *Division) For(id calltrie.NodeID) string {
 // Waits returns how much of the total of a node was in waits.
 func (d *Division) Waits(id calltrie.NodeID) uint64 { return d.below[id] }
 
-// ByFunction returns for each function how much of its total was in waits, where calls below calls of the same
-// function count once, and of waits how much was idle. d may be nil.
-func (d *Division) ByFunction() (waits, idle map[calllog.FuncID]uint64) {
-	waits, idle = make(map[calllog.FuncID]uint64), make(map[calllog.FuncID]uint64)
+// FunctionWaits is the waits of a function.
+type FunctionWaits struct {
+	Total uint64 // part of its total that was in waits, where calls below calls of the same function count once
+	// Self and Calls are the parts of its self time and calls below functions that stand for waits. Execution
+	// traces of Go have the function that waits there.
+	Self, Calls uint64
+	Idle        uint64 // of a function that stands for a wait, see calltrie.Stats
+}
+
+// ByFunction returns the waits of each function. d may be nil.
+func (d *Division) ByFunction() map[calllog.FuncID]FunctionWaits {
+	waits := make(map[calllog.FuncID]FunctionWaits)
 	if d == nil {
-		return waits, idle
+		return waits
 	}
 	outer := d.Trie.Outermost()
 	for id, n := range d.Trie.Nodes() {
-		if outer[id] && d.below[id] > 0 {
-			waits[n.Func] += d.below[id]
+		w := waits[n.Func]
+		if outer[id] {
+			w.Total += d.below[id]
 		}
-		if n.Idle > 0 {
-			idle[n.Func] += n.Idle
+		if d.of[id] != 0 {
+			w.Self += n.Self
+			w.Calls += n.Calls
 		}
+		w.Idle += n.Idle
+		waits[n.Func] = w
 	}
-	return waits, idle
+	return waits
 }
 
 // Waiting returns the time of all waits that are not idle, and Idle that of the others.

@@ -144,8 +144,7 @@ type accountRow struct {
 	account.Function
 	calllog.Func        // name, file and line
 	shown        string // the name as displayed
-	waits        uint64 // part of the total that was in waits
-	idle         uint64 // of a wait: part of the time in which there was nothing to do
+	waits        waiting.FunctionWaits
 }
 
 // order returns how --sort compares. Numbers descend; ties are in the order of
@@ -245,7 +244,7 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 // accountRows returns the functions that have calls and match the filter.
 func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, split *waiting.Division) []accountRow {
 	var rows []accountRow
-	waits, idle := split.ByFunction()
+	waits := split.ByFunction()
 	for _, fn := range account.Functions(trie) {
 		if fn.Calls == 0 {
 			continue
@@ -253,7 +252,7 @@ func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, spli
 		known := logs.Funcs[fn.Func]
 		known.Name = logs.Symbol(fn.Func)
 		if filter.Match(known.Name) {
-			rows = append(rows, accountRow{fn, known, logs.Name(fn.Func), waits[fn.Func], idle[fn.Func]})
+			rows = append(rows, accountRow{fn, known, logs.Name(fn.Func), waits[fn.Func]})
 		}
 	}
 	return rows
@@ -333,14 +332,16 @@ func (f *accountFlags) table(rows []accountRow, logs *LogSet, split *waiting.Div
 	for i := range rows {
 		r := &rows[i]
 		var cells []report.Cell
+		costs := r.Costs
+		costs.Self -= r.waits.Self
 		for _, k := range keys {
-			cells = append(cells, report.Text(k.text(&r.Costs, unitOf(&logs.Clock))))
+			cells = append(cells, report.Text(k.text(&costs, unitOf(&logs.Clock))))
 			if split != nil && (k.Name == "total" || k.Name == "sum") {
-				cells = append(cells, report.Text(logs.Duration(r.waits)))
+				cells = append(cells, report.Text(logs.Duration(r.waits.Total)))
 			}
 		}
 		if split != nil {
-			cells = append(cells, report.Text(share(r.Self, split.Processor)))
+			cells = append(cells, report.Text(share(costs.Self, split.Processor)))
 		}
 		if endless {
 			text := ""
@@ -391,7 +392,7 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 			}
 			record = append(record, number(r.Deduced), number(r.Open), r.shown, r.Name, r.File, line)
 			if waits {
-				record = append(record, r.Wait, number(r.waits), number(r.idle))
+				record = append(record, r.Wait, number(r.waits.Total), number(r.waits.Idle))
 			}
 			_ = out.Write(record)
 		}
@@ -462,7 +463,7 @@ func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, clock *call
 		list := make([]functionJSON, len(rows))
 		for i := range rows {
 			r := &rows[i]
-			list[i] = functionJSON{uint32(r.Function.Func), r.Name, r.shown, r.Object, r.File, r.Line, costsToJSON(&r.Costs), waitJSON{r.Wait, r.idle, r.waits}}
+			list[i] = functionJSON{uint32(r.Function.Func), r.Name, r.shown, r.Object, r.File, r.Line, costsToJSON(&r.Costs), waitJSON{r.Wait, r.waits.Idle, r.waits.Total}}
 		}
 		return list
 	}

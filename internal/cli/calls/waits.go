@@ -119,7 +119,7 @@ func (f *stacksFlags) rankText(l *stackList, set *LogSet) string {
 // partOf is a part of the time of a trie.
 func (t *LogSet) partOf(time uint64, d *waiting.Division) string {
 	all := d.Processor + d.Waiting() + d.Idle()
-	return fmt.Sprintf("%s of the %s of all goroutines (%s)", t.Duration(time), t.Duration(all), share(time, all))
+	return fmt.Sprintf("%s of the %s of all threads (%s)", t.Duration(time), t.Duration(all), share(time, all))
 }
 
 // waitTable is the table of waits by what they were for, without idle ones.
@@ -152,9 +152,10 @@ func (t *LogSet) waitTable(d *waiting.Division) *report.Table {
 	return table
 }
 
-// splitRows puts the rows of waits behind those of functions, and returns the number of the latter.
+// splitRows puts the rows of waits, and of functions that do nothing else in the logs, behind those of functions,
+// and returns the number of the latter.
 func splitRows(rows []accountRow) (ordered []accountRow, functions int) {
-	isWait := func(r accountRow) bool { return r.Wait != "" }
+	isWait := func(r accountRow) bool { return r.Wait != "" || r.Calls == r.waits.Calls }
 	waits := slices.DeleteFunc(slices.Clone(rows), func(r accountRow) bool { return !isWait(r) })
 	ordered = slices.DeleteFunc(rows, isWait)
 	return append(ordered, waits...), len(ordered)

@@ -312,7 +312,7 @@ func (r *reader) calls(ctx context.Context) error {
 	if split := waiting.Divide(src.Trie, set.WaitOf); split != nil {
 		for p := waiting.Processor; p <= waiting.Idle; p++ {
 			if split.Time(p) > 0 {
-				r.flame(fmt.Sprintf("%s: %s of the %s of all goroutines", p, set.Duration(split.Time(p)), set.Duration(split.All())), graph(split.Split(p)))
+				r.flame(fmt.Sprintf("%s: %s of the %s of all threads", p, set.Duration(split.Time(p)), set.Duration(split.All())), graph(split.Split(p)))
 			}
 		}
 	}

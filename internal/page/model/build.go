@@ -221,7 +221,7 @@ func (b *builder) calls() {
 	}
 	sum := &Calls{Unit: c.Unit, Step: c.Step, Threads: c.Threads, Time: c.Time}
 	split := waiting.Divide(c.Trie, func(fn calllog.FuncID) string { return c.Funcs[fn].Wait })
-	waits, _ := split.ByFunction()
+	waits := split.ByFunction()
 	ids := map[calllog.FuncID]int{}
 	for _, f := range account.Functions(c.Trie) {
 		info := c.Funcs[f.Func]
@@ -232,10 +232,10 @@ func (b *builder) calls() {
 		ids[f.Func] = i
 		sum.Calls += f.Calls
 		if fn := &b.m.Functions[i]; fn.Time == nil {
-			fn.Time = &Time{f.Calls, f.Total, f.Self, spreadOf(&f.Costs), f.Deduced + f.Open, waits[f.Func]}
+			fn.Time = &Time{f.Calls, f.Total, f.Self, spreadOf(&f.Costs), f.Deduced + f.Open, waits[f.Func].Total}
 		} else {
 			fn.Time.add(&f.Costs)
-			fn.Time.Waits += waits[f.Func]
+			fn.Time.Waits += waits[f.Func].Total
 		}
 	}
 	sum.divide(split, ids)

@@ -75,7 +75,7 @@
     const busy = list.map(function (w) { return w.time - (w.idle || 0); });
     const all = busy.reduce(function (a, b) { return a + b; }, 0), idle = list.reduce(function (a, w) { return a + (w.idle || 0); }, 0);
     return el("section", { class: "card" }, el("h2", null, "Waiting"),
-      el("p", { class: "soft" }, time(all) + " of the " + time(all + idle + (model.calls.processor || 0)) + " of all goroutines" + (idle ? "; " + time(idle) + " more for work, with nothing begun" : "") + "."),
+      el("p", { class: "soft" }, time(all) + " of the " + time(all + idle + (model.calls.processor || 0)) + " of all threads" + (idle ? "; " + time(idle) + " more for work, with nothing begun" : "") + "."),
       el("table", null,
         el("thead", null, el("tr", null, el("th", null, "For"), el("th", { class: "num" }, "Waits"), el("th", { class: "num" }, "Time"), el("th", { class: "num" }, "Share"), el("th", null, "Most of it in"))),
         el("tbody", null, list.map(function (w, i) {
