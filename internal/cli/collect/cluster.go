@@ -94,7 +94,7 @@ func (f *clusterFlags) readSecret() error {
 		}
 		return nil
 	}
-	data, err := os.ReadFile(f.secret)
+	data, err := readPrivate(f.secret)
 	if err != nil {
 		return err
 	}

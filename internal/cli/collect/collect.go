@@ -2,6 +2,7 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -62,7 +63,7 @@ Without --tokens only this machine is served. The file of tokens has a line for 
   write,publish TOKEN      may also send maps and debug files
   read TOKEN               may read profiles
   read TOKEN app tool      only those of the programs app and tool
-The file is read once, at the start.
+SIGHUP makes collect read the file again. A file that all users can read is rejected.
 
 If collect is killed, nothing that was acknowledged is lost: the next collect continues
 with DIR. Damage of DIR costs only the uploads in the damaged parts; cairn collect verify
@@ -136,6 +137,9 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 		Tokens: tokens, MaxBody: int64(f.maxBody), MaxFile: int64(f.maxFile), MaxAll: int64(f.maxFile), Memory: int64(f.memory),
 		Rate: f.rate, Share: f.share, Log: log,
 	})
+	if tokens != nil {
+		f.rereadTokens(ctx, g, log)
+	}
 	err = f.serve(ctx, s, g, listener, log)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -178,12 +182,11 @@ func (f *collectFlags) readTokens() (gate.Tokens, error) {
 	if f.tokens == "" {
 		return nil, nil
 	}
-	file, err := os.Open(f.tokens)
+	data, err := readPrivate(f.tokens)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	return gate.ParseTokens(file, f.tokens)
+	return gate.ParseTokens(bytes.NewReader(data), f.tokens)
 }
 
 // backend is a collector, or a node of a cluster.

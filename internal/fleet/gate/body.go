@@ -32,8 +32,8 @@ var decoders = sync.Pool{New: func() any {
 // body reads the body of a request and unpacks it. Until done is called, its bytes count against
 // those that all bodies together may have.
 func (g *Gate) body(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
-	meter := &meter{g: g, left: g.o.MaxAll}
-	done = func() { g.budget.Add(meter.taken) }
+	meter := &meter{g: g, from: sender{g.grant(r).Name, address(r)}, left: g.o.MaxAll}
+	done = func() { g.budget.giveBack(meter.from, meter.taken) }
 	sent := http.MaxBytesReader(w, r.Body, g.o.MaxBody)
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
@@ -62,6 +62,7 @@ func (g *Gate) body(w http.ResponseWriter, r *http.Request) (body []byte, done f
 type meter struct {
 	g     *Gate
 	r     io.Reader
+	from  sender
 	left  int64 // bytes that this body may still have
 	taken int64 // bytes taken from the budget of all bodies
 }
@@ -70,10 +71,10 @@ func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	m.taken += int64(n)
 	m.left -= int64(n)
-	switch {
-	case m.g.budget.Add(-int64(n)) < 0:
-		return n, errBusy
-	case m.left < 0:
+	if err := m.g.budget.take(m.from, int64(n)); err != nil {
+		return n, err
+	}
+	if m.left < 0 {
 		return n, fmt.Errorf("%w: a body of more than %d bytes when unpacked", bundle.ErrLimit, m.g.o.MaxAll)
 	}
 	return n, err

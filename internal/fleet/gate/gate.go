@@ -80,7 +80,8 @@ type Gate struct {
 	c       Backend
 	limiter *limiter
 	mux     *http.ServeMux
-	budget  atomic.Int64 // bytes of bodies that may still be read
+	budget  *budget
+	tokens  atomic.Pointer[Tokens]
 	counts  counts
 	closing atomic.Bool
 	owners  owners
@@ -89,8 +90,10 @@ type Gate struct {
 
 // New returns the handler of a backend.
 func New(c Backend, o Options) *Gate {
-	g := &Gate{o: o, c: c, limiter: newLimiter(o.Rate), mux: http.NewServeMux()}
-	g.budget.Store(o.Memory)
+	g := &Gate{o: o, c: c, limiter: newLimiter(o.Rate), mux: http.NewServeMux(), budget: newBudget(o.Memory, o.MaxAll, o.Tokens != nil)}
+	if o.Tokens != nil {
+		g.SetTokens(o.Tokens)
+	}
 	g.mux.HandleFunc("POST /v1/files", g.needs(Write, g.files))
 	g.mux.HandleFunc("GET /v1/policy", g.needs(Write, g.policy))
 	g.mux.HandleFunc("GET /v1/builds", g.needs(Read, g.builds))
@@ -112,6 +115,9 @@ func New(c Backend, o Options) *Gate {
 	return g
 }
 
+// SetTokens replaces the tokens. Requests in progress keep what theirs allowed.
+func (g *Gate) SetTokens(t Tokens) { g.tokens.Store(&t) }
+
 // Closing makes /readyz report that this collector is about to end.
 func (g *Gate) Closing() { g.closing.Store(true) }
 
@@ -132,7 +138,7 @@ func (g *Gate) foreign(r *http.Request) string {
 	if r.Header.Get("Origin") != "" && r.Method != http.MethodGet {
 		return "uploads from web pages are rejected"
 	}
-	if g.o.Tokens != nil {
+	if g.tokens.Load() != nil {
 		return ""
 	}
 	host, _, err := net.SplitHostPort(r.Host)
@@ -166,14 +172,15 @@ func (g *Gate) roles(r *http.Request) Role { return g.grant(r).Role }
 
 // grant returns what the token of a request allows. Browsers send it as a password.
 func (g *Gate) grant(r *http.Request) Grant {
-	if g.o.Tokens == nil {
+	tokens := g.tokens.Load()
+	if tokens == nil {
 		return Grant{Role: Write | Read | Publish}
 	}
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if _, password, ok := r.BasicAuth(); ok {
 		token = password
 	}
-	return g.o.Tokens.grant(token)
+	return tokens.grant(token)
 }
 
 // audit writes a line about an accepted request to the audit log.
@@ -201,6 +208,10 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason
 			after = 2 // about the time until another node takes over
 		}
 		w.Header().Set("Retry-After", strconv.Itoa(after))
+	}
+	if r.Method == http.MethodPost {
+		// Otherwise the answer waits for the rest of the body, which may not come.
+		w.Header().Set("Connection", "close")
 	}
 	http.Error(w, reason, status)
 }
@@ -274,6 +285,8 @@ func statusOf(err error, other int) int {
 		return http.StatusUnsupportedMediaType
 	case errors.Is(err, bundle.ErrLimit), errors.As(err, &tooLong):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errShare):
+		return http.StatusTooManyRequests
 	case errors.Is(err, collector.ErrNoSpace):
 		return http.StatusInsufficientStorage
 	case errors.Is(err, journal.ErrTooLarge):
