@@ -18,10 +18,14 @@ const (
 	NoProgram Absence = 3
 	// Unprobed is a function that was compiled without a probe.
 	Unprobed Absence = 4
+	// Optimised is a function of code that the linker made (-flto), which the program does not have and to which
+	// its other code refers: it was inlined, computed by the compiler, or removed. Which of these is not recorded.
+	Optimised Absence = 5
 )
 
 var absenceNames = [...]string{
 	NotLinked: "not linked", Dropped: "removed by the linker", NoProgram: "in no program", Unprobed: "compiled without probes",
+	Optimised: "inlined or removed by link-time optimisation",
 }
 
 // String describes the reason in a few words.
@@ -39,7 +43,7 @@ func ParseAbsence(text string) (Absence, bool) {
 }
 
 // Valid reports whether a is one of the reasons.
-func (a Absence) Valid() bool { return a >= NotLinked && a <= Unprobed }
+func (a Absence) Valid() bool { return a >= NotLinked && a <= Optimised }
 
 // Absent is a function that was compiled for a module, and of which the module has no record.
 type Absent struct {
@@ -91,7 +95,9 @@ func SortAbsent(list []Absent) []Absent {
 }
 
 // Known reports whether it is known that the function did not run.
-func (a *Absent) Known() bool { return a.Why != Unprobed && !(a.Why == Dropped && a.Inlined) }
+func (a *Absent) Known() bool {
+	return a.Why != Unprobed && a.Why != Optimised && !(a.Why == Dropped && a.Inlined)
+}
 
 // Unit is what one compilation made: all its functions, with and without probes. Objects have a unit each, and
 // linkers join those of a module's objects; the functions of units that a module does not have are its Absent.
@@ -99,5 +105,44 @@ type Unit struct {
 	File string
 	// Unlinked reports that the unit is of an input of the link from which the linker need not have taken anything.
 	Unlinked bool
-	Funcs    []Absent // Why is Unprobed, or 0 for functions with a probe
+	// LTO reports that the linker makes the code: functions may have been inlined, computed or removed then.
+	LTO   bool
+	Funcs []Absent // Why is Unprobed, or 0 for functions with a probe
+	Refs  []Refs   // with LTO, ascending by From
+}
+
+// Refs are the names to which the code of a function, or data, refers.
+type Refs struct {
+	From string
+	To   []string // ascending
+}
+
+// MarkInlined marks the functions of which code has lines: it was inlined there. A line belongs to the function
+// that is defined last before it.
+func MarkInlined(funcs, code []Absent) {
+	type start struct {
+		line uint32
+		fn   int
+	}
+	starts := map[string][]start{} // by file, ascending
+	for i := range funcs {
+		if a := &funcs[i]; a.Line > 0 {
+			starts[a.Source] = append(starts[a.Source], start{a.Line, i})
+		}
+	}
+	for _, list := range starts {
+		slices.SortFunc(list, func(a, b start) int { return cmp.Compare(a.line, b.line) })
+	}
+	for i := range code {
+		own := &code[i]
+		for _, r := range own.Lines {
+			list := starts[r.File]
+			k, _ := slices.BinarySearchFunc(list, r.From+1, func(s start, line uint32) int { return cmp.Compare(s.line, line) })
+			for k = max(k-1, 0); k < len(list) && list[k].line <= r.To; k++ {
+				if fn := &funcs[list[k].fn]; fn != own && (fn.Line != own.Line || fn.Source != own.Source) {
+					fn.Inlined = true
+				}
+			}
+		}
+	}
 }

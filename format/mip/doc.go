@@ -85,13 +85,15 @@
 //
 //	u32   length of the record in bytes, this field included
 //	u8    version, 1; +128 in the map section, where Mach-O has them
-//	u8    1 if the unit was added by a link that need not have taken anything of it
+//	u8    +1 if the unit was added by a link that need not have taken anything of it, +2 if the
+//	      linker makes the code (-flto)
 //	str   source file
 //	      the functions, as a list:
 //	uv      number of strings, sorted, each as in a map (below)
 //	uv      number of functions, each:
 //	u8        reason: 0 it has a probe, 1 its archive's member was not linked, 2 the linker
-//	          removed it, 3 it is in no program, 4 it was compiled without a probe; +8 if
+//	          removed it, 3 it is in no program, 4 it was compiled without a probe, 5 it was
+//	          inlined or removed when the linker made the code; +8 if
 //	          other objects may have it (COMDAT), +16 if it has a note, +32 if the place of
 //	          its definition is known, +64 if it has lines, +128 if other functions of the
 //	          unit have code of its lines
@@ -104,8 +106,15 @@
 //	sv          file, a string's number, from that of the range before; at first of its definition
 //	sv          first line, from the last of the range before; at first of its definition
 //	uv          number of further lines
+//	      with +2, the names to which functions and data refer:
+//	uv      number of strings, sorted, each as in a map (below)
+//	uv      number of names that refer to others, ascending, each:
+//	uv        a string's number
+//	uv        number of names to which it refers, ascending, each:
+//	sv          a string's number, from that of the name before
 //
-// In units, the reasons are 0 and 4. The functions of a map that are absent are those of its units that it has
+// Objects with code for the linker's compiler have the record in the section .debug.cairn.lto, which linkers leave
+// out; the link adds an object with the records of all. In units, the reasons are 0 and 4. The functions of a map that are absent are those of its units that it has
 // no record of. Example: lib.c defines spare in lines 7 to 9, which has code of line 3 of lib.h.
 //
 //	00000000  39 00 00 00 01 00 05 6c  69 62 2e 63 05 00 00 00  |9......lib.c....|

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
@@ -22,7 +24,13 @@ func AppendUnit(b []byte, u *prof.Unit) ([]byte, error) {
 	if u.Unlinked {
 		b[len(b)-1] = wire.UnitUnlinked
 	}
+	if u.LTO {
+		b[len(b)-1] |= wire.UnitLTO
+	}
 	b, err := appendAbsent(appendString(b, u.File), u.Funcs)
+	if err == nil && u.LTO {
+		b, err = appendRefs(b, u.Refs)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("writing the record of %s: %w", u.File, err)
 	}
@@ -75,9 +83,13 @@ func readUnit(c *bytecur.Cursor, start int64) (u prof.Unit, err error) {
 	} else if v != wire.UnitVersion {
 		c.FailAt(start, "the record of a unit of version %d", v)
 	}
-	u.Unlinked = c.U8()&wire.UnitUnlinked != 0
+	flags := c.U8()
+	u.Unlinked, u.LTO = flags&wire.UnitUnlinked != 0, flags&wire.UnitLTO != 0
 	u.File = string(c.String("the source file's name", MaxName))
 	u.Funcs = readAbsent(c)
+	if u.LTO {
+		u.Refs = readRefs(c)
+	}
 	if c.Err() == nil && c.Len() > 0 {
 		c.Failf("%d unexpected bytes at the end of the record at %#x", c.Len(), start)
 	}
@@ -104,5 +116,83 @@ func checkUnit(u *prof.Unit) error {
 			return fmt.Errorf("function %q: %w", a.Name, err)
 		}
 	}
+	return checkRefs(u)
+}
+
+// checkRefs reports the first rule that the references of u break.
+func checkRefs(u *prof.Unit) error {
+	if len(u.Refs) > 0 && !u.LTO {
+		return errors.New("references in the record of a unit whose code the linker does not make")
+	}
+	for i := range u.Refs {
+		r := &u.Refs[i]
+		if i > 0 && u.Refs[i-1].From >= r.From {
+			return fmt.Errorf("references from %q: out of order", r.From)
+		}
+		if err := checkName("name", r.From); err != nil {
+			return err
+		}
+		for k, name := range r.To {
+			if err := checkName("name", name); err != nil {
+				return err
+			}
+			if k > 0 && r.To[k-1] >= name {
+				return fmt.Errorf("reference from %q to %q: out of order", r.From, name)
+			}
+		}
+	}
 	return nil
+}
+
+// appendRefs writes references, with a table of their names.
+func appendRefs(b []byte, refs []prof.Refs) ([]byte, error) {
+	index := map[string]uint64{}
+	for i := range refs {
+		index[refs[i].From] = 0
+		for _, name := range refs[i].To {
+			index[name] = 0
+		}
+	}
+	table := slices.Sorted(maps.Keys(index))
+	for i, name := range table {
+		index[name] = uint64(i)
+	}
+	b, err := appendTable(b, table)
+	if err != nil {
+		return nil, err
+	}
+	b = binary.AppendUvarint(b, uint64(len(refs)))
+	for i := range refs {
+		b = binary.AppendUvarint(b, index[refs[i].From])
+		b = binary.AppendUvarint(b, uint64(len(refs[i].To)))
+		last := uint64(0)
+		for _, name := range refs[i].To {
+			b = appendDelta(b, index[name], last)
+			last = index[name]
+		}
+	}
+	return b, nil
+}
+
+// readRefs reads what appendRefs wrote.
+func readRefs(c *bytecur.Cursor) []prof.Refs {
+	table := readTable(c)
+	n := c.Count("names that refer to others", MaxFuncs, 2)
+	if n == 0 {
+		return nil
+	}
+	refs := make([]prof.Refs, 0, n)
+	for range n {
+		r := prof.Refs{From: lookup(c, table, c.Uvarint())}
+		last := uint64(0)
+		for range c.Count("references", MaxFuncs, 1) {
+			last = readDelta(c, last)
+			r.To = append(r.To, lookup(c, table, last))
+		}
+		if c.Err() != nil {
+			return nil
+		}
+		refs = append(refs, r)
+	}
+	return refs
 }

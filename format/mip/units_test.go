@@ -3,6 +3,7 @@ package mip
 import (
 	"encoding/binary"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,22 @@ func drawAbsent(t *rapid.T, why ...prof.Absence) []prof.Absent {
 	return prof.SortAbsent(list)
 }
 
+// drawRefs draws references, in their order.
+func drawRefs(t *rapid.T) (refs []prof.Refs) {
+	names := rapid.SliceOfDistinct(rapid.StringMatching(`[a-z]{1,3}`), rapid.ID[string])
+	from := names.Draw(t, "from")
+	slices.Sort(from)
+	for _, name := range from {
+		to := names.Draw(t, "to")
+		slices.Sort(to)
+		if len(to) == 0 {
+			to = nil
+		}
+		refs = append(refs, prof.Refs{From: name, To: to})
+	}
+	return refs
+}
+
 func encodeUnit(t fataler, u *prof.Unit) []byte {
 	data, err := AppendUnit(nil, u)
 	if err != nil {
@@ -50,6 +67,9 @@ func TestUnitRoundTrip(t *testing.T) {
 		var want []prof.Unit
 		for range rapid.IntRange(1, 3).Draw(t, "units") {
 			u := prof.Unit{File: drawName(t, "file"), Unlinked: rapid.Bool().Draw(t, "unlinked"), Funcs: drawAbsent(t, 0, prof.Unprobed)}
+			if u.LTO = rapid.Bool().Draw(t, "LTO"); u.LTO {
+				u.Refs = drawRefs(t)
+			}
 			want = append(want, u)
 			data = append(data, encodeUnit(t, &u)...)
 			data = append(data, make([]byte, 4*rapid.IntRange(0, 2).Draw(t, "padding"))...)

@@ -261,9 +261,20 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 		}
 	}
 	root := filepath.Dir(p.tc.Bin)
+	add, dumpEnv, done, err := f.dumps(c, cmd, p.tc, argv)
+	if err != nil {
+		return err
+	}
+	if done != nil {
+		defer done()
+		argv, env = slices.Insert(argv, 1, add...), append(env, dumpEnv...)
+	}
 	if cmd.Links {
 		l := &mixedLink{inputs: driverInputs(cmd), runtime: p.tc.Archive, what: "mode " + f.Shim.Mode.String()}
 		return c.runLink(ctx, s, l, argv, root, env...)
+	}
+	if done != nil {
+		return c.runLink(ctx, s, &mixedLink{}, argv, root, env...)
 	}
 	return c.become(ctx, argv, root, env...)
 }
@@ -290,7 +301,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c C
 		args = append(args, ltoArgs(root)...)
 	}
 	if cmd.Links && f.Shim.recordsUnits(p.tc) {
-		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false)...)
+		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false, cmd.WholeArchive || len(cmd.Sources) > 0)...)
 	}
 	args = append(args, f.mergeRecord(s, cmd, p.tc)...)
 	return append(argv[:1:1], args...), env
@@ -302,7 +313,7 @@ func (f *InstrumentFlags) mergeRecord(s *verb.Streams, cmd *driver.Command, tc d
 	if !cmd.Merges || !f.Shim.recordsUnits(tc) {
 		return nil
 	}
-	args := linkRecord(s, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"), true)
+	args := linkRecord(s, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"), true, false)
 	if cmd.Language && len(args) > 0 {
 		args = append([]string{"-x", "none"}, args...)
 	}

@@ -33,6 +33,8 @@ type linkInput struct {
 	script bool // a linker script names it
 	// whole reports that the linker takes the object, and may still drop its records.
 	whole bool
+	// plugin reports that the linker may start a compiler for objects that have code for it and machine code.
+	plugin bool
 }
 
 // recordsUnits reports whether objects have records of their units: those of modes with maps, of ELF.
@@ -49,7 +51,7 @@ func driverInputs(cmd *driver.Command) []linkInput {
 		if w.Lib {
 			path = findLibrary(&driver.LinkerWord{Value: w.Name, Static: w.Static}, dirs)
 		}
-		inputs = append(inputs, linkInput{path: path, system: systemInput(path, cmd.Sysroot()), whole: cmd.GC})
+		inputs = append(inputs, linkInput{path: path, system: systemInput(path, cmd.Sysroot()), whole: cmd.GC, plugin: !cmd.NoLTO})
 	}
 	return inputs
 }
@@ -57,6 +59,10 @@ func driverInputs(cmd *driver.Command) []linkInput {
 // linkerInputs returns the inputs of a link by a linker that the build starts itself.
 func linkerInputs(args []string) (inputs []linkInput, output string) {
 	line := driver.ParseLinker(args, ReadResponse)
+	return inputsOfLine(&line)
+}
+
+func inputsOfLine(line *driver.LinkerLine) (inputs []linkInput, output string) {
 	dirs := line.Dirs()
 	for i := range line.Words {
 		w := &line.Words[i]
@@ -79,11 +85,12 @@ func linkerInputs(args []string) (inputs []linkInput, output string) {
 // object is as good, so that an error is a note.
 // merges reports that it makes one object of several (-r), which has their records but not those of objects without
 // any: a later link would take it for an object with probes.
-func linkRecord(s *verb.Streams, inputs []linkInput, output string, merges bool) []string {
+// all reports that the linker takes all members of some archives, or has inputs that are not among these.
+func linkRecord(s *verb.Streams, inputs []linkInput, output string, merges, all bool) []string {
 	if output == "" {
 		output = "a.out"
 	}
-	path, err := recordObject(s, inputs, output, merges)
+	path, err := recordObject(s, inputs, output, merges, all)
 	switch {
 	case err != nil:
 		verb.Note(s, "%s will not have the record of functions that are not linked: %v", output, err)
@@ -96,8 +103,8 @@ func linkRecord(s *verb.Streams, inputs []linkInput, output string, merges bool)
 
 // recordObject returns the path of the object for a link, "" if it needs none. The linker reports files that do
 // not exist.
-func recordObject(s *verb.Streams, inputs []linkInput, output string, merges bool) (string, error) {
-	r := unitRecords{merges: merges}
+func recordObject(s *verb.Streams, inputs []linkInput, output string, merges, all bool) (string, error) {
+	r := unitRecords{merges: merges, lto: ltoLink{all: all}}
 	for _, in := range inputs {
 		if in.path == "" {
 			continue
@@ -108,6 +115,18 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string, merges boo
 	}
 	if len(r.given) > 0 && !merges {
 		if err := logEvent(buildEvent{Given: r.given}); err != nil {
+			return "", err
+		}
+	}
+	if len(r.lto.units) > 0 {
+		var paths []string
+		for _, in := range inputs {
+			if in.path != "" && !in.system {
+				paths = append(paths, in.path)
+			}
+		}
+		var err error
+		if r.data, err = r.lto.record(r.data, paths); err != nil {
 			return "", err
 		}
 	}
@@ -133,7 +152,8 @@ type unitRecords struct {
 	data     []byte
 	like     []byte         // an object of those of which data has records
 	unprobed []linkedObject // those that no stand-in of ours has seen
-	given    []string       // sources of all units that the link can take, and of those that its driver compiles
+	lto      ltoLink
+	given    []string // sources of all units that the link can take, and of those that its driver compiles
 }
 
 // read adds the records of an input.
@@ -144,9 +164,16 @@ func (r *unitRecords) read(in linkInput) error {
 			r.given = append(r.given, path)
 		}
 	}
+	at := inputPlace{in.path, -1}
 	err := objfile.EachLinkInput(in.path, func(archive bool, member string, body *io.SectionReader) error {
+		if archive {
+			at.member++
+		}
 		data, err := objfile.SectionOf(body, wire.UnitSection)
 		if err != nil {
+			return err
+		}
+		if is, err := r.readLTO(in, at, member, body, data != nil); is || err != nil {
 			return err
 		}
 		if data == nil && !in.system {
@@ -179,6 +206,29 @@ func (r *unitRecords) read(in linkInput) error {
 	return err
 }
 
+// readLTO adds the code of an object that the linker's compiler makes, and reports whether it did. The object may
+// have machine code as well.
+func (r *unitRecords) readLTO(in linkInput, at inputPlace, member string, body *io.SectionReader, fat bool) (bool, error) {
+	if in.system || r.merges || fat && !in.plugin || hasMagic(body) {
+		return false, nil // lld's stand-in records bitcode
+	}
+	if fat {
+		data, err := objfile.SectionOf(body, wire.LTOSection)
+		if data == nil || err != nil {
+			return false, err
+		}
+	}
+	is, err := r.lto.add(at, member, body)
+	if !is || err != nil {
+		return false, nil // the linker may accept what cannot be read here
+	}
+	r.found = true
+	if u := r.lto.units[len(r.lto.units)-1].unit; os.Getenv(catch.EnvLog) != "" {
+		r.given = append(r.given, u.File)
+	}
+	return true, r.likeThis(body)
+}
+
 // likeThis remembers an object whose machine and notes are those of the link.
 func (r *unitRecords) likeThis(body *io.SectionReader) (err error) {
 	if r.like == nil {
@@ -190,11 +240,7 @@ func (r *unitRecords) likeThis(body *io.SectionReader) (err error) {
 // add adds a unit of an archive, or of an object.
 func (r *unitRecords) add(u *prof.Unit, archive bool, name string) (err error) {
 	if u.Unlinked = archive; archive {
-		for i := range u.Funcs {
-			if u.Funcs[i].Note == "" {
-				u.Funcs[i].Note = name
-			}
-		}
+		nameArchive(u, name)
 	}
 	r.data, err = mip.AppendUnit(r.data, u)
 	return err

@@ -121,6 +121,9 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 	if slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) }) {
 		line.Words = append(line.Words, driver.LinkerWord{Args: []string{"-u", l.needed()}, Option: "u", Value: l.needed()})
 	}
+	if err := l.addRecord(&line); err != nil {
+		return err
+	}
 	clang, err := l.backend()
 	if err != nil {
 		return err
@@ -129,6 +132,22 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 		return l.linkThin(ctx, &line, clang)
 	}
 	return l.linkMerged(ctx, &line, in, clang)
+}
+
+// addRecord adds to a link the object with the record of its bitcode.
+func (l *ltoLinker) addRecord(line *driver.LinkerLine) error {
+	runtime := slices.IndexFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) })
+	if runtime < 0 || !l.opts.recordsUnits(driver.Toolchain{}) {
+		return nil
+	}
+	path, err := bitcodeRecord(&l.streams, line, line.Words[runtime].Value, &l.opts)
+	switch {
+	case err != nil:
+		verb.Note(&l.streams, "%s will not have the record of functions that the link removes: %v", outputOfLine(line), err)
+	case path != "":
+		line.Words = append(line.Words, driver.LinkerWord{Args: []string{path}, Value: path})
+	}
+	return nil
 }
 
 func isRuntime(w *driver.LinkerWord) bool { return w.Input() && filepath.Base(w.Value) == "libcairn.a" }

@@ -173,13 +173,19 @@ var errFound = errors.New("found")
 
 func holdsBitcode(path string) bool {
 	err := objfile.EachLinkInput(path, func(_ bool, _ string, r *io.SectionReader) error {
-		var magic [4]byte
-		if n, _ := r.ReadAt(magic[:], 0); n == 4 && bitcode.Is(magic[:]) {
+		if hasMagic(r) {
 			return errFound
 		}
 		return nil
 	})
 	return errors.Is(err, errFound)
+}
+
+// hasMagic reports whether an object begins as bitcode does.
+func hasMagic(r io.ReaderAt) bool {
+	var magic [4]byte
+	n, _ := r.ReadAt(magic[:], 0)
+	return n == len(magic) && bitcode.Is(magic[:])
 }
 
 // nativeArchive writes the members of an archive that have no bitcode to an archive of their own.

@@ -146,11 +146,26 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		if err := logEvent(buildEvent{Result: native.Result{Source: result.Source}, Empty: true}); err != nil {
 			return err
 		}
-		return asIs()
+		if out, err = sh.appendLTO(src, src, result.Source); err != nil {
+			return err
+		}
+		if len(out) == len(src) {
+			return asIs()
+		}
+		if err := sh.assemble(ctx, withoutInput(args, inputs, piped), out); err != nil {
+			return err
+		}
+		return keepLTO(src, outputOf(args))
 	case err != nil:
 		return fmt.Errorf("as: %w", err)
 	}
-	if err := sh.assembleRewritten(ctx, withoutInput(args, inputs, piped), src, out, result); err != nil || !sh.direct || piped {
+	if out, err = sh.appendLTO(src, out, result.Source); err != nil {
+		return err
+	}
+	if err := sh.assembleRewritten(ctx, withoutInput(args, inputs, piped), src, out, result); err != nil {
+		return err
+	}
+	if err := keepLTO(src, outputOf(args)); err != nil || !sh.direct || piped {
 		return err
 	}
 	return dependOn(args, args[inputs[0]])

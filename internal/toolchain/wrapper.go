@@ -305,7 +305,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 		case a == "-r" || a == "-i" || a == "--relocatable":
 			if w.opts.Shim.recordsUnits(driver.Toolchain{}) {
 				inputs, output := linkerInputs(args)
-				argv = append(argv, linkRecord(s, inputs, output, true)...)
+				argv = append(argv, linkRecord(s, inputs, output, true, false)...)
 			}
 			return become(path, argv)
 		case a == "--version" || a == "-v" || a == "-V" || a == "--help",
@@ -343,7 +343,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	argv = append(argv, tc.Archive)
 	inputs, output := linkerInputs(args)
 	if w.opts.Shim.recordsUnits(tc) {
-		argv = append(argv, linkRecord(s, inputs, output, false)...)
+		argv = append(argv, linkRecord(s, inputs, output, false, slices.Contains(args, "--whole-archive"))...)
 	}
 	if linker.Kind == linkorder.LLD {
 		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:])

@@ -19,6 +19,9 @@ const (
 	// not allocated, and unlike the map's it is linked to no function, so that it is there whatever functions
 	// the linker drops.
 	UnitSection = ".debug.cairn.units"
+	// LTOSection is that section for code that the linker makes. Linkers leave it out: the record of a link has
+	// what they were given.
+	LTOSection = ".debug.cairn.lto"
 	// OrderSection is the allocated, zero-initialised section of the slots for
 	// first executions in modes with slots: an array of u32, each the offset of
 	// a record in RawSection plus one, or 0.
@@ -78,6 +81,9 @@ const (
 	UnitInMap = 1 << 7
 	// UnitUnlinked is set in records that were added when a module was linked, of what it was linked from.
 	UnitUnlinked = 1 << 0
+	// UnitLTO is set in records of code that the linker makes. After the functions they have what code and data
+	// refer to.
+	UnitLTO = 1 << 1
 )
 
 // Records in RawSection, by mode.

@@ -22,6 +22,11 @@ int work(int n) { return other(n) + pointer(n); }
 // compile returns the bitcode that clang makes of source with some options.
 func compile(tb testing.TB, options ...string) []byte {
 	tb.Helper()
+	return compileText(tb, source, options...)
+}
+
+func compileText(tb testing.TB, source string, options ...string) []byte {
+	tb.Helper()
 	clang, err := exec.LookPath("clang-22")
 	if err != nil {
 		tb.Skip("needs clang-22")
@@ -30,7 +35,7 @@ func compile(tb testing.TB, options ...string) []byte {
 	if err := os.WriteFile(filepath.Join(dir, "work.c"), []byte(source), 0o644); err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.Command(clang, append(options, "-O1", "-c", "work.c", "-o", "work.o")...)
+	cmd := exec.Command(clang, append([]string{"-O1", "-c", "work.c", "-o", "work.o"}, options...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%v: %s", err, out)
@@ -127,9 +132,57 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if c, err := ReadCode(data); err == nil && len(c.Funcs) > len(data) {
+			t.Errorf("%d functions in %d bytes", len(c.Funcs), len(data))
+		}
 		m, err := Read(data)
 		if err == nil && len(m.Symbols)*symbolSize > len(data) {
 			t.Errorf("%d symbols in %d bytes", len(m.Symbols), len(data))
 		}
 	})
+}
+
+const code = `
+int other(int n);
+extern int shared;
+int shared;
+static int twice(int n) {
+  return n * 2;
+}
+static int (*const table[])(int) = {twice};
+inline int copy(int n) { return n - 1; }
+int pick(int n) { return table[n & 1 & n](n); }
+__attribute__((noinline)) int store(int n) {
+  for (int i = 0; i < n; i++)
+    shared += other(i);
+  return shared;
+}
+int work(int n) { return store(n) + copy(n); }
+`
+
+// TestReadCode reads functions with their places, lines and references, as clang writes them at several levels.
+func TestReadCode(t *testing.T) {
+	t.Parallel()
+	for _, options := range []string{"-flto -g -O0", "-flto=thin -g -O2", "-flto -O1", "-flto=thin -g -gsplit-dwarf -O1", "-emit-llvm -g -O1"} {
+		c, err := ReadCode(compileText(t, code, strings.Fields(options)...))
+		if err != nil {
+			t.Fatalf("%s: %v", options, err)
+		}
+		i := slices.IndexFunc(c.Funcs, func(f Func) bool { return f.Name == "store" })
+		if i < 0 || !slices.ContainsFunc(c.Funcs, func(f Func) bool { return f.Name == "work" }) {
+			t.Errorf("%s: functions %+v", options, c.Funcs)
+			continue
+		}
+		f := &c.Funcs[i]
+		debug := strings.Contains(options, "-g")
+		if debug != (f.Line == 11) || debug != strings.HasSuffix(f.File, "/work.c") || debug != slices.Contains(f.Lines, Line{f.File, 13}) {
+			t.Errorf("%s: store is at %s:%d, with lines %v", options, f.File, f.Line, f.Lines)
+		}
+		if strings.Contains(options, "lto") && (!f.Effects || f.Insts == 0 || !slices.Equal(f.Refs, []string{"other", "shared"})) {
+			t.Errorf("%s: store refers to %q, with %d instructions, effects: %v", options, f.Refs, f.Insts, f.Effects)
+		}
+		if strings.Contains(options, "-O0") && !slices.ContainsFunc(c.Data, func(d Data) bool { return d.Name == "table" && slices.Equal(d.Refs, []string{"twice"}) }) {
+			t.Errorf("%s: data refers to %v", options, c.Data)
+		}
+	}
 }

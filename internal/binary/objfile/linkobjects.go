@@ -7,9 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
-
-	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
 // LinkObject is an input of a link as a linker sees it: the names that it defines and those
@@ -51,8 +48,6 @@ const (
 	bitcode    = "BC\xc0\xde"
 	bitcodeAlt = "\xde\xc0\x17\x0b" // with a wrapper around it
 	gccLTO     = ".gnu.lto_"
-
-	gccLTOSymbols = ".gnu.lto_.symtab."
 )
 
 // LinkObjects reads an object, the members of an archive, or a shared library. For other
@@ -155,44 +150,16 @@ func (im *Image) linkObject() (*LinkObject, error) {
 	return o, im.countReferences(o, table, syms, at)
 }
 
-// Kinds of symbols in gcc's table, as in the linker's plugin interface.
-const (
-	ltoUndef     = 2
-	ltoWeakUndef = 3
-	ltoCommon    = 4
-)
-
 // ltoNames reads the names of gcc's intermediate code. An object may also have machine code of
 // the same functions, and so their names twice.
 func (im *Image) ltoNames(o *LinkObject) error {
-	for i := range im.sections {
-		s := &im.sections[i]
-		if !strings.HasPrefix(s.name, gccLTO) {
-			continue
-		}
+	is, err := im.ltoSymbols(func(s *ltoSymbol) {
+		o.Names = append(o.Names, LinkName{Name: s.name, Defined: s.defined(), Data: s.kind == ltoCommon, LTO: true})
+	})
+	if is {
 		o.LTO = GCCLTO
-		if !strings.HasPrefix(s.name, gccLTOSymbols) {
-			continue
-		}
-		data, err := im.contents(s)
-		if err != nil {
-			return fmt.Errorf("%s: section %s: %w", im.path, s.name, err)
-		}
-		c := bytecur.New(data, int64(s.offset))
-		for c.Len() > 0 {
-			name := string(c.CString("a symbol", maxSymbolName))
-			c.CString("a symbol's group", maxSymbolName)
-			kind := c.U8()
-			c.U8()  // visibility
-			c.U64() // size of a common one
-			c.U32() // slot
-			if c.Err() != nil {
-				break // another version of the table: only the kind of LTO is known
-			}
-			o.Names = append(o.Names, LinkName{Name: name, Defined: kind != ltoUndef && kind != ltoWeakUndef, Data: kind == ltoCommon, LTO: true})
-		}
 	}
-	return nil
+	return err
 }
 
 // countReferences counts the references to names that the object defines.

@@ -92,8 +92,8 @@ func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) er
 	if err != nil {
 		return err
 	}
-	var known [prof.Unprobed + 1]int
-	missed, unprobed, inlined := 0, 0, 0
+	var known [prof.Optimised + 1]int
+	missed, unprobed, inlined, optimised := 0, 0, 0, 0
 	for i := range list {
 		switch a := &list[i]; {
 		case a.runs > 0 || a.absence == 0:
@@ -102,6 +102,8 @@ func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) er
 			missed++
 		case a.absence == prof.Unprobed:
 			unprobed++
+		case a.absence == prof.Optimised:
+			optimised++
 		default:
 			inlined++
 		}
@@ -119,6 +121,10 @@ func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) er
 	if unprobed > 0 {
 		verb.Note(s, "%s compiled without probes: whether %s ran is not known (--unknown lists %s)", report.Plural(unprobed, "function"),
 			report.Either(uint64(unprobed), "it", "they"), report.Either(uint64(unprobed), "it", "them"))
+	}
+	if optimised > 0 {
+		verb.Note(s, "%s inlined or removed by link-time optimisation: whether %s ran is not known (--unknown lists %s)", report.Plural(optimised, "function"),
+			report.Either(uint64(optimised), "it", "they"), report.Either(uint64(optimised), "it", "them"))
 	}
 	if inlined > 0 && len(f.debug) == 0 {
 		verb.Note(s, "%s removed by the linker and inlined elsewhere: --debug shows whether %s ran there", report.Plural(inlined, "function"),

@@ -176,6 +176,7 @@ func addAbsent(s *verb.Streams, bin *objfile.File, m *prof.Map, section []byte) 
 			return err
 		}
 	}
+	absent.NameSources(units, m.Funcs)
 	m.Absent = absent.Of(units, m.Funcs, symbols)
 	return nil
 }

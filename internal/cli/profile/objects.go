@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -79,12 +80,8 @@ func contentID(m *prof.Map) (prof.BuildID, error) {
 
 // unitsIn returns the units of an object, or of the members of an archive.
 func unitsIn(path string) (units []prof.Unit, err error) {
-	err = objfile.EachLinkInput(path, func(_ bool, _ string, body *io.SectionReader) error {
-		data, err := objfile.SectionOf(body, wire.UnitSection)
-		if err != nil {
-			return err
-		}
-		found, err := mip.ReadUnits(data)
+	err = objfile.EachLinkInput(path, func(_ bool, member string, body *io.SectionReader) error {
+		found, err := absent.UnitsOf(body, cmp.Or(member, path))
 		units = append(units, found...)
 		return err
 	})

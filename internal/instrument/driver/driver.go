@@ -42,25 +42,28 @@ type Command struct {
 	Compiles bool     // runs the assembler on a compiler's output
 	Links    bool     // makes an executable or a shared object
 	LTO      bool
-	Data     bool     // compile so that the linker can also order data
-	NoOpt    bool     // compiles without optimisation, as far as the arguments tell
-	Bitcode  bool     // compiles to bitcode, from which the linker makes code: clang -flto
-	Merges   bool     // makes one object of several (-r)
-	GC       bool     // links with --gc-sections
-	Output   string   // operand of -o, "" for the default
-	Linker   string   // operand of -fuse-ld=, "" for the default; the linker's own name if it was queried
-	Language bool     // -x is in force at the end of the arguments
-	Strips   bool     // the link would strip the map; Args leaves that out
-	Static   bool     // links the C library in
-	Shared   bool     // makes a shared object
-	Bare     bool     // links a program without a C library, and without a loader that provides one
-	Musl     bool     // its name contains a musl target
-	NoID     bool     // tells the linker to write no build id
-	Versions bool     // gives the linker a version script
-	Target   []string // options that select another machine than the driver's own, and its files
-	Binutils string   // version of binutils that clang writes assembly for, "" for its default
-	Refusal  string   // why its code gets no probes and what to do; "" if it gets some
-	Alien    bool     // with Refusal: the runtime cannot be linked into what it makes, either
+	Data     bool // compile so that the linker can also order data
+	NoOpt    bool // compiles without optimisation, as far as the arguments tell
+	Bitcode  bool // compiles to bitcode, from which the linker makes code: clang -flto
+	Merges   bool // makes one object of several (-r)
+	GC       bool // links with --gc-sections
+	NoLTO    bool // -fno-lto
+	// WholeArchive reports that the linker takes all members of some archives.
+	WholeArchive bool
+	Output       string   // operand of -o, "" for the default
+	Linker       string   // operand of -fuse-ld=, "" for the default; the linker's own name if it was queried
+	Language     bool     // -x is in force at the end of the arguments
+	Strips       bool     // the link would strip the map; Args leaves that out
+	Static       bool     // links the C library in
+	Shared       bool     // makes a shared object
+	Bare         bool     // links a program without a C library, and without a loader that provides one
+	Musl         bool     // its name contains a musl target
+	NoID         bool     // tells the linker to write no build id
+	Versions     bool     // gives the linker a version script
+	Target       []string // options that select another machine than the driver's own, and its files
+	Binutils     string   // version of binutils that clang writes assembly for, "" for its default
+	Refusal      string   // why its code gets no probes and what to do; "" if it gets some
+	Alien        bool     // with Refusal: the runtime cannot be linked into what it makes, either
 
 	words      []string // the arguments with response files in place
 	headers    bool     // precompiles headers
@@ -213,9 +216,9 @@ func (p *parser) option(arg string) {
 		p.cmd.Linker = arg[len("-fuse-ld="):]
 		p.cmd.asked = p.cmd.Linker
 	case arg == "-flto" || strings.HasPrefix(arg, "-flto="):
-		p.cmd.LTO = true
+		p.cmd.LTO, p.cmd.NoLTO = true, false
 	case arg == "-fno-lto":
-		p.cmd.LTO = false
+		p.cmd.LTO, p.cmd.NoLTO = false, true
 	case arg == "-ffat-lto-objects" || arg == "-fno-fat-lto-objects":
 		p.fat = arg == "-ffat-lto-objects"
 	case strings.HasPrefix(arg, "-Wl,"):
@@ -240,6 +243,8 @@ func (p *parser) linker(word string) {
 		p.partial = true
 	case "--gc-sections", "-gc-sections":
 		p.cmd.GC = true
+	case "--whole-archive", "-whole-archive":
+		p.cmd.WholeArchive = true
 	case "--build-id=none":
 		p.cmd.NoID = true
 	case "-shared", "--shared", "-Bshareable":

@@ -75,7 +75,11 @@ func (c *ColdProfile) Match(f FuncInfo) int {
 // built elsewhere.
 func (c *ColdProfile) find(f FuncInfo) (best []int, most int) {
 	for _, i := range c.byName[f.Name] {
-		switch n := commonElements(c.m.Funcs[i].File, f.Source); {
+		n := commonElements(c.m.Funcs[i].File, f.Source)
+		if f.Source == unknownSource {
+			n = max(n, 1)
+		}
+		switch {
 		case n < max(most, 1):
 		case n > most:
 			best, most = []int{i}, n
@@ -85,6 +89,9 @@ func (c *ColdProfile) find(f FuncInfo) (best []int, most int) {
 	}
 	return best, most
 }
+
+// unknownSource is what gcc names as the source of code that a linker made it compile.
+const unknownSource = "<artificial>"
 
 // commonElements returns how many elements of two paths are equal, from the last on. Two unknown paths are
 // equal.

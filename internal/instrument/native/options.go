@@ -161,14 +161,14 @@ func anyMatch(res []*regexp.Regexp, texts []string) bool {
 func (o *Options) sourceOf(function, unit string) string {
 	if o.SourceOf != nil {
 		if source := o.SourceOf(function); source != "" {
-			return o.sourcePath(source)
+			return o.SourcePath(source)
 		}
 	}
 	return unit
 }
 
-// sourcePath returns the path in o.Sources whose base name the compiler gave.
-func (o *Options) sourcePath(base string) string {
+// SourcePath returns the path in o.Sources whose base name the compiler gave, or the name itself.
+func (o *Options) SourcePath(base string) string {
 	for _, path := range o.Sources {
 		if path == base || strings.HasSuffix(path, "/"+base) {
 			return path

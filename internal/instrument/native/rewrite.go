@@ -116,7 +116,7 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 	r := &rewriter{
 		opts: opts, unit: u,
 		byKey: map[string]*area{}, anchor: map[*section]int{}, spans: map[*fragment]int{}, why: map[*function]string{},
-		source: opts.sourcePath(u.Source),
+		source: opts.SourcePath(u.Source),
 	}
 	r.result.Source = r.source
 	for _, fn := range u.funcs {

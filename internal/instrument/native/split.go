@@ -77,7 +77,7 @@ type splitter struct {
 func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
 	named := Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
-	s.result.Source = named.sourcePath(u.Source)
+	s.result.Source = named.SourcePath(u.Source)
 	wanted := map[*function][]bool{}
 	for _, fn := range u.funcs {
 		if named.reason(fn, named.sourceOf(fn.name, s.result.Source)) != "" {

@@ -71,7 +71,7 @@ type timer struct {
 // rewriteTimed returns the text of u with the code of a timed mode.
 func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	t := &timer{
-		rewriter: &rewriter{opts: opts, unit: u, source: opts.sourcePath(u.Source)},
+		rewriter: &rewriter{opts: opts, unit: u, source: opts.SourcePath(u.Source)},
 		on:       timings[u.machine],
 		names:    map[string]bool{}, global: u.global,
 		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),

@@ -137,37 +137,8 @@ func (r *rewriter) unitRecord(why map[*function]string) *prof.Unit {
 		a.Lines = fn.lineRanges(name)
 		u.Funcs = append(u.Funcs, a)
 	}
-	markInlined(u.Funcs)
+	prof.MarkInlined(u.Funcs, u.Funcs)
 	return u
-}
-
-// markInlined marks the functions that have lines of which other functions have code. A line belongs to the
-// function that is defined last before it.
-func markInlined(funcs []prof.Absent) {
-	type start struct {
-		line uint32
-		fn   int
-	}
-	starts := map[string][]start{} // by file, ascending
-	for i := range funcs {
-		if a := &funcs[i]; a.Line > 0 {
-			starts[a.Source] = append(starts[a.Source], start{a.Line, i})
-		}
-	}
-	for _, list := range starts {
-		slices.SortFunc(list, func(a, b start) int { return cmp.Compare(a.line, b.line) })
-	}
-	for i := range funcs {
-		for _, r := range funcs[i].Lines {
-			list := starts[r.File]
-			k, _ := slices.BinarySearchFunc(list, r.From+1, func(s start, line uint32) int { return cmp.Compare(s.line, line) })
-			for k = max(k-1, 0); k < len(list) && list[k].line <= r.To; k++ {
-				if list[k].fn != i && list[k].line != funcs[i].Line {
-					funcs[list[k].fn].Inlined = true
-				}
-			}
-		}
-	}
 }
 
 // lineRanges returns the lines that code of f has.
@@ -183,6 +154,11 @@ func (f *function) lineRanges(name func(n int32) string) []prof.LineRange {
 			}
 		}
 	}
+	return sortedRanges(ranges)
+}
+
+// sortedRanges returns ranges in the order of records.
+func sortedRanges(ranges []prof.LineRange) []prof.LineRange {
 	slices.SortFunc(ranges, func(a, b prof.LineRange) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From)) })
 	return prof.JoinRanges(ranges)
 }
@@ -200,6 +176,11 @@ func (r *rewriter) appendUnit(out []byte) []byte {
 	} else {
 		out = append(out, "\t.section\t"+wire.UnitSection+`,"",`+r.unit.isa.syntax().mark+"progbits\n"...)
 	}
+	return appendBytes(out, data)
+}
+
+// appendBytes appends directives with data.
+func appendBytes(out, data []byte) []byte {
 	const perLine = 32
 	for chunk := range slices.Chunk(data, perLine) {
 		out = append(out, "\t.byte\t"...)

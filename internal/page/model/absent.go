@@ -14,7 +14,7 @@ import (
 // says so.
 func (b *builder) absent() {
 	rules := coverage.PathRules{System: b.in.System}
-	var count [prof.Unprobed + 1]int
+	var count [prof.Optimised + 1]int // of those that did not run, or of which that is not known
 	inlined := 0
 	for _, a := range b.analysis.Absent() {
 		file, line := coverage.AbsentSource(a.Absent)
@@ -31,7 +31,8 @@ func (b *builder) absent() {
 		}
 		b.add(f)
 		switch {
-		case f.Unknown && a.Why != prof.Unprobed:
+		case a.Runs > 0:
+		case f.Unknown && a.Why == prof.Dropped:
 			inlined++
 		default:
 			count[a.Why]++
@@ -46,8 +47,8 @@ func (b *builder) absent() {
 	}
 	var reasons []string
 	missed := 0
-	for why, n := range count[:prof.Unprobed] {
-		if n > 0 {
+	for why, n := range count {
+		if n > 0 && prof.Absence(why) != prof.Unprobed && prof.Absence(why) != prof.Optimised {
 			reasons = append(reasons, fmt.Sprintf("%s %s", report.Count(uint64(n)), prof.Absence(why)))
 			missed += n
 		}
@@ -58,6 +59,9 @@ func (b *builder) absent() {
 	}
 	if n := count[prof.Unprobed]; n > 0 {
 		b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf("%s compiled without probes: it is not known whether %s ran.", report.Plural(n, "function"), report.Either(uint64(n), "it", "they")))
+	}
+	if n := count[prof.Optimised]; n > 0 {
+		b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf("%s inlined or removed by link-time optimisation: it is not known whether %s ran.", report.Plural(n, "function"), report.Either(uint64(n), "it", "they")))
 	}
 	if inlined > 0 {
 		b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf("%s removed by the linker may have run where %s inlined.", report.Plural(inlined, "function"), report.Either(uint64(inlined), "it was", "they were")))

@@ -22,8 +22,10 @@ func keyOf(a *prof.Absent) key {
 	return key{a.File, nameOf(a.Name)}
 }
 
-// nameOf returns the name of a function of the source, whatever a compiler made of it.
-func nameOf(symbol string) string { return sourcefunc.OneBody(sourcefunc.Name(symbol)) }
+// nameOf returns the name of a function of the source, whatever compilers made of it.
+func nameOf(symbol string) string {
+	return sourcefunc.OneBody(sourcefunc.Name(linkerSuffix().ReplaceAllString(symbol, "")))
+}
 
 // present are the keys of functions that have a record.
 type present map[key]bool
@@ -32,6 +34,9 @@ func (p present) add(funcs []prof.Func) {
 	for i := range funcs {
 		name := nameOf(funcs[i].Name)
 		p[key{funcs[i].File, name}], p[key{"", name}] = true, true
+		if m := mergedSuffix().FindStringSubmatch(name); m != nil {
+			p[key{funcs[i].File, m[1]}] = true
+		}
 	}
 }
 
@@ -47,19 +52,23 @@ func Of(units []prof.Unit, funcs []prof.Func, symbols map[string]bool) []prof.Ab
 			linked[units[i].File] = true
 		}
 	}
+	optimised := optimisedOf(units, funcs)
 	var found list
 	for i := range units {
 		u := &units[i]
 		for k := range u.Funcs {
 			a := u.Funcs[k]
 			switch {
-			case a.Name != "" && have[keyOf(&a)]:
+			case a.Name != "" && (have[keyOf(&a)] || (u.LTO || a.File == artificial) && have.somewhere(&a)):
 				continue
 			case a.Why == prof.Unprobed && (symbols == nil || a.Name == "" || symbols[a.Name]):
 			case u.Unlinked && !linked[u.File]:
 				a.Why = prof.NotLinked
 			default:
 				a.Why, a.Note = prof.Dropped, ""
+				if u.LTO {
+					a.Why, a.Inlined = optimised.why(&a)
+				}
 			}
 			found.add(&a)
 		}
@@ -129,7 +138,7 @@ type list struct {
 }
 
 // rank orders reasons: of several for one function, the first counts. What is linked without probes may run.
-var rank = [...]int{prof.Unprobed: 0, prof.Dropped: 1, prof.NotLinked: 2, prof.NoProgram: 3}
+var rank = [...]int{prof.Unprobed: 0, prof.Optimised: 1, prof.Dropped: 2, prof.NotLinked: 3, prof.NoProgram: 4}
 
 func (l *list) add(a *prof.Absent) {
 	k := keyOf(a)

@@ -54,19 +54,25 @@ func absentEnd(a *prof.Absent) int {
 }
 
 // absent adds the lines of functions that no module has. It follows all modules: a line that has code in one of
-// them is known by that, unless other code of it has no probes.
+// them is known by that, unless other code of it has no probes. If a function ran where it was inlined, its
+// definition did, and lines of which no code is left are unknown.
 func (o *observer) absent(list []prof.Absent) {
 	for i := range list {
 		a := &list[i]
-		_, known := o.absentRuns(a)
+		runs, known := o.absentRuns(a)
 		for _, r := range a.Lines {
 			for n := r.From; n <= r.To; n++ {
 				at := lineOf{r.File, int(n)}
 				_, seen := o.runs[at]
-				if !known && (a.Why == prof.Unprobed || !seen) {
+				defines := runs > 0 && n == a.Line && r.File == a.Source
+				if !seen && runs > 0 && !defines || !known && (a.Why == prof.Unprobed || !seen) {
 					o.doubtful[at] = true
 				}
-				o.ran(at, 0)
+				if !defines {
+					o.ran(at, 0)
+					continue
+				}
+				o.ran(at, runs)
 			}
 		}
 	}

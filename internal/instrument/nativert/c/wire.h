@@ -4,6 +4,7 @@
 #define CAIRN_COUNT_SIZE 8
 #define CAIRN_COVER_SIZE 1
 #define CAIRN_FULL_HEADER_SIZE 12
+#define CAIRN_LTO_SECTION ".debug.cairn.lto"
 #define CAIRN_MAP_ATOMIC 128
 #define CAIRN_MAP_MACH_O "__CAIRN,__cairn_map"
 #define CAIRN_MAP_MODE_MASK 31
@@ -49,6 +50,7 @@
 #define CAIRN_RECORD_ALIGN 4
 #define CAIRN_SLOT_SIZE 4
 #define CAIRN_UNIT_IN_MAP 128
+#define CAIRN_UNIT_LTO 2
 #define CAIRN_UNIT_MACH_O "__CAIRN,__cairn_units"
 #define CAIRN_UNIT_SECTION ".debug.cairn.units"
 #define CAIRN_UNIT_UNLINKED 1
