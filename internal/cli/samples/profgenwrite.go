@@ -34,7 +34,7 @@ func host(s *verb.Streams) pipeline.Host {
 
 // otherKind returns an error with the kind of a file without samples.
 func otherKind(err error) error {
-	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unsymbolized.Detect(unknown.Head) {
+	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unsymbolized.Detect(unknown.Head) && unknown.Unreadable() == nil {
 		return fmt.Errorf("%w: it is %s", err, verb.KindName(unknown.Head))
 	}
 	return err

@@ -46,7 +46,7 @@ func (f *recordFlags) byBranches() bool { return f.event == "branches" }
 func Record(s *verb.Streams) *cobra.Command {
 	var f recordFlags
 	c := &cobra.Command{
-		Use:   "record --lbr -o FILE [flags] -- PROGRAM [ARG...]",
+		Use:   "record -o FILE [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program and sample its branches and stacks",
 		Long: `record runs a program and writes samples of its stack and of the branches it took
 most recently. It corresponds to perf record -b, but needs no branch records (LBR) of
@@ -81,13 +81,13 @@ the call and of the function: C401000>401200 is a call, T a tail call, O a call 
 outside; L is the address of the sample.
 
 Only programs for Linux on x86-64 are supported. The exit code is the program's.`,
-		Example: `  cairn record --lbr -o app.perf -- ./app --benchmark
-  cairn record --lbr -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app
+		Example: `  cairn record -o app.perf -- ./app --benchmark
+  cairn record -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app
   llvm-profgen --perfscript=app.perf --binary=app --output=app.prof`,
 		Args: func(_ *cobra.Command, args []string) error { return f.check(args) },
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the most recent branches of each sample; required")
+	c.Flags().BoolVar(&f.lbr, "lbr", false, "record the most recent branches of each sample; it always does")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "write the samples to `FILE`")
 	c.Flags().StringVar(&f.truth, "truth", "", "write the true stacks to `FILE`")
 	c.Flags().Uint64Var(&f.every, "every", defaultEvery, "sample one in `N` instructions")
@@ -104,9 +104,7 @@ Only programs for Linux on x86-64 are supported. The exit code is the program's.
 func (f *recordFlags) check(args []string) error {
 	switch {
 	case len(args) == 0:
-		return verb.Usagef("record: no program given; use: cairn record --lbr -o app.perf -- ./app")
-	case !f.lbr:
-		return verb.Usagef("record: --lbr is required")
+		return verb.Usagef("record: no program given; use: cairn record -o app.perf -- ./app")
 	case f.out == "":
 		return verb.Usagef("record: no output given; use -o FILE")
 	case f.truth == f.out:

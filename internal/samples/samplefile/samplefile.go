@@ -2,6 +2,8 @@
 package samplefile
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 
@@ -43,11 +45,36 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
+	if d := e.Unreadable(); d != nil {
+		return fmt.Sprintf("%s: output of perf script of which hardly a line can be read: line %d: %s", e.Name, d.Line, d.What)
+	}
 	text := e.Name + ": not output of perf record or perf script"
 	if unsymbolized.Detect(e.Head) {
 		text += ": it is an unsymbolized profile, which has no single samples"
 	}
 	return text
+}
+
+// Unreadable returns the first line that cannot be read of a file that is output of perf script
+// all the same, as its records of mappings show; nil if it is none.
+func (e *UnknownError) Unreadable() *sample.Damage {
+	if !bytes.Contains(e.Head, []byte("PERF_RECORD_")) {
+		return nil
+	}
+	src, err := perfscript.Open(bytes.NewReader(e.Head), e.Name, 0)
+	if err != nil {
+		return nil
+	}
+	for b, err := range src.Batches(context.Background()) {
+		if err != nil {
+			return nil
+		}
+		b.Release()
+	}
+	if damage := src.Stats().Damage; len(damage) > 0 {
+		return damage[0]
+	}
+	return nil
 }
 
 // Open opens the file at path: the output of perf record or perf script, possibly compressed.
