@@ -46,6 +46,9 @@ func TestPhysicalCallers(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("no branches: %v", &bare)
+			if sum := bare.Sum(); sum.Exact*100 < bare.Stacks*94 || sum.Untrue*200 > bare.Stacks || sum.Dropped > 0 {
+				t.Errorf("no branches: %v", &bare)
+			}
 		})
 	}
 }

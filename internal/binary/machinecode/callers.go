@@ -15,7 +15,7 @@ type FunctionOf struct {
 // Callers are the direct calls and tail calls of the functions of a set.
 type Callers struct {
 	set   *Set
-	calls map[FunctionOf][]Ref        // by the function that is called, ascending
+	calls map[FunctionOf][]Ref        // by the function that is called, or jumped to after the call, ascending
 	tails map[FunctionOf][]FunctionOf // functions that a function jumps to
 	open  map[FunctionOf]bool         // functions with other callers: pointers to them, or other modules
 }
@@ -60,7 +60,48 @@ func (s *Set) findCallers() *Callers {
 			opens(addr)
 		}
 	}
+	c.followTails()
 	return c
+}
+
+// followTails adds the calls of functions that jump to another one to those of the latter: they
+// are what its frame follows on a stack.
+func (c *Callers) followTails() {
+	jumpers := map[FunctionOf][]FunctionOf{}
+	for from, to := range c.tails {
+		for _, f := range to {
+			jumpers[f] = append(jumpers[f], from)
+		}
+	}
+	calls, open := map[FunctionOf][]Ref{}, map[FunctionOf]bool{}
+	for f := range jumpers {
+		all := reached(f, jumpers)
+		for _, x := range all {
+			calls[f] = append(calls[f], c.calls[x]...)
+			open[f] = open[f] || c.open[x]
+		}
+		open[f] = open[f] || len(all) == maxReached
+		slices.Sort(calls[f])
+	}
+	for f := range jumpers {
+		c.calls[f], c.open[f] = slices.Compact(calls[f]), open[f]
+	}
+}
+
+// maxReached is the maximum number of functions that are followed from one.
+const maxReached = 64
+
+// reached returns a function, and those that edges lead to from it.
+func reached(from FunctionOf, edges map[FunctionOf][]FunctionOf) []FunctionOf {
+	out := []FunctionOf{from}
+	for i := 0; i < len(out); i++ {
+		for _, to := range edges[out[i]] {
+			if len(out) < maxReached && !slices.Contains(out, to) {
+				out = append(out, to)
+			}
+		}
+	}
+	return out
 }
 
 // target returns the function that a direct branch enters.
@@ -90,7 +131,8 @@ func (s *Set) FunctionOf(r Ref) (FunctionOf, bool) {
 	return FunctionOf{b, in.Function}, true
 }
 
-// Of returns the direct calls of a function, ascending, and whether there can be no others.
+// Of returns the direct calls of a function and of those that jump to it, ascending, and whether
+// there can be no others.
 func (c *Callers) Of(f FunctionOf) (calls []Ref, all bool) { return c.calls[f], !c.open[f] }
 
 // Called returns the functions that may run in the frame of a call: the one that it calls, and
@@ -103,14 +145,5 @@ func (c *Callers) Called(call Ref) []FunctionOf {
 	if !ok {
 		return nil
 	}
-	const most = 64
-	out := []FunctionOf{first}
-	for i := 0; i < len(out) && len(out) < most; i++ {
-		for _, to := range c.tails[out[i]] {
-			if !slices.Contains(out, to) {
-				out = append(out, to)
-			}
-		}
-	}
-	return out
+	return reached(first, c.tails)
 }

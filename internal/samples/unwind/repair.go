@@ -127,7 +127,7 @@ func (u *Unwinder) caller(at ref, frames []machinecode.FunctionOf) (call ref, fo
 		return direct, true
 	case frameless != machinecode.None && all:
 		return frameless, true
-	case len(frames) > 0 && frames[0] == of:
+	case slices.Contains(frames, of):
 		return machinecode.None, true // the stack has been completed by other means
 	}
 	return machinecode.None, false

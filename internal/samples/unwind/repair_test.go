@@ -48,7 +48,7 @@ func TestRepair(t *testing.T) {
 		counts Stats // those of repairs
 	}{
 		{"called by the function of the frame", framed, stack(0x34, 0x07), "2 22 34", Stats{Repaired: 1}},
-		{"not called by it", framed, stack(0x34, 0x13), "e ? 34", Stats{Gaps: 1}},
+		{"jumped to by it", framed, stack(0x34, 0x13), "e 34", Stats{Complete: 1}},
 		{"called from a library, by one of several", framed, stack(0x34, 0xff), "? 34", Stats{Gaps: 1}},
 		{"nothing is known", framed, stack(0x34), "34", Stats{Bare: 1, Alone: 1}},
 		{"the caller is there", framed, stack(0x34, 0x0d), "8 34", Stats{Complete: 1}},
