@@ -138,7 +138,7 @@ func (w *spikeWriter) line(a []string) {
 	case "episode":
 		w.episode = &tracelog.Episode{TID: uint32(w.number(a[1])), Number: w.number(a[2]), Time: w.time(a[3]), Peak: w.between(a[4], a[5]), Threshold: 10e6}
 	case "stack":
-		x := tracelog.Entry{PC: w.address(a[1]), SP: uint32(0x1000 - 16*len(e.Stack)), Flags: tracelog.NoStamp}
+		x := tracelog.Entry{PC: w.address(a[1]), SP: uint32(0x1000 + 16*len(e.Stack)), Flags: tracelog.NoStamp}
 		if a[2] != "0" {
 			x.Time, x.Flags = w.between(a[2], a[3]), 0
 		}

@@ -76,6 +76,8 @@ type record struct {
 	setting *Setting
 	frames  *Frames
 	usage   *Usage
+	wait    *Wait
+	freeze  *Freeze
 	tid     uint32 // of episodes, parents and texts
 	number  uint64 // of the episode of parents and texts
 }
@@ -107,8 +109,8 @@ type wanted uint32
 
 const (
 	allTypes     wanted = 1<<32 - 1
-	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText | 1<<wire.TypeUsage
-	callerTypes  wanted = 1<<wire.TypeParent | 1<<wire.TypeUsage
+	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText | 1<<wire.TypeUsage | 1<<wire.TypeWait
+	callerTypes  wanted = 1<<wire.TypeParent | 1<<wire.TypeUsage | 1<<wire.TypeWait
 	seenTypes    wanted = 1 << wire.TypeSeen
 )
 
@@ -117,7 +119,8 @@ var least = [...]int{
 	wire.TypeModule: wire.ModuleSize, wire.TypeEpisode: wire.EpisodeSize, wire.TypeParent: wire.ParentSize,
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
-	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize,
+	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize, wire.TypeWait: wire.WaitSize,
+	wire.TypeFreeze: wire.FreezeSize,
 }
 
 // decode reads the record in data, which starts at offset base of the file.
@@ -156,6 +159,14 @@ func decode(data []byte, base int64) (record, error) {
 	case wire.TypeUsage:
 		r.tid, r.number = a, c.U64()
 		r.usage = decodeUsage(c)
+	case wire.TypeWait:
+		r.tid, r.number = a, c.U64()
+		r.wait = decodeWait(c)
+	case wire.TypeFreeze:
+		r.freeze = &Freeze{From: c.U64(), To: c.U64(), Waited: c.U64(), CPU: c.U64()}
+		if r.freeze.From > r.freeze.To {
+			c.FailAt(base+8, "a freeze ends before it begins")
+		}
 	case wire.TypeFrames:
 		r.frames = decodeFrames(c)
 	case wire.TypeSetting:
@@ -242,6 +253,28 @@ func decodeUsage(c *bytecur.Cursor) *Usage {
 	u.Call = int(c.U32()) - 1
 	u.Waits, u.InCall, u.Ready = c.U16(), c.U16(), c.U16()
 	return u
+}
+
+func decodeWait(c *bytecur.Cursor) *Wait {
+	w := &Wait{Ended: c.U64(), SP: c.U32()}
+	at := c.Off()
+	w.On = WaitFlags(c.U32())
+	w.Longest = c.U64()
+	reasons, addrs, text := int(c.U16()), int(c.U16()), int(c.U16())
+	c.U16()
+	if reasons > wire.MaxReasons || addrs > wire.MaxWaitStack || text > wire.MaxPeer || wire.ReasonSize*reasons+8*addrs+text > c.Len() {
+		c.FailAt(at, "a wait has %d reasons, %d addresses and a text of %d bytes; %d, %d and %d are allowed",
+			reasons, addrs, text, wire.MaxReasons, wire.MaxWaitStack, wire.MaxPeer)
+		return w
+	}
+	for range reasons {
+		w.Reasons = append(w.Reasons, WaitTime{Reason: WaitReason(c.U32()), Count: c.U32(), Time: c.U64()})
+	}
+	for range addrs {
+		w.Addrs = append(w.Addrs, c.U64())
+	}
+	w.Peer = string(c.Bytes(uint64(text)))
+	return w
 }
 
 func decodeText(c *bytecur.Cursor) *Text {

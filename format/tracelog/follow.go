@@ -127,11 +127,13 @@ func (f *Follower) take(rec *record, err error) {
 		if errors.As(err, &d) {
 			l.Damaged += d.Size
 		}
-	case rec.episode != nil, rec.parent != nil, rec.text != nil, rec.usage != nil:
+	case rec.episode != nil, rec.parent != nil, rec.text != nil, rec.usage != nil, rec.wait != nil:
 		f.joiner.add(rec)
 		if rec.episode != nil {
 			f.since[rec.tid] = f.count
 		}
+	case rec.freeze != nil:
+		l.Freezes = append(l.Freezes, *rec.freeze)
 	case rec.module != nil:
 		if !slices.ContainsFunc(l.Modules, func(m Module) bool {
 			return m.Number == rec.module.Number && m.Unloaded == 0 && rec.module.Unloaded == 0

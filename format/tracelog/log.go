@@ -50,6 +50,7 @@ type Log struct {
 	Modules []Module // in the order in which they were seen
 	Threads []Thread // ascending by id, each with its last name
 	Stalls  []Stall  // ascending by their ends
+	Freezes []Freeze // ascending by their ends
 	// Frames is nil if the program counts none.
 	Frames *Frames
 	// Settings are ascending, none if nothing was changed.
@@ -103,6 +104,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	slices.SortFunc(l.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
 	slices.SortStableFunc(l.Settings, func(a, b Setting) int { return cmp.Compare(a.Time, b.Time) })
 	slices.SortStableFunc(l.Stalls, func(a, b Stall) int { return cmp.Compare(a.To, b.To) })
+	slices.SortStableFunc(l.Freezes, func(a, b Freeze) int { return cmp.Compare(a.To, b.To) })
 	return l, nil
 }
 
@@ -119,6 +121,10 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 		if len(l.Stalls) < maxStalls {
 			l.Stalls = append(l.Stalls, *rec.stall)
 		}
+	case rec.freeze != nil:
+		if len(l.Freezes) < maxStalls {
+			l.Freezes = append(l.Freezes, *rec.freeze)
+		}
 	case rec.frames != nil:
 		l.Frames = rec.frames
 	case rec.setting != nil:
@@ -129,7 +135,7 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 		l.Trailer = rec.trailer
 	case rec.episode != nil:
 		l.Written++
-	case rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil:
+	case rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil:
 	default:
 		l.Unknown++
 	}
@@ -231,6 +237,10 @@ func (j *joiner) add(rec *record) bool {
 		if rec.usage.Ended == e.Time {
 			e.Usage = rec.usage
 		}
+	case rec.wait != nil:
+		if rec.wait.Ended == e.Time {
+			e.Wait = rec.wait
+		}
 	case rec.parent != nil && len(e.Parents) < maxParents:
 		e.Parents = append(e.Parents, *rec.parent)
 	case rec.text != nil && len(e.Texts) < maxTexts:
@@ -291,6 +301,10 @@ func (l *Log) Callers() iter.Seq2[*Caller, error] {
 			case rec.usage != nil:
 				if u := rec.usage; last != nil && last.TID == rec.tid && last.Ended == u.Ended && last.SP == u.SP {
 					last.Usage = u
+				}
+			case rec.wait != nil:
+				if w := rec.wait; last != nil && last.TID == rec.tid && last.Ended == w.Ended && last.SP == w.SP {
+					last.Wait = w
 				}
 			default:
 				if last != nil && !yield(last, nil) {

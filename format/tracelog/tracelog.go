@@ -90,6 +90,7 @@ type Caller struct {
 	TID uint32
 	Parent
 	Usage *Usage // nil if it is not known
+	Wait  *Wait  // nil if it is not known
 }
 
 // Usage has the kernel's data about a thread during a call.
@@ -105,6 +106,56 @@ type Usage struct {
 	// call, and of those for a processor.
 	Waits, InCall, Ready uint16
 }
+
+// Wait has what a call waited for.
+type Wait struct {
+	Ended   uint64    // when the call ended
+	SP      uint32    // of the call
+	On      WaitFlags // of its longest wait
+	Longest uint64    // ns of that, at most
+	Reasons []WaitTime
+	// Addrs are of the longest wait, the innermost first: its stack with WaitUnwound, otherwise words of the
+	// stack that look like return addresses, some of which may be of earlier calls.
+	Addrs []uint64
+	Peer  string // the other end of the longest wait, such as an address with a port; "" if it is not known
+}
+
+// WaitTime is the sum of the waits of a call for one reason.
+type WaitTime struct {
+	Reason WaitReason
+	Count  uint32
+	Time   uint64 // ns, at most
+}
+
+// WaitFlags say what a wait was for.
+type WaitFlags uint32
+
+// The flags of waits.
+const (
+	WaitListener WaitFlags = wire.WaitListener // a socket at which others connect
+	WaitIncoming WaitFlags = wire.WaitIncoming // a connection that the other end made, or a socket for any peer
+	WaitOutgoing WaitFlags = wire.WaitOutgoing // a connection that the process made
+	WaitInternal WaitFlags = wire.WaitInternal // what the process itself, or the kernel, signals
+	WaitFile     WaitFlags = wire.WaitFile     // any other file
+	WaitUnknown  WaitFlags = wire.WaitUnknown  // files of which the kind is not known
+	WaitUnwound  WaitFlags = wire.WaitUnwound  // the addresses are a stack
+)
+
+// WaitReason is why a goroutine did not run.
+type WaitReason uint32
+
+// The reasons of waits.
+const (
+	ReasonOther     WaitReason = wire.ReasonOther
+	ReasonChannel   WaitReason = wire.ReasonChannel
+	ReasonLock      WaitReason = wire.ReasonLock
+	ReasonNetwork   WaitReason = wire.ReasonNetwork
+	ReasonSleep     WaitReason = wire.ReasonSleep
+	ReasonGC        WaitReason = wire.ReasonGC
+	ReasonProcessor WaitReason = wire.ReasonProcessor
+	ReasonStopped   WaitReason = wire.ReasonStopped // the world was stopped
+	ReasonSystem    WaitReason = wire.ReasonSystem  // a system call, or C: it may have run
+)
 
 // UnknownStack is the number shared by all stacks of a thread, other than its own, that
 // cannot be distinguished.
@@ -166,6 +217,7 @@ type Episode struct {
 	Parents []Parent
 	Texts   []Text
 	Usage   *Usage // nil if it is not known
+	Wait    *Wait  // nil if it is not known
 }
 
 // Stall is a time in which the clock stood still for too long. Some short stalls may be missing; Trailer.Late
@@ -173,6 +225,13 @@ type Episode struct {
 type Stall struct {
 	From, To uint64
 	Waited   uint64 // of that, time in which the clock's thread waited for a processor; 0 if not known
+}
+
+// Freeze is a time in which the whole process stood still, without waiting for a processor.
+type Freeze struct {
+	From, To uint64
+	Waited   uint64 // of that, time in which the clock's thread waited for a processor, at most
+	CPU      uint64 // processor time of the process in it, at most
 }
 
 // Setting has the settings from a time on, in a process that changed them.

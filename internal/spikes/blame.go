@@ -27,15 +27,19 @@ type call struct {
 	on        uint32 // number of its stack
 	peak      bool
 	lasting   bool   // it contains all the work of its thread
+	loop      bool   // it contains many waits of one kind
 	quiet     bool   // marks suppress its report
 	episode   uint64 // a peak's own episode, or an episode within a caller; 0: none is known
 	frame     uint64 // of a peak
 	end       uint64
 	time      tracelog.Interval
 	threshold uint64
-	at        Address         // place in the function
-	usage     *tracelog.Usage // of a caller
-	exact     bool            // at is the instruction itself
+	at        Address // place in the function
+	usage     *tracelog.Usage
+	wait      *tracelog.Wait
+	group     *Group // of a peak
+	frozen    uint64 // of its lower bound, in which the process stood still
+	exact     bool   // at is the instruction itself
 
 	parent, first, next int32             // indexes of calls, -1 for none: its caller, its last callee, the caller's previous callee
 	own                 tracelog.Interval // its time outside all calls that are listed
@@ -68,14 +72,14 @@ func (s *Set) remember(c call) {
 	s.long = append(s.long, c)
 }
 
-// peak keeps the peak of an episode.
-func (s *Set) peak(sp *Spike) {
+// peak keeps the peak of an episode of a group.
+func (s *Set) peak(sp *Spike, g *Group) {
 	if len(sp.Stack) == 0 {
 		return
 	}
 	s.remember(call{
 		log: sp.Log, tid: sp.TID, sp: sp.Stack[0].SP, on: sp.On, peak: true, episode: sp.Number, frame: sp.Frame, end: sp.Time, time: sp.Peak,
-		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0),
+		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0), usage: sp.Usage, wait: sp.Wait, group: g,
 	})
 }
 
@@ -87,12 +91,15 @@ func (s *Set) AddCaller(log int, c *tracelog.Caller) {
 			if c.Usage != nil {
 				l.usage = c.Usage
 			}
+			if c.Wait != nil {
+				l.wait = c.Wait
+			}
 			return
 		}
 	}
 	s.remember(call{
 		log: log, tid: c.TID, sp: c.SP, on: c.On, quiet: c.Flags&tracelog.Ignored != 0, end: c.Ended, time: c.Time, threshold: c.Threshold,
-		at: s.address(log, c.PC, c.Ended), usage: c.Usage,
+		at: s.address(log, c.PC, c.Ended), usage: c.Usage, wait: c.Wait,
 	})
 }
 

@@ -14,7 +14,7 @@ func page(t *testing.T) string {
 	t.Helper()
 	s := sample()
 	w := &spikes.Writer{Set: s, Name: name}
-	p := &spikes.Page{Title: "Spikes of <game>", Reach: s.Reach().Lines(), Left: 3, Suggestions: s.Suggest(name)}
+	p := &spikes.Page{Title: "Spikes of <game>", Reach: s.Reach().Lines(), Notes: []string{"waited for work, and not ranked:", "  next_client: longest 151 ms"}, Left: 3, Suggestions: s.Suggest(name)}
 	for _, g := range s.Ranked(spikes.ByWorst) {
 		o := w.Object(g, g.Worst)
 		if o.Desc != "" {
@@ -51,7 +51,7 @@ func TestBrowser(t *testing.T) {
 	for hash, wants := range map[string][]string{
 		"": {
 			"11.2..11.4 ms in CreateMeshes", "MainThread of process 42", `class="peak" data-bar="4"`, `class="child" data-bar="5"`,
-			"CreatePlayerPhase1   14.6..14.8 ms", "of which SetSkeletalMesh", "3 stacks more in the logs", "CAIRN_THRESHOLD(21);",
+			"CreatePlayerPhase1   14.6..14.8 ms", "of which SetSkeletalMesh", "3 stacks more in the logs", "next_client: longest 151 ms", "CAIRN_THRESHOLD(21);",
 			"inlined: Attach", `fill="url(#blind)"`, "What led to it: 3 calls of the thread, from 7 us before the end of the peak.", `data-call="2"`, `aria-selected="true"`, "&lt;/script&gt;",
 		},
 		"2": {"in wait_for_gpu", "no end seen", "in SpawnCharacter, CreatePlayerPhase1, main"},

@@ -44,6 +44,8 @@ type Lasting struct {
 func (s *Set) Settle(name Namer, each func(func(log int, e *tracelog.Episode) error) error) error {
 	s.nest()
 	s.findLasting()
+	s.thaw()
+	s.judge(name)
 	type key struct {
 		log    int
 		number uint64
@@ -147,6 +149,8 @@ func (g *callerGroups) add(i int32, in *Spike) {
 	f := functionOf(&loc)
 	g.key = append(append(append(g.key[:0], f.module...), 0), f.name...)
 	g.key = append(append(append(g.key, 0), f.file...), 0)
+	idle := s.callerIdleness(c, sp)
+	g.key = append(g.key, byte(idle))
 	for _, a := range sp.Addrs[1:] {
 		g.key = binary.AppendVarint(g.key, int64(a.Module))
 		g.key = binary.AppendUvarint(g.key, a.Offset)
@@ -157,13 +161,14 @@ func (g *callerGroups) add(i int32, in *Spike) {
 			s.Ungrouped++
 			return
 		}
-		group = &Group{Number: len(s.Groups) + len(s.Callers), Worst: sp, Last: sp, of: i}
+		group = &Group{Number: len(s.Groups) + len(s.Callers), Worst: sp, Last: sp, of: i, Idle: idle}
 		s.Callers = append(s.Callers, group)
 		g.byStack[string(g.key)] = group
 	}
 	group.Seen++
 	group.Written++
 	group.Sum = saturate.Add(group.Sum, c.blame.Lo)
+	group.explain(sp.Why(), sp.Peak)
 	if c.blame.Lo >= group.Limit {
 		group.Limit, group.Worst, group.of = c.blame.Lo, sp, i
 	}
@@ -176,10 +181,12 @@ func (g *callerGroups) add(i int32, in *Spike) {
 func (g *callerGroups) spike(c *call, in *Spike) *Spike {
 	sp := &Spike{Log: c.log, Blame: &Blame{Own: c.own, Unexplained: c.blame}}
 	sp.Episode = tracelog.Episode{
-		TID: c.tid, Number: c.episode, Time: c.end, Peak: c.time, Threshold: c.threshold, Usage: c.usage,
+		TID: c.tid, Number: c.episode, Time: c.end, Peak: c.time, Threshold: c.threshold, Usage: c.usage, Wait: c.wait,
 		Stack: []tracelog.Entry{{PC: 0, Time: c.time, SP: c.sp}}, Flags: tracelog.Cut,
 	}
 	sp.Addrs = []Address{c.at}
+	sp.waitAddrs = g.set.waitAddresses(c.log, c.wait, c.end)
+	sp.Frozen = c.frozen
 	if in == nil {
 		return sp
 	}

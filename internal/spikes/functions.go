@@ -54,7 +54,7 @@ func (t *rows) of(a Address, call, begin bool) *Row {
 func (s *Set) Rows(by Order, name Namer) []Row {
 	t := rows{name: name, by: make(map[function]*Row)}
 	for _, g := range slices.Concat(s.Groups, s.Callers) {
-		if len(g.Worst.Addrs) == 0 || g.waits() {
+		if len(g.Worst.Addrs) == 0 || g.unranked() {
 			continue
 		}
 		r := t.of(g.Worst.Addrs[0], g.Worst.isCall(0), true)

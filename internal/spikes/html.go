@@ -28,6 +28,7 @@ var (
 type Page struct {
 	Title       string
 	Reach       []string    // sentences
+	Notes       []string    // what is not ranked: freezes, and waits for work
 	Spikes      []*Object   // in the order of the list
 	Timelines   []*Timeline // of the spikes, nil for those with unknown calls; may be empty
 	Left        int         // stacks that the page leaves out
@@ -65,10 +66,11 @@ func WriteHTML(w io.Writer, p *Page) error {
 	doc := struct {
 		Title       string       `json:"title"`
 		Reach       []string     `json:"reach"`
+		Notes       []string     `json:"notes"`
 		Left        int          `json:"left"`
 		Spikes      []spike      `json:"spikes"`
 		Suggestions []suggestion `json:"suggestions"`
-	}{p.Title, p.Reach, p.Left, []spike{}, []suggestion{}}
+	}{p.Title, p.Reach, p.Notes, p.Left, []spike{}, []suggestion{}}
 	for i, o := range p.Spikes {
 		s := spike{Object: o, Text: rangeText(o.Interval), Function: o.Peak.Function, Place: at(o.Peak.File, o.Peak.Line)}
 		for i := range o.Stack {

@@ -40,6 +40,9 @@ type Object struct {
 	// and Children are its callees, by function.
 	Caller *CallerObject `json:"caller,omitempty"`
 	Why    *WhyObject    `json:"why,omitempty"` // nil if it is not known
+	// Reasons are of all spikes with this stack, the most time first.
+	Reasons []PartObject `json:"group_reasons,omitempty"`
+	Frozen  uint64       `json:"frozen_ns,omitempty"` // of its time, in which the process stood still
 
 	Peak     Site          `json:"peak"`
 	Stack    []StackObject `json:"stack"` // outermost first, the peak last
@@ -102,6 +105,20 @@ type WhyObject struct {
 	Voluntary   uint32 `json:"voluntary_switches"`
 	Involuntary uint32 `json:"involuntary_switches"`
 	Waits       bool   `json:"waits_for_work,omitempty"` // for that reason it is not ranked
+	// Doubtful: it may have waited for work, and is ranked.
+	Doubtful bool         `json:"may_have_been_idle,omitempty"`
+	For      string       `json:"waited_for,omitempty"` // the other end of its longest wait, or what kind of file
+	Longest  uint64       `json:"longest_wait_ns,omitempty"`
+	At       *Site        `json:"waited_at,omitempty"`    // the statement in the function
+	Below    []Site       `json:"waited_below,omitempty"` // functions that it called there, the outermost first
+	Parts    []PartObject `json:"reasons,omitempty"`      // of a goroutine's waits
+}
+
+// PartObject is the time of a call for one reason, or of the calls of a group.
+type PartObject struct {
+	Reason string `json:"reason"`
+	Calls  uint64 `json:"calls,omitempty"` // of a group: those of which it is the main reason
+	Time   uint64 `json:"time_ns"`
 }
 
 // CallerObject describes a caller that took too long.
@@ -127,7 +144,7 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 		Log:     l.Name, PID: l.Header.PID, TID: sp.TID, Thread: w.Set.Thread(sp), Number: sp.Number, Stacked: g.Number,
 		Snapshot: sp.Snapshot(), At: w.Set.At(sp), Wall: w.Set.wall(sp), Frame: sp.Frame, Interval: bounds(sp.Peak), Limit: sp.Threshold,
 		Blind: sp.Blind, Stalls: w.Set.stalls(sp), Preempted: sp.Flags&tracelog.Preempted != 0, Switches: sp.Switches,
-		Remarks: sp.remarks(), Seen: g.Seen, Worst: g.Limit,
+		Remarks: g.remarks(sp), Frozen: sp.Frozen, Seen: g.Seen, Worst: g.Limit,
 		Stack: []StackObject{}, Children: []ChildObject{}, Parents: []EndObject{},
 	}
 	if l.Trailer != nil {
@@ -151,24 +168,42 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	if n := len(o.Stack); n > 0 {
 		o.Peak, o.Desc = o.Stack[n-1].Site, o.Stack[n-1].Desc
 	}
-	o.Why = whyObject(sp)
+	o.Why = w.whyObject(g, sp)
+	for _, r := range g.reasonsOf() {
+		o.Reasons = append(o.Reasons, PartObject{r.Text, r.Calls, r.Time})
+	}
 	w.addCallees(o, sp)
 	w.addCallers(o, sp)
 	return o
 }
 
-// whyObject returns how the time of a spike was spent, nil if that is not known.
-func whyObject(sp *Spike) *WhyObject {
+// whyObject returns how the time of a spike of a group was spent, nil if that is not known.
+func (w *Writer) whyObject(g *Group, sp *Spike) *WhyObject {
 	y := sp.Why()
 	if y == nil {
 		return nil
 	}
 	why := &WhyObject{
 		Text: y.Text(sp.Peak), CPU: bounds(y.CPU), Slept: bounds(y.Slept), Call: y.Call, Minor: y.Minor, Major: y.Major,
-		Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: y.waitsForWork(sp.Peak),
+		Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: g.Idle == Idle, Doubtful: g.Idle == Doubtful, For: y.Wait.what(),
 	}
 	if y.Since != 0 {
 		why.Counted = since(sp.Time, y.Since)
+	}
+	if y.Wait == nil {
+		return why
+	}
+	why.Longest = y.Wait.Longest
+	for _, r := range y.Wait.Reasons {
+		why.Parts = append(why.Parts, PartObject{Reason: cmp.Or(reasonWords[r.Reason], "waited"), Calls: uint64(r.Count), Time: r.Time})
+	}
+	if p := w.waitPlace(sp); p != nil {
+		loc := w.Name(p.Addr, true)
+		at := site(p.At, &loc, p.Addr)
+		why.At = &at
+		for _, b := range p.Below {
+			why.Below = append(why.Below, Site{Function: b.Function, Symbol: b.Symbol, File: b.File, Line: b.Line, Module: loc.Module})
+		}
 	}
 	return why
 }

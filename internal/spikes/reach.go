@@ -47,6 +47,8 @@ type Reach struct {
 	Ring       uint64    `json:"ring"`      // maximum number of recorded calls of a thread; 0: none
 	NoWindow   uint64    `json:"no_window"` // spikes whose calls were not kept
 	Unjudged   uint64    `json:"unjudged"`  // calls on stacks of coroutines that cannot be distinguished
+	Freezes    uint64    `json:"freezes"`   // times in which a process stood still
+	Late       Late      `json:"late"`      // how much of the late time the ranked calls explain
 }
 
 // Reach sums up what the logs report about themselves.
@@ -57,9 +59,11 @@ func (s *Set) Reach() *Reach {
 			r.Unjudged++
 		}
 	}
+	r.Late = s.Late()
 	for i := range s.Logs {
 		l := &s.Logs[i]
 		r.Damaged += l.Lost
+		r.Freezes += uint64(len(l.Freezes))
 		t := l.Trailer
 		if t == nil {
 			r.Unknown++

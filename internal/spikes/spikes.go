@@ -25,6 +25,7 @@ type Log struct {
 	Threads map[uint32]string // names by id
 	Trailer *tracelog.Trailer // nil if there is none
 	Stalls  []tracelog.Stall  // ascending
+	Freezes []tracelog.Freeze // ascending
 	Frames  *tracelog.Frames  // nil if the program counts none
 	// Settings are ascending, none if nothing was changed at run time.
 	Settings []tracelog.Setting
@@ -76,9 +77,13 @@ type Spike struct {
 	tracelog.Episode
 	// Addrs are the addresses of Stack.
 	Addrs []Address
+	// Frozen is the part of its time in which the whole process stood still.
+	Frozen uint64
 	// Blame is set for a caller that took too long itself: then it is the peak here, and its callees are no
 	// children.
 	Blame *Blame
+
+	waitAddrs []Address // of Wait
 }
 
 // isCall reports whether the address of a stack entry is a return address.
@@ -97,8 +102,16 @@ type Group struct {
 	// that is known. For callers it is the time that no callee explains.
 	Limit uint64
 
-	waiting uint64 // of those in the logs, that only waited for work
-	of      int32  // of callers: index of the call in Worst
+	// Idle is whether its spikes only waited for work.
+	Idle Idleness
+
+	froze     uint64 // spikes that would be none if the process had not stood still
+	thawed    bool   // the process stood still in one of them
+	waiting   bool   // its spikes only waited, as for work
+	twin      *Group // of the spikes with the same stack that did the other
+	reasons   map[string]reason
+	explained uint64 // spikes with a reason
+	of        int32  // of callers: index of the call in Worst
 }
 
 // Memory is bounded by the number of different stacks and of their calls: further stacks are only counted.
@@ -127,9 +140,12 @@ type Set struct {
 	firsts  map[episodeID]*share
 	calls   map[Address]*durations
 	address Addresser
-	long    []call // that took too long, peaks and callers
-	key     []byte
-	kept    int // entries of the groups' first episodes
+	// idleThreads have a place at which they are idle.
+	idleThreads map[threadID]bool
+
+	long []call // that took too long, peaks and callers
+	key  []byte
+	kept int // entries of the groups' first episodes
 }
 
 // Addresser resolves an address of a process at a given time.
@@ -185,7 +201,22 @@ func (s *Set) stackKey(addrs []Address) []byte {
 
 // Spike returns an episode of a log with its addresses.
 func (s *Set) Spike(log int, e *tracelog.Episode) *Spike {
-	return &Spike{Log: log, Episode: *e, Addrs: s.addresses(log, e)}
+	sp := &Spike{Log: log, Episode: *e, Addrs: s.addresses(log, e)}
+	sp.waitAddrs = s.waitAddresses(log, e.Wait, e.Time)
+	sp.Frozen = s.frozenIn(log, e.Time, e.Peak)
+	return sp
+}
+
+// waitAddresses returns those of a wait.
+func (s *Set) waitAddresses(log int, w *tracelog.Wait, time uint64) []Address {
+	if w == nil {
+		return nil
+	}
+	list := make([]Address, len(w.Addrs))
+	for i, pc := range w.Addrs {
+		list[i] = s.address(log, pc, time)
+	}
+	return list
 }
 
 // Snapshot reports whether it is not a spike, but a stack that the program requested.
@@ -198,7 +229,12 @@ func Alone(sp *Spike) *Group {
 
 // GroupOf returns the group that an episode was added to, nil if to none.
 func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
-	return s.byStack[string(s.stackKey(s.addresses(log, e)))]
+	sp := s.Spike(log, e)
+	g := s.byStack[string(s.stackKey(sp.Addrs))]
+	if g != nil && g.waiting != sp.Why().mayBeIdle(sp.Peak) {
+		return g.twin
+	}
+	return g
 }
 
 // Add adds an episode and keeps a reference to it.
@@ -213,34 +249,56 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	}
 	s.Episodes++
 	s.count(sp)
-	s.peak(sp)
-	key := s.stackKey(sp.Addrs)
-	g := s.byStack[string(key)]
+	y := sp.Why()
+	g := s.groupFor(sp, y.mayBeIdle(sp.Peak))
+	s.peak(sp, g)
 	if g == nil {
-		if len(s.Groups) == maxGroups || s.kept > maxKept {
-			s.Ungrouped++
-			return
-		}
-		s.kept += len(e.Stack) + len(e.Children) + len(e.Parents)
-		g = &Group{Number: len(s.Groups), Worst: sp, Last: sp}
-		s.Groups = append(s.Groups, g)
-		s.byStack[string(key)] = g
+		s.Ungrouped++
+		return
 	}
-	s.share(g, log, e).written++
 	g.Seen++
 	g.Written++
-	if sp.WaitedForWork() {
-		g.waiting++
-	}
+	g.explain(y, sp.Peak)
 	g.Sum = saturate.Add(g.Sum, e.Peak.Lo)
 	g.Blind = saturate.Add(g.Blind, e.Blind)
-	g.Limit = max(g.Limit, e.Peak.Lo)
-	if e.Peak.Lo > g.Worst.Peak.Lo {
+	g.Limit = max(g.Limit, sp.own())
+	g.thawed = g.thawed || sp.Frozen > 0
+	if sp.stood() {
+		g.froze++
+	}
+	if sp.own() > g.Worst.own() {
 		g.Worst = sp
 	}
 	if s.wall(sp) >= s.wall(g.Last) {
 		g.Last = sp
 	}
+}
+
+// groupFor returns the group of a spike, nil if there is no room for another. Spikes with one stack make two
+// groups, if some only waited as for work.
+func (s *Set) groupFor(sp *Spike, waiting bool) *Group {
+	key := s.stackKey(sp.Addrs)
+	base := s.byStack[string(key)]
+	g := base
+	if base != nil && base.waiting != waiting {
+		g = base.twin
+	}
+	if g == nil {
+		if len(s.Groups) == maxGroups || s.kept > maxKept {
+			return nil
+		}
+		s.kept += len(sp.Stack) + len(sp.Children) + len(sp.Parents)
+		g = &Group{Number: len(s.Groups), Worst: sp, Last: sp, waiting: waiting}
+		s.Groups = append(s.Groups, g)
+		if base == nil {
+			base = g
+			s.byStack[string(key)] = g
+		} else {
+			base.twin, g.twin = g, base
+		}
+	}
+	s.share(base, sp.Log, &sp.Episode).written++ // logs count spikes by their stacks
+	return g
 }
 
 // share returns the share of a log in a group, of which e is an episode.
@@ -303,7 +361,9 @@ func (s *Set) Count(log int, n *tracelog.Seen) {
 		return
 	}
 	sh.group.Seen = saturate.Add(sh.group.Seen, since(n.Count, sh.written))
-	sh.group.Limit = max(sh.group.Limit, n.Worst)
+	if !sh.group.thawed { // the log counts with the time of freezes
+		sh.group.Limit = max(sh.group.Limit, n.Worst)
+	}
 }
 
 // wall returns when a spike ended, in nanoseconds since 1970, so that the logs of several processes have one
@@ -337,13 +397,11 @@ const (
 	ByTime  Order = "time"
 )
 
-// waits reports whether all of a group only waited for work.
-func (g *Group) waits() bool {
-	return g.waiting > 0 && g.waiting == g.Written && len(g.Worst.Addrs) > 0
-}
+// unranked reports whether a group is listed after the ranking.
+func (g *Group) unranked() bool { return g.Idle == Idle && len(g.Worst.Addrs) > 0 || g.frozen() }
 
 // Ranked returns the groups in a total order: those of peaks, and those of callers that took too long
-// themselves. Groups that only waited for work are not ranked.
+// themselves. Groups that only waited for work, or took too long since the process stood still, are not ranked.
 func (s *Set) Ranked(by Order) []*Group {
 	key := func(g *Group) uint64 { return g.Limit }
 	switch by {
@@ -352,7 +410,7 @@ func (s *Set) Ranked(by Order) []*Group {
 	case ByTime:
 		key = func(g *Group) uint64 { return s.wall(g.Last) }
 	}
-	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).waits)
+	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).unranked)
 	return slices.SortedFunc(slices.Values(ranked), func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Limit, a.Limit), cmp.Compare(a.Number, b.Number))
 	})

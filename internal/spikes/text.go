@@ -39,11 +39,14 @@ const maxFunction, maxFile = 48, 60
 func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	b := bufio.NewWriter(out)
 	fmt.Fprintln(b, w.head(g, sp))
+	if text := g.Reasons(); text != "" {
+		fmt.Fprintln(b, "  why: "+text)
+	}
 	if win, ok := w.Set.Logs[sp.Log].Windows[sp.Number]; ok && sp.Blame == nil {
 		fmt.Fprintln(b, w.Style.Paint(report.Dim, fmt.Sprintf("  window: %s in the %s before its end (--window %d)",
 			count(win.Calls, "call", "calls"), Duration(since(win.To, win.From)), sp.Number)))
 	}
-	lines := w.stack(sp)
+	lines := append(w.stack(sp), w.waitLines(w.waitPlace(sp), sp)...)
 	var below []line
 	for i := range sp.Children {
 		below = append(below, w.child(sp, &sp.Children[i]))
@@ -116,11 +119,23 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	if sp.Blind > 0 {
 		more = append(more, "the clock was late for "+Duration(sp.Blind)+" of it")
 	}
-	more = append(more, sp.remarks()...)
+	if sp.Frozen > sp.Peak.Hi/20 {
+		more = append(more, "the process stood still for "+Duration(sp.Frozen)+" of it")
+	}
+	more = append(more, g.remarks(sp)...)
 	if len(more) > 0 {
 		text += "   (" + strings.Join(more, "; ") + ")"
 	}
 	return text
+}
+
+// remarks describe the flags of an episode of the group.
+func (g *Group) remarks(sp *Spike) []string {
+	list := sp.remarks()
+	if g.Idle == Doubtful {
+		list = append(list, "it may have been idle")
+	}
+	return list
 }
 
 // remarks describe the flags of an episode.
@@ -188,6 +203,9 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD", report.Bold
 		// The time was spent in the function, not at the place where the call ended.
 		l.file = opening(loc)
+		if p := w.waitPlace(sp); p != nil {
+			l.file = at(p.At.File, p.At.Line)
+		}
 	case f.Timed():
 		l.rest = "so far " + Interval(f.Time)
 	}

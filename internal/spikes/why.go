@@ -1,16 +1,12 @@
 package spikes
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/saturate"
 
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/report"
 )
 
 // Why holds the known reasons why a call took long.
@@ -18,35 +14,33 @@ type Why struct {
 	tracelog.Usage
 	Slept tracelog.Interval // its time without the processor
 	Call  string            // the system call that it waited in most, "" if it is not known
+	Wait  *waited           // what it waited for the longest, nil if that is not known
 	// Tight says that the counts are mostly of the call, not of the time before it.
 	Tight bool
 }
 
+// waited is what a call waited for.
+type waited tracelog.Wait
+
 // Why returns the known reasons why a spike took long, nil if there are none.
-func (sp *Spike) Why() *Why {
-	u := sp.Usage
+func (sp *Spike) Why() *Why { return whyOf(sp.Usage, sp.Wait, sp.Time, sp.Peak) }
+
+// whyOf returns why a call took long that ended at a time.
+func whyOf(u *tracelog.Usage, w *tracelog.Wait, end uint64, time tracelog.Interval) *Why {
 	if u == nil {
 		return nil
 	}
-	y := &Why{Usage: *u, Slept: less(sp.Peak, u.CPU)}
+	y := &Why{Usage: *u, Slept: less(time, u.CPU), Wait: (*waited)(w)}
 	if u.Call >= 0 && u.InCall > 0 {
 		y.Call = systemCall(u.Call)
 	}
-	y.Tight = u.Since != 0 && since(sp.Time, u.Since) <= sp.Peak.Hi+sp.Peak.Hi/4
+	y.Tight = u.Since != 0 && since(end, u.Since) <= time.Hi+time.Hi/4
 	return y
 }
 
 // most reports whether a part is at least that many tenths of a whole.
 func most(part, whole, tenths uint64) bool {
 	return float64(part)*10 >= float64(whole)*float64(tenths)
-}
-
-// WaitedForWork reports whether a spike was only a wait for work, which is not ranked.
-func (sp *Spike) WaitedForWork() bool { return sp.Why().waitsForWork(sp.Peak) }
-
-// waitsForWork reports whether a call only waited in a system call in which programs wait for work.
-func (y *Why) waitsForWork(time tracelog.Interval) bool {
-	return y != nil && forWork[y.Usage.Call] && y.InCall > 0 && 4*uint32(y.InCall) >= 3*uint32(y.Waits) && most(y.Slept.Lo, time.Lo, 8)
 }
 
 // Text describes the reasons in a few words.
@@ -70,22 +64,61 @@ func (y *Why) Text(time tracelog.Interval) string {
 	return strings.Join(words, ", ")
 }
 
+const processor = "waited for a processor"
+
 // waited describes what a thread did that did not run.
 func (y *Why) waited() string {
+	if y.Wait != nil && len(y.Wait.Reasons) > 0 {
+		if main, all := y.Wait.main(); most(main.Time, all, 9) {
+			return reasonWords[main.Reason]
+		}
+		return "waited"
+	}
 	if 2*uint32(y.Ready) > uint32(y.Waits) || y.Waits == 0 && y.Voluntary == 0 && y.Involuntary > 0 {
-		return "waited for a processor"
+		return processor
 	}
 	return "slept"
 }
 
-func (y *Why) where() string {
-	switch {
-	case y.Call == "" || 2*uint32(y.Ready) > uint32(y.Waits):
-		return ""
-	case 10*uint32(y.InCall) < 9*uint32(y.Waits):
-		return ", most in " + y.Call
+// main returns the reason with the most time, and the time of all.
+func (w *waited) main() (main tracelog.WaitTime, all uint64) {
+	for _, r := range w.Reasons {
+		all = saturate.Add(all, r.Time)
+		if r.Time > main.Time {
+			main = r
+		}
 	}
-	return " in " + y.Call
+	return main, all
+}
+
+// where describes in which system call a thread waited, and what for.
+func (y *Why) where() string {
+	if y.Wait != nil && len(y.Wait.Reasons) > 0 {
+		main, all := y.Wait.main()
+		if most(main.Time, all, 9) || !most(main.Time, all, 5) {
+			return ""
+		}
+		return ", most of that " + strings.TrimPrefix(strings.Replace(reasonWords[main.Reason], "slept", "asleep", 1), "waited ")
+	}
+	if y.in() == "" {
+		return ""
+	}
+	text := " " + y.in()
+	if 10*uint32(y.InCall) < 9*uint32(y.Waits) {
+		return ", most" + text
+	}
+	if what := y.Wait.what(); what != "" {
+		text += " " + what
+	}
+	return text
+}
+
+// in names the system call in which a thread waited.
+func (y *Why) in() string {
+	if y.Call == "" || 2*uint32(y.Ready) > uint32(y.Waits) {
+		return ""
+	}
+	return "in " + y.Call
 }
 
 // of formats a part of a duration: "24.9 of 25.0 ms".
@@ -97,9 +130,6 @@ func of(part, whole tracelog.Interval) string {
 	}
 	return a + " of " + b
 }
-
-// forWork are the system calls in which programs wait for work.
-var forWork = map[int]bool{7: true, 23: true, 43: true, 128: true, 232: true, 270: true, 271: true, 281: true, 288: true, 426: true, 441: true}
 
 // systemCall returns the name of a system call of x86-64 in which a thread may wait.
 func systemCall(number int) string {
@@ -121,30 +151,4 @@ var systemCalls = map[int]string{
 	277: "sync_file_range", 281: "epoll_pwait", 285: "fallocate", 288: "accept4", 295: "preadv", 296: "pwritev", 299: "recvmmsg",
 	306: "syncfs", 307: "sendmmsg", 316: "renameat2", 318: "getrandom", 326: "copy_file_range", 327: "preadv2", 328: "pwritev2",
 	426: "io_uring_enter", 435: "clone3", 441: "epoll_pwait2", 449: "futex_waitv",
-}
-
-// Waiting names the calls that only waited for work, in a sentence; "" if there are none.
-func (w *Writer) Waiting() string {
-	seen := make(map[string]uint64)
-	for _, g := range w.Set.Groups {
-		if g.waits() {
-			loc := w.Name(g.Worst.Addrs[0], g.Worst.isCall(0))
-			name := report.Printable(loc.Outer().Function) + " in " + g.Worst.Why().Call
-			seen[name] = saturate.Add(seen[name], g.Seen)
-		}
-	}
-	if len(seen) == 0 {
-		return ""
-	}
-	const most = 6
-	names := slices.SortedFunc(maps.Keys(seen), func(a, b string) int { return cmp.Or(cmp.Compare(seen[b], seen[a]), cmp.Compare(a, b)) })
-	rest := len(names) - min(most, len(names))
-	names = names[:len(names)-rest]
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s (seen %s)", name, count(seen[name], "time", "times"))
-	}
-	if rest > 0 {
-		names = append(names, count(uint64(rest), "more function", "more functions"))
-	}
-	return "waited for work, and not ranked: " + strings.Join(names, ", ")
 }

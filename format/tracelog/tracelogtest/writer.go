@@ -165,6 +165,9 @@ func (w *Writer) Episode(e *tracelog.Episode) {
 	if e.Usage != nil {
 		w.Usage(e.TID, e.Number, e.Usage)
 	}
+	if e.Wait != nil {
+		w.Wait(e.TID, e.Number, e.Wait)
+	}
 	for i := range e.Texts {
 		w.Text(e.TID, e.Number, &e.Texts[i])
 	}
@@ -184,6 +187,22 @@ func (w *Writer) Usage(tid uint32, number uint64, u *tracelog.Usage) {
 	b := u64(nil, number, u.Ended, u.CPU.Lo, u.CPU.Hi, u.Since)
 	b = u32(b, u.Minor, u.Major, u.Voluntary, u.Involuntary, u.SP, uint32(u.Call+1))
 	w.record(wire.KindRecords, wire.TypeUsage, tid, u16(b, int(u.Waits), int(u.InCall), int(u.Ready), 0))
+}
+
+// Wait writes what a call waited for.
+func (w *Writer) Wait(tid uint32, number uint64, x *tracelog.Wait) {
+	b := u64(u32(u64(nil, number, x.Ended), x.SP, uint32(x.On)), x.Longest)
+	b = u16(b, len(x.Reasons), len(x.Addrs), len(x.Peer), 0)
+	for _, r := range x.Reasons {
+		b = u64(u32(b, uint32(r.Reason), r.Count), r.Time)
+	}
+	b = append(u64(b, x.Addrs...), x.Peer...)
+	w.record(wire.KindRecords, wire.TypeWait, tid, b)
+}
+
+// Freeze writes a time in which the process stood still.
+func (w *Writer) Freeze(f tracelog.Freeze) {
+	w.record(wire.KindRecords, wire.TypeFreeze, 0, u64(nil, f.From, f.To, f.Waited, f.CPU))
 }
 
 // Text writes a text of the program. Episode number 0 means the next episode of

@@ -93,6 +93,26 @@
 //	74  u16 of those, in that system call
 //	76  u16 of those, for a processor    78  u16 0
 //
+// Wait, a = tid, after the usage of a call: what the call waited for.
+//
+//	 8  u64 episode          16  u64 time the call ended
+//	24  u32 stack pointer of the call    28  u32 flags: what its longest wait was for, and
+//	                                         what the addresses are
+//	32  u64 duration of its longest wait, at most
+//	40  u16 reasons          42  u16 addresses          44  u16 length of the text   46  u16 0
+//	48  reasons: u32 reason, u32 number of waits, u64 their duration, at most; MaxReasons at most
+//	    addresses: u64 each, of the longest wait, the innermost first; MaxWaitStack at most.
+//	    With WaitUnwound these are its stack, up to the call; otherwise words of its stack
+//	    that follow a call instruction, in the order of their places, up to the call's frame
+//	    text: what the other end is called, such as 192.0.2.1:53; zero-padded to a multiple of 8
+//
+// Freeze, a = 0. The clock's thread slept longer than it should have, by the threshold and by 20 ms at least, did not wait for a
+// processor most of that time, and no other thread of the process ran:
+//
+//	 8  u64 from             16  u64 to
+//	24  u64 of that, time the clock's thread waited for a processor, at most
+//	32  u64 processor time of the process in it, at most
+//
 // Thread, a = tid, when it is first seen and when it has a new name:
 //
 //	 8  u64 time             16  u16 length of the name   18  u16 starters   20  u32 0
@@ -321,6 +341,8 @@ const (
 	TypeSeen    = 8
 	TypeTrace   = 9
 	TypeUsage   = 10
+	TypeWait    = 13
+	TypeFreeze  = 14
 	TypeTree    = 20
 	TypeNode    = 21
 	TypeSetting = 24
@@ -343,6 +365,12 @@ const (
 	SeenSize         = 64
 	SettingSize      = 48
 	UsageSize        = 80
+	WaitSize         = 48 // then the reasons, the addresses and the text
+	ReasonSize       = 16
+	FreezeSize       = 40
+	MaxReasons       = 16
+	MaxWaitStack     = 24
+	MaxPeer          = 108
 	FramesSize       = 64 + 8*FrameBuckets + 24*FramesLongest
 	FrameBuckets     = 1024
 	FramesLongest    = 64
@@ -383,6 +411,31 @@ const (
 	EntryExact      = 1 << 2 // pc is the instruction itself: a frame that a signal interrupted
 	EntryGap        = 1 << 3 // frames before this one are left out
 	EntryIgnored    = 1 << 4 // mark-up says not to report it
+)
+
+// Flags of waits: what the longest wait of a call was for. Several of the first six are set if it was for
+// several files.
+const (
+	WaitListener = 1 << 0 // a socket at which others connect
+	WaitIncoming = 1 << 1 // a connection that the other end made, or a socket that any peer can send to
+	WaitOutgoing = 1 << 2 // a connection that the process made
+	WaitInternal = 1 << 3 // what the process itself, or the kernel, signals: pipes, events, timers
+	WaitFile     = 1 << 4 // any other file
+	WaitUnknown  = 1 << 5 // there were files of which the kind is not known
+	WaitUnwound  = 1 << 8 // the addresses are a stack
+)
+
+// Reasons of the waits of a goroutine.
+const (
+	ReasonOther     = 0
+	ReasonChannel   = 1
+	ReasonLock      = 2
+	ReasonNetwork   = 3
+	ReasonSleep     = 4
+	ReasonGC        = 5
+	ReasonProcessor = 6
+	ReasonStopped   = 7
+	ReasonSystem    = 8 // a system call, or C: it may have run
 )
 
 // Above the flags of episodes and parents is the number of the stack that the call was

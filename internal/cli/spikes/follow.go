@@ -273,13 +273,14 @@ func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
 		if g == nil || sp.Snapshot() {
 			g = spikes.Alone(sp)
 		}
+		g.Idle = g.IdleSoFar(sp, w.t.names.name)
 		if w.flags.Json {
 			if err := enc.Encode(w.t.writer.Object(g, sp)); err != nil {
 				return err
 			}
 			continue
 		}
-		if sp.WaitedForWork() {
+		if g.Idle == spikes.Idle {
 			continue
 		}
 		if w.shown++; w.shown > followRate {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
@@ -34,6 +35,8 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 func (f *spikesFlags) page(t *spikeSet, top int) (*spikes.Page, error) {
 	groups := f.shown(t, top)
 	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Left: f.left(t, groups)}
+	page.Reach = slices.Concat(page.Reach, t.writer.Explained())
+	page.Notes = slices.Concat(t.writer.Freezes(), t.writer.Waiting(0))
 	for _, g := range groups {
 		page.Spikes = append(page.Spikes, t.writer.Object(g, f.of(g)))
 	}

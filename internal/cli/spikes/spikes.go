@@ -275,7 +275,7 @@ func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) sp
 	}
 	t.modules = append(t.modules, numbers)
 	return spikes.Log{
-		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Settings: log.Settings, Frames: log.Frames, Lost: log.Damaged, Windows: windows,
+		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Freezes: log.Freezes, Settings: log.Settings, Frames: log.Frames, Lost: log.Damaged, Windows: windows,
 	}
 }
 
@@ -391,6 +391,9 @@ func (f *spikesFlags) of(g *spikes.Group) *spikes.Spike {
 func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 	b := bufio.NewWriter(t.streams.Out)
 	groups := f.shown(t, f.top)
+	for _, text := range t.writer.Freezes() {
+		fmt.Fprintf(b, "%s\n\n", text)
+	}
 	for _, g := range groups {
 		if err := t.writer.Spike(b, g, f.of(g)); err != nil {
 			return err
@@ -403,10 +406,11 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 	if len(groups) == 0 {
 		fmt.Fprint(b, "no spikes\n\n")
 	}
-	for _, text := range []string{t.writer.Lasting(), t.writer.Waiting()} {
-		if text != "" {
-			fmt.Fprintf(b, "%s\n\n", text)
-		}
+	if text := t.writer.Lasting(); text != "" {
+		fmt.Fprintf(b, "%s\n\n", text)
+	}
+	if lines := t.writer.Waiting(f.top); len(lines) > 0 {
+		fmt.Fprintf(b, "%s\n\n", strings.Join(lines, "\n"))
 	}
 	if err := f.writeSnapshots(b, t); err != nil {
 		return err
@@ -431,6 +435,21 @@ func (t *spikeSet) suggestions() []suggestionJSON {
 		list = append(list, suggestionJSON{g.Place.Function, g.Place.Symbol, g.Place.File, g.Place.Line, g.Markup, g.Why})
 	}
 	return list
+}
+
+// freezeJSON is a time in which a process stood still, in nanoseconds since its log began.
+type freezeJSON struct {
+	Freeze  [2]uint64 `json:"freeze_ns"`
+	Waited  uint64    `json:"waited_ns"` // of that, for a processor, at most
+	CPU     uint64    `json:"cpu_ns"`    // processor time of the process in it, at most
+	Calls   uint64    `json:"calls"`     // that took longer because of it
+	Log     string    `json:"log"`
+	Version int       `json:"version"`
+}
+
+func freezeOf(l *spikes.Log, f *spikes.FreezeRow) freezeJSON {
+	start := l.Header.Monotonic
+	return freezeJSON{[2]uint64{f.From - min(f.From, start), f.To - min(f.To, start)}, f.Waited, f.CPU, f.Calls, l.Name, 1}
 }
 
 // gapsJSON is when the clock of a process was late, in nanoseconds since its log began: calls
@@ -479,6 +498,11 @@ func (t *spikeSet) writeJSON(w io.Writer) error {
 	}
 	if err := enc.Encode(map[string]any{"version": 1, "suggestions": t.suggestions()}); err != nil {
 		return err
+	}
+	for _, r := range t.set.FreezeRows() {
+		if err := enc.Encode(freezeOf(&t.set.Logs[r.Log], &r)); err != nil {
+			return err
+		}
 	}
 	for i := range t.set.Logs {
 		if err := enc.Encode(gapsOf(&t.set.Logs[i])); err != nil {

@@ -77,6 +77,9 @@ func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintln(b, style.Paint(report.Bold, "what the logs can show:"))
+	for _, text := range t.writer.Explained() {
+		fmt.Fprintln(b, "  "+text)
+	}
 	for _, text := range t.set.Reach().Lines() {
 		fmt.Fprintln(b, "  "+text)
 	}

@@ -82,7 +82,7 @@ func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
 	case mode == prof.ModeCount && t.PerCPU():
 		names = []string{"path", "records", "percpu"}
 	case mode.Timed():
-		names = []string{"path", "timed", "memory", "log", "spike", "marks", "pauses", "channels", "told", "frames", "stacks", "trace"}
+		names = []string{"path", "timed", "memory", "log", "spike", "wait", "marks", "pauses", "channels", "told", "frames", "stacks", "trace"}
 	}
 	m, _ := t.minor()
 	names = append(names, t.GOOS)

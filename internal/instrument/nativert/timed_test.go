@@ -333,7 +333,7 @@ func TestTimedSize(t *testing.T) {
 		checkSymbols(t, object, shared...)
 	}
 	t.Logf("%d bytes", total)
-	if total > 64<<10 {
-		t.Errorf("%d bytes, 64 KiB are allowed", total)
+	if total > 80<<10 {
+		t.Errorf("%d bytes, 80 KiB are allowed", total)
 	}
 }

@@ -54,6 +54,10 @@ function facts(s) {
   list.push("at " + (s.at_ns / 1e9).toFixed(3) + " s");
   if (s.seen > 1) list.push("seen " + s.seen.toLocaleString("en") + " times" + (s.worst_ns > s.interval_ns[0] ? ", worst at least " + duration(s.worst_ns) : ""));
   if (s.why && s.why.text) list.push(s.why.text);
+  if (s.frozen_ns) list.push("the process stood still for " + duration(s.frozen_ns) + " of it");
+  const why = (s.group_reasons || []).filter(r => r.calls);
+  if (s.seen > 1 && why.length) list.push(why.slice(0, 4).map(r => r.calls.toLocaleString("en") + " " + r.reason + ", " + duration(r.time_ns)).join("; "));
+  if (s.why && s.why.waited_at) list.push("waited at " + place(s.why.waited_at) + (s.why.waited_below || []).slice(0, 6).map(f => " > " + f.function).join(""));
   if (s.caller) list.push("a caller: " + interval(s.caller.self_ns) + " of it in no long call");
   if (s.blind_ns) list.push("the clock was late for " + duration(s.blind_ns) + " of it");
   return list.concat(s.remarks || []).join(" · ");
@@ -236,6 +240,7 @@ function start() {
   $("title").textContent = doc.title;
   $("reach").querySelector("summary").textContent = doc.reach.find(t => t.startsWith("Threshold")) || doc.reach[0] || "";
   for (const text of doc.reach.filter(t => !t.startsWith("Threshold"))) $("reach").querySelector("ul").append(element("li", text));
+  for (const text of doc.notes || []) $("notes").append(element("p", text.trim(), text.startsWith("   ") ? "deep" : ""));
   theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   $("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   for (const b of $("zoom").children) b.addEventListener("click", () => { state.zoom = b.dataset.value; state.view = null; paint(); });

@@ -10,7 +10,7 @@
 
 enum { MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
 enum { THREAD_STACK = 32768, SCRATCH = 16384, CONTROL_PATH = 2048, CONTROL_LINE = 4096, CONTROL_CLIENTS = 8, MAX_DIR = 1024 };
-enum { TIMERS = 1024, OWN_THREADS = 8, RATES = 8 };
+enum { FREEZES = 16, TIMERS = 1024, OWN_THREADS = 8, RATES = 8 };
 
 #define CACHE_LINE __attribute__((aligned(64)))
 
@@ -188,6 +188,8 @@ struct log_state {
   u32 tid;
   u32 settings;   /* records of them */
   u64 setting[4]; /* threshold, period, rate and quiet in the latest */
+  u32 freezes, freezes_read; /* the clock's thread writes the former */
+  u64 freeze[FREEZES][4];    /* ring */
   u8 scratch[SCRATCH] __attribute__((aligned(16)));
   u8 taken[4096] __attribute__((aligned(16))); /* a record of a queue */
   u8 stack[THREAD_STACK] CACHE_LINE;
@@ -224,7 +226,7 @@ struct executable {
  * kind: modules with another layout do not share the state. The first three fields are the same in
  * all layouts of that name. */
 enum { KIND_SPIKE, KIND_EXACT, KIND_STACKS };
-#define TIMED_ABI 0x34435400u
+#define TIMED_ABI 0x35435400u
 struct process {
   u32 abi, size;
   struct process *other; /* state of another kind */

@@ -7,6 +7,7 @@
  *   timed_stack.c   the stack of an episode
  *   timed_region.c  which stack a call is on
  *   timed_usage.c   why a call took long
+ *   timed_wait.c    what a thread waits for
  *   timed_frame.c   frames of the program
  *   timed_snapshot.c  a stack that the program requests
  *   timed_callback.c  callbacks of the program for its spikes

@@ -204,6 +204,40 @@ void __cairn_advance(struct process *p) {
   if (was_late(p, gap)) stalls(p, from, from + gap, 0);
 }
 
+/* ---- the whole process ---- */
+
+/* What the thread knows of itself and of the process, to tell a process that stood still (SIGSTOP, a
+ * cgroup freezer, a pause of the machine) from one whose threads waited for a processor. */
+struct still {
+  u64 from, sleep;     /* when the thread went to sleep, and for how long */
+  u64 cpu;             /* processor time of the process then */
+  u64 delay, delay_at; /* how long the thread had waited for a processor, and when that was read */
+};
+
+static u64 run_delay(void);
+
+static void still_sleep(struct still *s, u64 now, u64 sleep) {
+  enum { FRESH = 50 * MS };
+  s->from = now, s->sleep = sleep, s->cpu = __cairn_cpu(PROCESS_CPU);
+  if (now - s->delay_at >= FRESH) s->delay = run_delay(), s->delay_at = now;
+}
+
+/* still_wake looks at a sleep that lasted too long. */
+static void still_wake(struct process *p, struct still *s, u64 now) {
+  enum { LEAST = 20 * MS }; /* a virtual machine loses a few milliseconds at times */
+  u64 gap = less(now, s->from);
+  if (!s->from || gap <= s->sleep + most(p->set.threshold, LEAST)) return;
+  u64 cpu = less(__cairn_cpu(PROCESS_CPU), s->cpu), delay = run_delay(), delayed = less(delay, s->delay);
+  s->delay = delay, s->delay_at = now;
+  if (!delay || delayed > gap / 4 || cpu > gap / 8) return; /* 0: the kernel does not count it */
+  u32 n = load(&p->log.freezes);
+  if (n - load(&p->log.freezes_read) >= FREEZES) return;
+  u64 *f = p->log.freeze[n % FREEZES];
+  f[0] = s->from, f[1] = now, f[2] = delayed, f[3] = cpu;
+  store(&p->log.freezes, n + 1);
+  store(word(p, PENDING), 1);
+}
+
 /* ---- the thread ---- */
 
 /* cpu reads a processor time clock; NONE if there is none. */
@@ -281,7 +315,7 @@ void __cairn_wake_clock(struct process *p) {
 }
 
 /* lead sets the clock until another thread leads. */
-static void lead(struct process *p, struct idleness *idle) {
+static void lead(struct process *p, struct idleness *idle, struct still *still) {
   struct clock *k = p->time.clock;
   u64 waited = 0, scanned = 0;
   u32 seen = load(&k->wakeups) - 1, looked, first = p->time.had_other_leader;
@@ -309,7 +343,9 @@ static void lead(struct process *p, struct idleness *idle) {
     if (p->time.family) __cairn_family_look(p, n);
     if (load(word(p, PENDING))) __cairn_wake(p);
     u64 ts[2] = {k->pace / SECOND, k->pace % SECOND};
+    still_sleep(still, n, k->pace);
     __cairn_rest(p, sys4(SYS_futex, &k->wakeups, FUTEX_SHARED_WAIT, seen, ts), k->pace);
+    still_wake(p, still, __cairn_now(p));
     if (load(&p->deserted)) __cairn_follow(p->pid);
   }
 }
@@ -324,6 +360,7 @@ void __cairn_prefer(i32 tid) {
 /* clock_thread sets the clock, or follows the leader, in a loop. */
 void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
+  struct still still = {0, 0, 0, 0, 0};
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
   leave_files();
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
@@ -333,9 +370,13 @@ void __cairn_clock_thread(struct process *p) {
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   __cairn_prefer(0);
   for (;;) {
-    lead(p, &idle);
-    while (!__cairn_family_wait(p)) {
+    lead(p, &idle, &still);
+    for (;;) {
       u64 n = __cairn_now(p);
+      /* A thread of an idle process sleeps until its turn. */
+      still_sleep(&still, n, __cairn_is_busy(p->time.member, n) ? most(2 * p->time.member->period, p->time.member->threshold / 2) : SECOND);
+      if (__cairn_family_wait(p)) break;
+      still_wake(p, &still, n = __cairn_now(p));
       if (load(&p->deserted)) __cairn_follow(p->pid);
       if (load(&p->time.member->question) || (n - idle.at >= LOOK_PAUSE && __cairn_is_busy(p->time.member, n))) look(p, &idle, n);
       __cairn_usage_tick(p, n);

@@ -166,6 +166,7 @@ static void write_queued(struct process *p, struct thread *t, u8 *q) {
     }
   }
   if (type == LOG_TYPE_USAGE && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[8] != t->parent_sp)) return;
+  if (type == LOG_TYPE_WAIT && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[3] != t->parent_sp)) return;
   if (type == LOG_TYPE_TEXT && f[1] && p->limit.left_out[f[1] % LIMITED] == f[1]) return;
   if (type == LOG_TYPE_PARENT) {
     if (!wanted_parent(p, t, f)) return;
@@ -197,6 +198,16 @@ static void put_stalls(struct process *p) {
   if (lost) put_stall(p, lost, load(&m->lost_to), 0);
 }
 
+/* put_freezes writes the times in which the process stood still. */
+static void put_freezes(struct process *p) {
+  if (p->log.file.fd < 0) return;
+  for (u32 n = load(&p->log.freezes); p->log.freezes_read != n; p->log.freezes_read++) {
+    const u64 *f = p->log.freeze[p->log.freezes_read % FREEZES];
+    u64 *r = __cairn_file_record(p, LOG_TYPE_FREEZE, LOG_FREEZE_SIZE, 0, f[1]);
+    if (r) copy(r + 1, f, 4 * sizeof *f);
+  }
+}
+
 static void put_setting(struct process *p, u64 time, const u64 *of) {
   u64 *r = __cairn_file_record(p, LOG_TYPE_SETTING, LOG_SETTING_SIZE, of[3] ? LOG_SETTING_OFF : 0, time);
   if (r) r[1] = time, r[2] = of[0], r[3] = of[1], r[4] = of[2];
@@ -224,6 +235,7 @@ static void drain(struct process *p) {
   if (any && less(p->time.clock->last_tick, p->modules.at) > 100 * MS) __cairn_modules(p);
   for (struct thread *t = load(&p->threads); t; t = t->next) __cairn_queue_drain(p, t, write_queued);
   put_stalls(p);
+  put_freezes(p);
 }
 
 /* free_ended frees the states of threads that have ended. */

@@ -10,8 +10,10 @@
 
 #include "task.h"
 #include "timed.h"
+#include "wait.h"
 
 enum { SAMPLES = 256, SHIFT = 4, RINGS = 2, THREADS = 64, LAP = 8, COST = 100000, READ_PAUSE = 500000, LIST_PAUSE = 100 * MS };
+enum { WAITS = 8, LOOK_SHARE = 100 }; /* looking at waits takes at most that part of the time */
 enum { RAN = -1, UNKNOWN = -2, READY = -3 }; /* it waits for a processor */
 
 /* A sample: how long the thread had run. in is the system call that it had waited in since the
@@ -24,11 +26,13 @@ struct sampled {
   i32 tid; /* 0: free */
   u64 n;
   struct sample ring[RINGS][SAMPLES]; /* every sample, and every 16th */
+  u64 waits;
+  struct wait wait[WAITS]; /* ring */
 };
 struct usage {
   struct sampled thread[THREADS];
   u32 next, count;
-  u64 listed, read, sampled;
+  u64 listed, read, sampled, look; /* look: when a wait may be looked at next */
 };
 
 /* ---- the clock's thread ---- */
@@ -46,7 +50,7 @@ static void sample_too(struct process *p, struct usage *u, i32 tid) {
   for (u32 i = 0; i < THREADS; i++) {
     struct sampled *s = &u->thread[((u32)tid + i) % THREADS];
     if (s->tid) continue;
-    s->n = 0;
+    s->n = s->waits = 0;
     store(&s->tid, tid);
     u->count++;
     return;
@@ -82,7 +86,24 @@ static i64 waits_in(i32 tid) {
   return i ? nr : UNKNOWN;
 }
 
-static void sample(struct usage *u, struct sampled *s, u64 now) {
+/* follow notes that a thread waits in a system call at a sample, as at the one before, if that was in
+ * the same wait. What it waits for is looked at once, if the wait may be that of a long call. */
+static void follow(struct process *p, struct usage *u, struct sampled *s, i64 call, int same, u64 from, u64 now) {
+  struct wait *w = &s->wait[(s->waits - 1) % WAITS];
+  if (!s->waits || !same || w->call != call) {
+    w = &s->wait[s->waits % WAITS];
+    w->from = from, w->call = call, w->on = w->slots = 0, w->peer[0] = 0;
+    store(&w->to, now);
+    store(&s->waits, s->waits + 1);
+  }
+  store(&w->to, now);
+  if (w->on || now - w->from < p->set.threshold / 2 || now < u->look) return;
+  __cairn_wait_look(p, s->tid, w);
+  u64 done = __cairn_now(p);
+  u->look = done + LOOK_SHARE * less(done, now);
+}
+
+static void sample(struct process *p, struct usage *u, struct sampled *s, u64 now) {
   u64 ts[2], n = s->n;
   /* The id of a thread's processor time clock is made of the thread's id. */
   if (sys2(SYS_clock_gettime, (i64)(i32)(~(u32)s->tid << 3 | 6), ts) < 0) {
@@ -94,7 +115,9 @@ static void sample(struct usage *u, struct sampled *s, u64 now) {
   const struct sample *last = &s->ring[0][(n - 1) % SAMPLES];
   if (n && x.cpu - last->cpu < (now - last->at) / 2) {
     x.in = last->in >= 0 && x.cpu == last->cpu ? last->in : UNKNOWN;
-    if (x.in < 0 && now - u->read >= READ_PAUSE) x.in = waits_in(s->tid), u->read = now;
+    int same = x.in >= 0;
+    if (!same && now - u->read >= READ_PAUSE) x.in = waits_in(s->tid), u->read = now;
+    if (x.in >= 0) follow(p, u, s, x.in, same, last->at, now);
   }
   for (u32 r = 0; r < RINGS && !(n & ((1ul << r * SHIFT) - 1)); r++) s->ring[r][(n >> r * SHIFT) % SAMPLES] = x;
   store(&s->n, n + 1);
@@ -113,7 +136,7 @@ void __cairn_usage_tick(struct process *p, u64 now) {
   u->sampled = now;
   for (u32 i = 0; i < THREADS && budget; i++) {
     struct sampled *s = &u->thread[u->next++ % THREADS];
-    if (s->tid) sample(u, s, now), budget--;
+    if (s->tid) sample(p, u, s, now), budget--;
   }
 }
 
@@ -218,6 +241,43 @@ u32 __cairn_usage_read(struct process *p, struct thread *t, u64 t0, u64 e) {
   return t->now.count[3] - t->was.count[3];
 }
 
+/* longest returns the longest wait of a thread in a call, 0 if none is known. */
+static const struct wait *longest(struct process *p, i32 tid, const struct slow_call *c, u64 *time) {
+  const struct sampled *s = p->usage ? sampled_of(p->usage, tid) : 0;
+  const struct wait *best = 0;
+  *time = 0;
+  u64 n = s ? load(&s->waits) : 0;
+  for (u64 i = less(n, WAITS); i < n; i++) {
+    const struct wait *w = &s->wait[i % WAITS];
+    u64 t = less(least(load(&w->to) + p->set.period, c->e), most(w->from, c->t0));
+    if (w->to > c->t1 && t > *time) best = w, *time = t;
+  }
+  return best;
+}
+
+/* write_wait writes what a call waited for the longest, if that is known. */
+static void write_wait(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
+  u64 time, addrs = 0;
+  const struct wait *w = longest(p, t->owner, c, &time);
+  if (!w || !w->on) return;
+  u8 *r = __cairn_reserve(t, LOG_WAIT_SIZE + 8 * LOG_MAX_WAIT_STACK + up8(LOG_MAX_PEER));
+  if (!r) {
+    add(&p->count.dropped, 1);
+    return;
+  }
+  u64 *f = (u64 *)r, *to = f + LOG_WAIT_SIZE / 8;
+  for (u32 i = 0, n = w->slots; i < n && i < LOG_MAX_WAIT_STACK; i++)
+    if (w->slot[i][0] < c->sp) to[addrs++] = w->slot[i][1];
+  u64 text = 0, size;
+  while (text < LOG_MAX_PEER && w->peer[text]) text++;
+  size = LOG_WAIT_SIZE + 8 * addrs + up8(text);
+  if (text) to[addrs + (text - 1) / 8] = 0;
+  copy(to + addrs, w->peer, text);
+  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | (u64)w->on << 32, f[4] = time;
+  f[5] = addrs << 16 | text << 32;
+  __cairn_publish(p, t, r, LOG_TYPE_WAIT, size);
+}
+
 /* usage_write writes then why the call took long, for an episode. */
 void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
   const struct reading *now = &t->now, *was = &t->was;
@@ -237,4 +297,5 @@ void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const 
   f[8] = (u32)c->sp | (u64)(u32)(seen.call + 1) << 32;
   f[9] = least(seen.waits, 0xffff) | least(seen.in, 0xffff) << 16 | least(seen.ready, 0xffff) << 32;
   __cairn_publish(p, t, r, LOG_TYPE_USAGE, LOG_USAGE_SIZE);
+  write_wait(p, t, number, c);
 }

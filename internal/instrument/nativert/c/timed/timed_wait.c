@@ -1,0 +1,283 @@
+/* What a thread waits for: which files, who is at the other end of a connection, and from where it
+ * called. The report tells a server that waits for its clients from a request that waits for
+ * another server by these.
+ *
+ * The clock's thread has an empty file table of its own. It gets copies of the program's files by
+ * pidfd_getfd, which changes nothing in the program's table. A filter of system calls (seccomp) may
+ * end a process that makes a call it does not expect, so nothing is asked if there is one. */
+
+#include "task.h"
+#include "timed.h"
+#include "wait.h"
+
+#ifdef __x86_64__
+enum { SYS_recvfrom = 45, SYS_recvmsg = 47, SYS_accept = 43, SYS_select = 23, SYS_epoll_wait = 232, SYS_pselect6 = 270, SYS_ppoll = 271 };
+enum { SYS_epoll_pwait = 281, SYS_epoll_pwait2 = 441, SYS_sendmsg = 46, SYS_readv = 19, SYS_writev = 20 };
+enum { SYS_getsockname = 51, SYS_getpeername = 52, SYS_pidfd_open = 434, SYS_pidfd_getfd = 438 };
+enum { SOL_SOCKET = 1, SO_TYPE = 3, SO_ACCEPTCONN = 30, SOCK_STREAM = 1, UNIX = 1, INET = 2, INET6 = 10 };
+enum { FILES = 16, ARGS = 9, STACK_POINTER = 7, PROGRAM_COUNTER = 8, DEPTH = 16384, PART = 2048 };
+enum { FIRST_EPHEMERAL = 32768, LAST_EPHEMERAL = 60999 }; /* ports that Linux gives to those that connect */
+
+static i64 read_file(const char *path, char *b, u64 room) {
+  i64 fd = open_file(path, O_RDONLY | O_CLOEXEC, 0), n;
+  if (fd < 0) return fd;
+  n = sys3(SYS_read, fd, b, room - 1);
+  sys1(SYS_close, fd);
+  b[n > 0 ? n : 0] = 0;
+  return n;
+}
+
+/* after returns what follows a word in a text, or 0. */
+static const char *after(const char *text, const char *word) {
+  u64 n = length(word);
+  for (; *text; text++) {
+    u64 i = 0;
+    while (i < n && text[i] == word[i]) i++;
+    if (i == n) return text + n;
+  }
+  return 0;
+}
+
+static u64 number_of(const char *s) {
+  u64 v = 0;
+  while (*s == ' ' || *s == '\t') s++;
+  for (; *s >= '0' && *s <= '9'; s++) v = v * 10 + (u64)(*s - '0');
+  return v;
+}
+
+/* is_filtered reports whether this thread has, or may have, a filter of system calls. */
+static int is_filtered(void) {
+  char path[64], b[2048];
+  put(put_task(path, (i32)sys0(SYS_gettid)), "/status");
+  const char *mode = read_file(path, b, sizeof b) > 0 ? after(b, "\nSeccomp:") : 0;
+  return !mode || number_of(mode);
+}
+
+/* arguments reads the system call that a thread is in: its arguments, its stack pointer and where
+ * it is. It returns the call's number, or -1 if there is none. */
+static i64 arguments(i32 tid, u64 *arg) {
+  char path[64], b[256], *s = b;
+  put(put_task(path, tid), "/syscall");
+  i64 n = read_file(path, b, sizeof b);
+  if (n <= 0 || *s < '0' || *s > '9') return -1;
+  i64 call = (i64)number_of(s);
+  for (u32 i = 1; i < ARGS; i++) {
+    u64 v = 0;
+    while (*s && *s != ' ') s++;
+    if (s[0] != ' ' || s[1] != '0' || s[2] != 'x') return -1;
+    for (s += 3; (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'f'); s++) v = v << 4 | (u64)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
+    arg[i - 1] = v;
+  }
+  return call;
+}
+
+static u64 peek(struct process *p, u64 at, void *to, u64 n) {
+  u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
+  i64 got = sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0);
+  return got > 0 ? (u64)got : 0;
+}
+
+/* ---- files ---- */
+
+/* in_epoll lists the files of an epoll instance. */
+static u32 in_epoll(struct process *p, u64 fd, i32 *files) {
+  char path[64], b[4096];
+  const char *s = b;
+  u32 n = 0;
+  put_number(put(put_number(put(path, "/proc/"), (u64)(u32)p->pid), "/fdinfo/"), fd);
+  if (read_file(path, b, sizeof b) <= 0) return 0;
+  while (n < FILES && (s = after(s, "tfd:"))) files[n++] = (i32)number_of(s);
+  return n;
+}
+
+/* in_sets lists the files in the sets of select. */
+static u32 in_sets(struct process *p, const u64 *arg, i32 *files) {
+  u32 n = 0;
+  for (u32 k = 1; k <= 2; k++) {
+    u64 set[16], bits = least(arg[0], 8 * sizeof set), got = arg[k] ? peek(p, arg[k], set, (bits + 63) / 64 * 8) : 0;
+    for (u64 i = 0; i < least(bits, 8 * got) && n < FILES; i++)
+      if (set[i / 64] >> i % 64 & 1) files[n++] = (i32)i;
+  }
+  return n;
+}
+
+/* in_poll lists the files of an array for poll. */
+static u32 in_poll(struct process *p, const u64 *arg, i32 *files) {
+  u64 list[FILES], count = peek(p, arg[0], list, least(arg[1], FILES) * 8) / 8;
+  u32 n = 0;
+  for (u64 i = 0; i < count; i++)
+    if ((i32)list[i] >= 0) files[n++] = (i32)list[i];
+  return n;
+}
+
+/* waits_for lists the files that a system call waits for. -1: it waits for none. */
+static i32 waits_for(struct process *p, i64 call, const u64 *arg, i32 *files) {
+  switch (call) {
+  case SYS_poll:
+  case SYS_ppoll: return (i32)in_poll(p, arg, files);
+  case SYS_select:
+  case SYS_pselect6: return (i32)in_sets(p, arg, files);
+  case SYS_epoll_wait:
+  case SYS_epoll_pwait:
+  case SYS_epoll_pwait2: return (i32)in_epoll(p, arg[0], files);
+  case SYS_read:
+  case SYS_readv:
+  case SYS_write:
+  case SYS_writev:
+  case SYS_accept:
+  case SYS_accept4:
+  case SYS_connect:
+  case SYS_recvfrom:
+  case SYS_recvmsg:
+  case SYS_sendto:
+  case SYS_sendmsg: files[0] = (i32)arg[0]; return 1;
+  }
+  return -1;
+}
+
+/* ---- sockets ---- */
+
+struct address {
+  u16 family;
+  u8 rest[126];
+};
+
+static u32 port_of(const struct address *a) { return (u32)a->rest[0] << 8 | a->rest[1]; }
+static int is_ephemeral(u32 port) { return port >= FIRST_EPHEMERAL && port <= LAST_EPHEMERAL; }
+
+static char *put_port(char *to, const struct address *a) { return put_number(put(to, ":"), port_of(a)); }
+
+/* put_address writes an address as people write it. */
+static void put_address(char *to, const struct address *a, u32 size) {
+  char b[64], *q = b;
+  if (a->family == UNIX) {
+    u32 n = size > 2 ? (u32)least(size - 2, LOG_MAX_PEER) : 0, i = 0;
+    for (; i < n && (a->rest[i] || !i); i++) to[i] = (char)(a->rest[i] ? a->rest[i] : '@'); /* abstract names begin with 0 */
+    to[i] = 0;
+    return;
+  }
+  int mapped = a->family == INET6; /* ::ffff:1.2.3.4 */
+  for (u32 i = 0; i < 12 && mapped; i++) mapped = a->rest[6 + i] == (i < 10 ? 0 : 0xff);
+  if (a->family == INET || mapped) {
+    const u8 *ip = a->rest + (mapped ? 18 : 2);
+    for (u32 i = 0; i < 4; i++) q = put_number(i ? put(q, ".") : q, ip[i]);
+  } else {
+    q = put(q, "[");
+    for (u32 i = 0; i < 8; i++) q = put_hex(i ? put(q, ":") : q, (u64)a->rest[6 + 2 * i] << 8 | a->rest[7 + 2 * i], 4);
+    q = put(q, "]");
+  }
+  put_port(q, a);
+  put(to, b);
+}
+
+/* kind_of_socket finds who made a connection. The kernel does not say that of sockets of the
+ * internet, but a port below or above those that it gives to who connects tells. */
+static u32 kind_of_socket(i64 fd, u32 type, char *peer) {
+  struct address here, there;
+  u32 size = sizeof here, far = sizeof there;
+  if (sys3(SYS_getsockname, fd, &here, &size) < 0) return LOG_WAIT_UNKNOWN;
+  int connected = sys3(SYS_getpeername, fd, &there, &far) >= 0;
+  if (connected) put_address(peer, &there, far);
+  switch (here.family) {
+  case UNIX:
+    if (size > 2) return LOG_WAIT_INCOMING; /* it has the name of what it was accepted from */
+    return connected && far > 2 ? LOG_WAIT_OUTGOING : LOG_WAIT_INTERNAL;
+  case INET:
+  case INET6:
+    if (!connected) return type == SOCK_STREAM || is_ephemeral(port_of(&here)) ? LOG_WAIT_OUTGOING : LOG_WAIT_INCOMING;
+    if (type != SOCK_STREAM) return LOG_WAIT_OUTGOING; /* servers do not connect sockets for datagrams */
+    if (is_ephemeral(port_of(&here)) == is_ephemeral(port_of(&there))) return LOG_WAIT_UNKNOWN;
+    return is_ephemeral(port_of(&here)) ? LOG_WAIT_OUTGOING : LOG_WAIT_INCOMING;
+  }
+  return LOG_WAIT_INTERNAL; /* of the kernel */
+}
+
+static u32 kind_of(struct process *p, i64 of, i32 file, char *peer) {
+  char path[64], b[64];
+  put_number(put(put_number(put(path, "/proc/"), (u64)(u32)p->pid), "/fd/"), (u64)(u32)file);
+  i64 n = read_link(path, b, sizeof b - 1);
+  if (n <= 0) return LOG_WAIT_UNKNOWN;
+  b[n] = 0;
+  if (b[0] == '/') return LOG_WAIT_FILE;
+  if (after(b, "socket:") != b + 7) return LOG_WAIT_INTERNAL;
+  i64 fd = of < 0 ? of : sys3(SYS_pidfd_getfd, of, file, 0);
+  if (fd < 0) return LOG_WAIT_UNKNOWN;
+  u32 listens = 0, type = 0, size = 4, kind;
+  if (sys5(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0) kind = LOG_WAIT_UNKNOWN;
+  else if (listens) kind = LOG_WAIT_LISTENER;
+  else {
+    size = 4;
+    sys5(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &size);
+    kind = kind_of_socket(fd, type, peer);
+  }
+  sys1(SYS_close, fd);
+  return kind;
+}
+
+/* files_of sets the kinds of files that a wait is for. */
+static void files_of(struct process *p, struct wait *w, const u64 *arg) {
+  i32 files[FILES], n = waits_for(p, w->call, arg, files);
+  if (n < 0) return;
+  w->on = n ? 0 : LOG_WAIT_UNKNOWN;
+  int filtered = is_filtered();
+  i64 of = filtered ? -1 : sys2(SYS_pidfd_open, p->pid, 0);
+  for (i32 i = 0; i < n; i++) {
+    char peer[LOG_MAX_PEER + 1];
+    peer[0] = 0;
+    u32 kind = kind_of(p, of, files[i], peer);
+    if (!w->peer[0] && (kind == LOG_WAIT_OUTGOING || n == 1)) put(w->peer, peer);
+    w->on |= kind;
+  }
+  if (n == FILES) w->on |= LOG_WAIT_UNKNOWN; /* there may be more */
+  if (of >= 0) sys1(SYS_close, of);
+}
+
+/* ---- the stack ---- */
+
+/* follows_call reports whether the instruction before an address may be a call. */
+static int follows_call(struct process *p, u64 pc) {
+  u8 b[7];
+  if (pc < sizeof b || peek(p, pc - sizeof b, b, sizeof b) != sizeof b) return 0;
+  if (b[2] == 0xe8) return 1;
+  for (u32 i = 0; i < 6; i++) {
+    u32 mod = b[i + 1] >> 6, sib = (b[i + 1] & 7) == 4 && mod != 3;
+    u32 size = 2 + sib + (mod == 1 ? 1 : mod == 2 || (mod == 0 && (b[i + 1] & 7) == 5) ? 4 : 0);
+    if (b[i] == 0xff && (b[i + 1] >> 3 & 7) == 2 && i + size == 7) return 1;
+  }
+  return 0;
+}
+
+/* stack_of looks for return addresses on the stack, except for those in the module that made the
+ * system call: that is the C library. */
+static void stack_of(struct process *p, struct wait *w, const u64 *arg) {
+  u64 words[PART / 8], sp = arg[STACK_POINTER - 1] & ~7ul;
+  const struct module *own = __cairn_module_of(p, arg[PROGRAM_COUNTER - 1]);
+  for (u64 at = 0; at < DEPTH; at += PART) {
+    u64 n = peek(p, sp + at, words, PART) / 8;
+    for (u64 i = 0; i < n && w->slots < LOG_MAX_WAIT_STACK; i++) {
+      const struct module *m = words[i] >> 12 ? __cairn_module_of(p, words[i]) : 0;
+      if (!m || m == own || !follows_call(p, words[i])) continue;
+      w->slot[w->slots][0] = sp + at + 8 * i;
+      w->slot[w->slots++][1] = words[i];
+    }
+    if (n < PART / 8) return;
+  }
+}
+
+void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
+  u64 arg[ARGS];
+  w->on = LOG_WAIT_UNKNOWN;
+  w->slots = 0;
+  w->peer[0] = 0;
+  if (arguments(tid, arg) != w->call) return;
+  files_of(p, w, arg);
+  stack_of(p, w, arg);
+}
+#else
+void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
+  (void)p, (void)tid;
+  w->on = LOG_WAIT_UNKNOWN;
+  w->slots = 0;
+  w->peer[0] = 0;
+}
+#endif
