@@ -34,7 +34,7 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 	cache := t.TempDir() // of runtimes, which are the same for all pages
-	for _, page := range []string{"../README.md", "guide.md", "layout.md", "logs.md", "spikes.md", "markup.md", "wrap.md", "hooks.md", "detours.md", "samples.md", "profgen.md"} {
+	for _, page := range []string{"../README.md", "guide.md", "layout.md", "logs.md", "spikes.md", "markup.md", "wrap.md", "hooks.md", "detours.md", "samples.md", "profgen.md", "flame.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			if page == "logs.md" && noClang != nil {

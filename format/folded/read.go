@@ -18,9 +18,19 @@ type Stack struct {
 	Value uint64
 }
 
+// LineError is the error of a line that is no stack.
+type LineError struct {
+	Line int64 // counted from 1
+	Text string
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *LineError) Unwrap() error { return e.Err }
+
 // Read yields the stacks of a text, written by Write or another tool: if a backslash is not an escape, the
-// names of its line are taken literally. An invalid line is yielded as an error with its number, and reading
-// continues after it; an error of the reader ends it. Empty lines are left out.
+// names of its line are taken literally. An invalid line is yielded as a *LineError, and reading continues after
+// it; an error of the reader ends it. Empty lines are left out.
 func Read(r io.Reader) iter.Seq2[Stack, error] {
 	return func(yield func(Stack, error) bool) {
 		lines := bufio.NewScanner(r)
@@ -34,7 +44,7 @@ func Read(r io.Reader) iter.Seq2[Stack, error] {
 			}
 			stack, err := parseAny(line)
 			if err != nil {
-				err = fmt.Errorf("line %d: %w", n, err)
+				err = &LineError{int64(n), line, err}
 			}
 			if !yield(stack, err) {
 				return

@@ -2,7 +2,6 @@ package perfscript
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/cairnprof/cairn/sample"
 )
@@ -27,7 +26,7 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 	}
 	if i := branchesAt(line); i >= 0 {
 		// What was sampled comes first, possibly with its address. The stack, if any, was before.
-		if h, ok := parseHeader(withoutAddress(line[:i])); ok {
+		if h, ok := ParseHeader(withoutAddress(line[:i])); ok {
 			p.begin(h)
 		}
 		p.branches(line[i:])
@@ -36,7 +35,7 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 	// Stacks are indented by a tab. With blanks, and where no stack has begun, a
 	// number can be that of a process.
 	if line[0] != '\t' && p.frames == 0 {
-		if h, ok := parseHeader(line); ok {
+		if h, ok := ParseHeader(line); ok {
 			p.begin(h)
 			return
 		}
@@ -57,7 +56,7 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 }
 
 // begin handles the header line of a sample.
-func (p *parser) begin(h header) {
+func (p *parser) begin(h Header) {
 	count, unwanted := p.next.Count, p.unwanted
 	if frames, _ := p.batch.Depth(); frames > 0 {
 		p.finish()
@@ -65,8 +64,8 @@ func (p *parser) begin(h header) {
 	}
 	p.reset()
 	p.next.Count, p.unwanted, p.begun = count, unwanted, true
-	p.next.PID, p.next.TID = h.pid, h.tid
-	p.hasPIDs = p.hasPIDs || h.pid != sample.UnknownPID
+	p.next.PID, p.next.TID = h.PID, h.TID
+	p.hasPIDs = p.hasPIDs || h.PID != sample.UnknownPID
 }
 
 // withoutAddress returns a line without its last word if that is an address.
@@ -109,73 +108,4 @@ func isSymbols(rest []byte) bool {
 	}
 	const slashes = 4
 	return bytes.Count(word, []byte("+0x")) > 0 && bytes.Count(word, []byte("/")) >= slashes
-}
-
-// header is the content of the line before a sample.
-type header struct{ pid, tid int32 }
-
-// parseHeader reads the line before a sample:
-//
-//	prog name 71/72 [003] 34438.334131:     1001001 cycles:u:
-//
-// Only PID/TID, a number before the processor or the time, or the time alone is
-// required. The name may be anything.
-func parseHeader(line []byte) (header, bool) {
-	h := header{sample.UnknownPID, sample.UnknownPID}
-	fields := bytes.Fields(line)
-	for i, f := range fields {
-		var after []byte
-		if i+1 < len(fields) {
-			after = fields[i+1]
-		}
-		if pid, tid, ok := parseIDs(f); ok && (after == nil || isCPU(after) || isTime(after) || !hasTime(fields[i+1:])) {
-			return header{pid, tid}, true
-		}
-		if tid, ok := parseID(f); ok && (after == nil || isCPU(after) || isTime(after)) {
-			// perf prints -F pid and -F tid alike, so it is unknown whose number
-			// this is; mostly it is that of the thread.
-			h.tid = tid
-			return h, true
-		}
-		if isTime(f) {
-			return h, true
-		}
-	}
-	return h, false
-}
-
-func hasTime(fields [][]byte) bool {
-	for _, f := range fields {
-		if isTime(f) {
-			return true
-		}
-	}
-	return false
-}
-
-func isCPU(f []byte) bool {
-	return len(f) > 2 && f[0] == '[' && f[len(f)-1] == ']' && isDecimal(f[1:len(f)-1])
-}
-
-// isTime reports whether a word is a time in seconds, with a colon after it.
-func isTime(f []byte) bool {
-	seconds, rest, ok := bytes.Cut(f, []byte("."))
-	rest, colon := bytes.CutSuffix(rest, []byte(":"))
-	return ok && colon && isDecimal(seconds) && isDecimal(rest)
-}
-
-func parseID(f []byte) (int32, bool) {
-	v, err := strconv.ParseInt(string(f), 10, 32)
-	return int32(v), err == nil && v >= -1 && f[0] != '+'
-}
-
-// parseIDs reads PID/TID.
-func parseIDs(f []byte) (pid, tid int32, ok bool) {
-	first, second, cut := bytes.Cut(f, []byte("/"))
-	if !cut || len(first) == 0 || len(second) == 0 {
-		return 0, 0, false
-	}
-	pid, ok1 := parseID(first)
-	tid, ok2 := parseID(second)
-	return pid, tid, ok1 && ok2
 }

@@ -88,7 +88,7 @@ var reaches = strings.Fields(`
 var modules = map[string]string{
 	"github.com/aws/aws-sdk-go-v2/aws":                                     "internal/export/deliver",
 	"github.com/aws/aws-sdk-go-v2/aws/signer/v4":                           "internal/export/deliver",
-	"github.com/google/pprof/profile":                                      "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples",
+	"github.com/google/pprof/profile":                                      "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples format/pprofstacks",
 	"github.com/ianlancetaylor/demangle":                                   "internal/instrument/native internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":                                   "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
 	"github.com/nats-io/nats-server/v2/server":                             "internal/fleet/cluster",
@@ -103,7 +103,7 @@ var modules = map[string]string{
 	"go.opentelemetry.io/proto/slim/otlp/common/v1":                        "internal/export",
 	"go.opentelemetry.io/proto/slim/otlp/profiles/v1development":           "internal/export",
 	"go.opentelemetry.io/proto/slim/otlp/resource/v1":                      "internal/export",
-	"google.golang.org/protobuf/encoding/protowire":                        "internal/export/deliver",
+	"google.golang.org/protobuf/encoding/protowire":                        "internal/export/deliver format/pprofstacks",
 	"google.golang.org/protobuf/proto":                                     "internal/export internal/export/deliver",
 	"go.yaml.in/yaml/v3":                                                   "format/mip format/xray",
 	"golang.org/x/arch/arm64/arm64asm":                                     "internal/binary/asmtext",

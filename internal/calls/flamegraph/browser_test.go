@@ -182,27 +182,63 @@ const useScript = `
     equal("nothing was loaded", performance.getEntriesByType("resource").length, 0);
 `
 
-// TestBrowserSamples checks that a page of samples shows neither calls nor times.
+// sampled is a profile of samples, with a function of each kind.
+func sampled() *Profile {
+	trie := calltrie.New()
+	at := calltrie.Root
+	names := []string{"", "main", "f [inferred]", "in [inlined]", "read [kernel]"}
+	left := uint64(12)
+	for i, self := range []uint64{5, 2, 1, 4} {
+		at = trie.Child(at, calllog.FuncID(i+1))
+		trie.Node(at).Total, trie.Node(at).Self = left, self
+		left -= self
+	}
+	return &Profile{
+		Title: "app", Unit: Samples, Sampled: true, Groups: []Group{{Trie: trie}},
+		Name: func(id calllog.FuncID) string { return names[id] },
+		Kind: func(id calllog.FuncID) Kind { return []Kind{Plain, Plain, Restored, Inlined, Kernel}[id] },
+	}
+}
+
+// TestBrowserSamples checks that a page of samples shows neither calls nor times, names the unit, and gives restored,
+// inlined and kernel's functions colours of their own.
 func TestBrowserSamples(t *testing.T) {
 	t.Parallel()
-	trie := calltrie.New()
-	m := trie.Child(calltrie.Root, 1)
-	trie.Node(m).Total, trie.Node(m).Self = 12, 5
-	trie.Node(trie.Child(m, 2)).Total, trie.Node(trie.Child(m, 2)).Self = 7, 7
-	names := []string{"", "main", "f [inferred]"}
-	page, sum := write(t, WriteHTML, &Profile{
-		Title: "app", Unit: Samples, Groups: []Group{{Trie: trie}}, Name: func(id calllog.FuncID) string { return names[id] },
-	}, Options{})
-	if sum.Stacks != 2 {
+	page, sum := write(t, WriteHTML, sampled(), Options{})
+	if sum.Stacks != 4 {
 		t.Errorf("%+v", sum)
 	}
 	browsertest.Check(t, page, "", `
-    const shown = [...document.querySelectorAll("#by button")].filter(function (b) { return !b.hidden; });
+    const shown = [...document.querySelectorAll("#by button")].filter(function (b) { return b.offsetWidth > 0; });
     equal("widths", shown.map(function (b) { return b.textContent; }).join(), "Total,Self");
-    equal("table", [...document.querySelectorAll("#body tr")].map(function (r) { return [...r.children].map(function (c) { return c.textContent; }).join(); }).join(";"), "f [inferred],7,7;main,5,12");
-    document.querySelector("#body button").click();
+    const heads = [...document.querySelectorAll("thead button")].filter(function (b) { return b.offsetWidth > 0; });
+    equal("heads", heads.map(function (b) { return b.textContent; }).join(), "Function,Self samples,Total samples");
+    equal("table", [...document.querySelectorAll("#body tr")].map(function (r) { return [...r.children].map(function (c) { return c.textContent; }).join(); }).join(";"), "main,5,12;read [kernel],4,4;f [inferred],2,7;in [inlined],1,5");
+    equal("legend", document.querySelector("#legend").textContent, "kernelrestoredinlined");
+    const seen = ["k1", "k2", "k3"].map(function (k) { return getComputedStyle(document.documentElement).getPropertyValue("--" + k); });
+    equal("colours", new Set(seen).size, 3);
+    const canvas = document.getElementById("canvas"), g = canvas.getContext("2d"), ratio = canvas.width / canvas.clientWidth;
+    const at = function (row) { return "#" + [...g.getImageData(6 * ratio, (row * 20 + 2) * ratio, 1, 1).data].slice(0, 3).map(function (v) { return v.toString(16).padStart(2, "0"); }).join(""); };
+    equal("restored", at(2), seen[1]);
+    equal("inlined", at(3), seen[2]);
+    equal("kernel", at(4), seen[0]);
+    document.querySelectorAll("#body button")[2].click();
     await pause();
     equal("found", document.querySelector("#found").textContent, "f [inferred]: 58.3 % of the samples in or below 1 bar");
+`)
+}
+
+// TestBrowserSampledTime checks that samples of a clock are times, still without calls.
+func TestBrowserSampledTime(t *testing.T) {
+	t.Parallel()
+	doc := sampled()
+	doc.Unit, doc.Kind = "ns", nil
+	page, _ := write(t, WriteHTML, doc, Options{})
+	browsertest.Check(t, page, "", `
+    const heads = [...document.querySelectorAll("thead button")].filter(function (b) { return b.offsetWidth > 0; });
+    equal("heads", heads.map(function (b) { return b.textContent; }).join(), "Function,Self,Total");
+    equal("row", document.querySelector("#body tr").textContent, "main5 ns12 ns");
+    equal("legend", document.querySelector("#legend").textContent, "");
 `)
 }
 

@@ -72,6 +72,10 @@ func TestContrast(t *testing.T) {
 			check("bar-soft", fmt.Sprint("c", i), text)
 			check("dash", fmt.Sprint("c", i), line)
 		}
+		for k := Kernel; k < kinds; k++ {
+			check("bar-ink", fmt.Sprint("k", int(k)), text)
+			check("bar-soft", fmt.Sprint("k", int(k)), text)
+		}
 		for i := range changes + 1 {
 			check("bar-ink", fmt.Sprint("d", i), text)
 			check("ink", fmt.Sprint("d", i), line)

@@ -103,6 +103,8 @@ func (d *drawing) listed() []function {
 //	step     that of the clock in ns: the spread is known to it
 //	names    of the functions, in the order of the table, then the labels
 //	shades   the colours of the functions
+//	kinds    the kinds of the functions that have one, and kindNames what they are called
+//	calls    false if there are none, as of samples
 //	depth    of each bar: a bar is below the last one before it that is less deep
 //	name     of each bar, an index into names; -n for a merged one of n stacks
 //	sides    one, or two of a Diff; all numbers are in the unit of time:
@@ -118,9 +120,11 @@ func (d *drawing) data() ([]byte, error) {
 	functions := d.listed()
 	names := make([]string, 0, len(functions)+len(d.labels))
 	shades := make([]int, 0, len(functions))
+	kinds := make([]int, 0, len(functions)) // bytes would be written as text
 	for _, f := range functions {
 		names = append(names, d.names[f.name])
 		shades = append(shades, webpage.Shade(d.names[f.name]))
+		kinds = append(kinds, int(d.kind(f.name)))
 	}
 	w.open('{')
 	w.json("title", d.title)
@@ -134,6 +138,13 @@ func (d *drawing) data() ([]byte, error) {
 	w.json("unlisted", len(d.names)-len(functions))
 	w.json("names", append(names, d.labels...))
 	w.json("shades", shades)
+	if slices.Max(append(kinds, 0)) > 0 {
+		w.json("kinds", kinds)
+		w.json("kindNames", kindNames)
+	}
+	if !d.calls {
+		w.json("calls", false)
+	}
 	w.numbers("depth", func(yield func(uint64) bool) {
 		for i := range d.bars {
 			if !yield(uint64(d.bars[i].depth)) {

@@ -14,6 +14,8 @@
 package flamegraph
 
 import (
+	"strconv"
+
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
@@ -28,18 +30,42 @@ type Document interface {
 type Profile struct {
 	Title string
 	Notes []string // sentences below the title
-	Unit  string   // of all times: "ns", "ticks" where the clock's rate is not known, or Samples
+	Unit  string   // of all times: "ns", "ticks" where the clock's rate is not known, or what Sampled counts
+	// Sampled says that Total and Self are sums of samples, whatever their unit: there are no calls.
+	Sampled bool
 	// Step is the step of the clock in nanoseconds, see calllog.Clock: times of single calls are known to it.
 	Step uint64
 	// Groups is one trie, or one for each thread.
 	Groups []Group
 	// Name returns the displayed name of a function.
 	Name func(calllog.FuncID) string
+	// Kind returns what code a function is. It may be nil: all are Plain.
+	Kind func(calllog.FuncID) Kind
 }
 
-// Samples is the unit of profiles whose times are numbers of samples. They have no
-// calls.
+// Samples is the unit of profiles whose times are numbers of samples.
 const Samples = "samples"
+
+// Kind is a kind of code that has its own colour.
+type Kind uint8
+
+// The kinds.
+const (
+	Plain    Kind = iota // has the colour of its name
+	Kernel               // of the operating system
+	Restored             // a frame that was missing on the sampled stack
+	Inlined              // a function that was inlined into the one above
+	kinds
+)
+
+var kindNames = [kinds]string{"", "kernel", "restored", "inlined"}
+
+func (k Kind) String() string {
+	if k < kinds {
+		return kindNames[k]
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
 
 // Group is a trie and the label of its bar. Without a label its outermost functions are at the top; groups with
 // labels, such as "thread 12", have their own bar there.

@@ -88,7 +88,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	threads := small()
 	threads.Groups = []Group{{"thread 7", small().Groups[0].Trie}, {"thread 9", small().Groups[0].Trie}}
-	for name, doc := range map[string]Document{"small": small(), "threads": threads, "diff": smallDiff()} {
+	for name, doc := range map[string]Document{"small": small(), "threads": threads, "diff": smallDiff(), "sampled": sampled()} {
 		page, _ := write(t, WriteHTML, doc, Options{})
 		picture, _ := write(t, WriteSVG, doc, Options{})
 		for file, got := range map[string]string{name + ".json": dataOf(t, page), name + ".svg": picture} {

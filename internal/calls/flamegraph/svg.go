@@ -101,6 +101,10 @@ func (p *picture) draw() {
 		p.most = p.largestChange()
 		top += 30
 	}
+	kinds := p.shown()
+	if len(kinds) > 0 {
+		top += 20
+	}
 	height := top + float64(rows)*rowHeight + margin
 	title := cut(p.title, int((p.width-2*margin)/10.5))
 	p.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" viewBox=\"0 0 %s %s\" width=\"%s\" height=\"%s\" role=\"img\" aria-label=\"%s\">\n",
@@ -115,6 +119,7 @@ func (p *picture) draw() {
 	if len(p.sides) > 1 {
 		p.legend(top - 26)
 	}
+	p.kindLegend(kinds, top-20)
 	for i := range p.bars {
 		if p.bars[i].depth < maxRows {
 			p.bar(i, top+float64(p.bars[i].depth)*rowHeight)
@@ -132,7 +137,21 @@ func (p *picture) shades() {
 	for i := range n {
 		p.printf(".%s%d{fill:var(--%s%d)}", letter, i, letter, i)
 	}
+	for _, k := range p.shown() {
+		p.printf(".k%d{fill:var(--k%d)}", k, k)
+	}
 	p.printf("\n")
+}
+
+// kindLegend names the colours of kinds of functions.
+func (p *picture) kindLegend(kinds []Kind, y float64) {
+	x := float64(margin)
+	const box = 10
+	for _, k := range kinds {
+		p.printf("<rect class=\"k%d\" x=\"%s\" y=\"%s\" width=\"%d\" height=\"%d\"/>\n", k, number(x), number(y), box, box)
+		p.text(x+box+5, y+9, "soft", k.String())
+		x += box + 5 + float64(len(k.String()))*7 + 14
+	}
 }
 
 // layout computes the places of the bars.
@@ -222,6 +241,9 @@ func (p *picture) classes(b *bar) (class, ink string) {
 	case b.merged > 0:
 		return "m", " m"
 	case len(p.sides) == 1:
+		if k := p.kind(b.name); k != Plain {
+			return fmt.Sprintf("k%d", k), ""
+		}
 		return fmt.Sprintf("c%d", webpage.Shade(p.names[b.name])), ""
 	}
 	class = fmt.Sprintf("d%d", p.changeShade(b))
@@ -267,7 +289,11 @@ func (p *picture) tooltip(i int) string {
 	if b.label {
 		return s.String()
 	}
-	fmt.Fprintf(&s, ", self %s (%s)\ncalls %s", report.Duration(st.Self, p.unit), percent(st.Self, all.Total), report.Count(st.Calls))
+	fmt.Fprintf(&s, ", self %s (%s)", report.Duration(st.Self, p.unit), percent(st.Self, all.Total))
+	if !p.tree.calls {
+		return s.String()
+	}
+	fmt.Fprintf(&s, "\ncalls %s", report.Count(st.Calls))
 	if b.merged == 0 && st.Calls > 0 {
 		p.tooltipSpread(&s, st)
 	}

@@ -23,8 +23,10 @@ type tree struct {
 	notes  []string
 	unit   string
 	step   uint64   // of the clock, in nanoseconds
+	calls  bool     // nodes have calls
 	sides  []string // what the sides are called; one, "", for a Profile
 	names  []string // of functions
+	kinds  []Kind   // of functions, nil if all are Plain
 	labels []string // of the root and of groups
 	nodes  []node   // parents before their children; the root is the first
 }
@@ -41,7 +43,7 @@ type node struct {
 func root() node { return node{parent: -1, label: true, side: [2]*calltrie.Stats{&noStats, &noStats}} }
 
 func (p *Profile) tree() (*tree, error) {
-	t := &tree{title: p.Title, notes: p.Notes, unit: p.Unit, step: p.Step, sides: []string{""}, labels: []string{"all"}, nodes: []node{root()}}
+	t := &tree{title: p.Title, notes: p.Notes, unit: p.Unit, step: p.Step, calls: !p.Sampled, sides: []string{""}, labels: []string{"all"}, nodes: []node{root()}}
 	index := make(map[calllog.FuncID]int32)
 	for _, g := range p.Groups {
 		if g.Trie == nil {
@@ -62,6 +64,9 @@ func (p *Profile) tree() (*tree, error) {
 				name = int32(len(t.names))
 				index[n.Func] = name
 				t.names = append(t.names, report.Printable(p.Name(n.Func)))
+				if p.Kind != nil {
+					t.kinds = append(t.kinds, p.Kind(n.Func))
+				}
 			}
 			parent := top
 			if n.Parent != calltrie.Root {
@@ -75,7 +80,7 @@ func (p *Profile) tree() (*tree, error) {
 
 func (d *Diff) tree() (*tree, error) {
 	t := &tree{
-		title: d.Title, notes: d.Notes, unit: d.Unit, sides: []string{d.Before, d.After},
+		title: d.Title, notes: d.Notes, unit: d.Unit, calls: true, sides: []string{d.Before, d.After},
 		labels: []string{"all"}, nodes: []node{root()},
 	}
 	for _, name := range d.Names {
@@ -206,6 +211,31 @@ func (t *tree) choose(o *Options, sides []weights, measures []int) []bool {
 		keep[i] = true
 	}
 	return keep
+}
+
+// kind returns the kind of a function.
+func (t *tree) kind(name int32) Kind {
+	if t.kinds == nil {
+		return Plain
+	}
+	return t.kinds[name]
+}
+
+// shown returns the kinds of drawn bars that have their own colour, ascending.
+func (d *drawing) shown() []Kind {
+	var has [kinds]bool
+	for i := range d.bars {
+		if b := &d.bars[i]; !b.label && b.merged == 0 {
+			has[d.kind(b.name)] = true
+		}
+	}
+	var list []Kind
+	for k := Kernel; k < kinds; k++ {
+		if has[k] {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // name returns the text of a node's bar.

@@ -41,6 +41,10 @@ type flameFlags struct {
 	// Of samples in place of logs.
 	binaries []string
 	infer    string
+	// Of stacks with names.
+	event  string
+	kernel string
+	marked func(calllog.FuncID) string // names for other tools, nil for those that are shown
 }
 
 // Flame returns the command cairn flame.
@@ -53,15 +57,19 @@ func Flame(s *verb.Streams) *cobra.Command {
 its caller, as wide as its share of the time. Bars below a function are sorted by
 width, not by time of call.
 
-Other inputs, of which the width is the number of samples:
+Other inputs, of which the width is the number of samples, or what they count:
   samples        of perf record or cairn record: --binary names each file whose code is
                  drawn; frames that tail calls erased are restored (see cairn profgen -h)
-  folded stacks  as cairn and other tools write them: main;work 12
+  stacks with    text of perf script with symbols, output of bpftrace, DTrace and sample
+  names          (macOS), call trees copied from Instruments, profiles of pprof, and
+                 folded stacks of any tool: main;work 12
 
-The formats, each a single file without external resources, for light and dark mode:
-  html  an interactive page: zoom, search, time or calls, callers instead of callees,
-        the median and percentiles of single calls, a table of functions
-  svg   a picture; details of a bar are shown under the mouse pointer
+The formats; pages and pictures need no other file, and have a light and a dark mode:
+  html    an interactive page: zoom, search, time or calls, callers instead of callees,
+          the median and percentiles of single calls, a table of functions
+  svg     a picture; details of a bar are shown under the mouse pointer
+  folded  folded stacks, with _[k] after functions of the kernel, _[i] after inlined ones
+          and _[j] after code generated at run time
 
 Only the largest stacks, by time or by calls, have bars of their own: as many as
 --max-stacks, and with --min-percent only those with at least that share. The others
@@ -77,15 +85,16 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
 		Example: `  cairn flame --map ./app xray-log.app.*
   cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
   cairn flame --binary ./app perf.data
-  perf script | stackcollapse-perf.pl | cairn flame -`,
+  perf script | cairn flame -
+  cairn flame --kernel-frames one -o - --format folded out.perf`,
 		Args: verb.ExactFiles("flame", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	f.LogFlags.Register(c)
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
-	fl.StringVar(&f.format, "format", "", "`format` of the file: html or svg (default by its name, else html)")
-	verb.Values(c, "format", "html", "svg")
+	fl.StringVar(&f.format, "format", "", "`format` of the file: html, svg or folded (default by its name, else html)")
+	verb.Values(c, "format", "html", "svg", formatFolded)
 	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "width of bars: `key` is total, self or calls; can be changed in the page")
 	verb.Values(c, "by", flamegraph.ByTotal, flamegraph.BySelf, flamegraph.ByCalls)
 	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread separately")
@@ -99,6 +108,9 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
 	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples, with the code of this `file`; repeatable")
 	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "with --binary: `how` to restore frames that tail calls erased: full, llvm, none")
 	verb.Values(c, "infer-missing-frames", pipeline.InferFull, pipeline.InferLLVM, pipeline.InferNone)
+	fl.StringVar(&f.event, "event", "", "of stacks with names: draw the samples of this `event`, default that of the first")
+	fl.StringVar(&f.kernel, "kernel-frames", kernelAll, "of stacks with names: draw functions of the kernel as `how`: all, one (frame), none (their time is that of the callers)")
+	verb.Values(c, "kernel-frames", kernelAll, kernelOne, kernelNone)
 	f.names.RegisterNames(c)
 	return c
 }
@@ -107,12 +119,18 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
 func (f *flameFlags) check() error {
 	if f.format == "" {
 		f.format = "html"
-		if ext := strings.ToLower(filepath.Ext(f.out)); ext == ".svg" {
+		switch strings.ToLower(filepath.Ext(f.out)) {
+		case ".svg":
 			f.format = "svg"
+		case ".folded":
+			f.format = formatFolded
 		}
 	}
-	if f.format != "html" && f.format != "svg" {
-		return verb.Usagef("--format %s: must be html or svg", f.format)
+	if f.format != "html" && f.format != "svg" && f.format != formatFolded {
+		return verb.Usagef("--format %s: must be html, svg or folded", f.format)
+	}
+	if !slices.Contains([]string{kernelAll, kernelOne, kernelNone}, f.kernel) {
+		return verb.Usagef("--kernel-frames %s: must be all, one or none", f.kernel)
 	}
 	if !slices.Contains(flamegraph.Measures(), flamegraph.Measure(f.by)) {
 		return verb.Usagef("--by %s: must be total, self or calls", f.by)
@@ -149,8 +167,11 @@ func (f *flameFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		verb.Note(s, "no calls to draw")
 	}
 	write := flamegraph.WriteHTML
-	if f.format == "svg" {
+	switch f.format {
+	case "svg":
 		write = flamegraph.WriteSVG
+	case formatFolded:
+		write = f.writeFolded
 	}
 	opt := flamegraph.Options{By: flamegraph.Measure(f.by), MinShare: f.minPercent / 100, MaxNodes: f.maxStacks, Width: f.width}
 	var sum flamegraph.Summary
@@ -170,9 +191,9 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	if len(f.binaries) > 0 {
 		return f.ofSamples(ctx, s, args, filter)
 	}
-	s, isFolded := foldedInput(s, args[0])
-	if isFolded {
-		return f.ofFolded(s, args, filter)
+	s, named := namedInput(s, args[0])
+	if named {
+		return f.ofNamed(s, args, filter)
 	}
 	return f.ofLogs(ctx, s, args, filter)
 }
@@ -213,7 +234,7 @@ func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 		switch {
 		case f.by == string(flamegraph.ByCalls):
 			what = "calls"
-		case unit == flamegraph.Samples:
+		case unit != report.Nanoseconds && unit != "ticks":
 			what = unit
 		}
 		text += fmt.Sprintf(" (%s merged, with %.2g%% of the %s)", report.Count(sum.Merged), 100*sum.MergedShare, what)

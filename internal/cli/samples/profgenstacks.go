@@ -59,6 +59,17 @@ func (w stackWriter) name(id calllog.FuncID) string {
 	return w.show(w.Funcs.Name(id))
 }
 
+// kind returns what code a function is, which its suffix says.
+func (w stackWriter) kind(id calllog.FuncID) flamegraph.Kind {
+	switch symbol := w.Funcs.Name(id); {
+	case strings.HasSuffix(symbol, profgen.InferredSuffix):
+		return flamegraph.Restored
+	case strings.HasSuffix(symbol, profgen.InlinedSuffix):
+		return flamegraph.Inlined
+	}
+	return flamegraph.Plain
+}
+
 func (w stackWriter) folded(out io.Writer) error {
 	lines := folded.NewWriter(out)
 	var names []string
@@ -82,7 +93,7 @@ func Drawing(r *pipeline.Result, names *report.Names) *flamegraph.Profile {
 
 func (w stackWriter) drawing() *flamegraph.Profile {
 	doc := &flamegraph.Profile{
-		Unit: flamegraph.Samples, Name: w.name, Groups: []flamegraph.Group{{Trie: w.Merged()}},
+		Unit: flamegraph.Samples, Sampled: true, Name: w.name, Kind: w.kind, Groups: []flamegraph.Group{{Trie: w.Merged()}},
 		Notes: []string{report.Count(w.Samples) + " samples."},
 	}
 	for i, p := range w.of.Programs {

@@ -22,9 +22,10 @@ let colours = {}, ratio = 1, wide = 0, high = 0;
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   const get = function (name) { return style.getPropertyValue("--" + name).trim(); };
-  colours = { bars: [], changes: [] };
+  colours = { bars: [], changes: [], kinds: [] };
   for (const name of ["ink", "paper", "empty", "soft", "mark", "mark-ink", "bar-ink", "bar-soft", "dash"]) colours[name] = get(name);
   for (let i = 0; i < 24; i++) colours.bars.push(get("c" + i));
+  for (let k = 0; k < (data.kindNames || []).length; k++) colours.kinds.push(get("k" + k));
   for (let i = 0; i <= 16; i++) colours.changes.push(get("d" + i));
 }
 
@@ -170,7 +171,8 @@ function fillBar(i, x, y, w) {
         ctx.fillRect(x, y, w, ROW - 1);
         ctx.globalAlpha = Math.sqrt(t.sides[0].self[i] / place.w[i]);
       }
-      ctx.fillStyle = colours.bars[data.shades[t.name[i]]];
+      const kind = kindOf(t.name[i]);
+      ctx.fillStyle = kind ? colours.kinds[kind] : colours.bars[data.shades[t.name[i]]];
     }
   }
   ctx.fillRect(x, y, w, ROW - 1);

@@ -243,10 +243,14 @@ function begin() {
   if (isSampled) {
     const width = byId("by").children;
     width[0].textContent = "Total";
-    width[0].title = "Width by samples in a function and those that it called";
-    width[1].title = "Width by samples; colour is as strong as the function's own part in it";
+    const what = data.unit === "ns" ? "time" : data.unit;
+    width[0].title = "Width by " + what + " in a function and those that it called";
+    width[1].title = "Width by " + what + "; colour is as strong as the function's own part in it";
     width[2].hidden = true;
     document.querySelector("[data-sort=calls]").parentElement.hidden = true;
+    if (data.unit !== "ns") {
+      for (const b of document.querySelectorAll("[data-sort=self],[data-sort=total]")) b.textContent += " " + data.unit;
+    }
   }
   if (isDiff) {
     byId("side").hidden = byId("change").hidden = false;

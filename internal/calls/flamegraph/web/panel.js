@@ -197,7 +197,7 @@ function showTable() {
     head.append(button);
     tr.append(head);
     for (const key of isSampled ? ["self", "total"] : ["self", "total", "calls"]) {
-      const v = valueOf(f, key), write = isSampled || key === "calls" ? count : duration;
+      const v = valueOf(f, key), write = key === "calls" || isSampled && data.unit !== "ns" ? count : duration;
       const td = element("td", "", isDiff ? signed(v, write) : write(v));
       if (isDiff) {
         td.classList.add(v > 0 ? "up" : v < 0 ? "down" : "soft");
@@ -271,7 +271,7 @@ function showStatus() {
   } else if (hit) {
     const c = covered(layout(downward, state.by, state.side), hit);
     found.textContent = (state.pick >= 0 ? data.names[state.pick] : state.query) + ": " +
-      (c.bars ? percent(c.share, 1) + (state.by === "calls" ? " of all calls" : isSampled ? " of the samples" : " of the time") + " in or below " + count(c.bars) + (c.bars === 1 ? " bar" : " bars") : "no bar");
+      (c.bars ? percent(c.share, 1) + (state.by === "calls" ? " of all calls" : " of the " + (data.unit === "ns" || !isSampled ? "time" : data.unit)) + " in or below " + count(c.bars) + (c.bars === 1 ? " bar" : " bars") : "no bar");
   } else {
     found.textContent = count(data.stacks) + (data.stacks === 1 ? " stack" : " stacks");
   }
@@ -295,5 +295,11 @@ function showLegend() {
   if (downward.sides.some(function (s) { return s.deduced.size || s.open.size; })) {
     parts.push(element("i", "cut"), element("span", "", "calls without an exit"));
   }
+  (data.kindNames || []).forEach(function (name, k) {
+    if (!k || !data.kinds.includes(k)) return;
+    const box = element("i", "kind");
+    box.style.background = "var(--k" + k + ")";
+    parts.push(box, element("span", "", name));
+  });
   legend.replaceChildren(...parts);
 }

@@ -4,7 +4,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const sides = data.sides.length;
 const isDiff = sides > 1;
-const isSampled = data.unit === "samples"; // times are numbers of samples, and there are no calls
+const isSampled = data.calls === false; // times are sums of samples, and there are no calls
 const functions = data.functions;
 
 // What the sides are called, without their directories unless that is the difference.
@@ -60,6 +60,9 @@ function isMerged(t, i) { return t.name[i] < 0; }
 function isFunction(t, i) { return t.name[i] >= 0 && t.name[i] < functions; }
 function isNew(t, i) { return isDiff && isFunction(t, i) && t.sides[0].calls[i] === 0; }
 function isGone(t, i) { return isDiff && isFunction(t, i) && t.sides[1].calls[i] === 0; }
+
+// kindOf is the kind of a function that has a colour of its own, 0 of others.
+function kindOf(name) { return data.kinds ? data.kinds[name] : 0; }
 
 // nameOf is what a bar says.
 function nameOf(t, i) {

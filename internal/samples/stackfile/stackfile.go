@@ -1,0 +1,165 @@
+// Package stackfile opens files of stacks that have names in place of addresses, as any tool wrote them: text of
+// perf script with symbols, bpftrace, DTrace, sample and Instruments of macOS, folded stacks, and profiles in the
+// format of pprof. The content determines the format.
+package stackfile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/folded"
+	"github.com/cairnprof/cairn/format/pprofstacks"
+	"github.com/cairnprof/cairn/format/stacktext"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// HeadSize is the number of bytes by which an input is recognised.
+const HeadSize = 1 << 16
+
+// Stacks are stacks, each valid until the next, and errors. After a *sample.Damage reading continues; any other error
+// is the last.
+type Stacks = iter.Seq2[*sample.NamedStack, error]
+
+// File is an input of named stacks.
+type File struct {
+	Format string // for messages
+	Stacks Stacks
+}
+
+// Detect reports whether a file that begins with head, HeadSize bytes of it or all, has stacks with names.
+func Detect(head []byte) bool { return find(head) != nil }
+
+// format is a format of files.
+type format struct {
+	name string
+	read func(r io.Reader, name string) Stacks
+}
+
+// find returns the format of a file, nil if it is none of these.
+func find(head []byte) *format {
+	if pprofstacks.Detect(head) {
+		return &format{"profile of pprof", pprofstacks.Read}
+	}
+	text := decoded(head)
+	kind := stacktext.Detect(text)
+	// Folded stacks have fewer marks than all but the texts of DTrace.
+	if (kind == stacktext.Unknown || kind == stacktext.DTrace) && isFolded(text) {
+		return &format{"folded stacks", readFolded}
+	}
+	if kind == stacktext.Unknown {
+		return nil
+	}
+	return &format{kind.String(), func(r io.Reader, name string) Stacks { return stacktext.Read(kind, r, name) }}
+}
+
+// decoded returns a head of text in UTF-8.
+func decoded(head []byte) []byte {
+	text, _ := io.ReadAll(stacktext.UTF8(strings.NewReader(string(head))))
+	return text
+}
+
+// isFolded reports whether a text is folded stacks: all lines are but one, or three of four, and none is one of callgrind.
+func isFolded(text []byte) bool {
+	good, bad := 0, 0
+	for len(text) > 0 {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		text = rest
+		trimmed := bytes.TrimSpace(line)
+		switch {
+		case !whole && good+bad > 0: // it may be cut off
+		case len(trimmed) == 0 || isComment(string(trimmed)):
+		case bytes.HasPrefix(trimmed, []byte("events: ")):
+			return false
+		case isStack(trimmed, whole):
+			good++
+		default:
+			bad++
+		}
+	}
+	const share = 3
+	return good > 0 && (bad == 0 || good > 1 && bad <= max(good/share, 1))
+}
+
+// isStack reports whether a line is a stack. Of one that is longer than the head, only the beginning is known.
+func isStack(line []byte, whole bool) bool {
+	if line[0] == '{' || line[0] == '<' {
+		return false
+	}
+	if whole {
+		line = append(bytes.Clone(line), '\n')
+	}
+	return folded.Detect(line)
+}
+
+func isComment(line string) bool {
+	return strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "//")
+}
+
+// Open returns the stacks of an input, and false if it has none: then r must not be used. name is the file's name in
+// messages.
+func Open(r io.Reader, name string) (*File, bool) {
+	in := bufio.NewReaderSize(r, HeadSize)
+	head, _ := in.Peek(HeadSize) // an error shows again
+	f := find(head)
+	if f == nil {
+		return nil, false
+	}
+	var source io.Reader = in
+	if f.name != "profile of pprof" {
+		source = stacktext.UTF8(in)
+	}
+	return &File{Format: f.name, Stacks: f.read(source, name)}, true
+}
+
+// marks are the suffixes by which tools mark kinds of frames in folded stacks.
+var marks = []struct {
+	suffix string
+	kind   sample.FrameKind
+}{
+	{"_[k]", sample.KernelFrame},
+	{"_[i]", sample.InlinedFrame},
+	{"_[j]", sample.JITFrame},
+	{" [inlined]", sample.InlinedFrame},
+}
+
+// readFolded yields folded stacks. Comments are skipped.
+func readFolded(r io.Reader, name string) Stacks {
+	return func(yield func(*sample.NamedStack, error) bool) {
+		s := sample.NamedStack{PID: sample.UnknownPID, TID: sample.UnknownPID, Unit: sample.Samples}
+		for line, err := range folded.Read(r) {
+			var bad *folded.LineError
+			switch {
+			case errors.As(err, &bad):
+				if isComment(bad.Text) {
+					continue
+				}
+				if !yield(nil, &sample.Damage{What: bad.Err.Error() + ": it was skipped", Count: 1, File: name, Line: bad.Line}) {
+					return
+				}
+				continue
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			s.Frames = s.Frames[:0]
+			for _, n := range line.Names {
+				f := sample.NamedFrame{Name: n}
+				for _, m := range marks {
+					if bare, ok := strings.CutSuffix(n, m.suffix); ok && bare != "" {
+						f = sample.NamedFrame{Name: bare, Kind: m.kind}
+						break
+					}
+				}
+				s.Frames = append(s.Frames, f)
+			}
+			s.Value, s.Moments = line.Value, line.Value
+			if !yield(&s, nil) {
+				return
+			}
+		}
+	}
+}
