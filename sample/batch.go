@@ -11,6 +11,7 @@ type Batch struct {
 	// Contents of the samples, one after the other, and how much of them belongs to existing samples.
 	frames         []uint64
 	branches       []Branch
+	copied         int // bytes of copies of stacks
 	framesDone     int
 	branchesDone   int
 	mispredictions uint64
@@ -51,6 +52,9 @@ func (b *Batch) End(s Sample) *Sample {
 	s.Branches = b.branches[b.branchesDone:nb:nb]
 	s.Mispredicted = b.mispredictions
 	b.framesDone, b.branchesDone, b.mispredictions = nf, nb, 0
+	if s.User != nil {
+		b.copied += len(s.User.Stack)
+	}
 	b.Samples = append(b.Samples, s)
 	return &b.Samples[len(b.Samples)-1]
 }
@@ -74,6 +78,6 @@ func (b *Batch) Add(s *Sample) *Sample {
 
 // Size returns the approximate size of the batch in bytes.
 func (b *Batch) Size() int {
-	const sampleSize = 112
-	return 8*len(b.frames) + 16*len(b.branches) + sampleSize*len(b.Samples)
+	const sampleSize = 120
+	return b.copied + 8*len(b.frames) + 16*len(b.branches) + sampleSize*len(b.Samples)
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/bits"
 	"strconv"
 )
 
@@ -40,6 +41,31 @@ type Sample struct {
 	// for together, 0 if not known.
 	Period uint64
 	Event  uint16 // index into the Events of Info
+	// User is a copy of the thread's registers and of its stack. Then Stack has at most the
+	// sampled address and what the kernel did. It is nil in most inputs.
+	User *UserState
+}
+
+// UserState is what a thread had in its registers and on its stack.
+type UserState struct {
+	// Mask has bit i set for each register i, by perf's numbers for the machine, of which Regs
+	// has the values, ascending.
+	Mask uint64
+	Regs []uint64
+	// Stack are the bytes from the stack pointer on, as many as were copied.
+	Stack []byte
+}
+
+// Reg returns the value of a register, and whether it was copied.
+func (u *UserState) Reg(i int) (uint64, bool) {
+	if u.Mask>>i&1 == 0 {
+		return 0, false
+	}
+	n := bits.OnesCount64(u.Mask & (1<<i - 1))
+	if n >= len(u.Regs) {
+		return 0, false
+	}
+	return u.Regs[n], true
 }
 
 // EventKind is the kind of a change of an address space.

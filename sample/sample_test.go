@@ -41,3 +41,26 @@ func TestCountsSort(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+func TestUserState(t *testing.T) {
+	t.Parallel()
+	u := UserState{Mask: 1<<6 | 1<<7 | 1<<63, Regs: []uint64{60, 70}}
+	for reg, want := range map[int]uint64{6: 60, 7: 70} {
+		if got, ok := u.Reg(reg); !ok || got != want {
+			t.Errorf("register %d is %d, %v", reg, got, ok)
+		}
+	}
+	for _, reg := range []int{5, 8, 63} { // the last one is in the mask, but has no value
+		if got, ok := u.Reg(reg); ok {
+			t.Errorf("register %d is %d", reg, got)
+		}
+	}
+	b := NewBatch()
+	b.Frame(1)
+	b.End(Sample{Count: 1, User: &u})
+	b.Frame(1)
+	b.End(Sample{Count: 1})
+	if b.Fold(); len(b.Samples) != 2 {
+		t.Errorf("samples with different copies are one: %+v", b.Samples)
+	}
+}
