@@ -33,7 +33,7 @@ type sampleProgram struct {
 type lineStates struct {
 	lines   map[sourceLine]bool
 	funcs   map[sourceFunc]bool
-	unknown []sourceLine // beginnings of ranges
+	unknown []sourceLine
 }
 
 // sourceFunc is a function of a file, by its mangled name.
@@ -199,14 +199,27 @@ func (s *stateSample) covered(t *testing.T, v variant) *lineStates {
 	run := s.run(t, v)
 	got := &lineStates{lines: map[sourceLine]bool{}, funcs: map[sourceFunc]bool{}}
 	got.readTracefile(t, run("--lcov"))
-	for line := range strings.Lines(run("--lines", "--unknown")) {
-		file, from, ok := strings.Cut(strings.TrimSpace(line), ":")
-		from, _, _ = strings.Cut(from, "-")
-		if n, err := strconv.Atoi(from); ok && err == nil && !filepath.IsAbs(file) {
-			got.unknown = append(got.unknown, sourceLine{file, n})
+	got.readUnknown(run("--lines", "--unknown"))
+	return got
+}
+
+// readUnknown adds the unknown lines of files that have relative names.
+func (l *lineStates) readUnknown(text string) {
+	for line := range strings.Lines(text) {
+		file, lines, ok := strings.Cut(strings.TrimSpace(line), ":")
+		from, to, more := strings.Cut(lines, "-")
+		if !more {
+			to = from
+		}
+		first, err := strconv.Atoi(from)
+		last, err2 := strconv.Atoi(to)
+		if !ok || err != nil || err2 != nil || filepath.IsAbs(file) {
+			continue
+		}
+		for n := first; n <= last; n++ {
+			l.unknown = append(l.unknown, sourceLine{file, n})
 		}
 	}
-	return got
 }
 
 // tracefile returns the tracefile of the programs.
@@ -280,6 +293,9 @@ func (s *stateSample) judge(t *testing.T, truth, got *lineStates, v variant) {
 	t.Helper()
 	plain := v.flags == "-O0"
 	told := 0
+	if len(got.lines) == 0 {
+		t.Errorf("covered says nothing of the files")
+	}
 	for at, ran := range truth.lines {
 		if v.compiler != "gcc" && strings.HasPrefix(s.text(at), "}") {
 			continue

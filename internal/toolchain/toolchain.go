@@ -310,7 +310,10 @@ func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string
 		o.AssemblerArgs = append(slices.Clone(o.Target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument")
 		return nil
 	}
-	o.Assembler, err = realAssembler(ctx, c, self)
+	if o.Assembler, err = realAssembler(ctx, c, self); err != nil {
+		return err
+	}
+	o.Lineless, err = keepsLineless(ctx, o.Assembler)
 	return err
 }
 

@@ -48,7 +48,8 @@ const (
 //	u32  length of the record in bytes, this field included
 //	u8   MapVersion
 //	u8   mode (prof.Mode), with MapAtomic if it counts by locked instructions, MapPlain if it
-//	     was compiled without optimisation, and MapRelative
+//	     was compiled without optimisation, with line 0 in the line table
+//	     for code without a line, and MapRelative
 //	u16  number of fragments, at least 1
 //	u64  address of the function's data in RawSection
 //	u32  control-flow signature

@@ -49,9 +49,40 @@ func (f *File) loadLines() (t *LineTable, err error) {
 	return t, nil
 }
 
-// parseLines runs the line-number programs of all units.
-func (f *File) parseLines(code []span) (*LineTable, error) {
-	b := &builder{code: code, fileIDs: map[string]uint32{}}
+// Columns returns a table like that of Lines that has columns in place of lines, 0 for none, and all rows. It is much
+// larger: Lines leaves out rows with the line of the one before.
+func (f *File) Columns() (*LineTable, error) {
+	from, err := f.withLines()
+	if err != nil {
+		return nil, err
+	}
+	defer f.done(from)
+	t, err := from.parseTable(&builder{code: f.code(), columns: true})
+	if err != nil {
+		return nil, fmt.Errorf("%s: .debug_line: %w", from.path, err)
+	}
+	return t, nil
+}
+
+// ObjectLines returns the line table of an object file with one section of code, by offset in that section, and the
+// size of the section.
+func (f *File) ObjectLines() (t *LineTable, size uint64, err error) {
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 {
+			size = max(size, s.Size)
+		}
+	}
+	if t, err = f.parseLines([]span{{0, size}}); err != nil {
+		err = fmt.Errorf("%s: .debug_line: %w", f.path, err)
+	}
+	return t, size, err
+}
+
+func (f *File) parseLines(code []span) (*LineTable, error) { return f.parseTable(&builder{code: code}) }
+
+// parseTable runs the line-number programs of all units.
+func (f *File) parseTable(b *builder) (*LineTable, error) {
+	b.fileIDs = map[string]uint32{}
 	err := f.eachLineUnit(func(_ int64, u *unit, program *bytecur.Cursor) error { return u.run(b, program) })
 	if err != nil {
 		return nil, err

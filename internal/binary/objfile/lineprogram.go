@@ -13,6 +13,7 @@ const (
 	lnsAdvancePC   = 2
 	lnsAdvanceLine = 3
 	lnsSetFile     = 4
+	lnsSetColumn   = 5
 	lnsConstAddPC  = 8
 	lnsFixedAddPC  = 9
 
@@ -23,13 +24,14 @@ const (
 )
 
 // lineMachine is the state of a running line-number program: the registers that are used here.
-// Columns, statement marks and others are skipped.
+// Statement marks and others are skipped.
 type lineMachine struct {
 	u     *unit
 	b     *builder
 	addr  uint64
 	file  uint64
 	line  int64
+	col   uint64
 	disc  uint32 // discriminator
 	first int    // first row of the open sequence
 }
@@ -55,7 +57,7 @@ func (u *unit) run(b *builder, c *bytecur.Cursor) error {
 }
 
 func (m *lineMachine) reset() {
-	m.addr, m.file, m.line, m.disc, m.first = 0, 1, 1, 0, len(m.b.table.rows)
+	m.addr, m.file, m.line, m.col, m.disc, m.first = 0, 1, 1, 0, 0, len(m.b.table.rows)
 }
 
 // emit appends a row, unless it repeats the last one or its address decreases, which is
@@ -68,9 +70,12 @@ func (m *lineMachine) emit() {
 	if m.line > 0 && m.line <= math.MaxInt32 {
 		r.line = uint32(m.line)
 	}
+	if m.b.columns {
+		r.line = uint32(min(m.col, math.MaxInt32))
+	}
 	if n := len(t.rows); n > m.first {
 		last := t.rows[n-1]
-		if last.file == r.file && last.line == r.line && t.discriminator(n-1) == disc || r.addr < last.addr {
+		if !m.b.columns && last.file == r.file && last.line == r.line && t.discriminator(n-1) == disc || r.addr < last.addr {
 			return
 		}
 	}
@@ -93,6 +98,8 @@ func (m *lineMachine) standard(c *bytecur.Cursor, op uint8) {
 		m.line += c.Sleb()
 	case lnsSetFile:
 		m.file = c.Uvarint()
+	case lnsSetColumn:
+		m.col = c.Uvarint()
 	case lnsConstAddPC:
 		m.addr += uint64(255-m.u.opcodeBase) / m.u.lineRange * m.u.minInst
 	case lnsFixedAddPC:

@@ -50,6 +50,12 @@ func (t *LineTable) Lookup(addr uint64) (file string, line int, ok bool) {
 	return t.files[r.file], int(r.line), r.line != 0
 }
 
+// Begins reports whether a row begins at addr.
+func (t *LineTable) Begins(addr uint64) bool {
+	s, ok := t.sequence(addr)
+	return ok && t.rows[t.after(s, addr)-1].addr == addr
+}
+
 // Entry returns the source line of the function that starts at addr. It differs from Lookup in
 // optimised code, where the line of the function and that of its first statement have the same
 // address: Entry returns the former.
@@ -156,6 +162,7 @@ type builder struct {
 	code    []span
 	table   LineTable
 	fileIDs map[string]uint32
+	columns bool // rows have columns, not lines
 }
 
 func (b *builder) file(path string) uint32 {

@@ -205,7 +205,7 @@ func AddLines(modules []coverage.Module, path string) (id prof.BuildID, matched 
 	if err != nil {
 		return id, true, err
 	}
-	modules[i].Lines = table
+	modules[i].Lines = newCoverageLines(table, path)
 	modules[i].Code, err = newCoverageCode(bin)
 	return id, true, err
 }

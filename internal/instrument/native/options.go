@@ -50,6 +50,10 @@ type Options struct {
 	Longest   bool   `json:"longest,omitempty"`   // of mode stacks: the longest call of each stack as well
 	Depth     int    `json:"depth,omitempty"`     // of modes stacks and trace: the maximum depth of recorded calls; 0: any
 
+	// Lineless is set for GNU as, which drops line 0 of .loc directives: code without a line would have that of
+	// the code before it.
+	Lineless bool `json:"lineless,omitempty"`
+
 	// DefaultDir is where programs write if CAIRN_DIR is unset, "": nowhere.
 	DefaultDir string `json:"default_dir,omitempty"`
 

@@ -10,20 +10,21 @@ import (
 // Unit is the structure of one assembly file: where its functions are and
 // where their probes can go. Offsets are byte offsets into Src.
 type Unit struct {
-	Src     []byte
-	isa     isa
-	machine machine.Kind
-	Source  string // operand of the first .file directive
-	funcs   []*function
-	secs    []*section
-	taken   map[string]bool // local labels that something other than a branch refers to
-	returns map[string]bool // functions whose calls come back
-	global  map[string]bool // symbols visible outside of the unit
-	tables  []jumpTable     // compressed ones
-	files   sourceFiles
-	object  Object
-	plain   bool            // compiled without optimisation
-	weak    map[string]bool // functions that the linker may take from another object; of Mach-O
+	Src      []byte
+	isa      isa
+	machine  machine.Kind
+	Source   string // operand of the first .file directive
+	funcs    []*function
+	secs     []*section
+	taken    map[string]bool // local labels that something other than a branch refers to
+	returns  map[string]bool // functions whose calls come back
+	global   map[string]bool // symbols visible outside of the unit
+	tables   []jumpTable     // compressed ones
+	files    sourceFiles
+	lineless []int // offsets after the .loc directives of code that has no line
+	object   Object
+	plain    bool            // compiled without optimisation
+	weak     map[string]bool // functions that the linker may take from another object; of Mach-O
 }
 
 // SyntaxError describes input that cannot be instrumented, and its place.
@@ -305,7 +306,7 @@ func (p *parser) endsBlock(f *fragment, s statement, target []byte) bool {
 }
 
 func (p *parser) directive(s statement, pos, next int) error {
-	p.debugLine(s)
+	p.debugLine(s, next)
 	if why := p.unit.isa.refuse(string(s.word), s.rest); why != "" {
 		return &SyntaxError{p.line, why}
 	}

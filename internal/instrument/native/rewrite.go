@@ -119,6 +119,9 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 		source: opts.SourcePath(u.Source),
 	}
 	r.result.Source = r.source
+	if opts.Lineless {
+		r.lineless()
+	}
 	for _, fn := range u.funcs {
 		if why := opts.reason(fn, opts.sourceOf(fn.name, r.source)); why != "" {
 			r.result.Skipped = append(r.result.Skipped, Skipped{fn.name, why})

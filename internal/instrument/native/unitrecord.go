@@ -25,7 +25,7 @@ type lineEntry struct{ file, line int32 }
 type sourceFiles map[int32][2]string // directory and name
 
 // debugLine handles .file with a number, and .loc.
-func (p *parser) debugLine(s statement) {
+func (p *parser) debugLine(s statement, next int) {
 	switch string(s.word) {
 	case ".loc":
 		f := p.sec.cur
@@ -34,8 +34,12 @@ func (p *parser) debugLine(s statement) {
 		}
 		file, rest, ok := leadingNumber(s.rest)
 		line, _, ok2 := leadingNumber(rest)
-		if ok && ok2 && line > 0 {
+		switch {
+		case !ok || !ok2:
+		case line > 0:
 			f.locs = append(f.locs, lineEntry{file, line})
+		default:
+			p.unit.lineless = append(p.unit.lineless, next)
 		}
 	case ".file":
 		n, rest, ok := leadingNumber(s.rest)

@@ -21,8 +21,8 @@ type PathRules struct {
 
 // NewPathRules returns the rules of FROM=TO prefix maps and of patterns of paths.
 //
-// The last prefix map that matches a path applies, as with the compilers' -ffile-prefix-map,
-// and only at the end of a directory name. In patterns * matches any characters but /, ** any
+// The last prefix map that matches a path applies, and the last = separates its parts, as with the compilers'
+// -ffile-prefix-map; it applies only at the end of a directory name. In patterns * matches any characters but /, ** any
 // characters, and ? one character but /. A pattern matches a path if it matches all of it, or
 // the part after one of its slashes, and a pattern that matches a directory matches all files
 // below it. A file is in the report if an include pattern matches, or there is none, and no
@@ -31,11 +31,11 @@ type PathRules struct {
 func NewPathRules(prefixMaps, include, exclude []string) (*PathRules, error) {
 	r := &PathRules{}
 	for _, text := range prefixMaps {
-		from, to, ok := strings.Cut(text, "=")
-		if !ok || from == "" {
+		at := strings.LastIndexByte(text, '=')
+		if at < 1 {
 			return nil, fmt.Errorf("prefix map %q: must be FROM=TO", text)
 		}
-		r.prefixes = append(r.prefixes, [2]string{from, to})
+		r.prefixes = append(r.prefixes, [2]string{text[:at], text[at+1:]})
 	}
 	for _, list := range []struct {
 		patterns []string

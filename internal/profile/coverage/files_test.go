@@ -20,6 +20,7 @@ func TestPathRules(t *testing.T) {
 		{[]string{"/b=/x"}, nil, nil, "/build/src/a.c", "/build/src/a.c"},
 		{[]string{"/b=/x", "/b/src=/y"}, nil, nil, "/b/src/a.c", "/y/a.c"},
 		{[]string{"/b/src=/y", "/b=/x"}, nil, nil, "/b/src/a.c", "/x/src/a.c"},
+		{[]string{"/b/use=lld=."}, nil, nil, "/b/use=lld/a.c", "a.c"},
 		{nil, []string{"*.c"}, nil, "/b/src/a.c", "/b/src/a.c"},
 		{nil, []string{"*.c"}, nil, "/b/src/a.cc", ""},
 		{nil, []string{"src"}, nil, "/b/src/x/a.c", "/b/src/x/a.c"},

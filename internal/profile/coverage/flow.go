@@ -45,11 +45,13 @@ type piece struct {
 }
 
 type inst struct {
-	addr   uint64
-	kind   effect
-	jump   bool   // not conditional
-	target uint64 // of a direct call
-	global bool   // it writes to a global object
+	addr uint64
+	kind effect
+	jump bool // not conditional
+	// padding is set for an instruction without effect.
+	padding bool
+	target  uint64 // of a direct call
+	global  bool   // it writes to a global object
 }
 
 // effect is the part of an instruction's effect that an optimiser must keep.
@@ -117,6 +119,7 @@ func (d *decoder) block(b Block) bool {
 			return false
 		}
 		one := inst{addr: addr, kind: d.arch.Effect(data[off:]), jump: in.Class == controlflow.Jump}
+		one.padding = one.kind == none
 		if in.Refers && in.Memory-d.m.RawAddr < d.m.RawSize {
 			one.kind = none // a probe
 		}

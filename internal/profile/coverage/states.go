@@ -76,13 +76,33 @@ type remnant struct {
 	flow   *flow // nil if not known
 	piece  int
 	// The part of the line in the piece.
+	addr   uint64
 	insts  int
+	behind bool // other code is before it
+	jumps  bool // it has a jump
+	works  bool // it has something other than jumps and padding
 	plain  bool // not optimised: all that the line is
-	solid  bool // something other than padding, and jumps after another line
 	stores bool
 	calls  []uint64 // called addresses, 0 for computed ones
 	module int
+	runs   uint64
 	after  bool // it is behind a call that did not return
+}
+
+// add adds an instruction.
+func (r *remnant) add(in *inst) {
+	if r.insts == 0 {
+		r.addr = in.addr
+	}
+	r.insts++
+	r.jumps = r.jumps || in.jump && in.kind != none
+	r.works = r.works || !in.jump && in.kind != none
+	switch in.kind {
+	case stores:
+		r.stores = true
+	case calls:
+		r.calls = append(r.calls, in.target)
+	}
 }
 
 // observer collects the modules' results for lines.
@@ -215,7 +235,7 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
 	m := &o.returns.modules[module]
 	fl.record(f, c)
-	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f)}
+	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources()}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
 		// All that is known is that it was entered.
@@ -234,22 +254,23 @@ func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
 		for _, next := range p.succs {
 			s.stays = s.stays && blockRuns(c, fl.pieces[next].block) == 0
 		}
-		// Behind a call, a block begins that no label leads to.
-		s.begun, s.after = i > 0 && fl.pieces[i-1].calling(), false
+		s.after, s.working = false, false
 		s.back = p.passed || p.exit && o.returns.leaves(module, f.Addr(), i)
 		s.lines(p)
 	}
+	s.settle(c)
 	o.branchesOf(&s, f, c)
 }
 
 // scan goes through the instructions of a function.
 type scan struct {
 	*observer
-	module int
-	m      *Module
-	fl     *flow
-	plain  bool
-	own    []Frame // the function
+	module  int
+	m       *Module
+	fl      *flow
+	plain   bool
+	own     []Frame // the function
+	sources Sources
 
 	// Of the current piece.
 	piece    int
@@ -258,27 +279,24 @@ type scan struct {
 	stays    bool // nothing that it leads to ran: a call in it did not return
 	back     bool // all calls in it returned
 	after    bool // the rest is behind a call that did not return
+	working  bool // there was code other than padding
 
-	begun bool // part of it is after that point
-
-	rest remnant // the current line, with its code so far
+	rest  remnant // the current line, with its code so far
+	jumps []jumpOf
 }
 
 func (s *scan) lines(p *piece) {
-	before, lineless := s.inherits(p)
+	borrowed := s.borrows(p)
 	for k := range p.insts {
 		in := &p.insts[k]
 		frames := s.m.Code.Frames(in.addr)
-		lineless = lineless && s.rows(before, in.addr+1) == 1
 		if !s.doubtful {
 			s.enter(frames, s.runs)
 		}
 		placed := false
+		borrowed = borrowed && !s.begins(in.addr)
 		for file, line := range s.m.Lines.Lines(in.addr, in.addr+1) {
-			if lineless {
-				if s.runs > 0 {
-					s.observer.doubtful[lineOf{file, line}] = true
-				}
+			if borrowed {
 				break
 			}
 			placed = true
@@ -293,44 +311,18 @@ func (s *scan) lines(p *piece) {
 			s.line(lineOf{}, nil)
 			s.lose(in)
 		}
-		s.rest.insts++
-		s.rest.solid = s.rest.solid || in.kind != none && (!in.jump || !s.begun)
-		s.begun = s.begun || in.kind != none
+		s.rest.add(in)
+		s.working = s.working || in.kind != none
 		if len(frames) > 0 {
 			p.owner = frames[len(frames)-1].owner()
 			s.trace(p, in, frames)
 		}
-		switch in.kind {
-		case stores:
-			s.rest.stores = true
-		case calls:
-			s.rest.calls = append(s.rest.calls, in.target)
+		if in.kind == calls {
 			s.fl.ranCalls[in.target] = s.fl.ranCalls[in.target] || s.runs > 0
 			s.call(p, in)
 		}
 	}
 	s.line(lineOf{}, nil)
-}
-
-// inherits reports whether the first instructions of a piece may have the line of the code before it, without being
-// of that line, and the address of the instruction before it. clang gives instructions at the top of a block line 0
-// if they have none, and GNU as drops line 0. They may also be of the same line as the code before: what ran is
-// unknown if nothing else tells.
-func (s *scan) inherits(p *piece) (before uint64, may bool) {
-	if !s.plain || s.piece == 0 {
-		return 0, false
-	}
-	last := &s.fl.pieces[s.piece-1]
-	frames := s.m.Code.Frames(p.insts[0].addr)
-	return last.insts[len(last.insts)-1].addr, last.block != p.block && (!last.calling() || len(s.fl.preds[s.piece]) > 1) && len(frames) > 0 && !frames[0].Records
-}
-
-// rows returns the number of rows of the line table in [lo, hi).
-func (s *scan) rows(lo, hi uint64) (n int) {
-	for range s.m.Lines.Lines(lo, hi) {
-		n++
-	}
-	return n
 }
 
 // call continues behind a call.
@@ -366,14 +358,18 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	if s.rest.at.line > 0 && s.runs == 0 {
 		s.remnants = append(s.remnants, s.rest)
 	}
-	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, module: s.module, plain: s.plain, after: s.after}
+	if s.plain && s.rest.at.line > 0 && s.rest.jumps && !s.rest.works {
+		s.jump()
+	} else if s.rest.at.line > 0 {
+		s.ran(s.rest.at, s.rest.runs)
+	}
+	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, module: s.module, plain: s.plain, after: s.after, behind: s.working}
 	switch {
 	case at.line == 0:
 	case s.doubtful:
 		s.observer.doubtful[at] = true
-		s.ran(at, 0)
 	default:
-		s.ran(at, s.runs)
+		s.rest.runs = s.runs
 	}
 }
 
@@ -441,7 +437,7 @@ func (o *observer) certain(r *remnant) bool {
 		// Computations may have been moved behind the call.
 		return r.plain || (r.stores || len(r.calls) > 0) && (len(r.frames) == 0 || !o.copied(&r.frames[len(r.frames)-1]))
 	case r.plain:
-		return r.solid || !o.bypassed(r)
+		return !r.bypassed(o.returns.modules[r.module].sources())
 	case len(r.frames) == 0 || r.flow == nil:
 		return false
 	}
@@ -471,22 +467,6 @@ func (o *observer) guarded(r *remnant) bool {
 		}
 	}
 	return true
-}
-
-// bypassed reports whether r, a jump or padding, may be left of a line that ran: even
-// without optimisation, compilers lead jumps to jumps straight to where they end.
-func (o *observer) bypassed(r *remnant) bool {
-	if len(r.flow.preds[r.piece]) == 0 {
-		return r.piece > 0
-	}
-	for _, p := range r.flow.deciders(r.piece) {
-		for _, next := range r.flow.pieces[r.piece].succs {
-			if slices.Contains(p.succs, next) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // copied reports whether there is more than one body of f.

@@ -1,0 +1,103 @@
+package coverage
+
+import "strings"
+
+// gcc leads jumps past jumps also without optimisation, and so there may be nothing left of a line that ran, such as that
+// of a break, but a jump that did not run. Where its target did not run, either, nothing went past it. Otherwise one of
+// the ways to the target may be one past the jump:
+//
+//   - from a test whose other ways all lead to the jump: one without else before a break, in the same block of the
+//     source;
+//   - from the first operand of || whose second one leads to the jump: in the source there is no statement between them;
+//   - from another jump before it, such as the break of a loop before a break. Padding is left of the second, which is
+//     not in the block of the first.
+
+// bypassed reports whether r, a jump or padding, may be left of a line that ran.
+func (r *remnant) bypassed(src Sources) bool {
+	fl := r.flow
+	if r.works || len(r.frames) > 0 && !r.frames[0].Records || !r.leaves(src) {
+		return false
+	}
+	if len(fl.preds[r.piece]) == 0 {
+		return r.piece > 0
+	}
+	for _, next := range fl.pieces[r.piece].succs {
+		for _, from := range fl.preds[next] {
+			if p := &fl.pieces[from]; p.ran && from != r.piece && fl.passes(from, next, r, src) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leaves reports whether r may be a statement that jumps: it has a place of its own, not that of the code before it, and
+// no other statement is there.
+func (r *remnant) leaves(src Sources) bool {
+	insts := r.flow.pieces[r.piece].insts
+	if begins, known := src.Begins(r.addr); known && !begins {
+		return false
+	}
+	_, after, known := src.Line(insts[len(insts)-1].addr)
+	return !known || mayJump(after)
+}
+
+// passes reports whether the way between two pieces may be one past the jump r.
+func (fl *flow) passes(from, to int, r *remnant, src Sources) bool {
+	insts, jump := fl.pieces[from].insts, fl.pieces[r.piece].insts
+	last := len(insts) - 1
+	joins, first := false, from < r.piece && !r.behind
+	switch {
+	case len(fl.pieces[from].succs) == 1:
+		if !first || last == 0 || !insts[last].jump || !insts[last-1].padding {
+			return false
+		}
+	case fl.joins(from, to, r.piece):
+		joins = true
+	case !first || !fl.leads(from, r.piece):
+		return false
+	}
+	text, ahead, known := src.Between(insts[last].addr, jump[len(jump)-1].addr)
+	if !known || ahead {
+		return !known
+	}
+	text = withoutComments(text)
+	switch {
+	case len(fl.pieces[from].succs) == 1:
+		return meets(strings.TrimSpace(text))
+	case joins && depth(text) <= 0:
+		return true
+	}
+	return first && !strings.ContainsAny(text, ";}")
+}
+
+// meets reports whether the jump at the beginning of text, a statement, leads to its end.
+func meets(text string) bool {
+	statement, rest, ok := strings.Cut(text, ";")
+	if !ok {
+		return true // they are in one macro
+	}
+	if label, ok := strings.CutPrefix(statement, "goto "); ok {
+		before, ok := strings.CutSuffix(rest, ":")
+		return ok && strings.HasSuffix(strings.TrimSpace(before), strings.TrimSpace(label))
+	}
+	rest = strings.TrimSpace(rest)
+	before, ok := strings.CutSuffix(rest, "}")
+	return rest == "" || ok && depth(before) == lowest(before) && depth(before) <= 0
+}
+
+// joins reports whether all other ways from a piece than that to another one lead through a third.
+func (fl *flow) joins(from, to, at int) bool {
+	for _, s := range fl.pieces[from].succs {
+		if s == to {
+			continue
+		}
+		for seen := map[int]bool{}; s != at; s = fl.after[s] {
+			if s == nowhere || seen[s] {
+				return false
+			}
+			seen[s] = true
+		}
+	}
+	return true
+}
