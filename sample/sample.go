@@ -185,9 +185,12 @@ type Stats struct {
 	// those with more.
 	ByDepth [MaxDepth + 2]uint64
 	// Lost is the number of records that the kernel says it could not write.
-	Lost   uint64
-	Trace  TraceLoss // what was lost of a trace of the processor
-	Damage []*Damage // what could not be read, one of each kind
+	Lost uint64
+	// WrongPath is the number of branches that a processor recorded on a path that it had predicted and then gave up.
+	// They did not happen, and samples do not have them.
+	WrongPath uint64
+	Trace     TraceLoss // what was lost of a trace of the processor
+	Damage    []*Damage // what could not be read, one of each kind
 }
 
 // TraceLoss is what the kernel says of losses in a trace, by pieces that it copied. It does not say how many
@@ -229,6 +232,7 @@ func (s *Stats) Merge(other *Stats) {
 	s.Frames += other.Frames
 	s.Branches += other.Branches
 	s.Lost += other.Lost
+	s.WrongPath += other.WrongPath
 	s.Trace.add(&other.Trace)
 	for i, n := range other.ByDepth {
 		s.ByDepth[i] += n

@@ -3,6 +3,7 @@ package perfdata_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -483,5 +484,79 @@ func BenchmarkRead(b *testing.B) {
 			}
 			batch.Release()
 		}
+	}
+}
+
+// TestSpeculation leaves out branches that were not executed, and reads those that recent kernels write, with types,
+// cycles, and counters of events between them.
+func TestSpeculation(t *testing.T) {
+	t.Parallel()
+	const cycles, call, wrongPath, correctPath = 12 << 4, 4 << 20, 1 << 24, 3 << 24
+	for _, big := range []bool{false, true} {
+		e := pdt.Event{
+			ID: 77, Name: "cycles:u", SampleType: pdt.IP | pdt.TID | pdt.Time | pdt.Callchain | pdt.BranchStack,
+			BranchType: pdt.HWIndex | pdt.Counters,
+		}
+		w := pdt.Writer{Big: big, Events: []pdt.Event{e}}
+		w.Sample(pdt.Sample{
+			IP: 1, PID: 71, TID: 72, Time: 1000, Callchain: []uint64{user, 1},
+			Branches: []sample.Branch{{From: 0x10, To: 0x20}, {From: 0x30, To: 0x40}, {From: 0x50, To: 0x60}},
+			Flags:    []uint64{cycles | call | correctPath, wrongPath, call}, Mispredict: 4,
+		})
+		var out bytes.Buffer
+		if _, err := w.WriteTo(&out); err != nil {
+			t.Fatal(err)
+		}
+		p := open(t, out.Bytes())
+		if got, want := all(t, p), "71/72 [1] [{10 20} {50 60}] 10\n"; got != want {
+			t.Errorf("big %t: got %s, want %s", big, got, want)
+		}
+		if n := p.Stats().WrongPath; n != 1 {
+			t.Errorf("big %t: %d branches were left out", big, n)
+		}
+	}
+}
+
+// TestDeferred completes stacks whose part of the program comes in a later record.
+func TestDeferred(t *testing.T) {
+	t.Parallel()
+	const deferred = 1<<64 - 640
+	e := pdt.Event{ID: 77, Name: "cycles", SampleType: pdt.IP | pdt.TID | pdt.Time | pdt.Callchain}
+	w := pdt.Writer{Events: []pdt.Event{e}}
+	at := func(tid uint32, time uint64, chain ...uint64) {
+		w.Sample(pdt.Sample{IP: chain[1], PID: 71, TID: tid, Time: time, Callchain: chain})
+	}
+	rest := func(number uint64, chain ...uint64) {
+		var b []byte
+		for _, v := range append([]uint64{number, uint64(len(chain))}, chain...) {
+			b = binary.LittleEndian.AppendUint64(b, v)
+		}
+		w.Record(22, 0, b)
+	}
+	at(72, 1000, kernel, 0xffffffff81000010, deferred, 5)
+	at(72, 1001, user, 0x401100, 0x401182)
+	at(73, 1002, kernel, 0xffffffff81000020, deferred, 6)
+	at(72, 1003, kernel, 0xffffffff81000030, deferred, 5)
+	w.Round()
+	w.Round()
+	rest(5, user, 0x401136, 0x401182)
+	rest(9, user, 1) // of nothing
+	rest(1 << 40)
+	w.Record(22, 0, make([]byte, 8)) // cut off
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, out.Bytes())
+	const want = `71/72 [401100 401182] [] 0
+71/72 [ffffffff81000010 401136 401182] [] 0
+71/72 [ffffffff81000030 401136 401182] [] 0
+71/73 [ffffffff81000020] [] 0
+`
+	if got := all(t, p); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if s := p.Stats(); s.Samples != 4 || len(s.Damage) != 2 {
+		t.Errorf("%d samples, damage %v", s.Samples, s.Damage)
 	}
 }

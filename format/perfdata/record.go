@@ -81,8 +81,15 @@ func buildID(misc uint16, body []byte, big bool) (path, id string) {
 	return f.text(), hex.EncodeToString(b[:size])
 }
 
-// sampleOf adds a sample to a batch. It is nil if the record is truncated.
-func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch) *sample.Sample {
+// decoded is what a record of a sample has.
+type decoded struct {
+	*sample.Sample        // nil if the record is truncated
+	deferred       uint64 // the record with the rest of the stack has this number, 0 if the stack is complete
+	wrongPath      uint64 // branches that were not executed, and left out
+}
+
+// sampleOf adds a sample to a batch.
+func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch) (d decoded) {
 	f := fields{data: body, big: big}
 	s := sample.Sample{PID: sample.UnknownPID, TID: sample.UnknownPID, Count: 1, Event: event}
 	t := a.sampleType
@@ -112,7 +119,7 @@ func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch)
 	}
 	frames := uint64(0)
 	if t&sampleCallchain != 0 {
-		frames = callchain(&f, batch)
+		frames, d.deferred = callchain(&f, batch)
 	}
 	if frames == 0 && t&sampleIP != 0 && a.sampleKind() != sample.Branches {
 		batch.Frame(ip)
@@ -121,13 +128,14 @@ func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch)
 		f.take(uint64(f.u32()))
 	}
 	if a.hasBranches() {
-		branchStack(&f, a.branchType, batch)
+		d.wrongPath = branchStack(&f, a.branchType, batch)
 	}
 	if f.short {
 		batch.Drop()
-		return nil
+		return decoded{}
 	}
-	return batch.End(s)
+	d.Sample = batch.End(s)
+	return d
 }
 
 // skipRead skips the values of counters.
@@ -145,25 +153,30 @@ func skipRead(f *fields, format uint64) {
 	f.take(8 * (uint64(times) + n*uint64(perValue)))
 }
 
-// callchain adds the addresses of a stack, and returns their number. Markers in between separate kernel and
-// user addresses.
-func callchain(f *fields, batch *sample.Batch) (frames uint64) {
+// callchain adds the addresses of a stack, and returns their number, and that of the record with the others, 0 if there
+// is none. Markers in between separate kernel and user addresses.
+func callchain(f *fields, batch *sample.Batch) (frames, deferred uint64) {
 	n := f.u64()
 	if n > uint64(len(f.data))/8 {
 		f.short = true
-		return 0
+		return 0, 0
 	}
 	for data := f.take(8 * n); len(data) > 0; data = data[8:] {
-		if addr := number64(data, f.big); addr < contextMarkers {
+		switch addr := number64(data, f.big); {
+		case addr == contextUserDeferred && len(data) > 8:
+			data = data[8:]
+			deferred = number64(data, f.big)
+		case addr < contextMarkers:
 			batch.Frame(addr)
 			frames++
 		}
 	}
-	return frames
+	return frames, deferred
 }
 
-// branchStack adds the branches of a sample.
-func branchStack(f *fields, branchType uint64, batch *sample.Batch) {
+// branchStack adds the branches of a sample, and returns how many it left out as they were not executed. Counters of
+// events between branches may follow, which are not read.
+func branchStack(f *fields, branchType uint64, batch *sample.Batch) (wrongPath uint64) {
 	n := f.u64()
 	if branchType&branchHWIndex != 0 {
 		f.u64()
@@ -171,13 +184,18 @@ func branchStack(f *fields, branchType uint64, batch *sample.Batch) {
 	const size = 24
 	if n > uint64(len(f.data))/size {
 		f.short = true
-		return
+		return 0
 	}
 	for data := f.take(size * n); len(data) > 0; data = data[size:] {
 		flags := number64(data[16:], f.big)
 		if f.big { // a bit field
 			flags = bits.Reverse64(flags)
 		}
+		if flags&branchSpec == specWrongPath {
+			wrongPath++
+			continue
+		}
 		batch.Branch(number64(data, f.big), number64(data[8:], f.big), flags&branchMispred != 0)
 	}
+	return wrongPath
 }

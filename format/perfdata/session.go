@@ -20,6 +20,7 @@ type session struct {
 	unpacked []byte // output of unpacker that is not a whole record yet
 	traces   *traces
 	failed   error // the error of reading a trace
+	held     held
 }
 
 // batchSize is the size from which a batch is yielded.
@@ -42,6 +43,7 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.records(ctx); err != nil {
 		return err
 	}
+	s.flushHeld()
 	s.trace(1<<64 - 1)
 	return s.failed
 }
@@ -228,6 +230,8 @@ func (s *session) record(r record) {
 			s.give()
 		}
 		s.batch.Events = append(s.batch.Events, e)
+	case recordCallchain:
+		s.complete(r)
 	case recordAux:
 		if s.spe {
 			s.aux(r)
@@ -278,11 +282,16 @@ func (s *session) sample(r record) {
 		return
 	}
 	x := sampleOf(a, i, r.body(), s.big, s.batch)
-	if x == nil {
+	if x.Sample == nil {
 		s.bad(badRecord, r.offset)
 		return
 	}
-	s.stats.Add(x)
+	s.stats.WrongPath += x.wrongPath
+	if x.deferred != 0 {
+		s.hold(x.deferred, x.Sample)
+		return
+	}
+	s.stats.Add(x.Sample)
 	if s.batch.Size() > batchSize {
 		s.give()
 	}

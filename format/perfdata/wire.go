@@ -32,6 +32,7 @@ const (
 	recordLostSamples   = 13
 	recordSwitch        = 14
 	recordSwitchCPU     = 15
+	recordCallchain     = 22 // PERF_RECORD_CALLCHAIN_DEFERRED
 	recordKernelEnd     = 64 // types from here are perf's own
 	recordAttr          = 64
 	recordTracingData   = 66
@@ -94,7 +95,12 @@ const (
 	// branchSome are calls, returns and other kinds of branches by themselves.
 	branchSome     = 1<<4 | 1<<5 | 1<<6 | 1<<10 | 1<<12 | 1<<13
 	branchMispred  = 1 << 0  // of the flags of a branch
+	branchSpec     = 3 << 24 // of the flags of a branch: what became of a speculation
+	specWrongPath  = 1 << 24 // one of branchSpec: the branch was not executed
 	attrIDAll      = 1 << 18 // of the flags of an event: all records have an id
 	protExec       = 4
 	contextMarkers = 1<<64 - 4095 // of callchains: numbers from here are no addresses
+	// contextUserDeferred is a marker of callchains, since Linux 6.19: a number follows it, by which a later record
+	// with the addresses of the program (recordCallchain) says to which samples these belong.
+	contextUserDeferred = 1<<64 - 640
 )

@@ -41,6 +41,10 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 		}
 	}
 	switch {
+	case n > 0 && bytes.HasPrefix(bytes.TrimLeft(rest[n:], " \t"), []byte("insn:")):
+		p.bad(badInstructions)
+	case p.frames > 0 && isSourceLine(rest):
+		// of the frame before, with -F srcline
 	case n > 0 && isBlank(rest[n]):
 		// A symbol follows. Inlined frames have the address of the frame that they
 		// were inlined into.
@@ -97,6 +101,17 @@ func branchesAt(line []byte) int {
 			return i
 		}
 	}
+}
+
+// isSourceLine reports whether a line is what -F srcline prints: file.c:12, or lib.so[1f0] where the line is not known.
+func isSourceLine(rest []byte) bool {
+	rest = bytes.TrimRight(rest, " \t")
+	if i := bytes.LastIndexByte(rest, '['); i >= 0 && rest[len(rest)-1] == ']' {
+		_, n := hex(rest[i+1:])
+		return n > 0 && n == len(rest)-i-2
+	}
+	i := bytes.LastIndexByte(rest, ':')
+	return i >= 0 && isDecimal(rest[i+1:])
 }
 
 // isSymbols reports whether a line begins as -F brstacksym prints branches:

@@ -15,13 +15,14 @@ const (
 
 // What can be wrong with a text.
 const (
-	badLine    = "a line is neither part of a sample nor an event and was skipped"
-	badBranch  = "a branch is not of the form 0xFROM/0xTO/...: the rest of its line was skipped"
-	badSymbols = "branches are printed as symbols and were skipped: print them as addresses, with -F ip,brstack"
-	badEvent   = "an event of memory or tasks cannot be read and was skipped"
-	badCount   = "a count of samples is 0 or too large: its sample was skipped"
-	deepStack  = "a stack has more than 8192 frames and was truncated"
-	wideSample = "a sample has more than 4096 branches: the oldest were skipped"
+	badLine         = "a line is neither part of a sample nor an event and was skipped"
+	badBranch       = "a branch is not of the form 0xFROM/0xTO/...: the rest of its line was skipped"
+	badSymbols      = "branches are printed as symbols and were skipped: print them as addresses, with -F ip,brstack"
+	badInstructions = "instructions between branches were skipped: print the branches alone, with -F ip,brstack"
+	badEvent        = "an event of memory or tasks cannot be read and was skipped"
+	badCount        = "a count of samples is 0 or too large: its sample was skipped"
+	deepStack       = "a stack has more than 8192 frames and was truncated"
+	wideSample      = "a sample has more than 4096 branches: the oldest were skipped"
 )
 
 // parser parses the samples of a block.
@@ -121,6 +122,7 @@ func (p *parser) count(digits []byte) {
 func (p *parser) branches(s []byte) {
 	for n := 0; len(s) > 0; n++ {
 		from, to, flag, size := branch(s)
+		wrong := size > 0 && bytes.HasSuffix(s[:size], wrongPath)
 		if size == 0 {
 			p.bad(badBranch)
 			break
@@ -129,7 +131,11 @@ func (p *parser) branches(s []byte) {
 			p.bad(wideSample)
 			break
 		}
-		p.batch.Branch(from, to, flag == 'M')
+		if wrong {
+			p.stats.WrongPath++
+		} else {
+			p.batch.Branch(from, to, flag == 'M')
+		}
 		s = s[size:]
 		for len(s) > 0 && isBlank(s[0]) {
 			s = s[1:]
@@ -137,6 +143,9 @@ func (p *parser) branches(s []byte) {
 	}
 	p.finish()
 }
+
+// wrongPath is the last field of a branch that was not executed.
+var wrongPath = []byte("/SPEC_WRONG_PATH")
 
 // branch parses 0xFROM/0xTO/FLAG/..., and returns its length, 0 if it is something else. It skips files in
 // parentheses after the addresses.

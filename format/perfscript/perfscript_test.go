@@ -105,6 +105,27 @@ prog    73 [000]     1.000000:   1 cycles:u:            4014e7 main+0x1 (/bin/my
 				"-1/73 x1 [] [{1 2}] 0\n71/72 x1 [5] [] 0\n71/74 x1 [] [{3 4}] 0\n-1/75 x1 [5] [] 0\n",
 		},
 		{
+			// Cycles, types and what became of speculations, as AMD's LBR and Arm's BRBE have them. Of exceptions and
+			// of returns from the kernel only one end is known.
+			"kinds of branches", ` 0x40118e/0x401130/P/-/-/12/CALL/NON_SPEC_CORRECT_PATH  0x401130/0x401190/M/-/-/3/COND/SPEC_WRONG_PATH  0x4011a0/0x401180/MN/X/A/9/COND/- 
+ 0x0/0x401136/-/-/-/0/ERET/-  0x401140/0x0/-/-/-/0/IRQ/-
+`, "-1/-1 x1 [] [{40118e 401130} {4011a0 401180}] 10\n-1/-1 x1 [] [{0 401136} {401140 0}] 0\n",
+		},
+		{
+			"source lines", "app 1/1 1.5: 1 cycles:\n\t          401136 f+0x1 (/bin/app)\n  file.c:12\n\t          401137 g (/bin/app)\n  app[1137]\n\t          401138 main (/bin/app)\n  :0\n 0x3/0x4/P\n",
+			"1/1 x1 [401136 401137 401138] [{3 4}] 0\n",
+		},
+		{
+			"events of recent kernels", `PERF_RECORD_MMAP2 71/71: [0x401000(0x1000) @ 0x1000 <2fa9c6d1>]: r-xp /bin/app
+PERF_RECORD_KSYMBOL addr ffffffffc0001000 len 229 type 1 flags 0x0 name bpf_prog_7be49e3934a125ba
+PERF_RECORD_BPF_EVENT type 1, flags 0, id 15
+PERF_RECORD_CGROUP cgroup: 1 /user.slice
+PERF_RECORD_NAMESPACES 71/71 - nr_namespaces: 7
+PERF_RECORD_AUX_OUTPUT_HW_ID hw_id: 0x1
+	 1
+`, "map 71/71 401000+1000@1000 /bin/app 2fa9c6d1 true\n-1/-1 x1 [1] [] 0\n",
+		},
+		{
 			"events", `PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x1209988) @ 0xffffffff81000000]: x [kernel.kallsyms]_text
 prog 71/71 1.5: PERF_RECORD_MMAP2 71/72: [0x7f4ef3fbb000(0x2000) @ 0 <2fa9c6>]: r--p [vdso]
 PERF_RECORD_COMM exec: my: prog:71/71
@@ -153,6 +174,7 @@ func TestDamage(t *testing.T) {
 			"-1/-1 x1 [1] [{1 2}] 0\n-1/-1 x1 [2] [] 0\n",
 		},
 		{"symbols", "\t 1\n f+0x1/g+0x2/P/-/-/0 g+0x1/f+0x2/P/-/-/0\n", "in: line 2: " + badSymbols, "-1/-1 x1 [1] [] 0\n"},
+		{"instructions", "\t 1\n\tf+31:\n\t0000000000401774\tinsn: eb 04  br_cntr: AA # PRED 5 cycles [5]\n", "in: line 3: " + badInstructions, "-1/-1 x1 [1] [] 0\n"},
 		{"event", "PERF_RECORD_MMAP2 71/71: [0x401000(0x1000) @ q]: r-xp /bin/prog\n", "in: line 1: " + badEvent, ""},
 		{"fork", "PERF_RECORD_FORK(1:1)\n", badEvent, ""},
 		{"comm", "PERF_RECORD_COMM: x\n", badEvent, ""},

@@ -31,6 +31,9 @@ const (
 // HWIndex is the bit of BranchType that puts a number before the branches.
 const HWIndex = 1 << 17
 
+// Counters is the bit of BranchType that puts a number after the branches for each of them.
+const Counters = 1 << 19
+
 // Event is an event that is counted.
 type Event struct {
 	Kind, Config uint64
@@ -50,8 +53,9 @@ type Sample struct {
 	Period     uint64
 	Callchain  []uint64 // with the marks of contexts
 	Branches   []sample.Branch
-	Mispredict uint64 // bit i is for Branches[i]
-	Raw        []byte // 4 bytes more than a multiple of 8
+	Mispredict uint64   // bit i is for Branches[i]
+	Flags      []uint64 // more flags of each branch: cycles, type, speculation
+	Raw        []byte   // 4 bytes more than a multiple of 8
 }
 
 // Writer makes a file. Its fields are set before the first record.
@@ -250,10 +254,18 @@ func (w *Writer) branches(b []byte, e *Event, s *Sample) []byte {
 		if s.Mispredict>>i&1 != 0 {
 			flags = 1
 		}
+		if i < len(s.Flags) {
+			flags |= s.Flags[i]
+		}
 		if w.Big {
 			flags = bits.Reverse64(flags) // a bit field
 		}
 		b = w.u64(b, br.From, br.To, flags)
+	}
+	if e.BranchType&Counters != 0 {
+		for range s.Branches {
+			b = w.u64(b, 0x0101) // an event of each of two counters
+		}
 	}
 	return b
 }

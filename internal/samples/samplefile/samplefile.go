@@ -135,6 +135,10 @@ func (f *File) Notes() (notes []string) {
 	if stats.Lost > 0 {
 		say("%s: the kernel dropped %s records: perf record was too slow (see its -m)", info.File, report.Count(stats.Lost))
 	}
+	if stats.WrongPath > 0 {
+		say("%s: %s that the processor only speculated on and did not execute left out (SPEC_WRONG_PATH)", info.File,
+			report.Count(stats.WrongPath)+" "+report.Either(stats.WrongPath, "branch is", "branches are"))
+	}
 	if l := stats.Trace; l.Lossy > 0 {
 		say("%s: records are missing in %s of %s of the trace, it is not known how many (buffer full: %s, stopped: %s, collisions: %s): counts are too low",
 			info.File, report.Count(l.Lossy), report.Plural(int(l.Pieces), "piece"), report.Count(l.Truncated), report.Count(l.Partial), report.Count(l.Collisions))
