@@ -70,6 +70,9 @@ type Events struct {
 	// About is nil if the record was lost.
 	About *Trace
 
+	// Empty is the number of bytes at the end of the file in which nothing was recorded: a ring that did not get full.
+	Empty int64
+
 	info    calllog.Info
 	threads []calllog.Thread
 	chunks  [][]chunkRef // by thread
@@ -91,6 +94,7 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 	e := &Events{Header: h, r: r}
 	e.info = calllog.Info{File: name, Format: "cairn log of all calls", Size: size, Clock: h.eventClock()}
 	var all []chunkRef
+	end := int64(2 * wire.ChunkSize) // of what was recorded
 	for off := int64(wire.ChunkSize); off < size; off += wire.ChunkSize {
 		ref, err := e.chunkHead(off)
 		switch {
@@ -98,9 +102,11 @@ func OpenEvents(r io.ReaderAt, size int64, name string, objects *Objects) (*Even
 			return nil, err
 		case ref != nil:
 			all = append(all, *ref)
+			end = off + wire.ChunkSize
 		}
 	}
 	e.group(all)
+	e.Empty = max(0, size-end)
 	if objects == nil {
 		objects = &Objects{}
 	}

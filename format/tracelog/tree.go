@@ -17,24 +17,7 @@ func DetectStacks(head []byte) bool {
 	return Detect(head) && len(head) >= wire.ModeOffset+4 && binary.LittleEndian.Uint32(head[wire.ModeOffset:]) == wire.ModeStacks
 }
 
-// StackNode is a function below its callers, and the costs of its calls.
-type StackNode struct {
-	// Parent is the index of the caller's node in the thread, which is less than
-	// that of this one; -1 if there is no caller.
-	Parent  int
-	Offset  int64 // of its record
-	Func    calllog.FuncID
-	Calls   uint64
-	Total   uint64 // ns from entry to exit
-	Unwound uint64 // calls that an exception, a longjmp or the end of the thread left
-	Open    uint64 // calls that were still running when the log was written
-	Longest uint64 // ns of the longest call, if HasLongest
-	// Untimed is set if its calls were only counted.
-	Untimed, HasLongest bool
-}
-
-// Stacks is an open log of mode stacks. It implements calllog.Log, but it has no
-// events: Batches yields an error.
+// Stacks is an open log of mode stacks. It implements calllog.Sums.
 type Stacks struct {
 	Header  Header
 	Modules []Module
@@ -52,7 +35,7 @@ type Stacks struct {
 
 	info    calllog.Info
 	threads []calllog.Thread
-	nodes   [][]StackNode // by thread
+	nodes   [][]calllog.StackNode // by thread
 }
 
 // stackRef is where a record's node is.
@@ -183,7 +166,7 @@ func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objec
 	case uint64(a) >= uint64(len(refs)) || refs[a].thread == 0:
 		return ref, "a function whose caller is not there"
 	}
-	n := StackNode{
+	n := calllog.StackNode{
 		Parent: int(refs[a].node), Offset: off, Func: e.functionAt(field(1), objects),
 		Calls: field(2), Total: field(3), Unwound: field(4), Open: uint64(le.Uint32(rec[40:])), Longest: field(6),
 	}
@@ -256,7 +239,10 @@ func (s *Stacks) notes() {
 
 // Nodes returns what a thread called, callers before their callees. The index is
 // that of Threads.
-func (s *Stacks) Nodes(thread int) []StackNode { return s.nodes[thread] }
+func (s *Stacks) Nodes(thread int) []calllog.StackNode { return s.nodes[thread] }
+
+// Has implements calllog.Sums.
+func (s *Stacks) Has() (times, longest bool) { return s.Timed, s.Longest }
 
 // Info implements calllog.Log.
 func (s *Stacks) Info() *calllog.Info { return &s.info }

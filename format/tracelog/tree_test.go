@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
@@ -48,7 +49,7 @@ func openStacks(data []byte) (*tracelog.Stacks, error) {
 }
 
 // placeless returns nodes without their positions in the file.
-func placeless(nodes []tracelog.StackNode) []tracelog.StackNode {
+func placeless(nodes []calllog.StackNode) []calllog.StackNode {
 	out := slices.Clone(nodes)
 	for i := range out {
 		out[i].Offset = 0
@@ -73,11 +74,11 @@ func TestStacks(t *testing.T) {
 	if len(threads) != 2 || threads[0].TID != 7 || threads[1].TID != 8 || threads[0].PID != 7 || s.Lost != 3 {
 		t.Errorf("threads %v, %d calls lost", threads, s.Lost)
 	}
-	f, g := tracelog.StackNode{Parent: -1, Func: 0x400, Calls: 1, Total: 5000, Open: 1}, tracelog.StackNode{Func: 0x800, Calls: 10, Total: 3000, Unwound: 2}
-	if got := placeless(s.Nodes(0)); !slices.Equal(got, []tracelog.StackNode{f, g}) {
+	f, g := calllog.StackNode{Parent: -1, Func: 0x400, Calls: 1, Total: 5000, Open: 1}, calllog.StackNode{Func: 0x800, Calls: 10, Total: 3000, Unwound: 2}
+	if got := placeless(s.Nodes(0)); !slices.Equal(got, []calllog.StackNode{f, g}) {
 		t.Errorf("%+v", got)
 	}
-	if got := placeless(s.Nodes(1)); !slices.Equal(got, []tracelog.StackNode{{Parent: -1, Func: 0x800, Calls: 4, Total: 100}}) {
+	if got := placeless(s.Nodes(1)); !slices.Equal(got, []calllog.StackNode{{Parent: -1, Func: 0x800, Calls: 4, Total: 100}}) {
 		t.Errorf("%+v", got)
 	}
 	for _, err := range s.Batches(0, 0, 1) {

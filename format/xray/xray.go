@@ -56,7 +56,11 @@ type Log struct {
 	threads []calllog.Thread
 	parts   [][]part // of each thread, in order
 	text    bool     // it is in YAML
+	names   map[calllog.FuncID]string
 }
+
+// Names returns the names of functions that the log itself has: that of llvm-xray convert --symbolize does.
+func (l *Log) Names() map[calllog.FuncID]string { return l.names }
 
 // Open indexes a log of size bytes. name is used in messages. Damage is not an error: it is in the Info of the
 // log.

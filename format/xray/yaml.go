@@ -135,10 +135,11 @@ type yamlIndex struct {
 	curIs   owner
 	// The piece that records are added to.
 	off, end int64
-	number   int     // counted from 1; 0 before the first
-	whose    []int32 // the threads that have a part in it
-	broken   bool    // something before it was skipped
-	lost     bool    // something was skipped since
+	number   int            // counted from 1; 0 before the first
+	whose    []int32        // the threads that have a part in it
+	broken   bool           // something before it was skipped
+	lost     bool           // something was skipped since
+	named    calllog.FuncID // the function of the previous record
 }
 
 type yamlThread struct {
@@ -165,10 +166,32 @@ func (x *yamlIndex) all(lines *yamlLines) error {
 			continue
 		}
 		x.record(&rec, it.off, it.size)
+		x.name(&rec)
 	}
 	x.close()
 	x.finishYAML()
 	return nil
+}
+
+// Limits of the names in a log.
+const maxYAMLNames, maxYAMLName = 1 << 20, 1 << 16
+
+// name keeps the name of the function of a record. llvm-xray writes the number if it has none, or an address or a
+// number as "@(12)".
+func (x *yamlIndex) name(rec *yamlRecord) {
+	if len(rec.name) == 0 || len(rec.name) > maxYAMLName || rec.kind >= calllog.Custom || rec.fn == x.named {
+		return
+	}
+	l := x.log
+	x.named = rec.fn
+	_, known := l.names[rec.fn]
+	if known || len(l.names) >= maxYAMLNames || rec.name[0] == '@' || rec.name[0] >= '0' && rec.name[0] <= '9' {
+		return
+	}
+	if l.names == nil {
+		l.names = make(map[calllog.FuncID]string)
+	}
+	l.names[rec.fn] = string(rec.name)
 }
 
 // record adds a record.

@@ -13,6 +13,7 @@ import (
 type yamlRecord struct {
 	typ      uint16
 	fn       calllog.FuncID
+	name     []byte // of the function, nil if the record has none
 	cpu      uint16
 	tid, pid uint32
 	kind     calllog.Kind
@@ -58,6 +59,7 @@ func (r *yamlRecord) general(text []byte) (trouble string) {
 	var list []struct {
 		Type    uint16   `yaml:"type"`
 		Func    *int64   `yaml:"func-id"`
+		Name    string   `yaml:"function"`
 		Args    []uint64 `yaml:"args"`
 		CPU     uint16   `yaml:"cpu"`
 		Thread  uint32   `yaml:"thread"`
@@ -83,7 +85,7 @@ func (r *yamlRecord) general(text []byte) (trouble string) {
 	}
 	*r = yamlRecord{
 		typ: in.Type, cpu: in.CPU, tid: in.Thread, pid: in.Process,
-		kind: kind, time: *in.TSC, args: in.Args, data: []byte(in.Data),
+		kind: kind, time: *in.TSC, args: in.Args, data: []byte(in.Data), name: []byte(in.Name),
 	}
 	if in.Func != nil {
 		r.fn = calllog.FuncID(*in.Func)
@@ -110,7 +112,7 @@ const (
 // reads all others. Most of the time of reading a log in YAML is spent here.
 func (r *yamlRecord) line(b []byte) bool {
 	r.typ, r.fn, r.cpu, r.tid, r.pid, r.kind, r.time = 0, 0, 0, 0, 0, 0, 0
-	r.args, r.data = r.args[:0], r.data[:0]
+	r.args, r.data, r.name = r.args[:0], r.data[:0], nil
 	seen := 0
 	for i := 1; i < len(b); {
 		for b[i] == ' ' {
@@ -166,7 +168,7 @@ func (r *yamlRecord) field(key, b []byte) (bit, n int) {
 		r.fn = calllog.FuncID(v)
 		return yamlFunc, n
 	case "function":
-		_, n = yamlText(b)
+		r.name, n = yamlText(b)
 		return yamlName, n
 	case "args":
 		return yamlArgs, r.list(b)

@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,15 +24,63 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// ProgramFiles returns where the program may be that a log names: at its path, or in a directory of logs under its own
-// name, or as NAME.BUILDID.debug, which cairn go leaves there of a program that the go command removes.
-func ProgramFiles(path, id string, dirs []string) []string {
-	files := []string{path}
-	for _, dir := range dirs {
-		own := filepath.Join(dir, filepath.Base(path))
-		files = append(files, own, own+"."+hex.EncodeToString([]byte(id))+".debug")
+// ProgramFiles yields where the program may be that a log names: at its path, or in a directory of logs under its own
+// name or as NAME.BUILDID.debug, which cairn go leaves there of a program that the go command removes. If it has a build
+// id, every other binary in the directories follows: the name of a program for the go command is not always that of the
+// process, and people rename files. Callers compare build ids.
+func ProgramFiles(path, id string, dirs []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		tried := map[string]bool{}
+		try := func(file string) bool {
+			file = filepath.Clean(file)
+			if tried[file] {
+				return true
+			}
+			tried[file] = true
+			return yield(file)
+		}
+		if !try(path) {
+			return
+		}
+		suffix := "." + hex.EncodeToString([]byte(id)) + ".debug"
+		for _, dir := range dirs {
+			own := filepath.Join(dir, filepath.Base(path))
+			if !try(own) || !try(own+suffix) {
+				return
+			}
+		}
+		if id == "" {
+			return
+		}
+		for _, dir := range dirs {
+			for _, file := range binariesIn(dir, suffix) {
+				if !try(file) {
+					return
+				}
+			}
+		}
 	}
-	return files
+}
+
+// binariesIn returns the binaries in a directory, those whose name has the suffix first.
+func binariesIn(dir, suffix string) []string {
+	entries, _ := os.ReadDir(dir) // a directory that cannot be read has none
+	var named, others []string
+	for _, e := range entries[:min(len(entries), maxBelow)] {
+		path := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if head, err := ReadHead(path); err != nil || !IsBinary(head) {
+			continue
+		}
+		if strings.HasSuffix(path, suffix) {
+			named = append(named, path)
+		} else {
+			others = append(others, path)
+		}
+	}
+	return append(named, others...)
 }
 
 // ExactFiles returns a check of the number of arguments; most < 0 is any number.

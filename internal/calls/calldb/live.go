@@ -82,7 +82,7 @@ func (l *live) piecesOf(i int) (*account.Pieces, error) {
 // hasCalls returns an error if a log has sums only.
 func (l *live) hasCalls(th *thread) error {
 	if s := &l.data.Sources[th.log]; s.SumsOnly {
-		return fmt.Errorf("%s: a log of mode stacks has only sums, no single calls and events", s.Log.Info().File)
+		return fmt.Errorf("%s: it has only sums, no single calls and events", s.Log.Info().File)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func TestLiveErrors(t *testing.T) {
 	d.Sources[0].SumsOnly = true
 	db := made(t, d)
 	_, err := db.Query(t.Context(), "SELECT count(*) FROM calls")
-	if want := "a: a log of mode stacks has only sums, no single calls and events"; err == nil || err.Error() != want {
+	if want := "a: it has only sums, no single calls and events"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if got := ask(t, db, "SELECT count(*) FROM threads"); got[0] != "1" {

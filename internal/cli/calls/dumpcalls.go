@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/cairnprof/cairn/calllog"
@@ -21,6 +22,9 @@ type dumpLog struct {
 // open opens a log, and loads the names of its functions.
 func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error) {
 	if !tracelog.DetectTrace(file.Head(logfile.HeadSize)) {
+		if xray.DetectProfile(file.Head(logfile.HeadSize)) {
+			return nil, fmt.Errorf("%s: a profile of XRay has only sums: cairn stacks and account show them", file.Name)
+		}
 		log, err := xray.Open(file, file.Size, file.Name)
 		if err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, e
 }
 
 // nodes prints and counts the nodes of a thread.
-func (f *dumpFlags) nodes(th calllog.Thread, nodes []tracelog.StackNode, p *recordPrinter, sum *logSummary) error {
+func (f *dumpFlags) nodes(th calllog.Thread, nodes []calllog.StackNode, p *recordPrinter, sum *logSummary) error {
 	t := sum.thread(&xray.Record{PID: th.PID, TID: th.TID})
 	for k := range nodes {
 		n := &nodes[k]
@@ -93,7 +93,7 @@ func (f *dumpFlags) nodes(th calllog.Thread, nodes []tracelog.StackNode, p *reco
 }
 
 // node prints a node.
-func (p *recordPrinter) node(asJSON bool, th calllog.Thread, number int, n *tracelog.StackNode) error {
+func (p *recordPrinter) node(asJSON bool, th calllog.Thread, number int, n *calllog.StackNode) error {
 	if asJSON {
 		r := nodeRecord{
 			Offset: n.Offset, Size: wire.NodeSize, Kind: "stack", Process: th.PID, Thread: th.TID, Number: number, Caller: n.Parent + 1,

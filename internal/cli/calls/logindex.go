@@ -30,7 +30,7 @@ func openXRay(path string, file *logfile.File) (calllog.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kept != "" {
+	if kept != "" && len(log.Names()) == 0 { // an index has no names
 		writeKept(kept, log.AppendIndex(nil, key))
 	}
 	return log, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
@@ -219,9 +220,11 @@ func (t *LogSet) openLog(path string) (calllog.Log, error) {
 	case gotrace.Detect(head):
 		log, err = t.openGo(file)
 	case tracelog.DetectTrace(head):
-		log, err = tracelog.OpenEvents(file, file.Size, file.Name, &t.Objects)
+		log, err = t.openEvents(path, file)
 	case tracelog.DetectStacks(head):
 		log, err = tracelog.OpenStacks(file, file.Size, file.Name, &t.Objects)
+	case xray.DetectProfile(head):
+		log, err = xray.OpenProfile(file, file.Size, file.Name)
 	default:
 		log, err = openXRay(path, file)
 	}

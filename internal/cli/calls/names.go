@@ -34,11 +34,39 @@ func (t *LogSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
 		for _, o := range p.Objects {
 			t.programs = append(t.programs, codeFile{o.Path, o.Funcs})
 		}
-		return p.Funcs, nil
+		return t.withOwnNames(p.Funcs), nil
 	case len(t.Logs):
 		return t.ownFuncs(maps)
 	}
 	return nil, errors.New("logs of XRay and of others have different function ids: read them separately")
+}
+
+// withOwnNames adds the names that logs themselves have, of functions that --map does not name.
+func (t *LogSet) withOwnNames(funcs calllog.Funcs) calllog.Funcs {
+	for _, log := range t.Logs {
+		named, ok := log.(interface {
+			Names() map[calllog.FuncID]string
+		})
+		for l, wraps := log.(interface{ Unwrap() calllog.Log }); !ok && wraps; l, wraps = log.(interface{ Unwrap() calllog.Log }) {
+			log = l.Unwrap()
+			named, ok = log.(interface {
+				Names() map[calllog.FuncID]string
+			})
+		}
+		if !ok {
+			continue
+		}
+		for id, name := range named.Names() {
+			if funcs == nil {
+				funcs = make(calllog.Funcs)
+			}
+			if fn := funcs[id]; fn.Name == "" {
+				fn.Name = name
+				funcs[id] = fn
+			}
+		}
+	}
+	return funcs
 }
 
 // isOwn reports whether a log is one of cairn or of Go.
@@ -175,7 +203,7 @@ const sledSection = "xray_instr_map"
 // findProgram returns the file that a log names, or one in the directories beside, if it has the
 // build id in the log.
 func findProgram(path, id string, beside []string) string {
-	for _, p := range verb.ProgramFiles(path, id, beside) {
+	for p := range verb.ProgramFiles(path, id, beside) {
 		f, err := objfile.Open(p)
 		if err != nil {
 			continue

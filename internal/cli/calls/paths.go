@@ -37,7 +37,7 @@ func HoldsLogs(path string) bool {
 
 // isCalls reports whether a file that begins with head is a log of calls.
 func isCalls(head []byte) bool {
-	return xray.Detect(head) || gotrace.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
+	return xray.Detect(head) || xray.DetectProfile(head) || gotrace.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
 }
 
 // expandLogs returns the paths that args name, and of directories the logs that detect accepts. If a

@@ -62,7 +62,7 @@ func (f *selectFlags) apply(log calllog.Log, funcs calllog.Funcs, places *keptPl
 	}
 	info := log.Info()
 	if stacksOf(log) != nil {
-		return nil, fmt.Errorf("%s: --from, --to, --within, --longer and --depth need single calls, and a log of mode stacks has only sums", info.File)
+		return nil, fmt.Errorf("%s: --from, --to, --within, --longer and --depth need single calls, and the log has only sums", info.File)
 	}
 	want := calllog.Selection{Depth: f.depth, UpperBound: opt.UpperBound, DropOpen: opt.DropOpen, Workers: opt.Workers, Lookback: int64(f.lookback)}
 	if places != nil {

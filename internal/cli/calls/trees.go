@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
-	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -20,10 +19,10 @@ func accountLog(ctx context.Context, log calllog.Log, opt account.Options) (*acc
 		return account.Run(ctx, log, opt)
 	}
 	if opt.TailCalls != nil {
-		return nil, verb.Usagef("--tail-calls: not supported for logs of mode stacks, which have only sums")
+		return nil, verb.Usagef("--tail-calls: not supported for logs of sums, of mode stacks or of xray-profiling")
 	}
 	if opt.DropOpen || opt.UpperBound {
-		return nil, fmt.Errorf("%s: --drop-open and --upper-bound need single calls, and a log of mode stacks has only sums", log.Info().File)
+		return nil, fmt.Errorf("%s: --drop-open and --upper-bound need single calls, and the log has only sums", log.Info().File)
 	}
 	wanted := make(map[uint32]bool)
 	for _, t := range log.Threads() {
@@ -38,11 +37,11 @@ func accountLog(ctx context.Context, log calllog.Log, opt account.Options) (*acc
 	return res, nil
 }
 
-// stacksOf returns the log of mode stacks that log is or has threads of, or nil.
-func stacksOf(log calllog.Log) *tracelog.Stacks {
+// stacksOf returns the log of sums that log is or has threads of, or nil.
+func stacksOf(log calllog.Log) calllog.Sums {
 	for {
 		switch l := log.(type) {
-		case *tracelog.Stacks:
+		case calllog.Sums:
 			return l
 		case interface{ Unwrap() calllog.Log }:
 			log = l.Unwrap()
@@ -58,7 +57,7 @@ func (t *LogSet) Single() []calllog.Log {
 }
 
 // stackThread converts a thread's nodes to the result of a replay.
-func stackThread(t calllog.Thread, nodes []tracelog.StackNode) account.Thread {
+func stackThread(t calllog.Thread, nodes []calllog.StackNode) account.Thread {
 	out := account.Thread{Thread: t, Trie: calltrie.New()}
 	callees := make([]uint64, len(nodes)) // their time, by caller
 	ids := make([]calltrie.NodeID, len(nodes))
@@ -96,7 +95,7 @@ func stackThread(t calllog.Thread, nodes []tracelog.StackNode) account.Thread {
 // noEvents rejects logs with sums only, for commands that need single calls.
 func (t *LogSet) noEvents(what string) error {
 	if i := slices.IndexFunc(t.Logs, func(l calllog.Log) bool { return stacksOf(l) != nil }); i >= 0 {
-		return fmt.Errorf("%s: %[2]s needs single calls, and a log of mode stacks has only sums", t.Logs[i].Info().File, what)
+		return fmt.Errorf("%s: %[2]s needs single calls, and the log has only sums", t.Logs[i].Info().File, what)
 	}
 	return nil
 }
@@ -108,13 +107,14 @@ func (t *LogSet) knows(number string) bool {
 		if s == nil {
 			return true
 		}
+		times, longest := s.Has()
 		switch number {
 		case "calls":
 			return true
 		case "total", "sum", "self":
-			return s.Timed
+			return times
 		case "max":
-			return s.Longest
+			return longest
 		}
 		return false
 	})

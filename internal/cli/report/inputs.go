@@ -199,7 +199,7 @@ func kindOf(path string) (kind, []byte, error) {
 	switch {
 	case mippack.Detect(head):
 		return raws, head, nil
-	case xray.Detect(head):
+	case xray.Detect(head), xray.DetectProfile(head):
 		return xraylogs, head, nil
 	case tracelog.DetectTrace(head), tracelog.DetectStacks(head):
 		return calllogs, head, nil

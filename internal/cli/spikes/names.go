@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -264,7 +263,7 @@ func (n *spikeNames) open(m *namedModule) {
 // find opens the file that a log names, or one of that build beside the log.
 func (n *spikeNames) find(m *namedModule) *objfile.File {
 	var why []string
-	for _, path := range slices.Compact(verb.ProgramFiles(m.path, string(m.id), []string{m.beside})) {
+	for path := range verb.ProgramFiles(m.path, string(m.id), []string{m.beside}) {
 		f, err := objfile.Open(path)
 		if err != nil {
 			why = append(why, err.Error())
