@@ -78,6 +78,7 @@ type Events struct {
 	chunks  [][]chunkRef // by thread
 	named   map[uint32]*Thread
 	spans   []span
+	reloads bool // modules were unloaded: addresses may have been of several
 	r       io.ReaderAt
 }
 
@@ -210,11 +211,25 @@ func (e *Events) readRecords(off, size int64) error {
 	return nil
 }
 
+// unload notes that a module was unloaded, by a record of its number and the time.
+func (e *Events) unload(gone *Module) {
+	for i := len(e.Modules) - 1; i >= 0; i-- {
+		if m := &e.Modules[i]; m.Number == gone.Number {
+			m.Unloaded = gone.Unloaded
+			return
+		}
+	}
+}
+
 // record takes one record.
 func (e *Events) record(kind uint16, data []byte, base int64) error {
 	switch kind {
 	case wire.TypeModule:
 		rec, err := decode(data, base)
+		if err == nil && rec.module.Unloaded != 0 {
+			e.unload(rec.module)
+			return nil
+		}
 		if err == nil && rec.module.Start >= rec.module.End {
 			err = errors.New("a module ends before it begins")
 		}
@@ -322,7 +337,7 @@ func (e *Events) notes() {
 func (e *Events) overlap() (a, b *span) {
 	for i := range e.spans {
 		for k := range e.spans[:i] {
-			if a, b = &e.spans[k], &e.spans[i]; b.low-a.low < a.size || a.low-b.low < b.size {
+			if a, b = &e.spans[k], &e.spans[i]; (b.low-a.low < a.size || a.low-b.low < b.size) && (a.to == 0 || a.to >= b.from) && (b.to == 0 || b.to >= a.from) {
 				return a, b
 			}
 		}
@@ -442,7 +457,7 @@ func (d *decoder) chunk(c *chunkRef, emit func(int64, calllog.Event) bool) (*cal
 				return nil, nil
 			}
 		}
-		if !emit(off, calllog.Event{Time: now, Func: d.function(word &^ wire.EventKindMask), Kind: kindOf[kind]}) {
+		if !emit(off, calllog.Event{Time: now, Func: d.function(word&^wire.EventKindMask, now), Kind: kindOf[kind]}) {
 			return nil, nil
 		}
 	}
@@ -460,9 +475,9 @@ func newer(buf []byte, at int, now uint32) int {
 	return len(buf)
 }
 
-func (d *decoder) function(low uint32) calllog.FuncID {
-	if low-d.near.low >= d.near.size {
-		d.near = d.events.span(low)
+func (d *decoder) function(low uint32, now uint64) calllog.FuncID {
+	if low-d.near.low >= d.near.size || d.events.reloads {
+		d.near = d.events.span(low, now)
 	}
 	return d.near.function(low)
 }

@@ -75,7 +75,7 @@ func (f *flight) event(top, function, sp uint32, now uint64) {
 		f.begins = append(f.begins, len(f.stack))
 	}
 	f.last = now
-	fn := f.function(function)
+	fn := f.function(function, now)
 	if len(f.stack) > 0 && (!f.ends || !found && on == noStackNumber) {
 		fn, _ = Uncertain(fn)
 	}

@@ -1,9 +1,11 @@
 package tracelog
 
 import (
+	"math"
 	"sync"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
 // windowShift is the size of what one object number stands for: 24 bits of
@@ -69,6 +71,7 @@ type span struct {
 	object    uint8
 	within    uint32 // offset of its start in the object
 	path      string
+	from, to  uint64 // in the clock of the events; to: 0 if it was never unloaded
 }
 
 func (s *span) function(low uint32) calllog.FuncID {
@@ -91,22 +94,46 @@ func (e *Events) place(objects *Objects) {
 
 func (e *Events) placeModule(m *Module, objects *Objects) {
 	const window = 1 << windowShift
+	from, to := e.ticksOf(m.Time), uint64(0)
+	if m.Unloaded != 0 {
+		to, e.reloads = e.ticksOf(m.Unloaded), true
+	}
 	for at := m.Start; at < m.End && len(e.spans) < maxSpans; {
 		addr := at - m.Bias // in the file
 		low := addr &^ (window - 1)
 		size := min(m.End-at, low+window-addr)
-		e.spans = append(e.spans, span{uint32(at), uint32(size), objects.number(m, low), uint32(addr - low), m.Path})
+		e.spans = append(e.spans, span{uint32(at), uint32(size), objects.number(m, low), uint32(addr - low), m.Path, from, to})
 		at += size
 	}
 }
 
-// span returns the piece that the low half of an address is in, or one of the
-// address alone that has no object.
-func (e *Events) span(low uint32) span {
+// ticksOf returns a time in the clock of the events.
+func (e *Events) ticksOf(ns uint64) uint64 {
+	if e.Header.Mode != wire.ModeTrace || ns == math.MaxUint64 {
+		return ns
+	}
+	return (ns-min(ns, e.Header.Monotonic))/e.Header.clockUnit() + 1
+}
+
+// span returns the piece that the low half of an address was in at a time: the one that was loaded last, if several
+// modules were there one after the other. If there is none, it returns a piece of the address alone, without an
+// object.
+func (e *Events) span(low uint32, now uint64) span {
+	found := span{low: low, size: 1, object: noObject, within: low}
 	for i := range e.spans {
-		if low-e.spans[i].low < e.spans[i].size {
-			return e.spans[i]
+		s := &e.spans[i]
+		if low-s.low >= s.size {
+			continue
+		}
+		if !e.reloads {
+			return *s
+		}
+		if found.object == noObject || s.holds(now) && (!found.holds(now) || s.from > found.from) {
+			found = *s
 		}
 	}
-	return span{low: low, size: 1, object: noObject, within: low}
+	return found
 }
+
+// holds reports whether the module was loaded at a time.
+func (s *span) holds(now uint64) bool { return now >= s.from && (s.to == 0 || now <= s.to) }

@@ -167,7 +167,7 @@ func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objec
 		return ref, "a function whose caller is not there"
 	}
 	n := calllog.StackNode{
-		Parent: int(refs[a].node), Offset: off, Func: e.functionAt(field(1), objects),
+		Parent: int(refs[a].node), Offset: off, Func: e.functionOf(field(1), le.Uint32(rec[44:])>>wire.NodeModuleShift, objects),
 		Calls: field(2), Total: field(3), Unwound: field(4), Open: uint64(le.Uint32(rec[40:])), Longest: field(6),
 	}
 	flags := le.Uint32(rec[44:])
@@ -189,14 +189,27 @@ func (s *Stacks) record(e *Events, rec []byte, off int64, refs []stackRef, objec
 
 // functionAt returns the number of the function at an address of the process.
 func (e *Events) functionAt(addr uint64, objects *Objects) calllog.FuncID {
+	return e.functionOf(addr, 0, objects)
+}
+
+// functionOf returns the number of the function at an address of a module that was unloaded, whose number is gone-1;
+// if gone is 0, of the module that was last loaded at that address.
+func (e *Events) functionOf(addr uint64, gone uint32, objects *Objects) calllog.FuncID {
+	var found *Module
 	for i := range e.Modules {
-		if m := &e.Modules[i]; m.Holds(addr) {
-			within := addr - m.Bias
-			low := within &^ (1<<windowShift - 1)
-			return calllog.MakeFuncID(objects.number(m, low), uint32((within-low)>>2))
+		m := &e.Modules[i]
+		switch {
+		case !m.Holds(addr), gone != 0 && gone != wire.NodeModuleMost && m.Number != gone-1:
+		case found == nil, m.Unloaded == 0, found.Unloaded != 0 && m.Time >= found.Time:
+			found = m
 		}
 	}
-	return calllog.MakeFuncID(noObject, uint32(addr>>2))
+	if found == nil {
+		return calllog.MakeFuncID(noObject, uint32(addr>>2))
+	}
+	within := addr - found.Bias
+	low := within &^ (1<<windowShift - 1)
+	return calllog.MakeFuncID(objects.number(found, low), uint32((within-low)>>2))
 }
 
 func (s *Stacks) notes() {

@@ -109,7 +109,7 @@ func readNeeds(r io.ReaderAt, defined map[string]bool) *needs {
 var timedNames = []struct {
 	name string
 	mode prof.Mode
-}{{"__cairn_trace_full", prof.ModeTrace}, {"__cairn_node", prof.ModeStacks}, {"__cairn_slow", prof.ModeSpike}, {"__cairn_flight_slow", prof.ModeSpike}}
+}{{"__cairn_trace_full", prof.ModeTrace}, {"__cairn_tree_enter", prof.ModeStacks}, {"__cairn_slow", prof.ModeSpike}, {"__cairn_flight_slow", prof.ModeSpike}}
 
 // probesOf returns the mode of an object's probes, "" if it has none.
 func probesOf(r io.ReaderAt, names []string) string {

@@ -38,7 +38,11 @@ type sources struct {
 
 // withSources calls build with such a directory in tmp, and removes it.
 func withSources(tmp string, build func(src sources) error) error {
-	dir := filepath.Join(tmp, "src")
+	return withDirectory(filepath.Join(tmp, "src"), build)
+}
+
+// withDirectory calls build with such a directory, which it makes and removes.
+func withDirectory(dir string, build func(src sources) error) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}

@@ -395,10 +395,14 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 		if opts.Mode == prof.ModeSpike && target == nativert.X86_64 { // hooks are code of that machine
 			objects = append(objects, nativert.HookObjects()...)
 		}
-		if err := compileObjects(ctx, src, c, append(slices.Clone(flags), nativert.TimedFlags(target)...), objects...); err != nil {
+		err := compileObjects(ctx, src, c, append(slices.Clone(flags), nativert.TimedFlags(target)...), objects...)
+		if err != nil {
 			return err
 		}
 		members = append(members, names(objects)...)
+		if members, err = addHost(ctx, src, c, target, opts, members); err != nil {
+			return err
+		}
 	}
 	cmd := exec.CommandContext(ctx, c.tool(ctx, opts.Target, "ar"), members...)
 	cmd.Dir = src.dir

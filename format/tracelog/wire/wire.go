@@ -458,6 +458,11 @@ const SettingOff = 1 << 0 // not looked for spikes
 const (
 	NodeUntimed = 1 << 0 // only its calls were counted
 	NodeLongest = 1 << 1 // it has the longest call
+
+	// In the upper bits of the flags is the number of the module plus one, if that was unloaded: another may have
+	// been loaded at its addresses. NodeModuleMost: the number is not known.
+	NodeModuleShift = 16
+	NodeModuleMost  = 1<<16 - 1
 )
 
 // Kinds of clock.

@@ -21,19 +21,18 @@ type Toolchain struct {
 const (
 	needRecords = "__cairn_link_with_cairn_cc"
 	needClock   = "__cairn_base"
-	// processSymbol is the state that the modules of a process share.
+	// processSymbol is where the modules of a process find what they share.
 	processSymbol = "__cairn_process"
-	// nodeSymbol is the current node of a thread in mode stacks.
-	nodeSymbol = "__cairn_node"
-	// flightSymbol is the position where a thread records its calls.
-	flightSymbol = "__cairn_flight_at"
+	tracerSymbol  = "__cairn_traced" // that of mode trace
 	// preinitSymbol starts the clock of an executable before all constructors.
 	preinitSymbol = "__cairn_preinit"
-	needTrace     = "__cairn_trace_full"
+	// guestSymbol makes a library find the clock of its process.
+	guestSymbol = "__cairn_guest"
+	// localSymbol is what a process has once for each thread. Libraries of musl have it, as that cannot load them later
+	// anyway.
+	localSymbol = "__cairn_has_local"
+	needTrace   = "__cairn_trace_full"
 )
-
-// traceSymbols are shared by the modules of a process in mode trace.
-var traceSymbols = []string{"__cairn_tracer", "__cairn_trace_at"}
 
 // Needed returns the name by which a link refers to the runtime.
 func (tc *Toolchain) Needed() string {
@@ -44,6 +43,14 @@ func (tc *Toolchain) Needed() string {
 		return needClock
 	}
 	return needRecords
+}
+
+// shared returns the name of what an executable exports for the libraries of its process.
+func (tc *Toolchain) shared() string {
+	if tc.Trace {
+		return tracerSymbol
+	}
+	return processSymbol
 }
 
 // Args returns the driver's arguments with ours added. Ours that a user may override come first.
@@ -72,7 +79,11 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if c.Language {
 		out = append(out, "-x", "none")
 	}
-	return append(out, tc.Archive)
+	out = append(out, tc.Archive)
+	if tc.Timed && c.Shared && !c.Musl && !tc.Musl {
+		out = append(out, "-Wl,--push-state,--as-needed", "-ldl", "-Wl,--pop-state") // where that is not in libc
+	}
+	return out
 }
 
 // assembler returns the arguments that make the driver use the assembler in bin, and args without those that
@@ -164,8 +175,14 @@ func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 	if p.cmd.GC && (linker == "bfd" || linker == "lld") {
 		out = append(out, "-z", "start-stop-gc")
 	}
-	if tc.Timed && !p.cmd.Shared {
-		out = append(out, "-u", preinitSymbol, "--export-dynamic-symbol="+processSymbol, "--export-dynamic-symbol="+nodeSymbol, "--export-dynamic-symbol="+flightSymbol)
+	switch {
+	case !tc.Timed:
+	case !p.cmd.Shared:
+		out = append(out, "-u", preinitSymbol, "--export-dynamic-symbol="+tc.shared())
+	case tc.Musl:
+		out = append(out, "-u", localSymbol)
+	default:
+		out = append(out, "-u", guestSymbol)
 	}
 	return out
 }
@@ -180,36 +197,25 @@ func WithoutStrip(args []string) []string {
 // the shared objects; and the unwinder, which C programs do not link otherwise, is needed for stacks.
 func (c *Command) timedLink(tc Toolchain) []string {
 	var out []string
-	if tc.Trace {
-		return c.traceLink()
-	}
-	if !c.Shared {
+	musl := c.Musl || tc.Musl
+	switch {
+	case !c.Shared:
 		out = append(out, "-Wl,-u,"+preinitSymbol)
+	case musl:
+		out = append(out, "-Wl,-u,"+localSymbol)
+	default:
+		out = append(out, "-Wl,-u,"+guestSymbol)
 	}
 	if !c.Static && !c.Shared {
-		out = append(out, "-Wl,--export-dynamic-symbol="+processSymbol, "-Wl,--export-dynamic-symbol="+nodeSymbol, "-Wl,--export-dynamic-symbol="+flightSymbol)
+		out = append(out, "-Wl,--export-dynamic-symbol="+tc.shared())
 	}
 	switch {
-	case c.Musl || tc.Musl: // gcc's unwinder may be built for another C library
+	case tc.Trace:
+	case musl: // gcc's unwinder may be built for another C library
 	case c.Static:
 		out = append(out, "-Wl,-u,_Unwind_Backtrace")
 	default:
 		out = append(out, "-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state")
-	}
-	return out
-}
-
-// traceLink returns the linker options of mode trace: all modules of a process share the executable's
-// variables, and none is unloaded, as the clock may run in it.
-func (c *Command) traceLink() []string {
-	var out []string
-	switch {
-	case c.Shared:
-		return []string{"-Wl,-z,nodelete"}
-	case !c.Static:
-		for _, name := range traceSymbols {
-			out = append(out, "-Wl,--export-dynamic-symbol="+name)
-		}
 	}
 	return out
 }

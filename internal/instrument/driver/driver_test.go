@@ -224,6 +224,7 @@ func TestBinutilsArgs(t *testing.T) {
 func TestTimedArgs(t *testing.T) {
 	t.Parallel()
 	const unwinder = " -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state"
+	const guest, dl = " -Wl,-u,__cairn_guest", " -Wl,--push-state,--as-needed -ldl -Wl,--pop-state"
 	for _, test := range []struct {
 		args   string
 		family Family
@@ -232,14 +233,15 @@ func TestTimedArgs(t *testing.T) {
 	}{
 		{args: "-c a.c", want: "-B/t/bin/ -idirafter /t/inc -DCAIRN_ON -c a.c -dp -fno-ipa-ra"},
 		{args: "-c a.c", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -DCAIRN_ON -c a.c"},
-		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process -Wl,--export-dynamic-symbol=__cairn_node -Wl,--export-dynamic-symbol=__cairn_flight_at" + unwinder + " /t/libcairn.a"},
-		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + unwinder + " /t/libcairn.a"},
-		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + unwinder + " /t/libcairn.a"},
+		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + " /t/libcairn.a"},
+		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + guest + unwinder + " /t/libcairn.a" + dl},
+		{args: "-shared a.o", family: Clang, musl: true, want: "-Wl,--build-id -shared a.o -Wl,-u,__cairn_has_local /t/libcairn.a"},
+		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + guest + unwinder + " /t/libcairn.a" + dl},
 		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace /t/libcairn.a"},
-		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process -Wl,--export-dynamic-symbol=__cairn_node -Wl,--export-dynamic-symbol=__cairn_flight_at /t/libcairn.a"},
+		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process /t/libcairn.a"},
 		{
 			args: "-flto -s -shared a.o",
-			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + unwinder + " /t/libcairn.a",
+			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + guest + unwinder + " /t/libcairn.a" + dl,
 		},
 	} {
 		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Musl: test.musl, Timed: true}
@@ -327,7 +329,7 @@ func TestCross(t *testing.T) {
 
 func TestLinkerArgs(t *testing.T) {
 	t.Parallel()
-	const clock = "-u __cairn_preinit --export-dynamic-symbol=__cairn_process --export-dynamic-symbol=__cairn_node --export-dynamic-symbol=__cairn_flight_at"
+	const clock = "-u __cairn_preinit --export-dynamic-symbol=__cairn_process"
 	for _, test := range []struct {
 		args, linker string
 		timed        bool
@@ -336,7 +338,7 @@ func TestLinkerArgs(t *testing.T) {
 		{args: "a.o", linker: "bfd"},
 		{args: "a.o", linker: "bfd", timed: true, want: clock},
 		{args: "-shared a.o", linker: "bfd", want: "--version-script=/t/hidden"},
-		{args: "-Bshareable a.o --gc-sections", linker: "bfd", timed: true, want: "--version-script=/t/hidden -z start-stop-gc"},
+		{args: "-Bshareable a.o --gc-sections", linker: "bfd", timed: true, want: "--version-script=/t/hidden -z start-stop-gc -u __cairn_guest"},
 		{args: "-shared a.o --version-script a", linker: "bfd"},
 		{args: "-shared a.o", linker: "gold"},
 		{args: "a.o --gc-sections", linker: "mold"},

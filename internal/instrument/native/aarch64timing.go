@@ -267,10 +267,12 @@ const (
 	aarch64Stack = "\tmov\tw17, wsp\n"
 )
 
-// threadLocal returns code that sets x16 to the address of a thread-local variable, and changes x17.
-func threadLocal(name string) string {
-	return "\tadrp\tx16, :gottprel:" + name + "\n\tldr\tx16, [x16, :gottprel_lo12:" + name + "]\n\tmrs\tx17, tpidr_el0\n\tadd\tx16, x16, x17\n"
-}
+// aarch64Thread sets x17 to the thread pointer and x16 to the distance of what the thread has from it;
+// aarch64Local sets x16 to the address of that, and changes x17.
+const (
+	aarch64Thread = "\tadrp\tx16, " + timedLocal + "\n\tldr\tx16, [x16, :lo12:" + timedLocal + "]\n\tmrs\tx17, tpidr_el0\n"
+	aarch64Local  = aarch64Thread + "\tadd\tx16, x16, x17\n"
+)
 
 func (aarch64Timing) entry(t *timer, _ regSet) string {
 	if t.opts.Exact {
@@ -324,7 +326,7 @@ func (m aarch64Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) 
 		down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
 	}
 	entry = begin + ":\n" + push("x14", "x15", f.unwind) + aarch64Base + "\tadd\tw17, wsp, 16\n\tldur\tw15, [x16, -64]\n\tstr\tw15, [x16, x17]\n\tadd\tw14, wsp, 16\n" +
-		threadLocal(flightAt) + "\tldr\tw17, [x16, 8]\n\tcmp\tw17, w15\n\tb.ne\t" + slow + "\n" +
+		aarch64Local + "\tldr\tw17, [x16, 8]\n\tcmp\tw17, w15\n\tb.ne\t" + slow + "\n" +
 		"\tldr\tw17, [x16, 12]\n\tsub\tw17, w14, w17\n\tlsr\tw17, w17, 12\n\tcbnz\tw17, " + left + "\n" +
 		"\tsub\tw17, w14, 2047\n\tstr\tw17, [x16, 12]\n\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + slow + "\n" +
 		"\tstr\tx17, [x16]\n\tadrp\tx15, " + id + "\n\tadd\tx15, x15, :lo12:" + id + "\n\tstp\tw15, w14, [x17, -8]\n" + pop("x14", "x15", f.unwind)
@@ -335,7 +337,7 @@ func (m aarch64Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) 
 }
 
 func (aarch64Timing) flightArrive() string {
-	return threadLocal(flightAt) + aarch64Stack + "\tstr\tw17, [x16, 12]\n"
+	return aarch64Local + aarch64Stack + "\tstr\tw17, [x16, 12]\n"
 }
 
 func (m aarch64Timing) record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string {
@@ -376,8 +378,8 @@ func (m aarch64Timing) event(t *timer, id string, kind, pushed int, stub *stubTe
 	full, back := t.newLabel(), t.newLabel()
 	stub.outOfTheWay(pushed, full+":\n"+m.stub(TraceFull, pushed, stub.unwound)+"\tb\t"+back+"\n")
 	which := id + "+" + strconv.Itoa(kind)
-	return threadLocal(traceAt) + "\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n" +
-		"\tadrp\tx16, :got:" + tracer + "\n\tldr\tx16, [x16, :got_lo12:" + tracer + "]\n\tldr\tw16, [x16]\n\tstur\tw16, [x17, -8]\n" +
+	return aarch64Local + "\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n" +
+		"\tadrp\tx16, " + tracer + "\n\tldr\tx16, [x16, :lo12:" + tracer + "]\n\tldr\tw16, [x16]\n\tstur\tw16, [x17, -8]\n" +
 		"\tadrp\tx16, " + which + "\n\tadd\tx16, x16, :lo12:" + which + "\n\tstur\tw16, [x17, -4]\n"
 }
 
@@ -390,7 +392,7 @@ func (m aarch64Timing) shallow(t *timer, event string, kind, pushed int, stub *s
 	near, back := t.newLabel(), t.newLabel()
 	stack := "\tadd\tx17, sp, " + strconv.Itoa(pushed) + "\n"
 	stub.outOfTheWay(pushed, near+":\n"+stack+m.stub(routine, pushed, stub.unwound)+event+"\tb\t"+back+"\n")
-	return "\tadrp\tx16, :gottprel:" + traceDeep + "\n\tldr\tx16, [x16, :gottprel_lo12:" + traceDeep + "]\n\tmrs\tx17, tpidr_el0\n\tldr\tx16, [x16, x17]\n" +
+	return aarch64Thread + "\tadd\tx16, x16, x17\n\tldr\tx16, [x16, " + strconv.Itoa(traceDeep) + "]\n" +
 		stack + "\tcmp\tx17, x16\n\tb.hs\t" + near + "\n" + back + ":\n"
 }
 
@@ -402,7 +404,7 @@ func (aarch64Timing) treeEntry(t *timer, _ regSet, slot int, id, back string) st
 	case t.opts.Longest:
 		clock += "\tstr\tx16, [x15, 160]\n"
 	}
-	return push("x14", "x15", t.unwinding) + threadLocal(treeNode) +
+	return push("x14", "x15", t.unwinding) + aarch64Local +
 		"\tldr\tx14, [x16]\n\tldr\tx15, [x14, " + strconv.Itoa(64+8*slot) + "]\n\tadrp\tx17, " + id + "\n\tadd\tx17, x17, :lo12:" + id +
 		"\n\tldr\tx14, [x15, 8]\n\tcmp\tx14, x17\n\tb.ne\t" + id + "\n" + back + ":\n\tstr\tx15, [x16]\n" + aarch64Base +
 		"\tadd\tw14, wsp, 16\n\tldr\tx17, [x15, 16]\n\tadd\tx17, x17, 1\n\tstr\tx17, [x15, 16]\n\tstr\tw14, [x15, 48]\n\tstr\tx15, [x16, x14]\n" +
@@ -435,7 +437,7 @@ func (aarch64Timing) treeExit(t *timer, keep regSet) string {
 		before, behind = push("x16", "x17", t.unwinding)+before, behind+pop("x16", "x17", t.unwinding)
 	}
 	return before + aarch64Base + "\tadd\tw14, wsp, " + pushed + "\n\tldr\tx15, [x16, x14]\n" + clock +
-		"\tldr\tx15, [x15]\n\tadrp\tx16, :gottprel:" + treeNode + "\n\tldr\tx16, [x16, :gottprel_lo12:" + treeNode + "]\n\tmrs\tx17, tpidr_el0\n\tstr\tx15, [x16, x17]\n" + behind
+		"\tldr\tx15, [x15]\n" + aarch64Thread + "\tstr\tx15, [x16, x17]\n" + behind
 }
 
 // inFrame returns the call of a routine in the middle of a function.

@@ -39,8 +39,9 @@ import (
 
 // Symbols of the runtime of the timed modes.
 const (
-	TimedBase = "__cairn_base" // the window's address; pulls in the runtime
-	timedSlow = "__cairn_slow"
+	TimedBase  = "__cairn_base" // the window's address; pulls in the runtime
+	timedSlow  = "__cairn_slow"
+	timedLocal = "__cairn_local" // the distance of what a thread has from its thread pointer
 )
 
 // Reasons to leave a function alone in timed modes, besides those of exits.go.
@@ -102,7 +103,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 		return u.Src, t.result
 	}
 	if t.opts.Mode == prof.ModeTrace {
-		t.tail = append(t.tail, "\t.hidden\t"+TraceFull+"\n"...)
+		t.tail = append(t.tail, "\t.hidden\t"+TraceFull+"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+tracer+"\n"...)
 		if t.opts.Depth > 0 {
 			t.tail = append(t.tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n"...)
 		}
@@ -110,12 +111,12 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	if t.opts.Mode == prof.ModeStacks {
 		t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+
-			"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
+			"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
 		return t.render(), t.result
 	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
 	if t.opts.Flight {
-		t.tail = append(t.tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n"...)
+		t.tail = append(t.tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n\t.hidden\t"+timedLocal+"\n"...)
 	}
 	return t.render(), t.result
 }

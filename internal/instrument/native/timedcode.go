@@ -9,6 +9,7 @@ const (
 const (
 	loadBase  = "\tmovq\t" + TimedBase + "(%rip), "
 	loadStack = "\tmovl\t%esp, %r11d\n"
+	loadLocal = "\tmovq\t" + timedLocal + "(%rip), "
 )
 
 // Where code saves live registers: in the red zone, but not where a call puts its return address. loadBase and

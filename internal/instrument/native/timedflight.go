@@ -14,7 +14,7 @@ package native
 //
 //	A:      ...                                     the entry of mode spike: the
 //	                                                clock is in eax now
-//	        movq  __cairn_flight_at@gottpoff(%rip), %r11
+//	        movq  __cairn_local(%rip), %r11
 //	        cmpl  %eax, %fs:8(%r11)                 the same as at the last event?
 //	        jne   S
 //	        movl  %esp, %eax                        is what has ended within a page below?
@@ -36,7 +36,7 @@ package native
 //	L:      call  __cairn_flight_left               as well
 //	        jmp   A
 //
-//	exit:   movq  __cairn_flight_at@gottpoff(%rip), %r11
+//	exit:   movq  __cairn_local(%rip), %r11
 //	        movl  %esp, %fs:12(%r11)
 //	        ...                                     the exit of mode spike
 //
@@ -50,11 +50,11 @@ package native
 // event is stored, so that a signal handler writes after it. A handler between the load of the position and its
 // store loses its own events.
 
-// Symbols of the runtime of the flight recorder.
+// Symbols of the runtime of the flight recorder. What a thread has begins with its position, the clock of its last
+// event and its last exit.
 const (
 	flightSlow = "__cairn_flight_slow" // pulls in the runtime
 	flightLeft = "__cairn_flight_left" // records the last exit
-	flightAt   = "__cairn_flight_at"   // thread-local: a position, the clock of the last event, the last exit
 )
 
 // flightEntry plans the entry of b: its stamp, and its event.

@@ -14,12 +14,12 @@ import (
 // of thread-local storage. When its low 16 bits become zero the chunk is full; they also do at a thread's first
 // event.
 //
-//	        movq  __cairn_trace_at@gottpoff(%rip), %r10
+//	        movq  __cairn_local(%rip), %r10
 //	        movq  %fs:(%r10), %r11
 //	        addw  $8, %r11w
 //	        jz    S
 //	B:      movq  %r11, %fs:(%r10)
-//	        movq  __cairn_tracer@GOTPCREL(%rip), %r10
+//	        movq  __cairn_tracer(%rip), %r10
 //	        movl  (%r10), %r10d                          the clock
 //	        movl  %r10d, -8(%r11)
 //	        leaq  F+kind(%rip), %r10
@@ -39,12 +39,13 @@ import (
 // Symbols of the runtime of mode trace.
 const (
 	TraceFull   = "__cairn_trace_full" // pulls in the runtime
-	traceAt     = "__cairn_trace_at"
-	traceDeep   = "__cairn_trace_deep" // thread-local
 	traceDeeper = "__cairn_trace_deeper"
 	traceUpper  = "__cairn_trace_upper"
-	tracer      = "__cairn_tracer"
+	tracer      = "__cairn_tracer" // the address of the process's state, which begins with the clock
 )
+
+// traceDeep is the offset of the stack pointer of the deepest recorded call in what a thread has.
+const traceDeep = 8
 
 // RefuseUnaligned is the reason why mode trace leaves a function alone if the compiler put something before it,
 // such as room for patches.

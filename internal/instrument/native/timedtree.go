@@ -8,7 +8,7 @@ package native
 // a hash of its name, and nearly always finds its node there. The node goes to the frame's slot in the window,
 // where the exit finds it, by the stack pointer as in mode spike:
 //
-//	entry:  movq  __cairn_node@gottpoff(%rip), %r11
+//	entry:  movq  __cairn_local(%rip), %r11
 //	        movq  %fs:(%r11), %r10               the caller's node
 //	        movq  64+8*hash(%r10), %rax          mine?
 //	        leaq  M(%rip), %r11
@@ -21,7 +21,7 @@ package native
 //	        movq  %rax, (%r10,%r11)
 //	        movq  -48(%r10), %r10                the clock
 //	        subq  %r10, 24(%rax)                 time
-//	        movq  __cairn_node@gottpoff(%rip), %r11
+//	        movq  __cairn_local(%rip), %r11
 //	        movq  %rax, %fs:(%r11)
 //
 //	exit:   movq  __cairn_base(%rip), %r10
@@ -30,7 +30,7 @@ package native
 //	        movq  -48(%r10), %r10
 //	        addq  %r10, 24(%r11)
 //	        movq  (%r11), %r11                   its parent
-//	        movq  __cairn_node@gottpoff(%rip), %r10
+//	        movq  __cairn_local(%rip), %r10
 //	        movq  %r11, %fs:(%r10)
 //
 //	        .long M-f
@@ -48,7 +48,6 @@ package native
 
 // Symbols of the runtime of mode stacks.
 const (
-	treeNode     = "__cairn_node" // thread-local
 	treeEnter    = "__cairn_tree_enter"
 	treeBack     = "__cairn_tree_back"
 	treeBackAt   = "__cairn_tree_back_at"
@@ -64,10 +63,7 @@ const (
 	treeLongest = 128
 )
 
-const (
-	loadNode  = "\tmovq\t" + treeNode + "@gottpoff(%rip), "
-	treeClock = "-48(%r10)"
-)
+const treeClock = "-48(%r10)"
 
 // treeBody plans the code of one body in mode stacks.
 func (t *timer) treeBody(b *body) {

@@ -82,7 +82,7 @@ func (x86Timing) slow(leave string, _ bool) string {
 	return "\tcall\t" + timedSlow + "\n\t" + leave + "\n"
 }
 
-const loadFlight = "\tmovq\t" + flightAt + "@gottpoff(%rip), %r11\n"
+const loadFlight = loadLocal + "%r11\n"
 
 // flightEnd records that all calls at the stack pointer or below have ended. It changes r11.
 const flightEnd = loadFlight + "\tmovl\t%esp, %fs:12(%r11)\n"
@@ -158,7 +158,7 @@ func (t *timer) shallow(event string, kind int, tmp string, kept regSet, stub *s
 	}
 	to, back := t.newLabel(), t.newLabel()
 	stub.code = append(stub.code, to+":\n\tmovq\t%rsp, %r11\n"+stub.call(routine, kept)+event+"\tjmp\t"+back+"\n"...)
-	return "\tmovq\t" + traceDeep + "@gottpoff(%rip), " + tmp + "\n\tcmpq\t%fs:(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
+	return loadLocal + tmp + "\n\tcmpq\t%fs:" + strconv.Itoa(traceDeep) + "(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
 }
 
 // call returns the call of a routine, below the registers that are saved on the stack.
@@ -182,9 +182,9 @@ func (t *timer) event(id string, kind int, tmp string, kept regSet, stub *stubTe
 	}
 	full, back := t.newLabel(), t.newLabel()
 	stub.code = append(stub.code, full+":\n"+stub.call(TraceFull, kept)+"\tjmp\t"+back+"\n"...)
-	return "\tmovq\t" + traceAt + "@gottpoff(%rip), " + tmp + "\n\tmovq\t%fs:(" + tmp + "), %r11\n" +
+	return loadLocal + tmp + "\n\tmovq\t%fs:(" + tmp + "), %r11\n" +
 		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n" +
-		"\tmovq\t" + tracer + "@GOTPCREL(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
+		"\tmovq\t" + tracer + "(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
 		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
 }
 
@@ -199,11 +199,11 @@ func (x86Timing) treeEntry(t *timer, live regSet, slot int, id, back string) str
 		clock += "\tmovq\t%r10, 160(%rax)\n"
 	}
 	return spill(live, false) +
-		loadNode + "%r11\n\tmovq\t%fs:(%r11), %r10\n\tmovq\t" + strconv.Itoa(64+8*slot) + "(%r10), %rax\n" +
+		loadLocal + "%r11\n\tmovq\t%fs:(%r11), %r10\n\tmovq\t" + strconv.Itoa(64+8*slot) + "(%r10), %rax\n" +
 		"\tleaq\t" + id + "(%rip), %r11\n\tcmpq\t%r11, 8(%rax)\n\tjne\t" + id + "\n" +
 		back + ":\n" + loadBase + "%r10\n" + loadStack +
 		"\tincq\t16(%rax)\n\tmovl\t%r11d, 48(%rax)\n\tmovq\t%rax, (%r10,%r11)\n" +
-		clock + loadNode + "%r11\n\tmovq\t%rax, %fs:(%r11)\n" + spill(live, true)
+		clock + loadLocal + "%r11\n\tmovq\t%rax, %fs:(%r11)\n" + spill(live, true)
 }
 
 // treeMiss returns the code that calls the runtime to find or make a node.
@@ -225,7 +225,7 @@ func (x86Timing) treeExit(t *timer, keep regSet) string {
 			"\n\tmovq\t%r10, 168(%r11)\n" + shorter + ":\n"
 	}
 	return spill(keep, false) + loadBase + "%r10\n" + loadStack + "\tmovq\t(%r10,%r11), %r11\n" +
-		clock + "\tmovq\t(%r11), %r11\n" + loadNode + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + spill(keep, true)
+		clock + "\tmovq\t(%r11), %r11\n" + loadLocal + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + spill(keep, true)
 }
 
 // arrive returns the code for an arrival in the function that id names. It changes

@@ -47,7 +47,7 @@ func (c *cross) linked(compiler, archive string, flags []string, macros ...strin
 	for _, m := range macros {
 		args = append(args, "-D"+m)
 	}
-	c.command(compiler, slices.Concat(args, c.sources("timed.S", "registers.S", "calls.c"), []string{archive, "-pthread", "-Wl,--build-id"}, flags)...)
+	c.command(compiler, slices.Concat(args, c.sources("timed.S", "registers.S", "calls.c"), []string{archive, "-pthread", "-Wl,--build-id,-u,__cairn_preinit"}, flags)...)
 	return program
 }
 

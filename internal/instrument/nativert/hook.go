@@ -54,8 +54,8 @@ var attachMembers = []string{"attach.c", "attach_unwind.c"}
 func AttachObjects() []Object {
 	out := plainObjects(attachMembers)
 	for _, o := range TimedObjects(X86_64, native.Options{}) {
-		// That is for executables, and for mode stacks.
-		if o.Name != "timed_preinit.o" && !strings.HasPrefix(o.Name, "tree") {
+		// Those are for executables, and for mode stacks.
+		if o.Name != "timed_preinit.o" && o.Name != "timed_local.o" && !strings.HasPrefix(o.Name, "tree") {
 			out = append(out, o)
 		}
 	}

@@ -27,7 +27,7 @@ func TimedFlags(m Machine) []string {
 func timedMembers(m Machine) []string {
 	out := []string{
 		m.source("timed_exit"), "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_usage.c", "timed_wait.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
-		"timed_queue.c", "timed_log.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", m.source("tree_enter"), "tree.c", "tree_log.c",
+		"timed_queue.c", "timed_log.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", m.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
 	}
 	return append(out, ownMembers(m)...)
 }
@@ -83,11 +83,14 @@ func TimedObjects(m Machine, o native.Options) []Object {
 	for _, name := range members {
 		args, member := []string{name}, m.member(name)
 		switch name {
+		case "timed_local.c":
+			args = append(trees(o), name)
 		case "timed_start.c":
 			args = []string{
 				"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(o.DefaultDir), "-DCAIRN_DEFAULTS=" + strconv.Quote(defaults),
-				"-DCAIRN_KIND=" + kindOf(o), name,
+				"-DCAIRN_KIND=" + kindOf(o),
 			}
+			args = append(append(args, trees(o)...), name)
 			if o.Flight {
 				args = append([]string{"-DCAIRN_FLIGHT"}, args...)
 			}
@@ -101,6 +104,14 @@ func TimedObjects(m Machine, o native.Options) []Object {
 		out = append(out, Object{member, args})
 	}
 	return out
+}
+
+// trees returns the flags of sources that differ in mode stacks.
+func trees(o native.Options) []string {
+	if o.Mode == prof.ModeStacks {
+		return []string{"-DCAIRN_TREES"}
+	}
+	return nil
 }
 
 // timedSources returns the source files of the timed modes.

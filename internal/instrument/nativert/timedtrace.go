@@ -4,7 +4,7 @@ import "strconv"
 
 // traceMembers returns the sources of mode trace's members of the archive.
 func traceMembers(m Machine) []string {
-	out := []string{m.source("trace"), "trace.c", "trace_module.c", m.source("trace_depth"), "bus.c", "leader.c"}
+	out := []string{m.source("trace"), "trace.c", "trace_module.c", m.source("trace_depth"), "bus.c", "leader.c", "trace_local.c", "trace_preinit.c"}
 	if m == AArch64 {
 		out = append(out, ownMembers(m)...)
 	}
@@ -21,15 +21,16 @@ const MaxTraceDepth = 64
 // is unset, "": nowhere. depth is how deep calls may be that are recorded, at most
 // MaxTraceDepth.
 func TraceObjects(m Machine, defaultDir string, depth int) []Object {
+	maxDepth := "-DCAIRN_MAX_TRACE_DEPTH=" + strconv.Itoa(MaxTraceDepth)
 	var out []Object
 	for _, name := range traceMembers(m) {
 		member := m.member(name)
-		args := []string{"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir), name}
+		args := []string{"-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir), maxDepth, name}
 		switch name {
 		case m.source("trace"): // there is a trace.c as well
 			member = "trace_words.o"
 		case m.source("trace_depth"):
-			args = []string{"-DCAIRN_TRACE_DEPTH=" + strconv.Itoa(depth), "-DCAIRN_MAX_TRACE_DEPTH=" + strconv.Itoa(MaxTraceDepth), name}
+			args = []string{"-DCAIRN_TRACE_DEPTH=" + strconv.Itoa(depth), maxDepth, name}
 		}
 		out = append(out, Object{member, args})
 	}

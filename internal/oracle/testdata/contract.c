@@ -24,7 +24,11 @@
 #define NOINLINE __attribute__((noipa))
 
 #ifdef LIBRARY
-NOINLINE int in_library(int n) { return n + 1; }
+static int calls_of_library;
+NOINLINE int in_library(int n) { return n + ++calls_of_library; }
+__attribute__((destructor)) static void unloaded(void) {
+  if (write(1, "unloaded\n", 9) < 9) calls_of_library++;
+}
 #else
 
 static volatile int sink;
@@ -309,7 +313,9 @@ int main(int argc, char **argv, char **envp) {
       void *l = dlopen(GUEST_LIBRARY, RTLD_NOW);
       int (*f)(int) = l ? (int (*)(int))dlsym(l, "in_library") : 0;
       printf("%d\n", f ? f(1) : -1);
+      fflush(stdout);
       printf("%d\n", dlclose(l));
+      fflush(stdout);
     }
   }
   return 1;

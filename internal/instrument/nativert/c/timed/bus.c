@@ -7,17 +7,14 @@ struct range {
   u64 start, end; /* start 0: free */
 };
 
-/* One for all modules of a process, in any mode. */
+/* One for all modules of a process that share a state. */
 struct bus {
   struct range *range;
   u32 ranges, installed, cut, pad;
   struct action old;
 };
-extern struct bus __cairn_bus_1 __attribute__((visibility("default")));
-__asm__(".pushsection .bss.cairn_bus,\"aw\",@nobits\n"
-        ".globl __cairn_bus_1\n.type __cairn_bus_1, @gnu_unique_object\n.size __cairn_bus_1, 64\n"
-        ".balign 64\n__cairn_bus_1: .zero 64\n.popsection\n");
-_Static_assert(sizeof(struct bus) <= 64, "as above");
+static struct bus own;
+struct bus *__cairn_bus = &own;
 
 DEFINE_SIGNAL_RESTORER(__cairn_bus_restore);
 
@@ -48,13 +45,13 @@ static void pass_on(struct bus *b, int number, void *info, void *context) {
 }
 
 static void on_bus(int number, void *info, void *context) {
-  struct bus *b = &__cairn_bus_1;
+  struct bus *b = __cairn_bus;
   if (((i32 *)info)[2] > 0 && replace(b, ((u64 *)info)[2])) return;
   pass_on(b, number, info, context);
 }
 
 void __cairn_bus_start(void) {
-  struct bus *b = &__cairn_bus_1;
+  struct bus *b = __cairn_bus;
   struct action ours = {on_bus, SA_SIGINFO | SA_RESTORER | SA_ONSTACK, __cairn_bus_restore, 0};
   if (__atomic_exchange_n(&b->installed, 1, __ATOMIC_ACQ_REL)) return;
   struct range *r = (struct range *)map(0, RANGES * sizeof *r, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -67,7 +64,7 @@ void __cairn_bus_start(void) {
 }
 
 void __cairn_bus_add(void *at, u64 size) {
-  struct bus *b = &__cairn_bus_1;
+  struct bus *b = __cairn_bus;
   struct range *r = b->range;
   if (!r) return;
   for (u32 i = 0; i < RANGES; i++) {
@@ -83,7 +80,7 @@ void __cairn_bus_add(void *at, u64 size) {
 }
 
 void __cairn_bus_drop(void *at) {
-  struct bus *b = &__cairn_bus_1;
+  struct bus *b = __cairn_bus;
   for (u32 i = 0, n = load(&b->ranges); i < n && i < RANGES; i++)
     if (load(&b->range[i].start) == (u64)at) {
       store(&b->range[i].end, 0);
@@ -95,11 +92,11 @@ void __cairn_bus_drop(void *at) {
 #ifdef CAIRN_ATTACH
 /* bus_end restores the program's handler. */
 HIDDEN void __cairn_bus_end(void) {
-  struct bus *b = &__cairn_bus_1;
+  struct bus *b = __cairn_bus;
   struct action now;
   if (sys4(SYS_rt_sigaction, SIGBUS, 0, &now, SIG_SIZE) < 0 || now.handler != on_bus) return;
   sys4(SYS_rt_sigaction, SIGBUS, &b->old, 0, SIG_SIZE);
 }
 #endif
 
-u32 __cairn_bus_cut(void) { return load(&__cairn_bus_1.cut); }
+u32 __cairn_bus_cut(void) { return load(&__cairn_bus->cut); }

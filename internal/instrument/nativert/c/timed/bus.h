@@ -6,6 +6,8 @@
 #ifndef CAIRN_BUS_H
 #define CAIRN_BUS_H
 
+/* bus is that of the module that made the state of the process, which has the handler. */
+extern struct bus *__cairn_bus HIDDEN;
 /* bus_start installs the handler, once in a process. */
 HIDDEN void __cairn_bus_start(void);
 /* bus_add registers a mapped part of a log, bus_drop removes one. */

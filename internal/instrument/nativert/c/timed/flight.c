@@ -17,9 +17,9 @@ enum { SEGMENT = 16 /* chunks that are mapped at once */, POPULATE_WRITE = 23 };
 /* append adds an event after the last one, if there is room. A signal handler that
  * interrupts it adds its events after that. */
 static void append(u32 function, u32 sp) {
-  u64 at = __cairn_flight_at.position;
+  u64 at = own_local()->flight.position;
   if (full(at)) return;
-  __cairn_flight_at.position = at + 8;
+  own_local()->flight.position = at + 8;
   barrier();
   ((u32 *)at)[1] = sp;
   ((u32 *)at)[0] = function;
@@ -127,7 +127,7 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
   else r->oldest = c;
   r->last = c;
   r->chunks++;
-  __cairn_flight_at.position = (u64)h + LOG_CHUNK_HEADER_SIZE;
+  own_local()->flight.position = (u64)h + LOG_CHUNK_HEADER_SIZE;
   append_time(p, now);
   struct thread *t = __cairn_thread(p);
   for (u32 i = 0; t && i < t->regions; i++) record_stack_end(&t->region[i]);
@@ -139,11 +139,11 @@ static void begin(struct process *p, struct ring *r, struct chunk *c, u64 now) {
 static void to_sink(struct process *p, struct ring *r) {
   u8 *sink = p->flight.recorder->sink;
   if (r && (r->sink || (r->sink = anonymous(CHUNK)))) sink = r->sink; /* sharing cache lines with other threads is slow */
-  __cairn_flight_at.position = (u64)sink + LOG_CHUNK_HEADER_SIZE;
+  own_local()->flight.position = (u64)sink + LOG_CHUNK_HEADER_SIZE;
 }
 
 static int in_sink(struct process *p, struct ring *r) {
-  u8 *at = chunk_of(__cairn_flight_at.position);
+  u8 *at = chunk_of(own_local()->flight.position);
   return at == p->flight.recorder->sink || (r && at == r->sink);
 }
 
@@ -164,7 +164,7 @@ static struct ring *ring_of(struct process *p) {
 /* next gives the thread a new chunk. Signals are blocked. */
 static void next(struct process *p, struct ring *r, u64 now) {
   struct chunk *c = r && recording(p) ? new_chunk(p, r) : 0;
-  if (r && r->last && !r->last->used) seal(r->last, __cairn_flight_at.position, now);
+  if (r && r->last && !r->last->used) seal(r->last, own_local()->flight.position, now);
   if (c) begin(p, r, c, now);
   else to_sink(p, r);
 }
@@ -192,7 +192,7 @@ static void begin_thread(struct process *p, u64 sp, u64 now) {
  * after the interrupted code had read the position, that code stores the old one. */
 HIDDEN void __cairn_flight_more(u64 sp) {
   struct process *p = __cairn_state;
-  struct flight_at *at = &__cairn_flight_at;
+  struct flight_at *at = &own_local()->flight;
   at->clock = load(word(p, CLOCK));
   if (!load(word(p, ALIVE))) { /* a child: its clock is 0 */
     at->position = (u64)p->flight.recorder->sink + LOG_CHUNK_HEADER_SIZE;
@@ -219,7 +219,7 @@ HIDDEN void __cairn_flight_more(u64 sp) {
  * thread's stack. A stack is recorded when it is first seen. */
 HIDDEN void __cairn_flight_turn(u64 sp) {
   struct process *p = __cairn_state;
-  struct flight_at *at = &__cairn_flight_at;
+  struct flight_at *at = &own_local()->flight;
   if (!load(word(p, ALIVE))) return;
   u64 mask = block_most();
   struct thread *t = __cairn_thread(p);
@@ -234,7 +234,7 @@ HIDDEN void __cairn_flight_turn(u64 sp) {
 /* left records the end of the call with stack pointer sp, and its time, so that the next entry need
  * not record it. */
 static void left(struct process *p, u64 sp) {
-  struct flight_at *at = &__cairn_flight_at;
+  struct flight_at *at = &own_local()->flight;
   if (at->position == FLIGHT_NONE || !load(word(p, ALIVE))) return;
   u64 now = __cairn_now(p);
   if ((u16)at->position > (u16)(CHUNK - 24)) { /* no room for two events */
@@ -304,7 +304,7 @@ static void keep_window(struct process *p, struct thread *t, u64 number, u64 lo,
   if (ok) {
     f->window[f->windows++] = (struct window){number, lo, first, n};
     f->chunks += n;
-    if (!r->last->used) seal(r->last, __cairn_flight_at.position, e);
+    if (!r->last->used) seal(r->last, own_local()->flight.position, e);
     for (struct chunk *c = first; c; c = c->next) *(u64 *)(c->at + LOG_CHUNK_EPISODE_OFFSET) = number;
     cut(r, first, n);
   }
@@ -324,7 +324,7 @@ static void forked(struct process *p) {
   f->lock = f->windows = f->chunks = f->failed = 0;
   f->spare = 0;
   p->flight.missed = 0;
-  __cairn_flight_at.position = FLIGHT_NONE;
+  own_local()->flight.position = FLIGHT_NONE;
 }
 
 /* start is called once for each module; first is set in a process without other threads. The
@@ -337,6 +337,7 @@ HIDDEN void __cairn_flight_start(struct process *p, int first) {
     p->flight.keep_window = keep_window;
     p->flight.forked = forked;
     store(&p->flight.recorder, f);
+    if (!first && __cairn_guest_pin) __cairn_guest_pin();
   }
   if (p->off || !p->flight.chunks) return;
   if (first) __cairn_begin(p);

@@ -15,18 +15,6 @@
 
 #include "timed.h"
 
-/* The recording state of a thread: position is the end of its last event, clock the value of
- * the clock at that event. Left is the stack pointer of the last exit, or odd if there was
- * none since the last entry. Inserted code depends on this layout. low and size are the
- * known bounds of the thread's current stack. */
-struct flight_at {
-  u64 position;
-  u32 clock, left;
-  u64 low, size;
-};
-extern __thread struct flight_at __cairn_flight_at __attribute__((tls_model("initial-exec"), visibility("default")));
-enum { FLIGHT_NONE = 0xfff8 }; /* a position that is full */
-
 struct chunk {
   u8 *at;
   u64 begun; /* ns */

@@ -10,8 +10,8 @@
  *          ldur  w15, [x16, -64]                 the clock
  *          str   w15, [x16, x17]                 the stamp
  *          add   w14, wsp, 16
- *          adrp  x16, :gottprel:__cairn_flight_at
- *          ldr   x16, [x16, :gottprel_lo12:__cairn_flight_at]
+ *          adrp  x16, __cairn_local
+ *          ldr   x16, [x16, :lo12:__cairn_local]
  *          mrs   x17, tpidr_el0
  *          add   x16, x16, x17
  *          ldr   w17, [x16, 8]
@@ -41,8 +41,8 @@
  *
  * At an exit, before the code of mode spike, and where an exception is caught:
  *
- *          adrp  x16, :gottprel:__cairn_flight_at
- *          ldr   x16, [x16, :gottprel_lo12:__cairn_flight_at]
+ *          adrp  x16, __cairn_local
+ *          ldr   x16, [x16, :lo12:__cairn_local]
  *          mrs   x17, tpidr_el0
  *          add   x16, x16, x17
  *          mov   w17, wsp
@@ -53,15 +53,6 @@
 
 #include "registers_aarch64.h"
 #include "timedwire.h"
-
-/* A thread has one, however modules were loaded. */
-        .globl  __cairn_flight_at
-        .type   __cairn_flight_at, %gnu_unique_object
-        .size   __cairn_flight_at, 32
-        .section .tdata.cairn, "awT", %progbits
-        .balign 16
-__cairn_flight_at:
-        .quad   0xfff8, 0, 0, 0
 
         .text
         .balign 4
@@ -87,7 +78,7 @@ __cairn_flight_left:
         hint    34
         stp     x0, x1, [sp, -16]!
         .cfi_def_cfa_offset 16
-        THREAD_LOCAL __cairn_flight_at, x16, x17
+        THREAD_LOCAL x16, x17
         ldr     w0, [x16, 12]
         tbnz    w0, 0, 1f
         ldr     x17, [x16]

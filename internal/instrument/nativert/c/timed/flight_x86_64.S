@@ -3,7 +3,7 @@
  * __cairn_flight_left, which it calls if the entry may not imply the last exit.
  *
  *   begin: ...
- *          movq  __cairn_flight_at@gottpoff(%rip), %r11
+ *          movq  __cairn_local(%rip), %r11
  *          cmpl  %eax, %fs:8(%r11)
  *          jne   slow
  *          movl  %esp, %eax
@@ -27,16 +27,8 @@
 #include "registers_x86_64.h"
 #include "timedwire.h"
 
-/* A thread has one, however modules were loaded. */
-        .globl  __cairn_flight_at
-        .type   __cairn_flight_at, @gnu_unique_object
-        .size   __cairn_flight_at, 32
-        .section .tdata.cairn, "awT", @progbits
-        .balign 16
-__cairn_flight_at:
-        .quad   0xfff8, 0, 0, 0
-
         .text
+        .hidden __cairn_local
         .globl  __cairn_flight_slow
         .hidden __cairn_flight_slow, __cairn_flight_more
         .type   __cairn_flight_slow, @function
@@ -58,7 +50,7 @@ __cairn_flight_slow:
 __cairn_flight_left:
         .cfi_startproc
         movq    %rax, -16(%rsp)         /* the red zone, below what is pushed here */
-        movq    __cairn_flight_at@gottpoff(%rip), %r11
+        movq    __cairn_local(%rip), %r11
         testb   $1, %fs:12(%r11)
         jnz     1f
         movq    %fs:(%r11), %rax
@@ -68,7 +60,7 @@ __cairn_flight_left:
         movl    %fs:12(%r11), %r11d
         movl    %r11d, -4(%rax)
         movl    $LOG_FLIGHT_EXIT, -8(%rax)
-        movq    __cairn_flight_at@gottpoff(%rip), %r11
+        movq    __cairn_local(%rip), %r11
 1:      leaq    8(%rsp), %rax
         movl    %eax, %fs:12(%r11)
         subq    %fs:16(%r11), %rax      /* is it on the stack where the thread was? */

@@ -8,7 +8,8 @@
 #include "bus.h"
 #include "clock.h"
 
-enum { MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = 64 };
+enum { MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = MODULES };
+enum { GOING = 16, KNOWN_GONE = 256 };
 enum { THREAD_STACK = 32768, SCRATCH = 16384, CONTROL_PATH = 2048, CONTROL_LINE = 4096, CONTROL_CLIENTS = 8, MAX_DIR = 1024 };
 enum { FREEZES = 16, TIMERS = 1024, OWN_THREADS = 8, RATES = 8 };
 
@@ -22,6 +23,7 @@ struct spikes;
 struct summary;
 struct trees;
 struct usage;
+struct bus;
 
 /* Settings of CAIRN_SPIKE, which the control socket changes. */
 struct settings {
@@ -43,6 +45,9 @@ struct stacks_state {
   void (*write)(struct process *, int final);
   u64 pause; /* until the next writing */
   void (*forked)(struct process *);
+  /* A module is being unloaded, and was loaded again. */
+  void (*retire)(struct process *, u64 start, u64 end, u32 number);
+  void (*revive)(struct process *, u64 start);
 };
 
 /* The flight recorder, see flight.c. */
@@ -204,12 +209,29 @@ struct limit_state {
 /* The modules in the log, see timed_module.c. Its writer writes this. */
 struct module {
   u64 start, end, bias;
-  u64 path_hash;
+  u64 path_hash, id_hash;
   u32 number;
   u8 known; /* in the last listing */
 };
+/* A module that the program unloads, see timed_guest.c. */
+enum { GOING_FREE, GOING_TAKEN, GOING_ASKED, GOING_WRITTEN };
+struct going {
+  u64 start, end, path_hash;
+  u32 state;
+  u8 mapped; /* it still was at the last listing */
+};
+/* A module that is gone. If the same file is loaded at the same address again, it gets the same
+ * number. */
+struct gone {
+  u64 start, path_hash, id_hash;
+  u32 number;
+};
 struct modules_state {
   struct module module[MODULES];
+  struct going going[GOING];
+  struct gone gone[KNOWN_GONE]; /* ring */
+  u32 gone_count;
+  u8 stale; /* a module was loaded */
   u32 count, numbers;
   u64 at, pause; /* time of the last listing; time until the next one */
   u8 unknown;    /* an address in a stack is in no listed module */
@@ -233,12 +255,15 @@ struct process {
   u32 kind;
   u8 *base; /* of the window; see CLOCK */
   u64 window; /* its size */
+  u64 local;  /* distance of what a thread has from its thread pointer */
+  struct bus *bus;
   u32 mask;   /* mask of stack pointers */
   u64 origin; /* when the clock was 1 */
   i32 pid;
   u8 shared;     /* the window is a shared file mapping: a child needs its own */
   u8 check_pid;  /* the kernel cannot zero a child's memory (MADV_WIPEONFORK) */
   u8 off, forked;
+  u8 hosted; /* the module that made this has no code of the program */
   struct settings set;
   u64 fork_time; /* 0: not a child */
   u32 slop;      /* ns by which entries may appear out of order */
@@ -251,6 +276,7 @@ struct process {
   struct beginning started;
   u64 main_top;           /* top of the first thread's stack; 0: not known */
   u32 ended, finished;    /* the program is ending; it waits no longer */
+  u32 exiting;            /* it has called exit */
   u32 deserted;           /* all threads of the program have ended, and those of the runtime must end */
   struct usage *usage;    /* of threads, see timed_usage.c */
   struct spikes *spikes;  /* the program's callback for spikes; 0: none */

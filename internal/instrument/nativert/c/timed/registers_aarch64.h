@@ -51,10 +51,11 @@
         ret
         .endm
 
-/* THREAD_LOCAL sets a register to the address of a thread-local variable. */
-        .macro  THREAD_LOCAL name, register, scratch
-        adrp    \register, :gottprel:\name
-        ldr     \register, [\register, :gottprel_lo12:\name]
+/* THREAD_LOCAL sets a register to the address of what the thread has. */
+        .hidden __cairn_local
+        .macro  THREAD_LOCAL register, scratch
+        adrp    \register, __cairn_local
+        ldr     \register, [\register, :lo12:__cairn_local]
         mrs     \scratch, tpidr_el0
         add     \register, \register, \scratch
         .endm

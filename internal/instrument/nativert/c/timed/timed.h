@@ -29,6 +29,9 @@
  *   timed_masked_MACHINE.c  changes code for a smaller window
  *   timed_stub_x86_64.S   routines that such code calls
  *   timed_start.c   the environment, fork, the end
+ *   timed_local.c   what a process has once for all modules
+ *   timed_guest.c   libraries: how they find that, and leave
+ *   timed_host.S    the library that they load if there is none
  *
  * It needs no C library: it makes system calls itself and uses functions of a C library if they
  * exist (weak symbols). Nothing here may use vector registers: at a slow exit they hold a return
@@ -50,13 +53,38 @@ _Static_assert(sizeof(struct member) <= PAGE_SIZE - 64, "it is in front of the w
 #define word(p, at) ((u32 *)((p)->base + (at)))
 #define slot(p, sp) ((p)->base + ((u32)(sp) & (p)->mask))
 
-extern struct process *__cairn_process __attribute__((visibility("default")));
+extern struct process *__cairn_process WEAK;
 extern u8 *__cairn_base HIDDEN;
 
 /* The state that this module shares. */
 extern struct process *__cairn_state HIDDEN;
 
 /* ---- a thread ---- */
+
+/* The recording state of a thread: position is the end of its last event, clock the value of
+ * the clock at that event. Left is the stack pointer of the last exit, or odd if there was
+ * none since the last entry. low and size are the known bounds of the thread's current stack. */
+struct flight_at {
+  u64 position;
+  u32 clock, left;
+  u64 low, size;
+};
+enum { FLIGHT_NONE = 0xfff8 }; /* a position that is full */
+
+/* What each thread has, at the same distance from the thread pointer in all. Each module keeps the
+ * distance in a word, which inserted code adds to the thread pointer; the code depends on the
+ * offsets. Before the module has started, the sum is no valid address. */
+struct local {
+  union {
+    struct flight_at flight;
+    struct node *node; /* current one of mode stacks */
+  };
+  struct thread *thread; /* its state, see timed_slow.c; 0: not made yet */
+};
+extern u64 __cairn_local HIDDEN;
+#define own_local() ((struct local *)(thread_pointer() + __cairn_local))
+/* own_local returns the distance in an executable; absent in a library. */
+HIDDEN u64 __cairn_own_local(void) __attribute__((weak));
 
 /* A slow exit: entered in [t0, t1], left at e. */
 struct slow_call {
@@ -204,6 +232,7 @@ HIDDEN void __cairn_callback_spike(struct process *p, const u64 *episode, i32 ti
 HIDDEN void __cairn_callback_text(struct process *p, u64 number, const char *text, u64 n);
 HIDDEN int __cairn_callback_ready(struct process *p, int all);
 HIDDEN void __cairn_callback_end(struct process *p);
+HIDDEN void __cairn_callback_leave(struct process *p, u64 start, u64 end);
 HIDDEN void __cairn_callback_desert(struct process *p);
 HIDDEN void __cairn_section_of(const struct thread *t, u64 sp, char *to, u64 room);
 HIDDEN void __cairn_settle(struct thread *t, u64 frame);
@@ -257,6 +286,19 @@ HIDDEN i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number);
 HIDDEN void __cairn_flight_start(struct process *p, int first);
 HIDDEN int __cairn_begin(struct process *p);
 HIDDEN void __cairn_modules(struct process *p);
+HIDDEN void __cairn_modules_leave(struct process *p);
+HIDDEN struct gone *__cairn_gone(struct process *p, u64 start, const u64 *path_hash, u64 id_hash);
+HIDDEN u64 __cairn_id_at(struct process *p, u64 start);
+HIDDEN void __cairn_add_base(struct process *p, const void *at);
+/* Those of a library, absent in an executable; see timed_guest.c. */
+HIDDEN struct process **__cairn_guest_states(void) __attribute__((weak));
+HIDDEN int __cairn_guest_load(void) __attribute__((weak));
+HIDDEN int __cairn_guest_allocates(void) __attribute__((weak));
+HIDDEN void __cairn_guest_pin(void) __attribute__((weak));
+HIDDEN void __cairn_guest_leave(struct process *p) __attribute__((weak));
+HIDDEN void __cairn_guest_arrive(struct process *p) __attribute__((weak));
+/* trees_start makes mode stacks a part of the process's state. */
+HIDDEN void __cairn_trees_start(struct process *p);
 HIDDEN void __cairn_forget_threads(struct process *p);
 HIDDEN int __cairn_known(struct process *p, u64 pc);
 HIDDEN struct module *__cairn_module_of(struct process *p, u64 pc);

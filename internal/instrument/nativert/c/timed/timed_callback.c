@@ -19,6 +19,8 @@ struct spikes {
   u64 head, ready, tail; /* the log's thread advances the first two */
   u32 wake, done;        /* futexes: of ready, of tail */
   i32 tid;               /* of the thread that calls the callback */
+  u32 leaves;            /* its code is to be unloaded */
+  const void *code;      /* an address in it */
   u32 text[SPIKES];      /* lengths */
   u64 since[SPIKES];
   struct spike spike[SPIKES];
@@ -55,6 +57,7 @@ void *__cairn_spike_thread(void *none) {
   sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &signals, 0, 8);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-spikes");
   __cairn_thread_active(0);
+  s->code = __cairn_spike_thread;
   store(&s->tid, (i32)sys0(SYS_gettid));
   for (;;) {
     u32 wake = load(&s->wake);
@@ -67,6 +70,7 @@ void *__cairn_spike_thread(void *none) {
       sys3(SYS_futex, &s->done, FUTEX_WAKE, NEVER);
     }
     if (load(&p->deserted)) __cairn_follow(p->pid);
+    if (load(&s->leaves)) return 0;
     __cairn_rest(p, sys4(SYS_futex, &s->wake, FUTEX_WAIT, wake, 0), DELAY);
   }
 }
@@ -123,6 +127,22 @@ void __cairn_callback_desert(struct process *p) {
   if (!s) return;
   add(&s->wake, 1);
   sys3(SYS_futex, &s->wake, FUTEX_WAKE, NEVER);
+}
+
+/* callback_leave removes a callback in [start, end), which is to be unloaded, and waits for the end of
+ * a thread that runs there. */
+void __cairn_callback_leave(struct process *p, u64 start, u64 end) {
+  struct spikes *s = load(&p->spikes);
+  if (!s) return;
+  i32 tid = load(&s->tid);
+  if ((u64)load(&s->told) - start < end - start) store(&s->told, 0);
+  if (!tid || (u64)s->code - start >= end - start) return;
+  __cairn_callback_end(p);
+  store(&s->leaves, 1);
+  __cairn_callback_desert(p);
+  for (u64 until = __cairn_now(p) + SECOND, ts[2] = {0, MS}; __cairn_now(p) < until && sys3(SYS_tgkill, p->pid, tid, 0) >= 0;)
+    sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
+  store(&p->spikes, 0);
 }
 
 /* callback_end waits for a limited time until the program has received all. */

@@ -316,6 +316,7 @@ void __cairn_log_thread(struct process *p) {
     __cairn_signal_taken(p);
     put_settings(p);
     if (want != p->log.flush_done && p->modules.unknown && p->modules.at) __cairn_modules(p);
+    __cairn_modules_leave(p);
     if (p->stacks.trees) p->stacks.write(p, want != p->log.flush_done || deserted);
     if (now - freed_at > 100 * MS) free_ended(p), freed_at = now;
     if (!rated && now - p->started.mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which was written before the TSC's rate was known */

@@ -67,6 +67,5 @@ void __cairn_masked(struct process *p) {
     print(message, sizeof message - 1);
     sys1(SYS_exit_group, 127);
   }
-  u32 n = add(&p->bases, 1);
-  if (n < BASES) p->base_word[n] = (u64)p->base;
+  __cairn_add_base(p, p->base);
 }

@@ -66,11 +66,6 @@ static int mask_module(void) {
   return ok;
 }
 
-static void add_base(struct process *p, const void *at) {
-  u32 n = add(&p->bases, 1);
-  if (n < BASES) p->base_word[n] = (u64)at;
-}
-
 /* masked changes this module's code. On failure it ends the process, as the code would write beyond
  * the window. Instrumented functions are recognized by what they refer to (timed_stack.c): after
  * this, the routines. */
@@ -83,7 +78,7 @@ void __cairn_masked(struct process *p) {
     print(message, sizeof message - 1);
     sys1(SYS_exit_group, 127);
   }
-  add_base(p, __cairn_masked_rax);
-  add_base(p, __cairn_masked_rcx);
-  add_base(p, __cairn_masked_r10);
+  __cairn_add_base(p, __cairn_masked_rax);
+  __cairn_add_base(p, __cairn_masked_rcx);
+  __cairn_add_base(p, __cairn_masked_r10);
 }

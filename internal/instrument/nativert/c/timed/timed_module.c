@@ -62,7 +62,7 @@ static void write_module(struct process *p, const struct module *m, u32 flags, c
   if (!r) return;
   u64 *f = (u64 *)r;
   f[1] = p->modules.at, f[2] = m->bias, f[3] = m->start, f[4] = m->end;
-  for (u32 i = 0, n = load(&p->bases); i < n && i < BASES; i++)
+  for (u32 i = p->hosted, n = load(&p->bases); i < n && i < BASES; i++)
     if (p->base_word[i] >= m->start && p->base_word[i] < m->end) flags |= LOG_MODULE_INSTRUMENTED;
   ((u32 *)r)[10] = flags;
   ((u16 *)r)[22] = (u16)id_len, ((u16 *)r)[23] = (u16)len;
@@ -70,19 +70,51 @@ static void write_module(struct process *p, const struct module *m, u32 flags, c
   copy(r + LOG_MODULE_SIZE, path, len);
 }
 
-/* add_mapped_file adds a file that is mapped at start from its beginning. */
-static void add_mapped_file(struct process *p, u64 start, const char *path, u64 len) {
+static u64 hash_of(const void *at, u64 n) {
+  const u8 *b = at;
+  u64 hash = 14695981039346656037ul;
+  for (u64 i = 0; i < n; i++) hash = (hash ^ b[i]) * 1099511628211ul;
+  return hash;
+}
+
+/* id_at returns a digest of the build id of the module that is mapped at start. */
+u64 __cairn_id_at(struct process *p, u64 start) {
+  struct module found;
+  u8 id[LOG_MAX_BUILD_ID];
+  u32 id_len;
+  return examine(p, start, &found, id, &id_len) ? hash_of(id, id_len) : 0;
+}
+
+/* gone returns the entry of a module that was unloaded, or 0. */
+struct gone *__cairn_gone(struct process *p, u64 start, const u64 *path_hash, u64 id_hash) {
+  for (u32 n = p->modules.gone_count, i = (u32)less(n, KNOWN_GONE); i < n; i++) {
+    struct gone *g = &p->modules.gone[i % KNOWN_GONE];
+    if (g->start == start && g->id_hash == id_hash && (!path_hash || g->path_hash == *path_hash)) return g;
+  }
+  return 0;
+}
+
+/* is_going reports whether a file is one that the program unloads. It may still be mapped. */
+static int is_going(struct process *p, u64 start, u64 path_hash) {
+  for (struct going *g = p->modules.going; g < p->modules.going + GOING; g++)
+    if (load(&g->state) == GOING_WRITTEN && g->start == start && g->path_hash == path_hash) return g->mapped = 1;
+  return 0;
+}
+
+/* add_mapped_file adds a file that is mapped at start from its beginning. from is the part of the line
+ * that identifies the file: its device, its inode and the path. */
+static void add_mapped_file(struct process *p, u64 start, const char *from, const char *path, u64 len) {
   struct module *m = &p->modules.module[p->modules.count], found;
   u8 id[LOG_MAX_BUILD_ID];
   u32 id_len;
-  u64 hash = 14695981039346656037ul;
   int exe = len == length(p->exe.path);
   for (u64 i = 0; exe && i < len; i++) exe = path[i] == p->exe.path[i];
   if (p->modules.seeking) {
     if (exe && examine(p, start, &found, id, &id_len)) copy(p->exe.id, id, p->exe.id_len = id_len);
     return;
   }
-  for (u64 i = 0; i < len; i++) hash = (hash ^ (u8)path[i]) * 1099511628211ul;
+  u64 hash = hash_of(from, (u64)(path + len - from));
+  if (is_going(p, start, hash)) return;
   for (u32 i = 0; i < p->modules.count; i++)
     if (p->modules.module[i].start == start && p->modules.module[i].path_hash == hash) {
       p->modules.module[i].known = 1;
@@ -90,7 +122,9 @@ static void add_mapped_file(struct process *p, u64 start, const char *path, u64 
     }
   if (p->modules.count == MODULES || !examine(p, start, m, id, &id_len)) return;
   m->path_hash = hash;
-  m->number = p->modules.numbers++;
+  m->id_hash = hash_of(id, id_len);
+  struct gone *before = __cairn_gone(p, start, &hash, m->id_hash);
+  m->number = before ? before->number : p->modules.numbers++;
   m->known = 1;
   store(&p->modules.count, p->modules.count + 1);
   write_module(p, m, exe ? LOG_MODULE_MAIN : 0, id, id_len, path, len);
@@ -108,10 +142,18 @@ static void line(struct process *p, const char *s) {
     blanks += *s == ' ';
   }
   u64 offset = hex(&s);
+  const char *from = s;
   while (*s && *s != '/') s++;
   if (offset || !*s) return;
   u64 n = length(s);
-  if (n <= LOG_MAX_PATH) add_mapped_file(p, start, s, n);
+  if (n <= LOG_MAX_PATH) add_mapped_file(p, start, from, s, n);
+}
+
+/* remove_module removes a module from the list, and writes when it was gone. */
+static void remove_module(struct process *p, struct module *m) {
+  p->modules.gone[p->modules.gone_count++ % KNOWN_GONE] = (struct gone){m->start, m->path_hash, m->id_hash, m->number};
+  write_module(p, m, LOG_MODULE_UNLOADED, 0, 0, 0, 0);
+  *m = p->modules.module[--p->modules.count];
 }
 
 /* modules lists the modules again, and writes new and removed ones. */
@@ -124,6 +166,8 @@ void __cairn_modules(struct process *p) {
     n = read_link("/proc/self/exe", p->exe.path, sizeof p->exe.path - 1);
     p->exe.path[n > 0 ? n : 0] = 0;
   }
+  p->modules.stale = 0;
+  for (u32 i = 0; i < GOING; i++) p->modules.going[i].mapped = 0;
   for (u32 i = 0; i < p->modules.count; i++) p->modules.module[i].known = 0;
   fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   while (fd >= 0 && (n = sys3(SYS_read, fd, b + have, room - 1 - have)) > 0) {
@@ -148,8 +192,31 @@ void __cairn_modules(struct process *p) {
       i++;
       continue;
     }
-    write_module(p, m, LOG_MODULE_UNLOADED, 0, 0, 0, 0);
-    *m = p->modules.module[--p->modules.count];
+    remove_module(p, m);
+  }
+  for (struct going *g = p->modules.going; g < p->modules.going + GOING; g++) {
+    u32 written = GOING_WRITTEN;
+    if (!g->mapped) __atomic_compare_exchange_n(&g->state, &written, GOING_FREE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  }
+}
+
+/* modules_leave writes about modules that the program unloads; the records of threads are in the log
+ * by then. */
+void __cairn_modules_leave(struct process *p) {
+  for (struct going *g = p->modules.going; g < p->modules.going + GOING; g++) {
+    if (load(&g->state) != GOING_ASKED) continue;
+    struct module *m = 0;
+    if (p->log.file.fd >= 0 || (p->stacks.trees && __cairn_begin(p))) {
+      if (!(m = __cairn_module_of(p, g->start)) || m->start != g->start || p->modules.stale) __cairn_modules(p);
+      m = __cairn_module_of(p, g->start);
+    }
+    if (m) {
+      if (p->stacks.retire) p->stacks.retire(p, g->start, g->end, m->number);
+      g->path_hash = m->path_hash;
+      p->modules.at = __cairn_now(p);
+      remove_module(p, m);
+    }
+    store(&g->state, m ? GOING_WRITTEN : GOING_FREE);
   }
 }
 

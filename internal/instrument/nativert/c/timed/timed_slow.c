@@ -16,7 +16,7 @@
 static struct thread *own_thread; /* always 0: running threads have no room for a thread-local variable */
 #define remember(t) ((void)(t))
 #else
-static __thread struct thread *own_thread __attribute__((tls_model("initial-exec")));
+#define own_thread (own_local()->thread)
 #define remember(t) (own_thread = (t))
 #endif
 

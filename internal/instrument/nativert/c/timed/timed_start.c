@@ -1,15 +1,12 @@
 /* The start of the timed modes: checks of the machine, the environment, the threads; then fork and
  * the end. */
 
-#include "timed.h"
+#include "tree.h"
 
-__asm__(".pushsection .data.cairn_process,\"aw\"\n"
-        ".globl __cairn_process\n.type __cairn_process, @gnu_unique_object\n.size __cairn_process, 8\n"
-        ".balign 8\n__cairn_process: .quad 0\n.popsection\n");
-
-/* Before the start it is an invalid address: code that runs too early faults at its first access,
+/* Before the start they are invalid addresses: code that runs too early faults at its first access,
  * wherever the program is loaded. */
 u8 *__cairn_base = (u8 *)(1ul << 63);
+u64 __cairn_local = 1ul << 63;
 struct process *__cairn_state;
 
 /* ---- what the machine has ---- */
@@ -167,6 +164,8 @@ static void forked(void) {
   p->queue.awaited = p->queue.lock = p->queue.left = 0;
   p->modules.count = p->modules.numbers = 0;
   p->modules.at = 0;
+  p->modules.gone_count = 0;
+  clear(p->modules.going, sizeof p->modules.going);
   clear(p->limit.left_out, sizeof p->limit.left_out);
   p->control.lock = p->control.reload = p->control.failed = 0;
   p->control.started = 0;
@@ -192,6 +191,14 @@ static void forked(void) {
 static struct process *new_process(char **e) {
   struct process *p = __cairn_window(CAIRN_KIND, wants_masked(e));
   u64 ts[2];
+  if (__cairn_own_local) p->local = __cairn_own_local();
+  p->bus = __cairn_bus;
+#ifdef CAIRN_IS_HOST
+  p->hosted = 1;
+#endif
+#ifdef CAIRN_TREES
+  __cairn_trees_start(p);
+#endif
   p->abi = TIMED_ABI | CAIRN_KIND;
   p->size = sizeof *p;
   p->kind = CAIRN_KIND;
@@ -212,20 +219,89 @@ static struct process *new_process(char **e) {
   return p;
 }
 
+/* states returns where the list of states begins; 0 if there is none yet, and this is a library. */
+static struct process **states(void) {
+  static struct process *alone;
+#ifdef CAIRN_ATTACH
+  return &alone;
+#endif
+  if (&__cairn_process) return &__cairn_process;
+  return __cairn_guest_states ? __cairn_guest_states() : &alone;
+}
+
+/* find searches the list for the state of modules of this kind, and sets link to its end. */
+static struct process *find(struct process ***link) {
+  struct process *p;
+  for (; *link && (p = load(*link)); *link = &p->other) {
+    if ((p->abi ^ TIMED_ABI) >> 8) break; /* of another layout */
+    if (p->abi == (TIMED_ABI | CAIRN_KIND) && p->size == sizeof *p) return p;
+  }
+  return 0;
+}
+
+/* meanwhile makes a state that records nothing, if this module is the program's allocator: the loader
+ * calls it while it looks for the state of the process. */
+static struct process *meanwhile(char **envp) {
+  static struct local here;
+  if (!__cairn_guest_allocates || &__cairn_process || !__cairn_guest_allocates()) return 0;
+  struct process *p = new_process(envp);
+  p->off = 1;
+  __cairn_show_low(p);
+  if (p->mask != (u32)-1) __cairn_masked(p);
+#ifdef CAIRN_FLIGHT
+  __cairn_flight_start(p, 0);
+  here.flight.position = FLIGHT_NONE;
+  store(word(p, ALIVE), 0);
+#endif
+#ifdef CAIRN_TREES
+  p->mask = 0;
+  here.node = &__cairn_tree_none;
+#endif
+  __cairn_local = (u64)&here - thread_pointer();
+  __cairn_state = p;
+  store(&__cairn_base, p->base);
+  return p;
+}
+
+static void load_host(void) {
+  static const char message[] = "cairn: the runtime of an instrumented library cannot be loaded: the program needs /proc and memfd_create, or a "
+                                "directory /dev/shm or /tmp, or an executable that is built with cairn as well\n";
+  if (__cairn_guest_load()) return;
+  print(message, sizeof message - 1); /* inserted code cannot run without */
+  sys1(SYS_exit_group, 127);
+}
+
 /* join finds the process's state of modules of this kind, or makes it. */
 static struct process *join(char **envp, int *first) {
-  struct process *mine = 0, *p, **link = &__cairn_process;
+  struct process *mine = 0, *p, **link = states();
+  *first = 0;
+  if ((p = find(&link))) return p;
+  if (__cairn_guest_load) {
+    load_host();
+    link = states();
+    if ((p = find(&link))) return p;
+  }
   for (;;) {
-    for (; (p = load(link)); link = &p->other) {
-      if ((p->abi ^ TIMED_ABI) >> 8) break; /* of another layout */
-      if (p->abi != (TIMED_ABI | CAIRN_KIND) || p->size != sizeof *p) continue;
-      if (mine) __cairn_window_free(mine); /* another thread was faster */
-      *first = 0;
-      return p;
-    }
-    *first = 1;
     if (!mine) mine = new_process(envp);
+    p = load(link); /* of another layout */
+    *first = 1;
     if (p || __atomic_compare_exchange_n(link, &p, mine, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return mine;
+    *first = 0;
+    if (!(p = find(&link))) continue;
+    __cairn_window_free(mine); /* another thread was faster */
+    return p;
+  }
+}
+
+/* add_base records a word by which instrumented code is recognized. The first is of the module that
+ * made the state. */
+void __cairn_add_base(struct process *p, const void *at) {
+  for (u32 i = 0; i < BASES; i++) {
+    u64 none = 0;
+    if (!__atomic_compare_exchange_n(&p->base_word[i], &none, (u64)at, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+    for (u32 n = load(&p->bases); n <= i && !__atomic_compare_exchange_n(&p->bases, &n, i + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);) {
+    }
+    return;
   }
 }
 
@@ -236,26 +312,38 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   envp = &environ ? environ : 0;
 #endif
   int first;
-  struct process *p = join(envp, &first);
-  u32 n = add(&p->bases, 1);
-  if (n < BASES) p->base_word[n] = (u64)&__cairn_base;
+  struct process *before = meanwhile(envp), *p = join(envp, &first);
+  __cairn_add_base(p, &__cairn_base);
   if (p->mask != (u32)-1) __cairn_masked(p);
+  __cairn_bus = p->bus;
+  __cairn_local = p->local;
   __cairn_state = p;
   __cairn_channels_start(p);
 #ifdef CAIRN_FLIGHT
   __cairn_flight_start(p, first);
 #endif
+  if (!first && __cairn_guest_arrive) __cairn_guest_arrive(p);
   store(&__cairn_base, p->base);
+  if (before) __cairn_window_free(before);
   if (!first || p->off) return;
   __cairn_family_start(p);
   __cairn_begin(p); /* now, as the program may be killed, or may leave no room for a log */
   start_threads(p);
 }
 
+extern int __cxa_atexit(void (*)(void *), void *, void *) WEAK;
+
+/* exits is called before the program's destructors. */
+static void exits(void *none) {
+  (void)none;
+  store(&__cairn_state->exiting, 1);
+}
+
 /* Handlers of fork are registered when the C library is initialized. */
 static void late_start(int argc, char **argv, char **envp) {
   __cairn_timed_start(argc, argv, envp);
   if (__cairn_state->base_word[0] != (u64)&__cairn_base) return;
+  if (__cxa_atexit) __cxa_atexit(exits, 0, 0);
 #if GLIBC
   if (__register_atfork) __register_atfork(0, 0, forked, 0);
 #else
@@ -263,11 +351,17 @@ static void late_start(int argc, char **argv, char **envp) {
 #endif
 }
 
-/* finish waits until the log is complete. It makes a system call only if the program has a callback
+/* finish waits until the log is complete, of the process or about a library that is unloaded. At the
+ * end of the process it makes a system call only if the program has a callback
  * for its spikes, or reads commands. */
 static void finish(void) {
   struct process *p = __cairn_state;
-  if (!p || p->off || !load(word(p, ALIVE))) return;
+  if (!p) return;
+  if (__cairn_guest_leave && !load(&p->exiting) && !load(&p->ended)) {
+    __cairn_guest_leave(p);
+    return;
+  }
+  if (p->off || !load(word(p, ALIVE))) return;
   if ((p->check_pid || p->control.wanted || p->spikes) && sys0(SYS_getpid) != p->pid) return;
   store(&p->ended, 1);
   if (p->control.wanted) __cairn_control_end(p);

@@ -9,7 +9,6 @@
 
 #define CHUNK ((u64)LOG_CHUNK_SIZE)
 
-HIDDEN void __cairn_trace_reset(void);
 HIDDEN int __cairn_deserted(i32 pid);
 HIDDEN void __cairn_follow(i32 pid);
 
@@ -66,11 +65,33 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
   return c;
 }
 
-/* record returns room for a record in the first chunk, or 0. */
+/* begin_records makes c a chunk of records. */
+static void begin_records(struct tracer *t, u8 *c) {
+  u32 *h = (u32 *)c;
+  h[1] = LOG_KIND_RECORDS, h[2] = (u32)t->pid;
+  ((u64 *)c)[3] = ((u64 *)c)[4] = t->origin;
+  store(h, LOG_CHUNK_MAGIC);
+}
+
+/* more_room makes another chunk of records. */
+static int more_room(struct tracer *t) {
+  i64 err;
+  u8 *c = extend(t, 1, &err);
+  if (!c || room(t, c, t->file_chunks * CHUNK) < 0) return 0;
+  begin_records(t, c);
+  t->more = c;
+  t->more_used = LOG_CHUNK_HEADER_SIZE;
+  return 1;
+}
+
+/* record returns room for a record, or 0. */
 u8 *__cairn_trace_record(struct tracer *t, u32 type, u64 size, u32 a) {
-  if (!t->first || t->first_used + size > CHUNK) return 0;
-  u8 *r = t->first + t->first_used;
-  t->first_used += (u32)size;
+  if (!t->first) return 0;
+  int full = t->first_used + size > CHUNK;
+  if (full && (!t->more || t->more_used + size > CHUNK) && !more_room(t)) return 0;
+  u32 *used = full ? &t->more_used : &t->first_used;
+  u8 *r = (full ? t->more : t->first) + *used;
+  *used += (u32)size;
   ((u32 *)r)[1] = a;
   ((u16 *)r)[1] = (u16)size;
   store((u16 *)r, (u16)type);
@@ -116,9 +137,7 @@ static i64 open_log(struct tracer *t, int forked) {
   }
   identify(t->fd, &t->device, &t->inode);
   if ((t->first = extend(t, 1, &err)) && (err = room(t, t->first, CHUNK)) >= 0) {
-    u32 *c = (u32 *)t->first;
-    c[0] = LOG_CHUNK_MAGIC, c[1] = LOG_KIND_RECORDS, c[2] = (u32)t->pid;
-    ((u64 *)c)[3] = ((u64 *)c)[4] = t->origin;
+    begin_records(t, t->first);
     t->first_used = LOG_CHUNK_HEADER_SIZE;
     __cairn_trace_record(t, LOG_TYPE_TRACE, LOG_TRACE_SIZE, 0);
     if (t->ring_chunks) t->ring = extend(t, t->ring_chunks, &err);
@@ -131,7 +150,7 @@ static i64 open_log(struct tracer *t, int forked) {
 
 /* tick sets the clock, and returns the exact time. A separate thread calls it each period, and so
  * does every thread that begins a chunk: with many calls, times are finer than the period. */
-static u64 tick(struct tracer *t) {
+u64 __cairn_trace_tick(struct tracer *t) {
   u64 now = __cairn_trace_now(), c = (now - t->origin) / LOG_CLOCK_UNIT + 1, old = load(&t->clock);
   while (c > old) {
     if (!__atomic_compare_exchange_n(&t->clock, &old, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
@@ -154,7 +173,7 @@ static void run_clock(struct tracer *t) {
   for (u64 looked = 0;;) {
     u64 ts[2] = {t->period / SECOND, t->period % SECOND};
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
-    u64 now = tick(t);
+    u64 now = __cairn_trace_tick(t);
     status(t);
     if (now - looked < LOOK) continue;
     looked = now;
@@ -206,7 +225,7 @@ static void begin(struct tracer *t) {
   t->clock = 1;
   t->file_chunks = t->hand = t->overwritten = t->worst = t->ticks = 0;
   t->sequence = t->first_used = 0;
-  t->first = t->ring = t->segment_before = 0;
+  t->first = t->more = t->ring = t->segment_before = 0;
   t->fd = -1;
   if (!t->off) {
     if (open_log(t, forked) < 0) t->off = 1;
@@ -256,7 +275,7 @@ static u8 *next_of_file(struct tracer *t) {
 /* take completes a thread's chunk and gives it another. */
 static u8 *take(struct tracer *t, u8 *old) {
   u32 before = 0, tid = (u32)sys0(SYS_gettid);
-  u64 now = tick(t);
+  u64 now = __cairn_trace_tick(t);
   if (old && old != t->sink && ((u32 *)old)[0] == LOG_CHUNK_MAGIC) {
     u32 *h = (u32 *)old;
     before = h[4] + 1;
@@ -285,7 +304,7 @@ static u8 *take(struct tracer *t, u8 *old) {
 }
 
 /* enter locks the state of the process, and begins its log if necessary. */
-static u64 enter(struct tracer *t, int *child) {
+u64 __cairn_trace_enter(struct tracer *t, int *child) {
   u64 mask = block_most();
   *child = t->alive && !load(t->alive);
   if (*child) store(&t->lock, 0); /* another thread of the parent may have held it */
@@ -295,7 +314,7 @@ static u64 enter(struct tracer *t, int *child) {
   return mask;
 }
 
-static void leave(struct tracer *t, u64 mask) {
+void __cairn_trace_leave(struct tracer *t, u64 mask) {
   unlock(&t->lock);
   unblock(mask);
 }
@@ -303,15 +322,19 @@ static void leave(struct tracer *t, u64 mask) {
 /* next is called with the address of the full chunk, 0 for a thread without one. It returns the
  * position after the thread's next event. */
 HIDDEN u64 __cairn_trace_next(u8 *old) {
-  struct tracer *t = &__cairn_tracer;
+  struct tracer *t = __cairn_tracer;
   int child;
-  u64 mask = enter(t, &child);
+  u64 mask = __cairn_trace_enter(t, &child);
   u8 *c = t->off ? t->sink : take(t, child ? 0 : old);
-  leave(t, mask);
+  __cairn_trace_leave(t, mask);
   return (u64)c + LOG_CHUNK_HEADER_SIZE + 8;
 }
 
 /* ---- fork, start ---- */
+
+/* Before the start they are invalid addresses, see timed_start.c. */
+struct tracer *__cairn_tracer = (struct tracer *)(1ul << 63);
+u64 __cairn_local = 1ul << 63;
 
 #if __has_include(<gnu/libc-version.h>)
 #define GLIBC 1
@@ -323,17 +346,48 @@ extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 
 /* forked makes the child begin its own log at its next event. */
 static void forked(void) {
-  __cairn_trace_reset();
-  store(__cairn_tracer.alive, 0);
-  store(&__cairn_tracer.lock, 0);
+  own_local()->position = TRACE_NONE;
+  store(__cairn_tracer->alive, 0);
+  store(&__cairn_tracer->lock, 0);
 }
 
-static void start(void) {
-  struct tracer *t = &__cairn_tracer;
+extern int __cxa_atexit(void (*)(void *), void *, void *) WEAK;
+
+/* exits is called before the program's destructors. */
+static void exits(void *none) {
+  (void)none;
+  store(&__cairn_tracer->exiting, 1);
+}
+
+/* start finds or makes the state of the process, and begins its log. */
+void __cairn_trace_start(void) {
+  static u8 started;
+  struct tracer *t = &__cairn_traced ? &__cairn_traced : __cairn_trace_find ? __cairn_trace_find() : 0;
   int child;
-  leave(t, enter(t, &child));
-  if (t->fork_handler) return;
+  if (started) return;
+  if (!t) {
+    __cairn_trace_error("the runtime of an instrumented library cannot be loaded: the program needs /proc and memfd_create, or a directory "
+                        "/dev/shm or /tmp, or an executable that is built with cairn as well", 0);
+    sys1(SYS_exit_group, 127); /* inserted code cannot run without */
+  }
+  started = 1;
+  if (!t->bus) {
+    t->local = __cairn_own_local();
+    t->bus = __cairn_bus;
+  }
+  __cairn_bus = t->bus;
+  __cairn_local = t->local;
+  store(&__cairn_tracer, t);
+  __cairn_trace_leave(t, __cairn_trace_enter(t, &child));
+}
+
+/* Handlers of fork are registered when the C library is initialized. */
+static void late_start(void) {
+  __cairn_trace_start();
+  struct tracer *t = __cairn_tracer;
+  if (t->fork_handler || !__cairn_own_local) return;
   t->fork_handler = 1;
+  if (__cxa_atexit) __cxa_atexit(exits, 0, 0);
 #if GLIBC
   if (__register_atfork) __register_atfork(0, 0, forked, 0);
 #else
@@ -341,4 +395,9 @@ static void start(void) {
 #endif
 }
 
-__attribute__((section(".init_array.00000"), used)) static void (*const init)(void) = start;
+static void finish(void) {
+  if (__cairn_trace_gone && !load(&__cairn_tracer->exiting)) __cairn_trace_gone();
+}
+
+__attribute__((section(".init_array.00000"), used)) static void (*const init)(void) = late_start;
+__attribute__((section(".fini_array.00000"), used)) static void (*const fini)(void) = finish;

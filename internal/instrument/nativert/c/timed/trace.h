@@ -1,7 +1,8 @@
 /* The runtime of mode trace: what its files share.
  *
- *   trace_MACHINE.S the words that inserted code reads, and where it comes
- *                   when a chunk is full
+ *   trace_MACHINE.S where inserted code comes when a chunk is full
+ *   trace_local.c   what a process has once
+ *   trace_guest.c   libraries: how they find that, and leave
  *   trace.c         chunks, the log's file, the clock, fork
  *   trace_module.c  what the log says of modules, and the environment
  *
@@ -17,14 +18,16 @@
 
 enum { TRACE_SIZE = 4096, TRACE_DIR = 1024, SEGMENT = 64 /* chunks */ };
 
-/* The state of a process, one for all of its modules; trace_MACHINE.S has it. */
+/* The state of a process, one for all of its modules. */
 struct tracer {
   u64 clock;  /* units of 20 us since the log began, from 1; inserted code reads the low half */
   u64 ticks;
   u8 pad[48]; /* what is below is written while the clock is read */
 
   u32 lock;
-  u32 configured, off, fork_handler;
+  u32 configured, off, fork_handler, exiting;
+  u64 local; /* distance of what a thread has from its thread pointer */
+  struct bus *bus;
   u32 *alive; /* on its own page, which is zeroed in a child; 0: not begun */
   i32 pid, fd;
   u64 device, inode; /* of the log */
@@ -33,7 +36,8 @@ struct tracer {
   u64 ring_chunks; /* 0: the file grows without limit */
   u64 file_chunks; /* in the file */
   u8 *first;       /* the chunk with the records */
-  u32 first_used, sequence, modules;
+  u8 *more;        /* another, when that is full */
+  u32 first_used, more_used, sequence, modules;
   u8 *ring; /* or the segment being filled */
   u64 hand; /* next chunk in it */
   u8 *segment_before;
@@ -41,9 +45,31 @@ struct tracer {
   u8 *sink; /* for events that are discarded */
   char dir[TRACE_DIR];
 };
-_Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "trace_MACHINE.S");
+_Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "it is a page");
 
-extern struct tracer __cairn_tracer __attribute__((visibility("default")));
+/* What each thread has: inserted code depends on the offsets. */
+struct trace_local {
+  u64 position;  /* of its last event, see above */
+  u64 deepest;   /* see trace_depth_MACHINE.S: stack pointer of the last recorded call, 0 if more may be recorded */
+  u64 count, call[CAIRN_MAX_TRACE_DEPTH];
+};
+enum { TRACE_NONE = 0xfff8 }; /* a position that is full */
+extern u64 __cairn_local HIDDEN; /* this module's copy of the distance */
+#define own_local() ((struct trace_local *)(thread_pointer() + __cairn_local))
+HIDDEN u64 __cairn_own_local(void) __attribute__((weak)); /* absent in a library */
+
+extern struct tracer __cairn_traced WEAK;      /* that of an executable or a host */
+extern struct tracer *__cairn_tracer HIDDEN;   /* as this module knows it */
+HIDDEN void __cairn_trace_start(void);
+/* Of a library: */
+HIDDEN struct tracer *__cairn_trace_find(void) __attribute__((weak));
+/* module_gone writes that this module is unloaded. */
+HIDDEN void __cairn_trace_gone(void) __attribute__((weak));
+HIDDEN u64 __cairn_trace_enter(struct tracer *t, int *child);
+HIDDEN void __cairn_trace_leave(struct tracer *t, u64 mask);
+HIDDEN u64 __cairn_trace_tick(struct tracer *t);
+/* module_gone writes the end of the module that contains this copy. */
+HIDDEN void __cairn_trace_module_gone(struct tracer *t);
 
 /* configure reads the environment. */
 HIDDEN void __cairn_trace_configure(struct tracer *t);

@@ -5,10 +5,11 @@
  * below it are not recorded. Calls that an exception or a longjmp left are recognized by their
  * stack pointers, which are not above that of the next call.
  *
- *          adrp  x16, :gottprel:__cairn_trace_deep
- *          ldr   x16, [x16, :gottprel_lo12:__cairn_trace_deep]
+ *          adrp  x16, __cairn_local
+ *          ldr   x16, [x16, :lo12:__cairn_local]
  *          mrs   x17, tpidr_el0
- *          ldr   x16, [x16, x17]
+ *          add   x16, x16, x17
+ *          ldr   x16, [x16, 8]
  *          mov   x17, sp
  *          cmp   x17, x16
  *          b.hs  near
@@ -27,16 +28,11 @@
 
 #include "registers_aarch64.h"
 
-#define COUNT 8
-#define CALLS 16
-
-        .globl  __cairn_trace_deep
-        .type   __cairn_trace_deep, %gnu_unique_object
-        .size   __cairn_trace_deep, CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
-        .section .tbss.cairn_depth, "awT", %nobits
-        .balign 8
-__cairn_trace_deep:
-        .zero   CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
+/* As in trace.h: offsets of the stack pointer of the last call, of the number of calls, and of the
+ * list. */
+#define DEEPEST 8
+#define COUNT 16
+#define CALLS 24
 
 /* SHALLOWER removes ended calls from the list; x16 is the thread's state, w0 the number of
  * remaining calls, x2 the place of the next one. */
@@ -45,7 +41,7 @@ __cairn_trace_deep:
         stp     x0, x1, [sp, -32]!
         .cfi_adjust_cfa_offset 32
         str     x2, [sp, 16]
-        THREAD_LOCAL __cairn_trace_deep, x16, x0
+        THREAD_LOCAL x16, x0
         ldr     w0, [x16, COUNT]
         add     x2, x16, CALLS
         add     x2, x2, x0, lsl 3
@@ -79,7 +75,7 @@ __cairn_trace_deeper:
         str     w0, [x16, COUNT]
         cmp     w0, CAIRN_TRACE_DEPTH
         csel    x17, x17, xzr, hs
-        str     x17, [x16]
+        str     x17, [x16, DEEPEST]
         DONE
         .cfi_endproc
         .size   __cairn_trace_deeper, . - __cairn_trace_deeper
@@ -91,7 +87,7 @@ __cairn_trace_upper:
         .cfi_startproc
         SHALLOWER
         str     w0, [x16, COUNT]
-        str     xzr, [x16]
+        str     xzr, [x16, DEEPEST]
         DONE
         .cfi_endproc
         .size   __cairn_trace_upper, . - __cairn_trace_upper

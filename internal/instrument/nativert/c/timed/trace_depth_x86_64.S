@@ -12,25 +12,21 @@
 
 #include "registers_x86_64.h"
 
-#define COUNT 8
-#define CALLS 16
-
-        .globl  __cairn_trace_deep
-        .type   __cairn_trace_deep, @gnu_unique_object
-        .size   __cairn_trace_deep, CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
-        .section .tbss.cairn_depth, "awT", @nobits
-        .balign 8
-__cairn_trace_deep:
-        .zero   CALLS + 8 * CAIRN_MAX_TRACE_DEPTH
+/* As in trace.h: offsets of the stack pointer of the last call, of the number of calls, and of the
+ * list. */
+#define DEEPEST 8
+#define COUNT 16
+#define CALLS 24
 
 /* SHALLOWER removes ended calls from the list; %rax is the thread's state, %ecx the number of
  * remaining calls. */
+        .hidden __cairn_local
         .macro  SHALLOWER
         pushq   %rax
         .cfi_adjust_cfa_offset 8
         pushq   %rcx
         .cfi_adjust_cfa_offset 8
-        movq    __cairn_trace_deep@gottpoff(%rip), %rax
+        movq    __cairn_local(%rip), %rax
         addq    %fs:0, %rax
         movl    COUNT(%rax), %ecx
 1:      testl   %ecx, %ecx
@@ -63,7 +59,7 @@ __cairn_trace_deeper:
         cmpl    $CAIRN_TRACE_DEPTH, %ecx
         jae     3f
         xorl    %r11d, %r11d
-3:      movq    %r11, (%rax)
+3:      movq    %r11, DEEPEST(%rax)
         DONE
         .cfi_endproc
         .size   __cairn_trace_deeper, . - __cairn_trace_deeper
@@ -75,7 +71,7 @@ __cairn_trace_upper:
         .cfi_startproc
         SHALLOWER
         movl    %ecx, COUNT(%rax)
-        movq    $0, (%rax)
+        movq    $0, DEEPEST(%rax)
         DONE
         .cfi_endproc
         .size   __cairn_trace_upper, . - __cairn_trace_upper

@@ -127,11 +127,74 @@ char *__cairn_trace_name(char *to) {
   return to;
 }
 
+/* The number of this module plus one; 0: it has no record. */
+static u32 own_number;
+
+/* moment moves the clock to now, and returns it in ns: no event so far is later, and none that follows
+ * is earlier. */
+static u64 moment(struct tracer *t) {
+  __cairn_trace_tick(t);
+  return t->origin + (load(&t->clock) - 1) * LOG_CLOCK_UNIT;
+}
+
+/* next_record returns the record of a module after r, or the first one, in the first and in the
+ * current chunk of records. */
+static u64 *next_record(struct tracer *t, u64 *r) {
+  u8 *at = r ? (u8 *)r + ((u16 *)r)[1] : t->first + LOG_CHUNK_HEADER_SIZE;
+  for (;;) {
+    if (t->more && at == t->first + t->first_used) at = t->more + LOG_CHUNK_HEADER_SIZE;
+    int in_first = (u64)at - (u64)t->first < t->first_used, in_more = t->more && (u64)at - (u64)t->more < t->more_used;
+    if ((!in_first && !in_more) || ((u16 *)at)[1] < 8) return 0;
+    if (*(u16 *)at == LOG_TYPE_MODULE) return (u64 *)at;
+    at += ((u16 *)at)[1];
+  }
+}
+#define each_record(t, r) for (u64 *r = t->first ? next_record(t, 0) : 0; r; r = next_record(t, r))
+#define flags_of(r) ((u32 *)(r))[10]
+#define number_of_record(r) ((u32 *)(r))[1]
+
+/* known reports whether the module was the last one at its addresses, when it was loaded before. It
+ * is not unloaded any more then. */
+static int known(struct tracer *t, const struct found *f, const char *path, u64 n) {
+  const u64 *last = 0;
+  each_record(t, r)
+    if (!(flags_of(r) & LOG_MODULE_UNLOADED) && r[3] < f->end && r[4] > f->start) last = r;
+  const u8 *b = (const u8 *)last;
+  int same = last && last[3] == f->start && last[4] == f->end && ((u16 *)last)[22] == f->id_len && ((u16 *)last)[23] == n;
+  for (u32 i = 0; same && i < f->id_len; i++) same = b[48 + i] == f->id[i];
+  for (u64 i = 0; same && i < n; i++) same = b[LOG_MODULE_SIZE + i] == (u8)path[i];
+  if (!same) return 0;
+  own_number = number_of_record(last) + 1;
+  each_record(t, r)
+    if (flags_of(r) & LOG_MODULE_UNLOADED && number_of_record(r) == own_number - 1) store(&r[1], NONE);
+  return 1;
+}
+
+/* module_gone writes that this module is unloaded, and moves the clock: a module that is loaded at the
+ * same address has later events. */
+void __cairn_trace_module_gone(struct tracer *t) {
+  u64 now = moment(t);
+  if (!own_number || !t->first) return;
+  add(&t->clock, 1);
+  each_record(t, r)
+    if (flags_of(r) & LOG_MODULE_UNLOADED && number_of_record(r) == own_number - 1) {
+      store(&r[1], now);
+      return;
+    }
+  u64 *r = (u64 *)__cairn_trace_record(t, LOG_TYPE_MODULE, LOG_MODULE_SIZE, own_number - 1);
+  if (!r) return;
+  r[1] = now;
+  flags_of(r) = LOG_MODULE_UNLOADED;
+}
+
 void __cairn_trace_module(struct tracer *t) {
   static u8 done;
   struct found f = {0};
   if (done || t->off) return;
   done = 1;
+#ifdef CAIRN_IS_HOST
+  return; /* it has no code of the program */
+#endif
   char *path = work_memory();
   if (!&header || !path) return;
   char *exe = path + 2 * LOG_MAX_PATH;
@@ -140,10 +203,11 @@ void __cairn_trace_module(struct tracer *t) {
   if (!find(&at, path, path + 4 * LOG_MAX_PATH)) path[0] = 0;
   read_exe(exe);
   u64 n = length(path);
-  u8 *r = __cairn_trace_record(t, LOG_TYPE_MODULE, LOG_MODULE_SIZE + up8(n), t->modules++);
+  u8 *r = known(t, &f, path, n) ? 0 : __cairn_trace_record(t, LOG_TYPE_MODULE, LOG_MODULE_SIZE + up8(n), t->modules++);
   if (r) {
     u64 *w = (u64 *)r;
-    w[1] = __cairn_trace_now(), w[2] = f.bias, w[3] = f.start, w[4] = f.end;
+    own_number = t->modules;
+    w[1] = moment(t), w[2] = f.bias, w[3] = f.start, w[4] = f.end;
     ((u32 *)r)[10] = LOG_MODULE_INSTRUMENTED | (same(path, exe) ? LOG_MODULE_MAIN : 0);
     ((u16 *)r)[22] = (u16)f.id_len, ((u16 *)r)[23] = (u16)n;
     copy(r + 48, f.id, f.id_len);

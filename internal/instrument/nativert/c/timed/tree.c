@@ -21,7 +21,7 @@ u32 __cairn_tree_depth = CAIRN_TREE_DEPTH;
 static struct trees *shared(struct process *p) {
   struct trees *s = load(&p->stacks.trees), *none = 0;
   if (s) return s;
-  if (!p->mask) return 0; /* all calls share one slot */
+  if (!p->mask || !p->stacks.write) return 0; /* all calls share one slot; or another mode */
   for (u64 size = 1ul << 33; size >= 1ul << 24; size >>= 1) {
     u8 *m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (failed(m)) continue;
@@ -31,13 +31,20 @@ static struct trees *shared(struct process *p) {
     s->lost.parent = &s->lost;
     s->lost.function = TREE_LOST;
     for (u32 i = 0; i < TREE_SLOTS; i++) s->lost.slot[i] = &s->empty;
-    p->stacks.write = __cairn_tree_write;
-    p->stacks.forked = __cairn_tree_forked;
     if (__atomic_compare_exchange_n(&p->stacks.trees, &none, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return s;
     unmap(m, size);
     return none;
   }
   return 0;
+}
+
+/* trees_start names what the process does with its trees. The functions must not be in a library that
+ * is unloaded. */
+void __cairn_trees_start(struct process *p) {
+  p->stacks.write = __cairn_tree_write;
+  p->stacks.forked = __cairn_tree_forked;
+  p->stacks.retire = __cairn_tree_retire;
+  p->stacks.revive = __cairn_tree_revive;
 }
 
 /* The memory reserved here is a multiple of the window's size, and a hole of that size between
@@ -196,7 +203,7 @@ static struct node *new_tree(struct process *p, struct trees *s) {
  * function, are its distance from the function's start, and a byte with the number of its slot and
  * flags. */
 struct node *__cairn_tree_child(const u8 *code) {
-  struct node *parent = __cairn_node, *n;
+  struct node *parent = own_local()->node, *n;
   struct trees *s = shared(__cairn_state);
   u64 function = (u64)code;
   u32 behind = 0, flags = code[-1];
@@ -216,18 +223,18 @@ struct node *__cairn_tree_child(const u8 *code) {
 /* leave_to makes m the current node. Nodes below it were left without an exit. */
 static void leave_to(struct node *m) {
   u64 c = clock_word(__cairn_state);
-  for (struct node *n = __cairn_node; n != m; n = n->parent)
+  for (struct node *n = own_local()->node; n != m; n = n->parent)
     if (n->time < 0) {
       n->time += (i64)c;
       n->unwound++;
     }
-  __cairn_node = m;
+  own_local()->node = m;
 }
 
 /* find makes the node of the innermost live call of a function the current one. Nodes deeper in the
  * tree have lower stack pointers. */
 void __cairn_tree_find(u64 function, u64 sp) {
-  struct node *m = __cairn_node;
+  struct node *m = own_local()->node;
   while (m->parent && !(m->function == function && (i32)(m->sp - (u32)sp) > 0)) {
     if (m->parent == m) return;
     m = m->parent;
@@ -239,14 +246,14 @@ static struct node *node_at(u64 sp) { return *(struct node **)slot(__cairn_state
 
 /* at makes the node of the call with stack pointer sp at entry the current one. */
 void __cairn_tree_at(u64 sp) {
-  struct node *m = node_at(sp), *n = __cairn_node;
+  struct node *m = node_at(sp), *n = own_local()->node;
   while (n != m && n->parent && n->parent != n) n = n->parent;
   if (n == m) leave_to(m);
-  else if (m) __cairn_node = m;
+  else if (m) own_local()->node = m;
 }
 
 /* switch does that after a switch of stacks: calls on the other stack may continue. */
 void __cairn_tree_switch(u64 sp) {
   struct node *m = node_at(sp);
-  if (m) __cairn_node = m;
+  if (m) own_local()->node = m;
 }

@@ -79,12 +79,16 @@ struct trees {
 _Static_assert(sizeof(struct trees) <= TREE_HEAD, "the head has room");
 
 /* Special values of function in nodes. A TREE_DEEP node is below a node at the greatest depth, for
- * all calls from there. */
-enum { TREE_ROOT = 0, TREE_NONE = 1, TREE_LOST = 2, TREE_DEEP = 3 };
+ * all calls from there. A TREE_FORGOTTEN node is of a module that a parent process has unloaded. */
+enum { TREE_ROOT = 0, TREE_NONE = 1, TREE_LOST = 2, TREE_DEEP = 3, TREE_FORGOTTEN = 4 };
 extern u32 __cairn_tree_depth HIDDEN;
 
-extern __thread struct node *__cairn_node __attribute__((tls_model("initial-exec"), visibility("default")));
 HIDDEN extern struct node __cairn_tree_none, __cairn_tree_empty;
+
+/* In the upper bits of the function of a node is the number of its module plus one, if that is no
+ * longer loaded: another module may be at its addresses. */
+enum { TREE_GONE_SHIFT = 48 };
+#define TREE_ADDRESS ((1ul << TREE_GONE_SHIFT) - 1)
 
 /* Nodes by parent and function, for those that are not in a slot. */
 enum { TREE_TABLE = 8192 };
@@ -119,6 +123,8 @@ HIDDEN u64 __cairn_tree_time(i64 time, u64 c, u32 *open);
 HIDDEN void __cairn_tree_write(struct process *p, int final);
 HIDDEN void __cairn_tree_reserve(struct process *p, struct trees *s);
 HIDDEN void __cairn_tree_forked(struct process *p);
+HIDDEN void __cairn_tree_retire(struct process *p, u64 start, u64 end, u32 number);
+HIDDEN void __cairn_tree_revive(struct process *p, u64 start);
 HIDDEN void __cairn_tree_leaving(u64 ends);
 
 #endif

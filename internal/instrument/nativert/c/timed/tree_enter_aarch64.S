@@ -2,8 +2,8 @@
  * may rely on them; x16, x17 and the flags are free.
  *
  *   entry: stp   x14, x15, [sp, -16]!            .cfi_adjust_cfa_offset 16
- *          adrp  x16, :gottprel:__cairn_node
- *          ldr   x16, [x16, :gottprel_lo12:__cairn_node]
+ *          adrp  x16, __cairn_local
+ *          ldr   x16, [x16, :lo12:__cairn_local]
  *          mrs   x17, tpidr_el0
  *          add   x16, x16, x17
  *          ldr   x14, [x16]                      the caller's node
@@ -38,8 +38,8 @@
  *          add   x17, x17, x16
  *          str   x17, [x15, 24]
  *          ldr   x15, [x15]                      its parent
- *          adrp  x16, :gottprel:__cairn_node
- *          ldr   x16, [x16, :gottprel_lo12:__cairn_node]
+ *          adrp  x16, __cairn_local
+ *          ldr   x16, [x16, :lo12:__cairn_local]
  *          mrs   x17, tpidr_el0
  *          str   x15, [x16, x17]
  *          ldp   x14, x15, [sp], 16
@@ -108,7 +108,7 @@ __cairn_tree_enter:
         hint    34
         stp     x0, x1, [sp, -16]!
         .cfi_def_cfa_offset 16
-        THREAD_LOCAL __cairn_node, x16, x0
+        THREAD_LOCAL x16, x0
         ldr     x16, [x16]
         adrp    x0, __cairn_tree_depth
         ldr     w0, [x0, :lo12:__cairn_tree_depth]
@@ -157,15 +157,5 @@ __cairn_tree_enter:
         b       1b
         .cfi_endproc
         .size   __cairn_tree_enter, . - __cairn_tree_enter
-
-/* The current node of a thread. All modules use that of the executable. */
-        .section .tdata.cairn_node, "awT", %progbits
-        .balign 8
-        .hidden __cairn_tree_none
-        .globl  __cairn_node
-        .type   __cairn_node, %object
-        .size   __cairn_node, 8
-__cairn_node:
-        .quad   __cairn_tree_none
 
         PROPERTIES

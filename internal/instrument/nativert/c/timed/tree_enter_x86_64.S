@@ -59,7 +59,7 @@
  * threads: a node there belongs to this thread if its parent does. Below the greatest depth there
  * is one node for all. */
         .globl  __cairn_tree_enter
-        .hidden __cairn_tree_enter, __cairn_tree_table, __cairn_tree_depth
+        .hidden __cairn_tree_enter, __cairn_tree_table, __cairn_tree_depth, __cairn_local
         .type   __cairn_tree_enter, @function
 __cairn_tree_enter:
         .cfi_startproc
@@ -69,7 +69,7 @@ __cairn_tree_enter:
         .cfi_def_cfa_offset 24
         pushq   %rcx
         .cfi_def_cfa_offset 32
-        movq    __cairn_node@gottpoff(%rip), %rax
+        movq    __cairn_local(%rip), %rax
         movq    %fs:(%rax), %r10
         movl    __cairn_tree_depth(%rip), %eax
         cmpl    %eax, 176(%r10)
@@ -118,15 +118,5 @@ __cairn_tree_enter:
         jmp     1b
         .cfi_endproc
         .size   __cairn_tree_enter, . - __cairn_tree_enter
-
-/* The current node of a thread. All modules use that of the executable. */
-        .section .tdata.cairn_node, "awT", @progbits
-        .balign 8
-        .hidden __cairn_tree_none
-        .globl  __cairn_node
-        .type   __cairn_node, @object
-        .size   __cairn_node, 8
-__cairn_node:
-        .quad   __cairn_tree_none
 
         PROPERTIES

@@ -53,10 +53,11 @@ static int write_node(struct process *p, struct trees *s, struct tree *t, struct
     u32 parent = n->parent->parent ? n->parent->number : t->number;
     if (!parent) return 0;
     if (!(f = (u64 *)new_record(p, s, &n->number, LOG_TYPE_NODE, parent))) return 1;
-    f[1] = n->function - n->behind;
+    f[1] = (n->function & TREE_ADDRESS) - n->behind;
   } else {
     f = (u64 *)record(p, s, n->number);
   }
+  flags |= (u32)(n->function >> TREE_GONE_SHIFT) << LOG_NODE_MODULE_SHIFT;
   u64 time = __cairn_tree_time(so_far, c, &open);
   if (n->flags & TREE_LONGEST) {
     flags |= LOG_NODE_LONGEST;
@@ -111,11 +112,47 @@ void __cairn_tree_write(struct process *p, int final) {
   u64 *first = s->records ? (u64 *)record(p, s, 1) : 0;
   if (first) first[2] = s->lost.calls, first[3] = deeper;
   unlock(&s->lock);
-  if (s->records != before) __cairn_modules(p);
+  if (s->records != before || p->modules.stale) __cairn_modules(p);
   /* Soon at first: a program may be killed before it has run for a second. */
   s->pause = s->pause ? least(2 * s->pause, SECOND) : 10 * MS;
   p->stacks.pause = most(s->pause, 20 * (__cairn_now(p) - now));
   s->due = now + p->stacks.pause;
+}
+
+/* retire writes the nodes of a module that is unloaded, and changes their functions, so that those of
+ * a module that is loaded at the same address get nodes of their own. */
+void __cairn_tree_retire(struct process *p, u64 start, u64 end, u32 number) {
+  struct trees *s = load(&p->stacks.trees);
+  u64 gone = least(number + 1ul, 0xffff) << TREE_GONE_SHIFT;
+  if (!s) return;
+  __cairn_tree_write(p, 1);
+  lock(&s->lock);
+  for (struct tree *t = load(&s->list), *ended = s->ended; t || ended; t = t ? t->next : 0) {
+    struct tree *at = t ? t : ended;
+    if (!t) ended = 0;
+    for_nodes(n, at)
+      if (n->function >= start && n->function < end) {
+        store(&n->function, n->function | gone);
+        if (n->number) ((u32 *)record(p, s, n->number))[11] |= (u32)(gone >> TREE_GONE_SHIFT) << LOG_NODE_MODULE_SHIFT;
+      }
+  }
+  unlock(&s->lock);
+}
+
+/* revive undoes that for a module that is loaded again at the same address. */
+void __cairn_tree_revive(struct process *p, u64 start) {
+  struct trees *s = load(&p->stacks.trees);
+  struct gone *m = __cairn_gone(p, start, 0, __cairn_id_at(p, start));
+  if (!s || !m || m->number >= 0xfffe) return;
+  u64 gone = (m->number + 1ul) << TREE_GONE_SHIFT;
+  lock(&s->lock);
+  for (struct tree *t = load(&s->list), *ended = s->ended; t || ended; t = t ? t->next : 0) {
+    struct tree *at = t ? t : ended;
+    if (!t) ended = 0;
+    for_nodes(n, at)
+      if ((n->function & ~TREE_ADDRESS) == gone) store(&n->function, n->function & TREE_ADDRESS);
+  }
+  unlock(&s->lock);
 }
 
 /* reserve allocates chunks for the first nodes: at the end the program may have no descriptors
@@ -144,13 +181,14 @@ static void forget(struct tree *t) {
     n->time = 0;
     n->unwound = n->number = 0;
     n->into = 0;
+    if (n->function > TREE_ADDRESS) n->function = TREE_FORGOTTEN;
   }
 }
 
 /* forked keeps the tree of the child's thread, with all counts zero; open calls begin now. */
 void __cairn_tree_forked(struct process *p) {
   struct trees *s = p->stacks.trees;
-  struct node *current = __cairn_node;
+  struct node *current = own_local()->node;
   u64 c = clock_word(p);
   for (u32 i = 0; i < s->chunks; i++) {
     if (s->chunk[i]) __cairn_file_unmap(s->chunk[i]);

@@ -9,9 +9,9 @@
         ldr     x16, [x16, :lo12:__cairn_base]
         .endm
 
-        .macro  thread_local name
-        adrp    x16, :gottprel:\name
-        ldr     x16, [x16, :gottprel_lo12:\name]
+        .macro  thread_local
+        adrp    x16, __cairn_local
+        ldr     x16, [x16, :lo12:__cairn_local]
         mrs     x17, tpidr_el0
         .endm
 
@@ -85,7 +85,7 @@
         .endm
 #elif TRACE
         .macro  event f, kind, k
-        thread_local __cairn_trace_at
+        thread_local
         add     x16, x16, x17
         ldr     x17, [x16]
         add     x17, x17, 8
@@ -93,8 +93,8 @@
         b.eq    .Lfull\k\()_\f
 .Lback\k\()_\f:
         str     x17, [x16]
-        adrp    x16, :got:__cairn_tracer
-        ldr     x16, [x16, :got_lo12:__cairn_tracer]
+        adrp    x16, __cairn_tracer
+        ldr     x16, [x16, :lo12:__cairn_tracer]
         ldr     w16, [x16]
         stur    w16, [x17, -8]
         adrp    x16, \f + \kind
@@ -108,8 +108,9 @@
         .endm
 #if DEPTH
         .macro  shallow f, k
-        thread_local __cairn_trace_deep
-        ldr     x16, [x16, x17]
+        thread_local
+        add     x16, x16, x17
+        ldr     x16, [x16, 8]
         mov     x17, sp
         cmp     x17, x16
         b.hs    .Lnear\k\()_\f
@@ -154,7 +155,7 @@
         ldur    w15, [x16, -64]
         str     w15, [x16, x17]
         add     w14, wsp, 16
-        thread_local __cairn_flight_at
+        thread_local
         add     x16, x16, x17
         ldr     w17, [x16, 8]
         cmp     w17, w15
@@ -176,7 +177,7 @@
         pop
         .endm
         .macro  leave f, k
-        thread_local __cairn_flight_at
+        thread_local
         add     x16, x16, x17
         mov     w17, wsp
         str     w17, [x16, 12]
@@ -207,7 +208,7 @@
 #elif STACKS
         .macro  enter f
         push
-        thread_local __cairn_node
+        thread_local
         add     x16, x16, x17
         ldr     x14, [x16]
         ldr     x15, [x14, 64 + 8 * \f\()_hash]
@@ -241,7 +242,7 @@
         add     x17, x17, x16
         str     x17, [x15, 24]
         ldr     x15, [x15]
-        thread_local __cairn_node
+        thread_local
         str     x15, [x16, x17]
         pop
         .endm
@@ -261,7 +262,6 @@
         .set    nap_hash, 5
         .set    quick_hash, 7
         .set    last_hash, 7
-        .hidden __cairn_node
 #endif
 
         .macro  function f

@@ -1,0 +1,91 @@
+/* What libraries need to find the runtime of their process, or to load it. What a process has once
+ * must outlive each of its libraries, as the program may unload any: the clock's thread, handlers of
+ * signals and of fork, the state of threads. If the executable has a runtime, its libraries use that.
+ * Otherwise the first of them loads another library, the host, which consists of a runtime only
+ * (timed_host.S) and is never unloaded. It is loaded from memory into the executable's namespace, and
+ * so serves libraries of all namespaces. */
+#ifndef CAIRN_GUEST_H
+#define CAIRN_GUEST_H
+
+#include "kernel.h"
+#include "elf.h"
+
+#define FOREIGN __attribute__((visibility("default")))
+extern void *dlopen(const char *, int) FOREIGN;
+extern void *dlsym(void *, const char *) FOREIGN;
+extern void *dlmopen(long, const char *, int) WEAK;
+extern char *dlerror(void) WEAK;
+extern const u8 __cairn_host[] HIDDEN, __cairn_host_end[] HIDDEN;
+extern const struct ehdr header __asm__("__ehdr_start") HIDDEN __attribute__((weak));
+__asm__(".hidden __ehdr_start\n");
+
+enum { RTLD_LAZY = 1, RTLD_NOW = 2, RTLD_GLOBAL = 0x100, RTLD_NODELETE = 0x1000, BASE_NAMESPACE = 0 };
+
+static void *open_base(const char *path, int mode) { return dlmopen ? dlmopen(BASE_NAMESPACE, path, mode) : dlopen(path, mode); }
+
+/* find_global returns the address of a variable of the executable or a host; 0 if there is none. */
+static void *find_global(const char *name) {
+  void *base = open_base(0, RTLD_LAZY), *at = base ? dlsym(base, name) : 0;
+  if (!at && dlerror) dlerror(); /* the program does not see that error */
+  return at;
+}
+
+static int write_all(i64 fd, const u8 *at, const u8 *end) {
+  while (at < end) {
+    i64 n = sys3(SYS_write, fd, at, end - at);
+    if (n <= 0) return 0;
+    at += n;
+  }
+  return 1;
+}
+
+/* from_memory loads the host from memory. Its path is spelled as no program spells one, and as no
+ * host of another kind, since the loader takes two files of the same path for one. */
+static void *from_memory(u32 kind) {
+  char path[64], *q = put(path, "/proc/self/fd/.");
+  i64 fd = sys2(SYS_memfd_create, "cairn-host", 1 /* MFD_CLOEXEC */);
+  if (fd < 0) return 0;
+  for (u32 i = 0; i <= kind; i++) q = put(q, "/");
+  put_number(q, (u64)fd);
+  void *host = write_all(fd, __cairn_host, __cairn_host_end) ? open_base(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) : 0;
+  sys1(SYS_close, fd);
+  return host;
+}
+
+/* from_file does that with a temporary file: /proc may not be there, or no second descriptor. */
+static void *from_file(const char *dir) {
+  enum { O_WRONLY = 1 };
+  char path[128];
+  put_number(put(put_number(put(put(path, dir), "/.cairn-host-"), (u64)sys0(SYS_getpid)), "-"), ticks() % SECOND);
+  i64 fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return 0;
+  int ok = write_all(fd, __cairn_host, __cairn_host_end);
+  sys1(SYS_close, fd);
+  void *host = ok ? open_base(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) : 0;
+  remove_file(path);
+  return host;
+}
+
+/* load_host loads the host, which makes the state of the process, and returns whether it is there. */
+static int load_host(u32 kind) {
+  void *host = from_memory(kind);
+  if (!host) host = from_file("/dev/shm");
+  if (!host) host = from_file("/tmp");
+  if (!host && dlerror) dlerror();
+  return host != 0;
+}
+
+/* range sets the bounds of this module. */
+static void range(u64 *start, u64 *end) {
+  const struct phdr *ph = (const struct phdr *)((const u8 *)&header + header.phoff);
+  u64 low = NONE, high = 0;
+  for (u32 i = 0; i < header.phnum; i++)
+    if (ph[i].type == PT_LOAD) {
+      low = least(low, ph[i].vaddr & ~4095ul);
+      high = most(high, ph[i].vaddr + ph[i].memsz);
+    }
+  *start = (u64)&header;
+  *end = (u64)&header - low + high;
+}
+
+#endif

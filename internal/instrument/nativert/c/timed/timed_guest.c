@@ -1,0 +1,89 @@
+/* Libraries of a process: how they find its state, and leave it. See guest.h. */
+
+#include "timed.h"
+#include "guest.h"
+
+HIDDEN const u8 __cairn_guest = 0;
+extern void *calloc(u64, u64) WEAK;
+
+/* states returns where the list of states of the process begins, 0 if it has none. */
+struct process **__cairn_guest_states(void) { return (struct process **)find_global("__cairn_process"); }
+
+int __cairn_guest_load(void) { return load_host(CAIRN_KIND); }
+
+/* allocates reports whether this module has the program's allocator, which the loader calls. */
+int __cairn_guest_allocates(void) {
+  u64 start, end, at = (u64)&calloc;
+  range(&start, &end);
+  return at >= start && at < end;
+}
+
+struct place {
+  const char *path;
+  void *base;
+  const char *name;
+  void *at;
+};
+extern int dladdr(const void *, struct place *) WEAK;
+
+/* pin keeps this module loaded: the process has addresses in it. */
+void __cairn_guest_pin(void) {
+  enum { RTLD_NOLOAD = 4 };
+  struct place place;
+  if (dladdr && dladdr(&__cairn_guest, &place)) dlopen(place.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* ---- the end ---- */
+
+/* forget removes the addresses of this module from the state of the process. */
+static void forget(struct process *p, u64 start, u64 end) {
+  for (u32 i = 0, n = load(&p->bases); i < n && i < BASES; i++)
+    if (p->base_word[i] >= start && p->base_word[i] < end) store(&p->base_word[i], 0);
+  lock(&p->control.lock);
+  for (u32 i = 0; i < p->channel.sets; i++) {
+    struct channels *c = &p->channel.set[i];
+    if ((u64)c->from >= start && (u64)c->from < end) c->to = c->from; /* none */
+  }
+  unlock(&p->control.lock);
+  __cairn_callback_leave(p, start, end);
+}
+
+/* tell waits until the log's thread has written all about the module. */
+static void tell(struct process *p, u64 start, u64 end) {
+  for (u32 i = 0; i < GOING; i++) {
+    struct going *g = &p->modules.going[i];
+    u32 free = load(&g->state);
+    if ((free != GOING_FREE && (i < GOING - 1 || free != GOING_WRITTEN)) ||
+        !__atomic_compare_exchange_n(&g->state, &free, GOING_TAKEN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      continue;
+    g->start = start, g->end = end, g->path_hash = 0;
+    store(&g->state, GOING_ASKED);
+    __cairn_flush(p);
+    return;
+  }
+}
+
+/* leave is called when the program unloads this module. The code of the module runs in no thread
+ * any more, but for this one. */
+void __cairn_guest_leave(struct process *p) {
+  u64 start, end;
+  range(&start, &end);
+  forget(p, start, end);
+  if (p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
+  tell(p, start, end);
+}
+
+/* arrive is called when it has joined the state. */
+void __cairn_guest_arrive(struct process *p) {
+  u64 start, end;
+  range(&start, &end);
+  store(&p->modules.stale, 1);
+  for (u32 i = 0; i < GOING; i++) {
+    struct going *g = &p->modules.going[i];
+    u32 written = GOING_WRITTEN;
+    if (g->start < end && start < g->end)
+      __atomic_compare_exchange_n(&g->state, &written, GOING_FREE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  }
+  struct trees *s = load(&p->stacks.trees);
+  if (s && p->stacks.revive) p->stacks.revive(p, start);
+}

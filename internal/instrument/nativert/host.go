@@ -1,0 +1,55 @@
+package nativert
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// A Host is a library that consists of the runtime of a timed mode only. The first instrumented library of a process
+// whose executable has no runtime loads it, and it stays when that library is unloaded.
+type Host struct {
+	Objects []Object // to link with HostLinkFlags, in this order, to a file HostName
+	Guest   []Object // more members of the archive, to compile when that file is beside the sources
+}
+
+// HostName is the name of the file of a host.
+const HostName = "host.so"
+
+// HostLinkFlags are those of the compiler's driver that links a host. It needs no other library.
+var HostLinkFlags = []string{"-shared", "-nostdlib", "-Wl,-z,nodelete,-z,now,-z,relro,-z,noseparate-code,--build-id=none,-soname,cairn-host,-s"}
+
+// HostOf returns the host of the modules that are built with the options.
+func HostOf(m Machine, o native.Options) Host {
+	if o.Mode == prof.ModeTrace {
+		return hostOf(TraceObjects(m, o.DefaultDir, o.Depth), "trace_guest.c", []string{"-DCAIRN_MAX_TRACE_DEPTH=" + strconv.Itoa(MaxTraceDepth)})
+	}
+	// Libraries with and without the flight recorder share a state.
+	o.Flight = o.Mode != prof.ModeStacks && !o.Exact
+	objects := TimedObjects(m, o)
+	if o.Mode != prof.ModeStacks {
+		objects = slices.DeleteFunc(objects, func(o Object) bool { return strings.HasPrefix(o.Name, "tree") })
+	}
+	return hostOf(objects, "timed_guest.c", []string{"-DCAIRN_KIND=" + kindOf(o)})
+}
+
+func hostOf(objects []Object, guest string, flags []string) Host {
+	h := Host{Objects: slices.DeleteFunc(objects, func(o Object) bool { return o.Name == "timed_preinit.o" || o.Name == "trace_preinit.o" })}
+	for i, o := range h.Objects {
+		if o.Name == "timed_start.o" || o.Name == "trace_module.o" {
+			h.Objects[i].Args = append([]string{"-DCAIRN_IS_HOST"}, o.Args...)
+		}
+	}
+	digest := fnv.New64a()
+	fmt.Fprintf(digest, "%q", h.Objects)
+	h.Guest = []Object{
+		{guest[:len(guest)-2] + ".o", append(flags, guest)},
+		{"timed_host.o", []string{fmt.Sprintf("-DCAIRN_HOST=%#x", digest.Sum64()), "timed_host.S"}},
+	}
+	return h
+}
