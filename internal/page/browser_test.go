@@ -69,8 +69,32 @@ var views = map[string][]string{
 	"graph?f=main":         {`class="node ran self"`, "600 ns", `class="link observed restored"`},
 	"pages":                {"by cairn order", "predicted", "as linked"},
 	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs"},
-	"samples":              {`class="frame restored"`, "44.4"},
+	"samples":              {`class="graph-of-samples"`, "Total samples", `<i class="restored">`},
+	"samples?as=list":      {`class="frame restored"`, "44.4"},
 	"nothing":              {"Functions that ran"},
+}
+
+// TestSamplesGraph checks that samples open as a flame graph, without a choice of calls, with the unit of all numbers,
+// and with a colour of its own for restored frames.
+func TestSamplesGraph(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	browsertest.Check(t, sample(t, nil), "samples", `
+    for (let i = 0; i < 100 && !document.querySelector("[data-ready=samples]"); i++) await pause();
+    const buttons = [...document.querySelectorAll("main button, .view button")].filter(function (b) { return b.offsetWidth > 0; }).map(function (b) { return b.textContent; });
+    equal("choice of calls", buttons.includes("Calls") || buttons.includes("Time"), false);
+    const card = document.querySelector(".tl-card").textContent;
+    equal("unit", / samples/.test(card), true);
+    const canvas = document.querySelector(".graph-of-samples canvas");
+    const g = canvas.getContext("2d"), wanted = getComputedStyle(document.documentElement).getPropertyValue("--bar-restored").trim();
+    const rgb = [1, 3, 5].map(function (i) { return parseInt(wanted.slice(i, i + 2), 16); }).join();
+    const pixels = g.getImageData(0, 0, canvas.width, canvas.height).data;
+    let found = 0;
+    for (let i = 0; i < pixels.length; i += 4) if (pixels[i] + "," + pixels[i + 1] + "," + pixels[i + 2] === rgb) found++;
+    equal("restored bars are drawn", found > 100, true);
+`)
 }
 
 // TestPolicy opens the page under its own security policy.

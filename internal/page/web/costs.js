@@ -19,7 +19,7 @@ cairn.costs = (function () {
 
     function columns() {
       const samples = tree.unit === "samples";
-      const list = samples ? [["total", "Total"], ["self", "Self"]] : [["calls", "Calls"], ["total", "Total"], ["self", "Self"], ["max", "Longest"]];
+      const list = samples ? [["total", "Total samples"], ["self", "Self samples"]] : [["calls", "Calls"], ["total", "Total"], ["self", "Self"], ["max", "Longest"]];
       if (tree.sides.length === 2) return list.slice(0, 3).flatMap(function (c) { return [[c[0], c[1], 0], [c[0], "Change", 1]]; });
       return list.map(function (c) { return [c[0], c[1], 0]; });
     }

@@ -60,6 +60,7 @@
     const scroll = box.firstChild;
     const tip = el("div", { class: "tl-tip", hidden: true });
     const note = el("p", { class: "tl-note" });
+    const legend = el("p", { class: "tl-note tl-legend" });
     const card = el("section", { class: "tl-card", "aria-live": "polite" });
     const tableRoot = el("div", null);
     const table = cairn.costs.Table(tableRoot, { pick: function (name) { ctx.go(Object.assign({}, current(), { mode: "sandwich", fn: state.tree.names[name] })); } });
@@ -67,11 +68,11 @@
     canvas.style.top = "0";
     cairn.set(root, null, [el("h1", { class: "unseen" }, "Flame graph"),
       el("div", { class: "tl-bar" }, select, search, el("span", { class: "group" }, modes, timeButton), measureGroup, el("span", { class: "group" }, reset), say),
-      box, note, el("div", { class: "tl-below" }, el("section", null, el("h2", null, "Functions"), tableRoot), card), tip]);
+      box, note, legend, el("div", { class: "tl-below" }, el("section", null, el("h2", null, "Functions"), tableRoot), card), tip]);
 
     function current() { return Object.assign({}, ctx.route, { view: "flame" }); }
 
-    function text(key, v) { return cairn.costs.text(state.tree, key, v); }
+    function text(key, v) { return cairn.costs.text(state.tree, key, v) + (key !== "calls" && state.tree.unit !== "ns" ? " " + state.tree.unit : ""); }
 
     // The bars: {node, x, width (0 to 1 of what is shown), y (rows), up (callers, drawn upwards)}.
 
@@ -135,6 +136,7 @@
         const off = a + b ? (b - a) / Math.max(a, b) : 0;
         return mix(c["bar-dim"], off > 0 ? c.worse : c.better, Math.min(1, Math.abs(off)) * 0.65);
       }
+      if (n.name >= 0 && t.kinds && t.kinds[n.name]) return c["bar-" + t.kinds[n.name]];
       return n.name < 0 ? c["bar-dim"] : c.shades[t.shades[n.name]];
     }
 
@@ -180,6 +182,9 @@
         t.merged ? cairn.format.plural(t.merged, "stack") + " with little time are merged." : "", ...t.notes,
         sandwich && state.middle === null ? "Choose a function in the table." : "",
         t.sides.length === 2 ? t.sides[0] + " is compared with " + t.sides[1] + ": more in red, less in green." : ""].filter(Boolean).join(" ");
+      const kinds = [["restored", "restored: tail calls had removed these frames"], ["inlined", "inlined"]].filter(function (k) { return t.kinds && t.kinds.includes(k[0]); });
+      legend.replaceChildren(...kinds.flatMap(function (k) { return [el("i", { class: k[0] }), k[1]]; }));
+      legend.hidden = !kinds.length;
       if (state.middle !== null) scroll.scrollTop = Math.max(0, (state.middle + 1) * ROW - scroll.clientHeight / 2);
       describe(state.chosen || state.whole);
       draw();
@@ -331,6 +336,7 @@
     };
   }
 
+  cairn.flame = Flame;
   let shown = null; // for keys
   cairn.key("f", "Search functions", function () { shown.search.focus(); }, { view: "flame" });
   cairn.key("Escape", "Show all", function () { shown.escape(); }, { view: "flame" });

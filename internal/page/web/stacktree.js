@@ -133,7 +133,7 @@ cairn.trees = (function () {
 
   /** fromSamples makes a tree of the sampled stacks of the model. */
   function fromSamples(model) {
-    const names = [], shades = [], numbers = new Map();
+    const names = [], shades = [], kinds = [], numbers = new Map();
     const number = function (frame) {
       const key = frame.function + (frame.restored ? "r" : "") + (frame.inlined ? "i" : "");
       if (!numbers.has(key)) {
@@ -142,10 +142,11 @@ cairn.trees = (function () {
         numbers.set(key, names.length);
         names.push(name + (frame.restored ? " (restored)" : frame.inlined ? " (inlined)" : ""));
         shades.push(shade(name));
+        kinds.push(frame.restored ? "restored" : frame.inlined ? "inlined" : "");
       }
       return numbers.get(key);
     };
-    const t = { unit: "samples", sides: [""], names: names, shades: shades, root: node(-1, null, 1), notes: [] };
+    const t = { unit: "samples", sides: [""], names: names, shades: shades, kinds: kinds, root: node(-1, null, 1), notes: [] };
     const index = new Map();
     for (const s of model.samples.stacks) {
       let n = t.root;
