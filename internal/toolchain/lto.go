@@ -62,6 +62,17 @@ type ltoLinker struct {
 	shim
 	root string // directory of the toolchain
 	real string // path of the real linker
+	// mixed reports objects of other modes if the link fails; nil below a driver, which does.
+	mixed *mixedLink
+}
+
+// become becomes the real linker.
+func (l *ltoLinker) become(args []string, env ...string) error {
+	argv := append([]string{l.real}, args...)
+	if l.mixed != nil {
+		return l.mixed.run(&l.streams, l.real, argv, env...)
+	}
+	return become(l.real, argv, env...)
 }
 
 // AsLTO returns the function to run in place of lld or of its distributor, if args say that cairn was started
@@ -93,8 +104,9 @@ func newLTOLinker(root, real string, s verb.Streams) *ltoLinker {
 }
 
 // runLTOLinker is the stand-in for an lld that a build starts itself.
-func runLTOLinker(ctx context.Context, s *verb.Streams, root, real string, args []string) error {
+func runLTOLinker(ctx context.Context, s *verb.Streams, root, real string, args []string, mixed *mixedLink) error {
 	l := newLTOLinker(root, real, *s)
+	l.mixed = mixed
 	if l.broken != nil {
 		return fmt.Errorf("ld: %w", l.broken)
 	}
@@ -116,7 +128,7 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 		return fmt.Errorf("ld: %w", err)
 	}
 	if len(in.modules) == 0 || l.leaves(&line) {
-		return become(l.real, append([]string{l.real}, args...))
+		return l.become(args)
 	}
 	if slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) }) {
 		line.Words = append(line.Words, driver.LinkerWord{Args: []string{"-u", l.needed()}, Option: "u", Value: l.needed()})
@@ -265,7 +277,7 @@ func (l *ltoLinker) linkThin(ctx context.Context, line *driver.LinkerLine, clang
 	if isLong(args) {
 		return l.runLong(ctx, args, env)
 	}
-	return become(l.real, append([]string{l.real}, args...), env...)
+	return l.become(args, env...)
 }
 
 // runLong runs the linker with a response file, which must be removed.

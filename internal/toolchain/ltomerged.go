@@ -79,6 +79,9 @@ func (m *mergedLink) plainly(ctx context.Context, messages string, why error) er
 	plain, err := m.start(ctx, line.Without(), m.streams.Out)
 	fmt.Fprint(m.streams.Err, plain)
 	if err != nil {
+		if m.mixed != nil {
+			m.mixed.report(&m.streams)
+		}
 		return ChildError(err)
 	}
 	fmt.Fprintf(m.streams.Err, "%scairn: ld: %s: its optimised code cannot be linked in two steps (%v); it is linked as it is\n", messages, m.output, why)

@@ -36,6 +36,12 @@ func (l *mixedLink) run(s *verb.Streams, path string, argv []string, env ...stri
 	if code == 0 {
 		return nil
 	}
+	l.report(s)
+	return verb.ExitError(code)
+}
+
+// report names the objects of other modes.
+func (l *mixedLink) report(s *verb.Streams) {
 	found := l.others()
 	for _, mode := range slices.Sorted(maps.Keys(found)) {
 		files := found[mode]
@@ -46,7 +52,6 @@ func (l *mixedLink) run(s *verb.Streams, path string, argv []string, env ...stri
 		}
 		fmt.Fprintf(s.Err, "cairn: cc: %s %s probes of mode %s from an earlier build, and this link is for %s: compile everything again (make -B, ninja -t clean, cmake --build --clean-first)\n", list, have, mode, l.what)
 	}
-	return verb.ExitError(code)
 }
 
 // others returns the inputs whose probes need a runtime that the link does not add, by mode.

@@ -441,11 +441,11 @@ func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, sh
 		return err
 	}
 	argv = append(argv, linkByHand(link)...)
-	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
-		return runLTOLinker(ctx, s, b.dir, path, argv[1:])
-	}
 	inputs, _ := linkerInputs(argv[1:])
 	l := &mixedLink{inputs: inputs, what: withoutProbes}
+	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
+		return runLTOLinker(ctx, s, b.dir, path, argv[1:], l)
+	}
 	return l.run(s, path, argv)
 }
 

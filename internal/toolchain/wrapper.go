@@ -345,10 +345,10 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	if w.opts.Shim.recordsUnits(tc) {
 		argv = append(argv, linkRecord(s, inputs, output, false, slices.Contains(args, "--whole-archive"))...)
 	}
-	if linker.Kind == linkorder.LLD {
-		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:])
-	}
 	l := &mixedLink{inputs: inputs, runtime: tc.Archive, what: "mode " + w.opts.Shim.Mode.String()}
+	if linker.Kind == linkorder.LLD {
+		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:], l)
+	}
 	return l.run(s, path, argv)
 }
 

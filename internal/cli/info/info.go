@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,6 +96,7 @@ type infoJSON struct {
 	RunsHeld     *int               `json:"runs_held,omitempty"` // of these it is known which they are
 	RunsSketch   bool               `json:"runs_sketch,omitempty"`
 	Functions    *profile.TallyJSON `json:"functions,omitempty"`
+	Absent       map[string]int     `json:"absent,omitempty"` // functions that were compiled and that it does not have, by reason
 	Blocks       *profile.TallyJSON `json:"blocks,omitempty"`
 	Calls        *uint64            `json:"calls,omitempty"`
 	CallsInexact bool               `json:"calls_inexact,omitempty"`
@@ -227,6 +229,12 @@ func mapInfo(kind string, m *prof.Map) infoJSON {
 	for _, mode := range sum.Modes {
 		j.Modes = append(j.Modes, mode.String())
 	}
+	for i := range m.Absent {
+		if j.Absent == nil {
+			j.Absent = map[string]int{}
+		}
+		j.Absent[m.Absent[i].Why.String()]++
+	}
 	return j
 }
 
@@ -329,6 +337,9 @@ func (j *infoJSON) table() *report.Table {
 		row("runs merged", j.runsText(), report.Plain)
 	}
 	j.tallyRow(row, "functions", j.Functions)
+	if len(j.Absent) > 0 {
+		row("absent", j.absentText(), report.Plain)
+	}
 	j.tallyRow(row, "blocks", j.Blocks)
 	if j.Calls != nil {
 		row("calls", verb.AtLeast(j.CallsInexact)+report.Count(*j.Calls), report.Plain)
@@ -340,6 +351,17 @@ func (j *infoJSON) table() *report.Table {
 		row("traces", j.tracesText(), report.Plain)
 	}
 	return t
+}
+
+// absentText describes the functions that were compiled and are not in the module.
+func (j *infoJSON) absentText() string {
+	total := 0
+	var reasons []string
+	for _, why := range slices.Sorted(maps.Keys(j.Absent)) {
+		total += j.Absent[why]
+		reasons = append(reasons, report.Count(j.Absent[why])+" "+why)
+	}
+	return fmt.Sprintf("%s: %s", report.Plural(total, "function"), strings.Join(reasons, ", "))
 }
 
 // runsText describes the number of runs, and how exactly they are identified.

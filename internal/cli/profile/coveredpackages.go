@@ -20,9 +20,19 @@ func (f *coveredFlags) writePackages(_ *verb.Streams, w io.Writer, modules []cov
 	for i := range modules {
 		of = append(of, modules[i].Module)
 	}
-	list := packages.Sum(of, func(fn *prof.Func) bool {
-		_, ok := f.rules.Path(fn.File)
-		return ok && filter.Match(fn.Name)
+	kept := map[*prof.Func]bool{}
+	for i := range modules {
+		m := &modules[i]
+		for k := range m.Funcs {
+			fn := &m.Funcs[k]
+			if filter.Match(fn.Name) {
+				_, _, kept[fn] = f.scope.place(m, fn)
+			}
+		}
+	}
+	list := packages.Sum(of, func(fn *prof.Func) bool { return kept[fn] }, func(a *prof.Absent) bool {
+		file, line := coverage.AbsentSource(a)
+		return filter.Match(a.Name) && f.scope.has(file, line)
 	})
 	if f.Json {
 		return writePackagesJSON(w, list)

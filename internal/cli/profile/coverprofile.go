@@ -1,8 +1,11 @@
 package profile
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cairnprof/cairn/format/coverprofile"
 	"github.com/cairnprof/cairn/format/golines"
@@ -33,6 +36,9 @@ func (f *coveredFlags) writeCoverProfile(s *verb.Streams, w io.Writer, modules [
 		_, ok := f.rules.Path(file)
 		return ok
 	})
+	if rows := f.excludeStatements(list, p); rows > 0 {
+		verb.Note(s, "%s excluded by markers in the source (--no-markers) or by patterns", report.Plural(rows, "statement"))
+	}
 	if p.Unrecorded > 0 {
 		verb.Note(s, "%s omitted: whether they ran in functions that ran is recorded in mode block only", report.Plural(p.Unrecorded, "statement"))
 	}
@@ -40,4 +46,38 @@ func (f *coveredFlags) writeCoverProfile(s *verb.Streams, w io.Writer, modules [
 		verb.Note(s, "%s omitted: their functions have no probes", report.Plural(p.Unprobed, "statement"))
 	}
 	return coverprofile.Write(w, p.Mode, p.Rows)
+}
+
+// excludeStatements drops the rows of a profile that markers in the sources exclude, and returns how many statements
+// these have.
+func (f *coveredFlags) excludeStatements(modules []statements.Module, p *statements.Profile) (n int) {
+	files := map[string]string{} // by the name in the profile
+	for i := range modules {
+		t := modules[i].Table
+		for k := range t.Funcs {
+			file := t.Funcs[k].File
+			files[cmp.Or(t.Profile[file], file)] = file
+		}
+	}
+	texts := map[string][][]byte{}
+	p.Rows = slices.DeleteFunc(p.Rows, func(r coverprofile.Row) bool {
+		file := files[r.File]
+		m := f.scope.of(file)
+		if m == nil {
+			return false
+		}
+		rows, ok := texts[file]
+		if !ok {
+			if text, err := f.scope.text(file); err == nil {
+				rows = bytes.Split(text, []byte("\n"))
+			}
+			texts[file] = rows
+		}
+		if !m.Statements(rows, r.FromLine, r.FromColumn, r.ToLine, r.Count > 0) {
+			return false
+		}
+		n += r.Statements
+		return true
+	})
+	return n
 }

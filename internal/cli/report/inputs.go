@@ -50,7 +50,9 @@ type inputs struct {
 	named  map[string]bool
 	groups []model.Input // as the report lists them
 	said   []string      // notes about them
-	walked int
+	// omitted is the number of inputs that are not in the report, or only in part.
+	omitted int
+	walked  int
 	// objects are the objects and archives in directories.
 	objects []string
 }
@@ -97,6 +99,13 @@ func (in *inputs) add(arg string) error {
 	return nil
 }
 
+// omit reports that a file below a directory is left out.
+func (in *inputs) omit(err error) {
+	verb.Note(in.streams, "omitted: %v", err)
+	in.said = append(in.said, err.Error())
+	in.omitted++
+}
+
 // take adds a file once.
 func (in *inputs) take(path string, k kind, size int64) {
 	if _, has := in.sizes[path]; has {
@@ -113,7 +122,7 @@ func (in *inputs) directory(dir string) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			in.said = append(in.said, err.Error())
+			in.omit(err)
 			return nil
 		case d.IsDir():
 			if path != root && verb.VersionControl(d.Name()) {
@@ -135,7 +144,7 @@ func (in *inputs) directory(dir string) error {
 		}
 		k, _, err := kindOf(path)
 		if err != nil {
-			in.said = append(in.said, err.Error())
+			in.omit(err)
 			return nil
 		}
 		if k == unknown || !named && k != binaries { // any text may begin as samples do

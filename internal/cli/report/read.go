@@ -138,6 +138,7 @@ func (r *reader) lines(logged bool) error {
 		case err == nil && !matched && r.named[path] && !logged:
 			r.uncertain("%s is build %s, of which no runs were given: it is not used.", path, id.Short())
 			verb.Note(r.streams, "%s is build %s, of which no runs were given: it is not used", path, id.Short())
+			r.omitted++
 		}
 	}
 	if any {
@@ -148,6 +149,7 @@ func (r *reader) lines(logged bool) error {
 
 // refused reports the files that could not be used, those of other builds together.
 func (r *reader) refused(list []rawfiles.Complaint) {
+	r.omitted += len(list)
 	if foreign := profile.Foreign(list); foreign != "" {
 		verb.Note(r.streams, "%s", foreign)
 		r.uncertain("%s.", foreign)
@@ -340,6 +342,7 @@ func (r *reader) samples(ctx context.Context) error {
 	if len(bins) == 0 {
 		verb.Note(r.streams, "samples are not shown: give the binary that ran")
 		r.uncertain("Samples are not shown, because the binary that ran was not given.")
+		r.omitted += len(r.paths[samples])
 		return nil
 	}
 	made, err := clisamples.Run(ctx, r.streams, &pipeline.Plan{

@@ -52,8 +52,9 @@ programs that wrote them. Sources are read at the paths in the debug information
 
 type reportFlags struct {
 	sourceFlags
-	out  string
-	json bool
+	out   string
+	json  bool
+	allow bool
 }
 
 // Report returns the command cairn report.
@@ -66,7 +67,8 @@ func Report(s *verb.Streams) *cobra.Command {
 their counts, callers and callees, sources with coverage, the pages of the binary, spikes
 and samples. The page is one file that loads nothing from elsewhere.
 
-` + about,
+` + about + ` If an input is left out, as it is
+damaged or of another build, the page is written, and the exit code is 3, or 0 with --allow-omitted.`,
 		Example: `  cairn report app.mip app -o report.html
   cairn report app raws/ -o report.html
   cairn report app.mip app --against yesterday.mip -o report.html
@@ -76,16 +78,28 @@ and samples. The page is one file that loads nothing from elsewhere.
 	}
 	c.Flags().StringVarP(&f.out, "output", "o", "", "write to this `file`, - for standard output; the default is report.html, or - with --json")
 	c.Flags().BoolVar(&f.json, "json", false, "write the model of the page as JSON (docs/report-model.md)")
+	c.Flags().BoolVar(&f.allow, "allow-omitted", false, "exit with 0 if inputs were omitted, rather than with 3")
 	f.register(c)
 	return c
 }
 
 func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
-	r, err := f.build(ctx, s, args)
+	r, omitted, err := f.build(ctx, s, args)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	if err := f.write(s, r); err != nil {
+		return err
+	}
+	if omitted > 0 && !f.allow {
+		return verb.Partialf("%s left out of the report (--allow-omitted accepts this)", report.Plural(omitted, "input"))
+	}
+	return nil
+}
+
+// write writes the page, or its model.
+func (f *reportFlags) write(s *verb.Streams, r *model.Report) error {
 	if f.json {
 		if f.out == "" {
 			f.out = "-"
@@ -99,7 +113,7 @@ func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return err
 	}
 	size := &counter{}
-	err = verb.WriteFile(s, f.out, func(w io.Writer) error {
+	err := verb.WriteFile(s, f.out, func(w io.Writer) error {
 		size.to = w
 		out := bufio.NewWriterSize(size, 1<<16)
 		if err := page.WriteHTML(out, &page.Document{Title: r.Model.Title, Model: r.WriteModel, Data: r.Data()}); err != nil {
@@ -148,17 +162,23 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// build reads the inputs and builds the model.
-func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string) (*model.Report, error) {
+// shown is build for a page that follows its inputs: what is left out is in its text.
+func (f *sourceFlags) shown(ctx context.Context, s *verb.Streams, args []string) (*model.Report, error) {
+	r, _, err := f.build(ctx, s, args)
+	return r, err
+}
+
+// build reads the inputs and builds the model. It returns the number of inputs that are not in it.
+func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string) (_ *model.Report, omitted int, err error) {
 	in := newInputs(s)
 	for _, arg := range args {
 		if err := in.add(arg); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	src, err := f.read(ctx, in)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	done := verb.Working(s, "reading sources and computing the report")
 	r := model.Build(src)
@@ -166,5 +186,5 @@ func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string)
 	if t, ok := src.Texts.(*texts); ok && t.stale() != "" {
 		r.Model.Uncertain = append(r.Model.Uncertain, t.stale())
 	}
-	return r, nil
+	return r, in.omitted, nil
 }

@@ -73,7 +73,7 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	defer site.close()
 	asked := remoteState(ctx, args, "")
 	was := stateOf(args)
-	site.set(f.build(ctx, s, args))
+	site.set(f.shown(ctx, s, args))
 	fmt.Fprintf(s.Out, "http://%s/\n", listener.Addr())
 	server := &http.Server{Handler: site.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
@@ -114,7 +114,7 @@ func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, 
 			for _, arg := range args {
 				verb.Forget(arg)
 			}
-			site.set(f.build(ctx, s, args))
+			site.set(f.shown(ctx, s, args))
 		}
 		was = now
 	}

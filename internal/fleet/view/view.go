@@ -107,7 +107,7 @@ func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report 
 		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), strings.Compare(a.Name, b.Name))
 	})
 	slices.SortStableFunc(r.Startup, func(a, b Function) int { return cmp.Compare(a.Mean, b.Mean) })
-	r.Packages = packages.Sum([]*prof.Module{m}, nil)
+	r.Packages = packages.Sum([]*prof.Module{m}, nil, nil)
 	r.Scenarios = scenarios(m)
 	if before != nil {
 		r.Change = change(m, before)

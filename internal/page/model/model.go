@@ -16,7 +16,8 @@ type Model struct {
 	Generator string     `json:"generator,omitempty"` // of cairn
 	Inputs    []Input    `json:"inputs"`
 	Modules   []Module   `json:"modules"`
-	Runs      uint64     `json:"runs,omitempty"` // processes that wrote raw files, at least
+	Runs      uint64     `json:"runs,omitempty"`          // processes that wrote raw files
+	AtLeast   bool       `json:"runs_at_least,omitempty"` // there may have been more
 	Scenarios []Scenario `json:"scenarios,omitempty"`
 	Figures   []Figure   `json:"figures"`
 	Uncertain []string   `json:"uncertain"` // messages: what the data do not show

@@ -47,7 +47,7 @@ func (b *builder) profile() {
 		}
 		b.m.Modules = append(b.m.Modules, mod)
 	}
-	b.m.Runs = processes(b.m.Modules)
+	b.m.Runs, b.m.AtLeast = processes(b.m.Modules)
 	for _, any := range ran {
 		b.defined.Total++
 		if any {
@@ -62,18 +62,21 @@ func (b *builder) profile() {
 	}
 }
 
-// processes returns how many processes ran at least. Each module of a process writes a raw file.
-// A process has one program, and may have any libraries.
-func processes(modules []Module) uint64 {
+// processes returns how many processes ran. Each module of a process writes a raw file. A process has one program,
+// and may have any libraries: those of programs without probes cannot be told from those of the others, so that
+// there may have been more.
+func processes(modules []Module) (n uint64, atLeast bool) {
 	programs, most := uint64(0), uint64(0)
 	for i := range modules {
 		m := &modules[i]
-		if !isLibrary(m.Name) {
+		if isLibrary(m.Name) {
+			atLeast = atLeast || m.Runs > 0
+		} else {
 			programs += m.Runs
 		}
 		most = max(most, m.Runs)
 	}
-	return max(programs, most)
+	return max(programs, most), atLeast
 }
 
 // isLibrary reports whether a module has the name of a shared library.

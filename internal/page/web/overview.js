@@ -134,7 +134,7 @@
       root.append(
         el("div", { class: "hero" }, el("h1", null, model.title),
           el("p", { class: "soft" }, [
-            runs ? format.plural(runs, "run") : "", model.scenarios && model.scenarios.length > 1 ? format.plural(model.scenarios.length, "scenario") : "",
+            runs ? (model.runs_at_least ? "at least " : "") + format.plural(runs, "run") : "", model.scenarios && model.scenarios.length > 1 ? format.plural(model.scenarios.length, "scenario") : "",
             [...new Set(model.modules.flatMap(function (m) { return m.modes; }))].map(function (m) { return "mode " + m; }).join(", "),
             [...new Set(model.modules.map(function (m) { return m.machine; }).filter(Boolean))].join(", "),
           ].filter(Boolean).join(" · "))),

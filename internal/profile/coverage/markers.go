@@ -17,12 +17,14 @@ type Markers struct {
 	// Functions and BranchFunctions are the lines of markers that exclude a function defined
 	// there.
 	Functions, BranchFunctions []int
+	// Unreachable are lines that are excluded as long as they do not run.
+	Unreachable []Range
 	// Problems are messages about markers without effect.
 	Problems []string
 }
 
 // marker matches the markers of lcov and gcovr. A marker counts in any text of a line.
-var marker = lazyregexp.New(`\b(LCOV|GCOVR?)_EXCL_(BR_)?(LINE|START|STOP|FUNCTION)\b`)
+var marker = lazyregexp.New(`\b(?:(LCOV|GCOVR?)_EXCL_(BR_)?(LINE|START|STOP|FUNCTION)|(LCOV)_UNREACHABLE_(LINE|START|STOP))\b`)
 
 // ReadMarkers finds the markers in the text of a source file. Lines that match one of the
 // expressions lines or branches are excluded as if they had a marker. Without comments, only the
@@ -31,30 +33,34 @@ var marker = lazyregexp.New(`\b(LCOV|GCOVR?)_EXCL_(BR_)?(LINE|START|STOP|FUNCTIO
 // The rules are those of gcovr (https://gcovr.com/en/stable/guide/exclusion-markers.html), of which
 // lcov's (geninfo(1)) are a part: LINE excludes its line, START all lines from its own up to
 // the one before STOP, and FUNCTION the function that is defined on its line. BR_ excludes branches
-// only. A START without STOP excludes nothing, as in gcovr.
+// only. A START without STOP excludes nothing, as in gcovr. UNREACHABLE, of lcov 2.1 and later, excludes what did not
+// run.
 func ReadMarkers(text []byte, comments bool, lines, branches []*regexp.Regexp) *Markers {
 	m := &Markers{}
-	var open [2]regions
-	open[0].into, open[1].into = &m.Lines, &m.Branches
+	var open [3]regions
+	open[0].into, open[1].into, open[2].into = &m.Lines, &m.Branches, &m.Unreachable
 	functions := [2]*[]int{&m.Functions, &m.BranchFunctions}
 	n := 0
 	for row := range bytes.Lines(text) {
 		n++
 		row = bytes.TrimRight(row, "\r\n")
 		var found [][][]byte
-		if comments && bytes.Contains(row, []byte("_EXCL_")) {
+		if comments && (bytes.Contains(row, []byte("_EXCL_")) || bytes.Contains(row, []byte("_UNREACHABLE_"))) {
 			found = marker().FindAllSubmatch(row, -1)
 		}
 		for _, in := range found {
-			kind := 0
-			if len(in[2]) > 0 {
+			kind, what := 0, string(in[3])
+			switch {
+			case len(in[4]) > 0:
+				kind, what = 2, string(in[5])
+			case len(in[2]) > 0:
 				kind = 1
 			}
-			if string(in[3]) == "FUNCTION" {
+			if what == "FUNCTION" {
 				*functions[kind] = append(*functions[kind], n)
 				continue
 			}
-			open[kind].mark(m, string(in[0]), string(in[1]), string(in[3]), n)
+			open[kind].mark(m, string(in[0]), string(in[1])+string(in[4]), what, n)
 		}
 		for kind, list := range [2][]*regexp.Regexp{lines, branches} {
 			if slices.ContainsFunc(list, func(re *regexp.Regexp) bool { return re.Match(row) }) {
@@ -67,7 +73,7 @@ func ReadMarkers(text []byte, comments bool, lines, branches []*regexp.Regexp) *
 			m.problem(s.line, "%s has no STOP: it excludes nothing", s.text)
 		}
 	}
-	m.Lines, m.Branches = join(m.Lines), join(m.Branches)
+	m.Lines, m.Branches, m.Unreachable = join(m.Lines), join(m.Branches), join(m.Unreachable)
 	return m
 }
 
@@ -129,10 +135,21 @@ func (m *Markers) Exclude(f *SourceFile) (kept SourceFile, n Excluded) {
 	lines, branches := slices.Clone(m.Lines), slices.Clone(m.Branches)
 	lines = append(lines, m.functions(f, m.Functions)...)
 	branches = append(branches, m.functions(f, m.BranchFunctions)...)
+	reached := 0
 	for _, l := range f.Lines {
 		if within(lines, l.Number) {
 			n.Lines++
 			continue
+		}
+		if within(m.Unreachable, l.Number) {
+			if l.State != Ran {
+				n.Lines++
+				lines = append(lines, Range{l.Number, l.Number})
+				continue
+			}
+			if reached++; reached == 1 {
+				m.problem(l.Number, "it ran, and a marker says that it is unreachable")
+			}
 		}
 		kept.Lines = append(kept.Lines, l)
 	}
@@ -152,6 +169,28 @@ func (m *Markers) Exclude(f *SourceFile) (kept SourceFile, n Excluded) {
 		kept.Branches = append(kept.Branches, *b)
 	}
 	return kept, n
+}
+
+// Statements reports whether all lines with text of a range of Go's statements are excluded: those between its braces
+// that are not blank or comments. rows are the lines of the file, and column, in bytes from 1, is where the range
+// begins.
+func (m *Markers) Statements(rows [][]byte, from, column, to int, ran bool) bool {
+	any := false
+	for n := from; n <= min(to, len(rows)); n++ {
+		row := rows[n-1]
+		if n == from {
+			row = row[min(max(column-1, 0), len(row)):]
+		}
+		row = bytes.TrimSpace(row)
+		if code, _, _ := bytes.Cut(row, []byte("//")); len(bytes.Trim(code, " \t{}")) == 0 {
+			continue
+		}
+		if !within(m.Lines, n) && (ran || !within(m.Unreachable, n)) {
+			return false
+		}
+		any = true
+	}
+	return any
 }
 
 // Function reports whether a function that is defined on a line is excluded.

@@ -28,8 +28,8 @@ func (p *Package) Unused() uint64 { return p.Bytes - p.RanBytes }
 
 // Sum returns the packages of modules for functions that keep accepts, those with the most
 // unused code first. Functions that no module has count as not run; those of Go that several
-// modules have count once. keep may be nil.
-func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
+// modules have count once. keep and keepAbsent, which selects of those that no module has, may be nil.
+func Sum(modules []*prof.Module, keep func(*prof.Func) bool, keepAbsent func(*prof.Absent) bool) []Package {
 	sums := map[string]*Package{}
 	ran := ranAnywhere(modules)
 	for _, m := range modules {
@@ -65,7 +65,7 @@ func Sum(modules []*prof.Module, keep func(*prof.Func) bool) []Package {
 	}
 	for _, a := range absent.Missing(maps) {
 		f := &prof.Func{Name: a.Name, File: a.File}
-		if !a.Known() || keep != nil && !keep(f) {
+		if !a.Known() || keepAbsent != nil && !keepAbsent(&a) {
 			continue
 		}
 		p := sums[Of(f)]

@@ -48,7 +48,7 @@ func TestSum(t *testing.T) {
 		{Name: "c", Functions: 1, Ran: 1, Bytes: 30, RanBytes: 30},
 		{Name: "d", Functions: 1, Absent: 1},
 	}
-	if got := Sum([]*prof.Module{m}, nil); !slices.Equal(got, want) {
+	if got := Sum([]*prof.Module{m}, nil, nil); !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}
 	// Another program has some of them, and larger copies.
@@ -61,10 +61,10 @@ func TestSum(t *testing.T) {
 		{Name: "c", Functions: 1, Ran: 1, Bytes: 30, RanBytes: 30},
 	}
 	other.Funcs[2].File = "d.go"
-	if got := Sum([]*prof.Module{m, other}, nil); !slices.Equal(got, want) {
+	if got := Sum([]*prof.Module{m, other}, nil, nil); !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}
-	if got := Sum([]*prof.Module{m, m}, func(f *prof.Func) bool { return f.Name == "b.F" }); !slices.Equal(got, []Package{{Name: "b", Functions: 1, Bytes: 30}}) {
+	if got := Sum([]*prof.Module{m, m}, func(f *prof.Func) bool { return f.Name == "b.F" }, func(a *prof.Absent) bool { return false }); !slices.Equal(got, []Package{{Name: "b", Functions: 1, Bytes: 30}}) {
 		t.Errorf("got %+v", got)
 	}
 }
