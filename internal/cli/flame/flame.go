@@ -109,7 +109,7 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
 	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "with --binary: `how` to restore frames that tail calls erased: full, llvm, none")
 	verb.Values(c, "infer-missing-frames", pipeline.InferFull, pipeline.InferLLVM, pipeline.InferNone)
 	fl.StringVar(&f.event, "event", "", "of stacks with names: draw the samples of this `event`, default that of the first")
-	fl.StringVar(&f.kernel, "kernel-frames", kernelAll, "of stacks with names: draw functions of the kernel as `how`: all, one (frame), none (their time is that of the callers)")
+	fl.StringVar(&f.kernel, "kernel-frames", kernelAll, "of samples: draw functions of the kernel as `how`: all, one (frame), none (their time is that of the callers)")
 	verb.Values(c, "kernel-frames", kernelAll, kernelOne, kernelNone)
 	f.names.RegisterNames(c)
 	return c

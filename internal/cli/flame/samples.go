@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
+	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/stackfile"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/sample"
 )
 
 // checkSampled rejects flags that do not apply to samples.
@@ -37,12 +40,24 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 	if err := f.checkSampled(); err != nil {
 		return nil, err
 	}
-	made, err := samples.Run(ctx, s, &pipeline.Plan{Product: pipeline.Stacks, Samples: args, Binaries: f.binaries, Infer: infer})
+	made, err := samples.Run(ctx, s, &pipeline.Plan{Product: pipeline.Stacks, Samples: args, Binaries: f.binaries, Infer: infer, Kernel: pipeline.KernelFrames(f.kernel)})
 	if err != nil {
 		return nil, err
 	}
 	doc := samples.Drawing(made, f.names.Names())
+	f.marked = func(id calllog.FuncID) string { return markedAs(doc.Name(id), doc.Kind(id)) }
 	return doc, f.chooseSampled(doc, filter, made.Stacks.Funcs.Name)
+}
+
+// markedAs returns a name that is shown, as flame graph tools know functions of the kernel and inlined ones.
+func markedAs(name string, kind flamegraph.Kind) string {
+	switch kind {
+	case flamegraph.Kernel:
+		return strings.TrimSuffix(name, profgen.KernelSuffix) + foldedMark[sample.KernelFrame]
+	case flamegraph.Inlined:
+		return strings.TrimSuffix(name, profgen.InlinedSuffix) + foldedMark[sample.InlinedFrame]
+	}
+	return name
 }
 
 // chooseSampled keeps the selected stacks, and returns an error if there are none.

@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/unwind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -44,7 +45,7 @@ type stackWriter struct {
 // show returns a symbol as it is displayed: the suffix of a restored frame is kept.
 func (w stackWriter) show(symbol string) string {
 	marks := ""
-	for _, mark := range []string{profgen.InferredSuffix, profgen.InlinedSuffix} {
+	for _, mark := range []string{profgen.InferredSuffix, profgen.InlinedSuffix, profgen.KernelSuffix} {
 		if name, ok := strings.CutSuffix(symbol, mark); ok {
 			symbol, marks = name, mark+marks
 		}
@@ -66,6 +67,8 @@ func (w stackWriter) kind(id calllog.FuncID) flamegraph.Kind {
 		return flamegraph.Restored
 	case strings.HasSuffix(symbol, profgen.InlinedSuffix):
 		return flamegraph.Inlined
+	case strings.HasSuffix(symbol, profgen.KernelSuffix), symbol == unwind.KernelName:
+		return flamegraph.Kernel
 	}
 	return flamegraph.Plain
 }

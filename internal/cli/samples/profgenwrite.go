@@ -28,6 +28,7 @@ func host(s *verb.Streams) pipeline.Host {
 	return pipeline.Host{
 		In:       s.In,
 		Note:     func(format string, args ...any) { verb.Note(s, format, args...) },
+		Kernel:   openKernel,
 		Progress: func(done *atomic.Int64, of int) func() { return verb.StartProgress(s, "MB", done, of) },
 	}
 }

@@ -67,6 +67,9 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 	}
 	result := counter.Result()
 	counter = nil
+	if text := r.kernel.lacking(); text != "" {
+		r.Note("%s", text)
+	}
 	r.tell(&result.Stats)
 	if result.Stats.Used == 0 {
 		return counts{}, r.nothingUsed(&result.Stats)
@@ -94,6 +97,7 @@ func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 		opt.Inlining = b.lines
 	}
 	opt.Files = b.files()
+	opt.Kernel = r.kernel.frames()
 	return opt
 }
 
@@ -133,6 +137,7 @@ func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind
 			return err
 		}
 		r.tellMappings(b)
+		r.kernel.see(b, in.Info(), r.Host.Kernel)
 		counter.Add(b)
 		done.Store(in.Stats().Bytes / mega)
 	}

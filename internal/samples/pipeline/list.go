@@ -21,7 +21,7 @@ type Listing struct {
 
 // List prints the code of the binaries of a plan, instead of processing samples.
 func List(p *Plan, host Host, o Listing, w io.Writer) error {
-	r := run{p, host}
+	r := run{Plan: p, Host: host}
 	open, err := r.openBinaries()
 	defer closeAll(open)
 	if err != nil {

@@ -38,6 +38,16 @@ const (
 // Inferences are all methods.
 var Inferences = []Inference{InferFull, InferLLVM, InferNone}
 
+// KernelFrames says which functions of the kernel are on stacks.
+type KernelFrames string
+
+// The values.
+const (
+	KernelAll  KernelFrames = "all"  // each function
+	KernelOne  KernelFrames = "one"  // one frame
+	KernelNone KernelFrames = "none" // the callers spent the time
+)
+
 // Base is what the addresses in counts are relative to.
 type Base uint8
 
@@ -73,6 +83,9 @@ type Plan struct {
 	Recursion     int  // see unwind.CompressRecursion
 	Infer         Inference
 	SearchDepth   int // of InferLLVM: maximum number of frames in one place, 0 for all
+
+	// Kernel says how stacks show the kernel, "" as other code outside of the binaries.
+	Kernel KernelFrames
 
 	ByLines  bool // of debug information, even if there are pseudo probes
 	Recount  bool // by lines: totals are the sums of counts

@@ -20,7 +20,9 @@ type Host struct {
 	In       io.Reader                                           // standard input
 	Note     func(format string, args ...any)                    // prints a remark
 	Progress func(megabytes *atomic.Int64, of int) (stop func()) // shows the progress of reading
-	Mapped   func(*sample.Mapping)                               // is called for all mappings of the inputs, if it is not nil
+	// Kernel opens the list of the running kernel's symbols, and returns the kernel's build id. It may be nil.
+	Kernel func() (symbols io.ReadCloser, buildID string, err error)
+	Mapped func(*sample.Mapping) // is called for all mappings of the inputs, if it is not nil
 }
 
 // Result is the output: one of Profile, Addresses, Missing, Stacks, Calls and Branches,
@@ -46,11 +48,13 @@ var errNoFunction = errors.New("no function has counts: did other binaries run, 
 type run struct {
 	*Plan
 	Host
+
+	kernel *kernel // of stacks, nil if it is outside
 }
 
 // Run executes the steps of a plan.
 func Run(ctx context.Context, p *Plan, host Host) (*Result, error) {
-	r := run{p, host}
+	r := run{Plan: p, Host: host, kernel: newKernel(p)}
 	if p.Sum != nil {
 		return r.sum()
 	}

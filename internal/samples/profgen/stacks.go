@@ -19,6 +19,9 @@ const InferredSuffix = " [inferred]"
 // InlinedSuffix is the suffix of inlined functions with separate frames.
 const InlinedSuffix = " [inlined]"
 
+// KernelSuffix is the suffix of functions of the operating system.
+const KernelSuffix = " [kernel]"
+
 // outsideName is the function of code outside of the binaries.
 const outsideName = "[outside]"
 
@@ -120,6 +123,7 @@ type sampledFunction struct {
 	inferred bool
 	missing  bool
 	inlined  string // the inlined function, not the one that contains it
+	kernel   string // the function of the kernel, outside of the binaries
 	at       ref    // of Addresses
 }
 
@@ -141,6 +145,17 @@ func (b *stackBuilder) read(m *unwind.Moment) {
 		}
 	}
 	b.part(m, start, len(m.Frames), m.Leaf)
+	if n := len(b.frames); m.Kernel != nil && !m.Kernel.Outside && n > 1 && b.frames[n-1].At == machinecode.External {
+		b.frames = b.frames[:n-1] // the kernel is what is outside
+	}
+}
+
+// kernelNames returns the functions of the kernel of a moment, outermost first.
+func kernelNames(m *unwind.Moment) []string {
+	if m.Kernel == nil {
+		return nil
+	}
+	return m.Kernel.Names
 }
 
 func (b *stackBuilder) add(m *unwind.Moment) {
@@ -164,6 +179,10 @@ func (b *stackBuilder) add(m *unwind.Moment) {
 			node = trie.Child(node, id)
 			trie.Node(node).Total += m.Count
 		}
+	}
+	for _, name := range kernelNames(m) {
+		node = trie.Child(node, b.number(sampledFunction{function: -1, kernel: name}))
+		trie.Node(node).Total += m.Count
 	}
 	trie.Node(node).Self += m.Count
 	b.out.Samples += m.Count
@@ -276,6 +295,12 @@ func (b *stackBuilder) number(key sampledFunction) calllog.FuncID {
 func (b *stackBuilder) describe(f sampledFunction) calllog.Func {
 	if f.missing {
 		return calllog.Func{Name: missingName}
+	}
+	if f.kernel == unwind.KernelName {
+		return calllog.Func{Name: unwind.KernelName}
+	}
+	if f.kernel != "" {
+		return calllog.Func{Name: f.kernel + KernelSuffix}
 	}
 	if f.binary == nil {
 		return calllog.Func{Name: outsideName}

@@ -15,6 +15,8 @@ type Moment struct {
 	Context
 	Leaf  machinecode.Ref // the sampled instruction; External in another binary
 	Count uint64          // samples
+	// Kernel is what runs in the kernel, inside of the leaf, which is External then; nil without Options.Kernel.
+	Kernel *KernelPart
 }
 
 // sampled returns the stacks of the samples.
@@ -24,11 +26,11 @@ func (u *Unwinder) sampled() []Moment {
 	for i := range u.moments.slots {
 		if s := &u.moments.slots[i]; s.count != 0 {
 			x.read(s.node)
-			out = append(out, Moment{x.context(), s.from, s.count})
+			out = append(out, Moment{x.context(), s.from, s.count, u.opt.Kernel.at(s.to)})
 		}
 	}
 	slices.SortFunc(out, func(a, b Moment) int {
-		return cmp.Or(slices.Compare(a.Frames, b.Frames), cmp.Compare(a.Leaf, b.Leaf), slices.CompareFunc(a.Known, b.Known, compareBools))
+		return cmp.Or(slices.Compare(a.Frames, b.Frames), cmp.Compare(a.Leaf, b.Leaf), slices.CompareFunc(a.Known, b.Known, compareBools), compareParts(a.Kernel, b.Kernel))
 	})
 	return out
 }

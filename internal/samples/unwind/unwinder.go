@@ -40,6 +40,8 @@ type Options struct {
 	// assumed to belong to it.
 	PID    int32
 	OnePID bool
+	// Kernel names the functions of the kernel in moments. It is nil if the kernel is outside, like other code.
+	Kernel *Kernel
 	// Files say which files are the binaries.
 	Files Files
 }
@@ -83,6 +85,7 @@ type Unwinder struct {
 	parent      uint32
 	leaf        ref
 	count       uint64
+	kernel      ref // number of the stack's part in the kernel, None if there is none
 }
 
 // New returns an unwinder for samples of these binaries.
@@ -177,6 +180,7 @@ const kernelSpace = 1 << 63
 // at the first one, which was sampled.
 func (u *Unwinder) readCalls(addrs []uint64) {
 	u.stack, u.interrupted, u.beyond = u.stack[:0], 0, false
+	u.readKernel(addrs)
 	cut := false
 	for i, addr := range addrs {
 		r := u.places.ref(addr)

@@ -13,7 +13,7 @@ const astray = ^uint32(0)
 func (u *Unwinder) walk() {
 	u.parent = u.stacked()
 	if u.opt.Moments {
-		u.moments.add(edge{u.parent, u.stack[0], machinecode.None}, u.count)
+		u.moments.add(edge{u.parent, u.stack[0], u.kernel}, u.count)
 	}
 	// The sampled address is at some distance after the last branch. The code between them may
 	// not have run completely.
