@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -93,6 +94,9 @@ func (c *command) build(ctx context.Context, s *verb.Streams, b *build) error {
 		if err := c.addUntested(ctx, s, b, reports, dir); err != nil && runErr == nil {
 			return err
 		}
+	}
+	if runErr == nil && len(reports) > 0 && !slices.ContainsFunc(reports, func(r gobuild.Report) bool { return r.Plain == "" }) {
+		return fmt.Errorf("nothing of this build is instrumented: %s: %s", reports[0].Program, reports[0].Plain)
 	}
 	return runErr
 }

@@ -60,7 +60,7 @@ func Change(file image.Image, symbols []image.Symbol, ranges []Range, prefix Pre
 	if len(ranges) == 0 {
 		return nil
 	}
-	c := changer{from: ranges[0].From, to: ranges[len(ranges)-1].To, ranges: ranges, prefix: byte(prefix)}
+	c := changer{done: map[uint64]bool{}, from: ranges[0].From, to: ranges[len(ranges)-1].To, ranges: ranges, prefix: byte(prefix)}
 	set := false
 	for _, s := range symbols {
 		code := file.At(s.Addr)
@@ -86,6 +86,9 @@ type changer struct {
 	from, to uint64 // of all ranges
 	ranges   []Range
 	prefix   byte
+	// done has the addresses of what was changed: two symbols may be at one address, as those of functions that a
+	// program exports for plugins.
+	done map[uint64]bool
 }
 
 // in reports whether an address is in a record, and its place there.
@@ -120,11 +123,13 @@ func (c *changer) function(s image.Symbol, code []byte) error {
 			place, uses = c.in(in.Memory(addr))
 		}
 		switch {
+		case c.done[addr]:
 		case uses && plain(in):
 		case uses && !probe(in, place):
 			return fmt.Errorf("%w, at %s+%#x: % x", ErrForm, s.Name, at, code[at:][:in.Len])
 		case uses, indexed && byIndex(in):
 			code[at] = c.prefix
+			c.done[addr] = true
 		}
 		at += int(in.Len)
 	}

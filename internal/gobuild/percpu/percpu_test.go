@@ -47,7 +47,7 @@ func TestFunction(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c := changer{from: ranges[0].From, to: ranges[1].To, ranges: ranges, prefix: byte(Own)}
+			c := changer{done: map[uint64]bool{}, from: ranges[0].From, to: ranges[1].To, ranges: ranges, prefix: byte(Own)}
 			got := bytes.Clone(tc.code)
 			err := c.function(image.Symbol{Name: tc.symbol, Addr: code, Size: uint64(len(got)), Func: true}, got)
 			switch {
@@ -60,11 +60,27 @@ func TestFunction(t *testing.T) {
 	}
 }
 
+// TestTwice changes a function once if it has two symbols.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	const code, record = 0x401000, 0x500000
+	c := changer{done: map[uint64]bool{}, from: record, to: record + 8, ranges: []Range{{record, record + 8}}, prefix: byte(Own)}
+	text := append(at(code, []byte{0x66, 0x83, 0x3d}, record, 0), at(code+8, []byte{0x48, 0xff, 0x0d}, record)...)
+	for _, name := range []string{"main.f", "main.init.0", "main.f"} {
+		if err := c.function(image.Symbol{Name: name, Addr: code, Size: uint64(len(text)), Func: true}, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text[0] != 0x65 || text[8] != 0x65 {
+		t.Errorf("% x", text)
+	}
+}
+
 // TestUndecodable passes over code that cannot be decoded, unless it has what looks like a probe.
 func TestUndecodable(t *testing.T) {
 	t.Parallel()
 	const code, record = 0x401000, 0x500000
-	c := changer{from: record, to: record + 8, ranges: []Range{{record, record + 8}}, prefix: byte(Own)}
+	c := changer{done: map[uint64]bool{}, from: record, to: record + 8, ranges: []Range{{record, record + 8}}, prefix: byte(Own)}
 	for _, first := range [][]byte{{0x48, 0xff, 0x0d}, {0x48, 0x8b, 0x0d}} {
 		text := append([]byte{0x06}, at(code+1, first, record)...) // PUSH ES, which 64-bit mode has not
 		err := c.function(image.Symbol{Name: "main.f", Addr: code, Size: uint64(len(text)), Func: true}, text)
