@@ -38,8 +38,8 @@ func newSpikeAttachCmd(s *verb.Streams) *cobra.Command {
 		Long: `attach hooks the functions of a running program and prints the calls that exceed the
 threshold as they end, until Ctrl-C or the program's exit. The program need not be
 built for it or restarted. On Ctrl-C the hooks are removed, and nothing is left in the
-program. All its threads are stopped for some milliseconds while hooks are installed,
-and again while they are removed.
+program. All its threads are stopped several times, for some milliseconds each, while
+hooks are installed, and again while they are removed.
 
 The program writes a log as in mode spike, with its own permissions: its user must
 be able to write to the directory. Function names and source lines are read from the
@@ -120,7 +120,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	if r.Changed > 0 {
 		changed = fmt.Sprintf(", %s not hooked because their code differs from the file or crosses pages", report.Plural(r.Changed, "function"))
 	}
-	verb.Note(s, "process %d: %s hooked%s; stopped for %.1f ms", pid, report.Plural(r.Hooked, "function"), changed, float64(r.Stopped)/float64(time.Millisecond))
+	verb.Note(s, "process %d: %s hooked%s; stopped %s, for at most %.1f ms", pid, report.Plural(r.Hooked, "function"), changed, report.Plural(r.Stops, "time"), float64(r.Stopped)/float64(time.Millisecond))
 	verb.Note(s, "log: %s", r.Log)
 	if f.background {
 		verb.Note(s, "to remove the hooks: cairn watch detach %d", pid)

@@ -2,7 +2,8 @@
 // the library of internal/instrument/nativert as memory, and writes the jumps that internal/instrument/detour
 // planned over functions. After removal the program's memory, threads, descriptors and code are as before.
 //
-// All threads of the program are stopped during a change. Code that a thread runs for us is in memory of ours,
+// All threads of the program are stopped during a change, several times and each time briefly: what needs no stopped
+// thread is done in between. Code that a thread runs for us is in memory of ours,
 // and a frame below its stack returns the thread by itself: if we are killed at any moment, the kernel releases
 // the threads, and the program continues, at worst partly hooked.
 package attach
@@ -25,10 +26,11 @@ type Options struct {
 
 // Result is what was done.
 type Result struct {
-	Hooked  int    // functions
-	Changed int    // functions that are not hooked, as their code was changed before
-	Log     string // path of the log in our namespace
-	Stopped time.Duration
+	Hooked  int           // functions
+	Changed int           // functions that are not hooked, as their code was changed before
+	Log     string        // path of the log in our namespace
+	Stops   int           // how often all threads were stopped
+	Stopped time.Duration // the longest of the times
 }
 
 // ErrNotAttached reports that there are no hooks to remove.

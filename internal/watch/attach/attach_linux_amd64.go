@@ -14,16 +14,18 @@ import (
 	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/detour"
 )
 
 const callStack = 256 << 10
 
-// onOneThread runs f on a locked OS thread, as ptrace requires.
+// onOneThread runs f on a locked OS thread, as ptrace requires. The thread ends with f: it precedes others, if we may
+// do that, as the program waits for it.
 func onOneThread(f func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, -20)
 		done <- f()
 	}()
 	return <-done
@@ -59,10 +61,74 @@ type attacher struct {
 	inner   map[uint64]uint64 // where a thread continues that stands in changed code
 	changed int               // sites that were changed before
 	stub    region
+
+	unwinder     *detour.Plan // of the program's unwinder, nil if there is none
+	unwinderBias uint64
+	tables       uint64 // unwind tables and words
+	tablesSize   uint64
+	stack        uint64 // for the call of the library
+	siteList     uint64
+	blob         map[*detour.Plan]uint64
+
+	began   time.Time // of the stop that lasts, when the first thread stopped; zero if there is none
+	stops   int
+	longest time.Duration
+}
+
+// The threads are stopped for stopBudget, if changing a page more does not take longer, and run for runTime before
+// the next stop.
+const (
+	stopBudget = 8 * time.Millisecond
+	runTime    = 4 * time.Millisecond
+)
+
+// halt stops all threads.
+func (a *attacher) halt() error {
+	a.first = time.Time{}
+	err := a.stop()
+	if a.began = a.first; a.began.IsZero() {
+		a.began = time.Now()
+	}
+	return err
+}
+
+// resume lets them go, without ptrace: signals must not wait for us.
+func (a *attacher) resume() {
+	a.release()
+	a.calls = nil
+	a.stops++
+	a.longest = max(a.longest, time.Since(a.began))
+	a.began = time.Time{}
+}
+
+// pause lets the threads run for a while if they were stopped for as long as the budget allows.
+func (a *attacher) pause() error {
+	if time.Since(a.began) < stopBudget {
+		return nil
+	}
+	a.resume()
+	time.Sleep(runTime)
+	err := a.halt()
+	if err == nil {
+		a.maps, err = a.awaitCaller()
+	}
+	return err
+}
+
+// whileStopped runs f while all threads are stopped.
+func (a *attacher) whileStopped(f func() error) error {
+	if err := a.halt(); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	a.resume()
+	return nil
 }
 
 func attach(ctx context.Context, o *Options) (*Result, error) {
-	a := &attacher{o: o, inner: map[uint64]uint64{}, fd: noFile}
+	a := &attacher{o: o, inner: map[uint64]uint64{}, fd: noFile, blob: map[*detour.Plan]uint64{}}
 	if err := a.prepare(); err != nil {
 		return nil, err
 	}
@@ -73,13 +139,6 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 	defer p.close()
 	a.process = p
 	p.unwind = a.modules.unwind
-	start := time.Now()
-	if err := p.stop(); err != nil {
-		return nil, err
-	}
-	if err := p.checkFilters(); err != nil {
-		return nil, err
-	}
 	r, err := a.putIn()
 	if err != nil {
 		if left := a.rollBack(); left != nil {
@@ -87,8 +146,7 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 		}
 		return nil, err
 	}
-	p.release()
-	r.Stopped = time.Since(start)
+	r.Stops, r.Stopped = a.stops, a.longest
 	return r, nil
 }
 
@@ -125,6 +183,12 @@ func (a *attacher) prepare() error {
 		return fmt.Errorf("process %d: cannot find its program in memory", a.o.PID)
 	}
 	a.bias = entry - a.o.Entry
+	if a.modules.unwinder == "" {
+		return nil
+	}
+	if err := a.planUnwinder(maps); err != nil {
+		return fmt.Errorf("its unwinder (%s): %w", a.modules.unwinder, err)
+	}
 	return nil
 }
 
@@ -140,19 +204,20 @@ func (ms *modules) check(pid int) error {
 	return nil
 }
 
-// putIn attaches while all threads are stopped.
+// putIn attaches. Threads are stopped while memory is mapped, while the library starts, and while code is changed.
 func (a *attacher) putIn() (*Result, error) {
-	var err error
-	if a.maps, err = a.awaitCaller(); err != nil {
+	if err := a.whileStopped(func() error {
+		if err := a.checkFilters(); err != nil {
+			return err
+		}
+		return a.mapMemory()
+	}); err != nil {
 		return nil, err
-	}
-	if err := a.makeHeader(); err != nil {
-		return nil, fmt.Errorf("allocating memory in it: %w", err)
 	}
 	if err := a.load(); err != nil {
 		return nil, fmt.Errorf("loading the library into it: %w", err)
 	}
-	if err := a.begin(); err != nil {
+	if err := a.whileStopped(a.begin); err != nil {
 		return nil, err
 	}
 	if err := a.placeAll(); err != nil {
@@ -160,10 +225,56 @@ func (a *attacher) putIn() (*Result, error) {
 	}
 	_, own := split(a.sites)
 	r := &Result{Hooked: len(own), Changed: a.changed}
+	var err error
 	if r.Log, err = a.logPath(); err != nil {
 		return nil, err
 	}
 	return r, a.hook()
+}
+
+// mapMemory maps all memory that is needed, as the file that it is mapped from is open only now.
+func (a *attacher) mapMemory() error {
+	var err error
+	if a.maps, err = a.awaitCaller(); err != nil {
+		return err
+	}
+	if err := a.makeHeader(); err != nil {
+		return fmt.Errorf("allocating memory in it: %w", err)
+	}
+	if err := a.pause(); err != nil {
+		return err
+	}
+	a.tablesSize = unwindModuleSize + uint64(len(a.rows))*unwindRowSize
+	for _, m := range a.modules.unwind {
+		a.tablesSize += unwindModuleSize + uint64(len(m.rows))*unwindRowSize
+	}
+	for _, w := range a.o.Words {
+		a.tablesSize += uint64(len(w)) + 1
+	}
+	list := uint64(len(a.o.Plan.Sites)+1) * siteSize
+	for _, m := range []struct {
+		at   *uint64
+		size uint64
+	}{{&a.image, uint64(len(a.library.Image))}, {&a.tables, a.tablesSize}, {&a.stack, callStack}, {&a.siteList, list}} {
+		if *m.at, err = a.memory(0, m.size); err != nil {
+			return fmt.Errorf("allocating memory in it: %w", err)
+		}
+		if err := a.pause(); err != nil {
+			return err
+		}
+	}
+	if err := a.mapBlob(a.o.Plan, a.bias); err != nil {
+		return err
+	}
+	if err := a.pause(); err != nil {
+		return err
+	}
+	if a.unwinder != nil {
+		if err := a.mapBlob(a.unwinder, a.unwinderBias); err != nil {
+			return err
+		}
+	}
+	return a.closeFile(a.fd)
 }
 
 // makeHeader makes the memory through which detaching finds everything else.
@@ -213,43 +324,29 @@ func (a *attacher) protect(at, size, prot uint64) error {
 	return err
 }
 
+// code returns the addresses of the library's code.
+func (a *attacher) code() (code region) {
+	for _, s := range a.library.Segments {
+		if s.Executed {
+			code = region{a.image + s.Addr, a.image + s.Addr + s.Size}
+		}
+	}
+	return code
+}
+
 // load puts the library and its data into the process.
 func (a *attacher) load() error {
-	var err error
-	lib := a.library
-	if a.image, err = a.memory(0, uint64(len(lib.Image))); err != nil {
-		return err
-	}
-	image := slices.Clone(lib.Image)
-	for _, at := range lib.Relative {
+	image := slices.Clone(a.library.Image)
+	for _, at := range a.library.Relative {
 		le.PutUint64(image[at:], le.Uint64(image[at:])+a.image)
 	}
 	if err := a.write(image, a.image); err != nil {
 		return err
 	}
-	code := region{}
-	for _, s := range lib.Segments {
-		if s.Executed {
-			code = region{a.image + s.Addr, a.image + s.Addr + s.Size}
-			if err := a.protect(code.lo&^4095, code.hi-code.lo&^4095, protRX); err != nil {
-				return err
-			}
-		}
-	}
-	known := append(a.modules.unwind, unwindModule{lo: code.lo, hi: code.hi, rows: a.rows, bias: a.image, own: true})
-	size := uint64(0)
-	for _, m := range known {
-		size += unwindModuleSize + uint64(len(m.rows))*unwindRowSize
-	}
-	for _, w := range a.o.Words {
-		size += uint64(len(w)) + 1
-	}
-	tables, err := a.memory(0, size)
-	if err != nil {
-		return err
-	}
-	data := encodeUnwind(known, tables)
-	if err := a.setWord(a.header+offUnwind, tables); err != nil {
+	code := a.code()
+	known := append(slices.Clone(a.modules.unwind), unwindModule{lo: code.lo, hi: code.hi, rows: a.rows, bias: a.image, own: true})
+	data := encodeUnwind(known, a.tables)
+	if err := a.setWord(a.header+offUnwind, a.tables); err != nil {
 		return err
 	}
 	if err := a.setWord(a.header+offModules, uint64(len(known))); err != nil {
@@ -259,25 +356,35 @@ func (a *attacher) load() error {
 		if i == maxWords-1 {
 			return errors.New("too many settings")
 		}
-		if err := a.setWord(a.header+offWords+uint64(8*i), tables+uint64(len(data))); err != nil {
+		if err := a.setWord(a.header+offWords+uint64(8*i), a.tables+uint64(len(data))); err != nil {
 			return err
 		}
 		data = append(append(data, w...), 0)
 	}
-	if err := a.write(data, tables); err != nil {
-		return err
-	}
-	return a.protect(tables, size, protRead)
+	return a.write(data, a.tables)
 }
 
 // begin starts the library.
 func (a *attacher) begin() error {
-	stack, err := a.memory(0, callStack)
-	if err != nil {
+	if _, err := a.awaitCaller(); err != nil {
+		return err
+	}
+	for _, s := range a.library.Segments {
+		if s.Executed {
+			lo := (a.image + s.Addr) &^ 4095
+			if err := a.protect(lo, a.image+s.Addr+s.Size-lo, protRX); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.protect(a.tables, a.tablesSize, protRead); err != nil {
+		return err
+	}
+	if err := a.pause(); err != nil {
 		return err
 	}
 	entry := a.image + a.library.Symbols["__cairn_attach_enter"]
-	if err := a.calls.enter(entry, a.header, stack+callStack-64, region{a.image, a.image + uint64(len(a.library.Image))}); err != nil {
+	if err := a.calls.enter(entry, a.header, a.stack+callStack-64, region{a.image, a.image + uint64(len(a.library.Image))}); err != nil {
 		return err
 	}
 	h, err := a.readHeader()

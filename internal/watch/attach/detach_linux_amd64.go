@@ -65,6 +65,12 @@ func (a *attacher) rollBack() error {
 	if a.fd == noFile {
 		return nil
 	}
+	a.ctx = context.WithoutCancel(a.ctx)
+	if a.began.IsZero() {
+		if err := a.halt(); err != nil {
+			return err
+		}
+	}
 	path := ""
 	if a.header != 0 {
 		path, _ = a.logPath()
@@ -136,7 +142,8 @@ func (p *process) sitesOf(h header) ([]site, error) {
 
 // unhook restores the code.
 func (p *process) unhook(sites []site) error {
-	return p.writeSites(sites, func(s *site) (from, to [5]byte) { return s.jump, s.original })
+	_, err := p.writeSites(sites, func(s *site) (from, to [5]byte) { return s.jump, s.original }, time.Time{})
+	return err
 }
 
 // drain waits until no thread is in the library or its trampolines, or will return there, and, if an unwinder

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
@@ -22,7 +23,7 @@ func (a *attacher) placeAll() error {
 	if len(a.sites) == 0 {
 		return errors.New("its code in memory differs from its file: nothing is hooked")
 	}
-	if a.modules.unwinder == "" {
+	if a.unwinder == nil {
 		return nil
 	}
 	if err := a.placeUnwinder(); err != nil {
@@ -31,9 +32,8 @@ func (a *attacher) placeAll() error {
 	return nil
 }
 
-// placeUnwinder hooks the function that finds frame descriptions in the program's unwinder, which must know the
-// stub that hooked functions return to.
-func (a *attacher) placeUnwinder() error {
+// planUnwinder plans a hook in the function that finds frame descriptions in the program's unwinder.
+func (a *attacher) planUnwinder(maps []mapping) error {
 	f, err := objfile.Open(a.modules.unwinder)
 	if err != nil {
 		return err
@@ -59,6 +59,21 @@ func (a *attacher) placeUnwinder() error {
 		}
 		return errors.New("it has no " + asked)
 	}
+	a.unwinder = plan
+	for i := range maps {
+		m := &maps[i]
+		if m.Exec && pathOf(a.o.PID, m) == a.modules.unwinder {
+			if b, ok := bias(f, m); ok {
+				a.unwinderBias = b
+				return nil
+			}
+		}
+	}
+	return errors.New("it is not mapped")
+}
+
+// placeUnwinder places that hook. The unwinder must know the stub that hooked functions return to.
+func (a *attacher) placeUnwinder() error {
 	for _, r := range a.fdes {
 		lo, hi := r.Lo+a.image, r.Hi+a.image
 		if a.stub.lo < lo || a.stub.lo >= hi {
@@ -71,21 +86,14 @@ func (a *attacher) placeUnwinder() error {
 		if err := a.write(b, a.header+offFindLo); err != nil {
 			return err
 		}
-		for i := range a.maps {
-			m := &a.maps[i]
-			if m.Exec && pathOf(a.pid, m) == a.modules.unwinder {
-				if b, ok := bias(f, m); ok {
-					return a.place(plan, b, a.image+a.library.Symbols["__cairn_find_fde"], false)
-				}
-			}
-		}
+		return a.place(a.unwinder, a.unwinderBias, a.image+a.library.Symbols["__cairn_find_fde"], false)
 	}
-	return errors.New("it is not mapped")
+	return errors.New("the library has no frame description of its stub")
 }
 
-// place puts the trampolines of a plan near the code, and adds its sites.
-func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) error {
-	maps, err := readMaps(a.pid) // the library has used some
+// mapBlob maps memory for the trampolines of a plan near the code.
+func (a *attacher) mapBlob(plan *detour.Plan, bias uint64) error {
+	maps, err := readMaps(a.pid) // which has what was mapped before
 	if err != nil {
 		return err
 	}
@@ -94,9 +102,13 @@ func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) err
 	if !ok {
 		return errors.New("there is no free memory near its code")
 	}
-	if at, err = a.memory(at, size); err != nil {
-		return err
-	}
+	a.blob[plan], err = a.memory(at, size)
+	return err
+}
+
+// place puts the trampolines of a plan near the code, and adds its sites.
+func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) error {
+	at := a.blob[plan]
 	blob := slices.Clone(plan.Blob)
 	le.PutUint64(blob, hook)
 	for _, f := range plan.Fixups {
@@ -111,9 +123,6 @@ func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) err
 		le.PutUint32(blob[f.At:], uint32(d))
 	}
 	if err := a.write(blob, at); err != nil {
-		return err
-	}
-	if err := a.protect(at, size, protRX); err != nil {
 		return err
 	}
 	for _, s := range plan.Sites {
@@ -141,31 +150,53 @@ func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) err
 	return nil
 }
 
-// hook records the changes, moves threads out of the changed code, and writes it.
+// hook records the changes, then moves threads out of the code and changes it, as much in each stop as the budget
+// allows. In between the program is hooked in part.
 func (a *attacher) hook() error {
-	data := encodeSites(a.sites)
-	at, err := a.memory(0, uint64(len(data)))
-	if err != nil {
+	if err := a.write(encodeSites(a.sites), a.siteList); err != nil {
 		return err
 	}
-	if err := a.write(data, at); err != nil {
-		return err
-	}
-	if err := a.setWord(a.header+offSites, at); err != nil {
+	if err := a.setWord(a.header+offSites, a.siteList); err != nil {
 		return err
 	}
 	if err := a.setWord(a.header+offSiteCount, uint64(len(a.sites))); err != nil {
 		return err
 	}
-	if err := a.closeFile(a.fd); err != nil {
-		return err
-	}
-	if err := a.moveOut(); err != nil {
-		return err
-	}
 	unwinder, others := split(a.sites)
-	for _, sites := range [][]site{unwinder, others} {
-		if err := a.writeSites(sites, func(s *site) (from, to [5]byte) { return s.original, s.jump }); err != nil {
+	jump := func(s *site) (from, to [5]byte) { return s.original, s.jump }
+	if err := a.whileStopped(func() (err error) {
+		if a.maps, err = a.awaitCaller(); err != nil {
+			return err
+		}
+		for plan, at := range a.blob {
+			if err := a.protect(at, uint64(len(plan.Blob)), protRX); err != nil {
+				return err
+			}
+			if err := a.pause(); err != nil {
+				return err
+			}
+		}
+		if err := a.moveOut(); err != nil {
+			return err
+		}
+		_, err = a.writeSites(unwinder, jump, time.Time{})
+		return err
+	}); err != nil {
+		return err
+	}
+	for len(others) > 0 {
+		time.Sleep(runTime)
+		maps, err := readMaps(a.pid)
+		if err != nil {
+			return err
+		}
+		a.maps = maps
+		if err := a.whileStopped(func() (err error) {
+			if err = a.moveOut(); err == nil {
+				others, err = a.writeSites(others, jump, a.began.Add(stopBudget))
+			}
+			return err
+		}); err != nil {
 			return err
 		}
 	}
@@ -196,8 +227,9 @@ func (a *attacher) moveOut() error {
 	return a.settle()
 }
 
-// writeSites changes code page by page. It leaves unexpected bytes unchanged.
-func (p *process) writeSites(sites []site, change func(*site) (from, to [5]byte)) error {
+// writeSites changes code page by page, at least one page, until a time if it is not zero. It leaves unexpected bytes
+// unchanged, and returns the sites that remain.
+func (p *process) writeSites(sites []site, change func(*site) (from, to [5]byte), until time.Time) ([]site, error) {
 	slices.SortFunc(sites, func(x, y site) int {
 		if x.addr < y.addr {
 			return -1
@@ -207,8 +239,11 @@ func (p *process) writeSites(sites []site, change func(*site) (from, to [5]byte)
 	page := make([]byte, 4096)
 	for i := 0; i < len(sites); {
 		at := sites[i].addr &^ 4095
+		if i > 0 && !until.IsZero() && time.Now().After(until) {
+			return sites[i:], nil
+		}
 		if err := p.read(page, at); err != nil {
-			return err
+			return nil, err
 		}
 		dirty := false
 		for ; i < len(sites) && sites[i].addr&^4095 == at; i++ {
@@ -222,8 +257,8 @@ func (p *process) writeSites(sites []site, change func(*site) (from, to [5]byte)
 			continue
 		}
 		if err := p.write(page, at); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }

@@ -61,6 +61,7 @@ type process struct {
 	threads map[int]*thread
 	calls   *caller
 	unwind  []unwindModule // unwind tables of the modules
+	first   time.Time      // when the first of the threads was found stopped
 }
 
 func openProcess(ctx context.Context, pid int) (*process, error) {
@@ -183,6 +184,9 @@ func (p *process) await(th *thread, deadline time.Time) error {
 		switch event := int(ws) >> 16; {
 		case event == eventStop:
 			th.stopped = true
+			if p.first.IsZero() {
+				p.first = time.Now()
+			}
 			if err := syscall.PtraceGetRegs(th.tid, &th.regs); err != nil {
 				return p.lost(th, err)
 			}
