@@ -77,6 +77,7 @@ type record struct {
 	frames  *Frames
 	usage   *Usage
 	wait    *Wait
+	holder  *Holder
 	freeze  *Freeze
 	tid     uint32 // of episodes, parents and texts
 	number  uint64 // of the episode of parents and texts
@@ -109,7 +110,7 @@ type wanted uint32
 
 const (
 	allTypes     wanted = 1<<32 - 1
-	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText | 1<<wire.TypeUsage | 1<<wire.TypeWait
+	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText | 1<<wire.TypeUsage | 1<<wire.TypeWait | 1<<wire.TypeHolder
 	callerTypes  wanted = 1<<wire.TypeParent | 1<<wire.TypeUsage | 1<<wire.TypeWait
 	seenTypes    wanted = 1 << wire.TypeSeen
 )
@@ -119,7 +120,7 @@ var least = [...]int{
 	wire.TypeModule: wire.ModuleSize, wire.TypeEpisode: wire.EpisodeSize, wire.TypeParent: wire.ParentSize,
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
-	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize, wire.TypeWait: wire.WaitSize,
+	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize, wire.TypeWait: wire.WaitSize, wire.TypeHolder: wire.HolderSize,
 	wire.TypeFreeze: wire.FreezeSize,
 }
 
@@ -162,6 +163,9 @@ func decode(data []byte, base int64) (record, error) {
 	case wire.TypeWait:
 		r.tid, r.number = a, c.U64()
 		r.wait = decodeWait(c)
+	case wire.TypeHolder:
+		r.tid, r.number = a, c.U64()
+		r.holder = decodeHolder(c)
 	case wire.TypeFreeze:
 		r.freeze = &Freeze{From: c.U64(), To: c.U64(), Waited: c.U64(), CPU: c.U64()}
 		if r.freeze.From > r.freeze.To {
@@ -275,6 +279,22 @@ func decodeWait(c *bytecur.Cursor) *Wait {
 	}
 	w.Peer = string(c.Bytes(uint64(text)))
 	return w
+}
+
+func decodeHolder(c *bytecur.Cursor) *Holder {
+	h := &Holder{Ended: c.U64(), SP: c.U32(), Reason: WaitReason(c.U32()), At: c.U64(), Waited: c.U64(), TID: c.U32()}
+	at := c.Off()
+	addrs := int(c.U16())
+	c.U16()
+	h.Object = c.U64()
+	if addrs > wire.MaxWaitStack || 8*addrs > c.Len() {
+		c.FailAt(at, "a stack has %d addresses, at most %d are allowed", addrs, wire.MaxWaitStack)
+		return h
+	}
+	for range addrs {
+		h.Addrs = append(h.Addrs, c.U64())
+	}
+	return h
 }
 
 func decodeText(c *bytecur.Cursor) *Text {

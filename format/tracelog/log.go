@@ -135,7 +135,7 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 		l.Trailer = rec.trailer
 	case rec.episode != nil:
 		l.Written++
-	case rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil:
+	case rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil, rec.holder != nil:
 	default:
 		l.Unknown++
 	}
@@ -240,6 +240,10 @@ func (j *joiner) add(rec *record) bool {
 	case rec.wait != nil:
 		if rec.wait.Ended == e.Time {
 			e.Wait = rec.wait
+		}
+	case rec.holder != nil:
+		if rec.holder.Ended == e.Time {
+			e.Holder = rec.holder
 		}
 	case rec.parent != nil && len(e.Parents) < maxParents:
 		e.Parents = append(e.Parents, *rec.parent)

@@ -127,6 +127,18 @@ type WaitTime struct {
 	Time   uint64 // ns, at most
 }
 
+// Holder is a thread that ended a wait of another one.
+type Holder struct {
+	Ended  uint64 // when the call that waited ended
+	SP     uint32 // of that call
+	Reason WaitReason
+	At     uint64   // when the wait ended
+	Waited uint64   // ns of the wait, at most
+	TID    uint32   // of the other thread
+	Object uint64   // address of what was waited for, 0 if it is not known
+	Addrs  []uint64 // the stack of the other thread when it ended the wait, the innermost first
+}
+
 // WaitFlags say what a wait was for.
 type WaitFlags uint32
 
@@ -155,6 +167,9 @@ const (
 	ReasonProcessor WaitReason = wire.ReasonProcessor
 	ReasonStopped   WaitReason = wire.ReasonStopped // the world was stopped
 	ReasonSystem    WaitReason = wire.ReasonSystem  // a system call, or C: it may have run
+	ReasonRWLock    WaitReason = wire.ReasonRWLock  // a sync.RWMutex
+	ReasonGroup     WaitReason = wire.ReasonGroup   // a sync.WaitGroup
+	ReasonCond      WaitReason = wire.ReasonCond    // a sync.Cond
 )
 
 // UnknownStack is the number shared by all stacks of a thread, other than its own, that
@@ -216,8 +231,9 @@ type Episode struct {
 	// Parents are in the order in which they ended.
 	Parents []Parent
 	Texts   []Text
-	Usage   *Usage // nil if it is not known
-	Wait    *Wait  // nil if it is not known
+	Usage   *Usage  // nil if it is not known
+	Wait    *Wait   // nil if it is not known
+	Holder  *Holder // nil if it is not known
 }
 
 // Stall is a time in which the clock stood still for too long. Some short stalls may be missing; Trailer.Late

@@ -18,11 +18,14 @@ func TestWait(t *testing.T) {
 		Reasons: []tracelog.WaitTime{{Reason: tracelog.ReasonLock, Count: 2, Time: 50}, {Reason: tracelog.ReasonProcessor, Time: 5}},
 	}
 	caller := &tracelog.Wait{Ended: 950, SP: 8, On: tracelog.WaitUnknown, Longest: 12}
+	holder := &tracelog.Holder{
+		Ended: 900, SP: 7, Reason: tracelog.ReasonRWLock, At: 899, Waited: 50, TID: 6, Object: 0x123456789abc, Addrs: []uint64{4, 5},
+	}
 	freeze := tracelog.Freeze{From: 100, To: 800, Waited: 3, CPU: 4}
 	w := tracelogtest.New(tracelog.Header{PID: 1})
 	w.Freeze(freeze)
 	w.Episode(&tracelog.Episode{
-		TID: 5, Number: 1, Time: 900, Peak: tracelog.Interval{Lo: 60, Hi: 61}, Stack: []tracelog.Entry{{PC: 9, SP: 7}}, Wait: peak,
+		TID: 5, Number: 1, Time: 900, Peak: tracelog.Interval{Lo: 60, Hi: 61}, Stack: []tracelog.Entry{{PC: 9, SP: 7}}, Wait: peak, Holder: holder,
 		Parents: []tracelog.Parent{{PC: 10, Ended: 950, SP: 8, Time: tracelog.Interval{Lo: 110, Hi: 111}}},
 	})
 	w.Wait(5, 1, caller)
@@ -37,6 +40,9 @@ func TestWait(t *testing.T) {
 	for e, err := range log.Episodes() {
 		if err != nil || !reflect.DeepEqual(e.Wait, peak) {
 			t.Errorf("%v: %+v, want %+v", err, e.Wait, peak)
+		}
+		if !reflect.DeepEqual(e.Holder, holder) {
+			t.Errorf("%+v, want %+v", e.Holder, holder)
 		}
 	}
 	callers := 0
@@ -56,9 +62,10 @@ func TestWaitHostile(t *testing.T) {
 	w := tracelogtest.New(tracelog.Header{PID: 1})
 	w.Wait(5, 1, &tracelog.Wait{Addrs: make([]uint64, wire.MaxWaitStack+1)})
 	w.Freeze(tracelog.Freeze{From: 2, To: 1})
+	w.Holder(5, 1, &tracelog.Holder{Addrs: make([]uint64, wire.MaxWaitStack+1)})
 	data := w.Bytes()
 	log, err := tracelog.Open(bytes.NewReader(data), int64(len(data)), "wait.cairnlog")
-	if err != nil || len(log.Damage) != 2 || len(log.Freezes) != 0 {
+	if err != nil || len(log.Damage) != 3 || len(log.Freezes) != 0 {
 		t.Errorf("%v: damage %v", err, log.Damage)
 	}
 }

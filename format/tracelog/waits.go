@@ -14,6 +14,9 @@ var waits = map[string]string{
 	"runtime.waiting_for_processor": calllog.WaitProcessor,
 	"runtime.stopped_for_the_world": "the end of a stop of the world",
 	"runtime.in_system_call":        calllog.WaitSystem,
+	"runtime.waiting_for_rwmutex":   "a RWMutex",
+	"runtime.waiting_for_waitgroup": "a WaitGroup",
+	"runtime.waiting_for_cond":      "a Cond",
 }
 
 // WaitOf returns what the caller of a function with this symbol waits for, "" if the symbol is that of a real

@@ -112,6 +112,8 @@ type WhyObject struct {
 	At       *Site        `json:"waited_at,omitempty"`    // the statement in the function
 	Below    []Site       `json:"waited_below,omitempty"` // functions that it called there, the outermost first
 	Parts    []PartObject `json:"reasons,omitempty"`      // of a goroutine's waits
+	// Holder is the thread that ended the longest wait whose end is known, such as by unlocking a mutex.
+	Holder *HolderObject `json:"holder,omitempty"`
 }
 
 // PartObject is the time of a call for one reason, or of the calls of a group.
@@ -184,12 +186,13 @@ func (w *Writer) whyObject(g *Group, sp *Spike) *WhyObject {
 		return nil
 	}
 	why := &WhyObject{
-		Text: y.Text(sp.Peak), CPU: bounds(y.CPU), Slept: bounds(y.Slept), Call: y.Call, Minor: y.Minor, Major: y.Major,
+		Text: w.whyText(sp, y), CPU: bounds(y.CPU), Slept: bounds(y.Slept), Call: y.Call, Minor: y.Minor, Major: y.Major,
 		Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: g.Idle == Idle, Doubtful: g.Idle == Doubtful, For: y.Wait.what(),
 	}
 	if y.Since != 0 {
 		why.Counted = since(sp.Time, y.Since)
 	}
+	why.Holder = w.holderObject(sp)
 	if y.Wait == nil {
 		return why
 	}
@@ -206,6 +209,15 @@ func (w *Writer) whyObject(g *Group, sp *Spike) *WhyObject {
 		}
 	}
 	return why
+}
+
+// whyText describes why a spike took long, with who ended its wait.
+func (w *Writer) whyText(sp *Spike, y *Why) string {
+	text := y.Text(sp.Peak)
+	if by := w.heldBy(sp).text(); by != "" && text != "" {
+		text += ", " + by
+	}
+	return text
 }
 
 // addCallees adds the callees of the spike.

@@ -29,6 +29,9 @@ var reasonWords = map[tracelog.WaitReason]string{
 	tracelog.ReasonProcessor: "waited for a processor",
 	tracelog.ReasonStopped:   "stopped with the world",
 	tracelog.ReasonSystem:    "in system calls or C",
+	tracelog.ReasonRWLock:    "waited for a RWMutex",
+	tracelog.ReasonGroup:     "waited for a WaitGroup",
+	tracelog.ReasonCond:      "waited for a Cond",
 }
 
 // parts divides the time of a spike by reasons.

@@ -47,6 +47,7 @@ func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 			count(win.Calls, "call", "calls"), Duration(since(win.To, win.From)), sp.Number)))
 	}
 	lines := append(w.stack(sp), w.waitLines(w.waitPlace(sp), sp)...)
+	lines = append(lines, w.heldBy(sp).lines()...)
 	var below []line
 	for i := range sp.Children {
 		below = append(below, w.child(sp, &sp.Children[i]))
@@ -106,6 +107,9 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	if y := sp.Why(); y != nil {
 		if why := y.Text(sp.Peak); why != "" {
 			text += ": " + paint(report.Bold, why)
+			if by := w.heldBy(sp).text(); by != "" {
+				text += ", " + paint(report.Bold, by)
+			}
 		}
 	}
 	var more []string

@@ -168,6 +168,9 @@ func (w *Writer) Episode(e *tracelog.Episode) {
 	if e.Wait != nil {
 		w.Wait(e.TID, e.Number, e.Wait)
 	}
+	if e.Holder != nil {
+		w.Holder(e.TID, e.Number, e.Holder)
+	}
 	for i := range e.Texts {
 		w.Text(e.TID, e.Number, &e.Texts[i])
 	}
@@ -187,6 +190,13 @@ func (w *Writer) Usage(tid uint32, number uint64, u *tracelog.Usage) {
 	b := u64(nil, number, u.Ended, u.CPU.Lo, u.CPU.Hi, u.Since)
 	b = u32(b, u.Minor, u.Major, u.Voluntary, u.Involuntary, u.SP, uint32(u.Call+1))
 	w.record(wire.KindRecords, wire.TypeUsage, tid, u16(b, int(u.Waits), int(u.InCall), int(u.Ready), 0))
+}
+
+// Holder writes which thread ended a wait.
+func (w *Writer) Holder(tid uint32, number uint64, x *tracelog.Holder) {
+	b := u64(u32(u64(nil, number, x.Ended), x.SP, uint32(x.Reason)), x.At, x.Waited)
+	b = u64(u16(u32(b, x.TID), len(x.Addrs), 0), x.Object)
+	w.record(wire.KindRecords, wire.TypeHolder, tid, u64(b, x.Addrs...))
 }
 
 // Wait writes what a call waited for.

@@ -106,6 +106,17 @@
 //	    that follow a call instruction, in the order of their places, up to the call's frame
 //	    text: what the other end is called, such as 192.0.2.1:53; zero-padded to a multiple of 8
 //
+// Holder, a = tid, after the wait of a call: which thread ended a wait of it, such as by unlocking a mutex. Of several
+// it is that of the longest.
+//
+//	 8  u64 episode          16  u64 time the call ended
+//	24  u32 stack pointer of the call    28  u32 what was waited for, a reason as of Wait
+//	32  u64 time the wait ended          40  u64 its duration, at most
+//	48  u32 tid of the other thread      52  u16 addresses   54  u16 0
+//	56  u64 address of what was waited for, 0: not known
+//	64  addresses: u64 each, of the stack of the other thread when it ended the wait, the innermost
+//	    first; MaxWaitStack at most
+//
 // Freeze, a = 0. The clock's thread slept longer than it should have, by the threshold and by 20 ms at least, did not wait for a
 // processor most of that time, and no other thread of the process ran:
 //
@@ -343,6 +354,7 @@ const (
 	TypeUsage   = 10
 	TypeWait    = 13
 	TypeFreeze  = 14
+	TypeHolder  = 15
 	TypeTree    = 20
 	TypeNode    = 21
 	TypeSetting = 24
@@ -368,6 +380,7 @@ const (
 	WaitSize         = 48 // then the reasons, the addresses and the text
 	ReasonSize       = 16
 	FreezeSize       = 40
+	HolderSize       = 64 // then the addresses
 	MaxReasons       = 16
 	MaxWaitStack     = 24
 	MaxPeer          = 108
@@ -435,7 +448,10 @@ const (
 	ReasonGC        = 5
 	ReasonProcessor = 6
 	ReasonStopped   = 7
-	ReasonSystem    = 8 // a system call, or C: it may have run
+	ReasonSystem    = 8  // a system call, or C: it may have run
+	ReasonRWLock    = 9  // a sync.RWMutex
+	ReasonGroup     = 10 // a sync.WaitGroup
+	ReasonCond      = 11 // a sync.Cond
 )
 
 // Above the flags of episodes and parents is the number of the stack that the call was

@@ -1,0 +1,128 @@
+package spikes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/report"
+)
+
+// HeldBy is the thread that ended the longest wait of a spike, or that had the lock meanwhile.
+type HeldBy struct {
+	TID    uint32
+	Thread string
+	Ended  string // what it did: "released", or "woken"
+	Waited uint64 // ns of the wait, at most
+	// Stack is where it was when it ended the wait, the innermost function first; nil if that is not known.
+	Stack []Place
+	Addrs []Address // of its frames
+}
+
+// heldBy returns which thread ended a wait of a spike, nil if that is not known or the wait was short.
+func (w *Writer) heldBy(sp *Spike) *HeldBy {
+	h := sp.Holder
+	const part = 10 // of the spike, at least
+	if h == nil || h.Waited < sp.Peak.Lo/part && h.Waited < sp.Threshold {
+		return nil
+	}
+	x := &HeldBy{TID: h.TID, Thread: w.Set.threadOf(sp, h.TID), Waited: h.Waited, Ended: "woken"}
+	if h.Reason == tracelog.ReasonLock || h.Reason == tracelog.ReasonRWLock {
+		x.Ended = "released"
+	}
+	for _, pc := range h.Addrs {
+		a := w.Set.address(sp.Log, pc, h.At)
+		loc := w.Name(a, true)
+		x.Addrs = append(x.Addrs, a)
+		for _, p := range slices.Backward(loc.Places) {
+			if x.Stack == nil && ofLocks(p.Function) || madeByGo(p.Function) {
+				continue // the inlined half of Unlock
+			}
+			x.Stack = append(x.Stack, p)
+		}
+	}
+	return x
+}
+
+// ofLocks reports whether a function belongs to the packages of locks themselves.
+func ofLocks(function string) bool {
+	return strings.HasPrefix(function, "sync.") || strings.HasPrefix(function, "internal/sync.") || strings.HasPrefix(function, "runtime.")
+}
+
+// wrappers match the functions that the compiler of Go makes for defer and go statements.
+var wrappers = lazyregexp.New(`\.(deferwrap|gowrap)[0-9]+$`)
+
+// madeByGo reports whether a function is none of the source.
+func madeByGo(function string) bool {
+	return wrappers().MatchString(function) || strings.HasPrefix(function, "runtime.goexit")
+}
+
+// threadOf returns the name of a thread of the process of a spike.
+func (s *Set) threadOf(sp *Spike, tid uint32) string {
+	other := Spike{Log: sp.Log, Episode: tracelog.Episode{TID: tid, Time: sp.Time}}
+	if name := s.Thread(&other); name != "" {
+		return name
+	}
+	if strings.HasPrefix(s.Thread(sp), "goroutine ") {
+		return fmt.Sprintf("goroutine %d", tid)
+	}
+	return fmt.Sprintf("thread %d", tid)
+}
+
+// text is who ended the wait, for the first line: "released by goroutine 7 in main.rebuild (main.go:41)".
+func (x *HeldBy) text() string {
+	if x == nil {
+		return ""
+	}
+	text := x.Ended + " by " + report.Printable(x.Thread)
+	if len(x.Stack) == 0 {
+		return text
+	}
+	text += " in " + report.Printable(x.Stack[0].Function)
+	if place := at(x.Stack[0].File, x.Stack[0].Line); place != "" {
+		text += " (" + place + ")"
+	}
+	return text
+}
+
+// lines are where the thread was when it ended the wait.
+func (x *HeldBy) lines() []line {
+	if x == nil {
+		return nil
+	}
+	const most = 6
+	var lines []line
+	for i, p := range x.Stack {
+		if i == most {
+			break
+		}
+		lines = append(lines, line{index: x.Ended + " in", function: p.Function, file: at(p.File, p.Line), color: report.Dim})
+	}
+	if len(lines) > 0 {
+		lines[0].rest = x.Thread + ", after a wait of " + Duration(x.Waited)
+	}
+	return lines
+}
+
+// HolderObject is the thread that ended a wait.
+type HolderObject struct {
+	Thread string `json:"thread"`
+	TID    uint32 `json:"tid"`
+	Ended  string `json:"ended"`     // released, or woken
+	Waited uint64 `json:"waited_ns"` // of the wait, at most
+	Stack  []Site `json:"stack"`     // when it ended the wait, the innermost function first
+}
+
+func (w *Writer) holderObject(sp *Spike) *HolderObject {
+	x := w.heldBy(sp)
+	if x == nil {
+		return nil
+	}
+	o := &HolderObject{Thread: x.Thread, TID: x.TID, Ended: x.Ended, Waited: x.Waited, Stack: []Site{}}
+	for _, p := range x.Stack {
+		o.Stack = append(o.Stack, Site{Function: p.Function, Symbol: p.Symbol, File: p.File, Line: p.Line})
+	}
+	return o
+}
