@@ -98,6 +98,15 @@ func UnitsOfMap(data []byte) (units []byte) {
 	return units
 }
 
+// MarkUnitsOfMap marks records of units, as AppendUnit writes them, as those of a map section.
+func MarkUnitsOfMap(units []byte) {
+	const version = 4
+	for len(units) >= minUnitRecord {
+		units[version] |= wire.UnitInMap
+		units = units[min(uint64(binary.LittleEndian.Uint32(units)), uint64(len(units))):]
+	}
+}
+
 // placeRecord does the same for one record, which is at addr.
 func placeRecord(rec []byte, addr uint64) {
 	const mode, fragments, record, first = 5, 6, 8, 20

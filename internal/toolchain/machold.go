@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -96,7 +97,9 @@ func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, a
 		return err
 	}
 	// Constructors run in the order of the objects: the runtime starts first and ends last.
-	return become(path, append([]string{w.name, tc.Archive}, args...))
+	inputs, output := linkerInputs(args)
+	record := machORecord(ctx, s, c.Path, shim.Target, inputs, cmp.Or(output, "a.out"))
+	return become(path, slices.Concat([]string{w.name, tc.Archive}, args, record))
 }
 
 // clangOf returns the clang beside a linker, or that on PATH.

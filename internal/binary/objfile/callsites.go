@@ -30,12 +30,8 @@ func (f *File) Interpreter() string {
 // that compilers insert. Such a call goes through a slot that the loader fills in, directly or
 // by a linker-generated stub.
 func (f *File) CallSites(names ...string) (map[string]int, error) {
-	slots, err := f.importSlots(names)
+	slots, code, err := f.imports(names)
 	if err != nil || len(slots) == 0 {
-		return nil, err
-	}
-	code, err := f.Code()
-	if err != nil {
 		return nil, err
 	}
 	switch f.Machine() {
@@ -50,12 +46,8 @@ func (f *File) CallSites(names ...string) (map[string]int, error) {
 // Stubs returns the names of imported functions by the address of the stub through which the module calls them: an
 // entry of its PLT. It is empty for machines other than x86-64 and AArch64.
 func (f *File) Stubs() (map[uint64]string, error) {
-	slots, err := f.importSlots(nil)
+	slots, code, err := f.imports(nil)
 	if err != nil || len(slots) == 0 {
-		return nil, err
-	}
-	code, err := f.Code()
-	if err != nil {
 		return nil, err
 	}
 	switch f.Machine() {
@@ -65,6 +57,16 @@ func (f *File) Stubs() (map[uint64]string, error) {
 		return stubsAArch64(code, slots), nil
 	}
 	return nil, nil
+}
+
+// imports returns the slots of imported functions with these names, or of all if names is nil, and the code that may
+// call through them. The code is not read if there are no slots.
+func (f *File) imports(names []string) (slots map[uint64]string, code *Code, err error) {
+	if slots, err = f.importSlots(names); err != nil || len(slots) == 0 {
+		return nil, nil, err
+	}
+	code, err = f.Code()
+	return slots, code, err
 }
 
 func stubsX86(code *Code, slots map[uint64]string) map[uint64]string {

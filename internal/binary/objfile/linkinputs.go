@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 )
 
 // EachLinkInput visits the file at path or, if it is an archive, its members. They can be read
@@ -57,6 +59,12 @@ func eachBody(path string, r io.ReaderAt, size int64, thin bool, visit func(path
 			return fmt.Errorf("%s: damaged archive member at offset %d", path, at)
 		}
 		body := io.NewSectionReader(r, at+arHeader, n)
+		if !special && stored {
+			if name, body, err = longName(name, body); err != nil {
+				return fmt.Errorf("%s: damaged archive member at offset %d", path, at)
+			}
+			special = strings.HasPrefix(name, "__.SYMDEF") // the table of symbols
+		}
 		at += arHeader
 		if stored {
 			at += n + n&1
@@ -81,6 +89,24 @@ func eachBody(path string, r io.ReaderAt, size int64, thin bool, visit func(path
 		}
 	}
 	return nil
+}
+
+// longName returns the name and the body of a member whose name is at the start of its body, as in archives of BSD
+// and macOS, and other members as they are.
+func longName(name string, body *io.SectionReader) (string, *io.SectionReader, error) {
+	digits, ok := strings.CutPrefix(name, "#1/")
+	if !ok {
+		return name, body, nil
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n > maxTable || int64(n) > body.Size() {
+		return "", nil, fmt.Errorf("a name of %s bytes", digits)
+	}
+	text := make([]byte, n)
+	if _, err := body.ReadAt(text, 0); err != nil {
+		return "", nil, err
+	}
+	return strings.TrimRight(string(text), "\x00"), io.NewSectionReader(body, int64(n), body.Size()-int64(n)), nil
 }
 
 // openStat opens the file at path and returns its FileInfo.

@@ -429,3 +429,22 @@ func readAnyModule(r io.ReaderAt, size uint64, arch string) (*module, error) {
 	_, base, n64 := part.Outer()
 	return readMachOModule(r, uint64(base), uint64(n64))
 }
+
+// MachOSection returns the contents of a section of a Mach-O object, nil if it has none of that name, which is that of
+// the segment and of the section, or if r is no such object.
+func MachOSection(r *io.SectionReader, name string) ([]byte, error) {
+	var h [4]byte
+	if n, _ := r.ReadAt(h[:], 0); !isMachO(h[:n]) {
+		return nil, nil
+	}
+	im := emptyImage("", r, uint64(r.Size()), nil)
+	if err := im.readMachO(); err != nil {
+		return nil, err
+	}
+	for i := range im.sections {
+		if i < len(im.macho.places) && im.macho.places[i] == name {
+			return im.contents(&im.sections[i])
+		}
+	}
+	return nil, nil
+}

@@ -174,14 +174,19 @@ func (r *rewriter) appendUnit(out []byte) []byte {
 		return out // a name is longer than the formats allow: its function has no map entry, either
 	}
 	if r.unit.object == MachO {
-		const version = 4
-		data[version] |= wire.UnitInMap
-		out = append(out, "\t.section\t"+machOMap+"\n\t.no_dead_strip\tl_cairn_unit\nl_cairn_unit:\n"...)
+		mip.MarkUnitsOfMap(data)
+		out = append(out, machOUnits...)
 	} else {
 		out = append(out, "\t.section\t"+wire.UnitSection+`,"",`+r.unit.isa.syntax().mark+"progbits\n"...)
 	}
 	return appendBytes(out, data)
 }
+
+// machOUnits begins the records of units in Mach-O.
+const machOUnits = "\t.section\t" + machOMap + "\n\t.no_dead_strip\tl_cairn_unit\nl_cairn_unit:\n"
+
+// MachORecord returns assembly of an object that has records of units only.
+func MachORecord(data []byte) []byte { return appendBytes([]byte(machOUnits), data) }
 
 // appendBytes appends directives with data.
 func appendBytes(out, data []byte) []byte {

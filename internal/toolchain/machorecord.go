@@ -1,0 +1,88 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// machORecord returns the arguments that add to a Mach-O link the records of members of archives, which its linker need
+// not take; none if there are none. The compiler at compiler, with the options target, makes the object. A link
+// without it is as good, so that an error is a note.
+func machORecord(ctx context.Context, s *verb.Streams, compiler string, target []string, inputs []linkInput, output string) []string {
+	path, err := machORecordObject(ctx, s, compiler, target, inputs, output)
+	switch {
+	case err != nil:
+		verb.Note(s, "%s will not have the record of functions that are not linked: %v", output, err)
+		return nil
+	case path == "":
+		return nil
+	}
+	return []string{path}
+}
+
+func machORecordObject(ctx context.Context, s *verb.Streams, compiler string, target []string, inputs []linkInput, output string) (string, error) {
+	var data []byte
+	for _, in := range inputs {
+		if in.path == "" || in.system {
+			continue
+		}
+		err := objfile.EachLinkInput(in.path, func(archive bool, member string, body *io.SectionReader) error {
+			if !archive {
+				return nil
+			}
+			section, err := objfile.MachOSection(body, wire.MapMachO)
+			if err != nil {
+				return nil // the linker reports what is wrong
+			}
+			units, err := mip.ReadUnits(mip.UnitsOfMap(section))
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", in.path, member, err)
+			}
+			for i := range units {
+				units[i].Unlinked = true
+				nameArchive(&units[i], filepath.Base(in.path))
+				if data, err = mip.AppendUnit(data, &units[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	if len(data) == 0 {
+		return "", nil
+	}
+	mip.MarkUnitsOfMap(data)
+	tmp, err := os.MkdirTemp("", "cairn-record-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	made := filepath.Join(tmp, "record.o")
+	cmd := exec.CommandContext(ctx, compiler, append(slices.Clone(target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument", "-o", made, "-")...)
+	cmd.Stdin = bytes.NewReader(native.MachORecord(data))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("assembling it: %w: %s", err, bytes.TrimSpace(out))
+	}
+	object, err := os.ReadFile(made)
+	if err != nil {
+		return "", err
+	}
+	return placeRecord(s, object, output)
+}
