@@ -181,6 +181,7 @@ type Stats struct {
 	Records  uint64 // of which each can stand for several moments
 	Frames   uint64 // of their stacks
 	Branches uint64
+	Copies   uint64 // moments of which the stack was copied, see UserState
 	// ByDepth counts moments by the number of their branches; the last counts
 	// those with more.
 	ByDepth [MaxDepth + 2]uint64
@@ -221,6 +222,9 @@ func (s *Stats) Add(x *Sample) {
 	s.Records++
 	s.Frames += x.Count * uint64(len(x.Stack))
 	s.Branches += x.Count * uint64(len(x.Branches))
+	if x.User != nil {
+		s.Copies += x.Count
+	}
 	s.ByDepth[min(len(x.Branches), MaxDepth+1)] += x.Count
 }
 
@@ -231,6 +235,7 @@ func (s *Stats) Merge(other *Stats) {
 	s.Records += other.Records
 	s.Frames += other.Frames
 	s.Branches += other.Branches
+	s.Copies += other.Copies
 	s.Lost += other.Lost
 	s.WrongPath += other.WrongPath
 	s.Trace.add(&other.Trace)

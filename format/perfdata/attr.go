@@ -13,6 +13,7 @@ type attr struct {
 	readFormat   uint64
 	flags        uint64
 	branchType   uint64
+	regsUser     uint64 // the registers in samples
 	name         string
 }
 
@@ -38,6 +39,7 @@ func parseAttr(data []byte, big bool) attr {
 	}
 	f.take(24) // wakeup, breakpoint
 	a.branchType = f.u64()
+	a.regsUser = f.u64() // 0 in older versions
 	return a
 }
 

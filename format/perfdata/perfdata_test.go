@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -270,6 +271,62 @@ func TestBranchKinds(t *testing.T) {
 		}
 		if got := all(t, p); got != tc.want {
 			t.Errorf("%#x: got %s, want %s", tc.branchType, got, tc.want)
+		}
+	}
+}
+
+// TestCopies reads registers and copies of stacks, as --call-graph dwarf records them.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	const mask = 1<<6 | 1<<7 | 1<<8 | 1<<23
+	for _, compress := range []bool{false, true} {
+		w := &pdt.Writer{Compress: compress, Events: []pdt.Event{{
+			SampleType: pdt.IP | pdt.TID | pdt.Time | pdt.Callchain | pdt.BranchStack | pdt.RegsUser | pdt.StackUser,
+			BranchType: 1 << 11, Regs: mask, Name: "cpu-clock", // calls in place of branches
+		}}}
+		regs := []uint64{60, 70, 80, 230}
+		state := sample.UserState{Mask: mask, Regs: regs, Stack: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}}
+		branches := []sample.Branch{{From: 1, To: 2}}
+		for i, s := range []pdt.Sample{
+			{IP: 80, ABI: 2, User: state, Room: 16, Branches: branches},
+			{IP: 81, ABI: 1, User: state, Room: 16}, // 32 bits
+			{IP: 82, Room: 0},                       // a thread of the kernel
+			{IP: 83, ABI: 2, User: sample.UserState{Regs: regs}, Room: 0},
+			{IP: 84, ABI: 2, User: state, Room: 4096, Callchain: []uint64{^uint64(127), 1 << 63}},
+		} {
+			s.PID, s.TID, s.Time = 7, 7, uint64(i+1)
+			w.Sample(s)
+		}
+		if compress {
+			if err := w.Pack(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var file bytes.Buffer
+		if _, err := w.WriteTo(&file); err != nil {
+			t.Fatal(err)
+		}
+		src, err := perfdata.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), "perf.data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for b, err := range src.Batches(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range b.Samples {
+				copied := "none"
+				if u := s.User; u != nil {
+					copied = fmt.Sprint(u.Mask == mask, u.Regs, u.Stack)
+				}
+				got = append(got, fmt.Sprintf("%x: %s", s.Stack, copied))
+			}
+		}
+		const whole = "true [60 70 80 230] [1 2 3 4 5 6 7 8 9]"
+		want := []string{"[50]: " + whole, "[51]: none", "[52]: none", "[53]: none", "[8000000000000000]: " + whole}
+		if !slices.Equal(got, want) || src.Stats().Copies != 2 || len(src.Stats().Damage) > 0 {
+			t.Errorf("got  %q\nwant %q; %+v", got, want, src.Stats())
 		}
 	}
 }

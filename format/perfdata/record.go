@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math/bits"
 
@@ -127,9 +128,13 @@ func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch)
 	if t&sampleRaw != 0 {
 		f.take(uint64(f.u32()))
 	}
-	if a.hasBranches() {
+	switch {
+	case a.hasBranches():
 		d.wrongPath = branchStack(&f, a.branchType, batch)
+	case a.sampleType&sampleBranchStack != 0:
+		skipBranches(&f, a.branchType)
 	}
+	userState(&f, a, &s)
 	if f.short {
 		batch.Drop()
 		return decoded{}
@@ -174,6 +179,52 @@ func callchain(f *fields, batch *sample.Batch) (frames, deferred uint64) {
 	return frames, deferred
 }
 
+// skipBranches skips the calls that --call-graph lbr records as branches.
+func skipBranches(f *fields, branchType uint64) {
+	n := f.u64()
+	if branchType&branchHWIndex != 0 {
+		f.u64()
+	}
+	const size = 24
+	if n > uint64(len(f.data))/size {
+		f.short = true
+		return
+	}
+	f.take(size * n)
+	if branchType&branchCounters != 0 {
+		f.take(8 * n)
+	}
+}
+
+// userState reads the registers and the copy of the stack of a sample. Kernel threads and
+// programs of 32 bits have none that can be used.
+func userState(f *fields, a *attr, s *sample.Sample) {
+	const abi64 = 2
+	u := &sample.UserState{Mask: a.regsUser}
+	usable := false
+	if a.sampleType&sampleRegsUser != 0 {
+		if abi := f.u64(); abi != 0 {
+			usable = abi == abi64 && !f.big // no such machine is supported
+			u.Regs = make([]uint64, bits.OnesCount64(a.regsUser))
+			for i := range u.Regs {
+				u.Regs[i] = f.u64()
+			}
+		}
+	}
+	if a.sampleType&sampleStackUser == 0 {
+		return
+	}
+	size := f.u64()
+	if size == 0 {
+		return
+	}
+	data := f.take(size)
+	if copied := f.u64(); usable && !f.short {
+		u.Stack = bytes.Clone(data[:min(copied, size)])
+		s.User = u
+	}
+}
+
 // branchStack adds the branches of a sample, and returns how many it left out as they were not executed. Counters of
 // events between branches may follow, which are not read.
 func branchStack(f *fields, branchType uint64, batch *sample.Batch) (wrongPath uint64) {
@@ -196,6 +247,9 @@ func branchStack(f *fields, branchType uint64, batch *sample.Batch) (wrongPath u
 			continue
 		}
 		batch.Branch(number64(data, f.big), number64(data[8:], f.big), flags&branchMispred != 0)
+	}
+	if branchType&branchCounters != 0 {
+		f.take(8 * n)
 	}
 	return wrongPath
 }

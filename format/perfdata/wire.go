@@ -76,6 +76,8 @@ const (
 	sampleStreamID    = 1 << 9
 	sampleRaw         = 1 << 10
 	sampleBranchStack = 1 << 11
+	sampleRegsUser    = 1 << 12
+	sampleStackUser   = 1 << 13
 	sampleIdentifier  = 1 << 16
 )
 
@@ -89,6 +91,7 @@ const (
 )
 
 const (
+	branchCounters  = 1 << 19 // of branch_sample_type: a word for each branch after the branches
 	branchHWIndex   = 1 << 17 // of branch_sample_type: a number before the branches
 	branchAny       = 1 << 3
 	branchCallStack = 1 << 11 // the "branches" are open calls, as with --call-graph lbr

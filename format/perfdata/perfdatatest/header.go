@@ -18,7 +18,7 @@ func (w *Writer) attr(e *Event) []byte {
 	}
 	b = append(b, flags...)
 	b = append(b, make([]byte, 24)...)
-	b = w.u64(b, e.BranchType)
+	b = w.u64(b, e.BranchType, e.Regs)
 	return append(b, make([]byte, attrSize-len(b))...)
 }
 

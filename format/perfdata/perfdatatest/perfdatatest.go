@@ -25,6 +25,8 @@ const (
 	StreamID    = 1 << 9
 	Raw         = 1 << 10
 	BranchStack = 1 << 11
+	RegsUser    = 1 << 12
+	StackUser   = 1 << 13
 	Identifier  = 1 << 16
 )
 
@@ -40,6 +42,7 @@ type Event struct {
 	SampleType   uint64
 	ReadFormat   uint64
 	BranchType   uint64
+	Regs         uint64 // mask of the registers of RegsUser
 	ID           uint64
 	Name         string
 }
@@ -56,6 +59,9 @@ type Sample struct {
 	Mispredict uint64   // bit i is for Branches[i]
 	Flags      []uint64 // more flags of each branch: cycles, type, speculation
 	Raw        []byte   // 4 bytes more than a multiple of 8
+	ABI        uint64   // of User: 0 of a thread of the kernel, 1 for 32 bits, 2 for 64
+	User       sample.UserState
+	Room       int // bytes that the kernel reserved for the copy of the stack, a multiple of 8
 }
 
 // Writer makes a file. Its fields are set before the first record.
@@ -240,6 +246,17 @@ func (w *Writer) Sample(s Sample) {
 	}
 	if t&BranchStack != 0 {
 		b = w.branches(b, e, &s)
+	}
+	if t&RegsUser != 0 {
+		if b = w.u64(b, s.ABI); s.ABI != 0 {
+			b = w.u64(b, s.User.Regs...)
+		}
+	}
+	if t&StackUser != 0 {
+		if b = w.u64(b, uint64(s.Room)); s.Room > 0 {
+			b = append(append(b, s.User.Stack...), make([]byte, s.Room-len(s.User.Stack))...)
+			b = w.u64(b, uint64(len(s.User.Stack)))
+		}
 	}
 	w.Record(9, 2, b)
 }

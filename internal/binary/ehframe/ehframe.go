@@ -43,7 +43,7 @@ func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 	var frames []Frame
 	known := registersOf(of)
 	shared := map[uint64]*cie{}
-	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
+	err := entries(section, addr, false, func(at uint64, c *bytecur.Cursor) {
 		shared[at] = readCIE(c, known)
 	}, func(at, of uint64, c *bytecur.Cursor) {
 		if common := shared[of]; common != nil {
@@ -56,9 +56,10 @@ func Read(section []byte, addr uint64, of machine.Kind) ([]Frame, error) {
 	return frames, err
 }
 
-// entries iterates over the entries of .eh_frame up to an error: it calls shared for each CIE,
-// and frame for each FDE with the offset of its CIE.
-func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Cursor), frame func(at, of uint64, c *bytecur.Cursor)) error {
+// entries iterates over the entries of .eh_frame, or of .debug_frame, up to an error: it calls
+// shared for each CIE, and frame for each FDE with the offset of its CIE. In .debug_frame, CIEs
+// have another mark, and FDEs the offset of their CIE in the section (DWARF 5, 6.4.1).
+func entries(section []byte, addr uint64, debug bool, shared func(at uint64, c *bytecur.Cursor), frame func(at, of uint64, c *bytecur.Cursor)) error {
 	c := bytecur.New(section, int64(addr))
 	for c.Len() > 0 {
 		at := uint64(c.Off())
@@ -66,7 +67,8 @@ func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Curs
 		if n == 0 { // a terminator, which linkers may leave in the middle
 			continue
 		}
-		if n == 0xffffffff {
+		wide := n == 0xffffffff
+		if wide {
 			n = c.U64()
 		}
 		entry := c.Sub(n)
@@ -74,16 +76,31 @@ func entries(section []byte, addr uint64, shared func(at uint64, c *bytecur.Curs
 			return c.Err()
 		}
 		here := uint64(entry.Off())
-		if id := entry.U32(); id == 0 {
+		switch id := entryID(entry, debug && wide); {
+		case id == 0 && !debug, id == ^uint64(0) && debug:
 			shared(at, entry)
-		} else {
-			frame(at, here-uint64(id), entry)
+		case debug:
+			frame(at, addr+id, entry)
+		default:
+			frame(at, here-id, entry)
 		}
 		if err := entry.Err(); err != nil {
 			return err
 		}
 	}
 	return c.Err()
+}
+
+// entryID reads the mark of a CIE, or the place of that of an FDE. A mark of 32 bits is extended.
+func entryID(c *bytecur.Cursor, wide bool) uint64 {
+	if wide {
+		return c.U64()
+	}
+	id := c.U32()
+	if id == ^uint32(0) {
+		return ^uint64(0)
+	}
+	return uint64(id)
 }
 
 // readCIE returns nil for an unsupported CIE.
@@ -101,6 +118,11 @@ func readCIE(c *bytecur.Cursor, of registers) *cie {
 func readHead(c *bytecur.Cursor) (out cie, ok bool) {
 	version := c.U8()
 	letters := c.CString("an augmentation", maxString)
+	if version == 4 { // sizes of an address and of a segment selector
+		if address, selector := c.U8(), c.U8(); address != 8 || selector != 0 {
+			return out, false
+		}
+	}
 	out = cie{pointers: absolute, lsda: omitted, code: c.Uvarint(), data: c.Sleb()}
 	if version == 1 {
 		c.U8()

@@ -62,8 +62,16 @@ type Row struct {
 // order of addresses. Code without an FDE, or with an unsupported one, has rows with
 // CFAUnknown. If there is an error, the rows of the entries before it are valid.
 func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
+	return readRows(section, addr, of, false)
+}
+
+// DebugRows is Rows for .debug_frame, which compilers write with debug information where they
+// write no .eh_frame.
+func DebugRows(section []byte, of machine.Kind) ([]Row, error) { return readRows(section, 0, of, true) }
+
+func readRows(section []byte, addr uint64, of machine.Kind, debug bool) ([]Row, error) {
 	t := &table{of: registersOf(of), shared: map[uint64]*cie{}}
-	err := entries(section, addr, func(at uint64, c *bytecur.Cursor) {
+	err := entries(section, addr, debug, func(at uint64, c *bytecur.Cursor) {
 		t.shared[at] = readStart(c, t.of)
 	}, func(_, of uint64, c *bytecur.Cursor) {
 		if common := t.shared[of]; common != nil {
@@ -72,6 +80,13 @@ func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
 	})
 	slices.SortStableFunc(t.rows, func(a, b Row) int { return cmp.Compare(a.PC, b.PC) })
 	return compact(t.rows), err
+}
+
+// Merge returns the rows of two tables of one module, which may have the same functions.
+func Merge(a, b []Row) []Row {
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(a, b Row) int { return cmp.Compare(a.PC, b.PC) })
+	return compact(all)
 }
 
 // compact removes rows that are equal to their predecessor. Of several rows at one address the

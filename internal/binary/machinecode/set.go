@@ -8,12 +8,14 @@ import (
 	"sync"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
 // Set holds the instructions of the binaries of a run. It is immutable, and safe for concurrent use.
 type Set struct {
 	binaries []*Binary
+	machine  machine.Kind
 
 	// For instruction firstRef+i. Together they take 9 bits and 4 bytes.
 	offsets []uint32 // from the start of its section
@@ -61,6 +63,7 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Path, err)
 		}
+		s.machine = p.Machine
 		s.binaries = append(s.binaries, newBinary(s, p, arch))
 	}
 	s.barriers = newBitset(len(s.shapes))
@@ -115,6 +118,9 @@ func (s *Set) add(offset uint32, c controlflow.Class, size uint8) {
 	s.offsets = append(s.offsets, offset)
 	s.shapes = append(s.shapes, shape(c)<<4|shape(size))
 }
+
+// Machine returns the machine of the binaries.
+func (s *Set) Machine() machine.Kind { return s.machine }
 
 // Binaries returns the binaries in their order.
 func (s *Set) Binaries() []*Binary { return s.binaries }

@@ -105,9 +105,7 @@ func (f *File) Program() (*Program, error) {
 			}
 		}
 	}
-	if data, addr, _, _, err := f.Section(".eh_frame"); err == nil {
-		p.Unwind, _ = ehframe.Rows(data, addr, p.Machine) // a damaged table has fewer rows
-	}
+	p.Unwind = f.unwindRows()
 	return p, p.readPointers(f)
 }
 

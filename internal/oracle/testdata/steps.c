@@ -3,7 +3,8 @@
  * with stacks as perf walks them: by frame pointers alone, from the very instruction. One
  * instruction in EVERY of the program's own code is sampled, MOST in all. TRUTH gets the
  * calls that are open, told apart by where their return addresses are. One thread, no
- * children. */
+ * children. With STEPS_COPIES=FILE, FILE gets rip, rsp, rbp and the stack from rsp on, with its
+ * size before it, as perf --call-graph dwarf copies them. */
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEPTH = 32, STACK = 127, CACHE = 1 << 16, OPEN = 1 << 13 };
+enum { DEPTH = 32, STACK = 127, CACHE = 1 << 16, OPEN = 1 << 13, COPY = 1 << 15 };
 
 static struct { unsigned long from, to; } ring[DEPTH];
 static struct { unsigned long from, to, slot; } calls[OPEN];
@@ -77,7 +78,16 @@ static void maps(FILE *out, const char *program) {
 
 static int own(unsigned long at) { return at >= lo && at < hi; }
 
-static void sample(FILE *out, FILE *truth, const struct user_regs_struct *r) {
+/* copy writes the registers, and the stack up to its end. */
+static void copy(FILE *to, const struct user_regs_struct *r) {
+  static char bytes[COPY];
+  unsigned long size = peek(r->rsp, bytes, sizeof bytes), head[] = {r->rip, r->rsp, r->rbp, size};
+  fwrite(head, sizeof head, 1, to);
+  fwrite(bytes, 1, size, to);
+}
+
+static void sample(FILE *out, FILE *truth, FILE *copies, const struct user_regs_struct *r) {
+  if (copies != NULL) copy(copies, r);
   fprintf(out, "\t%16llx\n", r->rip);
   unsigned long fp = r->rbp, least = r->rsp, frame[2];
   for (int i = 0; i < STACK && fp >= least && peek(fp, frame, sizeof frame) == sizeof frame && frame[1] != 0; i++) {
@@ -116,6 +126,9 @@ int main(int argc, char **argv) {
   unsigned long every = strtoul(argv[1], NULL, 10), most = strtoul(argv[2], NULL, 10), steps = 0, last = 0;
   FILE *out = fopen(argv[3], "w"), *truth = fopen(argv[4], "w");
   if (out == NULL || truth == NULL) fail(argv[3]);
+  const char *path = getenv("STEPS_COPIES");
+  FILE *copies = path == NULL ? NULL : fopen(path, "w");
+  if (path != NULL && copies == NULL) fail(path);
   if ((pid = fork()) == 0) {
     ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     execv(argv[5], argv + 5);
@@ -135,7 +148,7 @@ int main(int argc, char **argv) {
     if (lo == 0) maps(out, argv[5]);
     if (last != 0 && r.rip != last) follow(last, &r);
     if (own(r.rip) && ++steps >= every && taken >= DEPTH && open_calls) {
-      sample(out, truth, &r);
+      sample(out, truth, copies, &r);
       steps = 0;
       most--;
     }
@@ -143,5 +156,5 @@ int main(int argc, char **argv) {
     if (ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(long)sig) != 0) fail("PTRACE_SINGLESTEP");
   }
   kill(pid, SIGKILL);
-  return fclose(out) != 0 || fclose(truth) != 0;
+  return fclose(out) != 0 || fclose(truth) != 0 || copies != NULL && fclose(copies) != 0;
 }

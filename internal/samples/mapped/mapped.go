@@ -182,6 +182,13 @@ func Anonymous(m *sample.Mapping) bool {
 	return p == ""
 }
 
+// Link returns the link-time address of the start of a mapping of a module with some segments,
+// and whether the mapping has code of it.
+func Link(segments []objfile.Segment, of *sample.Mapping) (link uint64, ok bool) {
+	m := Module{Segments: segments}
+	return m.link(of, func(uint64) bool { return false })
+}
+
 // link returns the link-time address of the start of a mapping, and whether it has code of
 // the module, or data if it cannot be executed. That address may be before the segment. Of
 // several segments in the same pages of the file it is that with which the module is where

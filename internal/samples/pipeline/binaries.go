@@ -19,6 +19,7 @@ type binaries struct {
 	lines    *profgen.Lines        // the keys of a profile, nil for pseudo probes
 	source   *profgen.Source       // of stacks, if requested
 	scopes   []*objfile.ScopeTable // for the pre-inliner
+	tables   *unwindTables         // of copies of stacks
 	fs       bool                  // discriminators are flow-sensitive
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/stackcopy"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
 )
 
@@ -39,7 +40,7 @@ func howCallers(st *unwind.Stats) string {
 // lackingTotals says how many samples lack callers, so that totals are too low, "" if it does
 // not matter.
 func lackingTotals(st *unwind.Stats) string {
-	const how = "compile with -fno-omit-frame-pointer and record with perf record --call-graph fp, or use cairn record --lbr"
+	const how = "record with perf record --call-graph dwarf, or compile with -fno-omit-frame-pointer and record with --call-graph fp or cairn record"
 	lacking := st.Gaps + st.Alone + st.Ended
 	switch {
 	case st.Used == 0 || lacking < st.Used/100 || lacking == 0:
@@ -49,4 +50,33 @@ func lackingTotals(st *unwind.Stats) string {
 	}
 	return fmt.Sprintf("Callers are missing in %s of the samples: totals of functions that call others, such as main, are too low (%s).",
 		report.Share(lacking, st.Used), how)
+}
+
+// tellCopies says how far the copies of stacks led. missing are files that are not here.
+func (r run) tellCopies(st *unwind.Stats, missing []string) {
+	sum := uint64(0)
+	for _, n := range st.Copies {
+		sum += n
+	}
+	if sum == 0 {
+		return
+	}
+	text := "copies of stacks: " + report.Share(st.Copies[stackcopy.Whole], sum) + " unwound to the outermost frame"
+	for _, x := range []struct {
+		end  stackcopy.End
+		what string
+	}{
+		{stackcopy.Short, "to the end of the copy (perf record --call-graph dwarf,65528 copies more)"},
+		{stackcopy.NoTable, "to code without an unwind table"},
+		{stackcopy.NoRule, "to an instruction without a rule that is supported"},
+		{stackcopy.Damaged, "to a frame that cannot be one"},
+	} {
+		if n := st.Copies[x.end]; n > 0 {
+			text += ", " + report.Share(n, sum) + " " + x.what
+		}
+	}
+	if len(missing) > 0 {
+		text += "; not on this machine, or of another build: " + strings.Join(missing, ", ")
+	}
+	r.Note("%s", text)
 }

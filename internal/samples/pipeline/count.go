@@ -71,6 +71,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 		r.Note("%s", text)
 	}
 	r.tell(&result.Stats)
+	r.tellCopies(&result.Stats, b.tables.missing)
 	if result.Stats.Used == 0 {
 		return counts{}, r.nothingUsed(&result.Stats)
 	}
@@ -98,6 +99,10 @@ func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 	}
 	opt.Files = b.files()
 	opt.Kernel = r.kernel.frames()
+	if b.tables == nil {
+		b.tables = b.unwindTables()
+	}
+	opt.Tables = b.tables.table
 	return opt
 }
 

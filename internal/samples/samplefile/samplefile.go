@@ -144,7 +144,7 @@ func (f *File) Notes() (notes []string) {
 			info.File, report.Count(l.Lossy), report.Plural(int(l.Pieces), "piece"), report.Count(l.Truncated), report.Count(l.Partial), report.Count(l.Collisions))
 	}
 	// With frame pointers, a stack has at least a frame and its caller.
-	if info.Kind.HasStacks() && stats.Samples >= 100 && stats.Frames < stats.Samples+stats.Samples/4 {
+	if info.Kind.HasStacks() && stats.Samples >= 100 && stats.Copies < stats.Samples/2 && stats.Frames < stats.Samples+stats.Samples/4 {
 		say("%s: most stacks have only one frame, without callers: record with perf record --call-graph fp, and compile the program with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer", info.File)
 	}
 	for _, d := range stats.Damage {

@@ -53,7 +53,7 @@ func compareBools(a, b bool) int {
 func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	u.places.enter(s.PID)
 	u.readBranches(s.Branches)
-	if !u.readStack(s.Stack) || u.stack[0] == external {
+	if !u.readStackOf(s) || u.stack[0] == external {
 		return c, leaf, false
 	}
 	x := contexts{u: u, whole: true, through: u.opt.Moments}
@@ -70,6 +70,14 @@ func (u *Unwinder) Instruction(pid int32, addr uint64) machinecode.Ref {
 
 // Enter applies the events of a batch and the kind of its stacks.
 func (u *Unwinder) Enter(b *sample.Batch) {
-	u.places.apply(b.Events)
+	u.apply(b.Events)
 	u.whole = b.Whole
+}
+
+// apply applies events.
+func (u *Unwinder) apply(events []sample.Event) {
+	if len(events) > 0 {
+		u.places.apply(events)
+		u.lastTable = mappedTable{}
+	}
 }

@@ -45,7 +45,7 @@ func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 		r.running.Go(func() {
 			for w := range in {
 				if w.batch == nil {
-					u.places.apply(w.events)
+					u.apply(w.events)
 					continue
 				}
 				u.Add(w.batch)

@@ -1,5 +1,7 @@
 package unwind
 
+import "github.com/cairnprof/cairn/internal/samples/stackcopy"
+
 // Stats counts samples by result, unless stated otherwise.
 type Stats struct {
 	Samples uint64 // of the selected process
@@ -19,6 +21,9 @@ type Stats struct {
 	// Alone are stacks of one frame, of which some are Bare; Ended are those that were cut after
 	// some calls.
 	Alone, Ended uint64
+
+	// Copies are stacks of which copies were recorded, by where their walk ended.
+	Copies [stackcopy.Ends]uint64
 
 	NoBranches uint64 // all branches are in other binaries, or there are none
 	Elsewhere  uint64 // no frame is in the binaries; only with Options.Moments
@@ -59,6 +64,9 @@ func (s *Stats) add(o *Stats) {
 	s.Gaps += o.Gaps
 	s.Bare += o.Bare
 	s.Alone += o.Alone
+	for i, n := range o.Copies {
+		s.Copies[i] += n
+	}
 	s.Ended += o.Ended
 	s.NoBranches += o.NoBranches
 	s.Elsewhere += o.Elsewhere

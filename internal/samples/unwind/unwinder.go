@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/samples/stackcopy"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -44,6 +45,8 @@ type Options struct {
 	Kernel *Kernel
 	// Files say which files are the binaries.
 	Files Files
+	// Tables unwind copies of stacks. If it is nil, only the sampled address is used of these.
+	Tables Tables
 }
 
 // Inlining returns the stack of inlined functions that an instruction belongs to.
@@ -67,6 +70,10 @@ type Unwinder struct {
 	moments  counter // from is the sampled instruction, to is None
 	stats    Stats
 	memo     branchMemo
+
+	addrs     []uint64 // of a copy of a stack
+	tables    map[*sample.Mapping]*stackcopy.Table
+	lastTable mappedTable
 
 	whole bool // sample.Info.Whole of the current batch
 
@@ -123,7 +130,7 @@ func (u *Unwinder) sample(s *sample.Sample) {
 		return
 	}
 	u.readBranches(s.Branches)
-	if (!u.opt.Flat || u.opt.CheckStacks) && !u.readStack(s.Stack) {
+	if (!u.opt.Flat || u.opt.CheckStacks) && !u.readStackOf(s) {
 		return
 	}
 	switch {
@@ -148,6 +155,19 @@ func (u *Unwinder) sample(s *sample.Sample) {
 	u.walk()
 }
 
+// readStackOf sets the stack to that of a sample.
+func (u *Unwinder) readStackOf(s *sample.Sample) bool {
+	if s.User == nil || u.opt.Tables == nil {
+		return u.readStack(s.Stack)
+	}
+	defer func(before bool) { u.whole = before }(u.whole)
+	stack, whole := u.walkCopy(s)
+	u.whole = true // tables hold at each instruction
+	ok := u.readStack(stack)
+	u.cut = u.cut || !whole
+	return ok
+}
+
 // readStack converts return addresses to calls, and reports whether the stack is valid. The
 // branches were read before.
 func (u *Unwinder) readStack(addrs []uint64) bool {
@@ -157,7 +177,7 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 		u.stats.NoStack += u.count
 		return false
 	case u.stack[0] == external:
-		if u.opt.Moments && u.interrupted > 0 && u.lacksFrame(u.stack[u.interrupted]) {
+		if u.opt.Moments && !u.whole && u.interrupted > 0 && u.lacksFrame(u.stack[u.interrupted]) {
 			u.repair(u.interrupted)
 		}
 		return true
