@@ -135,7 +135,7 @@ static int join_node(struct trees *s, struct node *n, u64 c) {
   struct node *parent = n->parent->into, *m = parent;
   u32 open;
   if (!parent) return 0;
-  if (parent != &s->lost && !(m = find_child(parent, n->function)) && !(m = make(s, parent, n->function, n->behind, n->flags)))
+  if (parent != &s->lost && !(m = find_child(parent, n->function)) && !(m = make(s, parent, n->function, n->behind, n->flags & TREE_FLAGS)))
     m = &s->lost;
   n->into = m;
   m->calls += n->calls;
@@ -159,7 +159,10 @@ static void join(struct trees *s, struct tree *t, u64 c) {
     for_nodes(n, t)
       if (n->parent && !n->into) left += !join_node(s, n, c);
   } while (left && left != before); /* parents precede their children, except for nodes that signal handlers created */
-  for_nodes(n, t) n->into = 0;
+  for_nodes(n, t) {
+    n->into = 0;
+    n->flags &= TREE_FLAGS;
+  }
   s->ended->ended++;
 }
 
@@ -244,16 +247,61 @@ void __cairn_tree_find(u64 function, u64 sp) {
 
 static struct node *node_at(u64 sp) { return *(struct node **)slot(__cairn_state, sp); }
 
+/* suspend ends the time of the open calls from n up to a node, without ending the calls. It returns
+ * that node, or the first one without an open call: what called that is no caller of n any more. */
+static struct node *suspend(struct node *n, const struct node *end, u64 c) {
+  for (; n != end && n->parent && n->parent != n && n->time < 0; n = n->parent) {
+    n->time += (i64)c;
+    n->flags += TREE_SUSPENDED;
+  }
+  return n;
+}
+
+/* resume lets the time of suspended calls pass again, and returns as suspend does. */
+static struct node *resume(struct node *n, const struct node *end, u64 c) {
+  for (; n != end && n->parent && n->parent != n; n = n->parent) {
+    if (n->flags >= TREE_SUSPENDED) {
+      n->flags -= TREE_SUSPENDED;
+      n->time -= (i64)c;
+    } else if (n->time >= 0) {
+      break;
+    }
+  }
+  return n;
+}
+
+/* common returns the innermost node that is n and m or a caller of both, 0 if they are in different
+ * trees. */
+static struct node *common(struct node *n, struct node *m) {
+  while (n && m && n != m)
+    if (n->depth >= m->depth) n = n->parent == n ? 0 : n->parent;
+    else m = m->parent == m ? 0 : m->parent;
+  return n == m ? n : 0;
+}
+
+/* switch_to makes m the current node: the calls of the node before may continue later. The common
+ * callers call both, unless a call in between has ended, as the one that made a coroutine has. */
+static void switch_to(struct node *m) {
+  struct node *n = own_local()->node;
+  if (n == m) return;
+  struct node *callers = common(n, m);
+  u64 c = clock_word(__cairn_state);
+  int called = suspend(n, callers, c) == callers, calls = resume(m, callers, c) == callers;
+  if (callers && called && !calls) suspend(callers, 0, c);
+  if (callers && !called && calls) resume(callers, 0, c);
+  own_local()->node = m;
+}
+
 /* at makes the node of the call with stack pointer sp at entry the current one. */
 void __cairn_tree_at(u64 sp) {
   struct node *m = node_at(sp), *n = own_local()->node;
   while (n != m && n->parent && n->parent != n) n = n->parent;
   if (n == m) leave_to(m);
-  else if (m) own_local()->node = m;
+  else if (m) switch_to(m);
 }
 
 /* switch does that after a switch of stacks: calls on the other stack may continue. */
 void __cairn_tree_switch(u64 sp) {
   struct node *m = node_at(sp);
-  if (m) own_local()->node = m;
+  if (m) switch_to(m);
 }

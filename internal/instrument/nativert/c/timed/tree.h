@@ -28,7 +28,7 @@ struct node {
   u64 stamp;   /* the clock at the last entry */
   u64 longest; /* the longest call, if TREE_LONGEST */
   u32 depth;   /* 0 for the root */
-  u32 flags;   /* those before the code that asks for the node */
+  u32 flags;   /* those before the code that asks for the node, and the number of suspended calls */
   struct node *into; /* while trees are joined: the corresponding node of the other tree */
 };
 
@@ -36,6 +36,10 @@ struct node {
  * TREE_FORKED occurs only in nodes: it marks a call that was open when the child was made by fork,
  * which is not counted but has a record. */
 enum { TREE_SLOT = 15, TREE_FORKED = 32, TREE_UNTIMED = 64, TREE_LONGEST = 128 };
+
+/* Above them is the number of open calls that are suspended: those of coroutines of which another
+ * runs. Time passes only for the calls of the current node and its callers. */
+enum { TREE_SUSPENDED = 256, TREE_FLAGS = TREE_SUSPENDED - 1 };
 
 /* A tree consists of blocks of a page: a header in place of the first node, then nodes. The first
  * node of the first block is the root. */

@@ -63,7 +63,7 @@ static int write_node(struct process *p, struct trees *s, struct tree *t, struct
     flags |= LOG_NODE_LONGEST;
     if (open) longest = most(longest, less(c, load(&n->stamp)));
   }
-  f[2] = calls, f[3] = time * 1000, f[4] = n->unwound, f[5] = (u64)flags << 32 | open, f[6] = longest * 1000;
+  f[2] = calls, f[3] = time * 1000, f[4] = n->unwound, f[5] = (u64)flags << 32 | (open + n->flags / TREE_SUSPENDED), f[6] = longest * 1000;
   return 1;
 }
 
