@@ -21,6 +21,7 @@ type flags struct {
 	threshold time.Duration
 	small     int // -1: the mode's default
 	quiet     bool
+	all       bool
 	flight    bool // refused
 }
 
@@ -48,7 +49,8 @@ The modes:
 Probes do not change which functions the compiler inlines. Function literals in functions have
 no record of their own; in mode block their blocks belong to the enclosing function. A function
 that was inlined everywhere has no code, but it has a record and is listed. Functions that the
-linker dropped, and those of packages that no test program contains, count as not run. In modes spike, stacks
+linker dropped, and those of packages that no test program contains, count as not run. Packages of the
+main module that go build leaves out are named, and count with --all-packages. In modes spike, stacks
 and trace function literals have probes of their own, and functions that the compiler can
 inline have none: their time is part of their caller's.
 
@@ -95,7 +97,7 @@ built without probes.`,
 			if err != nil {
 				return err
 			}
-			return run(c.Context(), s, cfg, f.quiet, args)
+			return run(c.Context(), s, cfg, f.quiet, f.all, args)
 		},
 	}
 	c.Flags().SetInterspersed(false)
@@ -107,6 +109,7 @@ built without probes.`,
 	c.Flags().Lookup("small").DefValue = "0" // the usage states the default of each mode
 	c.Flags().BoolVar(&f.flight, "flight", false, "")
 	_ = c.Flags().MarkHidden("flight")
+	c.Flags().BoolVar(&f.all, "all-packages", false, "with build and install: write the map of the packages of the main module that no program contains, so that\nthey count as not run")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
 	return c
 }

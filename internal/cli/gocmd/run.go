@@ -25,7 +25,7 @@ import (
 type goEnv struct{ GOVERSION, GOOS, GOARCH, GOFLAGS string }
 
 // run runs the go command.
-func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet bool, args []string) error {
+func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet, all bool, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
@@ -54,13 +54,14 @@ func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet bool, a
 	if err != nil {
 		return err
 	}
-	return c.build(ctx, s, &build{cfg: cfg, quiet: quiet, self: self, env: env})
+	return c.build(ctx, s, &build{cfg: cfg, quiet: quiet, all: all, self: self, env: env})
 }
 
 // build is what a build needs beside its command line.
 type build struct {
 	cfg   gobuild.Config
 	quiet bool
+	all   bool   // count packages that are in no program
 	self  string // path of cairn
 	env   goEnv
 }
@@ -92,6 +93,11 @@ func (c *command) build(ctx context.Context, s *verb.Streams, b *build) error {
 	}
 	if c.name == "test" && !b.cfg.Mode.Timed() {
 		if err := c.addUntested(ctx, s, b, reports, dir); err != nil && runErr == nil {
+			return err
+		}
+	}
+	if runErr == nil && (c.name == "build" || c.name == "install") && !b.cfg.Mode.Timed() {
+		if err := c.addUnlinked(ctx, s, b); err != nil {
 			return err
 		}
 	}

@@ -36,13 +36,28 @@ func (c *command) addUntested(ctx context.Context, s *verb.Streams, b *build, re
 			packages = append(packages, importPath)
 		}
 	}
+	u, err := c.writeUnlinked(ctx, s, b, flags, packages, dir, ".untested")
+	if err != nil || b.quiet || u.Functions == 0 {
+		return err
+	}
+	fmt.Fprintf(s.Err, "cairn: %s of %s are in no test program of this run\n", report.Plural(u.Functions, "function"), report.Plural(u.Packages, "package"))
+	return nil
+}
+
+// unlinked is what a map of packages that are in no program has.
+type unlinked struct{ Functions, Packages int }
+
+// writeUnlinked writes the map of packages that are in no program to a file in a directory. The go command has compiled
+// them, or does so now.
+func (c *command) writeUnlinked(ctx context.Context, s *verb.Streams, b *build, flags, packages []string, dir, suffix string) (u unlinked, err error) {
 	if len(packages) == 0 {
-		return nil
+		return u, nil
 	}
 	// Of packages with tests the go command compiled another variant: the archives of these are not needed.
 	list := slices.Concat([]string{"list"}, flags, []string{"-e", "-export", "-f", "{{.ImportPath}}\t{{.Export}}\t{{len .GoFiles}}{{len .CgoFiles}}", "-toolexec=" + toolexec(b.self, b.cfg), "--"}, packages)
-	if out, err = c.output(ctx, list...); err != nil {
-		return notCounted(err)
+	out, err := c.output(ctx, list...)
+	if err != nil {
+		return u, notCounted(err)
 	}
 	var archives []string
 	for line := range strings.Lines(out) {
@@ -56,22 +71,17 @@ func (c *command) addUntested(ctx context.Context, s *verb.Streams, b *build, re
 		}
 	}
 	if len(archives) == 0 {
-		return nil
+		return u, nil
 	}
-	name := path.Base(packages[0])
-	u, err := gobuild.WriteUnlinked(dir, name+".untested", b.env.GOARCH, archives)
+	made, err := gobuild.WriteUnlinked(dir, path.Base(packages[0])+suffix, b.env.GOARCH, archives)
 	if err != nil {
-		return notCounted(err)
+		return u, notCounted(err)
 	}
-	if b.quiet || u.Functions == 0 {
-		return nil
-	}
-	fmt.Fprintf(s.Err, "cairn: %s of %s are in no test program of this run\n", report.Plural(u.Functions, "function"), report.Plural(u.Packages, "package"))
-	return nil
+	return unlinked{made.Functions, made.Packages}, nil
 }
 
 func notCounted(err error) error {
-	return fmt.Errorf("go: the packages that no test program contains are not counted: %w", err)
+	return fmt.Errorf("go: the packages that no program contains are not counted: %w", err)
 }
 
 // Flags of go build: those that go list gets as well, and those that it must not get.
