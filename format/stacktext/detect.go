@@ -39,7 +39,7 @@ var (
 	// dtraceFrame is a frame with its module or its offset.
 	dtraceFrame = lazyregexp.New("(?m)^[ \t]+\\S*(`|\\+0x[0-9a-f]+)\\S*")
 	// stackcount is a text of single words, with counts that are indented more.
-	stackcount = lazyregexp.New(`\A(?:(?:\S.*)?\n)*(?:  \S+\n)+(?:    .*\S \[\d+\]\n)?    \d+\n(?:\n|\z)`)
+	stackcount = lazyregexp.New(`\A(?:(?:\S.*)?\n)*(?:    .*\S \[\d+\]\n)?(?:  \S+\n)+(?:    .*\S \[\d+\]\n)?    \d+\n(?:\n|\z)`)
 )
 
 // detect reports whether a text is of a kind.

@@ -32,7 +32,7 @@ var (
 	// keyAndCount is a key that follows a stack, and the count.
 	keyAndCount = lazyregexp.New(`^(\S.*\S|\S) {2,}(\d+)$`)
 	message     = lazyregexp.New(`^(dtrace: |\^C|Tracing |Detaching|Ending)`)
-	// stackcountKey is the process that stackcount -P prints after a stack.
+	// stackcountKey is the process that stackcount -P prints after a stack, and before it in old versions.
 	stackcountKey = lazyregexp.New(`^\S.* \[\d+\]$`)
 )
 
@@ -92,12 +92,12 @@ func (d *dtrace) frame(rest []byte, margin int) {
 	if len(d.frames) == 1 && margin > d.margin && isKey(d.frames[0].Name) {
 		d.command, d.frames = d.frames[0].Name, d.frames[:0]
 	}
-	if len(d.frames) == 0 {
-		d.margin = margin
-	}
-	if len(d.frames) > 0 && margin > d.margin && stackcountKey().Match(rest) {
+	if (len(d.frames) == 0 || margin > d.margin) && stackcountKey().Match(rest) {
 		d.command = d.text.of(rest)
 		return
+	}
+	if len(d.frames) == 0 {
+		d.margin = margin
 	}
 	if len(d.frames) >= maxFrames {
 		if !d.deep {
