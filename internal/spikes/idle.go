@@ -329,7 +329,7 @@ func idleFrames(sp *Spike, name Namer) Idleness {
 var (
 	goIdle = []string{
 		"net.(*netFD).accept", "net.(*TCPListener).Accept", "net.(*UnixListener).Accept", "net/http.(*conn).readRequest", "net/http.(*connReader).Read",
-		"net/http.(*connReader).backgroundRead", "net/http.(*http2serverConn).serve", "os/signal.loop", "net/rpc.(*gobServerCodec).ReadRequestHeader",
+		"net/http.(*connReader).backgroundRead", "net/http.(*persistConn).readLoop", "net/http.(*persistConn).writeLoop", "net/http.(*http2serverConn).serve", "os/signal.loop", "net/rpc.(*gobServerCodec).ReadRequestHeader",
 	}
 	goAnswer = []string{
 		"net/http.(*Transport).roundTrip", "net/http.(*persistConn).roundTrip", "database/sql.(*DB).QueryContext", "database/sql.(*DB).ExecContext",
@@ -428,7 +428,11 @@ func (w *Writer) Waiting(top int) []string {
 	for _, r := range rows[:shown] {
 		text := "  " + r.Function
 		if y := r.Worst.Why(); y != nil {
-			text += " " + strings.TrimSpace(y.in()+" "+y.Wait.what())
+			how := y.in()
+			if y.Wait != nil && len(y.Wait.Reasons) > 0 {
+				how = y.waited()
+			}
+			text += " " + strings.TrimSpace(how+" "+y.Wait.what())
 		}
 		text += fmt.Sprintf(": longest %s", Interval(r.Worst.Peak))
 		if r.Seen > 1 {

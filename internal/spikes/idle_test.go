@@ -140,3 +140,26 @@ func TestFrozen(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestTwins has waits for work and other spikes of one stack: the log's count of the stack, with its longest, is of both.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	s := &server{now: 100, set: spikes.New([]spikes.Log{{Name: "game.cairnlog", Trailer: &tracelog.Trailer{Time: 60_000 * ms}}}, address)}
+	for range 3 {
+		s.wait(tracelog.WaitListener, 3, 900)
+	}
+	s.number++
+	s.set.Add(0, &tracelog.Episode{
+		TID: 7, Number: s.number, Time: 5000 * ms, Peak: between(30, 30.2), Threshold: 10 * ms,
+		Stack: []tracelog.Entry{{PC: 350, Time: between(30, 30.2), SP: 0x9000 - 48}, {PC: 50, Time: between(5000, 5000.2), SP: 0x9000}},
+	})
+	s.set.Count(0, &tracelog.Seen{PC: 350, Count: 6, Worst: 900 * ms, Episode: 1})
+	if err := s.set.Settle(name, func(func(int, *tracelog.Episode) error) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	ranked := s.set.Ranked(spikes.ByWorst)
+	rows := (&spikes.Writer{Set: s.set, Name: name}).IdleRows()
+	if len(ranked) != 1 || ranked[0].Limit != 30*ms || ranked[0].Seen != 1 || len(rows) != 1 || rows[0].Seen != 5 {
+		t.Errorf("%d ranked: %+v; idle: %+v", len(ranked), ranked, rows)
+	}
+}

@@ -360,10 +360,16 @@ func (s *Set) Count(log int, n *tracelog.Seen) {
 		s.Uncounted = saturate.Add(s.Uncounted, n.Count)
 		return
 	}
-	sh.group.Seen = saturate.Add(sh.group.Seen, since(n.Count, sh.written))
-	if !sh.group.thawed { // the log counts with the time of freezes
-		sh.group.Limit = max(sh.group.Limit, n.Worst)
+	// Logs count both groups of a stack together: those that are in no log are of the larger one.
+	g := sh.group
+	if t := g.twin; t != nil && t.Written > g.Written {
+		g = t
 	}
+	g.Seen = saturate.Add(g.Seen, since(n.Count, sh.written))
+	if g.thawed || g.twin != nil && (g.twin.thawed || n.Worst <= g.twin.Limit) {
+		return // it is known; and the log counts with the time of freezes
+	}
+	g.Limit = max(g.Limit, n.Worst)
 }
 
 // wall returns when a spike ended, in nanoseconds since 1970, so that the logs of several processes have one

@@ -229,7 +229,7 @@ static void still_wake(struct process *p, struct still *s, u64 now) {
   if (!s->from || gap <= s->sleep + most(p->set.threshold, LEAST)) return;
   u64 cpu = less(__cairn_cpu(PROCESS_CPU), s->cpu), delay = run_delay(), delayed = less(delay, s->delay);
   s->delay = delay, s->delay_at = now;
-  if (!delay || delayed > gap / 4 || cpu > gap / 8) return; /* 0: the kernel does not count it */
+  if (!delay || delayed > (gap - s->sleep) / 4 || cpu > (gap - s->sleep) / 4) return; /* 0: the kernel does not count it */
   u32 n = load(&p->log.freezes);
   if (n - load(&p->log.freezes_read) >= FREEZES) return;
   u64 *f = p->log.freeze[n % FREEZES];
