@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-//go:embed c/speed.c c/small.c c/calls.c c/goroutines.go.txt
+//go:embed c/speed.c c/small.c c/calls.c c/stall.c c/goroutines.go.txt
 var sources embed.FS
 
 // bench is one run of the benchmark: where it works and what it has found.
@@ -33,6 +33,7 @@ type bench struct {
 	// them stays.
 	missingOnly string
 	missingKeep bool
+	stallsOnly  string       // the server of stalls; "": all
 	goBuild     bool         // of go, programs are built, and not measured
 	goKeep      bool         // of go, programs of an earlier run are measured
 	goTimes     bool         // of go, builds are measured
@@ -64,15 +65,17 @@ var parts = []struct {
 	{"download", (*bench).download, true},
 	{"fleet", (*bench).fleet, true},
 	{"go", (*bench).goPrograms, true},
+	{"stalls", (*bench).stalls, true},
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing,recorder,addresses,download,fleet,go", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, fleet FLEET.md, go GO.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing,recorder,addresses,download,fleet,go,stalls", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, fleet FLEET.md, go GO.md, stalls STALLS.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
 	flag.BoolVar(&b.missingKeep, "missing-keep", false, "of missing, keep the recordings and judge those that are there, for work on the rules")
+	flag.StringVar(&b.stallsOnly, "stalls-only", "", "of stalls, the `server`; the report is kept only of all")
 	flag.StringVar(&b.fleetSizes, "fleet-sizes", defaultFleetSizes, "of fleet, the numbers of runs that are sent, separated by commas; the report is kept only of the default")
 	flag.BoolVar(&b.goBuild, "go-build", false, "of go, build the programs and measure no runs")
 	flag.BoolVar(&b.goKeep, "go-keep", false, "of go, measure the programs that an earlier run built, if there are any")
@@ -110,7 +113,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, missing, recorder, addresses, download, fleet and go", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, missing, recorder, addresses, download, fleet, go and stalls", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil

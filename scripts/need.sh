@@ -17,7 +17,7 @@ case "${1:-}" in
   long) want=("${tests[@]}" gdc ldc fp-compiler ocaml-nox g++-arm-linux-gnueabi qemu-user-static rustc-web ruby buildah luajit mujs guile-3.0 rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
   demo) want=("${base[@]}" clang-22 libclang-rt-22-dev curl) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
-  bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace npm "${recorded[@]}") ;;
+  bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace npm postgresql memcached mosquitto "${recorded[@]}") ;;
   corpus) want=("${base[@]}" clang-22 lld-22 llvm-22 autopoint gettext libncurses-dev libreadline-dev gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go
     gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user) ;;
   *) echo "usage: need.sh test|long|demo|torture|bench|corpus" >&2; exit 2 ;;
