@@ -127,12 +127,12 @@ type WaitTime struct {
 	Time   uint64 // ns, at most
 }
 
-// Holder is a thread that ended a wait of another one.
+// Holder is a thread that ended a wait of another one, or, with an Object, that had a mutex for which the other waited.
 type Holder struct {
 	Ended  uint64 // when the call that waited ended
 	SP     uint32 // of that call
 	Reason WaitReason
-	At     uint64   // when the wait ended
+	At     uint64   // when the wait ended, or when it had the mutex
 	Waited uint64   // ns of the wait, at most
 	TID    uint32   // of the other thread
 	Object uint64   // address of what was waited for, 0 if it is not known

@@ -14,7 +14,7 @@ import (
 type HeldBy struct {
 	TID    uint32
 	Thread string
-	Ended  string // what it did: "released", or "woken"
+	Ended  string // what it did: "released", "woken", or "held" if the lock was seen in its hands
 	Waited uint64 // ns of the wait, at most
 	// Stack is where it was when it ended the wait, the innermost function first; nil if that is not known.
 	Stack []Place
@@ -29,7 +29,11 @@ func (w *Writer) heldBy(sp *Spike) *HeldBy {
 		return nil
 	}
 	x := &HeldBy{TID: h.TID, Thread: w.Set.threadOf(sp, h.TID), Waited: h.Waited, Ended: "woken"}
-	if h.Reason == tracelog.ReasonLock || h.Reason == tracelog.ReasonRWLock {
+	switch {
+	case h.Object != 0:
+		x.Ended = "held"
+		x.Stack = w.openAt(sp.Log, h.TID, h.At)
+	case h.Reason == tracelog.ReasonLock || h.Reason == tracelog.ReasonRWLock:
 		x.Ended = "released"
 	}
 	for _, pc := range h.Addrs {
@@ -44,6 +48,52 @@ func (w *Writer) heldBy(sp *Spike) *HeldBy {
 		}
 	}
 	return x
+}
+
+// lateCall is a late call of a thread, for other threads that waited meanwhile.
+type lateCall struct {
+	end, least uint64 // when it ended, and how long it had lasted at least
+	stack      []Address
+	exact      bool // the first address is no return address
+}
+
+// maxLate is how many late calls are kept.
+const maxLate = 1 << 18
+
+func (s *Set) keepLate(sp *Spike) {
+	if s.lateCalls == maxLate {
+		return
+	}
+	s.lateCalls++
+	if s.late == nil {
+		s.late = make(map[threadID][]lateCall)
+	}
+	of := threadID{sp.Log, sp.TID}
+	s.late[of] = append(s.late[of], lateCall{sp.Time, sp.Peak.Lo, sp.Addrs, !sp.isCall(0)})
+}
+
+// openAt returns the stack of the shortest late call that a thread was in at a time, the innermost function first;
+// nil if there is none.
+func (w *Writer) openAt(log int, tid uint32, time uint64) (stack []Place) {
+	var best *lateCall
+	list := w.Set.late[threadID{log, tid}]
+	for i := range list {
+		if c := &list[i]; c.end >= time && since(c.end, c.least) <= time && (best == nil || c.least < best.least) {
+			best = c
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	for i, a := range best.stack {
+		loc := w.Name(a, i > 0 || !best.exact)
+		p := loc.Outer()
+		if i == 0 {
+			p.Line = p.Opening // the address is where the call ended
+		}
+		stack = append(stack, p)
+	}
+	return stack
 }
 
 // ofLocks reports whether a function belongs to the packages of locks themselves.
@@ -101,7 +151,7 @@ func (x *HeldBy) lines() []line {
 		lines = append(lines, line{index: x.Ended + " in", function: p.Function, file: at(p.File, p.Line), color: report.Dim})
 	}
 	if len(lines) > 0 {
-		lines[0].rest = x.Thread + ", after a wait of " + Duration(x.Waited)
+		lines[0].rest = x.Thread + either(x.Ended == "held", ", during a wait of ", ", after a wait of ") + Duration(x.Waited)
 	}
 	return lines
 }
@@ -110,7 +160,7 @@ func (x *HeldBy) lines() []line {
 type HolderObject struct {
 	Thread string `json:"thread"`
 	TID    uint32 `json:"tid"`
-	Ended  string `json:"ended"`     // released, or woken
+	Ended  string `json:"ended"`     // released, woken or held
 	Waited uint64 `json:"waited_ns"` // of the wait, at most
 	Stack  []Site `json:"stack"`     // when it ended the wait, the innermost function first
 }

@@ -146,6 +146,9 @@ type Set struct {
 	long []call // that took too long, peaks and callers
 	key  []byte
 	kept int // entries of the groups' first episodes
+
+	late      map[threadID][]lateCall // by thread
+	lateCalls int
 }
 
 // Addresser resolves an address of a process at a given time.
@@ -249,6 +252,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	}
 	s.Episodes++
 	s.count(sp)
+	s.keepLate(sp)
 	y := sp.Why()
 	g := s.groupFor(sp, y.mayBeIdle(sp.Peak))
 	s.peak(sp, g)

@@ -106,12 +106,12 @@
 //	    that follow a call instruction, in the order of their places, up to the call's frame
 //	    text: what the other end is called, such as 192.0.2.1:53; zero-padded to a multiple of 8
 //
-// Holder, a = tid, after the wait of a call: which thread ended a wait of it, such as by unlocking a mutex. Of several
-// it is that of the longest.
+// Holder, a = tid, after the wait of a call: which thread ended a wait of it, such as by unlocking a mutex, or, with
+// an address of what was waited for, which had the mutex at a time of the wait. Of several it is that of the longest.
 //
 //	 8  u64 episode          16  u64 time the call ended
 //	24  u32 stack pointer of the call    28  u32 what was waited for, a reason as of Wait
-//	32  u64 time the wait ended          40  u64 its duration, at most
+//	32  u64 time the wait ended, or that time          40  u64 its duration, at most
 //	48  u32 tid of the other thread      52  u16 addresses   54  u16 0
 //	56  u64 address of what was waited for, 0: not known
 //	64  addresses: u64 each, of the stack of the other thread when it ended the wait, the innermost

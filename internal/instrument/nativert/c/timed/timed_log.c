@@ -166,7 +166,7 @@ static void write_queued(struct process *p, struct thread *t, u8 *q) {
     }
   }
   if (type == LOG_TYPE_USAGE && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[8] != t->parent_sp)) return;
-  if (type == LOG_TYPE_WAIT && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[3] != t->parent_sp)) return;
+  if ((type == LOG_TYPE_WAIT || type == LOG_TYPE_HOLDER) && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[3] != t->parent_sp)) return;
   if (type == LOG_TYPE_TEXT && f[1] && p->limit.left_out[f[1] % LIMITED] == f[1]) return;
   if (type == LOG_TYPE_PARENT) {
     if (!wanted_parent(p, t, f)) return;

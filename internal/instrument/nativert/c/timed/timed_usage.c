@@ -86,19 +86,30 @@ static i64 waits_in(i32 tid) {
   return i ? nr : UNKNOWN;
 }
 
+/* is_thread reports whether the process has a thread with a number. */
+static int is_thread(i32 tid) {
+  char b[64];
+  put(put_number(put(b, "/proc/self/task/"), (u64)(u32)tid), "/comm");
+  i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0);
+  if (fd >= 0) sys1(SYS_close, fd);
+  return fd >= 0;
+}
+
 /* follow notes that a thread waits in a system call at a sample, as at the one before, if that was in
  * the same wait. What it waits for is looked at once, if the wait may be that of a long call. */
 static void follow(struct process *p, struct usage *u, struct sampled *s, i64 call, int same, u64 from, u64 now) {
   struct wait *w = &s->wait[(s->waits - 1) % WAITS];
   if (!s->waits || !same || w->call != call) {
     w = &s->wait[s->waits % WAITS];
-    w->from = from, w->call = call, w->on = w->slots = 0, w->peer[0] = 0;
+    w->from = from, w->call = call, w->on = w->slots = 0, w->peer[0] = 0, w->holder = 0;
     store(&w->to, now);
     store(&s->waits, s->waits + 1);
   }
   store(&w->to, now);
   if (w->on || now - w->from < p->set.threshold / 2 || now < u->look) return;
   __cairn_wait_look(p, s->tid, w);
+  if (w->holder == s->tid || (w->holder && !sampled_of(u, w->holder) && !is_thread(w->holder))) w->holder = 0; /* it was no mutex */
+  w->held = now;
   u64 done = __cairn_now(p);
   u->look = done + LOOK_SHARE * less(done, now);
 }
@@ -278,6 +289,22 @@ static void write_wait(struct process *p, struct thread *t, u64 number, const st
   __cairn_publish(p, t, r, LOG_TYPE_WAIT, size);
 }
 
+/* write_holder writes which thread had the mutex that a call waited for the longest. */
+static void write_holder(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
+  u64 time;
+  const struct wait *w = longest(p, t->owner, c, &time);
+  if (!w || !w->on || !w->holder) return;
+  u8 *r = __cairn_reserve(t, LOG_HOLDER_SIZE);
+  if (!r) {
+    add(&p->count.dropped, 1);
+    return;
+  }
+  u64 *f = (u64 *)r;
+  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | (u64)LOG_REASON_LOCK << 32, f[4] = w->held, f[5] = time;
+  f[6] = (u32)w->holder, f[7] = w->lock;
+  __cairn_publish(p, t, r, LOG_TYPE_HOLDER, LOG_HOLDER_SIZE);
+}
+
 /* usage_write writes then why the call took long, for an episode. */
 void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
   const struct reading *now = &t->now, *was = &t->was;
@@ -298,4 +325,5 @@ void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const 
   f[9] = least(seen.waits, 0xffff) | least(seen.in, 0xffff) << 16 | least(seen.ready, 0xffff) << 32;
   __cairn_publish(p, t, r, LOG_TYPE_USAGE, LOG_USAGE_SIZE);
   write_wait(p, t, number, c);
+  write_holder(p, t, number, c);
 }

@@ -264,20 +264,39 @@ static void stack_of(struct process *p, struct wait *w, const u64 *arg) {
   }
 }
 
+/* ---- mutexes ---- */
+
+enum { LOCK_PI = 6, WAIT_BITSET = 9, LOCK_PI2 = 13, COMMAND = 127, TID_BITS = 0x3fffffff, CONTENDED = 2 };
+
+/* owner_of finds the thread that has the mutex whose futex a thread waits for. The word of a mutex
+ * with priority inheritance has it. A mutex of glibc begins with the word, a count, the owner, the
+ * number of users and the kind: other words that look the same do not have a thread there. */
+static i32 owner_of(struct process *p, const u64 *arg) {
+  u32 m[5];
+  u64 command = arg[1] & COMMAND;
+  if (peek(p, arg[0], m, sizeof m) != sizeof m) return 0;
+  if (command == LOCK_PI || command == LOCK_PI2) return (i32)(m[0] & TID_BITS);
+  if (command != FUTEX_SHARED_WAIT && command != WAIT_BITSET) return 0;
+  return m[0] == CONTENDED && m[3] && m[3] < 1u << 16 && m[4] < 1u << 9 && m[2] <= TID_BITS ? (i32)m[2] : 0;
+}
+
 void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   u64 arg[ARGS];
   w->on = LOG_WAIT_UNKNOWN;
   w->slots = 0;
+  w->holder = 0;
   w->peer[0] = 0;
   if (arguments(tid, arg) != w->call) return;
   files_of(p, w, arg);
   stack_of(p, w, arg);
+  if (w->call == SYS_futex) w->lock = arg[0], w->holder = owner_of(p, arg);
 }
 #else
 void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   (void)p, (void)tid;
   w->on = LOG_WAIT_UNKNOWN;
   w->slots = 0;
+  w->holder = 0;
   w->peer[0] = 0;
 }
 #endif

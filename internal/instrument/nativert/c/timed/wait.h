@@ -9,13 +9,15 @@ struct process;
 
 /* A wait: seen from one sample to another. on has the flags of package wire, 0 until it was looked
  * at. The slots are places on the thread's stack with what may be return addresses, in ascending
- * order. */
+ * order. If it waits for a mutex, lock is its address, and holder the thread that had it at a time. */
 struct wait {
   u64 from, to;
   i64 call; /* the system call */
   u32 on, slots;
   u64 slot[LOG_MAX_WAIT_STACK][2]; /* place, address */
   char peer[LOG_MAX_PEER + 1];
+  i32 holder; /* 0: not known */
+  u64 lock, held;
 };
 
 /* wait_look finds what thread tid waits for, if it still waits in w's system call. */
