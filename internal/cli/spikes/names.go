@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
@@ -48,6 +49,8 @@ type namedModule struct {
 	lines   *objfile.LineTable
 	scopes  *objfile.ScopeTable
 	openers map[string]uint64 // addresses of functions by name
+	frames  []ehframe.Frame   // of functions with and without names, ascending; read for the first one without
+	told    bool              // that functions have no names
 }
 
 func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined bool) (*spikeNames, error) {
@@ -155,7 +158,7 @@ func (n *spikeNames) locate(a spikes.Address, call bool) spikes.Location {
 	}
 	fn := m.function(addr)
 	if fn == nil {
-		text := filepath.Base(m.path) + "+0x" + strconv.FormatUint(a.Offset, 16)
+		text := n.unnamed(m, a.Offset, addr)
 		loc.Places = []spikes.Place{{Function: report.Printable(text)}}
 		return loc
 	}
