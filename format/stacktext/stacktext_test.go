@@ -171,8 +171,10 @@ mysqld -1/-1  12 samples: main;[app]
 		"stackcount", "Tracing 1 functions for \"submit_bio\"... Hit Ctrl-C to end.\n^C\n  submit_bio\n  submit_bh\n  [unknown]\n    tar [15069]\n    36\n\n  submit_bio\n    2\n\nDetaching...\n",
 		DTrace, "tar [15069] -1/-1  36 samples: [unknown];submit_bh;submit_bio\n -1/-1  2 samples: submit_bio\n",
 	},
-	{"stackcount, old", "Tracing 38 functions for \"c:str.*\"... Hit Ctrl-C to end.\n^C\n    bash [22487]\n  strlen\n  [unknown]\n    2\n\n    sh [7]\n  strcmp\n    1\n\n",
-		DTrace, "bash [22487] -1/-1  2 samples: [unknown];strlen\nsh [7] -1/-1  1 samples: strcmp\n"},
+	{
+		"stackcount, old", "Tracing 38 functions for \"c:str.*\"... Hit Ctrl-C to end.\n^C\n    bash [22487]\n  strlen\n  [unknown]\n    2\n\n    sh [7]\n  strcmp\n    1\n\n",
+		DTrace, "bash [22487] -1/-1  2 samples: [unknown];strlen\nsh [7] -1/-1  1 samples: strcmp\n",
+	},
 	{"sample of macOS", `Analysis of sampling Quick (pid 78156) every 1 millisecond
 
 Call graph:
