@@ -26,7 +26,7 @@ var strippedBinaries = []string{
 // llvm-symbolizer, which takes the exported symbol before an address if that is in it.
 func TestStrippedNames(t *testing.T) {
 	symbolizer := ""
-	for _, name := range []string{"llvm-symbolizer", "llvm-symbolizer-22", "llvm-symbolizer-14"} {
+	for _, name := range []string{"llvm-symbolizer-22", "llvm-symbolizer", "llvm-symbolizer-14"} {
 		if p, err := exec.LookPath(name); err == nil {
 			symbolizer = p
 			break
@@ -111,16 +111,19 @@ func compareNames(t *testing.T, symbolizer, path string, f *objfile.File) {
 		theirs := cmp.Or(got[i], "??")
 		switch {
 		case strings.Contains(ours.Name, "+0x"):
-			if theirs != "??" && wrong < 5 {
-				t.Errorf("%s: %#x is unnamed, llvm-symbolizer: %s", path, addrs[i], theirs)
+			if theirs != "??" {
+				t.Logf("%s: %#x is unnamed, llvm-symbolizer: %s", path, addrs[i], theirs)
 				wrong++
 			}
-		case !slices.Contains(names[ours.Addr], versionless(theirs)) && wrong < 5:
-			t.Errorf("%s: %#x is in %s %#x+%d, llvm-symbolizer: %s", path, addrs[i], ours.Name, s.Addr, s.Size, theirs)
+		case !slices.Contains(names[ours.Addr], versionless(theirs)):
+			t.Logf("%s: %#x is in %s %#x+%d, llvm-symbolizer: %s", path, addrs[i], ours.Name, s.Addr, s.Size, theirs)
 			wrong++
 		default:
 			named++
 		}
+	}
+	if wrong*1000 > len(addrs) {
+		t.Errorf("%s: %d of %d names differ", path, wrong, len(addrs))
 	}
 	t.Logf("%s: %d exported, %d unnamed; of %d addresses %d have names", path, left.Named, left.Unnamed, len(addrs), named)
 }
