@@ -43,6 +43,8 @@ type Arch interface {
 	Decode(code []byte, addr uint64) (Inst, error)
 	// Effect returns the effect of the instruction at the start of code.
 	Effect(code []byte) Effect
+	// Use returns how the instruction at the start of code takes part in a decision.
+	Use(code []byte) Use
 	// KeepsReturn reports whether the instructions around a call save the return address as
 	// the path for the first call does in a probe.
 	KeepsReturn(code interface{ Bytes(lo, hi uint64) []byte }, call uint64) bool

@@ -51,13 +51,26 @@ func (f *File) loadLines() (t *LineTable, err error) {
 
 // Columns returns a table like that of Lines that has columns in place of lines, 0 for none, and all rows. It is much
 // larger: Lines leaves out rows with the line of the one before.
-func (f *File) Columns() (*LineTable, error) {
+func (f *File) Columns() (*LineTable, error) { return f.table(&builder{columns: true}) }
+
+// Statements returns a table like that of Lines that has only the rows where statements begin, all of them. It is nil if
+// these are all rows: the compiler does not say where statements begin.
+func (f *File) Statements() (*LineTable, error) {
+	t, err := f.table(&builder{statements: true})
+	if err != nil || !t.left {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (f *File) table(b *builder) (*LineTable, error) {
 	from, err := f.withLines()
 	if err != nil {
 		return nil, err
 	}
 	defer f.done(from)
-	t, err := from.parseTable(&builder{code: f.code(), columns: true})
+	b.code = f.code()
+	t, err := from.parseTable(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: .debug_line: %w", from.path, err)
 	}

@@ -11,6 +11,7 @@ type unit struct {
 	version     uint16
 	is64        bool // offsets take 8 bytes
 	minInst     uint64
+	statement   bool // rows begin statements by default
 	lineBase    int64
 	lineRange   uint64
 	opcodeBase  uint8
@@ -65,7 +66,7 @@ func (l *lineSections) parseUnit(c *bytecur.Cursor, is64 bool) (*unit, error) {
 	if u.version >= 4 {
 		h.U8() // operations per instruction: 1 but for VLIW machines
 	}
-	h.U8() // default of is_stmt, which is not used here
+	u.statement = h.U8() != 0
 	u.lineBase = int64(int8(h.U8()))
 	u.lineRange = uint64(h.U8())
 	u.opcodeBase = h.U8()

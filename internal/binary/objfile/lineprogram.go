@@ -14,6 +14,7 @@ const (
 	lnsAdvanceLine = 3
 	lnsSetFile     = 4
 	lnsSetColumn   = 5
+	lnsNegateStmt  = 6
 	lnsConstAddPC  = 8
 	lnsFixedAddPC  = 9
 
@@ -24,7 +25,7 @@ const (
 )
 
 // lineMachine is the state of a running line-number program: the registers that are used here.
-// Statement marks and others are skipped.
+// Others are skipped.
 type lineMachine struct {
 	u     *unit
 	b     *builder
@@ -32,6 +33,7 @@ type lineMachine struct {
 	file  uint64
 	line  int64
 	col   uint64
+	stmt  bool
 	disc  uint32 // discriminator
 	first int    // first row of the open sequence
 }
@@ -58,6 +60,7 @@ func (u *unit) run(b *builder, c *bytecur.Cursor) error {
 
 func (m *lineMachine) reset() {
 	m.addr, m.file, m.line, m.col, m.disc, m.first = 0, 1, 1, 0, 0, len(m.b.table.rows)
+	m.stmt = m.u.statement
 }
 
 // emit appends a row, unless it repeats the last one or its address decreases, which is
@@ -66,6 +69,10 @@ func (m *lineMachine) emit() {
 	t := &m.b.table
 	disc := m.disc
 	m.disc = 0
+	if m.b.statements && !m.stmt {
+		t.left = true
+		return
+	}
 	r := row{addr: m.addr, file: m.u.fileID(m.b, m.file)}
 	if m.line > 0 && m.line <= math.MaxInt32 {
 		r.line = uint32(m.line)
@@ -75,7 +82,7 @@ func (m *lineMachine) emit() {
 	}
 	if n := len(t.rows); n > m.first {
 		last := t.rows[n-1]
-		if !m.b.columns && last.file == r.file && last.line == r.line && t.discriminator(n-1) == disc || r.addr < last.addr {
+		if !m.b.columns && !m.b.statements && last.file == r.file && last.line == r.line && t.discriminator(n-1) == disc || r.addr < last.addr {
 			return
 		}
 	}
@@ -100,6 +107,8 @@ func (m *lineMachine) standard(c *bytecur.Cursor, op uint8) {
 		m.file = c.Uvarint()
 	case lnsSetColumn:
 		m.col = c.Uvarint()
+	case lnsNegateStmt:
+		m.stmt = !m.stmt
 	case lnsConstAddPC:
 		m.addr += uint64(255-m.u.opcodeBase) / m.u.lineRange * m.u.minInst
 	case lnsFixedAddPC:

@@ -11,6 +11,7 @@ type LineTable struct {
 	rows  []row
 	seqs  []sequence // ascending, disjoint
 	discs []discriminator
+	left  bool // rows where no statement begins are left out
 }
 
 // row states that the instructions from addr to the next row's address come from a line. Two
@@ -54,6 +55,21 @@ func (t *LineTable) Lookup(addr uint64) (file string, line int, ok bool) {
 func (t *LineTable) Begins(addr uint64) bool {
 	s, ok := t.sequence(addr)
 	return ok && t.rows[t.after(s, addr)-1].addr == addr
+}
+
+// Starts yields file and line of each row that begins in [lo, hi).
+func (t *LineTable) Starts(lo, hi uint64) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		k := sort.Search(len(t.seqs), func(k int) bool { return t.seqs[k].hi > lo })
+		for ; k < len(t.seqs) && t.seqs[k].lo < hi; k++ {
+			rows := t.rows[t.seqs[k].first:t.seqs[k].end]
+			for i := sort.Search(len(rows), func(i int) bool { return rows[i].addr >= lo }); i < len(rows) && rows[i].addr < hi; i++ {
+				if rows[i].line != 0 && !yield(t.files[rows[i].file], int(rows[i].line)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Entry returns the source line of the function that starts at addr. It differs from Lookup in
@@ -159,10 +175,11 @@ func (t *LineTable) cut(n int) {
 
 // builder collects the sequences of all units.
 type builder struct {
-	code    []span
-	table   LineTable
-	fileIDs map[string]uint32
-	columns bool // rows have columns, not lines
+	code       []span
+	table      LineTable
+	fileIDs    map[string]uint32
+	columns    bool // rows have columns, not lines
+	statements bool // only rows where statements begin
 }
 
 func (b *builder) file(path string) uint32 {

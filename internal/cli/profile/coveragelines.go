@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"iter"
 	"os"
 	"sync"
 
@@ -12,24 +13,35 @@ import (
 // are.
 type coverageLines struct {
 	*objfile.LineTable
-	columns func() *objfile.LineTable // nil if they are not known
-	sources map[string][][]byte       // lines of files
+	columns    func() *objfile.LineTable // nil if they are not known
+	statements func() *objfile.LineTable // nil if it is not known where they begin
+	sources    map[string][][]byte       // lines of files
 }
 
 func newCoverageLines(t *objfile.LineTable, path string) *coverageLines {
-	columns := sync.OnceValue(func() *objfile.LineTable {
-		bin, err := objfile.Open(path)
-		if err != nil {
-			return nil
-		}
-		defer bin.Close()
-		columns, err := bin.Columns()
-		if err != nil {
-			return nil
-		}
-		return columns
-	})
-	return &coverageLines{t, columns, map[string][][]byte{}}
+	table := func(read func(*objfile.File) (*objfile.LineTable, error)) func() *objfile.LineTable {
+		return sync.OnceValue(func() *objfile.LineTable {
+			bin, err := objfile.Open(path)
+			if err != nil {
+				return nil
+			}
+			defer bin.Close()
+			t, err := read(bin)
+			if err != nil {
+				return nil
+			}
+			return t
+		})
+	}
+	return &coverageLines{t, table((*objfile.File).Columns), table((*objfile.File).Statements), map[string][][]byte{}}
+}
+
+// Statements returns the lines of statements that begin in [lo, hi).
+func (l *coverageLines) Statements(lo, hi uint64) iter.Seq2[string, int] {
+	if t := l.statements(); t != nil {
+		return t.Starts(lo, hi)
+	}
+	return func(func(string, int) bool) {}
 }
 
 // Begins reports whether a row of the line table begins at addr.

@@ -16,5 +16,6 @@ func Analyse(modules []Module) *Analysis {
 	for i := range modules {
 		a.o.module(i)
 	}
+	a.o.prove()
 	return a
 }

@@ -17,10 +17,13 @@ type flow struct {
 	preds  [][]int
 	after  []int // the index of the piece that must run after each piece, or nowhere
 
-	entry    uint64          // address
-	before   []int           // the immediate dominator of each piece, once it is needed
-	ranCalls map[uint64]bool // targets of calls that ran, 0 for computed addresses
-	jumps    []int           // pieces that end with a jump to a computed address in the function
+	entry      uint64          // address
+	before     []int           // the immediate dominator of each piece, once it is needed
+	back       map[[2]int]bool // edges back to the head of a loop, once they are needed
+	statements map[lineOf]bool // lines of statements that begin in the function, once they are needed
+	stated     map[lineOf]int  // pieces that ran where statements of lines begin
+	ranCalls   map[uint64]bool // targets of calls that ran, 0 for computed addresses
+	jumps      []int           // pieces that end with a jump to a computed address in the function
 }
 
 // piece is code that runs from its first instruction to its last.
@@ -50,6 +53,8 @@ type inst struct {
 	jump bool // not conditional
 	// padding is set for an instruction without effect.
 	padding bool
+	use     machinecode.Use
+	test    bool   // a conditional jump, or one to a computed address
 	target  uint64 // of a direct call
 	global  bool   // it writes to a global object
 }
@@ -119,7 +124,7 @@ func (d *decoder) block(b Block) bool {
 			return false
 		}
 		one := inst{addr: addr, kind: d.arch.Effect(data[off:]), jump: in.Class == controlflow.Jump}
-		one.padding = one.kind == none
+		one.padding, one.use = one.kind == none, d.arch.Use(data[off:])
 		if in.Refers && in.Memory-d.m.RawAddr < d.m.RawSize {
 			one.kind = none // a probe
 		}
@@ -268,6 +273,8 @@ func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	if in.Class == controlflow.IndirectJump {
 		p.succs = append(p.succs, computed) // until all are known
 	}
+	end := &p.insts[len(p.insts)-1]
+	end.test = p.decides || in.Class == controlflow.IndirectJump
 }
 
 // probe reports whether a conditional jump belongs to a probe: nothing but probes is before it in the function,

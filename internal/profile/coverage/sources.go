@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 )
@@ -8,6 +9,8 @@ import (
 // Sources is implemented by Lines that know the text of sources, and all rows of the line table. known is false for what
 // they do not have.
 type Sources interface {
+	// Statements yields the lines of statements that begin at an address in [lo, hi), if it is known where they do.
+	Statements(lo, hi uint64) iter.Seq2[string, int]
 	// Begins reports whether a row begins at addr, also one with the line of the row before it.
 	Begins(addr uint64) (begins, known bool)
 	// Line returns the text before and after the place of the instruction at addr, in its line.
@@ -19,6 +22,10 @@ type Sources interface {
 
 // noSources are Sources that know nothing.
 type noSources struct{}
+
+func (noSources) Statements(uint64, uint64) iter.Seq2[string, int] {
+	return func(func(string, int) bool) {}
+}
 
 func (noSources) Begins(uint64) (begins, known bool)                      { return false, false }
 func (noSources) Line(uint64) (before, after string, known bool)          { return "", "", false }

@@ -76,25 +76,27 @@ type remnant struct {
 	flow   *flow // nil if not known
 	piece  int
 	// The part of the line in the piece.
-	addr   uint64
-	insts  int
-	behind bool // other code is before it
-	jumps  bool // it has a jump
-	works  bool // it has something other than jumps and padding
-	plain  bool // not optimised: all that the line is
-	stores bool
-	calls  []uint64 // called addresses, 0 for computed ones
-	module int
-	runs   uint64
-	after  bool // it is behind a call that did not return
+	addr        uint64
+	insts       int
+	first, last int  // instructions
+	behind      bool // other code is before it
+	jumps       bool // it has a jump
+	works       bool // it has something other than jumps and padding
+	plain       bool // not optimised: all that the line is
+	stores      bool
+	calls       []uint64 // called addresses, 0 for computed ones
+	module      int
+	runs        uint64
+	after       bool // it is behind a call that did not return
 }
 
-// add adds an instruction.
-func (r *remnant) add(in *inst) {
+// add adds instruction number k of its piece.
+func (r *remnant) add(in *inst, k int) {
 	if r.insts == 0 {
-		r.addr = in.addr
+		r.addr, r.first = in.addr, k
 	}
 	r.insts++
+	r.last = k
 	r.jumps = r.jumps || in.jump && in.kind != none
 	r.works = r.works || !in.jump && in.kind != none
 	switch in.kind {
@@ -118,6 +120,7 @@ type observer struct {
 	callers   map[owner]map[lineOf]bool // lines that call inlined functions
 	ends      map[owner]int             // last line of functions in their file
 	branches  map[branchKey]*branch
+	early     []early
 	// unbranched are the functions of which it is not recorded where their branches went, by file.
 	unbranched map[string]int
 	frames     bool                  // some module has functions in its debug information
@@ -169,7 +172,7 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 		var frames []Frame
 		if m.Code != nil {
 			frames = m.Code.Frames(b.Lo)
-			o.enter(frames, runs)
+			o.enter(frames, runs, true)
 		}
 		doubtful := m.doubtful(b, runs)
 		for file, line := range m.Lines.Lines(b.Lo, b.Hi) {
@@ -201,8 +204,8 @@ func (m *Module) doubtful(b Block, runs uint64) map[lineOf]bool {
 	return lines
 }
 
-// enter records code that ran in that many runs.
-func (o *observer) enter(frames []Frame, runs uint64) {
+// enter records code that ran in that many runs. sure is set if the lines that call the functions ran for sure.
+func (o *observer) enter(frames []Frame, runs uint64, sure bool) {
 	o.frames = o.frames || len(frames) > 0
 	for i := range frames {
 		f := &frames[i]
@@ -225,7 +228,7 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 		}
 		o.callers[w][at] = true
 		// A line that calls an inlined function ran if that function ran.
-		if runs > 0 {
+		if runs > 0 && sure {
 			o.ran(at, runs)
 		}
 	}
@@ -235,7 +238,7 @@ func (o *observer) enter(frames []Frame, runs uint64) {
 func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
 	m := &o.returns.modules[module]
 	fl.record(f, c)
-	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources()}
+	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources(), sites: map[lineOf]early{}}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
 		// All that is known is that it was entered.
@@ -257,6 +260,7 @@ func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
 		s.after, s.working = false, false
 		s.back = p.passed || p.exit && o.returns.leaves(module, f.Addr(), i)
 		s.lines(p)
+		s.called()
 	}
 	s.settle(c)
 	o.branchesOf(&s, f, c)
@@ -281,6 +285,8 @@ type scan struct {
 	after    bool // the rest is behind a call that did not return
 	working  bool // there was code other than padding
 
+	sites map[lineOf]early // lines that call what was inlined in the piece
+
 	rest  remnant // the current line, with its code so far
 	jumps []jumpOf
 }
@@ -290,8 +296,10 @@ func (s *scan) lines(p *piece) {
 	for k := range p.insts {
 		in := &p.insts[k]
 		frames := s.m.Code.Frames(in.addr)
+		s.states(in)
 		if !s.doubtful {
-			s.enter(frames, s.runs)
+			s.enter(frames, s.runs, false)
+			s.callers(frames, k)
 		}
 		placed := false
 		borrowed = borrowed && !s.begins(in.addr)
@@ -311,7 +319,7 @@ func (s *scan) lines(p *piece) {
 			s.line(lineOf{}, nil)
 			s.lose(in)
 		}
-		s.rest.add(in)
+		s.rest.add(in, k)
 		s.working = s.working || in.kind != none
 		if len(frames) > 0 {
 			p.owner = frames[len(frames)-1].owner()
@@ -361,7 +369,7 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	if s.plain && s.rest.at.line > 0 && s.rest.jumps && !s.rest.works {
 		s.jump()
 	} else if s.rest.at.line > 0 {
-		s.ran(s.rest.at, s.rest.runs)
+		s.found(early{at: s.rest.at, runs: s.rest.runs, first: s.rest.first, last: s.rest.last, frames: s.rest.frames})
 	}
 	s.rest = remnant{at: at, frames: frames, flow: s.fl, piece: s.piece, module: s.module, plain: s.plain, after: s.after, behind: s.working}
 	switch {
@@ -423,7 +431,7 @@ func (o *observer) maybeEntered(w owner) bool {
 		return true
 	}
 	for at := range o.callers[w] {
-		if o.runs[at] > 0 {
+		if o.runs[at] > 0 || o.doubtful[at] {
 			return true
 		}
 	}

@@ -1,0 +1,305 @@
+package coverage
+
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+)
+
+// Optimisers run computations ahead of the test that they depend on, replace tests by selections, and share code between
+// places. gcc leaves such code the line that it had; clang gives it none. But gcc marks where statements begin (is_stmt,
+// DWARF 5, section 6.2.2), and does not move these marks. So gcc's code that ran proves that its line ran if a statement
+// of that line begins in the same piece of code. If statements of the line begin only elsewhere, it is unknown. If none
+// does, as in lines that continue a statement, the code proves it only if
+//
+//   - it is a call or a store: these are not moved ahead of tests. What is stored may be selected;
+//   - or a test whose comparison has the line, too: the jumps of a switch have lines of its cases;
+//   - or it computes something, and no test is behind it on which the line may depend: one of an earlier line in the same
+//     function, but the test that closes a loop. Calls that may not return are tests as well. No way leads to it from a
+//     later line, which shares it;
+//   - or it moves constants or registers, as returns do, and is behind one place: more than one may share it.
+
+// early is code of a line that ran, and that may have run ahead of a test.
+type early struct {
+	at          lineOf
+	runs        uint64
+	module      int
+	flow        *flow
+	piece       int
+	first, last int     // instructions in the piece
+	frames      []Frame // the functions in which the line is
+}
+
+// found records code of a line in the current piece.
+func (s *scan) found(e early) {
+	if s.plain || e.runs == 0 || len(e.frames) == 0 || !e.frames[0].Records {
+		s.ran(e.at, e.runs)
+		return
+	}
+	s.ran(e.at, 0)
+	e.module, e.flow, e.piece = s.module, s.fl, s.piece
+	s.observer.early = append(s.observer.early, e)
+}
+
+// states records the statements that begin at an instruction of the current piece, which ran.
+func (s *scan) states(in *inst) {
+	if s.plain || s.runs == 0 || s.doubtful {
+		return
+	}
+	for file, line := range s.sources.Statements(in.addr, in.addr+1) {
+		if s.fl.stated == nil {
+			s.fl.stated = map[lineOf]int{}
+		}
+		s.fl.stated[lineOf{file, line}] = s.piece
+	}
+}
+
+// stated reports whether a statement of a line began in code that ran, and which is not only moves that several places
+// may share.
+func (o *observer) stated(e *early) bool {
+	at, ok := e.flow.stated[e.at]
+	return ok && (at != e.piece || len(e.flow.preds[at]) <= 1 || !o.moves(e))
+}
+
+// moves reports whether the code of the line does nothing but move constants and registers, or there is none: the mark of
+// a statement may be left in code that is shared.
+func (o *observer) moves(e *early) bool {
+	p := &e.flow.pieces[e.piece]
+	for k := e.first; k <= e.last; k++ {
+		if in := &p.insts[k]; in.kind != none && in.use != machinecode.Moves && o.within(e, in) {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere reports whether a statement of a line begins in its function.
+func (o *observer) elsewhere(e *early) bool {
+	fl := e.flow
+	if fl.statements == nil {
+		fl.statements = map[lineOf]bool{}
+		src := o.returns.modules[e.module].sources()
+		for i := range fl.pieces {
+			insts := fl.pieces[i].insts
+			for file, line := range src.Statements(insts[0].addr, insts[len(insts)-1].addr+1) {
+				fl.statements[lineOf{file, line}] = true
+			}
+		}
+	}
+	return fl.statements[e.at]
+}
+
+// callers records the lines that call the functions in which instruction number k of the piece is inlined.
+func (s *scan) callers(frames []Frame, k int) {
+	for i := 1; i < len(frames) && s.runs > 0; i++ {
+		at := lineOf{frames[i].CallFile, frames[i].CallLine}
+		if at.line == 0 {
+			continue
+		}
+		e, ok := s.sites[at]
+		if !ok {
+			e = early{at: at, runs: s.runs, first: k, frames: frames[:i]}
+		}
+		e.last = k
+		s.sites[at] = e
+	}
+}
+
+// called records the lines that call what is inlined in the current piece.
+func (s *scan) called() {
+	for at, e := range s.sites {
+		if s.observer.runs[at] == 0 {
+			s.found(e)
+		}
+	}
+	clear(s.sites)
+}
+
+// prove decides which lines ran of which only code ran that may be ahead of a test. Of the others it is unknown.
+func (o *observer) prove() {
+	for i := range o.early {
+		switch e := &o.early[i]; {
+		case o.runs[e.at] > 0:
+		case o.stated(e) || !o.elsewhere(e) && o.proves(e):
+			o.ran(e.at, e.runs)
+		default:
+			o.doubtful[e.at] = true
+		}
+	}
+	o.early = nil
+}
+
+// proves reports whether code proves that its line ran.
+func (o *observer) proves(e *early) bool {
+	fl := e.flow
+	p := &fl.pieces[e.piece]
+	moves := true
+	for k := e.first; k <= e.last; k++ {
+		in := &p.insts[k]
+		switch {
+		case in.kind == none || !o.within(e, in):
+			continue
+		case in.kind == calls:
+			return true
+		case in.kind == stores:
+			return !o.selected(e, k)
+		case in.test && o.within(e, p.compared(k)):
+			return true
+		}
+		moves = moves && (in.use == machinecode.Moves || in.test)
+	}
+	if !moves {
+		return !o.shared(e) && !o.ahead(e)
+	}
+	return len(fl.preds[e.piece]) <= 1 && !o.ahead(e)
+}
+
+// within reports whether an instruction is of the line, or inlined in it.
+func (o *observer) within(e *early, in *inst) bool {
+	at, frames := o.where(e, in)
+	n := len(e.frames)
+	switch {
+	case len(frames) < n || !slices.Equal(frames[:n], e.frames):
+		return false
+	case len(frames) > n:
+		at = lineOf{frames[n].CallFile, frames[n].CallLine}
+	}
+	return at == e.at
+}
+
+// where returns the line and the functions of an instruction of the module.
+func (o *observer) where(e *early, in *inst) (at lineOf, frames []Frame) {
+	m := &o.returns.modules[e.module]
+	for file, line := range m.Lines.Lines(in.addr, in.addr+1) {
+		at = lineOf{file, line}
+	}
+	return at, m.Code.Frames(in.addr)
+}
+
+// selected reports whether what instruction k stores may be selected, by a test of another line.
+func (o *observer) selected(e *early, k int) bool {
+	p := &e.flow.pieces[e.piece]
+	for i := range k {
+		if p.insts[i].use == machinecode.Selects && p.insts[i].kind != none && (o.depends(e, &p.insts[i]) || o.depends(e, p.compared(i))) {
+			return true
+		}
+	}
+	return false
+}
+
+// shared reports whether a way leads to the piece from a later line.
+func (o *observer) shared(e *early) bool {
+	fl := e.flow
+	for _, from := range fl.preds[e.piece] {
+		insts := fl.pieces[from].insts
+		if fl.pieces[from].ran && !fl.backEdges()[[2]int{from, e.piece}] && o.compare(e, &insts[len(insts)-1]) == -1 {
+			return true
+		}
+	}
+	return false
+}
+
+// ahead reports whether a line may depend on a test behind code of it.
+func (o *observer) ahead(e *early) bool {
+	const most = 1000 // pieces
+	fl, first := e.flow, e.first
+	back := fl.backEdges()
+	seen := map[int]bool{e.piece: true}
+	for todo := []int{e.piece}; len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if len(seen) > most || o.tested(e, i, first) {
+			return true
+		}
+		first = 0
+		for _, next := range fl.pieces[i].succs {
+			if !seen[next] && !back[[2]int{i, next}] {
+				seen[next] = true
+				todo = append(todo, next)
+			}
+		}
+	}
+	return false
+}
+
+// tested reports whether a line may depend on a test in a piece, from an instruction on.
+func (o *observer) tested(e *early, at, first int) bool {
+	p := &e.flow.pieces[at]
+	closes := slices.ContainsFunc(p.succs, func(s int) bool { return e.flow.back[[2]int{at, s}] })
+	for k := first; k < len(p.insts); k++ {
+		in := &p.insts[k]
+		behind := at != e.piece || k > e.last
+		switch {
+		case in.use == machinecode.Selects && in.kind != none:
+			if o.depends(e, in) || o.depends(e, p.compared(k)) {
+				return true
+			}
+		case !behind:
+		case in.kind == calls && !p.passed && o.returns.of(e.module, in.target) != returned,
+			k == len(p.insts)-1 && len(p.succs) > 1 && !closes:
+			if o.depends(e, in) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// compared returns the instruction that sets the flags of instruction k, as far as known.
+func (p *piece) compared(k int) *inst {
+	for i := k - 1; i >= 0; i-- {
+		if p.insts[i].use == machinecode.Compares {
+			return &p.insts[i]
+		}
+	}
+	return &p.insts[k]
+}
+
+// depends reports whether a line may depend on a test.
+func (o *observer) depends(e *early, test *inst) bool { return o.compare(e, test) >= 0 }
+
+// compare returns 1 if an instruction is of an earlier place than a line in the function of the source that has both, -1
+// if it is of a later one, -2 if it is of the same, and 0 if that is not known.
+func (o *observer) compare(e *early, in *inst) int {
+	at, frames := o.where(e, in)
+	n := 0 // functions around both
+	for n < min(len(frames), len(e.frames)) && frames[n] == e.frames[n] {
+		n++
+	}
+	mine, inner := e.at, len(e.frames) > n
+	if inner {
+		mine = lineOf{e.frames[n].CallFile, e.frames[n].CallLine}
+	}
+	if len(frames) > n {
+		at = lineOf{frames[n].CallFile, frames[n].CallLine}
+	}
+	switch {
+	case n == 0 || at.line == 0 || at.file != mine.file || at.line == mine.line && inner:
+		return 0
+	case at.line < mine.line:
+		return 1
+	case at.line == mine.line:
+		return -2
+	}
+	return -1
+}
+
+// backEdges returns the edges that lead back to the head of a loop.
+func (fl *flow) backEdges() map[[2]int]bool {
+	if fl.back != nil {
+		return fl.back
+	}
+	fl.back = map[[2]int]bool{}
+	before := fl.dominators()
+	for i := range fl.pieces {
+		for _, s := range fl.pieces[i].succs {
+			for d := i; d >= 0 && d < len(fl.pieces); d = before[d] {
+				if d == s {
+					fl.back[[2]int{i, s}] = true
+					break
+				}
+			}
+		}
+	}
+	return fl.back
+}
