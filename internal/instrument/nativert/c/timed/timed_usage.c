@@ -107,11 +107,11 @@ static void follow(struct process *p, struct usage *u, struct sampled *s, i64 ca
   }
   store(&w->to, now);
   if (w->on || now - w->from < p->set.threshold / 2 || now < u->look) return;
+  u64 cpu = __cairn_cpu(THREAD_CPU); /* not the time: the thread may lose its processor */
   __cairn_wait_look(p, s->tid, w);
   if (w->holder == s->tid || (w->holder && !sampled_of(u, w->holder) && !is_thread(w->holder))) w->holder = 0; /* it was no mutex */
   w->held = now;
-  u64 done = __cairn_now(p);
-  u->look = done + LOOK_SHARE * less(done, now);
+  u->look = now + LOOK_SHARE * less(__cairn_cpu(THREAD_CPU), cpu);
 }
 
 static void sample(struct process *p, struct usage *u, struct sampled *s, u64 now) {
