@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/procmaps"
+	"github.com/cairnprof/cairn/internal/instrument/detour"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
@@ -190,7 +191,8 @@ func TestLeavesAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &attacher{fd: noFile, o: &Options{PID: pid, Library: library, Entry: entry, Words: []string{
+		plan := &detour.Plan{Lo: entry, Hi: entry + 1, Blob: make([]byte, 8)}
+		a := &attacher{fd: noFile, blob: map[*detour.Plan]uint64{}, o: &Options{PID: pid, Library: library, Plan: plan, Entry: entry, Words: []string{
 			"CAIRN_DIR=" + t.TempDir(), "CAIRN_SPIKE=threshold=5ms",
 		}}}
 		err = onOneThread(func() (err error) {
@@ -201,14 +203,8 @@ func TestLeavesAlone(t *testing.T) {
 				return err
 			}
 			defer a.mem.Close()
-			if err := a.stop(); err != nil {
-				return err
-			}
-			if a.maps, err = readMaps(pid); err != nil {
-				return err
-			}
 			for _, step := range []func() error{
-				func() error { return a.newCaller(a.maps) }, a.makeHeader, a.load, a.begin,
+				func() error { return a.whileStopped(a.mapMemory) }, a.load, a.halt, a.begin,
 			} {
 				if err := step(); err != nil {
 					return err
