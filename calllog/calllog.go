@@ -44,10 +44,11 @@ const (
 	EnterArgs             // a call begins, and its payload has arguments
 	Custom                // data that the program logged
 	Typed                 // the same, with a number for its type
+	Arrive                // control is back in a call, by an exception or a longjmp: those above it are left
 	kinds
 )
 
-var kindNames = [kinds]string{"enter", "exit", "tail exit", "enter with arguments", "custom event", "typed event"}
+var kindNames = [kinds]string{"enter", "exit", "tail exit", "enter with arguments", "custom event", "typed event", "arrival"}
 
 func (k Kind) String() string {
 	if k < kinds {

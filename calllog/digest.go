@@ -92,6 +92,11 @@ func (d *digester) batch(b *Batch) {
 				d.leave(&out, b)
 				out.events = append(out.events, digestEvent{Event: *e, now: out.now})
 			}
+		case e.Kind == Arrive:
+			if !d.arrive(e.Func) {
+				d.leave(&out, b)
+				out.events = append(out.events, digestEvent{Event: *e, now: out.now})
+			}
 		}
 	}
 	if out.any {
@@ -108,6 +113,17 @@ func (d *digester) unwind(fn FuncID) bool {
 	for i := len(d.stack) - 1; i >= 0; i-- {
 		if d.stack[i].fn == fn {
 			d.stack = d.stack[:i]
+			return true
+		}
+	}
+	return false
+}
+
+// arrive ends the calls above the innermost one of fn.
+func (d *digester) arrive(fn FuncID) bool {
+	for i := len(d.stack) - 1; i >= 0; i-- {
+		if d.stack[i].fn == fn {
+			d.stack = d.stack[:i+1]
 			return true
 		}
 	}
@@ -142,7 +158,7 @@ func (x *selector) digested(d *digest) {
 		}
 		for k := range b.events {
 			e := &b.events[k]
-			if x.now = max(before, e.now); e.Kind.IsExit() {
+			if x.now = max(before, e.now); e.Kind.IsExit() || e.Kind == Arrive {
 				x.exit(&e.Event)
 			} else {
 				x.enter(&e.Event, &Payload{Args: e.args})

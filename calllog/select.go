@@ -293,7 +293,7 @@ func (x *selector) event(e *Event, p *Payload) {
 	case e.Kind.IsEnter():
 		x.tell(e.Time)
 		x.enter(e, p)
-	case e.Kind.IsExit():
+	case e.Kind.IsExit() || e.Kind == Arrive:
 		x.exit(e)
 	default:
 		x.tell(e.Time)
@@ -342,10 +342,13 @@ func (x *selector) within(fn FuncID) bool {
 }
 
 // exit ends calls as an accounting of the whole log does: those above the innermost
-// one of the function had no exit.
+// one of the function had no exit. At an arrival, that one goes on.
 func (x *selector) exit(e *Event) {
+	arrives := e.Kind == Arrive
 	if x.over > 0 {
-		x.over--
+		if !arrives {
+			x.over--
+		}
 		x.tell(e.Time)
 		return
 	}
@@ -361,17 +364,17 @@ func (x *selector) exit(e *Event) {
 		x.border = -1
 	}
 	end := x.last
-	if x.UpperBound {
+	if x.UpperBound || arrives {
 		end = e.Time
 	}
 	for len(x.stack) > at+1 {
-		if x.UpperBound {
+		if x.UpperBound || arrives {
 			x.tell(end)
 		}
 		x.pop(end)
 	}
 	x.tell(e.Time)
-	if at >= 0 {
+	if at >= 0 && !arrives {
 		x.pop(e.Time)
 		if len(x.stack) < x.border {
 			x.border = -1

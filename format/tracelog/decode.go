@@ -79,8 +79,10 @@ type record struct {
 	wait    *Wait
 	holder  *Holder
 	freeze  *Freeze
-	tid     uint32 // of episodes, parents and texts
-	number  uint64 // of the episode of parents and texts
+	open    *Episode // nil in a record of type Open without one
+	slot    bool     // of type Open
+	tid     uint32   // of episodes, parents and texts
+	number  uint64   // of the episode of parents and texts
 }
 
 // decodeThread decodes a name behind its time.
@@ -121,7 +123,7 @@ var least = [...]int{
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
 	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize, wire.TypeWait: wire.WaitSize, wire.TypeHolder: wire.HolderSize,
-	wire.TypeFreeze: wire.FreezeSize,
+	wire.TypeFreeze: wire.FreezeSize, wire.TypeOpen: wire.OpenSize,
 }
 
 // decode reads the record in data, which starts at offset base of the file.
@@ -171,6 +173,9 @@ func decode(data []byte, base int64) (record, error) {
 		if r.freeze.From > r.freeze.To {
 			c.FailAt(base+8, "a freeze ends before it begins")
 		}
+	case wire.TypeOpen:
+		r.tid, r.slot = a, true
+		r.open = decodeOpen(c, a)
 	case wire.TypeFrames:
 		r.frames = decodeFrames(c)
 	case wire.TypeSetting:

@@ -425,7 +425,7 @@ type decoder struct {
 	near   span // that of the previous function
 }
 
-var kindOf = [...]calllog.Kind{wire.EventEnter: calllog.Enter, wire.EventExit: calllog.Exit, wire.EventTailExit: calllog.TailExit}
+var kindOf = [...]calllog.Kind{wire.EventEnter: calllog.Enter, wire.EventExit: calllog.Exit, wire.EventTailExit: calllog.TailExit, wire.EventArrive: calllog.Arrive}
 
 // chunk yields the events of a chunk, until emit returns false. The clock's high half follows from the time at
 // which the chunk was begun.

@@ -127,6 +127,7 @@ func (f *Follower) take(rec *record, err error) {
 		if errors.As(err, &d) {
 			l.Damaged += d.Size
 		}
+	case rec.slot:
 	case rec.episode != nil, rec.parent != nil, rec.text != nil, rec.usage != nil, rec.wait != nil:
 		f.joiner.add(rec)
 		if rec.episode != nil {

@@ -56,6 +56,9 @@ type Log struct {
 	// Settings are ascending, none if nothing was changed.
 	Settings []Setting
 	Trailer  *Trailer // nil if there is none
+	// Open are the calls that had not ended when the log was last written, and Left those that their threads
+	// left without returning and that no episode has.
+	Open, Left []*Episode
 	// Damage lists the first places that could not be read; Damaged is the number of all skipped bytes.
 	Damage  []*calllog.Damage
 	Damaged int64
@@ -135,7 +138,9 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 		l.Trailer = rec.trailer
 	case rec.episode != nil:
 		l.Written++
-	case rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil, rec.holder != nil:
+	case rec.open != nil:
+		l.takeOpen(rec.open)
+	case rec.slot, rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil, rec.holder != nil:
 	default:
 		l.Unknown++
 	}

@@ -69,6 +69,7 @@ const (
 	Exact     EntryFlags = wire.EntryExact      // PC is the instruction itself
 	GapBefore EntryFlags = wire.EntryGap        // frames before this one are left out
 	Ignored   EntryFlags = wire.EntryIgnored    // mark-up says not to report it
+	Left      EntryFlags = wire.EntryLeft       // it did not return: an exception, a longjmp or the end of the thread left it
 )
 
 // Timed reports whether the time of an entry is known.
@@ -207,6 +208,7 @@ const (
 	CallerOnly  EpisodeFlags = wire.EpisodeCallerOnly  // the stack is the peak and its caller
 	ChildrenCut EpisodeFlags = wire.EpisodeChildrenCut // there were more slow calls than are kept: children may be missing
 	Snapshot    EpisodeFlags = wire.EpisodeSnapshot    // no spike: the program asked for its stack, and the peak has not ended
+	Unended     EpisodeFlags = wire.EpisodeOpen        // the peak has not ended, see Ongoing
 )
 
 // Episode is one spike: a call that took too long, none of whose own calls did,
@@ -231,9 +233,23 @@ type Episode struct {
 	// Parents are in the order in which they ended.
 	Parents []Parent
 	Texts   []Text
-	Usage   *Usage  // nil if it is not known
-	Wait    *Wait   // nil if it is not known
-	Holder  *Holder // nil if it is not known
+	Usage   *Usage   // nil if it is not known
+	Wait    *Wait    // nil if it is not known
+	Holder  *Holder  // nil if it is not known
+	Open    *Ongoing // nil if the peak has ended
+}
+
+// Ongoing describes a call that has not ended, as its thread was seen.
+type Ongoing struct {
+	Found uint64 // when the stack was found
+	Until uint64 // until then the thread is known to have stayed there
+	Since uint64 // and from then on
+	Call  int    // number of the system call that the thread waits in, -1 if in none
+	Runs  bool   // the thread ran: the innermost calls may have ended, if they were short
+	CPU   uint64 // processor time of the thread
+	Name  string // of the thread
+	// Inner are the calls that the peak made, the outermost first.
+	Inner []Entry
 }
 
 // Stall is a time in which the clock stood still for too long. Some short stalls may be missing; Trailer.Late

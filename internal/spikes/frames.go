@@ -22,12 +22,55 @@ type Eater struct {
 	isCall bool
 	Time   uint64 // ns, lower bounds, that its callees do not explain
 	Calls  uint64
+	// Callers are those of its longest call that took too long as well, the outermost first, without those that
+	// contain all the work of the thread.
+	Callers []Eater
+	longest uint64
 }
 
 // Name returns the function's name.
 func (e *Eater) Name(name Namer) Place {
 	loc := name(e.At, e.isCall)
 	return loc.Outer()
+}
+
+// Chain returns the names of the callers and of the function itself, the outermost first.
+func (e *Eater) Chain(name Namer) []string {
+	var chain []string
+	for i := range e.Callers {
+		chain = append(chain, e.Callers[i].Name(name).Function)
+	}
+	return append(chain, e.Name(name).Function)
+}
+
+// ChainText joins the names of a chain of calls. Of a long one it has the ends.
+func ChainText(chain []string) string {
+	const first, last = 2, 3
+	var text strings.Builder
+	for i, name := range chain {
+		switch left := len(chain) - first - last; {
+		case left > 1 && i == first:
+			fmt.Fprintf(&text, " > (%d more)", left)
+			continue
+		case left > 1 && i > first && i < first+left:
+			continue
+		case i > 0:
+			text.WriteString(" > ")
+		}
+		text.WriteString(report.Printable(name))
+	}
+	return text.String()
+}
+
+// callers returns the callers of a call that took too long as well, the outermost first.
+func (s *Set) callers(c *call) (list []Eater) {
+	for k := c.parent; k >= 0; k = s.long[k].parent {
+		if p := &s.long[k]; !p.lasting {
+			list = append(list, Eater{At: p.at, isCall: !p.exact})
+		}
+	}
+	slices.Reverse(list)
+	return list
 }
 
 // Frames returns what took too long in the longest frames of each log, by frame number, after Settle. A call
@@ -73,8 +116,12 @@ func (s *Set) inFrame(log int, x *tracelog.Frame, name Namer) *InFrame {
 			by[functionOf(&loc)] = k
 			in.Eaters = append(in.Eaters, Eater{At: c.at, isCall: !c.exact})
 		}
-		in.Eaters[k].Time += took
-		in.Eaters[k].Calls++
+		e := &in.Eaters[k]
+		e.Time += took
+		e.Calls++
+		if took > e.longest {
+			e.longest, e.Callers = took, s.callers(c)
+		}
 	}
 	slices.SortStableFunc(in.Eaters, func(a, b Eater) int { return cmp.Compare(b.Time, a.Time) })
 	return in

@@ -43,6 +43,10 @@ type Object struct {
 	// Reasons are of all spikes with this stack, the most time first.
 	Reasons []PartObject `json:"group_reasons,omitempty"`
 	Frozen  uint64       `json:"frozen_ns,omitempty"` // of its time, in which the process stood still
+	// Open is set for a call that had not ended: at_ns is then when it was last seen, interval_ns its time so far.
+	Open *OpenObject `json:"open,omitempty"`
+	// Left is set for a call that did not return, but was left by an exception, a longjmp or the end of its thread.
+	Left bool `json:"left,omitempty"`
 
 	Peak     Site          `json:"peak"`
 	Stack    []StackObject `json:"stack"` // outermost first, the peak last
@@ -123,6 +127,18 @@ type PartObject struct {
 	Time   uint64 `json:"time_ns"`
 }
 
+// OpenObject describes what the thread of a call does that has not ended.
+type OpenObject struct {
+	Text   string `json:"text"`
+	Call   string `json:"system_call,omitempty"` // that it waits in
+	Runs   bool   `json:"runs,omitempty"`
+	Waited uint64 `json:"waited_ns"`         // at least
+	CPU    uint64 `json:"thread_cpu_ns"`     // of the thread since its beginning
+	Inner  []Site `json:"inner"`             // calls that it made and that go on, the outermost first
+	Found  uint64 `json:"found_ns"`          // when its stack was found, since the log began
+	Lasts  bool   `json:"lasting,omitempty"` // it waits for work: not ranked
+}
+
 // CallerObject describes a caller that took too long.
 type CallerObject struct {
 	Own         Range `json:"self_ns"`        // outside all calls that took too long
@@ -174,6 +190,8 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	for _, r := range g.reasonsOf() {
 		o.Reasons = append(o.Reasons, PartObject{r.Text, r.Calls, r.Time})
 	}
+	o.Open = w.openObject(sp)
+	o.Left = len(sp.Stack) > 0 && sp.Stack[0].Flags&tracelog.Left != 0
 	w.addCallees(o, sp)
 	w.addCallers(o, sp)
 	return o

@@ -130,6 +130,7 @@ type Set struct {
 	Unranked uint64
 	// Snapshots are stacks that the programs requested. They are no spikes.
 	Snapshots []*Spike
+	open      []*Spike // calls that have not ended
 	// Ungrouped are episodes with stacks beyond the number that is kept.
 	Ungrouped uint64
 	// Uncounted are spikes that were only counted, with a stack that no log contains.

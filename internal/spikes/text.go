@@ -38,7 +38,11 @@ const maxFunction, maxFile = 48, 60
 // what took the time below it, and the callers as they ended.
 func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	b := bufio.NewWriter(out)
-	fmt.Fprintln(b, w.head(g, sp))
+	if sp.Open != nil {
+		fmt.Fprintln(b, w.openHead(sp))
+	} else {
+		fmt.Fprintln(b, w.head(g, sp))
+	}
 	if text := g.Reasons(); text != "" {
 		fmt.Fprintln(b, "  why: "+text)
 	}
@@ -48,6 +52,7 @@ func (w *Writer) Spike(out io.Writer, g *Group, sp *Spike) error {
 	}
 	lines := append(w.stack(sp), w.waitLines(w.waitPlace(sp), sp)...)
 	lines = append(lines, w.heldBy(sp).lines()...)
+	lines = append(lines, w.inner(sp)...)
 	var below []line
 	for i := range sp.Children {
 		below = append(below, w.child(sp, &sp.Children[i]))
@@ -203,6 +208,11 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	case i == 0 && sp.Blame != nil:
 		l.rest, l.color = Interval(sp.Peak)+"   LONG CALLER, "+Interval(sp.Blame.Own)+" of it in no long call", report.Bold
 		l.file = opening(loc)
+	case i == 0 && sp.Open != nil:
+		l.rest, l.color = Interval(sp.Peak)+"   HAS NOT ENDED", report.Bold
+	case i == 0 && f.Flags&tracelog.Left != 0:
+		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD, left by an exception, longjmp or the end of the thread", report.Bold
+		l.file = opening(loc)
 	case i == 0 && !sp.Snapshot():
 		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD", report.Bold
 		// The time was spent in the function, not at the place where the call ended.
@@ -338,6 +348,8 @@ func (w *Writer) parents(sp *Spike) []line {
 	for k := 1; k <= outermost; k++ {
 		l := line{index: strconv.Itoa(len(sp.Stack)-1-k) + ")", function: w.Name(sp.Addrs[k], sp.isCall(k)).Outer().Function}
 		switch p := ended[k]; {
+		case p != nil && p.Flags&tracelog.Left != 0:
+			l.rest = "left after " + Interval(p.Time)
 		case p != nil:
 			l.rest = "took " + Interval(p.Time)
 		case sp.Abandoned(k):

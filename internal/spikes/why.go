@@ -131,6 +131,14 @@ func of(part, whole tracelog.Interval) string {
 	return a + " of " + b
 }
 
+// More of them, in calls that contain all the work of a thread: it waits for signals and children.
+const (
+	callPause   = 34
+	callWait    = 61
+	callSuspend = 130
+	callWaitID  = 247
+)
+
 // systemCall returns the name of a system call of x86-64 in which a thread may wait.
 func systemCall(number int) string {
 	if name, ok := systemCalls[number]; ok {

@@ -124,6 +124,23 @@
 //	24  u64 of that, time the clock's thread waited for a processor, at most
 //	32  u64 processor time of the process in it, at most
 //
+// Open, a = tid, in chunks of its own kind, one for each thread of which it is known, kept up to
+// date: a call that took too long already and has not ended, of which the thread's stack was found
+// while it waited. All of them have one size:
+//
+//	 8  u64 time at which the stack was found
+//	16  u64 time by which the call had ended after all; 0: it goes on
+//	24  u64 time until which the thread is known to have stayed there
+//	32  u64 time since which it is known to have been there
+//	40  u64 threshold        48  u64 frame number of the program, 0: none
+//	56  u32 flags            60  u32 number of the system call that it is in, plus 1; 0: none
+//	64  u16 stack entries, the innermost call over its threshold first, then outwards
+//	66  u16 entries of what that call made, the outermost first    68  u32 frames found, from that call on
+//	72  u64 processor time of the thread
+//	80  u32 edition, odd while the record is being written         84  u32 0
+//	88  16 bytes: the thread's name, zero-padded
+//	104 entries, as of episodes
+//
 // Thread, a = tid, when it is first seen and when it has a new name:
 //
 //	 8  u64 time             16  u16 length of the name   18  u16 starters   20  u32 0
@@ -328,6 +345,7 @@ const (
 	KindTree    = 8
 	KindFrames  = 9
 	KindQueue   = 10
+	KindOpen    = 11
 )
 
 // Queues.
@@ -355,6 +373,7 @@ const (
 	TypeWait    = 13
 	TypeFreeze  = 14
 	TypeHolder  = 15
+	TypeOpen    = 11
 	TypeTree    = 20
 	TypeNode    = 21
 	TypeSetting = 24
@@ -390,6 +409,10 @@ const (
 	NodeSize         = 56 // of trees as well
 	TraceSize        = 64
 	EventSize        = 8
+	OpenSize         = 104 // then the entries
+	OpenSlot         = 4088
+	OpenSlots        = MaxPayload / OpenSlot
+	OpenName         = 16
 	ClockUnit        = 20_000 // ns; the clock of mode trace moves at most that often
 
 	MaxBuildID = 20
@@ -415,6 +438,7 @@ const (
 	EpisodeCallerOnly  = 1 << 4 // the stack is the peak and its caller
 	EpisodeChildrenCut = 1 << 5 // there were more slow calls than are kept: children may be missing
 	EpisodeSnapshot    = 1 << 6 // no spike: the program asked for its stack; the peak has not ended
+	EpisodeOpen        = 1 << 7 // the peak has not ended
 )
 
 // Flags of entries.
@@ -424,6 +448,13 @@ const (
 	EntryExact      = 1 << 2 // pc is the instruction itself: a frame that a signal interrupted
 	EntryGap        = 1 << 3 // frames before this one are left out
 	EntryIgnored    = 1 << 4 // mark-up says not to report it
+	EntryLeft       = 1 << 5 // it did not return: an exception, a longjmp or the end of the thread left it
+)
+
+// Flags of open calls.
+const (
+	OpenLeft = 1 << 0 // it did not return, but its thread left it, or ended
+	OpenRuns = 1 << 1 // the thread ran: its innermost calls may have ended, if they were short
 )
 
 // Flags of waits: what the longest wait of a call was for. Several of the first six are set if it was for
@@ -525,5 +556,6 @@ const (
 	EventEnter    = 0
 	EventExit     = 1
 	EventTailExit = 2
+	EventArrive   = 3 // control is back in the function, by an exception or a longjmp
 	EventKindMask = 3
 )

@@ -116,6 +116,8 @@ const (
 	Tail                // there is a tail exit: it jumped to another function
 	Deduced             // a caller's exit, or a gap, implies that it ended before
 	Open                // the log ends first
+
+	arrived // not an end: control is back in the call, and has left those above it
 )
 
 func (e End) String() string {

@@ -140,9 +140,10 @@ func (c *chunk) end() *piece {
 func (c *chunk) nowhere(r *replayer, fn calllog.FuncID, t uint64, how End) {
 	if len(r.stack) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
 		c.leave(r, t)
-		if how == Tail {
+		switch how {
+		case Tail:
 			r.stats.TailExits--
-		} else {
+		case Returned:
 			r.stats.Exits--
 		}
 		return

@@ -181,6 +181,9 @@ func (r *replayer) batch(b *calllog.Batch, from int) {
 		case calllog.TailExit:
 			r.stats.TailExits++
 			r.ends(e.Func, t, Tail)
+		case calllog.Arrive:
+			r.settle()
+			r.exit(e.Func, t, arrived)
 		case calllog.Custom:
 			r.stats.CustomEvents++
 			r.settle()
@@ -282,6 +285,9 @@ func (r *replayer) exit(fn calllog.FuncID, t uint64, how End) {
 
 // leave ends the call on top of the stack at its exit.
 func (r *replayer) leave(t uint64, how End) {
+	if how == arrived {
+		return
+	}
 	r.pop(t, how)
 	if len(r.stack) < r.border {
 		r.border = settled
@@ -297,10 +303,12 @@ func (r *replayer) onTop(fn calllog.FuncID) bool {
 // reach unwinds the stack until an exit of fn is one of the top call, or reports that it belongs to none.
 func (r *replayer) reach(fn calllog.FuncID, t uint64, how End) bool {
 	if r.over > 0 {
-		r.over--
+		if how != arrived { // some of them are left, it is not known how many
+			r.over--
+		}
 		return false
 	}
-	if r.unwind(fn, t) {
+	if r.unwind(fn, t, how) {
 		return true
 	}
 	r.nowhere(fn, t, how)
@@ -309,12 +317,17 @@ func (r *replayer) reach(fn calllog.FuncID, t uint64, how End) bool {
 
 // unwind closes the frames above the innermost one of fn and reports whether
 // there is one.
-func (r *replayer) unwind(fn calllog.FuncID, t uint64) bool {
+func (r *replayer) unwind(fn calllog.FuncID, t uint64, how End) bool {
 	if r.open != nil && r.open[fn] == 0 {
 		return false
 	}
 	for i := len(r.stack) - 1; i >= 0; i-- {
 		if r.stack[i].fn == fn && !r.stack[i].tailed {
+			if how == arrived { // they lasted until now
+				for len(r.stack) > i+1 {
+					r.pop(t, Deduced)
+				}
+			}
 			r.deduce(i+1, t)
 			return true
 		}
@@ -348,8 +361,10 @@ func (r *replayer) nowhere(fn calllog.FuncID, t uint64, how End) {
 		r.chunk.nowhere(r, fn, t, how)
 		return
 	}
-	r.stats.Orphans++
-	r.stats.orphansOf(fn, 1)
+	if how != arrived {
+		r.stats.Orphans++
+		r.stats.orphansOf(fn, 1)
+	}
 	if len(r.stack) == r.border {
 		if len(r.stack) > 0 {
 			r.stats.Gaps++

@@ -140,6 +140,8 @@ func (r *replayer) tailedEnter(e *calllog.Event, t uint64, args []uint64) {
 func (r *replayer) tailedExit(fn calllog.FuncID, t uint64, how End) {
 	r.settle()
 	switch {
+	case how == arrived:
+		r.exit(fn, t, how)
 	case !r.onTop(fn) && !r.reach(fn, t, how): // it belongs to no call
 	case r.tails.holds(how):
 		r.hold(t, how)

@@ -95,7 +95,7 @@ func (t *spikeSet) eaters(in *spikes.InFrame) string {
 	var names []string
 	for i := range in.Eaters[:min(most, len(in.Eaters))] {
 		e := &in.Eaters[i]
-		text := report.Printable(e.Name(t.names.name).Function) + " " + spikes.Duration(e.Time)
+		text := spikes.ChainText(e.Chain(t.names.name)) + " " + spikes.Duration(e.Time)
 		if e.Calls > 1 {
 			text += " in " + report.Count(e.Calls) + " calls"
 		}
@@ -144,16 +144,17 @@ func (t *spikeSet) framesJSON(l *spikes.Log, in map[uint64]*spikes.InFrame) fram
 
 // eaterJSON is a function that took the time of a frame.
 type eaterJSON struct {
-	Function string `json:"function"`
-	Time     uint64 `json:"took_ns"` // not explained by calls below, a lower bound
-	Calls    uint64 `json:"calls"`
+	Function string   `json:"function"`
+	Chain    []string `json:"chain"`   // of its longest call: its callers that took too long as well, outermost first, and itself
+	Time     uint64   `json:"took_ns"` // not explained by calls below, a lower bound
+	Calls    uint64   `json:"calls"`
 }
 
 func (t *spikeSet) longFrameJSON(x tracelog.Frame, l *spikes.Log, in *spikes.InFrame) longFrameJSON {
 	out := longFrameJSON{Number: x.Number, Took: x.Took, At: x.End - min(x.End, l.Header.Monotonic), Spikes: in.Spikes, Eaters: []eaterJSON{}}
 	for i := range in.Eaters {
 		e := &in.Eaters[i]
-		out.Eaters = append(out.Eaters, eaterJSON{e.Name(t.names.name).Function, e.Time, e.Calls})
+		out.Eaters = append(out.Eaters, eaterJSON{e.Name(t.names.name).Function, e.Chain(t.names.name), e.Time, e.Calls})
 	}
 	return out
 }

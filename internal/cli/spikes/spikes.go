@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -337,6 +338,7 @@ func (t *spikeSet) fill() error {
 		}
 	}
 	for i, log := range t.logs {
+		t.addOpen(i, log)
 		if err := t.callers(i, log); err != nil {
 			return err
 		}
@@ -351,6 +353,20 @@ func (t *spikeSet) fill() error {
 		}
 	}
 	return t.set.Settle(t.names.name, t.each)
+}
+
+// addOpen adds the calls of selected threads that have not ended, and those that did not return.
+func (t *spikeSet) addOpen(i int, log *tracelog.Log) {
+	for _, e := range log.Open {
+		if t.wants(i, e.TID) {
+			t.set.AddOpen(i, e)
+		}
+	}
+	for _, e := range log.Left {
+		if t.wants(i, e.TID) {
+			t.set.Add(i, e)
+		}
+	}
 }
 
 // callers reads the ends of selected callers.
@@ -390,6 +406,13 @@ func (f *spikesFlags) of(g *spikes.Group) *spikes.Spike {
 
 func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 	b := bufio.NewWriter(t.streams.Out)
+	open, going := t.set.Open(t.names.name)
+	for _, sp := range open {
+		if err := t.writer.Spike(b, spikes.Alone(sp), sp); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
 	groups := f.shown(t, f.top)
 	for _, text := range t.writer.Freezes() {
 		fmt.Fprintf(b, "%s\n\n", text)
@@ -404,13 +427,20 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", report.Plural(n, "stack"))
 	}
 	if len(groups) == 0 {
-		fmt.Fprint(b, "no spikes\n\n")
+		ended := ""
+		if len(open) > 0 {
+			ended = " that have ended"
+		}
+		fmt.Fprintf(b, "no spikes%s\n\n", ended)
 	}
 	if text := t.writer.Lasting(); text != "" {
 		fmt.Fprintf(b, "%s\n\n", text)
 	}
 	if lines := t.writer.Waiting(f.top); len(lines) > 0 {
 		fmt.Fprintf(b, "%s\n\n", strings.Join(lines, "\n"))
+	}
+	if text := t.writer.Going(going); text != "" {
+		fmt.Fprintf(b, "%s\n\n", text)
 	}
 	if err := f.writeSnapshots(b, t); err != nil {
 		return err
@@ -477,6 +507,12 @@ func (t *spikeSet) writeJSON(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
+	open, going := t.set.Open(t.names.name)
+	for _, sp := range slices.Concat(open, going) {
+		if err := enc.Encode(t.writer.Object(spikes.Alone(sp), sp)); err != nil {
+			return err
+		}
+	}
 	err := t.each(func(log int, e *tracelog.Episode) error {
 		sp := t.set.Spike(log, e)
 		g := t.set.GroupOf(log, e)
@@ -490,6 +526,15 @@ func (t *spikeSet) writeJSON(w io.Writer) error {
 	})
 	if err != nil {
 		return err
+	}
+	for i, log := range t.logs {
+		for _, e := range log.Left {
+			if g := t.set.GroupOf(i, e); g != nil && t.wants(i, e.TID) {
+				if err := enc.Encode(t.writer.Object(g, t.set.Spike(i, e))); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	for _, g := range t.set.Callers {
 		if err := enc.Encode(t.writer.Object(g, g.Worst)); err != nil {

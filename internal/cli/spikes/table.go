@@ -23,6 +23,13 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 	if f.Json {
 		return writeTableJSON(t.streams.Out, rows)
 	}
+	open, _ := t.set.Open(t.names.name)
+	for _, sp := range open {
+		fmt.Fprintf(b, "open  %s\n", t.writer.OpenLine(sp))
+	}
+	if len(open) > 0 {
+		b.WriteByte('\n')
+	}
 	table := &report.Table{Columns: []report.Column{
 		{Title: "most", Align: report.Right},
 		{Title: "self", Align: report.Right},

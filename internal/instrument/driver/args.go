@@ -132,6 +132,9 @@ func (c *Command) linkerArgs(tc Toolchain) []string {
 	}
 	if tc.Timed {
 		out = append(out, c.timedLink(tc)...)
+		if c.Static {
+			out = append(out, "-Wl,--eh-frame-hdr") // the runtime walks stacks by it; gcc omits it in such programs
+		}
 	}
 	if c.Static && (c.Musl || tc.Musl) {
 		// The runtime's weak reference does not extract it from libc.a, and without it a forked child's counts

@@ -237,7 +237,7 @@ func TestTimedArgs(t *testing.T) {
 		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + guest + unwinder + " /t/libcairn.a" + dl},
 		{args: "-shared a.o", family: Clang, musl: true, want: "-Wl,--build-id -shared a.o -Wl,-u,__cairn_has_local /t/libcairn.a"},
 		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + guest + unwinder + " /t/libcairn.a" + dl},
-		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace /t/libcairn.a"},
+		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace -Wl,--eh-frame-hdr /t/libcairn.a"},
 		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process /t/libcairn.a"},
 		{
 			args: "-flto -s -shared a.o",

@@ -449,6 +449,17 @@ func (t *timer) inFrame(routine string, at int) string {
 	return push("x16", "x30", unwind) + "\tbl\t" + routine + "\n" + pop("x16", "x30", unwind)
 }
 
+// arrive returns no code: what an exception has left is only known on x86-64.
+func (aarch64Timing) arrive(*timer, arrival) string { return "" }
+
+func (aarch64Timing) again(t *timer, a arrival, code string) string {
+	if !a.again {
+		return code
+	}
+	first := t.newLabel()
+	return "\tcbz\tw0, " + first + "\n" + code + first + ":\n"
+}
+
 func (aarch64Timing) treeArrive(t *timer, a arrival, id string) string {
 	to := treeBackAt
 	if a.changed {

@@ -42,6 +42,8 @@ const (
 	TimedBase  = "__cairn_base" // the window's address; pulls in the runtime
 	timedSlow  = "__cairn_slow"
 	timedLocal = "__cairn_local" // the distance of what a thread has from its thread pointer
+
+	timedArrived = "__cairn_arrived"
 )
 
 // Reasons to leave a function alone in timed modes, besides those of exits.go.
@@ -65,8 +67,9 @@ type timer struct {
 	early     map[string]string      // functions that run before the clock is started -> why
 	unwound   map[*fragment][]string // registers that unwind directives say are saved
 	all       []*body
-	pads      map[string]bool // labels of landing pads, in mode stacks and for the flight recorder
-	cfa       []cfaChange     // in mode stacks
+	pads      map[string]bool // labels of landing pads
+	arrived   bool            // code calls timedArrived
+	cfa       []cfaChange     // not in mode trace
 }
 
 // rewriteTimed returns the text of u with the code of a timed mode.
@@ -79,10 +82,8 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	t.result.Source = t.source
 	t.scanEarly()
-	if opts.Mode == prof.ModeStacks || opts.Flight {
-		t.scanPads()
-	}
-	if opts.Mode == prof.ModeStacks {
+	t.scanPads()
+	if opts.Mode != prof.ModeTrace {
 		t.scanCFA()
 	}
 	for _, fn := range u.funcs {
@@ -115,6 +116,9 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 		return t.render(), t.result
 	}
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
+	if t.arrived {
+		t.tail = append(t.tail, "\t.hidden\t"+timedArrived+"\n"...)
+	}
 	if t.opts.Flight {
 		t.tail = append(t.tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n\t.hidden\t"+timedLocal+"\n"...)
 	}
@@ -165,6 +169,9 @@ func (t *timer) body(b *body) {
 	}
 	if t.opts.entered {
 		t.insert(b.frags[0].probe, "\tcall\t__cairn_entered\n")
+	}
+	for _, a := range t.arrivals(b) {
+		t.insert(a.at, t.on.arrive(t, a))
 	}
 	for i, f := range b.frags {
 		t.fragment(b, i, f)

@@ -11,6 +11,9 @@ import (
 // the landing pads of exceptions, after calls that return twice, and after those that switch to another stack
 // and return.
 //
+// In mode spike, calls that an exception or a longjmp left have no exit that evaluates them, and in mode trace no
+// event.
+//
 // Choice: in these places the node is read from the window, where the entry of the call put it. The stack pointer
 // at the entry is 8 below the CFA, which the unwind directives give relative to the stack or the frame pointer. If
 // they do not (code without unwind tables, realigned stacks) the runtime looks for the function among the
@@ -31,6 +34,7 @@ var changesStack = map[string]bool{
 type arrival struct {
 	at      int
 	changed bool // from another stack, on which calls may continue
+	again   bool // the call returns 0 at first, something else when control arrives
 }
 
 // arrivals returns those of b.
@@ -53,7 +57,9 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 		}
 		callee := in.effect.callee
 		if in.flow == flowCall && (returnsTwice[callee] || changesStack[callee]) {
-			out = append(out, arrival{at: t.lineEnd(in.at), changed: changesStack[callee]})
+			out = append(out, arrival{
+				at: t.lineEnd(in.at), changed: changesStack[callee], again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
+			})
 		}
 	}
 	return out

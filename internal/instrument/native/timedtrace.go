@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
@@ -74,11 +75,22 @@ func (t *timer) traceBody(b *body) {
 		code := t.on.record(t, id, kind, b, e.keep, stub)
 		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
 	}
+	for _, a := range t.arrivals(b) {
+		if i := b.fragmentOf(a.at); i >= 0 && !a.changed {
+			t.unwinding = b.frags[i].unwind
+			t.insert(a.at, t.on.again(t, a, t.on.record(t, id, wire.EventArrive, b, 0, &stubs[i])))
+		}
+	}
 	for i, f := range b.frags {
 		if s := &stubs[i]; len(s.code) > 0 {
 			t.insert(s.at, t.stubUnwind(f, s.at, s.unwound), string(s.code))
 		}
 	}
+}
+
+// fragmentOf returns the index of the fragment that an offset is in, -1 if it is in none.
+func (b *body) fragmentOf(at int) int {
+	return slices.IndexFunc(b.frags, func(f *fragment) bool { return at >= f.label && at <= f.end })
 }
 
 // stubText is text to insert after a fragment.

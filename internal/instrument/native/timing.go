@@ -43,6 +43,10 @@ type timing interface {
 	slow(leave string, unwound bool) string
 	flightEntry(t *timer, b *body) (id, entry, stubs string)
 	flightArrive() string
+	// arrive returns the code for an arrival, "" if there is none.
+	arrive(t *timer, a arrival) string
+	// again returns code for an arrival that runs only if a call has returned again.
+	again(t *timer, a arrival, code string) string
 
 	// record returns the code of an event of mode trace; it adds out-of-line code to the stub.
 	record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string

@@ -228,7 +228,25 @@ func (x86Timing) treeExit(t *timer, keep regSet) string {
 		clock + "\tmovq\t(%r11), %r11\n" + loadLocal + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + spill(keep, true)
 }
 
-// arrive returns the code for an arrival in the function that id names. It changes
+func (m x86Timing) arrive(t *timer, a arrival) string {
+	from, ok := t.cfaAt(a.at)
+	if !ok || a.changed {
+		return ""
+	}
+	t.arrived = true
+	code := "\tleaq\t" + strconv.Itoa(from.off-8) + "(" + cfaRegisters[from.reg] + "), %r11\n\tcall\t" + timedArrived + "\n"
+	return m.again(t, a, code)
+}
+
+func (x86Timing) again(t *timer, a arrival, code string) string {
+	if !a.again {
+		return code
+	}
+	first := t.newLabel()
+	return "\ttestl\t%eax, %eax\n\tje\t" + first + "\n" + code + first + ":\n"
+}
+
+// treeArrive returns the code for an arrival in the function that id names. It changes
 // r11 and the flags.
 func (x86Timing) treeArrive(t *timer, a arrival, id string) string {
 	to := treeBackAt

@@ -20,4 +20,4 @@ struct note {
   u32 name_len, desc_len, type;
   u8 name[4];
 };
-enum { PT_LOAD = 1, PT_NOTE = 4 };
+enum { PT_LOAD = 1, PT_NOTE = 4, PT_EH_FRAME = 0x6474e550 };

@@ -5,14 +5,14 @@ enum {
   SYS_fallocate = 47, SYS_fchmod = 52, SYS_openat = 56, SYS_close = 57, SYS_getdents64 = 61, SYS_lseek = 62,
   SYS_read = 63, SYS_write = 64, SYS_pread = 67, SYS_pwrite = 68, SYS_ppoll = 73, SYS_readlinkat = 78,
   SYS_newfstatat = 79, SYS_fstat = 80, SYS_exit = 93, SYS_exit_group = 94, SYS_unshare = 97, SYS_futex = 98,
-  SYS_set_robust_list = 99, SYS_timer_create = 107, SYS_timer_settime = 110, SYS_timer_delete = 111,
+  SYS_set_robust_list = 99, SYS_get_robust_list = 100, SYS_timer_create = 107, SYS_timer_settime = 110, SYS_timer_delete = 111,
   SYS_clock_gettime = 113, SYS_clock_nanosleep = 115, SYS_sched_setscheduler = 119, SYS_sched_yield = 124, SYS_tgkill = 131,
   SYS_rt_sigaction = 134, SYS_rt_sigprocmask = 135, SYS_setpriority = 140, SYS_getrlimit = 163,
   SYS_setrlimit = 164, SYS_getrusage = 165, SYS_prctl = 167, SYS_getpid = 172, SYS_getppid = 173,
   SYS_getuid = 174, SYS_geteuid = 175, SYS_getgid = 176, SYS_getegid = 177, SYS_gettid = 178,
   SYS_socket = 198, SYS_bind = 200, SYS_listen = 201, SYS_connect = 203, SYS_sendto = 206,
   SYS_getsockopt = 209, SYS_munmap = 215, SYS_mremap = 216, SYS_clone = 220, SYS_mmap = 222, SYS_mprotect = 226,
-  SYS_madvise = 233, SYS_accept4 = 242, SYS_process_vm_readv = 270, SYS_renameat2 = 276,
+  SYS_mincore = 232, SYS_madvise = 233, SYS_accept4 = 242, SYS_process_vm_readv = 270, SYS_renameat2 = 276,
   SYS_memfd_create = 279, SYS_close_range = 436
 };
 

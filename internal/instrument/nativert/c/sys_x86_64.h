@@ -3,7 +3,7 @@
 enum {
   SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_fstat = 5, SYS_lstat = 6, SYS_poll = 7,
   SYS_lseek = 8, SYS_mmap = 9, SYS_mprotect = 10, SYS_munmap = 11, SYS_rt_sigaction = 13,
-  SYS_rt_sigprocmask = 14, SYS_pread = 17, SYS_pwrite = 18, SYS_sched_yield = 24, SYS_mremap = 25, SYS_madvise = 28,
+  SYS_rt_sigprocmask = 14, SYS_pread = 17, SYS_pwrite = 18, SYS_sched_yield = 24, SYS_mremap = 25, SYS_mincore = 27, SYS_madvise = 28,
   SYS_getpid = 39, SYS_socket = 41, SYS_connect = 42, SYS_sendto = 44, SYS_bind = 49, SYS_listen = 50,
   SYS_getsockopt = 55, SYS_exit = 60, SYS_fcntl = 72, SYS_ftruncate = 77, SYS_getcwd = 79, SYS_rename = 82,
   SYS_mkdir = 83, SYS_link = 86, SYS_unlink = 87, SYS_readlink = 89, SYS_fchmod = 91, SYS_getrlimit = 97,
@@ -12,6 +12,7 @@ enum {
   SYS_setrlimit = 160, SYS_gettid = 186, SYS_futex = 202, SYS_getdents64 = 217, SYS_timer_create = 222,
   SYS_timer_settime = 223, SYS_timer_delete = 226, SYS_clock_gettime = 228, SYS_clock_nanosleep = 230,
   SYS_exit_group = 231, SYS_tgkill = 234, SYS_linkat = 265, SYS_unshare = 272, SYS_set_robust_list = 273,
+  SYS_get_robust_list = 274,
   SYS_fallocate = 285, SYS_accept4 = 288, SYS_process_vm_readv = 310, SYS_renameat2 = 316,
   SYS_memfd_create = 319, SYS_close_range = 436
 };

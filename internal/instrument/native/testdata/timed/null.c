@@ -6,6 +6,7 @@
 
 __attribute__((visibility("hidden"))) char *__cairn_base;
 __attribute__((visibility("hidden"))) void __cairn_slow(void) { abort(); }
+__attribute__((visibility("hidden"))) void __cairn_arrived(void) {}
 
 static void start(void)
 {

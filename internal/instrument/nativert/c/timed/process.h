@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include "bus.h"
 #include "clock.h"
+#include "open.h"
 
 enum { MODULES = 512, SEEN_SLOTS = (LOG_CHUNK_SIZE - LOG_CHUNK_HEADER_SIZE) / LOG_SEEN_SIZE, SEEN_INDEX = 2048, LIMITED = 1024, BASES = MODULES };
 enum { GOING = 16, KNOWN_GONE = 256 };
@@ -210,6 +211,7 @@ struct limit_state {
 struct module {
   u64 start, end, bias;
   u64 path_hash, id_hash;
+  u64 frames; /* its .eh_frame_hdr; 0: none */
   u32 number;
   u8 known; /* in the last listing */
 };
@@ -294,6 +296,7 @@ struct process {
   struct counters count CACHE_LINE;
   struct queue_state queue;
   struct log_state log;
+  struct open_state open;
   struct limit_state limit;
   struct modules_state modules;
   struct executable exe;

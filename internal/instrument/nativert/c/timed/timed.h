@@ -9,6 +9,9 @@
  *   timed_usage.c   why a call took long
  *   timed_wait.c    what a thread waits for
  *   timed_frame.c   frames of the program
+ *   timed_arrive.c  calls that exceptions have left
+ *   timed_open.c    calls that have not ended
+ *   timed_walk.c    stacks by unwind tables
  *   timed_snapshot.c  a stack that the program requests
  *   timed_callback.c  callbacks of the program for its spikes
  *   timed_clock.c   the coarse clock and its thread
@@ -128,6 +131,18 @@ struct reading {
   u32 count[4];
 };
 
+/* An entry of a stack, as package wire documents it. */
+struct entry {
+  u64 pc, lo, hi;
+  u32 flags, sp;
+};
+
+/* The stack of a call that an exception has left, which the unwinder does not find any more. */
+struct left {
+  const struct entry *stack; /* from that call outwards; 0: none */
+  u32 n;
+};
+
 enum { READING_RINGS = 5, READINGS = 8 };
 enum { CALLS = 1024, NOTES = 64, OPEN = 16, REGIONS = 64, PAUSES = 32, QUEUE = 1 << 19, QUEUE_BLOCK = 65536, XSAVE = 2816 };
 
@@ -142,6 +157,10 @@ struct thread {
   u32 readings[READING_RINGS];
   u64 reported; /* duration of the last reported call */
   u64 parents, parents_sp, parents_at; /* threshold for the frames above */
+  struct left left;
+  struct {
+    u64 at, pc, rbp; /* stack pointer, place and frame pointer of the last landing pad, see timed_arrive.c */
+  } landed;
   u64 left_at; /* where the unwinder finds the call that is judged */
   struct calls *made; /* its open calls, see hook_calls.c; 0: none */
   u32 notes, opened, named;
@@ -209,6 +228,13 @@ HIDDEN void __cairn_stamp(struct process *p, u64 sp);
 HIDDEN void __cairn_unstamp(struct process *p, u64 sp);
 HIDDEN int __cairn_is_long(struct process *p, u64 sp);
 HIDDEN int __cairn_entered(struct process *p, u64 sp, u64 e, u64 *t0, u64 *t1);
+/* stamp_age returns how long ago a call was entered, in units of the clock, of which stamp_now is
+ * the time; NONE if its entry was not seen. */
+HIDDEN u64 __cairn_stamp_now(struct process *p);
+HIDDEN u64 __cairn_stamp_age(struct process *p, u64 sp, u64 now);
+/* For timed_arrive_MACHINE.S; a reference to __cairn_base makes a function one with probes. */
+extern u8 *__cairn_arrival_base HIDDEN;
+extern u32 __cairn_arrival_mask HIDDEN, __cairn_arrival_exact HIDDEN;
 HIDDEN u32 __cairn_threads(struct process *p, i64 fd);
 HIDDEN void __cairn_signal_start(struct process *p);
 HIDDEN void __cairn_signal_thread(struct process *p, i32 tid);
@@ -244,10 +270,6 @@ HIDDEN void __cairn_usage_write(struct process *p, struct thread *t, u64 number,
 
 /* stack fills entries with the stack, beginning with the frame of sp that returns at site, and
  * returns their number; see timed_stack.c. */
-struct entry {
-  u64 pc, lo, hi;
-  u32 flags, sp;
-};
 /* call_times sets the times of calls that compilers hook in entries; see hook_calls.c. */
 HIDDEN void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) __attribute__((weak));
 HIDDEN u8 *__cairn_reserve(struct thread *t, u64 size);
@@ -299,8 +321,20 @@ HIDDEN void __cairn_guest_leave(struct process *p) __attribute__((weak));
 HIDDEN void __cairn_guest_arrive(struct process *p) __attribute__((weak));
 /* trees_start makes mode stacks a part of the process's state. */
 HIDDEN void __cairn_trees_start(struct process *p);
+HIDDEN int __cairn_list_again(struct process *p);
+/* open_look looks for calls that go on and are over their threshold; see timed_open.c. */
+HIDDEN void __cairn_open_look(struct process *p, int last);
+HIDDEN int __cairn_open_any(struct process *p);
+HIDDEN u64 __cairn_open_pause(struct process *p, u64 pause);
+HIDDEN void __cairn_open_ended(struct process *p, i32 tid, u64 sp, u64 t0, u64 e);
+HIDDEN void __cairn_open_forget(struct process *p);
+/* usage_still returns since when a thread's processor time is known to be cpu, 0 if it is not. */
+HIDDEN u64 __cairn_usage_still(struct process *p, i32 tid, u64 cpu);
 HIDDEN void __cairn_forget_threads(struct process *p);
 HIDDEN int __cairn_known(struct process *p, u64 pc);
+HIDDEN int __cairn_peek(struct process *p, u64 at, void *to, u64 n);
+/* is_stamped reports whether a function begins with the stamping code. */
+HIDDEN int __cairn_is_stamped(struct process *p, u64 start);
 HIDDEN struct module *__cairn_module_of(struct process *p, u64 pc);
 HIDDEN void __cairn_trailer(struct process *p, int final);
 
@@ -323,6 +357,8 @@ HIDDEN void __cairn_text(u32 kind, u64 sp, u64 pc, const char *text, u64 len);
  * call, frame is the stack pointer at entry of the function, rbp its caller's frame pointer or 0.
  * Returns the number of the episode that the call is the peak or a parent of, or 0. */
 HIDDEN u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp);
+/* left evaluates a call that did not return: t->left has its stack. */
+HIDDEN void __cairn_left(struct process *p, struct thread *t, u64 pc, u64 sp, u64 t0, u64 t1, u64 e);
 /* leave_at is the same for a call that was hooked: its stack begins with the frame whose pc is at,
  * in the hook or in the function. */
 HIDDEN u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp);

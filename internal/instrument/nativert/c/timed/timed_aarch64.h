@@ -34,7 +34,7 @@ INLINE void restore_vectors(u64 which, u8 *area) {
 /* ---- frames ---- */
 
 /* The stack pointer at a function's entry is the CFA. It cannot be found from a frame record. */
-enum { ENTRY_BELOW_CFA = 0, FRAME_IS_ENTRY = 0 };
+enum { ENTRY_BELOW_CFA = 0, FRAME_IS_ENTRY = 0, STACK_REGISTER = 31, FRAME_REGISTER = 29 };
 
 /* plain_address returns a return address without its signature. */
 INLINE u64 plain_address(u64 pc) {
@@ -42,6 +42,8 @@ INLINE u64 plain_address(u64 pc) {
   __asm__("hint 7" : "+r"(x30)); /* xpaclri */
   return x30;
 }
+
+#define LINKS(stat) ((stat)[2] >> 32)
 
 /* returns_to is the return address of a call whose exit calls the runtime: the stub has pushed it
  * there. */

@@ -217,6 +217,7 @@ void __cairn_file_drop(struct process *p) {
   if (f->seen) __cairn_file_unmap(f->seen);
   if (p->frames.summary) __cairn_file_unmap((u8 *)p->frames.summary - LOG_CHUNK_HEADER_SIZE);
   p->frames.summary = 0;
+  __cairn_open_forget(p);
   if (f->fd >= 0) sys1(SYS_close, f->fd);
   clear(f, sizeof *f);
   f->fd = -1;

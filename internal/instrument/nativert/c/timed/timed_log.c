@@ -128,14 +128,15 @@ static int wanted_parent(struct process *p, struct thread *t, const u64 *f) {
   return p->limit.in_parent_second++ < 10 * p->set.rate || f[3] >= LONG;
 }
 
-/* list_again lists the modules for addresses that are in none: at once, then less often if that
- * finds nothing, as with code that is generated at run time. */
-static void list_again(struct process *p) {
+/* __cairn_list_again lists the modules for addresses that are in none: at once, then less often if that
+ * finds nothing, as with code that is generated at run time. It reports whether there are new ones. */
+int __cairn_list_again(struct process *p) {
   u32 before = p->modules.numbers;
-  if (less(__cairn_now(p), p->modules.at) < p->modules.pause) return;
+  if (less(__cairn_now(p), p->modules.at) < p->modules.pause) return 0;
   p->modules.unknown = 0;
   __cairn_modules(p);
   p->modules.pause = p->modules.numbers != before ? 0 : least(SECOND, most(10 * MS, 2 * p->modules.pause));
+  return p->modules.numbers != before;
 }
 
 /* write_queued writes one record of a queue. */
@@ -157,7 +158,7 @@ static void write_queued(struct process *p, struct thread *t, u8 *q) {
       return;
     }
     for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->modules.unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
-    if (p->modules.unknown) list_again(p);
+    if (p->modules.unknown) __cairn_list_again(p);
     f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
     if (p->set.to_stderr) print_spike(p, t, f);
     if (spike && load(&p->spikes)) {
@@ -266,6 +267,7 @@ static u64 time_to_write(struct process *p) {
     any |= !__cairn_queue_empty(t);
     all |= load(&t->head) != load(&t->read);
   }
+  any |= __cairn_open_any(p); /* threads may have ended, or left them */
   return all || !load(&p->log.file.begun) ? 2ul * SECOND : any ? 100 * MS : 0;
 }
 
@@ -318,6 +320,7 @@ void __cairn_log_thread(struct process *p) {
     if (want != p->log.flush_done && p->modules.unknown && p->modules.at) __cairn_modules(p);
     __cairn_modules_leave(p);
     if (p->stacks.trees) p->stacks.write(p, want != p->log.flush_done || deserted);
+    __cairn_open_look(p, load(&p->ended) || deserted);
     if (now - freed_at > 100 * MS) free_ended(p), freed_at = now;
     if (!rated && now - p->started.mono > 100 * MS) __cairn_file_header(p), rated = 1; /* which was written before the TSC's rate was known */
     int ended = deserted || (load(&p->ended) && want != p->log.flush_done);
@@ -332,6 +335,8 @@ void __cairn_log_thread(struct process *p) {
     if (p->stacks.trees && p->stacks.pause < SECOND) ts[0] = 0, ts[1] = most(p->stacks.pause, MS);
     if (p->log.file.fd < 0 && !p->log.file.failed) ts[0] = 0, ts[1] = 100 * MS;
     if (told_later) ts[0] = 0, ts[1] = 20 * MS;
+    u64 sleep = __cairn_open_pause(p, ts[0] * SECOND + ts[1]);
+    ts[0] = sleep / SECOND, ts[1] = sleep % SECOND;
     store(&p->log.switches, __cairn_switches(1) + 1); /* including the one to come */
     __cairn_rest(p, sys4(SYS_futex, &p->log.wake, FUTEX_WAIT, wake, ts), ts[0] * SECOND + ts[1]);
   }

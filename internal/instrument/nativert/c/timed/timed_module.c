@@ -6,8 +6,8 @@
 
 enum { MAX_PHDRS = 64, ENOSYS = 38 };
 
-/* peek copies memory that may be unmapped at any moment. Emulators lack the system call for that. */
-static int peek(struct process *p, u64 at, void *to, u64 n) {
+/* __cairn_peek copies memory that may be unmapped at any moment. Emulators lack the system call for that. */
+int __cairn_peek(struct process *p, u64 at, void *to, u64 n) {
   u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
   i64 got = sys6(SYS_process_vm_readv, (i32)sys0(SYS_gettid), (i64)local, 1, (i64)remote, 1, 0), fd;
   if (got != -ENOSYS || (fd = open_file("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0)) < 0) return got == (i64)n;
@@ -20,7 +20,7 @@ static int peek(struct process *p, u64 at, void *to, u64 n) {
 static u32 find_id(struct process *p, u64 at, u64 size, u8 *id) {
   u8 b[1024];
   size = least(size, sizeof b);
-  if (!peek(p, at, b, size)) return 0;
+  if (!__cairn_peek(p, at, b, size)) return 0;
   for (u64 i = 0; i + 16 <= size;) {
     const struct note *n = (const struct note *)(b + i);
     u64 desc = i + 12 + ((n->name_len + 3ul) & ~3ul);
@@ -40,8 +40,8 @@ static int examine(struct process *p, u64 start, struct module *m, u8 *id, u32 *
   struct ehdr e;
   struct phdr ph[MAX_PHDRS];
   *id_len = 0;
-  if (!peek(p, start, &e, sizeof e) || *(u32 *)e.ident != 0x464c457f || e.phentsize != sizeof ph[0]) return 0;
-  if (!e.phnum || e.phnum > MAX_PHDRS || !peek(p, start + e.phoff, ph, e.phnum * sizeof ph[0])) return 0;
+  if (!__cairn_peek(p, start, &e, sizeof e) || *(u32 *)e.ident != 0x464c457f || e.phentsize != sizeof ph[0]) return 0;
+  if (!e.phnum || e.phnum > MAX_PHDRS || !__cairn_peek(p, start + e.phoff, ph, e.phnum * sizeof ph[0])) return 0;
   u64 low = NONE, high = 0;
   for (u32 i = 0; i < e.phnum; i++)
     if (ph[i].type == PT_LOAD) {
@@ -52,6 +52,9 @@ static int examine(struct process *p, u64 start, struct module *m, u8 *id, u32 *
   m->start = start;
   m->bias = start - low;
   m->end = m->bias + high;
+  m->frames = 0;
+  for (u32 i = 0; i < e.phnum; i++)
+    if (ph[i].type == PT_EH_FRAME) m->frames = m->bias + ph[i].vaddr;
   for (u32 i = 0; i < e.phnum && !*id_len; i++)
     if (ph[i].type == PT_NOTE) *id_len = find_id(p, m->bias + ph[i].vaddr, ph[i].memsz, id);
   return 1;

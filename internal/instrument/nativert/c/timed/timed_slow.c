@@ -194,6 +194,7 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   u32 below = children(p, t, c, entries + stack, found, MAX_CHILDREN, &flags);
   if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
   entries[0].lo = lo, entries[0].hi = hi;
+  if (t->left.stack) entries[0].flags |= LOG_ENTRY_LEFT;
   f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frames.current);
   f[7] = flags | stack_bits(c) | (u64)switched << 32;
   f[8] = stack | below << 16 | (u64)frames << 32;
@@ -243,6 +244,7 @@ static u64 report_if_slow(struct process *p, struct thread *t, const struct slow
   u64 pause = t->pauses ? paused(t, c->t0, c->e, 1) : 0;
   u64 lo = less(c->e - c->t1, pause), hi = less(c->e - c->t0, t->pauses ? paused(t, c->t1, c->e, 0) : 0);
   u64 threshold = __cairn_rule(p, t, c->sp, c->t0, &flags);
+  if (t->left.stack) flags |= LOG_ENTRY_LEFT;
   if (hi < threshold) return 0;
   if (t->inactive || t->paused || load(&p->set.quiet)) return 0;
   if (lo < threshold) {
@@ -252,6 +254,22 @@ static u64 report_if_slow(struct process *p, struct thread *t, const struct slow
   u64 number = parent_of(p, t, c, lo, hi, threshold, flags);
   if (number || flags & LOG_ENTRY_IGNORED) return flags & LOG_ENTRY_IGNORED ? 0 : number;
   return open_episode(p, t, c, frame, rbp, lo, hi, threshold);
+}
+
+/* evaluate adds a call to the ring of slow calls, and returns the number of its episode, or 0. */
+static u64 evaluate(struct process *p, struct thread *t, u64 site, u64 sp, u64 t0, u64 t1, u64 e, u64 frame, u64 rbp) {
+  struct slow_call *c = &t->call[t->calls % CALLS];
+  c->site = site, c->sp = sp, c->t0 = t0, c->t1 = t1, c->e = e;
+  c->stack = __cairn_region(p, t, sp);
+  __cairn_section_of(t, sp, c->section, sizeof c->section);
+  t->calls++;
+  add(&p->count.slow, 1);
+  if (load(&p->open.used)) __cairn_open_ended(p, t->owner, sp, t0, e);
+  return report_if_slow(p, t, c, frame, rbp);
+}
+
+void __cairn_left(struct process *p, struct thread *t, u64 pc, u64 sp, u64 t0, u64 t1, u64 e) {
+  evaluate(p, t, pc, sp, t0, t1, e, sp, 0);
 }
 
 u64 __cairn_leave(u64 site, u64 sp, u64 frame, u64 rbp) { return __cairn_leave_at(site, site, sp, frame, rbp); }
@@ -274,15 +292,10 @@ u64 __cairn_leave_at(u64 at, u64 site, u64 sp, u64 frame, u64 rbp) {
   t->busy = 1;
   t->left_at = at;
   barrier();
-  struct slow_call *c = &t->call[t->calls % CALLS];
-  c->site = site, c->sp = sp, c->t0 = t0, c->t1 = t1, c->e = e;
-  c->stack = __cairn_region(p, t, sp);
-  __cairn_section_of(t, sp, c->section, sizeof c->section);
-  t->calls++;
-  add(&p->count.slow, 1);
-  number = report_if_slow(p, t, c, frame, rbp);
+  number = evaluate(p, t, site, sp, t0, t1, e, frame, rbp);
   if (e - t->now.at > p->set.threshold) __cairn_usage_read(p, t, e, e);
   t->left_at = 0;
+  __cairn_unstamp(p, sp); /* so that the stamps that remain are of calls that go on, or were short */
   barrier();
   t->busy = 0;
   return number;

@@ -43,9 +43,9 @@ static int read_self(struct process *p, u64 at, void *to, u64 n) {
   return sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0) == (i64)n;
 }
 
-/* is_stamped reports whether a function begins with the stamping code, which refers to a module's
+/* __cairn_is_stamped reports whether a function begins with the stamping code, which refers to a module's
  * __cairn_base. The slots of other frames hold stamps of earlier calls. */
-static int is_stamped(struct process *p, u64 start) {
+int __cairn_is_stamped(struct process *p, u64 start) {
   u8 copied[STAMP_REACH];
   const u8 *code = (const u8 *)start;
   u32 n = load(&p->bases);
@@ -117,7 +117,7 @@ static int frame(struct context *c, void *arg) {
     if (is_stub(w, pc)) return 0;
   }
   if (!pc) return 5;
-  w->stamped = is_stamped(w->p, _Unwind_GetRegionStart(c));
+  w->stamped = __cairn_is_stamped(w->p, _Unwind_GetRegionStart(c));
   add_frame(w, pc, exact);
   return w->count < MAX_FRAMES ? 0 : 5 /* _URC_END_OF_STACK */;
 }
@@ -166,6 +166,13 @@ static u32 join_ends(struct walk *w) {
 u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp, u64 e, struct entry *out, u32 max,
                   u32 *frames, u32 *flags) {
   struct walk w;
+  if (t->left.stack) {
+    u32 n = (u32)least(t->left.n, max);
+    copy(out, t->left.stack, n * sizeof *out);
+    if (n < t->left.n) *flags |= LOG_EPISODE_CUT;
+    *frames = t->left.n;
+    return n;
+  }
   w.p = p, w.hooks = load(&p->hooks), w.site = site, w.at = t->left_at ? t->left_at : site;
   w.sp = sp, w.e = e, w.out = out, w.max = max, w.count = w.started = w.stamped = 0;
   if (__cairn_has_unwinder()) {

@@ -21,6 +21,13 @@ int __cairn_is_long(struct process *p, u64 sp) {
   return (i32)(*coarse_at(p, sp) - load(word(p, CLOCK)) + load(word(p, LOW))) < 0;
 }
 
+u64 __cairn_stamp_now(struct process *p) { return p->kind == KIND_EXACT ? ticks() : load(word(p, CLOCK)); }
+
+u64 __cairn_stamp_age(struct process *p, u64 sp, u64 now) {
+  if (p->kind == KIND_EXACT) return *exact_at(p, sp) ? now - *exact_at(p, sp) : NONE;
+  return *coarse_at(p, sp) ? (u32)((u32)now - *coarse_at(p, sp)) : NONE;
+}
+
 int __cairn_entered(struct process *p, u64 sp, u64 e, u64 *t0, u64 *t1) {
   u64 stamp = p->kind == KIND_EXACT ? *exact_at(p, sp) : *coarse_at(p, sp);
   if (!stamp) return 0;

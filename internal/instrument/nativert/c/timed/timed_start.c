@@ -318,6 +318,9 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   __cairn_bus = p->bus;
   __cairn_local = p->local;
   __cairn_state = p;
+  __cairn_arrival_base = p->base;
+  __cairn_arrival_mask = p->mask;
+  __cairn_arrival_exact = p->kind == KIND_EXACT;
   __cairn_channels_start(p);
 #ifdef CAIRN_FLIGHT
   __cairn_flight_start(p, first);

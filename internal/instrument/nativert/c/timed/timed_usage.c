@@ -24,6 +24,8 @@ struct sample {
 };
 struct sampled {
   i32 tid; /* 0: free */
+  u8 told; /* it has waited for the threshold, and the log's thread was told */
+  u64 still; /* since when it has not run; 0: it runs */
   u64 n;
   struct sample ring[RINGS][SAMPLES]; /* every sample, and every 16th */
   u64 waits;
@@ -50,7 +52,7 @@ static void sample_too(struct process *p, struct usage *u, i32 tid) {
   for (u32 i = 0; i < THREADS; i++) {
     struct sampled *s = &u->thread[((u32)tid + i) % THREADS];
     if (s->tid) continue;
-    s->n = s->waits = 0;
+    s->n = s->waits = s->still = s->told = 0;
     store(&s->tid, tid);
     u->count++;
     return;
@@ -114,6 +116,16 @@ static void follow(struct process *p, struct usage *u, struct sampled *s, i64 ca
   u->look = now + LOOK_SHARE * less(__cairn_cpu(THREAD_CPU), cpu);
 }
 
+/* tell wakes the log's thread for a thread that has waited for its threshold, see timed_open.c. */
+static void tell(struct process *p, struct sampled *s, u64 now, int waits, u64 since) {
+  if (!waits) s->still = s->told = 0;
+  else if (!s->still) s->still = since;
+  if (!waits || s->told || now - s->still < load(&p->set.threshold)) return;
+  s->told = 1;
+  store(&p->open.wanted, 1);
+  store(word(p, PENDING), 1);
+}
+
 static void sample(struct process *p, struct usage *u, struct sampled *s, u64 now) {
   u64 ts[2], n = s->n;
   /* The id of a thread's processor time clock is made of the thread's id. */
@@ -130,8 +142,25 @@ static void sample(struct process *p, struct usage *u, struct sampled *s, u64 no
     if (!same && now - u->read >= READ_PAUSE) x.in = waits_in(s->tid), u->read = now;
     if (x.in >= 0) follow(p, u, s, x.in, same, last->at, now);
   }
+  tell(p, s, now, n && x.cpu == last->cpu, last->at);
   for (u32 r = 0; r < RINGS && !(n & ((1ul << r * SHIFT) - 1)); r++) s->ring[r][(n >> r * SHIFT) % SAMPLES] = x;
   store(&s->n, n + 1);
+}
+
+u64 __cairn_usage_still(struct process *p, i32 tid, u64 cpu) {
+  struct sampled *s = p->usage ? sampled_of(p->usage, tid) : 0;
+  u64 at = 0;
+  for (u32 r = 0; s && r < RINGS; r++) {
+    u64 n = load(&s->n), first;
+    n = n ? ((n - 1) >> r * SHIFT) + 1 : 0;
+    first = less(n, SAMPLES - LAP);
+    while (n > first && s->ring[r][(n - 1) % SAMPLES].cpu == cpu) {
+      u64 then = s->ring[r][--n % SAMPLES].at;
+      at = at ? least(at, then) : then;
+    }
+    if (n > first) break; /* it ran before */
+  }
+  return at;
 }
 
 /* usage_tick samples some threads. */

@@ -30,9 +30,10 @@ INLINE void restore_vectors(u64 which, u8 *area) {
 /* ---- frames ---- */
 
 /* At a function's entry the stack pointer points to the return address. */
-enum { ENTRY_BELOW_CFA = 8, FRAME_IS_ENTRY = 1 };
+enum { ENTRY_BELOW_CFA = 8, FRAME_IS_ENTRY = 1, STACK_REGISTER = 7, FRAME_REGISTER = 6 };
 #define returns_to(entry) (*(u64 *)(entry))
 #define plain_address(pc) (pc)
+#define LINKS(stat) (stat)[2]
 
 /* The number of bytes of a function that may have the stamping code, the size of a reference in it,
  * and the minimum length of instructions. */

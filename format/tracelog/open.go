@@ -1,0 +1,75 @@
+package tracelog
+
+import (
+	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/saturate"
+)
+
+// maxOpen bounds the calls that have not ended; a process has records for fewer.
+const maxOpen = 1 << 14
+
+// takeOpen keeps a call that has not returned.
+func (l *Log) takeOpen(e *Episode) {
+	list := &l.Left
+	if e.Flags&Unended != 0 {
+		list = &l.Open
+	}
+	if len(*list) < maxOpen {
+		*list = append(*list, e)
+	}
+}
+
+// decodeOpen decodes a call that goes on, behind the header of its record; nil if the record has none. Its times
+// are those at the time until which its thread is known to have stayed in it. A call that its thread left has the
+// form of an episode: it took at least as long as it was seen, and at most until it was known to be left.
+func decodeOpen(c *bytecur.Cursor, tid uint32) *Episode {
+	o := &Ongoing{Found: c.U64()}
+	ended := c.U64()
+	o.Until, o.Since = c.U64(), c.U64()
+	e := &Episode{TID: tid, Flags: Unended, Open: o, Threshold: c.U64(), Frame: c.U64()}
+	flags := c.U32()
+	o.Runs, o.Call = flags&wire.OpenRuns != 0, int(c.U32())-1
+	at := c.Off()
+	stack, inner := int(c.U16()), int(c.U16())
+	e.Found, o.CPU = c.U32(), c.U64()
+	edition := c.U32()
+	c.U32()
+	left := flags&wire.OpenLeft != 0
+	o.Name = strings.TrimRight(string(c.Bytes(wire.OpenName)), "\x00")
+	if edition&1 != 0 || stack == 0 || ended != 0 && !left || o.Until < o.Found {
+		return nil
+	}
+	if stack+inner > (wire.OpenSlot-wire.OpenSize)/wire.EntrySize {
+		c.FailAt(at, "%d entries of an open call, at most %d are allowed", stack+inner, (wire.OpenSlot-wire.OpenSize)/wire.EntrySize)
+		return nil
+	}
+	entries := make([]Entry, 0, stack+inner)
+	for range stack + inner {
+		x := Entry{PC: c.U64()}
+		off := c.Off()
+		x.Time.Lo, x.Time.Hi = c.U64(), c.U64()
+		x.Flags, x.SP = EntryFlags(c.U32()), c.U32()
+		if x.Timed() && x.Time.Lo > x.Time.Hi {
+			c.FailAt(off, "a duration of at least %d and at most %d ns", x.Time.Lo, x.Time.Hi)
+		}
+		if c.Err() != nil {
+			return nil
+		}
+		if x.Timed() {
+			x.Time.Lo = saturate.Add(x.Time.Lo, o.Until-o.Found)
+			x.Time.Hi = saturate.Add(x.Time.Hi, max(o.Until, ended)-o.Found)
+		}
+		entries = append(entries, x)
+	}
+	e.Stack, o.Inner = entries[:stack:stack], entries[stack:]
+	e.Time, e.Peak = max(o.Until, ended), e.Stack[0].Time
+	if left {
+		e.Flags &^= Unended
+		e.Stack[0].Flags |= Left
+		e.Open = nil
+	}
+	return e
+}

@@ -1,0 +1,194 @@
+/* Calls that an exception or a longjmp has left. No exit evaluates them. But where it arrives, their
+ * frames are still below the stack pointer, with the function that raised it innermost: unwinding
+ * itself ran further down. So the stack is walked from there, as the unwinder did, and each call is
+ * evaluated as if it had ended now. That is when it was left, except for the time that unwinding
+ * took.
+ *
+ * Frames of earlier exceptions may be there as well. A walk is right if it arrives in the function
+ * that control arrived in, and if callees were entered after their callers. Of several, that with
+ * the latest entry is the right one. */
+
+#include "walk.h"
+
+enum { ARRIVAL_COPY = 9 * 4096, ABOVE = 4 * 4096, CHAIN = 256, REACH = 1024, NEAR = 1 << 20, CONTEXT = 4096, TRIES = 200 };
+
+u8 *__cairn_arrival_base = (u8 *)(1ul << 63); /* as __cairn_base */
+u32 __cairn_arrival_mask = ~0u, __cairn_arrival_exact;
+
+#if __x86_64__
+
+extern u8 __cairn_arrival_copy[ARRIVAL_COPY + ABOVE] HIDDEN;
+extern char arrived[] __asm__("__cairn_arrived") HIDDEN;
+HIDDEN void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp);
+
+#define RAISER(n, name) extern char raiser_##n[] __asm__(name) WEAK;
+#define RAISERS(F) F(0, "__cxa_throw") F(1, "__cxa_rethrow") F(2, "longjmp") F(3, "_longjmp") F(4, "siglongjmp") F(5, "__longjmp_chk")
+#define UNWINDERS(F) F(6, "_Unwind_Resume") F(7, "_Unwind_Resume_or_Rethrow") F(8, "_Unwind_ForcedUnwind") F(9, "_Unwind_RaiseException")
+RAISERS(RAISER)
+UNWINDERS(RAISER)
+
+/* is_in_raiser reports whether an address is in a function that raises something, as far as can be
+ * told without tables. Frames of the unwinder itself cannot be walked: it has changed them. */
+static int is_in_raiser(u64 pc) {
+#define IN(n, name) if (raiser_##n && pc - (u64)raiser_##n < REACH) return 1;
+  RAISERS(IN)
+  return 0;
+}
+
+static int is_raiser(u64 function) {
+#define IS(n, name) if (raiser_##n && function == (u64)raiser_##n) return 1;
+  RAISERS(IS)
+  UNWINDERS(IS)
+  return 0;
+}
+
+/* raises reports whether such a function is called before an address. */
+static int raises(struct process *p, u64 pc) {
+  u64 to = __cairn_known(p, pc) ? __cairn_walk_target(p, pc) : 0;
+  return to && is_raiser(to);
+}
+
+/* chain is a stack from the innermost call that was left; sp has whole stack pointers. */
+struct chain {
+  u32 n, left; /* left: index of the function that control arrived in */
+  u64 latest;  /* when the innermost call with a stamp was entered */
+  struct entry entry[CHAIN];
+  u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
+};
+
+/* Guarded by the lock of the caller. */
+static struct chain found[2];
+static struct walker walker;
+
+/* follow walks from a raiser outwards. It reports whether that leads to the call with stack pointer sp. */
+static int follow(struct process *p, struct chain *c, u64 sp, u64 e) {
+  struct walker *w = &walker;
+  u64 before = NONE;
+  c->n = c->left = 0;
+  c->latest = 0;
+  for (int more = 1, arrived = 0; more && c->n < CHAIN;) {
+    struct entry *x = &c->entry[c->n];
+    u64 t0 = 0, t1 = 0, back;
+    *x = (struct entry){w->pc, 0, 0, LOG_ENTRY_NO_STAMP | (w->exact ? LOG_ENTRY_EXACT : 0u), 0};
+    more = __cairn_walk_step(w);
+    x->sp = (u32)w->entry;
+    u64 named = w->entry ? __cairn_walk_stamped(w) : 0;
+    int hidden = !named && w->entry && __cairn_walk_word(w, w->entry, &back) && __cairn_walk_target(p, back) == (u64)arrived;
+    named |= (u64)hidden; /* its return address has been overwritten */
+    if (named && __cairn_entered(p, w->entry, e, &t0, &t1)) {
+      if (named != 1 && !arrived) x->pc = named, x->flags |= LOG_ENTRY_EXACT; /* the place may be a guess */
+      x->flags &= ~LOG_ENTRY_NO_STAMP;
+      x->lo = e - t1, x->hi = e - t0;
+      if (t0 < p->fork_time) x->flags |= LOG_ENTRY_BEFORE_FORK;
+      if (!arrived && t0 > before) return 0;
+      before = t1;
+      if (!c->latest) c->latest = t1;
+      if (!arrived && w->entry != sp) x->flags |= LOG_ENTRY_LEFT;
+    }
+    c->sp[c->n] = w->entry, c->t0[c->n] = t0, c->t1[c->n] = t1;
+    if (!arrived && w->entry > sp) return 0;
+    if (w->entry == sp) arrived = 1, c->left = c->n;
+    c->n++;
+  }
+  return c->left > 0;
+}
+
+/* The memory below the stack pointer. */
+struct below {
+  struct process *p;
+  u64 site, sp, at, size, e;
+  u64 above; /* bytes above the stack pointer that were copied as well */
+  u64 start, text, text_end; /* of the function at site; of its code and what is near it */
+  u8 *copy;
+  const struct chain *best;
+  u32 tries;
+};
+
+static u64 word_at(const struct below *m, u64 at) { return *(const u64 *)(m->copy + (at - (m->at - m->size))); }
+
+/* is_after_call reports whether an address is behind a call in the function that control arrived in,
+ * or elsewhere in its module if that is wanted: the function may have several parts. */
+static int is_after_call(const struct below *m, u64 pc, int elsewhere) {
+  u8 c[7];
+  if (pc < m->text + 7 || pc >= m->text_end || pc == m->site || !__cairn_peek(m->p, pc - 7, c, 7)) return 0;
+  if (c[2] != 0xe8 && c[0] != 0xff && c[1] != 0xff && c[4] != 0xff && c[5] != 0xff) return 0;
+  return (__cairn_walk_start(&walker, pc - 1) == m->start) != elsewhere;
+}
+
+/* try walks from a place with a stack pointer, and keeps the result if it is the best. */
+static int try(struct below *m, u64 pc, u64 from, u64 rbp) {
+  struct chain *c = &found[m->best == &found[0]];
+  __cairn_walk(&walker, m->p, pc, from, 0);
+  walker.copy = m->copy, walker.copy_at = m->at - m->size, walker.copy_size = m->size + m->above;
+  if (rbp) walker.reg[FRAME_REGISTER] = rbp, walker.known |= 1u << FRAME_REGISTER;
+  m->tries++;
+  if (!follow(m->p, c, m->sp, m->e)) return 0;
+  if (!m->best || c->latest > m->best->latest) m->best = c;
+  return 1;
+}
+
+/* raised_from tries the places from which the exception may have been raised that arrives now. The
+ * unwinder of gcc restores registers from its own frame. So its return address has been overwritten
+ * by that of the call in the function where control arrives; but it is still among its copies of
+ * registers further down. Where control had arrived before, and went on from a destructor, the place
+ * is known. */
+static void raised_from(struct below *m, const struct thread *t, u64 at) {
+  u64 low = most(m->at - m->size, less(at, CONTEXT)), *top = (u64 *)(m->copy + m->size - 8);
+  *top = word_at(m, at); /* which the call of the code that arrived here has overwritten */
+  u64 rbp = t->landed.at == at + 8 ? t->landed.rbp : 0;
+  if (t->landed.at == at + 8 && try(m, t->landed.pc, at + 8, rbp)) return;
+  for (int all = 0; all < 2; all++)
+    for (u64 k = at - 8; k >= low && m->tries < TRIES; k -= 8) {
+      u64 pc = word_at(m, k);
+      if (all ? raises(m->p, pc) : is_in_raiser(pc))
+        if (try(m, pc, at + 8, rbp)) return;
+    }
+  *top = m->site;
+}
+
+/* search finds the calls that were left. */
+static const struct chain *search(struct below *m, const struct thread *t) {
+  for (int elsewhere = 0; elsewhere < 2 && !m->best; elsewhere++)
+    for (u64 at = m->at - 16; at >= m->at - m->size && m->tries < TRIES; at -= 8) {
+      u64 word = word_at(m, at);
+      if (is_after_call(m, word, elsewhere)) raised_from(m, t, at);
+      else if (!elsewhere && is_in_raiser(word)) try(m, word, at + 8, 0);
+    }
+  return m->best;
+}
+
+void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp) {
+  struct process *p = __cairn_state;
+  u64 e, t0, t1;
+  if (!p || copied <= 16 || !load(word(p, ALIVE)) || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return;
+  e = __cairn_now(p);
+  if (!__cairn_entered(p, sp, e, &t0, &t1)) return;
+  struct thread *t = __cairn_thread(p);
+  if (!t || (t->busy && e - t->busy_since < SECOND)) return;
+  t->busy_since = e;
+  t->busy = 1;
+  barrier();
+  const struct module *text = __cairn_module_of(p, site);
+  struct below m = {p, site, sp, at, (u64)copied, e, ABOVE, 0, 0, 0, __cairn_arrival_copy + ARRIVAL_COPY - copied, 0, 0};
+  while (m.above && !__cairn_peek(p, at, __cairn_arrival_copy + ARRIVAL_COPY, m.above)) m.above = m.above > 64 ? m.above / 2 : 0;
+  if (text) {
+    __cairn_walk(&walker, p, 0, 0, 0);
+    m.start = __cairn_walk_start(&walker, site - 1);
+    m.text = most(text->start, less(site, NEAR)), m.text_end = least(text->end, site + NEAR);
+  }
+  const struct chain *c = search(&m, t);
+  u64 low = p->kind == KIND_EXACT ? p->set.low : p->set.low * 1000ul;
+  for (u32 i = 0; c && i < c->left; i++) {
+    const struct entry *x = &c->entry[i];
+    if (x->flags & LOG_ENTRY_NO_STAMP) continue;
+    t->left = (struct left){x, c->n - i};
+    if (x->hi > low) __cairn_left(p, t, x->pc, c->sp[i], c->t0[i], c->t1[i], e);
+    __cairn_unstamp(p, c->sp[i]);
+  }
+  t->left = (struct left){0, 0};
+  t->landed.at = at, t->landed.pc = site, t->landed.rbp = rbp;
+  barrier();
+  t->busy = 0;
+}
+
+#endif
