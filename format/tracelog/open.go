@@ -1,6 +1,7 @@
 package tracelog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
@@ -65,6 +66,15 @@ func decodeOpen(c *bytecur.Cursor, tid uint32) *Episode {
 		entries = append(entries, x)
 	}
 	e.Stack, o.Inner = entries[:stack:stack], entries[stack:]
+	// Meanwhile, calls that it made may be over the threshold as well.
+	for i, x := range slices.Backward(o.Inner) {
+		if x.Timed() && x.Time.Lo >= e.Threshold {
+			over := slices.Clone(o.Inner[:i+1])
+			slices.Reverse(over)
+			e.Stack, o.Inner, e.Found = append(over, e.Stack...), o.Inner[i+1:], e.Found+uint32(i+1)
+			break
+		}
+	}
 	e.Time, e.Peak = max(o.Until, ended), e.Stack[0].Time
 	if left {
 		e.Flags &^= Unended

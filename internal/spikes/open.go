@@ -12,8 +12,8 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// waitsFor matches the functions of C libraries in which threads wait for conditions, other threads and signals.
-var waitsFor = lazyregexp.New(`^_*(pthread_cond_(timed|clock)?wait|pthread_(timed|clock|try)?join|cnd_(timed)?wait|thrd_join|sem_(timed|clock)?wait|sigwait|pause|sigsuspend)`)
+// waitsFor matches the functions of C libraries in which threads wait for conditions and other threads.
+var waitsFor = lazyregexp.New(`^_*(pthread_cond_(timed|clock)?wait|pthread_(timed|clock|try)?join|cnd_(timed)?wait|thrd_join|sem_(timed|clock)?wait)`)
 
 // AddOpen adds a call that had not ended when the log was last written.
 func (s *Set) AddOpen(log int, e *tracelog.Episode) {
@@ -56,7 +56,8 @@ func (s *Set) waitsForWork(sp *Spike, name Namer) bool {
 	if forWork[sp.Open.Call] {
 		return true
 	}
-	if !s.containsAll(sp) {
+	begins, all := s.containsAll(sp)
+	if !begins && !all {
 		return false
 	}
 	for i := range sp.Open.Inner {
@@ -66,20 +67,20 @@ func (s *Set) waitsForWork(sp *Spike, name Namer) bool {
 			return true
 		}
 	}
-	return sp.Open.Call == callPause || sp.Open.Call == callWait || sp.Open.Call == callSuspend || sp.Open.Call == callWaitID
+	return begins && (sp.Open.Call == callPause || sp.Open.Call == callWait || sp.Open.Call == callSuspend || sp.Open.Call == callWaitID)
 }
 
-// containsAll reports whether a call contains all the work of its thread: it is the function that the thread
-// began with, or lasts nearly as long as the process.
-func (s *Set) containsAll(sp *Spike) bool {
+// containsAll reports whether a call contains all the work of its thread: whether the thread begins with it, and
+// whether it lasts nearly as long as the process.
+func (s *Set) containsAll(sp *Spike) (begins, all bool) {
 	const starters = 3 // of the C library, outside of main
 	life := since(sp.Time, s.Logs[sp.Log].Header.Monotonic)
 	for i := 1; i < len(sp.Stack); i++ {
 		if sp.Stack[i].Timed() {
-			return sp.Peak.Lo >= life-life/10
+			return false, sp.Peak.Lo >= life-life/10
 		}
 	}
-	return len(sp.Stack) <= 1+starters
+	return len(sp.Stack) <= 1+starters, false
 }
 
 // State describes in a few words what the thread of an open call does.

@@ -378,7 +378,6 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
   if (cpu == w->cpu && w->still) {
     if (w->call && !load(&fields(w->call)[ENDED])) {
       store(&fields(w->call)[UNTIL], k->now);
-      return;
     }
     if (!w->due || k->now < w->due) return;
   } else {
@@ -399,7 +398,7 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
     __cairn_walk(walker, p, k->at.pc, k->at.sp, 1);
     walk_calls(p, walker, k, thread_of(p, w->tid), 0);
   }
-  w->due = k->due == NONE ? 0 : k->due;
+  w->due = k->due == NONE || k->due <= k->now ? 0 : k->due; /* a call that an open one made is over its threshold then */
   if (k->peak == NEVER) {
     if (w->call) close_call(w->call, k->now, 0);
     return;
