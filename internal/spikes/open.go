@@ -101,8 +101,8 @@ func (s *Set) lastSeen(sp *Spike) uint64 {
 	return since(sp.Open.Until, s.Logs[sp.Log].Header.Monotonic)
 }
 
-// threadOf returns the name of a thread, or its number.
-func (s *Set) threadOf(sp *Spike) string {
+// openThread returns the name of a thread, or its number.
+func (s *Set) openThread(sp *Spike) string {
 	name := s.Thread(sp)
 	if name == "" && sp.Open != nil {
 		name = sp.Open.Name
@@ -115,7 +115,7 @@ func (w *Writer) OpenLine(sp *Spike) string {
 	s, paint := w.Set, w.Style.Paint
 	loc := w.Name(sp.Addrs[0], sp.isCall(0))
 	text := paint(report.Hot, report.Printable(loc.Outer().Function)) + ": running for " +
-		paint(report.Hot, Interval(sp.Peak)) + ", " + sp.State() + "  thread " + s.threadOf(sp)
+		paint(report.Hot, Interval(sp.Peak)) + ", " + sp.State() + "  thread " + s.openThread(sp)
 	if len(s.Logs) > 1 {
 		text += " of process " + strconv.FormatUint(uint64(s.Logs[sp.Log].Header.PID), 10)
 	}
