@@ -61,7 +61,7 @@ type lateCall struct {
 const maxLate = 1 << 18
 
 func (s *Set) keepLate(sp *Spike) {
-	if s.lateCalls == maxLate {
+	if s.lateCalls == maxLate || len(sp.Stack) == 0 {
 		return
 	}
 	s.lateCalls++
