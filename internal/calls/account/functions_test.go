@@ -96,7 +96,7 @@ func (y *tally) check(got *Costs) error {
 	n := len(y.durations)
 	if want := (Costs{
 		Calls: uint64(n), Total: y.total, TotalRaw: y.raw, Self: y.self, Min: y.durations[0], Max: y.durations[n-1],
-		Median: got.Median, P90: got.P90, P99: got.P99, Deduced: y.deduced, Open: y.opens,
+		Median: got.Median, P90: got.P90, P99: got.P99, Spread: true, Deduced: y.deduced, Open: y.opens,
 	}); *got != want {
 		return fmt.Errorf("got %+v, want %+v", *got, want)
 	}
@@ -187,7 +187,7 @@ func TestFunctionsWithoutCalls(t *testing.T) {
 	trie := calltrie.New()
 	trie.Node(trie.Child(trie.Child(calltrie.Root, 1), 2)).Add(5, 5)
 	got := Functions(trie)
-	want := []Function{{Func: 1}, {2, Costs{Calls: 1, Total: 5, TotalRaw: 5, Self: 5, Min: 5, Median: 5, P90: 5, P99: 5, Max: 5}}}
+	want := []Function{{Func: 1}, {2, Costs{Calls: 1, Total: 5, TotalRaw: 5, Self: 5, Min: 5, Median: 5, P90: 5, P99: 5, Max: 5, Spread: true}}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
