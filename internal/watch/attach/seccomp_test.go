@@ -205,6 +205,8 @@ var notMade = map[uint32]string{
 	52:  "getpeername",
 	434: "pidfd_open, for the same; as the next",
 	438: "pidfd_getfd",
+	27:  "mincore, of threads that run, which are not looked at under a filter; as the next",
+	274: "get_robust_list",
 	44:  "sendto",
 	49:  "bind",
 	50:  "listen",

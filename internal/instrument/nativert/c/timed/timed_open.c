@@ -10,6 +10,7 @@
 
 #include "task.h"
 #include "open.h"
+#include "wait.h"
 #include "walk.h"
 
 enum { COST = 100, PAUSE = SECOND, MAX_WALK = 256 };
@@ -325,12 +326,13 @@ static u32 last_entered(struct process *p, struct open_state *o, u64 lo, u64 hi,
   return n;
 }
 
-/* look_at_running looks at a thread that runs. */
+/* look_at_running looks at a thread that runs, unless a filter might end the process for the system calls that this
+ * needs. */
 static void look_at_running(struct process *p, struct open_state *o, struct watched *w, struct look *k) {
   u64 lo, hi, at[CANDIDATES], t0, t1, back, frame;
   struct walker *walker = &k->walker;
   w->ran = k->now;
-  u32 n = FRAME_IS_ENTRY && bounds(p, w->tid, &lo, &hi) ? last_entered(p, o, lo, hi, at) : 0;
+  u32 n = FRAME_IS_ENTRY && !__cairn_is_filtered() && bounds(p, w->tid, &lo, &hi) ? last_entered(p, o, lo, hi, at) : 0;
   for (u32 i = 0; i < n; i++) {
     if (!__cairn_peek(p, at[i], &back, 8) || !__cairn_entered(p, at[i], k->now, &t0, &t1)) continue;
     __cairn_walk(walker, p, back, at[i] + ENTRY_BELOW_CFA, 0);

@@ -45,8 +45,7 @@ static u64 number_of(const char *s) {
   return v;
 }
 
-/* is_filtered reports whether this thread has, or may have, a filter of system calls. */
-static int is_filtered(void) {
+int __cairn_is_filtered(void) {
   char path[64], b[2048];
   put(put_task(path, (i32)sys0(SYS_gettid)), "/status");
   const char *mode = read_file(path, b, sizeof b) > 0 ? after(b, "\nSeccomp:") : 0;
@@ -219,7 +218,7 @@ static void files_of(struct process *p, struct wait *w, const u64 *arg) {
   i32 files[FILES], n = waits_for(p, w->call, arg, files);
   if (n < 0) return;
   w->on = n ? 0 : LOG_WAIT_UNKNOWN;
-  int filtered = is_filtered();
+  int filtered = __cairn_is_filtered();
   i64 of = filtered ? -1 : sys2(SYS_pidfd_open, p->pid, 0);
   for (i32 i = 0; i < n; i++) {
     char peer[LOG_MAX_PEER + 1];
@@ -292,6 +291,8 @@ void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   if (w->call == SYS_futex) w->lock = arg[0], w->holder = owner_of(p, arg);
 }
 #else
+int __cairn_is_filtered(void) { return 1; }
+
 void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   (void)p, (void)tid;
   w->on = LOG_WAIT_UNKNOWN;
