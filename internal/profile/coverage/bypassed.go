@@ -7,7 +7,7 @@ import "strings"
 // the ways to the target may be one past the jump:
 //
 //   - from a test whose other ways all lead to the jump: one without else before a break, in the same block of the
-//     source;
+//     source. The jump past an else is such a jump, too, at the end of the block before it;
 //   - from the first operand of || whose second one leads to the jump: in the source there is no statement between them;
 //   - from another jump before it, such as the break of a loop before a break. Padding is left of the second, which is
 //     not in the block of the first.
@@ -31,8 +31,8 @@ func (r *remnant) bypassed(src Sources) bool {
 	return false
 }
 
-// leaves reports whether r may be a statement that jumps: it has a place of its own, not that of the code before it, and
-// no other statement is there.
+// leaves reports whether r may be a statement that jumps, or the end of a block: it has a place of its own, not that of
+// the code before it, and no other statement is there.
 func (r *remnant) leaves(src Sources) bool {
 	insts := r.flow.pieces[r.piece].insts
 	if begins, known := src.Begins(r.addr); known && !begins {

@@ -56,8 +56,12 @@ func beginsStatement(before string) bool {
 // otherStatements are the keywords that begin statements of C that are no jumps.
 var otherStatements = nameSet("while for do if else switch case default")
 
-// mayJump reports whether a statement of C that does nothing but jump may begin with a text. It may be a macro.
+// mayJump reports whether a statement of C that does nothing but jump may begin with a text. It may be a macro. g++
+// gives the jump past an else the place of the end of the block before it.
 func mayJump(text string) bool {
+	if strings.HasPrefix(text, "}") {
+		return true
+	}
 	word := text
 	if n := strings.IndexFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' }); n >= 0 {
 		word = text[:n]
