@@ -84,6 +84,14 @@ func (s *scan) borrows(p *piece) bool {
 	return len(frames) > 0 && frames[0].Records && !slices.ContainsFunc(p.insts, func(in inst) bool { return in.kind == stores || in.kind == calls })
 }
 
+// repeats reports whether a piece is only a jump, to where the one before it jumps: both may be of one statement, whose
+// line gcc writes once.
+func (s *scan) repeats(p *piece) bool {
+	before := &s.fl.pieces[s.piece-1]
+	return !slices.ContainsFunc(p.insts, func(in inst) bool { return in.kind != none && !in.jump }) &&
+		before.insts[len(before.insts)-1].jump && slices.Equal(before.succs, p.succs)
+}
+
 // begins reports whether a row of the line table begins at an address, or it is not known.
 func (s *scan) begins(addr uint64) bool {
 	begins, known := s.sources.Begins(addr)

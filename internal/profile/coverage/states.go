@@ -305,6 +305,9 @@ func (s *scan) lines(p *piece) {
 		borrowed = borrowed && !s.begins(in.addr)
 		for file, line := range s.m.Lines.Lines(in.addr, in.addr+1) {
 			if borrowed {
+				if s.runs > 0 && s.repeats(p) {
+					s.observer.doubtful[lineOf{file, line}] = true
+				}
 				break
 			}
 			placed = true
