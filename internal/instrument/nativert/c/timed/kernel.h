@@ -7,6 +7,9 @@
 COMPILERS_CALLS
 
 #define WEAK __attribute__((weak, visibility("default")))
+/* What another member of the archive may define has a weak definition besides, not a weak declaration: gold
+ * resolves an undefined weak symbol that is hidden to the address of the module's header. */
+#define FALLBACK HIDDEN __attribute__((weak))
 #define barrier() __asm__ volatile("" ::: "memory")
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)

@@ -10,8 +10,8 @@ HIDDEN int __cairn_deserted(i32 pid);
 HIDDEN void __cairn_follow(i32 pid);
 
 /* leaving reports whether the runtime must leave a program that continues: see attach.c. This
- * is a weak definition, since gold resolves an undefined weak function to an address. */
-HIDDEN __attribute__((weak)) int __cairn_leaving(void) { return 0; }
+ * is FALLBACK, for programs without that. */
+FALLBACK int __cairn_leaving(void) { return 0; }
 
 
 /* is_there reports whether a thread has memory: a first thread that has ended while others

@@ -86,8 +86,8 @@ struct local {
 };
 extern u64 __cairn_local HIDDEN;
 #define own_local() ((struct local *)(thread_pointer() + __cairn_local))
-/* own_local returns the distance in an executable; absent in a library. */
-HIDDEN u64 __cairn_own_local(void) __attribute__((weak));
+/* own_local returns the distance in an executable; 0 in a library. */
+HIDDEN u64 __cairn_own_local(void);
 
 /* A slow exit: entered in [t0, t1], left at e. */
 struct slow_call {
@@ -271,7 +271,7 @@ HIDDEN void __cairn_usage_write(struct process *p, struct thread *t, u64 number,
 /* stack fills entries with the stack, beginning with the frame of sp that returns at site, and
  * returns their number; see timed_stack.c. */
 /* call_times sets the times of calls that compilers hook in entries; see hook_calls.c. */
-HIDDEN void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) __attribute__((weak));
+HIDDEN void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e);
 HIDDEN u8 *__cairn_reserve(struct thread *t, u64 size);
 HIDDEN void __cairn_commit(struct thread *t, u8 *record, u32 type, u64 size);
 HIDDEN void __cairn_publish(struct process *p, struct thread *t, u8 *record, u32 type, u64 size);
@@ -312,13 +312,13 @@ HIDDEN void __cairn_modules_leave(struct process *p);
 HIDDEN struct gone *__cairn_gone(struct process *p, u64 start, const u64 *path_hash, u64 id_hash);
 HIDDEN u64 __cairn_id_at(struct process *p, u64 start);
 HIDDEN void __cairn_add_base(struct process *p, const void *at);
-/* Those of a library, absent in an executable; see timed_guest.c. */
-HIDDEN struct process **__cairn_guest_states(void) __attribute__((weak));
-HIDDEN int __cairn_guest_load(void) __attribute__((weak));
-HIDDEN int __cairn_guest_allocates(void) __attribute__((weak));
-HIDDEN void __cairn_guest_pin(void) __attribute__((weak));
-HIDDEN void __cairn_guest_leave(struct process *p) __attribute__((weak));
-HIDDEN void __cairn_guest_arrive(struct process *p) __attribute__((weak));
+/* Those of a library, see timed_guest.c; in an executable they do nothing, see timed_start.c. */
+HIDDEN struct process **__cairn_guest_states(void);
+HIDDEN int __cairn_guest_load(void);
+HIDDEN int __cairn_guest_allocates(void);
+HIDDEN void __cairn_guest_pin(void);
+HIDDEN int __cairn_guest_leave(struct process *p);
+HIDDEN void __cairn_guest_arrive(struct process *p);
 /* trees_start makes mode stacks a part of the process's state. */
 HIDDEN void __cairn_trees_start(struct process *p);
 HIDDEN int __cairn_list_again(struct process *p);

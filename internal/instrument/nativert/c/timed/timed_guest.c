@@ -63,14 +63,15 @@ static void tell(struct process *p, u64 start, u64 end) {
   }
 }
 
-/* leave is called when the program unloads this module. The code of the module runs in no thread
- * any more, but for this one. */
-void __cairn_guest_leave(struct process *p) {
+/* leave is called when the program unloads this module, and returns that it is a library. The code of
+ * the module runs in no thread any more, but for this one. */
+int __cairn_guest_leave(struct process *p) {
   u64 start, end;
   range(&start, &end);
   forget(p, start, end);
-  if (p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return;
+  if (p->off || !load(word(p, ALIVE)) || sys0(SYS_getpid) != p->pid) return 1;
   tell(p, start, end);
+  return 1;
 }
 
 /* arrive is called when it has joined the state. */

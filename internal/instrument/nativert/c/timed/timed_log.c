@@ -288,7 +288,7 @@ void __cairn_end(struct process *p) {
 HIDDEN int __cairn_leaving(void); /* see leader.c */
 
 /* Releases the resources of a library that leaves the process, see attach.c. */
-HIDDEN __attribute__((weak)) void __cairn_take_along(struct process *p) { (void)p; }
+FALLBACK void __cairn_take_along(struct process *p) { (void)p; }
 
 /* leave ends the threads of the runtime when the log is complete. */
 static void leave(struct process *p) {

@@ -45,13 +45,13 @@ void __cairn_new_threshold(struct process *p, u64 ns) {
 }
 
 /* Of the preloaded library, see hook/detour.c. */
-HIDDEN void __cairn_rehook(int on) __attribute__((weak));
+FALLBACK void __cairn_rehook(int on) { (void)on; }
 
 /* switch starts or suspends the search for spikes. */
 void __cairn_switch(struct process *p, int on) {
   store(&p->set.quiet, (u8)!on);
   __cairn_show_low(p);
-  if (__cairn_rehook) __cairn_rehook(on);
+  __cairn_rehook(on);
 }
 
 void __cairn_set_threshold(u64 ns) {

@@ -24,6 +24,8 @@ extern u64 _Unwind_GetRegionStart(struct context *) WEAK;
 void __cairn_keep_vectors(struct process *p, u8 *area) { keep_vectors(p->xsave_mask, area); }
 void __cairn_restore_vectors(struct process *p, u8 *area) { restore_vectors(p->xsave_mask, area); }
 
+FALLBACK void __cairn_call_times(struct process *p, struct thread *t, struct entry *stack, u32 n, u64 e) { (void)p, (void)t, (void)stack, (void)n, (void)e; }
+
 enum { TAIL = 8, MAX_FRAMES = 1024 };
 _Static_assert(sizeof(struct entry) == LOG_ENTRY_SIZE, "layout");
 
@@ -193,7 +195,7 @@ u32 __cairn_stack(struct process *p, struct thread *t, u64 site, u64 sp, u64 rbp
   out[0].flags &= ~LOG_ENTRY_NO_STAMP;
   *frames = w.count;
   u32 n = join_ends(&w);
-  if (t->made && __cairn_call_times) {
+  if (t->made) {
     out[0].sp = (u32)sp;
     __cairn_call_times(p, t, out, n, e);
   }

@@ -188,10 +188,13 @@ static void forked(void) {
 
 /* ---- start and end ---- */
 
+FALLBACK u64 __cairn_own_local(void) { return 0; } /* without timed_local.c */
+
 static struct process *new_process(char **e) {
   struct process *p = __cairn_window(CAIRN_KIND, wants_masked(e));
   u64 ts[2];
-  if (__cairn_own_local) p->local = __cairn_own_local();
+  u64 local = __cairn_own_local();
+  if (local) p->local = local;
   p->bus = __cairn_bus;
 #ifdef CAIRN_IS_HOST
   p->hosted = 1;
@@ -219,14 +222,24 @@ static struct process *new_process(char **e) {
   return p;
 }
 
+/* Those of modules that are no libraries with timed_guest.c: there is nothing to find, load or leave. */
+static struct process *alone;
+FALLBACK struct process **__cairn_guest_states(void) { return &alone; }
+FALLBACK int __cairn_guest_load(void) { return 1; }
+FALLBACK int __cairn_guest_allocates(void) { return 0; }
+FALLBACK void __cairn_guest_pin(void) {}
+FALLBACK int __cairn_guest_leave(struct process *p) {
+  (void)p;
+  return 0;
+}
+FALLBACK void __cairn_guest_arrive(struct process *p) { (void)p; }
+
 /* states returns where the list of states begins; 0 if there is none yet, and this is a library. */
 static struct process **states(void) {
-  static struct process *alone;
 #ifdef CAIRN_ATTACH
   return &alone;
 #endif
-  if (&__cairn_process) return &__cairn_process;
-  return __cairn_guest_states ? __cairn_guest_states() : &alone;
+  return &__cairn_process ? &__cairn_process : __cairn_guest_states();
 }
 
 /* find searches the list for the state of modules of this kind, and sets link to its end. */
@@ -243,7 +256,7 @@ static struct process *find(struct process ***link) {
  * calls it while it looks for the state of the process. */
 static struct process *meanwhile(char **envp) {
   static struct local here;
-  if (!__cairn_guest_allocates || &__cairn_process || !__cairn_guest_allocates()) return 0;
+  if (&__cairn_process || !__cairn_guest_allocates()) return 0;
   struct process *p = new_process(envp);
   p->off = 1;
   __cairn_show_low(p);
@@ -276,11 +289,9 @@ static struct process *join(char **envp, int *first) {
   struct process *mine = 0, *p, **link = states();
   *first = 0;
   if ((p = find(&link))) return p;
-  if (__cairn_guest_load) {
-    load_host();
-    link = states();
-    if ((p = find(&link))) return p;
-  }
+  load_host();
+  link = states();
+  if ((p = find(&link))) return p;
   for (;;) {
     if (!mine) mine = new_process(envp);
     p = load(link); /* of another layout */
@@ -325,7 +336,7 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
 #ifdef CAIRN_FLIGHT
   __cairn_flight_start(p, first);
 #endif
-  if (!first && __cairn_guest_arrive) __cairn_guest_arrive(p);
+  if (!first) __cairn_guest_arrive(p);
   store(&__cairn_base, p->base);
   if (before) __cairn_window_free(before);
   if (!first || p->off) return;
@@ -360,10 +371,7 @@ static void late_start(int argc, char **argv, char **envp) {
 static void finish(void) {
   struct process *p = __cairn_state;
   if (!p) return;
-  if (__cairn_guest_leave && !load(&p->exiting) && !load(&p->ended)) {
-    __cairn_guest_leave(p);
-    return;
-  }
+  if (!load(&p->exiting) && !load(&p->ended) && __cairn_guest_leave(p)) return;
   if (p->off || !load(word(p, ALIVE))) return;
   if ((p->check_pid || p->control.wanted || p->spikes) && sys0(SYS_getpid) != p->pid) return;
   store(&p->ended, 1);

@@ -359,10 +359,15 @@ static void exits(void *none) {
   store(&__cairn_tracer->exiting, 1);
 }
 
+/* Those of modules without trace_local.c or trace_guest.c. */
+FALLBACK u64 __cairn_own_local(void) { return 0; }
+FALLBACK struct tracer *__cairn_trace_find(void) { return 0; }
+FALLBACK void __cairn_trace_gone(void) {}
+
 /* start finds or makes the state of the process, and begins its log. */
 void __cairn_trace_start(void) {
   static u8 started;
-  struct tracer *t = &__cairn_traced ? &__cairn_traced : __cairn_trace_find ? __cairn_trace_find() : 0;
+  struct tracer *t = &__cairn_traced ? &__cairn_traced : __cairn_trace_find();
   int child;
   if (started) return;
   if (!t) {
@@ -385,7 +390,7 @@ void __cairn_trace_start(void) {
 static void late_start(void) {
   __cairn_trace_start();
   struct tracer *t = __cairn_tracer;
-  if (t->fork_handler || !__cairn_own_local) return;
+  if (t->fork_handler || !__cairn_own_local()) return;
   t->fork_handler = 1;
   if (__cxa_atexit) __cxa_atexit(exits, 0, 0);
 #if GLIBC
@@ -396,7 +401,7 @@ static void late_start(void) {
 }
 
 static void finish(void) {
-  if (__cairn_trace_gone && !load(&__cairn_tracer->exiting)) __cairn_trace_gone();
+  if (!load(&__cairn_tracer->exiting)) __cairn_trace_gone();
 }
 
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(void) = late_start;

@@ -56,15 +56,15 @@ struct trace_local {
 enum { TRACE_NONE = 0xfff8 }; /* a position that is full */
 extern u64 __cairn_local HIDDEN; /* this module's copy of the distance */
 #define own_local() ((struct trace_local *)(thread_pointer() + __cairn_local))
-HIDDEN u64 __cairn_own_local(void) __attribute__((weak)); /* absent in a library */
+HIDDEN u64 __cairn_own_local(void); /* 0 in a library */
 
 extern struct tracer __cairn_traced WEAK;      /* that of an executable or a host */
 extern struct tracer *__cairn_tracer HIDDEN;   /* as this module knows it */
 HIDDEN void __cairn_trace_start(void);
 /* Of a library: */
-HIDDEN struct tracer *__cairn_trace_find(void) __attribute__((weak));
+HIDDEN struct tracer *__cairn_trace_find(void);
 /* module_gone writes that this module is unloaded. */
-HIDDEN void __cairn_trace_gone(void) __attribute__((weak));
+HIDDEN void __cairn_trace_gone(void);
 HIDDEN u64 __cairn_trace_enter(struct tracer *t, int *child);
 HIDDEN void __cairn_trace_leave(struct tracer *t, u64 mask);
 HIDDEN u64 __cairn_trace_tick(struct tracer *t);
