@@ -5,7 +5,7 @@
 static void start(void) {
   const char *why = __cairn_hook_start();
   char b[512], *q;
-  if (!why) __cairn_guest_pin(); /* calls return to it */
+  if (!why) __cairn_pin(); /* calls return to it */
   if (!why || (__cairn_state && __cairn_state->off)) return;
   q = put(put(put(b, "cairn: wrapped functions without a prototype are not timed: "), why), "\n");
   print(b, (u64)(q - b));

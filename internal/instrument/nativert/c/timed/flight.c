@@ -337,7 +337,7 @@ HIDDEN void __cairn_flight_start(struct process *p, int first) {
     p->flight.keep_window = keep_window;
     p->flight.forked = forked;
     store(&p->flight.recorder, f);
-    if (!first) __cairn_guest_pin();
+    if (!first) __cairn_pin();
   }
   if (p->off || !p->flight.chunks) return;
   if (first) __cairn_begin(p);

@@ -317,6 +317,7 @@ HIDDEN struct process **__cairn_guest_states(void);
 HIDDEN int __cairn_guest_load(void);
 HIDDEN int __cairn_guest_allocates(void);
 HIDDEN void __cairn_guest_pin(void);
+HIDDEN void __cairn_pin(void);
 HIDDEN int __cairn_guest_leave(struct process *p);
 HIDDEN void __cairn_guest_arrive(struct process *p);
 /* trees_start makes mode stacks a part of the process's state. */

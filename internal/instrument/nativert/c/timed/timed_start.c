@@ -234,6 +234,10 @@ FALLBACK int __cairn_guest_leave(struct process *p) {
 }
 FALLBACK void __cairn_guest_arrive(struct process *p) { (void)p; }
 
+/* pin keeps a library loaded. Only this file names the functions above: the reference of another member would make the
+ * linker take timed_guest.c into an executable. */
+HIDDEN void __cairn_pin(void) { __cairn_guest_pin(); }
+
 /* states returns where the list of states begins; 0 if there is none yet, and this is a library. */
 static struct process **states(void) {
 #ifdef CAIRN_ATTACH
