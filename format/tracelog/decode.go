@@ -222,6 +222,18 @@ func interval(c *bytecur.Cursor) Interval {
 // flagBits are those below the number of a stack.
 const flagBits = 1<<wire.StackShift - 1
 
+// decodeEntry reads an entry of a stack.
+func decodeEntry(c *bytecur.Cursor) Entry {
+	x := Entry{PC: c.U64()}
+	off := c.Off()
+	x.Time.Lo, x.Time.Hi = c.U64(), c.U64()
+	x.Flags, x.SP = EntryFlags(c.U32()), c.U32()
+	if x.Timed() && x.Time.Lo > x.Time.Hi {
+		c.FailAt(off, "a duration of at least %d and at most %d ns", x.Time.Lo, x.Time.Hi)
+	}
+	return x
+}
+
 func decodeEpisode(c *bytecur.Cursor, tid uint32) *Episode {
 	e := &Episode{TID: tid, Number: c.U64(), Time: c.U64(), Peak: interval(c), Threshold: c.U64(), Frame: c.U64()}
 	flags := c.U32()
@@ -234,13 +246,7 @@ func decodeEpisode(c *bytecur.Cursor, tid uint32) *Episode {
 	}
 	entries := make([]Entry, 0, stack+children)
 	for range stack + children {
-		x := Entry{PC: c.U64()}
-		off := c.Off()
-		x.Time.Lo, x.Time.Hi = c.U64(), c.U64()
-		x.Flags, x.SP = EntryFlags(c.U32()), c.U32()
-		if x.Timed() && x.Time.Lo > x.Time.Hi {
-			c.FailAt(off, "a duration of at least %d and at most %d ns", x.Time.Lo, x.Time.Hi)
-		}
+		x := decodeEntry(c)
 		if c.Err() != nil {
 			return e
 		}

@@ -49,13 +49,7 @@ func decodeOpen(c *bytecur.Cursor, tid uint32) *Episode {
 	}
 	entries := make([]Entry, 0, stack+inner)
 	for range stack + inner {
-		x := Entry{PC: c.U64()}
-		off := c.Off()
-		x.Time.Lo, x.Time.Hi = c.U64(), c.U64()
-		x.Flags, x.SP = EntryFlags(c.U32()), c.U32()
-		if x.Timed() && x.Time.Lo > x.Time.Hi {
-			c.FailAt(off, "a duration of at least %d and at most %d ns", x.Time.Lo, x.Time.Hi)
-		}
+		x := decodeEntry(c)
 		if c.Err() != nil {
 			return nil
 		}
