@@ -32,7 +32,7 @@ var decoders = sync.Pool{New: func() any {
 // body reads the body of a request and unpacks it. Until done is called, its bytes count against
 // those that all bodies together may have.
 func (g *Gate) body(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
-	meter := &meter{g: g, from: sender{g.grant(r).Name, address(r)}, left: g.o.MaxAll}
+	meter := &meter{g: g, from: newSender(g.grant(r).Name, address(r)), left: g.o.MaxAll}
 	done = func() { g.budget.giveBack(meter.from, meter.taken) }
 	sent := http.MaxBytesReader(w, r.Body, g.o.MaxBody)
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {

@@ -35,11 +35,11 @@ func (b *budget) take(s sender, n int64) error {
 	defer b.mu.Unlock()
 	b.left -= n
 	b.of[s.token] += n
-	b.of[s.token+" "+s.address] += n
+	b.of[s.address] += n
 	switch {
 	case b.left < 0:
 		return errBusy
-	case b.of[s.token+" "+s.address] > b.ofAddress:
+	case b.of[s.address] > b.ofAddress:
 		return fmt.Errorf("%w: more than %d bytes from this address", errShare, b.ofAddress)
 	case b.of[s.token] > b.ofToken:
 		return fmt.Errorf("%w: more than %d bytes with this token", errShare, b.ofToken)
@@ -52,12 +52,14 @@ func (b *budget) giveBack(s sender, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left += n
-	for _, key := range []string{s.token, s.token + " " + s.address} {
+	for _, key := range []string{s.token, s.address} {
 		if b.of[key] -= n; b.of[key] <= 0 {
 			delete(b.of, key)
 		}
 	}
 }
 
-// sender is who sends a body.
+// sender is who sends a body: the name of its token, and that with its address.
 type sender struct{ token, address string }
+
+func newSender(token, address string) sender { return sender{token, token + " " + address} }

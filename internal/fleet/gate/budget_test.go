@@ -26,23 +26,23 @@ func TestBudget(t *testing.T) {
 			taken += 10
 		}
 	}
-	if got := hoard(sender{"a", "1"}); got != 250 {
+	if got := hoard(newSender("a", "1")); got != 250 {
 		t.Errorf("an address has %d of 1000", got)
 	}
-	if got := hoard(sender{"a", "2"}) + hoard(sender{"a", "3"}); got != 250 {
+	if got := hoard(newSender("a", "2")) + hoard(newSender("a", "3")); got != 250 {
 		t.Errorf("the other addresses with its token have %d more", got)
 	}
-	if got := hoard(sender{"b", "1"}); got != 250 {
+	if got := hoard(newSender("b", "1")); got != 250 {
 		t.Errorf("another token at the first address has %d", got)
 	}
-	b.giveBack(sender{"a", "1"}, 250)
-	if got := hoard(sender{"a", "3"}); got != 250 {
+	b.giveBack(newSender("a", "1"), 250)
+	if got := hoard(newSender("a", "3")); got != 250 {
 		t.Errorf("after bodies have ended, an address has %d more", got)
 	}
-	if err := newBudget(1000, 800, true).take(sender{"a", "1"}, 800); err != nil {
+	if err := newBudget(1000, 800, true).take(newSender("a", "1"), 800); err != nil {
 		t.Errorf("a body of the largest size: %v", err)
 	}
-	if err := newBudget(1000, 1, false).take(sender{"", "1"}, 1001); !errors.Is(err, errBusy) {
+	if err := newBudget(1000, 1, false).take(newSender("", "1"), 1001); !errors.Is(err, errBusy) {
 		t.Errorf("more than there is: %v", err)
 	}
 }
