@@ -221,7 +221,6 @@ func RestoreParts(list []byte, objects Objects, l Limits, damaged func(part stri
 	for i := range m.Builds {
 		b := &m.Builds[i]
 		if err := s.restore(b, objects); err != nil {
-			delete(s.builds, prof.BuildID(buildID(b.Build)))
 			part := fmt.Sprintf("build %s, %d uploads", b.Build, b.Uploads)
 			if err := damaged(part, fmt.Errorf("build %s of the snapshot: %w", b.Build, err)); err != nil {
 				return nil, err
@@ -245,21 +244,13 @@ func RestoreParts(list []byte, objects Objects, l Limits, damaged func(part stri
 	return s, nil
 }
 
-// buildID returns the bytes of a build id, none if it is not one.
-func buildID(hexadecimal string) []byte {
-	id, err := hex.DecodeString(hexadecimal)
-	if err != nil {
-		return nil
-	}
-	return id
-}
-
+// restore adds a build, if all of it can be read.
 func (s *State) restore(from *manifestBuild, objects Objects) error {
 	id, err := hex.DecodeString(from.Build)
 	if err != nil {
 		return err
 	}
-	b := s.of(prof.BuildID(id))
+	b := newBuild(prof.BuildID(id))
 	b.uploads, b.first, b.last = from.Uploads, from.First, from.Last
 	b.profile, b.more, b.kept = from.Profile, from.More, from.Waiting
 	if from.Profile != "" {
@@ -292,6 +283,7 @@ func (s *State) restore(from *manifestBuild, objects Objects) error {
 		b.waiting = append(b.waiting, items...)
 	}
 	b.inKept = len(b.waiting)
+	s.builds[b.id] = b
 	return nil
 }
 

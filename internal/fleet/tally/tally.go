@@ -203,10 +203,14 @@ func (s *State) Skip(through uint64) {
 func (s *State) of(id prof.BuildID) *build {
 	b := s.builds[id]
 	if b == nil {
-		b = &build{id: id, days: make(map[int32]uint64), spikes: make(map[Place]*Spike)}
+		b = newBuild(id)
 		s.builds[id] = b
 	}
 	return b
+}
+
+func newBuild(id prof.BuildID) *build {
+	return &build{id: id, days: make(map[int32]uint64), spikes: make(map[Place]*Spike)}
 }
 
 func (s *State) remember(k inbox.Key) {

@@ -97,6 +97,37 @@ func (w *walker) next(size int64) (seq uint64, data []byte, damage *Damage, err 
 	return h.seq, data, damage, nil
 }
 
+// walked is what walk found in a segment.
+type walked struct {
+	end     int64  // of its last whole record
+	next    uint64 // number of the record after that
+	records uint64 // whole ones
+}
+
+// walk reads all records of a segment, and calls damaged for each damaged part. last says that no segment follows.
+func (s id) walk(f *os.File, last bool, damaged func(*Damage)) (seg walked, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return seg, err
+	}
+	w := walker{id: s, file: f, off: headerSize, seq: s.first}
+	for {
+		seg.end, seg.next = w.off, w.seq
+		_, _, damage, err := w.next(max(st.Size(), headerSize))
+		if damage != nil {
+			damage.Tail = last && err == io.EOF
+			damaged(damage)
+		}
+		if err == io.EOF {
+			return seg, nil
+		}
+		if err != nil {
+			return seg, err
+		}
+		seg.records++
+	}
+}
+
 // Content is what Verify found in a journal.
 type Content struct {
 	Segments    int
@@ -117,38 +148,17 @@ func Verify(dir string, found func(Damage)) (c Content, err error) {
 		if s.first > next {
 			found(Damage{File: path, Lost: s.first - next})
 		}
-		if next, err = c.verify(path, s, i == len(ids)-1, found); err != nil {
+		f, err := os.Open(path)
+		if err != nil {
 			return c, err
 		}
+		seg, err := s.walk(f, i == len(ids)-1, func(d *Damage) { found(*d) })
+		if err := errors.Join(err, f.Close()); err != nil {
+			return c, err
+		}
+		next = seg.next
+		c.Records += seg.records
 	}
 	c.Last = next - 1
 	return c, nil
-}
-
-// verify reads a segment, and returns the number of the record that follows it.
-func (c *Content) verify(path string, s id, last bool, found func(Damage)) (next uint64, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	w := walker{id: s, file: f, off: headerSize, seq: s.first}
-	for {
-		_, _, damage, err := w.next(max(st.Size(), headerSize))
-		if damage != nil {
-			damage.Tail = last && err == io.EOF
-			found(*damage)
-		}
-		if err == io.EOF {
-			return w.seq, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		c.Records++
-	}
 }

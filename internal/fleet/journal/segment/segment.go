@@ -31,7 +31,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -149,43 +148,19 @@ func (j *Journal) recover() error {
 	if err != nil {
 		return err
 	}
-	off, seq, err := j.findEnd(f, s)
+	seg, err := s.walk(f, true, func(d *Damage) { j.tell(f, d) })
 	if err == nil {
-		err = f.Truncate(off)
+		err = f.Truncate(seg.end)
 	}
-	if err == nil && off == headerSize { // the process may have died before it wrote the header
+	if err == nil && seg.end == headerSize { // the process may have died before it wrote the header
 		_, err = f.WriteAt(header(), 0)
 	}
 	// Records that the last process wrote but did not sync can be read now, and be lost with the next power failure.
 	if err = errors.Join(err, f.Sync()); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	j.file, j.id, j.size, j.seq, j.end, j.last = f, s, off, seq, off, seq-1
+	j.file, j.id, j.size, j.seq, j.end, j.last = f, s, seg.end, seg.next, seg.end, seg.next-1
 	return nil
-}
-
-// findEnd returns where the last whole record of a segment ends, and the number of the next.
-func (j *Journal) findEnd(f *os.File, s id) (off int64, seq uint64, err error) {
-	st, err := f.Stat()
-	if err != nil {
-		return 0, 0, err
-	}
-	size := max(st.Size(), headerSize)
-	w := walker{id: s, file: f, off: headerSize, seq: s.first}
-	for {
-		off, seq = w.off, w.seq
-		_, _, damage, err := w.next(size)
-		if damage != nil {
-			damage.Tail = err == io.EOF
-			j.tell(f, damage)
-		}
-		if err == io.EOF {
-			return off, seq, nil
-		}
-		if err != nil {
-			return 0, 0, err
-		}
-	}
 }
 
 // tell sets a damaged part aside and reports it, unless that was done before.
