@@ -88,6 +88,17 @@ type declReader struct {
 
 // scan reads the entries of a unit. It ends at the first invalid one.
 func (d *declReader) scan(r *entryReader, u *entryUnit) error {
+	r.subprograms(u, func(a *abbrev, at uint64) {
+		if a.places {
+			d.function(r, u, a, at)
+		}
+	})
+	return nil
+}
+
+// subprograms visits the entries of functions of a unit, with the offsets of their attributes. It ends at the first
+// invalid entry.
+func (r *entryReader) subprograms(u *entryUnit, visit func(a *abbrev, at uint64)) {
 	for at := u.first; at < u.end; {
 		if r.info[at] == 0 { // the end of a list of children
 			at++
@@ -95,16 +106,15 @@ func (d *declReader) scan(r *entryReader, u *entryUnit) error {
 		}
 		a, next := u.abbrevAt(r.info, at)
 		if a == nil {
-			break
+			return
 		}
-		if a.places && a.tag == tagSubprogram {
-			d.function(r, u, a, next)
+		if a.tag == tagSubprogram {
+			visit(a, next)
 		}
 		if at = a.skip(r.info, next, u); at > u.end {
-			break
+			return
 		}
 	}
-	return nil
 }
 
 // function stores the declaration of the function whose attributes are at an offset, if it was

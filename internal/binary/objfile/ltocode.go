@@ -189,24 +189,11 @@ func (im *Image) ltoDeclarations(c *LTOCode) map[string]Declaration {
 
 // eachFunction visits the entries of functions of a unit. It ends at the first invalid one.
 func (r *entryReader) eachFunction(u *entryUnit, visit func(e *funcEntry)) {
-	for at := u.first; at < u.end; {
-		if r.info[at] == 0 { // the end of a list of children
-			at++
-			continue
+	r.subprograms(u, func(a *abbrev, at uint64) {
+		if e, ok := r.entry(u, a, at); ok {
+			visit(&e)
 		}
-		a, next := u.abbrevAt(r.info, at)
-		if a == nil {
-			return
-		}
-		if a.tag == tagSubprogram {
-			if e, ok := r.entry(u, a, next); ok {
-				visit(&e)
-			}
-		}
-		if at = a.skip(r.info, next, u); at > u.end {
-			return
-		}
-	}
+	})
 }
 
 // LinkNames are the names of an input of a link that decide which members of archives a linker takes.
