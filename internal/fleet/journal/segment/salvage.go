@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/report"
 )
 
 // Damage is a part of a segment without whole records.
@@ -25,7 +27,7 @@ func (d *Damage) String() string {
 	case d.Tail:
 		text += ", the end of the journal: a record that was being written, or a damaged one"
 	case d.Lost > 0:
-		text += fmt.Sprintf(", %d records", d.Lost)
+		text += ", " + report.Plural(int(d.Lost), "record")
 	}
 	return text
 }
