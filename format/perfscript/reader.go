@@ -56,19 +56,50 @@ func saysWhole(text []byte) bool {
 // Detect reports whether a file that begins with head is such text: whether it contains samples or events, or
 // so far only comments.
 func Detect(head []byte) bool {
+	b := parseHead(head)
+	return len(head) > 0 && damageOf(b) <= b.stats.Samples+events(b)
+}
+
+// HasAddresses reports whether a file that begins with head is such text and has a stack, branches or an event there.
+// Any line can be the first of a sample without these, and a word such as "a" a number below firstMapped.
+func HasAddresses(head []byte) bool {
+	b := parseHead(head)
+	found := events(b)
+	for _, batch := range b.batches {
+		for i := range batch.Samples {
+			if s := &batch.Samples[i]; len(s.Stack) > 0 && s.Stack[0] >= firstMapped || len(s.Branches) > 0 {
+				found++
+			}
+		}
+	}
+	return found > 0 && damageOf(b) <= found
+}
+
+// firstMapped is the lowest address that a program can have mapped: Linux leaves the first page free.
+const firstMapped = 1 << 12
+
+func parseHead(head []byte) *block {
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
 		head = head[:i+1] // the line after it may be cut off
 	}
 	b := &block{text: head}
 	parse(b)
-	good, bad := b.stats.Samples, uint64(0)
+	return b
+}
+
+func events(b *block) (n uint64) {
 	for _, batch := range b.batches {
-		good += uint64(len(batch.Events))
+		n += uint64(len(batch.Events))
 	}
+	return n
+}
+
+// damageOf returns the number of lines that cannot be read.
+func damageOf(b *block) (n uint64) {
 	for _, d := range b.stats.Damage {
-		bad += d.Count
+		n += d.Count
 	}
-	return len(head) > 0 && bad <= good
+	return n
 }
 
 // Reader reads text. It implements sample.Source.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
 
 // maxBelow bounds the files of a directory that are looked at.
@@ -25,7 +27,7 @@ func Binaries(dir string, failed func(path string, err error)) (paths []string) 
 		if !MayBeBinary(path, d) {
 			return nil
 		}
-		if head, err := ReadHead(path); err == nil && IsBinary(head) {
+		if head, err := ReadHead(path); err == nil && objfile.IsBinary(head) {
 			paths = append(paths, path)
 		}
 		return nil

@@ -1,7 +1,6 @@
 package verb
 
 import (
-	"bytes"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -12,14 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/format/bundle"
-	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mippack"
-	"github.com/cairnprof/cairn/format/perfdata"
-	"github.com/cairnprof/cairn/format/sampleprof"
-	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -71,7 +65,7 @@ func binariesIn(dir, suffix string) []string {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if head, err := ReadHead(path); err != nil || !IsBinary(head) {
+		if head, err := ReadHead(path); err != nil || !objfile.IsBinary(head) {
 			continue
 		}
 		if strings.HasSuffix(path, suffix) {
@@ -96,61 +90,24 @@ func ExactFiles(verb, what string, least, most int) cobra.PositionalArgs {
 	}
 }
 
-// ReadHead returns the first bytes of a file, which determine its kind. The path may be that of a part of a
-// universal file, as objfile.Open accepts it.
+// ReadHead returns the first bytes of a file, which determine its kind (kind.Of). The path may be that of a part of
+// a universal file, as objfile.Open accepts it.
 func ReadHead(path string) ([]byte, error) {
 	if IsURL(path) {
 		data, err := fetch(path)
-		return data[:min(len(data), mip.DetectSize)], err
+		return data[:min(len(data), logfile.HeadSize)], err
 	}
 	f, err := os.Open(objfile.PlainPath(path))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, mip.DetectSize)
+	head := make([]byte, logfile.HeadSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
 	return head[:n], nil
-}
-
-// IsBinary reports whether a file that begins with head is a program, a library or an object:
-// ELF or Mach-O.
-func IsBinary(head []byte) bool { return objfile.IsBinary(head) }
-
-// KindName returns the kind of a file with this head.
-func KindName(head []byte) string {
-	switch mip.Detect(head) {
-	case mip.KindRaw:
-		return "a raw file"
-	case mip.KindMap:
-		return "a map"
-	case mip.KindProfile:
-		return "a profile"
-	}
-	switch {
-	case IsBinary(head):
-		return "a binary"
-	case mippack.Detect(head):
-		return "a pack of raw files"
-	case gotrace.Detect(head):
-		return "an execution trace of Go (cairn report, cairn stacks and go tool trace read it)"
-	case bundle.Detect(head):
-		return "a bundle of files for a collector"
-	case tracelog.Detect(head):
-		return "a log of spikes (cairn spikes shows it)"
-	case sampleprof.Detect(head):
-		return "a sample profile (cairn info sums it up)"
-	case perfdata.Detect(head), bytes.Contains(head, []byte("PERF_RECORD_MMAP")): // text of samples can be anything
-		return "samples (cairn samples describes them, cairn profgen and cairn flame read them with --binary)"
-	case len(head) == 0:
-		return "empty"
-	case len(bytes.Trim(head, "\x00")) == 0:
-		return "zeros: what wrote it was killed before it recorded anything"
-	}
-	return "not in a format that cairn knows"
 }
 
 // maxFile bounds the files that are read as a whole.
@@ -171,17 +128,13 @@ func ReadProfile(path string) (*prof.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch mip.Detect(data) {
-	case mip.KindRaw:
-		return nil, fmt.Errorf("%s is a raw file: merge it into a profile first (cairn merge -h)", path)
-	case mip.KindMap:
+	switch k := kind.Of(data); k {
+	case kind.Raw, kind.Pack:
+		return nil, fmt.Errorf("%s is %v: merge it into a profile first (cairn merge -h)", path, k)
+	case kind.Map:
 		return nil, fmt.Errorf("%s is a map: create a profile from it first (cairn create -h)", path)
-	}
-	switch {
-	case IsBinary(data):
+	case kind.Binary:
 		return nil, fmt.Errorf("%s is a binary: give the profile of its runs (cairn merge -h)", path)
-	case mippack.Detect(data):
-		return nil, fmt.Errorf("%s is a pack of raw files: merge it into a profile first (cairn merge -h)", path)
 	}
 	p, err := mip.ReadProfile(data)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -88,7 +88,7 @@ func isProfile(path string) bool {
 		return false
 	}
 	head, err := verb.ReadHead(path)
-	return err == nil && mip.Detect(head) == mip.KindProfile
+	return err == nil && kind.Of(head) == kind.Profile
 }
 
 // refuse returns an error if a flag was given that does not apply.

@@ -12,9 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/calllog"
-	"github.com/cairnprof/cairn/format/gotrace"
-	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -126,9 +125,9 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	return out.Flush()
 }
 
-// isDumped reports whether dump reads a file that begins with head.
-func isDumped(head []byte) bool {
-	return isCalls(head) && !tracelog.DetectWindows(head) && !gotrace.Detect(head)
+// isDumped reports whether dump reads a kind of file.
+func isDumped(k kind.Kind) bool {
+	return k.IsCalls() && k != kind.WindowLog && k != kind.GoTrace
 }
 
 // file prints a log, or returns its summary.
@@ -138,7 +137,7 @@ func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *r
 		return nil, err
 	}
 	defer file.Close()
-	if tracelog.DetectStacks(file.Head(logfile.HeadSize)) {
+	if kind.Of(file.Head(logfile.HeadSize)) == kind.StacksLog {
 		return f.stacks(file, p)
 	}
 	log, err := p.open(file, f.Maps)

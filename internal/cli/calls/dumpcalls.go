@@ -8,6 +8,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 )
 
@@ -21,8 +22,8 @@ type dumpLog struct {
 
 // open opens a log, and loads the names of its functions.
 func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error) {
-	if !tracelog.DetectTrace(file.Head(logfile.HeadSize)) {
-		if xray.DetectProfile(file.Head(logfile.HeadSize)) {
+	if k := kind.Of(file.Head(logfile.HeadSize)); k != kind.TraceLog {
+		if k == kind.XRayProfile {
 			return nil, fmt.Errorf("%s: a profile of XRay has only sums: cairn stacks and account show them", file.Name)
 		}
 		log, err := xray.Open(file, file.Size, file.Name)

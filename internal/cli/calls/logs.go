@@ -23,6 +23,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -141,7 +142,7 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 	if err := f.selected.check(bool(f.tails)); err != nil {
 		return nil, err
 	}
-	paths, err := expandLogs(args, isCalls)
+	paths, err := expandLogs(args, kind.Kind.IsCalls)
 	if err != nil {
 		return nil, err
 	}
@@ -205,25 +206,26 @@ func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
 }
 
 func (t *LogSet) openLog(path string) (calllog.Log, error) {
-	file, err := OpenLogFile(t.Streams, path, "not a log of calls", isCalls)
+	file, err := OpenLogFile(t.Streams, path, "not a log of calls", kind.Kind.IsCalls)
 	if err != nil {
 		return nil, err
 	}
 	t.Files = append(t.Files, file)
 	var log calllog.Log
-	head := file.Head(logfile.HeadSize)
-	switch {
-	case tracelog.DetectWindows(head):
-		log, err = t.openWindows(file)
-	case t.spike.Given:
+	k := kind.Of(file.Head(logfile.HeadSize))
+	if t.spike.Given && k != kind.WindowLog {
 		return nil, verb.Usagef("--spike: %s is not a log of spikes with the calls around them", file.Name)
-	case gotrace.Detect(head):
+	}
+	switch k {
+	case kind.WindowLog:
+		log, err = t.openWindows(file)
+	case kind.GoTrace:
 		log, err = t.openGo(file)
-	case tracelog.DetectTrace(head):
+	case kind.TraceLog:
 		log, err = t.openEvents(path, file)
-	case tracelog.DetectStacks(head):
+	case kind.StacksLog:
 		log, err = tracelog.OpenStacks(file, file.Size, file.Name, &t.Objects)
-	case xray.DetectProfile(head):
+	case kind.XRayProfile:
 		log, err = xray.OpenProfile(file, file.Size, file.Name)
 	default:
 		log, err = openXRay(path, file)

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/cairnprof/cairn/format/gotrace"
-	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -16,7 +14,7 @@ import (
 func IsLog(path string, s *verb.Streams) bool {
 	is := false
 	f, err := logfile.Open(path, s.In, func(head []byte) error {
-		is = isCalls(head)
+		is = kind.Of(head).IsCalls()
 		return errors.New("the rest is skipped")
 	})
 	if err == nil {
@@ -31,38 +29,34 @@ func HoldsLogs(path string) bool {
 	if err != nil || !st.IsDir() {
 		return false
 	}
-	_, err = logfile.ExpandDirs([]string{path}, "log of calls", isCalls)
+	_, err = logfile.ExpandDirs([]string{path}, "log of calls", func(head []byte) bool { return kind.Of(head).IsCalls() })
 	return err == nil
 }
 
-// isCalls reports whether a file that begins with head is a log of calls.
-func isCalls(head []byte) bool {
-	return xray.Detect(head) || xray.DetectProfile(head) || gotrace.Detect(head) || tracelog.DetectTrace(head) || tracelog.DetectStacks(head) || tracelog.DetectWindows(head)
-}
-
-// expandLogs returns the paths that args name, and of directories the logs that detect accepts. If a
-// directory has only other logs, the error has the kind of one.
-func expandLogs(args []string, detect func(head []byte) bool) ([]string, error) {
-	other := ""
+// expandLogs returns the paths that args name, and of directories the logs that a command reads. If a directory has
+// only other logs, the error has the kind of one.
+func expandLogs(args []string, reads func(kind.Kind) bool) ([]string, error) {
+	var other kind.Kind
 	paths, err := logfile.ExpandDirs(args, "log of calls", func(head []byte) bool {
-		if tracelog.Detect(head) {
-			other = verb.KindName(head)
+		k := kind.Of(head)
+		if k.IsCalls() || k.IsSpikes() {
+			other = k
 		}
-		return detect(head)
+		return reads(k)
 	})
 	var none *logfile.NoneError
-	if errors.As(err, &none) && other != "" {
-		return nil, fmt.Errorf("%w, but %s", err, other)
+	if errors.As(err, &none) && other != kind.Unknown {
+		return nil, fmt.Errorf("%w, but %v", err, other)
 	}
 	return paths, err
 }
 
 // OpenLogFile opens a file that should be of a kind, and returns an error with its real kind
 // if it is not.
-func OpenLogFile(s *verb.Streams, path, unlike string, detect func(head []byte) bool) (*logfile.File, error) {
+func OpenLogFile(s *verb.Streams, path, unlike string, reads func(kind.Kind) bool) (*logfile.File, error) {
 	file, err := logfile.Open(path, s.In, func(head []byte) error {
-		if !detect(head) {
-			return fmt.Errorf("%s: it is %s", unlike, verb.KindName(head))
+		if k := kind.Of(head); !reads(k) {
+			return fmt.Errorf("%s: it is %v", unlike, k)
 		}
 		return nil
 	})

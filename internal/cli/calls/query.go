@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calldb"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -205,14 +206,17 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *cal
 		if path == "-" {
 			continue
 		}
-		head, err := readStart(path, len(calldb.Magic))
+		if verb.IsStream(path) {
+			continue // it can be read only once: by the reader of the log
+		}
+		head, err := verb.ReadHead(path)
 		if err != nil {
 			continue // a pattern, or a message by who opens it
 		}
-		switch {
-		case strings.HasPrefix(string(head), "PAR1"):
+		switch k := kind.Of(head); {
+		case k == kind.Parquet:
 			return nil, nil, verb.Usagef("%s: cairn does not query Parquet; use an engine such as DuckDB: duckdb -c \"SELECT count(*) FROM '%s'\"", path, path)
-		case !calldb.Detect(head):
+		case k != kind.Database:
 		case len(f.logs) > 1:
 			return nil, nil, verb.Usagef("%s is a database and cannot be combined with logs", path)
 		case f.save+f.calls != "" || len(f.Maps)+len(f.threads)+len(f.pids) > 0 || f.display.Mangled || f.display.Short:
@@ -233,20 +237,6 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *cal
 		return nil, nil, err
 	}
 	return db, func() { db.Close(); set.Close() }, nil
-}
-
-// readStart returns the first n bytes of a file, or all if it has fewer. A pipe can be read
-// only once, so it is left to the reader of the log.
-func readStart(path string, n int) ([]byte, error) {
-	if verb.IsStream(path) {
-		return nil, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, int64(n)))
 }
 
 func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *LogSet) (*calldb.DB, error) {

@@ -6,8 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -54,8 +53,9 @@ func inspectDir(dir string) (infos []infoJSON, damaged []error, err error) {
 			damaged = append(damaged, err)
 			return nil
 		}
-		known := mip.Detect(head) != mip.KindUnknown || mippack.Detect(head)
-		if !known && !verb.IsBinary(head) {
+		k := kind.Of(head)
+		known := described(k)
+		if !known && k != kind.Binary {
 			return nil
 		}
 		found, err := inspect(file)

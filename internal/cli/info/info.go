@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
@@ -112,37 +113,43 @@ type infoJSON struct {
 	Copies       uint64             `json:"copies,omitempty"`           // of the raw section, each of one processor
 }
 
+// described reports whether inspect reads a kind of file that is not a binary.
+func described(k kind.Kind) bool {
+	return k == kind.Profile || k == kind.Map || k == kind.Raw || k == kind.Pack
+}
+
 // inspect reads the file at path, of any supported kind.
 func inspect(path string) ([]infoJSON, error) {
 	head, err := verb.ReadHead(path)
 	if err != nil {
 		return nil, err
 	}
-	if verb.IsBinary(head) {
+	k := kind.Of(head)
+	if k == kind.Binary {
 		return inspectBinary(path)
+	}
+	if !described(k) {
+		return nil, fmt.Errorf("%s is not a profile, map, raw file, pack or binary: it is %v", path, k)
 	}
 	data, err := verb.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	var infos []infoJSON
-	switch mip.Detect(data) {
-	case mip.KindProfile:
+	switch k {
+	case kind.Profile:
 		infos, err = inspectProfile(data)
-	case mip.KindMap:
+	case kind.Map:
 		var m *prof.Map
 		if m, err = mip.ReadMap(data); err == nil {
 			infos = []infoJSON{mapInfo("map", m)}
 		}
-	case mip.KindRaw:
+	case kind.Raw:
 		var raw mip.Raw
 		if raw, err = mip.ParseRaw(data); err == nil {
 			infos = []infoJSON{rawInfo(&raw)}
 		}
-	default:
-		if !mippack.Detect(head) {
-			return nil, fmt.Errorf("%s is not a profile, map, raw file, pack or binary: it is %s", path, verb.KindName(head))
-		}
+	case kind.Pack:
 		infos, err = inspectPack(data)
 	}
 	if err != nil {

@@ -3,8 +3,8 @@ package profile
 import (
 	"context"
 
-	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -48,7 +48,7 @@ func HasMap(path string) bool {
 	if err != nil {
 		return false
 	}
-	if mip.Detect(head) == mip.KindMap {
+	if kind.Of(head) == kind.Map {
 		return true
 	}
 	bin, err := objfile.Open(path)

@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/orderfile"
 	"github.com/cairnprof/cairn/format/profdata"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/match"
 	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/internal/report"
@@ -222,16 +223,16 @@ func (im *importer) read(ctx context.Context, path string) ([]foreignTrace, erro
 	if err != nil {
 		return nil, err
 	}
-	switch kind := profdata.Detect(data); {
-	case kind == profdata.KindIndexed, kind == profdata.KindRaw:
+	switch form := profdata.Detect(data); {
+	case form == profdata.KindIndexed, form == profdata.KindRaw:
 		if data, err = profdataText(ctx, path); err != nil {
 			return nil, err
 		}
-	case kind == profdata.KindText:
+	case form == profdata.KindText:
 	case len(data) == orderfile.DumpSize, len(data) == orderfile.MaxDumpSize, filepath.Ext(path) == ".order":
 		return im.readDump(path, data)
 	default:
-		return nil, fmt.Errorf("%s: not a profile of LLVM nor an order-file dump: it is %s", path, verb.KindName(data))
+		return nil, fmt.Errorf("%s: not a profile of LLVM nor an order-file dump: it is %v", path, kind.Of(data))
 	}
 	p, err := profdata.Read(data)
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -180,19 +179,19 @@ func (in *inputs) addPath(path string) {
 		in.addError(path, rawfiles.Unreadable, reason(err))
 		return
 	}
-	switch kind := mip.Detect(head); {
-	case kind == mip.KindRaw:
+	switch k := kind.Of(head); k {
+	case kind.Raw:
 		in.raws = append(in.raws, path)
-	case kind == mip.KindProfile:
+	case kind.Profile:
 		in.profiles = append(in.profiles, path)
-	case mippack.Detect(head):
+	case kind.Pack:
 		in.addPack(path)
-	case kind == mip.KindMap:
+	case kind.Map:
 		in.maps = append(in.maps, path)
-	case verb.IsBinary(head):
+	case kind.Binary:
 		in.addBinary(path)
 	default:
-		in.addError(path, rawfiles.Unknown, "not a raw file, map, profile or binary: it is "+verb.KindName(head))
+		in.addError(path, rawfiles.Unknown, fmt.Sprintf("not a raw file, map, profile or binary: it is %v", k))
 	}
 }
 

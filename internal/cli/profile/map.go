@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -85,8 +86,9 @@ func ReadAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case mip.Detect(head) == mip.KindMap:
+	k := kind.Of(head)
+	switch k {
+	case kind.Map:
 		data, err := verb.ReadFile(path)
 		if err != nil {
 			return nil, err
@@ -96,10 +98,10 @@ func ReadAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		return m, nil
-	case verb.IsBinary(head):
+	case kind.Binary:
 		return readBinaryMap(s, path)
 	}
-	return nil, fmt.Errorf("%s: not a binary or a map: it is %s", path, verb.KindName(head))
+	return nil, fmt.Errorf("%s: not a binary or a map: it is %v", path, k)
 }
 
 // readBinaryMap reads the map section of the binary at path. Invalid records are reported and

@@ -9,33 +9,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/format/gotrace"
-	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mippack"
-	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/page/model"
-	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// kind is the kind of a file.
-type kind string
+// group is what a report does with a kind of file, and its name there.
+type group string
 
 const (
-	unknown  kind = ""
-	profiles kind = "profile"
-	raws     kind = "raw files"
-	maps     kind = "map"
-	binaries kind = "binary"
-	calllogs kind = "log of calls"
-	xraylogs kind = "log of calls (XRay)"
-	spikelog kind = "log of spikes"
-	gotraces kind = "execution trace of Go"
-	samples  kind = "samples"
+	unknown  group = ""
+	profiles group = "profile"
+	raws     group = "raw files"
+	maps     group = "map"
+	binaries group = "binary"
+	calllogs group = "log of calls"
+	xraylogs group = "log of calls (XRay)"
+	spikelog group = "log of spikes"
+	gotraces group = "execution trace of Go"
+	samples  group = "samples"
 )
 
 // maxWalked limits the number of files in directories.
@@ -44,7 +39,7 @@ const maxWalked = 200_000
 // inputs are the files of a report by kind.
 type inputs struct {
 	streams *verb.Streams
-	paths   map[kind][]string
+	paths   map[group][]string
 	sizes   map[string]int64
 	// named are the binaries that were named; others were found in directories.
 	named  map[string]bool
@@ -58,7 +53,7 @@ type inputs struct {
 }
 
 func newInputs(s *verb.Streams) *inputs {
-	return &inputs{streams: s, paths: map[kind][]string{}, sizes: map[string]int64{}, named: map[string]bool{}}
+	return &inputs{streams: s, paths: map[group][]string{}, sizes: map[string]int64{}, named: map[string]bool{}}
 }
 
 // add adds a file, or those of a directory.
@@ -85,12 +80,12 @@ func (in *inputs) add(arg string) error {
 		case !st.Mode().IsRegular():
 			return fmt.Errorf("%s: not a regular file", path)
 		}
-		k, head, err := kindOf(path)
+		k, is, err := kindOf(path)
 		if err != nil {
 			return err
 		}
 		if k == unknown {
-			return fmt.Errorf("%s: not a profile, raw file, binary, log or samples: it is %s", path, verb.KindName(head))
+			return fmt.Errorf("%s: not a profile, raw file, binary, log or samples: it is %v", path, is)
 		}
 		in.named[path] = k == binaries
 		in.take(path, k, st.Size())
@@ -107,17 +102,17 @@ func (in *inputs) omit(err error) {
 }
 
 // take adds a file once.
-func (in *inputs) take(path string, k kind, size int64) {
+func (in *inputs) take(path string, g group, size int64) {
 	if _, has := in.sizes[path]; has {
 		return
 	}
 	in.sizes[path] = size
-	in.paths[k] = append(in.paths[k], path)
+	in.paths[g] = append(in.paths[g], path)
 }
 
 // directory adds the files below dir.
 func (in *inputs) directory(dir string) error {
-	found := map[kind]*model.Input{}
+	found := map[group]*model.Input{}
 	root := dir + string(filepath.Separator) // where dir is a link, the directory it leads to
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -184,40 +179,26 @@ func recorded(path string) bool {
 		strings.HasPrefix(name, "perf.data") || strings.HasPrefix(name, "xray-log.")
 }
 
-// kindOf determines the kind of a file from its beginning.
-func kindOf(path string) (kind, []byte, error) {
-	if head, err := verb.ReadHead(path); err != nil {
-		return unknown, nil, err
-	} else if verb.IsBinary(head) {
-		return binaries, head, nil
+// groupOf is the group of each kind of file that a report shows.
+var groupOf = map[kind.Kind]group{
+	kind.Binary: binaries, kind.Profile: profiles, kind.Raw: raws, kind.Pack: raws, kind.Map: maps,
+	kind.XRayLog: xraylogs, kind.XRayProfile: xraylogs, kind.TraceLog: calllogs, kind.StacksLog: calllogs,
+	kind.WindowLog: spikelog, kind.SpikeLog: spikelog, kind.GoTrace: gotraces,
+	kind.PerfData: samples, kind.PerfText: samples,
+}
+
+// kindOf determines the kind of a file, which may be compressed, from its beginning, and its group.
+func kindOf(path string) (group, kind.Kind, error) {
+	if head, err := verb.ReadHead(path); err != nil { // of a part of a universal file as well
+		return unknown, kind.Unknown, err
+	} else if k := kind.Of(head); k == kind.Binary {
+		return binaries, k, nil
 	}
-	stream, err := logfile.OpenStream(path, nil) // which may be compressed
+	stream, err := logfile.OpenStream(path, nil)
 	if err != nil {
-		return unknown, nil, err
+		return unknown, kind.Unknown, err
 	}
 	defer stream.Close()
-	head := stream.Peek(samplefile.HeadSize)
-	switch mip.Detect(head) {
-	case mip.KindProfile:
-		return profiles, head, nil
-	case mip.KindRaw:
-		return raws, head, nil
-	case mip.KindMap:
-		return maps, head, nil
-	}
-	switch {
-	case mippack.Detect(head):
-		return raws, head, nil
-	case xray.Detect(head), xray.DetectProfile(head):
-		return xraylogs, head, nil
-	case tracelog.DetectTrace(head), tracelog.DetectStacks(head):
-		return calllogs, head, nil
-	case tracelog.Detect(head):
-		return spikelog, head, nil
-	case gotrace.Detect(head):
-		return gotraces, head, nil
-	case samplefile.Detect(head):
-		return samples, head, nil
-	}
-	return unknown, head, nil
+	k := kind.Of(stream.Peek(kind.HeadSize))
+	return groupOf[k], k, nil
 }

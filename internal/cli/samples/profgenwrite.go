@@ -11,6 +11,7 @@ import (
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -36,7 +37,7 @@ func host(s *verb.Streams) pipeline.Host {
 // otherKind returns an error with the kind of a file without samples.
 func otherKind(err error) error {
 	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unsymbolized.Detect(unknown.Head) && unknown.Unreadable() == nil {
-		return fmt.Errorf("%w: it is %s", err, verb.KindName(unknown.Head))
+		return fmt.Errorf("%w: it is %v", err, kind.Of(unknown.Head))
 	}
 	return err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
@@ -237,7 +238,7 @@ func (t *spikeSet) open(args []string) error {
 	}
 	var about []spikes.Log
 	for _, path := range paths {
-		file, err := calls.OpenLogFile(t.streams, path, "not a log of spikes", tracelog.Detect)
+		file, err := calls.OpenLogFile(t.streams, path, "not a log of spikes", kind.Kind.IsSpikes)
 		if err != nil {
 			return err
 		}

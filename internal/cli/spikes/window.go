@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
@@ -56,7 +57,7 @@ func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spik
 
 // windowsOf finds which spikes of a log have a window, by their numbers.
 func windowsOf(file *logfile.File) (map[uint64]spikes.Window, error) {
-	if !tracelog.DetectWindows(file.Head(logfile.HeadSize)) {
+	if kind.Of(file.Head(logfile.HeadSize)) != kind.WindowLog {
 		return nil, nil
 	}
 	w, err := tracelog.OpenWindows(file, file.Size, file.Name, nil, tracelog.AllWindows)
