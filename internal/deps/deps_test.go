@@ -36,7 +36,7 @@ type room struct {
 
 // rooms are in the order in which data meets them: each uses only those above it.
 var rooms = []room{
-	{"ground", "data types shared by all rooms; the cursor that reads bytes; opening of large inputs", "prof calllog sample internal/bytecur internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/saturate internal/shorttest", ""},
+	{"ground", "data types shared by all rooms; the cursor that reads bytes; opening of large inputs; object stores", "prof calllog sample internal/bytecur internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/objectstore internal/saturate internal/shorttest", ""},
 	{"format", "readers and writers of files, each with a description of its format", "format", "ground"},
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
@@ -69,7 +69,7 @@ var rooms = []room{
 // reaches are the packages that reach the machine: files, processes, sockets, the clock. All
 // others are pure: plain data in, plain data out.
 var reaches = strings.Fields(`
-	internal/golden internal/logfile internal/shorttest format/tracelog/tracelogtest
+	internal/golden internal/logfile internal/objectstore internal/objectstore/storetest internal/shorttest format/tracelog/tracelogtest
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
 	internal/report/webpage/browsertest
@@ -87,32 +87,25 @@ var reaches = strings.Fields(`
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
-	"github.com/aws/aws-sdk-go-v2/aws":                                     "internal/export/deliver",
-	"github.com/aws/aws-sdk-go-v2/aws/signer/v4":                           "internal/export/deliver",
-	"github.com/google/pprof/profile":                                      "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples format/pprofstacks",
-	"github.com/ianlancetaylor/demangle":                                   "internal/instrument/native internal/instrument/wrap internal/report",
-	"github.com/klauspost/compress/zstd":                                   "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
-	"github.com/nats-io/nats-server/v2/server":                             "internal/fleet/cluster",
-	"github.com/nats-io/nats.go":                                           "internal/fleet/journal/stream internal/fleet/cluster",
-	"github.com/nats-io/nats.go/jetstream":                                 "internal/fleet/journal/stream internal/fleet/cluster",
-	"github.com/parquet-go/parquet-go":                                     "format/calls format/calls/callstest format/profiletables",
-	"github.com/parquet-go/parquet-go/compress/zstd":                       "format/calls format/profiletables",
-	"github.com/spf13/cobra":                                               "cmd/cairn internal/cli internal/verb",
-	"github.com/spf13/cobra/doc":                                           "cmd/cairn",
-	"github.com/spf13/pflag":                                               "internal/cli internal/verb internal/toolchain",
-	"go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development": "internal/export/deliver",
-	"go.opentelemetry.io/proto/slim/otlp/common/v1":                        "internal/export",
-	"go.opentelemetry.io/proto/slim/otlp/profiles/v1development":           "internal/export",
-	"go.opentelemetry.io/proto/slim/otlp/resource/v1":                      "internal/export",
-	"google.golang.org/protobuf/encoding/protowire":                        "internal/export/deliver format/pprofstacks",
-	"google.golang.org/protobuf/proto":                                     "internal/export internal/export/deliver",
-	"go.yaml.in/yaml/v3":                                                   "format/mip format/xray",
-	"golang.org/x/arch/arm64/arm64asm":                                     "internal/binary/asmtext",
-	"golang.org/x/arch/x86/x86asm":                                         "internal/binary/asmtext",
-	"golang.org/x/exp/trace":                                               "format/gotrace",
-	"golang.org/x/term":                                                    "internal/verb",
-	"modernc.org/sqlite":                                                   "internal/calls/calldb",
-	"modernc.org/sqlite/vtab":                                              "internal/calls/calldb",
+	"github.com/google/pprof/profile":                "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples format/pprofstacks",
+	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
+	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
+	"github.com/nats-io/nats-server/v2/server":       "internal/fleet/cluster",
+	"github.com/nats-io/nats.go":                     "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/nats-io/nats.go/jetstream":           "internal/fleet/journal/stream internal/fleet/cluster",
+	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest format/profiletables",
+	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls format/profiletables",
+	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",
+	"github.com/spf13/cobra/doc":                     "cmd/cairn",
+	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
+	"google.golang.org/protobuf/encoding/protowire":  "internal/export internal/export/deliver format/pprofstacks",
+	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
+	"golang.org/x/arch/arm64/arm64asm":               "internal/binary/asmtext",
+	"golang.org/x/arch/x86/x86asm":                   "internal/binary/asmtext",
+	"golang.org/x/exp/trace":                         "format/gotrace",
+	"golang.org/x/term":                              "internal/verb",
+	"modernc.org/sqlite":                             "internal/calls/calldb",
+	"modernc.org/sqlite/vtab":                        "internal/calls/calldb",
 }
 
 // impure are the packages, and those below them, that a pure one may not have.

@@ -1,18 +1,13 @@
 package export
 
 import (
-	"encoding/binary"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
-	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
-	otlp "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
-	resource "go.opentelemetry.io/proto/slim/otlp/resource/v1"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Resource identifies the program in a profile of OpenTelemetry.
@@ -24,30 +19,71 @@ type Resource struct {
 
 // WriteOTLP writes a profile as OTLP encodes it.
 func WriteOTLP(w io.Writer, p *profile.Profile, about Resource) error {
-	data, err := OTLP(p, about)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(data)
+	_, err := w.Write(OTLP(p, about))
 	return err
 }
 
 // OTLP encodes a profile as a message ProfilesData of OpenTelemetry, with one profile for each
 // sample type, the default type first. An ExportProfilesServiceRequest has the same encoding.
-func OTLP(p *profile.Profile, about Resource) ([]byte, error) {
+//
+// The numbers of fields are those of opentelemetry/proto/profiles/v1development/profiles.proto and of the files that it
+// imports, version 1.11.
+func OTLP(p *profile.Profile, about Resource) []byte {
 	b := newOTLPBuilder()
-	scope := &otlp.ScopeProfiles{Scope: &common.InstrumentationScope{Name: about.Writer}}
+	var scope message
+	scope.bytes(1, message(nil).with(1, valid(about.Writer)))
 	for _, i := range defaultFirst(p) {
-		scope.Profiles = append(scope.Profiles, b.profile(p, i))
+		scope.bytes(2, b.profile(p, i))
 	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(&otlp.ProfilesData{
-		ResourceProfiles: []*otlp.ResourceProfiles{{
-			Resource:      &resource.Resource{Attributes: about.attributes()},
-			ScopeProfiles: []*otlp.ScopeProfiles{scope},
-		}},
-		Dictionary: b.d,
-	})
+	var resource, profiles, data message
+	resource.bytes(1, keyValue(attributeService, about.Service))
+	if about.BuildID != "" {
+		resource.bytes(1, keyValue(attributeBuildID, about.BuildID))
+	}
+	profiles.bytes(1, resource)
+	profiles.bytes(2, scope)
+	data.bytes(1, profiles)
+	data.bytes(2, b.dictionary())
+	return data
 }
+
+// message is a message of protocol buffers that is being encoded. Fields are added in the order of their numbers; numbers
+// and text that are the default are left out, as in proto3.
+type message []byte
+
+func (m *message) varint(field protowire.Number, v uint64) {
+	if v != 0 {
+		*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), v)
+	}
+}
+
+// bytes adds bytes or a message, also an empty one.
+func (m *message) bytes(field protowire.Number, data []byte) {
+	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), data)
+}
+
+// with returns the message with a text.
+func (m message) with(field protowire.Number, text string) message {
+	if text != "" {
+		m = protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), text)
+	}
+	return m
+}
+
+// packed adds a list of numbers.
+func (m *message) packed(field protowire.Number, list []int32) {
+	if len(list) == 0 {
+		return
+	}
+	var data []byte
+	for _, n := range list {
+		data = protowire.AppendVarint(data, uint64(n))
+	}
+	m.bytes(field, data)
+}
+
+// valid returns a text that protocol buffers take: they take only valid UTF-8.
+func valid(text string) string { return strings.ToValidUTF8(text, "?") }
 
 // Attributes that OpenTelemetry's semantic conventions name.
 const (
@@ -58,28 +94,30 @@ const (
 	attributeComment = "pprof.profile.comment"
 )
 
-func (r Resource) attributes() []*common.KeyValue {
-	list := []*common.KeyValue{{Key: attributeService, Value: stringValue(r.Service)}}
-	if r.BuildID != "" {
-		list = append(list, &common.KeyValue{Key: attributeBuildID, Value: stringValue(r.BuildID)})
-	}
-	return list
+// keyValue returns a KeyValue.
+func keyValue(key, value string) message {
+	m := message(nil).with(1, key)
+	m.bytes(2, stringValue(value))
+	return m
 }
 
-func stringValue(s string) *common.AnyValue {
-	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: strings.ToValidUTF8(s, "?")}}
+// stringValue, intValue and listValue return an AnyValue. One of its fields is there, whatever its value.
+func stringValue(s string) (m message) {
+	m.bytes(1, []byte(valid(s)))
+	return m
 }
 
-func intValue(n int64) *common.AnyValue {
-	return &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: n}}
+func intValue(n int64) message {
+	return protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), uint64(n))
 }
 
-func listValue(texts []string) *common.AnyValue {
-	list := new(common.ArrayValue)
+func listValue(texts []string) (m message) {
+	var list message
 	for _, text := range texts {
-		list.Values = append(list.Values, stringValue(text))
+		list.bytes(1, stringValue(text))
 	}
-	return &common.AnyValue{Value: &common.AnyValue_ArrayValue{ArrayValue: list}}
+	m.bytes(5, list)
+	return m
 }
 
 // defaultFirst returns the indexes of the sample types of p. Viewers show the first profile.
@@ -95,12 +133,23 @@ func defaultFirst(p *profile.Profile) []int {
 	return list
 }
 
+// The tables of a ProfilesDictionary, by the numbers of their fields.
+const (
+	mappingTable = 1 + iota
+	locationTable
+	functionTable
+	linkTable
+	stringTable
+	attributeTable
+	stackTable
+	tables
+)
+
 // otlpBuilder fills the tables of a dictionary. Entry 0 of each is the zero value, which means none.
 type otlpBuilder struct {
-	d         *otlp.ProfilesDictionary
-	strings   map[string]int32
-	attrs     map[string]int32
-	stacks    map[string]int32
+	tables [tables][]message
+	// Numbers of entries that are the same for the same bytes: of strings, attributes and stacks.
+	known     [tables]map[string]int32
 	functions map[*profile.Function]int32
 	mappings  map[*profile.Mapping]int32
 	locations map[*profile.Location]int32
@@ -108,86 +157,115 @@ type otlpBuilder struct {
 }
 
 func newOTLPBuilder() *otlpBuilder {
-	const traceID, spanID = 16, 8
-	return &otlpBuilder{
-		d: &otlp.ProfilesDictionary{
-			MappingTable: []*otlp.Mapping{{}}, LocationTable: []*otlp.Location{{}}, FunctionTable: []*otlp.Function{{}},
-			LinkTable:   []*otlp.Link{{TraceId: make([]byte, traceID), SpanId: make([]byte, spanID)}},
-			StringTable: []string{""}, AttributeTable: []*otlp.KeyValueAndUnit{{}}, StackTable: []*otlp.Stack{{}},
-		},
-		strings: map[string]int32{"": 0}, attrs: make(map[string]int32), stacks: map[string]int32{"": 0},
-		functions: make(map[*profile.Function]int32), mappings: make(map[*profile.Mapping]int32),
-		locations: make(map[*profile.Location]int32),
+	b := &otlpBuilder{
+		functions: make(map[*profile.Function]int32), mappings: make(map[*profile.Mapping]int32), locations: make(map[*profile.Location]int32),
 	}
+	for table := mappingTable; table < tables; table++ {
+		b.tables[table] = []message{{}}
+	}
+	const traceID, spanID = 16, 8
+	b.tables[linkTable][0].bytes(1, make([]byte, traceID))
+	b.tables[linkTable][0].bytes(2, make([]byte, spanID))
+	for _, table := range []int{stringTable, attributeTable, stackTable} {
+		b.known[table] = map[string]int32{"": 0}
+	}
+	return b
 }
 
-// profile returns the profile of the values with index i.
-func (b *otlpBuilder) profile(p *profile.Profile, i int) *otlp.Profile {
+func (b *otlpBuilder) dictionary() (m message) {
+	for table := mappingTable; table < tables; table++ {
+		for _, entry := range b.tables[table] {
+			m.bytes(protowire.Number(table), entry)
+		}
+	}
+	return m
+}
+
+// add adds an entry to a table and returns its number.
+func (b *otlpBuilder) add(table int, entry message) int32 {
+	b.tables[table] = append(b.tables[table], entry)
+	return int32(len(b.tables[table]) - 1)
+}
+
+// number returns the number of an entry, which is added if it is not there.
+func (b *otlpBuilder) number(table int, entry message) int32 {
+	n, ok := b.known[table][string(entry)]
+	if !ok {
+		n = b.add(table, entry)
+		b.known[table][string(entry)] = n
+	}
+	return n
+}
+
+// text returns the number of a string, as the value of a field.
+func (b *otlpBuilder) text(s string) uint64 { return uint64(b.number(stringTable, message(valid(s)))) }
+
+// attribute returns the number of an attribute, a KeyValueAndUnit.
+func (b *otlpBuilder) attribute(key string, value message, unit string) int32 {
+	var m message
+	m.varint(1, b.text(key))
+	m.bytes(2, value)
+	m.varint(3, b.text(unit))
+	return b.number(attributeTable, m)
+}
+
+// profile returns the Profile of the values with index i.
+func (b *otlpBuilder) profile(p *profile.Profile, i int) (m message) {
 	t := p.SampleType[i]
-	out := &otlp.Profile{
-		SampleType:   &otlp.ValueType{TypeStrindex: b.text(t.Type), UnitStrindex: b.text(t.Unit)},
-		TimeUnixNano: uint64(max(p.TimeNanos, 0)), DurationNano: uint64(max(p.DurationNanos, 0)),
+	var kind message
+	kind.varint(1, b.text(t.Type))
+	kind.varint(2, b.text(t.Unit))
+	m.bytes(1, kind)
+	for _, s := range b.samples(p, i) {
+		m.bytes(2, s.encode())
 	}
+	if p.TimeNanos > 0 {
+		m = protowire.AppendFixed64(protowire.AppendTag(m, 3, protowire.Fixed64Type), uint64(p.TimeNanos))
+	}
+	m.varint(4, uint64(max(p.DurationNanos, 0)))
 	if len(p.Comments) > 0 {
-		out.AttributeIndices = []int32{b.attribute(attributeComment, listValue(p.Comments), "")}
+		m.packed(11, []int32{b.attribute(attributeComment, listValue(p.Comments), "")})
 	}
+	return m
+}
+
+// otlpSample is a Sample.
+type otlpSample struct {
+	stack int32
+	attrs []int32
+	value int64
+}
+
+func (s *otlpSample) encode() (m message) {
+	m.varint(1, uint64(s.stack))
+	m.packed(2, s.attrs)
+	m.bytes(4, protowire.AppendVarint(nil, uint64(s.value)))
+	return m
+}
+
+// samples returns the values with index i. Samples with the same stack and attributes become one.
+func (b *otlpBuilder) samples(p *profile.Profile, i int) (list []*otlpSample) {
 	type identity struct {
 		stack int32
 		attrs string
 	}
-	known := make(map[identity]*otlp.Sample) // samples with one identity become one sample
+	known := make(map[identity]*otlpSample)
 	for _, s := range p.Sample {
 		if s.Value[i] == 0 {
 			continue
 		}
-		id := identity{stack: b.stack(s.Location)}
-		attrs := b.labels(s)
-		id.attrs = string(indexBytes(attrs))
+		sample := &otlpSample{stack: b.stack(s.Location), attrs: b.labels(s), value: s.Value[i]}
+		var attrs message
+		attrs.packed(1, sample.attrs)
+		id := identity{sample.stack, string(attrs)}
 		if same := known[id]; same != nil {
-			same.Values[0] += s.Value[i]
+			same.value += s.Value[i]
 			continue
 		}
-		known[id] = &otlp.Sample{StackIndex: id.stack, AttributeIndices: attrs, Values: []int64{s.Value[i]}}
-		out.Samples = append(out.Samples, known[id])
+		known[id] = sample
+		list = append(list, sample)
 	}
-	return out
-}
-
-// indexBytes returns indexes as the key of a map.
-func indexBytes(indexes []int32) []byte {
-	key := make([]byte, 0, 4*len(indexes))
-	for _, n := range indexes {
-		key = binary.LittleEndian.AppendUint32(key, uint32(n))
-	}
-	return key
-}
-
-// text returns the number of a string. Protocol buffers take only valid UTF-8.
-func (b *otlpBuilder) text(s string) int32 {
-	s = strings.ToValidUTF8(s, "?")
-	n, ok := b.strings[s]
-	if !ok {
-		n = int32(len(b.d.StringTable))
-		b.strings[s] = n
-		b.d.StringTable = append(b.d.StringTable, s)
-	}
-	return n
-}
-
-// attribute returns the number of an attribute.
-func (b *otlpBuilder) attribute(key string, v *common.AnyValue, unit string) int32 {
-	value, err := proto.MarshalOptions{Deterministic: true}.Marshal(v)
-	if err != nil { // only text that is not UTF-8, which text has replaced
-		return 0
-	}
-	id := fmt.Sprintf("%q %q %s", key, unit, value)
-	n, ok := b.attrs[id]
-	if !ok {
-		n = int32(len(b.d.AttributeTable))
-		b.attrs[id] = n
-		b.d.AttributeTable = append(b.d.AttributeTable, &otlp.KeyValueAndUnit{KeyStrindex: b.text(key), Value: v, UnitStrindex: b.text(unit)})
-	}
-	return n
+	return list
 }
 
 // labels returns the attributes of a sample.
@@ -224,27 +302,28 @@ func (b *otlpBuilder) stack(locations []*profile.Location) int32 {
 	for _, l := range locations {
 		b.indexes = append(b.indexes, b.location(l))
 	}
-	id := string(indexBytes(b.indexes))
-	n, ok := b.stacks[id]
-	if !ok {
-		n = int32(len(b.d.StackTable))
-		b.stacks[id] = n
-		b.d.StackTable = append(b.d.StackTable, &otlp.Stack{LocationIndices: slices.Clone(b.indexes)})
-	}
-	return n
+	var m message
+	m.packed(1, b.indexes)
+	return b.number(stackTable, m)
 }
 
 func (b *otlpBuilder) location(l *profile.Location) int32 {
-	if n, ok := b.locations[l]; ok {
+	n, ok := b.locations[l]
+	if ok {
 		return n
 	}
-	out := &otlp.Location{MappingIndex: b.mapping(l.Mapping), Address: l.Address}
+	var m message
+	m.varint(1, uint64(b.mapping(l.Mapping)))
+	m.varint(2, l.Address)
 	for _, line := range l.Line {
-		out.Lines = append(out.Lines, &otlp.Line{FunctionIndex: b.function(line.Function), Line: line.Line, Column: line.Column})
+		var place message
+		place.varint(1, uint64(b.function(line.Function)))
+		place.varint(2, uint64(line.Line))
+		place.varint(3, uint64(line.Column))
+		m.bytes(3, place)
 	}
-	n := int32(len(b.d.LocationTable))
+	n = b.add(locationTable, m)
 	b.locations[l] = n
-	b.d.LocationTable = append(b.d.LocationTable, out)
 	return n
 }
 
@@ -254,28 +333,33 @@ func (b *otlpBuilder) function(f *profile.Function) int32 {
 	}
 	n, ok := b.functions[f]
 	if !ok {
-		n = int32(len(b.d.FunctionTable))
+		var m message
+		m.varint(1, b.text(f.Name))
+		m.varint(2, b.text(f.SystemName))
+		m.varint(3, b.text(f.Filename))
+		m.varint(4, uint64(f.StartLine))
+		n = b.add(functionTable, m)
 		b.functions[f] = n
-		b.d.FunctionTable = append(b.d.FunctionTable, &otlp.Function{
-			NameStrindex: b.text(f.Name), SystemNameStrindex: b.text(f.SystemName), FilenameStrindex: b.text(f.Filename), StartLine: f.StartLine,
-		})
 	}
 	return n
 }
 
-func (b *otlpBuilder) mapping(m *profile.Mapping) int32 {
-	if m == nil {
+func (b *otlpBuilder) mapping(from *profile.Mapping) int32 {
+	if from == nil {
 		return 0
 	}
-	n, ok := b.mappings[m]
+	n, ok := b.mappings[from]
 	if !ok {
-		out := &otlp.Mapping{MemoryStart: m.Start, MemoryLimit: m.Limit, FileOffset: m.Offset, FilenameStrindex: b.text(m.File)}
-		if m.BuildID != "" {
-			out.AttributeIndices = []int32{b.attribute(attributeBuildID, stringValue(m.BuildID), "")}
+		var m message
+		m.varint(1, from.Start)
+		m.varint(2, from.Limit)
+		m.varint(3, from.Offset)
+		m.varint(4, b.text(from.File))
+		if from.BuildID != "" {
+			m.packed(5, []int32{b.attribute(attributeBuildID, stringValue(from.BuildID), "")})
 		}
-		n = int32(len(b.d.MappingTable))
-		b.mappings[m] = n
-		b.d.MappingTable = append(b.d.MappingTable, out)
+		n = b.add(mappingTable, m)
+		b.mappings[from] = n
 	}
 	return n
 }

@@ -23,6 +23,10 @@ func decodeOTLP(t interface {
 	if err := proto.Unmarshal(data, out); err != nil {
 		t.Fatal(err)
 	}
+	// The library writes the same bytes.
+	if again, err := (proto.MarshalOptions{Deterministic: true}).Marshal(out); err != nil || !bytes.Equal(again, data) {
+		t.Fatal("not the encoding of a library for protocol buffers", err)
+	}
 	return out
 }
 
@@ -112,10 +116,7 @@ func TestOTLPStacks(t *testing.T) {
 		Stacks{Trie: stackTrie(), Labels: map[string]string{"log": "a"}},
 	)
 	p.Comments = []string{"a note"}
-	data, err := OTLP(p, Resource{Service: "app", BuildID: "1f3c", Writer: "cairn"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := OTLP(p, Resource{Service: "app", BuildID: "1f3c", Writer: "cairn"})
 	out := decodeOTLP(t, data)
 	checkTables(t, out.Dictionary)
 	r := out.ResourceProfiles[0]
@@ -177,11 +178,7 @@ func TestOTLPAny(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProfile(t)
-		data, err := OTLP(p, Resource{Service: "app"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := decodeOTLP(t, data)
+		out := decodeOTLP(t, OTLP(p, Resource{Service: "app"}))
 		checkTables(t, out.Dictionary)
 		for i, got := range out.ResourceProfiles[0].ScopeProfiles[0].Profiles {
 			if a, b := otlpLines(out.Dictionary, got), pprofLines(p, i); !slices.Equal(a, b) {

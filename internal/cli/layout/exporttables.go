@@ -11,9 +11,9 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/profiletables"
-	"github.com/cairnprof/cairn/internal/export/deliver"
 	"github.com/cairnprof/cairn/internal/fleet/client"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/objectstore"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -25,13 +25,13 @@ const maxProfile = 1 << 31
 
 // tables writes the tables of a profile, or of all that a collector has, into a directory or an object store.
 func (f *exportFlags) tables(ctx context.Context, s *verb.Streams) error {
-	if !strings.HasPrefix(f.parquet, deliver.BucketScheme) {
+	if !strings.HasPrefix(f.parquet, objectstore.Scheme) {
 		if err := os.MkdirAll(f.parquet, 0o777); err != nil {
 			return err
 		}
 		return f.tablesInto(ctx, s, f.parquet)
 	}
-	bucket, err := deliver.NewBucket(f.parquet)
+	bucket, err := objectstore.Open(f.parquet)
 	if err != nil {
 		return verb.Usagef("--parquet: %v", err)
 	}
@@ -53,13 +53,13 @@ func (f *exportFlags) tables(ctx context.Context, s *verb.Streams) error {
 	return nil
 }
 
-func putTable(ctx context.Context, bucket *deliver.Bucket, dir, name string) error {
+func putTable(ctx context.Context, bucket *objectstore.Bucket, dir, name string) error {
 	file, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return bucket.Put(ctx, name, "application/vnd.apache.parquet", file)
+	return bucket.PutFile(ctx, name, "application/vnd.apache.parquet", file)
 }
 
 // tablesInto writes the tables into a directory.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -192,8 +191,8 @@ func reason(header http.Header, answer []byte) string {
 	if strings.Contains(header.Get("Content-Type"), "protobuf") {
 		text = statusMessage(answer)
 	}
-	if strings.HasPrefix(text, "<") { // the page of a proxy, or an object store's error
-		text = storeMessage(answer)
+	if strings.HasPrefix(text, "<") { // the page of a proxy
+		text = ""
 	}
 	if text == "" {
 		return ""
@@ -204,20 +203,6 @@ func reason(header http.Header, answer []byte) string {
 		}
 		return r
 	}, text)
-}
-
-// storeMessage returns what the error of an object store says, which is XML; "" if the answer is something else.
-func storeMessage(answer []byte) string {
-	var e struct {
-		XMLName xml.Name `xml:"Error"`
-		Code    string
-		Message string
-	}
-	if xml.Unmarshal(answer, &e) != nil || e.Code == "" {
-		return ""
-	}
-	text := e.Code + ": " + e.Message
-	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
 }
 
 // client follows no redirects: they would make a GET of the request.

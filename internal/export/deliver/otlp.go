@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
-
-	service "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
 
 	"github.com/cairnprof/cairn/internal/export"
 )
@@ -23,13 +21,10 @@ const otlpPath = "/v1development/profiles"
 
 // sendOTLP sends a profile by OTLP/HTTP.
 func (t *Target) sendOTLP(ctx context.Context, p *profile.Profile, about About) error {
-	data, err := export.OTLP(p, export.Resource{Service: about.Service, BuildID: about.BuildID, Writer: about.Writer})
-	if err != nil {
-		return err
-	}
+	data := export.OTLP(p, export.Resource{Service: about.Service, BuildID: about.BuildID, Writer: about.Writer})
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	_, err = z.Write(data)
+	_, err := z.Write(data)
 	if err = errors.Join(err, z.Close()); err != nil {
 		return err
 	}
@@ -41,36 +36,70 @@ func (t *Target) sendOTLP(ctx context.Context, p *profile.Profile, about About) 
 	if err != nil {
 		return err
 	}
-	response := new(service.ExportProfilesServiceResponse)
-	if err := proto.Unmarshal(answer, response); err != nil {
-		return fmt.Errorf("%s: the response is not one of OTLP: %w", target, err)
+	rejected, reason, ok := partialSuccess(answer)
+	if !ok {
+		return fmt.Errorf("%s: the response is not one of OTLP", target)
 	}
-	if partial := response.GetPartialSuccess(); partial.GetRejectedProfiles() > 0 {
-		return fmt.Errorf("%s: %d profiles were rejected: %s", target, partial.GetRejectedProfiles(), partial.GetErrorMessage())
+	if rejected > 0 {
+		return fmt.Errorf("%s: %d profiles were rejected: %s", target, rejected, reason)
 	}
 	return nil
 }
 
+// partialSuccess returns what an ExportProfilesServiceResponse says: its field 1 is an ExportProfilesPartialSuccess, whose
+// field 1 is the number of rejected profiles and field 2 the reason. ok is false if it is no such message.
+func partialSuccess(answer []byte) (rejected int64, reason string, ok bool) {
+	ok = eachField(answer, func(number protowire.Number, _ uint64, data []byte) bool {
+		return number != 1 || data != nil && eachField(data, func(number protowire.Number, value uint64, data []byte) bool {
+			switch number {
+			case 1:
+				rejected = int64(value)
+			case 2:
+				reason = strings.ToValidUTF8(string(data), "?")
+			}
+			return true
+		})
+	})
+	return rejected, reason, ok
+}
+
 // statusMessage returns the message in a google.rpc.Status, which is what OTLP answers with a status
 // that is an error: its field 2.
-func statusMessage(data []byte) string {
-	for len(data) > 0 {
-		number, kind, n := protowire.ConsumeTag(data)
+func statusMessage(answer []byte) (text string) {
+	eachField(answer, func(number protowire.Number, _ uint64, data []byte) bool {
+		if number == 2 {
+			text = string(data)
+		}
+		return true
+	})
+	return strings.ToValidUTF8(text, "")
+}
+
+// eachField calls f with each field of a message until it returns false: a number, or bytes, which are nil for a number.
+// It reports whether the message is valid and f returned true.
+func eachField(message []byte, f func(number protowire.Number, value uint64, data []byte) bool) bool {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
-			return ""
+			return false
 		}
-		data = data[n:]
-		if number == 2 && kind == protowire.BytesType {
-			text, n := protowire.ConsumeString(data)
-			if n < 0 {
-				return ""
-			}
-			return text
+		message = message[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+			return false
 		}
-		if n = protowire.ConsumeFieldValue(number, kind, data); n < 0 {
-			return ""
+		var value uint64
+		var data []byte
+		switch kind {
+		case protowire.VarintType:
+			value, _ = protowire.ConsumeVarint(message)
+		case protowire.BytesType:
+			data, _ = protowire.ConsumeBytes(message)
+			data = append([]byte{}, data...)
 		}
-		data = data[n:]
+		if !f(number, value, data) {
+			return false
+		}
+		message = message[n:]
 	}
-	return ""
+	return true
 }

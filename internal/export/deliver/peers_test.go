@@ -21,17 +21,11 @@ import (
 // peer builds a program of the module in the directory peers, whose dependencies are not those of cairn.
 func peer(t *testing.T, name string) string {
 	t.Helper()
-	return buildPeer(t, name, "./"+name)
-}
-
-// buildPeer builds the program of a package that the module in the directory peers has or requires.
-func buildPeer(t *testing.T, name, pkg string) string {
-	t.Helper()
 	if testing.Short() {
 		t.Skip("building " + name + " takes minutes")
 	}
 	bin := filepath.Join(t.TempDir(), name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "peers", "-mod=mod", "-o", bin, pkg)
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "peers", "-mod=mod", "-o", bin, "./"+name)
 	if out, err := build.CombinedOutput(); err != nil {
 		if strings.Contains(string(out), "proxy") || strings.Contains(string(out), "dial tcp") {
 			t.Skipf("%s cannot be built without its modules: %s", name, out)

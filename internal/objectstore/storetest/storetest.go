@@ -1,0 +1,112 @@
+// Package storetest starts an object store for tests: Versity's S3 gateway, which keeps objects in files and checks
+// signatures and conditions as Amazon S3 does.
+package storetest
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Credentials and bucket of the store.
+const (
+	KeyID  = "somebody"
+	Secret = "secret of somebody"
+	Bucket = "fleet"
+)
+
+// Store is a running object store.
+type Store struct {
+	t    testing.TB
+	bin  string
+	addr string
+	side string // directory of what the store knows of objects besides their bytes
+	cmd  *exec.Cmd
+
+	URL  string
+	Root string // directory of the buckets
+}
+
+// Start starts a store that ends with the test. The test is skipped if the store cannot be built, for want of its
+// modules.
+func Start(t testing.TB) *Store {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{t: t, bin: build(t), addr: l.Addr().String(), side: t.TempDir(), Root: t.TempDir()}
+	s.URL = "http://" + s.addr
+	l.Close()
+	if err := os.Mkdir(filepath.Join(s.Root, Bucket), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Kill() })
+	s.Restart()
+	return s
+}
+
+// build returns the program of the gateway, which the go command keeps in its cache.
+func build(t testing.TB) string {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	tool := exec.CommandContext(t.Context(), "go", "tool", "-C", filepath.Join(filepath.Dir(file), "gateway"), "-n", "versitygw")
+	out, err := tool.CombinedOutput()
+	if err != nil {
+		if strings.Contains(string(out), "proxy") || strings.Contains(string(out), "dial tcp") {
+			t.Skipf("the object store cannot be built without its modules: %s", out)
+		}
+		t.Fatalf("building the object store: %v\n%s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Restart starts the store after Kill, with the same address and objects, and waits until it answers.
+func (s *Store) Restart() {
+	s.t.Helper()
+	s.cmd = exec.Command(s.bin, "--quiet", "--port", s.addr, "--access", KeyID, "--secret", Secret, "posix", "--sidecar", s.side, s.Root)
+	s.cmd.Stderr = s.t.Output()
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		c, err := net.Dial("tcp", s.addr)
+		if err == nil {
+			c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("the object store does not listen: %v", err)
+		}
+	}
+}
+
+// Kill kills the store.
+func (s *Store) Kill() {
+	if s.cmd != nil {
+		s.cmd.Process.Kill() //nolint:errcheck // it may have ended
+		s.cmd.Wait()         //nolint:errcheck // it was killed
+		s.cmd = nil
+	}
+}
+
+// Signal sends a signal, such as SIGSTOP, to the store.
+func (s *Store) Signal(sig syscall.Signal) {
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// Environment returns the variables that name a store at a URL, which is that of the store or of a proxy to it.
+func Environment(url string) []string {
+	return []string{
+		"AWS_ENDPOINT_URL=" + url, "AWS_ACCESS_KEY_ID=" + KeyID, "AWS_SECRET_ACCESS_KEY=" + Secret,
+		"AWS_ENDPOINT_URL_S3=", "AWS_SESSION_TOKEN=", "AWS_REGION=", "AWS_DEFAULT_REGION=",
+	}
+}
