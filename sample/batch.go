@@ -11,10 +11,19 @@ type Batch struct {
 	// Contents of the samples, one after the other, and how much of them belongs to existing samples.
 	frames         []uint64
 	branches       []Branch
-	copied         int // bytes of copies of stacks
+	copies         copies
 	framesDone     int
 	branchesDone   int
 	mispredictions uint64
+}
+
+// copies has the UserStates of samples.
+type copies struct {
+	stacks  []byte
+	regs    []uint64
+	states  []UserState
+	current *UserState // of the current sample, nil if there is none
+	size    int        // of the stacks in bytes
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
@@ -25,7 +34,12 @@ func NewBatch() *Batch { return batches.Get().(*Batch) }
 // Release releases the batch with its samples: their memory is reused. Events stay valid. A batch that is not
 // released is left to the garbage collector. Any goroutine may release it, once.
 func (b *Batch) Release() {
-	*b = Batch{Samples: b.Samples[:0], frames: b.frames[:0], branches: b.branches[:0]}
+	c := &b.copies
+	clear(c.states) // they may refer to memory that has been replaced by more
+	*b = Batch{
+		Samples: b.Samples[:0], frames: b.frames[:0], branches: b.branches[:0],
+		copies: copies{stacks: c.stacks[:0], regs: c.regs[:0], states: c.states[:0]},
+	}
 	batches.Put(b)
 }
 
@@ -40,6 +54,25 @@ func (b *Batch) Branch(from, to uint64, mispredicted bool) {
 	b.branches = append(b.branches, Branch{From: from, To: to})
 }
 
+// Copy adds the registers, those with a bit in mask, and the copy of the stack of the current
+// sample. It keeps no reference to either.
+func (b *Batch) Copy(mask uint64, regs []uint64, stack []byte) {
+	c := &b.copies
+	n := len(c.stacks)
+	c.stacks = append(c.stacks, stack...)
+	b.Refer(mask, regs, c.stacks[n:len(c.stacks):len(c.stacks)])
+}
+
+// Refer is Copy for a copy of a stack that stays in memory: it is not copied again.
+func (b *Batch) Refer(mask uint64, regs []uint64, stack []byte) {
+	c := &b.copies
+	n := len(c.regs)
+	c.regs = append(c.regs, regs...)
+	c.states = append(c.states, UserState{mask, c.regs[n:len(c.regs):len(c.regs)], stack})
+	c.current = &c.states[len(c.states)-1]
+	c.size += len(stack)
+}
+
 // Depth returns the numbers of frames and branches of the current sample.
 func (b *Batch) Depth() (frames, branches int) {
 	return len(b.frames) - b.framesDone, len(b.branches) - b.branchesDone
@@ -52,8 +85,8 @@ func (b *Batch) End(s Sample) *Sample {
 	s.Branches = b.branches[b.branchesDone:nb:nb]
 	s.Mispredicted = b.mispredictions
 	b.framesDone, b.branchesDone, b.mispredictions = nf, nb, 0
-	if s.User != nil {
-		b.copied += len(s.User.Stack)
+	if b.copies.current != nil {
+		s.User, b.copies.current = b.copies.current, nil
 	}
 	b.Samples = append(b.Samples, s)
 	return &b.Samples[len(b.Samples)-1]
@@ -62,7 +95,7 @@ func (b *Batch) End(s Sample) *Sample {
 // Drop discards the frames and branches that were added since the last sample.
 func (b *Batch) Drop() {
 	b.frames, b.branches = b.frames[:b.framesDone], b.branches[:b.branchesDone]
-	b.mispredictions = 0
+	b.mispredictions, b.copies.current = 0, nil
 }
 
 // DropFrames discards the frames that were added since the last sample.
@@ -73,11 +106,14 @@ func (b *Batch) Add(s *Sample) *Sample {
 	b.frames = append(b.frames, s.Stack...)
 	b.branches = append(b.branches, s.Branches...)
 	b.mispredictions = s.Mispredicted
+	if u := s.User; u != nil {
+		b.Copy(u.Mask, u.Regs, u.Stack)
+	}
 	return b.End(*s)
 }
 
 // Size returns the approximate size of the batch in bytes.
 func (b *Batch) Size() int {
 	const sampleSize = 120
-	return b.copied + 8*len(b.frames) + 16*len(b.branches) + sampleSize*len(b.Samples)
+	return b.copies.size + 8*len(b.copies.regs) + 8*len(b.frames) + 16*len(b.branches) + sampleSize*len(b.Samples)
 }

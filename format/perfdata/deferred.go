@@ -32,6 +32,9 @@ func (s *session) hold(number uint64, x *sample.Sample) {
 	}
 	c := *x
 	c.Stack, c.Branches = slices.Clone(x.Stack), slices.Clone(x.Branches)
+	if u := x.User; u != nil {
+		c.User = &sample.UserState{Mask: u.Mask, Regs: slices.Clone(u.Regs), Stack: slices.Clone(u.Stack)}
+	}
 	s.batch.Samples = s.batch.Samples[:len(s.batch.Samples)-1]
 	if len(s.held.samples[number]) == 0 {
 		s.held.order = append(s.held.order, number)
@@ -74,6 +77,9 @@ func (s *session) put(x *sample.Sample, rest []byte) {
 	}
 	for i, b := range x.Branches {
 		s.batch.Branch(b.From, b.To, x.Mispredicted>>i&1 != 0)
+	}
+	if u := x.User; u != nil {
+		s.batch.Copy(u.Mask, u.Regs, u.Stack)
 	}
 	s.stats.Add(s.batch.End(*x))
 	if s.batch.Size() > batchSize {

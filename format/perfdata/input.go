@@ -15,12 +15,13 @@ type input struct {
 	big      bool
 	buffer   []byte // of the file, from pos
 	memory   []byte // of the buffer
+	whole    []byte // the file, if it is in memory; nil if it is read
 }
 
 const inputSize = 1 << 20
 
-// next returns the next record, whose data is valid until the next call; io.EOF at the end, and errCut if the
-// rest is not a record.
+// next returns the next record, whose data is valid until the next call unless the whole file is in memory; io.EOF
+// at the end, and errCut if the rest is not a record.
 func (in *input) next() (record, error) {
 	head, err := in.peek(recordHeader)
 	if err != nil {
@@ -40,13 +41,18 @@ func (in *input) next() (record, error) {
 	if len(data) < int(size) || size < recordHeader {
 		return record{}, errCut
 	}
-	r := record{data: data, offset: in.pos}
+	r := record{data: data, offset: in.pos, stays: in.whole != nil}
 	in.skip(int64(size))
 	return r, nil
 }
 
 // peek returns the next n bytes, fewer at the end.
 func (in *input) peek(n int) ([]byte, error) {
+	if in.whole != nil {
+		in.end = min(in.end, int64(len(in.whole)))
+		at := min(in.pos, in.end)
+		return in.whole[at:min(at+int64(n), in.end)], nil
+	}
 	if len(in.buffer) < n && int64(len(in.buffer)) < in.end-in.pos {
 		if in.memory == nil {
 			in.memory = make([]byte, min(inputSize, in.end-in.pos))

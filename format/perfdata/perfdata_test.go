@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -276,10 +277,19 @@ func TestBranchKinds(t *testing.T) {
 }
 
 // TestCopies reads registers and copies of stacks, as --call-graph dwarf records them.
+// inMemory is a file that is mapped.
+type inMemory struct {
+	io.ReaderAt
+	data []byte
+}
+
+func (m inMemory) Mapped() []byte { return m.data }
+
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	const mask = 1<<6 | 1<<7 | 1<<8 | 1<<23
-	for _, compress := range []bool{false, true} {
+	for _, how := range []string{"read", "mapped", "compressed"} {
+		compress := how == "compressed"
 		w := &pdt.Writer{Compress: compress, Events: []pdt.Event{{
 			SampleType: pdt.IP | pdt.TID | pdt.Time | pdt.Callchain | pdt.BranchStack | pdt.RegsUser | pdt.StackUser,
 			BranchType: 1 << 11, Regs: mask, Name: "cpu-clock", // calls in place of branches
@@ -306,7 +316,11 @@ func TestCopies(t *testing.T) {
 		if _, err := w.WriteTo(&file); err != nil {
 			t.Fatal(err)
 		}
-		src, err := perfdata.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), "perf.data")
+		var in io.ReaderAt = bytes.NewReader(file.Bytes())
+		if how == "mapped" {
+			in = inMemory{in, file.Bytes()}
+		}
+		src, err := perfdata.Open(in, int64(file.Len()), "perf.data")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +340,7 @@ func TestCopies(t *testing.T) {
 		const whole = "true [60 70 80 230] [1 2 3 4 5 6 7 8 9]"
 		want := []string{"[50]: " + whole, "[51]: none", "[52]: none", "[53]: none", "[8000000000000000]: " + whole}
 		if !slices.Equal(got, want) || src.Stats().Copies != 2 || len(src.Stats().Damage) > 0 {
-			t.Errorf("got  %q\nwant %q; %+v", got, want, src.Stats())
+			t.Errorf("%s: got  %q\nwant %q; %+v", how, got, want, src.Stats())
 		}
 	}
 }

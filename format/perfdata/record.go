@@ -1,7 +1,6 @@
 package perfdata
 
 import (
-	"bytes"
 	"encoding/hex"
 	"math/bits"
 
@@ -12,6 +11,7 @@ import (
 type record struct {
 	data   []byte
 	offset int64 // in the file, for messages
+	stays  bool  // the data stays valid
 }
 
 const recordHeader = 8
@@ -89,8 +89,8 @@ type decoded struct {
 	wrongPath      uint64 // branches that were not executed, and left out
 }
 
-// sampleOf adds a sample to a batch.
-func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch) (d decoded) {
+// sampleOf adds a sample to a batch. stays reports that the body stays valid.
+func sampleOf(a *attr, event uint16, body []byte, big, stays bool, batch *sample.Batch) (d decoded) {
 	f := fields{data: body, big: big}
 	s := sample.Sample{PID: sample.UnknownPID, TID: sample.UnknownPID, Count: 1, Event: event}
 	t := a.sampleType
@@ -134,7 +134,7 @@ func sampleOf(a *attr, event uint16, body []byte, big bool, batch *sample.Batch)
 	case a.sampleType&sampleBranchStack != 0:
 		skipBranches(&f, a.branchType)
 	}
-	userState(&f, a, &s)
+	userState(&f, a, stays, batch)
 	if f.short {
 		batch.Drop()
 		return decoded{}
@@ -198,16 +198,16 @@ func skipBranches(f *fields, branchType uint64) {
 
 // userState reads the registers and the copy of the stack of a sample. Kernel threads and
 // programs of 32 bits have none that can be used.
-func userState(f *fields, a *attr, s *sample.Sample) {
+func userState(f *fields, a *attr, stays bool, batch *sample.Batch) {
 	const abi64 = 2
-	u := &sample.UserState{Mask: a.regsUser}
+	var all [64]uint64
+	regs := all[:bits.OnesCount64(a.regsUser)]
 	usable := false
 	if a.sampleType&sampleRegsUser != 0 {
 		if abi := f.u64(); abi != 0 {
 			usable = abi == abi64 && !f.big // no such machine is supported
-			u.Regs = make([]uint64, bits.OnesCount64(a.regsUser))
-			for i := range u.Regs {
-				u.Regs[i] = f.u64()
+			for i := range regs {
+				regs[i] = f.u64()
 			}
 		}
 	}
@@ -219,9 +219,12 @@ func userState(f *fields, a *attr, s *sample.Sample) {
 		return
 	}
 	data := f.take(size)
-	if copied := f.u64(); usable && !f.short {
-		u.Stack = bytes.Clone(data[:min(copied, size)])
-		s.User = u
+	switch copied := f.u64(); {
+	case !usable || f.short:
+	case stays:
+		batch.Refer(a.regsUser, regs, data[:min(copied, size)])
+	default:
+		batch.Copy(a.regsUser, regs, data[:min(copied, size)])
 	}
 }
 

@@ -17,20 +17,30 @@ type rounds struct {
 
 type waiting struct {
 	time     uint64
-	from, to int // in the data
+	from, to int    // in the data
+	stays    []byte // the data itself if it stays valid
 	offset   int64
 }
+
+// maxStaying bounds the number of waiting records whose data is not copied.
+const maxStaying = 4 << 20
 
 // maxWaiting bounds the data of waiting records. The buffers of a processor have 512 kB by default.
 const maxWaiting = 256 << 20
 
 // add queues a record. If too much is waiting, the older half is released.
 func (q *rounds) add(r record, time uint64, out func(record)) {
-	from := len(q.data)
-	q.data = append(q.data, r.data...)
-	q.waiting = append(q.waiting, waiting{time, from, len(q.data), r.offset})
+	w := waiting{time: time, offset: r.offset}
+	if r.stays {
+		w.stays = r.data
+	} else {
+		w.from = len(q.data)
+		q.data = append(q.data, r.data...)
+		w.to = len(q.data)
+	}
+	q.waiting = append(q.waiting, w)
 	q.newest = max(q.newest, time)
-	if len(q.data) > maxWaiting {
+	if len(q.data) > maxWaiting || len(q.waiting) > maxStaying {
 		q.sort()
 		q.flush(q.waiting[len(q.waiting)/2].time, out)
 	}
@@ -54,8 +64,12 @@ func (q *rounds) flush(limit uint64, out func(record)) {
 	q.sort()
 	n := 0
 	for n < len(q.waiting) && q.waiting[n].time <= limit {
-		w := q.waiting[n]
-		out(record{q.data[w.from:w.to], w.offset})
+		w := &q.waiting[n]
+		data := w.stays
+		if data == nil {
+			data = q.data[w.from:w.to]
+		}
+		out(record{data, w.offset, w.stays != nil})
 		n++
 	}
 	if n == 0 {

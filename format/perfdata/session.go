@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/debug"
 
 	"github.com/cairnprof/cairn/sample"
 )
@@ -32,7 +33,18 @@ func (s *session) close() {
 	}
 }
 
-func (s *session) run(ctx context.Context) error {
+func (s *session) run(ctx context.Context) (err error) {
+	if s.in.whole != nil {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer func() {
+			if reason := recover(); reason != nil {
+				if _, fault := reason.(interface{ Addr() uintptr }); !fault {
+					panic(reason)
+				}
+				err = errors.New("the file was truncated while it was read")
+			}
+		}()
+	}
 	if s.spe && len(s.attrs) > 0 {
 		found, err := s.findTraces()
 		if err != nil {
@@ -281,7 +293,7 @@ func (s *session) sample(r record) {
 	if a.sampleKind() == sample.Nothing {
 		return
 	}
-	x := sampleOf(a, i, r.body(), s.big, s.batch)
+	x := sampleOf(a, i, r.body(), s.big, r.stays, s.batch)
 	if x.Sample == nil {
 		s.bad(badRecord, r.offset)
 		return

@@ -23,6 +23,7 @@ func (f *flameFlags) writeFolded(w io.Writer, doc flamegraph.Document, _ flamegr
 	if f.marked != nil {
 		name = f.marked
 	}
+	name = remembered(name)
 	lines := folded.NewWriter(w)
 	var names []string
 	for _, g := range p.Groups {
@@ -46,4 +47,17 @@ func (f *flameFlags) writeFolded(w io.Writer, doc flamegraph.Document, _ flamegr
 		}
 	}
 	return sum, lines.Flush()
+}
+
+// remembered returns name with a cache: to show a name takes longer than to write it.
+func remembered(name func(calllog.FuncID) string) func(calllog.FuncID) string {
+	known := map[calllog.FuncID]string{}
+	return func(id calllog.FuncID) string {
+		text, ok := known[id]
+		if !ok {
+			text = name(id)
+			known[id] = text
+		}
+		return text
+	}
 }

@@ -76,10 +76,16 @@ func (w stackWriter) kind(id calllog.FuncID) flamegraph.Kind {
 func (w stackWriter) folded(out io.Writer) error {
 	lines := folded.NewWriter(out)
 	var names []string
+	shown := map[calllog.FuncID]string{} // to show a name takes longer than to write it
 	err := export.EachStack(w.Merged(), export.MaxFrames, func(stack []calllog.FuncID, n *calltrie.Node) error {
 		names = names[:0]
 		for _, fn := range stack {
-			names = append(names, w.name(fn))
+			name, ok := shown[fn]
+			if !ok {
+				name = w.name(fn)
+				shown[fn] = name
+			}
+			names = append(names, name)
 		}
 		return lines.Write(names, n.Self)
 	})

@@ -14,10 +14,38 @@ import (
 )
 
 // Table has the unwind rules of a module in a process. Bias is what was added to its link-time
-// addresses when it was loaded.
+// addresses when it was loaded. It is not safe for concurrent use.
 type Table struct {
 	Rows []ehframe.Row // ascending
 	Bias uint64
+
+	recent *[recentRules]recentRule // nil until it is used
+}
+
+// recentRules is the number of rules that are found without a search: samples are at few
+// addresses, and their callers at fewer.
+const recentRules = 1 << 11
+
+type recentRule struct {
+	pc  uint64 // 0 if there is none yet
+	row int32  // index of the row, -1 if there is none
+}
+
+// find returns the index of the row for an address, -1 if there is none.
+func (t *Table) find(pc uint64) int {
+	if t.recent == nil {
+		t.recent = new([recentRules]recentRule)
+	}
+	r := &t.recent[pc*0x9e3779b97f4a7c15>>53]
+	if r.pc == pc {
+		return int(r.row)
+	}
+	i, found := slices.BinarySearchFunc(t.Rows, pc-t.Bias, func(r ehframe.Row, at uint64) int { return cmp.Compare(r.PC, at) })
+	if !found {
+		i--
+	}
+	*r = recentRule{pc, int32(i)}
+	return i
 }
 
 // End is the reason why a walk ended.
@@ -101,23 +129,20 @@ func (w *walk) read(addr uint64) (uint64, bool) {
 }
 
 // row returns the rule at the frame.
-func (w *walk) row(exact bool) (ehframe.Row, End) {
+func (w *walk) row(exact bool) (*ehframe.Row, End) {
 	pc := w.pc
 	if !exact {
 		pc-- // the call may be the last instruction of a function
 	}
 	t := w.table(pc)
 	if t == nil {
-		return ehframe.Row{}, NoTable
+		return nil, NoTable
 	}
-	i, found := slices.BinarySearchFunc(t.Rows, pc-t.Bias, func(r ehframe.Row, at uint64) int { return cmp.Compare(r.PC, at) })
-	if !found {
-		i--
-	}
+	i := t.find(pc)
 	if i < 0 || t.Rows[i].CFA == ehframe.CFAUnknown {
-		return ehframe.Row{}, NoRule
+		return nil, NoRule
 	}
-	return t.Rows[i], Whole
+	return &t.Rows[i], Whole
 }
 
 // step goes to the caller. At the outermost frame the address becomes 0.
@@ -133,11 +158,11 @@ func (w *walk) step(exact bool) (nextExact bool, end End) {
 	if row.CFA == ehframe.CFASignal {
 		return true, w.interrupted()
 	}
-	cfa, ok := w.cfa(&row)
+	cfa, ok := w.cfa(row)
 	if !ok {
 		return false, Short
 	}
-	ret, end := w.back(&row, cfa)
+	ret, end := w.back(row, cfa)
 	if end != Whole {
 		return false, end
 	}
