@@ -66,7 +66,7 @@ size_row() {
 printf '\n  %-8s %12s %12s %14s   %s\n' "" "code, bytes" "data, bytes" "stripped file" "build"
 size_row plain.stripped plain
 size_row shell.stripped shell
-echo "  Mode full records most and costs most. README.md has the cost of the others."
+echo "  Mode full records most and costs most. docs/costs.md has the cost of the others."
 
 section "Run" \
   "Three runs, each with a name. Each writes a raw file when it exits."
@@ -350,5 +350,5 @@ cat <<'TRY'
   cairn covered -p all.mip --missed --debug shell         functions and lines that no run reached
   cairn callgraph -p query.mip | dot -Tsvg -o query.svg   the call graph (needs graphviz)
   cairn yaml -p all.mip | less                            the profile as text
-  cairn cc gcc ...                                        your own program: see README.md
+  cairn cc gcc ...                                        your own program: see docs/start.md
 TRY

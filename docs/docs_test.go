@@ -34,7 +34,7 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 	cache := t.TempDir() // of runtimes, which are the same for all pages
-	for _, page := range []string{"../README.md", "guide.md", "layout.md", "logs.md", "spikes.md", "markup.md", "wrap.md", "hooks.md", "detours.md", "samples.md", "profgen.md", "flame.md"} {
+	for _, page := range []string{"start.md", "guide.md", "layout.md", "logs.md", "spikes.md", "markup.md", "wrap.md", "hooks.md", "detours.md", "samples.md", "profgen.md", "flame.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			if page == "logs.md" && noClang != nil {
@@ -97,10 +97,10 @@ var (
 	figures = regexp.MustCompile(`\+[0-9.]+ %|[0-9]\.[0-9]{3}`)
 )
 
-// TestCosts compares the README's table of costs with what was measured.
+// TestCosts compares the table of costs with what was measured.
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("costs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +108,9 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := costs.FindAllSubmatch(readme, -1)
+	rows := costs.FindAllSubmatch(page, -1)
 	if len(rows) != 5 {
-		t.Errorf("%d rows in the README's table, want 5", len(rows))
+		t.Errorf("%d rows in the table of costs, want 5", len(rows))
 	}
 	for _, row := range rows {
 		mode := string(row[1])
@@ -130,13 +130,13 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// starts are the rows of the README's table of starts.
+// starts are the rows of the table of starts.
 var starts = regexp.MustCompile(`(?m)^\| (sqlite3|git|python) \|.*$`)
 
-// TestStarts compares the README's table of starts with what was measured.
+// TestStarts compares the table of starts with what was measured.
 func TestStarts(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("costs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +144,9 @@ func TestStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := starts.FindAllSubmatch(readme, -1)
+	rows := starts.FindAllSubmatch(page, -1)
 	if len(rows) != 3 {
-		t.Errorf("%d rows in the README's table of starts, want 3", len(rows))
+		t.Errorf("%d rows in the table of starts, want 3", len(rows))
 	}
 	for _, row := range rows {
 		_, measured, _ := strings.Cut(string(results), "\n## "+string(row[1])+"\n")
@@ -160,6 +160,42 @@ func TestStarts(t *testing.T) {
 				t.Errorf("%s: %s is not in bench/STARTUP.md", row[1], f)
 			}
 		}
+	}
+}
+
+// claims are the figures of the README that are measured, and benches the reports that rows of its table link to.
+var (
+	claims  = regexp.MustCompile(`\d+\.\d+|\d{3,}`)
+	benches = regexp.MustCompile(`\[bench\]\(([^)]+)\)`)
+)
+
+// TestClaims compares the figures of the README's table with the reports that its rows link to.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(readme)) {
+		m := benches.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		results, err := os.ReadFile(filepath.Join("..", m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range claims.FindAllString(line, -1) {
+			found++
+			if !regexp.MustCompile(`(^|[^\d.])` + regexp.QuoteMeta(f) + `($|\D)`).Match(results) {
+				t.Errorf("%s is not in %s", f, m[1])
+			}
+		}
+	}
+	const least = 15
+	if found < least {
+		t.Errorf("%d figures with a report, want at least %d", found, least)
 	}
 }
 
