@@ -115,7 +115,7 @@ Samples are those of a whole run, so figures repeat but for where threads and me
 		depths[c.depth].add(c)
 	}
 	writeTargets(&text, missingTargets(&all, programs, depths))
-	fmt.Fprintf(&text, "Judged were %s pairs with missing frames and %s without. gcc makes no tail calls at -O1.\n\n",
+	fmt.Fprintf(&text, "It judges %s pairs with missing frames and %s without. gcc makes no tail calls at -O1.\n\n",
 		thousands(int64(all.full.Missing)), thousands(int64(all.full.Plain)))
 	missingTable(&text, "program", cells, func(c *missingCell) string { return c.program })
 	missingTable(&text, "branches in a sample", cells, func(c *missingCell) string { return strconv.Itoa(c.depth) })

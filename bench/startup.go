@@ -231,7 +231,7 @@ func (s *startupGuest) build(ctx context.Context) (err error) {
 	return err
 }
 
-// dir returns a fresh directory of the guest's data.
+// fresh returns a fresh directory of the guest's data.
 func (s *startupGuest) fresh(ctx context.Context) (string, error) {
 	dir := filepath.Join(s.b.out, "guests", "work")
 	if err := os.RemoveAll(dir); err != nil {

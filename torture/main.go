@@ -162,7 +162,7 @@ func (t *torture) try(ctx context.Context, src source) {
 }
 
 // draw returns the modes that a program is tried in, by its seed. The mode use comes last,
-// and behind one that leaves it a profile.
+// and after one that leaves it a profile.
 func (t *torture) draw(seed uint64) (drawn []mode) {
 	all := t.target.modes()
 	for _, i := range rand.New(rand.NewPCG(seed, 3)).Perm(len(all)) {

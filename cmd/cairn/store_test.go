@@ -77,7 +77,7 @@ func received(w http.ResponseWriter, r *http.Request) (string, error) {
 	}
 	w.Header().Set("Grpc-Status", "0")
 	at := max(0, bytes.Index(data, []byte("\x1f\x8b")))                                        // the file of pprof is packed
-	p, err := profile.Parse(io.LimitReader(bytes.NewReader(data[at:]), int64(len(data)-at-2))) // behind it is normalized = true
+	p, err := profile.Parse(io.LimitReader(bytes.NewReader(data[at:]), int64(len(data)-at-2))) // after it is normalized = true
 	if err != nil {
 		return "", err
 	}

@@ -229,7 +229,7 @@ func (r *Reader) end(at int64, head []byte, want uint32, files uint64) error {
 	var more [1]byte
 	switch _, err := io.ReadFull(r.r, more[:]); err {
 	case nil:
-		return damaged(r.off, "data behind the end")
+		return damaged(r.off, "data after the end")
 	default:
 		return err // io.EOF
 	}

@@ -23,7 +23,7 @@ func read(r io.Reader, limits Limits) ([]File, error) {
 		f, err := b.Next()
 		if err == io.EOF {
 			if _, again := b.Next(); again != io.EOF {
-				return nil, errors.New("there is something behind the end")
+				return nil, errors.New("there is something after the end")
 			}
 			return files, nil
 		}
@@ -104,7 +104,7 @@ func TestDamage(t *testing.T) {
 			}
 		}
 	}
-	if _, err := read(bytes.NewReader(append(good, 0)), large); err == nil || !strings.Contains(err.Error(), "behind the end") {
+	if _, err := read(bytes.NewReader(append(good, 0)), large); err == nil || !strings.Contains(err.Error(), "after the end") {
 		t.Errorf("with a byte behind it: %v", err)
 	}
 	if _, err := read(iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(good))), large); !errors.Is(err, iotest.ErrTimeout) {

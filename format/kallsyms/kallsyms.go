@@ -89,7 +89,7 @@ func (t *Table) Name(addr uint64) string {
 	} else {
 		i--
 	}
-	const longest = 1 << 20 // bytes of a function: what is behind the last one is none
+	const longest = 1 << 20 // bytes of a function: what is after the last one is none
 	if i < 0 || addr-t.symbols[i].addr > longest {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Arm's Statistical Profiling Extension writes to buffers of its own. perf record copies pieces
-// of these, each behind a record of type AUXTRACE: one buffer for each processor, or for
+// of these, each after a record of type AUXTRACE: one buffer for each processor, or for
 // each thread. A piece can come much later than the records of its time, so all pieces are
 // found first, and read in step with the other records.
 

@@ -51,7 +51,7 @@ func ParseHeader(line []byte) (Header, bool) {
 	return h, false
 }
 
-// after parses the fields from the first on, which is behind the ids. The command is before field end.
+// after parses the fields from the first on, which is after the ids. The command is before field end.
 func (h *Header) after(line []byte, fields [][]byte, end, first int) {
 	if end > 0 {
 		h.Command = line[offset(line, fields[0]) : offset(line, fields[end-1])+len(fields[end-1])]

@@ -9,7 +9,7 @@ import (
 )
 
 // example is a real record of clang 22: main, into which add was inlined at
-// probe 6, and behind it a function of two probes.
+// probe 6, and after it a function of two probes.
 const example = "fad58de7366495db0901" +
 	"01800a" + "028000" + "048006" + "088000" + "028000" + "058206" + "078216" + "038016" + "098000" +
 	"06" + "670029bbfb929e4c0200" + "01804e" + "048000" +

@@ -85,7 +85,7 @@ type record struct {
 	number  uint64   // of the episode of parents and texts
 }
 
-// decodeThread decodes a name behind its time.
+// decodeThread decodes a name after its time.
 func decodeThread(c *bytecur.Cursor, tid uint32) *Thread {
 	n := c.U16()
 	at := c.Off()

@@ -23,7 +23,7 @@ func (l *Log) takeOpen(e *Episode) {
 	}
 }
 
-// decodeOpen decodes a call that goes on, behind the header of its record; nil if the record has none. Its times
+// decodeOpen decodes a call that goes on, after the header of its record; nil if the record has none. Its times
 // are those at the time until which its thread is known to have stayed in it. A call that its thread left has the
 // form of an episode: it took at least as long as it was seen, and at most until it was known to be left.
 func decodeOpen(c *bytecur.Cursor, tid uint32) *Episode {

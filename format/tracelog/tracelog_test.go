@@ -289,7 +289,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(hostileLog(count)[wire.ChunkSize:][:200])
 	}
 	f.Fuzz(func(t *testing.T, chunk []byte) {
-		// Chunks behind a good header, each with at most 64 KiB of what is given.
+		// Chunks after a good header, each with at most 64 KiB of what is given.
 		file := bytes.Clone(data[:wire.ChunkSize])
 		check(t, append(file, chunk...))
 		if len(chunk) >= wire.ChunkHeaderSize {

@@ -142,7 +142,7 @@ func (h *header) good(parts []part) bool {
 	return true
 }
 
-// parts reads the parts of a thread, which are within a file of that size.
+// readParts reads the parts of a thread, which are within a file of that size.
 func readParts(x *bytecur.Numbers, n int, size int64) []part {
 	list := make([]part, 0, min(n, len(x.Data)/4))
 	var p part

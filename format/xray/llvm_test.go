@@ -178,7 +178,7 @@ func TestLLVM(t *testing.T) {
 	})
 }
 
-// zeroFiller puts zeros behind the ends of blocks of version 1: LLVM's tool reads
+// zeroFiller puts zeros after the ends of blocks of version 1: LLVM's tool reads
 // what is there.
 func zeroFiller(data []byte, size int) {
 	for ; len(data) > 0; data = data[size:] {

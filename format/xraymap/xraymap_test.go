@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadHigh reads sleds that lie behind the table, near the ends of memory.
+// TestReadHigh reads sleds that lie after the table, near the ends of memory.
 func TestReadHigh(t *testing.T) {
 	t.Parallel()
 	for word, high := range map[int]uint64{4: 0xfffff000, 8: 0xffffffff80000000} {

@@ -30,7 +30,7 @@ func decodeOTLP(t interface {
 	return out
 }
 
-// lines returns the samples of sample type i of a profile, each as its stack, its labels and its value,
+// pprofLines returns the samples of sample type i of a profile, each as its stack, its labels and its value,
 // summed up by the first two.
 func pprofLines(p *profile.Profile, i int) []string {
 	sums := make(map[string]int64)

@@ -55,7 +55,7 @@ func TestPlantedSpikes(t *testing.T) {
 		calls++
 		matched := false
 		for i, s := range spikes {
-			// The call ended behind its last look at the clock, and before the one around it.
+			// The call ended after its last look at the clock, and before the one around it.
 			if s.TID != tid || s.WallNS < end-1_000_000 || s.WallNS > end+around-inside+1_000_000 {
 				continue
 			}

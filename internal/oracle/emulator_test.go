@@ -137,7 +137,7 @@ func (w *walk) read(r io.Reader) error {
 }
 
 // isAddress reports whether text has as many digits as addresses of a machine of 64 or of 32
-// bits have in a log. Those of the latter are behind a line that has "start".
+// bits have in a log. Those of the latter are after a line that has "start".
 func isAddress(text []byte) bool { return len(text) == 16 || len(text) == 8 }
 
 // step takes the program to an instruction.

@@ -26,7 +26,7 @@ type sourceLine struct {
 // TestLines compares what covered says of source lines with gcov, without optimisation, and
 // clang's source coverage, which count in the source: no line that ran is called missed. Lines
 // that they differ about are left out: gcov counts those that share a block with others' ends,
-// clang gives the lines behind a return a count.
+// clang gives the lines after a return a count.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	programs := []string{"tinyxml2", "Lua", "H3", "pugixml", "SQLite"}

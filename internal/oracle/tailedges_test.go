@@ -113,7 +113,7 @@ func madeCalls(t *testing.T, program string, m *prof.Module, ran execution) map[
 
 // TestTailCallEdges compares the edges of the call graph of programs that are full of tail
 // calls with the calls that callgrind saw in the same run. What is drawn as observed was made;
-// what is drawn as possible came about by jumps that were made, behind a call; each call that
+// what is drawn as possible came about by jumps that were made, after a call; each call that
 // was made by name is drawn, and each function that ran has an edge.
 func TestTailCallEdges(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func onLog(t *testing.T, l *xrayLog, verb string, args ...string) string {
 	return onLogWith(t, l, verb, nil, args...)
 }
 
-// onLogWith is onLog with arguments behind the log.
+// onLogWith is onLog with arguments after the log.
 func onLogWith(t *testing.T, l *xrayLog, verb string, behind []string, args ...string) string {
 	t.Helper()
 	argv := append(append([]string{verb, l.file}, behind...), args...)

@@ -74,8 +74,8 @@ func parseLaunch(path string, args []string) *launch {
 	return l
 }
 
-// after returns the compiler that a launcher finally starts.
-func (l *launch) behind() (string, error) {
+// started returns the compiler that a launcher finally starts.
+func (l *launch) started() (string, error) {
 	if filepath.Base(l.compiler) != l.compiler {
 		return l.compiler, nil
 	}
@@ -114,7 +114,7 @@ func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args
 		if err := logEvent(buildEvent{PassedBy: l.launcher}); err != nil {
 			return err
 		}
-		compiler, err := l.behind()
+		compiler, err := l.started()
 		if err != nil {
 			return err
 		}
@@ -156,11 +156,11 @@ func throughLauncher(path string, args []string) (*Compiler, []string, error) {
 	if l == nil {
 		return nil, nil, nil
 	}
-	behind, err := l.behind()
+	started, err := l.started()
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := FindCompiler(behind)
+	c, err := FindCompiler(started)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-/* It ends by abort, behind a handler that runs, as gcc's tests do when they fail. */
+/* It ends by abort, after a handler that runs, as gcc's tests do when they fail. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 package wire
 
 // OddFlag returns the value of a flag that a probe of Armv7 set, given its address: the low byte of the last odd
-// address that is not behind the flag. All other flags that are set are 1.
+// address that is not after the flag. All other flags that are set are 1.
 func OddFlag(addr uint64) byte { return byte(addr-1) | 1 }
 
 // RecordSize returns the size in bytes of a record in RawSection with the given contents. The number of probes

@@ -135,9 +135,9 @@ const (
 	RawSingle     = 1 << 1 // the process never had a second thread
 	RawSealed     = 1 << 2 // with RawContinuous: the process ended in order, and the header is complete
 	// RawOwn is for records of mode count, with RawContinuous: each processor counted in its own copy of the
-	// section, so that no call is lost. Each copy is behind the one before by the bytes from the start of the
+	// section, so that no call is lost. Each copy is after the one before by the bytes from the start of the
 	// image's page to its end, rounded up to whole pages of PageSize bytes; the image is the first. In copies,
-	// the word behind the count is not the order: it counts how often the count was found to be 0.
+	// the word after the count is not the order: it counts how often the count was found to be 0.
 	RawOwn = 1 << 3
 
 	PageSize = 4096 // alignment of RawSection and of a continuous file's image, where pages have one size

@@ -65,7 +65,7 @@ func TestDispatches(t *testing.T) {
 				t.Parallel()
 				s := compileVirtual(t, compiler, level, "-fno-inline", "-fno-devirtualize", "-fno-omit-frame-pointer", "-fno-stack-protector")
 				b := s.Binaries()[0]
-				const one, two = 16, 24 // behind two destructors
+				const one, two = 16, 24 // after two destructors
 				for name, want := range map[string][]Dispatch{
 					"_ZN4Base7throughEi": {{FromTable, two, true}},
 					"_ZN4Base4lastEi":    {{FromTable, two, true}},

@@ -177,7 +177,7 @@ type unitCode struct {
 	unit int
 }
 
-// codeUnits reads the debug information of an object. Damage costs what is behind it.
+// codeUnits reads the debug information of an object. Damage costs what is after it.
 func (im *Image) codeUnits() *codeUnits {
 	b := &builder{code: im.codeSpans(), fileIDs: map[string]uint32{}}
 	c := &codeUnits{lines: &b.table}

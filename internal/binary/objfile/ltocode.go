@@ -169,7 +169,7 @@ func (im *Image) ltoDeclarations(c *LTOCode) map[string]Declaration {
 		return nil
 	}
 	c.Debug = true
-	r, _ := newEntryReader(&sections) // damage costs what is behind it
+	r, _ := newEntryReader(&sections) // damage costs what is after it
 	found := map[string]Declaration{}
 	for i := range r.units {
 		u := &r.units[i]

@@ -20,7 +20,7 @@ int __attribute__((cold)) rare(int x) { return helper(x) + 1; }
 int main(int argc, char **argv) { (void)argv; return helper(argc); }
 `
 
-// compile makes an object of C source with a section for each function.
+// compileObject makes an object of C source with a section for each function.
 func compileObject(t testing.TB, dir, name, source string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -55,7 +55,7 @@ func describe(objects []Object) []string {
 
 var objdumpLine = regexp.MustCompile(`(?m)^([0-9a-f]{16}) .{6}F (\S+)\s+([0-9a-f]{16}) +(?:\.hidden )?(\S+)$`)
 
-// objdump is the independent reader.
+// objdumpFuncs is the independent reader.
 func objdumpFuncs(t testing.TB, path string) []string {
 	t.Helper()
 	var lines []string

@@ -84,7 +84,7 @@ func parseLine(line string) (listed, bool) {
 		words = words[1:]
 	}
 	if len(words) > 0 && !strings.Contains(text, "bad") && words[0] != "<unknown>" && words[0] != ".byte" {
-		// Predictions are written behind the mnemonic: je,pt
+		// Predictions are written after the mnemonic: je,pt
 		l.mnemonic, _, _ = strings.Cut(words[0], ",")
 		l.operands = strings.Join(words[1:], " ")
 	}

@@ -152,7 +152,7 @@ func (t *LogSet) waitTable(d *waiting.Division) *report.Table {
 	return table
 }
 
-// splitRows puts the rows of waits, and of functions that do nothing else in the logs, behind those of functions,
+// splitRows puts the rows of waits, and of functions that do nothing else in the logs, after those of functions,
 // and returns the number of the latter.
 func splitRows(rows []accountRow) (ordered []accountRow, functions int) {
 	isWait := func(r accountRow) bool { return r.Wait != "" || r.Calls == r.waits.Calls }

@@ -37,7 +37,7 @@ func (n *spikeNames) unnamed(m *namedModule, offset, addr uint64) string {
 	if before < 0 {
 		return fmt.Sprintf("%s+%#x (unnamed)", base, start)
 	}
-	return fmt.Sprintf("%s+%#x (unnamed, behind %s)", base, start, n.names.Show(verb.Unversioned(m.funcs[before].Name)))
+	return fmt.Sprintf("%s+%#x (unnamed, after %s)", base, start, n.names.Show(verb.Unversioned(m.funcs[before].Name)))
 }
 
 // readFrames reads the unwind tables; without, no start is known.

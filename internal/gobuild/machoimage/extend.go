@@ -132,7 +132,7 @@ func sectionOf(name, segment string, addr, size uint64, off int, flags uint32) [
 }
 
 // divide shortens the section without content that contains the memory of a, so that it ends
-// where a begins, and adds a and what is behind it as sections of their own.
+// where a begins, and adds a and what is after it as sections of their own.
 func divide(s segment, a image.Addition) []byte {
 	for i := range s.sections() {
 		whole := s.section(i)

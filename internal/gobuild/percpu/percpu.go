@@ -14,7 +14,7 @@
 //
 // The base of gs is the distance of the processor's copy from the records; see percpu.txt in
 // package goruntime. While it is 0, all processors use the records themselves. An interrupt, and
-// thus the kernel's or the runtime's change to another thread or goroutine, is before or behind
+// thus the kernel's or the runtime's change to another thread or goroutine, is before or after
 // an instruction. The kernel does the same with its counters (this_cpu_dec).
 package percpu
 
@@ -42,7 +42,7 @@ const (
 // Range is a range of addresses: the records of a package.
 type Range struct{ From, To uint64 }
 
-// RecordSize is the size of a record that can be changed: the count, and the word behind it.
+// RecordSize is the size of a record that can be changed: the count, and the word after it.
 const RecordSize = 8
 
 // ErrForm is returned for instructions that cannot be changed.
@@ -231,7 +231,7 @@ func isIndexed(name string) bool {
 }
 
 // byIndex reports whether an instruction of such a function uses the count of a record, or the
-// word behind it, by an address in registers.
+// word after it, by an address in registers.
 func byIndex(in x86.Inst) bool {
 	const register = 3
 	return in.HasModRM && in.Mod() != register && (compares(in) || increments(in))

@@ -89,7 +89,7 @@ func P_start(i uint32) { P_called(&C_[i+1]) }
 //go:linkname P_order runtime.cairnOrder
 var P_order uint32
 
-// P_m is P_n without a lock. Functions that call P_called get numbers behind all earlier ones.
+// P_m is P_n without a lock. Functions that call P_called get numbers after all earlier ones.
 func P_m(i uint32) uint32 {
 	LOADif COUNT == 0 {
 		if C_[i+1] == 0 {
@@ -104,7 +104,7 @@ func P_m(i uint32) uint32 {
 `
 
 // wide are the functions for elements of 64 bits. The accesses of 16 and 64 bits become accesses
-// of 32 bits to the count in the processor's copy, or to the word behind it; those of 32 bits
+// of 32 bits to the count in the processor's copy, or to the word after it; those of 32 bits
 // remain accesses to the order word in the copy that all share. In functions that are too large,
 // P_n and P_m are not inlined: they return 1 and not the count, because the goroutine can continue
 // on another processor when they return.
@@ -129,7 +129,7 @@ var P_order uint32
 //go:linkname P_percpu runtime.cairnCopies
 var P_percpu uint32
 
-// P_m is P_n without a lock. Functions that call P_called get numbers behind all earlier ones.
+// P_m is P_n without a lock. Functions that call P_called get numbers after all earlier ones.
 func P_m(i uint32) uint64 {
 	if *(*uint16)(P_unsafe.Pointer(&C_[i])) == 0 {
 		if order := (*uint32)(P_word(i)); *order == 0 {

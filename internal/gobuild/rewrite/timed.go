@@ -22,7 +22,7 @@ import (
 //	_cairn_t := _cairn_word; ... if _cairn_t <= _cairn_past { _cairn_slow(&_cairn_t) }
 //
 // The address makes the first probe a store into memory. A local variable that is only read would
-// be loaded where it is compared, behind a loop that writes no memory.
+// be loaded where it is compared, after a loop that writes no memory.
 //
 // A function that defers calls has its second probe in an additional deferred call, the last
 // to run: the function can recover, and its deferred calls are a part of it. The same applies

@@ -85,7 +85,7 @@ func (c *Command) IntelOnly() bool {
 	return c.Refusal == intelSyntax && !c.Alien && !c.LTO && c.Compiles && len(made) == 1 && made[0] != "-"
 }
 
-// ATT are the arguments that select AT&T's syntax, behind those of a command.
+// ATT are the arguments that select AT&T's syntax, after those of a command.
 var ATT = []string{"-masm=att"}
 
 // Made returns the names of what the command makes code from; without any, the name of its output.

@@ -253,16 +253,16 @@ func (r *rewriter) entry(f *fragment, n int, rec position) {
 	}
 	at, row := f.stub, ""
 	if at < 0 {
-		at, row = r.behind(f)
+		at, row = r.stubPlace(f)
 	}
 	r.insert(at, row, stub)
 }
 
-// after returns the offset of the first-call stub of f if there is no room before f, and directives that
+// stubPlace returns the offset of the first-call stub of f if there is no room before f, and directives that
 // describe the unwind row of the entry, with which the stub runs, if it is in the unwind entry of f: clang ends
 // that after the .size line. Tools that assume that functions are as long as their unwind entries, as BOLT
 // does, then see all of f.
-func (r *rewriter) behind(f *fragment) (at int, row string) {
+func (r *rewriter) stubPlace(f *fragment) (at int, row string) {
 	if f.sizeLine < 0 {
 		return max(f.end, f.behind), "" // of Mach-O, after its unwind entry
 	}

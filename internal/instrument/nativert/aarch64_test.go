@@ -294,7 +294,7 @@ func TestAArch64Life(t *testing.T) {
 		{args: "dump", execution: once, want: []string{first, child}},
 		{args: "title", want: []string{first, child}},
 		{args: "title", execution: once, want: []string{first, child}},
-		// The records are gone with the file; what comes goes on behind their order.
+		// The records are gone with the file; what comes goes on after their order.
 		{args: "truncate", want: []string{"order 4 of function 5"}},
 		{args: "plain", execution: execution{before: "ulimit -f 1;"}, output: "^cairn: cannot write /.*/d/life\\..*: errno 27\n$"},
 		{args: "plain", execution: execution{env: []string{"CAIRN_DIR="}}},

@@ -15,7 +15,7 @@ func TestSplitNames(t *testing.T) {
 		" malloc , free,":                  "malloc|free",
 		"a::f(int, char),g":                "a::f(int, char)|g",
 		"m<int, long>::f(),g":              "m<int, long>::f()|g",
-		"operator<(A, B),f":                "operator<(A, B),f", // a bracket that is none: nothing is split behind it
+		"operator<(A, B),f":                "operator<(A, B),f", // a bracket that is none: nothing is split after it
 		"f((anonymous namespace)::T, int)": "f((anonymous namespace)::T, int)",
 	} {
 		got, err := SplitNames(list)

@@ -22,7 +22,7 @@ func TestCompute(t *testing.T) {
 		step(Span{0x1900, 0x100}),
 		step(Span{0x2f00, 0x200}),
 		step(Span{0x2000, 0x10}, Span{0x3100, 0x20}),
-		step(Span{0x47f0, 0x100}), // half of it is behind the section
+		step(Span{0x47f0, 0x100}), // half of it is after the section
 		step(Span{0x9000, 0x100}), // all of it is
 	}, 4096)
 	want := []Page{{1, 0x100}, {2, 0x110}, {2, 0x120}, {4, 0x10}}

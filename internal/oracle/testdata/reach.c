@@ -14,7 +14,7 @@ volatile int sink;
 		ONE(x, k + 8) ONE(x, k + 9)
 #define MANY(x, k) TEN(x, k) TEN(x, k + 10) TEN(x, k + 20) TEN(x, k + 30) TEN(x, k + 40)
 
-// A branch to a block that is up to 126 bytes behind it: cbz.
+// A branch to a block that is up to 126 bytes after it: cbz.
 NOINLINE int near_branch(int n) {
 	if (n != 0) {
 		ONE(n, 1) ONE(n, 2) ONE(n, 3)
@@ -63,7 +63,7 @@ NOINLINE int far_table(int n, int m) {
 }
 #endif
 
-// Literals of both kinds behind a long function, and in the midst of it.
+// Literals of both kinds after a long function, and in the midst of it.
 NOINLINE double pools(int n, double x) {
 	if (n & 1)
 		x = x * 3.14159265358979 + 2.71828182845905;

@@ -27,7 +27,7 @@ func program() *prof.Profile {
 		Raws: 2,
 		Counts: []prof.Counts{
 			{Runs: 2, Blocks: []uint64{2}, Callers: []prof.Site{{Addr: 0, Runs: 2}}},
-			{Runs: 2, Blocks: []uint64{0}, Callers: []prof.Site{{Addr: 0x110, Runs: 2}}}, // behind the last call of block 0
+			{Runs: 2, Blocks: []uint64{0}, Callers: []prof.Site{{Addr: 0x110, Runs: 2}}}, // after the last call of block 0
 			{Runs: 2, Blocks: []uint64{0, 1}, Callers: []prof.Site{{Addr: 0x118, Runs: 1}, {Addr: 0x120, Runs: 1}}},
 			{Runs: 1, Blocks: []uint64{0}, Callers: []prof.Site{{Addr: 0x9999, Runs: 1}}}, // between functions
 			{},

@@ -19,7 +19,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestWritable has a program whose code can be written to: it runs as it is, and that is told.
+// TestWritable has a program whose code can be written to: it runs without recording, and cairn says so.
 func TestWritable(t *testing.T) {
 	t.Parallel()
 	path := program(t, "gcc", "segments.c", "-DWRITABLE", "-Wl,--section-start=.far=0x900000")
@@ -30,7 +30,7 @@ func TestWritable(t *testing.T) {
 }
 
 // TestTextRelocations has a program whose instructions have addresses that the dynamic linker
-// fills in, as that of Poly/ML: it runs as it is, and that is told.
+// fills in, as that of Poly/ML: it runs without recording, and cairn says so.
 func TestTextRelocations(t *testing.T) {
 	t.Parallel()
 	path := program(t, "gcc", "relocated.c", "-O1", "-pie", "-Wl,-z,notext")

@@ -166,7 +166,7 @@ func (s *stepper) atSyscall(pc uint64) bool {
 	return b == [2]byte{0x0f, 0x05}
 }
 
-// toEntry runs to the program's first instruction: the loader is behind then.
+// toEntry runs to the program's first instruction: by then the loader has ended.
 func (s *stepper) toEntry() {
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", s.pid))
 	if err != nil {
@@ -250,7 +250,7 @@ func TestModules(t *testing.T) {
 }
 
 // compare finds the branches of each sample in those that were stepped through, one
-// behind the other.
+// after the other.
 func (m *modules) compare(t *testing.T, r *recording, want []jump) {
 	t.Helper()
 	at, crossings := 0, map[[2]int]int{}

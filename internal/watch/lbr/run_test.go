@@ -247,8 +247,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// agrees reports whether the innermost calls are those that the return addresses
-// are behind of. A walk of the stack may end early, in a library.
+// agrees reports whether the innermost calls are those before the return addresses of the stack. A walk of the
+// stack may end early, in a library.
 func agrees(calls, returns []uint64) bool {
 	for len(returns) > 0 {
 		if len(calls) == 0 {

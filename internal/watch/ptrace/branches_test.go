@@ -80,7 +80,7 @@ func steps(t *testing.T, path string) []jump {
 			code := make([]byte, x86.MaxLen)
 			_, _ = mem.ReadAt(code, int64(last))
 			if bytes.HasPrefix(code, cpuid) && pc != last+uint64(len(cpuid)) {
-				last += uint64(len(cpuid)) // the trap behind it was lost
+				last += uint64(len(cpuid)) // the trap after it was lost
 				_, _ = mem.ReadAt(code, int64(last))
 			}
 			in, err := x86.Decode(code)

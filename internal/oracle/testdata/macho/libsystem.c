@@ -64,7 +64,7 @@ static int flags_of(int f) {
   return out;
 }
 
-/* On arm64 arguments behind the named ones are on the stack. */
+/* On arm64 arguments after the named ones are on the stack. */
 #if __aarch64__
 #define MORE(n) MORE##n
 #define MORE2 long r2, long r3, long r4, long r5, long r6, long r7, long rest
@@ -204,7 +204,7 @@ static int go_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec 
 enum { SET_GS = 0x1001 };
 void thread_begins(void) { syscall(SYS_arch_prctl, SET_GS, calloc(1, 4096)); } /* Go's word is at 0x30 */
 #else
-static __thread void *volatile slots[8]; /* behind the thread's register, where package runtime searches */
+static __thread void *volatile slots[8]; /* after the thread's register, where package runtime searches */
 static unsigned keys;
 void thread_begins(void) {}
 static int go_key_create(unsigned long *key, void (*end)(void *)) { return *key = keys++, 0; }

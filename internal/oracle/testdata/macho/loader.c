@@ -105,7 +105,7 @@ static uint64_t stack_guard = 0x5a5a5a5a5a5a5a5a;
 static void unused_binder(void) { die("lazy", "binding"); }
 
 #if __aarch64__
-/* On macOS arguments behind the named ones are on the stack, all in words. */
+/* On macOS arguments after the named ones are on the stack, all in words. */
 #define REST2 long r2, long r3, long r4, long r5, long r6, long r7, long first
 #define REST1 long r1, REST2
 #define REST3 long r3, long r4, long r5, long r6, long r7, long first

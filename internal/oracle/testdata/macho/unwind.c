@@ -132,7 +132,7 @@ static void describe_as(uint32_t from, uint32_t to, uint8_t *fde) {
   uint64_t personality = 0, table = 0;
   uint8_t *augmentation = fde + 24;
   if (cie_at[10] == 'P') {
-    uint8_t *p = cie_at + 9 + sizeof "zPLR" + 3 + 1 + 1; /* behind factors, column, length, encoding */
+    uint8_t *p = cie_at + 9 + sizeof "zPLR" + 3 + 1 + 1; /* after factors, column, length, encoding */
     personality = *(uint64_t *)(p + *(int32_t *)p);
     int64_t d;
     memcpy(&d, augmentation + 1, 8);

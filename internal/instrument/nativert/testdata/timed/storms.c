@@ -278,7 +278,7 @@ int main(int argc, char **argv) {
     char c;
     if (read(0, &c, 1) == 1)
       for (int i = 0; i < 40; i++) spike(SPIKE_NS);
-  } else if (!strcmp(what, "end")) { /* right behind a spike; with a number in a child as well */
+  } else if (!strcmp(what, "end")) { /* right after a spike; with a number in a child as well */
     pid_t child = argc > 3 ? fork() : 0;
     if (child) waitpid(child, 0, 0);
     spike(SPIKE_NS);
