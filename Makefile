@@ -11,6 +11,12 @@ PACKAGES := ./...
 CONCURRENT := ./internal/profile/rawfiles ./internal/profile/coverage ./internal/calls/account ./internal/samples/unwind ./internal/verb ./format/perfscript ./format/sampleprof
 UNRACED    := '^(TestDeepChain|TestOrphansBelowMany)$$'
 
+# The packages whose tests are proofs without a mark of their own (see shorttest.Proof).
+WHOLE := /(internal/oracle|corpus|torture|bench)$$
+
+# Compiled runtimes and the command, once for all packages.
+CACHED = cache=$$(mktemp -d) && chmod 755 "$$cache" && trap 'rm -rf "$$cache"' EXIT INT TERM && export CAIRN_TEST_CACHE="$$cache"
+
 # A number of executions, as Go 1.26 may report the end of a time limit as a
 # failure (golang/go#75804).
 FUZZTIME ?= 100000x
@@ -21,7 +27,7 @@ FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | 
 	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test long go lint bench corpus torture fuzz release outdated clean
+.PHONY: help build demo test proof long go lint bench corpus torture fuzz release outdated clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
@@ -34,14 +40,19 @@ demo: build ## SQLite instrumented, run, laid out, traced, sampled and collected
 	@./scripts/need.sh demo
 	@./demo/demo.sh
 
-test: ## what the tests need (from apt), the lint and all tests
+test: ## what the tests need (from apt), the lint and the tests that take seconds
 	@./scripts/need.sh test
 	@$(MAKE) --no-print-directory lint
+	@$(CACHED); set -x; CAIRN_TESTS=quick go test -vet=off -short -timeout $(TIMEOUT) $$(go list ./... | grep -vE '$(WHOLE)')
+
+proof: ## the tests beside independent programs, compilers and emulators, and the race detector: more minutes
+	@./scripts/need.sh test
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
 		set -x; go test -race -vet=off -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT) && \
 			go test -race -vet=off -short -run '^TestConcurrent$$' ./format/xray; fi
-	@cache=$$(mktemp -d) && chmod 755 "$$cache" && trap 'rm -rf "$$cache"' EXIT INT TERM && export CAIRN_TEST_CACHE="$$cache"; \
-		set -x; go test -vet=off -short -timeout $(TIMEOUT) $(PACKAGES)
+	@$(CACHED); set -x; export CAIRN_TESTS=proof; \
+		go test -vet=off -short -timeout $(TIMEOUT) $$(go list ./... | grep -E '$(WHOLE)') && \
+		go test -vet=off -short -timeout $(TIMEOUT) -run "$$(./scripts/proofs.sh names)" $$(./scripts/proofs.sh packages)
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long

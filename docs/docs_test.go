@@ -20,6 +20,7 @@ var blocks = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
 // TestBlocks runs the blocks of a page, in order, as one shell script.
 func TestBlocks(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	for _, tool := range []string{"gcc", "bash", "objcopy"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -211,7 +212,7 @@ var (
 
 // foreign variables belong to other programs and are documented there.
 var foreign = map[string]bool{
-	"CAIRN_TEST_CACHE": true, "GOMAXPROCS": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
+	"CAIRN_TESTS": true, "CAIRN_TEST_CACHE": true, "GOMAXPROCS": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
 	"CCC_OVERRIDE_OPTIONS": true,                                              // of clang
 	"JOURNALTEST_DIR":      true,                                              // of the tests of journals
 	"GOOS":                 true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec

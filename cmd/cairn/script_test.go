@@ -28,7 +28,7 @@ func TestScript(t *testing.T) {
 	cache := shorttest.Cache(t.TempDir()) // of runtimes, which depend on nothing of a script
 	goCache, _ := exec.Command("go", "env", "GOCACHE").Output()
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"prove": proveModes, "covers": covers, "tracelog": makeTraceLog, "longlog": makeLongLog, "spikelog": spikelog, "holds": holds, "ciscript": ciScript, "profilestore": profileStore, "otlpfile": otlpFile, "killeach": killEach},
 		Setup: func(env *testscript.Env) error {
@@ -37,6 +37,25 @@ func TestScript(t *testing.T) {
 			return errors.Join(kitEnv(env), scriptEnv(env))
 		},
 	})
+}
+
+// scripts returns the paths of the scripts that run.
+func scripts(t *testing.T) (paths []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join("..", "..", "testdata", "script", "*.txtar"))
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d scripts, %v", len(all), err)
+	}
+	for _, path := range all {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shorttest.Selects(text) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // scriptEnv keeps a script, and every compiler it starts, inside its own
