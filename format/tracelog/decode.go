@@ -69,6 +69,7 @@ type record struct {
 	parent  *Parent
 	text    *Text
 	module  *Module
+	joined  *uint32 // number of a module
 	thread  *Thread
 	stall   *Stall
 	trailer *Trailer
@@ -123,7 +124,7 @@ var least = [...]int{
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
 	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize, wire.TypeWait: wire.WaitSize, wire.TypeHolder: wire.HolderSize,
-	wire.TypeFreeze: wire.FreezeSize, wire.TypeOpen: wire.OpenSize,
+	wire.TypeFreeze: wire.FreezeSize, wire.TypeOpen: wire.OpenSize, wire.TypeJoined: wire.JoinedSize,
 }
 
 // decode reads the record in data, which starts at offset base of the file.
@@ -140,6 +141,8 @@ func decode(data []byte, base int64) (record, error) {
 	switch kind {
 	case wire.TypeModule:
 		r.module = decodeModule(c, a)
+	case wire.TypeJoined:
+		r.joined = &a
 	case wire.TypeEpisode:
 		r.tid = a
 		r.episode = decodeEpisode(c, a)

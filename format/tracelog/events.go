@@ -221,6 +221,16 @@ func (e *Events) unload(gone *Module) {
 	}
 }
 
+// join notes that the module of a number has probes.
+func join(modules []Module, number uint32) {
+	for i := len(modules) - 1; i >= 0; i-- {
+		if m := &modules[i]; m.Number == number {
+			m.Instrumented = true
+			return
+		}
+	}
+}
+
 // record takes one record.
 func (e *Events) record(kind uint16, data []byte, base int64) error {
 	switch kind {
@@ -235,6 +245,12 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 		}
 		if err == nil && len(e.Modules) < maxModules {
 			e.Modules = append(e.Modules, *rec.module)
+		}
+		return err
+	case wire.TypeJoined:
+		rec, err := decode(data, base)
+		if err == nil {
+			join(e.Modules, *rec.joined)
 		}
 		return err
 	case wire.TypeThread: // the name of a goroutine, which says what started it

@@ -141,6 +141,8 @@ func (f *Follower) take(rec *record, err error) {
 		}) {
 			l.takeModule(rec.module)
 		}
+	case rec.joined != nil:
+		join(l.Modules, *rec.joined)
 	case rec.thread != nil:
 		f.name(rec.thread)
 	}

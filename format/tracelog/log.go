@@ -116,6 +116,8 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 	switch {
 	case rec.module != nil:
 		l.takeModule(rec.module)
+	case rec.joined != nil:
+		join(l.Modules, *rec.joined)
 	case rec.thread != nil:
 		if _, ok := names[rec.thread.TID]; ok || len(names) < maxThreads {
 			names[rec.thread.TID] = rec.thread.Name

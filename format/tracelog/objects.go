@@ -2,9 +2,6 @@ package tracelog
 
 import (
 	"math"
-	"path"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/cairnprof/cairn/calllog"
@@ -84,23 +81,16 @@ func (s *span) function(low uint32) calllog.FuncID {
 // maxSpans bounds the pieces of all modules of a log: 256 GiB of code.
 const maxSpans = 1 << 12
 
-// place cuts the modules into pieces that have numbers, the executable first. In a process whose libraries loaded
-// their runtime (nativert/c/timed/guest.h), the runtime may list a library before that has joined it; so there all
-// libraries may have functions, the instrumented ones first.
+// place cuts the modules into pieces that have numbers, the executable first.
 func (e *Events) place(objects *Objects) {
-	hosted := slices.ContainsFunc(e.Modules, func(m Module) bool { return m.isHost() })
-	for _, pass := range []struct{ main, instrumented bool }{{true, true}, {false, true}, {false, false}} {
+	for _, main := range []bool{true, false} {
 		for i := range e.Modules {
-			m := &e.Modules[i]
-			if m.Main == pass.main && m.Instrumented == pass.instrumented && (m.Instrumented || hosted && !m.isHost()) {
+			if m := &e.Modules[i]; m.Main == main && m.Instrumented {
 				e.placeModule(m, objects)
 			}
 		}
 	}
 }
-
-// isHost reports whether a module is a runtime that libraries loaded.
-func (m *Module) isHost() bool { return strings.Contains(path.Base(m.Path), "cairn-host") }
 
 func (e *Events) placeModule(m *Module, objects *Objects) {
 	const window = 1 << windowShift

@@ -61,6 +61,7 @@ func sample() []byte {
 	w.Parent(9, 5, &tracelog.Parent{})
 	w.Stall(tracelog.Stall{From: 6e9, To: 7e9, Waited: 5})
 	w.Raw(99, 1, make([]byte, 16))
+	w.Raw(wire.TypeJoined, 1, make([]byte, wire.JoinedSize-wire.RecordHeaderSize))
 	w.Module(&tracelog.Module{Number: 1, Time: 2, Unloaded: 8e9, Path: "/lib/libc.so.6"})
 	w.Seen(&tracelog.Seen{PC: 0x401010, Hash: 9, Count: 118, Worst: 3, Sum: 4, Last: 5, Episode: 1})
 	return w.Bytes()
@@ -106,6 +107,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if len(l.Modules) != 2 || l.Modules[0].Path != "/bin/game" || len(l.Modules[0].BuildID) != 20 || l.Modules[1].Unloaded != 8e9 {
 		t.Errorf("modules %+v", l.Modules)
+	}
+	if !l.Modules[1].Instrumented {
+		t.Error("a module that joined later has no probes")
 	}
 	if i := l.ModuleIndex(0x7f0000000010, 6e9); i != 1 {
 		t.Errorf("module of an address: %d", i)

@@ -52,6 +52,11 @@
 //	48  build id, 20 bytes, zero-padded; u32 0
 //	72  path, zero-padded to a multiple of 8
 //
+// Joined, a = number of a module. It has probes, which its record does not say: it was listed
+// before its runtime joined that of the process:
+//
+//	 8  u64 time
+//
 // Episode, a = tid. A call that took too long, none of whose own calls did: the
 // peak. Its duration lies between lo and hi, and lo is the threshold at least:
 //
@@ -373,6 +378,7 @@ const (
 	TypeWait    = 13
 	TypeFreeze  = 14
 	TypeHolder  = 15
+	TypeJoined  = 16
 	TypeOpen    = 11
 	TypeTree    = 20
 	TypeNode    = 21
@@ -386,6 +392,7 @@ const (
 	ModuleSize       = 72 // then the path
 	EpisodeSize      = 80 // then the entries
 	EntrySize        = 32
+	JoinedSize       = 16
 	ParentSize       = 64
 	ThreadSize       = 24 // then the name and the starters
 	MaxStarters      = 48

@@ -214,6 +214,7 @@ struct module {
   u64 frames; /* its .eh_frame_hdr; 0: none */
   u32 number;
   u8 known; /* in the last listing */
+  u8 probes; /* the log says that it has probes */
 };
 /* A module that the program unloads, see timed_guest.c. */
 enum { GOING_FREE, GOING_TAKEN, GOING_ASKED, GOING_WRITTEN };
@@ -234,6 +235,7 @@ struct modules_state {
   struct gone gone[KNOWN_GONE]; /* ring */
   u32 gone_count;
   u8 stale; /* a module was loaded */
+  u32 joins, joined; /* modules that joined the state, and those of them that were looked at */
   u32 count, numbers;
   u64 at, pause; /* time of the last listing; time until the next one */
   u8 unknown;    /* an address in a stack is in no listed module */

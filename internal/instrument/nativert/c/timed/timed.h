@@ -308,6 +308,7 @@ HIDDEN i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number);
 HIDDEN void __cairn_flight_start(struct process *p, int first);
 HIDDEN int __cairn_begin(struct process *p);
 HIDDEN void __cairn_modules(struct process *p);
+HIDDEN void __cairn_modules_join(struct process *p);
 HIDDEN void __cairn_modules_leave(struct process *p);
 HIDDEN struct gone *__cairn_gone(struct process *p, u64 start, const u64 *path_hash, u64 id_hash);
 HIDDEN u64 __cairn_id_at(struct process *p, u64 start);

@@ -79,6 +79,8 @@ void __cairn_guest_arrive(struct process *p) {
   u64 start, end;
   range(&start, &end);
   store(&p->modules.stale, 1);
+  add(&p->modules.joins, 1);
+  __cairn_wake(p);
   for (u32 i = 0; i < GOING; i++) {
     struct going *g = &p->modules.going[i];
     u32 written = GOING_WRITTEN;

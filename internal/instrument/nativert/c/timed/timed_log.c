@@ -318,6 +318,7 @@ void __cairn_log_thread(struct process *p) {
     __cairn_signal_taken(p);
     put_settings(p);
     if (want != p->log.flush_done && p->modules.unknown && p->modules.at) __cairn_modules(p);
+    __cairn_modules_join(p);
     __cairn_modules_leave(p);
     if (p->stacks.trees) p->stacks.write(p, want != p->log.flush_done || deserted);
     __cairn_open_look(p, load(&p->ended) || deserted);

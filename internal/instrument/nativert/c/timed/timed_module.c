@@ -60,13 +60,19 @@ static int examine(struct process *p, u64 start, struct module *m, u8 *id, u32 *
   return 1;
 }
 
-static void write_module(struct process *p, const struct module *m, u32 flags, const u8 *id, u32 id_len, const char *path, u64 len) {
+/* has_probes reports whether a module has joined the state. */
+static int has_probes(struct process *p, const struct module *m) {
+  for (u32 i = p->hosted, n = load(&p->bases); i < n && i < BASES; i++)
+    if (p->base_word[i] >= m->start && p->base_word[i] < m->end) return 1;
+  return 0;
+}
+
+static void write_module(struct process *p, struct module *m, u32 flags, const u8 *id, u32 id_len, const char *path, u64 len) {
   u8 *r = __cairn_file_record(p, LOG_TYPE_MODULE, (u32)(LOG_MODULE_SIZE + up8(len)), m->number, p->modules.at);
   if (!r) return;
   u64 *f = (u64 *)r;
   f[1] = p->modules.at, f[2] = m->bias, f[3] = m->start, f[4] = m->end;
-  for (u32 i = p->hosted, n = load(&p->bases); i < n && i < BASES; i++)
-    if (p->base_word[i] >= m->start && p->base_word[i] < m->end) flags |= LOG_MODULE_INSTRUMENTED;
+  if (has_probes(p, m)) m->probes = 1, flags |= LOG_MODULE_INSTRUMENTED;
   ((u32 *)r)[10] = flags;
   ((u16 *)r)[22] = (u16)id_len, ((u16 *)r)[23] = (u16)len;
   copy(r + 48, id, id_len);
@@ -129,6 +135,7 @@ static void add_mapped_file(struct process *p, u64 start, const char *from, cons
   struct gone *before = __cairn_gone(p, start, &hash, m->id_hash);
   m->number = before ? before->number : p->modules.numbers++;
   m->known = 1;
+  m->probes = 0;
   store(&p->modules.count, p->modules.count + 1);
   write_module(p, m, exe ? LOG_MODULE_MAIN : 0, id, id_len, path, len);
 }
@@ -200,6 +207,18 @@ void __cairn_modules(struct process *p) {
   for (struct going *g = p->modules.going; g < p->modules.going + GOING; g++) {
     u32 written = GOING_WRITTEN;
     if (!g->mapped) __atomic_compare_exchange_n(&g->state, &written, GOING_FREE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  }
+}
+
+/* modules_join writes which of the listed modules have joined the state since they were listed. */
+void __cairn_modules_join(struct process *p) {
+  u32 joins = load(&p->modules.joins);
+  if (joins == p->modules.joined || p->log.file.fd < 0) return;
+  p->modules.joined = joins;
+  for (struct module *m = p->modules.module; m < p->modules.module + p->modules.count; m++) {
+    if (m->probes || !has_probes(p, m)) continue;
+    u64 now = __cairn_now(p), *r = __cairn_file_record(p, LOG_TYPE_JOINED, LOG_JOINED_SIZE, m->number, now);
+    if (r) m->probes = 1, r[1] = now;
   }
 }
 

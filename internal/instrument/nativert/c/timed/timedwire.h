@@ -56,6 +56,7 @@
 #define LOG_FREEZE_SIZE 40u
 #define LOG_HEADER_SIZE 64u
 #define LOG_HOLDER_SIZE 64u
+#define LOG_JOINED_SIZE 16u
 #define LOG_KIND_EVENTS 3u
 #define LOG_KIND_FLIGHT 4u
 #define LOG_KIND_FRAMES 9u
@@ -145,6 +146,7 @@
 #define LOG_TYPE_FRAMES 25u
 #define LOG_TYPE_FREEZE 14u
 #define LOG_TYPE_HOLDER 15u
+#define LOG_TYPE_JOINED 16u
 #define LOG_TYPE_MODULE 1u
 #define LOG_TYPE_NODE 21u
 #define LOG_TYPE_OPEN 11u
