@@ -270,6 +270,10 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 		argv, env = slices.Insert(argv, 1, add...), append(env, dumpEnv...)
 	}
 	if cmd.Links {
+		if cmd.Shared && p.tc.Timed && (cmd.Musl || p.tc.Musl) {
+			verb.Note(s, "%s: musl loads it only when a program starts, not with dlopen: mode %s needs thread-local storage at a fixed place",
+				cmp.Or(cmd.Output, "a.out"), f.Shim.Mode)
+		}
 		l := &mixedLink{inputs: driverInputs(cmd), runtime: p.tc.Archive, what: "mode " + f.Shim.Mode.String()}
 		return c.runLink(ctx, s, l, argv, root, env...)
 	}

@@ -55,7 +55,7 @@
 // Joined, a = number of a module. It has probes, which its record does not say: it was listed
 // before its runtime joined that of the process:
 //
-//	 8  u64 time
+//	8  u64 time
 //
 // Episode, a = tid. A call that took too long, none of whose own calls did: the
 // peak. Its duration lies between lo and hi, and lo is the threshold at least:

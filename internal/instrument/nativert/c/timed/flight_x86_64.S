@@ -45,12 +45,14 @@ __cairn_flight_slow:
 /* The word at 12 is the stack pointer of the last exit, odd if there was none since
  * the last entry. It becomes that of this entry, which passes the test. */
         .globl  __cairn_flight_left
-        .hidden __cairn_flight_left, __cairn_flight_turn
+        .hidden __cairn_flight_left, __cairn_flight_turn, __cairn_plain
         .type   __cairn_flight_left, @function
 __cairn_flight_left:
         .cfi_startproc
         movq    %rax, -16(%rsp)         /* the red zone, below what is pushed here */
         movq    __cairn_local(%rip), %r11
+        cmpb    $0, __cairn_plain(%rip)
+        jne     4f
         testb   $1, %fs:12(%r11)
         jnz     1f
         movq    %fs:(%r11), %rax
@@ -75,6 +77,11 @@ __cairn_flight_left:
         leaq    16(%rbp), %rdi
         call    __cairn_flight_turn
         RETURN_REGISTERS
+        .cfi_restore %rbp
+4:      leaq    8(%rsp), %rax           /* nothing is recorded, see plain.h */
+        movl    %eax, 12(%r11)
+        movq    -16(%rsp), %rax
+        ret
         .cfi_endproc
         .size   __cairn_flight_left, . - __cairn_flight_left
 

@@ -85,7 +85,8 @@ struct local {
   struct thread *thread; /* its state, see timed_slow.c; 0: not made yet */
 };
 extern u64 __cairn_local HIDDEN;
-#define own_local() ((struct local *)(thread_pointer() + __cairn_local))
+extern u8 __cairn_plain HIDDEN; /* this module records nothing: __cairn_local is an address, see plain.h */
+#define own_local() ((struct local *)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))
 /* own_local returns the distance in an executable; 0 in a library. */
 HIDDEN u64 __cairn_own_local(void);
 

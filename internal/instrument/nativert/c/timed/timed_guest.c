@@ -2,6 +2,7 @@
 
 #include "timed.h"
 #include "guest.h"
+#include "plain.h"
 
 HIDDEN const u8 __cairn_guest = 0;
 extern void *calloc(u64, u64) WEAK;
@@ -10,6 +11,9 @@ extern void *calloc(u64, u64) WEAK;
 struct process **__cairn_guest_states(void) { return (struct process **)find_global("__cairn_process"); }
 
 int __cairn_guest_load(void) { return load_host(CAIRN_KIND); }
+
+/* plain makes the code of this module one that records nothing. */
+int __cairn_guest_plain(void) { return make_plain(&header); }
 
 /* allocates reports whether this module has the program's allocator, which the loader calls. */
 int __cairn_guest_allocates(void) {

@@ -64,6 +64,7 @@ out:
 
 struct thread *__cairn_thread(struct process *p) {
   struct thread *t = own_thread;
+  if (__cairn_plain) return 0;
   return t ? t : find_thread(p);
 }
 

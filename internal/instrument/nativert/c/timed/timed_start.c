@@ -7,6 +7,7 @@
  * wherever the program is loaded. */
 u8 *__cairn_base = (u8 *)(1ul << 63);
 u64 __cairn_local = 1ul << 63;
+u8 __cairn_plain;
 struct process *__cairn_state;
 
 /* ---- what the machine has ---- */
@@ -72,7 +73,7 @@ static void configure(struct process *p, char **envp) {
   p->frames.budget = 16666667; /* 60 frames per second */
   p->flight.chunks = (8u << 20) / LOG_CHUNK_SIZE;
   __cairn_options(p, CAIRN_DEFAULTS);
-  if (is_privileged()) {
+  if (is_privileged() || __cairn_plain) {
     p->off = 1;
     return;
   }
@@ -227,6 +228,7 @@ static struct process *alone;
 FALLBACK struct process **__cairn_guest_states(void) { return &alone; }
 FALLBACK int __cairn_guest_load(void) { return 1; }
 FALLBACK int __cairn_guest_allocates(void) { return 0; }
+FALLBACK int __cairn_guest_plain(void) { return 0; }
 FALLBACK void __cairn_guest_pin(void) {}
 FALLBACK int __cairn_guest_leave(struct process *p) {
   (void)p;
@@ -256,44 +258,60 @@ static struct process *find(struct process ***link) {
   return 0;
 }
 
-/* meanwhile makes a state that records nothing, if this module is the program's allocator: the loader
- * calls it while it looks for the state of the process. */
-static struct process *meanwhile(char **envp) {
-  static struct local here;
-  if (&__cairn_process || !__cairn_guest_allocates()) return 0;
+/* idle makes a state that records nothing. Calls use here in place of what their thread has. */
+static struct process *idle(char **envp, struct local *here) {
   struct process *p = new_process(envp);
   p->off = 1;
   __cairn_show_low(p);
   if (p->mask != (u32)-1) __cairn_masked(p);
 #ifdef CAIRN_FLIGHT
-  __cairn_flight_start(p, 0);
-  here.flight.position = FLIGHT_NONE;
+  __cairn_flight_start(p, __cairn_plain);
+  here->flight.position = FLIGHT_NONE;
   store(word(p, ALIVE), 0);
 #endif
 #ifdef CAIRN_TREES
   p->mask = 0;
-  here.node = &__cairn_tree_none;
+  here->node = &__cairn_tree_none;
 #endif
-  __cairn_local = (u64)&here - thread_pointer();
+  __cairn_local = (u64)here - (__cairn_plain ? 0 : thread_pointer());
   __cairn_state = p;
   store(&__cairn_base, p->base);
   return p;
 }
 
-static void load_host(void) {
-  static const char message[] = "cairn: the runtime of an instrumented library cannot be loaded: the program needs /proc and memfd_create, or a "
-                                "directory /dev/shm or /tmp, or an executable that is built with cairn as well\n";
-  if (__cairn_guest_load()) return;
-  print(message, sizeof message - 1); /* inserted code cannot run without */
-  sys1(SYS_exit_group, 127);
+static struct local here;
+
+/* meanwhile makes a state for as long as the loader looks for that of the process, if this module is
+ * the program's allocator, which the loader calls. */
+static struct process *meanwhile(char **envp) {
+  return &__cairn_process || !__cairn_guest_allocates() ? 0 : idle(envp, &here);
 }
 
-/* join finds the process's state of modules of this kind, or makes it. */
+/* run_plain lets a library whose host cannot be loaded run without recording. A child made by fork
+ * runs without it as well. */
+static void run_plain(char **envp) {
+  static const char message[] =
+                        "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
+                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well\n",
+                    error[] = "cairn: and its code cannot be changed to run without it\n";
+  enum { KEEPONFORK = 19 };
+  print(message, sizeof message - 1);
+  if (!__cairn_guest_plain()) {
+    print(error, sizeof error - 1);
+    sys1(SYS_exit_group, 127);
+  }
+  __cairn_plain = 1;
+  struct process *p = idle(envp, &here);
+  sys3(SYS_madvise, p->base - 2 * PAGE_SIZE, 2 * PAGE_SIZE, KEEPONFORK);
+}
+
+/* join finds the process's state of modules of this kind, or makes it; 0: a library cannot load its
+ * runtime. */
 static struct process *join(char **envp, int *first) {
   struct process *mine = 0, *p, **link = states();
   *first = 0;
   if ((p = find(&link))) return p;
-  load_host();
+  if (!__cairn_guest_load()) return 0;
   link = states();
   if ((p = find(&link))) return p;
   for (;;) {
@@ -328,6 +346,11 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
 #endif
   int first;
   struct process *before = meanwhile(envp), *p = join(envp, &first);
+  if (!p) {
+    run_plain(envp);
+    if (before) __cairn_window_free(before);
+    return;
+  }
   __cairn_add_base(p, &__cairn_base);
   if (p->mask != (u32)-1) __cairn_masked(p);
   __cairn_bus = p->bus;
@@ -360,7 +383,7 @@ static void exits(void *none) {
 /* Handlers of fork are registered when the C library is initialized. */
 static void late_start(int argc, char **argv, char **envp) {
   __cairn_timed_start(argc, argv, envp);
-  if (__cairn_state->base_word[0] != (u64)&__cairn_base) return;
+  if (__cairn_plain || __cairn_state->base_word[0] != (u64)&__cairn_base) return;
   if (__cxa_atexit) __cxa_atexit(exits, 0, 0);
 #if GLIBC
   if (__register_atfork) __register_atfork(0, 0, forked, 0);

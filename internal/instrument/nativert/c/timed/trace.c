@@ -31,12 +31,19 @@ void __cairn_trace_error(const char *what, i64 err) {
 
 enum { POPULATE_WRITE = 23 };
 
+/* file_size returns the size that the file has unless another process truncates it. */
+static u64 file_size(const struct tracer *t) { return t->shortened ? t->shortened : (t->file_chunks + 1) * CHUNK; }
+
 /* room allocates memory and disk blocks for a chunk, as a full disk would end the program by
  * SIGBUS. A truncated file is not extended. */
 static i64 room(struct tracer *t, u8 *c, u64 at) {
-  i64 size = is_file(t->fd, t->device, t->inode);
-  if (size >= 0 && (u64)size < (t->file_chunks + 1) * CHUNK) return -ESTALE;
-  i64 err = sys3(SYS_madvise, c, CHUNK, POPULATE_WRITE);
+  i64 size = is_file(t->fd, t->device, t->inode), err;
+  if (size >= 0 && (u64)size < file_size(t)) return -ESTALE;
+  if (t->shortened && at + CHUNK > t->shortened) {
+    if ((err = sys2(SYS_ftruncate, t->fd, at + CHUNK)) < 0) return err;
+    t->shortened = at + CHUNK;
+  }
+  err = sys3(SYS_madvise, c, CHUNK, POPULATE_WRITE);
   if (err >= 0 || size < 0 /* the program has closed it */) return err < 0 ? err : 0;
   err = sys4(SYS_fallocate, t->fd, 0, at, CHUNK);
   return err == -EOPNOTSUPP ? 0 : err;
@@ -51,7 +58,7 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
     return 0;
   }
   u8 *c = (u8 *)(((u64)m + CHUNK - 1) & ~(CHUNK - 1));
-  if (is_file(t->fd, t->device, t->inode) < (i64)(t->file_chunks ? at : LOG_HEADER_SIZE)) *err = -EBADF;
+  if (is_file(t->fd, t->device, t->inode) < (i64)(t->file_chunks ? least(at, file_size(t)) : LOG_HEADER_SIZE)) *err = -EBADF;
   else *err = fits(at + size) ? sys2(SYS_ftruncate, t->fd, at + size) : -EFBIG;
   if (*err >= 0) *err = map(c, size, PROT_RW, MAP_SHARED | MAP_FIXED, t->fd, at);
   if (failed(*err)) {
@@ -61,6 +68,7 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
   if (c > m) sys2(SYS_munmap, m, c - m);
   if (c + size < m + size + CHUNK) sys2(SYS_munmap, c + size, m + CHUNK - c);
   t->file_chunks += n;
+  t->shortened = 0;
   __cairn_bus_add(c, size);
   return c;
 }
@@ -162,6 +170,35 @@ u64 __cairn_trace_tick(struct tracer *t) {
   return now;
 }
 
+/* ---- the end ---- */
+
+/* shorten removes the chunks at the end of the file that were not used: tools that copy the file may
+ * write their zeros. What the destructors of other modules call makes it longer again. The thread of
+ * the clock has descriptors of its own. */
+static void shorten(struct tracer *t) {
+  char path[64];
+  put_number(put(path, "/proc/self/fd/"), (u64)t->fd);
+  i32 fd = (i32)open_file(path, O_RDWR | O_CLOEXEC, 0);
+  lock(&t->lock);
+  u64 none = t->ring_chunks ? less(t->ring_chunks, t->hand) : t->ring ? SEGMENT - t->hand : 0;
+  int last = !t->ring_chunks || t->file_chunks == t->ring_chunks + 1; /* the ring is at the end */
+  u64 size = (t->file_chunks + 1 - none) * CHUNK;
+  if (none && last && !t->shortened && is_file(fd, t->device, t->inode) == (i64)file_size(t) && !sys2(SYS_ftruncate, fd, size))
+    t->shortened = size;
+  unlock(&t->lock);
+  if (fd >= 0) sys1(SYS_close, fd);
+  store(&t->ending, SHORTEN_DONE);
+}
+
+/* finish_file waits for the thread of the clock to do that, for a few periods at most. It makes no
+ * system call: a filter may forbid all by then. */
+static void finish_file(struct tracer *t) {
+  u64 since = load(&t->ticks);
+  if (t->off || !t->ring || load(&t->ending) || !load(t->alive)) return;
+  store(&t->ending, SHORTEN_NOW);
+  for (u32 i = 0; i < 1000000 && load(&t->ending) == SHORTEN_NOW && load(&t->ticks) - since < 8; i++) pause_briefly();
+}
+
 enum { LOOK = 20 * MS };
 
 static void run_clock(struct tracer *t) {
@@ -175,6 +212,7 @@ static void run_clock(struct tracer *t) {
     sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
     u64 now = __cairn_trace_tick(t);
     status(t);
+    if (load(&t->ending) == SHORTEN_NOW) shorten(t);
     if (now - looked < LOOK) continue;
     looked = now;
     if (__cairn_deserted(t->pid)) __cairn_follow(t->pid);
@@ -223,7 +261,8 @@ static void begin(struct tracer *t) {
   t->pid = (i32)sys0(SYS_getpid);
   t->origin = __cairn_trace_now();
   t->clock = 1;
-  t->file_chunks = t->hand = t->overwritten = t->worst = t->ticks = 0;
+  t->ending = 0;
+  t->file_chunks = t->shortened = t->hand = t->overwritten = t->worst = t->ticks = 0;
   t->sequence = t->first_used = 0;
   t->first = t->more = t->ring = t->segment_before = 0;
   t->fd = -1;
@@ -241,8 +280,10 @@ static int dead(struct tracer *t, i32 tid) { return sys3(SYS_tgkill, t->pid, tid
 /* ring_chunk returns the oldest chunk that no thread writes to, or 0. */
 static u8 *ring_chunk(struct tracer *t, u32 tid) {
   for (u64 i = 0; i < t->ring_chunks; i++) {
+    u64 at = (t->hand % t->ring_chunks + 2) * CHUNK;
     u8 *c = t->ring + t->hand++ % t->ring_chunks * CHUNK;
     u32 *h = (u32 *)c;
+    if (t->shortened && at >= t->shortened) return room(t, c, at) < 0 ? 0 : c;
     if (!h[0]) return room(t, c, (t->hand + 1) * CHUNK) < 0 ? 0 : c;
     /* This thread's previous chunk is complete. Another chunk of it was begun by a signal handler
      * before the interrupted code stored its own position. */
@@ -335,6 +376,7 @@ HIDDEN u64 __cairn_trace_next(u8 *old) {
 /* Before the start they are invalid addresses, see timed_start.c. */
 struct tracer *__cairn_tracer = (struct tracer *)(1ul << 63);
 u64 __cairn_local = 1ul << 63;
+u8 __cairn_plain;
 
 #if __has_include(<gnu/libc-version.h>)
 #define GLIBC 1
@@ -362,6 +404,7 @@ static void exits(void *none) {
 /* Those of modules without trace_local.c or trace_guest.c. */
 FALLBACK u64 __cairn_own_local(void) { return 0; }
 FALLBACK struct tracer *__cairn_trace_find(void) { return 0; }
+FALLBACK struct tracer *__cairn_trace_plain(void) { return 0; }
 FALLBACK void __cairn_trace_gone(void) {}
 
 /* start finds or makes the state of the process, and begins its log. */
@@ -370,12 +413,14 @@ void __cairn_trace_start(void) {
   struct tracer *t = &__cairn_traced ? &__cairn_traced : __cairn_trace_find();
   int child;
   if (started) return;
-  if (!t) {
-    __cairn_trace_error("the runtime of an instrumented library cannot be loaded: the program needs /proc and memfd_create, or a directory "
-                        "/dev/shm or /tmp, or an executable that is built with cairn as well", 0);
-    sys1(SYS_exit_group, 127); /* inserted code cannot run without */
-  }
   started = 1;
+  if (!t) {
+    __cairn_trace_error("an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
+                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well", 0);
+    if (__cairn_trace_plain()) return;
+    __cairn_trace_error("and its code cannot be changed to run without it", 0);
+    sys1(SYS_exit_group, 127);
+  }
   if (!t->bus) {
     t->local = __cairn_own_local();
     t->bus = __cairn_bus;
@@ -402,6 +447,7 @@ static void late_start(void) {
 
 static void finish(void) {
   if (!load(&__cairn_tracer->exiting)) __cairn_trace_gone();
+  else if (__cairn_own_local()) finish_file(__cairn_tracer);
 }
 
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(void) = late_start;

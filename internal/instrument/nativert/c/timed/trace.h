@@ -35,6 +35,8 @@ struct tracer {
   u64 period, worst;
   u64 ring_chunks; /* 0: the file grows without limit */
   u64 file_chunks; /* in the file */
+  u64 shortened;   /* size of the file without the chunks that were not used; 0: it has all */
+  u32 ending;      /* SHORTEN_NOW, and what follows */
   u8 *first;       /* the chunk with the records */
   u8 *more;        /* another, when that is full */
   u32 first_used, more_used, sequence, modules;
@@ -45,6 +47,7 @@ struct tracer {
   u8 *sink; /* for events that are discarded */
   char dir[TRACE_DIR];
 };
+enum { SHORTEN_NOW = 1, SHORTEN_DONE };
 _Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "it is a page");
 
 /* What each thread has: inserted code depends on the offsets. */
@@ -55,14 +58,15 @@ struct trace_local {
 };
 enum { TRACE_NONE = 0xfff8 }; /* a position that is full */
 extern u64 __cairn_local HIDDEN; /* this module's copy of the distance */
-#define own_local() ((struct trace_local *)(thread_pointer() + __cairn_local))
+#define own_local() ((struct trace_local *)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))
 HIDDEN u64 __cairn_own_local(void); /* 0 in a library */
 
 extern struct tracer __cairn_traced WEAK;      /* that of an executable or a host */
 extern struct tracer *__cairn_tracer HIDDEN;   /* as this module knows it */
 HIDDEN void __cairn_trace_start(void);
-/* Of a library: */
+/* Of a library. plain makes a state that records nothing, or returns 0. */
 HIDDEN struct tracer *__cairn_trace_find(void);
+HIDDEN struct tracer *__cairn_trace_plain(void);
 /* module_gone writes that this module is unloaded. */
 HIDDEN void __cairn_trace_gone(void);
 HIDDEN u64 __cairn_trace_enter(struct tracer *t, int *child);

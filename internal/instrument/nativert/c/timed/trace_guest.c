@@ -2,29 +2,43 @@
 
 #include "trace.h"
 #include "guest.h"
+#include "plain.h"
 
 HIDDEN const u8 __cairn_guest = 0;
 extern void *calloc(u64, u64) WEAK;
 
 enum { KIND_TRACE = 8 }; /* other than those of process.h */
 
-/* meanwhile makes a state whose events go to memory, if this module is the program's allocator: the
- * loader calls it while it looks for the state of the process. */
-static int meanwhile(void) {
-  static struct trace_local here = {.position = TRACE_NONE};
+static struct trace_local here = {.position = TRACE_NONE};
+
+/* idle makes a state whose events go to memory. Calls use here in place of what their thread has. */
+static struct tracer *idle(void) {
   static u8 nothing[sizeof(struct tracer)] __attribute__((aligned(64)));
   struct tracer *t = (struct tracer *)nothing;
-  u64 start, end, at = (u64)&calloc;
-  range(&start, &end);
-  if (at < start || at >= end) return 1;
   u8 *m = (u8 *)map(0, 3ul * LOG_CHUNK_SIZE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) return 0;
   t->sink = (u8 *)(((u64)m + LOG_CHUNK_SIZE - 1) & ~(LOG_CHUNK_SIZE - 1ul));
   t->alive = (u32 *)(t->sink + LOG_CHUNK_SIZE);
   *t->alive = t->off = 1;
-  __cairn_local = (u64)&here - thread_pointer();
+  t->local = __cairn_local = (u64)&here - (__cairn_plain ? 0 : thread_pointer());
   __cairn_tracer = t;
-  return 1;
+  return t;
+}
+
+/* meanwhile makes such a state if this module is the program's allocator: the loader calls it while it
+ * looks for the state of the process. */
+static int meanwhile(void) {
+  u64 start, end, at = (u64)&calloc;
+  range(&start, &end);
+  return at < start || at >= end || idle() != 0;
+}
+
+struct tracer *__cairn_trace_plain(void) {
+  if (!make_plain(&header)) return 0;
+  __cairn_plain = 1;
+  here.position = TRACE_NONE;
+  here.deepest = NONE; /* with a depth, no call is recorded */
+  return idle();
 }
 
 struct tracer *__cairn_trace_find(void) {
