@@ -22,26 +22,78 @@ import (
 type logFormat struct {
 	name, help string
 	suffixes   []string
+	content    logContent
+	threads    threadForm
+	weighed    bool // --by selects the weight of its stacks
 	binary     bool // it is no text
-	sums       bool // it has sums of calls
+	packed     bool // it is compressed by gzip itself
 	write      func(*converter, context.Context, io.Writer) error
 }
+
+// logContent is what a file of a format has.
+type logContent int
+
+const (
+	everyCall logContent = iota
+	everyRow             // every call, with the sums of all
+	stackSums            // an entry for each stack
+	oneLog               // the records of a log
+)
+
+// threadForm is how a format has the threads of a log.
+type threadForm int
+
+const (
+	alwaysApart threadForm = iota
+	byFlag                 // apart with --per-thread
+	byTime                 // together, in the order of time
+)
 
 // logFormats is a function, because its rows refer to methods that refer to it.
 func logFormats() []logFormat {
 	return []logFormat{
-		{"chrome", "JSON for ui.perfetto.dev and chrome://tracing", []string{".json"}, false, false, (*converter).chrome},
-		{"perfetto", "for ui.perfetto.dev and trace_processor, a sixth of the size of chrome", []string{".perfetto-trace", ".pftrace", ".perfetto"}, true, false, (*converter).perfetto},
-		{"speedscope", "for speedscope.app", []string{".speedscope.json", ".speedscope"}, false, false, (*converter).speedscope},
-		{"firefox", "for profiler.firefox.com", []string{".firefox.json", ".gecko.json"}, false, false, (*converter).firefox},
-		{"pprof", "calls and times by stack, for go tool pprof", []string{".pb", ".pprof"}, true, true, (*converter).pprof},
-		{"otlp", "the same as OpenTelemetry's ProfilesData", []string{".otlp"}, true, true, (*converter).otlp},
-		{"folded", "a line for each stack, for flamegraph.pl and others", []string{".folded", ".txt"}, false, true, (*converter).folded},
-		{"parquet", "a row for each call, for DuckDB, ClickHouse and Spark", []string{".parquet"}, true, true, (*converter).parquet},
-		{"yaml", "the records as llvm-xray convert -f yaml writes them", []string{".yaml", ".yml"}, false, false, (*converter).yaml},
-		{"raw", "a basic log of XRay, as llvm-xray convert -f raw writes it", []string{".xray"}, true, false, (*converter).raw},
+		{name: "chrome", help: "JSON for ui.perfetto.dev and chrome://tracing", suffixes: []string{".json"}, write: (*converter).chrome},
+		{
+			name: "perfetto", help: "for ui.perfetto.dev and trace_processor, a sixth of the size of chrome",
+			suffixes: []string{".perfetto-trace", ".pftrace", ".perfetto"}, binary: true, write: (*converter).perfetto,
+		},
+		{name: "speedscope", help: "for speedscope.app", suffixes: []string{".speedscope.json", ".speedscope"}, write: (*converter).speedscope},
+		{name: "firefox", help: "for profiler.firefox.com", suffixes: []string{".firefox.json", ".gecko.json"}, write: (*converter).firefox},
+		{
+			name: "pprof", help: "calls and times by stack, for go tool pprof", suffixes: []string{".pb", ".pprof"},
+			content: stackSums, threads: byFlag, binary: true, packed: true, write: (*converter).pprof,
+		},
+		{
+			name: "otlp", help: "the same as OpenTelemetry's ProfilesData", suffixes: []string{".otlp"},
+			content: stackSums, threads: byFlag, binary: true, write: (*converter).otlp,
+		},
+		{
+			name: "folded", help: "a line for each stack, for flamegraph.pl and others", suffixes: []string{".folded", ".txt"},
+			content: stackSums, threads: byFlag, weighed: true, write: (*converter).folded,
+		},
+		{
+			name: "parquet", help: "a row for each call, for DuckDB, ClickHouse and Spark", suffixes: []string{".parquet"},
+			content: everyRow, binary: true, write: (*converter).parquet,
+		},
+		{
+			name: "yaml", help: "the records as llvm-xray convert -f yaml writes them", suffixes: []string{".yaml", ".yml"},
+			content: oneLog, threads: byFlag, write: (*converter).yaml,
+		},
+		{
+			name: "raw", help: "a basic log of XRay, as llvm-xray convert -f raw writes it", suffixes: []string{".xray"},
+			content: oneLog, threads: byTime, binary: true, write: (*converter).raw,
+		},
 	}
 }
+
+// sumsOf is speedscope with --sums.
+func (x logFormat) sumsOf() *logFormat {
+	x.content, x.threads, x.weighed = stackSums, byFlag, true
+	return &x
+}
+
+// summed reports whether the calls of the logs are summed for a format.
+func (x *logFormat) summed() bool { return x.content == stackSums || x.content == everyRow }
 
 type convertFlags struct {
 	LogFlags
@@ -93,7 +145,7 @@ cairn export -h.`,
 			if err != nil {
 				return err
 			}
-			if err := f.check(c, x.name); err != nil {
+			if x, err = f.check(c, x); err != nil {
 				return err
 			}
 			return f.run(c.Context(), s, x, args)
@@ -141,24 +193,28 @@ func (f *convertFlags) format() (*logFormat, error) {
 	return found, nil
 }
 
-// check refuses flags that the format has no use for.
-func (f *convertFlags) check(c *cobra.Command, format string) error {
+// check refuses flags that the format has no use for, and returns the form of it that they select.
+func (f *convertFlags) check(c *cobra.Command, x *logFormat) (*logFormat, error) {
 	if f.by == "time" { // the former name
 		f.by = "self"
 	}
+	if f.sums && x.name != "speedscope" {
+		return nil, verb.Usagef("--sums needs --format speedscope, not %s", x.name)
+	}
+	if f.sums {
+		x = x.sumsOf()
+	}
 	switch {
 	case f.by != "self" && f.by != "calls":
-		return verb.Usagef("--by %s: must be self or calls", f.by)
-	case f.sums && format != "speedscope":
-		return verb.Usagef("--sums needs --format speedscope, not %s", format)
-	case c.Flags().Changed("by") && format != "folded" && !f.sums:
-		return verb.Usagef("--by needs --format folded, or speedscope with --sums, not %s", format)
-	case f.perThread && format == "raw":
-		return verb.Usagef("--per-thread: not supported for raw, which has the records of all threads in time order")
-	case f.perThread && (format == "chrome" || format == "perfetto" || format == "parquet" || format == "firefox" || format == "speedscope" && !f.sums):
-		return verb.Usagef("--per-thread: not needed for %s, which always separates threads", format)
+		return nil, verb.Usagef("--by %s: must be self or calls", f.by)
+	case c.Flags().Changed("by") && !x.weighed:
+		return nil, verb.Usagef("--by needs --format folded, or speedscope with --sums, not %s", x.name)
+	case f.perThread && x.threads == byTime:
+		return nil, verb.Usagef("--per-thread: not supported for %s, which has the records of all threads in time order", x.name)
+	case f.perThread && x.threads == alwaysApart:
+		return nil, verb.Usagef("--per-thread: not needed for %s, which always separates threads", x.name)
 	}
-	return nil
+	return x, nil
 }
 
 // converter writes the logs of one command.
@@ -181,19 +237,19 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 		return err
 	}
 	defer set.Close()
-	if len(set.Logs) > 1 && (x.name == "yaml" || x.name == "raw") {
+	if len(set.Logs) > 1 && x.content == oneLog {
 		return fmt.Errorf("%s files contain one log, not %d: convert them one by one", x.name, len(set.Logs))
 	}
-	if !x.sums && !f.sums {
+	if !x.summed() {
 		if err := set.noEvents(x.name); err != nil {
 			return err
 		}
 	}
-	if f.by == "self" && (x.name == "folded" || f.sums) {
+	if f.by == "self" && x.weighed {
 		f.by = set.Known(f.by)
 	}
 	v := &converter{convertFlags: f, set: set}
-	if x.sums || f.sums {
+	if x.summed() {
 		if v.results, err = set.Account(ctx, f.Options()); err != nil {
 			return err
 		}
@@ -213,7 +269,7 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 // packing returns the path whose suffix determines the compression of the file. Formats that
 // are compressed themselves are not compressed again.
 func (f *convertFlags) packing(x *logFormat) string {
-	if x.name == "pprof" && strings.EqualFold(logfile.Suffix(f.out), ".gz") {
+	if x.packed && strings.EqualFold(logfile.Suffix(f.out), ".gz") {
 		return ""
 	}
 	return f.out

@@ -112,7 +112,7 @@ func (v *converter) pprof(_ context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if logfile.Suffix(v.out) == "" || v.packing(&logFormat{name: "pprof"}) == "" {
+	if logfile.Suffix(v.out) == "" || v.packing(&logFormat{packed: true}) == "" {
 		return p.Write(w) // which packs with gzip
 	}
 	return p.WriteUncompressed(w)
