@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -33,6 +34,8 @@ type collectFlags struct {
 	clientCA, audit                      string
 	maxBody, maxFile, memory             verb.SizeFlag
 	waiting, minFree, logs, maxDebug     verb.SizeFlag
+	maxKept                              verb.SizeFlag
+	maxUnknown, maxPlaces                int
 	rate, share                          float64
 	every, keep                          time.Duration
 	traces, debugBuilds                  int
@@ -41,7 +44,7 @@ type collectFlags struct {
 
 // Collect returns the command cairn collect.
 func Collect(s *verb.Streams) *cobra.Command {
-	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20, maxDebug: 2 << 30}
+	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20, maxDebug: 2 << 30, maxUnknown: 10_000, maxPlaces: 1 << 18}
 	c := &cobra.Command{
 		Use:   "collect DIR",
 		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",
@@ -85,7 +88,10 @@ its own name (--node). With --nats, an existing NATS server with JetStream store
 	c.Flags().StringVar(&f.key, "key", "", "private key of --cert, a PEM `file`")
 	c.Flags().Var(&f.maxBody, "max-body", "maximum size of an upload, compressed as it is sent")
 	c.Flags().Var(&f.maxFile, "max-file", "maximum size of a file, and of an upload after it is unpacked")
-	c.Flags().Var(&f.memory, "max-memory", "maximum size of all uploads in progress; senders of others are told to try again later")
+	c.Flags().Var(&f.memory, "max-memory", "maximum memory of the process: of what is kept of builds and files, of which the rest is on the disk, and of uploads in progress; at least 128MB")
+	c.Flags().IntVar(&f.maxUnknown, "max-unknown", f.maxUnknown, "maximum number of builds without a map that one token has sent first; 0 for no limit")
+	c.Flags().IntVar(&f.maxPlaces, "max-places", f.maxPlaces, "maximum number of places of spikes in the logs of one token; 0 for no limit")
+	c.Flags().Var(&f.maxKept, "max-kept", "maximum size of the logs, maps and raw files without a map of one token; without it, half of what the disk has for all")
 	c.Flags().Var(&f.waiting, "waiting", "maximum size of all raw files whose map is missing")
 	c.Flags().Var(&f.minFree, "min-free", "reject uploads if the disk has less free space")
 	c.Flags().Float64Var(&f.rate, "rate", 0, "maximum number of uploads per second from an address; 0 for no limit")
@@ -123,6 +129,8 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 		return verb.Usagef("collect: --listen %s is for other machines, too: give --tokens FILE", f.listen)
 	}
 	verb.EndsInOrder.Store(true)
+	// What the Go runtime does not count, above all the program's own code, takes the rest.
+	debug.SetMemoryLimit(int64(f.memory) - int64(f.memory)/16 - 40<<20)
 	c, err := f.open(dir, f.scheme()+"://"+listener.Addr().String(), log)
 	if err != nil {
 		return err
@@ -135,7 +143,7 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 	g := gate.New(c, gate.Options{
 		Debug: c, MaxDebug: int64(f.maxDebug), Temp: debugDir(dir), Audit: audit.Logger,
 		Tokens: tokens, MaxBody: int64(f.maxBody), MaxFile: int64(f.maxFile), MaxAll: int64(f.maxFile), Memory: int64(f.memory),
-		Rate: f.rate, Share: f.share, Log: log,
+		Rate: f.rate, Share: f.share, Log: log, Limits: f.perToken(), MaxMemory: int64(f.memory),
 	})
 	if tokens != nil {
 		f.rereadTokens(ctx, g, log)
@@ -144,6 +152,17 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	return errors.Join(err, c.Close(ending))
+}
+
+const minMemory = 128 << 20
+
+// perToken returns what may be kept of one token.
+func (f *collectFlags) perToken() tally.Use {
+	u := tally.Use{Unknown: f.maxUnknown, Places: f.maxPlaces, Bytes: int64(f.maxKept)}
+	if f.tokens != "" {
+		u.Memory = int64(f.memory) / 16 * 3 // half of the memory for what is kept
+	}
+	return u
 }
 
 // check checks the flags and returns the log.
@@ -163,6 +182,10 @@ func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
 		return nil, verb.Usagef("collect: --keep %v: must not be negative", f.keep)
 	case f.debugBuilds < 0:
 		return nil, verb.Usagef("collect: --debug-builds %d: must not be negative", f.debugBuilds)
+	case f.memory < minMemory:
+		return nil, verb.Usagef("collect: --max-memory %v: must be at least 128MB", &f.memory)
+	case f.maxUnknown < 0 || f.maxPlaces < 0:
+		return nil, verb.Usagef("collect: --max-unknown and --max-places must not be negative")
 	case f.traces < 0:
 		return nil, verb.Usagef("collect: --traces %d: must not be negative", f.traces)
 	}
@@ -200,7 +223,7 @@ type backend interface {
 // there and accepts uploads at a URL.
 func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) {
 	options := collector.Options{
-		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs), MaxCalls: f.maxCalls}, MaxWaiting: int64(f.waiting),
+		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs), MaxCalls: f.maxCalls, Memory: int64(f.memory) / 8 * 3}, Sender: f.perToken(), MaxWaiting: int64(f.waiting),
 		SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every, Keep: f.keep, Grace: time.Hour,
 		MinFree: int64(f.minFree), Free: func() (int64, error) { return free(dir) }, Log: log,
 	}
@@ -211,7 +234,7 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	if err != nil {
 		return nil, err
 	}
-	debug, err := depot.OpenDebug(debugDir(dir), f.debugBuilds)
+	programs, err := depot.OpenDebug(debugDir(dir), f.debugBuilds)
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -223,7 +246,7 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w (cairn collect verify %s lists all damage, repair continues without it)", dir, err, dir), j.Close())
 	}
-	return &single{c, debug}, nil
+	return &single{c, programs}, nil
 }
 
 // logDamage reports a damaged part of the journal.

@@ -149,6 +149,10 @@ func (c *Client) Get(ctx context.Context, target string, limit int64) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
+	return c.get(ctx, target, limit)
+}
+
+func (c *Client) get(ctx context.Context, target string, limit int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return nil, err

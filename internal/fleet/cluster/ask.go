@@ -19,11 +19,12 @@ import (
 
 // question is what a node asks the owner of a shard.
 type question struct {
-	What   string    `json:"what"`
-	Build  []byte    `json:"build,omitempty"`
-	Key    inbox.Key `json:"key,omitzero"`
-	Data   []byte    `json:"data,omitempty"`
-	Claims []string  `json:"claims,omitempty"` // of the files in Data
+	What   string      `json:"what"`
+	Query  tally.Query `json:"query,omitzero"`
+	Build  []byte      `json:"build,omitempty"`
+	Key    inbox.Key   `json:"key,omitzero"`
+	Data   []byte      `json:"data,omitempty"`
+	Claims []string    `json:"claims,omitempty"` // of the files in Data
 }
 
 // An answer is one message or several. The last has doneHeader with the number of bytes of all, as
@@ -45,7 +46,7 @@ func answer(ctx context.Context, c *collector.Collector, q *question) ([]byte, e
 	id := prof.BuildID(q.Build)
 	switch q.What {
 	case "builds":
-		return marshal(c.Builds(ctx))
+		return marshal(c.Builds(ctx, q.Query))
 	case "profile":
 		return c.Profile(ctx, id)
 	case "map":

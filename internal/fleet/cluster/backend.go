@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/cairnprof/cairn/internal/fleet/collector"
@@ -87,7 +89,7 @@ func (c *Cluster) append(ctx context.Context, n int, items []inbox.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
-	err := collector.Append(ctx, c.journals[n], c.now(), items)
+	_, err := collector.Append(ctx, c.journals[n], c.now(), items)
 	if errors.Is(err, journal.ErrTooLarge) && len(items) > 1 {
 		half := len(items) / 2
 		if err = c.append(ctx, n, items[:half]); err == nil {
@@ -137,7 +139,12 @@ func (c *Cluster) check(ctx context.Context, n int, items []inbox.Item) ([]inbox
 
 // known returns ErrWaiting if a shard does not have the maps of all builds of raw files.
 func (c *Cluster) known(ctx context.Context, n int, raws []inbox.Item) error {
-	builds, err := get[[]tally.Build](ctx, c, n, question{What: "builds"})
+	ids := make(map[string]bool)
+	for i := range raws {
+		ids[raws[i].Build.String()] = true
+	}
+	q := tally.Query{IDs: slices.Sorted(maps.Keys(ids))}
+	builds, err := get[[]tally.Build](ctx, c, n, question{What: "builds", Query: q})
 	if err != nil {
 		return err
 	}
@@ -175,21 +182,19 @@ func (c *Cluster) askFor(ctx context.Context, id prof.BuildID, q question) ([]by
 	return c.ask(ctx, shardOf(id, len(c.list())), q)
 }
 
-// Builds returns the list of builds of all shards.
-func (c *Cluster) Builds(ctx context.Context) ([]tally.Build, error) {
+// Builds returns the list of the builds of a query, of all shards.
+func (c *Cluster) Builds(ctx context.Context, q tally.Query) ([]tally.Build, error) {
 	if err := c.notReady(); err != nil {
 		return nil, err
 	}
-	var all []tally.Build
-	for n := range c.list() {
-		list, err := get[[]tally.Build](ctx, c, n, question{What: "builds"})
-		if err != nil {
+	lists := make([][]tally.Build, len(c.list()))
+	for n := range lists {
+		var err error
+		if lists[n], err = get[[]tally.Build](ctx, c, n, question{What: "builds", Query: q}); err != nil {
 			return nil, err
 		}
-		all = append(all, list...)
 	}
-	tally.SortBuilds(all)
-	return all, nil
+	return tally.JoinBuilds(q, lists...), nil
 }
 
 // Profile returns the profile of a build as a file.

@@ -135,6 +135,7 @@ func (s *shard) merge(ctx context.Context, revision uint64) error {
 	}
 	options := s.c.o.Collector
 	options.Log = s.log
+	options.Memory /= int64(len(s.c.list())) // this node may own all shards
 	c, err := collector.Open(j, newStore(s.c, s.number, revision), options)
 	if err != nil {
 		return errors.Join(err, j.Close())

@@ -21,6 +21,7 @@ import (
 // Options are settings of a collector.
 type Options struct {
 	tally.Limits
+	Sender          tally.Use     // that one sender may have at most; Bytes 0 for half of the disk
 	MaxWaiting      int64         // bytes of raw files that may wait for the maps of their builds
 	SnapshotRecords int           // records after which a snapshot is written
 	SnapshotBytes   int64         // bytes of records after which it is written
@@ -43,7 +44,8 @@ type Store interface {
 	tally.Objects
 	// Heads returns the lists of the last snapshots, the newest first; none if there is no snapshot.
 	Heads() ([]Head, error)
-	// SetHead sets the list of the newest snapshot, and that of the one before it, nil for none. If another process
+	// SetHead sets the list of the newest snapshot, and that of the one before it, nil for none. When it returns, they
+	// and all objects are durable. If another process
 	// did so since Heads, it returns ErrSuperseded.
 	SetHead(list, before []byte) error
 	// Keep removes the objects that are not used.
@@ -55,6 +57,10 @@ type Head struct {
 	List []byte
 	Err  error
 }
+
+// ErrObjects is in the error of a Store that may have lost objects which Put returned a name of: the state must not
+// be used any more, but is that of the last snapshot and the journal.
+var ErrObjects = errors.New("the disk lost what was written")
 
 // ErrSuperseded reports that another process continues the snapshots.
 var ErrSuperseded = errors.New("another process has written a snapshot")
@@ -74,13 +80,21 @@ type Collector struct {
 	moved  chan struct{} // closed and replaced when the state changes
 	failed error         // why merging ended
 
+	// What was submitted and is not merged yet.
+	coming                      map[string]tally.Use // by sender
+	comingWaiting, comingMemory int64
+	reserved                    map[uint64]*reserved // by the number of their record
+
 	snapshots, snapshotErrors uint64
 }
 
 // Open continues from the last snapshot in the store and the records after it in the journal.
 // Close closes the journal.
 func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
-	c := &Collector{o: o, journal: j, store: store, started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{})}
+	c := &Collector{
+		o: o, journal: j, store: store, started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{}),
+		coming: make(map[string]tally.Use), reserved: make(map[uint64]*reserved),
+	}
 	if err := c.restore(); err != nil {
 		return nil, err
 	}
@@ -101,11 +115,13 @@ type Result struct {
 }
 
 // Submit makes items durable. They are merged soon after.
-func (c *Collector) Submit(ctx context.Context, items []inbox.Item) (Result, []inbox.Refusal, error) {
-	fresh, refused, err := c.sift(items)
+func (c *Collector) Submit(ctx context.Context, items []inbox.Item) (_ Result, refused []inbox.Refusal, err error) {
+	seq := uint64(0)
+	fresh, refused, need, err := c.sift(items)
 	if err != nil {
 		return Result{}, nil, err
 	}
+	defer func() { c.release(need, seq) }()
 	result := Result{Files: len(items) - len(refused), Known: len(items) - len(refused) - len(fresh)}
 	if len(fresh) == 0 {
 		return result, refused, nil
@@ -115,22 +131,22 @@ func (c *Collector) Submit(ctx context.Context, items []inbox.Item) (Result, []i
 	} else if free < c.o.MinFree {
 		return Result{}, nil, fmt.Errorf("%w: %d bytes are free, %d are kept for snapshots", ErrNoSpace, free, c.o.MinFree)
 	}
-	if err := Append(ctx, c.journal, c.now(), fresh); err != nil {
+	if seq, err = Append(ctx, c.journal, c.now(), fresh); err != nil {
 		return Result{}, nil, err
 	}
 	return result, refused, nil
 }
 
 // Append appends items to a journal as one record.
-func Append(ctx context.Context, j journal.Journal, now time.Time, items []inbox.Item) error {
+func Append(ctx context.Context, j journal.Journal, now time.Time, items []inbox.Item) (seq uint64, err error) {
 	record, err := encodeRecord(now.UnixNano(), items)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if _, err = j.Append(ctx, record); errors.Is(err, journal.ErrFull) {
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	if seq, err = j.Append(ctx, record); errors.Is(err, journal.ErrFull) {
+		return 0, fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
-	return err
+	return seq, err
 }
 
 // now returns the time of the machine's clock at the start, plus the time since: a clock that is
@@ -145,22 +161,41 @@ func (c *Collector) CheckMaps(ctx context.Context, items []inbox.Item) (refused 
 	})
 }
 
-// sift returns the items that were not counted yet, and refuses maps that differ from the map of their build.
-func (c *Collector) sift(items []inbox.Item) (fresh []inbox.Item, refused []inbox.Refusal, err error) {
+// Admit returns an error if a sender, or all of them, may not add what these files need. They are not reserved.
+func (c *Collector) Admit(ctx context.Context, items []inbox.Item) error {
+	return c.look(ctx, func(*tally.State) error {
+		_, err := c.admit(items)
+		return err
+	})
+}
+
+// sift returns the items that were not counted yet, and refuses maps that differ from the map of their build. What the
+// files need is reserved until release.
+func (c *Collector) sift(items []inbox.Item) (fresh []inbox.Item, refused []inbox.Refusal, need *reserved, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed != nil {
-		return nil, nil, c.failed
+		return nil, nil, nil, c.failed
 	}
-	return c.siftLocked(items)
+	if fresh, refused, err = c.siftLocked(items); err != nil || len(fresh) == 0 {
+		return nil, refused, nil, err
+	}
+	need, err = c.admit(fresh)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c.coming[need.sender] = c.coming[need.sender].Add(need.use, 1)
+	c.comingWaiting += need.waiting
+	c.comingMemory += need.use.Memory
+	return fresh, refused, need, nil
 }
 
 func (c *Collector) siftLocked(items []inbox.Item) (fresh []inbox.Item, refused []inbox.Refusal, err error) {
-	coming := make(map[prof.BuildID]bool)
-	unknown := int64(0)
 	for i := range items {
 		it := &items[i]
-		if c.state.Has(it) {
+		if known, err := c.state.Has(it); err != nil {
+			return nil, nil, err
+		} else if known {
 			continue
 		}
 		if err := c.state.CheckOwner(it); err != nil {
@@ -168,18 +203,12 @@ func (c *Collector) siftLocked(items []inbox.Item) (fresh []inbox.Item, refused 
 			continue
 		}
 		if it.Kind == inbox.Map {
-			coming[it.Build] = true
 			if err := c.state.CheckMap(it); err != nil {
 				refused = append(refused, inbox.Refusal{Index: it.Index, Name: it.Name, Reason: err.Error()})
 				continue
 			}
-		} else if it.Kind == inbox.Raw && !coming[it.Build] && !c.state.Known(it.Build) {
-			unknown += int64(len(it.Data))
 		}
 		fresh = append(fresh, *it)
-	}
-	if _, waiting := c.state.Waiting(); unknown > 0 && waiting+unknown > c.o.MaxWaiting {
-		return nil, nil, fmt.Errorf("%w: %d bytes", ErrWaiting, waiting)
 	}
 	return fresh, refused, nil
 }
@@ -213,7 +242,7 @@ func (c *Collector) merge(ctx context.Context, r journal.Reader) {
 			return
 		}
 		records, bytes, due = 0, 0, time.Time{}
-		if err := c.Snapshot(); errors.Is(err, ErrSuperseded) {
+		if err := c.Snapshot(); errors.Is(err, ErrSuperseded) || errors.Is(err, ErrObjects) {
 			c.fail(err)
 			return
 		} else if err != nil {
@@ -242,6 +271,7 @@ func (c *Collector) apply(r journal.Record) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.state.Skip(r.Seq)
+		c.merged(r.Seq)
 		c.stir()
 		return nil
 	}
@@ -255,6 +285,7 @@ func (c *Collector) apply(r journal.Record) error {
 	if err := c.state.Apply(r.Seq, at, items); err != nil {
 		return err
 	}
+	c.merged(r.Seq)
 	if n := c.state.Totals().Foreign - foreign; n > 0 {
 		c.o.Log.Warn("files were ignored: their builds belong to other programs", "files", n, "programs", items[0].Claims)
 	}
@@ -296,7 +327,7 @@ func (c *Collector) snapshot() error {
 			c.o.Log.Info("removed builds without uploads", "builds", n, "for", c.o.Keep)
 		}
 	}
-	list, err := c.state.Snapshot(c.store)
+	list, err := c.state.Snapshot()
 	if err != nil {
 		return err
 	}
@@ -357,9 +388,9 @@ func (c *Collector) Map(ctx context.Context, id prof.BuildID) ([]byte, error) {
 	return seen(ctx, c, func(s *tally.State) ([]byte, error) { return s.Map(id) })
 }
 
-// Builds returns the list of builds.
-func (c *Collector) Builds(ctx context.Context) ([]tally.Build, error) {
-	return seen(ctx, c, func(s *tally.State) ([]tally.Build, error) { return s.Builds(), nil })
+// Builds returns the list of the builds of a query.
+func (c *Collector) Builds(ctx context.Context, q tally.Query) ([]tally.Build, error) {
+	return seen(ctx, c, func(s *tally.State) ([]tally.Build, error) { return s.Builds(q), nil })
 }
 
 // Logs returns the list of the logs of a build.
@@ -369,7 +400,7 @@ func (c *Collector) Logs(ctx context.Context, id prof.BuildID) ([]tally.Log, err
 
 // LogFile returns a log of a build.
 func (c *Collector) LogFile(ctx context.Context, id prof.BuildID, key inbox.Key) ([]byte, error) {
-	return seen(ctx, c, func(s *tally.State) ([]byte, error) { return s.LogFile(id, key, c.store) })
+	return seen(ctx, c, func(s *tally.State) ([]byte, error) { return s.LogFile(id, key) })
 }
 
 // Spikes returns the places of the spikes of a build.
@@ -385,6 +416,8 @@ type Status struct {
 	Seen                      int
 	Last, Merged              uint64 // numbers of records
 	Snapshots, SnapshotErrors uint64
+	Memory                    int64 // bytes of the state in memory, about
+	Senders                   map[string]tally.Use
 	Err                       error // why no uploads are accepted any more
 }
 
@@ -406,6 +439,13 @@ func (s *Status) Add(o Status) {
 	s.Merged += o.Merged
 	s.Snapshots += o.Snapshots
 	s.SnapshotErrors += o.SnapshotErrors
+	s.Memory += o.Memory
+	for sender, use := range o.Senders {
+		if s.Senders == nil {
+			s.Senders = make(map[string]tally.Use)
+		}
+		s.Senders[sender] = s.Senders[sender].Add(use, 1)
+	}
 	s.Err = errors.Join(s.Err, o.Err)
 }
 
@@ -425,6 +465,7 @@ func (c *Collector) Status() Status {
 	s := Status{
 		Totals: c.state.Totals(), Builds: c.state.Len(), Seen: c.state.Seen(), Last: last, Merged: c.state.Seq(),
 		Snapshots: c.snapshots, SnapshotErrors: c.snapshotErrors, Err: errors.Join(err, c.failed),
+		Memory: c.state.Memory(), Senders: maps.Clone(c.state.Senders()),
 	}
 	s.Waiting, s.WaitingBytes = c.state.Waiting()
 	return s

@@ -104,7 +104,7 @@ func collected(t *testing.T, runs int) string {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Builds(t.Context()); err != nil { // all are merged
+	if _, err := c.Builds(t.Context(), tally.Query{}); err != nil { // all are merged
 		t.Fatal(err)
 	}
 	if err := c.Kill(); err != nil {
@@ -168,7 +168,7 @@ func TestFlippedBits(t *testing.T) {
 func checkRuns(t *testing.T, dir, path string, bit, runs int, mayLose bool) {
 	t.Helper()
 	c, lost := repaired(t, dir, path)
-	builds, err := c.Builds(t.Context())
+	builds, err := c.Builds(t.Context(), tally.Query{})
 	if err != nil {
 		t.Fatalf("bit %d of %s: %v", bit, path, err)
 	}
@@ -198,7 +198,7 @@ func TestLostFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, lost := repaired(t, dir, path)
-			if _, err := c.Builds(t.Context()); err != nil {
+			if _, err := c.Builds(t.Context(), tally.Query{}); err != nil {
 				t.Fatalf("%s with %d bytes: %v", path, size, err)
 			}
 			status := c.Status()

@@ -14,18 +14,24 @@ import (
 
 // A record of the journal has the files of one upload:
 //
-//	u8   version, 2
+//	u8   version, 3
 //	i64  time of the upload, nanoseconds since 1970
 //	u32  bytes of what follows
-//	     the programs that the sender may write to, a JSON array, or null for all
+//	     the sender, a JSON object; of version 2 only its programs
 //	     a bundle of the files, compressed with Zstandard
 
 const (
-	recordVersion = 2
+	recordVersion = 3
 	recordHead    = 13
 
 	maxRecord = 1 << 32 // bytes of a bundle, whose limits were checked when it was uploaded
 )
+
+// sender is who sent an upload.
+type sender struct {
+	Programs []string `json:"programs"`        // that it may write to, null for all
+	Token    string   `json:"token,omitempty"` // its name
+}
 
 var codec = sync.OnceValue(func() (c struct {
 	*zstd.Encoder
@@ -46,29 +52,33 @@ func encodeRecord(time int64, items []inbox.Item) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var claims []byte
+	var from []byte
 	if len(items) > 0 {
-		if claims, err = json.Marshal(items[0].Claims); err != nil {
+		if from, err = json.Marshal(sender{items[0].Claims, items[0].Sender}); err != nil {
 			return nil, err
 		}
 	}
 	head := binary.LittleEndian.AppendUint64([]byte{recordVersion}, uint64(time))
-	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(claims))), claims...)
+	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(from))), from...)
 	return codec().EncodeAll(body, head), nil
 }
 
 func decodeRecord(data []byte) (time int64, items []inbox.Item, err error) {
-	if len(data) < recordHead || data[0] != recordVersion {
+	if len(data) < recordHead || data[0] != recordVersion && data[0] != 2 {
 		return 0, nil, fmt.Errorf("a record that this version of cairn does not know: it begins with %x", data[:min(len(data), recordHead)])
 	}
 	n := int64(binary.LittleEndian.Uint32(data[9:]))
 	if n > int64(len(data)-recordHead) {
-		return 0, nil, fmt.Errorf("a record of %d bytes whose list of programs has %d", len(data), n)
+		return 0, nil, fmt.Errorf("a record of %d bytes whose sender has %d", len(data), n)
 	}
-	var claims []string
+	var from sender
 	if n > 0 {
-		if err := json.Unmarshal(data[recordHead:recordHead+n], &claims); err != nil {
-			return 0, nil, fmt.Errorf("list of programs: %w", err)
+		into := any(&from)
+		if data[0] == 2 {
+			into = &from.Programs
+		}
+		if err := json.Unmarshal(data[recordHead:recordHead+n], into); err != nil {
+			return 0, nil, fmt.Errorf("sender: %w", err)
 		}
 	}
 	body, err := codec().DecodeAll(data[recordHead+n:], nil)
@@ -80,7 +90,7 @@ func decodeRecord(data []byte) (time int64, items []inbox.Item, err error) {
 		err = fmt.Errorf("file %d of it: %s", refused[0].Index, refused[0].Reason)
 	}
 	for i := range items {
-		items[i].Claims = claims
+		items[i].Claims, items[i].Sender = from.Programs, from.Token
 	}
 	return int64(binary.LittleEndian.Uint64(data[1:])), items, err
 }

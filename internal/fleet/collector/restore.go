@@ -36,7 +36,7 @@ func (c *Collector) restore() error {
 		damaged = errors.Join(damaged, err)
 	}
 	if c.state == nil {
-		c.state = tally.New(c.o.Limits)
+		c.state = tally.New(c.store, c.o.Limits)
 		if r, err := c.journal.Read(1); err != nil {
 			return errors.Join(damaged, err)
 		} else if err := r.Close(); err != nil {
@@ -80,7 +80,7 @@ func Repair(j journal.Journal, store Store, o Options, lost func(part string, er
 			unread = errors.Join(unread, err)
 			continue
 		}
-		list, err := state.Snapshot(store)
+		list, err := state.Snapshot()
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,8 @@
 //	head                   replaced in one step; its last line is the SHA-256 of what is before it
 //	head.before            the head before it
 //
-// A file and its name are synced to the disk when the call returns.
+// Objects are synced to the disk before a head is written that may list them: many at once, as a sync takes
+// milliseconds.
 package depot
 
 import (
@@ -14,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -26,7 +28,8 @@ import (
 // Dir is a depot in a directory. One goroutine uses it.
 type Dir struct {
 	root string
-	have map[string]bool // objects that are on the disk, false for a damaged one, which Put writes again
+	have map[string]bool // objects that are there, false for a damaged one, which Put writes again
+	late []string        // paths of objects that are not synced yet
 }
 
 const temporary = "new"
@@ -68,18 +71,50 @@ func (d *Dir) Put(data []byte) (string, error) {
 		return name, nil
 	}
 	path := d.path(name)
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err == nil {
-		if err := syncDir(filepath.Join(d.root, "objects")); err != nil {
-			return "", err
-		}
-	} else if !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	if err := d.replace(path, data); err != nil {
+	if err := d.write(path, data, false); err != nil {
 		return "", err
 	}
+	d.late = append(d.late, path)
 	d.have[name] = true
 	return name, nil
+}
+
+// fewFiles is up to how many files are synced one by one.
+const fewFiles = 8
+
+// sync syncs the objects that were put since its last call. After an error they may be lost.
+func (d *Dir) sync() error {
+	err := error(nil)
+	if len(d.late) > fewFiles {
+		err = syncAll(d.root)
+	}
+	if len(d.late) <= fewFiles || errors.Is(err, errors.ErrUnsupported) {
+		err = d.syncEach()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", collector.ErrObjects, err)
+	}
+	d.late = nil
+	return nil
+}
+
+func (d *Dir) syncEach() error {
+	for _, path := range d.late {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) { // removed since
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close(), syncDir(filepath.Dir(path))); err != nil {
+			return err
+		}
+	}
+	return syncDir(filepath.Join(d.root, "objects"))
 }
 
 // Get returns an object. It is an error if the content does not have the SHA-256 of the name.
@@ -98,13 +133,48 @@ func (d *Dir) Get(name string) ([]byte, error) {
 	return data, nil
 }
 
+// Check reads an object, and returns an error if its content does not have the SHA-256 of its name.
+func (d *Dir) Check(name string) error {
+	if !isName(name) {
+		return fmt.Errorf("%.80q is not the name of an object", name)
+	}
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if sum := h.Sum(nil); hex.EncodeToString(sum) != name {
+		d.have[name] = false
+		return fmt.Errorf("%s: damaged: its SHA-256 is %x", d.path(name), sum)
+	}
+	return nil
+}
+
+// ReadAt reads a part of an object, which must have that part.
+func (d *Dir) ReadAt(name string, p []byte, off int64) error {
+	if !isName(name) {
+		return fmt.Errorf("%.80q is not the name of an object", name)
+	}
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.ReadAt(p, off)
+	return err
+}
+
 // Verify reads all objects, and returns their number and those whose content is not that of their name, with the
 // reasons.
 func (d *Dir) Verify() (objects int, damaged map[string]error) {
 	damaged = make(map[string]error)
 	names := slices.Sorted(maps.Keys(d.have))
 	for _, name := range names {
-		if _, err := d.Get(name); err != nil {
+		if err := d.Check(name); err != nil {
 			damaged[name] = err
 		}
 	}
@@ -159,6 +229,9 @@ func (d *Dir) Heads() (heads []collector.Head, err error) {
 
 // SetHead replaces the head and the one before it, which it removes if before is nil.
 func (d *Dir) SetHead(list, before []byte) error {
+	if err := d.sync(); err != nil {
+		return err
+	}
 	path := filepath.Join(d.root, headBefore)
 	if before == nil {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -183,22 +256,33 @@ func unseal(data []byte) (list []byte, ok bool) {
 	return list, bytes.Equal(seal(list), data)
 }
 
-// replace replaces a file in one step.
+// replace replaces a file in one step, and syncs it.
 func (d *Dir) replace(path string, data []byte) error {
+	if err := d.write(path, data, true); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// write writes a file, which gets its name when it is complete.
+func (d *Dir) write(path string, data []byte, sync bool) error {
 	tmp := filepath.Join(d.root, temporary)
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
-	return syncDir(filepath.Dir(path))
+	return nil
 }
 
 func syncDir(dir string) error {

@@ -60,11 +60,11 @@ func (g *Gate) storeDebug(body io.Reader, r *http.Request) (id prof.BuildID, kin
 		return "", nil, err
 	}
 	if grant := g.grant(r); grant.Programs != nil {
-		builds, err := g.visible(r)
+		builds, err := g.visible(r, tally.Query{IDs: []string{id.String()}})
 		if err != nil {
 			return "", nil, err
 		}
-		if !has(builds, id) {
+		if len(builds) == 0 {
 			return "", nil, errors.New("the token is for certain programs: send the map of this build first")
 		}
 	}
@@ -77,15 +77,6 @@ func (g *Gate) storeDebug(body io.Reader, r *http.Request) (id prof.BuildID, kin
 		}
 	}
 	return id, kinds, nil
-}
-
-func has(builds []tally.Build, id prof.BuildID) bool {
-	for i := range builds {
-		if builds[i].Build == id.String() {
-			return true
-		}
-	}
-	return false
 }
 
 // debugKinds returns the build id of a file and its kinds: executable, debuginfo, or both.

@@ -18,6 +18,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -29,11 +30,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cairnprof/cairn/format/bundle"
+	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/fleet/cluster"
 	"github.com/cairnprof/cairn/internal/fleet/collector"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
@@ -44,18 +46,20 @@ import (
 
 // Options are settings of a gate.
 type Options struct {
-	Tokens  Tokens  // nil: everybody on this machine may do everything
-	MaxBody int64   // bytes of a body as it is sent
-	MaxFile int64   // bytes of a file in it
-	MaxAll  int64   // bytes of all files in it
-	Memory  int64   // bytes of all bodies at once
-	Rate    float64 // uploads a second from one address, 0 for any number
-	Share   float64 // of their files that senders are asked to send
-	Log     *slog.Logger
+	Tokens    Tokens    // nil: everybody on this machine may do everything
+	MaxBody   int64     // bytes of a body as it is sent
+	MaxFile   int64     // bytes of a file in it
+	MaxAll    int64     // bytes of all files in it
+	Memory    int64     // bytes of all bodies that are being received, and, as a part of it, of those that are stored
+	Limits    tally.Use // of a token, for metrics
+	MaxMemory int64     // of the process, for metrics
+	Rate      float64   // uploads a second from one address, 0 for any number
+	Share     float64   // of their files that senders are asked to send
+	Log       *slog.Logger
 
 	Debug    DebugFiles
 	MaxDebug int64  // bytes of a program or a debug file
-	Temp     string // directory for uploads of these
+	Temp     string // directory for uploads in progress
 
 	Audit *slog.Logger // of accepted and refused requests, nil for none
 }
@@ -65,7 +69,7 @@ const maxFiles = 1 << 14 // in a body
 // Backend stores uploads and answers queries for a gate: a collector, or a cluster of them.
 type Backend interface {
 	Submit(ctx context.Context, items []inbox.Item) (collector.Result, []inbox.Refusal, error)
-	Builds(ctx context.Context) ([]tally.Build, error)
+	Builds(ctx context.Context, q tally.Query) ([]tally.Build, error)
 	Profile(ctx context.Context, id prof.BuildID) ([]byte, error)
 	Map(ctx context.Context, id prof.BuildID) ([]byte, error)
 	Logs(ctx context.Context, id prof.BuildID) ([]tally.Log, error)
@@ -81,16 +85,23 @@ type Gate struct {
 	limiter *limiter
 	mux     *http.ServeMux
 	budget  *budget
+	small   atomic.Int64 // bytes of small bodies, or of the starts of others
+	work    *queue       // memory for bodies that are being stored
+	packs   *queue       // one body with packs at a time
+	reads   *queue       // answers that need much memory, at a time
 	tokens  atomic.Pointer[Tokens]
 	counts  counts
 	closing atomic.Bool
 	owners  owners
-	maps    sync.Map // of builds without a map: *prof.Map by build id, from debug files
+	maps    symbols
 }
 
 // New returns the handler of a backend.
 func New(c Backend, o Options) *Gate {
-	g := &Gate{o: o, c: c, limiter: newLimiter(o.Rate), mux: http.NewServeMux(), budget: newBudget(o.Memory, o.MaxAll, o.Tokens != nil)}
+	g := &Gate{
+		o: o, c: c, limiter: newLimiter(o.Rate), mux: http.NewServeMux(), budget: newBudget(o.Memory, o.MaxAll, o.Tokens != nil),
+		work: newQueue(o.Memory / 4), packs: newQueue(1), reads: newQueue(2),
+	}
 	if o.Tokens != nil {
 		g.SetTokens(o.Tokens)
 	}
@@ -231,7 +242,14 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, statusOf(err, http.StatusBadRequest), err.Error())
 		return
 	}
-	items, refused, err := inbox.Open(body, inbox.Limits{Files: maxFiles, File: g.o.MaxFile, Total: g.o.MaxAll})
+	if bytes.Contains(body, []byte(mippack.Magic)) {
+		if err := g.packs.take(r.Context(), 1); err != nil {
+			g.refuse(w, r, http.StatusServiceUnavailable, errBusy.Error())
+			return
+		}
+		defer g.packs.giveBack(1)
+	}
+	items, refused, err := inbox.Open(body, inbox.Limits{Files: maxFiles, File: g.o.MaxFile, Total: g.o.MaxAll, Content: true})
 	if err != nil {
 		g.refuse(w, r, statusOf(err, http.StatusBadRequest), err.Error())
 		return
@@ -239,7 +257,7 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 	publishes, grant := false, g.grant(r)
 	claims := grant.claims()
 	for i := range items {
-		items[i].Claims = claims
+		items[i].Claims, items[i].Sender = claims, grant.Name
 		publishes = publishes || items[i].Kind == inbox.Map
 	}
 	reason, err := g.foreignFile(r.Context(), &grant, items)
@@ -257,6 +275,7 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 	}
 	result, more, err := g.c.Submit(r.Context(), items)
 	if err != nil {
+		g.counts.limited(err)
 		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
 		return
 	}
@@ -285,16 +304,16 @@ func statusOf(err error, other int) int {
 		return http.StatusUnsupportedMediaType
 	case errors.Is(err, bundle.ErrLimit), errors.As(err, &tooLong):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, errShare):
+	case errors.Is(err, errShare), errors.Is(err, tally.ErrSender):
 		return http.StatusTooManyRequests
-	case errors.Is(err, collector.ErrNoSpace):
+	case errors.Is(err, collector.ErrNoSpace), errors.Is(err, syscall.ENOSPC), errors.Is(err, tally.ErrMemory):
 		return http.StatusInsufficientStorage
 	case errors.Is(err, journal.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, collector.ErrWaiting), errors.Is(err, journal.ErrUnavailable), errors.Is(err, errBusy),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, errBuildID):
+	case errors.Is(err, errBuildID), errors.Is(err, errCursor):
 		return http.StatusBadRequest
 	case errors.Is(err, tally.ErrNone):
 		return http.StatusNotFound
@@ -363,7 +382,7 @@ func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {
 // selected returns the builds of a program whose ids begin with prefix, all if that is empty, and an
 // entity tag that changes with their profile.
 func (g *Gate) selected(r *http.Request, program, prefix string) ([]prof.BuildID, string, error) {
-	builds, err := g.visible(r)
+	builds, err := g.visible(r, tally.Query{Named: true, Program: program})
 	if err != nil {
 		return nil, "", err
 	}

@@ -231,7 +231,7 @@ func TestMetrics(t *testing.T) {
 	ask(t, "POST", url+"/v1/files", []byte("text"))
 	ask(t, "GET", url+"/v1/builds", nil) // waits for what was sent
 	_, text := ask(t, "GET", url+"/metrics", nil)
-	line := regexp.MustCompile(`^(# (HELP|TYPE) cairn_[a-z_]+ .+|cairn_[a-z_]+(\{status="[0-9]+"\})? [0-9]+)$`)
+	line := regexp.MustCompile(`^(# (HELP|TYPE) cairn_[a-z_]+ .+|cairn_[a-z_]+(\{[a-z]+="[0-9a-z_]*"(,[a-z]+="[a-z_]+")?\})? [0-9]+)$`)
 	for l := range strings.Lines(text) {
 		if !line.MatchString(strings.TrimSpace(l)) {
 			t.Errorf("no line of the format: %q", l)
@@ -390,7 +390,7 @@ func TestMalformed(t *testing.T) {
 		}
 	}
 	t.Log(statuses)
-	if list, err := c.Builds(t.Context()); err != nil || len(list) != 1 || list[0].Waiting != 2 {
+	if list, err := c.Builds(t.Context(), tally.Query{}); err != nil || len(list) != 1 || list[0].Waiting != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -1,12 +1,15 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/fleet/tally"
 )
 
 // counts are the counters of the gate.
@@ -16,7 +19,28 @@ type counts struct {
 	files    uint64
 	bad      uint64
 	bytes    uint64
-	statuses map[int]uint64 // of refused requests
+	statuses map[int]uint64         // of refused requests
+	limits   map[tally.Limit]uint64 // of uploads that exceed a limit of their sender
+}
+
+// limited counts an upload that exceeds a limit of its sender, or one of all senders.
+func (c *counts) limited(err error) {
+	var limit *tally.LimitError
+	name := tally.Limit("")
+	switch {
+	case errors.As(err, &limit):
+		name = limit.Limit
+	case errors.Is(err, tally.ErrMemory):
+		name = "memory_of_all"
+	default:
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.limits == nil {
+		c.limits = make(map[tally.Limit]uint64)
+	}
+	c.limits[name]++
 }
 
 func (c *counts) taken(files, bad, bytes int) {
@@ -53,7 +77,14 @@ func (g *Gate) metrics(w http.ResponseWriter, _ *http.Request) {
 	for _, status := range slices.Sorted(maps.Keys(g.counts.statuses)) {
 		fmt.Fprintf(&b, "cairn_refused_total{status=\"%d\"} %d\n", status, g.counts.statuses[status])
 	}
+	fmt.Fprint(&b, "# HELP cairn_limited_total Uploads that were rejected since they exceed a limit of their token, by limit.\n# TYPE cairn_limited_total counter\n")
+	for _, limit := range slices.Sorted(maps.Keys(g.counts.limits)) {
+		fmt.Fprintf(&b, "cairn_limited_total{limit=\"%s\"} %d\n", limit, g.counts.limits[limit])
+	}
 	g.counts.mu.Unlock()
+	g.uses(&b, s.Senders)
+	metric("memory_limit_bytes", "gauge", "The most memory that the collector may have (--max-memory).", g.o.MaxMemory)
+	metric("state_memory_bytes", "gauge", "Memory of what is kept of builds and files, about; the rest is on the disk.", s.Memory)
 	metric("runs_total", "counter", "Raw files that were merged.", s.Raws)
 	metric("repeated_total", "counter", "Raw files of runs that were there already.", s.Repeated)
 	metric("damaged_total", "counter", "Raw files that do not fit the map of their build.", s.Damaged)
@@ -71,4 +102,22 @@ func (g *Gate) metrics(w http.ResponseWriter, _ *http.Request) {
 	metric("snapshot_errors_total", "counter", "Snapshots that could not be written.", s.SnapshotErrors)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = w.Write([]byte(b.String())) // the client may have disconnected
+}
+
+// uses writes what is kept of each sender, and how much that may be.
+func (g *Gate) uses(b *strings.Builder, senders map[string]tally.Use) {
+	values := func(name, label string, u tally.Use) {
+		for _, v := range []struct {
+			limit tally.Limit
+			n     int64
+		}{{tally.LimitUnknown, int64(u.Unknown)}, {tally.LimitPlaces, int64(u.Places)}, {tally.LimitBytes, u.Bytes}, {tally.LimitMemory, u.Memory}} {
+			fmt.Fprintf(b, "cairn_%s{%slimit=\"%s\"} %d\n", name, label, v.limit, v.n)
+		}
+	}
+	fmt.Fprint(b, "# HELP cairn_token_limit What may be kept of a token; 0 for no limit, of bytes for half of the disk.\n# TYPE cairn_token_limit gauge\n")
+	values("token_limit", "", g.o.Limits)
+	fmt.Fprint(b, "# HELP cairn_token_use What is kept of a token, by the first digits of its SHA-256.\n# TYPE cairn_token_use gauge\n")
+	for _, sender := range slices.Sorted(maps.Keys(senders)) {
+		values("token_use", fmt.Sprintf("token=%q,", sender), senders[sender])
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,36 +14,59 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// owners maps builds to the programs that they belong to.
+// owners has the programs that builds belong to, of those that were asked for last. They do not change, but for builds
+// that belong to several.
 type owners struct {
-	mu  sync.Mutex
-	of  map[prof.BuildID][]string
-	due time.Time // when the list may be read again
+	mu sync.Mutex
+	of map[prof.BuildID]ownersOf
 }
 
-// listAge is how long a list of builds is used before it is read again.
-const listAge = time.Second
+type ownersOf struct {
+	names []string
+	at    time.Time // when they were read
+}
 
-// ownersOf returns the programs that a build belongs to, none if that is not known.
-func (g *Gate) ownersOf(ctx context.Context, id prof.BuildID) ([]string, error) {
+const (
+	ownersAge  = time.Second // after which they are read again, unless it is one
+	maxOwners  = 1 << 16     // builds that are remembered; at this number all are forgotten
+	rememberOf = 1           // owners of a build that do not change any more
+)
+
+// ownersOf returns the programs that the builds of files belong to, as far as that is known.
+func (g *Gate) ownersOf(ctx context.Context, items []inbox.Item) (map[prof.BuildID][]string, error) {
 	o := &g.owners
+	found, ask, now := make(map[prof.BuildID][]string), make(map[string]bool), time.Now()
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if names := o.of[id]; names != nil || time.Now().Before(o.due) {
-		return names, nil
+	for i := range items {
+		id := items[i].Build
+		if of, ok := o.of[id]; ok && (len(of.names) == rememberOf || now.Sub(of.at) < ownersAge) {
+			found[id] = of.names
+		} else {
+			ask[id.String()] = true
+		}
 	}
-	builds, err := g.c.Builds(ctx)
+	o.mu.Unlock()
+	if len(ask) == 0 {
+		return found, nil
+	}
+	builds, err := g.c.Builds(ctx, tally.Query{IDs: slices.Sorted(maps.Keys(ask))})
 	if err != nil {
 		return nil, err
 	}
-	o.of = make(map[prof.BuildID][]string, len(builds))
-	for i := range builds {
-		if b, err := hex.DecodeString(builds[i].Build); err == nil {
-			o.of[prof.BuildID(b)] = builds[i].Owners
-		}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil || len(o.of)+len(builds) > maxOwners {
+		o.of = make(map[prof.BuildID]ownersOf)
 	}
-	o.due = time.Now().Add(listAge)
-	return o.of[id], nil
+	for i := range builds {
+		b, err := hex.DecodeString(builds[i].Build)
+		if err != nil {
+			return nil, err
+		}
+		id, names := prof.BuildID(b), builds[i].Owners
+		found[id], o.of[id] = names, ownersOf{names, now}
+	}
+	return found, nil
 }
 
 // foreignFile returns why a token must not send one of the files: maps and logs have the name of another program, or
@@ -51,14 +76,15 @@ func (g *Gate) foreignFile(ctx context.Context, grant *Grant, items []inbox.Item
 	if grant.Programs == nil {
 		return "", nil
 	}
+	owners, err := g.ownersOf(ctx, items)
+	if err != nil {
+		return "", err
+	}
 	for i := range items {
 		if program := items[i].Program; program != "" && !grant.Allows(program) {
 			return fmt.Sprintf("the token is not for the program %.80q", program), nil
 		}
-		names, err := g.ownersOf(ctx, items[i].Build)
-		if err != nil {
-			return "", err
-		}
+		names := owners[items[i].Build]
 		if names != nil && !grant.AllowsOne(names) {
 			return fmt.Sprintf("build %s: %v than the token's", items[i].Build.Short(), tally.ErrForeign), nil
 		}

@@ -3,13 +3,17 @@ package gate
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -19,20 +23,11 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// visible returns the builds that a request may see.
-func (g *Gate) visible(r *http.Request) ([]tally.Build, error) {
-	all, err := g.c.Builds(r.Context())
-	if err != nil {
-		return nil, err
-	}
+// visible returns the builds of a query that a request may see.
+func (g *Gate) visible(r *http.Request, q tally.Query) ([]tally.Build, error) {
 	grant := g.grant(r)
-	list := all[:0]
-	for _, b := range all {
-		if grant.AllowsOne(b.Owners) {
-			list = append(list, b)
-		}
-	}
-	return list, nil
+	q.Programs = grant.claims()
+	return g.c.Builds(r.Context(), q)
 }
 
 // build returns the build that a path names by its id, if the request may see it.
@@ -41,16 +36,14 @@ func (g *Gate) build(r *http.Request) (prof.BuildID, error) {
 	if err != nil || len(id) == 0 {
 		return "", errBuildID
 	}
-	builds, err := g.visible(r)
+	builds, err := g.visible(r, tally.Query{IDs: []string{hex.EncodeToString(id)}})
 	if err != nil {
 		return "", err
 	}
-	for i := range builds {
-		if builds[i].Build == hex.EncodeToString(id) {
-			return prof.BuildID(id), nil
-		}
+	if len(builds) == 0 {
+		return "", tally.ErrNone
 	}
-	return "", tally.ErrNone
+	return prof.BuildID(id), nil
 }
 
 var errBuildID = errors.New("not a build id in hexadecimal")
@@ -60,8 +53,59 @@ func (g *Gate) fail(w http.ResponseWriter, r *http.Request, err error) {
 	g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
 }
 
+// Lengths of pages.
+const (
+	pageBuilds    = 1000 // of the list of builds
+	pageIndex     = 200  // builds of the page for people
+	pageFunctions = 1000 // functions with spikes of a report
+)
+
+var errCursor = errors.New("after: not the value of next in an answer")
+
+// cursor reads the position behind which a page begins, from the query of a request. It is nil for the first page.
+func cursor[T any](r *http.Request) (*T, error) {
+	text := r.URL.Query().Get("after")
+	if text == "" {
+		return nil, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil, errCursor
+	}
+	at := new(T)
+	if json.Unmarshal(data, at) != nil {
+		return nil, errCursor
+	}
+	return at, nil
+}
+
+// next returns the text of a position.
+func next(at any) string {
+	data, err := json.Marshal(at)
+	if err != nil {
+		panic(err) // of numbers and text
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// page returns the builds of a page, and the text of the position of the next page, "" for the last.
+func (g *Gate) page(r *http.Request, length int) (list []tally.Build, after string, err error) {
+	at, err := cursor[tally.Cursor](r)
+	if err != nil {
+		return nil, "", err
+	}
+	if list, err = g.visible(r, tally.Query{After: at, Limit: length + 1}); err != nil {
+		return nil, "", err
+	}
+	if len(list) > length {
+		list = list[:length]
+		after = next(list[length-1].Cursor())
+	}
+	return list, after, nil
+}
+
 func (g *Gate) builds(w http.ResponseWriter, r *http.Request) {
-	list, err := g.visible(r)
+	list, after, err := g.page(r, pageBuilds)
 	if err != nil {
 		g.fail(w, r, err)
 		return
@@ -69,7 +113,8 @@ func (g *Gate) builds(w http.ResponseWriter, r *http.Request) {
 	answer(w, struct {
 		Version int           `json:"version"`
 		Builds  []tally.Build `json:"builds"`
-	}{1, list})
+		Next    string        `json:"next,omitempty"`
+	}{1, list, after})
 }
 
 func (g *Gate) buildMap(w http.ResponseWriter, r *http.Request) {
@@ -94,7 +139,7 @@ func (g *Gate) logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for i := range list {
-		list[i].Object, list[i].Index = "", 0
+		list[i].Object, list[i].Index, list[i].Sender = "", 0, ""
 	}
 	answer(w, struct {
 		Version int         `json:"version"`
@@ -121,7 +166,7 @@ func (g *Gate) logFile(w http.ResponseWriter, r *http.Request) {
 
 // index answers with the page of all programs.
 func (g *Gate) index(w http.ResponseWriter, r *http.Request) {
-	builds, err := g.visible(r)
+	builds, after, err := g.page(r, pageIndex)
 	if err != nil {
 		g.fail(w, r, err)
 		return
@@ -131,7 +176,7 @@ func (g *Gate) index(w http.ResponseWriter, r *http.Request) {
 		notes = append(notes, "Uploads are rejected: "+s.Err.Error())
 	}
 	var b bytes.Buffer
-	if err := view.WriteIndex(&b, builds, notes); err != nil {
+	if err := view.WriteIndex(&b, builds, notes, after); err != nil {
 		g.fail(w, r, err)
 		return
 	}
@@ -168,11 +213,19 @@ func (g *Gate) viewJSON(w http.ResponseWriter, r *http.Request) {
 
 // report computes the report of the build that a path names. Without a build it is the newest.
 func (g *Gate) report(r *http.Request) (*view.Report, error) {
-	builds, err := g.visible(r)
+	at, err := cursor[view.SpikesCursor](r)
 	if err != nil {
 		return nil, err
 	}
 	program, prefix, _ := strings.Cut(r.PathValue("profile"), "@")
+	builds, err := g.visible(r, tally.Query{Named: true, Program: program})
+	if err != nil {
+		return nil, err
+	}
+	if err := g.reads.take(r.Context(), 1); err != nil {
+		return nil, err
+	}
+	defer g.reads.giveBack(1)
 	ids, err := tally.Select(builds, program, strings.ToLower(prefix), false)
 	if err != nil {
 		return nil, err
@@ -193,14 +246,17 @@ func (g *Gate) report(r *http.Request) (*view.Report, error) {
 	if len(m.Funcs) == 0 && len(spikes) > 0 {
 		names = g.symbols(r.Context(), id)
 	}
-	if before == "" || m.Raws == 0 {
-		return view.New(m, nil, names, spikes), nil
+	var old *prof.Module
+	if before != "" && m.Raws > 0 {
+		if old, err = g.module(r.Context(), before); err != nil {
+			return nil, err
+		}
 	}
-	old, err := g.module(r.Context(), before)
-	if err != nil {
-		return nil, err
+	report := view.New(m, old, names, spikes)
+	if last := report.Page(at, pageFunctions); last != nil {
+		report.Next = next(last)
 	}
-	return view.New(m, old, names, spikes), nil
+	return report, nil
 }
 
 // symbols returns the functions of a build by the program or debug file that was sent, none if
@@ -210,8 +266,8 @@ func (g *Gate) symbols(ctx context.Context, id prof.BuildID) *prof.Map {
 	if g.o.Debug == nil {
 		return none
 	}
-	if m, ok := g.maps.Load(id); ok {
-		return m.(*prof.Map)
+	if m := g.maps.get(id); m != nil {
+		return m
 	}
 	for _, kind := range []string{"debuginfo", "executable"} {
 		f, _, err := g.o.Debug.Debug(ctx, id, kind)
@@ -224,10 +280,46 @@ func (g *Gate) symbols(ctx context.Context, id prof.BuildID) *prof.Map {
 			continue
 		}
 		m.BuildID = id
-		g.maps.Store(id, m)
+		g.maps.put(m)
 		return m
 	}
 	return none
+}
+
+// symbols has the functions of the builds without a map that were asked for last.
+type symbols struct {
+	mu   sync.Mutex
+	maps []*prof.Map // the last one at the end
+}
+
+// Bounds of symbols.
+const (
+	maxSymbolMaps  = 16
+	maxSymbolFuncs = 1 << 17 // of all
+)
+
+func (s *symbols) get(id prof.BuildID) *prof.Map {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.maps {
+		if m.BuildID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+func (s *symbols) put(m *prof.Map) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.maps = append(s.maps, m)
+	funcs := 0
+	for i := len(s.maps) - 1; i >= 0; i-- {
+		if funcs += len(s.maps[i].Funcs); funcs > maxSymbolFuncs || len(s.maps)-i > maxSymbolMaps {
+			s.maps = slices.Delete(s.maps, 0, i+1)
+			return
+		}
+	}
 }
 
 func (g *Gate) readSymbols(r io.ReadCloser) (m *prof.Map, err error) {

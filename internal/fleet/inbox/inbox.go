@@ -63,9 +63,11 @@ type Item struct {
 	Name    string // as its sender called it; no path
 	Index   int    // among the files of the body, those in packs counted
 	Data    []byte
+	Places  int // of spikes in a log, at most
 	// Claims are the programs that the sender may write to, nil for all. They are the same for all
-	// files of an upload.
+	// files of an upload, as is Sender, the name of the token.
 	Claims []string
+	Sender string
 }
 
 // Refusal is a file that was refused, and the reason.
@@ -80,6 +82,9 @@ type Limits struct {
 	Files int   // number of files
 	File  int64 // bytes of a file
 	Total int64 // bytes of all files
+	// Content bounds what a file may have as well: places, functions and names. What was acknowledged before is not
+	// checked again.
+	Content bool
 }
 
 // ErrKind is in the error of a body of a kind that a collector does not accept.
@@ -115,7 +120,7 @@ func Open(body []byte, limits Limits) ([]Item, []Refusal, error) {
 		}
 		return o.items, o.refused, err
 	}
-	r := bundle.NewReader(bytes.NewReader(body), bundle.Limits(limits))
+	r := bundle.NewReader(bytes.NewReader(body), bundle.Limits{Files: limits.Files, File: limits.File, Total: limits.Total})
 	for {
 		f, err := r.Next()
 		if err == io.EOF {
@@ -166,6 +171,9 @@ func (o *opener) addRaw(name string, data []byte) {
 
 func (o *opener) addMap(name string, data []byte) {
 	m, err := mip.ReadMap(data)
+	if err == nil && o.limits.Content {
+		err = checkMap(m)
+	}
 	if err != nil {
 		o.refuse(name, err)
 		return
@@ -182,6 +190,9 @@ func (o *opener) addLog(name string, data []byte) {
 		return m.Main
 	}) {
 		err = errors.New("a log without the program that wrote it")
+	}
+	if err == nil && o.limits.Content {
+		err = checkLog(&it, modules)
 	}
 	if err == nil && it.Build == "" {
 		err = fmt.Errorf("a log of %.60q, which has no build id: link it with -Wl,--build-id", it.Program)

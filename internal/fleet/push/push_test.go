@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 	if got := fmt.Sprint(left(t, dir)); got != "map[.refused:3]" {
 		t.Error(got)
 	}
-	if builds, err := s.c.Builds(t.Context()); err != nil || builds[0].Waiting != len(raws) {
+	if builds, err := s.c.Builds(t.Context(), tally.Query{}); err != nil || builds[0].Waiting != len(raws) {
 		t.Errorf("%+v, %v", builds, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"maps"
 	"math/bits"
 	"path"
 	"slices"
@@ -24,6 +23,8 @@ type Log struct {
 	Name string    `json:"name"` // as its sender called it
 	Size int       `json:"size"` // bytes
 	Time int64     `json:"time"` // of the upload, nanoseconds since 1970
+
+	Sender string `json:"sender,omitempty"` // the name of its token
 
 	// Object is the bundle that has the log as its file number Index, once a snapshot has it.
 	Object string `json:"object,omitempty"`
@@ -47,13 +48,18 @@ type Spike struct {
 	Sum   uint64 `json:"sum"`   // of lower bounds of the spikes in logs, nanoseconds
 	Worst uint64 `json:"worst"` // greatest lower bound
 	From  string `json:"from"`  // key of the log that has the worst
-	// Times counts the spikes in logs by their lower bound, four classes for each power of two.
+	// Times counts the spikes in logs by their lower bound, four classes for each power of two. Its first number is of
+	// class Low.
 	Times []uint64 `json:"times"`
+	Low   int      `json:"low,omitempty"`
+	// Rest is set for the sum of the spikes at all places for which there was no room.
+	Rest bool `json:"rest,omitempty"`
 }
 
 const (
-	maxPlaces = 1 << 14 // of a build
-	maxDays   = 800     // of a build
+	maxPlaces = inbox.MaxPlaces // of a build
+	maxLogs   = 1 << 12         // of a build
+	maxDays   = 800             // of a build
 	// maxCount bounds the spikes that a log only counts, at one place: about one each
 	// millisecond for a month.
 	maxCount = 1 << 32
@@ -76,6 +82,7 @@ func (s *Spike) Quantile(q float64) uint64 {
 	}
 	rank, sum := uint64(q*float64(total)), uint64(0)
 	for i, n := range s.Times {
+		i += s.Low
 		if sum += n; n > 0 && sum > min(rank, total-1) {
 			if i < 4 {
 				return uint64(i)
@@ -95,43 +102,93 @@ func (s *Spike) Add(o *Spike) {
 	if o.Worst > s.Worst {
 		s.Worst, s.From = o.Worst, o.From
 	}
-	s.Times = slices.Clone(s.Times)
-	for len(s.Times) < len(o.Times) {
-		s.Times = append(s.Times, 0)
-	}
 	for i, n := range o.Times {
-		s.Times[i] = saturate.Add(s.Times[i], n)
+		if n > 0 {
+			s.count(o.Low+i, n)
+		}
 	}
+}
+
+// count adds spikes of a class.
+func (s *Spike) count(class int, n uint64) {
+	if len(s.Times) == 0 {
+		s.Low = class
+	}
+	if class < s.Low {
+		s.Times = append(make([]uint64, s.Low-class), s.Times...)
+		s.Low = class
+	}
+	if more := class - s.Low + 1 - len(s.Times); more > 0 {
+		times := make([]uint64, len(s.Times)+more) // without the room that append leaves
+		copy(times, s.Times)
+		s.Times = times
+	}
+	s.Times[class-s.Low] = saturate.Add(s.Times[class-s.Low], n)
 }
 
 // addLog keeps a log, and adds its spikes to those of the build.
-func (s *State) addLog(b *build, it *inbox.Item, time int64) {
+func (s *State) addLog(b *build, it *inbox.Item, time int64) error {
+	f, err := s.foundOf(b)
+	if err != nil {
+		return err
+	}
 	kind := "stacks"
 	if it.Kind == inbox.Spikes {
 		kind = "spikes"
-		if err := b.addSpikes(it); err != nil {
+		here, err := spikesIn(it)
+		if err != nil {
 			s.totals.Damaged++
-			s.forget(it.Key)
-			return
+			s.keys.remove(it.Key)
+			return nil
 		}
+		b.share(it.Sender).Places += f.add(here)
 	}
-	if b.program == "" {
-		b.program = it.Program
+	if b.Program == "" {
+		b.Program = it.Program
 	}
 	s.totals.Logs++
-	b.logs = append(b.logs, Log{Key: it.Key, Kind: kind, Name: it.Name, Size: len(it.Data), Time: time, data: bytes.Clone(it.Data)})
-	b.logBytes += int64(len(it.Data))
-	for len(b.logs) > 1 && b.logBytes > s.maxLogs {
-		b.logBytes -= int64(b.logs[0].Size)
-		b.logs = slices.Delete(b.logs, 0, 1)
+	f.changed = true
+	f.logs = append(f.logs, Log{Key: it.Key, Kind: kind, Name: it.Name, Size: len(it.Data), Time: time, Sender: it.Sender, data: bytes.Clone(it.Data)})
+	b.share(it.Sender).Logs += int64(len(it.Data))
+	f.size += int64(len(it.Data)) + 320
+	kept := int64(0)
+	for i := range f.logs {
+		kept += int64(f.logs[i].Size)
 	}
+	for len(f.logs) > 1 && (kept > s.limits.Logs || len(f.logs) > maxLogs) {
+		old := &f.logs[0]
+		kept -= int64(old.Size)
+		b.share(old.Sender).Logs -= int64(old.Size)
+		f.size -= int64(len(old.data)) + 320
+		f.logs = slices.Delete(f.logs, 0, 1)
+	}
+	b.Logs = len(f.logs)
+	return nil
 }
 
-// addSpikes adds the spikes of a log.
-func (b *build) addSpikes(it *inbox.Item) error {
+// add adds the spikes of a log, and returns how many places are new.
+func (f *found) add(here map[Place]*Spike) (places int) {
+	for p, sp := range here {
+		switch {
+		case f.spikes[p] != nil:
+			f.spikes[p].Add(sp)
+		case len(f.spikes) < maxPlaces:
+			f.spikes[p] = sp
+			f.size += ofSpike + 8*int64(cap(sp.Times))
+			places++
+		default:
+			f.rest.Add(sp)
+			f.rest.Rest = true
+		}
+	}
+	return places
+}
+
+// spikesIn returns the spikes of a log by place.
+func spikesIn(it *inbox.Item) (map[Place]*Spike, error) {
 	log, err := tracelog.Open(bytes.NewReader(it.Data), int64(len(it.Data)), it.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	here := make(map[Place]*Spike)
 	at := func(pc, time uint64) *Spike {
@@ -143,7 +200,7 @@ func (b *build) addSpikes(it *inbox.Item) error {
 	}
 	for e, err := range log.Episodes() {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if e.Flags&tracelog.Snapshot != 0 || len(e.Stack) == 0 {
 			continue
@@ -152,16 +209,12 @@ func (b *build) addSpikes(it *inbox.Item) error {
 		sp.Count++
 		sp.Sum = saturate.Add(sp.Sum, e.Peak.Lo)
 		sp.Worst = max(sp.Worst, e.Peak.Lo)
-		i := class(e.Peak.Lo)
-		for len(sp.Times) <= i {
-			sp.Times = append(sp.Times, 0)
-		}
-		sp.Times[i]++
+		sp.count(class(e.Peak.Lo), 1)
 	}
 	seen := make(map[*Spike]uint64)
 	for n, err := range log.Seen() {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n.PC != 0 {
 			sp := at(n.PC, n.Last)
@@ -172,14 +225,7 @@ func (b *build) addSpikes(it *inbox.Item) error {
 	for sp, n := range seen {
 		sp.Count = max(sp.Count, min(n, maxCount))
 	}
-	for p, sp := range here {
-		if b.spikes[p] != nil {
-			b.spikes[p].Add(sp)
-		} else if len(b.spikes) < maxPlaces {
-			b.spikes[p] = sp
-		}
-	}
-	return nil
+	return here, nil
 }
 
 // placeOf returns the place of a program counter of the process. It is after a call in the
@@ -195,47 +241,75 @@ func placeOf(log *tracelog.Log, pc, time uint64) Place {
 
 // Logs returns the logs of a build that are kept, the oldest first.
 func (s *State) Logs(id prof.BuildID) ([]Log, error) {
-	if s.builds[id] == nil {
-		return nil, ErrNone
+	f, err := s.foundIn(id)
+	if err != nil {
+		return nil, err
 	}
-	return slices.Clone(s.builds[id].logs), nil
+	defer s.settle()
+	return slices.Clone(f.logs), nil
 }
 
-// LogFile returns a log, which may be in an object of a snapshot.
-func (s *State) LogFile(id prof.BuildID, key inbox.Key, objects Objects) ([]byte, error) {
-	if s.builds[id] == nil {
+func (s *State) foundIn(id prof.BuildID) (*found, error) {
+	b := s.builds[id]
+	if b == nil {
 		return nil, ErrNone
 	}
-	for _, l := range s.builds[id].logs {
-		switch {
-		case l.Key != key:
-		case l.data != nil:
-			return l.data, nil
-		default:
-			items, err := openObject(l.Object, objects)
-			if err == nil && l.Index >= len(items) {
-				err = errors.New("object " + l.Object + " has no file " + strconv.Itoa(l.Index))
-			}
-			if err != nil {
-				return nil, err
-			}
-			return items[l.Index].Data, nil
+	return s.foundOf(b)
+}
+
+// LogFile returns a log, which may be in an object.
+func (s *State) LogFile(id prof.BuildID, key inbox.Key) ([]byte, error) {
+	f, err := s.foundIn(id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.settle()
+	for i := range f.logs {
+		if f.logs[i].Key == key {
+			return f.logs[i].read(s.objects)
 		}
 	}
 	return nil, ErrNone
 }
 
-// Spikes returns the places of the spikes of a build, those with the worst first.
-func (s *State) Spikes(id prof.BuildID) ([]Spike, error) {
-	if s.builds[id] == nil {
-		return nil, ErrNone
+// read returns the content of a log.
+func (l *Log) read(objects Objects) ([]byte, error) {
+	if l.data != nil {
+		return l.data, nil
 	}
-	return s.builds[id].sortedSpikes(), nil
+	items, err := openObject(l.Object, objects)
+	if err == nil && l.Index >= len(items) {
+		err = errors.New("object " + l.Object + " has no file " + strconv.Itoa(l.Index))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return items[l.Index].Data, nil
 }
 
-func (b *build) sortedSpikes() []Spike {
-	list := make([]Spike, 0, len(b.spikes))
-	for _, sp := range b.spikes {
+// Spikes returns the places of the spikes of a build, those with the worst first, and the sum of those at other places
+// at the end.
+func (s *State) Spikes(id prof.BuildID) ([]Spike, error) {
+	f, err := s.foundIn(id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.settle()
+	list := f.sorted()
+	for i := range list {
+		list[i].Times = slices.Clone(list[i].Times)
+	}
+	if f.rest.Count > 0 {
+		rest := f.rest
+		rest.Times = slices.Clone(rest.Times)
+		list = append(list, rest)
+	}
+	return list, nil
+}
+
+func (f *found) sorted() []Spike {
+	list := make([]Spike, 0, len(f.spikes))
+	for _, sp := range f.spikes {
 		list = append(list, *sp)
 	}
 	slices.SortFunc(list, func(a, b Spike) int {
@@ -253,18 +327,14 @@ type Day struct {
 // countDay counts a file that came at a time.
 func (b *build) countDay(time int64) {
 	const day = 86_400e9
-	b.days[int32(time/day)]++
-	if len(b.days) > maxDays {
-		delete(b.days, slices.Min(slices.Collect(maps.Keys(b.days))))
+	i, ok := slices.BinarySearchFunc(b.Days, int32(time/day), func(d Day, day int32) int { return cmp.Compare(d.Day, day) })
+	if !ok {
+		b.Days = slices.Insert(b.Days, i, Day{Day: int32(time / day)})
 	}
-}
-
-func (b *build) sortedDays() []Day {
-	var list []Day
-	for _, d := range slices.Sorted(maps.Keys(b.days)) {
-		list = append(list, Day{Day: d, Files: b.days[d]})
+	b.Days[i].Files++
+	if len(b.Days) > maxDays {
+		b.Days = slices.Delete(b.Days, 0, 1)
 	}
-	return list
 }
 
 // Expire forgets builds of which no file came for some time, in nanoseconds, before now or the newest file
@@ -273,10 +343,18 @@ func (b *build) sortedDays() []Day {
 func (s *State) Expire(now, keep int64) int {
 	newest := int64(0)
 	for _, b := range s.builds {
-		newest = max(newest, b.last)
+		newest = max(newest, b.Last)
 	}
 	before := min(now, newest) - keep
 	n := len(s.builds)
-	maps.DeleteFunc(s.builds, func(_ prof.BuildID, b *build) bool { return b.last < before })
+	for id, b := range s.builds {
+		if b.Last < before {
+			s.account(b, -1)
+			b.merged, b.found, b.waiting = nil, nil, nil
+			s.measure(b)
+			s.pages.stale(id)
+			delete(s.builds, id)
+		}
+	}
 	return n - len(s.builds)
 }

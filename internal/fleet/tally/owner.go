@@ -19,16 +19,16 @@ var ErrForeign = errors.New("the build belongs to another program")
 // claim returns the owners of a build once a file is added, and ErrForeign if its sender may not add it.
 func (b *build) claim(it *inbox.Item) ([]string, error) {
 	if it.Claims == nil {
-		if b.owners == nil && it.Program != "" {
+		if b.Owners == nil && it.Program != "" {
 			return []string{it.Program}, nil
 		}
-		return b.owners, nil
+		return b.Owners, nil
 	}
 	mine := it.Claims
 	switch {
-	case b.owners != nil:
+	case b.Owners != nil:
 		mine = nil
-		for _, program := range b.owners {
+		for _, program := range b.Owners {
 			if slices.Contains(it.Claims, program) {
 				mine = append(mine, program)
 			}
@@ -36,7 +36,7 @@ func (b *build) claim(it *inbox.Item) ([]string, error) {
 		if mine == nil {
 			return nil, fmt.Errorf("%w than the token's", ErrForeign)
 		}
-	case b.uploads > 0 && it.Kind != inbox.Map:
+	case b.Uploads > 0 && it.Kind != inbox.Map:
 		// The files before came from one that may write to all programs. Who may send maps decides.
 		return nil, nil
 	}

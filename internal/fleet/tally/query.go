@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -46,6 +47,96 @@ func Select(builds []Build, program, prefix string, mapped bool) ([]prof.BuildID
 		return nil, fmt.Errorf("%w: %s and %s", ErrAmbiguous, ids[0], ids[1])
 	}
 	return ids, nil
+}
+
+// Query selects builds of the list; the zero value selects all.
+type Query struct {
+	Programs []string `json:"programs,omitempty"` // only builds that belong to one of these; nil for all
+	Named    bool     `json:"named,omitempty"`    // only those of Program
+	Program  string   `json:"program,omitempty"`
+	IDs      []string `json:"ids,omitempty"` // only builds with these ids, in hexadecimal; nil for all
+	After    *Cursor  `json:"after,omitempty"`
+	Limit    int      `json:"limit,omitempty"` // how many at most, 0 for all
+}
+
+// Cursor is the position of a build in the list of all, which is in the order of programs and then of ids.
+type Cursor struct {
+	Program string `json:"program"`
+	Build   string `json:"build"` // in hexadecimal
+}
+
+func (c Cursor) compare(o Cursor) int {
+	return cmp.Or(cmp.Compare(c.Program, o.Program), cmp.Compare(c.Build, o.Build))
+}
+
+// Cursor returns the position of a build.
+func (b *Build) Cursor() Cursor { return Cursor{b.Program, b.Build} }
+
+// Builds lists the builds of a query by program, then by id.
+func (s *State) Builds(q Query) []Build {
+	var chosen []candidate
+	if q.IDs != nil {
+		for _, id := range q.IDs {
+			if raw, err := hex.DecodeString(id); err == nil && s.builds[prof.BuildID(raw)] != nil {
+				chosen = q.add(chosen, s.builds[prof.BuildID(raw)])
+			}
+		}
+	} else {
+		for _, b := range s.builds {
+			chosen = q.add(chosen, b)
+		}
+	}
+	chosen = q.first(chosen)
+	list := make([]Build, len(chosen))
+	for i := range chosen {
+		list[i] = chosen[i].b.line()
+	}
+	return list
+}
+
+// candidate is a build with its position in the list.
+type candidate struct {
+	at Cursor
+	b  *build
+}
+
+// add adds a build if the query selects it. Of a page, no more candidates are kept than a few times its length.
+func (q *Query) add(chosen []candidate, b *build) []candidate {
+	name := b.name()
+	switch {
+	case q.Named && q.Program != name:
+		return chosen
+	case q.Programs != nil && !slices.ContainsFunc(b.Owners, func(owner string) bool { return slices.Contains(q.Programs, owner) }):
+		return chosen
+	}
+	c := candidate{Cursor{name, b.id.String()}, b}
+	if q.After != nil && c.at.compare(*q.After) <= 0 {
+		return chosen
+	}
+	if chosen = append(chosen, c); q.Limit > 0 && len(chosen) > 4*q.Limit {
+		chosen = q.first(chosen)
+	}
+	return chosen
+}
+
+// first sorts candidates and returns those on the page.
+func (q *Query) first(chosen []candidate) []candidate {
+	slices.SortFunc(chosen, func(a, b candidate) int { return a.at.compare(b.at) })
+	if q.Limit > 0 && len(chosen) > q.Limit {
+		clear(chosen[q.Limit:])
+		chosen = chosen[:q.Limit]
+	}
+	return chosen
+}
+
+// JoinBuilds returns the list of a query of several states, of which each list is sorted.
+func JoinBuilds(q Query, lists ...[]Build) []Build {
+	all := slices.Concat(lists...)
+	slices.SortFunc(all, func(a, b Build) int { return a.Cursor().compare(b.Cursor()) })
+	if q.Limit > 0 && len(all) > q.Limit {
+		all = all[:q.Limit]
+	}
+	return all
 }
 
 // Join returns the profile of several builds, each given as the file that State.Profile returns,

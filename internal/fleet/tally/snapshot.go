@@ -1,10 +1,11 @@
 package tally
 
 import (
-	"bytes"
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math/bits"
 	"slices"
 
 	"github.com/cairnprof/cairn/format/mip"
@@ -12,127 +13,181 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// A snapshot is a list, the manifest, of objects that never change: a profile for each build, a
-// bundle of the raw files that wait, and the keys of the files that were counted. Parts that did
-// not change since the last snapshot are not written again. The manifest has the number of the
-// last record in it, and replaces the one before atomically; so the counts and their position in
-// the journal always agree.
+// A snapshot is a list, the manifest, of objects that never change: pages with the entries of the builds, the objects
+// that these name, and the keys of the files that were counted. Parts that did not change since the last snapshot are
+// not written again. The manifest has the number of the last record in it, and replaces the one before atomically; so
+// the counts and their position in the journal always agree.
 
 // Objects stores the objects of snapshots.
 type Objects interface {
-	Put(data []byte) (name string, err error) // durable when it returns
+	Put(data []byte) (name string, err error)
 	Get(name string) ([]byte, error)
 }
 
-const (
-	manifestVersion = 1
-	maxKeyObjects   = 16 // then they are joined
-)
+// Checker is an Objects that can check an object without having all of it in memory.
+type Checker interface {
+	Check(name string) error
+}
+
+const manifestVersion = 2
 
 // manifest is the list of a snapshot.
 type manifest struct {
-	Version int             `json:"version"`
-	Seq     uint64          `json:"seq"`
-	Totals  Totals          `json:"totals"`
-	Builds  []manifestBuild `json:"builds"`
-	Keys    []string        `json:"keys"`
+	Version int        `json:"version"`
+	Seq     uint64     `json:"seq"`
+	Totals  Totals     `json:"totals"`
+	Pages   []string   `json:"pages"`  // objects, empty for pages without builds
+	Copies  []string   `json:"copies"` // of them: a damaged page would be the loss of many builds
+	Layers  []keyLayer `json:"layers"` // of keys
+
+	// Of version 1:
+
+	Builds []manifestBuild `json:"builds,omitempty"`
+	Keys   []string        `json:"keys,omitempty"`
 }
 
-// manifestBuild is a build in it.
-type manifestBuild struct {
-	Build   string   `json:"build"`
-	Profile string   `json:"profile,omitempty"`
-	More    string   `json:"more,omitempty"`
-	Waiting []string `json:"waiting,omitempty"`
-	Uploads uint64   `json:"uploads"`
-	First   int64    `json:"first"`
-	Last    int64    `json:"last"`
+// page is an object with the entries of some builds, by id.
+type page struct {
+	Builds []entry `json:"builds"`
+}
+
+// pages are the objects with the entries of all builds, by hashes of their ids.
+type pages struct {
+	names   []string // their number is a power of two
+	copies  []string
+	changed []bool
+}
+
+const buildsOfPage = 512 // about
+
+func (p *pages) of(id prof.BuildID) int {
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	sum := h.Sum32()
+	sum = (sum ^ sum>>15) * 0x2c1b3c6d
+	return int(sum^sum>>12) & (len(p.names) - 1)
+}
+
+// stale makes the next snapshot write the page of a build.
+func (p *pages) stale(id prof.BuildID) {
+	if len(p.names) > 0 {
+		p.changed[p.of(id)] = true
+	}
+}
+
+// grow makes room for this many builds.
+func (p *pages) grow(builds int) {
+	n := 1 << bits.Len(uint(builds/buildsOfPage))
+	if n <= len(p.names) {
+		return
+	}
+	p.names, p.copies, p.changed = make([]string, n), make([]string, n), make([]bool, n)
+	for i := range p.changed {
+		p.changed[i] = true
+	}
 }
 
 // Snapshot writes what changed and returns the manifest.
-func (s *State) Snapshot(objects Objects) (list []byte, err error) {
-	m := manifest{Version: manifestVersion, Seq: s.seq, Totals: s.totals}
-	for _, b := range s.sorted() {
-		if b.changed {
-			if err := s.store(b, objects); err != nil {
-				return nil, err
-			}
+func (s *State) Snapshot() (list []byte, err error) {
+	s.pages.grow(len(s.builds))
+	for id, b := range s.builds {
+		if !b.dirty {
+			continue
 		}
-		m.Builds = append(m.Builds, manifestBuild{
-			Build: b.id.String(), Profile: b.profile, More: b.more, Waiting: b.kept, Uploads: b.uploads, First: b.first, Last: b.last,
-		})
+		if err := s.store(b); err != nil {
+			return nil, err
+		}
+		s.pages.stale(id)
 	}
-	if err := s.storeKeys(objects); err != nil {
+	if err := s.storePages(); err != nil {
 		return nil, err
 	}
-	m.Keys = s.keys
-	return json.Marshal(&m)
+	if err := s.keys.store(); err != nil {
+		return nil, err
+	}
+	s.settle()
+	return json.Marshal(&manifest{Version: manifestVersion, Seq: s.seq, Totals: s.totals, Pages: s.pages.names, Copies: s.pages.copies, Layers: s.keys.layers})
+}
+
+// storePages writes the pages that changed.
+func (s *State) storePages() error {
+	changed := make(map[int][]*build)
+	for i, c := range s.pages.changed {
+		if c {
+			changed[i] = nil
+		}
+	}
+	for id, b := range s.builds {
+		if i := s.pages.of(id); s.pages.changed[i] {
+			changed[i] = append(changed[i], b)
+		}
+	}
+	for i, builds := range changed {
+		slices.SortFunc(builds, func(a, b *build) int { return cmp.Compare(a.id, b.id) })
+		var p page
+		for _, b := range builds {
+			e := b.entry
+			e.Build = b.id.String()
+			p.Builds = append(p.Builds, e)
+		}
+		name, second := "", ""
+		if len(builds) > 0 {
+			data, err := json.Marshal(&p)
+			if err != nil {
+				return err
+			}
+			if name, err = s.objects.Put(data); err != nil {
+				return err
+			}
+			if second, err = s.objects.Put(append(data, '\n')); err != nil { // objects with the same content are one
+				return err
+			}
+		}
+		s.pages.names[i], s.pages.copies[i], s.pages.changed[i] = name, second, false
+		for _, b := range builds {
+			b.dirty = false
+		}
+	}
+	return nil
 }
 
 // Used returns the names of all objects of the last snapshot: others are not needed once it is in its place.
 func (s *State) Used() map[string]bool {
 	used := make(map[string]bool)
 	for _, b := range s.builds {
-		for _, name := range append([]string{b.profile, b.more}, b.kept...) {
-			used[name] = true
-		}
-		for i := range b.logs {
-			used[b.logs[i].Object] = true
-		}
+		b.objects(func(name string) { used[name] = true })
 	}
-	for _, name := range s.keys {
+	for _, name := range slices.Concat(s.pages.names, s.pages.copies) {
 		used[name] = true
 	}
+	s.keys.used(used)
 	return used
 }
 
-// store writes what changed of a build.
-func (s *State) store(b *build, objects Objects) (err error) {
-	if err := b.storeLogs(objects); err != nil {
-		return err
-	}
-	more, err := json.Marshal(moreOfBuild{Program: b.program, Owners: b.owners, Days: b.sortedDays(), Logs: b.logs, Spikes: b.sortedSpikes()})
-	if err != nil {
-		return err
-	}
-	if b.more, err = objects.Put(more); err != nil {
-		return err
-	}
-	if b.module != nil {
-		data, err := s.Profile(b.id)
-		if err != nil {
-			return err
+// storeLogs writes the logs that came since the last time. If logs are in many objects, the small ones are joined.
+func (f *found) storeLogs(objects Objects) error {
+	const many, small = 32, 1 << 20
+	sizes := make(map[string]int)
+	for i := range f.logs {
+		if f.logs[i].Object != "" {
+			sizes[f.logs[i].Object] += f.logs[i].Size
 		}
-		if b.profile, err = objects.Put(data); err != nil {
-			return err
-		}
-	} else if len(b.waiting) > b.inKept {
-		name, err := putBundle(b.waiting[b.inKept:], objects)
-		if err != nil {
-			return err
-		}
-		b.kept, b.inKept = append(slices.Clip(b.kept), name), len(b.waiting)
 	}
-	b.changed = false
-	return nil
-}
-
-// moreOfBuild is the data of a build in a snapshot besides its profile.
-type moreOfBuild struct {
-	Program string   `json:"program,omitempty"`
-	Owners  []string `json:"owners,omitempty"`
-	Days    []Day    `json:"days"`
-	Logs    []Log    `json:"logs,omitempty"`
-	Spikes  []Spike  `json:"spikes,omitempty"`
-}
-
-// storeLogs writes the logs that came since the last snapshot.
-func (b *build) storeLogs(objects Objects) error {
 	var items []inbox.Item
 	var places []*Log
-	for i := range b.logs {
-		if l := &b.logs[i]; l.data != nil {
-			items = append(items, inbox.Item{Name: l.Name, Data: l.data})
+	joined := 0 // bytes
+	for i := range f.logs {
+		l := &f.logs[i]
+		data := l.data
+		if data == nil && len(sizes) > many && sizes[l.Object] < small && joined < maxJoined {
+			var err error
+			if data, err = l.read(objects); err != nil {
+				return err
+			}
+			joined += len(data)
+		}
+		if data != nil {
+			items = append(items, inbox.Item{Name: l.Name, Data: data})
 			places = append(places, l)
 		}
 	}
@@ -172,35 +227,6 @@ func openObject(name string, objects Objects) ([]inbox.Item, error) {
 	return items, err
 }
 
-// storeKeys writes the keys of what was seen since the last time, or all.
-func (s *State) storeKeys(objects Objects) error {
-	if len(s.fresh) == 0 && !s.forgot {
-		return nil
-	}
-	all := s.forgot || len(s.keys) >= maxKeyObjects
-	keys := s.fresh
-	if all {
-		keys = make([]inbox.Key, 0, len(s.seen))
-		for k := range s.seen {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, func(a, b inbox.Key) int { return bytes.Compare(a[:], b[:]) })
-	data := make([]byte, 0, len(keys)*len(inbox.Key{}))
-	for i := range keys {
-		data = append(data, keys[i][:]...)
-	}
-	name, err := objects.Put(data)
-	if err != nil {
-		return err
-	}
-	if all {
-		s.keys = nil
-	}
-	s.keys, s.fresh, s.forgot = append(slices.Clip(s.keys), name), nil, false
-	return nil
-}
-
 // Restore returns the state of a snapshot.
 func Restore(list []byte, objects Objects, l Limits) (*State, error) {
 	return RestoreParts(list, objects, l, func(_ string, err error) error { return err })
@@ -213,48 +239,157 @@ func RestoreParts(list []byte, objects Objects, l Limits, damaged func(part stri
 	if err := json.Unmarshal(list, &m); err != nil {
 		return nil, fmt.Errorf("damaged snapshot: %w", err)
 	}
-	if m.Version != manifestVersion {
-		return nil, fmt.Errorf("snapshot of version %d, but this cairn knows version %d only", m.Version, manifestVersion)
-	}
-	s := New(l)
+	s := New(objects, l)
 	s.seq, s.totals = m.Seq, m.Totals
-	for i := range m.Builds {
-		b := &m.Builds[i]
-		if err := s.restore(b, objects); err != nil {
-			part := fmt.Sprintf("build %s, %d uploads", b.Build, b.Uploads)
-			if err := damaged(part, fmt.Errorf("build %s of the snapshot: %w", b.Build, err)); err != nil {
+	var err error
+	switch n := len(m.Pages); {
+	case m.Version == 1:
+		err = s.restoreFirst(&m, damaged)
+	case m.Version != manifestVersion:
+		err = fmt.Errorf("snapshot of version %d, but this cairn knows versions up to %d only", m.Version, manifestVersion)
+	case n == 0 || n&(n-1) != 0 || n != len(m.Copies):
+		err = fmt.Errorf("damaged snapshot: it has %d pages", n)
+	default:
+		s.pages = pages{m.Pages, m.Copies, make([]bool, n)}
+		for i := range m.Pages {
+			if err := s.restorePage(i, damaged); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, name := range m.Keys {
-		data, err := objects.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, layer := range m.Layers {
+		err := s.keys.restore(layer, func(err error) error {
+			return damaged("keys of counted files, which are counted again if they come again", err)
+		})
 		if err != nil {
-			if err := damaged("keys of counted files, which are counted again if they come again", err); err != nil {
-				return nil, err
-			}
-			s.forgot = true
-			continue
-		}
-		s.keys = append(s.keys, name)
-		for k := range slices.Chunk(data, len(inbox.Key{})) {
-			s.seen[inbox.Key(k)] = true
+			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// restore adds a build, if all of it can be read.
-func (s *State) restore(from *manifestBuild, objects Objects) error {
-	id, err := hex.DecodeString(from.Build)
+// restorePage adds the builds of a page whose objects can be read.
+func (s *State) restorePage(i int, damaged func(part string, err error) error) error {
+	name := s.pages.names[i]
+	if name == "" {
+		return nil
+	}
+	var p page
+	data, err := s.objects.Get(name)
+	if err != nil {
+		s.pages.changed[i] = true
+		data, err = s.objects.Get(s.pages.copies[i])
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err != nil {
+		s.pages.changed[i] = true
+		return damaged(fmt.Sprintf("all builds of page %d of %d of the list of builds", i+1, len(s.pages.names)), err)
+	}
+	for k := range p.Builds {
+		e := &p.Builds[k]
+		b, err := buildOf(e)
+		if err == nil {
+			err = s.check(b)
+		}
+		if err != nil {
+			part := fmt.Sprintf("build %s, %d uploads", e.Build, e.Uploads)
+			if err := damaged(part, fmt.Errorf("build %s of the snapshot: %w", e.Build, err)); err != nil {
+				return err
+			}
+			s.pages.changed[i] = true
+			continue
+		}
+		s.builds[b.id] = b
+		s.account(b, 1)
+	}
+	return nil
+}
+
+// check checks the objects of a build, which are read when they are needed.
+func (s *State) check(b *build) (err error) {
+	c, ok := s.objects.(Checker)
+	if !ok {
+		return nil
+	}
+	b.objects(func(name string) {
+		if err == nil {
+			err = c.Check(name)
+		}
+	})
+	return err
+}
+
+// manifestBuild is a build in a manifest of version 1.
+type manifestBuild struct {
+	Build   string   `json:"build"`
+	Profile string   `json:"profile,omitempty"`
+	More    string   `json:"more,omitempty"`
+	Waiting []string `json:"waiting,omitempty"`
+	Uploads uint64   `json:"uploads"`
+	First   int64    `json:"first"`
+	Last    int64    `json:"last"`
+}
+
+// restoreFirst restores a snapshot of version 1, which has no pages and no layers.
+func (s *State) restoreFirst(m *manifest, damaged func(part string, err error) error) error {
+	for i := range m.Builds {
+		from := &m.Builds[i]
+		if err := s.restoreBuild(from); err != nil {
+			part := fmt.Sprintf("build %s, %d uploads", from.Build, from.Uploads)
+			if err := damaged(part, fmt.Errorf("build %s of the snapshot: %w", from.Build, err)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range m.Keys {
+		data, err := s.objects.Get(name)
+		if err == nil && len(data)%keySize != 0 {
+			err = fmt.Errorf("object %s has %d bytes, which are no keys", name, len(data))
+		}
+		if err == nil && len(data) > 0 {
+			layer := keyLayer{Parts: []keyPart{{Name: name, Count: len(data) / keySize}}}
+			err = s.keys.restore(layer, func(err error) error { return err })
+		}
+		if err != nil {
+			if err := damaged("keys of counted files, which are counted again if they come again", err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restoreBuild adds a build of version 1.
+func (s *State) restoreBuild(from *manifestBuild) error {
+	b, err := buildOf(&entry{Build: from.Build, Uploads: from.Uploads, First: from.First, Last: from.Last, Profile: from.Profile, More: from.More})
 	if err != nil {
 		return err
 	}
-	b := newBuild(prof.BuildID(id))
-	b.uploads, b.first, b.last = from.Uploads, from.First, from.Last
-	b.profile, b.more, b.kept = from.Profile, from.More, from.Waiting
+	b.dirty = true
+	sh := b.share("")
+	sh.First = true
+	if from.More != "" {
+		more, err := readMore(from.More, s.objects)
+		if err != nil {
+			return err
+		}
+		b.Program, b.Owners, b.Days, b.Logs = more.Program, more.Owners, more.Days, len(more.Logs)
+		sh.Places = len(more.Spikes)
+		for i := range more.Logs {
+			sh.Logs += int64(more.Logs[i].Size)
+			if name := more.Logs[i].Object; !slices.Contains(b.Bundles, name) {
+				b.Bundles = append(b.Bundles, name)
+			}
+		}
+	}
 	if from.Profile != "" {
-		data, err := objects.Get(from.Profile)
+		b.Mapped = true
+		data, err := s.objects.Get(from.Profile)
 		if err != nil {
 			return err
 		}
@@ -265,46 +400,21 @@ func (s *State) restore(from *manifestBuild, objects Objects) error {
 		if len(p.Modules) != 1 || p.Modules[0].BuildID != b.id {
 			return fmt.Errorf("object %s has the profile of another build", from.Profile)
 		}
-		b.setModule(&p.Modules[0])
-	}
-	if from.More != "" {
-		if err := b.restoreMore(from.More, objects); err != nil {
-			return err
-		}
+		b.Program, b.Runs = p.Modules[0].Module, p.Modules[0].Raws
 	}
 	for _, name := range from.Waiting {
-		items, err := openObject(name, objects)
+		items, err := openObject(name, s.objects)
 		if err != nil {
 			return err
 		}
+		w := waiting{Object: name, Files: len(items)}
 		for i := range items {
-			b.bytes += int64(len(items[i].Data))
+			w.Bytes += int64(len(items[i].Data))
 		}
-		b.waiting = append(b.waiting, items...)
+		sh.Waiting += w.Bytes
+		b.Waiting = append(b.Waiting, w)
 	}
-	b.inKept = len(b.waiting)
 	s.builds[b.id] = b
-	return nil
-}
-
-func (b *build) restoreMore(name string, objects Objects) error {
-	data, err := objects.Get(name)
-	if err != nil {
-		return err
-	}
-	var more moreOfBuild
-	if err := json.Unmarshal(data, &more); err != nil {
-		return fmt.Errorf("object %s: %w", name, err)
-	}
-	b.program, b.owners, b.logs = more.Program, more.Owners, more.Logs
-	for _, d := range more.Days {
-		b.days[d.Day] = d.Files
-	}
-	for i := range b.logs {
-		b.logBytes += int64(b.logs[i].Size)
-	}
-	for i := range more.Spikes {
-		b.spikes[more.Spikes[i].Place] = &more.Spikes[i]
-	}
+	s.account(b, 1)
 	return nil
 }

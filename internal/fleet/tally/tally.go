@@ -8,10 +8,10 @@ package tally
 
 import (
 	"bytes"
-	"cmp"
+	"container/list"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 
 	"github.com/cairnprof/cairn/format/mip"
@@ -35,56 +35,41 @@ type Totals struct {
 
 // State is the state of a collector. Use New: the zero value is not ready.
 type State struct {
+	limits  Limits
 	traces  rawfiles.Traces
-	maxLogs int64 // bytes of logs that are kept of a build
+	objects Objects
 	seq     uint64
 	totals  Totals
 	builds  map[prof.BuildID]*build
-	seen    map[inbox.Key]bool
-	fresh   []inbox.Key // seen since the last snapshot
-	forgot  bool        // some of seen were removed since the last snapshot
-	keys    []string    // objects with the keys in seen
+	keys    keySet // of the files that were counted
+	senders map[string]Use
+	pages   pages
+
+	recent       *list.List // of builds of which more than the entry is in memory, the last used first
+	inUse        int64      // bytes of that, about
+	entries      int64      // bytes of the entries of all builds, about
+	waitingFiles int
+	waitingBytes int64
 }
 
-// build is the state of a build. Without a map its raw files wait.
-type build struct {
-	id      prof.BuildID
-	module  *prof.Module // with all runs up to the last fold; nil without a map
-	layout  *merge.Layout
-	acc     *merge.Accumulator // runs since, nil if there are none
-	waiting []inbox.Item
-	bytes   int64 // of those that wait
-
-	uploads     uint64
-	first, last int64 // times of uploads
-	days        map[int32]uint64
-
-	owners   []string // see claim
-	program  string   // as its logs call it
-	logs     []Log
-	logBytes int64
-	spikes   map[Place]*Spike
-
-	// The content of the last snapshot.
-	changed bool     // since the last snapshot
-	profile string   // object with the module
-	more    string   // object with days, logs and spikes
-	kept    []string // objects with waiting raw files
-	inKept  int      // how many of the waiting raw files are in them
-}
-
-// Limits bound what a State keeps.
+// Limits bound what a State keeps; 0 is no limit, except for Traces and Logs.
 type Limits struct {
 	Traces   int    // of the runs of a build
 	Logs     int64  // bytes of the logs of a build: the oldest are removed
-	MaxCalls uint64 // that count of a run, see merge.Run; 0 for all
+	MaxCalls uint64 // that count of a run, see merge.Run
+	Memory   int64  // bytes in memory, about; what is more is read from objects again when it is needed
 }
 
-// New returns an empty state.
-func New(l Limits) *State {
+// New returns an empty state that keeps what does not fit into memory, and its snapshots, in objects.
+func New(objects Objects, l Limits) *State {
+	const filters = 4 // of the memory, that filters of keys may have
+	most := l.Memory / filters
+	if most == 0 {
+		most = math.MaxInt64
+	}
 	return &State{
-		traces: rawfiles.Traces{Limit: l.Traces, Weight: 1, MaxCalls: l.MaxCalls}, maxLogs: l.Logs,
-		builds: make(map[prof.BuildID]*build), seen: make(map[inbox.Key]bool),
+		limits: l, traces: rawfiles.Traces{Limit: l.Traces, Weight: 1, MaxCalls: l.MaxCalls}, objects: objects,
+		builds: make(map[prof.BuildID]*build), keys: newKeySet(objects, most), senders: make(map[string]Use), recent: list.New(),
 	}
 }
 
@@ -95,37 +80,40 @@ func (s *State) Seq() uint64 { return s.seq }
 func (s *State) Totals() Totals { return s.totals }
 
 // Seen returns how many files are remembered.
-func (s *State) Seen() int { return len(s.seen) }
+func (s *State) Seen() int { return s.keys.count }
+
+// Memory returns how many bytes the state has in memory, about.
+func (s *State) Memory() int64 { return s.inUse + s.entries + s.keys.size() }
 
 // Has reports whether a file was counted already, so that it need not be logged again. The map of a
 // build that was removed (see Expire) is not there any more, and counts again.
-func (s *State) Has(it *inbox.Item) bool {
-	return s.seen[it.Key] && (it.Kind != inbox.Map || s.Known(it.Build))
+func (s *State) Has(it *inbox.Item) (bool, error) {
+	seen, err := s.keys.has(it.Key)
+	return seen && (it.Kind != inbox.Map || s.Known(it.Build)), err
 }
 
 // Known reports whether the map of a build is there.
-func (s *State) Known(id prof.BuildID) bool { return s.builds[id] != nil && s.builds[id].module != nil }
+func (s *State) Known(id prof.BuildID) bool { return s.builds[id] != nil && s.builds[id].Mapped }
 
 // Waiting returns how many raw files wait for their maps, and their bytes.
-func (s *State) Waiting() (files int, bytes int64) {
-	for _, b := range s.builds {
-		files += len(b.waiting)
-		bytes += b.bytes
-	}
-	return files, bytes
-}
+func (s *State) Waiting() (files int, bytes int64) { return s.waitingFiles, s.waitingBytes }
 
 // CheckMap returns an error if the build of a map has a different map.
 func (s *State) CheckMap(it *inbox.Item) error {
 	b := s.builds[it.Build]
-	if b == nil || b.module == nil {
+	if b == nil || !b.Mapped {
 		return nil
 	}
 	m, err := readMap(it)
 	if err != nil {
 		return err
 	}
-	return merge.Modules(ptr(emptyOf(&b.module.Map)), ptr(emptyOf(m)))
+	have, err := s.mergedOf(b)
+	if err != nil {
+		return err
+	}
+	defer s.settle()
+	return merge.Modules(ptr(emptyOf(&have.module.Map)), ptr(emptyOf(m)))
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -154,41 +142,63 @@ func (s *State) Apply(seq uint64, time int64, items []inbox.Item) error {
 	}
 	s.seq = seq
 	for i := range items {
-		it := &items[i]
-		if s.Has(it) {
-			s.totals.Repeated++
-			continue
-		}
-		b := s.of(it.Build)
-		owners, err := b.claim(it)
-		if err != nil {
-			s.totals.Foreign++
-			continue
-		}
-		b.owners = owners
-		b.last, b.changed = max(b.last, time), true
-		if b.first == 0 {
-			b.first = time
-		}
-		s.remember(it.Key)
-		b.countDay(time)
-		switch it.Kind {
-		case inbox.Spikes, inbox.Stacks:
-			b.uploads++
-			s.addLog(b, it, time)
-		case inbox.Map:
-			s.addMap(b, it)
-		case inbox.Raw:
-			b.uploads++
-			if b.module == nil {
-				// The item may be a part of a larger body: only itself is kept.
-				b.waiting = append(b.waiting, inbox.Item{Kind: it.Kind, Key: it.Key, Build: it.Build, Name: it.Name, Data: bytes.Clone(it.Data)})
-				b.bytes += int64(len(it.Data))
-				continue
-			}
-			s.addRaw(b, it)
+		if err := s.applyItem(&items[i], time); err != nil {
+			return fmt.Errorf("build %s: %w", items[i].Build, err)
 		}
 	}
+	s.settle()
+	return nil
+}
+
+func (s *State) applyItem(it *inbox.Item, time int64) error {
+	if known, err := s.Has(it); err != nil {
+		return err
+	} else if known {
+		s.totals.Repeated++
+		return nil
+	}
+	b := s.builds[it.Build]
+	if b == nil {
+		b = newBuild(it.Build)
+	}
+	owners, err := b.claim(it)
+	if err != nil {
+		s.totals.Foreign++
+		return nil
+	}
+	s.account(b, -1)
+	defer func() { s.account(b, 1) }()
+	if len(b.Shares) == 0 {
+		b.share(it.Sender).First = true
+	}
+	s.builds[it.Build] = b
+	b.Owners = owners
+	b.Last, b.dirty = max(b.Last, time), true
+	if b.First == 0 {
+		b.First = time
+	}
+	s.keys.add(it.Key)
+	b.countDay(time)
+	defer s.touch(b)
+	switch it.Kind {
+	case inbox.Spikes, inbox.Stacks:
+		b.Uploads++
+		return s.addLog(b, it, time)
+	case inbox.Map:
+		return s.addMap(b, it)
+	}
+	b.Uploads++
+	if !b.Mapped {
+		// The item may be a part of a larger body: only itself is kept.
+		b.waiting = append(b.waiting, inbox.Item{Kind: it.Kind, Key: it.Key, Build: it.Build, Name: it.Name, Data: bytes.Clone(it.Data)})
+		b.share(it.Sender).Waiting += int64(len(it.Data))
+		return nil
+	}
+	m, err := s.mergedOf(b)
+	if err != nil {
+		return err
+	}
+	s.addRaw(m, it)
 	return nil
 }
 
@@ -200,96 +210,96 @@ func (s *State) Skip(through uint64) {
 	}
 }
 
-func (s *State) of(id prof.BuildID) *build {
-	b := s.builds[id]
-	if b == nil {
-		b = newBuild(id)
-		s.builds[id] = b
-	}
-	return b
-}
-
-func newBuild(id prof.BuildID) *build {
-	return &build{id: id, days: make(map[int32]uint64), spikes: make(map[Place]*Spike)}
-}
-
-func (s *State) remember(k inbox.Key) {
-	s.seen[k] = true
-	s.fresh = append(s.fresh, k)
-}
-
-// forget lets another file with this key be counted: this one was damaged.
-func (s *State) forget(k inbox.Key) {
-	delete(s.seen, k)
-	s.forgot = true
-}
-
 // addMap adds the map of a build, and then merges the files that waited for it.
-func (s *State) addMap(b *build, it *inbox.Item) {
+func (s *State) addMap(b *build, it *inbox.Item) error {
 	m, err := readMap(it)
 	if err != nil { // it was read before it was logged
 		s.totals.Damaged++
-		return
+		return nil
 	}
 	empty := emptyOf(m)
-	if b.module != nil {
+	if b.Mapped {
+		have, err := s.mergedOf(b)
+		if err != nil {
+			return err
+		}
 		// A copy of the program under another name brings that name, too.
-		if err := merge.Modules(b.module, &empty); err != nil {
+		if err := merge.Modules(have.module, &empty); err != nil {
 			s.totals.Conflicts++
 		}
-		return
+		have.changed, b.Program = true, have.module.Module
+		return nil
 	}
 	s.totals.Maps++
-	b.setModule(&empty)
-	waiting := b.waiting
-	b.waiting, b.bytes, b.kept, b.inKept = nil, 0, nil, 0
-	for i := range waiting {
-		s.addRaw(b, &waiting[i])
+	b.merged = newMerged(&empty)
+	b.merged.changed, b.Mapped, b.Program = true, true, empty.Module
+	b.share(it.Sender).Maps += int64(len(it.Data))
+	before, waiting := b.Waiting, b.waiting
+	b.Waiting, b.waiting = nil, nil
+	for i := range b.Shares {
+		b.Shares[i].Waiting = 0
 	}
-}
-
-func (b *build) setModule(m *prof.Module) {
-	b.module, b.layout = m, merge.NewLayout(&m.Map)
+	for _, w := range before {
+		items, err := openObject(w.Object, s.objects)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			s.addRaw(b.merged, &items[i])
+		}
+	}
+	for i := range waiting {
+		s.addRaw(b.merged, &waiting[i])
+	}
+	return nil
 }
 
 // addRaw adds a run to its build, as package rawfiles does.
-func (s *State) addRaw(b *build, it *inbox.Item) {
+func (s *State) addRaw(m *merged, it *inbox.Item) {
 	raw, err := mip.ParseRaw(it.Data)
-	if err == nil && raw.Size != b.module.RawSize {
+	if err == nil && raw.Size != m.module.RawSize {
 		err = errors.New("a raw section of another size")
 	}
 	if err != nil {
 		s.totals.Damaged++
-		s.forget(it.Key)
+		s.keys.remove(it.Key)
 		return
 	}
 	run := s.traces.Run(it.Name, &raw)
-	if !b.module.Held.Sketch && merge.Holds(&b.module.Held, run.ID) {
+	if !m.module.Held.Sketch && merge.Holds(&m.module.Held, run.ID) {
 		s.totals.Repeated++
 		return
 	}
-	if b.acc == nil {
-		b.acc = merge.NewAccumulator(b.layout, s.traces.Limit)
+	if m.acc == nil {
+		m.acc = merge.NewAccumulator(m.layout, s.traces.Limit)
+		m.accCost = m.size
 	}
-	if err := b.acc.AddRun(run); err != nil {
+	if err := m.acc.AddRun(run); err != nil {
 		s.totals.Damaged++
-		s.forget(it.Key)
+		s.keys.remove(it.Key)
 		return
+	}
+	m.changed = true
+	m.accCost += 32
+	if m.acc.Raws() <= uint64(s.traces.Limit) {
+		m.accCost += 96 + 4*int64(len(raw.Order))
 	}
 	s.totals.Raws++
 }
 
 // fold adds the runs since its last call to the module.
 func (s *State) fold(b *build) error {
-	if b.acc == nil {
+	m := b.merged
+	if m.acc == nil {
 		return nil
 	}
-	added := b.acc.Module()
-	if err := merge.Modules(b.module, &added); err != nil {
-		return fmt.Errorf("%s (%s): %w", b.module.Module, b.id.Short(), err)
+	added := m.acc.Module()
+	if err := merge.Modules(m.module, &added); err != nil {
+		return fmt.Errorf("%s (%s): %w", m.module.Module, b.id.Short(), err)
 	}
-	merge.Sample(b.module, s.traces.Limit)
-	b.acc = nil
+	merge.Sample(m.module, s.traces.Limit)
+	m.acc, m.accCost, m.size = nil, 0, sizeOf(m.module)
+	b.Runs = m.module.Raws
 	return nil
 }
 
@@ -299,10 +309,15 @@ func (s *State) Profile(id prof.BuildID) ([]byte, error) {
 		return nil, ErrNone
 	}
 	b := s.builds[id]
+	if b.merged == nil || !b.merged.changed && b.Profile != "" {
+		return s.objects.Get(b.Profile)
+	}
+	defer s.settle()
+	defer s.measure(b)
 	if err := s.fold(b); err != nil {
 		return nil, err
 	}
-	return writeProfile(&prof.Profile{Modules: []prof.Module{*b.module}})
+	return writeProfile(&prof.Profile{Modules: []prof.Module{*b.merged.module}})
 }
 
 func writeProfile(p *prof.Profile) ([]byte, error) {
@@ -316,13 +331,14 @@ func (s *State) Map(id prof.BuildID) ([]byte, error) {
 	if !s.Known(id) {
 		return nil, ErrNone
 	}
+	m, err := s.mergedOf(s.builds[id])
+	if err != nil {
+		return nil, err
+	}
+	defer s.settle()
 	var out bytes.Buffer
-	err := mip.WriteMap(&out, &s.builds[id].module.Map)
+	err = mip.WriteMap(&out, &m.module.Map)
 	return out.Bytes(), err
-}
-
-func (s *State) sorted() []*build {
-	return slices.SortedFunc(maps.Values(s.builds), func(a, b *build) int { return cmp.Compare(a.id, b.id) })
 }
 
 // Build is a line of the list of builds.
@@ -340,32 +356,26 @@ type Build struct {
 	Days    []Day    `json:"days"` // ascending; days without files are left out
 }
 
-// Builds lists all builds by program, then by id.
-func (s *State) Builds() []Build {
-	list := make([]Build, 0, len(s.builds))
-	for _, b := range s.sorted() {
-		line := Build{
-			Program: b.program, Owners: slices.Clone(b.owners), Build: b.id.String(), Uploads: b.uploads, Waiting: len(b.waiting), Logs: len(b.logs),
-			First: b.first, Last: b.last, Days: b.sortedDays(),
-		}
-		if b.module != nil {
-			line.Mapped, line.Program, line.Runs = true, b.module.Module, b.module.Raws
-		}
-		if len(b.owners) == 1 {
-			line.Program = b.owners[0]
-		}
-		if b.acc != nil {
-			line.Runs += b.acc.Raws()
-		}
-		list = append(list, line)
+// line returns the line of a build.
+func (b *build) line() Build {
+	line := Build{
+		Program: b.Program, Owners: slices.Clone(b.Owners), Build: b.id.String(), Mapped: b.Mapped, Uploads: b.Uploads, Runs: b.Runs, Logs: b.Logs,
+		First: b.First, Last: b.Last, Days: slices.Clone(b.Days),
 	}
-	SortBuilds(list)
-	return list
+	line.Waiting, _ = b.waits()
+	if b.merged != nil && b.merged.acc != nil {
+		line.Runs += b.merged.acc.Raws()
+	}
+	line.Program = b.name()
+	return line
 }
 
-// SortBuilds sorts builds by program, then by id.
-func SortBuilds(list []Build) {
-	slices.SortFunc(list, func(a, b Build) int { return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Build, b.Build)) })
+// name returns the program of a build.
+func (b *build) name() string {
+	if len(b.Owners) == 1 {
+		return b.Owners[0]
+	}
+	return b.Program
 }
 
 // Len returns the number of builds.

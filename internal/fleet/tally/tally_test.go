@@ -26,7 +26,7 @@ var limits = Limits{Traces: fleettest.Traces, Logs: 1 << 20}
 
 // profileOf returns the profile of a program.
 func profileOf(s *State, program, prefix string) ([]byte, error) {
-	ids, err := Select(s.Builds(), program, prefix, true)
+	ids, err := Select(s.Builds(Query{}), program, prefix, true)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,9 @@ func TestMerged(t *testing.T) {
 			files = append(files, files[rapid.IntRange(0, len(files)-1).Draw(rt, "again")])
 		}
 		rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "order"), 1)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
-		s, objects := New(limits), memory{}
+		objects, limits := memory{}, limits
+		limits.Memory = rapid.SampledFrom([]int64{0, 1, 20_000}).Draw(rt, "memory")
+		s := New(objects, limits)
 		for seq := uint64(1); len(files) > 0; seq++ {
 			n := rapid.IntRange(1, len(files)).Draw(rt, "in a record")
 			record := items(t, files[:n]...)
@@ -109,7 +111,7 @@ func TestMerged(t *testing.T) {
 			if !rapid.Bool().Draw(rt, "snapshot") {
 				continue
 			}
-			list, err := s.Snapshot(objects)
+			list, err := s.Snapshot()
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -164,14 +166,15 @@ func TestWaiting(t *testing.T) {
 	t.Parallel()
 	p := programs()[0]
 	raws := map[string][]byte{}
-	s, objects := New(limits), memory{}
+	objects := memory{}
+	s := New(objects, limits)
 	for run := range uint64(5) {
 		data := p.Run(t, run+1)
 		raws[fmt.Sprint(run)] = data
 		if err := s.Apply(run+1, 0, items(t, data, data)); err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Snapshot(objects)
+		list, err := s.Snapshot()
 		if err == nil {
 			s, err = Restore(list, objects, limits)
 		}
@@ -182,8 +185,8 @@ func TestWaiting(t *testing.T) {
 			t.Fatalf("%d wait after %d", n, run+1)
 		}
 	}
-	if len(s.builds[p.BuildID].kept) != 5 {
-		t.Errorf("what waits is written again: %d objects", len(s.builds[p.BuildID].kept))
+	if len(s.builds[p.BuildID].Waiting) > 4 {
+		t.Errorf("what waits is in %d objects", len(s.builds[p.BuildID].Waiting))
 	}
 	if _, err := profileOf(s, "app", ""); !errors.Is(err, ErrNone) {
 		t.Errorf("without the map: %v", err)
@@ -221,7 +224,7 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mapFirst := range []bool{true, false} {
-		s, seq := New(limits), uint64(0)
+		s, seq := New(memory{}, limits), uint64(0)
 		apply := func(files ...[]byte) {
 			seq++
 			if err := s.Apply(seq, 0, items(t, files...)); err != nil {
@@ -248,7 +251,7 @@ func TestDamaged(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	s := New(limits)
+	s := New(memory{}, limits)
 	for i, p := range programs() {
 		if err := s.Apply(uint64(i+1), int64(i+1), items(t, p.MapFile(t))); err != nil {
 			t.Fatal(err)
@@ -305,12 +308,13 @@ func TestRetention(t *testing.T) {
 		return w.Bytes()
 	}
 	limits := Limits{Traces: fleettest.Traces, Logs: int64(2*len(log(1)) + 1)}
-	s, objects := New(limits), memory{}
+	objects := memory{}
+	s := New(objects, limits)
 	for pid := range uint32(5) {
 		if err := s.Apply(uint64(pid)+1, 1000+int64(pid), items(t, log(pid+1))); err != nil {
 			t.Fatal(err)
 		}
-		if list, err := s.Snapshot(objects); err != nil {
+		if list, err := s.Snapshot(); err != nil {
 			t.Fatal(err)
 		} else if s, err = Restore(list, objects, limits); err != nil {
 			t.Fatal(err)
@@ -320,7 +324,7 @@ func TestRetention(t *testing.T) {
 	if err != nil || len(logs) != 2 || logs[1].Time != 1004 || s.Totals().Logs != 5 {
 		t.Fatalf("logs: %+v, %v", logs, err)
 	}
-	if data, err := s.LogFile("\x01", logs[1].Key, objects); err != nil || !bytes.Equal(data, log(5)) {
+	if data, err := s.LogFile("\x01", logs[1].Key); err != nil || !bytes.Equal(data, log(5)) {
 		t.Errorf("the newest log is changed: %v", err)
 	}
 	if n := s.Expire(1<<60, 100); n != 0 || s.Len() != 1 {
@@ -339,7 +343,7 @@ func TestRetention(t *testing.T) {
 	if n := s.Expire(1<<60, 99); n != 1 || s.Len() != 1 {
 		t.Errorf("%d builds removed", n)
 	}
-	if _, err := s.Snapshot(objects); err != nil {
+	if _, err := s.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	if s.Used()[logs[1].Object] {
@@ -396,7 +400,7 @@ func TestLiar(t *testing.T) {
 		}
 		return 1
 	}, 1<<31-functions)
-	s := New(Limits{Traces: fleettest.Traces, Logs: 1 << 20, MaxCalls: maxCalls})
+	s := New(memory{}, Limits{Traces: fleettest.Traces, Logs: 1 << 20, MaxCalls: maxCalls})
 	files := [][]byte{program.MapFile(t)}
 	for _, name := range slices.Sorted(maps.Keys(raws)) {
 		files = append(files, raws[name])

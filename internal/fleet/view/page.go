@@ -138,8 +138,8 @@ type program struct {
 	Builds []tally.Build
 }
 
-// WriteIndex writes the page with all programs and builds.
-func WriteIndex(w io.Writer, builds []tally.Build, notes []string) error {
+// WriteIndex writes a page with programs and builds. after is the position of the next page, "" if there is none.
+func WriteIndex(w io.Writer, builds []tally.Build, notes []string, after string) error {
 	var programs []program
 	for _, b := range builds { // by program
 		if n := len(programs); n == 0 || programs[n-1].Name != b.Program {
@@ -163,6 +163,9 @@ func WriteIndex(w io.Writer, builds []tally.Build, notes []string) error {
 		p.add(`<p>There are no uploads yet. Send the map of a program, then what its runs left:</p>
 <p><code>cairn push --map app raws --to URL</code></p>
 `)
+	}
+	if after != "" {
+		p.add(`<p><a href="/?after=%s">More builds</a></p>`, url.QueryEscape(after))
 	}
 	return p.end(w)
 }
@@ -273,6 +276,9 @@ func (p *page) spikes(r *Report) {
 		p.add("<td><a href=\"/v1/logs/%s/%s\">log</a></td></tr>\n", url.PathEscape(r.Build), url.PathEscape(s.Log))
 	}
 	p.endTable()
+	if r.Next != "" {
+		p.add(`<p><a href="%s?after=%s">More functions with spikes</a></p>`, address("/view/", r.Program, r.Build), url.QueryEscape(r.Next))
+	}
 }
 
 func (p *page) change(c *Change) {

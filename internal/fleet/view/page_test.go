@@ -18,7 +18,7 @@ func TestHostileNames(t *testing.T) {
 		Program: hostile, Build: hostile, Mapped: true, Runs: 3, Logs: 1, First: 86_400e9, Last: 20_000 * 86_400e9,
 		Days: []tally.Day{{Day: 20_000, Files: 2}},
 	}, {Build: hostile, Waiting: 1}}
-	if err := WriteIndex(&index, builds, []string{hostile}); err != nil {
+	if err := WriteIndex(&index, builds, []string{hostile}, hostile); err != nil {
 		t.Fatal(err)
 	}
 	f := Function{Name: hostile, File: hostile}

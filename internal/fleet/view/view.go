@@ -79,6 +79,31 @@ type Report struct {
 	Packages  []packages.Package `json:"packages"` // those with most code that no run executed first
 	Change    *Change            `json:"change,omitempty"`
 	Spikes    []Spikes           `json:"spikes"`
+	Next      string             `json:"next,omitempty"` // with more functions with spikes: the value of after of a request
+}
+
+// SpikesCursor is the position of a function in the list of those with spikes.
+type SpikesCursor struct {
+	Worst    uint64 `json:"worst"`
+	Function string `json:"function"`
+}
+
+func (s *Spikes) compare(at SpikesCursor) int {
+	return cmp.Or(-cmp.Compare(s.Worst, at.Worst), strings.Compare(s.Function, at.Function))
+}
+
+// Page removes the functions with spikes up to a position, none if it is nil, and those behind the first ones after it.
+// It returns the position of the last function that is left if there are more.
+func (r *Report) Page(after *SpikesCursor, length int) *SpikesCursor {
+	if after != nil {
+		r.Spikes = slices.DeleteFunc(r.Spikes, func(s Spikes) bool { return s.compare(*after) <= 0 })
+	}
+	if len(r.Spikes) <= length {
+		return nil
+	}
+	r.Spikes = r.Spikes[:length]
+	last := &r.Spikes[length-1]
+	return &SpikesCursor{last.Worst, last.Function}
 }
 
 // New computes the report of a module. before is the module of the build before, nil if there is
@@ -206,6 +231,9 @@ func group(m *prof.Map, places []tally.Spike) []Spikes {
 	sums := make(map[string]*tally.Spike)
 	for i := range places {
 		name := names.of(&places[i].Place)
+		if places[i].Rest {
+			name = "(at other places)"
+		}
 		if sums[name] == nil {
 			sums[name] = new(tally.Spike)
 		}
@@ -218,7 +246,7 @@ func group(m *prof.Map, places []tally.Spike) []Spikes {
 		})
 	}
 	slices.SortFunc(list, func(a, b Spikes) int {
-		return cmp.Or(-cmp.Compare(a.Worst, b.Worst), strings.Compare(a.Function, b.Function))
+		return a.compare(SpikesCursor{b.Worst, b.Function})
 	})
 	return list
 }
