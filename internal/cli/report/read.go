@@ -318,7 +318,9 @@ func (r *reader) calls(ctx context.Context) error {
 			}
 		}
 	}
-	r.flame("All calls", graph(src.Trie))
+	all := r.flame("All calls", graph(src.Trie))
+	// The time line has the calls around spikes, too.
+	all.Whole = !slices.ContainsFunc(r.paths[spikelog], func(path string) bool { return calls.IsLog(path, r.streams) })
 	return nil
 }
 

@@ -160,14 +160,15 @@ func locked(name func(calllog.FuncID) string) func(calllog.FuncID) string {
 	}
 }
 
-// flame adds the flame graph of logs of calls.
-func (r *reader) flame(title string, g *timeline.Graph) {
+// flame adds a flame graph of logs of calls.
+func (r *reader) flame(title string, g *timeline.Graph) *timeline.Flame {
 	flames, _ := r.src.Flame.(*timeline.Flames)
 	if flames == nil {
 		flames = timeline.NewFlames()
 		r.src.Flame = flames
 	}
 	r.src.Blobs = append(r.src.Blobs, flames.Add(title, g))
+	return &flames.Graphs[len(flames.Graphs)-1]
 }
 
 // sum opens logs of calls and sums them.

@@ -22,12 +22,14 @@ import (
 // keep writes the page of the harness to a file, to look at it and to measure how fast it draws.
 var keep = flag.String("page", "", "write the page of a program with `calls=N` to page.html, such as 500000; 0 is the small one of the tests")
 
+func functionName(fn calllog.FuncID) string {
+	return "function_" + string(rune('a'+fn%26)) + strings.Repeat("x", int(fn/26))
+}
+
 // harness is a report of a log alone.
 func harness(t testing.TB, log calllog.Log, marks *timeline.Marks) string {
 	t.Helper()
-	name := func(fn calllog.FuncID) string {
-		return "function_" + string(rune('a'+fn%26)) + strings.Repeat("x", int(fn/26))
-	}
+	name := functionName
 	var index bytes.Buffer
 	src := &timeline.Source{Logs: []calllog.Log{log}, Name: name}
 	if marks != nil {
@@ -46,6 +48,7 @@ func harness(t testing.TB, log calllog.Log, marks *timeline.Marks) string {
 	}
 	flames := timeline.NewFlames()
 	whole := flames.Add("All calls", timeline.NewGraph(res.Merged(), "ns", name, timeline.GraphNodes))
+	flames.Graphs[0].Whole = true
 	diff := stackdiff.Tries(stackdiff.Side{Trie: res.Threads[0].Trie, Name: name}, stackdiff.Side{Trie: res.Merged(), Name: name})
 	changed := flames.Add("Difference", timeline.NewDiff(diff, "ns", "before", "after", func(s string) string { return s }, timeline.GraphNodes))
 	r := model.Build(&model.Sources{
@@ -184,6 +187,52 @@ select.dispatchEvent(new Event("change"));
 await settle();
 if (!text(".tl-note").includes("before is compared with after")) wrong("difference", text(".tl-note"));
 if (!rows().some(function (r) { return r.startsWith("function_f") && r.includes("+1"); })) wrong("changes", rows().join(" "));
+`)
+}
+
+// TestMerged checks what a file shows of a part of a time line whose short calls are merged: numbers of calls and longest
+// calls are lower bounds, or not there, and all of it is exact.
+func TestMerged(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	log := timeline.NewProgram(400_000, 2)
+	res, err := account.Run(t.Context(), log, account.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := map[string][2]uint64{}
+	for _, f := range account.Functions(res.Merged()) {
+		truth[functionName(f.Func)] = [2]uint64{f.Calls, f.Max}
+	}
+	want, err := json.Marshal(truth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browsertest.Check(t, harness(t, log, nil), "timeline", script+`
+const truth = `+string(want)+`;
+const units = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
+const numberOf = function (text) { return Number(text.replace(/[^0-9.]/g, "")); };
+const durationOf = function (text) { return numberOf(text) * units[/[a-zµ]+$/.exec(text)[0]]; };
+equal("exact rows", rows().length, Object.keys(truth).length);
+for (const row of rows()) {
+  const cells = row.split("|");
+  if (numberOf(cells[1]) !== truth[cells[0]][0]) wrong("all of it", row, truth[cells[0]]);
+}
+location.hash = "timeline?a=1&z=" + (cairn.model.timeline.end - 1);
+await settle();
+if (!text("#view").includes("Approximate")) wrong("it does not say that it is approximate");
+let bounds = 0;
+for (const row of rows()) {
+  const cells = row.split("|"), of = truth[cells[0]];
+  if (cells[1] && !(cells[1].startsWith("≥") && numberOf(cells[1]) <= of[0])) wrong("calls", row, of);
+  if (cells[4] && !(cells[4].startsWith("≥") && durationOf(cells[4]) <= of[1] * 1.001)) wrong("longest", row, of);
+  if (cells[4].includes("0 ns") || cells[1].endsWith(" 0")) wrong("a number that is not known", row);
+  if (!cells[2].startsWith("≈") || !cells[3].startsWith("≈")) wrong("times are not marked", row);
+  if (cells[1]) bounds++;
+}
+if (!bounds) wrong("no bounds at all", rows().join(" "));
 `)
 }
 

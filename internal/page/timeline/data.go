@@ -177,6 +177,8 @@ type Flames struct {
 type Flame struct {
 	Title string `json:"title"`
 	Path  string `json:"path"` // of a Graph
+	// Whole says that it has every call of the time line.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // NewFlames returns no flame graphs.
@@ -185,6 +187,6 @@ func NewFlames() *Flames { return &Flames{Version: graphVersion, Graphs: []Flame
 // Add adds a graph and returns the data that the view loads.
 func (f *Flames) Add(title string, g *Graph) page.Blob {
 	path := fmt.Sprintf("flame/%d.json", len(f.Graphs))
-	f.Graphs = append(f.Graphs, Flame{title, path})
+	f.Graphs = append(f.Graphs, Flame{Title: title, Path: path})
 	return page.Blob{Path: path, Write: func(w io.Writer) error { return json.NewEncoder(w).Encode(g) }}
 }

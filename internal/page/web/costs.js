@@ -2,11 +2,17 @@
 cairn.costs = (function () {
   const LIMIT = 500;
 
-  /** text writes a cost of a tree. */
+  /**
+   * text writes a cost of a tree. In an approximate one numbers of calls and maxima are lower
+   * bounds, "" if nothing is known, and times are marked.
+   */
   function text(t, key, v) {
-    if (key === "calls" || t.unit !== "ns") return cairn.format.count(Math.round(v));
-    if (key === "max") return t.single ? cairn.format.coarse(v, t.step, cairn.format.duration) : "";
-    return cairn.format.duration(v);
+    const bound = t.approximate && (key === "calls" || key === "max");
+    if (bound && !v) return "";
+    const mark = bound ? "≥ " : t.approximate ? "≈ " : "";
+    if (key === "calls" || t.unit !== "ns") return mark + cairn.format.count(Math.round(v));
+    if (key === "max") return t.single ? mark + cairn.format.coarse(v, t.step, cairn.format.duration) : "";
+    return mark + cairn.format.duration(v);
   }
 
   /**

@@ -174,11 +174,11 @@
       arrange();
       for (const b of modes) b.setAttribute("aria-pressed", String((b.dataset.mode === "sandwich") === (state.middle !== null)));
       for (const b of measures) b.setAttribute("aria-pressed", String(b.dataset.by === state.by));
-      measureGroup.hidden = t.unit === "samples";
+      measureGroup.hidden = t.unit === "samples" || t.approximate;
       timeButton.hidden = !ctx.model.timeline || input.id !== "part" && (!input.id.startsWith("calls") || t.sides.length === 2);
       reset.disabled = !state.zoom && state.middle === null;
       const sandwich = ctx.route.mode === "sandwich";
-      note.textContent = [t.approximate ? "Approximate: short calls are merged in this file, and count for the function that took most of their time." : "",
+      note.textContent = [t.approximate ? cairn.approximate : "",
         t.merged ? cairn.format.plural(t.merged, "stack") + " with little time are merged." : "", ...t.notes,
         sandwich && state.middle === null ? "Choose a function in the table." : "",
         t.sides.length === 2 ? t.sides[0] + " is compared with " + t.sides[1] + ": more in red, less in green." : ""].filter(Boolean).join(" ");
@@ -199,8 +199,8 @@
       }
       list.push(["Total", text("total", n.total[0]) + (whole ? ", " + cairn.format.percent(n.total[0], whole) : "")]);
       if (n !== t.root) list.push(["Self", text("total", n.self[0])]);
-      if (t.unit !== "samples") list.push(["Calls", cairn.format.count(n.calls[0])]);
-      if (t.unit !== "samples" && n.calls[0] > 0 && n !== t.root) list.push(["Mean", text("total", n.total[0] / n.calls[0])]);
+      if (t.unit !== "samples" && !(t.approximate && !n.calls[0])) list.push(["Calls", text("calls", n.calls[0])]);
+      if (t.unit !== "samples" && !t.approximate && n.calls[0] > 0 && n !== t.root) list.push(["Mean", text("total", n.total[0] / n.calls[0])]);
       if (n.max[0]) list.push(["Longest", text("max", n.max[0])]);
       if (n.restored) list.push(["", "The frame was restored: a tail call had removed it."]);
       return list;

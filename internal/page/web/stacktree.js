@@ -92,8 +92,9 @@ cairn.trees = (function () {
 
   /**
    * fromRecords makes a tree of the records in parts, of which the first of each lane begins at
-   * from. Where calls are merged
-   * into blocks it is approximate: a block is one function.
+   * from. Where calls are merged into blocks it is approximate: the time of a block is that of the
+   * function that took most of it. Whose calls are in a block is not known: all numbers of calls
+   * and all maxima are lower bounds then.
    */
   function fromRecords(model, parts, from) {
     const t = { unit: model.unit, sides: [""], names: model.names, shades: model.shades, root: node(-1, null, 1), notes: [], approximate: false, single: true,
@@ -116,11 +117,12 @@ cairn.trees = (function () {
           const n = child(parent, tile.fn[i], index);
           const took = Math.min(tile.to[i], part.to) - Math.max(tile.from[i], part.from);
           const idle = tile.idle[i] * took / Math.max(1, tile.to[i] - tile.from[i]);
-          if (tile.from[i] >= part.from || part.from <= from) n.calls[0] += tile.calls[i]; // once, in the first part
+          const block = tile.kind[i] === cairn.tiles.BLOCK;
+          if (!block && (tile.from[i] >= part.from || part.from <= from)) n.calls[0] += tile.calls[i]; // once, in the first part
           n.total[0] += took - idle;
           n.self[0] += took - idle;
           if (parent !== t.root) parent.self[0] = Math.max(0, parent.self[0] - (took - idle));
-          if (tile.kind[i] === cairn.tiles.BLOCK) t.approximate = true;
+          if (block) t.approximate = true;
           else n.max[0] = Math.max(n.max[0], part.from <= from ? took : tile.to[i] - Math.max(from, tile.from[i]));
           here.set(i, n);
         });

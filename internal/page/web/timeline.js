@@ -197,14 +197,14 @@
       if (closed) return;
       const range = part(), mine = ++computing;
       const exact = state.selection !== null;
-      const some = model.lanes.length > MOST && !(model.served && exact) ? cairn.lanes.visible(lanes, scroll.scrollTop, scroll.clientHeight).map(function (l) { return l.index; }) : null;
+      const some = model.lanes.length > MOST && !(model.served && exact) && !cairn.wholeGraph(ctx.model, range) ? cairn.lanes.visible(lanes, scroll.scrollTop, scroll.clientHeight).map(function (l) { return l.index; }) : null;
       const level = model.served ? cairn.lanes.levelOf(model, { from: range.from, to: range.to, width: state.view.width }) : model.level;
       cairn.rangeTree(ctx, store, range, exact, level, some).then(function (t) {
         if (mine !== computing || closed || !t) return;
         tree = t;
         tableHead.textContent = state.selection ? "Functions of the selection" : "Functions of this part";
         tableSay.textContent = duration(range.to - range.from) + (some ? ", the threads on the screen" : "") +
-          (t.approximate ? ". Approximate: short calls count for the function that took most of their time" + (model.served ? "; what is selected is exact." : ".") : ".");
+          ". " + (t.approximate ? cairn.approximate + (model.served ? " What is selected is exact." : "") : "");
         table.show(t);
         root.dataset.table = String(mine);
       }, function (e) {
@@ -330,14 +330,23 @@
     t.choose(null);
   });
 
+  /** approximate says what a tree of merged calls has. */
+  cairn.approximate = "Approximate: short calls are merged, and their time counts for the function that took most of it. Whose calls they are is not known: numbers of calls (≥) have none of them.";
+
+  /** wholeGraph returns the flame graph of all calls if a range is all of the time line. */
+  cairn.wholeGraph = function (model, range) {
+    if (range.from > 0 || range.to < model.timeline.end || !model.flame) return undefined;
+    return model.flame.graphs.find(function (g) { return g.whole; });
+  };
+
   /**
    * rangeTree returns the flame graph of a part of the time line, null while data for it are being
    * loaded. A server computes it from the log where exact is set. Else it is made of what is
    * drawn at the given level, where calls may be merged; lanes says of which lanes, null for all.
    */
   cairn.rangeTree = async function (ctx, store, range, exact, level, lanes) {
-    const model = ctx.model.timeline, flame = ctx.model.flame;
-    if (!lanes && range.from <= 0 && range.to >= model.end && flame && !(model.spikes || []).length) return cairn.trees.fromData(await ctx.load(flame.graphs[0].path));
+    const model = ctx.model.timeline, whole = lanes ? undefined : cairn.wholeGraph(ctx.model, range);
+    if (whole) return cairn.trees.fromData(await ctx.load(whole.path));
     if (model.served && exact) return cairn.trees.fromData(await ctx.load("timeline/range/" + range.from + "/" + range.to + "/all.json"));
     const parts = (lanes || model.lanes.map(function (l, i) { return i; })).flatMap(function (i) { return store.parts(i, level, range.from, range.to); });
     if (store.busy()) return null;
