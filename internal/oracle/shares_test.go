@@ -105,10 +105,10 @@ func foldedShares(text string) (*shares, error) {
 	return s, nil
 }
 
-// compareShares wants the same shares within a hundredth of all instructions.
-func compareShares(t *testing.T, got, want *shares) {
+// compareShares wants the same shares within a hundredth of all instructions, and of shares with
+// callees within most.
+func compareShares(t *testing.T, got, want *shares, most float64) {
 	t.Helper()
-	const most = 0.01
 	worst := 0.0
 	compared := 0
 	for kind, maps := range map[string][2]map[string]float64{"self": {got.self, want.self}, "inclusive": {got.whole, want.whole}} {
@@ -122,7 +122,11 @@ func compareShares(t *testing.T, got, want *shares) {
 			g, w := maps[0][f]/got.total, n/want.total
 			worst = max(worst, g-w, w-g)
 			compared++
-			if g-w > most || w-g > most {
+			limit := most
+			if kind == "self" {
+				limit = exactly
+			}
+			if g-w > limit || w-g > limit {
 				t.Errorf("%s: %s: %.2f%% of the samples, %.2f%% of the instructions", f, kind, 100*g, 100*w)
 			}
 		}
@@ -133,8 +137,11 @@ func compareShares(t *testing.T, got, want *shares) {
 	}
 }
 
+// exactly is the difference of shares that sampling may make.
+const exactly = 0.01
+
 // holdShares records a program, and holds the shares of its functions against callgrind's.
-func holdShares(t *testing.T, program, every string, args ...string) *shares {
+func holdShares(t *testing.T, program, every string, most float64, args ...string) *shares {
 	t.Helper()
 	mustHave(t, "valgrind")
 	dir := t.TempDir()
@@ -164,7 +171,7 @@ func holdShares(t *testing.T, program, every string, args ...string) *shares {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareShares(t, got, want)
+	compareShares(t, got, want, most)
 	return got
 }
 
@@ -174,9 +181,20 @@ func TestSharesStraight(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(workDir, "straight")
 	output(t, command(t, "gcc", "-O2", "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-o", program, filepath.Join("testdata", "straight.c")))
-	got := holdShares(t, program, "101", "20000")
+	got := holdShares(t, program, "101", exactly, "20000")
 	if share := got.self["get"] / got.total; share < 0.7 {
 		t.Errorf("get has %.1f%% of the samples", 100*share)
+	}
+}
+
+// TestSharesFrameless checks the totals of a program without frame pointers: its callers too.
+func TestSharesFrameless(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(workDir, "frameless")
+	output(t, command(t, "gcc", "-O2", "-g", "-fomit-frame-pointer", "-o", program, filepath.Join("testdata", "frameless.c")))
+	got := holdShares(t, program, "101", exactly, "300")
+	if share := got.whole["main"] / got.total; share < 0.99 {
+		t.Errorf("main has %.1f%% of the samples", 100*share)
 	}
 }
 
@@ -204,7 +222,11 @@ func TestShares(t *testing.T) {
 			// The sort of Duktape chooses its pivots by a number that depends on the time.
 			compile = append(compile, "-DDUK_USE_GET_RANDOM_DOUBLE(udata)=0.4")
 			output(t, command(t, compile[0], compile[1:]...))
-			holdShares(t, program, every[g.Name], g.Args(root, 1)...)
+			holdShares(t, program, every[g.Name], exactly, g.Args(root, 1)...)
+			// Frames of tail calls that are not certain are the others: of pugixml's by 3.7 %.
+			const restored = 0.04
+			output(t, command(t, compile[0], append(compile[1:], "-fomit-frame-pointer")...))
+			holdShares(t, program, every[g.Name], restored, g.Args(root, 1)...)
 		})
 	}
 }

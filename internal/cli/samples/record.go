@@ -35,6 +35,8 @@ type recordFlags struct {
 	dsos  []string
 	step  bool
 	cc    string
+
+	byCalls bool // stacks are the open calls, as there are no frame pointers
 }
 
 // defaultEvery is some ten thousand branches, and a prime.
@@ -60,9 +62,10 @@ later, or all libraries that it is linked with except the C library. Each return
 an unmodified library costs some microseconds, except from common functions of the C
 and C++ libraries.
 
-Stacks are walked by frame pointers, as perf does: compile with
--fno-omit-frame-pointer -mno-omit-leaf-frame-pointer. Stacks are complete in prologues
-and epilogues as well, where the frame pointer is the caller's. One in --every
+Stacks are walked by frame pointers, as perf does, or if the program or a library that
+is recorded was compiled without them (the default of gcc and clang with -O), are the
+calls that have not returned. They are complete in prologues and epilogues as well, where
+the frame pointer is the caller's. One in --every
 instructions is sampled, so the samples of a function are proportional to the
 instructions it executed, as with perf record -e instructions:u. A repeated
 instruction (rep) counts once. With --event branches one in --every taken branches is
@@ -195,6 +198,7 @@ func (f *recordFlags) copying(ctx context.Context, s *verb.Streams, p *recordabl
 	if err := f.writePlans(s, plans, p.path, libraries); err != nil {
 		return 0, err
 	}
+	f.byCalls = slices.ContainsFunc(append([]string{p.path}, libraries...), lacksFramePointers)
 	flag := map[bool]string{false: "0", true: "1"}
 	loaded, err := verb.Preload(library, plans)
 	if err != nil {
@@ -203,6 +207,7 @@ func (f *recordFlags) copying(ctx context.Context, s *verb.Streams, p *recordabl
 	cmd := verb.InPlaceOfUs(ctx, s, p.path, argv, []string{
 		loaded, "CAIRN_LBR=" + plans, "CAIRN_LBR_OUT=" + raw,
 		"CAIRN_LBR_BRANCHES=" + flag[f.byBranches()], "CAIRN_LBR_EVERY=" + strconv.FormatUint(f.every, 10), "CAIRN_LBR_DEPTH=" + strconv.Itoa(f.depth), "CAIRN_LBR_TRUTH=" + flag[f.truth != ""],
+		"CAIRN_LBR_BY_CALLS=" + flag[f.byCalls],
 	})
 	if f.out == "-" || f.truth == "-" {
 		cmd.Stdout = s.Err
@@ -284,7 +289,10 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 		return err
 	}
 	defer file.Close()
-	sum := recording{maps: mappings{own: filepath.Dir(raw) + "/", last: map[int32]string{}}}
+	sum := recording{most: lbr.MaxStack, maps: mappings{own: filepath.Dir(raw) + "/", last: map[int32]string{}}}
+	if f.byCalls {
+		sum.most = lbr.MaxCalls
+	}
 	err = verb.WriteFile(s, f.out, func(out io.Writer) error {
 		w := bufio.NewWriterSize(out, 1<<20)
 		if _, err := w.WriteString(perfscript.WholeStacks); err != nil {
@@ -321,6 +329,8 @@ type recording struct {
 	began                           bool // something was recorded
 	samples, instructions, branches uint64
 	lost                            uint64   // an address of code that could not be copied, or 0
+	most                            int      // frames in a sample
+	deep                            uint64   // samples with as many
 	plain                           []string // why something was not recorded
 	maps                            mappings
 	text                            []byte // of the last record
@@ -334,6 +344,9 @@ func (r *recording) add(rec *lbr.Record) []byte {
 		return r.maps.unseen(rec)
 	case rec.Sample != nil:
 		r.samples++
+		if len(rec.Sample.Stack) >= r.most {
+			r.deep++
+		}
 		r.text = rec.Sample.Append(r.text[:0])
 		return r.text
 	case rec.End != nil:
@@ -359,6 +372,10 @@ func (r *recording) tell(s *verb.Streams, out string) {
 		verb.Note(s, "record: the program ran code at %#x that could not be disassembled; that file is not recorded from then on", r.lost)
 	case r.samples == 0 && len(r.plain) == 0:
 		verb.Note(s, "record: the program executed too few instructions for a sample: use a smaller --every")
+	}
+	if r.deep > 0 {
+		verb.Note(s, "record: %s at least %d frames, of which the innermost %d are recorded: totals of functions further out are too low",
+			report.Count(r.deep)+" "+report.Either(r.deep, "sample has", "samples have"), r.most, r.most)
 	}
 	of := ""
 	if r.branches > 0 { // reported by processes that exit normally

@@ -172,3 +172,21 @@ func writeImage(plan, module string, image *lbr.Image) error {
 	}
 	return os.WriteFile(plan, image.Encode(uint64(st.Dev), st.Ino), 0o600)
 }
+
+// lacksFramePointers reports whether most code of a module was compiled without frame pointers, by
+// its unwind tables. Without tables it is assumed to have them.
+func lacksFramePointers(path string) bool {
+	rows, _, _ := objfile.UnwindTable(path, "")
+	var with, without uint64
+	for i := range rows[:max(0, len(rows)-1)] {
+		n := rows[i+1].PC - rows[i].PC
+		switch rows[i].CFA {
+		case ehframe.CFAFrame, ehframe.CFAAtFrame:
+			with += n
+		case ehframe.CFAStack:
+			without += n
+		case ehframe.CFAUnknown, ehframe.CFAPLT, ehframe.CFASignal:
+		}
+	}
+	return without > with
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -28,7 +29,10 @@ func (f *recordFlags) stopping(ctx context.Context, s *verb.Streams, argv []stri
 	}
 	defer out.Close()
 	w := bufio.NewWriterSize(out, 1<<20)
-	watcher := &branchWatcher{lines: map[string]loadedCode{}, observer: lbr.Observer{Every: f.every, Branches: f.byBranches(), Depth: f.depth, Truth: f.truth != "", Out: w}}
+	if path, err := exec.LookPath(argv[0]); err == nil {
+		f.byCalls = lacksFramePointers(path)
+	}
+	watcher := &branchWatcher{lines: map[string]loadedCode{}, observer: lbr.Observer{Every: f.every, Branches: f.byBranches(), Depth: f.depth, Truth: f.truth != "", ByCalls: f.byCalls, Out: w}}
 	watcher.observer.Function, watcher.observer.Word, watcher.observer.Code = watcher.function, watcher.word, watcher.instruction
 	var run *ptrace.BranchRun
 	err = verb.Traced(ctx, s, f.out == "-" || f.truth == "-", func(ctx context.Context, opts *ptrace.Options) error {

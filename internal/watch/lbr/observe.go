@@ -3,6 +3,7 @@ package lbr
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/x86"
 	"github.com/cairnprof/cairn/sample"
@@ -15,6 +16,7 @@ type Observer struct {
 	Branches bool   // count branches in place of instructions
 	Depth    int    // branches in a sample
 	Truth    bool   // write the true stacks
+	ByCalls  bool   // stacks are the open calls, and frame pointers are not read
 	// Function returns the start of the function at an address; it reports false if none
 	// is known.
 	Function func(addr uint64) (start uint64, ok bool)
@@ -57,7 +59,7 @@ type openAt struct {
 
 // Bounds of a sample, as in c/lbr.h.
 const (
-	maxStack = 127
+	maxStack = MaxStack
 	maxOpen  = 1 << 13
 )
 
@@ -196,6 +198,46 @@ func (o *Observer) take(t *thread, b *Taken, ip uint64) error {
 	s := &o.sample
 	*s = Sample{PID: b.PID, TID: b.TID, IP: ip, Stack: s.Stack[:0], Branches: s.Branches[:0], Calls: s.Calls[:0]}
 	s.Stack = append(s.Stack, ip)
+	if o.ByCalls {
+		o.openCalls(s, t, b.SP)
+	} else {
+		o.framePointers(s, t, b)
+	}
+	for i := t.taken - min(t.taken, uint64(o.Depth)); i < t.taken; i++ {
+		s.Branches = append(s.Branches, t.branches[i%uint64(o.Depth)])
+	}
+	if o.Truth {
+		s.Cut = t.cut
+		for _, c := range t.calls {
+			s.Calls = append(s.Calls, c.OpenCall)
+		}
+	}
+	o.totals.Samples++
+	return o.write(recordSample, s.encode(o.buf[:0]))
+}
+
+// openCalls adds the return addresses of the open calls.
+func (o *Observer) openCalls(s *Sample, t *thread, sp uint64) {
+	last := uint64(0)
+	for _, c := range slices.Backward(t.calls) {
+		if len(s.Stack) == MaxCalls {
+			return
+		}
+		// A tail call has the return address of the call that it ended.
+		if c.sp == last || c.sp < sp {
+			continue
+		}
+		ret, ok := o.Word(c.sp)
+		if !ok {
+			return
+		}
+		s.Stack = append(s.Stack, ret)
+		last = c.sp
+	}
+}
+
+// framePointers adds the return addresses that frame pointers lead to.
+func (o *Observer) framePointers(s *Sample, t *thread, b *Taken) {
 	// If a function has no frame yet, or no longer has one, its return address is known from its call.
 	low := b.SP
 	if n := len(t.calls); n > 0 && t.cut == 0 && t.calls[n-1].sp >= b.SP && t.calls[n-1].sp != b.FP+8 {
@@ -215,17 +257,6 @@ func (o *Observer) take(t *thread, b *Taken, ip uint64) error {
 			break
 		}
 	}
-	for i := t.taken - min(t.taken, uint64(o.Depth)); i < t.taken; i++ {
-		s.Branches = append(s.Branches, t.branches[i%uint64(o.Depth)])
-	}
-	if o.Truth {
-		s.Cut = t.cut
-		for _, c := range t.calls {
-			s.Calls = append(s.Calls, c.OpenCall)
-		}
-	}
-	o.totals.Samples++
-	return o.write(recordSample, s.encode(o.buf[:0]))
 }
 
 // Maps writes a process's /proc/PID/maps.

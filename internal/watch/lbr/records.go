@@ -59,6 +59,13 @@ const (
 // MaxDepth is the largest number of branches in a sample.
 const MaxDepth = 64
 
+// MaxStack is the maximum number of frames in a sample, as that of perf, and MaxCalls that of samples
+// whose stacks are the open calls.
+const (
+	MaxStack = 127
+	MaxCalls = 1023
+)
+
 // Records reads the runtime's output. A truncated record, as after a crash of the machine,
 // is an error, and the last value that is yielded.
 func Records(r io.Reader) iter.Seq2[Record, error] {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -80,7 +81,7 @@ static struct state *new_state(void) {
     s->position = s->armed = s->counted = s->end; /* full: the first event arms it */
     s->followed = s->end;
     s->top = s->bottom = ROOM;
-    s->walked = 0;
+    s->walked = lbr_settings.by_calls;
     memset(s->end - HISTORY, 0, HISTORY * sizeof *s->end);
   }
   __atomic_store_n(&states_lock, 0, __ATOMIC_RELEASE);
@@ -281,6 +282,8 @@ __attribute__((constructor)) static void start(void) {
   lbr_settings.depth = (u32)number("CAIRN_LBR_DEPTH", 32);
   lbr_settings.truth = (u32)number("CAIRN_LBR_TRUTH", 0);
   lbr_settings.branches = (u32)number("CAIRN_LBR_BRANCHES", 0);
+  lbr_settings.by_calls = (u32)number("CAIRN_LBR_BY_CALLS", 0);
+  lbr_settings.entry = getauxval(AT_ENTRY);
   if ((why = begin())) lbr_fail(why, "");
 }
 

@@ -187,7 +187,7 @@ struct branch {
 /* The stack for faults, and the kernel's minimum size of a signal stack. */
 enum { STACK = 1 << 16, LEAST_STACK = 2048 };
 
-enum { HISTORY = 64, CAPACITY = 8192 - HISTORY, SCRATCH = 1 << 18, MAX_STACK = 127, MAX_DEPTH = 1 << 16 };
+enum { HISTORY = 64, CAPACITY = 8192 - HISTORY, SCRATCH = 1 << 18, MAX_STACK = 127, MAX_CALLS = 1023, MAX_DEPTH = 1 << 16 };
 
 /* A frame of the visible stack: a return address, and its place. There is ROOM for calls of a
  * window before the FRAMES that were walked. */
@@ -234,6 +234,8 @@ HIDDEN extern char lbr_dispatch_end[];
 /* Paths are copies: programs overwrite their environment to change their title. */
 HIDDEN extern struct settings {
   u32 depth, truth, branches;
+  u32 by_calls; /* stacks are the open calls, and frame pointers are not read */
+  u64 entry; /* of the program: _start */
   u64 every; /* one in this number of instructions is sampled, or of branches if branches is set */
   char plans[PATH], out[PATH];
 } lbr_settings;

@@ -160,7 +160,8 @@ void lbr_sample(struct state *s, u64 ip, const struct event *before, u32 branche
   out->tid = (u32)s->tid;
   out->ip = *w++ = ip;
   out->stack = 1;
-  for (u64 i = s->top; i < s->bottom && out->stack < MAX_STACK; i++, out->stack++) *w++ = s->frames[i].back;
+  u32 most = lbr_settings.by_calls ? MAX_CALLS : MAX_STACK;
+  for (u64 i = s->top; i < s->bottom && out->stack < most; i++, out->stack++) *w++ = s->frames[i].back;
   out->branches = branches;
   for (const struct event *e = before - branches; e < before; e++) {
     struct branch b = lbr_branch(e);

@@ -2,7 +2,8 @@
  * the buffer is full again, the instructions between its branches are counted: a sample is taken
  * where the count is reached, possibly between two branches. Its branches are the preceding ones.
  * Its stack is the one that was walked at the start of the window, updated by the calls and returns
- * since. */
+ * since. Without frame pointers nothing is walked: the stack is that of all calls and returns since
+ * the thread began. */
 
 #include "lbr.h"
 
@@ -61,9 +62,24 @@ static void push(struct state *s, u64 back, u32 sp) {
   if (s->top) s->frames[--s->top] = (struct seen){back, sp, 0};
 }
 
+/* near_by reports whether two places may be on one stack: a thread has several if its signals or its
+ * coroutines have some of their own. */
+static int near_by(u32 a, u32 b) {
+  enum { LARGEST = 8 << 20 };
+  i32 d = (i32)(a - b);
+  return d > -LARGEST && d < LARGEST;
+}
+
 /* pop removes the frames whose return address is at sp or below. */
 static void pop(struct state *s, u32 sp) {
-  while (s->top < s->bottom && (i32)(s->frames[s->top].sp - sp) <= 0) s->top++;
+  if (lbr_settings.by_calls && s->top < s->bottom && !near_by(s->frames[s->top].sp, sp)) {
+    /* It is on another stack: a new one, or one that has called this one. */
+    u64 i = s->top;
+    while (i < s->bottom && !near_by(s->frames[i].sp, sp)) i++;
+    if (i == s->bottom) return;
+    s->top = i;
+  }
+  while (s->top < s->bottom && (i32)(s->frames[s->top].sp - sp) <= 0 && (!lbr_settings.by_calls || near_by(s->frames[s->top].sp, sp))) s->top++;
 }
 
 /* after returns the return address of a call. */
@@ -75,17 +91,26 @@ static u64 behind(const struct event *e) {
   return lbr_address(m, number) + (n && n <= LONGEST_CALL ? n : COMMON_CALL);
 }
 
+/* starting reports whether a call is that of the startup code, which has no name for anybody: the stack
+ * begins with the function that it calls, as where frame pointers end. */
+static int starting(u64 back) {
+  enum { START = 64 };
+  return back - lbr_settings.entry < START;
+}
+
 /* follow updates the frames for a branch. */
 static void follow(struct state *s, const struct event *e) {
   struct branch b;
   switch (e->from >> KIND_SHIFT) {
   case CALL: /* sp is the one before the call */
     pop(s, e->sp - 8);
-    push(s, behind(e), e->sp - 8);
+    if (lbr_settings.by_calls && starting(behind(e))) s->top = s->bottom;
+    else push(s, behind(e), e->sp - 8);
     break;
   case INDIRECT_CALL: /* after */
     pop(s, e->sp);
-    push(s, behind(e), e->sp);
+    if (lbr_settings.by_calls && starting(behind(e))) s->top = s->bottom;
+    else push(s, behind(e), e->sp);
     break;
   case RETURN:
   case INDIRECT_JUMP: pop(s, e->sp - 8); break;
@@ -248,7 +273,7 @@ struct event *lbr_full(struct state *s, const ucontext_t *u, u32 kind) {
   lbr_window(s, s->end, moved);
   s->history = moved ? 0 : s->history + (s->end - s->armed);
   s->moved = lbr_moved;
-  if (!walk(s, u, kind)) follow_to(s, s->end);
+  if (lbr_settings.by_calls || !walk(s, u, kind)) follow_to(s, s->end);
   u64 n = expected(s);
   s->armed = s->end - n;
   s->counted = s->armed;
@@ -268,6 +293,7 @@ void lbr_moves(void) {
   struct state *s = lbr_mine();
   if (s && s->moved == lbr_moved) {
     lbr_rest(s, 0);
+    if (lbr_settings.by_calls) follow_to(s, s->position);
     s->history = s->armed - s->position;
     s->moved = lbr_moved + 1;
   }
