@@ -35,8 +35,9 @@ func newSpikeAttachCmd(s *verb.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach [flags] PID",
 		Short: "Find spikes in a running program",
-		Long: `attach hooks the functions of a running program and prints the calls that exceed the
-threshold as they end, until Ctrl-C or the program's exit. The program need not be
+		Long: `attach prints where each thread of a running program is and since when it waits there,
+hooks the program's functions, and prints the calls that exceed the threshold as they
+end, until Ctrl-C or the program's exit. The program need not be
 built for it or restarted. On Ctrl-C the hooks are removed, and nothing is left in the
 program. All its threads are stopped several times, for some milliseconds each, while
 hooks are installed, and again while they are removed.
@@ -113,6 +114,9 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 		return err
 	}
 	r, err := f.attach(ctx, s, pid, spelled.Shim.Threshold)
+	if r != nil && !f.show.Json {
+		err = errors.Join(err, f.tellThreads(s, r))
+	}
 	if err != nil {
 		return err
 	}
@@ -159,7 +163,7 @@ func (f *spikeAttachFlags) attach(ctx context.Context, s *verb.Streams, pid int,
 		Words: []string{"CAIRN_DIR=" + dir, "CAIRN_SPIKE=threshold=" + threshold},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("watch attach: %w", err)
+		return r, fmt.Errorf("watch attach: %w", err)
 	}
 	return r, nil
 }

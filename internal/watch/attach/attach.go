@@ -24,8 +24,32 @@ type Options struct {
 	Entry   uint64 // link-time address of the entry point of the program that Plan belongs to
 }
 
-// Result is what was done.
+// Thread is what a thread of the program did before it was stopped for the first time.
+type Thread struct {
+	TID     int
+	Name    string
+	State   byte          // as in proc_pid_stat(5), such as S or R; 0 if it is not known
+	Call    int           // number of the system call that it was in, -1 for none
+	Kernel  string        // function of the kernel in which it waited, "" if it is not known
+	Still   time.Duration // since it last ran; 0 if it ran, or if that is not known
+	AtLeast bool          // Still is a lower bound
+	Stack   []uint64      // the innermost first: an instruction, then return addresses
+	Whole   bool          // Stack is not cut
+}
+
+// Module is a file that the program has in memory.
+type Module struct {
+	Path       string
+	Start, End uint64 // of its code
+	Bias       uint64 // address in memory minus address in the file
+	BuildID    string // its bytes, "" if it has none
+}
+
+// Result is what was done. After an error it has only Threads and Modules, if anything.
 type Result struct {
+	Threads []Thread // the one that waited longest first
+	Modules []Module
+
 	Hooked  int           // functions
 	Changed int           // functions that are not hooked, as their code was changed before
 	Log     string        // path of the log in our namespace

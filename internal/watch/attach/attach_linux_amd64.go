@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ func onOneThread(f func() error) error {
 	return <-done
 }
 
-// Attach hooks functions of a running program. After an error the program continues unchanged.
+// Attach hooks functions of a running program. After an error the program continues unchanged, and a result that is not
+// nil tells what its threads did.
 func Attach(ctx context.Context, o *Options) (r *Result, err error) {
 	if err := Check(o.PID); err != nil {
 		return nil, err
@@ -51,6 +53,7 @@ type attacher struct {
 	rows    []ehframe.Row // of the library
 	fdes    []ehframe.Frame
 	modules *modules
+	waiting []Thread
 	maps    []mapping
 	bias    uint64 // of the program
 	fd      uint64 // of the file in the process that memory is mapped from, or noFile
@@ -144,14 +147,25 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 		if left := a.rollBack(); left != nil {
 			err = fmt.Errorf("%w; undoing the changes failed: %w", err, left)
 		}
-		return nil, err
+		return &Result{Threads: a.waiting, Modules: a.modules.list()}, err
 	}
+	r.Threads, r.Modules = a.waiting, a.modules.list()
 	r.Stops, r.Stopped = a.stops, a.longest
 	return r, nil
 }
 
 // prepare does everything that needs no stopped program.
 func (a *attacher) prepare() error {
+	began, switches := time.Now(), countSwitches(a.o.PID)
+	if err := a.prepareFiles(); err != nil {
+		return err
+	}
+	a.waiting = threadsOf(a.o.PID, began, switches)
+	slices.SortStableFunc(a.waiting, func(x, y Thread) int { return cmp.Compare(y.Still, x.Still) })
+	return nil
+}
+
+func (a *attacher) prepareFiles() error {
 	maps, err := readMaps(a.o.PID)
 	if err != nil {
 		return whyNotTraced(a.o.PID, err)
@@ -207,6 +221,7 @@ func (ms *modules) check(pid int) error {
 // putIn attaches. Threads are stopped while memory is mapped, while the library starts, and while code is changed.
 func (a *attacher) putIn() (*Result, error) {
 	if err := a.whileStopped(func() error {
+		a.addStacks()
 		if err := a.checkFilters(); err != nil {
 			return err
 		}

@@ -88,7 +88,9 @@ type unwindModule struct {
 	lo, hi uint64
 	rows   []ehframe.Row
 	bias   uint64
-	own    bool // it is the attached library
+	own    bool   // it is the attached library
+	path   string // as the program sees it
+	id     string // its build id
 }
 
 const (

@@ -116,7 +116,17 @@ func (ms *modules) readModule(path string, m *mapping) (u unwindModule, ok bool)
 		return u, false
 	}
 	rows, _ := ehframe.Rows(data, addr, f.Machine())
-	return unwindModule{lo: m.Lo, hi: m.Hi, rows: rows, bias: b}, true
+	id, _ := f.BuildID()
+	return unwindModule{lo: m.Lo, hi: m.Hi, rows: rows, bias: b, path: m.Name, id: string(id)}, true
+}
+
+// list returns the files that have code in memory.
+func (ms *modules) list() []Module {
+	out := make([]Module, len(ms.unwind))
+	for i, u := range ms.unwind {
+		out[i] = Module{u.path, u.lo, u.hi, u.bias, u.id}
+	}
+	return out
 }
 
 // unused returns an address of n free bytes, all within reach of 32-bit displacements from all of [lo, hi).

@@ -1,0 +1,116 @@
+package spikes
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/internal/watch/attach"
+)
+
+// tellThreads prints where each thread was when cairn attached to the program, and since when. Threads of one stack
+// are one entry.
+func (f *spikeAttachFlags) tellThreads(s *verb.Streams, r *attach.Result) error {
+	names, err := newSpikeNames(s, f.show.Names(), f.show.debug, !f.show.noInlined)
+	if err != nil {
+		return err
+	}
+	defer names.Close()
+	writeThreads(s.Out, r, func(pc uint64, call bool) spikes.Location {
+		for i := range r.Modules {
+			if m := &r.Modules[i]; pc >= m.Start && pc < m.End {
+				n := names.module(&tracelog.Module{Path: m.Path, BuildID: []byte(m.BuildID)}, "")
+				return names.name(spikes.Address{Module: n, Offset: pc - m.Bias}, call)
+			}
+		}
+		return names.name(spikes.Address{Module: -1, Offset: pc}, call)
+	})
+	return nil
+}
+
+func writeThreads(w io.Writer, r *attach.Result, name func(pc uint64, call bool) spikes.Location) {
+	type group struct {
+		first *attach.Thread
+		more  []string
+		lines string
+	}
+	var groups []*group
+	known := map[string]*group{}
+	for i := range r.Threads {
+		t := &r.Threads[i]
+		lines := stackText(t, name)
+		key := fmt.Sprintf("%c %d %s\n%s", t.State, t.Call, t.Kernel, lines)
+		if g := known[key]; g != nil {
+			g.more = append(g.more, fmt.Sprint(t.TID))
+			continue
+		}
+		known[key] = &group{first: t, lines: lines}
+		groups = append(groups, known[key])
+	}
+	for _, g := range groups {
+		more := ""
+		if n := len(g.more); n > 0 {
+			more = fmt.Sprintf(", and so %s: %s", report.Plural(n, "other thread"), strings.Join(g.more, ", "))
+		}
+		fmt.Fprintf(w, "thread %d %s %s%s\n%s", g.first.TID, report.Printable(g.first.Name), doing(g.first), more, g.lines)
+	}
+}
+
+// doing describes what a thread did.
+func doing(t *attach.Thread) string {
+	switch t.State {
+	case 'R':
+		return "runs"
+	case 'T', 't':
+		return "is stopped" + lasted(t)
+	}
+	where := "waits"
+	if t.Call >= 0 {
+		where = "is in " + spikes.SystemCall(t.Call)
+	}
+	if t.Kernel != "" {
+		where += " (" + t.Kernel + ")"
+	}
+	return where + lasted(t)
+}
+
+func lasted(t *attach.Thread) string {
+	switch {
+	case t.Still == 0:
+		return ", since when is not known"
+	case t.AtLeast:
+		return fmt.Sprintf(", for %s at least", spikes.Duration(uint64(t.Still)))
+	case t.Still < time.Millisecond:
+		return ", for less than 1 ms"
+	}
+	return " for " + spikes.Duration(uint64(t.Still))
+}
+
+// stackText formats a stack, the outermost call first.
+func stackText(t *attach.Thread, name func(pc uint64, call bool) spikes.Location) string {
+	var b strings.Builder
+	if len(t.Stack) == 0 {
+		b.WriteString("  its stack is not known\n")
+	} else if !t.Whole {
+		b.WriteString("  (outer callers are unknown)\n")
+	}
+	n := 0
+	for i := len(t.Stack) - 1; i >= 0; i-- {
+		loc := name(t.Stack[i], i > 0)
+		for _, p := range loc.Places {
+			at := loc.Module
+			if p.File != "" {
+				at = fmt.Sprintf("%s:%d", p.File, p.Line)
+			}
+			fmt.Fprintf(&b, "  %d) %-24s %s\n", n, cmp.Or(p.Function, "?"), at)
+			n++
+		}
+	}
+	return b.String()
+}
