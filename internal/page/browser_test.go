@@ -291,6 +291,28 @@ func TestLarge(t *testing.T) {
 `)
 }
 
+// TestColumns checks that the columns of all rows are below their titles, also where the table is too narrow for them and
+// names are long.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	html := sample(t, func(m map[string]any) {
+		m["functions"].([]any)[0].(map[string]any)["name"] = "ns::" + strings.Repeat("long", 40) + "()"
+	})
+	browsertest.Check(t, html, "functions", `
+    const grid = document.querySelector(".grid");
+    const left = function (row) { return [...row.children].map(function (c) { return Math.round(c.getBoundingClientRect().left); }).join(" "); };
+    for (const width of [1300, 900, 500, 350]) {
+      grid.style.width = width + "px";
+      await pause();
+      const head = left(grid.querySelector(".grid-head"));
+      for (const row of grid.querySelectorAll(".grid-body .grid-row")) equal("columns at " + width, left(row), head);
+    }
+`)
+}
+
 // TestAccessible checks that axe finds no serious error for screen readers in any view, in
 // light and dark mode.
 func TestAccessible(t *testing.T) {

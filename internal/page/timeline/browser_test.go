@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -187,6 +188,34 @@ select.dispatchEvent(new Event("change"));
 await settle();
 if (!text(".tl-note").includes("before is compared with after")) wrong("difference", text(".tl-note"));
 if (!rows().some(function (r) { return r.startsWith("function_f") && r.includes("+1"); })) wrong("changes", rows().join(" "));
+`)
+}
+
+// TestNextSpike steps through spikes: of all of the time the first one comes first, and from the last one on the first
+// again.
+func TestNextSpike(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	marks := spike()
+	first := marks.Spikes[0]
+	for _, at := range []uint64{5000, 8000} {
+		s := first
+		o := *s.Object
+		o.Peak.Function = fmt.Sprintf("spike_at_%d", at)
+		s.Object, s.Start, s.End = &o, at-500, at
+		marks.Spikes = append(marks.Spikes, s)
+	}
+	browsertest.Check(t, harness(t, timeline.Small(), marks), "timeline", script+`
+for (const want of ["slow<" + "/script>", "spike_at_5000", "spike_at_8000", "slow<" + "/script>"]) {
+  key("]");
+  await settle();
+  equal("next", text(".tl-card h2"), "Spike in " + want);
+}
+key("[");
+await settle();
+equal("previous", text(".tl-card h2"), "Spike in spike_at_8000");
 `)
 }
 

@@ -8,16 +8,20 @@
  *   });
  *   root.append(grid.element); grid.setRows(rows);
  *
- * width is a track of a CSS grid. value is what rows are sorted by: numbers or strings;
+ * width is a track of a CSS grid whose first number is its least width in px. value is what rows are sorted by: numbers or strings;
  * undefined comes last.
  */
 cairn.grid = function (options) {
   const height = 28, over = 12;
   let rows = [], sort = options.sort, current = 0, drawn = null;
   const template = options.columns.map(function (c) { return c.width; }).join(" ");
+  // Rows are grids of their own: their columns agree because all have one width, which is that of
+  // the table or, where that is smaller, the sum of the least widths of the columns.
+  const least = options.columns.reduce(function (sum, c) { return sum + parseFloat(/[\d.]+px/.exec(c.width)[0]); }, 0);
   const body = cairn.el("div", { class: "grid-body", role: "presentation" });
   const head = cairn.el("div", { class: "grid-row grid-head", role: "row", "aria-rowindex": "1", style: { "grid-template-columns": template } });
   const scroll = cairn.el("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": options.label, onscroll: draw, onkeydown: keydown }, head, body);
+  scroll.style.setProperty("--least", least + "px");
 
   function drawHead() {
     head.replaceChildren(...options.columns.map(function (c) {

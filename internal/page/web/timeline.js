@@ -237,9 +237,10 @@
     function nextSpike(by) {
       if (!spikes.length) return false;
       const sorted = spikes.slice().sort(function (a, b) { return a.end - b.end; });
-      const middle = (state.view.from + state.view.to) / 2;
-      let i = state.spike ? sorted.indexOf(state.spike) + by : by > 0 ? sorted.findIndex(function (s) { return s.end > middle; }) : -1;
-      if (!state.spike && by < 0) for (i = sorted.length - 1; i >= 0 && sorted[i].end >= middle; i--);
+      let i;
+      if (state.spike) i = sorted.indexOf(state.spike) + by;
+      else if (by > 0) i = Math.max(0, sorted.findIndex(function (s) { return s.end > state.view.from; }));
+      else for (i = sorted.length - 1; i > 0 && sorted[i].start >= state.view.to; i--);
       showSpike(sorted[(i + sorted.length) % sorted.length]);
       return true;
     }
