@@ -71,7 +71,7 @@ var views = map[string][]string{
 	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs"},
 	"samples":              {`class="graph-of-samples"`, "Total samples", `<i class="restored">`},
 	"samples?as=list":      {`class="frame restored"`, "44.4"},
-	"nothing":              {"Functions that ran"},
+	"nothing":              {"Functions that ran", "This report has no view \u201cnothing\u201d"},
 }
 
 // TestSamplesGraph checks that samples open as a flame graph, without a choice of calls, with the unit of all numbers,

@@ -126,8 +126,9 @@ window.cairn = (function () {
 
   function show() {
     const route = parse(location.hash);
-    let v = views.get(route.view);
+    let v = views.get(route.view), unknown = "";
     if (!v || !v.available(state.model)) {
+      unknown = route.view;
       v = shown()[0];
       route.view = v.id;
     }
@@ -151,6 +152,13 @@ window.cairn = (function () {
     } catch (e) {
       fail(root, e);
       state.mounted = { update: function () {}, destroy: function () {} };
+    }
+    if (unknown) {
+      const p = document.createElement("p");
+      p.className = "failure";
+      p.setAttribute("role", "alert");
+      p.textContent = "This report has no view \u201c" + unknown + "\u201d. This is the first of those that it has.";
+      root.prepend(p);
     }
     titleOf(v);
     if (changed) {

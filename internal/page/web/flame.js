@@ -1,7 +1,8 @@
 /*
  * flame.js is the view of flame graphs: of logs of calls, of a part of the time line, of samples,
  * of the difference of two logs. A route has what (which input), from and to, fn (whose callers
- * and callees are shown), mode, q.
+ * and callees are shown), mode, by (calls), q (what is searched for), zoom (the bar that is as
+ * wide as the view: its place among its siblings, and that of each of its callers).
  */
 (function () {
   const ROW = 19;
@@ -40,17 +41,18 @@
     const state = { tree: null, zoom: null, chosen: null, query: "", closed: false, by: "total", hover: null, boxes: [] };
     let asked = 0, list = inputs(ctx), input = null;
 
-    const select = el("select", { "aria-label": "Input", onchange() { ctx.go(Object.assign({}, ctx.route, { view: "flame", what: select.value, fn: "" })); } });
-    const search = el("input", { type: "search", placeholder: "Search functions (f)", "aria-label": "Search functions", oninput() { find(search.value); } });
+    const select = el("select", { "aria-label": "Input", onchange() { ctx.go(Object.assign({}, ctx.route, { view: "flame", what: select.value, fn: "", zoom: "" })); } });
+    const search = el("input", { type: "search", placeholder: "Search functions (f)", "aria-label": "Search functions", oninput() {
+      find(search.value);
+      keepQuery();
+    } });
+    const keepQuery = cairn.debounce(function () { if (!state.closed) ctx.go(Object.assign({}, current(), { q: search.value }), { replace: true }); }, 250);
     const modes = [["stacks", "Stacks"], ["sandwich", "Callers and callees"]].map(function (m) {
       return el("button", { type: "button", "data-mode": m[0], onclick() { ctx.go(Object.assign({}, current(), { mode: m[0] === "stacks" ? "" : m[0] })); } }, m[1]);
     });
     const timeButton = el("button", { type: "button", title: "The same calls in the order of time", onclick: toTime }, "In time order");
     const measures = [["total", "Time"], ["calls", "Calls"]].map(function (m) {
-      return el("button", { type: "button", "data-by": m[0], onclick() {
-        state.by = m[0];
-        show();
-      } }, m[1]);
+      return el("button", { type: "button", "data-by": m[0], onclick() { ctx.go(Object.assign({}, current(), { by: m[0] === "total" ? "" : m[0] })); } }, m[1]);
     });
     const measureGroup = el("span", { class: "group" }, measures);
     const reset = el("button", { type: "button", title: "Show all (Escape)", onclick() { zoom(null); } }, "All");
@@ -219,8 +221,8 @@
 
     function zoom(n) {
       if (n === null && state.middle !== null) return ctx.go(Object.assign({}, current(), { mode: "", fn: "" }));
-      state.zoom = n === state.tree.root ? null : n;
       show();
+      ctx.go(Object.assign({}, current(), { zoom: n && n !== state.tree.root ? pathOf(n) : "" }));
     }
 
     function find(q) {
@@ -305,8 +307,12 @@
       select.replaceChildren(...list.map(function (i) { return el("option", { value: i.id }, i.title); }));
       const wanted = list.find(function (i) { return i.id === route.what; }) || list[0];
       select.value = wanted.id;
+      if ((route.q || "") !== search.value) search.value = route.q || "";
       const same = input && wanted.id === input.id && wanted.title === input.title && route.from === input.from && route.to === input.to;
-      if (same) return show();
+      if (same) {
+        if (state.tree) follow(route);
+        return;
+      }
       input = Object.assign(wanted, { from: route.from, to: route.to });
       state.zoom = state.chosen = null;
       say.textContent = "Reading…";
@@ -315,11 +321,36 @@
         if (state.closed || mine !== input) return;
         state.tree = tree;
         table.show(tree);
-        find(search.value);
-        show();
+        follow(ctx.route);
         root.dataset.ready = input.id;
       }, function (e) { say.textContent = String(e.message || e); });
     }
+    /** follow shows what a route says of the tree. */
+    function follow(route) {
+      const was = state.zoom;
+      state.by = route.by === "calls" && state.tree.unit !== "samples" && !state.tree.approximate ? "calls" : "total";
+      state.zoom = nodeAt(route.zoom);
+      if (state.zoom !== was) scroll.scrollTop = 0;
+      find(search.value);
+      show();
+    }
+
+    /** pathOf and nodeAt are how a node is written in an address. */
+    function pathOf(n) {
+      const path = [];
+      for (; n.parent; n = n.parent) path.unshift(n.parent.children.indexOf(n));
+      return path.join(".");
+    }
+    function nodeAt(path) {
+      if (!path) return null;
+      let n = state.tree.root;
+      for (const i of path.split(".")) {
+        n = n.children[Number(i)];
+        if (!n) return null;
+      }
+      return n;
+    }
+
     state.escape = function () {
       search.blur();
       zoom(null);

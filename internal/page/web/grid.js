@@ -9,7 +9,7 @@
  *   root.append(grid.element); grid.setRows(rows);
  *
  * width is a track of a CSS grid whose first number is its least width in px. value is what rows are sorted by: numbers or strings;
- * undefined comes last.
+ * undefined comes last. Rows with the same value are in the order of the first column.
  */
 cairn.grid = function (options) {
   const height = 28, over = 12;
@@ -41,12 +41,13 @@ cairn.grid = function (options) {
   function order() {
     const c = options.columns.find(function (c) { return sort && c.id === sort.id; });
     if (c) {
-      const keyed = rows.map(function (row, i) { return { row: row, i: i, key: c.value(row) }; });
+      const first = options.columns[0];
+      const keyed = rows.map(function (row, i) { return { row: row, i: i, key: c.value(row), name: first.value(row) }; });
       const sign = sort.desc ? -1 : 1;
       keyed.sort(function (a, b) {
         const none = (a.key === undefined) - (b.key === undefined);
         if (none) return none;
-        if (a.key === b.key || a.key === undefined) return a.i - b.i;
+        if (a.key === b.key || a.key === undefined) return a.name === b.name ? a.i - b.i : a.name < b.name ? -1 : 1;
         return (a.key < b.key ? -1 : 1) * sign;
       });
       rows = keyed.map(function (k) { return k.row; });

@@ -137,7 +137,16 @@
 
     // Moving.
 
-    const keep = cairn.debounce(function () { if (!closed) ctx.go(route(), { replace: true }); }, 250);
+    // An entry of the history is a selection or a zoom: going back undoes one. Moving adds none.
+    let entry = null; // what the last one shows
+    const keep = cairn.debounce(function () {
+      if (closed) return;
+      const v = state.view, width = v.to - v.from, chosen = state.selection ? state.selection.from + "-" + state.selection.to : "";
+      const least = 1.5; // times as wide or narrow
+      const step = entry && (chosen !== entry.chosen || width > entry.width * least || width * least < entry.width);
+      if (step || !entry) entry = { width: width, chosen: chosen };
+      ctx.go(route(), { replace: !step });
+    }, 250);
 
     function route() {
       const v = state.view, s = state.selection;
@@ -286,6 +295,7 @@
       state.view.to = inside ? Math.min(to, end * 1.02) : end;
       const a = Number(r.a), z = Number(r.z);
       state.selection = r.a !== undefined && r.z !== undefined && z > a ? { from: a, to: z } : null;
+      entry = { width: state.view.to - state.view.from, chosen: state.selection ? a + "-" + z : "" };
       if ((r.q || "") !== state.query) {
         search.value = r.q || "";
         find(search.value);
