@@ -299,8 +299,7 @@ func decodeHolder(c *bytecur.Cursor) *Holder {
 	h := &Holder{Ended: c.U64(), SP: c.U32(), Reason: WaitReason(c.U32()), At: c.U64(), Waited: c.U64(), TID: c.U32()}
 	at := c.Off()
 	addrs := int(c.U16())
-	c.U16()
-	h.Object = c.U64()
+	h.Readers, h.Object = c.U16(), c.U64()
 	if addrs > wire.MaxWaitStack || 8*addrs > c.Len() {
 		c.FailAt(at, "a stack has %d addresses, at most %d are allowed", addrs, wire.MaxWaitStack)
 		return h

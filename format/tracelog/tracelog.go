@@ -133,11 +133,13 @@ type Holder struct {
 	Ended  uint64 // when the call that waited ended
 	SP     uint32 // of that call
 	Reason WaitReason
-	At     uint64   // when the wait ended, or when it had the mutex
-	Waited uint64   // ns of the wait, at most
-	TID    uint32   // of the other thread
-	Object uint64   // address of what was waited for, 0 if it is not known
-	Addrs  []uint64 // the stack of the other thread when it ended the wait, the innermost first
+	At     uint64 // when the wait ended, or when it had the mutex
+	Waited uint64 // ns of the wait, at most
+	TID    uint32 // of the other thread, 0 if it is not known
+	// Readers is the number of threads that had a read-write lock for reading. Their ids are not known.
+	Readers uint16
+	Object  uint64   // address of what was waited for, 0 if it is not known
+	Addrs   []uint64 // the stack of the other thread when it ended the wait, the innermost first
 }
 
 // WaitFlags say what a wait was for.

@@ -12,7 +12,7 @@ import (
 
 // HeldBy is the thread that ended the longest wait of a spike, or that had the lock meanwhile.
 type HeldBy struct {
-	TID    uint32
+	TID    uint32 // 0 if it is not known
 	Thread string
 	Ended  string // what it did: "released", "woken", or "held" if the lock was seen in its hands
 	Waited uint64 // ns of the wait, at most
@@ -30,6 +30,8 @@ func (w *Writer) heldBy(sp *Spike) *HeldBy {
 	}
 	x := &HeldBy{TID: h.TID, Thread: w.Set.threadOf(sp, h.TID), Waited: h.Waited, Ended: "woken"}
 	switch {
+	case h.Readers > 0:
+		x.Ended, x.Thread = "held", report.Plural(int(h.Readers), "reader")+" (which is not known)"
 	case h.Object != 0:
 		x.Ended = "held"
 		x.Stack = w.openAt(sp.Log, h.TID, h.At)
@@ -159,7 +161,7 @@ func (x *HeldBy) lines() []line {
 // HolderObject is the thread that ended a wait.
 type HolderObject struct {
 	Thread string `json:"thread"`
-	TID    uint32 `json:"tid"`
+	TID    uint32 `json:"tid"` // 0 if it is not known
 	Ended  string `json:"ended"`     // released, woken or held
 	Waited uint64 `json:"waited_ns"` // of the wait, at most
 	Stack  []Site `json:"stack"`     // when it ended the wait, the innermost function first

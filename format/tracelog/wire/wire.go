@@ -117,7 +117,8 @@
 //	 8  u64 episode          16  u64 time the call ended
 //	24  u32 stack pointer of the call    28  u32 what was waited for, a reason as of Wait
 //	32  u64 time the wait ended, or that time          40  u64 its duration, at most
-//	48  u32 tid of the other thread      52  u16 addresses   54  u16 0
+//	48  u32 tid of the other thread, 0: not known     52  u16 addresses
+//	54  u16 readers that had a read-write lock: of these no tid is known
 //	56  u64 address of what was waited for, 0: not known
 //	64  addresses: u64 each, of the stack of the other thread when it ended the wait, the innermost
 //	    first; MaxWaitStack at most

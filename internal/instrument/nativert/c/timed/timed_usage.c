@@ -103,7 +103,7 @@ static void follow(struct process *p, struct usage *u, struct sampled *s, i64 ca
   struct wait *w = &s->wait[(s->waits - 1) % WAITS];
   if (!s->waits || !same || w->call != call) {
     w = &s->wait[s->waits % WAITS];
-    w->from = from, w->call = call, w->on = w->slots = 0, w->peer[0] = 0, w->holder = 0;
+    w->from = from, w->call = call, w->on = w->slots = 0, w->peer[0] = 0, w->holder = 0, w->readers = w->shared = 0;
     store(&w->to, now);
     store(&s->waits, s->waits + 1);
   }
@@ -318,19 +318,19 @@ static void write_wait(struct process *p, struct thread *t, u64 number, const st
   __cairn_publish(p, t, r, LOG_TYPE_WAIT, size);
 }
 
-/* write_holder writes which thread had the mutex that a call waited for the longest. */
+/* write_holder writes which thread had the lock that a call waited for the longest, or how many readers. */
 static void write_holder(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
   u64 time;
   const struct wait *w = longest(p, t->owner, c, &time);
-  if (!w || !w->on || !w->holder) return;
+  if (!w || !w->on || (!w->holder && !w->readers)) return;
   u8 *r = __cairn_reserve(t, LOG_HOLDER_SIZE);
   if (!r) {
     add(&p->count.dropped, 1);
     return;
   }
   u64 *f = (u64 *)r;
-  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | (u64)LOG_REASON_LOCK << 32, f[4] = w->held, f[5] = time;
-  f[6] = (u32)w->holder, f[7] = w->lock;
+  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | (u64)(w->shared ? LOG_REASON_RW_LOCK : LOG_REASON_LOCK) << 32, f[4] = w->held, f[5] = time;
+  f[6] = (u32)w->holder | (u64)w->readers << 48, f[7] = w->lock;
   __cairn_publish(p, t, r, LOG_TYPE_HOLDER, LOG_HOLDER_SIZE);
 }
 

@@ -267,16 +267,36 @@ static void stack_of(struct process *p, struct wait *w, const u64 *arg) {
 
 enum { LOCK_PI = 6, WAIT_BITSET = 9, LOCK_PI2 = 13, COMMAND = 127, TID_BITS = 0x3fffffff, CONTENDED = 2 };
 
-/* owner_of finds the thread that has the mutex whose futex a thread waits for. The word of a mutex
- * with priority inheritance has it. A mutex of glibc begins with the word, a count, the owner, the
- * number of users and the kind: other words that look the same do not have a thread there. */
-static i32 owner_of(struct process *p, const u64 *arg) {
+/* rwlock_at finds who has the read-write lock of glibc at an address: the writer, or a number of
+ * readers, whose ids it does not have. The lock consists of the number of readers above flags, the
+ * number of writers, two futexes, two zeros, the id of the writer and whether processes share it. A
+ * thread waits for one of the futexes. */
+static int rwlock_at(struct process *p, u64 at, struct wait *w) {
+  enum { WRITES = 1, LOCKED = 2, COUNT = 3, MOST = 1 << 16, FUTEXES = 4 };
+  u32 l[8];
+  if (peek(p, at, l, sizeof l) != sizeof l || l[4] || l[5] || l[7] > 1 || l[2] >= FUTEXES || l[3] >= FUTEXES || l[1] >= MOST) return 0;
+  if (l[6] && l[6] <= TID_BITS && l[0] & LOCKED) w->holder = (i32)l[6];
+  else if (!l[6] && (l[0] & (WRITES | LOCKED)) == LOCKED && l[0] >> COUNT && l[0] >> COUNT < MOST) w->readers = l[0] >> COUNT;
+  else return 0;
+  w->shared = 1;
+  return 1;
+}
+
+/* find_owner finds the thread that has what another one waits for with a futex. A mutex of glibc begins with
+ * the futex, a count, the owner, the number of users and the kind: other words that look the same do
+ * not have a thread there. The word of mutexes with priority inheritance and of robust ones, and of all
+ * of musl, has the owner. */
+static void find_owner(struct process *p, const u64 *arg, struct wait *w) {
+  enum { WAITERS = 31, WRITE_PHASE = 8, WRITERS = 12 }; /* the two futexes of a read-write lock */
   u32 m[5];
   u64 command = arg[1] & COMMAND;
-  if (peek(p, arg[0], m, sizeof m) != sizeof m) return 0;
-  if (command == LOCK_PI || command == LOCK_PI2) return (i32)(m[0] & TID_BITS);
-  if (command != FUTEX_SHARED_WAIT && command != WAIT_BITSET) return 0;
-  return m[0] == CONTENDED && m[3] && m[3] < 1u << 16 && m[4] < 1u << 9 && m[2] <= TID_BITS ? (i32)m[2] : 0;
+  w->lock = arg[0];
+  if (peek(p, arg[0], m, sizeof m) != sizeof m) return;
+  if (command == LOCK_PI || command == LOCK_PI2) w->holder = (i32)(m[0] & TID_BITS);
+  else if (command != FUTEX_SHARED_WAIT && command != WAIT_BITSET) return;
+  else if (m[0] >> WAITERS) w->holder = (i32)(m[0] & TID_BITS);
+  else if (m[0] == CONTENDED && m[2] && m[3] && m[3] < 1u << 16 && m[4] < 1u << 9 && m[2] <= TID_BITS) w->holder = (i32)m[2];
+  else if (!rwlock_at(p, arg[0] - WRITE_PHASE, w)) rwlock_at(p, arg[0] - WRITERS, w);
 }
 
 void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
@@ -284,11 +304,12 @@ void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   w->on = LOG_WAIT_UNKNOWN;
   w->slots = 0;
   w->holder = 0;
+  w->readers = w->shared = 0;
   w->peer[0] = 0;
   if (arguments(tid, arg) != w->call) return;
   files_of(p, w, arg);
   stack_of(p, w, arg);
-  if (w->call == SYS_futex) w->lock = arg[0], w->holder = owner_of(p, arg);
+  if (w->call == SYS_futex) find_owner(p, arg, w);
 }
 #else
 int __cairn_is_filtered(void) { return 1; }
@@ -298,6 +319,7 @@ void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   w->on = LOG_WAIT_UNKNOWN;
   w->slots = 0;
   w->holder = 0;
+  w->readers = w->shared = 0;
   w->peer[0] = 0;
 }
 #endif

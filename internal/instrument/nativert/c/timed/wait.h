@@ -17,6 +17,7 @@ struct wait {
   u64 slot[LOG_MAX_WAIT_STACK][2]; /* place, address */
   char peer[LOG_MAX_PEER + 1];
   i32 holder; /* 0: not known */
+  u32 readers, shared; /* of a read-write lock: how many have it; 1 */
   u64 lock, held;
 };
 
