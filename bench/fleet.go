@@ -11,7 +11,10 @@ import (
 	"strings"
 )
 
-const defaultFleetSizes = "10000,100000,1000000"
+const (
+	defaultFleetSizes  = "10000,100000,1000000"
+	defaultFleetBuilds = "1000,100000"
+)
 
 // fleetCases are the benchmarks of internal/cli/collect, which start the collectors in processes of their
 // own and send from another.
@@ -36,25 +39,36 @@ func (b *bench) fleet(ctx context.Context) error {
 	for _, c := range fleetCases {
 		for size := range strings.SplitSeq(b.fleetSizes, ",") {
 			fmt.Fprintf(b.log, "%s nodes, %s runs\n", c.nodes, size)
-			cmd := command(ctx, filepath.Join(b.root, "internal", "cli", "collect"), []string{"TMPDIR=" + b.out}, bin,
-				"-test.run", "^$", "-test.bench", c.benchmark+"/^10_in_each$", "-test.benchtime", size+"x", "-test.timeout", "6h")
-			text, err := finish(cmd)
+			runs, metrics, err := fleetBench(ctx, b, bin, c.benchmark+"/^10_in_each$", size)
 			if err != nil {
 				return err
 			}
-			row, err := fleetResult(text)
-			if err != nil {
-				return err
+			row := fleetRow{c.nodes, runs, metrics["files/s"], metrics["MB-memory"], metrics["MB-disk"], metrics["cpu-s"]}
+			if row.perSecond == 0 || row.memory == 0 || row.cpu == 0 {
+				return fmt.Errorf("a metric of %s nodes is missing: %v", c.nodes, metrics)
 			}
-			row.nodes = c.nodes
 			fmt.Fprintf(b.log, "%+v\n", row)
 			rows = append(rows, row)
 		}
 	}
+	builds := [][]string{{"builds", "builds/s", "memory, MB", "disk, MB", "start, s", "memory after the start, MB"}}
+	for size := range strings.SplitSeq(b.fleetBuilds, ",") {
+		fmt.Fprintf(b.log, "%s builds\n", size)
+		n, metrics, err := fleetBench(ctx, b, bin, "^BenchmarkBuilds$", size)
+		if err != nil {
+			return err
+		}
+		builds = append(builds, []string{
+			thousands(n), fmt.Sprintf("%.0f", metrics["builds/s"]), fmt.Sprintf("%.0f", metrics["MB-memory"]),
+			fmt.Sprintf("%.0f", metrics["MB-disk"]), fmt.Sprintf("%.1f", metrics["s-start"]), fmt.Sprintf("%.0f", metrics["MB-start"]),
+		})
+	}
 	var text bytes.Buffer
 	b.writeHead(ctx, &text, "Collectors and the number of runs", fleetHead, nil)
 	writeFleet(&text, rows)
-	if _, err := os.Stdout.Write(text.Bytes()); err != nil || b.fleetSizes != defaultFleetSizes {
+	text.WriteString(fleetBuildsHead)
+	table(&text, builds)
+	if _, err := os.Stdout.Write(text.Bytes()); err != nil || b.fleetSizes != defaultFleetSizes || b.fleetBuilds != defaultFleetBuilds {
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.root, "bench", "FLEET.md"), text.Bytes(), 0o644)
@@ -66,30 +80,38 @@ nodes are three processes on it, which sync to the same disk. Memory is that of 
 of all after they have ended, processor time that of all. At the end a profile of all runs is asked for.
 `
 
+const fleetBuildsHead = `Builds with 200 functions, of which the map and one run are sent, a hundred builds in an upload from one sender. Then the
+collector is killed and started again; the time is that until it has listed all builds. ` + "`--max-memory`" + ` is the default, 512 MB.
+
+`
+
 var fleetMetric = regexp.MustCompile(`([0-9.e+]+) (\S+)`)
 
-// fleetResult reads the line that the testing package prints.
-func fleetResult(text string) (row fleetRow, err error) {
+// fleetBench runs a benchmark of cairn collect, and returns its size and its metrics.
+func fleetBench(ctx context.Context, b *bench, bin, name, size string) (int64, map[string]float64, error) {
+	cmd := command(ctx, filepath.Join(b.root, "internal", "cli", "collect"), []string{"TMPDIR=" + b.out}, bin,
+		"-test.run", "^$", "-test.bench", name, "-test.benchtime", size+"x", "-test.timeout", "6h")
+	text, err := finish(cmd)
+	if err != nil {
+		return 0, nil, err
+	}
 	_, line, ok := strings.Cut(text, "Benchmark")
 	if !ok {
-		return row, fmt.Errorf("no result in %q", text)
+		return 0, nil, fmt.Errorf("no result in %q", text)
 	}
 	line, _, _ = strings.Cut(line, "\n")
 	fields := strings.Fields(line)
-	if row.runs, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
-		return row, err
+	n, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0, nil, err
 	}
 	metrics := map[string]float64{}
 	for _, m := range fleetMetric.FindAllStringSubmatch(strings.Join(fields[2:], " "), -1) {
 		if metrics[m[2]], err = strconv.ParseFloat(m[1], 64); err != nil {
-			return row, err
+			return 0, nil, err
 		}
 	}
-	row.perSecond, row.memory, row.disk, row.cpu = metrics["files/s"], metrics["MB-memory"], metrics["MB-disk"], metrics["cpu-s"]
-	if row.perSecond == 0 || row.memory == 0 || row.cpu == 0 {
-		return row, fmt.Errorf("a metric is missing in %q", line)
-	}
-	return row, nil
+	return n, metrics, nil
 }
 
 // writeFleet writes the measurements, and the memory that a million runs add: from the difference of the two

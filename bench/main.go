@@ -40,6 +40,7 @@ type bench struct {
 	goGuests    string       // of go, the programs to build and measure now, separated by commas; "": all
 	goOnly      string       // of go, the builds, separated by commas; "": all
 	fleetSizes  string       // numbers of uploads, separated by commas
+	fleetBuilds string       // numbers of builds
 	report      bytes.Buffer // Markdown
 	targets     []target
 }
@@ -76,6 +77,7 @@ func main() {
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
 	flag.BoolVar(&b.missingKeep, "missing-keep", false, "of missing, keep the recordings and judge those that are there, for work on the rules")
 	flag.StringVar(&b.stallsOnly, "stalls-only", "", "of stalls, the `server`; the report is kept only of all")
+	flag.StringVar(&b.fleetBuilds, "fleet-builds", defaultFleetBuilds, "of fleet, the numbers of builds that are sent, separated by commas")
 	flag.StringVar(&b.fleetSizes, "fleet-sizes", defaultFleetSizes, "of fleet, the numbers of runs that are sent, separated by commas; the report is kept only of the default")
 	flag.BoolVar(&b.goBuild, "go-build", false, "of go, build the programs and measure no runs")
 	flag.BoolVar(&b.goKeep, "go-keep", false, "of go, measure the programs that an earlier run built, if there are any")

@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/format/bundle"
 	"github.com/cairnprof/cairn/internal/fleet/client"
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // BenchmarkUploads sends runs of a program of 1,000 functions from 32 senders to a collector in
@@ -134,4 +135,60 @@ func size(b *testing.B, dir string) (sum int64) {
 		b.Error(err)
 	}
 	return sum
+}
+
+// BenchmarkBuilds sends the maps of builds of 200 functions and a run of each, a hundred builds in an upload, kills the
+// collector, and starts it again:
+//
+//	go test ./internal/cli/collect -run '^$' -bench Builds -benchtime 100000x
+func BenchmarkBuilds(b *testing.B) {
+	const each, functions = 100, 200
+	dir := b.TempDir()
+	p, c := start(b, dir), client.New("")
+	build := func(n int) *fleettest.Program {
+		return fleettest.NewProgram("app", prof.BuildID(fmt.Sprintf("build %08d", n)), functions)
+	}
+	b.ResetTimer()
+	for n := 0; n < b.N; n += each {
+		var files []bundle.File
+		for i := n; i < min(n+each, b.N); i++ {
+			files = append(files, bundle.File{Data: build(i).MapFile(b)}, bundle.File{Data: build(i).Run(b, uint64(i+1))})
+		}
+		body, err := bundle.Append(nil, files)
+		for err == nil {
+			if _, err = c.Send(context.Background(), p.url, body); err == nil {
+				break
+			}
+			if client.Temporary(err) {
+				time.Sleep(50 * time.Millisecond)
+				err = nil
+			}
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	list, _, err := c.Builds(context.Background(), p.url) // waits until all are merged
+	if err != nil || len(list) != b.N {
+		b.Fatalf("%d builds: %v", len(list), err)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "builds/s")
+	b.ReportMetric(float64(peakMemory(p.cmd.Process.Pid))/1e6, "MB-memory")
+	p.end(syscall.SIGKILL) //nolint:errcheck // it is killed
+	began := time.Now()
+	p = start(b, dir)
+	list, _, err = c.Builds(context.Background(), p.url)
+	if err != nil || len(list) != b.N {
+		b.Fatalf("%d builds after the start: %v", len(list), err)
+	}
+	b.ReportMetric(time.Since(began).Seconds(), "s-start")
+	b.ReportMetric(float64(peakMemory(p.cmd.Process.Pid))/1e6, "MB-start")
+	if _, err := c.Get(context.Background(), p.url+"/app@"+build(b.N/2).BuildID.String(), 1<<30); err != nil {
+		b.Error(err)
+	}
+	if err := p.end(syscall.SIGTERM); err != nil {
+		b.Error(err)
+	}
+	b.ReportMetric(float64(size(b, dir))/1e6, "MB-disk")
 }

@@ -66,6 +66,7 @@ Without --tokens only this machine is served. The file of tokens has a line for 
   write,publish TOKEN      may also send maps and debug files
   read TOKEN               may read profiles
   read TOKEN app tool      only those of the programs app and tool
+  backup TOKEN             may copy everything (cairn collect backup)
 SIGHUP makes collect read the file again. A file that all users can read is rejected.
 
 If collect is killed, nothing that was acknowledged is lost: the next collect continues
@@ -106,7 +107,7 @@ its own name (--node). With --nats, an existing NATS server with JetStream store
 	c.Flags().StringVar(&f.clientCA, "client-ca", "", "require client certificates signed by this authority, a PEM `file`; needs --cert")
 	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each rejected request to this `file`")
 	f.addTo(c.Flags())
-	c.AddCommand(newVerifyCmd(s), newRepairCmd(s))
+	c.AddCommand(newVerifyCmd(s), newRepairCmd(s), newBackupCmd(s))
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
 	return c
 }
@@ -246,7 +247,7 @@ func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w (cairn collect verify %s lists all damage, repair continues without it)", dir, err, dir), j.Close())
 	}
-	return &single{c, programs}, nil
+	return &single{c, programs, d, debugDir(dir)}, nil
 }
 
 // logDamage reports a damaged part of the journal.
@@ -269,6 +270,8 @@ func debugDir(dir string) string { return filepath.Join(dir, "debug") }
 type single struct {
 	*collector.Collector
 	*depot.DebugDir
+	snapshots *depot.Dir
+	programs  string // directory of programs and debug files
 }
 
 // auditLog is the audit log; its Logger is nil if there is none.

@@ -279,3 +279,22 @@ func (c *Client) Share(ctx context.Context, base string) (float64, error) {
 	}
 	return min(1, max(0, policy.Share)), nil
 }
+
+// Backup returns a copy of the collector at base, which Extract of package depot reads.
+func (c *Client) Backup(ctx context.Context, base string) (io.ReadCloser, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/backup", nil)
+	if err != nil {
+		return nil, err
+	}
+	slow := *c.HTTP
+	if t, ok := c.HTTP.Transport.(*http.Transport); ok {
+		t = t.Clone()
+		t.ResponseHeaderTimeout = 0 // a snapshot is written first
+		slow.Transport = t
+	}
+	response, err := (&Client{Token: c.Token, HTTP: &slow}).do(r)
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
+}

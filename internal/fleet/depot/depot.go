@@ -30,6 +30,8 @@ type Dir struct {
 	root string
 	have map[string]bool // objects that are there, false for a damaged one, which Put writes again
 	late []string        // paths of objects that are not synced yet
+
+	pinned map[string]int // objects that Keep leaves, by how many backups need them
 }
 
 const temporary = "new"
@@ -39,7 +41,7 @@ func Open(root string) (*Dir, error) {
 	if err := os.MkdirAll(filepath.Join(root, "objects"), 0o700); err != nil {
 		return nil, err
 	}
-	d := &Dir{root: root, have: make(map[string]bool)}
+	d := &Dir{root: root, have: make(map[string]bool), pinned: make(map[string]int)}
 	return d, d.each(func(name, _ string) error {
 		d.have[name] = true
 		return nil
@@ -194,7 +196,7 @@ func (d *Dir) SetAside(name string) error {
 // Keep removes all objects but those that are used.
 func (d *Dir) Keep(used map[string]bool) error {
 	for name := range d.have {
-		if used[name] {
+		if used[name] || d.pinned[name] > 0 {
 			continue
 		}
 		if err := os.Remove(d.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

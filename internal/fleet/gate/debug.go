@@ -23,6 +23,8 @@ type DebugFiles interface {
 	Debug(ctx context.Context, id prof.BuildID, kind string) (io.ReadCloser, int64, error)
 }
 
+var errForeignDebug = errors.New("the token is for certain programs: send the map of this build first")
+
 // transfer is how long the transfer of a program or a debug file may take.
 const transfer = time.Hour
 
@@ -65,7 +67,7 @@ func (g *Gate) storeDebug(body io.Reader, r *http.Request) (id prof.BuildID, kin
 			return "", nil, err
 		}
 		if len(builds) == 0 {
-			return "", nil, errors.New("the token is for certain programs: send the map of this build first")
+			return "", nil, errForeignDebug
 		}
 	}
 	for _, kind := range kinds {

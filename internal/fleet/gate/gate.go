@@ -9,6 +9,7 @@
 //	GET  /v1/logs/BUILD[/KEY]     the list of the logs of a build, or one of them
 //	GET  /v1/view/PROGRAM@BUILD   coverage, functions that never ran, spikes, as JSON
 //	GET  /v1/cluster              the nodes of a cluster, as JSON
+//	GET  /v1/backup               a copy of the collector, a tar archive
 //	GET  /PROGRAM[@BUILD]         a profile; BUILD may be the start of the id
 //	GET  /buildid/BUILD/KIND      a program or its debug file, as of debuginfod
 //	GET  / /view/PROGRAM[@BUILD]  pages for people
@@ -105,25 +106,45 @@ func New(c Backend, o Options) *Gate {
 	if o.Tokens != nil {
 		g.SetTokens(o.Tokens)
 	}
-	g.mux.HandleFunc("POST /v1/files", g.needs(Write, g.files))
-	g.mux.HandleFunc("GET /v1/policy", g.needs(Write, g.policy))
-	g.mux.HandleFunc("GET /v1/builds", g.needs(Read, g.builds))
-	g.mux.HandleFunc("GET /v1/cluster", g.needs(Read, g.cluster))
-	g.mux.HandleFunc("GET /v1/maps/{build}", g.needs(Read, g.buildMap))
-	g.mux.HandleFunc("GET /v1/logs/{build}", g.needs(Read, g.logs))
-	g.mux.HandleFunc("GET /v1/logs/{build}/{key}", g.needs(Read, g.logFile))
-	g.mux.HandleFunc("GET /v1/view/{profile}", g.needs(Read, g.viewJSON))
-	g.mux.HandleFunc("GET /view/{profile}", g.needs(Read, g.viewPage))
-	g.mux.HandleFunc("GET /{$}", g.needs(Read, g.index))
-	if o.Debug != nil {
-		g.mux.HandleFunc("POST /v1/debug", g.needs(Publish, g.putDebug))
-		g.mux.HandleFunc("GET /buildid/{build}/{kind}", g.needs(Read, g.debugFile))
+	for _, r := range g.routes() {
+		if r.role != 0 {
+			r.handler = g.needs(r.role, r.handler)
+		}
+		g.mux.HandleFunc(r.pattern, r.handler)
 	}
-	g.mux.HandleFunc("GET /{profile}", g.needs(Read, g.profile))
-	g.mux.HandleFunc("GET /metrics", g.metrics)
-	g.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	g.mux.HandleFunc("GET /readyz", g.ready)
 	return g
+}
+
+// route is a way in: TestMatrix has a row for each.
+type route struct {
+	pattern string
+	role    Role // that a token needs, 0 if none is needed
+	handler http.HandlerFunc
+}
+
+// routes returns all ways in.
+func (g *Gate) routes() []route {
+	routes := []route{
+		{"POST /v1/files", Write, g.files},
+		{"GET /v1/policy", Write, g.policy},
+		{"GET /v1/builds", Read, g.builds},
+		{"GET /v1/cluster", Read, g.cluster},
+		{"GET /v1/backup", Backup, g.backup},
+		{"GET /v1/maps/{build}", Read, g.buildMap},
+		{"GET /v1/logs/{build}", Read, g.logs},
+		{"GET /v1/logs/{build}/{key}", Read, g.logFile},
+		{"GET /v1/view/{profile}", Read, g.viewJSON},
+		{"GET /view/{profile}", Read, g.viewPage},
+		{"GET /{$}", Read, g.index},
+		{"GET /{profile}", Read, g.profile},
+		{"GET /metrics", 0, g.metrics},
+		{"GET /healthz", 0, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }},
+		{"GET /readyz", 0, g.ready},
+	}
+	if g.o.Debug != nil {
+		routes = append(routes, route{"POST /v1/debug", Publish, g.putDebug}, route{"GET /buildid/{build}/{kind}", Read, g.debugFile})
+	}
+	return routes
 }
 
 // SetTokens replaces the tokens. Requests in progress keep what theirs allowed.
@@ -185,7 +206,7 @@ func (g *Gate) roles(r *http.Request) Role { return g.grant(r).Role }
 func (g *Gate) grant(r *http.Request) Grant {
 	tokens := g.tokens.Load()
 	if tokens == nil {
-		return Grant{Role: Write | Read | Publish}
+		return Grant{Role: Write | Read | Publish | Backup}
 	}
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if _, password, ok := r.BasicAuth(); ok {
@@ -313,6 +334,8 @@ func statusOf(err error, other int) int {
 	case errors.Is(err, collector.ErrWaiting), errors.Is(err, journal.ErrUnavailable), errors.Is(err, errBusy),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, errForeignDebug):
+		return http.StatusForbidden
 	case errors.Is(err, errBuildID), errors.Is(err, errCursor):
 		return http.StatusBadRequest
 	case errors.Is(err, tally.ErrNone):

@@ -19,14 +19,15 @@ const (
 	Write   Role = 1 << iota // send the files of runs
 	Publish                  // send maps, which determine the meaning of raw files
 	Read                     // get profiles and maps
+	Backup                   // copy everything
 )
 
-var roleNames = map[string]Role{"write": Write, "publish": Publish, "read": Read}
+var roleNames = map[string]Role{"write": Write, "publish": Publish, "read": Read, "backup": Backup}
 
 // String returns the names of the roles.
 func (r Role) String() string {
 	var names []string
-	for _, name := range []string{"write", "publish", "read"} {
+	for _, name := range []string{"write", "publish", "read", "backup"} {
 		if r&roleNames[name] != 0 {
 			names = append(names, name)
 		}
@@ -75,9 +76,12 @@ func ParseTokens(r io.Reader, name string) (Tokens, error) {
 		for word := range strings.SplitSeq(fields[0], ",") {
 			role, ok := roleNames[word]
 			if !ok {
-				return nil, fmt.Errorf("%s:%d: %.40q is not a role: write, publish and read are", name, n, word)
+				return nil, fmt.Errorf("%s:%d: %.40q is not a role: write, publish, read and backup are", name, n, word)
 			}
 			roles |= role
+		}
+		if roles&Backup != 0 && len(fields) > 2 {
+			return nil, fmt.Errorf("%s:%d: a token with role backup is for all programs", name, n)
 		}
 		sum := sha256.Sum256([]byte(fields[1]))
 		if _, ok := tokens[sum]; ok {
