@@ -56,6 +56,13 @@ type UserState struct {
 	Stack []byte
 }
 
+// Repeated reports whether the newest branch is recorded twice, as some processors do when they are
+// interrupted: code between the two would have run backwards.
+func (s *Sample) Repeated() bool {
+	b := s.Branches
+	return len(b) > 1 && b[0] == b[1] && b[0].To > b[0].From
+}
+
 // Reg returns the value of a register, and whether it was copied.
 func (u *UserState) Reg(i int) (uint64, bool) {
 	if u.Mask>>i&1 == 0 {

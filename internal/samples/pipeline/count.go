@@ -190,6 +190,7 @@ func (r run) tell(st *unwind.Stats) {
 		{"branches followed by code that does not lead to the next one; callers before them are unknown", st.Impossible, st.Branches},
 		{"branches to other binaries or from them, one way only; callers before them are unknown", st.Unpaired, st.Branches},
 		{"calls that are not the ones on the stack", st.Mismatched, st.Branches},
+		{"with the newest branch recorded twice, of which one was used", st.Repeated, st.Samples},
 	} {
 		if x.count != 0 {
 			r.Note("%s: %s (%s)", x.what, report.Count(x.count), report.Share(x.count, x.of))

@@ -327,9 +327,13 @@ func (v *view) reason() Reason {
 }
 
 // broken reports whether code would have run backwards: a branch to an address is followed by
-// one from a lower address of the same binary.
+// one from a lower address of the same binary. A newest branch that is recorded twice is used once.
 func (v *view) broken() bool {
-	for i := 1; i < len(v.s.Branches); i++ {
+	first := 1
+	if v.s.Repeated() {
+		first = 2
+	}
+	for i := first; i < len(v.s.Branches); i++ {
 		begin, end := v.s.Branches[i].To, v.s.Branches[i-1].From
 		if begin <= end {
 			continue

@@ -57,6 +57,8 @@ func TestReasons(t *testing.T) {
 		{"library", "\t 7f0000000010\n 0x7f0000000020/0x7f0000000008/P", External},
 		{"stack only", "\t 401010\n", NoBranches},
 		{"backwards", "\t 401010\n 0x401010/0x401008/P 0x401050/0x401040/P", LostBranches},
+		{"the newest twice", "\t 401010\n 0x401008/0x401010/P 0x401008/0x401010/P 0x401050/0x401000/P", Usable},
+		{"an older one twice", "\t 401010\n 0x401020/0x401000/P 0x401008/0x401010/P 0x401008/0x401010/P", LostBranches},
 		{"into a library", "\t 401010\n 0x401010/0x401008/P 0x401050/0x7f0000000040/P", Usable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -67,6 +67,16 @@ func (m branchMemo) at(b sample.Branch) *memoSlot {
 	return &m[h>>(64-memoBits)]
 }
 
+// once returns the branches of a sample without a newest one that is recorded twice, after which
+// nothing would be known of the older ones. Counts without contexts have both, as those of LLVM.
+func (u *Unwinder) once(s *sample.Sample) []sample.Branch {
+	if u.opt.Flat || !s.Repeated() {
+		return s.Branches
+	}
+	u.stats.Repeated += s.Count
+	return s.Branches[1:]
+}
+
 // readBranches skips branches between other binaries.
 func (u *Unwinder) readBranches(branches []sample.Branch) {
 	u.taken, u.moves = u.taken[:0], u.moves[:0]

@@ -52,7 +52,7 @@ func compareBools(a, b bool) int {
 // valid.
 func (u *Unwinder) Moment(s *sample.Sample) (c Context, leaf ref, ok bool) {
 	u.places.enter(s.PID)
-	u.readBranches(s.Branches)
+	u.readBranches(u.once(s))
 	if !u.readStackOf(s) || u.stack[0] == external {
 		return c, leaf, false
 	}

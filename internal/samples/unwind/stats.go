@@ -39,6 +39,8 @@ type Stats struct {
 	Impossible uint64 // followed by code that does not lead to the next one
 	Mismatched uint64 // calls that differ from the stack
 
+	Repeated uint64 // samples whose newest branch was recorded twice
+
 	// StrangeBinaries are mapped files with the name of a binary and another build id.
 	StrangeBinaries []string
 	// OtherFiles are the first few mapped files that are not named like a binary.
@@ -77,4 +79,5 @@ func (s *Stats) add(o *Stats) {
 	s.Unpaired += o.Unpaired
 	s.Impossible += o.Impossible
 	s.Mismatched += o.Mismatched
+	s.Repeated += o.Repeated
 }

@@ -457,3 +457,24 @@ func BenchmarkAdd(b *testing.B) {
 		})
 	}
 }
+
+// TestRepeated has a sample whose newest branch is recorded twice, as real processors do: its older
+// branches count in their contexts all the same.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	program := code(t)
+	once := sample.Sample{Count: 1, Stack: stack(0x32, 0x27, 0x07), Branches: branches(0x22, 0x30, 0x02, 0x20)}
+	twice := once
+	twice.Branches = append(once.Branches[:1:1], once.Branches...)
+	count := func(s sample.Sample) (string, Stats) {
+		u := New(program, Options{})
+		u.Add(&sample.Batch{Samples: []sample.Sample{s}})
+		r := u.Result()
+		return show(program, r), r.Stats
+	}
+	want, _ := count(once)
+	got, stats := count(twice)
+	if got != want || stats.Repeated != 1 || stats.Impossible != 0 {
+		t.Errorf("got %s; %+v; want %s", got, stats, want)
+	}
+}

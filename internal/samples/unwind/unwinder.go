@@ -129,7 +129,7 @@ func (u *Unwinder) sample(s *sample.Sample) {
 		u.address(s)
 		return
 	}
-	u.readBranches(s.Branches)
+	u.readBranches(u.once(s))
 	if (!u.opt.Flat || u.opt.CheckStacks) && !u.readStackOf(s) {
 		return
 	}
