@@ -71,6 +71,22 @@ type ScopeRange struct {
 // file. Symbols and debug information may be missing; damaged data is an error, and so is code
 // for a machine other than x86-64 or AArch64.
 func (f *File) Program() (*Program, error) {
+	p, err := f.ProgramOfSymbols()
+	if err != nil {
+		return p, err
+	}
+	scopes, err := f.Scopes()
+	if err != nil && !errors.Is(err, ErrNoScopes) {
+		return nil, err
+	}
+	if err == nil {
+		p.Ranges = scopes.functions
+	}
+	return p, nil
+}
+
+// ProgramOfSymbols is Program without Ranges: debug information, which may be large, is not read.
+func (f *File) ProgramOfSymbols() (*Program, error) {
 	if err := f.Machine().Only("its instructions are read", machine.X86_64, machine.AArch64); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
@@ -86,13 +102,6 @@ func (f *File) Program() (*Program, error) {
 	}
 	if p.TextRelocations, err = f.textRelocations(); err != nil {
 		return nil, err
-	}
-	scopes, err := f.Scopes()
-	if err != nil && !errors.Is(err, ErrNoScopes) {
-		return nil, err
-	}
-	if err == nil {
-		p.Ranges = scopes.functions
 	}
 	if err := p.readStripped(f); err != nil {
 		return p, err

@@ -32,7 +32,11 @@ func (r run) readBinaries() (*binaries, error) {
 		return nil, err
 	}
 	for _, f := range open {
-		p, err := f.Program()
+		read, bySymbols := f.Program, !r.Product.forCompilers()
+		if bySymbols {
+			read = f.ProgramOfSymbols
+		}
+		p, err := read()
 		if err != nil {
 			return nil, err
 		}
@@ -42,6 +46,9 @@ func (r run) readBinaries() (*binaries, error) {
 			}
 		}
 		b.programs = append(b.programs, p)
+		if bySymbols && r.Detail == profgen.Functions {
+			continue // debug information is not read
+		}
 		if m := f.MissingSplit(); m.Units > 0 {
 			r.Note("%s: %s: the functions there have only their symbols", f.Path(), m)
 		}
