@@ -98,7 +98,7 @@ var rows = []row{
 
 const (
 	samples        = "samples"
-	samplesReaders = "cairn samples describes them, cairn profgen and cairn flame read them with --binary"
+	samplesReaders = "cairn samples describes them, cairn profgen and cairn flame read them"
 )
 
 func isMIP(k mip.Kind) func([]byte) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"strings"
 )
 
 // Same reports whether the files at two paths are one module, which may have been stripped in
@@ -55,4 +56,25 @@ func equalBytes(x, y *File) bool {
 		}
 	}
 	return true
+}
+
+// Usable reports whether the module at a path has functions with names or in unwind tables, and
+// the build id, if that is not "" (of which the kernel may keep only the beginning); or why not,
+// "" if there is no such file.
+func Usable(path, id string) (ok bool, why string) {
+	f, ok := openRegular(path)
+	if !ok {
+		return false, ""
+	}
+	defer f.Close()
+	if own, err := f.BuildID(); id != "" && (err != nil || !strings.HasPrefix(own.String(), id) && !strings.HasPrefix(id, own.String())) {
+		return false, "another build is at its path"
+	}
+	if symbols, err := f.FunctionSymbols(); err == nil && len(symbols) > 0 {
+		return true, ""
+	}
+	if left, err := f.RemainingSymbols(); err == nil && left.Named+left.Unnamed > 0 {
+		return true, ""
+	}
+	return false, "it has neither symbols nor unwind tables"
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -58,8 +59,9 @@ its caller, as wide as its share of the time. Bars below a function are sorted b
 width, not by time of call.
 
 Other inputs, of which the width is the number of samples, or what they count:
-  samples        of perf record or cairn record: --binary names each file whose code is
-                 drawn; frames that tail calls erased are restored (see cairn profgen -h)
+  samples        of perf record or cairn record, with the names of the files that ran, or of
+                 those that --binary names: other code is [outside]. Frames that tail calls
+                 erased are restored (see cairn profgen -h)
   stacks with    text of perf script with symbols, output of bpftrace, DTrace and sample
   names          (macOS), call trees copied from Instruments, profiles of pprof, and
                  folded stacks of any tool: main;work 12
@@ -84,6 +86,7 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
   all        all, with waits as callees of the functions that waited`,
 		Example: `  cairn flame --map ./app xray-log.app.*
   cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
+  cairn flame perf.data
   cairn flame --binary ./app perf.data
   perf script | cairn flame -
   cairn flame --kernel-frames one -o - --format folded out.perf`,
@@ -105,8 +108,8 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
 	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
 	verb.RegisterRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")
 	fl.IntVar(&f.width, "width", flamegraph.DefaultWidth, "width of an SVG in `pixels`")
-	fl.StringSliceVar(&f.binaries, "binary", nil, "draw samples, with the code of this `file`; repeatable")
-	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "with --binary: `how` to restore frames that tail calls erased: full, llvm, none")
+	fl.StringSliceVar(&f.binaries, "binary", nil, "of samples: draw only the code of this `file`, in place of all that ran; repeatable")
+	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "of samples: `how` to restore frames that tail calls erased: full, llvm, none")
 	verb.Values(c, "infer-missing-frames", pipeline.InferFull, pipeline.InferLLVM, pipeline.InferNone)
 	fl.StringVar(&f.event, "event", "", "of stacks with names: draw the samples of this `event`, default that of the first")
 	fl.StringVar(&f.kernel, "kernel-frames", kernelAll, "of samples: draw functions of the kernel as `how`: all, one (frame), none (their time is that of the callers)")
@@ -192,8 +195,15 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 		return f.ofSamples(ctx, s, args, filter)
 	}
 	s, named := namedInput(s, args[0])
-	if named {
+	switch {
+	case named:
 		return f.ofNamed(s, args, filter)
+	case sampled(args[0]):
+		var err error
+		if f.binaries, err = samples.FindBinaries(ctx, s, args); err != nil {
+			return nil, fmt.Errorf("%s: %w", args[0], err)
+		}
+		return f.ofSamples(ctx, s, args, filter)
 	}
 	return f.ofLogs(ctx, s, args, filter)
 }

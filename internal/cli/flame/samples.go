@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/stackfile"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/sample"
@@ -67,6 +68,19 @@ func (f *flameFlags) chooseSampled(doc *flamegraph.Profile, filter verb.NameFilt
 		return fmt.Errorf("%s: no stack has a function that matches %s", doc.Title, f.regexp)
 	}
 	return nil
+}
+
+// sampled reports whether a file has samples. Standard input and pipes cannot be read twice.
+func sampled(path string) bool {
+	if st, err := os.Stat(path); path == logfile.Stdin || err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	in, err := logfile.OpenStream(path, nil)
+	if err != nil {
+		return false // an error shows again
+	}
+	defer in.Close()
+	return samplefile.Detect(in.Peek(samplefile.HeadSize))
 }
 
 // namedInput reports whether an input has stacks with names. The part of standard input that was read is included in
