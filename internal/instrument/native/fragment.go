@@ -53,6 +53,9 @@ type block struct {
 	traps  bool   // it ends in a trap, or in a jump to an unknown target
 	last   flow   // how it ends
 	target []byte // local label its last instruction names
+
+	way  *way   // the edge that it is the block of, or nil
+	over string // label behind the block of the edge of a jump
 }
 
 // pad is an alignment, or data among the code.

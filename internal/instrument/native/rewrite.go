@@ -147,7 +147,9 @@ func (r *rewriter) function(fn *function) {
 	var blocks blockProbes
 	count, probes := 1, 1
 	if r.opts.Mode.HasBlocks() {
+		fn = fn.withEdges(r.unit)
 		implied = fn.implied(r.unit)
+		fn.own(implied)
 		var ok bool
 		if blocks, ok = r.unit.isa.blocks(r, fn, implied); !ok {
 			implied = nil
@@ -332,7 +334,12 @@ func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]in
 				probe = blocks.probe(first+k, rec)
 				rec = rec.plus(1)
 			}
-			r.insert(f.blocks[k].probe, ".Lcairn_b", strconv.Itoa(r.label), ":\n", probe)
+			label := ".Lcairn_b" + strconv.Itoa(r.label) + ":\n"
+			if b := &f.blocks[k]; b.way != nil {
+				r.edge(b, label, probe)
+			} else {
+				r.insert(b.probe, label, probe)
+			}
 		}
 		first += len(f.blocks)
 		r.insert(f.end, ".Lcairn_e", fragmentLabel(n, i), ":\n")

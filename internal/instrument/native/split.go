@@ -83,14 +83,18 @@ func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 		if named.reason(fn, named.sourceOf(fn.name, s.result.Source)) != "" {
 			continue
 		}
-		info := FuncInfo{Name: fn.name, Source: named.sourceOf(fn.name, s.result.Source), Signature: fn.signature()}
-		for _, f := range fn.frags {
+		probed := fn.withEdges(u) // as it was when it had probes
+		info := FuncInfo{Name: fn.name, Source: named.sourceOf(fn.name, s.result.Source), Signature: probed.signature()}
+		for _, f := range probed.frags {
 			info.Blocks += len(f.blocks)
 		}
 		blocks, ok := cold(info)
-		switch {
-		case !ok || len(blocks) != info.Blocks:
+		if !ok || len(blocks) != info.Blocks {
 			s.result.Unknown++
+			continue
+		}
+		blocks = probed.withoutEdges(blocks)
+		switch {
 		case !blocks[0] && !slices.Contains(blocks[:len(fn.main().blocks)], true):
 			s.result.Hot++
 		case blocks[0] && !opts.Whole:

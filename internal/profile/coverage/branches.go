@@ -164,6 +164,9 @@ type brancher struct {
 // key returns the identity of the branch at the end of p, and whether it has a line.
 func (b *brancher) key(p *piece) (key branchKey, ok bool) {
 	last := &p.insts[len(p.insts)-1]
+	if b.plain {
+		last = p.compared(len(p.insts) - 1) // clang gives the jump the line of an operator around the comparison
+	}
 	if key.at, ok = b.lineAt(last.addr); !ok {
 		return key, false
 	}
@@ -181,8 +184,8 @@ func (b *brancher) key(p *piece) (key branchKey, ok bool) {
 }
 
 // lineAt returns the line of an instruction.
-func (b *brancher) lineAt(addr uint64) (at lineOf, ok bool) {
-	for file, line := range b.m.Lines.Lines(addr, addr+1) {
+func (s *scan) lineAt(addr uint64) (at lineOf, ok bool) {
+	for file, line := range s.m.Lines.Lines(addr, addr+1) {
 		return lineOf{file, line}, line > 0
 	}
 	return at, false
@@ -202,6 +205,11 @@ func (b *brancher) target(piece int) lineOf {
 // evaluated reports whether the branch at the end of piece i was: the piece ran, and so did what it
 // leads to, or else a call in it did not return.
 func (b *brancher) evaluated(i int) bool {
+	for _, to := range b.fl.pieces[i].ways {
+		if b.nan(i, to) > 0 {
+			return true
+		}
+	}
 	if b.runs(i) == 0 {
 		return false
 	}
@@ -218,11 +226,25 @@ func (b *brancher) way(i, k int) (w wayFacts) {
 	p := &b.fl.pieces[i]
 	to, other := p.ways[k], p.ways[1-k]
 	if b.runs(i) == 0 {
+		w.runs = b.nan(i, to)
+		w.missed = w.runs == 0 && b.nan(i, other) > 0
 		return w
 	}
 	if to != nowhere && b.runs(to) == 0 {
-		w.missed = true
+		w.missed = !b.plain || !b.selects(p) || b.target(to) != b.target(i) // or it is inside the search
+		w.maybe = !w.missed
 		return w
+	}
+	if runs, ok := b.fl.edgeRuns(i, to); ok {
+		runs = max(runs, b.nan(i, to))
+		if runs == 0 && b.selects(p) {
+			return wayFacts{maybe: true}
+		}
+		return wayFacts{runs: runs, maybe: runs > 0, missed: runs == 0}
+	}
+	if _, ok := b.fl.edgeRuns(i, other); ok && to != nowhere {
+		// This edge has no block, as nothing else leads where it leads.
+		return wayFacts{runs: b.runs(to), maybe: true}
 	}
 	w.maybe = true
 	if to != nowhere && to != other {
@@ -238,6 +260,25 @@ func (b *brancher) way(i, k int) (w wayFacts) {
 		}
 	}
 	return w
+}
+
+// selects reports whether the jump at the end of p may be one of those of a switch. gcc searches the cases: several of its
+// jumps lead to one case, and the source has only one way there.
+func (b *brancher) selects(p *piece) bool {
+	_, after, known := b.sources.Line(p.insts[len(p.insts)-1].addr)
+	return !known || firstWord(after) == "switch"
+}
+
+// nan returns the number of runs in which a comparison of floating-point numbers, of which piece i has the jump for the
+// result, went to a piece as one of the numbers was NaN, if their edge has a block.
+func (b *brancher) nan(i, to int) (runs uint64) {
+	for _, first := range b.fl.preds[i] {
+		if b.pair(first, i) {
+			n, _ := b.fl.edgeRuns(first, to)
+			runs = max(runs, n)
+		}
+	}
+	return runs
 }
 
 // others returns the number of runs, at most, that reached piece to other than from piece i.

@@ -12,23 +12,51 @@ import "strings"
 //   - from another jump before it, such as the break of a loop before a break. Padding is left of the second, which is
 //     not in the block of the first.
 
-// bypassed reports whether r, a jump or padding, may be left of a line that ran.
-func (r *remnant) bypassed(src Sources) bool {
+// bypass finds out for each line without optimisation that seems not to have run whether something went past what is left
+// of it.
+func (o *observer) bypass() {
+	for i := range o.remnants {
+		r := &o.remnants[i]
+		if r.plain && !r.after && r.flow != nil && o.runs[r.at] == 0 {
+			var runs uint64
+			r.past, runs = r.bypassed(o.returns.modules[r.module].sources())
+			o.ran(r.at, runs)
+		}
+	}
+}
+
+// bypassed returns the state of the line of r, a jump or padding that may be left of a line that ran, and in how many runs
+// something is known to have gone past it.
+func (r *remnant) bypassed(src Sources) (state State, runs uint64) {
 	fl := r.flow
 	if r.works || len(r.frames) > 0 && !r.frames[0].Records || !r.leaves(src) {
-		return false
+		return Missed, 0
 	}
 	if len(fl.preds[r.piece]) == 0 {
-		return r.piece > 0
+		if r.piece > 0 {
+			return Unknown, 0
+		}
+		return Missed, 0
 	}
 	for _, next := range fl.pieces[r.piece].succs {
 		for _, from := range fl.preds[next] {
-			if p := &fl.pieces[from]; p.ran && from != r.piece && fl.passes(from, next, r, src) {
-				return true
+			if !fl.pieces[from].ran || from == r.piece {
+				continue
+			}
+			edge, known := fl.edgeRuns(from, next)
+			if len(fl.pieces[from].succs) == 1 {
+				edge, known = blockRuns(fl.counts, fl.pieces[from].block), true
+			}
+			switch {
+			case known && edge == 0 || !fl.passes(from, next, r, src):
+			case known && fl.proves(from, next, r, src):
+				state, runs = Ran, max(runs, edge)
+			default:
+				state = max(state, Unknown)
 			}
 		}
 	}
-	return false
+	return state, runs
 }
 
 // leaves reports whether r may be a statement that jumps, or the end of a block: it has a place of its own, not that of
@@ -38,7 +66,7 @@ func (r *remnant) leaves(src Sources) bool {
 	if begins, known := src.Begins(r.addr); known && !begins {
 		return false
 	}
-	_, after, known := src.Line(insts[len(insts)-1].addr)
+	_, after, known := src.Line(insts[r.last].addr)
 	return !known || mayJump(after)
 }
 
@@ -57,7 +85,7 @@ func (fl *flow) passes(from, to int, r *remnant, src Sources) bool {
 	case !first || !fl.leads(from, r.piece):
 		return false
 	}
-	text, ahead, known := src.Between(insts[last].addr, jump[len(jump)-1].addr)
+	text, ahead, known := src.Between(insts[last].addr, jump[r.last].addr)
 	if !known || ahead {
 		return !known
 	}

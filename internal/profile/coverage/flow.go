@@ -23,6 +23,8 @@ type flow struct {
 	statements map[lineOf]bool // lines of statements that begin in the function, once they are needed
 	stated     map[lineOf]int  // pieces that ran where statements of lines begin
 	ranCalls   map[uint64]bool // targets of calls that ran, 0 for computed addresses
+	edges      edgeBlocks      // blocks of edges
+	counts     *prof.Counts    // of the function
 	jumps      []int           // pieces that end with a jump to a computed address in the function
 }
 
@@ -239,6 +241,7 @@ func (d *decoder) cut() *flow {
 		p := &fl.pieces[i]
 		d.leave(p, at[p.insts[len(p.insts)-1].addr], at, of)
 	}
+	fl.withoutEdges(d)
 	return fl
 }
 

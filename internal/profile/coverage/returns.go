@@ -243,6 +243,7 @@ func (p *piece) calling() bool { return p.insts[len(p.insts)-1].kind == calls }
 // pieces that ran lead through that end.
 func (fl *flow) record(f *prof.Func, c *prof.Counts) {
 	n := len(fl.pieces)
+	fl.counts = c
 	for i := range fl.pieces {
 		p := &fl.pieces[i]
 		p.ran = blockRuns(c, p.block) > 0 || !f.Mode.HasBlocks() && c.Runs > 0

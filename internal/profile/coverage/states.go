@@ -88,6 +88,7 @@ type remnant struct {
 	module      int
 	runs        uint64
 	after       bool // it is behind a call that did not return
+	past        State
 }
 
 // add adds instruction number k of its piece.
@@ -371,6 +372,8 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	}
 	if s.plain && s.rest.at.line > 0 && s.rest.jumps && !s.rest.works {
 		s.jump()
+	} else if p := &s.fl.pieces[s.piece]; s.rest.at.line > 0 && s.rest.first == len(p.insts)-1 && s.operator(p) {
+		s.ran(s.rest.at, 0)
 	} else if s.rest.at.line > 0 {
 		s.found(early{at: s.rest.at, runs: s.rest.runs, first: s.rest.first, last: s.rest.last, frames: s.rest.frames})
 	}
@@ -402,6 +405,7 @@ func (o *observer) inlined(m *Module, f *prof.Func) uint64 {
 
 // states returns the state of each line that has code.
 func (o *observer) states() map[lineOf]State {
+	o.bypass()
 	states := make(map[lineOf]State, len(o.runs))
 	for at, runs := range o.runs {
 		switch {
@@ -448,7 +452,7 @@ func (o *observer) certain(r *remnant) bool {
 		// Computations may have been moved behind the call.
 		return r.plain || (r.stores || len(r.calls) > 0) && (len(r.frames) == 0 || !o.copied(&r.frames[len(r.frames)-1]))
 	case r.plain:
-		return !r.bypassed(o.returns.modules[r.module].sources())
+		return r.past == Missed
 	case len(r.frames) == 0 || r.flow == nil:
 		return false
 	}
