@@ -18,7 +18,7 @@ const (
 
 // fleetCases are the benchmarks of internal/cli/collect, which start the collectors in processes of their
 // own and send from another.
-var fleetCases = []struct{ nodes, benchmark string }{{"1", "Uploads"}, {"3", "Cluster"}}
+var fleetCases = []struct{ nodes, benchmark string }{{"1", "Uploads"}, {"3", "Store"}}
 
 // fleetRow is what a benchmark measured.
 type fleetRow struct {
@@ -38,14 +38,14 @@ func (b *bench) fleet(ctx context.Context) error {
 	var rows []fleetRow
 	for _, c := range fleetCases {
 		for size := range strings.SplitSeq(b.fleetSizes, ",") {
-			fmt.Fprintf(b.log, "%s nodes, %s runs\n", c.nodes, size)
+			fmt.Fprintf(b.log, "%s collectors, %s runs\n", c.nodes, size)
 			runs, metrics, err := fleetBench(ctx, b, bin, c.benchmark+"/^10_in_each$", size)
 			if err != nil {
 				return err
 			}
 			row := fleetRow{c.nodes, runs, metrics["files/s"], metrics["MB-memory"], metrics["MB-disk"], metrics["cpu-s"]}
 			if row.perSecond == 0 || row.memory == 0 || row.cpu == 0 {
-				return fmt.Errorf("a metric of %s nodes is missing: %v", c.nodes, metrics)
+				return fmt.Errorf("a metric of %s collectors is missing: %v", c.nodes, metrics)
 			}
 			fmt.Fprintf(b.log, "%+v\n", row)
 			rows = append(rows, row)
@@ -76,7 +76,7 @@ func (b *bench) fleet(ctx context.Context) error {
 
 const fleetHead = `32 senders send runs of a program of 1,000 functions in mode order (3 kB each, 1.2 kB compressed), ten in
 each upload, to cairn collect with its default settings. Senders and collectors share the machine; three
-nodes are three processes on it, which sync to the same disk. Memory is that of the largest collector, disk that
+collectors are three processes on it, which share an object store there, Versity's S3 gateway. Memory is that of the largest collector, disk that
 of all after they have ended, processor time that of all. At the end a profile of all runs is asked for.
 `
 
@@ -117,7 +117,7 @@ func fleetBench(ctx context.Context, b *bench, bin, name, size string) (int64, m
 // writeFleet writes the measurements, and the memory that a million runs add: from the difference of the two
 // largest sizes, as smaller ones show the start of a process and the segments that wait to be removed.
 func writeFleet(text *bytes.Buffer, rows []fleetRow) {
-	measured := [][]string{{"nodes", "runs", "runs/s", "memory, MB", "disk, MB", "CPU, ms a run"}}
+	measured := [][]string{{"collectors", "runs", "runs/s", "memory, MB", "disk, MB", "CPU, ms a run"}}
 	for _, r := range rows {
 		measured = append(measured, []string{
 			r.nodes, thousands(r.runs), fmt.Sprintf("%.0f", r.perSecond), fmt.Sprintf("%.0f", r.memory), fmt.Sprintf("%.1f", r.disk),
@@ -125,7 +125,7 @@ func writeFleet(text *bytes.Buffer, rows []fleetRow) {
 		})
 	}
 	table(text, measured)
-	more := [][]string{{"nodes", "from", "to", "memory for a million more, MB"}}
+	more := [][]string{{"collectors", "from", "to", "memory for a million more, MB"}}
 	for i := 1; i < len(rows); i++ {
 		a, z := rows[i-1], rows[i]
 		largest := i+1 == len(rows) || rows[i+1].nodes != z.nodes

@@ -276,25 +276,17 @@ fi
 
 # ---------------------------------------------------------------------------
 section "From many machines" \
-  "A collector of three nodes receives the raw files of a hundred processes of the SQLite of
-step 1, and one node is killed meanwhile. Here each node is a process on this machine."
-nodes="a=127.0.0.1:27471,b=127.0.0.1:27472,c=127.0.0.1:27473"
-urls="http://127.0.0.1:27481,http://127.0.0.1:27482,http://127.0.0.1:27483"
-declare -A pids
-trap 'kill -KILL "${pids[@]}" 2>/dev/null || true' EXIT
-shown "cairn collect node-a --cluster $nodes --node a --listen 127.0.0.1:27481 &"
-echo "  and b and c likewise"
-port=27481
-for node in a b c; do
-  "$repo/cairn" collect node-$node --cluster $nodes --node $node --listen 127.0.0.1:$port >$node.url 2>$node.log &
-  pids[$node]=$!
-  port=$((port + 1))
-done
-if command -v curl >/dev/null; then # otherwise cairn push waits, and says so
-  for port in 27481 27482 27483; do
-    curl -s -o /dev/null --retry 60 --retry-delay 1 --retry-all-errors --fail http://127.0.0.1:$port/readyz || true
-  done
-fi
+  "A collector receives the raw files of a hundred processes of the SQLite of step 1, and is killed
+and started again meanwhile."
+url="http://127.0.0.1:27481"
+pid=
+trap '[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true' EXIT
+collect() {
+  "$repo/cairn" collect collected --listen 127.0.0.1:27481 >collect.url 2>collect.log &
+  pid=$!
+}
+shown "cairn collect collected --listen 127.0.0.1:27481 &"
+collect
 mkdir fleet
 t=$(date +%s%N)
 echo "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2); SELECT sum(a) FROM t;" >start.sql
@@ -304,19 +296,21 @@ echo "  $(find fleet -name '*.mipraw' | wc -l) raw files after $(elapsed "$t")"
 cairn merge -o merged.mip shell fleet 2>/dev/null
 mkdir late
 find fleet -name '*.mipraw' | sort | tail -50 | xargs mv -t late
-run "cairn push fleet --map shell --to $urls --patience 2m"
-shown "kill -KILL ${pids[b]}   # node b"
-kill -KILL "${pids[b]}"
-wait "${pids[b]}" 2>/dev/null || true
-run "cairn push late --to $urls --patience 2m"
+run "cairn push fleet --map shell --to $url --patience 2m"
+shown "kill -KILL $pid   # the collector"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null || true
+shown "cairn collect collected --listen 127.0.0.1:27481 &"
+collect
+run "cairn push late --to $url --patience 2m"
 run "cairn order --from http://127.0.0.1:27481 --program shell -o fleet.order"
 if command -v curl >/dev/null; then
   curl -s http://127.0.0.1:27481/shell >fleet.mip
   echo
-  shown "cmp fleet.mip merged.mip   # the profile of the two nodes, and that of cairn merge"
+  shown "cmp fleet.mip merged.mip   # the profile of the collector, and that of cairn merge"
   cmp fleet.mip merged.mip && echo "  equal"
 fi
-kill -KILL "${pids[@]}" 2>/dev/null || true
+kill -KILL "$pid" 2>/dev/null || true
 wait 2>/dev/null || true
 trap - EXIT
 

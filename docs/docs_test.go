@@ -212,7 +212,7 @@ var (
 
 // foreign variables belong to other programs and are documented there.
 var foreign = map[string]bool{
-	"CAIRN_TESTS": true, "CAIRN_TEST_CACHE": true, "GOMAXPROCS": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
+	"CAIRN_TESTS": true, "CAIRN_TEST_CACHE": true, "CAIRN_TEST_STORE": true, "GOMAXPROCS": true, "HOME": true, "PATH": true, "TERM": true, "TMPDIR": true, "XDG_CACHE_HOME": true,
 	"CCC_OVERRIDE_OPTIONS": true,                                              // of clang
 	"JOURNALTEST_DIR":      true,                                              // of the tests of journals
 	"GOOS":                 true, "GOARCH": true, "TOOLEXEC_IMPORTPATH": true, // set by the go command for the programs of -toolexec

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -65,7 +66,7 @@ func (b *build) documentation(ctx context.Context) error {
 		}
 		b.add(filepath.Base(name), to, 0o644, data)
 	}
-	if err := b.kit(); err != nil {
+	if err := errors.Join(b.kit(), b.licences(ctx)); err != nil {
 		return err
 	}
 	slices.SortFunc(b.shared, func(x, y file) int { return strings.Compare(x.path, y.path) })

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"io"
 	"io/fs"
@@ -68,6 +69,7 @@ func TestRelease(t *testing.T) {
 	t.Run("container", func(t *testing.T) { tryContainer(t, dirs[0]) })
 	t.Run("size", func(t *testing.T) { trySize(t, filepath.Join(dirs[0], "cairn-1.2.3-rc.1-linux-amd64.tar.gz")) })
 	t.Run("materials", func(t *testing.T) { tryMaterials(t, filepath.Join(dirs[0], "cairn-1.2.3-rc.1-linux-amd64.cdx.json")) })
+	t.Run("licences", func(t *testing.T) { tryLicences(t, filepath.Join(dirs[0], "cairn-1.2.3-rc.1-linux-amd64.tar.gz")) })
 	t.Run("sums", func(t *testing.T) { tool(t, dirs[0], "sha256sum", "--check", "--strict", sumsFile) })
 	t.Run("formula", func(t *testing.T) { tool(t, dirs[0], "ruby", "-c", "cairn.rb") })
 }
@@ -157,7 +159,7 @@ func tryArchive(t *testing.T, path string) {
 }
 
 // maxSize is a little more than the size of the program that docs/releasing.md gives.
-const maxSize = 43_500_000
+const maxSize = 36_500_000
 
 // trySize checks the size of the program, and that the linker removes methods that nothing calls: it keeps all of them
 // if text/template can be reached, which calls methods by their names.
@@ -179,6 +181,32 @@ func trySize(t *testing.T, path string) {
 	}
 	if !bytes.Contains(program, []byte("main.newRoot\x00")) {
 		t.Error("the names of functions are not where this test looks for them")
+	}
+}
+
+// tryLicences checks that an archive has the licence of each module in its program.
+func tryLicences(t *testing.T, path string) {
+	files := make(map[string][]byte)
+	readArchive(t, path, func(h *tar.Header, data io.Reader) {
+		if name := filepath.Base(h.Name); name == "cairn" || name == thirdParty {
+			var err error
+			if files[name], err = io.ReadAll(data); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	info, err := buildinfo.Read(bytes.NewReader(files["cairn"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range info.Deps {
+		begin := bytes.Index(files[thirdParty], []byte("\n"+d.Path+" "+d.Version+": "))
+		if begin < 0 || !bytes.Contains(files[thirdParty][begin:min(begin+20_000, len(files[thirdParty]))], []byte("opyright")) {
+			t.Errorf("%s %s: no licence in %s", d.Path, d.Version, thirdParty)
+		}
+	}
+	if len(info.Deps) < 10 {
+		t.Errorf("only %d modules in the program", len(info.Deps))
 	}
 }
 

@@ -41,7 +41,7 @@ var rooms = []room{
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
 	{"profile", "raw files to profiles; coverage, call graph, differences", "internal/profile", "ground format binary"},
-	{"fleet", "files of many machines to profiles: journal, merging, collector, cluster, push", "internal/fleet", "ground format binary report profile"},
+	{"fleet", "files of many machines to profiles: journal, merging, collector, push", "internal/fleet", "ground format binary report profile"},
 	{"layout", "layout of programs: orders of functions, and pages", "internal/layout", "ground report"},
 	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
@@ -73,8 +73,8 @@ var reaches = strings.Fields(`
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
 	internal/report/webpage/browsertest
-	internal/fleet/journal internal/fleet/journal/segment internal/fleet/journal/stream internal/fleet/journal/journaltest
-	internal/fleet/depot internal/fleet/cluster internal/fleet/collector internal/fleet/gate internal/fleet/client internal/fleet/push internal/fleet/fleettest
+	internal/fleet/journal internal/fleet/journal/segment internal/fleet/journal/object internal/fleet/journal/journaltest
+	internal/fleet/depot internal/fleet/collector internal/fleet/gate internal/fleet/client internal/fleet/push internal/fleet/fleettest
 	internal/samples/tailguests
 	internal/export/deliver
 	internal/spikes/spikecontrol internal/spikes/marklog mark
@@ -90,9 +90,6 @@ var modules = map[string]string{
 	"github.com/google/pprof/profile":                "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples format/pprofstacks",
 	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
-	"github.com/nats-io/nats-server/v2/server":       "internal/fleet/cluster",
-	"github.com/nats-io/nats.go":                     "internal/fleet/journal/stream internal/fleet/cluster",
-	"github.com/nats-io/nats.go/jetstream":           "internal/fleet/journal/stream internal/fleet/cluster",
 	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest format/profiletables",
 	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls format/profiletables",
 	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",

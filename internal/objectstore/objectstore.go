@@ -125,7 +125,8 @@ func (e *Error) Is(target error) bool {
 	case ErrExists:
 		return e.Status == http.StatusPreconditionFailed
 	case ErrNone:
-		return e.Status == http.StatusNotFound && e.Code != "NoSuchBucket"
+		// Any other 404 says nothing of the object: the bucket or the user is not there, or a proxy answers.
+		return e.Status == http.StatusNotFound && e.Code == "NoSuchKey"
 	}
 	return false
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/internal/objectstore/storetest"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // setStore sets the variables that name an object store.
@@ -81,6 +82,7 @@ func TestSign(t *testing.T) {
 
 // TestStore checks the requests with a store that verifies signatures.
 func TestStore(t *testing.T) {
+	shorttest.Proof(t)
 	store := storetest.Start(t)
 	setStore(t, store.URL)
 	for _, prefix := range []string{"", "a/b", "with space", "größe+1", "100%", "k=v&x?y#z"} {
@@ -125,11 +127,14 @@ func testFiles(t *testing.T, b *Bucket, dir string) {
 		if err := b.PutFile(t.Context(), "t.parquet", "application/octet-stream", f); err != nil {
 			t.Fatalf("%s: %v", b, err)
 		}
-		if got, err := os.ReadFile(filepath.Join(dir, "t.parquet")); err != nil || !bytes.Equal(got, data) {
-			t.Errorf("%s: error %v, or not the %d bytes that were sent, but %d", b, err, len(data), len(got))
-		}
 		if got, _, err := b.Get(t.Context(), "t.parquet"); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%s: Get: error %v, or not the %d bytes that were sent, but %d", b, err, len(data), len(got))
+		}
+		if os.Getenv(storetest.Variable) != "" {
+			continue // a store whose files are elsewhere
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "t.parquet")); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: error %v, or not the %d bytes that were sent, but %d", b, err, len(data), len(got))
 		}
 	}
 	if err := b.Delete(t.Context(), "t.parquet"); err != nil {

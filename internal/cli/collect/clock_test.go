@@ -15,8 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
 )
 
-// jumpyClock builds this test with a package time whose clock jumps, for the collector and the
-// NATS server in it. Programs such as faketime change the time of libc, which Go does not use.
+// jumpyClock builds this test with a package time whose clock jumps, for the collector. Programs such as faketime change the time of libc, which Go does not use.
 func jumpyClock(t *testing.T) (bin string, set func(ahead time.Duration)) {
 	t.Helper()
 	if testing.Short() {
@@ -82,7 +81,7 @@ func TestClock(t *testing.T) {
 		dir := t.TempDir()
 		program, raws := fleettest.NewProgram("app", "\x01\x02", 50), map[string][]byte{}
 		for i, ahead := range jumps {
-			p := startProgram(t, bin, dir, "--snapshot", "20ms", "--keep", "1h")
+			p := startProgram(t, build{bin: bin}, dir, "--snapshot", "20ms", "--keep", "1h")
 			if i == 0 {
 				if err := send(p.url, program.MapFile(t)); err != nil {
 					t.Fatal(err)
@@ -109,34 +108,15 @@ func TestClock(t *testing.T) {
 		}
 	})
 	set(0)
-	t.Run("cluster", func(t *testing.T) {
-		c := (&trio{t: t, bin: bin, args: []string{"--snapshot", "100ms", "--keep", "1h"}}).startAll(nil)
-		f, l := newFleet(), c.load(8)
-		for _, p := range f.programs {
-			l.files <- p.MapFile(t)
-		}
+	t.Run("object store", func(t *testing.T) {
+		c := (&trio{t: t, bin: bin, args: []string{"--snapshot", "100ms", "--keep", "1h"}}).startAll()
+		f, l := c.begin(8)
 		for i, ahead := range jumps {
-			for half := range 2 {
-				for range 60 {
-					l.files <- f.run(t)
-				}
-				for range 60 {
-					<-l.acks
-				}
-				if half == 0 {
-					set(ahead)
-				}
-			}
-			if err := c.nodes[i%3].end(syscall.SIGKILL); err == nil {
-				t.Fatal("a node ended by itself")
-			}
-			c.start(i % 3)
-			c.ready(i % 3)
+			l.runs(f, 60)
+			set(ahead)
+			l.runs(f, 60)
+			c.kill(i % 3)
 		}
-		close(l.files)
-		l.wg.Wait()
-		for i := range c.nodes {
-			f.compare(t, c, i)
-		}
+		c.finish(f, l)
 	})
 }

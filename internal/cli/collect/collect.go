@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,12 +25,12 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/gate"
 	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/objectstore"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // collectFlags are the settings of a collector.
 type collectFlags struct {
-	clusterFlags
 	listen, tokens, cert, key, logFormat string
 	clientCA, audit                      string
 	maxBody, maxFile, memory             verb.SizeFlag
@@ -46,7 +47,7 @@ type collectFlags struct {
 func Collect(s *verb.Streams) *cobra.Command {
 	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20, maxDebug: 2 << 30, maxUnknown: 10_000, maxPlaces: 1 << 18}
 	c := &cobra.Command{
-		Use:   "collect DIR",
+		Use:   "collect {DIR | s3://BUCKET/PREFIX}",
 		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",
 		Long: `collect listens for uploads of raw files, packs, maps, and logs of modes spike and stacks
 (cairn push sends them), stores them in DIR, which it creates, and merges them by program
@@ -74,13 +75,17 @@ with DIR. Damage of DIR costs only the uploads in the damaged parts; cairn colle
 lists it. SIGTERM shuts it down. When it listens, it prints its address, one line on
 standard output.
 
-With --cluster, three nodes or more form one collector. Each upload is stored by a majority
-of them before it is acknowledged. All nodes are started with the same list, and each with
-its own name (--node). With --nats, an existing NATS server with JetStream stores the uploads.`,
+In place of DIR, s3://BUCKET/PREFIX names a place in an object store: Amazon S3, or one with
+its API (MinIO, Ceph, Google Cloud Storage, Cloudflare R2), whose address is in
+AWS_ENDPOINT_URL. Any number of collectors can share it, each of which takes uploads and serves
+everything; they have no other state and do not know of each other. Keys and region are in
+the variables of Amazon's command line: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+AWS_SESSION_TOKEN, AWS_REGION.`,
 		Example: `  cairn collect /var/lib/cairn
+  cairn collect s3://fleet/cairn --tokens tokens --listen 0.0.0.0:7474
   cairn push --map app raws --to http://127.0.0.1:7474
   cairn order --format auto http://127.0.0.1:7474/app -o order.txt`,
-		Args: verb.ExactFiles("collect", "one directory", 1, 1),
+		Args: verb.ExactFiles("collect", "one directory or place in an object store", 1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
 	}
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:7474", "the `address` to listen on; port 0 selects a free port")
@@ -106,7 +111,6 @@ its own name (--node). With --nats, an existing NATS server with JetStream store
 	c.Flags().IntVar(&f.debugBuilds, "debug-builds", 100, "keep programs and debug files of the last `n` builds that sent them; 0 for all")
 	c.Flags().StringVar(&f.clientCA, "client-ca", "", "require client certificates signed by this authority, a PEM `file`; needs --cert")
 	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each rejected request to this `file`")
-	f.addTo(c.Flags())
 	c.AddCommand(newVerifyCmd(s), newRepairCmd(s), newBackupCmd(s))
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
 	return c
@@ -132,7 +136,7 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 	verb.EndsInOrder.Store(true)
 	// What the Go runtime does not count, above all the program's own code, takes the rest.
 	debug.SetMemoryLimit(int64(f.memory) - int64(f.memory)/16 - 40<<20)
-	c, err := f.open(dir, f.scheme()+"://"+listener.Addr().String(), log)
+	c, err := f.open(dir, log)
 	if err != nil {
 		return err
 	}
@@ -142,7 +146,7 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 	}
 	defer audit.Close()
 	g := gate.New(c, gate.Options{
-		Debug: c, MaxDebug: int64(f.maxDebug), Temp: debugDir(dir), Audit: audit.Logger,
+		Debug: c, MaxDebug: int64(f.maxDebug), Temp: c.temp(), Audit: audit.Logger,
 		Tokens: tokens, MaxBody: int64(f.maxBody), MaxFile: int64(f.maxFile), MaxAll: int64(f.maxFile), Memory: int64(f.memory),
 		Rate: f.rate, Share: f.share, Log: log, Limits: f.perToken(), MaxMemory: int64(f.memory),
 	})
@@ -190,9 +194,6 @@ func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
 	case f.traces < 0:
 		return nil, verb.Usagef("collect: --traces %d: must not be negative", f.traces)
 	}
-	if err := f.clusterFlags.check(); err != nil {
-		return nil, err
-	}
 	switch f.logFormat {
 	case "text":
 		return slog.New(slog.NewTextHandler(s.Err, nil)), nil
@@ -213,23 +214,23 @@ func (f *collectFlags) readTokens() (gate.Tokens, error) {
 	return gate.ParseTokens(bytes.NewReader(data), f.tokens)
 }
 
-// backend is a collector, or a node of a cluster.
+// backend is a collector in a directory, or one of those that share an object store.
 type backend interface {
 	gate.Backend
 	gate.DebugFiles
 	Close(context.Context) error
+	temp() string // directory for uploads of programs and debug files
 }
 
-// open opens the collector in a directory, or the node of a cluster that stores its files
-// there and accepts uploads at a URL.
-func (f *collectFlags) open(dir, url string, log *slog.Logger) (backend, error) {
+// open opens the collector in a directory or in an object store.
+func (f *collectFlags) open(dir string, log *slog.Logger) (backend, error) {
 	options := collector.Options{
 		Limits: tally.Limits{Traces: f.traces, Logs: int64(f.logs), MaxCalls: f.maxCalls, Memory: int64(f.memory) / 8 * 3}, Sender: f.perToken(), MaxWaiting: int64(f.waiting),
 		SnapshotRecords: 50_000, SnapshotBytes: 64 << 20, SnapshotEvery: f.every, Keep: f.keep, Grace: time.Hour,
 		MinFree: int64(f.minFree), Free: func() (int64, error) { return free(dir) }, Log: log,
 	}
-	if f.clustered() {
-		return f.clusterFlags.open(dir, url, f.debugBuilds, options)
+	if strings.HasPrefix(dir, objectstore.Scheme) {
+		return f.openStore(dir, options)
 	}
 	j, err := segment.Open(filepath.Join(dir, "journal"), segment.Options{Damaged: func(d segment.Damage) { logDamage(log, &d) }})
 	if err != nil {
@@ -273,6 +274,8 @@ type single struct {
 	snapshots *depot.Dir
 	programs  string // directory of programs and debug files
 }
+
+func (s *single) temp() string { return s.programs }
 
 // auditLog is the audit log; its Logger is nil if there is none.
 type auditLog struct {

@@ -3,6 +3,7 @@ package collect
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,17 +53,19 @@ type process struct {
 
 func start(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
-	return startProgram(t, "", dir, args...)
+	return startProgram(t, build{}, dir, args...)
 }
 
-// startProgram starts another build of this test, this one if bin is "".
-func startProgram(t testing.TB, bin, dir string, args ...string) *process {
+// build is a build of this test: this one if bin is "".
+type build struct {
+	bin string
+	env []string // more variables
+}
+
+func startProgram(t testing.TB, from build, dir string, args ...string) *process {
 	t.Helper()
-	if bin == "" {
-		bin = os.Args[0]
-	}
-	p := &process{cmd: exec.Command(bin, append([]string{"--listen", "127.0.0.1:0", "--traces", fmt.Sprint(fleettest.Traces), dir}, args...)...)}
-	p.cmd.Env = append(os.Environ(), asCommand+"=1")
+	p := &process{cmd: exec.Command(cmp.Or(from.bin, os.Args[0]), append([]string{"--listen", "127.0.0.1:0", "--traces", fmt.Sprint(fleettest.Traces), dir}, args...)...)}
+	p.cmd.Env = slices.Concat(os.Environ(), from.env, []string{asCommand + "=1"})
 	p.cmd.Stderr = &p.talk
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

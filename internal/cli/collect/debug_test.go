@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/fleet/client"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestDebugBuilds sends the programs of three builds where two are kept, and checks that the
@@ -36,11 +37,9 @@ func TestDebugBuilds(t *testing.T) {
 		t.Parallel()
 		check(t, start(t, t.TempDir(), "--debug-builds", "2").url)
 	})
-	t.Run("cluster", func(t *testing.T) {
+	t.Run("object store", func(t *testing.T) {
+		shorttest.Proof(t)
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("a cluster takes seconds to start")
-		}
 		check(t, startTrio(t, "--debug-builds", "2").url(0))
 	})
 }

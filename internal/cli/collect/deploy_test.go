@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/cairnprof/cairn/internal/objectstore"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -46,23 +47,14 @@ func TestManifest(t *testing.T) {
 			args = c.Args
 		}
 	}
-	secrets := t.TempDir()
-	if err := os.WriteFile(filepath.Join(secrets, "cluster-secret"), []byte("0123456789abcdef"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for i := range args {
-		args[i] = strings.NewReplacer("$(POD)", "cairn-1", "/secrets", secrets).Replace(args[i])
-	}
-	f := new(clusterFlags)
-	c := Collect(&verb.Streams{Out: io.Discard, Err: io.Discard})
-	if err := c.ParseFlags(args); err != nil || len(args) == 0 {
+	f := Collect(&verb.Streams{Out: io.Discard, Err: io.Discard})
+	if err := f.ParseFlags(args); err != nil || len(args) == 0 {
 		t.Fatalf("%v: %v", args, err)
 	}
-	for flag, to := range map[string]*string{"cluster": &f.nodes, "node": &f.node, "cluster-secret": &f.secret} {
-		*to = c.Flags().Lookup(flag).Value.String()
+	if err := f.Args(f, f.Flags().Args()); err != nil {
+		t.Errorf("%v: %v", args, err)
 	}
-	f.shards, f.replicas = 6, 3
-	if err := f.check(); err != nil || len(f.list) != 3 {
+	if _, err := objectstore.Open(f.Flags().Arg(0)); err != nil && !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") { // which is in the secret
 		t.Errorf("%v: %v", args, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // malformed makes uploads that are damaged.
@@ -158,24 +159,12 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestClusterMalformed sends damaged uploads to the nodes of a cluster in turn.
-func TestClusterMalformed(t *testing.T) {
+// TestStoreMalformed sends damaged uploads in turn to collectors that share an object store.
+func TestStoreMalformed(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a cluster takes seconds to start")
-	}
 	c := startTrio(t, "--snapshot", "100ms")
-	f, l := newFleet(), c.load(4)
-	for _, p := range f.programs {
-		l.files <- p.MapFile(t)
-	}
-	for range f.programs { // until each shard has an owner
-		<-l.acks
-	}
+	f, l := c.begin(4)
 	sendMalformed(t, malformedCount(), func(i int) string { return c.url(i % 3) }, func() { l.files <- f.run(t) })
-	close(l.files)
-	l.wg.Wait()
-	for i := range c.nodes {
-		f.compare(t, c, i)
-	}
+	c.finish(f, l)
 }

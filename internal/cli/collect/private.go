@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,6 +31,19 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: all users of this machine can use it (mode %#o): chmod o= %s", path, st.Mode().Perm(), path)
 	}
 	return io.ReadAll(io.LimitReader(f, maxPrivate))
+}
+
+// readPool reads certificates of authorities.
+func readPool(path string) (*x509.CertPool, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("%s: no certificate in PEM", path)
+	}
+	return pool, nil
 }
 
 // rereadTokens reads the file of tokens again at each SIGHUP until ctx ends. If it is not valid, the tokens stay.

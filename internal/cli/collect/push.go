@@ -42,8 +42,8 @@ that the collector asks for .skipped. A file that is sent twice is counted once.
 
 With --watch, push keeps running and looks for new files each --interval. If the
 collector cannot be reached or has no room, files stay and push tries again, after
-pauses that grow up to ten minutes; without --watch it gives up after --patience. The
-nodes of a cluster are given as several URLs, separated by commas.
+pauses that grow up to ten minutes; without --watch it gives up after --patience. Collectors
+that share an object store are given as several URLs, separated by commas.
 
 Files are sent when they are complete. The file of a process that was killed is sent
 when the process is gone and the file is --settle old. In a container, run push among

@@ -4,6 +4,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,10 @@ type Options struct {
 	Free            func() (int64, error)
 	Keep            time.Duration // after which builds without uploads are removed, 0 for never
 	Grace           time.Duration // after the start in which none is removed: devices may send first
-	Log             *slog.Logger
+	// Shared says that other collectors append to the journal and write snapshots as well. A collector continues from
+	// the snapshots of the others: it need not write its own, and what is in them need not be in its memory.
+	Shared bool
+	Log    *slog.Logger
 }
 
 // Errors of Submit after which a sender should try again.
@@ -61,6 +65,12 @@ type Head struct {
 // ErrObjects is in the error of a Store that may have lost objects which Put returned a name of: the state must not
 // be used any more, but is that of the last snapshot and the journal.
 var ErrObjects = errors.New("the disk lost what was written")
+
+// Mover is a Store that several collectors share.
+type Mover interface {
+	// Moved reports whether another collector has set a head since Heads or SetHead.
+	Moved() (bool, error)
+}
 
 // ErrSuperseded reports that another process continues the snapshots.
 var ErrSuperseded = errors.New("another process has written a snapshot")
@@ -95,10 +105,7 @@ func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
 		o: o, journal: j, store: store, started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{}),
 		coming: make(map[string]tally.Use), reserved: make(map[uint64]*reserved),
 	}
-	if err := c.restore(); err != nil {
-		return nil, err
-	}
-	r, err := j.Read(c.state.Seq() + 1)
+	r, err := c.begin()
 	if err != nil {
 		return nil, err
 	}
@@ -216,41 +223,66 @@ func (c *Collector) siftLocked(items []inbox.Item) (fresh []inbox.Item, refused 
 // merge applies the records of the journal until ctx ends.
 func (c *Collector) merge(ctx context.Context, r journal.Reader) {
 	defer close(c.ended)
-	defer r.Close()
+	defer func() { r.Close() }()
 	records, bytes := 0, int64(0) // since the last snapshot
 	var due time.Time             // time of the next snapshot, zero without new records
+	turn := 1                     // of the intervals between snapshots, how many this collector waits
 	for {
 		record, err := nextUntil(ctx, r, due)
 		switch {
 		case err == nil:
-			if err := c.apply(record); err != nil {
+			if err := c.apply(record); c.o.Shared && errors.Is(err, ErrObjects) {
+				records, bytes, due = 0, 0, time.Time{}
+				if r, err = c.adopt(ctx, r); err != nil {
+					c.fail(err)
+					return
+				}
+				continue
+			} else if err != nil {
 				c.fail(fmt.Errorf("record %d of the journal: %w", record.Seq, err))
 				return
 			}
 			records++
 			bytes += int64(len(record.Data))
 			if due.IsZero() {
-				due = time.Now().Add(c.o.SnapshotEvery)
+				due = time.Now().Add(time.Duration(turn) * c.o.SnapshotEvery)
 			}
-			if records < c.o.SnapshotRecords && bytes < c.o.SnapshotBytes && time.Now().Before(due) {
+			if records < turn*c.o.SnapshotRecords && bytes < int64(turn)*c.o.SnapshotBytes && time.Now().Before(due) {
 				continue
 			}
+		case c.o.Shared && errors.Is(err, journal.ErrTrimmed):
+			records, bytes, due = 0, 0, time.Time{}
+			if r, err = c.adopt(ctx, r); err != nil {
+				c.fail(err)
+				return
+			}
+			continue
 		case ctx.Err() != nil || errors.Is(err, journal.ErrClosed):
 			return
 		case !errors.Is(err, context.DeadlineExceeded):
 			c.fail(err)
 			return
 		}
-		records, bytes, due = 0, 0, time.Time{}
+		records, bytes, due, turn = 0, 0, time.Time{}, 1
 		if err := c.Snapshot(); errors.Is(err, ErrSuperseded) || errors.Is(err, ErrObjects) {
-			c.fail(err)
-			return
+			// The other one is the first to write the next one, too.
+			turn = othersTurn
+			if c.o.Shared {
+				r, err = c.adopt(ctx, r)
+			}
+			if err != nil {
+				c.fail(err)
+				return
+			}
 		} else if err != nil {
 			c.o.Log.Error("writing a snapshot failed; trying again later", "error", err)
 			due = time.Now().Add(max(c.o.SnapshotEvery, retrySnapshot))
 		}
 	}
 }
+
+// othersTurn is after how many intervals a collector writes a snapshot if another one has written the last one.
+const othersTurn = 2
 
 // retrySnapshot is the least time between attempts to write a snapshot.
 const retrySnapshot = time.Second
@@ -325,6 +357,11 @@ func (c *Collector) snapshot() error {
 	if c.o.Keep > 0 && time.Since(c.started) >= c.o.Grace {
 		if n := c.state.Expire(c.now().UnixNano(), int64(c.o.Keep)); n > 0 {
 			c.o.Log.Info("removed builds without uploads", "builds", n, "for", c.o.Keep)
+		}
+	}
+	if m, ok := c.store.(Mover); ok {
+		if moved, err := m.Moved(); err != nil || moved {
+			return cmp.Or(err, ErrSuperseded)
 		}
 	}
 	list, err := c.state.Snapshot()
@@ -481,7 +518,9 @@ func (c *Collector) Close(ctx context.Context) error {
 	c.cancel()
 	<-c.ended
 	if merged == nil && c.failed == nil {
-		merged = c.Snapshot()
+		if merged = c.Snapshot(); c.o.Shared && errors.Is(merged, ErrSuperseded) {
+			merged = nil // the others write the next one
+		}
 	}
 	return errors.Join(merged, c.journal.Close())
 }

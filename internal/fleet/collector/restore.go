@@ -1,8 +1,10 @@
 package collector
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/fleet/journal"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
@@ -53,6 +55,52 @@ func (c *Collector) restore() error {
 	}
 	c.o.Log.Error("the end of the journal is missing; uploads after the snapshot may be lost", "snapshot", c.state.Seq(), "journal", last)
 	return j.Advance(c.state.Seq())
+}
+
+// attempts is how often begin tries to read a snapshot, while other collectors may replace it.
+const attempts = 5
+
+// begin restores the state and returns the reader of the records after it.
+func (c *Collector) begin() (r journal.Reader, err error) {
+	for n := 0; ; n++ {
+		if err = c.restore(); err == nil {
+			r, err = c.journal.Read(c.state.Seq() + 1)
+		}
+		if err == nil || !c.o.Shared || n == attempts {
+			return r, err
+		}
+		c.state = nil
+	}
+}
+
+// adopt continues from the newest snapshot of the collectors that share the store, and returns the reader of the records
+// after it.
+func (c *Collector) adopt(ctx context.Context, r journal.Reader) (journal.Reader, error) {
+	for {
+		from := &Collector{o: c.o, journal: c.journal, store: c.store}
+		next, err := from.begin()
+		if err == nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.state, c.last = from.state, from.last
+			for seq, r := range c.reserved {
+				if seq <= c.state.Seq() {
+					delete(c.reserved, seq)
+					c.free(r)
+				}
+			}
+			c.stir()
+			return next, errors.Join(r.Close(), c.store.Keep(c.last.used))
+		}
+		if ctx.Err() != nil {
+			return r, journal.ErrClosed
+		}
+		c.o.Log.Warn("continuing from the snapshot of another collector failed; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retrySnapshot):
+		}
+	}
 }
 
 // Repair makes a new snapshot of what can be read of the newest one, if the collector cannot continue from any

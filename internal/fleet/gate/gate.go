@@ -8,7 +8,6 @@
 //	GET  /v1/maps/BUILD           the map of a build
 //	GET  /v1/logs/BUILD[/KEY]     the list of the logs of a build, or one of them
 //	GET  /v1/view/PROGRAM@BUILD   coverage, functions that never ran, spikes, as JSON
-//	GET  /v1/cluster              the nodes of a cluster, as JSON
 //	GET  /v1/backup               a copy of the collector, a tar archive
 //	GET  /PROGRAM[@BUILD]         a profile; BUILD may be the start of the id
 //	GET  /buildid/BUILD/KIND      a program or its debug file, as of debuginfod
@@ -37,7 +36,6 @@ import (
 
 	"github.com/cairnprof/cairn/format/bundle"
 	"github.com/cairnprof/cairn/format/mippack"
-	"github.com/cairnprof/cairn/internal/fleet/cluster"
 	"github.com/cairnprof/cairn/internal/fleet/collector"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
 	"github.com/cairnprof/cairn/internal/fleet/journal"
@@ -67,7 +65,7 @@ type Options struct {
 
 const maxFiles = 1 << 14 // in a body
 
-// Backend stores uploads and answers queries for a gate: a collector, or a cluster of them.
+// Backend stores uploads and answers queries for a gate.
 type Backend interface {
 	Submit(ctx context.Context, items []inbox.Item) (collector.Result, []inbox.Refusal, error)
 	Builds(ctx context.Context, q tally.Query) ([]tally.Build, error)
@@ -128,7 +126,6 @@ func (g *Gate) routes() []route {
 		{"POST /v1/files", Write, g.files},
 		{"GET /v1/policy", Write, g.policy},
 		{"GET /v1/builds", Read, g.builds},
-		{"GET /v1/cluster", Read, g.cluster},
 		{"GET /v1/backup", Backup, g.backup},
 		{"GET /v1/maps/{build}", Read, g.buildMap},
 		{"GET /v1/logs/{build}", Read, g.logs},
@@ -237,7 +234,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusInsufficientStorage {
 		after := retryAfter
 		if strings.Contains(reason, journal.ErrUnavailable.Error()) {
-			after = 2 // about the time until another node takes over
+			after = 2 // about the time until the store answers again
 		}
 		w.Header().Set("Retry-After", strconv.Itoa(after))
 	}
@@ -364,23 +361,6 @@ func (g *Gate) policy(w http.ResponseWriter, _ *http.Request) {
 		MaxAll  int64   `json:"maxAll"`
 		Files   int     `json:"maxFiles"`
 	}{1, g.o.Share, g.o.MaxBody, g.o.MaxFile, g.o.MaxAll, maxFiles})
-}
-
-// cluster answers with the nodes of a cluster and the owners of shards.
-func (g *Gate) cluster(w http.ResponseWriter, r *http.Request) {
-	c, ok := g.c.(interface {
-		Nodes(context.Context) (*cluster.Nodes, error)
-	})
-	if !ok {
-		g.refuse(w, r, http.StatusNotFound, "this collector is not a cluster")
-		return
-	}
-	nodes, err := c.Nodes(r.Context())
-	if err != nil {
-		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
-		return
-	}
-	answer(w, nodes)
 }
 
 func (g *Gate) profile(w http.ResponseWriter, r *http.Request) {

@@ -101,7 +101,6 @@ func TestMatrix(t *testing.T) {
 		"POST /v1/debug":              {{body: ownProgram, of: "app"}, {body: secretProgram, of: "secret"}},
 		"GET /v1/policy":              {{}},
 		"GET /v1/builds":              {{}, {path: "/v1/builds?after=" + next(tally.Cursor{})}},
-		"GET /v1/cluster":             {{status: http.StatusNotFound}},
 		"GET /v1/backup":              {{status: http.StatusNotFound}}, // this test's collector has none
 		"GET /v1/maps/{build}":        about("/v1/maps/%s"),
 		"GET /v1/logs/{build}":        about("/v1/logs/%s"),

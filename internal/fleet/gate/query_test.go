@@ -77,7 +77,7 @@ func TestLogs(t *testing.T) {
 		}
 	}
 	for path, status := range map[string]int{
-		"/v1/logs/abce": 404, "/v1/logs/xyz": 400, "/v1/logs/abcd/00": 404, "/v1/logs/abcd/" + strings.Repeat("0", 32): 404, "/view/none": 404, "/v1/cluster": 404,
+		"/v1/logs/abce": 404, "/v1/logs/xyz": 400, "/v1/logs/abcd/00": 404, "/v1/logs/abcd/" + strings.Repeat("0", 32): 404, "/view/none": 404,
 	} {
 		if got, text := ask(t, http.MethodGet, url+path, nil); got != status {
 			t.Errorf("%s: %d %s", path, got, text)

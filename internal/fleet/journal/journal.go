@@ -3,8 +3,8 @@
 //
 // The order makes merging restartable. Records are numbered without gaps. A snapshot has the number of the
 // last record in it, and a process that continues from the snapshot reads the next record. There are two
-// drivers: package segment keeps a journal in files of one directory, package stream in a replicated
-// stream of JetStream. Package journaltest tests both.
+// drivers: package segment keeps a journal in files of one directory, for one process, and package object in an object
+// store, for any number of them. Package journaltest tests both.
 package journal
 
 import (
@@ -26,7 +26,7 @@ type Record struct {
 // goroutines, but one reads and trims.
 type Journal interface {
 	// Append appends a record. When it returns without an error, the record is durable: on the
-	// disk, or on the disks of most nodes. After an error the record may be in the journal or
+	// disk, or in the object store. After an error the record may be in the journal or
 	// not, unless the error is ErrFull or ErrTooLarge: then it is not.
 	Append(ctx context.Context, data []byte) (seq uint64, err error)
 	// Read returns a reader of the records from the given number on. If that record was trimmed,
@@ -53,9 +53,12 @@ var (
 	ErrFull = errors.New("no space left for the journal")
 	// ErrTooLarge is in the error of Append of a record that is longer than the driver accepts.
 	ErrTooLarge = errors.New("record too large for the journal")
-	// ErrUnavailable is in the error of a call that may succeed later, as when a cluster has no
-	// majority. The record of a failed Append may be in the journal or not.
+	// ErrUnavailable is in the error of a call that may succeed later, as when an object store
+	// does not answer. The record of a failed Append may be in the journal or not.
 	ErrUnavailable = errors.New("the journal is not available now")
+	// ErrTrimmed is in the error of Read, or of Next, if the record was removed: another process that shares the journal
+	// has it in a snapshot.
+	ErrTrimmed = errors.New("the record is not in the journal any more")
 	// ErrClosed is the error of all calls after Close.
 	ErrClosed = errors.New("the journal is closed")
 )

@@ -24,13 +24,18 @@ import (
 type Driver func(dir string) (journal.Journal, error)
 
 // Run tests a driver. The test's package calls Main in its TestMain.
-func Run(t *testing.T, open Driver) {
+func Run(t *testing.T, open Driver) { run(t, open, false) }
+
+// RunShared tests a driver whose journals several processes use at once.
+func RunShared(t *testing.T, open Driver) { run(t, open, true) }
+
+func run(t *testing.T, open Driver, shared bool) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, Driver)
 	}{
 		{"order", testOrder},
-		{"reopen", testReopen},
+		{"reopen", func(t *testing.T, open Driver) { testReopen(t, open, shared) }},
 		{"wait", testWait},
 		{"trim", testTrim},
 		{"sizes", testSizes},
@@ -124,15 +129,17 @@ func testOrder(t *testing.T, open Driver) {
 }
 
 // testReopen opens, appends to and closes a journal several times.
-func testReopen(t *testing.T, open Driver) {
+func testReopen(t *testing.T, open Driver, shared bool) {
 	dir := t.TempDir()
 	for life := range 3 {
 		j, err := open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := open(dir); err == nil {
-			t.Error("a journal is open twice")
+		if again, err := open(dir); err == nil != shared {
+			t.Errorf("a journal is opened twice: %v", err)
+		} else if shared {
+			defer again.Close()
 		}
 		if last := must(t, j.Last); last != uint64(2*life) {
 			t.Errorf("opened for time %d, the last record is %d", life, last)
