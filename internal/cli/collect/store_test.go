@@ -285,7 +285,7 @@ func TestStoreFull(t *testing.T) {
 	if os.Getenv(storetest.Variable) != "" {
 		t.Skip("the files of this store are elsewhere")
 	}
-	c := &trio{t: t, store: storetest.Start(t), args: []string{"--snapshot", "1h"}}
+	c := &trio{t: t, store: storetest.StartApart(t), args: []string{"--snapshot", "1h"}}
 	disk := filepath.Join(c.store.Root, storetest.Bucket)
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=2m"); err != nil {
 		t.Skipf("mounting a small file system: %v", err)

@@ -29,8 +29,9 @@ type Store struct {
 	t    testing.TB
 	bin  string
 	addr string
-	side string // directory of what the store knows of objects besides their bytes
+	side string // directory of what the store knows of objects besides their bytes, "" if it is in attributes of the files
 	cmd  *exec.Cmd
+	done chan error // has a value when cmd has ended
 
 	URL  string
 	Root string // directory of the buckets
@@ -40,9 +41,21 @@ type Store struct {
 // name. Its objects should be removed between tests.
 const Variable = "CAIRN_TEST_STORE"
 
+// StartApart starts a store like Start, for disks whose files have no extended attributes. If this store is killed, it may
+// say of an object that it exists and does not exist.
+func StartApart(t testing.TB) *Store {
+	t.Helper()
+	return start(t, t.TempDir())
+}
+
 // Start starts a store that ends with the test. The test is skipped if the store cannot be built, for want of its
 // modules.
 func Start(t testing.TB) *Store {
+	t.Helper()
+	return start(t, "")
+}
+
+func start(t testing.TB, side string) *Store {
 	t.Helper()
 	if url := os.Getenv(Variable); url != "" {
 		return &Store{t: t, URL: url, Root: t.TempDir()}
@@ -51,7 +64,7 @@ func Start(t testing.TB) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Store{t: t, bin: build(t), addr: l.Addr().String(), side: t.TempDir(), Root: t.TempDir()}
+	s := &Store{t: t, bin: build(t), addr: l.Addr().String(), side: side, Root: t.TempDir()}
 	s.URL = "http://" + s.addr
 	l.Close()
 	if err := os.Mkdir(filepath.Join(s.Root, Bucket), 0o777); err != nil {
@@ -83,16 +96,34 @@ func (s *Store) Restart() {
 	if s.bin == "" {
 		return
 	}
-	s.cmd = exec.Command(s.bin, "--quiet", "--port", s.addr, "--access", KeyID, "--secret", Secret, "posix", "--sidecar", s.side, s.Root)
+	args := []string{"--quiet", "--port", s.addr, "--access", KeyID, "--secret", Secret, "posix"}
+	if s.side != "" {
+		args = append(args, "--sidecar", s.side)
+	}
+	s.cmd = exec.Command(s.bin, append(args, s.Root)...)
 	s.cmd.Stderr = s.t.Output()
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	cmd, done := s.cmd, make(chan error, 1)
+	s.done = done
+	go func() { done <- cmd.Wait() }()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.Dial("tcp", s.addr)
 		if err == nil {
 			c.Close()
 			return
+		}
+		select {
+		case err := <-done:
+			s.cmd = nil
+			if s.side == "" { // no extended attributes
+				s.side = s.t.TempDir()
+				s.Restart()
+				return
+			}
+			s.t.Fatalf("the object store ends: %v", err)
+		default:
 		}
 		if time.Now().After(end) {
 			s.t.Fatalf("the object store does not listen: %v", err)
@@ -104,7 +135,7 @@ func (s *Store) Restart() {
 func (s *Store) Kill() {
 	if s.cmd != nil {
 		s.cmd.Process.Kill() //nolint:errcheck // it may have ended
-		s.cmd.Wait()         //nolint:errcheck // it was killed
+		<-s.done
 		s.cmd = nil
 	}
 }

@@ -36,6 +36,9 @@ const (
 	prefix   = "journal/"
 	trimName = "journal.trim"
 
+	// mostMisses is how often in a row an object may be there and not be there. Once happens: others remove objects.
+	mostMisses = 10
+
 	maxBatch = 8 << 20  // bytes of the records of an object with more than one
 	maxKept  = 64 << 20 // bytes of objects that are kept in memory for the reader, so that it does not ask for them
 )
@@ -214,14 +217,22 @@ func (j *Journal) create(batch []*pending) (uint64, error) {
 	for i, p := range batch {
 		records[i] = p.data
 	}
-	for {
+	for misses := 0; ; {
 		first, _ := j.state()
 		image := segment.Image(first, binary.LittleEndian.Uint64(salt[:]), records)
 		_, err := j.store.Put(j.ctx, name(first), image, objectstore.Condition{Absent: true})
 		if errors.Is(err, objectstore.ErrExists) {
 			var ours bool
 			if ours, err = j.follow(first, image); err == nil && !ours {
-				continue
+				next, _ := j.state()
+				if next > first {
+					misses = 0
+					continue
+				}
+				if misses++; misses < mostMisses {
+					continue
+				}
+				err = fmt.Errorf("%w: %s: the store refuses to create this object because it exists, and says that it does not exist", journal.ErrUnavailable, name(first))
 			}
 		}
 		if err != nil {

@@ -32,9 +32,9 @@ func open(dir string) (journal.Journal, error) {
 func TestMain(m *testing.M) { journaltest.Main(m, open) }
 
 // setStore starts a store and sets the variables that name it, for the test and the processes that it starts.
-func setStore(t *testing.T) *storetest.Store {
+func setStore(t *testing.T, start func(testing.TB) *storetest.Store) *storetest.Store {
 	t.Helper()
-	store := storetest.Start(t)
+	store := start(t)
 	for _, variable := range storetest.Environment(store.URL) {
 		name, value, _ := strings.Cut(variable, "=")
 		if err := os.Setenv(name, value); err != nil {
@@ -46,15 +46,42 @@ func setStore(t *testing.T) *storetest.Store {
 
 func TestJournal(t *testing.T) {
 	shorttest.Proof(t)
-	setStore(t)
+	setStore(t, storetest.Start)
 	journaltest.RunShared(t, open)
+}
+
+// TestContradiction appends to a store that says of the next object that it exists and does not exist: a gateway that was
+// killed left half of it. The append fails.
+func TestContradiction(t *testing.T) {
+	shorttest.Proof(t)
+	store := setStore(t, storetest.StartApart)
+	if os.Getenv(storetest.Variable) != "" {
+		t.Skip("the files of this store are elsewhere")
+	}
+	for i := range 2 {
+		j, err := open("half")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		_, err = j.Append(t.Context(), []byte("text"))
+		if (i == 0) != (err == nil) || i > 0 && !errors.Is(err, journal.ErrUnavailable) {
+			t.Errorf("append %d: %v", i, err)
+		}
+		if i == 0 {
+			err = os.Remove(filepath.Join(store.Root, storetest.Bucket, "half", "journal", "00000000000000000001"))
+		}
+		if i == 0 && err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestStale continues journals that others have trimmed meanwhile: what they append gets a new number, and what they read
 // is part of the journal, also while an object with a number that was in use before is in the store.
 func TestStale(t *testing.T) {
 	shorttest.Proof(t)
-	store := setStore(t)
+	store := setStore(t, storetest.Start)
 	if os.Getenv(storetest.Variable) != "" {
 		t.Skip("the files of this store are elsewhere")
 	}
