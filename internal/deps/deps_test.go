@@ -96,6 +96,7 @@ var modules = map[string]string{
 	"github.com/spf13/cobra/doc":                     "cmd/cairn",
 	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
 	"google.golang.org/protobuf/encoding/protowire":  "internal/export internal/export/deliver format/pprofstacks",
+	"github.com/ulikunitz/xz/lzma":                   "internal/binary/objfile",
 	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
 	"golang.org/x/arch/arm64/arm64asm":               "internal/binary/asmtext",
 	"golang.org/x/arch/x86/x86asm":                   "internal/binary/asmtext",

@@ -18,11 +18,12 @@ func UnnamedFunction(module string, addr uint64) string {
 
 // RemainingSymbols are the symbols of a stripped module.
 type RemainingSymbols struct {
-	// Symbols are ascending by address: those of .dynsym, and one with the name of
+	// Symbols are ascending by address: those of .dynsym and .gnu_debugdata, and one with the name of
 	// UnnamedFunction for each function of .eh_frame that none of these covers.
 	Symbols []TableSymbol
-	Named   int // functions of .dynsym
-	Unnamed int // functions of .eh_frame alone, or parts of functions that compilers split off
+	Named   int  // functions of .dynsym and .gnu_debugdata
+	Mini    bool // there is a .gnu_debugdata with functions
+	Unnamed int  // functions of .eh_frame alone, or parts of functions that compilers split off
 }
 
 // RemainingSymbols returns what strip leaves of the symbols of a module: dynamic symbols, and
@@ -32,6 +33,11 @@ func (f *File) RemainingSymbols() (out RemainingSymbols, err error) {
 		if out.Symbols, err = f.symbolsOf(s); err != nil {
 			return out, err
 		}
+	}
+	if mini, err := f.miniDebug(); err == nil { // a damaged one is like none
+		out.Mini = len(mini) > 0
+		out.Symbols = append(out.Symbols, mini...)
+		slices.SortStableFunc(out.Symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	}
 	data, addr, _, ok, err := f.Section(".eh_frame")
 	if err != nil || !ok {

@@ -88,6 +88,9 @@ func (r run) nameStripped(f *objfile.File, p *objfile.Program) error {
 	}
 	p.Symbols = left.Symbols
 	named := report.Either(uint64(left.Named), " has a name, as it is exported,", " have names, as they are exported,")
+	if left.Mini {
+		named = report.Either(uint64(left.Named), " has a name", " have names") + " (.dynsym and .gnu_debugdata)"
+	}
 	r.Note("%s: stripped: %s%s and %s have none (%s): for all names, %s", f.Path(), report.Plural(left.Named, "function"), named, report.Count(left.Unnamed), objfile.UnnamedFunction(f.Path(), 0x1234), betterNames(p.BuildID))
 	return nil
 }
