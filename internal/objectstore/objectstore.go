@@ -21,6 +21,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,6 +38,8 @@ type Bucket struct {
 	region string
 	access keys
 	client *http.Client
+	now    func() time.Time // the machine's clock
+	ahead  atomic.Int64     // how far the store's clock is ahead of it, nanoseconds
 }
 
 // Open returns the place that a name such as s3://bucket/prefix means. It sends no request. Keys, region and the URL of
@@ -48,6 +51,7 @@ func Open(name string) (*Bucket, error) {
 		return nil, fmt.Errorf("%q: the name of a place in an object store is s3://BUCKET/PREFIX", name)
 	}
 	b := &Bucket{
+		now:    time.Now,
 		prefix: strings.Trim(prefix, "/"),
 		region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
 		access: keys{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")},
@@ -137,6 +141,9 @@ func Again(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err != nil
+	}
+	if e.Code == skewed {
+		return true
 	}
 	switch e.Status {
 	// S3 answers 409 to the loser of two conditional requests at the same time.
@@ -361,19 +368,29 @@ func (b *Bucket) send(ctx context.Context, q *request) (*http.Response, error) {
 		r.Header[name] = values
 	}
 	r.ContentLength = q.size
-	sign(r, cmp.Or(q.digest, emptyDigest), b.access, b.region, time.Now())
+	sign(r, cmp.Or(q.digest, emptyDigest), b.access, b.region, b.now().Add(time.Duration(b.ahead.Load())))
 	response, err := b.client.Do(r)
 	if err != nil || response.StatusCode/100 == 2 {
 		return response, err
 	}
 	defer response.Body.Close()
-	return nil, failure(q.url, response)
+	e := failure(q.url, response)
+	if e.Code == skewed {
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			b.ahead.Store(int64(date.Sub(b.now())))
+		}
+	}
+	return nil, e
 }
+
+// skewed is the code of the error if the time of a request is not that of the store's clock, within 15 minutes. The next
+// attempt has the time of the store.
+const skewed = "RequestTimeTooSkewed"
 
 const maxReason = 300 // bytes of a message that are shown
 
 // failure returns the error in a response.
-func failure(u *url.URL, response *http.Response) error {
+func failure(u *url.URL, response *http.Response) *Error {
 	e := &Error{URL: u.String(), Status: response.StatusCode}
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // 0 without one
 	e.After = time.Duration(max(0, seconds)) * time.Second

@@ -201,3 +201,23 @@ func testConditions(t *testing.T, b *Bucket) {
 		t.Error(err)
 	}
 }
+
+// TestClock lets the machine's clock jump by decades: requests get the time of the store.
+func TestClock(t *testing.T) {
+	shorttest.Proof(t)
+	store := storetest.Start(t)
+	setStore(t, store.URL)
+	b, err := Open(storetest.Place + "/clock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ahead := range []time.Duration{0, 20 * 365 * 24 * time.Hour, -30 * 365 * 24 * time.Hour, 3 * time.Hour, 0} {
+		b.now = func() time.Time { return time.Now().Add(ahead) }
+		if _, err := b.Put(t.Context(), fmt.Sprint(i), []byte("x"), Condition{Absent: true}); err != nil {
+			t.Errorf("%v ahead: %v", ahead, err)
+		}
+		if list, err := b.ListAll(t.Context(), "", ""); err != nil || len(list) != i+1 {
+			t.Errorf("%v ahead: %d objects, %v", ahead, len(list), err)
+		}
+	}
+}
