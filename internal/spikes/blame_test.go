@@ -228,6 +228,23 @@ func TestEaters(t *testing.T) {
 	}
 }
 
+// TestLate checks that a caller that is ranked explains the time of all its calls, also of those that are not: too short
+// to be ranked themselves, but too long to be no late calls.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	const create, chunk, work = 1, 3, 4
+	r := &run{now: 1}
+	var chunks []func() bool
+	for range 20 {
+		chunks = append(chunks, r.call(chunk, 6, r.call(work, 11)))
+	}
+	r.call(create, 40, chunks...)()
+	s := r.settle(t, 10_000)
+	if l := s.Late(); l.Time < 370*ms || l.Explained != l.Time {
+		t.Errorf("%d of %d ms are explained", l.Explained/ms, l.Time/ms)
+	}
+}
+
 // TestBlameLarge checks that a hundred thousand calls are nested quickly, on one stack and on
 // several.
 func TestBlameLarge(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // lower bounds.
 type Late struct {
 	Time      uint64 `json:"time_ns"`
-	Explained uint64 `json:"explained_ns"` // in calls that are ranked
+	Explained uint64 `json:"explained_ns"` // in calls that are ranked: peaks, and callers with what they called
 	Idle      uint64 `json:"idle_ns"`      // not in Time: waits for work
 	Frozen    uint64 `json:"frozen_ns"`    // not in Time: processes stood still
 	// Outside is the time of the calls that contain all work of a thread, and are not ranked, in no reported call.
@@ -25,8 +25,10 @@ type Late struct {
 func (s *Set) Late() Late {
 	var l Late
 	lost, within := uint64(0), uint64(0) // within: idle time in outer calls
-	for i := range s.long {
+	inRow := make([]bool, len(s.long))   // the call, or one around it, is a caller that is ranked
+	for i := range slices.Backward(s.long) {
 		c := &s.long[i]
+		inRow[i] = c.listed() || c.parent >= 0 && inRow[c.parent]
 		idle := c.group != nil && c.group.Idle == Idle
 		outer := c.parent < 0 || s.long[c.parent].lasting
 		switch {
@@ -41,7 +43,7 @@ func (s *Set) Late() Late {
 			l.Time = saturate.Add(l.Time, since(c.time.Lo, c.frozen))
 			l.Frozen = saturate.Add(l.Frozen, c.frozen)
 		}
-		if !c.lasting && !c.peak && !c.listed() {
+		if !c.lasting && !c.peak && !inRow[i] {
 			lost = saturate.Add(lost, c.own.Lo)
 		}
 	}
