@@ -343,6 +343,7 @@ func (e *Events) notes() {
 		e.info.Clock.Step = t.Period
 		add("the clock was updated every %d us, more often where calls are frequent (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
+		add(wallClock)
 	}
 	if len(e.Modules) == 0 && len(e.threads) > 0 {
 		add("it names no program: functions have no names")

@@ -212,6 +212,9 @@ func (e *Events) functionOf(addr uint64, gone uint32, objects *Objects) calllog.
 	return calllog.MakeFuncID(objects.number(found, low), uint32((within-low)>>2))
 }
 
+// wallClock is a note about logs of native programs.
+const wallClock = "times are of the wall clock: the log does not tell time on a processor from waits (mode spike does, of slow calls)"
+
 func (s *Stacks) notes() {
 	add := func(format string, args ...any) { s.info.Notes = append(s.info.Notes, fmt.Sprintf(format, args...)) }
 	switch {
@@ -229,6 +232,9 @@ func (s *Stacks) notes() {
 		s.info.Clock.Step = t.Period
 		add("the clock was updated every %d us (at worst after %d us): sums over many calls are more accurate than single calls",
 			t.Period/1000, max(t.WorstGap, t.Period)/1000)
+	}
+	if s.Longest && s.Timed { // of a native program: those in Go have no longest calls, but waits
+		add(wallClock)
 	}
 	if s.Trailer != nil && !s.Trailer.Final {
 		add("the process did not end normally, or is still running: its last second may be missing")

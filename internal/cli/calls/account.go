@@ -176,8 +176,9 @@ type accountTable struct {
 	thread *threadTrie       // nil for all
 	split  *waiting.Division // nil if nothing waits
 	rows   []accountRow      // functions, then waits
-	shown  int               // functions among them
-	funcs  int               // before --top
+	inits  omittedInits
+	shown  int // functions among them
+	funcs  int // before --top
 }
 
 func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
@@ -218,6 +219,15 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	build := func(trie *calltrie.Trie) accountTable {
 		t := accountTable{split: waiting.Divide(trie, logs.WaitOf)}
 		t.rows = accountRows(trie, logs, filter, t.split)
+		if t.split != nil && f.pattern == "" && !f.Json && !f.csv {
+			t.rows = slices.DeleteFunc(t.rows, func(r accountRow) bool {
+				short := logs.isShortInit(r.Function.Func, r.Total)
+				if short {
+					t.inits.add(r.Total)
+				}
+				return short
+			})
+		}
 		slices.SortFunc(t.rows, order)
 		t.rows, t.funcs = splitRows(t.rows)
 		t.shown = t.funcs
@@ -292,6 +302,9 @@ func (f *accountFlags) writeTable(w io.Writer, t *accountTable, logs *LogSet, st
 	}
 	if more := t.funcs - t.shown; more > 0 {
 		fmt.Fprintln(w, style.Paint(report.Dim, fmt.Sprintf("and %s more", report.Plural(more, "function"))))
+	}
+	if text := t.inits.text(logs); text != "" {
+		fmt.Fprintln(w, style.Paint(report.Dim, text))
 	}
 	if t.split == nil || t.shown == len(t.rows) {
 		return nil

@@ -83,6 +83,7 @@ type stackList struct {
 	part  stackPart
 	split *waiting.Division // nil if nothing waits
 	nodes []calltrie.NodeID
+	inits omittedInits
 	sum   uint64 // of self times
 	found int    // stacks that matched
 }
@@ -139,6 +140,12 @@ func (f *stacksFlags) rank(l *stackList, set *LogSet, key func(*calltrie.Stats) 
 	trie := l.Trie
 	for id, n := range trie.Nodes() {
 		l.sum += l.self(id, n)
+		if l.part == processorPart && f.regexp == "" && !f.Json && set.isShortInit(n.Func, n.Total) {
+			if l.self(id, n) > 0 {
+				l.inits.add(l.self(id, n))
+			}
+			continue
+		}
 		if n.Calls > 0 && l.holds(id, n) && l.matches(set, id, n, filter) {
 			l.nodes = append(l.nodes, id)
 		}
@@ -206,6 +213,9 @@ func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, st
 			if err := f.writeStack(b, set, l, rank, id, style); err != nil {
 				return err
 			}
+		}
+		if text := l.inits.text(set); text != "" {
+			fmt.Fprintf(b, "\n%s\n", style.Paint(report.Dim, text))
 		}
 	}
 	return b.Flush()
