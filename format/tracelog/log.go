@@ -241,15 +241,15 @@ func (j *joiner) add(rec *record) bool {
 	case e == nil:
 		j.orphans++
 	case rec.usage != nil:
-		if rec.usage.Ended == e.Time {
+		if e.isPeak(rec.usage.Ended, rec.usage.SP) {
 			e.Usage = rec.usage
 		}
 	case rec.wait != nil:
-		if rec.wait.Ended == e.Time {
+		if e.isPeak(rec.wait.Ended, rec.wait.SP) {
 			e.Wait = rec.wait
 		}
 	case rec.holder != nil:
-		if rec.holder.Ended == e.Time {
+		if e.isPeak(rec.holder.Ended, rec.holder.SP) {
 			e.Holder = rec.holder
 		}
 	case rec.parent != nil && len(e.Parents) < maxParents:
@@ -258,6 +258,12 @@ func (j *joiner) add(rec *record) bool {
 		e.Texts = append(e.Texts, *rec.text)
 	}
 	return true
+}
+
+// isPeak reports whether a call that ended at a time is the peak of an episode: an exception or a panic ends several at
+// once. Records of old logs may have no stack pointer.
+func (e *Episode) isPeak(ended uint64, sp uint32) bool {
+	return ended == e.Time && (sp == 0 || len(e.Stack) == 0 || e.Stack[0].SP == 0 || e.Stack[0].SP == sp)
 }
 
 // replace yields the episode that e replaces on its stack.

@@ -32,12 +32,14 @@ func decodeOpen(c *bytecur.Cursor, tid uint32) *Episode {
 	o.Until, o.Since = c.U64(), c.U64()
 	e := &Episode{TID: tid, Flags: Unended, Open: o, Threshold: c.U64(), Frame: c.U64()}
 	flags := c.U32()
-	o.Runs, o.Call = flags&wire.OpenRuns != 0, int(c.U32())-1
+	o.Runs, o.Call, o.On = flags&wire.OpenRuns != 0, int(c.U32())-1, WaitFlags(flags>>wire.OpenKindShift)
 	at := c.Off()
 	stack, inner := int(c.U16()), int(c.U16())
 	e.Found, o.CPU = c.U32(), c.U64()
 	edition := c.U32()
-	c.U32()
+	why := c.U32()
+	o.Waits, o.Reason, o.How = why&0xff != 0, WaitReason(why&0xff-1), uint8(why>>8)
+	text := int(why >> 16)
 	left := flags&wire.OpenLeft != 0
 	o.Name = strings.TrimRight(string(c.Bytes(wire.OpenName)), "\x00")
 	if edition&1 != 0 || stack == 0 || ended != 0 && !left || o.Until < o.Found {
@@ -59,6 +61,11 @@ func decodeOpen(c *bytecur.Cursor, tid uint32) *Episode {
 		}
 		entries = append(entries, x)
 	}
+	if text > wire.MaxPeer || text > c.Len() {
+		c.FailAt(at, "the text of an open call has %d bytes, at most %d are allowed", text, min(wire.MaxPeer, c.Len()))
+		return nil
+	}
+	o.Peer = string(c.Bytes(uint64(text)))
 	e.Stack, o.Inner = entries[:stack:stack], entries[stack:]
 	// Meanwhile, calls that it made may be over the threshold as well.
 	for i, x := range slices.Backward(o.Inner) {

@@ -248,8 +248,15 @@ type Ongoing struct {
 	Since uint64 // and from then on
 	Call  int    // number of the system call that the thread waits in, -1 if in none
 	Runs  bool   // the thread ran: the innermost calls may have ended, if they were short
-	CPU   uint64 // processor time of the thread
-	Name  string // of the thread
+	// Of a goroutine that waits: why, how if that is for a channel (package wire has the numbers), and for which kind of
+	// file or which other end of a connection.
+	Waits  bool
+	Reason WaitReason
+	How    uint8
+	On     WaitFlags
+	Peer   string
+	CPU    uint64 // processor time of the thread
+	Name   string // of the thread
 	// Inner are the calls that the peak made, the outermost first.
 	Inner []Entry
 }

@@ -117,10 +117,28 @@ func (s *Set) threadOf(sp *Spike, tid uint32) string {
 	if name := s.Thread(&other); name != "" {
 		return name
 	}
-	if strings.HasPrefix(s.Thread(sp), "goroutine ") {
+	if s.hasGoroutines(sp.Log) {
 		return fmt.Sprintf("goroutine %d", tid)
 	}
 	return fmt.Sprintf("thread %d", tid)
+}
+
+// hasGoroutines reports whether a log is of a Go program.
+func (s *Set) hasGoroutines(log int) bool {
+	for _, name := range s.Logs[log].Threads {
+		if strings.HasPrefix(name, "goroutine ") {
+			return true
+		}
+	}
+	return false
+}
+
+// leftBy says what makes calls of the program of a spike end without a return.
+func (s *Set) leftBy(sp *Spike) string {
+	if s.hasGoroutines(sp.Log) {
+		return "a panic or Goexit"
+	}
+	return "an exception, longjmp or the end of the thread"
 }
 
 // text is who ended the wait, for the first line: "released by goroutine 7 in main.rebuild (main.go:41)".

@@ -2,13 +2,11 @@ package spikes
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/saturate"
 )
 
@@ -129,6 +127,12 @@ func (s *Set) judge(name Namer) {
 	}
 	for _, g := range open {
 		g.Idle = places[g].byHabit(s.idleThreads, spans)
+	}
+	s.idleChains = make(map[string]bool)
+	for g := range places {
+		if g.Idle == Idle {
+			s.idleChains[s.chainKey(g.Worst, name)] = true
+		}
 	}
 }
 
@@ -286,6 +290,113 @@ func (s *Set) callerIdleness(c *call, sp *Spike) Idleness {
 	return Doubtful
 }
 
+// waitsFor matches the functions of C libraries in which threads wait for conditions and other threads.
+var waitsFor = lazyregexp.New(`^_*(pthread_cond_(timed|clock)?wait|pthread_(timed|clock|try)?join|cnd_(timed)?wait|thrd_join|sem_(timed|clock)?wait)`)
+
+// openIdleness decides for a call that has not ended, by the same rules.
+func (s *Set) openIdleness(sp *Spike, name Namer) Idleness {
+	o := sp.Open
+	begins, all := s.containsAll(sp)
+	inner := make([]Address, 0, len(o.Inner)+len(sp.Addrs))
+	for _, f := range slices.Backward(o.Inner) {
+		inner = append(inner, s.address(sp.Log, f.PC, o.Found))
+	}
+	if !sp.openForWork(begins, all, inner, name) {
+		return Working
+	}
+	if o.Waits {
+		if k := idleNames(append(inner, sp.Addrs...), name); k != Doubtful {
+			return k
+		}
+	}
+	enclosed, begun, nested := s.openSurroundings(sp)
+	switch {
+	case begins || o.On&tracelog.WaitListener != 0:
+		return Idle
+	case o.On&tracelog.WaitIncoming != 0 && !begun:
+		return Idle
+	case enclosed && begun, nested && o.On&tracelog.WaitOutgoing != 0:
+		return Working
+	case s.idleChains[s.chainKey(sp, name)]:
+		return Idle
+	case enclosed || o.Waits:
+		return Doubtful
+	}
+	return Idle // in a loop around all work
+}
+
+// openForWork reports whether an open call waits in a way in which programs also wait for work: in a system call for
+// that, or for a channel or the network; or, if it contains all the work of its thread, for a condition, another thread,
+// a signal, or the end of a sleep.
+func (sp *Spike) openForWork(begins, all bool, inner []Address, name Namer) bool {
+	o := sp.Open
+	if o.Waits {
+		switch o.Reason {
+		case tracelog.ReasonChannel, tracelog.ReasonNetwork:
+			return true
+		case tracelog.ReasonSleep, tracelog.ReasonCond, tracelog.ReasonGroup, tracelog.ReasonOther, tracelog.ReasonSystem:
+			return begins || all
+		}
+		return false
+	}
+	if forWork[o.Call] {
+		return true
+	}
+	if !begins && !all {
+		return false
+	}
+	for i, a := range inner {
+		loc := name(a, o.Inner[len(inner)-1-i].Flags&tracelog.Exact == 0)
+		if waitsFor().MatchString(loc.Outer().Function) {
+			return true
+		}
+	}
+	return begins && (o.Call == callPause || o.Call == callWait || o.Call == callSuspend || o.Call == callWaitID)
+}
+
+// containsAll reports whether an open call contains all the work of its thread: whether the thread begins with it, and
+// whether it lasts nearly as long as the process.
+func (s *Set) containsAll(sp *Spike) (begins, all bool) {
+	for i := 1; i < len(sp.Stack); i++ {
+		if sp.Stack[i].Timed() {
+			return false, s.lastsOn(sp, sp.Peak.Lo)
+		}
+	}
+	return len(sp.Stack) <= 1+starters, false
+}
+
+const starters = 3 // calls of the C library, or of Go's runtime, outside of main
+
+// lastsOn reports whether a duration until an open call was last seen is nearly that of the process.
+func (s *Set) lastsOn(sp *Spike, time uint64) bool {
+	const part, start = 10, 10e9 // ns
+	life := since(sp.Time, s.Logs[sp.Log].Header.Monotonic)
+	return time >= life-min(life/part, start)
+}
+
+// openSurroundings reports whether a call that does not contain all the work of its thread encloses an open call, and
+// whether one had begun before it; and whether any had that is not the one that the thread begins with.
+func (s *Set) openSurroundings(sp *Spike) (enclosed, begun, nested bool) {
+	outer := 0 // the call that the thread begins with
+	for i := range sp.Stack {
+		if sp.Stack[i].Timed() {
+			outer = i
+		}
+	}
+	for i := 1; i < len(sp.Stack); i++ {
+		f := &sp.Stack[i]
+		if !f.Timed() || i == outer && len(sp.Stack)-i <= 1+starters {
+			continue
+		}
+		before := since(f.Time.Lo, sp.Peak.Hi) >= max(1, sp.Threshold/8)
+		nested = nested || before
+		if !s.lastsOn(sp, f.Time.Lo) {
+			enclosed, begun = true, begun || before
+		}
+	}
+	return enclosed, begun, nested
+}
+
 // IdleSoFar decides for a spike of a log that is still being written: by what it waited for, or by how often it was
 // seen.
 func (g *Group) IdleSoFar(sp *Spike, name Namer) Idleness {
@@ -312,19 +423,26 @@ func idleFrames(sp *Spike, name Namer) Idleness {
 	if sp.Wait == nil || sp.Wait.On&tracelog.WaitUnwound == 0 {
 		return Doubtful
 	}
-	for _, a := range sp.waitAddrs {
+	return idleNames(sp.waitAddrs, name)
+}
+
+// idleNames decides by the functions of a stack, the innermost first.
+func idleNames(addrs []Address, name Namer) Idleness {
+	for _, a := range addrs {
 		loc := name(a, true)
 		for _, p := range loc.Places {
 			switch symbol := cmp.Or(p.Symbol, p.Function); {
 			case slices.Contains(goIdle, symbol):
 				return Idle
-			case slices.Contains(goAnswer, symbol):
+			case slices.Contains(goAnswer, symbol), strings.HasPrefix(symbol, goResolver):
 				return Working
 			}
 		}
 	}
 	return Doubtful
 }
+
+const goResolver = "net.(*Resolver)." // any of its look-ups, by C or in Go
 
 var (
 	goIdle = []string{
@@ -333,7 +451,7 @@ var (
 	}
 	goAnswer = []string{
 		"net/http.(*Transport).roundTrip", "net/http.(*persistConn).roundTrip", "database/sql.(*DB).QueryContext", "database/sql.(*DB).ExecContext",
-		"net.(*Resolver).lookupIPAddr", "net.(*Resolver).goLookupIPCNAMEOrder", "net.(*sysDialer).dialSingle", "os.(*Process).Wait",
+		"net.(*sysDialer).dialSingle", "net.doBlockingWithCtx", "os.(*Process).Wait",
 	}
 )
 
@@ -359,101 +477,4 @@ func (w *waited) what() string {
 		return "for a file"
 	}
 	return ""
-}
-
-// IdleRow is a place at which threads waited for work.
-type IdleRow struct {
-	Function, Where string // where it waited, and its callers
-	Worst           *Spike
-	Seen, Sum       uint64 // waits, including those that were only counted, and ns of those in the logs
-}
-
-// IdleRows returns where threads waited for work, the most time first.
-func (w *Writer) IdleRows() []IdleRow {
-	by := make(map[[2]string]*IdleRow)
-	var rows []*IdleRow
-	for _, g := range slices.Concat(w.Set.Groups, w.Set.Callers) {
-		if g.Idle != Idle || len(g.Worst.Addrs) == 0 {
-			continue
-		}
-		loc := w.Name(g.Worst.Addrs[0], g.Worst.isCall(0))
-		key := [2]string{report.Printable(loc.Outer().Function), w.chain(g.Worst)}
-		r := by[key]
-		if r == nil {
-			r = &IdleRow{Function: key[0], Where: key[1], Worst: g.Worst}
-			by[key] = r
-			rows = append(rows, r)
-		}
-		if g.Worst.Peak.Lo > r.Worst.Peak.Lo {
-			r.Worst = g.Worst
-		}
-		r.Seen, r.Sum = saturate.Add(r.Seen, g.Seen), saturate.Add(r.Sum, g.Sum)
-	}
-	slices.SortStableFunc(rows, func(a, b *IdleRow) int { return cmp.Compare(b.Sum, a.Sum) })
-	out := make([]IdleRow, len(rows))
-	for i, r := range rows {
-		out[i] = *r
-	}
-	return out
-}
-
-// chain names the callers of a spike, the outermost first.
-func (w *Writer) chain(sp *Spike) string {
-	const most = 8
-	var names []string
-	for i := len(sp.Addrs) - 1; i > 0; i-- {
-		loc := w.Name(sp.Addrs[i], sp.isCall(i))
-		if n := report.Printable(loc.Outer().Function); len(names) == 0 || names[len(names)-1] != n {
-			names = append(names, n)
-		}
-	}
-	if n := len(names); n > most {
-		names = append([]string{names[0], "..."}, names[n-most+2:]...)
-	}
-	return strings.Join(names, " > ")
-}
-
-// Waiting lists where threads waited for work, one place a line, at most top of them, 0 for all; none if there
-// are none.
-func (w *Writer) Waiting(top int) []string {
-	rows := w.IdleRows()
-	if len(rows) == 0 {
-		return nil
-	}
-	lines := []string{"waited for work with nothing begun, and not ranked:"}
-	shown := len(rows)
-	if top > 0 {
-		shown = min(top, shown)
-	}
-	for _, r := range rows[:shown] {
-		text := "  " + r.Function
-		if y := r.Worst.Why(); y != nil {
-			how := y.in()
-			if y.Wait != nil && len(y.Wait.Reasons) > 0 {
-				how = y.waited()
-			}
-			text += " " + strings.TrimSpace(how+" "+y.Wait.what())
-		}
-		text += fmt.Sprintf(": longest %s", Interval(r.Worst.Peak))
-		if r.Seen > 1 {
-			text += fmt.Sprintf(", seen %s, %s in all", count(r.Seen, "time", "times"), Duration(r.Sum))
-		}
-		lines = append(lines, text)
-		if r.Where != "" {
-			lines = append(lines, "      in "+r.Where)
-		}
-	}
-	if n := len(rows) - shown; n > 0 {
-		lines = append(lines, "  "+count(uint64(n), "more place", "more places")+" (--top 0 lists all)")
-	}
-	return lines
-}
-
-// reasonsOf returns the kinds of reasons of a group's spikes with their sums, the most time first.
-func (g *Group) reasonsOf() []reason {
-	list := slices.Collect(maps.Values(g.reasons))
-	slices.SortFunc(list, func(a, b reason) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Text, b.Text))
-	})
-	return list
 }

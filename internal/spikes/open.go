@@ -8,12 +8,9 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/report"
 )
-
-// waitsFor matches the functions of C libraries in which threads wait for conditions and other threads.
-var waitsFor = lazyregexp.New(`^_*(pthread_cond_(timed|clock)?wait|pthread_(timed|clock|try)?join|cnd_(timed)?wait|thrd_join|sem_(timed|clock)?wait)`)
 
 // AddOpen adds a call that had not ended when the log was last written.
 func (s *Set) AddOpen(log int, e *tracelog.Episode) {
@@ -27,10 +24,12 @@ func (s *Set) Open(name Namer) (late, lasting []*Spike) {
 	for _, sp := range s.open {
 		switch {
 		case s.hasEnded(sp):
-		case s.waitsForWork(sp, name):
-			lasting = append(lasting, sp)
 		default:
-			late = append(late, sp)
+			if sp.idle = s.openIdleness(sp, name); sp.idle == Idle {
+				lasting = append(lasting, sp)
+			} else {
+				late = append(late, sp)
+			}
 		}
 	}
 	for _, list := range [][]*Spike{late, lasting} {
@@ -50,50 +49,70 @@ func (s *Set) hasEnded(sp *Spike) bool {
 	})
 }
 
-// waitsForWork reports whether an open call waits in a way in which programs wait for work: in a system call for
-// that; or, if it contains all the work of its thread, for a condition, another thread or a signal.
-func (s *Set) waitsForWork(sp *Spike, name Namer) bool {
-	if forWork[sp.Open.Call] {
-		return true
-	}
-	begins, all := s.containsAll(sp)
-	if !begins && !all {
-		return false
-	}
-	for i := range sp.Open.Inner {
-		f := &sp.Open.Inner[i]
-		loc := name(s.address(sp.Log, f.PC, sp.Open.Found), f.Flags&tracelog.Exact == 0)
-		if waitsFor().MatchString(loc.Outer().Function) {
-			return true
-		}
-	}
-	return begins && (sp.Open.Call == callPause || sp.Open.Call == callWait || sp.Open.Call == callSuspend || sp.Open.Call == callWaitID)
-}
-
-// containsAll reports whether a call contains all the work of its thread: whether the thread begins with it, and
-// whether it lasts nearly as long as the process.
-func (s *Set) containsAll(sp *Spike) (begins, all bool) {
-	const starters = 3 // of the C library, outside of main
-	life := since(sp.Time, s.Logs[sp.Log].Header.Monotonic)
-	for i := 1; i < len(sp.Stack); i++ {
-		if sp.Stack[i].Timed() {
-			return false, sp.Peak.Lo >= life-life/10
-		}
-	}
-	return len(sp.Stack) <= 1+starters, false
-}
-
 // State describes in a few words what the thread of an open call does.
 func (sp *Spike) State() string {
-	o := sp.Open
+	o := (*ongoing)(sp.Open)
 	for_ := " for at least " + Duration(since(o.Until, o.Since))
 	switch {
 	case o.Runs:
 		return "on a processor (in a caller of it, if it was short and has ended)"
+	case o.Waits:
+		return strings.TrimSpace(o.goroutine()+" "+(*waited)(&tracelog.Wait{On: o.On, Peer: o.Peer}).what()) + for_
 	case o.Call < 0:
 		return "waits in the kernel" + for_
 	}
 	return "waits in " + systemCall(o.Call) + for_
+}
+
+// goroutine describes what a goroutine does that does not run.
+func (o *ongoing) goroutine() string {
+	switch o.How {
+	case wire.OpenReceives:
+		return "waits in a channel receive"
+	case wire.OpenSends:
+		return "waits in a channel send"
+	case wire.OpenSelects:
+		return "waits in a select"
+	}
+	switch o.Reason {
+	case tracelog.ReasonSystem:
+		return "is in a system call or C"
+	case tracelog.ReasonSleep:
+		return "sleeps"
+	}
+	return strings.Replace(cmp.Or(reasonWords[o.Reason], "waited"), "waited", "waits", 1)
+}
+
+// ongoing is what is known of a call that has not ended.
+type ongoing tracelog.Ongoing
+
+// Alike returns one of those open calls that have the same stack and wait for the same, the first, with the number of
+// the others: those that surely are late, and those that may have been idle.
+func (s *Set) Alike(list []*Spike) (sure, doubtful []*Spike) {
+	type state struct {
+		stack                   string
+		log, call               int
+		reason                  tracelog.WaitReason
+		how                     uint8
+		waits, runs, isDoubtful bool
+	}
+	at := make(map[state]*Spike)
+	for _, sp := range list {
+		o := sp.Open
+		k := state{string(s.stackKey(sp.Addrs)), sp.Log, o.Call, o.Reason, o.How, o.Waits, o.Runs, sp.idle == Doubtful}
+		if first := at[k]; first != nil {
+			first.alike++
+			continue
+		}
+		sp.alike = 0
+		at[k] = sp
+		if k.isDoubtful {
+			doubtful = append(doubtful, sp)
+		} else {
+			sure = append(sure, sp)
+		}
+	}
+	return sure, doubtful
 }
 
 // lastSeen returns when the thread of an open call was last seen in it, in nanoseconds since the log began.
@@ -120,7 +139,14 @@ func (w *Writer) OpenLine(sp *Spike) string {
 		text += " of process " + strconv.FormatUint(uint64(s.Logs[sp.Log].Header.PID), 10)
 	}
 	text += "  since " + seconds(since(s.lastSeen(sp), sp.Peak.Hi)) + ", last seen at " + seconds(s.lastSeen(sp))
-	if remarks := sp.remarks(); len(remarks) > 0 {
+	if sp.alike > 0 {
+		text += "  and " + count(uint64(sp.alike), "more thread", "more threads")
+	}
+	remarks := sp.remarks()
+	if sp.idle == Doubtful {
+		remarks = append(remarks, "it may have been idle")
+	}
+	if len(remarks) > 0 {
 		text += "   (" + strings.Join(remarks, "; ") + ")"
 	}
 	return text
@@ -156,7 +182,7 @@ func (w *Writer) openObject(sp *Spike) *OpenObject {
 		return nil
 	}
 	o := &OpenObject{
-		Text: sp.State(), Runs: sp.Open.Runs, CPU: sp.Open.CPU, Inner: []Site{}, Lasts: w.Set.waitsForWork(sp, w.Name),
+		Text: sp.State(), Runs: sp.Open.Runs, CPU: sp.Open.CPU, Inner: []Site{}, Lasts: w.Set.openIdleness(sp, w.Name) == Idle,
 		Found: since(sp.Open.Found, w.Set.Logs[sp.Log].Header.Monotonic),
 	}
 	if !sp.Open.Runs {
@@ -182,7 +208,9 @@ func (w *Writer) Going(lasting []*Spike) string {
 	for _, sp := range lasting {
 		loc := w.Name(sp.Addrs[0], sp.isCall(0))
 		where := report.Printable(loc.Outer().Function)
-		if sp.Open.Call >= 0 {
+		if sp.Open.Waits {
+			where += " (" + (*ongoing)(sp.Open).goroutine() + ")"
+		} else if sp.Open.Call >= 0 {
 			where += " in " + systemCall(sp.Open.Call)
 		}
 		if seen[where]++; seen[where] == 1 {

@@ -84,6 +84,8 @@ type Spike struct {
 	Blame *Blame
 
 	waitAddrs []Address // of Wait
+	idle      Idleness  // of an open call
+	alike     int       // of an open call: others with the same stack
 }
 
 // isCall reports whether the address of a stack entry is a return address.
@@ -143,6 +145,7 @@ type Set struct {
 	address Addresser
 	// idleThreads have a place at which they are idle.
 	idleThreads map[threadID]bool
+	idleChains  map[string]bool // of functions that end in a wait for work, as chainKey has them
 
 	long []call // that took too long, peaks and callers
 	key  []byte

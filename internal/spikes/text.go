@@ -211,7 +211,7 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	case i == 0 && sp.Open != nil:
 		l.rest, l.color = Interval(sp.Peak)+"   HAS NOT ENDED", report.Bold
 	case i == 0 && f.Flags&tracelog.Left != 0:
-		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD, left by an exception, longjmp or the end of the thread", report.Bold
+		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD, left by "+w.Set.leftBy(sp), report.Bold
 		l.file = opening(loc)
 	case i == 0 && !sp.Snapshot():
 		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD", report.Bold

@@ -49,6 +49,9 @@ func (y *Why) Text(time tracelog.Interval) string {
 	switch {
 	case most(y.CPU.Lo, time.Hi, 9):
 		words = append(words, "ran all the time")
+	case y.Wait.mainly(tracelog.ReasonSystem, time):
+		main, _ := y.Wait.main()
+		words = append(words, "in system calls or C "+Duration(min(main.Time, time.Hi))+" of "+Interval(time))
 	case y.Slept.Hi == 0 || !most(y.Slept.Hi, time.Lo, 1):
 		words = append(words, "ran nearly all the time")
 	case most(y.Slept.Lo, time.Lo, 1):
@@ -91,14 +94,30 @@ func (w *waited) main() (main tracelog.WaitTime, all uint64) {
 	return main, all
 }
 
+// mainly reports whether a goroutine was most of a time in a kind of wait.
+func (w *waited) mainly(reason tracelog.WaitReason, time tracelog.Interval) bool {
+	if w == nil || len(w.Reasons) == 0 {
+		return false
+	}
+	main, _ := w.main()
+	return main.Reason == reason && most(main.Time, time.Hi, 5)
+}
+
 // where describes in which system call a thread waited, and what for.
 func (y *Why) where() string {
 	if y.Wait != nil && len(y.Wait.Reasons) > 0 {
 		main, all := y.Wait.main()
-		if most(main.Time, all, 9) || !most(main.Time, all, 5) {
+		what := ""
+		if text := y.Wait.what(); main.Reason == tracelog.ReasonNetwork && text != "" {
+			what = " " + text
+		}
+		if most(main.Time, all, 9) {
+			return what
+		}
+		if !most(main.Time, all, 5) {
 			return ""
 		}
-		return ", most of that " + strings.TrimPrefix(strings.Replace(reasonWords[main.Reason], "slept", "asleep", 1), "waited ")
+		return ", most of that " + strings.TrimPrefix(strings.Replace(reasonWords[main.Reason], "slept", "asleep", 1), "waited ") + what
 	}
 	if y.in() == "" {
 		return ""

@@ -139,13 +139,17 @@
 //	24  u64 time until which the thread is known to have stayed there
 //	32  u64 time since which it is known to have been there
 //	40  u64 threshold        48  u64 frame number of the program, 0: none
-//	56  u32 flags            60  u32 number of the system call that it is in, plus 1; 0: none
+//	56  u32 flags, and above OpenKindShift those of waits for the kind of file that it waits for
+//	60  u32 number of the system call that it is in, plus 1; 0: none
 //	64  u16 stack entries, the innermost call over its threshold first, then outwards
 //	66  u16 entries of what that call made, the outermost first    68  u32 frames found, from that call on
 //	72  u64 processor time of the thread
-//	80  u32 edition, odd while the record is being written         84  u32 0
+//	80  u32 edition, odd while the record is being written
+//	84  u8 why a goroutine does not run, a reason as of Wait plus 1; 0: it is none
+//	85  u8 how it waits for a channel      86  u16 length of the text
 //	88  16 bytes: the thread's name, zero-padded
 //	104 entries, as of episodes
+//	    text: what the other end of a connection that it waits for is called
 //
 // Thread, a = tid, when it is first seen and when it has a new name:
 //
@@ -463,6 +467,15 @@ const (
 const (
 	OpenLeft = 1 << 0 // it did not return, but its thread left it, or ended
 	OpenRuns = 1 << 1 // the thread ran: its innermost calls may have ended, if they were short
+
+	OpenKindShift = 8
+)
+
+// How a goroutine of an open call waits for a channel.
+const (
+	OpenReceives = 1
+	OpenSends    = 2
+	OpenSelects  = 3
 )
 
 // Flags of waits: what the longest wait of a call was for. Several of the first six are set if it was for

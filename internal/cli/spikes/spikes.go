@@ -405,14 +405,30 @@ func (f *spikesFlags) of(g *spikes.Group) *spikes.Spike {
 	return g.Worst
 }
 
-func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
-	b := bufio.NewWriter(t.streams.Out)
-	open, going := t.set.Open(t.names.name)
-	for _, sp := range open {
+// writeOpen prints calls that have not ended.
+func (f *spikesFlags) writeOpen(b *bufio.Writer, t *spikeSet, open []*spikes.Spike) error {
+	left := 0
+	if f.top > 0 {
+		left = max(len(open)-f.top, 0)
+	}
+	for _, sp := range open[:len(open)-left] {
 		if err := t.writer.Spike(b, spikes.Alone(sp), sp); err != nil {
 			return err
 		}
 		b.WriteByte('\n')
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "%s more that have not ended (--top 0 shows all)\n\n", report.Plural(left, "call"))
+	}
+	return nil
+}
+
+func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
+	b := bufio.NewWriter(t.streams.Out)
+	open, going := t.set.Open(t.names.name)
+	sure, doubtful := t.set.Alike(open)
+	if err := f.writeOpen(b, t, sure); err != nil {
+		return err
 	}
 	groups := f.shown(t, f.top)
 	for _, text := range t.writer.Freezes() {
@@ -433,6 +449,9 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 			ended = " that have ended"
 		}
 		fmt.Fprintf(b, "no spikes%s\n\n", ended)
+	}
+	if err := f.writeOpen(b, t, doubtful); err != nil {
+		return err
 	}
 	if text := t.writer.Lasting(); text != "" {
 		fmt.Fprintf(b, "%s\n\n", text)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/report"
@@ -24,7 +25,8 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 		return writeTableJSON(t.streams.Out, rows)
 	}
 	open, _ := t.set.Open(t.names.name)
-	for _, sp := range open {
+	sure, doubtful := t.set.Alike(open)
+	for _, sp := range slices.Concat(sure, doubtful) {
 		fmt.Fprintf(b, "open  %s\n", t.writer.OpenLine(sp))
 	}
 	if len(open) > 0 {

@@ -49,6 +49,9 @@ var timed = []edit{
 	{"panic.go", "func fatalthrow(t throwType) {", "", " systemstack(cairnFinish);", true},
 	{"panic.go", "func fatalpanic(msgs *_panic) {", "", " systemstack(cairnFinish);", true},
 	{"signal_unix.go", "func dieFromSignal(sig uint32) {", "", " cairnFinish();", true},
+	{"panic.go", "gp.sched.sp = sp gp.sched.pc = gotoPc", "cairnLeft(gp, sp); ", "", true},
+	{"panic.go", "goexit1()", "cairnExits(sys.GetCallerPC(), sys.GetCallerSP()); ", "", true},
+	{"netpoll.go", "func netpollblock(pd *pollDesc, mode int32, waitio bool) bool {", "", " getg().cairn.fd = uint64(pd.fd) + 1;", true},
 	{"runtime2.go", "gcAssistBytes int64", "", "; cairn cairnG", true},
 }
 

@@ -30,8 +30,8 @@ var minors = map[int]string{
 
 // calls are the numbers of Linux's system calls, and O_TMPFILE.
 var calls = map[string]string{
-	"amd64": "cairnSysOpenat=257 cairnSysClose=3 cairnSysMkdirat=258 cairnSysRenameat2=316 cairnSysLinkat=265 cairnSysUnlinkat=263 cairnSysMmap=9 cairnSysGetpid=39 cairnSysReadlinkat=267 cairnSysGetrandom=318 cairnSysFallocate=285 cairnSysPwrite64=18 cairnSysPrlimit64=302 cairnSysGetcwd=79 cairnSysFtruncate=77 cairnSysClockGettime=228 cairnNameless=0x410000",
-	"arm64": "cairnSysOpenat=56 cairnSysClose=57 cairnSysMkdirat=34 cairnSysRenameat2=276 cairnSysLinkat=37 cairnSysUnlinkat=35 cairnSysMmap=222 cairnSysGetpid=172 cairnSysReadlinkat=78 cairnSysGetrandom=278 cairnSysFallocate=47 cairnSysPwrite64=68 cairnSysPrlimit64=261 cairnSysGetcwd=17 cairnSysFtruncate=46 cairnSysClockGettime=113 cairnNameless=0x404000",
+	"amd64": "cairnSysOpenat=257 cairnSysClose=3 cairnSysMkdirat=258 cairnSysRenameat2=316 cairnSysLinkat=265 cairnSysUnlinkat=263 cairnSysMmap=9 cairnSysGetpid=39 cairnSysReadlinkat=267 cairnSysGetrandom=318 cairnSysFallocate=285 cairnSysPwrite64=18 cairnSysPrlimit64=302 cairnSysGetcwd=79 cairnSysFtruncate=77 cairnSysClockGettime=228 cairnSysGetsockname=51 cairnSysGetpeername=52 cairnSysGetsockopt=55 cairnNameless=0x410000",
+	"arm64": "cairnSysOpenat=56 cairnSysClose=57 cairnSysMkdirat=34 cairnSysRenameat2=276 cairnSysLinkat=37 cairnSysUnlinkat=35 cairnSysMmap=222 cairnSysGetpid=172 cairnSysReadlinkat=78 cairnSysGetrandom=278 cairnSysFallocate=47 cairnSysPwrite64=68 cairnSysPrlimit64=261 cairnSysGetcwd=17 cairnSysFtruncate=46 cairnSysClockGettime=113 cairnSysGetsockname=204 cairnSysGetpeername=205 cairnSysGetsockopt=209 cairnNameless=0x404000",
 }
 
 // Check returns why programs of a target cannot be instrumented, nil if they can.
@@ -82,12 +82,12 @@ func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
 	case mode == prof.ModeCount && t.PerCPU():
 		names = []string{"path", "records", "percpu"}
 	case mode.Timed():
-		names = []string{"path", "timed", "memory", "log", "spike", "wait", "marks", "pauses", "channels", "told", "frames", "stacks", "trace"}
+		names = []string{"path", "timed", "memory", "log", "spike", "stamps", "open", "wait", "marks", "pauses", "channels", "told", "frames", "stacks", "trace"}
 	}
 	m, _ := t.minor()
 	names = append(names, t.GOOS)
 	if mode.Timed() {
-		names = append(names, "wait"+t.GOOS)
+		names = append(names, "wait"+t.GOOS, "files"+t.GOOS)
 	}
 	if t.GOOS == "darwin" {
 		names = append(names, fmt.Sprint("darwin", m))

@@ -27,7 +27,8 @@ import (
 // A function that defers calls has its second probe in an additional deferred call, the last
 // to run: the function can recover, and its deferred calls are a part of it. The same applies
 // to a function that returns from the body of a range over a function: the iterator's functions
-// end between such a return statement and the end of the call. Functions that the compiler can
+// end between such a return statement and the end of the call. In mode spike it applies to functions that
+// only a panic can end: the compiler would remove their first probe. Functions that the compiler can
 // inline have no probes: their time counts as their caller's.
 
 // Place is a place in a source file, or the place that line directives give instead.
@@ -146,7 +147,7 @@ func (w *fileWriter) timed(typ *ast.FuncType, body *ast.BlockStmt) {
 		return
 	}
 	spike := w.r.opts.Mode == prof.ModeSpike
-	if s.defers || !ok {
+	if s.defers || !ok || spike && len(s.returns) == 0 && endless(body) {
 		if spike {
 			w.insert(body.Lbrace+1, " defer _cairn_ended(_cairn_began());")
 		} else {

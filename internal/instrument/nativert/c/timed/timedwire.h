@@ -90,9 +90,13 @@
 #define LOG_NODE_MODULE_SHIFT 16u
 #define LOG_NODE_SIZE 56u
 #define LOG_NODE_UNTIMED 1u
+#define LOG_OPEN_KIND_SHIFT 8u
 #define LOG_OPEN_LEFT 1u
 #define LOG_OPEN_NAME 16u
+#define LOG_OPEN_RECEIVES 1u
 #define LOG_OPEN_RUNS 2u
+#define LOG_OPEN_SELECTS 3u
+#define LOG_OPEN_SENDS 2u
 #define LOG_OPEN_SIZE 104u
 #define LOG_OPEN_SLOT 4088u
 #define LOG_OPEN_SLOTS 16u
