@@ -48,6 +48,8 @@ func contractSituations() []situation {
 		{name: "descriptors", arg: "lowest", retries: 2},
 		{name: "chroot", root: true},
 		{name: "chroot fork", root: true, also: []string{"child"}, calls: 10},
+		{name: "proc not mounted", arg: "return", root: true, start: `unshare -m sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh "$@"; r=$?
+case "$(ls -A "$DIR" 2>&-)" in .*) echo "a name begins with a dot" >&2; exit 1;; esac; exit $r`},
 		{name: "setrlimit nofile fork", arg: "nofile fork", also: []string{"child"}, calls: 10},
 		{name: "raw fork", also: []string{"child"}, calls: 10},
 		{name: "fork exec", files: 3},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,10 +27,17 @@ const maxProfile = 1 << 31
 // tables writes the tables of a profile, or of all that a collector has, into a directory or an object store.
 func (f *exportFlags) tables(ctx context.Context, s *verb.Streams) error {
 	if !strings.HasPrefix(f.parquet, objectstore.Scheme) {
+		made := missing(f.parquet)
 		if err := os.MkdirAll(f.parquet, 0o777); err != nil {
 			return err
 		}
-		return f.tablesInto(ctx, s, f.parquet)
+		err := f.tablesInto(ctx, s, f.parquet)
+		if err != nil {
+			for _, dir := range made {
+				_ = os.Remove(dir) // if it is empty
+			}
+		}
+		return err
 	}
 	bucket, err := objectstore.Open(f.parquet)
 	if err != nil {
@@ -51,6 +59,16 @@ func (f *exportFlags) tables(ctx context.Context, s *verb.Streams) error {
 	}
 	fmt.Fprintf(s.Remarks(), "%s: sent %s\n", f.parquet, report.Plural(len(profiletables.Names), "table"))
 	return nil
+}
+
+// missing returns the directories of a path that do not exist, the innermost first.
+func missing(path string) (dirs []string) {
+	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dirs
+		}
+		dirs = append(dirs, dir)
+	}
 }
 
 func putTable(ctx context.Context, bucket *objectstore.Bucket, dir, name string) error {

@@ -257,7 +257,7 @@ func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.P
 	}
 	sum.Raws = len(in.raws) - len(bad) - raws.Repeated
 	sum.Repeated += raws.Repeated
-	sum.Running = raws.Running
+	sum.Running, sum.Changed = raws.Running, raws.Changed
 	sum.Refused = append(in.bad, bad...)
 	sum.idle = idle(p, found, f.onlyRan)
 	if !f.onlyRan {

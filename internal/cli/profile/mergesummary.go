@@ -27,6 +27,7 @@ type MergeSummary struct {
 	Profiles int                  `json:"profiles"`          // profiles merged
 	Repeated int                  `json:"repeated"`          // files of which all runs were there already
 	Running  []string             `json:"running,omitempty"` // files that processes still count into
+	Changed  []string             `json:"changed,omitempty"` // files that are not as their processes left them
 	Refused  []rawfiles.Complaint `json:"refused"`
 	Modules  []moduleSummary      `json:"modules"`
 
@@ -181,6 +182,10 @@ func (sum *MergeSummary) printTotal(s *verb.Streams) {
 	}
 	if sum.Repeated > 0 {
 		verb.Note(s, "%s omitted: all runs are already in %s (--again merges them again)", report.Plural(sum.Repeated, "file"), sum.Profile)
+	}
+	if n := len(sum.Changed); n > 0 {
+		slices.Sort(sum.Changed)
+		verb.Note(s, "%s changed after the process had ended, or damaged, %s: of their counts only that functions ran is used", report.Plural(n, "file"), sum.Changed[0])
 	}
 	if n := len(sum.Running); n > 0 {
 		slices.Sort(sum.Running)

@@ -86,11 +86,11 @@ func (a *Accumulator) Raws() uint64 { return a.raws }
 
 // Add adds an image of the raw section of a process that had one thread. The image may be
 // shorter than the section if the rest is zero. A damaged image changes nothing.
-func (a *Accumulator) Add(data []byte) error { return a.addImage(data, true, 0) }
+func (a *Accumulator) Add(data []byte) error { return a.addImage(&Run{Data: data, Single: true}) }
 
-// addImage adds an image, of a process that had one thread if single is set. Unless maxCalls is 0, its
-// weight is bounded (see Run).
-func (a *Accumulator) addImage(data []byte, single bool, maxCalls uint64) error {
+// addImage adds the image of a run.
+func (a *Accumulator) addImage(r *Run) error {
+	data := r.Data
 	if uint64(len(data)) > a.l.m.RawSize {
 		return fmt.Errorf("image of %d bytes, but the raw section has %d", len(data), a.l.m.RawSize)
 	}
@@ -102,8 +102,8 @@ func (a *Accumulator) addImage(data []byte, single bool, maxCalls uint64) error 
 	if a.pending++; a.pending == maxPending {
 		a.flush()
 	}
-	im := counted{data: data, racing: !single, maxCalls: maxCalls}
-	if maxCalls > 0 {
+	im := counted{data: data, racing: !r.Single, changed: r.Changed, maxCalls: r.MaxCalls}
+	if im.maxCalls > 0 {
 		im.calls = a.l.callsIn(data)
 	}
 	a.addCounters(&im)
@@ -252,6 +252,7 @@ func (a *Accumulator) flush() {
 type counted struct {
 	data     []byte
 	racing   bool   // threads may have lost counts to each other
+	changed  bool   // counts may be wrong
 	last     uint64 // the highest order in data, once it is needed
 	maxCalls uint64 // 0 for any number
 	calls    uint64 // in data, if maxCalls is set
@@ -322,14 +323,22 @@ func (a *Accumulator) addCounters(im *counted) {
 // order is not would have become the next one, so it counts as that: omitting it would make
 // its mean position too early. One whose order is set and whose count is not was called at
 // least once, or exactly 1<<32 times: its count is inexact.
+//
+// Of an image that may be damaged a count says nothing but that the function ran, if its order says so as well.
 func (a *Accumulator) addCounter(i int, record []byte, im *counted) {
 	t := &a.tallies[i]
 	word := binary.LittleEndian.Uint32(record)
 	order := binary.LittleEndian.Uint32(record[wire.OrderOffset:])
+	if im.changed && order == 0 {
+		return
+	}
 	t.runs++
 	calls := uint64(-word)
 	if im.calls > im.maxCalls {
 		calls, t.inexact = im.scaled(calls), true
+	}
+	if im.changed {
+		calls, t.inexact = 1, true
 	}
 	t.calls += calls
 	t.inexact = t.inexact || word == 0 || order&wire.OrderInexact != 0 || im.racing && !a.l.counters[i].atomic

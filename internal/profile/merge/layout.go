@@ -129,6 +129,9 @@ func NewLayout(m *prof.Map) *Layout {
 	return l
 }
 
+// Counts reports whether calls are counted.
+func (l *Layout) Counts() bool { return len(l.counters) > 0 }
+
 // Map returns the map that the layout was made from.
 func (l *Layout) Map() *prof.Map { return l.m }
 

@@ -17,7 +17,10 @@ type Run struct {
 	// Single reports that the process had one thread, or that Data was not counted by threads
 	// at all: its counts are exact.
 	Single bool
-	Data   []byte // image of the raw section, which may be shorter if the rest is zero
+	// Changed reports that Data are not those that the process had at its end: either it continued to run, or they
+	// are damaged. Each function that ran counts one call, at least.
+	Changed bool
+	Data    []byte // image of the raw section, which may be shorter if the rest is zero
 	// Slots are the records of first executions, oldest first, of functions
 	// whose mode has slots. Next is the number of all first executions: if it
 	// is higher than the number of slots, the first are missing.
@@ -60,7 +63,7 @@ func (a *Accumulator) AddRun(r *Run) error {
 		}
 		slots[i] = fn
 	}
-	if err := a.addImage(r.Data, r.Single, r.MaxCalls); err != nil {
+	if err := a.addImage(r); err != nil {
 		return err
 	}
 	if r.ID != 0 {

@@ -53,6 +53,8 @@ type Sum struct {
 	Repeated int
 	// Running are, after Run, the files that their processes still count into.
 	Running []string
+	// Changed are, after Run, the files that are not as their processes left them: calls in them are not counted.
+	Changed []string
 
 	paths   []string
 	layouts map[prof.BuildID]*merge.Layout
@@ -154,6 +156,7 @@ func (r *Sum) Run(ctx context.Context) (*prof.Profile, []Complaint) {
 		bad = append(bad, w.bad...)
 		r.Repeated += w.repeated
 		r.Running = append(r.Running, w.running...)
+		r.Changed = append(r.Changed, w.changed...)
 		for id, acc := range w.accs {
 			if total[id] == nil {
 				total[id] = acc
@@ -179,6 +182,7 @@ type worker struct {
 
 	repeated int // files of runs that are in the sums already
 	running  []string
+	changed  []string
 }
 
 func (w *worker) run(ctx context.Context) {
@@ -251,6 +255,8 @@ func (w *worker) add(path string) (kind string, err error) {
 		w.r.giveBack(taken)
 	} else if Running(path, &raw) {
 		w.running = append(w.running, path)
+	} else if raw.Changed && l.Counts() {
+		w.changed = append(w.changed, path)
 	}
 	if bad := (*merge.FlagError)(nil); errors.As(err, &bad) {
 		return Damaged, fmt.Errorf("damaged raw file: at offset %#x: flag of %s is %#x, not %s", h.Offset+uint64(bad.Off), bad.Func, bad.Value, bad.Valid())

@@ -21,7 +21,7 @@ type Traces struct {
 // Run returns the contribution of the raw file at path to a profile.
 func (t *Traces) Run(path string, raw *mip.Raw) *merge.Run {
 	return &merge.Run{
-		ID: merge.RunID(raw.Run, raw.PID), Single: (raw.Single || raw.Own) && !raw.Changed,
+		ID: merge.RunID(raw.Run, raw.PID), Single: (raw.Single || raw.Own) && !raw.Changed, Changed: raw.Changed,
 		Data: raw.Data, Slots: raw.Order, Next: uint64(raw.Next), MaxCalls: t.MaxCalls,
 		Scenario: cmp.Or(t.Scenario, raw.Scenario), Weight: t.Weight, Key: t.Key(path, raw),
 	}

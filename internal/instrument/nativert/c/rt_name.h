@@ -56,12 +56,13 @@ static int own_name(struct dl_info *i, uword size, void *arg) {
 /* put_module puts the base name of the module, the shared object or the executable. It sets *main
  * for the executable, which has no name in that list. */
 static char *put_module(char *p, u8 *main) {
-  char exe[1024];
+  static char exe[1024];
   const char *own = 0, *name;
   if (dl_iterate_phdr) dl_iterate_phdr(own_name, &own);
   if (!(name = own) || !*name) {
     long n = read_link("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = 0;
+    if (n > 0) exe[n] = 0;
+    else thread_name(exe);
     name = exe;
     *main = 1;
   }

@@ -41,6 +41,18 @@ enum { PROT_NONE = 0, PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 
 #error "cairn's runtime is for x86-64, AArch64 and Armv7"
 #endif
 
+/* thread_name puts the name that the kernel has for this thread: of the first one, the first 15
+ * characters of the program's name. */
+INLINE void thread_name(char *to) { sys2(SYS_prctl, 16 /* PR_GET_NAME */, to); }
+
+/* read_exe puts the path of the program's file, or without /proc the name of the thread. */
+INLINE void read_exe(char *to, uword room) {
+  *to = 0;
+  sword n = read_link("/proc/self/exe", to, room - 1);
+  if (n > 0) to[n] = 0;
+  else thread_name(to);
+}
+
 /* Definitions of 64-bit machines. */
 #ifndef MMAP_OFFSET
 #define MMAP_OFFSET(offset) (offset)

@@ -172,10 +172,7 @@ void __cairn_modules(struct process *p) {
   u64 have = 0, room = 8192;
   i64 n, fd;
   p->modules.at = __cairn_now(p);
-  if (!p->exe.path[0]) {
-    n = read_link("/proc/self/exe", p->exe.path, sizeof p->exe.path - 1);
-    p->exe.path[n > 0 ? n : 0] = 0;
-  }
+  if (!p->exe.path[0]) read_exe(p->exe.path, sizeof p->exe.path);
   p->modules.stale = 0;
   for (u32 i = 0; i < GOING; i++) p->modules.going[i].mapped = 0;
   for (u32 i = 0; i < p->modules.count; i++) p->modules.module[i].known = 0;

@@ -104,17 +104,12 @@ static char *work_memory(void) {
   return failed(m) ? 0 : m;
 }
 
-static void read_exe(char *path) {
-  i64 n = read_link("/proc/self/exe", path, LOG_MAX_PATH);
-  path[n > 0 ? n : 0] = 0;
-}
-
 char *__cairn_trace_name(char *to) {
   char *path = work_memory(), *s;
   struct found f = {0};
   u64 at = 0;
   if (!path) return put(to, "program");
-  read_exe(path);
+  read_exe(path, LOG_MAX_PATH);
   char *base = path;
   for (s = path; *s; s++)
     if (*s == '/') base = s + 1;
@@ -201,7 +196,7 @@ void __cairn_trace_module(struct tracer *t) {
   u64 at = (u64)&header;
   examine(&header, &f);
   if (!find(&at, path, path + 4 * LOG_MAX_PATH)) path[0] = 0;
-  read_exe(exe);
+  read_exe(exe, LOG_MAX_PATH);
   u64 n = length(path);
   u8 *r = known(t, &f, path, n) ? 0 : __cairn_trace_record(t, LOG_TYPE_MODULE, LOG_MODULE_SIZE + up8(n), t->modules++);
   if (r) {
@@ -275,13 +270,14 @@ static void options(struct tracer *t, const char *s) {
 static char *environment;
 static u64 environment_size;
 
-static void read_environment(void) {
+static i64 read_environment(void) {
   i64 n, fd = open_file("/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
   environment_size = 0;
   while (fd >= 0 && environment_size < WORK - 1 &&
          (n = sys3(SYS_read, fd, environment + environment_size, WORK - 1 - environment_size)) > 0)
     environment_size += (u64)n;
   if (fd >= 0) sys1(SYS_close, fd);
+  return fd;
 }
 
 static const char *env(const char *name) {
@@ -305,7 +301,11 @@ void __cairn_trace_configure(struct tracer *t) {
     t->off = 1;
     return;
   }
-  read_environment();
+  i64 err = read_environment();
+  if (err < 0) { /* what is in the log is not known without /proc either */
+    __cairn_trace_error("mode trace needs /proc: /proc/self/environ", err);
+    t->off = 1;
+  }
   options(t, env("CAIRN_TRACE"));
   const char *dir = env("CAIRN_DIR");
   if (!absolute(t->dir, TRACE_DIR, *dir ? dir : CAIRN_DEFAULT_DIR)) {
