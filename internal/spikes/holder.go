@@ -179,7 +179,7 @@ func (x *HeldBy) lines() []line {
 // HolderObject is the thread that ended a wait.
 type HolderObject struct {
 	Thread string `json:"thread"`
-	TID    uint32 `json:"tid"` // 0 if it is not known
+	TID    uint32 `json:"tid"`       // 0 if it is not known
 	Ended  string `json:"ended"`     // released, woken or held
 	Waited uint64 `json:"waited_ns"` // of the wait, at most
 	Stack  []Site `json:"stack"`     // when it ended the wait, the innermost function first
