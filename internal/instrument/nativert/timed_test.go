@@ -337,3 +337,18 @@ func TestTimedSize(t *testing.T) {
 		t.Errorf("%d bytes, 100 KiB are allowed", total)
 	}
 }
+
+// TestTimedMemory: what a process has once is not in each module's variables.
+func TestTimedMemory(t *testing.T) {
+	t.Parallel()
+	archive := timedRuntimeFor(t, native.Options{}, "gcc")
+	program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, withUnwinder...)
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if bss := f.Section(".bss"); bss != nil && bss.Size > 16<<10 {
+		t.Errorf(".bss has %d bytes", bss.Size)
+	}
+}

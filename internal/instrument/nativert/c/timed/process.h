@@ -283,6 +283,7 @@ struct process {
   u32 exiting;            /* it has called exit */
   u32 deserted;           /* all threads of the program have ended, and those of the runtime must end */
   struct usage *usage;    /* of threads, see timed_usage.c */
+  u8 *arrivals;           /* memory of timed_arrive.c */
   struct spikes *spikes;  /* the program's callback for spikes; 0: none */
   struct hooks *hooks;    /* state of hooks, see hook.h; 0: none */
   struct thread *threads; /* only ever grows */

@@ -236,6 +236,9 @@ HIDDEN u64 __cairn_stamp_age(struct process *p, u64 sp, u64 now);
 /* For timed_arrive_MACHINE.S; a reference to __cairn_base makes a function one with probes. */
 extern u8 *__cairn_arrival_base HIDDEN;
 extern u32 __cairn_arrival_mask HIDDEN, __cairn_arrival_exact HIDDEN;
+extern u8 *__cairn_arrival_area HIDDEN;
+HIDDEN void __cairn_arrivals_start(struct process *p);
+HIDDEN void __cairn_arrivals_forked(struct process *p);
 HIDDEN u32 __cairn_threads(struct process *p, i64 fd);
 HIDDEN void __cairn_signal_start(struct process *p);
 HIDDEN void __cairn_signal_thread(struct process *p, i32 tid);

@@ -14,10 +14,10 @@ enum { ARRIVAL_COPY = 9 * 4096, ABOVE = 4 * 4096, CHAIN = 256, REACH = 1024, NEA
 
 u8 *__cairn_arrival_base = (u8 *)(1ul << 63); /* as __cairn_base */
 u32 __cairn_arrival_mask = ~0u, __cairn_arrival_exact;
+u8 *__cairn_arrival_area; /* what the process has once for this; 0: nothing */
 
 #if __x86_64__
 
-extern u8 __cairn_arrival_copy[ARRIVAL_COPY + ABOVE] HIDDEN;
 extern char arrived[] __asm__("__cairn_arrived") HIDDEN;
 HIDDEN void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp);
 
@@ -56,13 +56,43 @@ struct chain {
   u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
 };
 
-/* Guarded by the lock of the caller. */
-static struct chain found[2];
-static struct walker walker;
+/* The memory for one arrival. It is guarded by the lock of the caller, taken, which knows the offsets. */
+struct area {
+  u32 taken;
+  u64 saved[3];
+  u64 local[2 * 9] __attribute__((aligned(64))), remote[2 * 9] __attribute__((aligned(64)));
+  u8 copy[ARRIVAL_COPY + ABOVE] __attribute__((aligned(4096)));
+  struct chain found[2];
+  struct walker walker;
+};
+_Static_assert(__builtin_offsetof(struct area, saved) == 8 && __builtin_offsetof(struct area, local) == 64 &&
+                   __builtin_offsetof(struct area, remote) == 256 && __builtin_offsetof(struct area, copy) == 4096, "as timed_arrive_x86_64.S has it");
+#define memory ((struct area *)__cairn_arrival_area)
+#define own_walker (memory->walker)
+
+/* arrivals_start gives this module the memory, which the first module makes. */
+void __cairn_arrivals_start(struct process *p) {
+  u8 *m = load(&p->arrivals), *none = 0;
+  u64 size = (sizeof(struct area) + 4095) & ~4095ul;
+  if (!m) {
+    m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (failed(m)) return;
+    if (!__atomic_compare_exchange_n(&p->arrivals, &none, m, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      unmap(m, size);
+      m = none;
+    }
+  }
+  __cairn_arrival_area = m;
+}
+
+/* arrivals_forked makes it usable in a child: another thread of the parent may have had it. */
+void __cairn_arrivals_forked(struct process *p) {
+  if (p->arrivals) store((u32 *)p->arrivals, 0);
+}
 
 /* follow walks from a raiser outwards. It reports whether that leads to the call with stack pointer sp. */
 static int follow(struct process *p, struct chain *c, u64 sp, u64 e) {
-  struct walker *w = &walker;
+  struct walker *w = &own_walker;
   u64 before = NONE;
   c->n = c->left = 0;
   c->latest = 0;
@@ -112,15 +142,15 @@ static int is_after_call(const struct below *m, u64 pc, int elsewhere) {
   u8 c[7];
   if (pc < m->text + 7 || pc >= m->text_end || pc == m->site || !__cairn_peek(m->p, pc - 7, c, 7)) return 0;
   if (c[2] != 0xe8 && c[0] != 0xff && c[1] != 0xff && c[4] != 0xff && c[5] != 0xff) return 0;
-  return (__cairn_walk_start(&walker, pc - 1) == m->start) != elsewhere;
+  return (__cairn_walk_start(&own_walker, pc - 1) == m->start) != elsewhere;
 }
 
 /* try walks from a place with a stack pointer, and keeps the result if it is the best. */
 static int try(struct below *m, u64 pc, u64 from, u64 rbp) {
-  struct chain *c = &found[m->best == &found[0]];
-  __cairn_walk(&walker, m->p, pc, from, 0);
-  walker.copy = m->copy, walker.copy_at = m->at - m->size, walker.copy_size = m->size + m->above;
-  if (rbp) walker.reg[FRAME_REGISTER] = rbp, walker.known |= 1u << FRAME_REGISTER;
+  struct chain *c = &memory->found[m->best == &memory->found[0]];
+  __cairn_walk(&own_walker, m->p, pc, from, 0);
+  own_walker.copy = m->copy, own_walker.copy_at = m->at - m->size, own_walker.copy_size = m->size + m->above;
+  if (rbp) own_walker.reg[FRAME_REGISTER] = rbp, own_walker.known |= 1u << FRAME_REGISTER;
   m->tries++;
   if (!follow(m->p, c, m->sp, m->e)) return 0;
   if (!m->best || c->latest > m->best->latest) m->best = c;
@@ -169,11 +199,11 @@ void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp) {
   t->busy = 1;
   barrier();
   const struct module *text = __cairn_module_of(p, site);
-  struct below m = {p, site, sp, at, (u64)copied, e, ABOVE, 0, 0, 0, __cairn_arrival_copy + ARRIVAL_COPY - copied, 0, 0};
-  while (m.above && !__cairn_peek(p, at, __cairn_arrival_copy + ARRIVAL_COPY, m.above)) m.above = m.above > 64 ? m.above / 2 : 0;
+  struct below m = {p, site, sp, at, (u64)copied, e, ABOVE, 0, 0, 0, memory->copy + ARRIVAL_COPY - copied, 0, 0};
+  while (m.above && !__cairn_peek(p, at, memory->copy + ARRIVAL_COPY, m.above)) m.above = m.above > 64 ? m.above / 2 : 0;
   if (text) {
-    __cairn_walk(&walker, p, 0, 0, 0);
-    m.start = __cairn_walk_start(&walker, site - 1);
+    __cairn_walk(&own_walker, p, 0, 0, 0);
+    m.start = __cairn_walk_start(&own_walker, site - 1);
     m.text = most(text->start, less(site, NEAR)), m.text_end = least(text->end, site + NEAR);
   }
   const struct chain *c = search(&m, t);
@@ -191,4 +221,7 @@ void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp) {
   t->busy = 0;
 }
 
+#else
+void __cairn_arrivals_start(struct process *p) { (void)p; }
+void __cairn_arrivals_forked(struct process *p) { (void)p; }
 #endif

@@ -7,32 +7,25 @@
  * There, as after any call, only %rax, %rdx and the registers that calls preserve are in use. If the
  * function has been running for long, the calls that were left are looked for: their frames are
  * still below the stack pointer. So the memory there is copied before anything is called; the call
- * itself has overwritten one word of it. */
+ * itself has overwritten one word of it. It is copied to memory that the process has once. */
 
 #include "registers_x86_64.h"
 
+/* As in timed_arrive.c. */
 #define PAGES 9
 #define PAGE 4096
-#define ABOVE 4
+#define TAKEN 0
+#define SAVED 8
+#define LOCAL 64
+#define REMOTE 256
+#define COPY 4096
+
 #define SYS_getpid 39
 #define SYS_process_vm_readv 310
 
-        .bss
-        .balign 64
-        .globl  __cairn_arrival_copy
-        .hidden __cairn_arrival_copy, __cairn_arrival_exact, __cairn_arrival_mask, __cairn_arrival_base
-taken:  .zero   8
-saved:  .zero   24
-local:  .zero   PAGES * 16
-remote: .zero   PAGES * 16
-        .balign PAGE
-__cairn_arrival_copy:
-        .zero   PAGES * PAGE
-        .zero   ABOVE * PAGE            /* for the calls that go on, see timed_arrive.c */
-
         .text
         .globl  __cairn_arrived
-        .hidden __cairn_arrived, __cairn_arrive
+        .hidden __cairn_arrived, __cairn_arrive, __cairn_arrival_area, __cairn_arrival_exact, __cairn_arrival_mask, __cairn_arrival_base
         .type   __cairn_arrived, @function
 __cairn_arrived:
         .cfi_startproc
@@ -58,17 +51,21 @@ __cairn_arrived:
         ja      2f
         ret
 
-2:      movl    $1, %ecx
-        xchgl   %ecx, taken(%rip)
+2:      movq    __cairn_arrival_area(%rip), %r9
+        testq   %r9, %r9
+        jz      7f
+        movl    $1, %ecx
+        xchgl   %ecx, TAKEN(%r9)
         testl   %ecx, %ecx
         jz      3f
-        ret                             /* another thread does this now */
-3:      movq    %rax, saved(%rip)
-        movq    %rdx, saved+8(%rip)
+7:      ret                             /* another thread does this now */
+3:      movq    %rax, SAVED(%r9)
+        movq    %rdx, SAVED+8(%r9)
+        movq    %r11, SAVED+16(%r9)
         /* The pages below the stack pointer, from the top: the rest of the lowest one may be unmapped. */
-        leaq    local(%rip), %rsi
-        leaq    remote(%rip), %r10
-        leaq    __cairn_arrival_copy+PAGES*PAGE(%rip), %rcx
+        leaq    LOCAL(%r9), %rsi
+        leaq    REMOTE(%r9), %r10
+        leaq    COPY+PAGES*PAGE(%r9), %rcx
         leaq    8(%rsp), %rdi           /* with the word of the call */
         movq    %rdi, %rax
         andl    $PAGE-1, %eax
@@ -87,21 +84,21 @@ __cairn_arrived:
         incl    %edx
         cmpl    $PAGES-1, %edx
         jb      5b
-        movq    %r11, saved+16(%rip)
         movl    $SYS_getpid, %eax
         syscall
         movl    %eax, %edi
-        leaq    local(%rip), %rsi
-        leaq    remote(%rip), %r10
+        leaq    LOCAL(%r9), %rsi
+        leaq    REMOTE(%r9), %r10
         movl    $PAGES-1, %edx
         movl    $PAGES-1, %r8d
         xorl    %r9d, %r9d
         movl    $SYS_process_vm_readv, %eax
         syscall
-        movq    saved+16(%rip), %r11
+        movq    __cairn_arrival_area(%rip), %r9
         movq    %rax, %rcx              /* bytes that were copied */
-        movq    saved(%rip), %rax
-        movq    saved+8(%rip), %rdx
+        movq    SAVED(%r9), %rax
+        movq    SAVED+8(%r9), %rdx
+        movq    SAVED+16(%r9), %r11
 
         SAVE_REGISTERS
         subq    $16, %rsp
@@ -112,7 +109,8 @@ __cairn_arrived:
         leaq    16(%rbp), %rdx          /* stack pointer in the function */
         movq    (%rbp), %r8             /* its frame pointer */
         call    __cairn_arrive
-        movl    $0, taken(%rip)
+        movq    __cairn_arrival_area(%rip), %rcx
+        movl    $0, TAKEN(%rcx)
         RETURN_REGISTERS
         .cfi_endproc
         .size   __cairn_arrived, . - __cairn_arrived

@@ -158,6 +158,7 @@ static void forked(void) {
   p->fork_time = __cairn_now(p);
   __cairn_file_drop(p);
   __cairn_forget_threads(p);
+  __cairn_arrivals_forked(p);
   p->time.cpu = p->count.backwards = p->log.tid = 0;
   p->count.episodes = p->count.borderline = p->count.slow = p->count.dropped = p->limit.count = 0;
   p->thread_count = 1;
@@ -356,6 +357,7 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   __cairn_bus = p->bus;
   __cairn_local = p->local;
   __cairn_state = p;
+  __cairn_arrivals_start(p);
   __cairn_arrival_base = p->base;
   __cairn_arrival_mask = p->mask;
   __cairn_arrival_exact = p->kind == KIND_EXACT;
