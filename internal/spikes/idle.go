@@ -452,6 +452,7 @@ var (
 	goAnswer = []string{
 		"net/http.(*Transport).roundTrip", "net/http.(*persistConn).roundTrip", "database/sql.(*DB).QueryContext", "database/sql.(*DB).ExecContext",
 		"net.(*sysDialer).dialSingle", "net.doBlockingWithCtx", "os.(*Process).Wait",
+		"net/http.serverHandler.ServeHTTP", // in a request
 	}
 )
 
