@@ -256,7 +256,7 @@ func tryProgram(t *testing.T, root string) {
 	tool(t, dir, program, "cc", "gcc", "-O1", "-fno-inline", "-o", "app", "app.c")
 	tool(t, dir, "env", "CAIRN_DIR=raws", "./app")
 	tool(t, dir, program, "merge", "-o", "app.mip", "app", "raws")
-	if got := tool(t, dir, program, "covered", "app.mip", "--missed"); !strings.HasPrefix(got, "never ") || strings.Count(got, "\n") != 1 {
+	if got := tool(t, dir, program, "covered", "app.mip", "--missed"); !strings.HasPrefix(got, "never ") || !strings.Contains(got, "2 of 3 (66.7%) functions ran") {
 		t.Errorf("functions that did not run: %q", got)
 	}
 }
