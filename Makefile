@@ -56,7 +56,7 @@ proof: ## the tests beside independent programs, compilers and emulators, and th
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long
-	go test -timeout $(TIMEOUT) $(PACKAGES)
+	go test -timeout 3h $(PACKAGES) # TestSoak takes an hour
 	cd release && go vet ./... && go test -timeout $(TIMEOUT) ./...
 
 go: ## Go programs from the module proxy, whose counts must be those of go build -covermode=atomic
