@@ -58,6 +58,9 @@ func (c *trio) begin(senders int) (*fleet, *load) {
 	for _, p := range f.programs {
 		l.files <- p.MapFile(c.t)
 	}
+	for range f.programs {
+		<-l.acks
+	}
 	return f, l
 }
 

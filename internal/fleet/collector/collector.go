@@ -89,6 +89,7 @@ type Collector struct {
 	last   snapshot      // the newest one that can be read
 	moved  chan struct{} // closed and replaced when the state changes
 	failed error         // why merging ended
+	partly bool          // a record was merged in part: the state is replaced before anybody sees it
 
 	// What was submitted and is not merged yet.
 	coming                      map[string]tally.Use // by sender
@@ -315,6 +316,7 @@ func (c *Collector) apply(r journal.Record) error {
 	defer c.mu.Unlock()
 	foreign := c.state.Totals().Foreign
 	if err := c.state.Apply(r.Seq, at, items); err != nil {
+		c.partly = true
 		return err
 	}
 	c.merged(r.Seq)
@@ -389,7 +391,7 @@ func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error 
 	}
 	for {
 		c.mu.Lock()
-		if c.state.Seq() >= last {
+		if c.state.Seq() >= last && !c.partly {
 			defer c.mu.Unlock()
 			return f(c.state)
 		}

@@ -82,7 +82,7 @@ func (c *Collector) adopt(ctx context.Context, r journal.Reader) (journal.Reader
 		if err == nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.state, c.last = from.state, from.last
+			c.state, c.last, c.partly = from.state, from.last, false
 			for seq, r := range c.reserved {
 				if seq <= c.state.Seq() {
 					delete(c.reserved, seq)
