@@ -16,10 +16,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestTagged runs the tests that need the build tag.
 func TestTagged(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	runs := [][]string{{"test", "-count=1", "-tags", "cairn", "."}}
 	if _, err := exec.LookPath("gcc"); err == nil {

@@ -12,6 +12,7 @@ import (
 // TestAArch64Masked: where 4 GiB cannot be reserved programs find the same spikes by a smaller
 // window, and those of mode stacks do what they do without.
 func TestAArch64Masked(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	c := newCross(t)
 	c.limit = "ulimit -v 1500000;"

@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -71,6 +72,7 @@ func (c *cross) loggedBy(qemu []string, program string, args ...string) string {
 // TestAArch64Timed: the timed modes find what programs do, and their code keeps all registers
 // that it must.
 func TestAArch64Timed(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	c := newCross(t)
 	run := func(name string, test func(*cross)) {

@@ -44,6 +44,7 @@ func TestFlightFileLimit(t *testing.T) {
 // TestFlightSanitized runs the recorder in programs of the sanitizers, and itself
 // with traps for undefined behaviour.
 func TestFlightSanitized(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	archive := timedRuntimeFor(t, native.Options{Flight: true}, "gcc", "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error")
 	for _, flags := range shorttest.Rows(2, nil, []string{"-fsanitize=thread"}, []string{"-fsanitize=address"}) {

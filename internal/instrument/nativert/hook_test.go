@@ -193,6 +193,7 @@ func hookLibrary(t *testing.T) string {
 // TestHookLibrary preloads the hooks into programs that compilers made ready for
 // them, each in its own way.
 func TestHookLibrary(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	library := hookLibrary(t)
 	type row struct {

@@ -209,6 +209,7 @@ func (f *family) check() {
 // TestTimedFamily checks the cost of the clock that a process and its children share, and that
 // spikes are found when the process that sets it is killed, is stopped, or ends.
 func TestTimedFamily(t *testing.T) {
+	shorttest.Proof(t)
 	archive := timedRuntime(t, "gcc")
 	program := timedProgram(t, "gcc", archive, []string{"family.c"}, withUnwinder...)
 	const children = 9

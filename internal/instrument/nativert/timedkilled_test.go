@@ -12,11 +12,13 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/tracelogtest"
+	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
 // TestTimedKilledAtStart kills a program before and after system calls of its first milliseconds, and reads what has
 // the name of a log by then. Without /proc, and before Linux 6.10, a temporary name is used.
 func TestTimedKilledAtStart(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	program := timedProgram(t, "gcc", timedRuntime(t, "gcc", "-DCAIRN_TEST_OLD_KERNEL"), []string{"storms.c"}, "-static", "-Wl,-u,_Unwind_Backtrace")
 	root := filepath.Dir(program)

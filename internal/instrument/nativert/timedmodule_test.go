@@ -58,6 +58,7 @@ func TestTimedModules(t *testing.T) {
 // TestTimedSanitized runs the runtime in programs of the sanitizers, and itself
 // with traps for undefined behaviour.
 func TestTimedSanitized(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	plain := timedRuntime(t, "gcc")
 	for _, sanitizer := range shorttest.Rows(2, "thread", "undefined", "address") {

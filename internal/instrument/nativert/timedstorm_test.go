@@ -213,6 +213,7 @@ func TestTimedKilled(t *testing.T) {
 
 // TestTimedLinks runs the same program as it may be linked.
 func TestTimedLinks(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	type row struct {
 		name, compiler string

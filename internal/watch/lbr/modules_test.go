@@ -223,6 +223,7 @@ func buildModules(t *testing.T, compiler, flags string) []string {
 // TestModules compares the records of a program with a library and plug-ins, which come and go
 // at changing addresses, with single steps.
 func TestModules(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	lib := library(t)
 	type row struct{ compiler, flags string }

@@ -195,6 +195,7 @@ func TestStorms(t *testing.T) {
 
 // TestStormsInLibraries has copies of libraries that throw exceptions and start threads.
 func TestStormsInLibraries(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	modules := []string{program(t, "g++", "storms.cc", "-O2", "-pthread")}
 	for _, name := range []string{"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6"} {

@@ -92,6 +92,7 @@ func taken(code *objfile.Code, from, pc uint64) bool {
 // TestSteps compares the records of branches with single steps: they are the same branches in
 // the same order, and none is missing.
 func TestSteps(t *testing.T) {
+	shorttest.Proof(t)
 	t.Parallel()
 	lib := library(t)
 	for _, level := range shorttest.Rows(1, "-O2", "-O0") {
