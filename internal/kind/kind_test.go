@@ -48,8 +48,12 @@ func TestFiles(t *testing.T) {
 			continue
 		}
 		for _, size := range []int{len(data), HeadSize, 4096} {
-			if got := Of(data[:min(len(data), size)]); got != want {
+			head := data[:min(len(data), size)]
+			if got := Of(head); got != want {
 				t.Errorf("%s, %d bytes of it: %v, want %v", path, size, got, want)
+			}
+			if got := Among(head, Kind.IsCalls); got != Of(head) && (got != Unknown || want.IsCalls()) {
+				t.Errorf("%s, %d bytes of it, among calls: %v, want %v", path, size, got, want)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func IsLog(path string, s *verb.Streams) bool {
 	is := false
 	f, err := logfile.Open(path, s.In, func(head []byte) error {
-		is = kind.Of(head).IsCalls()
+		is = isCalls(head)
 		return errors.New("the rest is skipped")
 	})
 	if err == nil {
@@ -29,17 +29,20 @@ func HoldsLogs(path string) bool {
 	if err != nil || !st.IsDir() {
 		return false
 	}
-	_, err = logfile.ExpandDirs([]string{path}, "log of calls", func(head []byte) bool { return kind.Of(head).IsCalls() })
+	_, err = logfile.ExpandDirs([]string{path}, "log of calls", isCalls)
 	return err == nil
 }
+
+// isCalls reports whether a file that begins with head is a log of calls.
+func isCalls(head []byte) bool { return kind.Among(head, kind.Kind.IsCalls).IsCalls() }
 
 // expandLogs returns the paths that args name, and of directories the logs that a command reads. If a directory has
 // only other logs, the error has the kind of one.
 func expandLogs(args []string, reads func(kind.Kind) bool) ([]string, error) {
 	var other kind.Kind
 	paths, err := logfile.ExpandDirs(args, "log of calls", func(head []byte) bool {
-		k := kind.Of(head)
-		if k.IsCalls() || k.IsSpikes() {
+		k := kind.Among(head, func(k kind.Kind) bool { return k.IsCalls() || k.IsSpikes() })
+		if k != kind.Unknown {
 			other = k
 		}
 		return reads(k)

@@ -53,7 +53,7 @@ func inspectDir(dir string) (infos []infoJSON, damaged []error, err error) {
 			damaged = append(damaged, err)
 			return nil
 		}
-		k := kind.Of(head)
+		k := kind.Among(head, func(k kind.Kind) bool { return described(k) || k.IsBinary() })
 		known := described(k)
 		if !known && k != kind.Binary {
 			return nil

@@ -191,7 +191,7 @@ var groupOf = map[kind.Kind]group{
 func kindOf(path string) (group, kind.Kind, error) {
 	if head, err := verb.ReadHead(path); err != nil { // of a part of a universal file as well
 		return unknown, kind.Unknown, err
-	} else if k := kind.Of(head); k == kind.Binary {
+	} else if k := kind.Among(head, kind.Kind.IsBinary); k.IsBinary() {
 		return binaries, k, nil
 	}
 	stream, err := logfile.OpenStream(path, nil)
