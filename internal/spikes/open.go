@@ -61,7 +61,7 @@ func (sp *Spike) State() string {
 	case o.Call < 0:
 		return "waits in the kernel" + for_
 	}
-	return "waits in " + systemCall(o.Call) + for_
+	return "waits in " + SystemCall(o.Call) + for_
 }
 
 // goroutine describes what a goroutine does that does not run.
@@ -189,7 +189,7 @@ func (w *Writer) openObject(sp *Spike) *OpenObject {
 		o.Waited = since(sp.Open.Until, sp.Open.Since)
 	}
 	if sp.Open.Call >= 0 {
-		o.Call = systemCall(sp.Open.Call)
+		o.Call = SystemCall(sp.Open.Call)
 	}
 	for i := range sp.Open.Inner {
 		f := &sp.Open.Inner[i]
@@ -211,7 +211,7 @@ func (w *Writer) Going(lasting []*Spike) string {
 		if sp.Open.Waits {
 			where += " (" + (*ongoing)(sp.Open).goroutine() + ")"
 		} else if sp.Open.Call >= 0 {
-			where += " in " + systemCall(sp.Open.Call)
+			where += " in " + SystemCall(sp.Open.Call)
 		}
 		if seen[where]++; seen[where] == 1 {
 			words = append(words, where)

@@ -32,7 +32,7 @@ func whyOf(u *tracelog.Usage, w *tracelog.Wait, end uint64, time tracelog.Interv
 	}
 	y := &Why{Usage: *u, Slept: less(time, u.CPU), Wait: (*waited)(w)}
 	if u.Call >= 0 && u.InCall > 0 {
-		y.Call = systemCall(u.Call)
+		y.Call = SystemCall(u.Call)
 	}
 	y.Tight = u.Since != 0 && since(end, u.Since) <= time.Hi+time.Hi/4
 	return y
@@ -158,8 +158,8 @@ const (
 	callWaitID  = 247
 )
 
-// systemCall returns the name of a system call of x86-64 in which a thread may wait.
-func systemCall(number int) string {
+// SystemCall returns the name of a system call of x86-64 in which a thread may wait.
+func SystemCall(number int) string {
 	if name, ok := systemCalls[number]; ok {
 		return name
 	}
