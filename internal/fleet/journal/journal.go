@@ -40,6 +40,21 @@ type Journal interface {
 	Close() error
 }
 
+// Gather returns an append and those that wait now, until they have so many bytes: a driver writes them together.
+func Gather[T interface{ Len() int }](first T, waiting <-chan T, most int) []T {
+	list, size := []T{first}, first.Len()
+	for size < most {
+		select {
+		case next := <-waiting:
+			list = append(list, next)
+			size += next.Len()
+		default:
+			return list
+		}
+	}
+	return list
+}
+
 // Reader reads durable records in their order.
 type Reader interface {
 	// Next returns the next record. It waits for one until ctx ends.

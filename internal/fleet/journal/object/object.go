@@ -72,6 +72,9 @@ type pending struct {
 	done chan result // has room for the result
 }
 
+// Len returns the bytes of the record.
+func (p *pending) Len() int { return len(p.data) }
+
 type result struct {
 	seq uint64
 	err error
@@ -183,7 +186,7 @@ func (j *Journal) write() {
 	for {
 		select {
 		case p := <-j.appends:
-			batch := j.gather(p)
+			batch := journal.Gather(p, j.appends, maxBatch)
 			first, err := j.create(batch)
 			for i, p := range batch {
 				p.done <- result{first + uint64(i), err}
@@ -192,21 +195,6 @@ func (j *Journal) write() {
 			return
 		}
 	}
-}
-
-// gather returns an append and those that wait now.
-func (j *Journal) gather(p *pending) []*pending {
-	batch, size := []*pending{p}, len(p.data)
-	for size < maxBatch {
-		select {
-		case p := <-j.appends:
-			batch = append(batch, p)
-			size += len(p.data)
-		default:
-			return batch
-		}
-	}
-	return batch
 }
 
 // create writes a batch as the next object, and returns the number of its first record.

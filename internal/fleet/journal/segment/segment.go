@@ -245,7 +245,7 @@ func (j *Journal) write() {
 	for {
 		select {
 		case p := <-j.appends:
-			group := j.group(p)
+			group := journal.Gather(p, j.appends, groupBytes)
 			err := j.commit(group)
 			for _, p := range group {
 				p.result <- err
@@ -256,20 +256,8 @@ func (j *Journal) write() {
 	}
 }
 
-// group returns the appends that wait, p first.
-func (j *Journal) group(p *pending) []*pending {
-	group, bytes := []*pending{p}, len(p.data)
-	for bytes < groupBytes {
-		select {
-		case p := <-j.appends:
-			group = append(group, p)
-			bytes += len(p.data)
-		default:
-			return group
-		}
-	}
-	return group
-}
+// Len returns the bytes of the record.
+func (p *pending) Len() int { return len(p.data) }
 
 // commit makes a group durable, or says why it is not.
 func (j *Journal) commit(group []*pending) error {
