@@ -168,7 +168,7 @@ func walk(t *testing.T, found func(file, rel, pkg string)) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && file != root && (d.Name() == "testdata" || d.Name() == "out" || strings.HasPrefix(d.Name(), ".") || hasModule(file)) {
+		if d.IsDir() && file != root && (d.Name() == "testdata" || d.Name() == "out" || strings.ContainsAny(d.Name()[:1], "._") || hasModule(file)) {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(file, ".go") {

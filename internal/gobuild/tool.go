@@ -132,7 +132,7 @@ func target(version string) goruntime.Target {
 
 // The parts of this program that decide what the tools write.
 var (
-	//go:embed rewrite/*.go goruntime/*.go goruntime/files functable/functable.go compile.go mark.go config.go
+	//go:embed rewrite/*.go goruntime/*.go goruntime/_runtime goruntime/_mark functable/functable.go compile.go mark.go config.go
 	compileSources embed.FS
 	//go:embed linkmap/*.go image/*.go elfimage/*.go machoimage/*.go percpu/*.go link.go
 	linkSources embed.FS
