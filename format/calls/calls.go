@@ -17,8 +17,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/cairnprof/cairn/format/parquet"
 )
 
 // Schema is the number of the columns' layout. Columns may be added within it;
@@ -83,7 +82,7 @@ const (
 
 // Writer writes a file of calls. A separate goroutine encodes and packs rows: close the writer or abort it.
 type Writer struct {
-	w    *parquet.GenericWriter[Call]
+	w    *parquet.Writer
 	name func(fn int64) string
 	// names is name's cache: a trace has many calls of few functions.
 	names map[int64]string
@@ -105,21 +104,15 @@ type batch struct {
 
 // NewWriter returns a writer to w. Each function is named by name, once.
 func NewWriter(w io.Writer, about About, name func(fn int64) string) *Writer {
-	options := []parquet.WriterOption{
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		parquet.MaxRowsPerRowGroup(groupRows),
-		parquet.CreatedBy("cairn", strconv.Itoa(Schema), ""),
-		parquet.KeyValueMetadata(KeySchema, strconv.Itoa(Schema)),
-		parquet.KeyValueMetadata(KeyUnit, about.Unit),
-		// Bounds of names in a page help no query and cost a quarter of the time.
-		parquet.SkipPageBounds("function"), parquet.SkipPageStatistics("function"),
-		parquet.SkipPageBounds("ended"), parquet.SkipPageStatistics("ended"),
+	options := parquet.Options{
+		Name: "Call", CreatedBy: "cairn version " + strconv.Itoa(Schema), GroupRows: groupRows,
+		Metadata: [][2]string{{KeySchema, strconv.Itoa(Schema)}, {KeyUnit, about.Unit}},
 	}
 	for i, log := range about.Logs {
-		options = append(options, parquet.KeyValueMetadata(KeyLog+strconv.Itoa(i+1), log))
+		options.Metadata = append(options.Metadata, [2]string{KeyLog + strconv.Itoa(i+1), log})
 	}
 	c := &Writer{
-		w: parquet.NewGenericWriter[Call](w, options...), name: name, names: make(map[int64]string),
+		w: parquet.NewWriter(w, parquet.ColumnsOf[Call](), options), name: name, names: make(map[int64]string),
 		full: make(chan *batch, batches), empty: make(chan *batch, batches), ended: make(chan struct{}),
 	}
 	for range batches {
@@ -135,12 +128,36 @@ func (w *Writer) encode() {
 	defer close(w.ended)
 	for b := range w.full {
 		if w.failed.Load() == nil {
-			if _, err := w.w.Write(b.rows); err != nil {
+			addRows(w.w.Columns(), b.rows)
+			if err := w.w.EndRows(len(b.rows)); err != nil {
 				w.failed.Store(&err)
 			}
 		}
 		b.rows, b.args = b.rows[:0], b.args[:0]
 		w.empty <- b
+	}
+}
+
+// addRows adds rows to the columns, which have the order of Call's fields.
+func addRows(columns []*parquet.Values, rows []Call) {
+	for i := range rows {
+		columns[0].Int(int64(rows[i].Log))
+		columns[1].Int(int64(rows[i].Thread))
+		columns[2].Int(rows[i].PID)
+		columns[3].Int(rows[i].TID)
+		columns[4].Int(rows[i].Call)
+		columns[5].Int(rows[i].Parent)
+		columns[6].Int(rows[i].Func)
+		columns[7].Text(rows[i].Function)
+		columns[8].Int(int64(rows[i].Stack))
+		columns[9].Int(int64(rows[i].Depth))
+		columns[10].Int(rows[i].Start)
+		columns[11].Int(rows[i].Duration)
+		columns[12].Int(rows[i].Self)
+		columns[13].Bool(rows[i].Outermost)
+		columns[14].Text(rows[i].Ended)
+		columns[15].Int(int64(rows[i].CPU))
+		columns[16].Uints(rows[i].Args)
 	}
 }
 

@@ -1,8 +1,7 @@
 package profiletables
 
 import (
-	"github.com/parquet-go/parquet-go"
-
+	"github.com/cairnprof/cairn/format/parquet"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -11,7 +10,7 @@ const batch = 1 << 10
 
 // rows writes rows one by one.
 type rows[T any] struct {
-	to   *parquet.GenericWriter[T]
+	to   *parquet.Table[T]
 	held []T
 }
 
@@ -23,7 +22,7 @@ func (r *rows[T]) add(row T) error {
 }
 
 func (r *rows[T]) flush() error {
-	_, err := r.to.Write(r.held)
+	err := r.to.Write(r.held...)
 	r.held = r.held[:0]
 	return err
 }

@@ -16,8 +16,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/cairnprof/cairn/format/parquet"
 )
 
 // Schema is the version of the tables. Columns may be added within it; none is renamed or given
@@ -109,28 +108,30 @@ var Names = []string{"builds", "functions", "edges", "orders", "days", "spikes"}
 
 // Writers write the tables, one for each of Names.
 type Writers struct {
-	Builds    *parquet.GenericWriter[Build]
-	Functions *parquet.GenericWriter[Function]
-	Edges     *parquet.GenericWriter[Edge]
-	Orders    *parquet.GenericWriter[Order]
-	Days      *parquet.GenericWriter[Day]
-	Spikes    *parquet.GenericWriter[Spike]
+	Builds    *parquet.Table[Build]
+	Functions *parquet.Table[Function]
+	Edges     *parquet.Table[Edge]
+	Orders    *parquet.Table[Order]
+	Days      *parquet.Table[Day]
+	Spikes    *parquet.Table[Spike]
 }
 
 // groupRows bounds the rows that a writer holds in memory.
 const groupRows = 1 << 18
 
-func newWriter[T any](w io.Writer) *parquet.GenericWriter[T] {
-	return parquet.NewGenericWriter[T](w, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("cairn", strconv.Itoa(Schema), ""),
-		parquet.KeyValueMetadata(KeySchema, strconv.Itoa(Schema)))
+func options(table string) parquet.Options {
+	return parquet.Options{
+		Name: table, CreatedBy: "cairn version " + strconv.Itoa(Schema), GroupRows: groupRows,
+		Metadata: [][2]string{{KeySchema, strconv.Itoa(Schema)}},
+	}
 }
 
 // New returns writers of the tables to files, which are in the order of Names.
 func New(files []io.Writer) *Writers {
 	return &Writers{
-		newWriter[Build](files[0]), newWriter[Function](files[1]), newWriter[Edge](files[2]),
-		newWriter[Order](files[3]), newWriter[Day](files[4]), newWriter[Spike](files[5]),
+		parquet.NewTable[Build](files[0], options("Build")), parquet.NewTable[Function](files[1], options("Function")),
+		parquet.NewTable[Edge](files[2], options("Edge")), parquet.NewTable[Order](files[3], options("Order")),
+		parquet.NewTable[Day](files[4], options("Day")), parquet.NewTable[Spike](files[5], options("Spike")),
 	}
 }
 

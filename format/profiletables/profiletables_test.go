@@ -2,18 +2,17 @@ package profiletables_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/cairnprof/cairn/format/parquet/parquettest"
 	"github.com/cairnprof/cairn/format/profiletables"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -52,9 +51,9 @@ func write(t testing.TB, m *prof.Module) map[string][]byte {
 		to = append(to, files[name])
 	}
 	w := profiletables.New(to)
-	_, err := w.Builds.Write([]profiletables.Build{profiletables.BuildOf(m)})
+	err := w.Builds.Write(profiletables.BuildOf(m))
 	if err == nil {
-		_, err = w.Days.Write([]profiletables.Day{{Program: "app", Build: "1f3c", Day: 20000, Files: 7}})
+		err = w.Days.Write(profiletables.Day{Program: "app", Build: "1f3c", Day: 20000, Files: 7})
 	}
 	if err == nil {
 		err = w.Module(m, func(s string) string { return s + "()" })
@@ -125,13 +124,10 @@ func TestModule(t *testing.T) {
 // DuckDB reads the tables and joins them.
 func TestDuckDB(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("installing DuckDB takes a while")
-	}
-	dir := duckDB(t)
+	dir := parquettest.Install(t)
 	m := module(3000, 4)
 	for name, data := range write(t, m) {
-		if err := os.WriteFile(filepath.Join(dir, name+".parquet"), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(string(dir), name+".parquet"), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,42 +148,16 @@ func TestDuckDB(t *testing.T) {
 		"SELECT count(*)::DOUBLE FROM 'spikes.parquet'":                                                            0.0,
 		"SELECT count(*)::DOUBLE FROM 'edges.parquet'":                                                             0.0,
 	} {
-		c := exec.CommandContext(t.Context(), "node", "-e", `
-const {DuckDBInstance} = require('@duckdb/node-api');
-DuckDBInstance.create().then(i => i.connect()).then(c => c.runAndReadAll(process.argv[1])).then(r => console.log(JSON.stringify(r.getRows()[0][0])))
-`, query)
-		c.Dir = dir
-		c.Stderr = t.Output()
-		out, err := c.Output()
-		var got any
-		if err == nil {
-			err = json.Unmarshal(out, &got)
-		}
+		got := dir.Query(t, query)
 		if close, ok := got.(float64); ok && want != got {
 			if f, ok := want.(float64); ok && f != 0 && close/f > 1-1e-9 && close/f < 1+1e-9 { // sums of large numbers
 				got = want
 			}
 		}
-		if err != nil || got != want {
-			t.Errorf("%s: %v, %v, want %v", query, got, err, want)
+		if got != want {
+			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-}
-
-// duckDB returns a directory in which node finds DuckDB.
-func duckDB(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
-		}
-	}
-	c := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, "@duckdb/node-api@1.5.6-r.1")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Skipf("installing DuckDB: %v: %s", err, out)
-	}
-	return dir
 }
 
 func BenchmarkModule(b *testing.B) {

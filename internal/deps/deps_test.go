@@ -69,7 +69,7 @@ var rooms = []room{
 // reaches are the packages that reach the machine: files, processes, sockets, the clock. All
 // others are pure: plain data in, plain data out.
 var reaches = strings.Fields(`
-	internal/golden internal/logfile internal/objectstore internal/objectstore/storetest internal/shorttest format/tracelog/tracelogtest
+	internal/golden internal/logfile internal/objectstore internal/objectstore/storetest internal/shorttest format/tracelog/tracelogtest format/parquet/parquettest
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
 	internal/report/webpage/browsertest
@@ -87,24 +87,23 @@ var reaches = strings.Fields(`
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
-	"github.com/google/pprof/profile":                "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples format/pprofstacks",
-	"github.com/ianlancetaylor/demangle":             "internal/instrument/native internal/instrument/wrap internal/report",
-	"github.com/klauspost/compress/zstd":             "format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
-	"github.com/parquet-go/parquet-go":               "format/calls format/calls/callstest format/profiletables",
-	"github.com/parquet-go/parquet-go/compress/zstd": "format/calls format/profiletables",
-	"github.com/spf13/cobra":                         "cmd/cairn internal/cli internal/verb",
-	"github.com/spf13/cobra/doc":                     "cmd/cairn",
-	"github.com/spf13/pflag":                         "internal/cli internal/verb internal/toolchain",
-	"google.golang.org/protobuf/encoding/protowire":  "internal/export internal/export/deliver format/pprofstacks",
-	"github.com/ulikunitz/xz/lzma":                   "internal/binary/objfile",
-	"go.yaml.in/yaml/v3":                             "format/mip format/xray",
-	"golang.org/x/arch/arm64/arm64asm":               "internal/binary/asmtext",
-	"golang.org/x/arch/x86/x86asm":                   "internal/binary/asmtext",
-	"golang.org/x/exp/trace":                         "format/gotrace",
-	"golang.org/x/sys/unix":                          "internal/fleet/depot",
-	"golang.org/x/term":                              "internal/verb",
-	"modernc.org/sqlite":                             "internal/calls/calldb",
-	"modernc.org/sqlite/vtab":                        "internal/calls/calldb",
+	"github.com/google/pprof/profile":               "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples format/pprofstacks",
+	"github.com/ianlancetaylor/demangle":            "internal/instrument/native internal/instrument/wrap internal/report",
+	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
+	"github.com/parquet-go/parquet-go":              "format/calls/callstest",
+	"github.com/spf13/cobra":                        "cmd/cairn internal/cli internal/verb",
+	"github.com/spf13/cobra/doc":                    "cmd/cairn",
+	"github.com/spf13/pflag":                        "internal/cli internal/verb internal/toolchain",
+	"google.golang.org/protobuf/encoding/protowire": "internal/export internal/export/deliver format/pprofstacks",
+	"github.com/ulikunitz/xz/lzma":                  "internal/binary/objfile",
+	"go.yaml.in/yaml/v3":                            "format/mip format/xray",
+	"golang.org/x/arch/arm64/arm64asm":              "internal/binary/asmtext",
+	"golang.org/x/arch/x86/x86asm":                  "internal/binary/asmtext",
+	"golang.org/x/exp/trace":                        "format/gotrace",
+	"golang.org/x/sys/unix":                         "internal/fleet/depot",
+	"golang.org/x/term":                             "internal/verb",
+	"modernc.org/sqlite":                            "internal/calls/calldb",
+	"modernc.org/sqlite/vtab":                       "internal/calls/calldb",
 }
 
 // impure are the packages, and those below them, that a pure one may not have.

@@ -140,7 +140,7 @@ func (f *exportFlags) profileTables(w *profiletables.Writers) error {
 
 // writeModule writes the rows of a build without a collector.
 func writeModule(w *profiletables.Writers, m *prof.Module, b profiletables.Build) error {
-	if _, err := w.Builds.Write([]profiletables.Build{b}); err != nil {
+	if err := w.Builds.Write(b); err != nil {
 		return err
 	}
 	var names report.Names
@@ -156,8 +156,7 @@ func writeModule(w *profiletables.Writers, m *prof.Module, b profiletables.Build
 			Kind: e.Kind.String(), Runs: int64(e.Runs),
 		})
 	}
-	_, err := w.Edges.Write(rows)
-	return err
+	return w.Edges.Write(rows...)
 }
 
 // collectorTables writes the tables of all builds of a collector, one by one.
@@ -176,7 +175,7 @@ func collectedBuild(ctx context.Context, w *profiletables.Writers, c *client.Cli
 	for _, d := range b.Days {
 		days = append(days, profiletables.Day{Program: b.Program, Build: b.Build, Day: d.Day, Files: int64(d.Files)})
 	}
-	if _, err := w.Days.Write(days); err != nil {
+	if err := w.Days.Write(days...); err != nil {
 		return err
 	}
 	if b.Logs > 0 {
@@ -185,8 +184,7 @@ func collectedBuild(ctx context.Context, w *profiletables.Writers, c *client.Cli
 		}
 	}
 	if !b.Mapped {
-		_, err := w.Builds.Write([]profiletables.Build{collected(profiletables.Build{Program: b.Program, Build: b.Build}, b)})
-		return err
+		return w.Builds.Write(collected(profiletables.Build{Program: b.Program, Build: b.Build}, b))
 	}
 	data, err := c.Get(ctx, client.ProfileURL(base, b), maxProfile)
 	if err != nil {
@@ -223,6 +221,5 @@ func collectedSpikes(ctx context.Context, w *profiletables.Writers, c *client.Cl
 			Median: int64(sp.Median), P99: int64(sp.P99), Worst: int64(sp.Worst), Log: sp.Log,
 		})
 	}
-	_, err = w.Spikes.Write(rows)
-	return err
+	return w.Spikes.Write(rows...)
 }
