@@ -241,11 +241,11 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Resul
 	}
 	opts.Lineless = opts.Lineless && len(sh.opts.AssemblerArgs) == 0 // clang keeps line 0
 	parse := native.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src)}
-	unit, err := parse.Parse(src, sh.opts.Machine)
+	unit, err := native.ParseAs(parse, src, sh.opts.Machine)
 	if err == nil && parse.Plain && unit.HasLineless() && !opts.Lineless && len(sh.opts.AssemblerArgs) == 0 {
 		// The assembler drops which code has no line, so it is not known which lines that code has.
 		parse.Plain = false
-		unit, err = parse.Parse(src, sh.opts.Machine)
+		unit, err = native.ParseAs(parse, src, sh.opts.Machine)
 	}
 	if err != nil {
 		return nil, native.Result{}, fmt.Errorf("compiler output: %w", err)

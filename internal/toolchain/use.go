@@ -344,7 +344,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		return nil, nil, err
 	}
 	parse := native.ParseOptions{Plain: plain(src)}
-	unit, err := parse.Parse(src, of)
+	unit, err := native.ParseAs(parse, src, of)
 	if err != nil {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}

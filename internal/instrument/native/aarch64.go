@@ -40,7 +40,7 @@ var aarch64Branches = sync.OnceValue(func() map[string]bool {
 	return branches
 })
 
-func (m aarch64) classify(mnemonic, rest []byte) (flow, []byte) {
+func (m aarch64) Classify(mnemonic, rest []byte) (flow, []byte) {
 	switch word := string(mnemonic); mnemonic[0] {
 	case 'b':
 		return m.classifyB(word, rest)
@@ -163,11 +163,11 @@ func splitInsnOperands(rest []byte) [][]byte {
 	return out
 }
 
-func (aarch64) callee(op []byte) string {
+func (aarch64) Callee(op []byte) string {
 	return calleeName(unquote(op))
 }
 
-func (aarch64) isTrap(mnemonic []byte) bool {
+func (aarch64) IsTrap(mnemonic []byte) bool {
 	switch string(mnemonic) {
 	case "brk", "udf", "hlt":
 		return true
@@ -175,7 +175,10 @@ func (aarch64) isTrap(mnemonic []byte) bool {
 	return false
 }
 
-func (aarch64) refuse(string, []byte) string { return "" }
+func (aarch64) Refuse(string, []byte) string { return "" }
+
+// Reader returns nil.
+func (aarch64) Reader() Reader { return nil }
 
 func (aarch64) relocNone() string { return "R_AARCH64_NONE" }
 

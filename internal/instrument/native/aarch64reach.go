@@ -170,7 +170,7 @@ func (r *rewriter) branchReach(line *codeLine) (int, string) {
 		return 0, ""
 	}
 	s := r.unit.parseLine(text)
-	kind, target := r.unit.isa.classify(s.word, s.rest)
+	kind, target := r.unit.Machine.Classify(s.word, s.rest)
 	if kind != flowBranch {
 		return 0, ""
 	}

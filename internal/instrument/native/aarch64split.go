@@ -25,8 +25,6 @@ var aarch64Dialect = dialect{
 	widths:   map[string]string{".4byte": ".long", ".word": ".long", ".8byte": ".quad", ".xword": ".quad", ".2byte": ".value", ".hword": ".short"},
 }
 
-func (aarch64) dialect() *dialect { return &aarch64Dialect }
-
 // codeDistance is an entry of a jump table: a distance between two labels.
 type codeDistance struct {
 	target, base string
@@ -78,7 +76,7 @@ func (p *splitPlan) tableEntries() (out []codeDistance) {
 
 // together returns the pairs of pieces that must stay in one part. Piece 0 is in the hot one.
 func (p *splitPlan) together() (pairs [][2]int) {
-	if !p.isa.dialect().near {
+	if !dialects[p.unit.Kind].near {
 		return nil
 	}
 	for _, d := range p.tableEntries() {

@@ -29,14 +29,14 @@ var syntaxArm = syntax{mark: "%", address: ".long", upper: ", 0"}
 
 func (arm) syntax() *syntax { return &syntaxArm }
 
+// Reader returns the reader of tables and literals in the code, and of the state that code is for.
+func (arm) Reader() Reader { return &armParser{} }
+
 func (arm) relocNone() string { return "R_ARM_NONE" }
 
 func (arm) entryRow() string { return "\t.cfi_def_cfa 13, 0\n" }
 
-// dialect returns nil: functions are not split.
-func (arm) dialect() *dialect { return nil }
-
-func (arm) refuse(directive string, rest []byte) string {
+func (arm) Refuse(directive string, rest []byte) string {
 	switch directive {
 	case ".arch", ".cpu":
 		return refuseArch(string(bytes.TrimSpace(armCode(rest))))

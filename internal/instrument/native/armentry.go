@@ -55,7 +55,7 @@ func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
 	f := p.f
 	live := r.liveArm(f.parent)
 	e := armEntry{at: p.at, chain: live.in[nodes]&armIP != 0}
-	e.free = armFree(armArgs&^live.in[nodes], f.thumb)
+	e.free = armFree(armArgs&^live.in[nodes], armOf(f).thumb)
 	if len(e.free) >= need || len(f.lines) < 2 || f.lines[0].block != 0 || f.lines[0].app {
 		return e
 	}
@@ -75,7 +75,7 @@ func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
 		written |= armOverwritten(r.unit.Src[line.at:line.next], line.app)
 	}
 	free := armArgs&^behind | saved&written
-	if more := armFree(free, f.thumb); len(more) > len(e.free) {
+	if more := armFree(free, armOf(f).thumb); len(more) > len(e.free) {
 		e.at, e.free = r.armBehind(at), more
 	}
 	return e
@@ -150,7 +150,7 @@ func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 	need := armNeeds(o, p)
 	e := p.r.armEntryOf(p, need)
 	p.at = e.at
-	a := armAsm{p.f.thumb}
+	a := armAsm{armOf(p.f).thumb}
 	var spilled []string
 	first := firstCall(o.Mode)
 	if first == "" && need == 1 && len(e.free) == 0 && !e.chain {
@@ -184,7 +184,7 @@ func armNeeds(o *Options, p *entryProbe) int {
 	case o.Atomic:
 		need = 3
 	}
-	if !p.f.thumb && firstCall(o.Mode) != "" && !o.Mode.HasSlots() {
+	if !armOf(p.f).thumb && firstCall(o.Mode) != "" && !o.Mode.HasSlots() {
 		need-- // ip has the address
 	}
 	return need

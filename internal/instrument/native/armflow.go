@@ -30,7 +30,7 @@ func armWord(word string, names ...string) (base, cond string, ok bool) {
 	return "", "", false
 }
 
-func (m arm) classify(mnemonic, rest []byte) (flow, []byte) {
+func (m arm) Classify(mnemonic, rest []byte) (flow, []byte) {
 	word := string(mnemonic)
 	switch mnemonic[0] {
 	case 'b':
@@ -133,12 +133,12 @@ func armLeaves(cond string, always flow) flow {
 }
 
 // callee accepts calls through the procedure linkage table.
-func (arm) callee(op []byte) string {
+func (arm) Callee(op []byte) string {
 	name, _, _ := bytes.Cut(unquote(op), []byte("(PLT)"))
 	return calleeName(name)
 }
 
-func (arm) isTrap(mnemonic []byte) bool {
+func (arm) IsTrap(mnemonic []byte) bool {
 	return bytes.HasPrefix(mnemonic, []byte("udf")) || string(mnemonic) == "trap" || string(mnemonic) == "hlt"
 }
 

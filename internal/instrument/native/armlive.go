@@ -106,7 +106,7 @@ func (r *rewriter) armPlaces(fn *function, implied [][]int) *armBlocks {
 	for _, f := range fn.frags {
 		for i := range f.blocks {
 			p := &b.places[first+i]
-			p.thumb, p.free = f.thumb, armTracked&^live[nodes+first+i]
+			p.thumb, p.free = armOf(f).thumb, armTracked&^live[nodes+first+i]
 			if _, live := p.register(); live {
 				p.unwind = f.unwind && cfaOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)], "13", "sp")
 			}

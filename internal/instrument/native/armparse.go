@@ -38,12 +38,15 @@ type caseTable struct {
 	targets  []string
 }
 
-// armNear is what the reach analysis needs to know of a fragment.
-type armNear struct {
+// armFragment is what is known of the code of a fragment.
+type armFragment struct {
+	thumb  bool // it is code of the Thumb state
 	places []armLabel
 	cases  []*caseTable
-	anchor int // offset, plus one, of the first anchor before the next instruction; or 0
 }
+
+// armOf returns that of a fragment.
+func armOf(f *fragment) *armFragment { return f.Machine.(*armFragment) }
 
 // armLabel is a local label, of code or of data.
 type armLabel struct {
@@ -65,11 +68,16 @@ func armCode(line []byte) []byte {
 	return line
 }
 
-// parseLine classifies a line. In Arm's assembly # precedes numbers, and @ precedes comments.
-func (p *parser) parseLine(line []byte) statement {
-	if p.arm == nil {
-		return p.unit.parseLine(line)
-	}
+// Begin notes the state of a function's code.
+func (a *armParser) Begin(f *fragment) { f.Machine = &armFragment{thumb: a.thumb} }
+
+// Unconditional reports whether an instruction that is a call always calls.
+func (a *armParser) Unconditional(mnemonic []byte) bool {
+	return string(mnemonic) == "bl" || string(mnemonic) == "blx"
+}
+
+// Statement classifies a line. In Arm's assembly # precedes numbers, and @ precedes comments.
+func (a *armParser) Statement(line []byte) statement {
 	if text := bytes.TrimLeft(line, " \t"); len(text) > 0 && text[0] == '@' {
 		return armComment(text[1:])
 	}
@@ -106,15 +114,16 @@ func armAnchor(name []byte) bool {
 	return false
 }
 
-// label handles labels that are special on Arm and reports whether this was one.
-func (a *armParser) label(f *fragment, name []byte, pos int) bool {
+// Label handles labels that are special on Arm and reports whether this was one.
+func (a *armParser) Label(f *fragment, name []byte, pos int) bool {
 	if isLocal(name) {
-		f.armNear.places = append(f.armNear.places, armLabel{string(name), pos})
+		near := armOf(f)
+		near.places = append(near.places, armLabel{string(name), pos})
 	}
 	switch {
 	case armAnchor(name):
-		if f.armNear.anchor == 0 {
-			f.armNear.anchor = pos + 1
+		if f.anchor == 0 {
+			f.anchor = pos + 1
 		}
 		return true
 	case a.table == tableAhead && isLeader(name):
@@ -134,8 +143,8 @@ func (c *caseTable) open() *caseTable {
 	return nil
 }
 
-// directive handles directives that are special on Arm and reports whether this was one.
-func (a *armParser) directive(p *parser, s statement, pos, next int) bool {
+// Directive handles directives that are special on Arm and reports whether this was one.
+func (a *armParser) Directive(p *parser, s statement, pos, next int) bool {
 	switch string(s.word) {
 	case ".thumb", ".thumb_func":
 		a.thumb = true
@@ -191,7 +200,7 @@ func (a *armParser) data(p *parser, s statement, pos, next int) bool {
 		c.entries = append(c.entries, codeLine{at: int32(pos), next: int32(next)})
 		c.targets = append(c.targets, caseTarget(s.rest))
 	}
-	f.armNear.anchor = 0
+	f.anchor = 0
 	f.enter(pos)
 	f.pads = append(f.pads, pad{pos, dataSize(s)})
 	f.state, f.end, a.table = unreached, next, noTable
@@ -208,8 +217,8 @@ func caseTarget(rest []byte) string {
 	return ""
 }
 
-// instruction handles instructions that are special on Arm and reports whether this was one.
-func (a *armParser) instruction(p *parser, f *fragment, kind *flow, s statement, pos, next int) bool {
+// Instruction handles instructions that are special on Arm and reports whether this was one.
+func (a *armParser) Instruction(p *parser, f *fragment, kind *flow, s statement, pos, next int) bool {
 	a.cases = nil
 	if a.table != noTable {
 		if *kind == flowJump && f.state == unreached {
@@ -222,7 +231,8 @@ func (a *armParser) instruction(p *parser, f *fragment, kind *flow, s statement,
 	switch word := strings.TrimSuffix(string(s.word), ".w"); {
 	case word == "tbb" || word == "tbh":
 		a.cases = &caseTable{at: pos, next: next, half: word == "tbh"}
-		f.armNear.cases = append(f.armNear.cases, a.cases)
+		near := armOf(f)
+		near.cases = append(near.cases, a.cases)
 	case *kind == flowBranch || *kind == flowJump:
 		if ops := armOperands(s.rest); len(ops) > 1 && string(ops[0]) == "pc" && bytes.HasPrefix(bytes.TrimPrefix(ops[1], []byte("[")), []byte("pc")) {
 			a.table, *kind = tableAhead, flowJump

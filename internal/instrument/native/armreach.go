@@ -52,7 +52,7 @@ func (r *rewriter) reachArm(fn *function, implied [][]int, places *armBlocks) bo
 
 func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) {
 	a := &armReach{r: r, f: f, grown: map[int]bool{}, wide: map[*caseTable]bool{}, labels: map[string]int{}}
-	for _, l := range f.armNear.places {
+	for _, l := range armOf(f).places {
 		a.labels[l.name] = l.at
 	}
 	for a.changed = true; a.changed; {
@@ -63,7 +63,7 @@ func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) 
 				return nil, false
 			}
 		}
-		for _, c := range f.armNear.cases {
+		for _, c := range armOf(f).cases {
 			if !a.cases(c) {
 				return nil, false
 			}
@@ -89,7 +89,7 @@ func (a *armReach) lay(inserted []pad) {
 			l.add(int(line.at), armGrown)
 		case line.app:
 			l.add(int(line.at), armAppSize(text))
-		case a.f.thumb:
+		case armOf(a.f).thumb:
 			l.add(int(line.at), thumbSize(text))
 		default:
 			l.add(int(line.at), 4)
@@ -240,12 +240,12 @@ func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, o
 	case "ldrh", "ldrsh", "ldrsb":
 		return a.near(armReachData), target, plain
 	case "adr":
-		if a.f.thumb {
+		if armOf(a.f).thumb {
 			return armReachData, target, plain
 		}
 		return armReachFloat, target, plain
 	case "ldrd":
-		if a.f.thumb {
+		if armOf(a.f).thumb {
 			return armReachFloat, target, plain && len(ops) == 3
 		}
 		return armReachNear, target, plain && len(ops) == 3
@@ -269,7 +269,7 @@ func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, o
 
 // near returns the reach of halfwords, which in the Arm state is less.
 func (a *armReach) near(thumb int) int {
-	if a.f.thumb {
+	if armOf(a.f).thumb {
 		return thumb
 	}
 	return armReachNear
@@ -309,7 +309,7 @@ func (a *armReach) edits() (out []edit) {
 		s := parseLine(a.text(line))
 		out = append(out, edit{at: int(line.at), text: []byte(a.instead(string(s.word), armOperands(s.rest))), drop: int(line.next - line.at)})
 	}
-	for _, c := range a.f.armNear.cases {
+	for _, c := range armOf(a.f).cases {
 		if !a.wide[c] {
 			continue
 		}
@@ -326,7 +326,7 @@ func (a *armReach) edits() (out []edit) {
 
 // instead returns the other form of an instruction that is out of reach.
 func (a *armReach) instead(word string, ops [][]byte) string {
-	asm, label := armAsm{a.f.thumb}, a.r.newLabel()
+	asm, label := armAsm{armOf(a.f).thumb}, a.r.newLabel()
 	reg, target := string(ops[0]), string(ops[len(ops)-1])
 	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
 	switch {

@@ -103,7 +103,7 @@ func checkClassify(t *testing.T, on isa, tests []classified) {
 		if i := strings.IndexAny(test.insn, " \t"); i >= 0 {
 			word, rest = test.insn[:i], test.insn[i:]
 		}
-		kind, target := on.classify([]byte(word), []byte(rest))
+		kind, target := on.Classify([]byte(word), []byte(rest))
 		if kind != test.kind || string(target) != test.target {
 			t.Errorf("%s: %d %q, want %d %q", test.insn, kind, target, test.kind, test.target)
 		}

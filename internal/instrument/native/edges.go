@@ -23,17 +23,9 @@ import (
 // The nop marks these blocks: in all others the probe is first. Probes change neither flags nor registers, so this is right wherever the jump is. Only x86-64 has such probes; on other
 // machines there are no blocks for edges.
 
-// way is an edge that gets a block.
-type way struct {
-	block int  // index into the blocks of its fragment: the one that ends with the jump
-	taken bool // the edge of the jump, not the one to the next block
-	jump  codeLine
-	word  string // the opposite jump
-}
-
 // withEdges returns a copy of f that has a block for each critical edge, or f if it has none.
 func (f *function) withEdges(u *Unit) *function {
-	if !u.plain || u.machine != machine.X86_64 || u.object != ELF {
+	if !u.plain || u.Kind != machine.X86_64 || u.object != ELF {
 		return f
 	}
 	g := f.flowGraph(u.taken, u.returns)

@@ -129,7 +129,7 @@ func (t *timer) parse(l *codeLine, frag, start int) bodyInsn {
 	in.word = string(s.word)
 	in.rest, in.comment, _ = bytes.Cut(s.rest, []byte(t.on.comment()))
 	in.rest = bytes.TrimSpace(in.rest)
-	in.flow, in.target = t.unit.isa.classify(s.word, s.rest)
+	in.flow, in.target = t.unit.Machine.Classify(s.word, s.rest)
 	in.effect = t.on.effects(in.word, in.rest)
 	return in
 }
@@ -156,7 +156,7 @@ func (t *timer) visit(b *body, i int, index map[string]int) {
 			t.visitConditional(b, i)
 		}
 	case flowJump:
-		if !b.edgeTo(in, index, t.unit.isa.callee(in.target)) {
+		if !b.edgeTo(in, index, t.unit.Machine.Callee(in.target)) {
 			t.visitJump(b, i, index)
 		}
 	case flowEnd:
@@ -188,7 +188,7 @@ func (b *body) edgeTo(in *bodyInsn, index map[string]int, name string) bool {
 }
 
 func (t *timer) visitCall(b *body, in *bodyInsn) {
-	name := t.unit.isa.callee(in.target)
+	name := t.unit.Machine.Callee(in.target)
 	switch {
 	case isLocal([]byte(name)):
 		b.refuse(RefuseThunk)
@@ -204,7 +204,7 @@ func (t *timer) visitCall(b *body, in *bodyInsn) {
 // visitConditional adds the exit of a conditional branch to another function.
 func (t *timer) visitConditional(b *body, i int) {
 	in := &b.insns[i]
-	name := t.unit.isa.callee(in.target)
+	name := t.unit.Machine.Callee(in.target)
 	switch {
 	case in.word == "xbegin":
 	case in.flow == flowShort || name == "" || in.target[0] == '*' || !t.on.conditional(in):
@@ -220,7 +220,7 @@ func (t *timer) visitConditional(b *body, i int) {
 // visitJump adds the exit of a jump that does not go to a label of the body.
 func (t *timer) visitJump(b *body, i int, index map[string]int) {
 	in := &b.insns[i]
-	name := t.unit.isa.callee(in.target)
+	name := t.unit.Machine.Callee(in.target)
 	switch {
 	case name == "__x86_return_thunk":
 		t.leave(b, i, "jmp\t__x86_return_thunk")
@@ -257,7 +257,7 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 func (t *timer) visitEnd(b *body, i int) {
 	in := &b.insns[i]
 	switch {
-	case t.unit.isa.isTrap([]byte(in.word)):
+	case t.unit.Machine.IsTrap([]byte(in.word)):
 	case t.on.isReturn(in):
 		t.leave(b, i, instructionText(in))
 	default:

@@ -93,7 +93,7 @@ func (t *timer) mayHaveChain(name string) bool {
 // kept returns which of r10 and r11 the target of a tail call needs: those that its operand names, and r10 if
 // it may be a static chain. For a computed target it may be one if anything in the body names r10.
 func (t *timer) kept(b *body, in *bodyInsn) regSet {
-	keep := t.on.mentioned(in.rest) | thunkRegister(t.unit.isa.callee(in.target))
+	keep := t.on.mentioned(in.rest) | thunkRegister(t.unit.Machine.Callee(in.target))
 	if in.effect.callee != "" {
 		keep |= t.calleeReads(&in.effect)
 	}

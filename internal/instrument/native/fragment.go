@@ -31,8 +31,8 @@ type fragment struct {
 	unwind   bool   // it is within an unwind entry
 	indirect bool   // its compact unwind entry would be wrong behind a probe; of Mach-O
 	arch     string // operand of the last directive that chose an architecture
-	thumb    bool   // of Arm: it is code of the Thumb state
-	armNear  armNear
+	anchor   int    // offset, plus one, of the first label that must stay with the next code; 0: none
+	Machine  any    // what the Reader of its machine found
 }
 
 // blockState is the relation of the next code in a fragment to its blocks.
@@ -94,11 +94,8 @@ type function struct {
 func (f *function) main() *fragment { return f.frags[0] }
 
 // coldName matches the names of code that gcc and clang move out of a function: f.cold, f.cold.3, and
-// f.part.0.cold, as f.part.0 is a function; partName those of functions made of a part of another.
-var (
-	coldName = lazyregexp.New(`^(.+)\.cold(?:\.\d+)?$`)
-	partName = lazyregexp.New(`^(.+?)\.(?:(?:__)?part|cold)(?:\.\d+)?(?:\..+)?$`)
-)
+// f.part.0.cold, as f.part.0 is a function.
+var coldName = lazyregexp.New(`^(.+)\.cold(?:\.\d+)?$`)
 
 // enter fixes the place of the entry probe: before pos.
 func (f *fragment) enter(pos int) {
@@ -109,8 +106,8 @@ func (f *fragment) enter(pos int) {
 
 // code records bytes of code in [pos, next) and opens a block if necessary.
 func (f *fragment) code(pos, next int) {
-	if at := f.armNear.anchor; at > 0 {
-		pos, f.armNear.anchor = at-1, 0
+	if at := f.anchor; at > 0 {
+		pos, f.anchor = at-1, 0
 	}
 	f.enter(pos)
 	if f.state == startBlock {
@@ -250,4 +247,12 @@ func (p *parser) parentOf(name string) *function {
 		return p.parentOf(m[1])
 	}
 	return nil
+}
+
+// way is an edge that gets a block.
+type way struct {
+	block int  // index into the blocks of its fragment: the one that ends with the jump
+	taken bool // the edge of the jump, not the one to the next block
+	jump  codeLine
+	word  string // the opposite jump
 }

@@ -590,7 +590,7 @@ func TestPlainCalls(t *testing.T) {
 // parsePlain parses a function that was compiled without optimisation.
 func parsePlain(t *testing.T, code string) *Unit {
 	t.Helper()
-	u, err := ParseOptions{Plain: true}.Parse([]byte(".text\n.type f, @function\nf:\n"+code+"\n"), machine.X86_64)
+	u, err := ParseAs(ParseOptions{Plain: true}, []byte(".text\n.type f, @function\nf:\n"+code+"\n"), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}

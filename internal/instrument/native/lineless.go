@@ -8,9 +8,6 @@ import (
 // the code gets the line before it, which did not run where this code did. It keeps line 0 in a row that it makes for a
 // label, which .loc_mark_labels asks for.
 
-// HasLineless reports whether a unit has code without a line.
-func (u *Unit) HasLineless() bool { return len(u.lineless) > 0 }
-
 // lineless inserts the rows of code without a line. They are the first insertions, as probes may be at the same offset.
 func (r *rewriter) lineless() {
 	for i, at := range r.unit.lineless {

@@ -64,7 +64,7 @@ func TestMachOText(t *testing.T) {
 		t.Error("compiler output is told from other text by its last line")
 	}
 	for _, mode := range []prof.Mode{prof.ModeCover, prof.ModeCount, prof.ModeFull, prof.ModeBlockOrder} {
-		u, err := ParseOptions{Object: MachO}.Parse([]byte(machOText), machine.AArch64)
+		u, err := ParseAs(ParseOptions{Object: MachO}, []byte(machOText), machine.AArch64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ _f:
 	} {
 		src := strings.NewReplacer("FRAME", c.frame, "CFA", c.cfa).Replace(text)
 		for _, mode := range []prof.Mode{prof.ModeCover, prof.ModeFull} {
-			u, err := ParseOptions{Object: MachO}.Parse([]byte(src), machine.X86_64)
+			u, err := ParseAs(ParseOptions{Object: MachO}, []byte(src), machine.X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func FuzzMachOText(f *testing.F) {
 		if x64 {
 			kind = machine.X86_64
 		}
-		u, err := ParseOptions{Object: MachO}.Parse(src, kind)
+		u, err := ParseAs(ParseOptions{Object: MachO}, src, kind)
 		if err != nil {
 			return
 		}

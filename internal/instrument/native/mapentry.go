@@ -18,9 +18,9 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 		anchor = n
 		r.anchor[sec] = n
 		// An address of no size: it keeps the reference to the runtime alive.
-		r.insert(fn.main().label, "\t.reloc\t., ", r.unit.isa.relocNone(), ", ", needSymbol, "\n")
+		r.insert(fn.main().label, "\t.reloc\t., ", isas[r.unit.Kind].relocNone(), ", ", needSymbol, "\n")
 		if r.opts.ownSlots() { // which only the runtime uses
-			r.insert(fn.main().label, "\t.reloc\t., ", r.unit.isa.relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
+			r.insert(fn.main().label, "\t.reloc\t., ", isas[r.unit.Kind].relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
 		}
 	}
 	flags, group := "o", ""
@@ -46,7 +46,7 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	for _, c := range calls {
 		length += 4 + len(c.Callee) + 1
 	}
-	t, syn := r.tail, r.unit.isa.syntax()
+	t, syn := r.tail, isas[r.unit.Kind].syntax()
 	here := "" // the base of addresses
 	if r.unit.object == MachO {
 		here = "-."

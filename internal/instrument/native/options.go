@@ -10,6 +10,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -149,6 +150,9 @@ func (o *Options) wanted(name, source string) bool {
 	}
 	return (len(o.Only) == 0 || anyMatch(o.Only, texts)) && !anyMatch(o.Skip, texts)
 }
+
+// partName matches the names of functions that compilers make of a part of another.
+var partName = lazyregexp.New(`^(.+?)\.(?:(?:__)?part|cold)(?:\.\d+)?(?:\..+)?$`)
 
 func anyMatch(res []*regexp.Regexp, texts []string) bool {
 	for _, re := range res {

@@ -11,8 +11,8 @@ import (
 // where their probes can go. Offsets are byte offsets into Src.
 type Unit struct {
 	Src      []byte
-	isa      isa
-	machine  machine.Kind
+	Machine  Machine
+	Kind     machine.Kind
 	Source   string // operand of the first .file directive
 	funcs    []*function
 	secs     []*section
@@ -56,12 +56,8 @@ type parser struct {
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
 	line      int
-	arm       *armParser // nil for other machines
+	reader    Reader // nil for most machines
 }
-
-// Parse reads a compiler's assembly output for a machine. It returns a *SyntaxError for
-// text in another syntax or for another mode of the processor.
-func Parse(src []byte, kind machine.Kind) (*Unit, error) { return ParseOptions{}.Parse(src, kind) }
 
 // ParseOptions say how the text was made.
 type ParseOptions struct {
@@ -71,10 +67,11 @@ type ParseOptions struct {
 	Plain bool
 }
 
-// Parse is Parse with options.
-func (o ParseOptions) Parse(src []byte, kind machine.Kind) (*Unit, error) {
+// Parse reads a compiler's assembly output for a machine, on. It returns a *SyntaxError for
+// text in another syntax or for another mode of the processor.
+func (o ParseOptions) Parse(src []byte, kind machine.Kind, on Machine) (*Unit, error) {
 	p := &parser{
-		unit:   &Unit{Src: src, isa: isas[kind], machine: kind, object: o.Object, plain: o.Plain},
+		unit:   &Unit{Src: src, Machine: on, Kind: kind, object: o.Object, plain: o.Plain},
 		hint:   -1,
 		weak:   map[string]bool{},
 		within: map[string]bool{},
@@ -84,12 +81,7 @@ func (o ParseOptions) Parse(src []byte, kind machine.Kind) (*Unit, error) {
 		taken:  map[string]bool{},
 		global: map[string]bool{},
 	}
-	if p.unit.isa == nil {
-		return nil, &SyntaxError{0, "assembly for " + kind.String() + " is not supported"}
-	}
-	if kind == machine.Arm {
-		p.arm = &armParser{}
-	}
+	p.reader = p.unit.Machine.Reader()
 	p.enter(".text", "", true)
 	for pos := 0; pos < len(src); {
 		next := lineEnd(src, pos)
@@ -103,6 +95,14 @@ func (o ParseOptions) Parse(src []byte, kind machine.Kind) (*Unit, error) {
 	p.unit.taken, p.unit.global, p.unit.weak = p.taken, p.global, p.weak
 	p.unit.returns = p.returning()
 	return p.unit, nil
+}
+
+// parseLine classifies a line of the text.
+func (p *parser) parseLine(line []byte) statement {
+	if p.reader != nil {
+		return p.reader.Statement(line)
+	}
+	return p.unit.parseLine(line)
 }
 
 func (p *parser) statement(text []byte, pos, next int) error {
@@ -195,7 +195,7 @@ func (p *parser) label(name []byte, pos, next int) {
 		return
 	}
 	f := p.sec.cur
-	if f == nil || p.arm != nil && p.arm.label(f, name, pos) {
+	if f == nil || p.reader != nil && p.reader.Label(f, name, pos) {
 		return
 	}
 	if isLeader(name) {
@@ -234,7 +234,6 @@ func (p *parser) begin(name string, next int) {
 	f := &fragment{
 		name: name, arch: p.arch, sec: p.sec, label: next, probe: next, end: next, stub: -1, sizeLine: -1, behind: -1,
 		blocks: []block{{}},
-		thumb:  p.arm != nil && p.arm.thumb,
 	}
 	if p.sec.content && p.unit.object == ELF {
 		f.stub = p.sec.alignment
@@ -247,11 +246,14 @@ func (p *parser) begin(name string, next int) {
 	p.unit.funcs = append(p.unit.funcs, fn)
 	p.byName[name] = fn
 	p.sec.cur = f
+	if p.reader != nil {
+		p.reader.Begin(f)
+	}
 	p.placed()
 }
 
 func (p *parser) instruction(s statement, pos, next int) {
-	kind, target := p.unit.isa.classify(s.word, s.rest)
+	kind, target := p.unit.Machine.Classify(s.word, s.rest)
 	f := p.sec.cur
 	at := p.take(pos)
 	if f == nil && kind == flowNop {
@@ -276,11 +278,11 @@ func (p *parser) instruction(s statement, pos, next int) {
 	f.code(at, next)
 	f.note(pos, next, false)
 	f.insns++
-	if p.arm != nil && p.arm.instruction(p, f, &kind, s, pos, next) {
+	if p.reader != nil && p.reader.Instruction(p, f, &kind, s, pos, next) {
 		p.placed()
 		return
 	}
-	name := p.unit.isa.callee(target)
+	name := p.unit.Machine.Callee(target)
 	known := name != "" // otherwise the target is computed, or not understood
 	if kind == flowCall && (!known || isLocal(target)) {
 		f.leave() // a retpoline calls a local label
@@ -288,7 +290,7 @@ func (p *parser) instruction(s statement, pos, next int) {
 	if kind == flowNext || kind == flowCall || !known {
 		p.mention(s.rest)
 	}
-	trap := p.unit.isa.isTrap(s.word)
+	trap := p.unit.Machine.IsTrap(s.word)
 	if !trap && kind != flowNop {
 		f.compiled = true
 	}
@@ -302,16 +304,16 @@ func (p *parser) instruction(s statement, pos, next int) {
 // endsBlock reports whether a call ends its block. In Mach-O, what follows a call may be a marker for the runtime
 // of Objective-C, which must stay behind it; on Arm, calls may be conditional.
 func (p *parser) endsBlock(f *fragment, s statement, target []byte) bool {
-	return p.unit.plain && f.state == inBlock && p.unit.object == ELF && !isLocal(target) && (p.arm == nil || string(s.word) == "bl" || string(s.word) == "blx")
+	return p.unit.plain && f.state == inBlock && p.unit.object == ELF && !isLocal(target) && (p.reader == nil || p.reader.Unconditional(s.word))
 }
 
 func (p *parser) directive(s statement, pos, next int) error {
 	p.debugLine(s, next)
-	if why := p.unit.isa.refuse(string(s.word), s.rest); why != "" {
+	if why := p.unit.Machine.Refuse(string(s.word), s.rest); why != "" {
 		return &SyntaxError{p.line, why}
 	}
 	if p.unit.object == MachO && p.machODirective(s, next) || p.sectionDirective(s) ||
-		p.arm != nil && p.arm.directive(p, s, pos, next) {
+		p.reader != nil && p.reader.Directive(p, s, pos, next) {
 		return nil
 	}
 	switch word := string(s.word); word {

@@ -110,7 +110,7 @@ type area struct {
 
 // Rewrite returns the text of u with probes, records and map.
 func Rewrite(u *Unit, opts Options) ([]byte, Result) {
-	if opts.Mode.Timed() && timings[u.machine] != nil {
+	if opts.Mode.Timed() && timings[u.Kind] != nil {
 		return rewriteTimed(u, opts)
 	}
 	r := &rewriter{
@@ -151,7 +151,7 @@ func (r *rewriter) function(fn *function) {
 		implied = fn.implied(r.unit)
 		fn.own(implied)
 		var ok bool
-		if blocks, ok = r.unit.isa.blocks(r, fn, implied); !ok {
+		if blocks, ok = isas[r.unit.Kind].blocks(r, fn, implied); !ok {
 			implied = nil
 			r.result.EntryOnly = append(r.result.EntryOnly, fn.name)
 		}
@@ -245,7 +245,7 @@ func (r *rewriter) newLabel() string {
 func (r *rewriter) entry(f *fragment, n int, rec position) {
 	r.insert(f.label, ".Lcairn_f", strconv.Itoa(n), ":\n")
 	p := &entryProbe{number: n, at: f.probe, rec: rec, unwind: f.unwind, features: f.arch, r: r, f: f}
-	probe, stub := r.unit.isa.entryProbe(&r.opts, p)
+	probe, stub := isas[r.unit.Kind].entryProbe(&r.opts, p)
 	if f.indirect && f.unwind {
 		probe = noCompact + probe
 	}
@@ -303,7 +303,7 @@ func savedRegisters(text []byte) (saved []string, ok bool) {
 // entryRow returns the directives that change any unwind row with these saved registers to the row of a
 // function's entry.
 func (r *rewriter) entryRow(saved []string) string {
-	row := r.unit.isa.entryRow()
+	row := isas[r.unit.Kind].entryRow()
 	for _, reg := range saved {
 		row += "\t.cfi_restore " + reg + "\n"
 	}
@@ -403,7 +403,7 @@ func (r *rewriter) appendAreas(out []byte) []byte {
 		switch {
 		case a.align:
 			align = wire.RecordAlign
-		case r.unit.machine == machine.Arm:
+		case r.unit.Kind == machine.Arm:
 			align = flagAlign
 		}
 		out = r.appendPiece(out, a, wire.RawSection, align, ".Lcairn_d", a.size)
@@ -416,9 +416,9 @@ func (r *rewriter) appendAreas(out []byte) []byte {
 	case r.opts.Apart:
 		out = append(out, "\t.hidden\t"+nextSymbol+"\n"...)
 	default:
-		out = appendBuffer(out, r.unit.isa.syntax().mark, r.opts.Slots)
+		out = appendBuffer(out, isas[r.unit.Kind].syntax().mark, r.opts.Slots)
 	}
-	mark := r.unit.isa.syntax().mark
+	mark := isas[r.unit.Kind].syntax().mark
 	out = append(out, "\t.section\t.rodata.cairn,\"aG\","+mark+"progbits,"+needSymbol+",comdat\n"+
 		"\t.weak\t"+needSymbol+"\n\t.hidden\t"+needSymbol+"\n"+needSymbol+":\n"+
 		"\t.long\t"+RuntimeSymbol+"-.\n\t.hidden\t"+RuntimeSymbol+"\n"...)
@@ -449,7 +449,7 @@ func appendBuffer(out []byte, mark string, slots int) []byte {
 
 // appendPiece appends an area's part of a section.
 func (r *rewriter) appendPiece(out []byte, a *area, name string, align int, label string, size int) []byte {
-	mark := r.unit.isa.syntax().mark
+	mark := isas[r.unit.Kind].syntax().mark
 	if a.group != "" {
 		out = append(out, "\t.section\t"+name+`,"awG",`+mark+`nobits,`+a.group+"\n"...)
 	} else {
@@ -459,7 +459,7 @@ func (r *rewriter) appendPiece(out []byte, a *area, name string, align int, labe
 		out = append(out, "\t.balign\t"+strconv.Itoa(align)+"\n"...)
 	}
 	out = append(out, label+strconv.Itoa(a.index)+":\n"...)
-	if name == wire.RawSection && r.unit.machine == machine.Arm {
+	if name == wire.RawSection && r.unit.Kind == machine.Arm {
 		return appendNear(out, a.index, size)
 	}
 	return append(out, "\t.zero\t"+strconv.Itoa(size)+"\n"...)

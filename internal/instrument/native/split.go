@@ -106,7 +106,7 @@ func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	if len(wanted) == 0 {
 		return u.Src, s.result
 	}
-	s.text = scanText(u.Src, u.isa.dialect())
+	s.text = scanText(u.Src, dialects[u.Kind])
 	for _, name := range s.text.symbols {
 		s.symbols[name] = true
 	}
@@ -134,11 +134,11 @@ func (s *splitter) consider(fn *function, cold []bool) {
 		s.moveWhole(fn)
 		return
 	}
-	p := &splitPlan{fn: fn, isa: s.unit.isa, unit: s.unit, frag: fn.main(), text: s.text}
+	p := &splitPlan{fn: fn, unit: s.unit, frag: fn.main(), text: s.text}
 	p.analyse()
 	if p.refused == "" {
 		p.choose(cold, s.opts.MinInsns)
-		if s.unit.isa.dialect().near && p.moved > 0 {
+		if dialects[s.unit.Kind].near && p.moved > 0 {
 			p.checkReach()
 		}
 	}

@@ -2,9 +2,6 @@ package native
 
 import (
 	"bytes"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,25 +15,6 @@ import (
 // Cost: .cfi_remember_state and .cfi_restore_state are expanded, some bytes of .eh_frame for functions that are
 // split.
 
-// cfiState is a row of the unwind table.
-type cfiState struct {
-	reg   int    // register that the CFA is computed from
-	off   int    // offset that is added
-	expr  string // the CFA as an expression: operands of .cfi_escape
-	rules map[int]string
-	args  string // operands of .cfi_escape for DW_CFA_GNU_args_size, or ""
-	sign  string // the directive that marked the return address as signed, or ""
-}
-
-const (
-	cfaExpression  = 0x0f // DW_CFA_def_cfa_expression
-	regExpression  = 0x10 // DW_CFA_expression
-	valExpression  = 0x16 // DW_CFA_val_expression
-	gnuArgsSize    = 0x2e // DW_CFA_GNU_args_size
-	dwarfRSP       = 7
-	maxRememberCFI = 64 // states remembered at a time
-)
-
 // cfiTrack holds the unwind directives of one function.
 type cfiTrack struct {
 	used        bool
@@ -47,17 +25,10 @@ type cfiTrack struct {
 	at          []int32    // by line from the plan's first: index into states
 }
 
-// entryCFI is the state at the entry of a function for x86: all registers unchanged.
-var entryCFI = cfiState{reg: dwarfRSP, off: 8}
-
-func (c *cfiState) equal(d *cfiState) bool {
-	return c.reg == d.reg && c.off == d.off && c.expr == d.expr && c.args == d.args && c.sign == d.sign && maps.Equal(c.rules, d.rules)
-}
-
 // trackCFI computes the state at each line of the plan.
 func (p *splitPlan) trackCFI() {
 	t := &p.cfi
-	d := p.isa.dialect()
+	d := dialects[p.unit.Kind]
 	t.states = []cfiState{d.entry}
 	t.at = make([]int32, p.last-p.first+1)
 	cur, ended := int32(0), false
@@ -144,167 +115,4 @@ func (t *cfiTrack) note(s cfiState) int32 {
 	}
 	t.states = append(t.states, s)
 	return int32(len(t.states) - 1)
-}
-
-// apply returns the state after a directive.
-func (c cfiState) apply(word string, ops []string) (cfiState, bool) {
-	nums := make([]int, len(ops))
-	for i, op := range ops {
-		n, ok := cfiRegister(op)
-		if !ok {
-			return c, false
-		}
-		nums[i] = n
-	}
-	want := 1
-	switch word {
-	case ".cfi_def_cfa", ".cfi_offset", ".cfi_rel_offset", ".cfi_register":
-		want = 2
-	case ".cfi_escape":
-		return c.escape(nums)
-	}
-	if len(nums) != want {
-		return c, false
-	}
-	known := c.expr == ""
-	switch word {
-	case ".cfi_def_cfa":
-		c.reg, c.off, c.expr, known = nums[0], nums[1], "", true
-	case ".cfi_def_cfa_register":
-		c.reg = nums[0]
-	case ".cfi_def_cfa_offset":
-		c.off = nums[0]
-	case ".cfi_adjust_cfa_offset":
-		c.off += nums[0]
-	case ".cfi_offset":
-		c.rules, known = c.with(nums[0], ".cfi_offset "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1])), true
-	case ".cfi_rel_offset":
-		c.rules = c.with(nums[0], ".cfi_offset "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1]-c.off))
-	case ".cfi_register":
-		c.rules, known = c.with(nums[0], ".cfi_register "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1])), true
-	case ".cfi_undefined", ".cfi_same_value":
-		c.rules, known = c.with(nums[0], word+" "+strconv.Itoa(nums[0])), true
-	case ".cfi_restore":
-		c.rules, known = c.with(nums[0], ""), true
-	default:
-		return c, false
-	}
-	return c, known
-}
-
-// escape applies the raw bytes that gcc writes for expressions and for the size of pushed arguments.
-func (c cfiState) escape(b []int) (cfiState, bool) {
-	for _, v := range b {
-		if v < 0 || v > 255 {
-			return c, false
-		}
-	}
-	text := make([]string, len(b))
-	for i, v := range b {
-		text[i] = "0x" + strconv.FormatInt(int64(v), 16)
-	}
-	operands := strings.Join(text, ",")
-	switch {
-	case len(b) >= 2 && b[0] == cfaExpression && b[1] < 0x80 && len(b) == 2+b[1]:
-		c.reg, c.off, c.expr = 0, 0, operands
-	case len(b) >= 3 && (b[0] == regExpression || b[0] == valExpression) && b[1] < 0x80 && b[2] < 0x80 && len(b) == 3+b[2]:
-		c.rules = c.with(b[1], ".cfi_escape "+operands)
-	case len(b) >= 2 && b[0] == gnuArgsSize:
-		for i, v := range b[1:] {
-			if (v < 0x80) != (i == len(b)-2) {
-				return c, false
-			}
-		}
-		c.args = operands
-		if len(b) == 2 && b[1] == 0 {
-			c.args = ""
-		}
-	default:
-		return c, false
-	}
-	return c, true
-}
-
-// with returns the rules with that of reg replaced; "" restores it.
-func (c *cfiState) with(reg int, rule string) map[int]string {
-	rules := maps.Clone(c.rules)
-	if rules == nil {
-		rules = map[int]string{}
-	}
-	if rule == "" {
-		delete(rules, reg)
-	} else {
-		rules[reg] = rule
-	}
-	return rules
-}
-
-// appendChange appends the directives that lead from one state to another.
-func appendChange(out []byte, from, to *cfiState) []byte {
-	line := func(parts ...string) {
-		out = append(out, '\t')
-		for _, s := range parts {
-			out = append(out, s...)
-		}
-		out = append(out, '\n')
-	}
-	reg, off := strconv.Itoa(to.reg), strconv.Itoa(to.off)
-	switch {
-	case to.expr != "" && to.expr != from.expr:
-		line(".cfi_escape ", to.expr)
-	case to.expr != "":
-	case from.expr != "" || from.reg != to.reg && from.off != to.off:
-		line(".cfi_def_cfa ", reg, ", ", off)
-	case from.reg != to.reg:
-		line(".cfi_def_cfa_register ", reg)
-	case from.off != to.off:
-		line(".cfi_def_cfa_offset ", off)
-	}
-	for _, r := range slices.Sorted(maps.Keys(from.rules)) {
-		if to.rules[r] == "" {
-			line(".cfi_restore ", strconv.Itoa(r))
-		}
-	}
-	for _, r := range slices.Sorted(maps.Keys(to.rules)) {
-		if rule := to.rules[r]; rule != from.rules[r] {
-			line(rule)
-		}
-	}
-	if (to.sign == "") != (from.sign == "") {
-		line(to.sign + from.sign) // one of them is empty
-	}
-	if to.args != from.args {
-		if to.args == "" {
-			line(".cfi_escape 0x2e,0x0")
-		} else {
-			line(".cfi_escape ", to.args)
-		}
-	}
-	return out
-}
-
-// plainOperands returns the operands of a directive without the comment, which begins with # or //; the
-// relevant directives contain neither otherwise.
-func plainOperands(rest []byte) []byte {
-	rest, _, _ = bytes.Cut(rest, []byte("#"))
-	rest, _, _ = bytes.Cut(rest, []byte("//"))
-	return rest
-}
-
-func cfiOperands(rest []byte) []string {
-	rest = plainOperands(rest)
-	if len(bytes.TrimSpace(rest)) == 0 {
-		return nil
-	}
-	ops := strings.Split(string(rest), ",")
-	for i := range ops {
-		ops[i] = strings.TrimSpace(ops[i])
-	}
-	return ops
-}
-
-// cfiNumber parses a number. It rejects numbers beyond a sensible range.
-func cfiNumber(op string) (int, bool) {
-	n, err := strconv.ParseInt(op, 0, 32)
-	return int(n), err == nil
 }

@@ -2,8 +2,9 @@ package native
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 // dialect is the part of a machine's assembly that moving code depends on.
@@ -26,7 +27,8 @@ var x86Dialect = dialect{
 	operands: func(rest []byte) [][]byte { return [][]byte{operand(rest)} },
 }
 
-func (x86) dialect() *dialect { return &x86Dialect }
+// dialects are the machines whose functions are split.
+var dialects = map[machine.Kind]*dialect{machine.X86_64: &x86Dialect, machine.AArch64: &aarch64Dialect}
 
 // branch returns the conditional jump s with another target.
 func (d *dialect) branch(word string, s statement, to string) string {
@@ -84,31 +86,3 @@ var inverse = func() map[string]string {
 	}
 	return m
 }()
-
-var dwarfRegisters = map[string]int{
-	"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7,
-	"r8": 8, "r9": 9, "r10": 10, "r11": 11, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "rip": 16,
-}
-
-// cfiRegister reads a number, or the name of a register: of x86 with %, of AArch64 without.
-func cfiRegister(op string) (int, bool) {
-	if name, ok := strings.CutPrefix(op, "%"); ok {
-		n, ok := dwarfRegisters[name]
-		return n, ok
-	}
-	if op == "sp" || op == "wsp" {
-		return 31, true
-	}
-	if len(op) < 2 || op[1] < '0' || op[1] > '9' {
-		return cfiNumber(op)
-	}
-	n, err := strconv.Atoi(op[1:])
-	switch {
-	case err != nil || n > 31:
-	case (op[0] == 'x' || op[0] == 'w') && n < 31:
-		return n, true
-	case strings.IndexByte("bhsdqv", op[0]) >= 0:
-		return 64 + n, true
-	}
-	return cfiNumber(op)
-}

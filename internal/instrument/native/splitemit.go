@@ -89,7 +89,7 @@ func (p *splitPlan) ending(k, next int) ending {
 	}
 	switch pc.flow {
 	case flowJump:
-		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.word) == p.isa.dialect().jump {
+		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.word) == dialects[p.unit.Kind].jump {
 			e.line = pc.last // to the piece that follows anyway
 		}
 		return e
@@ -100,12 +100,12 @@ func (p *splitPlan) ending(k, next int) ending {
 	if k+1 == len(p.pieces) || next == k+1 {
 		return e
 	}
-	if kind, target := p.classify(s); kind == flowCall && neverReturn[p.isa.callee(target)] {
+	if kind, target := p.classify(s); kind == flowCall && neverReturn[p.unit.Machine.Callee(target)] {
 		return e
 	}
 	on := p.labelOf(k + 1)
 	if pc.flow == flowBranch && next >= 0 && pc.target == next {
-		d := p.isa.dialect()
+		d := dialects[p.unit.Kind]
 		if not := d.opposite(string(s.word)); not != "" {
 			e.line, e.text = pc.last, d.branch(not, s, on)
 			return e
@@ -120,7 +120,7 @@ func (p *splitPlan) classify(s statement) (flow, []byte) {
 	if s.kind != lineInsn {
 		return flowNext, nil
 	}
-	return p.isa.classify(s.word, s.rest)
+	return p.unit.Machine.Classify(s.word, s.rest)
 }
 
 // isCode reports whether a line of the function is code, and where it ends.
@@ -220,7 +220,7 @@ func (w *emitter) piece(k int) {
 	if e := &w.ends[k]; e.jump != "" {
 		// The jump needs the state of its target, not the state before the preceding instruction.
 		w.state(p.pieces[e.target].code)
-		w.out = append(w.out, "\t"+p.isa.dialect().jump+"\t"+e.jump+"\n"...)
+		w.out = append(w.out, "\t"+dialects[p.unit.Kind].jump+"\t"+e.jump+"\n"...)
 	}
 }
 
@@ -350,7 +350,7 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	// linkers fold them only if their functions are the same.
 	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n%s\t.type\t%s, @function\n%s:\n%s:\n"+
 		"\t.reloc\t%s, %s, %s\n",
-		ColdSection, p.fn.name, flags, group, p.isa.dialect().align, p.cold, p.cold, e.cold.base, e.cold.base, p.isa.relocNone(), p.name("f"))
+		ColdSection, p.fn.name, flags, group, dialects[p.unit.Kind].align, p.cold, p.cold, e.cold.base, e.cold.base, isas[p.unit.Kind].relocNone(), p.name("f"))
 	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_startproc\n"...)

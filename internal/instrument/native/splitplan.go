@@ -10,7 +10,6 @@ import (
 // splitPlan is the split of one function, or the reason against it.
 type splitPlan struct {
 	fn      *function
-	isa     isa
 	unit    *Unit
 	frag    *fragment // the piece of code to split: that of the entry
 	text    *splitText
@@ -178,7 +177,7 @@ func (p *splitPlan) cut() {
 		starts := next < len(blocks) && blocks[next].probe == int(l.at)
 		kind, isHead := flowNext, false
 		if l.kind == lineInsn {
-			kind, _ = p.isa.classify(s.word, s.rest)
+			kind, _ = p.unit.Machine.Classify(s.word, s.rest)
 			// endbr64 belongs to the block that follows it, and code before the probe to the head of the
 			// function.
 			isHead = kind == flowLanding && leader || (kind == flowLanding || kind == flowSign || kind == flowNop) && int(l.at) < p.frag.probe
@@ -200,7 +199,7 @@ func (p *splitPlan) cut() {
 			}
 			cut = i + 1
 			continue
-		case ended && l.kind == lineInsn && (kind == flowNop || p.isa.isTrap(s.word) || string(s.word) == "int3"):
+		case ended && l.kind == lineInsn && (kind == flowNop || p.unit.Machine.IsTrap(s.word) || string(s.word) == "int3"):
 			cut = i + 1
 			continue
 		case ended || !opened || leader && !(len(p.pieces) == 0 && cur.code < 0):
@@ -323,14 +322,14 @@ func (p *splitPlan) knownInsn(s statement) {
 			return
 		}
 	}
-	kind, target := p.isa.classify(s.word, s.rest)
+	kind, target := p.unit.Machine.Classify(s.word, s.rest)
 	switch {
 	case string(s.word) == "hlt":
 		p.refuse("hlt, which may continue")
 	case kind == flowCall && isLocal(target):
 		p.refuse("a call of a label")
 	case kind == flowBranch || kind == flowJump || kind == flowCall:
-		if n := len(target); n > 0 && target[0] != '*' && p.isa.callee(target) == "" {
+		if n := len(target); n > 0 && target[0] != '*' && p.unit.Machine.Callee(target) == "" {
 			p.refuse("a branch to an expression")
 		} else if n > 0 && target[0] >= '0' && target[0] <= '9' {
 			p.refuse("a numbered label")

@@ -106,7 +106,7 @@ func (p *splitPlan) checkReach() {
 // reachOut makes the conditional jumps of a part reach: those to the other part go to a stub at its end; if
 // that or the target is too far, the opposite condition jumps over a jump.
 func (p *splitPlan) reachOut(pt *part, ends []ending) {
-	d := p.isa.dialect()
+	d := dialects[p.unit.Kind]
 	if !d.near {
 		return
 	}
@@ -160,7 +160,7 @@ func (p *splitPlan) branchOf(k int, e *ending) (to int, word string) {
 	}
 	word = string(p.text.statement(pc.last).word)
 	if e.line == pc.last { // the opposite, to what follows
-		return k + 1, p.isa.dialect().opposite(word)
+		return k + 1, dialects[p.unit.Kind].opposite(word)
 	}
 	return pc.target, word
 }
@@ -198,6 +198,6 @@ func (w *emitter) stubs() {
 	for _, st := range w.part.stubs {
 		w.state(w.p.pieces[st.target].code)
 		w.label(st.label)
-		w.out = append(w.out, "\t"+w.p.isa.dialect().jump+"\t"+w.p.labelOf(st.target)+"\n"...)
+		w.out = append(w.out, "\t"+dialects[w.p.unit.Kind].jump+"\t"+w.p.labelOf(st.target)+"\n"...)
 	}
 }

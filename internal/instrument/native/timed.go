@@ -76,7 +76,7 @@ type timer struct {
 func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	t := &timer{
 		rewriter: &rewriter{opts: opts, unit: u, source: opts.SourcePath(u.Source)},
-		on:       timings[u.machine],
+		on:       timings[u.Kind],
 		names:    map[string]bool{}, global: u.global,
 		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
 	}

@@ -8,14 +8,14 @@ import (
 // x86 is the assembly of x86-64 in AT&T syntax.
 type x86 struct{}
 
-func (m x86) classify(mnemonic, rest []byte) (flow, []byte) {
+func (m x86) Classify(mnemonic, rest []byte) (flow, []byte) {
 	switch mnemonic[0] {
 	case 'b', 'n':
 		switch string(mnemonic) {
 		case "notrack", "bnd":
 			rest = bytes.TrimLeft(rest, " \t")
 			if i := bytes.IndexAny(rest, " \t"); i > 0 {
-				return m.classify(rest[:i], rest[i:])
+				return m.Classify(rest[:i], rest[i:])
 			}
 		case "nop", "nopw", "nopl":
 			return flowNop, nil
@@ -29,7 +29,7 @@ func (m x86) classify(mnemonic, rest []byte) (flow, []byte) {
 			return flowLanding, nil
 		}
 	case 'h', 'i', 'r', 's', 'u':
-		if m.isTrap(mnemonic) {
+		if m.IsTrap(mnemonic) {
 			return flowEnd, nil
 		}
 		switch string(mnemonic) {
@@ -55,7 +55,7 @@ func (m x86) classify(mnemonic, rest []byte) (flow, []byte) {
 }
 
 // isTrap also accepts ud1 with operands, which clang's -fsanitize-trap writes.
-func (x86) isTrap(mnemonic []byte) bool {
+func (x86) IsTrap(mnemonic []byte) bool {
 	switch string(mnemonic) {
 	case "ud2", "ud1", "ud1l", "ud1w", "ud1q", "hlt":
 		return true
@@ -73,7 +73,7 @@ func classifyJump(mnemonic, rest []byte) (flow, []byte) {
 	return flowBranch, operand(rest)
 }
 
-func (x86) callee(op []byte) string {
+func (x86) Callee(op []byte) string {
 	if len(op) == 0 {
 		return ""
 	}
@@ -89,7 +89,7 @@ func (x86) callee(op []byte) string {
 	return calleeName(unquote(name))
 }
 
-func (x86) refuse(directive string, _ []byte) string {
+func (x86) Refuse(directive string, _ []byte) string {
 	switch directive {
 	case ".intel_syntax":
 		return "Intel syntax is not supported; compile with -masm=att"
@@ -98,6 +98,9 @@ func (x86) refuse(directive string, _ []byte) string {
 	}
 	return ""
 }
+
+// Reader returns nil.
+func (x86) Reader() Reader { return nil }
 
 func (x86) relocNone() string { return "R_X86_64_NONE" }
 

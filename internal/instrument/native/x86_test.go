@@ -59,7 +59,7 @@ func TestCallee(t *testing.T) {
 		"*%rax": "", "*foo(%rip)": "", "*8(%rax)": "", "foo+4": "", "": "", "1f": "1f",
 		".Lfoo$local": "foo", ".L_Z3foov$local": "_Z3foov", ".L3": ".L3", "foo$local": "foo$local",
 	} {
-		if got := (x86{}).callee([]byte(operand)); got != want {
+		if got := (x86{}).Callee([]byte(operand)); got != want {
 			t.Errorf("%s: %q, want %q", operand, got, want)
 		}
 	}

@@ -1,0 +1,117 @@
+package native
+
+import "bytes"
+
+// Machine is the assembly of one processor, as far as the structure of a text depends on it.
+type Machine interface {
+	// Classify returns the flow of an instruction and, for calls, branches and
+	// jumps, its target operand.
+	Classify(mnemonic, rest []byte) (flow, []byte)
+	// Callee returns the symbol that a call or jump operand names, or "" where
+	// the target is computed. Calls through the GOT or the PLT are direct.
+	Callee(op []byte) string
+	// IsTrap reports whether an instruction ends the program, or at least this
+	// path through it.
+	IsTrap(mnemonic []byte) bool
+	// Refuse returns why text with a directive is not supported, or "".
+	Refuse(directive string, rest []byte) string
+	// Reader returns what reads the parts of a text that no other machine has, nil if there are none.
+	Reader() Reader
+}
+
+// Reader reads what only one machine's assembly has. Its methods report whether that is all about a part of the text.
+type Reader interface {
+	// Statement classifies a line.
+	Statement(line []byte) statement
+	// Begin is called for the fragment of each function symbol.
+	Begin(f *fragment)
+	Label(f *fragment, name []byte, pos int) bool
+	Directive(p *parser, s statement, pos, next int) bool
+	// Instruction may change the flow of an instruction.
+	Instruction(p *parser, f *fragment, kind *flow, s statement, pos, next int) bool
+	// Unconditional reports whether an instruction that is a call always calls.
+	Unconditional(mnemonic []byte) bool
+}
+
+// flow is the effect of an instruction on the flow of control.
+type flow uint8
+
+const (
+	flowNext    flow = iota // continues with the next instruction
+	flowCall                // usually returns
+	flowBranch              // may go elsewhere
+	flowJump                // goes elsewhere
+	flowEnd                 // return or trap
+	flowShort               // branch with a reach of 127 bytes
+	flowLanding             // a target of indirect branches: must stay the first of its block
+	flowSign                // signs the return address: a landing as well, if it leads a function
+	flowNop                 // room for patching, if it leads a function
+)
+
+// isLocal reports whether a symbol is an assembler-local label inside of a function, or of data.
+func isLocal(name []byte) bool {
+	return len(name) > 1 && name[0] == '.' && name[1] == 'L' && !isAlias(name)
+}
+
+// isAlias reports whether a symbol is another name of a function for references inside of the module, as
+// clang's .Lf$local is for f.
+func isAlias(name []byte) bool {
+	return bytes.HasPrefix(name, []byte(aliasHead)) && bytes.HasSuffix(name, []byte(aliasTail))
+}
+
+// calleeName returns the symbol of a function that code refers to by a name, "" for an expression.
+func calleeName(name []byte) string {
+	if wordEnd(name, 0) < len(name) {
+		return ""
+	}
+	if isAlias(name) {
+		name = name[len(aliasHead) : len(name)-len(aliasTail)]
+	}
+	return string(name)
+}
+
+// The prefix and suffix around the name of a function in an alias of it.
+const aliasHead, aliasTail = ".L", "$local"
+
+// markers are the local labels of gcc and clang that mark places for debug and unwind tables and are never
+// jumped to. gcc's .LBB12 is a lexical block, clang's .LBB0_1 a basic block. Clang's .Ltmp may be a landing pad
+// or an address-taken block, but then there is a .LBB label beside it.
+var markers = []string{
+	"VL", "VU", "BI", "BE", "FB", "FE", "EHB", "EHE", "FSB", "COLD", "HOT",
+	"text", "PFE", "PR", "PIC", "PC", "CPI", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled", "loh",
+}
+
+// isLeader reports whether a label inside a function can begin a basic block. Labels of unknown families do: an
+// unnecessary probe costs 7 bytes, a missing one loses a block.
+func isLeader(name []byte) bool {
+	if isAlias(name) {
+		return false
+	}
+	if !isLocal(name) {
+		return name[0] < '0' || name[0] > '9' // 1: is mcount's
+	}
+	tail := name[2:]
+	if len(tail) > 0 && tail[0] >= '0' && tail[0] <= '9' {
+		return true
+	}
+	if bytes.HasPrefix(tail, []byte("BB")) {
+		return bytes.IndexByte(tail, '_') >= 0
+	}
+	for _, m := range markers {
+		if bytes.HasPrefix(tail, []byte(m)) {
+			return false
+		}
+	}
+	return true
+}
+
+// emitsBytes reports whether a directive puts bytes into the section.
+func emitsBytes(directive []byte) bool {
+	switch string(directive) {
+	case ".byte", ".value", ".short", ".word", ".long", ".int", ".quad", ".octa", ".2byte", ".4byte", ".8byte",
+		".zero", ".skip", ".space", ".fill", ".ascii", ".asciz", ".string", ".uleb128", ".sleb128",
+		".incbin", ".nops", ".nop", ".reloc", ".hword", ".xword", ".dword", ".inst":
+		return true
+	}
+	return false
+}

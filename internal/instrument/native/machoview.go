@@ -1,0 +1,177 @@
+package native
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+)
+
+// Object is the kind of object file that text is assembled to.
+type Object uint8
+
+// The kinds.
+const (
+	ELF Object = iota
+	MachO
+)
+
+// compactFrame is the size in bytes of the largest frame without a frame pointer that a compact unwind entry
+// of x86-64 contains. For larger ones, the entry has the offset of the sub instruction, whose operand unwinders
+// read. The assembler computes this offset from the unwind directives, and assumes that nothing precedes the
+// pushes of registers.
+const compactFrame = 255 * 8
+
+// IsMachO reports whether a compiler's output is for Mach-O.
+func IsMachO(src []byte) bool {
+	for line := range bytes.Lines(src) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0:
+		case bytes.HasPrefix(line, []byte(".build_version")), bytes.HasPrefix(line, []byte(".section\t__TEXT,")),
+			bytes.HasPrefix(line, []byte(".macosx_version_min")), bytes.HasPrefix(line, []byte(".ios_version_min")):
+			return bytes.Contains(src[max(0, len(src)-4096):], []byte(".subsections_via_symbols"))
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// view returns a line of the text in ELF's syntax: without its comment, local labels with
+// a dot, names without the underscore of C.
+func (u *Unit) view(line []byte) []byte {
+	if u.object == ELF {
+		return line
+	}
+	trimmed := bytes.TrimLeft(line, " \t")
+	comment := ";"
+	if u.Kind == machine.X86_64 {
+		comment = "##"
+	}
+	if text, ok := bytes.CutPrefix(trimmed, []byte(comment)); ok {
+		switch text = bytes.TrimSpace(text); {
+		case bytes.HasPrefix(text, []byte("InlineAsm Start")), bytes.HasPrefix(text, []byte("Start of file scope inline assembly")):
+			return []byte("#APP")
+		case bytes.HasPrefix(text, []byte("InlineAsm End")), bytes.HasPrefix(text, []byte("End of file scope inline assembly")):
+			return []byte("#NO_APP")
+		}
+		return nil
+	}
+	if bytes.HasPrefix(trimmed, []byte(".section")) {
+		trimmed, _, _ = bytes.Cut(trimmed, []byte(comment)) // section names are not symbols
+		return bytes.TrimRight(trimmed, " \t\r\n")
+	}
+	out := make([]byte, 0, len(line)+8)
+	for i := 0; i < len(line); {
+		switch c := line[i]; {
+		case c == '"':
+			n := quotedLength(line[i:])
+			if n > 2 && line[i+1] == '_' {
+				out = append(append(out, '"'), line[i+2:i+n]...)
+			} else {
+				out = append(out, line[i:i+n]...)
+			}
+			i += n
+		case bytes.HasPrefix(line[i:], []byte(comment)):
+			i = len(line)
+		case symbolByte[c]:
+			n := wordEnd(line, i)
+			word := line[i:n]
+			switch word[0] {
+			case 'L':
+				out = append(out, '.')
+			case '_':
+				word = word[1:]
+			}
+			out = append(out, word...)
+			i = n
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return bytes.TrimRight(out, " \t\r\n")
+}
+
+// quotedLength returns the length of the quoted string that text begins with.
+func quotedLength(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// parseLine classifies a line of the unit.
+func (u *Unit) parseLine(line []byte) statement {
+	line = bytes.TrimRight(line, "\r\n")
+	if u.object == ELF {
+		return parseLine(line)
+	}
+	s := parseLine(u.view(line))
+	if rest, ok := bytes.CutPrefix(bytes.TrimLeft(s.rest, " \t"), []byte("=")); ok && s.kind == lineInsn || ok && s.kind == lineDirective {
+		return statement{lineDirective, []byte(".set"), rest} // L1_set_2 = LBB1_2-LJTI1_0
+	}
+	return s
+}
+
+// machOSections are directives that change to a section of data.
+var machOSections = map[string]bool{
+	".const": true, ".static_const": true, ".cstring": true, ".literal4": true, ".literal8": true, ".literal16": true,
+	".constructor": true, ".destructor": true, ".fvmlib_init0": true, ".fvmlib_init1": true, ".static_data": true,
+	".const_data": true, ".dyld": true, ".mod_init_func": true, ".mod_term_func": true, ".lazy_symbol_pointer": true,
+	".non_lazy_symbol_pointer": true, ".thread_init_func": true, ".tdata": true, ".tlv": true, ".thread_local_variable_pointer": true,
+}
+
+// machODirective handles directives that only Mach-O has, and reports whether s was one.
+func (p *parser) machODirective(s statement, next int) bool {
+	switch word := string(s.word); word {
+	case ".section":
+		ops := splitOperands(s.rest)
+		name, code := string(ops[0]), false
+		if len(ops) > 1 {
+			name += "," + string(ops[1])
+		}
+		for _, op := range ops[min(2, len(ops)):] {
+			code = code || bytes.Contains(op, []byte("pure_instructions")) || bytes.Contains(op, []byte("some_instructions"))
+		}
+		p.enter(name, "", code)
+	case ".weak_definition", ".weak_def_can_be_hidden":
+		p.weak[string(unquote(operand(s.rest)))] = true
+	case ".private_extern":
+		p.global[string(unquote(operand(s.rest)))] = true
+	case ".alt_entry":
+		name := string(unquote(operand(s.rest)))
+		p.within[name], p.taken[name] = true, true
+	case ".set":
+		p.mention(s.rest)
+	case ".data_region":
+		p.table = true
+		if f := p.sec.cur; f != nil {
+			f.state = unreached
+		}
+	case ".end_data_region":
+		p.table = false
+	case ".cfi_endproc":
+		if f := p.sec.cur; f != nil {
+			f.behind = next
+		}
+	case ".cfi_def_cfa_offset":
+		if f := p.sec.cur; f != nil && p.unit.Kind == machine.X86_64 {
+			n, err := strconv.Atoi(string(operand(s.rest)))
+			f.indirect = f.indirect || err == nil && n > compactFrame
+		}
+	case ".file", ".loh", ".subsections_via_symbols", ".zerofill", ".tbss", ".comm", ".lcomm":
+	default:
+		if !machOSections[word] && !bytes.HasPrefix(s.word, []byte(".objc_")) {
+			return false
+		}
+		p.enter(word, "", false)
+	}
+	return true
+}
