@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
@@ -202,7 +204,7 @@ func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output
 		sh.opts.SourceOf = u.sourceOf
 	}
 	args := []string{"-o", output}
-	if !native.IsCompilerOutput(src) {
+	if !asm.IsCompilerOutput(src) {
 		return sh.assemble(ctx, args, src) // data, or inline assembly
 	}
 	out, event, name, err := sh.rewriteLTO(src, u)

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
@@ -74,8 +75,8 @@ func machOSource(sources []string, input string) string {
 
 // isOutput reports whether src is what a compiler hands to an assembler.
 func (sh *shim) isOutput(src []byte) bool {
-	if sh.opts.Object == native.MachO {
-		return native.IsMachO(src)
+	if sh.opts.Object == asm.MachO {
+		return asm.IsMachO(src)
 	}
-	return native.IsCompilerOutput(src)
+	return asm.IsCompilerOutput(src)
 }

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -70,7 +71,7 @@ func (f *InstrumentFlags) listAssembly(s *verb.Streams, cmd *driver.Command, che
 	var hand []string
 	for _, name := range cmd.Assembly {
 		src, err := os.ReadFile(name)
-		if errors.Is(err, os.ErrNotExist) || err == nil && !native.IsCompilerOutput(src) && !native.IsMachO(src) {
+		if errors.Is(err, os.ErrNotExist) || err == nil && !asm.IsCompilerOutput(src) && !asm.IsMachO(src) {
 			hand = append(hand, name)
 		} else if err != nil {
 			return fmt.Errorf("cc: %w", err)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -224,7 +226,7 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 }
 
 func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Result, error) {
-	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == native.ELF && !x64 {
+	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == asm.ELF && !x64 {
 		return nil, native.Result{}, errors.New("the compiler generates code for another machine; cairn supports x86-64, AArch64 and Armv7 ELF")
 	}
 	opts := sh.opts.Options
@@ -233,14 +235,14 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Resul
 	} else if source := sourceOfText(src, nil); sh.direct && source != "" && Exists(source) {
 		opts.Sources = absolute([]string{source})
 	}
-	if sh.opts.Mode.Timed() && native.LacksPatterns(src) {
+	if sh.opts.Mode.Timed() && asm.LacksPatterns(src) {
 		return nil, native.Result{}, fmt.Errorf("mode %s needs gcc's options -dp -fno-ipa-ra, without which it was compiled", sh.opts.Mode)
 	}
 	if dir, err := os.Getwd(); err == nil {
 		opts.Dir = dir
 	}
 	opts.Lineless = opts.Lineless && len(sh.opts.AssemblerArgs) == 0 // clang keeps line 0
-	parse := native.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src)}
+	parse := asm.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src)}
 	unit, err := native.ParseAs(parse, src, sh.opts.Machine)
 	if err == nil && parse.Plain && unit.HasLineless() && !opts.Lineless && len(sh.opts.AssemblerArgs) == 0 {
 		// The assembler drops which code has no line, so it is not known which lines that code has.
@@ -289,7 +291,7 @@ func (sh *shim) assembleTo(ctx context.Context, w io.Writer, args []string, src 
 		cmd.Stdin = bytes.NewReader(src)
 	}
 	cmd.Stdout, cmd.Stderr = sh.streams.Out, w
-	if sh.opts.Object != native.MachO {
+	if sh.opts.Object != asm.MachO {
 		return ChildError(cmd.Run())
 	}
 	var messages bytes.Buffer

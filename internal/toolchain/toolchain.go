@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/native"
@@ -243,7 +245,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	}
 	opts.Machine = driver.MachineOf(target)
 	if driver.IsMachO(target) {
-		opts.Object = native.MachO
+		opts.Object = asm.MachO
 	}
 	if driver.IsAndroid(target) && opts.Mode.Timed() {
 		return foreignError("mode " + opts.Mode.String() + " needs thread-local storage that Android's loader does not give to libraries: use a mode that counts, such as full")
@@ -283,7 +285,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 // lacks returns a requested feature that the machine does not have, or "".
 func (o *ShimOptions) lacks(c Compiler) string {
 	switch {
-	case o.Object == native.MachO:
+	case o.Object == asm.MachO:
 		return o.machOLacks(c)
 	case o.Machine == machine.X86_64:
 		return ""
@@ -305,7 +307,7 @@ func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string
 	if c.Family == driver.Clang {
 		o.Clang = c.Path
 	}
-	if c.Family == driver.Clang && (o.Machine != machine.X86_64 || o.Object == native.MachO) {
+	if c.Family == driver.Clang && (o.Machine != machine.X86_64 || o.Object == asm.MachO) {
 		o.Assembler = c.Path
 		o.AssemblerArgs = append(slices.Clone(o.Target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument")
 		return nil
@@ -363,7 +365,7 @@ func realAssembler(ctx context.Context, c Compiler, self string) (string, error)
 // buildRuntime compiles the runtime and archives it, in a timed mode with that
 // of the clock.
 func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts ShimOptions) error {
-	if opts.Object == native.MachO {
+	if opts.Object == asm.MachO {
 		return buildMachO(ctx, tmp, src, c, opts)
 	}
 	// A C++ or Fortran driver compiles C as well, if the file's name ends in .c.

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
@@ -343,7 +345,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	parse := native.ParseOptions{Plain: plain(src)}
+	parse := asm.ParseOptions{Plain: plain(src)}
 	unit, err := native.ParseAs(parse, src, of)
 	if err != nil {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
@@ -354,7 +356,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		opts.Sources = strings.Split(s, "\n")
 	}
 	out, result := native.Split(unit, cold.blocks, opts)
-	if sh.opts.Object != native.MachO && len(out) != len(unit.Src) { // some code was moved
+	if sh.opts.Object != asm.MachO && len(out) != len(unit.Src) { // some code was moved
 		out = fmt.Appendf(out, "\t.ident\t%q\n", ProfileIdent)
 	}
 	return out, &splitEvent{result, cold.stale, cold.missing}, nil

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // aarch64 is the assembly of AArch64, as gcc and clang write it.
@@ -40,76 +42,76 @@ var aarch64Branches = sync.OnceValue(func() map[string]bool {
 	return branches
 })
 
-func (m aarch64) Classify(mnemonic, rest []byte) (flow, []byte) {
+func (m aarch64) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 	switch word := string(mnemonic); mnemonic[0] {
 	case 'b':
 		return m.classifyB(word, rest)
 	case 'c', 't':
 		switch word {
 		case "cbz", "cbnz", "tbz", "tbnz":
-			return flowBranch, lastOperand(rest)
+			return asm.FlowBranch, lastOperand(rest)
 		}
 	case 'r', 'e', 'd':
 		switch word {
 		case "ret", "retaa", "retab", "eret", "eretaa", "eretab", "drps":
-			return flowEnd, nil
+			return asm.FlowEnd, nil
 		}
 	case 'u', 'h':
 		switch word {
 		case "udf", "hlt":
-			return flowEnd, nil
+			return asm.FlowEnd, nil
 		case "hint":
 			return hintFlow(string(aarch64Operand(rest))), nil
 		}
 	case 'p':
 		switch word {
 		case "paciasp", "pacibsp":
-			return flowSign, nil
+			return asm.FlowSign, nil
 		}
 	case 'n':
 		if word == "nop" {
-			return flowNop, nil
+			return asm.FlowNop, nil
 		}
 	}
-	return flowNext, nil
+	return asm.FlowNext, nil
 }
 
-func (aarch64) classifyB(word string, rest []byte) (flow, []byte) {
+func (aarch64) classifyB(word string, rest []byte) (asm.Flow, []byte) {
 	switch word {
 	case "b":
-		return flowJump, aarch64Operand(rest)
+		return asm.FlowJump, aarch64Operand(rest)
 	case "br", "braa", "brab", "braaz", "brabz":
-		return flowJump, nil
+		return asm.FlowJump, nil
 	case "bl":
-		return flowCall, aarch64Operand(rest)
+		return asm.FlowCall, aarch64Operand(rest)
 	case "blr", "blraa", "blrab", "blraaz", "blrabz":
-		return flowCall, nil
+		return asm.FlowCall, nil
 	case "bti":
-		return flowLanding, nil
+		return asm.FlowLanding, nil
 	case "brk":
 		switch string(aarch64Operand(rest)) {
 		case "61440", "0xf000": // __builtin_debugtrap, which continues
-			return flowNext, nil
+			return asm.FlowNext, nil
 		}
-		return flowEnd, nil
+		return asm.FlowEnd, nil
 	}
 	if aarch64Branches()[word] {
-		return flowBranch, aarch64Operand(rest)
+		return asm.FlowBranch, aarch64Operand(rest)
 	}
-	return flowNext, nil
+	return asm.FlowNext, nil
 }
 
 // hintFlow returns the flow of the hints that older assemblers have no names for.
-func hintFlow(number string) flow {
+func hintFlow(number string) asm.Flow {
 	switch number {
 	case "25", "27", "0x19", "0x1b":
-		return flowSign
+		return asm.FlowSign
 	case "32", "34", "36", "38", "0x20", "0x22", "0x24", "0x26":
-		return flowLanding
+		return asm.FlowLanding
 	case "0":
-		return flowNop
+		return asm.FlowNop
 	}
-	return flowNext
+	return asm.FlowNext
 }
 
 // aarch64Operand returns the first operand of rest, without the # of a number.
@@ -164,7 +166,7 @@ func splitInsnOperands(rest []byte) [][]byte {
 }
 
 func (aarch64) Callee(op []byte) string {
-	return calleeName(unquote(op))
+	return asm.CalleeName(asm.Unquote(op))
 }
 
 func (aarch64) IsTrap(mnemonic []byte) bool {
@@ -178,7 +180,7 @@ func (aarch64) IsTrap(mnemonic []byte) bool {
 func (aarch64) Refuse(string, []byte) string { return "" }
 
 // Reader returns nil.
-func (aarch64) Reader() Reader { return nil }
+func (aarch64) Reader() asm.Reader { return nil }
 
 func (aarch64) relocNone() string { return "R_AARCH64_NONE" }
 
@@ -243,7 +245,7 @@ func hasLSE(arch string) bool {
 }
 
 // blocks accepts functions whose branches and tables can be extended over the probes.
-func (aarch64) blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool) {
+func (aarch64) blocks(r *rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool) {
 	places := r.probePlaces(fn, implied)
 	return places, r.reachBlocks(fn, implied, places)
 }

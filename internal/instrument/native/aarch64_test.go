@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
@@ -16,7 +18,7 @@ import (
 func TestAArch64Golden(t *testing.T) {
 	t.Parallel()
 	eachText(t, "testdata/aarch64/*.s", func(file string, src []byte) {
-		if !IsCompilerOutput(src) {
+		if !asm.IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
 		for _, opts := range []Options{
@@ -57,30 +59,30 @@ func TestAArch64Golden(t *testing.T) {
 func TestAArch64Classify(t *testing.T) {
 	t.Parallel()
 	checkClassify(t, aarch64{}, []classified{
-		{"b .L2", flowJump, ".L2"},
-		{"b.eq .LBB0_1", flowBranch, ".LBB0_1"},
-		{"bne\t.L3\t\t// 11\t[c=4 l=4]  condjump", flowBranch, ".L3"},
-		{"bl puts", flowCall, "puts"},
-		{"blr x1", flowCall, ""},
-		{"br x16", flowJump, ""},
-		{"ret", flowEnd, ""},
-		{"retaa", flowEnd, ""},
-		{"cbz w0, .L4", flowBranch, ".L4"},
-		{"tbnz w0, #3, .LBB1_2 // comment, with commas", flowBranch, ".LBB1_2"},
-		{"hint 34 // bti c", flowLanding, ""},
-		{"hint #36", flowLanding, ""},
-		{"bti jc", flowLanding, ""},
-		{"hint 25 // paciasp", flowSign, ""},
-		{"paciasp", flowSign, ""},
-		{"hint 29 // autiasp", flowNext, ""},
-		{"brk #0x1", flowEnd, ""},
-		{"brk #0xf000", flowNext, ""},
-		{"udf #0", flowEnd, ""},
-		{"nop", flowNop, ""},
-		{"bic w0, w1, w2", flowNext, ""},
-		{"bfi w0, w1, 2, 3", flowNext, ""},
-		{"tbl v0.16b, {v1.16b}, v2.16b", flowNext, ""},
-		{"cbnz x3, foo", flowBranch, "foo"},
+		{"b .L2", asm.FlowJump, ".L2"},
+		{"b.eq .LBB0_1", asm.FlowBranch, ".LBB0_1"},
+		{"bne\t.L3\t\t// 11\t[c=4 l=4]  condjump", asm.FlowBranch, ".L3"},
+		{"bl puts", asm.FlowCall, "puts"},
+		{"blr x1", asm.FlowCall, ""},
+		{"br x16", asm.FlowJump, ""},
+		{"ret", asm.FlowEnd, ""},
+		{"retaa", asm.FlowEnd, ""},
+		{"cbz w0, .L4", asm.FlowBranch, ".L4"},
+		{"tbnz w0, #3, .LBB1_2 // comment, with commas", asm.FlowBranch, ".LBB1_2"},
+		{"hint 34 // bti c", asm.FlowLanding, ""},
+		{"hint #36", asm.FlowLanding, ""},
+		{"bti jc", asm.FlowLanding, ""},
+		{"hint 25 // paciasp", asm.FlowSign, ""},
+		{"paciasp", asm.FlowSign, ""},
+		{"hint 29 // autiasp", asm.FlowNext, ""},
+		{"brk #0x1", asm.FlowEnd, ""},
+		{"brk #0xf000", asm.FlowNext, ""},
+		{"udf #0", asm.FlowEnd, ""},
+		{"nop", asm.FlowNop, ""},
+		{"bic w0, w1, w2", asm.FlowNext, ""},
+		{"bfi w0, w1, 2, 3", asm.FlowNext, ""},
+		{"tbl v0.16b, {v1.16b}, v2.16b", asm.FlowNext, ""},
+		{"cbnz x3, foo", asm.FlowBranch, "foo"},
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: the probe of a block needs two registers, and inside a function any may be live.
@@ -76,10 +78,10 @@ func (p aarch64Place) spill(rec position) string {
 }
 
 // probePlaces returns the places of the probes of the blocks of fn, nil if x16 and x17 are free in all of it.
-func (r *rewriter) probePlaces(fn *function, implied [][]int) aarch64Blocks {
+func (r *rewriter) probePlaces(fn *asm.Function, implied [][]int) aarch64Blocks {
 	used := false
-	for _, f := range fn.frags {
-		used = used || mentionedAArch64(r.unit.Src[f.label:f.end])&veneerRegs != 0
+	for _, f := range fn.Frags {
+		used = used || mentionedAArch64(r.unit.Src[f.Label:f.End])&veneerRegs != 0
 	}
 	if !used {
 		return nil
@@ -87,13 +89,13 @@ func (r *rewriter) probePlaces(fn *function, implied [][]int) aarch64Blocks {
 	live := r.liveAArch64(fn)
 	places := make(aarch64Blocks, len(implied))
 	first := 0
-	for _, f := range fn.frags {
-		for i := range f.blocks {
+	for _, f := range fn.Frags {
+		for i := range f.Blocks {
 			p := &places[first+i]
 			p.free = trackedRegs &^ live[first+i]
-			p.onStack = p.spills() && f.unwind && cfaOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)], "31", "sp", "wsp")
+			p.onStack = p.spills() && f.Unwind && cfaOnStack(r.unit.Src[f.Label:max(f.Label, f.Blocks[i].Probe)], "31", "sp", "wsp")
 		}
-		first += len(f.blocks)
+		first += len(f.Blocks)
 	}
 	return places
 }
@@ -125,64 +127,64 @@ func cfaOnStack(text []byte, pointer ...string) bool {
 }
 
 // liveAArch64 solves the backward data flow: what is live at the beginning of each block.
-func (r *rewriter) liveAArch64(fn *function) []aarch64Set {
-	g := fn.flowGraph(r.unit.taken, r.unit.returns)
-	n := len(g.succs)
+func (r *rewriter) liveAArch64(fn *asm.Function) []aarch64Set {
+	g := fn.FlowGraph(r.unit.Taken, r.unit.Returns)
+	n := len(g.Succs)
 	gen, kill := make([]aarch64Set, n), make([]aarch64Set, n)
 	anywhere := make([]bool, n) // it may go to any block that node 0 leads to
-	node := nodes
-	for _, f := range fn.frags {
-		for i := len(f.lines) - 1; i >= 0; i-- {
-			l := &f.lines[i]
-			if l.block < 0 {
+	node := asm.Nodes
+	for _, f := range fn.Frags {
+		for i := len(f.Lines) - 1; i >= 0; i-- {
+			l := &f.Lines[i]
+			if l.Block < 0 {
 				continue
 			}
-			k := node + int(l.block)
-			use, dead := aarch64Effect(r.unit.view(r.unit.Src[l.at:l.next]), l.app)
+			k := node + int(l.Block)
+			use, dead := aarch64Effect(r.unit.View(r.unit.Src[l.At:l.Next]), l.App)
 			gen[k] = gen[k]&^dead | use
 			kill[k] |= dead
-			anywhere[k] = anywhere[k] || l.app
+			anywhere[k] = anywhere[k] || l.App
 		}
-		for i := range f.blocks {
-			b := &f.blocks[i]
-			anywhere[node+i] = anywhere[node+i] || b.last == flowJump && b.target == nil
+		for i := range f.Blocks {
+			b := &f.Blocks[i]
+			anywhere[node+i] = anywhere[node+i] || b.Last == asm.FlowJump && b.Target == nil
 		}
-		node += len(f.blocks)
+		node += len(f.Blocks)
 	}
 	live := make([]aarch64Set, n)
-	live[nodeOut] = trackedRegs &^ veneerRegs
+	live[asm.NodeOut] = trackedRegs &^ veneerRegs
 	for changed := true; changed; {
 		changed = false
-		for k := n - 1; k >= nodes; k-- {
+		for k := n - 1; k >= asm.Nodes; k-- {
 			var out aarch64Set
-			for _, s := range g.succs[k] {
+			for _, s := range g.Succs[k] {
 				out |= live[s]
 			}
 			if anywhere[k] {
-				out |= live[nodeIn]
+				out |= live[asm.NodeIn]
 			}
 			if now := gen[k] | out&^kill[k]; now != live[k] {
 				live[k], changed = now, true
 			}
 		}
-		for _, s := range g.succs[nodeIn] {
-			live[nodeIn] |= live[s]
+		for _, s := range g.Succs[asm.NodeIn] {
+			live[asm.NodeIn] |= live[s]
 		}
 	}
-	return live[nodes:]
+	return live[asm.Nodes:]
 }
 
 // mentionedAArch64 returns the registers that a text names, as x or w registers.
 func mentionedAArch64(text []byte) (out aarch64Set) {
 	for i := 0; i+1 < len(text); i++ {
-		if c := text[i]; c != 'x' && c != 'w' && c != 'X' && c != 'W' || i > 0 && symbolByte[text[i-1]] {
+		if c := text[i]; c != 'x' && c != 'w' && c != 'X' && c != 'W' || i > 0 && asm.SymbolByte[text[i-1]] {
 			continue
 		}
 		n, k := 0, i+1
 		for ; k < len(text) && k < i+3 && text[k] >= '0' && text[k] <= '9'; k++ {
 			n = n*10 + int(text[k]-'0')
 		}
-		if k > i+1 && (k == len(text) || !symbolByte[text[k]]) && n < 18 {
+		if k > i+1 && (k == len(text) || !asm.SymbolByte[text[k]]) && n < 18 {
 			out |= 1 << n
 		}
 	}
@@ -191,19 +193,19 @@ func mentionedAArch64(text []byte) (out aarch64Set) {
 
 // aarch64Effect returns the registers that a line reads, and those that it overwrites without reading them.
 func aarch64Effect(line []byte, app bool) (use, kill aarch64Set) {
-	s := parseLine(bytes.TrimRight(line, "\r\n"))
-	if app || s.kind != lineInsn {
+	s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
+	if app || s.Kind != asm.LineInsn {
 		return mentionedAArch64(line), 0
 	}
-	word := string(s.word)
-	ops := aarch64Operands(s.rest)
+	word := string(s.Word)
+	ops := aarch64Operands(s.Rest)
 	switch word {
 	case "bl":
 		return argumentRegs, veneerRegs
 	case "blr", "blraa", "blrab", "blraaz", "blrabz":
-		return argumentRegs | mentionedAArch64(s.rest), 0 // the call of a TLS descriptor preserves nearly all
+		return argumentRegs | mentionedAArch64(s.Rest), 0 // the call of a TLS descriptor preserves nearly all
 	case "br", "braa", "brab", "braaz", "brabz", "b":
-		return argumentRegs | mentionedAArch64(s.rest), 0
+		return argumentRegs | mentionedAArch64(s.Rest), 0
 	case "ret", "retaa", "retab":
 		return argumentRegs, 0
 	case "ldp", "ldpsw", "ldnp", "ldxp", "ldaxp":
@@ -211,8 +213,8 @@ func aarch64Effect(line []byte, app bool) (use, kill aarch64Set) {
 			return mentionedAArch64(ops[2]), generalRegister(ops[0]) | generalRegister(ops[1])
 		}
 	}
-	if len(ops) < 2 || bytes.IndexByte(s.rest, ';') >= 0 || !overwritesFirst(word) {
-		return mentionedAArch64(s.rest), 0
+	if len(ops) < 2 || bytes.IndexByte(s.Rest, ';') >= 0 || !overwritesFirst(word) {
+		return mentionedAArch64(s.Rest), 0
 	}
 	kill = generalRegister(ops[0])
 	for _, op := range ops[1:] {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: instructions have limited reach: tbz 32 KiB, cbz and b.eq 1 MiB, and an entry of a compressed jump
@@ -71,31 +73,31 @@ func (l *layout) distance(a, b int) int {
 }
 
 // layoutOf returns the layout of a fragment with its insertions; grown are the branches that become longer.
-func layoutOf(f *fragment, inserted []pad, grown map[int]bool) *layout {
+func layoutOf(f *asm.Fragment, inserted []asm.Pad, grown map[int]bool) *layout {
 	l := &layout{}
 	for _, p := range inserted {
-		l.add(p.at, p.size)
+		l.add(p.At, p.Size)
 	}
-	for i := range f.lines {
-		switch line := &f.lines[i]; {
-		case line.app:
-			l.add(int(line.at), -1)
-		case grown[int(line.at)]:
-			l.add(int(line.at), 8)
+	for i := range f.Lines {
+		switch line := &f.Lines[i]; {
+		case line.App:
+			l.add(int(line.At), -1)
+		case grown[int(line.At)]:
+			l.add(int(line.At), 8)
 		default:
-			l.add(int(line.at), 4)
+			l.add(int(line.At), 4)
 		}
 	}
-	for _, p := range f.pads {
-		l.add(p.at, p.size)
+	for _, p := range f.Pads {
+		l.add(p.At, p.Size)
 	}
 	l.settle()
 	return l
 }
 
 // reachBlocks makes the edits that keep all targets of branches and tables of fn in reach, or returns false.
-func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Blocks) bool {
-	return r.reachFragments(fn, implied, aarch64EntryProbe, places.size, func(f *fragment, inserted []pad) ([]edit, bool) {
+func (r *rewriter) reachBlocks(fn *asm.Function, implied [][]int, places aarch64Blocks) bool {
+	return r.reachFragments(fn, implied, aarch64EntryProbe, places.size, func(f *asm.Fragment, inserted []asm.Pad) ([]edit, bool) {
 		edits, _, ok := r.reachFragment(f, inserted)
 		return edits, ok
 	})
@@ -104,14 +106,14 @@ func (r *rewriter) reachBlocks(fn *function, implied [][]int, places aarch64Bloc
 // reachFragments makes the edits that reach returns for each fragment of fn with its probes: one of entry bytes
 // at its beginning and one of size(i) bytes at block i if nothing implies that. It returns false, and makes no
 // edit, if reach returns false for a fragment.
-func (r *rewriter) reachFragments(fn *function, implied [][]int, entry int, size func(block int) int, reach func(*fragment, []pad) ([]edit, bool)) bool {
+func (r *rewriter) reachFragments(fn *asm.Function, implied [][]int, entry int, size func(block int) int, reach func(*asm.Fragment, []asm.Pad) ([]edit, bool)) bool {
 	var edits []edit
 	first := 0
-	for _, f := range fn.frags {
-		inserted := []pad{{f.probe, entry}}
-		for i := range f.blocks {
+	for _, f := range fn.Frags {
+		inserted := []asm.Pad{{At: f.Probe, Size: entry}}
+		for i := range f.Blocks {
 			if implied[first+i] == nil {
-				inserted = append(inserted, pad{f.blocks[i].probe, size(first + i)})
+				inserted = append(inserted, asm.Pad{At: f.Blocks[i].Probe, Size: size(first + i)})
 			}
 		}
 		more, ok := reach(f, inserted)
@@ -119,7 +121,7 @@ func (r *rewriter) reachFragments(fn *function, implied [][]int, entry int, size
 			return false
 		}
 		edits = append(edits, more...)
-		first += len(f.blocks)
+		first += len(f.Blocks)
 	}
 	r.edits = append(r.edits, edits...)
 	return true
@@ -127,28 +129,28 @@ func (r *rewriter) reachFragments(fn *function, implied [][]int, entry int, size
 
 // reachFragment returns the edits for a fragment with its insertions, and its maximum size then. Branches that
 // become longer can move others out of reach.
-func (r *rewriter) reachFragment(f *fragment, inserted []pad) (edits []edit, size int, ok bool) {
+func (r *rewriter) reachFragment(f *asm.Fragment, inserted []asm.Pad) (edits []edit, size int, ok bool) {
 	labels := map[string]int{} // -> offset of its block
-	for _, l := range f.labels {
-		if l.block < len(f.blocks) {
-			labels[string(l.name)] = f.blocks[l.block].probe
+	for _, l := range f.Labels {
+		if l.Block < len(f.Blocks) {
+			labels[string(l.Name)] = f.Blocks[l.Block].Probe
 		}
 	}
 	grown := map[int]bool{}
 	for {
 		l := layoutOf(f, inserted, grown)
 		more := false
-		for i := range f.lines {
-			line := &f.lines[i]
-			if line.app || grown[int(line.at)] {
+		for i := range f.Lines {
+			line := &f.Lines[i]
+			if line.App || grown[int(line.At)] {
 				continue
 			}
 			reach, target := r.branchReach(line)
 			to, here := labels[target]
-			if reach == 0 || !here || l.distance(int(line.at), to) <= reach {
+			if reach == 0 || !here || l.distance(int(line.At), to) <= reach {
 				continue
 			}
-			grown[int(line.at)], more = true, true
+			grown[int(line.At)], more = true, true
 		}
 		if more {
 			continue
@@ -163,18 +165,18 @@ func (r *rewriter) reachFragment(f *fragment, inserted []pad) (edits []edit, siz
 
 // branchReach returns the reach of a line's branch and its target; the reach is 0 if it is no branch or has no
 // limit.
-func (r *rewriter) branchReach(line *codeLine) (int, string) {
-	text := r.unit.Src[line.at:line.next]
+func (r *rewriter) branchReach(line *asm.CodeLine) (int, string) {
+	text := r.unit.Src[line.At:line.Next]
 	c := bytes.TrimLeft(text, " \t")
 	if len(c) == 0 || c[0] != 'b' && c[0] != 'c' && c[0] != 't' {
 		return 0, ""
 	}
-	s := r.unit.parseLine(text)
-	kind, target := r.unit.Machine.Classify(s.word, s.rest)
-	if kind != flowBranch {
+	s := r.unit.ParseLine(text)
+	kind, target := r.unit.Machine.Classify(s.Word, s.Rest)
+	if kind != asm.FlowBranch {
 		return 0, ""
 	}
-	if s.word[0] == 't' {
+	if s.Word[0] == 't' {
 		return reachBit, string(target)
 	}
 	return reachFlags, string(target)
@@ -199,23 +201,23 @@ func aarch64Opposite(word string) string {
 }
 
 // invert makes the edits for branches that are out of reach.
-func (r *rewriter) invert(f *fragment, grown map[int]bool) (out []edit) {
-	for i := range f.lines {
-		line := &f.lines[i]
-		if !grown[int(line.at)] {
+func (r *rewriter) invert(f *asm.Fragment, grown map[int]bool) (out []edit) {
+	for i := range f.Lines {
+		line := &f.Lines[i]
+		if !grown[int(line.At)] {
 			continue
 		}
-		s := r.unit.parseLine(r.unit.Src[line.at:line.next])
-		ops := aarch64Operands(s.rest)
+		s := r.unit.ParseLine(r.unit.Src[line.At:line.Next])
+		ops := aarch64Operands(s.Rest)
 		var text strings.Builder
 		label := r.newLabel()
-		text.WriteString("\t" + aarch64Opposite(string(s.word)) + "\t")
+		text.WriteString("\t" + aarch64Opposite(string(s.Word)) + "\t")
 		for _, op := range ops[:len(ops)-1] {
 			text.Write(op)
 			text.WriteString(", ")
 		}
 		text.WriteString(label + "\n\tb\t" + string(ops[len(ops)-1]) + "\n" + label + ":\n")
-		out = append(out, edit{at: int(line.at), text: []byte(text.String()), drop: int(line.next - line.at)})
+		out = append(out, edit{at: int(line.At), text: []byte(text.String()), drop: int(line.Next - line.At)})
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package native
 import (
 	"bytes"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: code that moves to another section can be at any distance. Only adrp, b and bl reach it; the linker
@@ -14,7 +16,7 @@ import (
 
 var aarch64Dialect = dialect{
 	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true,
-	entry: cfiState{reg: 31},
+	entry: asm.CFIState{Reg: 31},
 	opposite: func(word string) string {
 		if op := aarch64Opposite(word); op != "b." {
 			return op
@@ -33,14 +35,14 @@ type codeDistance struct {
 }
 
 // distanceOf parses an entry of a jump table: divided, or .word .LBB0_1-.Ltmp1 as of clang -O0.
-func distanceOf(s statement) (d codeDistance, ok bool) {
-	d.target, d.base, d.divided = dividedDistance(s.rest)
-	word := aarch64Dialect.data(s.word)
+func distanceOf(s asm.Statement) (d codeDistance, ok bool) {
+	d.target, d.base, d.divided = asm.DividedDistance(s.Rest)
+	word := aarch64Dialect.data(s.Word)
 	switch {
 	case !d.divided:
-		a, b, minus := bytes.Cut(bytes.TrimSpace(plainOperands(s.rest)), []byte("-"))
+		a, b, minus := bytes.Cut(bytes.TrimSpace(asm.PlainOperands(s.Rest)), []byte("-"))
 		d.target, d.base = string(a), string(b)
-		return d, word == ".long" && minus && isLocal(a) && isLocal(b) && plainName(d.target) && plainName(d.base)
+		return d, word == ".long" && minus && asm.IsLocal(a) && asm.IsLocal(b) && plainName(d.target) && plainName(d.base)
 	case word == ".byte":
 		d.limit = 4 * 127
 	case word == ".value" || word == ".short":
@@ -48,7 +50,7 @@ func distanceOf(s statement) (d codeDistance, ok bool) {
 	default:
 		return d, true
 	}
-	if bytes.Contains(s.rest, []byte(">>")) {
+	if bytes.Contains(s.Rest, []byte(">>")) {
 		d.limit = 2*d.limit + 4 // clang's are unsigned
 	}
 	return d, true
@@ -84,11 +86,11 @@ func (p *splitPlan) together() (pairs [][2]int) {
 	}
 	for k := range p.pieces {
 		pc := &p.pieces[k]
-		if pc.flow == flowBranch && pc.target < 0 {
+		if pc.flow == asm.FlowBranch && pc.target < 0 {
 			pairs = append(pairs, [2]int{0, k}) // to another function
 		}
 		for i := pc.first; i < pc.end; i++ {
-			if l := &p.text.lines[i]; !p.own(i) || l.kind != lineInsn || l.app > 0 {
+			if l := &p.text.lines[i]; !p.own(i) || l.kind != asm.LineInsn || l.app > 0 {
 				continue
 			}
 			if to, short := p.shortAddress(p.text.statement(i)); short {
@@ -104,12 +106,12 @@ func (p *splitPlan) labelled(name string) int { return max(p.pieceOf(p.lineOf(na
 
 // shortAddress reports whether an instruction names an address that must be within 1 MiB, and the piece of that
 // address; 0 if it is in none.
-func (p *splitPlan) shortAddress(s statement) (to int, short bool) {
-	ops := aarch64Operands(s.rest)
+func (p *splitPlan) shortAddress(s asm.Statement) (to int, short bool) {
+	ops := aarch64Operands(s.Rest)
 	if len(ops) < 2 {
 		return 0, false
 	}
-	switch string(s.word) {
+	switch string(s.Word) {
 	case "ldr", "ldrsw", "prfm":
 		if c := ops[1][0]; c == '[' || c == '=' {
 			return 0, false
@@ -127,8 +129,8 @@ func (p *splitPlan) shortAddress(s statement) (to int, short bool) {
 // overVeneers returns the pieces with their predecessors that leave something in x16 or x17.
 func (p *splitPlan) overVeneers() (pairs [][2]int) {
 	used := false
-	for _, f := range p.fn.frags {
-		used = used || mentionedAArch64(p.text.src[f.label:f.end])&veneerRegs != 0
+	for _, f := range p.fn.Frags {
+		used = used || mentionedAArch64(p.text.src[f.Label:f.End])&veneerRegs != 0
 	}
 	if !used {
 		return nil
@@ -138,7 +140,7 @@ func (p *splitPlan) overVeneers() (pairs [][2]int) {
 		if pc := &p.pieces[k]; pc.target >= 0 && live[pc.target]&veneerRegs != 0 {
 			pairs = append(pairs, [2]int{k, pc.target})
 		}
-		falls := p.pieces[k].flow == flowNext || p.pieces[k].flow == flowBranch
+		falls := p.pieces[k].flow == asm.FlowNext || p.pieces[k].flow == asm.FlowBranch
 		if falls && k+1 < len(p.pieces) && live[k+1]&veneerRegs != 0 {
 			pairs = append(pairs, [2]int{k, k + 1})
 		}
@@ -165,7 +167,7 @@ func (p *splitPlan) keepTogether(pairs [][2]int) {
 
 // isTableEntry reports whether a directive is an entry of a jump table with a distance in instructions, which
 // must not lead to the other part.
-func (s *splitter) isTableEntry(st statement, section string) bool {
+func (s *splitter) isTableEntry(st asm.Statement, section string) bool {
 	if !s.text.dialect.near || !holdsTables(section) {
 		return false
 	}

@@ -3,34 +3,36 @@ package native
 import (
 	"bytes"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // dispatch is the code that uses a jump table of bytes.
 type dispatch struct {
-	load, add *codeLine // the load of the entry, and the addition of the base
-	gcc       bool      // the entries are signed
+	load, add *asm.CodeLine // the load of the entry, and the addition of the base
+	gcc       bool          // the entries are signed
 }
 
 // reachTables makes the edits that keep the targets of the compressed jump tables of f in reach, or returns
 // false.
-func (r *rewriter) reachTables(f *fragment, l *layout, labels map[string]int) (out []edit, ok bool) {
-	for i := range r.unit.tables {
-		t := &r.unit.tables[i]
-		base, here := labels[t.base]
+func (r *rewriter) reachTables(f *asm.Fragment, l *layout, labels map[string]int) (out []edit, ok bool) {
+	for i := range r.unit.Tables {
+		t := &r.unit.Tables[i]
+		base, here := labels[t.Base]
 		if !here {
 			continue
 		}
 		farthest := 0
-		for _, e := range t.entries {
-			to, here := labels[e.target]
+		for _, e := range t.Entries {
+			to, here := labels[e.Target]
 			if !here {
 				return nil, false
 			}
 			farthest = max(farthest, l.distance(base, to)/4)
 		}
 		switch {
-		case t.width == 1 && farthest <= 127 || t.width == 2 && farthest <= 32767:
-		case t.width == 1 && farthest <= 32767:
+		case t.Width == 1 && farthest <= 127 || t.Width == 2 && farthest <= 32767:
+		case t.Width == 1 && farthest <= 32767:
 			edits, ok := r.widen(f, t)
 			if !ok {
 				return nil, false
@@ -44,28 +46,28 @@ func (r *rewriter) reachTables(f *fragment, l *layout, labels map[string]int) (o
 }
 
 // widen turns a table of bytes into one of halfwords.
-func (r *rewriter) widen(f *fragment, t *jumpTable) (out []edit, ok bool) {
+func (r *rewriter) widen(f *asm.Fragment, t *asm.JumpTable) (out []edit, ok bool) {
 	d, ok := r.dispatchOf(f, t)
 	if !ok {
 		return nil, false
 	}
-	load := aarch64Operands(r.unit.parseLine(r.unit.Src[d.load.at:d.load.next]).rest)
+	load := aarch64Operands(r.unit.ParseLine(r.unit.Src[d.load.At:d.load.Next]).Rest)
 	index := bytes.TrimSuffix(load[1], []byte("]"))
 	shift := ", lsl #1]\n"
 	if bytes.Contains(index, []byte("uxtw")) {
 		shift = " #1]\n"
 	}
 	out = append(out, edit{
-		at: int(d.load.at), drop: int(d.load.next - d.load.at),
+		at: int(d.load.At), drop: int(d.load.Next - d.load.At),
 		text: slices.Concat([]byte("\tldrh\t"), load[0], []byte(", "), index, []byte(shift)),
 	})
 	if d.gcc {
-		text := bytes.Replace(r.unit.Src[d.add.at:d.add.next], []byte("sxtb"), []byte("sxth"), 1)
-		out = append(out, edit{at: int(d.add.at), drop: int(d.add.next - d.add.at), text: text})
+		text := bytes.Replace(r.unit.Src[d.add.At:d.add.Next], []byte("sxtb"), []byte("sxth"), 1)
+		out = append(out, edit{at: int(d.add.At), drop: int(d.add.Next - d.add.At), text: text})
 	}
-	for _, e := range t.entries {
-		text := bytes.Replace(r.unit.Src[e.at:e.next], []byte(".byte"), []byte(".2byte"), 1)
-		out = append(out, edit{at: e.at, drop: e.next - e.at, text: text})
+	for _, e := range t.Entries {
+		text := bytes.Replace(r.unit.Src[e.At:e.Next], []byte(".byte"), []byte(".2byte"), 1)
+		out = append(out, edit{at: e.At, drop: e.Next - e.At, text: text})
 	}
 	return out, true
 }
@@ -77,21 +79,21 @@ func (r *rewriter) widen(f *fragment, t *jumpTable) (out []edit, ok bool) {
 // or clang's, whose last instruction may follow later:
 //
 //	adr x10, .LBB4_4; ldrb w11, [x9, x8]; add x10, x10, x11, lsl #2
-func (r *rewriter) dispatchOf(f *fragment, t *jumpTable) (d dispatch, ok bool) {
+func (r *rewriter) dispatchOf(f *asm.Fragment, t *asm.JumpTable) (d dispatch, ok bool) {
 	found := 0
-	for i := range f.lines {
+	for i := range f.Lines {
 		s := r.codeStatement(f, i)
-		ops := aarch64Operands(s.rest)
-		if string(s.word) != "adr" || len(ops) != 2 || string(ops[1]) != t.base {
+		ops := aarch64Operands(s.Rest)
+		if string(s.Word) != "adr" || len(ops) != 2 || string(ops[1]) != t.Base {
 			continue
 		}
 		found++
 		before, after, last := r.codeStatement(f, i-1), r.codeStatement(f, i+1), r.codeStatement(f, i+2)
 		switch {
-		case string(before.word) == "ldrb" && string(after.word) == "add" && bytes.Contains(after.rest, []byte("sxtb #2")) && string(last.word) == "br":
-			d = dispatch{load: &f.lines[i-1], add: &f.lines[i+1], gcc: true}
-		case string(after.word) == "ldrb" && string(last.word) == "add" && bytes.Contains(last.rest, []byte("lsl #2")) && r.onlyTable(t):
-			d = dispatch{load: &f.lines[i+1]}
+		case string(before.Word) == "ldrb" && string(after.Word) == "add" && bytes.Contains(after.Rest, []byte("sxtb #2")) && string(last.Word) == "br":
+			d = dispatch{load: &f.Lines[i-1], add: &f.Lines[i+1], gcc: true}
+		case string(after.Word) == "ldrb" && string(last.Word) == "add" && bytes.Contains(last.Rest, []byte("lsl #2")) && r.onlyTable(t):
+			d = dispatch{load: &f.Lines[i+1]}
 		default:
 			return d, false
 		}
@@ -100,9 +102,9 @@ func (r *rewriter) dispatchOf(f *fragment, t *jumpTable) (d dispatch, ok bool) {
 }
 
 // onlyTable reports whether no other table has the base of t.
-func (r *rewriter) onlyTable(t *jumpTable) bool {
-	for i := range r.unit.tables {
-		if o := &r.unit.tables[i]; o != t && o.base == t.base {
+func (r *rewriter) onlyTable(t *asm.JumpTable) bool {
+	for i := range r.unit.Tables {
+		if o := &r.unit.Tables[i]; o != t && o.Base == t.Base {
 			return false
 		}
 	}
@@ -110,9 +112,9 @@ func (r *rewriter) onlyTable(t *jumpTable) bool {
 }
 
 // codeStatement returns line i of f's code; nothing if there is none.
-func (r *rewriter) codeStatement(f *fragment, i int) statement {
-	if i < 0 || i >= len(f.lines) || f.lines[i].app {
-		return statement{}
+func (r *rewriter) codeStatement(f *asm.Fragment, i int) asm.Statement {
+	if i < 0 || i >= len(f.Lines) || f.Lines[i].App {
+		return asm.Statement{}
 	}
-	return r.unit.parseLine(r.unit.Src[f.lines[i].at:f.lines[i].next])
+	return r.unit.ParseLine(r.unit.Src[f.Lines[i].At:f.Lines[i].Next])
 }

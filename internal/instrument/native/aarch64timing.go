@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
@@ -54,12 +56,12 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 		}
 	}
 	f := b.frags[in.frag]
-	if !f.unwind || t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
-		return false, f.unwind // the frame still exists
+	if !f.Unwind || t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
+		return false, f.Unwind // the frame still exists
 	}
 	for _, f := range b.frags {
-		for _, l := range f.labels {
-			if t.unit.taken[string(l.name)] {
+		for _, l := range f.Labels {
+			if t.unit.Taken[string(l.Name)] {
 				return false, false
 			}
 		}
@@ -90,7 +92,7 @@ func (aarch64Timing) sharesFrame(t *timer, b *body) bool {
 	}
 	for _, e := range b.exits {
 		in := &b.insns[e.insn]
-		if f := b.frags[in.frag]; strings.HasPrefix(in.effect.callee, outlined) || in.effect.tail && f.unwind && t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
+		if f := b.frags[in.frag]; strings.HasPrefix(in.effect.callee, outlined) || in.effect.tail && f.Unwind && t.cfaRule(f, in.at) != (cfaPlace{reg: "sp"}) {
 			return true
 		}
 	}
@@ -107,14 +109,14 @@ func (aarch64Timing) reach(t *timer, b *body) bool {
 	var edits []edit
 	total := 0
 	for i, f := range b.frags {
-		inserted := []pad{{f.probe, aarch64TimedEntry}, {f.end, aarch64TimedEntry}}
+		inserted := []asm.Pad{{At: f.Probe, Size: aarch64TimedEntry}, {At: f.End, Size: aarch64TimedEntry}}
 		for _, e := range b.exits {
 			if in := &b.insns[e.insn]; in.frag == i {
-				inserted = append(inserted, pad{in.at, aarch64TimedExit}, pad{f.end, aarch64TimedExit})
+				inserted = append(inserted, asm.Pad{At: in.at, Size: aarch64TimedExit}, asm.Pad{At: f.End, Size: aarch64TimedExit})
 			}
 		}
 		for _, a := range t.arrivals(b) {
-			inserted = append(inserted, pad{a.at, 24})
+			inserted = append(inserted, asm.Pad{At: a.at, Size: 24})
 		}
 		more, size, ok := t.reachFragment(f, inserted)
 		if !ok {
@@ -135,26 +137,26 @@ type cfaPlace struct {
 }
 
 // cfaRule returns the rule in force at an offset of f.
-func (t *timer) cfaRule(f *fragment, at int) cfaPlace {
+func (t *timer) cfaRule(f *asm.Fragment, at int) cfaPlace {
 	place, _ := t.unwindState(f, at)
 	return place
 }
 
 // unwindState returns the rule for the CFA in force at an offset of f, and whether the return address is
 // signed there.
-func (t *timer) unwindState(f *fragment, at int) (cfaPlace, bool) {
+func (t *timer) unwindState(f *asm.Fragment, at int) (cfaPlace, bool) {
 	type state struct {
 		cfaPlace
 		signed bool
 	}
 	cur := state{cfaPlace{reg: "sp"}, false}
 	var kept []state
-	for line := range bytes.Lines(t.unit.Src[f.label:max(f.label, at)]) {
-		s := parseLine(bytes.TrimRight(line, "\r\n"))
-		if s.kind != lineDirective || !bytes.HasPrefix(s.word, []byte(".cfi_")) {
+	for line := range bytes.Lines(t.unit.Src[f.Label:max(f.Label, at)]) {
+		s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
+		if s.Kind != asm.LineDirective || !bytes.HasPrefix(s.Word, []byte(".cfi_")) {
 			continue
 		}
-		ops := aarch64Operands(s.rest)
+		ops := aarch64Operands(s.Rest)
 		number := func(i int) int {
 			if i >= len(ops) {
 				return 0
@@ -165,7 +167,7 @@ func (t *timer) unwindState(f *fragment, at int) (cfaPlace, bool) {
 			}
 			return n
 		}
-		switch string(s.word) {
+		switch string(s.Word) {
 		case ".cfi_def_cfa":
 			cur.cfaPlace = cfaPlace{cfaRegister(ops), number(1)}
 		case ".cfi_def_cfa_register":
@@ -203,7 +205,7 @@ func cfaRegister(ops [][]byte) string {
 }
 
 // row returns the directives for the unwind row of an entry, where the return address is not signed.
-func (aarch64Timing) row(t *timer, f *fragment, at int) string {
+func (aarch64Timing) row(t *timer, f *asm.Fragment, at int) string {
 	row := "\t.cfi_def_cfa 31, 0\n"
 	for _, reg := range t.unwound[f] {
 		row += "\t.cfi_restore " + reg + "\n"
@@ -215,7 +217,7 @@ func (aarch64Timing) row(t *timer, f *fragment, at int) string {
 }
 
 // rowEnd marks the return address as signed again: the directive can only toggle the state.
-func (aarch64Timing) rowEnd(t *timer, f *fragment, at int) string {
+func (aarch64Timing) rowEnd(t *timer, f *asm.Fragment, at int) string {
 	if _, signed := t.unwindState(f, at); signed {
 		return "\t.cfi_negate_ra_state\n"
 	}
@@ -235,8 +237,8 @@ func (aarch64Timing) stub(routine string, pushed int, unwound bool) string {
 
 // atEntry returns the stubs that code at the entry of f calls: if the entry begins with paciasp, the return
 // address is signed by then, and an unwinder must know, or it takes the signature for part of the address.
-func (t *timer) atEntry(f *fragment, unwound bool, stubs string) string {
-	if _, signed := t.unwindState(f, f.probe); !signed || !unwound {
+func (t *timer) atEntry(f *asm.Fragment, unwound bool, stubs string) string {
+	if _, signed := t.unwindState(f, f.Probe); !signed || !unwound {
 		return stubs
 	}
 	return "\t.cfi_negate_ra_state\n" + stubs + "\t.cfi_negate_ra_state\n"
@@ -320,16 +322,16 @@ func (m aarch64Timing) slow(leave string, unwound bool) string {
 func (m aarch64Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
 	begin, slow, left, id := t.newLabel(), t.newLabel(), t.newLabel(), t.newLabel()
 	f := b.frags[0]
-	_, unwound := stubPlace(t.unit.Src, f.end)
+	_, unwound := stubPlace(t.unit.Src, f.End)
 	down, up := "", ""
 	if unwound {
 		down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
 	}
-	entry = begin + ":\n" + push("x14", "x15", f.unwind) + aarch64Base + "\tadd\tw17, wsp, 16\n\tldur\tw15, [x16, -64]\n\tstr\tw15, [x16, x17]\n\tadd\tw14, wsp, 16\n" +
+	entry = begin + ":\n" + push("x14", "x15", f.Unwind) + aarch64Base + "\tadd\tw17, wsp, 16\n\tldur\tw15, [x16, -64]\n\tstr\tw15, [x16, x17]\n\tadd\tw14, wsp, 16\n" +
 		aarch64Local + "\tldr\tw17, [x16, 8]\n\tcmp\tw17, w15\n\tb.ne\t" + slow + "\n" +
 		"\tldr\tw17, [x16, 12]\n\tsub\tw17, w14, w17\n\tlsr\tw17, w17, 12\n\tcbnz\tw17, " + left + "\n" +
 		"\tsub\tw17, w14, 2047\n\tstr\tw17, [x16, 12]\n\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + slow + "\n" +
-		"\tstr\tx17, [x16]\n\tadrp\tx15, " + id + "\n\tadd\tx15, x15, :lo12:" + id + "\n\tstp\tw15, w14, [x17, -8]\n" + pop("x14", "x15", f.unwind)
+		"\tstr\tx17, [x16]\n\tadrp\tx15, " + id + "\n\tadd\tx15, x15, :lo12:" + id + "\n\tstp\tw15, w14, [x17, -8]\n" + pop("x14", "x15", f.Unwind)
 	call := func(label, routine string) string {
 		return label + ":\n" + down + "\tldp\tx14, x15, [sp], 16\n" + up + m.stub(routine, 0, unwound) + "\tb\t" + begin + "\n"
 	}
@@ -443,7 +445,7 @@ func (aarch64Timing) treeExit(t *timer, keep regSet) string {
 // inFrame returns the call of a routine in the middle of a function.
 func (t *timer) inFrame(routine string, at int) string {
 	unwind := false
-	if f := t.fragmentAt(at); f != nil && f.unwind {
+	if f := t.fragmentAt(at); f != nil && f.Unwind {
 		unwind = t.cfaRule(f, at).reg == "sp"
 	}
 	return push("x16", "x30", unwind) + "\tbl\t" + routine + "\n" + pop("x16", "x30", unwind)
@@ -465,7 +467,7 @@ func (aarch64Timing) treeArrive(t *timer, a arrival, id string) string {
 	if a.changed {
 		to = treeSwitched
 	}
-	if f := t.fragmentAt(a.at); f != nil && f.unwind {
+	if f := t.fragmentAt(a.at); f != nil && f.Unwind {
 		if p := t.cfaRule(f, a.at); p.offset >= 0 && p.offset < 1<<24 && (p.reg == "sp" || p.reg == "x29") {
 			text := "\tadd\tx17, " + p.reg + ", " + strconv.Itoa(p.offset&0xfff) + "\n"
 			if high := p.offset &^ 0xfff; high > 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // arm is the assembly of Armv7-A in both of its states, as gcc and clang write it. The probes at entries are in
@@ -30,7 +32,7 @@ var syntaxArm = syntax{mark: "%", address: ".long", upper: ", 0"}
 func (arm) syntax() *syntax { return &syntaxArm }
 
 // Reader returns the reader of tables and literals in the code, and of the state that code is for.
-func (arm) Reader() Reader { return &armParser{} }
+func (arm) Reader() asm.Reader { return &armParser{} }
 
 func (arm) relocNone() string { return "R_ARM_NONE" }
 
@@ -166,15 +168,15 @@ func storeFlag(reg string, flag position) string {
 
 // armFar reports whether a conditional branch at the entry might not reach the stub of a function: the stub is
 // after a function of a million bytes.
-func (r *rewriter) armFar(f *fragment) bool {
-	return f.stub < 0 && f.end-f.label > 1<<20
+func (r *rewriter) armFar(f *asm.Fragment) bool {
+	return f.Stub < 0 && f.End-f.Label > 1<<20
 }
 
 // armBytes is the most that the probe of an entry takes.
 const armBytes = 64
 
 // blocks accepts functions in which all references of limited reach can be extended.
-func (arm) blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool) {
+func (arm) blocks(r *rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool) {
 	places := r.armPlaces(fn, implied)
 	return places, r.reachArm(fn, implied, places)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
@@ -20,7 +22,7 @@ func assembleArm(t *testing.T, name string, text []byte) {
 func TestArmGolden(t *testing.T) {
 	t.Parallel()
 	eachText(t, "testdata/arm/*.s", func(file string, src []byte) {
-		if !IsCompilerOutput(src) {
+		if !asm.IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
 		for _, opts := range []Options{
@@ -48,38 +50,38 @@ func TestArmGolden(t *testing.T) {
 func TestArmClassify(t *testing.T) {
 	t.Parallel()
 	checkClassify(t, arm{}, []classified{
-		{"b .L2", flowJump, ".L2"},
-		{"b.w .L2", flowJump, ".L2"},
-		{"beq .LBB0_1 @ comment, with commas", flowBranch, ".LBB0_1"},
-		{"bls.n .L4", flowBranch, ".L4"},
-		{"bl puts(PLT)", flowCall, "puts(PLT)"},
-		{"bleq puts", flowCall, "puts"},
-		{"ble .L3", flowBranch, ".L3"},
-		{"blt .L3", flowBranch, ".L3"},
-		{"blx r3", flowCall, ""},
-		{"bx lr", flowEnd, ""},
-		{"bxeq lr", flowBranch, ""},
-		{"bx r3", flowJump, ""},
-		{"bic r0, r1, r2", flowNext, ""},
-		{"bfi r0, r1, #2, #3", flowNext, ""},
-		{"bkpt #0", flowNext, ""},
-		{"cbz r0, .L4", flowBranch, ".L4"},
-		{"cbnz r3, .LBB1_2", flowBranch, ".LBB1_2"},
-		{"pop {r4, pc}", flowEnd, ""},
-		{"popne {r4, r5, pc}", flowBranch, ""},
-		{"pop {r4, lr}", flowNext, ""},
-		{"ldmfd sp!, {r4-r6, pc}", flowEnd, ""},
-		{"ldr pc, [sp], #4", flowEnd, ""},
-		{"ldrls pc, [pc, r0, lsl #2]", flowBranch, ""},
-		{"ldr pc, [r0]", flowJump, ""},
-		{"mov pc, lr", flowEnd, ""},
-		{"addls pc, pc, r0, asl #2", flowBranch, ""},
-		{"tbb [pc, r0]", flowJump, ""},
-		{"tbh [pc, r0, lsl #1]", flowJump, ""},
-		{"udf #254", flowEnd, ""},
-		{"trap", flowEnd, ""},
-		{"str pc, [r0]", flowNext, ""},
-		{"nop", flowNop, ""},
+		{"b .L2", asm.FlowJump, ".L2"},
+		{"b.w .L2", asm.FlowJump, ".L2"},
+		{"beq .LBB0_1 @ comment, with commas", asm.FlowBranch, ".LBB0_1"},
+		{"bls.n .L4", asm.FlowBranch, ".L4"},
+		{"bl puts(PLT)", asm.FlowCall, "puts(PLT)"},
+		{"bleq puts", asm.FlowCall, "puts"},
+		{"ble .L3", asm.FlowBranch, ".L3"},
+		{"blt .L3", asm.FlowBranch, ".L3"},
+		{"blx r3", asm.FlowCall, ""},
+		{"bx lr", asm.FlowEnd, ""},
+		{"bxeq lr", asm.FlowBranch, ""},
+		{"bx r3", asm.FlowJump, ""},
+		{"bic r0, r1, r2", asm.FlowNext, ""},
+		{"bfi r0, r1, #2, #3", asm.FlowNext, ""},
+		{"bkpt #0", asm.FlowNext, ""},
+		{"cbz r0, .L4", asm.FlowBranch, ".L4"},
+		{"cbnz r3, .LBB1_2", asm.FlowBranch, ".LBB1_2"},
+		{"pop {r4, pc}", asm.FlowEnd, ""},
+		{"popne {r4, r5, pc}", asm.FlowBranch, ""},
+		{"pop {r4, lr}", asm.FlowNext, ""},
+		{"ldmfd sp!, {r4-r6, pc}", asm.FlowEnd, ""},
+		{"ldr pc, [sp], #4", asm.FlowEnd, ""},
+		{"ldrls pc, [pc, r0, lsl #2]", asm.FlowBranch, ""},
+		{"ldr pc, [r0]", asm.FlowJump, ""},
+		{"mov pc, lr", asm.FlowEnd, ""},
+		{"addls pc, pc, r0, asl #2", asm.FlowBranch, ""},
+		{"tbb [pc, r0]", asm.FlowJump, ""},
+		{"tbh [pc, r0, lsl #1]", asm.FlowJump, ""},
+		{"udf #254", asm.FlowEnd, ""},
+		{"trap", asm.FlowEnd, ""},
+		{"str pc, [r0]", asm.FlowNext, ""},
+		{"nop", asm.FlowNop, ""},
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: only ip and the flags are known to be free at an entry. Instructions of the Thumb state have two
@@ -53,26 +55,26 @@ type armEntry struct {
 // armEntryOf finds a place with the needed number of free registers, or with the most.
 func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
 	f := p.f
-	live := r.liveArm(f.parent)
-	e := armEntry{at: p.at, chain: live.in[nodes]&armIP != 0}
-	e.free = armFree(armArgs&^live.in[nodes], armOf(f).thumb)
-	if len(e.free) >= need || len(f.lines) < 2 || f.lines[0].block != 0 || f.lines[0].app {
+	live := r.liveArm(f.Parent)
+	e := armEntry{at: p.at, chain: live.in[asm.Nodes]&armIP != 0}
+	e.free = armFree(armArgs&^live.in[asm.Nodes], armOf(f).thumb)
+	if len(e.free) >= need || len(f.Lines) < 2 || f.Lines[0].Block != 0 || f.Lines[0].App {
 		return e
 	}
-	saved, ok := armPushed(r.unit.Src[f.lines[0].at:f.lines[0].next])
-	at := int(f.lines[0].next)
-	if !ok || p.at > int(f.lines[0].at) {
+	saved, ok := armPushed(r.unit.Src[f.Lines[0].At:f.Lines[0].Next])
+	at := int(f.Lines[0].Next)
+	if !ok || p.at > int(f.Lines[0].At) {
 		return e
 	}
-	behind := live.out(nodes) // liveness after the first line
-	var written armSet        // by something other than the push
-	for i := len(f.lines) - 1; i > 0; i-- {
-		line := &f.lines[i]
-		use, dead := armEffect(r.unit.Src[line.at:line.next], line.app)
-		if line.block == 0 {
+	behind := live.out(asm.Nodes) // liveness after the first line
+	var written armSet            // by something other than the push
+	for i := len(f.Lines) - 1; i > 0; i-- {
+		line := &f.Lines[i]
+		use, dead := armEffect(r.unit.Src[line.At:line.Next], line.App)
+		if line.Block == 0 {
 			behind = behind&^dead | use
 		}
-		written |= armOverwritten(r.unit.Src[line.at:line.next], line.app)
+		written |= armOverwritten(r.unit.Src[line.At:line.Next], line.App)
 	}
 	free := armArgs&^behind | saved&written
 	if more := armFree(free, armOf(f).thumb); len(more) > len(e.free) {
@@ -97,10 +99,10 @@ func armFree(set armSet, thumb bool) (free []string) {
 
 // armPushed returns the callee-saved registers that a line saves, if it is a push.
 func armPushed(line []byte) (saved armSet, ok bool) {
-	s := parseLine(armCode(bytes.TrimRight(line, "\r\n")))
-	ops := armOperands(s.rest)
-	switch word := strings.TrimSuffix(string(s.word), ".w"); {
-	case s.kind != lineInsn:
+	s := asm.ParseLine(armCode(bytes.TrimRight(line, "\r\n")))
+	ops := armOperands(s.Rest)
+	switch word := strings.TrimSuffix(string(s.Word), ".w"); {
+	case s.Kind != asm.LineInsn:
 		return 0, false
 	case word == "push" && len(ops) == 1:
 		return armRegisters(ops[0]) & armKept, true
@@ -115,11 +117,11 @@ const armKept armSet = 0xff << 4
 
 // armOverwritten returns the registers that a line overwrites, of all.
 func armOverwritten(line []byte, app bool) armSet {
-	s := parseLine(armCode(bytes.TrimRight(line, "\r\n")))
-	if app || s.kind != lineInsn {
+	s := asm.ParseLine(armCode(bytes.TrimRight(line, "\r\n")))
+	if app || s.Kind != asm.LineInsn {
 		return 0
 	}
-	_, kill := armInsn(strings.TrimSuffix(strings.TrimSuffix(string(s.word), ".w"), ".n"), s.rest)
+	_, kill := armInsn(strings.TrimSuffix(strings.TrimSuffix(string(s.Word), ".w"), ".n"), s.Rest)
 	return kill
 }
 
@@ -131,11 +133,11 @@ func (r *rewriter) armBehind(at int) int {
 		if i := bytes.IndexByte(r.unit.Src[at:], '\n'); i >= 0 {
 			next = at + i + 1
 		}
-		s := parseLine(armCode(bytes.TrimRight(r.unit.Src[at:next], "\r\n")))
-		if s.kind != lineDirective {
+		s := asm.ParseLine(armCode(bytes.TrimRight(r.unit.Src[at:next], "\r\n")))
+		if s.Kind != asm.LineDirective {
 			return at
 		}
-		switch word := string(s.word); {
+		switch word := string(s.Word); {
 		case strings.HasPrefix(word, ".cfi_"), word == ".save", word == ".setfp", word == ".pad":
 		default:
 			return at
@@ -202,11 +204,11 @@ func (a armAsm) literal(p *entryProbe, reg, what string) string {
 }
 
 // armShort reports whether a short load at the entry of a function reaches the text after it.
-func (r *rewriter) armShort(f *fragment) bool {
+func (r *rewriter) armShort(f *asm.Fragment) bool {
 	span, ok := r.spans[f]
 	if !ok {
 		a := &armReach{r: r, f: f}
-		a.lay([]pad{{f.probe, armBytes}})
+		a.lay([]asm.Pad{{At: f.Probe, Size: armBytes}})
 		span = a.layout.sum[len(a.layout.size)]
 		if a.layout.odd {
 			return false

@@ -3,6 +3,8 @@ package native
 import (
 	"bytes"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // armConds are the conditions that instructions of Arm end in.
@@ -30,112 +32,112 @@ func armWord(word string, names ...string) (base, cond string, ok bool) {
 	return "", "", false
 }
 
-func (m arm) Classify(mnemonic, rest []byte) (flow, []byte) {
+func (m arm) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 	word := string(mnemonic)
 	switch mnemonic[0] {
 	case 'b':
 		return m.classifyB(word, rest)
 	case 'c':
 		if word == "cbz" || word == "cbnz" {
-			return flowBranch, armLast(rest)
+			return asm.FlowBranch, armLast(rest)
 		}
 	case 't':
 		switch strings.TrimSuffix(word, ".w") {
 		case "tbb", "tbh":
-			return flowJump, nil
+			return asm.FlowJump, nil
 		case "trap":
-			return flowEnd, nil
+			return asm.FlowEnd, nil
 		}
 	case 'u', 'h':
 		if strings.HasPrefix(word, "udf") || word == "hlt" {
-			return flowEnd, nil
+			return asm.FlowEnd, nil
 		}
 	case 'n':
 		if strings.HasPrefix(word, "nop") {
-			return flowNop, nil
+			return asm.FlowNop, nil
 		}
 	case 'e', 'r':
 		if word == "eret" || strings.HasPrefix(word, "rfe") {
-			return flowEnd, nil
+			return asm.FlowEnd, nil
 		}
 	}
 	return armWritesPC(word, rest), nil
 }
 
-func (m arm) classifyB(word string, rest []byte) (flow, []byte) {
+func (m arm) classifyB(word string, rest []byte) (asm.Flow, []byte) {
 	base, cond, ok := armWord(word, "blx", "bxj", "bx", "bl", "b")
 	if !ok {
-		return flowNext, nil
+		return asm.FlowNext, nil
 	}
 	op := armFirst(rest)
 	switch {
 	case base == "bl" || base == "blx":
 		if isArmRegister(op) {
-			return flowCall, nil
+			return asm.FlowCall, nil
 		}
-		return flowCall, op
+		return asm.FlowCall, op
 	case base == "b" && cond != "":
-		return flowBranch, op
+		return asm.FlowBranch, op
 	case base == "b":
-		return flowJump, op
+		return asm.FlowJump, op
 	case cond != "":
-		return flowBranch, nil
+		return asm.FlowBranch, nil
 	case string(op) == "lr":
-		return flowEnd, nil
+		return asm.FlowEnd, nil
 	}
-	return flowJump, nil
+	return asm.FlowJump, nil
 }
 
 // armWritesPC returns the flow of an instruction that may have the program counter as its
 // destination.
-func armWritesPC(word string, rest []byte) flow {
+func armWritesPC(word string, rest []byte) asm.Flow {
 	if !bytes.Contains(rest, []byte("pc")) {
-		return flowNext
+		return asm.FlowNext
 	}
 	ops := armOperands(rest)
 	if len(ops) == 0 {
-		return flowNext
+		return asm.FlowNext
 	}
 	if base, cond, ok := armWord(word, "pop", "ldmia", "ldmfd", "ldmib", "ldmed", "ldmda", "ldmfa", "ldmdb", "ldmea", "ldm"); ok {
 		list := ops[len(ops)-1]
 		if base != "pop" && len(ops) < 2 || armRegisters(list)&(1<<15) == 0 {
-			return flowNext
+			return asm.FlowNext
 		}
-		return armLeaves(cond, flowEnd)
+		return armLeaves(cond, asm.FlowEnd)
 	}
 	if string(ops[0]) != "pc" {
-		return flowNext
+		return asm.FlowNext
 	}
 	if _, cond, ok := armWord(word, "ldr"); ok {
 		if len(ops) > 1 && bytes.HasPrefix(ops[1], []byte("[sp]")) {
-			return armLeaves(cond, flowEnd) // its own return address
+			return armLeaves(cond, asm.FlowEnd) // its own return address
 		}
-		return armLeaves(cond, flowJump)
+		return armLeaves(cond, asm.FlowJump)
 	}
 	if _, cond, ok := armWord(word, "movs", "mov"); ok {
 		if len(ops) == 2 && string(ops[1]) == "lr" {
-			return armLeaves(cond, flowEnd)
+			return armLeaves(cond, asm.FlowEnd)
 		}
-		return armLeaves(cond, flowJump)
+		return armLeaves(cond, asm.FlowJump)
 	}
 	if _, cond, ok := armWord(word, "adds", "add", "subs", "sub", "orr", "eor", "and", "bic"); ok {
-		return armLeaves(cond, flowJump)
+		return armLeaves(cond, asm.FlowJump)
 	}
-	return flowNext
+	return asm.FlowNext
 }
 
 // armLeaves returns the flow of an instruction that jumps under a condition.
-func armLeaves(cond string, always flow) flow {
+func armLeaves(cond string, always asm.Flow) asm.Flow {
 	if cond != "" {
-		return flowBranch
+		return asm.FlowBranch
 	}
 	return always
 }
 
 // callee accepts calls through the procedure linkage table.
 func (arm) Callee(op []byte) string {
-	name, _, _ := bytes.Cut(unquote(op), []byte("(PLT)"))
-	return calleeName(name)
+	name, _, _ := bytes.Cut(asm.Unquote(op), []byte("(PLT)"))
+	return asm.CalleeName(name)
 }
 
 func (arm) IsTrap(mnemonic []byte) bool {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: the probe of a block needs one or two registers, and inside a function any may be live.
@@ -64,14 +66,14 @@ func isArmRegister(name []byte) bool {
 func armRegisters(text []byte) (out armSet) {
 	from := -1 // of a range
 	for i := 0; i < len(text); {
-		if !symbolByte[text[i]] {
+		if !asm.SymbolByte[text[i]] {
 			if c := text[i]; c != '-' && c != ' ' && c != '\t' {
 				from = -1
 			}
 			i++
 			continue
 		}
-		n := wordEnd(text, i)
+		n := asm.WordEnd(text, i)
 		reg, ok := armRegister(bytes.ToLower(text[i:n]))
 		switch {
 		case !ok:
@@ -99,19 +101,19 @@ func armOne(op []byte) armSet {
 }
 
 // armPlaces returns the places of the probes of the blocks of fn.
-func (r *rewriter) armPlaces(fn *function, implied [][]int) *armBlocks {
+func (r *rewriter) armPlaces(fn *asm.Function, implied [][]int) *armBlocks {
 	live := r.liveArm(fn).in
 	b := &armBlocks{places: make([]armPlace, len(implied))}
 	first := 0
-	for _, f := range fn.frags {
-		for i := range f.blocks {
+	for _, f := range fn.Frags {
+		for i := range f.Blocks {
 			p := &b.places[first+i]
-			p.thumb, p.free = armOf(f).thumb, armTracked&^live[nodes+first+i]
+			p.thumb, p.free = armOf(f).thumb, armTracked&^live[asm.Nodes+first+i]
 			if _, live := p.register(); live {
-				p.unwind = f.unwind && cfaOnStack(r.unit.Src[f.label:max(f.label, f.blocks[i].probe)], "13", "sp")
+				p.unwind = f.Unwind && cfaOnStack(r.unit.Src[f.Label:max(f.Label, f.Blocks[i].Probe)], "13", "sp")
 			}
 		}
-		first += len(f.blocks)
+		first += len(f.Blocks)
 	}
 	return b
 }
@@ -129,46 +131,46 @@ func (l *armLive) out(node int) (out armSet) {
 		out |= l.in[s]
 	}
 	if l.anywhere[node] {
-		out |= l.in[nodeIn]
+		out |= l.in[asm.NodeIn]
 	}
 	return out
 }
 
 // liveArm solves the backward data flow.
-func (r *rewriter) liveArm(fn *function) *armLive {
-	g := fn.flowGraph(r.unit.taken, r.unit.returns)
-	n := len(g.succs)
-	l := &armLive{in: make([]armSet, n), succs: g.succs, anywhere: make([]bool, n)}
+func (r *rewriter) liveArm(fn *asm.Function) *armLive {
+	g := fn.FlowGraph(r.unit.Taken, r.unit.Returns)
+	n := len(g.Succs)
+	l := &armLive{in: make([]armSet, n), succs: g.Succs, anywhere: make([]bool, n)}
 	gen, kill := make([]armSet, n), make([]armSet, n)
-	node := nodes
-	for _, f := range fn.frags {
-		for i := len(f.lines) - 1; i >= 0; i-- {
-			line := &f.lines[i]
-			if line.block < 0 {
+	node := asm.Nodes
+	for _, f := range fn.Frags {
+		for i := len(f.Lines) - 1; i >= 0; i-- {
+			line := &f.Lines[i]
+			if line.Block < 0 {
 				continue
 			}
-			k := node + int(line.block)
-			use, dead := armEffect(r.unit.Src[line.at:line.next], line.app)
+			k := node + int(line.Block)
+			use, dead := armEffect(r.unit.Src[line.At:line.Next], line.App)
 			gen[k] = gen[k]&^dead | use
 			kill[k] |= dead
-			l.anywhere[k] = l.anywhere[k] || line.app
+			l.anywhere[k] = l.anywhere[k] || line.App
 		}
-		for i := range f.blocks {
-			b := &f.blocks[i]
-			l.anywhere[node+i] = l.anywhere[node+i] || b.last == flowJump && b.target == nil
+		for i := range f.Blocks {
+			b := &f.Blocks[i]
+			l.anywhere[node+i] = l.anywhere[node+i] || b.Last == asm.FlowJump && b.Target == nil
 		}
-		node += len(f.blocks)
+		node += len(f.Blocks)
 	}
-	l.in[nodeOut] = armArgs
+	l.in[asm.NodeOut] = armArgs
 	for changed := true; changed; {
 		changed = false
-		for k := n - 1; k >= nodes; k-- {
+		for k := n - 1; k >= asm.Nodes; k-- {
 			if now := gen[k] | l.out(k)&^kill[k]; now != l.in[k] {
 				l.in[k], changed = now, true
 			}
 		}
-		for _, s := range g.succs[nodeIn] {
-			l.in[nodeIn] |= l.in[s]
+		for _, s := range g.Succs[asm.NodeIn] {
+			l.in[asm.NodeIn] |= l.in[s]
 		}
 	}
 	return l
@@ -178,11 +180,11 @@ func (r *rewriter) liveArm(fn *function) *armLive {
 // assembly need not name its inputs, and neither does a system call.
 func armEffect(line []byte, app bool) (use, kill armSet) {
 	line = armCode(bytes.TrimRight(line, "\r\n"))
-	s := parseLine(line)
-	if app || s.kind != lineInsn || armSystem(s.word) {
+	s := asm.ParseLine(line)
+	if app || s.Kind != asm.LineInsn || armSystem(s.Word) {
 		return armTracked, 0
 	}
-	use, kill = armInsn(strings.TrimSuffix(strings.TrimSuffix(string(s.word), ".w"), ".n"), s.rest)
+	use, kill = armInsn(strings.TrimSuffix(strings.TrimSuffix(string(s.Word), ".w"), ".n"), s.Rest)
 	return use & armTracked, kill & armTracked
 }
 
@@ -263,7 +265,7 @@ func armTransfer(base, cond string, ops [][]byte, all armSet) (use, kill armSet)
 			kill = armIP | armLR
 		}
 		return use, kill
-	case named && isLocal(ops[0]):
+	case named && asm.IsLocal(ops[0]):
 		return 0, 0
 	case named: // a tail call
 		use = armArgs | armLR

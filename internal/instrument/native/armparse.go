@@ -3,12 +3,14 @@ package native
 import (
 	"bytes"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // armParser is the parser's state for Arm alone: the state (Thumb or Arm) of the code, and data in the code.
 type armParser struct {
 	thumb   bool
-	outside *section // section that handler data interrupts, or nil
+	outside *asm.Section // section that handler data interrupts, or nil
 	table   armTable
 	cases   *caseTable // table whose entries follow, or nil
 }
@@ -34,7 +36,7 @@ const (
 type caseTable struct {
 	at, next int // the line of the instruction
 	half     bool
-	entries  []codeLine
+	entries  []asm.CodeLine
 	targets  []string
 }
 
@@ -46,7 +48,7 @@ type armFragment struct {
 }
 
 // armOf returns that of a fragment.
-func armOf(f *fragment) *armFragment { return f.Machine.(*armFragment) }
+func armOf(f *asm.Fragment) *armFragment { return f.Machine.(*armFragment) }
 
 // armLabel is a local label, of code or of data.
 type armLabel struct {
@@ -69,7 +71,7 @@ func armCode(line []byte) []byte {
 }
 
 // Begin notes the state of a function's code.
-func (a *armParser) Begin(f *fragment) { f.Machine = &armFragment{thumb: a.thumb} }
+func (a *armParser) Begin(f *asm.Fragment) { f.Machine = &armFragment{thumb: a.thumb} }
 
 // Unconditional reports whether an instruction that is a call always calls.
 func (a *armParser) Unconditional(mnemonic []byte) bool {
@@ -77,30 +79,30 @@ func (a *armParser) Unconditional(mnemonic []byte) bool {
 }
 
 // Statement classifies a line. In Arm's assembly # precedes numbers, and @ precedes comments.
-func (a *armParser) Statement(line []byte) statement {
+func (a *armParser) Statement(line []byte) asm.Statement {
 	if text := bytes.TrimLeft(line, " \t"); len(text) > 0 && text[0] == '@' {
 		return armComment(text[1:])
 	}
-	s := parseLine(armCode(line))
-	if s.kind == lineDirective && string(s.word) == ".syntax" && string(operand(s.rest)) == "divided" {
-		return statement{kind: lineApp}
+	s := asm.ParseLine(armCode(line))
+	if s.Kind == asm.LineDirective && string(s.Word) == ".syntax" && string(asm.Operand(s.Rest)) == "divided" {
+		return asm.Statement{Kind: asm.LineApp}
 	}
 	return s
 }
 
 // armComment recognizes the comments around inline assembly: of clang, and of gcc, which precedes it by the
 // source line, and follows it by line 0.
-func armComment(line []byte) statement {
+func armComment(line []byte) asm.Statement {
 	f := bytes.Fields(line)
 	if n := len(f); n >= 3 && len(f[1]) >= 2 && f[1][0] == '"' {
 		switch {
 		case string(f[0]) == "0" && string(f[1]) == `""` && string(f[2]) == "2":
-			return statement{kind: lineNoApp}
+			return asm.Statement{Kind: asm.LineNoApp}
 		case string(f[n-1]) == "1" && f[0][0] >= '0' && f[0][0] <= '9':
-			return statement{kind: lineApp}
+			return asm.Statement{Kind: asm.LineApp}
 		}
 	}
-	return parseComment(line)
+	return asm.ParseComment(line)
 }
 
 // armAnchor reports whether a label marks an instruction that reads the program counter, or the beginning of
@@ -115,21 +117,21 @@ func armAnchor(name []byte) bool {
 }
 
 // Label handles labels that are special on Arm and reports whether this was one.
-func (a *armParser) Label(f *fragment, name []byte, pos int) bool {
-	if isLocal(name) {
+func (a *armParser) Label(f *asm.Fragment, name []byte, pos int) bool {
+	if asm.IsLocal(name) {
 		near := armOf(f)
 		near.places = append(near.places, armLabel{string(name), pos})
 	}
 	switch {
 	case armAnchor(name):
-		if f.anchor == 0 {
-			f.anchor = pos + 1
+		if f.Anchor == 0 {
+			f.Anchor = pos + 1
 		}
 		return true
-	case a.table == tableAhead && isLeader(name):
+	case a.table == tableAhead && asm.IsLeader(name):
 		a.table = inTable
 		return true
-	case isLeader(name):
+	case asm.IsLeader(name):
 		a.table, a.cases = noTable, a.cases.open()
 	}
 	return false
@@ -144,28 +146,28 @@ func (c *caseTable) open() *caseTable {
 }
 
 // Directive handles directives that are special on Arm and reports whether this was one.
-func (a *armParser) Directive(p *parser, s statement, pos, next int) bool {
-	switch string(s.word) {
+func (a *armParser) Directive(p *asm.Parser, s asm.Statement, pos, next int) bool {
+	switch string(s.Word) {
 	case ".thumb", ".thumb_func":
 		a.thumb = true
-		p.announce(pos)
+		p.Announce(pos)
 	case ".arm":
 		a.thumb = false
-		p.announce(pos)
+		p.Announce(pos)
 	case ".code":
-		a.thumb = string(operand(s.rest)) == "16"
-		p.announce(pos)
+		a.thumb = string(asm.Operand(s.Rest)) == "16"
+		p.Announce(pos)
 	case ".handlerdata":
-		a.outside = p.sec
-		p.enter(".handlerdata", "", false)
+		a.outside = p.Sec
+		p.Enter(".handlerdata", "", false)
 	case ".fnend":
 		if a.outside != nil {
-			p.prev, p.sec, a.outside = p.sec, a.outside, nil
+			p.Prev, p.Sec, a.outside = p.Sec, a.outside, nil
 		}
 	case ".ltorg", ".pool":
-		if f := p.sec.cur; f != nil {
-			f.pads = append(f.pads, pad{pos, -1})
-			f.end = next
+		if f := p.Sec.Cur; f != nil {
+			f.Pads = append(f.Pads, asm.Pad{At: pos, Size: -1})
+			f.End = next
 		}
 	case ".p2align", ".align", ".balign":
 		if a.table == inTable {
@@ -174,37 +176,37 @@ func (a *armParser) Directive(p *parser, s statement, pos, next int) bool {
 		a.cases = a.cases.open()
 		return false
 	default:
-		return emitsBytes(s.word) && p.sec.code && p.sec.cur != nil && a.data(p, s, pos, next)
+		return asm.EmitsBytes(s.Word) && p.Sec.Code && p.Sec.Cur != nil && a.data(p, s, pos, next)
 	}
 	return true
 }
 
 // data handles bytes in the code: literals and tables. Labels before them begin no blocks. An instruction given
 // as a number is code; in compiler output it is a trap.
-func (a *armParser) data(p *parser, s statement, pos, next int) bool {
-	f := p.sec.cur
-	if string(s.word) == ".inst" {
-		f.code(pos, next)
-		f.note(pos, next, false)
-		f.insns++
-		f.transfer(flowEnd, nil, "", true)
-		p.placed()
+func (a *armParser) data(p *asm.Parser, s asm.Statement, pos, next int) bool {
+	f := p.Sec.Cur
+	if string(s.Word) == ".inst" {
+		f.Code(pos, next)
+		f.Note(pos, next, false)
+		f.Insns++
+		f.Transfer(asm.FlowEnd, nil, "", true)
+		p.Placed()
 		return true
 	}
-	if n := len(f.blocks); f.state == startBlock {
-		for k := len(f.labels); k > 0 && f.labels[k-1].block == n; k-- {
-			f.labels = f.labels[:k-1]
+	if n := len(f.Blocks); f.State == asm.StartBlock {
+		for k := len(f.Labels); k > 0 && f.Labels[k-1].Block == n; k-- {
+			f.Labels = f.Labels[:k-1]
 		}
 	}
 	if c := a.cases; c != nil {
-		c.entries = append(c.entries, codeLine{at: int32(pos), next: int32(next)})
-		c.targets = append(c.targets, caseTarget(s.rest))
+		c.entries = append(c.entries, asm.CodeLine{At: int32(pos), Next: int32(next)})
+		c.targets = append(c.targets, caseTarget(s.Rest))
 	}
-	f.anchor = 0
-	f.enter(pos)
-	f.pads = append(f.pads, pad{pos, dataSize(s)})
-	f.state, f.end, a.table = unreached, next, noTable
-	p.placed()
+	f.Anchor = 0
+	f.Enter(pos)
+	f.Pads = append(f.Pads, asm.Pad{At: pos, Size: asm.DataSize(s)})
+	f.State, f.End, a.table = asm.Unreached, next, noTable
+	p.Placed()
 	return true
 }
 
@@ -218,24 +220,24 @@ func caseTarget(rest []byte) string {
 }
 
 // Instruction handles instructions that are special on Arm and reports whether this was one.
-func (a *armParser) Instruction(p *parser, f *fragment, kind *flow, s statement, pos, next int) bool {
+func (a *armParser) Instruction(p *asm.Parser, f *asm.Fragment, kind *asm.Flow, s asm.Statement, pos, next int) bool {
 	a.cases = nil
 	if a.table != noTable {
-		if *kind == flowJump && f.state == unreached {
-			p.mention(s.rest)
-			f.compiled = true
+		if *kind == asm.FlowJump && f.State == asm.Unreached {
+			p.Mention(s.Rest)
+			f.Compiled = true
 			return true
 		}
 		a.table = noTable
 	}
-	switch word := strings.TrimSuffix(string(s.word), ".w"); {
+	switch word := strings.TrimSuffix(string(s.Word), ".w"); {
 	case word == "tbb" || word == "tbh":
 		a.cases = &caseTable{at: pos, next: next, half: word == "tbh"}
 		near := armOf(f)
 		near.cases = append(near.cases, a.cases)
-	case *kind == flowBranch || *kind == flowJump:
-		if ops := armOperands(s.rest); len(ops) > 1 && string(ops[0]) == "pc" && bytes.HasPrefix(bytes.TrimPrefix(ops[1], []byte("[")), []byte("pc")) {
-			a.table, *kind = tableAhead, flowJump
+	case *kind == asm.FlowBranch || *kind == asm.FlowJump:
+		if ops := armOperands(s.Rest); len(ops) > 1 && string(ops[0]) == "pc" && bytes.HasPrefix(bytes.TrimPrefix(ops[1], []byte("[")), []byte("pc")) {
+			a.table, *kind = tableAhead, asm.FlowJump
 		}
 	}
 	return false

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: many references in Arm's code have limited reach: cbz 126 bytes, a table of bytes 510, literals and
@@ -37,7 +39,7 @@ const armGrown = 28
 // armReach makes the edits of one fragment.
 type armReach struct {
 	r       *rewriter
-	f       *fragment
+	f       *asm.Fragment
 	grown   map[int]bool // by offset of a line
 	wide    map[*caseTable]bool
 	labels  map[string]int
@@ -46,11 +48,11 @@ type armReach struct {
 }
 
 // reachArm makes the edits that keep all references of fn in reach, or returns false.
-func (r *rewriter) reachArm(fn *function, implied [][]int, places *armBlocks) bool {
+func (r *rewriter) reachArm(fn *asm.Function, implied [][]int, places *armBlocks) bool {
 	return r.reachFragments(fn, implied, armBytes, places.size, r.reachArmFragment)
 }
 
-func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) {
+func (r *rewriter) reachArmFragment(f *asm.Fragment, inserted []asm.Pad) ([]edit, bool) {
 	a := &armReach{r: r, f: f, grown: map[int]bool{}, wide: map[*caseTable]bool{}, labels: map[string]int{}}
 	for _, l := range armOf(f).places {
 		a.labels[l.name] = l.at
@@ -58,8 +60,8 @@ func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) 
 	for a.changed = true; a.changed; {
 		a.changed = false
 		a.lay(inserted)
-		for i := range f.lines {
-			if !a.line(&f.lines[i]) {
+		for i := range f.Lines {
+			if !a.line(&f.Lines[i]) {
 				return nil, false
 			}
 		}
@@ -69,7 +71,7 @@ func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) 
 			}
 		}
 	}
-	if a.layout.odd && (len(a.grown) > 0 || len(f.lines) > 0 && a.layout.sum[len(a.layout.size)] > armReachFloat) {
+	if a.layout.odd && (len(a.grown) > 0 || len(f.Lines) > 0 && a.layout.sum[len(a.layout.size)] > armReachFloat) {
 		return nil, false
 	}
 	r.spans[f] = a.layout.sum[len(a.layout.size)]
@@ -77,38 +79,38 @@ func (r *rewriter) reachArmFragment(f *fragment, inserted []pad) ([]edit, bool) 
 }
 
 // lay computes the greatest offset of everything.
-func (a *armReach) lay(inserted []pad) {
+func (a *armReach) lay(inserted []asm.Pad) {
 	l := &layout{}
 	for _, p := range inserted {
-		l.add(p.at, p.size)
+		l.add(p.At, p.Size)
 	}
-	for i := range a.f.lines {
-		line := &a.f.lines[i]
+	for i := range a.f.Lines {
+		line := &a.f.Lines[i]
 		switch text := a.text(line); {
-		case a.grown[int(line.at)]:
-			l.add(int(line.at), armGrown)
-		case line.app:
-			l.add(int(line.at), armAppSize(text))
+		case a.grown[int(line.At)]:
+			l.add(int(line.At), armGrown)
+		case line.App:
+			l.add(int(line.At), armAppSize(text))
 		case armOf(a.f).thumb:
-			l.add(int(line.at), thumbSize(text))
+			l.add(int(line.At), thumbSize(text))
 		default:
-			l.add(int(line.at), 4)
+			l.add(int(line.At), 4)
 		}
 	}
-	for _, p := range a.f.pads {
-		l.add(p.at, p.size)
+	for _, p := range a.f.Pads {
+		l.add(p.At, p.Size)
 	}
 	for c := range a.wide {
 		for _, e := range c.entries {
-			l.add(int(e.at), 1)
+			l.add(int(e.At), 1)
 		}
 	}
 	l.settle()
 	a.layout = l
 }
 
-func (a *armReach) text(line *codeLine) []byte {
-	return armCode(bytes.TrimRight(a.r.unit.Src[line.at:line.next], "\r\n"))
+func (a *armReach) text(line *asm.CodeLine) []byte {
+	return armCode(bytes.TrimRight(a.r.unit.Src[line.At:line.Next], "\r\n"))
 }
 
 // armAppSize returns the maximum size of a line of inline assembly, as gcc computes it, or -1.
@@ -130,18 +132,18 @@ func armAppSize(text []byte) int {
 
 // thumbSize returns the maximum size of an instruction of the Thumb state.
 func thumbSize(text []byte) int {
-	s := parseLine(text)
-	word := string(s.word)
+	s := asm.ParseLine(text)
+	word := string(s.Word)
 	if strings.HasSuffix(word, ".w") {
 		return 4
 	}
-	ops := armOperands(s.rest)
+	ops := armOperands(s.Rest)
 	low := armRegisters(bytes.Join(ops, []byte(",")))&^(1<<8-1) == 0
 	switch word {
 	case "bx", "nop", "cbz", "cbnz", "it", "itt", "ite", "ittt", "itte", "itet", "itee", "itttt":
 		return 2
 	case "push", "pop":
-		if list := armRegisters(armCode(s.rest)); word == "push" && list&^(1<<8-1|armLR) == 0 || word == "pop" && list&^(1<<8-1|1<<15) == 0 {
+		if list := armRegisters(armCode(s.Rest)); word == "push" && list&^(1<<8-1|armLR) == 0 || word == "pop" && list&^(1<<8-1|1<<15) == 0 {
 			return 2
 		}
 	case "mov":
@@ -184,28 +186,28 @@ func smallNumber(op []byte, most int) bool {
 }
 
 // line rewrites an instruction that might be out of reach, and returns false if it cannot.
-func (a *armReach) line(line *codeLine) bool {
-	if line.app || a.grown[int(line.at)] {
+func (a *armReach) line(line *asm.CodeLine) bool {
+	if line.App || a.grown[int(line.At)] {
 		return true
 	}
 	text := a.text(line)
 	if bytes.IndexByte(text, '.') < 0 {
 		return true
 	}
-	s := parseLine(text)
-	reach, target, ok := a.reach(string(s.word), armOperands(s.rest))
+	s := asm.ParseLine(text)
+	reach, target, ok := a.reach(string(s.Word), armOperands(s.Rest))
 	if reach == 0 {
 		return true
 	}
 	name, beyond, known := armOffset(target)
 	to, here := a.labels[name]
-	if !here || known && a.layout.distance(int(line.at), to)+beyond+armReachMargin <= reach {
+	if !here || known && a.layout.distance(int(line.At), to)+beyond+armReachMargin <= reach {
 		return true
 	}
 	if !ok {
 		return false
 	}
-	a.grown[int(line.at)], a.changed = true, true
+	a.grown[int(line.At)], a.changed = true, true
 	return true
 }
 
@@ -227,7 +229,7 @@ func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, o
 		return 0, "", false
 	}
 	label := bytes.TrimSpace(ops[len(ops)-1])
-	if !isLocal(label) {
+	if !asm.IsLocal(label) {
 		return 0, "", false
 	}
 	target = string(label)
@@ -290,7 +292,7 @@ func (a *armReach) cases(c *caseTable) bool {
 		if a.layout.distance(c.at, to)+armReachMargin <= reach {
 			continue
 		}
-		if reach == armReachHalf || string(parseLine(a.text(&c.entries[i])).word) != ".byte" {
+		if reach == armReachHalf || string(asm.ParseLine(a.text(&c.entries[i])).Word) != ".byte" {
 			return false
 		}
 		a.wide[c], a.changed = true, true
@@ -301,24 +303,24 @@ func (a *armReach) cases(c *caseTable) bool {
 
 // edits returns the edits for all that grew.
 func (a *armReach) edits() (out []edit) {
-	for i := range a.f.lines {
-		line := &a.f.lines[i]
-		if !a.grown[int(line.at)] {
+	for i := range a.f.Lines {
+		line := &a.f.Lines[i]
+		if !a.grown[int(line.At)] {
 			continue
 		}
-		s := parseLine(a.text(line))
-		out = append(out, edit{at: int(line.at), text: []byte(a.instead(string(s.word), armOperands(s.rest))), drop: int(line.next - line.at)})
+		s := asm.ParseLine(a.text(line))
+		out = append(out, edit{at: int(line.At), text: []byte(a.instead(string(s.Word), armOperands(s.Rest))), drop: int(line.Next - line.At)})
 	}
 	for _, c := range armOf(a.f).cases {
 		if !a.wide[c] {
 			continue
 		}
-		index := armFirst(parseLine(a.text(&codeLine{at: int32(c.at), next: int32(c.next)})).rest)
+		index := armFirst(asm.ParseLine(a.text(&asm.CodeLine{At: int32(c.at), Next: int32(c.next)})).Rest)
 		out = append(out, edit{at: c.at, text: []byte("\ttbh\t" + strings.TrimSuffix(string(index), "]") + ", lsl #1]\n"), drop: c.next - c.at})
 		for i := range c.entries {
 			e := &c.entries[i]
-			rest := parseLine(a.text(e)).rest
-			out = append(out, edit{at: int(e.at), text: []byte("\t.2byte\t" + string(bytes.TrimSpace(rest)) + "\n"), drop: int(e.next - e.at)})
+			rest := asm.ParseLine(a.text(e)).Rest
+			out = append(out, edit{at: int(e.At), text: []byte("\t.2byte\t" + string(bytes.TrimSpace(rest)) + "\n"), drop: int(e.Next - e.At)})
 		}
 	}
 	return out
@@ -326,7 +328,7 @@ func (a *armReach) edits() (out []edit) {
 
 // instead returns the other form of an instruction that is out of reach.
 func (a *armReach) instead(word string, ops [][]byte) string {
-	asm, label := armAsm{armOf(a.f).thumb}, a.r.newLabel()
+	code, label := armAsm{armOf(a.f).thumb}, a.r.newLabel()
 	reg, target := string(ops[0]), string(ops[len(ops)-1])
 	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
 	switch {
@@ -335,11 +337,11 @@ func (a *armReach) instead(word string, ops [][]byte) string {
 	case word == "cbnz":
 		return "\tcbz\t" + reg + ", " + label + "\n\tb\t" + target + "\n" + label + ":\n"
 	case word == "adr":
-		return asm.address(reg, target, label)
+		return code.address(reg, target, label)
 	case word == "ldrd":
-		return asm.address(reg, target, label) + "\tldrd\t" + reg + ", " + string(ops[1]) + ", [" + reg + "]\n"
+		return code.address(reg, target, label) + "\tldrd\t" + reg + ", " + string(ops[1]) + ", [" + reg + "]\n"
 	case strings.HasPrefix(word, "vldr"):
-		return asm.push(false, "r3") + asm.address("r3", target, label) + "\t" + word + "\t" + reg + ", [r3]\n" + asm.pop(false, "r3")
+		return code.push(false, "r3") + code.address("r3", target, label) + "\t" + word + "\t" + reg + ", [r3]\n" + code.pop(false, "r3")
 	}
-	return asm.address(reg, target, label) + "\t" + word + "\t" + reg + ", [" + reg + "]\n"
+	return code.address(reg, target, label) + "\t" + word + "\t" + reg + ", [" + reg + "]\n"
 }

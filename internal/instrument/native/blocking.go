@@ -3,6 +3,8 @@ package native
 import (
 	"bytes"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // A small function without a loop is quick, unless it calls something that can block: then it may take long
@@ -37,7 +39,7 @@ var blocking = sync.OnceValue(func() map[string]bool {
 func (b *body) mayBlock() bool {
 	for i := range b.insns {
 		in := &b.insns[i]
-		if in.word == "syscall" || in.flow == flowCall && blocking()[called(in.target)] {
+		if in.word == "syscall" || in.flow == asm.FlowCall && blocking()[called(in.target)] {
 			return true
 		}
 	}

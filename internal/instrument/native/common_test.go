@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
@@ -92,7 +94,7 @@ func checkRows(t *testing.T, got, want map[string]string) {
 // A classified instruction has a kind, and the target of a branch.
 type classified struct {
 	insn   string
-	kind   flow
+	kind   asm.Flow
 	target string
 }
 

@@ -1,4 +1,4 @@
-// Package native instruments compiled code at the level of its assembly text: it takes a compiler's output, and
+// Package native instruments compiled code at the level of its assembly text, which package asm reads: it takes a compiler's output, and
 // returns the same text with probes and a map that describes them. It uses no files and no processes.
 //
 // # Why assembly

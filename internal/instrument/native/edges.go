@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
@@ -24,21 +26,21 @@ import (
 // machines there are no blocks for edges.
 
 // withEdges returns a copy of f that has a block for each critical edge, or f if it has none.
-func (f *function) withEdges(u *Unit) *function {
-	if !u.plain || u.Kind != machine.X86_64 || u.object != ELF {
+func withEdges(f *asm.Function, u *asm.Unit) *asm.Function {
+	if !u.Plain || u.Kind != machine.X86_64 || u.Object != asm.ELF {
 		return f
 	}
-	g := f.flowGraph(u.taken, u.returns)
-	split := &function{name: f.name, orphan: f.orphan}
-	first, changed := nodes, false
-	for _, fr := range f.frags {
-		ways := fr.criticalEdges(u, g, first)
-		first += len(fr.blocks)
-		if len(ways) > 0 && !fr.short {
-			fr = fr.withWays(ways)
+	g := f.FlowGraph(u.Taken, u.Returns)
+	split := &asm.Function{Name: f.Name, Orphan: f.Orphan}
+	first, changed := asm.Nodes, false
+	for _, fr := range f.Frags {
+		ways := criticalEdges(fr, u, g, first)
+		first += len(fr.Blocks)
+		if len(ways) > 0 && !fr.Short {
+			fr = withWays(fr, ways)
 			changed = true
 		}
-		split.frags = append(split.frags, fr)
+		split.Frags = append(split.Frags, fr)
 	}
 	if !changed {
 		return f
@@ -47,25 +49,26 @@ func (f *function) withEdges(u *Unit) *function {
 }
 
 // criticalEdges returns the critical edges of the conditional jumps of fr, of which the first block is node first of g.
-func (fr *fragment) criticalEdges(u *Unit, g *graph, first int) (ways []way) {
-	last := make([]codeLine, len(fr.blocks)) // the last line of each block
-	for _, l := range fr.lines {
-		if l.block >= 0 {
-			last[l.block] = l
+func criticalEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (ways []asm.Way) {
+	last := make([]asm.CodeLine, len(fr.Blocks)) // the last line of each block
+	for _, l := range fr.Lines {
+		if l.Block >= 0 {
+			last[l.Block] = l
 		}
 	}
-	for i := range fr.blocks {
-		b := &fr.blocks[i]
-		if b.last != flowBranch || i+1 == len(fr.blocks) || last[i].app {
+	for i := range fr.Blocks {
+		b := &fr.Blocks[i]
+		if b.Last != asm.FlowBranch || i+1 == len(fr.Blocks) || last[i].App {
 			continue
 		}
-		to, known := fr.labelled(b.target)
-		word, ok := conditional(u.Src[last[i].at:last[i].next], b.target)
+		to, known := labelled(fr, b.Target)
+		word, ok := conditional(u.Src[last[i].At:last[i].Next], b.Target)
 		if !known || !ok || to == i+1 {
 			continue
 		}
-		for _, way := range []way{{i, true, last[i], word}, {i, false, last[i], word}} {
-			if node := first + map[bool]int{true: to, false: i + 1}[way.taken]; len(g.preds[node]) > 1 {
+		for _, taken := range []bool{true, false} {
+			way := asm.Way{Block: i, Taken: taken, Jump: last[i], Word: word}
+			if node := first + map[bool]int{true: to, false: i + 1}[way.Taken]; len(g.Preds[node]) > 1 {
 				ways = append(ways, way)
 			}
 		}
@@ -74,10 +77,10 @@ func (fr *fragment) criticalEdges(u *Unit, g *graph, first int) (ways []way) {
 }
 
 // labelled returns the index of the block of a label.
-func (fr *fragment) labelled(label []byte) (block int, ok bool) {
-	for _, l := range fr.labels {
-		if l.block < len(fr.blocks) && bytes.Equal(l.name, label) {
-			return l.block, true
+func labelled(fr *asm.Fragment, label []byte) (block int, ok bool) {
+	for _, l := range fr.Labels {
+		if l.Block < len(fr.Blocks) && bytes.Equal(l.Name, label) {
+			return l.Block, true
 		}
 	}
 	return 0, false
@@ -96,78 +99,78 @@ func conditional(line, label []byte) (opposite string, ok bool) {
 
 // withWays returns a copy of fr with blocks for edges, which are in the order of its blocks, the one of the jump before
 // that to the next block.
-func (fr *fragment) withWays(ways []way) *fragment {
+func withWays(fr *asm.Fragment, ways []asm.Way) *asm.Fragment {
 	split := *fr
-	split.blocks, split.labels, split.calls, split.lines = nil, slices.Clone(fr.labels), slices.Clone(fr.calls), slices.Clone(fr.lines)
-	index := make([]int, len(fr.blocks)+1) // of each block among the new ones
-	for i := range fr.blocks {
-		index[i] = len(split.blocks)
-		split.blocks = append(split.blocks, fr.blocks[i])
-		for ; len(ways) > 0 && ways[0].block == i; ways = ways[1:] {
+	split.Blocks, split.Labels, split.Calls, split.Lines = nil, slices.Clone(fr.Labels), slices.Clone(fr.Calls), slices.Clone(fr.Lines)
+	index := make([]int, len(fr.Blocks)+1) // of each block among the new ones
+	for i := range fr.Blocks {
+		index[i] = len(split.Blocks)
+		split.Blocks = append(split.Blocks, fr.Blocks[i])
+		for ; len(ways) > 0 && ways[0].Block == i; ways = ways[1:] {
 			w := &ways[0]
-			edge := block{probe: int(w.jump.next), used: true, way: w, last: flowNext}
-			if w.taken {
+			edge := asm.Block{Probe: int(w.Jump.Next), Used: true, Way: w, Last: asm.FlowNext}
+			if w.Taken {
 				// The jump leads behind the block, which goes on to where the jump led.
-				over := []byte(".Lcairn_w" + strconv.Itoa(int(w.jump.at)))
-				from := &split.blocks[index[i]]
-				edge.last, edge.target, from.target = flowJump, from.target, over
-				split.labels = append(split.labels, blockLabel{over, len(split.blocks) + 1})
-				edge.over = string(over)
+				over := []byte(".Lcairn_w" + strconv.Itoa(int(w.Jump.At)))
+				from := &split.Blocks[index[i]]
+				edge.Last, edge.Target, from.Target = asm.FlowJump, from.Target, over
+				split.Labels = append(split.Labels, asm.BlockLabel{Name: over, Block: len(split.Blocks) + 1})
+				edge.Over = string(over)
 			}
-			split.blocks = append(split.blocks, edge)
+			split.Blocks = append(split.Blocks, edge)
 		}
 	}
-	index[len(fr.blocks)] = len(split.blocks)
-	for i := range fr.labels {
-		split.labels[i].block = index[min(fr.labels[i].block, len(fr.blocks))]
+	index[len(fr.Blocks)] = len(split.Blocks)
+	for i := range fr.Labels {
+		split.Labels[i].Block = index[min(fr.Labels[i].Block, len(fr.Blocks))]
 	}
-	for i := range split.calls {
-		split.calls[i].block = index[split.calls[i].block]
+	for i := range split.Calls {
+		split.Calls[i].Block = index[split.Calls[i].Block]
 	}
-	for i := range split.lines {
-		if b := split.lines[i].block; b >= 0 {
-			split.lines[i].block = int32(index[b])
+	for i := range split.Lines {
+		if b := split.Lines[i].Block; b >= 0 {
+			split.Lines[i].Block = int32(index[b])
 		}
 	}
 	return &split
 }
 
 // own makes the blocks of edges have probes of their own, also where other blocks imply them: they are code.
-func (f *function) own(implied [][]int) {
+func own(f *asm.Function, implied [][]int) {
 	first := 0
-	for _, fr := range f.frags {
-		for k := range fr.blocks {
-			if fr.blocks[k].way != nil {
+	for _, fr := range f.Frags {
+		for k := range fr.Blocks {
+			if fr.Blocks[k].Way != nil {
 				implied[first+k] = nil
 			}
 		}
-		first += len(fr.blocks)
+		first += len(fr.Blocks)
 	}
 }
 
 // edge inserts the block of an edge: the label of the block, and its probe.
-func (r *rewriter) edge(b *block, label, probe string) {
-	w, probe := b.way, "\tnop\n"+probe
-	if !w.taken {
-		r.insert(b.probe, label, probe)
+func (r *rewriter) edge(b *asm.Block, label, probe string) {
+	w, probe := b.Way, "\tnop\n"+probe
+	if !w.Taken {
+		r.insert(b.Probe, label, probe)
 		return
 	}
 	r.edits = append(r.edits, edit{
-		at: int(w.jump.at), drop: int(w.jump.next - w.jump.at),
-		text: []byte("\t" + w.word + "\t" + b.over + "\n" + label + probe + "\tjmp\t" + string(b.target) + "\n" + b.over + ":\n"),
+		at: int(w.Jump.At), drop: int(w.Jump.Next - w.Jump.At),
+		text: []byte("\t" + w.Word + "\t" + b.Over + "\n" + label + probe + "\tjmp\t" + string(b.Target) + "\n" + b.Over + ":\n"),
 	})
 }
 
 // withoutEdges returns what is known of blocks, without those of edges.
-func (f *function) withoutEdges(blocks []bool) []bool {
+func withoutEdges(f *asm.Function, blocks []bool) []bool {
 	var out []bool
-	for _, fr := range f.frags {
-		for k := range fr.blocks {
-			if fr.blocks[k].way == nil {
+	for _, fr := range f.Frags {
+		for k := range fr.Blocks {
+			if fr.Blocks[k].Way == nil {
 				out = append(out, blocks[k])
 			}
 		}
-		blocks = blocks[len(fr.blocks):]
+		blocks = blocks[len(fr.Blocks):]
 	}
 	return out
 }

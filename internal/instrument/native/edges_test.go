@@ -81,11 +81,11 @@ func TestEdgesSplit(t *testing.T) {
 		asked = f
 		return make([]bool, f.Blocks), true
 	}, SplitOptions{})
-	if want := u.funcs[0].withEdges(u).signature(); asked.Blocks != result.Blocks || asked.Signature != want {
+	if want := withEdges(u.Funcs[0], u).Signature(); asked.Blocks != result.Blocks || asked.Signature != want {
 		t.Errorf("Split asks for %d blocks of signature %#x; the map has %d of %#x", asked.Blocks, asked.Signature, result.Blocks, want)
 	}
-	fn := u.funcs[0].withEdges(u)
-	if got := fn.withoutEdges([]bool{false, true, true, false}); len(fn.main().blocks) != 4 || len(got) != 3 || got[0] || !got[1] || got[2] {
-		t.Errorf("of %d blocks with edges, %v are those without", len(fn.main().blocks), got)
+	fn := withEdges(u.Funcs[0], u)
+	if got := withoutEdges(fn, []bool{false, true, true, false}); len(fn.Main().Blocks) != 4 || len(got) != 3 || got[0] || !got[1] || got[2] {
+		t.Errorf("of %d blocks with edges, %v are those without", len(fn.Main().Blocks), got)
 	}
 }

@@ -3,6 +3,8 @@ package native
 import (
 	"bytes"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: the stamp of a function's entry must be checked wherever the function is left, and nowhere else. A
@@ -20,9 +22,9 @@ import (
 
 // body is the code that runs in one frame: a function with its cold fragments.
 type body struct {
-	fn      *function
+	fn      *asm.Function
 	name    string
-	frags   []*fragment // the first has the entry
+	frags   []*asm.Fragment // the first has the entry
 	insns   []bodyInsn
 	succs   [][]int // by block, through all fragments
 	exits   []exit
@@ -40,7 +42,7 @@ type bodyInsn struct {
 	word    string
 	rest    []byte // operands, without the comment
 	comment []byte
-	flow    flow
+	flow    asm.Flow
 	target  []byte
 	effect  effect
 }
@@ -68,8 +70,8 @@ const (
 )
 
 // bodyOf returns the body of fn with its exits.
-func (t *timer) bodyOf(fn *function) *body {
-	b := &body{fn: fn, name: fn.name, frags: fn.frags}
+func (t *timer) bodyOf(fn *asm.Function) *body {
+	b := &body{fn: fn, name: fn.Name, frags: fn.Frags}
 	t.read(b)
 	return b
 }
@@ -88,23 +90,23 @@ func (t *timer) read(b *body) {
 	for i, f := range b.frags {
 		starts[i] = n
 		if i > 0 {
-			index[f.name] = n
+			index[f.Name] = n
 		}
-		for _, l := range f.labels {
-			index[string(l.name)] = n + l.block
-			if l.block >= len(f.blocks) {
-				index[string(l.name)] = -1 // no code after it: it is never jumped to
+		for _, l := range f.Labels {
+			index[string(l.Name)] = n + l.Block
+			if l.Block >= len(f.Blocks) {
+				index[string(l.Name)] = -1 // no code after it: it is never jumped to
 			}
 		}
-		n += len(f.blocks)
+		n += len(f.Blocks)
 	}
 	b.succs = make([][]int, n)
-	if f := b.frags[0]; len(f.blocks) > 1 && !f.blocks[0].used {
+	if f := b.frags[0]; len(f.Blocks) > 1 && !f.Blocks[0].Used {
 		b.succs[0] = []int{1} // a label at the entry: it is a block without code
 	}
 	for i, f := range b.frags {
-		for k := range f.lines {
-			b.insns = append(b.insns, t.parse(&f.lines[k], i, starts[i]))
+		for k := range f.Lines {
+			b.insns = append(b.insns, t.parse(&f.Lines[k], i, starts[i]))
 		}
 	}
 	for i := range b.insns {
@@ -114,22 +116,22 @@ func (t *timer) read(b *body) {
 }
 
 // parse reads a line of code again.
-func (t *timer) parse(l *codeLine, frag, start int) bodyInsn {
-	in := bodyInsn{frag: frag, at: int(l.at), block: -1, app: l.app}
-	if l.block >= 0 {
-		in.block = start + int(l.block)
+func (t *timer) parse(l *asm.CodeLine, frag, start int) bodyInsn {
+	in := bodyInsn{frag: frag, at: int(l.At), block: -1, app: l.App}
+	if l.Block >= 0 {
+		in.block = start + int(l.Block)
 	}
-	text := bytes.TrimRight(t.unit.Src[l.at:l.next], "\r\n")
-	if l.app {
+	text := bytes.TrimRight(t.unit.Src[l.At:l.Next], "\r\n")
+	if l.App {
 		in.rest = text
 		in.effect = effect{use: t.on.mentioned(text)}
 		return in
 	}
-	s := parseLine(text)
-	in.word = string(s.word)
-	in.rest, in.comment, _ = bytes.Cut(s.rest, []byte(t.on.comment()))
+	s := asm.ParseLine(text)
+	in.word = string(s.Word)
+	in.rest, in.comment, _ = bytes.Cut(s.Rest, []byte(t.on.comment()))
 	in.rest = bytes.TrimSpace(in.rest)
-	in.flow, in.target = t.unit.Machine.Classify(s.word, s.rest)
+	in.flow, in.target = t.unit.Machine.Classify(s.Word, s.Rest)
 	in.effect = t.on.effects(in.word, in.rest)
 	return in
 }
@@ -146,22 +148,22 @@ func (t *timer) visit(b *body, i int, index map[string]int) {
 	}
 	switch in.word {
 	case "rep", "repz", "repe", "repnz", "repne":
-		b.rep = b.rep || in.flow != flowEnd
+		b.rep = b.rep || in.flow != asm.FlowEnd
 	}
 	switch in.flow {
-	case flowCall:
+	case asm.FlowCall:
 		t.visitCall(b, in)
-	case flowBranch, flowShort:
+	case asm.FlowBranch, asm.FlowShort:
 		if !b.edgeTo(in, index, string(in.target)) {
 			t.visitConditional(b, i)
 		}
-	case flowJump:
+	case asm.FlowJump:
 		if !b.edgeTo(in, index, t.unit.Machine.Callee(in.target)) {
 			t.visitJump(b, i, index)
 		}
-	case flowEnd:
+	case asm.FlowEnd:
 		t.visitEnd(b, i)
-	case flowNext:
+	case asm.FlowNext:
 		if hidesFlow(in.word, in.rest) {
 			b.refuse(RefuseForm)
 		}
@@ -170,7 +172,7 @@ func (t *timer) visit(b *body, i int, index map[string]int) {
 
 // fallThrough adds the edge from the block that ends with in to the next.
 func (b *body) fallThrough(in *bodyInsn, i int) {
-	if in.flow == flowJump || in.flow == flowEnd && !in.app {
+	if in.flow == asm.FlowJump || in.flow == asm.FlowEnd && !in.app {
 		return
 	}
 	if i+1 < len(b.insns) && b.insns[i+1].frag == in.frag && b.insns[i+1].block == in.block+1 {
@@ -190,7 +192,7 @@ func (b *body) edgeTo(in *bodyInsn, index map[string]int, name string) bool {
 func (t *timer) visitCall(b *body, in *bodyInsn) {
 	name := t.unit.Machine.Callee(in.target)
 	switch {
-	case isLocal([]byte(name)):
+	case asm.IsLocal([]byte(name)):
 		b.refuse(RefuseThunk)
 	case name == "__morestack" || name == "__morestack_non_split":
 		b.refuse(RefuseStack)
@@ -207,9 +209,9 @@ func (t *timer) visitConditional(b *body, i int) {
 	name := t.unit.Machine.Callee(in.target)
 	switch {
 	case in.word == "xbegin":
-	case in.flow == flowShort || name == "" || in.target[0] == '*' || !t.on.conditional(in):
+	case in.flow == asm.FlowShort || name == "" || in.target[0] == '*' || !t.on.conditional(in):
 		b.refuse(RefuseForm)
-	case isLocal([]byte(name)) && t.aliases[name] == "":
+	case asm.IsLocal([]byte(name)) && t.aliases[name] == "":
 		b.refuse(RefuseElsewhere)
 	default:
 		in.effect.callee, in.effect.tail = name, true
@@ -234,14 +236,14 @@ func (t *timer) visitJump(b *body, i int, index map[string]int) {
 		if !tail {
 			in.effect.use |= t.on.mentioned(in.rest) | thunkRegister(name)
 			for label, to := range index {
-				if t.unit.taken[label] && in.block >= 0 && to >= 0 {
+				if t.unit.Taken[label] && in.block >= 0 && to >= 0 {
 					b.succs[in.block] = append(b.succs[in.block], to)
 				}
 			}
 			return
 		}
 		in.effect = effect{use: t.on.mentioned(in.rest) | thunkRegister(name) | regRAX, tail: true}
-	case isLocal([]byte(name)) && t.aliases[name] == "":
+	case asm.IsLocal([]byte(name)) && t.aliases[name] == "":
 		b.refuse(RefuseElsewhere)
 		return
 	default:
@@ -296,7 +298,7 @@ func (b *body) checkShort(index map[string]int) {
 	}
 	for i := range b.insns {
 		in := &b.insns[i]
-		if in.flow != flowShort || in.app {
+		if in.flow != asm.FlowShort || in.app {
 			continue
 		}
 		to, ok := first[index[string(in.target)]]
@@ -350,7 +352,7 @@ func (b *body) hasLoop() bool {
 // size returns the number of instructions.
 func (b *body) size() (n int) {
 	for _, f := range b.frags {
-		n += f.insns
+		n += f.Insns
 	}
 	return n
 }

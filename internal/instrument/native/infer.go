@@ -3,6 +3,8 @@ package native
 import (
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/domtree"
 )
 
@@ -51,30 +53,30 @@ type inference struct {
 	resolved [][]int // class -> classes with probes; nil if not yet known
 }
 
-// implied returns, for each block of f, nil if it needs a probe, or the blocks
+// inferred returns, for each block of f, nil if it needs a probe, or the blocks
 // with probes of which at least one ran if and only if it did. The entry block
 // has a probe.
-func (f *function) implied(u *Unit) [][]int {
-	g := f.flowGraph(u.taken, u.returns)
-	n := len(g.succs)
+func inferred(f *asm.Function, u *asm.Unit) [][]int {
+	g := f.FlowGraph(u.Taken, u.Returns)
+	n := len(g.Succs)
 	inf := &inference{class: make([]int, n), derived: make([][]int, n), resolved: make([][]int, n)}
-	idom, depth := domtree.Of(nodeIn, g.succs, g.preds)
-	ipdom, pdepth := domtree.Of(nodeOut, g.preds, g.succs)
+	idom, depth := domtree.Of(asm.NodeIn, g.Succs, g.Preds)
+	ipdom, pdepth := domtree.Of(asm.NodeOut, g.Preds, g.Succs)
 	inf.equate(idom, ipdom, pdepth)
-	for b := nodes; b < n; b++ {
-		inf.union(b, g.succs[b], idom, depth)   // rule 2
-		inf.union(b, g.preds[b], ipdom, pdepth) // rule 3
+	for b := asm.Nodes; b < n; b++ {
+		inf.union(b, g.Succs[b], idom, depth)   // rule 2
+		inf.union(b, g.Preds[b], ipdom, pdepth) // rule 3
 	}
-	out := make([][]int, n-nodes)
-	for b := nodes + 1; b < n; b++ {
+	out := make([][]int, n-asm.Nodes)
+	for b := asm.Nodes + 1; b < n; b++ {
 		c := inf.class[b]
 		evidence := inf.resolve(c)
 		if len(evidence) == 1 && evidence[0] == b {
 			continue
 		}
-		out[b-nodes] = make([]int, len(evidence))
+		out[b-asm.Nodes] = make([]int, len(evidence))
 		for i, e := range evidence {
-			out[b-nodes][i] = e - nodes
+			out[b-asm.Nodes][i] = e - asm.Nodes
 		}
 	}
 	return out
@@ -92,18 +94,18 @@ func (inf *inference) equate(idom, ipdom, pdepth []int) {
 			return inf.class[b]
 		}
 		inf.class[b] = b
-		if a := idom[b]; a >= nodes && dominates(b, a, ipdom, pdepth) {
+		if a := idom[b]; a >= asm.Nodes && asm.Dominates(b, a, ipdom, pdepth) {
 			inf.class[b] = find(a)
 		}
 		return inf.class[b]
 	}
-	for b := nodes; b < len(inf.class); b++ {
+	for b := asm.Nodes; b < len(inf.class); b++ {
 		find(b)
 	}
 }
 
 // settled reports whether a class has its rule, or must have a probe, like the entry's.
-func (inf *inference) settled(c int) bool { return inf.derived[c] != nil || c == nodes }
+func (inf *inference) settled(c int) bool { return inf.derived[c] != nil || c == asm.Nodes }
 
 // union makes the class of b the union of those of its neighbours, all its successors or all its predecessors,
 // if b dominates each of them in the tree of that direction.
@@ -114,7 +116,7 @@ func (inf *inference) union(b int, neighbours, idom, depth []int) {
 	}
 	var from []int
 	for _, s := range neighbours {
-		if s < nodes || s == b || inf.class[s] == c || !dominates(b, s, idom, depth) {
+		if s < asm.Nodes || s == b || inf.class[s] == c || !asm.Dominates(b, s, idom, depth) {
 			return
 		}
 		from = append(from, inf.class[s])

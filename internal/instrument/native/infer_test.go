@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"pgregory.net/rapid"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -409,17 +411,17 @@ func (w *walk) step(i int, hurry bool) int {
 }
 
 // indexes returns the number that the parser gave each block.
-func (p *testProgram) indexes(t *rapid.T, f *function) []int {
+func (p *testProgram) indexes(t *rapid.T, f *asm.Function) []int {
 	out := make([]int, len(p.blocks))
 	first := 0
-	for _, fr := range f.frags {
-		at := map[string]int{"f": 0, "f.cold": p.cold}[fr.name]
+	for _, fr := range f.Frags {
+		at := map[string]int{"f": 0, "f.cold": p.cold}[fr.Name]
 		out[at] = first
 		labels := make(map[string]int)
-		for _, l := range fr.labels {
-			labels[string(l.name)] = l.block
+		for _, l := range fr.Labels {
+			labels[string(l.Name)] = l.Block
 		}
-		end := map[string]int{"f": p.cold, "f.cold": len(p.blocks)}[fr.name]
+		end := map[string]int{"f": p.cold, "f.cold": len(p.blocks)}[fr.Name]
 		for i := at; i < end; i++ {
 			if n, ok := labels[fmt.Sprintf(".L%d", i)]; ok {
 				out[i] = first + n
@@ -427,21 +429,21 @@ func (p *testProgram) indexes(t *rapid.T, f *function) []int {
 				out[i] = out[i-1] + 1
 			}
 		}
-		if last := out[end-1] - first; last != len(fr.blocks)-1 {
-			t.Fatalf("%s: the last block is %d of %d", fr.name, last, len(fr.blocks))
+		if last := out[end-1] - first; last != len(fr.Blocks)-1 {
+			t.Fatalf("%s: the last block is %d of %d", fr.Name, last, len(fr.Blocks))
 		}
-		first += len(fr.blocks)
+		first += len(fr.Blocks)
 	}
 	return out
 }
 
-func parseProgram(t *rapid.T, p *testProgram) (*Unit, *function) {
+func parseProgram(t *rapid.T, p *testProgram) (*asm.Unit, *asm.Function) {
 	u, err := Parse([]byte(p.text()), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range u.funcs {
-		if f.name == "f" {
+	for _, f := range u.Funcs {
+		if f.Name == "f" {
 			return u, f
 		}
 	}
@@ -456,7 +458,7 @@ func TestImplied(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)
 		u, f := parseProgram(t, p)
-		implied := f.implied(u)
+		implied := inferred(f, u)
 		index := p.indexes(t, f)
 		seed := rapid.Uint64().Draw(t, "seed")
 		for n := range 60 {
@@ -484,15 +486,15 @@ func TestReturning(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, f := range u.funcs {
-		if u.returns[f.name] {
-			got = append(got, f.name)
+	for _, f := range u.Funcs {
+		if u.Returns[f.Name] {
+			got = append(got, f.Name)
 		}
 	}
-	if want := []string{"leaf", "outer"}; len(u.funcs) != 14 || !slices.Equal(got, want) {
-		t.Errorf("of %d functions come back: %v, want %v", len(u.funcs), got, want)
+	if want := []string{"leaf", "outer"}; len(u.Funcs) != 14 || !slices.Equal(got, want) {
+		t.Errorf("of %d functions come back: %v, want %v", len(u.Funcs), got, want)
 	}
-	if !u.returns["memcpy"] || u.returns["trunc"] {
+	if !u.Returns["memcpy"] || u.Returns["trunc"] {
 		t.Error("memcpy does not come back, or the unit's own trunc does")
 	}
 }
@@ -538,7 +540,7 @@ func TestImpliedShapes(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for b, by := range u.funcs[0].implied(u) {
+			for b, by := range inferred(u.Funcs[0], u) {
 				if by != nil {
 					got = append(got, fmt.Sprintf("%d<%s", b, strings.ReplaceAll(strings.Trim(fmt.Sprint(by), "[]"), " ", ",")))
 				}
@@ -571,7 +573,7 @@ func TestPlainCalls(t *testing.T) {
 	} {
 		var got []string
 		u := parsePlain(t, tc.code)
-		implied := u.funcs[0].implied(u)
+		implied := inferred(u.Funcs[0], u)
 		for b, by := range implied {
 			if by != nil {
 				got = append(got, fmt.Sprintf("%d<%s", b, strings.ReplaceAll(strings.Trim(fmt.Sprint(by), "[]"), " ", ",")))
@@ -588,9 +590,9 @@ func TestPlainCalls(t *testing.T) {
 }
 
 // parsePlain parses a function that was compiled without optimisation.
-func parsePlain(t *testing.T, code string) *Unit {
+func parsePlain(t *testing.T, code string) *asm.Unit {
 	t.Helper()
-	u, err := ParseAs(ParseOptions{Plain: true}, []byte(".text\n.type f, @function\nf:\n"+code+"\n"), machine.X86_64)
+	u, err := ParseAs(asm.ParseOptions{Plain: true}, []byte(".text\n.type f, @function\nf:\n"+code+"\n"), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,13 @@ package native
 
 import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // isa is the assembly of one machine: the effect of its instructions on the flow of control, and the form of
 // probes. Everything else in a compiler's output is the same for all machines.
 type isa interface {
-	Machine
+	asm.Machine
 	// syntax returns the syntax of directives.
 	syntax() *syntax
 	// relocNone is the relocation that keeps its target alive and has no other effect.
@@ -19,7 +20,7 @@ type isa interface {
 	entryProbe(o *Options, p *entryProbe) (probe, stub string)
 	// blocks returns the probes of the blocks of a function that are not implied by others,
 	// or false if the function can have none but that of its entry.
-	blocks(r *rewriter, fn *function, implied [][]int) (blockProbes, bool)
+	blocks(r *rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool)
 }
 
 // entryProbe describes the probe at an entry.
@@ -30,7 +31,7 @@ type entryProbe struct {
 	unwind   bool   // the function has unwind directives
 	features string // operand of the last directive that chose an architecture
 	r        *rewriter
-	f        *fragment
+	f        *asm.Fragment
 }
 
 // syntax is how the directives of a machine's assembly are written.
@@ -57,13 +58,15 @@ type blockProbes interface {
 
 // Parse reads a compiler's assembly output for a machine. It returns an *asm.SyntaxError for
 // text in another syntax or for another mode of the processor.
-func Parse(src []byte, kind machine.Kind) (*Unit, error) { return ParseAs(ParseOptions{}, src, kind) }
+func Parse(src []byte, kind machine.Kind) (*asm.Unit, error) {
+	return ParseAs(asm.ParseOptions{}, src, kind)
+}
 
 // ParseAs is Parse for a text that was made in another way.
-func ParseAs(how ParseOptions, src []byte, kind machine.Kind) (*Unit, error) {
+func ParseAs(how asm.ParseOptions, src []byte, kind machine.Kind) (*asm.Unit, error) {
 	on := isas[kind]
 	if on == nil {
-		return nil, &SyntaxError{Line: 0, Reason: "assembly for " + kind.String() + " is not supported"}
+		return nil, &asm.SyntaxError{Line: 0, Reason: "assembly for " + kind.String() + " is not supported"}
 	}
 	return how.Parse(src, kind, on)
 }

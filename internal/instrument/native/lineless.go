@@ -10,7 +10,7 @@ import (
 
 // lineless inserts the rows of code without a line. They are the first insertions, as probes may be at the same offset.
 func (r *rewriter) lineless() {
-	for i, at := range r.unit.lineless {
+	for i, at := range r.unit.Lineless {
 		r.insert(at, linelessRow(i))
 	}
 }

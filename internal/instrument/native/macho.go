@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
@@ -42,7 +44,7 @@ const weakRecord = "__cairn_record."
 
 // spell converts text in ELF's syntax to that of the unit's kind.
 func (r *rewriter) spell(text []byte) []byte {
-	if r.unit.object == ELF {
+	if r.unit.Object == asm.ELF {
 		return text
 	}
 	out := make([]byte, 0, len(text)+16)
@@ -50,16 +52,16 @@ func (r *rewriter) spell(text []byte) []byte {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case c == '"':
-			n := quotedLength(text[i:])
+			n := asm.QuotedLength(text[i:])
 			out = append(out, text[i:i+n]...)
 			i += n
 		case bytes.HasPrefix(text[i:], []byte(":lo12:")):
 			n := r.spellSymbol(&out, text, i+len(":lo12:"), "@PAGEOFF")
 			i = n
-		case symbolByte[c]:
-			n := wordEnd(text, i)
+		case asm.SymbolByte[c]:
+			n := asm.WordEnd(text, i)
 			switch word := text[i:n]; {
-			case !isLocal(word):
+			case !asm.IsLocal(word):
 				out = append(out, word...)
 				page = page && word[0] == 'x' || string(word) == "adrp"
 			case page:
@@ -80,7 +82,7 @@ func (r *rewriter) spell(text []byte) []byte {
 // spellSymbol appends the local label at text[i:] with its modifier use, which precedes an addend, and returns
 // where the label ends.
 func (r *rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int {
-	n := wordEnd(text, i)
+	n := asm.WordEnd(text, i)
 	name := string(text[i:n])
 	if number, ok := bytes.CutPrefix(text[i:n], []byte(".Lcairn_d")); ok {
 		if k, err := strconv.Atoi(string(number)); err == nil && k < len(r.areas) {
@@ -92,11 +94,11 @@ func (r *rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int 
 }
 
 // machOArea returns the area of a function's record.
-func (r *rewriter) machOArea(fn *function) *area {
+func (r *rewriter) machOArea(fn *asm.Function) *area {
 	a := &area{index: len(r.areas)}
 	a.symbol = "l_cairn_d" + strconv.Itoa(a.index)
-	if a.weak = r.unit.weak[fn.name]; a.weak {
-		a.symbol = asmQuote(weakRecord + fn.name)
+	if a.weak = r.unit.Weak[fn.Name]; a.weak {
+		a.symbol = asmQuote(weakRecord + fn.Name)
 	}
 	r.areas = append(r.areas, a)
 	return a

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -60,15 +62,15 @@ l_.str:
 // assembles it.
 func TestMachOText(t *testing.T) {
 	t.Parallel()
-	if !IsMachO([]byte(machOText)) || IsMachO([]byte(strings.Replace(machOText, ".subsections_via_symbols", "", 1))) {
+	if !asm.IsMachO([]byte(machOText)) || asm.IsMachO([]byte(strings.Replace(machOText, ".subsections_via_symbols", "", 1))) {
 		t.Error("compiler output is told from other text by its last line")
 	}
 	for _, mode := range []prof.Mode{prof.ModeCover, prof.ModeCount, prof.ModeFull, prof.ModeBlockOrder} {
-		u, err := ParseAs(ParseOptions{Object: MachO}, []byte(machOText), machine.AArch64)
+		u, err := ParseAs(asm.ParseOptions{Object: asm.MachO}, []byte(machOText), machine.AArch64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, result := Rewrite(u, Options{Machine: machine.AArch64, Object: MachO, Mode: mode})
+		out, result := Rewrite(u, Options{Machine: machine.AArch64, Object: asm.MachO, Mode: mode})
 		if result.Functions != 2 || len(result.Skipped) != 0 {
 			t.Errorf("%v: %+v", mode, result)
 		}
@@ -130,11 +132,11 @@ _f:
 	} {
 		src := strings.NewReplacer("FRAME", c.frame, "CFA", c.cfa).Replace(text)
 		for _, mode := range []prof.Mode{prof.ModeCover, prof.ModeFull} {
-			u, err := ParseAs(ParseOptions{Object: MachO}, []byte(src), machine.X86_64)
+			u, err := ParseAs(asm.ParseOptions{Object: asm.MachO}, []byte(src), machine.X86_64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, _ := Rewrite(u, Options{Machine: machine.X86_64, Object: MachO, Mode: mode})
+			out, _ := Rewrite(u, Options{Machine: machine.X86_64, Object: asm.MachO, Mode: mode})
 			object := assembleMachO(t, "x86_64-apple-macos11", out)
 			shown, err := exec.Command("llvm-objdump-22", "--macho", "--unwind-info", object).CombinedOutput()
 			if err != nil || !strings.Contains(string(shown), " "+c.encoding) {
@@ -172,11 +174,11 @@ func FuzzMachOText(f *testing.F) {
 		if x64 {
 			kind = machine.X86_64
 		}
-		u, err := ParseAs(ParseOptions{Object: MachO}, src, kind)
+		u, err := ParseAs(asm.ParseOptions{Object: asm.MachO}, src, kind)
 		if err != nil {
 			return
 		}
-		out, result := Rewrite(u, Options{Machine: kind, Object: MachO, Mode: modes[int(mode)%len(modes)]})
+		out, result := Rewrite(u, Options{Machine: kind, Object: asm.MachO, Mode: modes[int(mode)%len(modes)]})
 		if result.Functions == 0 && string(out) != string(src) {
 			t.Error("text without functions is changed")
 		}

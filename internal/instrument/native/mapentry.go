@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -11,28 +13,28 @@ import (
 // mapEntry appends the map record of function n; package wire documents it. labels are the numbers of its block
 // labels by fragment. The record is in a section that is linked to the function's, and in its group if it has
 // one, so that the linker drops both or neither.
-func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [][]int) {
-	sec := fn.main().sec
+func (r *rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, implied [][]int) {
+	sec := fn.Main().Sec
 	anchor, seen := r.anchor[sec]
-	if !seen && r.unit.object == ELF {
+	if !seen && r.unit.Object == asm.ELF {
 		anchor = n
 		r.anchor[sec] = n
 		// An address of no size: it keeps the reference to the runtime alive.
-		r.insert(fn.main().label, "\t.reloc\t., ", isas[r.unit.Kind].relocNone(), ", ", needSymbol, "\n")
+		r.insert(fn.Main().Label, "\t.reloc\t., ", isas[r.unit.Kind].relocNone(), ", ", needSymbol, "\n")
 		if r.opts.ownSlots() { // which only the runtime uses
-			r.insert(fn.main().label, "\t.reloc\t., ", isas[r.unit.Kind].relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
+			r.insert(fn.Main().Label, "\t.reloc\t., ", isas[r.unit.Kind].relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
 		}
 	}
 	flags, group := "o", ""
-	if sec.group != "" {
-		flags, group = "oG", ","+sec.group
+	if sec.Group != "" {
+		flags, group = "oG", ","+sec.Group
 	}
 	var calls []prof.Call
 	if r.opts.Mode == prof.ModeFull {
-		calls = fn.directCalls(labels)
+		calls = directCalls(fn, labels)
 	}
-	source := r.opts.sourceOf(fn.name, r.source)
-	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.name) + 1 + len(source) + 1
+	source := r.opts.sourceOf(fn.Name, r.source)
+	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.Name) + 1 + len(source) + 1
 	for _, l := range labels {
 		length += 16 + 4*len(l)
 	}
@@ -48,14 +50,14 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	}
 	t, syn := r.tail, isas[r.unit.Kind].syntax()
 	here := "" // the base of addresses
-	if r.unit.object == MachO {
+	if r.unit.Object == asm.MachO {
 		here = "-."
 		t = fmt.Appendf(t, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
 	} else {
 		t = fmt.Appendf(t, "\t.section\t%s,\"%s\",%sprogbits,.Lcairn_f%d%s\n", wire.MapSection, flags, syn.mark, anchor, group)
 	}
 	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
-		length, wire.MapVersion, r.mapMode(), len(fn.frags), syn.quad(rec.String()+here), fn.signature())
+		length, wire.MapVersion, r.mapMode(), len(fn.Frags), syn.quad(rec.String()+here), fn.Signature())
 	for i, l := range labels {
 		f := fragmentLabel(n, i)
 		t = fmt.Appendf(t, "%s\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", syn.quad(".Lcairn_f"+f+here), f, f, len(l))
@@ -82,7 +84,7 @@ func (r *rewriter) mapEntry(fn *function, n int, rec position, labels, implied [
 	for _, c := range calls {
 		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
 	}
-	r.tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.name), asmQuote(source))
+	r.tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.Name), asmQuote(source))
 }
 
 // mapMode returns the mode as stored in the map.
@@ -91,10 +93,10 @@ func (r *rewriter) mapMode() int {
 	if r.opts.Atomic && r.opts.Mode.HasCalls() {
 		mode |= wire.MapAtomic
 	}
-	if r.unit.object == MachO {
+	if r.unit.Object == asm.MachO {
 		mode |= wire.MapRelative
 	}
-	if r.unit.plain {
+	if r.unit.Plain {
 		mode |= wire.MapPlain
 	}
 	return mode
@@ -102,16 +104,16 @@ func (r *rewriter) mapMode() int {
 
 // directCalls lists the calls with block numbers that count through all fragments. It leaves out calls in
 // blocks without probes, whose coverage is unknown.
-func (f *function) directCalls(labels [][]int) []prof.Call {
+func directCalls(f *asm.Function, labels [][]int) []prof.Call {
 	var out []prof.Call
 	first := 0
-	for i, fr := range f.frags {
-		for _, c := range fr.calls {
-			if len(labels[i]) > 0 || i == 0 && c.block == 0 {
-				out = append(out, prof.Call{Block: uint32(first + c.block), Callee: c.callee})
+	for i, fr := range f.Frags {
+		for _, c := range fr.Calls {
+			if len(labels[i]) > 0 || i == 0 && c.Block == 0 {
+				out = append(out, prof.Call{Block: uint32(first + c.Block), Callee: c.Callee})
 			}
 		}
-		first += len(fr.blocks)
+		first += len(fr.Blocks)
 	}
 	return out
 }

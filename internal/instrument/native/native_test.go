@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
@@ -21,7 +23,7 @@ var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.Mod
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	eachText(t, "testdata/*.s", func(file string, src []byte) {
-		if !IsCompilerOutput(src) {
+		if !asm.IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
 		for _, mode := range modes {
@@ -63,7 +65,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tret"))
 	f.Add([]byte(".section .text.f,\"axG\",@progbits,f,comdat\n.type f,@function\nf: jne f\nf.cold: jmp *%rax\n.size f,.-f"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		IsCompilerOutput(src)
+		asm.IsCompilerOutput(src)
 		for _, mode := range modes {
 			unit, err := Parse(src, machine.X86_64)
 			if err != nil {
@@ -121,10 +123,10 @@ lost.cold:
 		t.Fatal(err)
 	}
 	var got []string
-	for _, fn := range u.funcs {
-		s := fn.name + ":"
-		for _, fr := range fn.frags {
-			s += " " + fr.name
+	for _, fn := range u.Funcs {
+		s := fn.Name + ":"
+		for _, fr := range fn.Frags {
+			s += " " + fr.Name
 		}
 		got = append(got, s)
 	}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -19,7 +21,7 @@ import (
 // the timed modes is compiled for them.
 type Options struct {
 	Machine machine.Kind `json:"machine,omitempty"` // machine of the code
-	Object  Object       `json:"object,omitempty"`  // kind of object file
+	Object  asm.Object   `json:"object,omitempty"`  // kind of object file
 
 	Mode   prof.Mode `json:"mode,omitzero"`
 	Atomic bool      `json:"atomic,omitempty"` // count with locked instructions, exact under threads
@@ -96,30 +98,30 @@ const (
 func (o *Options) ownSlots() bool { return o.Mode.HasSlots() && o.Slots == 0 }
 
 // reason returns why fn is left alone, or "".
-func (o *Options) reason(fn *function, source string) string {
-	f := fn.main()
-	insns, asm, compiled := 0, false, false
-	for _, fr := range fn.frags {
-		insns += fr.insns
-		asm = asm || fr.hasAsm
-		compiled = compiled || fr.compiled
+func (o *Options) reason(fn *asm.Function, source string) string {
+	f := fn.Main()
+	insns, inline, compiled := 0, false, false
+	for _, fr := range fn.Frags {
+		insns += fr.Insns
+		inline = inline || fr.HasAsm
+		compiled = compiled || fr.Compiled
 	}
 	switch {
-	case strings.HasPrefix(f.sec.name, OptOutSection), f.sec.name == machOOptOut, o.Object == MachO && strings.HasPrefix(fn.name, "__cairn_"):
+	case strings.HasPrefix(f.Sec.Name, OptOutSection), f.Sec.Name == machOOptOut, o.Object == asm.MachO && strings.HasPrefix(fn.Name, "__cairn_"):
 		return SkipOptOut
-	case insns == 0 && !asm:
+	case insns == 0 && !inline:
 		return SkipEmpty
-	case asm && !compiled:
+	case inline && !compiled:
 		return SkipNaked
-	case strings.HasPrefix(fn.name, "__x86_indirect_") || strings.HasPrefix(fn.name, "__x86_return_"):
+	case strings.HasPrefix(fn.Name, "__x86_indirect_") || strings.HasPrefix(fn.Name, "__x86_return_"):
 		return SkipThunk
-	case fn.orphan:
+	case fn.Orphan:
 		return SkipOrphan
 	case insns < o.MinInsns:
 		return SkipSmall
-	case !o.wanted(fn.name, source):
+	case !o.wanted(fn.Name, source):
 		return SkipFiltered
-	case o.Groups > 0 && groupOf(fn.name, source, o.Groups) != o.Group:
+	case o.Groups > 0 && groupOf(fn.Name, source, o.Groups) != o.Group:
 		return SkipGroup
 	}
 	return ""

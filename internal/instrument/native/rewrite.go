@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
@@ -81,17 +83,17 @@ type edit struct {
 // rewriter collects the edits and the appended sections of one unit.
 type rewriter struct {
 	opts    Options
-	unit    *Unit
+	unit    *asm.Unit
 	edits   []edit
 	areas   []*area
 	byKey   map[string]*area
-	tail    []byte            // map sections
-	label   int               // last block label handed out
-	spans   map[*fragment]int // maximum sizes of fragments with probes; of Arm
-	literal string            // text after the function; of Arm
+	tail    []byte                // map sections
+	label   int                   // last block label handed out
+	spans   map[*asm.Fragment]int // maximum sizes of fragments with probes; of Arm
+	literal string                // text after the function; of Arm
 	source  string
-	anchor  map[*section]int     // text section -> number of its first function
-	why     map[*function]string // why functions have no probe
+	anchor  map[*asm.Section]int     // text section -> number of its first function
+	why     map[*asm.Function]string // why functions have no probe
 	result  Result
 }
 
@@ -109,22 +111,22 @@ type area struct {
 }
 
 // Rewrite returns the text of u with probes, records and map.
-func Rewrite(u *Unit, opts Options) ([]byte, Result) {
+func Rewrite(u *asm.Unit, opts Options) ([]byte, Result) {
 	if opts.Mode.Timed() && timings[u.Kind] != nil {
 		return rewriteTimed(u, opts)
 	}
 	r := &rewriter{
 		opts: opts, unit: u,
-		byKey: map[string]*area{}, anchor: map[*section]int{}, spans: map[*fragment]int{}, why: map[*function]string{},
+		byKey: map[string]*area{}, anchor: map[*asm.Section]int{}, spans: map[*asm.Fragment]int{}, why: map[*asm.Function]string{},
 		source: opts.SourcePath(u.Source),
 	}
 	r.result.Source = r.source
 	if opts.Lineless {
 		r.lineless()
 	}
-	for _, fn := range u.funcs {
-		if why := opts.reason(fn, opts.sourceOf(fn.name, r.source)); why != "" {
-			r.result.Skipped = append(r.result.Skipped, Skipped{fn.name, why})
+	for _, fn := range u.Funcs {
+		if why := opts.reason(fn, opts.sourceOf(fn.Name, r.source)); why != "" {
+			r.result.Skipped = append(r.result.Skipped, Skipped{fn.Name, why})
 			r.why[fn] = why
 			continue
 		}
@@ -133,27 +135,27 @@ func Rewrite(u *Unit, opts Options) ([]byte, Result) {
 	switch {
 	case r.result.Functions > 0:
 		return r.render(), r.result
-	case len(u.funcs) > 0:
+	case len(u.Funcs) > 0:
 		return r.appendUnit(endLine(slices.Clone(u.Src))), r.result // a link must not take it for code of another compiler
 	}
 	return u.Src, r.result
 }
 
 // function plans the probes, the record and the map entry of fn.
-func (r *rewriter) function(fn *function) {
+func (r *rewriter) function(fn *asm.Function) {
 	n := r.result.Functions
 	r.result.Functions++
 	var implied [][]int // by block; nil: no block instrumentation
 	var blocks blockProbes
 	count, probes := 1, 1
 	if r.opts.Mode.HasBlocks() {
-		fn = fn.withEdges(r.unit)
-		implied = fn.implied(r.unit)
-		fn.own(implied)
+		fn = withEdges(fn, r.unit)
+		implied = inferred(fn, r.unit)
+		own(fn, implied)
 		var ok bool
 		if blocks, ok = isas[r.unit.Kind].blocks(r, fn, implied); !ok {
 			implied = nil
-			r.result.EntryOnly = append(r.result.EntryOnly, fn.name)
+			r.result.EntryOnly = append(r.result.EntryOnly, fn.Name)
 		}
 	}
 	if implied != nil {
@@ -167,10 +169,10 @@ func (r *rewriter) function(fn *function) {
 	r.result.Blocks += count
 	r.result.Probes += probes
 	rec := r.record(fn, probes)
-	r.entry(fn.main(), n, rec)
+	r.entry(fn.Main(), n, rec)
 	labels := r.blockProbes(fn, n, rec, implied, blocks)
 	if r.literal != "" {
-		r.insert(fn.main().end, r.literal)
+		r.insert(fn.Main().End, r.literal)
 		r.literal = ""
 	}
 	r.mapEntry(fn, n, rec, labels, implied)
@@ -193,23 +195,23 @@ func (p position) String() string {
 func (p position) plus(n int) position { return position{p.area, p.off + n} }
 
 // areaKey returns the key of a text section's area.
-func areaKey(s *section) string {
-	if s.group != "" {
-		return "g" + s.group
+func areaKey(s *asm.Section) string {
+	if s.Group != "" {
+		return "g" + s.Group
 	}
-	return "s" + s.name
+	return "s" + s.Name
 }
 
 // areaOf returns the area of the record of a function.
-func (r *rewriter) areaOf(fn *function) *area {
-	if r.unit.object == MachO {
+func (r *rewriter) areaOf(fn *asm.Function) *area {
+	if r.unit.Object == asm.MachO {
 		return r.machOArea(fn)
 	}
-	s := fn.main().sec
+	s := fn.Main().Sec
 	key := areaKey(s)
 	a := r.byKey[key]
 	if a == nil {
-		a = &area{index: len(r.areas), group: s.group}
+		a = &area{index: len(r.areas), group: s.Group}
 		r.byKey[key] = a
 		r.areas = append(r.areas, a)
 	}
@@ -217,7 +219,7 @@ func (r *rewriter) areaOf(fn *function) *area {
 }
 
 // record allocates a record in the area of its function.
-func (r *rewriter) record(fn *function, probes int) position {
+func (r *rewriter) record(fn *asm.Function, probes int) position {
 	a := r.areaOf(fn)
 	size := int(wire.RecordSize(r.opts.Mode.HasCalls(), r.opts.Mode.HasBlocks(), probes))
 	if r.opts.Mode.HasCalls() {
@@ -242,18 +244,18 @@ func (r *rewriter) newLabel() string {
 }
 
 // entry plans the entry label, the entry probe and the first-call stub.
-func (r *rewriter) entry(f *fragment, n int, rec position) {
-	r.insert(f.label, ".Lcairn_f", strconv.Itoa(n), ":\n")
-	p := &entryProbe{number: n, at: f.probe, rec: rec, unwind: f.unwind, features: f.arch, r: r, f: f}
+func (r *rewriter) entry(f *asm.Fragment, n int, rec position) {
+	r.insert(f.Label, ".Lcairn_f", strconv.Itoa(n), ":\n")
+	p := &entryProbe{number: n, at: f.Probe, rec: rec, unwind: f.Unwind, features: f.Arch, r: r, f: f}
 	probe, stub := isas[r.unit.Kind].entryProbe(&r.opts, p)
-	if f.indirect && f.unwind {
+	if f.Indirect && f.Unwind {
 		probe = noCompact + probe
 	}
 	r.insert(p.at, probe)
 	if stub == "" {
 		return
 	}
-	at, row := f.stub, ""
+	at, row := f.Stub, ""
 	if at < 0 {
 		at, row = r.stubPlace(f)
 	}
@@ -264,18 +266,18 @@ func (r *rewriter) entry(f *fragment, n int, rec position) {
 // describe the unwind row of the entry, with which the stub runs, if it is in the unwind entry of f: clang ends
 // that after the .size line. Tools that assume that functions are as long as their unwind entries, as BOLT
 // does, then see all of f.
-func (r *rewriter) stubPlace(f *fragment) (at int, row string) {
-	if f.sizeLine < 0 {
-		return max(f.end, f.behind), "" // of Mach-O, after its unwind entry
+func (r *rewriter) stubPlace(f *asm.Fragment) (at int, row string) {
+	if f.SizeLine < 0 {
+		return max(f.End, f.Behind), "" // of Mach-O, after its unwind entry
 	}
-	if f.behind == f.sizeLine {
-		return f.sizeLine, ""
+	if f.Behind == f.SizeLine {
+		return f.SizeLine, ""
 	}
-	saved, ok := savedRegisters(r.unit.Src[f.label:f.sizeLine])
+	saved, ok := savedRegisters(r.unit.Src[f.Label:f.SizeLine])
 	if !ok {
-		return f.behind, ""
+		return f.Behind, ""
 	}
-	return f.sizeLine, r.entryRow(saved)
+	return f.SizeLine, r.entryRow(saved)
 }
 
 // savedRegisters returns the registers for which the unwind directives in a text have rules, and false if a
@@ -312,18 +314,18 @@ func (r *rewriter) entryRow(saved []string) string {
 
 // blockProbes plans the labels of the non-entry blocks, the probes of those that are not implied, and the end
 // labels. It returns the numbers of the block labels, a slice per fragment.
-func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]int, blocks blockProbes) [][]int {
+func (r *rewriter) blockProbes(fn *asm.Function, n int, rec position, implied [][]int, blocks blockProbes) [][]int {
 	rec = rec.plus(1)
 	if r.opts.Mode == prof.ModeFull {
 		rec = rec.plus(wire.FullHeaderSize - 1)
 	}
-	labels := make([][]int, len(fn.frags))
+	labels := make([][]int, len(fn.Frags))
 	first := 0
-	for i, f := range fn.frags {
+	for i, f := range fn.Frags {
 		if i > 0 {
-			r.insert(f.label, ".Lcairn_f", fragmentLabel(n, i), ":\n")
+			r.insert(f.Label, ".Lcairn_f", fragmentLabel(n, i), ":\n")
 		}
-		for k := range f.blocks {
+		for k := range f.Blocks {
 			if implied == nil || i == 0 && k == 0 {
 				continue
 			}
@@ -335,14 +337,14 @@ func (r *rewriter) blockProbes(fn *function, n int, rec position, implied [][]in
 				rec = rec.plus(1)
 			}
 			label := ".Lcairn_b" + strconv.Itoa(r.label) + ":\n"
-			if b := &f.blocks[k]; b.way != nil {
+			if b := &f.Blocks[k]; b.Way != nil {
 				r.edge(b, label, probe)
 			} else {
-				r.insert(b.probe, label, probe)
+				r.insert(b.Probe, label, probe)
 			}
 		}
-		first += len(f.blocks)
-		r.insert(f.end, ".Lcairn_e", fragmentLabel(n, i), ":\n")
+		first += len(f.Blocks)
+		r.insert(f.End, ".Lcairn_e", fragmentLabel(n, i), ":\n")
 	}
 	return labels
 }
@@ -395,7 +397,7 @@ func endLine(text []byte) []byte {
 // appendAreas appends the raw sections, those of the order buffer and the
 // reference to the runtime.
 func (r *rewriter) appendAreas(out []byte) []byte {
-	if r.unit.object == MachO {
+	if r.unit.Object == asm.MachO {
 		return r.machOAreas(out)
 	}
 	for _, a := range r.areas {

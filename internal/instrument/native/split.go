@@ -2,6 +2,8 @@ package native
 
 import (
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // FuncInfo identifies a function to the profile that Split asks.
@@ -56,7 +58,7 @@ const ColdSection = ".text.unlikely.cairn."
 
 // splitter is the state of one Split.
 type splitter struct {
-	unit    *Unit
+	unit    *asm.Unit
 	opts    SplitOptions
 	text    *splitText
 	plans   []*splitPlan // ascending by line
@@ -74,28 +76,28 @@ type splitter struct {
 // Split moves blocks that never ran out of functions that did, into sections ColdSection and the function's
 // name, and returns the new text. It leaves a function as it is if the function, or a reference to it, contains
 // anything that is not known to be safe.
-func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
+func Split(u *asm.Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
 	named := Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
 	s.result.Source = named.SourcePath(u.Source)
-	wanted := map[*function][]bool{}
-	for _, fn := range u.funcs {
-		if named.reason(fn, named.sourceOf(fn.name, s.result.Source)) != "" {
+	wanted := map[*asm.Function][]bool{}
+	for _, fn := range u.Funcs {
+		if named.reason(fn, named.sourceOf(fn.Name, s.result.Source)) != "" {
 			continue
 		}
-		probed := fn.withEdges(u) // as it was when it had probes
-		info := FuncInfo{Name: fn.name, Source: named.sourceOf(fn.name, s.result.Source), Signature: probed.signature()}
-		for _, f := range probed.frags {
-			info.Blocks += len(f.blocks)
+		probed := withEdges(fn, u) // as it was when it had probes
+		info := FuncInfo{Name: fn.Name, Source: named.sourceOf(fn.Name, s.result.Source), Signature: probed.Signature()}
+		for _, f := range probed.Frags {
+			info.Blocks += len(f.Blocks)
 		}
 		blocks, ok := cold(info)
 		if !ok || len(blocks) != info.Blocks {
 			s.result.Unknown++
 			continue
 		}
-		blocks = probed.withoutEdges(blocks)
+		blocks = withoutEdges(probed, blocks)
 		switch {
-		case !blocks[0] && !slices.Contains(blocks[:len(fn.main().blocks)], true):
+		case !blocks[0] && !slices.Contains(blocks[:len(fn.Main().Blocks)], true):
 			s.result.Hot++
 		case blocks[0] && !opts.Whole:
 			s.result.Hot++
@@ -110,7 +112,7 @@ func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	for _, name := range s.text.symbols {
 		s.symbols[name] = true
 	}
-	for _, fn := range u.funcs {
+	for _, fn := range u.Funcs {
 		if blocks := wanted[fn]; blocks != nil {
 			s.consider(fn, blocks)
 		}
@@ -118,7 +120,7 @@ func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 	s.checkMentions()
 	s.plans = slices.DeleteFunc(s.plans, func(p *splitPlan) bool {
 		if p.refused != "" {
-			s.result.Refused = append(s.result.Refused, Skipped{p.fn.name, p.refused})
+			s.result.Refused = append(s.result.Refused, Skipped{p.fn.Name, p.refused})
 		}
 		return p.refused != ""
 	})
@@ -129,12 +131,12 @@ func Split(u *Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
 }
 
 // consider plans the split of fn, or records why it is left alone.
-func (s *splitter) consider(fn *function, cold []bool) {
+func (s *splitter) consider(fn *asm.Function, cold []bool) {
 	if cold[0] {
 		s.moveWhole(fn)
 		return
 	}
-	p := &splitPlan{fn: fn, unit: s.unit, frag: fn.main(), text: s.text}
+	p := &splitPlan{fn: fn, unit: s.unit, frag: fn.Main(), text: s.text}
 	p.analyse()
 	if p.refused == "" {
 		p.choose(cold, s.opts.MinInsns)
@@ -144,7 +146,7 @@ func (s *splitter) consider(fn *function, cold []bool) {
 	}
 	switch {
 	case p.refused != "":
-		s.result.Refused = append(s.result.Refused, Skipped{fn.name, p.refused})
+		s.result.Refused = append(s.result.Refused, Skipped{fn.Name, p.refused})
 	case p.moved == 0:
 		s.result.Hot++
 	default:
@@ -163,26 +165,26 @@ func (s *splitter) coldName(name string) string {
 
 // moveWhole renames the section of a function that never ran, if no other
 // shares it.
-func (s *splitter) moveWhole(fn *function) {
-	sec := s.text.sectionOf(fn.main())
-	if sec == nil || sec.name != ".text."+fn.name || sec.flags != "ax" && sec.flags != "axG" || !plainName(fn.name) {
+func (s *splitter) moveWhole(fn *asm.Function) {
+	sec := s.text.sectionOf(fn.Main())
+	if sec == nil || sec.name != ".text."+fn.Name || sec.flags != "ax" && sec.flags != "axG" || !plainName(fn.Name) {
 		s.result.Hot++
 		return
 	}
-	for _, other := range s.unit.funcs {
-		if other != fn && other.main().sec.name == sec.name {
+	for _, other := range s.unit.Funcs {
+		if other != fn && other.Main().Sec.Name == sec.name {
 			s.result.Hot++
 			return
 		}
 	}
-	s.renamed[sec.name] = ColdSection + fn.name
-	s.result.Moved = append(s.result.Moved, fn.name)
+	s.renamed[sec.name] = ColdSection + fn.Name
+	s.result.Moved = append(s.result.Moved, fn.Name)
 }
 
 // plainName reports whether a name needs no quotes.
 func plainName(name string) bool {
 	for i := range len(name) {
-		if !symbolByte[name[i]] {
+		if !asm.SymbolByte[name[i]] {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package native
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // checkAsm refuses inline assembly that may refer to code around it by other means than symbols.
@@ -38,12 +40,12 @@ func (p *splitPlan) asmRegion(start, end int) {
 	}
 	labels := asmLabels{}
 	for i := start; i < end; i++ {
-		for s := t.statement(i); s.kind == lineLabel; s = parseLine(s.rest) {
-			labels[string(s.word)] = append(labels[string(s.word)], i)
+		for s := t.statement(i); s.Kind == asm.LineLabel; s = asm.ParseLine(s.Rest) {
+			labels[string(s.Word)] = append(labels[string(s.Word)], i)
 		}
 	}
 	for i := start; i < end && p.refused == ""; i++ {
-		if s := t.statement(i); s.kind != lineDirective || string(s.word) != ".loc" {
+		if s := t.statement(i); s.Kind != asm.LineDirective || string(s.Word) != ".loc" {
 			p.asmWords(i, labels)
 		}
 	}
@@ -63,11 +65,11 @@ func (l asmLabels) leads(number string, suffix byte, i int) bool {
 func (p *splitPlan) asmWords(at int, labels asmLabels) {
 	text := p.text.raw(at)
 	for i := 0; i < len(text); {
-		if !symbolByte[text[i]] || text[i] == '$' {
+		if !asm.SymbolByte[text[i]] || text[i] == '$' {
 			i++
 			continue
 		}
-		n := wordEnd(text, i)
+		n := asm.WordEnd(text, i)
 		word := text[i:n]
 		i = n
 		if k := len(word) - 1; k > 0 && (word[k] == 'b' || word[k] == 'f') {
@@ -75,7 +77,7 @@ func (p *splitPlan) asmWords(at int, labels asmLabels) {
 				p.refuse("inline assembly that jumps to a label elsewhere")
 			}
 		}
-		if isLocal(word) && labels[string(word)] == nil {
+		if asm.IsLocal(word) && labels[string(word)] == nil {
 			if d, ok := p.text.defs[string(word)]; !ok || int(d.line) >= p.first && int(d.line) <= p.last {
 				p.refuse("inline assembly that refers to a label of the function")
 			}

@@ -3,6 +3,8 @@ package native
 import (
 	"bytes"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: unwind directives describe changes from one instruction to the next in the text. When blocks move,
@@ -20,29 +22,29 @@ type cfiTrack struct {
 	used        bool
 	personality string // operands, or ""
 	lsda        string
-	frame       []string   // directives for the whole frame
-	states      []cfiState // the distinct ones in order; 0 is that of the entry
-	at          []int32    // by line from the plan's first: index into states
+	frame       []string       // directives for the whole frame
+	states      []asm.CFIState // the distinct ones in order; 0 is that of the entry
+	at          []int32        // by line from the plan's first: index into states
 }
 
 // trackCFI computes the state at each line of the plan.
 func (p *splitPlan) trackCFI() {
 	t := &p.cfi
 	d := dialects[p.unit.Kind]
-	t.states = []cfiState{d.entry}
+	t.states = []asm.CFIState{d.entry}
 	t.at = make([]int32, p.last-p.first+1)
 	cur, ended := int32(0), false
 	var stack []int32
 	for i := p.first; i <= p.last; i++ {
 		t.at[i-p.first] = cur
-		if !p.own(i) || p.text.lines[i].app > 0 || p.text.lines[i].kind != lineDirective {
+		if !p.own(i) || p.text.lines[i].app > 0 || p.text.lines[i].kind != asm.LineDirective {
 			continue
 		}
 		s := p.text.statement(i)
-		if !bytes.HasPrefix(s.word, []byte(".cfi_")) {
+		if !bytes.HasPrefix(s.Word, []byte(".cfi_")) {
 			continue
 		}
-		word, ops := string(s.word), cfiOperands(s.rest)
+		word, ops := string(s.Word), asm.CFIOperands(s.Rest)
 		if ended || !t.used && word != ".cfi_startproc" {
 			p.refuse("unwind directives outside of the function")
 			return
@@ -66,7 +68,7 @@ func (p *splitPlan) trackCFI() {
 			t.lsda = strings.Join(ops, ", ")
 		case ".cfi_remember_state":
 			stack = append(stack, cur)
-			if len(stack) > maxRememberCFI {
+			if len(stack) > asm.MaxRememberCFI {
 				p.refuse("too many remembered unwind states")
 			}
 		case ".cfi_restore_state":
@@ -75,22 +77,22 @@ func (p *splitPlan) trackCFI() {
 				return
 			}
 			restored := t.states[stack[len(stack)-1]]
-			restored.args = t.states[cur].args // not part of the state
+			restored.Args = t.states[cur].Args // not part of the state
 			stack = stack[:len(stack)-1]
 			cur = t.note(restored)
 		case ".cfi_negate_ra_state", ".cfi_window_save":
 			next := t.states[cur]
-			if next.sign == "" {
-				next.sign = word
+			if next.Sign == "" {
+				next.Sign = word
 			} else {
-				next.sign = ""
+				next.Sign = ""
 			}
 			if !d.near || len(ops) > 0 {
 				p.refuse("unwind directive " + word)
 			}
 			cur = t.note(next)
 		default:
-			next, ok := t.states[cur].apply(word, ops)
+			next, ok := t.states[cur].Apply(word, ops)
 			if !ok {
 				p.refuse("unwind directive " + word)
 				return
@@ -107,9 +109,9 @@ func (p *splitPlan) trackCFI() {
 }
 
 // note returns the index of a state, which usually is new or a recent one.
-func (t *cfiTrack) note(s cfiState) int32 {
+func (t *cfiTrack) note(s asm.CFIState) int32 {
 	for i := len(t.states) - 1; i >= max(0, len(t.states)-8); i-- {
-		if t.states[i].equal(&s) {
+		if t.states[i].Equal(&s) {
 			return int32(i)
 		}
 	}

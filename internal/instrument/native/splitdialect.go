@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
@@ -14,7 +16,7 @@ type dialect struct {
 	half     string                     // directive for two bytes
 	align    string                     // before the symbol of a cold part
 	near     bool                       // only jumps and calls reach other sections; return addresses may be signed
-	entry    cfiState                   // at the entry of a function
+	entry    asm.CFIState               // at the entry of a function
 	opposite func(word string) string   // of a conditional jump, or ""
 	operands func(rest []byte) [][]byte // of an instruction
 	widths   map[string]string          // directives of data -> their names on x86
@@ -22,19 +24,19 @@ type dialect struct {
 
 var x86Dialect = dialect{
 	comment: "#", jump: "jmp", half: ".value",
-	entry:    entryCFI,
+	entry:    asm.EntryCFI,
 	opposite: func(word string) string { return inverse[word] },
-	operands: func(rest []byte) [][]byte { return [][]byte{operand(rest)} },
+	operands: func(rest []byte) [][]byte { return [][]byte{asm.Operand(rest)} },
 }
 
 // dialects are the machines whose functions are split.
 var dialects = map[machine.Kind]*dialect{machine.X86_64: &x86Dialect, machine.AArch64: &aarch64Dialect}
 
 // branch returns the conditional jump s with another target.
-func (d *dialect) branch(word string, s statement, to string) string {
+func (d *dialect) branch(word string, s asm.Statement, to string) string {
 	var text strings.Builder
 	text.WriteString("\t" + word + "\t")
-	ops := d.operands(s.rest)
+	ops := d.operands(s.Rest)
 	for _, op := range ops[:len(ops)-1] {
 		text.Write(op)
 		text.WriteString(", ")

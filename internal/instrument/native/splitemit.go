@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // part is one of the two parts of a split function: its pieces in order, the end of each, and its call sites.
@@ -83,30 +85,30 @@ func (p *splitPlan) parts() (hot, cold part, ends []ending) {
 func (p *splitPlan) ending(k, next int) ending {
 	e := ending{line: -1, target: -1}
 	pc := &p.pieces[k]
-	var s statement
+	var s asm.Statement
 	if pc.last >= 0 {
 		s = p.text.statement(pc.last)
 	}
 	switch pc.flow {
-	case flowJump:
-		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.word) == dialects[p.unit.Kind].jump {
+	case asm.FlowJump:
+		if next >= 0 && next != k+1 && pc.target == next && pc.last+1 == pc.end && string(s.Word) == dialects[p.unit.Kind].jump {
 			e.line = pc.last // to the piece that follows anyway
 		}
 		return e
-	case flowNext, flowBranch:
+	case asm.FlowNext, asm.FlowBranch:
 	default:
 		return e
 	}
 	if k+1 == len(p.pieces) || next == k+1 {
 		return e
 	}
-	if kind, target := p.classify(s); kind == flowCall && neverReturn[p.unit.Machine.Callee(target)] {
+	if kind, target := p.classify(s); kind == asm.FlowCall && neverReturn[p.unit.Machine.Callee(target)] {
 		return e
 	}
 	on := p.labelOf(k + 1)
-	if pc.flow == flowBranch && next >= 0 && pc.target == next {
+	if pc.flow == asm.FlowBranch && next >= 0 && pc.target == next {
 		d := dialects[p.unit.Kind]
-		if not := d.opposite(string(s.word)); not != "" {
+		if not := d.opposite(string(s.Word)); not != "" {
 			e.line, e.text = pc.last, d.branch(not, s, on)
 			return e
 		}
@@ -116,27 +118,27 @@ func (p *splitPlan) ending(k, next int) ending {
 }
 
 // classify calls the machine's classify, for a statement that need not be an instruction.
-func (p *splitPlan) classify(s statement) (flow, []byte) {
-	if s.kind != lineInsn {
-		return flowNext, nil
+func (p *splitPlan) classify(s asm.Statement) (asm.Flow, []byte) {
+	if s.Kind != asm.LineInsn {
+		return asm.FlowNext, nil
 	}
-	return p.unit.Machine.Classify(s.word, s.rest)
+	return p.unit.Machine.Classify(s.Word, s.Rest)
 }
 
 // isCode reports whether a line of the function is code, and where it ends.
 func (p *splitPlan) isCode(i int) (end int, ok bool) {
 	l := &p.text.lines[i]
 	switch l.kind {
-	case lineInsn:
+	case asm.LineInsn:
 		return i + 1, l.app == 0
-	case lineApp:
+	case asm.LineApp:
 		end = i + 1
 		for end <= p.last && p.text.lines[end].app == l.app {
 			end++
 		}
 		return end, true
-	case lineDirective:
-		return i + 1, l.app == 0 && emitsBytes(p.text.statement(i).word)
+	case asm.LineDirective:
+		return i + 1, l.app == 0 && asm.EmitsBytes(p.text.statement(i).Word)
 	}
 	return i, false
 }
@@ -228,7 +230,7 @@ func (w *emitter) piece(k int) {
 func (w *emitter) foreign(i int) {
 	w.out = w.s.verbatim(w.out, i)
 	l := &w.p.text.lines[i]
-	if l.kind == lineDirective && string(w.p.text.statement(i).word) == ".loc" {
+	if l.kind == asm.LineDirective && string(w.p.text.statement(i).Word) == ".loc" {
 		w.loc = int32(i)
 	}
 }
@@ -253,7 +255,7 @@ func (w *emitter) code(i, end int, e *ending) {
 		w.out = append(w.out, e.text...)
 	} else {
 		for n := i; n < end; n++ {
-			if l := &p.text.lines[n]; l.kind == lineDirective && string(p.text.statement(n).word) == ".loc" {
+			if l := &p.text.lines[n]; l.kind == asm.LineDirective && string(p.text.statement(n).Word) == ".loc" {
 				w.out = p.text.appendLoc(w.out, n, true)
 				w.loc = int32(n)
 				continue
@@ -268,7 +270,7 @@ func (w *emitter) code(i, end int, e *ending) {
 func (w *emitter) state(i int) {
 	p := w.p
 	if need := p.cfi.at[i-p.first]; p.cfi.used && need != w.cfi {
-		w.out = appendChange(w.out, &p.cfi.states[w.cfi], &p.cfi.states[need])
+		w.out = asm.AppendChange(w.out, &p.cfi.states[w.cfi], &p.cfi.states[need])
 		w.cfi = need
 	}
 }
@@ -282,12 +284,12 @@ func (w *emitter) label(name string) {
 // other writes a line that is not code.
 func (w *emitter) other(i int) {
 	l := &w.p.text.lines[i]
-	if l.kind != lineDirective {
+	if l.kind != asm.LineDirective {
 		w.out = appendLine(w.out, w.p.text.raw(i))
 		return
 	}
 	s := w.p.text.statement(i)
-	switch word := string(s.word); word {
+	switch word := string(s.Word); word {
 	case ".loc":
 		w.out = w.p.text.appendLoc(w.out, i, true)
 		w.loc = int32(i)
@@ -298,7 +300,7 @@ func (w *emitter) other(i int) {
 		}
 	case ".cfi_startproc", ".cfi_endproc", ".cfi_personality", ".cfi_lsda", ".cfi_b_key_frame", ".cfi_mte_tagged_frame":
 	default:
-		if bytes.HasPrefix(s.word, []byte(".cfi_")) {
+		if bytes.HasPrefix(s.Word, []byte(".cfi_")) {
 			return
 		}
 	}
@@ -308,7 +310,7 @@ func (w *emitter) other(i int) {
 // isFile reports whether a line is a .file, which must precede its uses.
 func (p *splitPlan) isFile(i int) bool {
 	l := &p.text.lines[i]
-	return l.kind == lineDirective && l.app == 0 && string(p.text.statement(i).word) == ".file"
+	return l.kind == asm.LineDirective && l.app == 0 && string(p.text.statement(i).Word) == ".file"
 }
 
 // emit appends the function's text after its label, hot part and cold.
@@ -324,8 +326,8 @@ func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 		for i := p.pieces[k].first; i < p.pieces[k].end; i++ {
 			if !p.own(i) || p.isFile(i) {
 				hot.foreign(i)
-			} else if p.text.lines[i].kind == lineLabel {
-				hot.label(s.twins[string(p.text.statement(i).word)])
+			} else if p.text.lines[i].kind == asm.LineLabel {
+				hot.label(s.twins[string(p.text.statement(i).Word)])
 			}
 		}
 	}
@@ -343,14 +345,14 @@ func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 // emitCold appends the cold part.
 func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	group, flags := "", "ax"
-	if g := p.frag.sec.group; g != "" {
+	if g := p.frag.Sec.Group; g != "" {
 		group, flags = ","+g, "axG"
 	}
 	// Cold parts with equal bytes can have different frames. The relocation has no other effect than that
 	// linkers fold them only if their functions are the same.
 	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n%s\t.type\t%s, @function\n%s:\n%s:\n"+
 		"\t.reloc\t%s, %s, %s\n",
-		ColdSection, p.fn.name, flags, group, dialects[p.unit.Kind].align, p.cold, p.cold, e.cold.base, e.cold.base, isas[p.unit.Kind].relocNone(), p.name("f"))
+		ColdSection, p.fn.Name, flags, group, dialects[p.unit.Kind].align, p.cold, p.cold, e.cold.base, e.cold.base, isas[p.unit.Kind].relocNone(), p.name("f"))
 	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_startproc\n"...)
@@ -389,12 +391,12 @@ type prepared struct {
 func (s *splitter) prepare(p *splitPlan) {
 	s.labels++
 	p.id = s.labels
-	p.cold = s.coldName(p.fn.name)
+	p.cold = s.coldName(p.fn.Name)
 	e := &prepared{before: map[int]string{}, behind: map[int]string{}}
 	e.hot, e.cold, e.ends = p.parts()
 	e.cold.base = p.name("c")
 	s.prepared[p] = e
-	s.result.Split = append(s.result.Split, SplitFunc{p.fn.name, p.cold, len(p.pieces), p.moved})
+	s.result.Split = append(s.result.Split, SplitFunc{p.fn.Name, p.cold, len(p.pieces), p.moved})
 	l := p.lsda
 	if l == nil {
 		return

@@ -3,6 +3,8 @@ package native
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // lsda is the exception table of a function, in the one form that gcc and clang write: LPStart omitted, call
@@ -44,28 +46,28 @@ type lsdaReader struct {
 }
 
 // next returns the next line that is not blank.
-func (r *lsdaReader) next() statement {
+func (r *lsdaReader) next() asm.Statement {
 	t := r.p.text
 	for ; r.line < len(t.lines); r.line++ {
 		l := &t.lines[r.line]
 		if l.switches || l.sec != r.sec || l.app > 0 {
 			break
 		}
-		if l.kind != lineBlank {
+		if l.kind != asm.LineBlank {
 			r.line++
 			return t.statement(r.line - 1)
 		}
 	}
 	r.bad = true
-	return statement{}
+	return asm.Statement{}
 }
 
 // number reads a directive with one number.
 func (r *lsdaReader) number(words ...string) int {
 	s := r.next()
-	n, ok := cfiNumber(strings.Join(cfiOperands(s.rest), ","))
+	n, ok := asm.CFINumber(strings.Join(asm.CFIOperands(s.Rest), ","))
 	for _, w := range words {
-		if string(s.word) == w && ok {
+		if string(s.Word) == w && ok {
 			return n
 		}
 	}
@@ -76,8 +78,8 @@ func (r *lsdaReader) number(words ...string) int {
 // difference reads .uleb128 A-B.
 func (r *lsdaReader) difference() (a, b string) {
 	s := r.next()
-	ops := cfiOperands(s.rest)
-	if string(s.word) != ".uleb128" || len(ops) != 1 {
+	ops := asm.CFIOperands(s.Rest)
+	if string(s.Word) != ".uleb128" || len(ops) != 1 {
 		r.bad = true
 		return "", ""
 	}
@@ -89,7 +91,7 @@ func (r *lsdaReader) difference() (a, b string) {
 }
 
 func (r *lsdaReader) label(name string) {
-	if s := r.next(); s.kind != lineLabel || string(s.word) != name {
+	if s := r.next(); s.Kind != asm.LineLabel || string(s.Word) != name {
 		r.bad = true
 	}
 }
@@ -97,7 +99,7 @@ func (r *lsdaReader) label(name string) {
 // readLSDA reads the table that the unwind directives name, or refuses.
 func (p *splitPlan) readLSDA() *lsda {
 	enc, name, _ := strings.Cut(p.cfi.lsda, ", ")
-	n, ok := cfiNumber(enc)
+	n, ok := asm.CFINumber(enc)
 	def, defined := p.text.defs[name]
 	sec := int32(0)
 	if defined {
@@ -139,8 +141,8 @@ func (p *splitPlan) readSites(l *lsda, r *lsdaReader) {
 	for !r.bad {
 		l.sitesEnd = r.line
 		s := r.next()
-		if s.kind == lineLabel {
-			r.bad = r.bad || string(s.word) != l.endMark
+		if s.Kind == asm.LineLabel {
+			r.bad = r.bad || string(s.Word) != l.endMark
 			return
 		}
 		r.line--
@@ -148,12 +150,12 @@ func (p *splitPlan) readSites(l *lsda, r *lsdaReader) {
 		to, from2 := r.difference()
 		var e callSite
 		s = r.next()
-		if ops := cfiOperands(s.rest); len(ops) == 1 && strings.Contains(ops[0], "-") {
+		if ops := asm.CFIOperands(s.Rest); len(ops) == 1 && strings.Contains(ops[0], "-") {
 			r.line--
 			var base2 string
 			e.pad, base2 = r.difference()
 			r.bad = r.bad || base2 != base
-		} else if len(ops) != 1 || ops[0] != "0" || string(s.word) != ".byte" && string(s.word) != ".uleb128" {
+		} else if len(ops) != 1 || ops[0] != "0" || string(s.Word) != ".byte" && string(s.Word) != ".uleb128" {
 			r.bad = true
 		}
 		e.action = fmt.Sprint(r.number(".byte", ".uleb128"))
@@ -183,7 +185,7 @@ func (p *splitPlan) readSites(l *lsda, r *lsdaReader) {
 // headCode returns the first line with code, endbr64 and padding included.
 func (p *splitPlan) headCode() int {
 	i := p.first
-	for i < p.last && !(p.own(i) && p.text.lines[i].kind == lineInsn) {
+	for i < p.last && !(p.own(i) && p.text.lines[i].kind == asm.LineInsn) {
 		i++
 	}
 	return i
@@ -223,15 +225,15 @@ func (p *splitPlan) readTypes(l *lsda, r *lsdaReader) {
 		}
 		s := t.statement(i)
 		switch ln.kind {
-		case lineBlank:
+		case asm.LineBlank:
 			continue
-		case lineLabel:
-			if !isLocal(s.word) {
+		case asm.LineLabel:
+			if !asm.IsLocal(s.Word) {
 				r.bad = true
 				return
 			}
-		case lineDirective:
-			switch t.dialect.data(s.word) {
+		case asm.LineDirective:
+			switch t.dialect.data(s.Word) {
 			case ".byte", ".uleb128", ".sleb128", ".long", ".quad", ".value", ".align", ".p2align", ".balign", ".4byte", ".8byte":
 			default:
 				return
@@ -309,8 +311,8 @@ func (l *lsda) appendCold(out []byte, p *splitPlan, label, base, pads string, si
 	t := p.text
 	local := map[string]string{}
 	for i := l.first; i < l.end; i++ {
-		if t.lines[i].kind == lineLabel {
-			name := string(t.statement(i).word)
+		if t.lines[i].kind == asm.LineLabel {
+			name := string(t.statement(i).Word)
 			local[name] = p.name("t") + "_" + fmt.Sprint(len(local))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"sort"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // checkMentions refuses the plans of functions with references to their labels that a move could break. Whole
@@ -31,7 +33,7 @@ func (s *splitter) checkMentions() {
 	t := s.text
 	for i := range t.lines {
 		l := &t.lines[i]
-		if t.secs[l.sec].debug || l.kind == lineBlank || tables[i] || !bytes.Contains(t.raw(i), []byte(".L")) {
+		if t.secs[l.sec].debug || l.kind == asm.LineBlank || tables[i] || !bytes.Contains(t.raw(i), []byte(".L")) {
 			continue
 		}
 		s.checkLine(i)
@@ -65,33 +67,33 @@ func (s *splitter) checkLine(i int) {
 				p.refuse("inline assembly elsewhere refers to a label of it")
 			}
 		})
-	case l.kind == lineInsn:
-		s.checkOperands(st.rest)
-	case l.kind == lineLabel:
-		localNames(st.rest, func(name []byte, _, _ int) {
+	case l.kind == asm.LineInsn:
+		s.checkOperands(st.Rest)
+	case l.kind == asm.LineLabel:
+		localNames(st.Rest, func(name []byte, _, _ int) {
 			if p, _, _ := s.owner(string(name)); p != nil {
 				p.refuse("a statement after a label refers to a label of it")
 			}
 		})
-	case l.kind == lineDirective && emitsBytes(st.word):
+	case l.kind == asm.LineDirective && asm.EmitsBytes(st.Word):
 		if s.isTableEntry(st, t.secs[l.sec].name) {
 			return
 		}
 		wide := false
-		switch t.dialect.data(st.word) {
+		switch t.dialect.data(st.Word) {
 		case ".long", ".quad", ".int", ".4byte", ".8byte":
 			wide = true
 		}
-		for _, op := range cfiOperands(st.rest) {
+		for _, op := range asm.CFIOperands(st.Rest) {
 			s.checkData(op, wide, l.sec)
 		}
-	case l.kind == lineDirective:
-		localNames(st.rest, func(name []byte, _, _ int) {
+	case l.kind == asm.LineDirective:
+		localNames(st.Rest, func(name []byte, _, _ int) {
 			p, moves, _ := s.owner(string(name))
-			if p == nil || !moves && (string(st.word) == ".size" || l.switches) {
+			if p == nil || !moves && (string(st.Word) == ".size" || l.switches) {
 				return
 			}
-			p.refuse("directive " + string(st.word) + " names a label of it")
+			p.refuse("directive " + string(st.Word) + " names a label of it")
 		})
 	}
 }

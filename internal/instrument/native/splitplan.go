@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // splitPlan is the split of one function, or the reason against it.
 type splitPlan struct {
-	fn      *function
-	unit    *Unit
-	frag    *fragment // the piece of code to split: that of the entry
+	fn      *asm.Function
+	unit    *asm.Unit
+	frag    *asm.Fragment // the piece of code to split: that of the entry
 	text    *splitText
 	refused string
 
@@ -36,11 +38,11 @@ type piece struct {
 	last       int // line of its last instruction, or -1
 	insns      int
 	cold       bool
-	lands      bool   // begins with a landing pad
-	flow       flow   // how it ends
-	target     int    // piece that its last instruction goes to, or -1
-	label      string // that another piece can jump to; "" if none yet
-	own        bool   // label is to be written
+	lands      bool     // begins with a landing pad
+	flow       asm.Flow // how it ends
+	target     int      // piece that its last instruction goes to, or -1
+	label      string   // that another piece can jump to; "" if none yet
+	own        bool     // label is to be written
 }
 
 func (p *splitPlan) refuse(why string) {
@@ -58,12 +60,12 @@ func (p *splitPlan) own(i int) bool {
 // analyse finds the pieces and checks that everything in them is known.
 func (p *splitPlan) analyse() {
 	f, t := p.frag, p.text
-	p.first = t.lineAt(f.label)
+	p.first = t.lineAt(f.Label)
 	p.last = len(t.lines) - 1
-	if f.sizeLine < len(t.src) {
-		p.last = t.lineAt(f.sizeLine) - 1
+	if f.SizeLine < len(t.src) {
+		p.last = t.lineAt(f.SizeLine) - 1
 	}
-	if f.sizeLine < 0 || p.first < 1 || p.last < p.first {
+	if f.SizeLine < 0 || p.first < 1 || p.last < p.first {
 		p.refuse("the function has no .size")
 		return
 	}
@@ -73,9 +75,9 @@ func (p *splitPlan) analyse() {
 	switch {
 	case sec.flags != "ax" && sec.flags != "axG" || !isText(sec.name):
 		p.refuse("in section " + sec.name)
-	case f.short:
+	case f.Short:
 		p.refuse("a branch with limited range")
-	case !plainName(p.fn.name):
+	case !plainName(p.fn.Name):
 		p.refuse("a name that needs quotes")
 	case t.lines[p.last].sec != p.sec:
 		p.refuse("the function ends in another section")
@@ -101,10 +103,10 @@ func (p *splitPlan) analyse() {
 func (t *splitText) behindEndproc(i int) int {
 	for k := i + 1; k < len(t.lines) && !t.lines[k].switches; k++ {
 		switch t.lines[k].kind {
-		case lineBlank:
+		case asm.LineBlank:
 			continue
-		case lineDirective:
-			switch string(t.statement(k).word) {
+		case asm.LineDirective:
+			switch string(t.statement(k).Word) {
 			case ".cfi_endproc":
 				return k
 			case ".size":
@@ -130,23 +132,23 @@ func isText(name string) bool {
 // cut divides the lines into pieces, one for each block of the fragment, and refuses unknown statements. It
 // checks the numbering against the parser's.
 func (p *splitPlan) cut() {
-	t, blocks := p.text, p.frag.blocks
+	t, blocks := p.text, p.frag.Blocks
 	cur := piece{first: p.first, code: -1, last: -1}
 	cut := -1       // start of the next piece: after the last code, or at the first leading label
 	leader := false // a leading label was seen since the last code
 	ended := false  // control does not continue after the last code
-	opened := blocks[0].used
+	opened := blocks[0].Used
 	for i := p.first; i <= p.last && p.refused == ""; i++ {
 		l := &t.lines[i]
 		if !p.own(i) {
 			p.knownSwitch(i)
 			continue
 		}
-		if l.app > 0 && l.kind != lineApp {
+		if l.app > 0 && l.kind != asm.LineApp {
 			continue
 		}
 		s := t.statement(i)
-		if l.app == 0 && l.kind == lineBlank {
+		if l.app == 0 && l.kind == asm.LineBlank {
 			// {vex} and the like
 			if !t.dialect.isBlank(t.raw(i)) {
 				p.refuse("an unknown statement")
@@ -157,30 +159,30 @@ func (p *splitPlan) cut() {
 			return
 		}
 		switch l.kind {
-		case lineLabel:
-			if isLeader(s.word) {
+		case asm.LineLabel:
+			if asm.IsLeader(s.Word) {
 				leader = true
 				if cut < 0 {
 					cut = i
 				}
 			}
 			continue
-		case lineInsn, lineApp:
-		case lineDirective:
-			if !emitsBytes(s.word) {
+		case asm.LineInsn, asm.LineApp:
+		case asm.LineDirective:
+			if !asm.EmitsBytes(s.Word) {
 				continue
 			}
 		default:
 			continue
 		}
 		next := len(p.pieces) + 1
-		starts := next < len(blocks) && blocks[next].probe == int(l.at)
-		kind, isHead := flowNext, false
-		if l.kind == lineInsn {
-			kind, _ = p.unit.Machine.Classify(s.word, s.rest)
+		starts := next < len(blocks) && blocks[next].Probe == int(l.at)
+		kind, isHead := asm.FlowNext, false
+		if l.kind == asm.LineInsn {
+			kind, _ = p.unit.Machine.Classify(s.Word, s.Rest)
 			// endbr64 belongs to the block that follows it, and code before the probe to the head of the
 			// function.
-			isHead = kind == flowLanding && leader || (kind == flowLanding || kind == flowSign || kind == flowNop) && int(l.at) < p.frag.probe
+			isHead = kind == asm.FlowLanding && leader || (kind == asm.FlowLanding || kind == asm.FlowSign || kind == asm.FlowNop) && int(l.at) < p.frag.Probe
 		}
 		switch {
 		case starts:
@@ -194,12 +196,12 @@ func (p *splitPlan) cut() {
 			opened = true
 			ended = false
 		case isHead:
-			if kind == flowLanding && leader {
+			if kind == asm.FlowLanding && leader {
 				continue // cut stays
 			}
 			cut = i + 1
 			continue
-		case ended && l.kind == lineInsn && (kind == flowNop || p.unit.Machine.IsTrap(s.word) || string(s.word) == "int3"):
+		case ended && l.kind == asm.LineInsn && (kind == asm.FlowNop || p.unit.Machine.IsTrap(s.Word) || string(s.Word) == "int3"):
 			cut = i + 1
 			continue
 		case ended || !opened || leader && !(len(p.pieces) == 0 && cur.code < 0):
@@ -210,21 +212,21 @@ func (p *splitPlan) cut() {
 			cur.code = i
 		}
 		cut, leader = i+1, false
-		if l.kind == lineApp {
+		if l.kind == asm.LineApp {
 			for cut <= p.last && t.lines[cut].app == l.app {
 				cut++
 			}
 			cur.last = -1
-			cur.flow = flowNext
+			cur.flow = asm.FlowNext
 			cur.insns++
 			continue
 		}
 		cur.last = -1
-		if l.kind == lineInsn {
+		if l.kind == asm.LineInsn {
 			cur.last = i
 		}
 		cur.insns++
-		ended = kind == flowJump || kind == flowEnd
+		ended = kind == asm.FlowJump || kind == asm.FlowEnd
 	}
 	if cut < 0 {
 		cut = p.last
@@ -243,8 +245,8 @@ func (p *splitPlan) cut() {
 		if pc.code < 0 {
 			pc.code = pc.end
 		}
-		pc.flow, pc.target = blocks[k].last, -1
-		if pc.flow != flowNext && pc.last < 0 {
+		pc.flow, pc.target = blocks[k].Last, -1
+		if pc.flow != asm.FlowNext && pc.last < 0 {
 			p.refuse("a block with an unknown end")
 		}
 	}
@@ -253,14 +255,14 @@ func (p *splitPlan) cut() {
 // runsOff reports whether the last piece falls through into what follows the function. After a call that does
 // not return nothing follows.
 func (p *splitPlan) runsOff(pc *piece) bool {
-	if p.frag.blocks[len(p.frag.blocks)-1].last != flowNext || pc.insns == 0 {
+	if p.frag.Blocks[len(p.frag.Blocks)-1].Last != asm.FlowNext || pc.insns == 0 {
 		return false
 	}
 	if pc.last < 0 {
 		return true
 	}
 	kind, _ := p.classify(p.text.statement(pc.last))
-	return kind != flowCall && kind != flowNop
+	return kind != asm.FlowCall && kind != asm.FlowNop
 }
 
 // knownSwitch refuses changes of section that the parser does not distinguish.
@@ -268,39 +270,39 @@ func (p *splitPlan) knownSwitch(i int) {
 	if !p.text.lines[i].switches {
 		return
 	}
-	if s := p.text.statement(i); string(s.word) == ".text" && len(operand(s.rest)) > 0 {
+	if s := p.text.statement(i); string(s.Word) == ".text" && len(asm.Operand(s.Rest)) > 0 {
 		p.refuse("a subsection")
 	}
 }
 
 // known refuses statements whose meaning splitting does not know.
-func (p *splitPlan) known(s statement) bool {
-	switch s.kind {
-	case lineLabel:
-		switch rest := bytes.TrimSpace(s.rest); {
-		case !isLocal(s.word) && !isAlias(s.word):
+func (p *splitPlan) known(s asm.Statement) bool {
+	switch s.Kind {
+	case asm.LineLabel:
+		switch rest := bytes.TrimSpace(s.Rest); {
+		case !asm.IsLocal(s.Word) && !asm.IsAlias(s.Word):
 			p.refuse("a second symbol in the function")
 		case !p.text.dialect.isBlank(rest):
 			p.refuse("a statement behind a label")
-		case bytes.HasPrefix(s.word, []byte(".Lxray_")):
+		case bytes.HasPrefix(s.Word, []byte(".Lxray_")):
 			p.refuse("space for patches in the function")
 		}
-	case lineInsn:
+	case asm.LineInsn:
 		p.knownInsn(s)
-	case lineDirective:
-		switch string(s.word) {
+	case asm.LineDirective:
+		switch string(s.Word) {
 		case ".loc", ".file", ".p2align", ".align", ".balign", ".size",
 			".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local", ".type", ".tlsdesccall":
 		default:
-			if bytes.HasPrefix(s.word, []byte(".cfi_")) {
+			if bytes.HasPrefix(s.Word, []byte(".cfi_")) {
 				break
 			}
-			if !emitsBytes(s.word) || string(s.word) == ".reloc" || string(s.word) == ".incbin" {
-				p.refuse("directive " + string(s.word))
+			if !asm.EmitsBytes(s.Word) || string(s.Word) == ".reloc" || string(s.Word) == ".incbin" {
+				p.refuse("directive " + string(s.Word))
 				break
 			}
-			localNames(s.rest, func([]byte, int, int) { p.refuse("a table in the code") })
-			if bytes.IndexByte(s.rest, '.') >= 0 {
+			localNames(s.Rest, func([]byte, int, int) { p.refuse("a table in the code") })
+			if bytes.IndexByte(s.Rest, '.') >= 0 {
 				p.refuse("data in the code")
 			}
 		}
@@ -308,10 +310,10 @@ func (p *splitPlan) known(s statement) bool {
 	return p.refused == ""
 }
 
-func (p *splitPlan) knownInsn(s statement) {
-	code := p.text.dialect.code(s.rest)
+func (p *splitPlan) knownInsn(s asm.Statement) {
+	code := p.text.dialect.code(s.Rest)
 	if i := bytes.IndexByte(code, ';'); i >= 0 {
-		switch string(s.word) {
+		switch string(s.Word) {
 		case "rep", "repe", "repz", "repne", "repnz", "lock":
 			if len(bytes.TrimSpace(code[:i])) == 0 && bytes.IndexByte(code[i+1:], ';') < 0 {
 				break
@@ -322,13 +324,13 @@ func (p *splitPlan) knownInsn(s statement) {
 			return
 		}
 	}
-	kind, target := p.unit.Machine.Classify(s.word, s.rest)
+	kind, target := p.unit.Machine.Classify(s.Word, s.Rest)
 	switch {
-	case string(s.word) == "hlt":
+	case string(s.Word) == "hlt":
 		p.refuse("hlt, which may continue")
-	case kind == flowCall && isLocal(target):
+	case kind == asm.FlowCall && asm.IsLocal(target):
 		p.refuse("a call of a label")
-	case kind == flowBranch || kind == flowJump || kind == flowCall:
+	case kind == asm.FlowBranch || kind == asm.FlowJump || kind == asm.FlowCall:
 		if n := len(target); n > 0 && target[0] != '*' && p.unit.Machine.Callee(target) == "" {
 			p.refuse("a branch to an expression")
 		} else if n > 0 && target[0] >= '0' && target[0] <= '9' {
@@ -345,7 +347,7 @@ func (p *splitPlan) knownInsn(s statement) {
 		}
 	}
 	for i, c := range code {
-		bare := c == '.' && (i == 0 || !symbolByte[code[i-1]]) && (i+1 == len(code) || !symbolByte[code[i+1]])
+		bare := c == '.' && (i == 0 || !asm.SymbolByte[code[i-1]]) && (i+1 == len(code) || !asm.SymbolByte[code[i+1]])
 		if bare {
 			p.refuse("an address relative to the place")
 		}
@@ -358,18 +360,18 @@ func (p *splitPlan) link() {
 	for k := range p.pieces {
 		pc := &p.pieces[k]
 		for i := pc.first; i < pc.code; i++ {
-			if !p.own(i) || p.text.lines[i].kind != lineLabel {
+			if !p.own(i) || p.text.lines[i].kind != asm.LineLabel {
 				continue
 			}
-			name := string(p.text.statement(i).word)
+			name := string(p.text.statement(i).Word)
 			byLabel[name] = k
-			if pc.label == "" && isLeader([]byte(name)) {
+			if pc.label == "" && asm.IsLeader([]byte(name)) {
 				pc.label = name
 			}
 		}
 	}
 	for k := range p.pieces {
-		if target := p.frag.blocks[k].target; len(target) > 0 {
+		if target := p.frag.Blocks[k].Target; len(target) > 0 {
 			if to, ok := byLabel[string(target)]; ok {
 				p.pieces[k].target = to
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Debuggers look up the line table of an address by the ranges of the compilation unit, so the cold parts are
@@ -17,7 +19,7 @@ func (s *splitter) debugRanges() {
 	bySection := map[string][]int{}
 	for i := range s.text.lines {
 		l := &s.text.lines[i]
-		if sec := s.text.secs[l.sec]; sec.debug && !l.switches && l.kind != lineBlank {
+		if sec := s.text.secs[l.sec]; sec.debug && !l.switches && l.kind != asm.LineBlank {
 			switch sec.name {
 			case ".debug_info", ".debug_abbrev", ".debug_aranges", ".debug_rnglists":
 				bySection[sec.name] = append(bySection[sec.name], i)
@@ -34,14 +36,14 @@ func (s *splitter) debugRanges() {
 // is reports whether a line is a directive with one operand, as given.
 func (s *splitter) is(i int, word, operand string) bool {
 	st := s.text.statement(i)
-	ops := cfiOperands(st.rest)
-	return s.text.dialect.data(st.word) == word && len(ops) == 1 && ops[0] == operand
+	ops := asm.CFIOperands(st.Rest)
+	return s.text.dialect.data(st.Word) == word && len(ops) == 1 && ops[0] == operand
 }
 
 // operandOf returns the only operand of a directive, or "".
 func (s *splitter) operandOf(i int, word string) string {
 	st := s.text.statement(i)
-	if ops := cfiOperands(st.rest); s.text.dialect.data(st.word) == word && len(ops) == 1 {
+	if ops := asm.CFIOperands(st.Rest); s.text.dialect.data(st.Word) == word && len(ops) == 1 {
 		return ops[0]
 	}
 	return ""
@@ -62,7 +64,7 @@ func (s *splitter) aranges(lines []int) {
 	if n < 9 || !s.is(lines[1], ".value", "0x2") || !s.is(lines[n-1], ".quad", "0") || !s.is(lines[n-2], ".quad", "0") {
 		return
 	}
-	size, ok := cfiNumber(s.operandOf(lines[0], ".long"))
+	size, ok := asm.CFINumber(s.operandOf(lines[0], ".long"))
 	if !ok || size != 12+8*(n-7) { // header and padding, pairs
 		return
 	}
@@ -153,7 +155,7 @@ func (s *splitter) clangUnit(info, abbrev, lists []int) {
 		case s.comment(i, "Abbrev ["):
 			return
 		case s.comment(i, "DW_AT_ranges"):
-			if n, ok := cfiNumber(s.operandOf(i, ".byte")); ok {
+			if n, ok := asm.CFINumber(s.operandOf(i, ".byte")); ok {
 				s.extendList(lists, n)
 			}
 			return
@@ -172,7 +174,7 @@ func (s *splitter) clangUnit(info, abbrev, lists []int) {
 // extendList adds the cold parts to list n of clang's table.
 func (s *splitter) extendList(lists []int, n int) {
 	for k, i := range lists {
-		if st := s.text.statement(i); st.kind != lineLabel || !bytes.HasPrefix(st.word, []byte(".Lrnglists_table_base")) {
+		if st := s.text.statement(i); st.Kind != asm.LineLabel || !bytes.HasPrefix(st.Word, []byte(".Lrnglists_table_base")) {
 			continue
 		}
 		if k+1+n >= len(lists) {

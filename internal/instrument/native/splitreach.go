@@ -3,6 +3,8 @@ package native
 import (
 	"slices"
 	"strconv"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // stub is a jump at the end of a part, for conditional jumps that do not reach the other part.
@@ -27,15 +29,15 @@ func (p *splitPlan) codeSize(k int) (size int, known bool) {
 		switch l := &p.text.lines[i]; {
 		case l.app > 0:
 			add(-1)
-		case l.kind == lineInsn:
+		case l.kind == asm.LineInsn:
 			add(4)
-		case l.kind == lineDirective:
+		case l.kind == asm.LineDirective:
 			s := p.text.statement(i)
-			switch word := string(s.word); {
+			switch word := string(s.Word); {
 			case word == ".p2align" || word == ".align" || word == ".balign":
-				add(alignmentSize(word, s.rest))
-			case emitsBytes(s.word):
-				add(dataSize(s))
+				add(asm.AlignmentSize(word, s.Rest))
+			case asm.EmitsBytes(s.Word):
+				add(asm.DataSize(s))
 			}
 		}
 	}
@@ -73,7 +75,7 @@ func (p *splitPlan) checkReach() {
 		} else {
 			parts[0] = append(parts[0], k)
 		}
-		branches[k] = p.pieces[k].flow == flowBranch
+		branches[k] = p.pieces[k].flow == asm.FlowBranch
 	}
 	if total < reachBit/2 {
 		branches = nil // all of them reach the jumps at the end
@@ -155,10 +157,10 @@ func (p *splitPlan) reachOut(pt *part, ends []ending) {
 // branchOf returns the piece that piece k's conditional jump goes to when written, or -1, and its mnemonic.
 func (p *splitPlan) branchOf(k int, e *ending) (to int, word string) {
 	pc := &p.pieces[k]
-	if pc.flow != flowBranch || pc.target < 0 || pc.last < 0 {
+	if pc.flow != asm.FlowBranch || pc.target < 0 || pc.last < 0 {
 		return -1, ""
 	}
-	word = string(p.text.statement(pc.last).word)
+	word = string(p.text.statement(pc.last).Word)
 	if e.line == pc.last { // the opposite, to what follows
 		return k + 1, dialects[p.unit.Kind].opposite(word)
 	}

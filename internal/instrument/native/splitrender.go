@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // trackLocs finds the .loc in effect at each line of the plan, in whatever section the .loc is.
@@ -13,9 +15,9 @@ func (p *splitPlan) trackLocs() {
 	cur := int32(-1)
 	for i := p.first; i <= p.last; i++ {
 		p.locs[i-p.first] = cur
-		if l := &t.lines[i]; l.kind == lineDirective && string(t.statement(i).word) == ".loc" {
+		if l := &t.lines[i]; l.kind == asm.LineDirective && string(t.statement(i).Word) == ".loc" {
 			cur = int32(i)
-			if words := locWords(t.statement(i).rest); len(words) < 2 || slices.Contains(words, "isa") {
+			if words := locWords(t.statement(i).Rest); len(words) < 2 || slices.Contains(words, "isa") {
 				p.refuse("a line directive of an unknown form")
 			}
 		}
@@ -25,7 +27,7 @@ func (p *splitPlan) trackLocs() {
 // appendLoc appends the .loc of line i with an explicit is_stmt: the assembler keeps that from one directive to
 // the next, in the order of the text. Views and prologue marks are written only at the directive's own place.
 func (t *splitText) appendLoc(out []byte, i int, place bool) []byte {
-	words := locWords(t.statement(i).rest)
+	words := locWords(t.statement(i).Rest)
 	var kept []string
 	for n := 0; n < len(words); n++ {
 		switch w := words[n]; w {
@@ -82,8 +84,8 @@ func (s *splitter) movedLabels() {
 	for _, p := range s.plans {
 		for k := range p.pieces {
 			for i := p.pieces[k].first; p.pieces[k].cold && i < p.pieces[k].end; i++ {
-				if p.own(i) && s.text.lines[i].kind == lineLabel {
-					moved[string(s.text.statement(i).word)] = true
+				if p.own(i) && s.text.lines[i].kind == asm.LineLabel {
+					moved[string(s.text.statement(i).Word)] = true
 				}
 			}
 		}
@@ -109,7 +111,7 @@ func (s *splitter) verbatim(out []byte, i int) []byte {
 	switch {
 	case l.switches && len(s.renamed) > 0:
 		return s.renameSection(out, i)
-	case l.kind == lineDirective && string(t.statement(i).word) == ".loc":
+	case l.kind == asm.LineDirective && string(t.statement(i).Word) == ".loc":
 		// The text of a split function may have set another is_stmt.
 		return t.appendLoc(out, i, true)
 	case t.secs[l.sec].debug && len(s.twins) > 0:
@@ -123,8 +125,8 @@ func (s *splitter) verbatim(out []byte, i int) []byte {
 func (s *splitter) renameSection(out []byte, i int) []byte {
 	raw := s.text.raw(i)
 	st := s.text.statement(i)
-	if word := string(st.word); word == ".section" || word == ".pushsection" {
-		name := string(unquote(splitOperands(st.rest)[0]))
+	if word := string(st.Word); word == ".section" || word == ".pushsection" {
+		name := string(asm.Unquote(asm.SplitOperands(st.Rest)[0]))
 		if to := s.renamed[name]; to != "" {
 			return appendLine(out, bytes.Replace(raw, []byte(name), []byte(to), 1))
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // splitText is an index of a unit's lines.
@@ -25,14 +27,14 @@ type textLine struct {
 	at, next int32
 	sec      int32 // index of the section after the line
 	app      int32 // number of the inline assembly it is in, from 1; 0 if none
-	kind     lineKind
+	kind     asm.LineKind
 	switches bool // it changes the section
 	stmt     bool // is_stmt after a .loc
 }
 
 // textSection is a section as the unit names it.
 type textSection struct {
-	key     *section
+	key     *asm.Section
 	name    string
 	flags   string
 	group   string
@@ -45,46 +47,46 @@ type labelDef struct{ line, app int32 }
 // scanText makes the index.
 func scanText(src []byte, dialect *dialect) *splitText {
 	t := &splitText{src: src, dialect: dialect, defs: map[string]labelDef{}}
-	p := &parser{unit: &Unit{Src: src}, byKey: map[string]*section{}}
-	byKey := map[*section]int32{}
-	p.enter(".text", "", true)
-	cur := t.section(p.sec, ".text", nil, byKey)
+	p := &asm.Parser{Unit: &asm.Unit{Src: src}, ByKey: map[string]*asm.Section{}}
+	byKey := map[*asm.Section]int32{}
+	p.Enter(".text", "", true)
+	cur := t.section(p.Sec, ".text", nil, byKey)
 	t.secs[cur].flags = "ax"
 	app, apps, stmt := int32(0), int32(0), true
 	for pos := 0; pos < len(src); {
-		next := lineEnd(src, pos)
-		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
-		l := textLine{at: int32(pos), next: int32(next), kind: s.kind}
+		next := asm.LineEnd(src, pos)
+		s := asm.ParseLine(bytes.TrimRight(src[pos:next], "\r\n"))
+		l := textLine{at: int32(pos), next: int32(next), kind: s.Kind}
 		switch {
-		case s.kind == lineApp && app == 0:
+		case s.Kind == asm.LineApp && app == 0:
 			apps++
 			app = apps
 			l.app = app
-		case s.kind == lineNoApp:
+		case s.Kind == asm.LineNoApp:
 			l.app, app = app, 0
-		case s.kind == lineDirective && string(s.word) == ".loc":
+		case s.Kind == asm.LineDirective && string(s.Word) == ".loc":
 			// gcc ends inline assembly at the next instruction, and writes its own directives before that.
-			stmt = locStmt(s.rest, stmt)
+			stmt = locStmt(s.Rest, stmt)
 			l.stmt, l.app = stmt, app
 		case app > 0:
 			l.app = app
-		case s.kind == lineDirective:
-			if p.sectionDirective(s) {
+		case s.Kind == asm.LineDirective:
+			if p.SectionDirective(s) {
 				l.switches = true
-				cur = t.section(p.sec, string(s.word), s.rest, byKey)
-			} else if dialect.near && holdsTables(t.secs[cur].name) && emitsBytes(s.word) {
+				cur = t.section(p.Sec, string(s.Word), s.Rest, byKey)
+			} else if dialect.near && holdsTables(t.secs[cur].name) && asm.EmitsBytes(s.Word) {
 				if d, ok := distanceOf(s); ok {
 					t.distances = append(t.distances, d)
 				}
 			}
 		}
-		if s.kind == lineLabel {
+		if s.Kind == asm.LineLabel {
 			switch {
-			case isAlias(s.word): // goes with its function
-			case isLocal(s.word):
-				t.defs[string(s.word)] = labelDef{int32(len(t.lines)), app}
+			case asm.IsAlias(s.Word): // goes with its function
+			case asm.IsLocal(s.Word):
+				t.defs[string(s.Word)] = labelDef{int32(len(t.lines)), app}
 			default:
-				t.symbols = append(t.symbols, string(s.word))
+				t.symbols = append(t.symbols, string(s.Word))
 			}
 		}
 		l.sec = cur
@@ -95,20 +97,20 @@ func scanText(src []byte, dialect *dialect) *splitText {
 }
 
 // section returns the index of the section that a directive leads to.
-func (t *splitText) section(key *section, word string, rest []byte, byKey map[*section]int32) int32 {
+func (t *splitText) section(key *asm.Section, word string, rest []byte, byKey map[*asm.Section]int32) int32 {
 	if i, ok := byKey[key]; ok {
 		return i
 	}
-	s := &textSection{key: key, name: key.name, group: key.group}
+	s := &textSection{key: key, name: key.Name, group: key.Group}
 	if word == ".section" || word == ".pushsection" {
-		ops := splitOperands(rest)
+		ops := asm.SplitOperands(rest)
 		s.operand = strings.TrimSpace(string(rest))
 		if len(ops) > 1 {
-			s.flags = string(unquote(ops[1]))
+			s.flags = string(asm.Unquote(ops[1]))
 		} else if strings.HasPrefix(s.name, ".text") {
 			s.flags = "ax"
 		}
-	} else if key.code {
+	} else if key.Code {
 		s.flags = "ax"
 	}
 	s.debug = strings.HasPrefix(s.name, ".debug_") || strings.HasPrefix(s.name, ".zdebug_")
@@ -128,13 +130,13 @@ func (t *splitText) lineAt(at int) int {
 
 func (t *splitText) raw(i int) []byte { return t.src[t.lines[i].at:t.lines[i].next] }
 
-func (t *splitText) statement(i int) statement {
-	return parseLine(bytes.TrimRight(t.raw(i), "\r\n"))
+func (t *splitText) statement(i int) asm.Statement {
+	return asm.ParseLine(bytes.TrimRight(t.raw(i), "\r\n"))
 }
 
 // sectionOf returns the section of a fragment, or nil.
-func (t *splitText) sectionOf(f *fragment) *textSection {
-	i := t.lineAt(f.label)
+func (t *splitText) sectionOf(f *asm.Fragment) *textSection {
+	i := t.lineAt(f.Label)
 	if i < 1 {
 		return nil
 	}
@@ -152,7 +154,7 @@ func locStmt(rest []byte, before bool) bool {
 
 // locWords splits the operands of a .loc, without the comment.
 func locWords(rest []byte) []string {
-	rest = plainOperands(rest)
+	rest = asm.PlainOperands(rest)
 	return strings.Fields(string(rest))
 }
 
@@ -176,9 +178,9 @@ func localNames(text []byte, yield func(name []byte, start, end int)) {
 			return
 		case c == '$': // an immediate operand
 			i++
-		case symbolByte[c]:
-			n := wordEnd(text, i)
-			if name := text[i:n]; isLocal(name) {
+		case asm.SymbolByte[c]:
+			n := asm.WordEnd(text, i)
+			if name := text[i:n]; asm.IsLocal(name) {
 				// .L3@PLT and the like
 				if at := bytes.IndexByte(name, '@'); at > 0 {
 					name = name[:at]

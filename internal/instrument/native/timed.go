@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -64,8 +66,8 @@ type timer struct {
 	global    map[string]bool
 	names     map[string]bool // functions of the unit
 	live      map[string]regSet
-	early     map[string]string      // functions that run before the clock is started -> why
-	unwound   map[*fragment][]string // registers that unwind directives say are saved
+	early     map[string]string          // functions that run before the clock is started -> why
+	unwound   map[*asm.Fragment][]string // registers that unwind directives say are saved
 	all       []*body
 	pads      map[string]bool // labels of landing pads
 	arrived   bool            // code calls timedArrived
@@ -73,11 +75,11 @@ type timer struct {
 }
 
 // rewriteTimed returns the text of u with the code of a timed mode.
-func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
+func rewriteTimed(u *asm.Unit, opts Options) ([]byte, Result) {
 	t := &timer{
 		rewriter: &rewriter{opts: opts, unit: u, source: opts.SourcePath(u.Source)},
 		on:       timings[u.Kind],
-		names:    map[string]bool{}, global: u.global,
+		names:    map[string]bool{}, global: u.Global,
 		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
 	}
 	t.result.Source = t.source
@@ -86,7 +88,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	if opts.Mode != prof.ModeTrace {
 		t.scanCFA()
 	}
-	for _, fn := range u.funcs {
+	for _, fn := range u.Funcs {
 		t.all = append(t.all, t.bodyOf(fn))
 	}
 	for _, b := range t.all {
@@ -94,7 +96,7 @@ func rewriteTimed(u *Unit, opts Options) ([]byte, Result) {
 	}
 	t.analyse()
 	for _, b := range t.all {
-		if reason := t.reason(b, opts.reason(b.fn, opts.sourceOf(b.fn.name, t.source))); reason != "" {
+		if reason := t.reason(b, opts.reason(b.fn, opts.sourceOf(b.fn.Name, t.source))); reason != "" {
 			t.result.Skipped = append(t.result.Skipped, Skipped{b.name, reason})
 			continue
 		}
@@ -134,7 +136,7 @@ func (t *timer) reason(b *body, why string) string {
 		return t.early[b.name]
 	case b.refused != "":
 		return b.refused
-	case slices.ContainsFunc(b.frags, func(f *fragment) bool { return f.sleds }):
+	case slices.ContainsFunc(b.frags, func(f *asm.Fragment) bool { return f.Sleds }):
 		return RefuseSleds
 	case slices.ContainsFunc(b.frags, t.savesScratch), b.takesR11():
 		return RefuseRegisters
@@ -144,7 +146,7 @@ func (t *timer) reason(b *body, why string) string {
 		return RefuseOutlined
 	case !t.on.reach(t, b):
 		return RefuseShort
-	case t.opts.Mode == prof.ModeTrace && !aligns(t.unit.Src, b.frags[0].label):
+	case t.opts.Mode == prof.ModeTrace && !aligns(t.unit.Src, b.frags[0].Label):
 		return RefuseUnaligned
 	}
 	return ""
@@ -165,10 +167,10 @@ func (t *timer) body(b *body) {
 	if t.opts.Flight {
 		t.flightEntry(b)
 	} else {
-		t.insert(b.frags[0].probe, t.on.entry(t, b.live))
+		t.insert(b.frags[0].Probe, t.on.entry(t, b.live))
 	}
 	if t.opts.entered {
-		t.insert(b.frags[0].probe, "\tcall\t__cairn_entered\n")
+		t.insert(b.frags[0].Probe, "\tcall\t__cairn_entered\n")
 	}
 	for _, a := range t.arrivals(b) {
 		t.insert(a.at, t.on.arrive(t, a))
@@ -190,9 +192,9 @@ func (t *timer) insertExit(at int, e *exit, code string) (stub string) {
 }
 
 // fragment plans the exits of fragment i of b, and the stubs after its end.
-func (t *timer) fragment(b *body, i int, f *fragment) {
+func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 	var stubs []byte
-	at, unwound := stubPlace(t.unit.Src, f.end)
+	at, unwound := stubPlace(t.unit.Src, f.End)
 	slow := map[string]string{} // the instruction that leaves -> label of its stub
 	for k := range b.exits {
 		e := &b.exits[k]
@@ -206,7 +208,7 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 			slow[e.leave] = to
 			stubs = append(stubs, to+":\n"+t.on.slow(e.leave, unwound)...)
 		}
-		t.unwinding = f.unwind
+		t.unwinding = f.Unwind
 		stubs = append(stubs, t.insertExit(in.at, e, t.on.exit(t, e.keep, to))...)
 	}
 	if len(stubs) == 0 {
@@ -217,7 +219,7 @@ func (t *timer) fragment(b *body, i int, f *fragment) {
 
 // stubUnwind returns the unwind directives for stubs at an offset after f: they run in the state of a
 // function's entry.
-func (t *timer) stubUnwind(f *fragment, at int, unwound bool) string {
+func (t *timer) stubUnwind(f *asm.Fragment, at int, unwound bool) string {
 	if !unwound {
 		return ""
 	}
@@ -225,10 +227,10 @@ func (t *timer) stubUnwind(f *fragment, at int, unwound bool) string {
 }
 
 // fragmentAt returns the fragment that an offset is in, nil if it is in none.
-func (t *timer) fragmentAt(at int) *fragment {
-	for _, fn := range t.unit.funcs {
-		for _, f := range fn.frags {
-			if at >= f.label && at <= f.end {
+func (t *timer) fragmentAt(at int) *asm.Fragment {
+	for _, fn := range t.unit.Funcs {
+		for _, f := range fn.Frags {
+			if at >= f.Label && at <= f.End {
 				return f
 			}
 		}
@@ -236,6 +238,6 @@ func (t *timer) fragmentAt(at int) *fragment {
 	return nil
 }
 
-func (t *timer) savesScratch(f *fragment) bool {
+func (t *timer) savesScratch(f *asm.Fragment) bool {
 	return slices.ContainsFunc(t.unwound[f], t.on.scratch)
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -129,7 +131,7 @@ func (r *shadowReport) check(t *testing.T, dir string) {
 		if i == 0 || pc > symbols[i-1].end {
 			return fmt.Sprintf("nothing at %#x", pc)
 		}
-		if m := coldName().FindStringSubmatch(symbols[i-1].name); m != nil {
+		if m := asm.ColdName().FindStringSubmatch(symbols[i-1].name); m != nil {
 			return m[1]
 		}
 		return symbols[i-1].name

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: in mode stacks the current node of a thread is wrong where control does not come from an exit: at
@@ -42,21 +44,21 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 	pads := map[int]bool{} // blocks
 	n := 0
 	for _, f := range b.frags {
-		for _, l := range f.labels {
-			if t.pads[string(l.name)] && l.block < len(f.blocks) {
-				pads[n+l.block] = true
+		for _, l := range f.Labels {
+			if t.pads[string(l.Name)] && l.Block < len(f.Blocks) {
+				pads[n+l.Block] = true
 			}
 		}
-		n += len(f.blocks)
+		n += len(f.Blocks)
 	}
 	for i := range b.insns {
 		in := &b.insns[i]
-		if pads[in.block] && in.flow != flowLanding {
+		if pads[in.block] && in.flow != asm.FlowLanding {
 			delete(pads, in.block)
 			out = append(out, arrival{at: in.at})
 		}
 		callee := in.effect.callee
-		if in.flow == flowCall && (returnsTwice[callee] || changesStack[callee]) {
+		if in.flow == asm.FlowCall && (returnsTwice[callee] || changesStack[callee]) {
 			out = append(out, arrival{
 				at: t.lineEnd(in.at), changed: changesStack[callee], again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
 			})
@@ -69,24 +71,24 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 type cfaChange struct {
 	at    int // offset after the directive
 	known bool
-	cfiState
+	asm.CFIState
 }
 
 // cfaRegisters are those that calls preserve.
-var cfaRegisters = map[int]string{dwarfRSP: "%rsp", dwarfRegisters["rbp"]: "%rbp"}
+var cfaRegisters = map[int]string{asm.DwarfRSP: "%rsp", asm.DwarfRegisters["rbp"]: "%rbp"}
 
 // cfaAt returns the rule for the CFA at an offset, if it is one of those registers
 // with something added.
-func (t *timer) cfaAt(at int) (cfiState, bool) {
+func (t *timer) cfaAt(at int) (asm.CFIState, bool) {
 	i, found := slices.BinarySearchFunc(t.cfa, at, func(c cfaChange, at int) int { return cmp.Compare(c.at, at) })
 	if !found {
 		i--
 	}
 	if i < 0 {
-		return cfiState{}, false
+		return asm.CFIState{}, false
 	}
 	c := &t.cfa[i]
-	return c.cfiState, c.known && c.expr == "" && cfaRegisters[c.reg] != ""
+	return c.CFIState, c.known && c.Expr == "" && cfaRegisters[c.Reg] != ""
 }
 
 // scanCFA finds the rules for the CFA in the unwind directives.
@@ -96,13 +98,13 @@ func (t *timer) scanCFA() {
 	pos := 0
 	for line := range bytes.Lines(t.unit.Src) {
 		pos += len(line)
-		s := parseLine(bytes.TrimRight(line, "\r\n"))
-		if s.kind != lineDirective || !bytes.HasPrefix(s.word, []byte(".cfi_")) {
+		s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
+		if s.Kind != asm.LineDirective || !bytes.HasPrefix(s.Word, []byte(".cfi_")) {
 			continue
 		}
-		switch word := string(s.word); word {
+		switch word := string(s.Word); word {
 		case ".cfi_startproc":
-			cur, stack = cfaChange{known: true, cfiState: entryCFI}, nil
+			cur, stack = cfaChange{known: true, CFIState: asm.EntryCFI}, nil
 		case ".cfi_endproc":
 			cur = cfaChange{}
 		case ".cfi_remember_state":
@@ -112,8 +114,8 @@ func (t *timer) scanCFA() {
 				cur, stack = stack[len(stack)-1], stack[:len(stack)-1]
 			}
 		case ".cfi_def_cfa", ".cfi_def_cfa_register", ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset", ".cfi_escape":
-			next, ok := cur.apply(word, cfiOperands(s.rest))
-			cur.cfiState, cur.known = next, ok && (cur.known || word == ".cfi_def_cfa")
+			next, ok := cur.Apply(word, asm.CFIOperands(s.Rest))
+			cur.CFIState, cur.known = next, ok && (cur.known || word == ".cfi_def_cfa")
 		default:
 			continue
 		}
@@ -141,10 +143,10 @@ func (t *timer) scanPads() {
 	beside := map[string]string{} // a label of clang's that marks a place -> the block's
 	last := ""                    // label of a block, nothing after it yet
 	for line := range bytes.Lines(t.unit.Src) {
-		s := parseLine(bytes.TrimRight(line, "\r\n"))
+		s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
 		switch {
-		case s.kind == lineLabel:
-			name := string(s.word)
+		case s.Kind == asm.LineLabel:
+			name := string(s.Word)
 			switch {
 			case name == begin && begin != "":
 				in, column = true, 0
@@ -152,20 +154,20 @@ func (t *timer) scanPads() {
 				in, end, begin = false, "", ""
 			case strings.HasPrefix(name, ".Ltmp") && last != "":
 				beside[name] = last
-			case isLeader(s.word):
+			case asm.IsLeader(s.Word):
 				last = name
 			}
-		case s.kind == lineInsn:
+		case s.Kind == asm.LineInsn:
 			last = ""
-		case s.kind != lineDirective || !emitsBytes(s.word):
+		case s.Kind != asm.LineDirective || !asm.EmitsBytes(s.Word):
 		case !in:
-			if a, b, ok := bytes.Cut(operand(s.rest), []byte("-")); ok && plain && string(s.word) == ".uleb128" {
+			if a, b, ok := bytes.Cut(asm.Operand(s.Rest), []byte("-")); ok && plain && string(s.Word) == ".uleb128" {
 				end, begin = string(a), string(b)
 			}
-			value := string(operand(s.rest))
-			plain = string(s.word) == ".byte" && (value == "1" || value == "0x1")
+			value := string(asm.Operand(s.Rest))
+			plain = string(s.Word) == ".byte" && (value == "1" || value == "0x1")
 		default:
-			if a, _, ok := bytes.Cut(operand(s.rest), []byte("-")); ok && column == 2 {
+			if a, _, ok := bytes.Cut(asm.Operand(s.Rest), []byte("-")); ok && column == 2 {
 				t.pads[string(a)] = true
 			}
 			column = (column + 1) % 4

@@ -61,9 +61,9 @@ const (
 func (t *timer) flightEntry(b *body) {
 	f := b.frags[0]
 	id, entry, stubs := t.on.flightEntry(t, b)
-	t.insert(f.label, id+":\n")
-	t.insert(f.probe, entry)
-	at, unwound := stubPlace(t.unit.Src, f.end)
+	t.insert(f.Label, id+":\n")
+	t.insert(f.Probe, entry)
+	at, unwound := stubPlace(t.unit.Src, f.End)
 	t.insert(at, t.stubUnwind(f, at, unwound), stubs)
 	if unwound {
 		t.insert(at, t.on.rowEnd(t, f, at)) // stubs of exits follow, with a row of their own

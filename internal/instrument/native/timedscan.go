@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // scanEarly finds the names that .set gives, the functions that run before the runtime's constructor, and the
@@ -15,40 +17,40 @@ import (
 // Constructors are left alone if they may run before the constructor of the runtime, which in a shared library is
 // one of several.
 func (t *timer) scanEarly() {
-	t.aliases, t.early, t.unwound = map[string]string{}, map[string]string{}, map[*fragment][]string{}
+	t.aliases, t.early, t.unwound = map[string]string{}, map[string]string{}, map[*asm.Fragment][]string{}
 	resolved := map[string]bool{}
 	src := t.unit.Src
 	early := false
 	frags := t.fragmentsByLabel()
 	for pos := 0; pos < len(src); {
-		next := lineEnd(src, pos)
-		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
-		if s.kind == lineInsn { // clang's way to write .set
-			if value, ok := bytes.CutPrefix(bytes.TrimLeft(s.rest, " \t"), []byte("=")); ok {
-				t.aliases[string(s.word)] = string(unquote(operand(value)))
+		next := asm.LineEnd(src, pos)
+		s := asm.ParseLine(bytes.TrimRight(src[pos:next], "\r\n"))
+		if s.Kind == asm.LineInsn { // clang's way to write .set
+			if value, ok := bytes.CutPrefix(bytes.TrimLeft(s.Rest, " \t"), []byte("=")); ok {
+				t.aliases[string(s.Word)] = string(asm.Unquote(asm.Operand(value)))
 			}
 		}
-		if s.kind == lineDirective {
-			switch string(s.word) {
+		if s.Kind == asm.LineDirective {
+			switch string(s.Word) {
 			case ".set":
-				if ops := splitOperands(s.rest); len(ops) == 2 {
-					t.aliases[string(unquote(ops[0]))] = string(unquote(ops[1]))
+				if ops := asm.SplitOperands(s.Rest); len(ops) == 2 {
+					t.aliases[string(asm.Unquote(ops[0]))] = string(asm.Unquote(ops[1]))
 				}
 			case ".type":
-				if ops := splitOperands(s.rest); len(ops) == 2 && bytes.HasSuffix(ops[1], []byte("gnu_indirect_function")) {
-					resolved[string(unquote(ops[0]))] = true
+				if ops := asm.SplitOperands(s.Rest); len(ops) == 2 && bytes.HasSuffix(ops[1], []byte("gnu_indirect_function")) {
+					resolved[string(asm.Unquote(ops[0]))] = true
 				}
 			case ".section", ".pushsection":
-				early = isEarlySection(string(unquote(splitOperands(s.rest)[0])))
+				early = isEarlySection(string(asm.Unquote(asm.SplitOperands(s.Rest)[0])))
 			case ".text", ".data", ".bss", ".popsection", ".previous":
 				early = false
 			case ".quad", ".xword", ".8byte", ".dword":
 				if early {
-					t.early[string(unquote(operand(s.rest)))] = SkipConstructor
+					t.early[string(asm.Unquote(asm.Operand(s.Rest)))] = SkipConstructor
 				}
 			case ".cfi_offset", ".cfi_rel_offset", ".cfi_escape":
-				if i, _ := slices.BinarySearchFunc(frags, pos, func(f *fragment, at int) int { return cmp.Compare(f.label, at+1) }); i > 0 {
-					t.saves(frags[i-1], string(s.word), splitOperands(s.rest))
+				if i, _ := slices.BinarySearchFunc(frags, pos, func(f *asm.Fragment, at int) int { return cmp.Compare(f.Label, at+1) }); i > 0 {
+					t.saves(frags[i-1], string(s.Word), asm.SplitOperands(s.Rest))
 				}
 			}
 		}
@@ -61,22 +63,22 @@ func (t *timer) scanEarly() {
 }
 
 // fragmentsByLabel returns all fragments in the order of the text.
-func (t *timer) fragmentsByLabel() (out []*fragment) {
-	for _, fn := range t.unit.funcs {
-		out = append(out, fn.frags...)
+func (t *timer) fragmentsByLabel() (out []*asm.Fragment) {
+	for _, fn := range t.unit.Funcs {
+		out = append(out, fn.Frags...)
 	}
-	slices.SortFunc(out, func(a, b *fragment) int { return cmp.Compare(a.label, b.label) })
+	slices.SortFunc(out, func(a, b *asm.Fragment) int { return cmp.Compare(a.Label, b.Label) })
 	return out
 }
 
 // saves notes a register that a fragment saves.
-func (t *timer) saves(f *fragment, word string, ops [][]byte) {
+func (t *timer) saves(f *asm.Fragment, word string, ops [][]byte) {
 	reg := string(ops[0])
 	if word == ".cfi_escape" {
 		if len(ops) < 2 {
 			return
 		}
-		if n, err := strconv.ParseUint(reg, 0, 8); err != nil || n != regExpression && n != valExpression {
+		if n, err := strconv.ParseUint(reg, 0, 8); err != nil || n != asm.RegExpression && n != asm.ValExpression {
 			return
 		}
 		n, err := strconv.ParseUint(string(ops[1]), 0, 8)
@@ -117,10 +119,10 @@ func isEarlySection(name string) bool {
 
 // spreadEarly adds the callees of early functions in the unit.
 func (t *timer) spreadEarly() {
-	byName := map[string]*function{}
-	for _, fn := range t.unit.funcs {
-		for _, f := range fn.frags {
-			byName[f.name] = fn
+	byName := map[string]*asm.Function{}
+	for _, fn := range t.unit.Funcs {
+		for _, f := range fn.Frags {
+			byName[f.Name] = fn
 		}
 	}
 	var work []string
@@ -135,9 +137,9 @@ func (t *timer) spreadEarly() {
 		if fn == nil {
 			continue
 		}
-		for _, f := range fn.frags {
-			for _, c := range f.calls {
-				if to := t.resolve(c.callee); byName[to] != nil && t.early[to] == "" {
+		for _, f := range fn.Frags {
+			for _, c := range f.Calls {
+				if to := t.resolve(c.Callee); byName[to] != nil && t.early[to] == "" {
 					t.early[to] = t.early[name]
 					work = append(work, to)
 				}
@@ -153,19 +155,19 @@ func stubPlace(src []byte, end int) (at int, unwound bool) {
 	at = end
 	ended := false
 	for pos := end; pos < len(src); {
-		next := lineEnd(src, pos)
-		s := parseLine(bytes.TrimRight(src[pos:next], "\r\n"))
-		word := string(s.word)
-		belongs := s.kind == lineLabel && isLocal(s.word) && !strings.HasPrefix(word, ".LFE") && !strings.HasPrefix(word, ".Lfunc_end") ||
-			s.kind == lineDirective && (word == ".loc" || strings.HasPrefix(word, ".cfi_"))
+		next := asm.LineEnd(src, pos)
+		s := asm.ParseLine(bytes.TrimRight(src[pos:next], "\r\n"))
+		word := string(s.Word)
+		belongs := s.Kind == asm.LineLabel && asm.IsLocal(s.Word) && !strings.HasPrefix(word, ".LFE") && !strings.HasPrefix(word, ".Lfunc_end") ||
+			s.Kind == asm.LineDirective && (word == ".loc" || strings.HasPrefix(word, ".cfi_"))
 		switch {
-		case s.kind == lineDirective && word == ".cfi_endproc":
+		case s.Kind == asm.LineDirective && word == ".cfi_endproc":
 			return at, true
-		case s.kind == lineInsn, s.kind == lineApp, s.kind == lineDirective && word == ".cfi_startproc":
+		case s.Kind == asm.LineInsn, s.Kind == asm.LineApp, s.Kind == asm.LineDirective && word == ".cfi_startproc":
 			return at, false
 		case belongs && !ended:
 			at = next
-		case s.kind != lineBlank:
+		case s.Kind != asm.LineBlank:
 			ended = true // gcc may have an exception table before .cfi_endproc
 		}
 		pos = next

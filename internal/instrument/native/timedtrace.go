@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
@@ -54,15 +56,15 @@ const RefuseUnaligned = "the code before it prevents its alignment"
 
 // traceBody plans the code of one body in mode trace.
 func (t *timer) traceBody(b *body) {
-	start, _ := alignPlace(t.unit.Src, b.frags[0].label)
+	start, _ := alignPlace(t.unit.Src, b.frags[0].Label)
 	id := t.newLabel()
 	t.insert(start, "\t.p2align\t2\n")
-	t.insert(b.frags[0].label, id+":\n")
+	t.insert(b.frags[0].Label, id+":\n")
 	stubs := make([]stubText, len(b.frags))
 	for i, f := range b.frags {
-		stubs[i].at, stubs[i].unwound = stubPlace(t.unit.Src, f.end)
+		stubs[i].at, stubs[i].unwound = stubPlace(t.unit.Src, f.End)
 	}
-	t.insert(b.frags[0].probe, t.on.record(t, id, wire.EventEnter, b, 0, &stubs[0]))
+	t.insert(b.frags[0].Probe, t.on.record(t, id, wire.EventEnter, b, 0, &stubs[0]))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
@@ -71,13 +73,13 @@ func (t *timer) traceBody(b *body) {
 		if in.effect.tail {
 			kind = wire.EventTailExit
 		}
-		t.unwinding = b.frags[in.frag].unwind
+		t.unwinding = b.frags[in.frag].Unwind
 		code := t.on.record(t, id, kind, b, e.keep, stub)
 		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
 	}
 	for _, a := range t.arrivals(b) {
 		if i := b.fragmentOf(a.at); i >= 0 && !a.changed {
-			t.unwinding = b.frags[i].unwind
+			t.unwinding = b.frags[i].Unwind
 			t.insert(a.at, t.on.again(t, a, t.on.record(t, id, wire.EventArrive, b, 0, &stubs[i])))
 		}
 	}
@@ -90,7 +92,7 @@ func (t *timer) traceBody(b *body) {
 
 // fragmentOf returns the index of the fragment that an offset is in, -1 if it is in none.
 func (b *body) fragmentOf(at int) int {
-	return slices.IndexFunc(b.frags, func(f *fragment) bool { return at >= f.label && at <= f.end })
+	return slices.IndexFunc(b.frags, func(f *asm.Fragment) bool { return at >= f.Label && at <= f.End })
 }
 
 // stubText is text to insert after a fragment.
@@ -107,17 +109,17 @@ func alignPlace(src []byte, pos int) (start int, ok bool) {
 	start = line(max(pos-1, 0))
 	for at := start; at > 0; {
 		prev := line(at - 1)
-		s := parseLine(bytes.TrimRight(src[prev:at], "\r\n"))
-		word := string(s.word)
+		s := asm.ParseLine(bytes.TrimRight(src[prev:at], "\r\n"))
+		word := string(s.Word)
 		switch {
-		case s.kind == lineDirective && (strings.HasPrefix(word, ".p2align") || strings.HasPrefix(word, ".align") ||
+		case s.Kind == asm.LineDirective && (strings.HasPrefix(word, ".p2align") || strings.HasPrefix(word, ".align") ||
 			strings.HasPrefix(word, ".balign") || word == ".section" || word == ".text" || word == ".size" || word == ".cfi_endproc"):
 			return start, true
-		case s.kind == lineDirective && isData(word):
+		case s.Kind == asm.LineDirective && isData(word):
 			return start, false
-		case s.kind == lineLabel && strings.HasPrefix(word, ".LPFE"), s.kind == lineInsn && word == "nop":
+		case s.Kind == asm.LineLabel && strings.HasPrefix(word, ".LPFE"), s.Kind == asm.LineInsn && word == "nop":
 			return start, false
-		case s.kind == lineInsn:
+		case s.Kind == asm.LineInsn:
 			return start, true
 		}
 		at = prev

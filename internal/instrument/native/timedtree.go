@@ -1,5 +1,7 @@
 package native
 
+import "github.com/cairnprof/cairn/internal/instrument/asm"
+
 // Problem: show which function called which how often and for how long, stack by stack, for runs that are too
 // long for a record of each call.
 //
@@ -70,9 +72,9 @@ func (t *timer) treeBody(b *body) {
 	start, id, back := t.newLabel(), t.newLabel(), t.newLabel()
 	slot := treeSlot(b.name)
 	live := b.live &^ regR11 // functions with r11 live at the entry have been refused
-	t.insert(b.frags[0].label, start+":\n")
-	t.unwinding = b.frags[0].unwind
-	t.insert(b.frags[0].probe, t.on.treeEntry(t, live, slot, id, back))
+	t.insert(b.frags[0].Label, start+":\n")
+	t.unwinding = b.frags[0].Unwind
+	t.insert(b.frags[0].Probe, t.on.treeEntry(t, live, slot, id, back))
 	flags := slot
 	if t.opts.Counts {
 		flags |= treeUntimed
@@ -80,12 +82,12 @@ func (t *timer) treeBody(b *body) {
 		flags |= treeLongest
 	}
 	stubs := make([][]byte, len(b.frags))
-	_, unwound := stubPlace(t.unit.Src, b.frags[0].end)
+	_, unwound := stubPlace(t.unit.Src, b.frags[0].End)
 	stubs[0] = []byte(t.on.treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
-		t.unwinding = b.frags[in.frag].unwind
+		t.unwinding = b.frags[in.frag].Unwind
 		code := t.on.treeExit(t, e.keep)
 		if e.cond == "" {
 			code += t.leaveCode(in)
@@ -96,13 +98,13 @@ func (t *timer) treeBody(b *body) {
 		t.insert(a.at, t.on.treeArrive(t, a, id))
 	}
 	for i := range b.insns {
-		if in := &b.insns[i]; in.flow == flowCall {
+		if in := &b.insns[i]; in.flow == asm.FlowCall {
 			t.insert(in.at, t.leaveCode(in))
 		}
 	}
 	for i, f := range b.frags {
 		if len(stubs[i]) > 0 {
-			at, unwound := stubPlace(t.unit.Src, f.end)
+			at, unwound := stubPlace(t.unit.Src, f.End)
 			t.insert(at, t.stubUnwind(f, at, unwound), string(stubs[i]))
 		}
 	}

@@ -1,6 +1,9 @@
 package native
 
-import "github.com/cairnprof/cairn/internal/binary/machine"
+import (
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+)
 
 // timing is the machine-dependent part of the timed modes: how functions are left, and the inserted code.
 type timing interface {
@@ -32,10 +35,10 @@ type timing interface {
 	reach(t *timer, b *body) bool
 	// row returns the unwind directives for stubs at an offset after f: they run in the
 	// state of a function's entry.
-	row(t *timer, f *fragment, at int) string
+	row(t *timer, f *asm.Fragment, at int) string
 
 	// rowEnd returns the directives that undo changes of row that cannot be made twice.
-	rowEnd(t *timer, f *fragment, at int) string
+	rowEnd(t *timer, f *asm.Fragment, at int) string
 
 	// Mode spike.
 	entry(t *timer, live regSet) string

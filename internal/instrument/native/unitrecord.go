@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
@@ -19,35 +21,35 @@ import (
 
 // unitRecord returns what the compiler made of a source file. why has the reason why a function has no probe, and
 // "" for functions with one.
-func (r *rewriter) unitRecord(why map[*function]string) *prof.Unit {
+func (r *rewriter) unitRecord(why map[*asm.Function]string) *prof.Unit {
 	u := &prof.Unit{File: r.source}
 	names := map[int32]string{}
 	name := func(n int32) string {
 		path, ok := names[n]
 		if !ok {
-			path = r.unit.files.path(n, r.opts.Dir)
+			path = r.unit.Files.Path(n, r.opts.Dir)
 			names[n] = path
 		}
 		return path
 	}
-	for _, fn := range r.unit.funcs {
+	for _, fn := range r.unit.Funcs {
 		reason, skipped := why[fn]
 		if skipped && reason != SkipNaked {
 			continue // its user chose that, or it has no code of its own
 		}
 		a := prof.Absent{
-			Name: fn.name, File: r.opts.sourceOf(fn.name, r.source),
-			Shared: strings.HasSuffix(fn.main().sec.group, ",comdat") || r.unit.weak[fn.name],
+			Name: fn.Name, File: r.opts.sourceOf(fn.Name, r.source),
+			Shared: strings.HasSuffix(fn.Main().Sec.Group, ",comdat") || r.unit.Weak[fn.Name],
 		}
 		if skipped {
 			a.Why, a.Note = prof.Unprobed, reason
 		}
-		if locs := fn.main().locs; len(locs) > 0 {
-			if file := name(locs[0].file); file != "" {
-				a.Source, a.Line = file, uint32(locs[0].line)
+		if locs := fn.Main().Locs; len(locs) > 0 {
+			if file := name(locs[0].File); file != "" {
+				a.Source, a.Line = file, uint32(locs[0].Line)
 			}
 		}
-		a.Lines = fn.lineRanges(name)
+		a.Lines = lineRanges(fn, name)
 		u.Funcs = append(u.Funcs, a)
 	}
 	prof.MarkInlined(u.Funcs, u.Funcs)
@@ -55,15 +57,15 @@ func (r *rewriter) unitRecord(why map[*function]string) *prof.Unit {
 }
 
 // lineRanges returns the lines that code of f has.
-func (f *function) lineRanges(name func(n int32) string) []prof.LineRange {
+func lineRanges(f *asm.Function, name func(n int32) string) []prof.LineRange {
 	var ranges []prof.LineRange
-	for _, fr := range f.frags {
-		for i, l := range fr.locs {
-			if i > 0 && l == fr.locs[i-1] {
+	for _, fr := range f.Frags {
+		for i, l := range fr.Locs {
+			if i > 0 && l == fr.Locs[i-1] {
 				continue
 			}
-			if file := name(l.file); file != "" {
-				ranges = append(ranges, prof.LineRange{File: file, From: uint32(l.line), To: uint32(l.line)})
+			if file := name(l.File); file != "" {
+				ranges = append(ranges, prof.LineRange{File: file, From: uint32(l.Line), To: uint32(l.Line)})
 			}
 		}
 	}
@@ -82,7 +84,7 @@ func (r *rewriter) appendUnit(out []byte) []byte {
 	if err != nil {
 		return out // a name is longer than the formats allow: its function has no map entry, either
 	}
-	if r.unit.object == MachO {
+	if r.unit.Object == asm.MachO {
 		mip.MarkUnitsOfMap(data)
 		out = append(out, machOUnits...)
 	} else {

@@ -3,12 +3,14 @@ package native
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // x86 is the assembly of x86-64 in AT&T syntax.
 type x86 struct{}
 
-func (m x86) Classify(mnemonic, rest []byte) (flow, []byte) {
+func (m x86) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 	switch mnemonic[0] {
 	case 'b', 'n':
 		switch string(mnemonic) {
@@ -18,40 +20,40 @@ func (m x86) Classify(mnemonic, rest []byte) (flow, []byte) {
 				return m.Classify(rest[:i], rest[i:])
 			}
 		case "nop", "nopw", "nopl":
-			return flowNop, nil
+			return asm.FlowNop, nil
 		}
 	case 'c':
 		if s := string(mnemonic); s == "call" || s == "callq" {
-			return flowCall, operand(rest)
+			return asm.FlowCall, asm.Operand(rest)
 		}
 	case 'e':
 		if string(mnemonic) == "endbr64" {
-			return flowLanding, nil
+			return asm.FlowLanding, nil
 		}
 	case 'h', 'i', 'r', 's', 'u':
 		if m.IsTrap(mnemonic) {
-			return flowEnd, nil
+			return asm.FlowEnd, nil
 		}
 		switch string(mnemonic) {
 		case "ret", "retq", "iretq", "iret", "sysretq", "uiret":
-			return flowEnd, nil
+			return asm.FlowEnd, nil
 		case "rep", "repz":
-			if op := operand(rest); bytes.HasPrefix(op, []byte("ret")) {
-				return flowEnd, nil
+			if op := asm.Operand(rest); bytes.HasPrefix(op, []byte("ret")) {
+				return asm.FlowEnd, nil
 			}
 		}
 	case 'j':
 		return classifyJump(mnemonic, rest)
 	case 'l':
 		if bytes.HasPrefix(mnemonic, []byte("loop")) {
-			return flowShort, operand(rest)
+			return asm.FlowShort, asm.Operand(rest)
 		}
 	case 'x':
 		if string(mnemonic) == "xbegin" {
-			return flowBranch, operand(rest)
+			return asm.FlowBranch, asm.Operand(rest)
 		}
 	}
-	return flowNext, nil
+	return asm.FlowNext, nil
 }
 
 // isTrap also accepts ud1 with operands, which clang's -fsanitize-trap writes.
@@ -63,14 +65,14 @@ func (x86) IsTrap(mnemonic []byte) bool {
 	return false
 }
 
-func classifyJump(mnemonic, rest []byte) (flow, []byte) {
+func classifyJump(mnemonic, rest []byte) (asm.Flow, []byte) {
 	switch string(mnemonic) {
 	case "jmp", "jmpq":
-		return flowJump, operand(rest)
+		return asm.FlowJump, asm.Operand(rest)
 	case "jrcxz", "jecxz":
-		return flowShort, operand(rest)
+		return asm.FlowShort, asm.Operand(rest)
 	}
-	return flowBranch, operand(rest)
+	return asm.FlowBranch, asm.Operand(rest)
 }
 
 func (x86) Callee(op []byte) string {
@@ -83,10 +85,10 @@ func (x86) Callee(op []byte) string {
 		if !ok {
 			return ""
 		}
-		return string(unquote(name))
+		return string(asm.Unquote(name))
 	}
 	name, _, _ := bytes.Cut(op, []byte("@PLT"))
-	return calleeName(unquote(name))
+	return asm.CalleeName(asm.Unquote(name))
 }
 
 func (x86) Refuse(directive string, _ []byte) string {
@@ -100,7 +102,7 @@ func (x86) Refuse(directive string, _ []byte) string {
 }
 
 // Reader returns nil.
-func (x86) Reader() Reader { return nil }
+func (x86) Reader() asm.Reader { return nil }
 
 func (x86) relocNone() string { return "R_X86_64_NONE" }
 
@@ -124,9 +126,9 @@ func (x86) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 
 // blocks accepts all but functions with a branch of short reach, which probes might move
 // out of reach.
-func (x86) blocks(_ *rewriter, fn *function, implied [][]int) (blockProbes, bool) {
-	for _, f := range fn.frags {
-		if f.short {
+func (x86) blocks(_ *rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool) {
+	for _, f := range fn.Frags {
+		if f.Short {
 			return nil, false
 		}
 	}

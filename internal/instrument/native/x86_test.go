@@ -3,51 +3,53 @@ package native
 import (
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
 
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	checkClassify(t, x86{}, []classified{
-		{"movl %eax, %ebx", flowNext, ""},
-		{"call foo", flowCall, "foo"},
-		{"callq foo@PLT", flowCall, "foo@PLT"},
-		{"call *%rax", flowCall, "*%rax"},
-		{"call *foo@GOTPCREL(%rip)", flowCall, "*foo@GOTPCREL(%rip)"},
-		{"notrack call *%rax", flowCall, "*%rax"},
-		{"cmovne %eax, %ebx", flowNext, ""},
-		{"jmp .L3", flowJump, ".L3"},
-		{"jmp\t.L3 # comment", flowJump, ".L3"},
-		{"jmpq *%rax", flowJump, "*%rax"},
-		{"notrack jmp *.L4(,%rdi,8)", flowJump, "*.L4("},
-		{"bnd jmp foo", flowJump, "foo"},
-		{"jne .L3", flowBranch, ".L3"},
-		{"js foo", flowBranch, "foo"},
-		{"jrcxz .L1", flowShort, ".L1"},
-		{"jecxz .L1", flowShort, ".L1"},
-		{"loop .L1", flowShort, ".L1"},
-		{"loopne .L1", flowShort, ".L1"},
-		{"xbegin .L1", flowBranch, ".L1"},
-		{"xabort $1", flowNext, ""},
-		{"ret", flowEnd, ""},
-		{"retq $8", flowEnd, ""},
-		{"rep ret", flowEnd, ""},
-		{"repz retq", flowEnd, ""},
-		{"rep movsb", flowNext, ""},
-		{"rep stosq", flowNext, ""},
-		{"ud2", flowEnd, ""},
-		{"ud1l 2(%eax), %eax", flowEnd, ""},
-		{"hlt", flowEnd, ""},
-		{"iretq", flowEnd, ""},
-		{"int3", flowNext, ""},
-		{"int $128", flowNext, ""},
-		{"syscall", flowNext, ""},
-		{"endbr64", flowLanding, ""},
-		{"nop", flowNop, ""},
-		{"nopw 0(%rax,%rax,1)", flowNop, ""},
-		{"negl %eax", flowNext, ""},
-		{"leave", flowNext, ""},
-		{"lock cmpxchgl %ecx, (%rdi)", flowNext, ""},
+		{"movl %eax, %ebx", asm.FlowNext, ""},
+		{"call foo", asm.FlowCall, "foo"},
+		{"callq foo@PLT", asm.FlowCall, "foo@PLT"},
+		{"call *%rax", asm.FlowCall, "*%rax"},
+		{"call *foo@GOTPCREL(%rip)", asm.FlowCall, "*foo@GOTPCREL(%rip)"},
+		{"notrack call *%rax", asm.FlowCall, "*%rax"},
+		{"cmovne %eax, %ebx", asm.FlowNext, ""},
+		{"jmp .L3", asm.FlowJump, ".L3"},
+		{"jmp\t.L3 # comment", asm.FlowJump, ".L3"},
+		{"jmpq *%rax", asm.FlowJump, "*%rax"},
+		{"notrack jmp *.L4(,%rdi,8)", asm.FlowJump, "*.L4("},
+		{"bnd jmp foo", asm.FlowJump, "foo"},
+		{"jne .L3", asm.FlowBranch, ".L3"},
+		{"js foo", asm.FlowBranch, "foo"},
+		{"jrcxz .L1", asm.FlowShort, ".L1"},
+		{"jecxz .L1", asm.FlowShort, ".L1"},
+		{"loop .L1", asm.FlowShort, ".L1"},
+		{"loopne .L1", asm.FlowShort, ".L1"},
+		{"xbegin .L1", asm.FlowBranch, ".L1"},
+		{"xabort $1", asm.FlowNext, ""},
+		{"ret", asm.FlowEnd, ""},
+		{"retq $8", asm.FlowEnd, ""},
+		{"rep ret", asm.FlowEnd, ""},
+		{"repz retq", asm.FlowEnd, ""},
+		{"rep movsb", asm.FlowNext, ""},
+		{"rep stosq", asm.FlowNext, ""},
+		{"ud2", asm.FlowEnd, ""},
+		{"ud1l 2(%eax), %eax", asm.FlowEnd, ""},
+		{"hlt", asm.FlowEnd, ""},
+		{"iretq", asm.FlowEnd, ""},
+		{"int3", asm.FlowNext, ""},
+		{"int $128", asm.FlowNext, ""},
+		{"syscall", asm.FlowNext, ""},
+		{"endbr64", asm.FlowLanding, ""},
+		{"nop", asm.FlowNop, ""},
+		{"nopw 0(%rax,%rax,1)", asm.FlowNop, ""},
+		{"negl %eax", asm.FlowNext, ""},
+		{"leave", asm.FlowNext, ""},
+		{"lock cmpxchgl %ecx, (%rdi)", asm.FlowNext, ""},
 	})
 }
 
@@ -79,7 +81,7 @@ func TestIsLeader(t *testing.T) {
 		// others: rather one probe too many
 		".Lsomething": true, "1": false, "entry": true,
 	} {
-		if got := isLeader([]byte(label)); got != want {
+		if got := asm.IsLeader([]byte(label)); got != want {
 			t.Errorf("%s: %v, want %v", label, got, want)
 		}
 	}
@@ -104,7 +106,7 @@ func TestIsCompilerOutput(t *testing.T) {
 		{"by hand, with a name", "\t.file \"a.s\"\n\t.text\n\t.type f, @function\nf:\tret\n", false},
 		{"preprocessed", "# 1 \"a.S\"\n\t.file\t\"a.S\"\n\t.ident\t\"GCC: x\"\n", false},
 	} {
-		if got := IsCompilerOutput([]byte(test.src)); got != test.want {
+		if got := asm.IsCompilerOutput([]byte(test.src)); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
@@ -56,9 +58,9 @@ func (x86Timing) sharesFrame(*timer, *body) bool { return false }
 // reach makes no edits: jumps reach everything, and checkShort has checked the other branches.
 func (x86Timing) reach(*timer, *body) bool { return true }
 
-func (x86Timing) rowEnd(*timer, *fragment, int) string { return "" }
+func (x86Timing) rowEnd(*timer, *asm.Fragment, int) string { return "" }
 
-func (x86Timing) row(t *timer, f *fragment, _ int) string { return t.entryRow(t.unwound[f]) }
+func (x86Timing) row(t *timer, f *asm.Fragment, _ int) string { return t.entryRow(t.unwound[f]) }
 
 func (x86Timing) entry(t *timer, live regSet) string {
 	if t.opts.Exact {
@@ -234,7 +236,7 @@ func (m x86Timing) arrive(t *timer, a arrival) string {
 		return ""
 	}
 	t.arrived = true
-	code := "\tleaq\t" + strconv.Itoa(from.off-8) + "(" + cfaRegisters[from.reg] + "), %r11\n\tcall\t" + timedArrived + "\n"
+	code := "\tleaq\t" + strconv.Itoa(from.Off-8) + "(" + cfaRegisters[from.Reg] + "), %r11\n\tcall\t" + timedArrived + "\n"
 	return m.again(t, a, code)
 }
 
@@ -254,7 +256,7 @@ func (x86Timing) treeArrive(t *timer, a arrival, id string) string {
 		to = treeSwitched
 	}
 	if from, ok := t.cfaAt(a.at); ok {
-		return "\tleaq\t" + strconv.Itoa(from.off-8) + "(" + cfaRegisters[from.reg] + "), %r11\n\tcall\t" + to + "\n"
+		return "\tleaq\t" + strconv.Itoa(from.Off-8) + "(" + cfaRegisters[from.Reg] + "), %r11\n\tcall\t" + to + "\n"
 	}
 	if a.changed {
 		return "" // corrected when a function returns

@@ -1,4 +1,4 @@
-package native
+package asm
 
 import (
 	"bytes"
@@ -38,10 +38,10 @@ func IsMachO(src []byte) bool {
 	return false
 }
 
-// view returns a line of the text in ELF's syntax: without its comment, local labels with
+// View returns a line of the text in ELF's syntax: without its comment, local labels with
 // a dot, names without the underscore of C.
-func (u *Unit) view(line []byte) []byte {
-	if u.object == ELF {
+func (u *Unit) View(line []byte) []byte {
+	if u.Object == ELF {
 		return line
 	}
 	trimmed := bytes.TrimLeft(line, " \t")
@@ -66,7 +66,7 @@ func (u *Unit) view(line []byte) []byte {
 	for i := 0; i < len(line); {
 		switch c := line[i]; {
 		case c == '"':
-			n := quotedLength(line[i:])
+			n := QuotedLength(line[i:])
 			if n > 2 && line[i+1] == '_' {
 				out = append(append(out, '"'), line[i+2:i+n]...)
 			} else {
@@ -75,8 +75,8 @@ func (u *Unit) view(line []byte) []byte {
 			i += n
 		case bytes.HasPrefix(line[i:], []byte(comment)):
 			i = len(line)
-		case symbolByte[c]:
-			n := wordEnd(line, i)
+		case SymbolByte[c]:
+			n := WordEnd(line, i)
 			word := line[i:n]
 			switch word[0] {
 			case 'L':
@@ -94,8 +94,8 @@ func (u *Unit) view(line []byte) []byte {
 	return bytes.TrimRight(out, " \t\r\n")
 }
 
-// quotedLength returns the length of the quoted string that text begins with.
-func quotedLength(text []byte) int {
+// QuotedLength returns the length of the quoted string that text begins with.
+func QuotedLength(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
@@ -107,15 +107,15 @@ func quotedLength(text []byte) int {
 	return len(text)
 }
 
-// parseLine classifies a line of the unit.
-func (u *Unit) parseLine(line []byte) statement {
+// ParseLine classifies a line of the unit.
+func (u *Unit) ParseLine(line []byte) Statement {
 	line = bytes.TrimRight(line, "\r\n")
-	if u.object == ELF {
-		return parseLine(line)
+	if u.Object == ELF {
+		return ParseLine(line)
 	}
-	s := parseLine(u.view(line))
-	if rest, ok := bytes.CutPrefix(bytes.TrimLeft(s.rest, " \t"), []byte("=")); ok && s.kind == lineInsn || ok && s.kind == lineDirective {
-		return statement{lineDirective, []byte(".set"), rest} // L1_set_2 = LBB1_2-LJTI1_0
+	s := ParseLine(u.View(line))
+	if rest, ok := bytes.CutPrefix(bytes.TrimLeft(s.Rest, " \t"), []byte("=")); ok && s.Kind == LineInsn || ok && s.Kind == LineDirective {
+		return Statement{LineDirective, []byte(".set"), rest} // L1_set_2 = LBB1_2-LJTI1_0
 	}
 	return s
 }
@@ -129,10 +129,10 @@ var machOSections = map[string]bool{
 }
 
 // machODirective handles directives that only Mach-O has, and reports whether s was one.
-func (p *parser) machODirective(s statement, next int) bool {
-	switch word := string(s.word); word {
+func (p *Parser) machODirective(s Statement, next int) bool {
+	switch word := string(s.Word); word {
 	case ".section":
-		ops := splitOperands(s.rest)
+		ops := SplitOperands(s.Rest)
 		name, code := string(ops[0]), false
 		if len(ops) > 1 {
 			name += "," + string(ops[1])
@@ -140,38 +140,38 @@ func (p *parser) machODirective(s statement, next int) bool {
 		for _, op := range ops[min(2, len(ops)):] {
 			code = code || bytes.Contains(op, []byte("pure_instructions")) || bytes.Contains(op, []byte("some_instructions"))
 		}
-		p.enter(name, "", code)
+		p.Enter(name, "", code)
 	case ".weak_definition", ".weak_def_can_be_hidden":
-		p.weak[string(unquote(operand(s.rest)))] = true
+		p.weak[string(Unquote(Operand(s.Rest)))] = true
 	case ".private_extern":
-		p.global[string(unquote(operand(s.rest)))] = true
+		p.global[string(Unquote(Operand(s.Rest)))] = true
 	case ".alt_entry":
-		name := string(unquote(operand(s.rest)))
+		name := string(Unquote(Operand(s.Rest)))
 		p.within[name], p.taken[name] = true, true
 	case ".set":
-		p.mention(s.rest)
+		p.Mention(s.Rest)
 	case ".data_region":
 		p.table = true
-		if f := p.sec.cur; f != nil {
-			f.state = unreached
+		if f := p.Sec.Cur; f != nil {
+			f.State = Unreached
 		}
 	case ".end_data_region":
 		p.table = false
 	case ".cfi_endproc":
-		if f := p.sec.cur; f != nil {
-			f.behind = next
+		if f := p.Sec.Cur; f != nil {
+			f.Behind = next
 		}
 	case ".cfi_def_cfa_offset":
-		if f := p.sec.cur; f != nil && p.unit.Kind == machine.X86_64 {
-			n, err := strconv.Atoi(string(operand(s.rest)))
-			f.indirect = f.indirect || err == nil && n > compactFrame
+		if f := p.Sec.Cur; f != nil && p.Unit.Kind == machine.X86_64 {
+			n, err := strconv.Atoi(string(Operand(s.Rest)))
+			f.Indirect = f.Indirect || err == nil && n > compactFrame
 		}
 	case ".file", ".loh", ".subsections_via_symbols", ".zerofill", ".tbss", ".comm", ".lcomm":
 	default:
-		if !machOSections[word] && !bytes.HasPrefix(s.word, []byte(".objc_")) {
+		if !machOSections[word] && !bytes.HasPrefix(s.Word, []byte(".objc_")) {
 			return false
 		}
-		p.enter(word, "", false)
+		p.Enter(word, "", false)
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-package native
+package asm
 
 import (
 	"bytes"
@@ -8,34 +8,35 @@ import (
 	"strings"
 )
 
-// cfiState is a row of the unwind table.
-type cfiState struct {
-	reg   int    // register that the CFA is computed from
-	off   int    // offset that is added
-	expr  string // the CFA as an expression: operands of .cfi_escape
+// CFIState is a row of the unwind table.
+type CFIState struct {
+	Reg   int    // register that the CFA is computed from
+	Off   int    // offset that is added
+	Expr  string // the CFA as an expression: operands of .cfi_escape
 	rules map[int]string
-	args  string // operands of .cfi_escape for DW_CFA_GNU_args_size, or ""
-	sign  string // the directive that marked the return address as signed, or ""
+	Args  string // operands of .cfi_escape for DW_CFA_GNU_args_size, or ""
+	Sign  string // the directive that marked the return address as signed, or ""
 }
 
 const (
 	cfaExpression  = 0x0f // DW_CFA_def_cfa_expression
-	regExpression  = 0x10 // DW_CFA_expression
-	valExpression  = 0x16 // DW_CFA_val_expression
+	RegExpression  = 0x10 // DW_CFA_expression
+	ValExpression  = 0x16 // DW_CFA_val_expression
 	gnuArgsSize    = 0x2e // DW_CFA_GNU_args_size
-	dwarfRSP       = 7
-	maxRememberCFI = 64 // states remembered at a time
+	DwarfRSP       = 7
+	MaxRememberCFI = 64 // states remembered at a time
 )
 
-// entryCFI is the state at the entry of a function for x86: all registers unchanged.
-var entryCFI = cfiState{reg: dwarfRSP, off: 8}
+// EntryCFI is the state at the entry of a function for x86: all registers unchanged.
+var EntryCFI = CFIState{Reg: DwarfRSP, Off: 8}
 
-func (c *cfiState) equal(d *cfiState) bool {
-	return c.reg == d.reg && c.off == d.off && c.expr == d.expr && c.args == d.args && c.sign == d.sign && maps.Equal(c.rules, d.rules)
+// Equal reports whether two rows are the same.
+func (c *CFIState) Equal(d *CFIState) bool {
+	return c.Reg == d.Reg && c.Off == d.Off && c.Expr == d.Expr && c.Args == d.Args && c.Sign == d.Sign && maps.Equal(c.rules, d.rules)
 }
 
-// apply returns the state after a directive.
-func (c cfiState) apply(word string, ops []string) (cfiState, bool) {
+// Apply returns the state after a directive.
+func (c CFIState) Apply(word string, ops []string) (CFIState, bool) {
 	nums := make([]int, len(ops))
 	for i, op := range ops {
 		n, ok := cfiRegister(op)
@@ -54,20 +55,20 @@ func (c cfiState) apply(word string, ops []string) (cfiState, bool) {
 	if len(nums) != want {
 		return c, false
 	}
-	known := c.expr == ""
+	known := c.Expr == ""
 	switch word {
 	case ".cfi_def_cfa":
-		c.reg, c.off, c.expr, known = nums[0], nums[1], "", true
+		c.Reg, c.Off, c.Expr, known = nums[0], nums[1], "", true
 	case ".cfi_def_cfa_register":
-		c.reg = nums[0]
+		c.Reg = nums[0]
 	case ".cfi_def_cfa_offset":
-		c.off = nums[0]
+		c.Off = nums[0]
 	case ".cfi_adjust_cfa_offset":
-		c.off += nums[0]
+		c.Off += nums[0]
 	case ".cfi_offset":
 		c.rules, known = c.with(nums[0], ".cfi_offset "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1])), true
 	case ".cfi_rel_offset":
-		c.rules = c.with(nums[0], ".cfi_offset "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1]-c.off))
+		c.rules = c.with(nums[0], ".cfi_offset "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1]-c.Off))
 	case ".cfi_register":
 		c.rules, known = c.with(nums[0], ".cfi_register "+strconv.Itoa(nums[0])+", "+strconv.Itoa(nums[1])), true
 	case ".cfi_undefined", ".cfi_same_value":
@@ -81,7 +82,7 @@ func (c cfiState) apply(word string, ops []string) (cfiState, bool) {
 }
 
 // escape applies the raw bytes that gcc writes for expressions and for the size of pushed arguments.
-func (c cfiState) escape(b []int) (cfiState, bool) {
+func (c CFIState) escape(b []int) (CFIState, bool) {
 	for _, v := range b {
 		if v < 0 || v > 255 {
 			return c, false
@@ -94,8 +95,8 @@ func (c cfiState) escape(b []int) (cfiState, bool) {
 	operands := strings.Join(text, ",")
 	switch {
 	case len(b) >= 2 && b[0] == cfaExpression && b[1] < 0x80 && len(b) == 2+b[1]:
-		c.reg, c.off, c.expr = 0, 0, operands
-	case len(b) >= 3 && (b[0] == regExpression || b[0] == valExpression) && b[1] < 0x80 && b[2] < 0x80 && len(b) == 3+b[2]:
+		c.Reg, c.Off, c.Expr = 0, 0, operands
+	case len(b) >= 3 && (b[0] == RegExpression || b[0] == ValExpression) && b[1] < 0x80 && b[2] < 0x80 && len(b) == 3+b[2]:
 		c.rules = c.with(b[1], ".cfi_escape "+operands)
 	case len(b) >= 2 && b[0] == gnuArgsSize:
 		for i, v := range b[1:] {
@@ -103,9 +104,9 @@ func (c cfiState) escape(b []int) (cfiState, bool) {
 				return c, false
 			}
 		}
-		c.args = operands
+		c.Args = operands
 		if len(b) == 2 && b[1] == 0 {
-			c.args = ""
+			c.Args = ""
 		}
 	default:
 		return c, false
@@ -114,7 +115,7 @@ func (c cfiState) escape(b []int) (cfiState, bool) {
 }
 
 // with returns the rules with that of reg replaced; "" restores it.
-func (c *cfiState) with(reg int, rule string) map[int]string {
+func (c *CFIState) with(reg int, rule string) map[int]string {
 	rules := maps.Clone(c.rules)
 	if rules == nil {
 		rules = map[int]string{}
@@ -127,8 +128,8 @@ func (c *cfiState) with(reg int, rule string) map[int]string {
 	return rules
 }
 
-// appendChange appends the directives that lead from one state to another.
-func appendChange(out []byte, from, to *cfiState) []byte {
+// AppendChange appends the directives that lead from one state to another.
+func AppendChange(out []byte, from, to *CFIState) []byte {
 	line := func(parts ...string) {
 		out = append(out, '\t')
 		for _, s := range parts {
@@ -136,16 +137,16 @@ func appendChange(out []byte, from, to *cfiState) []byte {
 		}
 		out = append(out, '\n')
 	}
-	reg, off := strconv.Itoa(to.reg), strconv.Itoa(to.off)
+	reg, off := strconv.Itoa(to.Reg), strconv.Itoa(to.Off)
 	switch {
-	case to.expr != "" && to.expr != from.expr:
-		line(".cfi_escape ", to.expr)
-	case to.expr != "":
-	case from.expr != "" || from.reg != to.reg && from.off != to.off:
+	case to.Expr != "" && to.Expr != from.Expr:
+		line(".cfi_escape ", to.Expr)
+	case to.Expr != "":
+	case from.Expr != "" || from.Reg != to.Reg && from.Off != to.Off:
 		line(".cfi_def_cfa ", reg, ", ", off)
-	case from.reg != to.reg:
+	case from.Reg != to.Reg:
 		line(".cfi_def_cfa_register ", reg)
-	case from.off != to.off:
+	case from.Off != to.Off:
 		line(".cfi_def_cfa_offset ", off)
 	}
 	for _, r := range slices.Sorted(maps.Keys(from.rules)) {
@@ -158,29 +159,30 @@ func appendChange(out []byte, from, to *cfiState) []byte {
 			line(rule)
 		}
 	}
-	if (to.sign == "") != (from.sign == "") {
-		line(to.sign + from.sign) // one of them is empty
+	if (to.Sign == "") != (from.Sign == "") {
+		line(to.Sign + from.Sign) // one of them is empty
 	}
-	if to.args != from.args {
-		if to.args == "" {
+	if to.Args != from.Args {
+		if to.Args == "" {
 			line(".cfi_escape 0x2e,0x0")
 		} else {
-			line(".cfi_escape ", to.args)
+			line(".cfi_escape ", to.Args)
 		}
 	}
 	return out
 }
 
-// plainOperands returns the operands of a directive without the comment, which begins with # or //; the
+// PlainOperands returns the operands of a directive without the comment, which begins with # or //; the
 // relevant directives contain neither otherwise.
-func plainOperands(rest []byte) []byte {
+func PlainOperands(rest []byte) []byte {
 	rest, _, _ = bytes.Cut(rest, []byte("#"))
 	rest, _, _ = bytes.Cut(rest, []byte("//"))
 	return rest
 }
 
-func cfiOperands(rest []byte) []string {
-	rest = plainOperands(rest)
+// CFIOperands returns the operands of an unwind directive.
+func CFIOperands(rest []byte) []string {
+	rest = PlainOperands(rest)
 	if len(bytes.TrimSpace(rest)) == 0 {
 		return nil
 	}
@@ -191,13 +193,14 @@ func cfiOperands(rest []byte) []string {
 	return ops
 }
 
-// cfiNumber parses a number. It rejects numbers beyond a sensible range.
-func cfiNumber(op string) (int, bool) {
+// CFINumber parses a number. It rejects numbers beyond a sensible range.
+func CFINumber(op string) (int, bool) {
 	n, err := strconv.ParseInt(op, 0, 32)
 	return int(n), err == nil
 }
 
-var dwarfRegisters = map[string]int{
+// DwarfRegisters are the numbers of the registers of x86-64 in unwind tables (System V ABI, figure 3.36).
+var DwarfRegisters = map[string]int{
 	"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7,
 	"r8": 8, "r9": 9, "r10": 10, "r11": 11, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "rip": 16,
 }
@@ -205,14 +208,14 @@ var dwarfRegisters = map[string]int{
 // cfiRegister reads a number, or the name of a register: of x86 with %, of AArch64 without.
 func cfiRegister(op string) (int, bool) {
 	if name, ok := strings.CutPrefix(op, "%"); ok {
-		n, ok := dwarfRegisters[name]
+		n, ok := DwarfRegisters[name]
 		return n, ok
 	}
 	if op == "sp" || op == "wsp" {
 		return 31, true
 	}
 	if len(op) < 2 || op[1] < '0' || op[1] > '9' {
-		return cfiNumber(op)
+		return CFINumber(op)
 	}
 	n, err := strconv.Atoi(op[1:])
 	switch {
@@ -222,5 +225,5 @@ func cfiRegister(op string) (int, bool) {
 	case strings.IndexByte("bhsdqv", op[0]) >= 0:
 		return 64 + n, true
 	}
-	return cfiNumber(op)
+	return CFINumber(op)
 }

@@ -1,42 +1,42 @@
-package native
+package asm
 
 import (
 	"strconv"
 	"strings"
 )
 
-// section is a code section of the unit.
-type section struct {
-	name  string
-	group string // operands that name its group, as in "_Z1fv,comdat"; "" if none
-	code  bool
+// Section is a code section of the unit.
+type Section struct {
+	Name  string
+	Group string // operands that name its group, as in "_Z1fv,comdat"; "" if none
+	Code  bool
 	// state while parsing
-	cur       *fragment // the fragment that code in this section belongs to
+	Cur       *Fragment // the fragment that code in this section belongs to
 	content   bool      // something has been placed in it
 	alignment int       // offset of the alignment that awaits code, or -1
 	preamble  int       // offset of the first directive that announces a symbol, or -1
 }
 
-// sectionDirective handles a change of section and reports whether s was one.
-func (p *parser) sectionDirective(s statement) bool {
-	switch string(s.word) {
+// SectionDirective handles a change of section and reports whether s was one.
+func (p *Parser) SectionDirective(s Statement) bool {
+	switch string(s.Word) {
 	case ".text":
-		p.enter(".text", "", true)
+		p.Enter(".text", "", true)
 	case ".data", ".bss":
-		p.enter(string(s.word), "", false)
+		p.Enter(string(s.Word), "", false)
 	case ".section":
-		p.enterOperands(s.rest)
+		p.enterOperands(s.Rest)
 	case ".pushsection":
-		p.stack = append(p.stack, p.sec)
-		p.enterOperands(s.rest)
+		p.stack = append(p.stack, p.Sec)
+		p.enterOperands(s.Rest)
 	case ".popsection":
 		if n := len(p.stack); n > 0 {
-			p.prev, p.sec = p.sec, p.stack[n-1]
+			p.Prev, p.Sec = p.Sec, p.stack[n-1]
 			p.stack = p.stack[:n-1]
 		}
 	case ".previous":
-		if p.prev != nil {
-			p.prev, p.sec = p.sec, p.prev
+		if p.Prev != nil {
+			p.Prev, p.Sec = p.Sec, p.Prev
 		}
 	default:
 		return false
@@ -45,12 +45,12 @@ func (p *parser) sectionDirective(s statement) bool {
 }
 
 // enterOperands handles .section NAME[,"flags"[,@type[,...]]].
-func (p *parser) enterOperands(rest []byte) {
-	ops := splitOperands(rest)
-	name := string(unquote(ops[0]))
+func (p *Parser) enterOperands(rest []byte) {
+	ops := SplitOperands(rest)
+	name := string(Unquote(ops[0]))
 	flags, group := "", ""
 	if len(ops) > 1 {
-		flags = string(unquote(ops[1]))
+		flags = string(Unquote(ops[1]))
 	}
 	extra := ops[min(len(ops), 3):]
 	if strings.Contains(flags, "M") && len(extra) > 0 {
@@ -71,26 +71,27 @@ func (p *parser) enterOperands(rest []byte) {
 		name += ",unique," + string(extra[1]) // a separate section under a shared name
 	}
 	code := strings.Contains(flags, "x") || flags == "" && strings.HasPrefix(name, ".text")
-	p.enter(name, group, code)
+	p.Enter(name, group, code)
 }
 
-func (p *parser) enter(name, group string, code bool) {
+// Enter changes to a section, of a group or of none (""), that may hold code.
+func (p *Parser) Enter(name, group string, code bool) {
 	key := name
 	if group != "" {
 		key = name + "\x00" + group
 	}
-	s := p.byKey[key]
+	s := p.ByKey[key]
 	if s == nil {
-		s = &section{name: name, group: group, code: code, alignment: -1, preamble: -1}
-		p.byKey[key] = s
-		p.unit.secs = append(p.unit.secs, s)
+		s = &Section{Name: name, Group: group, Code: code, alignment: -1, preamble: -1}
+		p.ByKey[key] = s
+		p.Unit.secs = append(p.Unit.secs, s)
 	}
-	p.prev, p.sec = p.sec, s
+	p.Prev, p.Sec = p.Sec, s
 }
 
-// alignmentSize returns the maximum size that an alignment directive inserts, or -1.
-func alignmentSize(word string, rest []byte) int {
-	ops := splitOperands(rest)
+// AlignmentSize returns the maximum size that an alignment directive inserts, or -1.
+func AlignmentSize(word string, rest []byte) int {
+	ops := SplitOperands(rest)
 	n, err := strconv.Atoi(string(ops[0]))
 	if err != nil || n < 0 || n > 1<<16 {
 		return -1
@@ -109,17 +110,17 @@ func alignmentSize(word string, rest []byte) int {
 	return n
 }
 
-// dataSize returns the bytes of a line of data, or -1.
-func dataSize(s statement) int {
-	switch string(s.word) {
+// DataSize returns the bytes of a line of data, or -1.
+func DataSize(s Statement) int {
+	switch string(s.Word) {
 	case ".byte":
-		return len(splitOperands(s.rest))
+		return len(SplitOperands(s.Rest))
 	case ".2byte", ".hword", ".short":
-		return 2 * len(splitOperands(s.rest))
+		return 2 * len(SplitOperands(s.Rest))
 	case ".4byte", ".word", ".long", ".inst":
-		return 4 * len(splitOperands(s.rest))
+		return 4 * len(SplitOperands(s.Rest))
 	case ".8byte", ".xword", ".quad":
-		return 8 * len(splitOperands(s.rest))
+		return 8 * len(SplitOperands(s.Rest))
 	}
 	return -1
 }

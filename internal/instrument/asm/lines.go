@@ -1,43 +1,43 @@
-package native
+package asm
 
 import "path"
 
 // lineEntry is a .loc directive: the number of a file and a line of it.
-type lineEntry struct{ file, line int32 }
+type lineEntry struct{ File, Line int32 }
 
 // sourceFiles are the names of files in .file directives, by number.
 type sourceFiles map[int32][2]string // directory and name
 
 // debugLine handles .file with a number, and .loc.
-func (p *parser) debugLine(s statement, next int) {
-	switch string(s.word) {
+func (p *Parser) debugLine(s Statement, next int) {
+	switch string(s.Word) {
 	case ".loc":
-		f := p.sec.cur
+		f := p.Sec.Cur
 		if f == nil {
 			return
 		}
-		file, rest, ok := leadingNumber(s.rest)
+		file, rest, ok := leadingNumber(s.Rest)
 		line, _, ok2 := leadingNumber(rest)
 		switch {
 		case !ok || !ok2:
 		case line > 0:
-			f.locs = append(f.locs, lineEntry{file, line})
+			f.Locs = append(f.Locs, lineEntry{file, line})
 		default:
-			p.unit.lineless = append(p.unit.lineless, next)
+			p.Unit.Lineless = append(p.Unit.Lineless, next)
 		}
 	case ".file":
-		n, rest, ok := leadingNumber(s.rest)
+		n, rest, ok := leadingNumber(s.Rest)
 		if !ok {
 			return
 		}
-		if p.unit.files == nil {
-			p.unit.files = sourceFiles{}
+		if p.Unit.Files == nil {
+			p.Unit.Files = sourceFiles{}
 		}
 		first, rest := quotedWord(rest)
 		if second, _ := quotedWord(rest); second != "" {
-			p.unit.files[n] = [2]string{first, second}
+			p.Unit.Files[n] = [2]string{first, second}
 		} else {
-			p.unit.files[n] = [2]string{"", first}
+			p.Unit.Files[n] = [2]string{"", first}
 		}
 	}
 }
@@ -74,9 +74,9 @@ func quotedWord(rest []byte) (word string, after []byte) {
 	return word, rest[min(i+1, len(rest)):]
 }
 
-// path returns the path of a file, as readers of the line table do (DWARF 5, section 6.2.4): below the directory
+// Path returns the path of a file, as readers of the line table do (DWARF 5, section 6.2.4): below the directory
 // of the compilation, which file 0 has, or else dir.
-func (files sourceFiles) path(n int32, dir string) string {
+func (files sourceFiles) Path(n int32, dir string) string {
 	if zero, ok := files[0]; ok {
 		dir = zero[0]
 	}
@@ -93,4 +93,4 @@ func (files sourceFiles) path(n int32, dir string) string {
 }
 
 // HasLineless reports whether a unit has code without a line.
-func (u *Unit) HasLineless() bool { return len(u.lineless) > 0 }
+func (u *Unit) HasLineless() bool { return len(u.Lineless) > 0 }

@@ -1,4 +1,4 @@
-package native
+package asm
 
 import "bytes"
 
@@ -6,7 +6,7 @@ import "bytes"
 type Machine interface {
 	// Classify returns the flow of an instruction and, for calls, branches and
 	// jumps, its target operand.
-	Classify(mnemonic, rest []byte) (flow, []byte)
+	Classify(mnemonic, rest []byte) (Flow, []byte)
 	// Callee returns the symbol that a call or jump operand names, or "" where
 	// the target is computed. Calls through the GOT or the PLT are direct.
 	Callee(op []byte) string
@@ -22,49 +22,49 @@ type Machine interface {
 // Reader reads what only one machine's assembly has. Its methods report whether that is all about a part of the text.
 type Reader interface {
 	// Statement classifies a line.
-	Statement(line []byte) statement
+	Statement(line []byte) Statement
 	// Begin is called for the fragment of each function symbol.
-	Begin(f *fragment)
-	Label(f *fragment, name []byte, pos int) bool
-	Directive(p *parser, s statement, pos, next int) bool
+	Begin(f *Fragment)
+	Label(f *Fragment, name []byte, pos int) bool
+	Directive(p *Parser, s Statement, pos, next int) bool
 	// Instruction may change the flow of an instruction.
-	Instruction(p *parser, f *fragment, kind *flow, s statement, pos, next int) bool
+	Instruction(p *Parser, f *Fragment, kind *Flow, s Statement, pos, next int) bool
 	// Unconditional reports whether an instruction that is a call always calls.
 	Unconditional(mnemonic []byte) bool
 }
 
-// flow is the effect of an instruction on the flow of control.
-type flow uint8
+// Flow is the effect of an instruction on the flow of control.
+type Flow uint8
 
 const (
-	flowNext    flow = iota // continues with the next instruction
-	flowCall                // usually returns
-	flowBranch              // may go elsewhere
-	flowJump                // goes elsewhere
-	flowEnd                 // return or trap
-	flowShort               // branch with a reach of 127 bytes
-	flowLanding             // a target of indirect branches: must stay the first of its block
-	flowSign                // signs the return address: a landing as well, if it leads a function
-	flowNop                 // room for patching, if it leads a function
+	FlowNext    Flow = iota // continues with the next instruction
+	FlowCall                // usually returns
+	FlowBranch              // may go elsewhere
+	FlowJump                // goes elsewhere
+	FlowEnd                 // return or trap
+	FlowShort               // branch with a reach of 127 bytes
+	FlowLanding             // a target of indirect branches: must stay the first of its block
+	FlowSign                // signs the return address: a landing as well, if it leads a function
+	FlowNop                 // room for patching, if it leads a function
 )
 
-// isLocal reports whether a symbol is an assembler-local label inside of a function, or of data.
-func isLocal(name []byte) bool {
-	return len(name) > 1 && name[0] == '.' && name[1] == 'L' && !isAlias(name)
+// IsLocal reports whether a symbol is an assembler-local label inside of a function, or of data.
+func IsLocal(name []byte) bool {
+	return len(name) > 1 && name[0] == '.' && name[1] == 'L' && !IsAlias(name)
 }
 
-// isAlias reports whether a symbol is another name of a function for references inside of the module, as
+// IsAlias reports whether a symbol is another name of a function for references inside of the module, as
 // clang's .Lf$local is for f.
-func isAlias(name []byte) bool {
+func IsAlias(name []byte) bool {
 	return bytes.HasPrefix(name, []byte(aliasHead)) && bytes.HasSuffix(name, []byte(aliasTail))
 }
 
-// calleeName returns the symbol of a function that code refers to by a name, "" for an expression.
-func calleeName(name []byte) string {
-	if wordEnd(name, 0) < len(name) {
+// CalleeName returns the symbol of a function that code refers to by a name, "" for an expression.
+func CalleeName(name []byte) string {
+	if WordEnd(name, 0) < len(name) {
 		return ""
 	}
-	if isAlias(name) {
+	if IsAlias(name) {
 		name = name[len(aliasHead) : len(name)-len(aliasTail)]
 	}
 	return string(name)
@@ -81,13 +81,13 @@ var markers = []string{
 	"text", "PFE", "PR", "PIC", "PC", "CPI", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled", "loh",
 }
 
-// isLeader reports whether a label inside a function can begin a basic block. Labels of unknown families do: an
+// IsLeader reports whether a label inside a function can begin a basic block. Labels of unknown families do: an
 // unnecessary probe costs 7 bytes, a missing one loses a block.
-func isLeader(name []byte) bool {
-	if isAlias(name) {
+func IsLeader(name []byte) bool {
+	if IsAlias(name) {
 		return false
 	}
-	if !isLocal(name) {
+	if !IsLocal(name) {
 		return name[0] < '0' || name[0] > '9' // 1: is mcount's
 	}
 	tail := name[2:]
@@ -105,8 +105,8 @@ func isLeader(name []byte) bool {
 	return true
 }
 
-// emitsBytes reports whether a directive puts bytes into the section.
-func emitsBytes(directive []byte) bool {
+// EmitsBytes reports whether a directive puts bytes into the section.
+func EmitsBytes(directive []byte) bool {
 	switch string(directive) {
 	case ".byte", ".value", ".short", ".word", ".long", ".int", ".quad", ".octa", ".2byte", ".4byte", ".8byte",
 		".zero", ".skip", ".space", ".fill", ".ascii", ".asciz", ".string", ".uleb128", ".sleb128",

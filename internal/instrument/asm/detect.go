@@ -1,4 +1,4 @@
-package native
+package asm
 
 import "bytes"
 
@@ -58,11 +58,11 @@ func startsWithFile(src []byte) bool {
 		if len(line) > 2 && line[0] == '#' && line[1] == ' ' && line[2] >= '0' && line[2] <= '9' {
 			return false
 		}
-		s := parseLine(line)
-		if s.kind == lineDirective && string(s.word) == ".file" {
+		s := ParseLine(line)
+		if s.Kind == LineDirective && string(s.Word) == ".file" {
 			return true
 		}
-		if s.kind == lineInsn || s.kind == lineLabel && !isLocal(s.word) || s.kind == lineApp || !ok {
+		if s.Kind == LineInsn || s.Kind == LineLabel && !IsLocal(s.Word) || s.Kind == LineApp || !ok {
 			return false
 		}
 		src = rest

@@ -1,4 +1,4 @@
-package native
+package asm
 
 // libraryReturns are functions of the C library that always return: they call nothing that a program can
 // replace. The C standard reserves their names for them; log is left out, because programs define one that
@@ -16,7 +16,7 @@ var libraryReturns = []string{
 // returning finds the functions of the unit that return from every call, whatever their callees do: they have
 // no endless loop, and no other definition can replace them. It computes the least set, so recursive functions
 // are not in it. Neither are functions that may jump to a computed address, even by a jump table.
-func (p *parser) returning() map[string]bool {
+func (p *Parser) returning() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range libraryReturns {
 		if p.byName[name] == nil { // the unit's own definition takes precedence
@@ -25,27 +25,27 @@ func (p *parser) returning() map[string]bool {
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, fn := range p.unit.funcs {
-			if !out[fn.name] && !p.global[fn.name] && fn.returns(p.taken, out) {
-				out[fn.name], changed = true, true
+		for _, fn := range p.Unit.Funcs {
+			if !out[fn.Name] && !p.global[fn.Name] && fn.returns(p.taken, out) {
+				out[fn.Name], changed = true, true
 			}
 		}
 	}
 	return out
 }
 
-func (f *function) returns(taken, known map[string]bool) bool {
-	for _, fr := range f.frags {
-		for _, c := range fr.calls {
-			if !known[c.callee] {
+func (f *Function) returns(taken, known map[string]bool) bool {
+	for _, fr := range f.Frags {
+		for _, c := range fr.Calls {
+			if !known[c.Callee] {
 				return false
 			}
 		}
-		for i := range fr.blocks {
-			if b := &fr.blocks[i]; b.leaves || b.traps {
+		for i := range fr.Blocks {
+			if b := &fr.Blocks[i]; b.leaves || b.traps {
 				return false
 			}
 		}
 	}
-	return !f.flowGraph(taken, known).endless
+	return !f.FlowGraph(taken, known).endless
 }
