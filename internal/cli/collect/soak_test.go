@@ -51,7 +51,7 @@ type soak struct {
 	next     uint64
 	raws     []map[string][]byte // acknowledged, by program
 	attempts int
-	recent   [][]byte // bodies that were acknowledged since the last checkpoint
+	recent   [][]byte // bodies that were acknowledged since the last comparison, and some before it
 }
 
 const soakToken = "soak-token-0123456789"
@@ -98,6 +98,7 @@ func TestSoak(t *testing.T) {
 		turn = turn[1:]
 		if faults[name]() {
 			done[name]++
+			t.Log(time.Now().Format(time.TimeOnly), name) // what was before a failure
 		}
 		time.Sleep(time.Duration(s.rng.IntN(1500)) * time.Millisecond)
 		if time.Now().After(check) {
@@ -154,6 +155,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		if _, err := s.client.Send(t.Context(), s.p.url, p.MapFile(t)); err != nil {
 			t.Fatal(err)
 		}
+		s.recent = append(s.recent, p.MapFile(t))
 	}
 	return s
 }
@@ -287,10 +289,14 @@ func (s *soak) check() {
 			s.t.Fatalf("the profile of %s has %d runs, %d were acknowledged, and is not theirs: %s", p.Module, runsOf(s.t, got), len(s.raws[i]), &s.p.talk)
 		}
 	}
-	s.recent = nil
+	s.recent = slices.Clone(s.recent[max(0, len(s.recent)-inSnapshots):])
 }
 
-// again sends again what was acknowledged since the last comparison. Senders wait.
+// inSnapshots is after how many uploads both snapshots have one. The journal may lose what only the newest has, if that
+// is damaged as well.
+const inSnapshots = 400
+
+// again sends again what may not be in both snapshots. Senders wait.
 func (s *soak) again() {
 	for _, body := range s.recent {
 		if !s.deliver(body) {
