@@ -17,8 +17,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Mode is what the counts of a profile are.
@@ -45,7 +46,7 @@ type Row struct {
 
 // Write writes a profile. It sorts the rows by file and place.
 func Write(w io.Writer, mode Mode, rows []Row) error {
-	slices.SortFunc(rows, func(a, b Row) int { return a.compare(&b.Unit) })
+	stablesort.Func(rows, func(a, b Row) int { return a.compare(&b.Unit) })
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "mode: %s\n", mode)
 	for i := range rows {

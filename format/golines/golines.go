@@ -53,6 +53,7 @@ import (
 	"sort"
 
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Section is the name of the section.
@@ -389,6 +390,6 @@ func (p *Place) each(lines []Range, yield func(string, int) bool) bool {
 
 // Sort brings the places and functions into the order of a section.
 func (t *Table) Sort() {
-	slices.SortStableFunc(t.Places, func(a, b Place) int { return cmp.Compare(a.Addr, b.Addr) })
-	slices.SortStableFunc(t.Funcs, func(a, b Func) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(t.Places, func(a, b Place) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(t.Funcs, func(a, b Func) int { return cmp.Compare(a.Addr, b.Addr) })
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Table has the functions of a kernel.
@@ -64,7 +66,7 @@ func Read(r io.Reader) (*Table, error) {
 	if n > 0 && len(t.symbols) == 0 {
 		return nil, ErrHidden
 	}
-	slices.SortStableFunc(t.symbols, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
+	stablesort.Func(t.symbols, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
 	return &t, nil
 }
 

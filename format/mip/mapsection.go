@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -252,7 +253,7 @@ func (d *sectionReader) intern(b []byte) string {
 // sortFuncs sorts functions in the order of a map and drops all but the first of those with the same address
 // and record.
 func sortFuncs(funcs []prof.Func) []prof.Func {
-	slices.SortStableFunc(funcs, func(a, b prof.Func) int {
+	stablesort.Func(funcs, func(a, b prof.Func) int {
 		switch {
 		case less(&a, &b):
 			return -1

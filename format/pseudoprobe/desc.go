@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Descriptions are the functions of .pseudo_probe_desc.
@@ -39,7 +40,7 @@ func ReadDescriptions(section []byte) (*Descriptions, error) {
 		f.name = uint32(c.Off()) - f.length
 		d.funcs = append(d.funcs, f)
 	}
-	slices.SortStableFunc(d.funcs, func(a, b description) int { return cmp.Compare(a.guid, b.guid) })
+	stablesort.Func(d.funcs, func(a, b description) int { return cmp.Compare(a.guid, b.guid) })
 	return d, nil
 }
 

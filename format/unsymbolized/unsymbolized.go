@@ -30,11 +30,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -65,7 +65,7 @@ func Write(w io.Writer, p *Profile) error {
 			entries[i].key = named.Name()
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	stablesort.Func(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	indent := ""
 	if p.HasContexts {
 		indent = "  "

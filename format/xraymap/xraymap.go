@@ -43,8 +43,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strconv"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Names of the sections.
@@ -131,7 +132,7 @@ func (m *Map) Functions() []Function {
 		return out
 	}
 	// Only a map written by hand is in another order.
-	slices.SortStableFunc(out, func(a, b Function) int { return cmp.Compare(a.ID, b.ID) })
+	stablesort.Func(out, func(a, b Function) int { return cmp.Compare(a.ID, b.ID) })
 	kept := out[:0]
 	for _, f := range out {
 		if n := len(kept); n > 0 && kept[n-1].ID == f.ID {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/format/fdata"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -15,7 +16,7 @@ func BoltSamples(branches []sample.BranchCount, symbols []Symbol) []fdata.Branch
 	at := slices.Clone(symbols)
 	// If a function has several names the last one is used, which is a global one if there is
 	// any.
-	slices.SortStableFunc(at, func(a, b Symbol) int {
+	stablesort.Func(at, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(min(b.Ordinal, 1), min(a.Ordinal, 1)))
 	})
 	place := func(addr uint64) (fdata.Place, bool) {

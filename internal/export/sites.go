@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -41,7 +42,7 @@ func Sites(m *prof.Module, code Code) []Site {
 	for i := range m.Counts {
 		s.observed(i)
 	}
-	slices.SortFunc(s.sites, func(a, b Site) int {
+	stablesort.Func(s.sites, func(a, b Site) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Callee, b.Callee))
 	})
 	s.sites = slices.CompactFunc(s.sites, func(a, b Site) bool { return a.Addr == b.Addr && a.Callee == b.Callee })

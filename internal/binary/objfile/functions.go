@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -123,7 +124,7 @@ func sectionEnd(code []span, addr uint64) uint64 {
 // onePerAddress sorts functions by address, keeps the best name and the largest size of each,
 // and computes missing sizes.
 func onePerAddress(funcs []symbol, code []span) []symbol {
-	slices.SortFunc(funcs, func(a, b symbol) int {
+	stablesort.Func(funcs, func(a, b symbol) int {
 		if order := cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(bindRank(a.bind), bindRank(b.bind)), cmp.Compare(len(a.name), len(b.name))); order != 0 {
 			return order
 		}

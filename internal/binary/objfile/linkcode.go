@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // LinkCode is the machine code of an object of a link: its functions by symbols, their lines by debug information.
@@ -121,7 +122,7 @@ func (im *Image) codeSymbols() ([]codeSymbol, error) {
 		}
 		list = append(list, c)
 	}
-	slices.SortStableFunc(list, func(a, b codeSymbol) int {
+	stablesort.Func(list, func(a, b codeSymbol) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), compareNames(&a.imageSymbol, &b.imageSymbol))
 	})
 	list = slices.CompactFunc(list, func(a, b codeSymbol) bool { return a.addr == b.addr })
@@ -139,7 +140,7 @@ func (im *Image) groupSpans() []span {
 			list = append(list, span{s.addr, s.addr + s.size})
 		}
 	}
-	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	stablesort.Func(list, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	return list
 }
 

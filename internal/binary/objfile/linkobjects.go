@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // LinkObject is an input of a link as a linker sees it: the names that it defines and those
@@ -166,7 +168,7 @@ func (im *Image) ltoNames(o *LinkObject) error {
 func (im *Image) countReferences(o *LinkObject, table uint32, syms []imageSymbol, at []int) error {
 	funcs := slices.Clone(syms) // sorted by address, to find the function that contains a reference
 	funcs = slices.DeleteFunc(funcs, func(s imageSymbol) bool { return s.kind != elf.STT_FUNC || !s.defined })
-	slices.SortStableFunc(funcs, func(a, b imageSymbol) int { return cmp.Compare(a.addr, b.addr) })
+	stablesort.Func(funcs, func(a, b imageSymbol) int { return cmp.Compare(a.addr, b.addr) })
 	for i := range im.sections {
 		rel := &im.sections[i]
 		if rel.kind != elf.SHT_RELA || rel.link != table || int(rel.info) >= len(im.sections) || im.word != 8 {

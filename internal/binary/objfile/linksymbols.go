@@ -3,7 +3,8 @@ package objfile
 import (
 	"cmp"
 	"debug/elf"
-	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // LinkSymbol is a function symbol with the data that distinguishes it from others of its name.
@@ -32,7 +33,7 @@ func (f *File) LinkSymbols() ([]LinkSymbol, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
+	stablesort.Func(all, func(a, b symbol) int { return cmp.Compare(a.addr, b.addr) })
 	var syms []LinkSymbol
 	locals := map[string]int{} // of any type: BOLT also counts data symbols
 	for i := range all {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/golines"
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: a File reads sections, segments and symbols of ELF, and cairn needs the same data
@@ -126,7 +127,7 @@ func (im *Image) packed(i int, out *section) error {
 // addSymbols appends an ELF symbol table and its strings.
 func (m *module) addSymbols(funcs []machOFunction) {
 	// Local symbols are after their file, global ones after all local ones.
-	slices.SortStableFunc(funcs, func(a, b machOFunction) int {
+	stablesort.Func(funcs, func(a, b machOFunction) int {
 		return cmp.Or(cmp.Compare(min(a.bind, 1), min(b.bind, 1)), cmp.Compare(a.source, b.source))
 	})
 	entries, names := make([]byte, symbolSize, (len(funcs)+1)*symbolSize), []byte{0}

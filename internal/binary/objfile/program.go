@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Program has the data of a module that determines which instruction is at an address and its
@@ -197,7 +197,7 @@ func (f *File) codeSections() ([]CodeSection, error) {
 		}
 		code = append(code, CodeSection{s.Name, i, s.Addr, data})
 	}
-	slices.SortStableFunc(code, func(a, b CodeSection) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(code, func(a, b CodeSection) int { return cmp.Compare(a.Addr, b.Addr) })
 	return code, nil
 }
 
@@ -217,6 +217,6 @@ func (f *File) symbolsOf(s *section) ([]TableSymbol, error) {
 			symbols = append(symbols, TableSymbol{Symbol{sym.name, sym.addr, sym.size}, sym.isFunc(), int(sym.section)})
 		}
 	})
-	slices.SortStableFunc(symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	return symbols, err
 }

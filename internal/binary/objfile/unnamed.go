@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // UnnamedFunction returns what a function without a symbol is called: the base name of its
@@ -37,7 +38,7 @@ func (f *File) RemainingSymbols() (out RemainingSymbols, err error) {
 	if mini, err := f.miniDebug(); err == nil { // a damaged one is like none
 		out.Mini = len(mini) > 0
 		out.Symbols = append(out.Symbols, mini...)
-		slices.SortStableFunc(out.Symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+		stablesort.Func(out.Symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	}
 	data, addr, _, ok, err := f.Section(".eh_frame")
 	if err != nil || !ok {
@@ -59,7 +60,7 @@ func (r *RemainingSymbols) count(unnamed []TableSymbol) {
 	}
 	r.Unnamed = len(unnamed)
 	r.Symbols = append(r.Symbols, unnamed...)
-	slices.SortStableFunc(r.Symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(r.Symbols, func(a, b TableSymbol) int { return cmp.Compare(a.Addr, b.Addr) })
 }
 
 // unnamed returns the functions of unwind tables that no symbol covers. Symbols without a size,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // slowest keeps the longest calls, in a heap with the least of them on top.
@@ -46,7 +48,9 @@ func (s *slowest) merge(calls []Call) {
 }
 
 func (s *slowest) sorted() []Call {
-	return slices.SortedFunc(slices.Values(s.calls), func(a, b Call) int { return slower(&a, &b) })
+	calls := slices.Clone(s.calls)
+	stablesort.Func(calls, func(a, b Call) int { return slower(&a, &b) })
+	return calls
 }
 
 func (s *slowest) Len() int           { return len(s.calls) }

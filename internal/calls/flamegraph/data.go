@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report/webpage"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // tableRows is the minimum number of listed functions, those with the most self time first. Functions with a
@@ -63,7 +64,7 @@ func (t *tree) functions() []function {
 func (d *drawing) listed() []function {
 	all := d.functions()
 	bySelf := slices.Clone(all)
-	slices.SortStableFunc(bySelf, func(a, b function) int {
+	stablesort.Func(bySelf, func(a, b function) int {
 		for _, v := range [3][2]uint64{
 			{saturate.Add(a.side[0].self, a.side[1].self), saturate.Add(b.side[0].self, b.side[1].self)},
 			{saturate.Add(a.side[0].total, a.side[1].total), saturate.Add(b.side[0].total, b.side[1].total)},

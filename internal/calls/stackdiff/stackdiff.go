@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Side is one of the two.
@@ -138,7 +139,7 @@ func (r *Result) Moved(k Key) []int {
 			list = append(list, i)
 		}
 	}
-	slices.SortStableFunc(list, func(x, y int) int {
+	stablesort.Func(list, func(x, y int) int {
 		return cmp.Compare(math.Abs(r.Nodes[y].Change(k)), math.Abs(r.Nodes[x].Change(k)))
 	})
 	return list
@@ -176,13 +177,13 @@ func (r *Result) Branches(kind Kind, k Key) []Branch {
 		b.Stacks++
 		b.add(v, top)
 	}
-	slices.SortStableFunc(list, func(x, y Branch) int { return cmp.Compare(k.Of(&y.Values), k.Of(&x.Values)) })
+	stablesort.Func(list, func(x, y Branch) int { return cmp.Compare(k.Of(&y.Values), k.Of(&x.Values)) })
 	return list
 }
 
 // ByChange returns the functions whose value changed, the largest change first.
 func (r *Result) ByChange(k Key) []Func {
 	list := slices.DeleteFunc(slices.Clone(r.Funcs), func(f Func) bool { return f.Change(k) == 0 && f.Kind == Both })
-	slices.SortStableFunc(list, func(x, y Func) int { return cmp.Compare(math.Abs(y.Change(k)), math.Abs(x.Change(k))) })
+	stablesort.Func(list, func(x, y Func) int { return cmp.Compare(math.Abs(y.Change(k)), math.Abs(x.Change(k))) })
 	return list
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -228,7 +229,7 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 				return short
 			})
 		}
-		slices.SortFunc(t.rows, order)
+		stablesort.Func(t.rows, order)
 		t.rows, t.funcs = splitRows(t.rows)
 		t.shown = t.funcs
 		if f.top > 0 && f.top < t.funcs {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // logSummary is the output of cairn dump --summary for a log.
@@ -126,13 +126,13 @@ func (s *logSummary) finish() {
 			}
 		}
 	}
-	slices.SortFunc(s.Kinds, func(a, b kindSummary) int {
+	stablesort.Func(s.Kinds, func(a, b kindSummary) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
 	})
 	for _, t := range s.threads {
 		s.Threads = append(s.Threads, *t)
 	}
-	slices.SortFunc(s.Threads, func(a, b threadSummary) int {
+	stablesort.Func(s.Threads, func(a, b threadSummary) int {
 		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Thread, b.Thread))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -78,7 +79,7 @@ func (in *inputs) foundModules(s *verb.Streams) []foundModule {
 	for _, m := range best {
 		list = append(list, m)
 	}
-	slices.SortFunc(list, func(a, b foundModule) int { return strings.Compare(a.path, b.path) })
+	stablesort.Func(list, func(a, b foundModule) int { return strings.Compare(a.path, b.path) })
 	return list
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/profile/join"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -16,7 +17,7 @@ import (
 func joinBuilds(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile, error) {
 	rank := buildRanks(s, paths)
 	modules := slices.Clone(p.Modules)
-	slices.SortStableFunc(modules, func(a, b prof.Module) int {
+	stablesort.Func(modules, func(a, b prof.Module) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(rank[a.BuildID], rank[b.BuildID]))
 	})
 	joined := new(prof.Profile)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -115,7 +116,7 @@ func (f *showFlags) run(s *verb.Streams) error {
 			funcs = append(funcs, shownFunc{m, fn, c, names.Show(fn.Name), sources[k]})
 		}
 	}
-	slices.SortStableFunc(funcs, order)
+	stablesort.Func(funcs, order)
 	if f.limit > 0 && len(funcs) > f.limit {
 		funcs = funcs[:f.limit]
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/page/model"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -162,7 +163,7 @@ func (in *inputs) directory(dir string) error {
 	for _, g := range found {
 		in.groups = append(in.groups, *g)
 	}
-	slices.SortStableFunc(in.groups, func(a, b model.Input) int {
+	stablesort.Func(in.groups, func(a, b model.Input) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Kind, b.Kind))
 	})
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -55,7 +56,7 @@ func (g callWriter) table(w io.Writer) error {
 		{Title: "INFERRED BY"},
 	}}
 	edges := slices.Clone(g.Edges)
-	slices.SortStableFunc(edges, func(a, b profgen.CallEdge) int {
+	stablesort.Func(edges, func(a, b profgen.CallEdge) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Samples, a.Samples))
 	})
 	for i := range edges {

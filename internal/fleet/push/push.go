@@ -17,12 +17,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/cairnprof/cairn/format/bundle"
 	"github.com/cairnprof/cairn/internal/fleet/client"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // After is what to do with a file that the collector has stored.
@@ -279,7 +279,7 @@ func (p *Pusher) scan() ([]file, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(files, func(a, b file) int {
+	stablesort.Func(files, func(a, b file) int {
 		return cmp.Or(a.info.ModTime().Compare(b.info.ModTime()), cmp.Compare(a.path, b.path))
 	})
 	return files, nil

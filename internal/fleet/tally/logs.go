@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -312,7 +313,7 @@ func (f *found) sorted() []Spike {
 	for _, sp := range f.spikes {
 		list = append(list, *sp)
 	}
-	slices.SortFunc(list, func(a, b Spike) int {
+	stablesort.Func(list, func(a, b Spike) int {
 		return cmp.Or(-cmp.Compare(a.Worst, b.Worst), strings.Compare(a.Module, b.Module), strings.Compare(a.Build, b.Build), cmp.Compare(a.Addr, b.Addr))
 	})
 	return list

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -121,7 +122,7 @@ func (q *Query) add(chosen []candidate, b *build) []candidate {
 
 // first sorts candidates and returns those on the page.
 func (q *Query) first(chosen []candidate) []candidate {
-	slices.SortFunc(chosen, func(a, b candidate) int { return a.at.compare(b.at) })
+	stablesort.Func(chosen, func(a, b candidate) int { return a.at.compare(b.at) })
 	if q.Limit > 0 && len(chosen) > q.Limit {
 		clear(chosen[q.Limit:])
 		chosen = chosen[:q.Limit]
@@ -132,7 +133,7 @@ func (q *Query) first(chosen []candidate) []candidate {
 // JoinBuilds returns the list of a query of several states, of which each list is sorted.
 func JoinBuilds(q Query, lists ...[]Build) []Build {
 	all := slices.Concat(lists...)
-	slices.SortFunc(all, func(a, b Build) int { return a.Cursor().compare(b.Cursor()) })
+	stablesort.Func(all, func(a, b Build) int { return a.Cursor().compare(b.Cursor()) })
 	if q.Limit > 0 && len(all) > q.Limit {
 		all = all[:q.Limit]
 	}

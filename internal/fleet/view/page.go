@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/internal/profile/packages"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/report/webpage"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // shown is how many functions of a list are on the page; the JSON has all.
@@ -156,7 +156,7 @@ func WriteIndex(w io.Writer, builds []tally.Build, notes []string, after string)
 	}
 	p.add("<p class=\"soft\"><a href=\"/v1/builds\">JSON</a> · <a href=\"/metrics\">metrics</a></p>\n")
 	for _, prog := range programs {
-		slices.SortStableFunc(prog.Builds, func(a, b tally.Build) int { return int(min(1, max(-1, b.First-a.First))) })
+		stablesort.Func(prog.Builds, func(a, b tally.Build) int { return int(min(1, max(-1, b.First-a.First))) })
 		p.builds(&prog)
 	}
 	if len(programs) == 0 {

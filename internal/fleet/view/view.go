@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
 	"github.com/cairnprof/cairn/internal/profile/packages"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -128,10 +129,10 @@ func New(m, before *prof.Module, names *prof.Map, spikes []tally.Spike) *Report 
 		}
 	}
 	r.absent(m)
-	slices.SortStableFunc(r.Never, func(a, b Function) int {
+	stablesort.Func(r.Never, func(a, b Function) int {
 		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), strings.Compare(a.Name, b.Name))
 	})
-	slices.SortStableFunc(r.Startup, func(a, b Function) int { return cmp.Compare(a.Mean, b.Mean) })
+	stablesort.Func(r.Startup, func(a, b Function) int { return cmp.Compare(a.Mean, b.Mean) })
 	r.Packages = packages.Sum([]*prof.Module{m}, nil, nil)
 	r.Scenarios = scenarios(m)
 	if before != nil {
@@ -245,7 +246,7 @@ func group(m *prof.Map, places []tally.Spike) []Spikes {
 			Function: name, Count: s.Count, Logs: s.Logs, Median: s.Quantile(0.5), P99: s.Quantile(0.99), Worst: s.Worst, Log: s.From,
 		})
 	}
-	slices.SortFunc(list, func(a, b Spikes) int {
+	stablesort.Func(list, func(a, b Spikes) int {
 		return a.compare(SpikesCursor{b.Worst, b.Function})
 	})
 	return list
@@ -269,7 +270,7 @@ func newNames(m *prof.Map) *names {
 			n.parts = append(n.parts, part{f.Addr, uint64(f.Size), m.Funcs[i].Name})
 		}
 	}
-	slices.SortFunc(n.parts, func(a, b part) int { return cmp.Compare(a.start, b.start) })
+	stablesort.Func(n.parts, func(a, b part) int { return cmp.Compare(a.start, b.start) })
 	return n
 }
 

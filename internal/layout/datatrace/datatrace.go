@@ -19,6 +19,8 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // PageSize is the size of the pages that are counted.
@@ -78,7 +80,7 @@ func New(p *Program) (*Recorder, error) {
 	if r.hi-r.lo > maxData {
 		return nil, errors.New("sections of data are more than 1 GiB apart")
 	}
-	slices.SortStableFunc(r.objects, func(a, b Object) int { return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Size, a.Size)) })
+	stablesort.Func(r.objects, func(a, b Object) int { return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Size, a.Size)) })
 	r.seen = make([]uint8, (r.hi-r.lo+granule-1)/granule)
 	r.byObject = make([]bool, len(r.objects))
 	return r, nil
@@ -204,7 +206,7 @@ func (r *Recorder) layout() layout {
 		}
 		l = append(l, move{at, rest})
 	}
-	slices.SortStableFunc(l, func(a, b move) int { return cmp.Compare(a.from, b.from) })
+	stablesort.Func(l, func(a, b move) int { return cmp.Compare(a.from, b.from) })
 	return l
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -50,7 +51,7 @@ func firstUses(in *Input) []trace {
 // concatenate returns the traces one after the other, heaviest first. Functions are repeated.
 func concatenate(traces []trace) []uint32 {
 	sorted := slices.Clone(traces)
-	slices.SortStableFunc(sorted, func(a, b trace) int { return cmp.Compare(b.weight, a.weight) })
+	stablesort.Func(sorted, func(a, b trace) int { return cmp.Compare(b.weight, a.weight) })
 	var all []uint32
 	for _, t := range sorted {
 		all = append(all, t.funcs...)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Signature ordering: functions that the same runs use are placed together, and sets of runs
@@ -90,7 +92,7 @@ func groupsOf(in *Input, traces []trace) []group {
 		g.funcs = append(g.funcs, f)
 		g.bytes += in.Funcs[f].Size
 	}
-	slices.SortStableFunc(groups, func(a, b group) int {
+	stablesort.Func(groups, func(a, b group) int {
 		return cmp.Or(cmp.Compare(b.signature.len(), a.signature.len()), cmp.Compare(b.bytes, a.bytes))
 	})
 	return groups

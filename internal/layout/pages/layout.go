@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -34,7 +35,7 @@ func FromMap(text Span, m *prof.Map) *Layout {
 // functions, and also spans of f if there is only one f.
 func FromSymbols(text Span, symbols []Symbol) *Layout {
 	symbols = slices.Clone(symbols)
-	slices.SortStableFunc(symbols, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(symbols, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	l := &Layout{Text: text}
 	for len(symbols) > 0 {
 		n := 1

@@ -10,6 +10,8 @@ package pages
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Span is a contiguous range of code, at its link-time address.
@@ -159,7 +161,7 @@ func (l *Layout) OnPages(pageSize uint64) [][]int {
 			}
 		}
 	}
-	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at.Addr, b.at.Addr) })
+	stablesort.Func(pieces, func(a, b piece) int { return cmp.Compare(a.at.Addr, b.at.Addr) })
 	first := l.Text.Addr / pageSize
 	on := make([][]int, (l.Text.End()-1)/pageSize-first+1)
 	for _, p := range pieces {

@@ -7,6 +7,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/profdiff"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -34,7 +35,7 @@ func (b *builder) changes() {
 			c.Lists = append(c.Lists, b.changed(list.kind, list.funcs))
 		}
 	}
-	slices.SortStableFunc(c.Lists, byCount)
+	stablesort.Func(c.Lists, byCount)
 	b.m.Changes = c
 }
 

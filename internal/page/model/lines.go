@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Scopes returns inlined functions. The Code of a module may implement it.
@@ -189,7 +190,7 @@ func (b *builder) inlined() {
 			}
 			b.sources[file].Inlined = append(b.sources[file].Inlined, c)
 		}
-		slices.SortFunc(b.sources[file].Inlined, func(x, y InlinedCall) int {
+		stablesort.Func(b.sources[file].Inlined, func(x, y InlinedCall) int {
 			return cmp.Or(x.Line-y.Line, x.Callee-y.Callee, x.Into-y.Into)
 		})
 	}

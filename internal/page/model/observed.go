@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // MaxStacks is how many sampled stacks a model has at most.
@@ -77,7 +78,7 @@ func (b *builder) samples() {
 		slices.Reverse(st.Frames)
 		sum.Stacks = append(sum.Stacks, st)
 	}
-	slices.SortStableFunc(sum.Stacks, func(x, y Stack) int { return cmp.Compare(y.Count, x.Count) })
+	stablesort.Func(sum.Stacks, func(x, y Stack) int { return cmp.Compare(y.Count, x.Count) })
 	if n := len(sum.Stacks) - MaxStacks; n > 0 {
 		sum.Stacks, sum.Left = sum.Stacks[:MaxStacks], n
 		b.m.Limits = append(b.m.Limits, fmt.Sprintf("The %d heaviest of %d sampled stacks are listed.", MaxStacks, MaxStacks+n))

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/report/webpage"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Source is logs of calls whose functions have common numbers.
@@ -95,7 +96,7 @@ func (s *Source) order() []laneThreads {
 		}
 	}
 	if len(s.Logs) > 1 && slices.ContainsFunc(list, func(l laneThreads) bool { return l.first.Name != "" }) {
-		slices.SortStableFunc(list, func(a, b laneThreads) int {
+		stablesort.Func(list, func(a, b laneThreads) int {
 			return cmp.Or(cmp.Compare(a.lane.TID, b.lane.TID), cmp.Compare(min(1, len(a.first.Name)), min(1, len(b.first.Name))))
 		})
 	}

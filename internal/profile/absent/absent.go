@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -167,6 +168,6 @@ func joinLines(a, b []prof.LineRange) []prof.LineRange {
 		return a
 	}
 	all := slices.Concat(a, b)
-	slices.SortFunc(all, func(x, y prof.LineRange) int { return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.From, y.From)) })
+	stablesort.Func(all, func(x, y prof.LineRange) int { return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.From, y.From)) })
 	return prof.JoinRanges(all)
 }

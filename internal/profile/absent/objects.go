@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -145,7 +146,7 @@ func define(a *prof.Absent, file string, line uint32) {
 // sortedRefs returns references in the order of records, each name once. Names that the formats do not allow are
 // left out.
 func sortedRefs(refs []prof.Refs) []prof.Refs {
-	slices.SortFunc(refs, func(a, b prof.Refs) int { return cmp.Compare(a.From, b.From) })
+	stablesort.Func(refs, func(a, b prof.Refs) int { return cmp.Compare(a.From, b.From) })
 	var out []prof.Refs
 	for _, r := range refs {
 		if n := len(out); n > 0 && out[n-1].From == r.From {

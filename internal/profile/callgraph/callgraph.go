@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -167,7 +168,7 @@ func (b *builder) graph() *Graph {
 	for n := range index {
 		g.Nodes = append(g.Nodes, n)
 	}
-	slices.SortFunc(g.Nodes, func(x, y Node) int {
+	stablesort.Func(g.Nodes, func(x, y Node) int {
 		// As unsigned numbers, the -1 of outside functions comes last.
 		return cmp.Or(cmp.Compare(uint(x.Module), uint(y.Module)), cmp.Compare(uint(x.Func), uint(y.Func)), cmp.Compare(x.Name, y.Name))
 	})
@@ -178,7 +179,7 @@ func (b *builder) graph() *Graph {
 		e.From, e.To = index[key[0]], index[key[1]]
 		g.Edges = append(g.Edges, *e)
 	}
-	slices.SortFunc(g.Edges, func(x, y Edge) int {
+	stablesort.Func(g.Edges, func(x, y Edge) int {
 		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To))
 	})
 	return g

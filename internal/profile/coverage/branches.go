@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -394,7 +395,7 @@ func (o *observer) fileBranches(states map[lineOf]State) map[string][]Branch {
 		byFile[key.at.file] = append(byFile[key.at.file], out)
 	}
 	for _, list := range byFile {
-		slices.SortFunc(list, func(x, y Branch) int { return x.key.compare(&y.key) })
+		stablesort.Func(list, func(x, y Branch) int { return x.key.compare(&y.key) })
 	}
 	return byFile
 }
@@ -423,6 +424,6 @@ func joinBranches(a, b []Branch) []Branch {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(x, y Branch) int { return x.key.compare(&y.key) })
+	stablesort.Func(all, func(x, y Branch) int { return x.key.compare(&y.key) })
 	return all
 }

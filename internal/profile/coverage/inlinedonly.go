@@ -2,8 +2,8 @@ package coverage
 
 import (
 	"cmp"
-	"slices"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -35,7 +35,7 @@ func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 		runs := o.entered[w]
 		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && o.maybeEntered(w)})
 	}
-	slices.SortFunc(list, func(a, b InlinedFunc) int {
+	stablesort.Func(list, func(a, b InlinedFunc) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
 	})
 	return list

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -186,7 +187,7 @@ func (s sourceFuncs) add(fn SourceFunc) {
 
 // list returns the functions, ascending by line, then by name.
 func (s sourceFuncs) list() []SourceFunc {
-	return slices.SortedFunc(maps.Values(s), func(a, b SourceFunc) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
-	})
+	list := slices.Collect(maps.Values(s))
+	stablesort.Func(list, func(a, b SourceFunc) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name)) })
+	return list
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/saturate"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -73,7 +74,7 @@ func Profiles(dst, src *prof.Profile) error {
 		index[m.BuildID] = len(dst.Modules)
 		dst.Modules = append(dst.Modules, clone(m))
 	}
-	slices.SortFunc(dst.Modules, func(a, b prof.Module) int {
+	stablesort.Func(dst.Modules, func(a, b prof.Module) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.BuildID, b.BuildID))
 	})
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -226,7 +227,7 @@ func (s *sample) merge(o *sample) {
 // byScenario returns the sample in the order of a profile.
 func (s *sample) byScenario() []prof.Trace {
 	traces := slices.Clone(s.traces)
-	slices.SortFunc(traces, func(a, b prof.Trace) int { return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), compareKeys(&a, &b)) })
+	stablesort.Func(traces, func(a, b prof.Trace) int { return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), compareKeys(&a, &b)) })
 	return traces
 }
 
@@ -239,7 +240,7 @@ func compareKeys(a, b *prof.Trace) int {
 // Sample keeps the traces of m with the lowest keys, at most n.
 func Sample(m *prof.Module, n int) {
 	s := sample{limit: n, traces: slices.Clone(m.Traces)}
-	slices.SortFunc(s.traces, func(a, b prof.Trace) int { return compareKeys(&a, &b) })
+	stablesort.Func(s.traces, func(a, b prof.Trace) int { return compareKeys(&a, &b) })
 	s.traces = s.traces[:min(n, len(s.traces))]
 	m.Traces = s.byScenario()
 }

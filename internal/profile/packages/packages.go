@@ -5,11 +5,11 @@ package packages
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/profile/absent"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -80,7 +80,7 @@ func Sum(modules []*prof.Module, keep func(*prof.Func) bool, keepAbsent func(*pr
 	for _, p := range sums {
 		list = append(list, *p)
 	}
-	slices.SortFunc(list, func(a, b Package) int {
+	stablesort.Func(list, func(a, b Package) int {
 		return cmp.Or(cmp.Compare(b.Unused(), a.Unused()), cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Name, b.Name))
 	})
 	return list

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -73,7 +74,7 @@ func Profiles(a, b *prof.Profile) *Result {
 			r.sort(f)
 		}
 	}
-	slices.SortStableFunc(r.Moved, func(x, y Func) int {
+	stablesort.Func(r.Moved, func(x, y Func) int {
 		dx, dy := x.Delta(), y.Delta()
 		return cmp.Or(cmp.Compare(max(dy, -dy), max(dx, -dx)), cmp.Compare(x.Name, y.Name))
 	})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -165,7 +165,7 @@ func (r *Sum) Run(ctx context.Context) (*prof.Profile, []Complaint) {
 			}
 		}
 	}
-	slices.SortFunc(bad, func(a, b Complaint) int { return cmp.Compare(a.index, b.index) })
+	stablesort.Func(bad, func(a, b Complaint) int { return cmp.Compare(a.index, b.index) })
 	p := new(prof.Profile)
 	for _, acc := range total {
 		p.Modules = append(p.Modules, acc.Module())

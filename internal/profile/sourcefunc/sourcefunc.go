@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/saturate"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -106,7 +107,7 @@ func Of(m *prof.Map) []Func {
 		own.Funcs = append(own.Funcs, i)
 		own.Split = own.Split || kind != whole
 	}
-	slices.SortStableFunc(out, func(a, b Func) int { return a.Funcs[0] - b.Funcs[0] })
+	stablesort.Func(out, func(a, b Func) int { return a.Funcs[0] - b.Funcs[0] })
 	return out
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Options select what is printed.
@@ -115,7 +116,7 @@ func (l *lister) symbols(s *objfile.CodeSection) []objfile.Symbol {
 		}
 		symbols = append(symbols, sym.Symbol)
 	}
-	slices.SortStableFunc(symbols, func(a, b objfile.Symbol) int {
+	stablesort.Func(symbols, func(a, b objfile.Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), strings.Compare(a.Name, b.Name))
 	})
 	return symbols

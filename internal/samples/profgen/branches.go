@@ -2,11 +2,11 @@ package profgen
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -38,7 +38,7 @@ func Branches(r *unwind.Result, code *machinecode.Set) []sample.BranchCount {
 		}
 		out = append(out, x)
 	}
-	slices.SortFunc(out, func(a, b sample.BranchCount) int {
+	stablesort.Func(out, func(a, b sample.BranchCount) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	return out

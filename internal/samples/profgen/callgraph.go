@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // CallGraph is the call graph as shown by samples: by taken branches, and by stacks.
@@ -187,7 +188,7 @@ func (g *callBuilder) graph() *CallGraph {
 		out.Edges = append(out.Edges, *e)
 		out.Calls += e.Calls
 	}
-	slices.SortFunc(out.Edges, func(a, b CallEdge) int {
+	stablesort.Func(out.Edges, func(a, b CallEdge) int {
 		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.Kind, b.Kind))
 	})
 	return out

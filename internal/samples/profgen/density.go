@@ -2,9 +2,9 @@ package profgen
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Density tells whether a profile has enough samples, as llvm-profgen defines it: the density of a
@@ -24,7 +24,7 @@ func Density(contexts []sampleprof.Context, cutoff uint64) float64 {
 			total += counts
 		}
 	}
-	slices.SortStableFunc(functions, func(a, b function) int {
+	stablesort.Func(functions, func(a, b function) int {
 		return cmp.Or(cmp.Compare(b.density, a.density), cmp.Compare(a.counts, b.counts))
 	})
 	// llvm-profgen computes in 32 bits here, which decides where sums are equal but for rounding.

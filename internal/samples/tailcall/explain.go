@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Pair is a call and the next entry of a stack, with the frames that are missing between
@@ -45,7 +46,7 @@ func Explain(g *Graph, by Inferrer, contexts []unwind.Context) []Pair {
 	for _, p := range pairs {
 		out = append(out, *p)
 	}
-	slices.SortFunc(out, func(a, b Pair) int {
+	stablesort.Func(out, func(a, b Pair) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Next, b.Next), cmp.Compare(a.Rule, b.Rule), slices.Compare(a.Jumps, b.Jumps))
 	})
 	return out

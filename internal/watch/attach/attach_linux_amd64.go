@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 const callStack = 256 << 10
@@ -161,7 +162,7 @@ func (a *attacher) prepare() error {
 		return err
 	}
 	a.waiting = threadsOf(a.o.PID, began, switches)
-	slices.SortStableFunc(a.waiting, func(x, y Thread) int { return cmp.Compare(y.Still, x.Still) })
+	stablesort.Func(a.waiting, func(x, y Thread) int { return cmp.Compare(y.Still, x.Still) })
 	return nil
 }
 

@@ -3,9 +3,9 @@ package attach
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // The layout of struct attach in c/hook/attach.h: offsets of its fields.
@@ -101,7 +101,7 @@ const (
 // encodeUnwind returns struct unwind_module[] and the rows after it, for a given address. Modules do not
 // overlap.
 func encodeUnwind(modules []unwindModule, at uint64) []byte {
-	slices.SortFunc(modules, func(a, b unwindModule) int {
+	stablesort.Func(modules, func(a, b unwindModule) int {
 		switch {
 		case a.lo < b.lo:
 			return -1

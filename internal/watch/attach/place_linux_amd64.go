@@ -9,6 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
 	"github.com/cairnprof/cairn/internal/instrument/detourfile"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // placeAll places the trampolines of the program, and that of its unwinder.
@@ -230,7 +231,7 @@ func (a *attacher) moveOut() error {
 // writeSites changes code page by page, at least one page, until a time if it is not zero. It leaves unexpected bytes
 // unchanged, and returns the sites that remain.
 func (p *process) writeSites(sites []site, change func(*site) (from, to [5]byte), until time.Time) ([]site, error) {
-	slices.SortFunc(sites, func(x, y site) int {
+	stablesort.Func(sites, func(x, y site) int {
 		if x.addr < y.addr {
 			return -1
 		}
