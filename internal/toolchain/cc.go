@@ -269,6 +269,11 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 		defer done()
 		argv, env = slices.Insert(argv, 1, add...), append(env, dumpEnv...)
 	}
+	add, remarkEnv, err := f.remarks(c, cmd, p.tc, argv)
+	if err != nil {
+		return err
+	}
+	argv, env = slices.Insert(argv, 1, add...), append(env, remarkEnv...)
 	if cmd.Links {
 		if cmd.Shared && p.tc.Timed && (cmd.Musl || p.tc.Musl) {
 			verb.Note(s, "%s: musl loads it only when a program starts, not with dlopen: mode %s needs thread-local storage at a fixed place",

@@ -151,6 +151,9 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		if out, err = sh.appendLTO(src, src, result.Source); err != nil {
 			return err
 		}
+		if out, err = sh.appendInlined(src, out); err != nil {
+			return err
+		}
 		if len(out) == len(src) {
 			return asIs()
 		}
@@ -162,6 +165,9 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		return fmt.Errorf("as: %w", err)
 	}
 	if out, err = sh.appendLTO(src, out, result.Source); err != nil {
+		return err
+	}
+	if out, err = sh.appendInlined(src, out); err != nil {
 		return err
 	}
 	if err := sh.assembleRewritten(ctx, withoutInput(args, inputs, piped), src, out, result); err != nil {

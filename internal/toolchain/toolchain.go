@@ -279,6 +279,11 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 			return err
 		}
 	}
+	if c.writesRemarks(ctx, &opts) {
+		if err := os.WriteFile(filepath.Join(tmp, remarksFile), nil, 0o644); err != nil {
+			return err
+		}
+	}
 	return withSources(tmp, func(src sources) error { return buildRuntime(ctx, tmp, src, c, opts) })
 }
 

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/format/inlined"
 )
 
 // ErrNoScopes reports that neither the module nor a separate debug file has debug information
@@ -36,7 +38,11 @@ type Scope struct {
 	// Records reports that the compiler records each function that it inlined, even if no code of it is left there,
 	// as gcc does.
 	Records bool
-	files   *unit // the files of calls, if they are not in .debug_line
+	// Late reports that gcc made the code in the link: what it inlined is not recorded where no code of it is left.
+	Late bool
+	// Lists reports that the compiler is clang, whose units may have a list of what was inlined in them.
+	Lists bool
+	files *unit // the files of calls, if they are not in .debug_line
 }
 
 // ScopeTable maps addresses of a module to functions and inlined copies. It is immutable.
@@ -45,6 +51,8 @@ type ScopeTable struct {
 	pieces    []scopePiece // ascending by addr
 	functions []ScopeRange // in the order of the entries
 	inlined   map[inlinedFunc]bool
+	unlisted  bool          // a unit of clang has no list of what it inlined
+	listed    *inlined.List // of the others
 }
 
 // inlinedFunc is a function that was inlined.
@@ -53,9 +61,17 @@ type inlinedFunc struct {
 	line int
 }
 
-// Inlined reports whether a function was inlined somewhere, as far as compilers record it: see Scope.Records. It is
-// identified by name and line, as in a Scope.
-func (t *ScopeTable) Inlined(name string, line int) bool { return t.inlined[inlinedFunc{name, line}] }
+// Inlined reports whether a function may have been inlined somewhere, as far as compilers record it: see Scope.Records
+// and format/inlined. It is identified by name and line, as in a Scope. stem is the name in the list of clang's units.
+func (t *ScopeTable) Inlined(name string, line int, stem string) bool {
+	return t.inlined[inlinedFunc{name, line}] || t.unlisted || t.listed.Lines(stem) != nil
+}
+
+// InlinedCalls returns the lines of the calls of a function that clang inlined, by the name in its lists. It is not known
+// if a unit of clang has none.
+func (t *ScopeTable) InlinedCalls(stem string) (lines []int, known bool) {
+	return t.listed.Lines(stem), !t.unlisted
+}
 
 // scopePiece has the innermost scope from addr to the next piece's address; -1 is none.
 type scopePiece struct {
@@ -151,7 +167,16 @@ func (f *File) loadScopes() (t *ScopeTable, err error) {
 	if len(s.scopes) == 0 {
 		return nil, ErrNoScopes
 	}
-	return &ScopeTable{s.scopes, flatten(s.ranges), s.functions, s.inlined}, nil
+	t = &ScopeTable{scopes: s.scopes, pieces: flatten(s.ranges), functions: s.functions, inlined: s.inlined}
+	data, err := from.section(inlined.Section)
+	if err != nil {
+		return nil, err
+	}
+	if t.listed, err = inlined.Read(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", inlined.Section, err)
+	}
+	t.unlisted = s.clang > t.listed.Units
+	return t, nil
 }
 
 // section returns the contents of a section, or nil if there is none.
@@ -173,12 +198,15 @@ type scopeReader struct {
 	ranges    []scopeRange
 	functions []ScopeRange
 	inlined   map[inlinedFunc]bool
+	clang     int // units that clang compiled
 
 	// State for the current unit.
 	reader  *entryReader
 	unit    *entryUnit
 	plain   bool  // it was compiled without optimisation
 	records bool  // its compiler records each function that it inlined
+	late    bool  // gcc made it in the link
+	lists   bool  // it is clang
 	files   *unit // the files of calls, nil for those in .debug_line of the module
 	origins map[uint64]origin
 }
@@ -205,6 +233,10 @@ func (s *scopeReader) read(r *entryReader, u *entryUnit) error {
 	}
 	s.reader, s.unit, s.plain, s.files = r, u, plainProducer(u.producer), r.ownFiles(u)
 	s.records = strings.HasPrefix(u.producer, "GNU ")
+	s.late = strings.HasPrefix(u.producer, "GNU GIMPLE")
+	if s.lists = strings.Contains(u.producer, "clang version "); s.lists {
+		s.clang++
+	}
 	var open []int // for each entry whose children are being read, the scope of the children
 	for at := u.first; at < u.end; {
 		if r.info[at] == 0 { // the end of a list of children
@@ -271,7 +303,7 @@ func (s *scopeReader) function(a *abbrev, at uint64, in int) (int, error) {
 	s.scopes = append(s.scopes, Scope{
 		Name: o.name, Line: o.line, decl: o.file, Parent: in,
 		CallLine: small(e.callLine), CallDiscriminator: uint32(small(e.discriminator)),
-		Unit: uint32(s.unit.line), CallFile: int32(small(e.callFile)), Plain: s.plain, Records: s.records, files: s.files,
+		Unit: uint32(s.unit.line), CallFile: int32(small(e.callFile)), Plain: s.plain, Records: s.records, Late: s.late, Lists: s.lists, files: s.files,
 	})
 	if depth == 0 {
 		for _, r := range s.ranges[ranges:] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 )
 
 // coverageCode is the code of a binary and the functions that contain it, for states of lines.
@@ -45,9 +46,17 @@ func newCoverageCode(bin *objfile.File) (coverage.Code, error) {
 	return c, err
 }
 
-// Inlined reports whether compilers recorded that they inlined a function.
+// Inlined reports whether a compiler may have inlined a function.
 func (c *coverageCode) Inlined(f *coverage.Frame) bool {
-	return c.scopes != nil && c.scopes.Inlined(f.Func, f.Line)
+	return c.scopes != nil && c.scopes.Inlined(f.Func, f.Line, sourcefunc.Stem(f.Func))
+}
+
+// InlinedCalls returns the lines of the calls of a function that clang inlined.
+func (c *coverageCode) InlinedCalls(name string) (lines []int, known bool) {
+	if c.scopes == nil {
+		return nil, false
+	}
+	return c.scopes.InlinedCalls(sourcefunc.Stem(name))
 }
 
 // Callee returns the name of the function at an address, or of the one that a stub there jumps to.
@@ -79,7 +88,7 @@ func (c *coverageCode) frames(scopes []objfile.Scope) []coverage.Frame {
 	frames := make([]coverage.Frame, len(scopes))
 	for i := range scopes {
 		s := &scopes[i]
-		frames[i] = coverage.Frame{Func: s.Name, File: c.files.Definition(s), Line: s.Line, CallLine: s.CallLine, Records: s.Records}
+		frames[i] = coverage.Frame{Func: s.Name, File: c.files.Definition(s), Line: s.Line, CallLine: s.CallLine, Records: s.Records, Late: s.Late, Lists: s.Lists}
 		if s.CallLine > 0 {
 			frames[i].CallFile = c.files.Caller(s)
 		}

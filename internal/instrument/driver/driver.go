@@ -44,6 +44,7 @@ type Command struct {
 	LTO      bool
 	Data     bool // compile so that the linker can also order data
 	NoOpt    bool // compiles without optimisation, as far as the arguments tell
+	Debug    bool // writes debug information, as far as the arguments tell
 	Bitcode  bool // compiles to bitcode, from which the linker makes code: clang -flto
 	Merges   bool // makes one object of several (-r)
 	GC       bool // links with --gc-sections
@@ -204,6 +205,8 @@ func (p *parser) option(arg string) {
 	switch {
 	case isLevel(arg):
 		p.cmd.level = arg
+	case debugs(arg):
+		p.cmd.Debug = arg != "-g0" && arg != "-ggdb0"
 	case arg == "--config" || strings.HasPrefix(arg, "--config=") || strings.HasPrefix(arg, "-specs=") || strings.HasPrefix(arg, "--specs="):
 		p.cmd.tuned = true
 	case strings.HasPrefix(arg, "-x") && arg != "-xHost":
@@ -231,6 +234,18 @@ func (p *parser) option(arg string) {
 // isLevel reports whether an option selects a level of optimisation: -O, -O0, -Os, -Ofast, and not -ObjC.
 func isLevel(arg string) bool {
 	return strings.HasPrefix(arg, "-O") && !strings.HasPrefix(arg, "-Obj") || strings.HasPrefix(arg, "--optimize")
+}
+
+// debugs reports whether an option selects how much debug information is written.
+func debugs(arg string) bool {
+	rest, ok := strings.CutPrefix(arg, "-g")
+	switch {
+	case !ok:
+		return false
+	case len(rest) <= 1 && strings.Trim(rest, "0123") == "":
+		return true
+	}
+	return strings.HasPrefix(rest, "gdb") || strings.HasPrefix(rest, "dwarf") || rest == "mlt" || rest == "line-tables-only" || rest == "full" || rest == "split-dwarf"
 }
 
 // stripWords are the linker options that would drop the map.

@@ -353,6 +353,18 @@ func TestLinkerArgs(t *testing.T) {
 }
 
 // TestNoOpt checks which commands are said to compile without optimisation.
+func TestDebug(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{
+		"-c a.c": false, "-g -c a.c": true, "-g -g0 -c a.c": false, "-g0 -ggdb3 -c a.c": true, "-gdwarf-4 -c a.c": true,
+		"-gmlt -c a.c": true, "-grecord-gcc-switches -c a.c": false, "-gcc-toolchain x -c a.c": false, "@integrated -c a.c": true,
+	} {
+		if c := Parse(Clang, strings.Fields(args), readTest); c.Debug != want {
+			t.Errorf("%s: %v", args, c.Debug)
+		}
+	}
+}
+
 func TestNoOpt(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{

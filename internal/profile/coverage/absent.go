@@ -24,6 +24,7 @@ type AbsentFunc struct {
 
 // Absent returns the functions that were compiled and that none of the modules has.
 func (a *Analysis) Absent() []AbsentFunc {
+	a.o.settle()
 	list := make([]AbsentFunc, len(a.missing))
 	for i := range list {
 		fn := &a.missing[i]
@@ -84,7 +85,7 @@ func (o *observer) absentRuns(a *prof.Absent) (runs uint64, known bool) {
 	called := false
 	for _, w := range o.ownersOf(nameOf(a), a.Source) {
 		runs = max(runs, o.entered[w])
-		called = called || o.maybeEntered(w)
+		called = called || o.maybeCalled(w)
 	}
 	switch {
 	case runs > 0:

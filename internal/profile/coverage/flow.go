@@ -59,6 +59,7 @@ type inst struct {
 	test    bool   // a conditional jump, or one to a computed address
 	target  uint64 // of a direct call
 	global  bool   // it writes to a global object
+	refers  bool   // to a place in memory that is known
 }
 
 // effect is the part of an instruction's effect that an optimiser must keep.
@@ -130,6 +131,7 @@ func (d *decoder) block(b Block) bool {
 		if in.Refers && in.Memory-d.m.RawAddr < d.m.RawSize {
 			one.kind = none // a probe
 		}
+		one.refers = in.Refers
 		one.global = one.kind == stores && in.Refers
 		if in.Class == controlflow.Call {
 			one.target = in.Target

@@ -13,12 +13,15 @@ type InlinedFunc struct {
 	File       string
 	Line, End  int
 	Runs       uint64 // in which one of its copies ran
-	MaybeCalls bool   // no copy ran, but a line that calls it did: its code may have been removed there
+	MaybeCalls bool   // no copy ran, but a line that calls it may have: its code may have been removed there
 }
 
 // Inlined returns the functions that modules have only where they were inlined, by debug information, ascending by
 // file, line and name. Those that are absent are not among them.
-func (a *Analysis) Inlined() []InlinedFunc { return a.o.inlinedFuncs(a.missing) }
+func (a *Analysis) Inlined() []InlinedFunc {
+	a.o.settle()
+	return a.o.inlinedFuncs(a.missing)
+}
 
 func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 	absent := map[owner]bool{}
@@ -33,7 +36,7 @@ func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 			continue
 		}
 		runs := o.entered[w]
-		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && o.maybeEntered(w)})
+		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && o.maybeCalled(w)})
 	}
 	stablesort.Func(list, func(a, b InlinedFunc) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))

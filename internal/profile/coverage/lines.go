@@ -79,6 +79,7 @@ func Files(modules []Module) (files []SourceFile, unplaced int) { return Analyse
 // Files is the function Files for the modules of the analysis.
 func (a *Analysis) Files() (files []SourceFile, unplaced int) {
 	modules, o, missing := a.modules, a.o, a.missing
+	o.settle()
 	o.absent(missing)
 	byName := map[string]*SourceFile{}
 	file := func(name string) *SourceFile {

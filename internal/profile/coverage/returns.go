@@ -53,6 +53,8 @@ type leaving struct {
 	stores  bool            // each call of it stores to a global object
 	targets map[uint64]bool // of calls that each call of it makes
 	called  bool            // it was inlined nowhere
+	effects bool            // a call of it may have an effect that a compiler cannot leave out
+	all     map[uint64]bool // targets of calls in its code
 	acts    bool            // each call of it has an effect that no compiler computes
 }
 
@@ -91,7 +93,7 @@ func (r *returning) read(module int, m *Module, f *prof.Func, c *prof.Counts) {
 	at := place{module, f.Addr()}
 	l := r.funcs[at]
 	if l == nil {
-		l = &leaving{calls: map[uint64]bool{}, targets: map[uint64]bool{}}
+		l = &leaving{calls: map[uint64]bool{}, targets: map[uint64]bool{}, all: map[uint64]bool{}}
 		r.funcs[at] = l
 	}
 	l.ran = l.ran || c.Runs > 0
@@ -103,14 +105,20 @@ func (r *returning) read(module int, m *Module, f *prof.Func, c *prof.Counts) {
 		l.unknown = true
 		return
 	}
+	special := false
 	if frames := m.Code.Frames(at.addr); len(frames) > 0 {
-		l.called = r.called(&frames[0], fl)
+		special = r.specialised(module, &frames[0])
+		l.called = r.called(&frames[0], f.Name, fl)
+		l.effects = l.effects || frames[0].Records // gcc keeps a record also of what it leaves out
 	}
 	fl.record(f, c)
-	l.always(fl)
+	if !special {
+		l.always(fl)
+	}
 	for i := range fl.pieces {
 		p := &fl.pieces[i]
 		targets := p.calls()
+		l.effect(p)
 		if !p.ran {
 			continue
 		}
@@ -143,6 +151,24 @@ func (l *leaving) always(fl *flow) {
 	}
 }
 
+// effect records what a piece may do that a caller sees.
+func (l *leaving) effect(p *piece) {
+	for k := range p.insts {
+		in := &p.insts[k]
+		switch {
+		case in.global:
+			l.effects = true
+		case in.kind == calls && in.target != 0:
+			l.all[in.target] = true
+		case in.kind == calls && !in.refers:
+			l.effects = true // by a pointer, which is not one of the table of imported functions
+		}
+	}
+	if p.tail && p.tailTo != 0 {
+		l.all[p.tailTo] = true
+	}
+}
+
 // step draws conclusions and reports whether there were any.
 func (r *returning) step() (changed bool) {
 	for at, l := range r.funcs {
@@ -163,7 +189,11 @@ func (r *returning) step() (changed bool) {
 		for t := range l.targets {
 			acts = acts || r.acts(at.module, t)
 		}
-		l.acts, changed = acts, changed || acts != l.acts
+		effects := l.effects
+		for t := range l.all {
+			effects = effects || r.effects(at.module, t)
+		}
+		l.acts, l.effects, changed = acts, effects, changed || acts != l.acts || effects != l.effects
 		if may != l.may || other != l.other || sure != l.sure {
 			l.may, l.other, l.sure, changed = may, other, sure, true
 		}

@@ -44,8 +44,9 @@ type Frame struct {
 	// File and Line are those of its definition, "" and 0 if not known.
 	File string
 	Line int
-	// Records reports that the compiler recorded whether it inlined the function, see Inlines.
-	Records bool
+	// Records reports that debug information records whether the compiler inlined the function, see Inlines, but for
+	// calls of which nothing is left if it was compiled late, in the link. Lists reports that a list beside it may.
+	Records, Late, Lists bool
 	// CallFile and CallLine are where the frame before it calls it.
 	CallFile string
 	CallLine int
@@ -127,6 +128,8 @@ type observer struct {
 	frames     bool                  // some module has functions in its debug information
 	owners     map[[2]string][]owner // by name and file, made when all modules are known
 	returns    *returning
+	settled    map[lineOf]State // of lines with code, see settle
+	listed     map[owner]bool   // functions of compilers that list what they inline
 }
 
 func newObserver(modules []Module) *observer {
@@ -134,7 +137,7 @@ func newObserver(modules []Module) *observer {
 		returns: newReturning(modules),
 
 		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{},
-		separate: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
+		separate: map[owner]bool{}, listed: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
 		ends: map[owner]int{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
 	}
 }
@@ -211,6 +214,9 @@ func (o *observer) enter(frames []Frame, runs uint64, sure bool) {
 	for i := range frames {
 		f := &frames[i]
 		w := f.owner()
+		if f.Lists {
+			o.listed[w] = true
+		}
 		if runs > 0 {
 			o.entered[w] = max(o.entered[w], runs)
 			if i > 0 {
@@ -445,6 +451,27 @@ func (o *observer) maybeEntered(w owner) bool {
 	return false
 }
 
+// maybeCalled reports whether a function ran, or was called where no code of it may remain: also by a line of which it is
+// not known whether it ran, such as one of a function whose calls were computed.
+func (o *observer) maybeCalled(w owner) bool {
+	if o.maybeEntered(w) || o.computed(w) {
+		return true
+	}
+	for at := range o.callers[w] {
+		if o.settled[at] != Missed {
+			return true
+		}
+	}
+	return false
+}
+
+// settle computes the states of lines before those of absent functions are added.
+func (o *observer) settle() {
+	if o.settled == nil {
+		o.settled = o.states()
+	}
+}
+
 // certain reports whether this code proves that r's line did not run.
 func (o *observer) certain(r *remnant) bool {
 	switch {
@@ -457,7 +484,7 @@ func (o *observer) certain(r *remnant) bool {
 		return false
 	}
 	last := &r.frames[len(r.frames)-1]
-	if !slices.ContainsFunc(r.frames, func(f Frame) bool { return o.maybeEntered(f.owner()) }) {
+	if !o.maybeEntered(r.frames[0].owner()) && !slices.ContainsFunc(r.frames[1:], func(f Frame) bool { return o.maybeEntered(f.owner()) || o.computed(f.owner()) }) {
 		// No code of the function ran. The code of a deleting destructor, which has the
 		// destructor's lines, is not evidence.
 		return (o.called(r) || o.traced(r, last.owner())) && !strings.Contains(r.frames[0].Func, deleting) && (!o.copied(last) || r.stores || len(r.calls) > 0)

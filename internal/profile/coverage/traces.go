@@ -36,6 +36,9 @@ func (o *observer) leaves(p *piece, w owner) bool {
 // traced reports whether all ways through r's piece leave a trace of w.
 func (o *observer) traced(r *remnant, w owner) bool {
 	fl := r.flow
+	if o.returns.specialised(r.module, &r.frames[0]) {
+		return false
+	}
 	for i, seen := r.piece, map[int]bool{}; i != nowhere && !seen[i]; i = fl.after[i] {
 		if seen[i] = true; o.leaves(&fl.pieces[i], w) {
 			return true
@@ -79,7 +82,7 @@ func (r *returning) acts(module int, target uint64) bool {
 		return false
 	}
 	if l := r.funcs[place{module, target}]; l != nil {
-		return l.acts || l.called
+		return l.acts || l.called && l.effects
 	}
 	c, ok := r.modules[module].Code.(Callees)
 	if !ok {
@@ -94,49 +97,102 @@ func (r *returning) acts(module int, target uint64) bool {
 	return name != "" && !computable[name]
 }
 
-// Inlines is implemented by Code whose debug information has which functions were inlined.
+// Inlines is implemented by Code of which it is known which functions were inlined.
 type Inlines interface {
-	// Inlined reports whether a compiler that records it inlined a function somewhere, even if no
-	// code of it is left there.
+	// Inlined reports whether a compiler may have inlined a function somewhere, even if no code of it is left there.
 	Inlined(f *Frame) bool
+	// InlinedCalls returns the lines of the calls of a function that were inlined, 0 for one that is not known, if the
+	// compiler is one that lists them; known is false if part of the code has no list.
+	InlinedCalls(name string) (lines []int, known bool)
+}
+
+// computed reports whether a call of a function may have been inlined where nothing of it is left, by a compiler that
+// lists what it inlines.
+func (o *observer) computed(w owner) bool {
+	if !o.listed[w] {
+		return false
+	}
+	left := map[int]bool{}
+	for at := range o.callers[w] {
+		left[at.line] = true
+	}
+	for i := range o.returns.modules {
+		c, ok := o.returns.modules[i].Code.(Inlines)
+		if !ok {
+			continue
+		}
+		lines, known := c.InlinedCalls(w.name)
+		if !known || slices.ContainsFunc(lines, func(n int) bool { return !left[n] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// specialised reports whether the code of the function f of a module may have been made for those of its calls only that
+// were not computed before: by clang in a link.
+func (r *returning) specialised(module int, f *Frame) bool {
+	if !f.Lists {
+		return false
+	}
+	c, ok := r.modules[module].Code.(Inlines)
+	if !ok {
+		return true
+	}
+	_, known := c.InlinedCalls(f.Func)
+	return !known
 }
 
 // small is a number of instructions. gcc does not record that it inlined a smaller function if nothing is left of it.
-// clang never does: a function counts as called if it has effects, on some way, and is larger than what clang inlines
-// to compute it.
-const (
-	small      = 12
-	smallClang = 40
-)
+const small = 12
 
 // called reports whether each call of the function that contains r is a call in the code: it was inlined nowhere.
 func (o *observer) called(r *remnant) bool {
-	return len(r.frames) == 1 && o.returns.funcs[place{r.module, r.flow.entry}].called
+	l := o.returns.funcs[place{r.module, r.flow.entry}]
+	return len(r.frames) == 1 && l.called && l.effects
 }
 
-// called reports whether each call of a function is a call in the code.
-func (r *returning) called(f *Frame, fl *flow) bool {
-	insts, effects := 0, false
+// called reports whether a compiler inlined the function named symbol, whose frame is f, nowhere. A call of it in the
+// source is one in the code then, if it cannot be left out for want of an effect.
+func (r *returning) called(f *Frame, symbol string, fl *flow) bool {
+	insts := 0
 	for i := range fl.pieces {
 		for k := range fl.pieces[i].insts {
-			in := &fl.pieces[i].insts[k]
-			if in.kind != none {
+			if fl.pieces[i].insts[k].kind != none {
 				insts++
 			}
-			effects = effects || in.global || in.kind == calls && in.target != fl.entry
 		}
 	}
-	if insts < small || !f.Records && (insts < smallClang || !effects) {
+	if !f.Lists && !(f.Records && !f.Late && insts >= small) {
 		return false
 	}
-	any := *f // all bodies of a constructor are inlined as one
-	any.Func = sourcefunc.OneBody(f.Func)
+	any, bare := *f, *f // all bodies of a constructor are inlined as one
+	any.Func, bare.Func = sourcefunc.OneBody(f.Func), symbol
 	for i := range r.modules {
-		if c, ok := r.modules[i].Code.(Inlines); ok && (c.Inlined(f) || c.Inlined(&any)) {
+		if c, ok := r.modules[i].Code.(Inlines); ok && (c.Inlined(f) || c.Inlined(&any) || c.Inlined(&bare)) {
 			return false
 		}
 	}
 	return true
+}
+
+// effects reports whether a call of target may have an effect, so that the compiler keeps it though nobody uses its
+// result.
+func (r *returning) effects(module int, target uint64) bool {
+	if l := r.funcs[place{module, target}]; l != nil {
+		return l.effects
+	}
+	c, ok := r.modules[module].Code.(Callees)
+	if !ok {
+		return false
+	}
+	name := c.Callee(target)
+	for _, p := range r.byName[name] {
+		if !r.funcs[p].effects {
+			return false
+		}
+	}
+	return name != "" && !computable[name]
 }
 
 // computed reports whether all calls of a function may have been computed by the compiler.
@@ -159,6 +215,7 @@ var computable = nameSet(`
 	sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt hypot fmod floor ceil
 	round trunc rint nearbyint lround llround ldexp frexp modf copysign fabs fmin fmax
 	sinf cosf tanf expf logf powf sqrtf fmodf floorf ceilf roundf truncf
+	getenv ferror feof difftime pthread_self pthread_equal memmem bsearch ffs strverscmp strcasestr index rindex
 	malloc calloc realloc free posix_memalign aligned_alloc strdup strndup
 	sprintf snprintf __sprintf_chk __snprintf_chk
 	_Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv _ZdaPvm _ZnwmSt11align_val_t _ZdlPvSt11align_val_t _ZdlPvmSt11align_val_t

@@ -68,6 +68,15 @@ var bodies = strings.NewReplacer("C1E", "C4E", "C2E", "C4E", "D0E", "D4E", "D1E"
 // OneBody returns a name that all bodies of a constructor or destructor have in common.
 func OneBody(symbol string) string { return bodies.Replace(symbol) }
 
+// Stem returns a name that a function has in common with all that compilers make of it: its bodies, and clones, parts
+// and variants, whose names have a suffix after a dot.
+func Stem(symbol string) string {
+	if k := strings.IndexByte(symbol, '.'); k > 0 {
+		symbol = symbol[:k]
+	}
+	return OneBody(symbol)
+}
+
 // Func is a function of the source.
 type Func struct {
 	Name string

@@ -1,0 +1,100 @@
+// Package inlined reads and writes the section .debug.cairn.inlined of object files and programs: which calls clang
+// inlined. Unlike gcc, clang records in debug information only those of which code is left. A call whose result clang
+// computed leaves none.
+//
+// The section is a sequence of 64-bit numbers, little-endian. What a unit (a compilation) adds begins with a mark, also
+// if nothing was inlined in it. A number for each call follows: bits 24 to 63 are those of the FNV-1a hash of the name of
+// the function that was inlined, bits 0 to 23 the line of the call, 0 if it is not known. Linkers concatenate sections,
+// so the marks of a program tell whether all its units have such a list. Zeros are padding.
+//
+// Example: a unit that inlined the function f in line 30, and one that inlined nothing.
+//
+//	63 61 69 72 6e 49 6e 6c  1e 00 00 86 4c db 63 af
+//	63 61 69 72 6e 49 6e 6c
+package inlined
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"slices"
+)
+
+// Section is the name of the section.
+const Section = ".debug.cairn.inlined"
+
+// mark begins what a unit adds: cairnInl.
+const mark = 0x6c6e496e72696163
+
+const (
+	size     = 8
+	maxCalls = 1 << 24
+	lineBits = 24
+)
+
+// Call is a call that was inlined.
+type Call struct {
+	Func string
+	Line int // of the call; 0 if it is not known
+}
+
+// List is what a section says.
+type List struct {
+	Units int // that have a list
+	lines map[uint64][]int
+}
+
+// Lines returns the lines of calls of the function with a name that were inlined, in any order; none if it was inlined
+// nowhere.
+func (l *List) Lines(name string) []int { return l.lines[key(name)] }
+
+func key(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64() >> lineBits
+}
+
+// Append appends the section of a unit in the syntax of GNU as for ELF. The calls need not be sorted, nor differ.
+func Append(asm []byte, calls []Call) []byte {
+	list := make([]uint64, 0, len(calls))
+	for _, c := range calls {
+		line := uint64(c.Line)
+		if c.Line < 0 || line >= 1<<lineBits {
+			line = 0
+		}
+		list = append(list, key(c.Func)<<lineBits|line)
+	}
+	slices.Sort(list)
+	if n := len(asm); n > 0 && asm[n-1] != '\n' {
+		asm = append(asm, '\n')
+	}
+	asm = fmt.Appendf(asm, "\t.section\t%s,\"\",%%progbits\n\t.quad\t%#x\n", Section, uint64(mark))
+	for _, n := range slices.Compact(list) {
+		asm = fmt.Appendf(asm, "\t.quad\t%#x\n", n)
+	}
+	return asm
+}
+
+// Read reads the contents of a section. The error says at which offset it is damaged.
+func Read(data []byte) (*List, error) {
+	if len(data)%size != 0 {
+		return nil, fmt.Errorf("%d bytes at offset %#x are no number", len(data)%size, len(data)/size*size)
+	}
+	if len(data)/size > maxCalls {
+		return nil, fmt.Errorf("more than %d numbers", maxCalls)
+	}
+	l := &List{lines: map[uint64][]int{}}
+	for at := 0; at < len(data); at += size {
+		switch n := binary.LittleEndian.Uint64(data[at:]); {
+		case n == mark:
+			l.Units++
+		case n == 0:
+		case l.Units == 0:
+			return nil, fmt.Errorf("the number at offset %#x belongs to no unit", at)
+		default:
+			k := n >> lineBits
+			l.lines[k] = append(l.lines[k], int(n&(1<<lineBits-1)))
+		}
+	}
+	return l, nil
+}

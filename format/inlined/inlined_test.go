@@ -1,0 +1,56 @@
+package inlined_test
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/format/inlined"
+)
+
+// example is the one in the comment of the package.
+const example = "636169726e496e6c" + "1e0000864cdb63af" + "636169726e496e6c"
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	data, err := hex.DecodeString(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := inlined.Read(data)
+	if err != nil || l.Units != 2 || !slices.Equal(l.Lines("f"), []int{30}) || l.Lines("g") != nil {
+		t.Errorf("%+v, %v", l, err)
+	}
+	for size, want := range map[int]string{23: "7 bytes at offset 0x10 are no number", 8: ""} {
+		if _, err := inlined.Read(data[:size]); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%d bytes: %v, want %q", size, err, want)
+		}
+	}
+	if _, err := inlined.Read(data[8:]); err == nil || !strings.Contains(err.Error(), "belongs to no unit") {
+		t.Errorf("without a mark: %v", err)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	t.Parallel()
+	got := string(inlined.Append([]byte("\tret"), []inlined.Call{{Func: "f", Line: 30}, {Func: "f", Line: 30}}))
+	want := "\tret\n\t.section\t.debug.cairn.inlined,\"\",%progbits\n\t.quad\t0x6c6e496e72696163\n\t.quad\t0xaf63db4c8600001e\n"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	data, err := hex.DecodeString(example)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(data[:7])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if l, err := inlined.Read(data); err == nil {
+			l.Lines("f")
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/inlined"
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+)
+
+// clang computes calls whose arguments it knows, and then nothing of the called function is left there, in code or in
+// debug information. Only its remarks say which functions it inlined. cairn cc asks for these, and the stand-in for the
+// assembler puts a list of the calls into the object, which cairn covered reads (format/inlined).
+
+const (
+	// envRemarks is set by cairn cc for the stand-in for the assembler: the file of clang's remarks.
+	envRemarks = "CAIRN_REMARKS"
+	// remarksFile exists if a compiler writes such a file.
+	remarksFile = "remarks"
+	// maxRemark bounds a line of it.
+	maxRemark = 1 << 16
+)
+
+// remarkArgs are the options by which clang writes the remarks of its inliners to a file.
+func remarkArgs(file string) (args []string) {
+	for _, a := range []string{"-opt-record-file", file, "-opt-record-passes", "inline"} {
+		args = append(args, "-Xclang", a)
+	}
+	return args
+}
+
+// remarks returns the arguments and the environment with which a command lists what it inlines, none if it makes no code
+// with debug information, or if its user has asked for remarks.
+func (f *InstrumentFlags) remarks(c Compiler, cmd *driver.Command, tc driver.Toolchain, args []string) (add, env []string, err error) {
+	asked := func(a string) bool {
+		return strings.HasPrefix(a, "-fsave-optimization-record") || strings.Contains(a, "opt-record")
+	}
+	if c.Family != driver.Clang || c.cache != nil || !cmd.Compiles || !cmd.Debug || cmd.LTO || cmd.Bitcode || len(cmd.Sources)+len(cmd.Codes) == 0 ||
+		f.Shim.Mode.Timed() || tc.MachO || !Exists(filepath.Join(filepath.Dir(tc.Bin), remarksFile)) {
+		return nil, nil, nil
+	}
+	for _, a := range args {
+		if asked(a) {
+			return nil, nil, nil
+		}
+	}
+	file, err := os.CreateTemp("", "cairn-remarks-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("cc: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, nil, fmt.Errorf("cc: %w", err)
+	}
+	return remarkArgs(file.Name()), []string{envRemarks + "=" + file.Name()}, nil
+}
+
+// appendInlined appends to the text of an object the list of calls that were inlined, if there is one, and removes
+// the file of remarks.
+func (sh *shim) appendInlined(src, out []byte) ([]byte, error) {
+	name := os.Getenv(envRemarks)
+	if name == "" || sh.opts.Object == asm.MachO || sh.opts.Use != nil {
+		return out, nil
+	}
+	text, err := os.ReadFile(name)
+	if os.IsNotExist(err) {
+		return out, nil // the assembler of a file that is not the compiler's output
+	} else if err != nil {
+		return nil, fmt.Errorf("as: %w", err)
+	}
+	if err := os.Remove(name); err != nil {
+		return nil, fmt.Errorf("as: %w", err)
+	}
+	if !bytes.Contains(src, []byte(".debug_info")) {
+		return out, nil
+	}
+	calls, ok := inlinedCalls(text)
+	if !ok {
+		return out, nil
+	}
+	return inlined.Append(out, calls), nil
+}
+
+// inlinedCalls returns the calls that were inlined, by clang's remarks in YAML, and whether these are as expected.
+func inlinedCalls(text []byte) (calls []inlined.Call, ok bool) {
+	passed, callee, at := false, true, 0
+	placed := false // this is in the place of the call
+	for line := range bytes.Lines(text) {
+		line := strings.TrimRight(string(line[:min(len(line), maxRemark)]), "\n")
+		if kind, begins := strings.CutPrefix(line, "--- !"); begins {
+			if passed && !callee {
+				return nil, false
+			}
+			passed, callee, at = kind == "Passed", false, 0
+			continue
+		}
+		if !passed || callee {
+			continue
+		}
+		// A place with a long name continues on a line that begins with its line.
+		if k := strings.LastIndex(line, " Line: "); k >= 0 && (strings.HasPrefix(line, "DebugLoc:") || placed) {
+			number, _, _ := strings.Cut(line[k+len(" Line: "):], ",")
+			at, _ = strconv.Atoi(strings.TrimRight(number, " }")) // 0: it is not known
+		}
+		placed = strings.HasPrefix(line, "DebugLoc:") || placed && strings.HasPrefix(line, "   ")
+		if name, is := strings.CutPrefix(line, "  - Callee:"); is {
+			callee = true
+			calls = append(calls, inlined.Call{Func: sourcefunc.Stem(unquote(strings.TrimSpace(name))), Line: at})
+		}
+	}
+	return calls, !passed || callee
+}
+
+// unquote returns the text of a scalar of YAML.
+func unquote(text string) string {
+	if n := len(text); n >= 2 && (text[0] == '\'' || text[0] == '"') && text[n-1] == text[0] {
+		return strings.ReplaceAll(text[1:n-1], "''", "'")
+	}
+	return text
+}
+
+// writesRemarks reports whether a compiler writes its remarks to a file.
+func (c Compiler) writesRemarks(ctx context.Context, o *ShimOptions) bool {
+	if c.Family != driver.Clang || o.Object == asm.MachO || o.Machine == machine.Unknown {
+		return false
+	}
+	dir, err := os.MkdirTemp("", "cairn-remarks-")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "remarks")
+	const sample = "static int f(int n) { return n + 1; }\nint g(int n) { return f(n); }\n"
+	args := append(append([]string{}, o.Target...), remarkArgs(file)...)
+	cmd := exec.CommandContext(ctx, c.Path, append(args, "-O2", "-S", "-o", filepath.Join(dir, "a.s"), "-x", "c", "-")...)
+	cmd.Stdin = strings.NewReader(sample)
+	if cmd.Run() != nil {
+		return false
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	calls, ok := inlinedCalls(text)
+	return ok && len(calls) == 1 && calls[0].Func == "f"
+}
