@@ -12,8 +12,8 @@ import (
 
 	"github.com/cairnprof/cairn/format/inlined"
 	"github.com/cairnprof/cairn/internal/binary/machine"
-	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 )
 
