@@ -65,6 +65,14 @@ cairn cc --mode spike --threshold 5ms gcc -O1 -g -I. -o frames frames.c
 CAIRN_DIR=frames.raws ./frames
 CAIRN_DIR=watched CAIRN_SPIKE=control ./frames stay >/dev/null 2>&1 &
 echo $! > frames.pid
+cat > waits.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) static int waits(int n) { for (int i = 0; i < n; i++) pause(); return n; }
+int main(int argc, char **argv) { return argv[0] ? waits(argc) : 1; }
+END
+gcc -O1 -g -o waits waits.c
+./waits >/dev/null 2>&1 &
+echo $! | tee waits.pid >> frames.pid
 until cairn watch show --dir watched >/dev/null 2>&1; do sleep 0.1; done
 clang-22 -O1 -g -fxray-instrument -fxray-instruction-threshold=1 -o traced main.c
 clang-22 -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fpseudo-probe-for-profiling -o sampled main.c
@@ -92,6 +100,7 @@ var jsonCommands = []struct{ name, lines string }{
 	{"spikes --table", "spikes --json --table --debug spike spike.raws"},
 	{"spikes --frames", "spikes --json --frames --debug frames frames.raws"},
 	{"watch show", "watch show --json --dir watched"},
+	{"watch attach", "watch attach --json --background --dir attached $(cat waits.pid)"},
 	{"map", "map --json traced"},
 	{"replay", "replay --json --map trace trace.raws"},
 	{"samples", "samples --json sampled.perf"},

@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// control is the socket for CAIRN_SPIKE=control. A request is a line, "show" or "set" and words of CAIRN_SPIKE;
+// control is the socket for CAIRN_SPIKE=control. A request is a line, "show", "look" or "set" and words of CAIRN_SPIKE;
 // the answer is lines of a name and a value. The protocol is the same as for programs in C: package
 // internal/spikes/spikecontrol of cairn is the client.
 var control struct {
@@ -43,8 +43,8 @@ func controlPath() string {
 // one.
 func reply(request string, ok bool) string {
 	words, isSet := strings.CutPrefix(request, "set ")
-	if !ok || !isSet && request != "show" {
-		return "error a request is a line, show or set with words\n"
+	if !ok || !isSet && request != "show" && request != "look" { // spans that have not ended are in no log: look shows
+		return "error a request is a line, show, look or set with words\n"
 	}
 	if isSet {
 		words, _, _ = strings.Cut(words, "#")

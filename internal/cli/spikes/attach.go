@@ -63,7 +63,7 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 	fl.StringVar(&f.dir, "dir", "", "`directory` for the program's log (default CAIRN_DIR, or the current directory)")
 	fl.StringVar(&f.threshold, "threshold", "10ms", "calls that take longer are spikes, such as `5ms`")
 	fl.BoolVar(&f.background, "background", false, "return at once; cairn watch detach removes the hooks")
-	fl.BoolVar(&f.show.Json, "json", false, "print each spike as an object on a line")
+	fl.BoolVar(&f.show.Json, "json", false, "print each thread as it was, and each spike, as an object on a line")
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
 	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
 	f.choose.register(fl, "watch attach", "")
@@ -114,8 +114,8 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 		return err
 	}
 	r, err := f.attach(ctx, s, pid, spelled.Shim.Threshold)
-	if r != nil && !f.show.Json {
-		err = errors.Join(err, f.tellThreads(s, r))
+	if r != nil {
+		err = errors.Join(err, f.tellThreads(s, pid, r))
 	}
 	if err != nil {
 		return err

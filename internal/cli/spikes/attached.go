@@ -2,6 +2,7 @@ package spikes
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -16,13 +17,13 @@ import (
 
 // tellThreads prints where each thread was when cairn attached to the program, and since when. Threads of one stack
 // are one entry.
-func (f *spikeAttachFlags) tellThreads(s *verb.Streams, r *attach.Result) error {
+func (f *spikeAttachFlags) tellThreads(s *verb.Streams, pid int, r *attach.Result) error {
 	names, err := newSpikeNames(s, f.show.Names(), f.show.debug, !f.show.noInlined)
 	if err != nil {
 		return err
 	}
 	defer names.Close()
-	writeThreads(s.Out, r, func(pc uint64, call bool) spikes.Location {
+	name := func(pc uint64, call bool) spikes.Location {
 		for i := range r.Modules {
 			if m := &r.Modules[i]; pc >= m.Start && pc < m.End {
 				n := names.module(&tracelog.Module{Path: m.Path, BuildID: []byte(m.BuildID)}, "")
@@ -30,7 +31,59 @@ func (f *spikeAttachFlags) tellThreads(s *verb.Streams, r *attach.Result) error 
 			}
 		}
 		return names.name(spikes.Address{Module: -1, Offset: pc}, call)
-	})
+	}
+	if f.show.Json {
+		return encodeThreads(s.Out, pid, r, name)
+	}
+	writeThreads(s.Out, r, name)
+	return nil
+}
+
+// attachedObject is a line of JSON for a thread, as it was when cairn attached.
+type attachedObject struct {
+	Version int          `json:"version"`
+	PID     int          `json:"pid"`
+	At      threadObject `json:"at_attach"`
+}
+
+// threadObject describes a thread. Durations are nanoseconds.
+type threadObject struct {
+	TID     int           `json:"tid"`
+	Thread  string        `json:"thread"`
+	State   string        `json:"state"`                 // runs, waits or stopped
+	Call    string        `json:"system_call,omitempty"` // that it was in
+	Kernel  string        `json:"kernel,omitempty"`      // function of the kernel in which it waited
+	Still   int64         `json:"still_ns,omitempty"`    // since it last ran; absent if that is not known
+	AtLeast bool          `json:"at_least,omitempty"`    // still_ns is a lower bound
+	Whole   bool          `json:"stack_whole"`
+	Stack   []spikes.Site `json:"stack"` // outermost first
+}
+
+func encodeThreads(w io.Writer, pid int, r *attach.Result, name func(pc uint64, call bool) spikes.Location) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for i := range r.Threads {
+		t := &r.Threads[i]
+		x := threadObject{TID: t.TID, Thread: t.Name, State: "waits", Kernel: t.Kernel, Still: int64(t.Still), AtLeast: t.AtLeast, Whole: t.Whole, Stack: []spikes.Site{}}
+		switch t.State {
+		case 'R':
+			x.State, x.Kernel = "runs", ""
+		case 'T', 't':
+			x.State = "stopped"
+		}
+		if x.State == "waits" && t.Call >= 0 {
+			x.Call = spikes.SystemCall(t.Call)
+		}
+		for k := len(t.Stack) - 1; k >= 0; k-- {
+			loc := name(t.Stack[k], k > 0)
+			for _, p := range loc.Places {
+				x.Stack = append(x.Stack, spikes.Site{Function: p.Function, File: p.File, Line: p.Line, Module: loc.Module, Offset: t.Stack[k]})
+			}
+		}
+		if err := enc.Encode(attachedObject{1, pid, x}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

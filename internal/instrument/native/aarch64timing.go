@@ -454,6 +454,8 @@ func (t *timer) inFrame(routine string, at int) string {
 // arrive returns no code: what an exception has left is only known on x86-64.
 func (aarch64Timing) arrive(*timer, arrival) string { return "" }
 
+func (aarch64Timing) depart(t *timer, at int) string { return t.inFrame(timedDeparts, at) }
+
 func (aarch64Timing) again(t *timer, a arrival, code string) string {
 	if !a.again {
 		return code

@@ -46,6 +46,7 @@ const (
 	timedLocal = "__cairn_local" // the distance of what a thread has from its thread pointer
 
 	timedArrived = "__cairn_arrived"
+	timedDeparts = "__cairn_departs"
 )
 
 // Reasons to leave a function alone in timed modes, besides those of exits.go.
@@ -71,6 +72,7 @@ type timer struct {
 	all       []*body
 	pads      map[string]bool // labels of landing pads
 	arrived   bool            // code calls timedArrived
+	departs   bool            // code calls timedDeparts
 	cfa       []cfaChange     // not in mode trace
 }
 
@@ -120,6 +122,9 @@ func rewriteTimed(u *asm.Unit, opts Options) ([]byte, Result) {
 	t.tail = append(t.tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
 	if t.arrived {
 		t.tail = append(t.tail, "\t.hidden\t"+timedArrived+"\n"...)
+	}
+	if t.departs {
+		t.tail = append(t.tail, "\t.hidden\t"+timedDeparts+"\n"...)
 	}
 	if t.opts.Flight {
 		t.tail = append(t.tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n\t.hidden\t"+timedLocal+"\n"...)
@@ -174,6 +179,10 @@ func (t *timer) body(b *body) {
 	}
 	for _, a := range t.arrivals(b) {
 		t.insert(a.at, t.on.arrive(t, a))
+	}
+	for _, at := range departures(b) {
+		t.departs = true
+		t.insert(at, t.on.depart(t, at))
 	}
 	for i, f := range b.frags {
 		t.fragment(b, i, f)

@@ -32,6 +32,20 @@ var changesStack = map[string]bool{
 	"swapcontext": true, "getcontext": true, "jump_fcontext": true, "ontop_fcontext": true, "co_switch": true,
 }
 
+// endsThread are functions that end the thread: all its calls are left, and control arrives nowhere. It leaves the
+// frames of C without running anything in them, so their stack is walked in front of the call.
+var endsThread = map[string]bool{"pthread_exit": true, "thrd_exit": true}
+
+// departures returns the places of b in front of calls that end the thread.
+func departures(b *body) (out []int) {
+	for i := range b.insns {
+		if in := &b.insns[i]; in.flow == asm.FlowCall && endsThread[in.effect.callee] {
+			out = append(out, in.at)
+		}
+	}
+	return out
+}
+
 // An arrival is a place where control may arrive other than from an exit.
 type arrival struct {
 	at      int

@@ -48,6 +48,8 @@ type timing interface {
 	flightArrive() string
 	// arrive returns the code for an arrival, "" if there is none.
 	arrive(t *timer, a arrival) string
+	// depart returns the code in front of a call at an offset that ends the thread.
+	depart(t *timer, at int) string
 	// again returns code for an arrival that runs only if a call has returned again.
 	again(t *timer, a arrival, code string) string
 

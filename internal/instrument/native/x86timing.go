@@ -240,6 +240,8 @@ func (m x86Timing) arrive(t *timer, a arrival) string {
 	return m.again(t, a, code)
 }
 
+func (x86Timing) depart(*timer, int) string { return "\tcall\t" + timedDeparts + "\n" }
+
 func (x86Timing) again(t *timer, a arrival, code string) string {
 	if !a.again {
 		return code

@@ -1,7 +1,7 @@
 // Package spikecontrol controls running programs of mode spike through their sockets (CAIRN_SPIKE=control): it
 // changes and queries their settings. The programs' side is timed_control.c of the runtime, and package mark.
 //
-// A request is a line, "show" or "set" with words of CAIRN_SPIKE; the answer is lines of a name and a value,
+// A request is a line, "show", "look" or "set" with words of CAIRN_SPIKE; the answer is lines of a name and a value,
 // the last one "end". The process at a socket is not trusted: answers are bounded in length and time.
 package spikecontrol
 
@@ -68,6 +68,9 @@ const (
 
 // Show returns the state of the process at a socket.
 func Show(ctx context.Context, socket string) (*Status, error) { return exchange(ctx, socket, "show") }
+
+// Look brings the calls that have not ended in the log of the process at a socket up to date, and returns its state.
+func Look(ctx context.Context, socket string) (*Status, error) { return exchange(ctx, socket, "look") }
 
 // Set makes the process at a socket apply words of CAIRN_SPIKE, all or, if one of them is invalid, none, and
 // returns the new state.

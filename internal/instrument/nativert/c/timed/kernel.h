@@ -132,8 +132,8 @@ INLINE void lock(u32 *l) {
 }
 INLINE void unlock(u32 *l) { store(l, 0); }
 /* leave_files gives this thread an empty file table, so that its files take no descriptors from the
- * program. Kernels before 5.9 cannot do that: the thread then shares the program's table. */
-INLINE void leave_files(void) { sys3(SYS_close_range, 0, ~0u, 2 /* CLOSE_RANGE_UNSHARE */); }
+ * program. Kernels before 5.9 cannot do that: it returns 0, and the thread shares the program's table. */
+INLINE int leave_files(void) { return sys3(SYS_close_range, 0, ~0u, 2 /* CLOSE_RANGE_UNSHARE */) >= 0; }
 #ifdef CAIRN_ATTACH
 INLINE void print(const char *text, u64 n) { __cairn_print(text, n); }
 #else

@@ -25,6 +25,7 @@ struct watched {
 };
 struct open_state {
   u32 wanted; /* a thread has been waiting for the threshold; the clock's thread sets it */
+  u32 asked, answered; /* requests of the control socket, and those of them that a look came after */
   u32 used;   /* slots */
   u32 listing;
   u64 next;   /* not before this time */

@@ -266,7 +266,7 @@ HIDDEN void __cairn_callback_leave(struct process *p, u64 start, u64 end);
 HIDDEN void __cairn_callback_desert(struct process *p);
 HIDDEN void __cairn_section_of(const struct thread *t, u64 sp, char *to, u64 room);
 HIDDEN void __cairn_settle(struct thread *t, u64 frame);
-HIDDEN void __cairn_usage_start(struct process *p);
+HIDDEN void __cairn_usage_start(struct process *p, int own_files);
 HIDDEN void __cairn_usage_forget(struct thread *t);
 HIDDEN void __cairn_usage_tick(struct process *p, u64 now);
 HIDDEN u32 __cairn_usage_read(struct process *p, struct thread *t, u64 t0, u64 e);
@@ -330,6 +330,7 @@ HIDDEN void __cairn_trees_start(struct process *p);
 HIDDEN int __cairn_list_again(struct process *p);
 /* open_look looks for calls that go on and are over their threshold; see timed_open.c. */
 HIDDEN void __cairn_open_look(struct process *p, int last);
+HIDDEN void __cairn_open_ask(struct process *p);
 HIDDEN int __cairn_open_any(struct process *p);
 HIDDEN u64 __cairn_open_pause(struct process *p, u64 pause);
 HIDDEN void __cairn_open_ended(struct process *p, i32 tid, u64 sp, u64 t0, u64 e);

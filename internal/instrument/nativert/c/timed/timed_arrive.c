@@ -15,6 +15,136 @@ enum { ARRIVAL_COPY = 9 * 4096, ABOVE = 4 * 4096, CHAIN = 256, REACH = 1024, NEA
 u8 *__cairn_arrival_base = (u8 *)(1ul << 63); /* as __cairn_base */
 u32 __cairn_arrival_mask = ~0u, __cairn_arrival_exact;
 u8 *__cairn_arrival_area; /* what the process has once for this; 0: nothing */
+HIDDEN void __cairn_depart(u64 site, u64 sp, u64 frame);
+
+/* chain is a stack from the innermost call that was left; sp has whole stack pointers. */
+struct chain {
+  u32 n, left; /* left: index of the function that control arrived in */
+  u64 latest;  /* when the innermost call with a stamp was entered */
+  struct entry entry[CHAIN];
+  u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
+};
+
+/* The memory for one arrival. It is guarded by the lock of the caller, taken, which knows the offsets. */
+struct area {
+  u32 taken;
+  u64 saved[3];
+  u64 local[2 * 9] __attribute__((aligned(64))), remote[2 * 9] __attribute__((aligned(64)));
+  u8 copy[ARRIVAL_COPY + ABOVE] __attribute__((aligned(4096)));
+  struct chain found[2];
+  struct walker walker;
+};
+#if __x86_64__
+_Static_assert(__builtin_offsetof(struct area, saved) == 8 && __builtin_offsetof(struct area, local) == 64 &&
+                   __builtin_offsetof(struct area, remote) == 256 && __builtin_offsetof(struct area, copy) == 4096, "as timed_arrive_x86_64.S has it");
+#endif
+#define memory ((struct area *)__cairn_arrival_area)
+#define own_walker (memory->walker)
+
+/* arrivals_start gives this module the memory, which the first module makes. */
+void __cairn_arrivals_start(struct process *p) {
+  u8 *m = load(&p->arrivals), *none = 0;
+  u64 size = (sizeof(struct area) + 4095) & ~4095ul;
+  if (!m) {
+    m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (failed(m)) return;
+    if (!__atomic_compare_exchange_n(&p->arrivals, &none, m, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      unmap(m, size);
+      m = none;
+    }
+  }
+  __cairn_arrival_area = m;
+}
+
+/* arrivals_forked makes it usable in a child: another thread of the parent may have had it. */
+void __cairn_arrivals_forked(struct process *p) {
+  if (p->arrivals) store((u32 *)p->arrivals, 0);
+}
+
+/* set_times sets the times of a frame that a stamp is of. */
+static void set_times(struct process *p, struct entry *x, u64 t0, u64 t1, u64 e) {
+  x->flags &= ~LOG_ENTRY_NO_STAMP;
+  x->lo = e - t1, x->hi = e - t0;
+  if (t0 < p->fork_time) x->flags |= LOG_ENTRY_BEFORE_FORK;
+}
+
+/* judge evaluates the first n calls of a chain as ended at e. */
+static void judge(struct process *p, struct thread *t, const struct chain *c, u32 n, u64 e) {
+  u64 low = p->kind == KIND_EXACT ? p->set.low : p->set.low * 1000ul;
+  for (u32 i = 0; i < n; i++) {
+    const struct entry *x = &c->entry[i];
+    if (x->flags & LOG_ENTRY_NO_STAMP) continue;
+    t->left = (struct left){x, c->n - i};
+    if (x->hi > low) __cairn_left(p, t, x->pc, c->sp[i], c->t0[i], c->t1[i], e);
+    __cairn_unstamp(p, c->sp[i]);
+  }
+  t->left = (struct left){0, 0};
+}
+
+/* begin returns the state of a thread for an evaluation at e, 0 if it is in one. */
+static struct thread *begin(struct process *p, u64 e) {
+  struct thread *t = __cairn_thread(p);
+  if (!t || (t->busy && e - t->busy_since < SECOND)) return 0;
+  t->busy_since = e;
+  t->busy = 1;
+  barrier();
+  return t;
+}
+
+static void finish(struct thread *t) {
+  barrier();
+  t->busy = 0;
+}
+
+/* ---- the end of a thread ---- */
+
+/* take waits for the memory that threads share. */
+static int take(void) {
+  enum { TRIES_TO_TAKE = 1000 };
+  for (u32 i = 0; i < TRIES_TO_TAKE; i++) {
+    if (!__atomic_exchange_n(&memory->taken, 1, __ATOMIC_ACQUIRE)) return 1;
+    sys0(SYS_sched_yield);
+  }
+  return 0;
+}
+
+/* walk_out walks the stack of a thread that ends, of which all calls are left. */
+static void walk_out(struct process *p, struct chain *c, u64 e) {
+  struct walker *w = &own_walker;
+  c->n = 0;
+  for (int more = 1; more && c->n < CHAIN; c->n++) {
+    struct entry *x = &c->entry[c->n];
+    u64 t0 = 0, t1 = 0;
+    *x = (struct entry){w->pc, 0, 0, LOG_ENTRY_NO_STAMP | (w->exact ? LOG_ENTRY_EXACT : 0u), 0};
+    more = __cairn_walk_step(w);
+    x->sp = (u32)w->entry;
+    if (w->entry && __cairn_walk_stamped(w) && __cairn_entered(p, w->entry, e, &t0, &t1)) {
+      set_times(p, x, t0, t1, e);
+      x->flags |= LOG_ENTRY_LEFT;
+    }
+    c->sp[c->n] = w->entry, c->t0[c->n] = t0, c->t1[c->n] = t1;
+  }
+}
+
+/* depart evaluates all calls of a thread that is about to end inside them, by pthread_exit. */
+void __cairn_depart(u64 site, u64 sp, u64 frame) {
+  struct process *p = __cairn_state;
+  if (!p || !__cairn_arrival_area || !load(word(p, ALIVE)) || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return;
+  u64 e = __cairn_now(p);
+  struct thread *t = begin(p, e);
+  if (!t) return;
+  if (take()) {
+    struct chain *c = &memory->found[0];
+    __cairn_walk(&own_walker, p, site, sp, 0);
+    own_walker.reg[FRAME_REGISTER] = frame, own_walker.known |= 1u << FRAME_REGISTER;
+    walk_out(p, c, e);
+    judge(p, t, c, c->n, e);
+    __atomic_store_n(&memory->taken, 0, __ATOMIC_RELEASE);
+  }
+  finish(t);
+}
+
+/* ---- arrivals ---- */
 
 #if __x86_64__
 
@@ -48,48 +178,6 @@ static int raises(struct process *p, u64 pc) {
   return to && is_raiser(to);
 }
 
-/* chain is a stack from the innermost call that was left; sp has whole stack pointers. */
-struct chain {
-  u32 n, left; /* left: index of the function that control arrived in */
-  u64 latest;  /* when the innermost call with a stamp was entered */
-  struct entry entry[CHAIN];
-  u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
-};
-
-/* The memory for one arrival. It is guarded by the lock of the caller, taken, which knows the offsets. */
-struct area {
-  u32 taken;
-  u64 saved[3];
-  u64 local[2 * 9] __attribute__((aligned(64))), remote[2 * 9] __attribute__((aligned(64)));
-  u8 copy[ARRIVAL_COPY + ABOVE] __attribute__((aligned(4096)));
-  struct chain found[2];
-  struct walker walker;
-};
-_Static_assert(__builtin_offsetof(struct area, saved) == 8 && __builtin_offsetof(struct area, local) == 64 &&
-                   __builtin_offsetof(struct area, remote) == 256 && __builtin_offsetof(struct area, copy) == 4096, "as timed_arrive_x86_64.S has it");
-#define memory ((struct area *)__cairn_arrival_area)
-#define own_walker (memory->walker)
-
-/* arrivals_start gives this module the memory, which the first module makes. */
-void __cairn_arrivals_start(struct process *p) {
-  u8 *m = load(&p->arrivals), *none = 0;
-  u64 size = (sizeof(struct area) + 4095) & ~4095ul;
-  if (!m) {
-    m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (failed(m)) return;
-    if (!__atomic_compare_exchange_n(&p->arrivals, &none, m, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      unmap(m, size);
-      m = none;
-    }
-  }
-  __cairn_arrival_area = m;
-}
-
-/* arrivals_forked makes it usable in a child: another thread of the parent may have had it. */
-void __cairn_arrivals_forked(struct process *p) {
-  if (p->arrivals) store((u32 *)p->arrivals, 0);
-}
-
 /* follow walks from a raiser outwards. It reports whether that leads to the call with stack pointer sp. */
 static int follow(struct process *p, struct chain *c, u64 sp, u64 e) {
   struct walker *w = &own_walker;
@@ -107,9 +195,7 @@ static int follow(struct process *p, struct chain *c, u64 sp, u64 e) {
     named |= (u64)hidden; /* its return address has been overwritten */
     if (named && __cairn_entered(p, w->entry, e, &t0, &t1)) {
       if (named != 1 && !arrived) x->pc = named, x->flags |= LOG_ENTRY_EXACT; /* the place may be a guess */
-      x->flags &= ~LOG_ENTRY_NO_STAMP;
-      x->lo = e - t1, x->hi = e - t0;
-      if (t0 < p->fork_time) x->flags |= LOG_ENTRY_BEFORE_FORK;
+      set_times(w->p, x, t0, t1, e);
       if (!arrived && t0 > before) return 0;
       before = t1;
       if (!c->latest) c->latest = t1;
@@ -182,7 +268,7 @@ static const struct chain *search(struct below *m, const struct thread *t) {
     for (u64 at = m->at - 16; at >= m->at - m->size && m->tries < TRIES; at -= 8) {
       u64 word = word_at(m, at);
       if (is_after_call(m, word, elsewhere)) raised_from(m, t, at);
-      else if (!elsewhere && is_in_raiser(word)) try(m, word, at + 8, 0);
+      else if (!elsewhere && (is_in_raiser(word) || raises(m->p, word))) try(m, word, at + 8, 0); /* musl's longjmp has no frame */
     }
   return m->best;
 }
@@ -193,11 +279,8 @@ void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp) {
   if (!p || copied <= 16 || !load(word(p, ALIVE)) || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return;
   e = __cairn_now(p);
   if (!__cairn_entered(p, sp, e, &t0, &t1)) return;
-  struct thread *t = __cairn_thread(p);
-  if (!t || (t->busy && e - t->busy_since < SECOND)) return;
-  t->busy_since = e;
-  t->busy = 1;
-  barrier();
+  struct thread *t = begin(p, e);
+  if (!t) return;
   const struct module *text = __cairn_module_of(p, site);
   struct below m = {p, site, sp, at, (u64)copied, e, ABOVE, 0, 0, 0, memory->copy + ARRIVAL_COPY - copied, 0, 0};
   while (m.above && !__cairn_peek(p, at, memory->copy + ARRIVAL_COPY, m.above)) m.above = m.above > 64 ? m.above / 2 : 0;
@@ -207,21 +290,8 @@ void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp) {
     m.text = most(text->start, less(site, NEAR)), m.text_end = least(text->end, site + NEAR);
   }
   const struct chain *c = search(&m, t);
-  u64 low = p->kind == KIND_EXACT ? p->set.low : p->set.low * 1000ul;
-  for (u32 i = 0; c && i < c->left; i++) {
-    const struct entry *x = &c->entry[i];
-    if (x->flags & LOG_ENTRY_NO_STAMP) continue;
-    t->left = (struct left){x, c->n - i};
-    if (x->hi > low) __cairn_left(p, t, x->pc, c->sp[i], c->t0[i], c->t1[i], e);
-    __cairn_unstamp(p, c->sp[i]);
-  }
-  t->left = (struct left){0, 0};
+  if (c) judge(p, t, c, c->left, e);
   t->landed.at = at, t->landed.pc = site, t->landed.rbp = rbp;
-  barrier();
-  t->busy = 0;
+  finish(t);
 }
-
-#else
-void __cairn_arrivals_start(struct process *p) { (void)p; }
-void __cairn_arrivals_forked(struct process *p) { (void)p; }
 #endif

@@ -362,11 +362,11 @@ void __cairn_clock_thread(struct process *p) {
   struct idleness idle = {0};
   struct still still = {0, 0, 0, 0, 0};
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-clock");
-  leave_files();
+  int own_files = leave_files();
   if (p->kind == KIND_EXACT) __cairn_exact_thread(p);
   if (p->time.family) __cairn_family_join(p);
   __cairn_advance(p); /* until the thread was scheduled */
-  __cairn_usage_start(p);
+  __cairn_usage_start(p, own_files);
   sys2(SYS_prctl, 29 /* PR_SET_TIMERSLACK */, 1);
   __cairn_prefer(0);
   for (;;) {

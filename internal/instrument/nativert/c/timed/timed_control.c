@@ -1,5 +1,6 @@
 /* Changes of settings while the program runs: by a socket with its own thread, or a file that is
- * read again on a signal. A request is a line: "show", or "set" and words of CAIRN_SPIKE. The
+ * read again on a signal. A request is a line: "show", "look", which brings the calls in the log that
+ * have not ended up to date, or "set" and words of CAIRN_SPIKE. The
  * answer is lines of a name and a value, and a last line "end"; then the connection is closed.
  * internal/spikes/spikecontrol is the client.
  *
@@ -180,12 +181,14 @@ static void serve(struct process *p, i64 fd, char *line, u64 n) {
   const char *wrong = 0;
   int sets = n != NONE;
   for (u64 i = 0; sets && set[i]; i++) sets = line[i] == set[i];
-  if (n == NONE || (!sets && !(__cairn_word_is(line, "show")))) {
-    wrong = "a request is a line, show or set with words";
+  int looks = n != NONE && __cairn_word_is(line, "look");
+  if (n == NONE || (!sets && !looks && !__cairn_word_is(line, "show"))) {
+    wrong = "a request is a line, show, look or set with words";
   } else if (sets) {
     commas(line + sizeof set - 1);
     if (!(wrong = __cairn_set(p, line + sizeof set - 1))) __cairn_wake(p);
   }
+  if (looks) __cairn_open_ask(p);
   if (wrong && sets) {
     q = put(reply, "error ");
     for (u32 i = 0; *wrong && *wrong != ',' && i < 100; i++, wrong++) *q++ = (u8)*wrong < ' ' ? '?' : *wrong;

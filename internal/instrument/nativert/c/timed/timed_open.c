@@ -367,7 +367,7 @@ static void look_at_running(struct process *p, struct open_state *o, struct watc
 }
 
 /* look_at looks at one thread. */
-static void look_at(struct process *p, struct open_state *o, struct watched *w, struct look *k) {
+static void look_at(struct process *p, struct open_state *o, struct watched *w, struct look *k, int asked) {
   u64 cpu = cpu_of(w->tid);
   k->now = __cairn_now(p);
   if (cpu == NONE) {
@@ -389,7 +389,7 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
   w->due = 0;
   struct walker *walker = &k->walker;
   if (!waits_at(w->tid, &k->at)) {
-    if (k->now - w->ran >= PAUSE) look_at_running(p, o, w, k);
+    if (asked || k->now - w->ran >= PAUSE) look_at_running(p, o, w, k);
     return;
   }
   k->flags = 0;
@@ -416,8 +416,12 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
 void __cairn_open_look(struct process *p, int last) {
   struct open_state *o = &p->open;
   u64 now = __cairn_now(p), cpu;
-  if (p->off || p->stacks.trees || load(&p->set.quiet) || !load(&p->log.file.begun) || p->log.file.failed) return;
-  if (now < o->next && !last) return;
+  if (p->off || p->stacks.trees || load(&p->set.quiet) || !load(&p->log.file.begun) || p->log.file.failed) {
+    store(&o->answered, load(&o->asked));
+    return;
+  }
+  u32 asked = load(&o->asked), is_asked = asked != o->answered;
+  if (now < o->next && !last && !is_asked) return;
   store(&o->wanted, 0);
   cpu = __cairn_cpu(THREAD_CPU);
   if (!o->copy) {
@@ -428,12 +432,24 @@ void __cairn_open_look(struct process *p, int last) {
   struct look *k = (struct look *)(o->copy + WALK_COPY);
   list(p, o);
   for (u32 i = 0; i < OPEN_WATCHED; i++)
-    if (o->watched[i].tid) look_at(p, o, &o->watched[i], k);
+    if (o->watched[i].tid) look_at(p, o, &o->watched[i], k, (int)is_asked);
+  store(&o->answered, asked);
   o->next = now + most(least((__cairn_cpu(THREAD_CPU) - cpu) * COST, PAUSE), MS);
+}
+
+/* ask lets the writer look at all threads at once, and waits until it has. */
+void __cairn_open_ask(struct process *p) {
+  enum { LONGEST = 500 };
+  u64 ts[2] = {0, MS};
+  u32 asked = add(&p->open.asked, 1) + 1;
+  store(&p->open.wanted, 1);
+  __cairn_wake(p);
+  for (u32 i = 0; i < LONGEST && (i32)(load(&p->open.answered) - asked) < 0; i++) sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
 }
 
 /* pause returns how long the writer may sleep until the next look. */
 u64 __cairn_open_pause(struct process *p, u64 pause) {
+  if (load(&p->open.asked) != p->open.answered) return 0;
   return load(&p->open.wanted) ? least(pause, most(MS, less(p->open.next, __cairn_now(p)))) : pause;
 }
 

@@ -24,6 +24,7 @@ struct sample {
 };
 struct sampled {
   i32 tid; /* 0: free */
+  i32 file; /* plus one: its open file of the system call it is in; 0: none */
   u8 told; /* it has waited for the threshold, and the log's thread was told */
   u64 still; /* since when it has not run; 0: it runs */
   u64 n;
@@ -34,6 +35,7 @@ struct sampled {
 struct usage {
   struct sampled thread[THREADS];
   u32 next, count;
+  u8 own_files; /* the clock's thread has a file table of its own */
   u64 listed, read, sampled, look; /* look: when a wait may be looked at next */
 };
 
@@ -53,6 +55,7 @@ static void sample_too(struct process *p, struct usage *u, i32 tid) {
     struct sampled *s = &u->thread[((u32)tid + i) % THREADS];
     if (s->tid) continue;
     s->n = s->waits = s->still = s->told = 0;
+    s->file = 0;
     store(&s->tid, tid);
     u->count++;
     return;
@@ -75,14 +78,36 @@ static void list(struct process *p, struct usage *u) {
   sys1(SYS_close, fd);
 }
 
-/* waits_in reads which system call a thread is in. */
-static i64 waits_in(i32 tid) {
+/* close_file closes a thread's file. */
+static void close_file(struct sampled *s) {
+  if (s->file) sys1(SYS_close, s->file - 1);
+  s->file = 0;
+}
+
+/* read_call reads which system call a thread is in. The file stays open, since to open it takes four times as long
+ * as to read it, unless the program would see it in its table. If there is no room in the table, all are closed. */
+static i64 read_call(struct usage *u, struct sampled *s, char *b, u64 room) {
+  i64 n = -1;
+  for (u32 tries = 0; tries < 2 && n < 0; tries++) { /* the number is another thread's now */
+    if (!s->file) {
+      put(put_task(b, s->tid), "/syscall");
+      i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0);
+      if (fd < 0) {
+        for (u32 i = 0; i < THREADS; i++) close_file(&u->thread[i]);
+        continue;
+      }
+      s->file = (i32)fd + 1;
+    }
+    n = sys4(SYS_pread, s->file - 1, b, room, 0);
+    if (n < 0 || !u->own_files) close_file(s);
+  }
+  return n;
+}
+
+/* waits_in returns which system call a thread is in. */
+static i64 waits_in(struct usage *u, struct sampled *s) {
   char b[128];
-  put(put_task(b, tid), "/syscall");
-  i64 fd = open_file(b, O_RDONLY | O_CLOEXEC, 0), n, nr = 0, i = 0;
-  if (fd < 0) return UNKNOWN;
-  n = sys3(SYS_read, fd, b, sizeof b - 1);
-  sys1(SYS_close, fd);
+  i64 n = read_call(u, s, b, sizeof b), nr = 0, i = 0;
   if (n > 0 && b[0] == 'r') return READY; /* "running", or about to */
   for (; i < n && i < 4 && b[i] >= '0' && b[i] <= '9'; i++) nr = nr * 10 + (b[i] - '0');
   return i ? nr : UNKNOWN;
@@ -130,6 +155,7 @@ static void sample(struct process *p, struct usage *u, struct sampled *s, u64 no
   u64 ts[2], n = s->n;
   /* The id of a thread's processor time clock is made of the thread's id. */
   if (sys2(SYS_clock_gettime, (i64)(i32)(~(u32)s->tid << 3 | 6), ts) < 0) {
+    close_file(s);
     store(&s->tid, 0);
     u->count--;
     return;
@@ -139,7 +165,7 @@ static void sample(struct process *p, struct usage *u, struct sampled *s, u64 no
   if (n && x.cpu - last->cpu < (now - last->at) / 2) {
     x.in = last->in >= 0 && x.cpu == last->cpu ? last->in : UNKNOWN;
     int same = x.in >= 0;
-    if (!same && now - u->read >= READ_PAUSE) x.in = waits_in(s->tid), u->read = now;
+    if (!same && now - u->read >= READ_PAUSE) x.in = waits_in(u, s), u->read = now;
     if (x.in >= 0) follow(p, u, s, x.in, same, last->at, now);
   }
   tell(p, s, now, n && x.cpu == last->cpu, last->at);
@@ -181,17 +207,20 @@ void __cairn_usage_tick(struct process *p, u64 now) {
 }
 
 /* usage_start initializes the state of the clock's thread, also in a child made by fork. */
-void __cairn_usage_start(struct process *p) {
+void __cairn_usage_start(struct process *p, int own_files) {
   struct usage *u = p->usage;
   if (p->stacks.trees || p->kind == KIND_EXACT) return;
   if (u) {
-    for (u32 i = 0; i < THREADS; i++) u->thread[i].tid = 0;
+    for (u32 i = 0; i < THREADS; i++) u->thread[i].tid = u->thread[i].file = 0;
+    u->own_files = own_files != 0;
     u->next = u->count = 0;
     u->listed = 0;
     return;
   }
   u = (struct usage *)map(0, (sizeof *u + 4095) & ~4095ul, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (!failed(u)) store(&p->usage, u);
+  if (failed(u)) return;
+  u->own_files = own_files != 0;
+  store(&p->usage, u);
 }
 
 /* ---- a thread ---- */

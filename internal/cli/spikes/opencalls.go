@@ -1,0 +1,152 @@
+package spikes
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/spikes/spikecontrol"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// openFlags are the flags of cairn watch open.
+type openFlags struct {
+	dir  string
+	pids []int
+	show spikesFlags
+}
+
+func newSpikeOpenCmd(s *verb.Streams) *cobra.Command {
+	var f openFlags
+	c := &cobra.Command{
+		Use:   "open",
+		Short: "Show the calls of running programs that have not ended",
+		Long: `open shows the calls that are over their threshold now and have not ended, of running
+programs of mode spike, native ones and those of cairn go, with their stacks, since when they
+go on, and what their threads do. Programs that were started with CAIRN_SPIKE=control, or built
+with cairn cc --control, look at their threads when they are asked; what the log of another one
+has is at most a second old. cairn spikes shows spikes, and calls of programs that were killed.`,
+		Example: `  cairn watch open --dir raws
+  cairn watch open --pid 4711 --json`,
+		Args: verb.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.dir, "dir", "", "programs with logs in this `directory` (default CAIRN_DIR, or the current directory)")
+	fl.IntSliceVar(&f.pids, "pid", nil, "only processes with these `ids`")
+	fl.IntVar(&f.show.top, "top", 10, "show `n` stacks, 0 for all")
+	fl.BoolVar(&f.show.Json, "json", false, "print each call as an object on a line, as cairn spikes does")
+	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
+	f.show.RegisterColor(c)
+	return c
+}
+
+func (f *openFlags) run(ctx context.Context, s *verb.Streams) error {
+	style, err := f.show.Style(s)
+	if err != nil {
+		return err
+	}
+	dir := cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), ".")
+	f.ask(ctx, s, dir)
+	t := &spikeSet{streams: s}
+	defer t.Close()
+	if t.names, err = newSpikeNames(s, f.show.Names(), f.show.debug, true); err != nil {
+		return err
+	}
+	if err := t.open([]string{dir}); err != nil {
+		return err
+	}
+	running, err := f.keepRunning(t, dir)
+	if err != nil {
+		return err
+	}
+	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name, Style: style}
+	if err := t.fill(); err != nil {
+		return err
+	}
+	return f.write(t, running)
+}
+
+// ask lets the programs that listen look at their threads.
+func (f *openFlags) ask(ctx context.Context, s *verb.Streams, dir string) {
+	sockets, _ := spikecontrol.Find(dir) // that there is no such directory is said of its logs
+	for _, socket := range sockets {
+		if _, err := spikecontrol.Look(ctx, socket); err != nil && !errors.Is(err, spikecontrol.ErrGone) && !errors.Is(err, fs.ErrNotExist) {
+			verb.Note(s, "%v", err)
+		}
+	}
+}
+
+// keepRunning removes the open calls of processes that have ended or are not selected, and returns how many run.
+func (f *openFlags) keepRunning(t *spikeSet, dir string) (running int, err error) {
+	missing := slices.Clone(f.pids)
+	for _, log := range t.logs {
+		pid := int(log.Header.PID)
+		selected := len(f.pids) == 0 || slices.Contains(f.pids, pid)
+		ended := log.Trailer != nil && log.Trailer.Final || hasEnded(pid)
+		if !selected || ended {
+			log.Open = nil
+			continue
+		}
+		missing = slices.DeleteFunc(missing, func(p int) bool { return p == pid })
+		running++
+	}
+	switch {
+	case len(missing) > 0:
+		return 0, fmt.Errorf("watch open: no running process %d has a log in %s", missing[0], dir)
+	case running == 0:
+		return 0, fmt.Errorf("watch open: all processes with logs in %s have ended: cairn spikes shows their calls", dir)
+	}
+	return running, nil
+}
+
+// hasEnded reports whether there is no process with an id, or only one that its parent has not waited for.
+func hasEnded(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, after, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(" "))
+	return bytes.HasPrefix(after, []byte("Z")) || bytes.HasPrefix(after, []byte("X"))
+}
+
+func (f *openFlags) write(t *spikeSet, running int) error {
+	late, lasting := t.set.Open(t.names.name)
+	b := bufio.NewWriter(t.streams.Out)
+	if f.show.Json {
+		enc := json.NewEncoder(b)
+		enc.SetEscapeHTML(false)
+		for _, sp := range slices.Concat(late, lasting) {
+			if err := enc.Encode(t.writer.Object(spikes.Alone(sp), sp)); err != nil {
+				return err
+			}
+		}
+		return b.Flush()
+	}
+	sure, doubtful := t.set.Alike(late)
+	if err := f.show.writeOpen(b, t, slices.Concat(sure, doubtful)); err != nil {
+		return err
+	}
+	if len(late) == 0 {
+		fmt.Fprintf(b, "no call of %d running %s is over its threshold\n\n", running, report.Either(uint64(running), "process", "processes"))
+	}
+	if text := t.writer.Going(lasting); text != "" {
+		fmt.Fprintf(b, "%s\n", text)
+	}
+	return b.Flush()
+}
