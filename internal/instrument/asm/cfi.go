@@ -227,3 +227,29 @@ func cfiRegister(op string) (int, bool) {
 	}
 	return CFINumber(op)
 }
+
+// CFAOnStack reports whether, after a text that begins with a function, the CFA is relative to the stack
+// pointer, which directives name in one of these ways.
+func CFAOnStack(text []byte, pointer ...string) bool {
+	onStack := true
+	var kept []bool
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		switch string(fields[0]) {
+		case ".cfi_def_cfa", ".cfi_def_cfa_register":
+			if len(fields) > 1 {
+				onStack = slices.Contains(pointer, string(bytes.TrimSuffix(fields[1], []byte(","))))
+			}
+		case ".cfi_remember_state":
+			kept = append(kept, onStack)
+		case ".cfi_restore_state":
+			if n := len(kept); n > 0 {
+				onStack, kept = kept[n-1], kept[:n-1]
+			}
+		}
+	}
+	return onStack
+}

@@ -165,3 +165,38 @@ func quotedString(rest []byte) string {
 	}
 	return string(out)
 }
+
+// InsnOperands splits the operands of an instruction at commas outside of brackets. It drops a comment that
+// begins with //, and what follows a semicolon.
+func InsnOperands(rest []byte) [][]byte {
+	if i := bytes.Index(rest, []byte("//")); i >= 0 {
+		rest = rest[:i]
+	}
+	if i := bytes.IndexByte(rest, ';'); i >= 0 {
+		rest = rest[:i]
+	}
+	return SplitInsnOperands(rest)
+}
+
+// SplitInsnOperands splits the operands of an instruction at commas outside of brackets.
+func SplitInsnOperands(rest []byte) [][]byte {
+	var out [][]byte
+	depth, start := 0, 0
+	for i, c := range rest {
+		switch c {
+		case '[', '{', '(':
+			depth++
+		case ']', '}', ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				out = append(out, bytes.TrimSpace(rest[start:i]))
+				start = i + 1
+			}
+		}
+	}
+	if tail := bytes.TrimSpace(rest[start:]); len(tail) > 0 {
+		out = append(out, tail)
+	}
+	return out
+}

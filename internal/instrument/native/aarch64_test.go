@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -58,7 +60,7 @@ func TestAArch64Golden(t *testing.T) {
 
 func TestAArch64Classify(t *testing.T) {
 	t.Parallel()
-	checkClassify(t, aarch64{}, []classified{
+	checkClassify(t, aarch64Probes{}, []classified{
 		{"b .L2", asm.FlowJump, ".L2"},
 		{"b.eq .LBB0_1", asm.FlowBranch, ".LBB0_1"},
 		{"bne\t.L3\t\t// 11\t[c=4 l=4]  condjump", asm.FlowBranch, ".L3"},
@@ -89,13 +91,13 @@ func TestAArch64Classify(t *testing.T) {
 // TestAArch64Effect checks which registers instructions read and overwrite.
 func TestAArch64Effect(t *testing.T) {
 	t.Parallel()
-	regs := func(list ...int) (set aarch64Set) {
+	regs := func(list ...int) (set aarch64.Set) {
 		for _, r := range list {
 			set |= 1 << r
 		}
 		return set
 	}
-	for line, want := range map[string][2]aarch64Set{
+	for line, want := range map[string][2]aarch64.Set{
 		"add x16, x17, x1":             {regs(17, 1), regs(16)},
 		"add x16, x16, 1":              {regs(16), regs(16)},
 		"movk x16, 5, lsl 16":          {regs(16), 0},
@@ -104,7 +106,7 @@ func TestAArch64Effect(t *testing.T) {
 		"str x16, [x17]":               {regs(16, 17), 0},
 		"mov v0.d[1], x16":             {regs(16), 0},
 		"fmov x16, d0":                 {0, regs(16)},
-		"bl foo":                       {argumentRegs, regs(16, 17)},
+		"bl foo":                       {aarch64.ArgumentRegs, regs(16, 17)},
 		"ldxr w16, [x17]":              {regs(17), regs(16)},
 		"stxr w16, w17, [x3]":          {regs(16, 17, 3), 0},
 		"casal x16, x17, [x0]":         {regs(16, 17, 0), 0},
@@ -112,7 +114,7 @@ func TestAArch64Effect(t *testing.T) {
 		"ldrb w16, [x17, w16, uxtw]":   {regs(16, 17), regs(16)},
 		"cmp w16, #3 // x17 is not it": {regs(16), 0},
 	} {
-		if use, kill := aarch64Effect([]byte("\t"+line+"\n"), false); kill != want[1] || use&^regs(17) != want[0]&^regs(17) {
+		if use, kill := aarch64.Effect([]byte("\t"+line+"\n"), false); kill != want[1] || use&^regs(17) != want[0]&^regs(17) {
 			t.Errorf("%s: reads %b and overwrites %b, want %b and %b", line, use, kill, want[0], want[1])
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
@@ -20,13 +22,6 @@ import (
 //
 // and a table of bytes becomes one of halfwords, with its load and sign extension. A function with another form
 // of table, or with code of unknown size, gets only the entry probe if something might be out of reach.
-
-// Reaches in bytes, less a margin.
-const (
-	reachMargin = 256
-	reachBit    = 1<<15 - reachMargin // tbz, tbnz
-	reachFlags  = 1<<20 - reachMargin // cbz, cbnz, b.eq, adr
-)
 
 // aarch64EntryProbe is the most that the probe of an entry takes.
 const aarch64EntryProbe = 44
@@ -156,7 +151,7 @@ func (r *rewriter) reachFragment(f *asm.Fragment, inserted []asm.Pad) (edits []e
 			continue
 		}
 		tables, ok := r.reachTables(f, l, labels)
-		if !ok || l.odd && (len(grown) > 0 || l.sum[len(l.size)] > reachBit/2 || len(tables) > 0) {
+		if !ok || l.odd && (len(grown) > 0 || l.sum[len(l.size)] > aarch64.ReachBit/2 || len(tables) > 0) {
 			return nil, 0, false
 		}
 		return append(tables, r.invert(f, grown)...), l.sum[len(l.size)], true
@@ -177,27 +172,9 @@ func (r *rewriter) branchReach(line *asm.CodeLine) (int, string) {
 		return 0, ""
 	}
 	if s.Word[0] == 't' {
-		return reachBit, string(target)
+		return aarch64.ReachBit, string(target)
 	}
-	return reachFlags, string(target)
-}
-
-// aarch64Opposite returns the opposite of a conditional branch.
-func aarch64Opposite(word string) string {
-	switch word {
-	case "cbz":
-		return "cbnz"
-	case "cbnz":
-		return "cbz"
-	case "tbz":
-		return "tbnz"
-	case "tbnz":
-		return "tbz"
-	}
-	return "b." + map[string]string{
-		"eq": "ne", "ne": "eq", "cs": "cc", "hs": "lo", "cc": "cs", "lo": "hs", "mi": "pl", "pl": "mi", "vs": "vc", "vc": "vs",
-		"hi": "ls", "ls": "hi", "ge": "lt", "lt": "ge", "gt": "le", "le": "gt",
-	}[word[len(word)-2:]]
+	return aarch64.ReachFlags, string(target)
 }
 
 // invert makes the edits for branches that are out of reach.
@@ -208,10 +185,10 @@ func (r *rewriter) invert(f *asm.Fragment, grown map[int]bool) (out []edit) {
 			continue
 		}
 		s := r.unit.ParseLine(r.unit.Src[line.At:line.Next])
-		ops := aarch64Operands(s.Rest)
+		ops := asm.InsnOperands(s.Rest)
 		var text strings.Builder
 		label := r.newLabel()
-		text.WriteString("\t" + aarch64Opposite(string(s.Word)) + "\t")
+		text.WriteString("\t" + aarch64.Opposite(string(s.Word)) + "\t")
 		for _, op := range ops[:len(ops)-1] {
 			text.Write(op)
 			text.WriteString(", ")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
@@ -18,12 +20,12 @@ var aarch64Dialect = dialect{
 	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true,
 	entry: asm.CFIState{Reg: 31},
 	opposite: func(word string) string {
-		if op := aarch64Opposite(word); op != "b." {
+		if op := aarch64.Opposite(word); op != "b." {
 			return op
 		}
 		return ""
 	},
-	operands: aarch64Operands,
+	operands: asm.InsnOperands,
 	widths:   map[string]string{".4byte": ".long", ".word": ".long", ".8byte": ".quad", ".xword": ".quad", ".2byte": ".value", ".hword": ".short"},
 }
 
@@ -107,7 +109,7 @@ func (p *splitPlan) labelled(name string) int { return max(p.pieceOf(p.lineOf(na
 // shortAddress reports whether an instruction names an address that must be within 1 MiB, and the piece of that
 // address; 0 if it is in none.
 func (p *splitPlan) shortAddress(s asm.Statement) (to int, short bool) {
-	ops := aarch64Operands(s.Rest)
+	ops := asm.InsnOperands(s.Rest)
 	if len(ops) < 2 {
 		return 0, false
 	}
@@ -130,18 +132,18 @@ func (p *splitPlan) shortAddress(s asm.Statement) (to int, short bool) {
 func (p *splitPlan) overVeneers() (pairs [][2]int) {
 	used := false
 	for _, f := range p.fn.Frags {
-		used = used || mentionedAArch64(p.text.src[f.Label:f.End])&veneerRegs != 0
+		used = used || aarch64.Mentioned(p.text.src[f.Label:f.End])&aarch64.VeneerRegs != 0
 	}
 	if !used {
 		return nil
 	}
-	live := (&rewriter{unit: p.unit}).liveAArch64(p.fn)
+	live := aarch64.Live(p.unit, p.fn)
 	for k := range p.pieces {
-		if pc := &p.pieces[k]; pc.target >= 0 && live[pc.target]&veneerRegs != 0 {
+		if pc := &p.pieces[k]; pc.target >= 0 && live[pc.target]&aarch64.VeneerRegs != 0 {
 			pairs = append(pairs, [2]int{k, pc.target})
 		}
 		falls := p.pieces[k].flow == asm.FlowNext || p.pieces[k].flow == asm.FlowBranch
-		if falls && k+1 < len(p.pieces) && live[k+1]&veneerRegs != 0 {
+		if falls && k+1 < len(p.pieces) && live[k+1]&aarch64.VeneerRegs != 0 {
 			pairs = append(pairs, [2]int{k, k + 1})
 		}
 	}

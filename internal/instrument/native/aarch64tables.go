@@ -51,7 +51,7 @@ func (r *rewriter) widen(f *asm.Fragment, t *asm.JumpTable) (out []edit, ok bool
 	if !ok {
 		return nil, false
 	}
-	load := aarch64Operands(r.unit.ParseLine(r.unit.Src[d.load.At:d.load.Next]).Rest)
+	load := asm.InsnOperands(r.unit.ParseLine(r.unit.Src[d.load.At:d.load.Next]).Rest)
 	index := bytes.TrimSuffix(load[1], []byte("]"))
 	shift := ", lsl #1]\n"
 	if bytes.Contains(index, []byte("uxtw")) {
@@ -83,7 +83,7 @@ func (r *rewriter) dispatchOf(f *asm.Fragment, t *asm.JumpTable) (d dispatch, ok
 	found := 0
 	for i := range f.Lines {
 		s := r.codeStatement(f, i)
-		ops := aarch64Operands(s.Rest)
+		ops := asm.InsnOperands(s.Rest)
 		if string(s.Word) != "adr" || len(ops) != 2 || string(ops[1]) != t.Base {
 			continue
 		}

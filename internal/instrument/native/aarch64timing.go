@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
@@ -21,7 +23,7 @@ func (aarch64Timing) comment() string { return "//" }
 func (aarch64Timing) effects(string, []byte) effect { return effect{} }
 
 func (aarch64Timing) mentioned(text []byte) regSet {
-	if mentionedAArch64(text)&veneerRegs != 0 {
+	if aarch64.Mentioned(text)&aarch64.VeneerRegs != 0 {
 		return regX16
 	}
 	return 0
@@ -45,10 +47,10 @@ func (aarch64Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 	if i > 0 && b.insns[i-1].block == in.block && bytes.Contains(b.insns[i-1].comment, []byte("casesi_dispatch")) {
 		return false, true
 	}
-	register := aarch64Operand(in.rest)
+	register := aarch64.Operand(in.rest)
 	for k := i - 1; k >= 0 && b.insns[k].block == in.block; k-- {
 		before := &b.insns[k]
-		if ops := aarch64Operands(before.rest); len(ops) > 1 && bytes.Equal(ops[0], register) && overwritesFirst(before.word) {
+		if ops := asm.InsnOperands(before.rest); len(ops) > 1 && bytes.Equal(ops[0], register) && aarch64.OverwritesFirst(before.word) {
 			if before.word == "add" { // of a table's entry to its base
 				return false, true
 			}
@@ -126,7 +128,7 @@ func (aarch64Timing) reach(t *timer, b *body) bool {
 		total += size
 	}
 	t.edits = append(t.edits, edits...)
-	t.far = total > reachBit/2
+	t.far = total > aarch64.ReachBit/2
 	return true
 }
 
@@ -156,7 +158,7 @@ func (t *timer) unwindState(f *asm.Fragment, at int) (cfaPlace, bool) {
 		if s.Kind != asm.LineDirective || !bytes.HasPrefix(s.Word, []byte(".cfi_")) {
 			continue
 		}
-		ops := aarch64Operands(s.Rest)
+		ops := asm.InsnOperands(s.Rest)
 		number := func(i int) int {
 			if i >= len(ops) {
 				return 0

@@ -1,15 +1,16 @@
 package native
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
-// arm is the assembly of Armv7-A in both of its states, as gcc and clang write it. The probes at entries are in
+// armProbes are the probes of Armv7-A in both of its states, as gcc and clang write it. The probes at entries are in
 // armentry.go.
 //
 // The probe of a block that sets a flag takes 12 bytes in the Thumb state, 14 with a high register, and 16 in the
@@ -24,65 +25,16 @@ import (
 // address, which is not 0 because it is odd, so that no second register is needed for a value, and two bytes
 // are enough for the store. Readers know the value (wire.OddFlag). Areas of flags begin at a multiple of 2.
 //
-// Inside a function a probe does not change the flags and uses registers that are not live (armlive.go).
-type arm struct{}
+// Inside a function a probe does not change the flags and uses registers that are not live (package arm).
+type armProbes struct{ arm.Machine }
 
 var syntaxArm = syntax{mark: "%", address: ".long", upper: ", 0"}
 
-func (arm) syntax() *syntax { return &syntaxArm }
+func (armProbes) syntax() *syntax { return &syntaxArm }
 
-// Reader returns the reader of tables and literals in the code, and of the state that code is for.
-func (arm) Reader() asm.Reader { return &armParser{} }
+func (armProbes) relocNone() string { return "R_ARM_NONE" }
 
-func (arm) relocNone() string { return "R_ARM_NONE" }
-
-func (arm) entryRow() string { return "\t.cfi_def_cfa 13, 0\n" }
-
-func (arm) Refuse(directive string, rest []byte) string {
-	switch directive {
-	case ".arch", ".cpu":
-		return refuseArch(string(bytes.TrimSpace(armCode(rest))))
-	case ".eabi_attribute":
-		return refuseAttribute(armOperands(rest))
-	}
-	return ""
-}
-
-// refuseArch returns why code for an architecture is not supported, or "". Directives that name a processor
-// also name an architecture.
-func refuseArch(name string) string {
-	base, _, _ := strings.Cut(name, "+")
-	switch {
-	case !strings.HasPrefix(base, "armv"):
-		return ""
-	case strings.HasSuffix(base, "-m") || strings.Contains(base, "-m.") || base == "armv7e-m" || base == "armv6s-m":
-		return "code for " + base + ", a processor without an operating system, is not supported: Armv7-A is"
-	case strings.HasPrefix(base, "armv7"), strings.HasPrefix(base, "armv8"), strings.HasPrefix(base, "armv9"), base == "armv6t2":
-		return ""
-	}
-	return "code for " + base + " is not supported, which has no movw and movt: compile with -march=armv7-a or later"
-}
-
-// refuseAttribute handles the attributes that clang writes instead of .arch.
-func refuseAttribute(ops [][]byte) string {
-	if len(ops) != 2 {
-		return ""
-	}
-	switch value := string(ops[1]); string(ops[0]) {
-	case "6": // Tag_CPU_arch
-		switch n, err := strconv.Atoi(value); {
-		case err == nil && n < 10 && n != 8:
-			return "code for a processor before Armv7 is not supported, which has no movw and movt: compile with -march=armv7-a or later"
-		case n >= 11 && n <= 13, n == 16, n == 17, n == 21:
-			return refuseArch("armv7-m")
-		}
-	case "7": // Tag_CPU_arch_profile
-		if value == "77" {
-			return refuseArch("armv7-m")
-		}
-	}
-	return ""
-}
+func (armProbes) entryRow() string { return "\t.cfi_def_cfa 13, 0\n" }
 
 // flagAlign is the alignment of areas with flags.
 const flagAlign = 2
@@ -176,14 +128,14 @@ func (r *rewriter) armFar(f *asm.Fragment) bool {
 const armBytes = 64
 
 // blocks accepts functions in which all references of limited reach can be extended.
-func (arm) blocks(r *rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool) {
+func (armProbes) blocks(r *rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool) {
 	places := r.armPlaces(fn, implied)
 	return places, r.reachArm(fn, implied, places)
 }
 
 // armPlace is the place of a probe.
 type armPlace struct {
-	free   armSet
+	free   arm.Set
 	thumb  bool
 	unwind bool // there are unwind directives to update
 }
@@ -198,16 +150,16 @@ func (b *armBlocks) probe(block int, rec position) string {
 	at := b.places[block]
 	a := armAsm{at.thumb}
 	reg, live := at.register()
-	text := a.setFlag(armName(reg), rec)
+	text := a.setFlag(arm.Name(reg), rec)
 	if live {
-		text = a.push(at.unwind, armName(reg)) + text + a.pop(at.unwind, armName(reg))
+		text = a.push(at.unwind, arm.Name(reg)) + text + a.pop(at.unwind, arm.Name(reg))
 	}
 	return text
 }
 
 // register returns the register of a probe, and whether it is live.
 func (at *armPlace) register() (reg int, live bool) {
-	for _, n := range armOrder {
+	for _, n := range arm.Order {
 		if at.free&(1<<n) != 0 {
 			return n, false
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -49,7 +51,7 @@ func TestArmGolden(t *testing.T) {
 
 func TestArmClassify(t *testing.T) {
 	t.Parallel()
-	checkClassify(t, arm{}, []classified{
+	checkClassify(t, armProbes{}, []classified{
 		{"b .L2", asm.FlowJump, ".L2"},
 		{"b.w .L2", asm.FlowJump, ".L2"},
 		{"beq .LBB0_1 @ comment, with commas", asm.FlowBranch, ".LBB0_1"},
@@ -88,13 +90,13 @@ func TestArmClassify(t *testing.T) {
 // TestArmEffect checks which registers instructions read and overwrite.
 func TestArmEffect(t *testing.T) {
 	t.Parallel()
-	regs := func(list ...int) (set armSet) {
+	regs := func(list ...int) (set arm.Set) {
 		for _, r := range list {
 			set |= 1 << r
 		}
 		return set
 	}
-	for line, want := range map[string][2]armSet{
+	for line, want := range map[string][2]arm.Set{
 		"add r3, r2, r1":             {regs(2, 1), regs(3)},
 		"adds r3, #1":                {regs(3), 0},
 		"movt r3, #1":                {regs(3), 0},
@@ -129,13 +131,13 @@ func TestArmEffect(t *testing.T) {
 		"umlal r0, r1, r2, r3":       {regs(0, 1, 2, 3), 0},
 		"mla r0, r1, r2, r3":         {regs(1, 2, 3), regs(0)},
 		"bfi r0, r1, #2, #3":         {regs(0, 1), 0},
-		"svc 0":                      {armTracked, 0},
+		"svc 0":                      {arm.Tracked, 0},
 		"ldrex r0, [r1]":             {regs(1), regs(0)},
 		"strex r0, r1, [r2]":         {regs(0, 1, 2), 0},
 		"add ip, sp, r0, lsl #2":     {regs(0), regs(12)},
 		"mrc p15, 0, r0, c13, c0, 3": {regs(0), 0},
 	} {
-		if use, kill := armEffect([]byte("\t"+line+"\n"), false); kill != want[1] || use != want[0] {
+		if use, kill := arm.Effect([]byte("\t"+line+"\n"), false); kill != want[1] || use != want[0] {
 			t.Errorf("%s: reads %b and overwrites %b, want %b and %b", line, use, kill, want[0], want[1])
 		}
 	}

@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: only ip and the flags are known to be free at an entry. Instructions of the Thumb state have two
 // bytes for r0 to r7, and four for ip.
 //
-// Choice: an argument register that liveness (armlive.go) finds free, or, if the function begins with a push,
+// Choice: an argument register that liveness (package arm) finds free, or, if the function begins with a push,
 // one that it saves there. The probe then stands after the push, in the same block. The address of the record
 // is in a literal after the function, which a load of two bytes reaches up to 1,020 bytes away; otherwise in
 // movw and movt:
@@ -55,9 +57,9 @@ type armEntry struct {
 // armEntryOf finds a place with the needed number of free registers, or with the most.
 func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
 	f := p.f
-	live := r.liveArm(f.Parent)
-	e := armEntry{at: p.at, chain: live.in[asm.Nodes]&armIP != 0}
-	e.free = armFree(armArgs&^live.in[asm.Nodes], armOf(f).thumb)
+	live := arm.Live(r.unit, f.Parent)
+	e := armEntry{at: p.at, chain: live.In[asm.Nodes]&arm.IP != 0}
+	e.free = armFree(arm.Args&^live.In[asm.Nodes], arm.Of(f).Thumb)
 	if len(e.free) >= need || len(f.Lines) < 2 || f.Lines[0].Block != 0 || f.Lines[0].App {
 		return e
 	}
@@ -66,62 +68,62 @@ func (r *rewriter) armEntryOf(p *entryProbe, need int) armEntry {
 	if !ok || p.at > int(f.Lines[0].At) {
 		return e
 	}
-	behind := live.out(asm.Nodes) // liveness after the first line
-	var written armSet            // by something other than the push
+	behind := live.Out(asm.Nodes) // liveness after the first line
+	var written arm.Set           // by something other than the push
 	for i := len(f.Lines) - 1; i > 0; i-- {
 		line := &f.Lines[i]
-		use, dead := armEffect(r.unit.Src[line.At:line.Next], line.App)
+		use, dead := arm.Effect(r.unit.Src[line.At:line.Next], line.App)
 		if line.Block == 0 {
 			behind = behind&^dead | use
 		}
 		written |= armOverwritten(r.unit.Src[line.At:line.Next], line.App)
 	}
-	free := armArgs&^behind | saved&written
-	if more := armFree(free, armOf(f).thumb); len(more) > len(e.free) {
+	free := arm.Args&^behind | saved&written
+	if more := armFree(free, arm.Of(f).Thumb); len(more) > len(e.free) {
 		e.at, e.free = r.armBehind(at), more
 	}
 	return e
 }
 
 // armFree lists registers for probes.
-func armFree(set armSet, thumb bool) (free []string) {
+func armFree(set arm.Set, thumb bool) (free []string) {
 	order := []int{3, 2, 1, 0, 4, 5, 6, 7}
 	if !thumb {
 		order = append(order, 8, 9, 10, 11)
 	}
 	for _, n := range order {
 		if set&(1<<n) != 0 {
-			free = append(free, armName(n))
+			free = append(free, arm.Name(n))
 		}
 	}
 	return free
 }
 
 // armPushed returns the callee-saved registers that a line saves, if it is a push.
-func armPushed(line []byte) (saved armSet, ok bool) {
-	s := asm.ParseLine(armCode(bytes.TrimRight(line, "\r\n")))
-	ops := armOperands(s.Rest)
+func armPushed(line []byte) (saved arm.Set, ok bool) {
+	s := asm.ParseLine(arm.Code(bytes.TrimRight(line, "\r\n")))
+	ops := arm.Operands(s.Rest)
 	switch word := strings.TrimSuffix(string(s.Word), ".w"); {
 	case s.Kind != asm.LineInsn:
 		return 0, false
 	case word == "push" && len(ops) == 1:
-		return armRegisters(ops[0]) & armKept, true
+		return arm.Registers(ops[0]) & armKept, true
 	case (word == "stmfd" || word == "stmdb") && len(ops) == 2 && string(ops[0]) == "sp!":
-		return armRegisters(ops[1]) & armKept, true
+		return arm.Registers(ops[1]) & armKept, true
 	}
 	return 0, false
 }
 
 // armKept are the callee-saved registers.
-const armKept armSet = 0xff << 4
+const armKept arm.Set = 0xff << 4
 
 // armOverwritten returns the registers that a line overwrites, of all.
-func armOverwritten(line []byte, app bool) armSet {
-	s := asm.ParseLine(armCode(bytes.TrimRight(line, "\r\n")))
+func armOverwritten(line []byte, app bool) arm.Set {
+	s := asm.ParseLine(arm.Code(bytes.TrimRight(line, "\r\n")))
 	if app || s.Kind != asm.LineInsn {
 		return 0
 	}
-	_, kill := armInsn(strings.TrimSuffix(strings.TrimSuffix(string(s.Word), ".w"), ".n"), s.Rest)
+	_, kill := arm.Insn(strings.TrimSuffix(strings.TrimSuffix(string(s.Word), ".w"), ".n"), s.Rest)
 	return kill
 }
 
@@ -133,7 +135,7 @@ func (r *rewriter) armBehind(at int) int {
 		if i := bytes.IndexByte(r.unit.Src[at:], '\n'); i >= 0 {
 			next = at + i + 1
 		}
-		s := asm.ParseLine(armCode(bytes.TrimRight(r.unit.Src[at:next], "\r\n")))
+		s := asm.ParseLine(arm.Code(bytes.TrimRight(r.unit.Src[at:next], "\r\n")))
 		if s.Kind != asm.LineDirective {
 			return at
 		}
@@ -148,18 +150,18 @@ func (r *rewriter) armBehind(at int) int {
 }
 
 // entryProbe saves the registers that a probe needs if too few are free.
-func (m arm) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
+func (m armProbes) entryProbe(o *Options, p *entryProbe) (probe, stub string) {
 	need := armNeeds(o, p)
 	e := p.r.armEntryOf(p, need)
 	p.at = e.at
-	a := armAsm{armOf(p.f).thumb}
+	a := armAsm{arm.Of(p.f).Thumb}
 	var spilled []string
 	first := firstCall(o.Mode)
 	if first == "" && need == 1 && len(e.free) == 0 && !e.chain {
 		return a.setFlag("ip", p.rec), ""
 	}
 	for n := 0; len(e.free) < need; n++ {
-		if name := armName(n); !slices.Contains(e.free, name) {
+		if name := arm.Name(n); !slices.Contains(e.free, name) {
 			e.free, spilled = append(e.free, name), append(spilled, name)
 		}
 	}
@@ -186,7 +188,7 @@ func armNeeds(o *Options, p *entryProbe) int {
 	case o.Atomic:
 		need = 3
 	}
-	if !armOf(p.f).thumb && firstCall(o.Mode) != "" && !o.Mode.HasSlots() {
+	if !arm.Of(p.f).Thumb && firstCall(o.Mode) != "" && !o.Mode.HasSlots() {
 		need-- // ip has the address
 	}
 	return need

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
@@ -41,7 +43,7 @@ type armReach struct {
 	r       *rewriter
 	f       *asm.Fragment
 	grown   map[int]bool // by offset of a line
-	wide    map[*caseTable]bool
+	wide    map[*arm.CaseTable]bool
 	labels  map[string]int
 	layout  *layout
 	changed bool
@@ -53,9 +55,9 @@ func (r *rewriter) reachArm(fn *asm.Function, implied [][]int, places *armBlocks
 }
 
 func (r *rewriter) reachArmFragment(f *asm.Fragment, inserted []asm.Pad) ([]edit, bool) {
-	a := &armReach{r: r, f: f, grown: map[int]bool{}, wide: map[*caseTable]bool{}, labels: map[string]int{}}
-	for _, l := range armOf(f).places {
-		a.labels[l.name] = l.at
+	a := &armReach{r: r, f: f, grown: map[int]bool{}, wide: map[*arm.CaseTable]bool{}, labels: map[string]int{}}
+	for _, l := range arm.Of(f).Places {
+		a.labels[l.Name] = l.At
 	}
 	for a.changed = true; a.changed; {
 		a.changed = false
@@ -65,7 +67,7 @@ func (r *rewriter) reachArmFragment(f *asm.Fragment, inserted []asm.Pad) ([]edit
 				return nil, false
 			}
 		}
-		for _, c := range armOf(f).cases {
+		for _, c := range arm.Of(f).Cases {
 			if !a.cases(c) {
 				return nil, false
 			}
@@ -91,7 +93,7 @@ func (a *armReach) lay(inserted []asm.Pad) {
 			l.add(int(line.At), armGrown)
 		case line.App:
 			l.add(int(line.At), armAppSize(text))
-		case armOf(a.f).thumb:
+		case arm.Of(a.f).Thumb:
 			l.add(int(line.At), thumbSize(text))
 		default:
 			l.add(int(line.At), 4)
@@ -101,7 +103,7 @@ func (a *armReach) lay(inserted []asm.Pad) {
 		l.add(p.At, p.Size)
 	}
 	for c := range a.wide {
-		for _, e := range c.entries {
+		for _, e := range c.Entries {
 			l.add(int(e.At), 1)
 		}
 	}
@@ -110,7 +112,7 @@ func (a *armReach) lay(inserted []asm.Pad) {
 }
 
 func (a *armReach) text(line *asm.CodeLine) []byte {
-	return armCode(bytes.TrimRight(a.r.unit.Src[line.At:line.Next], "\r\n"))
+	return arm.Code(bytes.TrimRight(a.r.unit.Src[line.At:line.Next], "\r\n"))
 }
 
 // armAppSize returns the maximum size of a line of inline assembly, as gcc computes it, or -1.
@@ -137,25 +139,25 @@ func thumbSize(text []byte) int {
 	if strings.HasSuffix(word, ".w") {
 		return 4
 	}
-	ops := armOperands(s.Rest)
-	low := armRegisters(bytes.Join(ops, []byte(",")))&^(1<<8-1) == 0
+	ops := arm.Operands(s.Rest)
+	low := arm.Registers(bytes.Join(ops, []byte(",")))&^(1<<8-1) == 0
 	switch word {
 	case "bx", "nop", "cbz", "cbnz", "it", "itt", "ite", "ittt", "itte", "itet", "itee", "itttt":
 		return 2
 	case "push", "pop":
-		if list := armRegisters(armCode(s.Rest)); word == "push" && list&^(1<<8-1|armLR) == 0 || word == "pop" && list&^(1<<8-1|1<<15) == 0 {
+		if list := arm.Registers(arm.Code(s.Rest)); word == "push" && list&^(1<<8-1|arm.LR) == 0 || word == "pop" && list&^(1<<8-1|1<<15) == 0 {
 			return 2
 		}
 	case "mov":
-		if len(ops) == 2 && isArmRegister(ops[0]) && isArmRegister(ops[1]) {
+		if len(ops) == 2 && arm.IsRegister(ops[0]) && arm.IsRegister(ops[1]) {
 			return 2
 		}
 	case "add":
-		if len(ops) == 2 && isArmRegister(ops[0]) && isArmRegister(ops[1]) {
+		if len(ops) == 2 && arm.IsRegister(ops[0]) && arm.IsRegister(ops[1]) {
 			return 2
 		}
 	case "cmp":
-		if len(ops) == 2 && low && (isArmRegister(ops[1]) || smallNumber(ops[1], 255)) {
+		if len(ops) == 2 && low && (arm.IsRegister(ops[1]) || smallNumber(ops[1], 255)) {
 			return 2
 		}
 	case "movs":
@@ -195,7 +197,7 @@ func (a *armReach) line(line *asm.CodeLine) bool {
 		return true
 	}
 	s := asm.ParseLine(text)
-	reach, target, ok := a.reach(string(s.Word), armOperands(s.Rest))
+	reach, target, ok := a.reach(string(s.Word), arm.Operands(s.Rest))
 	if reach == 0 {
 		return true
 	}
@@ -233,7 +235,7 @@ func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, o
 		return 0, "", false
 	}
 	target = string(label)
-	plain := armOne(ops[0]) != 0 && armOne(ops[0])&(1<<13|1<<15) == 0
+	plain := arm.One(ops[0]) != 0 && arm.One(ops[0])&(1<<13|1<<15) == 0
 	switch word {
 	case "cbz", "cbnz":
 		return armReachCBZ, target, true
@@ -242,12 +244,12 @@ func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, o
 	case "ldrh", "ldrsh", "ldrsb":
 		return a.near(armReachData), target, plain
 	case "adr":
-		if armOf(a.f).thumb {
+		if arm.Of(a.f).Thumb {
 			return armReachData, target, plain
 		}
 		return armReachFloat, target, plain
 	case "ldrd":
-		if armOf(a.f).thumb {
+		if arm.Of(a.f).Thumb {
 			return armReachFloat, target, plain && len(ops) == 3
 		}
 		return armReachNear, target, plain && len(ops) == 3
@@ -271,7 +273,7 @@ func (a *armReach) reach(word string, ops [][]byte) (reach int, target string, o
 
 // near returns the reach of halfwords, which in the Arm state is less.
 func (a *armReach) near(thumb int) int {
-	if armOf(a.f).thumb {
+	if arm.Of(a.f).Thumb {
 		return thumb
 	}
 	return armReachNear
@@ -279,20 +281,20 @@ func (a *armReach) near(thumb int) int {
 
 // cases turns a table of bytes that might be out of reach into one of halfwords, and returns false if that is
 // not enough.
-func (a *armReach) cases(c *caseTable) bool {
+func (a *armReach) cases(c *arm.CaseTable) bool {
 	reach := armReachByte
-	if c.half || a.wide[c] {
+	if c.Half || a.wide[c] {
 		reach = armReachHalf
 	}
-	for i, name := range c.targets {
+	for i, name := range c.Targets {
 		to, here := a.labels[name]
 		if !here {
 			return false
 		}
-		if a.layout.distance(c.at, to)+armReachMargin <= reach {
+		if a.layout.distance(c.At, to)+armReachMargin <= reach {
 			continue
 		}
-		if reach == armReachHalf || string(asm.ParseLine(a.text(&c.entries[i])).Word) != ".byte" {
+		if reach == armReachHalf || string(asm.ParseLine(a.text(&c.Entries[i])).Word) != ".byte" {
 			return false
 		}
 		a.wide[c], a.changed = true, true
@@ -309,16 +311,16 @@ func (a *armReach) edits() (out []edit) {
 			continue
 		}
 		s := asm.ParseLine(a.text(line))
-		out = append(out, edit{at: int(line.At), text: []byte(a.instead(string(s.Word), armOperands(s.Rest))), drop: int(line.Next - line.At)})
+		out = append(out, edit{at: int(line.At), text: []byte(a.instead(string(s.Word), arm.Operands(s.Rest))), drop: int(line.Next - line.At)})
 	}
-	for _, c := range armOf(a.f).cases {
+	for _, c := range arm.Of(a.f).Cases {
 		if !a.wide[c] {
 			continue
 		}
-		index := armFirst(asm.ParseLine(a.text(&asm.CodeLine{At: int32(c.at), Next: int32(c.next)})).Rest)
-		out = append(out, edit{at: c.at, text: []byte("\ttbh\t" + strings.TrimSuffix(string(index), "]") + ", lsl #1]\n"), drop: c.next - c.at})
-		for i := range c.entries {
-			e := &c.entries[i]
+		index := arm.FirstOperand(asm.ParseLine(a.text(&asm.CodeLine{At: int32(c.At), Next: int32(c.Next)})).Rest)
+		out = append(out, edit{at: c.At, text: []byte("\ttbh\t" + strings.TrimSuffix(string(index), "]") + ", lsl #1]\n"), drop: c.Next - c.At})
+		for i := range c.Entries {
+			e := &c.Entries[i]
 			rest := asm.ParseLine(a.text(e)).Rest
 			out = append(out, edit{at: int(e.At), text: []byte("\t.2byte\t" + string(bytes.TrimSpace(rest)) + "\n"), drop: int(e.Next - e.At)})
 		}
@@ -328,7 +330,7 @@ func (a *armReach) edits() (out []edit) {
 
 // instead returns the other form of an instruction that is out of reach.
 func (a *armReach) instead(word string, ops [][]byte) string {
-	code, label := armAsm{armOf(a.f).thumb}, a.r.newLabel()
+	code, label := armAsm{arm.Of(a.f).Thumb}, a.r.newLabel()
 	reg, target := string(ops[0]), string(ops[len(ops)-1])
 	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
 	switch {

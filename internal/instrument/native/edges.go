@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -93,7 +95,7 @@ func conditional(line, label []byte) (opposite string, ok bool) {
 	if len(words) != 2 || !bytes.Equal(words[1], label) {
 		return "", false
 	}
-	opposite, ok = inverse[string(words[0])]
+	opposite, ok = x86.Inverse[string(words[0])]
 	return opposite, ok
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Which registers an instruction reads and writes, of those that matter at a function's entry: rax, whose low
@@ -72,7 +74,7 @@ var readsRAX = map[string]bool{
 
 // effects returns the effect of an instruction other than a call or a jump.
 func effects(word string, rest []byte) effect {
-	ops := splitInsnOperands(rest)
+	ops := asm.SplitInsnOperands(rest)
 	e := effect{use: mentioned(rest)}
 	if strings.HasPrefix(word, "push") && len(ops) == 1 && ops[0][0] == '%' {
 		e.use &^= regR11 // room on the stack: whatever it holds is pushed
@@ -108,7 +110,7 @@ func implicitRAX(word string, rest []byte) bool {
 	}
 	word = strings.TrimSpace(word)
 	if word == "imul" || strings.HasPrefix(word, "imul") && len(word) == 5 {
-		return len(splitInsnOperands(rest)) < 2
+		return len(asm.SplitInsnOperands(rest)) < 2
 	}
 	if readsRAX[word] {
 		return true
@@ -145,7 +147,7 @@ var overwriting = []string{
 // movesStack reports whether an instruction sets the stack pointer to an address not relative to the frame: the
 // end of __builtin_eh_return.
 func movesStack(in *bodyInsn) bool {
-	ops := splitInsnOperands(in.rest)
+	ops := asm.SplitInsnOperands(in.rest)
 	if in.app || len(ops) != 2 || string(ops[1]) != "%rsp" {
 		return false
 	}

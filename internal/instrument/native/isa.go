@@ -43,9 +43,9 @@ type syntax struct {
 
 var syntax64 = syntax{mark: "@", address: ".quad"}
 
-func (x86) syntax() *syntax { return &syntax64 }
+func (x86Probes) syntax() *syntax { return &syntax64 }
 
-func (aarch64) syntax() *syntax { return &syntax64 }
+func (aarch64Probes) syntax() *syntax { return &syntax64 }
 
 // quad returns the directive for an address of eight bytes.
 func (s *syntax) quad(at string) string { return "\t" + s.address + "\t" + at + s.upper + "\n" }
@@ -72,4 +72,4 @@ func ParseAs(how asm.ParseOptions, src []byte, kind machine.Kind) (*asm.Unit, er
 }
 
 // isas are the machines whose assembly is understood.
-var isas = map[machine.Kind]isa{machine.X86_64: x86{}, machine.AArch64: aarch64{}, machine.Arm: arm{}}
+var isas = map[machine.Kind]isa{machine.X86_64: x86Probes{}, machine.AArch64: aarch64Probes{}, machine.Arm: armProbes{}}

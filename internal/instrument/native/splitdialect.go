@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -25,7 +27,7 @@ type dialect struct {
 var x86Dialect = dialect{
 	comment: "#", jump: "jmp", half: ".value",
 	entry:    asm.EntryCFI,
-	opposite: func(word string) string { return inverse[word] },
+	opposite: func(word string) string { return x86.Inverse[word] },
 	operands: func(rest []byte) [][]byte { return [][]byte{asm.Operand(rest)} },
 }
 
@@ -63,28 +65,3 @@ func (d *dialect) isBlank(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) == 0 || text[0] == '#' || bytes.HasPrefix(text, []byte(d.comment))
 }
-
-// inverse maps conditional jumps of x86 to their opposites.
-var inverse = func() map[string]string {
-	m := map[string]string{}
-	for _, pair := range [][2]string{
-		{"je", "jne"},
-		{"jz", "jnz"},
-		{"ja", "jbe"},
-		{"jae", "jb"},
-		{"jc", "jnc"},
-		{"jg", "jle"},
-		{"jge", "jl"},
-		{"jo", "jno"},
-		{"jp", "jnp"},
-		{"js", "jns"},
-		{"jnae", "jnb"},
-		{"jna", "jnbe"},
-		{"jng", "jnle"},
-		{"jnge", "jnl"},
-		{"jpe", "jpo"},
-	} {
-		m[pair[0]], m[pair[1]] = pair[1], pair[0]
-	}
-	return m
-}()

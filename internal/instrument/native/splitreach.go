@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
@@ -77,7 +79,7 @@ func (p *splitPlan) checkReach() {
 		}
 		branches[k] = p.pieces[k].flow == asm.FlowBranch
 	}
-	if total < reachBit/2 {
+	if total < aarch64.ReachBit/2 {
 		branches = nil // all of them reach the jumps at the end
 	} else if odd {
 		p.refuse("inline assembly in a function that branches might not reach across")
@@ -122,12 +124,12 @@ func (p *splitPlan) reachOut(pt *part, ends []ending) {
 			if to < 0 || long[k] {
 				continue
 			}
-			place, reach := at[to], reachFlags
+			place, reach := at[to], aarch64.ReachFlags
 			if p.pieces[to].cold != pt.cold {
 				place = end + 4*len(stubs)
 			}
 			if word[0] == 't' {
-				reach = reachBit
+				reach = aarch64.ReachBit
 			}
 			size, _ := p.codeSize(k)
 			if n := place - at[k] - size; n > reach || at[k]+size-place > reach {

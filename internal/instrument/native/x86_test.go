@@ -10,7 +10,7 @@ import (
 
 func TestClassify(t *testing.T) {
 	t.Parallel()
-	checkClassify(t, x86{}, []classified{
+	checkClassify(t, x86Probes{}, []classified{
 		{"movl %eax, %ebx", asm.FlowNext, ""},
 		{"call foo", asm.FlowCall, "foo"},
 		{"callq foo@PLT", asm.FlowCall, "foo@PLT"},
@@ -61,7 +61,7 @@ func TestCallee(t *testing.T) {
 		"*%rax": "", "*foo(%rip)": "", "*8(%rax)": "", "foo+4": "", "": "", "1f": "1f",
 		".Lfoo$local": "foo", ".L_Z3foov$local": "_Z3foov", ".L3": ".L3", "foo$local": "foo$local",
 	} {
-		if got := (x86{}).Callee([]byte(operand)); got != want {
+		if got := (x86Probes{}).Callee([]byte(operand)); got != want {
 			t.Errorf("%s: %q, want %q", operand, got, want)
 		}
 	}

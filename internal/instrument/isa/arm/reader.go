@@ -1,4 +1,4 @@
-package native
+package arm
 
 import (
 	"bytes"
@@ -7,15 +7,15 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
-// armParser is the parser's state for Arm alone: the state (Thumb or Arm) of the code, and data in the code.
-type armParser struct {
+// parser is the parser's state for Arm alone: the state (Thumb or Arm) of the code, and data in the code.
+type parser struct {
 	thumb   bool
 	outside *asm.Section // section that handler data interrupts, or nil
-	table   armTable
-	cases   *caseTable // table whose entries follow, or nil
+	table   table
+	cases   *CaseTable // table whose entries follow, or nil
 }
 
-// armTable is the parser's position in a table of branches or addresses after an instruction that adds to, or
+// table is the parser's position in a table of branches or addresses after an instruction that adds to, or
 // loads, the program counter. Such a table is at a fixed distance from its instruction: it contains no blocks.
 //
 //	addls pc, pc, r0, asl #2
@@ -24,40 +24,40 @@ type armParser struct {
 //	b     .L11
 //	b     .L10
 //	.p2align 1
-type armTable uint8
+type table uint8
 
 const (
-	noTable    armTable = iota
-	tableAhead          // its label follows
+	noTable    table = iota
+	tableAhead       // its label follows
 	inTable
 )
 
-// caseTable is the table of a tbb or tbh, whose entries are distances.
-type caseTable struct {
-	at, next int // the line of the instruction
-	half     bool
-	entries  []asm.CodeLine
-	targets  []string
+// CaseTable is the table of a tbb or tbh, whose entries are distances.
+type CaseTable struct {
+	At, Next int // the line of the instruction
+	Half     bool
+	Entries  []asm.CodeLine
+	Targets  []string
 }
 
-// armFragment is what is known of the code of a fragment.
-type armFragment struct {
-	thumb  bool // it is code of the Thumb state
-	places []armLabel
-	cases  []*caseTable
+// Fragment is what is known of the code of a fragment.
+type Fragment struct {
+	Thumb  bool // it is code of the Thumb state
+	Places []Label
+	Cases  []*CaseTable
 }
 
-// armOf returns that of a fragment.
-func armOf(f *asm.Fragment) *armFragment { return f.Machine.(*armFragment) }
+// Of returns that of a fragment.
+func Of(f *asm.Fragment) *Fragment { return f.Machine.(*Fragment) }
 
-// armLabel is a local label, of code or of data.
-type armLabel struct {
-	name string
-	at   int
+// Label is a local label, of code or of data.
+type Label struct {
+	Name string
+	At   int
 }
 
-// armCode returns a line without its comment.
-func armCode(line []byte) []byte {
+// Code returns a line without its comment.
+func Code(line []byte) []byte {
 	quoted := false
 	for i, c := range line {
 		switch {
@@ -71,28 +71,28 @@ func armCode(line []byte) []byte {
 }
 
 // Begin notes the state of a function's code.
-func (a *armParser) Begin(f *asm.Fragment) { f.Machine = &armFragment{thumb: a.thumb} }
+func (a *parser) Begin(f *asm.Fragment) { f.Machine = &Fragment{Thumb: a.thumb} }
 
 // Unconditional reports whether an instruction that is a call always calls.
-func (a *armParser) Unconditional(mnemonic []byte) bool {
+func (a *parser) Unconditional(mnemonic []byte) bool {
 	return string(mnemonic) == "bl" || string(mnemonic) == "blx"
 }
 
 // Statement classifies a line. In Arm's assembly # precedes numbers, and @ precedes comments.
-func (a *armParser) Statement(line []byte) asm.Statement {
+func (a *parser) Statement(line []byte) asm.Statement {
 	if text := bytes.TrimLeft(line, " \t"); len(text) > 0 && text[0] == '@' {
-		return armComment(text[1:])
+		return comment(text[1:])
 	}
-	s := asm.ParseLine(armCode(line))
+	s := asm.ParseLine(Code(line))
 	if s.Kind == asm.LineDirective && string(s.Word) == ".syntax" && string(asm.Operand(s.Rest)) == "divided" {
 		return asm.Statement{Kind: asm.LineApp}
 	}
 	return s
 }
 
-// armComment recognizes the comments around inline assembly: of clang, and of gcc, which precedes it by the
+// comment recognizes the comments around inline assembly: of clang, and of gcc, which precedes it by the
 // source line, and follows it by line 0.
-func armComment(line []byte) asm.Statement {
+func comment(line []byte) asm.Statement {
 	f := bytes.Fields(line)
 	if n := len(f); n >= 3 && len(f[1]) >= 2 && f[1][0] == '"' {
 		switch {
@@ -105,9 +105,9 @@ func armComment(line []byte) asm.Statement {
 	return asm.ParseComment(line)
 }
 
-// armAnchor reports whether a label marks an instruction that reads the program counter, or the beginning of
+// anchor reports whether a label marks an instruction that reads the program counter, or the beginning of
 // one of its tables: nothing may be inserted after it.
-func armAnchor(name []byte) bool {
+func anchor(name []byte) bool {
 	for _, p := range []string{".LPIC", ".LPC", ".LCPI"} {
 		if bytes.HasPrefix(name, []byte(p)) {
 			return true
@@ -117,13 +117,13 @@ func armAnchor(name []byte) bool {
 }
 
 // Label handles labels that are special on Arm and reports whether this was one.
-func (a *armParser) Label(f *asm.Fragment, name []byte, pos int) bool {
+func (a *parser) Label(f *asm.Fragment, name []byte, pos int) bool {
 	if asm.IsLocal(name) {
-		near := armOf(f)
-		near.places = append(near.places, armLabel{string(name), pos})
+		near := Of(f)
+		near.Places = append(near.Places, Label{string(name), pos})
 	}
 	switch {
-	case armAnchor(name):
+	case anchor(name):
 		if f.Anchor == 0 {
 			f.Anchor = pos + 1
 		}
@@ -138,15 +138,15 @@ func (a *armParser) Label(f *asm.Fragment, name []byte, pos int) bool {
 }
 
 // open returns the table if entries are to come.
-func (c *caseTable) open() *caseTable {
-	if c != nil && len(c.entries) == 0 {
+func (c *CaseTable) open() *CaseTable {
+	if c != nil && len(c.Entries) == 0 {
 		return c
 	}
 	return nil
 }
 
 // Directive handles directives that are special on Arm and reports whether this was one.
-func (a *armParser) Directive(p *asm.Parser, s asm.Statement, pos, next int) bool {
+func (a *parser) Directive(p *asm.Parser, s asm.Statement, pos, next int) bool {
 	switch string(s.Word) {
 	case ".thumb", ".thumb_func":
 		a.thumb = true
@@ -183,7 +183,7 @@ func (a *armParser) Directive(p *asm.Parser, s asm.Statement, pos, next int) boo
 
 // data handles bytes in the code: literals and tables. Labels before them begin no blocks. An instruction given
 // as a number is code; in compiler output it is a trap.
-func (a *armParser) data(p *asm.Parser, s asm.Statement, pos, next int) bool {
+func (a *parser) data(p *asm.Parser, s asm.Statement, pos, next int) bool {
 	f := p.Sec.Cur
 	if string(s.Word) == ".inst" {
 		f.Code(pos, next)
@@ -199,8 +199,8 @@ func (a *armParser) data(p *asm.Parser, s asm.Statement, pos, next int) bool {
 		}
 	}
 	if c := a.cases; c != nil {
-		c.entries = append(c.entries, asm.CodeLine{At: int32(pos), Next: int32(next)})
-		c.targets = append(c.targets, caseTarget(s.Rest))
+		c.Entries = append(c.Entries, asm.CodeLine{At: int32(pos), Next: int32(next)})
+		c.Targets = append(c.Targets, caseTarget(s.Rest))
 	}
 	f.Anchor = 0
 	f.Enter(pos)
@@ -220,7 +220,7 @@ func caseTarget(rest []byte) string {
 }
 
 // Instruction handles instructions that are special on Arm and reports whether this was one.
-func (a *armParser) Instruction(p *asm.Parser, f *asm.Fragment, kind *asm.Flow, s asm.Statement, pos, next int) bool {
+func (a *parser) Instruction(p *asm.Parser, f *asm.Fragment, kind *asm.Flow, s asm.Statement, pos, next int) bool {
 	a.cases = nil
 	if a.table != noTable {
 		if *kind == asm.FlowJump && f.State == asm.Unreached {
@@ -232,11 +232,11 @@ func (a *armParser) Instruction(p *asm.Parser, f *asm.Fragment, kind *asm.Flow, 
 	}
 	switch word := strings.TrimSuffix(string(s.Word), ".w"); {
 	case word == "tbb" || word == "tbh":
-		a.cases = &caseTable{at: pos, next: next, half: word == "tbh"}
-		near := armOf(f)
-		near.cases = append(near.cases, a.cases)
+		a.cases = &CaseTable{At: pos, Next: next, Half: word == "tbh"}
+		near := Of(f)
+		near.Cases = append(near.Cases, a.cases)
 	case *kind == asm.FlowBranch || *kind == asm.FlowJump:
-		if ops := armOperands(s.Rest); len(ops) > 1 && string(ops[0]) == "pc" && bytes.HasPrefix(bytes.TrimPrefix(ops[1], []byte("[")), []byte("pc")) {
+		if ops := Operands(s.Rest); len(ops) > 1 && string(ops[0]) == "pc" && bytes.HasPrefix(bytes.TrimPrefix(ops[1], []byte("[")), []byte("pc")) {
 			a.table, *kind = tableAhead, asm.FlowJump
 		}
 	}

@@ -1,4 +1,4 @@
-package native
+package arm
 
 import (
 	"bytes"
@@ -7,15 +7,15 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
-// armConds are the conditions that instructions of Arm end in.
-var armConds = map[string]string{
+// conds are the conditions that instructions of Arm end in.
+var conds = map[string]string{
 	"eq": "ne", "ne": "eq", "cs": "cc", "hs": "lo", "cc": "cs", "lo": "hs", "mi": "pl", "pl": "mi", "vs": "vc", "vc": "vs",
 	"hi": "ls", "ls": "hi", "ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "al": "",
 }
 
-// armWord returns a mnemonic without its width, and its condition, "" for always: base is one of names, which
+// condOf returns a mnemonic without its width, and its condition, "" for always: base is one of names, which
 // are sorted longest first.
-func armWord(word string, names ...string) (base, cond string, ok bool) {
+func condOf(word string, names ...string) (base, cond string, ok bool) {
 	word = strings.TrimSuffix(strings.TrimSuffix(word, ".w"), ".n")
 	for _, name := range names {
 		rest, found := strings.CutPrefix(word, name)
@@ -25,21 +25,22 @@ func armWord(word string, names ...string) (base, cond string, ok bool) {
 		if rest == "" || rest == "al" {
 			return name, "", true
 		}
-		if _, known := armConds[rest]; known {
+		if _, known := conds[rest]; known {
 			return name, rest, true
 		}
 	}
 	return "", "", false
 }
 
-func (m arm) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
+// Classify is that of asm.Machine.
+func (m Machine) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 	word := string(mnemonic)
 	switch mnemonic[0] {
 	case 'b':
 		return m.classifyB(word, rest)
 	case 'c':
 		if word == "cbz" || word == "cbnz" {
-			return asm.FlowBranch, armLast(rest)
+			return asm.FlowBranch, last(rest)
 		}
 	case 't':
 		switch strings.TrimSuffix(word, ".w") {
@@ -61,18 +62,18 @@ func (m arm) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 			return asm.FlowEnd, nil
 		}
 	}
-	return armWritesPC(word, rest), nil
+	return writesPC(word, rest), nil
 }
 
-func (m arm) classifyB(word string, rest []byte) (asm.Flow, []byte) {
-	base, cond, ok := armWord(word, "blx", "bxj", "bx", "bl", "b")
+func (m Machine) classifyB(word string, rest []byte) (asm.Flow, []byte) {
+	base, cond, ok := condOf(word, "blx", "bxj", "bx", "bl", "b")
 	if !ok {
 		return asm.FlowNext, nil
 	}
-	op := armFirst(rest)
+	op := FirstOperand(rest)
 	switch {
 	case base == "bl" || base == "blx":
-		if isArmRegister(op) {
+		if IsRegister(op) {
 			return asm.FlowCall, nil
 		}
 		return asm.FlowCall, op
@@ -88,76 +89,78 @@ func (m arm) classifyB(word string, rest []byte) (asm.Flow, []byte) {
 	return asm.FlowJump, nil
 }
 
-// armWritesPC returns the flow of an instruction that may have the program counter as its
+// writesPC returns the flow of an instruction that may have the program counter as its
 // destination.
-func armWritesPC(word string, rest []byte) asm.Flow {
+func writesPC(word string, rest []byte) asm.Flow {
 	if !bytes.Contains(rest, []byte("pc")) {
 		return asm.FlowNext
 	}
-	ops := armOperands(rest)
+	ops := Operands(rest)
 	if len(ops) == 0 {
 		return asm.FlowNext
 	}
-	if base, cond, ok := armWord(word, "pop", "ldmia", "ldmfd", "ldmib", "ldmed", "ldmda", "ldmfa", "ldmdb", "ldmea", "ldm"); ok {
+	if base, cond, ok := condOf(word, "pop", "ldmia", "ldmfd", "ldmib", "ldmed", "ldmda", "ldmfa", "ldmdb", "ldmea", "ldm"); ok {
 		list := ops[len(ops)-1]
-		if base != "pop" && len(ops) < 2 || armRegisters(list)&(1<<15) == 0 {
+		if base != "pop" && len(ops) < 2 || Registers(list)&(1<<15) == 0 {
 			return asm.FlowNext
 		}
-		return armLeaves(cond, asm.FlowEnd)
+		return leaves(cond, asm.FlowEnd)
 	}
 	if string(ops[0]) != "pc" {
 		return asm.FlowNext
 	}
-	if _, cond, ok := armWord(word, "ldr"); ok {
+	if _, cond, ok := condOf(word, "ldr"); ok {
 		if len(ops) > 1 && bytes.HasPrefix(ops[1], []byte("[sp]")) {
-			return armLeaves(cond, asm.FlowEnd) // its own return address
+			return leaves(cond, asm.FlowEnd) // its own return address
 		}
-		return armLeaves(cond, asm.FlowJump)
+		return leaves(cond, asm.FlowJump)
 	}
-	if _, cond, ok := armWord(word, "movs", "mov"); ok {
+	if _, cond, ok := condOf(word, "movs", "mov"); ok {
 		if len(ops) == 2 && string(ops[1]) == "lr" {
-			return armLeaves(cond, asm.FlowEnd)
+			return leaves(cond, asm.FlowEnd)
 		}
-		return armLeaves(cond, asm.FlowJump)
+		return leaves(cond, asm.FlowJump)
 	}
-	if _, cond, ok := armWord(word, "adds", "add", "subs", "sub", "orr", "eor", "and", "bic"); ok {
-		return armLeaves(cond, asm.FlowJump)
+	if _, cond, ok := condOf(word, "adds", "add", "subs", "sub", "orr", "eor", "and", "bic"); ok {
+		return leaves(cond, asm.FlowJump)
 	}
 	return asm.FlowNext
 }
 
-// armLeaves returns the flow of an instruction that jumps under a condition.
-func armLeaves(cond string, always asm.Flow) asm.Flow {
+// leaves returns the flow of an instruction that jumps under a condition.
+func leaves(cond string, always asm.Flow) asm.Flow {
 	if cond != "" {
 		return asm.FlowBranch
 	}
 	return always
 }
 
-// callee accepts calls through the procedure linkage table.
-func (arm) Callee(op []byte) string {
+// Callee is that of asm.Machine. It accepts calls through the procedure linkage table.
+func (Machine) Callee(op []byte) string {
 	name, _, _ := bytes.Cut(asm.Unquote(op), []byte("(PLT)"))
 	return asm.CalleeName(name)
 }
 
-func (arm) IsTrap(mnemonic []byte) bool {
+// IsTrap is that of asm.Machine.
+func (Machine) IsTrap(mnemonic []byte) bool {
 	return bytes.HasPrefix(mnemonic, []byte("udf")) || string(mnemonic) == "trap" || string(mnemonic) == "hlt"
 }
 
-// armOperands splits operands at commas outside of brackets, and drops a comment.
-func armOperands(rest []byte) [][]byte {
-	return aarch64Operands(armCode(rest))
+// Operands splits operands at commas outside of brackets, and drops a comment.
+func Operands(rest []byte) [][]byte {
+	return asm.InsnOperands(Code(rest))
 }
 
-func armFirst(rest []byte) []byte {
-	if ops := armOperands(rest); len(ops) > 0 {
+// FirstOperand returns the first operand, nil if there is none.
+func FirstOperand(rest []byte) []byte {
+	if ops := Operands(rest); len(ops) > 0 {
 		return ops[0]
 	}
 	return nil
 }
 
-func armLast(rest []byte) []byte {
-	if ops := armOperands(rest); len(ops) > 0 {
+func last(rest []byte) []byte {
+	if ops := Operands(rest); len(ops) > 0 {
 		return ops[len(ops)-1]
 	}
 	return nil
