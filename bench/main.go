@@ -60,6 +60,7 @@ var parts = []struct {
 	{"logs", (*bench).logs, true},
 	{"timed", (*bench).timed, true},
 	{"profgen", (*bench).profgen, true},
+	{"copies", (*bench).copies, true},
 	{"missing", (*bench).missing, true},
 	{"recorder", (*bench).recorder, true},
 	{"addresses", (*bench).addresses, true},
@@ -71,7 +72,7 @@ var parts = []struct {
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,missing,recorder,addresses,download,fleet,go,stalls", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, fleet FLEET.md, go GO.md, stalls STALLS.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,copies,missing,recorder,addresses,download,fleet,go,stalls", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, copies COPIES.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, fleet FLEET.md, go GO.md, stalls STALLS.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
@@ -115,7 +116,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, missing, recorder, addresses, download, fleet, go and stalls", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, copies, missing, recorder, addresses, download, fleet, go and stalls", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil

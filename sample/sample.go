@@ -171,6 +171,7 @@ type Info struct {
 	Size    int64    // bytes
 	Events  []string // names of what was counted, "" where not known
 	HasPIDs bool     // samples name their process
+	AllPIDs bool     // all samples do
 	Command string   // what was recorded, "" if not known
 	Host    string   // where, "" if not known
 	// Whole: stacks have the caller in prologues and epilogues too, where a walk of frame pointers misses it.

@@ -14,6 +14,7 @@ type Spaces struct {
 	// anywhere has all mappings of any process. It is used for samples that do not name their process.
 	anywhere  space
 	conflicts int
+	named     bool
 }
 
 const (
@@ -35,6 +36,10 @@ type space struct {
 	mappings []*Mapping
 }
 
+// Named says that all samples name their process: mappings of any process are not kept then. It must be
+// called before Apply.
+func (s *Spaces) Named() { s.named = true }
+
 // Apply applies the events of a batch.
 func (s *Spaces) Apply(events []Event) {
 	for i := range events {
@@ -51,7 +56,9 @@ func (s *Spaces) apply(e *Event) {
 			return
 		}
 		s.process(e.PID).insert(&m)
-		s.mapAnywhere(&m)
+		if !s.named {
+			s.mapAnywhere(&m)
+		}
 	case Fork:
 		if e.PID == e.Parent {
 			return // a thread

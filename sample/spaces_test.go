@@ -66,6 +66,22 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
+// TestSpacesNamed has nothing of any process if all samples name theirs.
+func TestSpacesNamed(t *testing.T) {
+	t.Parallel()
+	var s Spaces
+	s.Named()
+	s.Apply([]Event{mapped(4, 0x1000, 0x1000, 0, "prog"), mapped(5, 0x1000, 0x1000, 0, "other"), mapped(UnknownPID, 1<<63, 0x1000, 0, "kernel")})
+	for pid, want := range map[int32][2]string{4: {"prog", "kernel"}, 5: {"other", "kernel"}, UnknownPID: {}} {
+		if got := [2]string{path(&s, pid, 0x1000), path(&s, pid, 1<<63)}; got != want {
+			t.Errorf("process %d has %q, want %q", pid, got, want)
+		}
+	}
+	if s.Conflicts() != 0 {
+		t.Error("conflicts were counted")
+	}
+}
+
 // TestSpacesBounded maps for many processes, which end.
 func TestSpacesBounded(t *testing.T) {
 	t.Parallel()

@@ -64,6 +64,8 @@ func appendName(b []byte, name string) []byte {
 // errEscape reports an invalid escape in a name.
 var errEscape = errors.New(`a backslash that is neither \\ nor \x and two digits`)
 
+var errNoValue = errors.New("no value after the stack")
+
 // Parse returns the names and the value of a line in the form of Write, without its line feed.
 func Parse(line string) (stack []string, value uint64, err error) {
 	names, value, err := cut(line)
@@ -86,7 +88,7 @@ func cut(line string) (names string, value uint64, err error) {
 		value, err = strconv.ParseUint(line[at+1:], 10, 64)
 	}
 	if at < 0 || err != nil {
-		return "", 0, errors.New("no value after the stack")
+		return "", 0, errNoValue
 	}
 	return line[:at], value, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +17,10 @@ const maxLine = 16 << 20
 type Stack struct {
 	Names []string // outermost first
 	Value uint64
+	// Thousandths are those of the value's fraction, which other tools write, rounded; Fraction says
+	// that it has one.
+	Thousandths uint16
+	Fraction    bool
 }
 
 // LineError is the error of a line that is no stack.
@@ -58,14 +63,41 @@ func Read(r io.Reader) iter.Seq2[Stack, error] {
 
 // parseAny parses a line of any tool.
 func parseAny(line string) (Stack, error) {
-	names, value, err := cut(line)
-	if err != nil {
-		return Stack{}, err
+	at := strings.LastIndexByte(line, ' ')
+	if at < 0 {
+		return Stack{}, errNoValue
 	}
-	if stack, _, err := Parse(line); err == nil {
-		return Stack{stack, value}, nil
+	s, ok := parseValue(line[at+1:])
+	if !ok {
+		return Stack{}, errNoValue
 	}
-	return Stack{strings.Split(names, ";"), value}, nil
+	names := strings.TrimRight(line[:at], " ")
+	for name := range strings.SplitSeq(names, ";") {
+		plain, err := unescape(name)
+		if err != nil {
+			s.Names = strings.Split(names, ";")
+			break
+		}
+		s.Names = append(s.Names, plain)
+	}
+	return s, nil
+}
+
+// parseValue parses a number with or without a fraction.
+func parseValue(text string) (s Stack, ok bool) {
+	whole, rest, fraction := strings.Cut(text, ".")
+	value, err := strconv.ParseUint(whole, 10, 64)
+	if err != nil || strings.Trim(rest, "0123456789") != "" {
+		return s, false
+	}
+	s.Value, s.Fraction = value, fraction && strings.Trim(rest, "0") != ""
+	const digits = 4 // one more than is kept
+	n, _ := strconv.Atoi((rest + "0000")[:digits])
+	if n = (n + 5) / 10; n == 1000 && value < 1<<64-1 {
+		s.Value, n = value+1, 0
+	}
+	s.Thousandths = uint16(min(n, 999))
+	return s, true
 }
 
 // Detect reports whether a file that begins with head looks like folded stacks. If the first line is longer

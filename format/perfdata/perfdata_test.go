@@ -631,3 +631,49 @@ func TestDeferred(t *testing.T) {
 		t.Errorf("%d samples, damage %v", s.Samples, s.Damage)
 	}
 }
+
+// TestOldMappings reads mappings as kernels without their protection write them.
+func TestOldMappings(t *testing.T) {
+	t.Parallel()
+	for _, big := range []bool{false, true} {
+		w := pdt.Writer{Big: big, Events: []pdt.Event{{SampleType: pdt.IP | pdt.TID | pdt.Time}}}
+		var order binary.AppendByteOrder = binary.LittleEndian
+		if big {
+			order = binary.BigEndian
+		}
+		for i, path := range []string{"/usr/lib64/libc-2.17.so", "[vdso]", "//anon"} {
+			body := order.AppendUint32(order.AppendUint32(nil, 71), 71)
+			for _, v := range []uint64{0x10000 * uint64(i+1), 0x1000, 0x3000, 0, 0, 0} {
+				body = order.AppendUint64(body, v)
+			}
+			body = append(append(body, path...), make([]byte, 8-len(path)%8)...)
+			body = order.AppendUint64(order.AppendUint64(body, 71<<32|71), uint64(i)) // the id and the time
+			const mmap2, data = 10, 1 << 13
+			w.Record(mmap2, 2|uint16(i%2)*data, body)
+		}
+		var out bytes.Buffer
+		if _, err := w.WriteTo(&out); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for b, err := range open(t, out.Bytes()).Batches(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range b.Events {
+				got = append(got, fmt.Sprintf("%#x %s %v", e.Mapping.Start, e.Mapping.Path, e.Mapping.Exec))
+			}
+		}
+		if want := []string{"0x10000 /usr/lib64/libc-2.17.so true", "0x20000 [vdso] false", "0x30000 //anon true"}; !slices.Equal(got, want) {
+			t.Errorf("big %v: %q, want %q", big, got, want)
+		}
+	}
+}
+
+func TestOldFile(t *testing.T) {
+	t.Parallel()
+	data := append([]byte("PERFFILE"), make([]byte, 200)...)
+	if _, err := perfdata.Open(bytes.NewReader(data), int64(len(data)), "old"); !perfdata.Detect(data) || err == nil || !strings.Contains(err.Error(), "before version 3.4") {
+		t.Errorf("%v", err)
+	}
+}

@@ -33,7 +33,7 @@ func Detect(head []byte) bool {
 		return false
 	}
 	s := string(head[:len(magic)])
-	return s == magic || s == magicBig
+	return s == magic || s == magicBig || s == magicOld
 }
 
 // What can be wrong with a file.
@@ -92,6 +92,9 @@ func (p *Reader) open(r io.ReaderAt, size int64) error {
 	if n < pipeHeader || !Detect(head) {
 		return errors.New("not a file of perf record")
 	}
+	if string(head[:len(magic)]) == magicOld {
+		return errors.New("written by a perf before version 3.4, in a form that is not read: record again with a newer one")
+	}
 	p.big = string(head[:len(magic)]) == magicBig
 	if number64(head[8:], p.big) == pipeHeader {
 		p.in = input{file: r, pos: pipeHeader, end: size, big: p.big}
@@ -132,11 +135,13 @@ func (p *Reader) describe() {
 	if p.spe {
 		p.info.Kind = sample.Branches
 	}
+	p.info.AllPIDs = !p.spe
 	for i := range p.attrs {
 		a := &p.attrs[i]
 		p.info.Kind = max(p.info.Kind, a.sampleKind())
 		p.info.Events = append(p.info.Events, a.label())
 		p.info.HasPIDs = p.info.HasPIDs || a.sampleType&sampleTID != 0
+		p.info.AllPIDs = p.info.AllPIDs && a.sampleType&sampleTID != 0
 		switch {
 		case a.sampleType&sampleBranchStack == 0:
 		case !a.hasBranches():

@@ -36,8 +36,10 @@ func event(kind uint32, misc uint16, body []byte, big bool) (e sample.Event, ok 
 		m.Exec = misc&miscMmapData == 0
 		if kind == recordMmap2 {
 			m.BuildID = mappedBuildID(f.take(24), misc)
-			m.Exec = f.u32()&protExec != 0
-			f.u32() // shared or private
+			if !pathFollows(f.data) {
+				m.Exec = f.u32()&protExec != 0
+				f.u32() // shared or private
+			}
 		}
 		m.Path = f.text()
 	case recordComm:
@@ -55,6 +57,13 @@ func event(kind uint32, misc uint16, body []byte, big bool) (e sample.Event, ok 
 		e.PID, e.Parent, e.TID = int32(f.u32()), int32(f.u32()), int32(f.u32())
 	}
 	return e, !f.short
+}
+
+// pathFollows reports whether a path is where the protection of a mapping should be: the first kernels
+// with this record, such as 3.10 of Red Hat Enterprise Linux 7, did not write it.
+func pathFollows(b []byte) bool {
+	const flags = 0x0f // the highest first byte of a protection, in either byte order
+	return len(b) > 0 && b[0] > flags
 }
 
 // mappedBuildID returns the build id that is in place of the device and inode.

@@ -5,6 +5,7 @@ package perfdata
 const (
 	magic      = "PERFILE2"
 	magicBig   = "2ELIFREP" // written with the other byte order
+	magicOld   = "PERFFILE" // before Linux 3.4
 	headerSize = 104
 	pipeHeader = 16
 )

@@ -76,7 +76,7 @@ func readCopies(t *testing.T, path string) (out []*samples.UserState) {
 // tablesHere returns the unwind tables of the files at the paths of mappings.
 func tablesHere() unwind.Tables {
 	type table struct {
-		rows     []ehframe.Row
+		rules    *stackcopy.Rules
 		segments []objfile.Segment
 	}
 	var mu sync.Mutex
@@ -87,14 +87,16 @@ func tablesHere() unwind.Tables {
 		x := known[m.Path]
 		if x == nil {
 			x = &table{}
-			x.rows, x.segments, _ = objfile.UnwindTable(m.Path, m.BuildID)
+			var rows []ehframe.Row
+			rows, x.segments, _ = objfile.UnwindTable(m.Path, m.BuildID)
+			x.rules = stackcopy.NewRules(rows)
 			known[m.Path] = x
 		}
 		link, ok := mapped.Link(x.segments, m)
 		if !ok {
 			return nil
 		}
-		return &stackcopy.Table{Rows: x.rows, Bias: m.Start - link}
+		return &stackcopy.Table{Rules: x.rules, Bias: m.Start - link}
 	}
 }
 

@@ -41,6 +41,7 @@ type flameFlags struct {
 
 	// Of samples in place of logs.
 	binaries []string
+	tables   *pipeline.Tables // of the files that were found without binaries
 	infer    string
 	// Of stacks with names.
 	event  string
@@ -199,10 +200,11 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	case named:
 		return f.ofNamed(s, args, filter)
 	case sampled(args[0]):
-		var err error
-		if f.binaries, err = samples.FindBinaries(ctx, s, args); err != nil {
-			return nil, fmt.Errorf("%s: %w", args[0], err)
+		found, err := samples.FindBinaries(ctx, s, args)
+		if err != nil {
+			return nil, err
 		}
+		f.binaries, f.tables = found.Binaries, found.Tables
 		return f.ofSamples(ctx, s, args, filter)
 	}
 	return f.ofLogs(ctx, s, args, filter)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -19,7 +20,7 @@ type binaries struct {
 	lines    *profgen.Lines        // the keys of a profile, nil for pseudo probes
 	source   *profgen.Source       // of stacks, if requested
 	scopes   []*objfile.ScopeTable // for the pre-inliner
-	tables   *unwindTables         // of copies of stacks
+	tables   *Tables               // of copies of stacks
 	fs       bool                  // discriminators are flow-sensitive
 }
 
@@ -31,6 +32,7 @@ func (r run) readBinaries() (*binaries, error) {
 	if err != nil {
 		return nil, err
 	}
+	var stripped []strippedFile
 	for _, f := range open {
 		read, bySymbols := f.Program, !r.Product.forCompilers()
 		if bySymbols {
@@ -41,9 +43,11 @@ func (r run) readBinaries() (*binaries, error) {
 			return nil, err
 		}
 		if len(p.Symbols) == 0 {
-			if err := r.nameStripped(f, p); err != nil {
+			left, err := r.nameStripped(f, p)
+			if err != nil {
 				return nil, err
 			}
+			stripped = append(stripped, left)
 		}
 		b.programs = append(b.programs, p)
 		if bySymbols && r.Detail == profgen.Functions {
@@ -53,6 +57,7 @@ func (r run) readBinaries() (*binaries, error) {
 			r.Note("%s: %s: the functions there have only their symbols", f.Path(), m)
 		}
 	}
+	r.tellStripped(stripped)
 	if !r.Product.forCompilers() {
 		return b, r.readSymbols(b, open)
 	}
@@ -72,27 +77,63 @@ func (r run) readBinaries() (*binaries, error) {
 	return b, nil
 }
 
+// strippedFile is a stripped binary, and the functions that have a name in it and those that have none.
+type strippedFile struct {
+	path, id string
+	objfile.RemainingSymbols
+}
+
+const noSymbols = "%s: no symbols (it is stripped: give the unstripped binary, or its debug file with --debug-binary)"
+
 // nameStripped names the functions of a stripped binary by what is left in it. Compilers would
 // not know these names.
-func (r run) nameStripped(f *objfile.File, p *objfile.Program) error {
-	const noSymbols = "%s: no symbols (it is stripped: give the unstripped binary, or its debug file with --debug-binary)"
+func (r run) nameStripped(f *objfile.File, p *objfile.Program) (strippedFile, error) {
 	if r.Product.forCompilers() {
-		return fmt.Errorf(noSymbols, f.Path())
+		return strippedFile{}, fmt.Errorf(noSymbols, f.Path())
 	}
 	left, err := f.RemainingSymbols()
 	if err != nil {
-		return err
+		return strippedFile{}, err
 	}
 	if left.Named+left.Unnamed == 0 {
-		return fmt.Errorf(noSymbols, f.Path())
+		return strippedFile{}, fmt.Errorf(noSymbols, f.Path())
 	}
 	p.Symbols = left.Symbols
-	named := report.Either(uint64(left.Named), " has a name, as it is exported,", " have names, as they are exported,")
-	if left.Mini {
-		named = report.Either(uint64(left.Named), " has a name", " have names") + " (.dynsym and .gnu_debugdata)"
+	return strippedFile{f.Path(), p.BuildID, left}, nil
+}
+
+// tellStripped says on one line which binaries are stripped.
+func (r run) tellStripped(files []strippedFile) {
+	switch len(files) {
+	case 0:
+		return
+	case 1:
+		f := files[0]
+		named := report.Either(uint64(f.Named), " has a name, as it is exported,", " have names, as they are exported,")
+		if f.Mini {
+			named = report.Either(uint64(f.Named), " has a name", " have names") + " (.dynsym and .gnu_debugdata)"
+		}
+		r.Note("%s: stripped: %s%s and %s have none (%s): for all names, %s", f.path, report.Plural(f.Named, "function"), named, report.Count(f.Unnamed), objfile.UnnamedFunction(f.path, 0x1234), betterNames(f.id))
+		return
 	}
-	r.Note("%s: stripped: %s%s and %s have none (%s): for all names, %s", f.Path(), report.Plural(left.Named, "function"), named, report.Count(left.Unnamed), objfile.UnnamedFunction(f.Path(), 0x1234), betterNames(p.BuildID))
-	return nil
+	named, unnamed, most := 0, 0, files[0]
+	for _, f := range files {
+		named, unnamed = named+f.Named, unnamed+f.Unnamed
+		if f.Unnamed > most.Unnamed {
+			most = f
+		}
+	}
+	const listed = 3
+	var names []string
+	for _, f := range files[:min(listed, len(files))] {
+		names = append(names, f.path)
+	}
+	list := strings.Join(names, ", ")
+	if n := len(files) - listed; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	r.Note("%d files are stripped, those with the most samples first: %s: %s have names, as they are exported, and %s have none (%s): for all names, install their debug symbols in %s, or set DEBUGINFOD_URLS to the server of the distribution",
+		len(files), list, report.Plural(named, "function"), report.Count(unnamed), objfile.UnnamedFunction(most.path, 0x1234), objfile.DefaultDebugRoot)
 }
 
 // betterNames says where the symbols of a stripped binary may be.

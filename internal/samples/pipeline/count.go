@@ -56,7 +56,9 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 			if err := r.lacks(first); err != nil {
 				return counts{}, err
 			}
-			counter = unwind.Start(b.code, r.unwinding(b, first.Kind), runtime.GOMAXPROCS(0))
+			how := r.unwinding(b, first.Kind)
+			how.Named = len(paths) == 1 && first.AllPIDs
+			counter = unwind.Start(b.code, how, runtime.GOMAXPROCS(0))
 		case in.Info().Kind != first.Kind && !r.IgnoreStacks:
 			return counts{}, fmt.Errorf("%s has %v, but %s has %v: make a profile of each, or give --ignore-stack-samples",
 				first.File, first.Kind, in.Info().File, in.Info().Kind)
@@ -100,9 +102,11 @@ func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 	opt.Files = b.files()
 	opt.Kernel = r.kernel.frames()
 	if b.tables == nil {
-		b.tables = b.unwindTables()
+		if b.tables = r.Tables; b.tables == nil {
+			b.tables = b.unwindTables()
+		}
 	}
-	opt.Tables = b.tables.table
+	opt.Tables = b.tables.Of
 	return opt
 }
 

@@ -16,6 +16,7 @@ import (
 type kernel struct {
 	*unwind.Kernel
 
+	met   bool  // a mapping of the kernel was met
 	read  bool  // the names were read, or could not be
 	why   error // why there are no names
 	table *kallsyms.Table
@@ -51,7 +52,9 @@ func (k *kernel) see(b *sample.Batch, info *sample.Info, open func() (io.ReadClo
 			if id == "" {
 				id = info.BuildIDs[mappedText]
 			}
-			k.use(symbol, m.Offset, id, open)
+			addr := m.Offset
+			k.met = true
+			k.SetNames(func() func(uint64) string { return k.use(symbol, addr, id, open) })
 		}
 	}
 }
@@ -64,21 +67,21 @@ var (
 	errNotFound = errors.New("the recording does not say where it was")
 )
 
-// use sets the names if the kernel at an address is the running one.
-func (k *kernel) use(symbol string, addr uint64, id string, open func() (io.ReadCloser, string, error)) {
+// use returns the names if the kernel at an address is the running one. They are read once, when a
+// sample is in the kernel.
+func (k *kernel) use(symbol string, addr uint64, id string, open func() (io.ReadCloser, string, error)) func(uint64) string {
 	if !k.read {
 		k.read = true
 		k.table, k.why = openNames(id, open)
 	}
 	if k.table == nil {
-		return
+		return nil
 	}
 	if k.table.Address(symbol) != addr {
 		k.why = errMoved
-		k.SetNames(nil)
-		return
+		return nil
 	}
-	k.SetNames(k.table.Name)
+	return k.table.Name
 }
 
 // openNames reads the names of the kernel with a build id.
@@ -110,7 +113,7 @@ func (k *kernel) lacking() string {
 		return ""
 	}
 	why := k.why
-	if !k.read {
+	if !k.met {
 		why = errNotFound
 	}
 	if why == nil {

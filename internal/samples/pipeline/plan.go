@@ -65,6 +65,9 @@ type Plan struct {
 	Samples  []string // files, directories of them, or patterns of names
 	Counted  string   // instead, counts of addresses that were written before
 	Binaries []string // the program that ran, and libraries of it
+	// Tables unwind copies of stacks. If it is nil, they are those of the binaries and of the files
+	// at the paths of mappings.
+	Tables *Tables
 	// DebugFile has the symbols and debug information of the binary, "" if they are found
 	// automatically.
 	DebugFile string

@@ -3,42 +3,54 @@ package pipeline
 import (
 	"sync"
 
-	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/internal/samples/stackcopy"
 	"github.com/cairnprof/cairn/sample"
 )
 
-// unwindTables has the unwind tables of mapped files: those of the binaries, and of the files
-// at the paths of mappings on this machine, if they are of the same build.
-type unwindTables struct {
-	files    *mapped.Modules
-	programs []*objfile.Program
+// Tables has the unwind tables of mapped files. It is safe for concurrent use.
+type Tables struct {
+	// find returns the path and the required build id of the file of a mapping, "" for any.
+	find func(m *sample.Mapping) (path, id string)
 
 	mu      sync.Mutex
-	known   map[string]*unwindTable // by path and build id
+	known   map[string]*unwindTable // by path and build id of mappings
 	missing []string                // the first few files that are not here
 }
 
 type unwindTable struct {
 	segments []objfile.Segment
-	rows     []ehframe.Row
+	rules    *stackcopy.Rules
 }
 
 // maxUnwindTables is the number of files that are read: samples can name any number.
 const maxUnwindTables = 1 << 10
 
-func (b *binaries) unwindTables() *unwindTables {
+// NewTables returns tables of the files that find returns: their path, and the build id that is
+// required, "" for any.
+func NewTables(find func(m *sample.Mapping) (path, id string)) *Tables {
+	return &Tables{find: find, known: map[string]*unwindTable{}}
+}
+
+// unwindTables returns the tables of the binaries, and of the files at the paths of mappings on
+// this machine, if they are of the same build.
+func (b *binaries) unwindTables() *Tables {
 	var list []mapped.Module
 	for _, x := range b.code.Binaries() {
 		list = append(list, mapped.Module{Names: []string{x.Name}, BuildID: x.BuildID})
 	}
-	return &unwindTables{files: mapped.New(list, b.files().Same), programs: b.programs, known: map[string]*unwindTable{}}
+	files := mapped.New(list, b.files().Same)
+	return NewTables(func(m *sample.Mapping) (path, id string) {
+		if i, _ := files.Match(m); i >= 0 {
+			return b.programs[i].Path, ""
+		}
+		return mapped.Parse(m.Path).Path, m.BuildID
+	})
 }
 
-// table returns the table of the file of a mapping, nil if there is none.
-func (t *unwindTables) table(m *sample.Mapping) *stackcopy.Table {
+// Of returns the table of the file of a mapping, nil if there is none.
+func (t *Tables) Of(m *sample.Mapping) *stackcopy.Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if mapped.Anonymous(m) || m.Path[0] == '[' {
@@ -57,18 +69,14 @@ func (t *unwindTables) table(m *sample.Mapping) *stackcopy.Table {
 	if !ok {
 		return nil
 	}
-	return &stackcopy.Table{Rows: x.rows, Bias: m.Start - link}
+	return &stackcopy.Table{Rules: x.rules, Bias: m.Start - link}
 }
 
-func (t *unwindTables) read(m *sample.Mapping) *unwindTable {
-	if i, _ := t.files.Match(m); i >= 0 {
-		rows, segments, _ := objfile.UnwindTable(t.programs[i].Path, "")
-		return &unwindTable{segments, rows}
-	}
-	rows, segments, ok := objfile.UnwindTable(mapped.Parse(m.Path).Path, m.BuildID)
+func (t *Tables) read(m *sample.Mapping) *unwindTable {
+	rows, segments, ok := objfile.UnwindTable(t.find(m))
 	const most = 4
 	if !ok && len(t.missing) < most {
 		t.missing = append(t.missing, m.Path)
 	}
-	return &unwindTable{segments, rows}
+	return &unwindTable{segments, stackcopy.NewRules(rows)}
 }

@@ -4,9 +4,7 @@
 package stackcopy
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -14,38 +12,10 @@ import (
 )
 
 // Table has the unwind rules of a module in a process. Bias is what was added to its link-time
-// addresses when it was loaded. It is not safe for concurrent use.
+// addresses when it was loaded.
 type Table struct {
-	Rows []ehframe.Row // ascending
-	Bias uint64
-
-	recent *[recentRules]recentRule // nil until it is used
-}
-
-// recentRules is the number of rules that are found without a search: samples are at few
-// addresses, and their callers at fewer.
-const recentRules = 1 << 11
-
-type recentRule struct {
-	pc  uint64 // 0 if there is none yet
-	row int32  // index of the row, -1 if there is none
-}
-
-// find returns the index of the row for an address, -1 if there is none.
-func (t *Table) find(pc uint64) int {
-	if t.recent == nil {
-		t.recent = new([recentRules]recentRule)
-	}
-	r := &t.recent[pc*0x9e3779b97f4a7c15>>53]
-	if r.pc == pc {
-		return int(r.row)
-	}
-	i, found := slices.BinarySearchFunc(t.Rows, pc-t.Bias, func(r ehframe.Row, at uint64) int { return cmp.Compare(r.PC, at) })
-	if !found {
-		i--
-	}
-	*r = recentRule{pc, int32(i)}
-	return i
+	Rules *Rules
+	Bias  uint64
 }
 
 // End is the reason why a walk ended.
@@ -138,11 +108,11 @@ func (w *walk) row(exact bool) (*ehframe.Row, End) {
 	if t == nil {
 		return nil, NoTable
 	}
-	i := t.find(pc)
-	if i < 0 || t.Rows[i].CFA == ehframe.CFAUnknown {
+	row := t.Rules.At(pc - t.Bias)
+	if row == nil || row.CFA == ehframe.CFAUnknown {
 		return nil, NoRule
 	}
-	return &t.Rows[i], Whole
+	return row, Whole
 }
 
 // step goes to the caller. At the outermost frame the address becomes 0.

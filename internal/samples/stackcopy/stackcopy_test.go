@@ -36,7 +36,7 @@ func code(pc uint64) *Table {
 	if pc-bias >= 0x1000 {
 		return nil
 	}
-	return &Table{Rows: rules, Bias: bias}
+	return &Table{Rules: NewRules(rules), Bias: bias}
 }
 
 // at is an address of the code, copied one of the copy.

@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/format/pprofstacks"
 	"github.com/cairnprof/cairn/format/stacktext"
+	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -48,7 +49,8 @@ func find(head []byte) *format {
 	kind := stacktext.Detect(text)
 	// Folded stacks have fewer marks than all but the texts of DTrace.
 	if (kind == stacktext.Unknown || kind == stacktext.DTrace) && isFolded(text) {
-		return &format{"folded stacks", readFolded}
+		form := foldedForm(text)
+		return &format{"folded stacks", func(r io.Reader, name string) Stacks { return readFolded(r, name, form) }}
 	}
 	if kind == stacktext.Unknown {
 		return nil
@@ -64,11 +66,15 @@ func decoded(head []byte) []byte {
 
 // isFolded reports whether a text is folded stacks: all lines are but one, or three of four, and none is one of callgrind.
 func isFolded(text []byte) bool {
-	good, bad := 0, 0
+	good, bad, columns, semicolons := 0, 0, 0, 0
 	for len(text) > 0 {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
 		text = rest
 		trimmed := bytes.TrimSpace(line)
+		if bytes.Contains(trimmed, []byte("   ")) {
+			columns++
+		}
+		semicolons += bytes.Count(trimmed, []byte(";"))
 		switch {
 		case !whole && good+bad > 0: // it may be cut off
 		case len(trimmed) == 0 || isComment(string(trimmed)):
@@ -81,6 +87,9 @@ func isFolded(text []byte) bool {
 		}
 	}
 	const share = 3
+	if semicolons == 0 && columns > good/share { // it is a table
+		return false
+	}
 	return good > 0 && (bad == 0 || good > 1 && bad <= max(good/share, 1))
 }
 
@@ -126,10 +135,60 @@ var marks = []struct {
 	{" [inlined]", sample.InlinedFrame},
 }
 
+// form is what the first lines of folded stacks show of their values.
+type form struct {
+	fractions bool
+	two       bool // before and after a change
+}
+
+// thousandths is the unit of values of which some have fractions.
+const thousandths = "thousandths"
+
+// foldedForm returns the form of folded stacks that begin with text. All lines of a comparison have two values.
+func foldedForm(text []byte) (f form) {
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	f.two = true
+	lines := 0
+	for s, err := range folded.Read(bytes.NewReader(text)) {
+		if err != nil || len(s.Names) == 0 {
+			continue
+		}
+		lines++
+		f.fractions = f.fractions || s.Fraction
+		_, two := firstValue(s.Names[len(s.Names)-1])
+		f.two = f.two && two
+	}
+	f.two = f.two && lines > 1
+	return f
+}
+
+// firstValue returns a name without the number after it, and whether there is one.
+func firstValue(name string) (bare string, ok bool) {
+	i := strings.LastIndexByte(name, ' ')
+	if i <= 0 || i+1 == len(name) || strings.Trim(name[i+1:], "0123456789.") != "" {
+		return name, false
+	}
+	return name[:i], true
+}
+
+// The sentences about values that are not drawn as they are.
+const (
+	leftOut = "of two values the second is drawn, which is that after a change"
+	rounded = "a value with a fraction was rounded, as the first lines have none"
+)
+
 // readFolded yields folded stacks. Comments are skipped.
-func readFolded(r io.Reader, name string) Stacks {
+func readFolded(r io.Reader, name string, form form) Stacks {
 	return func(yield func(*sample.NamedStack, error) bool) {
 		s := sample.NamedStack{PID: sample.UnknownPID, TID: sample.UnknownPID, Unit: sample.Samples}
+		if form.fractions {
+			s.Unit = thousandths
+		}
+		if form.two && !yield(nil, &sample.Damage{What: leftOut, Count: 1, File: name, Line: 1}) {
+			return
+		}
 		for line, err := range folded.Read(r) {
 			var bad *folded.LineError
 			switch {
@@ -146,6 +205,9 @@ func readFolded(r io.Reader, name string) Stacks {
 				return
 			}
 			s.Frames = s.Frames[:0]
+			if n := len(line.Names) - 1; form.two {
+				line.Names[n], _ = firstValue(line.Names[n])
+			}
 			for _, n := range line.Names {
 				f := sample.NamedFrame{Name: n}
 				for _, m := range marks {
@@ -157,6 +219,17 @@ func readFolded(r io.Reader, name string) Stacks {
 				s.Frames = append(s.Frames, f)
 			}
 			s.Value, s.Moments = line.Value, line.Value
+			switch {
+			case form.fractions:
+				s.Value, s.Moments = saturate.Add(saturate.Mul(line.Value, 1000), uint64(line.Thousandths)), 0
+			case line.Fraction:
+				if line.Thousandths >= 500 {
+					s.Value++
+				}
+				if !yield(nil, &sample.Damage{What: rounded, Count: 1, File: name}) {
+					return
+				}
+			}
 			if !yield(&s, nil) {
 				return
 			}

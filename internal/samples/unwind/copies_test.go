@@ -38,7 +38,7 @@ func TestGone(t *testing.T) {
 		Events:  []sample.Event{{Kind: sample.Map, PID: 9, Mapping: sample.Mapping{Start: text, Size: 0x1000, Offset: 0x1000, Path: "prog", Exec: true}}},
 		Samples: []sample.Sample{{PID: 9, Count: 1, User: &sample.UserState{Mask: 1<<6 | 1<<7 | 1<<8, Regs: []uint64{0, 0x7000, text + 0x30}, Stack: stack}}},
 	}}}
-	opt := Options{Moments: true, Frameless: true, Tables: func(*sample.Mapping) *stackcopy.Table { return &stackcopy.Table{Rows: rows} }}
+	opt := Options{Moments: true, Frameless: true, Tables: func(*sample.Mapping) *stackcopy.Table { return &stackcopy.Table{Rules: stackcopy.NewRules(rows)} }}
 	got, err := Run(t.Context(), src, code(t), opt, 1)
 	if err != nil || got.Stats.Copies[stackcopy.Damaged] != 1 {
 		t.Errorf("%v, %+v", err, got.Stats)

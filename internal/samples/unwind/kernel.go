@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +18,16 @@ type Kernel struct {
 	One  bool // all of it is one frame
 
 	mu     sync.Mutex
+	load   func() func(addr uint64) string // nil once it was called
 	name   func(addr uint64) string
 	ids    map[string]ref
+	seen   map[string]ref // by addresses, with the names that are set
+	key    []byte         // of seen
 	chains []KernelPart
 }
+
+// maxSeen limits the stacks whose names are not looked up again.
+const maxSeen = 1 << 16
 
 // KernelPart is the inner end of a stack, from the kernel on.
 type KernelPart struct {
@@ -29,17 +36,42 @@ type KernelPart struct {
 	Outside bool
 }
 
-// SetNames sets what names addresses; it returns "" for those that it does not know.
-func (k *Kernel) SetNames(name func(addr uint64) string) {
+// SetNames sets what returns the function that names addresses, which returns "" for those that it
+// does not know. It is called when the first name is needed, and may return nil.
+func (k *Kernel) SetNames(load func() func(addr uint64) string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.name = name
+	k.load, k.name = load, nil
+	clear(k.seen)
 }
 
 // part returns a number for the addresses of the kernel at the beginning of a stack, innermost first.
 func (k *Kernel) part(addrs []uint64, outside bool) ref {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.key = append(k.key[:0], '0')
+	if outside {
+		k.key[0] = '1'
+	}
+	for _, addr := range addrs {
+		k.key = binary.LittleEndian.AppendUint64(k.key, addr)
+	}
+	id, ok := k.seen[string(k.key)]
+	if !ok {
+		id = k.named(addrs, outside)
+		if k.seen == nil || len(k.seen) >= maxSeen {
+			k.seen = map[string]ref{}
+		}
+		k.seen[string(k.key)] = id
+	}
+	return id
+}
+
+// named looks up the names of addresses.
+func (k *Kernel) named(addrs []uint64, outside bool) ref {
+	if k.load != nil && !k.One && !k.Omit {
+		k.name, k.load = k.load(), nil
+	}
 	p := KernelPart{Outside: outside}
 	for _, addr := range slices.Backward(addrs) {
 		name := ""

@@ -41,6 +41,8 @@ type Options struct {
 	// assumed to belong to it.
 	PID    int32
 	OnePID bool
+	// Named says that all samples name their process.
+	Named bool
 	// Kernel names the functions of the kernel in moments. It is nil if the kernel is outside, like other code.
 	Kernel *Kernel
 	// Files say which files are the binaries.
@@ -97,8 +99,12 @@ type Unwinder struct {
 
 // New returns an unwinder for samples of these binaries.
 func New(code *machinecode.Set, opt Options) *Unwinder {
+	places := newPlaces(code, opt.Files)
+	if opt.Named {
+		places.files.Spaces.Named()
+	}
 	return &Unwinder{
-		code: code, opt: opt, places: newPlaces(code, opt.Files),
+		code: code, opt: opt, places: places,
 		frames: newTrie(), steps: newSteps(), ranges: newCounter(), branches: newCounter(), moments: newCounter(),
 		memo: newBranchMemo(),
 	}

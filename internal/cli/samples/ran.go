@@ -1,0 +1,173 @@
+package samples
+
+import (
+	"context"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/samples/mapped"
+	"github.com/cairnprof/cairn/internal/samples/pipeline"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
+	"github.com/cairnprof/cairn/internal/samples/stackcopy"
+	"github.com/cairnprof/cairn/sample"
+)
+
+// maxRan limits the files that are looked for. Stacks number them by a byte.
+const maxRan = 255
+
+// ranFiles are the files of which code was mapped, and the samples in them.
+type ranFiles struct {
+	list   []*ran
+	tables *pipeline.Tables // unwinds copies of stacks
+
+	// Of the input that is read.
+	files  *mapped.Processes
+	byMap  map[*sample.Mapping]mappedFile
+	last   *sample.Mapping // that was found last, of a process
+	pid    int32
+	file   mappedFile // of last
+	frames []uint64   // of a copy of a stack
+}
+
+// mappedFile is what a mapping has.
+type mappedFile struct {
+	ran    *ran             // nil without a file
+	table  *stackcopy.Table // nil if there is none, or it was not looked for
+	looked bool             // for the table
+}
+
+func newRanFiles() *ranFiles {
+	r := &ranFiles{}
+	r.tables = pipeline.NewTables(func(m *sample.Mapping) (path, id string) {
+		if x := r.of(m); x != nil {
+			path, _ = x.here()
+		}
+		return path, ""
+	})
+	return r
+}
+
+// of returns the file of a mapping of code, nil if it has none.
+func (r *ranFiles) of(m *sample.Mapping) *ran {
+	if !m.Exec || mapped.Anonymous(m) || m.Path[0] == '[' {
+		return nil
+	}
+	for _, x := range r.list {
+		if x.path == m.Path && x.id == m.BuildID {
+			return x
+		}
+	}
+	if len(r.list) >= maxRan {
+		return nil
+	}
+	x := &ran{path: m.Path, id: m.BuildID}
+	r.list = append(r.list, x)
+	return x
+}
+
+// read adds the files of an input, and returns its number of samples.
+func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, err error) {
+	in, err := samplefile.Open(path, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	r.files, r.byMap, r.last = mapped.NewProcesses(mapped.New(nil, nil)), map[*sample.Mapping]mappedFile{}, nil
+	if in.Info().AllPIDs {
+		r.files.Spaces.Named()
+	}
+	for b, err := range in.Batches(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		if len(b.Events) > 0 {
+			r.files.Apply(b.Events)
+			r.last = nil
+		}
+		for i := range b.Samples {
+			samples += b.Samples[i].Count
+			r.sample(&b.Samples[i])
+		}
+		b.Release()
+	}
+	return samples, nil
+}
+
+const kernelSpace = 1 << 63
+
+// sample counts the addresses of a sample.
+func (r *ranFiles) sample(s *sample.Sample) {
+	inner := true
+	for _, addr := range s.Stack {
+		if addr < kernelSpace {
+			r.count(s, addr, inner)
+			inner = false
+		}
+	}
+	if s.User != nil {
+		r.copied(s, inner)
+		return
+	}
+	for i := range s.Branches {
+		r.count(s, s.Branches[i].From, false)
+		r.count(s, s.Branches[i].To, i == 0 && inner)
+	}
+}
+
+// count counts an address, and the sample if it is the one where it was taken.
+func (r *ranFiles) count(s *sample.Sample, addr uint64, innermost bool) {
+	if addr >= kernelSpace {
+		return
+	}
+	if f := r.at(s.PID, addr); f != nil && f.ran != nil {
+		f.ran.frames += s.Count
+		if innermost {
+			f.ran.samples += s.Count
+		}
+	}
+}
+
+// copied counts the frames of a copy of a stack, and the sample if inner.
+func (r *ranFiles) copied(s *sample.Sample, inner bool) {
+	const x86IP = 8
+	of := machine.AArch64
+	if s.User.Mask>>x86IP&1 != 0 && s.User.Mask>>32 == 0 {
+		of = machine.X86_64
+	}
+	table := func(pc uint64) *stackcopy.Table {
+		f := r.at(s.PID, pc)
+		if f == nil || f.ran == nil {
+			return nil
+		}
+		if !f.looked {
+			f.table, f.looked = r.tables.Of(r.last), true
+			r.byMap[r.last] = *f
+		}
+		return f.table
+	}
+	r.frames, _ = stackcopy.Walk(r.frames[:0], s.User, of, table)
+	for i, addr := range r.frames {
+		r.count(s, addr, i == 0 && inner)
+	}
+}
+
+// at returns what is at an address of a process, nil if nothing was mapped there.
+func (r *ranFiles) at(pid int32, addr uint64) *mappedFile {
+	if m := r.last; m != nil && r.pid == pid && m.Contains(addr) {
+		return &r.file
+	}
+	m := r.files.Spaces.Lookup(pid, addr)
+	if m == nil {
+		return nil
+	}
+	f, ok := r.byMap[m]
+	if !ok {
+		const most = 1 << 14
+		if len(r.byMap) >= most { // it includes mappings that ended
+			clear(r.byMap)
+		}
+		f.ran = r.of(m)
+		r.byMap[m] = f
+	}
+	r.last, r.pid, r.file = m, pid, f
+	return &r.file
+}
