@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/split"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/format/mip"
@@ -293,8 +295,8 @@ func coldParts(funcs []linkorder.Func) []linkorder.Func {
 	var parts []linkorder.Func
 	for i := range funcs {
 		name := funcs[i].Name
-		sections := []string{native.ColdSection + name, ".text.unlikely." + name, ".text.split." + name}
-		for _, suffix := range native.ColdSuffixes {
+		sections := []string{split.ColdSection + name, ".text.unlikely." + name, ".text.split." + name}
+		for _, suffix := range split.ColdSuffixes {
 			parts = append(parts, linkorder.Func{Name: name + suffix, File: funcs[i].File, Sections: sections})
 		}
 	}
@@ -351,11 +353,11 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}
 	cold := newColdModules(p)
-	opts := native.SplitOptions{MinInsns: native.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf}
+	opts := split.Options{MinInsns: split.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf}
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}
-	out, result := native.Split(unit, cold.blocks, opts)
+	out, result := split.Split(unit, cold.blocks, opts)
 	if sh.opts.Object != asm.MachO && len(out) != len(unit.Src) { // some code was moved
 		out = fmt.Appendf(out, "\t.ident\t%q\n", ProfileIdent)
 	}
@@ -364,28 +366,28 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 
 // splitEvent is the result of splitting an object by a profile.
 type splitEvent struct {
-	native.SplitResult
+	split.Result
 	Stale   int // functions that the profile has in another shape
 	Missing int // functions that it does not have
 }
 
 // coldModules asks all modules of a profile: the same source may be in several.
 type coldModules struct {
-	modules        []*native.ColdProfile
+	modules        []*split.ColdProfile
 	stale, missing int
 }
 
 func newColdModules(p *prof.Profile) *coldModules {
 	c := new(coldModules)
 	for i := range p.Modules {
-		c.modules = append(c.modules, native.NewColdProfile(&p.Modules[i]))
+		c.modules = append(c.modules, split.NewColdProfile(&p.Modules[i]))
 	}
 	return c
 }
 
 // blocks is a native.ColdBlocks: a block is cold if it ran in no module that has the function in this shape. Other
 // modules may have it in another one, compiled by other options, or have functions of its name from other sources.
-func (c *coldModules) blocks(f native.FuncInfo) ([]bool, bool) {
+func (c *coldModules) blocks(f split.FuncInfo) ([]bool, bool) {
 	var cold []bool
 	best, stale := 0, false
 	for _, m := range c.modules {

@@ -1,6 +1,9 @@
 package asm
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // LineKind classifies lines of compiler output.
 type LineKind uint8
@@ -199,4 +202,40 @@ func SplitInsnOperands(rest []byte) [][]byte {
 		out = append(out, tail)
 	}
 	return out
+}
+
+// LocalNames yields the local labels in text, outside of strings and comments, which begin with # on x86 and
+// with // on AArch64. Before a number or a modifier, # begins an operand of AArch64.
+func LocalNames(text []byte, yield func(name []byte, start, end int)) {
+	quoted := false
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '"':
+			quoted = !quoted
+			i++
+		case quoted && c == '\\':
+			i += 2
+		case quoted:
+			i++
+		case c == '#' && (i+1 == len(text) || strings.IndexByte("0123456789-:", text[i+1]) < 0):
+			return
+		case c == '/' && i+1 < len(text) && text[i+1] == '/':
+			return
+		case c == '$': // an immediate operand
+			i++
+		case SymbolByte[c]:
+			n := WordEnd(text, i)
+			if name := text[i:n]; IsLocal(name) {
+				// .L3@PLT and the like
+				if at := bytes.IndexByte(name, '@'); at > 0 {
+					name = name[:at]
+				}
+				yield(name, i, i+len(name))
+			}
+			i = n
+		default:
+			i++
+		}
+	}
 }

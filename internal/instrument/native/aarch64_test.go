@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+
 	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
@@ -19,7 +21,7 @@ import (
 // assembled.
 func TestAArch64Golden(t *testing.T) {
 	t.Parallel()
-	eachText(t, "testdata/aarch64/*.s", func(file string, src []byte) {
+	asmtest.EachText(t, "testdata/aarch64/*.s", func(file string, src []byte) {
 		if !asm.IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
@@ -52,7 +54,7 @@ func TestAArch64Golden(t *testing.T) {
 			}
 			golden.Compare(t, strings.TrimSuffix(file, ".s")+"."+name+".golden", out)
 			if !strings.Contains(string(src), ".aeabi_subsection") {
-				assemble(t, file+", "+name, out, "aarch64-linux-gnu-as")
+				asmtest.Assemble(t, file+", "+name, out, "aarch64-linux-gnu-as")
 			}
 		}
 	})
@@ -157,13 +159,13 @@ func TestAArch64Reach(t *testing.T) {
 		if len(result.EntryOnly) > 0 || !strings.Contains(string(out), test.want) {
 			t.Errorf("%s: entry only %v, or no %q", name, result.EntryOnly, test.want)
 		}
-		assemble(t, name, out, "aarch64-linux-gnu-as")
+		asmtest.Assemble(t, name, out, "aarch64-linux-gnu-as")
 	}
 }
 
 // FuzzAArch64 checks that any text is either refused or rewritten, the same way twice.
 func FuzzAArch64(f *testing.F) {
-	eachText(f, "testdata/aarch64/*.s", func(_ string, src []byte) { f.Add(src) })
+	asmtest.EachText(f, "testdata/aarch64/*.s", func(_ string, src []byte) { f.Add(src) })
 	f.Add([]byte("\t.type f, %function\nf:\n\ttbz w0, 1, .L1\n\tadr x1, .L1\n.L1:\n\t.p2align 4,,11\n\t.word .L1\n\tldp x16\n\tbr\n\tadr\n\tcbz\n"))
 	f.Add([]byte("\t.type f, %function\nf:\n.L1:\n\tadr x1, .L1\n\tldrb w1, [x2]\n\tadd\n\t.data\n.L2:\n\t.byte (.L1-.L1)>>2\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {

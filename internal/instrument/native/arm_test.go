@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+
 	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
@@ -17,13 +19,13 @@ import (
 // assembleArm has text assembled, if there is an assembler.
 func assembleArm(t *testing.T, name string, text []byte) {
 	t.Helper()
-	assemble(t, name, text, "arm-linux-gnueabihf-as", "-march=armv7-a", "-mfpu=neon", "-meabi=5")
+	asmtest.Assemble(t, name, text, "arm-linux-gnueabihf-as", "-march=armv7-a", "-mfpu=neon", "-meabi=5")
 }
 
 // TestArmGolden rewrites what gcc and clang made of testdata for Armv7, and has it assembled.
 func TestArmGolden(t *testing.T) {
 	t.Parallel()
-	eachText(t, "testdata/arm/*.s", func(file string, src []byte) {
+	asmtest.EachText(t, "testdata/arm/*.s", func(file string, src []byte) {
 		if !asm.IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
@@ -217,7 +219,7 @@ func TestArmRefused(t *testing.T) {
 
 // FuzzArm checks that any text is either refused or rewritten, the same way twice.
 func FuzzArm(f *testing.F) {
-	eachText(f, "testdata/arm/*.s", func(_ string, src []byte) { f.Add(src) })
+	asmtest.EachText(f, "testdata/arm/*.s", func(_ string, src []byte) { f.Add(src) })
 	f.Add([]byte("\t.type f, %function\nf:\n\tpush {r4, lr}\n\tmov r4, r0\n.L1:\n\tcbz r0, .L1\n\ttbb [pc\n\t.byte (.L1-.L2)/2\n\tldr\n\tldm sp!\n\t.ltorg\n\tadr\n\tvldr\n\tpop {-}\n"))
 	f.Add([]byte("\t.thumb\n\t.type f, %function\nf:\n.L1:\n\taddls pc, pc, r0\n.L2:\n\tb .L1\n\t.handlerdata\n\t.fnend\n\t.fnend\n\t.syntax divided\n@ 0 \"\" 2\n\tldrd r0, .L2\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {

@@ -8,8 +8,6 @@
 // probes at machine level, records in one section and names in a separate map is that of LLVM's Machine IR
 // Profile (MIP); LLVM puts it into one compiler's back end.
 //
-// A second use of the same parser has no probes: Split moves blocks that never ran out of functions that did.
-//
 // # What is inserted
 //
 // Parse finds functions, their fragments and their basic blocks; Rewrite inserts text at the offsets found and
@@ -52,31 +50,4 @@
 // (exitslive.go), and whether it has a loop, because small functions without one get no code. A body is the
 // code that runs in one frame: a function with its cold fragments. Pieces that are entered by calls are bodies
 // of their own. On SQLite at -O2 the code is 14 % larger, 7 % without small functions.
-//
-// # What Split moves
-//
-// Blocks are numbered as in the map, and a ColdProfile, which compares signatures, knows which never ran. A
-// function is cut into pieces, one for each block (splitplan.go); cold pieces go to a section of their own,
-// under the symbol f.cold. That involves:
-//
-//   - Control flow: a piece whose successor is no longer next to it gets a jump,
-//     or the opposite condition (splitemit.go).
-//   - Unwinding: the state at each instruction is computed from the directives,
-//     and written again for both parts (splitcfi.go).
-//   - Exceptions: each part gets its own table of call sites; landing pads stay
-//     together, in either part (splitlsda.go).
-//   - Debug information: lines follow the code, the ranges of the unit get the
-//     cold parts, and other labels stay in the hot part (splitrender.go,
-//     splitranges.go).
-//   - Reach, on AArch64: conditional branches to the other part go to a jump at the
-//     end of their own part, and code that must be near stays in one part, such as a
-//     compressed jump table and all its targets (splitreach.go, aarch64split.go).
-//   - Linkers that fold equal code: equal code of two cold parts can have
-//     different frames. A relocation without effect, R_X86_64_NONE or R_AARCH64_NONE to the hot
-//     part, makes linkers fold them only together with their functions.
-//
-// Wrong code must never result, so a function is left as it is if it contains anything that is not known to be
-// safe: an unknown directive or line, data in the code, inline assembly that refers to code around it, a label
-// that is used in a computation (splitmention.go), a branch with a short reach, an end that falls through into
-// other code. The reason is in SplitResult.Refused.
 package native

@@ -27,8 +27,8 @@ import (
 // The nop marks these blocks: in all others the probe is first. Probes change neither flags nor registers, so this is right wherever the jump is. Only x86-64 has such probes; on other
 // machines there are no blocks for edges.
 
-// withEdges returns a copy of f that has a block for each critical edge, or f if it has none.
-func withEdges(f *asm.Function, u *asm.Unit) *asm.Function {
+// WithEdges returns a copy of f that has a block for each critical edge, or f if it has none.
+func WithEdges(f *asm.Function, u *asm.Unit) *asm.Function {
 	if !u.Plain || u.Kind != machine.X86_64 || u.Object != asm.ELF {
 		return f
 	}
@@ -163,8 +163,8 @@ func (r *rewriter) edge(b *asm.Block, label, probe string) {
 	})
 }
 
-// withoutEdges returns what is known of blocks, without those of edges.
-func withoutEdges(f *asm.Function, blocks []bool) []bool {
+// WithoutEdges returns what is known of blocks, without those of edges.
+func WithoutEdges(f *asm.Function, blocks []bool) []bool {
 	var out []bool
 	for _, fr := range f.Frags {
 		for k := range fr.Blocks {

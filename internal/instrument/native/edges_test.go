@@ -70,22 +70,3 @@ func edgeText(out string) string {
 	}
 	return ""
 }
-
-// TestEdgesSplit checks that a profile of blocks with edges has the numbers of blocks that Split expects, without edges.
-func TestEdgesSplit(t *testing.T) {
-	t.Parallel()
-	u := parsePlain(t, "testl %eax, %eax\njne .L2\nmovl $1, %ebx\nmovl $2, %ecx\nmovl $3, %edx\nmovl $4, %esi\n.L2:\nret")
-	_, result := Rewrite(u, Options{Mode: prof.ModeBlock})
-	var asked FuncInfo
-	Split(u, func(f FuncInfo) ([]bool, bool) {
-		asked = f
-		return make([]bool, f.Blocks), true
-	}, SplitOptions{})
-	if want := withEdges(u.Funcs[0], u).Signature(); asked.Blocks != result.Blocks || asked.Signature != want {
-		t.Errorf("Split asks for %d blocks of signature %#x; the map has %d of %#x", asked.Blocks, asked.Signature, result.Blocks, want)
-	}
-	fn := withEdges(u.Funcs[0], u)
-	if got := withoutEdges(fn, []bool{false, true, true, false}); len(fn.Main().Blocks) != 4 || len(got) != 3 || got[0] || !got[1] || got[2] {
-		t.Errorf("of %d blocks with edges, %v are those without", len(fn.Main().Blocks), got)
-	}
-}

@@ -143,7 +143,7 @@ func (t *timer) visit(b *body, i int, index map[string]int) {
 		b.fallThrough(in, i)
 	}
 	if in.app {
-		localNames(in.rest, func(name []byte, _, _ int) { b.edgeTo(in, index, string(name)) })
+		asm.LocalNames(in.rest, func(name []byte, _, _ int) { b.edgeTo(in, index, string(name)) })
 		return
 	}
 	switch in.word {

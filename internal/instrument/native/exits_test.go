@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -247,8 +249,8 @@ func TestTimedUnwind(t *testing.T) {
 
 func timedUnwind(t *testing.T, build []string) {
 	dir := t.TempDir()
-	src, n := mark(compile(t, dir, "testdata/split/exceptions.cc", build...)), 0
-	want := unwindRows(t, dir, src)
+	src, n := asmtest.Mark(asmtest.Compile(t, dir, "../split/testdata/exceptions.cc", build...)), 0
+	want := asmtest.UnwindRows(t, dir, src)
 	out, _ := timedRewrite(t, src, false)
 	// What has no mark is ours.
 	var marked []byte
@@ -267,14 +269,14 @@ func timedUnwind(t *testing.T, build []string) {
 			stub = true
 		case bytes.HasPrefix(line, []byte("\t.cfi_endproc")), bytes.HasPrefix(line, []byte("\t.size")):
 			stub = false
-		case insnLine.Match(line) && !after:
+		case asmtest.InsnLine.Match(line) && !after:
 			n++
 			kind := "code"
 			if stub {
 				kind = "stub"
 			}
 			marked = fmt.Appendf(marked, ".LVLmark%s%d:\n", kind, n)
-		case insnLine.Match(line):
+		case asmtest.InsnLine.Match(line):
 			after = false
 		}
 		marked = append(marked, line...)
@@ -282,7 +284,7 @@ func timedUnwind(t *testing.T, build []string) {
 	marked = append(marked, "\t.globl __cairn_base, __cairn_slow, __cairn_arrived\n\t.set __cairn_base, 0\n\t.set __cairn_slow, 0\n\t.set __cairn_arrived, 0\n"...)
 	bad, seen := 0, map[string]int{}
 	unwound := !slices.Contains(build, "-fno-asynchronous-unwind-tables")
-	for mark, got := range unwindRows(t, dir, marked) {
+	for mark, got := range asmtest.UnwindRows(t, dir, marked) {
 		row, ok := want[mark], true
 		switch {
 		case strings.HasPrefix(mark, ".LVLmarkcode"):

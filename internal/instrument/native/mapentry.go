@@ -33,7 +33,7 @@ func (r *rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, impli
 	if r.opts.Mode == prof.ModeFull {
 		calls = directCalls(fn, labels)
 	}
-	source := r.opts.sourceOf(fn.Name, r.source)
+	source := r.opts.SourceFor(fn.Name, r.source)
 	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.Name) + 1 + len(source) + 1
 	for _, l := range labels {
 		length += 16 + 4*len(l)

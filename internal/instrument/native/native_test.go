@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
@@ -22,7 +24,7 @@ var modes = []prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.Mod
 // modes cover, full, order and spike, and has it assembled in all.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	eachText(t, "testdata/*.s", func(file string, src []byte) {
+	asmtest.EachText(t, "testdata/*.s", func(file string, src []byte) {
 		if !asm.IsCompilerOutput(src) {
 			t.Errorf("%s: not taken for a compiler's output", file)
 		}
@@ -38,7 +40,7 @@ func TestGolden(t *testing.T) {
 			if mode == prof.ModeCover || mode == prof.ModeFull || mode == prof.ModeOrder || mode == prof.ModeSpike {
 				golden.Compare(t, strings.TrimSuffix(file, ".s")+"."+mode.String()+".golden", out)
 			}
-			assemble(t, file+", "+mode.String(), out, "as", "--64", "-W")
+			asmtest.Assemble(t, file+", "+mode.String(), out, "as", "--64", "-W")
 		}
 	})
 }
@@ -61,7 +63,7 @@ func lost(src, out []byte) string {
 // FuzzParse checks that any text is either refused or comes through whole,
 // with lines inserted.
 func FuzzParse(f *testing.F) {
-	eachText(f, "testdata/*.s", func(_ string, src []byte) { f.Add(src) })
+	asmtest.EachText(f, "testdata/*.s", func(_ string, src []byte) { f.Add(src) })
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tret"))
 	f.Add([]byte(".section .text.f,\"axG\",@progbits,f,comdat\n.type f,@function\nf: jne f\nf.cold: jmp *%rax\n.size f,.-f"))
 	f.Fuzz(func(t *testing.T, src []byte) {

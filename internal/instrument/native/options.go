@@ -97,8 +97,8 @@ const (
 // ownSlots reports whether each function has its own slot in the order buffer.
 func (o *Options) ownSlots() bool { return o.Mode.HasSlots() && o.Slots == 0 }
 
-// reason returns why fn is left alone, or "".
-func (o *Options) reason(fn *asm.Function, source string) string {
+// Reason returns why fn is left alone, or "".
+func (o *Options) Reason(fn *asm.Function, source string) string {
 	f := fn.Main()
 	insns, inline, compiled := 0, false, false
 	for _, fr := range fn.Frags {
@@ -167,8 +167,8 @@ func anyMatch(res []*regexp.Regexp, texts []string) bool {
 	return false
 }
 
-// sourceOf returns the source file of a function in the unit of a source.
-func (o *Options) sourceOf(function, unit string) string {
+// SourceFor returns the source file of a function in the unit of a source.
+func (o *Options) SourceFor(function, unit string) string {
 	if o.SourceOf != nil {
 		if source := o.SourceOf(function); source != "" {
 			return o.SourcePath(source)

@@ -125,7 +125,7 @@ func Rewrite(u *asm.Unit, opts Options) ([]byte, Result) {
 		r.lineless()
 	}
 	for _, fn := range u.Funcs {
-		if why := opts.reason(fn, opts.sourceOf(fn.Name, r.source)); why != "" {
+		if why := opts.Reason(fn, opts.SourceFor(fn.Name, r.source)); why != "" {
 			r.result.Skipped = append(r.result.Skipped, Skipped{fn.Name, why})
 			r.why[fn] = why
 			continue
@@ -149,7 +149,7 @@ func (r *rewriter) function(fn *asm.Function) {
 	var blocks blockProbes
 	count, probes := 1, 1
 	if r.opts.Mode.HasBlocks() {
-		fn = withEdges(fn, r.unit)
+		fn = WithEdges(fn, r.unit)
 		implied = inferred(fn, r.unit)
 		own(fn, implied)
 		var ok bool

@@ -98,7 +98,7 @@ func rewriteTimed(u *asm.Unit, opts Options) ([]byte, Result) {
 	}
 	t.analyse()
 	for _, b := range t.all {
-		if reason := t.reason(b, opts.reason(b.fn, opts.sourceOf(b.fn.Name, t.source))); reason != "" {
+		if reason := t.reason(b, opts.Reason(b.fn, opts.SourceFor(b.fn.Name, t.source))); reason != "" {
 			t.result.Skipped = append(t.result.Skipped, Skipped{b.name, reason})
 			continue
 		}

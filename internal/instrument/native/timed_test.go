@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -70,13 +72,13 @@ func runShadow(t *testing.T, dir, linker string, text []byte, args ...string) (s
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "b.s"), text)
-	command(t, dir, "gcc", "-O1", "-mgeneral-regs-only", "-w", "-c", "-o", "shadow.o", shadow)
+	asmtest.Write(t, filepath.Join(dir, "b.s"), text)
+	asmtest.Command(t, dir, "gcc", "-O1", "-mgeneral-regs-only", "-w", "-c", "-o", "shadow.o", shadow)
 	objects := []string{"-no-pie", "-o", "b", "b.s", "shadow.o", "-lm"}
 	if len(args) > 0 && strings.HasSuffix(args[0], ".o") {
 		objects, args = append(objects, args[0]), args[1:]
 	}
-	command(t, dir, append([]string{linker}, objects...)...)
+	asmtest.Command(t, dir, append([]string{linker}, objects...)...)
 	cmd := exec.Command(filepath.Join(dir, "b"), args...)
 	cmd.Env = append(os.Environ(), "SHADOW="+filepath.Join(dir, "shadow"))
 	out, err := cmd.CombinedOutput()
@@ -117,7 +119,7 @@ func (r *shadowReport) check(t *testing.T, dir string) {
 		name    string
 	}
 	var symbols []symbol
-	for line := range strings.Lines(string(command(t, dir, "nm", "-S", "b"))) {
+	for line := range strings.Lines(string(asmtest.Command(t, dir, "nm", "-S", "b"))) {
 		f := strings.Fields(line)
 		if len(f) == 4 && strings.Contains("tTwW", f[2]) {
 			at, _ := strconv.ParseUint(f[0], 16, 64)
@@ -150,8 +152,8 @@ func TestTimedExits(t *testing.T) {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			src := compile(t, dir, "testdata/timed/exits.c", append(slices.Clone(build), "-std=gnu11")...)
-			command(t, dir, "gcc", "-no-pie", "-o", "a", "a.s", "-lm")
+			src := asmtest.Compile(t, dir, "testdata/timed/exits.c", append(slices.Clone(build), "-std=gnu11")...)
+			asmtest.Command(t, dir, "gcc", "-no-pie", "-o", "a", "a.s", "-lm")
 			want, err := exec.Command(filepath.Join(dir, "a")).CombinedOutput()
 			if err != nil || !bytes.Contains(want, []byte("end\n")) {
 				t.Fatalf("the program as it was: %v\n%s", err, want)
@@ -178,7 +180,7 @@ func TestTimedExits(t *testing.T) {
 
 // eachTimed runs a test with each of the builds as the timed modes have it compiled.
 func eachTimed(t *testing.T, test func(t *testing.T, build []string)) {
-	for _, build := range builds() {
+	for _, build := range asmtest.Builds() {
 		if build[0] == "g++" {
 			build = append(slices.Clone(build), "-dp", "-fno-ipa-ra")
 		}
@@ -197,24 +199,24 @@ func TestTimedExceptions(t *testing.T) {
 
 func timedExceptions(t *testing.T, build []string) {
 	dir := t.TempDir()
-	src := compile(t, dir, "testdata/split/exceptions.cc", build...)
+	src := asmtest.Compile(t, dir, "../split/testdata/exceptions.cc", build...)
 	run := func(name string) string {
 		out, err := exec.Command(filepath.Join(dir, name)).CombinedOutput()
 		return fmt.Sprintf("%s%v", out, err)
 	}
-	command(t, dir, "g++", "-no-pie", "-o", "a", "a.s")
+	asmtest.Command(t, dir, "g++", "-no-pie", "-o", "a", "a.s")
 	want := run("a")
 	out, result := timedRewrite(t, src, false)
 	if len(result.Skipped) > 0 {
 		t.Errorf("skipped %v", result.Skipped)
 	}
-	write(t, filepath.Join(dir, "c.s"), out)
+	asmtest.Write(t, filepath.Join(dir, "c.s"), out)
 	runtime, err := filepath.Abs("testdata/timed/null.c")
 	if err != nil {
 		t.Fatal(err)
 	}
-	command(t, dir, "gcc", "-O1", "-c", "-o", "null.o", runtime)
-	command(t, dir, "g++", "-pie", "-o", "c", "c.s", "null.o")
+	asmtest.Command(t, dir, "gcc", "-O1", "-c", "-o", "null.o", runtime)
+	asmtest.Command(t, dir, "g++", "-pie", "-o", "c", "c.s", "null.o")
 	if got := run("c"); got != want {
 		t.Errorf("the output differs:\n%s\nwant\n%s", got, want)
 	}
@@ -241,16 +243,16 @@ func TestTimedCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	src := compile(t, dir, program, "gcc", "-O2", "-dp", "-fno-ipa-ra", "-std=gnu11")
+	src := asmtest.Compile(t, dir, program, "gcc", "-O2", "-dp", "-fno-ipa-ra", "-std=gnu11")
 	out, _ := timedRewrite(t, src, true)
 	_, report := runShadow(t, dir, "gcc", out)
 	instructions := func(text []byte) float64 {
-		write(t, filepath.Join(dir, "c.s"), text)
+		asmtest.Write(t, filepath.Join(dir, "c.s"), text)
 		runtime, err := filepath.Abs("testdata/timed/null.c")
 		if err != nil {
 			t.Fatal(err)
 		}
-		command(t, dir, "gcc", "-no-pie", "-O1", "-o", "c", "c.s", runtime, "-lm")
+		asmtest.Command(t, dir, "gcc", "-no-pie", "-O1", "-o", "c", "c.s", runtime, "-lm")
 		said, err := exec.Command("valgrind", "--tool=callgrind", "--callgrind-out-file="+filepath.Join(dir, "out"), filepath.Join(dir, "c")).CombinedOutput()
 		m := collected.FindSubmatch(said)
 		if err != nil || m == nil {
@@ -296,9 +298,9 @@ func TestTimedSQLite(t *testing.T) {
 		t.Run(build[0], func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			command(t, dir, append(slices.Clone(build), "-w", "-pipe", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
+			asmtest.Command(t, dir, append(slices.Clone(build), "-w", "-pipe", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
 				"-S", "-o", "a.s", filepath.Join(module.Dir, "sqlite3-binding.c"))...)
-			command(t, dir, "gcc", "-O2", "-w", "-I"+module.Dir, "-c", "-o", "driver.o", filepath.Join(oracle, "sqlite.c"))
+			asmtest.Command(t, dir, "gcc", "-O2", "-w", "-I"+module.Dir, "-c", "-o", "driver.o", filepath.Join(oracle, "sqlite.c"))
 			src, err := os.ReadFile(filepath.Join(dir, "a.s"))
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
@@ -16,7 +18,7 @@ import (
 // that of mode spike.
 func TestFlightGolden(t *testing.T) {
 	t.Parallel()
-	eachText(t, "testdata/*.s", func(file string, src []byte) {
+	asmtest.EachText(t, "testdata/*.s", func(file string, src []byte) {
 		rewrite := func(flight bool) ([]byte, Result) {
 			unit, err := Parse(src, machine.X86_64)
 			if err != nil {
@@ -38,7 +40,7 @@ func TestFlightGolden(t *testing.T) {
 		if base := filepath.Base(file); base == "gcc_odd.s" || base == "clang_switch.s" {
 			golden.Compare(t, strings.TrimSuffix(file, ".s")+".flight.golden", out)
 		}
-		assemble(t, file, out, "as", "--64", "-W")
+		asmtest.Assemble(t, file, out, "as", "--64", "-W")
 	})
 }
 

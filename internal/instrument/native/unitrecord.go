@@ -38,7 +38,7 @@ func (r *rewriter) unitRecord(why map[*asm.Function]string) *prof.Unit {
 			continue // its user chose that, or it has no code of its own
 		}
 		a := prof.Absent{
-			Name: fn.Name, File: r.opts.sourceOf(fn.Name, r.source),
+			Name: fn.Name, File: r.opts.SourceFor(fn.Name, r.source),
 			Shared: strings.HasSuffix(fn.Main().Sec.Group, ",comdat") || r.unit.Weak[fn.Name],
 		}
 		if skipped {

@@ -11,15 +11,15 @@ clang-22 -O2 -S -fno-integrated-as -o clang_switch.s switch.c
 clang-22 -O2 -S -fno-integrated-as -fPIC -fcf-protection=full -ffunction-sections -o clang_odd.s odd.c
 clang++-22 -O2 -S -fno-integrated-as -o clang_throw.s throw.cc
 a="aarch64-linux-gnu"
-$a-gcc -O2 -S -mbranch-protection=standard -o split/aarch64/gcc_switch.s switch.c
-$a-gcc -O0 -S -o split/aarch64/gcc_switch_O0.s switch.c
-$a-gcc -O2 -S -fPIC -g -o split/aarch64/gcc_odd.s split/aarch64/odd.c
-$a-g++ -O2 -S -mbranch-protection=standard -o split/aarch64/gcc_throw.s throw.cc
-$a-gcc -O2 -S -o split/aarch64/gcc_table.s split/table.c
-clang-22 --target=$a -O2 -S -fno-integrated-as -o split/aarch64/clang_switch.s switch.c
-clang-22 --target=$a -O2 -S -fno-integrated-as -fPIC -g -ffunction-sections -o split/aarch64/clang_odd.s split/aarch64/odd.c
-clang++-22 --target=$a -O2 -S -fno-integrated-as -mbranch-protection=standard -o split/aarch64/clang_throw.s throw.cc
-clang-22 --target=$a -O2 -S -fno-integrated-as -o split/aarch64/clang_table.s split/table.c
+$a-gcc -O2 -S -mbranch-protection=standard -o ../../split/testdata/aarch64/gcc_switch.s switch.c
+$a-gcc -O0 -S -o ../../split/testdata/aarch64/gcc_switch_O0.s switch.c
+$a-gcc -O2 -S -fPIC -g -o ../../split/testdata/aarch64/gcc_odd.s ../../split/testdata/aarch64/odd.c
+$a-g++ -O2 -S -mbranch-protection=standard -o ../../split/testdata/aarch64/gcc_throw.s throw.cc
+$a-gcc -O2 -S -o ../../split/testdata/aarch64/gcc_table.s ../../split/testdata/table.c
+clang-22 --target=$a -O2 -S -fno-integrated-as -o ../../split/testdata/aarch64/clang_switch.s switch.c
+clang-22 --target=$a -O2 -S -fno-integrated-as -fPIC -g -ffunction-sections -o ../../split/testdata/aarch64/clang_odd.s ../../split/testdata/aarch64/odd.c
+clang++-22 --target=$a -O2 -S -fno-integrated-as -mbranch-protection=standard -o ../../split/testdata/aarch64/clang_throw.s throw.cc
+clang-22 --target=$a -O2 -S -fno-integrated-as -o ../../split/testdata/aarch64/clang_table.s ../../split/testdata/table.c
 a="arm-linux-gnueabihf"
 $a-gcc -O2 -S -o arm/gcc_switch.s switch.c
 $a-gcc -O2 -S -marm -o arm/gcc_switch_arm.s switch.c

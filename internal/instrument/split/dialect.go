@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ type dialect struct {
 	jump     string                     // mnemonic of the jump with unlimited reach
 	half     string                     // directive for two bytes
 	align    string                     // before the symbol of a cold part
+	none     string                     // relocation that keeps its target alive and has no other effect
 	near     bool                       // only jumps and calls reach other sections; return addresses may be signed
 	entry    asm.CFIState               // at the entry of a function
 	opposite func(word string) string   // of a conditional jump, or ""
@@ -25,7 +26,7 @@ type dialect struct {
 }
 
 var x86Dialect = dialect{
-	comment: "#", jump: "jmp", half: ".value",
+	comment: "#", jump: "jmp", half: ".value", none: "R_X86_64_NONE",
 	entry:    asm.EntryCFI,
 	opposite: func(word string) string { return x86.Inverse[word] },
 	operands: func(rest []byte) [][]byte { return [][]byte{asm.Operand(rest)} },

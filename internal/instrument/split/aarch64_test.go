@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"fmt"
@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
+
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
@@ -26,24 +30,24 @@ func crossTools(t *testing.T, tools ...string) {
 func assembleCross(t *testing.T, dir, name string, clang bool) {
 	t.Helper()
 	if clang {
-		command(t, dir, "clang++-22", "--target=aarch64-linux-gnu", "-c", "-o", name+".o", name+".s")
+		asmtest.Command(t, dir, "clang++-22", "--target=aarch64-linux-gnu", "-c", "-o", name+".o", name+".s")
 		return
 	}
-	command(t, dir, "aarch64-linux-gnu-as", "-o", name+".o", name+".s")
+	asmtest.Command(t, dir, "aarch64-linux-gnu-as", "-o", name+".o", name+".s")
 }
 
 // TestSplitGoldenAArch64 splits what gcc and clang made of testdata for AArch64 at every other block
 // and has it assembled.
 func TestSplitGoldenAArch64(t *testing.T) {
 	t.Parallel()
-	eachText(t, "testdata/split/aarch64/*.s", func(file string, src []byte) {
+	asmtest.EachText(t, "testdata/aarch64/*.s", func(file string, src []byte) {
 		out, result := splitFor(t, machine.AArch64, src, everyOther)
 		for _, f := range result.Refused {
 			out = fmt.Appendf(out, "// %s: %s\n", f.Name, f.Reason)
 		}
-		golden.Compare(t, strings.TrimSuffix(file, ".s")+".split.golden", out)
+		golden.Compare(t, strings.TrimSuffix(file, ".s")+".golden", out)
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, "a.s"), out)
+		asmtest.Write(t, filepath.Join(dir, "a.s"), out)
 		assembleCross(t, dir, "a", strings.HasPrefix(filepath.Base(file), "clang"))
 	})
 }
@@ -72,7 +76,7 @@ func TestSplitRunsAArch64(t *testing.T) {
 		if testing.Short() && i%5 != 1 {
 			continue // one of gcc and one of clang
 		}
-		programs := []string{"testdata/split/exceptions.cc", "../../oracle/testdata/shapes.cc", "../../oracle/testdata/tree.cc"}
+		programs := []string{"testdata/exceptions.cc", "../../oracle/testdata/shapes.cc", "../../oracle/testdata/tree.cc"}
 		if testing.Short() && i > 1 {
 			programs = programs[:1] // gcc's build has had all of them
 		}
@@ -88,11 +92,11 @@ func TestSplitRunsAArch64(t *testing.T) {
 // splitAndRun compares the answers of a program split at random with what it answers unsplit.
 func splitAndRun(t *testing.T, build []string, program string) {
 	dir := t.TempDir()
-	src := compile(t, dir, program, build...)
+	src := asmtest.Compile(t, dir, program, build...)
 	run := func(text []byte) string {
-		write(t, filepath.Join(dir, "b.s"), text)
+		asmtest.Write(t, filepath.Join(dir, "b.s"), text)
 		assembleCross(t, dir, "b", strings.HasPrefix(build[0], "clang"))
-		command(t, dir, "aarch64-linux-gnu-g++", "-pthread", "-o", "b", "b.o")
+		asmtest.Command(t, dir, "aarch64-linux-gnu-g++", "-pthread", "-o", "b", "b.o")
 		cmd := exec.Command("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", filepath.Join(dir, "b"), "3", "20") // what tree.cc takes
 		out, err := cmd.CombinedOutput()
 		return fmt.Sprintf("%s%v", out, err)
@@ -103,7 +107,7 @@ func splitAndRun(t *testing.T, build []string, program string) {
 	}
 	for i, share := range []float64{0.5, 1} {
 		out, result := splitFor(t, machine.AArch64, src, atRandom(uint64(i), share))
-		refused := slices.DeleteFunc(result.Refused, func(f Skipped) bool { return strings.HasPrefix(f.Reason, "in section .text.unlikely") })
+		refused := slices.DeleteFunc(result.Refused, func(f native.Skipped) bool { return strings.HasPrefix(f.Reason, "in section .text.unlikely") })
 		if len(result.Split) < 3 || len(refused) > 0 {
 			t.Errorf("split %d functions, refused %v", len(result.Split), refused)
 		}

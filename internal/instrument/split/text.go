@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -156,40 +156,4 @@ func locStmt(rest []byte, before bool) bool {
 func locWords(rest []byte) []string {
 	rest = asm.PlainOperands(rest)
 	return strings.Fields(string(rest))
-}
-
-// localNames yields the local labels in text, outside of strings and comments, which begin with # on x86 and
-// with // on AArch64. Before a number or a modifier, # begins an operand of AArch64.
-func localNames(text []byte, yield func(name []byte, start, end int)) {
-	quoted := false
-	for i := 0; i < len(text); {
-		c := text[i]
-		switch {
-		case c == '"':
-			quoted = !quoted
-			i++
-		case quoted && c == '\\':
-			i += 2
-		case quoted:
-			i++
-		case c == '#' && (i+1 == len(text) || strings.IndexByte("0123456789-:", text[i+1]) < 0):
-			return
-		case c == '/' && i+1 < len(text) && text[i+1] == '/':
-			return
-		case c == '$': // an immediate operand
-			i++
-		case asm.SymbolByte[c]:
-			n := asm.WordEnd(text, i)
-			if name := text[i:n]; asm.IsLocal(name) {
-				// .L3@PLT and the like
-				if at := bytes.IndexByte(name, '@'); at > 0 {
-					name = name[:at]
-				}
-				yield(name, i, i+len(name))
-			}
-			i = n
-		default:
-			i++
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 // Problem: code that moves to another section can be at any distance. Only adrp, b and bl reach it; the linker
 // extends no other instruction, and where it extends b and bl it uses x16 and x17.
 //
-// Choice: conditional branches go to a jump at the end of their part (splitreach.go). Pieces that must be close
+// Choice: conditional branches go to a jump at the end of their part (reach.go). Pieces that must be close
 // to each other stay in one part: a compressed jump table, the code that uses it and its targets; an adr and
 // its label; a jump over which x16 or x17 is live.
 
 var aarch64Dialect = dialect{
-	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true,
+	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true, none: "R_AARCH64_NONE",
 	entry: asm.CFIState{Reg: 31},
 	opposite: func(word string) string {
 		if op := aarch64.Opposite(word); op != "b." {

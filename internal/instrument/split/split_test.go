@@ -1,24 +1,24 @@
-package native
+package split
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/native"
+
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
-	"github.com/cairnprof/cairn/internal/shorttest"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // atRandom marks blocks other than the entry as cold with a probability, the same ones for the
@@ -36,50 +36,18 @@ func atRandom(seed uint64, share float64) ColdBlocks {
 	}
 }
 
-func split(t testing.TB, src []byte, cold ColdBlocks) ([]byte, SplitResult) {
+func split(t testing.TB, src []byte, cold ColdBlocks) ([]byte, Result) {
 	t.Helper()
 	return splitFor(t, machine.X86_64, src, cold)
 }
 
-func splitFor(t testing.TB, m machine.Kind, src []byte, cold ColdBlocks) ([]byte, SplitResult) {
+func splitFor(t testing.TB, m machine.Kind, src []byte, cold ColdBlocks) ([]byte, Result) {
 	t.Helper()
-	unit, err := Parse(src, m)
+	unit, err := native.Parse(src, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Split(unit, cold, SplitOptions{})
-}
-
-// command runs a tool in dir, or skips the test where it is not installed.
-func command(t testing.TB, dir string, args ...string) []byte {
-	t.Helper()
-	out, err := outputIn(dir, args)
-	checkRun(t, err)
-	return out
-}
-
-// outputIn runs a command in a directory.
-func outputIn(dir string, args []string) ([]byte, error) {
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = dir
-	var msg bytes.Buffer
-	cmd.Stderr = &msg
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, &msg)
-	}
-	return out, err
-}
-
-// checkRun skips a test whose command is not installed, and fails one whose command failed.
-func checkRun(t testing.TB, err error) {
-	t.Helper()
-	if errors.Is(err, exec.ErrNotFound) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return Split(unit, cold, Options{})
 }
 
 // everyOther marks every other block as cold.
@@ -95,48 +63,25 @@ func everyOther(f FuncInfo) ([]bool, bool) {
 // block and has it assembled.
 func TestSplitGolden(t *testing.T) {
 	t.Parallel()
-	eachText(t, "testdata/*.s", func(file string, src []byte) {
+	asmtest.EachText(t, "../native/testdata/*.s", func(file string, src []byte) {
 		out, result := split(t, src, everyOther)
 		for _, f := range result.Refused {
 			out = fmt.Appendf(out, "# %s: %s\n", f.Name, f.Reason)
 		}
-		golden.Compare(t, strings.TrimSuffix(file, ".s")+".split.golden", out)
+		golden.Compare(t, filepath.Join("testdata", strings.TrimSuffix(filepath.Base(file), ".s")+".golden"), out)
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, "a.s"), out)
-		command(t, dir, "as", "--64", "-o", "a.o", "a.s")
+		asmtest.Write(t, filepath.Join(dir, "a.s"), out)
+		asmtest.Command(t, dir, "as", "--64", "-o", "a.o", "a.s")
 	})
-}
-
-func write(t testing.TB, file string, text []byte) {
-	t.Helper()
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// builds returns compilers and options that the tests below compile with.
-func builds() [][]string {
-	return shorttest.Rows(
-		4,
-		[]string{"g++", "-O3", "-g", "-fPIC", "-fcf-protection", "-ffunction-sections"},
-		// Functions have local aliases, as with -flto=thin.
-		[]string{"clang++-22", "-O3", "-g", "-fPIC", "-fno-semantic-interposition", "-fcf-protection", "-fno-integrated-as"},
-		[]string{"g++", "-Os", "-fno-omit-frame-pointer", "-mavx2", "-mstackrealign"},
-		[]string{"g++", "-O2", "-fno-asynchronous-unwind-tables"},
-		[]string{"g++", "-O2"},
-		[]string{"g++", "-O0", "-g"},
-		[]string{"clang++-22", "-O2", "-fno-integrated-as"},
-		[]string{"clang++-22", "-O0", "-ffunction-sections", "-fno-integrated-as"},
-	)
 }
 
 // eachBuild compiles the program of exceptions with each of the builds.
 func eachBuild(t *testing.T, test func(t *testing.T, dir string, src []byte)) {
-	for _, build := range builds() {
+	for _, build := range asmtest.Builds() {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			src := compile(t, dir, "testdata/split/exceptions.cc", build...)
+			src := asmtest.Compile(t, dir, "testdata/exceptions.cc", build...)
 			test(t, dir, src)
 		})
 	}
@@ -148,8 +93,8 @@ func TestSplitRuns(t *testing.T) {
 	t.Parallel()
 	eachBuild(t, func(t *testing.T, dir string, src []byte) {
 		run := func(text []byte) string {
-			write(t, filepath.Join(dir, "b.s"), text)
-			command(t, dir, "g++", "-o", "b", "b.s")
+			asmtest.Write(t, filepath.Join(dir, "b.s"), text)
+			asmtest.Command(t, dir, "g++", "-o", "b", "b.s")
 			out, err := exec.Command(filepath.Join(dir, "b")).CombinedOutput()
 			return fmt.Sprintf("%s%v", out, err)
 		}
@@ -175,83 +120,12 @@ func TestSplitRuns(t *testing.T) {
 func TestSplitUnwind(t *testing.T) {
 	t.Parallel()
 	eachBuild(t, func(t *testing.T, dir string, src []byte) {
-		src = mark(src)
-		want := unwindRows(t, dir, src)
+		src = asmtest.Mark(src)
+		want := asmtest.UnwindRows(t, dir, src)
 		out, _ := split(t, src, atRandom(7, 0.5))
-		got := unwindRows(t, dir, out)
-		checkRows(t, got, want)
+		got := asmtest.UnwindRows(t, dir, out)
+		asmtest.CheckRows(t, got, want)
 	})
-}
-
-var fdeLine = regexp.MustCompile(`FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)`)
-
-type unwindRow struct {
-	at  uint64
-	row string
-}
-
-// unwindRows links text and returns the unwind row at each mark.
-func unwindRows(t *testing.T, dir string, text []byte) map[string]string {
-	t.Helper()
-	write(t, filepath.Join(dir, "m.s"), text)
-	command(t, dir, "as", "-L", "--64", "-o", "m.o", "m.s")
-	command(t, dir, "ld", "-e", "0", "--unresolved-symbols=ignore-all", "-o", "m", "m.o")
-	var rows []unwindRow
-	var names []string
-	var end uint64
-	for line := range strings.Lines(string(command(t, dir, "readelf", "-wF", "m"))) {
-		f := strings.Fields(line)
-		switch m := fdeLine.FindStringSubmatch(line); {
-		case m != nil:
-			at, _ := strconv.ParseUint(m[1], 16, 64)
-			end, _ = strconv.ParseUint(m[2], 16, 64)
-			names = []string{"CFA", "ra"}
-			rows = append(rows, unwindRow{at, "CFA=rsp+8 ra=c-8 "}, unwindRow{end, ""})
-		case strings.Contains(line, " CIE "):
-			names = nil
-		case len(f) > 0 && f[0] == "LOC":
-			names = f[1:]
-		case names != nil && len(f) == len(names)+1 && len(f[0]) == 16:
-			at, _ := strconv.ParseUint(f[0], 16, 64)
-			var cols []string
-			for i, v := range f[1:] {
-				if v != "u" {
-					cols = append(cols, names[i]+"="+v)
-				}
-			}
-			slices.Sort(cols)
-			rows = append(rows, unwindRow{at, strings.Join(cols, " ") + " "})
-		}
-	}
-	sortRows(rows)
-	return marked(t, dir, rows)
-}
-
-// sortRows sorts rows by address. An end gives way to the row that begins there; later rows
-// of an address to none.
-func sortRows(rows []unwindRow) {
-	slices.SortStableFunc(rows, func(a, b unwindRow) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(len(a.row), 1), min(len(b.row), 1)))
-	})
-}
-
-// marked returns the row at each mark of the program m.
-func marked(t *testing.T, dir string, rows []unwindRow) map[string]string {
-	t.Helper()
-	marks := map[string]string{}
-	for line := range strings.Lines(string(command(t, dir, "nm", "m"))) {
-		f := strings.Fields(line)
-		if len(f) != 3 || !strings.HasPrefix(f[2], ".LVLmark") {
-			continue
-		}
-		at, _ := strconv.ParseUint(f[0], 16, 64)
-		i, _ := slices.BinarySearchFunc(rows, at+1, func(r unwindRow, at uint64) int { return cmp.Compare(r.at, at) })
-		marks[f[2]] = ""
-		if i > 0 {
-			marks[f[2]] = rows[i-1].row
-		}
-	}
-	return marks
 }
 
 // TestSplitRefuses has a function for each thing that is not understood.
@@ -313,15 +187,15 @@ func TestSplitJumpState(t *testing.T) {
 func TestSplitWhole(t *testing.T) {
 	t.Parallel()
 	src := "\t.file\t\"a.c\"\n\t.section\t.text.f,\"ax\",@progbits\n\t.type\tf, @function\nf:\n\tret\n\t.size\tf, .-f\n"
-	unit, err := Parse([]byte(src), machine.X86_64)
+	unit, err := native.Parse([]byte(src), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
 	never := func(f FuncInfo) ([]bool, bool) { return slices.Repeat([]bool{true}, f.Blocks), true }
-	if out, _ := Split(unit, never, SplitOptions{}); string(out) != src {
+	if out, _ := Split(unit, never, Options{}); string(out) != src {
 		t.Errorf("without Whole: %s", out)
 	}
-	out, result := Split(unit, never, SplitOptions{Whole: true})
+	out, result := Split(unit, never, Options{Whole: true})
 	if want := strings.Replace(src, ".text.f", ColdSection+"f", 1); string(out) != want || len(result.Moved) != 1 {
 		t.Errorf("got %s\nwant %s", out, want)
 	}
@@ -330,18 +204,18 @@ func TestSplitWhole(t *testing.T) {
 // FuzzSplit checks that any text is split or refused without a panic, and the
 // same way each time.
 func FuzzSplit(f *testing.F) {
-	eachText(f, "testdata/*.s", func(_ string, src []byte) { f.Add(src, uint64(1)) })
+	asmtest.EachText(f, "../native/testdata/*.s", func(_ string, src []byte) { f.Add(src, uint64(1)) })
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, @function\nf:\n\tje .L1\n\tret\n.L1:\n\tret\n.size f,.-f"), uint64(2))
 	f.Fuzz(func(t *testing.T, src []byte, seed uint64) { splitsTheSame(t, src, machine.X86_64, seed) })
 }
 
 // splitsTheSame splits text twice.
 func splitsTheSame(t *testing.T, src []byte, m machine.Kind, seed uint64) {
-	unit, err := Parse(src, m)
+	unit, err := native.Parse(src, m)
 	if err != nil {
 		return
 	}
-	opts := SplitOptions{MinInsns: int(seed % 4), Whole: seed%2 == 0}
+	opts := Options{MinInsns: int(seed % 4), Whole: seed%2 == 0}
 	out, result := Split(unit, atRandom(seed, 0.7), opts)
 	again, _ := Split(unit, atRandom(seed, 0.7), opts)
 	if !bytes.Equal(out, again) {
@@ -349,5 +223,43 @@ func splitsTheSame(t *testing.T, src []byte, m machine.Kind, seed uint64) {
 	}
 	if len(result.Split)+len(result.Moved) == 0 && !bytes.Equal(out, src) {
 		t.Fatal("text without split functions changed")
+	}
+}
+
+// A refusal is a text with one function, and a part of the reason why it is not split; "" if it is.
+type refusal struct{ text, want string }
+
+func checkSplit(t *testing.T, m machine.Kind, tests []refusal) {
+	t.Helper()
+	for _, test := range tests {
+		_, result := splitFor(t, m, []byte(test.text), atRandom(0, 1))
+		switch {
+		case test.want == "" && len(result.Split) != 1,
+			test.want != "" && (len(result.Refused) != 1 || !strings.Contains(result.Refused[0].Reason, test.want)):
+			t.Errorf("%s\nsplit %v, refused %v, want %q", test.text, result.Split, result.Refused, test.want)
+		}
+	}
+}
+
+// TestEdgesSplit checks that a profile of blocks with edges has the numbers of blocks that Split expects, without edges.
+func TestEdgesSplit(t *testing.T) {
+	t.Parallel()
+	const code = ".text\n.type f, @function\nf:\ntestl %eax, %eax\njne .L2\nmovl $1, %ebx\nmovl $2, %ecx\nmovl $3, %edx\nmovl $4, %esi\n.L2:\nret\n"
+	u, err := native.ParseAs(asm.ParseOptions{Plain: true}, []byte(code), machine.X86_64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, result := native.Rewrite(u, native.Options{Mode: prof.ModeBlock})
+	var asked FuncInfo
+	Split(u, func(f FuncInfo) ([]bool, bool) {
+		asked = f
+		return make([]bool, f.Blocks), true
+	}, Options{})
+	if want := native.WithEdges(u.Funcs[0], u).Signature(); asked.Blocks != result.Blocks || asked.Signature != want {
+		t.Errorf("Split asks for %d blocks of signature %#x; the map has %d of %#x", asked.Blocks, asked.Signature, result.Blocks, want)
+	}
+	fn := native.WithEdges(u.Funcs[0], u)
+	if got := native.WithoutEdges(fn, []bool{false, true, true, false}); len(fn.Main().Blocks) != 4 || len(got) != 3 || got[0] || !got[1] || got[2] {
+		t.Errorf("of %d blocks with edges, %v are those without", len(fn.Main().Blocks), got)
 	}
 }

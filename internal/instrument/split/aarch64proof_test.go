@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 )
@@ -72,7 +74,7 @@ func TestSplitUnwindAArch64(t *testing.T) {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			src := mark(compile(t, dir, "testdata/split/exceptions.cc", build...))
+			src := asmtest.Mark(asmtest.Compile(t, dir, "testdata/exceptions.cc", build...))
 			clang := strings.HasPrefix(build[0], "clang")
 			want := crossRows(t, dir, src, clang)
 			out, result := splitFor(t, machine.AArch64, src, atRandom(7, 0.5))
@@ -80,7 +82,7 @@ func TestSplitUnwindAArch64(t *testing.T) {
 				t.Errorf("%d functions are split, %v refused: that proves little", len(result.Split), result.Refused)
 			}
 			got := crossRows(t, dir, out, clang)
-			checkRows(t, got, want)
+			asmtest.CheckRows(t, got, want)
 			signed := 0
 			for _, row := range want {
 				if strings.Contains(row, "=1") {
@@ -103,27 +105,27 @@ var (
 // crossRows links text and returns the unwind row at each mark.
 func crossRows(t *testing.T, dir string, text []byte, clang bool) map[string]string {
 	t.Helper()
-	write(t, filepath.Join(dir, "m.s"), text)
+	asmtest.Write(t, filepath.Join(dir, "m.s"), text)
 	if clang {
-		command(t, dir, "clang++-22", "--target=aarch64-linux-gnu", "-c", "-Wa,-L", "-o", "m.o", "m.s")
+		asmtest.Command(t, dir, "clang++-22", "--target=aarch64-linux-gnu", "-c", "-Wa,-L", "-o", "m.o", "m.s")
 	} else {
-		command(t, dir, "aarch64-linux-gnu-as", "-L", "-o", "m.o", "m.s")
+		asmtest.Command(t, dir, "aarch64-linux-gnu-as", "-L", "-o", "m.o", "m.s")
 	}
-	command(t, dir, "aarch64-linux-gnu-ld", "-e", "0", "--unresolved-symbols=ignore-all", "-o", "m", "m.o")
-	var rows []unwindRow
-	for line := range strings.Lines(string(command(t, dir, "llvm-dwarfdump-22", "--eh-frame", "m"))) {
+	asmtest.Command(t, dir, "aarch64-linux-gnu-ld", "-e", "0", "--unresolved-symbols=ignore-all", "-o", "m", "m.o")
+	var rows []asmtest.UnwindRow
+	for line := range strings.Lines(string(asmtest.Command(t, dir, "llvm-dwarfdump-22", "--eh-frame", "m"))) {
 		line = strings.TrimRight(line, "\n")
 		if m := dumpedFrame.FindStringSubmatch(line); m != nil {
 			end, _ := strconv.ParseUint(m[2], 16, 64)
-			rows = append(rows, unwindRow{end, ""})
+			rows = append(rows, asmtest.UnwindRow{At: end, Row: ""})
 		} else if m := dumpedRow.FindStringSubmatch(line); m != nil {
 			at, _ := strconv.ParseUint(m[1], 16, 64)
 			// A state of 0 is that of a row which says nothing of it.
-			rows = append(rows, unwindRow{at, signedState.ReplaceAllString(m[2], "")})
+			rows = append(rows, asmtest.UnwindRow{At: at, Row: signedState.ReplaceAllString(m[2], "")})
 		}
 	}
-	sortRows(rows)
-	return marked(t, dir, rows)
+	asmtest.SortRows(rows)
+	return asmtest.Marked(t, dir, rows)
 }
 
 // farBranches is the text of a function whose parts are too large for tbz, or for cbz.
@@ -157,11 +159,11 @@ func TestSplitFarAArch64(t *testing.T) {
 				seeds = 3
 			}
 			dir := t.TempDir()
-			write(t, filepath.Join(dir, "main.c"), []byte(main))
+			asmtest.Write(t, filepath.Join(dir, "main.c"), []byte(main))
 			answer := func(text []byte) string {
-				write(t, filepath.Join(dir, "b.s"), text)
-				command(t, dir, "aarch64-linux-gnu-gcc", "-static", "-o", "b", "main.c", "b.s")
-				return string(command(t, dir, "qemu-aarch64", filepath.Join(dir, "b")))
+				asmtest.Write(t, filepath.Join(dir, "b.s"), text)
+				asmtest.Command(t, dir, "aarch64-linux-gnu-gcc", "-static", "-o", "b", "main.c", "b.s")
+				return string(asmtest.Command(t, dir, "qemu-aarch64", filepath.Join(dir, "b")))
 			}
 			var want strings.Builder
 			for i := range 16 {
@@ -234,7 +236,7 @@ func farAnswer(i, size int) int {
 // FuzzSplitAArch64 checks that any text is split or refused without a panic, and the same
 // way each time.
 func FuzzSplitAArch64(f *testing.F) {
-	eachText(f, "testdata/split/aarch64/*.s", func(_ string, src []byte) { f.Add(src, uint64(1)) })
+	asmtest.EachText(f, "testdata/aarch64/*.s", func(_ string, src []byte) { f.Add(src, uint64(1)) })
 	f.Add([]byte("\t.file\t\"a.c\"\n\t.type\tf, %function\nf:\n\ttbz w0, 1, .L1\n\tret\n.L1:\n\tret\n.size f,.-f"), uint64(2))
 	f.Fuzz(func(t *testing.T, src []byte, seed uint64) { splitsTheSame(t, src, machine.AArch64, seed) })
 }

@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -301,7 +301,7 @@ func (p *splitPlan) known(s asm.Statement) bool {
 				p.refuse("directive " + string(s.Word))
 				break
 			}
-			localNames(s.Rest, func([]byte, int, int) { p.refuse("a table in the code") })
+			asm.LocalNames(s.Rest, func([]byte, int, int) { p.refuse("a table in the code") })
 			if bytes.IndexByte(s.Rest, '.') >= 0 {
 				p.refuse("data in the code")
 			}

@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -352,7 +352,7 @@ func (s *splitter) emitCold(out []byte, p *splitPlan, e *prepared) []byte {
 	// linkers fold them only if their functions are the same.
 	out = fmt.Appendf(out, "\t.pushsection\t%s%s,\"%s\",@progbits%s\n%s\t.type\t%s, @function\n%s:\n%s:\n"+
 		"\t.reloc\t%s, %s, %s\n",
-		ColdSection, p.fn.Name, flags, group, dialects[p.unit.Kind].align, p.cold, p.cold, e.cold.base, e.cold.base, isas[p.unit.Kind].relocNone(), p.name("f"))
+		ColdSection, p.fn.Name, flags, group, dialects[p.unit.Kind].align, p.cold, p.cold, e.cold.base, e.cold.base, dialects[p.unit.Kind].none, p.name("f"))
 	cold := &emitter{s: s, p: p, part: &e.cold, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	if p.cfi.used {
 		cold.out = append(cold.out, "\t.cfi_startproc\n"...)
@@ -396,7 +396,7 @@ func (s *splitter) prepare(p *splitPlan) {
 	e.hot, e.cold, e.ends = p.parts()
 	e.cold.base = p.name("c")
 	s.prepared[p] = e
-	s.result.Split = append(s.result.Split, SplitFunc{p.fn.Name, p.cold, len(p.pieces), p.moved})
+	s.result.Split = append(s.result.Split, Func{p.fn.Name, p.cold, len(p.pieces), p.moved})
 	l := p.lsda
 	if l == nil {
 		return

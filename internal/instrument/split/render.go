@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func (t *splitText) appendLoc(out []byte, i int, place bool) []byte {
 // unless that is "".
 func substitute(out, line []byte, to func(name string) string) []byte {
 	done := 0
-	localNames(line, func(name []byte, start, end int) {
+	asm.LocalNames(line, func(name []byte, start, end int) {
 		if s := to(string(name)); s != "" {
 			out = append(out, line[done:start]...)
 			out = append(out, s...)
@@ -94,7 +94,7 @@ func (s *splitter) movedLabels() {
 		if !s.text.secs[s.text.lines[i].sec].debug {
 			continue
 		}
-		localNames(s.text.raw(i), func(name []byte, _, _ int) {
+		asm.LocalNames(s.text.raw(i), func(name []byte, _, _ int) {
 			if moved[string(name)] {
 				s.twins[string(name)] = ".Lcairn_w" + string(name[2:])
 			}

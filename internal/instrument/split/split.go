@@ -1,7 +1,9 @@
-package native
+package split
 
 import (
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/instrument/native"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -18,8 +20,8 @@ type FuncInfo struct {
 // returns false if it does not know.
 type ColdBlocks func(FuncInfo) (cold []bool, ok bool)
 
-// SplitOptions control Split.
-type SplitOptions struct {
+// Options control Split.
+type Options struct {
 	Sources  []string                     // as Options.Sources
 	SourceOf func(function string) string // as Options.SourceOf
 	// MinInsns leaves runs of neighbouring cold blocks with fewer instructions in place. The jump to them would
@@ -30,22 +32,22 @@ type SplitOptions struct {
 	Whole bool
 }
 
-// DefaultMinInsns is the SplitOptions.MinInsns for builds: two instructions are
+// DefaultMinInsns is the Options.MinInsns for builds: two instructions are
 // about as long as the jumps that moving them can add.
 const DefaultMinInsns = 3
 
-// SplitResult reports what Split did.
-type SplitResult struct {
+// Result reports what Split did.
+type Result struct {
 	Source  string
-	Split   []SplitFunc
-	Moved   []string  // functions that never ran, moved whole
-	Refused []Skipped // functions with cold blocks that were left as they are
-	Unknown int       // functions that the profile does not know
-	Hot     int       // functions without cold blocks worth moving
+	Split   []Func
+	Moved   []string         // functions that never ran, moved whole
+	Refused []native.Skipped // functions with cold blocks that were left as they are
+	Unknown int              // functions that the profile does not know
+	Hot     int              // functions without cold blocks worth moving
 }
 
-// SplitFunc is a function that was split.
-type SplitFunc struct {
+// Func is a function that was split.
+type Func struct {
 	Name   string
 	Cold   string // symbol of the cold part
 	Blocks int    // in the piece of code that was split
@@ -59,10 +61,10 @@ const ColdSection = ".text.unlikely.cairn."
 // splitter is the state of one Split.
 type splitter struct {
 	unit    *asm.Unit
-	opts    SplitOptions
+	opts    Options
 	text    *splitText
 	plans   []*splitPlan // ascending by line
-	result  SplitResult
+	result  Result
 	labels  int               // last label handed out
 	symbols map[string]bool   // names defined in the unit
 	renamed map[string]string // sections of functions that are moved whole
@@ -76,17 +78,17 @@ type splitter struct {
 // Split moves blocks that never ran out of functions that did, into sections ColdSection and the function's
 // name, and returns the new text. It leaves a function as it is if the function, or a reference to it, contains
 // anything that is not known to be safe.
-func Split(u *asm.Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult) {
+func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
-	named := Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
+	named := native.Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
 	s.result.Source = named.SourcePath(u.Source)
 	wanted := map[*asm.Function][]bool{}
 	for _, fn := range u.Funcs {
-		if named.reason(fn, named.sourceOf(fn.Name, s.result.Source)) != "" {
+		if named.Reason(fn, named.SourceFor(fn.Name, s.result.Source)) != "" {
 			continue
 		}
-		probed := withEdges(fn, u) // as it was when it had probes
-		info := FuncInfo{Name: fn.Name, Source: named.sourceOf(fn.Name, s.result.Source), Signature: probed.Signature()}
+		probed := native.WithEdges(fn, u) // as it was when it had probes
+		info := FuncInfo{Name: fn.Name, Source: named.SourceFor(fn.Name, s.result.Source), Signature: probed.Signature()}
 		for _, f := range probed.Frags {
 			info.Blocks += len(f.Blocks)
 		}
@@ -95,7 +97,7 @@ func Split(u *asm.Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult
 			s.result.Unknown++
 			continue
 		}
-		blocks = withoutEdges(probed, blocks)
+		blocks = native.WithoutEdges(probed, blocks)
 		switch {
 		case !blocks[0] && !slices.Contains(blocks[:len(fn.Main().Blocks)], true):
 			s.result.Hot++
@@ -120,7 +122,7 @@ func Split(u *asm.Unit, cold ColdBlocks, opts SplitOptions) ([]byte, SplitResult
 	s.checkMentions()
 	s.plans = slices.DeleteFunc(s.plans, func(p *splitPlan) bool {
 		if p.refused != "" {
-			s.result.Refused = append(s.result.Refused, Skipped{p.fn.Name, p.refused})
+			s.result.Refused = append(s.result.Refused, native.Skipped{Name: p.fn.Name, Reason: p.refused})
 		}
 		return p.refused != ""
 	})
@@ -146,7 +148,7 @@ func (s *splitter) consider(fn *asm.Function, cold []bool) {
 	}
 	switch {
 	case p.refused != "":
-		s.result.Refused = append(s.result.Refused, Skipped{fn.Name, p.refused})
+		s.result.Refused = append(s.result.Refused, native.Skipped{Name: fn.Name, Reason: p.refused})
 	case p.moved == 0:
 		s.result.Hot++
 	default:

@@ -1,4 +1,4 @@
-package native
+package split
 
 import (
 	"bytes"
@@ -62,7 +62,7 @@ func (s *splitter) checkLine(i int) {
 	st := t.statement(i)
 	switch {
 	case l.app > 0:
-		localNames(t.raw(i), func(name []byte, _, _ int) {
+		asm.LocalNames(t.raw(i), func(name []byte, _, _ int) {
 			if p, _, def := s.owner(string(name)); p != nil && def.app != l.app {
 				p.refuse("inline assembly elsewhere refers to a label of it")
 			}
@@ -70,7 +70,7 @@ func (s *splitter) checkLine(i int) {
 	case l.kind == asm.LineInsn:
 		s.checkOperands(st.Rest)
 	case l.kind == asm.LineLabel:
-		localNames(st.Rest, func(name []byte, _, _ int) {
+		asm.LocalNames(st.Rest, func(name []byte, _, _ int) {
 			if p, _, _ := s.owner(string(name)); p != nil {
 				p.refuse("a statement after a label refers to a label of it")
 			}
@@ -88,7 +88,7 @@ func (s *splitter) checkLine(i int) {
 			s.checkData(op, wide, l.sec)
 		}
 	case l.kind == asm.LineDirective:
-		localNames(st.Rest, func(name []byte, _, _ int) {
+		asm.LocalNames(st.Rest, func(name []byte, _, _ int) {
 			p, moves, _ := s.owner(string(name))
 			if p == nil || !moves && (string(st.Word) == ".size" || l.switches) {
 				return
@@ -101,7 +101,7 @@ func (s *splitter) checkLine(i int) {
 // checkOperands refuses differences in an instruction.
 func (s *splitter) checkOperands(rest []byte) {
 	rest = s.text.dialect.code(rest)
-	localNames(rest, func(name []byte, start, end int) {
+	asm.LocalNames(rest, func(name []byte, start, end int) {
 		p, _, def := s.owner(string(name))
 		if p == nil {
 			return
@@ -138,7 +138,7 @@ func (s *splitter) checkData(op string, wide bool, sec int32) {
 		def, ok := s.text.defs[from]
 		bad = !ok || s.text.lines[def.line].sec != sec
 	}
-	localNames([]byte(op), func(name []byte, _, end int) {
+	asm.LocalNames([]byte(op), func(name []byte, _, end int) {
 		p, _, def := s.owner(string(name))
 		if p != nil && (bad || !wide || !first || end != len(op) || def.app > 0 || len(name) != len(op)) {
 			p.refuse("data computes with a label of it")
@@ -146,7 +146,7 @@ func (s *splitter) checkData(op string, wide bool, sec int32) {
 		first = false
 	})
 	if isDiff {
-		localNames([]byte(from), func(name []byte, _, _ int) {
+		asm.LocalNames([]byte(from), func(name []byte, _, _ int) {
 			if p, _, _ := s.owner(string(name)); p != nil {
 				p.refuse("data holds a distance from a label of it")
 			}
