@@ -52,6 +52,15 @@ func (g *Gate) body(w http.ResponseWriter, r *http.Request) (body []byte, done f
 		return nil, done, err
 	}
 	encoding := r.Header.Get("Content-Encoding")
+	if encoding == "zstd" {
+		in, err := sent.open()
+		if err == nil {
+			err = checkBlocks(in)
+		}
+		if err != nil {
+			return nil, done, err
+		}
+	}
 	size, err := g.unpack(sent, encoding, io.Discard)
 	if err != nil {
 		return nil, done, err
