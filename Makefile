@@ -27,7 +27,7 @@ FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | 
 	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test proof long go lint bench corpus torture fuzz release outdated clean
+.PHONY: help build demo test proof long go lint bench corpus torture fuzz release vuln outdated clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
@@ -95,6 +95,9 @@ VERSION ?=
 
 release: ## the files of a release, in dist/: archives, .deb, .rpm, checksums (VERSION=v1.2.3)
 	cd release && go run . $(if $(VERSION),-version $(VERSION)) -o ../dist
+
+vuln: ## known vulnerabilities in what a release calls; skipped with a word where their database cannot be had
+	@./scripts/vuln.sh
 
 outdated: ## modules of which there is a newer version that could be used
 	@./scripts/outdated.sh
