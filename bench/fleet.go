@@ -18,7 +18,11 @@ const (
 
 // fleetCases are the benchmarks of internal/cli/collect, which start the collectors in processes of their
 // own and send from another.
-var fleetCases = []struct{ nodes, benchmark string }{{"1", "Uploads"}, {"3", "Store"}}
+var fleetCases = []struct{ nodes, uploads, builds string }{
+	{"1", "^BenchmarkUploads$", "^BenchmarkBuilds$/^directory$"},
+	{"1, object store", "^BenchmarkStore$/^1$", "^BenchmarkBuilds$/^store$/^1$"},
+	{"3, object store", "^BenchmarkStore$/^3$", "^BenchmarkBuilds$/^store$/^3$"},
+}
 
 // fleetRow is what a benchmark measured.
 type fleetRow struct {
@@ -38,30 +42,33 @@ func (b *bench) fleet(ctx context.Context) error {
 	var rows []fleetRow
 	for _, c := range fleetCases {
 		for size := range strings.SplitSeq(b.fleetSizes, ",") {
-			fmt.Fprintf(b.log, "%s collectors, %s runs\n", c.nodes, size)
-			runs, metrics, err := fleetBench(ctx, b, bin, c.benchmark+"/^10_in_each$", size)
+			fmt.Fprintf(b.log, "collectors: %s, %s runs\n", c.nodes, size)
+			runs, metrics, err := fleetBench(ctx, b, bin, c.uploads+"/^10_in_each$", size)
 			if err != nil {
 				return err
 			}
 			row := fleetRow{c.nodes, runs, metrics["files/s"], metrics["MB-memory"], metrics["MB-disk"], metrics["cpu-s"]}
 			if row.perSecond == 0 || row.memory == 0 || row.cpu == 0 {
-				return fmt.Errorf("a metric of %s collectors is missing: %v", c.nodes, metrics)
+				return fmt.Errorf("a metric is missing, with collectors: %s: %v", c.nodes, metrics)
 			}
 			fmt.Fprintf(b.log, "%+v\n", row)
 			rows = append(rows, row)
 		}
 	}
-	builds := [][]string{{"builds", "builds/s", "memory, MB", "disk, MB", "start, s", "memory after the start, MB"}}
-	for size := range strings.SplitSeq(b.fleetBuilds, ",") {
-		fmt.Fprintf(b.log, "%s builds\n", size)
-		n, metrics, err := fleetBench(ctx, b, bin, "^BenchmarkBuilds$", size)
-		if err != nil {
-			return err
+	builds := [][]string{{"collectors", "builds", "builds/s", "memory, MB", "disk, MB", "start, s", "memory after the start, MB"}}
+	for _, c := range fleetCases {
+		for size := range strings.SplitSeq(b.fleetBuilds, ",") {
+			fmt.Fprintf(b.log, "collectors: %s, %s builds\n", c.nodes, size)
+			n, metrics, err := fleetBench(ctx, b, bin, c.builds, size)
+			if err != nil {
+				return err
+			}
+			builds = append(builds, []string{
+				c.nodes, thousands(n), fmt.Sprintf("%.0f", metrics["builds/s"]), fmt.Sprintf("%.0f", metrics["MB-memory"]),
+				fmt.Sprintf("%.0f", metrics["MB-disk"]), fmt.Sprintf("%.1f", metrics["s-start"]), fmt.Sprintf("%.0f", metrics["MB-start"]),
+			})
+			fmt.Fprintln(b.log, builds[len(builds)-1])
 		}
-		builds = append(builds, []string{
-			thousands(n), fmt.Sprintf("%.0f", metrics["builds/s"]), fmt.Sprintf("%.0f", metrics["MB-memory"]),
-			fmt.Sprintf("%.0f", metrics["MB-disk"]), fmt.Sprintf("%.1f", metrics["s-start"]), fmt.Sprintf("%.0f", metrics["MB-start"]),
-		})
 	}
 	var text bytes.Buffer
 	b.writeHead(ctx, &text, "Collectors and the number of runs", fleetHead, nil)
@@ -81,7 +88,7 @@ of all after they have ended, processor time that of all. At the end a profile o
 `
 
 const fleetBuildsHead = `Builds with 200 functions, of which the map and one run are sent, a hundred builds in an upload from one sender. Then the
-collector is killed and started again; the time is that until it has listed all builds. ` + "`--max-memory`" + ` is the default, 512 MB.
+first collector is killed and started again; the time is that until it has listed all builds. ` + "`--max-memory`" + ` is the default, 512 MB.
 
 `
 

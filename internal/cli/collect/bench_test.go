@@ -126,14 +126,29 @@ func size(b *testing.B, dir string) (sum int64) {
 	return sum
 }
 
-// BenchmarkBuilds sends the maps of builds of 200 functions and a run of each, a hundred builds in an upload, kills the
-// collector, and starts it again:
+// BenchmarkBuilds sends the maps of builds of 200 functions and a run of each, a hundred builds in an upload, to one or
+// several collectors in turn, kills the first, and starts it again:
 //
-//	go test ./internal/cli/collect -run '^$' -bench Builds -benchtime 100000x
+//	go test ./internal/cli/collect -run '^$' -bench Builds/directory -benchtime 100000x
 func BenchmarkBuilds(b *testing.B) {
+	b.Run("directory", func(b *testing.B) {
+		dir := b.TempDir()
+		benchmarkBuilds(b, dir, []*process{start(b, dir)}, func() *process { return start(b, dir) })
+	})
+	for _, nodes := range []int{1, 3} {
+		b.Run(fmt.Sprintf("store/%d", nodes), func(b *testing.B) {
+			c := (&trio{t: b}).startSome(nodes)
+			benchmarkBuilds(b, c.store.Root, c.nodes[:nodes], func() *process {
+				c.start(0)
+				return c.nodes[0]
+			})
+		})
+	}
+}
+
+func benchmarkBuilds(b *testing.B, dir string, nodes []*process, restart func() *process) {
 	const each, functions = 100, 200
-	dir := b.TempDir()
-	p, c := start(b, dir), client.New("")
+	c := client.New("")
 	build := func(n int) *fleettest.Program {
 		return fleettest.NewProgram("app", prof.BuildID(fmt.Sprintf("build %08d", n)), functions)
 	}
@@ -145,7 +160,7 @@ func BenchmarkBuilds(b *testing.B) {
 		}
 		body, err := bundle.Append(nil, files)
 		for err == nil {
-			if _, err = c.Send(context.Background(), p.url, body); err == nil {
+			if _, err = c.Send(context.Background(), nodes[n/each%len(nodes)].url, body); err == nil {
 				break
 			}
 			if client.Temporary(err) {
@@ -157,17 +172,23 @@ func BenchmarkBuilds(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	list, _, err := c.Builds(context.Background(), p.url) // waits until all are merged
-	if err != nil || len(list) != b.N {
-		b.Fatalf("%d builds: %v", len(list), err)
+	for _, p := range nodes {
+		list, _, err := c.Builds(context.Background(), p.url) // waits until all are merged
+		if err != nil || len(list) != b.N {
+			b.Fatalf("%d builds: %v", len(list), err)
+		}
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "builds/s")
-	b.ReportMetric(float64(peakMemory(p.cmd.Process.Pid))/1e6, "MB-memory")
-	p.end(syscall.SIGKILL) //nolint:errcheck // it is killed
+	memory := int64(0)
+	for _, p := range nodes {
+		memory = max(memory, peakMemory(p.cmd.Process.Pid))
+	}
+	b.ReportMetric(float64(memory)/1e6, "MB-memory")
+	nodes[0].end(syscall.SIGKILL) //nolint:errcheck // it is killed
 	began := time.Now()
-	p = start(b, dir)
-	list, _, err = c.Builds(context.Background(), p.url)
+	p := restart()
+	list, _, err := c.Builds(context.Background(), p.url)
 	if err != nil || len(list) != b.N {
 		b.Fatalf("%d builds after the start: %v", len(list), err)
 	}
@@ -176,8 +197,11 @@ func BenchmarkBuilds(b *testing.B) {
 	if _, err := c.Get(context.Background(), p.url+"/app@"+build(b.N/2).BuildID.String(), 1<<30); err != nil {
 		b.Error(err)
 	}
-	if err := p.end(syscall.SIGTERM); err != nil {
-		b.Error(err)
+	nodes[0] = p
+	for _, p := range nodes {
+		if err := p.end(syscall.SIGTERM); err != nil {
+			b.Error(err)
+		}
 	}
 	b.ReportMetric(float64(size(b, dir))/1e6, "MB-disk")
 }

@@ -332,12 +332,14 @@ func TestStoreFull(t *testing.T) {
 	compare()
 }
 
-// BenchmarkStore is BenchmarkUploads with three collectors that share an object store.
+// BenchmarkStore is BenchmarkUploads with one collector and with three that share an object store.
 func BenchmarkStore(b *testing.B) {
-	for _, each := range []int{1, 10, 100} {
-		b.Run(fmt.Sprintf("%d in each", each), func(b *testing.B) {
-			c := startTrio(b)
-			benchmarkUploads(b, each, c.nodes[:], []string{c.store.Root, b.TempDir(), b.TempDir()})
-		})
+	for _, nodes := range []int{1, 3} {
+		for _, each := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("%d/%d in each", nodes, each), func(b *testing.B) {
+				c := (&trio{t: b}).startSome(nodes)
+				benchmarkUploads(b, each, c.nodes[:nodes], []string{c.store.Root, b.TempDir(), b.TempDir()})
+			})
+		}
 	}
 }

@@ -38,10 +38,16 @@ func startTrio(t testing.TB, args ...string) *trio {
 // startAll starts a store, if there is none yet, and the collectors.
 func (c *trio) startAll() *trio {
 	c.t.Helper()
+	return c.startSome(len(c.nodes))
+}
+
+// startSome starts the first n of the collectors.
+func (c *trio) startSome(n int) *trio {
+	c.t.Helper()
 	if c.store == nil {
 		c.store = storetest.Start(c.t)
 	}
-	for i := range c.nodes {
+	for i := range n {
 		if c.urls[i] == "" {
 			c.urls[i] = c.store.URL
 		}
