@@ -45,8 +45,10 @@ type piece struct {
 
 	traces []trace
 	ran    bool
-	passed bool  // its end was certainly reached
-	owner  owner // function of its last instruction
+	passed bool // its end was certainly reached
+	// borrows is set if it has the line of code before it without being of that line.
+	borrows bool
+	owner   owner // function of its last instruction
 }
 
 type inst struct {

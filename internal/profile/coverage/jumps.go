@@ -75,9 +75,14 @@ func (s *scan) apart(j *jumpOf) (apart bool) {
 }
 
 // borrows reports whether the first instructions of a piece have the line of the code before it without being of that
-// line: gcc gives the tests of a switch no line of their own, and the assembler that of the jump before them.
+// line: gcc gives the tests of a switch no line of their own, and the assembler that of the code before them. That code may
+// go on there if it ran; if it did not, something else leads to them.
 func (s *scan) borrows(p *piece) bool {
-	if !s.plain || s.piece == 0 || slices.Contains(s.fl.pieces[s.piece-1].succs, s.piece) || s.begins(p.insts[0].addr) {
+	if !s.plain || s.piece == 0 || s.begins(p.insts[0].addr) {
+		return false
+	}
+	before := &s.fl.pieces[s.piece-1]
+	if slices.Contains(before.succs, s.piece) && !before.borrows && (s.runs == 0 || before.ran || !p.decides) {
 		return false
 	}
 	frames := s.m.Code.Frames(p.insts[0].addr)

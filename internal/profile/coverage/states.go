@@ -128,8 +128,11 @@ type observer struct {
 	frames     bool                  // some module has functions in its debug information
 	owners     map[[2]string][]owner // by name and file, made when all modules are known
 	returns    *returning
-	settled    map[lineOf]State // of lines with code, see settle
-	listed     map[owner]bool   // functions of compilers that list what they inline
+	settled    map[lineOf]State         // of lines with code, see settle
+	listed     map[owner]bool           // functions of compilers that list what they inline
+	parents    map[owner]map[owner]bool // functions that have code into which a function was inlined
+	bodies     map[owner]map[place]bool // code of functions that is not inlined
+	idle       map[owner]bool           // see quiet, once it is known
 }
 
 func newObserver(modules []Module) *observer {
@@ -137,7 +140,8 @@ func newObserver(modules []Module) *observer {
 		returns: newReturning(modules),
 
 		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{},
-		separate: map[owner]bool{}, listed: map[owner]bool{}, lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
+		separate: map[owner]bool{}, listed: map[owner]bool{}, parents: map[owner]map[owner]bool{}, bodies: map[owner]map[place]bool{},
+		lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
 		ends: map[owner]int{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
 	}
 }
@@ -225,6 +229,11 @@ func (o *observer) enter(frames []Frame, runs uint64, sure bool) {
 		}
 		if i == 0 {
 			o.separate[w] = true
+		} else {
+			if o.parents[w] == nil {
+				o.parents[w] = map[owner]bool{}
+			}
+			o.parents[w][frames[i-1].owner()] = true
 		}
 		if f.CallLine == 0 {
 			continue
@@ -245,6 +254,7 @@ func (o *observer) enter(frames []Frame, runs uint64, sure bool) {
 func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
 	m := &o.returns.modules[module]
 	fl.record(f, c)
+	o.body(m, place{module, f.Addr()})
 	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources(), sites: map[lineOf]early{}}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
@@ -340,6 +350,7 @@ func (s *scan) lines(p *piece) {
 			s.call(p, in)
 		}
 	}
+	p.borrows = borrowed
 	s.line(lineOf{}, nil)
 }
 
@@ -412,6 +423,7 @@ func (o *observer) inlined(m *Module, f *prof.Func) uint64 {
 // states returns the state of each line that has code.
 func (o *observer) states() map[lineOf]State {
 	o.bypass()
+	o.idle = nil
 	states := make(map[lineOf]State, len(o.runs))
 	for at, runs := range o.runs {
 		switch {
@@ -436,33 +448,6 @@ func (o *observer) states() map[lineOf]State {
 		}
 	}
 	return states
-}
-
-// maybeEntered reports whether a function ran, or was called where no code of it may remain.
-func (o *observer) maybeEntered(w owner) bool {
-	if o.entered[w] > 0 {
-		return true
-	}
-	for at := range o.callers[w] {
-		if o.runs[at] > 0 || o.doubtful[at] {
-			return true
-		}
-	}
-	return false
-}
-
-// maybeCalled reports whether a function ran, or was called where no code of it may remain: also by a line of which it is
-// not known whether it ran, such as one of a function whose calls were computed.
-func (o *observer) maybeCalled(w owner) bool {
-	if o.maybeEntered(w) || o.computed(w) {
-		return true
-	}
-	for at := range o.callers[w] {
-		if o.settled[at] != Missed {
-			return true
-		}
-	}
-	return false
 }
 
 // settle computes the states of lines before those of absent functions are added.

@@ -106,50 +106,16 @@ type Inlines interface {
 	InlinedCalls(name string) (lines []int, known bool)
 }
 
-// computed reports whether a call of a function may have been inlined where nothing of it is left, by a compiler that
-// lists what it inlines.
-func (o *observer) computed(w owner) bool {
-	if !o.listed[w] {
-		return false
-	}
-	left := map[int]bool{}
-	for at := range o.callers[w] {
-		left[at.line] = true
-	}
-	for i := range o.returns.modules {
-		c, ok := o.returns.modules[i].Code.(Inlines)
-		if !ok {
-			continue
-		}
-		lines, known := c.InlinedCalls(w.name)
-		if !known || slices.ContainsFunc(lines, func(n int) bool { return !left[n] }) {
-			return true
-		}
-	}
-	return false
-}
-
-// specialised reports whether the code of the function f of a module may have been made for those of its calls only that
-// were not computed before: by clang in a link.
-func (r *returning) specialised(module int, f *Frame) bool {
-	if !f.Lists {
-		return false
-	}
-	c, ok := r.modules[module].Code.(Inlines)
-	if !ok {
-		return true
-	}
-	_, known := c.InlinedCalls(f.Func)
-	return !known
-}
-
 // small is a number of instructions. gcc does not record that it inlined a smaller function if nothing is left of it.
 const small = 12
 
 // called reports whether each call of the function that contains r is a call in the code: it was inlined nowhere.
 func (o *observer) called(r *remnant) bool {
-	l := o.returns.funcs[place{r.module, r.flow.entry}]
-	return len(r.frames) == 1 && l.called && l.effects
+	if l := o.returns.funcs[place{r.module, r.flow.entry}]; len(r.frames) == 1 && l.called && l.effects {
+		return true
+	}
+	last := &r.frames[len(r.frames)-1]
+	return last.Lists && o.quiet(last.owner())
 }
 
 // called reports whether a compiler inlined the function named symbol, whose frame is f, nowhere. A call of it in the
