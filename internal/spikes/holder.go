@@ -157,6 +157,18 @@ func (x *HeldBy) text() string {
 	return text
 }
 
+// endedBy says who ended the wait that is why a spike took long, and "" if it was no wait that another thread ends.
+// Whoever signals a condition, posts a semaphore or ends, leaves no trace in what the thread waits for.
+func (w *Writer) endedBy(sp *Spike, why string) string {
+	if by := w.heldBy(sp).text(); by != "" {
+		return by
+	}
+	if strings.Contains(why, " in futex") {
+		return "who ended that wait is not known"
+	}
+	return ""
+}
+
 // lines are where the thread was when it ended the wait.
 func (x *HeldBy) lines() []line {
 	if x == nil {

@@ -232,7 +232,7 @@ func (w *Writer) whyObject(g *Group, sp *Spike) *WhyObject {
 // whyText describes why a spike took long, with who ended its wait.
 func (w *Writer) whyText(sp *Spike, y *Why) string {
 	text := y.Text(sp.Peak)
-	if by := w.heldBy(sp).text(); by != "" && text != "" {
+	if by := w.endedBy(sp, text); by != "" {
 		text += ", " + by
 	}
 	return text

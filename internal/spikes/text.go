@@ -112,7 +112,7 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	if y := sp.Why(); y != nil {
 		if why := y.Text(sp.Peak); why != "" {
 			text += ": " + paint(report.Bold, why)
-			if by := w.heldBy(sp).text(); by != "" {
+			if by := w.endedBy(sp, why); by != "" {
 				text += ", " + paint(report.Bold, by)
 			}
 		}

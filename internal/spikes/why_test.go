@@ -17,7 +17,7 @@ func TestWhy(t *testing.T) {
 		usage      tracelog.Usage
 		folded     bool
 	}{
-		{"a lock", "slept 24.8..25.0 of 24.9..25.0 ms in futex", tracelog.Usage{CPU: between(0.01, 0.1), Call: 202, Waits: 19, InCall: 19, Voluntary: 1}, false},
+		{"a lock", "slept 24.8..25.0 of 24.9..25.0 ms in futex, who ended that wait is not known", tracelog.Usage{CPU: between(0.01, 0.1), Call: 202, Waits: 19, InCall: 19, Voluntary: 1}, false},
 		{"faults", "ran all the time, 3,100 page faults", tracelog.Usage{CPU: between(24.8, 24.9), Call: -1, Minor: 3100, Since: 12499 * ms}, false},
 		{"faults of some time", "ran all the time, at most 2 major page faults, at most 3,100 page faults", tracelog.Usage{CPU: between(24.8, 24.9), Call: -1, Minor: 3100, Major: 2, Since: 1}, false},
 		{"a processor", "waited for a processor 14.9..15.0 of 24.9..25.0 ms", tracelog.Usage{CPU: between(10, 10), Call: -1, Waits: 9, Ready: 9, Involuntary: 4}, false},
