@@ -356,12 +356,15 @@ func decodeTrailer(c *bytecur.Cursor, flags uint32, size uint16) *Trailer {
 	t.Threads = c.U32()
 	t.Idle, t.TickerCPU, t.Episodes = c.U64(), c.U64(), c.U64()
 	t.Ring, t.NoWindow = uint64(c.U32())*wire.ChunkCalls, c.U32()
-	if size < wire.TrailerSize {
+	if size < wire.TrailerClocked {
 		return t
 	}
 	for _, f := range []*uint32{&t.Window, &t.Signalled, &t.Blocked, &t.RateError} {
 		*f = c.U32()
 	}
 	t.TSCHz, t.Backwards = c.U64(), c.U64()
+	if size >= wire.TrailerSize {
+		t.NoRoom, t.NoRoomLasting, t.Unwatched = c.U32(), c.U32(), c.U32()
+	}
 	return t
 }

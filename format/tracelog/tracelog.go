@@ -342,8 +342,12 @@ type Trailer struct {
 	TSCHz      uint64 // of the TSC, with the exact clock
 	RateError  uint32 // of TSCHz, in 10^-9
 	Backwards  uint64 // calls that ended before they began, by the TSC
-	Final      bool   // the process ended normally
-	Off        bool   // switched off by CAIRN_SPIKE
+	// When threads were last looked at: calls that had not ended and had no room in the log, of those that do not and
+	// those that do contain all work of their threads, and threads beyond those that are looked at.
+	NoRoom, NoRoomLasting, Unwatched uint32
+
+	Final bool // the process ended normally
+	Off   bool // switched off by CAIRN_SPIKE
 }
 
 // String is the interval in nanoseconds, for messages of tests.

@@ -46,9 +46,13 @@ type Reach struct {
 	Changes    uint64    `json:"changes"`   // of settings while the processes ran
 	Ring       uint64    `json:"ring"`      // maximum number of recorded calls of a thread; 0: none
 	NoWindow   uint64    `json:"no_window"` // spikes whose calls were not kept
-	Unjudged   uint64    `json:"unjudged"`  // calls on stacks of coroutines that cannot be distinguished
-	Freezes    uint64    `json:"freezes"`   // times in which a process stood still
-	Late       Late      `json:"late"`      // how much of the late time the ranked calls explain
+	// NoRoom are calls that had not ended when threads were last looked at, and had no room in the log, those included
+	// that contain all work of their threads; Unwatched are threads beyond those that are looked at.
+	NoRoom    uint64 `json:"open_no_room"`
+	Unwatched uint64 `json:"threads_not_looked_at"`
+	Unjudged  uint64 `json:"unjudged"` // calls on stacks of coroutines that cannot be distinguished
+	Freezes   uint64 `json:"freezes"`  // times in which a process stood still
+	Late      Late   `json:"late"`     // how much of the late time the ranked calls explain
 }
 
 // Reach sums up what the logs report about themselves.
@@ -72,6 +76,8 @@ func (s *Set) Reach() *Reach {
 		if !t.Final {
 			r.Unfinished++
 		}
+		r.NoRoom += uint64(t.NoRoom) + uint64(t.NoRoomLasting)
+		r.Unwatched += uint64(t.Unwatched)
 		if t.Off {
 			r.Off++
 		}
@@ -273,6 +279,12 @@ func (r *Reach) gaps(say func(format string, args ...any)) {
 	}
 	if r.Unfinished > 0 {
 		say("%s no end: the process is still running, or was killed.", count(uint64(r.Unfinished), "log has", "logs have"))
+	}
+	if r.NoRoom > 0 {
+		say("%s more had not ended and had no room in the logs.", count(r.NoRoom, "call", "calls"))
+	}
+	if r.Unwatched > 0 {
+		say("%s not looked at for calls that have not ended: there were too many.", count(r.Unwatched, "thread was", "threads were"))
 	}
 	if r.Unknown > 0 {
 		say("%s not contain the limits of its clock.", count(uint64(r.Unknown), "log does", "logs do"))

@@ -191,6 +191,12 @@
 //	160  u64 TSC ticks in a second, as times of the exact clock were made with
 //	168  u64 calls that ended before they began, by the exact clock
 //
+// Logs of older runtimes end there, at 176. When threads were last looked at, calls that had not ended and had no
+// room in the log, and threads beyond those that are looked at:
+//
+//	176  u32 such calls                180  u32 of calls that contain all work of their threads
+//	184  u32 threads                   188  0
+//
 // Text, a = tid. A text of the program about a call:
 //
 //	 8  u64 episode, 0: none yet, the next of the thread    16  u64 time
@@ -402,8 +408,9 @@ const (
 	ThreadSize       = 24 // then the name and the starters
 	MaxStarters      = 48
 	StallSize        = 32
-	TrailerSize      = 176
+	TrailerSize      = 192
 	TrailerLeast     = 144 // of older runtimes
+	TrailerClocked   = 176 // of those that say nothing of open calls
 	TextSize         = 40  // then the text
 	SeenSize         = 64
 	SettingSize      = 48

@@ -13,8 +13,8 @@ import (
 // emptyLeast is how many empty bytes of a file are worth a note.
 const emptyLeast = 1 << 20
 
-// openEvents opens a log of mode trace. Its file has the size of the ring from the start, most of it a hole, since the
-// program may be killed at any time. Many tools fill holes when they copy a file: a note says how to undo that.
+// openEvents opens a log of mode trace. Files of older runtimes have the size of the ring from the start, most of it a
+// hole. Many tools fill holes when they copy a file: a note says how to undo that.
 func (t *LogSet) openEvents(path string, file *logfile.File) (calllog.Log, error) {
 	log, err := tracelog.OpenEvents(file, file.Size, file.Name, &t.Objects)
 	if err != nil {

@@ -240,6 +240,8 @@ func cairnTrail(now int64, flags uint32) {
 	cairnPut32(t+104, 1)
 	cairnPut32(t+108, cairnThreads)
 	cairnPut64(t+128, cairnEpisodes-cairnSnapshots)
+	cairnPut32(t+176, cairnNoRoom[0])
+	cairnPut32(t+180, cairnNoRoom[1])
 }
 
 // cairnFinish completes the log when the process ends.

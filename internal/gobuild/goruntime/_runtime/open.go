@@ -31,8 +31,9 @@ var (
 	cairnUsed     int // slots that have a record
 	cairnOpenAt   uintptr
 	cairnLooks    cairnSpin
-	cairnLookNext int64 // when the clock's thread looks at all goroutines again
-	cairnSelfNext int64 // when a goroutine may look at itself again
+	cairnLookNext int64     // when the clock's thread looks at all goroutines again
+	cairnNoRoom   [2]uint32 // calls that a look found no room for, and of those that contain all work of their goroutines
+	cairnSelfNext int64     // when a goroutine may look at itself again
 )
 
 // cairnLook looks at all goroutines, if it is time to.
@@ -41,6 +42,7 @@ func cairnLook(now int64, last bool) {
 		return
 	}
 	const least, share, most = 20_000_000, 100, 10 // of the thread's time: a hundredth, or a tenth if it needs that once a second
+	cairnNoRoom = [2]uint32{}
 	list, n := atomicAllG()
 	for i := range n {
 		cairnLookAt(atomicAllGIndex(list, i), now)
@@ -216,6 +218,11 @@ func cairnFind(gp *g, from int64, reason uint8, now int64) {
 	lasts := peak == outer && reason != cairnLogReasonLock && reason != cairnLogReasonRWLock
 	if s == nil {
 		if s = cairnFreeSlot(lasts, now); s == nil {
+			if lasts {
+				cairnNoRoom[1]++
+			} else {
+				cairnNoRoom[0]++
+			}
 			return
 		}
 		cairnNameOpen(gp, now)

@@ -146,10 +146,11 @@ const (
 	cairnLogTickSignal          = 2
 	cairnLogTickThread          = 1
 	cairnLogTraceSize           = 64
+	cairnLogTrailerClocked      = 176
 	cairnLogTrailerFinal        = 1
 	cairnLogTrailerLeast        = 144
 	cairnLogTrailerOff          = 2
-	cairnLogTrailerSize         = 176
+	cairnLogTrailerSize         = 192
 	cairnLogTypeEpisode         = 2
 	cairnLogTypeFrames          = 25
 	cairnLogTypeFreeze          = 14

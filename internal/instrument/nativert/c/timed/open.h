@@ -4,7 +4,7 @@
 
 #include "timedwire.h"
 
-enum { OPEN_CHUNKS = 4, OPEN_WATCHED = 256 };
+enum { OPEN_CHUNKS = 16, OPEN_WATCHED = 256 }; /* each watched thread has room */
 
 /* The writer of the log changes all but wanted. The owner of a thread stores only the end in a
  * slot's record. */
@@ -22,11 +22,13 @@ struct watched {
   u64 ran;           /* when it was last looked for the calls of it while it ran */
   u64 due;           /* look again at that time, even if it has not run; 0: not known */
   struct open_call *call;
+  u8 no_room; /* its call has no record */
 };
 struct open_state {
   u32 wanted; /* a thread has been waiting for the threshold; the clock's thread sets it */
   u32 asked, answered; /* requests of the control socket, and those of them that a look came after */
   u32 used;   /* slots */
+  u32 no_room, unwatched; /* at the last look: calls without a record, for lack of room, and threads */
   u32 listing;
   u64 next;   /* not before this time */
   u64 links;  /* of the directory of threads when it was last listed */

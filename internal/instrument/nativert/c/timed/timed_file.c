@@ -249,6 +249,7 @@ void __cairn_trailer(struct process *p, int final) {
   if (final) __cairn_signal_blocked(p);
   f[18] = (p->mask == (u32)-1 ? 0 : p->window >> 20) | (u64)load(&p->signal.signalled) << 32;
   ((u32 *)r)[38] = p->signal.blocked;
+  ((u32 *)r)[44] = p->open.no_room, ((u32 *)r)[46] = p->open.unwatched;
   if (!exact) return;
   const struct rate *rate = &p->exact.rates[load(&p->exact.number) % RATES];
   ((u32 *)r)[39] = (u32)rate->error;

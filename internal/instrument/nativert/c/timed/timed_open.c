@@ -95,6 +95,7 @@ static int is_own(struct process *p, i32 tid) {
 static void list(struct process *p, struct open_state *o) {
   char b[2048];
   u64 stat[STAT_WORDS];
+  u32 unwatched = 0;
   i64 n, fd = open_file("/proc/self/task", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
   int same = sys2(SYS_fstat, fd, stat) >= 0 && o->listing && LINKS(stat) == o->links;
@@ -112,7 +113,9 @@ static void list(struct process *p, struct open_state *o) {
       if (!tid || is_own(p, tid)) continue;
       struct watched *w = watched_of(o, tid);
       if (w) w->seen = o->listing;
+      else unwatched++;
     }
+  if (!same) o->unwatched = unwatched;
   sys1(SYS_close, fd);
 }
 
@@ -387,6 +390,7 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
   }
   w->cpu = cpu;
   w->due = 0;
+  w->no_room = 0;
   struct walker *walker = &k->walker;
   if (!waits_at(w->tid, &k->at)) {
     if (asked || k->now - w->ran >= PAUSE) look_at_running(p, o, w, k);
@@ -406,6 +410,7 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
     return;
   }
   struct open_call *c = call_of(p, o, w, k->now);
+  w->no_room = !c;
   if (!c) return;
   write(p, w, c, k);
   if (cpu_of(w->tid) == cpu) end_change(fields(c)); /* otherwise the stack was moving */
@@ -431,8 +436,12 @@ void __cairn_open_look(struct process *p, int last) {
   }
   struct look *k = (struct look *)(o->copy + WALK_COPY);
   list(p, o);
-  for (u32 i = 0; i < OPEN_WATCHED; i++)
+  u32 no_room = 0;
+  for (u32 i = 0; i < OPEN_WATCHED; i++) {
     if (o->watched[i].tid) look_at(p, o, &o->watched[i], k, (int)is_asked);
+    no_room += o->watched[i].no_room;
+  }
+  o->no_room = no_room;
   store(&o->answered, asked);
   o->next = now + most(least((__cairn_cpu(THREAD_CPU) - cpu) * COST, PAUSE), MS);
 }

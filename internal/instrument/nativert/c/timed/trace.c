@@ -73,6 +73,13 @@ static u8 *extend(struct tracer *t, u64 n, i64 *err) {
   return c;
 }
 
+/* set_aside takes n unused chunks from the end of the file again: they stay mapped, and room gives them back. So the
+ * file is as large as its data, also when the process is killed: tools that copy it may write the zeros of a hole. */
+static void set_aside(struct tracer *t, u64 n) {
+  u64 size = (t->file_chunks + 1 - n) * CHUNK;
+  if (sys2(SYS_ftruncate, t->fd, size) >= 0) t->shortened = size;
+}
+
 /* begin_records makes c a chunk of records. */
 static void begin_records(struct tracer *t, u8 *c) {
   u32 *h = (u32 *)c;
@@ -148,7 +155,7 @@ static i64 open_log(struct tracer *t, int forked) {
     begin_records(t, t->first);
     t->first_used = LOG_CHUNK_HEADER_SIZE;
     __cairn_trace_record(t, LOG_TYPE_TRACE, LOG_TRACE_SIZE, 0);
-    if (t->ring_chunks) t->ring = extend(t, t->ring_chunks, &err);
+    if (t->ring_chunks && (t->ring = extend(t, t->ring_chunks, &err))) set_aside(t, t->ring_chunks);
   }
   if (err < 0) __cairn_trace_error(path, err);
   return err;
@@ -308,6 +315,7 @@ static u8 *next_of_file(struct tracer *t) {
     t->segment_before = t->ring;
     t->hand = 0;
     if (!(t->ring = extend(t, SEGMENT, &err))) return 0;
+    set_aside(t, SEGMENT);
   }
   u8 *c = t->ring + t->hand++ * CHUNK;
   return room(t, c, (t->file_chunks - SEGMENT + t->hand) * CHUNK) < 0 ? 0 : c;
