@@ -268,7 +268,14 @@ for (const row of rows()) {
 }
 location.hash = "timeline?a=1&z=" + (cairn.model.timeline.end - 1);
 await settle();
-if (!text("#view").includes("Approximate")) wrong("it does not say that it is approximate");
+const said = /Approximate: ([0-9,]+) calls \(/.exec(text("#view"));
+if (!said) wrong("it does not say how many calls are merged");
+// Of all calls, those in rows, those that are merged and those left out are all.
+const lost = / ([0-9,]+) calls? \([^)]*\) more are left out/.exec(text("#view"));
+let told = numberOf(said[1]) + (lost ? numberOf(lost[1]) : 0), all = 0;
+for (const row of rows()) told += numberOf(row.split("|")[1] || "0");
+for (const name in truth) all += truth[name][0];
+if (told > all * 1.001 || told < all * 0.9) wrong("calls that are said", told + " of " + all);
 let bounds = 0;
 for (const row of rows()) {
   const cells = row.split("|"), of = truth[cells[0]];

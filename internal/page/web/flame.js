@@ -180,7 +180,7 @@
       timeButton.hidden = !ctx.model.timeline || input.id !== "part" && (!input.id.startsWith("calls") || t.sides.length === 2);
       reset.disabled = !state.zoom && state.middle === null;
       const sandwich = ctx.route.mode === "sandwich";
-      note.textContent = [t.approximate ? cairn.approximate : "",
+      note.textContent = [t.approximate ? cairn.approximate(t) : "",
         t.merged ? cairn.format.plural(t.merged, "stack") + " with little time are merged." : "", ...t.notes,
         sandwich && state.middle === null ? "Choose a function in the table." : "",
         t.sides.length === 2 ? t.sides[0] + " is compared with " + t.sides[1] + ": more in red, less in green." : ""].filter(Boolean).join(" ");

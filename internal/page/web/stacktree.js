@@ -94,10 +94,12 @@ cairn.trees = (function () {
    * fromRecords makes a tree of the records in parts, of which the first of each lane begins at
    * from. Where calls are merged into blocks it is approximate: the time of a block is that of the
    * function that took most of it. Whose calls are in a block is not known: all numbers of calls
-   * and all maxima are lower bounds then.
+   * and all maxima are lower bounds then. What is in blocks, and what is left out since its caller
+   * is in one, is counted.
    */
   function fromRecords(model, parts, from) {
     const t = { unit: model.unit, sides: [""], names: model.names, shades: model.shades, root: node(-1, null, 1), notes: [], approximate: false, single: true,
+      blocks: { calls: 0, time: 0 }, lost: { calls: 0, time: 0 },
       step: model.lanes.reduce(function (most, l) { return Math.max(most, l.step || 0); }, 0) };
     const index = new Map();
     for (const part of parts) {
@@ -109,16 +111,19 @@ cairn.trees = (function () {
         const outer = above ? [...above.keys()] : [];
         cairn.tiles.each(part.rows, depth, part.from, part.to, function (i) {
           let parent = t.root;
+          const took = Math.min(tile.to[i], part.to) - Math.max(tile.from[i], part.from);
+          const first = tile.from[i] >= part.from || part.from <= from; // calls are counted once, in the first part
+          const count = function (sum) { sum.calls += first ? tile.calls[i] : 0; sum.time += took; };
           if (above) {
             while (at < outer.length && tile.to[outer[at]] <= tile.from[i] && !(tile.to[outer[at]] === tile.to[i])) at++;
-            if (at >= outer.length || tile.from[outer[at]] > tile.from[i]) return; // its caller is merged into another
+            if (at >= outer.length || tile.from[outer[at]] > tile.from[i]) return count(t.lost); // its caller is merged into another
             parent = above.get(outer[at]);
           }
           const n = child(parent, tile.fn[i], index);
-          const took = Math.min(tile.to[i], part.to) - Math.max(tile.from[i], part.from);
           const idle = tile.idle[i] * took / Math.max(1, tile.to[i] - tile.from[i]);
           const block = tile.kind[i] === cairn.tiles.BLOCK;
-          if (!block && (tile.from[i] >= part.from || part.from <= from)) n.calls[0] += tile.calls[i]; // once, in the first part
+          if (block) count(t.blocks);
+          else if (first) n.calls[0] += tile.calls[i];
           n.total[0] += took - idle;
           n.self[0] += took - idle;
           if (parent !== t.root) parent.self[0] = Math.max(0, parent.self[0] - (took - idle));

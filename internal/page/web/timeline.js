@@ -213,7 +213,7 @@
         tree = t;
         tableHead.textContent = state.selection ? "Functions of the selection" : "Functions of this part";
         tableSay.textContent = duration(range.to - range.from) + (some ? ", the threads on the screen" : "") +
-          ". " + (t.approximate ? cairn.approximate + (model.served ? " What is selected is exact." : "") : "");
+          ". " + (t.approximate ? cairn.approximate(t) + (model.served ? " What is selected is exact." : "") : "");
         table.show(t);
         root.dataset.table = String(mine);
       }, function (e) {
@@ -342,7 +342,12 @@
   });
 
   /** approximate says what a tree of merged calls has. */
-  cairn.approximate = "Approximate: short calls are merged, and their time counts for the function that took most of it. Whose calls they are is not known: numbers of calls (≥) have none of them.";
+  cairn.approximate = function (t) {
+    const duration = function (n) { return t.unit === "ns" ? cairn.format.duration(n) : cairn.format.count(n) + " ticks"; };
+    const sum = function (s) { return cairn.format.plural(s.calls, "call") + " (" + duration(s.time) + " in all)"; };
+    return "Approximate: " + sum(t.blocks) + " are short and merged, and their time counts for the function that took most of it. Whose calls they are is not known: numbers of calls (≥) have none of them." +
+      (t.lost.calls || t.lost.time ? " " + sum(t.lost) + " more are left out, as their callers are merged: their time counts for these." : "");
+  };
 
   /** wholeGraph returns the flame graph of all calls if a range is all of the time line. */
   cairn.wholeGraph = function (model, range) {
