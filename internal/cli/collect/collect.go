@@ -145,21 +145,33 @@ func (f *collectFlags) run(ctx context.Context, s *verb.Streams, dir string) (er
 		return errors.Join(err, c.Close(ctx))
 	}
 	defer audit.Close()
+	connections := gate.NewConnections(listener, mostConnections())
 	g := gate.New(c, gate.Options{
-		Debug: c, MaxDebug: int64(f.maxDebug), Temp: c.temp(), Audit: audit.Logger,
+		Connections: connections, Debug: c, MaxDebug: int64(f.maxDebug), Temp: c.temp(), Audit: audit.Logger,
 		Tokens: tokens, MaxBody: int64(f.maxBody), MaxFile: int64(f.maxFile), MaxAll: int64(f.maxFile), Memory: int64(f.memory),
 		Rate: f.rate, Share: f.share, Log: log, Limits: f.perToken(), MaxMemory: int64(f.memory),
 	})
 	if tokens != nil {
 		f.rereadTokens(ctx, g, log)
 	}
-	err = f.serve(ctx, s, g, listener, log)
+	err = f.serve(ctx, s, g, connections, log)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	return errors.Join(err, c.Close(ending))
 }
 
 const minMemory = 128 << 20
+
+// mostConnections returns how many connections there may be: each has 17 kB, and a file descriptor, of which half are for
+// other things.
+func mostConnections() int {
+	most := uint64(4096)
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil {
+		most = max(16, min(most, files.Cur/2))
+	}
+	return int(most)
+}
 
 // perToken returns what may be kept of one token.
 func (f *collectFlags) perToken() tally.Use {

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/fleettest"
 	"github.com/cairnprof/cairn/internal/objectstore/storetest"
 	"github.com/cairnprof/cairn/internal/shorttest"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // TestStoreKill kills collectors that share an object store, and the store, while files come. The profiles are those that
@@ -330,6 +332,69 @@ func TestStoreFull(t *testing.T) {
 	raws["more"] = program.Run(t, 20_000)
 	c.until("sending with room", func() error { return send(c.url(0), raws["more"]) })
 	compare()
+}
+
+// TestStoreNeighbours keeps a fleet in a bucket that others use as well: its objects are beside a file that is not the
+// collector's, and beside those of another fleet. Neither removes what is not its own.
+func TestStoreNeighbours(t *testing.T) {
+	shorttest.Proof(t)
+	t.Parallel()
+	store := storetest.Start(t)
+	if os.Getenv(storetest.Variable) != "" {
+		t.Skip("the files of this store are elsewhere")
+	}
+	strange := filepath.Join(store.Root, storetest.Bucket, "objects", "report.pdf")
+	if err := os.MkdirAll(filepath.Dir(strange), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(strange, []byte("not of cairn"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	places := []string{storetest.Place, storetest.Place + "/objects"}
+	var all []map[string][]byte
+	for i, place := range places {
+		program, raws := fleettest.NewProgram("app", prof.BuildID(fmt.Sprint("build", i)), 50), map[string][]byte{}
+		for range 3 { // a snapshot at each end
+			p := startProgram(t, build{env: storetest.Environment(store.URL)}, place)
+			if len(raws) == 0 {
+				if err := send(p.url, program.MapFile(t)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 3 {
+				run := uint64(len(raws) + 1)
+				raws[fmt.Sprint(run)] = program.Run(t, run)
+				if err := send(p.url, raws[fmt.Sprint(run)]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			get(t, p.url+"/app") // everything is merged
+			if err := p.end(syscall.SIGTERM); err != nil {
+				t.Fatalf("%v: %s", err, &p.talk)
+			}
+		}
+		all = append(all, raws)
+	}
+	for range 2 { // the fleet whose place the others are in removes old objects now
+		for i, place := range places {
+			p := startProgram(t, build{env: storetest.Environment(store.URL)}, place)
+			program := fleettest.NewProgram("app", prof.BuildID(fmt.Sprint("build", i)), 50)
+			run := uint64(len(all[i]) + 1)
+			all[i][fmt.Sprint(run)] = program.Run(t, run)
+			if err := send(p.url, all[i][fmt.Sprint(run)]); err != nil {
+				t.Fatal(err)
+			}
+			if got := get(t, p.url+"/app"); !bytes.Equal(got, fleettest.Merged(t, []*fleettest.Program{program}, all[i])) {
+				t.Errorf("%s: the profile is not that of %d runs, but has %d", place, len(all[i]), runsOf(t, got))
+			}
+			if err := p.end(syscall.SIGTERM); err != nil {
+				t.Fatalf("%v: %s", err, &p.talk)
+			}
+		}
+	}
+	if _, err := os.Stat(strange); err != nil {
+		t.Error(err)
+	}
 }
 
 // BenchmarkStore is BenchmarkUploads with one collector and with three that share an object store.

@@ -262,7 +262,11 @@ func (b *Bucket) SetHead(list, before []byte) error {
 	}
 	b.etag = etag
 	for i := range all {
-		b.seen = append(b.seen, strings.TrimPrefix(all[i].Name, objectPrefix))
+		// What else is below the prefix is not the collector's: files of others, or another place.
+		name := strings.TrimPrefix(all[i].Name, objectPrefix)
+		if sum, random, ok := strings.Cut(name, "-"); ok && isName(sum) && len(random) == 2*randomSize {
+			b.seen = append(b.seen, name)
+		}
 	}
 	return nil
 }

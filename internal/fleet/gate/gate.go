@@ -55,6 +55,8 @@ type Options struct {
 	Rate      float64   // uploads a second from one address, 0 for any number
 	Share     float64   // of their files that senders are asked to send
 	Log       *slog.Logger
+	// Connections are those on which requests come, for metrics; nil if they are not bounded.
+	Connections *Connections
 
 	Debug    DebugFiles
 	MaxDebug int64  // bytes of a program or a debug file

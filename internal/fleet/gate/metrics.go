@@ -69,6 +69,9 @@ func (g *Gate) metrics(w http.ResponseWriter, _ *http.Request) {
 	}
 	s := g.c.Status()
 	g.counts.mu.Lock()
+	if g.o.Connections != nil {
+		metric("connections_refused_total", "counter", "Connections that were closed at once: too many, or too many of one address.", g.o.Connections.Refused())
+	}
 	metric("uploads_total", "counter", "Uploads that were acknowledged.", g.counts.uploads)
 	metric("upload_files_total", "counter", "Files in them.", g.counts.files)
 	metric("upload_bytes_total", "counter", "Bytes in them, unpacked.", g.counts.bytes)
