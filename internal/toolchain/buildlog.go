@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -21,7 +21,7 @@ import (
 // buildEvent is a line of the build log: an object that was instrumented, or
 // one that was left as it is.
 type buildEvent struct {
-	native.Result
+	probe.Result
 	Untouched string         `json:",omitempty"` // why
 	Path      string         `json:",omitempty"` // of Source, absolute
 	Object    string         `json:",omitempty"` // what was made of a file that was left as it is, absolute
@@ -69,7 +69,7 @@ func logEvent(e buildEvent) error {
 // logUntouched logs a file that is left as it is, and why.
 // object is what is made of it, "" if that is not known.
 func logUntouched(name, why, object string) error {
-	e := buildEvent{Result: native.Result{Source: name}, Untouched: why, Path: pathOf(name)}
+	e := buildEvent{Result: probe.Result{Source: name}, Untouched: why, Path: pathOf(name)}
 	if object != "" {
 		e.Object = absolute([]string{object})[0]
 	}
@@ -129,7 +129,7 @@ type buildSummary struct {
 // a library and for a program have the same functions.
 type fileSummary struct {
 	functions, blocks int
-	listed            map[native.Skipped]bool
+	listed            map[probe.Skipped]bool
 }
 
 // ReadBuildLog sums up the log of a build, to which all stand-ins write.
@@ -231,19 +231,19 @@ func (b *buildSummary) addFile(e *buildEvent) {
 	f := b.seen[e.Path]
 	if f == nil || e.Path == "" {
 		b.Files += max(1, e.Units)
-		f = &fileSummary{listed: map[native.Skipped]bool{}}
+		f = &fileSummary{listed: map[probe.Skipped]bool{}}
 		b.seen[e.Path] = f
 	}
 	b.Functions += max(0, e.Functions-f.functions)
 	b.Blocks += max(0, e.Blocks-f.blocks)
 	f.functions, f.blocks = max(f.functions, e.Functions), max(f.blocks, e.Blocks)
-	isNew := func(k native.Skipped) bool {
+	isNew := func(k probe.Skipped) bool {
 		known := f.listed[k]
 		f.listed[k] = true
 		return !known
 	}
 	for _, name := range e.EntryOnly {
-		if isNew(native.Skipped{Name: name}) {
+		if isNew(probe.Skipped{Name: name}) {
 			b.EntryOnly = append(b.EntryOnly, name)
 		}
 	}

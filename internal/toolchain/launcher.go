@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -137,7 +137,7 @@ func logLaunch(l *launch) (variable string, err error) {
 	if !cmd.Compiles || cmd.Links || len(cmd.Sources) != 1 || cmd.Refusal != "" || isCheck(&cmd) {
 		return variable, nil
 	}
-	return variable, logEvent(buildEvent{Result: native.Result{Source: cmd.Sources[0]}, Cache: l.launcher, Launch: id})
+	return variable, logEvent(buildEvent{Result: probe.Result{Source: cmd.Sources[0]}, Cache: l.launcher, Launch: id})
 }
 
 // becomeOpen is become for programs that start compilers to be caught.

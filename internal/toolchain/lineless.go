@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
 // keepsLineless reports whether an assembler keeps which code has no line, if it is told as GNU as must be.
@@ -20,7 +20,7 @@ func keepsLineless(ctx context.Context, assembler string) (bool, error) {
 	defer os.RemoveAll(dir)
 	object := filepath.Join(dir, "a.o")
 	cmd := exec.CommandContext(ctx, assembler, "-o", object)
-	cmd.Stdin = bytes.NewReader(native.LinelessSample())
+	cmd.Stdin = bytes.NewReader(probe.LinelessSample())
 	if cmd.Run() != nil {
 		return false, ctx.Err() // it does not know the directive
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -255,7 +255,7 @@ func (f *InstrumentFlags) dumps(c Compiler, cmd *driver.Command, tc driver.Toolc
 		}
 	}
 	done = func() { os.RemoveAll(dir) }
-	return []string{native.DumpOption + filepath.Join(dir, dumpFile)}, []string{envDump + "=" + dir}, done, nil
+	return []string{probe.DumpOption + filepath.Join(dir, dumpFile)}, []string{envDump + "=" + dir}, done, nil
 }
 
 // appendLTO appends the record of functions for the linker's compiler to a compiler's output that has such, and the
@@ -265,7 +265,7 @@ func (sh *shim) appendLTO(src, out []byte, source string) ([]byte, error) {
 	if dir == "" || sh.opts.Use != nil {
 		return out, nil
 	}
-	if !native.HasLTO(src) {
+	if !probe.HasLTO(src) {
 		return sh.joinKept(dir, out)
 	}
 	dump, err := os.ReadFile(filepath.Join(dir, dumpFile))
@@ -287,7 +287,7 @@ func (sh *shim) appendLTO(src, out []byte, source string) ([]byte, error) {
 // keepLTO keeps an object for the link of the same command.
 func keepLTO(src []byte, object string) error {
 	dir := filepath.Join(os.Getenv(envDump), keptDir)
-	if os.Getenv(envDump) == "" || object == "" || !Exists(dir) || !native.HasLTO(src) {
+	if os.Getenv(envDump) == "" || object == "" || !Exists(dir) || !probe.HasLTO(src) {
 		return nil
 	}
 	data, err := os.ReadFile(object)
@@ -333,5 +333,5 @@ func (sh *shim) joinKept(dir string, out []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("as: %w", err)
 	}
-	return native.AppendRecord(out, wire.UnitSection, data), nil
+	return probe.AppendRecord(out, wire.UnitSection, data), nil
 }

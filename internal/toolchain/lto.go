@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -311,7 +311,7 @@ func (l *ltoLinker) orderBuffer(ctx context.Context, clang string) (string, erro
 	defer os.RemoveAll(tmp)
 	made := filepath.Join(tmp, "order.o")
 	sh := l.assembler(clang)
-	if err := sh.assemble(ctx, []string{"-o", made}, native.OrderBuffer(l.opts.Machine, l.opts.Options)); err != nil {
+	if err := sh.assemble(ctx, []string{"-o", made}, probe.OrderBuffer(l.opts.Machine, l.opts.Options)); err != nil {
 		return "", err
 	}
 	return path, os.Rename(made, path)

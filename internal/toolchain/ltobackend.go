@@ -17,7 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
@@ -222,7 +222,7 @@ func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output
 			return err
 		}
 		fmt.Fprintf(sh.streams.Err, "%scairn: %s: the assembler rejected the changed code: report a bug; the plain code is linked\n", messages.Bytes(), name)
-		return logEvent(buildEvent{Result: native.Result{Source: name}, Untouched: "the assembler rejected its changed code", LTOLink: event.LTOLink})
+		return logEvent(buildEvent{Result: probe.Result{Source: name}, Untouched: "the assembler rejected its changed code", LTOLink: event.LTOLink})
 	}
 	if err := logEvent(*event); err != nil {
 		return err

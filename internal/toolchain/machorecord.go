@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -76,7 +76,7 @@ func machORecordObject(ctx context.Context, s *verb.Streams, compiler string, ta
 	defer os.RemoveAll(tmp)
 	made := filepath.Join(tmp, "record.o")
 	cmd := exec.CommandContext(ctx, compiler, append(slices.Clone(target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument", "-o", made, "-")...)
-	cmd.Stdin = bytes.NewReader(native.MachORecord(data))
+	cmd.Stdin = bytes.NewReader(probe.MachORecord(data))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("assembling it: %w: %s", err, bytes.TrimSpace(out))
 	}

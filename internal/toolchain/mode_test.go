@@ -3,7 +3,7 @@ package toolchain
 import (
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -42,7 +42,7 @@ func TestCheckMode(t *testing.T) {
 		{"count", 16, -1},
 		{"cover", 0, 0},
 	} {
-		f := InstrumentFlags{mode: test.mode, Shim: ShimOptions{Options: native.Options{Slots: test.slots}}}
+		f := InstrumentFlags{mode: test.mode, Shim: ShimOptions{Options: probe.Options{Slots: test.slots}}}
 		err := f.checkMode()
 		if got := f.Shim.Slots; (err != nil) != (test.wantSlots < 0) || err == nil && got != test.wantSlots {
 			t.Errorf("mode %s, %d slots: %d, %v", test.mode, test.slots, got, err)

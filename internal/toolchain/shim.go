@@ -18,7 +18,9 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -145,7 +147,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		}
 		return asIs()
 	case err == nil && result.Functions == 0 && len(result.Skipped) == 0:
-		if err := logEvent(buildEvent{Result: native.Result{Source: result.Source}, Empty: true}); err != nil {
+		if err := logEvent(buildEvent{Result: probe.Result{Source: result.Source}, Empty: true}); err != nil {
 			return err
 		}
 		if out, err = sh.appendLTO(src, src, result.Source); err != nil {
@@ -184,7 +186,7 @@ const rejected = "the assembler rejects its code with probes: report a bug"
 
 // assembleRewritten assembles out, which is made from src. If the assembler rejects out, it assembles src: the
 // assembler may reject src as well, because of inline assembly, or of the output's name.
-func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out []byte, result native.Result) error {
+func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out []byte, result probe.Result) error {
 	var messages bytes.Buffer
 	failure := sh.assembleTo(ctx, &messages, args, out)
 	if failure == nil {
@@ -231,9 +233,9 @@ func (sh *shim) read(args []string, inputs []int) (src []byte, piped bool, err e
 	return src, false, err
 }
 
-func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Result, error) {
+func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, probe.Result, error) {
 	if sh.opts.Machine == machine.X86_64 && sh.opts.Object == asm.ELF && !x64 {
-		return nil, native.Result{}, errors.New("the compiler generates code for another machine; cairn supports x86-64, AArch64 and Armv7 ELF")
+		return nil, probe.Result{}, errors.New("the compiler generates code for another machine; cairn supports x86-64, AArch64 and Armv7 ELF")
 	}
 	opts := sh.opts.Options
 	if s := os.Getenv(envSources); s != "" {
@@ -242,21 +244,21 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, native.Resul
 		opts.Sources = absolute([]string{source})
 	}
 	if sh.opts.Mode.Timed() && asm.LacksPatterns(src) {
-		return nil, native.Result{}, fmt.Errorf("mode %s needs gcc's options -dp -fno-ipa-ra, without which it was compiled", sh.opts.Mode)
+		return nil, probe.Result{}, fmt.Errorf("mode %s needs gcc's options -dp -fno-ipa-ra, without which it was compiled", sh.opts.Mode)
 	}
 	if dir, err := os.Getwd(); err == nil {
 		opts.Dir = dir
 	}
 	opts.Lineless = opts.Lineless && len(sh.opts.AssemblerArgs) == 0 // clang keeps line 0
 	parse := asm.ParseOptions{Object: sh.opts.Object, Plain: !sh.opts.Mode.Timed() && plain(src)}
-	unit, err := native.ParseAs(parse, src, sh.opts.Machine)
+	unit, err := isa.ParseAs(parse, src, sh.opts.Machine)
 	if err == nil && parse.Plain && unit.HasLineless() && !opts.Lineless && len(sh.opts.AssemblerArgs) == 0 {
 		// The assembler drops which code has no line, so it is not known which lines that code has.
 		parse.Plain = false
-		unit, err = native.ParseAs(parse, src, sh.opts.Machine)
+		unit, err = isa.ParseAs(parse, src, sh.opts.Machine)
 	}
 	if err != nil {
-		return nil, native.Result{}, fmt.Errorf("compiler output: %w", err)
+		return nil, probe.Result{}, fmt.Errorf("compiler output: %w", err)
 	}
 	if m := fileNumber().FindSubmatch(src); m != nil && filepath.Ext(unit.Source) == ".pcm" {
 		unit.Source = string(m[1]) // of the module

@@ -21,8 +21,8 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -30,7 +30,7 @@ import (
 // ShimOptions are passed from cairn cc to the cairn that replaces the assembler. They are in a file beside it,
 // so that it finds them whichever program starts it: the driver, a link-time optimiser, a compiler cache.
 type ShimOptions struct {
-	native.Options
+	probe.Options
 	Assembler string `json:"assembler"` // the real one
 	// AssemblerArgs are set if the assembler is a compiler's driver.
 	AssemblerArgs []string `json:"assembler_args,omitempty"`

@@ -23,7 +23,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -348,7 +348,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		return nil, nil, err
 	}
 	parse := asm.ParseOptions{Plain: plain(src)}
-	unit, err := native.ParseAs(parse, src, of)
+	unit, err := isa.ParseAs(parse, src, of)
 	if err != nil {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}
@@ -385,7 +385,7 @@ func newColdModules(p *prof.Profile) *coldModules {
 	return c
 }
 
-// blocks is a native.ColdBlocks: a block is cold if it ran in no module that has the function in this shape. Other
+// blocks is a probe.ColdBlocks: a block is cold if it ran in no module that has the function in this shape. Other
 // modules may have it in another one, compiled by other options, or have functions of its name from other sources.
 func (c *coldModules) blocks(f split.FuncInfo) ([]bool, bool) {
 	var cold []bool

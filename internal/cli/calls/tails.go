@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairnprof/cairn/internal/instrument/timing"
+
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
@@ -11,7 +13,6 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/tailcall"
@@ -120,7 +121,7 @@ func (t *LogSet) functionsOfCode() (*tailcall.Functions, error) {
 		in, marks := tailcall.Everything, 0
 		if isOwn(t.Logs[0]) {
 			// Every function that logs its calls can run into a full chunk.
-			in, marks = tailcall.Callers(code, i, symbolAddress(programs[i], native.TraceFull)), 1
+			in, marks = tailcall.Callers(code, i, symbolAddress(programs[i], timing.TraceFull)), 1
 		}
 		for id, fn := range file.funcs {
 			if in.Has(fn.Addr) {

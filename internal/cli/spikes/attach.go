@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -106,7 +106,7 @@ func pidArg(name string) cobra.PositionalArgs {
 }
 
 func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) error {
-	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: native.Options{Threshold: f.threshold}}}
+	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: probe.Options{Threshold: f.threshold}}}
 	if err := spelled.CheckThreshold(); err != nil {
 		return err
 	}

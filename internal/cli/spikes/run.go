@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
@@ -75,7 +75,7 @@ func (f *spikeRunFlags) register(c *cobra.Command) {
 }
 
 func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
-	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: native.Options{Threshold: f.threshold}}}
+	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: probe.Options{Threshold: f.threshold}}}
 	if err := spelled.CheckThreshold(); err != nil {
 		return err
 	}

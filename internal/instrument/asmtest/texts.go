@@ -131,3 +131,24 @@ func Builds() [][]string {
 		[]string{"clang++-22", "-O0", "-ffunction-sections", "-fno-integrated-as"},
 	)
 }
+
+// Lost returns why out is not src with lines inserted, or "".
+func Lost(src, out []byte) string {
+	have := bytes.Split(out, []byte("\n"))
+	for n, want := range bytes.Split(bytes.TrimSuffix(src, []byte("\n")), []byte("\n")) {
+		for len(have) > 0 && !bytes.Equal(have[0], want) {
+			have = have[1:]
+		}
+		if len(have) == 0 {
+			return fmt.Sprintf("line %d is lost: %s", n+1, want)
+		}
+		have = have[1:]
+	}
+	return ""
+}
+
+// AssembleArm has text assembled, if there is an assembler.
+func AssembleArm(t *testing.T, name string, text []byte) {
+	t.Helper()
+	Assemble(t, name, text, "arm-linux-gnueabihf-as", "-march=armv7-a", "-mfpu=neon", "-meabi=5")
+}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -18,13 +18,13 @@ func TestAArch64Masked(t *testing.T) {
 	c.limit = "ulimit -v 1500000;"
 	type row struct {
 		macro   string
-		options native.Options
+		options probe.Options
 	}
 	for _, r := range shorttest.Rows(
 		1,
-		row{"EXACT", native.Options{Mode: prof.ModeSpike, Exact: true}},
-		row{"SPIKE", native.Options{Mode: prof.ModeSpike}},
-		row{"FLIGHT", native.Options{Mode: prof.ModeSpike, Flight: true}},
+		row{"EXACT", probe.Options{Mode: prof.ModeSpike, Exact: true}},
+		row{"SPIKE", probe.Options{Mode: prof.ModeSpike}},
+		row{"FLIGHT", probe.Options{Mode: prof.ModeSpike, Flight: true}},
 	) {
 		t.Run(strings.ToLower(r.macro), func(t *testing.T) {
 			own := *c
@@ -35,7 +35,7 @@ func TestAArch64Masked(t *testing.T) {
 	t.Run("stacks", func(t *testing.T) {
 		own := *c
 		own.t = t
-		program := own.calls(own.timed(TimedObjects(AArch64, native.Options{Mode: prof.ModeStacks})), "STACKS")
+		program := own.calls(own.timed(TimedObjects(AArch64, probe.Options{Mode: prof.ModeStacks})), "STACKS")
 		e := own.start(execution{before: own.limit}, program, "threads", "5")
 		if e.err != nil || !strings.HasPrefix(e.output, "cairn: mode stacks needs 4 GiB") || strings.Count(e.output, "\n") != 1 {
 			t.Errorf("%v: %s", e.err, e.output)

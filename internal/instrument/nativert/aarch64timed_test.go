@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/shorttest"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -82,9 +82,9 @@ func TestAArch64Timed(t *testing.T) {
 			test(&own)
 		})
 	}
-	run("spike", func(c *cross) { c.spikes("SPIKE", native.Options{Mode: prof.ModeSpike}) })
-	run("exact", func(c *cross) { c.spikes("EXACT", native.Options{Mode: prof.ModeSpike, Exact: true}) })
-	run("flight", func(c *cross) { c.spikes("FLIGHT", native.Options{Mode: prof.ModeSpike, Flight: true}) })
+	run("spike", func(c *cross) { c.spikes("SPIKE", probe.Options{Mode: prof.ModeSpike}) })
+	run("exact", func(c *cross) { c.spikes("EXACT", probe.Options{Mode: prof.ModeSpike, Exact: true}) })
+	run("flight", func(c *cross) { c.spikes("FLIGHT", probe.Options{Mode: prof.ModeSpike, Flight: true}) })
 	run("stacks", (*cross).stacks)
 	run("trace", (*cross).trace)
 }
@@ -101,7 +101,7 @@ func within(symbols map[string]uint64, pc uint64) (name string) {
 
 // spikes: calls that take long are found with their stacks, and their callers. On a machine
 // that is busy there may be others, and the coarse clock may be late for some.
-func (c *cross) spikes(macro string, options native.Options) {
+func (c *cross) spikes(macro string, options probe.Options) {
 	t := c.t
 	program := c.calls(c.timed(TimedObjects(AArch64, options)), macro)
 	l := readLogs(t, filepath.Dir(c.logged(program, "registers", "20")))[0]
@@ -164,7 +164,7 @@ func openLog(t *testing.T, program, path string) (log *bytes.Reader, objects *tr
 
 // stacks: the tree of calls has each stack as often as it was.
 func (c *cross) stacks() {
-	archive := c.timed(TimedObjects(AArch64, native.Options{Mode: prof.ModeStacks}))
+	archive := c.timed(TimedObjects(AArch64, probe.Options{Mode: prof.ModeStacks}))
 	program := c.calls(archive, "STACKS")
 	c.logged(program, "registers", "20")
 	c.tree(program, c.logged(program, "threads", "5"))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
 // TestClangUnits compiles each unit of the runtime by clang: what gcc only warns of, such as a function that is
@@ -39,7 +39,7 @@ func TestClangUnits(t *testing.T) {
 		flags   []string
 	}{
 		{"counts", objects(X86_64), Flags(X86_64)},
-		{"timed", TimedObjects(X86_64, native.Options{}), TimedFlags(X86_64)},
+		{"timed", TimedObjects(X86_64, probe.Options{}), TimedFlags(X86_64)},
 		{"preloaded", LibraryObjects(), TimedFlags(X86_64)},
 		{"attached", AttachObjects(), AttachFlags},
 	} {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
 //go:embed c/hook
@@ -30,7 +30,7 @@ func HookObjects() []Object {
 // TimedFlags and linked, in this order, with LibraryLinkFlags.
 func LibraryObjects() []Object {
 	out := plainObjects(libraryMembers)
-	for _, o := range TimedObjects(X86_64, native.Options{}) {
+	for _, o := range TimedObjects(X86_64, probe.Options{}) {
 		if o.Name != "timed_preinit.o" { // that is for executables
 			out = append(out, o)
 		}
@@ -53,7 +53,7 @@ var attachMembers = []string{"attach.c", "attach_unwind.c"}
 // AttachLinkFlags.
 func AttachObjects() []Object {
 	out := plainObjects(attachMembers)
-	for _, o := range TimedObjects(X86_64, native.Options{}) {
+	for _, o := range TimedObjects(X86_64, probe.Options{}) {
 		// Those are for executables, and for mode stacks.
 		if o.Name != "timed_preinit.o" && o.Name != "timed_local.o" && !strings.HasPrefix(o.Name, "tree") {
 			out = append(out, o)

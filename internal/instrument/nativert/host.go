@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -25,7 +25,7 @@ const HostName = "host.so"
 var HostLinkFlags = []string{"-shared", "-nostdlib", "-Wl,-z,nodelete,-z,now,-z,relro,-z,noseparate-code,--build-id=none,-soname,cairn-host,-s"}
 
 // HostOf returns the host of the modules that are built with the options.
-func HostOf(m Machine, o native.Options) Host {
+func HostOf(m Machine, o probe.Options) Host {
 	if o.Mode == prof.ModeTrace {
 		return hostOf(TraceObjects(m, o.DefaultDir, o.Depth), "trace_guest.c", []string{"-DCAIRN_MAX_TRACE_DEPTH=" + strconv.Itoa(MaxTraceDepth)})
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -50,7 +50,7 @@ func (m Machine) member(source string) string {
 
 // kindOf returns the name in process.h for the content of the window's slots. Modules of
 // different kinds in one process have separate states.
-func kindOf(o native.Options) string {
+func kindOf(o probe.Options) string {
 	switch {
 	case o.Mode == prof.ModeStacks:
 		return "KIND_STACKS"
@@ -64,7 +64,7 @@ func kindOf(o native.Options) string {
 // compiled with TimedFlags in place of Flags. A program links them because its
 // code refers to __cairn_base and __cairn_slow; timed_preinit.o only where the
 // linker's options request __cairn_preinit, which they should for executables.
-func TimedObjects(m Machine, o native.Options) []Object {
+func TimedObjects(m Machine, o probe.Options) []Object {
 	defaults := "threshold=" + cmp.Or(o.Threshold, "10ms")
 	if o.Signals {
 		defaults += ",tick=signal"
@@ -109,7 +109,7 @@ func TimedObjects(m Machine, o native.Options) []Object {
 }
 
 // trees returns the flags of sources that differ in mode stacks.
-func trees(o native.Options) []string {
+func trees(o probe.Options) []string {
 	if o.Mode == prof.ModeStacks {
 		return []string{"-DCAIRN_TREES"}
 	}

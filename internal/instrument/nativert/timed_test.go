@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
@@ -23,7 +23,7 @@ import (
 // more flags if they are given, and returns it.
 func timedRuntime(t *testing.T, compiler string, flags ...string) string {
 	t.Helper()
-	return timedRuntimeFor(t, native.Options{}, compiler, flags...)
+	return timedRuntimeFor(t, probe.Options{}, compiler, flags...)
 }
 
 // archives are the runtimes that tests share, in archiveDir, which TestMain makes.
@@ -49,7 +49,7 @@ func withArchives(m *testing.M) int {
 
 // timedRuntimeFor compiles that for some options. Nobody may change it, or anything
 // beside it.
-func timedRuntimeFor(t *testing.T, options native.Options, compiler string, flags ...string) string {
+func timedRuntimeFor(t *testing.T, options probe.Options, compiler string, flags ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skipf("needs %s", compiler)
@@ -63,7 +63,7 @@ func timedRuntimeFor(t *testing.T, options native.Options, compiler string, flag
 	return archive
 }
 
-func makeArchive(options native.Options, compiler string, flags []string) (string, error) {
+func makeArchive(options probe.Options, compiler string, flags []string) (string, error) {
 	dir, err := os.MkdirTemp(archiveDir, "")
 	if err != nil {
 		return "", err
@@ -315,7 +315,7 @@ var shared = []string{"__cairn_process"}
 // modules find each other, and that they need nothing that a program may lack.
 func TestTimedSize(t *testing.T) {
 	t.Parallel()
-	options := native.Options{Flight: true}
+	options := probe.Options{Flight: true}
 	archive := timedRuntimeFor(t, options, "gcc")
 	var total uint64
 	for _, o := range TimedObjects(X86_64, options) {
@@ -341,7 +341,7 @@ func TestTimedSize(t *testing.T) {
 // TestTimedMemory: what a process has once is not in each module's variables.
 func TestTimedMemory(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, native.Options{}, "gcc")
+	archive := timedRuntimeFor(t, probe.Options{}, "gcc")
 	program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, withUnwinder...)
 	f, err := elf.Open(program)
 	if err != nil {

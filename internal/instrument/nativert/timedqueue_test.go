@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
 // TestTimedEnds checks that a spike right before the end of a process is in the log, also in
@@ -34,7 +34,7 @@ func TestTimedEnds(t *testing.T) {
 // exactStorms builds storms.c with the exact clock.
 func exactStorms(t *testing.T) string {
 	t.Helper()
-	archive := timedRuntimeFor(t, native.Options{Exact: true}, "gcc")
+	archive := timedRuntimeFor(t, probe.Options{Exact: true}, "gcc")
 	return timedProgram(t, "gcc", archive, []string{"storms.c"}, append([]string{"-DEXACT"}, withUnwinder...)...)
 }
 

@@ -32,7 +32,7 @@ const (
 	inside    kind = iota // nothing: it is within an instruction
 	twinned               // an instruction of the plain code
 	padding               // a nop
-	probe                 // the first instruction of a probe
+	probed                // the first instruction of a probe
 	probeRest             // a later one: nothing else leads here
 	stubPart              // an instruction of a first-call path
 )
@@ -110,7 +110,7 @@ func (c *code) leads(a, b int64) bool {
 		return false
 	}
 	switch c.kind[b] {
-	case twinned, padding, probe:
+	case twinned, padding, probed:
 	case stubPart:
 		// Jump tables have the end of the function in entries that are never used.
 		return c.tails[a] && int64(c.front[a])-1 == b

@@ -85,7 +85,7 @@ func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 		}
 		want := a.rowAt(at)
 		for q := int64(c.front[at]) - 1; q < int64(c.twin[at]); q++ {
-			if k := c.kind[q]; k != probe && k != probeRest && q != int64(c.twin[at])-1 {
+			if k := c.kind[q]; k != probed && k != probeRest && q != int64(c.twin[at])-1 {
 				continue
 			}
 			if got := b.rowAt(q); got != want {

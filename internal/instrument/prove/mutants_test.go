@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -65,7 +65,7 @@ func TestMutants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			good := string(rewrite(t, text, native.Options{Mode: m.mode}))
+			good := string(rewrite(t, text, probe.Options{Mode: m.mode}))
 			re := regexp.MustCompile(m.old)
 			at := re.FindStringSubmatchIndex(good)
 			if at == nil {

@@ -35,7 +35,7 @@ func (w *walker) probe(in x86.Inst) (n int64, ok bool) {
 	if !w.claim(record, size) {
 		return 0, false
 	}
-	w.kind[w.b] = probe
+	w.kind[w.b] = probed
 	if condition == 0 {
 		return int64(in.Len), true
 	}

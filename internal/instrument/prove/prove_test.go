@@ -10,7 +10,9 @@ import (
 
 	kinds "github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -31,9 +33,9 @@ func assemble(t *testing.T, text []byte) *objfile.Relocatable {
 }
 
 // rewrite returns the text with probes.
-func rewrite(t *testing.T, text []byte, opts native.Options) []byte {
+func rewrite(t *testing.T, text []byte, opts probe.Options) []byte {
 	t.Helper()
-	u, err := native.Parse(text, kinds.X86_64)
+	u, err := isa.Parse(text, kinds.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func rewrite(t *testing.T, text []byte, opts native.Options) []byte {
 }
 
 // modes are those whose probes are checked.
-var modes = map[string]native.Options{
+var modes = map[string]probe.Options{
 	"cover": {Mode: prof.ModeCover}, "block": {Mode: prof.ModeBlock}, "count": {Mode: prof.ModeCount},
 	"full": {Mode: prof.ModeFull}, "atomic": {Mode: prof.ModeFull, Atomic: true}, "order": {Mode: prof.ModeOrder},
 	"block+order": {Mode: prof.ModeBlockOrder}, "ring": {Mode: prof.ModeOrder, Slots: 64},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 
 	"github.com/cairnprof/cairn/internal/instrument/asmtest"
 
@@ -107,7 +107,7 @@ func splitAndRun(t *testing.T, build []string, program string) {
 	}
 	for i, share := range []float64{0.5, 1} {
 		out, result := splitFor(t, machine.AArch64, src, atRandom(uint64(i), share))
-		refused := slices.DeleteFunc(result.Refused, func(f native.Skipped) bool { return strings.HasPrefix(f.Reason, "in section .text.unlikely") })
+		refused := slices.DeleteFunc(result.Refused, func(f probe.Skipped) bool { return strings.HasPrefix(f.Reason, "in section .text.unlikely") })
 		if len(result.Split) < 3 || len(refused) > 0 {
 			t.Errorf("split %d functions, refused %v", len(result.Split), refused)
 		}

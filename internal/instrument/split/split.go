@@ -3,7 +3,7 @@ package split
 import (
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -40,10 +40,10 @@ const DefaultMinInsns = 3
 type Result struct {
 	Source  string
 	Split   []Func
-	Moved   []string         // functions that never ran, moved whole
-	Refused []native.Skipped // functions with cold blocks that were left as they are
-	Unknown int              // functions that the profile does not know
-	Hot     int              // functions without cold blocks worth moving
+	Moved   []string        // functions that never ran, moved whole
+	Refused []probe.Skipped // functions with cold blocks that were left as they are
+	Unknown int             // functions that the profile does not know
+	Hot     int             // functions without cold blocks worth moving
 }
 
 // Func is a function that was split.
@@ -80,14 +80,14 @@ type splitter struct {
 // anything that is not known to be safe.
 func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
-	named := native.Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
+	named := probe.Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
 	s.result.Source = named.SourcePath(u.Source)
 	wanted := map[*asm.Function][]bool{}
 	for _, fn := range u.Funcs {
 		if named.Reason(fn, named.SourceFor(fn.Name, s.result.Source)) != "" {
 			continue
 		}
-		probed := native.WithEdges(fn, u) // as it was when it had probes
+		probed := probe.WithEdges(fn, u) // as it was when it had probes
 		info := FuncInfo{Name: fn.Name, Source: named.SourceFor(fn.Name, s.result.Source), Signature: probed.Signature()}
 		for _, f := range probed.Frags {
 			info.Blocks += len(f.Blocks)
@@ -97,7 +97,7 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 			s.result.Unknown++
 			continue
 		}
-		blocks = native.WithoutEdges(probed, blocks)
+		blocks = probe.WithoutEdges(probed, blocks)
 		switch {
 		case !blocks[0] && !slices.Contains(blocks[:len(fn.Main().Blocks)], true):
 			s.result.Hot++
@@ -122,7 +122,7 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s.checkMentions()
 	s.plans = slices.DeleteFunc(s.plans, func(p *splitPlan) bool {
 		if p.refused != "" {
-			s.result.Refused = append(s.result.Refused, native.Skipped{Name: p.fn.Name, Reason: p.refused})
+			s.result.Refused = append(s.result.Refused, probe.Skipped{Name: p.fn.Name, Reason: p.refused})
 		}
 		return p.refused != ""
 	})
@@ -148,7 +148,7 @@ func (s *splitter) consider(fn *asm.Function, cold []bool) {
 	}
 	switch {
 	case p.refused != "":
-		s.result.Refused = append(s.result.Refused, native.Skipped{Name: fn.Name, Reason: p.refused})
+		s.result.Refused = append(s.result.Refused, probe.Skipped{Name: fn.Name, Reason: p.refused})
 	case p.moved == 0:
 		s.result.Hot++
 	default:

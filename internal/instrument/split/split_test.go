@@ -12,7 +12,8 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
-	"github.com/cairnprof/cairn/internal/instrument/native"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 
 	"github.com/cairnprof/cairn/internal/instrument/asmtest"
 
@@ -43,7 +44,7 @@ func split(t testing.TB, src []byte, cold ColdBlocks) ([]byte, Result) {
 
 func splitFor(t testing.TB, m machine.Kind, src []byte, cold ColdBlocks) ([]byte, Result) {
 	t.Helper()
-	unit, err := native.Parse(src, m)
+	unit, err := isa.Parse(src, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestSplitJumpState(t *testing.T) {
 func TestSplitWhole(t *testing.T) {
 	t.Parallel()
 	src := "\t.file\t\"a.c\"\n\t.section\t.text.f,\"ax\",@progbits\n\t.type\tf, @function\nf:\n\tret\n\t.size\tf, .-f\n"
-	unit, err := native.Parse([]byte(src), machine.X86_64)
+	unit, err := isa.Parse([]byte(src), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func FuzzSplit(f *testing.F) {
 
 // splitsTheSame splits text twice.
 func splitsTheSame(t *testing.T, src []byte, m machine.Kind, seed uint64) {
-	unit, err := native.Parse(src, m)
+	unit, err := isa.Parse(src, m)
 	if err != nil {
 		return
 	}
@@ -245,21 +246,21 @@ func checkSplit(t *testing.T, m machine.Kind, tests []refusal) {
 func TestEdgesSplit(t *testing.T) {
 	t.Parallel()
 	const code = ".text\n.type f, @function\nf:\ntestl %eax, %eax\njne .L2\nmovl $1, %ebx\nmovl $2, %ecx\nmovl $3, %edx\nmovl $4, %esi\n.L2:\nret\n"
-	u, err := native.ParseAs(asm.ParseOptions{Plain: true}, []byte(code), machine.X86_64)
+	u, err := isa.ParseAs(asm.ParseOptions{Plain: true}, []byte(code), machine.X86_64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, result := native.Rewrite(u, native.Options{Mode: prof.ModeBlock})
+	_, result := probe.Rewrite(u, probe.Options{Mode: prof.ModeBlock})
 	var asked FuncInfo
 	Split(u, func(f FuncInfo) ([]bool, bool) {
 		asked = f
 		return make([]bool, f.Blocks), true
 	}, Options{})
-	if want := native.WithEdges(u.Funcs[0], u).Signature(); asked.Blocks != result.Blocks || asked.Signature != want {
+	if want := probe.WithEdges(u.Funcs[0], u).Signature(); asked.Blocks != result.Blocks || asked.Signature != want {
 		t.Errorf("Split asks for %d blocks of signature %#x; the map has %d of %#x", asked.Blocks, asked.Signature, result.Blocks, want)
 	}
-	fn := native.WithEdges(u.Funcs[0], u)
-	if got := native.WithoutEdges(fn, []bool{false, true, true, false}); len(fn.Main().Blocks) != 4 || len(got) != 3 || got[0] || !got[1] || got[2] {
+	fn := probe.WithEdges(u.Funcs[0], u)
+	if got := probe.WithoutEdges(fn, []bool{false, true, true, false}); len(fn.Main().Blocks) != 4 || len(got) != 3 || got[0] || !got[1] || got[2] {
 		t.Errorf("of %d blocks with edges, %v are those without", len(fn.Main().Blocks), got)
 	}
 }

@@ -1,7 +1,7 @@
 package coverage
 
 // Code that was compiled without optimisation may have blocks for edges behind a conditional jump: nop, a probe, and for
-// the edge of the jump one to where that led; the jump leads behind it then (internal/instrument/native/edges.go). The
+// the edge of the jump one to where that led; the jump leads behind it then (internal/instrument/probe/edges.go). The
 // flow graph is that of the code without them.
 
 // edgeBlocks are the blocks of the map that edges between pieces have.

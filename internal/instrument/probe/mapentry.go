@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// mapEntry appends the map record of function n; package wire documents it. labels are the numbers of its block
+// labels by fragment. The record is in a section that is linked to the function's, and in its group if it has
+// one, so that the linker drops both or neither.
+func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, implied [][]int) {
+	sec := fn.Main().Sec
+	anchor, seen := r.anchor[sec]
+	if !seen && r.Unit.Object == asm.ELF {
+		anchor = n
+		r.anchor[sec] = n
+		// An address of no size: it keeps the reference to the runtime alive.
+		r.Insert(fn.Main().Label, "\t.reloc\t., ", machines[r.Unit.Kind].relocNone(), ", ", needSymbol, "\n")
+		if r.Opts.ownSlots() { // which only the runtime uses
+			r.Insert(fn.Main().Label, "\t.reloc\t., ", machines[r.Unit.Kind].relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
+		}
+	}
+	flags, group := "o", ""
+	if sec.Group != "" {
+		flags, group = "oG", ","+sec.Group
+	}
+	var calls []prof.Call
+	if r.Opts.Mode == prof.ModeFull {
+		calls = directCalls(fn, labels)
+	}
+	source := r.Opts.SourceFor(fn.Name, r.Source)
+	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.Name) + 1 + len(source) + 1
+	for _, l := range labels {
+		length += 16 + 4*len(l)
+	}
+	bare := 0
+	for _, by := range implied {
+		if by != nil {
+			bare++
+			length += 8 + 4*len(by)
+		}
+	}
+	for _, c := range calls {
+		length += 4 + len(c.Callee) + 1
+	}
+	t, syn := r.Tail, machines[r.Unit.Kind].syntax()
+	here := "" // the base of addresses
+	if r.Unit.Object == asm.MachO {
+		here = "-."
+		t = fmt.Appendf(t, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
+	} else {
+		t = fmt.Appendf(t, "\t.section\t%s,\"%s\",%sprogbits,.Lcairn_f%d%s\n", wire.MapSection, flags, syn.mark, anchor, group)
+	}
+	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
+		length, wire.MapVersion, r.mapMode(), len(fn.Frags), syn.quad(rec.String()+here), fn.Signature())
+	for i, l := range labels {
+		f := fragmentLabel(n, i)
+		t = fmt.Appendf(t, "%s\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", syn.quad(".Lcairn_f"+f+here), f, f, len(l))
+		for _, b := range l {
+			t = append(t, "\t.long\t.Lcairn_b"...)
+			t = strconv.AppendInt(t, int64(b), 10)
+			t = append(t, "-.Lcairn_f"...)
+			t = append(t, f...)
+			t = append(t, '\n')
+		}
+	}
+	t = fmt.Appendf(t, "\t.long\t%d\n", bare)
+	for b, by := range implied {
+		if by == nil {
+			continue
+		}
+		t = fmt.Appendf(t, "\t.long\t%d, %d", b, len(by))
+		for _, e := range by {
+			t = fmt.Appendf(t, ", %d", e)
+		}
+		t = append(t, '\n')
+	}
+	t = fmt.Appendf(t, "\t.long\t%d\n", len(calls))
+	for _, c := range calls {
+		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
+	}
+	r.Tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.Name), asmQuote(source))
+}
+
+// mapMode returns the mode as stored in the map.
+func (r *Rewriter) mapMode() int {
+	mode := int(r.Opts.Mode)
+	if r.Opts.Atomic && r.Opts.Mode.HasCalls() {
+		mode |= wire.MapAtomic
+	}
+	if r.Unit.Object == asm.MachO {
+		mode |= wire.MapRelative
+	}
+	if r.Unit.Plain {
+		mode |= wire.MapPlain
+	}
+	return mode
+}
+
+// directCalls lists the calls with block numbers that count through all fragments. It leaves out calls in
+// blocks without probes, whose coverage is unknown.
+func directCalls(f *asm.Function, labels [][]int) []prof.Call {
+	var out []prof.Call
+	first := 0
+	for i, fr := range f.Frags {
+		for _, c := range fr.Calls {
+			if len(labels[i]) > 0 || i == 0 && c.Block == 0 {
+				out = append(out, prof.Call{Block: uint32(first + c.Block), Callee: c.Callee})
+			}
+		}
+		first += len(fr.Blocks)
+	}
+	return out
+}
+
+// asmQuote quotes a string for .asciz.
+func asmQuote(s string) string {
+	b := make([]byte, 0, len(s)+2)
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c == 0x7f:
+			b = fmt.Appendf(b, "\\%03o", c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
+}

@@ -1,0 +1,60 @@
+package probe
+
+import (
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+)
+
+// probes is the assembly of one machine: the effect of its instructions on the flow of control, and the form of
+// probes. Everything else in a compiler's output is the same for all machines.
+type probes interface {
+	asm.Machine
+	// syntax returns the syntax of directives.
+	syntax() *syntax
+	// relocNone is the relocation that keeps its target alive and has no other effect.
+	relocNone() string
+	// entryRow is the directive for the CFA at the entry of a function.
+	entryRow() string
+	// entryProbe returns the probe at the entry of a function and its first-call stub, or
+	// "" if the mode has none. It may move the probe, within the first block.
+	entryProbe(o *Options, p *entryProbe) (probe, stub string)
+	// blocks returns the probes of the blocks of a function that are not implied by others,
+	// or false if the function can have none but that of its entry.
+	blocks(r *Rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool)
+}
+
+// entryProbe describes the probe at an entry.
+type entryProbe struct {
+	number   int // of the function, in the names of labels
+	at       int // offset of the probe
+	rec      position
+	unwind   bool   // the function has unwind directives
+	features string // operand of the last directive that chose an architecture
+	r        *Rewriter
+	f        *asm.Fragment
+}
+
+// syntax is how the directives of a machine's assembly are written.
+type syntax struct {
+	mark    string // before the type of a section
+	address string // directive for an address of eight bytes
+	upper   string // after that address: what fills the eight bytes, or ""
+}
+
+var syntax64 = syntax{mark: "@", address: ".quad"}
+
+func (x86Probes) syntax() *syntax { return &syntax64 }
+
+func (aarch64Probes) syntax() *syntax { return &syntax64 }
+
+// quad returns the directive for an address of eight bytes.
+func (s *syntax) quad(at string) string { return "\t" + s.address + "\t" + at + s.upper + "\n" }
+
+// blockProbes are the probes of one function's blocks.
+type blockProbes interface {
+	// probe returns the probe of a block, which counts through all fragments.
+	probe(block int, rec position) string
+}
+
+// machines have probes.
+var machines = map[machine.Kind]probes{machine.X86_64: x86Probes{}, machine.AArch64: aarch64Probes{}, machine.Arm: armProbes{}}

@@ -1,0 +1,71 @@
+package timing
+
+import (
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+)
+
+// timing is the machine-dependent part of the timed modes: how functions are left, and the inserted code.
+type timing interface {
+	// comment returns the text that begins the compiler's comment after an instruction.
+	comment() string
+	// effects returns the effect of an instruction other than a call or a jump on registers.
+	effects(word string, rest []byte) effect
+	// mentioned returns the registers that a text names.
+	mentioned(text []byte) regSet
+	// called returns the effect of a call on registers.
+	called(in *bodyInsn, callee string) effect
+	// isReturn reports whether an instruction that ends the flow of control returns.
+	isReturn(in *bodyInsn) bool
+	// isTail reports whether an indirect jump leaves the body, if that is known.
+	isTail(t *timer, b *body, i int) (tail, known bool)
+	// conditional reports whether an exit in the form of a conditional branch can be timed.
+	conditional(in *bodyInsn) bool
+	// jump returns the jump to a target.
+	jump(target []byte) string
+	// movesStack reports whether an instruction before an exit sets the stack pointer to that of another frame.
+	movesStack(in *bodyInsn) bool
+	// scratch reports whether a register, as unwind directives name it, is one that calls may change.
+	scratch(register string) bool
+	// sharesFrame reports whether a function may be entered with the same stack pointer as its caller, or
+	// leaves its frame to another.
+	sharesFrame(t *timer, b *body) bool
+	// reach makes the edits that keep the targets of b's branches in reach over the insertions, or returns
+	// false.
+	reach(t *timer, b *body) bool
+	// row returns the unwind directives for stubs at an offset after f: they run in the
+	// state of a function's entry.
+	row(t *timer, f *asm.Fragment, at int) string
+
+	// rowEnd returns the directives that undo changes of row that cannot be made twice.
+	rowEnd(t *timer, f *asm.Fragment, at int) string
+
+	// Mode spike.
+	entry(t *timer, live regSet) string
+	exit(t *timer, keep regSet, slow string) string
+	slow(leave string, unwound bool) string
+	flightEntry(t *timer, b *body) (id, entry, stubs string)
+	flightArrive() string
+	// arrive returns the code for an arrival, "" if there is none.
+	arrive(t *timer, a arrival) string
+	// depart returns the code in front of a call at an offset that ends the thread.
+	depart(t *timer, at int) string
+	// again returns code for an arrival that runs only if a call has returned again.
+	again(t *timer, a arrival, code string) string
+
+	// record returns the code of an event of mode trace; it adds out-of-line code to the stub.
+	record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string
+
+	// Mode stacks.
+	treeEntry(t *timer, live regSet, slot int, id, back string) string
+	treeMiss(t *timer, b *body, live regSet, miss treeStub) string
+	treeExit(t *timer, keep regSet) string
+	treeArrive(t *timer, a arrival, id string) string
+	treeLeave(t *timer, at, ends int) string
+}
+
+// Supports reports whether the timed modes support a machine.
+func Supports(kind machine.Kind) bool { return timings[kind] != nil }
+
+// timings are the machines that the timed modes support.
+var timings = map[machine.Kind]timing{machine.X86_64: x86Timing{}, machine.AArch64: aarch64Timing{}}

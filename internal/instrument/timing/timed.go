@@ -1,0 +1,254 @@
+package timing
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/instrument/probe"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Problem: measure how long every call took, cheaply enough for every call of a program. Reading a clock costs
+// more than most calls do.
+//
+// Choice: the stamp of a call is the value of a clock that another thread keeps, a word in memory. It is stored
+// at an address computed from the stack pointer, in a window of 4 GiB that the process reserves: at the entry
+// of a call and at its exit the stack pointer is the same, so the stamp is found without a stack of stamps that
+// exceptions or longjmp could desynchronize.
+//
+//	entry:  movq  __cairn_base(%rip), %r10
+//	        movl  %esp, %r11d
+//	        movl  -64(%r10), %eax        the clock, in microseconds
+//	        movl  %eax, (%r10,%r11)
+//
+//	exit:   movq  __cairn_base(%rip), %r10
+//	        movl  %esp, %r11d
+//	        movl  (%r10,%r11), %r11d
+//	        subl  -64(%r10), %r11d       stamp - now
+//	        addl  -60(%r10), %r11d       + the shortest call of interest
+//	        js    S
+//
+//	S:      call  __cairn_slow           which preserves every register
+//	        ret                          or the jump of the tail call
+//
+// S is at the end of the function, inside it, so that the return address identifies the function. Exits that
+// leave in the same way share it. Nothing is pushed: the unwind table stays as it is, and S has its own row,
+// that of a function's entry.
+//
+// If rax or r10 is live at the entry, or a tail call needs r10 or r11, other sequences with the same effect are
+// used (x86code.go); they save registers in the red zone, which is free at entries and exits.
+
+// Symbols of the runtime of the timed modes.
+const (
+	TimedBase  = "__cairn_base" // the window's address; pulls in the runtime
+	timedSlow  = "__cairn_slow"
+	timedLocal = "__cairn_local" // the distance of what a thread has from its thread pointer
+
+	timedArrived = "__cairn_arrived"
+	timedDeparts = "__cairn_departs"
+)
+
+// Reasons to leave a function alone in timed modes, besides those of exits.go.
+const (
+	SkipQuick       = "small and without a loop, see --small"
+	SkipResolver    = "runs during loading, before the clock is set up"
+	SkipConstructor = "a constructor that may run before the clock is set up"
+)
+
+// timer collects what the timed modes insert into one unit.
+type timer struct {
+	*probe.Rewriter
+	on        timing
+	unwinding bool // unwind directives are in force in the fragment that is being written
+	far       bool // the stubs of the body that is being written are far away
+	clang     bool
+	aliases   map[string]string // names that .set gives to others
+	global    map[string]bool
+	names     map[string]bool // functions of the unit
+	live      map[string]regSet
+	early     map[string]string          // functions that run before the clock is started -> why
+	unwound   map[*asm.Fragment][]string // registers that unwind directives say are saved
+	all       []*body
+	pads      map[string]bool // labels of landing pads
+	arrived   bool            // code calls timedArrived
+	departs   bool            // code calls timedDeparts
+	cfa       []cfaChange     // not in mode trace
+}
+
+// Rewrite returns the text of u with the code of a timed mode.
+func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
+	t := &timer{
+		Rewriter: &probe.Rewriter{Opts: opts, Unit: u, Source: opts.SourcePath(u.Source)},
+		on:       timings[u.Kind],
+		names:    map[string]bool{}, global: u.Global,
+		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
+	}
+	t.Result.Source = t.Source
+	t.scanEarly()
+	t.scanPads()
+	if opts.Mode != prof.ModeTrace {
+		t.scanCFA()
+	}
+	for _, fn := range u.Funcs {
+		t.all = append(t.all, t.bodyOf(fn))
+	}
+	for _, b := range t.all {
+		t.names[b.name] = true
+	}
+	t.analyse()
+	for _, b := range t.all {
+		if reason := t.reason(b, opts.Reason(b.fn, opts.SourceFor(b.fn.Name, t.Source))); reason != "" {
+			t.Result.Skipped = append(t.Result.Skipped, probe.Skipped{Name: b.name, Reason: reason})
+			continue
+		}
+		t.body(b)
+	}
+	if t.Result.Functions == 0 {
+		return u.Src, t.Result
+	}
+	if t.Opts.Mode == prof.ModeTrace {
+		t.Tail = append(t.Tail, "\t.hidden\t"+TraceFull+"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+tracer+"\n"...)
+		if t.Opts.Depth > 0 {
+			t.Tail = append(t.Tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n"...)
+		}
+		return t.Render(), t.Result
+	}
+	if t.Opts.Mode == prof.ModeStacks {
+		t.Tail = append(t.Tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+
+			"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
+		return t.Render(), t.Result
+	}
+	t.Tail = append(t.Tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
+	if t.arrived {
+		t.Tail = append(t.Tail, "\t.hidden\t"+timedArrived+"\n"...)
+	}
+	if t.departs {
+		t.Tail = append(t.Tail, "\t.hidden\t"+timedDeparts+"\n"...)
+	}
+	if t.Opts.Flight {
+		t.Tail = append(t.Tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n\t.hidden\t"+timedLocal+"\n"...)
+	}
+	return t.Render(), t.Result
+}
+
+// reason returns why b is left alone, or "". why is the reason that applies to the whole function.
+func (t *timer) reason(b *body, why string) string {
+	switch {
+	case why != "":
+		return why
+	case t.early[b.name] != "":
+		return t.early[b.name]
+	case b.refused != "":
+		return b.refused
+	case slices.ContainsFunc(b.frags, func(f *asm.Fragment) bool { return f.Sleds }):
+		return RefuseSleds
+	case slices.ContainsFunc(b.frags, t.savesScratch), b.takesR11():
+		return RefuseRegisters
+	case t.Opts.Mode == prof.ModeSpike && b.size() < t.Opts.Small && !b.hasLoop() && !b.mayBlock():
+		return SkipQuick
+	case t.on.sharesFrame(t, b):
+		return RefuseOutlined
+	case !t.on.reach(t, b):
+		return RefuseShort
+	case t.Opts.Mode == prof.ModeTrace && !aligns(t.Unit.Src, b.frags[0].Label):
+		return RefuseUnaligned
+	}
+	return ""
+}
+
+// body plans the code of one body.
+func (t *timer) body(b *body) {
+	t.Result.Functions++
+	t.Result.Exits += len(b.exits)
+	if t.Opts.Mode == prof.ModeTrace {
+		t.traceBody(b)
+		return
+	}
+	if t.Opts.Mode == prof.ModeStacks {
+		t.treeBody(b)
+		return
+	}
+	if t.Opts.Flight {
+		t.flightEntry(b)
+	} else {
+		t.Insert(b.frags[0].Probe, t.on.entry(t, b.live))
+	}
+	if t.Opts.Entered {
+		t.Insert(b.frags[0].Probe, "\tcall\t__cairn_entered\n")
+	}
+	for _, a := range t.arrivals(b) {
+		t.Insert(a.at, t.on.arrive(t, a))
+	}
+	for _, at := range departures(b) {
+		t.departs = true
+		t.Insert(at, t.on.depart(t, at))
+	}
+	for i, f := range b.frags {
+		t.fragment(b, i, f)
+	}
+}
+
+// insertExit inserts the code of an exit at an offset. The code of a conditional exit is in a stub, which it returns.
+func (t *timer) insertExit(at int, e *exit, code string) (stub string) {
+	if e.cond == "" {
+		t.Insert(at, code)
+		return ""
+	}
+	side := t.NewLabel()
+	t.Insert(at, "\t"+e.cond+"\t"+side+"\n")
+	return side + ":\n" + code + "\t" + e.leave + "\n"
+}
+
+// fragment plans the exits of fragment i of b, and the stubs after its end.
+func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
+	var stubs []byte
+	at, unwound := stubPlace(t.Unit.Src, f.End)
+	slow := map[string]string{} // the instruction that leaves -> label of its stub
+	for k := range b.exits {
+		e := &b.exits[k]
+		in := &b.insns[e.insn]
+		if in.frag != i {
+			continue
+		}
+		to, ok := slow[e.leave]
+		if !ok {
+			to = t.NewLabel()
+			slow[e.leave] = to
+			stubs = append(stubs, to+":\n"+t.on.slow(e.leave, unwound)...)
+		}
+		t.unwinding = f.Unwind
+		stubs = append(stubs, t.insertExit(in.at, e, t.on.exit(t, e.keep, to))...)
+	}
+	if len(stubs) == 0 {
+		return
+	}
+	t.Insert(at, t.stubUnwind(f, at, unwound), string(stubs))
+}
+
+// stubUnwind returns the unwind directives for stubs at an offset after f: they run in the state of a
+// function's entry.
+func (t *timer) stubUnwind(f *asm.Fragment, at int, unwound bool) string {
+	if !unwound {
+		return ""
+	}
+	return t.on.row(t, f, at)
+}
+
+// fragmentAt returns the fragment that an offset is in, nil if it is in none.
+func (t *timer) fragmentAt(at int) *asm.Fragment {
+	for _, fn := range t.Unit.Funcs {
+		for _, f := range fn.Frags {
+			if at >= f.Label && at <= f.End {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (t *timer) savesScratch(f *asm.Fragment) bool {
+	return slices.ContainsFunc(t.unwound[f], t.on.scratch)
+}

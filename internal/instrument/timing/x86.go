@@ -1,0 +1,271 @@
+package timing
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+)
+
+// x86Timing implements timing for x86-64.
+type x86Timing struct{}
+
+func (x86Timing) comment() string { return "#" }
+
+func (x86Timing) effects(word string, rest []byte) effect { return effects(word, rest) }
+
+func (x86Timing) mentioned(text []byte) regSet { return mentioned(text) }
+
+func (x86Timing) called(in *bodyInsn, callee string) effect {
+	if bytes.Contains(in.rest, []byte("@TLSCALL")) || bytes.Contains(in.rest, []byte("@tlscall")) {
+		return effect{use: mentioned(in.rest), kill: regRAX}
+	}
+	return effect{use: mentioned(in.rest) | thunkRegister(callee), kill: regRAX | regR10 | regR11, callee: callee}
+}
+
+func (x86Timing) isReturn(in *bodyInsn) bool {
+	return strings.HasPrefix(in.word, "ret") || in.word == "rep" || in.word == "repz" || in.word == "bnd"
+}
+
+func (x86Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
+	in := &b.insns[i]
+	has := func(s string) bool { return bytes.Contains(in.comment, []byte(s)) }
+	switch {
+	case has("sibcall"), has("TAILCALL"):
+		return true, true
+	case has("tablejump"), has("indirect_jump"):
+		return false, true
+	case in.word == "notrack", bytes.Contains(in.rest, []byte("*.L")):
+		return false, true
+	}
+	return false, t.clang // clang marks all jumps that leave
+}
+
+func (x86Timing) conditional(*bodyInsn) bool { return true }
+
+func (x86Timing) jump(target []byte) string { return "jmp\t" + string(target) }
+
+func (x86Timing) movesStack(in *bodyInsn) bool { return movesStack(in) }
+
+func (x86Timing) scratch(register string) bool { return scratchRegisters[register] }
+
+// sharesFrame is false for all: a call pushes its return address.
+func (x86Timing) sharesFrame(*timer, *body) bool { return false }
+
+// reach makes no edits: jumps reach everything, and checkShort has checked the other branches.
+func (x86Timing) reach(*timer, *body) bool { return true }
+
+func (x86Timing) rowEnd(*timer, *asm.Fragment, int) string { return "" }
+
+func (x86Timing) row(t *timer, f *asm.Fragment, _ int) string { return t.EntryRow(t.unwound[f]) }
+
+func (x86Timing) entry(t *timer, live regSet) string {
+	if t.Opts.Exact {
+		return exactEntry(live)
+	}
+	return entryCode(live)
+}
+
+func (x86Timing) exit(t *timer, keep regSet, slow string) string {
+	if t.Opts.Exact {
+		return exactExit(keep, slow)
+	}
+	first := ""
+	if t.Opts.Flight {
+		first = flightEnd
+	}
+	return exitCode(keep, first, slow)
+}
+
+func (x86Timing) slow(leave string, _ bool) string {
+	return "\tcall\t" + timedSlow + "\n\t" + leave + "\n"
+}
+
+const loadFlight = loadLocal + "%r11\n"
+
+// flightEnd records that all calls at the stack pointer or below have ended. It changes r11.
+const flightEnd = loadFlight + "\tmovl\t%esp, %fs:12(%r11)\n"
+
+func (x86Timing) flightEntry(t *timer, b *body) (id, entry, stubs string) {
+	begin, slow, left, id := t.NewLabel(), t.NewLabel(), t.NewLabel(), t.NewLabel()
+	reg, stamp, restore := flightStamp(b.live)
+	low, word := "%eax", "%ax"
+	if reg == "%r10" {
+		low, word = "%r10d", "%r10w"
+	}
+	return id, begin + ":\n" + stamp +
+			loadFlight + "\tcmpl\t" + low + ", %fs:8(%r11)\n\tjne\t" + slow + "\n" +
+			"\tmovl\t%esp, " + low + "\n\tsubl\t%fs:12(%r11), " + low + "\n\tshrl\t$12, " + low + "\n\tjnz\t" + left + "\n" +
+			"\tleal\t-2047(%rsp), " + low + "\n\tmovl\t" + low + ", %fs:12(%r11)\n" +
+			"\tmovq\t%fs:(%r11), " + reg + "\n\taddw\t$8, " + word + "\n\tjz\t" + slow + "\n\tmovq\t" + reg + ", %fs:(%r11)\n" +
+			"\tleaq\t" + id + "(%rip), %r11\n\tmovl\t%r11d, -8(" + reg + ")\n\tmovl\t%esp, -4(" + reg + ")\n" + restore,
+		slow + ":\n" + restore + "\tcall\t" + flightSlow + "\n\tjmp\t" + begin + "\n" +
+			left + ":\n" + restore + "\tcall\t" + flightLeft + "\n\tjmp\t" + begin + "\n"
+}
+
+func (x86Timing) flightArrive() string { return flightEnd }
+
+// flightStamp returns the code that stamps a call, the register that then holds the clock, and the code that
+// restores that register if it was not free.
+func flightStamp(live regSet) (reg, code, restore string) {
+	switch live & (regRAX | regR10) {
+	case regRAX:
+		return "%r10", entryCode(regRAX), ""
+	case regRAX | regR10:
+		return "%rax", spill(regRAX, false) + entryCode(regR10), spill(regRAX, true)
+	case regR10:
+		return "%rax", entryCode(regR10), ""
+	}
+	return "%rax", entryCode(0), ""
+}
+
+func (x86Timing) record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string {
+	if kind != wire.EventEnter || !b.live.has(regR10) {
+		return t.recordBy(id, kind, "%r10", keep, stub)
+	}
+	if b.live.has(regRAX) {
+		return t.recordBy(id, kind, "%r10", regR10, stub)
+	}
+	return t.recordBy(id, kind, "%rax", keep, stub)
+}
+
+// recordBy returns code that records an event of kind with tmp and r11, and preserves those that are in kept.
+// It changes the flags.
+func (t *timer) recordBy(id string, kind int, tmp string, kept regSet, stub *stubText) string {
+	save, restore := "", ""
+	if kept.has(regR10) {
+		save += "\tmovq\t%r10, -8(%rsp)\n"
+		restore += "\tmovq\t-8(%rsp), %r10\n"
+	}
+	if kept.has(regR11) {
+		save += "\tmovq\t%r11, -16(%rsp)\n"
+		restore += "\tmovq\t-16(%rsp), %r11\n"
+	}
+	event := t.event(id, kind, tmp, kept, stub)
+	if t.Opts.Depth > 0 {
+		event = t.shallow(event, kind, tmp, kept, stub)
+	}
+	return save + event + restore
+}
+
+// shallow returns code for an event that is recorded only in calls up to a depth: if the stack pointer is not
+// below that of the deepest of them.
+func (t *timer) shallow(event string, kind int, tmp string, kept regSet, stub *stubText) string {
+	routine := traceUpper
+	if kind == wire.EventEnter {
+		routine = traceDeeper
+	}
+	to, back := t.NewLabel(), t.NewLabel()
+	stub.code = append(stub.code, to+":\n\tmovq\t%rsp, %r11\n"+stub.call(routine, kept)+event+"\tjmp\t"+back+"\n"...)
+	return loadLocal + tmp + "\n\tcmpq\t%fs:" + strconv.Itoa(traceDeep) + "(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
+}
+
+// call returns the call of a routine, below the registers that are saved on the stack.
+func (s *stubText) call(routine string, kept regSet) string {
+	call := "\tcall\t" + routine + "\n"
+	if kept == 0 {
+		return call
+	}
+	down, up := "", ""
+	if s.unwound {
+		down, up = "\t.cfi_adjust_cfa_offset 16\n", "\t.cfi_adjust_cfa_offset -16\n"
+	}
+	return "\tleaq\t-16(%rsp), %rsp\n" + down + call + "\tleaq\t16(%rsp), %rsp\n" + up
+}
+
+// event returns the code of an event, and adds the stub for a full chunk.
+func (t *timer) event(id string, kind int, tmp string, kept regSet, stub *stubText) string {
+	low := "%e" + tmp[2:]
+	if tmp == "%r10" {
+		low = "%r10d"
+	}
+	full, back := t.NewLabel(), t.NewLabel()
+	stub.code = append(stub.code, full+":\n"+stub.call(TraceFull, kept)+"\tjmp\t"+back+"\n"...)
+	return loadLocal + tmp + "\n\tmovq\t%fs:(" + tmp + "), %r11\n" +
+		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n" +
+		"\tmovq\t" + tracer + "(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
+		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
+}
+
+// treeEntry returns the code of an entry. It may change r11, the flags, and those of rax and r10 that are not
+// live.
+func (x86Timing) treeEntry(t *timer, live regSet, slot int, id, back string) string {
+	clock := "\tmovq\t" + treeClock + ", %r10\n\tsubq\t%r10, 24(%rax)\n"
+	switch {
+	case t.Opts.Counts:
+		clock = ""
+	case t.Opts.Longest:
+		clock += "\tmovq\t%r10, 160(%rax)\n"
+	}
+	return spill(live, false) +
+		loadLocal + "%r11\n\tmovq\t%fs:(%r11), %r10\n\tmovq\t" + strconv.Itoa(64+8*slot) + "(%r10), %rax\n" +
+		"\tleaq\t" + id + "(%rip), %r11\n\tcmpq\t%r11, 8(%rax)\n\tjne\t" + id + "\n" +
+		back + ":\n" + loadBase + "%r10\n" + loadStack +
+		"\tincq\t16(%rax)\n\tmovl\t%r11d, 48(%rax)\n\tmovq\t%rax, (%r10,%r11)\n" +
+		clock + loadLocal + "%r11\n\tmovq\t%rax, %fs:(%r11)\n" + spill(live, true)
+}
+
+// treeMiss returns the code that calls the runtime to find or make a node.
+func (x86Timing) treeMiss(_ *timer, _ *body, live regSet, m treeStub) string {
+	return "\t.long\t" + m.id + "-" + m.start + "\n\t.byte\t" + strconv.Itoa(m.flags) + "\n" + m.id + ":\n" +
+		spill(live, true) + "\tcall\t" + treeEnter + "\n" + spill(live, false) + "\tmovq\t%r11, %rax\n\tjmp\t" + m.back + "\n"
+}
+
+// treeExit returns the code of an exit. It changes the flags, and r10 and r11
+// unless they are in keep.
+func (x86Timing) treeExit(t *timer, keep regSet) string {
+	clock := "\tmovq\t" + treeClock + ", %r10\n\taddq\t%r10, 24(%r11)\n"
+	switch {
+	case t.Opts.Counts:
+		clock = ""
+	case t.Opts.Longest:
+		shorter := t.NewLabel()
+		clock += "\tsubq\t160(%r11), %r10\n\tcmpq\t168(%r11), %r10\n\tjbe\t" + shorter +
+			"\n\tmovq\t%r10, 168(%r11)\n" + shorter + ":\n"
+	}
+	return spill(keep, false) + loadBase + "%r10\n" + loadStack + "\tmovq\t(%r10,%r11), %r11\n" +
+		clock + "\tmovq\t(%r11), %r11\n" + loadLocal + "%r10\n\tmovq\t%r11, %fs:(%r10)\n" + spill(keep, true)
+}
+
+func (m x86Timing) arrive(t *timer, a arrival) string {
+	from, ok := t.cfaAt(a.at)
+	if !ok || a.changed {
+		return ""
+	}
+	t.arrived = true
+	code := "\tleaq\t" + strconv.Itoa(from.Off-8) + "(" + cfaRegisters[from.Reg] + "), %r11\n\tcall\t" + timedArrived + "\n"
+	return m.again(t, a, code)
+}
+
+func (x86Timing) depart(*timer, int) string { return "\tcall\t" + timedDeparts + "\n" }
+
+func (x86Timing) again(t *timer, a arrival, code string) string {
+	if !a.again {
+		return code
+	}
+	first := t.NewLabel()
+	return "\ttestl\t%eax, %eax\n\tje\t" + first + "\n" + code + first + ":\n"
+}
+
+// treeArrive returns the code for an arrival in the function that id names. It changes
+// r11 and the flags.
+func (x86Timing) treeArrive(t *timer, a arrival, id string) string {
+	to := treeBackAt
+	if a.changed {
+		to = treeSwitched
+	}
+	if from, ok := t.cfaAt(a.at); ok {
+		return "\tleaq\t" + strconv.Itoa(from.Off-8) + "(" + cfaRegisters[from.Reg] + "), %r11\n\tcall\t" + to + "\n"
+	}
+	if a.changed {
+		return "" // corrected when a function returns
+	}
+	return "\tleaq\t" + id + "(%rip), %r11\n\tcall\t" + treeBack + "\n"
+}
+
+func (x86Timing) treeLeave(_ *timer, _, ends int) string {
+	return "\tmovl\t$" + strconv.Itoa(ends) + ", %r11d\n\tcall\t" + treeLeave + "\n"
+}
