@@ -96,6 +96,9 @@ type Thread struct {
 	// Starters are the functions that started it, the outermost first: the stack in which a goroutine
 	// was started, and those of the goroutines before. Their calls are in other threads.
 	Starters []FuncID
+	// View reports that other threads have the same time: a processor of an execution trace, on which goroutines
+	// ran. Sums over threads leave it out.
+	View bool
 	// Parts is the number of pieces that can be read separately, and Bytes their total size. All parts of a
 	// thread have about the same size.
 	Parts int

@@ -130,6 +130,7 @@ func (b *builder) proc(id trace.ProcID) *lane {
 	l := b.procs[id]
 	if l == nil {
 		l = b.newLane(0, uint32(id)+1, fmt.Sprintf("processor %d", id))
+		l.view = true
 		b.procs[id] = l
 	}
 	return l

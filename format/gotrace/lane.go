@@ -32,11 +32,12 @@ type lane struct {
 	last   uint64 // of the last one
 	chunks []chunk
 	bytes  int64
+	view   bool // goroutines have its time as well
 }
 
 // thread returns the description of the thread.
 func (l *lane) thread() calllog.Thread {
-	t := calllog.Thread{TID: l.tid, Stack: l.stackNo, Parts: len(l.chunks), Bytes: l.bytes, Name: l.name}
+	t := calllog.Thread{TID: l.tid, Stack: l.stackNo, Parts: len(l.chunks), Bytes: l.bytes, Name: l.name, View: l.view}
 	if l.others > 0 {
 		t.Name += fmt.Sprintf(" and %d others", l.others)
 	}

@@ -198,6 +198,7 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if err != nil {
 		return err
 	}
+	f.Sums = true
 	logs, err := f.Open(s, args, f.Names())
 	if err != nil {
 		return err

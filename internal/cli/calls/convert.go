@@ -232,6 +232,7 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 	}
 	names := f.names.Names()
 	names.LLVM = x.name == "yaml"
+	f.Sums = x.content == stackSums
 	set, err := f.Open(s, args, names)
 	if err != nil {
 		return err

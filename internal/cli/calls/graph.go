@@ -116,6 +116,7 @@ func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) er
 	if err != nil {
 		return err
 	}
+	f.Sums = true
 	logs, err := f.Open(s, args, f.names.Names())
 	if err != nil {
 		return err

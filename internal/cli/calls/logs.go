@@ -42,6 +42,9 @@ type LogFlags struct {
 	Spike    SpikeChoice
 	selected selectFlags
 	memory   verb.SizeFlag
+	// Sums is set for verbs that add up the time of threads: those that only show the time of others in another way are
+	// left out, unless they are selected.
+	Sums bool
 }
 
 // registerLogs adds the flags of every verb that reads logs.
@@ -240,6 +243,9 @@ func (t *LogSet) openLog(path string) (calllog.Log, error) {
 // only keeps the selected threads.
 func (f *LogFlags) only(log calllog.Log) calllog.Log {
 	if len(f.threads)+len(f.pids) == 0 {
+		if f.Sums && slices.ContainsFunc(log.Threads(), func(t calllog.Thread) bool { return t.View }) {
+			return calllog.Only(log, func(t calllog.Thread) bool { return !t.View })
+		}
 		return log
 	}
 	return calllog.Only(log, func(t calllog.Thread) bool { return f.wants(t.PID, t.TID) })

@@ -228,6 +228,7 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *cal
 			return db, func() { db.Close() }, nil
 		}
 	}
+	f.Sums = true
 	set, err := f.Open(s, f.logs, f.display.Names())
 	if err != nil {
 		return nil, nil, err

@@ -106,6 +106,7 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	if err != nil {
 		return err
 	}
+	f.Sums = true
 	set, err := f.Open(s, args, f.Names())
 	if err != nil {
 		return err

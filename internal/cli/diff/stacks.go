@@ -152,6 +152,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 	}()
 	for i, maps := range [2][]string{f.mapsA, f.mapsB} {
 		flags := f.LogFlags
+		flags.Sums = true
 		if len(maps) > 0 {
 			flags.Maps = maps
 		}

@@ -212,6 +212,7 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 
 // ofLogs returns the calls of logs.
 func (f *flameFlags) ofLogs(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
+	f.Sums = true
 	set, err := f.Open(s, args, f.names.Names())
 	if err != nil {
 		return nil, err
