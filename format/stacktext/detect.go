@@ -37,7 +37,7 @@ var (
 	// perfEvent is the line before a sample up to its event or time.
 	perfEvent = lazyregexp.New(`(?m)^ *\S.* +(\d+ +|\d+\.\d{6,9}: +(\d+ +)?)[A-Za-z][\w./:=,-]*: *($| +[0-9a-f]{3,16} \S)`)
 	// dtraceFrame is a frame with its module or its offset.
-	dtraceFrame = lazyregexp.New("(?m)^[ \t]+\\S*(`|\\+0x[0-9a-f]+)\\S*")
+	dtraceFrame = lazyregexp.New("(?m)^[ \t]+\\S*(`|\\+0x[0-9a-f]+)\\S*|^[ \t]+0x[0-9a-f]+ : \\S")
 	// stackcount is a text of single words, with counts that are indented more.
 	stackcount = lazyregexp.New(`\A(?:(?:\S.*)?\n)*(?:    .*\S \[\d+\]\n)?(?:  \S+\n)+(?:    .*\S \[\d+\]\n)?    \d+\n(?:\n|\z)`)
 )

@@ -14,6 +14,10 @@ import (
 //	app`main+0x42
 //	 12
 //
+// SystemTap prints addresses, sizes and modules, too:
+//
+//	0xffffffff8103ce3b : native_safe_halt+0xb/0x10 [kernel]
+//
 // A line before the stack that is less indented names what the stack belongs to (execname), as does one after it.
 type dtrace struct {
 	sink
@@ -32,6 +36,8 @@ var (
 	// keyAndCount is a key that follows a stack, and the count.
 	keyAndCount = lazyregexp.New(`^(\S.*\S|\S) {2,}(\d+)$`)
 	message     = lazyregexp.New(`^(dtrace: |\^C|Tracing |Detaching|Ending)`)
+	// stapFrame is a frame of SystemTap, with its module, which a plus may precede.
+	stapFrame = lazyregexp.New(`^(0x[0-9a-f]+) : (\S.*?)(?:/0x[0-9a-f]+)?(?: \[([^\]]*)\])?$`)
 	// stackcountKey is the process that stackcount -P prints after a stack, and before it in old versions.
 	stackcountKey = lazyregexp.New(`^\S.* \[\d+\]$`)
 )
@@ -108,6 +114,12 @@ func (d *dtrace) frame(rest []byte, margin int) {
 	}
 	f := sample.NamedFrame{}
 	name := rest
+	if m := stapFrame().FindSubmatch(rest); m != nil {
+		if digits, _ := hexLength(m[1]); isKernelAddress(digits) || string(m[3]) == "kernel" {
+			f.Kind = sample.KernelFrame
+		}
+		rest, name = nil, m[2]
+	}
 	if module, symbol, ok := bytes.Cut(rest, []byte("`")); ok {
 		switch digits, n := hexLength(symbol); {
 		case n > 0 && n == len(symbol) && bytes.HasPrefix(symbol, []byte("0x")):

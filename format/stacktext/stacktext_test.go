@@ -147,6 +147,15 @@ swapper -1/-1  2 samples:
 		"bpftrace, user stack first, in the form of perf", "@[\n    7f00 f+3 (/bin/app)\n,\n    ffffffff81000001 vfs_read+1 ([kernel])\n    ffffffff81000002 do_syscall_64+2 ([kernel])\n]: 4\n",
 		Bpftrace, " -1/-1  4 samples: f;do_syscall_64_[k];vfs_read_[k]\n",
 	},
+	{"SystemTap", ` 0xffffffff8103ce3b : native_safe_halt+0xb/0x10 [kernel]
+ 0xffffffff81013236 : cpu_idle+0xd6/0x120 [kernel]
+	2404
+ 0xffffffffa0001136 : probe+0x1/0x2 [mod]
+ 0x401136 : main+0x10/0x20 [/bin/app]
+ 0x7f00deadbeef
+ 0x401100 : ns::f(int, long)+0x10/0x20 [/bin/app+0x1000]
+	4
+`, DTrace, " -1/-1  2404 samples: cpu_idle_[k];native_safe_halt_[k]\n -1/-1  4 samples: ns::f(int, long);[unknown];main;probe_[k]\n"},
 	{"DTrace", `CPU     ID                    FUNCTION:NAME
   0  64091                        :tick-60s
 

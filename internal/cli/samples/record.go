@@ -371,7 +371,7 @@ func (r *recording) tell(s *verb.Streams, out string) {
 	case r.lost != 0:
 		verb.Note(s, "record: the program ran code at %#x that could not be disassembled; that file is not recorded from then on", r.lost)
 	case r.samples == 0 && len(r.plain) == 0:
-		verb.Note(s, "record: the program executed too few instructions for a sample: use a smaller --every")
+		verb.Note(s, "record: the code that is recorded executed too few instructions for a sample: record libraries with --dso all, or use a smaller --every")
 	}
 	if r.deep > 0 {
 		verb.Note(s, "record: %s at least %d frames, of which the innermost %d are recorded: totals of functions further out are too low",

@@ -17,7 +17,7 @@ func howCallers(st *unwind.Stats) string {
 	if st.Used == 0 || st.Recovered+st.Repaired+st.Gaps+bare+st.Ended+dropped == 0 {
 		return ""
 	}
-	recorded := st.Used - min(st.Used, st.Recovered+st.Repaired+st.Gaps+bare+st.Ended)
+	recorded := st.Used - min(st.Used, st.Recovered+st.Repaired+st.Gaps+bare+st.Ended+st.Foreign)
 	parts := []string{report.Share(recorded, st.Samples) + " with the callers that were recorded"}
 	for _, x := range []struct {
 		count uint64
@@ -28,6 +28,7 @@ func howCallers(st *unwind.Stats) string {
 		{st.Gaps, "with [frames missing] above a function without a frame"},
 		{st.Ended, "up to an address that is no caller"},
 		{bare, "without callers"},
+		{st.Foreign, "without a frame in a file that is known, as in the kernel"},
 		{dropped, "omitted, in functions without a frame"},
 	} {
 		if x.count > 0 {
@@ -45,7 +46,7 @@ func lackingTotals(st *unwind.Stats) string {
 	switch {
 	case st.Used == 0 || lacking < st.Used/100 || lacking == 0:
 		return ""
-	case st.Alone == st.Used:
+	case st.Alone+st.Foreign == st.Used:
 		return fmt.Sprintf("The samples have no callers: totals are those of functions alone, and the graph is flat (%s).", how)
 	}
 	return fmt.Sprintf("Callers are missing in %s of the samples: totals of functions that call others, such as main, are too low (%s).",

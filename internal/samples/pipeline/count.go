@@ -99,6 +99,7 @@ func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
 	if b.lines != nil && !opt.Flat {
 		opt.Inlining = b.lines
 	}
+	opt.Everywhere = r.Product == Stacks && r.Everywhere
 	opt.Files = b.files()
 	opt.Kernel = r.kernel.frames()
 	if b.tables == nil {

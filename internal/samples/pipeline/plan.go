@@ -77,6 +77,7 @@ type Plan struct {
 	// Sum, if not nil, has profiles to be used instead of samples.
 	Sum *Sum
 
+	Everywhere    bool  // stacks without a frame in the binaries count, too
 	PID           int32 // the only process whose samples count, 0 for all
 	IgnoreStacks  bool
 	KeepTailJumps bool // use the stacks of samples at tail jumps

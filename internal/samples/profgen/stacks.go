@@ -145,7 +145,7 @@ func (b *stackBuilder) read(m *unwind.Moment) {
 		}
 	}
 	b.part(m, start, len(m.Frames), m.Leaf)
-	if n := len(b.frames); m.Kernel != nil && !m.Kernel.Outside && n > 1 && b.frames[n-1].At == machinecode.External {
+	if n := len(b.frames); m.Kernel != nil && !m.Kernel.Outside && n > 0 && b.frames[n-1].At == machinecode.External {
 		b.frames = b.frames[:n-1] // the kernel is what is outside
 	}
 }

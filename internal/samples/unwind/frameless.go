@@ -51,7 +51,7 @@ func (u *Unwinder) complete() bool {
 		}
 	default:
 		u.stack = slices.Insert(u.stack, 1, call)
-		u.stats.Recovered += u.count
+		u.mended = recovered
 	}
 	return true
 }

@@ -3,7 +3,50 @@ package unwind
 import (
 	"fmt"
 	"testing"
+
+	"github.com/cairnprof/cairn/sample"
 )
+
+// TestEverywhere has a place for each sample that has something to show, also outside of the binaries,
+// and counts each once.
+func TestEverywhere(t *testing.T) {
+	t.Parallel()
+	const kernel, far = 1<<63 + 16, 0x7000_0000
+	samples := []sample.Sample{
+		{PID: 7, Count: 1, Stack: []uint64{kernel}},
+		{PID: 7, Count: 2, Stack: []uint64{far}},
+		{PID: 7, Count: 4, Stack: []uint64{kernel, far}},
+		{PID: 7, Count: 8, Stack: []uint64{0x32, 0x27}},
+		{PID: 7, Count: 16, Stack: []uint64{0x32}},
+		{PID: 7, Count: 32}, // nothing
+	}
+	for i := range samples[3:5] {
+		for j := range samples[3+i].Stack {
+			samples[3+i].Stack[j] += text
+		}
+	}
+	for _, tc := range []struct {
+		opt                                   Options
+		used, foreign, elsewhere, alone, none uint64
+	}{
+		{Options{Moments: true, Kernel: &Kernel{}}, 24, 0, 7, 16, 32},
+		{Options{Moments: true, Everywhere: true, Kernel: &Kernel{}}, 31, 7, 0, 16, 32},
+		{Options{Moments: true, Everywhere: true, Kernel: &Kernel{Omit: true}}, 30, 6, 1, 16, 32},
+		{Options{Moments: true, Everywhere: true}, 31, 7, 0, 16, 32},
+	} {
+		u := New(code(t), tc.opt)
+		u.Add(&sample.Batch{Samples: samples})
+		r := u.Result()
+		sum := uint64(0)
+		for _, m := range r.Moments {
+			sum += m.Count
+		}
+		st := r.Stats
+		if got := [...]uint64{st.Used, st.Foreign, st.Elsewhere, st.Alone, st.NoStack, sum}; got != [...]uint64{tc.used, tc.foreign, tc.elsewhere, tc.alone, tc.none, tc.used} {
+			t.Errorf("%+v: %v, want %+v", tc.opt, got, tc)
+		}
+	}
+}
 
 func TestKernelPart(t *testing.T) {
 	t.Parallel()

@@ -53,9 +53,9 @@ func (u *Unwinder) repair(k int) {
 	switch {
 	case gap:
 		added = append(added, machinecode.Missing)
-		u.stats.Gaps += u.count
+		u.mended = withGap
 	case len(added) > 0:
-		u.stats.Repaired += u.count
+		u.mended = repaired
 	default:
 		u.stats.Complete += u.count
 	}

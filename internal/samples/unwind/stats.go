@@ -27,6 +27,7 @@ type Stats struct {
 
 	NoBranches uint64 // all branches are in other binaries, or there are none
 	Elsewhere  uint64 // no frame is in the binaries; only with Options.Moments
+	Foreign    uint64 // the same, used, with Options.Everywhere
 
 	// For samples with stacks, used or not.
 	ExternalLeaf uint64 // taken in another binary
@@ -72,6 +73,7 @@ func (s *Stats) add(o *Stats) {
 	s.Ended += o.Ended
 	s.NoBranches += o.NoBranches
 	s.Elsewhere += o.Elsewhere
+	s.Foreign += o.Foreign
 	s.ExternalLeaf += o.ExternalLeaf
 	s.CutStacks += o.CutStacks
 	s.Branches += o.Branches

@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/stackcopy"
 	"github.com/cairnprof/cairn/sample"
@@ -41,6 +43,8 @@ type Options struct {
 	// assumed to belong to it.
 	PID    int32
 	OnePID bool
+	// Everywhere also counts moments without a frame in the binaries, in the kernel or outside.
+	Everywhere bool
 	// Named says that all samples name their process.
 	Named bool
 	// Kernel names the functions of the kernel in moments. It is nil if the kernel is outside, like other code.
@@ -57,6 +61,16 @@ type Inlining interface {
 	// and calls. 0 means unknown.
 	Inlined(r machinecode.Ref) uint32
 }
+
+// mended is what was added to a stack.
+type mended uint8
+
+const (
+	whole     mended = iota // nothing
+	recovered               // the frame that the branches show
+	repaired                // callers that the code shows
+	withGap                 // the mark of missing frames
+)
 
 // Unwinder counts samples. It is not safe for concurrent use.
 type Unwinder struct {
@@ -85,6 +99,7 @@ type Unwinder struct {
 	added  []ref // callers that were added to it
 	beyond bool  // it continues in other binaries
 	cut    bool  // it ended at an address that is none of a caller
+	mended mended
 	// interrupted is the index on the stack of the instruction at which the kernel took over,
 	// if that is not a call; else 0.
 	interrupted int
@@ -140,7 +155,7 @@ func (u *Unwinder) sample(s *sample.Sample) {
 		return
 	}
 	switch {
-	case u.opt.Moments && len(u.stack) == 1 && u.stack[0] == external:
+	case u.opt.Moments && len(u.stack) == 1 && u.stack[0] == external && !u.everywhere(s):
 		u.stats.Elsewhere += s.Count
 		return
 	case !u.opt.Moments && len(u.taken) == 0:
@@ -148,17 +163,42 @@ func (u *Unwinder) sample(s *sample.Sample) {
 		return
 	}
 	u.stats.Used += s.Count
-	if u.opt.Moments && len(u.stack) == 1 && !u.beyond {
-		u.stats.Alone += s.Count
-	} else if u.opt.Moments && u.cut {
-		u.stats.Ended += s.Count
-	}
+	u.countCallers()
 	u.stats.Branches += s.Count * uint64(len(u.taken))
 	if u.opt.Flat {
 		u.flat()
 		return
 	}
 	u.walk()
+}
+
+// everywhere reports whether a moment without a frame in the binaries counts: there must be something
+// to show for it.
+func (u *Unwinder) everywhere(s *sample.Sample) bool {
+	if !u.opt.Everywhere {
+		return false
+	}
+	user := func(addr uint64) bool { return addr < kernelSpace }
+	return u.opt.Kernel == nil || !u.opt.Kernel.Omit || s.User != nil || slices.ContainsFunc(s.Stack, user)
+}
+
+// countCallers counts what is known of the callers of the current sample, once.
+func (u *Unwinder) countCallers() {
+	n := u.count
+	switch {
+	case u.opt.Moments && len(u.stack) == 1 && u.stack[0] == external:
+		u.stats.Foreign += n
+	case u.opt.Moments && len(u.stack) == 1 && !u.beyond:
+		u.stats.Alone += n
+	case u.mended == withGap:
+		u.stats.Gaps += n
+	case u.opt.Moments && u.cut && len(u.stack) > 1:
+		u.stats.Ended += n
+	case u.mended == recovered:
+		u.stats.Recovered += n
+	case u.mended == repaired:
+		u.stats.Repaired += n
+	}
 }
 
 // readStackOf sets the stack to that of a sample.
@@ -178,6 +218,7 @@ func (u *Unwinder) readStackOf(s *sample.Sample) bool {
 // branches were read before.
 func (u *Unwinder) readStack(addrs []uint64) bool {
 	u.readCalls(addrs)
+	u.mended = whole
 	switch {
 	case len(u.stack) == 0:
 		u.stats.NoStack += u.count

@@ -170,8 +170,24 @@ func (o *Observer) follow(t *thread, b *Taken, tail bool) {
 		}
 	case tail:
 		t.pop(b.SP - 8)
-		t.push(b, TailCall, b.SP)
+		if _, known := o.Function(b.To); known || !t.left(b.SP) {
+			t.push(b, TailCall, b.SP)
+		}
 	}
+}
+
+// left removes the calls that end with a jump to other code, if such code called them: they never
+// return to code that is known.
+func (t *thread) left(sp uint64) bool {
+	n := len(t.calls)
+	for n > 0 && t.calls[n-1].sp == sp {
+		n--
+	}
+	if t.cut > 0 || n == len(t.calls) || t.calls[n].Kind != FromOutside {
+		return false
+	}
+	t.calls = t.calls[:n]
+	return true
 }
 
 // pop removes the calls whose return address is at sp or below.

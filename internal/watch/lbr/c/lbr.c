@@ -139,6 +139,19 @@ u64 lbr_original(u64 pc) {
   return m->lo + lo;
 }
 
+_Static_assert(sizeof(struct state) <= PAGE, "the events follow the first page");
+
+/* number_of returns a number from 1 on for the return address of a call from outside, of which there
+ * are few; 0: there are too many. */
+static u32 number_of(struct state *s, u64 back) {
+  if (!back) return 0;
+  for (u32 i = (u32)(back * 0x9e3779b97f4a7c15 >> 56), n = 0; n < BACKS; i = (i + 1) % BACKS, n++) {
+    if (!s->backs[i]) s->backs[i] = back;
+    if (s->backs[i] == back) return i + 1;
+  }
+  return 0;
+}
+
 /* enter makes a thread at the original of a module continue in its copy. */
 static void enter(struct module *m, ucontext_t *u) {
   u64 pc = (u64)u->uc_mcontext.gregs[REG_RIP], to = pc - m->lo;
@@ -150,7 +163,8 @@ static void enter(struct module *m, ucontext_t *u) {
   }
   if (s->position == s->end) s->position = lbr_full(s, u, FROM_OUTSIDE);
   s->faults++;
-  *s->position++ = (struct event){(u32)FROM_OUTSIDE << KIND_SHIFT, (u32)to, (u32)u->uc_mcontext.gregs[REG_RSP], 0, (u16)(m - lbr_modules)};
+  u32 back = lbr_settings.by_calls && lbr_begins(m, pc) ? number_of(s, *(const u64 *)u->uc_mcontext.gregs[REG_RSP]) : 0;
+  *s->position++ = (struct event){(u32)FROM_OUTSIDE << KIND_SHIFT | back, (u32)to, (u32)u->uc_mcontext.gregs[REG_RSP], 0, (u16)(m - lbr_modules)};
   u->uc_mcontext.gregs[REG_RIP] = (i64)(m->code + m->entry[to]);
 }
 

@@ -193,10 +193,10 @@ enum { HISTORY = 64, CAPACITY = 8192 - HISTORY, SCRATCH = 1 << 18, MAX_STACK = 1
  * window before the FRAMES that were walked. */
 struct seen {
   u64 back;
-  u32 sp, unused;
+  u32 sp, outside; /* code without a copy called */
 };
 
-enum { ROOM = CAPACITY, FRAMES = 4 * MAX_STACK };
+enum { ROOM = CAPACITY, FRAMES = 4 * MAX_STACK, BACKS = 256 };
 
 /* The state of a thread, which gs refers to. The copy depends on the first fields (emit.go). */
 struct state {
@@ -226,6 +226,7 @@ struct state {
   stack_t given;  /* the program's own signal stack */
   u32 masked;     /* the program has blocked the signal of faults, */
   u32 pending;    /* and it arrived while blocked */
+  u64 backs[BACKS]; /* return addresses of events FROM_OUTSIDE, which have their numbers; 0: free */
 };
 
 HIDDEN void lbr_dispatch(void);

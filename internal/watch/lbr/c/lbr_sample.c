@@ -82,6 +82,17 @@ static void pop(struct state *s, u32 sp) {
   }
 }
 
+/* left removes the calls that end with a jump to code without a copy, if such code called them: they
+ * never return to recorded code. */
+static int left(struct state *s, const struct branch *b) {
+  u64 n = s->depth;
+  if (s->cut || lbr_module_at(b->to)) return 0;
+  while (n && s->calls[n - 1].sp == b->sp) n--;
+  if (n == s->depth || s->calls[n].kind != FROM_OUTSIDE) return 0;
+  s->depth = n;
+  return 1;
+}
+
 /* come handles an arrival in a module from code without a copy. */
 static void come(struct state *s, const struct module *m, const struct branch *b) {
   if (!lbr_begins(m, b->to)) { /* it returns, or jumps out of calls */
@@ -121,7 +132,7 @@ static void follow(struct state *s, const struct module *m, const struct branch 
     /* fall through */
   case TAIL_CALL:
     pop(s, b->sp - 8);
-    push(s, b, TAIL_CALL, b->sp);
+    if (!left(s, b)) push(s, b, TAIL_CALL, b->sp);
     break;
   case FROM_OUTSIDE: come(s, m, b); break;
   }

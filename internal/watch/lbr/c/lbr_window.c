@@ -62,6 +62,22 @@ static void push(struct state *s, u64 back, u32 sp) {
   if (s->top) s->frames[--s->top] = (struct seen){back, sp, 0};
 }
 
+/* push_outer pushes a call by code without a copy. Its return address is that of the event, or else
+ * where the branch before it led. */
+static void push_outer(struct state *s, const struct event *e) {
+  u32 number = e->from & FROM_MASK;
+  struct branch before = lbr_branch(e - 1);
+  push(s, number ? s->backs[number - 1] : lbr_module_at(before.to) ? (u64)lbr_dispatch : before.to, e->sp);
+  s->frames[s->top].outside = 1;
+}
+
+/* left removes the frame of a function that outside code called, and that jumps out again: it never
+ * returns to recorded code. */
+static void left(struct state *s, const struct event *e) {
+  if (!lbr_settings.by_calls || lbr_module_at(lbr_branch(e).to)) return;
+  while (s->top < s->bottom && s->frames[s->top].sp == e->sp && s->frames[s->top].outside) s->top++;
+}
+
 /* near_by reports whether two places may be on one stack: a thread has several if its signals or its
  * coroutines have some of their own. */
 static int near_by(u32 a, u32 b) {
@@ -112,16 +128,17 @@ static void follow(struct state *s, const struct event *e) {
     if (lbr_settings.by_calls && starting(behind(e))) s->top = s->bottom;
     else push(s, behind(e), e->sp);
     break;
-  case RETURN:
-  case INDIRECT_JUMP: pop(s, e->sp - 8); break;
+  case RETURN: pop(s, e->sp - 8); break;
+  case INDIRECT_JUMP:
+    pop(s, e->sp - 8); /* fall through */
+  case TAIL_CALL: left(s, e); break;
   case FROM_OUTSIDE: /* a call, unless it is the end of one */
     pop(s, e->sp - 8);
     b = lbr_branch(e);
     if (!s->walked) { /* the beginning of the thread, which is on no stack that is walked */
       s->top = s->bottom = ROOM;
     } else if ((s->top == s->bottom || s->frames[s->top].sp != e->sp) && lbr_begins(&lbr_modules[e->module], b.to)) {
-      b = lbr_branch(e - 1);
-      push(s, lbr_module_at(b.to) ? (u64)lbr_dispatch : b.to, e->sp);
+      push_outer(s, e);
     }
     break;
   }
