@@ -18,7 +18,7 @@ type Backups interface {
 func (g *Gate) backup(w http.ResponseWriter, r *http.Request) {
 	b, ok := g.c.(Backups)
 	if !ok {
-		g.refuse(w, r, http.StatusNotFound, "this collector makes no backups: copy its store by the store's own means")
+		g.refuse(w, r, http.StatusNotFound, "this collector makes no backups: copy its place in the object store (docs/fleet.md, Backup)")
 		return
 	}
 	write, err := b.Backup(r.Context())
