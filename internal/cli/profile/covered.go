@@ -167,7 +167,7 @@ func (f *coveredFlags) view() (coveredView, error) {
 	case f.paths && f.missed:
 		return nil, verb.Usagef("--paths always lists what did not run: it cannot be used with --missed")
 	case f.needsLines() && len(f.debug) == 0:
-		return nil, verb.Usagef("source lines need the binary's debug information: give it with --debug BINARY")
+		return nil, verb.Usagef("source lines need the binary's debug information: give it with --debug BINARY, after cairn go test with --debug and the directory of the raw files")
 	}
 	return view, nil
 }
