@@ -128,7 +128,7 @@ func (x *selector) resume(p *place) {
 		x.push(selectFrame{enter: c.enter, args: c.args, began: c.began})
 	}
 	x.now, x.last = p.now, p.last
-	x.tell(x.last)
+	x.report(x.last)
 }
 
 // placesMagic begins the output of AppendTo. Its number identifies the format and the division into parts by

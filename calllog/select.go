@@ -90,7 +90,7 @@ func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 			return
 		}
 		x.end()
-		yield(x.take(), nil)
+		yield(x.ready(), nil)
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *selected) skip(x *selector, thread, at, step int, yield func(*Batch, er
 			yield(nil, d.err)
 			return at, false
 		}
-		if !yield(x.take(), nil) {
+		if !yield(x.ready(), nil) {
 			return at, false
 		}
 	}
@@ -182,7 +182,7 @@ func (s *selected) parted(x *selector, thread, from, to int, yield func(*Batch, 
 			break
 		}
 		// Even if it is empty: readers decide there whether to continue.
-		if !yield(x.take(), nil) {
+		if !yield(x.ready(), nil) {
 			return false
 		}
 	}
@@ -291,12 +291,12 @@ func (x *selector) event(e *Event, p *Payload) {
 		x.enter(e, p)
 		x.pop(e.Time)
 	case e.Kind.IsEnter():
-		x.tell(e.Time)
+		x.report(e.Time)
 		x.enter(e, p)
 	case e.Kind.IsExit() || e.Kind == Arrive:
 		x.exit(e)
 	default:
-		x.tell(e.Time)
+		x.report(e.Time)
 		x.other(e, p)
 	}
 }
@@ -313,7 +313,7 @@ func (x *selector) enter(e *Event, p *Payload) {
 		f.args = slices.Clone(p.Args)
 	}
 	x.push(f)
-	x.tell(e.Time)
+	x.report(e.Time)
 }
 
 // push puts a call on the stack, after deciding whether it is selected.
@@ -349,7 +349,7 @@ func (x *selector) exit(e *Event) {
 		if !arrives {
 			x.over--
 		}
-		x.tell(e.Time)
+		x.report(e.Time)
 		return
 	}
 	at := len(x.stack) - 1
@@ -357,7 +357,7 @@ func (x *selector) exit(e *Event) {
 		at--
 	}
 	if at < 0 && len(x.stack) != x.border {
-		x.tell(e.Time)
+		x.report(e.Time)
 		return // of a call that the log does not have
 	}
 	if at < 0 {
@@ -369,11 +369,11 @@ func (x *selector) exit(e *Event) {
 	}
 	for len(x.stack) > at+1 {
 		if x.UpperBound || arrives {
-			x.tell(end)
+			x.report(end)
 		}
 		x.pop(end)
 	}
-	x.tell(e.Time)
+	x.report(e.Time)
 	if at >= 0 && !arrives {
 		x.pop(e.Time)
 		if len(x.stack) < x.border {
@@ -382,8 +382,8 @@ func (x *selector) exit(e *Event) {
 	}
 }
 
-// tell reports the calls that are known to be selected at time t, outer ones first.
-func (x *selector) tell(t uint64) {
+// report reports the calls that are known to be selected at time t, outer ones first.
+func (x *selector) report(t uint64) {
 	for ; x.told < len(x.stack); x.told++ {
 		f := &x.stack[x.told]
 		if !f.wanted {
@@ -480,8 +480,8 @@ func (x *selector) end() {
 	x.release(len(x.stack))
 }
 
-// take returns the events that are ready.
-func (x *selector) take() *Batch {
+// ready returns the events that are ready.
+func (x *selector) ready() *Batch {
 	b := x.out
 	x.out = Batch{}
 	return &b

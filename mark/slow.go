@@ -127,7 +127,7 @@ func (st *stack) cross(i int, end, lo, hi, t int64) {
 	}
 	if s.Parent {
 		if s.Number&unwritten == 0 {
-			x.tell(s)
+			x.addTexts(s)
 			report.parent(i, e.pc, s, end)
 		}
 		return
@@ -150,12 +150,12 @@ func (st *stack) cross(i int, end, lo, hi, t int64) {
 	for _, call := range trail {
 		s.Stack = append(s.Stack, call.Call)
 	}
-	x.tell(s)
+	x.addTexts(s)
 	report.spike(i, s, trail, end)
 }
 
-// tell adds the texts that the program attached to the span.
-func (x *extra) tell(s *Spike) {
+// addTexts adds the texts that the program attached to the span.
+func (x *extra) addTexts(s *Spike) {
 	s.Messages = x.messages
 	if x.desc != nil {
 		s.Desc = x.desc()

@@ -37,7 +37,7 @@ func parseAttr(data []byte, big bool) attr {
 	if big { // bit fields begin at the other end of each byte
 		a.flags = bits.Reverse64(a.flags)
 	}
-	f.take(24) // wakeup, breakpoint
+	f.next(24) // wakeup, breakpoint
 	a.branchType = f.u64()
 	a.regsUser = f.u64() // 0 in older versions
 	return a

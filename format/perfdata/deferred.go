@@ -52,7 +52,7 @@ func (s *session) complete(r record) {
 		s.bad(badRecord, r.offset)
 		return
 	}
-	rest := f.take(8 * n)
+	rest := f.next(8 * n)
 	list := s.held.samples[number]
 	if len(list) == 0 {
 		return

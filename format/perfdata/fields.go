@@ -13,7 +13,7 @@ type fields struct {
 	short bool
 }
 
-func (f *fields) take(n uint64) []byte {
+func (f *fields) next(n uint64) []byte {
 	if n > uint64(len(f.data)) {
 		f.short, f.data = true, nil
 		return nil
@@ -24,7 +24,7 @@ func (f *fields) take(n uint64) []byte {
 }
 
 func (f *fields) u32() uint32 {
-	b := f.take(4)
+	b := f.next(4)
 	if b == nil {
 		return 0
 	}
@@ -32,7 +32,7 @@ func (f *fields) u32() uint32 {
 }
 
 func (f *fields) u64() uint64 {
-	b := f.take(8)
+	b := f.next(8)
 	if b == nil {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (f *fields) text() string {
 
 // sized reads a string with its length, which counts NULs at its end.
 func (f *fields) sized() string {
-	s, _, _ := bytes.Cut(f.take(uint64(f.u32())), []byte{0})
+	s, _, _ := bytes.Cut(f.next(uint64(f.u32())), []byte{0})
 	return string(s)
 }
 

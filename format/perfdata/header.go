@@ -175,10 +175,10 @@ func trimBuildID(misc uint16, id string) string {
 func (p *Reader) eventNames(f *fields) {
 	n, size := f.u32(), f.u32()
 	for i := uint32(0); i < n && !f.short; i++ {
-		f.take(uint64(size))
+		f.next(uint64(size))
 		ids := f.u32()
 		name := f.sized()
-		f.take(8 * uint64(ids))
+		f.next(8 * uint64(ids))
 		if int(i) < len(p.attrs) && !f.short {
 			p.attrs[i].name = name
 		}
@@ -198,7 +198,7 @@ func (p *Reader) describing(r record) error {
 		if size < attrSmallest || uint64(size) > uint64(len(r.body())) {
 			return fmt.Errorf("invalid header: an event of %d bytes", size)
 		}
-		p.addAttr(f.take(uint64(size)), f.data)
+		p.addAttr(f.next(uint64(size)), f.data)
 	case recordBuildID:
 		p.addBuildID(misc, r.body())
 	case recordFeature:

@@ -35,7 +35,7 @@ func event(kind uint32, misc uint16, body []byte, big bool) (e sample.Event, ok 
 		m.Start, m.Size, m.Offset = f.u64(), f.u64(), f.u64()
 		m.Exec = misc&miscMmapData == 0
 		if kind == recordMmap2 {
-			m.BuildID = mappedBuildID(f.take(24), misc)
+			m.BuildID = mappedBuildID(f.next(24), misc)
 			if !pathFollows(f.data) {
 				m.Exec = f.u32()&protExec != 0
 				f.u32() // shared or private
@@ -80,7 +80,7 @@ func buildID(misc uint16, body []byte, big bool) (path, id string) {
 	const fixed, sizeAt = 24, 20
 	f := fields{data: body, big: big}
 	f.u32() // process
-	b := f.take(fixed)
+	b := f.next(fixed)
 	if b == nil {
 		return "", ""
 	}
@@ -135,7 +135,7 @@ func sampleOf(a *attr, event uint16, body []byte, big, stays bool, batch *sample
 		batch.Frame(ip)
 	}
 	if t&sampleRaw != 0 {
-		f.take(uint64(f.u32()))
+		f.next(uint64(f.u32()))
 	}
 	switch {
 	case a.hasBranches():
@@ -161,10 +161,10 @@ func skipRead(f *fields, format uint64) {
 		n = f.u64()
 	}
 	if n > uint64(len(f.data)) { // it would not fit, and its size might not either
-		f.take(n)
+		f.next(n)
 		return
 	}
-	f.take(8 * (uint64(times) + n*uint64(perValue)))
+	f.next(8 * (uint64(times) + n*uint64(perValue)))
 }
 
 // callchain adds the addresses of a stack, and returns their number, and that of the record with the others, 0 if there
@@ -175,7 +175,7 @@ func callchain(f *fields, batch *sample.Batch) (frames, deferred uint64) {
 		f.short = true
 		return 0, 0
 	}
-	for data := f.take(8 * n); len(data) > 0; data = data[8:] {
+	for data := f.next(8 * n); len(data) > 0; data = data[8:] {
 		switch addr := number64(data, f.big); {
 		case addr == contextUserDeferred && len(data) > 8:
 			data = data[8:]
@@ -199,9 +199,9 @@ func skipBranches(f *fields, branchType uint64) {
 		f.short = true
 		return
 	}
-	f.take(size * n)
+	f.next(size * n)
 	if branchType&branchCounters != 0 {
-		f.take(8 * n)
+		f.next(8 * n)
 	}
 }
 
@@ -227,7 +227,7 @@ func userState(f *fields, a *attr, stays bool, batch *sample.Batch) {
 	if size == 0 {
 		return
 	}
-	data := f.take(size)
+	data := f.next(size)
 	switch copied := f.u64(); {
 	case !usable || f.short:
 	case stays:
@@ -249,7 +249,7 @@ func branchStack(f *fields, branchType uint64, batch *sample.Batch) (wrongPath u
 		f.short = true
 		return 0
 	}
-	for data := f.take(size * n); len(data) > 0; data = data[size:] {
+	for data := f.next(size * n); len(data) > 0; data = data[size:] {
 		flags := number64(data[16:], f.big)
 		if f.big { // a bit field
 			flags = bits.Reverse64(flags)
@@ -261,7 +261,7 @@ func branchStack(f *fields, branchType uint64, batch *sample.Batch) (wrongPath u
 		batch.Branch(number64(data, f.big), number64(data[8:], f.big), flags&branchMispred != 0)
 	}
 	if branchType&branchCounters != 0 {
-		f.take(8 * n)
+		f.next(8 * n)
 	}
 	return wrongPath
 }

@@ -79,7 +79,7 @@ func (s *session) records(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		if err := s.take(r); err != nil {
+		if err := s.handle(r); err != nil {
 			s.bad(err.Error(), r.offset)
 			s.rounds.flush(1<<64-1, s.record)
 			return nil
@@ -102,8 +102,8 @@ func (s *session) bad(what string, offset int64) {
 	s.stats.Damaged(what, s.info.File, 0, offset)
 }
 
-// take handles a record of the file. An error means that nothing after it can be read.
-func (s *session) take(r record) error {
+// handle handles a record of the file. An error means that nothing after it can be read.
+func (s *session) handle(r record) error {
 	kind, _, _ := header(r.data, s.big)
 	f := fields{data: r.body(), big: s.big}
 	switch {
@@ -119,7 +119,7 @@ func (s *session) take(r record) error {
 		return s.unpack(r.body(), r.offset)
 	case kind == recordCompressed2:
 		size := f.u64()
-		return s.unpack(f.take(min(size, uint64(len(f.data)))), r.offset)
+		return s.unpack(f.next(min(size, uint64(len(f.data)))), r.offset)
 	}
 	return nil
 }

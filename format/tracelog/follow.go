@@ -111,7 +111,7 @@ func (f *Follower) chunk(chunk []byte, at int64) bool {
 		now++
 		if now > c.taken && now <= most {
 			c.taken = now
-			f.take(&rec, err)
+			f.keep(&rec, err)
 		}
 		return true
 	})
@@ -119,7 +119,7 @@ func (f *Follower) chunk(chunk []byte, at int64) bool {
 	return !sealed
 }
 
-func (f *Follower) take(rec *record, err error) {
+func (f *Follower) keep(rec *record, err error) {
 	l := f.log
 	switch {
 	case err != nil:
@@ -139,7 +139,7 @@ func (f *Follower) take(rec *record, err error) {
 		if !slices.ContainsFunc(l.Modules, func(m Module) bool {
 			return m.Number == rec.module.Number && m.Unloaded == 0 && rec.module.Unloaded == 0
 		}) {
-			l.takeModule(rec.module)
+			l.keepModule(rec.module)
 		}
 	case rec.joined != nil:
 		join(l.Modules, *rec.joined)

@@ -98,7 +98,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 		case err != nil:
 			return nil, err
 		default:
-			l.take(&rec, names)
+			l.keep(&rec, names)
 		}
 	}
 	for tid, text := range names {
@@ -111,11 +111,11 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	return l, nil
 }
 
-// take keeps the part of a record that Open needs.
-func (l *Log) take(rec *record, names map[uint32]string) {
+// keep keeps the part of a record that Open needs.
+func (l *Log) keep(rec *record, names map[uint32]string) {
 	switch {
 	case rec.module != nil:
-		l.takeModule(rec.module)
+		l.keepModule(rec.module)
 	case rec.joined != nil:
 		join(l.Modules, *rec.joined)
 	case rec.thread != nil:
@@ -141,14 +141,14 @@ func (l *Log) take(rec *record, names map[uint32]string) {
 	case rec.episode != nil:
 		l.Written++
 	case rec.open != nil:
-		l.takeOpen(rec.open)
+		l.keepOpen(rec.open)
 	case rec.slot, rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil, rec.holder != nil:
 	default:
 		l.Unknown++
 	}
 }
 
-func (l *Log) takeModule(m *Module) {
+func (l *Log) keepModule(m *Module) {
 	if m.Unloaded != 0 {
 		for i := len(l.Modules) - 1; i >= 0; i-- {
 			if old := &l.Modules[i]; old.Number == m.Number {

@@ -12,8 +12,8 @@ import (
 // maxOpen bounds the calls that have not ended; a process has records for fewer.
 const maxOpen = 1 << 14
 
-// takeOpen keeps a call that has not returned.
-func (l *Log) takeOpen(e *Episode) {
+// keepOpen keeps a call that has not returned.
+func (l *Log) keepOpen(e *Episode) {
 	list := &l.Left
 	if e.Flags&Unended != 0 {
 		list = &l.Open

@@ -203,7 +203,7 @@ func (d *decoder) records(b []byte, end bool) (used, skip int, trouble string) {
 			break
 		}
 		used += n
-		d.take(&w.rec)
+		d.event(&w.rec)
 	}
 	return used, 0, ""
 }
@@ -233,8 +233,8 @@ func (d *decoder) calls(b []byte) int {
 	return n * functionSize
 }
 
-// take makes an event from a record, if it is one.
-func (d *decoder) take(r *Record) {
+// event makes an event from a record, if it is one.
+func (d *decoder) event(r *Record) {
 	e := calllog.Event{Time: r.Time, Func: r.Func, CPU: r.CPU}
 	switch r.Kind {
 	case Call:
@@ -297,7 +297,7 @@ func (d *decoder) basicPart(p *part, ahead int64, yield func(*calllog.Batch, err
 				return false
 			}
 			if trouble == "" {
-				d.take(&r)
+				d.event(&r)
 			}
 		}
 	}

@@ -265,13 +265,13 @@ func (d *decoder) yamlPart(p *part, _ int64, yield func(*calllog.Batch, error) b
 		if d.full() && !d.flush(yield) {
 			return false
 		}
-		d.takeYAML(rec)
+		d.eventOfYAML(rec)
 	}
 	return d.flush(yield)
 }
 
-// takeYAML makes an event of a record.
-func (d *decoder) takeYAML(rec *yamlRecord) {
+// eventOfYAML makes an event of a record.
+func (d *decoder) eventOfYAML(rec *yamlRecord) {
 	e := calllog.Event{Time: rec.time, Func: rec.fn, CPU: rec.cpu, Kind: rec.kind}
 	switch {
 	case rec.kind >= calllog.Custom:

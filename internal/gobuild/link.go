@@ -93,7 +93,7 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 		return err
 	}
 	if t.cfg.Mode.Timed() {
-		return t.tell(path, file, tables, report)
+		return t.writeInfo(path, file, tables, report)
 	}
 	buildMode, _ := t.flag("-buildmode")
 	linked, err := linkmap.Make(file, tables, buildMode == "c-shared")
@@ -127,8 +127,8 @@ func parse(data []byte) (image.Image, error) {
 	return elfimage.Parse(data)
 }
 
-// tell writes the data that the runtime needs into a linked program of a timed mode.
-func (t *tool) tell(path string, file image.Image, tables []*functable.Table, report *Report) error {
+// writeInfo writes the data that the runtime needs into a linked program of a timed mode.
+func (t *tool) writeInfo(path string, file image.Image, tables []*functable.Table, report *Report) error {
 	linked, err := linkmap.Tell(file, tables, t.cfg.Threshold.Nanoseconds())
 	if err != nil {
 		return err

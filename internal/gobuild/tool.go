@@ -28,7 +28,7 @@ const (
 func Tool(ctx context.Context, cfg Config, args []string, stdout, stderr io.Writer) error {
 	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if len(args) == 2 && args[1] == "-V=full" && (name == "compile" || name == "link") {
-		return tellVersion(ctx, cfg, args[0], stdout, stderr)
+		return printVersion(ctx, cfg, args[0], stdout, stderr)
 	}
 	t := tool{ctx: ctx, cfg: cfg, path: args[0], args: args[1:], stdout: stdout, stderr: stderr}
 	switch name {
@@ -89,10 +89,10 @@ func (t *tool) has(name string) bool {
 	return false
 }
 
-// tellVersion prints the version of a tool with a hash of everything that affects its output.
+// printVersion prints the version of a tool with a hash of everything that affects its output.
 // The go command makes it a part of its cache's keys, so instrumented packages and those of
 // other builds are kept apart.
-func tellVersion(ctx context.Context, cfg Config, path string, stdout, stderr io.Writer) error {
+func printVersion(ctx context.Context, cfg Config, path string, stdout, stderr io.Writer) error {
 	c := exec.CommandContext(ctx, path, "-V=full")
 	c.Stderr = stderr
 	out, err := c.Output()

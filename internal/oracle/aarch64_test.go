@@ -404,7 +404,7 @@ func TestTailCallsAArch64(t *testing.T) {
 		for _, whole := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s whole=%v", name, whole), func(t *testing.T) {
 				if whole == c.probed { // the sample: each compiler once, and both kinds of stacks
-					takesLong(t)
+					skipLong(t)
 				}
 				t.Parallel()
 				program := crossTails(t, c.compiler, c.flags...)

@@ -60,7 +60,7 @@ func TestAArch64Records(t *testing.T) {
 // TestAArch64Threads checks that atomic counts are exact when first calls collide, with pairs
 // of exclusive accesses and with atomic instructions.
 func TestAArch64Threads(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	source := filepath.Join("testdata", "threads.c")
 	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -march=armv8.1-a"} {

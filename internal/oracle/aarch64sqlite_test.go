@@ -12,7 +12,7 @@ import (
 // TestAArch64SQLite compares the answers of SQLite with those of a build without probes, in
 // modes that record, and when it is built by a profile with its cold blocks moved.
 func TestAArch64SQLite(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	dir := goModule(t, sqliteModule)
 	for _, line := range []string{"aarch64-linux-gnu-gcc -O2", "clang-22 --target=aarch64-linux-gnu -O2"} {

@@ -70,7 +70,7 @@ func TestArmRecords(t *testing.T) {
 
 // TestArmThreads checks that atomic counts are exact when first calls collide.
 func TestArmThreads(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	source := filepath.Join("testdata", "threads.c")
 	for _, flags := range []string{"-O2 -pthread", "-O2 -pthread -marm"} {

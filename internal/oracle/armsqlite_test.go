@@ -12,7 +12,7 @@ import (
 // TestArmSQLite compares the answers of SQLite with those of a build without probes, in modes
 // that record, in both states, and with its functions in the order of a profile.
 func TestArmSQLite(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	dir := goModule(t, sqliteModule)
 	for _, line := range []string{"arm-linux-gnueabihf-gcc -O2", "arm-linux-gnueabihf-gcc -Os -marm", "clang-22 --target=armv7-linux-gnueabihf -O2"} {

@@ -13,7 +13,7 @@ import (
 // TestArmUse builds programs for Armv7 by the profile of a run. It checks their answers, with
 // exceptions and longjmp, and that the functions that ran are in front of the others.
 func TestArmUse(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	for _, v := range []struct{ source, compiler, flags string }{
 		{"shapes.cc", "arm-linux-gnueabihf-g++", "-O2 -std=c++17"},

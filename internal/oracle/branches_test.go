@@ -36,14 +36,14 @@ func TestBranches(t *testing.T) {
 		s := readSample(t, file)
 		t.Run(s.name, func(t *testing.T) {
 			if i > 0 {
-				takesLong(t)
+				skipLong(t)
 			}
 			t.Parallel()
 			truth := s.gcovWays(t)
 			for i, v := range []variant{{"gcc", "-O0"}, {"clang-22", "-O0"}, {"gcc", "-O2"}, {"clang-22", "-O2"}} {
 				t.Run(v.compiler+v.flags, func(t *testing.T) {
 					if i > 2 {
-						takesLong(t)
+						skipLong(t)
 					}
 					t.Parallel()
 					mustHave(t, v.compiler)

@@ -16,7 +16,7 @@ import (
 // epilogues, and code that does without a frame. LLVM's rules leave out many of those, and
 // believe others that lack the caller.
 func TestPhysicalCallers(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	mustHave(t, "gcc")
 	steps := filepath.Join(t.TempDir(), "steps")

@@ -16,7 +16,7 @@ import (
 // clang's own instrumentation: code, what is loaded, the stripped file, and the instructions of a run,
 // which a plugin of the emulator counts. It logs the tables of docs/targets.md.
 func TestCrossCost(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	plugin := filepath.Join(t.TempDir(), "insns.so")
 	output(t, command(t, "gcc", "-O2", "-w", "-shared", "-fPIC", "-o", plugin, filepath.Join("testdata", "insns.c")))

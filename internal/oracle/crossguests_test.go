@@ -33,7 +33,7 @@ type crossGuest struct {
 // TestCrossLZO runs the test program of lzo2, which compresses, decompresses and compares.
 func TestCrossLZO(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	(&crossGuest{
 		debian: "lzo2", files: []string{"src/*.c", "lzotest/lzotest.c"}, options: []string{"-I{sources}", "-I{sources}/include", "-I{sources}/src"},
 		args: []string{"-m1", "-n1", "-q"}, data: "examples/overlap.c",
@@ -43,7 +43,7 @@ func TestCrossLZO(t *testing.T) {
 // TestCrossZlib runs the two test programs of zlib: of its interface, and of all paths of inflate.
 func TestCrossZlib(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	for _, name := range []string{"example", "infcover"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func TestCrossZlib(t *testing.T) {
 // TestCrossYAML runs a test program of libyaml, which reads a file, writes its events, reads them again and compares.
 func TestCrossYAML(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	(&crossGuest{
 		debian: "libyaml", files: []string{"src/*.c", "tests/run-emitter.c"}, data: "examples/global-tag.yaml",
 		options: []string{

@@ -14,7 +14,7 @@ var toBeHooked = regexp.MustCompile(`note: hooking ([0-9,]+) functions`)
 // TestSQLiteDetours hooks every function of SQLite that can be hooked, in a program that was
 // built without cairn, and compares the answers.
 func TestSQLiteDetours(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	program := buildSQLite(t, "", "gcc", "-O2")
 	args := append([]string{"spike", "--attach-by-preload", "--small", "0", "--dir", t.TempDir(), program}, sqliteArgs(t, allPhases)...)

@@ -153,7 +153,7 @@ func TestFlightCloses(t *testing.T) {
 
 // TestFlightSQLite checks that a recorded program gives the same answers.
 func TestFlightSQLite(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	program := buildSQLite(t, "spike --small 0 --flight", "gcc", "-O2")
 	cmd := command(t, program, sqliteArgs(t, allPhases)...)

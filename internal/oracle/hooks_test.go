@@ -15,7 +15,7 @@ import (
 // watch run. It answers as it does, and one slow call of malloc among many is found
 // in the calls of SQLite around it.
 func TestHookedSQLite(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	mustHave(t, "gcc")
 	preload := filepath.Join(t.TempDir(), "slow.so")

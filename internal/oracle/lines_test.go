@@ -36,7 +36,7 @@ func TestLines(t *testing.T) {
 		}
 		t.Run(g.Name, func(t *testing.T) {
 			if g.Name != "tinyxml2" {
-				takesLong(t)
+				skipLong(t)
 			}
 			t.Parallel()
 			mustHave(t, "gcov")

@@ -31,7 +31,7 @@ func TestLTO(t *testing.T) {
 		for _, kind := range ltoKinds {
 			t.Run(program.name+kind, func(t *testing.T) {
 				if program.name == "blst" || kind == "-flto" {
-					takesLong(t)
+					skipLong(t)
 				}
 				t.Parallel()
 				args := append([]string{"-O2", kind, "-fuse-ld=lld"}, program.args...)
@@ -45,7 +45,7 @@ func TestLTO(t *testing.T) {
 // TestLTORust compares Rust with a module of C, whose bitcode lld compiles together.
 func TestLTORust(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	mustHave(t, "ld.lld-22")
 	mustHave(t, "rustc")
 	about := output(t, command(t, "rustc", "-vV"))

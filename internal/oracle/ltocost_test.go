@@ -18,7 +18,7 @@ import (
 // in the same link. It logs the table of docs/lto.md.
 func TestLTOCost(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	mustHave(t, "ld.lld-22")
 	mustHave(t, "valgrind")
 	for i := range ltoGuests {

@@ -75,7 +75,7 @@ var ltoGuests = []ltoGuest{
 // them by their profiles.
 func TestLTOGuests(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	mustHave(t, "ld.lld-22")
 	for i := range ltoGuests {
 		g := &ltoGuests[i]

@@ -189,7 +189,7 @@ func TestMachORecords(t *testing.T) {
 // TestMachOObjectiveC compares methods, whose names are no words of C.
 func TestMachOObjectiveC(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	source := filepath.Join("testdata", "macho", "counter.m")
 	for _, system := range []apple{macOS, iOS} {
 		t.Run(system.target, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestMachOObjectiveC(t *testing.T) {
 // TestMachOZlib compares a real program: what zlib's authors wrote to run all paths of inflate.
 func TestMachOZlib(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	_, _, zlib := fetchGuest(t, &tailguests.Guest{Name: "zlib", Debian: "zlib"})
 	var sources []string
 	for _, name := range []string{"inflate.c", "infback.c", "inftrees.c", "inffast.c", "adler32.c", "crc32.c", "zutil.c", "test/infcover.c"} {

@@ -79,7 +79,7 @@ var machOGuests = []machOGuest{
 // TestMachOGuests compares what probes record in real programs with the counts of processors in software.
 func TestMachOGuests(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	for _, g := range machOGuests {
 		t.Run(g.debian, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ func TestMissingFrames(t *testing.T) {
 		for _, g := range tailguests.All {
 			t.Run(g.Name, func(t *testing.T) {
 				if g.Name != "Lua" {
-					takesLong(t)
+					skipLong(t)
 				}
 				t.Parallel()
 				mustHave(t, g.Compiler)

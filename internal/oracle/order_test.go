@@ -40,7 +40,7 @@ func TestSQLiteOrder(t *testing.T) {
 // TestSQLiteOrderCut has a buffer that is too small, and checks that it holds the last first
 // executions that the tracer saw.
 func TestSQLiteOrderCut(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	const slots = 256
 	program := buildSQLite(t, "order --order-slots 200", "gcc", "-O2")

@@ -12,7 +12,7 @@ import (
 // TestSQLiteOrderRun compares cairn order --run with the probes of the same
 // run. The former knows the C runtime's functions, too.
 func TestSQLiteOrderRun(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	for compiler, flags := range map[string]string{"gcc": "-O2", "clang-22": "-O1 -ffunction-sections"} {
 		t.Run(compiler, func(t *testing.T) {

@@ -18,7 +18,7 @@ const maxStray = 5
 // callgrind saw: in the linker's order, and in that of first execution.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	takesLong(t) // make test runs the script pages_measure
+	skipLong(t) // make test runs the script pages_measure
 	mustHave(t, "valgrind")
 	const phases = "1"
 	profile := filepath.Join(t.TempDir(), "app.mip")

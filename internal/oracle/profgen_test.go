@@ -106,7 +106,7 @@ func firstDifference(got, want string) string {
 
 // TestProfgenSQLite compares profiles of a large program with those of llvm-profgen.
 func TestProfgenSQLite(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	mustHave(t, "clang-22")
 	mustHave(t, llvmProfgen)

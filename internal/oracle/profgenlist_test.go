@@ -40,7 +40,7 @@ func TestListing(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			if x.long {
-				takesLong(t)
+				skipLong(t)
 			}
 			words := strings.Fields(x.line)
 			mustHave(t, words[0])
@@ -93,7 +93,7 @@ var (
 // architecture.
 func TestListingAArch64(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	mustHave(t, llvmProfgen)
 	mustHave(t, "aarch64-linux-gnu-gcc")
 	program := filepath.Join(t.TempDir(), "program")

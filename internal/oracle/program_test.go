@@ -36,8 +36,8 @@ func mustHave(t *testing.T, tool string) {
 	}
 }
 
-// takesLong skips a test that make long runs, and make test only a sample of.
-func takesLong(t *testing.T) {
+// skipLong skips a test that make long runs, and make test only a sample of.
+func skipLong(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it takes long; make long runs it")

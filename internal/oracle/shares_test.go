@@ -201,7 +201,7 @@ func TestSharesFrameless(t *testing.T) {
 // TestShares compares the shares of the functions of real programs with callgrind's. Valgrind
 // does not read the debug information of clang.
 func TestShares(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	every := map[string]string{"SQLite": "1999", "Duktape": "499", "H3": "101", "Lua": "13", "tinyxml2": "101", "pugixml": "29"}
 	for _, g := range tailguests.All {

@@ -79,7 +79,7 @@ func TestShapes(t *testing.T) {
 // TestBlst compares everything on a library that has assembly by hand, which
 // gets no probes, between its compiled functions.
 func TestBlst(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	dir := goModule(t, "github.com/supranational/blst@v0.3.17")
 	files := []string{

@@ -21,7 +21,7 @@ func TestSQLiteSplit(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang-22"} {
 		t.Run(compiler, func(t *testing.T) {
 			if compiler != "gcc" {
-				takesLong(t)
+				skipLong(t)
 			}
 			t.Parallel()
 			dir := t.TempDir()

@@ -74,7 +74,7 @@ func sqliteAnswer(t *testing.T) string {
 }
 
 func TestSQLiteWithoutProbes(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	dir := goModule(t, sqliteModule)
 	plain := build(t, "", "gcc", append(sqliteDefines, "-O0", "-I"+dir, filepath.Join("testdata", "sqlite.c"),
@@ -88,7 +88,7 @@ func TestSQLite(t *testing.T) {
 	for _, test := range []struct{ compiler, flags string }{{"gcc", "-O1 -ffunction-sections"}, {"clang-22", "-O1 -no-pie"}} {
 		t.Run(test.compiler, func(t *testing.T) {
 			if test.compiler != "gcc" {
-				takesLong(t)
+				skipLong(t)
 			}
 			t.Parallel()
 			full := buildSQLite(t, "full", test.compiler, strings.Fields(test.flags)...)
@@ -110,7 +110,7 @@ func TestSQLite(t *testing.T) {
 
 // TestSQLiteBlocks compares the coverage of blocks where nothing is counted.
 func TestSQLiteBlocks(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	answer, ran, m := callgrind(t, buildSQLite(t, "block", "gcc", "-O1", "-ffunction-sections"), sqliteArgs(t, allPhases)...)
 	checkAnswer(t, answer, sqliteAnswer(t))

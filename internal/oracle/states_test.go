@@ -56,7 +56,7 @@ func TestStates(t *testing.T) {
 			for i, v := range []variant{{"gcc", "-O0"}, {"clang-22", "-O0"}, {"gcc", "-O2"}, {"clang-22", "-O2"}, {"gcc", "-O2 -flto"}, {"clang-22", "-O2 -flto -fuse-ld=lld"}, {"gcc", "-Og"}} {
 				t.Run(v.compiler+v.flags, func(t *testing.T) {
 					if i > 2 {
-						takesLong(t)
+						skipLong(t)
 					}
 					t.Parallel()
 					mustHave(t, v.compiler)

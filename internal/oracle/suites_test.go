@@ -69,7 +69,7 @@ mv pngvalid.o pngvalid; mv pngtest.o test; $CC -o app *.o -x none pngvalid -lz -
 // wrong but the brackets at the ends of blocks, whose code gcov counts with that of the destructors there.
 func TestSuites(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	mustHave(t, "gcov")
 	mustHave(t, "llvm-cov-22")
 	for _, s := range suites {

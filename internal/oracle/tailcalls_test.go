@@ -203,7 +203,7 @@ func tailLog(t *testing.T, program string, env func(dir string) []string, args .
 
 // TestTailCallsOfLua is the same with an interpreter that makes many tail calls.
 func TestTailCallsOfLua(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	mustHave(t, xrayC)
 	needsRDTSCP(t)

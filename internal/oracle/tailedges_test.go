@@ -144,7 +144,7 @@ func TestTailCallEdges(t *testing.T) {
 // TestTailCallEdgesOfLua is the same with a program that was not written for the test.
 func TestTailCallEdgesOfLua(t *testing.T) {
 	t.Parallel()
-	takesLong(t)
+	skipLong(t)
 	i := slices.IndexFunc(tailguests.All, func(g *tailguests.Guest) bool { return g.Name == "Lua" })
 	g := tailguests.All[i].With("gcc", "-O2")
 	root, dir, sources := fetchGuest(t, g)

@@ -130,7 +130,7 @@ func TestTreeCallgrind(t *testing.T) {
 // TestTreeXRay compares the stacks of SQLite with those of a log of every call that XRay's
 // runtime recorded of the same work.
 func TestTreeXRay(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	_, fdr := recordSQLite(t)
 	_, logs := stacksOf(t, buildSQLite(t, "stacks", xrayC, "-O1", "-ffunction-sections"), sqliteArgs(t, "3")...)

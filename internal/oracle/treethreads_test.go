@@ -109,7 +109,7 @@ func TestTreeSanitized(t *testing.T) {
 // TestTreeReplay checks that the tree made of a log of every call is the one that the program
 // makes while it runs.
 func TestTreeReplay(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	told, trees := stacksOf(t, buildSQLite(t, "stacks", "gcc", "-O1", "-ffunction-sections"), sqliteArgs(t, "3")...)
 	said, events := callLogs(t, "file", append([]string{buildSQLite(t, "trace", "gcc", "-O1", "-ffunction-sections")}, sqliteArgs(t, "3")...)...)

@@ -32,7 +32,7 @@ void *malloc(size_t n) {
 // the C library, with each linker. It compares the answers, and checks that one slow call among
 // many is found with its callers.
 func TestWrapSQLite(t *testing.T) {
-	takesLong(t)
+	skipLong(t)
 	t.Parallel()
 	mustHave(t, "gcc")
 	dir, sqlite := t.TempDir(), goModule(t, sqliteModule)

@@ -22,7 +22,7 @@ var sqliteLogs struct {
 // out of order.
 func recordSQLite(t *testing.T) (basic, fdr *xrayLog) {
 	t.Helper()
-	takesLong(t)
+	skipLong(t)
 	mustHave(t, xrayC)
 	dir := goModule(t, sqliteModule)
 	s := &sqliteLogs

@@ -164,7 +164,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		}
 	}
 	if AsksIdentity(args) {
-		if err := f.tellIdentity(s, c); err != nil {
+		if err := f.printIdentity(s, c); err != nil {
 			return err
 		}
 		return c.become(ctx, argv, "")

@@ -18,8 +18,8 @@ func AsksIdentity(args []string) bool {
 	return len(args) == 5 && args[0] == "-###" && slices.Equal(args[3:], []string{"-c", "-"}) && args[1] == "-x"
 }
 
-// tellIdentity answers for a compiler with our flags.
-func (f *InstrumentFlags) tellIdentity(s *verb.Streams, c Compiler) error {
+// printIdentity answers for a compiler with our flags.
+func (f *InstrumentFlags) printIdentity(s *verb.Streams, c Compiler) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

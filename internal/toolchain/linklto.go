@@ -82,9 +82,9 @@ func linkNames(body *io.SectionReader) (*objfile.LinkNames, error) {
 	return n, nil
 }
 
-// taken returns which members of archives the linker may have taken: those that define a name that an object, or
+// extracted returns which members of archives the linker may have taken: those that define a name that an object, or
 // another of them, needs. Their order makes no difference, so that these may be more than it took.
-func (l *ltoLink) taken(paths []string) (map[inputPlace]bool, error) {
+func (l *ltoLink) extracted(paths []string) (map[inputPlace]bool, error) {
 	taken := map[inputPlace]bool{}
 	needed := map[inputPlace][]string{}
 	defines := map[string][]inputPlace{} // names of members of archives
@@ -136,7 +136,7 @@ func (l *ltoLink) record(data []byte, paths []string) ([]byte, error) {
 	var taken map[inputPlace]bool
 	if archived && !l.all {
 		var err error
-		if taken, err = l.taken(paths); err != nil {
+		if taken, err = l.extracted(paths); err != nil {
 			return nil, err
 		}
 	}

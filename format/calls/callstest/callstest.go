@@ -159,14 +159,14 @@ func (c *column) fill() error {
 			return err
 		}
 		c.page = page
-		if err := c.take(page); err != nil {
+		if err := c.append(page); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *column) take(page parquet.Page) error {
+func (c *column) append(page parquet.Page) error {
 	c.room = c.room[:0]
 	data := page.Data()
 	switch dict := page.Dictionary(); {

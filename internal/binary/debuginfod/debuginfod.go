@@ -201,7 +201,7 @@ func (c *Client) ask(build, remote, path string) error {
 		server = strings.TrimSuffix(server, "/")
 		err := c.down[server]
 		if err == nil {
-			c.tell(server+build, remote)
+			c.started(server+build, remote)
 			err = c.download(server+build+remote, path)
 		}
 		if err == nil {
@@ -225,8 +225,8 @@ func (c *Client) ask(build, remote, path string) error {
 	return ErrNone
 }
 
-// tell calls Started.
-func (c *Client) tell(build, remote string) {
+// started calls Started.
+func (c *Client) started(build, remote string) {
 	if kind, _, ok := strings.Cut(remote, "/"); ok {
 		remote = kind
 	}

@@ -137,7 +137,7 @@ func (a aarch64Arch) constant(s *Set, r Ref) (uint64, bool) {
 // farthest is the maximum distance in bytes in which the page of an address is searched.
 const farthest = 1 << 12
 
-func (aarch64Arch) taken(t *text, _ bool, add func(addr uint64)) {
+func (aarch64Arch) addressed(t *text, _ bool, add func(addr uint64)) {
 	var made [32][]uint64 // the possible pages of a register
 	for off := 0; off+aarch64.Size <= len(t.data); off += aarch64.Size {
 		if !t.starts.has(uint32(off)) {

@@ -57,7 +57,7 @@ type Arch interface {
 	constant(s *Set, r Ref) (uint64, bool)
 	// taken calls add with the addresses that a section may take; if the program has a fixed
 	// load address, these include all bytes that look like an address.
-	taken(t *text, fixed bool, add func(addr uint64))
+	addressed(t *text, fixed bool, add func(addr uint64))
 	// For walk: the calling convention, the effect of an instruction on registers, and where
 	// an indirect call or jump reads its target.
 	convention() convention

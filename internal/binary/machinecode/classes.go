@@ -97,7 +97,7 @@ func (b *Binary) Taken() (out []uint64) {
 	}
 	lo, hi := b.ranges[0].Lo, b.ranges[len(b.ranges)-1].Hi
 	for i := range b.texts {
-		b.arch.taken(&b.texts[i], b.Loaded != 0, func(addr uint64) {
+		b.arch.addressed(&b.texts[i], b.Loaded != 0, func(addr uint64) {
 			if addr-lo < hi-lo && b.RangeFrom(addr) != nil {
 				out = append(out, addr)
 			}

@@ -116,7 +116,7 @@ func (x86Arch) constant(s *Set, r Ref) (uint64, bool) {
 	return 0, false
 }
 
-func (x86Arch) taken(t *text, fixed bool, add func(addr uint64)) {
+func (x86Arch) addressed(t *text, fixed bool, add func(addr uint64)) {
 	for at := 0; at+4 <= len(t.data); at++ {
 		number := binary.LittleEndian.Uint32(t.data[at:])
 		if fixed {

@@ -233,7 +233,7 @@ type fields struct {
 	wide  bool
 }
 
-func (f *fields) take(n int) []byte {
+func (f *fields) next(n int) []byte {
 	if n > len(f.data) {
 		f.data = nil
 		return make([]byte, n)
@@ -243,14 +243,14 @@ func (f *fields) take(n int) []byte {
 	return b
 }
 
-func (f *fields) u8() uint8   { return f.take(1)[0] }
-func (f *fields) u16() uint16 { return f.order.Uint16(f.take(2)) }
-func (f *fields) u32() uint32 { return f.order.Uint32(f.take(4)) }
+func (f *fields) u8() uint8   { return f.next(1)[0] }
+func (f *fields) u16() uint16 { return f.order.Uint16(f.next(2)) }
+func (f *fields) u32() uint32 { return f.order.Uint32(f.next(4)) }
 
 // word reads a number of the file's word size.
 func (f *fields) word() uint64 {
 	if f.wide {
-		return f.order.Uint64(f.take(8))
+		return f.order.Uint64(f.next(8))
 	}
 	return uint64(f.u32())
 }

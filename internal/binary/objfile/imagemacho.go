@@ -155,7 +155,7 @@ func (im *Image) loadCommand(data []byte, debugOnly bool) error {
 	switch kind := f.u32(); kind {
 	case loadUUID:
 		f.u32() // size
-		m.uuid = f.take(16)
+		m.uuid = f.next(16)
 	case loadMain:
 		f.u32()
 		m.main = f.word()
@@ -167,7 +167,7 @@ func (im *Image) loadCommand(data []byte, debugOnly bool) error {
 		m.symbols, m.count, m.names, m.namesSize = uint64(f.u32()), uint64(f.u32()), uint64(f.u32()), uint64(f.u32())
 	case loadSegment:
 		f.u32() // size
-		seg := machOSegment{name: machOName(f.take(16)), addr: f.word(), size: f.word(), offset: f.word(), inFile: f.word()}
+		seg := machOSegment{name: machOName(f.next(16)), addr: f.word(), size: f.word(), offset: f.word(), inFile: f.word()}
 		f.u32() // maximum protection
 		protection := f.u32()
 		seg.writable, seg.executable = protection&2 != 0, protection&4 != 0
@@ -178,7 +178,7 @@ func (im *Image) loadCommand(data []byte, debugOnly bool) error {
 			return fmt.Errorf("a segment of %d sections, there is room for %d", count, room)
 		}
 		for range count {
-			im.machOSection(im.fields(f.take(machOSectionHeader)), debugOnly)
+			im.machOSection(im.fields(f.next(machOSectionHeader)), debugOnly)
 		}
 	}
 	return nil
@@ -187,7 +187,7 @@ func (im *Image) loadCommand(data []byte, debugOnly bool) error {
 // machOSection reads the header of a section.
 func (im *Image) machOSection(f *fields, debugOnly bool) {
 	var s imageSection
-	name, segment := machOName(f.take(16)), machOName(f.take(16))
+	name, segment := machOName(f.next(16)), machOName(f.next(16))
 	s.name = name
 	s.addr, s.size = f.word(), f.word()
 	s.offset = uint64(f.u32())

@@ -159,7 +159,7 @@ func BenchmarkStitch(b *testing.B) {
 				s := replaySegment(b.Context(), log, 0, from, to, Options{})
 				replaying += time.Since(begin)
 				begin = time.Now()
-				if err := r.take(b.Context(), log, s); err != nil || s.cut {
+				if err := r.apply(b.Context(), log, s); err != nil || s.cut {
 					b.Fatal("not whole: ", err)
 				}
 				stitching += time.Since(begin)

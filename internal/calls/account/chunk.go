@@ -195,7 +195,7 @@ func (r *replayer) stitch(c *chunk) {
 		if !c.follows {
 			r.settle()
 		}
-		r.takeBorder(l.border)
+		r.applyBorder(l.border)
 		return
 	}
 	if r.stats.Events > 0 && c.begin < r.last {
@@ -239,7 +239,7 @@ func (r *replayer) stitch(c *chunk) {
 		if !p.first {
 			r.last = p.before
 		}
-		r.takeBorder(p.border)
+		r.applyBorder(p.border)
 		if r.tails != nil {
 			r.tailedExit(p.fn, p.at, p.how)
 		} else {
@@ -249,9 +249,9 @@ func (r *replayer) stitch(c *chunk) {
 	r.stats.Enters = enters
 	r.stats.add(&l.stats)
 	r.first, r.most, r.last = min(r.first, l.first), max(r.most, l.most), l.last
-	r.takeBorder(l.border)
-	r.takeSlowest(c, where, level, depth, enters)
-	r.takeFrames(l, where, enters)
+	r.applyBorder(l.border)
+	r.addSlowest(c, where, level, depth, enters)
+	r.addFrames(l, where, enters)
 	if r.trie.Len() >= r.room {
 		r.fold()
 	}
@@ -269,8 +269,8 @@ func (r *replayer) arrive(c *chunk, p *piece, last bool) (inferred bool) {
 	return inferred
 }
 
-// takeBorder applies the chunk's state of the border, before its frames are added.
-func (r *replayer) takeBorder(border int) {
+// applyBorder applies the chunk's state of the border, before its frames are added.
+func (r *replayer) applyBorder(border int) {
 	if border >= 0 {
 		border += len(r.stack)
 	}
@@ -279,8 +279,8 @@ func (r *replayer) takeBorder(border int) {
 	}
 }
 
-// takeSlowest adds the slowest calls of a chunk, whose nodes, callers, depths and numbers are its own.
-func (r *replayer) takeSlowest(c *chunk, where []calltrie.NodeID, level []frame, depth []int, enters uint64) {
+// addSlowest adds the slowest calls of a chunk, whose nodes, callers, depths and numbers are its own.
+func (r *replayer) addSlowest(c *chunk, where []calltrie.NodeID, level []frame, depth []int, enters uint64) {
 	for _, call := range c.r.slow.calls {
 		i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].root > call.Node }) - 1
 		call.Node = where[call.Node]
@@ -297,8 +297,8 @@ func (r *replayer) takeSlowest(c *chunk, where []calltrie.NodeID, level []frame,
 	}
 }
 
-// takeFrames adds the calls that are open at the end of a chunk.
-func (r *replayer) takeFrames(l *replayer, where []calltrie.NodeID, enters uint64) {
+// addFrames adds the calls that are open at the end of a chunk.
+func (r *replayer) addFrames(l *replayer, where []calltrie.NodeID, enters uint64) {
 	for _, f := range l.stack {
 		f.id += enters
 		f.node = where[f.node]

@@ -100,7 +100,7 @@ func (s *schedule) work() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		l, thread, i := s.take()
+		l, thread, i := s.apply()
 		if l == nil {
 			return
 		}
@@ -130,9 +130,9 @@ func (s *schedule) work() {
 	}
 }
 
-// take returns the next segment: its thread and its number there. It waits if stitching lags so far that segments
+// apply returns the next segment: its thread and its number there. It waits if stitching lags so far that segments
 // would accumulate, and returns nil at the end. It is called with the lock held.
-func (s *schedule) take() (l *line, thread, index int) {
+func (s *schedule) apply() (l *line, thread, index int) {
 	for s.err == nil && s.thread < len(s.lines) {
 		l = s.lines[s.thread]
 		switch {
@@ -163,7 +163,7 @@ func (s *schedule) drain(l *line) {
 		delete(l.ready, l.done)
 		l.busy = true
 		s.mu.Unlock()
-		err := l.r.take(s.ctx, s.log, seg)
+		err := l.r.apply(s.ctx, s.log, seg)
 		s.mu.Lock()
 		l.busy = false
 		l.done++
@@ -205,8 +205,8 @@ func (s *schedule) report(thread, from, to int) {
 	s.opt.Progress(s.bytes)
 }
 
-// take applies a segment to the stack, and then replays its rest.
-func (r *replayer) take(ctx context.Context, log calllog.Log, s *segment) error {
+// apply applies a segment to the stack, and then replays its rest.
+func (r *replayer) apply(ctx context.Context, log calllog.Log, s *segment) error {
 	var events uint64
 	for _, c := range s.chunks {
 		if !c.fits(r) {

@@ -71,7 +71,7 @@ func replayWith(tb testing.TB, log calllog.Log, cuts []int, opt Options) *replay
 		if c.err != nil {
 			tb.Fatal(c.err)
 		}
-		if err := r.take(ctx, log, c); err != nil {
+		if err := r.apply(ctx, log, c); err != nil {
 			tb.Fatal(err)
 		}
 	}

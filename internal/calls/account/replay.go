@@ -409,7 +409,7 @@ func (r *replayer) pop(end uint64, how End) {
 		r.at = calltrie.After(f.node)
 	}
 	if r.emit != nil || r.slow.wants(total) {
-		r.tell(f, total, self, how)
+		r.report(f, total, self, how)
 	}
 	if int(f.args) < len(r.args) {
 		r.args = r.args[:f.args]
@@ -433,8 +433,8 @@ func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
 	}
 }
 
-// tell passes a call to the users of single calls.
-func (r *replayer) tell(f *frame, total, self uint64, how End) {
+// report passes a call to the users of single calls.
+func (r *replayer) report(f *frame, total, self uint64, how End) {
 	c := &r.call // allocating one for each call would produce garbage
 	*c = Call{
 		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: len(r.stack) + 1,

@@ -129,7 +129,7 @@ func (s *stepper) event(b *calllog.Batch, i int) {
 		if n := e.Payload; n != 0 && int(n) <= len(b.Payloads) {
 			s.step.Payload = &b.Payloads[n-1]
 		}
-		s.tell(r.last)
+		s.report(r.last)
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *stepper) begins(f *frame, depth int) {
 	if depth > 1 {
 		s.step.Call.Parent = s.r.stack[depth-2].id
 	}
-	s.tell(f.start)
+	s.report(f.start)
 }
 
 // ends is called for each call that ended. Calls of no duration in threads without exits have not been reported
@@ -157,14 +157,14 @@ func (s *stepper) ends(c *Call) bool {
 	if s.began < c.ID {
 		s.began = c.ID
 		s.step = Step{Call: *c}
-		s.tell(c.Start)
+		s.report(c.Start)
 	}
 	s.step = Step{What: Ends, Call: *c}
-	s.tell(c.Start + c.Duration)
+	s.report(c.Start + c.Duration)
 	return !s.r.stopped
 }
 
-func (s *stepper) tell(at uint64) {
+func (s *stepper) report(at uint64) {
 	s.now = max(s.now, at)
 	s.step.At = s.now
 	if !s.r.stopped {

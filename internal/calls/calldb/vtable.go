@@ -98,7 +98,7 @@ func (t *virtual[R]) BestIndex(info *vtab.IndexInfo) error {
 	for i := range info.Constraints {
 		c := &info.Constraints[i]
 		op, ok := operators[c.Op]
-		if !ok || !c.Usable || !t.takes(c.Column, op) {
+		if !ok || !c.Usable || !t.filters(c.Column, op) {
 			continue
 		}
 		c.ArgIndex = args
@@ -118,7 +118,7 @@ func (t *virtual[R]) BestIndex(info *vtab.IndexInfo) error {
 	return nil
 }
 
-func (t *virtual[R]) takes(column int, op byte) bool {
+func (t *virtual[R]) filters(column int, op byte) bool {
 	if column == t.name {
 		return op == '='
 	}

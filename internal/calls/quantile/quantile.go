@@ -185,11 +185,11 @@ func (s *Sketch) spill() {
 		return
 	}
 	s.data, s.width, s.first = nil, 0, 0
-	s.takeValues(&old)
+	s.addValues(&old)
 }
 
-// takeValues adds the exact values of other to a sketch of buckets.
-func (s *Sketch) takeValues(other *Sketch) {
+// addValues adds the exact values of other to a sketch of buckets.
+func (s *Sketch) addValues(other *Sketch) {
 	lo, hi := uint32(noBucket), uint32(0)
 	for i := range other.count() {
 		b := bucket(other.value(i))
@@ -279,16 +279,16 @@ func (s *Sketch) Merge(other *Sketch) {
 		return
 	case n > 0:
 		s.spill()
-		s.takeValues(other)
+		s.addValues(other)
 		return
 	}
 	s.spill()
 	s.reach(other.first, other.first+uint32(len(other.data))-1)
-	s.takeCounts(other)
+	s.addCounts(other)
 }
 
-// takeCounts adds the counts of other, whose buckets are all there.
-func (s *Sketch) takeCounts(other *Sketch) {
+// addCounts adds the counts of other, whose buckets are all there.
+func (s *Sketch) addCounts(other *Sketch) {
 	if other.high != nil {
 		for i := range other.data {
 			if n := other.at(i); n > 0 {
@@ -311,16 +311,16 @@ func (s *Sketch) takeCounts(other *Sketch) {
 		y := binary.LittleEndian.Uint64(into[i:])
 		sum := (x&^top + y&^top) ^ (x^y)&top
 		if (x&y|(x|y)&^sum)&top != 0 {
-			s.takeBytes(from[i:i+8], at+i)
+			s.addBytes(from[i:i+8], at+i)
 			continue
 		}
 		binary.LittleEndian.PutUint64(into[i:], sum)
 	}
-	s.takeBytes(from[i:], at+i)
+	s.addBytes(from[i:], at+i)
 }
 
-// takeBytes adds counts to the buckets from the one at i on.
-func (s *Sketch) takeBytes(counts []byte, i int) {
+// addBytes adds counts to the buckets from the one at i on.
+func (s *Sketch) addBytes(counts []byte, i int) {
 	for k, n := range counts {
 		sum := s.data[i+k] + n
 		s.data[i+k] = sum

@@ -57,7 +57,7 @@ func (t *LogSet) withTails(ctx context.Context, opt account.Options) (account.Op
 	if t.tails == nil {
 		tails := &account.TailCalls{Told: true}
 		for _, log := range t.Logs {
-			told, whole, err := tellsTails(ctx, log)
+			told, whole, err := hasTailExits(ctx, log)
 			if err != nil {
 				return opt, err
 			}
@@ -78,8 +78,8 @@ func (t *LogSet) withTails(ctx context.Context, opt account.Options) (account.Op
 	return opt, nil
 }
 
-// tellsTails reports whether a log has tail exits as such, and calls of any length.
-func tellsTails(ctx context.Context, log calllog.Log) (told, whole bool, err error) {
+// hasTailExits reports whether a log has tail exits as such, and calls of any length.
+func hasTailExits(ctx context.Context, log calllog.Log) (told, whole bool, err error) {
 	all := log
 	for {
 		l, ok := log.(interface{ Unwrap() calllog.Log })

@@ -60,7 +60,7 @@ func newInputs(s *verb.Streams) *inputs {
 // add adds a file, or those of a directory.
 func (in *inputs) add(arg string) error {
 	if verb.IsURL(arg) {
-		in.take(arg, profiles, 0)
+		in.addFile(arg, profiles, 0)
 		in.groups = append(in.groups, model.Input{Path: arg, Kind: string(profiles)})
 		return nil
 	}
@@ -89,7 +89,7 @@ func (in *inputs) add(arg string) error {
 			return fmt.Errorf("%s: not a profile, raw file, binary, log or samples: it is %v", path, is)
 		}
 		in.named[path] = k == binaries
-		in.take(path, k, st.Size())
+		in.addFile(path, k, st.Size())
 		in.groups = append(in.groups, model.Input{Path: path, Kind: string(k), Bytes: st.Size()})
 	}
 	return nil
@@ -102,8 +102,8 @@ func (in *inputs) omit(err error) {
 	in.omitted++
 }
 
-// take adds a file once.
-func (in *inputs) take(path string, g group, size int64) {
+// addFile adds a file once.
+func (in *inputs) addFile(path string, g group, size int64) {
 	if _, has := in.sizes[path]; has {
 		return
 	}
@@ -146,7 +146,7 @@ func (in *inputs) directory(dir string) error {
 		if k == unknown || !named && k != binaries { // any text may begin as samples do
 			return nil
 		}
-		in.take(path, k, st.Size())
+		in.addFile(path, k, st.Size())
 		if found[k] == nil {
 			found[k] = &model.Input{Path: dir, Kind: string(k)}
 		}

@@ -74,7 +74,7 @@ func newProfgen(s *verb.Streams) (*cobra.Command, *profgenFlags) {
 // run converts flags to a plan, runs it, and writes the result. given reports which flags were
 // given.
 func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, given func(name string) bool) error {
-	if err := f.tell(s); err != nil {
+	if err := f.note(s); err != nil {
 		return err
 	}
 	if err := misplaced(args); err != nil {

@@ -82,9 +82,9 @@ func (i *llvmFlag) Set(value string) error {
 	return nil
 }
 
-// tell prints notes about options without effect. Those that another command replaces are an
+// note prints notes about options without effect. Those that another command replaces are an
 // error.
-func (f *llvmFlags) tell(s *verb.Streams) error {
+func (f *llvmFlags) note(s *verb.Streams) error {
 	for _, name := range f.idle {
 		verb.Note(s, "--%s is ignored: %s", name, llvmIdle[name])
 	}

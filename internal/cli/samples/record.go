@@ -320,7 +320,7 @@ func (f *recordFlags) write(s *verb.Streams, raw string) error {
 			return err
 		}
 	}
-	sum.tell(s, f.out)
+	sum.summarize(s, f.out)
 	return nil
 }
 
@@ -362,8 +362,8 @@ func (r *recording) add(rec *lbr.Record) []byte {
 	return nil
 }
 
-// tell prints what was recorded, and what was not.
-func (r *recording) tell(s *verb.Streams, out string) {
+// summarize prints what was recorded, and what was not.
+func (r *recording) summarize(s *verb.Streams, out string) {
 	for _, why := range r.plain {
 		verb.Note(s, "record: not recorded: %s", why)
 	}

@@ -115,7 +115,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	}
 	r, err := f.attach(ctx, s, pid, spelled.Shim.Threshold)
 	if r != nil {
-		err = errors.Join(err, f.tellThreads(s, pid, r))
+		err = errors.Join(err, f.printThreads(s, pid, r))
 	}
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (f *spikeAttachFlags) attach(ctx context.Context, s *verb.Streams, pid int,
 		name, _ := os.Readlink(exe)
 		return nil, errors.New(strings.ReplaceAll(err.Error(), exe, cmp.Or(name, exe)))
 	}
-	if err := f.choose.tell(s, plan); err != nil {
+	if err := f.choose.summarize(s, plan); err != nil {
 		return nil, err
 	}
 	library, err := toolchain.AttachLibrary(ctx)

@@ -15,9 +15,9 @@ import (
 	"github.com/cairnprof/cairn/internal/watch/attach"
 )
 
-// tellThreads prints where each thread was when cairn attached to the program, and since when. Threads of one stack
+// printThreads prints where each thread was when cairn attached to the program, and since when. Threads of one stack
 // are one entry.
-func (f *spikeAttachFlags) tellThreads(s *verb.Streams, pid int, r *attach.Result) error {
+func (f *spikeAttachFlags) printThreads(s *verb.Streams, pid int, r *attach.Result) error {
 	names, err := newSpikeNames(s, f.show.Names(), f.show.debug, !f.show.noInlined)
 	if err != nil {
 		return err

@@ -165,8 +165,8 @@ func reasonList(p *detour.Plan) string {
 // namedExamples is how many functions --verbose names for a reason.
 const namedExamples = 3
 
-// tell prints how many functions are hooked, and with --verbose why the others are not.
-func (f *detourFlags) tell(s *verb.Streams, d *detours) error {
+// summarize prints how many functions are hooked, and with --verbose why the others are not.
+func (f *detourFlags) summarize(s *verb.Streams, d *detours) error {
 	verb.Note(s, "hooking %s, not hooking %s%s", report.Plural(len(d.plan.Sites), "function"), report.Count(len(d.plan.Refused)), f.hint(d))
 	if !f.verbose || len(d.plan.Refused) == 0 {
 		return nil

@@ -110,7 +110,7 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 		verb.Note(s, "%s", text)
 	}
 	if plan != nil {
-		if err := f.choose.tell(s, plan); err != nil {
+		if err := f.choose.summarize(s, plan); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (g *Gate) body(w http.ResponseWriter, r *http.Request) (body []byte, done f
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	need := g.work.clamp(workFactor * (size + smallBody))
-	if err := g.work.take(ctx, need); err != nil {
+	if err := g.work.acquire(ctx, need); err != nil {
 		return nil, done, errBusy
 	}
 	done = func() { g.work.giveBack(need) }
@@ -168,7 +168,7 @@ type meter struct {
 func (m meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	m.s.taken += int64(n)
-	if err := m.s.g.budget.take(m.s.from, int64(n)); err != nil {
+	if err := m.s.g.budget.reserve(m.s.from, int64(n)); err != nil {
 		return n, err
 	}
 	return n, err

@@ -29,8 +29,8 @@ func newBudget(all, largest int64, shares bool) *budget {
 	return b
 }
 
-// take takes n bytes for a body of a sender. They are taken after an error, too.
-func (b *budget) take(s sender, n int64) error {
+// reserve takes n bytes for a body of a sender. They are taken after an error, too.
+func (b *budget) reserve(s sender, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left -= n

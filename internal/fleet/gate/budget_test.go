@@ -16,7 +16,7 @@ func TestBudget(t *testing.T) {
 	b := newBudget(1000, 100, true)
 	hoard := func(s sender) (taken int64) {
 		for {
-			if err := b.take(s, 10); err != nil {
+			if err := b.reserve(s, 10); err != nil {
 				b.giveBack(s, 10)
 				if !errors.Is(err, errShare) {
 					t.Fatal(err)
@@ -39,10 +39,10 @@ func TestBudget(t *testing.T) {
 	if got := hoard(newSender("a", "3")); got != 250 {
 		t.Errorf("after bodies have ended, an address has %d more", got)
 	}
-	if err := newBudget(1000, 800, true).take(newSender("a", "1"), 800); err != nil {
+	if err := newBudget(1000, 800, true).reserve(newSender("a", "1"), 800); err != nil {
 		t.Errorf("a body of the largest size: %v", err)
 	}
-	if err := newBudget(1000, 1, false).take(newSender("", "1"), 1001); !errors.Is(err, errBusy) {
+	if err := newBudget(1000, 1, false).reserve(newSender("", "1"), 1001); !errors.Is(err, errBusy) {
 		t.Errorf("more than there is: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
-		if err == nil && c.take(host) {
+		if err == nil && c.reserve(host) {
 			return &connection{Conn: conn, release: sync.OnceFunc(func() { c.giveBack(host) })}, nil
 		}
 		c.refused.Add(1)
@@ -43,7 +43,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 	}
 }
 
-func (c *Connections) take(host string) bool {
+func (c *Connections) reserve(host string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of[host] >= c.most-c.open {

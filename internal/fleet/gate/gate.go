@@ -263,7 +263,7 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if bytes.Contains(body, []byte(mippack.Magic)) {
-		if err := g.packs.take(r.Context(), 1); err != nil {
+		if err := g.packs.acquire(r.Context(), 1); err != nil {
 			g.refuse(w, r, http.StatusServiceUnavailable, errBusy.Error())
 			return
 		}
@@ -299,7 +299,7 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
 		return
 	}
-	g.counts.taken(result.Files, len(refused)+len(more), len(body))
+	g.counts.accepted(result.Files, len(refused)+len(more), len(body))
 	g.audit(r, "upload", "files", result.Files, "known", result.Known, "refused", len(refused)+len(more), "bytes", len(body))
 	for _, refusal := range more {
 		if strings.HasPrefix(refusal.Reason, tally.ErrForeign.Error()) {

@@ -43,7 +43,7 @@ func (c *counts) limited(err error) {
 	c.limits[name]++
 }
 
-func (c *counts) taken(files, bad, bytes int) {
+func (c *counts) accepted(files, bad, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.uploads++

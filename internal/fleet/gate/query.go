@@ -222,7 +222,7 @@ func (g *Gate) report(r *http.Request) (*view.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.reads.take(r.Context(), 1); err != nil {
+	if err := g.reads.acquire(r.Context(), 1); err != nil {
 		return nil, err
 	}
 	defer g.reads.giveBack(1)

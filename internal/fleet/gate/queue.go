@@ -24,8 +24,8 @@ func newQueue(all int64) *queue { return &queue{all: all, left: all} }
 // clamp returns the part that is taken for a need: at most all, for which one waits until nobody else has anything.
 func (q *queue) clamp(need int64) int64 { return min(need, q.all) }
 
-// take waits until n are free, and takes them, or returns the error of ctx.
-func (q *queue) take(ctx context.Context, n int64) error {
+// acquire waits until n are free, and takes them, or returns the error of ctx.
+func (q *queue) acquire(ctx context.Context, n int64) error {
 	q.mu.Lock()
 	if len(q.waiting) == 0 && q.left >= n {
 		q.left -= n

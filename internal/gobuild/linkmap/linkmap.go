@@ -123,7 +123,7 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 	if err := percpu.Change(file, p.list, p.wide, prefix); err != nil {
 		return nil, err
 	}
-	if err := p.tellRuntime(id, slots, len(p.wide) > 0 && prefix == percpu.Own); err != nil {
+	if err := p.writeInfo(id, slots, len(p.wide) > 0 && prefix == percpu.Own); err != nil {
 		return nil, err
 	}
 	units, lines, err := c.sections()
@@ -250,9 +250,9 @@ func addBlocks(f *prof.Func, n int) {
 	}
 }
 
-// tellRuntime writes to the runtime's variable the build id, the sizes, and whether each processor
+// writeInfo writes to the runtime's variable the build id, the sizes, and whether each processor
 // can have its own counters.
-func (p *program) tellRuntime(id prof.BuildID, slots int, own bool) error {
+func (p *program) writeInfo(id prof.BuildID, slots int, own bool) error {
 	info := p.file.At(p.symbols[infoSymbol].Addr)
 	if len(info) < infoSize || string(info[:len(infoMagic)]) != infoMagic {
 		return fmt.Errorf("no symbol %s", infoSymbol)

@@ -221,8 +221,8 @@ func (p *Parser) bound(name []byte) bool {
 	return sled
 }
 
-// take returns the offset of the code at pos with the labels that must stay with it.
-func (p *Parser) take(pos int) int {
+// begins returns the offset of the code at pos with the labels that must stay with it.
+func (p *Parser) begins(pos int) int {
 	if p.hint >= 0 {
 		pos, p.hint = p.hint, -1
 	}
@@ -255,7 +255,7 @@ func (p *Parser) begin(name string, next int) {
 func (p *Parser) instruction(s Statement, pos, next int) {
 	kind, target := p.Unit.Machine.Classify(s.Word, s.Rest)
 	f := p.Sec.Cur
-	at := p.take(pos)
+	at := p.begins(pos)
 	if f == nil && kind == FlowNop {
 		p.Announce(pos) // room for patching that must stay right before its function
 		return
@@ -380,7 +380,7 @@ func (p *Parser) data(s Statement, pos, next int) {
 	if !p.Sec.Code {
 		p.tableLine(s, pos, next)
 	}
-	at := p.take(pos)
+	at := p.begins(pos)
 	if f == nil || !p.Sec.Code || p.table {
 		p.Placed()
 		return

@@ -47,7 +47,7 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 			}
 			reads, writes := flagsOf(in, w.dataA[s.at:])
 			if in.Class == controlflow.IndirectJump { // also a tail call
-				for _, to := range w.taken() {
+				for _, to := range w.addressTaken() {
 					work = append(work, state{to, s.held})
 				}
 			}
@@ -73,9 +73,9 @@ func (w *walker) flagsLive(at int64) (live, known bool) {
 	return false, true
 }
 
-// taken returns the places in the segment, except its start, whose address data or code takes: an indirect jump
+// addressTaken returns the places in the segment, except its start, whose address data or code takes: an indirect jump
 // leads to one of them, or out of the function.
-func (w *walker) taken() []int64 {
+func (w *walker) addressTaken() []int64 {
 	if w.s.taken != nil {
 		return w.s.taken
 	}

@@ -118,11 +118,11 @@ func (t *timer) resolve(name string) string {
 // known reports whether a function is one of the unit.
 func (t *timer) known(name string) bool { return t.names[t.resolve(name)] }
 
-// takesR11 reports whether r11 seems to hold an argument, as it can in functions of regcall and preserve_none.
+// readsR11 reports whether r11 seems to hold an argument, as it can in functions of regcall and preserve_none.
 // A possible read before a write is not sufficient: a variable that is set and read under one condition has
 // that too, and SQLite has three of them. An argument is read in the first block, or together with arguments in
 // registers that are callee-saved in all other conventions.
-func (b *body) takesR11() bool {
+func (b *body) readsR11() bool {
 	if !b.live.has(regR11) {
 		return false
 	}

@@ -145,7 +145,7 @@ func (t *timer) reason(b *body, why string) string {
 		return b.refused
 	case slices.ContainsFunc(b.frags, func(f *asm.Fragment) bool { return f.Sleds }):
 		return RefuseSleds
-	case slices.ContainsFunc(b.frags, t.savesScratch), b.takesR11():
+	case slices.ContainsFunc(b.frags, t.savesScratch), b.readsR11():
 		return RefuseRegisters
 	case t.Opts.Mode == prof.ModeSpike && b.size() < t.Opts.Small && !b.hasLoop() && !b.mayBlock():
 		return SkipQuick

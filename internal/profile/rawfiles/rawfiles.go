@@ -75,8 +75,8 @@ type runOf struct {
 	id uint64
 }
 
-// take reports whether a run is not in the sums yet, and that it is from now on.
-func (r *Sum) take(run runOf) bool {
+// isNew reports whether a run is not in the sums yet, and that it is from now on.
+func (r *Sum) isNew(run runOf) bool {
 	if run.id == 0 || r.Again {
 		return true
 	}
@@ -241,7 +241,7 @@ func (w *worker) add(path string) (kind string, err error) {
 	}
 	run := w.r.traces.Run(path, &raw)
 	taken := runOf{l, run.ID}
-	if !w.r.take(taken) {
+	if !w.r.isNew(taken) {
 		w.repeated++
 		return "", nil
 	}

@@ -57,7 +57,7 @@ func (r run) readBinaries() (*binaries, error) {
 			r.Note("%s: %s: the functions there have only their symbols", f.Path(), m)
 		}
 	}
-	r.tellStripped(stripped)
+	r.noteStripped(stripped)
 	if !r.Product.forCompilers() {
 		return b, r.readSymbols(b, open)
 	}
@@ -102,8 +102,8 @@ func (r run) nameStripped(f *objfile.File, p *objfile.Program) (strippedFile, er
 	return strippedFile{f.Path(), p.BuildID, left}, nil
 }
 
-// tellStripped says on one line which binaries are stripped.
-func (r run) tellStripped(files []strippedFile) {
+// noteStripped says on one line which binaries are stripped.
+func (r run) noteStripped(files []strippedFile) {
 	switch len(files) {
 	case 0:
 		return

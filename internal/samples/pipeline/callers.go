@@ -53,8 +53,8 @@ func lackingTotals(st *unwind.Stats) string {
 		report.Share(lacking, st.Used), how)
 }
 
-// tellCopies says how far the copies of stacks led. missing are files that are not here.
-func (r run) tellCopies(st *unwind.Stats, missing []string) {
+// noteCopies says how far the copies of stacks led. missing are files that are not here.
+func (r run) noteCopies(st *unwind.Stats, missing []string) {
 	sum := uint64(0)
 	for _, n := range st.Copies {
 		sum += n

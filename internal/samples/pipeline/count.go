@@ -72,8 +72,8 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 	if text := r.kernel.lacking(); text != "" {
 		r.Note("%s", text)
 	}
-	r.tell(&result.Stats)
-	r.tellCopies(&result.Stats, b.tables.missing)
+	r.noteUnused(&result.Stats)
+	r.noteCopies(&result.Stats, b.tables.missing)
 	if result.Stats.Used == 0 {
 		return counts{}, r.nothingUsed(&result.Stats)
 	}
@@ -146,7 +146,7 @@ func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind
 		if err != nil {
 			return err
 		}
-		r.tellMappings(b)
+		r.passMappings(b)
 		r.kernel.see(b, in.Info(), r.Host.Kernel)
 		counter.Add(b)
 		done.Store(in.Stats().Bytes / mega)
@@ -159,8 +159,8 @@ func (r run) countFile(ctx context.Context, in *samplefile.File, counter *unwind
 	return nil
 }
 
-// tellMappings passes the mappings of a batch to the host's callback.
-func (r run) tellMappings(b *sample.Batch) {
+// passMappings passes the mappings of a batch to the host's callback.
+func (r run) passMappings(b *sample.Batch) {
 	if r.Mapped == nil {
 		return
 	}
@@ -171,8 +171,8 @@ func (r run) tellMappings(b *sample.Batch) {
 	}
 }
 
-// tell prints notes about samples that were not used.
-func (r run) tell(st *unwind.Stats) {
+// noteUnused prints notes about samples that were not used.
+func (r run) noteUnused(st *unwind.Stats) {
 	r.Note("samples used: %s of %s (%s)", report.Count(st.Used), report.Count(st.Samples), report.Share(st.Used, st.Samples))
 	flat := func(n uint64) uint64 { // of stacks another note says it
 		if r.Product == Stacks || r.Product == Calls {

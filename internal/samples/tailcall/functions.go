@@ -202,7 +202,7 @@ func (m *module) read(code *machinecode.Set) {
 			}
 		case controlflow.Other:
 			if addr, ok := code.Constant(at); ok {
-				m.take(code.Address(at), addr)
+				m.evaluate(code.Address(at), addr)
 			}
 		}
 	}
@@ -225,8 +225,8 @@ func (m *module) branch(from int32, class controlflow.Class, target uint64) {
 	}
 }
 
-// take evaluates an instruction that takes an address.
-func (m *module) take(at, addr uint64) {
+// evaluate evaluates an instruction that takes an address.
+func (m *module) evaluate(at, addr uint64) {
 	to := m.enters(addr)
 	if to == nobody {
 		return

@@ -59,7 +59,7 @@ func NewGraph(code *machinecode.Set, contexts []unwind.Context) *Graph {
 		g.first = append(g.first, function(g.count))
 		g.count += len(b.Functions())
 	}
-	g.tellNamesakes()
+	g.numberNamesakes()
 	seen, all := make([][]edge, g.count), make([][]edge, g.count)
 	g.computed = make([][]ref, g.count)
 	g.findPieces()
@@ -106,8 +106,8 @@ func newEdges(out [][]edge) edges {
 	return e
 }
 
-// tellNamesakes gives different numbers to functions that have the same name.
-func (g *Graph) tellNamesakes() {
+// numberNamesakes gives different numbers to functions that have the same name.
+func (g *Graph) numberNamesakes() {
 	g.namesakes = map[*machinecode.Range]function{}
 	for _, b := range g.code.Binaries() {
 		starts := make([]int, len(b.Functions()))
@@ -160,8 +160,8 @@ func (g *Graph) read(all [][]edge) {
 	}
 }
 
-// taken returns the functions whose address the code of a function takes, ascending.
-func (g *Graph) taken(f function) (out []function) {
+// addressed returns the functions whose address the code of a function takes, ascending.
+func (g *Graph) addressed(f function) (out []function) {
 	for _, p := range g.pieces[f] {
 		b := g.code.Binaries()[p.binary]
 		for at := b.From(p.rng.Lo); at < b.End && g.code.Address(at) < p.rng.Hi; at++ {

@@ -212,11 +212,11 @@ func (f *Full) indirect(stack []ref, to function) verdict {
 	return a.verdict(RuleSeen)
 }
 
-// taken returns the functions whose address the code of a function takes.
-func (f *Full) taken(by function) []function {
+// addressed returns the functions whose address the code of a function takes.
+func (f *Full) addressed(by function) []function {
 	t, ok := f.takes[by]
 	if !ok {
-		t = f.graph.taken(by)
+		t = f.graph.addressed(by)
 		f.takes[by] = t
 	}
 	return t
@@ -232,7 +232,7 @@ func (f *Full) byStack(stack []ref, to function) verdict {
 			continue
 		}
 		var a answer
-		for _, c := range f.taken(taker) {
+		for _, c := range f.addressed(taker) {
 			if reach.has(c) {
 				a.add(f.all.between(c, to))
 			}

@@ -26,7 +26,7 @@ func (u *Unwinder) walk() {
 			s.from |= known
 			fallthrough
 		case unseen:
-			u.parent = u.take(s, t)
+			u.parent = u.countStep(s, t)
 		default: // returns to a function that made tail calls
 			u.parent = u.before(t)
 			u.settle(s, u.parent, u.count)
@@ -35,8 +35,8 @@ func (u *Unwinder) walk() {
 	}
 }
 
-// take counts a step, and returns the resulting node.
-func (u *Unwinder) take(s step, t *taken) uint32 {
+// countStep counts a step, and returns the resulting node.
+func (u *Unwinder) countStep(s step, t *taken) uint32 {
 	last := &u.steps.slots[u.last]
 	slot := &u.steps.slots[last.after]
 	if slot.count == 0 || slot.step != s {

@@ -40,7 +40,7 @@ func Detach(ctx context.Context, pid int) error {
 		if err := p.refuseChild(at); err != nil {
 			return err
 		}
-		return p.takeOut(at)
+		return p.detach(at)
 	})
 }
 
@@ -75,7 +75,7 @@ func (a *attacher) rollBack() error {
 	if a.header != 0 {
 		path, _ = a.logPath()
 	}
-	if err := a.takeOut(a.header); err != nil {
+	if err := a.detach(a.header); err != nil {
 		return err
 	}
 	if path != "" {
@@ -84,8 +84,8 @@ func (a *attacher) rollBack() error {
 	return nil
 }
 
-// takeOut detaches from a process whose threads are stopped. at is 0 if nothing was begun.
-func (p *process) takeOut(at uint64) error {
+// detach detaches from a process whose threads are stopped. at is 0 if nothing was begun.
+func (p *process) detach(at uint64) error {
 	if p.calls != nil {
 		p.calls.restore()
 		p.calls = nil

@@ -100,7 +100,7 @@ func (o *Observer) ran(t *thread, b *Taken) error {
 		starts = starts[len(starts)-1:]
 	}
 	for n := uint64(len(starts)); t.wait <= n; t.wait += o.Every {
-		if err := o.take(t, b, starts[t.wait-1]); err != nil {
+		if err := o.writeSample(t, b, starts[t.wait-1]); err != nil {
 			return err
 		}
 	}
@@ -209,8 +209,8 @@ func (t *thread) push(b *Taken, kind Kind, sp uint64) {
 	t.calls = append(t.calls, openAt{OpenCall{kind, from, b.To}, sp})
 }
 
-// take writes a sample of an instruction of a block.
-func (o *Observer) take(t *thread, b *Taken, ip uint64) error {
+// writeSample writes a sample of an instruction of a block.
+func (o *Observer) writeSample(t *thread, b *Taken, ip uint64) error {
 	s := &o.sample
 	*s = Sample{PID: b.PID, TID: b.TID, IP: ip, Stack: s.Stack[:0], Branches: s.Branches[:0], Calls: s.Calls[:0]}
 	s.Stack = append(s.Stack, ip)

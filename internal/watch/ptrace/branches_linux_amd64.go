@@ -282,13 +282,13 @@ func (b *branches) stepped(s *session, tid int, t *branchTask, regs *syscall.Ptr
 	case in.Class == controlflow.Return:
 		before.Rsp -= 8
 	}
-	if err := b.tell(s, tid, &before, from, regs.Rip, in.Class); err != nil {
+	if err := b.report(s, tid, &before, from, regs.Rip, in.Class); err != nil {
 		return err
 	}
 	return b.run(s, tid, t, regs)
 }
 
-func (b *branches) tell(s *session, tid int, regs *syscall.PtraceRegs, from, to uint64, class controlflow.Class) error {
+func (b *branches) report(s *session, tid int, regs *syscall.PtraceRegs, from, to uint64, class controlflow.Class) error {
 	pid := s.pid
 	if t := s.tasks[tid]; t != nil {
 		pid = t.process
@@ -326,7 +326,7 @@ func (b *branches) run(s *session, tid int, t *branchTask, regs *syscall.PtraceR
 			break
 		}
 		if taken {
-			if err := b.tell(s, tid, regs, regs.Rip, after.Rip, found.inst.Class); err != nil {
+			if err := b.report(s, tid, regs, regs.Rip, after.Rip, found.inst.Class); err != nil {
 				return err
 			}
 		}
@@ -370,7 +370,7 @@ func (b *branches) syscallStop(s *session, tid int) error {
 	t := b.task(s, tid)
 	if t.restore { // it has returned
 		t.restore = false
-		if err := b.tell(s, tid, &regs, kernelAddress, regs.Rip, controlflow.Other); err != nil {
+		if err := b.report(s, tid, &regs, kernelAddress, regs.Rip, controlflow.Other); err != nil {
 			return err
 		}
 		return b.run(s, tid, t, &regs)

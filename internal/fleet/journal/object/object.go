@@ -134,8 +134,8 @@ func (j *Journal) keep(first uint64, image []byte) {
 	}
 }
 
-// take returns an object that is kept, nil if it is not.
-func (j *Journal) take(first uint64) []byte {
+// cached returns an object that is kept, nil if it is not.
+func (j *Journal) cached(first uint64) []byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	image := j.kept[first]

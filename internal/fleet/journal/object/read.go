@@ -107,7 +107,7 @@ func (r *reader) wait(ctx context.Context) error {
 
 // fetch puts the records of the next object into the queue, and reports whether there were any.
 func (r *reader) fetch(ctx context.Context) (bool, error) {
-	image := r.j.take(r.at)
+	image := r.j.cached(r.at)
 	if image == nil {
 		var err error
 		image, err = r.j.get(ctx, r.at)

@@ -70,7 +70,7 @@ func (r *reader) read(last uint64) (journal.Record, error) {
 		seq, data, damage, err := r.walk.next(size)
 		if damage != nil {
 			r.why = damage.String()
-			r.j.tell(r.walk.file, damage)
+			r.j.setAside(r.walk.file, damage)
 		}
 		switch {
 		case err == nil && seq < r.next:

@@ -148,7 +148,7 @@ func (j *Journal) recover() error {
 	if err != nil {
 		return err
 	}
-	seg, err := s.walk(f, true, func(d *Damage) { j.tell(f, d) })
+	seg, err := s.walk(f, true, func(d *Damage) { j.setAside(f, d) })
 	if err == nil {
 		err = f.Truncate(seg.end)
 	}
@@ -163,8 +163,8 @@ func (j *Journal) recover() error {
 	return nil
 }
 
-// tell sets a damaged part aside and reports it, unless that was done before.
-func (j *Journal) tell(f *os.File, d *Damage) {
+// setAside sets a damaged part aside and reports it, unless that was done before.
+func (j *Journal) setAside(f *os.File, d *Damage) {
 	key := fmt.Sprint(d.File, d.Off)
 	j.mu.Lock()
 	known := j.told[key]

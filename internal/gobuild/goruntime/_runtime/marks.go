@@ -71,7 +71,7 @@ func cairnMarksOf(gp *g, make bool) *cairnMarks {
 		return nil
 	}
 	if w.marks == nil && make {
-		w.marks = (*cairnMarks)(unsafe.Pointer(cairnMemory.take((unsafe.Sizeof(cairnMarks{}) + 7) &^ 7)))
+		w.marks = (*cairnMarks)(unsafe.Pointer(cairnMemory.alloc((unsafe.Sizeof(cairnMarks{}) + 7) &^ 7)))
 	}
 	if w.marks != nil && !make && w.marks.n == 0 {
 		return nil
@@ -320,8 +320,8 @@ func (m *cairnMarks) keep(depth uintptr, kind uint16, text string) {
 	m.used += n
 }
 
-// tell writes what was said about a call, and forgets it and what was said about calls below.
-func (s *cairnCall) tell() {
+// writeTexts writes what was said about a call, and forgets it and what was said about calls below.
+func (s *cairnCall) writeTexts() {
 	m := cairnMarksOf(s.gp, false)
 	if m == nil {
 		return
@@ -426,7 +426,7 @@ func (s *cairnCall) report(c *cairnWaits) {
 		s.episode(c)
 	}
 	s.note(c)
-	s.tell()
+	s.writeTexts()
 	cairnTrail(s.end, 0)
 	cairnLogLock.unlock()
 	s.hasEnded()

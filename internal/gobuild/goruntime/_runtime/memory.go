@@ -18,8 +18,8 @@ func (a *cairnArena) reserve(n uintptr) {
 	}
 }
 
-// take returns room for n bytes, zeros; 0 if there is none.
-func (a *cairnArena) take(n uintptr) uintptr {
+// alloc returns room for n bytes, zeros; 0 if there is none.
+func (a *cairnArena) alloc(n uintptr) uintptr {
 	if atomic.Loaduintptr(&a.used)+n > a.size {
 		return 0
 	}

@@ -51,7 +51,7 @@ func cairnPausesBegin(gp *g) bool {
 		return false
 	}
 	if c.pauses == nil {
-		if c.pauses = (*cairnPauses)(unsafe.Pointer(cairnMemory.take(unsafe.Sizeof(cairnPauses{})))); c.pauses == nil {
+		if c.pauses = (*cairnPauses)(unsafe.Pointer(cairnMemory.alloc(unsafe.Sizeof(cairnPauses{})))); c.pauses == nil {
 			return false
 		}
 	}

@@ -83,7 +83,7 @@ func cairnWaitsOf(gp *g) *cairnWaits {
 			w.marks.n, w.marks.named, w.marks.used = 0, 0, 0
 		}
 	} else {
-		w = (*cairnWaits)(unsafe.Pointer(cairnMemory.take(unsafe.Sizeof(cairnWaits{}))))
+		w = (*cairnWaits)(unsafe.Pointer(cairnMemory.alloc(unsafe.Sizeof(cairnWaits{}))))
 	}
 	cairnMaking.unlock()
 	gp.cairn.waits = uintptr(unsafe.Pointer(w))

@@ -172,7 +172,7 @@ func (n *cairnNode) remember(c *cairnNode) {
 		return
 	}
 	n.conflicts = 0
-	if t := cairnMemory.take(16 * size); t != 0 {
+	if t := cairnMemory.alloc(16 * size); t != 0 {
 		n.table, n.mask = t, (2*size-1)*8
 		for i := range 2 * size {
 			*(**cairnNode)(unsafe.Pointer(t + 8*i)) = &cairnNoNode
@@ -192,7 +192,7 @@ func cairnNewNode(parent *cairnNode, pc, start uintptr, kind uint8) *cairnNode {
 		for a := parent; a != nil && a.kind == cairnKindCall; a = a.parent {
 			if a.start == start {
 				cairnTreeLock.lock()
-				c := (*cairnNode)(unsafe.Pointer(cairnMemory.take(unsafe.Sizeof(cairnNode{}))))
+				c := (*cairnNode)(unsafe.Pointer(cairnMemory.alloc(unsafe.Sizeof(cairnNode{}))))
 				cairnTreeLock.unlock()
 				if c != nil {
 					c.pc, c.to = pc, a // what is called below is below a
@@ -202,7 +202,7 @@ func cairnNewNode(parent *cairnNode, pc, start uintptr, kind uint8) *cairnNode {
 		}
 	}
 	cairnMaking.lock()
-	c := (*cairnNode)(unsafe.Pointer(cairnNodes.take(cairnNodeSize)))
+	c := (*cairnNode)(unsafe.Pointer(cairnNodes.alloc(cairnNodeSize)))
 	if c != nil {
 		c.pc, c.to, c.parent, c.start, c.kind = pc, c, parent, start, kind
 		c.table, c.mask = uintptr(unsafe.Pointer(&c.slots)), 8
@@ -376,7 +376,7 @@ func cairnFindOrigin(h uintptr, stack []uintptr, maker uintptr) *cairnOrigin {
 		o = o.next
 	}
 	if o == nil && cairnOriginCount < cairnNumOrigins {
-		if o = (*cairnOrigin)(unsafe.Pointer(cairnMemory.take(unsafe.Sizeof(cairnOrigin{})))); o != nil {
+		if o = (*cairnOrigin)(unsafe.Pointer(cairnMemory.alloc(unsafe.Sizeof(cairnOrigin{})))); o != nil {
 			cairnOriginCount++
 			o.hash, o.n, o.maker, o.next = h, copy(o.stack[:], stack), maker, *at
 			atomic.StorepNoWB(unsafe.Pointer(at), unsafe.Pointer(o))
@@ -451,7 +451,7 @@ func cairnFreeTree(gp *g) {
 	if f != nil {
 		cairnFreeFree = f.next
 	} else {
-		f = (*cairnFree)(unsafe.Pointer(cairnMemory.take(unsafe.Sizeof(cairnFree{}))))
+		f = (*cairnFree)(unsafe.Pointer(cairnMemory.alloc(unsafe.Sizeof(cairnFree{}))))
 	}
 	if f != nil {
 		f.root, f.node, f.next = root, n, o.free

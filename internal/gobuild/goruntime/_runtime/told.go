@@ -130,7 +130,7 @@ func (s *cairnCall) note(c *cairnWaits) {
 		return
 	}
 	if c.told == nil {
-		if c.told = (*cairnTold)(unsafe.Pointer(cairnMemory.take(unsafe.Sizeof(cairnTold{})))); c.told == nil {
+		if c.told = (*cairnTold)(unsafe.Pointer(cairnMemory.alloc(unsafe.Sizeof(cairnTold{})))); c.told == nil {
 			return
 		}
 	}

@@ -221,7 +221,7 @@ func cairnTakeLane(gp *g) *cairnLane {
 	}
 	made := l == nil
 	if made {
-		if l = (*cairnLane)(unsafe.Pointer(cairnMemory.take((unsafe.Sizeof(cairnLane{}) + 7) &^ 7))); l != nil {
+		if l = (*cairnLane)(unsafe.Pointer(cairnMemory.alloc((unsafe.Sizeof(cairnLane{}) + 7) &^ 7))); l != nil {
 			l.tid, l.gopc = uint32(gp.goid), gp.gopc
 		}
 	}
