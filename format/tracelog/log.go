@@ -25,6 +25,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Detect reports whether a file that begins with head is a log of spikes. It
@@ -104,10 +105,10 @@ func Open(r io.ReaderAt, size int64, name string) (*Log, error) {
 	for tid, text := range names {
 		l.Threads = append(l.Threads, Thread{TID: tid, Name: text})
 	}
-	slices.SortFunc(l.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
-	slices.SortStableFunc(l.Settings, func(a, b Setting) int { return cmp.Compare(a.Time, b.Time) })
-	slices.SortStableFunc(l.Stalls, func(a, b Stall) int { return cmp.Compare(a.To, b.To) })
-	slices.SortStableFunc(l.Freezes, func(a, b Freeze) int { return cmp.Compare(a.To, b.To) })
+	stablesort.Func(l.Threads, func(a, b Thread) int { return cmp.Compare(a.TID, b.TID) })
+	stablesort.Func(l.Settings, func(a, b Setting) int { return cmp.Compare(a.Time, b.Time) })
+	stablesort.Func(l.Stalls, func(a, b Stall) int { return cmp.Compare(a.To, b.To) })
+	stablesort.Func(l.Freezes, func(a, b Freeze) int { return cmp.Compare(a.To, b.To) })
 	return l, nil
 }
 

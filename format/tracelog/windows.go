@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // DetectWindows reports whether a file that begins with head is a log of spikes
@@ -83,7 +84,7 @@ func OpenWindows(r io.ReaderAt, size int64, name string, objects *Objects, spike
 		parts = append(parts, of...)
 	}
 	w.Windows = parts
-	slices.SortStableFunc(w.Windows, byThread)
+	stablesort.Func(w.Windows, byThread)
 	if objects == nil {
 		objects = &Objects{}
 	}

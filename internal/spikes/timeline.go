@@ -2,9 +2,9 @@ package spikes
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Timeline is the data of a picture of the calls around a spike. The recorder's clock moves in steps, and
@@ -62,11 +62,11 @@ func NewTimeline(log calllog.Log, thread int, end uint64, name func(calllog.Func
 		b.keep(bar)
 	}
 	t := b.of
-	slices.SortFunc(t.Bars, func(x, y Bar) int { return cmp.Or(cmp.Compare(y.To-y.From, x.To-x.From), cmp.Compare(x.From, y.From)) })
+	stablesort.Func(t.Bars, func(x, y Bar) int { return cmp.Or(cmp.Compare(y.To-y.From, x.To-x.From), cmp.Compare(x.From, y.From)) })
 	if len(t.Bars) > maxBars {
 		t.Left, t.Bars = len(t.Bars)-maxBars, t.Bars[:maxBars]
 	}
-	slices.SortFunc(t.Bars, func(x, y Bar) int { return cmp.Or(cmp.Compare(x.Depth, y.Depth), cmp.Compare(x.From, y.From)) })
+	stablesort.Func(t.Bars, func(x, y Bar) int { return cmp.Or(cmp.Compare(x.Depth, y.Depth), cmp.Compare(x.From, y.From)) })
 	return t, nil
 }
 

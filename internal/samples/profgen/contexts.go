@@ -7,6 +7,7 @@ import (
 	"github.com/cairnprof/cairn/format/sampleprof"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // node is a context: a function and the nodes that called it.
@@ -83,7 +84,7 @@ func (n *node) list() []sampleprof.Context {
 		}
 	}
 	walk(n, nil)
-	slices.SortFunc(out, func(a, b sampleprof.Context) int { return a.Compare(&b) })
+	stablesort.Func(out, func(a, b sampleprof.Context) int { return a.Compare(&b) })
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/saturate"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -49,7 +50,7 @@ func (u *Unwinder) Result() *Result {
 		x := &c.list[i]
 		x.Ranges, x.Branches = Sum(ranges[i]), Sum(branches[i])
 	}
-	slices.SortFunc(c.list, func(a, b Context) int {
+	stablesort.Func(c.list, func(a, b Context) int {
 		if c := slices.Compare(a.Frames, b.Frames); c != 0 {
 			return c
 		}
