@@ -48,11 +48,11 @@ type build struct {
 // number is the version without the v, as packages have it.
 func (b *build) number() string { return strings.TrimPrefix(b.version, "v") }
 
-// semantic is a version by semver.org, with a v ahead.
 // toolchain builds releases, whichever version of Go is installed: the first one of whose standard library no
 // vulnerability is known that the program calls (make vuln).
 const toolchain = "go1.26.10"
 
+// semantic is a version by semver.org, with a v ahead.
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
 func main() {

@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Bounds of what the binary formats may have.

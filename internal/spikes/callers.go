@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Blame describes a caller that took too long, apart from its callees.

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Reach describes what the logs can show, and so the meaning of "no spike". Times are nanoseconds.

@@ -12,10 +12,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/quantile"
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // Log describes one log, except for its episodes.

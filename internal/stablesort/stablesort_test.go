@@ -13,7 +13,7 @@ import (
 type element struct {
 	key, at int
 	name    string
-	more    [3]uint64
+	_       [3]uint64 // rows are larger than their keys
 }
 
 func byKey(a, b element) int { return cmp.Compare(a.key, b.key) }

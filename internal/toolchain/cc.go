@@ -269,11 +269,15 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 		defer done()
 		argv, env = slices.Insert(argv, 1, add...), append(env, dumpEnv...)
 	}
-	add, remarkEnv, err := f.remarks(c, cmd, p.tc, argv)
+	remarks, err := f.remarks(c, cmd, p.tc, argv)
 	if err != nil {
 		return err
 	}
-	argv, env = slices.Insert(argv, 1, add...), append(env, remarkEnv...)
+	if remarks != "" {
+		done = func() { os.Remove(remarks) } // where no assembler ran
+		defer done()
+		argv, env = slices.Insert(argv, 1, remarkArgs(remarks)...), append(env, envRemarks+"="+remarks)
+	}
 	if cmd.Links {
 		if cmd.Shared && p.tc.Timed && (cmd.Musl || p.tc.Musl) {
 			verb.Note(s, "%s: musl loads it only when a program starts, not with dlopen: mode %s needs thread-local storage at a fixed place",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,29 +39,27 @@ func remarkArgs(file string) (args []string) {
 	return args
 }
 
-// remarks returns the arguments and the environment with which a command lists what it inlines, none if it makes no code
+// remarks returns a new file for the remarks of a command, so that it lists what it inlines; "" if it makes no code
 // with debug information, or if its user has asked for remarks.
-func (f *InstrumentFlags) remarks(c Compiler, cmd *driver.Command, tc driver.Toolchain, args []string) (add, env []string, err error) {
+func (f *InstrumentFlags) remarks(c Compiler, cmd *driver.Command, tc driver.Toolchain, args []string) (string, error) {
+	if c.Family != driver.Clang || c.cache != nil || !cmd.Compiles || !cmd.Debug || cmd.LTO || cmd.Bitcode || len(cmd.Sources)+len(cmd.Codes) == 0 ||
+		f.Shim.Mode.Timed() || tc.MachO || !Exists(filepath.Join(filepath.Dir(tc.Bin), remarksFile)) {
+		return "", nil
+	}
 	asked := func(a string) bool {
 		return strings.HasPrefix(a, "-fsave-optimization-record") || strings.Contains(a, "opt-record")
 	}
-	if c.Family != driver.Clang || c.cache != nil || !cmd.Compiles || !cmd.Debug || cmd.LTO || cmd.Bitcode || len(cmd.Sources)+len(cmd.Codes) == 0 ||
-		f.Shim.Mode.Timed() || tc.MachO || !Exists(filepath.Join(filepath.Dir(tc.Bin), remarksFile)) {
-		return nil, nil, nil
-	}
-	for _, a := range args {
-		if asked(a) {
-			return nil, nil, nil
-		}
+	if slices.ContainsFunc(args, asked) {
+		return "", nil
 	}
 	file, err := os.CreateTemp("", "cairn-remarks-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("cc: %w", err)
+		return "", fmt.Errorf("cc: %w", err)
 	}
 	if err := file.Close(); err != nil {
-		return nil, nil, fmt.Errorf("cc: %w", err)
+		return "", fmt.Errorf("cc: %w", err)
 	}
-	return remarkArgs(file.Name()), []string{envRemarks + "=" + file.Name()}, nil
+	return file.Name(), nil
 }
 
 // appendInlined appends to the text of an object the list of calls that were inlined, if there is one, and removes

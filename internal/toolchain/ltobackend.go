@@ -14,9 +14,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 )

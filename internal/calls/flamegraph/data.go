@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report/webpage"
+	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/internal/stablesort"
 )
 

@@ -7,11 +7,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/saturate"
 )
 
 // noStats are those of a side on which a function was not called.

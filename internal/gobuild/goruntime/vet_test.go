@@ -18,7 +18,8 @@ import (
 func TestVet(t *testing.T) {
 	shorttest.Proof(t)
 	t.Parallel()
-	root, release := runtime.GOROOT(), runtime.Version()
+	installed := roots(t)
+	root, release := installed[len(installed)-1], runtime.Version()
 	if _, err := os.Stat(filepath.Join(root, "src", "runtime")); err != nil {
 		t.Skip(err)
 	}

@@ -5,15 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/asmtest"
-	"github.com/cairnprof/cairn/internal/instrument/isa"
-	"github.com/cairnprof/cairn/internal/instrument/probe"
-
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
 

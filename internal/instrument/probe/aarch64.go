@@ -3,9 +3,8 @@ package probe
 import (
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
 )
 
 // aarch64Probes are the probes of AArch64, as gcc and clang write it.

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asmtest"
 	"github.com/cairnprof/cairn/internal/instrument/isa"
-
-	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -4,9 +4,8 @@ import (
 	"math/bits"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
 )
 
 // Problem: the probe of a block needs two registers, and inside a function any may be live.

@@ -6,9 +6,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
 )
 
 // Problem: instructions have limited reach: tbz 32 KiB, cbz and b.eq 1 MiB, and an entry of a compressed jump

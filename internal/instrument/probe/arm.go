@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 )
 
 // armProbes are the probes of Armv7-A in both of its states, as gcc and clang write it. The probes at entries are in

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 )
 
 // Problem: only ip and the flags are known to be free at an entry. Instructions of the Thumb state have two

@@ -1,9 +1,8 @@
 package probe
 
 import (
-	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 )
 
 // armPlaces returns the places of the probes of the blocks of fn.

@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/arm"
 )
 
 // Problem: many references in Arm's code have limited reach: cbz 126 bytes, a table of bytes 510, literals and

@@ -5,11 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
-
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
 )
 
 // Blocks do not tell which way a branch went where it leads to code to which other code leads as well: the edge between

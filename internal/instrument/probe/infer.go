@@ -3,9 +3,8 @@ package probe
 import (
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/internal/binary/domtree"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: a probe in every block makes the code of SQLite 37 % larger, and many of them are redundant.

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: the assembly of Mach-O has the same instructions as ELF in another syntax. Local labels begin with

@@ -7,11 +7,10 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/prof"
 )

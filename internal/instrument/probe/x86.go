@@ -3,9 +3,8 @@ package probe
 import (
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
 )
 
 // x86Probes are the probes of x86-64 in AT&T syntax.

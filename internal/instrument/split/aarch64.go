@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
 )
 
 // Problem: code that moves to another section can be at any distance. Only adrp, b and bl reach it; the linker

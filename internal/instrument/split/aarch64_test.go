@@ -8,12 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/probe"
-
-	"github.com/cairnprof/cairn/internal/instrument/asmtest"
-
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/golden"
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
 // crossTools skips a test where the tools for AArch64 are missing.

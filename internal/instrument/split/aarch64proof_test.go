@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/instrument/asmtest"
-
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
 )
 
 // TestSplitRefusesAArch64 has a function for each thing that is not understood, or that would

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
-
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
 )
 
 // dialect is the part of a machine's assembly that moving code depends on.

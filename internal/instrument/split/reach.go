@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
 )
 
 // stub is a jump at the end of a part, for conditional jumps that do not reach the other part.

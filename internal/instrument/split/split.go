@@ -3,9 +3,8 @@ package split
 import (
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/instrument/probe"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
 // FuncInfo identifies a function to the profile that Split asks.

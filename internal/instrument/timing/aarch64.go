@@ -5,13 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/probe"
-
-	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
-
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
 
 // aarch64Timing implements timing for AArch64. The runtime's files document the code sequences and the reasons

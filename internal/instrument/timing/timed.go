@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/cairnprof/cairn/internal/instrument/probe"
-
 	"github.com/cairnprof/cairn/internal/instrument/asm"
-
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Problem: in mode trace, keep an event for each entry and each exit, in the order of the thread, at the cost

@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/instrument/asm"
-
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // x86Timing implements timing for x86-64.

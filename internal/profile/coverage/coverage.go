@@ -12,9 +12,8 @@ import (
 	"iter"
 	"sort"
 
-	"github.com/cairnprof/cairn/internal/saturate"
-
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/prof"
 )
 
