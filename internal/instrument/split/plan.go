@@ -132,112 +132,24 @@ func isText(name string) bool {
 // cut divides the lines into pieces, one for each block of the fragment, and refuses unknown statements. It
 // checks the numbering against the parser's.
 func (p *splitPlan) cut() {
-	t, blocks := p.text, p.frag.Blocks
-	cur := piece{first: p.first, code: -1, last: -1}
-	cut := -1       // start of the next piece: after the last code, or at the first leading label
-	leader := false // a leading label was seen since the last code
-	ended := false  // control does not continue after the last code
-	opened := blocks[0].Used
+	blocks := p.frag.Blocks
+	c := cutter{splitPlan: p, cur: piece{first: p.first, code: -1, last: -1}, start: -1, opened: blocks[0].Used}
 	for i := p.first; i <= p.last && p.refused == ""; i++ {
-		l := &t.lines[i]
-		if !p.own(i) {
-			p.knownSwitch(i)
-			continue
-		}
-		if l.app > 0 && l.kind != asm.LineApp {
-			continue
-		}
-		s := t.statement(i)
-		if l.app == 0 && l.kind == asm.LineBlank {
-			// {vex} and the like
-			if !t.dialect.isBlank(t.raw(i)) {
-				p.refuse("an unknown statement")
-			}
-			continue
-		}
-		if l.app == 0 && !p.known(s) {
-			return
-		}
-		switch l.kind {
-		case asm.LineLabel:
-			if asm.IsLeader(s.Word) {
-				leader = true
-				if cut < 0 {
-					cut = i
-				}
-			}
-			continue
-		case asm.LineInsn, asm.LineApp:
-		case asm.LineDirective:
-			if !asm.EmitsBytes(s.Word) {
-				continue
-			}
-		default:
-			continue
-		}
-		next := len(p.pieces) + 1
-		starts := next < len(blocks) && blocks[next].Probe == int(l.at)
-		kind, isHead := asm.FlowNext, false
-		if l.kind == asm.LineInsn {
-			kind, _ = p.unit.Machine.Classify(s.Word, s.Rest)
-			// endbr64 belongs to the block that follows it, and code before the probe to the head of the
-			// function.
-			isHead = kind == asm.FlowLanding && leader || (kind == asm.FlowLanding || kind == asm.FlowSign || kind == asm.FlowNop) && int(l.at) < p.frag.Probe
-		}
-		switch {
-		case starts:
-			if cut < 0 {
-				p.refuse("a block at an unexpected place")
-				return
-			}
-			cur.end = cut
-			p.pieces = append(p.pieces, cur)
-			cur = piece{first: cut, code: i, last: -1}
-			opened = true
-			ended = false
-		case isHead:
-			if kind == asm.FlowLanding && leader {
-				continue // cut stays
-			}
-			cut = i + 1
-			continue
-		case ended && l.kind == asm.LineInsn && (kind == asm.FlowNop || p.unit.Machine.IsTrap(s.Word) || string(s.Word) == "int3"):
-			cut = i + 1
-			continue
-		case ended || !opened || leader && !(len(p.pieces) == 0 && cur.code < 0):
-			p.refuse("unreachable code without a label")
-			return
-		}
-		if cur.code < 0 {
-			cur.code = i
-		}
-		cut, leader = i+1, false
-		if l.kind == asm.LineApp {
-			for cut <= p.last && t.lines[cut].app == l.app {
-				cut++
-			}
-			cur.last = -1
-			cur.flow = asm.FlowNext
-			cur.insns++
-			continue
-		}
-		cur.last = -1
-		if l.kind == asm.LineInsn {
-			cur.last = i
-		}
-		cur.insns++
-		ended = kind == asm.FlowJump || kind == asm.FlowEnd
+		c.line(i)
 	}
-	if cut < 0 {
-		cut = p.last
+	if p.refused != "" {
+		return
 	}
-	cur.end, p.tail = cut, cut
-	p.pieces = append(p.pieces, cur)
+	if c.start < 0 {
+		c.start = p.last
+	}
+	c.cur.end, p.tail = c.start, c.start
+	p.pieces = append(p.pieces, c.cur)
 	if len(p.pieces) != len(blocks) {
 		p.refuse("blocks were not found again")
 		return
 	}
-	if p.runsOff(&cur) {
+	if p.runsOff(&c.cur) {
 		p.refuse("it falls through its end")
 	}
 	for k := range p.pieces {
@@ -250,6 +162,113 @@ func (p *splitPlan) cut() {
 			p.refuse("a block with an unknown end")
 		}
 	}
+}
+
+// cutter is the state of cut between two lines.
+type cutter struct {
+	*splitPlan
+	cur    piece // the one that lines belong to
+	start  int   // line where the next piece begins, after the last code or at the first leading label; -1: not known
+	leader bool  // a leading label was seen since the last code
+	ended  bool  // control does not continue after the last code
+	opened bool  // a block has begun
+}
+
+// line assigns a line.
+func (c *cutter) line(i int) {
+	l := &c.text.lines[i]
+	switch {
+	case !c.own(i):
+		c.knownSwitch(i)
+		return
+	case l.app > 0 && l.kind != asm.LineApp:
+		return
+	case l.app == 0 && l.kind == asm.LineBlank:
+		if !c.text.dialect.isBlank(c.text.raw(i)) {
+			c.refuse("an unknown statement") // {vex} and the like
+		}
+		return
+	}
+	s := c.text.statement(i)
+	if l.app == 0 && !c.known(s) {
+		return
+	}
+	switch l.kind {
+	case asm.LineLabel:
+		if asm.IsLeader(s.Word) {
+			c.leader = true
+			if c.start < 0 {
+				c.start = i
+			}
+		}
+	case asm.LineInsn, asm.LineApp:
+		c.code(i, s)
+	case asm.LineDirective:
+		if asm.EmitsBytes(s.Word) {
+			c.code(i, s)
+		}
+	}
+}
+
+// code assigns a line of code: to the piece that begins with it, or to the current one.
+func (c *cutter) code(i int, s asm.Statement) {
+	l := &c.text.lines[i]
+	kind := asm.FlowNext
+	if l.kind == asm.LineInsn {
+		kind, _ = c.unit.Machine.Classify(s.Word, s.Rest)
+	}
+	next := len(c.pieces) + 1
+	switch blocks := c.frag.Blocks; {
+	case next < len(blocks) && blocks[next].Probe == int(l.at):
+		if c.start < 0 {
+			c.refuse("a block at an unexpected place")
+			return
+		}
+		c.cur.end = c.start
+		c.pieces = append(c.pieces, c.cur)
+		c.cur = piece{first: c.start, code: i, last: -1}
+		c.opened, c.ended = true, false
+	case c.skips(i, kind, s):
+		return
+	case c.ended || !c.opened || c.leader && !(len(c.pieces) == 0 && c.cur.code < 0):
+		c.refuse("unreachable code without a label")
+		return
+	}
+	if c.cur.code < 0 {
+		c.cur.code = i
+	}
+	c.start, c.leader = i+1, false
+	c.cur.last = -1
+	c.cur.insns++
+	if l.kind == asm.LineApp {
+		for c.start <= c.splitPlan.last && c.text.lines[c.start].app == l.app {
+			c.start++
+		}
+		c.cur.flow = asm.FlowNext
+		return
+	}
+	if l.kind == asm.LineInsn {
+		c.cur.last = i
+	}
+	c.ended = kind == asm.FlowJump || kind == asm.FlowEnd
+}
+
+// skips reports whether an instruction is in no block: endbr64, which belongs to the block that follows it, code
+// before the probe, which belongs to the head of the function, and padding after the end of a block.
+func (c *cutter) skips(i int, kind asm.Flow, s asm.Statement) bool {
+	l := &c.text.lines[i]
+	head := kind == asm.FlowLanding || kind == asm.FlowSign || kind == asm.FlowNop
+	switch {
+	case l.kind != asm.LineInsn:
+		return false
+	case kind == asm.FlowLanding && c.leader:
+		return true // the next piece begins at the label
+	case head && int(l.at) < c.frag.Probe,
+		c.ended && (kind == asm.FlowNop || c.unit.Machine.IsTrap(s.Word) || string(s.Word) == "int3"):
+		c.start = i + 1
+		return true
+	}
+	return false
 }
 
 // runsOff reports whether the last piece falls through into what follows the function. After a call that does
