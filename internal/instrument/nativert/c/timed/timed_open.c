@@ -100,11 +100,12 @@ static void list(struct process *p, struct open_state *o) {
   if (fd < 0) return;
   int same = sys2(SYS_fstat, fd, stat) >= 0 && o->listing && LINKS(stat) == o->links;
   if (!same) {
-    o->links = LINKS(stat);
+    u32 threads = __cairn_threads(p, fd); /* 0: not known while one of the runtime's begins */
+    o->links = threads ? LINKS(stat) : 0;
     o->listing++;
     struct watched *w = watched_of(o, p->pid);
     if (w) w->seen = o->listing;
-    same = LINKS(stat) <= 2 + 1 + load(&p->signal.owned);
+    same = threads <= 1;
   }
   while (!same && (n = sys3(SYS_getdents64, fd, b, sizeof b)) > 0)
     for (i64 at = 0; at < n; at += *(u16 *)(b + at + 16)) {
