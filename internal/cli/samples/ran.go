@@ -3,7 +3,6 @@ package samples
 import (
 	"context"
 
-	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
@@ -128,11 +127,6 @@ func (r *ranFiles) count(s *sample.Sample, addr uint64, innermost bool) {
 
 // copied counts the frames of a copy of a stack, and the sample if inner.
 func (r *ranFiles) copied(s *sample.Sample, inner bool) {
-	const x86IP = 8
-	of := machine.AArch64
-	if s.User.Mask>>x86IP&1 != 0 && s.User.Mask>>32 == 0 {
-		of = machine.X86_64
-	}
 	table := func(pc uint64) *stackcopy.Table {
 		f := r.at(s.PID, pc)
 		if f == nil || f.ran == nil {
@@ -144,7 +138,7 @@ func (r *ranFiles) copied(s *sample.Sample, inner bool) {
 		}
 		return f.table
 	}
-	r.frames, _ = stackcopy.Walk(r.frames[:0], s.User, of, table)
+	r.frames, _ = stackcopy.Walk(r.frames[:0], s.User, stackcopy.MachineOf(s.User), table)
 	for i, addr := range r.frames {
 		r.count(s, addr, i == 0 && inner)
 	}

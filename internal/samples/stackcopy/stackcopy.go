@@ -5,6 +5,7 @@ package stackcopy
 
 import (
 	"encoding/binary"
+	"runtime/debug"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -35,8 +36,19 @@ const (
 const maxFrames = 1 << 12
 
 // Walk appends the address of a thread and its return addresses, innermost first, to stack.
-// table returns the table for an address, nil if there is none.
-func Walk(stack []uint64, u *sample.UserState, of machine.Kind, table func(pc uint64) *Table) ([]uint64, End) {
+// table returns the table for an address, nil if there is none. A copy may be in a mapped file that
+// becomes shorter meanwhile: then it is damaged, and nothing is appended.
+func Walk(stack []uint64, u *sample.UserState, of machine.Kind, table func(pc uint64) *Table) (out []uint64, end End) {
+	before := stack
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if reason := recover(); reason != nil {
+			if _, fault := reason.(interface{ Addr() uintptr }); !fault {
+				panic(reason)
+			}
+			out, end = before, Damaged
+		}
+	}()
 	w := walk{u: u, of: of, table: table}
 	if !w.begin() {
 		return stack, Damaged
@@ -66,12 +78,21 @@ type walk struct {
 // Numbers of registers.
 const (
 	x86FP, x86SP, x86IP        = 6, 7, 8
+	x86Registers               = 32 // their number, at most
 	armFP, armLR, armSP, armPC = 29, 30, 31, 32
 	armAddress                 = 1<<48 - 1 // bits of an address that are not a signature
 	word                       = 8
 	signalContext              = 40 // of x86-64: registers in the ucontext_t at the stack pointer
 	savedFP, savedSP, savedIP  = signalContext + 10*word, signalContext + 15*word, signalContext + 16*word
 )
+
+// MachineOf returns the machine whose registers a copy has.
+func MachineOf(u *sample.UserState) machine.Kind {
+	if u.Mask>>x86IP&1 != 0 && u.Mask>>x86Registers == 0 {
+		return machine.X86_64
+	}
+	return machine.AArch64
+}
 
 func (w *walk) begin() bool {
 	regs := [4]int{x86IP, x86SP, x86FP, x86FP}

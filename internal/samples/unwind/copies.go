@@ -23,23 +23,9 @@ func (u *Unwinder) walkCopy(s *sample.Sample) (stack []uint64, whole bool) {
 		u.addrs = append(u.addrs, addr)
 	}
 	var end stackcopy.End
-	u.addrs, end = u.walkState(u.addrs, s.User)
+	u.addrs, end = stackcopy.Walk(u.addrs, s.User, u.code.Machine(), u.table)
 	u.stats.Copies[end] += s.Count
 	return u.addrs, end == stackcopy.Whole
-}
-
-// walkState appends the stack of a copy. A copy may be in a mapped file that becomes shorter
-// meanwhile: then it is damaged, if the goroutine panics on faults.
-func (u *Unwinder) walkState(stack []uint64, of *sample.UserState) (out []uint64, end stackcopy.End) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			if _, fault := reason.(interface{ Addr() uintptr }); !fault {
-				panic(reason)
-			}
-			out, end = stack, stackcopy.Damaged
-		}
-	}()
-	return stackcopy.Walk(stack, of, u.code.Machine(), u.table)
 }
 
 // table returns the unwind table for an address of the current process.

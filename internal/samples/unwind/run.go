@@ -2,7 +2,6 @@ package unwind
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
@@ -44,7 +43,6 @@ func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 		u, in := New(code, opt), make(chan work, 4)
 		r.unwinders, r.work = append(r.unwinders, u), append(r.work, in)
 		r.running.Go(func() {
-			debug.SetPanicOnFault(true) // see walkState
 			for w := range in {
 				if w.batch == nil {
 					u.apply(w.events)
