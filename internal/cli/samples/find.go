@@ -69,6 +69,9 @@ func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Foun
 		}
 		return nil, fmt.Errorf("%s: no file that ran is on this machine: name its copy with --binary: %s", paths[0], strings.Join(missing, "; "))
 	}
+	if all.left > 0 {
+		verb.Note(s, "without names, as more than %d files ran (name those of interest with --binary): %s of the samples", maxRan, report.Share(all.left, total))
+	}
 	if len(missing) > 0 {
 		verb.Note(s, "without names, as the file that ran is not here (name its copy with --binary): %s", strings.Join(missing, "; "))
 	}

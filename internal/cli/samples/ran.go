@@ -16,6 +16,7 @@ const maxRan = 255
 // ranFiles are the files of which code was mapped, and the samples in them.
 type ranFiles struct {
 	list   []*ran
+	left   uint64           // samples in files beyond maxRan
 	tables *pipeline.Tables // unwinds copies of stacks
 
 	// Of the input that is read.
@@ -29,7 +30,8 @@ type ranFiles struct {
 
 // mappedFile is what a mapping has.
 type mappedFile struct {
-	ran    *ran             // nil without a file
+	ran    *ran             // nil without a file, and beyond maxRan
+	left   bool             // it is beyond maxRan
 	table  *stackcopy.Table // nil if there is none, or it was not looked for
 	looked bool             // for the table
 }
@@ -47,7 +49,7 @@ func newRanFiles() *ranFiles {
 
 // of returns the file of a mapping of code, nil if it has none.
 func (r *ranFiles) of(m *sample.Mapping) *ran {
-	if !m.Exec || mapped.Anonymous(m) || m.Path[0] == '[' {
+	if !isFile(m) {
 		return nil
 	}
 	for _, x := range r.list {
@@ -61,6 +63,11 @@ func (r *ranFiles) of(m *sample.Mapping) *ran {
 	x := &ran{path: m.Path, id: m.BuildID}
 	r.list = append(r.list, x)
 	return x
+}
+
+// isFile reports whether a mapping is code of a file.
+func isFile(m *sample.Mapping) bool {
+	return m.Exec && !mapped.Anonymous(m) && m.Path[0] != '['
 }
 
 // read adds the files of an input, and returns its number of samples.
@@ -117,11 +124,15 @@ func (r *ranFiles) count(s *sample.Sample, addr uint64, innermost bool) {
 	if addr >= kernelSpace {
 		return
 	}
-	if f := r.at(s.PID, addr); f != nil && f.ran != nil {
+	switch f := r.at(s.PID, addr); {
+	case f == nil:
+	case f.ran != nil:
 		f.ran.frames += s.Count
 		if innermost {
 			f.ran.samples += s.Count
 		}
+	case f.left && innermost:
+		r.left += s.Count
 	}
 }
 
@@ -160,6 +171,7 @@ func (r *ranFiles) at(pid int32, addr uint64) *mappedFile {
 			clear(r.byMap)
 		}
 		f.ran = r.of(m)
+		f.left = f.ran == nil && isFile(m)
 		r.byMap[m] = f
 	}
 	r.last, r.pid, r.file = m, pid, f
