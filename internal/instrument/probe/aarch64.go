@@ -29,9 +29,9 @@ import (
 //	    bl   __cairn_first_count
 //	    ldp  x16, x30, [sp], 16
 //	    b    back
-type aarch64Probes struct{ aarch64.Machine }
+type aarch64Probes struct{}
 
-func (aarch64Probes) relocNone() string { return "R_AARCH64_NONE" }
+func (aarch64Probes) relocNone() string { return aarch64.RelocNone }
 
 func (aarch64Probes) entryRow() string { return "\t.cfi_def_cfa 31, 0\n" }
 

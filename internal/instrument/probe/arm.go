@@ -25,13 +25,13 @@ import (
 // are enough for the store. Readers know the value (wire.OddFlag). Areas of flags begin at a multiple of 2.
 //
 // Inside a function a probe does not change the flags and uses registers that are not live (package arm).
-type armProbes struct{ arm.Machine }
+type armProbes struct{}
 
 var syntaxArm = syntax{mark: "%", address: ".long", upper: ", 0"}
 
 func (armProbes) syntax() *syntax { return &syntaxArm }
 
-func (armProbes) relocNone() string { return "R_ARM_NONE" }
+func (armProbes) relocNone() string { return arm.RelocNone }
 
 func (armProbes) entryRow() string { return "\t.cfi_def_cfa 13, 0\n" }
 

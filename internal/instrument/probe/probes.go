@@ -5,10 +5,9 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
-// probes is the assembly of one machine: the effect of its instructions on the flow of control, and the form of
-// probes. Everything else in a compiler's output is the same for all machines.
+// probes are the probes of one machine, and how its assembly is written as far as they need that. What its
+// instructions do, asm.Machine has.
 type probes interface {
-	asm.Machine
 	// syntax returns the syntax of directives.
 	syntax() *syntax
 	// relocNone is the relocation that keeps its target alive and has no other effect.

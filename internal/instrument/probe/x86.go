@@ -8,9 +8,9 @@ import (
 )
 
 // x86Probes are the probes of x86-64 in AT&T syntax.
-type x86Probes struct{ x86.Machine }
+type x86Probes struct{}
 
-func (x86Probes) relocNone() string { return "R_X86_64_NONE" }
+func (x86Probes) relocNone() string { return x86.RelocNone }
 
 func (x86Probes) entryRow() string { return "\t.cfi_def_cfa 7, 8\n" }
 

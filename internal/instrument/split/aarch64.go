@@ -16,7 +16,7 @@ import (
 // its label; a jump over which x16 or x17 is live.
 
 var aarch64Dialect = dialect{
-	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true, none: "R_AARCH64_NONE",
+	comment: "//", jump: "b", half: ".2byte", align: "\t.p2align\t2\n", near: true, none: aarch64.RelocNone,
 	entry: asm.CFIState{Reg: 31},
 	opposite: func(word string) string {
 		if op := aarch64.Opposite(word); op != "b." {

@@ -24,7 +24,7 @@ type dialect struct {
 }
 
 var x86Dialect = dialect{
-	comment: "#", jump: "jmp", half: ".value", none: "R_X86_64_NONE",
+	comment: "#", jump: "jmp", half: ".value", none: x86.RelocNone,
 	entry:    asm.EntryCFI,
 	opposite: func(word string) string { return x86.Inverse[word] },
 	operands: func(rest []byte) [][]byte { return [][]byte{asm.Operand(rest)} },

@@ -11,6 +11,9 @@ import (
 // Machine is what the instructions of AArch64 do, as gcc and clang write them.
 type Machine struct{}
 
+// RelocNone is the relocation that keeps its target alive and has no other effect.
+const RelocNone = "R_AARCH64_NONE"
+
 // branches are the conditional branches on flags; clang writes b.eq, gcc beq.
 var branches = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}

@@ -20,52 +20,9 @@ const (
 // Highest returns the number of the last register of a set.
 func Highest(set Set) int { return bits.Len32(uint32(set)) - 1 }
 
-// Live solves the backward data flow: what is live at the beginning of each block.
+// Live returns what is live at the beginning of each block.
 func Live(u *asm.Unit, fn *asm.Function) []Set {
-	g := fn.FlowGraph(u.Taken, u.Returns)
-	n := len(g.Succs)
-	gen, kill := make([]Set, n), make([]Set, n)
-	anywhere := make([]bool, n) // it may go to any block that node 0 leads to
-	node := asm.Nodes
-	for _, f := range fn.Frags {
-		for i := len(f.Lines) - 1; i >= 0; i-- {
-			l := &f.Lines[i]
-			if l.Block < 0 {
-				continue
-			}
-			k := node + int(l.Block)
-			use, dead := Effect(u.View(u.Src[l.At:l.Next]), l.App)
-			gen[k] = gen[k]&^dead | use
-			kill[k] |= dead
-			anywhere[k] = anywhere[k] || l.App
-		}
-		for i := range f.Blocks {
-			b := &f.Blocks[i]
-			anywhere[node+i] = anywhere[node+i] || b.Last == asm.FlowJump && b.Target == nil
-		}
-		node += len(f.Blocks)
-	}
-	live := make([]Set, n)
-	live[asm.NodeOut] = TrackedRegs &^ VeneerRegs
-	for changed := true; changed; {
-		changed = false
-		for k := n - 1; k >= asm.Nodes; k-- {
-			var out Set
-			for _, s := range g.Succs[k] {
-				out |= live[s]
-			}
-			if anywhere[k] {
-				out |= live[asm.NodeIn]
-			}
-			if now := gen[k] | out&^kill[k]; now != live[k] {
-				live[k], changed = now, true
-			}
-		}
-		for _, s := range g.Succs[asm.NodeIn] {
-			live[asm.NodeIn] |= live[s]
-		}
-	}
-	return live[asm.Nodes:]
+	return asm.LivenessOf(u, fn, Effect, TrackedRegs&^VeneerRegs).In[asm.Nodes:]
 }
 
 // Mentioned returns the registers that a text names, as x or w registers.

@@ -11,6 +11,9 @@ import (
 // Machine is what the instructions of Armv7-A do, in both of its states, as gcc and clang write them.
 type Machine struct{}
 
+// RelocNone is the relocation that keeps its target alive and has no other effect.
+const RelocNone = "R_ARM_NONE"
+
 // Reader returns the reader of tables and literals in the code, and of the state that code is for.
 func (Machine) Reader() asm.Reader { return &parser{} }
 

@@ -102,62 +102,9 @@ func One(op []byte) Set {
 	return 0
 }
 
-// Liveness is what is live at the beginning of each node of a function's flow graph.
-type Liveness struct {
-	In       []Set
-	succs    [][]int
-	anywhere []bool // it may go to any block that node 0 leads to
-}
-
-// Out returns what is live at the end of a node.
-func (l *Liveness) Out(node int) (out Set) {
-	for _, s := range l.succs[node] {
-		out |= l.In[s]
-	}
-	if l.anywhere[node] {
-		out |= l.In[asm.NodeIn]
-	}
-	return out
-}
-
-// Live solves the backward data flow.
-func Live(u *asm.Unit, fn *asm.Function) *Liveness {
-	g := fn.FlowGraph(u.Taken, u.Returns)
-	n := len(g.Succs)
-	l := &Liveness{In: make([]Set, n), succs: g.Succs, anywhere: make([]bool, n)}
-	gen, kill := make([]Set, n), make([]Set, n)
-	node := asm.Nodes
-	for _, f := range fn.Frags {
-		for i := len(f.Lines) - 1; i >= 0; i-- {
-			line := &f.Lines[i]
-			if line.Block < 0 {
-				continue
-			}
-			k := node + int(line.Block)
-			use, dead := Effect(u.Src[line.At:line.Next], line.App)
-			gen[k] = gen[k]&^dead | use
-			kill[k] |= dead
-			l.anywhere[k] = l.anywhere[k] || line.App
-		}
-		for i := range f.Blocks {
-			b := &f.Blocks[i]
-			l.anywhere[node+i] = l.anywhere[node+i] || b.Last == asm.FlowJump && b.Target == nil
-		}
-		node += len(f.Blocks)
-	}
-	l.In[asm.NodeOut] = Args
-	for changed := true; changed; {
-		changed = false
-		for k := n - 1; k >= asm.Nodes; k-- {
-			if now := gen[k] | l.Out(k)&^kill[k]; now != l.In[k] {
-				l.In[k], changed = now, true
-			}
-		}
-		for _, s := range g.Succs[asm.NodeIn] {
-			l.In[asm.NodeIn] |= l.In[s]
-		}
-	}
-	return l
+// Live returns what is live at the nodes of a function's flow graph.
+func Live(u *asm.Unit, fn *asm.Function) *asm.Liveness[Set] {
+	return asm.LivenessOf(u, fn, Effect, Args)
 }
 
 // Effect returns the registers that a line reads, and those that it overwrites without reading them. Inline

@@ -9,6 +9,9 @@ import (
 // Machine is what the instructions of x86-64 do, in AT&T syntax.
 type Machine struct{}
 
+// RelocNone is the relocation that keeps its target alive and has no other effect.
+const RelocNone = "R_X86_64_NONE"
+
 // Classify is that of asm.Machine.
 func (m Machine) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 	switch mnemonic[0] {
