@@ -54,8 +54,8 @@ func key(name string) uint64 {
 	return h.Sum64() >> lineBits
 }
 
-// Append appends the section of a unit in the syntax of GNU as for ELF. The calls need not be sorted, nor differ.
-func Append(asm []byte, calls []Call) []byte {
+// Encode returns what a unit adds to the section. The calls need not be sorted, nor differ.
+func Encode(calls []Call) []byte {
 	list := make([]uint64, 0, len(calls))
 	for _, c := range calls {
 		line := uint64(c.Line)
@@ -65,14 +65,11 @@ func Append(asm []byte, calls []Call) []byte {
 		list = append(list, key(c.Func)<<lineBits|line)
 	}
 	slices.Sort(list)
-	if n := len(asm); n > 0 && asm[n-1] != '\n' {
-		asm = append(asm, '\n')
-	}
-	asm = fmt.Appendf(asm, "\t.section\t%s,\"\",%%progbits\n\t.quad\t%#x\n", Section, uint64(mark))
+	data := binary.LittleEndian.AppendUint64(nil, mark)
 	for _, n := range slices.Compact(list) {
-		asm = fmt.Appendf(asm, "\t.quad\t%#x\n", n)
+		data = binary.LittleEndian.AppendUint64(data, n)
 	}
-	return asm
+	return data
 }
 
 // Read reads the contents of a section. The error says at which offset it is damaged.

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 )
 
@@ -85,7 +86,7 @@ func (sh *shim) appendInlined(src, out []byte) ([]byte, error) {
 	if !ok {
 		return out, nil
 	}
-	return inlined.Append(out, calls), nil
+	return probe.AppendRecord(out, inlined.Section, inlined.Encode(calls)), nil
 }
 
 // inlinedCalls returns the calls that were inlined, by clang's remarks in YAML, and whether these are as expected.

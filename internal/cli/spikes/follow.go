@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog"
@@ -229,7 +228,7 @@ func (w *spikeFollower) readLog(l *followedLog) error {
 }
 
 // over reports whether the process of a log has ended: the log contains its end, or the
-// process does not exist and writes nothing. Processes of other containers are not visible.
+// process has ended and writes nothing. Processes of other containers are not visible.
 func (l *followedLog) over() bool {
 	t := l.log.Trailer
 	if t == nil || *t != l.last {
@@ -242,8 +241,7 @@ func (l *followedLog) over() bool {
 		return true
 	}
 	const settled = 3 * time.Second
-	gone := errors.Is(syscall.Kill(int(l.log.Header.PID), 0), syscall.ESRCH)
-	return gone && time.Since(l.quiet) > settled
+	return hasEnded(int(l.log.Header.PID)) && time.Since(l.quiet) > settled
 }
 
 // refresh passes on new information about a process.

@@ -375,19 +375,7 @@ func (s *cairnCall) text() {
 	if n == 0 {
 		return
 	}
-	size := (cairnLogTextSize + uintptr(n) + 7) &^ 7
-	r := cairnRecord(cairnLogTypeText, uint32(s.gp.goid), size)
-	if r == 0 {
-		return
-	}
-	cairnPut64(r+8, s.number)
-	cairnPut64(r+16, uint64(s.end))
-	cairnPut16(r+24, cairnLogTextMessage)
-	cairnPut16(r+26, uint16(n))
-	cairnPut32(r+28, uint32(^s.frames[0].depth))
-	cairnPut64(r+32, uint64(s.frames[0].pc))
-	cairnCopy(r+cairnLogTextSize, b[:n])
-	cairnCommit(cairnLogTypeText, size, r)
+	s.say(cairnLogTextMessage, b[:n], &s.frames[0])
 }
 
 var cairnWaitNames = [cairnNumWaits]string{
