@@ -2,11 +2,7 @@ package nativert
 
 import (
 	"fmt"
-	"go/ast"
 	"go/constant"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,29 +31,16 @@ var wordEnd = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 // negative, are hexadecimal.
 func defines(t *testing.T, pkg, prefix, suffix string) []byte {
 	t.Helper()
-	files := token.NewFileSet()
-	f, err := parser.ParseFile(files, "../../../"+pkg+"/wire.go", nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked, err := new(types.Config).Check(pkg, files, []*ast.File{f}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := fmt.Appendf(nil, "/* The constants of package %s, of which TestHeaders makes this file. */\n", pkg)
-	for _, name := range checked.Scope().Names() {
-		c, ok := checked.Scope().Lookup(name).(*types.Const)
-		if !ok || !c.Exported() {
-			continue
-		}
-		out = fmt.Appendf(out, "#define %s%s ", prefix, strings.ToUpper(wordEnd.ReplaceAllString(name, "${1}${3}_${2}${4}")))
+	for _, c := range golden.Constants(t, "../../../"+pkg+"/wire.go") {
+		out = fmt.Appendf(out, "#define %s%s ", prefix, strings.ToUpper(wordEnd.ReplaceAllString(c.Name(), "${1}${3}_${2}${4}")))
 		value := constant.ToInt(c.Val())
 		n, exact := constant.Int64Val(value)
 		switch {
 		case c.Val().Kind() == constant.String:
 			out = fmt.Appendf(out, "%q\n", constant.StringVal(c.Val()))
 		case !exact:
-			t.Fatalf("%s is no integer", name)
+			t.Fatalf("%s is no integer", c.Name())
 		case n < 0 || n >= 1<<31:
 			out = fmt.Appendf(out, "%#x%s\n", uint32(n), suffix)
 		default:
