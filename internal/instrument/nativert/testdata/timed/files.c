@@ -1,16 +1,27 @@
 /* It waits until the thread that is the clock has no files open, and prints how many it has
- * got: 0, or all those of the program. */
+ * got: 0, or all those of the program. What the clock keeps open for itself, which system call a
+ * thread is in, is not counted: the program has no such file. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+static int is_kept(const char *fd) {
+  char to[64] = "";
+  static const char end[] = "/syscall";
+  ssize_t n = readlink(fd, to, sizeof to - 1), size = sizeof end - 1;
+  return n > size && !strcmp(to + n - size, end);
+}
+
 static int files_of(const char *tid) {
-  char path[600];
+  char path[600], file[900];
   int n = 0;
   snprintf(path, sizeof path, "/proc/self/task/%s/fd", tid);
   DIR *d = opendir(path);
-  for (struct dirent *e; d && (e = readdir(d));) n += e->d_name[0] != '.';
+  for (struct dirent *e; d && (e = readdir(d));) {
+    snprintf(file, sizeof file, "%s/%s", path, e->d_name);
+    n += e->d_name[0] != '.' && !is_kept(file);
+  }
   if (d) closedir(d);
   return d ? n : -1;
 }
