@@ -184,8 +184,9 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 	if err := f.listAssembly(s, cmd, check); err != nil {
 		return err
 	}
-	if cmd.Writes && f.Shim.Mode.Timed() && !check {
-		return c.become(ctx, append(argv[:1:1], cmd.TimedText(argv[1:])...), "")
+	if cmd.Writes && !check {
+		tc := driver.Toolchain{Timed: f.Shim.Mode.Timed(), Apart: f.keepsApart(ctx, c, cmd)}
+		return c.become(ctx, append(argv[:1:1], cmd.TextArgs(argv[1:], tc)...), "")
 	}
 	if !cmd.Compiles && !cmd.Links && !cmd.Merges && cmd.Refusal == "" {
 		return c.become(ctx, argv, "")

@@ -90,6 +90,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		Hidden:  filepath.Join(dir, hiddenFile),
 		Timed:   opts.Mode.Timed(),
 		Trace:   opts.Mode == prof.ModeTrace,
+		Apart:   Exists(filepath.Join(dir, apartFile)),
 	}
 	if err := usable(tc.Bin); err != nil {
 		return tc, fmt.Errorf("the cached runtime for %s is damaged: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)
@@ -282,6 +283,9 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 		if err := os.WriteFile(filepath.Join(tmp, remarksFile), nil, 0o644); err != nil {
 			return err
 		}
+	}
+	if err := opts.writeApart(ctx, tmp, c); err != nil {
+		return err
 	}
 	return withSources(tmp, func(src sources) error { return buildRuntime(ctx, tmp, src, c, opts) })
 }

@@ -36,6 +36,7 @@ type useOptions struct {
 	Machine   string `json:"machine"` // machine of the profile, "" if unknown
 	Algorithm string `json:"algorithm"`
 	NoSplit   bool   `json:"no_split,omitempty"`
+	Apart     bool   `json:"apart,omitempty"` // the profile tells functions with the same code apart
 
 	DataOrder  string `json:"data_order,omitempty"`  // absolute path of an order file with data
 	DataDigest string `json:"data_digest,omitempty"` // of its content
@@ -69,7 +70,7 @@ func (u *useOptions) load() (*prof.Profile, error) {
 		return nil, fmt.Errorf("%s: the profile is empty", u.Profile)
 	}
 	sum := sha256.Sum256(data)
-	u.Profile, u.Digest, u.Machine = path, hex.EncodeToString(sum[:]), p.Machine()
+	u.Profile, u.Digest, u.Machine, u.Apart = path, hex.EncodeToString(sum[:]), p.Machine(), recordedApart(p)
 	return p, nil
 }
 
@@ -116,6 +117,9 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 		return err
 	}
 	if err := opts.writeBinutils(ctx, tmp, c); err != nil {
+		return err
+	}
+	if err := opts.writeApart(ctx, tmp, c); err != nil {
 		return err
 	}
 	return writeShim(filepath.Join(tmp, "bin"), self, opts)
@@ -182,7 +186,11 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 			return err
 		}
 	}
-	argv = append(argv[:1:1], cmd.UseArgs(argv[1:], bin, link)...)
+	args := argv[1:]
+	if cmd.Compiles && Exists(filepath.Join(b.dir, apartFile)) {
+		args = cmd.Apart(args)
+	}
+	argv = append(argv[:1:1], cmd.UseArgs(args, bin, link)...)
 	if cmd.Links {
 		return c.runLink(ctx, s, &mixedLink{inputs: driverInputs(&cmd), what: withoutProbes}, argv, b.dir, env...)
 	}
@@ -420,9 +428,16 @@ func (c *coldModules) blocks(f split.FuncInfo) ([]bool, bool) {
 
 // hasBlocks reports whether p records blocks.
 func hasBlocks(p *prof.Profile) bool {
+	return hasFunc(p, func(f *prof.Func) bool { return f.Mode.HasBlocks() })
+}
+
+// hasFunc reports whether is holds for a function of a profile.
+func hasFunc(p *prof.Profile, is func(*prof.Func) bool) bool {
 	for i := range p.Modules {
-		if slices.ContainsFunc(p.Modules[i].Funcs, func(f prof.Func) bool { return f.Mode.HasBlocks() }) {
-			return true
+		for k := range p.Modules[i].Funcs {
+			if is(&p.Modules[i].Funcs[k]) {
+				return true
+			}
 		}
 	}
 	return false

@@ -15,6 +15,7 @@ type Toolchain struct {
 	Timed   bool   // exits of functions get code, too
 	Trace   bool   // with Timed: the code is that of mode trace
 	MachO   bool   // the driver makes Mach-O files, and Archive is an object
+	Apart   bool   // functions with the same code stay apart, by an option that the driver knows
 }
 
 // Names by which links refer to the runtimes: of the records, and of the clock.
@@ -60,7 +61,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		out = append(out, "-idirafter", tc.Include)
 	}
 	if !c.Links {
-		return append(out, c.timedArgs(args, tc)...)
+		return append(out, c.compilerArgs(args, tc)...)
 	}
 	if tc.MachO {
 		// The linker adds a UUID by default, and stripping symbols does not strip the map. Constructors run in
@@ -74,7 +75,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		}
 		args = withoutStrip(args)
 	}
-	out = append(out, c.timedArgs(args, tc)...)
+	out = append(out, c.compilerArgs(args, tc)...)
 	out = append(out, c.linkerArgs(tc)...)
 	if c.Language {
 		out = append(out, "-x", "none")
@@ -144,24 +145,51 @@ func (c *Command) linkerArgs(tc Toolchain) []string {
 	return out
 }
 
-// timedArgs returns args with the compiler options of the timed modes: gcc writes the pattern of each
-// instruction, which distinguishes tail calls from jump tables, and does not rely on registers that callees
-// happen to preserve.
-func (c *Command) timedArgs(args []string, tc Toolchain) []string {
-	if !tc.Timed || !c.Compiles {
+// compilerArgs returns args with the options that the compiler needs for a mode.
+func (c *Command) compilerArgs(args []string, tc Toolchain) []string {
+	if !c.Compiles {
 		return args
 	}
-	return c.TimedText(args)
+	return c.TextArgs(args, tc)
 }
 
-// TimedText returns the arguments of a command that writes a compiler's assembly, which another command of the
-// build may assemble in a timed mode.
-func (c *Command) TimedText(args []string) []string {
-	args = append([]string{"-DCAIRN_ON"}, args...)
-	if c.Family == GCC {
-		args = append(args, "-dp", "-fno-ipa-ra")
+// TextArgs returns the arguments of a command that writes a compiler's assembly, which another command of the
+// build may assemble in a mode. In the timed modes gcc writes the pattern of each instruction, which distinguishes
+// tail calls from jump tables, and does not rely on registers that callees happen to preserve. In others it does not
+// replace a function by another one with the same code, of which the records could not tell which ran.
+func (c *Command) TextArgs(args []string, tc Toolchain) []string {
+	if tc.Timed {
+		args = append([]string{"-DCAIRN_ON"}, args...)
+		if c.Family == GCC {
+			args = append(args, "-dp", "-fno-ipa-ra")
+		}
+		return args
+	}
+	if tc.Apart {
+		args = c.Apart(args)
 	}
 	return args
+}
+
+// Apart returns the arguments of a command of gcc that compiles, with an option by which functions with the same code
+// stay apart, unless the user has chosen. With -flto, objects have the options by which they were compiled.
+func (c *Command) Apart(args []string) []string {
+	if len(c.Sources) == 0 || slices.ContainsFunc(c.words, foldsFunctions) {
+		return args
+	}
+	return append(slices.Clone(args), KeepApart)
+}
+
+// KeepApart is the option by which gcc keeps functions with the same code apart.
+const KeepApart = "-fno-ipa-icf-functions"
+
+// foldsFunctions reports whether an option selects whether gcc keeps functions with the same code apart.
+func foldsFunctions(arg string) bool {
+	switch arg {
+	case "-fipa-icf", "-fno-ipa-icf", "-fipa-icf-functions", KeepApart:
+		return true
+	}
+	return false
 }
 
 // LinkerArgs returns the arguments besides the runtime for a linker, named as by -fuse-ld=, that is not started

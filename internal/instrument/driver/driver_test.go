@@ -253,6 +253,38 @@ func TestTimedArgs(t *testing.T) {
 	}
 }
 
+// TestApartArgs checks which commands keep functions with the same code apart: those that compile, of gcc, unless the user
+// has chosen.
+func TestApartArgs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args   string
+		family Family
+		timed  bool
+		want   bool
+	}{
+		{args: "-c a.c", want: true},
+		{args: "-O2 -flto a.c -o app", want: true},
+		{args: "-c @args a.d", want: true},
+		{args: "-x c -c -", want: true},
+		{args: "-c a.c", family: Clang},
+		{args: "-c a.c", timed: true},
+		{args: "-flto a.o"},
+		{args: "-E a.c"},
+		{args: "-c a.c -fipa-icf"},
+		{args: "-c a.c -fno-ipa-icf"},
+		{args: "-fipa-icf-functions -c a.c"},
+		{args: "-c a.c -fno-ipa-icf-functions"},
+	} {
+		args := strings.Fields(test.args)
+		c := Parse(test.family, args, readTest)
+		got := c.Args(args, Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Timed: test.timed, Apart: test.family == GCC})
+		if added := slices.Contains(got, KeepApart) && !slices.Contains(args, KeepApart); added != test.want {
+			t.Errorf("%s: %q", test.args, got)
+		}
+	}
+}
+
 // TestBare checks that programs without a C library are distinguished from those that contain
 // one.
 func TestBare(t *testing.T) {
