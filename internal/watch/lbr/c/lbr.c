@@ -163,7 +163,7 @@ static void enter(struct module *m, ucontext_t *u) {
   }
   if (s->position == s->end) s->position = lbr_full(s, u, FROM_OUTSIDE);
   s->faults++;
-  u32 back = lbr_settings.by_calls && lbr_begins(m, pc) ? number_of(s, *(const u64 *)u->uc_mcontext.gregs[REG_RSP]) : 0;
+  u32 back = lbr_begins(m, pc) ? number_of(s, *(const u64 *)u->uc_mcontext.gregs[REG_RSP]) : 0;
   *s->position++ = (struct event){(u32)FROM_OUTSIDE << KIND_SHIFT | back, (u32)to, (u32)u->uc_mcontext.gregs[REG_RSP], 0, (u16)(m - lbr_modules)};
   u->uc_mcontext.gregs[REG_RIP] = (i64)(m->code + m->entry[to]);
 }
@@ -234,21 +234,6 @@ static int keep(char *to, const char *name) {
   if (!v || strlen(v) >= PATH) return 0;
   strcpy(to, v);
   return 1;
-}
-
-/* emit_maps writes the executable mappings in /proc/self/maps. One thread at a time calls it. */
-void lbr_emit_maps(void) {
-  static struct {
-    u32 pid, unused;
-    char text[1 << 18];
-  } r;
-  u64 n = 0;
-  i64 got;
-  int fd = lbr_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  while (fd >= 0 && n < sizeof r.text && (got = lbr_read(fd, r.text + n, sizeof r.text - n)) > 0) n += (u64)got;
-  if (fd >= 0) lbr_close(fd);
-  r.pid = (u32)getpid();
-  lbr_emit(RECORD_MAPS, &r, n + 8);
 }
 
 /* is_traced reports whether the process is being traced, as by a debugger. */

@@ -153,6 +153,8 @@ HIDDEN void lbr_find_leaves(void);
 struct mapping {
   u64 lo, hi;
   char rights[4]; /* "r-xp" */
+  const char *line; /* of /proc/self/maps, with its end */
+  u64 length;
 };
 
 /* mappings calls a function with each mapping, ascending. */
@@ -162,7 +164,10 @@ HIDDEN int lbr_mapped_as(u64 lo, u64 hi, const char *rights);
 
 /* fail reports that the program, or a library, runs without a copy, and why. */
 HIDDEN void lbr_fail(const char *what, const char *file);
+/* emit_maps writes the executable mappings. loads counts the changes of what the loader has loaded, and
+ * loads_told how many of them the written mappings show: the next sample writes the others. */
 HIDDEN void lbr_emit_maps(void);
+HIDDEN extern u32 lbr_loads, lbr_loads_told;
 
 /* ---- events ---- */
 

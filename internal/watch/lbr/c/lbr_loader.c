@@ -58,10 +58,20 @@ static void forget(void) {
   }
 }
 
+/* settle evaluates what this thread has stored before files are unmapped: its stacks may have
+ * addresses in them, which another file may take. */
+static void settle(void) {
+  struct state *s = lbr_mine();
+  if (s && s->moved == lbr_moved) lbr_rest(s, 0);
+}
+
 void lbr_loader_changed(void) {
-  for (const struct r_debug *d = loader; d; d = next(d))
+  for (const struct r_debug *d = loader; d; d = next(d)) {
+    if (d->r_state == RT_DELETE) settle();
     if (d->r_state != RT_CONSISTENT) return; /* it calls again */
+  }
   forget();
+  __atomic_add_fetch(&lbr_loads, 1, __ATOMIC_RELEASE);
   int told = 0;
   for (const struct r_debug *d = loader; d; d = next(d)) {
     for (const struct link_map *l = d->r_map; l; l = l->l_next) {
@@ -87,13 +97,13 @@ void lbr_unwatch_loader(void) {
 
 void lbr_watch_loader(void) {
   static const u8 ret[] = {0xc3}, endbr_ret[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xc3};
-  if (lbr_module_count < 2) return;
   dl_iterate_phdr(find_loader, 0);
   if (!loader) {
     lbr_fail("the loader does not report what it loads", "");
     return;
   }
   lbr_loader_changed();
+  lbr_loads_told = lbr_loads; /* the mappings were written before */
   u8 *f = (u8 *)loader->r_brk, *page = (u8 *)((u64)f & ~(PAGE - 1ul));
   if ((memcmp(f, ret, sizeof ret) && memcmp(f, endbr_ret, sizeof endbr_ret)) || lbr_mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0) {
     lbr_fail("libraries that are loaded later are not seen", "");

@@ -165,6 +165,7 @@ void lbr_find_stack(struct state *s, u64 sp) {
 /* ---- samples ---- */
 
 void lbr_sample(struct state *s, u64 ip, const struct event *before, u32 branches) {
+  if (__atomic_load_n(&lbr_loads_told, __ATOMIC_ACQUIRE) != __atomic_load_n(&lbr_loads, __ATOMIC_ACQUIRE)) lbr_emit_maps();
   struct sample *out = (struct sample *)s->scratch;
   u64 *w = (u64 *)(out + 1), outside = (u64)lbr_dispatch;
   out->pid = (u32)getpid();
