@@ -81,8 +81,9 @@ func (k *branchKey) compare(l *branchKey) int {
 
 // branch is what the copies of a branch together tell.
 type branch struct {
-	ran  bool
-	ways [2]wayFacts
+	ran    bool
+	ways   [2]wayFacts
+	search bool // it may be one of those of a switch, in optimised code
 }
 
 type wayFacts struct {
@@ -131,7 +132,14 @@ func (o *observer) branchesOf(s *scan, f *prof.Func, c *prof.Counts) {
 				}
 			}
 		}
+		if !s.plain && slices.ContainsFunc(p.ways[:], func(to int) bool { return slices.Contains(s.fl.jumps, to) }) {
+			// It is the range check of a switch with a table, which may have the condition of a loop as one of its cases.
+			for k := range ways {
+				ways[k].maybe = ways[k].maybe || ways[k].missed
+			}
+		}
 		o.addBranch(key, b.evaluated(i), ways)
+		o.branches[key].search = o.branches[key].search || !s.plain && b.searches(i)
 	}
 }
 
@@ -270,6 +278,18 @@ func (b *brancher) selects(p *piece) bool {
 	return !known || firstWord(after) == "switch"
 }
 
+// searches reports whether the jump at the end of piece i of optimised code may be one of those of a switch: clang joins the
+// condition of a loop with the switch that begins its body, and gives all jumps the place of the loop.
+func (b *brancher) searches(i int) bool {
+	p := &b.fl.pieces[i]
+	_, after, known := b.sources.Line(p.insts[len(p.insts)-1].addr)
+	switch firstWord(after) {
+	case "for", "while", "do", "switch":
+		return true
+	}
+	return !known
+}
+
 // nan returns the number of runs in which a comparison of floating-point numbers, of which piece i has the jump for the
 // result, went to a piece as one of the numbers was NaN, if their edge has a block.
 func (b *brancher) nan(i, to int) (runs uint64) {
@@ -373,18 +393,28 @@ func (b *brancher) onlyCalls(p *piece) bool {
 }
 
 // fileBranches returns the branches of each file, ascending by line. In optimised code a way was certainly not
-// taken only if no code of the line that it leads to ran, as other copies of the branch may be gone.
+// taken only if no code of the line that it leads to ran, as other copies of the branch may be gone, and if the branch
+// is of the line for sure: a loop may have those of a switch besides its own.
 func (o *observer) fileBranches(states map[lineOf]State) map[string][]Branch {
 	byFile := map[string][]Branch{}
+	type source struct {
+		at    lineOf
+		owner owner
+	}
+	count := map[source]int{}
+	for key := range o.branches {
+		count[source{key.at, key.owner}]++
+	}
 	for key, b := range o.branches {
 		out := Branch{Line: key.at.line, Ran: b.ran, key: key}
+		joined := b.search && count[source{key.at, key.owner}] > 1
 		for k, w := range b.ways {
 			switch {
 			case !b.ran:
 				out.Ways[k].State = Missed
 			case w.runs > 0:
 				out.Ways[k] = Way{Ran, w.runs}
-			case w.maybe, key.index < 0 && (key.to[k].line == 0 || states[key.to[k]] != Missed):
+			case w.maybe, joined, key.index < 0 && (key.to[k].line == 0 || states[key.to[k]] != Missed):
 				out.Ways[k].State = Unknown
 			}
 		}
