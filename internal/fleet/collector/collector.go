@@ -31,6 +31,7 @@ type Options struct {
 	Free            func() (int64, error)
 	Keep            time.Duration // after which builds without uploads are removed, 0 for never
 	Grace           time.Duration // after the start in which none is removed: devices may send first
+	Patience        time.Duration // that a reader waits for what is not merged yet, 0 for 45 seconds
 	// Shared says that other collectors append to the journal and write snapshots as well. A collector continues from
 	// the snapshots of the others: it need not write its own, and what is in them need not be in its memory.
 	Shared bool
@@ -42,6 +43,12 @@ var (
 	ErrWaiting = errors.New("too many raw files wait for the maps of their builds")
 	ErrNoSpace = errors.New("no space left on the collector's disk")
 )
+
+// ErrBehind reports that uploads come faster than they are merged: a reader should try again.
+var ErrBehind = errors.New("uploads that were acknowledged before the request are not merged yet")
+
+// patience is less than the minute after which clients and proxies expect the beginning of an answer.
+const patience = 45 * time.Second
 
 // Store keeps the objects of snapshots, and the list of those that are in the last one.
 type Store interface {
@@ -383,25 +390,30 @@ func (c *Collector) snapshot() error {
 	return c.journal.Trim(before.seq)
 }
 
-// look calls f with a state into which everything was merged that was acknowledged before the call.
+// look calls f with a state into which everything was merged that was acknowledged before the call. If merging takes
+// longer than a reader waits, the error is ErrBehind.
 func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error {
 	last, err := c.journal.Last()
 	if err != nil {
 		return err
 	}
+	late := time.NewTimer(cmp.Or(c.o.Patience, patience))
+	defer late.Stop()
 	for {
 		c.mu.Lock()
 		if c.state.Seq() >= last && !c.partly {
 			defer c.mu.Unlock()
 			return f(c.state)
 		}
-		moved, failed := c.moved, c.failed
+		moved, failed, merged := c.moved, c.failed, c.state.Seq()
 		c.mu.Unlock()
 		if failed != nil {
 			return failed
 		}
 		select {
 		case <-moved:
+		case <-late.C:
+			return fmt.Errorf("%w: %d of them", ErrBehind, last-min(last, merged))
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -230,5 +231,48 @@ func TestDebugFiles(t *testing.T) {
 	}
 	if status, text := ask(t, http.MethodPost, url+"/v1/debug", []byte("no program")); status != http.StatusBadRequest {
 		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestBehind checks that a reader is told to come again when merging takes longer than it waits, and gets everything
+// later.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t, func(_ *Options, co *collector.Options) { co.Patience = time.Nanosecond })
+	program := fleettest.NewProgram("app", "\xab\xcd", 4000)
+	ask(t, http.MethodPost, url+"/v1/files", program.MapFile(t))
+	behind := false
+	runs := 0
+	for !behind && runs < 3000 {
+		runs++
+		if status, text := ask(t, http.MethodPost, url+"/v1/files", program.Run(t, uint64(runs))); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		r, err := http.Get(url + "/app")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reason, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if behind = err == nil && r.StatusCode == http.StatusServiceUnavailable; behind {
+			if !strings.HasPrefix(string(reason), "uploads that were acknowledged before the request are not merged yet: ") || r.Header.Get("Retry-After") != "2" {
+				t.Errorf("%q, Retry-After %s", reason, r.Header.Get("Retry-After"))
+			}
+		} else if r.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %q", r.Status, reason)
+		}
+	}
+	if !behind {
+		t.Errorf("%d runs were merged before the next request", runs)
+	}
+	for {
+		r, err := http.Get(url + "/app")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode == http.StatusOK {
+			break
+		}
 	}
 }
