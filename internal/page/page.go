@@ -4,6 +4,7 @@ package page
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,6 +28,8 @@ type Document struct {
 	Title string
 	Model func(w io.Writer) error // writes JSON
 	Data  iter.Seq[Blob]          // may be nil
+	// Plain is true if all data are JSON and stay text in the file, for other tools to find.
+	Plain bool
 }
 
 // WriteHTML writes d as one file. Model and data are compressed, since sources and models of
@@ -34,6 +37,10 @@ type Document struct {
 func WriteHTML(w io.Writer, d *Document) error {
 	out := bufio.NewWriter(w)
 	head(out, d.Title, "default-src 'none'; img-src data:", false)
+	embed := embedPacked
+	if d.Plain {
+		embed = embedPlain
+	}
 	if err := embed(out, `id="model"`, d.Model); err != nil {
 		return err
 	}
@@ -82,8 +89,37 @@ func tail(out *bufio.Writer) {
 	fmt.Fprintf(out, "<script>%s</script>\n</body>\n</html>\n", web.Script())
 }
 
-// embed writes an element with data, compressed and in base64.
-func embed(out *bufio.Writer, attribute string, write func(io.Writer) error) error {
+// embedPlain writes an element with JSON.
+func embedPlain(out *bufio.Writer, attribute string, write func(io.Writer) error) error {
+	fmt.Fprintf(out, `<script type="application/json" %s>`, attribute)
+	if err := write(escaper{out}); err != nil {
+		return err
+	}
+	_, err := out.WriteString("</script>\n")
+	return err
+}
+
+// escaper writes JSON without characters that end a script. They are only in strings, where they may be escaped.
+type escaper struct{ to *bufio.Writer }
+
+func (e escaper) Write(p []byte) (int, error) {
+	rest := p
+	for {
+		at := bytes.IndexByte(rest, '<')
+		if at < 0 {
+			_, err := e.to.Write(rest)
+			return len(p), err
+		}
+		e.to.Write(rest[:at])
+		if _, err := e.to.WriteString(`\u003c`); err != nil { // a writer with a buffer keeps its error
+			return 0, err
+		}
+		rest = rest[at+1:]
+	}
+}
+
+// embedPacked writes an element with data, compressed and in base64.
+func embedPacked(out *bufio.Writer, attribute string, write func(io.Writer) error) error {
 	fmt.Fprintf(out, `<script type="application/octet-stream" %s>`, attribute)
 	text := base64.NewEncoder(base64.StdEncoding, out)
 	packed, err := gzip.NewWriterLevel(text, gzip.DefaultCompression)

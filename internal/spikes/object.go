@@ -307,8 +307,6 @@ func (w *Writer) stackObject(sp *Spike, i, outermost int) StackObject {
 
 func bounds(i tracelog.Interval) Range { return Range{i.Lo, i.Hi} }
 
-func rangeText(r Range) string { return Interval(tracelog.Interval{Lo: r[0], Hi: r[1]}) }
-
 func site(p Place, loc *Location, a Address) Site {
 	return Site{Function: p.Function, Symbol: p.Symbol, File: p.File, Line: p.Line, Module: loc.Module, Offset: a.Offset}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/golden"
+	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
@@ -247,7 +248,7 @@ func TestOdd(t *testing.T) {
 	s.Count(0, &tracelog.Seen{Count: most})
 	s.Count(0, &tracelog.Seen{Count: most, PC: 1, Episode: 2})
 	w := &spikes.Writer{Set: s, Name: name}
-	page := &spikes.Page{Reach: s.Reach().Lines(), Suggestions: s.Suggest(name)}
+	page := &spikes.Page{Title: "most", Reach: s.Reach().Lines(), Suggestions: s.Suggest(name)}
 	var b bytes.Buffer
 	for _, g := range s.Ranked(spikes.ByTime) {
 		if err := w.Spike(&b, g, g.Last); err != nil {
@@ -256,7 +257,7 @@ func TestOdd(t *testing.T) {
 		page.Spikes = append(page.Spikes, w.Object(g, g.Last))
 	}
 	s.Rows(spikes.ByTime, name)
-	if err := spikes.WriteHTML(&b, page); err != nil {
+	if err := single.Spikes(&b, page); err != nil {
 		t.Fatal(err)
 	}
 }

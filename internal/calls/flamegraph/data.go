@@ -3,6 +3,8 @@ package flamegraph
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -17,10 +19,13 @@ import (
 // bar are always listed.
 const tableRows = 1000
 
+// pageRows is how deep the stacks of a page are: no screen shows deeper ones.
+const pageRows = 1000
+
 // function is a row of the table: all stacks that end in it.
 type function struct {
 	name int32
-	side [2]struct{ self, total, calls uint64 }
+	side [2]struct{ self, total, calls, longest uint64 }
 }
 
 // functions sums the nodes of each function. A call within a call of the same
@@ -46,6 +51,7 @@ func (t *tree) functions() []function {
 				s := n.side[k]
 				f.side[k].self = saturate.Add(f.side[k].self, s.Self)
 				f.side[k].calls = saturate.Add(f.side[k].calls, s.Calls)
+				f.side[k].longest = max(f.side[k].longest, s.Max)
 				if active[n.name] == 0 {
 					f.side[k].total = saturate.Add(f.side[k].total, s.Total)
 				}
@@ -97,6 +103,25 @@ func (d *drawing) listed() []function {
 	return list
 }
 
+// WriteData writes the JSON that the page draws: see drawing.data.
+func WriteData(w io.Writer, doc Document, o Options) (Summary, error) {
+	t, err := doc.tree()
+	if err != nil {
+		return Summary{}, fmt.Errorf("flame graph: %w", err)
+	}
+	t.rows = pageRows
+	d, err := t.prune(&o, []int{total, self, calls})
+	if err != nil {
+		return Summary{}, fmt.Errorf("flame graph: %w", err)
+	}
+	data, err := d.data()
+	if err != nil {
+		return Summary{}, fmt.Errorf("flame graph: %w", err)
+	}
+	_, err = w.Write(data)
+	return d.Summary, err
+}
+
 // data is the drawing as JSON, in columns: a hundred thousand objects with a
 // dozen keys each would be several times as large. A key is a line.
 //
@@ -134,6 +159,7 @@ func (d *drawing) data() ([]byte, error) {
 	w.json("by", Measures()[d.by])
 	w.json("labels", d.sides)
 	w.json("stacks", d.Stacks)
+	w.json("merged", d.Merged)
 	w.json("functions", len(functions))
 	w.json("unlisted", len(d.names)-len(functions))
 	w.json("names", append(names, d.labels...))
@@ -227,6 +253,13 @@ func (w *columns) side(d *drawing, k int, functions []function) {
 		for i := range functions {
 			f := &functions[i].side[k]
 			if !(yield(f.self) && yield(f.total) && yield(f.calls)) {
+				return
+			}
+		}
+	})
+	w.numbers("longest", func(yield func(uint64) bool) {
+		for i := range functions {
+			if !yield(functions[i].side[k].longest) {
 				return
 			}
 		}

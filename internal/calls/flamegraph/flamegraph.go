@@ -1,11 +1,11 @@
 // Package flamegraph draws tries of calls: each function is a bar below the bar of its caller, as wide as its
-// share. It writes a page for a browser (HTML), which can be zoomed, searched and turned round, and a picture
-// (SVG); both are one file that needs nothing else. It is pure: the same data give the same bytes.
+// share. It writes what the page of the report draws (JSON), and a picture (SVG), which is one file that needs nothing
+// else. It is pure: the same data give the same bytes.
 //
 // There are two documents. A Profile shows one trace, in which each thread may have its own part. A Diff shows
 // two sides of one tree: bars are coloured by their change.
 //
-//	summary, err := flamegraph.WriteHTML(w, &flamegraph.Profile{...}, flamegraph.Options{})
+//	summary, err := flamegraph.WriteData(w, &flamegraph.Profile{...}, flamegraph.Options{})
 //	summary, err := flamegraph.WriteSVG(w, &flamegraph.Diff{...}, flamegraph.Options{Width: 1600})
 //
 // A tree may have more nodes than a browser or a reader can handle. Nodes below a share of the whole are
@@ -125,6 +125,7 @@ const (
 
 // Summary describes the drawing.
 type Summary struct {
+	Title  string
 	Stacks int // nodes of the tree
 	Merged int // of them, those that are part of a bar "n more"
 	// MergedShare is the share of the time (of the calls, by that measure) that was spent in merged stacks

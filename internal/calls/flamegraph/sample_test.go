@@ -124,3 +124,21 @@ func sampleDiff(n int) *Diff {
 	}
 	return d
 }
+
+// sampled is a profile of samples, with a function of each kind.
+func sampled() *Profile {
+	trie := calltrie.New()
+	at := calltrie.Root
+	names := []string{"", "main", "f [inferred]", "in [inlined]", "read [kernel]"}
+	left := uint64(12)
+	for i, self := range []uint64{5, 2, 1, 4} {
+		at = trie.Child(at, calllog.FuncID(i+1))
+		trie.Node(at).Total, trie.Node(at).Self = left, self
+		left -= self
+	}
+	return &Profile{
+		Title: "app", Unit: Samples, Sampled: true, Groups: []Group{{Trie: trie}},
+		Name: func(id calllog.FuncID) string { return names[id] },
+		Kind: func(id calllog.FuncID) Kind { return []Kind{Plain, Plain, Restored, Inlined, Kernel}[id] },
+	}
+}

@@ -28,6 +28,7 @@ type tree struct {
 	kinds  []Kind   // of functions, nil if all are Plain
 	labels []string // of the root and of groups
 	nodes  []node   // parents before their children; the root is the first
+	rows   int32    // nodes that are deeper are merged; 0 if all are drawn
 }
 
 // node is a function under its callers, or a label.
@@ -175,7 +176,7 @@ func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 	for k := range sides {
 		sides[k] = t.weigh(k)
 	}
-	d := &drawing{tree: t, by: o.By.index()}
+	d := &drawing{tree: t, by: o.By.index(), Summary: Summary{Title: t.title}}
 	if share(sides, []int{d.by}, 0) == 0 {
 		d.by = calls // no call took any time
 	}
@@ -193,10 +194,15 @@ func (t *tree) prune(o *Options, measures []int) (*drawing, error) {
 func (t *tree) choose(o *Options, sides []weights, measures []int) []bool {
 	keep := make([]bool, len(t.nodes))
 	shares := make([]float64, len(t.nodes))
+	depth := make([]int32, len(t.nodes))
 	var list []int32
 	for i := range t.nodes {
 		keep[i] = t.nodes[i].label // a thread gets its bar even if it did nothing
-		if shares[i] = share(sides, measures, i); !keep[i] && shares[i] >= o.MinShare {
+		if i > 0 {
+			depth[i] = depth[t.nodes[i].parent] + 1
+		}
+		shares[i] = share(sides, measures, i)
+		if !keep[i] && shares[i] >= o.MinShare && (t.rows == 0 || depth[i] < t.rows) {
 			list = append(list, int32(i))
 		}
 	}

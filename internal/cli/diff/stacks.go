@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -200,7 +201,7 @@ func (d *logDiff) writeFlame(s *verb.Streams, path string) error {
 			A: meanStats(n.StatsA, &n.A), B: meanStats(n.StatsB, &n.B),
 		})
 	}
-	draw := flamegraph.WriteHTML
+	draw := single.Flame
 	if strings.HasSuffix(path, ".svg") {
 		draw = flamegraph.WriteSVG
 	}

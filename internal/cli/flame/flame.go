@@ -20,6 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -170,7 +171,7 @@ func (f *flameFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if doc.Groups == nil {
 		verb.Note(s, "no calls to draw")
 	}
-	write := flamegraph.WriteHTML
+	write := single.Flame
 	switch f.format {
 	case "svg":
 		write = flamegraph.WriteSVG

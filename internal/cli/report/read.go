@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/layout"
@@ -19,7 +20,6 @@ import (
 	clisamples "github.com/cairnprof/cairn/internal/cli/samples"
 	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
 	"github.com/cairnprof/cairn/internal/page/model"
-	"github.com/cairnprof/cairn/internal/page/timeline"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
@@ -306,19 +306,23 @@ func (r *reader) calls(ctx context.Context) error {
 		r.incomplete(res)
 	}
 	r.src.Calls = src
-	graph := func(t *calltrie.Trie) *timeline.Graph {
-		g := timeline.NewGraph(t, src.Unit, set.Name, timeline.GraphNodes)
-		g.Step = src.Step
-		return g
+	graph := func(t *calltrie.Trie) flamegraph.Document {
+		return &flamegraph.Profile{Unit: src.Unit, Step: src.Step, Name: set.Name, Groups: []flamegraph.Group{{Trie: t}}}
 	}
 	if split := waiting.Divide(src.Trie, set.WaitOf); split != nil {
 		for p := waiting.Processor; p <= waiting.Idle; p++ {
-			if split.Time(p) > 0 {
-				r.flame(fmt.Sprintf("%s: %s of the %s of all threads", p, set.Duration(split.Time(p)), set.Duration(split.All())), graph(split.Split(p)))
+			if split.Time(p) == 0 {
+				continue
+			}
+			if _, err := r.flame(fmt.Sprintf("%s: %s of the %s of all threads", p, set.Duration(split.Time(p)), set.Duration(split.All())), graph(split.Split(p))); err != nil {
+				return err
 			}
 		}
 	}
-	all := r.flame("All calls", graph(src.Trie))
+	all, err := r.flame("All calls", graph(src.Trie))
+	if err != nil {
+		return err
+	}
 	// The time line has the calls around spikes, too.
 	all.Whole = !slices.ContainsFunc(r.paths[spikelog], func(path string) bool { return calls.IsLog(path, r.streams) })
 	return nil

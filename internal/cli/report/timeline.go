@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
@@ -161,14 +164,18 @@ func locked(name func(calllog.FuncID) string) func(calllog.FuncID) string {
 }
 
 // flame adds a flame graph of logs of calls.
-func (r *reader) flame(title string, g *timeline.Graph) *timeline.Flame {
+func (r *reader) flame(title string, doc flamegraph.Document) (*timeline.Flame, error) {
 	flames, _ := r.src.Flame.(*timeline.Flames)
 	if flames == nil {
 		flames = timeline.NewFlames()
 		r.src.Flame = flames
 	}
-	r.src.Blobs = append(r.src.Blobs, flames.Add(title, g))
-	return &flames.Graphs[len(flames.Graphs)-1]
+	var data bytes.Buffer
+	if _, err := flamegraph.WriteData(&data, doc, flamegraph.Options{}); err != nil {
+		return nil, err
+	}
+	r.src.Blobs = append(r.src.Blobs, flames.Add(title, data.Bytes()))
+	return &flames.Graphs[len(flames.Graphs)-1], nil
 }
 
 // sum opens logs of calls and sums them.
@@ -220,6 +227,15 @@ func (r *reader) compareCalls(ctx context.Context, path string, others []string)
 		return fmt.Errorf("--against %s: its times are in %s, those of the logs in %s", path, before.Clock.Unit(), now.Clock.Unit())
 	}
 	diff := stackdiff.Tries(stackdiff.Side{Trie: old, Name: before.Symbol}, stackdiff.Side{Trie: sum, Name: now.Symbol})
-	r.flame("Difference from "+filepath.Base(path), timeline.NewDiff(diff, now.Clock.Unit(), filepath.Base(path), now.Title(), now.Names.Show, timeline.GraphNodes))
-	return nil
+	doc := &flamegraph.Diff{Unit: now.Clock.Unit(), Before: filepath.Base(path), After: now.Title()}
+	for _, name := range diff.Names {
+		doc.Names = append(doc.Names, now.Names.Show(name))
+	}
+	none := &calltrie.Stats{}
+	for i := range diff.Nodes {
+		n := &diff.Nodes[i]
+		doc.Nodes = append(doc.Nodes, flamegraph.DiffNode{Func: n.Func, Parent: n.Parent, A: *cmp.Or(n.StatsA, none), B: *cmp.Or(n.StatsB, none)})
+	}
+	_, err = r.flame("Difference from "+filepath.Base(path), doc)
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
@@ -30,7 +31,7 @@ func (f *profgenFlags) ofStacks(s *verb.Streams, r *pipeline.Result) (func(io.Wr
 		return w.otlp, verb.NotOnTerminal(s, f.out, "otlp", "-o")
 	}
 	return func(out io.Writer) error {
-		_, err := flamegraph.WriteHTML(out, w.drawing(), flamegraph.Options{})
+		_, err := single.Flame(out, w.drawing(), flamegraph.Options{})
 		return err
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -24,7 +25,7 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 	if err != nil {
 		return err
 	}
-	err = verb.WriteFile(t.streams, f.html, func(w io.Writer) error { return spikes.WriteHTML(w, page) })
+	err = verb.WriteFile(t.streams, f.html, func(w io.Writer) error { return single.Spikes(w, page) })
 	if err == nil {
 		fmt.Fprintf(t.streams.Remarks(), "%s: %s\n", f.html, report.Plural(len(page.Spikes), "stack"))
 	}

@@ -13,6 +13,7 @@ const Version = 1
 type Model struct {
 	Version   int        `json:"version"`
 	Title     string     `json:"title"`
+	View      string     `json:"view,omitempty"`      // of a page with one view: which
 	Generator string     `json:"generator,omitempty"` // of cairn
 	Inputs    []Input    `json:"inputs"`
 	Modules   []Module   `json:"modules"`
@@ -269,8 +270,9 @@ type Spikes struct {
 	Groups []*spikes.Object `json:"groups"` // one for each stack, the worst first
 	// Timelines are the calls before and during each spike, where a flight recorder has them.
 	Timelines   []*spikes.Timeline `json:"timelines,omitempty"`
-	Left        int                `json:"left"`  // stacks that are not in Groups
-	Reach       []string           `json:"reach"` // messages: what the logs can show
+	Left        int                `json:"left"`            // stacks that are not in Groups
+	Reach       []string           `json:"reach"`           // messages: what the logs can show
+	Notes       []string           `json:"notes,omitempty"` // what is not ranked: freezes, and waits for work
 	Suggestions []Suggestion       `json:"suggestions"`
 }
 

@@ -22,7 +22,7 @@ func (b *builder) spikes() {
 	if s == nil {
 		return
 	}
-	b.m.Spikes = &Spikes{Groups: orEmpty(s.Spikes), Timelines: s.Timelines, Left: s.Left, Reach: orEmpty(s.Reach), Suggestions: []Suggestion{}}
+	b.m.Spikes = &Spikes{Groups: orEmpty(s.Spikes), Timelines: s.Timelines, Left: s.Left, Reach: orEmpty(s.Reach), Notes: s.Notes, Suggestions: []Suggestion{}}
 	for _, g := range s.Suggestions {
 		b.m.Spikes.Suggestions = append(b.m.Spikes.Suggestions, Suggestion{g.Place.Function, g.Place.File, g.Place.Line, g.Markup, g.Why})
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/page"
 	"github.com/cairnprof/cairn/internal/page/model"
@@ -48,10 +50,28 @@ func harness(t testing.TB, log calllog.Log, marks *timeline.Marks) string {
 		t.Fatal(err)
 	}
 	flames := timeline.NewFlames()
-	whole := flames.Add("All calls", timeline.NewGraph(res.Merged(), "ns", name, timeline.GraphNodes))
+	graph := func(title string, doc flamegraph.Document) page.Blob {
+		var data bytes.Buffer
+		if _, err := flamegraph.WriteData(&data, doc, flamegraph.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return flames.Add(title, data.Bytes())
+	}
+	whole := graph("All calls", &flamegraph.Profile{Unit: "ns", Name: name, Groups: []flamegraph.Group{{Trie: res.Merged()}}})
 	flames.Graphs[0].Whole = true
 	diff := stackdiff.Tries(stackdiff.Side{Trie: res.Threads[0].Trie, Name: name}, stackdiff.Side{Trie: res.Merged(), Name: name})
-	changed := flames.Add("Difference", timeline.NewDiff(diff, "ns", "before", "after", func(s string) string { return s }, timeline.GraphNodes))
+	compared := &flamegraph.Diff{Unit: "ns", Before: "before", After: "after", Names: diff.Names}
+	for i := range diff.Nodes {
+		n := &diff.Nodes[i]
+		of := func(s *calltrie.Stats) calltrie.Stats {
+			if s == nil {
+				return calltrie.Stats{}
+			}
+			return *s
+		}
+		compared.Nodes = append(compared.Nodes, flamegraph.DiffNode{Func: n.Func, Parent: n.Parent, A: of(n.StatsA), B: of(n.StatsB)})
+	}
+	changed := graph("Difference", compared)
 	r := model.Build(&model.Sources{
 		Title: "a <program>", Timeline: x.Summary(false, []string{"a.log"}, marks), Flame: flames, Blobs: append(x.Packs(), whole, changed),
 		Show: func(s string) string { return s },

@@ -2,24 +2,27 @@ package timeline
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/page"
 	"github.com/cairnprof/cairn/internal/report"
 )
 
-// summaryVersion is the version of Summary.
-const summaryVersion = 1
+// The versions of Summary and Flames.
+const (
+	summaryVersion = 1
+	flamesVersion  = 2
+)
 
 // Summary is the part of the time line in the model of a report. The view loads the rest:
 //
 //	timeline/lane/LANE.bin               the pack of a lane, in a page that is a file
 //	timeline/tile/LANE/LEVEL/NUMBER.bin  a tile, of a server
-//	timeline/range/FROM/TO/LANES.json    the Graph of a range, of a server: LANES is "all" or
+//	timeline/range/FROM/TO/LANES.json    the flame graph of a range, of a server: LANES is "all" or
 //	                                     indexes with hyphens between them
 type Summary struct {
 	Version int      `json:"version"`
@@ -133,7 +136,8 @@ func (r *Ranges) Find(ctx context.Context, path string) (page.Blob, bool) {
 			if err != nil {
 				return err
 			}
-			return json.NewEncoder(w).Encode(g)
+			_, err = flamegraph.WriteData(w, g, flamegraph.Options{})
+			return err
 		}}, true
 	}
 	return page.Blob{}, false
@@ -176,17 +180,20 @@ type Flames struct {
 // Flame is a flame graph.
 type Flame struct {
 	Title string `json:"title"`
-	Path  string `json:"path"` // of a Graph
+	Path  string `json:"path"` // of the data of package flamegraph
 	// Whole says that it has every call of the time line.
 	Whole bool `json:"whole,omitempty"`
 }
 
 // NewFlames returns no flame graphs.
-func NewFlames() *Flames { return &Flames{Version: graphVersion, Graphs: []Flame{}} }
+func NewFlames() *Flames { return &Flames{Version: flamesVersion, Graphs: []Flame{}} }
 
-// Add adds a graph and returns the data that the view loads.
-func (f *Flames) Add(title string, g *Graph) page.Blob {
+// Add adds a flame graph, as package flamegraph writes it, and returns the data that the view loads.
+func (f *Flames) Add(title string, data []byte) page.Blob {
 	path := fmt.Sprintf("flame/%d.json", len(f.Graphs))
 	f.Graphs = append(f.Graphs, Flame{Title: title, Path: path})
-	return page.Blob{Path: path, Write: func(w io.Writer) error { return json.NewEncoder(w).Encode(g) }}
+	return page.Blob{Path: path, Write: func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}}
 }

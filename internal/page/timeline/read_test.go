@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cairnprof/cairn/calllog"
-	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/internal/page"
 )
@@ -122,42 +122,17 @@ func TestRange(t *testing.T) {
 				want += z - a
 			}
 		}
-		for i, parent := range g.Parent {
-			if parent < 0 {
-				got += g.Nodes[0].Total[i]
+		trie, self := g.Groups[0].Trie, uint64(0)
+		for _, n := range trie.Nodes() {
+			if n.Parent == calltrie.Root {
+				got += n.Total
 			}
-		}
-		self := uint64(0)
-		for _, v := range g.Functions[0].Self {
-			self += v
+			self += n.Self
 		}
 		if got != want || self != want {
 			t.Fatalf("from %d to %d: %d, of functions %d, want %d", from, to, got, self, want)
 		}
 	})
-}
-
-// TestMerged checks that a graph limited to few stacks has the time of all stacks.
-func TestMerged(t *testing.T) {
-	t.Parallel()
-	res, err := account.Run(t.Context(), &program{calls: 2000, threads: 1}, account.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := NewGraph(res.Merged(), "ns", name, GraphNodes)
-	few := NewGraph(res.Merged(), "ns", name, 10)
-	sum := func(g *Graph) (self, calls uint64) {
-		for i := range g.Parent {
-			self += g.Nodes[0].Self[i]
-			calls += g.Nodes[0].Calls[i]
-		}
-		return self, calls
-	}
-	wholeSelf, wholeCalls := sum(whole)
-	fewSelf, fewCalls := sum(few)
-	if wholeSelf != fewSelf || wholeCalls != fewCalls || few.Merged != len(whole.Parent)-10 || len(few.Parent) > 20 {
-		t.Errorf("%d in %d calls of %d stacks; %d in %d of %d, %d merged", wholeSelf, wholeCalls, len(whole.Parent), fewSelf, fewCalls, len(few.Parent), few.Merged)
-	}
 }
 
 func FuzzReadTile(f *testing.F) {

@@ -7,6 +7,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 )
 
 // Ranges computes the calls of parts of the time line from the logs themselves.
@@ -29,7 +30,7 @@ func NewRanges(src *Source, x *Index) *Ranges {
 
 // Graph returns the flame graph of the calls of some lanes, nil for all, between two times;
 // calls are clipped to this range.
-func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*Graph, error) {
+func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*flamegraph.Profile, error) {
 	if from >= to {
 		return nil, fmt.Errorf("a range from %d to %d", from, to)
 	}
@@ -48,7 +49,7 @@ func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*Grap
 		}
 		all.Merge(calltrie.Root, sum, nil)
 	}
-	g := NewGraph(all, r.index.unit, r.src.Name, GraphNodes)
+	g := &flamegraph.Profile{Unit: r.index.unit, Name: r.src.Name, Groups: []flamegraph.Group{{Trie: all}}}
 	for _, log := range r.src.Logs {
 		g.Step = max(g.Step, log.Info().Clock.Step)
 	}

@@ -36,7 +36,8 @@ window.cairn = (function () {
   function key(name, help, run, options) { keys.push(Object.assign({ name: name, help: help, run: run }, options)); }
 
   function shown() {
-    return [...views.values()].filter(function (v) { return !v.hidden && v.available(state.model); })
+    const only = state.model.view; // of a page that has no other
+    return [...views.values()].filter(function (v) { return only ? v.id === only : !v.hidden && v.available(state.model); })
       .sort(function (a, b) { return a.order - b.order; });
   }
 
@@ -72,6 +73,7 @@ window.cairn = (function () {
   // Data.
 
   async function decode(element) {
+    if (element.type === "application/json") return new TextEncoder().encode(element.textContent).buffer;
     const text = atob(element.textContent.trim());
     const bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -107,6 +109,7 @@ window.cairn = (function () {
 
   function tabs(current) {
     const nav = document.getElementById("tabs");
+    if (state.model.view) return;
     nav.replaceChildren(...shown().map(function (v) {
       const a = document.createElement("a");
       a.href = href({ view: v.id });
@@ -127,7 +130,7 @@ window.cairn = (function () {
   function show() {
     const route = parse(location.hash);
     let v = views.get(route.view), unknown = "";
-    if (!v || !v.available(state.model)) {
+    if (!v || !v.available(state.model) || state.model.view && v.id !== state.model.view) {
       unknown = route.view;
       v = shown()[0];
       route.view = v.id;

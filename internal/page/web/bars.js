@@ -4,7 +4,7 @@
  */
 cairn.bars = (function () {
   const SHADES = 24, FONT = 11;
-  const names = ["paper", "panel", "ink", "soft", "line", "line-strong", "accent", "accent-soft", "heat", "heat-soft", "mark", "mark-ink", "missed", "better", "worse", "bar-ink", "bar-dim", "bar-restored", "bar-inlined"];
+  const names = ["paper", "panel", "ink", "soft", "line", "line-strong", "accent", "accent-soft", "heat", "heat-soft", "mark", "mark-ink", "missed", "better", "worse", "bar-ink", "bar-dim", "bar-restored", "bar-inlined", "bar-kernel"];
   let colours = null;
 
   /** theme returns the colours of the page, by the names of their CSS variables. */

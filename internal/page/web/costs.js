@@ -16,16 +16,16 @@ cairn.costs = (function () {
   }
 
   /**
-   * Table is a table of the functions of a tree. options: {pick(name), picked, filter, title}. It
-   * has at most LIMIT rows, and says so.
+   * Table is a table of the functions of a tree. options: {pick(name)}. It has at most LIMIT rows until all are
+   * asked for.
    */
   function Table(root, options) {
     const el = cairn.el;
-    let tree = null, sort = "self", filter = "", picked = -1;
+    let tree = null, sort = "self", up = false, test = null, picked = -1, limit = LIMIT;
 
     function columns() {
-      const samples = tree.unit === "samples";
-      const list = samples ? [["total", "Total samples"], ["self", "Self samples"]] : [["calls", "Calls"], ["total", "Total"], ["self", "Self"], ["max", "Longest"]];
+      const unit = tree.unit === "ns" || tree.unit === "ticks" ? "" : " " + tree.unit;
+      const list = tree.sampled ? [["total", "Total" + unit], ["self", "Self" + unit]] : [["calls", "Calls"], ["total", "Total"], ["self", "Self"], ["max", "Longest"]];
       if (tree.sides.length === 2) return list.slice(0, 3).flatMap(function (c) { return [[c[0], c[1], 0], [c[0], "Change", 1]]; });
       return list.map(function (c) { return [c[0], c[1], 0]; });
     }
@@ -36,36 +36,43 @@ cairn.costs = (function () {
     }
 
     function cell(f, c) {
-      const v = value(f, c[0], c[2]);
-      if (!c[2]) return el("td", null, text(tree, c[0], v));
+      const v = value(f, c[0], c[2]), whole = tree.root.total[0];
+      if (!c[2]) return el("td", { title: c[0] !== "calls" && c[0] !== "max" && tree.sides.length === 1 && !tree.approximate ? cairn.format.percent(v, whole) : null }, text(tree, c[0], v));
       return el("td", { class: v > 0 ? "worse" : v < 0 ? "better" : null }, (v > 0 ? "+" : v < 0 ? "−" : "") + text(tree, c[0], Math.abs(v)));
+    }
+
+    function header(title, key, on) {
+      return el("th", { scope: "col", "aria-sort": on ? (up ? "ascending" : "descending") : null }, el("button", {
+        type: "button", "data-sort": key, onclick() {
+          up = sort === key && on ? !up : key === "name";
+          sort = key;
+          draw();
+        },
+      }, title + (on ? (up ? " ↑" : " ↓") : "")));
     }
 
     function draw() {
       if (!tree) return;
-      const cols = columns();
-      const at = cols.find(function (c) { return c[0] + (c[2] || "") === sort; }) || cols[cols.length > 2 && tree.sides.length < 2 && tree.unit !== "samples" ? 2 : 1];
-      const wanted = filter.toLowerCase();
-      const rows = tree.functions.filter(function (f) { return !wanted || tree.names[f.name].toLowerCase().includes(wanted); });
+      const cols = columns(), names = tree.names;
+      const at = sort === "name" ? null : cols.find(function (c) { return c[0] + (c[2] || "") === sort; }) || cols[cols.length > 2 && tree.sides.length < 2 && !tree.sampled ? 2 : 1];
+      const rows = tree.functions.filter(function (f) { return !test || test(names[f.name]); });
       const rank = function (f) { return at[2] ? Math.abs(value(f, at[0], 1)) : value(f, at[0], 0); };
-      rows.sort(function (a, b) { return rank(b) - rank(a) || (tree.names[a.name] < tree.names[b.name] ? -1 : 1); });
-      const head = el("tr", null, el("th", { scope: "col" }, "Function"), cols.map(function (c) {
-        const on = c === at;
-        return el("th", { scope: "col", "aria-sort": on ? "descending" : null }, el("button", {
-          type: "button", onclick() {
-            sort = c[0] + (c[2] || "");
-            draw();
-          },
-        }, c[1] + (on ? " ↓" : "")));
-      }));
-      const body = rows.slice(0, LIMIT).map(function (f) {
-        const name = tree.names[f.name];
+      const byName = function (a, b) { return names[a.name] < names[b.name] ? -1 : names[a.name] > names[b.name] ? 1 : 0; };
+      rows.sort(function (a, b) { return at ? (up ? rank(a) - rank(b) : rank(b) - rank(a)) || byName(a, b) : up ? byName(a, b) : byName(b, a); });
+      const head = el("tr", null, header("Function", "name", !at), cols.map(function (c) { return header(c[1], c[0] + (c[2] || ""), c === at); }));
+      const body = rows.slice(0, limit).map(function (f) {
+        const name = names[f.name];
         return el("tr", { "aria-selected": f.name === picked ? "true" : null },
           el("td", { title: name }, el("button", { type: "button", onclick() { options.pick(f.name); } }, name)), cols.map(function (c) { return cell(f, c); }));
       });
+      const more = rows.length > limit ? [el("button", { type: "button", onclick() {
+        limit = Infinity;
+        draw();
+      } }, "Show " + cairn.format.count(rows.length - limit) + " more")] : !rows.length ? ["No function is called that."]
+        : tree.unlisted && !test ? [cairn.format.plural(tree.unlisted, "function") + " with less time and no bar are not listed."] : [];
       root.replaceChildren(
         el("div", { class: "tl-table", tabindex: "0", role: "region", "aria-label": "Functions" }, el("table", null, el("thead", null, head), el("tbody", null, body))),
-        rows.length > LIMIT ? el("p", { class: "tl-note" }, "The first " + cairn.format.count(LIMIT) + " of " + cairn.format.plural(rows.length, "function") + ".") : null || "");
+        more.length ? el("p", { class: "tl-note" }, more) : "");
     }
 
     return {
@@ -73,8 +80,9 @@ cairn.costs = (function () {
         tree = t;
         draw();
       },
-      filter(text) {
-        filter = text;
+      /** filter shows the functions whose names pass a test, null for all. */
+      filter(f) {
+        test = f;
         draw();
       },
       pick(name) {

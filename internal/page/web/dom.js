@@ -6,7 +6,7 @@ cairn.el = function (tag, attributes, ...children) {
 
 /** svg makes an element of a picture. */
 cairn.svg = function (tag, attributes, ...children) {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const e = document.createElementNS(document.querySelector("header svg").namespaceURI, tag);
   return cairn.set(e, attributes, children);
 };
 

@@ -1,11 +1,11 @@
 /*
  * flame.js is the view of flame graphs: of logs of calls, of a part of the time line, of samples,
- * of the difference of two logs. A route has what (which input), from and to, fn (whose callers
- * and callees are shown), mode, by (calls), q (what is searched for), zoom (the bar that is as
- * wide as the view: its place among its siblings, and that of each of its callers).
+ * of the difference of two logs. A route has what (which input), from and to (a part of the time line), mode
+ * (up: turned round; sandwich: the callers and callees of fn), by (total, self, calls), side and change (of two logs),
+ * q (what is searched for), zoom (the bar that is as wide as the view: its place among its siblings, and that of
+ * each of its callers), at (the chosen bar, if it is another), part (of the width, as the wheel zooms).
  */
 (function () {
-  const ROW = 19;
   const el = cairn.el;
 
   /** inputs lists what there are graphs of: {id, title, load() -> Promise of a tree}. */
@@ -38,26 +38,40 @@
   }
 
   function Flame(root, ctx) {
-    const state = { tree: null, zoom: null, chosen: null, query: "", closed: false, by: "total", hover: null, boxes: [] };
-    let asked = 0, list = inputs(ctx), input = null;
+    const state = { tree: null, zoom: null, chosen: null, hit: null, closed: false, by: "total", side: "both", change: "self", part: [0, 1], fn: -1, boxes: [] };
+    let asked = 0, list = inputs(ctx), input = null, given = null, turned = null;
+    const bars = cairn.flamebars, ROW = bars.ROW, nameOf = function (n) { return bars.nameOf(state, n); };
 
-    const select = el("select", { "aria-label": "Input", onchange() { ctx.go(Object.assign({}, ctx.route, { view: "flame", what: select.value, fn: "", zoom: "" })); } });
-    const search = el("input", { type: "search", placeholder: "Search functions (f)", "aria-label": "Search functions", oninput() {
+    /** current is the route of what is shown, with changes; what belongs to another drawing is left out. */
+    function current(changes) { return Object.assign({}, ctx.route, { view: "flame" }, changes); }
+    function go(changes, replace) { ctx.go(current(changes), { replace: replace }); }
+
+    /** choice is a group of buttons that set a parameter, whose first value is the default. */
+    function choice(key, label, values) {
+      const buttons = values.map(function (v) {
+        return el("button", { type: "button", title: v[2], "data-value": v[0], ["data-" + key]: v[0], onclick() {
+          go(Object.assign({ [key]: v[0] === buttons[0].dataset.value && key !== "by" ? "" : v[0] }, key === "mode" ? { fn: "", zoom: "", at: "", part: "" } : {}));
+        } }, v[1]);
+      });
+      return { element: el("span", { class: "group", role: "group", "aria-label": label }, buttons), buttons: buttons, show(value) { for (const b of buttons) b.setAttribute("aria-pressed", String(b.dataset.value === value)); } };
+    }
+
+    const select = el("select", { "aria-label": "Input", onchange() { go({ what: select.value, fn: "", zoom: "", at: "", part: "" }); } });
+    const search = el("input", { type: "search", placeholder: "Search: words or /regexp/ (f)", "aria-label": "Search functions", spellcheck: "false", autocomplete: "off", oninput() {
       find(search.value);
+      reset.disabled = false;
       keepQuery();
     } });
-    const keepQuery = cairn.debounce(function () { if (!state.closed) ctx.go(Object.assign({}, current(), { q: search.value }), { replace: true }); }, 250);
-    const modes = [["stacks", "Stacks"], ["sandwich", "Callers and callees"]].map(function (m) {
-      return el("button", { type: "button", "data-mode": m[0], onclick() { ctx.go(Object.assign({}, current(), { mode: m[0] === "stacks" ? "" : m[0] })); } }, m[1]);
-    });
+    const keepQuery = cairn.debounce(function () { if (!state.closed) go({ q: search.value }, true); }, 250);
+    const modes = choice("mode", "Direction", [["stacks", "Stacks", "Each function below its callers"], ["up", "Bottom up", "The functions whose own time it is at the top, their callers below"], ["sandwich", "Callers and callees", "Of one function"]]);
+    const measures = choice("by", "Width", [["total", "Time", "Width by time from enter to exit"], ["self", "Self", "Width by own time; the colour is as strong as the function's own part in it"], ["calls", "Calls", "Width by the calls of a function and of those below it"]]);
+    const sides = choice("side", "Width of both sides", [["both", "Both", "Width by the sum of both sides"], ["0", "Before"], ["1", "After"]]);
+    const change = choice("change", "Colour", [["self", "Change of self", "Colour by the change of the function's own time"], ["total", "of total", "Colour by the change of time with callees"]]);
     const timeButton = el("button", { type: "button", title: "The same calls in the order of time", onclick: toTime }, "In time order");
-    const measures = [["total", "Time"], ["calls", "Calls"]].map(function (m) {
-      return el("button", { type: "button", "data-by": m[0], onclick() { ctx.go(Object.assign({}, current(), { by: m[0] === "total" ? "" : m[0] })); } }, m[1]);
-    });
-    const measureGroup = el("span", { class: "group" }, measures);
-    const reset = el("button", { type: "button", title: "Show all (Escape)", onclick() { zoom(null); } }, "All");
+    const reset = el("button", { type: "button", title: "Show all (Escape)", onclick: all }, "All");
+    const path = el("nav", { class: "flame-path", "aria-label": "Zoomed to" });
     const say = el("span", { class: "tl-say", role: "status" });
-    const canvas = el("canvas", { tabindex: "0", role: "application", "aria-label": "Flame graph. Arrows move from bar to bar, Enter zooms in, Escape out; the table has the same functions." });
+    const canvas = el("canvas", { tabindex: "0", role: "application", "aria-label": "Flame graph. Arrows move from bar to bar, Enter zooms in, Escape out, + and - change the scale; the table has the same functions." });
     const box = el("div", { class: "tl-box" }, el("div", { class: "tl-scroll", onscroll: draw }, el("div", { class: "tl-space" }, canvas)));
     const scroll = box.firstChild;
     const tip = el("div", { class: "tl-tip", hidden: true });
@@ -65,179 +79,132 @@
     const legend = el("p", { class: "tl-note tl-legend" });
     const card = el("section", { class: "tl-card", "aria-live": "polite" });
     const tableRoot = el("div", null);
-    const table = cairn.costs.Table(tableRoot, { pick: function (name) { ctx.go(Object.assign({}, current(), { mode: "sandwich", fn: state.tree.names[name] })); } });
+    const table = cairn.costs.Table(tableRoot, { pick: function (name) { go({ mode: "sandwich", fn: state.tree.names[name], zoom: "", at: "", part: "" }); } });
     canvas.style.position = "sticky";
     canvas.style.top = "0";
     cairn.set(root, null, [el("h1", { class: "unseen" }, "Flame graph"),
-      el("div", { class: "tl-bar" }, select, search, el("span", { class: "group" }, modes, timeButton), measureGroup, el("span", { class: "group" }, reset), say),
-      box, note, legend, el("div", { class: "tl-below" }, el("section", null, el("h2", null, "Functions"), tableRoot), card), tip]);
-
-    function current() { return Object.assign({}, ctx.route, { view: "flame" }); }
-
-    function text(key, v) { return cairn.costs.text(state.tree, key, v) + (key !== "calls" && state.tree.unit !== "ns" ? " " + state.tree.unit : ""); }
-
-    // The bars: {node, x, width (0 to 1 of what is shown), y (rows), up (callers, drawn upwards)}.
-
-    function weight(n) {
-      const v = state.by === "calls" ? n.all : n.total;
-      return v.length > 1 ? Math.max(v[0], v[1]) : v[0];
-    }
-
-    function place(node, x, width, row, dir, boxes) {
-      const own = weight(node);
-      const children = node.children.slice().sort(function (a, b) { return weight(b) - weight(a); });
-      const sum = Math.max(own, children.reduce(function (s, c) { return s + weight(c); }, 0));
-      let at = x;
-      for (const c of children) {
-        const w = sum ? width * weight(c) / sum : 0;
-        if (w * Math.max(400, canvas.clientWidth) < 0.3) break; // they are in order of width
-        boxes.push({ node: c, x: at, width: w, row: row + dir });
-        place(c, at, w, row + dir, dir, boxes);
-        at += w;
-      }
-    }
-
-    function arrange() {
-      const boxes = [];
-      state.middle = null;
-      const t = state.tree;
-      const fn = ctx.route.mode === "sandwich" ? t.names.indexOf(ctx.route.fn) : -1;
-      if (fn >= 0) {
-        const both = cairn.trees.sandwich(t, fn);
-        place(both.callers, 0, 1, 0, -1, boxes);
-        const top = boxes.reduce(function (least, b) { return Math.min(least, b.row); }, 0);
-        boxes.push({ node: both.callees, x: 0, width: 1, row: 0, whole: true });
-        place(both.callees, 0, 1, 0, 1, boxes);
-        for (const b of boxes) b.row -= top;
-        state.middle = -top;
-        state.whole = both.callees;
-      } else {
-        const base = state.zoom || t.root;
-        const above = [];
-        for (let n = base; n; n = n.parent) above.unshift(n);
-        for (const [i, n] of above.entries()) boxes.push({ node: n, x: 0, width: 1, row: i, whole: n !== base });
-        place(base, 0, 1, above.length - 1, 1, boxes);
-        state.whole = t.root;
-      }
-      state.boxes = boxes;
-      state.rows = boxes.reduce(function (most, b) { return Math.max(most, b.row + 1); }, 1);
-    }
-
-    function nameOf(n) {
-      if (n === state.tree.root) return "all";
-      return n.name < 0 ? cairn.format.plural(1, "rarer stack").replace("1 rarer stack", "rarer stacks") : state.tree.names[n.name];
-    }
-
-    function fill(c, n) {
-      const t = state.tree;
-      if (n === t.root) return c.panel;
-      const name = nameOf(n);
-      if (state.query) return name.toLowerCase().includes(state.query) ? c.mark : c["bar-dim"];
-      if (t.sides.length === 2) {
-        const a = n[state.by][0], b = n[state.by][1];
-        const off = a + b ? (b - a) / Math.max(a, b) : 0;
-        return mix(c["bar-dim"], off > 0 ? c.worse : c.better, Math.min(1, Math.abs(off)) * 0.65);
-      }
-      if (n.name >= 0 && t.kinds && t.kinds[n.name]) return c["bar-" + t.kinds[n.name]];
-      return n.name < 0 ? c["bar-dim"] : c.shades[t.shades[n.name]];
-    }
-
-    function mix(a, b, share) {
-      const part = function (s, i) { return parseInt(s.slice(1 + 2 * i, 3 + 2 * i), 16); };
-      return "rgb(" + [0, 1, 2].map(function (i) { return Math.round(part(a, i) + (part(b, i) - part(a, i)) * share); }).join(" ") + ")";
-    }
+      el("div", { class: "tl-bar" }, select, search, modes.element, el("span", { class: "group" }, timeButton), measures.element, sides.element, change.element, el("span", { class: "group" }, reset), say),
+      path, box, note, legend, el("div", { class: "tl-below" }, el("section", null, el("h2", null, "Functions"), tableRoot), card), tip]);
 
     function draw() { if (!asked) asked = requestAnimationFrame(paint); }
 
     function paint() {
       asked = 0;
       if (state.closed || !state.tree) return;
-      const c = cairn.bars.theme();
       scroll.style.height = "min(62vh, " + (state.rows * ROW + 6) + "px)";
-      const width = scroll.clientWidth, height = scroll.clientHeight, top = scroll.scrollTop;
+      const width = scroll.clientWidth, height = scroll.clientHeight;
       scroll.firstChild.style.height = Math.max(height, state.rows * ROW + 4) + "px";
-      const g = cairn.bars.fit(canvas, width, height);
-      g.fillStyle = c.paper;
-      g.fillRect(0, 0, width, height);
-      const batch = cairn.bars.Batch(g);
-      for (const b of state.boxes) {
-        const y = b.row * ROW - top + 1;
-        if (y + ROW < 0 || y > height) continue;
-        const colour = fill(c, b.node);
-        batch.bar(b.x * width, y, Math.max(0.5, b.width * width), ROW - 1, colour, b.width * width >= 20 ? nameOf(b.node) : null, colour === c.mark ? c["mark-ink"] : state.query && colour === c["bar-dim"] ? c.soft : c["bar-ink"]);
-        if (b.node === state.chosen || b.whole && state.middle !== null) batch.frame(b.x * width, y, b.width * width, ROW - 1, b.node === state.chosen ? c.ink : c.accent);
-      }
-      root.dataset.bars = batch.draw();
+      root.dataset.bars = bars.paint(state, canvas, width, height, scroll.scrollTop);
     }
 
     function show() {
       const t = state.tree;
       if (!t) return;
-      arrange();
-      for (const b of modes) b.setAttribute("aria-pressed", String((b.dataset.mode === "sandwich") === (state.middle !== null)));
-      for (const b of measures) b.setAttribute("aria-pressed", String(b.dataset.by === state.by));
-      measureGroup.hidden = t.unit === "samples" || t.approximate;
-      timeButton.hidden = !ctx.model.timeline || input.id !== "part" && (!input.id.startsWith("calls") || t.sides.length === 2);
-      reset.disabled = !state.zoom && state.middle === null;
-      const sandwich = ctx.route.mode === "sandwich";
-      note.textContent = [t.approximate ? cairn.approximate(t) : "",
-        t.merged ? cairn.format.plural(t.merged, "stack") + " with little time are merged." : "", ...t.notes,
-        sandwich && state.middle === null ? "Choose a function in the table." : "",
-        t.sides.length === 2 ? t.sides[0] + " is compared with " + t.sides[1] + ": more in red, less in green." : ""].filter(Boolean).join(" ");
-      const kinds = [["restored", "restored: tail calls had removed these frames"], ["inlined", "inlined"]].filter(function (k) { return t.kinds && t.kinds.includes(k[0]); });
-      legend.replaceChildren(...kinds.flatMap(function (k) { return [el("i", { class: k[0] }), k[1]]; }));
-      legend.hidden = !kinds.length;
+      bars.arrange(state, scroll.clientWidth);
+      const two = t.sides.length === 2;
+      modes.show(ctx.route.mode || "stacks");
+      measures.show(state.by);
+      sides.show(state.side);
+      change.show(state.change);
+      measures.element.hidden = t.approximate;
+      measures.buttons[0].textContent = t.sampled ? "Total" : "Time";
+      measures.buttons[1].hidden = two; // it differs by its colours only
+      measures.buttons[2].hidden = t.sampled;
+      sides.element.hidden = change.element.hidden = !two;
+      if (two) for (const k of [0, 1]) sides.buttons[1 + k].textContent = sideNames(t)[k];
+      select.hidden = list.length < 2;
+      timeButton.parentElement.hidden = !ctx.model.timeline || input.id !== "part" && (!input.id.startsWith("calls") || two);
+      reset.disabled = !search.value && !state.zoom && state.middle === null && state.part[0] === 0 && state.part[1] === 1;
+      note.textContent = [...t.notes, t.approximate ? cairn.approximate(t) : "",
+        t.merged ? cairn.format.plural(t.merged, "stack") + " with little time " + (t.merged === 1 ? "is" : "are") + " merged." : "",
+        ctx.route.mode === "sandwich" && state.middle === null ? "Choose a function in the table." : "",
+        two ? t.sides[0] + " is compared with " + t.sides[1] + ": more in red, less in green; framed bars are new, or gone." : ""].filter(Boolean).join(" ");
+      const known = [["kernel", "kernel"], ["restored", "restored: tail calls had removed these frames"], ["inlined", "inlined"]].filter(function (k) { return t.kinds && t.kinds.includes(k[0]); });
+      if (state.boxes.some(function (b) { return b.node.deduced || b.node.open; })) known.push(["cut", "calls without an exit"]);
+      legend.replaceChildren(...known.flatMap(function (k) { return [el("i", { class: k[0] }), k[1]]; }));
+      legend.hidden = !known.length;
       if (state.middle !== null) scroll.scrollTop = Math.max(0, (state.middle + 1) * ROW - scroll.clientHeight / 2);
+      showPath();
       describe(state.chosen || state.whole);
       draw();
     }
 
-    function rows(n) {
-      const t = state.tree, list = [];
-      const whole = weightOf(t.root);
-      if (t.sides.length === 2) {
-        for (const key of n === t.root ? ["total", "calls"] : ["total", "self", "calls"]) list.push([{ total: "Total", self: "Self", calls: "Calls" }[key], text(key, n[key][0]) + " → " + text(key, n[key][1])]);
-        return list;
-      }
-      list.push(["Total", text("total", n.total[0]) + (whole ? ", " + cairn.format.percent(n.total[0], whole) : "")]);
-      if (n !== t.root) list.push(["Self", text("total", n.self[0])]);
-      if (t.unit !== "samples" && !(t.approximate && !n.calls[0])) list.push(["Calls", text("calls", n.calls[0])]);
-      if (t.unit !== "samples" && !t.approximate && n.calls[0] > 0 && n !== t.root) list.push(["Mean", text("total", n.total[0] / n.calls[0])]);
-      if (n.max[0]) list.push(["Longest", text("max", n.max[0])]);
-      if (n.restored) list.push(["", "The frame was restored: a tail call had removed it."]);
-      return list;
+    /** sideNames are the names of both sides, without their directories unless these are the difference. */
+    function sideNames(t) {
+      const last = t.sides.map(cairn.format.base);
+      return last[0] === last[1] ? t.sides : last;
     }
 
-    function weightOf(n) { return n.total[0]; }
+    function showPath() {
+      const above = state.middle === null ? bars.above(state.zoom || state.tree.root) : [], most = innerWidth < 720 ? 4 : 6;
+      const shown = above.length > most ? [above[0], null, ...above.slice(above.length - most + 2)] : above; // the drawing has those between
+      path.hidden = above.length < 2;
+      path.replaceChildren(...shown.flatMap(function (n, i) {
+        const sign = i ? [el("span", { class: "soft", "aria-hidden": "true" }, state.tree.turned ? "‹" : "›")] : [];
+        if (!n) return [...sign, el("span", { class: "soft" }, "…")];
+        return [...sign, el("button", { type: "button", title: nameOf(n), "aria-current": i === shown.length - 1 ? "location" : null, onclick() { zoom(n); } }, nameOf(n))];
+      }));
+    }
 
     function describe(n) {
       if (!n) return;
-      const name = nameOf(n);
-      const known = n.name >= 0 && ctx.model.functions.find(function (f) { return f.name === name || f.symbol === name; });
-      card.replaceChildren(el("h2", null, name), el("dl", null, rows(n).map(function (r) { return [el("dt", null, r[0]), el("dd", null, r[1])]; })),
-        n.name >= 0 && el("p", null, el("span", { class: "tl-bar" }, el("span", { class: "group" }, el("button", { type: "button", onclick() { ctx.go(Object.assign({}, current(), { mode: "sandwich", fn: name })); } }, "Callers and callees")),
-          known && cairn.link({ view: "function", f: known.key }, "The function"))) || "");
+      const name = nameOf(n), function_ = n.name >= 0 && !n.label;
+      const known = function_ && ctx.model.functions.find(function (f) { return f.name === name || f.symbol === name; });
+      cairn.flamecard.show(card, state, n, function_ ? [el("span", { class: "group" },
+        el("button", { type: "button", onclick() { go({ mode: "sandwich", fn: name, zoom: "", at: "", part: "" }); } }, "Callers and callees"),
+        el("button", { type: "button", onclick() { go({ q: "/^" + name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + "$/" }, true); } }, "Find everywhere")),
+      known && cairn.link({ view: "function", f: known.key }, "The function")] : []);
     }
 
     function zoom(n) {
-      if (n === null && state.middle !== null) return ctx.go(Object.assign({}, current(), { mode: "", fn: "" }));
-      show();
-      ctx.go(Object.assign({}, current(), { zoom: n && n !== state.tree.root ? pathOf(n) : "" }));
+      if (state.middle !== null) return;
+      go({ zoom: n && n !== state.tree.root ? pathOf(n) : "", at: "", part: "" });
+    }
+
+    function all() {
+      search.blur();
+      if (state.hit || state.wrong) go({ q: "", zoom: "", at: "", part: "", mode: ctx.route.mode === "up" ? "up" : "", fn: "" });
+      else go(Object.assign({ zoom: "", at: "", part: "" }, state.middle !== null ? { mode: "", fn: "" } : {}));
+      if (state.chosen) {
+        state.chosen = null;
+        show();
+      }
     }
 
     function find(q) {
-      state.query = q.toLowerCase();
-      table.filter(q);
-      if (state.tree) {
-        const t = state.tree;
-        let sum = 0;
-        if (state.query) (function walk(n) { // outermost matches only
-          if (n.name >= 0 && nameOf(n).toLowerCase().includes(state.query)) sum += n.total[n.total.length - 1];
-          else n.children.forEach(walk);
-        })(t.root);
-        say.textContent = state.query ? cairn.format.percent(sum, t.root.total[t.sides.length - 1]) + " of the " + (t.unit === "samples" ? "samples" : "time") : "";
+      state.wrong = "";
+      state.hit = null;
+      search.removeAttribute("aria-invalid");
+      try {
+        if (q.trim()) state.hit = cairn.matcher(q);
+      } catch (e) {
+        search.setAttribute("aria-invalid", "true");
+        state.wrong = e.message;
+      }
+      table.filter(state.hit);
+      const t = state.tree;
+      if (!t) return;
+      say.textContent = state.wrong;
+      if (state.hit) {
+        const found = covered(t);
+        say.textContent = found.bars ? cairn.format.percent(found.part, found.whole) + " of the " + (state.by === "calls" ? "calls" : t.sampled && t.unit !== "ns" ? t.unit : "time") + " in or below " + cairn.format.plural(found.bars, "bar") : "no bar";
+      } else if (!state.wrong && t.stacks) {
+        say.textContent = cairn.format.plural(t.stacks, "stack");
       }
       draw();
+    }
+
+    /** covered is how much is in functions that are searched for, or below: a stack with several of them counts once. */
+    function covered(t) {
+      const weight = function (n) { return (state.by === "calls" ? n.all : state.by === "self" ? n.inside : n.total).reduce(function (a, b, k) { return state.side === "both" || Number(state.side) === k ? a + b : a; }, 0); };
+      let part = 0, count = 0;
+      (function walk(n, inside) {
+        const is = n.name >= 0 && !n.label && state.hit(t.names[n.name]);
+        if (is) count++;
+        if (is && !inside) part += weight(n);
+        for (const c of n.children) walk(c, inside || is);
+      })(t.root, false);
+      return { bars: count, part: part, whole: weight(t.root) };
     }
 
     function toTime() {
@@ -245,52 +212,104 @@
       ctx.go({ view: "timeline", from: r.from, to: r.to });
     }
 
-    function hit(event) {
+    // A part of the width.
+
+    const keepPart = cairn.debounce(function () { if (!state.closed) go({ part: state.part[0] === 0 && state.part[1] === 1 ? "" : state.part.map(function (v) { return v.toFixed(6); }).join("-") }, true); }, 250);
+    function setPart(from, span) {
+      const width = Math.min(1, Math.max(1e-6, span)), begin = Math.max(0, Math.min(1 - width, from));
+      state.part = [begin, begin + width];
+      bars.arrange(state, scroll.clientWidth);
+      reset.disabled = false;
+      tip.hidden = true;
+      draw();
+      keepPart();
+    }
+    function scaleAround(at, factor) {
+      const [from, to] = state.part, next = Math.min(1, Math.max(1e-6, (to - from) * factor));
+      setPart(from + at * (to - from - next), next);
+    }
+    function move(by) { setPart(state.part[0] + by * (state.part[1] - state.part[0]), state.part[1] - state.part[0]); }
+
+    function at(event) {
       const area = canvas.getBoundingClientRect();
-      const x = (event.clientX - area.left) / area.width, row = Math.floor((event.clientY - area.top + scroll.scrollTop - 1) / ROW);
-      return state.boxes.find(function (b) { return b.row === row && x >= b.x && x < b.x + b.width; });
+      return { x: (event.clientX - area.left) / area.width, row: Math.floor((event.clientY - area.top + scroll.scrollTop - 1) / ROW) };
+    }
+    function hit(event) {
+      const p = at(event), x = state.part[0] + p.x * (state.part[1] - state.part[0]);
+      return state.boxes.find(function (b) { return b.row === p.row && x >= b.x && x < b.x + b.width; });
     }
 
+    let grip = null;
+    canvas.addEventListener("wheel", function (event) {
+      const unit = event.deltaMode === 1 ? 16 : 1; // some browsers count lines
+      if (event.ctrlKey || event.metaKey) scaleAround(at(event).x, Math.exp(Math.max(-60, Math.min(60, event.deltaY * unit)) * 0.006));
+      else if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey) move((event.deltaX || event.deltaY) * unit / scroll.clientWidth);
+      else return;
+      event.preventDefault();
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", function (event) { if (event.button === 0) grip = { x: event.clientX, y: event.clientY, moved: false }; });
     canvas.addEventListener("pointermove", function (event) {
+      if (grip && event.buttons & 1) {
+        const dx = event.clientX - grip.x, dy = event.clientY - grip.y;
+        if (!grip.moved && Math.abs(dx) + Math.abs(dy) < 5) return;
+        scroll.scrollTop -= dy;
+        grip = { x: event.clientX, y: event.clientY, moved: true };
+        move(-dx / scroll.clientWidth);
+        return;
+      }
       const b = hit(event);
       canvas.style.cursor = b ? "pointer" : "";
       if (!b) {
         tip.hidden = true;
         return;
       }
-      tip.replaceChildren(el("b", null, nameOf(b.node)), el("table", null, rows(b.node).map(function (r) { return el("tr", null, el("td", { class: "soft" }, r[0]), el("td", null, r[1])); })));
+      tip.replaceChildren(el("b", null, nameOf(b.node)), el("table", null, cairn.flamecard.rows(state.tree, b.node).map(function (r) { return el("tr", null, el("td", { class: "soft" }, r[0]), el("td", null, r[1])); })),
+        ...cairn.flamecard.remarks(state.tree, b.node).map(function (s) { return el("p", { class: "soft" }, s); }));
       tip.hidden = false;
       tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)) + "px";
-      tip.style.top = (event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : event.clientY + 18) + "px";
+      tip.style.top = Math.max(4, event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : event.clientY + 18) + "px";
     });
     canvas.addEventListener("pointerleave", function () { tip.hidden = true; });
     canvas.addEventListener("click", function (event) {
+      const moved = grip && grip.moved;
+      grip = null;
+      if (moved) return;
       const b = hit(event);
       state.chosen = b ? b.node : null;
+      show();
       if (b && state.middle === null) zoom(b.node);
-      else show();
     });
     canvas.addEventListener("dblclick", function (event) {
       const b = hit(event);
-      if (b && state.middle !== null && b.node.name >= 0) ctx.go(Object.assign({}, current(), { fn: nameOf(b.node) }));
+      if (b && state.middle !== null && b.node.name >= 0) go({ fn: nameOf(b.node) });
     });
+
+    function choose(n) {
+      state.chosen = n;
+      const x = state.boxes.find(function (b) { return b.node === n; });
+      const y = x.row * ROW;
+      if (y < scroll.scrollTop) scroll.scrollTop = y;
+      else if (y + ROW > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = y + ROW - scroll.clientHeight;
+      describe(n);
+      ctx.announce(nameOf(n) + ", " + cairn.flamecard.rows(state.tree, n).slice(0, 3).map(function (r) { return r.slice(0, 2).join(" "); }).join(", "));
+      draw();
+      if (state.middle === null) go({ at: pathOf(n) }, true);
+    }
     canvas.addEventListener("keydown", function (event) {
-      const boxes = state.boxes;
-      const b = boxes.find(function (x) { return x.node === state.chosen; }) || boxes[0];
-      if (event.key === "Enter" && state.chosen) {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const boxes = state.boxes, b = boxes.find(function (x) { return x.node === state.chosen; });
+      if ((event.key === "Enter" || event.key === " ") && state.chosen) {
         zoom(state.chosen);
-      } else if (event.key.startsWith("Arrow") && b) {
+      } else if (event.key === "+" || event.key === "=" || event.key === "-") {
+        scaleAround(0.5, event.key === "-" ? 1 / 0.7 : 0.7);
+      } else if (event.key === "Home" || event.key.startsWith("Arrow") && !b) {
+        choose(boxes.find(function (x) { return x.row === (state.middle || 0); }).node);
+      } else if (event.key.startsWith("Arrow")) {
         const row = b.row + ({ ArrowUp: -1, ArrowDown: 1 }[event.key] || 0);
         const same = boxes.filter(function (x) { return x.row === row; }).sort(function (x, y) { return x.x - y.x; });
-        const i = same.indexOf(b);
-        const next = event.key === "ArrowLeft" ? same[i - 1] : event.key === "ArrowRight" ? same[i + 1]
-          : same.find(function (x) { return x.x <= b.x + b.width / 2 && x.x + x.width > b.x; });
-        if (next) {
-          state.chosen = next.node;
-          describe(next.node);
-          ctx.announce(nameOf(next.node) + ", " + rows(next.node)[0][1]);
-          draw();
-        }
+        const i = same.indexOf(b), below = function (x) { return x.x < b.x + b.width && x.x + x.width > b.x; };
+        const next = event.key === "ArrowLeft" ? same[i - 1] : event.key === "ArrowRight" ? same[i + 1] : same.find(below);
+        if (next) choose(next.node);
       } else {
         return;
       }
@@ -310,27 +329,39 @@
       if ((route.q || "") !== search.value) search.value = route.q || "";
       const same = input && wanted.id === input.id && wanted.title === input.title && route.from === input.from && route.to === input.to;
       if (same) {
-        if (state.tree) follow(route);
+        if (given) follow(route);
         return;
       }
       input = Object.assign(wanted, { from: route.from, to: route.to });
-      state.zoom = state.chosen = null;
+      given = turned = state.tree = state.zoom = state.chosen = null;
       say.textContent = "Reading…";
       const mine = input;
       input.load().then(function (tree) {
         if (state.closed || mine !== input) return;
+        given = tree;
         state.tree = tree;
         table.show(tree);
         follow(ctx.route);
         root.dataset.ready = input.id;
       }, function (e) { say.textContent = String(e.message || e); });
     }
+
     /** follow shows what a route says of the tree. */
     function follow(route) {
-      const was = state.zoom;
-      state.by = route.by === "calls" && state.tree.unit !== "samples" && !state.tree.approximate ? "calls" : "total";
-      state.zoom = nodeAt(route.zoom);
+      const was = state.zoom, tree = state.tree;
+      state.tree = route.mode === "up" ? turned = turned || cairn.trees.turn(given) : given;
+      const t = state.tree, by = route.by || t.by || "total";
+      state.by = t.approximate || by === "calls" && t.sampled || by === "self" && t.sides.length === 2 ? "total" : by;
+      state.side = t.sides.length === 2 && route.side || "both";
+      state.change = route.change || "self";
+      state.fn = route.mode === "sandwich" ? t.names.indexOf(route.fn) : -1;
+      state.zoom = state.fn >= 0 ? null : nodeAt(route.zoom);
+      const part = (route.part || "").split("-").map(Number);
+      state.part = part.length === 2 && part[0] >= 0 && part[1] > part[0] && part[1] <= 1 ? part : [0, 1];
+      if (state.fn < 0) state.chosen = nodeAt(route.at || route.zoom);
+      else if (tree !== t) state.chosen = null;
       if (state.zoom !== was) scroll.scrollTop = 0;
+      tip.hidden = true;
       find(search.value);
       show();
     }
@@ -351,11 +382,7 @@
       return n;
     }
 
-    state.escape = function () {
-      search.blur();
-      zoom(null);
-    };
-    shown = { search: search, escape: state.escape };
+    shown = { search: search, escape: all };
     update(ctx.route);
     return {
       update: update,
@@ -369,7 +396,7 @@
 
   cairn.flame = Flame;
   let shown = null; // for keys
-  cairn.key("f", "Search functions", function () { shown.search.focus(); }, { view: "flame" });
+  for (const key of ["f", "/"]) cairn.key(key, "Search functions", function () { shown.search.focus(); }, { view: "flame" });
   cairn.key("Escape", "Show all", function () { shown.escape(); }, { view: "flame" });
   cairn.view({
     id: "flame", title: "Flame graph", key: "l", order: 55,

@@ -2,14 +2,7 @@
 (function () {
   const el = cairn.el, format = cairn.format;
 
-  /** shade is the number of a function's colour, as in all pictures of stacks. */
-  function shade(name) {
-    let h = 2166136261;
-    for (const c of new TextEncoder().encode(name)) h = Math.imul(h ^ c, 16777619);
-    h >>>= 0;
-    return ((h ^ (h >>> 16)) >>> 0) % 24;
-  }
-  cairn.shade = shade;
+  const shade = cairn.shade = function (name) { return cairn.trees.shade(name); };
 
   const place = function (s) { return s.file ? format.base(s.file) + (s.line ? ":" + s.line : "") : s.module ? format.base(s.module) : ""; };
 
@@ -25,7 +18,11 @@
   function facts(s, pic) {
     const list = [(s.thread || "thread " + s.tid) + " of process " + s.pid, "at " + (s.at_ns / 1e9).toFixed(3) + " s"];
     if (s.frame) list.push("frame " + s.frame);
-    if (s.seen > 1) list.push("seen " + format.count(s.seen) + " times");
+    if (s.seen > 1) list.push("seen " + format.count(s.seen) + " times" + (s.worst_ns > s.interval_ns[0] ? ", worst at least " + pic.duration(s.worst_ns) : ""));
+    if (s.frozen_ns) list.push("the process stood still for " + pic.duration(s.frozen_ns) + " of it");
+    const why = (s.group_reasons || []).filter(function (r) { return r.calls; });
+    if (s.seen > 1 && why.length) list.push(why.slice(0, 4).map(function (r) { return format.count(r.calls) + " " + r.reason + ", " + pic.duration(r.time_ns); }).join("; "));
+    if (s.why && s.why.waited_at) list.push("waited at " + place(s.why.waited_at) + (s.why.waited_below || []).slice(0, 6).map(function (f) { return " > " + f.function; }).join(""));
     if (s.caller) list.push("a caller: " + pic.interval(s.caller.self_ns) + " of it in no long call");
     if (s.blind_ns) list.push("the clock was late for " + pic.duration(s.blind_ns) + " of it");
     return list.concat(s.remarks || []).join(" · ");
@@ -51,40 +48,97 @@
 
   function legend(s, pic) {
     const list = [["peak", s.caller ? "the caller: the calls below do not explain its time" : "the peak: the first call to take too long"], ["limit", "the threshold, " + pic.duration(s.threshold_ns)], ["fade", "the call began, or ended, in here"]];
-    if (s.children.length) list.push(["child", "calls below it: their length is known, not their place"]);
+    if (s.children.length) list.push(["child", (s.caller ? "calls of the caller, by function" : "calls of the peak") + ": their length is known, not their place"]);
+    list.push(["tick", "the clock moved" + (s.period_ns ? ", every " + pic.duration(s.period_ns) + " if it was not late" : "")]);
     if ((s.stalls || []).length) list.push(["blind", "the clock stood still"]);
     return el("p", { class: "legend spikelegend" }, list.map(function (l) { return el("span", null, el("i", { class: l[0] }), l[1]); }));
   }
 
-  /** detail shows one spike; it returns what draws its picture anew. */
-  function detail(box, model, s, n, state) {
-    const pic = cairn.spikePicture, bars = pic.bars(s), picture = el("div", { class: "picture" }), calls = el("div", { class: "picture calls" });
+  /** about tells spikes of one function apart: by what the program said, or the callers. */
+  function about(s) {
+    const callers = s.stack.slice(0, -1).reverse().map(function (f) { return f.function.replace(/\(.*$/, ""); });
+    return s.desc || (callers.length ? "in " + callers.filter(function (f, i) { return f !== callers[i - 1]; }).slice(0, 4).join(", ") : "");
+  }
+
+  /** tipOf says what is known of a bar of a spike's picture, tipOfCall of one of the calls around it. */
+  function tipOf(pic, b) {
+    return [b.name, place(b.frame), b.kind === "call" && b.frame.so_far_ns ? "had run for " + pic.interval(b.frame.so_far_ns) + " when the peak ended" : "",
+      b.took ? "took " + pic.interval(b.took) + (b.share > 0 ? ", " + Math.round(100 * b.share) + " % of the peak" : "") : "",
+      b.kind !== "child" && !b.from ? "no probe: its time is not known" : "",
+      b.frame.abandoned ? "no end seen: left by exception or longjmp, or has a threshold of its own" : ""];
+  }
+  function tipOfCall(pic, t, b) {
+    return [t.names[b.n], b.c > 1 ? format.count(b.c) + " calls that were running when the clock moved, from " + pic.when(b.a) + " to " + pic.when(b.z)
+      : "from about " + pic.when(b.a) + " to about " + pic.when(b.z) + ": " + pic.duration(b.z - b.a)];
+  }
+
+  /** pointer moves and scales what a picture shows, and tells of the bar at the mouse. */
+  function pointer(box, tip, state, tell) {
+    let drag = null;
+    box.addEventListener("wheel", function (e) {
+      if (!e.ctrlKey && !e.shiftKey && Math.abs(e.deltaY) > Math.abs(e.deltaX) && !e.altKey) return; // the page scrolls
+      e.preventDefault();
+      const [a, b] = state.view, at = a + (b - a) * (e.clientX - box.getBoundingClientRect().left) / box.clientWidth;
+      const f = Math.exp((e.deltaY || e.deltaX) / 400);
+      state.show([at - (at - a) * f, at + (b - at) * f]);
+    }, { passive: false });
+    box.addEventListener("pointerdown", function (e) { if (e.button === 0) drag = { x: e.clientX, view: state.view, moved: false }; });
+    box.addEventListener("pointerup", function () { drag = null; });
+    box.addEventListener("pointermove", function (e) {
+      if (drag && e.buttons & 1) {
+        if (!drag.moved && Math.abs(e.clientX - drag.x) < 3) return;
+        drag.moved = true;
+        const shift = (e.clientX - drag.x) / box.clientWidth * (drag.view[1] - drag.view[0]);
+        state.show(drag.view.map(function (t) { return t - shift; }));
+        return;
+      }
+      const lines = tell(e);
+      tip.hidden = !lines;
+      if (!lines) return;
+      tip.replaceChildren(el("b", null, lines[0]), ...lines.slice(1).filter(Boolean).map(function (t) { return el("p", null, t); }));
+      tip.style.left = Math.max(4, Math.min(e.clientX + 14, innerWidth - tip.offsetWidth - 8)) + "px";
+      tip.style.top = Math.max(4, Math.min(e.clientY + 16, innerHeight - tip.offsetHeight - 8)) + "px";
+    });
+    box.addEventListener("pointerleave", function () { tip.hidden = true; });
+  }
+
+  /** detail shows one spike in a part of time; it returns what draws its picture anew. */
+  function detail(box, model, s, state, tip) {
+    const pic = cairn.spikePicture, bars = pic.bars(s), picture = el("div", { class: "picture", role: "img", "aria-label": "The stack over time" }), calls = el("div", { class: "picture calls", role: "img", "aria-label": "The calls of the thread over time" });
     const zooms = [["peak", "Peak"], ["callers", "Callers"], ["all", "All"]].concat(s.timeline ? [["window", "What led to it"]] : []);
     const choice = el("div");
     const paint = function () {
       if (!picture.isConnected) return;
-      const zoom = state.zoom === "window" && !s.timeline ? "peak" : state.zoom, view = pic.span(s, bars, zoom);
-      pic.draw(picture, s, bars, view, null);
-      if (s.timeline) pic.drawCalls(calls, s, view, null);
-      choice.replaceChildren(cairn.segmented("Part of time", zooms, zoom, function (z) {
-        state.zoom = z;
-        paint();
-      }));
+      const zoom = state.zoom === "window" && !s.timeline ? "peak" : state.zoom;
+      state.view = state.part || pic.span(s, bars, zoom);
+      pic.draw(picture, s, bars, state.view, state.found);
+      if (s.timeline) pic.drawCalls(calls, s, state.view, state.found);
+      choice.replaceChildren(cairn.segmented("Part of time", zooms, state.part ? "" : zoom, state.choose));
     };
+    pointer(picture, tip, state, function (e) {
+      const g = e.target.closest && e.target.closest("[data-bar]");
+      return g && tipOf(pic, bars[Number(g.dataset.bar)]);
+    });
+    pointer(calls, tip, state, function (e) {
+      const g = e.target.closest && e.target.closest("[data-call]");
+      return g && tipOfCall(pic, s.timeline, s.timeline.bars[Number(g.dataset.call)]);
+    });
     box.replaceChildren(
       el("div", { class: "title" }, el("h2", null, pic.interval(s.interval_ns) + " in ", siteLink(model, s.peak), s.desc ? el("q", null, s.desc) : null), el("p", { class: "soft" }, facts(s, pic))),
       s.why && s.why.text ? el("p", { class: "why" }, s.why.text) : "", choice, picture, legend(s, pic),
-      s.timeline ? [el("p", { class: "soft" }, pic.aboutCalls(s)), calls] : "", stack(model, s, pic),
-      (s.msgs || []).map(function (m) { return el("p", null, el("q", null, m)); }));
+      s.timeline ? el("p", { class: "soft" }, pic.aboutCalls(s)) : "", s.timeline ? calls : "", stack(model, s, pic),
+      ...(s.msgs || []).map(function (m) { return el("p", null, el("q", null, m)); }));
     paint();
     return paint;
   }
+
+  let shown = null; // for keys
 
   cairn.view({
     id: "spikes", title: "Spikes", key: "k", order: 60,
     available(model) { return Boolean(model.spikes); },
     mount(root, ctx) {
-      const model = ctx.model, groups = model.spikes.groups, pic = cairn.spikePicture, state = { zoom: "peak" };
+      const model = ctx.model, groups = model.spikes.groups, pic = cairn.spikePicture, tip = el("div", { class: "tl-tip", role: "tooltip", hidden: true });
       groups.forEach(function (s, i) {
         s.shades = s.stack.map(function (f) { return shade(f.function); });
         const t = model.spikes.timelines && model.spikes.timelines[i];
@@ -93,44 +147,97 @@
           s.hues = t.names.map(shade);
         }
       });
+      const state = {
+        zoom: "peak", part: null, view: null, found: null,
+        choose(z) { go({ zoom: z === "peak" ? "" : z, part: "" }); },
+        show(part) {
+          state.part = part;
+          paint();
+          keepPart();
+        },
+      };
+      const keepPart = cairn.debounce(function () { if (root.isConnected && state.part) go({ part: state.part.map(Math.round).join("~") }, true); }, 250);
       const longest = Math.max(1, ...groups.map(function (s) { return s.interval_ns[1]; }));
       const list = el("ol", { class: "spikelist", role: "listbox", tabindex: "0", "aria-label": "Spikes, the longest first" }), box = el("div", { class: "spike" });
-      let current = 0, paint = function () {};
-      list.append(...groups.map(function (s, i) {
-        const callers = s.stack.slice(0, -1).reverse().map(function (f) { return f.function.replace(/\(.*$/, ""); });
-        return el("li", { role: "option", id: "spike" + i, onclick() { choose(i); } },
+      let current = 0, paint = function () {}, route = ctx.route, key = "";
+      const rows = groups.map(function (s, i) {
+        return el("li", { role: "option", id: "spike" + i, title: [s.peak.function, place(s.peak), ...s.stack.slice(0, -1).reverse().slice(0, 12).map(function (f) { return "in " + f.function; })].filter(Boolean).join("\n"), onclick() { choose(i); } },
           el("span", { class: "fn" }, s.peak.function), el("span", { class: "num" }, pic.interval(s.interval_ns)),
           el("span", { class: "weight" }, el("i", { style: { width: 100 * s.interval_ns[1] / longest + "%" } })),
-          el("span", { class: "in" }, s.desc || (callers.length ? "in " + callers.slice(0, 3).join(", ") : ""), s.seen > 1 ? " · " + format.count(s.seen) + " ×" : ""));
-      }));
+          el("span", { class: "in" }, about(s), s.seen > 1 ? " · " + format.count(s.seen) + " ×" : ""));
+      });
+      list.append(...rows);
+      const seen = function () { return groups.map(function (_, i) { return i; }).filter(function (i) { return !rows[i].hidden; }); };
+      function step(by) {
+        const left = seen(), at = left.indexOf(current);
+        if (left.length) choose(left[at < 0 ? 0 : Math.max(0, Math.min(left.length - 1, at + by))]);
+      }
       list.addEventListener("keydown", function (e) {
         const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[e.key];
         if (!by || e.ctrlKey || e.metaKey) return;
         e.preventDefault();
         e.stopPropagation();
-        choose(Math.max(0, Math.min(groups.length - 1, current + by)));
+        step(by);
       });
-      function choose(i) { ctx.go({ view: "spikes", n: String(i) }, { replace: true }); }
+      function go(changes, replace) { ctx.go(Object.assign({}, route, changes), { replace: replace }); }
+      function choose(i) { go({ n: String(i), part: "" }, true); }
+      const search = cairn.searchField("Search functions on stacks, or /regular expression/", route.q, cairn.debounce(function (q) { go({ q: q }, true); }, 120));
+      const tally = el("p", { class: "tally", role: "status" });
       const sug = model.spikes.suggestions;
-      root.append(el("div", { class: "toolbar" }, el("h1", null, "Spikes"), el("p", { class: "tally" }, format.plural(groups.length, "stack") + (model.spikes.left ? ", " + format.count(model.spikes.left) + " more in the logs" : ""))),
+      root.append(el("div", { class: "toolbar" }, el("h1", null, "Spikes"), groups.length ? search : null, tally),
         groups.length ? el("div", { class: "spikes" }, list, box) : el("p", { class: "empty" }, "No call took longer than its threshold."),
         el("div", { class: "cards" },
           sug.length ? el("section", { class: "card" }, el("h2", null, "Marks for calls that may be expected"), sug.map(function (m) {
             return el("div", { class: "markup" }, el("p", null, el("span", { class: "fn" }, m.function), el("span", { class: "place" }, m.file ? format.base(m.file) + (m.line ? ":" + m.line : "") : "")), el("code", null, m.markup), el("p", { class: "soft" }, m.why));
           })) : null,
-          el("section", { class: "card" }, el("h2", null, "What the logs can show"), el("ul", { class: "sentences" }, model.spikes.reach.map(function (t) { return el("li", null, t); })))));
+          model.spikes.notes ? el("section", { class: "card" }, el("h2", null, "Not ranked"), model.spikes.notes.map(function (t) { return el("p", { class: t.startsWith("   ") ? "deep" : "" }, t.trim()); })) : null,
+          el("section", { class: "card" }, el("h2", null, "What the logs can show"), el("ul", { class: "sentences" }, model.spikes.reach.map(function (t) { return el("li", null, t); })))), tip);
       const resized = new ResizeObserver(function () { paint(); });
-      function update(route) {
+
+      /** filter shows the spikes with a function that is searched for. */
+      function filter(q) {
+        let test = null;
+        search.removeAttribute("aria-invalid");
+        try {
+          if (q) test = cairn.matcher(q);
+        } catch (e) {
+          search.setAttribute("aria-invalid", "true");
+          tally.textContent = e.message;
+          return;
+        }
+        state.found = test;
+        groups.forEach(function (s, i) { rows[i].hidden = test !== null && !(s.stack.some(function (f) { return test(f.function); }) || s.children.some(function (f) { return test(f.function); }) || test(s.desc || "")); });
+        tally.textContent = (test ? format.count(seen().length) + " of " : "") + format.plural(groups.length, "stack") + (model.spikes.left ? ", " + format.count(model.spikes.left) + " more in the logs" : "");
+      }
+
+      function update(next) {
+        route = next;
+        if ((route.q || "") !== search.value) search.value = route.q || "";
+        filter(route.q || "");
         if (!groups.length) return;
         current = Math.max(0, Math.min(groups.length - 1, Number(route.n) || 0));
-        [...list.children].forEach(function (li, i) { li.setAttribute("aria-selected", String(i === current)); });
+        rows.forEach(function (li, i) { li.setAttribute("aria-selected", String(i === current)); });
         list.setAttribute("aria-activedescendant", "spike" + current);
-        list.children[current].scrollIntoView({ block: "nearest" });
-        paint = detail(box, model, groups[current], current, state);
+        rows[current].scrollIntoView({ block: "nearest" });
+        const part = (route.part || "").split("~").map(Number);
+        state.part = part.length === 2 && part[1] > part[0] ? part : null;
+        state.zoom = route.zoom || "peak";
+        tip.hidden = true;
+        if (key === String(current)) return paint();
+        key = String(current);
+        paint = detail(box, model, groups[current], state, tip);
       }
+      shown = { search: search, step: step, scale(f) { state.show(state.view.map(function (t) { return t * f; })); }, all() { search.value = ""; go({ q: "", zoom: "", part: "" }); } };
       update(ctx.route);
       resized.observe(box);
       return { update: update, destroy() { resized.disconnect(); } };
     },
   });
+  const on = function (name, help, run) { cairn.key(name, help, function () { return cairn.model.spikes.groups.length ? run() : false; }, { view: "spikes" }); };
+  on("/", "Search functions on stacks", function () { shown.search.focus(); });
+  on("ArrowDown", "Next spike", function () { shown.step(1); });
+  on("ArrowUp", "Spike before", function () { shown.step(-1); });
+  on("+", "Closer", function () { shown.scale(0.7); });
+  on("-", "Farther", function () { shown.scale(1.4); });
+  on("Escape", "The peak again", function () { shown.all(); });
 })();

@@ -1,13 +1,14 @@
 /*
  * stacktree.js makes trees of stacks: of what Go computed, of the records of a time line, of
- * samples. A tree is {unit, sides, names, shades, root, functions, notes, approximate}; a node is
- * {name, parent, children, calls, total, self, max}, where name is an index, -1 for what was
- * merged, and the costs have an element for each side.
+ * samples. A tree is {unit, sides, names, shades, kinds, root, functions, notes, approximate, sampled};
+ * a node is {name, parent, children, calls, total, self, max, spread, deduced, open}, where name is an
+ * index, -1 for what was merged (of so many stacks), and the costs have an element for each side.
+ * inside are the self times and all the calls of a node and of what is below; label is true of a thread.
  */
 cairn.trees = (function () {
   function node(name, parent, sides) {
     const zero = function () { return new Array(sides).fill(0); };
-    return { name: name, parent: parent, children: [], calls: zero(), total: zero(), self: zero(), max: zero(), restored: 0 };
+    return { name: name, parent: parent, children: [], calls: zero(), total: zero(), self: zero(), max: zero() };
   }
 
   /** hash is package webpage's Shade: the same function has the same colour everywhere. */
@@ -17,41 +18,71 @@ cairn.trees = (function () {
     return ((h ^ (h >>> 16)) >>> 0) % 24;
   }
 
-  /** finish gives the root the costs of what is below, and each node all calls in it. */
+  /** finish gives the root the costs of what is below, and each node what is in it. */
   function finish(t) {
     for (let k = 0; k < t.sides.length; k++) t.root.total[k] = t.root.children.reduce(function (sum, c) { return sum + c.total[k]; }, 0);
-    sumCalls(t.root);
+    sum(t.root);
     t.root.calls = t.root.all;
     return t;
   }
 
-  /** sumCalls sets all: the calls of a node and of what is below. */
-  function sumCalls(n) {
+  /** sum sets all and inside: the calls and the self times of a node and of what is below. */
+  function sum(n) {
     n.all = n.calls.slice();
+    n.inside = n.self.slice();
     for (const c of n.children) {
-      sumCalls(c);
-      for (let k = 0; k < n.all.length; k++) n.all[k] += c.all[k];
+      sum(c);
+      for (let k = 0; k < n.all.length; k++) {
+        n.all[k] += c.all[k];
+        n.inside[k] += c.inside[k];
+      }
     }
   }
 
-  /** fromData makes a tree of what Go computed. */
+  /** fromData makes a tree of what Go computed: package flamegraph documents the columns. */
   function fromData(d) {
-    const sides = d.sides.length;
-    const root = node(-1, null, sides);
-    const nodes = [];
-    for (let i = 0; i < d.parent.length; i++) {
-      const parent = d.parent[i] < 0 ? root : nodes[d.parent[i]];
-      const n = node(d.name[i], parent, sides);
-      for (let k = 0; k < sides; k++) for (const key of ["calls", "total", "self", "max"]) n[key][k] = d.nodes[k][key][i];
-      parent.children.push(n);
+    const sides = d.labels.length, root = node(-1, null, sides), above = [], nodes = [];
+    for (let i = 0; i < d.depth.length; i++) {
+      const depth = d.depth[i], name = d.name[i];
+      const n = depth ? node(name < 0 ? -1 : name, above[depth - 1], sides) : root;
+      if (depth) n.parent.children.push(n);
+      if (name < 0) n.merged = -name;
+      if (name >= d.functions) n.label = true;
+      above[depth] = n;
       nodes.push(n);
     }
-    const functions = d.function.map(function (name, i) {
-      const f = { name: name, calls: [], total: [], self: [], max: [] };
-      for (let k = 0; k < sides; k++) for (const key of ["calls", "total", "self", "max"]) f[key].push(d.functions[k][key][i]);
-      return f;
+    const single = d.sides.map(function (s, k) { return costs(s, k, nodes); });
+    const functions = [];
+    for (let f = 0; f < d.functions; f++) {
+      const row = node(f, null, sides);
+      for (let k = 0; k < sides; k++) {
+        const s = d.sides[k];
+        for (const [i, key] of ["self", "total", "calls"].entries()) row[key][k] = s.functions[3 * f + i];
+        row.max[k] = s.longest[f];
+      }
+      functions.push(row);
+    }
+    return finish({ unit: d.unit, sides: d.labels, names: d.names, shades: d.shades, root: root, functions: functions, notes: d.notes, unlisted: d.unlisted, by: d.by,
+      kinds: d.kinds && d.kinds.map(function (k) { return d.kindNames[k]; }), merged: d.merged, stacks: d.stacks, step: d.step, single: single.some(Boolean), sampled: d.calls === false });
+  }
+
+  /** costs gives nodes the columns of a side; it reports whether times of single calls are known. */
+  function costs(s, k, nodes) {
+    let at = 0, single = false;
+    nodes.forEach(function (n, i) {
+      for (const key of ["calls", "total", "self"]) n[key][k] = s[key][i];
+      if (n.merged || s.calls[i] < 1) return;
+      if (s.calls[i] < 2) {
+        n.max[k] = s.total[i];
+        return;
+      }
+      const v = s.spread.slice(at, at += 5), known = v[0] <= v[1];
+      n.max[k] = v[4];
+      single = single || v[4] > 0;
+      if (known) (n.spread = n.spread || [])[k] = v;
     });
-    return finish({ unit: d.unit, sides: d.sides, names: d.names, shades: d.shades, root: root, functions: functions, notes: d.notes || [], merged: d.merged, step: d.step, single: d.single });
+    for (const key of ["deduced", "open"]) for (let i = 0; i < s[key].length; i += 2) nodes[s[key][i]][key] = (nodes[s[key][i]][key] || 0) + s[key][i + 1];
+    return single || nodes.every(function (n, i) { return n.merged || s.calls[i] < 2; });
   }
 
   /** functionsOf sums the nodes of each function; calls within calls of it count once in totals. */
@@ -153,7 +184,7 @@ cairn.trees = (function () {
       }
       return numbers.get(key);
     };
-    const t = { unit: "samples", sides: [""], names: names, shades: shades, kinds: kinds, root: node(-1, null, 1), notes: [] };
+    const t = { unit: "samples", sampled: true, sides: [""], names: names, shades: shades, kinds: kinds, root: node(-1, null, 1), notes: [] };
     const index = new Map();
     for (const s of model.samples.stacks) {
       let n = t.root;
@@ -161,7 +192,6 @@ cairn.trees = (function () {
         n = child(n, number(frame), index);
         n.total[0] += s.count;
         n.calls[0] += s.count;
-        if (frame.restored) n.restored = 1;
       }
       n.self[0] += s.count;
     }
@@ -200,17 +230,73 @@ cairn.trees = (function () {
         add(callers, n, sides);
         below(callees, n);
         let into = callers;
-        for (let up = n.parent; up && up.parent; up = up.parent) {
+        for (let up = n.parent; up && up.parent && !up.label; up = up.parent) {
           into = child(into, up.name, index);
           add(into, n, sides);
         }
       }
       for (const c of n.children) walk(c, inside || n.name === name);
     })(t.root, false);
-    sumCalls(callers);
-    sumCalls(callees);
+    sum(callers);
+    sum(callees);
     return { callers: callers, callees: callees };
   }
 
-  return { fromData: fromData, fromRecords: fromRecords, fromSamples: fromSamples, sandwich: sandwich, functionsOf: functionsOf, shade: shade };
+  /**
+   * turn returns the tree turned round: at the top the functions whose own time it is, below them who called them.
+   * Only own time and own calls can be turned round. Stacks that are too narrow to see are merged, as in the data.
+   */
+  function turn(t) {
+    const grain = 1 / 4000, most = 60000, sides = t.sides.length, root = node(-1, null, sides);
+    let count = 0;
+    const leaves = [];
+    const take = function (into, leaf) {
+      for (let k = 0; k < sides; k++) {
+        into.self[k] += leaf.self[k];
+        into.calls[k] += leaf === t.root ? 0 : leaf.calls[k];
+      }
+    };
+    (function walk(n) {
+      if (n !== t.root && !n.label && (n.self.some(Boolean) || n.calls.some(Boolean))) {
+        leaves.push([n, n]);
+        take(root, n);
+      }
+      n.children.forEach(walk);
+    })(t.root);
+    const share = function (n) {
+      return Math.max(...["self", "calls"].flatMap(function (key) { return n[key].map(function (v, k) { return root[key][k] ? v / root[key][k] : 0; }); }));
+    };
+    const todo = [[root, leaves]];
+    while (todo.length) {
+      const [into, list] = todo.pop(), groups = new Map(), rest = node(-1, into, sides);
+      rest.merged = 0;
+      for (const [leaf, at] of list) {
+        if (!at.parent || at.label) continue; // the outermost: nobody called it
+        let g = groups.get(at.name);
+        if (!g) groups.set(at.name, g = { node: node(at.name, into, sides), list: [] });
+        take(g.node, leaf);
+        g.node.merged = at.merged;
+        g.list.push([leaf, at.parent]);
+      }
+      for (const [name, g] of groups) {
+        if (name >= 0 && count < most && share(g.node) >= grain) {
+          count++;
+          into.children.push(g.node);
+          todo.push([g.node, g.list]);
+          continue;
+        }
+        rest.merged += g.node.merged || 1;
+        take(rest, g.node);
+      }
+      if (rest.merged) into.children.push(rest);
+    }
+    (function own(n) { // a bar has all that is below it in its own numbers already
+      n.total = n.inside = n.self;
+      n.all = n.calls;
+      n.children.forEach(own);
+    })(root);
+    return Object.assign({}, t, { root: root, turned: true });
+  }
+
+  return { fromData: fromData, fromRecords: fromRecords, fromSamples: fromSamples, sandwich: sandwich, turn: turn, functionsOf: functionsOf, shade: shade };
 })();

@@ -233,7 +233,7 @@
       state.match = !wanted ? null : new Set([...model.names.keys()].filter(function (i) {
         return exact ? model.names[i] === text : model.names[i].toLowerCase().includes(wanted);
       }));
-      table.filter(exact ? "" : text);
+      table.filter(exact || !wanted ? null : function (name) { return name.toLowerCase().includes(wanted); });
       keep();
       draw();
     }

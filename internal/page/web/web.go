@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/report/webpage"
-	"github.com/cairnprof/cairn/internal/spikes"
 )
 
 //go:embed *.html *.css *.js third_party/*.js
@@ -17,9 +16,9 @@ var files embed.FS
 // then code that views share, then the views.
 var Scripts = []string{
 	"app.js", "format.js", "dom.js", "names.js", "parts.js", "grid.js", "third_party/code.js",
-	"code.js",
+	"code.js", "spikepicture.js",
 	"overview.js", "functions.js", "function.js", "source.js", "graph.js", "pages.js", "spikes.js", "samples.js",
-	"tiles.js", "bars.js", "stacktree.js", "costs.js", "lanes.js", "timeline-input.js", "timeline-cards.js", "timeline.js", "flame.js",
+	"tiles.js", "bars.js", "stacktree.js", "costs.js", "lanes.js", "timeline-input.js", "timeline-cards.js", "timeline.js", "flamebars.js", "flamecard.js", "flame.js",
 }
 
 // Styles are in the order in which the page has them.
@@ -28,11 +27,8 @@ var Styles = []string{"app.css", "views.css", "source.css", "pictures.css", "tim
 // Body returns the page's HTML, from the body's first element to its last.
 func Body() string { return read("page.html") }
 
-// Script returns all scripts as one. The drawing of spikes is shared with cairn spikes --html.
-func Script() string {
-	return concat(Scripts) + "cairn.spikePicture = (function () {\n" + spikes.PictureScript() +
-		"return {bars, span, draw, drawCalls, aboutCalls, interval, duration};\n})();\n"
-}
+// Script returns all scripts as one.
+func Script() string { return concat(Scripts) }
 
 // Style returns all styles as one, with the colours of bars that all pages have.
 func Style() string {
