@@ -45,10 +45,14 @@ const (
 	Custom                // data that the program logged
 	Typed                 // the same, with a number for its type
 	Arrive                // control is back in a call, by an exception or a longjmp: those above it are left
+	// Suspend and Resume are before and after a call that continues on another stack. In place of the function
+	// they have a number for the stack pointer there.
+	Suspend
+	Resume
 	kinds
 )
 
-var kindNames = [kinds]string{"enter", "exit", "tail exit", "enter with arguments", "custom event", "typed event", "arrival"}
+var kindNames = [kinds]string{"enter", "exit", "tail exit", "enter with arguments", "custom event", "typed event", "arrival", "left stack", "continued stack"}
 
 func (k Kind) String() string {
 	if k < kinds {

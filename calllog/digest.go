@@ -20,7 +20,8 @@ type digest struct {
 	damage  []error
 	err     error // any other, which ends the log
 	now     uint64
-	depth   int // frames that it may put on a stack at most
+	depth   int  // frames that it may put on a stack at most
+	stacks  bool // the thread changes between stacks: the digest is not sufficient
 }
 
 // digestBatch is what is left of a batch.
@@ -92,6 +93,8 @@ func (d *digester) batch(b *Batch) {
 				d.leave(&out, b)
 				out.events = append(out.events, digestEvent{Event: *e, now: out.now})
 			}
+		case e.Kind == Suspend || e.Kind == Resume:
+			d.out.stacks = true
 		case e.Kind == Arrive:
 			if !d.arrive(e.Func) {
 				d.leave(&out, b)
@@ -146,7 +149,9 @@ func (d *digester) leave(out *digestBatch, b *Batch) {
 
 // fits reports whether a digest is sufficient: not if the stack would be too deep, as exits count differently
 // there.
-func (x *selector) fits(d *digest) bool { return x.over == 0 && len(x.stack)+d.depth <= maxFrames }
+func (x *selector) fits(d *digest) bool {
+	return x.stacks == nil && !d.stacks && x.over == 0 && len(x.stack)+d.depth <= maxFrames
+}
 
 // digested follows the rest of some parts, before the selection.
 func (x *selector) digested(d *digest) {

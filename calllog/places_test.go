@@ -27,7 +27,7 @@ func drawn(t *rapid.T) *Memory {
 				if rapid.IntRange(0, 20).Draw(t, "back") == 0 {
 					e.Time = now / 2
 				}
-				switch e.Kind = rapid.SampledFrom([]Kind{Enter, Enter, EnterArgs, Exit, Exit, TailExit, Custom}).Draw(t, "kind"); e.Kind {
+				switch e.Kind = rapid.SampledFrom([]Kind{Enter, Enter, EnterArgs, Exit, Exit, TailExit, Custom, Suspend, Resume}).Draw(t, "kind"); e.Kind {
 				case EnterArgs:
 					p.Payloads = append(p.Payloads, Payload{Args: []uint64{now}})
 				case Custom:

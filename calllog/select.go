@@ -162,7 +162,7 @@ func (s *selected) skip(x *selector, thread, at, step int, yield func(*Batch, er
 
 // keep stores the place before a part, if it is before the selection.
 func (s *selected) keep(x *selector, thread, at int) {
-	if places := s.want.Places; places != nil && at > 0 && x.now < s.want.From && !s.starts[thread].blind {
+	if places := s.want.Places; places != nil && x.stacks == nil && at > 0 && x.now < s.want.From && !s.starts[thread].blind {
 		places.add(s.origin(thread), x.place(at))
 	}
 }
@@ -231,11 +231,13 @@ type selector struct {
 	known  map[FuncID]bool // results of Within
 	flat   bool
 	stack  []selectFrame
-	told   int    // number of calls of the stack that are reported, or never will be
-	over   uint64 // calls that are open and not on the stack, as it is full
-	border int    // the height of the stack where a block began, -1 once an exit confirmed it
-	last   uint64 // time of the event before
-	now    uint64 // the greatest time so far, which the thread's clock may have gone back from
+	base   int           // inside, of the call below the stack
+	stacks *selectStacks // nil if the thread has one
+	told   int           // number of calls of the stack that are reported, or never will be
+	over   uint64        // calls that are open and not on the stack, as it is full
+	border int           // the height of the stack where a block began, -1 once an exit confirmed it
+	last   uint64        // time of the event before
+	now    uint64        // the greatest time so far, which the thread's clock may have gone back from
 	ended  bool
 	exits  bool // that were given
 
@@ -261,7 +263,9 @@ type heldEvent struct {
 
 func (x *selector) batch(b *Batch) {
 	if b.Break {
-		x.border = len(x.stack)
+		if x.border = len(x.stack); x.stacks != nil {
+			x.stacks.suspended = false
+		}
 	}
 	for i := range b.Events {
 		e := &b.Events[i]
@@ -286,7 +290,12 @@ func (x *selector) decided() bool {
 }
 
 func (x *selector) event(e *Event, p *Payload) {
+	if x.stacks != nil && x.stacks.suspended && e.Kind != Resume {
+		x.starts(e.Kind.IsEnter() || e.Kind == Suspend)
+	}
 	switch {
+	case e.Kind == Suspend || e.Kind == Resume:
+		x.switches(e)
 	case e.Kind.IsEnter() && x.flat:
 		x.enter(e, p)
 		x.pop(e.Time)
@@ -322,6 +331,8 @@ func (x *selector) push(f selectFrame) {
 	switch {
 	case n > 0 && x.stack[n-1].inside > 0:
 		f.inside = x.stack[n-1].inside + 1
+	case n == 0 && x.base > 0:
+		f.inside = x.base + 1
 	case x.within(f.enter.Func):
 		f.inside = 1
 	}
@@ -425,7 +436,7 @@ func (x *selector) cut(t uint64) uint64 { return min(max(t, x.From), x.To) }
 // other takes an event that is no call.
 func (x *selector) other(e *Event, p *Payload) {
 	n := len(x.stack)
-	inside := x.Within == nil || n > 0 && x.stack[n-1].inside > 0
+	inside := x.Within == nil || n > 0 && x.stack[n-1].inside > 0 || n == 0 && x.base > 0
 	if !inside || x.now < x.From || x.now >= x.To {
 		return
 	}

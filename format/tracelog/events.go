@@ -444,6 +444,8 @@ type decoder struct {
 
 var kindOf = [...]calllog.Kind{wire.EventEnter: calllog.Enter, wire.EventExit: calllog.Exit, wire.EventTailExit: calllog.TailExit, wire.EventArrive: calllog.Arrive}
 
+var stackKinds = [...]calllog.Kind{wire.EventSuspend: calllog.Suspend, wire.EventResume: calllog.Resume}
+
 // chunk yields the events of a chunk, until emit returns false. The clock's high half follows from the time at
 // which the chunk was begun.
 //
@@ -464,6 +466,12 @@ func (d *decoder) chunk(c *chunkRef, emit func(int64, calllog.Event) bool) (*cal
 		}
 		kind := word & wire.EventKindMask
 		off := c.offset + int64(at)
+		if word == wire.EventSuspend || word == wire.EventResume {
+			if !emit(off, calllog.Event{Time: now, Func: calllog.FuncID(clock), Kind: stackKinds[word]}) {
+				return nil, nil
+			}
+			continue
+		}
 		if int(kind) >= len(kindOf) {
 			return e.damage(off, int64(len(buf)-at), "an event of kind %d", kind), nil
 		}
@@ -485,7 +493,7 @@ func (d *decoder) chunk(c *chunkRef, emit func(int64, calllog.Event) bool) (*cal
 // now, or the end.
 func newer(buf []byte, at int, now uint32) int {
 	for ; at+wire.EventSize <= len(buf); at += wire.EventSize {
-		if binary.LittleEndian.Uint32(buf[at+4:]) != 0 && binary.LittleEndian.Uint32(buf[at:])-now < 1<<32-stale {
+		if binary.LittleEndian.Uint32(buf[at+4:]) > wire.EventKindMask && binary.LittleEndian.Uint32(buf[at:])-now < 1<<32-stale {
 			return at
 		}
 	}

@@ -40,6 +40,36 @@ func TestTreeCoroutines(t *testing.T) {
 	}
 }
 
+// TestTraceCoroutines compares the stacks of a log of all calls, and of selected parts of it, with what such a
+// program counted itself.
+func TestTraceCoroutines(t *testing.T) {
+	t.Parallel()
+	for _, line := range shorttest.Rows(2, "gcc -O2", "clang-22 -O0 -DBY_HAND", "clang-22 -O2", "gcc -Os -fcf-protection -DBY_HAND") {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			f := strings.Fields(line)
+			program := build(t, "trace --only ^w_", f[0], append(f[1:], "-pthread", filepath.Join("testdata", "coroutines.c"))...)
+			out, logs := callLogs(t, "file", program, "16")
+			want, file := parseFolded(t, out), logs[0].Info().File
+			sameStacks(t, "stacks", plain(foldedCalls(t, file)), want)
+			within := output(t, command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--within", "w_work", file))
+			sameStacks(t, "selected stacks", plain(parseFolded(t, within)), below(want, "w_work"))
+		})
+	}
+}
+
+// below returns the stacks below the outermost call of a function.
+func below(stacks map[string]uint64, fn string) map[string]uint64 {
+	out := make(map[string]uint64)
+	for stack, n := range stacks {
+		names := strings.Split(stack, ";")
+		if i := slices.Index(names, fn); i >= 0 {
+			out[strings.Join(names[i:], ";")] += n
+		}
+	}
+	return out
+}
+
 // TestTreeLives checks that nothing of threads that come and go is lost, and that they take no
 // more memory and no longer log than the threads that exist at the same time.
 func TestTreeLives(t *testing.T) {

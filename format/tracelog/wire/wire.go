@@ -258,6 +258,11 @@
 //	4  u32 low half of the function's address, with the kind in the last two
 //	       bits; functions are aligned to 4 bytes
 //
+// or, before and after a call that continues on another stack, as coroutines do:
+//
+//	0  u32 the stack pointer there, divided by 16
+//	4  u32 1 before, 2 after the call
+//
 // Both 0: no event, which may be followed by others where a signal handler ended
 // the process. In the header of such a chunk the sequence is that of the process,
 // the time of the first record is that of the clock when the chunk was begun, and
@@ -586,4 +591,9 @@ const (
 	EventTailExit = 2
 	EventArrive   = 3 // control is back in the function, by an exception or a longjmp
 	EventKindMask = 3
+
+	// Events without a function, around a call that continues on another stack. In place of the time they have the
+	// stack pointer there, divided by 16.
+	EventSuspend = 1
+	EventResume  = 2
 )

@@ -47,6 +47,8 @@
 //   - Where stacks take more than Options.Memory, the stacks with the least time are folded:
 //     the time of their calls becomes their callers' own time. Stats.Folded has the total of
 //     that time, and Stats.MostFolded the most that a single stack lacks.
+//   - Where a thread changes between stacks, as coroutines do, time passes for the calls on the one that runs
+//     and for what they are below: a stack begins below the call that changed to it first.
 //   - A log that was filtered lacks all calls below a duration. Nothing is known
 //     about them, but Stats.Shortest shows it: no leaf took less, except those with
 //     arguments and those that a block's border divides, which no runtime drops.
@@ -141,9 +143,12 @@ type Call struct {
 	// Start and Duration are in the unit of the package, and so is Self, the part
 	// of Duration that was not in callees.
 	Start, Duration, Self uint64
-	End                   End
-	Args                  []uint64 // nil if none were recorded
-	CPU                   uint16   // where it began
+	// Away is the time from its start to its end for which its stack was left, as that of a coroutine. It is no part of
+	// Duration.
+	Away uint64
+	End  End
+	Args []uint64 // nil if none were recorded
+	CPU  uint16   // where it began
 }
 
 // Thread is the result for a thread.

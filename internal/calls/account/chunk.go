@@ -185,7 +185,7 @@ func (c *chunk) fits(r *replayer) bool {
 	for i := range c.pieces {
 		deepest = max(deepest, c.pieces[i].depth)
 	}
-	return r.over == 0 && c.r.stats.TooDeep == 0 && len(r.stack)+deepest <= r.opt.depth
+	return r.stacks == nil && r.over == 0 && c.r.stats.TooDeep == 0 && len(r.stack)+deepest <= r.opt.depth
 }
 
 // stitch applies a chunk to the stack of r, with which the chunk began.

@@ -39,11 +39,31 @@ func (r *replayer) fold() {
 	for i := range r.stack {
 		stay[i] = r.stack[i].node
 	}
+	if r.stacks != nil {
+		stay = append(stay, r.base)
+	}
+	r.eachStack(func(c *coroutine) {
+		stay = append(stay, c.base)
+		for i := range c.stack {
+			stay = append(stay, c.stack[i].node)
+		}
+	})
 	where, lost := r.trie.Fold(keep, stay)
-	for i := range r.stack {
-		f := &r.stack[i]
-		f.node = where[f.node]
-		f.at = calltrie.First(f.node)
+	moved := func(stack []frame) {
+		for i := range stack {
+			f := &stack[i]
+			f.node = where[f.node]
+			f.at = calltrie.First(f.node)
+		}
+	}
+	moved(r.stack)
+	r.eachStack(func(c *coroutine) {
+		moved(c.stack)
+		c.base = where[c.base]
+		c.at = calltrie.First(c.base)
+	})
+	if r.stacks != nil {
+		r.base = where[r.base]
 	}
 	r.at = calltrie.First(r.base)
 	for i := range r.slow.calls {

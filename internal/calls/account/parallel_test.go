@@ -54,6 +54,9 @@ func decode(data []byte) []calllog.Part {
 			continue
 		default:
 			e.Kind, e.Func = calllog.Custom+calllog.Kind(arg&1), 0
+			if arg&2 != 0 {
+				e.Kind, e.Func = calllog.Suspend+calllog.Kind(arg&1), calllog.FuncID(arg>>2)
+			}
 		}
 		p.Events = append(p.Events, e)
 	}
@@ -111,7 +114,17 @@ func drawOptions(t *rapid.T) Options {
 	}
 }
 
+// drawParts draws events on one stack.
 func drawParts(t *rapid.T) []calllog.Part {
+	parts := drawStacks(t)
+	for i := range parts {
+		parts[i].Events = slices.DeleteFunc(parts[i].Events, func(e calllog.Event) bool { return e.Kind >= calllog.Suspend })
+	}
+	return parts
+}
+
+// drawStacks draws events of a thread that may change between stacks.
+func drawStacks(t *rapid.T) []calllog.Part {
 	one := rapid.Byte()
 	if rapid.Bool().Draw(t, "mostly tail exits and new parts") {
 		one = rapid.Custom(func(t *rapid.T) byte {
@@ -126,7 +139,7 @@ func drawParts(t *rapid.T) []calllog.Part {
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		log, opt := memory(drawParts(rt)), drawOptions(rt)
+		log, opt := memory(drawStacks(rt)), drawOptions(rt)
 		log.About.Clock.Hz = rapid.SampledFrom([]uint64{0, 1e9, 3e8}).Draw(rt, "hz")
 		about := log.Threads()[0]
 		whole := newReplayer(log, 0, opt)
@@ -183,7 +196,7 @@ func TestWorkers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var threads [][]calllog.Part
 		for range rapid.IntRange(0, 4).Draw(rt, "threads") {
-			threads = append(threads, drawParts(rt))
+			threads = append(threads, drawStacks(rt))
 		}
 		log, opt := memory(threads...), drawOptions(rt)
 		var results []string
@@ -219,7 +232,7 @@ func TestWorkers(t *testing.T) {
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		log, opt := memory(drawParts(rt)), drawOptions(rt)
+		log, opt := memory(drawStacks(rt)), drawOptions(rt)
 		res, err := Run(t.Context(), log, opt)
 		if err != nil {
 			rt.Fatal(err)

@@ -77,7 +77,7 @@ func newPieces(ctx context.Context, log calllog.Log, thread int, opt Options, st
 	long := make(map[uint64]calltrie.NodeID) // open at some place, by number
 	r.emit = func(c *Call) bool {
 		if c.ID >= cur.First {
-			cur.Begin, cur.End = min(cur.Begin, c.Start), max(cur.End, c.Start+c.Duration)
+			cur.Begin, cur.End = min(cur.Begin, c.Start), max(cur.End, c.Start+c.Duration+c.Away)
 			return true
 		}
 		kept := *c
@@ -88,7 +88,7 @@ func newPieces(ctx context.Context, log calllog.Log, thread int, opt Options, st
 	}
 	parts, frames := log.Threads()[thread].Parts, 0
 	for at := 0; at < parts; at += step {
-		if depth := len(r.stack); at > 0 && frames+depth <= maxPieceFrames {
+		if depth := len(r.stack); at > 0 && r.stacks == nil && frames+depth <= maxPieceFrames {
 			frames += depth
 			node := calltrie.Root
 			for i := range r.stack {

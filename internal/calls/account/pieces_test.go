@@ -15,7 +15,7 @@ import (
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		parts := drawParts(rt)
+		parts := drawStacks(rt)
 		log := memory(parts)
 		opt := Options{
 			UpperBound: rapid.Bool().Draw(rt, "upper"), DropOpen: rapid.Bool().Draw(rt, "drop"),

@@ -15,6 +15,7 @@ import (
 type frame struct {
 	start uint64
 	child uint64 // time of its callees so far
+	away  uint64 // time for which its stack was left; while it is, less the time since when
 	id    uint64
 	node  calltrie.NodeID
 	at    calltrie.Place // of its next call
@@ -40,6 +41,11 @@ type replayer struct {
 	stack []frame
 	args  []uint64 // of the frames, the outermost first
 	over  uint64   // frames that are missing, as the stack was full
+
+	stacks *coroutines // nil if the thread has one
+	below  int         // calls below the stack
+	// changed, if not nil, receives the calls for which time stops or goes on at a change of stacks.
+	changed func(f *frame, depth int, parent uint64, on bool, t uint64)
 
 	// looked is the number of frames searched in vain for exits. When it gets too large, open counts the frames
 	// of each function.
@@ -162,6 +168,9 @@ func (r *replayer) batch(b *calllog.Batch, from int) {
 	if b.Break && from == 0 {
 		r.settle()
 		r.border = len(r.stack)
+		if r.stacks != nil {
+			r.stacks.suspended = false
+		}
 	}
 	for i := from; i < len(b.Events); i++ {
 		e := &b.Events[i]
@@ -170,6 +179,9 @@ func (r *replayer) batch(b *calllog.Batch, from int) {
 			r.turn(t)
 		}
 		r.stats.Events++
+		if r.stacks != nil && r.stacks.suspended && e.Kind != calllog.Resume {
+			r.starts(e.Kind.IsEnter() || e.Kind == calllog.Suspend, t)
+		}
 		switch e.Kind {
 		case calllog.Enter:
 			r.begins(e, t, nil)
@@ -190,6 +202,8 @@ func (r *replayer) batch(b *calllog.Batch, from int) {
 		case calllog.Typed:
 			r.stats.TypedEvents++
 			r.settle()
+		case calllog.Suspend, calllog.Resume:
+			r.switches(e, t)
 		}
 		if r.stopped {
 			return
@@ -260,12 +274,12 @@ func (r *replayer) enter(e *calllog.Event, t uint64, args []uint64) {
 	// Set field by field: copying a frame composed elsewhere takes a third of the whole loop's time, as the copy
 	// waits for the preceding stores.
 	f := &r.stack[n]
-	f.start, f.child, f.id, f.node, f.fn = t, 0, r.stats.Enters, node, e.Func
+	f.start, f.child, f.away, f.id, f.node, f.fn = t, 0, 0, r.stats.Enters, node, e.Func
 	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU
 	if len(args) > 0 {
 		r.args = append(r.args, args...)
 	}
-	if n >= r.stats.MaxDepth {
+	if n += r.below; n >= r.stats.MaxDepth {
 		r.stats.MaxDepth = n + 1
 	}
 	if r.open != nil {
@@ -385,6 +399,9 @@ func (r *replayer) pop(end uint64, how End) {
 	if end >= f.start {
 		total = end - f.start
 	}
+	if r.stacks != nil {
+		total = f.lasted(end)
+	}
 	if total >= f.child {
 		self = total - f.child
 	}
@@ -405,7 +422,7 @@ func (r *replayer) pop(end uint64, how End) {
 		r.stack[n-1].child += total
 		r.stack[n-1].at = calltrie.After(f.node)
 	} else {
-		r.busy += total
+		r.outermost(total)
 		r.at = calltrie.After(f.node)
 	}
 	if r.emit != nil || r.slow.wants(total) {
@@ -437,11 +454,13 @@ func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
 func (r *replayer) report(f *frame, total, self uint64, how End) {
 	c := &r.call // allocating one for each call would produce garbage
 	*c = Call{
-		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: len(r.stack) + 1,
-		Start: f.start, Duration: total, Self: self, End: how, CPU: f.cpu,
+		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: r.below + len(r.stack) + 1,
+		Start: f.start, Duration: total, Away: f.away, Self: self, End: how, CPU: f.cpu,
 	}
 	if n := len(r.stack); n > 0 {
 		c.Parent = r.stack[n-1].id
+	} else {
+		c.Parent = r.caller()
 	}
 	if int(f.args) < len(r.args) {
 		c.Args = r.args[f.args:]
@@ -457,6 +476,10 @@ func (r *replayer) report(f *frame, total, self uint64, how End) {
 // finish ends the calls that are open at the end of the thread.
 func (r *replayer) finish() {
 	r.settle()
+	if r.stacks != nil {
+		r.finishStacks()
+		return
+	}
 	r.stats.Open += uint64(len(r.stack))
 	if r.opt.DropOpen {
 		r.stack = r.stack[:0]

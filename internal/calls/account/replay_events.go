@@ -18,7 +18,7 @@ const (
 )
 
 // Step is a step of a thread. Each call begins and ends, in the order of time, whether or not the log has an
-// exit.
+// exit. A call on a stack that is left and continued, as a coroutine's, begins and ends several times.
 type Step struct {
 	What What
 	// At is the time, in the unit of the package. It never goes back within a thread: if the clock did, it
@@ -47,7 +47,7 @@ func (p *Replay) Steps(ctx context.Context) iter.Seq2[*Step, error] {
 			}
 			s.skip = open
 		}
-		p.r.emit = s.ends
+		p.r.emit, p.r.changed = s.ends, s.changed
 		if err := s.run(ctx, p.log); err != nil {
 			if !p.r.stopped {
 				yield(nil, err)
@@ -71,9 +71,13 @@ func stillOpen(ctx context.Context, log calllog.Log, thread int, opt Options) (m
 	}
 	r.settle()
 	open := make(map[uint64]bool, len(r.stack))
-	for i := range r.stack {
-		open[r.stack[i].id] = true
+	add := func(stack []frame) {
+		for i := range stack {
+			open[stack[i].id] = true
+		}
 	}
+	add(r.stack)
+	r.eachStack(func(c *coroutine) { add(c.stack) })
 	return open, nil
 }
 
@@ -85,7 +89,9 @@ type stepper struct {
 	began uint64          // id of the last call that was reported
 	now   uint64
 	step  Step
-	args  []uint64 // of the event
+	// parted are the ids of calls whose stack was left: their last part has ended.
+	parted map[uint64]bool
+	args   []uint64 // of the event
 }
 
 func (s *stepper) run(ctx context.Context, log calllog.Log) error {
@@ -122,7 +128,12 @@ func (s *stepper) event(b *calllog.Batch, i int) {
 	switch {
 	case e.Kind.IsEnter():
 		if n := len(r.stack); n > 0 && r.stack[n-1].id == r.stats.Enters && s.began < r.stats.Enters {
-			s.begins(&r.stack[n-1], n)
+			parent := r.caller()
+			if n > 1 {
+				parent = r.stack[n-2].id
+			}
+			s.began = r.stats.Enters
+			s.begins(&r.stack[n-1], r.below+n, parent, r.stack[n-1].start)
 		}
 	case e.Kind == calllog.Custom || e.Kind == calllog.Typed:
 		s.step = Step{What: Happened, Kind: e.Kind, Call: Call{CPU: e.CPU}}
@@ -133,19 +144,36 @@ func (s *stepper) event(b *calllog.Batch, i int) {
 	}
 }
 
-func (s *stepper) begins(f *frame, depth int) {
-	s.began = f.id
+func (s *stepper) begins(f *frame, depth int, parent, at uint64) {
 	if s.skip[f.id] {
 		return
 	}
 	s.step = Step{Call: Call{
-		Thread: s.r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: depth,
-		Start: f.start, Args: s.args, CPU: f.cpu,
+		Thread: s.r.thread, ID: f.id, Parent: parent, Func: f.fn, Node: f.node, Depth: depth,
+		Start: at, Args: s.args, CPU: f.cpu,
 	}}
-	if depth > 1 {
-		s.step.Call.Parent = s.r.stack[depth-2].id
+	s.report(at)
+}
+
+// changed divides the calls for which time stops: each part of a call begins and ends.
+func (s *stepper) changed(f *frame, depth int, parent uint64, on bool, t uint64) {
+	if s.args = nil; on {
+		delete(s.parted, f.id)
+		s.begins(f, depth, parent, t)
+		return
 	}
-	s.report(f.start)
+	if s.skip[f.id] {
+		return
+	}
+	if s.parted == nil {
+		s.parted = make(map[uint64]bool)
+	}
+	s.parted[f.id] = true
+	s.step = Step{What: Ends, Call: Call{
+		Thread: s.r.thread, ID: f.id, Parent: parent, Func: f.fn, Node: f.node, Depth: depth,
+		Start: f.start, Duration: t - min(t, f.start), CPU: f.cpu,
+	}}
+	s.report(t)
 }
 
 // ends is called for each call that ended. Calls of no duration in threads without exits have not been reported
@@ -159,8 +187,12 @@ func (s *stepper) ends(c *Call) bool {
 		s.step = Step{Call: *c}
 		s.report(c.Start)
 	}
+	if s.parted[c.ID] {
+		delete(s.parted, c.ID)
+		return true
+	}
 	s.step = Step{What: Ends, Call: *c}
-	s.report(c.Start + c.Duration)
+	s.report(c.Start + c.Duration + c.Away)
 	return !s.r.stopped
 }
 

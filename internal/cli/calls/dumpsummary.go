@@ -28,7 +28,7 @@ type logSummary struct {
 	Threads    []threadSummary `json:"threads"`
 	Notes      []string        `json:"notes"`
 
-	kinds   [xray.Padding + 1][calllog.Arrive + 1]kindSummary // of calls by event
+	kinds   [xray.Padding + 1][calllog.Resume + 1]kindSummary // of calls by event
 	threads map[[2]uint32]*threadSummary
 	last    *threadSummary // of the record before
 	more    []kindSummary  // of kinds that are not XRay's

@@ -9,6 +9,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // aarch64Timing implements timing for AArch64. The runtime's files document the code sequences and the reasons
@@ -117,7 +118,14 @@ func (aarch64Timing) reach(t *timer, b *body) bool {
 			}
 		}
 		for _, a := range t.arrivals(b) {
-			inserted = append(inserted, asm.Pad{At: a.at, Size: 24})
+			size := 24
+			if t.Opts.Mode == prof.ModeTrace {
+				size = aarch64TimedExit
+			}
+			if a.changed {
+				size *= 3
+			}
+			inserted = append(inserted, asm.Pad{At: a.at, Size: size}, asm.Pad{At: f.End, Size: size})
 		}
 		more, size, ok := t.ReachFragment(f, inserted)
 		if !ok {
@@ -378,13 +386,26 @@ func (s *stubText) outOfTheWay(pushed int, text string) {
 
 // event returns the code of an event, and adds the stub for a full chunk.
 func (m aarch64Timing) event(t *timer, id string, kind, pushed int, stub *stubText) string {
-	full, back := t.NewLabel(), t.NewLabel()
-	stub.outOfTheWay(pushed, full+":\n"+m.stub(TraceFull, pushed, stub.unwound)+"\tb\t"+back+"\n")
 	which := id + "+" + strconv.Itoa(kind)
-	return aarch64Local + "\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n" +
+	return m.eventPlace(t, pushed, stub) +
 		"\tadrp\tx16, " + tracer + "\n\tldr\tx16, [x16, :lo12:" + tracer + "]\n\tldr\tw16, [x16]\n\tstur\tw16, [x17, -8]\n" +
 		"\tadrp\tx16, " + which + "\n\tadd\tx16, x16, :lo12:" + which + "\n\tstur\tw16, [x17, -4]\n"
 }
+
+// eventPlace returns code that sets x17 to the end of the place of an event, and adds the stub for a full chunk.
+func (m aarch64Timing) eventPlace(t *timer, pushed int, stub *stubText) string {
+	full, back := t.NewLabel(), t.NewLabel()
+	stub.outOfTheWay(pushed, full+":\n"+m.stub(TraceFull, pushed, stub.unwound)+"\tb\t"+back+"\n")
+	return aarch64Local + "\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n"
+}
+
+func (m aarch64Timing) stackMark(t *timer, kind int, stub *stubText) string {
+	return m.eventPlace(t, 0, stub) + "\tmov\tx16, sp\n\tlsr\tx16, x16, 4\n\tstur\tw16, [x17, -8]\n\tmov\tw16, " + strconv.Itoa(kind) +
+		"\n\tstur\tw16, [x17, -4]\n"
+}
+
+// tailSwitch leaves the jump: with a call there, the return address would be where no unwind directive says.
+func (aarch64Timing) tailSwitch(*timer, *bodyInsn, func(int) string, *stubText) string { return "" }
 
 // shallow returns code for an event that is recorded only in calls up to a depth.
 func (m aarch64Timing) shallow(t *timer, event string, kind, pushed int, stub *stubText) string {

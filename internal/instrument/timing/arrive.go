@@ -49,6 +49,7 @@ func departures(b *body) (out []int) {
 // An arrival is a place where control may arrive other than from an exit.
 type arrival struct {
 	at      int
+	call    int  // offset of the call that it is after, if it is after one
 	changed bool // from another stack, on which calls may continue
 	again   bool // the call returns 0 at first, something else when control arrives
 }
@@ -74,7 +75,7 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 		callee := in.effect.callee
 		if in.flow == asm.FlowCall && (returnsTwice[callee] || changesStack[callee]) {
 			out = append(out, arrival{
-				at: t.lineEnd(in.at), changed: changesStack[callee], again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
+				at: t.lineEnd(in.at), call: in.at, changed: changesStack[callee], again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
 			})
 		}
 	}

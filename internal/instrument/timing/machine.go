@@ -55,6 +55,11 @@ type timing interface {
 
 	// record returns the code of an event of mode trace; it adds out-of-line code to the stub.
 	record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string
+	// stackMark returns the code of an event beside a call that changes the stack.
+	stackMark(t *timer, kind int, stub *stubText) string
+	// tailSwitch returns code in front of a jump that leaves the function for one that changes the stack: it calls that and
+	// returns, as control does not come back here otherwise. It is "" where the jump has to stay.
+	tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string
 
 	// Mode stacks.
 	treeEntry(t *timer, live regSet, slot int, id, back string) string

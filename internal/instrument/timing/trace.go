@@ -30,6 +30,9 @@ import (
 //	S:      call  __cairn_trace_full                     which changes r11 only
 //	        jmp   B
 //
+// Around a call that continues on another stack are events with the stack pointer in place of the clock, and none
+// of a function (arrive.go).
+//
 // With a depth, a comparison of the stack pointer with that of the deepest recorded call comes first
 // (trace_depth_x86_64.S).
 //
@@ -68,19 +71,29 @@ func (t *timer) traceBody(b *body) {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
 		stub := &stubs[in.frag]
+		t.unwinding = b.frags[in.frag].Unwind
+		if t.Opts.Depth == 0 && in.effect.tail && e.cond == "" && changesStack[in.effect.callee] {
+			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, id, kind, b, 0, stub) }, stub))
+		}
 		kind := wire.EventExit
 		if in.effect.tail {
 			kind = wire.EventTailExit
 		}
-		t.unwinding = b.frags[in.frag].Unwind
 		code := t.on.record(t, id, kind, b, e.keep, stub)
 		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
 	}
 	for _, a := range t.arrivals(b) {
-		if i := b.fragmentOf(a.at); i >= 0 && !a.changed {
-			t.unwinding = b.frags[i].Unwind
-			t.Insert(a.at, t.on.again(t, a, t.on.record(t, id, wire.EventArrive, b, 0, &stubs[i])))
+		i := b.fragmentOf(a.at)
+		if i < 0 || a.changed && t.Opts.Depth > 0 {
+			continue
 		}
+		t.unwinding = b.frags[i].Unwind
+		code := t.on.again(t, a, t.on.record(t, id, wire.EventArrive, b, 0, &stubs[i]))
+		if a.changed {
+			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, &stubs[i]))
+			code = t.on.stackMark(t, wire.EventResume, &stubs[i]) + code
+		}
+		t.Insert(a.at, code)
 	}
 	for i, f := range b.frags {
 		if s := &stubs[i]; len(s.code) > 0 {

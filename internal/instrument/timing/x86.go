@@ -181,12 +181,35 @@ func (t *timer) event(id string, kind int, tmp string, kept regSet, stub *stubTe
 	if tmp == "%r10" {
 		low = "%r10d"
 	}
+	return t.eventPlace(tmp, kept, stub) + "\tmovq\t" + tracer + "(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
+		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
+}
+
+// eventPlace returns code that sets r11 to the end of the place of an event, with tmp, and adds the stub for a full
+// chunk.
+func (t *timer) eventPlace(tmp string, kept regSet, stub *stubText) string {
 	full, back := t.NewLabel(), t.NewLabel()
 	stub.code = append(stub.code, full+":\n"+stub.call(TraceFull, kept)+"\tjmp\t"+back+"\n"...)
 	return loadLocal + tmp + "\n\tmovq\t%fs:(" + tmp + "), %r11\n" +
-		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n" +
-		"\tmovq\t" + tracer + "(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
-		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
+		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n"
+}
+
+func (x86Timing) stackMark(t *timer, kind int, stub *stubText) string {
+	return t.eventPlace("%r10", 0, stub) + "\tmovq\t%rsp, %r10\n\tshrq\t$4, %r10\n\tmovl\t%r10d, -8(%r11)\n\tmovl\t$" +
+		strconv.Itoa(kind) + ", -4(%r11)\n"
+}
+
+// tailSwitch needs no room for arguments on the stack: these functions have few.
+func (m x86Timing) tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string {
+	if !strings.HasPrefix(in.word, "jmp") {
+		return ""
+	}
+	down, up := "", ""
+	if t.unwinding {
+		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
+	}
+	return "\tsubq\t$8, %rsp\n" + down + m.stackMark(t, wire.EventSuspend, stub) + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n" +
+		m.stackMark(t, wire.EventResume, stub) + "\taddq\t$8, %rsp\n" + up + record(wire.EventArrive) + record(wire.EventExit) + "\tret\n"
 }
 
 // treeEntry returns the code of an entry. It may change r11, the flags, and those of rax and r10 that are not

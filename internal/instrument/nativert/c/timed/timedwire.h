@@ -39,7 +39,9 @@
 #define LOG_EVENT_ENTER 0u
 #define LOG_EVENT_EXIT 1u
 #define LOG_EVENT_KIND_MASK 3u
+#define LOG_EVENT_RESUME 2u
 #define LOG_EVENT_SIZE 8u
+#define LOG_EVENT_SUSPEND 1u
 #define LOG_EVENT_TAIL_EXIT 2u
 #define LOG_FLAGS_OFFSET 48u
 #define LOG_FLIGHT 2u
