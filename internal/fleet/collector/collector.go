@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
@@ -31,7 +30,7 @@ type Options struct {
 	Free            func() (int64, error)
 	Keep            time.Duration // after which builds without uploads are removed, 0 for never
 	Grace           time.Duration // after the start in which none is removed: devices may send first
-	Patience        time.Duration // that a reader waits for what is not merged yet, 0 for 45 seconds
+	Patience        time.Duration // that a request waits for what is not merged yet, or for a snapshot; 0 for 45 seconds
 	// Shared says that other collectors append to the journal and write snapshots as well. A collector continues from
 	// the snapshots of the others: it need not write its own, and what is in them need not be in its memory.
 	Shared bool
@@ -49,6 +48,8 @@ var ErrBehind = errors.New("uploads that were acknowledged before the request ar
 
 // patience is less than the minute after which clients and proxies expect the beginning of an answer.
 const patience = 45 * time.Second
+
+func (c *Collector) patience() time.Duration { return cmp.Or(c.o.Patience, patience) }
 
 // Store keeps the objects of snapshots, and the list of those that are in the last one.
 type Store interface {
@@ -91,7 +92,7 @@ type Collector struct {
 	cancel  context.CancelFunc
 	ended   chan struct{}
 
-	mu     sync.Mutex
+	mu     lock
 	state  *tally.State
 	last   snapshot      // the newest one that can be read
 	moved  chan struct{} // closed and replaced when the state changes
@@ -110,7 +111,7 @@ type Collector struct {
 // Close closes the journal.
 func Open(j journal.Journal, store Store, o Options) (*Collector, error) {
 	c := &Collector{
-		o: o, journal: j, store: store, started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{}),
+		o: o, journal: j, store: store, mu: newLock(), started: time.Now(), ended: make(chan struct{}), moved: make(chan struct{}),
 		coming: make(map[string]tally.Use), reserved: make(map[uint64]*reserved),
 	}
 	r, err := c.begin()
@@ -132,7 +133,7 @@ type Result struct {
 // Submit makes items durable. They are merged soon after.
 func (c *Collector) Submit(ctx context.Context, items []inbox.Item) (_ Result, refused []inbox.Refusal, err error) {
 	seq := uint64(0)
-	fresh, refused, need, err := c.sift(items)
+	fresh, refused, need, err := c.sift(ctx, items)
 	if err != nil {
 		return Result{}, nil, err
 	}
@@ -186,8 +187,12 @@ func (c *Collector) Admit(ctx context.Context, items []inbox.Item) error {
 
 // sift returns the items that were not counted yet, and refuses maps that differ from the map of their build. What the
 // files need is reserved until release.
-func (c *Collector) sift(items []inbox.Item) (fresh []inbox.Item, refused []inbox.Refusal, need *reserved, err error) {
-	c.mu.Lock()
+func (c *Collector) sift(ctx context.Context, items []inbox.Item) (fresh []inbox.Item, refused []inbox.Refusal, need *reserved, err error) {
+	late := time.NewTimer(c.patience())
+	defer late.Stop()
+	if err := c.mu.within(ctx, late.C); err != nil {
+		return nil, nil, nil, err
+	}
 	defer c.mu.Unlock()
 	if c.failed != nil {
 		return nil, nil, nil, c.failed
@@ -397,10 +402,12 @@ func (c *Collector) look(ctx context.Context, f func(*tally.State) error) error 
 	if err != nil {
 		return err
 	}
-	late := time.NewTimer(cmp.Or(c.o.Patience, patience))
+	late := time.NewTimer(c.patience())
 	defer late.Stop()
 	for {
-		c.mu.Lock()
+		if err := c.mu.within(ctx, late.C); err != nil {
+			return err
+		}
 		if c.state.Seq() >= last && !c.partly {
 			defer c.mu.Unlock()
 			return f(c.state)

@@ -77,7 +77,7 @@ func (c *Collector) begin() (r journal.Reader, err error) {
 // after it.
 func (c *Collector) adopt(ctx context.Context, r journal.Reader) (journal.Reader, error) {
 	for {
-		from := &Collector{o: c.o, journal: c.journal, store: c.store}
+		from := &Collector{o: c.o, journal: c.journal, store: c.store, mu: newLock()}
 		next, err := from.begin()
 		if err == nil {
 			c.mu.Lock()
@@ -106,7 +106,7 @@ func (c *Collector) adopt(ctx context.Context, r journal.Reader) (journal.Reader
 // Repair makes a new snapshot of what can be read of the newest one, if the collector cannot continue from any
 // snapshot. It calls lost for each part that is left out.
 func Repair(j journal.Journal, store Store, o Options, lost func(part string, err error)) error {
-	c := &Collector{o: o, journal: j, store: store}
+	c := &Collector{o: o, journal: j, store: store, mu: newLock()}
 	if err := c.restore(); err == nil {
 		return nil
 	}

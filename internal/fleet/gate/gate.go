@@ -235,7 +235,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, status int, reason
 	g.auditRefusal(r, status, reason)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusInsufficientStorage {
 		after := retryAfter
-		if strings.Contains(reason, journal.ErrUnavailable.Error()) || strings.Contains(reason, collector.ErrBehind.Error()) {
+		if strings.Contains(reason, journal.ErrUnavailable.Error()) || strings.Contains(reason, collector.ErrBehind.Error()) || strings.Contains(reason, collector.ErrBusy.Error()) {
 			after = 2 // about the time until the store answers again; a reader has waited already
 		}
 		w.Header().Set("Retry-After", strconv.Itoa(after))
@@ -330,7 +330,7 @@ func statusOf(err error, other int) int {
 		return http.StatusInsufficientStorage
 	case errors.Is(err, journal.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, collector.ErrWaiting), errors.Is(err, collector.ErrBehind), errors.Is(err, journal.ErrUnavailable), errors.Is(err, errBusy),
+	case errors.Is(err, collector.ErrWaiting), errors.Is(err, collector.ErrBehind), errors.Is(err, collector.ErrBusy), errors.Is(err, journal.ErrUnavailable), errors.Is(err, errBusy),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, errForeignDebug):
