@@ -67,6 +67,7 @@ var views = map[string][]string{
 	"source":               {"a.c", "72.7"},
 	"source?file=/src/a.c": {`class="line missed"`, "The compiler inlined next here", "&lt;/script&gt;", `class="tk-t"`},
 	"graph?f=main":         {`class="node ran self"`, "600 ns", `class="link observed restored"`},
+	"graph?f=nothing":      {"There is no function nothing in this report."},
 	"pages":                {"by cairn order", "predicted", "as linked"},
 	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs"},
 	"samples":              {`class="graph-of-samples"`, "Total samples", `<i class="restored">`},
@@ -289,6 +290,63 @@ func TestLarge(t *testing.T) {
     await pause();
     equal("found", document.querySelector(".tally").textContent, "10 of 50,000");
 `)
+}
+
+// TestMore checks that all callees of a function can be drawn.
+func TestMore(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	const many = 60
+	html := sample(t, func(m map[string]any) {
+		list, edges := m["functions"].([]any), []any{}
+		at := slices.IndexFunc(list, func(f any) bool { return f.(map[string]any)["symbol"] == "main" })
+		for i := range many {
+			f := maps.Clone(list[1].(map[string]any))
+			f["key"], f["symbol"], f["name"] = fmt.Sprintf("f%d", i), fmt.Sprintf("f%d", i), fmt.Sprintf("f%d", i)
+			edges = append(edges, map[string]any{"from": at, "to": len(list), "calls": i + 1})
+			list = append(list, f)
+		}
+		m["functions"], m["edges"] = list, edges
+	})
+	browsertest.Check(t, html, "graph?f=main", `
+    const boxes = function () { return document.querySelectorAll(".graph .node").length; };
+    const more = function () { return document.querySelector(".morelink"); };
+    equal("some", boxes(), 10);
+    equal("said", more().textContent, "51 more");
+    location.hash = more().getAttribute("href").slice(1);
+    await pause();
+    equal("all", boxes(), 61);
+    equal("no more", more(), null);
+    history.back();
+    await pause();
+    equal("back", boxes(), 10);
+`)
+}
+
+// TestPhone checks that a table shows a name and a number at once on the screen of a phone, says that it scrolls, and
+// that its rows are in a known order where numbers are equal.
+func TestPhone(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	browsertest.CheckWidth(t, sample(t, nil), "functions?sort=calls-", `
+    const grid = document.querySelector(".grid");
+    equal("narrow", innerWidth <= 720, true); // a browser without a screen may not be narrower than 500
+    grid.style.width = "366px";
+    await pause();
+    const cells = [...grid.querySelector(".grid-body .grid-row").children], edge = grid.getBoundingClientRect().right;
+    const numbers = cells.filter(function (c) { return c.classList.contains("num") && c.getBoundingClientRect().right <= edge + 1; });
+    if (!numbers.length) wrong("no number is on the screen: " + cells.map(function (c) { return Math.round(c.getBoundingClientRect().right); }).join());
+    if (cells[0].getBoundingClientRect().right > edge) wrong("the name is not on the screen");
+    equal("it scrolls", grid.scrollWidth > grid.clientWidth, true);
+    equal("shadow", getComputedStyle(grid).backgroundAttachment.includes("local"), true);
+    const rows = [...grid.querySelectorAll(".grid-body .grid-row")].map(function (r) { return [...r.children].map(function (c) { return c.textContent; }); });
+    const same = rows.filter(function (r) { return r.slice(1).join() === rows[rows.length - 1].slice(1).join(); }).map(function (r) { return r[0]; });
+    equal("ties are in the order of names", same.join(), same.slice().sort().join());
+`, 390)
 }
 
 // TestColumns checks that the columns of all rows are below their titles, also where the table is too narrow for them and

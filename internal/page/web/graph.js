@@ -1,10 +1,12 @@
 /* graph.js draws the call graph around a function: two levels of callers and callees. */
 (function () {
   const el = cairn.el, svg = cairn.svg, format = cairn.format;
-  const near = 9, far = 12, boxHeight = 38, gap = 10;
+  const limits = { "": [9, 12], all: [400, 60] }; // boxes of a column: near the function, and beyond
+  const boxHeight = 38, gap = 10;
 
   /** around returns the columns of the picture, callers' callers first, and the edges between. */
-  function around(model, id) {
+  function around(model, id, show) {
+    const [near, far] = limits[show] || limits[""];
     const x = cairn.index(model), columns = [[], [], [{ id: id, self: true }], [], []], links = [], more = [0, 0, 0, 0, 0];
     const grow = function (from, to, most, edgesOf, end) {
       const seen = new Map();
@@ -63,11 +65,11 @@
 
   function fit(text, room) { return text.length <= room ? text : text.slice(0, Math.ceil(room / 2) - 1) + "…" + text.slice(text.length - Math.floor(room / 2)); }
 
-  function draw(ctx, id, width) {
-    const model = ctx.model, x = cairn.index(model), g = around(model, id);
+  function draw(ctx, id, width, show) {
+    const model = ctx.model, x = cairn.index(model), g = around(model, id, show);
     untangle(g);
     const used = [0, 1, 2, 3, 4].filter(function (i) { return g.columns[i].length && (width >= 900 || i > 0 && i < 4) && (width >= 560 || g.columns[i].length); });
-    const between = width < 700 ? 40 : 76, box = Math.min(250, (width - between * (used.length - 1)) / used.length);
+    const between = width < 700 ? 40 : 76, box = Math.min(380, (width - between * (used.length - 1)) / used.length);
     const most = Math.max(...used.map(function (i) { return g.columns[i].length; }));
     const height = Math.max(220, most * (boxHeight + gap) + 50);
     const total = used.length * box + (used.length - 1) * between, left = (width - total) / 2;
@@ -98,9 +100,17 @@
     if (g.loop) picture.append(svg("path", { class: "link " + (g.loop.kind || "logged"), d: "M" + (n.px + box * .35) + " " + n.py + "c-10 -34 " + (box * .3 + 20) + " -34 " + (box * .3) + " -2", "marker-end": "url(#arrow)", "stroke-width": "1.500" }, svg("title", null, "It calls itself: " + cairn.evidence(g.loop))));
     const heads = { 0: "", 1: "Callers", 2: "", 3: "Callees", 4: "" };
     for (const i of used) {
-      if (heads[i]) picture.append(svg("text", { class: "head", x: left + used.indexOf(i) * (box + between), y: 14 }, heads[i] + (g.more[i] ? ", " + format.count(g.more[i]) + " more" : "")));
+      if (heads[i]) picture.append(svg("text", { class: "head", x: left + used.indexOf(i) * (box + between), y: 14 }, heads[i]),
+        g.more[i] ? moreLink(ctx, id, g.more[i], left + used.indexOf(i) * (box + between) + 62, show) : "");
     }
     return picture;
+  }
+
+  /** moreLink leads to the graph with all callers and callees, or, where these are too many, to the function's list. */
+  function moreLink(ctx, id, more, x, show) {
+    const f = ctx.model.functions[id].key;
+    return svg("a", { class: "morelink", href: cairn.href(show === "all" ? { view: "function", f: f } : { view: "graph", f: f, show: "all" }) },
+      svg("text", { class: "head", x: x, y: 14 }, format.count(more) + " more"));
   }
 
   function node(ctx, n, box) {
@@ -137,7 +147,7 @@
     available(model) { return model.edges.length > 0; },
     mount(root, ctx) {
       const model = ctx.model, x = cairn.index(model);
-      let id = -1, name = "Call graph";
+      let id = -1, name = "Call graph", show = "";
       const box = el("div", { class: "graph-box", tabindex: "-1" });
       const head = el("div", { class: "toolbar" });
       const names = el("datalist", { id: "graph-names" }, model.functions.slice(0, 3000).map(function (f) { return el("option", { value: f.key }); }));
@@ -146,18 +156,20 @@
           .filter(function (k) { return model.edges.some(function (e) { return k[0] === "restored" ? e.restored : k[0] === "logged" ? !e.kind : e.kind === k[0]; }); })
           .map(function (k) { return el("span", { class: "edge " + k[0] }, el("span", { class: "way" }), k[1]); }),
         el("span", null, "Choose a box to go there; choose the middle one to see the function.")));
-      const paint = function () { if (id >= 0) box.replaceChildren(draw(ctx, id, Math.max(300, box.clientWidth))); };
+      const paint = function () { if (id >= 0) box.replaceChildren(draw(ctx, id, Math.max(300, box.clientWidth), show)); };
       const resized = new ResizeObserver(paint);
       function update(route) {
         const next = x.byKey.has(route.f) ? x.byKey.get(route.f) : x.bySymbol.has(route.f) ? x.bySymbol.get(route.f) : first(model);
         const moved = id >= 0 && next !== id;
         id = next;
+        show = route.show || "";
+        const unknown = route.f && model.functions[id].key !== route.f && model.functions[id].symbol !== route.f;
         name = "Calls around " + x.short(id);
         head.replaceChildren(el("h1", { class: "mono" }, x.short(id)), cairn.link({ view: "function", f: model.functions[id].key }, "details"),
           el("input", { class: "search", type: "search", list: "graph-names", placeholder: "Go to a function", "aria-label": "Go to a function", onchange(e) {
             const f = x.byKey.get(e.target.value) !== undefined ? e.target.value : (model.functions.find(function (f) { return x.short(f.id) === e.target.value; }) || {}).key;
             if (f) ctx.go({ view: "graph", f: f });
-          } }));
+          } }), unknown ? el("p", { class: "failure", role: "alert" }, "There is no function " + route.f + " in this report. This is " + x.short(id) + ".") : "");
         paint();
         if (moved) {
           const self = box.querySelector(".self");

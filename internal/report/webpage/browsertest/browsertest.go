@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"html"
 	"net/url"
 	"os"
@@ -41,13 +42,19 @@ func arguments(t *testing.T) []string {
 // address.
 func Browse(t *testing.T, page, hash string) string {
 	t.Helper()
+	return browse(t, page, hash, 1400)
+}
+
+// browse is Browse in a window so many pixels wide.
+func browse(t *testing.T, page, hash string, width int) string {
+	t.Helper()
 	browser := program(t)
 	file := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	// Time in the page runs as fast as it can, so that nothing is waited for.
-	return run(t, browser, "--window-size=1400,900", "--virtual-time-budget=100000", "--dump-dom", address(file, hash))
+	return run(t, browser, fmt.Sprintf("--window-size=%d,900", width), "--virtual-time-budget=100000", "--dump-dom", address(file, hash))
 }
 
 // Screenshot writes a picture of a page to the PNG file at path.
@@ -108,6 +115,19 @@ func Check(t *testing.T, page, hash, script string) {
 // policy of the page would not let it run, and is taken out.
 func Probe(t *testing.T, page, hash, script string) []string {
 	t.Helper()
+	return probe(t, page, hash, script, 1400)
+}
+
+// CheckWidth is Check in a window so many pixels wide, such as that of a phone.
+func CheckWidth(t *testing.T, page, hash, script string, width int) {
+	t.Helper()
+	for _, complaint := range probe(t, page, hash, script, width) {
+		t.Errorf("%d px: %s", width, complaint)
+	}
+}
+
+func probe(t *testing.T, page, hash, script string, width int) []string {
+	t.Helper()
 	page = WithoutPolicy(page)
 	// A browser without a screen draws frames when it likes.
 	page = strings.Replace(page, "<body>", `<body><script>
@@ -128,7 +148,7 @@ window.cancelAnimationFrame = clearTimeout;</script>`, 1)
   pre.textContent = JSON.stringify(complaints);
   document.body.append(pre);
 })();</script>` + page[at:]
-	dom := Browse(t, page, hash)
+	dom := browse(t, page, hash, width)
 	found := results.FindStringSubmatch(dom)
 	if found == nil {
 		t.Fatalf("the script did not end; the page is\n%.3000s", dom)
