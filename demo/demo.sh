@@ -253,8 +253,8 @@ wait "$sampler"
 echo "  built in $(cat sampled.time)"
 echo
 cp loaded.db sampled.db
-shown "cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out"
-if cairn record --lbr -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out 2>record.log; then
+shown "cairn record -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out"
+if cairn record -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out 2>record.log; then
   sed 's/^/  /' record.log
   run "cairn profgen --binary sampled --format folded -o whole.folded query.perf"
   echo

@@ -55,7 +55,7 @@ var beforeExample = map[string]string{
 	"cairn watch run --detours ./app":                                            "gcc -O1 -g -o app app.c",
 	"cairn watch --attach-by-preload ./app args":                                 "gcc -O1 -g -o app app.c",
 	"cairn flame --binary ./app perf.data":                                       "cp app.old app",
-	"cairn record --lbr -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app": "gcc -O1 -o app app.c -Wl,--no-as-needed,-rpath,. -L. libx.so",
+	"cairn record -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app": "gcc -O1 -o app app.c -Wl,--no-as-needed,-rpath,. -L. libx.so",
 	"cairn wrap deflate --from libz.so.debug -- gcc -o app main.o -lz":           "export LIBRARY_PATH=.; gcc -c -o main.o -Dfrob=strlen src/main.c",
 }
 

@@ -148,7 +148,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	f.listFlags.register(c, fl)
 }
 
-const profgenLong = `profgen converts samples of perf record -b or cairn record --lbr to a sample profile for
+const profgenLong = `profgen converts samples of perf record -b or cairn record to a sample profile for
 clang -fprofile-sample-use and llvm-profdata --sample. An INPUT is perf.data or the output
 of perf script, or a directory of such files (see cairn samples).
 

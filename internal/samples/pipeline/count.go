@@ -117,9 +117,9 @@ func (r run) lacks(in *sample.Info) error {
 	case in.Kind == sample.Nothing:
 		return fmt.Errorf("%s: no samples (cairn samples lists its contents)", in.File)
 	case r.Product == Stacks && !in.Kind.HasStacks():
-		return fmt.Errorf("%s: %v without stacks: record it with perf record --call-graph fp, or with cairn record --lbr", in.File, in.Kind)
+		return fmt.Errorf("%s: %v without stacks: record it with perf record --call-graph fp, or with cairn record", in.File, in.Kind)
 	case in.Kind == sample.Stacks && (r.Product == Explanation || r.Product == Addresses || r.Product == Branches):
-		return fmt.Errorf("%s: %v without branches: record it with perf record -b, or with cairn record --lbr", in.File, in.Kind)
+		return fmt.Errorf("%s: %v without branches: record it with perf record -b, or with cairn record", in.File, in.Kind)
 	}
 	return nil
 }
