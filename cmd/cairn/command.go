@@ -88,10 +88,10 @@ func bareRoot(s *verb.Streams) *cobra.Command {
 		Use:   "cairn",
 		Short: "Exact, function-level profiling that is cheap enough to ship",
 		Example: `  cairn build --mode full -- make            build with probes
-  CAIRN_DIR=raws ./app                       run, any number of times
-  cairn merge -o app.mip app raws            merge the raw files into a profile
-  cairn show app.mip --sort calls            print the profile
-  cairn build --use app.mip -- make -B       rebuild, laid out by the profile`,
+  cairn run -- ./app                         run it, and write what it did to report.html
+  CAIRN_DIR=raws ./app                       or run it, any number of times,
+  cairn merge -o app.mip app raws            and merge what the runs recorded into a profile
+  cairn build --use app.mip -- make -B       rebuild, laid out by a profile`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
@@ -120,6 +120,7 @@ func bareRoot(s *verb.Streams) *cobra.Command {
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(verb.FlagError)
 	root.SetHelpCommand(newHelpCmd(root))
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help(c, false) })
 	return root
 }
 
@@ -144,9 +145,23 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 				}
 				return verb.UnknownCommand(c, append(rest, args...)[0])
 			}
-			c.InitDefaultHelpFlag() // so that the flag is listed, as for cobra's own command
-			return c.Help()
+			help(c, true)
+			return nil
 		},
+	}
+}
+
+// help prints the help of a command; see verb.Help. That of cairn itself has the commands for every day and names the
+// others; if it is full, it describes all by task.
+func help(c *cobra.Command, full bool) {
+	w := c.OutOrStdout()
+	switch {
+	case c.HasParent():
+		verb.Help(w, c, full)
+	case full:
+		verb.RootHelp(w, c, nil)
+	default:
+		verb.RootHelp(w, c, everyday)
 	}
 }
 

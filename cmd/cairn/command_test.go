@@ -31,3 +31,27 @@ func TestOneCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpFits checks that the help of each command fits a screen, and begins with how it is called and examples.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	const lines, width = 60, 80
+	commandsOf(newRoot(&verb.Streams{}), func(c *cobra.Command) {
+		var out strings.Builder
+		c.SetOut(&out)
+		help(c, false)
+		text := strings.TrimSuffix(out.String(), "\n")
+		if n := strings.Count(text, "\n") + 1; n > lines {
+			t.Errorf("the help of %s has %d lines, at most %d fit", c.CommandPath(), n, lines)
+		}
+		if usage := strings.Index(text, "\nUsage: "); usage < 0 || usage > 200 {
+			t.Errorf("the help of %s does not begin with its usage", c.CommandPath())
+		}
+		_, flags, _ := strings.Cut(text, "\nFlags:") // examples can be longer
+		for line := range strings.Lines(flags) {
+			if len([]rune(line)) > width+1 {
+				t.Errorf("the help of %s is too wide: %q", c.CommandPath(), line)
+			}
+		}
+	})
+}

@@ -50,6 +50,9 @@ type command struct {
 	make func(*verb.Streams) *cobra.Command
 }
 
+// everyday are the commands that the help of cairn describes first, in the order of a first hour.
+var everyday = []string{"build", "go", "run", "report", "covered", "spikes", "stacks", "order"}
+
 // groups is in the order in which a newcomer needs them.
 var groups = []group{
 	{"build", "Build with probes or by a profile:", []command{
@@ -70,6 +73,7 @@ var groups = []group{
 		{"push", collect.Push},
 	}},
 	{"look", "Inspect profiles:", []command{
+		{"run", report.Run},
 		{"report", report.Report},
 		{"serve", report.Serve},
 		{"info", info.Info},

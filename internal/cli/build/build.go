@@ -73,12 +73,13 @@ cairn cc --use does.`,
 	c.Flags().SetInterspersed(false)
 	f.Register(c.Flags())
 	f.RegisterUse(c.Flags())
-	completeValues(c)
+	arrangeFlags(c)
 	c.Flags().StringVar(&way, "catch", catchPreload, "how to intercept compilers: `preload`, by a library loaded into every program of the build, or path, by wrappers on PATH")
 	verb.Values(c, "catch", catchPreload, catchPath)
 	c.Flags().BoolVar(&b.nothing, "allow-nothing", false, "succeed if nothing was compiled")
 	c.Flags().StringVar(&b.certificate, "certificate", "", "with --prove: write the result for each object to this `file`, as JSON")
 	c.Flags().BoolVar(&b.asJSON, "json", false, "print the summary as JSON on standard output")
+	verb.Seldom(c, "catch", "certificate")
 	return c
 }
 

@@ -115,6 +115,6 @@ taken are left unchanged. Use the same compiler and flags as for the profile.`,
 	c.Flags().SetInterspersed(false)
 	f.Register(c.Flags())
 	f.RegisterUse(c.Flags())
-	completeValues(c)
+	arrangeFlags(c)
 	return c
 }

@@ -152,7 +152,7 @@ cairn export -h.`,
 		},
 	}
 	f.Register(c)
-	c.Flags().StringVar(&f.to, "format", "", "`format` to write, one of the above")
+	c.Flags().StringVar(&f.to, "format", "", "`format` to write: "+strings.Join(names, ", "))
 	verb.Values(c, "format", names...)
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weight of stacks: `key` is self or calls")

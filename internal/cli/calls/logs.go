@@ -54,6 +54,7 @@ func (f *LogFlags) registerLogs(c *cobra.Command) {
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
 	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
 	c.Flags().Var(&f.Spike, "spike", "only the calls around spike `n` of a log of spikes, not around all spikes;\n0 for the last calls of each thread")
+	verb.Group(c, selectTitle, "thread", "process", "spike")
 }
 
 // Register adds the flags of verbs that account time to calls.
@@ -67,7 +68,15 @@ func (f *LogFlags) Register(c *cobra.Command) {
 	c.Flags().Var(&f.memory, "memory", "memory for stacks, a `size` such as 64MB or 2GB; beyond it the stacks with the least time are added to their callers")
 	c.Flags().Var(&f.tails, "tail-calls", "where to show tail calls: as-recorded, below the caller of the function that jumped, or logical,\nbelow that function where its code makes this certain")
 	verb.Values(c, "tail-calls", "as-recorded", "logical")
+	verb.Group(c, accountingTitle, "jobs", "drop-open", "upper-bound", "memory", "tail-calls")
+	verb.Seldom(c, "lookback", "jobs", "drop-open", "upper-bound", "memory", "tail-calls")
 }
+
+// Titles of flags in help.
+const (
+	selectTitle     = "Select calls"
+	accountingTitle = "How time is added up"
+)
 
 // defaultMemory is the default memory for stacks.
 const defaultMemory = 256 << 20

@@ -31,6 +31,7 @@ func (f *selectFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.within, "within", nil, "only calls of this `function` and their callees; repeatable")
 	c.Flags().Var(&f.longer, "longer", "only calls that took this `time` or more, such as 5ms; the time of others is added to their callers")
 	c.Flags().IntVar(&f.depth, "depth", 0, "only calls at most `n` deep, counted from --within if given; 0 for all")
+	verb.Group(c, selectTitle, "from", "to", "lookback", "within", "longer", "depth")
 }
 
 // given reports whether anything is to be omitted.

@@ -113,6 +113,9 @@ AWS_SESSION_TOKEN, AWS_REGION.`,
 	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each rejected request to this `file`")
 	c.AddCommand(newVerifyCmd(s), newRepairCmd(s), newBackupCmd(s))
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
+	verb.Group(c, "Limits", "max-body", "max-file", "max-memory", "max-unknown", "max-places", "max-kept", "waiting", "min-free", "rate", "max-calls", "max-debug")
+	verb.Group(c, "What is kept", "traces", "logs", "keep", "debug-builds", "snapshot", "share")
+	verb.Seldom(c, "max-file", "max-unknown", "max-places", "max-kept", "waiting", "min-free", "max-calls", "max-debug", "snapshot", "log-format")
 	return c
 }
 

@@ -42,7 +42,9 @@ func (f *stackDiffFlags) register(c *cobra.Command) {
 	f.all.VisitAll(func(flag *pflag.Flag) {
 		flag.Usage = "for logs: " + flag.Usage
 		c.Flags().AddFlag(flag)
+		verb.Group(c, "For logs of calls", flag.Name)
 	})
+	verb.Seldom(c, "thread", "process", "depth", "longer", "map-a", "map-b")
 }
 
 // forProfiles returns an error if a flag for logs was given.

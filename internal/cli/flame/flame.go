@@ -117,6 +117,8 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
 	fl.StringVar(&f.kernel, "kernel-frames", kernelAll, "of samples: draw functions of the kernel as `how`: all, one (frame), none (their time is that of the callers)")
 	verb.Values(c, "kernel-frames", kernelAll, kernelOne, kernelNone)
 	f.names.RegisterNames(c)
+	verb.Group(c, "Of samples, and stacks with names", "binary", "infer-missing-frames", "event", "kernel-frames")
+	verb.Seldom(c, "max-stacks", "min-percent", "width", "short-names")
 	return c
 }
 

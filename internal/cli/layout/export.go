@@ -133,7 +133,7 @@ func Export(s *verb.Streams) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, s, names) },
 	}
 	f.Register(c)
-	c.Flags().StringVar(&f.format, "format", "", "`format` to write, one of the above")
+	c.Flags().StringVar(&f.format, "format", "", "`format` to write: "+strings.Join(names, ", "))
 	verb.Values(c, "format", names...)
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that ran, or that the export is for")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")

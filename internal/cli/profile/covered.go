@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -117,7 +118,7 @@ of a function's definition, and LCOV_EXCL_BR_LINE and others for branches only.`
 	c.Flags().BoolVar(&f.blocks, "blocks", false, "list the blocks of each function, as source lines")
 	c.Flags().BoolVar(&f.lcov, "lcov", false, "write an lcov tracefile")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	c.Flags().StringVar(&f.format, "format", formatText, "write this `format`, one of the above")
+	c.Flags().StringVar(&f.format, "format", formatText, "write this `format`: "+strings.Join(coveredFormats, ", "))
 	verb.Values(c, "format", coveredFormats...)
 	c.Flags().StringVar(&f.diff, "diff", "", "only lines changed since this git `revision`, or by this unified diff (a file, or -)")
 	c.Flags().Float64Var(&f.failUnder, "fail-under", 0, "exit with 1 if fewer than `n` percent of the lines ran")

@@ -45,16 +45,22 @@ func identify(s *verb.Streams, path string) (m foundModule, ok bool, err error) 
 		return m, false, nil
 	}
 	defer bin.Close()
-	if _, _, _, ok, err := bin.Section(wire.RawSection); !ok || err != nil || bin.Relocatable() {
-		return m, false, nil
+	if m.id, ok, err = Recorded(bin); !ok || err != nil {
+		return m, ok, err
 	}
-	if m.id, err = bin.BuildID(); err != nil {
-		return m, true, err
-	}
-	m.id = m.id[:min(len(m.id), wire.MaxBuildID)]
 	data, err := MapSection(bin)
 	m.mapless = data == nil
 	return m, true, err
+}
+
+// Recorded returns the build of a program or library, as raw files have it, and whether it has probes that write raw
+// files.
+func Recorded(bin *objfile.File) (id prof.BuildID, ok bool, err error) {
+	if _, _, _, ok, err := bin.Section(wire.RawSection); !ok || err != nil || bin.Relocatable() {
+		return "", false, nil
+	}
+	id, err = bin.BuildID()
+	return id[:min(len(id), wire.MaxBuildID)], true, err
 }
 
 // foundModules returns the modules of the files below directories: of each build one, with the

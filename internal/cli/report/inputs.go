@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -74,7 +75,7 @@ func (in *inputs) add(arg string) error {
 		case err != nil:
 			return err
 		case st.IsDir():
-			if err := in.directory(path); err != nil {
+			if err := in.directory(path, recorded); err != nil {
 				return err
 			}
 			continue
@@ -88,11 +89,16 @@ func (in *inputs) add(arg string) error {
 		if k == unknown {
 			return fmt.Errorf("%s: not a profile, raw file, binary, log or samples: it is %v", path, is)
 		}
-		in.named[path] = k == binaries
-		in.addFile(path, k, st.Size())
-		in.groups = append(in.groups, model.Input{Path: path, Kind: string(k), Bytes: st.Size()})
+		in.addNamed(path, k, st.Size())
 	}
 	return nil
+}
+
+// addNamed adds a file that was named.
+func (in *inputs) addNamed(path string, g group, size int64) {
+	in.named[path] = g == binaries
+	in.addFile(path, g, size)
+	in.groups = append(in.groups, model.Input{Path: path, Kind: string(g), Bytes: size})
 }
 
 // omit reports that a file below a directory is left out.
@@ -111,8 +117,11 @@ func (in *inputs) addFile(path string, g group, size int64) {
 	in.paths[g] = append(in.paths[g], path)
 }
 
-// directory adds the files below dir.
-func (in *inputs) directory(dir string) error {
+// errNothing says that a directory has no input.
+var errNothing = errors.New("contains no profile, raw file, log or samples")
+
+// directory adds the binaries and objects below dir, and of other files those that are recorded by their path.
+func (in *inputs) directory(dir string, recorded func(path string) bool) error {
 	found := map[group]*model.Input{}
 	root := dir + string(filepath.Separator) // where dir is a link, the directory it leads to
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -158,7 +167,7 @@ func (in *inputs) directory(dir string) error {
 		return err
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("%s: contains no profile, raw file, log or samples", dir)
+		return fmt.Errorf("%s: %w", dir, errNothing)
 	}
 	for _, g := range found {
 		in.groups = append(in.groups, *g)

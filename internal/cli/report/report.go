@@ -89,6 +89,11 @@ func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return err
 	}
 	defer r.Close()
+	return f.finish(s, r, omitted)
+}
+
+// finish writes the report, of which inputs were omitted.
+func (f *reportFlags) finish(s *verb.Streams, r *model.Report, omitted int) error {
 	if err := f.write(s, r); err != nil {
 		return err
 	}
@@ -168,7 +173,7 @@ func (f *sourceFlags) shown(ctx context.Context, s *verb.Streams, args []string)
 	return r, err
 }
 
-// build reads the inputs and builds the model. It returns the number of inputs that are not in it.
+// build builds the model of the inputs that args name. It returns the number of inputs that are not in it.
 func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string) (_ *model.Report, omitted int, err error) {
 	in := newInputs(s)
 	for _, arg := range args {
@@ -176,9 +181,15 @@ func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string)
 			return nil, 0, err
 		}
 	}
+	r, err := f.model(ctx, s, in)
+	return r, in.omitted, err
+}
+
+// model reads the inputs and builds the model.
+func (f *sourceFlags) model(ctx context.Context, s *verb.Streams, in *inputs) (*model.Report, error) {
 	src, err := f.read(ctx, in)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	done := verb.Working(s, "reading sources and computing the report")
 	r := model.Build(src)
@@ -186,5 +197,5 @@ func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string)
 	if t, ok := src.Texts.(*texts); ok && t.stale() != "" {
 		r.Model.Uncertain = append(r.Model.Uncertain, t.stale())
 	}
-	return r, in.omitted, nil
+	return r, nil
 }

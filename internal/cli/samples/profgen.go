@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -146,6 +147,12 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	f.profgenStages.register(fl)
 	f.llvmFlags.register(fl)
 	f.listFlags.register(c, fl)
+	described := []string{"binary", "output", "format", "pid", "infer-missing-frames", "ignore-stack-samples", "explain", "inlines", "mangled", "json", "merge", "weighted-input", "llvm-defaults"}
+	fl.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(described, flag.Name) {
+			verb.Seldom(c, flag.Name)
+		}
+	})
 }
 
 const profgenLong = `profgen converts samples of perf record -b or cairn record to a sample profile for

@@ -1,0 +1,264 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// runDirectory is where a run is recorded if the user names no directory. Further runs have a number behind it.
+const runDirectory = "cairn-run"
+
+type runFlags struct {
+	reportFlags
+	dir      string
+	programs []string
+	open     bool
+}
+
+// Run returns the command cairn run.
+func Run(s *verb.Streams) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [flags] -- COMMAND ARGS...",
+		Short: "Run a program with probes, and write the report of that run",
+		Long: `run runs a command, collects what programs with probes recorded during it, and writes the
+report. The command can be the program itself, what runs its tests (ctest, make check), or
+a server, which Ctrl-C ends. It has the terminal, its output is unchanged, and its exit code
+is that of cairn run.
+
+The records, raw files and logs, stay in a directory of their own: cairn-run, cairn-run-2 and
+so on, or --dir. Every other command reads them there: cairn covered, spikes, stacks.
+
+If the command is a program with probes, the report is about it and what else ran during the
+command. Otherwise, as for ctest, it is about all programs and libraries with probes below the
+current directory, also those that did not run. Programs are looked for at the path of the
+command, among its libraries, below the current directory, and below --program.
+
+cairn build and cairn go build make programs with probes. For others, cairn record samples,
+and cairn watch run finds slow calls.`,
+		Example: `  cairn run -- ./app
+  cairn run -- make check
+  cairn run --dir raws -o raws/report.html -- ./app`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return verb.Usagef("run: no command given; use: cairn run -- ./app")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
+	}
+	c.Flags().SetInterspersed(false)
+	c.Flags().StringVar(&f.dir, "dir", "", "record into this `directory`, which is created and must be empty (default "+runDirectory+", with a number if it exists)")
+	verb.Directories(c, "dir")
+	c.Flags().StringArrayVar(&f.programs, "program", nil, "also look for programs that ran in this `file` or below this directory; repeatable")
+	c.Flags().StringVarP(&f.out, "output", "o", "report.html", "write the report to this `file`")
+	c.Flags().BoolVar(&f.open, "open", false, "open the report in a browser")
+	c.Flags().BoolVar(&f.allow, "allow-omitted", false, "exit with the code of the command if inputs were omitted, rather than with 3")
+	f.register(c)
+	c.ValidArgsFunction = nil // what is completed is a command
+	return c
+}
+
+func (f *runFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	if f.dir, err = freshDirectory(f.dir); err != nil {
+		return err
+	}
+	full, err := filepath.Abs(f.dir)
+	if err != nil {
+		return err
+	}
+	code, err := verb.RunThrough(verb.InPlaceOfUs(ctx, s, path, argv, []string{"CAIRN_DIR=" + full}))
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	// Interrupts until now were for the program.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return cmp.Or(f.report(ctx, s, path), asExit(code))
+}
+
+// asExit returns the error that makes a code that of cairn.
+func asExit(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return verb.ExitError(code)
+}
+
+// freshDirectory makes the directory of a run: dir, or one whose name is free.
+func freshDirectory(dir string) (string, error) {
+	if dir == "" {
+		dir = runDirectory
+		for n := 2; ; n++ {
+			err := os.Mkdir(dir, 0o777)
+			if !os.IsExist(err) {
+				return dir, err
+			}
+			dir = fmt.Sprintf("%s-%d", runDirectory, n)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		err = verb.Usagef("--dir %s: contains files: the records of a run need a directory of their own", dir)
+	}
+	return dir, err
+}
+
+// report writes the report of what is in the directory of the run.
+func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) error {
+	in := newInputs(s)
+	records, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		os.Remove(f.dir)
+		return fmt.Errorf("run: %s recorded nothing: no program that it ran has probes (cairn build and cairn go build add them; cairn record and cairn watch run need none)", command)
+	}
+	if err := in.add(f.dir); err != nil {
+		return fmt.Errorf("%w; the records are kept", err)
+	}
+	if err := f.addPrograms(in, func() []string { return librariesOf(ctx, command) }, command); err != nil {
+		return fmt.Errorf("%w; the records are in %s", err, f.dir)
+	}
+	r, err := f.model(ctx, s, in)
+	if err != nil {
+		return fmt.Errorf("%w; the records are in %s", err, f.dir)
+	}
+	defer r.Close()
+	fmt.Fprintf(s.Remarks(), "%s: %s of this run\n", f.dir, report.Plural(len(records), "file"))
+	if err := f.finish(s, r, in.omitted); err != nil || !f.open {
+		return err
+	}
+	return f.show(ctx)
+}
+
+// show opens the report in a browser.
+func (f *runFlags) show(ctx context.Context) error {
+	for _, opener := range []string{"xdg-open", "open"} {
+		if path, err := exec.LookPath(opener); err == nil {
+			return exec.CommandContext(ctx, path, f.out).Run()
+		}
+	}
+	return fmt.Errorf("--open: neither xdg-open nor open is installed: open %s", f.out)
+}
+
+// addPrograms adds the programs that ran: the command and what else has raw files, or if the command has no probes, all
+// programs with probes below the current directory. Logs name their programs.
+func (f *runFlags) addPrograms(in *inputs, libraries func() []string, command string) error {
+	missing := in.ran()
+	if len(missing) == 0 {
+		return nil
+	}
+	places := append([]string{"."}, f.programs...)
+	if id, ok := probed(command); ok {
+		missing[id] = true // also if only what it started has raw files
+		in.addThose([]string{command}, missing)
+		in.addThose(libraries(), missing)
+		for _, place := range places {
+			if len(missing) > 0 {
+				in.addThose(in.below(place), missing)
+			}
+		}
+		return nil
+	}
+	for _, place := range places {
+		if !verb.IsDir(place) {
+			if err := in.add(place); err != nil {
+				return err
+			}
+			continue
+		}
+		err := in.directory(place, func(string) bool { return false })
+		if err != nil && !errors.Is(err, errNothing) {
+			return err
+		}
+	}
+	return nil
+}
+
+// librariesOf returns the libraries that a program is loaded with.
+func librariesOf(ctx context.Context, path string) []string {
+	f, err := objfile.Open(path)
+	if err != nil {
+		return nil
+	}
+	interpreter := f.Interpreter()
+	f.Close()
+	if interpreter == "" {
+		return nil
+	}
+	return verb.LibrariesOf(ctx, interpreter, path)
+}
+
+// ran returns the builds whose raw files are inputs.
+func (in *inputs) ran() map[prof.BuildID]bool {
+	ids := map[prof.BuildID]bool{}
+	for _, path := range in.paths[raws] {
+		head, err := verb.ReadHead(path)
+		if err != nil || len(head) < wire.RawHeaderSize {
+			continue // reading it reports the error
+		}
+		if h, err := mip.ParseRawHeader(head[:wire.RawHeaderSize]); err == nil {
+			ids[h.BuildID] = true
+		}
+	}
+	return ids
+}
+
+// probed returns the build of a file, and whether it has probes that write raw files.
+func probed(path string) (id prof.BuildID, ok bool) {
+	f, err := objfile.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	id, ok, err = profile.Recorded(f)
+	return id, ok && err == nil
+}
+
+// addThose adds those files whose builds are missing, and removes these from missing.
+func (in *inputs) addThose(paths []string, missing map[prof.BuildID]bool) {
+	for _, path := range paths {
+		if len(missing) == 0 {
+			return
+		}
+		id, ok := probed(path)
+		if st, err := os.Stat(path); err == nil && ok && missing[id] {
+			delete(missing, id)
+			in.addNamed(path, binaries, st.Size())
+		}
+	}
+}
+
+// below returns the binaries at or below a place.
+func (in *inputs) below(place string) []string {
+	if !verb.IsDir(place) {
+		return []string{place}
+	}
+	return verb.Binaries(place, func(_ string, err error) { in.omit(fmt.Errorf("looking for programs: %w", err)) })
+}
