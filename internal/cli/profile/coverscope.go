@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
@@ -113,13 +114,19 @@ func (sc *scope) has(file string, line int) bool {
 	return true
 }
 
+// inCompiler reports whether a compiler names a file, in the manner of "<built-in>", that only it has.
+func inCompiler(file string) bool {
+	base := filepath.Base(file)
+	return strings.HasPrefix(base, "<") && strings.HasSuffix(base, ">")
+}
+
 // of returns the markers of a source file, nil if there are none or the file cannot be read.
 func (sc *scope) of(file string) *coverage.Markers {
 	if sc.flags.noMarkers && len(sc.lines)+len(sc.branches) == 0 {
 		return nil
 	}
 	m, ok := sc.markers[file]
-	if ok {
+	if ok || inCompiler(file) {
 		return m
 	}
 	text, err := sc.text(file)
