@@ -244,6 +244,9 @@ func heldStacks(t *testing.T, c *contractCell) string {
 	n := 0
 	logs, wrong := contractLogs(t, c, func(name string, _ []byte) error {
 		cmd := command(t, cairn, "convert", "--format", "folded", "--by", "calls", "--mangled", name)
+		if c.name == "proc not mounted" { // the log has the name of the program alone, and its build id
+			cmd.Args = append(cmd.Args, "--map", c.program)
+		}
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		text, err := cmd.Output()

@@ -1,10 +1,11 @@
-/* The modules of the process, as /proc/self/maps lists them. The dynamic linker is not asked,
- * because that would take its lock in a thread that it does not know. */
+/* The modules of the process, as /proc/self/maps lists them, and without /proc those that have joined
+ * the state. The dynamic linker is not asked, because that would take its lock in a thread that it does
+ * not know. */
 
 #include "timed.h"
 #include "elf.h"
 
-enum { MAX_PHDRS = 64, ENOSYS = 38 };
+enum { MAX_PHDRS = 64, ENOENT = 2, ENOSYS = 38 };
 
 /* __cairn_peek copies memory that may be unmapped at any moment. Emulators lack the system call for that. */
 int __cairn_peek(struct process *p, u64 at, void *to, u64 n) {
@@ -110,19 +111,15 @@ static int is_going(struct process *p, u64 start, u64 path_hash) {
   return 0;
 }
 
-/* add_mapped_file adds a file that is mapped at start from its beginning. from is the part of the line
- * that identifies the file: its device, its inode and the path. */
-static void add_mapped_file(struct process *p, u64 start, const char *from, const char *path, u64 len) {
+/* add_found adds the module that is mapped at start, unless it is listed. hash identifies its file. */
+static void add_found(struct process *p, u64 start, u64 hash, int exe, const char *path, u64 len) {
   struct module *m = &p->modules.module[p->modules.count], found;
   u8 id[LOG_MAX_BUILD_ID];
   u32 id_len;
-  int exe = len == length(p->exe.path);
-  for (u64 i = 0; exe && i < len; i++) exe = path[i] == p->exe.path[i];
   if (p->modules.seeking) {
     if (exe && examine(p, start, &found, id, &id_len)) copy(p->exe.id, id, p->exe.id_len = id_len);
     return;
   }
-  u64 hash = hash_of(from, (u64)(path + len - from));
   if (is_going(p, start, hash)) return;
   for (u32 i = 0; i < p->modules.count; i++)
     if (p->modules.module[i].start == start && p->modules.module[i].path_hash == hash) {
@@ -138,6 +135,66 @@ static void add_mapped_file(struct process *p, u64 start, const char *from, cons
   m->probes = 0;
   store(&p->modules.count, p->modules.count + 1);
   write_module(p, m, exe ? LOG_MODULE_MAIN : 0, id, id_len, path, len);
+}
+
+/* add_mapped_file adds a file that is mapped at start from its beginning. from is the part of the line
+ * that identifies the file: its device, its inode and the path. */
+static void add_mapped_file(struct process *p, u64 start, const char *from, const char *path, u64 len) {
+  int exe = len == length(p->exe.path);
+  for (u64 i = 0; exe && i < len; i++) exe = path[i] == p->exe.path[i];
+  add_found(p, start, hash_of(from, (u64)(path + len - from)), exe, path, len);
+}
+
+/* header_before returns where the module that an address is in begins, 0 if that is not found: the page of
+ * its ELF header. */
+static u64 header_before(struct process *p, u64 word) {
+  enum { PAGES = 1 << 16 };
+  struct module found;
+  u8 id[LOG_MAX_BUILD_ID];
+  u32 id_len, magic;
+  u64 at = word & ~4095ul;
+  if (!__cairn_peek(p, at, &magic, sizeof magic)) return 0; /* emulators have no such call */
+  for (u32 i = 0; i < PAGES && at; i++, at -= 4096)
+    if (__cairn_peek(p, at, &magic, sizeof magic) && magic == 0x464c457f && examine(p, at, &found, id, &id_len) && found.end > word)
+      return at;
+  return 0;
+}
+
+/* soname copies the name by which programs ask for the library that is mapped at start, "" if it has none, and
+ * returns its length. */
+static u64 soname(struct process *p, u64 start, char *to, u64 room) {
+  enum { PT_DYNAMIC = 2, DT_STRTAB = 5, DT_SONAME = 14, ENTRIES = 256 };
+  struct ehdr e;
+  struct phdr ph[MAX_PHDRS];
+  u64 bias = NONE, at = 0, entry[2] = {1}, table = 0, name = 0;
+  *to = 0;
+  if (!__cairn_peek(p, start, &e, sizeof e) || e.phnum > MAX_PHDRS || !__cairn_peek(p, start + e.phoff, ph, e.phnum * sizeof ph[0])) return 0;
+  for (u32 i = 0; i < e.phnum; i++)
+    if (ph[i].type == PT_LOAD && bias == NONE) bias = start - (ph[i].vaddr & ~4095ul);
+    else if (ph[i].type == PT_DYNAMIC) at = ph[i].vaddr;
+  for (u32 i = 0; at && i < ENTRIES && __cairn_peek(p, bias + at + i * sizeof entry, entry, sizeof entry) && entry[0]; i++)
+    if (entry[0] == DT_STRTAB) table = entry[1];
+    else if (entry[0] == DT_SONAME) name = entry[1];
+  if (!table || !name) return 0;
+  if (table < start) table += bias; /* some dynamic linkers leave it as it is in the file */
+  for (u64 n = 0; n < room && __cairn_peek(p, table + name + n, to + n, 1); n++)
+    if (!to[n]) return n;
+  *to = 0;
+  return 0;
+}
+
+/* add_joined adds the modules that have joined the state. That of the program was the first, unless a library
+ * brought the state. */
+static void add_joined(struct process *p) {
+  for (u32 i = p->hosted, n = load(&p->bases); i < n && i < BASES; i++) {
+    u64 word = load(&p->base_word[i]), start;
+    struct module *m = word ? __cairn_module_of(p, word) : 0;
+    int exe = !i && !p->hosted;
+    char name[256];
+    if (m) m->known = 1;
+    else if (word && (exe || !p->modules.seeking) && (start = header_before(p, word)))
+      add_found(p, start, start, exe, exe ? p->exe.path : name, exe ? length(p->exe.path) : soname(p, start, name, sizeof name));
+  }
 }
 
 #include "hex.h"
@@ -190,6 +247,7 @@ void __cairn_modules(struct process *p) {
     for (u64 i = from; i < have; i++) b[i - from] = b[i];
     have -= least(from, have);
   }
+  if (fd == -ENOENT) add_joined(p);
   if (fd < 0) return;
   sys1(SYS_close, fd);
   if (p->modules.seeking) return;
