@@ -44,19 +44,19 @@ var notRun = map[string]string{
 
 // beforeExample is what to do before an example, where files of the setup are in its way.
 var beforeExample = map[string]string{
-	"cairn build --mode full -- make":                                            "rm -r app app.mip raws",
-	"cairn build -- make -j2":                                                    "rm app",
-	"cairn build --mode full -- sh -c './configure && make'":                     "rm app",
-	"cairn create -p app.mip app && cairn merge -p app.mip raws/":                "rm app.mip",
-	"cairn create -p app.mip app.mipmap libfoo.so":                               "rm app.mip",
-	"cairn unpack monday.mippack -C raws":                                        "rm -r raws",
-	"cairn header -o include/cairn.h":                                            "mkdir include",
-	"cairn watch run --threshold 5ms --dir raws -- ./app args":                   "gcc -O1 -pg -mfentry -o app app.c",
-	"cairn watch run --detours ./app":                                            "gcc -O1 -g -o app app.c",
-	"cairn watch --attach-by-preload ./app args":                                 "gcc -O1 -g -o app app.c",
-	"cairn flame --binary ./app perf.data":                                       "cp app.old app",
+	"cairn build --mode full -- make":                                      "rm -r app app.mip raws",
+	"cairn build -- make -j2":                                              "rm app",
+	"cairn build --mode full -- sh -c './configure && make'":               "rm app",
+	"cairn create -p app.mip app && cairn merge -p app.mip raws/":          "rm app.mip",
+	"cairn create -p app.mip app.mipmap libfoo.so":                         "rm app.mip",
+	"cairn unpack monday.mippack -C raws":                                  "rm -r raws",
+	"cairn header -o include/cairn.h":                                      "mkdir include",
+	"cairn watch run --threshold 5ms --dir raws -- ./app args":             "gcc -O1 -pg -mfentry -o app app.c",
+	"cairn watch run --detours ./app":                                      "gcc -O1 -g -o app app.c",
+	"cairn watch --attach-by-preload ./app args":                           "gcc -O1 -g -o app app.c",
+	"cairn flame --binary ./app perf.data":                                 "cp app.old app",
 	"cairn record -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app": "gcc -O1 -o app app.c -Wl,--no-as-needed,-rpath,. -L. libx.so",
-	"cairn wrap deflate --from libz.so.debug -- gcc -o app main.o -lz":           "export LIBRARY_PATH=.; gcc -c -o main.o -Dfrob=strlen src/main.c",
+	"cairn wrap deflate --from libz.so.debug -- gcc -o app main.o -lz":     "export LIBRARY_PATH=.; gcc -c -o main.o -Dfrob=strlen src/main.c",
 }
 
 // comment is what follows an example in the help of the root.
