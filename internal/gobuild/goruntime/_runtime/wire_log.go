@@ -43,7 +43,9 @@ const (
 	cairnLogEventEnter          = 0
 	cairnLogEventExit           = 1
 	cairnLogEventKindMask       = 3
+	cairnLogEventResume         = 2
 	cairnLogEventSize           = 8
+	cairnLogEventSuspend        = 1
 	cairnLogEventTailExit       = 2
 	cairnLogFlagsOffset         = 48
 	cairnLogFlight              = 2
