@@ -56,7 +56,7 @@ func sample(t *testing.T, change func(m map[string]any)) string {
 
 // views lists addresses of the page and what is shown there.
 var views = map[string][]string{
-	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike"},
+	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike", `href="#functions?only=missed&amp;sort=size-">1 of 3 functions never ran`, `href="#spikes?n=0">work() took at least`},
 	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "3 functions, 1 only inlined, 2 without probes", ">700<"},
 	"functions?q=/^id/":    {"1 of 6", ">idle<"},
 	"functions?q=/(/":      {`aria-invalid="true"`, "Invalid regular expression"},

@@ -133,6 +133,7 @@ func Build(in *Sources) *Report {
 	b.figures()
 	b.uncertain()
 	b.keys()
+	b.m.Findings = findings(b.m)
 	b.findTexts()
 	return &Report{Model: b.m, sources: b.sources, texts: in.Texts, blobs: in.Blobs, find: in.Find, close: in.Close}
 }

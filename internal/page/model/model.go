@@ -21,8 +21,9 @@ type Model struct {
 	AtLeast   bool       `json:"runs_at_least,omitempty"` // there may have been more
 	Scenarios []Scenario `json:"scenarios,omitempty"`
 	Figures   []Figure   `json:"figures"`
-	Uncertain []string   `json:"uncertain"` // messages: what the data do not show
-	Limits    []string   `json:"limits"`    // messages: what was omitted from the report
+	Findings  []Finding  `json:"findings,omitempty"` // what to do, most important first
+	Uncertain []string   `json:"uncertain"`          // messages: what the data do not show
+	Limits    []string   `json:"limits"`             // messages: what was omitted from the report
 	Functions []Function `json:"functions"`
 	Edges     []Edge     `json:"edges"`
 	Files     []File     `json:"files"`

@@ -23,6 +23,14 @@
       before ? el("span", { class: "before" }, "before: " + before) : null);
   }
 
+  /** findings are sentences of what to look at first, each a link to the view that shows it. */
+  function findings(model) {
+    if (!model.findings) return null;
+    return el("ol", { class: "findings", "aria-label": "What to look at first" }, model.findings.map(function (f) {
+      return el("li", { class: f.kind }, el("a", { href: cairn.href(Object.assign({ view: f.view }, f.with)) }, f.text));
+    }));
+  }
+
   function modules(model) {
     if (!model.modules.length) return null;
     return el("section", { class: "card" }, el("h2", null, model.modules.length > 1 ? "Programs" : "Program"),
@@ -138,6 +146,7 @@
             [...new Set(model.modules.flatMap(function (m) { return m.modes; }))].map(function (m) { return "mode " + m; }).join(", "),
             [...new Set(model.modules.map(function (m) { return m.machine; }).filter(Boolean))].join(", "),
           ].filter(Boolean).join(" · "))),
+        findings(model) || "",
         el("div", { class: "figures" }, model.figures.slice(0, 5).map(function (f) { return figure(f, model); })),
         el("div", { class: "cards" }, changes(model), tops(model), waits(model), sentences("What is uncertain", model.uncertain, "uncertain"), sentences("What is left out", model.limits, ""),
           modules(model), scenarios(model), inputs(model)));

@@ -1,0 +1,79 @@
+package model
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/spikes"
+)
+
+// TestFindings checks the sentences of the overview against small models.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	count := func(n uint64) *uint64 { return &n }
+	code := []Function{
+		{Key: "main", Symbol: "main", File: 0, Line: 1, Mode: "count", Runs: 2, Size: 100, Calls: count(2)},
+		{Key: "once", Symbol: "once", File: 0, Line: 5, Mode: "count", Runs: 1, Size: 300, Calls: count(1)},
+		{Key: "bound", Symbol: "bound", File: 0, Line: 7, Mode: "count", Runs: 1, Size: 100, Calls: count(1), AtLeast: true},
+		{Key: "never", Symbol: "never", File: 0, Line: 9, Mode: "count", Size: 2048, Calls: count(0)},
+		{Key: "shared", Symbol: "shared", File: 0, Line: 11, Mode: "count", Size: 50, Calls: count(0)},
+		{Key: "shared~2", Symbol: "shared", File: 0, Line: 11, Mode: "count", Runs: 1, Size: 50, Calls: count(3)},
+		{Key: "libc", Symbol: "libc", File: -1},
+	}
+	timed := []Function{
+		{Key: "a", Symbol: "_Za", Name: "a()", Time: &Time{Calls: 3, Total: 900, Self: 100}},
+		{Key: "b", Symbol: "b", Time: &Time{Calls: 1, Total: 700, Self: 700}},
+	}
+	one := 1
+	for name, tt := range map[string]struct {
+		m    Model
+		want []string
+	}{
+		"nothing": {Model{}, nil},
+		"profile": {Model{Functions: code}, []string{
+			"1 function was called once, and is 54.5 % of the code of functions that ran (300 bytes).",
+			"1 of 5 functions never ran: 2.0 KiB of code.",
+		}},
+		"unknown": {Model{Functions: code, Figures: []Figure{{ID: "functions", Unknown: 2}}}, []string{
+			"1 function was called once, and is 54.5 % of the code of functions that ran (300 bytes).",
+			"1 of 5 functions never ran: 2.0 KiB of code.",
+			"Of 2 functions it is not known whether they ran: no program has them.",
+		}},
+		"files": {Model{Files: []File{{Path: "a.c", Lines: [3]int{9, 1, 0}, Data: "x"}, {Path: "b.c", Lines: [3]int{0, 20, 1}, Data: "y"}}}, []string{
+			"b.c has 20 of the 21 lines that did not run.",
+			"Of 1 line it is not known whether it ran.",
+		}},
+		"calls": {Model{Functions: timed, Calls: &Calls{Unit: "ns", Time: 1000, Processor: 250, Waits: []Wait{
+			{For: "work", Count: 1, Time: 5000, Idle: 5000}, {For: "a mutex", Count: 2, Time: 800, Idle: 50, Most: &one},
+		}}}, []string{
+			"Goroutines waited 750 ns for a mutex, 75.0 % of the time in which there was work, most of it in b.",
+			"b itself takes 70.0 % of the time of all threads, 700 ns in 1 call.",
+		}},
+		"samples": {Model{Functions: []Function{{Symbol: "f", Samples: &Sampled{Self: 1}}, {Symbol: "g", Samples: &Sampled{Self: 2999}}}, Samples: &Samples{Count: 3000}}, []string{
+			"g itself has more than 99.9 % of the samples (2,999 of 3,000).",
+		}},
+		"pages": {Model{Pages: &Pages{Layouts: make([]PageLayout, 2), Scenarios: []PageScenario{
+			{Touch: []Touched{{Pages: 100}, {Pages: 60}}}, {Touch: []Touched{{Pages: 50}, {Pages: 39.1}}},
+		}}}, []string{
+			"A run touches 75 pages of code; with the functions in order (cairn order) it is predicted to touch 25 fewer.",
+		}},
+		"no pages": {Model{Pages: &Pages{Layouts: make([]PageLayout, 2), Scenarios: []PageScenario{{Touch: []Touched{{Pages: 10}, {Pages: 9.5}}}}}}, nil},
+		"spike": {Model{Spikes: &Spikes{Groups: []*spikes.Object{
+			{Peak: spikes.Site{Function: "short"}, Interval: spikes.Range{5000, 6000}},
+			{Peak: spikes.Site{Function: "lookup"}, Interval: spikes.Range{4000, 5000}, Worst: 3_900_000_000, Why: &spikes.WhyObject{Text: "waited for a mutex that flush held"}},
+		}}}, []string{
+			"lookup took at least 3.900 s; one call of 4.000 µs: waited for a mutex that flush held.",
+		}},
+		"changes": {Model{Changes: &Changes{Lists: []Changed{{Kind: "new", Count: 4}, {Kind: "only_then", Count: 1}}}}, []string{
+			"1 function ran before and does not run now.",
+		}},
+	} {
+		var got []string
+		for _, f := range findings(&tt.m) {
+			got = append(got, f.Text)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s:\n%q, want\n%q", name, got, tt.want)
+		}
+	}
+}
