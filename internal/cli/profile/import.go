@@ -189,7 +189,7 @@ func (im *importer) add(ctx context.Context, path string) error {
 			verb.Note(im.s, "%s: %d of %s are not functions of %s (inlined or renamed): %s", name, n, report.Plural(len(t.names), "name"), im.f.binary, someOf(found.Unresolved))
 		}
 		if found.Ambiguous > 0 {
-			verb.Note(im.s, "%s: %s belong to several functions of %s, which are ordered by address", name, report.Plural(found.Ambiguous, "name"), im.f.binary)
+			verb.Note(im.s, "%s: %s %s to several functions of %s, which are ordered by address", name, report.Plural(found.Ambiguous, "name"), report.Either(uint64(found.Ambiguous), "belongs", "belong"), im.f.binary)
 		}
 		r := merge.FirstExecutions(im.m, found.Funcs)
 		r.Scenario, r.Weight = im.f.traces.Scenario, saturate.Mul(im.f.traces.Weight, max(t.weight, 1))

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -241,7 +242,7 @@ func (l *followedLog) over() bool {
 		return true
 	}
 	const settled = 3 * time.Second
-	return hasEnded(int(l.log.Header.PID)) && time.Since(l.quiet) > settled
+	return rawfiles.HasEnded(int(l.log.Header.PID)) && time.Since(l.quiet) > settled
 }
 
 // refresh passes on new information about a process.

@@ -2,7 +2,6 @@ package spikes
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,10 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/spikes/spikecontrol"
@@ -95,7 +94,7 @@ func (f *openFlags) keepRunning(t *spikeSet, dir string) (running int, err error
 	for _, log := range t.logs {
 		pid := int(log.Header.PID)
 		selected := len(f.pids) == 0 || slices.Contains(f.pids, pid)
-		ended := log.Trailer != nil && log.Trailer.Final || hasEnded(pid)
+		ended := log.Trailer != nil && log.Trailer.Final || rawfiles.HasEnded(pid)
 		if !selected || ended {
 			log.Open = nil
 			continue
@@ -110,19 +109,6 @@ func (f *openFlags) keepRunning(t *spikeSet, dir string) (running int, err error
 		return 0, fmt.Errorf("watch open: all processes with logs in %s have ended: cairn spikes shows their calls", dir)
 	}
 	return running, nil
-}
-
-// hasEnded reports whether there is no process with an id, or only one that its parent has not waited for.
-func hasEnded(pid int) bool {
-	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-		return true
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, after, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(" "))
-	return bytes.HasPrefix(after, []byte("Z")) || bytes.HasPrefix(after, []byte("X"))
 }
 
 func (f *openFlags) write(t *spikeSet, running int) error {

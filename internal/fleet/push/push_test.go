@@ -26,6 +26,7 @@ import (
 	"github.com/cairnprof/cairn/internal/fleet/gate"
 	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 )
 
 // server is a collector. The argument change of serve wraps its handler.
@@ -413,11 +414,19 @@ func TestLogs(t *testing.T) {
 	t.Parallel()
 	s, p, dir := serve(t, 1<<20, 1, nil), newProgram(), t.TempDir()
 	logs := map[string][]byte{}
-	for pid := range uint32(3) {
-		w := tracelogtest.New(tracelog.Header{PID: 1<<22 + pid, Realtime: 1e18, Monotonic: 1, TSCHz: 1e9}) // no process has this number
+	zombie := exec.Command(os.Args[0], "-test.run=^$")
+	if err := zombie.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer zombie.Wait() //nolint:errcheck // only to be waited for
+	for !rawfiles.HasEnded(zombie.Process.Pid) {
+		time.Sleep(time.Millisecond)
+	}
+	for _, pid := range []uint32{1 << 22, 1<<22 + 1, uint32(zombie.Process.Pid)} { // no process has the first numbers
+		w := tracelogtest.New(tracelog.Header{PID: pid, Realtime: 1e18, Monotonic: 1, TSCHz: 1e9})
 		w.Module(&tracelog.Module{Number: 1, Start: 0x1000, End: 0x2000, BuildID: []byte(p.BuildID), Path: "/opt/app", Main: true})
 		w.Close()
-		path := filepath.Join(dir, fmt.Sprintf("app.1234.%d.0.cairnlog", 1<<22+pid))
+		path := filepath.Join(dir, fmt.Sprintf("app.1234.%d.0.cairnlog", pid))
 		logs[filepath.Base(path)] = w.Bytes()
 		if err := os.WriteFile(path, w.Bytes(), 0o666); err != nil {
 			t.Fatal(err)

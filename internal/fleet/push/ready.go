@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cairnprof/cairn/format/mip"
@@ -102,7 +101,7 @@ const (
 )
 
 func processState(pid uint32) state {
-	if err := syscall.Kill(int(pid), 0); errors.Is(err, syscall.ESRCH) || pid == 0 {
+	if pid == 0 || rawfiles.HasEnded(int(pid)) {
 		return gone
 	}
 	f, err := os.Open(filepath.Join("/proc", strconv.FormatUint(uint64(pid), 10), "maps"))

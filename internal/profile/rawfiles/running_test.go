@@ -1,4 +1,4 @@
-package spikes
+package rawfiles
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 // TestHasEnded: a process has ended also if its parent has not waited for it.
 func TestHasEnded(t *testing.T) {
 	t.Parallel()
-	if hasEnded(os.Getpid()) {
+	if HasEnded(os.Getpid()) {
 		t.Error("this process has ended")
 	}
 	cmd := exec.Command("cat")
@@ -25,19 +25,19 @@ func TestHasEnded(t *testing.T) {
 		t.Skip(err)
 	}
 	pid := cmd.Process.Pid
-	if hasEnded(pid) {
+	if HasEnded(pid) {
 		t.Error("a process that waits for input has ended")
 	}
 	in.Close()
 	for n := 1; n > 0; { // its end closes the pipe, before it is a zombie
 		n, _ = out.Read(make([]byte, 1))
 	}
-	for !hasEnded(pid) { // by the kernel, soon after that
+	for !HasEnded(pid) { // by the kernel, soon after that
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if !hasEnded(pid) {
+	if !HasEnded(pid) {
 		t.Error("a process that was waited for has not ended")
 	}
 }
