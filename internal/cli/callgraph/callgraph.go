@@ -3,6 +3,7 @@
 package callgraph
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ matches.`,
 	ofLogs := logs.Register(c)
 	c.Flags().AddFlagSet(ofProfiles)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if counts.Path == "" && !(len(args) > 0 && isProfile(args[0])) {
+		if counts.Path == "" && !slices.ContainsFunc(args, isProfile) {
 			if err := refuse(ofProfiles, "a profile, not for logs of calls"); err != nil {
 				return err
 			}
@@ -63,7 +64,7 @@ matches.`,
 			return err
 		}
 		format, path, names := logs.Output()
-		return counts.Run(s, profile.GraphOutput{Format: format, Path: path, Names: names})
+		return counts.Run(c.Context(), s, profile.GraphOutput{Format: format, Path: path, Names: names})
 	}
 	return c
 }

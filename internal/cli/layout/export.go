@@ -121,7 +121,7 @@ func Export(s *verb.Streams) *cobra.Command {
 		fmt.Fprintf(&formats, "  %-18s %s\n", x.name, x.help)
 	}
 	c := &cobra.Command{
-		Use:   "export FILE.mip {--format FORMAT [-o FILE] | --otlp URL | --pyroscope URL | --parca URL | --parquet DIR}",
+		Use:   "export FILE.mip [BINARY] {--format FORMAT [-o FILE] | --otlp URL | --pyroscope URL | --parca URL | --parquet DIR}",
 		Short: "Convert a profile for compilers, linkers, profile stores and databases",
 		Long:  fmt.Sprintf(exportLong, formats.String(), deliver.HeadersVariable),
 		Example: `  cairn export app.mip --format llvm-sample --binary app -o app.prof
@@ -194,7 +194,7 @@ func (f *exportFlags) run(c *cobra.Command, s *verb.Streams, known []string) err
 	}
 	for _, x := range exportFormats() {
 		if x.name == f.format {
-			return f.write(s, &x)
+			return f.write(c.Context(), s, &x)
 		}
 	}
 	if f.format == "" {
@@ -204,14 +204,17 @@ func (f *exportFlags) run(c *cobra.Command, s *verb.Streams, known []string) err
 }
 
 // open returns the exporter of the profile for a format.
-func (f *exportFlags) open(s *verb.Streams, x *exportFormat) (e *exporter, err error) {
+func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat) (e *exporter, err error) {
+	if f.binary == "" && len(f.Binaries) > 0 && x.binary != binaryUnused {
+		f.binary = f.Binaries[0]
+	}
 	if f.binary == "" && (x.binary == binaryRan || x.binary == binaryAny) {
 		return nil, verb.Usagef("--format %s needs --binary", x.name)
 	}
 	if f.binary != "" && x.binary == binaryUnused {
 		return nil, verb.Usagef("--format %s cannot be used with --binary", x.name)
 	}
-	p, err := f.Open()
+	p, err := f.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -252,8 +255,8 @@ func (e *exporter) close() error {
 }
 
 // write writes the profile in a format.
-func (f *exportFlags) write(s *verb.Streams, x *exportFormat) error {
-	e, err := f.open(s, x)
+func (f *exportFlags) write(ctx context.Context, s *verb.Streams, x *exportFormat) error {
+	e, err := f.open(ctx, s, x)
 	if err != nil {
 		return err
 	}
@@ -274,7 +277,7 @@ func (f *exportFlags) write(s *verb.Streams, x *exportFormat) error {
 
 // send sends the profile to the stores.
 func (f *exportFlags) send(ctx context.Context, s *verb.Streams) error {
-	e, err := f.open(s, &exportFormat{name: "a profile store", lacks: lacksNothing})
+	e, err := f.open(ctx, s, &exportFormat{name: "a profile store", lacks: lacksNothing})
 	if err != nil {
 		return err
 	}

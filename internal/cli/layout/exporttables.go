@@ -82,7 +82,7 @@ func putTable(ctx context.Context, bucket *objectstore.Bucket, dir, name string)
 
 // tablesInto writes the tables into a directory.
 func (f *exportFlags) tablesInto(ctx context.Context, s *verb.Streams, dir string) error {
-	fill := f.profileTables
+	fill := func(w *profiletables.Writers) error { return f.profileTables(ctx, s, w) }
 	if verb.IsURL(f.Path) {
 		base, err := client.CheckURL(f.Path)
 		if err != nil {
@@ -125,8 +125,8 @@ func writeTables(s *verb.Streams, dir string, open []io.Writer, fill func([]io.W
 }
 
 // profileTables writes the tables of the modules of a profile.
-func (f *exportFlags) profileTables(w *profiletables.Writers) error {
-	p, err := f.Open()
+func (f *exportFlags) profileTables(ctx context.Context, s *verb.Streams, w *profiletables.Writers) error {
+	p, err := f.Open(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ type orderFlags struct {
 func Order(s *verb.Streams) *cobra.Command {
 	var f orderFlags
 	c := &cobra.Command{
-		Use:   "order FILE.mip [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
+		Use:   "order FILE.mip [BINARY] [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
 		Short: "Write an order file, by which a linker lays out functions",
 		Long: `order ranks the functions that ran and writes an order file, by which a linker lays
 them out: programs whose startup code is contiguous touch fewer pages. Compile with
@@ -101,7 +101,7 @@ same as giving URL/PROGRAM@BUILD as the profile.
 The summary counts the 4 KiB pages that each scenario touches now and in the new
 order, and the fewest pages that its functions fit in. With two or more scenarios it
 also reports scenarios that run code that no other scenario runs.`,
-		Example: `  cairn order app.mip --binary app -o app.order
+		Example: `  cairn order app.mip app -o app.order
   clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
   cairn order --run -o app.order -- ./app --help
   cairn order --from https://collector:7474 --program app --build 1f3c -o app.order`,
@@ -149,7 +149,13 @@ func (f *orderFlags) args(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.Args(c, files)
+	if err := f.Args(c, files); err != nil {
+		return err
+	}
+	if f.link.binary == "" && len(f.link.objects) == 0 && len(f.Binaries) > 0 {
+		f.link.binary = f.Binaries[0]
+	}
+	return nil
 }
 
 // fromCollector returns the profile that --from names.
@@ -278,7 +284,7 @@ func (f *orderFlags) loadModule(ctx context.Context, s *verb.Streams) (m *prof.M
 		m, status, err := f.runRecorded(ctx, s, f.program)
 		return m, status.Code, err
 	}
-	p, err := f.Open()
+	p, err := f.Open(ctx, s)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -41,7 +41,7 @@ type pagesFlags struct {
 func Pages(s *verb.Streams) *cobra.Command {
 	var f pagesFlags
 	c := &cobra.Command{
-		Use:   "pages BINARY -p FILE.mip [--before BINARY] [flags] [-- ARGS...]",
+		Use:   "pages FILE.mip BINARY [--before BINARY] [flags] [-- ARGS...]",
 		Short: "Show the pages of a binary that the runs of a profile touch",
 		Long: `pages predicts which pages of a binary's code each scenario of a profile touches: a
 page is touched when a function on it runs. Functions are found by name, so the
@@ -57,17 +57,20 @@ The columns:
 
 --svg and --html draw the pages as a map. With --measure, pages runs the binaries with
 the arguments after -- and shows the pages that they touch beside the prediction.`,
-		Example: `  cairn pages app -p app.mip --before app.old --html pages.html
-  cairn pages app -p app.mip --scenario open --measure -- open file.txt`,
+		Example: `  cairn pages app.mip app --before app.old --html pages.html
+  cairn pages app.mip app --scenario open --measure -- open file.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if dash := c.ArgsLenAtDash(); dash >= 0 {
 				args, f.args = args[:dash], args[dash:]
 			}
 			f.choose = c.Flags().Changed("scenario")
-			if len(args) != 1 {
+			if err := f.Args(c, args); err != nil {
+				return err
+			}
+			if len(f.Binaries) != 1 {
 				return verb.Usagef("pages: give one binary (see cairn pages -h)")
 			}
-			return f.run(c.Context(), s, args[0])
+			return f.run(c.Context(), s, f.Binaries[0])
 		},
 	}
 	f.ProfileFlags.Register(c)
@@ -126,7 +129,7 @@ func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) er
 	if err != nil {
 		return err
 	}
-	p, err := f.Open()
+	p, err := f.Open(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -33,11 +34,11 @@ type GraphOutput struct {
 }
 
 // Run draws the call graph of a profile.
-func (f *GraphFlags) Run(s *verb.Streams, to GraphOutput) error {
+func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, to GraphOutput) error {
 	if to.Format != "dot" && to.Format != "json" {
 		return verb.Usagef("--format %s: must be dot or json", to.Format)
 	}
-	p, err := f.Open()
+	p, err := f.Open(ctx, s)
 	if err != nil {
 		return err
 	}

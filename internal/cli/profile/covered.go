@@ -57,13 +57,17 @@ var coveredFormats = []string{formatText, formatJSON, formatMarkdown, formatLCOV
 func Covered(s *verb.Streams) *cobra.Command {
 	var f coveredFlags
 	c := &cobra.Command{
-		Use:   "covered FILE.mip [flags]",
+		Use:   "covered INPUT... [flags]",
 		Short: "List covered functions, files, lines or blocks",
 		Long: `covered lists the functions that ran in any of the merged runs. A function that the
 compiler split or cloned counts as one: it ran if any of its parts did. Other views
 are source files (--paths), source lines (--lines), blocks (--blocks), packages with
 the bytes of their code that did not run (--packages) and an lcov tracefile for
-genhtml and editors (--lcov). Lines need --debug.
+genhtml and editors (--lcov). Lines need the binaries.
+
+An INPUT is a profile (.mip), raw files, a binary or its debug file, or a directory of
+such files; they are merged, and binaries give source lines. A URL is the profile of a
+collector.
 
 --format selects other outputs:
   text       the view that the other flags select; the default
@@ -94,10 +98,11 @@ system (/usr/include, sysroots) are left out, in all views and in --fail-under, 
 --system-headers is given. Markers in the source exclude lines, as lcov and gcovr read
 them: LCOV_EXCL_LINE, LCOV_EXCL_START to LCOV_EXCL_STOP, GCOVR_EXCL_FUNCTION on the line
 of a function's definition, and LCOV_EXCL_BR_LINE and others for branches only.`,
-		Example: `  cairn covered app.mip --debug ./app --lcov -o app.info && genhtml app.info -o html
-  cairn covered app.mip --debug ./app --format cobertura --exclude third_party -o coverage.xml
-  cairn covered app.mip --debug ./app --diff origin/main --fail-under 80
-  cairn covered app.mip --debug ./app --diff origin/main --format markdown
+		Example: `  cairn covered app raws --missed
+  cairn covered app.mip app --diff origin/main --fail-under 80
+  cairn covered app.mip app --lcov -o app.info && genhtml app.info -o html
+  cairn covered app.mip app --format cobertura --exclude third_party -o coverage.xml
+  cairn covered app.mip app --diff origin/main --format markdown
   cairn covered app.mip --packages`,
 		Args: f.Args,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -168,7 +173,7 @@ func (f *coveredFlags) view() (coveredView, error) {
 	case f.paths && f.missed:
 		return nil, verb.Usagef("--paths always lists what did not run: it cannot be used with --missed")
 	case f.needsLines() && len(f.debug) == 0:
-		return nil, verb.Usagef("source lines need the binary's debug information: give it with --debug BINARY, after cairn go test with --debug and the directory of the raw files")
+		return nil, verb.Usagef("source lines need the debug information of the binary: name it as well, or after cairn go test the directory of the raw files")
 	}
 	return view, nil
 }
@@ -188,7 +193,7 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 	if f.scope, err = f.newScope(s); err != nil {
 		return err
 	}
-	modules, err := f.openModules(s)
+	modules, err := f.openModules(ctx, s)
 	if err != nil {
 		return err
 	}

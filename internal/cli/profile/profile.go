@@ -2,6 +2,7 @@
 package profile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -23,9 +25,11 @@ const maxCompleted = 1000
 
 // ProfileFlags select the profile that a verb reads and its parts.
 type ProfileFlags struct {
-	Path   string
-	module string
-	debug  []string
+	Path     string
+	Binaries []string // among the arguments
+	records  []string // what is merged, if it is not one profile; the first is Path
+	module   string
+	debug    []string
 }
 
 // Register adds the flags to a command.
@@ -47,7 +51,7 @@ func (f *ProfileFlags) complete(c *cobra.Command) {
 		if len(args) > 0 {
 			f.Path = args[0]
 		}
-		p, err := f.Open()
+		p, err := Read(f.Path)
 		if err != nil {
 			return nil
 		}
@@ -70,26 +74,79 @@ func (f *ProfileFlags) registerDebug(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, its .debug file, or those below a directory; repeatable")
 }
 
-// Args takes the profile as the one argument of a verb, in place of -p.
-func (f *ProfileFlags) Args(c *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return nil
-	case len(args) > 1:
-		return verb.Usagef("%s: give one profile, not %d files (see %s -h)", c.Name(), len(args), c.CommandPath())
-	case f.Path != "":
-		return verb.Usagef("%s: two profiles, %s and %s: give one (see %s -h)", c.Name(), f.Path, args[0], c.CommandPath())
+// Args takes the inputs of a verb in any order: a profile, or several, or what one is merged from; and binaries, whose
+// debug information is used where the verb uses it.
+func (f *ProfileFlags) Args(_ *cobra.Command, args []string) error {
+	whole := f.Path != "" // is one profile
+	var records []string
+	for _, arg := range args {
+		switch {
+		case isBinary(arg):
+			f.Binaries = append(f.Binaries, arg)
+		case f.Path == "" && !isRecord(arg):
+			f.Path, whole = arg, true
+		default:
+			records = append(records, arg)
+		}
 	}
-	f.Path = args[0]
+	f.debug = append(f.debug, f.Binaries...)
+	if len(records) == 0 {
+		return nil
+	}
+	for _, path := range records {
+		if verb.IsDir(path) {
+			f.debug = append(f.debug, path)
+		}
+	}
+	if whole {
+		records = append([]string{f.Path}, records...)
+	}
+	f.Path, f.records = records[0], records
 	return nil
 }
 
-// Open reads the profile and keeps the selected module.
-func (f *ProfileFlags) Open() (*prof.Profile, error) {
-	if f.Path == "" {
-		return nil, verb.Usagef("no profile given; use FILE.mip")
+// isBinary reports whether there is a binary at path.
+func isBinary(path string) bool {
+	if verb.IsURL(path) || verb.IsDir(path) || verb.IsStream(path) {
+		return false
 	}
-	p, err := Read(f.Path)
+	head, err := verb.ReadHead(path)
+	return err == nil && kind.Among(head, kind.Kind.IsBinary).IsBinary()
+}
+
+// isRecord reports whether path is a raw file, a pack or a map, or a directory without profiles.
+func isRecord(path string) bool {
+	switch {
+	case verb.IsURL(path):
+		return false
+	case verb.IsDir(path):
+		return !HasProfiles(path)
+	case verb.IsStream(path):
+		return false
+	}
+	head, err := verb.ReadHead(path)
+	if err != nil {
+		return false
+	}
+	switch kind.Of(head) {
+	case kind.Raw, kind.Pack, kind.Map:
+		return true
+	}
+	return false
+}
+
+// Open reads the profile, or merges the files that were given in place of one, and keeps the selected module.
+func (f *ProfileFlags) Open(ctx context.Context, s *verb.Streams) (p *prof.Profile, err error) {
+	switch {
+	case f.records != nil:
+		p, err = f.merge(ctx, s)
+	case f.Path == "" && len(f.Binaries) > 0:
+		return nil, verb.Usagef("no profile given, nor raw files: %s alone has no runs", f.Binaries[0])
+	case f.Path == "":
+		return nil, verb.Usagef("no profile given; use FILE.mip, or a program and its raw files")
+	default:
+		p, err = Read(f.Path)
+	}
 	if err != nil || f.module == "" {
 		return p, err
 	}
@@ -107,9 +164,34 @@ func (f *ProfileFlags) Open() (*prof.Profile, error) {
 	return &prof.Profile{Modules: kept}, nil
 }
 
+// merge merges the files that were given. One that cannot be used is an error: the output has no place for what is left
+// out of it.
+func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profile, error) {
+	paths := slices.Clone(f.records)
+	for _, bin := range f.Binaries {
+		if HasMap(bin) {
+			paths = append(paths, bin)
+		}
+	}
+	p, refused, err := Gather(ctx, s, Gathered{Paths: paths})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(refused) > 0:
+		more := ""
+		if n := len(refused) - 1; n > 0 {
+			more = fmt.Sprintf(", and %s like it", report.Plural(n, "file"))
+		}
+		return nil, fmt.Errorf("%s: %s%s; cairn merge writes a profile of the others", refused[0].File, refused[0].Reason, more)
+	case len(p.Modules) == 0:
+		return nil, fmt.Errorf("%s: contains no raw file, and no binary that was built with cairn cc", f.Path)
+	}
+	return p, nil
+}
+
 // openModules is open with the line lookups that --debug names.
-func (f *ProfileFlags) openModules(s *verb.Streams) ([]coverage.Module, error) {
-	p, err := f.Open()
+func (f *ProfileFlags) openModules(ctx context.Context, s *verb.Streams) ([]coverage.Module, error) {
+	p, err := f.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +238,7 @@ func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module,
 		}
 		any = any || matched
 	}
-	if !any {
+	if !any && !slices.Contains(f.records, dir) {
 		return fmt.Errorf("%s: contains no binary of a module of %s: give the binary that ran", dir, f.Path)
 	}
 	return nil

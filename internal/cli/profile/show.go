@@ -3,6 +3,7 @@ package profile
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -32,16 +33,16 @@ type showFlags struct {
 func Show(s *verb.Streams) *cobra.Command {
 	var f showFlags
 	c := &cobra.Command{
-		Use:   "show FILE.mip [flags]",
+		Use:   "show INPUT... [flags]",
 		Short: "Print the data of each function in a profile",
 		Long: `show prints a paragraph for each function: where it is defined, how often it was
 called, when it first ran and in how many runs, and which of its blocks ran. What the
 profile's mode does not record is omitted. If the compiler split (f.part.0) or cloned
 (f.isra.0, f.constprop.0) a function, each part has its own paragraph, which also
 gives the sums of the source function.`,
-		Example: "  cairn show app.mip --debug ./app -r '^parse' --sort calls --limit 10",
+		Example: "  cairn show app.mip app -r '^parse' --sort calls --limit 10\n  cairn show app raws --sort calls",
 		Args:    f.Args,
-		RunE:    func(*cobra.Command, []string) error { return f.run(s) },
+		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
 	f.ProfileFlags.Register(c)
 	f.registerDebug(c)
@@ -83,7 +84,7 @@ var showOrders = map[string]func(a, b shownFunc) int{
 	},
 }
 
-func (f *showFlags) run(s *verb.Streams) error {
+func (f *showFlags) run(ctx context.Context, s *verb.Streams) error {
 	style, err := f.Style(s)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (f *showFlags) run(s *verb.Streams) error {
 	if err != nil {
 		return err
 	}
-	modules, err := f.openModules(s)
+	modules, err := f.openModules(ctx, s)
 	if err != nil {
 		return err
 	}
