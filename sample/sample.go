@@ -114,6 +114,9 @@ type Mapping struct {
 	BuildID     string // in lower-case hexadecimal, "" if not known
 	// Exec says that the mapping can be executed. It is true if not known.
 	Exec bool
+	// Linked says that Offset is the link-time address of Start, not an offset in the file: the input has addresses of
+	// files, not of a process.
+	Linked bool
 }
 
 // End returns the address after the mapping.

@@ -28,6 +28,7 @@ type block struct {
 	lines   int64
 	batches []*sample.Batch
 	stats   sample.Stats
+	ids     []string // build ids before addresses, by their slots in this block
 	hasPIDs bool
 	hybrid  bool // a sample has both a stack and branches
 }

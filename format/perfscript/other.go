@@ -32,6 +32,10 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 		p.branches(line[i:])
 		return
 	}
+	if id, addr, size := idAddress(rest); size > 0 && (size == len(rest) || isBlank(rest[size])) {
+		p.frame(p.place(id, addr))
+		return
+	}
 	// Stacks are indented by a tab. With blanks, and where no stack has begun, a
 	// number can be that of a process.
 	if line[0] != '\t' && p.frames == 0 {
@@ -49,7 +53,7 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 		// A symbol follows. Inlined frames have the address of the frame that they
 		// were inlined into.
 		if !bytes.HasSuffix(bytes.TrimRight(rest, " \t"), []byte("(inlined)")) {
-			p.frame(addr)
+			p.frame(p.place(nil, addr))
 		}
 	case isSymbols(rest):
 		p.bad(badSymbols)
@@ -76,7 +80,11 @@ func (p *parser) begin(h Header) {
 func withoutAddress(line []byte) []byte {
 	line = bytes.TrimRight(line, " \t")
 	word := line[bytes.LastIndexAny(line, " \t")+1:]
-	if _, n := hex(word); n == len(word) {
+	_, n := hex(word)
+	if _, _, size := idAddress(word); size > 0 {
+		n = size
+	}
+	if n == len(word) {
 		return line[:len(line)-n]
 	}
 	return line
@@ -86,7 +94,7 @@ func withoutAddress(line []byte) []byte {
 func hasBranches(line []byte) bool { return branchesAt(line) >= 0 }
 
 // branchesAt returns where the first branch of a line is, a word that begins as
-// 0xFROM/0xTO does, or -1.
+// 0xFROM/0xTO does, with or without build ids, or -1.
 func branchesAt(line []byte) int {
 	for i := 0; ; i++ {
 		next := bytes.Index(line[i:], []byte("0x"))
@@ -94,11 +102,16 @@ func branchesAt(line []byte) int {
 			return -1
 		}
 		i += next
-		if i > 0 && !isBlank(line[i-1]) {
+		start := i
+		if i > 0 && line[i-1] == ':' {
+			for start--; start > 0 && digits[line[start-1]] != noDigit; start-- {
+			}
+		}
+		if start > 0 && !isBlank(line[start-1]) {
 			continue
 		}
-		if _, _, _, n := branch(line[i:]); n > 0 {
-			return i
+		if _, n := branch(line[start:]); n > 0 {
+			return start
 		}
 	}
 }

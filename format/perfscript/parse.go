@@ -30,12 +30,13 @@ type parser struct {
 	*block
 
 	batch    *sample.Batch
-	line     int64         // of the block, counted from 1
-	start    int64         // of the line, counted from that of the block
-	next     sample.Sample // the current sample, as far as it was parsed
-	frames   int           // number of frames of next
-	begun    bool          // the count of next, or the line before it, was parsed
-	unwanted bool          // next is parsed, but will not be used
+	line     int64             // of the block, counted from 1
+	start    int64             // of the line, counted from that of the block
+	next     sample.Sample     // the current sample, as far as it was parsed
+	frames   int               // number of frames of next
+	begun    bool              // the count of next, or the line before it, was parsed
+	unwanted bool              // next is parsed, but will not be used
+	slots    map[string]uint64 // of build ids
 }
 
 // parse parses a block.
@@ -91,7 +92,7 @@ func (p *parser) parseLine(line []byte) {
 	case i == 0 && p.frames == 0 && !p.begun && isDecimal(rest):
 		p.count(rest)
 	default:
-		p.frame(addr)
+		p.frame(p.place(nil, addr))
 	}
 }
 
@@ -121,7 +122,7 @@ func (p *parser) count(digits []byte) {
 // branches parses the branches of a sample, which end it.
 func (p *parser) branches(s []byte) {
 	for n := 0; len(s) > 0; n++ {
-		from, to, flag, size := branch(s)
+		x, size := branch(s)
 		wrong := size > 0 && bytes.HasSuffix(s[:size], wrongPath)
 		if size == 0 {
 			p.bad(badBranch)
@@ -134,7 +135,7 @@ func (p *parser) branches(s []byte) {
 		if wrong {
 			p.stats.WrongPath++
 		} else {
-			p.batch.Branch(from, to, flag == 'M')
+			p.batch.Branch(p.place(x.fromID, x.from), p.place(x.toID, x.to), x.flag == 'M')
 		}
 		s = s[size:]
 		for len(s) > 0 && isBlank(s[0]) {
@@ -147,31 +148,53 @@ func (p *parser) branches(s []byte) {
 // wrongPath is the last field of a branch that was not executed.
 var wrongPath = []byte("/SPEC_WRONG_PATH")
 
+// branchText is a branch as it is printed. Its build ids are nil if there are none.
+type branchText struct {
+	from, to     uint64
+	fromID, toID []byte
+	flag         byte
+}
+
 // branch parses 0xFROM/0xTO/FLAG/..., and returns its length, 0 if it is something else. It skips files in
 // parentheses after the addresses.
-func branch(s []byte) (from, to uint64, flag byte, size int) {
-	from, n := prefixedHex(s)
-	if n == 0 {
-		return 0, 0, 0, 0
+func branch(s []byte) (x branchText, size int) {
+	var n, m int
+	if x.fromID, x.from, n = end(s); n == 0 {
+		return x, 0
 	}
 	n += fileLength(s[n:])
 	if n >= len(s) || s[n] != '/' {
-		return 0, 0, 0, 0
+		return x, 0
 	}
 	n++
-	to, m := prefixedHex(s[n:])
-	if m == 0 {
-		return 0, 0, 0, 0
+	if x.toID, x.to, m = end(s[n:]); m == 0 {
+		return x, 0
 	}
 	n += m
 	n += fileLength(s[n:])
 	if n+1 < len(s) && s[n] == '/' {
-		flag = s[n+1]
+		x.flag = s[n+1]
 	}
 	for n < len(s) && !isBlank(s[n]) {
 		n++
 	}
-	return from, to, flag, n
+	return x, n
+}
+
+// end parses an end of a branch, whose address begins with 0x and may be after a build id.
+func end(s []byte) (id []byte, addr uint64, size int) {
+	if addr, size = prefixedHex(s); size > 0 {
+		return nil, addr, size
+	}
+	at := idLength(s)
+	if at == 0 {
+		return nil, 0, 0
+	}
+	addr, n := prefixedHex(s[at:])
+	if n == 0 {
+		return nil, 0, 0
+	}
+	return s[:at-1], addr, at + n
 }
 
 // fileLength returns the length of a name in parentheses at the start of s, 0 if there is none.

@@ -352,6 +352,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(hybrid))
 	f.Add([]byte("401431 0x1/0x2/P/-/-/0 0x3/0x4/P/-/-/0\n"))
 	f.Add([]byte("a 1/2 [003] 1.5: 1 cycles:\n\t 1 f+0x1 (/a)\n 0x1(/a)/0x2(/b)/M\n"))
+	f.Add([]byte("\t aabb1122:1\n aabb1122:0x1/ccdd1122:0x2/P\n"))
 	f.Add([]byte("PERF_RECORD_COMM exec: a:1/1\nPERF_RECORD_FORK(1:1):(2:2)\nPERF_RECORD_LOST lost 2\n3\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, p := read(t, strings.NewReader(string(data)))

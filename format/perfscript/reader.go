@@ -16,6 +16,9 @@
 //
 //	401136 0x40118e/0x401130/P/-/-/4 0x4011a0/0x401180/M/-/-/9
 //
+// Before an address may be the build id of its file, as in aabbccdd:0x4005c8: then it is a link-time address. Build ids
+// have at least 8 digits, and mappings of their files precede the samples.
+//
 // A branch is from/to/prediction, where M is mispredicted, and more fields, which
 // are not used. A branch that cannot be parsed ends its line, as in llvm-profgen; the
 // branches before it are used. Lines that begin with # or // are comments, and all other
@@ -108,6 +111,7 @@ type Reader struct {
 	stats  sample.Stats
 	blocks cutter
 	first  *block // which Open has read already
+	links  links
 }
 
 // Open begins to read text from r. name is the file's name in messages, and size its length, 0 if unknown.
@@ -166,6 +170,7 @@ func (p *Reader) Batches(ctx context.Context) iter.Seq2[*sample.Batch, error] {
 				return
 			case <-b.parsed:
 			}
+			p.links.adopt(b)
 			for _, d := range b.stats.Damage {
 				d.Line += lines
 				d.File = p.info.File

@@ -36,7 +36,7 @@ func host(s *verb.Streams) pipeline.Host {
 
 // otherKind returns an error with the kind of a file without samples.
 func otherKind(err error) error {
-	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unknown.WithBuildIDs() && !unsymbolized.Detect(unknown.Head) && unknown.Unreadable() == nil {
+	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unsymbolized.Detect(unknown.Head) && unknown.Unreadable() == nil {
 		return fmt.Errorf("%w: it is %v", err, kind.Of(unknown.Head))
 	}
 	return err

@@ -194,6 +194,9 @@ func Link(segments []objfile.Segment, of *sample.Mapping) (link uint64, ok bool)
 // several segments in the same pages of the file it is that with which the module is where
 // placed says that it is, or else the one that fits best.
 func (m *Module) link(of *sample.Mapping, placed func(bias uint64) bool) (link uint64, ok bool) {
+	if of.Linked {
+		return of.Offset, true
+	}
 	best := uint64(0)
 	for _, seg := range m.Segments {
 		n := overlap(of.Offset, of.Size, seg.Offset, seg.Size)

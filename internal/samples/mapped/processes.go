@@ -24,6 +24,8 @@ type Processes struct {
 	loads map[int32][]load
 	// Seen reports that a mapping of a module was executable.
 	Seen bool
+	// Linked reports that some addresses are those of files, not of a process (sample.Mapping).
+	Linked bool
 	// Replaced reports that anonymous memory has code of a module.
 	Replaced bool
 	// Others are the first few files that are none of the modules; the program itself is
@@ -69,6 +71,7 @@ func (p *Processes) Apply(events []sample.Event) {
 
 func (p *Processes) mapping(e *sample.Event) {
 	m := &e.Mapping
+	p.Linked = p.Linked || m.Linked
 	module, how := p.Match(m)
 	if module >= 0 {
 		if link, ok := p.link(e.PID, m, module); ok {
@@ -84,7 +87,7 @@ func (p *Processes) mapping(e *sample.Event) {
 		p.Seen = true
 	case how == OtherBuild:
 		add(&p.OtherBuilds, m.Path)
-	case !Anonymous(m) && m.Path[0] == '/':
+	case !Anonymous(m) && (m.Path[0] == '/' || m.Linked):
 		add(&p.Others, m.Path)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/format/unsymbolized"
-	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/sample"
@@ -50,20 +49,11 @@ func (e *UnknownError) Error() string {
 		return fmt.Sprintf("%s: output of perf script of which hardly a line can be read: line %d: %s", e.Name, d.Line, d.What)
 	}
 	text := e.Name + ": not output of perf record or perf script"
-	switch {
-	case e.WithBuildIDs():
-		text += ": its addresses have build ids before them (aabbccdd:0x1234), which is not read: give the perf.data, or the text of perf script -F ip,brstack --show-mmap-events"
-	case unsymbolized.Detect(e.Head):
+	if unsymbolized.Detect(e.Head) {
 		text += ": it is an unsymbolized profile, which has no single samples"
 	}
 	return text
 }
-
-// withBuildID is the beginning of a branch whose addresses have a build id before them, as llvm-profgen and BOLT read them.
-var withBuildID = lazyregexp.New(`(?m)(^|[ \t])[0-9a-f]{4,}:0x[0-9a-f]+/[0-9a-f]{4,}:0x[0-9a-f]+(/|[ \t]|$)`)
-
-// WithBuildIDs reports whether a text has branches whose addresses have build ids.
-func (e *UnknownError) WithBuildIDs() bool { return withBuildID().Match(e.Head) }
 
 // Unreadable returns the first line that cannot be read of a file that is output of perf script
 // all the same, as its records of mappings show; nil if it is none.

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	pdt "github.com/cairnprof/cairn/format/perfdata/perfdatatest"
@@ -56,21 +55,6 @@ func TestNotesTrace(t *testing.T) {
 		}
 		if got := in.Notes(); !slices.Equal(got, tc.want) {
 			t.Errorf("%v: got %q, want %q", tc.flags, got, tc.want)
-		}
-	}
-}
-
-// TestBuildIDsBeforeAddresses says why such a text is not read.
-func TestBuildIDsBeforeAddresses(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]bool{
-		"// of a tool\n  aabb1122:40062f aabb1122:0x40062f/aabb1122:0x4005b0/P/-/-/9  aabb1122:0x400645/aabb1122:0x4005ff/P/-/-/1\n": true,
-		"main:12:0\n 1: 12\n": false,
-		"[0x10:0x20]\n":       false,
-	} {
-		e := &UnknownError{Name: "in", Head: []byte(text)}
-		if e.WithBuildIDs() != want || strings.Contains(e.Error(), "have build ids before them") != want {
-			t.Errorf("%q: %v", text, e)
 		}
 	}
 }

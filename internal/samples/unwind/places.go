@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/sample"
@@ -79,7 +81,7 @@ func (p *places) enter(pid int32) {
 
 // find returns the mappings of the binaries in a process. If none was seen, the binaries are
 // assumed to be at their link-time addresses, which is correct for programs that are not
-// position-independent.
+// position-independent. Where addresses have build ids before them, those of the program itself have none.
 func (p *places) find(pid int32) []window {
 	var found []window
 	if !p.files.Seen {
@@ -90,6 +92,14 @@ func (p *places) find(pid int32) []window {
 	}
 	for _, w := range p.files.Windows(pid) {
 		found = append(found, window{w.Start, w.Size, w.Link, p.code.Binaries()[w.Module]})
+	}
+	if !p.files.Linked {
+		return found
+	}
+	for _, b := range p.code.Binaries() {
+		if !slices.ContainsFunc(found, func(w window) bool { return w.binary == b }) {
+			found = append(found, window{0, ^uint64(0), 0, b})
+		}
 	}
 	return found
 }
