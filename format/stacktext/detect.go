@@ -21,7 +21,7 @@ func Detect(head []byte) Kind {
 	if len(head) == 0 || bytes.IndexByte(head, 0) >= 0 {
 		return Unknown
 	}
-	for _, k := range []Kind{MacSample, Instruments, Bpftrace, Perf, DTrace} { // those with the most marks first
+	for _, k := range []Kind{MacSample, Instruments, Simpleperf, Bpftrace, Perf, DTrace} { // those with the most marks first
 		if k.detect(head) {
 			return k
 		}
@@ -53,6 +53,8 @@ func (k Kind) detect(head []byte) bool {
 		return (dtraceFrame().Match(head) || stackcount().Match(head)) && readable(k, head, func(s *sample.NamedStack) bool { return len(s.Frames) > 0 })
 	case MacSample:
 		return graphLine().Match(head)
+	case Simpleperf:
+		return simpleperfSample().Match(head)
 	case Instruments:
 		line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
 		return isInstrumentsHead(line)

@@ -5,6 +5,7 @@
 //   - DTrace, and stackcount of bcc: stacks with their count in the line after (dtrace.go)
 //   - sample of macOS: a tree with a count for each node (macsample.go)
 //   - Instruments: a tree copied as text ("Deep Copy"), with the weight of each node (instruments.go)
+//   - simpleperf report-sample of Android: a block for each sample (simpleperf.go)
 //
 // The content of a text determines its kind. A line that cannot be used is an error of type *sample.Damage, after
 // which reading continues; any other error is the last. Lengths of lines and stacks are bounded.
@@ -28,11 +29,13 @@ const (
 	DTrace
 	MacSample
 	Instruments
+	Simpleperf
 	kinds
 )
 
 var kindNames = [kinds]string{
 	"unknown text", "perf script text", "output of bpftrace", "output of DTrace", "output of sample (macOS)", "call tree of Instruments",
+	"output of simpleperf report-sample",
 }
 
 func (k Kind) String() string {
@@ -46,7 +49,7 @@ func (k Kind) String() string {
 type Stacks = iter.Seq2[*sample.NamedStack, error]
 
 var readers = [kinds]func(*lines) Stacks{
-	Perf: readPerf, Bpftrace: readBpftrace, DTrace: readDTrace, MacSample: readMacSample, Instruments: readInstruments,
+	Perf: readPerf, Bpftrace: readBpftrace, DTrace: readDTrace, MacSample: readMacSample, Instruments: readInstruments, Simpleperf: readSimpleperf,
 }
 
 // Read yields the stacks of a text of a kind. name is the file's name in errors.

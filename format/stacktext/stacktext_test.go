@@ -207,6 +207,65 @@ Thread_144 DispatchQueue_1: com.apple.main-thread (serial) -1/-1  10 samples: st
 Thread_<multiple> -1/-1  9 samples: thread_start
 `},
 	{
+		"simpleperf", `meta_info:
+  trace_offcpu: false
+sample:
+  event_type: cpu-cycles:u
+  time: 10000000000
+  event_count: 4500
+  thread_id: 31850
+  thread_name: my app
+  vaddr_in_file: 1a0b4
+  file: /data/local/tmp/app
+  symbol: std::hash(int)
+  execution_type: native
+  callchain:
+    vaddr_in_file: 12
+    file: [JIT app cache]
+    symbol: Main.work
+    execution_type: jit_jvm_method
+    vaddr_in_file: 1a0f8
+    file: /data/local/tmp/app
+    symbol: *app[+1a0f8]
+    vaddr_in_file: 1a200
+    file: unknown
+    symbol: unknown
+context_switch:
+  switch_on: true
+  thread_id: 3
+sample:
+  event_type: cpu-clock
+  event_count: 250
+  thread_id: 31851
+  thread_name: worker
+  vaddr_in_file: 1
+  file: [kernel.kallsyms]
+  symbol: [kernel.kallsyms][+ffffffe5a1e3c094]
+  callchain:
+    vaddr_in_file: 2
+    file: /apex/bin/linker64
+    symbol: [linker]__linker_init
+sample:
+  time: 5
+  ip: 40
+  dso: /system/lib/libc.so
+  symbol: read
+sample:
+  event_count: 1.5
+  symbol: f
+what
+lost_situation:
+  sample_count: 3
+  lost_count: 2
+`, Simpleperf, `my app -1/31850 cpu-cycles:u 4500 cpu-cycles: [unknown];[app];Main.work_[j];std::hash(int)
+worker -1/31851 cpu-clock 250 ns: __linker_init;[kernel.kallsyms]_[k]
+ -1/-1  1 samples: read
+! in: line 45: a value is not a whole number: its stack was skipped
+! in: line 47: a line is not part of a stack and was skipped
+! in: line 50: simpleperf record lost a sample, as it was too slow (see its -m) (2 such places, this is the first)
+`,
+	},
+	{
 		"Instruments", "Weight\tSelf Weight\t\tSymbol Name\n4.93 s  100.0%\t0 s\t \tstart\n2.45 s  \u2007\u20070.0%\t846.00 ms\t \t main\n1.00 min  1.0%\t-\t \tworker\nmany\t0 s\t \tx\n%\t0 s\t \tx\n",
 		Instruments, " -1/-1  846000000 ns: start;main\n! in: line 5: a value is not a whole number: its stack was skipped\n! in: line 6: a value is not a whole number: its stack was skipped\n",
 	},

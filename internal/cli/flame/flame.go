@@ -65,8 +65,8 @@ Other inputs, of which the width is the number of samples, or what they count:
                  those that --binary names: other code is [outside]. Frames that tail calls
                  erased are restored (see cairn profgen -h)
   stacks with    text of perf script with symbols, output of bpftrace, DTrace and sample
-  names          (macOS), call trees copied from Instruments, profiles of pprof, and
-                 folded stacks of any tool: main;work 12
+  names          (macOS), call trees copied from Instruments, simpleperf report-sample,
+                 profiles of pprof, and folded stacks of any tool: main;work 12
 
 The formats; pages and pictures need no other file, and have a light and a dark mode:
   html    an interactive page: zoom, search, time or calls, callers instead of callees,
