@@ -1,4 +1,4 @@
-// Package fdata writes the profiles that llvm-bolt reads, as text. There are
+// Package fdata writes the profiles that llvm-bolt reads, as text, and knows the inputs of BOLT. There are
 // two kinds (LLVM's bolt/Profile/DataReader.h). One has a line for each branch:
 //
 //	1 caller offset 1 callee offset mispredictions count

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/cairnprof/cairn/format/bundle"
+	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mippack"
@@ -32,31 +33,35 @@ type Kind int
 
 // The kinds of inputs.
 const (
-	Unknown     Kind = iota
-	Empty            // without a byte
-	Zeros            // whose beginning was never written
-	Binary           // a program, a library or an object: ELF or Mach-O
-	Raw              // .mipraw
-	Map              // .mipmap
-	Profile          // .mip
-	Pack             // .mippack
-	Bundle           // of files for a collector
-	TraceLog         // a log of mode trace
-	StacksLog        // a log of mode stacks
-	WindowLog        // a log of spikes with the calls around them
-	SpikeLog         // a log of spikes without these
-	GoTrace          // of runtime/trace
-	Database         // SQLite
-	Parquet          //
-	PerfData         // of perf record
-	XRayProfile      // of XRay's mode of profiles
-	XRayLog          // of XRay's other modes, or in YAML
-	LLVMProfile      // .profdata or .profraw, or its text
-	Compressed       // by gzip, zstd or xz
-	Counts           // an unsymbolized profile of llvm-profgen
-	SampleFile       // a sample profile for compilers
-	PerfText         // of perf script, with addresses
-	Stacks           // stacks of names, of any tool
+	Unknown         Kind = iota
+	Empty                // without a byte
+	Zeros                // whose beginning was never written
+	Binary               // a program, a library or an object: ELF or Mach-O
+	Raw                  // .mipraw
+	Map                  // .mipmap
+	Profile              // .mip
+	Pack                 // .mippack
+	Bundle               // of files for a collector
+	TraceLog             // a log of mode trace
+	StacksLog            // a log of mode stacks
+	WindowLog            // a log of spikes with the calls around them
+	SpikeLog             // a log of spikes without these
+	GoTrace              // of runtime/trace
+	Database             // SQLite
+	Parquet              //
+	PerfData             // of perf record
+	XRayProfile          // of XRay's mode of profiles
+	XRayLog              // of XRay's other modes, or in YAML
+	LLVMProfile          // .profdata or .profraw, or its text
+	Compressed           // by gzip, zstd or xz
+	BOLTProfile          // for llvm-bolt
+	BOLTCounts           // for perf2bolt --pa
+	PerfReport           // a table of perf report or simpleperf report
+	SimpleperfProto      // of simpleperf report-sample --protobuf
+	Counts               // an unsymbolized profile of llvm-profgen
+	SampleFile           // a sample profile for compilers
+	PerfText             // of perf script, with addresses
+	Stacks               // stacks of names, of any tool
 )
 
 // row is what is known of a kind.
@@ -90,6 +95,10 @@ var rows = []row{
 	{Zeros, "zeros: what wrote it was killed before it recorded anything", "", func(head []byte) bool { return len(bytes.Trim(head, "\x00")) == 0 }},
 	{LLVMProfile, "a profile of LLVM", "cairn import reads its order", func(head []byte) bool { return profdata.Detect(head) != profdata.KindUnknown }},
 	{Compressed, "compressed", "decompress it", begins("\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd7zXZ\x00")},
+	{BOLTProfile, "a profile of BOLT", "llvm-bolt reads it: give the samples that it was made of", isBOLT(fdata.Profile)},
+	{BOLTCounts, "a file of counts for perf2bolt --pa", "it has no stacks: give the samples that were counted", isBOLT(fdata.Aggregated)},
+	{PerfReport, "a table of perf report", "it has no single samples: give the perf.data, or the text of perf script", isPerfReport},
+	{SimpleperfProto, "in the binary format of simpleperf report-sample", "without --protobuf and with --show-callchain it prints the text that cairn flame draws", begins("SIMPLEPERF")},
 	{Counts, "an unsymbolized profile", "cairn profgen reads it with --unsymbolized-profile", unsymbolized.Detect},
 	{SampleFile, "a sample profile", "cairn info sums it up", sampleprof.Detect},
 	{PerfText, samples, samplesReaders, isPerfText},
@@ -103,6 +112,16 @@ const (
 
 func isMIP(k mip.Kind) func([]byte) bool {
 	return func(head []byte) bool { return mip.Detect(head) == k }
+}
+
+func isBOLT(k fdata.Kind) func([]byte) bool {
+	return func(head []byte) bool { return fdata.Detect(head) == k }
+}
+
+// isPerfReport reports whether a text is that of perf report --stdio, or of simpleperf report.
+func isPerfReport(head []byte) bool {
+	return bytes.Contains(head, []byte("\n# Overhead ")) && bytes.Contains(head, []byte("# Samples: ")) ||
+		bytes.Contains(head, []byte("\nOverhead ")) && bytes.Contains(head, []byte("\nSamples: "))
 }
 
 func begins(magics ...string) func([]byte) bool {

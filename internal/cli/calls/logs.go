@@ -45,6 +45,8 @@ type LogFlags struct {
 	// Sums is set for verbs that add up the time of threads: those that only show the time of others in another way are
 	// left out, unless they are selected.
 	Sums bool
+	// Unlike says what a first input is not that cannot be read, for verbs that read more than logs; "" for the others.
+	Unlike string
 }
 
 // registerLogs adds the flags of every verb that reads logs.
@@ -159,8 +161,8 @@ func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ 
 		return nil, err
 	}
 	t.alike = alikeNotes{many: len(paths) > manyLogs, shown: make(map[string]bool)}
-	for _, path := range paths {
-		log, err := t.openLog(path)
+	for i, path := range paths {
+		log, err := t.openLog(path, f.unlike(i))
 		if err != nil {
 			return nil, err
 		}
@@ -217,8 +219,19 @@ func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
 	return p, nil
 }
 
-func (t *LogSet) openLog(path string) (calllog.Log, error) {
-	file, err := OpenLogFile(t.Streams, path, "not a log of calls", kind.Kind.IsCalls)
+// unlike says what input i is not, if it cannot be read.
+func (f *LogFlags) unlike(i int) string {
+	switch {
+	case f.Unlike == "":
+		return "not a log of calls"
+	case i == 0:
+		return f.Unlike
+	}
+	return "not a log of calls, as the inputs before it"
+}
+
+func (t *LogSet) openLog(path, unlike string) (calllog.Log, error) {
+	file, err := OpenLogFile(t.Streams, path, unlike, kind.Kind.IsCalls)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package flame
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,9 +21,12 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
+	"github.com/cairnprof/cairn/internal/samples/stackfile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -198,11 +202,13 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	if len(f.binaries) > 0 {
 		return f.ofSamples(ctx, s, args, filter)
 	}
-	s, named := namedInput(s, args[0])
+	s, head := peek(s, args[0])
 	switch {
-	case named:
+	case stackfile.Detect(head):
 		return f.ofNamed(s, args, filter)
-	case sampled(args[0]):
+	case samplefile.Detect(head) && args[0] == logfile.Stdin:
+		return nil, errors.New("standard input: samples without names are read twice: give a file, or name the binaries with --binary")
+	case samplefile.Detect(head):
 		found, err := samples.FindBinaries(ctx, s, args)
 		if err != nil {
 			return nil, err
@@ -215,7 +221,7 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 
 // ofLogs returns the calls of logs.
 func (f *flameFlags) ofLogs(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
-	f.Sums = true
+	f.Sums, f.Unlike = true, "neither a log of calls nor samples nor stacks"
 	set, err := f.Open(s, args, f.names.Names())
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
@@ -41,6 +42,9 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 	if err := f.checkSampled(); err != nil {
 		return nil, err
 	}
+	if s, err = withoutNames(s, args[0], f.tables == nil); err != nil {
+		return nil, err
+	}
 	made, err := samples.Run(ctx, s, &pipeline.Plan{Product: pipeline.Stacks, Samples: args, Binaries: f.binaries, Tables: f.tables, Everywhere: f.tables != nil, Infer: infer, Kernel: pipeline.KernelFrames(f.kernel)})
 	if err != nil {
 		return nil, err
@@ -48,6 +52,18 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 	doc := samples.Drawing(made, f.names.Names())
 	f.marked = func(id calllog.FuncID) string { return markedAs(doc.Name(id), doc.Kind(id)) }
 	return doc, f.chooseSampled(doc, filter, made.Stacks.Funcs.Name)
+}
+
+// withoutNames returns an error if --binary was given with stacks that have names.
+func withoutNames(s *verb.Streams, path string, given bool) (*verb.Streams, error) {
+	if !given {
+		return s, nil
+	}
+	s, head := peek(s, path)
+	if kind.Of(head) == kind.Stacks {
+		return nil, verb.Usagef("--binary: %s has stacks with names, which are drawn without it", path)
+	}
+	return s, nil
 }
 
 // markedAs returns a name that is shown, as flame graph tools know functions of the kernel and inlined ones.
@@ -70,36 +86,26 @@ func (f *flameFlags) chooseSampled(doc *flamegraph.Profile, filter verb.NameFilt
 	return nil
 }
 
-// sampled reports whether a file has samples. Standard input and pipes cannot be read twice.
-func sampled(path string) bool {
-	if st, err := os.Stat(path); path == logfile.Stdin || err != nil || !st.Mode().IsRegular() {
-		return false
-	}
-	in, err := logfile.OpenStream(path, nil)
-	if err != nil {
-		return false // an error shows again
-	}
-	defer in.Close()
-	return samplefile.Detect(in.Peek(samplefile.HeadSize))
-}
+// headSize is the number of bytes by which an input of either kind is recognised.
+const headSize = max(stackfile.HeadSize, samplefile.HeadSize)
 
-// namedInput reports whether an input has stacks with names. The part of standard input that was read is included in
-// the returned streams again. Other pipes are assumed to be logs.
-func namedInput(s *verb.Streams, path string) (*verb.Streams, bool) {
+// peek returns the beginning of an input, decompressed, nil if it cannot be read: the error shows again. The part of
+// standard input that was read is included in the returned streams again. Other pipes are assumed to be logs.
+func peek(s *verb.Streams, path string) (*verb.Streams, []byte) {
 	var stdin io.Reader
 	if path == logfile.Stdin {
-		in := bufio.NewReaderSize(s.In, stackfile.HeadSize)
-		head, _ := in.Peek(stackfile.HeadSize)
+		in := bufio.NewReaderSize(s.In, headSize)
+		head, _ := in.Peek(headSize)
 		s, stdin = &verb.Streams{In: in, Out: s.Out, Err: s.Err}, bytes.NewReader(head)
 	} else if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-		return s, false
+		return s, nil
 	}
 	in, err := logfile.OpenStream(path, stdin)
 	if err != nil {
-		return s, false
+		return s, nil
 	}
 	defer in.Close()
-	head := make([]byte, stackfile.HeadSize)
-	n, _ := io.ReadFull(in, head) // an error shows again
-	return s, stackfile.Detect(head[:n])
+	head := make([]byte, headSize)
+	n, _ := io.ReadFull(in, head)
+	return s, head[:n]
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/perfdata"
 	"github.com/cairnprof/cairn/format/perfscript"
 	"github.com/cairnprof/cairn/format/unsymbolized"
@@ -30,7 +31,10 @@ type File struct {
 const HeadSize = 1 << 16
 
 // Detect reports whether a file that begins with head has samples.
-func Detect(head []byte) bool { return perfdata.Detect(head) || perfscript.Detect(head) }
+func Detect(head []byte) bool { return perfdata.Detect(head) || isText(head) }
+
+// isText reports whether a text is that of perf script. The lines of BOLT's inputs could be those before its samples.
+func isText(head []byte) bool { return perfscript.Detect(head) && fdata.Detect(head) == fdata.Other }
 
 // Expand replaces patterns by the files that they match, and directories by the files of samples
 // below them.
@@ -102,7 +106,7 @@ func Of(stream *logfile.Stream) (*File, error) {
 			return nil, err
 		}
 		return &File{Source: src, in: file, note: func() string { return file.Note }}, nil
-	case perfscript.Detect(head):
+	case isText(head):
 		src, err := perfscript.Open(stream, stream.Name, stream.Size)
 		if err != nil {
 			stream.Close()
