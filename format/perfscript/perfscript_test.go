@@ -174,6 +174,10 @@ func TestDamage(t *testing.T) {
 			"-1/-1 x1 [1] [{1 2}] 0\n-1/-1 x1 [2] [] 0\n",
 		},
 		{"symbols", "\t 1\n f+0x1/g+0x2/P/-/-/0 g+0x1/f+0x2/P/-/-/0\n", "in: line 2: " + badSymbols, "-1/-1 x1 [1] [] 0\n"},
+		{
+			"offsets", "\t 555555555139\n 0x555555555139(/bin/app)/0x555555555150(/bin/app)/P/-/-/0 0x1139(/bin/app)/0x1150(/bin/app)/P/-/-/0\n",
+			"in: line 2: " + badOffsets, "-1/-1 x1 [555555555139] [{555555555139 555555555150}] 0\n",
+		},
 		{"instructions", "\t 1\n\tf+31:\n\t0000000000401774\tinsn: eb 04  br_cntr: AA # PRED 5 cycles [5]\n", "in: line 3: " + badInstructions, "-1/-1 x1 [1] [] 0\n"},
 		{"event", "PERF_RECORD_MMAP2 71/71: [0x401000(0x1000) @ q]: r-xp /bin/prog\n", "in: line 1: " + badEvent, ""},
 		{"fork", "PERF_RECORD_FORK(1:1)\n", badEvent, ""},
