@@ -145,6 +145,9 @@ func functionsText(m *model.Model) string {
 			others++
 		}
 	}
+	if own+inlined == 0 { // logs and samples do not say which functions have probes
+		return report.Plural(others, "function")
+	}
 	text := report.Plural(own, "function")
 	if inlined > 0 {
 		text += fmt.Sprintf(", %s only inlined", report.Count(inlined))

@@ -151,6 +151,9 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 	}
 	defer r.Close()
 	fmt.Fprintf(s.Remarks(), "%s: %s of this run\n", f.dir, report.Plural(len(records), "file"))
+	for _, found := range r.Model.Findings {
+		fmt.Fprintf(s.Remarks(), "  %s\n", found.Text)
+	}
 	if err := f.finish(s, r, in.omitted); err != nil || !f.open {
 		return err
 	}
