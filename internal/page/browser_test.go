@@ -101,6 +101,35 @@ func TestSamplesGraph(t *testing.T) {
 `)
 }
 
+// TestTreemap checks the picture of the overview: a box for each function with code, as large as that, in the colour of
+// its state, which leads to the function.
+func TestTreemap(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	browsertest.Check(t, sample(t, nil), "", `
+    const model = [1, 9, 4, 700, 60, 60, 3, 88].map(function (n) { return { value: n }; }).sort(function (a, b) { return b.value - a.value; });
+    const placed = cairn.treemap.squarify(model, [10, 20, 300, 100]);
+    const all = model.reduce(function (a, i) { return a + i.value; }, 0);
+    equal("boxes", placed.length, model.length);
+    for (const [item, [x, y, w, h]] of placed) {
+      equal("area of " + item.value, Math.abs(w * h - item.value / all * 30000) < 1e-6, true);
+      equal("inside", x >= 10 && y >= 20 && x + w <= 310 + 1e-6 && y + h <= 120 + 1e-6, true);
+      for (const [other, [a, b, c, d]] of placed) {
+        if (other !== item) equal("apart", x + w <= a + 1e-6 || a + c <= x + 1e-6 || y + h <= b + 1e-6 || b + d <= y + 1e-6, true);
+      }
+    }
+    equal("functions", document.querySelectorAll(".treemap g.ran").length + " " + document.querySelectorAll(".treemap g.missed").length, "2 1");
+    equal("caption", document.querySelector(".treemap figcaption").textContent.includes("of code is in functions that ran"), true);
+    const missed = document.querySelector(".treemap g.missed");
+    equal("title", missed.querySelector("title").textContent.startsWith("idle: "), true);
+    missed.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    await pause();
+    equal("address", location.hash, "#function?f=idle");
+`)
+}
+
 // TestPolicy opens the page under its own security policy.
 func TestPolicy(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -177,6 +178,8 @@ func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profil
 	switch {
 	case err != nil:
 		return nil, err
+	case len(refused) > 0 && len(p.Modules) == 0 && refused[0].Kind == rawfiles.OtherBuild:
+		return nil, fmt.Errorf("%s: name the program that wrote it as well, or a directory with the program", refused[0].File)
 	case len(refused) > 0:
 		more := ""
 		if n := len(refused) - 1; n > 0 {
@@ -184,7 +187,7 @@ func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profil
 		}
 		return nil, fmt.Errorf("%s: %s%s; cairn merge writes a profile of the others", refused[0].File, refused[0].Reason, more)
 	case len(p.Modules) == 0:
-		return nil, fmt.Errorf("%s: contains no raw file, and no binary that was built with cairn cc", f.Path)
+		return nil, fmt.Errorf("%s: contains no profile (*.mip), no raw file and no binary that was built with cairn cc", f.Path)
 	}
 	return p, nil
 }

@@ -31,6 +31,11 @@
     }));
   }
 
+  /** lead puts the sentences and the picture side by side. */
+  function lead(sentences, picture) {
+    return sentences && picture ? el("div", { class: "lead" }, sentences, picture) : sentences || picture;
+  }
+
   function modules(model) {
     if (!model.modules.length) return null;
     return el("section", { class: "card" }, el("h2", null, model.modules.length > 1 ? "Programs" : "Program"),
@@ -146,7 +151,7 @@
             [...new Set(model.modules.flatMap(function (m) { return m.modes; }))].map(function (m) { return "mode " + m; }).join(", "),
             [...new Set(model.modules.map(function (m) { return m.machine; }).filter(Boolean))].join(", "),
           ].filter(Boolean).join(" · "))),
-        findings(model) || "",
+        lead(findings(model), cairn.treemap.draw(model, function (f) { ctx.go({ view: "function", f: f.key }); })) || "",
         el("div", { class: "figures" }, model.figures.slice(0, 5).map(function (f) { return figure(f, model); })),
         el("div", { class: "cards" }, changes(model), tops(model), waits(model), sentences("What is uncertain", model.uncertain, "uncertain"), sentences("What is left out", model.limits, ""),
           modules(model), scenarios(model), inputs(model)));
