@@ -81,6 +81,8 @@ func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Foun
 // ran is a file of which code was mapped.
 type ran struct {
 	path, id string
+	pid      int32  // of a process that mapped it
+	start    uint64 // where
 	samples  uint64 // in its code; callers are not counted
 	frames   uint64 // of the stacks of samples, and ends of branches
 
@@ -88,15 +90,15 @@ type ran struct {
 	file, why string
 }
 
-// here returns the path of a file, or why it cannot be used. perf keeps copies of files by their
-// build ids.
+// here returns the path of a file, or why it cannot be used. The process that ran it may see another file at the path
+// than this machine has. perf keeps copies of files by their build ids.
 func (r *ran) here() (path, why string) {
 	if r.looked {
 		return r.file, r.why
 	}
 	r.looked, r.why = true, "not on this machine"
 	of := mapped.Parse(r.path)
-	candidates := []string{of.Path}
+	candidates := []string{inside(r.pid, r.start, of.Path), of.Path}
 	const shortest = 4
 	if home, err := os.UserHomeDir(); err == nil && len(r.id) > shortest {
 		candidates = append(candidates, filepath.Join(home, ".debug", ".build-id", r.id[:2], r.id[2:], "elf"))

@@ -172,6 +172,9 @@ func (r *ranFiles) at(pid int32, addr uint64) *mappedFile {
 		}
 		f.ran = r.of(m)
 		f.left = f.ran == nil && isFile(m)
+		if x := f.ran; x != nil && x.pid == 0 {
+			x.pid, x.start = pid, m.Start
+		}
 		r.byMap[m] = f
 	}
 	r.last, r.pid, r.file = m, pid, f
