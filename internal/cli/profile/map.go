@@ -104,6 +104,12 @@ func ReadAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
 	return nil, fmt.Errorf("%s: not a binary or a map: it is %v", path, k)
 }
 
+// builtByProfile reports whether cairn build --use compiled a file of the binary.
+func builtByProfile(bin *objfile.File) bool {
+	comment, _, _, _, err := bin.Section(toolchain.CommentSection)
+	return err == nil && bytes.Contains(comment, []byte(toolchain.ProfileIdent))
+}
+
 // readBinaryMap reads the map section of the binary at path. Invalid records are reported and
 // skipped.
 func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
@@ -117,7 +123,7 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if comment, _, _, _, err := bin.Section(toolchain.CommentSection); data == nil && err == nil && bytes.Contains(comment, []byte(toolchain.ProfileIdent)) {
+	if data == nil && builtByProfile(bin) {
 		return nil, fmt.Errorf("%s: no map: it was built by a profile (cairn build --use), without probes; give the program that was built with probes, or build it again with cairn build --mode", path)
 	}
 	if data == nil {

@@ -234,17 +234,34 @@ func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
 func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module, dir string) error {
 	any := false
 	failed := func(path string, err error) { verb.Note(s, "%s: %s", path, reason(err)) }
-	for _, path := range verb.Binaries(dir, failed) {
+	binaries := verb.Binaries(dir, failed)
+	for _, path := range binaries {
 		_, matched, err := AddLines(modules, path)
 		if matched && err != nil && !errors.Is(err, objfile.ErrNoDebug) {
 			return err
 		}
 		any = any || matched
 	}
-	if !any && !slices.Contains(f.records, dir) {
-		return fmt.Errorf("%s: contains no binary of a module of %s: give the binary that ran", dir, f.Path)
+	if any || slices.Contains(f.records, dir) {
+		return nil
 	}
-	return nil
+	for _, path := range binaries {
+		if usedProfile(path) {
+			return fmt.Errorf("%s: contains no binary of a module of %s: cairn build --use replaced %s by a build without probes; give the binary that ran, or build again with cairn build --mode", dir, f.Path, path)
+		}
+	}
+	return fmt.Errorf("%s: contains no binary of a module of %s: give the binary that ran", dir, f.Path)
+}
+
+// usedProfile reports whether the binary at path was built by a profile and has no probes.
+func usedProfile(path string) bool {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer bin.Close()
+	data, err := MapSection(bin)
+	return err == nil && data == nil && builtByProfile(bin)
 }
 
 // addLines sets the lines of the module whose binary is at path. A binary of another build is
