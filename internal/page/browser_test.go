@@ -56,7 +56,7 @@ func sample(t *testing.T, change func(m map[string]any)) string {
 
 // views lists addresses of the page and what is shown there.
 var views = map[string][]string{
-	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike", `href="#functions?only=missed&amp;sort=size-">1 of 3 functions never ran`, `href="#spikes?n=0">work() took at least`},
+	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike", `href="#spikes?n=1">work() has run for at least 3.900 s and has not ended`, `href="#spikes?n=0">work() took at least`},
 	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "3 functions, 1 only inlined, 2 without probes", ">700<"},
 	"functions?q=/^id/":    {"1 of 6", ">idle<"},
 	"functions?q=/(/":      {`aria-invalid="true"`, "Invalid regular expression"},
@@ -69,7 +69,8 @@ var views = map[string][]string{
 	"graph?f=main":         {`class="node ran self"`, "600 ns", `class="link observed restored"`},
 	"graph?f=nothing":      {"There is no function nothing in this report."},
 	"pages":                {"by cairn order", "predicted", "as linked"},
-	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs"},
+	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs", "HAS NOT ENDED", "waits in futex for at least 3.90 s", "lock_wait", "2 more threads"},
+	"spikes?n=0":           {"4.00..5.00 ms in", "the peak: the first call to take too long"},
 	"samples":              {`class="graph-of-samples"`, "Total samples", `<i class="restored">`},
 	"samples?as=list":      {`class="frame restored"`, "44.4"},
 	"nothing":              {"Functions that ran", "This report has no view \u201cnothing\u201d"},

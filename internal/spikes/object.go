@@ -137,6 +137,9 @@ type OpenObject struct {
 	Inner  []Site `json:"inner"`             // calls that it made and that go on, the outermost first
 	Found  uint64 `json:"found_ns"`          // when its stack was found, since the log began
 	Lasts  bool   `json:"lasting,omitempty"` // it waits for work: not ranked
+	// Doubtful: it may have waited for work, and is listed.
+	Doubtful bool `json:"may_have_been_idle,omitempty"`
+	Alike    int  `json:"more_threads,omitempty"` // with the same stack that wait for the same, on a page
 }
 
 // CallerObject describes a caller that took too long.

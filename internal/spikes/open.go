@@ -181,9 +181,10 @@ func (w *Writer) openObject(sp *Spike) *OpenObject {
 	if sp.Open == nil {
 		return nil
 	}
+	idle := w.Set.openIdleness(sp, w.Name)
 	o := &OpenObject{
-		Text: sp.State(), Runs: sp.Open.Runs, CPU: sp.Open.CPU, Inner: []Site{}, Lasts: w.Set.openIdleness(sp, w.Name) == Idle,
-		Found: since(sp.Open.Found, w.Set.Logs[sp.Log].Header.Monotonic),
+		Text: sp.State(), Runs: sp.Open.Runs, CPU: sp.Open.CPU, Inner: []Site{}, Lasts: idle == Idle, Doubtful: idle == Doubtful,
+		Found: since(sp.Open.Found, w.Set.Logs[sp.Log].Header.Monotonic), Alike: sp.alike,
 	}
 	if !sp.Open.Runs {
 		o.Waited = since(sp.Open.Until, sp.Open.Since)

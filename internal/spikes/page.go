@@ -8,5 +8,7 @@ type Page struct {
 	Spikes      []*Object   // in the order of the list
 	Timelines   []*Timeline // of the spikes, nil for those with unknown calls; may be empty
 	Left        int         // stacks that the page leaves out
+	Open        []*Object   // calls that have not ended and are late: those that may have been idle are last
+	OpenLeft    int         // such calls that the page leaves out
 	Suggestions []Suggestion
 }

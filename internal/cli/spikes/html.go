@@ -27,7 +27,11 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 	}
 	err = verb.WriteFile(t.streams, f.html, func(w io.Writer) error { return single.Spikes(w, page) })
 	if err == nil {
-		fmt.Fprintf(t.streams.Remarks(), "%s: %s\n", f.html, report.Plural(len(page.Spikes), "stack"))
+		open := ""
+		if n := len(page.Open); n > 0 {
+			open = ", " + report.Plural(n, "call") + " that " + report.Either(uint64(n), "has", "have") + " not ended"
+		}
+		fmt.Fprintf(t.streams.Remarks(), "%s: %s%s\n", f.html, report.Plural(len(page.Spikes), "stack"), open)
 	}
 	return err
 }
@@ -41,11 +45,29 @@ func (f *spikesFlags) page(t *spikeSet, top int) (*spikes.Page, error) {
 	for _, g := range groups {
 		page.Spikes = append(page.Spikes, t.writer.Object(g, f.of(g)))
 	}
+	f.addOpen(t, page, top)
 	if err := f.drawWindows(t, page, groups); err != nil {
 		return nil, err
 	}
 	page.Suggestions = t.set.Suggest(t.names.name)
 	return page, nil
+}
+
+// addOpen adds the calls that have not ended to a page, at most top if that is not 0.
+func (f *spikesFlags) addOpen(t *spikeSet, page *spikes.Page, top int) {
+	open, going := t.set.Open(t.names.name)
+	sure, doubtful := t.set.Alike(open)
+	list := slices.Concat(sure, doubtful)
+	if top > 0 && len(list) > top {
+		page.OpenLeft = len(list) - top
+		list = list[:top]
+	}
+	for _, sp := range list {
+		page.Open = append(page.Open, t.writer.Object(spikes.Alone(sp), sp))
+	}
+	if text := t.writer.Going(going); text != "" {
+		page.Notes = append(page.Notes, text)
+	}
 }
 
 // read opens logs and reads their spikes, with the names of inlined functions.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
@@ -14,7 +15,7 @@ import (
 // Finding is a sentence of the overview: what the data show that something can be done about, and the view that
 // shows it.
 type Finding struct {
-	Kind string `json:"kind"` // spike, changed, waits, self, samples, once, pages, missed, file, unknown
+	Kind string `json:"kind"` // open, spike, changed, waits, self, samples, once, pages, missed, file, unknown
 	Text string `json:"text"`
 	View string `json:"view"`
 	// With are the parameters of the view's address.
@@ -28,7 +29,7 @@ const maxFindings = 5
 // out.
 func findings(m *Model) []Finding {
 	var list []Finding
-	for _, of := range []func(*Model) *Finding{foundSpike, foundChange, foundWaits, foundSelf, foundSamples, foundPages, foundOnce, foundMissed, foundFile} {
+	for _, of := range []func(*Model) *Finding{foundOpen, foundSpike, foundChange, foundWaits, foundSelf, foundSamples, foundPages, foundOnce, foundMissed, foundFile} {
 		if f := of(m); f != nil {
 			list = append(list, *f)
 		}
@@ -93,7 +94,26 @@ func have(n int, what, one, several string) string {
 	return report.Plural(n, what) + " " + report.Either(uint64(n), one, several)
 }
 
-// foundSpike is the longest call, and why.
+// foundOpen is the longest call that has not ended. In the view such calls have the numbers after those of the groups.
+func foundOpen(m *Model) *Finding {
+	if m.Spikes == nil || len(m.Spikes.Open) == 0 {
+		return nil
+	}
+	g := m.Spikes.Open[0]
+	text := fmt.Sprintf("%s has run for at least %s and has not ended", g.Peak.Function, report.Duration(g.Interval[0], report.Nanoseconds))
+	if g.Open != nil {
+		text += ": it " + g.Open.Text
+		if g.Open.Runs {
+			text = strings.Replace(text, ": it on a", ": it is on a", 1)
+		}
+	}
+	if more := len(m.Spikes.Open) - 1 + m.Spikes.OpenLeft; more > 0 {
+		text += "; " + report.Plural(more, "more call")
+	}
+	return &Finding{"open", text + ".", "spikes", map[string]string{"n": strconv.Itoa(len(m.Spikes.Groups))}}
+}
+
+// foundSpike is the longest call that has ended, and why.
 func foundSpike(m *Model) *Finding {
 	if m.Spikes == nil || len(m.Spikes.Groups) == 0 {
 		return nil

@@ -64,6 +64,16 @@ func TestFindings(t *testing.T) {
 		}}}, []string{
 			"lookup took at least 3.900 s; one call of 4.000 µs: waited for a mutex that flush held.",
 		}},
+		"open": {Model{Spikes: &Spikes{
+			Groups: []*spikes.Object{{Peak: spikes.Site{Function: "short"}, Interval: spikes.Range{5000, 6000}}},
+			Open: []*spikes.Object{
+				{Peak: spikes.Site{Function: "lookup"}, Interval: spikes.Range{3_900_000_000, 3_910_000_000}, Open: &spikes.OpenObject{Text: "waits in futex for at least 3.9 s"}},
+				{Peak: spikes.Site{Function: "spin"}, Interval: spikes.Range{5000, 6000}, Open: &spikes.OpenObject{Text: "on a processor", Runs: true}},
+			},
+		}}, []string{
+			"lookup has run for at least 3.900 s and has not ended: it waits in futex for at least 3.9 s; 1 more call.",
+			"short took at least 5.000 µs.",
+		}},
 		"changes": {Model{Changes: &Changes{Lists: []Changed{{Kind: "new", Count: 4}, {Kind: "only_then", Count: 1}}}}, []string{
 			"1 function ran before and does not run now.",
 		}},

@@ -269,6 +269,9 @@ type Touched struct {
 // Spikes is the calls that took too long.
 type Spikes struct {
 	Groups []*spikes.Object `json:"groups"` // one for each stack, the worst first
+	// Open are calls that had not ended when the logs were last written, the longest first: those that may have been idle are last.
+	Open     []*spikes.Object `json:"open,omitempty"`
+	OpenLeft int              `json:"open_left,omitempty"` // such calls that are not in Open
 	// Timelines are the calls before and during each spike, where a flight recorder has them.
 	Timelines   []*spikes.Timeline `json:"timelines,omitempty"`
 	Left        int                `json:"left"`            // stacks that are not in Groups

@@ -139,6 +139,11 @@ func spikePage() *spikes.Page {
 			Version: 1, Log: "app.cairnlog", Seen: 3, Worst: 5e6, Interval: spikes.Range{4e6, 5e6}, Limit: uint64(1e6), Peak: site,
 			Stack: []spikes.StackObject{{Site: site}}, Children: []spikes.ChildObject{}, Parents: []spikes.EndObject{},
 		}},
+		Open: []*spikes.Object{{
+			Version: 1, Log: "app.cairnlog", TID: 7, Interval: spikes.Range{39e8, 40e8}, Peak: site,
+			Stack: []spikes.StackObject{{Site: site}}, Children: []spikes.ChildObject{}, Parents: []spikes.EndObject{},
+			Open: &spikes.OpenObject{Text: "waits in futex for at least 3.90 s", Call: "futex", Waited: 39e8, Inner: []spikes.Site{{Function: "lock_wait"}}, Alike: 2},
+		}},
 		Suggestions: []spikes.Suggestion{{Place: spikes.Place{Function: "work()"}, Markup: "CAIRN_THRESHOLD(9);", Why: "always long"}},
 	}
 }

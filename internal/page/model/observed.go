@@ -22,12 +22,15 @@ func (b *builder) spikes() {
 	if s == nil {
 		return
 	}
-	b.m.Spikes = &Spikes{Groups: orEmpty(s.Spikes), Timelines: s.Timelines, Left: s.Left, Reach: orEmpty(s.Reach), Notes: s.Notes, Suggestions: []Suggestion{}}
+	b.m.Spikes = &Spikes{Groups: orEmpty(s.Spikes), Open: s.Open, OpenLeft: s.OpenLeft, Timelines: s.Timelines, Left: s.Left, Reach: orEmpty(s.Reach), Notes: s.Notes, Suggestions: []Suggestion{}}
 	for _, g := range s.Suggestions {
 		b.m.Spikes.Suggestions = append(b.m.Spikes.Suggestions, Suggestion{g.Place.Function, g.Place.File, g.Place.Line, g.Markup, g.Why})
 	}
 	if s.Left > 0 {
 		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%d more stacks of spikes are not included; cairn spikes --top 0 prints all.", s.Left))
+	}
+	if s.OpenLeft > 0 {
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%d more calls that have not ended are not included; cairn spikes --top 0 prints all.", s.OpenLeft))
 	}
 	for i, g := range s.Spikes {
 		at := b.function(cmp.Or(g.Peak.Symbol, g.Peak.Function), g.Peak.File, 0)

@@ -198,8 +198,8 @@ func (b *builder) figures() {
 		add(f)
 	}
 	if s := b.m.Spikes; s != nil {
-		f := Figure{ID: "spikes", Of: float64(len(s.Groups) + s.Left)}
-		for _, g := range s.Groups {
+		f := Figure{ID: "spikes", Of: float64(len(s.Groups) + s.Left + len(s.Open) + s.OpenLeft)}
+		for _, g := range slices.Concat(s.Groups, s.Open) {
 			f.Value = max(f.Value, float64(longest(g)))
 		}
 		add(f)

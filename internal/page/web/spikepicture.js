@@ -31,7 +31,7 @@ cairn.spikePicture = (function () {
       list.push({
         name: (f.section ? f.function + " [" + f.section + "]" : f.function), frame: f, kind: peak ? "peak" : "call", shade: s.shades[i], index: i,
         from: f.so_far_ns ? [-f.so_far_ns[1], -f.so_far_ns[0]] : null,
-        to: peak ? 0 : end ? end.after_ns : null, took: peak ? s.interval_ns : end ? end.interval_ns : null,
+        to: peak ? (s.open ? null : 0) : end ? end.after_ns : null, took: peak ? s.interval_ns : end ? end.interval_ns : null,
       });
     });
     // Of a child the length is known, and not where in the peak it was.

@@ -16,7 +16,9 @@
   }
 
   function facts(s, pic) {
-    const list = [(s.thread || "thread " + s.tid) + " of process " + s.pid, "at " + (s.at_ns / 1e9).toFixed(3) + " s"];
+    const list = [(s.open ? "has not ended · " : "") + (s.thread || "thread " + s.tid) + " of process " + s.pid, "at " + (s.at_ns / 1e9).toFixed(3) + " s"];
+    if (s.open && s.open.more_threads) list.push("and " + format.plural(s.open.more_threads, "more thread") + " with the same stack");
+    if (s.open && s.open.may_have_been_idle) list.push("it may have been idle");
     if (s.frame) list.push("frame " + s.frame);
     if (s.seen > 1) list.push("seen " + format.count(s.seen) + " times" + (s.worst_ns > s.interval_ns[0] ? ", worst at least " + pic.duration(s.worst_ns) : ""));
     if (s.frozen_ns) list.push("the process stood still for " + pic.duration(s.frozen_ns) + " of it");
@@ -32,7 +34,7 @@
     const ends = new Map(s.parents.filter(function (p) { return p.index >= 0; }).map(function (p) { return [p.index, p]; }));
     const rows = s.stack.map(function (f, i) {
       const peak = i === s.stack.length - 1, end = ends.get(i);
-      const time = !f.so_far_ns && !peak ? "no probe" : (peak ? pic.interval(s.interval_ns) : "so far " + pic.interval(f.so_far_ns)) + (end ? ", took " + pic.interval(end.interval_ns) : "") + (f.abandoned ? ", no end seen" : "");
+      const time = !f.so_far_ns && !peak ? "no probe" : (peak ? pic.interval(s.interval_ns) : "so far " + pic.interval(f.so_far_ns)) + (end ? ", took " + pic.interval(end.interval_ns) : "") + (f.abandoned ? ", no end seen" : "") + (peak && s.open ? ", HAS NOT ENDED" : "");
       return [
         el("tr", { class: peak ? "peak" : "" }, el("td", null, siteLink(model, f), f.section ? " [" + f.section + "]" : "", f.desc ? el("q", null, f.desc) : null,
           (f.inlined || []).map(function (n) { return el("div", { class: "inl" }, "↳ inlined: ", siteLink(model, n)); })),
@@ -43,11 +45,14 @@
       return el("tr", { class: "child" }, el("td", null, "of which ", siteLink(model, c), c.section ? " [" + c.section + "]" : ""),
         el("td", { class: "when" }, pic.interval(c.interval_ns) + (c.share >= 0 ? ", " + Math.round(100 * c.share) + " %" : "") + (c.calls > 1 ? " in " + format.count(c.calls) + " calls, the longest " + pic.interval(c.longest_ns) : "")), el("td", null, sourceLink(model, c)));
     });
-    return el("table", { class: "stack" }, el("thead", null, el("tr", null, ["Function, outermost first", "Time", "Line"].map(function (t) { return el("th", { scope: "col" }, t); }))), el("tbody", null, rows, children));
+    const going = (s.open ? s.open.inner : []).map(function (f) {
+      return el("tr", { class: "child" }, el("td", null, "in ", siteLink(model, f)), el("td", { class: "when" }, "goes on"), el("td", null, sourceLink(model, f)));
+    });
+    return el("table", { class: "stack" }, el("thead", null, el("tr", null, ["Function, outermost first", "Time", "Line"].map(function (t) { return el("th", { scope: "col" }, t); }))), el("tbody", null, rows, going, children));
   }
 
   function legend(s, pic) {
-    const list = [["peak", s.caller ? "the caller: the calls below do not explain its time" : "the peak: the first call to take too long"], ["limit", "the threshold, " + pic.duration(s.threshold_ns)], ["fade", "the call began, or ended, in here"]];
+    const list = [["peak", s.open ? "the call that has not ended, to when it was last seen" : s.caller ? "the caller: the calls below do not explain its time" : "the peak: the first call to take too long"], ["limit", "the threshold, " + pic.duration(s.threshold_ns)], ["fade", "the call began, or ended, in here"]];
     if (s.children.length) list.push(["child", (s.caller ? "calls of the caller, by function" : "calls of the peak") + ": their length is known, not their place"]);
     list.push(["tick", "the clock moved" + (s.period_ns ? ", every " + pic.duration(s.period_ns) + " if it was not late" : "")]);
     if ((s.stalls || []).length) list.push(["blind", "the clock stood still"]);
@@ -125,7 +130,7 @@
     });
     box.replaceChildren(
       el("div", { class: "title" }, el("h2", null, pic.interval(s.interval_ns) + " in ", siteLink(model, s.peak), s.desc ? el("q", null, s.desc) : null), el("p", { class: "soft" }, facts(s, pic))),
-      s.why && s.why.text ? el("p", { class: "why" }, s.why.text) : "", choice, picture, legend(s, pic),
+      s.open ? el("p", { class: "why" }, s.open.text) : s.why && s.why.text ? el("p", { class: "why" }, s.why.text) : "", choice, picture, legend(s, pic),
       s.timeline ? el("p", { class: "soft" }, pic.aboutCalls(s)) : "", s.timeline ? calls : "", stack(model, s, pic),
       ...(s.msgs || []).map(function (m) { return el("p", null, el("q", null, m)); }));
     paint();
@@ -138,7 +143,8 @@
     id: "spikes", title: "Spikes", key: "k", order: 60,
     available(model) { return Boolean(model.spikes); },
     mount(root, ctx) {
-      const model = ctx.model, groups = model.spikes.groups, pic = cairn.spikePicture, tip = el("div", { class: "tl-tip", role: "tooltip", hidden: true });
+      // Calls that have not ended are first in the list, and have the numbers after those of the groups.
+      const model = ctx.model, ended = model.spikes.groups.length, groups = model.spikes.groups.concat(model.spikes.open || []), pic = cairn.spikePicture, tip = el("div", { class: "tl-tip", role: "tooltip", hidden: true });
       groups.forEach(function (s, i) {
         s.shades = s.stack.map(function (f) { return shade(f.function); });
         const t = model.spikes.timelines && model.spikes.timelines[i];
@@ -158,16 +164,18 @@
       };
       const keepPart = cairn.debounce(function () { if (root.isConnected && state.part) go({ part: state.part.map(Math.round).join("~") }, true); }, 250);
       const longest = Math.max(1, ...groups.map(function (s) { return s.interval_ns[1]; }));
-      const list = el("ol", { class: "spikelist", role: "listbox", tabindex: "0", "aria-label": "Spikes, the longest first" }), box = el("div", { class: "spike" });
+      const list = el("ol", { class: "spikelist", role: "listbox", tabindex: "0", "aria-label": "Calls that have not ended, then spikes, each the longest first" }), box = el("div", { class: "spike" });
       let current = 0, paint = function () {}, route = ctx.route, key = "";
       const rows = groups.map(function (s, i) {
         return el("li", { role: "option", id: "spike" + i, title: [s.peak.function, place(s.peak), ...s.stack.slice(0, -1).reverse().slice(0, 12).map(function (f) { return "in " + f.function; })].filter(Boolean).join("\n"), onclick() { choose(i); } },
           el("span", { class: "fn" }, s.peak.function), el("span", { class: "num" }, pic.interval(s.interval_ns)),
           el("span", { class: "weight" }, el("i", { style: { width: 100 * s.interval_ns[1] / longest + "%" } })),
-          el("span", { class: "in" }, about(s), s.seen > 1 ? " · " + format.count(s.seen) + " ×" : ""));
+          el("span", { class: "in" }, s.open ? el("strong", null, "HAS NOT ENDED") : null, s.open && about(s) ? " · " : "", about(s), s.seen > 1 ? " · " + format.count(s.seen) + " ×" : ""));
       });
-      list.append(...rows);
-      const seen = function () { return groups.map(function (_, i) { return i; }).filter(function (i) { return !rows[i].hidden; }); };
+      const maybe = function (s) { return Boolean(s.open && s.open.may_have_been_idle); }, all = groups.map(function (_, i) { return i; });
+      const order = all.filter(function (i) { return i >= ended && !maybe(groups[i]); }).concat(all.slice(0, ended), all.filter(function (i) { return maybe(groups[i]); }));
+      list.append(...order.map(function (i) { return rows[i]; }));
+      const seen = function () { return order.filter(function (i) { return !rows[i].hidden; }); };
       function step(by) {
         const left = seen(), at = left.indexOf(current);
         if (left.length) choose(left[at < 0 ? 0 : Math.max(0, Math.min(left.length - 1, at + by))]);
@@ -207,7 +215,7 @@
         }
         state.found = test;
         groups.forEach(function (s, i) { rows[i].hidden = test !== null && !(s.stack.some(function (f) { return test(f.function); }) || s.children.some(function (f) { return test(f.function); }) || test(s.desc || "")); });
-        tally.textContent = (test ? format.count(seen().length) + " of " : "") + format.plural(groups.length, "stack") + (model.spikes.left ? ", " + format.count(model.spikes.left) + " more in the logs" : "");
+        tally.textContent = (test ? format.count(seen().length) + " of " : "") + format.plural(ended, "stack") + (groups.length > ended ? ", " + format.plural(groups.length - ended, "call") + " not ended" : "") + (model.spikes.open_left ? ", " + format.count(model.spikes.open_left) + " more not ended" : "") + (model.spikes.left ? ", " + format.count(model.spikes.left) + " more in the logs" : "");
       }
 
       function update(next) {
@@ -215,7 +223,7 @@
         if ((route.q || "") !== search.value) search.value = route.q || "";
         filter(route.q || "");
         if (!groups.length) return;
-        current = Math.max(0, Math.min(groups.length - 1, Number(route.n) || 0));
+        current = Math.max(0, Math.min(groups.length - 1, route.n ? Number(route.n) || 0 : order[0]));
         rows.forEach(function (li, i) { li.setAttribute("aria-selected", String(i === current)); });
         list.setAttribute("aria-activedescendant", "spike" + current);
         rows[current].scrollIntoView({ block: "nearest" });
@@ -227,13 +235,13 @@
         key = String(current);
         paint = detail(box, model, groups[current], state, tip);
       }
-      shown = { search: search, step: step, scale(f) { state.show(state.view.map(function (t) { return t * f; })); }, all() { search.value = ""; go({ q: "", zoom: "", part: "" }); } };
+      shown = { any: groups.length > 0, search: search, step: step, scale(f) { state.show(state.view.map(function (t) { return t * f; })); }, all() { search.value = ""; go({ q: "", zoom: "", part: "" }); } };
       update(ctx.route);
       resized.observe(box);
       return { update: update, destroy() { resized.disconnect(); } };
     },
   });
-  const on = function (name, help, run) { cairn.key(name, help, function () { return cairn.model.spikes.groups.length ? run() : false; }, { view: "spikes" }); };
+  const on = function (name, help, run) { cairn.key(name, help, function () { return shown.any ? run() : false; }, { view: "spikes" }); };
   on("/", "Search functions on stacks", function () { shown.search.focus(); });
   on("ArrowDown", "Next spike", function () { shown.step(1); });
   on("ArrowUp", "Spike before", function () { shown.step(-1); });
