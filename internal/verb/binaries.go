@@ -69,6 +69,27 @@ func MayBeBinary(path string, d fs.DirEntry) bool {
 // binarySuffixes are those of programs, libraries and debug files.
 var binarySuffixes = []string{".debug", ".so", ".dylib", ".node", ".elf", ".out", ".exe", ".axf"}
 
+// SplitBinaries returns the arguments that are programs, libraries or debug files apart from the others, which may not
+// be files.
+func SplitBinaries(args []string) (others, binaries []string) {
+	for _, arg := range args {
+		if isBinary(arg) {
+			binaries = append(binaries, arg)
+		} else {
+			others = append(others, arg)
+		}
+	}
+	return others, binaries
+}
+
+func isBinary(path string) bool {
+	if IsURL(path) || IsDir(path) || IsStream(path) {
+		return false
+	}
+	head, err := ReadHead(path)
+	return err == nil && objfile.IsBinary(head)
+}
+
 // IsDir reports whether there is a directory at path.
 func IsDir(path string) bool {
 	st, err := os.Stat(path)

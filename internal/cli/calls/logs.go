@@ -144,6 +144,11 @@ const otherStacks = "(other stacks)"
 // Open opens the logs that args name, files or patterns. The caller closes the
 // set.
 func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ *LogSet, err error) {
+	args, binaries := verb.SplitBinaries(args)
+	if len(args) == 0 {
+		return nil, verb.Usagef("no log given: %s is a program, which names the functions of logs", binaries[0])
+	}
+	f.Maps = append(f.Maps, binaries...)
 	t := &LogSet{
 		replay: accountLog, Streams: s, Names: names, Shown: make(map[calllog.FuncID]string), Maps: len(f.Maps), spike: f.Spike,
 		logical: bool(f.tails), marks: make(map[calllog.FuncID]calllog.FuncID), Unmarked: make(map[calllog.FuncID]calllog.FuncID),

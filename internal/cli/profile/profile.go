@@ -80,10 +80,9 @@ func (f *ProfileFlags) registerDebug(c *cobra.Command) {
 func (f *ProfileFlags) Args(_ *cobra.Command, args []string) error {
 	whole := f.Path != "" // is one profile
 	var records []string
+	args, f.Binaries = verb.SplitBinaries(args)
 	for _, arg := range args {
 		switch {
-		case isBinary(arg):
-			f.Binaries = append(f.Binaries, arg)
 		case f.Path == "" && !isRecord(arg):
 			f.Path, whole = arg, true
 		default:
@@ -104,15 +103,6 @@ func (f *ProfileFlags) Args(_ *cobra.Command, args []string) error {
 	}
 	f.Path, f.records = records[0], records
 	return nil
-}
-
-// isBinary reports whether there is a binary at path.
-func isBinary(path string) bool {
-	if verb.IsURL(path) || verb.IsDir(path) || verb.IsStream(path) {
-		return false
-	}
-	head, err := verb.ReadHead(path)
-	return err == nil && kind.Among(head, kind.Kind.IsBinary).IsBinary()
 }
 
 // isRecord reports whether path is a raw file, a pack or a map, or a directory without profiles.

@@ -157,6 +157,11 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	if err != nil {
 		return err
 	}
+	args, binaries := verb.SplitBinaries(args)
+	if len(args) == 0 {
+		return verb.Usagef("spikes: no log given: %s is a program, which names the functions of logs", binaries[0])
+	}
+	f.debug = append(f.debug, binaries...)
 	if f.window.Given {
 		return f.runWindow(ctx, s, args, style)
 	}
