@@ -145,7 +145,7 @@ const otherStacks = "(other stacks)"
 // set.
 func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ *LogSet, err error) {
 	args, binaries := verb.SplitBinaries(args)
-	if len(args) == 0 {
+	if len(args) == 0 && len(binaries) > 0 {
 		return nil, verb.Usagef("no log given: %s is a program, which names the functions of logs", binaries[0])
 	}
 	f.Maps = append(f.Maps, binaries...)

@@ -158,7 +158,7 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return err
 	}
 	args, binaries := verb.SplitBinaries(args)
-	if len(args) == 0 {
+	if len(args) == 0 && len(binaries) > 0 {
 		return verb.Usagef("spikes: no log given: %s is a program, which names the functions of logs", binaries[0])
 	}
 	f.debug = append(f.debug, binaries...)

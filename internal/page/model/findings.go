@@ -102,10 +102,11 @@ func foundOpen(m *Model) *Finding {
 	g := m.Spikes.Open[0]
 	text := fmt.Sprintf("%s has run for at least %s and has not ended", g.Peak.Function, report.Duration(g.Interval[0], report.Nanoseconds))
 	if g.Open != nil {
-		text += ": it " + g.Open.Text
-		if g.Open.Runs {
-			text = strings.Replace(text, ": it on a", ": it is on a", 1)
+		does := ": it "
+		if strings.HasPrefix(g.Open.Text, "on ") {
+			does += "is "
 		}
+		text += does + g.Open.Text
 	}
 	if more := len(m.Spikes.Open) - 1 + m.Spikes.OpenLeft; more > 0 {
 		text += "; " + report.Plural(more, "more call")
