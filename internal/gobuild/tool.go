@@ -3,11 +3,9 @@ package gobuild
 import (
 	"context"
 	"crypto/sha256"
-	"embed"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,19 +105,19 @@ func printVersion(ctx context.Context, cfg Config, path string, stdout, stderr i
 	if err := target(fields[2]).Check(); err != nil {
 		return err
 	}
-	trees := []embed.FS{compileSources}
-	if fields[0] == "link" {
-		trees = append(trees, linkSources)
-	}
-	self, err := sourcesHash(trees...)
-	if err != nil {
+	// A hash of the whole program would change more often than that of the parts that decide what the tools write, and
+	// each change makes the go command compile the standard library again.
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", compileSources)
+	if err := goruntime.Hash(h); err != nil {
 		return err
 	}
-	if fields[0] != "link" {
+	if fields[0] == "link" {
+		fmt.Fprintf(h, "%s\n", linkSources)
+	} else {
 		cfg.Threshold = 0 // the linker writes it into the program
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%q\n", self, cfg.Args())
+	fmt.Fprintf(h, "%q\n", cfg.Args())
 	_, err = fmt.Fprintf(stdout, "%s cairn:%x\n", line, h.Sum(nil)[:12])
 	return err
 }
@@ -128,32 +126,4 @@ func printVersion(ctx context.Context, cfg Config, path string, stdout, stderr i
 // command sets it.
 func target(version string) goruntime.Target {
 	return goruntime.Target{Version: version, GOOS: os.Getenv("GOOS"), GOARCH: os.Getenv("GOARCH")}
-}
-
-// The parts of this program that decide what the tools write.
-var (
-	//go:embed rewrite/*.go goruntime/*.go goruntime/_runtime goruntime/_mark functable/functable.go compile.go mark.go config.go
-	compileSources embed.FS
-	//go:embed linkmap/*.go image/*.go elfimage/*.go machoimage/*.go percpu/*.go link.go
-	linkSources embed.FS
-)
-
-// sourcesHash returns a hash of the text of those parts. A hash of the whole program would
-// change more often, and each change makes the go command compile the standard library again.
-func sourcesHash(trees ...embed.FS) (string, error) {
-	h := sha256.New()
-	for _, tree := range trees {
-		err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			text, err := tree.ReadFile(path)
-			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
-			return err
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }

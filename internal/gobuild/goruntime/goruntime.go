@@ -6,6 +6,8 @@ package goruntime
 import (
 	"embed"
 	"fmt"
+	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,18 @@ import (
 //
 //go:embed _runtime _mark
 var files embed.FS
+
+// Hash writes the added files to h.
+func Hash(h io.Writer) error {
+	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(path)
+		fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+}
 
 // Target is the Go version that builds a program, and the system that it is built for.
 type Target struct {
