@@ -95,6 +95,21 @@ type sink struct {
 func (s *sink) stack(st *sample.NamedStack) { s.done = s.done || !s.yield(st, nil) }
 func (s *sink) error(err error)             { s.done = s.done || !s.yield(nil, err) }
 
+// feed gives lines to line until s has enough, calls finish, and ends with the error that cut the text off, if any did.
+func (in *lines) feed(s *sink, line func([]byte), finish func()) {
+	for !s.done {
+		text, ok := in.next()
+		if !ok {
+			break
+		}
+		line(text)
+	}
+	finish()
+	if in.err != nil {
+		s.error(in.err)
+	}
+}
+
 // interned are strings that occur often. The zero value is empty.
 type interned struct{ known map[string]string }
 

@@ -29,17 +29,7 @@ type perf struct {
 func readPerf(in *lines) Stacks {
 	return func(yield func(*sample.NamedStack, error) bool) {
 		p := perf{sink: sink{yield: yield}, in: in, known: map[string][]sample.NamedFrame{}}
-		for !p.done {
-			line, ok := in.next()
-			if !ok {
-				break
-			}
-			p.line(line)
-		}
-		p.finish()
-		if in.err != nil {
-			p.error(in.err)
-		}
+		in.feed(&p.sink, p.line, p.finish)
 	}
 }
 

@@ -51,17 +51,7 @@ type simpleperf struct {
 func readSimpleperf(in *lines) Stacks {
 	return func(yield func(*sample.NamedStack, error) bool) {
 		p := simpleperf{sink: sink{yield: yield}, in: in}
-		for !p.done {
-			line, ok := in.next()
-			if !ok {
-				break
-			}
-			p.line(line)
-		}
-		p.finish()
-		if in.err != nil {
-			p.error(in.err)
-		}
+		in.feed(&p.sink, p.line, p.finish)
 	}
 }
 

@@ -210,12 +210,8 @@ func librariesOf(ctx context.Context, path string) []string {
 	if err != nil {
 		return nil
 	}
-	interpreter := f.Interpreter()
-	f.Close()
-	if interpreter == "" {
-		return nil
-	}
-	return verb.LibrariesOf(ctx, interpreter, path)
+	defer f.Close()
+	return verb.LibrariesOf(ctx, f.Interpreter(), path)
 }
 
 // ran returns the builds whose raw files are inputs.

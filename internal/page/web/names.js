@@ -89,3 +89,15 @@ cairn.placeOf = function (model, f) {
 
 // Views find f.id in each function.
 document.addEventListener("cairn-model", function () { cairn.index(cairn.model); });
+
+/** distinct returns each function with probes once, as {f, ran}: one that several programs have is one, and ran if it did in any. */
+cairn.distinct = function (model) {
+  const found = new Map();
+  for (const f of model.functions) {
+    if (!f.mode) continue;
+    const place = f.symbol + " " + f.file + " " + f.line, was = found.get(place);
+    if (!was) found.set(place, { f: f, ran: Boolean(f.runs) });
+    else was.ran = was.ran || Boolean(f.runs);
+  }
+  return [...found.values()];
+};

@@ -116,11 +116,8 @@
     top("Most calls", function (f) { return f.calls; }, function (f) { return f.calls; }, function (f) { return (f.at_least ? "≥ " : "") + format.count(f.calls); }, { view: "functions", sort: "calls-" });
     const missed = function (f) { return f.runs && f.lines && f.lines[1] > 3 ? f.lines[1] : 0; };
     top("Most lines that did not run", missed, missed, function (f) { return format.count(missed(f)); }, { view: "functions", only: "partly", sort: "lines" });
-    // A function that several programs have is one, and ran if it did in any of them.
-    const place = function (f) { return f.symbol + " " + f.file + " " + f.line; };
-    const ran = new Set(model.functions.filter(function (f) { return f.runs; }).map(place)), first = new Map();
-    model.functions.forEach(function (f) { if (!first.has(place(f))) first.set(place(f), f); });
-    const unused = function (f) { return f.mode && !ran.has(place(f)) && first.get(place(f)) === f ? f.size : 0; };
+    const idle = new Set(cairn.distinct(model).filter(function (d) { return !d.ran; }).map(function (d) { return d.f; }));
+    const unused = function (f) { return idle.has(f) ? f.size : 0; };
     top("Largest functions that did not run", unused, unused, function (f) { return format.bytes(unused(f)); }, { view: "functions", only: "missed", sort: "size-" });
     return list.slice(0, 4);
   }

@@ -38,14 +38,7 @@ cairn.treemap = (function () {
 
   /** files returns the files of a model with their functions, the largest first, of each function one copy. */
   function files(model) {
-    const byPlace = new Map();
-    for (const f of model.functions) {
-      if (!f.mode || !f.size) continue;
-      const place = f.symbol + " " + f.file + " " + f.line, was = byPlace.get(place);
-      if (!was) byPlace.set(place, { f: f, value: f.size, ran: Boolean(f.runs) });
-      else was.ran = was.ran || Boolean(f.runs);
-    }
-    const boxes = [...byPlace.values()].sort(function (a, b) { return b.value - a.value; });
+    const boxes = cairn.distinct(model).filter(function (d) { return d.f.size; }).map(function (d) { return { f: d.f, value: d.f.size, ran: d.ran }; }).sort(function (a, b) { return b.value - a.value; });
     const list = new Map();
     boxes.forEach(function (b, i) {
       const key = b.f.file === undefined ? -1 : b.f.file;
@@ -99,7 +92,7 @@ cairn.treemap = (function () {
       for (const [b, at] of squarify(file.boxes, [x, y + head, w - 2, h - head - 2])) picture.append(boxOf(b, at, open));
     }
     return cairn.el("figure", { class: "treemap" }, picture,
-      cairn.el("figcaption", null, about + ". ", cairn.el("i", { class: "ran" }), " ran, ", cairn.el("i", { class: "missed" }), " did not. Each box is a function, as large as its code."));
+      cairn.el("figcaption", null, about + ". ", cairn.el("i", { class: "ran" }), " ran, ", cairn.el("i", { class: "missed" }), " did not. Each box is a function with probes, as large as its code."));
   }
 
   return { draw: draw, squarify: squarify };
