@@ -45,7 +45,6 @@ HIDDEN void __cairn_bus_end(void);
 
 /* take_along closes the log, and removes handlers. */
 void __cairn_take_along(struct process *p) {
-  if (p->log.file.fd >= 0 && !__cairn_file_own(p)) p->log.file.fd = -1; /* the program has closed it */
   __cairn_file_drop(p);
   __cairn_bus_end();
 }

@@ -8,7 +8,7 @@ static void start(void) {
   if (!why) __cairn_pin(); /* calls return to it */
   if (!why || (__cairn_state && __cairn_state->off)) return;
   q = put(put(put(b, "cairn: wrapped functions without a prototype are not timed: "), why), "\n");
-  print(b, (u64)(q - b));
+  __cairn_print(b, (u64)(q - b));
 }
 
 HIDDEN const u8 __cairn_hook_starter = 0;

@@ -40,7 +40,7 @@ static void print_error(struct process *p, i64 err) {
   char b[128], *q = put(b, "cairn: no room for more calls in the log: errno ");
   if (__atomic_exchange_n(&p->flight.recorder->failed, 1, __ATOMIC_RELAXED)) return;
   q = put(put_number(q, (u64)-err), "\n");
-  print(b, (u64)(q - b));
+  __cairn_print(b, (u64)(q - b));
 }
 
 /* room allocates memory and disk blocks for a chunk of the file, as otherwise a full disk would end

@@ -25,6 +25,7 @@ enum { MADV_DONTNEED = 4, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_WIPEONF
 enum { REALTIME = 0, MONOTONIC = 1, PROCESS_CPU = 2, THREAD_CPU = 3 };
 enum { FUTEX_WAIT = 128, FUTEX_WAKE = 129, FUTEX_SHARED_WAIT = 0, FUTEX_SHARED_WAKE = 1 };
 enum { AT_SECURE = 23, AT_SYSINFO_EHDR = 33 };
+enum { SYS_pidfd_open = 434, SYS_pidfd_getfd = 438 };
 
 enum { SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SA_RESTART = 0x10000000, SA_NODEFER = 0x40000000 };
 
@@ -41,7 +42,6 @@ struct action {
  * messages to the tracer; see attach.c. */
 HIDDEN i64 __cairn_mapped(i64 at, u64 size);
 HIDDEN void __cairn_unmapped(u64 at, u64 size);
-HIDDEN void __cairn_print(const char *text, u64 n);
 #else
 #define __cairn_mapped(at, size) (at)
 #define __cairn_unmapped(at, size) ((void)0)
@@ -133,11 +133,9 @@ INLINE void lock(u32 *l) {
 INLINE void unlock(u32 *l) { store(l, 0); }
 /* leave_files gives this thread an empty file table, so that its files take no descriptors from the
  * program. Kernels before 5.9 cannot do that: it returns 0, and the thread shares the program's table. */
-INLINE int leave_files(void) { return sys3(SYS_close_range, 0, ~0u, 2 /* CLOSE_RANGE_UNSHARE */) >= 0; }
-#ifdef CAIRN_ATTACH
-INLINE void print(const char *text, u64 n) { __cairn_print(text, n); }
-#else
-INLINE void print(const char *text, u64 n) { sys3(SYS_write, 2, text, n); }
-#endif
+enum { CLOSE_RANGE_UNSHARE = 2 };
+INLINE int leave_files(void) { return sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) >= 0; }
+/* print writes a message to standard error, in the timed modes from any thread. */
+HIDDEN void __cairn_print(const char *text, u64 n);
 
 #endif

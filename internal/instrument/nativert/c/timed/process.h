@@ -192,7 +192,8 @@ struct log_state {
   char path[CONTROL_PATH];
   u64 switches; /* of the writer */
   u32 tid;
-  u32 settings;   /* records of them */
+  u8 left_table, own_files; /* of open files, see timed_table.c: it has tried to leave, and has left */
+  u32 settings;             /* records of them */
   u64 setting[4]; /* threshold, period, rate and quiet in the latest */
   u32 freezes, freezes_read; /* the clock's thread writes the former */
   u64 freeze[FREEZES][4];    /* ring */

@@ -250,6 +250,7 @@ HIDDEN void __cairn_exact_thread(struct process *p);
 HIDDEN void __cairn_exact_interval(struct process *p, u64 stamp, u64 e, u64 *t0, u64 *t1);
 HIDDEN u64 __cairn_ticks(struct process *p, u64 ns);
 HIDDEN void __cairn_log_thread(struct process *p);
+HIDDEN void __cairn_leave_table(struct process *p);
 HIDDEN int __cairn_deserted(i32 pid);
 HIDDEN int __cairn_is_there(i32 tid);
 HIDDEN void __cairn_follow(i32 pid);

@@ -9,7 +9,7 @@ static void print_error(const char *what, i64 err) {
   for (u32 n = 0; *what && n < 3000; n++) *p++ = *what++;
   *p = 0;
   p = put(put_number(put(p, ": errno "), (u64)-err), "\n");
-  print(b, (u64)(p - b));
+  __cairn_print(b, (u64)(p - b));
 }
 
 /* own reports whether the descriptor is still that of the log. */
@@ -32,7 +32,7 @@ void __cairn_file_look(struct process *p) {
   if (size < 0 || (u64)size >= known) return;
   f->failed = 1;
   q = put(put(put(b, "cairn: nothing more is logged to "), p->log.path), why);
-  print(b, (u64)(q - b));
+  __cairn_print(b, (u64)(q - b));
 }
 
 /* room extends the file for chunk n, with allocated disk blocks. */
@@ -209,7 +209,7 @@ i64 __cairn_file_grow(struct process *p, u32 n, u8 **at, u32 *number) {
   return 0;
 }
 
-/* drop closes the parent's file in a child and leaves it unchanged. */
+/* drop closes the parent's file in a child, unless the program has closed it, and leaves it unchanged. */
 void __cairn_file_drop(struct process *p) {
   struct file *f = &p->log.file;
   if (f->chunk && f->chunk != f->first) __cairn_file_unmap(f->chunk);
@@ -218,7 +218,7 @@ void __cairn_file_drop(struct process *p) {
   if (p->frames.summary) __cairn_file_unmap((u8 *)p->frames.summary - LOG_CHUNK_HEADER_SIZE);
   p->frames.summary = 0;
   __cairn_open_forget(p);
-  if (f->fd >= 0) sys1(SYS_close, f->fd);
+  if (__cairn_file_own(p)) sys1(SYS_close, f->fd);
   clear(f, sizeof *f);
   f->fd = -1;
 }

@@ -70,7 +70,7 @@ static void print_spike(struct process *p, struct thread *t, const u64 *f) {
   q = put_number(put(q, ", thread "), (u64)(u32)t->owner);
   if (f[6]) q = put_number(put(q, ", frame "), f[6]);
   q = put(put_number(put(q, ", episode "), f[1]), "\n");
-  print(b, (u64)(q - b));
+  __cairn_print(b, (u64)(q - b));
 }
 
 /* ---- records ---- */
@@ -321,6 +321,7 @@ void __cairn_log_thread(struct process *p) {
   int rated = 0;
   u64 freed_at = 0, opened_at = __cairn_now(p) + (p->forked ? 100 * MS : 0);
   sys2(SYS_prctl, 15 /* PR_SET_NAME */, "cairn-log");
+  p->log.left_table = p->log.own_files = 0;
   store(&p->log.tid, (u32)sys0(SYS_gettid));
   for (;;) {
     u32 wake = load(&p->log.wake), want = load(&p->log.flush_want);
@@ -328,6 +329,7 @@ void __cairn_log_thread(struct process *p) {
     int deserted = __cairn_leaving() || __cairn_deserted(p->pid);
     /* A child that runs another program at once has no log. */
     if (now >= opened_at || want != p->log.flush_done) __cairn_begin(p);
+    __cairn_leave_table(p);
     __cairn_file_look(p);
     drain(p);
     __cairn_control(p);

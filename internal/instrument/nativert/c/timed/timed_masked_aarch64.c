@@ -64,7 +64,7 @@ void __cairn_masked(struct process *p) {
       "cairn: this program was built to time its calls with 4 GiB of address space, which it cannot reserve here, and its "
       "code cannot be changed to need less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
   if (!mask_module(p)) {
-    print(message, sizeof message - 1);
+    __cairn_print(message, sizeof message - 1);
     sys1(SYS_exit_group, 127);
   }
   __cairn_add_base(p, p->base);

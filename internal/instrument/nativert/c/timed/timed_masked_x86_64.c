@@ -75,7 +75,7 @@ void __cairn_masked(struct process *p) {
       "code cannot be changed to need less: raise the limit (ulimit -v unlimited), or build it without cairn\n";
   __cairn_mask = p->mask;
   if (!mask_module()) {
-    print(message, sizeof message - 1);
+    __cairn_print(message, sizeof message - 1);
     sys1(SYS_exit_group, 127);
   }
   __cairn_add_base(p, __cairn_masked_rax);

@@ -191,7 +191,7 @@ void __cairn_signal_taken(struct process *p) {
   static const char message[] = "cairn: the program uses the signal of the clock; a thread runs the clock from now on\n";
   if (!load(&p->signal.taken)) return;
   store(&p->signal.taken, 0);
-  print(message, sizeof message - 1);
+  __cairn_print(message, sizeof message - 1);
 }
 
 /* signal_scan is called by the clock's thread at each tick. It looks for new threads when their

@@ -296,9 +296,9 @@ static void run_plain(char **envp) {
                         "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well\n",
                     error[] = "cairn: and its code cannot be changed to run without it\n";
   enum { KEEPONFORK = 19 };
-  print(message, sizeof message - 1);
+  __cairn_print(message, sizeof message - 1);
   if (!__cairn_guest_plain()) {
-    print(error, sizeof error - 1);
+    __cairn_print(error, sizeof error - 1);
     sys1(SYS_exit_group, 127);
   }
   __cairn_plain = 1;

@@ -56,7 +56,7 @@ void __cairn_exact_start(struct process *p) {
       "cairn: the machine has no invariant time stamp counter: no spikes are recorded; build with --clock coarse\n";
   struct moment now;
   if (!is_steady()) {
-    print(message, sizeof message - 1);
+    __cairn_print(message, sizeof message - 1);
     p->off = 1;
   }
   p->slop = 500;

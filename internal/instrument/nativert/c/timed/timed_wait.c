@@ -10,14 +10,6 @@
 #include "timed.h"
 #include "wait.h"
 
-#ifdef __x86_64__
-enum { SYS_recvfrom = 45, SYS_recvmsg = 47, SYS_accept = 43, SYS_select = 23, SYS_epoll_wait = 232, SYS_pselect6 = 270, SYS_ppoll = 271 };
-enum { SYS_epoll_pwait = 281, SYS_epoll_pwait2 = 441, SYS_sendmsg = 46, SYS_readv = 19, SYS_writev = 20 };
-enum { SYS_getsockname = 51, SYS_getpeername = 52, SYS_pidfd_open = 434, SYS_pidfd_getfd = 438 };
-enum { SOL_SOCKET = 1, SO_TYPE = 3, SO_ACCEPTCONN = 30, SOCK_STREAM = 1, UNIX = 1, INET = 2, INET6 = 10 };
-enum { FILES = 16, ARGS = 9, STACK_POINTER = 7, PROGRAM_COUNTER = 8, DEPTH = 16384, PART = 2048 };
-enum { FIRST_EPHEMERAL = 32768, LAST_EPHEMERAL = 60999 }; /* ports that Linux gives to those that connect */
-
 static i64 read_file(const char *path, char *b, u64 room) {
   i64 fd = open_file(path, O_RDONLY | O_CLOEXEC, 0), n;
   if (fd < 0) return fd;
@@ -51,6 +43,14 @@ int __cairn_is_filtered(void) {
   const char *mode = read_file(path, b, sizeof b) > 0 ? after(b, "\nSeccomp:") : 0;
   return !mode || number_of(mode);
 }
+
+#ifdef __x86_64__
+enum { SYS_recvfrom = 45, SYS_recvmsg = 47, SYS_accept = 43, SYS_select = 23, SYS_epoll_wait = 232, SYS_pselect6 = 270, SYS_ppoll = 271 };
+enum { SYS_epoll_pwait = 281, SYS_epoll_pwait2 = 441, SYS_sendmsg = 46, SYS_readv = 19, SYS_writev = 20 };
+enum { SYS_getsockname = 51, SYS_getpeername = 52 };
+enum { SOL_SOCKET = 1, SO_TYPE = 3, SO_ACCEPTCONN = 30, SOCK_STREAM = 1, UNIX = 1, INET = 2, INET6 = 10 };
+enum { FILES = 16, ARGS = 9, STACK_POINTER = 7, PROGRAM_COUNTER = 8, DEPTH = 16384, PART = 2048 };
+enum { FIRST_EPHEMERAL = 32768, LAST_EPHEMERAL = 60999 }; /* ports that Linux gives to those that connect */
 
 /* arguments reads the system call that a thread is in: its arguments, its stack pointer and where
  * it is. It returns the call's number, or -1 if there is none. */
@@ -312,8 +312,6 @@ void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   if (w->call == SYS_futex) find_owner(p, arg, w);
 }
 #else
-int __cairn_is_filtered(void) { return 1; }
-
 void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   (void)p, (void)tid;
   w->on = LOG_WAIT_UNKNOWN;

@@ -101,7 +101,7 @@ static struct process *reserve_some(u32 kind) {
     if (!(p = reserve(PAGE))) return 0;
     p->mask = 0;
     p->off = 1;
-    print(message, sizeof message - 1);
+    __cairn_print(message, sizeof message - 1);
     return p;
   }
   for (u64 size = MOST_MASKED; !p && size >= LEAST_WINDOW; size >>= 1)
@@ -116,7 +116,7 @@ struct process *__cairn_window(u32 kind, int masked) {
   struct process *p = masked && kind != KIND_STACKS ? 0 : reserve_all();
   if (!p) p = reserve_some(kind);
   if (p) return p;
-  print(message, sizeof message - 1); /* inserted code cannot run without */
+  __cairn_print(message, sizeof message - 1); /* inserted code cannot run without */
   sys1(SYS_exit_group, 127);
   return 0;
 }

@@ -39,7 +39,7 @@ void __cairn_misread(const char *s, const char *why) {
   for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
   *q = 0;
   q = put(put(q, why), "\n");
-  print(b, (u64)(q - b));
+  __cairn_print(b, (u64)(q - b));
 }
 
 /* number_of parses the number of a word such as rate=100; NONE if it is invalid. */

@@ -24,7 +24,7 @@ void __cairn_trace_error(const char *what, i64 err) {
   *p = 0;
   if (err < 0) p = put_number(put(p, ": errno "), (u64)-err);
   p = put(p, "\n");
-  print(b, (u64)(p - b));
+  sys3(SYS_write, 2, b, (u64)(p - b));
 }
 
 /* ---- the file ---- */

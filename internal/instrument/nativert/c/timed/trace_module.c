@@ -247,7 +247,7 @@ static void misread(const char *s) {
   for (u32 i = 0; *s && *s != ',' && i < 100; i++) *q++ = *s++;
   *q = 0;
   q = put(q, " is not understood; ignored (size=16MB,file,period=1ms,off)\n");
-  print(b, (u64)(q - b));
+  sys3(SYS_write, 2, b, (u64)(q - b));
 }
 
 static void options(struct tracer *t, const char *s) {

@@ -1,16 +1,18 @@
-/* It waits until the thread that is the clock has no files open, and prints how many it has
- * got: 0, or all those of the program. What the clock keeps open for itself, which system call a
- * thread is in, is not counted: the program has no such file. */
+/* It waits until the threads of the clock and of the log have none of its files open, and prints how
+ * many each has. What they keep open for themselves is not counted: for the clock, which system call a
+ * thread is in, and the log. */
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static int is_kept(const char *fd) {
-  char to[64] = "";
+  char to[4096] = "";
   static const char end[] = "/syscall";
+  const char *logs = getenv("CAIRN_DIR");
   ssize_t n = readlink(fd, to, sizeof to - 1), size = sizeof end - 1;
-  return n > size && !strcmp(to + n - size, end);
+  return n < 0 || !strncmp(to, logs, strlen(logs)) || (n > size && !strcmp(to + n - size, end)); /* < 0: closed */
 }
 
 static int files_of(const char *tid) {
@@ -26,7 +28,7 @@ static int files_of(const char *tid) {
   return d ? n : -1;
 }
 
-static int files_of_clock(void) {
+static int files_of_thread(const char *called) {
   int n = -1;
   DIR *d = opendir("/proc/self/task");
   for (struct dirent *e; d && n < 0 && (e = readdir(d));) {
@@ -34,7 +36,7 @@ static int files_of_clock(void) {
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
     FILE *f = fopen(path, "r");
     if (!f) continue;
-    if (fgets(name, sizeof name, f) && !strcmp(name, "cairn-clock\n")) n = files_of(e->d_name);
+    if (fgets(name, sizeof name, f) && !strcmp(name, called)) n = files_of(e->d_name);
     fclose(f);
   }
   if (d) closedir(d);
@@ -42,8 +44,11 @@ static int files_of_clock(void) {
 }
 
 int main(void) {
-  int n = -1;
-  for (int i = 0; i < 2000 && n; i++, usleep(5000)) n = files_of_clock();
-  printf("%d\n", n);
+  int clock = -1, log = -1;
+  for (int i = 0; i < 2000 && (clock || log); i++, usleep(5000)) {
+    clock = files_of_thread("cairn-clock\n");
+    log = files_of_thread("cairn-log\n");
+  }
+  printf("%d %d\n", clock, log);
   return 0;
 }
