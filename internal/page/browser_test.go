@@ -69,7 +69,7 @@ var views = map[string][]string{
 	"graph?f=main":         {`class="node ran self"`, "600 ns", `class="link observed restored"`},
 	"graph?f=nothing":      {"There is no function nothing in this report."},
 	"pages":                {"by cairn order", "predicted", "as linked"},
-	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs", "HAS NOT ENDED", "waits in futex for at least 3.90 s", "lock_wait", "2 more threads"},
+	"spikes":               {"4.00..5.00 ms", "CAIRN_THRESHOLD(9);", "Threshold 1 ms.", "2 more in the logs", "HAS NOT ENDED", "waits in futex for at least 3.90 s", "lock_wait", "2 more threads", "The rows explain 75.0 % of the 8.000 ms in which calls took too long."},
 	"spikes?n=0":           {"4.00..5.00 ms in", "the peak: the first call to take too long"},
 	"samples":              {`class="graph-of-samples"`, "Total samples", `<i class="restored">`},
 	"samples?as=list":      {`class="frame restored"`, "44.4"},
@@ -128,6 +128,90 @@ func TestTreemap(t *testing.T) {
     missed.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     await pause();
     equal("address", location.hash, "#function?f=idle");
+`)
+}
+
+// TestLead checks that the overview begins with the picture of the call that took too long, or without spikes with the
+// flame graph of samples, and that the other pictures follow.
+func TestLead(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	const classes = `[...document.querySelectorAll("figure")].map(function (e) { return e.className + (e.closest(".lead") ? "" : " below"); }).join()`
+	browsertest.Check(t, sample(t, nil), "overview", `
+    equal("pictures", `+classes+`, "leading of-spike,leading of-stacks below,treemap below");
+    equal("the call that has not ended", document.querySelector(".of-spike figcaption a").textContent, "3900..4000 ms in work()");
+    equal("late time", document.querySelector(".of-spike figcaption").textContent.replaceAll(" ", " ").includes("explain 75.0 % of the 8.000 ms"), true);
+    document.querySelector(".of-spike .picture").click();
+    await pause();
+    equal("address", location.hash, "#spikes?n=1");
+`)
+	browsertest.Check(t, sample(t, func(m map[string]any) { delete(m, "spikes") }), "overview", `
+    equal("pictures", `+classes+`, "leading of-stacks,treemap below");
+    for (let i = 0; i < 50 && !Number(document.querySelector(".of-stacks").dataset.bars); i++) await pause();
+    equal("bars", document.querySelector(".of-stacks").dataset.bars, "4");
+    equal("caption", document.querySelector(".of-stacks figcaption").textContent, "Samples: each function below its callers, as wide as its samples.");
+`)
+}
+
+// TestTimes checks the histogram of a function's calls: it has all of them, and where the clock does not tell them apart
+// it and the percentiles say so.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	set := func(step int) func(m map[string]any) {
+		return func(m map[string]any) {
+			m["calls"].(map[string]any)["step"] = step
+			time := m["functions"].([]any)[1].(map[string]any)["time"].(map[string]any)
+			time["calls"], time["median"], time["p99"] = 12, 300, 5000
+			time["histogram"] = map[string]any{"first": 27, "counts": []int{4, 0, 3, 0, 0, 2, 1, 0, 1}}
+		}
+	}
+	const said = `
+    const text = function (q) { return document.querySelector(q).textContent.replaceAll(" ", " "); };
+    const stat = [...document.querySelectorAll(".stat")].map(function (e) { return e.textContent.replaceAll(" ", " "); }).find(function (t) { return t.startsWith("A call"); });
+    const titles = [...document.querySelectorAll(".histogram title")].map(function (e) { return e.textContent.replaceAll(" ", " "); });
+    const heights = [...document.querySelectorAll(".histogram .tower")].map(function (e) { return Number(e.getAttribute("height")); });
+`
+	browsertest.Check(t, sample(t, set(0)), "function?f=_Z4workv", said+`
+    equal("percentiles", stat, "A call300 nsp99 5.000 µs, max 350 ns");
+    equal("bars", titles.join("; "), "4 calls of 224 ns to 256 ns; 0 calls of 256 ns to 320 ns; 3 calls of 320 ns to 384 ns; 0 calls of 384 ns to 448 ns; 0 calls of 448 ns to 512 ns; 2 calls of 512 ns to 640 ns; 1 call of 640 ns to 768 ns; 0 calls of 768 ns to 896 ns; 1 call of 896 ns to 1.024 µs");
+    equal("heights", heights.join(), "120,0,90,0,0,60,30,0,30");
+    equal("not known", text(".times figcaption").includes("Of 1 more call the time is not known."), true);
+`)
+	browsertest.Check(t, sample(t, set(250)), "function?f=_Z4workv", said+`
+    equal("percentiles", stat, "A call< 550 nsp99 5.000 µs, max < 600 ns");
+    equal("bars", titles.join("; "), "7 calls recorded as less than 512 ns; 2 calls of 512 ns to 640 ns; 1 call of 640 ns to 768 ns; 0 calls of 768 ns to 896 ns; 1 call of 896 ns to 1.024 µs");
+`)
+}
+
+// TestPages checks that the view of pages has all of its state in the address, and that Back undoes a choice.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	browsertest.Check(t, sample(t, nil), "pages?scenario=two&at=1.0", `
+    const head = function () { const h = document.querySelector(".pageinfo h3"); return h && h.textContent; };
+    const current = function () { return document.querySelector(".scenarios tr.current td").textContent; };
+    equal("scenario", current(), "two");
+    equal("page of the address", head(), "0x1000, by cairn order");
+    const map = document.querySelector(".pagemap");
+    map.focus();
+    map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+    await pause();
+    equal("chosen", location.hash, "#pages?scenario=two&at=0.0");
+    equal("its functions", head(), "0x1000, as linked");
+    document.querySelectorAll(".scenarios a")[0].click();
+    await pause();
+    equal("another scenario keeps the page", current() + " " + head(), "one 0x1000, as linked");
+    history.back();
+    await pause();
+    equal("back", current() + " " + head(), "two 0x1000, as linked");
+    equal("address", location.hash, "#pages?scenario=two&at=0.0");
 `)
 }
 

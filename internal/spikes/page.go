@@ -7,6 +7,7 @@ type Page struct {
 	Notes       []string    // what is not ranked: freezes, and waits for work
 	Spikes      []*Object   // in the order of the list
 	Timelines   []*Timeline // of the spikes, nil for those with unknown calls; may be empty
+	Late        Late        // how much of the late time the rows explain
 	Left        int         // stacks that the page leaves out
 	Open        []*Object   // calls that have not ended and are late: those that may have been idle are last
 	OpenLeft    int         // such calls that the page leaves out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/quantile"
 )
 
 // Costs are calls and what they cost, in the unit of the trie they are from.
@@ -42,6 +43,20 @@ func NewCosts(s *calltrie.Stats, total uint64) Costs {
 // outside.
 func percentile(s *calltrie.Stats, q float64) uint64 {
 	return min(max(s.Latency.Quantile(q), s.Min), s.Max)
+}
+
+// Latencies returns the times of the single calls of each function, by all callers. They are empty in a log of sums.
+func Latencies(t *calltrie.Trie) map[calllog.FuncID]*quantile.Sketch {
+	of := make(map[calllog.FuncID]*quantile.Sketch)
+	for _, n := range t.Nodes() {
+		s := of[n.Func]
+		if s == nil {
+			s = &quantile.Sketch{}
+			of[n.Func] = s
+		}
+		s.Merge(&n.Latency)
+	}
+	return of
 }
 
 // Function is the cost of the calls of a function, by all callers.

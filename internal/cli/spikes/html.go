@@ -39,7 +39,7 @@ func (f *spikesFlags) writeHTML(t *spikeSet) error {
 // page returns the page of the spikes of t.
 func (f *spikesFlags) page(t *spikeSet, top int) (*spikes.Page, error) {
 	groups := f.shown(t, top)
-	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Left: f.left(t, groups)}
+	page := &spikes.Page{Title: "Spikes of " + t.title(), Reach: t.set.Reach().Lines(), Late: t.set.Late(), Left: f.left(t, groups)}
 	page.Reach = slices.Concat(page.Reach, t.writer.Explained())
 	page.Notes = slices.Concat(t.writer.Freezes(), t.writer.Waiting(0))
 	for _, g := range groups {

@@ -6,6 +6,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/quantile"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/layout/pages"
@@ -223,7 +224,7 @@ func (b *builder) calls() {
 	sum := &Calls{Unit: c.Unit, Step: c.Step, Threads: c.Threads, Time: c.Time}
 	split := waiting.Divide(c.Trie, func(fn calllog.FuncID) string { return c.Funcs[fn].Wait })
 	waits := split.ByFunction()
-	ids := map[calllog.FuncID]int{}
+	ids, latencies := map[calllog.FuncID]int{}, account.Latencies(c.Trie)
 	for _, f := range account.Functions(c.Trie) {
 		info := c.Funcs[f.Func]
 		if info.Wait != "" {
@@ -233,9 +234,9 @@ func (b *builder) calls() {
 		ids[f.Func] = i
 		sum.Calls += f.Calls
 		if fn := &b.m.Functions[i]; fn.Time == nil {
-			fn.Time = &Time{f.Calls, f.Total, f.Self, spreadOf(&f.Costs), f.Deduced + f.Open, waits[f.Func].Total}
+			fn.Time = &Time{f.Calls, f.Total, f.Self, spreadOf(&f.Costs, latencies[f.Func]), f.Deduced + f.Open, waits[f.Func].Total}
 		} else {
-			fn.Time.add(&f.Costs)
+			fn.Time.add(&f.Costs, latencies[f.Func])
 			fn.Time.Waits += waits[f.Func].Total
 		}
 	}
@@ -269,17 +270,17 @@ func (s *Calls) divide(split *waiting.Division, ids map[calllog.FuncID]int) {
 }
 
 // spreadOf returns the times of single calls, nil if they are not known.
-func spreadOf(c *account.Costs) *Spread {
+func spreadOf(c *account.Costs, latency *quantile.Sketch) *Spread {
 	if !c.Spread {
 		return nil
 	}
-	return &Spread{c.Min, c.Median, c.P90, c.P99, c.Max}
+	return &Spread{c.Min, c.Median, c.P90, c.P99, c.Max, histogramOf(latency)}
 }
 
 // add adds the calls of another part of the function's code. Percentiles of both together are
 // not known: those of the part with more calls are kept.
-func (t *Time) add(c *account.Costs) {
-	switch s := spreadOf(c); {
+func (t *Time) add(c *account.Costs, latency *quantile.Sketch) {
+	switch s := spreadOf(c, latency); {
 	case s == nil:
 	case t.Spread == nil:
 		t.Spread = s
@@ -288,6 +289,7 @@ func (t *Time) add(c *account.Costs) {
 		if c.Calls <= t.Calls {
 			s.Median, s.P90, s.P99 = t.Median, t.P90, t.P99
 		}
+		s.Histogram = t.Histogram.with(s.Histogram)
 		t.Spread = s
 	}
 	t.Calls += c.Calls

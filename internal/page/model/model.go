@@ -170,6 +170,15 @@ type Spread struct {
 	P90    uint64 `json:"p90"`
 	P99    uint64 `json:"p99"`
 	Max    uint64 `json:"max"`
+	// Histogram is absent of a function with one call.
+	Histogram *Histogram `json:"histogram,omitempty"`
+}
+
+// Histogram counts calls by their time. The buckets of a power of two are four, as wide as each other: bucket i below
+// 4 has the time i, and above it the times from (4 + i%4) << (i/4 - 1) to the next bucket.
+type Histogram struct {
+	First  int      `json:"first"`  // bucket of Counts[0]
+	Counts []uint64 `json:"counts"` // neither the first nor the last is 0
 }
 
 // Change is a difference from the input that is compared.
@@ -273,11 +282,13 @@ type Spikes struct {
 	Open     []*spikes.Object `json:"open,omitempty"`
 	OpenLeft int              `json:"open_left,omitempty"` // such calls that are not in Open
 	// Timelines are the calls before and during each spike, where a flight recorder has them.
-	Timelines   []*spikes.Timeline `json:"timelines,omitempty"`
-	Left        int                `json:"left"`            // stacks that are not in Groups
-	Reach       []string           `json:"reach"`           // messages: what the logs can show
-	Notes       []string           `json:"notes,omitempty"` // what is not ranked: freezes, and waits for work
-	Suggestions []Suggestion       `json:"suggestions"`
+	Timelines []*spikes.Timeline `json:"timelines,omitempty"`
+	// Late is how much of the time in which calls took too long the groups explain; absent if there is none.
+	Late        *spikes.Late `json:"late,omitempty"`
+	Left        int          `json:"left"`            // stacks that are not in Groups
+	Reach       []string     `json:"reach"`           // messages: what the logs can show
+	Notes       []string     `json:"notes,omitempty"` // what is not ranked: freezes, and waits for work
+	Suggestions []Suggestion `json:"suggestions"`
 }
 
 // Suggestion is a line for the source that permits a call to take long.

@@ -134,7 +134,7 @@ func sources(t *testing.T) *model.Sources {
 func spikePage() *spikes.Page {
 	site := spikes.Site{Function: "work()", Symbol: "_Z4workv", File: "/src/a.c", Line: 21}
 	return &spikes.Page{
-		Reach: []string{"Threshold 1 ms."}, Left: 2,
+		Reach: []string{"Threshold 1 ms."}, Left: 2, Late: spikes.Late{Time: 8e6, Explained: 6e6},
 		Spikes: []*spikes.Object{{
 			Version: 1, Log: "app.cairnlog", Seen: 3, Worst: 5e6, Interval: spikes.Range{4e6, 5e6}, Limit: uint64(1e6), Peak: site,
 			Stack: []spikes.StackObject{{Site: site}}, Children: []spikes.ChildObject{}, Parents: []spikes.EndObject{},

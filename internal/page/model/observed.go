@@ -23,6 +23,9 @@ func (b *builder) spikes() {
 		return
 	}
 	b.m.Spikes = &Spikes{Groups: orEmpty(s.Spikes), Open: s.Open, OpenLeft: s.OpenLeft, Timelines: s.Timelines, Left: s.Left, Reach: orEmpty(s.Reach), Notes: s.Notes, Suggestions: []Suggestion{}}
+	if s.Late.Time > 0 {
+		b.m.Spikes.Late = &s.Late
+	}
 	for _, g := range s.Suggestions {
 		b.m.Spikes.Suggestions = append(b.m.Spikes.Suggestions, Suggestion{g.Place.Function, g.Place.File, g.Place.Line, g.Markup, g.Why})
 	}

@@ -57,7 +57,7 @@ func harness(t testing.TB, log calllog.Log, marks *timeline.Marks) string {
 		}
 		return flames.Add(title, data.Bytes())
 	}
-	whole := graph("All calls", &flamegraph.Profile{Unit: "ns", Name: name, Groups: []flamegraph.Group{{Trie: res.Merged()}}})
+	whole := graph("All calls", &flamegraph.Profile{Unit: "ns", Step: log.Info().Clock.Step, Name: name, Groups: []flamegraph.Group{{Trie: res.Merged()}}})
 	flames.Graphs[0].Whole = true
 	diff := stackdiff.Tries(stackdiff.Side{Trie: res.Threads[0].Trie, Name: name}, stackdiff.Side{Trie: res.Merged(), Name: name})
 	compared := &flamegraph.Diff{Unit: "ns", Before: "before", After: "after", Names: diff.Names}
@@ -183,6 +183,55 @@ await settle();
 if (!text(".tl-say").includes("1 function found")) wrong("search", text(".tl-say"));
 equal("filtered", rows().length, 1);
 if (document.querySelector("#view .failure")) wrong(text("#view .failure"));
+`)
+}
+
+// TestOverview checks that logs of calls lead the overview with their time line, and that the flame graph of all calls
+// follows.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	browsertest.Check(t, harness(t, timeline.Small(), nil), "overview", script+`
+for (const name of ["of-time", "of-stacks"]) for (let i = 0; i < 50 && !Number(document.querySelector("." + name).dataset.bars); i++) await pause();
+equal("pictures", [...document.querySelectorAll(".leading")].map(function (e) { return e.className; }).join(), "leading of-time,leading of-stacks");
+if (!(Number(document.querySelector(".of-time").dataset.bars) > 5)) wrong("bars of the time line");
+equal("bars of the flame graph", document.querySelector(".of-stacks").dataset.bars, "5");
+equal("caption", text(".of-time figcaption"), "Time line: the calls of 2 threads in 9.000 µs.");
+const canvas = document.querySelector(".of-stacks canvas"), box = canvas.getBoundingClientRect();
+canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + 30, clientY: box.top + 19 + 8, bubbles: true }));
+equal("tip", text(".of-stacks .tl-tip b"), "function_b");
+canvas.dispatchEvent(new MouseEvent("click", { clientX: box.left + 30, clientY: box.top + 19 + 8, bubbles: true }));
+await settle();
+equal("address", location.hash, "#flame?what=calls0&zoom=0");
+history.back();
+await settle();
+document.querySelector(".of-time canvas[role=img]").click();
+await settle();
+equal("address", location.hash, "#timeline");
+`)
+}
+
+// TestClockStep checks that times below the step of the clock are written as bounds.
+func TestClockStep(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	log := timeline.Small()
+	log.About.Clock.Step = 3000
+	browsertest.Check(t, harness(t, log, nil), "flame", script+`
+const card = function () { return Object.fromEntries([...document.querySelectorAll(".tl-card dt")].map(function (r) { return [r.textContent, r.nextElementSibling.textContent.replaceAll("\u202f", " ")]; })); };
+location.hash = "#flame?what=calls0&zoom=0.0";
+await settle();
+const c = card();
+equal("calls", c.Calls, "3");
+equal("median, of 2 ns", c.Median, "< 3.002 µs");
+equal("longest, of 4 µs", c.Longest, "< 7.000 µs");
+equal("a sum is not rounded", c.Total.split(",")[0], "4.003 µs");
+const longest = rows().map(function (r) { return r.split("|"); });
+for (const r of longest) if (r[0] === "function_d") equal("longest of the table", r[r.length - 1], "< 3.007 µs");
 `)
 }
 

@@ -158,7 +158,7 @@
 
     function zoom(n) {
       if (state.middle !== null) return;
-      go({ zoom: n && n !== state.tree.root ? pathOf(n) : "", at: "", part: "" });
+      go({ zoom: n && n !== state.tree.root ? bars.pathOf(n) : "", at: "", part: "" });
     }
 
     function all() {
@@ -293,7 +293,7 @@
       describe(n);
       ctx.announce(nameOf(n) + ", " + cairn.flamecard.rows(state.tree, n).slice(0, 3).map(function (r) { return r.slice(0, 2).join(" "); }).join(", "));
       draw();
-      if (state.middle === null) go({ at: pathOf(n) }, true);
+      if (state.middle === null) go({ at: bars.pathOf(n) }, true);
     }
     canvas.addEventListener("keydown", function (event) {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -366,12 +366,7 @@
       show();
     }
 
-    /** pathOf and nodeAt are how a node is written in an address. */
-    function pathOf(n) {
-      const path = [];
-      for (; n.parent; n = n.parent) path.unshift(n.parent.children.indexOf(n));
-      return path.join(".");
-    }
+    /** nodeAt returns the node that pathOf wrote in an address. */
     function nodeAt(path) {
       if (!path) return null;
       let n = state.tree.root;

@@ -112,6 +112,12 @@ cairn.flamebars = (function () {
 
   return {
     ROW: ROW, arrange: arrange, paint: paint, nameOf: nameOf,
+    /** pathOf is how a node is written in an address: its place among its siblings, and that of each of its callers. */
+    pathOf: function (n) {
+      const path = [];
+      for (; n.parent; n = n.parent) path.unshift(n.parent.children.indexOf(n));
+      return path.join(".");
+    },
     /** above is a node below all that it is in. */
     above: function (n) {
       const list = [];

@@ -47,6 +47,13 @@
       } }, format.count(more) + " more") : null);
   }
 
+  /** times is how long single calls took. */
+  function times(model, f) {
+    if (!f.time || !f.time.histogram) return null;
+    const write = function (n) { return model.calls.unit === "ns" ? format.duration(n) : format.count(n) + " ticks"; };
+    return el("section", null, el("h2", null, "How long calls took"), cairn.histogram.draw(f.time, model.calls.step, write));
+  }
+
   function parts(model, f) {
     if (!f.parts) return null;
     return el("section", null, el("h2", null, "Pieces of code"),
@@ -124,6 +131,7 @@
           numbers(model, f),
           el("div", { class: "columns" },
             el("div", { class: "main" },
+              times(model, f),
               f.bits ? el("section", { class: "bits" }, el("h2", null, "Blocks"), cairn.blocks(f.bits, f.blocks[0] + " of " + f.blocks[1] + " blocks ran")) : null,
               el("section", null, el("h2", null, "Source"), code)),
             el("aside", null,

@@ -9,7 +9,7 @@
     blocks: function (f) { return ["Blocks that ran", format.percent(f.value, f.of), format.count(f.value) + " of " + format.count(f.of), [f.value, f.of], { view: "functions", only: "partly" }]; },
     calls: function (f) { return ["Calls", (f.at_least ? "≥ " : "") + format.short(f.value), f.at_least ? "a lower bound" : format.count(f.value), null, { view: "functions", sort: "calls-" }]; },
     pages: function (f) { return ["Pages a run touches", format.count(Math.round(f.value)), f.then && f.then < f.value ? format.count(Math.round(f.then)) + " with the functions in order" : "of " + format.count(f.of), f.then ? [f.then, f.value] : null, { view: "pages" }]; },
-    spikes: function (f) { return ["Longest spike", format.duration(f.value), format.plural(f.of, "stack"), null, { view: "spikes" }]; },
+    spikes: function (f, model) { const late = model.spikes && model.spikes.late; return ["Longest spike", format.duration(f.value), format.plural(f.of, "stack") + (late ? ", which explain " + format.percent(late.explained_ns, late.time_ns) + " of late time" : ""), late ? [late.explained_ns, late.time_ns] : null, { view: "spikes" }]; },
     time: function (f, model) { return ["Time in calls", model.calls.unit === "ns" ? format.duration(f.value) : format.short(f.value) + " ticks", model.calls.waits ? (model.calls.unit === "ns" ? format.duration(model.calls.processor) : format.short(model.calls.processor)) + " of it on a processor" : format.plural(f.of, "call") + ", " + format.plural(model.calls.threads, "thread"), null, { view: "functions", sort: "self-" }]; },
     samples: function (f) { return ["Samples", format.short(f.of), f.value ? format.percent(f.value, f.of) + " with restored frames" : "no frame was missing", f.value ? [f.value, f.of] : null, { view: "samples" }]; },
   };
@@ -140,7 +140,7 @@
     id: "overview", title: "Overview", key: "o", order: 0,
     mount(root, ctx) {
       const model = ctx.model;
-      const runs = model.runs || 0;
+      const runs = model.runs || 0, pictures = cairn.lead.pictures(model, ctx);
       root.append(
         el("div", { class: "hero" }, el("h1", null, model.title),
           el("p", { class: "soft" }, [
@@ -148,11 +148,11 @@
             [...new Set(model.modules.flatMap(function (m) { return m.modes; }))].map(function (m) { return "mode " + m; }).join(", "),
             [...new Set(model.modules.map(function (m) { return m.machine; }).filter(Boolean))].join(", "),
           ].filter(Boolean).join(" · "))),
-        lead(findings(model), cairn.treemap.draw(model, function (f) { ctx.go({ view: "function", f: f.key }); })) || "",
+        lead(findings(model), pictures.length ? pictures[0].element : null) || "",
         el("div", { class: "figures" }, model.figures.slice(0, 5).map(function (f) { return figure(f, model); })),
-        el("div", { class: "cards" }, changes(model), tops(model), waits(model), sentences("What is uncertain", model.uncertain, "uncertain"), sentences("What is left out", model.limits, ""),
+        el("div", { class: "cards" }, pictures.slice(1).map(function (p) { return el("section", { class: "card wide" }, p.element); }), changes(model), tops(model), waits(model), sentences("What is uncertain", model.uncertain, "uncertain"), sentences("What is left out", model.limits, ""),
           modules(model), scenarios(model), inputs(model)));
-      return { update() {}, destroy() {} };
+      return { update() {}, destroy() { for (const p of pictures) p.destroy(); } };
     },
   });
 })();

@@ -12,8 +12,11 @@
     return list[Math.min(list.length - 1, Math.floor((step - 1) / Math.max(1, most) * list.length))];
   }
 
-  /** map draws the pages of a layout as squares, coloured by their first touch. */
-  function map(ctx, layout, touch, most, marked, tell) {
+  /**
+   * map draws the pages of a layout as squares, coloured by their first touch. tell is called for the page at the mouse,
+   * and with true for the one that is chosen.
+   */
+  function map(layout, touch, most, marked, tell) {
     const steps = touch.steps, n = steps.length;
     const canvas = el("canvas", { class: "pagemap", tabindex: "0", role: "img", "aria-label": format.count(touch.pages) + " of " + n + " pages are touched " + layout.label + ". Arrow keys move over the pages." });
     let columns = 1, pitch = 1, current = -1;
@@ -43,24 +46,29 @@
         }
       }
     };
-    const choose = function (i) {
-      if (i < 0 || i >= n || i === current) return;
+    const mark = function (i) {
+      if (i === current || i >= n) return;
       current = i;
       paint();
-      tell(i);
+    };
+    const choose = function (i, keep) {
+      if (i < 0 || i >= n || i === current && !keep) return;
+      mark(i);
+      tell(i, keep);
     };
     canvas.addEventListener("pointermove", function (e) {
       const r = canvas.getBoundingClientRect();
-      choose(Math.floor((e.clientY - r.top) / pitch) * columns + Math.min(columns - 1, Math.floor((e.clientX - r.left) / pitch)));
+      choose(Math.floor((e.clientY - r.top) / pitch) * columns + Math.min(columns - 1, Math.floor((e.clientX - r.left) / pitch)), false);
     });
+    canvas.addEventListener("click", function () { choose(current, true); });
     canvas.addEventListener("keydown", function (e) {
       const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[e.key];
       if (!by) return;
       e.preventDefault();
       e.stopPropagation();
-      choose(current < 0 ? 0 : current + by);
+      choose(current < 0 ? 0 : current + by, true);
     });
-    return { element: canvas, paint: paint };
+    return { element: canvas, paint: paint, mark: mark };
   }
 
   /** curve draws how the number of touched pages grows over a run. */
@@ -90,7 +98,10 @@
   }
   function end(l) { return l.points.length ? l.points[l.points.length - 1][1] : 0; }
 
-  function table(model, ctx, current) {
+  /** scenarioRoute is the address of another scenario. */
+  function scenarioRoute(route, s) { return Object.assign({}, route, { view: "pages", scenario: s.name || " " }); }
+
+  function table(model, route, current) {
     const p = model.pages, ordered = p.layouts.length > 1;
     const num = function (t) { return el("th", { scope: "col", class: "num" }, t); };
     const d = function (n) { return format.count(Math.round(n * 10) / 10); };
@@ -98,45 +109,60 @@
       el("thead", null, el("tr", null, el("th", { scope: "col" }, "Scenario"), num("Runs"), num("Functions"), num("Code"), num("Pages"), ordered ? num("In order") : null, ordered ? num("Saved") : null, num("Least"), num("64 KiB windows"))),
       el("tbody", null, p.scenarios.map(function (s) {
         const now = s.touch[0].pages, then = ordered ? s.touch[1].pages : 0;
-        return el("tr", { class: s === current ? "current" : "" }, el("td", null, cairn.link({ view: "pages", scenario: s.name || " " }, s.name || "(no name)", { "aria-current": s === current ? "true" : null })),
+        return el("tr", { class: s === current ? "current" : "" }, el("td", null, cairn.link(scenarioRoute(route, s), s.name || "(no name)", { "aria-current": s === current ? "true" : null })),
           el("td", { class: "num" }, format.count(s.runs)), el("td", { class: "num" }, d(s.functions)), el("td", { class: "num" }, format.bytes(s.bytes)), el("td", { class: "num" }, d(now)),
           ordered ? el("td", { class: "num" }, d(then)) : null, ordered ? el("td", { class: "num saved" }, then < now ? "−" + format.percent(now - then, now) : "") : null, el("td", { class: "num" }, d(s.least)),
           el("td", { class: "num" }, d(s.touch[0].windows_64k) + (ordered ? " → " + d(s.touch[1].windows_64k) : "")));
       }))));
   }
 
+  // A route has scenario, f (the function whose pages are outlined), and at (the chosen page: its layout and number).
   cairn.view({
     id: "pages", title: "Pages", key: "p", order: 40,
     available(model) { return Boolean(model.pages); },
     mount(root, ctx) {
       const model = ctx.model, p = model.pages, x = cairn.index(model);
-      let maps = [], redraw = function () {};
+      let maps = [], redraw = function () {}, shown = "", now = ctx.route;
       const resized = new ResizeObserver(function () { redraw(); });
       const themed = function () { redraw(); };
       document.addEventListener("cairn-theme", themed);
       function update(route) {
+        now = route;
+        const of = JSON.stringify([route.scenario, route.f]);
+        if (of === shown) return chosen();
+        shown = of;
         const sc = p.scenarios.find(function (s) { return s.name === (route.scenario || "").trim(); }) || p.scenarios[0];
         const fn = x.byKey.get(route.f);
         const info = el("div", { class: "pageinfo", role: "status" }, el("p", { class: "soft" }, "Point at a page to see its functions."));
-        const tell = function (i, layout, touch) {
-          const ids = layout.pages[i] || [], step = touch.steps[i];
+        const tell = function (at, i) {
+          const layout = p.layouts[at], touch = sc.touch[at], ids = layout.pages[i] || [], step = touch.steps[i];
           info.replaceChildren(el("h3", null, el("span", { class: "mono" }, format.hex(layout.address + i * p.page_size)), ", " + layout.label),
             el("p", { class: "soft" }, step ? "touched by first execution " + format.count(step) + " of the run" : "not touched in this run"),
             el("ul", { class: "plain" }, ids.slice(0, 14).map(function (id) { return el("li", null, cairn.functionMark(x, model.functions[id]), cairn.functionLink(model, id)); })),
             ids.length > 14 ? el("p", { class: "soft" }, "and " + (ids.length - 14) + " more") : !ids.length ? el("p", { class: "soft" }, "no function of the profile") : null);
         };
+        chosen = function () {
+          const [at, i] = (now.at || "").split(".").map(Number), is = maps[at] && i >= 0 && i < maps[at].touch.steps.length;
+          maps.forEach(function (m, k) { m.map.mark(is && k === at ? i : -1); });
+          if (is) tell(at, i);
+          root.querySelectorAll(".scenarios a").forEach(function (a, k) { a.href = cairn.href(scenarioRoute(now, p.scenarios[k])); });
+        };
         maps = p.layouts.map(function (l, i) {
           const t = sc.touch[i], marked = new Set();
           if (fn !== undefined) l.pages.forEach(function (ids, n) { if (ids.includes(fn)) marked.add(n); });
           const most = Math.max(...t.steps);
-          return { layout: l, touch: t, map: map(ctx, l, t, most, marked, function (n) { tell(n, l, t); }) };
+          return { layout: l, touch: t, map: map(l, t, most, marked, function (n, keep) {
+            for (const [k, m] of maps.entries()) if (k !== i) m.map.mark(-1);
+            tell(i, n);
+            if (keep) ctx.go(Object.assign({}, now, { at: i + "." + n }), { replace: Boolean(now.at) });
+          }) };
         });
         const graph = el("div");
         root.replaceChildren(
           el("div", { class: "title" }, el("h1", null, "Pages of " + p.binary),
             el("p", { class: "under soft" }, "Each square is a page of " + format.bytes(p.page_size) + " of code; its colour says when the run first touched it.",
               fn !== undefined ? el("span", null, "Outlined: ", cairn.functionLink(model, fn)) : null)),
-          table(model, ctx, sc),
+          table(model, route, sc),
           el("div", { class: "pagegrid" },
             el("div", { class: "maps" }, maps.map(function (m, i) {
               return el("figure", null, el("figcaption", null, el("strong", null, m.layout.label), " ", el("span", { class: "soft" }, format.count(m.touch.steps.filter(Boolean).length) + " of " + format.count(m.touch.steps.length) + " pages touched" + (i ? ", predicted" : ""))), el("div", null, m.map.element));
@@ -151,7 +177,9 @@
           graph.replaceChildren(curve(sc, p.layouts, Math.max(320, Math.min(900, graph.clientWidth))));
         };
         redraw();
+        chosen();
       }
+      let chosen = function () {};
       update(ctx.route);
       resized.observe(root);
       return { update: update, destroy() { resized.disconnect(); document.removeEventListener("cairn-theme", themed); } };

@@ -190,9 +190,10 @@
       function go(changes, replace) { ctx.go(Object.assign({}, route, changes), { replace: replace }); }
       function choose(i) { go({ n: String(i), part: "" }, true); }
       const search = cairn.searchField("Search functions on stacks, or /regular expression/", route.q, cairn.debounce(function (q) { go({ q: q }, true); }, 120));
-      const tally = el("p", { class: "tally", role: "status" });
+      const tally = el("p", { class: "tally", role: "status" }), late = model.spikes.late;
       const sug = model.spikes.suggestions;
       root.append(el("div", { class: "toolbar" }, el("h1", null, "Spikes"), groups.length ? search : null, tally),
+        late ? el("p", { class: "late" }, cairn.meter([late.explained_ns, late.time_ns]), "The rows explain " + format.percent(late.explained_ns, late.time_ns) + " of the " + format.duration(late.time_ns) + " in which calls took too long.") : null,
         groups.length ? el("div", { class: "spikes" }, list, box) : el("p", { class: "empty" }, "No call took longer than its threshold."),
         el("div", { class: "cards" },
           sug.length ? el("section", { class: "card" }, el("h2", null, "Marks for calls that may be expected"), sug.map(function (m) {

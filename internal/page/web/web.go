@@ -16,7 +16,7 @@ var files embed.FS
 // then code that views share, then the views.
 var Scripts = []string{
 	"app.js", "format.js", "dom.js", "names.js", "parts.js", "grid.js", "third_party/code.js",
-	"code.js", "spikepicture.js", "treemap.js",
+	"code.js", "spikepicture.js", "treemap.js", "lead.js", "histogram.js",
 	"overview.js", "functions.js", "function.js", "source.js", "graph.js", "pages.js", "spikes.js", "samples.js",
 	"tiles.js", "bars.js", "stacktree.js", "costs.js", "lanes.js", "timeline-input.js", "timeline-cards.js", "timeline.js", "flamebars.js", "flamecard.js", "flame.js",
 }
