@@ -19,15 +19,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// Build returns the command cairn build.
-func Build(s *verb.Streams) *cobra.Command {
-	var f toolchain.InstrumentFlags
-	b := build{s: s}
-	var way string
-	c := &cobra.Command{
-		Use:   "build [flags] -- COMMAND ARGS...",
-		Short: "Run a build command and instrument it or optimise it by a profile",
-		Long: `build runs a build command and instruments what it compiles, as cairn cc does. At
+const buildHelp = `build runs a build command and instruments what it compiles, as cairn cc does. At
 the end it prints a summary: how many files, functions and blocks were instrumented,
 and what was not and why. It edits no file of the build. Trees that CMake or
 configure prepared earlier need not be configured again, and do not refer to cairn
@@ -44,7 +36,17 @@ A build that compiles nothing is an error: either it was up to date, or its
 compilers could not be intercepted. --allow-nothing accepts such builds.
 
 With --use nothing is instrumented. The build's code is laid out by a profile, as
-cairn cc --use does.`,
+cairn cc --use does.`
+
+// Build returns the command cairn build.
+func Build(s *verb.Streams) *cobra.Command {
+	var f toolchain.InstrumentFlags
+	b := build{s: s}
+	var way string
+	c := &cobra.Command{
+		Use:   "build [flags] -- COMMAND ARGS...",
+		Short: "Run a build command and instrument it or optimise it by a profile",
+		Long:  buildHelp,
 		Example: `  cairn build -- make -j2
   cairn build --mode full -- sh -c './configure && make'
   cairn build --mode block -- sh -c 'cmake -B out . && cmake --build out'

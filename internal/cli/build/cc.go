@@ -7,13 +7,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// CC returns the command cairn cc.
-func CC(s *verb.Streams) *cobra.Command {
-	var f toolchain.InstrumentFlags
-	c := &cobra.Command{
-		Use:   "cc [flags] COMPILER ARGS...",
-		Short: "Run a compiler and instrument its output or optimise it by a profile",
-		Long: `cc runs a compiler driver (gcc, g++, gfortran, clang, clang++) with its own
+const ccHelp = `cc runs a compiler driver (gcc, g++, gfortran, clang, clang++) with its own
 arguments. It adds probes to the assembly that the compiler emits, before it is
 assembled, and adds the runtime to links. Everything else is passed on unchanged.
 
@@ -90,7 +84,15 @@ With --use nothing is instrumented. Functions are laid out in the order that the
 profile gives (see cairn order), for whichever linker is in use. If the profile has
 blocks (modes block, full and block+order), blocks that never ran are moved out of
 functions that did. Functions whose control flow has changed since the profile was
-taken are left unchanged. Use the same compiler and flags as for the profile.`,
+taken are left unchanged. Use the same compiler and flags as for the profile.`
+
+// CC returns the command cairn cc.
+func CC(s *verb.Streams) *cobra.Command {
+	var f toolchain.InstrumentFlags
+	c := &cobra.Command{
+		Use:   "cc [flags] COMPILER ARGS...",
+		Short: "Run a compiler and instrument its output or optimise it by a profile",
+		Long:  ccHelp,
 		Example: `  cairn cc gcc -O2 -g -o app app.c
   make CC="cairn cc --mode full gcc"
   cairn cc --use app.mip gcc -O2 -g -o app app.c

@@ -43,13 +43,7 @@ type collectFlags struct {
 	maxCalls                             uint64
 }
 
-// Collect returns the command cairn collect.
-func Collect(s *verb.Streams) *cobra.Command {
-	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20, maxDebug: 2 << 30, maxUnknown: 10_000, maxPlaces: 1 << 18}
-	c := &cobra.Command{
-		Use:   "collect {DIR | s3://BUCKET/PREFIX}",
-		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",
-		Long: `collect listens for uploads of raw files, packs, maps, and logs of modes spike and stacks
+const collectHelp = `collect listens for uploads of raw files, packs, maps, and logs of modes spike and stacks
 (cairn push sends them), stores them in DIR, which it creates, and merges them by program
 and build. An upload is acknowledged when it is on the disk. An upload that is sent again
 is counted once.
@@ -80,7 +74,15 @@ its API (MinIO, Ceph, Google Cloud Storage, Cloudflare R2), whose address is in
 AWS_ENDPOINT_URL. Any number of collectors can share it, each of which takes uploads and serves
 everything; they have no other state and do not know of each other. Keys and region are in
 the variables of Amazon's command line: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
-AWS_SESSION_TOKEN, AWS_REGION.`,
+AWS_SESSION_TOKEN, AWS_REGION.`
+
+// Collect returns the command cairn collect.
+func Collect(s *verb.Streams) *cobra.Command {
+	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20, maxDebug: 2 << 30, maxUnknown: 10_000, maxPlaces: 1 << 18}
+	c := &cobra.Command{
+		Use:   "collect {DIR | s3://BUCKET/PREFIX}",
+		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",
+		Long:  collectHelp,
 		Example: `  cairn collect /var/lib/cairn
   cairn collect s3://fleet/cairn --tokens tokens --listen 0.0.0.0:7474
   cairn push --map app raws --to http://127.0.0.1:7474

@@ -54,13 +54,7 @@ type flameFlags struct {
 	marked func(calllog.FuncID) string // names for other tools, nil for those that are shown
 }
 
-// Flame returns the command cairn flame.
-func Flame(s *verb.Streams) *cobra.Command {
-	var f flameFlags
-	c := &cobra.Command{
-		Use:   "flame LOG... [-o FILE.html]",
-		Short: "Draw the call stacks of logs or samples as a flame graph",
-		Long: `flame draws logs of calls as a flame graph: each function is a bar below the bar of
+const flameHelp = `flame draws logs of calls as a flame graph: each function is a bar below the bar of
 its caller, as wide as its share of the time. Bars below a function are sorted by
 width, not by time of call.
 
@@ -89,7 +83,15 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
   waiting    waits: what was waited for is outermost, and the functions that waited
              are below it
   idle       waits for work, with nothing begun
-  all        all, with waits as callees of the functions that waited`,
+  all        all, with waits as callees of the functions that waited`
+
+// Flame returns the command cairn flame.
+func Flame(s *verb.Streams) *cobra.Command {
+	var f flameFlags
+	c := &cobra.Command{
+		Use:   "flame LOG... [-o FILE.html]",
+		Short: "Draw the call stacks of logs or samples as a flame graph",
+		Long:  flameHelp,
 		Example: `  cairn flame --map ./app xray-log.app.*
   cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
   cairn flame perf.data

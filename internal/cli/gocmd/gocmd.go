@@ -25,13 +25,7 @@ type flags struct {
 	flight    bool // refused
 }
 
-// Go returns the command cairn go.
-func Go(s *verb.Streams) *cobra.Command {
-	var f flags
-	c := &cobra.Command{
-		Use:   "go [flags] build|install|run|test [ARGS...]",
-		Short: "Run the go command and instrument the program that it builds",
-		Long: `go runs the go command with its own arguments and adds probes to the functions of the
+const goHelp = `go runs the go command with its own arguments and adds probes to the functions of the
 program. It edits no file of the module: it runs cairn in place of the compiler and the
 linker (go build -toolexec). Go's build cache keeps instrumented packages under separate
 keys, so builds without cairn are not affected. The first build compiles the standard
@@ -85,7 +79,15 @@ To instrument builds that other tools start, put this into GOFLAGS, with the pat
   '-toolexec=/usr/bin/cairn go-toolexec --mode=cover --only=example.com/app/...'
 
 Go 1.25 and 1.26 are supported, for linux/amd64 and linux/arm64. Plugins and C archives are
-built without probes.`,
+built without probes.`
+
+// Go returns the command cairn go.
+func Go(s *verb.Streams) *cobra.Command {
+	var f flags
+	c := &cobra.Command{
+		Use:   "go [flags] build|install|run|test [ARGS...]",
+		Short: "Run the go command and instrument the program that it builds",
+		Long:  goHelp,
 		Example: `  cairn go build -o app ./cmd/app
   CAIRN_DIR=raws ./app
   cairn merge -o app.mip app raws

@@ -46,13 +46,7 @@ type orderFlags struct {
 	from, ofProgram, ofBuild string // a profile of a collector
 }
 
-// Order returns the command cairn order.
-func Order(s *verb.Streams) *cobra.Command {
-	var f orderFlags
-	c := &cobra.Command{
-		Use:   "order FILE.mip [BINARY] [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
-		Short: "Write an order file, by which a linker lays out functions",
-		Long: `order ranks the functions that ran and writes an order file, by which a linker lays
+const orderHelp = `order ranks the functions that ran and writes an order file, by which a linker lays
 them out: programs whose startup code is contiguous touch fewer pages. Compile with
 -ffunction-sections. Formats:
 
@@ -100,7 +94,15 @@ same as giving URL/PROGRAM@BUILD as the profile.
 
 The summary counts the 4 KiB pages that each scenario touches now and in the new
 order, and the fewest pages that its functions fit in. With two or more scenarios it
-also reports scenarios that run code that no other scenario runs.`,
+also reports scenarios that run code that no other scenario runs.`
+
+// Order returns the command cairn order.
+func Order(s *verb.Streams) *cobra.Command {
+	var f orderFlags
+	c := &cobra.Command{
+		Use:   "order FILE.mip [BINARY] [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
+		Short: "Write an order file, by which a linker lays out functions",
+		Long:  orderHelp,
 		Example: `  cairn order app.mip app -o app.order
   clang -fuse-ld=lld -ffunction-sections -Wl,--symbol-ordering-file=app.order *.c -o app
   cairn order --run -o app.order -- ./app --help

@@ -45,13 +45,7 @@ type spikesFlags struct {
 	topGiven  bool
 }
 
-// Spikes returns the command cairn spikes.
-func Spikes(s *verb.Streams) *cobra.Command {
-	var f spikesFlags
-	c := &cobra.Command{
-		Use:   "spikes LOG...",
-		Short: "Show calls that took too long, with their stacks",
-		Long: `spikes reads the logs that programs of mode spike write (*.cairnlog) and shows each
+const spikesHelp = `spikes reads the logs that programs of mode spike write (*.cairnlog) and shows each
 call that took longer than the threshold: its stack, with how long the callers had
 been running; the callees that took the time; and how long the callers took in the end.
 A caller that took longer than its threshold even without these calls is ranked as a
@@ -81,7 +75,15 @@ debug files.
            directory, until all have ended or Ctrl-C; with --json an object per line.
            Callers that end much later than the spike are not shown
 The output ends with the limits of the logs: the threshold, how often the clock was
-updated, when it was late, and what was omitted.`,
+updated, when it was late, and what was omitted.`
+
+// Spikes returns the command cairn spikes.
+func Spikes(s *verb.Streams) *cobra.Command {
+	var f spikesFlags
+	c := &cobra.Command{
+		Use:   "spikes LOG...",
+		Short: "Show calls that took too long, with their stacks",
+		Long:  spikesHelp,
 		Example: `  cairn spikes raws
   cairn spikes --sort seen --top 3 --debug app.debug raws/*.cairnlog
   cairn spikes --window 3 raws/app.*.cairnlog
