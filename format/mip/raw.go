@@ -103,10 +103,21 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	id := c.Bytes(wire.MaxBuildID)
 	h.Slots, h.Next, h.NextAt = c.U32(), c.U32(), c.U64()
 	h.Run = c.U64()
+	if c.Err() == nil && version < wire.RawVersion {
+		c.FailAt(wire.RawVersionOffset, "version %d, which no release wrote", version)
+	}
+	h.check(c, flags, int(idLen))
+	if err := c.Err(); err != nil {
+		return RawHeader{}, fmt.Errorf("damaged raw file: %w", err)
+	}
+	h.BuildID = prof.BuildID(id[:idLen])
+	return h, nil
+}
+
+// check fails c at the first field that no runtime writes.
+func (h *RawHeader) check(c *bytecur.Cursor, flags uint16, idLen int) {
 	switch {
 	case c.Err() != nil:
-	case version < wire.RawVersion:
-		c.FailAt(wire.RawVersionOffset, "version %d, which no release wrote", version)
 	case h.Sealed && !h.Continuous:
 		c.FailAt(wire.RawFlagsOffset, "flags %#x, of which one is for live memory only", flags)
 	case h.Continuous && !h.Sealed && (h.sum != 0 || h.Single):
@@ -134,11 +145,6 @@ func ParseRawHeader(data []byte) (h RawHeader, err error) {
 	case h.Slots > 0 && h.Continuous && (h.Size < wire.SlotSize || h.NextAt > h.Size-wire.SlotSize):
 		c.FailAt(wire.RawNextAtOffset, "first executions counted at %d of a raw section of %d", h.NextAt, h.Size)
 	}
-	if err := c.Err(); err != nil {
-		return RawHeader{}, fmt.Errorf("damaged raw file: %w", err)
-	}
-	h.BuildID = prof.BuildID(id[:idLen])
-	return h, nil
 }
 
 // ParseRaw checks a raw file and returns its content; Data is a part of data,

@@ -164,8 +164,7 @@ func (d *decoder) fdr(p *part, ahead int64, yield func(*calllog.Batch, error) bo
 		}
 	}
 	if d.walk.h.version == 1 && p.cut && !d.walk.ended && bad.Size == 0 {
-		bad.Offset, bad.What = end, "the file ends inside this block"
-		if !d.flush(yield) || !yield(nil, &calllog.Damage{File: bad.File, Offset: bad.Offset, What: bad.What}) {
+		if !d.flush(yield) || !yield(nil, &calllog.Damage{File: d.win.name, Offset: end, What: "the file ends inside this block"}) {
 			return false
 		}
 	}

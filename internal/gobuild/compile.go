@@ -75,23 +75,59 @@ func (t *tool) compileProbes(pkg, importPath string, files []string, output stri
 	}
 	r := rewrite.New(opts)
 	dir := filepath.Join(filepath.Dir(output), "cairn")
-	sources := slices.Clone(files)
-	name := ""
+	sources, name, err := t.addProbes(r, dir, files)
+	if err != nil {
+		return err
+	}
+	if sources == nil {
+		return t.run(t.args)
+	}
+	table := &functable.Table{Package: pkg, Import: importPath, Mode: t.cfg.Mode}
+	if len(r.Funcs) == 0 && r.Literals == 0 {
+		if err := t.run(t.args); err != nil || len(r.Unprobed) == 0 {
+			return err
+		}
+		table.Skipped, table.Unprobed = r.Skipped, r.Unprobed
+		return t.addTable(output, table)
+	}
+	generated, err := writeSource(dir, len(files), "cairn_generated.go", r.Generated(name, pkg == "main"))
+	if err != nil {
+		return err
+	}
+	accepted, err := t.compileRewritten(dir, append(sources, generated))
+	switch {
+	case err != nil:
+		return err
+	case !accepted:
+		rejected(table, r)
+	default:
+		table.Atomic, table.Funcs, table.Skipped, table.Unprobed = t.cfg.Atomic || r.Races(), r.Funcs, r.Skipped, r.Unprobed
+		table.Elements, table.ElementSize = r.Elements()
+		table.Literals, table.Inlinable, table.Small = r.Literals, r.Inlinable, r.Small
+	}
+	return t.addTable(output, table)
+}
+
+// addProbes adds probes to source files, and writes those that get any into a directory. It returns the files
+// to compile in place of the given ones, and the name of the package. It returns no files if one cannot be
+// read or parsed, which the compiler explains better.
+func (t *tool) addProbes(r *rewrite.Rewriter, dir string, files []string) (sources []string, name string, err error) {
+	sources = slices.Clone(files)
 	for i, path := range files {
 		if leaveOut(path) {
 			continue
 		}
 		src, err := os.ReadFile(path)
 		if err != nil {
-			return t.run(t.args) // the compiler reports it
+			return nil, "", nil
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		text, err := t.rewrite(r, abs, src)
 		if err != nil {
-			return t.run(t.args) // a syntax error, which the compiler explains better
+			return nil, "", nil
 		}
 		if name == "" {
 			name = packageName(src)
@@ -100,51 +136,40 @@ func (t *tool) compileProbes(pkg, importPath string, files []string, output stri
 			continue
 		}
 		if sources[i], err = writeSource(dir, i, filepath.Base(path), text); err != nil {
-			return err
+			return nil, "", err
 		}
 	}
-	if len(r.Funcs) == 0 && r.Literals == 0 {
-		if err := t.run(t.args); err != nil || len(r.Unprobed) == 0 {
-			return err
-		}
-		return t.addTable(output, &functable.Table{Package: pkg, Import: importPath, Mode: t.cfg.Mode, Skipped: r.Skipped, Unprobed: r.Unprobed})
-	}
-	generated, err := writeSource(dir, len(files), "cairn_generated.go", r.Generated(name, pkg == "main"))
-	if err != nil {
-		return err
-	}
-	// If the compiler fails, compile the original package, so that its messages have the
-	// original columns. A package that fails only with probes is built without them.
+	return sources, name, nil
+}
+
+// compileRewritten compiles a package with probes. If the compiler rejects it, the original package is compiled,
+// so that messages have the original columns, and a package that fails only with probes is built without them.
+func (t *tool) compileRewritten(dir string, sources []string) (accepted bool, err error) {
 	var out, errs bytes.Buffer
 	probed := *t
 	probed.stdout, probed.stderr = &out, &errs
-	if err := probed.runCompiler(dir, append(sources, generated)); err != nil {
-		if err := t.run(t.args); err != nil {
-			return err
-		}
-		const why = "the compiler rejected its probes"
-		table := &functable.Table{Package: pkg, Import: importPath, Mode: t.cfg.Mode, Skipped: []string{"*: " + why}}
-		if !t.cfg.Mode.Timed() {
-			table.Unprobed = r.Unprobed
-			for _, f := range r.Funcs {
-				f.Unprobed = why
-				table.Unprobed = append(table.Unprobed, f)
-			}
-		}
-		return t.addTable(output, table)
+	if probed.runCompiler(dir, sources) != nil {
+		return false, t.run(t.args)
 	}
 	if _, err := t.stdout.Write(out.Bytes()); err != nil {
-		return err
+		return false, err
 	}
-	if _, err := t.stderr.Write(errs.Bytes()); err != nil {
-		return err
+	_, err = t.stderr.Write(errs.Bytes())
+	return true, err
+}
+
+// rejected fills in the table of a package that the compiler accepts only without probes.
+func rejected(table *functable.Table, r *rewrite.Rewriter) {
+	const why = "the compiler rejected its probes"
+	table.Skipped = []string{"*: " + why}
+	if table.Mode.Timed() {
+		return
 	}
-	n, size := r.Elements()
-	table := &functable.Table{
-		Package: pkg, Import: importPath, Mode: t.cfg.Mode, Atomic: t.cfg.Atomic || r.Races(), Elements: n, ElementSize: size, Funcs: r.Funcs,
-		Skipped: r.Skipped, Unprobed: r.Unprobed, Literals: r.Literals, Inlinable: r.Inlinable, Small: r.Small,
+	table.Unprobed = r.Unprobed
+	for _, f := range r.Funcs {
+		f.Unprobed = why
+		table.Unprobed = append(table.Unprobed, f)
 	}
-	return t.addTable(output, table)
 }
 
 // rewrite adds probes to a file.

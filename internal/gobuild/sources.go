@@ -5,6 +5,6 @@ package gobuild
 // Hashes of the sources that decide what the compiler and the linker write. The sources themselves would make the
 // program 150 kB larger.
 const (
-	compileSources = "9f04e2c52cf6d4b1e8ac535874902c3b3bc5cfc3e46fcd9d2fd0efb38aa880b9"
-	linkSources    = "16f4c18c0581626215dc97f6d54f9cb9ecbda66458accba40f0430cb2bf63b9e"
+	compileSources = "6d2a42848dfdd2daf29ff5ef4acc004562c8ced8c41b7d0b306acbdab1bf564e"
+	linkSources    = "8ce6bbfe2ca7db9f4a9aa6700510f9aba1deb41d8bde7a1a76d76d00a227bcea"
 )

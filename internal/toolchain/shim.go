@@ -89,95 +89,123 @@ func asInputs(args []string) (inputs []int, x64 bool) {
 	return inputs, x64
 }
 
+// input is what the assembler is run on.
+type input struct {
+	args  []string // of the assembler
+	at    []int    // indexes of the inputs among them
+	text  []byte
+	piped bool // the text came through standard input
+	x64   bool
+}
+
+// name returns the path of the input, or "".
+func (in *input) name() string {
+	if in.piped {
+		return ""
+	}
+	return in.args[in.at[0]]
+}
+
+// others returns the arguments without the input file, in whose place another text comes through a pipe.
+func (in *input) others() []string {
+	if in.piped {
+		return in.args
+	}
+	return append(in.args[:in.at[0]:in.at[0]], in.args[in.at[0]+1:]...)
+}
+
 // Run assembles the driver's input, with probes if it is a compiler's output.
 func (sh *shim) Run(ctx context.Context, args []string) error {
 	if sh.broken != nil {
 		return fmt.Errorf("as: %w", sh.broken)
 	}
-	inputs, x64 := asInputs(args)
-	x64 = x64 || sh.direct && !slices.Contains(args, "--32") && !slices.Contains(args, "--x32")
-	if len(inputs) > 1 {
-		for _, i := range inputs {
+	in := input{args: args}
+	in.at, in.x64 = asInputs(args)
+	in.x64 = in.x64 || sh.direct && !slices.Contains(args, "--32") && !slices.Contains(args, "--x32")
+	if len(in.at) > 1 {
+		for _, i := range in.at {
 			if err := listPlain(&sh.streams, args[i], "several files are assembled into one object", asOutput(args)); err != nil {
 				return err
 			}
 		}
 		return sh.assemble(ctx, args, nil)
 	}
-	src, piped, err := sh.read(args, inputs)
-	if err != nil {
+	var err error
+	if in.text, in.piped, err = sh.read(args, in.at); err != nil {
 		return fmt.Errorf("as: %w", err)
 	}
-	sh.selectAssembler(src)
-	asIs := func() error {
-		if piped {
-			return sh.assemble(ctx, args, src)
-		}
-		return sh.assemble(ctx, args, nil)
-	}
-	if !sh.isOutput(src) {
+	sh.selectAssembler(in.text)
+	if !sh.isOutput(in.text) {
 		name := "standard input"
-		if !piped {
-			name = args[inputs[0]]
+		if !in.piped {
+			name = in.name()
 		}
-		if err := listByHand(src, name, asOutput(args)); err != nil {
+		if err := listByHand(in.text, name, asOutput(args)); err != nil {
 			return err
 		}
-		return asIs()
+		return sh.assembleAsIs(ctx, &in)
 	}
-	switch found, err := reportInline(src); {
+	switch found, err := reportInline(in.text); {
 	case err != nil:
 		return fmt.Errorf("as: %w", err)
 	case found:
 		return verb.ExitError(verb.ExitFail)
 	}
 	if sh.opts.Use != nil {
-		return sh.runSplit(ctx, args, inputs, src, piped, x64)
+		return sh.runSplit(ctx, &in)
 	}
-	name := ""
-	if !piped {
-		name = args[inputs[0]]
+	return sh.runProbes(ctx, &in)
+}
+
+// assembleAsIs assembles the input without changes.
+func (sh *shim) assembleAsIs(ctx context.Context, in *input) error {
+	if in.piped {
+		return sh.assemble(ctx, in.args, in.text)
 	}
-	out, result, err := sh.rewrite(src, name, x64)
+	return sh.assemble(ctx, in.args, nil)
+}
+
+// runProbes assembles a compiler's output with probes.
+func (sh *shim) runProbes(ctx context.Context, in *input) error {
+	out, result, err := sh.rewrite(in.text, in.name(), in.x64)
 	switch {
 	case err != nil && !sh.opts.strict():
-		if err := listPlain(&sh.streams, sourceName(src, name), err.Error(), asOutput(args)); err != nil {
+		if err := listPlain(&sh.streams, sourceName(in.text, in.name()), err.Error(), asOutput(in.args)); err != nil {
 			return err
 		}
-		return asIs()
-	case err == nil && result.Functions == 0 && len(result.Skipped) == 0:
-		if err := logEvent(buildEvent{Result: probe.Result{Source: result.Source}, Empty: true}); err != nil {
-			return err
-		}
-		if out, err = sh.appendLTO(src, src, result.Source); err != nil {
-			return err
-		}
-		if out, err = sh.appendInlined(src, out); err != nil {
-			return err
-		}
-		if len(out) == len(src) {
-			return asIs()
-		}
-		if err := sh.assemble(ctx, withoutInput(args, inputs, piped), out); err != nil {
-			return err
-		}
-		return keepLTO(src, outputOf(args))
+		return sh.assembleAsIs(ctx, in)
 	case err != nil:
 		return fmt.Errorf("as: %w", err)
 	}
-	if out, err = sh.appendLTO(src, out, result.Source); err != nil {
+	empty := result.Functions == 0 && len(result.Skipped) == 0
+	if empty {
+		if err := logEvent(buildEvent{Result: probe.Result{Source: result.Source}, Empty: true}); err != nil {
+			return err
+		}
+		out = in.text
+	}
+	if out, err = sh.appendLTO(in.text, out, result.Source); err != nil {
 		return err
 	}
-	if out, err = sh.appendInlined(src, out); err != nil {
+	if out, err = sh.appendInlined(in.text, out); err != nil {
 		return err
 	}
-	if err := sh.assembleRewritten(ctx, withoutInput(args, inputs, piped), src, out, result); err != nil {
+	switch {
+	case empty && len(out) == len(in.text):
+		return sh.assembleAsIs(ctx, in)
+	case empty:
+		if err := sh.assemble(ctx, in.others(), out); err != nil {
+			return err
+		}
+		return keepLTO(in.text, outputOf(in.args))
+	}
+	if err := sh.assembleRewritten(ctx, in.others(), in.text, out, result); err != nil {
 		return err
 	}
-	if err := keepLTO(src, outputOf(args)); err != nil || !sh.direct || piped {
+	if err := keepLTO(in.text, outputOf(in.args)); err != nil || !sh.direct || in.piped {
 		return err
 	}
-	return dependOn(args, args[inputs[0]])
+	return dependOn(in.args, in.name())
 }
 
 // rejected is why an object has no probes whose text the assembler accepts only without them.
@@ -212,14 +240,6 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out [
 	}
 	fmt.Fprintf(sh.streams.Err, "cairn: %s: the assembler rejected the instrumented code; exclude the function with --skip, and report a bug\n", result.Source)
 	return failure
-}
-
-// withoutInput returns args without the input file, which comes through a pipe instead.
-func withoutInput(args []string, inputs []int, piped bool) []string {
-	if piped {
-		return args
-	}
-	return append(args[:inputs[0]:inputs[0]], args[inputs[0]+1:]...)
 }
 
 // read returns the text to assemble and whether it came through a pipe.

@@ -311,9 +311,9 @@ func coldParts(funcs []linkorder.Func) []linkorder.Func {
 
 // runSplit assembles a compiler's output with its cold blocks moved away. Should
 // the assembler refuse that, the output is assembled as it is.
-func (sh *shim) runSplit(ctx context.Context, args []string, inputs []int, src []byte, piped, x64 bool) error {
-	args = withoutInput(args, inputs, piped)
-	out, event, err := sh.split(src, x64)
+func (sh *shim) runSplit(ctx context.Context, in *input) error {
+	args, src := in.others(), in.text
+	out, event, err := sh.split(src, in.x64)
 	if err != nil {
 		return err
 	}

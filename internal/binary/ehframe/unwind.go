@@ -296,21 +296,11 @@ func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
 		if n := len(m.stack); n > 0 {
 			m.state, m.stack = m.stack[n-1], m.stack[:n-1]
 		}
-	case 0x0c:
-		r := c.Uvarint()
-		m.define(r, int64(c.Uvarint()))
-	case 0x0d:
-		m.define(c.Uvarint(), m.offset)
-	case 0x0e:
-		m.define(m.register, int64(c.Uvarint()))
 	case 0x11:
 		r := c.Uvarint()
 		m.saved(r, c.Sleb()*m.cie.data)
-	case 0x12:
-		r := c.Uvarint()
-		m.define(r, c.Sleb()*m.cie.data)
-	case 0x13:
-		m.define(m.register, c.Sleb()*m.cie.data)
+	case 0x0c, 0x0d, 0x0e, 0x12, 0x13:
+		m.defines(op, c)
 	case opSigned:
 		m.signed = !m.signed
 		return m.of.signs
@@ -320,6 +310,24 @@ func (m *unwinder) step(op byte, c *bytecur.Cursor) bool {
 		return m.expression(op, c)
 	}
 	return true
+}
+
+// defines executes an instruction that says how the CFA is computed.
+func (m *unwinder) defines(op byte, c *bytecur.Cursor) {
+	switch op {
+	case 0x0c:
+		r := c.Uvarint()
+		m.define(r, int64(c.Uvarint()))
+	case 0x0d:
+		m.define(c.Uvarint(), m.offset)
+	case 0x0e:
+		m.define(m.register, int64(c.Uvarint()))
+	case 0x12:
+		r := c.Uvarint()
+		m.define(r, c.Sleb()*m.cie.data)
+	case 0x13:
+		m.define(m.register, c.Sleb()*m.cie.data)
+	}
 }
 
 // opSigned toggles, on AArch64, whether the return address is signed.

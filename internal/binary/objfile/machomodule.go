@@ -184,8 +184,28 @@ func (im *Image) machOFunctions() ([]machOFunction, error) {
 	if err != nil {
 		return nil, err
 	}
-	var funcs []machOFunction
-	sources := map[uint64]string{} // by address, of the debug map
+	funcs, sources := im.machOCode(data, names)
+	for i := range funcs {
+		starts = append(starts, funcs[i].addr)
+	}
+	slices.Sort(starts)
+	funcs = slices.DeleteFunc(funcs, func(f machOFunction) bool { return f.name == "" })
+	for i := range funcs {
+		fn := &funcs[i]
+		s := &im.sections[fn.section]
+		end := s.addr + s.size
+		if k := sort.Search(len(starts), func(k int) bool { return starts[k] > fn.addr }); k < len(starts) {
+			end = min(end, starts[k])
+		}
+		fn.size, fn.source = end-fn.addr, sources[fn.addr]
+	}
+	return funcs, nil
+}
+
+// machOCode returns the symbols in sections with code, those of the assembler without a name, and the
+// sources of the debug map by address.
+func (im *Image) machOCode(data []byte, names string) (funcs []machOFunction, sources map[uint64]string) {
+	sources = map[uint64]string{}
 	source := ""
 	for ; len(data) >= machOSymbol; data = data[machOSymbol:] {
 		f := im.fields(data)
@@ -216,22 +236,12 @@ func (im *Image) machOFunctions() ([]machOFunction, error) {
 		case desc&symbolWeak != 0:
 			fn.bind = elf.STB_WEAK
 		}
-		starts = append(starts, addr)
-		if fn.name != "" && !isAssemblersOwn(name) {
-			funcs = append(funcs, fn)
+		if isAssemblersOwn(name) {
+			fn.name = ""
 		}
+		funcs = append(funcs, fn)
 	}
-	slices.Sort(starts)
-	for i := range funcs {
-		fn := &funcs[i]
-		s := &im.sections[fn.section]
-		end := s.addr + s.size
-		if k := sort.Search(len(starts), func(k int) bool { return starts[k] > fn.addr }); k < len(starts) {
-			end = min(end, starts[k])
-		}
-		fn.size, fn.source = end-fn.addr, sources[fn.addr]
-	}
-	return funcs, nil
+	return funcs, sources
 }
 
 // plainMachOName returns the name in the source language, without C's leading underscore.

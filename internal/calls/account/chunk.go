@@ -201,9 +201,24 @@ func (r *replayer) stitch(c *chunk) {
 	if r.stats.Events > 0 && c.begin < r.last {
 		r.turn(c.begin)
 	}
-	where := make([]calltrie.NodeID, l.trie.Len())
-	level := make([]frame, len(c.pieces)) // the callers of the pieces
-	depth := make([]int, len(c.pieces))
+	enters := r.stats.Enters // before the chunk
+	where, level, depth := r.addPieces(c)
+	r.stats.add(&l.stats)
+	r.first, r.most, r.last = min(r.first, l.first), max(r.most, l.most), l.last
+	r.applyBorder(l.border)
+	r.addSlowest(c, where, level, depth, enters)
+	r.addFrames(l, where, enters)
+	if r.trie.Len() >= r.room {
+		r.fold()
+	}
+}
+
+// addPieces adds the trees of the pieces of a chunk. It returns where the chunk's nodes are in the trie of r, and
+// the callers of the pieces, with their depth.
+func (r *replayer) addPieces(c *chunk) (where []calltrie.NodeID, level []frame, depth []int) {
+	l := c.r
+	where = make([]calltrie.NodeID, l.trie.Len())
+	level, depth = make([]frame, len(c.pieces)), make([]int, len(c.pieces))
 	enters := r.stats.Enters // before the chunk
 	for i := range c.pieces {
 		p := &c.pieces[i]
@@ -247,14 +262,7 @@ func (r *replayer) stitch(c *chunk) {
 		}
 	}
 	r.stats.Enters = enters
-	r.stats.add(&l.stats)
-	r.first, r.most, r.last = min(r.first, l.first), max(r.most, l.most), l.last
-	r.applyBorder(l.border)
-	r.addSlowest(c, where, level, depth, enters)
-	r.addFrames(l, where, enters)
-	if r.trie.Len() >= r.room {
-		r.fold()
-	}
+	return where, level, depth
 }
 
 // arrive restores the stack that a piece is called from. It reports whether its top frame had ended by a jump

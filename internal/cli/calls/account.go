@@ -218,29 +218,9 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	build := func(trie *calltrie.Trie) accountTable {
-		t := accountTable{split: waiting.Divide(trie, logs.WaitOf)}
-		t.rows = accountRows(trie, logs, filter, t.split)
-		if t.split != nil && f.pattern == "" && !f.Json && !f.csv {
-			t.rows = slices.DeleteFunc(t.rows, func(r accountRow) bool {
-				short := logs.isShortInit(r.Function.Func, r.Total)
-				if short {
-					t.inits.add(r.Total)
-				}
-				return short
-			})
-		}
-		stablesort.Func(t.rows, order)
-		t.rows, t.funcs = splitRows(t.rows)
-		t.shown = t.funcs
-		if f.top > 0 && f.top < t.funcs {
-			t.rows, t.shown = slices.Delete(t.rows, f.top, t.funcs), f.top
-		}
-		return t
-	}
 	var tables []accountTable
 	for _, g := range logs.groups(results, f.perThread) {
-		t := build(g.Trie)
+		t := f.tableOf(g.Trie, logs, filter, order)
 		t.thread = g.thread
 		tables = append(tables, t)
 	}
@@ -251,6 +231,28 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 		return f.writeCSV(s.Out, tables)
 	}
 	return f.writeText(s, tables, logs, style)
+}
+
+// tableOf returns the rows of a group of threads, those that are shown.
+func (f *accountFlags) tableOf(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, order func(a, b accountRow) int) accountTable {
+	t := accountTable{split: waiting.Divide(trie, logs.WaitOf)}
+	t.rows = accountRows(trie, logs, filter, t.split)
+	if t.split != nil && f.pattern == "" && !f.Json && !f.csv {
+		t.rows = slices.DeleteFunc(t.rows, func(r accountRow) bool {
+			short := logs.isShortInit(r.Function.Func, r.Total)
+			if short {
+				t.inits.add(r.Total)
+			}
+			return short
+		})
+	}
+	stablesort.Func(t.rows, order)
+	t.rows, t.funcs = splitRows(t.rows)
+	t.shown = t.funcs
+	if f.top > 0 && f.top < t.funcs {
+		t.rows, t.shown = slices.Delete(t.rows, f.top, t.funcs), f.top
+	}
+	return t
 }
 
 // accountRows returns the functions that have calls and match the filter.

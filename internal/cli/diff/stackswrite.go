@@ -211,58 +211,62 @@ type sideJSON struct {
 	Self  float64 `json:"self"`
 }
 
-// writeJSON writes all stacks as a tree: as separate lists, their size would be quadratic in
-// their depth.
-func (d *logDiff) writeJSON(w io.Writer) error {
-	type funcJSON struct {
+type (
+	stacksFuncJSON struct {
 		Name      string   `json:"name"`
 		Demangled string   `json:"demangled"`
 		Kind      string   `json:"kind"`
 		A         sideJSON `json:"a"`
 		B         sideJSON `json:"b"`
 	}
-	type stackJSON struct {
+	stacksNodeJSON struct {
 		Function int      `json:"function"` // index
 		Caller   *int     `json:"caller"`   // index of a stack
 		Kind     string   `json:"kind"`
 		A        sideJSON `json:"a"`
 		B        sideJSON `json:"b"`
 	}
-	type logsJSON struct {
+	stacksLogsJSON struct {
 		Logs []string `json:"logs"`
 		sideJSON
 	}
-	logs := func(side *diffSide, v stackdiff.Values) logsJSON {
-		j := logsJSON{sideJSON: sideJSON(v)}
+	// stacksJSON has lists of indexes, the largest change first.
+	stacksJSON struct {
+		Unit      string           `json:"unit"`
+		A         stacksLogsJSON   `json:"a"`
+		B         stacksLogsJSON   `json:"b"`
+		Functions []stacksFuncJSON `json:"functions"`
+		Stacks    []stacksNodeJSON `json:"stacks"`
+		Changed   []int            `json:"changed_functions"`
+		Moved     []int            `json:"moved_stacks"`
+		New       []int            `json:"new_stacks"`
+		Gone      []int            `json:"gone_stacks"`
+	}
+)
+
+// writeJSON writes all stacks as a tree: as separate lists, their size would be quadratic in
+// their depth.
+func (d *logDiff) writeJSON(w io.Writer) error {
+	logs := func(side *diffSide, v stackdiff.Values) stacksLogsJSON {
+		j := stacksLogsJSON{sideJSON: sideJSON(v)}
 		for _, log := range side.set.Logs {
 			j.Logs = append(j.Logs, log.Info().File)
 		}
 		return j
 	}
-	out := struct {
-		Unit      string      `json:"unit"`
-		A         logsJSON    `json:"a"`
-		B         logsJSON    `json:"b"`
-		Functions []funcJSON  `json:"functions"`
-		Stacks    []stackJSON `json:"stacks"`
-		// Indexes, the largest change first.
-		Changed []int `json:"changed_functions"`
-		Moved   []int `json:"moved_stacks"`
-		New     []int `json:"new_stacks"`
-		Gone    []int `json:"gone_stacks"`
-	}{
+	out := stacksJSON{
 		Unit: d.unit, A: logs(&d.a, d.A), B: logs(&d.b, d.B),
-		Functions: make([]funcJSON, len(d.Funcs)), Stacks: make([]stackJSON, len(d.Nodes)), Changed: []int{},
+		Functions: make([]stacksFuncJSON, len(d.Funcs)), Stacks: make([]stacksNodeJSON, len(d.Nodes)), Changed: []int{},
 		New: d.tops(stackdiff.New), Gone: d.tops(stackdiff.Gone),
 	}
 	for i := range d.Funcs {
 		f := &d.Funcs[i]
 		name := d.Names[f.Func]
-		out.Functions[i] = funcJSON{name, d.names.Show(name), f.Kind.String(), sideJSON(f.A), sideJSON(f.B)}
+		out.Functions[i] = stacksFuncJSON{name, d.names.Show(name), f.Kind.String(), sideJSON(f.A), sideJSON(f.B)}
 	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		out.Stacks[i] = stackJSON{Function: n.Func, Kind: n.Kind.String(), A: sideJSON(n.A), B: sideJSON(n.B)}
+		out.Stacks[i] = stacksNodeJSON{Function: n.Func, Kind: n.Kind.String(), A: sideJSON(n.A), B: sideJSON(n.B)}
 		if n.Parent >= 0 {
 			out.Stacks[i].Caller = &n.Parent
 		}

@@ -26,12 +26,9 @@ type Gathered struct {
 // reasons.
 func Gather(ctx context.Context, s *verb.Streams, g Gathered) (*prof.Profile, []rawfiles.Complaint, error) {
 	in := inputs{found: g.Found, objects: g.Objects}
-	for _, path := range g.Paths {
-		if err := in.add(path); err != nil {
-			return nil, nil, err
-		}
+	if err := in.addAll(g.Paths); err != nil {
+		return nil, nil, err
 	}
-	in.chooseParts()
 	in.dedupe()
 	f := mergeFlags{traces: runFlags{rawfiles.Traces{Limit: DefaultTraces, Weight: 1}}, onlyRan: g.OnlyRan}
 	p := new(prof.Profile)

@@ -43,6 +43,17 @@ type inputs struct {
 	noPacks bool
 }
 
+// addAll adds what is on the command line.
+func (in *inputs) addAll(args []string) error {
+	for _, arg := range args {
+		if err := in.add(arg); err != nil {
+			return err
+		}
+	}
+	in.chooseParts()
+	return nil
+}
+
 // add adds a file, the raw files below a directory, or the files and
 // directories that @list names, one on each line.
 func (in *inputs) add(arg string) error {

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,7 +86,8 @@ written, and the exit code is 1. If no raw file is valid, merge always fails.`,
 	return c
 }
 
-func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+// check returns an error if flags exclude each other.
+func (f *mergeFlags) check() error {
 	switch {
 	case (f.profile == "") == (f.output == ""):
 		return verb.Usagef("merge: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
@@ -100,27 +100,28 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	case f.join && f.profile != "":
 		return verb.Usagef("merge: --join writes a new profile: give -o FILE.mip")
 	}
-	var in inputs
-	for _, arg := range args {
-		if err := in.add(arg); err != nil {
-			return err
-		}
+	return f.traces.check()
+}
+
+func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	if err := f.check(); err != nil {
+		return err
 	}
-	in.chooseParts()
+	var in inputs
+	err := in.addAll(args)
+	if err != nil {
+		return err
+	}
 	first := slices.Concat(in.profiles, in.maps)
 	in.dedupe()
 	path, p := f.output, new(prof.Profile)
 	if f.profile != "" {
 		var unlock func()
-		var err error
 		if path, p, unlock, err = OpenForMerge(ctx, f.profile); err != nil {
 			return err
 		}
 		defer unlock()
 		in.dropProfile(path) // it is there already: -p app.mip *.mip
-	}
-	if err := f.traces.check(); err != nil {
-		return err
 	}
 	modules := len(p.Modules)
 	sum, err := f.mergeInputs(ctx, s, p, &in, path)
@@ -151,9 +152,7 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	noteIdle(s, sum.idle, f.onlyRan)
 	noteUnlinked(s, sum.unlinked)
 	if f.json {
-		e := json.NewEncoder(s.Out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(sum); err != nil {
+		if err := report.WriteJSON(s.Out, sum); err != nil {
 			return err
 		}
 	}

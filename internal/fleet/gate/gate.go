@@ -274,23 +274,13 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, statusOf(err, http.StatusBadRequest), err.Error())
 		return
 	}
-	publishes, grant := false, g.grant(r)
-	claims := grant.claims()
-	for i := range items {
-		items[i].Claims, items[i].Sender = claims, grant.Name
-		publishes = publishes || items[i].Kind == inbox.Map
-	}
-	reason, err := g.foreignFile(r.Context(), &grant, items)
+	publishes, reason, err := g.claim(r, items)
 	if err != nil {
 		g.refuse(w, r, statusOf(err, http.StatusInternalServerError), err.Error())
 		return
 	}
 	if reason != "" {
 		g.refuse(w, r, http.StatusForbidden, reason)
-		return
-	}
-	if publishes && grant.Role&Publish == 0 {
-		g.refuse(w, r, http.StatusForbidden, fmt.Sprintf("maps: a token that may %s is needed", Publish))
 		return
 	}
 	result, more, err := g.c.Submit(r.Context(), items)
@@ -314,6 +304,22 @@ func (g *Gate) files(w http.ResponseWriter, r *http.Request) {
 		collector.Result
 		Refused []inbox.Refusal `json:"refused"`
 	}{1, result, append(append([]inbox.Refusal{}, refused...), more...)})
+}
+
+// claim gives items the claims of the sender. It reports whether a map is among them, and why the sender may not
+// send them.
+func (g *Gate) claim(r *http.Request, items []inbox.Item) (publishes bool, reason string, err error) {
+	grant := g.grant(r)
+	claims := grant.claims()
+	for i := range items {
+		items[i].Claims, items[i].Sender = claims, grant.Name
+		publishes = publishes || items[i].Kind == inbox.Map
+	}
+	reason, err = g.foreignFile(r.Context(), &grant, items)
+	if err == nil && reason == "" && publishes && grant.Role&Publish == 0 {
+		reason = fmt.Sprintf("maps: a token that may %s is needed", Publish)
+	}
+	return publishes, reason, err
 }
 
 // statusOf returns the HTTP status for an error, other if there is no specific one.

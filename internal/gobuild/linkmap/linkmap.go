@@ -68,75 +68,93 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 	if err != nil {
 		return nil, err
 	}
-	linked := &Linked{BuildID: id}
-	m, c := prof.Map{BuildID: id, RawAddr: p.start, RawSize: p.end - p.start}, newContents()
-	slots, prefix := 0, percpu.Own
+	l := linking{program: p, contents: newContents(), linked: &Linked{BuildID: id}, prefix: percpu.Own}
 	if library {
-		prefix = percpu.Shared
+		l.prefix = percpu.Shared
 	}
 	for _, t := range tables {
-		c.begin(t)
-		for i := range t.Unprobed {
-			// Without a probe, a function may leave no trace where it is inlined.
-			c.unprobed(&t.Unprobed[i], t.Unprobed[i].Unprobed)
-		}
-		if len(t.Funcs) == 0 {
-			continue
-		}
-		counters, ok := p.pointer(symbolPath(t.Package)+"."+rewrite.Locator, 0)
-		if !ok {
-			linked.Lost = append(linked.Lost, t.Package)
-			for i := range t.Funcs {
-				c.unprobed(&t.Funcs[i], "the linker dropped the variable that says where the records of its package are")
-			}
-			continue
-		}
-		if counters < p.start || counters+uint64(t.Elements*t.ElementSize) > p.end {
-			return nil, fmt.Errorf("the records of %s are at %#x, outside of the others", t.Package, counters)
-		}
-		if t.ElementSize == percpu.RecordSize {
-			p.wide = append(p.wide, percpu.Range{From: counters, To: counters + uint64(t.Elements*t.ElementSize)})
-		} else {
-			prefix = percpu.Shared
-		}
-		for i := range t.Funcs {
-			fn := &t.Funcs[i]
-			if !fn.Literal && !p.has(t, fn) {
-				linked.Dropped = append(linked.Dropped, t.Package+"."+fn.Name)
-				c.dropped(fn)
-				continue
-			}
-			f := p.function(t, fn, counters)
-			if f.Addr() == p.start+f.Record {
-				linked.Inlined++
-			}
-			m.Funcs = append(m.Funcs, *f)
-			c.linked(f, fn)
-		}
-		if t.Mode.HasSlots() {
-			slots += len(t.Funcs)
+		if err := l.add(t); err != nil {
+			return nil, err
 		}
 	}
-	linked.Functions = len(m.Funcs)
-	addCalls(file, m.Funcs)
+	l.linked.Functions = len(l.funcs)
+	addCalls(file, l.funcs)
 	slices.SortFunc(p.wide, func(a, b percpu.Range) int { return cmp.Compare(a.From, b.From) })
-	if err := percpu.Change(file, p.list, p.wide, prefix); err != nil {
+	if err := percpu.Change(file, p.list, p.wide, l.prefix); err != nil {
 		return nil, err
 	}
-	if err := p.writeInfo(id, slots, len(p.wide) > 0 && prefix == percpu.Own); err != nil {
+	if err := p.writeInfo(id, l.slots, len(p.wide) > 0 && l.prefix == percpu.Own); err != nil {
 		return nil, err
 	}
-	units, lines, err := c.sections()
+	units, lines, err := l.contents.sections()
 	if err != nil {
 		return nil, err
 	}
-	linked.Sections = []image.Addition{
+	l.linked.Sections = []image.Addition{
 		{Name: wire.RawSection, Addr: p.start, Size: p.end - p.start},
-		{Name: wire.MapSection, Data: mip.AppendMapSection([]byte{}, p.start, m.Funcs)},
+		{Name: wire.MapSection, Data: mip.AppendMapSection([]byte{}, p.start, l.funcs)},
 		{Name: golines.Section, Data: lines},
 		{Name: wire.UnitSection, Data: units},
 	}
-	return linked, nil
+	return l.linked, nil
+}
+
+// linking is a map that is being made.
+type linking struct {
+	program  *program
+	contents *contents
+	linked   *Linked
+	funcs    []prof.Func
+	slots    int           // of first executions
+	prefix   percpu.Prefix // how records are addressed
+}
+
+// add adds the functions of a package.
+func (l *linking) add(t *functable.Table) error {
+	p, c := l.program, l.contents
+	c.begin(t)
+	for i := range t.Unprobed {
+		// Without a probe, a function may leave no trace where it is inlined.
+		c.unprobed(&t.Unprobed[i], t.Unprobed[i].Unprobed)
+	}
+	if len(t.Funcs) == 0 {
+		return nil
+	}
+	counters, ok := p.pointer(symbolPath(t.Package)+"."+rewrite.Locator, 0)
+	if !ok {
+		l.linked.Lost = append(l.linked.Lost, t.Package)
+		for i := range t.Funcs {
+			c.unprobed(&t.Funcs[i], "the linker dropped the variable that says where the records of its package are")
+		}
+		return nil
+	}
+	end := counters + uint64(t.Elements*t.ElementSize)
+	if counters < p.start || end > p.end {
+		return fmt.Errorf("the records of %s are at %#x, outside of the others", t.Package, counters)
+	}
+	if t.ElementSize == percpu.RecordSize {
+		p.wide = append(p.wide, percpu.Range{From: counters, To: end})
+	} else {
+		l.prefix = percpu.Shared
+	}
+	for i := range t.Funcs {
+		fn := &t.Funcs[i]
+		if !fn.Literal && !p.has(t, fn) {
+			l.linked.Dropped = append(l.linked.Dropped, t.Package+"."+fn.Name)
+			c.dropped(fn)
+			continue
+		}
+		f := p.function(t, fn, counters)
+		if f.Addr() == p.start+f.Record {
+			l.linked.Inlined++
+		}
+		l.funcs = append(l.funcs, *f)
+		c.linked(f, fn)
+	}
+	if t.Mode.HasSlots() {
+		l.slots += len(t.Funcs)
+	}
+	return nil
 }
 
 // program is a linked program.

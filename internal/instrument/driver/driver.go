@@ -169,6 +169,12 @@ func (p *parser) valued(option, value string) {
 
 // option handles any other option.
 func (p *parser) option(arg string) {
+	p.word(arg)
+	p.withValue(arg)
+}
+
+// word handles an option without a value.
+func (p *parser) word(arg string) {
 	switch arg {
 	case "-c":
 		p.compile = true
@@ -201,7 +207,17 @@ func (p *parser) option(arg string) {
 		p.llvm = true
 	case "-fembed-bitcode":
 		p.refuse(arg + " generates bitcode, which has no machine code to instrument: remove it")
+	case "-flto":
+		p.cmd.LTO, p.cmd.NoLTO = true, false
+	case "-fno-lto":
+		p.cmd.LTO, p.cmd.NoLTO = false, true
+	case "-ffat-lto-objects", "-fno-fat-lto-objects":
+		p.fat = arg == "-ffat-lto-objects"
 	}
+}
+
+// withValue handles an option that contains a value.
+func (p *parser) withValue(arg string) {
 	switch {
 	case isLevel(arg):
 		p.cmd.level = arg
@@ -218,12 +234,8 @@ func (p *parser) option(arg string) {
 	case strings.HasPrefix(arg, "-fuse-ld="):
 		p.cmd.Linker = arg[len("-fuse-ld="):]
 		p.cmd.asked = p.cmd.Linker
-	case arg == "-flto" || strings.HasPrefix(arg, "-flto="):
+	case strings.HasPrefix(arg, "-flto="):
 		p.cmd.LTO, p.cmd.NoLTO = true, false
-	case arg == "-fno-lto":
-		p.cmd.LTO, p.cmd.NoLTO = false, true
-	case arg == "-ffat-lto-objects" || arg == "-fno-fat-lto-objects":
-		p.fat = arg == "-ffat-lto-objects"
 	case strings.HasPrefix(arg, "-Wl,"):
 		for _, word := range strings.Split(arg[len("-Wl,"):], ",") {
 			p.linker(word)

@@ -13,59 +13,91 @@ import (
 // labels by fragment. The record is in a section that is linked to the function's, and in its group if it has
 // one, so that the linker drops both or neither.
 func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, implied [][]int) {
-	sec := fn.Main().Sec
+	var calls []prof.Call
+	if r.Opts.Mode == prof.ModeFull {
+		calls = directCalls(fn, labels)
+	}
+	source := r.Opts.SourceFor(fn.Name, r.Source)
+	here := "" // the base of addresses
+	if r.Unit.Object == asm.MachO {
+		here = "-."
+	}
+	t := r.mapSection(fn, n, rec)
+	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
+		mapLength(fn.Name, source, labels, implied, calls), wire.MapVersion, r.mapMode(), len(fn.Frags),
+		machines[r.Unit.Kind].syntax().quad(rec.String()+here), fn.Signature())
+	t = r.appendBlocks(t, n, labels, here)
+	t = appendImplied(t, implied)
+	t = fmt.Appendf(t, "\t.long\t%d\n", len(calls))
+	for _, c := range calls {
+		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
+	}
+	r.Tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.Name), asmQuote(source))
+}
+
+// mapSection begins the section of function n's record, at the end of the text so far.
+func (r *Rewriter) mapSection(fn *asm.Function, n int, rec position) []byte {
+	if r.Unit.Object == asm.MachO {
+		return fmt.Appendf(r.Tail, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
+	}
+	sec, m := fn.Main().Sec, machines[r.Unit.Kind]
 	anchor, seen := r.anchor[sec]
-	if !seen && r.Unit.Object == asm.ELF {
+	if !seen {
 		anchor = n
 		r.anchor[sec] = n
 		// An address of no size: it keeps the reference to the runtime alive.
-		r.Insert(fn.Main().Label, "\t.reloc\t., ", machines[r.Unit.Kind].relocNone(), ", ", needSymbol, "\n")
+		r.Insert(fn.Main().Label, "\t.reloc\t., ", m.relocNone(), ", ", needSymbol, "\n")
 		if r.Opts.ownSlots() { // which only the runtime uses
-			r.Insert(fn.Main().Label, "\t.reloc\t., ", machines[r.Unit.Kind].relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
+			r.Insert(fn.Main().Label, "\t.reloc\t., ", m.relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
 		}
 	}
 	flags, group := "o", ""
 	if sec.Group != "" {
 		flags, group = "oG", ","+sec.Group
 	}
-	var calls []prof.Call
-	if r.Opts.Mode == prof.ModeFull {
-		calls = directCalls(fn, labels)
-	}
-	source := r.Opts.SourceFor(fn.Name, r.Source)
-	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(fn.Name) + 1 + len(source) + 1
+	return fmt.Appendf(r.Tail, "\t.section\t%s,\"%s\",%sprogbits,.Lcairn_f%d%s\n", wire.MapSection, flags, m.syntax().mark, anchor, group)
+}
+
+// mapLength returns the length of a record, without the field that holds it.
+func mapLength(name, source string, labels, implied [][]int, calls []prof.Call) int {
+	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(name) + 1 + len(source) + 1
 	for _, l := range labels {
 		length += 16 + 4*len(l)
 	}
-	bare := 0
 	for _, by := range implied {
 		if by != nil {
-			bare++
 			length += 8 + 4*len(by)
 		}
 	}
 	for _, c := range calls {
 		length += 4 + len(c.Callee) + 1
 	}
-	t, syn := r.Tail, machines[r.Unit.Kind].syntax()
-	here := "" // the base of addresses
-	if r.Unit.Object == asm.MachO {
-		here = "-."
-		t = fmt.Appendf(t, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
-	} else {
-		t = fmt.Appendf(t, "\t.section\t%s,\"%s\",%sprogbits,.Lcairn_f%d%s\n", wire.MapSection, flags, syn.mark, anchor, group)
-	}
-	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
-		length, wire.MapVersion, r.mapMode(), len(fn.Frags), syn.quad(rec.String()+here), fn.Signature())
+	return length
+}
+
+// appendBlocks appends the fragments of function n: address, size, and where its blocks begin.
+func (r *Rewriter) appendBlocks(t []byte, n int, labels [][]int, here string) []byte {
+	quad := machines[r.Unit.Kind].syntax().quad
 	for i, l := range labels {
 		f := fragmentLabel(n, i)
-		t = fmt.Appendf(t, "%s\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", syn.quad(".Lcairn_f"+f+here), f, f, len(l))
+		t = fmt.Appendf(t, "%s\t.long\t.Lcairn_e%s-.Lcairn_f%s, %d\n", quad(".Lcairn_f"+f+here), f, f, len(l))
 		for _, b := range l {
 			t = append(t, "\t.long\t.Lcairn_b"...)
 			t = strconv.AppendInt(t, int64(b), 10)
 			t = append(t, "-.Lcairn_f"...)
 			t = append(t, f...)
 			t = append(t, '\n')
+		}
+	}
+	return t
+}
+
+// appendImplied appends the blocks without a probe of their own, and those that prove that they ran.
+func appendImplied(t []byte, implied [][]int) []byte {
+	bare := 0
+	for _, by := range implied {
+		if by != nil {
+			bare++
 		}
 	}
 	t = fmt.Appendf(t, "\t.long\t%d\n", bare)
@@ -79,11 +111,7 @@ func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, impli
 		}
 		t = append(t, '\n')
 	}
-	t = fmt.Appendf(t, "\t.long\t%d\n", len(calls))
-	for _, c := range calls {
-		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
-	}
-	r.Tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.Name), asmQuote(source))
+	return t
 }
 
 // mapMode returns the mode as stored in the map.

@@ -361,6 +361,11 @@ func (f *frameRun) step(c *bytecur.Cursor) bool {
 		f.restore(low)
 		return true
 	}
+	return f.operation(op, c) && c.Err() == nil
+}
+
+// operation runs an instruction whose operands follow its opcode. It returns false for an unknown one.
+func (f *frameRun) operation(op byte, c *bytecur.Cursor) bool {
 	switch op {
 	case 0x00: // nop
 	case 0x02:
@@ -408,7 +413,7 @@ func (f *frameRun) step(c *bytecur.Cursor) bool {
 	default:
 		return false
 	}
-	return c.Err() == nil
+	return true
 }
 
 func (f *frameRun) restore(reg uint64) {

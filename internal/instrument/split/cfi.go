@@ -30,81 +30,96 @@ type cfiTrack struct {
 // trackCFI computes the state at each line of the plan.
 func (p *splitPlan) trackCFI() {
 	t := &p.cfi
-	d := dialects[p.unit.Kind]
-	t.states = []asm.CFIState{d.entry}
+	t.states = []asm.CFIState{dialects[p.unit.Kind].entry}
 	t.at = make([]int32, p.last-p.first+1)
-	cur, ended := int32(0), false
-	var stack []int32
-	for i := p.first; i <= p.last; i++ {
-		t.at[i-p.first] = cur
+	w := cfiWalk{plan: p}
+	for i := p.first; i <= p.last && p.refused == ""; i++ {
+		t.at[i-p.first] = w.cur
 		if !p.own(i) || p.text.lines[i].app > 0 || p.text.lines[i].kind != asm.LineDirective {
 			continue
 		}
-		s := p.text.statement(i)
-		if !bytes.HasPrefix(s.Word, []byte(".cfi_")) {
-			continue
-		}
-		word, ops := string(s.Word), asm.CFIOperands(s.Rest)
-		if ended || !t.used && word != ".cfi_startproc" {
-			p.refuse("unwind directives outside of the function")
-			return
-		}
-		switch word {
-		case ".cfi_startproc":
-			if t.used || len(ops) > 0 || i >= p.pieces[0].code && p.pieces[0].code < p.pieces[0].end {
-				p.refuse("unwind directives that begin inside the function")
-			}
-			t.used = true
-		case ".cfi_endproc":
-			ended = true
-			if i < p.tail {
-				p.refuse("unwind directives that end inside the function")
-			}
-		case ".cfi_personality":
-			t.personality = strings.Join(ops, ", ")
-		case ".cfi_b_key_frame", ".cfi_mte_tagged_frame":
-			t.frame = append(t.frame, word)
-		case ".cfi_lsda":
-			t.lsda = strings.Join(ops, ", ")
-		case ".cfi_remember_state":
-			stack = append(stack, cur)
-			if len(stack) > asm.MaxRememberCFI {
-				p.refuse("too many remembered unwind states")
-			}
-		case ".cfi_restore_state":
-			if len(stack) == 0 {
-				p.refuse("no unwind state to restore")
-				return
-			}
-			restored := t.states[stack[len(stack)-1]]
-			restored.Args = t.states[cur].Args // not part of the state
-			stack = stack[:len(stack)-1]
-			cur = t.note(restored)
-		case ".cfi_negate_ra_state", ".cfi_window_save":
-			next := t.states[cur]
-			if next.Sign == "" {
-				next.Sign = word
-			} else {
-				next.Sign = ""
-			}
-			if !d.near || len(ops) > 0 {
-				p.refuse("unwind directive " + word)
-			}
-			cur = t.note(next)
-		default:
-			next, ok := t.states[cur].Apply(word, ops)
-			if !ok {
-				p.refuse("unwind directive " + word)
-				return
-			}
-			cur = t.note(next)
-		}
-		if p.refused != "" {
-			return
+		if s := p.text.statement(i); bytes.HasPrefix(s.Word, []byte(".cfi_")) {
+			w.directive(i, string(s.Word), asm.CFIOperands(s.Rest))
 		}
 	}
-	if t.used && !ended {
+	if p.refused == "" && t.used && !w.ended {
 		p.refuse("unwind directives without an end")
+	}
+}
+
+// cfiWalk is the state between two directives of a function.
+type cfiWalk struct {
+	plan  *splitPlan
+	cur   int32   // index into the states
+	stack []int32 // remembered ones
+	ended bool
+}
+
+// directive follows a directive on line i. What it does not understand refuses the plan.
+func (w *cfiWalk) directive(i int, word string, ops []string) {
+	p, t := w.plan, &w.plan.cfi
+	if w.ended || !t.used && word != ".cfi_startproc" {
+		p.refuse("unwind directives outside of the function")
+		return
+	}
+	switch word {
+	case ".cfi_startproc":
+		if t.used || len(ops) > 0 || i >= p.pieces[0].code && p.pieces[0].code < p.pieces[0].end {
+			p.refuse("unwind directives that begin inside the function")
+		}
+		t.used = true
+	case ".cfi_endproc":
+		w.ended = true
+		if i < p.tail {
+			p.refuse("unwind directives that end inside the function")
+		}
+	case ".cfi_personality":
+		t.personality = strings.Join(ops, ", ")
+	case ".cfi_b_key_frame", ".cfi_mte_tagged_frame":
+		t.frame = append(t.frame, word)
+	case ".cfi_lsda":
+		t.lsda = strings.Join(ops, ", ")
+	default:
+		w.change(word, ops)
+	}
+}
+
+// change follows a directive that changes the state.
+func (w *cfiWalk) change(word string, ops []string) {
+	p, t := w.plan, &w.plan.cfi
+	switch word {
+	case ".cfi_remember_state":
+		w.stack = append(w.stack, w.cur)
+		if len(w.stack) > asm.MaxRememberCFI {
+			p.refuse("too many remembered unwind states")
+		}
+	case ".cfi_restore_state":
+		if len(w.stack) == 0 {
+			p.refuse("no unwind state to restore")
+			return
+		}
+		restored := t.states[w.stack[len(w.stack)-1]]
+		restored.Args = t.states[w.cur].Args // not part of the state
+		w.stack = w.stack[:len(w.stack)-1]
+		w.cur = t.note(restored)
+	case ".cfi_negate_ra_state", ".cfi_window_save":
+		next := t.states[w.cur]
+		if next.Sign == "" {
+			next.Sign = word
+		} else {
+			next.Sign = ""
+		}
+		if !dialects[p.unit.Kind].near || len(ops) > 0 {
+			p.refuse("unwind directive " + word)
+		}
+		w.cur = t.note(next)
+	default:
+		next, ok := t.states[w.cur].Apply(word, ops)
+		if !ok {
+			p.refuse("unwind directive " + word)
+			return
+		}
+		w.cur = t.note(next)
 	}
 }
 

@@ -264,25 +264,10 @@ func (s *cairnSlot) write(gp *g, frames []cairnFrame, stamps []uintptr, peak int
 	cairnPut32(r+84, why)
 	clear((*[cairnLogOpenName]byte)(unsafe.Pointer(r + 88))[:])
 	at := r + cairnLogOpenSize
-	put := func(i int) {
-		f := &frames[i]
-		cairnPut64(at, uint64(f.pc))
-		cairnPut32(at+24, cairnLogEntryNoStamp)
-		cairnPut32(at+28, uint32(^f.depth))
-		cairnPut64(at+8, 0)
-		cairnPut64(at+16, 0)
-		if stamps[i] != 0 {
-			w := *(*int64)(unsafe.Pointer(stamps[i]))
-			lo, hi := cairnLasted(gp, w, cairnOpened(w, now), now)
-			cairnPut64(at+8, uint64(lo))
-			cairnPut64(at+16, uint64(hi))
-			cairnPut32(at+24, 0)
-		}
-		at += cairnLogEntrySize
-	}
 	n := uintptr(0)
 	for i := peak; i < len(frames); i++ {
-		put(i)
+		cairnPutOpen(at, gp, &frames[i], stamps[i], now)
+		at += cairnLogEntrySize
 		n++
 	}
 	if gp.parentGoid != 0 && len(frames) < cairnNumFrames {
@@ -298,7 +283,8 @@ func (s *cairnSlot) write(gp *g, frames []cairnFrame, stamps []uintptr, peak int
 		if f := findfunc(frames[i].entry); cairnOfRuntime(funcname(f)) {
 			break // the rest of it is how the runtime waits
 		}
-		put(i)
+		cairnPutOpen(at, gp, &frames[i], stamps[i], now)
+		at += cairnLogEntrySize
 		inner++
 	}
 	cairnCopy(at, peer[:told])
@@ -307,6 +293,23 @@ func (s *cairnSlot) write(gp *g, frames []cairnFrame, stamps []uintptr, peak int
 	cairnPut32(r+68, uint32(n))
 	atomic.Store((*uint32)(unsafe.Pointer(r+80)), edition+1)
 	cairnCommit(cairnLogTypeOpen, cairnLogOpenSlot, r)
+}
+
+// cairnPutOpen puts an entry for a call, with its duration so far if it has a stamp.
+func cairnPutOpen(at uintptr, gp *g, f *cairnFrame, stamp uintptr, now int64) {
+	cairnPut64(at, uint64(f.pc))
+	cairnPut64(at+8, 0)
+	cairnPut64(at+16, 0)
+	cairnPut32(at+24, cairnLogEntryNoStamp)
+	cairnPut32(at+28, uint32(^f.depth))
+	if stamp == 0 {
+		return
+	}
+	w := *(*int64)(unsafe.Pointer(stamp))
+	lo, hi := cairnLasted(gp, w, cairnOpened(w, now), now)
+	cairnPut64(at+8, uint64(lo))
+	cairnPut64(at+16, uint64(hi))
+	cairnPut32(at+24, 0)
 }
 
 // cairnDetail returns how a goroutine waits for a channel: 1 receives, 2 sends, 3 in a select; 0 otherwise.
