@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -44,9 +46,32 @@ func newManCmd(s *verb.Streams) *cobra.Command {
 			root.DisableAutoGenTag = true
 			describe(root)
 			header := &doc.GenManHeader{Section: "1", Date: &date, Source: "cairn", Manual: "cairn"}
-			return doc.GenManTree(root, header, args[0])
+			if err := doc.GenManTree(root, header, args[0]); err != nil {
+				return err
+			}
+			return plainSwitches(args[0])
 		},
 	}
+}
+
+// plainSwitches writes switches without a value in the man pages below a directory: --quiet, where cobra has
+// --quiet[=false].
+func plainSwitches(dir string) error {
+	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("[=false]"), nil), []byte("[=true]"), nil)
+		if err := os.WriteFile(page, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // describe converts the texts of c and the commands below it to Markdown, which cobra's

@@ -78,7 +78,7 @@ var rows = []row{
 	{Empty, "empty", "", func(head []byte) bool { return len(head) == 0 }},
 	{Binary, "a binary", "", objfile.IsBinary},
 	{Raw, "a raw file", "", isMIP(mip.KindRaw)},
-	{Map, "a map", "", isMIP(mip.KindMap)},
+	{Map, "a map of functions", "", isMIP(mip.KindMap)},
 	{Profile, "a profile", "", isMIP(mip.KindProfile)},
 	{Pack, "a pack of raw files", "", mippack.Detect},
 	{Bundle, "a bundle of files for a collector", "", bundle.Detect},

@@ -34,6 +34,16 @@ func Group(c *cobra.Command, title string, flags ...string) { annotate(c, groupO
 // Seldom marks flags that -h only names: cairn help describes them.
 func Seldom(c *cobra.Command, flags ...string) { annotate(c, seldomIs, "", flags) }
 
+// Hide keeps flags working that no help names: what they give can stand among the arguments, where it is known by its
+// content.
+func Hide(c *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		if err := c.Flags().MarkHidden(name); err != nil {
+			panic(err)
+		}
+	}
+}
+
 func annotate(c *cobra.Command, key, value string, flags []string) {
 	for _, name := range flags {
 		if err := c.Flags().SetAnnotation(name, key, []string{value}); err != nil {

@@ -35,13 +35,13 @@ observed edges only.
 
 Of logs of calls it draws a node for each function, and an edge for each pair of caller
 and callee, whatever the rest of the stack was. Nodes and edges can be labelled and
-coloured by the columns of cairn account; for an edge these are of the calls along it.
+coloured by the columns of cairn stacks functions; for an edge these are of the calls along it.
 The node "outside" is where threads start. --min-percent omits functions and edges whose
 total is below that share of the logged time; --regexp omits edges of which neither end
 matches.`,
 		Example: `  cairn callgraph app.mip | dot -Tsvg -o app.svg
-  cairn callgraph --map ./app --shade self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
-  cairn callgraph --map ./app --format mermaid --edge-label calls xray-log.app.*`,
+  cairn callgraph ./app --shade self --min-percent 1 xray-log.app.* | dot -Tsvg -o app.svg
+  cairn callgraph ./app --format mermaid --edge-label calls xray-log.app.*`,
 	}
 	ofProfiles := pflag.NewFlagSet("", pflag.ContinueOnError)
 	counts.Register(ofProfiles)

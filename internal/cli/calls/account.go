@@ -34,13 +34,16 @@ type accountFlags struct {
 	perThread bool
 }
 
-// Account returns the command cairn account.
-func Account(s *verb.Streams) *cobra.Command {
+// Account returns the command cairn account, the former name of cairn stacks functions.
+func Account(s *verb.Streams) *cobra.Command { return formerly("account", functions(s)) }
+
+// functions returns the command cairn stacks functions.
+func functions(s *verb.Streams) *cobra.Command {
 	var f accountFlags
 	c := &cobra.Command{
-		Use:   "account LOG... [flags]",
+		Use:   "functions LOG... [flags]",
 		Short: "Print calls and times of each function in logs of calls",
-		Long: `account prints a table of the functions in logs of calls: the number of calls, the
+		Long: `functions prints a table of the functions in logs of calls: the number of calls, the
 shortest, median, 90th and 99th percentile and longest call, the time of all calls
 including callees (total) and excluding them (self). All logs and threads are summed.
 Total counts a recursive function once, unless --recursive asks for the sum of all
@@ -49,8 +52,8 @@ calls, as llvm-xray prints it.
 Percentiles are exact for up to 32 calls, and within 1.6 % for more. The column "no
 exit" counts calls whose end is not in the log; their times are lower bounds.
 CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
-		Example: "  cairn account --map ./app --top 20 --sort self xray-log.app.*",
-		Args:    verb.ExactFiles("account", "logs of calls", 1, -1),
+		Example: "  cairn stacks functions ./app --top 20 --sort self xray-log.app.*",
+		Args:    verb.ExactFiles("stacks functions", "logs of calls", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), s, args)
 		},

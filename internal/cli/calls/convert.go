@@ -133,9 +133,9 @@ raw has no arguments and events.
 
 --otlp, --pyroscope and --parca send what pprof contains to a profile store; see
 cairn export -h.`,
-		Example: `  cairn convert --map ./app xray-log.app.* -o app.json.gz
-  cairn convert --map ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
-  cairn convert --map ./app log --format folded | flamegraph.pl > app.svg`,
+		Example: `  cairn convert ./app xray-log.app.* -o app.json.gz
+  cairn convert ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz
+  cairn convert ./app log --format folded | flamegraph.pl > app.svg`,
 		Args: verb.ExactFiles("convert", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.stores.Check(c, "format", "output"); err != nil {

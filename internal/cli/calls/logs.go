@@ -52,7 +52,7 @@ type LogFlags struct {
 // registerLogs adds the flags of every verb that reads logs.
 func (f *LogFlags) registerLogs(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.Maps, "map", "m", nil,
-		"name functions by this `file`: the program, a directory with it, N=FILE for shared object N, a YAML map,\nor a list of lines \"N FILE\"; repeatable")
+		"name functions of XRay by what is no program among the arguments: a directory with it, N=`FILE` for shared object N,\na YAML map, or a list of lines \"N FILE\"; repeatable")
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
 	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
 	c.Flags().Var(&f.Spike, "spike", "only the calls around spike `n` of a log of spikes, not around all spikes;\n0 for the last calls of each thread")

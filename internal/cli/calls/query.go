@@ -58,10 +58,10 @@ reads SQLite. Queries are read-only.
 --calls writes every single call as a row of a Parquet file, with the same ids
 and column names, for engines that handle billions of rows:
   duckdb -c "SELECT function, count(*), sum(self) FROM 'calls.parquet' GROUP BY ALL"`,
-		Example: `  cairn query --map ./app log --view top_functions
-  cairn query --map ./app log "SELECT path, self FROM hot_stacks WHERE depth > 3 LIMIT 5"
-  cairn query --map ./app log "SELECT begin, duration FROM calls WHERE function = 'parse'"
-  cairn query --map ./app log --save trace.db --calls calls.parquet
+		Example: `  cairn query ./app log --view top_functions
+  cairn query ./app log "SELECT path, self FROM hot_stacks WHERE depth > 3 LIMIT 5"
+  cairn query ./app log "SELECT begin, duration FROM calls WHERE function = 'parse'"
+  cairn query ./app log --save trace.db --calls calls.parquet
   cairn query trace.db "SELECT caller, calls FROM callers WHERE function = 'parse'"`,
 		Args: f.args,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },

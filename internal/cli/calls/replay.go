@@ -23,20 +23,23 @@ type replayFlags struct {
 	out string
 }
 
-// Replay returns the command cairn replay.
-func Replay(s *verb.Streams) *cobra.Command {
+// Replay returns the command cairn replay, the former name of cairn stacks calls.
+func Replay(s *verb.Streams) *cobra.Command { return formerly("replay", each(s)) }
+
+// each returns the command cairn stacks calls.
+func each(s *verb.Streams) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
-		Use:   "replay LOG...",
+		Use:   "calls LOG...",
 		Short: "Print the calls of a log in time order, indented by depth",
-		Long: `replay prints the calls of logs one by one: the time, the thread, and on the line
+		Long: `calls prints the calls of logs one by one: the time, the thread, and on the line
 where the call ends its duration. A call without callees has one line. The threads of
 a log are merged in time order; several logs are printed one after the other.
 A log of a second has millions of lines: --from and --to, --within, --longer, --depth
 and --thread select what to print. Calls whose end is not in the log are marked.`,
-		Example: `  cairn replay --map ./app --from 1.2s --to 1.21s xray-log.app.*
-  cairn replay --map ./app --within handle_request --longer 1ms log | less`,
-		Args: verb.ExactFiles("replay", "a log of calls", 1, -1),
+		Example: `  cairn stacks calls ./app --from 1.2s --to 1.21s xray-log.app.*
+  cairn stacks calls ./app --within handle_request --longer 1ms log | less`,
+		Args: verb.ExactFiles("stacks calls", "a log of calls", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	f.LogFlags.Register(c)

@@ -33,7 +33,7 @@ type stacksFlags struct {
 func Stacks(s *verb.Streams) *cobra.Command {
 	var f stacksFlags
 	c := &cobra.Command{
-		Use:   "stacks LOG...",
+		Use:   "stacks LOG... | stacks functions LOG... | stacks calls LOG...",
 		Short: "List the call stacks with the most time or calls",
 		Long: `stacks lists the most expensive call stacks of logs of calls: by the time spent in
 the innermost function itself (self), including its callees (total), or by the number
@@ -44,10 +44,14 @@ recognised by their content and can be compressed with gzip or zstd; - is standa
 input. XRay logs have function ids instead of names: --map names them.
 A call without an exit, which exceptions and longjmp leave behind, ends at the
 last event seen in it: a lower bound. An exit without its enter, such as at the
-beginning of a ring buffer, is counted and omitted.`,
-		Example: `  cairn stacks --map ./app xray-log.app.*
-  cairn stacks --by calls --top 3 --per-thread --map ./app log.zst
-  cairn stacks --folded --map ./app log | flamegraph.pl > app.svg`,
+beginning of a ring buffer, is counted and omitted.
+Other views of the same logs are stacks functions, a table of functions, and stacks
+calls, the calls one by one; cairn callgraph draws who calls whom. A log with one of these
+names is ./functions.`,
+		Example: `  cairn stacks ./app xray-log.app.*
+  cairn stacks functions ./app --top 20 xray-log.app.*
+  cairn stacks --by calls --top 3 --per-thread ./app log.zst
+  cairn stacks --folded ./app log | flamegraph.pl > app.svg`,
 		Args: verb.ExactFiles("stacks", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
@@ -56,11 +60,19 @@ beginning of a ring buffer, is counted and omitted.`,
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")
 	verb.Values(c, "by", "self", "total", "calls")
-	verb.OtherWord(c, "by", "sort") // its name in cairn account
+	verb.OtherWord(c, "by", "sort") // its name in cairn stacks functions
 	c.Flags().IntVar(&f.top, "top", 10, "list `n` stacks; 0 for all")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread separately")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
 	verb.RegisterRegexp(c, &f.regexp, "only stacks whose innermost function matches this `pattern`")
+	c.AddCommand(functions(s), each(s))
+	return c
+}
+
+// formerly gives a command another name, which it had before, and which no help mentions.
+func formerly(name string, c *cobra.Command) *cobra.Command {
+	_, rest, _ := strings.Cut(c.Use, " ")
+	c.Use, c.Hidden = name+" "+rest, true
 	return c
 }
 

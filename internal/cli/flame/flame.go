@@ -92,8 +92,8 @@ func Flame(s *verb.Streams) *cobra.Command {
 		Use:   "flame LOG... [-o FILE.html]",
 		Short: "Draw the call stacks of logs or samples as a flame graph",
 		Long:  flameHelp,
-		Example: `  cairn flame --map ./app xray-log.app.*
-  cairn flame --by calls --per-thread --map ./app -o calls.svg log.zst
+		Example: `  cairn flame ./app xray-log.app.*
+  cairn flame --by calls --per-thread ./app -o calls.svg log.zst
   cairn flame perf.data
   cairn flame --binary ./app perf.data
   perf script | cairn flame -

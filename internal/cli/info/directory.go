@@ -42,6 +42,30 @@ func runDir(s *verb.Streams, dir string, asJSON bool, style report.Style) error 
 }
 
 // inspectDir reads all profiles, maps, raw files, packs and instrumented binaries below dir.
+// runSeveral describes several files, each by its name.
+func runSeveral(s *verb.Streams, paths []string, asJSON bool, style report.Style) error {
+	infos := []infoJSON{}
+	for _, path := range paths {
+		if isDir(path) {
+			return verb.Usagef("info: %s is a directory: give it alone", path)
+		}
+		if p, err := inspectSampleProfile(s, path); err != nil {
+			return err
+		} else if p != nil {
+			return verb.Usagef("info: %s is a sample profile, whose summary is another table: give it alone", path)
+		}
+		found, err := inspect(path)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			found[i].File = path
+		}
+		infos = append(infos, found...)
+	}
+	return write(s.Out, infos, asJSON, style)
+}
+
 func inspectDir(dir string) (infos []infoJSON, damaged []error, err error) {
 	infos = []infoJSON{}
 	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {

@@ -30,28 +30,32 @@ func Info(s *verb.Streams) *cobra.Command {
 	var path string
 	var d verb.DisplayFlags
 	c := &cobra.Command{
-		Use:   "info FILE|DIR",
+		Use:   "info FILE|DIR...",
 		Short: "Print a summary of a profile, map, raw file or binary",
-		Long: `info prints a summary of a profile (.mip), a map (.mipmap), a raw file (.mipraw), a
+		Long: `info prints a summary of a profile (.mip), a map of functions (.mipmap), a raw file (.mipraw), a
 pack of raw files (.mippack) or an instrumented binary. For a sample profile, text or
 binary, as cairn profgen and llvm-profdata write them, it prints the totals and,
 for several percentages, how many locations have that share of the counts. Of a
-directory it describes all files of cairn below it.`,
+directory it describes all files of cairn below it; of several files each.`,
 		Example: "  cairn info app.mip\n  cairn info app.prof",
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 || (len(args) == 1) == (path != "") {
-				return verb.Usagef("info: give one file (see cairn info -h)")
+			if path != "" {
+				return nil
 			}
-			return nil
+			return verb.ExactFiles("info", "a file or a directory", 1, -1)(c, args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if path == "" {
-				path = args[0]
+			if path != "" {
+				args = append(args, path)
 			}
 			style, err := d.Style(s)
 			if err != nil {
 				return err
 			}
+			if len(args) > 1 {
+				return runSeveral(s, args, d.Json, style)
+			}
+			path := args[0]
 			if isDir(path) {
 				return runDir(s, path, d.Json, style)
 			}
@@ -68,6 +72,7 @@ directory it describes all files of cairn below it.`,
 		},
 	}
 	c.Flags().StringVarP(&path, "profile", "p", "", "the `file` to summarise")
+	verb.Hide(c, "profile")
 	c.Flags().BoolVar(&d.Json, "json", false, "print JSON")
 	d.RegisterColor(c)
 	return c
@@ -86,7 +91,7 @@ func write(w io.Writer, infos []infoJSON, asJSON bool, style report.Style) error
 // infoJSON is the description of a module. Pointers are nil if the kind of file does not
 // contain the value.
 type infoJSON struct {
-	File         string             `json:"file,omitempty"` // only for directories
+	File         string             `json:"file,omitempty"` // only for directories and several files
 	Kind         string             `json:"kind"`           // profile, map, raw or binary
 	Module       string             `json:"module,omitempty"`
 	BuildID      string             `json:"build_id"`

@@ -124,9 +124,9 @@ func Export(s *verb.Streams) *cobra.Command {
 		Use:   "export FILE.mip [BINARY] {--format FORMAT [-o FILE] | --otlp URL | --pyroscope URL | --parca URL | --parquet DIR}",
 		Short: "Convert a profile for compilers, linkers, profile stores and databases",
 		Long:  fmt.Sprintf(exportLong, formats.String(), deliver.HeadersVariable),
-		Example: `  cairn export app.mip --format llvm-sample --binary app -o app.prof
+		Example: `  cairn export app.mip --format llvm-sample app -o app.prof
   clang -O2 -g -fprofile-sample-use=app.prof *.c -o app
-  cairn export http://collector:7474/app --binary app --otlp http://localhost:4318
+  cairn export http://collector:7474/app app --otlp http://localhost:4318
   cairn export http://collector:7474 --parquet fleet
   duckdb -c "SELECT function, sum(runs) FROM 'fleet/functions.parquet' GROUP BY ALL"`,
 		Args: f.Args,
@@ -136,6 +136,7 @@ func Export(s *verb.Streams) *cobra.Command {
 	c.Flags().StringVar(&f.format, "format", "", "`format` to write: "+strings.Join(names, ", "))
 	verb.Values(c, "format", names...)
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that ran, or that the export is for")
+	verb.Hide(c, "binary")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	f.stores.Register(c)
 	c.Flags().StringVar(&f.parquet, "parquet", "", "write tables for DuckDB, ClickHouse and Spark into this `directory`, or to s3://BUCKET/PREFIX")

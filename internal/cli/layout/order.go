@@ -71,7 +71,7 @@ Algorithms:
   hot        callees near their callers, by cache-directed sort: for throughput
   c3         the same by call-chain clustering (hfsort)
 
-With --binary or --objects, functions are looked up in the program that is to be
+With a BINARY or --objects, functions are looked up in the program that is to be
 ordered: functions that no longer exist are omitted and reported, and names of
 sections are taken from there. Give the binary of the last link.
 
@@ -82,8 +82,8 @@ this run alone. The exit code is the program's. Without -o the program's standar
 standard error. Linux on x86-64 only.
 
 --data TRACE adds the variables and constants of the program, by their first access,
-for lld and gold: compile with -fdata-sections. Record the trace of the program that
---binary names, on x86-64:
+for lld and gold: compile with -fdata-sections. Record the trace of the program of the
+BINARY, on x86-64:
 
   valgrind --tool=lackey --trace-mem=yes --log-file=TRACE ./app
 
@@ -112,6 +112,8 @@ func Order(s *verb.Streams) *cobra.Command {
 	}
 	f.ProfileFlags.Register(c)
 	f.link.register(c)
+	profile := c.Flags().Lookup("profile")
+	profile.Hidden, profile.Usage = false, "with --run: add the trace to this profile, a .mip `file`"
 	fl := c.Flags()
 	fl.SetInterspersed(false) // later flags belong to the program
 	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
@@ -123,8 +125,8 @@ func Order(s *verb.Streams) *cobra.Command {
 	verb.Values(c, "algorithm", order.Algorithms()...)
 	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only traces of the scenario with this `name`; repeatable. With --run, the scenario of the run")
 	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the traces of a scenario: `NAME=W`; repeatable")
-	fl.BoolVar(&f.compress, "compress", false, "place similar functions that never ran together, if that makes the compressed program smaller (needs --binary of the same build)")
-	fl.StringArrayVar(&f.data, "data", nil, "order variables and constants, too, by their first access in this `trace` of valgrind --tool=lackey --trace-mem=yes; repeatable (needs --binary)")
+	fl.BoolVar(&f.compress, "compress", false, "place similar functions that never ran together, if that makes the compressed program smaller (needs the binary of the profile)")
+	fl.StringArrayVar(&f.data, "data", nil, "order variables and constants, too, by their first access in this `trace` of valgrind --tool=lackey --trace-mem=yes; repeatable (needs the binary)")
 	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
 	return c
 }

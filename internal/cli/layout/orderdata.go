@@ -28,7 +28,7 @@ func (f *orderFlags) checkData(format linkorder.Format) error {
 	case len(f.data) == 0:
 		return nil
 	case f.link.binary == "":
-		return verb.Usagef("--data needs --binary PROGRAM: the program that was traced, with symbols")
+		return verb.Usagef("--data needs the program that was traced, with symbols, beside the profile")
 	case !format.HasData():
 		return verb.Usagef("--data: order files for data are of the formats lld and gold only")
 	}

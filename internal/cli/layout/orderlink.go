@@ -35,6 +35,7 @@ func (f *linkFlags) register(c *cobra.Command) {
 	verb.Values(c, "format", linkorder.FormatLLD, linkorder.FormatLD64, linkorder.FormatGold, linkorder.FormatLD, linkorder.FormatLDScript, "auto")
 	fl.StringVar(&f.linker, "linker", "", "write the format of this linker: a `path`, or a name as for -fuse-ld")
 	fl.StringVar(&f.binary, "binary", "", "the `program` to be ordered, from the last link, with symbols")
+	verb.Hide(c, "binary")
 	fl.StringArrayVar(&f.objects, "objects", nil, "objects of the program: an object, an archive or a `directory` of them; repeatable")
 }
 
@@ -157,7 +158,7 @@ func addObjects(link *linkorder.Link, m *prof.Module, path string) error {
 		return err
 	}
 	if !st.IsDir() {
-		return addObject(link, m, path, verb.Usagef("--objects %s: a linked file; give it with --binary", path))
+		return addObject(link, m, path, verb.Usagef("--objects %s: a linked file; give it beside the profile", path))
 	}
 	return filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -226,7 +227,7 @@ func symbols(o *objfile.Object) []linkorder.Symbol {
 // readContent sets the code of the functions of in, from the binary that ran.
 func (f *linkFlags) readContent(m *prof.Module, in *order.Input) error {
 	if f.binary == "" {
-		return verb.Usagef("--compress needs --binary")
+		return verb.Usagef("--compress needs the binary that ran, beside the profile")
 	}
 	if !isBuild(f.binary, m.BuildID) {
 		return verb.Usagef("--compress needs the binary of the profile: %s is another build", f.binary)

@@ -21,16 +21,16 @@ func Create(s *verb.Streams) *cobra.Command {
 		force bool
 	)
 	c := &cobra.Command{
-		Use:   "create -p FILE.mip MAP|BINARY...",
-		Short: "Create an empty profile from maps or binaries",
+		Use:   "create -o FILE.mip BINARY|MAP...",
+		Short: "Create an empty profile from binaries or maps of functions",
 		Long: `create makes a profile with the functions of one or more modules and no runs; cairn
-merge -p adds runs. A module is given as its map (.mipmap), its binary, or the .debug
-file of its binary. A directory stands for all of these in it.`,
-		Example: "  cairn create -p app.mip app.mipmap libfoo.so",
+merge -p adds runs. A module is given as its binary, the .debug file of that, or its
+map of functions (.mipmap). A directory stands for all of these in it.`,
+		Example: "  cairn create -o app.mip app libfoo.so",
 		Args:    verb.ExactFiles("create", "a map or a binary", 1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if path == "" {
-				return verb.Usagef("create: no profile given; use -p FILE.mip")
+				return verb.Usagef("create: no profile given; use -o FILE.mip")
 			}
 			if _, err := os.Lstat(path); err == nil && !force {
 				return fmt.Errorf("%s exists: merge into it, or overwrite it with --force", path)
@@ -57,7 +57,9 @@ file of its binary. A directory stands for all of these in it.`,
 			return nil
 		},
 	}
-	c.Flags().StringVarP(&path, "profile", "p", "", "the profile to create, a .mip `file`, or - for standard output")
+	c.Flags().StringVarP(&path, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
+	c.Flags().StringVarP(&path, "profile", "p", "", "the same as --output") // its name before 0.2
+	verb.Hide(c, "profile")
 	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite an existing profile")
 	return c
 }

@@ -32,14 +32,14 @@ type importFlags struct {
 func Import(s *verb.Streams) *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
-		Use:   "import --binary BINARY (-p FILE.mip | -o FILE.mip) FILE...",
+		Use:   "import BINARY FILE... (-p FILE.mip | -o FILE.mip)",
 		Short: "Convert first executions recorded by LLVM to a profile",
 		Long: `import makes a profile from the order in which runs first called functions, as
 recorded by LLVM's own instrumentation, and matches the functions with those of a
 binary. cairn order and the other commands then use it like a profile of cairn's own
 runs. cairn export --format llvm-temporal is the reverse.
 
-Each FILE is one of the following, recognised by its content:
+Each FILE is one of the following, recognised by its content, as BINARY is:
   a temporal profile: .proftext, or .profdata and .profraw, which need an
     llvm-profdata on PATH. Compile with -fprofile-generate -ftemporal-profile,
     or -mllvm -pgo-temporal-instrumentation before clang 20.
@@ -52,26 +52,36 @@ BINARY is the program to be ordered, not necessarily the one that ran. For a bin
 built with cairn cc its map is used, for any other its symbol table; it needs a
 build id. Names without a function in the binary are counted and omitted: usually
 the compiler did not inline those functions in the build that was recorded.`,
-		Example: `  cairn import --binary app -o app.mip run.profdata && cairn order -o app.order app.mip
-  cairn import --binary app -p app.mip --scenario open default.profraw.order`,
+		Example: `  cairn import app run.profdata -o app.mip && cairn order -o app.order app.mip
+  cairn import app -p app.mip --scenario open default.profraw.order`,
 		Args: verb.ExactFiles("import", "profiles or dumps", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	c.Flags().StringVarP(&f.profile, "profile", "p", "", "add to this profile, a .mip `file`, in place")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that the functions are in")
+	verb.Hide(c, "binary")
 	c.Flags().StringVar(&f.mapping, "mapping", "", "names of the hashes in order-file dumps, a `file` written by the compiler")
 	f.traces.register(c)
 	return c
 }
 
 func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	args, binaries := verb.SplitBinaries(args)
+	if f.binary != "" {
+		binaries = append(binaries, f.binary)
+	}
 	switch {
 	case (f.profile == "") == (f.output == ""):
 		return verb.Usagef("import: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
-	case f.binary == "":
-		return verb.Usagef("import: no binary given; use --binary")
+	case len(binaries) == 0:
+		return verb.Usagef("import: no binary given, which the functions are in")
+	case len(binaries) > 1:
+		return verb.Usagef("import: %s and %s are binaries: give one", binaries[0], binaries[1])
+	case len(args) == 0:
+		return verb.Usagef("import: no profile or dump given, only the binary %s", binaries[0])
 	}
+	f.binary = binaries[0]
 	if err := f.traces.check(); err != nil {
 		return err
 	}

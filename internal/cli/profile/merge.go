@@ -39,7 +39,7 @@ new one is complete. With -o it writes a new profile of the modules whose binari
 maps are among the files.
 
 Files are recognised by their content: raw files, packs of raw files (.mippack),
-profiles (.mip), maps (.mipmap), binaries. A directory stands for all .mipraw and
+profiles (.mip), maps of functions (.mipmap), binaries. A directory stands for all .mipraw and
 .mippack files below it, and for all programs, libraries and maps with probes, those
 that no test ran as well: their functions did not run. --only-ran leaves those without
 runs out. Copies of a binary count once. @LIST is a file with a path on each line. A
@@ -67,8 +67,8 @@ Raw files of other builds, damaged raw files and other files that cannot be used
 reported and omitted; if there are many, FILE.mip.refused lists all names. The profile is
 written, and the exit code is 3, or 0 with --allow-omitted. With --strict nothing is
 written, and the exit code is 1. If no raw file is valid, merge always fails.`,
-		Example: `  cairn create -p app.mip app && cairn merge -p app.mip raws/
-  cairn merge -o app.mip app.mipmap raws/ more/*.mipraw
+		Example: `  cairn merge -o app.mip app raws/ more/*.mipraw
+  cairn create -o new.mip app && cairn merge -p new.mip raws/
   cairn merge -o all.mip monday.mip tuesday.mip`,
 		Args: verb.ExactFiles("merge", "raw files or directories", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
@@ -192,7 +192,7 @@ func OpenForMerge(ctx context.Context, path string) (file string, p *prof.Profil
 	}
 	file, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, nil, fmt.Errorf("%s: profile does not exist: create it first (cairn create -p %s BINARY), or use -o", path, path)
+		return "", nil, nil, fmt.Errorf("%s: profile does not exist: create it first (cairn create -o %s BINARY), or use -o", path, path)
 	} else if err != nil {
 		return "", nil, nil, err
 	}

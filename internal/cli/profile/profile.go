@@ -37,6 +37,7 @@ type ProfileFlags struct {
 func (f *ProfileFlags) Register(c *cobra.Command) {
 	f.registerIn(c.Flags())
 	verb.FilesOf(c, "profile", "mip")
+	verb.Hide(c, "profile")
 }
 
 func (f *ProfileFlags) registerIn(flags *pflag.FlagSet) {
@@ -72,7 +73,8 @@ func (f *ProfileFlags) complete(c *cobra.Command) {
 }
 
 func (f *ProfileFlags) registerDebug(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, its .debug file, or those below a directory; repeatable")
+	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, its .debug file, or those below a directory, without counting what else is there; repeatable")
+	verb.Seldom(c, "debug")
 }
 
 // Args takes the inputs of a verb in any order: a profile, or several, or what one is merged from; and binaries, whose

@@ -39,6 +39,7 @@ editing. With --from it converts such a text back to a profile.`,
 		},
 	}
 	c.Flags().StringVarP(&f.Path, "profile", "p", "", "the profile, a .mip `file`, if it is not the argument")
+	verb.Hide(c, "profile")
 	c.Flags().StringVar(&from, "from", "", "make a profile from this `file`")
 	c.Flags().StringVarP(&out, "output", "o", "", "write to this `file`; YAML goes to standard output by default")
 	return c

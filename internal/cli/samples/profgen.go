@@ -52,12 +52,12 @@ func Profgen(s *verb.Streams) *cobra.Command {
 func newProfgen(s *verb.Streams) (*cobra.Command, *profgenFlags) {
 	f := &profgenFlags{}
 	c := &cobra.Command{
-		Use:   "profgen --binary FILE -o FILE [flags] INPUT...",
+		Use:   "profgen BINARY... INPUT... -o FILE [flags]",
 		Short: "Make a profile for compilers from branch samples",
 		Long:  profgenLong,
-		Example: `  cairn profgen --binary app -o app.prof perf.data
-  cairn profgen --binary app --binary libengine.so -o app.prof app.perf
-  cairn profgen --binary app --format flame -o app.html perf.data
+		Example: `  cairn profgen app perf.data -o app.prof
+  cairn profgen app libengine.so app.perf -o app.prof
+  cairn profgen app perf.data --format flame -o app.html
   clang -O2 -fpseudo-probe-for-profiling -fprofile-sample-use=app.prof app.c
   cairn profgen --merge -o week.prof monday.prof tuesday.prof.gz
   cairn profgen --merge --weighted-input 3,new.prof --format extbinary -o both.prof old.prof`,
@@ -80,6 +80,11 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 	}
 	if err := misplaced(args); err != nil {
 		return err
+	}
+	if !f.merge && f.from == "" { // these read no programs
+		var binaries []string
+		args, binaries = verb.SplitBinaries(args)
+		f.binaries = append(f.binaries, binaries...)
 	}
 	if err := f.listFlags.check(); err != nil {
 		return err
@@ -121,6 +126,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.StringSliceVar(&f.perfScript, "perfscript", nil, "an INPUT: the `text` of perf script; the name of the option in llvm-profgen")
 	fl.StringVar(&f.unsymbolized, "unsymbolized-profile", "", "read this `file` of --skip-symbolization instead of samples")
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or one of its libraries: a `file`; repeatable")
+	verb.Hide(c, "binary")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, otlp, flame, fdata, callgraph, dot, mermaid")
 	verb.Values(c, "format", slices.Sorted(maps.Keys(products))...)
@@ -147,7 +153,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	f.profgenStages.register(fl)
 	f.llvmFlags.register(fl)
 	f.listFlags.register(c, fl)
-	described := []string{"binary", "output", "format", "pid", "infer-missing-frames", "ignore-stack-samples", "explain", "inlines", "mangled", "json", "merge", "weighted-input", "llvm-defaults"}
+	described := []string{"output", "format", "pid", "infer-missing-frames", "ignore-stack-samples", "explain", "inlines", "mangled", "json", "merge", "weighted-input", "llvm-defaults"}
 	fl.VisitAll(func(flag *pflag.Flag) {
 		if !slices.Contains(described, flag.Name) {
 			verb.Seldom(c, flag.Name)
@@ -156,7 +162,8 @@ func (f *profgenFlags) register(c *cobra.Command) {
 }
 
 const profgenLong = `profgen converts samples of perf record -b or cairn record to a sample profile for
-clang -fprofile-sample-use and llvm-profdata --sample. An INPUT is perf.data or the output
+clang -fprofile-sample-use and llvm-profdata --sample. BINARY is the program that ran, or one
+of its libraries; an INPUT is perf.data or the output
 of perf script, or a directory of such files (see cairn samples).
 
 Samples with stacks give a context-sensitive profile: counts of a function are kept

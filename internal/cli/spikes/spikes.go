@@ -85,7 +85,7 @@ func Spikes(s *verb.Streams) *cobra.Command {
 		Short: "Show calls that took too long, with their stacks",
 		Long:  spikesHelp,
 		Example: `  cairn spikes raws
-  cairn spikes --sort seen --top 3 --debug app.debug raws/*.cairnlog
+  cairn spikes --sort seen --top 3 app.debug raws/*.cairnlog
   cairn spikes --window 3 raws/app.*.cairnlog
   cairn spikes --html spikes.html raws`,
 		Args: verb.ExactFiles("spikes", "a log", 1, -1),
@@ -105,6 +105,7 @@ func Spikes(s *verb.Streams) *cobra.Command {
 	fl.StringVar(&f.sarif, "sarif", "", "write SARIF to this `file`, - for standard output")
 	fl.Var(&f.window, "window", "show the calls before and during spike `n`, for a program built with --flight;\n0 for the last calls of each thread")
 	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
+	verb.Seldom(c, "debug")
 	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they occur, until all have ended")
 	fl.BoolVar(&f.frames, "frames", false, "list the longest frames, with the spikes in them")
 	fl.BoolVar(&f.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
