@@ -193,8 +193,7 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if f.Json && f.csv {
 		return verb.Usagef("--json and --csv cannot be used together")
 	}
-	order, err := f.order()
-	if err != nil {
+	if _, err := f.order(); err != nil { // before the logs are read
 		return err
 	}
 	filter, err := verb.NewNameFilter(f.pattern)
@@ -208,7 +207,8 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	}
 	defer logs.Close()
 	f.sort = logs.Known(f.sort)
-	if order, err = f.order(); err != nil {
+	order, err := f.order()
+	if err != nil {
 		return err
 	}
 	if f.only {
