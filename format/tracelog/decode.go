@@ -65,25 +65,26 @@ func readHeader(head []byte, name string) (Header, error) {
 
 // record is one decoded record of a chunk: one of the pointers is set, or none for an unknown type.
 type record struct {
-	episode *Episode
-	parent  *Parent
-	text    *Text
-	module  *Module
-	joined  *uint32 // number of a module
-	thread  *Thread
-	stall   *Stall
-	trailer *Trailer
-	seen    *Seen
-	setting *Setting
-	frames  *Frames
-	usage   *Usage
-	wait    *Wait
-	holder  *Holder
-	freeze  *Freeze
-	open    *Episode // nil in a record of type Open without one
-	slot    bool     // of type Open
-	tid     uint32   // of episodes, parents and texts
-	number  uint64   // of the episode of parents and texts
+	episode   *Episode
+	parent    *Parent
+	text      *Text
+	module    *Module
+	joined    *uint32 // number of a module
+	thread    *Thread
+	stall     *Stall
+	trailer   *Trailer
+	seen      *Seen
+	setting   *Setting
+	frames    *Frames
+	usage     *Usage
+	wait      *Wait
+	holder    *Holder
+	suspended *suspension
+	freeze    *Freeze
+	open      *Episode // nil in a record of type Open without one
+	slot      bool     // of type Open
+	tid       uint32   // of episodes, parents and texts
+	number    uint64   // of the episode of parents and texts
 }
 
 // decodeThread decodes a name after its time.
@@ -113,8 +114,8 @@ type wanted uint32
 
 const (
 	allTypes     wanted = 1<<32 - 1
-	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText | 1<<wire.TypeUsage | 1<<wire.TypeWait | 1<<wire.TypeHolder
-	callerTypes  wanted = 1<<wire.TypeParent | 1<<wire.TypeUsage | 1<<wire.TypeWait
+	episodeTypes wanted = 1<<wire.TypeEpisode | 1<<wire.TypeParent | 1<<wire.TypeText | 1<<wire.TypeUsage | 1<<wire.TypeWait | 1<<wire.TypeHolder | 1<<wire.TypeSuspended
+	callerTypes  wanted = 1<<wire.TypeParent | 1<<wire.TypeUsage | 1<<wire.TypeWait | 1<<wire.TypeSuspended
 	seenTypes    wanted = 1 << wire.TypeSeen
 )
 
@@ -124,7 +125,7 @@ var least = [...]int{
 	wire.TypeThread: wire.ThreadSize, wire.TypeStall: wire.StallSize, wire.TypeTrailer: wire.TrailerLeast,
 	wire.TypeText: wire.TextSize, wire.TypeSeen: wire.SeenSize, wire.TypeSetting: wire.SettingSize,
 	wire.TypeFrames: wire.FramesSize, wire.TypeUsage: wire.UsageSize, wire.TypeWait: wire.WaitSize, wire.TypeHolder: wire.HolderSize,
-	wire.TypeFreeze: wire.FreezeSize, wire.TypeOpen: wire.OpenSize, wire.TypeJoined: wire.JoinedSize,
+	wire.TypeFreeze: wire.FreezeSize, wire.TypeOpen: wire.OpenSize, wire.TypeJoined: wire.JoinedSize, wire.TypeSuspended: wire.SuspendedSize,
 }
 
 // decode reads the record in data, which starts at offset base of the file.
@@ -171,6 +172,9 @@ func decode(data []byte, base int64) (record, error) {
 	case wire.TypeHolder:
 		r.tid, r.number = a, c.U64()
 		r.holder = decodeHolder(c)
+	case wire.TypeSuspended:
+		r.tid, r.number = a, c.U64()
+		r.suspended = decodeSuspended(c)
 	case wire.TypeFreeze:
 		r.freeze = &Freeze{From: c.U64(), To: c.U64(), Waited: c.U64(), CPU: c.U64()}
 		if r.freeze.From > r.freeze.To {
@@ -220,6 +224,13 @@ func interval(c *bytecur.Cursor) Interval {
 		c.FailAt(off, "a duration of at least %d and at most %d ns", i.Lo, i.Hi)
 	}
 	return i
+}
+
+// suspension is for how long the stack of a call did not run.
+type suspension struct {
+	ended uint64
+	sp    uint32
+	time  Interval
 }
 
 // flagBits are those below the number of a stack.
@@ -293,6 +304,13 @@ func decodeWait(c *bytecur.Cursor) *Wait {
 	}
 	w.Peer = string(c.Bytes(uint64(text)))
 	return w
+}
+
+func decodeSuspended(c *bytecur.Cursor) *suspension {
+	s := &suspension{ended: c.U64(), sp: c.U32()}
+	c.U32()
+	s.time = interval(c)
+	return s
 }
 
 func decodeHolder(c *bytecur.Cursor) *Holder {

@@ -128,7 +128,7 @@ func (f *Follower) keep(rec *record, err error) {
 			l.Damaged += d.Size
 		}
 	case rec.slot:
-	case rec.episode != nil, rec.parent != nil, rec.text != nil, rec.usage != nil, rec.wait != nil:
+	case rec.episode != nil, rec.parent != nil, rec.text != nil, rec.usage != nil, rec.wait != nil, rec.suspended != nil:
 		f.joiner.add(rec)
 		if rec.episode != nil {
 			f.since[rec.tid] = f.count

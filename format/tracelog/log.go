@@ -143,7 +143,7 @@ func (l *Log) keep(rec *record, names map[uint32]string) {
 		l.Written++
 	case rec.open != nil:
 		l.keepOpen(rec.open)
-	case rec.slot, rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil, rec.holder != nil:
+	case rec.slot, rec.parent != nil, rec.text != nil, rec.seen != nil, rec.usage != nil, rec.wait != nil, rec.holder != nil, rec.suspended != nil:
 	default:
 		l.Unknown++
 	}
@@ -249,6 +249,10 @@ func (j *joiner) add(rec *record) bool {
 		if e.isPeak(rec.wait.Ended, rec.wait.SP) {
 			e.Wait = rec.wait
 		}
+	case rec.suspended != nil:
+		if e.isPeak(rec.suspended.ended, rec.suspended.sp) {
+			e.Suspended = rec.suspended.time
+		}
 	case rec.holder != nil:
 		if e.isPeak(rec.holder.Ended, rec.holder.SP) {
 			e.Holder = rec.holder
@@ -323,6 +327,10 @@ func (l *Log) Callers() iter.Seq2[*Caller, error] {
 			case rec.wait != nil:
 				if w := rec.wait; last != nil && last.TID == rec.tid && last.Ended == w.Ended && last.SP == w.SP {
 					last.Wait = w
+				}
+			case rec.suspended != nil:
+				if s := rec.suspended; last != nil && last.TID == rec.tid && last.Ended == s.ended && last.SP == s.sp {
+					last.Suspended = s.time
 				}
 			default:
 				if last != nil && !yield(last, nil) {

@@ -70,6 +70,7 @@ const (
 	GapBefore EntryFlags = wire.EntryGap        // frames before this one are left out
 	Ignored   EntryFlags = wire.EntryIgnored    // mark-up says not to report it
 	Left      EntryFlags = wire.EntryLeft       // it did not return: an exception, a longjmp or the end of the thread left it
+	Suspended EntryFlags = wire.EntrySuspended  // of a peak: it was too long only since its stack did not run
 )
 
 // Timed reports whether the time of an entry is known.
@@ -92,6 +93,8 @@ type Caller struct {
 	Parent
 	Usage *Usage // nil if it is not known
 	Wait  *Wait  // nil if it is not known
+	// Suspended is the part of its time in which its stack did not run.
+	Suspended Interval
 }
 
 // Usage has the kernel's data about a thread during a call.
@@ -235,10 +238,12 @@ type Episode struct {
 	// Parents are in the order in which they ended.
 	Parents []Parent
 	Texts   []Text
-	Usage   *Usage   // nil if it is not known
-	Wait    *Wait    // nil if it is not known
-	Holder  *Holder  // nil if it is not known
-	Open    *Ongoing // nil if the peak has ended
+	// Suspended is the part of the peak's time in which its stack did not run, since other coroutines had the thread.
+	Suspended Interval
+	Usage     *Usage   // nil if it is not known
+	Wait      *Wait    // nil if it is not known
+	Holder    *Holder  // nil if it is not known
+	Open      *Ongoing // nil if the peak has ended
 }
 
 // Ongoing describes a call that has not ended, as its thread was seen.

@@ -37,9 +37,10 @@ type call struct {
 	at        Address // place in the function
 	usage     *tracelog.Usage
 	wait      *tracelog.Wait
-	group     *Group // of a peak
-	frozen    uint64 // of its lower bound, in which the process stood still
-	exact     bool   // at is the instruction itself
+	group     *Group            // of a peak
+	frozen    uint64            // of its lower bound, in which the process stood still
+	suspended tracelog.Interval // of its time, in which its stack did not run
+	exact     bool              // at is the instruction itself
 
 	parent, first, next int32             // indexes of calls, -1 for none: its caller, its last callee, the caller's previous callee
 	own                 tracelog.Interval // its time outside all calls that are listed
@@ -79,7 +80,7 @@ func (s *Set) peak(sp *Spike, g *Group) {
 	}
 	s.remember(call{
 		log: sp.Log, tid: sp.TID, sp: sp.Stack[0].SP, on: sp.On, peak: true, episode: sp.Number, frame: sp.Frame, end: sp.Time, time: sp.Peak,
-		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0), usage: sp.Usage, wait: sp.Wait, group: g,
+		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0), usage: sp.Usage, wait: sp.Wait, suspended: sp.Suspended, group: g,
 	})
 }
 
@@ -94,12 +95,13 @@ func (s *Set) AddCaller(log int, c *tracelog.Caller) {
 			if c.Wait != nil {
 				l.wait = c.Wait
 			}
+			l.suspended.Lo, l.suspended.Hi = max(l.suspended.Lo, c.Suspended.Lo), max(l.suspended.Hi, c.Suspended.Hi)
 			return
 		}
 	}
 	s.remember(call{
 		log: log, tid: c.TID, sp: c.SP, on: c.On, quiet: c.Flags&tracelog.Ignored != 0, end: c.Ended, time: c.Time, threshold: c.Threshold,
-		at: s.address(log, c.PC, c.Ended), usage: c.Usage, wait: c.Wait,
+		at: s.address(log, c.PC, c.Ended), usage: c.Usage, wait: c.Wait, suspended: c.Suspended,
 	})
 }
 

@@ -44,6 +44,7 @@ func (s *Set) Settle(name Namer, each func(func(log int, e *tracelog.Episode) er
 	s.nest()
 	s.findLasting()
 	s.thaw()
+	s.resume()
 	s.judge(name)
 	type key struct {
 		log    int
@@ -167,7 +168,7 @@ func (g *callerGroups) add(i int32, in *Spike) {
 	group.Seen++
 	group.Written++
 	group.Sum = saturate.Add(group.Sum, c.blame.Lo)
-	group.explain(sp.Why(), sp.Peak)
+	group.explain(sp.Why(), sp.Ran())
 	if c.blame.Lo >= group.Limit {
 		group.Limit, group.Worst, group.of = c.blame.Lo, sp, i
 	}
@@ -180,7 +181,7 @@ func (g *callerGroups) add(i int32, in *Spike) {
 func (g *callerGroups) spike(c *call, in *Spike) *Spike {
 	sp := &Spike{Log: c.log, Blame: &Blame{Own: c.own, Unexplained: c.blame}}
 	sp.Episode = tracelog.Episode{
-		TID: c.tid, Number: c.episode, Time: c.end, Peak: c.time, Threshold: c.threshold, Usage: c.usage, Wait: c.wait,
+		TID: c.tid, Number: c.episode, Time: c.end, Peak: c.time, Threshold: c.threshold, Usage: c.usage, Wait: c.wait, Suspended: c.suspended,
 		Stack: []tracelog.Entry{{PC: 0, Time: c.time, SP: c.sp}}, Flags: tracelog.Cut,
 	}
 	sp.Addrs = []Address{c.at}
@@ -236,9 +237,10 @@ func (g *callerGroups) below(group *Group) {
 			list = append(list, b)
 		}
 		b.Calls++
-		b.Time = plus(b.Time, d.time)
-		if d.time.Lo >= b.Longest.Lo {
-			b.Longest = d.time
+		time := ran(d.time, d.suspended)
+		b.Time = plus(b.Time, time)
+		if time.Lo >= b.Longest.Lo {
+			b.Longest = time
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *Below) int {

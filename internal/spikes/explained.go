@@ -40,7 +40,7 @@ func (s *Set) Late() Late {
 				within = saturate.Add(within, c.time.Lo)
 			}
 		case outer:
-			l.Time = saturate.Add(l.Time, since(c.time.Lo, c.frozen))
+			l.Time = saturate.Add(l.Time, since(c.time.Lo, saturate.Add(c.frozen, c.suspended.Hi)))
 			l.Frozen = saturate.Add(l.Frozen, c.frozen)
 		}
 		if !c.lasting && !c.peak && !inRow[i] {

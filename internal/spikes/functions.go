@@ -54,7 +54,7 @@ func (t *rows) of(a Address, call, begin bool) *Row {
 func (s *Set) Rows(by Order, name Namer) []Row {
 	t := rows{name: name, by: make(map[function]*Row)}
 	for _, g := range slices.Concat(s.Groups, s.Callers) {
-		if len(g.Worst.Addrs) == 0 || g.unranked() {
+		if len(g.Worst.Addrs) == 0 || g.Unranked() {
 			continue
 		}
 		r := t.of(g.Worst.Addrs[0], g.Worst.isCall(0), true)
@@ -77,7 +77,7 @@ func (s *Set) Rows(by Order, name Namer) []Row {
 		if !c.peak {
 			r.Seen = saturate.Add(r.Seen, 1)
 		}
-		r.Worst, r.Self = max(r.Worst, c.time.Lo), saturate.Add(r.Self, c.own.Lo)
+		r.Worst, r.Self = max(r.Worst, ran(c.time, c.suspended).Lo), saturate.Add(r.Self, c.own.Lo)
 	}
 	key := func(r *Row) uint64 { return r.Most }
 	switch by {

@@ -19,11 +19,19 @@ type IdleRow struct {
 }
 
 // IdleRows returns where threads waited for work, the most time first.
-func (w *Writer) IdleRows() []IdleRow {
+func (w *Writer) IdleRows() []IdleRow { return w.rowsOf(func(g *Group) bool { return g.Idle == Idle }) }
+
+// SuspendedRows returns which calls took long only since their stacks were suspended, the most time first.
+func (w *Writer) SuspendedRows() []IdleRow {
+	return w.rowsOf(func(g *Group) bool { return g.suspended })
+}
+
+// rowsOf returns the places of some groups.
+func (w *Writer) rowsOf(in func(*Group) bool) []IdleRow {
 	by := make(map[[2]string]*IdleRow)
 	var rows []*IdleRow
 	for _, g := range slices.Concat(w.Set.Groups, w.Set.Callers) {
-		if g.Idle != Idle || len(g.Worst.Addrs) == 0 {
+		if !in(g) || len(g.Worst.Addrs) == 0 {
 			continue
 		}
 		loc := w.Name(g.Worst.Addrs[0], g.Worst.isCall(0))
@@ -63,14 +71,19 @@ func (w *Writer) chain(sp *Spike) string {
 	return strings.Join(names, " > ")
 }
 
-// Waiting lists where threads waited for work, one place a line, at most top of them, 0 for all; none if there
-// are none.
+// Waiting lists where threads waited for work, and which calls took long only since their stacks were suspended, one
+// place a line, at most top of each, 0 for all; none if there are none.
 func (w *Writer) Waiting(top int) []string {
-	rows := w.IdleRows()
+	lines := placeLines("waited for work with nothing begun, and not ranked:", w.IdleRows(), top)
+	return append(lines, placeLines("suspended while other coroutines had the thread, and not ranked:", w.SuspendedRows(), top)...)
+}
+
+// placeLines returns a heading and a line for each row, at most top of them, 0 for all.
+func placeLines(heading string, rows []IdleRow, top int) []string {
 	if len(rows) == 0 {
 		return nil
 	}
-	lines := []string{"waited for work with nothing begun, and not ranked:"}
+	lines := []string{heading}
 	shown := len(rows)
 	if top > 0 {
 		shown = min(top, shown)
@@ -82,9 +95,14 @@ func (w *Writer) Waiting(top int) []string {
 			if y.Wait != nil && len(y.Wait.Reasons) > 0 {
 				how = y.waited()
 			}
-			text += " " + strings.TrimSpace(how+" "+y.Wait.what())
+			if how = strings.TrimSpace(how + " " + y.Wait.what()); how != "" {
+				text += " " + how
+			}
 		}
 		text += fmt.Sprintf(": longest %s", Interval(r.Worst.Peak))
+		if r.Worst.wasSuspended() {
+			text += ", ran for " + Interval(r.Worst.Ran())
+		}
 		if r.Seen > 1 {
 			text += fmt.Sprintf(", seen %s, %s in all", count(r.Seen, "time", "times"), Duration(r.Sum))
 		}

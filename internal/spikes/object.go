@@ -43,6 +43,10 @@ type Object struct {
 	// Reasons are of all spikes with this stack, the most time first.
 	Reasons []PartObject `json:"group_reasons,omitempty"`
 	Frozen  uint64       `json:"frozen_ns,omitempty"` // of its time, in which the process stood still
+	// Suspended is the part of its time in which its stack did not run, as other coroutines had the thread.
+	Suspended *Range `json:"suspended_ns,omitempty"`
+	// Unranked: without that it would not have been too long.
+	Unranked bool `json:"suspended,omitempty"`
 	// Open is set for a call that had not ended: at_ns is then when it was last seen, interval_ns its time so far.
 	Open *OpenObject `json:"open,omitempty"`
 	// Left is set for a call that did not return, but was left by an exception, a longjmp or the end of its thread.
@@ -171,6 +175,10 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 	if l.Trailer != nil {
 		o.Period = l.Trailer.Period
 	}
+	if sp.Suspended.Hi > 0 {
+		r := bounds(sp.Suspended)
+		o.Suspended, o.Unranked = &r, g.suspended
+	}
 	if win, ok := l.Windows[sp.Number]; ok && sp.Blame == nil {
 		o.Window = &WindowObject{win.Calls, since(win.To, win.From)}
 	}
@@ -234,7 +242,7 @@ func (w *Writer) whyObject(g *Group, sp *Spike) *WhyObject {
 
 // whyText describes why a spike took long, with who ended its wait.
 func (w *Writer) whyText(sp *Spike, y *Why) string {
-	text := y.Text(sp.Peak)
+	text := y.Text(sp.Ran())
 	if by := w.endedBy(sp, text); by != "" {
 		text += ", " + by
 	}

@@ -107,8 +107,9 @@ type Group struct {
 	Idle Idleness
 
 	froze     uint64 // spikes that would be none if the process had not stood still
-	thawed    bool   // the process stood still in one of them
+	thawed    bool   // the process stood still in one of them, or its stack was suspended
 	waiting   bool   // its spikes only waited, as for work
+	suspended bool   // its spikes were too long only since their stack was suspended
 	twin      *Group // of the spikes with the same stack that did the other
 	reasons   map[string]reason
 	explained uint64 // spikes with a reason
@@ -205,6 +206,15 @@ func (s *Set) stackKey(addrs []Address) []byte {
 	return s.key
 }
 
+// spikeKey is that of a spike's group: those that were too long only since their stack was suspended have their own.
+func (s *Set) spikeKey(sp *Spike) []byte {
+	key := s.stackKey(sp.Addrs)
+	if sp.wasSuspended() {
+		key = append(key, 0)
+	}
+	return key
+}
+
 // Spike returns an episode of a log with its addresses.
 func (s *Set) Spike(log int, e *tracelog.Episode) *Spike {
 	sp := &Spike{Log: log, Episode: *e, Addrs: s.addresses(log, e)}
@@ -236,8 +246,8 @@ func Alone(sp *Spike) *Group {
 // GroupOf returns the group that an episode was added to, nil if to none.
 func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
 	sp := s.Spike(log, e)
-	g := s.byStack[string(s.stackKey(sp.Addrs))]
-	if g != nil && g.waiting != sp.Why().mayBeIdle(sp.Peak) {
+	g := s.byStack[string(s.spikeKey(sp))]
+	if g != nil && g.waiting != sp.Why().mayBeIdle(sp.Ran()) {
 		return g.twin
 	}
 	return g
@@ -257,7 +267,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	s.count(sp)
 	s.keepLate(sp)
 	y := sp.Why()
-	g := s.groupFor(sp, y.mayBeIdle(sp.Peak))
+	g := s.groupFor(sp, y.mayBeIdle(sp.Ran()))
 	s.peak(sp, g)
 	if g == nil {
 		s.Ungrouped++
@@ -265,15 +275,15 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	}
 	g.Seen++
 	g.Written++
-	g.explain(y, sp.Peak)
+	g.explain(y, sp.Ran())
 	g.Sum = saturate.Add(g.Sum, e.Peak.Lo)
 	g.Blind = saturate.Add(g.Blind, e.Blind)
 	g.Limit = max(g.Limit, sp.own())
-	g.thawed = g.thawed || sp.Frozen > 0
+	g.thawed = g.thawed || sp.Frozen > 0 || sp.Suspended.Hi > 0 && !g.suspended
 	if sp.stood() {
 		g.froze++
 	}
-	if sp.own() > g.Worst.own() {
+	if sp.own() > g.Worst.own() || g.suspended && sp.Peak.Lo > g.Worst.Peak.Lo {
 		g.Worst = sp
 	}
 	if s.wall(sp) >= s.wall(g.Last) {
@@ -284,7 +294,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 // groupFor returns the group of a spike, nil if there is no room for another. Spikes with one stack make two
 // groups, if some only waited as for work.
 func (s *Set) groupFor(sp *Spike, waiting bool) *Group {
-	key := s.stackKey(sp.Addrs)
+	key := s.spikeKey(sp)
 	base := s.byStack[string(key)]
 	g := base
 	if base != nil && base.waiting != waiting {
@@ -295,7 +305,7 @@ func (s *Set) groupFor(sp *Spike, waiting bool) *Group {
 			return nil
 		}
 		s.kept += len(sp.Stack) + len(sp.Children) + len(sp.Parents)
-		g = &Group{Number: len(s.Groups), Worst: sp, Last: sp, waiting: waiting}
+		g = &Group{Number: len(s.Groups), Worst: sp, Last: sp, waiting: waiting, suspended: sp.wasSuspended()}
 		s.Groups = append(s.Groups, g)
 		if base == nil {
 			base = g
@@ -374,7 +384,7 @@ func (s *Set) Count(log int, n *tracelog.Seen) {
 	}
 	g.Seen = saturate.Add(g.Seen, since(n.Count, sh.written))
 	if g.thawed || g.twin != nil && (g.twin.thawed || n.Worst <= g.twin.Limit) {
-		return // it is known; and the log counts with the time of freezes
+		return // it is known; and the log counts with the time of freezes and suspensions
 	}
 	g.Limit = max(g.Limit, n.Worst)
 }
@@ -397,7 +407,7 @@ func (g *Group) WorstText() string {
 	if g.Worst.Blame == nil && g.Limit > g.Worst.Peak.Lo {
 		return "at least " + Interval(exact(g.Limit))
 	}
-	return Interval(g.Worst.Peak)
+	return Interval(g.Worst.Ran())
 }
 
 // Order is the order of groups.
@@ -410,11 +420,14 @@ const (
 	ByTime  Order = "time"
 )
 
-// unranked reports whether a group is listed after the ranking.
-func (g *Group) unranked() bool { return g.Idle == Idle && len(g.Worst.Addrs) > 0 || g.frozen() }
+// Unranked reports whether a group is listed after the ranking.
+func (g *Group) Unranked() bool {
+	return (g.Idle == Idle || g.suspended) && len(g.Worst.Addrs) > 0 || g.frozen()
+}
 
 // Ranked returns the groups in a total order: those of peaks, and those of callers that took too long
-// themselves. Groups that only waited for work, or took too long since the process stood still, are not ranked.
+// themselves. Groups that only waited for work, or took too long since the process stood still or their stack was
+// suspended, are not ranked.
 func (s *Set) Ranked(by Order) []*Group {
 	key := func(g *Group) uint64 { return g.Limit }
 	switch by {
@@ -423,7 +436,7 @@ func (s *Set) Ranked(by Order) []*Group {
 	case ByTime:
 		key = func(g *Group) uint64 { return s.wall(g.Last) }
 	}
-	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).unranked)
+	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).Unranked)
 	return slices.SortedFunc(slices.Values(ranked), func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Limit, a.Limit), cmp.Compare(a.Number, b.Number))
 	})

@@ -95,7 +95,7 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	s, paint := w.Set, w.Style.Paint
 	text := paint(report.Bold, "snapshot") + "  "
 	if !sp.Snapshot() {
-		text = paint(report.Bold, "spike") + " " + paint(report.Hot, Interval(sp.Peak)) + "  "
+		text = paint(report.Bold, "spike") + " " + paint(report.Hot, Interval(sp.Ran())) + "  "
 	}
 	if name := s.Thread(sp); name != "" {
 		text += "thread " + report.Printable(name)
@@ -110,7 +110,7 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	}
 	text += "  at " + seconds(s.At(sp))
 	if y := sp.Why(); y != nil {
-		if why := y.Text(sp.Peak); why != "" {
+		if why := y.Text(sp.Ran()); why != "" {
 			text += ": " + paint(report.Bold, why)
 			if by := w.endedBy(sp, why); by != "" {
 				text += ", " + paint(report.Bold, by)
@@ -120,7 +120,7 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	var more []string
 	if g.Seen > 1 {
 		text := "seen " + report.Count(g.Seen) + " times"
-		if g.Limit > sp.Peak.Lo {
+		if g.Limit > sp.Ran().Lo {
 			text += ", worst " + g.WorstText()
 		}
 		more = append(more, text)
@@ -130,6 +130,9 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	}
 	if sp.Frozen > sp.Peak.Hi/20 {
 		more = append(more, "the process stood still for "+Duration(sp.Frozen)+" of it")
+	}
+	if sp.Suspended.Hi > 0 {
+		more = append(more, "suspended for another "+Interval(sp.Suspended))
 	}
 	more = append(more, g.remarks(sp)...)
 	if len(more) > 0 {
@@ -206,15 +209,15 @@ func (w *Writer) frame(sp *Spike, i int, loc *Location) []line {
 	l.index = strconv.Itoa(len(sp.Stack)-1-i) + ")"
 	switch {
 	case i == 0 && sp.Blame != nil:
-		l.rest, l.color = Interval(sp.Peak)+"   LONG CALLER, "+Interval(sp.Blame.Own)+" of it in no long call", report.Bold
+		l.rest, l.color = Interval(sp.Ran())+"   LONG CALLER, "+Interval(sp.Blame.Own)+" of it in no long call", report.Bold
 		l.file = opening(loc)
 	case i == 0 && sp.Open != nil:
 		l.rest, l.color = Interval(sp.Peak)+"   HAS NOT ENDED", report.Bold
 	case i == 0 && f.Flags&tracelog.Left != 0:
-		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD, left by "+w.Set.leftBy(sp), report.Bold
+		l.rest, l.color = Interval(sp.Ran())+"   PEAK CHILD, left by "+w.Set.leftBy(sp), report.Bold
 		l.file = opening(loc)
 	case i == 0 && !sp.Snapshot():
-		l.rest, l.color = Interval(sp.Peak)+"   PEAK CHILD", report.Bold
+		l.rest, l.color = Interval(sp.Ran())+"   PEAK CHILD", report.Bold
 		// The time was spent in the function, not at the place where the call ended.
 		l.file = opening(loc)
 		if p := w.waitPlace(sp); p != nil {
@@ -316,7 +319,7 @@ func (w *Writer) below(sp *Spike) []line {
 
 // part returns a time as part of a spike's time, 0 to 1.
 func (sp *Spike) part(of tracelog.Interval) float64 {
-	return min(1, float64(mean(of))/float64(max(1, mean(sp.Peak))))
+	return min(1, float64(mean(of))/float64(max(1, mean(sp.Ran()))))
 }
 
 // Share is the part of a peak's time that a child took, 0 to 1; -1 if not known.
@@ -324,7 +327,7 @@ func (sp *Spike) Share(c *tracelog.Entry) float64 {
 	if sp.Peak.Hi == 0 || !c.Timed() {
 		return -1
 	}
-	return min(1, float64(mean(c.Time))/float64(mean(sp.Peak)))
+	return min(1, float64(mean(c.Time))/float64(max(1, mean(sp.Ran()))))
 }
 
 // parents returns a line for each caller that ended, the innermost first. One that is missing between others

@@ -22,7 +22,7 @@ type Why struct {
 type waited tracelog.Wait
 
 // Why returns the known reasons why a spike took long, nil if there are none.
-func (sp *Spike) Why() *Why { return whyOf(sp.Usage, sp.Wait, sp.Time, sp.Peak) }
+func (sp *Spike) Why() *Why { return whyOf(sp.Usage, sp.Wait, sp.Time, sp.Ran()) }
 
 // whyOf returns why a call took long that ended at a time.
 func whyOf(u *tracelog.Usage, w *tracelog.Wait, end uint64, time tracelog.Interval) *Why {

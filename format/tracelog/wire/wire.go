@@ -98,6 +98,13 @@
 //	74  u16 of those, in that system call
 //	76  u16 of those, for a processor    78  u16 0
 //
+// Suspended, a = tid, after an episode or the parents that are one call: for how long its stack did not run in its
+// time, as other coroutines had the thread. Intervals of calls have this time.
+//
+//	 8  u64 episode          16  u64 time the call ended
+//	24  u32 stack pointer of the call    28  u32 0
+//	32  u64 ns at least      40  u64 ns at most, but for the rounding of many suspensions
+//
 // Wait, a = tid, after the usage of a call: what the call waited for.
 //
 //	 8  u64 episode          16  u64 time the call ended
@@ -381,25 +388,26 @@ const (
 
 // Record types.
 const (
-	TypeModule  = 1
-	TypeEpisode = 2
-	TypeParent  = 3
-	TypeThread  = 4
-	TypeStall   = 5
-	TypeTrailer = 6
-	TypeText    = 7
-	TypeSeen    = 8
-	TypeTrace   = 9
-	TypeUsage   = 10
-	TypeWait    = 13
-	TypeFreeze  = 14
-	TypeHolder  = 15
-	TypeJoined  = 16
-	TypeOpen    = 11
-	TypeTree    = 20
-	TypeNode    = 21
-	TypeSetting = 24
-	TypeFrames  = 25
+	TypeModule    = 1
+	TypeEpisode   = 2
+	TypeParent    = 3
+	TypeThread    = 4
+	TypeStall     = 5
+	TypeTrailer   = 6
+	TypeText      = 7
+	TypeSeen      = 8
+	TypeTrace     = 9
+	TypeUsage     = 10
+	TypeWait      = 13
+	TypeFreeze    = 14
+	TypeHolder    = 15
+	TypeJoined    = 16
+	TypeSuspended = 17
+	TypeOpen      = 11
+	TypeTree      = 20
+	TypeNode      = 21
+	TypeSetting   = 24
+	TypeFrames    = 25
 )
 
 // Sizes of the fixed parts of records.
@@ -409,6 +417,7 @@ const (
 	EpisodeSize      = 80 // then the entries
 	EntrySize        = 32
 	JoinedSize       = 16
+	SuspendedSize    = 48
 	ParentSize       = 64
 	ThreadSize       = 24 // then the name and the starters
 	MaxStarters      = 48
@@ -473,6 +482,7 @@ const (
 	EntryGap        = 1 << 3 // frames before this one are left out
 	EntryIgnored    = 1 << 4 // mark-up says not to report it
 	EntryLeft       = 1 << 5 // it did not return: an exception, a longjmp or the end of the thread left it
+	EntrySuspended  = 1 << 6 // of a peak: without the time in which its stack did not run it would not have been too long
 )
 
 // Flags of open calls.

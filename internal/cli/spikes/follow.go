@@ -279,7 +279,7 @@ func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
 			}
 			continue
 		}
-		if g.Idle == spikes.Idle {
+		if g.Unranked() {
 			continue
 		}
 		if w.shown++; w.shown > followRate {

@@ -26,8 +26,8 @@ func TimedFlags(m Machine) []string {
 // timedMembers returns the sources of the timed modes' members of the archive.
 func timedMembers(m Machine) []string {
 	out := []string{
-		m.source("timed_exit"), "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_usage.c", "timed_wait.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
-		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_open.c", "timed_walk.c", "timed_arrive.c", m.source("timed_depart"), "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", m.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
+		m.source("timed_exit"), "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_switch.c", m.source("timed_switch"), "timed_usage.c", "timed_wait.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
+		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_open.c", "timed_walk.c", "timed_arrive.c", m.source("timed_arrive"), m.source("timed_depart"), "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", m.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
 	}
 	return append(out, ownMembers(m)...)
 }
@@ -37,7 +37,7 @@ func ownMembers(m Machine) []string {
 	if m == AArch64 {
 		return []string{m.source("timed_memory")}
 	}
-	return []string{m.source("timed_stub"), m.source("timed_arrive")} // masked code
+	return []string{m.source("timed_stub")} // masked code
 }
 
 // flightMembers returns those of the flight recorder.
@@ -102,6 +102,8 @@ func TimedObjects(m Machine, o probe.Options) []Object {
 			member = "flight_words.o"
 		case m.source("timed_arrive"):
 			member = "timed_arrived.o"
+		case m.source("timed_switch"):
+			member = "timed_switched.o"
 		}
 		out = append(out, Object{member, args})
 	}

@@ -473,10 +473,46 @@ func (t *timer) inFrame(routine string, at int) string {
 	return push("x16", "x30", unwind) + "\tbl\t" + routine + "\n" + pop("x16", "x30", unwind)
 }
 
-// arrive returns no code: what an exception has left is only known on x86-64.
-func (aarch64Timing) arrive(*timer, arrival) string { return "" }
+// arrive saves nothing: at these places x30 is as free as after any call.
+func (m aarch64Timing) arrive(t *timer, a arrival) string {
+	entry := t.entryStack(a.at)
+	if entry == "" || a.changed {
+		return ""
+	}
+	t.arrived = true
+	return m.again(t, a, entry+"\tbl\t"+timedArrived+"\n")
+}
 
-func (aarch64Timing) depart(t *timer, at int) string { return t.inFrame(timedDeparts, at) }
+// entryStack returns code that sets x17 to the stack pointer at the function's entry, "" if that is not known.
+func (t *timer) entryStack(at int) string {
+	f := t.fragmentAt(at)
+	if f == nil || !f.Unwind {
+		return ""
+	}
+	p := t.cfaRule(f, at)
+	if p.offset < 0 || p.offset >= 1<<24 || (p.reg != "sp" && p.reg != "x29") {
+		return ""
+	}
+	text := "\tadd\tx17, " + p.reg + ", " + strconv.Itoa(p.offset&0xfff) + "\n"
+	if high := p.offset &^ 0xfff; high > 0 {
+		text += "\tadd\tx17, x17, " + strconv.Itoa(high) + "\n"
+	}
+	return text
+}
+
+func (aarch64Timing) inFrame(t *timer, routine string, at int) string { return t.inFrame(routine, at) }
+
+func (aarch64Timing) tailCall(t *timer, in *bodyInsn) string {
+	if in.word != "b" {
+		return ""
+	}
+	row, end := "", ""
+	if t.unwinding {
+		row, end = "\t.cfi_offset 30, -8\n", "\t.cfi_restore 30\n"
+	}
+	return push("x29", "x30", t.unwinding) + row + "\tbl\t" + timedSuspends + "\n\tbl\t" + string(bytes.TrimSpace(in.rest)) + "\n\tbl\t" + timedResumes + "\n" +
+		pop("x29", "x30", t.unwinding) + end
+}
 
 func (aarch64Timing) again(t *timer, a arrival, code string) string {
 	if !a.again {
@@ -491,14 +527,8 @@ func (aarch64Timing) treeArrive(t *timer, a arrival, id string) string {
 	if a.changed {
 		to = treeSwitched
 	}
-	if f := t.fragmentAt(a.at); f != nil && f.Unwind {
-		if p := t.cfaRule(f, a.at); p.offset >= 0 && p.offset < 1<<24 && (p.reg == "sp" || p.reg == "x29") {
-			text := "\tadd\tx17, " + p.reg + ", " + strconv.Itoa(p.offset&0xfff) + "\n"
-			if high := p.offset &^ 0xfff; high > 0 {
-				text += "\tadd\tx17, x17, " + strconv.Itoa(high) + "\n"
-			}
-			return text + t.inFrame(to, a.at)
-		}
+	if entry := t.entryStack(a.at); entry != "" {
+		return entry + t.inFrame(to, a.at)
 	}
 	if a.changed {
 		return "" // corrected when a function returns

@@ -32,6 +32,9 @@ var changesStack = map[string]bool{
 	"swapcontext": true, "getcontext": true, "jump_fcontext": true, "ontop_fcontext": true, "co_switch": true,
 }
 
+// suspends reports whether a function leaves its stack suspended until it returns.
+func suspends(callee string) bool { return changesStack[callee] && callee != "getcontext" }
+
 // endsThread are functions that end the thread: all its calls are left, and control arrives nowhere. It leaves the
 // frames of C without running anything in them, so their stack is walked in front of the call.
 var endsThread = map[string]bool{"pthread_exit": true, "thrd_exit": true}
@@ -51,6 +54,7 @@ type arrival struct {
 	at      int
 	call    int  // offset of the call that it is after, if it is after one
 	changed bool // from another stack, on which calls may continue
+	away    bool // meanwhile the stack was suspended
 	again   bool // the call returns 0 at first, something else when control arrives
 }
 
@@ -75,7 +79,7 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 		callee := in.effect.callee
 		if in.flow == asm.FlowCall && (returnsTwice[callee] || changesStack[callee]) {
 			out = append(out, arrival{
-				at: t.lineEnd(in.at), call: in.at, changed: changesStack[callee], again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
+				at: t.lineEnd(in.at), call: in.at, changed: changesStack[callee], away: suspends(callee), again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
 			})
 		}
 	}

@@ -48,8 +48,11 @@ type timing interface {
 	flightArrive() string
 	// arrive returns the code for an arrival, "" if there is none.
 	arrive(t *timer, a arrival) string
-	// depart returns the code in front of a call at an offset that ends the thread.
-	depart(t *timer, at int) string
+	// inFrame returns the call of a routine at an offset in a function, beside a call.
+	inFrame(t *timer, routine string, at int) string
+	// tailCall returns code in front of a jump that leaves the function for one that suspends its stack: it calls that, and
+	// the routines around it. It is "" where the jump has to stay.
+	tailCall(t *timer, in *bodyInsn) string
 	// again returns code for an arrival that runs only if a call has returned again.
 	again(t *timer, a arrival, code string) string
 

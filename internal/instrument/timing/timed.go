@@ -47,6 +47,9 @@ const (
 
 	timedArrived = "__cairn_arrived"
 	timedDeparts = "__cairn_departs"
+
+	timedSuspends = "__cairn_suspends"
+	timedResumes  = "__cairn_resumes"
 )
 
 // Reasons to leave a function alone in timed modes, besides those of exits.go.
@@ -73,6 +76,7 @@ type timer struct {
 	pads      map[string]bool // labels of landing pads
 	arrived   bool            // code calls timedArrived
 	departs   bool            // code calls timedDeparts
+	switches  bool            // code calls timedSuspends and timedResumes
 	cfa       []cfaChange     // not in mode trace
 }
 
@@ -125,6 +129,9 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	}
 	if t.departs {
 		t.Tail = append(t.Tail, "\t.hidden\t"+timedDeparts+"\n"...)
+	}
+	if t.switches {
+		t.Tail = append(t.Tail, "\t.hidden\t"+timedSuspends+"\n\t.hidden\t"+timedResumes+"\n"...)
 	}
 	if t.Opts.Flight {
 		t.Tail = append(t.Tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n\t.hidden\t"+timedLocal+"\n"...)
@@ -179,10 +186,15 @@ func (t *timer) body(b *body) {
 	}
 	for _, a := range t.arrivals(b) {
 		t.Insert(a.at, t.on.arrive(t, a))
+		if a.away {
+			t.switches = true
+			t.Insert(a.call, t.on.inFrame(t, timedSuspends, a.call))
+			t.Insert(a.at, t.on.inFrame(t, timedResumes, a.at))
+		}
 	}
 	for _, at := range departures(b) {
 		t.departs = true
-		t.Insert(at, t.on.depart(t, at))
+		t.Insert(at, t.on.inFrame(t, timedDeparts, at))
 	}
 	for i, f := range b.frags {
 		t.fragment(b, i, f)
@@ -211,13 +223,21 @@ func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 		if in.frag != i {
 			continue
 		}
-		to, ok := slow[e.leave]
-		if !ok {
-			to = t.NewLabel()
-			slow[e.leave] = to
-			stubs = append(stubs, to+":\n"+t.on.slow(e.leave, unwound)...)
+		stubOf := func(leave string) string {
+			if slow[leave] == "" {
+				slow[leave] = t.NewLabel()
+				stubs = append(stubs, slow[leave]+":\n"+t.on.slow(leave, unwound)...)
+			}
+			return slow[leave]
 		}
 		t.unwinding = f.Unwind
+		if in.effect.tail && e.cond == "" && suspends(in.effect.callee) {
+			if code := t.on.tailCall(t, in); code != "" {
+				t.switches = true
+				t.Insert(in.at, code+t.on.exit(t, 0, stubOf("ret"))+"\tret\n")
+			}
+		}
+		to := stubOf(e.leave)
 		stubs = append(stubs, t.insertExit(in.at, e, t.on.exit(t, e.keep, to))...)
 	}
 	if len(stubs) == 0 {

@@ -262,7 +262,20 @@ func (m x86Timing) arrive(t *timer, a arrival) string {
 	return m.again(t, a, code)
 }
 
-func (x86Timing) depart(*timer, int) string { return "\tcall\t" + timedDeparts + "\n" }
+func (x86Timing) inFrame(_ *timer, routine string, _ int) string { return "\tcall\t" + routine + "\n" }
+
+// tailCall needs no room for arguments on the stack: these functions have few.
+func (x86Timing) tailCall(t *timer, in *bodyInsn) string {
+	if !strings.HasPrefix(in.word, "jmp") {
+		return ""
+	}
+	down, up := "", ""
+	if t.unwinding {
+		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
+	}
+	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + timedSuspends + "\n\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n\tcall\t" + timedResumes + "\n" +
+		"\taddq\t$8, %rsp\n" + up
+}
 
 func (x86Timing) again(t *timer, a arrival, code string) string {
 	if !a.again {

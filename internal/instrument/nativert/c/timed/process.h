@@ -24,6 +24,7 @@ struct spikes;
 struct summary;
 struct trees;
 struct usage;
+struct switches;
 struct bus;
 
 /* Settings of CAIRN_SPIKE, which the control socket changes. */
@@ -204,7 +205,7 @@ struct log_state {
 
 /* Spikes that are left out because of the rate limit. The writer of the log writes this. */
 struct limit_state {
-  u64 count, second, in_second, parent_second, in_parent_second;
+  u64 count, second, in_second, suspended_in_second, parent_second, in_parent_second;
   u64 left_out[LIMITED]; /* numbers of episodes */
 };
 
@@ -285,6 +286,7 @@ struct process {
   u32 deserted;           /* all threads of the program have ended, and those of the runtime must end */
   struct usage *usage;    /* of threads, see timed_usage.c */
   u8 *arrivals;           /* memory of timed_arrive.c */
+  struct switches *switches; /* stacks that were suspended, see timed_switch.c; 0: none yet */
   struct spikes *spikes;  /* the program's callback for spikes; 0: none */
   struct hooks *hooks;    /* state of hooks, see hook.h; 0: none */
   struct thread *threads; /* only ever grows */

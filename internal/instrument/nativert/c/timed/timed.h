@@ -6,6 +6,7 @@
  *   timed_scope.c   scopes that programs mark
  *   timed_stack.c   the stack of an episode
  *   timed_region.c  which stack a call is on
+ *   timed_switch.c  stacks that are suspended
  *   timed_usage.c   why a call took long
  *   timed_wait.c    what a thread waits for
  *   timed_frame.c   frames of the program
@@ -93,6 +94,7 @@ HIDDEN u64 __cairn_own_local(void);
 /* A slow exit: entered in [t0, t1], left at e. */
 struct slow_call {
   u64 site, sp, t0, t1, e;
+  u64 away_lo, away_hi; /* for how long its stack did not run */
   u32 stack; /* its number, see timed_region.c */
   char section[32]; /* the beginning of its section's name, if it is one */
 };
@@ -293,6 +295,11 @@ HIDDEN u32 __cairn_region(struct process *p, struct thread *t, u64 sp);
 /* stack_at sets the known bounds of the stack that sp is on, 0 if they are unknown, and returns its
  * region, 0 for the thread's own stack. */
 HIDDEN struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64 *low, u64 *size);
+/* stack_key identifies the stack that the running call with stack pointer sp is on, the same in all
+ * threads that run it; 0 if it is not known. */
+HIDDEN u64 __cairn_stack_key(struct process *p, struct thread *t, u64 sp);
+HIDDEN void __cairn_resumed(u64 sp);
+HIDDEN void __cairn_suspended(struct process *p, struct thread *t, u64 sp, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi);
 HIDDEN int __cairn_has_unwinder(void);
 HIDDEN void __cairn_keep_vectors(struct process *p, u8 *area);
 HIDDEN void __cairn_restore_vectors(struct process *p, u8 *area);

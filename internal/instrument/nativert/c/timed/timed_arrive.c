@@ -11,6 +11,7 @@
 #include "walk.h"
 
 enum { ARRIVAL_COPY = 9 * 4096, ABOVE = 4 * 4096, CHAIN = 256, REACH = 1024, NEAR = 1 << 20, CONTEXT = 4096, TRIES = 200 };
+enum { COPY_STACK = 16 * 4096 };
 
 u8 *__cairn_arrival_base = (u8 *)(1ul << 63); /* as __cairn_base */
 u32 __cairn_arrival_mask = ~0u, __cairn_arrival_exact;
@@ -28,15 +29,18 @@ struct chain {
 /* The memory for one arrival. It is guarded by the lock of the caller, taken, which knows the offsets. */
 struct area {
   u32 taken;
-  u64 saved[3];
+  u64 saved[7];
   u64 local[2 * 9] __attribute__((aligned(64))), remote[2 * 9] __attribute__((aligned(64)));
   u8 copy[ARRIVAL_COPY + ABOVE] __attribute__((aligned(4096)));
+  u8 stack[COPY_STACK]; /* of AArch64 */
   struct chain found[2];
   struct walker walker;
 };
 #if __x86_64__
 _Static_assert(__builtin_offsetof(struct area, saved) == 8 && __builtin_offsetof(struct area, local) == 64 &&
                    __builtin_offsetof(struct area, remote) == 256 && __builtin_offsetof(struct area, copy) == 4096, "as timed_arrive_x86_64.S has it");
+#else
+_Static_assert(__builtin_offsetof(struct area, saved) == 8 && __builtin_offsetof(struct area, stack) + COPY_STACK == 122880, "as timed_arrive_aarch64.S has it");
 #endif
 #define memory ((struct area *)__cairn_arrival_area)
 #define own_walker (memory->walker)
@@ -146,10 +150,9 @@ void __cairn_depart(u64 site, u64 sp, u64 frame) {
 
 /* ---- arrivals ---- */
 
-#if __x86_64__
-
 extern char arrived[] __asm__("__cairn_arrived") HIDDEN;
 HIDDEN void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp);
+HIDDEN i64 __cairn_copy_below(u64 at);
 
 #define RAISER(n, name) extern char raiser_##n[] __asm__(name) WEAK;
 #define RAISERS(F) F(0, "__cxa_throw") F(1, "__cxa_rethrow") F(2, "longjmp") F(3, "_longjmp") F(4, "siglongjmp") F(5, "__longjmp_chk")
@@ -191,7 +194,7 @@ static int follow(struct process *p, struct chain *c, u64 sp, u64 e) {
     more = __cairn_walk_step(w);
     x->sp = (u32)w->entry;
     u64 named = w->entry ? __cairn_walk_stamped(w) : 0;
-    int hidden = !named && w->entry && __cairn_walk_word(w, w->entry, &back) && __cairn_walk_target(p, back) == (u64)arrived;
+    int hidden = FRAME_IS_ENTRY && !named && w->entry && __cairn_walk_word(w, w->entry, &back) && __cairn_walk_target(p, back) == (u64)arrived;
     named |= (u64)hidden; /* its return address has been overwritten */
     if (named && __cairn_entered(p, w->entry, e, &t0, &t1)) {
       if (named != 1 && !arrived) x->pc = named, x->flags |= LOG_ENTRY_EXACT; /* the place may be a guess */
@@ -222,15 +225,6 @@ struct below {
 
 static u64 word_at(const struct below *m, u64 at) { return *(const u64 *)(m->copy + (at - (m->at - m->size))); }
 
-/* is_after_call reports whether an address is behind a call in the function that control arrived in,
- * or elsewhere in its module if that is wanted: the function may have several parts. */
-static int is_after_call(const struct below *m, u64 pc, int elsewhere) {
-  u8 c[7];
-  if (pc < m->text + 7 || pc >= m->text_end || pc == m->site || !__cairn_peek(m->p, pc - 7, c, 7)) return 0;
-  if (c[2] != 0xe8 && c[0] != 0xff && c[1] != 0xff && c[4] != 0xff && c[5] != 0xff) return 0;
-  return (__cairn_walk_start(&own_walker, pc - 1) == m->start) != elsewhere;
-}
-
 /* try walks from a place with a stack pointer, and keeps the result if it is the best. */
 static int try(struct below *m, u64 pc, u64 from, u64 rbp) {
   struct chain *c = &memory->found[m->best == &memory->found[0]];
@@ -241,6 +235,17 @@ static int try(struct below *m, u64 pc, u64 from, u64 rbp) {
   if (!follow(m->p, c, m->sp, m->e)) return 0;
   if (!m->best || c->latest > m->best->latest) m->best = c;
   return 1;
+}
+
+#if __x86_64__
+
+/* is_after_call reports whether an address is behind a call in the function that control arrived in,
+ * or elsewhere in its module if that is wanted: the function may have several parts. */
+static int is_after_call(const struct below *m, u64 pc, int elsewhere) {
+  u8 c[7];
+  if (pc < m->text + 7 || pc >= m->text_end || pc == m->site || !__cairn_peek(m->p, pc - 7, c, 7)) return 0;
+  if (c[2] != 0xe8 && c[0] != 0xff && c[1] != 0xff && c[4] != 0xff && c[5] != 0xff) return 0;
+  return (__cairn_walk_start(&own_walker, pc - 1) == m->start) != elsewhere;
 }
 
 /* raised_from tries the places from which the exception may have been raised that arrives now. The
@@ -273,6 +278,48 @@ static const struct chain *search(struct below *m, const struct thread *t) {
   return m->best;
 }
 
+#else
+
+/* is_after_blr reports whether an address is behind a call of a function in a register (-fno-plt). */
+static int is_after_blr(struct process *p, u64 pc) {
+  u32 code;
+  return !(pc & 3) && __cairn_known(p, pc) && __cairn_peek(p, pc - 4, &code, 4) && (code & 0xfffffc1fu) == 0xd63f0000u;
+}
+
+/* search finds the calls that were left. What raises something does not return, and saves its return
+ * address and its frame pointer at the bottom of its frame. The unwinder of gcc returns to where control
+ * arrives by the frame of its outermost function, whose return address, in the raiser, has been
+ * overwritten by that; but it is among its copies of registers. Where control had arrived before, and
+ * went on from a destructor, the place is known. */
+static const struct chain *search(struct below *m, const struct thread *t) {
+  u64 low = m->at - m->size;
+  if (t->landed.at >= low && t->landed.at < m->at) try(m, t->landed.pc, t->landed.at, t->landed.rbp);
+  for (u64 at = m->at - 8; at >= low + 8 && m->tries < TRIES; at -= 8) {
+    u64 pc = plain_address(word_at(m, at)), frame = word_at(m, at - 8), inside = 0;
+    int named = raises(m->p, pc);
+    if (!named && !is_after_blr(m->p, pc)) continue;
+    for (u64 k = at - 16; !inside && k >= most(low, less(at, named ? 2 * CONTEXT : CONTEXT / 8)); k -= 8)
+      if (is_in_raiser(plain_address(word_at(m, k)))) inside = plain_address(word_at(m, k));
+    if (!named && !inside) continue;
+    if (!inside || !try(m, inside, at - 8, at - 8)) try(m, pc, frame, frame);
+  }
+  return m->best;
+}
+
+/* copy_below copies the memory below a stack pointer, which may be unmapped, and returns its size. */
+i64 __cairn_copy_below(u64 at) {
+  struct process *p = __cairn_state;
+  u8 *to = memory->copy + ARRIVAL_COPY;
+  u64 n = 0;
+  for (u64 size = (at & 4095) ? at & 4095 : 4096; p && n + size <= ARRIVAL_COPY; size = 4096) {
+    if (!__cairn_peek(p, at - n - size, to - n - size, size)) break;
+    n += size;
+  }
+  return (i64)n;
+}
+
+#endif
+
 void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp) {
   struct process *p = __cairn_state;
   u64 e, t0, t1;
@@ -294,4 +341,3 @@ void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp) {
   t->landed.at = at, t->landed.pc = site, t->landed.rbp = rbp;
   finish(t);
 }
-#endif

@@ -105,12 +105,14 @@ static void put_thread(struct process *p, struct thread *t, u64 time) {
 }
 
 /* passes_limit applies the rate limit: p->set.rate episodes per second, and beyond that only those whose
- * count is a power of two. */
+ * count is a power of two; so that calls of stacks that are suspended for long do not take the place of
+ * others, they are counted apart. */
 enum { OFTEN = 3 }; /* a count that is not a power of two */
-static int passes_limit(struct process *p, u64 time, u64 seen) {
-  if (time / SECOND != p->limit.second) p->limit.second = time / SECOND, p->limit.in_second = 0;
-  if (p->limit.in_second < p->set.rate || !(seen & (seen - 1))) {
-    p->limit.in_second++;
+static int passes_limit(struct process *p, u64 time, u64 seen, int suspended) {
+  if (time / SECOND != p->limit.second) p->limit.second = time / SECOND, p->limit.in_second = p->limit.suspended_in_second = 0;
+  u64 *in = suspended ? &p->limit.suspended_in_second : &p->limit.in_second;
+  if (*in < p->set.rate || !(seen & (seen - 1))) {
+    ++*in;
     return 1;
   }
   p->limit.count++;
@@ -150,9 +152,9 @@ static void write_queued(struct process *p, struct thread *t, u8 *q) {
   }
   if (type == LOG_TYPE_EPISODE) {
     const struct entry *x = (const struct entry *)(q + LOG_EPISODE_SIZE);
-    int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT), worst = 0;
-    u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff), f[3], time, &worst) : OFTEN;
-    if (!passes_limit(p, time, worst ? 1 : seen)) {
+    int spike = !((u32)f[7] & LOG_EPISODE_SNAPSHOT), worst = 0, suspended = (x->flags & LOG_ENTRY_SUSPENDED) != 0;
+    u64 seen = spike ? count_seen(p, f[1], x->pc, stack_hash(x, (u32)f[8] & 0xffff) ^ (u64)suspended, f[3], time, &worst) : OFTEN;
+    if (!passes_limit(p, time, worst ? 1 : seen, suspended)) {
       p->limit.left_out[f[1] % LIMITED] = f[1];
       if (!spike) p->limit.count--; /* the limit is for spikes */
       return;
@@ -160,14 +162,14 @@ static void write_queued(struct process *p, struct thread *t, u8 *q) {
     for (u32 i = 0, n = (u32)f[8] & 0xffff; i < n; i++) p->modules.unknown |= x[i].pc && !__cairn_known(p, x[i].pc);
     if (p->modules.unknown) __cairn_list_again(p);
     f[9] = __cairn_late_between(p, time - least(time, f[4]), time);
-    if (p->set.to_stderr) print_spike(p, t, f);
-    if (spike && load(&p->spikes)) {
+    if (p->set.to_stderr && !suspended) print_spike(p, t, f);
+    if (spike && !suspended && load(&p->spikes)) {
       char *name = (char *)p->log.scratch + 12288;
       __cairn_callback_spike(p, f, t->owner, name, name_of(t, name));
     }
   }
   if (type == LOG_TYPE_USAGE && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[8] != t->parent_sp)) return;
-  if ((type == LOG_TYPE_WAIT || type == LOG_TYPE_HOLDER) && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[3] != t->parent_sp)) return;
+  if ((type == LOG_TYPE_WAIT || type == LOG_TYPE_HOLDER || type == LOG_TYPE_SUSPENDED) && p->limit.left_out[f[1] % LIMITED] == f[1] && (f[2] != t->parent_at || (u32)f[3] != t->parent_sp)) return;
   if (type == LOG_TYPE_TEXT && f[1] && p->limit.left_out[f[1] % LIMITED] == f[1]) return;
   if (type == LOG_TYPE_PARENT) {
     if (!wanted_parent(p, t, f)) return;

@@ -121,6 +121,7 @@ static int is_valid(const u8 *r, u64 size) {
   case LOG_TYPE_FRAMES: return size >= 32;
   case LOG_TYPE_PARENT: return size >= LOG_PARENT_SIZE;
   case LOG_TYPE_USAGE: return size >= LOG_USAGE_SIZE;
+  case LOG_TYPE_SUSPENDED: return size >= LOG_SUSPENDED_SIZE;
   case LOG_TYPE_WAIT:
     return size >= LOG_WAIT_SIZE && (f[5] & 0xffff) * LOG_REASON_SIZE + (f[5] >> 16 & 0xffff) * 8 + (f[5] >> 32 & 0xffff) <= size - LOG_WAIT_SIZE;
   case LOG_TYPE_HOLDER: return size >= LOG_HOLDER_SIZE && (f[6] >> 32 & 0xffff) * 8 <= size - LOG_HOLDER_SIZE;

@@ -61,6 +61,7 @@ static void find_own(struct thread *t) {
 
 static int is_own(struct process *p, struct thread *t, u64 sp) {
   if (!p->main_top || p->main_top - sp < MAIN_STACK) return 1;
+  if (t->owner == p->pid && !p->forked) return 0; /* its thread pointer is elsewhere */
   if (!t->own_hi) find_own(t);
   return sp >= t->own_lo && sp < t->own_hi;
 }
@@ -144,6 +145,12 @@ struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 sp, u64
     if (r) *low = r->lo - SLACK, *size = r->top + 1 - *low;
   }
   return r;
+}
+
+u64 __cairn_stack_key(struct process *p, struct thread *t, u64 sp) {
+  if (is_own(p, t, sp)) return t->tp;
+  struct region *r = other_stack(p, t, sp);
+  return r && !r->handlers ? r->top : 0;
 }
 
 u32 __cairn_region(struct process *p, struct thread *t, u64 sp) {

@@ -122,6 +122,9 @@ static u64 paused(const struct thread *t, u64 from, u64 to, int all) {
 
 /* ---- episodes ---- */
 
+/* ran returns for how long a call took at least, while its stack ran. */
+static u64 ran(const struct slow_call *c) { return less(c->e - c->t1, c->away_hi); }
+
 /* children fills entries with the largest slow callee of the call with sp and entry t1, the largest
  * callee of that one, and so on while a callee has at least half of its caller's time. Ring entries
  * are in the order of exits: callees first, and a call's own callees lie together before it. */
@@ -142,15 +145,15 @@ static u32 children(struct process *p, struct thread *t, const struct slow_call 
       }
       if (c->sp < ceiling && c->t0 + p->slop >= inner_entry) continue; /* within the last examined callee */
       ceiling = c->sp, inner_entry = c->t0;
-      if (!best || c->e - c->t1 > best->e - best->t1) best = c, best_at = i;
+      if (!best || ran(c) > ran(best)) best = c, best_at = i;
     }
     if (first) *flags |= LOG_EPISODE_CHILDREN_CUT;
   scanned:
-    if (!best || (best->e - best->t1) * 2 < of->e - of->t1) break;
+    if (!best || ran(best) * 2 < ran(of)) break;
     struct entry *x = &out[n++];
     x->pc = best->site;
-    x->lo = best->e - best->t1;
-    x->hi = best->e - best->t0;
+    x->lo = ran(best);
+    x->hi = less(best->e - best->t0, best->away_lo);
     x->flags = best->t0 < p->fork_time ? LOG_ENTRY_BEFORE_FORK : 0;
     x->sp = (u32)best->sp;
     found[n - 1] = of = best;
@@ -176,6 +179,16 @@ static void add_open(struct thread *t, u64 number, const struct slow_call *c) {
 /* stack_bits returns the flags that say which stack a call is on. */
 static u32 stack_bits(const struct slow_call *c) { return c->stack << LOG_STACK_SHIFT; }
 
+/* write_suspended writes for how long the stack of a call did not run. */
+static void write_suspended(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
+  u8 *r = c->away_hi ? __cairn_reserve(t, LOG_SUSPENDED_SIZE) : 0;
+  if (c->away_hi && !r) add(&p->count.dropped, 1);
+  if (!r) return;
+  u64 *f = (u64 *)r;
+  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp, f[4] = c->away_lo, f[5] = c->away_hi;
+  __cairn_publish(p, t, r, LOG_TYPE_SUSPENDED, LOG_SUSPENDED_SIZE);
+}
+
 static u64 open_episode(struct process *p, struct thread *t, const struct slow_call *c, u64 frame, u64 rbp, u64 lo, u64 hi,
                         u64 threshold) {
   u64 number = add(&p->count.episodes, 1) + 1;
@@ -196,11 +209,13 @@ static u64 open_episode(struct process *p, struct thread *t, const struct slow_c
   if (c->t0 < p->fork_time) flags |= LOG_EPISODE_BEFORE_FORK;
   entries[0].lo = lo, entries[0].hi = hi;
   if (t->left.stack) entries[0].flags |= LOG_ENTRY_LEFT;
+  if (less(lo, c->away_hi) < threshold) entries[0].flags |= LOG_ENTRY_SUSPENDED;
   f[1] = number, f[2] = c->e, f[3] = lo, f[4] = hi, f[5] = threshold, f[6] = load(&p->frames.current);
   f[7] = flags | stack_bits(c) | (u64)switched << 32;
   f[8] = stack | below << 16 | (u64)frames << 32;
   f[9] = 0; /* the writer sets it */
   __cairn_publish(p, t, r, LOG_TYPE_EPISODE, LOG_EPISODE_SIZE + (stack + below) * LOG_ENTRY_SIZE);
+  write_suspended(p, t, number, c);
   __cairn_usage_write(p, t, number, c);
   t->reported = lo;
   if (t->notes) __cairn_scope_names(t, number, c->sp);
@@ -230,6 +245,7 @@ static u64 parent_of(struct process *p, struct thread *t, const struct slow_call
     __cairn_publish(p, t, r, LOG_TYPE_PARENT, LOG_PARENT_SIZE);
   }
   if (!parent) return 0;
+  write_suspended(p, t, parent, c);
   if (less(lo, t->reported) >= threshold) { /* without the reported callee it is still too long */
     __cairn_usage_read(p, t, c->t0, c->e);
     __cairn_usage_write(p, t, parent, c);
@@ -262,6 +278,7 @@ static u64 evaluate(struct process *p, struct thread *t, u64 site, u64 sp, u64 t
   struct slow_call *c = &t->call[t->calls % CALLS];
   c->site = site, c->sp = sp, c->t0 = t0, c->t1 = t1, c->e = e;
   c->stack = __cairn_region(p, t, sp);
+  __cairn_suspended(p, t, sp, t0, t1, e, &c->away_lo, &c->away_hi);
   __cairn_section_of(t, sp, c->section, sizeof c->section);
   t->calls++;
   add(&p->count.slow, 1);

@@ -369,19 +369,21 @@ void __cairn_usage_write(struct process *p, struct thread *t, u64 number, const 
   u64 least_cpu = was->cpu, most_cpu = now->cpu;
   struct seen seen = {0, 0, -1, 0};
   look(p, t->owner, c->t0, c->t1, &least_cpu, &most_cpu, &seen);
+  if (c->away_hi) seen = (struct seen){0, 0, -1, 0}; /* the waits may be those of another stack */
   u8 *r = __cairn_reserve(t, LOG_USAGE_SIZE);
   if (!r) {
     add(&p->count.dropped, 1);
     return;
   }
   u64 *f = (u64 *)r;
-  f[1] = number, f[2] = c->e, f[4] = least(less(now->cpu, least_cpu), c->e - c->t0);
-  f[3] = least(less(now->cpu, most_cpu), f[4]);
+  f[1] = number, f[2] = c->e, f[4] = least(less(now->cpu, least_cpu), less(c->e - c->t0, c->away_lo));
+  f[3] = least(less(less(now->cpu, most_cpu), c->away_hi), f[4]);
   f[5] = was->at;
   for (u32 i = 0; i < 4; i++) ((u32 *)(f + 6))[i] = now->count[i] - was->count[i];
   f[8] = (u32)c->sp | (u64)(u32)(seen.call + 1) << 32;
   f[9] = least(seen.waits, 0xffff) | least(seen.in, 0xffff) << 16 | least(seen.ready, 0xffff) << 32;
   __cairn_publish(p, t, r, LOG_TYPE_USAGE, LOG_USAGE_SIZE);
+  if (c->away_hi) return;
   write_wait(p, t, number, c);
   write_holder(p, t, number, c);
 }

@@ -299,6 +299,21 @@ static int evaluate(struct walker *w, const struct rule *r, int cfa_known, u64 c
 
 /* ---- code ---- */
 
+#ifdef __aarch64__
+u64 __cairn_walk_target(struct process *p, u64 back) {
+  u64 to;
+  u32 code[4], bl;
+  if (!__cairn_peek(p, back - 4, &bl, 4) || bl >> 26 != 0x25) return 0;
+  to = back - 4 + (u64)(i64)((i32)(bl << 6) >> 4);
+  if (!__cairn_known(p, to)) return 0;
+  if (!__cairn_peek(p, to, code, sizeof code)) return to;
+  u32 i = code[0] == 0xd503245f; /* bti c */
+  u32 adrp = code[i], ldr = code[i + 1];
+  if ((adrp & 0x9f00001fu) != 0x90000010u || (ldr & 0xffc003ffu) != 0xf9400211u) return to;
+  u64 pages = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3), at = (to + 4 * i) & ~4095ul;
+  return __cairn_peek(p, at + (u64)((i64)(pages << 43) >> 31) + (ldr >> 10 & 0xfff) * 8, &to, 8) ? to : 0;
+}
+#else
 u64 __cairn_walk_target(struct process *p, u64 back) {
   u64 to;
   u8 code[16];
@@ -315,6 +330,7 @@ u64 __cairn_walk_target(struct process *p, u64 back) {
   copy(&distance, code + i + 2, 4);
   return __cairn_peek(p, to + i + 6 + (u64)(i64)distance, &to, 8) ? to : 0;
 }
+#endif
 
 /* ---- steps ---- */
 

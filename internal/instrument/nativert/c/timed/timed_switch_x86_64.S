@@ -1,0 +1,55 @@
+/* __cairn_suspends and __cairn_resumes: in front of a call that continues on another stack, and behind
+ * it. The first stores the clock in the slot of the stack pointer; calls are stamped 8 bytes from there.
+ * It may change %rax, %r10 and %r11. The second preserves all that calls return. */
+
+#include "registers_x86_64.h"
+
+        .text
+        .globl  __cairn_suspends, __cairn_resumes
+        .hidden __cairn_suspends, __cairn_resumes, __cairn_resumed, __cairn_arrival_exact, __cairn_arrival_mask, __cairn_arrival_base
+        .type   __cairn_suspends, @function
+__cairn_suspends:
+        .cfi_startproc
+        movq    __cairn_arrival_base(%rip), %r10
+        leal    8(%rsp), %r11d
+        andl    __cairn_arrival_mask(%rip), %r11d
+        cmpl    $0, __cairn_arrival_exact(%rip)
+        jne     1f
+        movl    -64(%r10), %eax
+        movl    %eax, (%r10,%r11)
+        ret
+1:      pushq   %rdx
+        .cfi_adjust_cfa_offset 8
+        rdtsc
+        shlq    $32, %rdx
+        orq     %rdx, %rax
+        movq    %rax, (%r10,%r11)
+        popq    %rdx
+        .cfi_adjust_cfa_offset -8
+        ret
+        .cfi_endproc
+        .size   __cairn_suspends, . - __cairn_suspends
+
+        .type   __cairn_resumes, @function
+__cairn_resumes:
+        .cfi_startproc
+        movq    __cairn_arrival_base(%rip), %r10
+        leal    8(%rsp), %r11d
+        andl    __cairn_arrival_mask(%rip), %r11d
+        cmpl    $0, __cairn_arrival_exact(%rip)
+        jne     1f
+        movl    -64(%r10), %ecx
+        cmpl    (%r10,%r11), %ecx
+        jne     1f
+        ret
+1:      SAVE_REGISTERS
+        subq    $16, %rsp
+        andq    $-16, %rsp
+        cld
+        leaq    16(%rbp), %rdi          /* stack pointer */
+        call    __cairn_resumed
+        RETURN_REGISTERS
+        .cfi_endproc
+        .size   __cairn_resumes, . - __cairn_resumes
+
+        PROPERTIES
