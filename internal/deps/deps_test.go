@@ -54,10 +54,11 @@ var rooms = []room{
 	{"gobuild", "probes in Go programs, added while the go command builds them", "internal/gobuild", "ground format binary"},
 	{"watch", "unmodified programs, traced from outside or changed while they run", "internal/watch", "ground format binary instrument"},
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet kind export watch"},
+	{"output", "the formats that a command writes, selected by --format or by the name of the file", "internal/output", "ground verb"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument verb"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
-		"ground format binary report profile fleet layout calls spikes samples kind page export instrument gobuild watch verb toolchain",
+		"ground format binary report profile fleet layout calls spikes samples kind page export instrument gobuild watch verb output toolchain",
 	},
 	{"cmd", "the table of commands", "cmd/cairn", "binary report verb toolchain cli"},
 	{
@@ -91,7 +92,7 @@ var modules = map[string]string{
 	"github.com/ianlancetaylor/demangle":            "internal/instrument/probe internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
 	"github.com/parquet-go/parquet-go":              "format/calls/callstest",
-	"github.com/spf13/cobra":                        "cmd/cairn internal/cli internal/verb",
+	"github.com/spf13/cobra":                        "cmd/cairn internal/cli internal/output internal/verb",
 	"github.com/spf13/cobra/doc":                    "cmd/cairn",
 	"github.com/spf13/pflag":                        "internal/cli internal/verb internal/toolchain",
 	"google.golang.org/protobuf/encoding/protowire": "internal/export internal/export/deliver format/pprofstacks",

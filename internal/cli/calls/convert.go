@@ -14,20 +14,19 @@ import (
 	"github.com/cairnprof/cairn/format/xrayyaml"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// logFormat is a format of cairn convert.
+// logFormat is what cairn convert knows of a format.
 type logFormat struct {
-	name, help string
-	suffixes   []string
-	content    logContent
-	threads    threadForm
-	weighed    bool // --by selects the weight of its stacks
-	binary     bool // it is no text
-	packed     bool // it is compressed by gzip itself
-	write      func(*converter, context.Context, io.Writer) error
+	content logContent
+	threads threadForm
+	weighed bool // --by selects the weight of its stacks
+	binary  bool // it is no text
+	packed  bool // it is compressed by gzip itself
+	write   func(*converter, context.Context, io.Writer) error
 }
 
 // logContent is what a file of a format has.
@@ -50,44 +49,44 @@ const (
 )
 
 // logFormats is a function, because its rows refer to methods that refer to it.
-func logFormats() []logFormat {
-	return []logFormat{
-		{name: "chrome", help: "JSON for ui.perfetto.dev and chrome://tracing", suffixes: []string{".json"}, write: (*converter).chrome},
+func logFormats() output.Formats[logFormat] {
+	return output.Formats[logFormat]{
+		{Name: "chrome", Help: "JSON for ui.perfetto.dev and chrome://tracing", Suffixes: []string{".json"}, Rules: logFormat{write: (*converter).chrome}},
 		{
-			name: "perfetto", help: "for ui.perfetto.dev and trace_processor, a sixth of the size of chrome",
-			suffixes: []string{".perfetto-trace", ".pftrace", ".perfetto"}, binary: true, write: (*converter).perfetto,
+			Name: "perfetto", Help: "for ui.perfetto.dev and trace_processor, a sixth of the size of chrome", Suffixes: []string{".perfetto-trace", ".pftrace", ".perfetto"},
+			Rules: logFormat{binary: true, write: (*converter).perfetto},
 		},
-		{name: "speedscope", help: "for speedscope.app", suffixes: []string{".speedscope.json", ".speedscope"}, write: (*converter).speedscope},
-		{name: "firefox", help: "for profiler.firefox.com", suffixes: []string{".firefox.json", ".gecko.json"}, write: (*converter).firefox},
+		{Name: "speedscope", Help: "for speedscope.app", Suffixes: []string{".speedscope.json", ".speedscope"}, Rules: logFormat{write: (*converter).speedscope}},
+		{Name: "firefox", Help: "for profiler.firefox.com", Suffixes: []string{".firefox.json", ".gecko.json"}, Rules: logFormat{write: (*converter).firefox}},
 		{
-			name: "pprof", help: "calls and times by stack, for go tool pprof", suffixes: []string{".pb", ".pprof"},
-			content: stackSums, threads: byFlag, binary: true, packed: true, write: (*converter).pprof,
-		},
-		{
-			name: "otlp", help: "the same as OpenTelemetry's ProfilesData", suffixes: []string{".otlp"},
-			content: stackSums, threads: byFlag, binary: true, write: (*converter).otlp,
+			Name: "pprof", Help: "calls and times by stack, for go tool pprof", Suffixes: []string{".pb", ".pprof"},
+			Rules: logFormat{content: stackSums, threads: byFlag, binary: true, packed: true, write: (*converter).pprof},
 		},
 		{
-			name: "folded", help: "a line for each stack, for flamegraph.pl and others", suffixes: []string{".folded", ".txt"},
-			content: stackSums, threads: byFlag, weighed: true, write: (*converter).folded,
+			Name: "otlp", Help: "the same as OpenTelemetry's ProfilesData", Suffixes: []string{".otlp"},
+			Rules: logFormat{content: stackSums, threads: byFlag, binary: true, write: (*converter).otlp},
 		},
 		{
-			name: "parquet", help: "a row for each call, for DuckDB, ClickHouse and Spark", suffixes: []string{".parquet"},
-			content: everyRow, binary: true, write: (*converter).parquet,
+			Name: "folded", Help: "a line for each stack, for flamegraph.pl and others", Suffixes: []string{".folded", ".txt"},
+			Rules: logFormat{content: stackSums, threads: byFlag, weighed: true, write: (*converter).folded},
 		},
 		{
-			name: "yaml", help: "the records as llvm-xray convert -f yaml writes them", suffixes: []string{".yaml", ".yml"},
-			content: oneLog, threads: byFlag, write: (*converter).yaml,
+			Name: "parquet", Help: "a row for each call, for DuckDB, ClickHouse and Spark", Suffixes: []string{".parquet"},
+			Rules: logFormat{content: everyRow, binary: true, write: (*converter).parquet},
 		},
 		{
-			name: "raw", help: "a basic log of XRay, as llvm-xray convert -f raw writes it", suffixes: []string{".xray"},
-			content: oneLog, threads: byTime, binary: true, write: (*converter).raw,
+			Name: "yaml", Help: "the records as llvm-xray convert -f yaml writes them", Suffixes: []string{".yaml", ".yml"},
+			Rules: logFormat{content: oneLog, threads: byFlag, write: (*converter).yaml},
+		},
+		{
+			Name: "raw", Help: "a basic log of XRay, as llvm-xray convert -f raw writes it", Suffixes: []string{".xray"},
+			Rules: logFormat{content: oneLog, threads: byTime, binary: true, write: (*converter).raw},
 		},
 	}
 }
 
-// sumsOf is speedscope with --sums.
-func (x logFormat) sumsOf() *logFormat {
+// sums is speedscope with --sums.
+func (x logFormat) sums() *logFormat {
 	x.content, x.threads, x.weighed = stackSums, byFlag, true
 	return &x
 }
@@ -106,19 +105,14 @@ type convertFlags struct {
 // Convert returns the command cairn convert.
 func Convert(s *verb.Streams) *cobra.Command {
 	var f convertFlags
-	var formats strings.Builder
-	var names []string
-	for _, x := range logFormats() {
-		names = append(names, x.name)
-		fmt.Fprintf(&formats, "  %-11s %s (%s)\n", x.name, x.help, strings.Join(x.suffixes, ", "))
-	}
+	formats := logFormats()
 	c := &cobra.Command{
 		Use:   "convert LOG... {-o FILE | --otlp URL | --pyroscope URL | --parca URL}",
 		Short: "Convert logs of calls to formats of other tools",
 		Long: `convert writes logs of calls in another format, selected by the suffix of FILE or by
 --format; a further suffix .gz or .zst compresses the file.
 
-` + formats.String() + `
+` + formats.Help() + `
 The first four contain every call, to the nanosecond; chrome and perfetto also contain
 arguments and custom and typed events, firefox the names of the events. Calls without
 an exit end as in cairn stacks. Browsers get slow with some millions of calls: perfetto
@@ -141,19 +135,20 @@ cairn export -h.`,
 			if err := f.stores.Check(c, "format", "output"); err != nil {
 				return err
 			}
-			x, err := f.format()
+			found, err := f.format()
 			if err != nil {
 				return err
 			}
-			if x, err = f.check(c, x); err != nil {
+			f.to = found.Name
+			x, err := f.check(c, &found.Rules)
+			if err != nil {
 				return err
 			}
 			return f.run(c.Context(), s, x, args)
 		},
 	}
 	f.Register(c)
-	c.Flags().StringVar(&f.to, "format", "", "`format` to write: "+strings.Join(names, ", "))
-	verb.Values(c, "format", names...)
+	formats.Register(c, &f.to, "", "")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weight of stacks: `key` is self or calls")
 	verb.Values(c, "by", "self", "calls")
@@ -165,32 +160,11 @@ cairn export -h.`,
 }
 
 // format returns the format that --format or the suffix of the file names.
-func (f *convertFlags) format() (*logFormat, error) {
-	var known []string
-	var found *logFormat
-	longest := 0
+func (f *convertFlags) format() (*output.Format[logFormat], error) {
 	if f.stores.Given() {
-		f.to = "pprof"
+		return logFormats().Named("pprof")
 	}
-	path := strings.ToLower(strings.TrimSuffix(f.out, logfile.Suffix(f.out)))
-	for _, x := range logFormats() {
-		if x.name == f.to {
-			return &x, nil
-		}
-		known = append(known, x.name)
-		for _, suffix := range x.suffixes {
-			if strings.HasSuffix(path, suffix) && len(suffix) > longest {
-				found, longest = &x, len(suffix)
-			}
-		}
-	}
-	switch {
-	case f.to != "":
-		return nil, verb.Usagef("--format %s: must be one of %s", f.to, strings.Join(known, ", "))
-	case found == nil:
-		return nil, verb.Usagef("no format given; use --format with one of %s, or -o FILE with a known suffix", strings.Join(known, ", "))
-	}
-	return found, nil
+	return logFormats().Select(f.to, f.out, "")
 }
 
 // check refuses flags that the format has no use for, and returns the form of it that they select.
@@ -198,21 +172,21 @@ func (f *convertFlags) check(c *cobra.Command, x *logFormat) (*logFormat, error)
 	if f.by == "time" { // the former name
 		f.by = "self"
 	}
-	if f.sums && x.name != "speedscope" {
-		return nil, verb.Usagef("--sums needs --format speedscope, not %s", x.name)
+	if f.sums && f.to != "speedscope" {
+		return nil, verb.Usagef("--sums needs --format speedscope, not %s", f.to)
 	}
 	if f.sums {
-		x = x.sumsOf()
+		x = x.sums()
 	}
 	switch {
 	case f.by != "self" && f.by != "calls":
 		return nil, verb.Usagef("--by %s: must be self or calls", f.by)
 	case c.Flags().Changed("by") && !x.weighed:
-		return nil, verb.Usagef("--by needs --format folded, or speedscope with --sums, not %s", x.name)
+		return nil, verb.Usagef("--by needs --format folded, or speedscope with --sums, not %s", f.to)
 	case f.perThread && x.threads == byTime:
-		return nil, verb.Usagef("--per-thread: not supported for %s, which has the records of all threads in time order", x.name)
+		return nil, verb.Usagef("--per-thread: not supported for %s, which has the records of all threads in time order", f.to)
 	case f.perThread && x.threads == alwaysApart:
-		return nil, verb.Usagef("--per-thread: not needed for %s, which always separates threads", x.name)
+		return nil, verb.Usagef("--per-thread: not needed for %s, which always separates threads", f.to)
 	}
 	return x, nil
 }
@@ -226,12 +200,12 @@ type converter struct {
 
 func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, args []string) error {
 	if x.binary && !f.stores.Given() {
-		if err := verb.NotOnTerminal(s, f.out, x.name, "-o"); err != nil {
+		if err := verb.NotOnTerminal(s, f.out, f.to, "-o"); err != nil {
 			return err
 		}
 	}
 	names := f.names.Names()
-	names.LLVM = x.name == "yaml"
+	names.LLVM = f.to == "yaml"
 	f.Sums = x.content == stackSums
 	set, err := f.Open(s, args, names)
 	if err != nil {
@@ -239,10 +213,10 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 	}
 	defer set.Close()
 	if len(set.Logs) > 1 && x.content == oneLog {
-		return fmt.Errorf("%s files contain one log, not %d: convert them one by one", x.name, len(set.Logs))
+		return fmt.Errorf("%s files contain one log, not %d: convert them one by one", f.to, len(set.Logs))
 	}
 	if !x.summed() {
-		if err := set.noEvents(x.name); err != nil {
+		if err := set.noEvents(f.to); err != nil {
 			return err
 		}
 	}

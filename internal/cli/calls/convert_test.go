@@ -40,13 +40,13 @@ func TestConvertFormat(t *testing.T) {
 		"a.perfetto-trace": "perfetto", "a.folded": "folded", "a.yaml.zst": "yaml", "a.parquet": "parquet",
 	} {
 		f := convertFlags{out: out}
-		if x, err := f.format(); err != nil || x.name != want {
+		if x, err := f.format(); err != nil || x.Name != want {
 			t.Errorf("%s is %v, %v; want %s", out, x, err, want)
 		}
 	}
 	for _, f := range []convertFlags{{out: "-"}, {out: "a.gz"}, {out: "a.json", to: "xml"}, {out: "json"}} {
 		if x, err := f.format(); err == nil {
-			t.Errorf("%+v is %s", f, x.name)
+			t.Errorf("%+v is %s", f, x.Name)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -24,6 +25,12 @@ type GraphFlags struct {
 	label, edgeLabel, shade string
 	minPercent              float64
 	pattern                 string
+}
+
+var graphFormats = output.Formats[func(io.Writer, *CostGraph) error]{
+	{Name: "dot", Rules: WriteDot},
+	{Name: "json", Rules: writeGraphJSON},
+	{Name: "mermaid", Rules: WriteMermaid},
 }
 
 // Register adds the flags to a command. It returns those that apply to logs of calls only.
@@ -40,8 +47,7 @@ func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
 	verb.RegisterRegexp(c, &f.pattern, "only edges from or to functions that match this `pattern`")
 	ofLogs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	ofLogs.AddFlagSet(c.Flags())
-	c.Flags().StringVar(&f.format, "format", "dot", "`format` of the graph: dot, json, or for logs of calls mermaid")
-	verb.Values(c, "format", "dot", "json", "mermaid")
+	graphFormats.Register(c, &f.format, "dot", ", which is for logs of calls")
 	c.Flags().BoolVar(&f.names.Json, "json", false, "the same as --format json")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	f.names.RegisterNames(c)
@@ -91,11 +97,11 @@ type GraphEdge struct {
 
 // Run draws the call graph of logs of calls.
 func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) error {
-	writers := map[string]func(io.Writer, *CostGraph) error{"dot": WriteDot, "mermaid": WriteMermaid, "json": writeGraphJSON}
-	write, ok := writers[f.format]
-	if !ok {
-		return verb.Usagef("--format %s: must be dot, json or mermaid", f.format)
+	x, err := graphFormats.Named(f.format)
+	if err != nil {
+		return err
 	}
+	write := x.Rules
 	if !(f.minPercent >= 0 && f.minPercent <= 100) {
 		return verb.Usagef("--min-percent %v is not between 0 and 100", f.minPercent)
 	}

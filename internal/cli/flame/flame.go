@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
@@ -35,6 +34,7 @@ type flameFlags struct {
 	names      verb.DisplayFlags
 	out        string
 	format     string
+	write      writeGraph
 	by         string
 	title      string
 	regexp     string
@@ -85,6 +85,22 @@ Logs of goroutines have their waits. The graph has one part of the time, --part:
   idle       waits for work, with nothing begun
   all        all, with waits as callees of the functions that waited`
 
+// writeGraph writes a graph in a format.
+type writeGraph func(*flameFlags, io.Writer, flamegraph.Document, flamegraph.Options) (flamegraph.Summary, error)
+
+// formats returns the formats of cairn flame.
+func formats() output.Formats[writeGraph] {
+	return output.Formats[writeGraph]{
+		{Name: "html", Suffixes: []string{".html", ".htm"}, Rules: func(_ *flameFlags, w io.Writer, doc flamegraph.Document, opt flamegraph.Options) (flamegraph.Summary, error) {
+			return single.Flame(w, doc, opt)
+		}},
+		{Name: "svg", Suffixes: []string{".svg"}, Rules: func(_ *flameFlags, w io.Writer, doc flamegraph.Document, opt flamegraph.Options) (flamegraph.Summary, error) {
+			return flamegraph.WriteSVG(w, doc, opt)
+		}},
+		{Name: "folded", Suffixes: []string{".folded"}, Rules: (*flameFlags).writeFolded},
+	}
+}
+
 // Flame returns the command cairn flame.
 func Flame(s *verb.Streams) *cobra.Command {
 	var f flameFlags
@@ -104,8 +120,7 @@ func Flame(s *verb.Streams) *cobra.Command {
 	f.LogFlags.Register(c)
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
-	fl.StringVar(&f.format, "format", "", "`format` of the file: html, svg or folded (default by its name, else html)")
-	verb.Values(c, "format", "html", "svg", formatFolded)
+	formats().Register(c, &f.format, "", " (default by the file's name, else html)")
 	fl.StringVar(&f.by, "by", string(flamegraph.ByTotal), "width of bars: `key` is total, self or calls; can be changed in the page")
 	verb.Values(c, "by", flamegraph.ByTotal, flamegraph.BySelf, flamegraph.ByCalls)
 	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread separately")
@@ -130,18 +145,11 @@ func Flame(s *verb.Streams) *cobra.Command {
 
 // check validates the flags before a long log is read, and sets the format.
 func (f *flameFlags) check() error {
-	if f.format == "" {
-		f.format = "html"
-		switch strings.ToLower(filepath.Ext(f.out)) {
-		case ".svg":
-			f.format = "svg"
-		case ".folded":
-			f.format = formatFolded
-		}
+	x, err := formats().Select(f.format, f.out, "html")
+	if err != nil {
+		return err
 	}
-	if f.format != "html" && f.format != "svg" && f.format != formatFolded {
-		return verb.Usagef("--format %s: must be html, svg or folded", f.format)
-	}
+	f.format, f.write = x.Name, x.Rules
 	if !slices.Contains([]string{kernelAll, kernelOne, kernelNone}, f.kernel) {
 		return verb.Usagef("--kernel-frames %s: must be all, one or none", f.kernel)
 	}
@@ -179,17 +187,10 @@ func (f *flameFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if doc.Groups == nil {
 		verb.Note(s, "no calls to draw")
 	}
-	write := single.Flame
-	switch f.format {
-	case "svg":
-		write = flamegraph.WriteSVG
-	case formatFolded:
-		write = f.writeFolded
-	}
 	opt := flamegraph.Options{By: flamegraph.Measure(f.by), MinShare: f.minPercent / 100, MaxNodes: f.maxStacks, Width: f.width}
 	var sum flamegraph.Summary
 	err = verb.WriteFile(s, f.out, func(w io.Writer) (err error) {
-		sum, err = write(w, doc, opt)
+		sum, err = f.write(f, w, doc, opt)
 		return err
 	})
 	if err != nil {

@@ -10,8 +10,6 @@ import (
 	"github.com/cairnprof/cairn/internal/export"
 )
 
-const formatFolded = "folded"
-
 // writeFolded writes the stacks as text. The label of a group is the outermost function.
 func (f *flameFlags) writeFolded(w io.Writer, doc flamegraph.Document, _ flamegraph.Options) (flamegraph.Summary, error) {
 	var sum flamegraph.Summary

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,13 +14,13 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/export/deliver"
+	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
 
-// exportFormat is a format of cairn export.
+// exportFormat is what cairn export knows of a format.
 type exportFormat struct {
-	name, help string
 	// lacks returns the mode that the module would have to be recorded with, or "".
 	lacks func(*prof.Module) string
 	// binary describes --binary: required, of any build, or not used.
@@ -40,17 +39,17 @@ const (
 )
 
 // exportFormats is a function, because its rows refer to methods that refer to it.
-func exportFormats() []exportFormat {
-	return []exportFormat{
-		{"llvm-sample", "LLVM sample profile, for clang -fprofile-sample-use", lacksCalls, binaryRan, (*exporter).llvmSample},
-		{"bolt", "calls as branches, for llvm-bolt: orders functions", lacksEdges, binaryAny, (*exporter).bolt},
-		{"bolt-blocks", "blocks that ran, for llvm-bolt: splits and orders blocks", lacksBlocks, binaryRan, (*exporter).boltBlocks},
-		{"pgo", "calls as samples, for go build -pgo (default.pgo)", lacksCallers, binaryRan, (*exporter).pgo},
-		{"pprof", "calls, for go tool pprof", lacksCalls, binaryOptional, (*exporter).pprof},
-		{"otlp", "calls or runs, as OpenTelemetry's ProfilesData", lacksNothing, binaryOptional, (*exporter).otlp},
-		{"chromium", "symbols by first execution, as Chromium's orderfiles", lacksOrder, binaryLinked, (*exporter).chromium},
-		{"chromium-sections", "the same as sections, for gold", lacksOrder, binaryLinked, (*exporter).chromiumSections},
-		{"llvm-temporal", "first executions by run, for llvm-profdata and lld", lacksTraces, binaryUnused, (*exporter).llvmTemporal},
+func exportFormats() output.Formats[exportFormat] {
+	return output.Formats[exportFormat]{
+		{Name: "llvm-sample", Help: "LLVM sample profile, for clang -fprofile-sample-use", Rules: exportFormat{lacksCalls, binaryRan, (*exporter).llvmSample}},
+		{Name: "bolt", Help: "calls as branches, for llvm-bolt: orders functions", Rules: exportFormat{lacksEdges, binaryAny, (*exporter).bolt}},
+		{Name: "bolt-blocks", Help: "blocks that ran, for llvm-bolt: splits and orders blocks", Rules: exportFormat{lacksBlocks, binaryRan, (*exporter).boltBlocks}},
+		{Name: "pgo", Help: "calls as samples, for go build -pgo (default.pgo)", Rules: exportFormat{lacksCallers, binaryRan, (*exporter).pgo}},
+		{Name: "pprof", Help: "calls, for go tool pprof", Rules: exportFormat{lacksCalls, binaryOptional, (*exporter).pprof}},
+		{Name: "otlp", Help: "calls or runs, as OpenTelemetry's ProfilesData", Rules: exportFormat{lacksNothing, binaryOptional, (*exporter).otlp}},
+		{Name: "chromium", Help: "symbols by first execution, as Chromium's orderfiles", Rules: exportFormat{lacksOrder, binaryLinked, (*exporter).chromium}},
+		{Name: "chromium-sections", Help: "the same as sections, for gold", Rules: exportFormat{lacksOrder, binaryLinked, (*exporter).chromiumSections}},
+		{Name: "llvm-temporal", Help: "first executions by run, for llvm-profdata and lld", Rules: exportFormat{lacksTraces, binaryUnused, (*exporter).llvmTemporal}},
 	}
 }
 
@@ -114,27 +113,21 @@ type exportFlags struct {
 // Export returns the command cairn export.
 func Export(s *verb.Streams) *cobra.Command {
 	var f exportFlags
-	var formats strings.Builder
-	var names []string
-	for _, x := range exportFormats() {
-		names = append(names, x.name)
-		fmt.Fprintf(&formats, "  %-18s %s\n", x.name, x.help)
-	}
+	formats := exportFormats()
 	c := &cobra.Command{
 		Use:   "export FILE.mip [BINARY] {--format FORMAT [-o FILE] | --otlp URL | --pyroscope URL | --parca URL | --parquet DIR}",
 		Short: "Convert a profile for compilers, linkers, profile stores and databases",
-		Long:  fmt.Sprintf(exportLong, formats.String(), deliver.HeadersVariable),
+		Long:  fmt.Sprintf(exportLong, formats.Help(), deliver.HeadersVariable),
 		Example: `  cairn export app.mip --format llvm-sample app -o app.prof
   clang -O2 -g -fprofile-sample-use=app.prof *.c -o app
   cairn export http://collector:7474/app app --otlp http://localhost:4318
   cairn export http://collector:7474 --parquet fleet
   duckdb -c "SELECT function, sum(runs) FROM 'fleet/functions.parquet' GROUP BY ALL"`,
 		Args: f.Args,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, s, names) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, s) },
 	}
 	f.Register(c)
-	c.Flags().StringVar(&f.format, "format", "", "`format` to write: "+strings.Join(names, ", "))
-	verb.Values(c, "format", names...)
+	formats.Register(c, &f.format, "", "")
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that ran, or that the export is for")
 	verb.Hide(c, "binary")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
@@ -178,7 +171,7 @@ files go to Amazon S3 or another store with its API; the variables AWS_ACCESS_KE
 AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL have the keys, the
 region and the address of another store.`
 
-func (f *exportFlags) run(c *cobra.Command, s *verb.Streams, known []string) error {
+func (f *exportFlags) run(c *cobra.Command, s *verb.Streams) error {
 	if f.parquet != "" {
 		for _, other := range []string{"format", "output", "binary", "otlp", "pyroscope", "parca"} {
 			if c.Flags().Changed(other) {
@@ -193,15 +186,11 @@ func (f *exportFlags) run(c *cobra.Command, s *verb.Streams, known []string) err
 	if f.stores.Given() {
 		return f.send(c.Context(), s)
 	}
-	for _, x := range exportFormats() {
-		if x.name == f.format {
-			return f.write(c.Context(), s, &x)
-		}
+	x, err := exportFormats().Select(f.format, f.out, "")
+	if err != nil {
+		return err
 	}
-	if f.format == "" {
-		return verb.Usagef("no format given; use --format with one of %s", strings.Join(known, ", "))
-	}
-	return verb.Usagef("--format %s: must be one of %s", f.format, strings.Join(known, ", "))
+	return f.write(c.Context(), s, &x.Rules)
 }
 
 // open returns the exporter of the profile for a format.
@@ -210,10 +199,10 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 		f.binary = f.Binaries[0]
 	}
 	if f.binary == "" && (x.binary == binaryRan || x.binary == binaryAny) {
-		return nil, verb.Usagef("--format %s needs --binary", x.name)
+		return nil, verb.Usagef("--format %s needs --binary", f.format)
 	}
 	if f.binary != "" && x.binary == binaryUnused {
-		return nil, verb.Usagef("--format %s cannot be used with --binary", x.name)
+		return nil, verb.Usagef("--format %s cannot be used with --binary", f.format)
 	}
 	p, err := f.Open(ctx, s)
 	if err != nil {
@@ -224,7 +213,7 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 		return nil, err
 	}
 	if what := x.lacks(m); what != "" {
-		return nil, fmt.Errorf("%s: %s needs %s", f.Path, x.name, what)
+		return nil, fmt.Errorf("%s: %s needs %s", f.Path, f.format, what)
 	}
 	e = &exporter{streams: s, m: m}
 	profile.NoteInexact(s, m)
@@ -239,7 +228,7 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 		e.same, err = err == nil && id == m.BuildID, nil
 	}
 	if err == nil && !e.same && (x.binary == binaryRan || x.binary == binaryOptional) {
-		err = fmt.Errorf("%s: its build id differs from that of %s in %s: %s needs the binary that ran", f.binary, m.Module, f.Path, x.name)
+		err = fmt.Errorf("%s: its build id differs from that of %s in %s: %s needs the binary that ran", f.binary, m.Module, f.Path, f.format)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.bin.Close())
@@ -278,7 +267,8 @@ func (f *exportFlags) write(ctx context.Context, s *verb.Streams, x *exportForma
 
 // send sends the profile to the stores.
 func (f *exportFlags) send(ctx context.Context, s *verb.Streams) error {
-	e, err := f.open(ctx, s, &exportFormat{name: "a profile store", lacks: lacksNothing})
+	f.format = "a profile store"
+	e, err := f.open(ctx, s, &exportFormat{lacks: lacksNothing})
 	if err != nil {
 		return err
 	}

@@ -21,28 +21,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// diffView returns the view of changed lines.
-func (f *coveredFlags) diffView(r *lineReport) coveredView {
-	return func(_ *coveredFlags, _ *verb.Streams, w io.Writer, _ []coverage.Module, style report.Style) error {
-		switch f.format {
-		case formatJSON:
-			return r.diffJSON(w)
-		case formatMarkdown:
-			return r.diffMarkdown(w)
-		case formatSARIF:
-			return r.diffSARIF(w)
-		case formatJUnit:
-			return r.diffJUnit(w)
-		}
-		if f.Json {
-			return r.diffJSON(w)
-		}
-		return r.diffText(w, style)
-	}
-}
-
 // diffText lists the changed lines that did not run, and a total.
-func (r *lineReport) diffText(w io.Writer, style report.Style) error {
+func (r *lineReport) diffText(w io.Writer) error {
 	t := report.Table{Columns: []report.Column{
 		{Title: "file", Shrink: report.ShortenPath},
 		{Title: "ran", Align: report.Right},
@@ -60,7 +40,7 @@ func (r *lineReport) diffText(w io.Writer, style report.Style) error {
 			report.Cell{Text: rangesText(c.Ranges(coverage.Unknown)), Color: report.Dim})...)
 	}
 	if t.Len() > 0 {
-		if err := t.Write(w, style); err != nil {
+		if err := t.Write(w, r.style); err != nil {
 			return err
 		}
 	}

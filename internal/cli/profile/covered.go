@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -37,23 +37,36 @@ type coveredFlags struct {
 	out                        string
 }
 
-// The formats of reports of lines, for --format.
+// The formats that flags of their own select too.
 const (
-	formatText      = "text"
-	formatJSON      = "json"
-	formatMarkdown  = "markdown"
-	formatLCOV      = "lcov"
-	formatCobertura = "cobertura"
-	formatSARIF     = "sarif"
-	formatJUnit     = "junit"
-	formatSonarQube = "sonarqube"
-
-	formatCoverProfile = "coverprofile"
+	formatText = "text"
+	formatJSON = "json"
+	formatLCOV = "lcov"
 )
 
-var coveredFormats = []string{formatText, formatJSON, formatMarkdown, formatLCOV, formatCobertura, formatSARIF, formatJUnit, formatSonarQube, formatCoverProfile}
+// coveredFormat is what cairn covered knows of a format.
+type coveredFormat struct {
+	write   func(*lineReport, io.Writer) error // all lines; nil: the view depends on other flags
+	changed func(*lineReport, io.Writer) error // those of --diff; nil: not supported
+	stmts   bool                               // it has statements of Go in place of lines
+}
 
-const coveredHelp = `covered lists the functions that ran in any of the merged runs. A function that the
+// coveredFormats is a function, because its rows refer to methods that refer to it.
+func coveredFormats() output.Formats[coveredFormat] {
+	return output.Formats[coveredFormat]{
+		{Name: formatText, Help: "the view that the other flags select; the default", Rules: coveredFormat{changed: (*lineReport).diffText}},
+		{Name: formatJSON, Help: "the same as --json", Suffixes: []string{".json"}, Rules: coveredFormat{changed: (*lineReport).diffJSON}},
+		{Name: "markdown", Help: "source files with their lines that ran, as a table", Suffixes: []string{".md"}, Rules: coveredFormat{write: (*lineReport).writeMarkdown, changed: (*lineReport).diffMarkdown}},
+		{Name: formatLCOV, Help: "a tracefile of lcov", Suffixes: []string{".info", ".lcov"}, Rules: coveredFormat{write: (*lineReport).writeLCOV}},
+		{Name: "cobertura", Help: "Cobertura's XML, for Jenkins, GitLab and Azure DevOps", Suffixes: []string{"cobertura.xml", "coverage.xml"}, Rules: coveredFormat{write: (*lineReport).writeCobertura}},
+		{Name: "sarif", Help: "SARIF 2.1.0: functions and lines that did not run, for code scanning", Suffixes: []string{".sarif"}, Rules: coveredFormat{write: (*lineReport).writeSARIF, changed: (*lineReport).diffSARIF}},
+		{Name: "junit", Help: "JUnit's XML: a test for each file, which fails below --fail-under", Suffixes: []string{"junit.xml"}, Rules: coveredFormat{write: (*lineReport).writeJUnit, changed: (*lineReport).diffJUnit}},
+		{Name: "sonarqube", Help: "SonarQube's generic format for coverage", Suffixes: []string{"sonarqube.xml"}, Rules: coveredFormat{write: (*lineReport).writeSonarQube}},
+		{Name: "coverprofile", Help: "of Go programs: statements, for go tool cover and services for Go", Suffixes: []string{".coverprofile"}, Rules: coveredFormat{stmts: true}},
+	}
+}
+
+var coveredHelp = `covered lists the functions that ran in any of the merged runs. A function that the
 compiler split or cloned counts as one: it ran if any of its parts did. Other views
 are source files (--paths), source lines (--lines), blocks (--blocks), packages with
 the bytes of their code that did not run (--packages) and an lcov tracefile for
@@ -64,16 +77,7 @@ such files; they are merged, and binaries give source lines. A URL is the profil
 collector.
 
 --format selects other outputs:
-  text       the view that the other flags select; the default
-  json       the same as --json
-  markdown   source files with their lines that ran, as a table
-  lcov       a tracefile of lcov
-  cobertura  Cobertura's XML, for Jenkins, GitLab and Azure DevOps
-  sarif      SARIF 2.1.0: functions and lines that did not run, for code scanning
-  junit      JUnit's XML: a test for each file, which fails below --fail-under
-  sonarqube  SonarQube's generic format for coverage
-  coverprofile  of Go programs: statements, for go tool cover and services for Go
-
+` + coveredFormats().Help() + `
 --diff REVISION limits the report to lines that were changed since the last commit that
 HEAD and the git revision have in common, uncommitted changes included. In place of a
 revision it takes a unified diff: a file, or - for standard input. Names in the debug
@@ -125,8 +129,7 @@ func Covered(s *verb.Streams) *cobra.Command {
 	c.Flags().BoolVar(&f.blocks, "blocks", false, "list the blocks of each function, as source lines")
 	c.Flags().BoolVar(&f.lcov, "lcov", false, "write an lcov tracefile")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	c.Flags().StringVar(&f.format, "format", formatText, "write this `format`: "+strings.Join(coveredFormats, ", "))
-	verb.Values(c, "format", coveredFormats...)
+	coveredFormats().Register(c, &f.format, "", " (default by the file's name, else text)")
 	c.Flags().StringVar(&f.diff, "diff", "", "only lines changed since this git `revision`, or by this unified diff (a file, or -)")
 	c.Flags().Float64Var(&f.failUnder, "fail-under", 0, "exit with 1 if fewer than `n` percent of the lines ran")
 	c.Flags().StringArrayVar(&f.include, "include", nil, "only source files that match this `pattern`; repeatable")
@@ -206,15 +209,21 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 		style = report.Style{}
 	}
 	r := f.newLineReport(s, modules)
-	if f.diff != "" {
+	switch x, err := coveredFormats().Named(f.format); {
+	case err != nil:
+		return err
+	case f.diff != "":
 		if err := r.compare(ctx); err != nil {
 			return err
 		}
-		view = f.diffView(r)
-	} else if f.lines {
+		r.style = style
+		view = r.view(x.Rules.changed)
+	case f.lines:
 		view = f.linesView(r)
-	} else if f.format != formatText && f.format != formatJSON {
-		view = f.reportView(r)
+	case x.Rules.stmts:
+		view = (*coveredFlags).writeCoverProfile
+	case x.Rules.write != nil:
+		view = r.view(x.Rules.write)
 	}
 	if err := verb.WriteFile(s, f.out, func(w io.Writer) error { return view(f, s, w, modules, style) }); err != nil {
 		return err

@@ -24,7 +24,7 @@ func (f *coveredFlags) writeCoverProfile(s *verb.Streams, w io.Writer, modules [
 		table, ok := m.Lines.(*golines.Table)
 		switch {
 		case !ok && m.Lines != nil:
-			return fmt.Errorf("%s: %s is not a Go program: --format %s is of statements of Go; select others with --module", f.Path, m.Module.Module, formatCoverProfile)
+			return fmt.Errorf("%s: %s is not a Go program: --format %s is of statements of Go; select others with --module", f.Path, m.Module.Module, "coverprofile")
 		case !ok:
 			return fmt.Errorf("%s: no statements of %s (%s): give its binary or .debug file, or a directory that has them all, with --debug", f.Path, m.Module.Module, m.BuildID.Short())
 		case table.Old:

@@ -22,30 +22,37 @@ func (f *coveredFlags) checkFormat() (err error) {
 		return verb.Usagef("%w", err)
 	}
 	f.rules.System = f.system
-	switch {
-	case !slices.Contains(coveredFormats, f.format):
-		return verb.Usagef("--format %s: must be one of %s", f.format, strings.Join(coveredFormats, ", "))
-	case f.format == formatJSON:
-		f.Json = true
-	case f.format != formatText && f.Json:
-		return verb.Usagef("--json and --format %s cannot be used together", f.format)
-	case f.lcov && f.format != formatText && f.format != formatLCOV:
-		return verb.Usagef("--lcov and --format %s cannot be used together", f.format)
-	case f.format == formatLCOV:
-		f.lcov = true
-	case f.lcov:
-		if !f.Json {
+	listed := f.lines || f.paths || f.blocks || f.missed || f.unknown || f.pattern != ""
+	if f.format == "" {
+		switch {
+		case f.Json:
+			f.format = formatJSON
+		case f.lcov:
 			f.format = formatLCOV
+		case listed || f.packages:
+			f.format = formatText
 		}
 	}
+	x, err := coveredFormats().Select(f.format, f.out, formatText)
+	if err != nil {
+		return err
+	}
+	f.format = x.Name
+	switch {
+	case f.Json && f.format != formatJSON:
+		return verb.Usagef("--json and --format %s cannot be used together", f.format)
+	case f.lcov && f.format != formatLCOV:
+		return verb.Usagef("--lcov and --format %s cannot be used together", f.format)
+	}
+	f.Json, f.lcov = f.format == formatJSON, f.format == formatLCOV
 	if f.gate && !(f.failUnder >= 0 && f.failUnder <= 100) {
 		return verb.Usagef("--fail-under %g: must be a percentage", f.failUnder)
 	}
 	special := f.format != formatText && f.format != formatJSON || f.diff != ""
 	switch {
-	case special && (f.lines || f.paths || f.blocks || f.missed || f.unknown || f.pattern != ""):
+	case special && listed:
 		return verb.Usagef("--lines, --paths, --blocks, --missed, --unknown and -r select what text and JSON list: they cannot be used with --format or --diff")
-	case f.diff != "" && (f.format == formatLCOV || f.format == formatCobertura || f.format == formatSonarQube || f.format == formatCoverProfile):
+	case f.diff != "" && x.Rules.changed == nil:
 		return verb.Usagef("--diff supports text, json, markdown, sarif and junit: give %s to a tool that reads whole files", f.format)
 	case strings.HasPrefix(f.diff, "-") && f.diff != "-":
 		return verb.Usagef("--diff %s: not a revision", f.diff)
@@ -65,6 +72,7 @@ type lineReport struct {
 	files   []coverage.SourceFile
 	tops    []string // of the work tree, relative to which names are shown
 	base    string   // revision or file that changes are counted from
+	style   report.Style
 	changed []coverage.ChangedFile
 }
 
@@ -127,21 +135,10 @@ func (r *lineReport) checkGate() error {
 	return nil
 }
 
-// reportView returns the view of a format that has all lines.
-func (f *coveredFlags) reportView(r *lineReport) coveredView {
-	write := map[string]func(io.Writer) error{
-		formatLCOV:      r.writeLCOV,
-		formatCobertura: r.writeCobertura,
-		formatSonarQube: r.writeSonarQube,
-		formatSARIF:     r.writeSARIF,
-		formatJUnit:     r.writeJUnit,
-		formatMarkdown:  r.writeMarkdown,
-	}[f.format]
-	if f.format == formatCoverProfile {
-		return (*coveredFlags).writeCoverProfile
-	}
+// view returns the view that writes the report.
+func (r *lineReport) view(write func(*lineReport, io.Writer) error) coveredView {
 	return func(_ *coveredFlags, _ *verb.Streams, w io.Writer, _ []coverage.Module, _ report.Style) error {
-		return write(w)
+		return write(r, w)
 	}
 }
 

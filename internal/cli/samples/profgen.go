@@ -2,7 +2,6 @@ package samples
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -128,8 +127,7 @@ func (f *profgenFlags) register(c *cobra.Command) {
 	fl.StringSliceVar(&f.binaries, "binary", nil, "the program that ran, or one of its libraries: a `file`; repeatable")
 	verb.Hide(c, "binary")
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	fl.StringVar(&f.format, "format", formatText, "the `format` to write: text or extbinary, which is smaller, folded, pprof, otlp, flame, fdata, callgraph, dot, mermaid")
-	verb.Values(c, "format", slices.Sorted(maps.Keys(products))...)
+	formats.Register(c, &f.format, formatText, "")
 	fl.Int32Var(&f.pid, "pid", 0, "only samples of this `process`")
 	fl.StringVar(&f.infer, "infer-missing-frames", string(pipeline.InferFull), "`how` to restore frames that tail calls erased: full, llvm or none")
 	verb.Values(c, "infer-missing-frames", pipeline.InferFull, pipeline.InferLLVM, pipeline.InferNone)

@@ -109,7 +109,7 @@ func (f *profgenFlags) likeLLVM(given func(name string) bool) {
 		f.infer = string(pipeline.InferLLVM)
 	}
 	f.keepTailJumps, f.quiet = true, true
-	compiled := products[f.format] == pipeline.Profile && !f.onlyCount && !f.explained
+	compiled := f.product() == pipeline.Profile && !f.onlyCount && !f.explained
 	if compiled && !given(preinlineFlag) {
 		f.preinline = true
 	}

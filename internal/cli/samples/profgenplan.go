@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -28,12 +29,26 @@ const (
 	formatFdata = "fdata"
 )
 
-// products maps formats to products.
-var products = map[string]pipeline.Product{
-	formatText: pipeline.Profile, formatExtBinary: pipeline.Profile,
-	formatFolded: pipeline.Stacks, formatPprof: pipeline.Stacks, formatOTLP: pipeline.Stacks, formatFlame: pipeline.Stacks,
-	formatCallgraph: pipeline.Calls, formatDot: pipeline.Calls, formatMermaid: pipeline.Calls,
-	formatFdata: pipeline.Branches,
+// formats are the formats of cairn profgen, and the products that they show.
+var formats = output.Formats[pipeline.Product]{
+	{Name: formatText, Rules: pipeline.Profile},
+	{Name: formatExtBinary, Rules: pipeline.Profile},
+	{Name: formatFolded, Rules: pipeline.Stacks},
+	{Name: formatPprof, Rules: pipeline.Stacks},
+	{Name: formatOTLP, Rules: pipeline.Stacks},
+	{Name: formatFlame, Rules: pipeline.Stacks},
+	{Name: formatFdata, Rules: pipeline.Branches},
+	{Name: formatCallgraph, Rules: pipeline.Calls},
+	{Name: formatDot, Rules: pipeline.Calls},
+	{Name: formatMermaid, Rules: pipeline.Calls},
+}
+
+// product returns what the format shows; a profile if there is no such format.
+func (f *profgenFlags) product() pipeline.Product {
+	if x, err := formats.Named(f.format); err == nil {
+		return x.Rules
+	}
+	return pipeline.Profile
 }
 
 // complete returns the flags with those that others imply. given reports the flags on the
@@ -68,7 +83,7 @@ func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
 		return nil, verb.Usagef("--csprof-max-cold-context-depth %d: must be at least 1", f.coldDepth)
 	}
 	p := &pipeline.Plan{
-		Product: products[f.format], Samples: slices.Concat(args, f.perfData, f.perfScript), Counted: f.unsymbolized,
+		Product: f.product(), Samples: slices.Concat(args, f.perfData, f.perfScript), Counted: f.unsymbolized,
 		Binaries: f.binaries, DebugFile: f.debugBinary, SplitFile: f.dwp,
 		PID: f.pid, IgnoreStacks: f.ignoreStacks, KeepTailJumps: f.keepTailJumps, CheckStacks: f.like,
 		CountedDepth: contextLimit(f.countedDepth), Depth: contextLimit(f.contextDepth), Recursion: contextLimit(f.recursion),
@@ -154,10 +169,12 @@ func (f *profgenFlags) checkDebugFiles() error {
 
 // checkForm rejects flags that do not apply to --format.
 func (f *profgenFlags) checkForm() error {
-	product, known := products[f.format]
+	x, err := formats.Named(f.format)
+	if err != nil {
+		return err
+	}
+	product := x.Rules
 	switch {
-	case !known:
-		return verb.Usagef("--format %s: must be text, extbinary, folded, pprof, otlp, flame, fdata, callgraph, dot or mermaid", f.format)
 	case f.minPercent != 0 && product != pipeline.Calls:
 		return verb.Usagef("--min-percent needs --format callgraph, dot or mermaid")
 	case !(f.minPercent >= 0 && f.minPercent <= 100):

@@ -69,7 +69,7 @@ func (f *profgenFlags) checkPreinline(given func(name string) bool) error {
 		return nil
 	case f.merge, f.from != "" && len(f.binaries) == 0:
 		return verb.Usagef("--%s needs the sampled code: it cannot be used with --merge", preinlineFlag)
-	case f.onlyCount, f.explained, products[f.format] != pipeline.Profile:
+	case f.onlyCount, f.explained, f.product() != pipeline.Profile:
 		return verb.Usagef("--%s needs a profile for compilers", preinlineFlag)
 	}
 	if !given("gen-cs-nested-profile") {
