@@ -41,6 +41,8 @@ const (
 type Arch interface {
 	// Decode reads the instruction at the start of code, which is at addr.
 	Decode(code []byte, addr uint64) (Inst, error)
+	// scan is Decode without Refers and Memory.
+	scan(code []byte, addr uint64) (Inst, error)
 	// Effect returns the effect of the instruction at the start of code.
 	Effect(code []byte) Effect
 	// Use returns how the instruction at the start of code takes part in a decision.

@@ -117,7 +117,7 @@ func (b *Binary) disassembleTo(s *Set, t *text, off, end uint64) {
 	var here span
 	for off < end && off < uint64(len(t.data)) {
 		addr := t.addr + off
-		inst, err := b.arch.Decode(t.data[off:], addr)
+		inst, err := b.arch.scan(t.data[off:], addr)
 		if err != nil {
 			off += b.arch.step()
 			restored = false

@@ -18,7 +18,7 @@ func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	if err != nil {
 		return Inst{}, err
 	}
-	out := Inst{Len: in.Len, Class: in.Class, Restores: x86Restores(in)}
+	out := Inst{Len: in.Len, Class: in.Class, Restores: x86Restores(in.Map, in.Opcode, in.Rex)}
 	if in.Relative() {
 		out.Target = in.Target(addr)
 	}
@@ -28,13 +28,25 @@ func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	return out, nil
 }
 
+func (a x86Arch) scan(code []byte, addr uint64) (Inst, error) {
+	in, ok := x86.Scan(code)
+	if !ok {
+		return a.Decode(code, addr)
+	}
+	out := Inst{Len: in.Len, Class: in.Class, Restores: x86Restores(in.Map, in.Opcode, in.Rex)}
+	if in.Class.IsDirect() {
+		out.Target = addr + uint64(in.Len) + uint64(int64(in.Rel))
+	}
+	return out, nil
+}
+
 // KeepsReturn: the return address is on the stack.
 func (x86Arch) KeepsReturn(interface{ Bytes(lo, hi uint64) []byte }, uint64) bool { return false }
 
 // x86Restores reports whether the instruction is pop %rbp or leave.
-func x86Restores(in x86.Inst) bool {
+func x86Restores(of x86.Map, opcode, rex uint8) bool {
 	const popRBP, leave = 0x5d, 0xc9
-	return in.Map == x86.MapOne && (in.Opcode == popRBP && in.Rex&1 == 0 || in.Opcode == leave)
+	return of == x86.MapOne && (opcode == popRBP && rex&1 == 0 || opcode == leave)
 }
 
 func (x86Arch) Effect(code []byte) Effect {

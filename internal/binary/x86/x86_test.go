@@ -182,15 +182,7 @@ func FuzzDecode(f *testing.F) {
 
 // BenchmarkDecode reads the start of this program's own code.
 func BenchmarkDecode(b *testing.B) {
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	text, err := os.ReadFile(self)
-	if err != nil {
-		b.Fatal(err)
-	}
-	text = text[0x1000:0x41000]
+	text := ownCode(b)
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
@@ -204,4 +196,18 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Minst/s")
+}
+
+// ownCode returns the start of this program's own code.
+func ownCode(t testing.TB) []byte {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text[0x1000:0x41000]
 }
