@@ -24,6 +24,7 @@ type copies struct {
 	states  []UserState
 	current *UserState // of the current sample, nil if there is none
 	size    int        // of the stacks in bytes
+	held    []Memory   // that stacks are in
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
@@ -35,10 +36,14 @@ func NewBatch() *Batch { return batches.Get().(*Batch) }
 // released is left to the garbage collector. Any goroutine may release it, once.
 func (b *Batch) Release() {
 	c := &b.copies
+	for _, m := range c.held {
+		m.Release()
+	}
+	clear(c.held)
 	clear(c.states) // they may refer to memory that has been replaced by more
 	*b = Batch{
 		Samples: b.Samples[:0], frames: b.frames[:0], branches: b.branches[:0],
-		copies: copies{stacks: c.stacks[:0], regs: c.regs[:0], states: c.states[:0]},
+		copies: copies{stacks: c.stacks[:0], regs: c.regs[:0], states: c.states[:0], held: c.held[:0]},
 	}
 	batches.Put(b)
 }
@@ -63,12 +68,28 @@ func (b *Batch) Copy(mask uint64, regs []uint64, stack []byte) {
 	b.Refer(mask, regs, c.stacks[n:len(c.stacks):len(c.stacks)])
 }
 
-// Refer is Copy for a copy of a stack that stays in memory: it is not copied again.
+// Memory is what copies of stacks are in, until nobody holds it any more.
+type Memory interface {
+	Hold()
+	Release()
+}
+
+// Hold keeps memory until the batch is released.
+func (b *Batch) Hold(m Memory) {
+	c := &b.copies
+	if n := len(c.held); n > 0 && c.held[n-1] == m {
+		return
+	}
+	m.Hold()
+	c.held = append(c.held, m)
+}
+
+// Refer is Copy for a copy of a stack in memory that is held: it is not copied again.
 func (b *Batch) Refer(mask uint64, regs []uint64, stack []byte) {
 	c := &b.copies
 	n := len(c.regs)
 	c.regs = append(c.regs, regs...)
-	c.states = append(c.states, UserState{mask, c.regs[n:len(c.regs):len(c.regs)], stack})
+	c.states = append(c.states, UserState{Mask: mask, Regs: c.regs[n:len(c.regs):len(c.regs)], Stack: stack})
 	c.current = &c.states[len(c.states)-1]
 	c.size += len(stack)
 }
@@ -109,6 +130,14 @@ func (b *Batch) Add(s *Sample) *Sample {
 	if u := s.User; u != nil {
 		b.Copy(u.Mask, u.Regs, u.Stack)
 	}
+	return b.End(*s)
+}
+
+// Keep adds a copy of a sample whose User, if there is one, stays valid.
+func (b *Batch) Keep(s *Sample) *Sample {
+	b.frames = append(b.frames, s.Stack...)
+	b.branches = append(b.branches, s.Branches...)
+	b.mispredictions = s.Mispredicted
 	return b.End(*s)
 }
 

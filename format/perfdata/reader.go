@@ -60,13 +60,7 @@ type Reader struct {
 	begin *record
 }
 
-// Mapped is an input that may be in memory as a whole, which saves copies.
-type Mapped interface {
-	// Mapped returns the input, nil if it is not in memory. The reader does not write to it.
-	Mapped() []byte
-}
-
-// Open begins to read a file of size bytes, which may be Mapped. name is that of the file in messages.
+// Open begins to read a file of size bytes. name is that of the file in messages.
 func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
 	p := &Reader{
 		info: sample.Info{File: name, Format: "perf.data", Size: size, BuildIDs: map[string]string{}},
@@ -74,9 +68,6 @@ func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
 	}
 	if err := p.open(r, size); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if m, ok := r.(Mapped); ok {
-		p.in.whole = m.Mapped()
 	}
 	p.describe()
 	return p, nil

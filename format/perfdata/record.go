@@ -10,8 +10,8 @@ import (
 // record is one record, with its header.
 type record struct {
 	data   []byte
-	offset int64 // in the file, for messages
-	stays  bool  // the data stays valid
+	offset int64  // in the file, for messages
+	block  *block // that the data is in, nil if it is elsewhere
 }
 
 const recordHeader = 8
@@ -98,9 +98,9 @@ type decoded struct {
 	wrongPath      uint64 // branches that were not executed, and left out
 }
 
-// sampleOf adds a sample to a batch. stays reports that the body stays valid.
-func sampleOf(a *attr, event uint16, body []byte, big, stays bool, batch *sample.Batch) (d decoded) {
-	f := fields{data: body, big: big}
+// sampleOf adds a sample to a batch.
+func sampleOf(a *attr, event uint16, r record, big bool, batch *sample.Batch) (d decoded) {
+	f := fields{data: r.body(), big: big}
 	s := sample.Sample{PID: sample.UnknownPID, TID: sample.UnknownPID, Count: 1, Event: event}
 	t := a.sampleType
 	skip := func(bits uint64) {
@@ -143,7 +143,7 @@ func sampleOf(a *attr, event uint16, body []byte, big, stays bool, batch *sample
 	case a.sampleType&sampleBranchStack != 0:
 		skipBranches(&f, a.branchType)
 	}
-	userState(&f, a, stays, batch)
+	userState(&f, a, r.block, batch)
 	if f.short {
 		batch.Drop()
 		return decoded{}
@@ -207,7 +207,7 @@ func skipBranches(f *fields, branchType uint64) {
 
 // userState reads the registers and the copy of the stack of a sample. Kernel threads and
 // programs of 32 bits have none that can be used.
-func userState(f *fields, a *attr, stays bool, batch *sample.Batch) {
+func userState(f *fields, a *attr, in *block, batch *sample.Batch) {
 	const abi64 = 2
 	var all [64]uint64
 	regs := all[:bits.OnesCount64(a.regsUser)]
@@ -230,7 +230,8 @@ func userState(f *fields, a *attr, stays bool, batch *sample.Batch) {
 	data := f.next(size)
 	switch copied := f.u64(); {
 	case !usable || f.short:
-	case stays:
+	case in != nil:
+		batch.Hold(in)
 		batch.Refer(a.regsUser, regs, data[:min(copied, size)])
 	default:
 		batch.Copy(a.regsUser, regs, data[:min(copied, size)])

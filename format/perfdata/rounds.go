@@ -11,6 +11,7 @@ type rounds struct {
 	waiting []waiting
 	data    []byte // of those that wait
 	spare   []byte // memory for the data of the next round
+	held    int    // bytes of those that wait in blocks
 	newest  uint64
 	limit   uint64 // the newest of the round before
 }
@@ -18,21 +19,22 @@ type rounds struct {
 type waiting struct {
 	time     uint64
 	from, to int    // in the data
-	stays    []byte // the data itself if it stays valid
+	block    *block // that is held, nil for data of the queue
+	inBlock  []byte
 	offset   int64
 }
 
-// maxStaying bounds the number of waiting records whose data is not copied.
-const maxStaying = 4 << 20
-
-// maxWaiting bounds the data of waiting records. The buffers of a processor have 512 kB by default.
+// maxWaiting bounds the data of waiting records, and their number times 64. The buffers of a processor have 512 kB by
+// default.
 const maxWaiting = 256 << 20
 
 // add queues a record. If too much is waiting, the older half is released.
 func (q *rounds) add(r record, time uint64, out func(record)) {
 	w := waiting{time: time, offset: r.offset}
-	if r.stays {
-		w.stays = r.data
+	if r.block != nil {
+		r.block.Hold()
+		w.block, w.inBlock = r.block, r.data
+		q.held += len(r.data)
 	} else {
 		w.from = len(q.data)
 		q.data = append(q.data, r.data...)
@@ -40,7 +42,7 @@ func (q *rounds) add(r record, time uint64, out func(record)) {
 	}
 	q.waiting = append(q.waiting, w)
 	q.newest = max(q.newest, time)
-	if len(q.data) > maxWaiting || len(q.waiting) > maxStaying {
+	if len(q.data)+q.held > maxWaiting || len(q.waiting) > maxWaiting/64 {
 		q.sort()
 		q.flush(q.waiting[len(q.waiting)/2].time, out)
 	}
@@ -65,11 +67,15 @@ func (q *rounds) flush(limit uint64, out func(record)) {
 	n := 0
 	for n < len(q.waiting) && q.waiting[n].time <= limit {
 		w := &q.waiting[n]
-		data := w.stays
-		if data == nil {
+		data := w.inBlock
+		if w.block == nil {
 			data = q.data[w.from:w.to]
 		}
-		out(record{data, w.offset, w.stays != nil})
+		out(record{data, w.offset, w.block})
+		if w.block != nil {
+			w.block.Release()
+			q.held -= len(data)
+		}
 		n++
 	}
 	if n == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime/debug"
 
 	"github.com/cairnprof/cairn/sample"
 )
@@ -28,23 +27,13 @@ type session struct {
 const batchSize = 1 << 20
 
 func (s *session) close() {
+	s.in.close()
 	if s.unpacker != nil {
 		s.unpacker.stop()
 	}
 }
 
-func (s *session) run(ctx context.Context) (err error) {
-	if s.in.whole != nil {
-		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		defer func() {
-			if reason := recover(); reason != nil {
-				if _, fault := reason.(interface{ Addr() uintptr }); !fault {
-					panic(reason)
-				}
-				err = errors.New("the file was truncated while it was read")
-			}
-		}()
-	}
+func (s *session) run(ctx context.Context) error {
 	if s.spe && len(s.attrs) > 0 {
 		found, err := s.findTraces()
 		if err != nil {
@@ -293,7 +282,7 @@ func (s *session) sample(r record) {
 	if a.sampleKind() == sample.Nothing {
 		return
 	}
-	x := sampleOf(a, i, r.body(), s.big, r.stays, s.batch)
+	x := sampleOf(a, i, r, s.big, s.batch)
 	if x.Sample == nil {
 		s.bad(badRecord, r.offset)
 		return

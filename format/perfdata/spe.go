@@ -58,8 +58,8 @@ func (p *Reader) eventOfTrace(numbers [3]uint64) uint16 {
 
 // traceInfo looks for the trace in the records at the beginning of a file.
 func (p *Reader) traceInfo() error {
-	in := p.in
-	in.memory, in.buffer = nil, nil
+	in := p.in.again()
+	defer in.close()
 	for {
 		r, err := in.next()
 		if err == io.EOF || errors.Is(err, errCut) {
@@ -111,8 +111,8 @@ type traces struct {
 
 // findTraces finds the pieces of all buffers.
 func (s *session) findTraces() (*traces, error) {
-	in := s.in
-	in.memory, in.buffer = nil, nil
+	in := s.in.again()
+	defer in.close()
 	byBuffer := map[uint32]*trace{}
 	found := &traces{session: s, threads: map[int32]int32{}, running: map[int32]int32{}}
 	for {

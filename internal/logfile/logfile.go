@@ -40,23 +40,11 @@ type File struct {
 	// available.
 	Note string
 
-	file   *os.File
-	mapped []byte
-}
-
-// Mapped returns the content as memory that is valid until Close, nil if it cannot be mapped. If
-// another program truncates the file, reading what is gone raises a fault (see debug.SetPanicOnFault).
-func (f *File) Mapped() []byte {
-	if f.mapped == nil && f.file != nil && f.Size > 0 {
-		f.mapped = mapFile(f.file, f.Size)
-	}
-	return f.mapped
+	file *os.File
 }
 
 // Close closes the file.
 func (f *File) Close() error {
-	unmap(f.mapped)
-	f.mapped = nil
 	if f.file == nil {
 		return nil
 	}

@@ -5,7 +5,6 @@ package stackcopy
 
 import (
 	"encoding/binary"
-	"runtime/debug"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -36,19 +35,8 @@ const (
 const maxFrames = 1 << 12
 
 // Walk appends the address of a thread and its return addresses, innermost first, to stack.
-// table returns the table for an address, nil if there is none. A copy may be in a mapped file that
-// becomes shorter meanwhile: then it is damaged, and nothing is appended.
-func Walk(stack []uint64, u *sample.UserState, of machine.Kind, table func(pc uint64) *Table) (out []uint64, end End) {
-	before := stack
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if reason := recover(); reason != nil {
-			if _, fault := reason.(interface{ Addr() uintptr }); !fault {
-				panic(reason)
-			}
-			out, end = before, Damaged
-		}
-	}()
+// table returns the table for an address, nil if there is none.
+func Walk(stack []uint64, u *sample.UserState, of machine.Kind, table func(pc uint64) *Table) ([]uint64, End) {
 	w := walk{u: u, of: of, table: table}
 	if !w.begin() {
 		return stack, Damaged
