@@ -96,23 +96,28 @@ func (s *Stacks) Rules() []string {
 }
 
 type stackBuilder struct {
-	code    *machinecode.Set
-	opt     StackOptions
-	ids     map[sampledFunction]calllog.FuncID
-	chains  map[chainKey][]calllog.FuncID
-	entries map[*machinecode.Binary][]uint64 // of its functions
-	out     *Stacks
+	code     *machinecode.Set
+	opt      StackOptions
+	restorer *tailcall.Restorer // nil if stacks are used as they are
+	ids      map[sampledFunction]calllog.FuncID
+	chains   map[chainKey][]calllog.FuncID
+	entries  map[*machinecode.Binary][]uint64 // of its functions
+	out      *Stacks
 
 	frames []tailcall.Frame // of the current moment, with the code that ran
 	rules  []string
 }
 
 func newStackBuilder(code *machinecode.Set, opt StackOptions) *stackBuilder {
-	return &stackBuilder{
+	b := &stackBuilder{
 		code: code, opt: opt, ids: map[sampledFunction]calllog.FuncID{}, chains: map[chainKey][]calllog.FuncID{},
 		entries: map[*machinecode.Binary][]uint64{},
 		out:     &Stacks{Funcs: calllog.Funcs{}, Places: map[calllog.FuncID]Place{}, ByRules: map[string]*calltrie.Trie{}},
 	}
+	if opt.Inferrer != nil {
+		b.restorer = tailcall.NewRestorer(code, opt.Inferrer)
+	}
+	return b
 }
 
 // sampledFunction is a function on stacks. function is -1 for code outside of functions, and
@@ -217,8 +222,8 @@ func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.R
 }
 
 func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailcall.Frame {
-	if b.opt.Inferrer != nil {
-		return tailcall.Restore(b.code, b.opt.Inferrer, c, leaf)
+	if b.restorer != nil {
+		return b.restorer.Restore(c, leaf)
 	}
 	out := make([]tailcall.Frame, len(c.Frames))
 	for i, r := range c.Frames {

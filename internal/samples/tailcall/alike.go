@@ -7,11 +7,15 @@ import "slices"
 func (f *Full) like(stack []ref, i, jumps int) verdict {
 	q := question{call: stack[i]}
 	out := verdict{rule: Unknown}
+	nothing := f.evidence.empty()
 	for n, r := range stack[i+1:] {
-		if q.leaf = f.graph.function(r); q.leaf == none {
+		if q.leaf = f.function(r); q.leaf == none {
 			return verdict{rule: NotFunction}
 		}
-		v := f.evidence.seenAt(q, r)
+		v := out
+		if !nothing {
+			v = f.evidence.seenAt(q, r)
+		}
 		if v.rule == ending {
 			v = f.before(stack, i, v.jumps, jumps)
 		}

@@ -1,8 +1,9 @@
 package tailcall
 
-import "github.com/cairnprof/cairn/internal/binary/controlflow"
-
-import "github.com/cairnprof/cairn/internal/binary/machinecode"
+import (
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+)
 
 // Problem: a query is made for every frame of every stack, and between nearly all frames
 // nothing is missing: a call of a function is followed by a frame of that function.
@@ -32,6 +33,9 @@ func (f *Full) site(at machinecode.Ref) site {
 	}
 	return s
 }
+
+// function returns the function that contains an instruction on stacks.
+func (f *Full) function(at machinecode.Ref) function { return f.site(at).in }
 
 // certain reports whether no frame can be missing between a call and the next entry of a
 // stack.

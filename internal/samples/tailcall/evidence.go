@@ -155,6 +155,14 @@ func (e *evidence) number(jumps []ref) int32 {
 	return n
 }
 
+// empty reports that no branches show a call: the samples have none.
+func (e *evidence) empty() bool {
+	if e.positions == nil {
+		e.findCalls()
+	}
+	return len(e.positions) == 0
+}
+
 // seenAt returns what was seen while a function ran in the inner frames, and if that was
 // several chains, while an instruction of it ran, or one that dominates it.
 func (e *evidence) seenAt(q question, at ref) verdict {

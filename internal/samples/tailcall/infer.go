@@ -136,7 +136,7 @@ func (f *Full) inferWithin(stack []ref, i, jumps int) verdict {
 		return l
 	}
 	if v.rule == Unknown || v.rule == Ambiguous {
-		if w := f.world.infer(stack[i], f.graph.function(stack[i+1])); w.rule != Unknown {
+		if w := f.world.infer(stack[i], f.function(stack[i+1])); w.rule != Unknown {
 			return w
 		}
 	}
@@ -144,7 +144,7 @@ func (f *Full) inferWithin(stack []ref, i, jumps int) verdict {
 }
 
 func (f *Full) byCode(stack []ref, i int) verdict {
-	to := f.graph.function(stack[i+1])
+	to := f.function(stack[i+1])
 	if to == none {
 		return verdict{rule: NotFunction}
 	}
@@ -227,7 +227,7 @@ func (f *Full) addressed(by function) []function {
 func (f *Full) byStack(stack []ref, to function) verdict {
 	reach := f.all.reaching(to).reach
 	for k := len(stack) - 1; k >= 0; k-- {
-		taker := f.graph.function(stack[k])
+		taker := f.function(stack[k])
 		if taker == none {
 			continue
 		}
