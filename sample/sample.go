@@ -54,6 +54,9 @@ type UserState struct {
 	Regs []uint64
 	// Stack are the bytes from the stack pointer on, as many as were copied.
 	Stack []byte
+	// Unwound is not 0 if the copy was unwound already: then Sample.Stack has all frames, and there are neither
+	// registers nor bytes. It is how that ended, as who unwound it counts ends from 1.
+	Unwound uint8
 }
 
 // Repeated reports whether the newest branch is recorded twice, as some processors do when they are

@@ -47,6 +47,7 @@ type flameFlags struct {
 	// Of samples in place of logs.
 	binaries []string
 	tables   *pipeline.Tables // of the files that were found without binaries
+	kept     *samplefile.Kept // the samples, if they were read to find the files
 	infer    string
 	// Of stacks with names.
 	event  string
@@ -216,7 +217,7 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 		if err != nil {
 			return nil, err
 		}
-		f.binaries, f.tables = found.Binaries, found.Tables
+		f.binaries, f.tables, f.kept = found.Binaries, found.Tables, found.Kept
 		return f.ofSamples(ctx, s, args, filter)
 	}
 	return f.ofLogs(ctx, s, args, filter)

@@ -21,30 +21,33 @@ import (
 type Found struct {
 	Binaries []string         // that have frames of the samples
 	Tables   *pipeline.Tables // of all files that were mapped
+	Kept     *samplefile.Kept // the samples, nil if they must be read again
 }
 
 // FindBinaries returns the files on this machine whose code is on the stacks of samples, by the
 // paths and build ids of mappings: those that the samples are in come first. It notes which
-// are not here, or here in another build. The samples must be in files, as they are read twice.
+// are not here, or here in another build. The samples must be in files, as they may be read twice.
 func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Found, error) {
 	paths, err := samplefile.Expand(samples)
 	if err != nil {
 		return nil, err
 	}
 	all := newRanFiles()
+	found := &Found{Tables: all.tables}
 	total := uint64(0)
 	for _, path := range paths {
-		n, err := all.read(ctx, path)
+		n, kept, err := all.read(ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		total += n
+		if total += n; len(paths) == 1 {
+			found.Kept = kept
+		}
 	}
 	list := slices.Clone(all.list)
 	slices.SortStableFunc(list, func(a, b *ran) int {
 		return cmp.Or(cmp.Compare(b.samples, a.samples), cmp.Compare(b.frames, a.frames), strings.Compare(a.path, b.path))
 	})
-	found := &Found{Tables: all.tables}
 	var missing []string
 	for _, r := range list {
 		if r.frames == 0 {

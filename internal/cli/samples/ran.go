@@ -25,7 +25,8 @@ type ranFiles struct {
 	last   *sample.Mapping // that was found last, of a process
 	pid    int32
 	file   mappedFile // of last
-	frames []uint64   // of a copy of a stack
+	frames []uint64   // of a stack
+	kept   *samplefile.Kept
 }
 
 // mappedFile is what a mapping has.
@@ -70,38 +71,47 @@ func isFile(m *sample.Mapping) bool {
 	return m.Exec && !mapped.Anonymous(m) && m.Path[0] != '['
 }
 
-// read adds the files of an input, and returns its number of samples.
-func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, err error) {
+// read adds the files of an input, and returns its number of samples. What it read is kept, nil if that is too much.
+func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept *samplefile.Kept, err error) {
 	in, err := samplefile.Open(path, nil)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer in.Close()
 	r.files, r.byMap, r.last = mapped.NewProcesses(mapped.New(nil, nil)), map[*sample.Mapping]mappedFile{}, nil
+	r.kept = &samplefile.Kept{}
 	if in.Info().AllPIDs {
 		r.files.Spaces.Named()
 	}
 	for b, err := range in.Batches(ctx) {
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		if len(b.Events) > 0 {
 			r.files.Apply(b.Events)
 			r.last = nil
 		}
+		r.kept.Batch(b)
 		for i := range b.Samples {
 			samples += b.Samples[i].Count
 			r.sample(&b.Samples[i])
 		}
 		b.Release()
 	}
-	return samples, nil
+	if !r.kept.End(in) {
+		return samples, nil, nil
+	}
+	return samples, r.kept, nil
 }
 
 const kernelSpace = 1 << 63
 
 // sample counts the addresses of a sample.
 func (r *ranFiles) sample(s *sample.Sample) {
+	if s.User != nil {
+		r.copied(s)
+		return
+	}
 	inner := true
 	for _, addr := range s.Stack {
 		if addr < kernelSpace {
@@ -109,14 +119,11 @@ func (r *ranFiles) sample(s *sample.Sample) {
 			inner = false
 		}
 	}
-	if s.User != nil {
-		r.copied(s, inner)
-		return
-	}
 	for i := range s.Branches {
 		r.count(s, s.Branches[i].From, false)
 		r.count(s, s.Branches[i].To, i == 0 && inner)
 	}
+	r.kept.Sample(s, s.Stack, 0)
 }
 
 // count counts an address, and the sample if it is the one where it was taken.
@@ -136,23 +143,35 @@ func (r *ranFiles) count(s *sample.Sample, addr uint64, innermost bool) {
 	}
 }
 
-// copied counts the frames of a copy of a stack, and the sample if inner.
-func (r *ranFiles) copied(s *sample.Sample, inner bool) {
-	table := func(pc uint64) *stackcopy.Table {
-		f := r.at(s.PID, pc)
-		if f == nil || f.ran == nil {
-			return nil
+// copied counts the frames of a copy of a stack, after those of the kernel.
+func (r *ranFiles) copied(s *sample.Sample) {
+	stack := r.frames[:0]
+	for _, addr := range s.Stack {
+		if addr < kernelSpace {
+			break
 		}
-		if !f.looked {
-			f.table, f.looked = r.tables.Of(r.last), true
-			r.byMap[r.last] = *f
-		}
-		return f.table
+		stack = append(stack, addr)
 	}
-	r.frames, _ = stackcopy.Walk(r.frames[:0], s.User, stackcopy.MachineOf(s.User), table)
-	for i, addr := range r.frames {
-		r.count(s, addr, i == 0 && inner)
+	inKernel := len(stack)
+	stack, end := stackcopy.Walk(stack, s.User, stackcopy.MachineOf(s.User), func(pc uint64) *stackcopy.Table { return r.table(s.PID, pc) })
+	for i, addr := range stack[inKernel:] {
+		r.count(s, addr, i == 0)
 	}
+	r.kept.Sample(s, stack, 1+uint8(end))
+	r.frames = stack
+}
+
+// table returns the unwind table for an address of a process, nil if there is none.
+func (r *ranFiles) table(pid int32, pc uint64) *stackcopy.Table {
+	f := r.at(pid, pc)
+	if f == nil || f.ran == nil {
+		return nil
+	}
+	if !f.looked {
+		f.table, f.looked = r.tables.Of(r.last), true
+		r.byMap[r.last] = *f
+	}
+	return f.table
 }
 
 // at returns what is at an address of a process, nil if nothing was mapped there.

@@ -45,7 +45,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 	}()
 	var first *sample.Info
 	for _, path := range paths {
-		in, err := samplefile.Open(path, r.In)
+		in, err := r.open(path)
 		if err != nil {
 			return counts{}, err
 		}
@@ -83,6 +83,14 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 		result = profgen.FromAddresses(result, b.code)
 	}
 	return counts{Result: result, flat: how.Flat}, nil
+}
+
+// open opens an input, which may have been read already.
+func (r run) open(path string) (*samplefile.File, error) {
+	if r.Kept != nil {
+		return r.Kept.Open(), nil
+	}
+	return samplefile.Open(path, r.In)
 }
 
 // unwinding returns the options for unwinding a kind of samples.

@@ -4,7 +4,10 @@
 // internal/samples/profgen attributes counts to functions and lines.
 package pipeline
 
-import "github.com/cairnprof/cairn/internal/samples/profgen"
+import (
+	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
+)
 
 // Product is the kind of output.
 type Product uint8
@@ -62,9 +65,10 @@ const (
 type Plan struct {
 	Product Product
 
-	Samples  []string // files, directories of them, or patterns of names
-	Counted  string   // instead, counts of addresses that were written before
-	Binaries []string // the program that ran, and libraries of it
+	Samples  []string         // files, directories of them, or patterns of names
+	Kept     *samplefile.Kept // what was read of Samples already, nil if they must be read
+	Counted  string           // instead, counts of addresses that were written before
+	Binaries []string         // the program that ran, and libraries of it
 	// Tables unwind copies of stacks. If it is nil, they are those of the binaries and of the files
 	// at the paths of mappings.
 	Tables *Tables

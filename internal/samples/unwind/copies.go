@@ -15,6 +15,11 @@ const maxTables = 1 << 12
 // walkCopy returns the stack of a sample of which registers and a copy of the stack were
 // recorded, and whether it is whole. What the kernel did comes first.
 func (u *Unwinder) walkCopy(s *sample.Sample) (stack []uint64, whole bool) {
+	if s.User.Unwound > 0 {
+		end := stackcopy.End(s.User.Unwound - 1)
+		u.stats.Copies[end] += s.Count
+		return s.Stack, end == stackcopy.Whole
+	}
 	u.addrs = u.addrs[:0]
 	for _, addr := range s.Stack {
 		if addr < kernelSpace {
