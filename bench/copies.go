@@ -53,7 +53,7 @@ func (b *bench) copies(ctx context.Context) error {
 	if err := b.reportCopies(ctx, runs); err != nil {
 		return err
 	}
-	return os.RemoveAll(dir)
+	return nil
 }
 
 // cannotCopy says why perf cannot record copies of stacks here, "" if it can.
@@ -75,7 +75,7 @@ func (b *bench) copiesOf(ctx context.Context, dir string, g *tailguests.Guest) (
 	if err != nil {
 		return nil, err
 	}
-	program, file := filepath.Join(dir, g.Name+".program"), filepath.Join(dir, "perf.data")
+	program, file := filepath.Join(dir, g.Name+".program"), filepath.Join(dir, g.Name+".data")
 	compile, err := g.Command(b.root, sources, program)
 	if err != nil {
 		return nil, err
@@ -119,28 +119,31 @@ func (b *bench) copiesOf(ctx context.Context, dir string, g *tailguests.Guest) (
 		}
 		*c.to = median(times)
 	}
-	return r, os.Remove(file)
+	return r, nil
 }
 
 // longRun returns how often a program is to run, and with which arguments, for copiesSamples.
 func (b *bench) longRun(ctx context.Context, dir string, g *tailguests.Guest, program string) (again int, args []string, err error) {
-	const long, more = copiesSamples * time.Second / copiesRate, 10
-	took := func(args []string) (time.Duration, error) {
-		return cpuTime(command(ctx, dir, nil, append([]string{program}, args...)...))
+	const long = copiesSamples * time.Second / copiesRate
+	took := func(longer int) (time.Duration, error) {
+		return cpuTime(command(ctx, dir, nil, append([]string{program}, g.Args(b.root, longer)...)...))
 	}
-	args = g.Args(b.root, 1)
-	once, err := took(args)
+	once, err := took(1)
 	if err != nil {
 		return 0, nil, err
 	}
-	if slices.Equal(args, g.Args(b.root, 2)) {
-		return int(long/max(once, time.Millisecond)) + 1, args, nil // it has no number of repetitions
+	if slices.Equal(g.Args(b.root, 1), g.Args(b.root, 2)) {
+		return int(long/max(once, time.Millisecond)) + 1, g.Args(b.root, 1), nil // it has no number of repetitions
 	}
-	longer, err := took(g.Args(b.root, 1+more))
-	if err != nil {
-		return 0, nil, err
+	for more := 10; ; more *= 4 {
+		longer, err := took(1 + more)
+		if err != nil {
+			return 0, nil, err
+		}
+		if much := longer - once; much >= long/20 { // the clock of processor time is coarse
+			return 1, g.Args(b.root, int(long*time.Duration(more)/much)+1), nil
+		}
 	}
-	return 1, g.Args(b.root, int(long*more/max(longer-once, more*time.Millisecond))+1), nil
 }
 
 // timeOfAll returns the processor time of a command whose output is thrown away, in seconds, with that of the programs that
