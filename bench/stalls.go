@@ -174,7 +174,7 @@ func (b *bench) stallIn(ctx context.Context, s *stallServer, dir, library string
 		return nil, fmt.Errorf("%w\n%s", err, out.String())
 	}
 	r.took = time.Duration(to - from)
-	report, err := output(ctx, "", b.cairn, "spikes", "--json", logs)
+	report, err := output(ctx, "", b.cairn, "spikes", "--jsonl", logs)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package docs
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -170,14 +169,15 @@ func TestJSON(t *testing.T) {
 	for _, c := range jsonCommands {
 		keys := map[string]bool{}
 		for line := range strings.SplitSeq(c.lines, "\n") {
-			decoder := json.NewDecoder(bytes.NewReader(shell("cairn " + line)))
-			for {
-				var v any
-				if err := decoder.Decode(&v); err == io.EOF {
-					break
-				} else if err != nil {
-					t.Fatalf("cairn %s: %v", line, err)
-				}
+			var v any // what is printed is one document
+			if err := json.Unmarshal(shell("cairn "+line), &v); err != nil {
+				t.Fatalf("cairn %s: %v", line, err)
+			}
+			list, several := v.([]any)
+			if !several {
+				list = []any{v}
+			}
+			for _, v := range list {
 				jsonKeys(keys, "", v)
 			}
 		}

@@ -65,7 +65,7 @@ func TestMarks(t *testing.T) {
 	}
 	var peaks []string
 	var texts string
-	dec := json.NewDecoder(strings.NewReader(do(t, dir, "", env, cairn, "spikes", "--json", "raws")))
+	dec := json.NewDecoder(strings.NewReader(do(t, dir, "", env, cairn, "spikes", "--jsonl", "raws")))
 	for dec.More() {
 		var s struct {
 			Thread string

@@ -62,7 +62,7 @@ func checkRow(t *testing.T, cairn, mode, raws, app string) {
 	t.Helper()
 	if mode == "spike" {
 		found := 0
-		dec := json.NewDecoder(strings.NewReader(do(t, raws, "", nil, cairn, "spikes", "--json", "--debug", app, raws)))
+		dec := json.NewDecoder(strings.NewReader(do(t, raws, "", nil, cairn, "spikes", "--jsonl", "--debug", app, raws)))
 		for dec.More() {
 			var s spike
 			if err := dec.Decode(&s); err != nil {

@@ -34,7 +34,7 @@ func TestPlantedSpikes(t *testing.T) {
 	cairn, dir := planted(t, "spike", "--threshold", "20ms")
 	out := do(t, dir, "", env, "./app")
 	var spikes []spike
-	dec := json.NewDecoder(strings.NewReader(do(t, dir, "", env, cairn, "spikes", "--json", raws)))
+	dec := json.NewDecoder(strings.NewReader(do(t, dir, "", env, cairn, "spikes", "--jsonl", raws)))
 	for dec.More() {
 		var s spike
 		if err := dec.Decode(&s); err != nil {

@@ -47,7 +47,7 @@ func TestHookedSQLite(t *testing.T) {
 // run, below sqlite3_exec.
 func checkHookedSpike(t *testing.T, logs string, took time.Duration) {
 	t.Helper()
-	report := output(t, command(t, cairn, "spikes", "--json", logs))
+	report := output(t, command(t, cairn, "spikes", "--jsonl", logs))
 	for line := range strings.Lines(report) {
 		var spike struct {
 			Interval []int64 `json:"interval_ns"`

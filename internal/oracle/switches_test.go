@@ -91,7 +91,7 @@ type shownSpike struct {
 
 func shownSpikes(t *testing.T, file string) (list []shownSpike) {
 	t.Helper()
-	for line := range strings.Lines(plainNames(output(t, command(t, cairn, "spikes", "--json", file)))) {
+	for line := range strings.Lines(plainNames(output(t, command(t, cairn, "spikes", "--jsonl", file)))) {
 		var s shownSpike
 		if err := json.Unmarshal([]byte(line), &s); err != nil {
 			t.Fatal(err)

@@ -74,7 +74,7 @@ func TestWrapSQLite(t *testing.T) {
 // and less than the run took, below a call of SQLite that is wrapped as well.
 func checkWrapSpike(t *testing.T, logs string, took time.Duration) {
 	t.Helper()
-	report := output(t, command(t, cairn, "spikes", "--json", "--top", "0", logs))
+	report := output(t, command(t, cairn, "spikes", "--jsonl", "--top", "0", logs))
 	for line := range strings.Lines(report) {
 		var spike struct {
 			Interval []int64 `json:"interval_ns"`

@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"io"
 	"os"
 	"regexp"
 
@@ -14,6 +15,7 @@ import (
 // DisplayFlags control how a verb shows its result.
 type DisplayFlags struct {
 	Json    bool
+	Lines   bool // JSON objects on lines of their own; Json is set as well
 	Mangled bool
 	Short   bool // only verbs of traces have it
 	color   string
@@ -25,6 +27,17 @@ func (d *DisplayFlags) Register(c *cobra.Command) {
 	d.RegisterMangled(c)
 	d.RegisterColor(c)
 }
+
+// RegisterLines adds --jsonl, for verbs whose JSON is a list of objects.
+func (d *DisplayFlags) RegisterLines(c *cobra.Command) {
+	c.Flags().BoolFunc("jsonl", "print the objects of --json one on each line, for readers of streams (JSON Lines)", func(string) error {
+		d.Json, d.Lines = true, true
+		return nil
+	})
+}
+
+// Objects returns a writer of JSON objects, one document unless --jsonl was given.
+func (d *DisplayFlags) Objects(w io.Writer) *report.Objects { return report.NewObjects(w, d.Lines) }
 
 // RegisterMangled adds --mangled.
 func (d *DisplayFlags) RegisterMangled(c *cobra.Command) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,10 +23,41 @@ const clearLine = "\r\x1b[K"
 // progressShown is set while a progress line is in use: nested work shows none.
 var progressShown atomic.Bool
 
-// StartProgress prints how many of total items are done, ten times a second, if standard error is
-// a terminal. The function it returns removes the line.
+// StartProgress prints a bar, how many of total items are done, and how long the others will take, ten times a
+// second, if standard error is a terminal. The function it returns removes the line.
 func StartProgress(s *Streams, what string, done *atomic.Int64, total int) (stop func()) {
-	return progress(s, func(time.Duration) string { return fmt.Sprintf("%d of %d %s", done.Load(), total, what) })
+	return progress(s, func(d time.Duration) string { return bar(done.Load(), int64(total), d, what) })
+}
+
+// barWidth is the number of characters of a bar.
+const barWidth = 20
+
+// bar describes work of which so much is done after a time. The estimate supposes that the rest is as fast as what is
+// done; before a second, or a hundredth of the work, there is none.
+func bar(done, total int64, since time.Duration, what string) string {
+	filled := 0
+	if total > 0 {
+		filled = int(min(done, total) * barWidth / total)
+	}
+	text := fmt.Sprintf("[%s%s] %d of %d %s", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), done, total, what)
+	if since < time.Second || done < max(1, total/100) || done >= total {
+		return text
+	}
+	left := time.Duration(float64(since) * float64(total-done) / float64(done))
+	return text + ", " + remaining(left) + " left"
+}
+
+// remaining is a time that is an estimate, in two digits or so.
+func remaining(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "less than 1 s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("about %d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("about %d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("about %d h", int(d.Hours()))
 }
 
 // Working prints what the command is doing and for how long, if standard error is a terminal. It is

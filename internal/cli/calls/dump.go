@@ -3,7 +3,6 @@ package calls
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -41,16 +40,17 @@ function, and its counts and times.
 Damage is printed at its place in the file, with the number of bytes that cannot be
 read. Blocks that occur twice are printed twice; other commands read them once.
 Times are ticks of the log's clock. --summary counts records, threads and damage
-instead. --json prints an object on each line; data is in base64.`,
+instead. --json prints a list of objects, one on each line; data is in base64.`,
 		Example: `  cairn dump xray-log.app.Ab3xYz | less
   cairn dump --summary xray-log.app.*
   cairn dump --thread 4711 --from 0x4020 --to 0x8040 --map ./app xray-log.app.Ab3xYz
-  cairn dump --json log.zst | jq 'select(.damage)'`,
+  cairn dump --jsonl log.zst | jq 'select(.damage)'`,
 		Args: verb.ExactFiles("dump", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	f.registerLogs(c)
 	f.DisplayFlags.Register(c)
+	f.RegisterLines(c)
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.from, "from", "", "start at the first record at or after this `offset`")
 	c.Flags().StringVar(&f.to, "to", "", "stop before this `offset`")
@@ -82,6 +82,9 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	if err := f.parse(); err != nil {
 		return err
 	}
+	if f.Lines && f.summary {
+		return verb.Usagef("dump: --jsonl is for lists of records: --summary has --json")
+	}
 	style, err := f.Style(s)
 	if err != nil {
 		return err
@@ -92,10 +95,9 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	}
 	out := bufio.NewWriterSize(s.Out, 1<<16)
 	p := &recordPrinter{
-		out: out, json: json.NewEncoder(out), several: len(paths) > 1,
+		out: out, json: f.Objects(out), several: len(paths) > 1,
 		set: &LogSet{Names: f.Names(), Shown: make(map[calllog.FuncID]string), Streams: s},
 	}
-	p.json.SetEscapeHTML(false)
 	var summaries []*logSummary
 	for _, path := range paths {
 		sum, err := f.file(ctx, s, path, p)
@@ -121,6 +123,10 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 			}
 		}
 		return nil
+	case f.Json:
+		if err := p.json.Close(); err != nil {
+			return err
+		}
 	}
 	return out.Flush()
 }
@@ -216,7 +222,7 @@ func asDamage(err error) (*calllog.Damage, error) {
 // recordPrinter prints the records of logs.
 type recordPrinter struct {
 	out     *bufio.Writer
-	json    *json.Encoder
+	json    *report.Objects
 	several bool
 	wanted  int // number of selected records
 	log     *dumpLog

@@ -46,7 +46,8 @@ and --thread select what to print. Calls whose end is not in the log are marked.
 	f.RegisterNames(c)
 	f.RegisterColor(c)
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
-	c.Flags().BoolVar(&f.Json, "json", false, "print JSON: an object for each line")
+	c.Flags().BoolVar(&f.Json, "json", false, "print JSON: a list with an object for each line of the text")
+	f.RegisterLines(c)
 	return c
 }
 
@@ -72,9 +73,10 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	}
 	return verb.WriteFile(s, f.out, func(w io.Writer) error {
 		b := bufio.NewWriter(w)
+		objects := f.Objects(b)
 		var results []*account.Result
 		for i, log := range set.Logs {
-			print, err := f.printer(b, set, style, log)
+			print, err := f.printer(b, objects, set, style, log)
 			if err != nil {
 				return err
 			}
@@ -92,14 +94,19 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 			set.noteResult(log.Info(), results[i])
 		}
 		set.noteNames(results)
+		if f.Json {
+			if err := objects.Close(); err != nil {
+				return err
+			}
+		}
 		return b.Flush()
 	})
 }
 
 // printer returns a function that prints the steps of a log, and prints the beginning.
-func (f *replayFlags) printer(b *bufio.Writer, set *LogSet, style report.Style, log calllog.Log) (func(*account.ThreadStep) error, error) {
+func (f *replayFlags) printer(b *bufio.Writer, objects *report.Objects, set *LogSet, style report.Style, log calllog.Log) (func(*account.ThreadStep) error, error) {
 	if f.Json {
-		p, err := newJSONReplay(b, set, log)
+		p, err := newJSONReplay(objects, set, log)
 		if err != nil {
 			return nil, err
 		}

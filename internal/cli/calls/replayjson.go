@@ -1,11 +1,9 @@
 package calls
 
 import (
-	"bufio"
-	"encoding/json"
-
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/report"
 )
 
 // replayLogJSON is ahead of the calls of a log.
@@ -32,20 +30,19 @@ type replayJSON struct {
 	Data      []byte   `json:"data,omitempty"` // in base64
 }
 
-// jsonReplay writes the steps of a log as lines of JSON.
+// jsonReplay writes the steps of a log as JSON objects.
 type jsonReplay struct {
-	enc     *json.Encoder
+	enc     *report.Objects
 	set     *LogSet
 	start   uint64
 	threads []calllog.Thread
 	state   []replayThread
 }
 
-func newJSONReplay(w *bufio.Writer, set *LogSet, log calllog.Log) (*jsonReplay, error) {
+func newJSONReplay(w *report.Objects, set *LogSet, log calllog.Log) (*jsonReplay, error) {
 	c := log.Info().Clock
-	p := &jsonReplay{enc: json.NewEncoder(w), set: set, start: c.Nanoseconds(c.Start), threads: log.Threads()}
+	p := &jsonReplay{enc: w, set: set, start: c.Nanoseconds(c.Start), threads: log.Threads()}
 	p.state = make([]replayThread, len(p.threads))
-	p.enc.SetEscapeHTML(false)
 	return p, p.enc.Encode(replayLogJSON{1, log.Info().File, set.Clock.Unit()})
 }
 

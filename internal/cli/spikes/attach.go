@@ -63,7 +63,8 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 	fl.StringVar(&f.dir, "dir", "", "`directory` for the program's log (default CAIRN_DIR, or the current directory)")
 	fl.StringVar(&f.threshold, "threshold", "10ms", "calls that take longer are spikes, such as `5ms`")
 	fl.BoolVar(&f.background, "background", false, "return at once; cairn watch detach removes the hooks")
-	fl.BoolVar(&f.show.Json, "json", false, "print each thread as it was, and each spike, as an object on a line")
+	fl.BoolVar(&f.show.Json, "json", false, "print a list of each thread as it was, and then each spike")
+	f.show.RegisterLines(c)
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
 	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
 	f.choose.register(fl, "watch attach", "")
@@ -128,7 +129,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	verb.Note(s, "log: %s", r.Log)
 	if f.background {
 		verb.Note(s, "to remove the hooks: cairn watch detach %d", pid)
-		return nil
+		return f.show.closeObjects(s)
 	}
 	return f.follow(ctx, s, pid, r.Log)
 }

@@ -2,7 +2,6 @@ package spikes
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -33,7 +32,7 @@ func (f *spikeAttachFlags) printThreads(s *verb.Streams, pid int, r *attach.Resu
 		return names.name(spikes.Address{Module: -1, Offset: pc}, call)
 	}
 	if f.show.Json {
-		return encodeThreads(s.Out, pid, r, name)
+		return encodeThreads(f.show.objects(s), pid, r, name)
 	}
 	writeThreads(s.Out, r, name)
 	return nil
@@ -59,9 +58,7 @@ type threadObject struct {
 	Stack   []spikes.Site `json:"stack"` // outermost first
 }
 
-func encodeThreads(w io.Writer, pid int, r *attach.Result, name func(pc uint64, call bool) spikes.Location) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+func encodeThreads(enc *report.Objects, pid int, r *attach.Result, name func(pc uint64, call bool) spikes.Location) error {
 	for i := range r.Threads {
 		t := &r.Threads[i]
 		x := threadObject{TID: t.TID, Thread: t.Name, State: "waits", Kernel: t.Kernel, Still: int64(t.Still), AtLeast: t.AtLeast, Whole: t.Whole, Stack: []spikes.Site{}}

@@ -3,7 +3,6 @@ package spikes
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,7 +52,7 @@ const (
 )
 
 // follow shows new spikes until all processes have ended.
-func (f *spikesFlags) follow(ctx context.Context, t *spikeSet, style report.Style, args []string) error {
+func (f *spikesFlags) follow(ctx context.Context, t *spikeSet, style report.Style, args []string) (err error) {
 	paths, err := logfile.Expand(args)
 	if err != nil {
 		return err
@@ -66,6 +65,7 @@ func (f *spikesFlags) follow(ctx context.Context, t *spikeSet, style report.Styl
 		for _, l := range w.logs {
 			l.close()
 		}
+		err = errors.Join(err, f.closeObjects(t.streams))
 	}()
 	for {
 		if err := w.read(); err != nil {
@@ -260,8 +260,6 @@ func (w *spikeFollower) refresh(l *followedLog) {
 // show prints spikes of a log.
 func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
 	b := bufio.NewWriter(w.t.streams.Out)
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
 	for _, e := range list {
 		if !w.t.wants(l.number, e.TID) {
 			continue
@@ -274,7 +272,7 @@ func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
 		}
 		g.Idle = g.IdleSoFar(sp, w.t.names.name)
 		if w.flags.Json {
-			if err := enc.Encode(w.t.writer.Object(g, sp)); err != nil {
+			if err := w.flags.objects(w.t.streams).Encode(w.t.writer.Object(g, sp)); err != nil {
 				return err
 			}
 			continue

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +45,8 @@ has is at most a second old. cairn spikes shows spikes, and calls of programs th
 	fl.StringVar(&f.dir, "dir", "", "programs with logs in this `directory` (default CAIRN_DIR, or the current directory)")
 	fl.IntSliceVar(&f.pids, "pid", nil, "only processes with these `ids`")
 	fl.IntVar(&f.show.top, "top", 10, "show `n` stacks, 0 for all")
-	fl.BoolVar(&f.show.Json, "json", false, "print each call as an object on a line, as cairn spikes does")
+	fl.BoolVar(&f.show.Json, "json", false, "print a list of the calls, as cairn spikes does")
+	f.show.RegisterLines(c)
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
 	f.show.RegisterColor(c)
 	return c
@@ -115,12 +115,14 @@ func (f *openFlags) write(t *spikeSet, running int) error {
 	late, lasting := t.set.Open(t.names.name)
 	b := bufio.NewWriter(t.streams.Out)
 	if f.show.Json {
-		enc := json.NewEncoder(b)
-		enc.SetEscapeHTML(false)
+		enc := f.show.Objects(b)
 		for _, sp := range slices.Concat(late, lasting) {
 			if err := enc.Encode(t.writer.Object(spikes.Alone(sp), sp)); err != nil {
 				return err
 			}
+		}
+		if err := enc.Close(); err != nil {
+			return err
 		}
 		return b.Flush()
 	}

@@ -5,7 +5,6 @@ package spikes
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +29,7 @@ import (
 )
 
 type spikesFlags struct {
+	written *report.Objects // JSON while programs run; nil before the first
 	verb.DisplayFlags
 	sort      string
 	top       int
@@ -60,7 +60,7 @@ Function names are read from the programs and libraries, at the path in the log 
 beside the log, if they are of the build that wrote it; --debug names other files, or
 debug files.
   --table  a line for each function that took too long by itself
-  --json   every spike as an object on a line of its own, then the callers that are
+  --json   a list: every spike as an object, on a line of its own, then the callers that are
            ranked with them, then {"suggestions": ...}, for each log when its clock was
            late, {"gaps_ns": [[from, to]], ...}, and {"reach": ...}
   --html   a page with a picture of each spike over time
@@ -72,7 +72,7 @@ debug files.
            took the time of the longest frames; CAIRN_SPIKE=budget=16.7ms sets their
            maximum duration
   --follow new spikes as they occur, of programs that are running or start a log in a
-           directory, until all have ended or Ctrl-C; with --json an object per line.
+           directory, until all have ended or Ctrl-C; with --jsonl an object per line.
            Callers that end much later than the spike are not shown
 The output ends with the limits of the logs: the threshold, how often the clock was
 updated, when it was late, and what was omitted.`
@@ -95,6 +95,7 @@ func Spikes(s *verb.Streams) *cobra.Command {
 		},
 	}
 	f.DisplayFlags.Register(c)
+	f.RegisterLines(c)
 	fl := c.Flags()
 	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "order of spikes: worst, seen (most frequent first) or time (latest first)")
 	verb.Values(c, "sort", spikes.ByWorst, spikes.BySeen, spikes.ByTime)
@@ -133,6 +134,9 @@ func (f *spikesFlags) check() error {
 	}
 	if f.following && (f.table || f.html != "" || f.sarif != "" || f.window.Given) {
 		return verb.Usagef("--follow cannot be used with --table, --html, --sarif or --window")
+	}
+	if f.Lines && (f.table || f.frames) {
+		return verb.Usagef("--jsonl is for lists of spikes: --table and --frames have --json")
 	}
 	if n > 1 {
 		return verb.Usagef("--html, --sarif, --window and tables or JSON cannot be used together")
@@ -193,7 +197,7 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	case f.table:
 		return f.writeTable(t, style)
 	case f.Json:
-		return t.writeJSON(s.Out)
+		return t.writeJSON(s.Out, &f.DisplayFlags)
 	}
 	return f.writeText(t, style)
 }
@@ -530,11 +534,25 @@ func gapsOf(l *spikes.Log) gapsJSON {
 	return out
 }
 
+// objects returns what writes JSON while programs run; closeObjects ends it.
+func (f *spikesFlags) objects(s *verb.Streams) *report.Objects {
+	if f.written == nil {
+		f.written = f.Objects(s.Out)
+	}
+	return f.written
+}
+
+func (f *spikesFlags) closeObjects(s *verb.Streams) error {
+	if !f.Json {
+		return nil
+	}
+	return f.objects(s).Close()
+}
+
 // writeJSON prints an object for each spike, in the order of the logs.
-func (t *spikeSet) writeJSON(w io.Writer) error {
+func (t *spikeSet) writeJSON(w io.Writer, display *verb.DisplayFlags) error {
 	b := bufio.NewWriter(w)
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
+	enc := display.Objects(b)
 	open, going := t.set.Open(t.names.name)
 	for _, sp := range slices.Concat(open, going) {
 		if err := enc.Encode(t.writer.Object(spikes.Alone(sp), sp)); err != nil {
@@ -583,6 +601,9 @@ func (t *spikeSet) writeJSON(w io.Writer) error {
 		}
 	}
 	if err := enc.Encode(map[string]any{"version": 1, "reach": t.set.Reach()}); err != nil {
+		return err
+	}
+	if err := enc.Close(); err != nil {
 		return err
 	}
 	return b.Flush()
