@@ -82,14 +82,17 @@ func (o *observer) absent(list []prof.Absent) {
 // absentRuns returns the number of runs in which an absent function ran where it was inlined, and whether it is
 // known that there were no others.
 func (o *observer) absentRuns(a *prof.Absent) (runs uint64, known bool) {
-	called := false
+	called, maybe := false, false
 	for _, w := range o.ownersOf(nameOf(a), a.Source) {
-		runs = max(runs, o.entered[w])
+		runs = max(runs, o.sure[w])
+		maybe = maybe || o.entered[w] > 0
 		called = called || o.maybeCalled(w)
 	}
 	switch {
 	case runs > 0:
 		return runs, true
+	case maybe:
+		return 0, false
 	case a.Why == prof.Dropped && a.Inlined && o.frames:
 		return 0, !called
 	}

@@ -2,6 +2,7 @@ package coverage
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 )
@@ -18,6 +19,14 @@ import (
 //     function, but the test that closes a loop. Calls that may not return are tests as well. No way leads to it from a
 //     later line, which shares it;
 //   - or it moves constants or registers, as returns do, and is behind one place: more than one may share it.
+//
+// In all this, what a statement without a choice in its text selects was computed ahead of a test.
+//
+// clang, and others with LLVM, take the line of the code that they move. What is left proves that its line ran, but for
+//
+//   - moves and jumps: code that places share has the line of one of them, and what places choose from is moved in each
+//     of them. What leaves the function is not shared with another line;
+//   - code whose place is the operator && or || that its line begins with: it is the rest of the test before it.
 
 // early is code of a line that ran, and that may have run ahead of a test.
 type early struct {
@@ -32,13 +41,19 @@ type early struct {
 
 // found records code of a line in the current piece.
 func (s *scan) found(e early) {
-	if s.plain || e.runs == 0 || len(e.frames) == 0 || !e.frames[0].Records {
-		s.ran(e.at, e.runs)
+	e.module, e.flow, e.piece = s.module, s.fl, s.piece
+	if s.plain || e.runs == 0 || len(e.frames) == 0 || !e.frames[0].Records && s.kept(&e) {
+		s.proved(&e)
 		return
 	}
 	s.ran(e.at, 0)
-	e.module, e.flow, e.piece = s.module, s.fl, s.piece
 	s.observer.early = append(s.observer.early, e)
+}
+
+// proved records that a line ran, and with it the functions in which it is.
+func (o *observer) proved(e *early) {
+	o.ran(e.at, e.runs)
+	o.surely(e.frames, e.runs)
 }
 
 // states records the statements that begin at an instruction of the current piece, which ran.
@@ -118,11 +133,13 @@ func (s *scan) called() {
 // prove decides which lines ran of which only code ran that may be ahead of a test. Of the others it is unknown.
 func (o *observer) prove() {
 	for i := range o.early {
-		switch e := &o.early[i]; {
-		case o.runs[e.at] > 0:
-		case o.stated(e) || !o.elsewhere(e) && o.proves(e):
-			o.ran(e.at, e.runs)
-		default:
+		e := &o.early[i]
+		known := o.runs[e.at] > 0
+		switch {
+		case known && !o.unproved(e.frames):
+		case e.frames[0].Records && !o.chosen(e) && (o.stated(e) || !o.elsewhere(e) && o.proves(e)):
+			o.proved(e)
+		case !known:
 			o.doubtful[e.at] = true
 		}
 	}
@@ -152,6 +169,34 @@ func (o *observer) proves(e *early) bool {
 		return !o.shared(e) && !o.ahead(e)
 	}
 	return len(fl.preds[e.piece]) <= 1 && !o.ahead(e)
+}
+
+// chosen reports whether the code of a line selects a value by flags, does nothing else that must stay there, and the text
+// of the line has no choice.
+func (o *observer) chosen(e *early) bool {
+	p := &e.flow.pieces[e.piece]
+	selects := false
+	for k := e.first; k <= e.last; k++ {
+		in := &p.insts[k]
+		if in.kind == none || !o.within(e, in) {
+			continue
+		}
+		switch {
+		case in.kind == calls, in.kind == stores && !o.selected(e, k), in.test && o.within(e, p.compared(k)):
+			return false
+		case in.use == machinecode.Selects && !selects:
+			_, frames := o.where(e, in)
+			before, after, known := o.returns.modules[e.module].sources().Line(in.addr)
+			selects = len(frames) == len(e.frames) && (!known || !hasChoice(before+after))
+		}
+	}
+	return selects
+}
+
+// hasChoice reports whether a line of C has an operator whose result may be selected.
+func hasChoice(line string) bool {
+	line = strings.ReplaceAll(withoutComments(line), "->", "")
+	return strings.ContainsAny(line, "?<>!") || slices.ContainsFunc([]string{"==", "&&", "||"}, func(op string) bool { return strings.Contains(line, op) })
 }
 
 // within reports whether an instruction is of the line, or inlined in it.

@@ -38,11 +38,12 @@ func (o *observer) begin(m *Module, f *prof.Func, runs uint64) {
 	}
 }
 
-// inlinedRuns is inlined, and reports whether it is not known which function the copies that ran are of: gcc's
+// inlinedRuns is inlined, and reports whether it is not known that f is the function whose copies ran: gcc's
 // lambdas have one name and no line in debug information.
 func (o *observer) inlinedRuns(m *Module, f *prof.Func) (runs uint64, unsure bool) {
-	if runs = o.inlined(m, f); runs == 0 {
-		return 0, false
+	runs, maybe := o.inlined(m, f)
+	if runs == 0 {
+		return 0, maybe
 	}
 	if frames := m.Code.Frames(f.Addr()); frames[0].File == "" || frames[0].Line == 0 {
 		return 0, true

@@ -35,7 +35,7 @@ func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 		if o.separate[w] || absent[w] || w.line == 0 || w.file == "" || w.name == "" {
 			continue
 		}
-		runs := o.entered[w]
+		runs := o.sure[w]
 		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && o.maybeCalled(w)})
 	}
 	stablesort.Func(list, func(a, b InlinedFunc) int {

@@ -116,6 +116,7 @@ type observer struct {
 	remnants []remnant
 	entered  map[owner]uint64 // runs of functions, in all their code
 	copies   map[owner]uint64 // runs of functions where they were inlined
+	sure     map[owner]uint64 // runs of functions by code that proves it
 	separate map[owner]bool   // functions that have code that is not inlined
 	// lostCalls are calls that ran and belong to no line, by callee.
 	lostCalls map[uint64]bool
@@ -139,7 +140,7 @@ func newObserver(modules []Module) *observer {
 	return &observer{
 		returns: newReturning(modules),
 
-		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{},
+		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{}, sure: map[owner]uint64{},
 		separate: map[owner]bool{}, listed: map[owner]bool{}, parents: map[owner]map[owner]bool{}, bodies: map[owner]map[place]bool{},
 		lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
 		ends: map[owner]int{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
@@ -215,6 +216,9 @@ func (m *Module) doubtful(b Block, runs uint64) map[lineOf]bool {
 // enter records code that ran in that many runs. sure is set if the lines that call the functions ran for sure.
 func (o *observer) enter(frames []Frame, runs uint64, sure bool) {
 	o.frames = o.frames || len(frames) > 0
+	if sure {
+		o.surely(frames, runs)
+	}
 	for i := range frames {
 		f := &frames[i]
 		w := f.owner()
@@ -248,6 +252,21 @@ func (o *observer) enter(frames []Frame, runs uint64, sure bool) {
 			o.ran(at, runs)
 		}
 	}
+}
+
+// surely records that functions ran in that many runs.
+func (o *observer) surely(frames []Frame, runs uint64) {
+	for i := range frames {
+		if runs > 0 {
+			w := frames[i].owner()
+			o.sure[w] = max(o.sure[w], runs)
+		}
+	}
+}
+
+// unproved reports whether nothing so far proves of one of the functions that it ran.
+func (o *observer) unproved(frames []Frame) bool {
+	return slices.ContainsFunc(frames, func(f Frame) bool { return o.sure[f.owner()] == 0 })
 }
 
 // flow adds the lines of a function.
@@ -316,6 +335,9 @@ func (s *scan) lines(p *piece) {
 		s.states(in)
 		if !s.doubtful {
 			s.enter(frames, s.runs, false)
+			if s.plain {
+				s.surely(frames, s.runs)
+			}
 			s.callers(frames, k)
 		}
 		placed := false
@@ -404,20 +426,22 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	}
 }
 
-// inlined returns the number of runs in which f ran where it was inlined, as far as known.
-func (o *observer) inlined(m *Module, f *prof.Func) uint64 {
+// inlined returns the number of runs in which f ran where it was inlined, as far as known. maybe is set if such a copy
+// may have run.
+func (o *observer) inlined(m *Module, f *prof.Func) (runs uint64, maybe bool) {
 	if m.Code == nil {
-		return 0
+		return 0, false
 	}
 	frames := m.Code.Frames(f.Addr())
 	if len(frames) == 0 {
-		return 0
+		return 0, false
 	}
 	// Copies of a destructor do not tell that an object was deleted.
 	if strings.Contains(frames[0].Func, deleting) {
-		return 0
+		return 0, false
 	}
-	return o.copies[frames[0].owner()]
+	w := frames[0].owner()
+	return min(o.copies[w], o.sure[w]), o.copies[w] > 0
 }
 
 // states returns the state of each line that has code.
