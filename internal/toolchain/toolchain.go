@@ -81,6 +81,9 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		return fillToolchain(ctx, tmp, self, c, opts)
 	})
 	if err != nil {
+		if ctx.Err() == nil && c.target(ctx, nil) == "" {
+			err = verb.Usagef("cc: %s is not a compiler with the options of gcc and clang: it names no machine (-dumpmachine), and does not compile C", filepath.Base(c.Path))
+		}
 		return driver.Toolchain{}, err
 	}
 	tc := driver.Toolchain{
@@ -132,10 +135,11 @@ const (
 // if it does not say.
 func (c Compiler) target(ctx context.Context, options []string) string {
 	out, err := exec.CommandContext(ctx, c.Path, append(slices.Clone(options), "-dumpmachine")...).Output()
-	if err != nil {
+	target := strings.TrimSpace(string(out))
+	if err != nil || strings.ContainsAny(target, " \t\n") { // a program that is no driver prints its help
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	return target
 }
 
 // Machine returns the machine that the command makes code for.
