@@ -27,7 +27,7 @@ FUZZ = $(shell grep -rho --include='*_test.go' -H '^func Fuzz[A-Za-z0-9_]*' . | 
 	sed -E 's,^(.*)/[^/]+:func (.*),\1:\2,')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test proof long go lint bench corpus torture fuzz release vuln outdated clean
+.PHONY: help build demo docs test proof long go lint bench corpus torture fuzz release vuln outdated clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name what; do \
@@ -39,6 +39,12 @@ build: ## the program, as ./cairn
 demo: build ## SQLite instrumented, run, laid out, traced, sampled and collected from a fleet, with a report
 	@./scripts/need.sh demo
 	@./demo/demo.sh
+
+# Where the site of the documentation goes.
+SITE ?= $(CURDIR)/dist/docs
+
+docs: ## the documentation as a site, in dist/docs; the first time its generator is compiled, which takes minutes
+	go tool -modfile=tools/site/go.mod hugo --quiet --noBuildLock --source tools/site --destination $(SITE) --cleanDestinationDir --panicOnWarning
 
 test: ## what the tests need (from apt), the lint and the tests that take seconds
 	@./scripts/need.sh test

@@ -66,17 +66,27 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// pagesOf lists the pages of this directory.
+func pagesOf(t *testing.T) []string {
+	t.Helper()
+	var pages []string
+	for _, pattern := range []string{"*.md", "doors/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	return pages
+}
+
 var links = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 
 // TestLinks checks that the files exist that the pages link to.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := 0
-	for _, page := range append(pages, "../README.md", "../CHANGELOG.md") {
+	for _, page := range append(pagesOf(t), "../README.md", "../CHANGELOG.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
