@@ -39,11 +39,20 @@ func suspends(callee string) bool { return changesStack[callee] && callee != "ge
 // frames of C without running anything in them, so their stack is walked in front of the call.
 var endsThread = map[string]bool{"pthread_exit": true, "thrd_exit": true}
 
-// departures returns the places of b in front of calls that end the thread.
-func departures(b *body) (out []int) {
+// cancelsThread are functions that end another thread, in whatever calls it is.
+var cancelsThread = map[string]bool{"pthread_cancel": true}
+
+// departures returns the places of b in front of calls that end the thread, or another one, and the routine of the
+// runtime that is called there.
+func departures(b *body) map[int]string {
+	out := map[int]string{}
 	for i := range b.insns {
-		if in := &b.insns[i]; in.flow == asm.FlowCall && endsThread[in.effect.callee] {
-			out = append(out, in.at)
+		in := &b.insns[i]
+		switch callee := in.effect.callee; {
+		case in.flow == asm.FlowCall && endsThread[callee]:
+			out[in.at] = timedDeparts
+		case cancelsThread[callee] && (in.flow == asm.FlowCall || in.effect.tail && (in.word == "jmp" || in.word == "b")):
+			out[in.at] = timedCancels
 		}
 	}
 	return out

@@ -35,11 +35,12 @@ var blocking = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// mayBlock reports whether a body calls a function that can block or suspends its stack, or the kernel itself.
+// mayBlock reports whether a body calls a function that can block, suspends its stack or ends a thread, or the kernel
+// itself.
 func (b *body) mayBlock() bool {
 	for i := range b.insns {
 		in := &b.insns[i]
-		if in.word == "syscall" || suspends(in.effect.callee) || in.flow == asm.FlowCall && blocking()[called(in.target)] {
+		if in.word == "syscall" || suspends(in.effect.callee) || endsThread[in.effect.callee] || cancelsThread[in.effect.callee] || in.flow == asm.FlowCall && blocking()[called(in.target)] {
 			return true
 		}
 	}

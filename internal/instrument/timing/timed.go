@@ -2,6 +2,7 @@ package timing
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
@@ -47,6 +48,7 @@ const (
 
 	timedArrived = "__cairn_arrived"
 	timedDeparts = "__cairn_departs"
+	timedCancels = "__cairn_cancels"
 
 	timedSuspends = "__cairn_suspends"
 	timedResumes  = "__cairn_resumes"
@@ -128,7 +130,7 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 		t.Tail = append(t.Tail, "\t.hidden\t"+timedArrived+"\n"...)
 	}
 	if t.departs {
-		t.Tail = append(t.Tail, "\t.hidden\t"+timedDeparts+"\n"...)
+		t.Tail = append(t.Tail, "\t.hidden\t"+timedDeparts+"\n\t.hidden\t"+timedCancels+"\n"...)
 	}
 	if t.switches {
 		t.Tail = append(t.Tail, "\t.hidden\t"+timedSuspends+"\n\t.hidden\t"+timedResumes+"\n"...)
@@ -192,9 +194,10 @@ func (t *timer) body(b *body) {
 			t.Insert(a.at, t.on.inFrame(t, timedResumes, a.at))
 		}
 	}
-	for _, at := range departures(b) {
+	leaves := departures(b)
+	for _, at := range slices.Sorted(maps.Keys(leaves)) {
 		t.departs = true
-		t.Insert(at, t.on.inFrame(t, timedDeparts, at))
+		t.Insert(at, t.on.inFrame(t, leaves[at], at))
 	}
 	for i, f := range b.frags {
 		t.fragment(b, i, f)

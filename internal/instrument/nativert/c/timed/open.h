@@ -31,6 +31,7 @@ struct open_state {
   u32 no_room, unwatched; /* at the last look: calls without a record, for lack of room, and threads */
   u32 listing;
   u64 next;   /* not before this time */
+  u64 cancelled; /* when a thread was cancelled last, with a look before it */
   u64 links;  /* of the directory of threads when it was last listed */
   u8 *chunk[OPEN_CHUNKS];
   u32 chunks;

@@ -338,7 +338,8 @@ HIDDEN void __cairn_trees_start(struct process *p);
 HIDDEN int __cairn_list_again(struct process *p);
 /* open_look looks for calls that go on and are over their threshold; see timed_open.c. */
 HIDDEN void __cairn_open_look(struct process *p, int last);
-HIDDEN void __cairn_open_ask(struct process *p);
+HIDDEN void __cairn_open_ask(struct process *p, u32 longest);
+HIDDEN void __cairn_cancel(void);
 HIDDEN int __cairn_open_any(struct process *p);
 HIDDEN u64 __cairn_open_pause(struct process *p, u64 pause);
 HIDDEN void __cairn_open_ended(struct process *p, i32 tid, u64 sp, u64 t0, u64 e);

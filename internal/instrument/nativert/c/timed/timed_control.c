@@ -15,6 +15,7 @@
 enum { AF_UNIX = 1, SOCK_STREAM = 1, SOCK_NONBLOCK = 04000, SOCK_CLOEXEC = 02000000, SOL_SOCKET = 1, SO_PEERCRED = 17 };
 enum { POLLIN = 1, MSG_DONTWAIT = 0x40, MSG_NOSIGNAL = 0x4000, O_PATH = 010000000 };
 enum { EAGAIN = 11, ECONNREFUSED = 111 };
+enum { LOOK = 500 /* ms that one may take */ };
 enum { LINE = CONTROL_LINE, REPLY = 8192, PATIENCE = SECOND };
 
 struct address {
@@ -188,7 +189,7 @@ static void serve(struct process *p, i64 fd, char *line, u64 n) {
     commas(line + sizeof set - 1);
     if (!(wrong = __cairn_set(p, line + sizeof set - 1))) __cairn_wake(p);
   }
-  if (looks) __cairn_open_ask(p);
+  if (looks) __cairn_open_ask(p, LOOK);
   if (wrong && sets) {
     q = put(reply, "error ");
     for (u32 i = 0; *wrong && *wrong != ',' && i < 100; i++, wrong++) *q++ = (u8)*wrong < ' ' ? '?' : *wrong;

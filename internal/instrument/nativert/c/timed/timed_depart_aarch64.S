@@ -21,4 +21,18 @@ __cairn_departs:
         .cfi_endproc
         .size   __cairn_departs, . - __cairn_departs
 
+/* __cairn_cancels: another thread is about to be cancelled, in front of a call of pthread_cancel. */
+        .globl  __cairn_cancels
+        .hidden __cairn_cancels, __cairn_cancel
+        .type   __cairn_cancels, %function
+__cairn_cancels:
+        .cfi_startproc
+        SAVE_REGISTERS
+        str     x17, [sp, 152]
+        bl      __cairn_cancel
+        ldr     x17, [sp, 152]
+        RETURN_REGISTERS
+        .cfi_endproc
+        .size   __cairn_cancels, . - __cairn_cancels
+
         PROPERTIES
