@@ -122,6 +122,9 @@ func (b *Batch) Drop() {
 // DropFrames discards the frames that were added since the last sample.
 func (b *Batch) DropFrames() { b.frames = b.frames[:b.framesDone] }
 
+// DropBranches discards the branches that were added since the last sample.
+func (b *Batch) DropBranches() { b.branches, b.mispredictions = b.branches[:b.branchesDone], 0 }
+
 // Add adds a copy of a sample of another batch.
 func (b *Batch) Add(s *Sample) *Sample {
 	b.frames = append(b.frames, s.Stack...)

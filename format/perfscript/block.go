@@ -24,6 +24,9 @@ type block struct {
 	parsed chan struct{}
 	err    error // instead of text: what ended the input
 
+	mapped  mappings // of the first block
+	offsets bool     // branches are printed as offsets: in this block, or in the first
+
 	// Results of parse. Lines of damage are counted from the block's beginning.
 	lines   int64
 	batches []*sample.Batch

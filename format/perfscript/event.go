@@ -39,6 +39,9 @@ func (p *parser) event(s []byte) {
 		p.batch = sample.NewBatch()
 	}
 	p.batch.Events = append(p.batch.Events, e)
+	if p.mapped != nil {
+		p.mapped.add(&e)
+	}
 }
 
 // lost reads " lost 12".

@@ -18,7 +18,7 @@ const (
 	badLine         = "a line is neither part of a sample nor an event and was skipped"
 	badBranch       = "a branch is not of the form 0xFROM/0xTO/...: the rest of its line was skipped"
 	badSymbols      = "branches are printed as symbols and were skipped: print them as addresses, with -F ip,brstack"
-	badOffsets      = "branches are printed as offsets in files (brstackoff): the rest of the line was skipped: print them as addresses, with -F ip,brstack"
+	badOffsets      = "branches are printed as offsets in files, some of them (brstackoff), and were skipped: print them as addresses, with -F ip,brstack"
 	badInstructions = "instructions between branches were skipped: print the branches alone, with -F ip,brstack"
 	badEvent        = "an event of memory or tasks cannot be read and was skipped"
 	badCount        = "a count of samples is 0 or too large: its sample was skipped"
@@ -122,6 +122,11 @@ func (p *parser) count(digits []byte) {
 
 // branches parses the branches of a sample, which end it.
 func (p *parser) branches(s []byte) {
+	if p.offsets {
+		p.bad(badOffsets)
+		p.finish()
+		return
+	}
 	for n := 0; len(s) > 0; n++ {
 		x, size := branch(s)
 		wrong := size > 0 && bytes.HasSuffix(s[:size], wrongPath)
@@ -129,8 +134,10 @@ func (p *parser) branches(s []byte) {
 			p.bad(badBranch)
 			break
 		}
-		if x.isOffset() {
+		if p.offset(&x) {
 			p.bad(badOffsets)
+			p.batch.DropBranches()
+			p.offsets = true
 			break
 		}
 		if n == maxBranches {
@@ -158,14 +165,8 @@ type branchText struct {
 	from, to     uint64
 	fromID, toID []byte
 	flag         byte
-	file         bool // an end has its file
-}
-
-// isOffset reports whether an end is an offset in a file, which -F brstackoff,dso prints: no process has code in the
-// first 64 KiB, which Linux does not map (vm.mmap_min_addr).
-func (x *branchText) isOffset() bool {
-	const least = 1 << 16
-	return x.file && x.fromID == nil && x.toID == nil && (x.from-1 < least-1 || x.to-1 < least-1)
+	// fromFile and toFile are the files in parentheses, empty if there are none.
+	fromFile, toFile []byte
 }
 
 // branch parses 0xFROM/0xTO/FLAG/..., and returns its length, 0 if it is something else. It skips files in
@@ -175,8 +176,8 @@ func branch(s []byte) (x branchText, size int) {
 	if x.fromID, x.from, n = end(s); n == 0 {
 		return x, 0
 	}
-	from := fileLength(s[n:])
-	n += from
+	x.fromFile = s[n : n+fileLength(s[n:])]
+	n += len(x.fromFile)
 	if n >= len(s) || s[n] != '/' {
 		return x, 0
 	}
@@ -185,9 +186,8 @@ func branch(s []byte) (x branchText, size int) {
 		return x, 0
 	}
 	n += m
-	to := fileLength(s[n:])
-	n += to
-	x.file = from > 0 || to > 0
+	x.toFile = s[n : n+fileLength(s[n:])]
+	n += len(x.toFile)
 	if n+1 < len(s) && s[n] == '/' {
 		x.flag = s[n+1]
 	}

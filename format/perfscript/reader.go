@@ -128,6 +128,7 @@ func Open(r io.Reader, name string, size int64) (*Reader, error) {
 		return p, nil
 	}
 	whole := saysWhole(first.text)
+	first.mapped = mappings{}
 	parse(first)
 	p.blocks.free(first)
 	p.first = first
@@ -216,6 +217,9 @@ func (p *Reader) read(ctx context.Context) (ordered <-chan *block, wait func()) 
 			b, err := p.blocks.next()
 			if err == io.EOF {
 				return
+			}
+			if b != nil {
+				b.offsets = p.first.offsets
 			}
 			if err != nil {
 				b = &block{err: err, parsed: make(chan struct{})}

@@ -206,6 +206,10 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	if len(f.binaries) > 0 {
 		return f.ofSamples(ctx, s, args, filter)
 	}
+	args, err := expandSampled(args)
+	if err != nil {
+		return nil, err
+	}
 	s, head := peek(s, args[0])
 	switch {
 	case stackfile.Detect(head):

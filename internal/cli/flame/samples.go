@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
+	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
@@ -21,6 +23,22 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/sample"
 )
+
+// expandSampled replaces a directory without logs by the samples below it, or else the stacks.
+func expandSampled(args []string) ([]string, error) {
+	if !verb.IsDir(args[0]) || calls.HoldsLogs(args[0]) {
+		return args, nil
+	}
+	paths, err := samplefile.Expand(args)
+	if none := (*logfile.NoneError)(nil); errors.As(err, &none) {
+		stacks, err := logfile.ExpandDirs(args, "stacks", stackfile.Detect)
+		if errors.As(err, &none) {
+			return args, nil // reading logs says what is there instead
+		}
+		return stacks, err
+	}
+	return paths, err
+}
 
 // checkSampled rejects flags that do not apply to samples.
 func (f *flameFlags) checkSampled() error {

@@ -65,6 +65,8 @@ func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Foun
 	}
 	if len(found.Binaries) == 0 {
 		switch {
+		case total == 0 && len(all.damage) > 0:
+			return nil, fmt.Errorf("no samples: %w", all.damage[0])
 		case total == 0:
 			return nil, fmt.Errorf("%s: no samples: it looks like output of perf script, but no line is a sample (cairn samples shows more)", paths[0])
 		case len(missing) == 0:

@@ -27,6 +27,7 @@ type ranFiles struct {
 	file   mappedFile // of last
 	frames []uint64   // of a stack
 	kept   *samplefile.Kept
+	damage []*sample.Damage // of the input that was read last
 }
 
 // mappedFile is what a mapping has.
@@ -98,7 +99,7 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 		}
 		b.Release()
 	}
-	if !r.kept.End(in) {
+	if r.damage = in.Stats().Damage; !r.kept.End(in) {
 		return samples, nil, nil
 	}
 	return samples, r.kept, nil

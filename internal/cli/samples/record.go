@@ -127,7 +127,7 @@ func (f *recordFlags) check(args []string) error {
 func (f *recordFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return verb.Usagef("record: %v", err)
+		return notRun(argv[0], err)
 	}
 	p, err := recordableAt(path)
 	if err != nil {
@@ -165,6 +165,21 @@ func (f *recordFlags) run(ctx context.Context, s *verb.Streams, argv []string) e
 		return verb.ExitError(code)
 	}
 	return nil
+}
+
+// notRun says why what was named cannot be run, which is what err says of a search in PATH.
+func notRun(name string, err error) error {
+	switch st, missing := os.Stat(name); {
+	case missing != nil:
+		return verb.Usagef("record: %v", err)
+	case st.IsDir():
+		return verb.Usagef("record: %s is a directory: name a program in it", name)
+	case errors.Is(err, exec.ErrNotFound):
+		return verb.Usagef("record: no %s in $PATH: for the file here write %s", name, "."+string(filepath.Separator)+name)
+	case errors.Is(err, os.ErrPermission):
+		return verb.Usagef("record: %s is no program: it has no permission to be executed", name)
+	}
+	return verb.Usagef("record: %v", err)
 }
 
 // checkOutputs checks, before the program runs, whether the directories of the output files
