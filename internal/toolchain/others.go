@@ -62,7 +62,7 @@ func (w *wrapper) listOther(s *verb.Streams, path string, args []string) error {
 		}
 	default:
 		opts := w.opts.Shim
-		opts.Strict = opts.Strict && o != intelAssembler // as other assembly that people write
+		opts.Prove = opts.Prove && o != intelAssembler // as other assembly that people write
 		for _, source := range sources {
 			if err := opts.leave(s, source, o.why, cmp.Or(objectOf(args, len(sources)), stem(source))); err != nil {
 				return err

@@ -80,7 +80,7 @@ func (f *InstrumentFlags) listAssembly(s *verb.Streams, cmd *driver.Command, che
 		cmd.Compiles = true
 	}
 	for _, name := range hand {
-		if err := listByHand(nil, name, cmd.Object(name)); err != nil {
+		if err := f.Shim.listByHand(nil, name, cmd.Object(name)); err != nil {
 			return err
 		}
 	}
@@ -100,8 +100,9 @@ var (
 )
 
 // listByHand lists an assembler's input that neither gcc nor clang wrote, under the name of its source: a .S
-// comes from the preprocessor under another name, and another compiler's output from a temporary file.
-func listByHand(src []byte, name, object string) error {
+// comes from the preprocessor under another name, and another compiler's output from a temporary file. It is an error
+// if that was asked for, and none for a proof alone.
+func (o *ShimOptions) listByHand(src []byte, name, object string) error {
 	if src != nil && len(bytes.TrimSpace(src)) == 0 {
 		return nil
 	}
@@ -109,6 +110,9 @@ func listByHand(src []byte, name, object string) error {
 		name = string(m[1])
 	} else if m := fileNumber().FindSubmatch(src); m != nil {
 		name = string(m[1])
+	}
+	if o.Strict && !isCheck(&driver.Command{Sources: []string{name}, Output: object}) {
+		return fmt.Errorf("%s: %s", name, byHand)
 	}
 	return logUntouched(name, byHand, object)
 }

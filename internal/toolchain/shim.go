@@ -140,7 +140,7 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		if !in.piped {
 			name = in.name()
 		}
-		if err := listByHand(in.text, name, asOutput(args)); err != nil {
+		if err := sh.opts.listByHand(in.text, name, asOutput(args)); err != nil {
 			return err
 		}
 		return sh.assembleAsIs(ctx, &in)
