@@ -141,6 +141,8 @@ window.cancelAnimationFrame = clearTimeout;</script>`, 1)
   const pause = function () { return new Promise(function (r) { setTimeout(r, 400); }); };
   try {
     await pause();
+    // Data are decompressed in the time of the machine, which a page's own time does not wait for.
+    for (let i = 0; i < 50 && window.cairn && document.documentElement.dataset.ready === undefined; i++) await pause();
 ` + script + `
   } catch (e) { wrong(e.stack); }
   const pre = document.createElement("pre");
