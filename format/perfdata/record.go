@@ -252,14 +252,15 @@ func branchStack(f *fields, branchType uint64, batch *sample.Batch) (wrongPath u
 	}
 	for data := f.next(size * n); len(data) > 0; data = data[size:] {
 		flags := number64(data[16:], f.big)
-		if f.big { // a bit field
-			flags = bits.Reverse64(flags)
+		mispredicted, speculation := flags&branchMispred != 0, flags>>branchSpecAt&branchSpec
+		if f.big { // bit fields begin at the highest bit
+			mispredicted, speculation = flags>>63 != 0, flags>>(64-branchSpecAt-branchSpecBits)&branchSpec
 		}
-		if flags&branchSpec == specWrongPath {
+		if speculation == specWrongPath {
 			wrongPath++
 			continue
 		}
-		batch.Branch(number64(data, f.big), number64(data[8:], f.big), flags&branchMispred != 0)
+		batch.Branch(number64(data, f.big), number64(data[8:], f.big), mispredicted)
 	}
 	if branchType&branchCounters != 0 {
 		f.next(8 * n)

@@ -98,9 +98,11 @@ const (
 	branchCallStack = 1 << 11 // the "branches" are open calls, as with --call-graph lbr
 	// branchSome are calls, returns and other kinds of branches by themselves.
 	branchSome     = 1<<4 | 1<<5 | 1<<6 | 1<<10 | 1<<12 | 1<<13
-	branchMispred  = 1 << 0  // of the flags of a branch
-	branchSpec     = 3 << 24 // of the flags of a branch: what became of a speculation
-	specWrongPath  = 1 << 24 // one of branchSpec: the branch was not executed
+	branchMispred  = 1 << 0 // of the flags of a branch
+	branchSpecAt   = 24     // place and
+	branchSpecBits = 2      // size of what became of a speculation, in the flags of a branch
+	branchSpec     = 1<<branchSpecBits - 1
+	specWrongPath  = 1       // one of these: the branch was not executed
 	attrIDAll      = 1 << 18 // of the flags of an event: all records have an id
 	protExec       = 4
 	contextMarkers = 1<<64 - 4095 // of callchains: numbers from here are no addresses

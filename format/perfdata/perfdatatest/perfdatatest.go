@@ -4,7 +4,6 @@ package perfdatatest
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -261,6 +260,18 @@ func (w *Writer) Sample(s Sample) {
 	w.Record(9, 2, b)
 }
 
+// fromTheTop returns the flags of a branch as machines of the other byte order have them: compilers allot bit fields from
+// the highest bit there.
+func fromTheTop(flags uint64) (out uint64) {
+	at := 0
+	for _, size := range []int{1, 1, 1, 1, 16, 4, 2, 4, 3, 31} { // of struct perf_branch_entry
+		field := flags >> at & (1<<size - 1)
+		at += size
+		out |= field << (64 - at)
+	}
+	return out
+}
+
 func (w *Writer) branches(b []byte, e *Event, s *Sample) []byte {
 	b = w.u64(b, uint64(len(s.Branches)))
 	if e.BranchType&HWIndex != 0 {
@@ -275,7 +286,7 @@ func (w *Writer) branches(b []byte, e *Event, s *Sample) []byte {
 			flags |= s.Flags[i]
 		}
 		if w.Big {
-			flags = bits.Reverse64(flags) // a bit field
+			flags = fromTheTop(flags)
 		}
 		b = w.u64(b, br.From, br.To, flags)
 	}
