@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-//go:embed c/speed.c c/small.c c/calls.c c/stall.c c/goroutines.go.txt
+//go:embed c/speed.c c/small.c c/calls.c c/stall.c c/stalled.go.txt c/goroutines.go.txt
 var sources embed.FS
 
 // bench is one run of the benchmark: where it works and what it has found.

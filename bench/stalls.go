@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -71,7 +72,7 @@ func (b *bench) stalls(ctx context.Context) error {
 		if b.stallsOnly != "" && s.name != b.stallsOnly {
 			continue
 		}
-		work := filepath.Join(dir, s.name)
+		work := filepath.Join(dir, strconv.Itoa(i))
 		r, err := b.stallIn(ctx, s, work, library)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -142,16 +143,12 @@ func (b *bench) stallIn(ctx context.Context, s *stallServer, dir, library string
 			return nil, err
 		}
 	}
-	argv, err := s.prepare(ctx, dir)
+	flag := filepath.Join(dir, "stall")
+	cmd, err := b.stallCommand(ctx, s, dir, logs, library)
 	if err != nil {
 		return nil, err
 	}
-	flag := filepath.Join(dir, "stall")
-	cmd := exec.Command(b.cairn, append([]string{"watch", "run", "--detours", "--threshold", "20ms", "--dir", logs, "--"}, argv...)...)
-	cmd.Env = append(os.Environ(), "STALL="+s.stall, "STALL_FILE="+flag)
-	if s.stall != "" {
-		cmd.Env = append(cmd.Env, "LD_PRELOAD="+library)
-	}
+	cmd.Env = append(cmd.Env, "STALL="+s.stall, "STALL_FILE="+flag)
 	cmd.Dir = dir
 	if s.user != "" {
 		cmd.Env = append(cmd.Env, "CAIRN_CACHE="+filepath.Join(dir, "cache"))
@@ -179,6 +176,45 @@ func (b *bench) stallIn(ctx context.Context, s *stallServer, dir, library string
 		return nil, err
 	}
 	return r, r.judge(report, from, to, &open)
+}
+
+// stallCommand returns how to run a server: hooked, or built with probes.
+func (b *bench) stallCommand(ctx context.Context, s *stallServer, dir, logs, library string) (*exec.Cmd, error) {
+	if s.build {
+		program, err := b.buildStalled(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		cmd := exec.Command(program, stallAddress)
+		cmd.Env = append(os.Environ(), "CAIRN_DIR="+logs)
+		return cmd, nil
+	}
+	argv, err := s.prepare(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(b.cairn, append([]string{"watch", "run", "--detours", "--threshold", "20ms", "--dir", logs, "--"}, argv...)...)
+	cmd.Env = os.Environ()
+	if s.stall != "" {
+		cmd.Env = append(cmd.Env, "LD_PRELOAD="+library)
+	}
+	return cmd, nil
+}
+
+// buildStalled builds the server in Go, with probes.
+func (b *bench) buildStalled(ctx context.Context, dir string) (string, error) {
+	text, err := sources.ReadFile("c/stalled.go.txt")
+	if err != nil {
+		return "", err
+	}
+	for name, data := range map[string][]byte{"main.go": text, "go.mod": []byte("module example.com/stalled\n\ngo 1.25\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			return "", err
+		}
+	}
+	program := filepath.Join(dir, "stalled")
+	_, err = output(ctx, dir, b.cairn, "go", "--mode", "spike", "--threshold", "20ms", "build", "-o", program, ".")
+	return program, err
 }
 
 // waitingCalls are system calls in which programs wait for work.
@@ -216,8 +252,12 @@ func (r *stallResult) judge(report string, from, to int64, open *busy) error {
 				Idle  bool     `json:"waits_for_work"`
 				Call  string   `json:"system_call"`
 			} `json:"why"`
-			Freeze []int64 `json:"freeze_ns"`
-			Reach  *struct {
+			Open struct {
+				Lasts bool `json:"lasting"`
+			} `json:"open"`
+			Suspended bool    `json:"suspended"`
+			Freeze    []int64 `json:"freeze_ns"`
+			Reach     *struct {
 				Late json.RawMessage `json:"late"`
 			} `json:"reach"`
 		}
@@ -240,6 +280,8 @@ func (r *stallResult) judge(report string, from, to int64, open *busy) error {
 		case o.Why.Idle:
 			idle[o.Stack] = true
 			continue
+		case o.Open.Lasts, o.Suspended:
+			continue // not ranked
 		}
 		if o.Interval[0]-o.Frozen < int64(o.Limit) {
 			continue // it is not ranked
@@ -325,6 +367,7 @@ func (b *bench) stallReport(ctx context.Context, all []*stallResult) []byte {
 }
 
 const stallNotes = `Servers of Debian's packages, hooked by
-` + "`cairn watch run --detours --threshold 20ms`" + `, under requests that come in bursts. One stall is planted in each: by a library
+` + "`cairn watch run --detours --threshold 20ms`" + `, and one in Go, built by ` + "`cairn go --mode spike --threshold 20ms build`" + `
+(c/stalled.go.txt), under requests that come in bursts. One stall is planted in each: by a library
 that is loaded before the C library (c/stall.c), by another client, or by a signal. Rows before it are those that cairn spikes
 prints first. A row is false if its spike mainly waited for events, and requests were open for less than a fifth of its time.`

@@ -27,6 +27,7 @@ type stallServer struct {
 	user        string   // whose process it is, "": ours
 	stall       string   // of the library, "": none
 	freezes     bool     // it is stopped by a signal
+	build       bool     // of Go: it is built with probes, and not hooked
 	end         syscall.Signal
 	each        int // requests of a worker in a burst, if it is not 40
 	prepare     func(ctx context.Context, dir string) (argv []string, err error)
@@ -73,19 +74,7 @@ var stallServers = []stallServer{
 	{
 		name: "nginx", plant: "a slow file system: open", needs: []string{"/usr/sbin/nginx"}, stall: "open",
 		prepare: prepareNginx,
-		request: func(ctx context.Context, _ string, _, _ int) error {
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+stallAddress+"/page.txt", nil)
-			if err != nil {
-				return err
-			}
-			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				return err
-			}
-			defer answer.Body.Close()
-			_, err = io.Copy(io.Discard, answer.Body)
-			return err
-		},
+		request: askHTTP,
 	},
 	{
 		name: "mosquitto", plant: "SIGSTOP, then SIGCONT", needs: []string{"/usr/sbin/mosquitto"}, freezes: true,
@@ -100,6 +89,23 @@ var stallServers = []stallServer{
 		},
 		lock: stopServer,
 	},
+	{name: "a Go server", plant: "a mutex that another goroutine has", needs: []string{"go"}, stall: "lock", build: true, request: askHTTP},
+	{name: "a Go server", plant: "page faults", needs: []string{"go"}, stall: "fault", build: true, request: askHTTP},
+}
+
+// askHTTP sends a request of HTTP.
+func askHTTP(ctx context.Context, _ string, _, _ int) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+stallAddress+"/page.txt", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(io.Discard, answer.Body)
+	return err
 }
 
 // load sends requests in bursts, plants the stall in the middle, and returns when it was.
@@ -133,8 +139,8 @@ func (s *stallServer) load(ctx context.Context, dir, flag string, open *busy) (f
 				open.begin()
 				from, to, err = s.lock(ctx, dir)
 				open.end()
-			} else if err = os.WriteFile(flag, nil, 0o666); err == nil {
-				err = os.Chmod(flag, 0o666)
+			} else {
+				err = plant(flag)
 			}
 		}
 		wg.Wait()
@@ -152,6 +158,15 @@ func (s *stallServer) load(ctx context.Context, dir, flag string, open *busy) (f
 	}
 	_, err = fmt.Sscan(string(text), &from, &to)
 	return from, to, err
+}
+
+// plant makes the file that a server waits for, which other users may remove.
+func plant(flag string) error {
+	file := flag + ".new"
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		return err
+	}
+	return errors.Join(os.Chmod(file, 0o666), os.Rename(file, flag))
 }
 
 // ready waits until the server answers.
