@@ -301,6 +301,9 @@ func (s *Set) openIdleness(sp *Spike, name Namer) Idleness {
 	for _, f := range slices.Backward(o.Inner) {
 		inner = append(inner, s.address(sp.Log, f.PC, o.Found))
 	}
+	if o.Runs && begins && idleNames(inner, name) == Idle {
+		return Idle // it was seen between two waits for work, as for connections
+	}
 	if !sp.openForWork(begins, all, inner, name) {
 		return Working
 	}

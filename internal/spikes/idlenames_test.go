@@ -1,6 +1,10 @@
 package spikes
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+)
 
 // TestIdleNames decides by the functions of Go's library in a stack: the innermost that tells is the one that counts.
 func TestIdleNames(t *testing.T) {
@@ -24,6 +28,29 @@ func TestIdleNames(t *testing.T) {
 		})
 		if got != test.want {
 			t.Errorf("%v: %d, want %d", test.stack, got, test.want)
+		}
+	}
+}
+
+// TestAccepting: main is idle though it ran when it was last looked at, if that was between two connections; if it computes
+// something, it is late.
+func TestAccepting(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		inner string
+		want  Idleness
+	}{{"net.(*TCPListener).Accept", Idle}, {"main.compute", Working}} {
+		names := []string{"main.main", "runtime.main", test.inner}
+		s := New([]Log{{}}, func(_ int, pc, _ uint64) Address { return Address{Offset: pc} })
+		sp := s.Spike(0, &tracelog.Episode{
+			Peak: tracelog.Interval{Lo: 4e9, Hi: 4e9}, Time: 4e9, Threshold: 1e7, Stack: []tracelog.Entry{{PC: 0, Time: tracelog.Interval{Lo: 4e9, Hi: 4e9}}, {PC: 1, Flags: tracelog.NoStamp}},
+			Open: &tracelog.Ongoing{Runs: true, Call: -1, Inner: []tracelog.Entry{{PC: 2, Flags: tracelog.NoStamp}}},
+		})
+		got := s.openIdleness(sp, func(a Address, _ bool) Location {
+			return Location{Places: []Place{{Symbol: names[a.Offset], Function: names[a.Offset]}}}
+		})
+		if got != test.want {
+			t.Errorf("main in %s: %d, want %d", test.inner, got, test.want)
 		}
 	}
 }

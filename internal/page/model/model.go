@@ -138,10 +138,11 @@ type Inlined struct {
 	Into []int `json:"into"`
 }
 
-// Spiked is the spikes whose peak a function is.
+// Spiked is the spikes whose peak a function is, and its calls that took too long and have not ended.
 type Spiked struct {
 	Count uint64 `json:"count"`
-	Worst uint64 `json:"worst_ns"`
+	Open  uint64 `json:"open,omitempty"`
+	Worst uint64 `json:"worst_ns"` // the longest of both
 	// Groups are indexes into Spikes.Groups.
 	Groups []int `json:"groups"`
 }

@@ -36,15 +36,25 @@ func (b *builder) spikes() {
 		b.m.Limits = append(b.m.Limits, fmt.Sprintf("%d more calls that have not ended are not included; cairn spikes --top 0 prints all.", s.OpenLeft))
 	}
 	for i, g := range s.Spikes {
-		at := b.function(cmp.Or(g.Peak.Symbol, g.Peak.Function), g.Peak.File, 0)
-		fn := &b.m.Functions[at]
-		if fn.Spikes == nil {
-			fn.Spikes = &Spiked{Groups: []int{}}
-		}
-		fn.Spikes.Count += g.Seen
-		fn.Spikes.Worst = max(fn.Spikes.Worst, longest(g))
-		fn.Spikes.Groups = append(fn.Spikes.Groups, i)
+		of := b.spiked(g)
+		of.Count += g.Seen
+		of.Worst = max(of.Worst, longest(g))
+		of.Groups = append(of.Groups, i)
 	}
+	for _, g := range s.Open {
+		of := b.spiked(g)
+		of.Open += uint64(1 + g.Open.Alike)
+		of.Worst = max(of.Worst, g.Interval[0])
+	}
+}
+
+// spiked returns the spikes of the function that is the peak of one.
+func (b *builder) spiked(g *spikes.Object) *Spiked {
+	fn := &b.m.Functions[b.function(cmp.Or(g.Peak.Symbol, g.Peak.Function), g.Peak.File, 0)]
+	if fn.Spikes == nil {
+		fn.Spikes = &Spiked{Groups: []int{}}
+	}
+	return fn.Spikes
 }
 
 // longest returns the lower bound of the longest call of a group. The value by which groups of

@@ -21,7 +21,7 @@
       if (f.time.median !== undefined) add("A call", single(f.time.median), "p99 " + single(f.time.p99) + ", max " + single(f.time.max));
     }
     if (f.samples) add("Samples", format.count(f.samples.self), format.count(f.samples.total) + " with callees" + (f.samples.restored ? ", " + format.count(f.samples.restored) + " restored" : ""));
-    if (f.spikes) add("Spikes", format.duration(f.spikes.worst_ns), format.plural(f.spikes.count, "call") + " that took too long");
+    if (f.spikes) add("Spikes", format.duration(f.spikes.worst_ns), format.plural(f.spikes.count, "call") + " that took too long" + (f.spikes.open ? ", " + format.count(f.spikes.open) + " not ended" : ""));
     if (f.order) add("First run", format.count(Math.round(f.order)), "place among first executions");
     if (f.size) add("Size", format.bytes(f.size), "at " + format.hex(f.address));
     if (f.change && f.change.before !== undefined) add("Before", format.mean(f.change.before || 0), "calls in a run; now " + format.mean(f.change.now || 0));
