@@ -268,9 +268,13 @@ func foundMissed(m *Model) *Finding {
 	ran := map[place]bool{}
 	sizes := map[place]uint64{}
 	var order []place
+	inlined := 0
 	for i := range m.Functions {
 		f := &m.Functions[i]
 		if f.Mode == "" {
+			if f.Absent == "" && f.Inlined != nil {
+				inlined++
+			}
 			continue
 		}
 		at := place{f.Symbol, f.File, f.Line}
@@ -293,6 +297,9 @@ func foundMissed(m *Model) *Finding {
 	text := fmt.Sprintf("%s of %s never ran", report.Count(n), report.Plural(len(order), "function"))
 	if bytes > 0 {
 		text += ": " + size(bytes) + " of code"
+	}
+	if inlined > 0 {
+		text += fmt.Sprintf("; %s more %s only inlined, and %s not among them", report.Count(inlined), report.Either(uint64(inlined), "is", "are"), report.Either(uint64(inlined), "is", "are"))
 	}
 	return &Finding{"missed", text + ".", "functions", map[string]string{"only": "missed", "sort": "size-"}}
 }

@@ -34,6 +34,9 @@ func TestFindings(t *testing.T) {
 			"1 function was called once, and is 54.5 % of the code of functions that ran (300 bytes).",
 			"1 of 5 functions never ran: 2.0 KiB of code.",
 		}},
+		"inlined": {Model{Functions: []Function{{Key: "f", Symbol: "f", Mode: "cover", Size: 9}, {Key: "in", Symbol: "in", Inlined: &Inlined{Copies: 2}}}}, []string{
+			"1 of 1 function never ran: 9 bytes of code; 1 more is only inlined, and is not among them.",
+		}},
 		"unknown": {Model{Functions: code, Figures: []Figure{{ID: "functions", Unknown: 2}}}, []string{
 			"1 function was called once, and is 54.5 % of the code of functions that ran (300 bytes).",
 			"1 of 5 functions never ran: 2.0 KiB of code.",
