@@ -1,15 +1,19 @@
 // Package web has the page of the report: its HTML, its style, and the script of each view.
-// There is no build step: classic scripts are concatenated in the order of Scripts.
+// Classic scripts are concatenated in the order of Scripts. The program has them compressed, in script.gz, as they would
+// be a hundredth of it: after a change of a script run go test ./internal/page/web -update.
 package web
 
 import (
+	"compress/gzip"
 	"embed"
+	"io"
 	"strings"
+	"sync"
 
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
-//go:embed *.html *.css *.js third_party/*.js
+//go:embed *.html *.css script.gz
 var files embed.FS
 
 // Scripts are in the order of the page: app.js first, because all others register with it,
@@ -28,7 +32,19 @@ var Styles = []string{"app.css", "views.css", "source.css", "pictures.css", "tim
 func Body() string { return read("page.html") }
 
 // Script returns all scripts as one.
-func Script() string { return concat(Scripts) }
+func Script() string { return script() }
+
+var script = sync.OnceValue(func() string {
+	packed, err := gzip.NewReader(strings.NewReader(read("script.gz")))
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	text, err := io.ReadAll(packed)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+})
 
 // Style returns all styles as one, with the colours of bars that all pages have.
 func Style() string {

@@ -1,6 +1,9 @@
 package web_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"flag"
 	"io/fs"
 	"os"
 	"slices"
@@ -9,6 +12,42 @@ import (
 
 	"github.com/cairnprof/cairn/internal/page/web"
 )
+
+var update = flag.Bool("update", false, "write script.gz")
+
+// TestScript checks that script.gz has the scripts of the directory.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	for _, name := range web.Scripts {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(data)
+		text.WriteByte('\n')
+	}
+	if web.Script() == text.String() {
+		return
+	}
+	if !*update {
+		t.Fatal("script.gz does not have the scripts as they are: go test ./internal/page/web -update")
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(text.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("script.gz", packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestFiles checks that the page has each script and style of the directory, app.js first.
 func TestFiles(t *testing.T) {
