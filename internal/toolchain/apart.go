@@ -21,7 +21,7 @@ import (
 const apartFile = "apart"
 
 // tellsApart reports whether a mode keeps functions with the same code apart. The others leave the code as it is shipped.
-func tellsApart(m prof.Mode) bool { return !m.Timed() && !m.HasSlots() }
+func tellsApart(m prof.Mode) bool { return !m.Timed() && m != prof.ModeOrder }
 
 // recordedApart reports whether a profile has functions of a mode that keeps those with the same code apart.
 func recordedApart(p *prof.Profile) bool {
