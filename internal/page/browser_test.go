@@ -199,6 +199,7 @@ func TestPages(t *testing.T) {
     const current = function () { return document.querySelector(".scenarios tr.current td").textContent; };
     equal("scenario", current(), "two");
     equal("page of the address", head(), "0x1000, by cairn order");
+    equal("nothing but functions", document.querySelector(".pageinfo").textContent.includes("null"), false);
     const map = document.querySelector(".pagemap");
     map.focus();
     map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));

@@ -37,7 +37,7 @@ cairn.histogram = (function () {
       picture.append(svg("path", { d: "M" + (x + .5).toFixed(1) + " " + HEIGHT + "v5" }), svg("text", { x: x.toFixed(1), y: HEIGHT + 15 }, name));
       room = x + size + 16;
     });
-    return cairn.el("figure", { class: "times" }, picture, cairn.el("figcaption", { class: "soft" }, about + "; the tallest bar is " + format.plural(most, "call") + ". Times double every four bars." +
+    return cairn.el("figure", { class: "times", tabindex: "0", "aria-label": "How long calls took" }, picture, cairn.el("figcaption", { class: "soft" }, about + "; the tallest bar is " + format.plural(most, "call") + ". Times double every four bars." +
       (step ? " The clock tells times apart that differ by " + write(step) + "." : "") +
       (known < time.calls ? " Of " + format.plural(time.calls - known, "more call") + " the time is not known." : "")));
   }

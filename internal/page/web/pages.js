@@ -139,7 +139,7 @@
           info.replaceChildren(el("h3", null, el("span", { class: "mono" }, format.hex(layout.address + i * p.page_size)), ", " + layout.label),
             el("p", { class: "soft" }, step ? "touched by first execution " + format.count(step) + " of the run" : "not touched in this run"),
             el("ul", { class: "plain" }, ids.slice(0, 14).map(function (id) { return el("li", null, cairn.functionMark(x, model.functions[id]), cairn.functionLink(model, id)); })),
-            ids.length > 14 ? el("p", { class: "soft" }, "and " + (ids.length - 14) + " more") : !ids.length ? el("p", { class: "soft" }, "no function of the profile") : null);
+            ids.length > 14 ? el("p", { class: "soft" }, "and " + (ids.length - 14) + " more") : !ids.length ? el("p", { class: "soft" }, "no function of the profile") : "");
         };
         chosen = function () {
           const [at, i] = (now.at || "").split(".").map(Number), is = maps[at] && i >= 0 && i < maps[at].touch.steps.length;
