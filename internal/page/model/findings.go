@@ -330,12 +330,18 @@ func foundUnknown(m *Model) *Finding {
 		n := int(m.Figures[at].Unknown)
 		return &Finding{"unknown", "Of " + have(n, "function", "it is not known whether it ran: no program has it", "it is not known whether they ran: no program has them") + ".", "functions", map[string]string{"only": "outside"}}
 	}
-	lines := 0
+	lines, all := 0, 0
 	for i := range m.Files {
-		lines += m.Files[i].Lines[2]
+		of := &m.Files[i].Lines
+		lines += of[2]
+		all += of[0] + of[1] + of[2]
 	}
 	if lines == 0 {
 		return nil
 	}
-	return &Finding{"unknown", "Of " + have(lines, "line", "it is not known whether it ran", "it is not known whether they ran") + ".", "source", nil}
+	text := fmt.Sprintf("Of %s of %s it is not known whether they ran", report.Count(lines), report.Plural(all, "line"))
+	if !slices.ContainsFunc(m.Functions, func(f Function) bool { return f.Blocks != nil }) {
+		text += ": only that functions ran was recorded. Builds with --mode block record lines"
+	}
+	return &Finding{"unknown", text + ".", "source", nil}
 }

@@ -44,7 +44,7 @@ func TestFindings(t *testing.T) {
 		}},
 		"files": {Model{Files: []File{{Path: "a.c", Lines: [3]int{9, 1, 0}, Data: "x"}, {Path: "b.c", Lines: [3]int{0, 20, 1}, Data: "y"}}}, []string{
 			"b.c has 20 of the 21 lines that did not run.",
-			"Of 1 line it is not known whether it ran.",
+			"Of 1 of 31 lines it is not known whether they ran: only that functions ran was recorded. Builds with --mode block record lines.",
 		}},
 		"calls": {Model{Functions: timed, Calls: &Calls{Unit: "ns", Time: 1000, Processor: 250, Waits: []Wait{
 			{For: "work", Count: 1, Time: 5000, Idle: 5000}, {For: "a mutex", Count: 2, Time: 800, Idle: 50, Most: &one},
