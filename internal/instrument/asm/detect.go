@@ -27,10 +27,26 @@ func IsCompilerOutput(src []byte) bool {
 
 // LacksPatterns reports whether src is gcc's output without the patterns of its instructions (-dp), so probably
 // compiled with -fipa-ra as well: in timed modes, neither where its functions are left is known for certain nor
-// which registers are free there.
+// which registers are free there. Of functions that the compiler proved unreachable there is no instruction, and
+// so no pattern.
 func LacksPatterns(src []byte) bool {
 	has := func(mark string) bool { return bytes.Contains(src, []byte(mark)) }
-	return has("@function") && !has("[c=") && !has("[length = ") && !has(".Lfunc_end") && !has("-- Begin function") && !has("clang version")
+	return has("@function") && !has("[c=") && !has("[length = ") && !has(".Lfunc_end") && !has("-- Begin function") && !has("clang version") &&
+		hasInstruction(src)
+}
+
+// hasInstruction reports whether a line is an instruction as compilers write them: a tab and a word.
+func hasInstruction(src []byte) bool {
+	for {
+		_, rest, ok := bytes.Cut(src, []byte("\n\t"))
+		if !ok {
+			return false
+		}
+		if len(rest) > 0 && rest[0] >= 'a' && rest[0] <= 'z' {
+			return true
+		}
+		src = rest
+	}
 }
 
 // startsFunction looks for a function as gcc announces it without unwind tables, with the same tabs and blanks,
