@@ -23,6 +23,22 @@ enum { RTLD_LAZY = 1, RTLD_NOW = 2, RTLD_GLOBAL = 0x100, RTLD_NODELETE = 0x1000,
 
 static void *open_base(const char *path, int mode) { return dlmopen ? dlmopen(BASE_NAMESPACE, path, mode) : dlopen(path, mode); }
 
+/* BEFORE_INITIALIZERS(f) calls f when the loader relocates this module, which is before it runs any
+ * initializer: it uses a function whose address the loader asks for (STT_GNU_IFUNC). Initializers of
+ * other libraries may call this module, above all if it has the program's allocator, and those of the
+ * libraries that it needs run before its own. f may not call another module. KEEP_BEFORE refers to that
+ * address, so that --gc-sections keeps it. */
+#if __has_include(<gnu/libc-version.h>)
+#define BEFORE_INITIALIZERS(f)                                   \
+  static void nothing(void) {}                                   \
+  static void (*resolve(void))(void) { return f(), nothing; }    \
+  static void relocated(void) __attribute__((ifunc("resolve"))); \
+  static void (*const before)(void) = relocated
+#else
+#define BEFORE_INITIALIZERS(f) static void (*const before)(void) = f
+#endif
+#define KEEP_BEFORE __asm__ volatile("" : : "r"(&before))
+
 /* find_global returns the address of a variable of the executable or a host; 0 if there is none. */
 static void *find_global(const char *name) {
   void *base = open_base(0, RTLD_LAZY), *at = base ? dlsym(base, name) : 0;

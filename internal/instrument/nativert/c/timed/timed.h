@@ -329,6 +329,7 @@ HIDDEN void __cairn_add_base(struct process *p, const void *at);
 HIDDEN struct process **__cairn_guest_states(void);
 HIDDEN int __cairn_guest_load(void);
 HIDDEN int __cairn_guest_allocates(void);
+HIDDEN void __cairn_early_start(void);
 HIDDEN void __cairn_guest_pin(void);
 HIDDEN void __cairn_pin(void);
 HIDDEN int __cairn_guest_leave(struct process *p);

@@ -15,9 +15,12 @@ int __cairn_guest_load(void) { return load_host(CAIRN_KIND); }
 /* plain makes the code of this module one that records nothing. */
 int __cairn_guest_plain(void) { return make_plain(&header); }
 
+BEFORE_INITIALIZERS(__cairn_early_start);
+
 /* allocates reports whether this module has the program's allocator, which the loader calls. */
 int __cairn_guest_allocates(void) {
   u64 start, end, at = (u64)&calloc;
+  KEEP_BEFORE;
   range(&start, &end);
   return at >= start && at < end;
 }

@@ -266,7 +266,7 @@ static struct process *idle(char **envp, struct local *here) {
   __cairn_show_low(p);
   if (p->mask != (u32)-1) __cairn_masked(p);
 #ifdef CAIRN_FLIGHT
-  __cairn_flight_start(p, __cairn_plain);
+  __cairn_flight_start(p, 1); /* another call pins this module */
   here->flight.position = FLIGHT_NONE;
   store(word(p, ALIVE), 0);
 #endif
@@ -282,10 +282,14 @@ static struct process *idle(char **envp, struct local *here) {
 
 static struct local here;
 
-/* meanwhile makes a state for as long as the loader looks for that of the process, if this module is
- * the program's allocator, which the loader calls. */
-static struct process *meanwhile(char **envp) {
-  return &__cairn_process || !__cairn_guest_allocates() ? 0 : idle(envp, &here);
+static struct process *early;
+
+/* early_start makes a state for the time until this module is initialized, if it is the program's
+ * allocator: initializers of other libraries call that, and the loader while it looks for the state of
+ * the process. */
+void __cairn_early_start(void) {
+  static char *none[1];
+  if (!__cairn_state && __cairn_guest_allocates()) early = idle(none, &here);
 }
 
 /* run_plain lets a library whose host cannot be loaded run without recording. A child made by fork
@@ -341,12 +345,14 @@ void __cairn_add_base(struct process *p, const void *at) {
 
 HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   (void)argc, (void)argv;
-  if (__cairn_state) return;
+  if (__cairn_state && __cairn_state != early) return;
 #if !GLIBC
   envp = &environ ? environ : 0;
 #endif
+  __cairn_early_start(); /* unless the loader called it */
   int first;
-  struct process *before = meanwhile(envp), *p = join(envp, &first);
+  struct process *before = early, *p = join(envp, &first);
+  early = 0;
   if (!p) {
     run_plain(envp);
     if (before) __cairn_window_free(before);

@@ -15,6 +15,7 @@ static struct trace_local here = {.position = TRACE_NONE};
 static struct tracer *idle(void) {
   static u8 nothing[sizeof(struct tracer)] __attribute__((aligned(64)));
   struct tracer *t = (struct tracer *)nothing;
+  if (t->sink) return t; /* it was made early */
   u8 *m = (u8 *)map(0, 3ul * LOG_CHUNK_SIZE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(m)) return 0;
   t->sink = (u8 *)(((u64)m + LOG_CHUNK_SIZE - 1) & ~(LOG_CHUNK_SIZE - 1ul));
@@ -25,13 +26,16 @@ static struct tracer *idle(void) {
   return t;
 }
 
-/* meanwhile makes such a state if this module is the program's allocator: the loader calls it while it
- * looks for the state of the process. */
+/* meanwhile makes such a state if this module is the program's allocator: initializers of other libraries
+ * call that, and the loader while it looks for the state of the process. */
 static int meanwhile(void) {
   u64 start, end, at = (u64)&calloc;
   range(&start, &end);
   return at < start || at >= end || idle() != 0;
 }
+
+static void early(void) { meanwhile(); }
+BEFORE_INITIALIZERS(early);
 
 struct tracer *__cairn_trace_plain(void) {
   if (!make_plain(&header)) return 0;
@@ -42,6 +46,7 @@ struct tracer *__cairn_trace_plain(void) {
 }
 
 struct tracer *__cairn_trace_find(void) {
+  KEEP_BEFORE;
   if (!meanwhile()) return 0;
   struct tracer *t = (struct tracer *)find_global("__cairn_traced");
   if (t) return t;
