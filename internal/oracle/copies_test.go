@@ -153,7 +153,7 @@ func TestCopiedStacks(t *testing.T) {
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {
-			skipLong(t)
+			t.Parallel()
 			g := g.With("gcc", "-O2")
 			mustHave(t, g.Compiler)
 			root, dir, sources := fetchGuest(t, g)
