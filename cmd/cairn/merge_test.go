@@ -196,7 +196,7 @@ func TestMergeRefuses(t *testing.T) {
 		{[]string{"merge", "-o", "-", "--json", "$W/raws"}, verb.ExitUsage, "standard output"},
 		{[]string{"create", "-p", "$W/app.mip", "$W/app.mipmap"}, verb.ExitFail, "$W/app.mip exists"},
 		{[]string{"create", "-p", "$W/y.mip", "$W/raws/a.mipraw"}, verb.ExitFail, "not a binary or a map: it is a raw file"},
-		{[]string{"create", "$W/app.mipmap"}, verb.ExitUsage, "no profile given; use -p FILE.mip"},
+		{[]string{"create", "$W/app.mipmap"}, verb.ExitUsage, "no profile given; use -o FILE.mip"},
 		{[]string{"create", "-p", "$W/y.mip", "$W/app.mipmap", "$W/wider.mipmap"}, verb.ExitFail, "same build id, but a different map"},
 		{[]string{"map", "$W/raws/notes.txt"}, verb.ExitFail, "not a binary or a map"},
 	} {

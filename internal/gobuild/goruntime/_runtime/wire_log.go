@@ -30,6 +30,7 @@ const (
 	cairnLogEntryLeft           = 32
 	cairnLogEntryNoStamp        = 1
 	cairnLogEntrySize           = 32
+	cairnLogEntrySuspended      = 64
 	cairnLogEpisodeBeforeFork   = 2
 	cairnLogEpisodeCallerOnly   = 16
 	cairnLogEpisodeChildrenCut  = 32
@@ -137,6 +138,7 @@ const (
 	cairnLogStackUnknown        = 16777215
 	cairnLogStallSize           = 32
 	cairnLogSuffix              = ".cairnlog"
+	cairnLogSuspendedSize       = 48
 	cairnLogTSCHzOffset         = 40
 	cairnLogTSCOffset           = 32
 	cairnLogTextDescription     = 1
@@ -165,6 +167,7 @@ const (
 	cairnLogTypeSeen            = 8
 	cairnLogTypeSetting         = 24
 	cairnLogTypeStall           = 5
+	cairnLogTypeSuspended       = 17
 	cairnLogTypeText            = 7
 	cairnLogTypeThread          = 4
 	cairnLogTypeTrace           = 9

@@ -29,11 +29,11 @@ static void *open_base(const char *path, int mode) { return dlmopen ? dlmopen(BA
  * libraries that it needs run before its own. f may not call another module. KEEP_BEFORE refers to that
  * address, so that --gc-sections keeps it. */
 #if __has_include(<gnu/libc-version.h>)
-#define BEFORE_INITIALIZERS(f)                                   \
-  static void nothing(void) {}                                   \
-  static void (*resolve(void))(void) { return f(), nothing; }    \
-  static void relocated(void) __attribute__((ifunc("resolve"))); \
-  static void (*const before)(void) = relocated
+#define BEFORE_INITIALIZERS(f)                                           \
+  static void nothing(void) {}                                           \
+  static void (*resolve(void))(void) { return f(), nothing; }            \
+  HIDDEN void __cairn_relocated(void) __attribute__((ifunc("resolve"))); \
+  static void (*const before)(void) = __cairn_relocated
 #else
 #define BEFORE_INITIALIZERS(f) static void (*const before)(void) = f
 #endif
