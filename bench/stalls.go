@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -228,6 +229,39 @@ type stallRow struct {
 	text    string
 }
 
+// stallLine is a line of the report: a call, a freeze of the process, or what the report can show.
+type stallLine struct {
+	Stack    int            `json:"stack_id"`
+	Wall     int64          `json:"wall_ns"`
+	Interval [2]int64       `json:"interval_ns"`
+	Worst    uint64         `json:"worst_ns"`
+	Limit    uint64         `json:"threshold_ns"`
+	Frozen   int64          `json:"frozen_ns"`
+	Caller   map[string]any `json:"caller"`
+	Peak     struct {
+		Function string `json:"function"`
+	} `json:"peak"`
+	Why struct {
+		Text  string   `json:"text"`
+		Slept [2]int64 `json:"slept_ns"`
+		Idle  bool     `json:"waits_for_work"`
+		Call  string   `json:"system_call"`
+	} `json:"why"`
+	Open struct {
+		Lasts bool `json:"lasting"`
+	} `json:"open"`
+	Suspended bool    `json:"suspended"`
+	Freeze    []int64 `json:"freeze_ns"`
+	Reach     *struct {
+		Late json.RawMessage `json:"late"`
+	} `json:"reach"`
+}
+
+// ranked reports whether the report ranks a call.
+func (o *stallLine) ranked() bool {
+	return o.Interval[1] > 0 && !o.Why.Idle && !o.Open.Lasts && !o.Suspended && o.Interval[0]-o.Frozen >= int64(o.Limit)
+}
+
 // judge reads the report as cairn spikes ranks it.
 func (r *stallResult) judge(report string, from, to int64, open *busy) error {
 	rows := make(map[string]*stallRow)
@@ -235,32 +269,7 @@ func (r *stallResult) judge(report string, from, to int64, open *busy) error {
 	lines := bufio.NewScanner(strings.NewReader(report))
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
-		var o struct {
-			Stack    int            `json:"stack_id"`
-			Wall     int64          `json:"wall_ns"`
-			Interval [2]int64       `json:"interval_ns"`
-			Worst    uint64         `json:"worst_ns"`
-			Limit    uint64         `json:"threshold_ns"`
-			Frozen   int64          `json:"frozen_ns"`
-			Caller   map[string]any `json:"caller"`
-			Peak     struct {
-				Function string `json:"function"`
-			} `json:"peak"`
-			Why struct {
-				Text  string   `json:"text"`
-				Slept [2]int64 `json:"slept_ns"`
-				Idle  bool     `json:"waits_for_work"`
-				Call  string   `json:"system_call"`
-			} `json:"why"`
-			Open struct {
-				Lasts bool `json:"lasting"`
-			} `json:"open"`
-			Suspended bool    `json:"suspended"`
-			Freeze    []int64 `json:"freeze_ns"`
-			Reach     *struct {
-				Late json.RawMessage `json:"late"`
-			} `json:"reach"`
-		}
+		var o stallLine
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return err
 		}
@@ -269,44 +278,41 @@ func (r *stallResult) judge(report string, from, to int64, open *busy) error {
 			if err := json.Unmarshal(o.Reach.Late, &r.late); err != nil {
 				return err
 			}
-			continue
 		case o.Freeze != nil:
 			if took := o.Freeze[1] - o.Freeze[0]; r.server.stall == "" && r.server.freezes && took > (to-from)*9/10 && r.before < 0 {
 				r.before, r.found = 0, fmt.Sprintf("freeze %d ms", took/1e6)
 			}
-			continue
-		case o.Interval[1] == 0:
-			continue
-		case o.Why.Idle:
+		case o.Interval[1] > 0 && o.Why.Idle:
 			idle[o.Stack] = true
-			continue
-		case o.Open.Lasts, o.Suspended:
-			continue // not ranked
+		case o.ranked():
+			key := fmt.Sprint(o.Stack, o.Caller != nil)
+			if rows[key] == nil {
+				rows[key] = &stallRow{worst: o.Worst}
+			}
+			rows[key].add(&o, from, to, open)
 		}
-		if o.Interval[0]-o.Frozen < int64(o.Limit) {
-			continue // it is not ranked
-		}
-		key := fmt.Sprint(o.Stack, o.Caller != nil)
-		row := rows[key]
-		if row == nil {
-			row = &stallRow{worst: o.Worst}
-			rows[key] = row
-		}
-		begin := o.Wall - o.Interval[1]
-		if in := min(o.Wall, to) - max(begin, from); in > (to-from)*9/10 && o.Interval[0] > (to-from)*9/10 {
-			row.planted = true
-			row.text = fmt.Sprintf("%s: %s", o.Peak.Function, o.Why.Text)
-			continue
-		}
-		row.text = cmp.Or(row.text, fmt.Sprintf("%s: %s", o.Peak.Function, o.Why.Text))
-		row.wrong = row.wrong || o.Why.Slept[0] > o.Interval[0]*8/10 && slices.Contains(waitingCalls, o.Why.Call) && open.within(begin, o.Wall) < .2
 	}
-	list := make([]*stallRow, 0, len(rows))
-	for _, row := range rows {
-		list = append(list, row)
+	r.idle = len(idle)
+	r.rank(rows)
+	return lines.Err()
+}
+
+// add adds a call to its row.
+func (row *stallRow) add(o *stallLine, from, to int64, open *busy) {
+	begin := o.Wall - o.Interval[1]
+	text := fmt.Sprintf("%s: %s", o.Peak.Function, o.Why.Text)
+	if in := min(o.Wall, to) - max(begin, from); in > (to-from)*9/10 && o.Interval[0] > (to-from)*9/10 {
+		row.planted, row.text = true, text
+		return
 	}
-	slices.SortFunc(list, func(a, b *stallRow) int { return cmp.Compare(b.worst, a.worst) })
-	r.rows, r.idle = len(list), len(idle)
+	row.text = cmp.Or(row.text, text)
+	row.wrong = row.wrong || o.Why.Slept[0] > o.Interval[0]*8/10 && slices.Contains(waitingCalls, o.Why.Call) && open.within(begin, o.Wall) < .2
+}
+
+// rank looks for the planted stall among the rows.
+func (r *stallResult) rank(rows map[string]*stallRow) {
+	list := slices.SortedFunc(maps.Values(rows), func(a, b *stallRow) int { return cmp.Compare(b.worst, a.worst) })
+	r.rows = len(list)
 	for i, row := range list {
 		if row.planted && r.before < 0 {
 			r.before, r.found = i, row.text
@@ -318,7 +324,6 @@ func (r *stallResult) judge(report string, from, to int64, open *busy) error {
 			r.first = append(r.first, row.text)
 		}
 	}
-	return lines.Err()
 }
 
 // stallReport writes the table.

@@ -154,10 +154,7 @@ func decode(data []byte, base int64) (record, error) {
 		c.U64()
 		r.thread = decodeThread(c, a)
 	case wire.TypeStall:
-		r.stall = &Stall{From: c.U64(), To: c.U64(), Waited: c.U64()}
-		if r.stall.From > r.stall.To {
-			c.FailAt(base+8, "a stall ends before it begins")
-		}
+		r.stall = decodeStall(c, base)
 	case wire.TypeTrailer:
 		r.trailer = decodeTrailer(c, a, size)
 	case wire.TypeText:
@@ -176,10 +173,7 @@ func decode(data []byte, base int64) (record, error) {
 		r.tid, r.number = a, c.U64()
 		r.suspended = decodeSuspended(c)
 	case wire.TypeFreeze:
-		r.freeze = &Freeze{From: c.U64(), To: c.U64(), Waited: c.U64(), CPU: c.U64()}
-		if r.freeze.From > r.freeze.To {
-			c.FailAt(base+8, "a freeze ends before it begins")
-		}
+		r.freeze = decodeFreeze(c, base)
 	case wire.TypeOpen:
 		r.tid, r.slot = a, true
 		r.open = decodeOpen(c, a)
@@ -191,6 +185,22 @@ func decode(data []byte, base int64) (record, error) {
 		r.seen = &Seen{PC: c.U64(), Hash: c.U64(), Count: c.U64(), Worst: c.U64(), Sum: c.U64(), Last: c.U64(), Episode: c.U64()}
 	}
 	return r, c.Err()
+}
+
+func decodeStall(c *bytecur.Cursor, base int64) *Stall {
+	s := &Stall{From: c.U64(), To: c.U64(), Waited: c.U64()}
+	if s.From > s.To {
+		c.FailAt(base+8, "a stall ends before it begins")
+	}
+	return s
+}
+
+func decodeFreeze(c *bytecur.Cursor, base int64) *Freeze {
+	f := &Freeze{From: c.U64(), To: c.U64(), Waited: c.U64(), CPU: c.U64()}
+	if f.From > f.To {
+		c.FailAt(base+8, "a freeze ends before it begins")
+	}
+	return f
 }
 
 func decodeModule(c *bytecur.Cursor, number uint32) *Module {

@@ -74,63 +74,83 @@ func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []covera
 	if err != nil {
 		return err
 	}
-	t := report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}}
-	out := []funcJSON{}
-	sum, unknown := coverage.Tally{Total: len(list)}, 0
-	named := map[string]int{}
-	for _, l := range list {
-		named[l.name]++
+	l := funcList{
+		table: report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}},
+		json:  []funcJSON{},
+		sum:   coverage.Tally{Total: len(list)},
 	}
-	for _, l := range list {
-		if l.ran {
-			sum.Covered++
-		}
-		if f.unknown || l.ran == f.missed {
-			continue
-		}
-		module := ""
-		if named[l.name] > 1 && len(modules) > 1 {
-			module = l.modules()
-		}
-		t.Add(report.Text(l.name), report.Cell{Text: l.source, Color: report.Dim}, report.Cell{Text: module, Color: report.Dim})
-		for i := range l.copies {
-			if fn := &l.copies[i]; f.missed || fn.counts.Runs > 0 {
-				out = append(out, fn.json())
-			}
-		}
-	}
-	for i := range missing {
-		a := &missing[i]
-		switch {
-		case a.unknown:
-			unknown++
-		case a.runs > 0:
-			sum.Covered++
-			sum.Total++
-		default:
-			sum.Total++
-		}
-		if a.unknown == f.unknown && (f.unknown || (a.runs > 0) != f.missed) {
-			out = append(out, a.json())
-			t.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
-		}
-	}
+	f.addPresent(&l, list, len(modules) > 1)
+	f.addAbsent(&l, missing)
 	f.scope.say()
 	if f.Json {
 		return report.WriteJSON(w, struct {
 			Functions []funcJSON `json:"functions"`
-		}{out})
+		}{l.json})
 	}
-	if err := t.Write(w, style); err != nil {
+	if err := l.table.Write(w, style); err != nil {
 		return err
 	}
 	text := "no functions"
-	if sum.Total > 0 {
-		text = shareText(sum) + " functions ran"
+	if l.sum.Total > 0 {
+		text = shareText(l.sum) + " functions ran"
 	}
-	if unknown > 0 {
-		text += fmt.Sprintf("; of %s it is not known", report.Plural(unknown, "function"))
+	if l.unknown > 0 {
+		text += fmt.Sprintf("; of %s it is not known", report.Plural(l.unknown, "function"))
 	}
 	fmt.Fprintf(s.Remarks(), "%s: %s\n", f.Path, text)
 	return nil
+}
+
+// funcList is the list of functions in both forms, and its sums.
+type funcList struct {
+	table   report.Table
+	json    []funcJSON
+	sum     coverage.Tally
+	unknown int
+}
+
+// addPresent adds functions of modules.
+func (f *coveredFlags) addPresent(l *funcList, list []*listedFunc, several bool) {
+	named := map[string]int{}
+	for _, fn := range list {
+		named[fn.name]++
+	}
+	for _, fn := range list {
+		if fn.ran {
+			l.sum.Covered++
+		}
+		if f.unknown || fn.ran == f.missed {
+			continue
+		}
+		module := ""
+		if named[fn.name] > 1 && several {
+			module = fn.modules()
+		}
+		l.table.Add(report.Text(fn.name), report.Cell{Text: fn.source, Color: report.Dim}, report.Cell{Text: module, Color: report.Dim})
+		for i := range fn.copies {
+			if c := &fn.copies[i]; f.missed || c.counts.Runs > 0 {
+				l.json = append(l.json, c.json())
+			}
+		}
+	}
+}
+
+// addAbsent adds functions that no module has.
+func (f *coveredFlags) addAbsent(l *funcList, missing []absentFunc) {
+	for i := range missing {
+		a := &missing[i]
+		switch {
+		case a.unknown:
+			l.unknown++
+		case a.runs > 0:
+			l.sum.Covered++
+			l.sum.Total++
+		default:
+			l.sum.Total++
+		}
+		if a.unknown == f.unknown && (f.unknown || (a.runs > 0) != f.missed) {
+			l.json = append(l.json, a.json())
+			l.table.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
+		}
+	}
 }

@@ -78,9 +78,9 @@ func Files(modules []Module) (files []SourceFile, unplaced int) { return Analyse
 
 // Files is the function Files for the modules of the analysis.
 func (a *Analysis) Files() (files []SourceFile, unplaced int) {
-	modules, o, missing := a.modules, a.o, a.missing
+	o := a.o
 	o.settle()
-	o.absent(missing)
+	o.absent(a.missing)
 	byName := map[string]*SourceFile{}
 	file := func(name string) *SourceFile {
 		if byName[name] == nil {
@@ -88,45 +88,7 @@ func (a *Analysis) Files() (files []SourceFile, unplaced int) {
 		}
 		return byName[name]
 	}
-	funcs := map[string]sourceFuncs{}
-	for i := range modules {
-		m := &modules[i]
-		for _, src := range sourcefunc.Of(&m.Map) {
-			first := &m.Funcs[src.Funcs[0]]
-			name, line := m.Definition(first)
-			if line == 0 {
-				unplaced++
-				continue
-			}
-			if funcs[name] == nil {
-				funcs[name] = sourceFuncs{}
-			}
-			c := src.Counts(m.Module)
-			copies, unsure := o.inlinedRuns(m, first)
-			runs := max(c.Runs, copies)
-			o.begin(m, first, runs)
-			funcs[name].add(SourceFunc{Name: src.Name, Line: line, End: o.end(m, first, line), Runs: runs, Unknown: runs == 0 && (unsure || o.returns.computed(i, first))})
-		}
-	}
-	for i := range missing {
-		a := &missing[i]
-		name, line := AbsentSource(a)
-		if line == 0 {
-			unplaced++
-			continue
-		}
-		if funcs[name] == nil {
-			funcs[name] = sourceFuncs{}
-		}
-		runs, known := o.absentRuns(a)
-		funcs[name].add(SourceFunc{Name: sourcefunc.Name(a.Name), Line: line, End: absentEnd(a), Runs: runs, Unknown: !known, Why: a.Why})
-	}
-	for _, fn := range o.inlinedFuncs(missing) {
-		if funcs[fn.File] == nil {
-			funcs[fn.File] = sourceFuncs{}
-		}
-		funcs[fn.File].add(SourceFunc{Name: fn.Name, Line: fn.Line, End: fn.End, Runs: fn.Runs, Unknown: fn.MaybeCalls})
-	}
+	funcs, unplaced := a.funcs()
 	for name, set := range funcs {
 		file(name).Funcs = set.list()
 	}
@@ -147,6 +109,48 @@ func (a *Analysis) Files() (files []SourceFile, unplaced int) {
 		f := byName[name]
 		slices.SortFunc(f.Lines, func(a, b Line) int { return a.Number - b.Number })
 		files = append(files, *f)
+	}
+	return files, unplaced
+}
+
+// funcs returns the functions of each source file: of modules, of none, and inlined everywhere. unplaced is the
+// number of those without a known line.
+func (a *Analysis) funcs() (files map[string]sourceFuncs, unplaced int) {
+	files = map[string]sourceFuncs{}
+	add := func(name string, fn SourceFunc) {
+		if files[name] == nil {
+			files[name] = sourceFuncs{}
+		}
+		files[name].add(fn)
+	}
+	for i := range a.modules {
+		m := &a.modules[i]
+		for _, src := range sourcefunc.Of(&m.Map) {
+			first := &m.Funcs[src.Funcs[0]]
+			name, line := m.Definition(first)
+			if line == 0 {
+				unplaced++
+				continue
+			}
+			c := src.Counts(m.Module)
+			copies, unsure := a.o.inlinedRuns(m, first)
+			runs := max(c.Runs, copies)
+			a.o.begin(m, first, runs)
+			add(name, SourceFunc{Name: src.Name, Line: line, End: a.o.end(m, first, line), Runs: runs, Unknown: runs == 0 && (unsure || a.o.returns.computed(i, first))})
+		}
+	}
+	for i := range a.missing {
+		fn := &a.missing[i]
+		name, line := AbsentSource(fn)
+		if line == 0 {
+			unplaced++
+			continue
+		}
+		runs, known := a.o.absentRuns(fn)
+		add(name, SourceFunc{Name: sourcefunc.Name(fn.Name), Line: line, End: absentEnd(fn), Runs: runs, Unknown: !known, Why: fn.Why})
+	}
+	for _, fn := range a.o.inlinedFuncs(a.missing) {
+		add(fn.File, SourceFunc{Name: fn.Name, Line: fn.Line, End: fn.End, Runs: fn.Runs, Unknown: fn.MaybeCalls})
 	}
 	return files, unplaced
 }

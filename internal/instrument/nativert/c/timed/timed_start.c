@@ -59,21 +59,21 @@ extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attr
 /* wants_masked reports whether the environment asks for the smaller window, which is made before
  * anything else is read. */
 static int wants_masked(char **envp) {
-  const char *s = is_privileged() ? 0 : env(envp, "SPIKE");
+  const char *s = !envp || is_privileged() ? 0 : env(envp, "SPIKE");
   for (; s && *s; s++)
     if (__cairn_word_is(s, "stamp=masked")) return 1;
   return 0;
 }
 
 /* configure sets thresholds and the directory of the log. A program with more rights than its
- * caller ignores the caller's environment, and writes no files. */
+ * caller ignores the caller's environment, and writes no files. If envp is 0, nothing is recorded. */
 static void configure(struct process *p, char **envp) {
   p->set.threshold = 10 * MS;
   p->set.rate = 100;
   p->frames.budget = 16666667; /* 60 frames per second */
   p->flight.chunks = (8u << 20) / LOG_CHUNK_SIZE;
   __cairn_options(p, CAIRN_DEFAULTS);
-  if (is_privileged() || __cairn_plain) {
+  if (!envp || is_privileged() || __cairn_plain) {
     p->off = 1;
     return;
   }
@@ -260,8 +260,8 @@ static struct process *find(struct process ***link) {
 }
 
 /* idle makes a state that records nothing. Calls use here in place of what their thread has. */
-static struct process *idle(char **envp, struct local *here) {
-  struct process *p = new_process(envp);
+static struct process *idle(struct local *here) {
+  struct process *p = new_process(0);
   p->off = 1;
   __cairn_show_low(p);
   if (p->mask != (u32)-1) __cairn_masked(p);
@@ -288,13 +288,12 @@ static struct process *early;
  * allocator: initializers of other libraries call that, and the loader while it looks for the state of
  * the process. */
 void __cairn_early_start(void) {
-  static char *none[1];
-  if (!__cairn_state && __cairn_guest_allocates()) early = idle(none, &here);
+  if (!__cairn_state && __cairn_guest_allocates()) early = idle(&here);
 }
 
 /* run_plain lets a library whose host cannot be loaded run without recording. A child made by fork
  * runs without it as well. */
-static void run_plain(char **envp) {
+static void run_plain(void) {
   static const char message[] =
                         "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
                         "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well\n",
@@ -306,7 +305,7 @@ static void run_plain(char **envp) {
     sys1(SYS_exit_group, 127);
   }
   __cairn_plain = 1;
-  struct process *p = idle(envp, &here);
+  struct process *p = idle(&here);
   sys3(SYS_madvise, p->base - 2 * PAGE_SIZE, 2 * PAGE_SIZE, KEEPONFORK);
 }
 
@@ -354,7 +353,7 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   struct process *before = early, *p = join(envp, &first);
   early = 0;
   if (!p) {
-    run_plain(envp);
+    run_plain();
     if (before) __cairn_window_free(before);
     return;
   }
