@@ -323,6 +323,11 @@ func foundFile(m *Model) *Finding {
 	return &Finding{"file", text, "source", map[string]string{"file": f.Path}}
 }
 
+// recordsLines reports whether there are data of more than functions.
+func (m *Model) recordsLines() bool {
+	return slices.ContainsFunc(m.Functions, func(f Function) bool { return f.Blocks != nil })
+}
+
 // foundUnknown is what the data do not show: it is not part of what never ran.
 func foundUnknown(m *Model) *Finding {
 	at := slices.IndexFunc(m.Figures, func(f Figure) bool { return f.ID == "functions" && f.Unknown > 0 })
@@ -340,7 +345,7 @@ func foundUnknown(m *Model) *Finding {
 		return nil
 	}
 	text := fmt.Sprintf("Of %s of %s it is not known whether they ran", report.Count(lines), report.Plural(all, "line"))
-	if !slices.ContainsFunc(m.Functions, func(f Function) bool { return f.Blocks != nil }) {
+	if !m.recordsLines() {
 		text += ": only that functions ran was recorded. Builds with --mode block record lines"
 	}
 	return &Finding{"unknown", text + ".", "source", nil}

@@ -212,7 +212,10 @@ func (b *builder) uncertain() {
 		lines += l[0] + l[1] + l[2]
 	}
 	if unknown > 0 {
-		say("%s of %s source lines have an unknown state: none of the code that the optimiser kept of them ran, which does not prove that they did not run.",
-			report.Count(unknown), report.Count(lines))
+		why := "none of the code that the optimiser kept of them ran, which does not prove that they did not run"
+		if !b.m.recordsLines() {
+			why = "only that functions ran was recorded; builds with --mode block record lines"
+		}
+		say("%s of %s source lines have an unknown state: %s.", report.Count(unknown), report.Count(lines), why)
 	}
 }
