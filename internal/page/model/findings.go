@@ -345,8 +345,11 @@ func foundUnknown(m *Model) *Finding {
 		return nil
 	}
 	text := fmt.Sprintf("Of %s of %s it is not known whether they ran", report.Count(lines), report.Plural(all, "line"))
-	if !m.recordsLines() {
+	switch {
+	case !m.recordsLines():
 		text += ": only that functions ran was recorded. Builds with --mode block record lines"
+	case 10*lines > all: // not so without optimisation: bench/LINES.md
+		text += ": optimised code proves little of them. Of builds with -O0 it is known"
 	}
 	return &Finding{"unknown", text + ".", "source", nil}
 }

@@ -46,6 +46,9 @@ func TestFindings(t *testing.T) {
 			"b.c has 20 of the 21 lines that did not run.",
 			"Of 1 of 31 lines it is not known whether they ran: only that functions ran was recorded. Builds with --mode block record lines.",
 		}},
+		"optimised": {Model{Functions: []Function{{Runs: 1, Blocks: &Tally{1, 2}}}, Files: []File{{Path: "a.c", Lines: [3]int{6, 2, 2}}}}, []string{
+			"Of 2 of 10 lines it is not known whether they ran: optimised code proves little of them. Of builds with -O0 it is known.",
+		}},
 		"calls": {Model{Functions: timed, Calls: &Calls{Unit: "ns", Time: 1000, Processor: 250, Waits: []Wait{
 			{For: "work", Count: 1, Time: 5000, Idle: 5000}, {For: "a mutex", Count: 2, Time: 800, Idle: 50, Most: &one},
 		}}}, []string{
