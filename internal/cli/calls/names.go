@@ -99,6 +99,8 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 		switch {
 		case err != nil:
 			return nil, verb.Usagef("--map %s: %w", text, err)
+		case !spec.Numbered && insteadByID(spec.Path, objects, instead):
+			continue
 		case int(spec.Object) >= len(objects):
 			return nil, verb.Usagef("--map %s: the logs have %s", text, report.Plural(len(objects), "object"))
 		}
@@ -132,6 +134,23 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 	t.addUncertain(funcs)
 	t.goNames.Add(funcs)
 	return funcs, nil
+}
+
+// insteadByID adds a binary for the objects that have its build id, and reports whether there are any. The program of
+// some of several logs, and a library, need no number.
+func insteadByID(path string, objects []tracelog.Object, instead map[string]string) (any bool) {
+	f, err := objfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	id, err := f.BuildID()
+	for _, o := range objects {
+		if err == nil && o.BuildID != "" && o.BuildID == string(id) {
+			instead[o.Path], any = path, true
+		}
+	}
+	return any
 }
 
 // insteadBelow adds the binaries below a directory that have the build ids of objects.
