@@ -45,8 +45,7 @@ func (r *Rewriter) mapSection(fn *asm.Function, n int, rec position) []byte {
 	if !seen {
 		anchor = n
 		r.anchor[sec] = n
-		// An address of no size: it keeps the reference to the runtime alive.
-		r.Insert(fn.Main().Label, "\t.reloc\t., ", m.relocNone(), ", ", needSymbol, "\n")
+		r.InsertNeed(fn, needSymbol)
 		if r.Opts.ownSlots() { // which only the runtime uses
 			r.Insert(fn.Main().Label, "\t.reloc\t., ", m.relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
 		}

@@ -38,8 +38,7 @@ type Skipped struct {
 // runtime from its archive, and a link without it fails with a name that tells the user what to do.
 const RuntimeSymbol = "__cairn_link_with_cairn_cc"
 
-// needSymbol labels the reference to RuntimeSymbol: 4 bytes for a whole program, in a section group that all
-// objects share. lld and mold ignore undefined symbols unless loaded code or data needs their values.
+// needSymbol labels the reference to RuntimeSymbol. lld and mold ignore undefined symbols unless loaded code or data needs their values.
 const needSymbol = "__cairn_needs_runtime"
 
 // First-call paths of the runtime.
@@ -416,14 +415,25 @@ func (r *Rewriter) appendAreas(out []byte) []byte {
 	default:
 		out = appendBuffer(out, machines[r.Unit.Kind].syntax().mark, r.Opts.Slots)
 	}
-	mark := machines[r.Unit.Kind].syntax().mark
-	out = append(out, "\t.section\t.rodata.cairn,\"aG\","+mark+"progbits,"+needSymbol+",comdat\n"+
-		"\t.weak\t"+needSymbol+"\n\t.hidden\t"+needSymbol+"\n"+needSymbol+":\n"+
-		"\t.long\t"+RuntimeSymbol+"-.\n\t.hidden\t"+RuntimeSymbol+"\n"...)
+	out = r.AppendNeed(out, needSymbol, RuntimeSymbol)
 	if first := firstCall(r.Opts.Mode); first != "" {
 		out = append(out, "\t.hidden\t"+first+"\n"...)
 	}
 	return out
+}
+
+// AppendNeed appends a reference to a symbol that the runtime defines, such as RuntimeSymbol: 4 bytes for a whole
+// program, under a label, in a section group of that name that all objects share.
+func (r *Rewriter) AppendNeed(out []byte, label, symbol string) []byte {
+	return append(out, "\t.section\t.rodata.cairn,\"aG\","+machines[r.Unit.Kind].syntax().mark+"progbits,"+label+",comdat\n"+
+		"\t.weak\t"+label+"\n\t.hidden\t"+label+"\n"+label+":\n"+
+		"\t.long\t"+symbol+"-.\n\t.hidden\t"+symbol+"\n"...)
+}
+
+// InsertNeed makes a function keep the reference that AppendNeed appends under label: a linker that drops what
+// nothing refers to keeps it with the function's section.
+func (r *Rewriter) InsertNeed(fn *asm.Function, label string) {
+	r.Insert(fn.Main().Label, "\t.reloc\t., ", machines[r.Unit.Kind].relocNone(), ", ", label, "\n") // of no size
 }
 
 // OrderBuffer returns the text of an object with the parts that Options.Apart leaves out.

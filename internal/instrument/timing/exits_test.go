@@ -190,6 +190,7 @@ func TestEntryLiveness(t *testing.T) {
 			}
 			out, _ := Rewrite(unit, probe.Options{Mode: prof.ModeSpike})
 			_, code, _ := strings.Cut(string(out), "\nf:\n")
+			_, code, _ = strings.Cut(code, needSymbol+"\n")
 			if !strings.HasPrefix(code, entryCode(test.want)) {
 				t.Errorf("got\n%s\nwant\n%s", code, entryCode(test.want))
 			}
@@ -282,7 +283,9 @@ func timedUnwind(t *testing.T, build []string) {
 		}
 		marked = append(marked, line...)
 	}
-	marked = append(marked, "\t.globl __cairn_base, __cairn_slow, __cairn_arrived\n\t.set __cairn_base, 0\n\t.set __cairn_slow, 0\n\t.set __cairn_arrived, 0\n"...)
+	for _, name := range []string{TimedBase, timedSlow, timedArrived, RuntimeSymbol} {
+		marked = append(marked, "\t.globl "+name+"\n\t.set "+name+", 0\n"...)
+	}
 	bad, seen := 0, map[string]int{}
 	unwound := !slices.Contains(build, "-fno-asynchronous-unwind-tables")
 	for mark, got := range asmtest.UnwindRows(t, dir, marked) {

@@ -54,6 +54,14 @@ const (
 	timedResumes  = "__cairn_resumes"
 )
 
+// RuntimeSymbol is defined by the runtimes of the timed modes, and objects refer to it under the name needSymbol, so
+// that a link without a runtime names what is missing. It is not that of the records (probe.RuntimeSymbol): a runtime
+// of one kind must not satisfy objects of the other.
+const (
+	RuntimeSymbol = probe.RuntimeSymbol + "_timed"
+	needSymbol    = "__cairn_needs_clock"
+)
+
 // Reasons to leave a function alone in timed modes, besides those of exits.go.
 const (
 	SkipQuick       = "small and without a loop, see --small"
@@ -72,6 +80,7 @@ type timer struct {
 	global    map[string]bool
 	names     map[string]bool // functions of the unit
 	live      map[string]regSet
+	needs     map[*asm.Section]bool      // sections that keep the reference to the runtime
 	early     map[string]string          // functions that run before the clock is started -> why
 	unwound   map[*asm.Fragment][]string // registers that unwind directives say are saved
 	all       []*body
@@ -87,7 +96,7 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	t := &timer{
 		Rewriter: &probe.Rewriter{Opts: opts, Unit: u, Source: opts.SourcePath(u.Source)},
 		on:       timings[u.Kind],
-		names:    map[string]bool{}, global: u.Global,
+		names:    map[string]bool{}, global: u.Global, needs: map[*asm.Section]bool{},
 		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
 	}
 	t.Result.Source = t.Source
@@ -113,17 +122,23 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	if t.Result.Functions == 0 {
 		return u.Src, t.Result
 	}
+	t.hide()
+	return t.AppendNeed(t.Render(), needSymbol, RuntimeSymbol), t.Result
+}
+
+// hide makes the names of the runtime hidden.
+func (t *timer) hide() {
 	if t.Opts.Mode == prof.ModeTrace {
 		t.Tail = append(t.Tail, "\t.hidden\t"+TraceFull+"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+tracer+"\n"...)
 		if t.Opts.Depth > 0 {
 			t.Tail = append(t.Tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n"...)
 		}
-		return t.Render(), t.Result
+		return
 	}
 	if t.Opts.Mode == prof.ModeStacks {
 		t.Tail = append(t.Tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+treeEnter+"\n\t.hidden\t"+treeBack+
 			"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+treeBackAt+"\n\t.hidden\t"+treeSwitched+"\n\t.hidden\t"+treeLeave+"\n"...)
-		return t.Render(), t.Result
+		return
 	}
 	t.Tail = append(t.Tail, "\t.hidden\t"+TimedBase+"\n\t.hidden\t"+timedSlow+"\n"...)
 	if t.arrived {
@@ -138,7 +153,6 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	if t.Opts.Flight {
 		t.Tail = append(t.Tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n\t.hidden\t"+timedLocal+"\n"...)
 	}
-	return t.Render(), t.Result
 }
 
 // reason returns why b is left alone, or "". why is the reason that applies to the whole function.
@@ -170,6 +184,10 @@ func (t *timer) reason(b *body, why string) string {
 func (t *timer) body(b *body) {
 	t.Result.Functions++
 	t.Result.Exits += len(b.exits)
+	if sec := b.fn.Main().Sec; !t.needs[sec] {
+		t.needs[sec] = true
+		t.InsertNeed(b.fn, needSymbol)
+	}
 	if t.Opts.Mode == prof.ModeTrace {
 		t.traceBody(b)
 		return

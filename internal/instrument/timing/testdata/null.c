@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 __attribute__((visibility("hidden"))) char *__cairn_base;
+__attribute__((visibility("hidden"))) const char __cairn_link_with_cairn_cc_timed = 0;
 __attribute__((visibility("hidden"))) void __cairn_slow(void) { abort(); }
 __attribute__((visibility("hidden"))) void __cairn_arrived(void) {}
 

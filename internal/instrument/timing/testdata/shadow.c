@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 __attribute__((visibility("hidden"))) char *__cairn_base;
+__attribute__((visibility("hidden"))) const char __cairn_link_with_cairn_cc_timed = 0;
 
 typedef uintptr_t word;
 struct frame { word sp, site; uint32_t stamp; };

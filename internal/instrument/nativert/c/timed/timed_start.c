@@ -10,6 +10,9 @@ u64 __cairn_local = 1ul << 63;
 u8 __cairn_plain;
 struct process *__cairn_state;
 
+/* Referred to by instrumented objects, so that a link without a runtime says what is missing. */
+HIDDEN const u8 __cairn_link_with_cairn_cc_timed = 0;
+
 /* ---- what the machine has ---- */
 
 struct symbol {

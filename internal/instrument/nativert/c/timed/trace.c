@@ -385,6 +385,7 @@ HIDDEN u64 __cairn_trace_next(u8 *old) {
 struct tracer *__cairn_tracer = (struct tracer *)(1ul << 63);
 u64 __cairn_local = 1ul << 63;
 u8 __cairn_plain;
+HIDDEN const u8 __cairn_link_with_cairn_cc_timed = 0; /* as there */
 
 #if __has_include(<gnu/libc-version.h>)
 #define GLIBC 1
