@@ -20,11 +20,12 @@ import (
 
 // cross is what builds and runs programs of AArch64 on another machine.
 type cross struct {
-	t       *testing.T
-	dir     string // of sources, the archive and programs
-	archive string
-	qemu    string
-	limit   string // for the shell, ahead of programs of the timed modes
+	t        *testing.T
+	dir      string // of sources, the archive and programs
+	archive  string
+	qemu     string
+	limit    string // for the shell, ahead of programs of the timed modes
+	timedNap bool   // a log of mode stacks has the time of a nap
 }
 
 const (
