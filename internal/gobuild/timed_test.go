@@ -21,7 +21,10 @@ type spike struct {
 	Parent   bool     `json:"parent"`
 	Peak     struct{ Function string }
 	Why      struct {
-		CPU [2]int64 `json:"cpu_ns"`
+		CPU     [2]int64 `json:"cpu_ns"`
+		Reasons []struct {
+			Time int64 `json:"time_ns"`
+		}
 	}
 }
 
@@ -66,6 +69,13 @@ func TestPlantedSpikes(t *testing.T) {
 			}
 			if s.Why.CPU[0] > s.Why.CPU[1] || s.Why.CPU[1] > s.Interval[1] {
 				t.Errorf("on a processor for %v of %v ns", s.Why.CPU, s.Interval)
+			}
+			waited := int64(0)
+			for _, r := range s.Why.Reasons {
+				waited += r.Time
+			}
+			if waited > s.Interval[1] {
+				t.Errorf("waited for %d of %v ns", waited, s.Interval)
 			}
 			spikes = append(spikes[:i], spikes[i+1:]...)
 			break

@@ -55,6 +55,10 @@ func (y *Why) Text(time tracelog.Interval) string {
 		words = append(words, "ran nearly all the time")
 	case most(y.Slept.Lo, time.Lo, 1):
 		words = append(words, y.waited()+" "+of(y.Slept, time)+y.where())
+	case most(y.CPU.Lo, time.Hi, 1):
+		words = append(words, "ran at least "+of(tracelog.Interval{Lo: y.CPU.Lo, Hi: y.CPU.Lo}, time)+either(most(y.CPU.Lo, time.Hi, 5), "", ", the rest is not known"))
+	default:
+		words = append(words, "the cause is not known")
 	}
 	count := func(n uint32, one, many string, least uint32) {
 		if n >= least {

@@ -52,6 +52,7 @@ var timed = []edit{
 	{"panic.go", "gp.sched.sp = sp gp.sched.pc = gotoPc", "cairnLeft(gp, sp); ", "", true},
 	{"panic.go", "goexit1()", "cairnExits(sys.GetCallerPC(), sys.GetCallerSP()); ", "", true},
 	{"netpoll.go", "func netpollblock(pd *pollDesc, mode int32, waitio bool) bool {", "", " getg().cairn.fd = uint64(pd.fd) + 1;", true},
+	{"runtime2.go", "ncgocall uint64", "", "; cairn cairnM", true},
 	{"runtime2.go", "gcAssistBytes int64", "", "; cairn cairnG", true},
 }
 

@@ -103,7 +103,7 @@ func ofMode(t Target, mode prof.Mode) []string {
 	case mode.Timed():
 		return []string{
 			"path", "wire_log", "timed", "memory", "log", "spike", "stamps", "open", "wait", "marks", "pauses", "channels",
-			"told", "frames", "stacks", "trace",
+			"told", "faults", "frames", "stacks", "trace",
 		}
 	case mode == prof.ModeCount && t.PerCPU():
 		return []string{"path", "wire_raw", "records", "percpu"}

@@ -420,7 +420,7 @@ func (s *cairnCall) report(c *cairnWaits) {
 		s.number = c.number
 		if s.number&cairnUnwritten == 0 {
 			s.parent()
-			s.usage()
+			s.usage(c)
 		}
 	} else {
 		s.episode(c)

@@ -19,6 +19,7 @@ const (
 	cairnSysFtruncate    = 77
 	cairnSysClockGettime = 228
 	cairnSysGetsockname  = 51
+	cairnSysGetrusage    = 98
 	cairnSysGetpeername  = 52
 	cairnSysGetsockopt   = 55
 

@@ -19,6 +19,7 @@ const (
 	cairnSysFtruncate    = 46
 	cairnSysClockGettime = 113
 	cairnSysGetsockname  = 204
+	cairnSysGetrusage    = 165
 	cairnSysGetpeername  = 205
 	cairnSysGetsockopt   = 209
 

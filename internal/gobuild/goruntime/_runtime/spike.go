@@ -29,6 +29,8 @@ type cairnWaits struct {
 	spot   uint64                     // spots ever
 	wakers [cairnNumWakers]cairnWaker // who ended its waits, see wait.go
 	wakes  uint64                     // of those, ever
+	paged  [cairnNumPaged]cairnPaged  // see faults.go
+	pages  int                        // of those
 	named  bool
 	marks  *cairnMarks // what package mark said, or nil
 
@@ -72,7 +74,7 @@ func cairnWaitsOf(gp *g) *cairnWaits {
 	w := cairnAllWaits
 	if w != nil {
 		cairnAllWaits = w.next
-		w.next, w.n, w.spot, w.wakes, w.depth, w.named, w.labelLen, w.busy = nil, 0, 0, 0, 0, false, 0, false
+		w.next, w.n, w.spot, w.wakes, w.pages, w.depth, w.named, w.labelLen, w.busy = nil, 0, 0, 0, 0, 0, false, 0, false
 		if w.pauses != nil {
 			w.pauses.n, w.pauses.depth = 0, 0
 		}
@@ -233,15 +235,17 @@ func (s *cairnCall) runs(c *cairnWaits) {
 			continue
 		}
 		from := max(w.from, s.w)
-		most += w.to - from - p.least(from, w.to)
+		ready := min(max(w.ready, from), w.to)
+		waited := max(ready-from-c.before(i, first, from, ready)-p.least(from, ready), 0)
+		late := max(w.to-ready-c.before(i, first, ready, w.to)-p.least(ready, w.to), 0)
+		most += waited + late
 		if w.reason != cairnLogReasonSystem {
 			// It stopped between the tick of the clock and the next.
 			began := min(max(cairnOpened(w.from, w.to), s.began), w.to)
 			least += max(w.to-began-p.most(began, w.to), 0)
 		}
-		ready := min(max(w.ready, from), w.to)
-		s.reasons[w.reason] += ready - from - p.least(from, ready)
-		s.reasons[cairnLogReasonProcessor] += w.to - ready - p.least(ready, w.to)
+		s.reasons[w.reason] += waited
+		s.reasons[cairnLogReasonProcessor] += late
 		s.counts[w.reason]++
 		s.waits++
 	}
@@ -271,7 +275,7 @@ func (s *cairnCall) episode(c *cairnWaits) {
 		return
 	}
 	if s.write(c, 0) {
-		s.usage()
+		s.usage(c)
 		s.text()
 	}
 }
@@ -327,8 +331,8 @@ func (s *cairnCall) write(c *cairnWaits, flags uint32) bool {
 	return true
 }
 
-// usage writes how long the goroutine was on a processor.
-func (s *cairnCall) usage() {
+// usage writes how long the goroutine was on a processor, and its page faults.
+func (s *cairnCall) usage(c *cairnWaits) {
 	const size = cairnLogUsageSize
 	r := cairnRecord(cairnLogTypeUsage, uint32(s.gp.goid), size)
 	if r == 0 {
@@ -338,6 +342,10 @@ func (s *cairnCall) usage() {
 	cairnPut64(r+16, uint64(s.end))
 	cairnPut64(r+24, uint64(s.ranLo))
 	cairnPut64(r+32, uint64(s.ranHi))
+	since, faults := s.faults(c)
+	cairnPut64(r+40, uint64(since))
+	cairnPut32(r+48, faults.minor)
+	cairnPut32(r+52, faults.major)
 	cairnPut32(r+56, s.waits)
 	cairnPut32(r+64, uint32(^s.frames[0].depth))
 	// The share of the waits that was for a processor, as samples have it.

@@ -154,6 +154,14 @@ func cairnProcessTime() int64 {
 	return ts[0]*1_000_000_000 + ts[1]
 }
 
+// cairnThreadFaults returns the page faults of this thread.
+func cairnThreadFaults() (minor, major uint32) {
+	const thread, minors, majors = 1, 8, 9 // RUSAGE_THREAD; words of struct rusage
+	var usage [18]uint64
+	cairnSys(cairnSysGetrusage, thread, uintptr(unsafe.Pointer(&usage)), 0, 0, 0)
+	return uint32(usage[minors]), uint32(usage[majors])
+}
+
 var cairnSchedstat = [...]byte{'/', 'p', 'r', 'o', 'c', '/', 't', 'h', 'r', 'e', 'a', 'd', '-', 's', 'e', 'l', 'f', '/', 's', 'c', 'h', 'e', 'd', 's', 't', 'a', 't', 0}
 
 // cairnRunDelay returns for how many nanoseconds this thread has waited for a processor, and

@@ -23,6 +23,11 @@ type cairnG struct {
 	waits   uintptr // mode spike: *cairnWaits
 	looked  int64   // mode spike: clock when its stack was last looked at, see open.go
 	fd      uint64  // mode spike: file that it last waited for, plus 1
+
+	// Mode spike: its page faults, without those since it began to run; those of its thread at that time; and the
+	// thread's number plus 1, 0 if that is not known.
+	faults, before cairnFaults
+	on             int64
 }
 
 // The clock: nanoseconds of CLOCK_MONOTONIC, which a thread of its own moves. Probes read
@@ -379,6 +384,7 @@ func cairnStopped(gp *g, waits bool) {
 	}
 	c.stopped = w
 	if cairnMode == cairnLogModeSpike {
+		c.stops(w)
 		cairnLookSelf(gp, w)
 	}
 	if c.node != 0 {
@@ -404,6 +410,9 @@ func cairnReady(gp *g) {
 // cairnRuns is called when a goroutine runs again, on the thread that will run it.
 func cairnRuns(gp *g) {
 	c := &gp.cairn
+	if cairnMode == cairnLogModeSpike {
+		c.pages(gp, c.stopped, max(cairnWord, c.stopped))
+	}
 	if c.stopped == 0 {
 		return
 	}

@@ -88,6 +88,20 @@ func (s *cairnCall) longest(c *cairnWaits) (spot *cairnSpot, time int64) {
 	return spot, time
 }
 
+// before returns how much of a time waits have that were noted before the i-th: a wait begins at the clock's last
+// tick, when the one before it may not have ended, and a system call has the waits for a processor at its return.
+func (c *cairnWaits) before(i, first uint64, from, to int64) (sum int64) {
+	for i > first && to > from {
+		i--
+		w := &c.waits[i%cairnNumNoted]
+		if begin := max(w.from, from); begin < to && w.to > begin {
+			sum += min(w.to, to) - begin
+			to = begin
+		}
+	}
+	return sum
+}
+
 // waited writes what the call waited for, after its usage.
 func (s *cairnCall) waited() {
 	c := (*cairnWaits)(unsafe.Pointer(s.gp.cairn.waits))
