@@ -67,3 +67,21 @@ func (b *builder) absent() {
 		b.m.Uncertain = append(b.m.Uncertain, fmt.Sprintf("%s removed by the linker may have run where %s inlined.", report.Plural(inlined, "function"), report.Either(uint64(inlined), "it was", "they were")))
 	}
 }
+
+// countInlined adds the functions that modules have only where they were inlined to the count of those that no module has as
+// functions of their own.
+func (b *builder) countInlined() {
+	rules := coverage.PathRules{System: b.in.System}
+	for _, f := range b.analysis.Inlined() {
+		if _, ok := rules.Path(f.File); !ok {
+			continue
+		}
+		b.absents.Total++
+		switch {
+		case f.Runs > 0:
+			b.absents.Ran++
+		case f.MaybeCalls:
+			b.absents.Unknown++
+		}
+	}
+}

@@ -105,7 +105,7 @@ type builder struct {
 	sources  []Source       // parallel to m.Files
 	defined  coverage.Tally // functions of the source that modules have
 	analysis *coverage.Analysis
-	absents  struct{ Total, Ran, Unknown int } // functions that no module has
+	absents  struct{ Total, Ran, Unknown int } // functions that no module has, or only where they were inlined
 }
 
 // Build builds the model.
@@ -122,6 +122,7 @@ func Build(in *Sources) *Report {
 		b.analysis = coverage.Analyse(in.Modules)
 		b.profile()
 		b.absent()
+		b.countInlined()
 		b.lines()
 		b.inlined()
 		b.callGraph()

@@ -259,49 +259,65 @@ func foundOnce(m *Model) *Finding {
 	return &Finding{"once", text, "functions", map[string]string{"only": "ran", "sort": "calls"}}
 }
 
-// foundMissed is the functions that never ran. One that several programs have is one, and ran if it did in any.
+// foundMissed is the functions that never ran: as many as the figure says, and as covered does, which have those that no
+// program has, and those that programs have only where they were inlined.
 func foundMissed(m *Model) *Finding {
+	at := slices.IndexFunc(m.Figures, func(f Figure) bool { return f.ID == "functions" })
+	if at < 0 {
+		return nil
+	}
+	known := int(m.Figures[at].Of - m.Figures[at].Unknown)
+	n := known - int(m.Figures[at].Value)
+	if n == 0 {
+		return nil
+	}
+	absent := 0
+	for i := range m.Functions {
+		if f := &m.Functions[i]; f.Absent != "" && !f.Unknown && f.Runs == 0 {
+			absent++
+		}
+	}
+	own, bytes := missedCode(m)
+	text := fmt.Sprintf("%s of %s never ran", report.Count(n), report.Plural(known, "function"))
+	if bytes > 0 {
+		text += ": " + size(bytes) + " of code"
+	}
+	if absent > 0 {
+		text += fmt.Sprintf("; no program has %s of them", report.Count(absent))
+	}
+	if inlined := n - own - absent; inlined > 0 {
+		text += fmt.Sprintf("; %s of them %s only inlined", report.Count(inlined), report.Either(uint64(inlined), "is", "are"))
+	}
+	return &Finding{"missed", text + ".", "functions", map[string]string{"only": "missed", "sort": "size-"}}
+}
+
+// missedCode is the number of functions with code of their own that never ran, and the size of their code. One that several
+// programs have is one, and ran if it did in any.
+func missedCode(m *Model) (n int, bytes uint64) {
 	type place struct {
 		symbol     string
 		file, line int
 	}
 	ran := map[place]bool{}
 	sizes := map[place]uint64{}
-	var order []place
-	inlined := 0
 	for i := range m.Functions {
 		f := &m.Functions[i]
 		if f.Mode == "" {
-			if f.Absent == "" && f.Inlined != nil {
-				inlined++
-			}
 			continue
 		}
 		at := place{f.Symbol, f.File, f.Line}
 		if _, ok := sizes[at]; !ok {
 			sizes[at] = f.Size
-			order = append(order, at)
 		}
 		ran[at] = ran[at] || f.Runs > 0
 	}
-	n, bytes := 0, uint64(0)
-	for _, at := range order {
+	for at, size := range sizes {
 		if !ran[at] {
 			n++
-			bytes = saturate.Add(bytes, sizes[at])
+			bytes = saturate.Add(bytes, size)
 		}
 	}
-	if n == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("%s of %s never ran", report.Count(n), report.Plural(len(order), "function"))
-	if bytes > 0 {
-		text += ": " + size(bytes) + " of code"
-	}
-	if inlined > 0 {
-		text += fmt.Sprintf("; %s more %s only inlined, and %s not among them", report.Count(inlined), report.Either(uint64(inlined), "is", "are"), report.Either(uint64(inlined), "is", "are"))
-	}
-	return &Finding{"missed", text + ".", "functions", map[string]string{"only": "missed", "sort": "size-"}}
+	return n, bytes
 }
 
 // foundFile is the file with the most lines that did not run.
@@ -333,7 +349,7 @@ func foundUnknown(m *Model) *Finding {
 	at := slices.IndexFunc(m.Figures, func(f Figure) bool { return f.ID == "functions" && f.Unknown > 0 })
 	if at >= 0 {
 		n := int(m.Figures[at].Unknown)
-		return &Finding{"unknown", "Of " + have(n, "function", "it is not known whether it ran: no program has it", "it is not known whether they ran: no program has them") + ".", "functions", map[string]string{"only": "outside"}}
+		return &Finding{"unknown", "Of " + have(n, "function", "it is not known whether it ran: no program has it, or only inlined", "it is not known whether they ran: no program has them, or only inlined") + ".", "functions", map[string]string{"only": "outside"}}
 	}
 	lines, all := 0, 0
 	for i := range m.Files {

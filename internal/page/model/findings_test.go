@@ -30,17 +30,26 @@ func TestFindings(t *testing.T) {
 		want []string
 	}{
 		"nothing": {Model{}, nil},
-		"profile": {Model{Functions: code}, []string{
+		"profile": {Model{Functions: code, Figures: []Figure{{ID: "functions", Value: 4, Of: 5}}}, []string{
 			"1 function was called once, and is 54.5 % of the code of functions that ran (300 bytes).",
 			"1 of 5 functions never ran: 2.0 KiB of code.",
 		}},
-		"inlined": {Model{Functions: []Function{{Key: "f", Symbol: "f", Mode: "cover", Size: 9}, {Key: "in", Symbol: "in", Inlined: &Inlined{Copies: 2}}}}, []string{
-			"1 of 1 function never ran: 9 bytes of code; 1 more is only inlined, and is not among them.",
+		"inlined": {Model{Figures: []Figure{{ID: "functions", Value: 0, Of: 2}}, Functions: []Function{{Key: "f", Symbol: "f", Mode: "cover", Size: 9}, {Key: "in", Symbol: "in", Inlined: &Inlined{Copies: 2}}}}, []string{
+			"2 of 2 functions never ran: 9 bytes of code; 1 of them is only inlined.",
 		}},
-		"unknown": {Model{Functions: code, Figures: []Figure{{ID: "functions", Unknown: 2}}}, []string{
+		"absent": {Model{Figures: []Figure{{ID: "functions", Value: 1, Of: 4, Unknown: 1}}, Functions: []Function{
+			{Key: "f", Symbol: "f", Mode: "cover", Size: 9},
+			{Key: "g", Symbol: "g", Mode: "cover", Runs: 1, Size: 9},
+			{Key: "no", Symbol: "no", Absent: "not linked"},
+			{Key: "may", Symbol: "may", Absent: "dropped", Unknown: true},
+		}}, []string{
+			"2 of 3 functions never ran: 9 bytes of code; no program has 1 of them.",
+			"Of 1 function it is not known whether it ran: no program has it, or only inlined.",
+		}},
+		"unknown": {Model{Functions: code, Figures: []Figure{{ID: "functions", Value: 4, Of: 7, Unknown: 2}}}, []string{
 			"1 function was called once, and is 54.5 % of the code of functions that ran (300 bytes).",
 			"1 of 5 functions never ran: 2.0 KiB of code.",
-			"Of 2 functions it is not known whether they ran: no program has them.",
+			"Of 2 functions it is not known whether they ran: no program has them, or only inlined.",
 		}},
 		"files": {Model{Files: []File{{Path: "a.c", Lines: [3]int{9, 1, 0}, Data: "x"}, {Path: "b.c", Lines: [3]int{0, 20, 1}, Data: "y"}}}, []string{
 			"b.c has 20 of the 21 lines that did not run.",

@@ -4,7 +4,7 @@
 
   /** figures are how each figure is shown: [name, number, note, meter, route]. */
   const figures = {
-    functions: function (f) { return ["Functions that ran", format.percent(f.value, f.of), format.count(f.value) + " of " + format.count(f.of) + (f.unknown ? ", " + format.count(f.unknown) + " unknown" : ""), [f.value, f.of - f.value - (f.unknown || 0), f.unknown || 0], { view: "functions", only: "missed" }]; },
+    functions: function (f) { const known = f.of - (f.unknown || 0); return ["Functions that ran", format.percent(f.value, known), format.count(f.value) + " of " + format.count(known) + (f.unknown ? "; " + format.count(f.unknown) + " more unknown" : ""), [f.value, f.of - f.value - (f.unknown || 0), f.unknown || 0], { view: "functions", only: "missed" }]; },
     lines: function (f) { return ["Lines that ran", format.percent(f.value, f.of), f.unknown ? format.percent(f.unknown, f.of) + " unknown; of the rest " + format.percent(f.value, f.of - f.unknown) : format.count(f.value) + " of " + format.count(f.of), [f.value, f.of - f.value - (f.unknown || 0), f.unknown || 0], { view: "source" }]; },
     blocks: function (f) { return ["Blocks that ran", format.percent(f.value, f.of), format.count(f.value) + " of " + format.count(f.of), [f.value, f.of], { view: "functions", only: "partly" }]; },
     calls: function (f) { return ["Calls", (f.at_least ? "≥ " : "") + format.short(f.value), f.at_least ? "a lower bound" : format.count(f.value), null, { view: "functions", sort: "calls-" }]; },
@@ -20,7 +20,7 @@
     return el("a", { class: "figure", href: cairn.href(route) },
       el("span", { class: "name" }, name), el("strong", null, number), el("span", { class: "note" }, note),
       meter ? cairn.meter(meter) : null,
-      before ? el("span", { class: "before" }, "before: " + before) : null);
+      before ? el("span", { class: "before" }, "before: " + before + (f.id === "functions" && f.of !== model.changes.functions[1][1] ? " of those with code of their own" : "")) : null);
   }
 
   /** findings are sentences of what to look at first, each a link to the view that shows it. */
