@@ -87,8 +87,8 @@ run "cairn info all.mip"
 
 section "The hottest functions" \
   "Calls are counted, not sampled, so the counts are exact."
-shown "cairn show -p all.mip --sort calls --limit 10"
-cairn show -p all.mip --sort calls --limit 10 --color never | awk '
+shown "cairn show all.mip --sort calls --limit 10"
+cairn show all.mip --sort calls --limit 10 --color never | awk '
   BEGIN { row = "  %12s  %8s  %12s   %s\n"; printf row, "calls", "runs", "blocks run", "function" }
   function flush() { if (name != "") printf row, calls, runs, blocks, name }
   /^[^ ]/ { flush(); name = $0 }
@@ -99,7 +99,7 @@ cairn show -p all.mip --sort calls --limit 10 --color never | awk '
 
 section "Coverage" \
   "The lines that ran, by the blocks of the optimised code. SQLite's abs(), called by load.sql:"
-run "cairn covered -p all.mip --debug shell --lcov -o all.info"
+run "cairn covered all.mip shell -o all.info"
 echo
 awk -v name=absFunc -v plus="$green" -v minus="$red" -v off="$off" '
   FNR == NR {
@@ -120,8 +120,8 @@ echo "  + ran   - did not run: no script calls abs() of a real number, of NULL o
 
 section "First executions" \
   "The functions of query.sql in the order in which they first ran."
-shown "cairn order -p query.mip --algorithm first -o query.order"
-cairn order -p query.mip --algorithm first -o query.order >/dev/null 2>&1
+shown "cairn order query.mip --algorithm first -o query.order"
+cairn order query.mip --algorithm first -o query.order >/dev/null 2>&1
 awk 'NR <= 15 { name[NR] = $0 }
   END { for (i = 1; i <= 5; i++) printf "  %3d %-24s %3d %-24s %3d %s\n", i, name[i], i+5, name[i+5], i+10, name[i+10] }' query.order
 echo "  ... and $(($(wc -l <query.order) - 15)) more"
@@ -167,14 +167,14 @@ echo "  built in $(elapsed "$t")"
 echo
 echo "Pages of 4 KiB that hold the code of each run, in the plain build of step 1 and in this:"
 echo
-run "cairn pages ordered -p all.mip --before plain --html pages.html"
+run "cairn pages ordered all.mip --before plain --html pages.html"
 echo "  least: as few as the code would fit in   64K: what Linux maps at once if it is cached"
 echo
 echo "These are predictions. Now both programs run, and their page faults are counted:"
 echo
 # Some containers do not permit ptrace.
-shown "cairn pages ordered -p all.mip --before plain --scenario query --measure -- loaded.db query.sql"
-if cairn pages ordered -p all.mip --before plain --scenario query --measure -- loaded.db query.sql >measured.txt 2>measured.log; then
+shown "cairn pages ordered all.mip --before plain --scenario query --measure -- loaded.db query.sql"
+if cairn pages ordered all.mip --before plain --scenario query --measure -- loaded.db query.sql >measured.txt 2>measured.log; then
   sed -n '/^measured/,$s/^/  /p' measured.txt
   echo "  A program as small as this is read from disk in one go, and from the cache Linux maps"
   echo "  16 pages at once, so its faults hardly differ. docs/layout.md says when fewer pages save time."
@@ -256,7 +256,7 @@ cp loaded.db sampled.db
 shown "cairn record -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out"
 if cairn record -o query.perf --every 10007 -- ./sampled sampled.db query.sql >sampled.out 2>record.log; then
   sed 's/^/  /' record.log
-  run "cairn profgen --binary sampled --format folded -o whole.folded query.perf"
+  run "cairn profgen sampled --format folded -o whole.folded query.perf"
   echo
   # Of the stacks with a restored frame the one with the most samples, without and with it.
   awk -v on="$green" -v off="$off" '
@@ -340,9 +340,9 @@ section "Done in $(elapsed "$begin")" \
 TRY
 [ ! -e query.perf ] || echo "  cairn samples query.perf                                statistics of samples, also of perf.data"
 cat <<'TRY'
-  cairn show -p all.mip --debug shell -r '^sqlite3Vdbe' --sort calls | less
-  cairn covered -p all.mip --missed --debug shell         functions and lines that no run reached
-  cairn callgraph -p query.mip | dot -Tsvg -o query.svg   the call graph (needs graphviz)
-  cairn yaml -p all.mip | less                            the profile as text
+  cairn show all.mip shell -r '^sqlite3Vdbe' --sort calls | less
+  cairn covered all.mip shell --missed                  functions and lines that no run reached
+  cairn callgraph query.mip | dot -Tsvg -o query.svg      the call graph (needs graphviz)
+  cairn yaml all.mip | less                               the profile as text
   cairn cc gcc ...                                        your own program: see docs/start.md
 TRY

@@ -14,7 +14,7 @@ stacks go on in who started them."
   local src
   src=$(go env GOROOT)/src
   run "CAIRN_DIR=go-logs ./gofmt -l $src/net $src/crypto"
-  run "cairn account go-logs --sort calls --top 8 2>/dev/null"
+  run "cairn stacks functions go-logs --sort calls --top 8 2>/dev/null"
   run "cairn stacks go-logs --top 1 2>/dev/null"
   run "cairn flame go-logs -o gofmt.html 2>/dev/null && ls gofmt.html"
   shown "go build -o gofmt.plain cmd/gofmt   # the output is that of the plain program"
