@@ -152,6 +152,7 @@ type unitRecords struct {
 	data     []byte
 	like     []byte         // an object of those of which data has records
 	unprobed []linkedObject // those that no stand-in of ours has seen
+	rust     rustLibrary
 	lto      ltoLink
 	given    []string // sources of all units that the link can take, and of those that its driver compiles
 }

@@ -60,6 +60,9 @@ func (r *unitRecords) readUnprobed(in linkInput, archive bool, member string, bo
 	if ours, err := objfile.SectionOf(body, wire.MapSection); err != nil || ours != nil {
 		return err // of a cairn that wrote no records
 	}
+	if archive && r.rust.has(member) {
+		return nil
+	}
 	code, err := objfile.ReadLinkCode(body)
 	switch {
 	case errors.Is(err, objfile.ErrNotELF) && !archive:
