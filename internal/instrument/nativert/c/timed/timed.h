@@ -328,7 +328,7 @@ HIDDEN void __cairn_add_base(struct process *p, const void *at);
 /* Those of a library, see timed_guest.c; in an executable they do nothing, see timed_start.c. */
 HIDDEN struct process **__cairn_guest_states(void);
 HIDDEN int __cairn_guest_load(void);
-HIDDEN int __cairn_guest_allocates(void);
+HIDDEN int __cairn_guest_is_early(void);
 HIDDEN void __cairn_early_start(void);
 HIDDEN void __cairn_guest_pin(void);
 HIDDEN void __cairn_pin(void);

@@ -17,12 +17,13 @@ int __cairn_guest_plain(void) { return make_plain(&header); }
 
 BEFORE_INITIALIZERS(__cairn_early_start);
 
-/* allocates reports whether this module has the program's allocator, which the loader calls. */
-int __cairn_guest_allocates(void) {
+/* is_early reports whether this module may be called before it is initialized: it has the program's
+ * allocator, or a function DT_INIT. */
+int __cairn_guest_is_early(void) {
   u64 start, end, at = (u64)&calloc;
   KEEP_BEFORE;
   range(&start, &end);
-  return at >= start && at < end;
+  return (at >= start && at < end) || has_init();
 }
 
 struct place {

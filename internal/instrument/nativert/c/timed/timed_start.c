@@ -231,7 +231,7 @@ static struct process *new_process(char **e) {
 static struct process *alone;
 FALLBACK struct process **__cairn_guest_states(void) { return &alone; }
 FALLBACK int __cairn_guest_load(void) { return 1; }
-FALLBACK int __cairn_guest_allocates(void) { return 0; }
+FALLBACK int __cairn_guest_is_early(void) { return 0; }
 FALLBACK int __cairn_guest_plain(void) { return 0; }
 FALLBACK void __cairn_guest_pin(void) {}
 FALLBACK int __cairn_guest_leave(struct process *p) {
@@ -287,11 +287,11 @@ static struct local here;
 
 static struct process *early;
 
-/* early_start makes a state for the time until this module is initialized, if it is the program's
- * allocator: initializers of other libraries call that, and the loader while it looks for the state of
- * the process. */
+/* early_start makes a state for the time until this module is initialized, if it may be called before:
+ * initializers of other libraries call the program's allocator, and so does the loader while it looks for
+ * the state of the process. */
 void __cairn_early_start(void) {
-  if (!__cairn_state && __cairn_guest_allocates()) early = idle(&here);
+  if (!__cairn_state && __cairn_guest_is_early()) early = idle(&here);
 }
 
 /* run_plain lets a library whose host cannot be loaded run without recording. A child made by fork
