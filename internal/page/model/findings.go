@@ -35,15 +35,7 @@ func findings(m *Model) []Finding {
 		}
 	}
 	unknown := foundUnknown(m)
-	most := maxFindings
-	if unknown != nil {
-		most--
-	}
-	list = list[:min(len(list), most)]
-	if unknown != nil {
-		list = append(list, *unknown)
-	}
-	return list
+	return append(list[:min(len(list), maxFindings-len(unknown))], unknown...)
 }
 
 // shown is the name of a function, as a sentence has it.
@@ -345,11 +337,11 @@ func (m *Model) recordsLines() bool {
 }
 
 // foundUnknown is what the data do not show: it is not part of what never ran.
-func foundUnknown(m *Model) *Finding {
+func foundUnknown(m *Model) (list []Finding) {
 	at := slices.IndexFunc(m.Figures, func(f Figure) bool { return f.ID == "functions" && f.Unknown > 0 })
 	if at >= 0 {
 		n := int(m.Figures[at].Unknown)
-		return &Finding{"unknown", "Of " + have(n, "function", "it is not known whether it ran: no program has it, or only inlined", "it is not known whether they ran: no program has them, or only inlined") + ".", "functions", map[string]string{"only": "outside"}}
+		list = append(list, Finding{"unknown", "Of " + have(n, "function", "it is not known whether it ran: no program has it, or only inlined", "it is not known whether they ran: no program has them, or only inlined") + ".", "functions", map[string]string{"only": "outside"}})
 	}
 	lines, all := 0, 0
 	for i := range m.Files {
@@ -358,7 +350,7 @@ func foundUnknown(m *Model) *Finding {
 		all += of[0] + of[1] + of[2]
 	}
 	if lines == 0 {
-		return nil
+		return list
 	}
 	text := fmt.Sprintf("Of %s of %s it is not known whether they ran", report.Count(lines), report.Plural(all, "line"))
 	switch {
@@ -367,5 +359,5 @@ func foundUnknown(m *Model) *Finding {
 	case 10*lines > all: // not so without optimisation: bench/LINES.md
 		text += ": optimised code proves little of them. Of builds with -O0 it is known"
 	}
-	return &Finding{"unknown", text + ".", "source", nil}
+	return append(list, Finding{"unknown", text + ".", "source", nil})
 }

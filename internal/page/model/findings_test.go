@@ -51,6 +51,10 @@ func TestFindings(t *testing.T) {
 			"1 of 5 functions never ran: 2.0 KiB of code.",
 			"Of 2 functions it is not known whether they ran: no program has them, or only inlined.",
 		}},
+		"both unknown": {Model{Figures: []Figure{{ID: "functions", Value: 1, Of: 3, Unknown: 2}}, Functions: []Function{{Runs: 1, Blocks: &Tally{1, 2}}}, Files: []File{{Path: "a.c", Lines: [3]int{6, 2, 2}}}}, []string{
+			"Of 2 functions it is not known whether they ran: no program has them, or only inlined.",
+			"Of 2 of 10 lines it is not known whether they ran: optimised code proves little of them. Of builds with -O0 it is known.",
+		}},
 		"files": {Model{Files: []File{{Path: "a.c", Lines: [3]int{9, 1, 0}, Data: "x"}, {Path: "b.c", Lines: [3]int{0, 20, 1}, Data: "y"}}}, []string{
 			"b.c has 20 of the 21 lines that did not run.",
 			"Of 1 of 31 lines it is not known whether they ran: only that functions ran was recorded. Builds with --mode block record lines.",
