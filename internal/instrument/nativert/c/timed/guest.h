@@ -26,8 +26,8 @@ static void *open_base(const char *path, int mode) { return dlmopen ? dlmopen(BA
 /* BEFORE_INITIALIZERS(f) calls f when the loader relocates this module, which is before it runs any
  * initializer: it uses a function whose address the loader asks for (STT_GNU_IFUNC). Initializers of
  * other libraries may call this module, above all if it has the program's allocator, and those of the
- * libraries that it needs run before its own; so does a function DT_INIT of this module. f may not call another module. KEEP_BEFORE refers to that
- * address, so that --gc-sections keeps it. */
+ * libraries that it needs run before its own; so does a function DT_INIT of this module. f may not call
+ * another module. KEEP_BEFORE refers to that address, so that --gc-sections keeps it. */
 #if __has_include(<gnu/libc-version.h>)
 #define BEFORE_INITIALIZERS(f)                                           \
   static void nothing(void) {}                                           \
@@ -91,8 +91,8 @@ static int load_host(u32 kind) {
   return host != 0;
 }
 
-/* range sets the bounds of this module. */
-static void range(u64 *start, u64 *end) {
+/* range sets the bounds of this module, and returns how far it is from the addresses in its file. */
+static u64 range(u64 *start, u64 *end) {
   const struct phdr *ph = (const struct phdr *)((const u8 *)&header + header.phoff);
   u64 low = NONE, high = 0;
   for (u32 i = 0; i < header.phnum; i++)
@@ -102,6 +102,7 @@ static void range(u64 *start, u64 *end) {
     }
   *start = (u64)&header;
   *end = (u64)&header - low + high;
+  return (u64)&header - low;
 }
 
 /* has_init reports whether this module has a function that the loader calls before its initializers
@@ -110,24 +111,21 @@ static int has_init(void) {
   enum { PT_DYNAMIC = 2, DT_INIT = 12 };
   const struct phdr *ph = (const struct phdr *)((const u8 *)&header + header.phoff);
   const u64 *d = 0;
-  u64 low = NONE;
-  for (u32 i = 0; i < header.phnum; i++)
-    if (ph[i].type == PT_LOAD) low = least(low, ph[i].vaddr & ~4095ul);
-  u64 bias = (u64)&header - low;
+  u64 start, end, bias = range(&start, &end);
   for (u32 i = 0; i < header.phnum; i++)
     if (ph[i].type == PT_DYNAMIC) d = (const u64 *)(bias + ph[i].vaddr);
   while (d && d[0] && d[0] != DT_INIT) d += 2;
   if (!d || !d[0]) return 0;
 #ifdef __x86_64__
   /* It calls __gmon_start__ if that is there: sub $8, %rsp; mov GOT, %rax; test; je; call; add; ret. */
-  static const u8 start[] = {0x48, 0x83, 0xec, 8, 0x48, 0x8b, 5}, end[] = {0x48, 0x85, 0xc0, 0x74, 2, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
+  static const u8 head[] = {0x48, 0x83, 0xec, 8, 0x48, 0x8b, 5}, tail[] = {0x48, 0x85, 0xc0, 0x74, 2, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
   const u8 *at = (const u8 *)(bias + d[1]);
   u64 same = 0;
   if (at[0] == 0xf3) at += 4; /* endbr64 */
-  while (same < sizeof start && at[same] == start[same]) same++;
-  if (same < sizeof start) return 1;
-  for (same = 0; same < sizeof end && at[sizeof start + 4 + same] == end[same];) same++;
-  return same < sizeof end;
+  while (same < sizeof head && at[same] == head[same]) same++;
+  if (same < sizeof head) return 1;
+  for (same = 0; same < sizeof tail && at[sizeof head + 4 + same] == tail[same];) same++;
+  return same < sizeof tail;
 #else
   /* It calls call_weak_fn: nothing, paciasp or bti; stp x29, x30, [sp, -16]!; mov x29, sp; bl; ldp. */
   const u32 *at = (const u32 *)(bias + d[1]);

@@ -4,16 +4,22 @@
 
 #include "registers_x86_64.h"
 
+/* SLOT sets %r10 to the window, %r11 to the slot's place in it, and the flags by whether the clock is the
+ * exact one. */
+        .macro  SLOT
+        movq    __cairn_arrival_base(%rip), %r10
+        leal    8(%rsp), %r11d
+        andl    __cairn_arrival_mask(%rip), %r11d
+        cmpl    $0, __cairn_arrival_exact(%rip)
+        .endm
+
         .text
         .globl  __cairn_suspends, __cairn_resumes
         .hidden __cairn_suspends, __cairn_resumes, __cairn_resumed, __cairn_arrival_exact, __cairn_arrival_mask, __cairn_arrival_base
         .type   __cairn_suspends, @function
 __cairn_suspends:
         .cfi_startproc
-        movq    __cairn_arrival_base(%rip), %r10
-        leal    8(%rsp), %r11d
-        andl    __cairn_arrival_mask(%rip), %r11d
-        cmpl    $0, __cairn_arrival_exact(%rip)
+        SLOT
         jne     1f
         movl    -64(%r10), %eax
         movl    %eax, (%r10,%r11)
@@ -33,10 +39,7 @@ __cairn_suspends:
         .type   __cairn_resumes, @function
 __cairn_resumes:
         .cfi_startproc
-        movq    __cairn_arrival_base(%rip), %r10
-        leal    8(%rsp), %r11d
-        andl    __cairn_arrival_mask(%rip), %r11d
-        cmpl    $0, __cairn_arrival_exact(%rip)
+        SLOT
         jne     1f
         movl    -64(%r10), %ecx
         cmpl    (%r10,%r11), %ecx
