@@ -177,7 +177,7 @@ shown "cairn pages ordered all.mip --before plain --scenario query --measure -- 
 if cairn pages ordered all.mip --before plain --scenario query --measure -- loaded.db query.sql >measured.txt 2>measured.log; then
   sed -n '/^measured/,$s/^/  /p' measured.txt
   echo "  A program as small as this is read from disk in one go, and from the cache Linux maps"
-  echo "  16 pages at once, so its faults hardly differ. docs/layout.md says when fewer pages save time."
+  echo "  16 pages at once, so its faults hardly differ. docs/layout-why.md says when fewer pages save time."
 else
   echo "  Not possible on this machine: $(sed -n 's/^cairn: //p' measured.log | tail -1)"
 fi

@@ -80,9 +80,25 @@ func pagesOf(t *testing.T) []string {
 	return pages
 }
 
-var links = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+var (
+	links    = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)]*))?\)`)
+	fences   = regexp.MustCompile("(?ms)^```.*?^```")
+	headings = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	linked   = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
+	unslug   = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
 
-// TestLinks checks that the files exist that the pages link to.
+// sectionsOf lists the anchors that GitHub and the site give to the headings of a page.
+func sectionsOf(text []byte) map[string]bool {
+	sections := map[string]bool{}
+	for _, m := range headings.FindAllSubmatch(fences.ReplaceAll(text, nil), -1) {
+		title := linked.ReplaceAllString(strings.ToLower(string(m[1])), "$1")
+		sections[strings.ReplaceAll(unslug.ReplaceAllString(title, ""), " ", "-")] = true
+	}
+	return sections
+}
+
+// TestLinks checks that the files exist that the pages link to, and the sections of pages.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -93,8 +109,23 @@ func TestLinks(t *testing.T) {
 		}
 		for _, m := range links.FindAllSubmatch(text, -1) {
 			found++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
+			target := page
+			if len(m[1]) > 0 {
+				target = filepath.Join(filepath.Dir(page), string(m[1]))
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: a link to %s: %v", page, m[1], err)
+				continue
+			}
+			if len(m[2]) == 0 || filepath.Ext(target) != ".md" {
+				continue
+			}
+			text, err := os.ReadFile(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sectionsOf(text)[string(m[2])] {
+				t.Errorf("%s: a link to %s#%s, which has no such section", page, m[1], m[2])
 			}
 		}
 	}
@@ -287,4 +318,29 @@ func binOf(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// maxTasks is how many words a page of tasks has that has pages for reference and for reasons beside it.
+const maxTasks = 2000
+
+// TestPurposes checks that subjects with several pages have one for each purpose, and that readers find the others.
+func TestPurposes(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("*-reference.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%v %v", pages, err)
+	}
+	for _, reference := range pages {
+		tasks := strings.Replace(reference, "-reference", "", 1)
+		reasons := strings.Replace(reference, "-reference", "-why", 1)
+		text := textOf(t, tasks)
+		for _, other := range []string{reference, reasons} {
+			if !strings.Contains(text, "]("+other) || !strings.Contains(textOf(t, other), "]("+tasks) {
+				t.Errorf("%s and %s have no links to each other", tasks, other)
+			}
+		}
+		if n := len(strings.Fields(text)); n > maxTasks {
+			t.Errorf("%s: %d words, at most %d", tasks, n, maxTasks)
+		}
+	}
 }

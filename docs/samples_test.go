@@ -15,14 +15,14 @@ func TestProfgenOptions(t *testing.T) {
 	if err != nil {
 		t.Skip("needs llvm-profgen-22")
 	}
-	page, err := os.ReadFile("profgen.md")
+	page, err := os.ReadFile("profgen-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	options := regexp.MustCompile(`(?m)^  (--?[a-z-]+)`).FindAllStringSubmatch(string(help), -1)
 	for _, o := range options {
 		if generic := strings.HasPrefix(o[1], "--help") || o[1] == "-h" || o[1] == "--version"; !generic && !strings.Contains(string(page), "`"+o[1]+"`") {
-			t.Errorf("profgen.md has nothing about %s", o[1])
+			t.Errorf("profgen-reference.md has nothing about %s", o[1])
 		}
 	}
 	if len(options) < 30 {

@@ -19,7 +19,7 @@ import (
 const llvmTests = "CAIRN_LLVM_TESTS"
 
 // TestLLVMProfgenTests runs what LLVM's own tests of llvm-profgen run, by that and by cairn
-// under its name, and compares what they write. docs/profgen.md has the figures, of the
+// under its name, and compares what they write. docs/profgen-why.md has the figures, of the
 // sources of LLVM 19 that Debian has.
 func TestLLVMProfgenTests(t *testing.T) {
 	t.Parallel()

@@ -53,7 +53,7 @@ them. Raw files without a map are stored until it arrives, up to --waiting bytes
 
 The profile of a program is at http://HOST:PORT/PROGRAM@BUILD, where BUILD is the build
 id or its first digits; without @BUILD it contains all builds. Every command that takes a profile
-takes such a URL. A browser shows an overview at http://HOST:PORT/. docs/fleet.md lists
+takes such a URL. A browser shows an overview at http://HOST:PORT/. docs/fleet-reference.md lists
 all requests.
 
 Without --tokens only this machine is served. The file of tokens has a line for each token:

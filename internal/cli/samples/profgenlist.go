@@ -46,7 +46,7 @@ func (f *listFlags) register(c *cobra.Command, fl *pflag.FlagSet) {
 	fl.Uint64Var(&f.cutoff, "profile-density-cutoff-hot", 990000, "with --show-density: hot functions have this `share` of all counts, in millionths")
 	fl.Float64Var(&f.enough, "profile-density-threshold", 0, "suggest more samples if the density is below this `number`")
 	for _, name := range []string{"disassemble-functions", "show-source-locations", "show-canonical-fname", "show-pseudo-probe", "x86-asm-syntax", "show-mmap-events", "show-density", "profile-density-cutoff-hot", "profile-density-threshold"} {
-		fl.Lookup(name).Hidden = true // docs/profgen.md lists them
+		fl.Lookup(name).Hidden = true // docs/profgen-reference.md lists them
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// llvmFlags are rarely used options of llvm-profgen. docs/profgen.md has a table of all its
+// llvmFlags are rarely used options of llvm-profgen. docs/profgen-reference.md has a table of all its
 // options.
 type llvmFlags struct {
 	like      bool // all defaults are those of llvm-profgen

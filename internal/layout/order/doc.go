@@ -75,7 +75,7 @@
 //
 // Options.Compress gains little, and nothing for most programs: similarity reduces compressed
 // code by up to 1.4 %, but the unwind tables and relocations grow by more in four of the five
-// programs of bench's download part (docs/layout.md). So it is used only if the estimated sum
+// programs of bench's download part (docs/layout-why.md). So it is used only if the estimated sum
 // is smaller. Chunks of 8 to 512 functions of the order by similarity, sorted by address
 // inside, are no better on average.
 //
