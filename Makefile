@@ -11,8 +11,8 @@ PACKAGES := ./...
 CONCURRENT := ./internal/profile/rawfiles ./internal/profile/coverage ./internal/calls/account ./internal/samples/unwind ./internal/verb ./format/perfscript ./format/sampleprof
 UNRACED    := '^(TestDeepChain|TestOrphansBelowMany)$$'
 
-# The packages whose tests are proofs without a mark of their own (see shorttest.Proof).
-WHOLE := /(internal/oracle|corpus|torture|bench)$$
+# The module of the tests beside independent programs, of the benchmarks, and of real and random programs.
+PROOF := proof
 
 # Compiled runtimes and the command, once for all packages.
 CACHED = cache=$$(mktemp -d) && chmod 755 "$$cache" && trap 'rm -rf "$$cache"' EXIT INT TERM && export CAIRN_TEST_CACHE="$$cache"
@@ -49,7 +49,7 @@ docs: ## the documentation as a site, in dist/docs; the first time its generator
 test: ## what the tests need (from apt), the lint and the tests that take seconds
 	@./scripts/need.sh test
 	@$(MAKE) --no-print-directory lint
-	@$(CACHED); set -x; CAIRN_TESTS=quick go test -vet=off -short -timeout $(TIMEOUT) $$(go list ./... | grep -vE '$(WHOLE)')
+	@$(CACHED); set -x; CAIRN_TESTS=quick go test -vet=off -short -timeout $(TIMEOUT) $(PACKAGES)
 
 proof: ## the tests beside independent programs, compilers and emulators, and the race detector: more minutes
 	@./scripts/need.sh test
@@ -57,12 +57,13 @@ proof: ## the tests beside independent programs, compilers and emulators, and th
 		set -x; go test -race -vet=off -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT) && \
 			go test -race -vet=off -short -run '^TestConcurrent$$' ./format/xray; fi
 	@$(CACHED); set -x; export CAIRN_TESTS=proof; \
-		go test -vet=off -short -timeout $(TIMEOUT) $$(go list ./... | grep -E '$(WHOLE)') && \
+		go test -C $(PROOF) -vet=off -short -timeout $(TIMEOUT) $(PACKAGES) && \
 		go test -vet=off -short -timeout $(TIMEOUT) -run "$$(./scripts/proofs.sh names)" $$(./scripts/proofs.sh packages)
 
 long: ## the tests that make test has a sample of: SQLite by all compilers, every mode with every option: an hour
 	@./scripts/need.sh long
 	go test -timeout 3h $(PACKAGES) # TestSoak takes an hour
+	go test -C $(PROOF) -timeout 3h $(PACKAGES)
 	cd release && go vet ./... && go test -timeout $(TIMEOUT) ./...
 
 go: ## Go programs from the module proxy, whose counts must be those of go build -covermode=atomic
@@ -70,26 +71,28 @@ go: ## Go programs from the module proxy, whose counts must be those of go build
 
 lint: ## go vet, gofumpt and staticcheck
 	go vet $(PACKAGES)
-	@bad=$$(find . -path ./bench/out -prune -o -path ./corpus/out -prune -o -path ./demo/out -prune -o -path '*/testdata' -prune -o \
+	go vet -C $(PROOF) $(PACKAGES)
+	@bad=$$(find . -path ./proof/bench/out -prune -o -path ./proof/corpus/out -prune -o -path ./demo/out -prune -o -path '*/testdata' -prune -o \
 		-name '*.go' -print | xargs $(TOOL) gofumpt -l) || exit 1; \
 		if [ -n "$$bad" ]; then echo "gofumpt would change:"; echo "$$bad"; exit 1; fi
 	$(TOOL) staticcheck $(PACKAGES)
+	cd $(PROOF) && go tool -modfile=../tools/go.mod staticcheck $(PACKAGES)
 
 bench: build ## cost and speed next to gcc's and LLVM's own tools
 	@./scripts/need.sh bench
-	go run ./bench
+	go run -C $(PROOF) ./bench
 
 corpus: ## real programs built as they come, in each mode and by their profiles: hours
 	@./scripts/need.sh corpus
-	go run ./corpus
+	go run -C $(PROOF) ./corpus
 
 # Arguments of the command, as -programs 100, or -gcc-tests DIR for gcc's own tests
 # (gcc.c-torture/execute in its sources; Debian has them in gcc-12-source).
-TORTURE ?= -report torture/TORTURE.md
+TORTURE ?= -report ../bench/TORTURE.md
 
 torture: build ## random programs in every mode, until it is told to stop
 	@./scripts/need.sh torture
-	go run ./torture $(TORTURE)
+	go run -C $(PROOF) ./torture $(TORTURE)
 
 fuzz: ## each fuzz target for FUZZTIME (100000x) executions
 	@set -e; for target in $(FUZZ); do \
@@ -109,4 +112,4 @@ outdated: ## modules of which there is a newer version that could be used
 	@./scripts/outdated.sh
 
 clean: ## remove what the targets above made here
-	rm -rf cairn dist demo/out bench/out corpus/out
+	rm -rf cairn dist demo/out proof/bench/out proof/corpus/out

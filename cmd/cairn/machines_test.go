@@ -32,7 +32,7 @@ func TestOtherMachines(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	logs, err := filepath.Glob("../../internal/oracle/testdata/xray/logs/*.xray")
+	logs, err := filepath.Glob("../../format/xray/testdata/logs/*.xray")
 	if err != nil || len(logs) == 0 {
 		t.Fatalf("%d logs, %v", len(logs), err)
 	}

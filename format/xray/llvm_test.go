@@ -195,7 +195,7 @@ func zeroFiller(data []byte, size int) {
 // That tool counts duplicate blocks, and records of a fork, twice.
 func TestLLVMRealLogs(t *testing.T) {
 	tool := llvmXRay(t)
-	logs, err := filepath.Glob("../../internal/oracle/testdata/xray/logs/*.xray")
+	logs, err := filepath.Glob("testdata/logs/*.xray")
 	if err != nil || len(logs) == 0 {
 		t.Skip("there are no logs")
 	}

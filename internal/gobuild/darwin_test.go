@@ -22,7 +22,7 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-const machoDir = "../oracle/testdata/macho"
+const machoDir = "../../proof/oracle/testdata/macho"
 
 // loaders are programs that run those for macOS, by architecture.
 var loaders shorttest.Memo[string]

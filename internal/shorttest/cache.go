@@ -1,7 +1,9 @@
 package shorttest
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +18,15 @@ import (
 func Cache(own string) string { return cmp.Or(shared(), own) }
 
 func shared() string { return os.Getenv("CAIRN_TEST_CACHE") }
+
+// Source returns the directory of cairn's module, which the module of a test may be or use.
+func Source(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cairnprof/cairn").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module of cairn: %w", err)
+	}
+	return string(bytes.TrimSpace(out)), nil
+}
 
 // Cairn returns the path of the command, named cairn, for the programs and scripts that a test starts. It is
 // linked once for all packages under make test, and into own, a directory, if the test runs by itself.
@@ -38,7 +49,11 @@ func Cairn(own string) (string, error) {
 	}
 	defer os.RemoveAll(tmp)
 	linked := filepath.Join(tmp, "cairn")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", linked, "github.com/cairnprof/cairn/cmd/cairn")
+	source, err := Source(context.Background())
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-C", source, "-buildvcs=false", "-o", linked, "./cmd/cairn")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building cairn: %w\n%s", err, out)
 	}

@@ -16,7 +16,7 @@ func unhex(t *testing.T, text string) []byte {
 	return code
 }
 
-// TestX86: the texts are those of LLVM 22. internal/oracle compares whole programs with it.
+// TestX86: the texts are those of LLVM 22. proof/oracle compares whole programs with it.
 func TestX86(t *testing.T) {
 	t.Parallel()
 	const addr = 0x401000

@@ -16,7 +16,7 @@ import (
 // realLogs opens the logs of XRay in testdata.
 func realLogs(t *testing.T) []calllog.Log {
 	t.Helper()
-	paths, err := filepath.Glob("../../oracle/testdata/xray/logs/*.xray")
+	paths, err := filepath.Glob("../../../format/xray/testdata/logs/*.xray")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no logs", err)
 	}

@@ -273,7 +273,7 @@ func TestTimedCost(t *testing.T) {
 // source comes from the module cache.
 func TestTimedSQLite(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SQLite takes long to compile; make long runs it, and make test has it in the timed modes in internal/oracle")
+		t.Skip("SQLite takes long to compile; make long runs it, and make test has it in the timed modes in proof/oracle")
 	}
 	t.Parallel()
 	list := exec.Command("go", "mod", "download", "-json", "github.com/mattn/go-sqlite3@v1.14.52")
