@@ -56,7 +56,7 @@ func sample(t *testing.T, change func(m map[string]any)) string {
 
 // views lists addresses of the page and what is shown there.
 var views = map[string][]string{
-	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike", `href="#spikes?n=1">work() has run for at least 3.900 s and has not ended`, `href="#spikes?n=0">work() took at least`},
+	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike", `href="#spikes?n=1">work() has run for at least 3.900 s and has not ended`, `href="#function?f=_Z4workv">work()</a><a href="#spikes?n=0"> waited up to 4.000 ms</a> for a lock that <a href="#spikes?n=0">thread 8</a> held in <a href="#function?f=main">main</a>.`},
 	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "3 functions, 1 only inlined, 2 without probes", ">700<"},
 	"functions?q=/^id/":    {"1 of 6", ">idle<"},
 	"functions?q=/(/":      {`aria-invalid="true"`, "Invalid regular expression"},

@@ -15,11 +15,13 @@ import (
 // Finding is a sentence of the overview: what the data show that something can be done about, and the view that
 // shows it.
 type Finding struct {
-	Kind string `json:"kind"` // open, spike, changed, waits, self, samples, once, pages, missed, file, unknown
+	Kind string `json:"kind"` // open, spike, held, changed, waits, self, samples, once, pages, missed, file, unknown
 	Text string `json:"text"`
 	View string `json:"view"`
 	// With are the parameters of the view's address.
 	With map[string]string `json:"with,omitempty"`
+	// Parts are those of the sentence, if they have views of their own.
+	Parts []Phrase `json:"parts,omitempty"`
 }
 
 // maxFindings is how many sentences the overview has.
@@ -29,10 +31,14 @@ const maxFindings = 5
 // out.
 func findings(m *Model) []Finding {
 	var list []Finding
-	for _, of := range []func(*Model) *Finding{foundOpen, foundSpike, foundChange, foundWaits, foundSelf, foundSamples, foundPages, foundOnce, foundMissed, foundFile} {
+	for _, of := range []func(*Model) *Finding{foundOpen, foundSpike, foundHeld, foundChange, foundWaits, foundSelf, foundSamples, foundPages, foundOnce, foundMissed, foundFile} {
 		if f := of(m); f != nil {
 			list = append(list, *f)
 		}
+	}
+	// Of a call that waited for a known thread, that is the sentence that says most.
+	if h := slices.IndexFunc(list, func(f Finding) bool { return f.Kind == "held" }); h > 0 && list[h-1].Kind == "spike" && list[h-1].With["n"] == list[h].With["n"] {
+		list = slices.Delete(list, h-1, h)
 	}
 	unknown := foundUnknown(m)
 	return append(list[:min(len(list), maxFindings-len(unknown))], unknown...)
@@ -103,7 +109,7 @@ func foundOpen(m *Model) *Finding {
 	if more := len(m.Spikes.Open) - 1 + m.Spikes.OpenLeft; more > 0 {
 		text += "; " + report.Plural(more, "more call")
 	}
-	return &Finding{"open", text + ".", "spikes", map[string]string{"n": strconv.Itoa(len(m.Spikes.Groups))}}
+	return &Finding{"open", text + ".", "spikes", map[string]string{"n": strconv.Itoa(len(m.Spikes.Groups))}, nil}
 }
 
 // foundSpike is the longest call that has ended, and why.
@@ -126,7 +132,7 @@ func foundSpike(m *Model) *Finding {
 		}
 		text += ": " + g.Why.Text
 	}
-	return &Finding{"spike", text + ".", "spikes", map[string]string{"n": strconv.Itoa(at)}}
+	return &Finding{"spike", text + ".", "spikes", map[string]string{"n": strconv.Itoa(at)}, nil}
 }
 
 // foundChange is functions that ran before and do not run now.
@@ -136,7 +142,7 @@ func foundChange(m *Model) *Finding {
 	}
 	for _, l := range m.Changes.Lists {
 		if l.Kind == "only_then" && l.Count > 0 {
-			return &Finding{"changed", have(l.Count, "function", "ran before and does not run now", "ran before and do not run now") + ".", "functions", map[string]string{"only": "changed", "sort": "change-"}}
+			return &Finding{"changed", have(l.Count, "function", "ran before and does not run now", "ran before and do not run now") + ".", "functions", map[string]string{"only": "changed", "sort": "change-"}, nil}
 		}
 	}
 	return nil
@@ -184,7 +190,7 @@ func foundSelf(m *Model) *Finding {
 		return nil
 	}
 	text := fmt.Sprintf("%s itself takes %s of the time of all threads, %s in %s.", m.shown(at), share(min(self, m.Calls.Time), m.Calls.Time), report.Duration(self, m.Calls.Unit), report.Plural(int(m.Functions[at].Time.Calls), "call"))
-	return &Finding{"self", text, "function", map[string]string{"f": m.Functions[at].Key}}
+	return &Finding{"self", text, "function", map[string]string{"f": m.Functions[at].Key}, nil}
 }
 
 // foundSamples is the function with the most samples.
@@ -202,7 +208,7 @@ func foundSamples(m *Model) *Finding {
 		return nil
 	}
 	text := fmt.Sprintf("%s itself has %s of the samples (%s of %s).", m.shown(at), share(self, m.Samples.Count), report.Count(self), report.Count(m.Samples.Count))
-	return &Finding{"samples", text, "function", map[string]string{"f": m.Functions[at].Key}}
+	return &Finding{"samples", text, "function", map[string]string{"f": m.Functions[at].Key}, nil}
 }
 
 // worthOrdering is the number of pages that an order must save to be worth a sentence: their faults take a millisecond
@@ -227,7 +233,7 @@ func foundPages(m *Model) *Finding {
 		return nil
 	}
 	text := fmt.Sprintf("A run touches %.0f pages of code; with the functions in order (cairn order) it is predicted to touch %s fewer.", now, report.Count(saved))
-	return &Finding{"pages", text, "pages", nil}
+	return &Finding{"pages", text, "pages", nil, nil}
 }
 
 // foundOnce is how much of the code that ran was called only once, as the code of a start is.
@@ -248,7 +254,7 @@ func foundOnce(m *Model) *Finding {
 		return nil
 	}
 	text := fmt.Sprintf("%s called once, and %s %s of the code of functions that ran (%s).", have(n, "function", "was", "were"), report.Either(uint64(n), "is", "are"), share(once, ran), size(once))
-	return &Finding{"once", text, "functions", map[string]string{"only": "ran", "sort": "calls"}}
+	return &Finding{"once", text, "functions", map[string]string{"only": "ran", "sort": "calls"}, nil}
 }
 
 // foundMissed is the functions that never ran: as many as the figure says, and as covered does, which have those that no
@@ -280,7 +286,7 @@ func foundMissed(m *Model) *Finding {
 	if inlined := n - own - absent; inlined > 0 {
 		text += fmt.Sprintf("; %s of them %s only inlined", report.Count(inlined), report.Either(uint64(inlined), "is", "are"))
 	}
-	return &Finding{"missed", text + ".", "functions", map[string]string{"only": "missed", "sort": "size-"}}
+	return &Finding{"missed", text + ".", "functions", map[string]string{"only": "missed", "sort": "size-"}, nil}
 }
 
 // missedCode is the number of functions with code of their own that never ran, and the size of their code. One that several
@@ -328,7 +334,7 @@ func foundFile(m *Model) *Finding {
 	}
 	f := &m.Files[list[0]]
 	text := fmt.Sprintf("%s has %s of the %s that did not run.", f.Path, report.Count(f.Lines[1]), report.Plural(all, "line"))
-	return &Finding{"file", text, "source", map[string]string{"file": f.Path}}
+	return &Finding{"file", text, "source", map[string]string{"file": f.Path}, nil}
 }
 
 // recordsLines reports whether there are data of more than functions.
@@ -341,7 +347,7 @@ func foundUnknown(m *Model) (list []Finding) {
 	at := slices.IndexFunc(m.Figures, func(f Figure) bool { return f.ID == "functions" && f.Unknown > 0 })
 	if at >= 0 {
 		n := int(m.Figures[at].Unknown)
-		list = append(list, Finding{"unknown", "Of " + have(n, "function", "it is not known whether it ran: no program has it, or only inlined", "it is not known whether they ran: no program has them, or only inlined") + ".", "functions", map[string]string{"only": "outside"}})
+		list = append(list, Finding{"unknown", "Of " + have(n, "function", "it is not known whether it ran: no program has it, or only inlined", "it is not known whether they ran: no program has them, or only inlined") + ".", "functions", map[string]string{"only": "outside"}, nil})
 	}
 	lines, all := 0, 0
 	for i := range m.Files {
@@ -359,5 +365,5 @@ func foundUnknown(m *Model) (list []Finding) {
 	case 10*lines > all: // not so without optimisation: bench/LINES.md
 		text += ": optimised code proves little of them. Of builds with -O0 it is known"
 	}
-	return append(list, Finding{"unknown", text + ".", "source", nil})
+	return append(list, Finding{"unknown", text + ".", "source", nil, nil})
 }

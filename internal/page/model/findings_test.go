@@ -83,6 +83,22 @@ func TestFindings(t *testing.T) {
 		}}}, []string{
 			"lookup took at least 3.900 s; one call of 4.000 µs: waited for a mutex that flush held.",
 		}},
+		"held": {Model{Functions: []Function{{Key: "lookup~2", Symbol: "_Zlookup"}, {Key: "flush", Symbol: "flush"}}, Spikes: &Spikes{Groups: []*spikes.Object{
+			{Peak: spikes.Site{Function: "lookup()", Symbol: "_Zlookup"}, Interval: spikes.Range{39e8, 40e8}, Why: &spikes.WhyObject{Text: "slept, held by thread 7 in flush", Holder: &spikes.HolderObject{
+				Thread: "thread 7", TID: 7, Ended: "held", Waited: 39e8, Stack: []spikes.Site{{Function: "flush"}, {Function: "main"}},
+			}}},
+		}}}, []string{
+			"lookup() waited up to 3.900 s for a lock that thread 7 held in flush.",
+		}},
+		"held by others": {Model{Spikes: &Spikes{Groups: []*spikes.Object{
+			{Peak: spikes.Site{Function: "long"}, Interval: spikes.Range{9e9, 9e9}, Why: &spikes.WhyObject{Text: "ran", Holder: &spikes.HolderObject{TID: 7, Ended: "held", Waited: 4e9}}}, // less than half of it
+			{Peak: spikes.Site{Function: "readers"}, Interval: spikes.Range{1e9, 1e9}, Why: &spikes.WhyObject{Holder: &spikes.HolderObject{Thread: "2 readers", Ended: "held", Waited: 1e9}}},
+			{Peak: spikes.Site{Function: "await"}, Interval: spikes.Range{1000, 2000}, Why: &spikes.WhyObject{Holder: &spikes.HolderObject{Thread: "goroutine 6", TID: 6, Ended: "woken", Waited: 3000}}},
+			{Peak: spikes.Site{Function: "read"}, Interval: spikes.Range{1000, 2000}, Why: &spikes.WhyObject{Holder: &spikes.HolderObject{Thread: "goroutine 5", TID: 5, Ended: "released", Waited: 1500}}},
+		}}}, []string{
+			"long took at least 9.000 s: ran.",
+			"await waited up to 2.000 µs until goroutine 6 woke it in a function that is not known.",
+		}},
 		"open": {Model{Spikes: &Spikes{
 			Groups: []*spikes.Object{{Peak: spikes.Site{Function: "short"}, Interval: spikes.Range{5000, 6000}}},
 			Open: []*spikes.Object{
@@ -100,6 +116,13 @@ func TestFindings(t *testing.T) {
 		var got []string
 		for _, f := range findings(&tt.m) {
 			got = append(got, f.Text)
+			whole := ""
+			for _, p := range f.Parts {
+				whole += p.Text
+			}
+			if f.Parts != nil && whole != f.Text {
+				t.Errorf("%s: parts %q of %q", name, whole, f.Text)
+			}
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s:\n%q, want\n%q", name, got, tt.want)

@@ -138,6 +138,9 @@ func spikePage() *spikes.Page {
 		Spikes: []*spikes.Object{{
 			Version: 1, Log: "app.cairnlog", Seen: 3, Worst: 5e6, Interval: spikes.Range{4e6, 5e6}, Limit: uint64(1e6), Peak: site,
 			Stack: []spikes.StackObject{{Site: site}}, Children: []spikes.ChildObject{}, Parents: []spikes.EndObject{},
+			Why: &spikes.WhyObject{Text: "slept 4.00 of 4.00..5.00 ms in futex, held by thread 8 in main (a.c:3)", Holder: &spikes.HolderObject{
+				Thread: "thread 8", TID: 8, Ended: "held", Waited: 4e6, Stack: []spikes.Site{{Function: "main", Symbol: "main", File: "/src/a.c", Line: 3}},
+			}},
 		}},
 		Open: []*spikes.Object{{
 			Version: 1, Log: "app.cairnlog", TID: 7, Interval: spikes.Range{39e8, 40e8}, Peak: site,

@@ -23,11 +23,12 @@
       before ? el("span", { class: "before" }, "before: " + before + (f.id === "functions" && f.of !== model.changes.functions[1][1] ? " of those with code of their own" : "")) : null);
   }
 
-  /** findings are sentences of what to look at first, each a link to the view that shows it. */
+  /** findings are sentences of what to look at first, each a link to the view that shows it, or several. */
   function findings(model) {
     if (!model.findings) return null;
     return el("ol", { class: "findings", "aria-label": "What to look at first" }, model.findings.map(function (f) {
-      return el("li", { class: f.kind }, el("a", { href: cairn.href(Object.assign({ view: f.view }, f.with)) }, f.text));
+      const to = function (p) { return p.view ? el("a", { href: cairn.href(Object.assign({ view: p.view }, p.with)) }, p.text) : p.text; };
+      return el("li", { class: f.kind }, f.parts ? el("p", null, f.parts.map(to)) : to(f));
     }));
   }
 
