@@ -27,7 +27,7 @@ import (
 // Inside a function a probe does not change the flags and uses registers that are not live (package arm).
 type armProbes struct{}
 
-var syntaxArm = syntax{mark: "%", address: ".long", upper: ", 0"}
+var syntaxArm = syntax{mark: "%", address: ".long", upper: ", 0", flagAlign: 2}
 
 func (armProbes) syntax() *syntax { return &syntaxArm }
 
@@ -35,17 +35,14 @@ func (armProbes) relocNone() string { return arm.RelocNone }
 
 func (armProbes) entryRow() string { return "\t.cfi_def_cfa 13, 0\n" }
 
-// flagAlign is the alignment of areas with flags.
-const flagAlign = 2
-
 // nearReach is the distance between the labels of an area: an address in an instruction has 15 bits for the
 // offset from a symbol.
 const nearReach = 4096
 
-// appendNear appends an area of a size with its labels.
-func appendNear(out []byte, area, size int) []byte {
-	for at := 0; at < size; at += nearReach {
-		out = append(out, nearLabel(area, at)+":\n\t.zero\t"+strconv.Itoa(min(nearReach, size-at))+"\n"...)
+// appendArea appends the bytes of an area with its labels.
+func (armProbes) appendArea(out []byte, a *area) []byte {
+	for at := 0; at < a.size; at += nearReach {
+		out = append(out, nearLabel(a.index, at)+":\n\t.zero\t"+strconv.Itoa(min(nearReach, a.size-at))+"\n"...)
 	}
 	return out
 }

@@ -2,8 +2,11 @@ package probe
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -41,11 +44,23 @@ const noCompact = "\t.cfi_same_value %rbx\n"
 // weakRecord begins the names of records of weak functions.
 const weakRecord = "__cairn_record."
 
-// spell converts text in ELF's syntax to that of the unit's kind.
-func (r *Rewriter) spell(text []byte) []byte {
-	if r.Unit.Object == asm.ELF {
-		return text
-	}
+// machOOptOut is OptOutSection in Mach-O.
+const machOOptOut = "__TEXT,__cairn_skip"
+
+// machO is the format of macOS and iOS.
+type machO struct{}
+
+// optsOut takes in functions of the runtime, which are in sections of their own in ELF.
+func (machO) optsOut(fn *asm.Function) bool {
+	section := fn.Main().Sec.Name
+	return strings.HasPrefix(section, OptOutSection) || section == machOOptOut || strings.HasPrefix(fn.Name, "__cairn_")
+}
+
+func (machO) base() string { return "-." }
+
+func (machO) mapFlags() int { return wire.MapRelative }
+
+func (machO) spell(r *Rewriter, text []byte) []byte {
 	out := make([]byte, 0, len(text)+16)
 	page := false // in the operands of adrp
 	for i := 0; i < len(text); {
@@ -92,8 +107,8 @@ func (r *Rewriter) spellSymbol(out *[]byte, text []byte, i int, use string) int 
 	return n
 }
 
-// machOArea returns the area of a function's record.
-func (r *Rewriter) machOArea(fn *asm.Function) *area {
+// areaOf returns an area of the function's own.
+func (machO) areaOf(r *Rewriter, fn *asm.Function) *area {
 	a := &area{index: len(r.areas)}
 	a.symbol = "l_cairn_d" + strconv.Itoa(a.index)
 	if a.weak = r.Unit.Weak[fn.Name]; a.weak {
@@ -103,8 +118,7 @@ func (r *Rewriter) machOArea(fn *asm.Function) *area {
 	return a
 }
 
-// machOAreas appends the records.
-func (r *Rewriter) machOAreas(out []byte) []byte {
+func (machO) appendAreas(r *Rewriter, out []byte) []byte {
 	for _, a := range r.areas {
 		align := "0"
 		if a.align {
@@ -121,3 +135,18 @@ func (r *Rewriter) machOAreas(out []byte) []byte {
 	}
 	return out
 }
+
+func (machO) appendMap(_ *Rewriter, out []byte, _ *asm.Function, n int, _ position) []byte {
+	return fmt.Appendf(out, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
+}
+
+func (machO) appendUnit(_ *Rewriter, out, record []byte) []byte {
+	mip.MarkUnitsOfMap(record)
+	return appendBytes(append(out, machOUnits...), record)
+}
+
+// machOUnits begins the records of units in Mach-O.
+const machOUnits = "\t.section\t" + machOMap + "\n\t.no_dead_strip\tl_cairn_unit\nl_cairn_unit:\n"
+
+// MachORecord returns assembly of an object that has records of units only.
+func MachORecord(data []byte) []byte { return appendBytes([]byte(machOUnits), data) }

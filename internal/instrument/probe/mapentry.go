@@ -18,11 +18,8 @@ func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, impli
 		calls = directCalls(fn, labels)
 	}
 	source := r.Opts.SourceFor(fn.Name, r.Source)
-	here := "" // the base of addresses
-	if r.Unit.Object == asm.MachO {
-		here = "-."
-	}
-	t := r.mapSection(fn, n, rec)
+	here := r.object().base()
+	t := r.object().appendMap(r, r.Tail, fn, n, rec)
 	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
 		mapLength(fn.Name, source, labels, implied, calls), wire.MapVersion, r.mapMode(), len(fn.Frags),
 		machines[r.Unit.Kind].syntax().quad(rec.String()+here), fn.Signature())
@@ -33,28 +30,6 @@ func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, impli
 		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
 	}
 	r.Tail = fmt.Appendf(t, "\t.asciz\t%s\n\t.asciz\t%s\n", asmQuote(fn.Name), asmQuote(source))
-}
-
-// mapSection begins the section of function n's record, at the end of the text so far.
-func (r *Rewriter) mapSection(fn *asm.Function, n int, rec position) []byte {
-	if r.Unit.Object == asm.MachO {
-		return fmt.Appendf(r.Tail, "\t.section\t%s\nl_cairn_m%d:\n", machOMap, n)
-	}
-	sec, m := fn.Main().Sec, machines[r.Unit.Kind]
-	anchor, seen := r.anchor[sec]
-	if !seen {
-		anchor = n
-		r.anchor[sec] = n
-		r.InsertNeed(fn, needSymbol)
-		if r.Opts.ownSlots() { // which only the runtime uses
-			r.Insert(fn.Main().Label, "\t.reloc\t., ", m.relocNone(), ", .Lcairn_o", strconv.Itoa(rec.area), "\n")
-		}
-	}
-	flags, group := "o", ""
-	if sec.Group != "" {
-		flags, group = "oG", ","+sec.Group
-	}
-	return fmt.Appendf(r.Tail, "\t.section\t%s,\"%s\",%sprogbits,.Lcairn_f%d%s\n", wire.MapSection, flags, m.syntax().mark, anchor, group)
 }
 
 // mapLength returns the length of a record, without the field that holds it.
@@ -115,12 +90,9 @@ func appendImplied(t []byte, implied [][]int) []byte {
 
 // mapMode returns the mode as stored in the map.
 func (r *Rewriter) mapMode() int {
-	mode := int(r.Opts.Mode)
+	mode := int(r.Opts.Mode) | r.object().mapFlags()
 	if r.Opts.Atomic && r.Opts.Mode.HasCalls() {
 		mode |= wire.MapAtomic
-	}
-	if r.Unit.Object == asm.MachO {
-		mode |= wire.MapRelative
 	}
 	if r.Unit.Plain {
 		mode |= wire.MapPlain

@@ -78,9 +78,6 @@ type Options struct {
 // in its source, to stay uninstrumented.
 const OptOutSection = ".text.cairn_skip"
 
-// machOOptOut is that section in Mach-O.
-const machOOptOut = "__TEXT,__cairn_skip"
-
 // Reasons for leaving a function alone.
 const (
 	SkipFiltered = "filtered by --only or --skip"
@@ -98,7 +95,6 @@ func (o *Options) ownSlots() bool { return o.Mode.HasSlots() && o.Slots == 0 }
 
 // Reason returns why fn is left alone, or "".
 func (o *Options) Reason(fn *asm.Function, source string) string {
-	f := fn.Main()
 	insns, inline, compiled := 0, false, false
 	for _, fr := range fn.Frags {
 		insns += fr.Insns
@@ -106,7 +102,7 @@ func (o *Options) Reason(fn *asm.Function, source string) string {
 		compiled = compiled || fr.Compiled
 	}
 	switch {
-	case strings.HasPrefix(f.Sec.Name, OptOutSection), f.Sec.Name == machOOptOut, o.Object == asm.MachO && strings.HasPrefix(fn.Name, "__cairn_"):
+	case objects[o.Object].optsOut(fn):
 		return SkipOptOut
 	case insns == 0 && !inline:
 		return SkipEmpty

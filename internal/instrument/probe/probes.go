@@ -17,6 +17,8 @@ type probes interface {
 	// entryProbe returns the probe at the entry of a function and its first-call stub, or
 	// "" if the mode has none. It may move the probe, within the first block.
 	entryProbe(o *Options, p *entryProbe) (probe, stub string)
+	// appendArea appends the bytes of an area.
+	appendArea(out []byte, a *area) []byte
 	// blocks returns the probes of the blocks of a function that are not implied by others,
 	// or false if the function can have none but that of its entry.
 	blocks(r *Rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool)
@@ -38,13 +40,19 @@ type syntax struct {
 	mark    string // before the type of a section
 	address string // directive for an address of eight bytes
 	upper   string // after that address: what fills the eight bytes, or ""
+
+	flagAlign int // alignment of areas whose records have no counter
 }
 
-var syntax64 = syntax{mark: "@", address: ".quad"}
+var syntax64 = syntax{mark: "@", address: ".quad", flagAlign: 1}
 
 func (x86Probes) syntax() *syntax { return &syntax64 }
 
 func (aarch64Probes) syntax() *syntax { return &syntax64 }
+
+func (x86Probes) appendArea(out []byte, a *area) []byte { return zeros(out, a.size) }
+
+func (aarch64Probes) appendArea(out []byte, a *area) []byte { return zeros(out, a.size) }
 
 // quad returns the directive for an address of eight bytes.
 func (s *syntax) quad(at string) string { return "\t" + s.address + "\t" + at + s.upper + "\n" }

@@ -3,13 +3,11 @@ package probe
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
-	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -189,33 +187,9 @@ func (p position) String() string {
 
 func (p position) plus(n int) position { return position{p.area, p.off + n} }
 
-// areaKey returns the key of a text section's area.
-func areaKey(s *asm.Section) string {
-	if s.Group != "" {
-		return "g" + s.Group
-	}
-	return "s" + s.Name
-}
-
-// areaOf returns the area of the record of a function.
-func (r *Rewriter) areaOf(fn *asm.Function) *area {
-	if r.Unit.Object == asm.MachO {
-		return r.machOArea(fn)
-	}
-	s := fn.Main().Sec
-	key := areaKey(s)
-	a := r.byKey[key]
-	if a == nil {
-		a = &area{index: len(r.areas), group: s.Group}
-		r.byKey[key] = a
-		r.areas = append(r.areas, a)
-	}
-	return a
-}
-
 // record allocates a record in the area of its function.
 func (r *Rewriter) record(fn *asm.Function, probes int) position {
-	a := r.areaOf(fn)
+	a := r.object().areaOf(r, fn)
 	size := int(wire.RecordSize(r.Opts.Mode.HasCalls(), r.Opts.Mode.HasBlocks(), probes))
 	if r.Opts.Mode.HasCalls() {
 		a.align = true
@@ -358,9 +332,10 @@ func (r *Rewriter) Render() []byte {
 	slices.SortStableFunc(r.Edits, func(a, b Edit) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(a.drop, 1), min(b.drop, 1)))
 	})
+	to := r.object()
 	size := len(r.Unit.Src) + len(r.Tail) + 64*len(r.areas) + 256
 	for i := range r.Edits {
-		r.Edits[i].text = r.spell(r.Edits[i].text)
+		r.Edits[i].text = to.spell(r, r.Edits[i].text)
 		size += len(r.Edits[i].text)
 	}
 	out := make([]byte, 0, size)
@@ -374,11 +349,11 @@ func (r *Rewriter) Render() []byte {
 		pos = e.at + e.drop
 	}
 	out = append(out, r.Unit.Src[pos:]...)
-	out = append(endLine(out), r.spell(r.Tail)...)
+	out = append(endLine(out), to.spell(r, r.Tail)...)
 	if r.Opts.Mode.Timed() {
 		return out
 	}
-	return r.appendUnit(r.appendAreas(out))
+	return r.appendUnit(to.appendAreas(r, out))
 }
 
 // endLine ends the last line of a text.
@@ -387,39 +362,6 @@ func endLine(text []byte) []byte {
 		text = append(text, '\n')
 	}
 	return text
-}
-
-// appendAreas appends the raw sections, those of the order buffer and the
-// reference to the runtime.
-func (r *Rewriter) appendAreas(out []byte) []byte {
-	if r.Unit.Object == asm.MachO {
-		return r.machOAreas(out)
-	}
-	for _, a := range r.areas {
-		align := 1
-		switch {
-		case a.align:
-			align = wire.RecordAlign
-		case r.Unit.Kind == machine.Arm:
-			align = flagAlign
-		}
-		out = r.appendPiece(out, a, wire.RawSection, align, ".Lcairn_d", a.size)
-		if a.slots > 0 {
-			out = r.appendPiece(out, a, wire.OrderSection, wire.SlotSize, ".Lcairn_o", a.slots*wire.SlotSize)
-		}
-	}
-	switch {
-	case !r.Opts.Mode.HasSlots():
-	case r.Opts.Apart:
-		out = append(out, "\t.hidden\t"+nextSymbol+"\n"...)
-	default:
-		out = appendBuffer(out, machines[r.Unit.Kind].syntax().mark, r.Opts.Slots)
-	}
-	out = r.AppendNeed(out, needSymbol, RuntimeSymbol)
-	if first := firstCall(r.Opts.Mode); first != "" {
-		out = append(out, "\t.hidden\t"+first+"\n"...)
-	}
-	return out
 }
 
 // AppendNeed appends a reference to a symbol that the runtime defines, such as RuntimeSymbol: 4 bytes for a whole
@@ -434,41 +376,4 @@ func (r *Rewriter) AppendNeed(out []byte, label, symbol string) []byte {
 // nothing refers to keeps it with the function's section.
 func (r *Rewriter) InsertNeed(fn *asm.Function, label string) {
 	r.Insert(fn.Main().Label, "\t.reloc\t., ", machines[r.Unit.Kind].relocNone(), ", ", label, "\n") // of no size
-}
-
-// OrderBuffer returns the text of an object with the parts that Options.Apart leaves out.
-func OrderBuffer(kind machine.Kind, opts Options) []byte {
-	return appendBuffer(nil, machines[kind].syntax().mark, opts.Slots)
-}
-
-// appendBuffer appends what a module with an order buffer has only once: the number of first executions, among
-// the records, and the slots if their number was requested.
-func appendBuffer(out []byte, mark string, slots int) []byte {
-	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",%[3]snobits,%[2]s,comdat\n\t.balign\t4\n"+
-		"\t.globl\t%[2]s\n\t.hidden\t%[2]s\n%[2]s:\n\t.zero\t4\n", wire.RawSection, nextSymbol, mark)
-	if slots == 0 {
-		return out
-	}
-	out = fmt.Appendf(out, "\t.section\t%s,\"awG\",%snobits,%s,comdat\n\t.balign\t%d\n\t.zero\t%d\n",
-		wire.OrderSection, mark, ringSymbol, wire.SlotSize, slots*wire.SlotSize)
-	return fmt.Appendf(out, "\t.section\t.rodata.cairn,\"aG\",%[3]sprogbits,%[1]s,comdat\n\t.balign\t4\n"+
-		"\t.globl\t%[1]s\n\t.hidden\t%[1]s\n%[1]s:\n\t.long\t%[2]d\n", ringSymbol, slots, mark)
-}
-
-// appendPiece appends an area's part of a section.
-func (r *Rewriter) appendPiece(out []byte, a *area, name string, align int, label string, size int) []byte {
-	mark := machines[r.Unit.Kind].syntax().mark
-	if a.group != "" {
-		out = append(out, "\t.section\t"+name+`,"awG",`+mark+`nobits,`+a.group+"\n"...)
-	} else {
-		out = append(out, "\t.section\t"+name+`,"aw",`+mark+`nobits,unique,`+strconv.Itoa(a.index+1)+"\n"...)
-	}
-	if align > 1 {
-		out = append(out, "\t.balign\t"+strconv.Itoa(align)+"\n"...)
-	}
-	out = append(out, label+strconv.Itoa(a.index)+":\n"...)
-	if name == wire.RawSection && r.Unit.Kind == machine.Arm {
-		return appendNear(out, a.index, size)
-	}
-	return append(out, "\t.zero\t"+strconv.Itoa(size)+"\n"...)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -83,20 +82,8 @@ func (r *Rewriter) appendUnit(out []byte) []byte {
 	if err != nil {
 		return out // a name is longer than the formats allow: its function has no map entry, either
 	}
-	if r.Unit.Object == asm.MachO {
-		mip.MarkUnitsOfMap(data)
-		out = append(out, machOUnits...)
-	} else {
-		out = append(out, "\t.section\t"+wire.UnitSection+`,"",`+machines[r.Unit.Kind].syntax().mark+"progbits\n"...)
-	}
-	return appendBytes(out, data)
+	return r.object().appendUnit(r, out, data)
 }
-
-// machOUnits begins the records of units in Mach-O.
-const machOUnits = "\t.section\t" + machOMap + "\n\t.no_dead_strip\tl_cairn_unit\nl_cairn_unit:\n"
-
-// MachORecord returns assembly of an object that has records of units only.
-func MachORecord(data []byte) []byte { return appendBytes([]byte(machOUnits), data) }
 
 // appendBytes appends directives with data.
 func appendBytes(out, data []byte) []byte {

@@ -283,7 +283,7 @@ func TestTimedSQLite(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &module) != nil || module.Dir == "" {
 		t.Skipf("SQLite is not to be had: %v", err)
 	}
-	oracle, err := filepath.Abs("../../oracle/testdata")
+	oracle, err := filepath.Abs("../../../proof/oracle/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
