@@ -74,7 +74,7 @@ func TestSplitRunsAArch64(t *testing.T) {
 		if testing.Short() && i%5 != 1 {
 			continue // one of gcc and one of clang
 		}
-		programs := []string{"testdata/exceptions.cc", "../../../proof/oracle/testdata/shapes.cc", "../../oracle/testdata/tree.cc"}
+		programs := []string{"testdata/exceptions.cc", "../../../proof/oracle/testdata/shapes.cc", "../../../proof/oracle/testdata/tree.cc"}
 		if testing.Short() && i > 1 {
 			programs = programs[:1] // gcc's build has had all of them
 		}
