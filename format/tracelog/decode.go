@@ -58,6 +58,7 @@ func readHeader(head []byte, name string) (Header, error) {
 		Forked:    le.Uint32(head[wire.FlagsOffset:])&wire.Forked != 0,
 		Micro:     le.Uint32(head[wire.FlagsOffset:])&wire.MicroClock != 0,
 		Ends:      le.Uint32(head[wire.FlagsOffset:])&wire.FlightEnds != 0,
+		Calls:     SystemCalls(le.Uint32(head[wire.FlagsOffset:]) >> wire.CallsShift & wire.CallsMask),
 		Mode:      le.Uint32(head[wire.ModeOffset:]),
 	}
 	return h, nil
@@ -128,8 +129,8 @@ var least = [...]int{
 	wire.TypeFreeze: wire.FreezeSize, wire.TypeOpen: wire.OpenSize, wire.TypeJoined: wire.JoinedSize, wire.TypeSuspended: wire.SuspendedSize,
 }
 
-// decode reads the record in data, which starts at offset base of the file.
-func decode(data []byte, base int64) (record, error) {
+// decode reads the record in data, which starts at offset base of a file with numbers of system calls of a table.
+func decode(data []byte, base int64, calls SystemCalls) (record, error) {
 	c := bytecur.New(data, base)
 	kind := c.U16()
 	size := c.U16()
@@ -162,7 +163,7 @@ func decode(data []byte, base int64) (record, error) {
 		r.text = decodeText(c)
 	case wire.TypeUsage:
 		r.tid, r.number = a, c.U64()
-		r.usage = decodeUsage(c)
+		r.usage = decodeUsage(c, calls)
 	case wire.TypeWait:
 		r.tid, r.number = a, c.U64()
 		r.wait = decodeWait(c)
@@ -176,7 +177,7 @@ func decode(data []byte, base int64) (record, error) {
 		r.freeze = decodeFreeze(c, base)
 	case wire.TypeOpen:
 		r.tid, r.slot = a, true
-		r.open = decodeOpen(c, a)
+		r.open = decodeOpen(c, a, calls)
 	case wire.TypeFrames:
 		r.frames = decodeFrames(c)
 	case wire.TypeSetting:
@@ -287,9 +288,9 @@ func decodeParent(c *bytecur.Cursor) *Parent {
 	return p
 }
 
-func decodeUsage(c *bytecur.Cursor) *Usage {
+func decodeUsage(c *bytecur.Cursor, calls SystemCalls) *Usage {
 	u := &Usage{Ended: c.U64(), CPU: interval(c), Since: c.U64(), Minor: c.U32(), Major: c.U32(), Voluntary: c.U32(), Involuntary: c.U32(), SP: c.U32()}
-	u.Call = int(c.U32()) - 1
+	u.Call = calls.Name(int(c.U32()) - 1)
 	u.Waits, u.InCall, u.Ready = c.U16(), c.U16(), c.U16()
 	return u
 }

@@ -235,7 +235,7 @@ func join(modules []Module, number uint32) {
 func (e *Events) record(kind uint16, data []byte, base int64) error {
 	switch kind {
 	case wire.TypeModule:
-		rec, err := decode(data, base)
+		rec, err := decode(data, base, CallsOlder)
 		if err == nil && rec.module.Unloaded != 0 {
 			e.unload(rec.module)
 			return nil
@@ -248,13 +248,13 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 		}
 		return err
 	case wire.TypeJoined:
-		rec, err := decode(data, base)
+		rec, err := decode(data, base, CallsOlder)
 		if err == nil {
 			join(e.Modules, *rec.joined)
 		}
 		return err
 	case wire.TypeThread: // the name of a goroutine, which says what started it
-		rec, err := decode(data, base)
+		rec, err := decode(data, base, CallsOlder)
 		if err == nil {
 			if e.named == nil {
 				e.named = map[uint32]*Thread{}

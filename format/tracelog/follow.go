@@ -168,7 +168,7 @@ func (f *Follower) trailer() error {
 	if n, err := f.log.r.ReadAt(data, at); n < len(data) {
 		return fmt.Errorf("%s: offset %#x: %w", f.log.Name, at, err)
 	}
-	if rec, err := decode(data, at); err == nil && rec.trailer != nil {
+	if rec, err := decode(data, at, CallsOlder); err == nil && rec.trailer != nil {
 		f.log.Trailer = rec.trailer
 	}
 	return nil

@@ -443,7 +443,7 @@ func (l *Log) chunk(chunk []byte, base int64, want wanted, last *[]byte, yield f
 			record = chunk[at : at+size]
 		}
 		if kind < 32 && want>>kind&1 != 0 || want == allTypes {
-			rec, err := decode(chunk[at:at+size], base+int64(at))
+			rec, err := decode(chunk[at:at+size], base+int64(at), l.Header.Calls)
 			if err != nil {
 				what := err.Error()
 				var located *bytecur.Error

@@ -26,13 +26,13 @@ func (l *Log) keepOpen(e *Episode) {
 // decodeOpen decodes a call that goes on, after the header of its record; nil if the record has none. Its times
 // are those at the time until which its thread is known to have stayed in it. A call that its thread left has the
 // form of an episode: it took at least as long as it was seen, and at most until it was known to be left.
-func decodeOpen(c *bytecur.Cursor, tid uint32) *Episode {
+func decodeOpen(c *bytecur.Cursor, tid uint32, calls SystemCalls) *Episode {
 	o := &Ongoing{Found: c.U64()}
 	ended := c.U64()
 	o.Until, o.Since = c.U64(), c.U64()
 	e := &Episode{TID: tid, Flags: Unended, Open: o, Threshold: c.U64(), Frame: c.U64()}
 	flags := c.U32()
-	o.Runs, o.Call, o.On = flags&wire.OpenRuns != 0, int(c.U32())-1, WaitFlags(flags>>wire.OpenKindShift)
+	o.Runs, o.Call, o.On = flags&wire.OpenRuns != 0, calls.Name(int(c.U32())-1), WaitFlags(flags>>wire.OpenKindShift)
 	at := c.Off()
 	stack, inner := int(c.U16()), int(c.U16())
 	e.Found, o.CPU = c.U32(), c.U64()

@@ -65,7 +65,7 @@ func (l *Log) queue(data []byte, base int64, last []byte, want wanted, yield fun
 			continue
 		}
 		off := base + wire.QueueHeaderSize + int64(at)
-		rec, err := decode(data, off)
+		rec, err := decode(data, off, l.Header.Calls)
 		if err != nil {
 			var located *bytecur.Error
 			what := err.Error()

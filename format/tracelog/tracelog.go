@@ -14,14 +14,15 @@ type Interval struct{ Lo, Hi uint64 }
 // Header describes the process of a log.
 type Header struct {
 	PID       uint32
-	Realtime  uint64 // ns since 1970 when the log began
-	Monotonic uint64 // ns of CLOCK_MONOTONIC at the same moment; all times of the log are of that clock
-	TSC       uint64 // time-stamp counter at the same moment
-	TSCHz     uint64 // its rate, 0 if not known
-	Ends      bool   // the flight recorder has the ends of calls that no later entry implies
-	Micro     bool   // mode trace, of Go programs: ticks are microseconds, threads are goroutines
-	Forked    bool   // a child made by fork, which goes on with its parent's stack
-	Mode      uint32 // prof.Mode
+	Realtime  uint64      // ns since 1970 when the log began
+	Monotonic uint64      // ns of CLOCK_MONOTONIC at the same moment; all times of the log are of that clock
+	TSC       uint64      // time-stamp counter at the same moment
+	TSCHz     uint64      // its rate, 0 if not known
+	Ends      bool        // the flight recorder has the ends of calls that no later entry implies
+	Micro     bool        // mode trace, of Go programs: ticks are microseconds, threads are goroutines
+	Forked    bool        // a child made by fork, which goes on with its parent's stack
+	Calls     SystemCalls // the table of its numbers of system calls
+	Mode      uint32      // prof.Mode
 }
 
 // Boot returns the time since 1970 at which the clock of the log's times was 0.
@@ -105,7 +106,7 @@ type Usage struct {
 	Since uint64   // when the counts began, not after the call; 0: with the thread
 	// Page faults, and times that the thread gave up its processor and lost it.
 	Minor, Major, Voluntary, Involuntary uint32
-	Call                                 int // number of the system call that it waited in most, -1 if it is not known
+	Call                                 string // the system call that it waited in most, "" if it is not known
 	// Samples in the time of the call: in which the thread waited, of those in that system
 	// call, and of those for a processor.
 	Waits, InCall, Ready uint16
@@ -251,7 +252,7 @@ type Ongoing struct {
 	Found uint64 // when the stack was found
 	Until uint64 // until then the thread is known to have stayed there
 	Since uint64 // and from then on
-	Call  int    // number of the system call that the thread waits in, -1 if in none
+	Call  string // the system call that the thread waits in, "" if in none
 	Runs  bool   // the thread ran: the innermost calls may have ended, if they were short
 	// Of a goroutine that waits: why, how if that is for a channel (package wire has the numbers), and for which kind of
 	// file or which other end of a connection.

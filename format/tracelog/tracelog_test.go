@@ -212,6 +212,41 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// TestCalls reads the number of a system call by the table that the header of the log states, in usage and in calls that
+// have not ended.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	for table, want := range map[tracelog.SystemCalls]string{
+		tracelog.CallsOlder: "getrusage", tracelog.CallsX86_64: "getrusage", tracelog.CallsGeneric: "futex", tracelog.CallsUnknown: "system call 98",
+	} {
+		h := header
+		h.Calls = table
+		w := tracelogtest.New(h)
+		e := episode(1, 1)
+		w.Episode(e)
+		usage := make([]byte, wire.UsageSize-wire.RecordHeaderSize)
+		binary.LittleEndian.PutUint64(usage, e.Number)
+		binary.LittleEndian.PutUint64(usage[16-wire.RecordHeaderSize:], e.Time)
+		binary.LittleEndian.PutUint32(usage[64-wire.RecordHeaderSize:], e.Stack[0].SP)
+		binary.LittleEndian.PutUint32(usage[68-wire.RecordHeaderSize:], 98+1)
+		w.Raw(wire.TypeUsage, 1, usage)
+		open := make([]byte, wire.OpenSlot-wire.RecordHeaderSize)
+		binary.LittleEndian.PutUint32(open[60-wire.RecordHeaderSize:], 98+1)
+		binary.LittleEndian.PutUint16(open[64-wire.RecordHeaderSize:], 1)
+		w.Raw(wire.TypeOpen, 2, open)
+		l, episodes, _ := read(t, w.Bytes())
+		if l.Header.Calls != table {
+			t.Errorf("table %d is read as %d", table, l.Header.Calls)
+		}
+		if len(episodes) != 1 || episodes[0].Usage == nil || episodes[0].Usage.Call != want {
+			t.Errorf("table %d: %+v, want %s", table, episodes, want)
+		}
+		if len(l.Open) != 1 || l.Open[0].Open.Call != want {
+			t.Errorf("table %d: %+v, want %s", table, l.Open, want)
+		}
+	}
+}
+
 // TestMutants changes logs at random. It checks that nothing panics, that no nonsense is
 // yielded, and that intact records are still read.
 func TestMutants(t *testing.T) {

@@ -71,7 +71,7 @@ func OpenStacks(r io.ReaderAt, size int64, name string, objects *Objects) (*Stac
 			trees = append(trees, off)
 		case wire.KindRecords:
 			if off == wire.ChunkSize && len(chunk) >= wire.ChunkHeaderSize+wire.TrailerSize {
-				if rec, err := decode(chunk[wire.ChunkHeaderSize:][:wire.TrailerSize], off+wire.ChunkHeaderSize); err == nil {
+				if rec, err := decode(chunk[wire.ChunkHeaderSize:][:wire.TrailerSize], off+wire.ChunkHeaderSize, CallsOlder); err == nil {
 					s.Trailer = rec.trailer
 				}
 			}

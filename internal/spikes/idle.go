@@ -32,12 +32,18 @@ const (
 // forWork are the system calls in which programs wait for work; forClient those in which they do if it is
 // for a client that has connected.
 var (
-	forWork = map[int]bool{
-		7: true, 23: true, 34: true, 43: true, 61: true, 128: true, 130: true, 232: true, 247: true, 270: true, 271: true, 281: true, 288: true,
-		426: true, 441: true,
-	}
-	forClient = map[int]bool{0: true, 19: true, 45: true, 47: true, 299: true}
+	forWork = setOf("poll", "ppoll", "select", "pselect6", "pause", "accept", "accept4", "wait4", "waitid", "rt_sigtimedwait", "rt_sigsuspend",
+		"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter")
+	forClient = setOf("read", "readv", "recvfrom", "recvmsg", "recvmmsg")
 )
+
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
 
 const (
 	accepts = tracelog.WaitListener | tracelog.WaitIncoming
@@ -354,7 +360,7 @@ func (sp *Spike) openForWork(begins, all bool, inner []Address, name Namer) bool
 			return true
 		}
 	}
-	return begins && (o.Call == callPause || o.Call == callWait || o.Call == callSuspend || o.Call == callWaitID)
+	return false
 }
 
 // containsAll reports whether an open call contains all the work of its thread: whether the thread begins with it, and

@@ -26,7 +26,7 @@ func (s *server) wait(on tracelog.WaitFlags, f int, took float64, callers ...[3]
 	e := &tracelog.Episode{
 		TID: 7, Number: s.number, Time: uint64(s.now * ms), Peak: between(took, took+.2), Threshold: 10 * ms,
 		Stack: []tracelog.Entry{{PC: at(f), Time: between(took, took+.2), SP: sp(f)}},
-		Usage: &tracelog.Usage{CPU: between(0, .1), Call: 232, Waits: 9, InCall: 9},
+		Usage: &tracelog.Usage{CPU: between(0, .1), Call: "epoll_wait", Waits: 9, InCall: 9},
 		Wait:  &tracelog.Wait{On: on, Longest: uint64(took * ms)},
 	}
 	var ends []tracelog.Parent

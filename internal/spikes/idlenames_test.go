@@ -44,7 +44,7 @@ func TestAccepting(t *testing.T) {
 		s := New([]Log{{}}, func(_ int, pc, _ uint64) Address { return Address{Offset: pc} })
 		sp := s.Spike(0, &tracelog.Episode{
 			Peak: tracelog.Interval{Lo: 4e9, Hi: 4e9}, Time: 4e9, Threshold: 1e7, Stack: []tracelog.Entry{{PC: 0, Time: tracelog.Interval{Lo: 4e9, Hi: 4e9}}, {PC: 1, Flags: tracelog.NoStamp}},
-			Open: &tracelog.Ongoing{Runs: true, Call: -1, Inner: []tracelog.Entry{{PC: 2, Flags: tracelog.NoStamp}}},
+			Open: &tracelog.Ongoing{Runs: true, Inner: []tracelog.Entry{{PC: 2, Flags: tracelog.NoStamp}}},
 		})
 		got := s.openIdleness(sp, func(a Address, _ bool) Location {
 			return Location{Places: []Place{{Symbol: names[a.Offset], Function: names[a.Offset]}}}

@@ -58,10 +58,10 @@ func (sp *Spike) State() string {
 		return "on a processor (in a caller of it, if it was short and has ended)"
 	case o.Waits:
 		return strings.TrimSpace(o.goroutine()+" "+(*waited)(&tracelog.Wait{On: o.On, Peer: o.Peer}).what()) + for_
-	case o.Call < 0:
+	case o.Call == "":
 		return "waits in the kernel" + for_
 	}
-	return "waits in " + SystemCall(o.Call) + for_
+	return "waits in " + o.Call + for_
 }
 
 // goroutine describes what a goroutine does that does not run.
@@ -90,8 +90,8 @@ type ongoing tracelog.Ongoing
 // the others: those that surely are late, and those that may have been idle.
 func (s *Set) Alike(list []*Spike) (sure, doubtful []*Spike) {
 	type state struct {
-		stack                   string
-		log, call               int
+		stack, call             string
+		log                     int
 		reason                  tracelog.WaitReason
 		how                     uint8
 		waits, runs, isDoubtful bool
@@ -99,7 +99,7 @@ func (s *Set) Alike(list []*Spike) (sure, doubtful []*Spike) {
 	at := make(map[state]*Spike)
 	for _, sp := range list {
 		o := sp.Open
-		k := state{string(s.stackKey(sp.Addrs)), sp.Log, o.Call, o.Reason, o.How, o.Waits, o.Runs, sp.idle == Doubtful}
+		k := state{string(s.stackKey(sp.Addrs)), o.Call, sp.Log, o.Reason, o.How, o.Waits, o.Runs, sp.idle == Doubtful}
 		if first := at[k]; first != nil {
 			first.alike++
 			continue
@@ -189,8 +189,8 @@ func (w *Writer) openObject(sp *Spike) *OpenObject {
 	if !sp.Open.Runs {
 		o.Waited = since(sp.Open.Until, sp.Open.Since)
 	}
-	if sp.Open.Call >= 0 {
-		o.Call = SystemCall(sp.Open.Call)
+	if sp.Open.Call != "" {
+		o.Call = sp.Open.Call
 	}
 	for i := range sp.Open.Inner {
 		f := &sp.Open.Inner[i]
@@ -211,8 +211,8 @@ func (w *Writer) Going(lasting []*Spike) string {
 		where := report.Printable(loc.Outer().Function)
 		if sp.Open.Waits {
 			where += " (" + (*ongoing)(sp.Open).goroutine() + ")"
-		} else if sp.Open.Call >= 0 {
-			where += " in " + SystemCall(sp.Open.Call)
+		} else if sp.Open.Call != "" {
+			where += " in " + sp.Open.Call
 		}
 		if seen[where]++; seen[where] == 1 {
 			words = append(words, where)

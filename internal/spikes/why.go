@@ -1,7 +1,6 @@
 package spikes
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
@@ -12,7 +11,7 @@ import (
 type Why struct {
 	tracelog.Usage
 	Slept tracelog.Interval // its time without the processor
-	Call  string            // the system call that it waited in most, "" if it is not known
+	Call  string            // the system call that it waited in most, "" if it is not known or it waited in none
 	Wait  *waited           // what it waited for the longest, nil if that is not known
 	// Tight says that the counts are mostly of the call, not of the time before it.
 	Tight bool
@@ -30,8 +29,8 @@ func whyOf(u *tracelog.Usage, w *tracelog.Wait, end uint64, time tracelog.Interv
 		return nil
 	}
 	y := &Why{Usage: *u, Slept: less(time, u.CPU), Wait: (*waited)(w)}
-	if u.Call >= 0 && u.InCall > 0 {
-		y.Call = SystemCall(u.Call)
+	if u.InCall > 0 {
+		y.Call = u.Call
 	}
 	y.Tight = u.Since != 0 && since(end, u.Since) <= time.Hi+time.Hi/4
 	return y
@@ -151,34 +150,4 @@ func of(part, whole tracelog.Interval) string {
 		a = number
 	}
 	return a + " of " + b
-}
-
-// More of them, in calls that contain all the work of a thread: it waits for signals and children.
-const (
-	callPause   = 34
-	callWait    = 61
-	callSuspend = 130
-	callWaitID  = 247
-)
-
-// SystemCall returns the name of a system call of x86-64 in which a thread may wait.
-func SystemCall(number int) string {
-	if name, ok := systemCalls[number]; ok {
-		return name
-	}
-	return fmt.Sprintf("system call %d", number)
-}
-
-var systemCalls = map[int]string{
-	0: "read", 1: "write", 2: "open", 3: "close", 4: "stat", 5: "fstat", 6: "lstat", 7: "poll", 9: "mmap", 10: "mprotect", 11: "munmap", 12: "brk",
-	16: "ioctl", 17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev", 23: "select", 24: "sched_yield", 25: "mremap", 26: "msync",
-	28: "madvise", 34: "pause", 35: "nanosleep", 40: "sendfile", 42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg",
-	47: "recvmsg", 48: "shutdown", 56: "clone", 57: "fork", 58: "vfork", 59: "execve", 61: "wait4", 65: "semop", 69: "msgsnd", 70: "msgrcv",
-	72: "fcntl", 73: "flock", 74: "fsync", 75: "fdatasync", 76: "truncate", 77: "ftruncate", 78: "getdents", 82: "rename", 83: "mkdir",
-	84: "rmdir", 85: "creat", 87: "unlink", 128: "rt_sigtimedwait", 130: "rt_sigsuspend", 149: "mlock", 151: "mlockall", 162: "sync",
-	165: "mount", 187: "readahead", 202: "futex", 217: "getdents64", 220: "semtimedop", 230: "clock_nanosleep", 232: "epoll_wait",
-	247: "waitid", 257: "openat", 262: "newfstatat", 263: "unlinkat", 264: "renameat", 270: "pselect6", 271: "ppoll", 275: "splice",
-	277: "sync_file_range", 281: "epoll_pwait", 285: "fallocate", 288: "accept4", 295: "preadv", 296: "pwritev", 299: "recvmmsg",
-	306: "syncfs", 307: "sendmmsg", 316: "renameat2", 318: "getrandom", 326: "copy_file_range", 327: "preadv2", 328: "pwritev2",
-	426: "io_uring_enter", 435: "clone3", 441: "epoll_pwait2", 449: "futex_waitv",
 }

@@ -32,7 +32,7 @@ func New(h tracelog.Header) *Writer {
 	le.PutUint64(d[wire.MonotonicOffset:], h.Monotonic)
 	le.PutUint64(d[wire.TSCOffset:], h.TSC)
 	le.PutUint64(d[wire.TSCHzOffset:], h.TSCHz)
-	var flags uint32
+	flags := uint32(h.Calls) << wire.CallsShift
 	if h.Forked {
 		flags |= wire.Forked
 	}
@@ -188,8 +188,17 @@ func (w *Writer) Parent(tid uint32, number uint64, p *tracelog.Parent) {
 // Usage writes the kernel's data about a call.
 func (w *Writer) Usage(tid uint32, number uint64, u *tracelog.Usage) {
 	b := u64(nil, number, u.Ended, u.CPU.Lo, u.CPU.Hi, u.Since)
-	b = u32(b, u.Minor, u.Major, u.Voluntary, u.Involuntary, u.SP, uint32(u.Call+1))
+	b = u32(b, u.Minor, u.Major, u.Voluntary, u.Involuntary, u.SP, uint32(w.number(u.Call)+1))
 	w.record(wire.KindRecords, wire.TypeUsage, tid, u16(b, int(u.Waits), int(u.InCall), int(u.Ready), 0))
+}
+
+// number returns the number of a system call in the table of the log, -1 for none.
+func (w *Writer) number(call string) int {
+	n := -1
+	for w.head.Calls.Name(n) != call {
+		n++
+	}
+	return n
 }
 
 // Holder writes which thread ended a wait.

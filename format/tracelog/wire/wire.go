@@ -18,7 +18,9 @@
 //	16  u64 start, ns of CLOCK_REALTIME
 //	24  u64 start, ns of CLOCK_MONOTONIC, the same moment
 //	32  u64 start, TSC       40  u64 TSC ticks in a second, 0: not known
-//	48  u32 flags            52  u32 mode (prof.Mode)
+//	48  u32 flags, and above CallsShift the table of the numbers of system calls, which is that of
+//	        the kernel and not of the program where an emulator runs it
+//	52  u32 mode (prof.Mode)
 //	56  u32 FNV-1a of the 56 bytes before
 //	60  u32 0
 //
@@ -342,6 +344,14 @@ const (
 	Flight     = 1 << 1 // flag: threads record their calls
 	FlightEnds = 1 << 2 // flag: and the ends of calls that no later entry implies
 	MicroClock = 1 << 3 // flag: a Go program's; the units of the clock of mode trace are microseconds, and times exact
+
+	CallsShift = 4 // of the flags: the table of the numbers of system calls
+	CallsMask  = 7
+
+	CallsOlder   = 0 // not stated, by older runtimes: they were read as those of x86-64
+	CallsX86_64  = 1
+	CallsGeneric = 2 // asm-generic/unistd.h, which AArch64 and newer machines have
+	CallsUnknown = 7
 )
 
 // Chunks.

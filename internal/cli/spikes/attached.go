@@ -69,7 +69,7 @@ func encodeThreads(enc *report.Objects, pid int, r *attach.Result, name func(pc 
 			x.State = "stopped"
 		}
 		if x.State == "waits" && t.Call >= 0 {
-			x.Call = spikes.SystemCall(t.Call)
+			x.Call = tracelog.CallsX86_64.Name(t.Call)
 		}
 		for k := len(t.Stack) - 1; k >= 0; k-- {
 			loc := name(t.Stack[k], k > 0)
@@ -122,7 +122,7 @@ func doing(t *attach.Thread) string {
 	}
 	where := "waits"
 	if t.Call >= 0 {
-		where = "is in " + spikes.SystemCall(t.Call)
+		where = "is in " + tracelog.CallsX86_64.Name(t.Call)
 	}
 	if t.Kernel != "" {
 		where += " (" + t.Kernel + ")"

@@ -269,6 +269,7 @@ struct process {
   u8 shared;     /* the window is a shared file mapping: a child needs its own */
   u8 check_pid;  /* the kernel cannot zero a child's memory (MADV_WIPEONFORK) */
   u8 off, forked;
+  u32 calls; /* the table of the numbers of system calls, 0: not known yet; see timed_wait.c */
   u8 hosted; /* the module that made this has no code of the program */
   struct settings set;
   u64 fork_time; /* 0: not a child */

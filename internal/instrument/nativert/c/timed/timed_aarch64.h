@@ -1,5 +1,6 @@
 /* The runtime of the timed modes: definitions for AArch64. */
 
+#define OWN_CALLS LOG_CALLS_GENERIC
 #define VDSO_CLOCK "__kernel_clock_gettime"
 
 /* ---- vectors ---- */

@@ -3,6 +3,7 @@
  * would end the program by SIGBUS. Package format/tracelog/wire documents the layout. */
 
 #include "create.h"
+#include "wait.h"
 
 static void print_error(const char *what, i64 err) {
   char b[4096], *p = put(b, "cairn: no spikes are logged: ");
@@ -164,7 +165,7 @@ static void put_header(struct process *p, u8 *h) {
   ((u64 *)h)[4] = p->started.tsc;
   /* From the time since the start, if that is long enough for six digits. */
   ((u64 *)h)[5] = ns < 50 * MS ? 0 : muldiv(passed, SECOND, ns);
-  ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight.recorder ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0);
+  ((u32 *)h)[12] = (p->forked ? LOG_FORKED : 0) | (p->flight.recorder ? LOG_FLIGHT | LOG_FLIGHT_ENDS : 0) | __cairn_calls(p) << LOG_CALLS_SHIFT;
   ((u32 *)h)[13] = p->kind == KIND_STACKS ? 8 /* prof.ModeStacks */ : 7 /* prof.ModeSpike */;
   ((u32 *)h)[14] = sum(h, 56);
 }

@@ -55,11 +55,11 @@ static u64 number_at(const char **s) {
   return v;
 }
 
-/* waits_at finds out where a thread waits; 0: it runs, or that is not known. */
-static int waits_at(i32 tid, struct place *at) {
+/* waits_at finds out where a thread waits; 0: it runs, or that is not known, as in an emulator. */
+static int waits_at(struct process *p, i32 tid, struct place *at) {
   char b[256];
   const char *s = b;
-  if (!read_task(tid, "/syscall", b, sizeof b) || b[0] == 'r') return 0;
+  if (__cairn_calls(p) != OWN_CALLS || !read_task(tid, "/syscall", b, sizeof b) || b[0] == 'r') return 0;
   int none = b[0] == '-';
   if (none) s++;
   at->call = (i64)number_at(&s);
@@ -393,7 +393,7 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
   w->due = 0;
   w->no_room = 0;
   struct walker *walker = &k->walker;
-  if (!waits_at(w->tid, &k->at)) {
+  if (!waits_at(p, w->tid, &k->at)) {
     if (asked || k->now - w->ran >= PAUSE) look_at_running(p, o, w, k);
     return;
   }

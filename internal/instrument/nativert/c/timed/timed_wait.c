@@ -44,13 +44,67 @@ int __cairn_is_filtered(void) {
   return !mode || number_of(mode);
 }
 
-#ifdef __x86_64__
-enum { SYS_recvfrom = 45, SYS_recvmsg = 47, SYS_accept = 43, SYS_select = 23, SYS_epoll_wait = 232, SYS_pselect6 = 270, SYS_ppoll = 271 };
-enum { SYS_epoll_pwait = 281, SYS_epoll_pwait2 = 441, SYS_sendmsg = 46, SYS_readv = 19, SYS_writev = 20 };
+#ifdef __aarch64__
+enum { SYS_getsockname = 204, SYS_getpeername = 205 };
+#else
 enum { SYS_getsockname = 51, SYS_getpeername = 52 };
+#endif
+enum { ENOSYS = 38 };
 enum { SOL_SOCKET = 1, SO_TYPE = 3, SO_ACCEPTCONN = 30, SOCK_STREAM = 1, UNIX = 1, INET = 2, INET6 = 10 };
 enum { FILES = 16, ARGS = 9, STACK_POINTER = 7, PROGRAM_COUNTER = 8, DEPTH = 16384, PART = 2048 };
 enum { FIRST_EPHEMERAL = 32768, LAST_EPHEMERAL = 60999 }; /* ports that Linux gives to those that connect */
+
+/* ---- numbers of system calls ---- */
+
+/* calls finds the table of the numbers that /proc shows: an emulator makes the calls of the machine that it
+ * runs on. The file of a thread that reads its own has the number of that very call. */
+u32 __cairn_calls(struct process *p) {
+  enum { READ_X86_64 = 0, READ_GENERIC = 63 };
+  u32 table = load(&p->calls);
+  if (table) return table;
+  char path[64], b[32];
+  put(put_task(path, (i32)sys0(SYS_gettid)), "/syscall");
+  int known = read_file(path, b, sizeof b) > 0 && *b >= '0' && *b <= '9';
+  u64 n = number_of(b);
+  table = !known ? LOG_CALLS_UNKNOWN : n == READ_X86_64 ? LOG_CALLS_X86_64 : n == READ_GENERIC ? LOG_CALLS_GENERIC : LOG_CALLS_UNKNOWN;
+  store(&p->calls, table);
+  return table;
+}
+
+/* What a system call is for, by its number: poll, select, epoll_wait, a file, futex. */
+enum { ANOTHER, POLL, SELECT, EPOLL, ONE_FILE, FUTEX };
+
+static u32 kind_of_x86_64(i64 call) {
+  switch (call) {
+  case 7: case 271: return POLL;
+  case 23: case 270: return SELECT;
+  case 232: case 281: case 441: return EPOLL;
+  case 202: return FUTEX;
+  case 0: case 19: case 1: case 20: return ONE_FILE; /* read, readv, write, writev */
+  case 43: case 288: case 42: case 45: case 47: case 44: case 46: return ONE_FILE; /* accept, accept4, connect, recvfrom, recvmsg, sendto, sendmsg */
+  }
+  return ANOTHER;
+}
+
+static u32 kind_of_generic(i64 call) {
+  switch (call) {
+  case 73: return POLL;
+  case 72: return SELECT;
+  case 22: case 441: return EPOLL;
+  case 98: return FUTEX;
+  case 63: case 65: case 64: case 66: return ONE_FILE;
+  case 202: case 242: case 203: case 207: case 212: case 206: case 211: return ONE_FILE;
+  }
+  return ANOTHER;
+}
+
+static u32 kind_of_call(struct process *p, i64 call) {
+  switch (__cairn_calls(p)) {
+  case LOG_CALLS_X86_64: return kind_of_x86_64(call);
+  case LOG_CALLS_GENERIC: return kind_of_generic(call);
+  }
+  return ANOTHER;
+}
 
 /* arguments reads the system call that a thread is in: its arguments, its stack pointer and where
  * it is. It returns the call's number, or -1 if there is none. */
@@ -70,9 +124,11 @@ static i64 arguments(i32 tid, u64 *arg) {
   return call;
 }
 
+/* peek copies memory, and returns how much of it there was. Emulators lack the system call for that. */
 static u64 peek(struct process *p, u64 at, void *to, u64 n) {
   u64 local[2] = {(u64)to, n}, remote[2] = {at, n};
   i64 got = sys6(SYS_process_vm_readv, p->pid, (i64)local, 1, (i64)remote, 1, 0);
+  if (got == -ENOSYS) return __cairn_peek(p, at, to, n) ? n : 0;
   return got > 0 ? (u64)got : 0;
 }
 
@@ -111,25 +167,11 @@ static u32 in_poll(struct process *p, const u64 *arg, i32 *files) {
 
 /* waits_for lists the files that a system call waits for. -1: it waits for none. */
 static i32 waits_for(struct process *p, i64 call, const u64 *arg, i32 *files) {
-  switch (call) {
-  case SYS_poll:
-  case SYS_ppoll: return (i32)in_poll(p, arg, files);
-  case SYS_select:
-  case SYS_pselect6: return (i32)in_sets(p, arg, files);
-  case SYS_epoll_wait:
-  case SYS_epoll_pwait:
-  case SYS_epoll_pwait2: return (i32)in_epoll(p, arg[0], files);
-  case SYS_read:
-  case SYS_readv:
-  case SYS_write:
-  case SYS_writev:
-  case SYS_accept:
-  case SYS_accept4:
-  case SYS_connect:
-  case SYS_recvfrom:
-  case SYS_recvmsg:
-  case SYS_sendto:
-  case SYS_sendmsg: files[0] = (i32)arg[0]; return 1;
+  switch (kind_of_call(p, call)) {
+  case POLL: return (i32)in_poll(p, arg, files);
+  case SELECT: return (i32)in_sets(p, arg, files);
+  case EPOLL: return (i32)in_epoll(p, arg[0], files);
+  case ONE_FILE: files[0] = (i32)arg[0]; return 1;
   }
   return -1;
 }
@@ -234,6 +276,13 @@ static void files_of(struct process *p, struct wait *w, const u64 *arg) {
 /* ---- the stack ---- */
 
 /* follows_call reports whether the instruction before an address may be a call. */
+#ifdef __aarch64__
+static int follows_call(struct process *p, u64 pc) {
+  u32 code;
+  if (pc & 3 || peek(p, pc - sizeof code, &code, sizeof code) != sizeof code) return 0;
+  return code >> 26 == 0x25 || (code & 0xfefff000u) == 0xd63f0000u; /* bl; blr, blraa, blrab */
+}
+#else
 static int follows_call(struct process *p, u64 pc) {
   u8 b[7];
   if (pc < sizeof b || peek(p, pc - sizeof b, b, sizeof b) != sizeof b) return 0;
@@ -245,19 +294,22 @@ static int follows_call(struct process *p, u64 pc) {
   }
   return 0;
 }
+#endif
 
 /* stack_of looks for return addresses on the stack, except for those in the module that made the
  * system call: that is the C library. */
 static void stack_of(struct process *p, struct wait *w, const u64 *arg) {
+  if (__cairn_calls(p) != OWN_CALLS) return; /* the stack is that of an emulator */
   u64 words[PART / 8], sp = arg[STACK_POINTER - 1] & ~7ul;
   const struct module *own = __cairn_module_of(p, arg[PROGRAM_COUNTER - 1]);
   for (u64 at = 0; at < DEPTH; at += PART) {
     u64 n = peek(p, sp + at, words, PART) / 8;
     for (u64 i = 0; i < n && w->slots < LOG_MAX_WAIT_STACK; i++) {
-      const struct module *m = words[i] >> 12 ? __cairn_module_of(p, words[i]) : 0;
-      if (!m || m == own || !follows_call(p, words[i])) continue;
+      u64 pc = plain_address(words[i]);
+      const struct module *m = pc >> 12 ? __cairn_module_of(p, pc) : 0;
+      if (!m || m == own || !follows_call(p, pc)) continue;
       w->slot[w->slots][0] = sp + at + 8 * i;
-      w->slot[w->slots++][1] = words[i];
+      w->slot[w->slots++][1] = pc;
     }
     if (n < PART / 8) return;
   }
@@ -309,15 +361,5 @@ void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
   if (arguments(tid, arg) != w->call) return;
   files_of(p, w, arg);
   stack_of(p, w, arg);
-  if (w->call == SYS_futex) find_owner(p, arg, w);
+  if (kind_of_call(p, w->call) == FUTEX) find_owner(p, arg, w);
 }
-#else
-void __cairn_wait_look(struct process *p, i32 tid, struct wait *w) {
-  (void)p, (void)tid;
-  w->on = LOG_WAIT_UNKNOWN;
-  w->slots = 0;
-  w->holder = 0;
-  w->readers = w->shared = 0;
-  w->peer[0] = 0;
-}
-#endif

@@ -1,5 +1,6 @@
 /* The runtime of the timed modes: definitions for x86-64. */
 
+#define OWN_CALLS LOG_CALLS_X86_64
 #define VDSO_CLOCK "__vdso_clock_gettime"
 
 /* ---- vectors ---- */

@@ -1,4 +1,10 @@
 /* The constants of package format/tracelog/wire, of which TestHeaders makes this file. */
+#define LOG_CALLS_GENERIC 2u
+#define LOG_CALLS_MASK 7u
+#define LOG_CALLS_OLDER 0u
+#define LOG_CALLS_SHIFT 4u
+#define LOG_CALLS_UNKNOWN 7u
+#define LOG_CALLS_X86_64 1u
 #define LOG_CHECKSUM_OFFSET 56u
 #define LOG_CHUNK_BEFORE_OFFSET 56u
 #define LOG_CHUNK_CALLS 8182u

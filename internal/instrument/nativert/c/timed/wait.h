@@ -24,6 +24,9 @@ struct wait {
 /* wait_look finds what thread tid waits for, if it still waits in w's system call. */
 HIDDEN void __cairn_wait_look(struct process *p, i32 tid, struct wait *w);
 
+/* calls returns the table of the numbers of system calls that the kernel shows, one of package wire. */
+HIDDEN u32 __cairn_calls(struct process *p);
+
 /* is_filtered reports whether this thread has, or may have, a filter of system calls. */
 HIDDEN int __cairn_is_filtered(void);
 
