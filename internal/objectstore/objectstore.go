@@ -42,6 +42,9 @@ type Bucket struct {
 	ahead  atomic.Int64     // how far the store's clock is ahead of it, nanoseconds
 }
 
+// idle is how many connections without a request are kept: as many as callers have requests at a time.
+const idle = 16
+
 // Open returns the place that a name such as s3://bucket/prefix means. It sends no request. Keys, region and the URL of
 // the server are those of the environment variables that Amazon's command line reads: AWS_ACCESS_KEY_ID,
 // AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL.
@@ -50,13 +53,15 @@ func Open(name string) (*Bucket, error) {
 	if !strings.HasPrefix(name, Scheme) || bucket == "" || strings.Trim(bucket, "abcdefghijklmnopqrstuvwxyz0123456789.-_") != "" {
 		return nil, fmt.Errorf("%q: the name of a place in an object store is s3://BUCKET/PREFIX", name)
 	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = idle
 	b := &Bucket{
 		now:    time.Now,
 		prefix: strings.Trim(prefix, "/"),
 		region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
 		access: keys{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")},
 		client: &http.Client{
-			Transport: http.DefaultTransport.(*http.Transport).Clone(),
+			Transport: transport,
 			// A redirect has no signature of its own.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

@@ -74,14 +74,21 @@ type Head struct {
 // be used any more, but is that of the last snapshot and the journal.
 var ErrObjects = errors.New("the disk lost what was written")
 
-// Mover is a Store that several collectors share.
-type Mover interface {
-	// Moved reports whether another collector has set a head since Heads or SetHead.
-	Moved() (bool, error)
+// Remote is a Store that several collectors share, and that is far away.
+type Remote interface {
+	// Begin returns why this collector should write no snapshot now: ErrSuperseded or ErrUnderWay.
+	Begin() error
+	// Send stores what was put, so that SetHead, during which nothing else can be done, has little to store.
+	Send() error
+	// Sweep removes from the store what Keep has found unused.
+	Sweep() error
 }
 
-// ErrSuperseded reports that another process continues the snapshots.
-var ErrSuperseded = errors.New("another process has written a snapshot")
+// Errors of stores that collectors share.
+var (
+	ErrSuperseded = errors.New("another process has written a snapshot")
+	ErrUnderWay   = errors.New("another process is writing a snapshot")
+)
 
 // Collector collects. Its methods may be called by any number of goroutines.
 type Collector struct {
@@ -276,21 +283,31 @@ func (c *Collector) merge(ctx context.Context, r journal.Reader) {
 			c.fail(err)
 			return
 		}
-		records, bytes, due, turn = 0, 0, time.Time{}, 1
-		if err := c.Snapshot(); errors.Is(err, ErrSuperseded) || errors.Is(err, ErrObjects) {
-			// The other one is the first to write the next one, too.
-			turn = othersTurn
-			if c.o.Shared {
-				r, err = c.adopt(ctx, r)
-			}
-			if err != nil {
-				c.fail(err)
-				return
-			}
-		} else if err != nil {
-			c.o.Log.Error("writing a snapshot failed; trying again later", "error", err)
-			due = time.Now().Add(max(c.o.SnapshotEvery, retrySnapshot))
+		records, bytes = 0, 0
+		if r, due, turn, err = c.snapshotOr(ctx, r); err != nil {
+			c.fail(err)
+			return
 		}
+	}
+}
+
+// snapshotOr writes a snapshot, or continues from one that another collector has written. It returns the reader of the
+// records after it, when to try again, zero for after the next record, and how many intervals after that record.
+func (c *Collector) snapshotOr(ctx context.Context, r journal.Reader) (next journal.Reader, due time.Time, turn int, err error) {
+	switch err := c.Snapshot(); {
+	case err == nil:
+		return r, time.Time{}, 1, nil
+	case errors.Is(err, ErrUnderWay):
+		return r, time.Now().Add(c.o.SnapshotEvery), 1, nil
+	case errors.Is(err, ErrSuperseded), errors.Is(err, ErrObjects):
+		// The other one is the first to write the next one, too.
+		if c.o.Shared {
+			r, err = c.adopt(ctx, r)
+		}
+		return r, time.Time{}, othersTurn, err
+	default:
+		c.o.Log.Error("writing a snapshot failed; trying again later", "error", err)
+		return r, time.Now().Add(max(c.o.SnapshotEvery, retrySnapshot)), 1, nil
 	}
 }
 
@@ -354,28 +371,51 @@ func (c *Collector) fail(err error) {
 	c.stir()
 }
 
-// Snapshot writes a snapshot and trims the journal.
+// Snapshot writes a snapshot and trims the journal. What takes long in a store that is far away is done before and after
+// the state is locked.
 func (c *Collector) Snapshot() error {
+	remote, far := c.store.(Remote)
+	err := error(nil)
+	if far {
+		err = c.send(remote)
+	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	err := c.snapshot()
-	if err != nil {
-		c.snapshotErrors++
-	} else {
+	if err == nil {
+		err = c.snapshot()
+	}
+	switch {
+	case err == nil:
 		c.snapshots++
+	case !errors.Is(err, ErrUnderWay):
+		c.snapshotErrors++
+	}
+	c.mu.Unlock()
+	if far && err == nil {
+		if err := remote.Sweep(); err != nil {
+			c.o.Log.Warn("objects that no snapshot needs any more were not removed; they are found later", "error", err)
+		}
 	}
 	return err
+}
+
+// send stores what changed of the builds, so that the snapshot after it has little to store.
+func (c *Collector) send(remote Remote) error {
+	if err := remote.Begin(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	err := c.state.Store()
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return remote.Send()
 }
 
 func (c *Collector) snapshot() error {
 	if c.o.Keep > 0 && time.Since(c.started) >= c.o.Grace {
 		if n := c.state.Expire(c.now().UnixNano(), int64(c.o.Keep)); n > 0 {
 			c.o.Log.Info("removed builds without uploads", "builds", n, "for", c.o.Keep)
-		}
-	}
-	if m, ok := c.store.(Mover); ok {
-		if moved, err := m.Moved(); err != nil || moved {
-			return cmp.Or(err, ErrSuperseded)
 		}
 	}
 	list, err := c.state.Snapshot()
@@ -539,7 +579,7 @@ func (c *Collector) Close(ctx context.Context) error {
 	c.cancel()
 	<-c.ended
 	if merged == nil && c.failed == nil {
-		if merged = c.Snapshot(); c.o.Shared && errors.Is(merged, ErrSuperseded) {
+		if merged = c.Snapshot(); c.o.Shared && (errors.Is(merged, ErrSuperseded) || errors.Is(merged, ErrUnderWay)) {
 			merged = nil // the others write the next one
 		}
 	}

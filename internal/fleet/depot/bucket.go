@@ -2,7 +2,6 @@ package depot
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -16,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairnprof/cairn/internal/fleet/collector"
@@ -31,9 +31,13 @@ import (
 //
 // A head is replaced on condition that it is the one that this collector has read, so that of two snapshots at the same
 // time one fails, with collector.ErrSuperseded. A head lists only objects of the head before it, and objects that were
-// written since that was read. So a collector may remove the objects that it saw before it replaced the head and that
+// written since that was read. So a collector may remove the objects that were there before it replaced the head and that
 // neither list has: nobody can list them any more, however late it removes them. Random names are never used again. No
-// decision depends on a clock.
+// decision depends on a clock, but for how often is tried what another one may be doing (see claim.go).
+//
+// Which objects are there a collector knows from the snapshots that it has read and from what it has sent itself. A list
+// of all objects takes as long as there are many, and some stores take longer for each of them the more there are; so it
+// is asked for seldom, and beside all else, to find what collectors left that were killed (see sweep.go).
 //
 // What this collector has put or read is in a directory of its own as well, from which it is read again. Objects that no
 // snapshot lists yet are only there.
@@ -41,8 +45,9 @@ import (
 // One goroutine at a time uses the methods for heads.
 type Bucket struct {
 	store *objectstore.Bucket
-	etag  string   // of the head that was read or written last, "" for none
-	seen  []string // names of objects that were there before the last SetHead
+	etag  string // of the head that was read or written last, "" for none
+	claim claim
+	sweep sweep
 
 	mu   sync.Mutex
 	near *Dir            // by the SHA-256 in the names
@@ -57,12 +62,14 @@ const (
 
 	// patience is how long a request of a snapshot may take, with all attempts.
 	patience = 2 * time.Minute
+
+	parallel = 16 // requests for objects at a time
 )
 
 // NewBucket returns the depot below a place in an object store. dir is an empty directory.
 func NewBucket(store *objectstore.Bucket, dir string) (*Bucket, error) {
 	near, err := Open(dir)
-	return &Bucket{store: store, near: near, late: make(map[string]bool)}, err
+	return &Bucket{store: store, near: near, late: make(map[string]bool), claim: newClaim(), sweep: sweep{there: make(map[string]bool)}}, err
 }
 
 func patient() (context.Context, context.CancelFunc) {
@@ -115,10 +122,50 @@ func (b *Bucket) Get(name string) ([]byte, error) {
 }
 
 // Check reads an object from the store if it is not in the directory: others may remove it from the store while this
-// collector uses it.
+// collector uses it. What is in the directory was put or checked by this process.
 func (b *Bucket) Check(name string) error {
+	if b.has(name) {
+		return nil
+	}
 	_, err := b.Get(name)
 	return err
+}
+
+func (b *Bucket) has(name string) bool {
+	sum, _, _ := strings.Cut(name, "-")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.near.have[sum]
+}
+
+// Fetch reads objects from the store that are not in the directory, many at a time. Check reports those that it could
+// not read.
+func (b *Bucket) Fetch(names []string) {
+	each(names, func(name string) error { return b.Check(name) }) //nolint:errcheck // see above
+}
+
+// each calls f with all names, some at a time, until there is an error, which it returns.
+func each(names []string, f func(name string) error) error {
+	var group sync.WaitGroup
+	var failed atomic.Pointer[error]
+	slots := make(chan struct{}, parallel)
+	for _, name := range names {
+		slots <- struct{}{}
+		if failed.Load() != nil {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			if err := f(name); err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		})
+	}
+	group.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // ReadAt reads a part of an object, which must have that part.
@@ -140,40 +187,27 @@ func (b *Bucket) ReadAt(name string, p []byte, off int64) error {
 	return err
 }
 
-// send puts objects into the store.
-func (b *Bucket) send(ctx context.Context) error {
+// Send puts the objects into the store that are not there yet. What it has put it does not put again, if it fails.
+func (b *Bucket) Send() error {
 	b.mu.Lock()
 	names := slices.Sorted(maps.Keys(b.late))
 	b.mu.Unlock()
-	const parallel = 8
-	errs := make(chan error, len(names))
-	var group sync.WaitGroup
-	slots := make(chan struct{}, parallel)
-	for _, name := range names {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			data, err := b.Get(name)
-			if err == nil {
-				_, err = b.store.Put(ctx, objectPrefix+name, data, objectstore.Condition{})
-			}
-			errs <- err
-		})
-	}
-	group.Wait()
-	close(errs)
-	var err error
-	for e := range errs {
-		err = cmp.Or(err, e)
-	}
-	if err == nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, name := range names {
-			delete(b.late, name)
+	return each(names, func(name string) error {
+		ctx, cancel := patient()
+		defer cancel()
+		data, err := b.Get(name)
+		if err == nil {
+			b.sweep.add(name)
+			_, err = b.store.Put(ctx, objectPrefix+name, data, objectstore.Condition{})
 		}
-	}
-	return err
+		if err == nil {
+			b.mu.Lock()
+			delete(b.late, name)
+			b.mu.Unlock()
+			b.stay()
+		}
+		return err
+	})
 }
 
 // Heads returns the last two heads, the newest first, and none if none was set.
@@ -200,17 +234,6 @@ func (b *Bucket) Heads() (heads []collector.Head, err error) {
 	return heads, nil
 }
 
-// Moved reports whether another collector has replaced the head.
-func (b *Bucket) Moved() (bool, error) {
-	ctx, cancel := patient()
-	defer cancel()
-	_, etag, err := b.store.Get(ctx, head)
-	if errors.Is(err, objectstore.ErrNone) {
-		return b.etag != "", nil
-	}
-	return etag != b.etag, err
-}
-
 // formatHeads returns both lists as one object: the number of bytes of the first, the lists, and the checksum.
 func formatHeads(list, before []byte) []byte {
 	data := binary.LittleEndian.AppendUint64(nil, uint64(len(list)))
@@ -235,16 +258,12 @@ func parseHeads(data []byte) (list, before []byte, ok bool) {
 
 // SetHead replaces the head. If another collector did so since Heads, it returns ErrSuperseded.
 func (b *Bucket) SetHead(list, before []byte) error {
+	if err := b.Send(); err != nil {
+		return err
+	}
+	survey := b.sweep.surveyed() // before the head is replaced
 	ctx, cancel := patient()
 	defer cancel()
-	if err := b.send(ctx); err != nil {
-		return err
-	}
-	b.seen = nil
-	all, err := b.store.ListAll(ctx, objectPrefix, "")
-	if err != nil {
-		return err
-	}
 	data := formatHeads(list, before)
 	etag, err := b.store.Put(ctx, head, data, objectstore.Condition{Absent: b.etag == "", Match: b.etag})
 	if errors.Is(err, objectstore.ErrExists) {
@@ -261,34 +280,14 @@ func (b *Bucket) SetHead(list, before []byte) error {
 		return err
 	}
 	b.etag = etag
-	for i := range all {
-		// What else is below the prefix is not the collector's: files of others, or another place.
-		name := strings.TrimPrefix(all[i].Name, objectPrefix)
-		if sum, random, ok := strings.Cut(name, "-"); ok && isName(sum) && len(random) == 2*randomSize {
-			b.seen = append(b.seen, name)
-		}
-	}
+	b.sweep.replaced(survey)
 	return nil
 }
 
-// Keep removes the objects that were there before the last SetHead and are not used.
+// Keep removes what is not used from the directory. Sweep removes it from the store.
 func (b *Bucket) Keep(used map[string]bool) error {
-	if err := b.forget(used); err != nil {
-		return err
-	}
-	for _, name := range b.seen {
-		if used[name] {
-			continue
-		}
-		ctx, cancel := patient()
-		err := b.store.Delete(ctx, objectPrefix+name)
-		cancel()
-		if err != nil {
-			return err
-		}
-	}
-	b.seen = nil
-	return nil
+	b.sweep.keep(used)
+	return b.forget(used)
 }
 
 // forget removes what is not used from the directory.

@@ -24,6 +24,11 @@ type Objects interface {
 	Get(name string) ([]byte, error)
 }
 
+// Fetcher is an Objects that gets objects from far away faster if it knows which.
+type Fetcher interface {
+	Fetch(names []string)
+}
+
 // Checker is an Objects that can check an object without having all of it in memory.
 type Checker interface {
 	Check(name string) error
@@ -87,17 +92,29 @@ func (p *pages) grow(builds int) {
 	}
 }
 
-// Snapshot writes what changed and returns the manifest.
-func (s *State) Snapshot() (list []byte, err error) {
-	s.pages.grow(len(s.builds))
-	for id, b := range s.builds {
+// Store writes what changed of the builds. A snapshot soon after it has little to write.
+func (s *State) Store() error {
+	for _, b := range s.builds {
 		if !b.dirty {
 			continue
 		}
 		if err := s.store(b); err != nil {
-			return nil, err
+			return err
 		}
-		s.pages.stale(id)
+	}
+	return nil
+}
+
+// Snapshot writes what changed and returns the manifest.
+func (s *State) Snapshot() (list []byte, err error) {
+	if err := s.Store(); err != nil {
+		return nil, err
+	}
+	s.pages.grow(len(s.builds))
+	for id, b := range s.builds {
+		if b.dirty {
+			s.pages.stale(id)
+		}
 	}
 	if err := s.storePages(); err != nil {
 		return nil, err
@@ -251,6 +268,7 @@ func RestoreParts(list []byte, objects Objects, l Limits, damaged func(part stri
 		err = fmt.Errorf("damaged snapshot: it has %d pages", n)
 	default:
 		s.pages = pages{m.Pages, m.Copies, make([]bool, n)}
+		s.fetch(m.Pages)
 		for i := range m.Pages {
 			if err := s.restorePage(i, damaged); err != nil {
 				return nil, err
@@ -290,6 +308,11 @@ func (s *State) restorePage(i int, damaged func(part string, err error) error) e
 		s.pages.changed[i] = true
 		return damaged(fmt.Sprintf("all builds of page %d of %d of the list of builds", i+1, len(s.pages.names)), err)
 	}
+	var names []string
+	for k := range p.Builds {
+		p.Builds[k].objects(func(name string) { names = append(names, name) })
+	}
+	s.fetch(names)
 	for k := range p.Builds {
 		e := &p.Builds[k]
 		b, err := buildOf(e)
@@ -308,6 +331,13 @@ func (s *State) restorePage(i int, damaged func(part string, err error) error) e
 		s.account(b, 1)
 	}
 	return nil
+}
+
+// fetch gets objects that are read soon. Those that cannot be read, their reader reports.
+func (s *State) fetch(names []string) {
+	if f, ok := s.objects.(Fetcher); ok {
+		f.Fetch(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" }))
+	}
 }
 
 // check checks the objects of a build, which are read when they are needed.
