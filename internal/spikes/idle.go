@@ -50,8 +50,9 @@ const (
 	kinds   = accepts | tracelog.WaitOutgoing | tracelog.WaitInternal | tracelog.WaitFile | tracelog.WaitUnknown
 )
 
-// mayBeIdle reports whether a call only waited in a way in which programs also wait for work.
-func (y *Why) mayBeIdle(time tracelog.Interval) bool {
+// mayBeIdle reports whether a call over a threshold only waited in a way in which programs also wait for work. In some of
+// the samples it may have waited for a processor: without that wait it was under its threshold.
+func (y *Why) mayBeIdle(time tracelog.Interval, threshold uint64) bool {
 	if y == nil || !most(y.Slept.Lo, time.Lo, 8) {
 		return false
 	}
@@ -59,7 +60,12 @@ func (y *Why) mayBeIdle(time tracelog.Interval) bool {
 		return w.forWork()
 	}
 	in := forWork[y.Usage.Call] || forClient[y.Usage.Call] && y.Wait != nil && y.Wait.On&accepts != 0
-	return in && y.InCall > 0 && 4*uint32(y.InCall) >= 3*uint32(y.Waits)
+	if !in || y.InCall == 0 {
+		return false
+	}
+	part, all := uint64(y.InCall), uint64(y.Waits)
+	rest := time.Hi - min(time.Hi, uint64(float64(y.Slept.Lo)*float64(part)/float64(all)))
+	return 4*part >= 3*all || 2*part >= all && rest < threshold
 }
 
 // forWork reports whether a goroutine waited as it does for work: for a channel, or the network.
@@ -273,7 +279,7 @@ func (p *place) byHabit(idle map[threadID]bool, spans map[threadID][2]uint64) Id
 // loop does.
 func (s *Set) callerIdleness(c *call, sp *Spike) Idleness {
 	y := sp.Why()
-	if !y.mayBeIdle(sp.Peak) {
+	if !y.mayBeIdle(sp.Peak, sp.Threshold) {
 		return Working
 	}
 	on := tracelog.WaitFlags(0)
@@ -411,7 +417,7 @@ func (s *Set) openSurroundings(sp *Spike) (enclosed, begun, nested bool) {
 func (g *Group) IdleSoFar(sp *Spike, name Namer) Idleness {
 	const often = 3
 	y := sp.Why()
-	if !y.mayBeIdle(sp.Peak) {
+	if !y.mayBeIdle(sp.Peak, sp.Threshold) {
 		return Working
 	}
 	if k := idleFrames(sp, name); k != Doubtful {

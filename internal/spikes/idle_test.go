@@ -14,6 +14,7 @@ type server struct {
 	set    *spikes.Set
 	number uint64
 	now    float64 // ms
+	ready  uint16  // of 9 samples, those in which the thread waited for a processor
 }
 
 // wait adds a wait in epoll_wait of some time in function f, below callers that had begun some time before it and
@@ -26,7 +27,7 @@ func (s *server) wait(on tracelog.WaitFlags, f int, took float64, callers ...[3]
 	e := &tracelog.Episode{
 		TID: 7, Number: s.number, Time: uint64(s.now * ms), Peak: between(took, took+.2), Threshold: 10 * ms,
 		Stack: []tracelog.Entry{{PC: at(f), Time: between(took, took+.2), SP: sp(f)}},
-		Usage: &tracelog.Usage{CPU: between(0, .1), Call: "epoll_wait", Waits: 9, InCall: 9},
+		Usage: &tracelog.Usage{CPU: between(0, .1), Call: "epoll_wait", Waits: 9, InCall: 9 - s.ready, Ready: s.ready},
 		Wait:  &tracelog.Wait{On: on, Longest: uint64(took * ms)},
 	}
 	var ends []tracelog.Parent
@@ -74,6 +75,8 @@ func TestIdle(t *testing.T) {
 			s.wait(event, 5, 80, [3]float64{4, 0, 1})
 			s.wait(event, 5, 80, [3]float64{4, 0, 1})
 		}, "Tick; CreateMeshes"},
+		{"a loop behind other programs", func(s *server) { s.ready = 3; s.wait(listener|client, 1, 25) }, "; CreatePlayerPhase1"},
+		{"a loop behind other programs for too long", func(s *server) { s.ready = 3; s.wait(listener|client, 1, 80) }, "CreatePlayerPhase1; "},
 		{"not known, once", func(s *server) { s.wait(unknown, 3, 80) }, "CreateMeshes?; "},
 		{"not known, again", func(s *server) { s.wait(unknown, 3, 80); s.wait(unknown, 3, 85) }, "; CreateMeshes"},
 	}

@@ -247,7 +247,7 @@ func Alone(sp *Spike) *Group {
 func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
 	sp := s.Spike(log, e)
 	g := s.byStack[string(s.spikeKey(sp))]
-	if g != nil && g.waiting != sp.Why().mayBeIdle(sp.Ran()) {
+	if g != nil && g.waiting != sp.Why().mayBeIdle(sp.Ran(), sp.Threshold) {
 		return g.twin
 	}
 	return g
@@ -267,7 +267,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	s.count(sp)
 	s.keepLate(sp)
 	y := sp.Why()
-	g := s.groupFor(sp, y.mayBeIdle(sp.Ran()))
+	g := s.groupFor(sp, y.mayBeIdle(sp.Ran(), sp.Threshold))
 	s.peak(sp, g)
 	if g == nil {
 		s.Ungrouped++
