@@ -29,11 +29,12 @@ const (
 	Idle
 )
 
-// forWork are the system calls in which programs wait for work; forClient those in which they do if it is
-// for a client that has connected.
+// forWork are the system calls in which programs wait for work, and forClient those in which they do if it is
+// for a client that has connected. In sleeps they wait for nothing.
 var (
 	forWork = setOf("poll", "ppoll", "select", "pselect6", "pause", "accept", "accept4", "wait4", "waitid", "rt_sigtimedwait", "rt_sigsuspend",
 		"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter")
+	sleeps    = setOf("nanosleep", "clock_nanosleep")
 	forClient = setOf("read", "readv", "recvfrom", "recvmsg", "recvmmsg")
 )
 
@@ -366,7 +367,8 @@ func (sp *Spike) openForWork(begins, all bool, inner []Address, name Namer) bool
 			return true
 		}
 	}
-	return false
+	// A thread that begins with it and has run since: a round of its loop ends with a sleep.
+	return begins && sleeps[o.Call] && 2*(o.Until-min(o.Until, o.Since)) < sp.Peak.Lo
 }
 
 // containsAll reports whether an open call contains all the work of its thread: whether the thread begins with it, and

@@ -33,18 +33,25 @@ func TestIdleNames(t *testing.T) {
 }
 
 // TestAccepting: main is idle though it ran when it was last looked at, if that was between two connections; if it computes
-// something, it is late.
+// something, it is late. So is a loop around all work of a thread that sleeps in each round; who sleeps since it began is late.
 func TestAccepting(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		inner string
-		want  Idleness
-	}{{"net.(*TCPListener).Accept", Idle}, {"main.compute", Working}} {
+		inner, call string
+		since       uint64
+		want        Idleness
+	}{
+		{"net.(*TCPListener).Accept", "", 0, Idle},
+		{"main.compute", "", 0, Working},
+		{"usleep", "clock_nanosleep", 3.9e9, Idle},
+		{"usleep", "clock_nanosleep", 1e8, Working},
+		{"usleep", "fsync", 3.9e9, Working},
+	} {
 		names := []string{"main.main", "runtime.main", test.inner}
 		s := New([]Log{{}}, func(_ int, pc, _ uint64) Address { return Address{Offset: pc} })
 		sp := s.Spike(0, &tracelog.Episode{
 			Peak: tracelog.Interval{Lo: 4e9, Hi: 4e9}, Time: 4e9, Threshold: 1e7, Stack: []tracelog.Entry{{PC: 0, Time: tracelog.Interval{Lo: 4e9, Hi: 4e9}}, {PC: 1, Flags: tracelog.NoStamp}},
-			Open: &tracelog.Ongoing{Runs: true, Inner: []tracelog.Entry{{PC: 2, Flags: tracelog.NoStamp}}},
+			Open: &tracelog.Ongoing{Runs: test.call == "", Call: test.call, Since: test.since, Until: 4e9, Inner: []tracelog.Entry{{PC: 2, Flags: tracelog.NoStamp}}},
 		})
 		got := s.openIdleness(sp, func(a Address, _ bool) Location {
 			return Location{Places: []Place{{Symbol: names[a.Offset], Function: names[a.Offset]}}}

@@ -176,7 +176,9 @@ func (b *bench) stallIn(ctx context.Context, s *stallServer, dir, library string
 	if err != nil {
 		return nil, err
 	}
-	return r, r.judge(report, from, to, &open)
+	err = r.judge(report, from, to, &open)
+	r.found = strings.ReplaceAll(r.found, dir+"/", "")
+	return r, err
 }
 
 // stallCommand returns how to run a server: hooked, or built with probes.
@@ -248,7 +250,8 @@ type stallLine struct {
 		Call  string   `json:"system_call"`
 	} `json:"why"`
 	Open struct {
-		Lasts bool `json:"lasting"`
+		Text  string `json:"text"`
+		Lasts bool   `json:"lasting"`
 	} `json:"open"`
 	Suspended bool    `json:"suspended"`
 	Freeze    []int64 `json:"freeze_ns"`
@@ -300,8 +303,8 @@ func (r *stallResult) judge(report string, from, to int64, open *busy) error {
 // add adds a call to its row.
 func (row *stallRow) add(o *stallLine, from, to int64, open *busy) {
 	begin := o.Wall - o.Interval[1]
-	text := fmt.Sprintf("%s: %s", o.Peak.Function, o.Why.Text)
-	if in := min(o.Wall, to) - max(begin, from); in > (to-from)*9/10 && o.Interval[0] > (to-from)*9/10 {
+	text := fmt.Sprintf("%s: %s", o.Peak.Function, cmp.Or(o.Why.Text, o.Open.Text))
+	if in := min(o.Wall, to) - max(begin, from); in > (to-from)*9/10 && o.Interval[0] > (to-from)*9/10 && o.Open.Text == "" {
 		row.planted, row.text = true, text
 		return
 	}
