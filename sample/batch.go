@@ -51,6 +51,9 @@ func (b *Batch) Release() {
 // Frame adds an address to the stack of the current sample, from the inside outwards.
 func (b *Batch) Frame(addr uint64) { b.frames = append(b.frames, addr) }
 
+// Unframe removes the last n addresses from the stack of the current sample.
+func (b *Batch) Unframe(n int) { b.frames = b.frames[:max(b.framesDone, len(b.frames)-n)] }
+
 // Branch adds a branch to the current sample, newest first.
 func (b *Batch) Branch(from, to uint64, mispredicted bool) {
 	if mispredicted {

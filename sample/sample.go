@@ -36,7 +36,10 @@ type Sample struct {
 	Branches []Branch
 	// Mispredicted has bit i set if Branches[i] was mispredicted. It is not known for branches after the 64th.
 	Mispredicted uint64
-	Count        uint64 // how many moments, at least 1
+	// AtCalls says that the callers on the stack are the addresses of calls, as a processor records the calls that are
+	// open, and not the addresses after them.
+	AtCalls bool
+	Count   uint64 // how many moments, at least 1
 	// Period is the number of events (cycles, branches) that the moments stand
 	// for together, 0 if not known.
 	Period uint64
@@ -216,6 +219,7 @@ type TraceLoss struct {
 	Truncated  uint64 // the buffer was full
 	Partial    uint64 // tracing stopped meanwhile
 	Collisions uint64 // an operation was sampled before the one before was recorded
+	Undecoded  uint64 // bytes of traces that cairn does not decode, as of Intel PT
 }
 
 func (l *TraceLoss) add(other *TraceLoss) {
@@ -224,6 +228,7 @@ func (l *TraceLoss) add(other *TraceLoss) {
 	l.Truncated += other.Truncated
 	l.Partial += other.Partial
 	l.Collisions += other.Collisions
+	l.Undecoded += other.Undecoded
 }
 
 // MaxDepth is the number of branches that the deepest hardware remembers: 32 with

@@ -32,7 +32,11 @@ func show(b *sample.Batch) string {
 		}
 	}
 	for _, s := range b.Samples {
-		fmt.Fprintf(&out, "%d/%d %x %x %b\n", s.PID, s.TID, s.Stack, s.Branches, s.Mispredicted)
+		how := ""
+		if s.AtCalls {
+			how = " at calls"
+		}
+		fmt.Fprintf(&out, "%d/%d %x %x %b%s\n", s.PID, s.TID, s.Stack, s.Branches, s.Mispredicted, how)
 	}
 	return out.String()
 }
@@ -247,6 +251,24 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestUndecoded says how much of a trace was left out beside the samples.
+func TestUndecoded(t *testing.T) {
+	t.Parallel()
+	w := pdt.Writer{Events: []pdt.Event{{SampleType: pdt.IP | pdt.TID}}}
+	w.Sample(pdt.Sample{IP: 2, PID: 1, TID: 1})
+	w.Trace(0, 1, -1, 0, make([]byte, 48))
+	w.Trace(1, 2, -1, 0, make([]byte, 16))
+	w.Sample(pdt.Sample{IP: 3, PID: 1, TID: 1})
+	var out bytes.Buffer
+	if _, err := w.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, out.Bytes())
+	if got, n := all(t, p), p.Stats().Trace.Undecoded; got != "1/1 [2] [] 0\n1/1 [3] [] 0\n" || n != 64 {
+		t.Errorf("%d bytes, %q", n, got)
+	}
+}
+
 // TestBranchKinds reads branch records that are no list of all branches taken.
 func TestBranchKinds(t *testing.T) {
 	t.Parallel()
@@ -258,7 +280,7 @@ func TestBranchKinds(t *testing.T) {
 		{1 | 8, "", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
 		{1 | 8 | 16, "", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
 		{1 | 16, "only some kinds of branches", "1/1 [2 3] [{4 5}] 0\n", sample.Hybrid},
-		{1 | 1<<11, "calls that --call-graph lbr recorded are not used", "1/1 [2 3] [] 0\n", sample.Stacks},
+		{1 | 1<<11, "", "1/1 [2 4] [] 0 at calls\n", sample.Stacks},
 	} {
 		w := pdt.Writer{Events: []pdt.Event{{SampleType: pdt.IP | pdt.TID | pdt.Callchain | pdt.BranchStack, BranchType: tc.branchType}}}
 		w.Sample(pdt.Sample{IP: 2, PID: 1, TID: 1, Callchain: []uint64{user, 2, 3}, Branches: []sample.Branch{{From: 4, To: 5}}})

@@ -135,9 +135,7 @@ func (p *Reader) describe() {
 		p.info.AllPIDs = p.info.AllPIDs && a.sampleType&sampleTID != 0
 		switch {
 		case a.sampleType&sampleBranchStack == 0:
-		case !a.hasBranches():
-			p.info.Notes = append(p.info.Notes, "calls that --call-graph lbr recorded are not used: record with -b, and --call-graph fp for stacks")
-		case a.branchType&branchSome != 0 && a.branchType&branchAny == 0:
+		case a.hasBranches() && a.branchType&branchSome != 0 && a.branchType&branchAny == 0:
 			p.info.Notes = append(p.info.Notes, "only some kinds of branches were recorded, so the code between them is unknown; record with -b")
 		}
 	}

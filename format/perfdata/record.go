@@ -127,9 +127,9 @@ func sampleOf(a *attr, event uint16, r record, big bool, batch *sample.Batch) (d
 	if t&sampleRead != 0 {
 		skipRead(&f, a.readFormat)
 	}
-	frames := uint64(0)
+	frames, user := uint64(0), 0
 	if t&sampleCallchain != 0 {
-		frames, d.deferred = callchain(&f, batch)
+		frames, user, d.deferred = callchain(&f, batch)
 	}
 	if frames == 0 && t&sampleIP != 0 && a.sampleKind() != sample.Branches {
 		batch.Frame(ip)
@@ -141,7 +141,7 @@ func sampleOf(a *attr, event uint16, r record, big bool, batch *sample.Batch) (d
 	case a.hasBranches():
 		d.wrongPath = branchStack(&f, a.branchType, batch)
 	case a.sampleType&sampleBranchStack != 0:
-		skipBranches(&f, a.branchType)
+		s.AtCalls = openCalls(&f, a, user, batch)
 	}
 	userState(&f, a, r.block, batch)
 	if f.short {
@@ -167,13 +167,13 @@ func skipRead(f *fields, format uint64) {
 	f.next(8 * (uint64(times) + n*uint64(perValue)))
 }
 
-// callchain adds the addresses of a stack, and returns their number, and that of the record with the others, 0 if there
-// is none. Markers in between separate kernel and user addresses.
-func callchain(f *fields, batch *sample.Batch) (frames, deferred uint64) {
+// callchain adds the addresses of a stack, and returns their number, how many are not the kernel's, and the number of the
+// record with the others, 0 if there is none. Markers in between separate kernel and user addresses.
+func callchain(f *fields, batch *sample.Batch) (frames uint64, user int, deferred uint64) {
 	n := f.u64()
 	if n > uint64(len(f.data))/8 {
 		f.short = true
-		return 0, 0
+		return 0, 0, 0
 	}
 	for data := f.next(8 * n); len(data) > 0; data = data[8:] {
 		switch addr := number64(data, f.big); {
@@ -183,26 +183,46 @@ func callchain(f *fields, batch *sample.Batch) (frames, deferred uint64) {
 		case addr < contextMarkers:
 			batch.Frame(addr)
 			frames++
+			if addr < kernelSpace {
+				user++
+			}
 		}
 	}
-	return frames, deferred
+	return frames, user, deferred
 }
 
-// skipBranches skips the calls that --call-graph lbr records as branches.
-func skipBranches(f *fields, branchType uint64) {
+// kernelSpace is the first address of the kernel.
+const kernelSpace = 1 << 63
+
+// openCalls adds the callers of a sample of --call-graph lbr: the calls that the processor has recorded as branches and
+// that have not returned, innermost first. It reports whether it did. As perf does, it removes the callers that the kernel
+// found by frame pointers, of which user counts the addresses, but not if these are more than a processor records. A copy of
+// the stack shows all.
+func openCalls(f *fields, a *attr, user int, batch *sample.Batch) bool {
 	n := f.u64()
-	if branchType&branchHWIndex != 0 {
+	if a.branchType&branchHWIndex != 0 {
 		f.u64()
 	}
 	const size = 24
 	if n > uint64(len(f.data))/size {
 		f.short = true
-		return
+		return false
 	}
-	f.next(size * n)
-	if branchType&branchCounters != 0 {
+	entries := f.next(size * n)
+	if a.branchType&branchCounters != 0 {
 		f.next(8 * n)
 	}
+	const most = 32 // that processors have
+	if n == 0 || user > most || a.sampleType&sampleStackUser != 0 {
+		return false
+	}
+	batch.Unframe(max(user, 1) - 1)
+	for ; len(entries) > 0; entries = entries[size:] {
+		if from := number64(entries, f.big); from != 0 && from < kernelSpace {
+			batch.Frame(from)
+		}
+	}
+	return true
 }
 
 // userState reads the registers and the copy of the stack of a sample. Kernel threads and

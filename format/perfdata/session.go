@@ -101,7 +101,11 @@ func (s *session) handle(r record) error {
 	case kind == recordFinishedRound:
 		s.rounds.end(s.record)
 	case kind == recordAuxTrace:
-		s.in.skip(int64(min(f.u64(), 1<<62))) // what was traced follows
+		size := min(f.u64(), 1<<62) // what was traced follows
+		s.in.skip(int64(size))
+		if !s.spe {
+			s.stats.Trace.Undecoded += min(size, uint64(max(0, s.info.Size)))
+		}
 	case kind == recordTracingData, kind == recordAttr:
 		return s.describing(r)
 	case kind == recordCompressed:

@@ -32,8 +32,8 @@ func Detect(head []byte) Kind {
 var (
 	mapLine   = lazyregexp.New(`(?m)^@\w*\[`)
 	graphLine = lazyregexp.New(`(?m)^\s*Call graph:\s*$`)
-	// perfFrame is an address and a symbol, with its file or after a tab.
-	perfFrame = lazyregexp.New(`(?m)^[ \t]*[0-9a-f]{1,16} (\S.* )?\([/[].*\)|^\t *[0-9a-f]{3,16} \S`)
+	// perfFrame is an address and a symbol, with its file or after a tab. simpleperf's report_sample.py prints a tab between them.
+	perfFrame = lazyregexp.New(`(?m)^[ \t]*[0-9a-f]{1,16}[ \t](\S.* )?\([/[].*\)|^\t *[0-9a-f]{3,16} \S`)
 	// perfEvent is the line before a sample up to its event or time.
 	perfEvent = lazyregexp.New(`(?m)^ *\S.* +(\d+ +|\d+\.\d{6,9}: +(\d+ +)?)[A-Za-z][\w./:=,-]*: *($| +[0-9a-f]{3,16} \S)`)
 	// dtraceFrame is a frame with its module or its offset.

@@ -17,6 +17,7 @@ const maxRan = 255
 type ranFiles struct {
 	list   []*ran
 	left   uint64           // samples in files beyond maxRan
+	kernel uint64           // samples that have nothing but the kernel
 	tables *pipeline.Tables // unwinds copies of stacks
 
 	// Of the input that is read.
@@ -113,7 +114,7 @@ func (r *ranFiles) sample(s *sample.Sample) {
 		r.copied(s)
 		return
 	}
-	inner := true
+	inner, inKernel := true, true
 	for _, addr := range s.Stack {
 		if addr < kernelSpace {
 			r.count(s, addr, inner)
@@ -123,6 +124,10 @@ func (r *ranFiles) sample(s *sample.Sample) {
 	for i := range s.Branches {
 		r.count(s, s.Branches[i].From, false)
 		r.count(s, s.Branches[i].To, i == 0 && inner)
+		inKernel = inKernel && min(s.Branches[i].From, s.Branches[i].To) >= kernelSpace
+	}
+	if inKernel && inner && len(s.Stack)+len(s.Branches) > 0 {
+		r.kernel += s.Count
 	}
 	r.kept.Sample(s, s.Stack, 0)
 }

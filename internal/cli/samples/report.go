@@ -47,6 +47,7 @@ type traceLossJSON struct {
 	Truncated  uint64 `json:"truncated"`
 	Partial    uint64 `json:"partial"`
 	Collisions uint64 `json:"collisions"`
+	Undecoded  uint64 `json:"undecoded_bytes,omitempty"`
 }
 
 type depthJSON struct {

@@ -14,10 +14,10 @@ import (
 func howCallers(st *unwind.Stats) string {
 	bare := st.Alone
 	dropped := st.NoFrame + st.Departing
-	if st.Used == 0 || st.Recovered+st.Repaired+st.Gaps+bare+st.Ended+dropped == 0 {
+	if st.Used == 0 || st.Recovered+st.Repaired+st.Gaps+bare+st.Ended+st.Full+dropped == 0 {
 		return ""
 	}
-	recorded := st.Used - min(st.Used, st.Recovered+st.Repaired+st.Gaps+bare+st.Ended+st.Foreign)
+	recorded := st.Used - min(st.Used, st.Recovered+st.Repaired+st.Gaps+bare+st.Ended+st.Full+st.Foreign)
 	parts := []string{report.Share(recorded, st.Samples) + " with the callers that were recorded"}
 	for _, x := range []struct {
 		count uint64
@@ -27,6 +27,7 @@ func howCallers(st *unwind.Stats) string {
 		{st.Repaired, "with one more, which the code shows, as their function has no frame"},
 		{st.Gaps, "with [frames missing] above a function without a frame"},
 		{st.Ended, "up to an address that is no caller"},
+		{st.Full, "with as many callers as the processor records, above which there may be more"},
 		{bare, "without callers"},
 		{st.Foreign, "without a frame in a file that is known, as in the kernel"},
 		{dropped, "omitted, in functions without a frame"},
@@ -42,7 +43,7 @@ func howCallers(st *unwind.Stats) string {
 // not matter.
 func lackingTotals(st *unwind.Stats) string {
 	const how = "record with perf record --call-graph dwarf, or compile with -fno-omit-frame-pointer and record with --call-graph fp or cairn record"
-	lacking := st.Gaps + st.Alone + st.Ended
+	lacking := st.Gaps + st.Alone + st.Ended + st.Full
 	switch {
 	case st.Used == 0 || lacking < st.Used/100 || lacking == 0:
 		return ""

@@ -228,7 +228,7 @@ func (r run) noteUnused(st *unwind.Stats) {
 	if st.Used > 0 && st.Used < st.Samples/10 {
 		r.Note("hardly any sample could be used: did this build of %s run? (cairn samples shows why)", strings.Join(r.Binaries, ", "))
 	}
-	if !st.Mapped && (st.Used > 0 || len(st.OtherFiles) == 0) {
+	if !st.Mapped && len(r.Binaries) > 0 && (st.Used > 0 || len(st.OtherFiles) == 0) {
 		r.Note("the input has no mappings: addresses are assumed to be link-time addresses")
 	}
 }

@@ -3,7 +3,9 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
@@ -74,6 +76,9 @@ func Run(ctx context.Context, p *Plan, host Host) (*Result, error) {
 		return r.otherProduct(bin, counts, frames)
 	}
 	profile := r.attribute(bin, counts, frames)
+	if len(profile.Contexts) == 0 && len(counts.Contexts) > 0 && bin.lines != nil {
+		return nil, fmt.Errorf("the code that ran has no debug information, although other code of %s has: compile all of it with -g, or with -fpseudo-probe-for-profiling", strings.Join(r.Binaries, ", "))
+	}
 	before := r.preinline(profile, bin, counts, frames.probes)
 	r.cutCold(profile, before)
 	r.nest(profile)

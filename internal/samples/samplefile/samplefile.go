@@ -143,6 +143,10 @@ func (f *File) Notes() (notes []string) {
 		say("%s: %s that the processor only speculated on and did not execute left out (SPEC_WRONG_PATH)", info.File,
 			report.Count(stats.WrongPath)+" "+report.Either(stats.WrongPath, "branch is", "branches are"))
 	}
+	if n := stats.Trace.Undecoded; n > 0 {
+		say("%s: %s of a trace of instructions (Intel PT, CoreSight) are not decoded: perf inject --itrace=i10usle -i %s -o samples.data makes samples of them",
+			info.File, report.Count(n)+" bytes", info.File)
+	}
 	if l := stats.Trace; l.Lossy > 0 {
 		say("%s: records are missing in %s of %s of the trace, it is not known how many (buffer full: %s, stopped: %s, collisions: %s): counts are too low",
 			info.File, report.Count(l.Lossy), report.Plural(int(l.Pieces), "piece"), report.Count(l.Truncated), report.Count(l.Partial), report.Count(l.Collisions))

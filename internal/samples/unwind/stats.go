@@ -21,6 +21,8 @@ type Stats struct {
 	// Alone are stacks of one frame, of which some are Bare; Ended are those that were cut after
 	// some calls.
 	Alone, Ended uint64
+	// Full are stacks with as many callers as a processor records: there may be more.
+	Full uint64
 
 	// Copies are stacks of which copies were recorded, by where their walk ended.
 	Copies [stackcopy.Ends]uint64
@@ -71,6 +73,7 @@ func (s *Stats) add(o *Stats) {
 		s.Copies[i] += n
 	}
 	s.Ended += o.Ended
+	s.Full += o.Full
 	s.NoBranches += o.NoBranches
 	s.Elsewhere += o.Elsewhere
 	s.Foreign += o.Foreign

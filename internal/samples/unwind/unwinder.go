@@ -91,7 +91,8 @@ type Unwinder struct {
 	tables    map[*sample.Mapping]*stackcopy.Table
 	lastTable mappedTable
 
-	whole bool // sample.Info.Whole of the current batch
+	whole   bool // sample.Info.Whole of the current batch
+	atCalls bool // sample.Sample.AtCalls of the current sample
 
 	// For the current sample. The walk is at the instruction leaf of a frame, which the node
 	// parent called.
@@ -99,6 +100,7 @@ type Unwinder struct {
 	added  []ref // callers that were added to it
 	beyond bool  // it continues in other binaries
 	cut    bool  // it ended at an address that is none of a caller
+	full   bool  // it may have more callers than the processor has recorded
 	mended mended
 	// interrupted is the index on the stack of the instruction at which the kernel took over,
 	// if that is not a call; else 0.
@@ -194,6 +196,8 @@ func (u *Unwinder) countCallers() {
 		u.stats.Gaps += n
 	case u.opt.Moments && u.cut && len(u.stack) > 1:
 		u.stats.Ended += n
+	case u.opt.Moments && u.full:
+		u.stats.Full += n
 	case u.mended == recovered:
 		u.stats.Recovered += n
 	case u.mended == repaired:
@@ -203,6 +207,13 @@ func (u *Unwinder) countCallers() {
 
 // readStackOf sets the stack to that of a sample.
 func (u *Unwinder) readStackOf(s *sample.Sample) bool {
+	u.full = false
+	if u.atCalls = s.AtCalls; u.atCalls {
+		defer func(before bool) { u.whole, u.atCalls = before, false }(u.whole)
+		u.whole = true // also where a function has no frame yet
+		u.full = isFull(s.Stack)
+		return u.readStack(s.Stack)
+	}
 	if s.User == nil || u.opt.Tables == nil {
 		return u.readStack(s.Stack)
 	}
@@ -264,7 +275,7 @@ func (u *Unwinder) readCalls(addrs []uint64) {
 			continue
 		}
 		if i > 0 {
-			call := u.code.CallBefore(r)
+			call := u.callOf(r)
 			switch {
 			case call != machinecode.None:
 				r = call
@@ -286,6 +297,29 @@ func (u *Unwinder) readCalls(addrs []uint64) {
 		u.stack, u.beyond = u.stack[:n-1], !cut
 	}
 	u.cut = cut
+}
+
+// callOf returns the call that the address of a caller shows, None if there is none.
+func (u *Unwinder) callOf(r ref) ref {
+	switch {
+	case !u.atCalls:
+		return u.code.CallBefore(r)
+	case u.code.Class(r).IsCall():
+		return r
+	}
+	return machinecode.None
+}
+
+// isFull reports whether a stack has as many callers as a processor records of those that are open: 8 of old ones, 16
+// since Nehalem, 32 since Skylake.
+func isFull(stack []uint64) bool {
+	callers := -1 // without the sampled address
+	for _, addr := range stack {
+		if addr < kernelSpace {
+			callers++
+		}
+	}
+	return callers == 8 || callers == 16 || callers == 32
 }
 
 // address counts the sampled address.
