@@ -226,6 +226,11 @@ func TestEaters(t *testing.T) {
 	if text := strings.Join(got, ", "); text != "CreatePlayerPhase1 260 in 1, Tick 10 in 1" || len(in.Spikes) != 8 {
 		t.Errorf("%s; spikes %v", text, in.Spikes)
 	}
+	// What is shorter than a step of the clock is not known.
+	s.Logs[0].Trailer = &tracelog.Trailer{Period: 11 * ms}
+	if in = s.Frames(name)[0][2]; len(in.Eaters) != 1 || in.Eaters[0].Time != 260*ms {
+		t.Errorf("%+v", in.Eaters)
+	}
 }
 
 // TestLate checks that a caller that is ranked explains the time of all its calls, also of those that are not: too short

@@ -123,8 +123,18 @@ func (s *Set) inFrame(log int, x *tracelog.Frame, name Namer) *InFrame {
 			e.longest, e.Callers = took, s.callers(c)
 		}
 	}
+	step := s.Logs[log].step()
+	in.Eaters = slices.DeleteFunc(in.Eaters, func(e Eater) bool { return e.Time < step })
 	slices.SortStableFunc(in.Eaters, func(a, b Eater) int { return cmp.Compare(b.Time, a.Time) })
 	return in
+}
+
+// step is that of the clock of a log, in ns: what is shorter is not known.
+func (l *Log) step() uint64 {
+	if l.Trailer == nil || l.Trailer.Exact {
+		return 0
+	}
+	return l.Trailer.Period
 }
 
 // FramesText describes how long the frames of a process took.
