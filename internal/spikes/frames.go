@@ -22,8 +22,8 @@ type Eater struct {
 	isCall bool
 	Time   uint64 // ns, lower bounds, that its callees do not explain
 	Calls  uint64
-	// Callers are those of its longest call that took too long as well, the outermost first, without those that
-	// contain all the work of the thread.
+	// Callers are those of its longest call, the outermost first: if it is a peak those on its stack, otherwise those
+	// that took too long as well. Those that contain all the work of the thread are left out.
 	Callers []Eater
 	longest uint64
 }
@@ -62,14 +62,38 @@ func ChainText(chain []string) string {
 	return text.String()
 }
 
-// callers returns the callers of a call that took too long as well, the outermost first.
-func (s *Set) callers(c *call) (list []Eater) {
-	for k := c.parent; k >= 0; k = s.long[k].parent {
+// callers returns the callers of a call, the outermost first: of a peak those on its stack, of others those that took too
+// long as well. Calls that contain all the work of the thread, and their callers, are left out.
+func (s *Set) callers(c *call, name Namer) (list []Eater) {
+	outer := int32(-1) // the outermost of them, or, if it is lasting, what contains them
+	for k := c.parent; k >= 0 && (outer < 0 || !s.long[outer].lasting); k = s.long[k].parent {
+		outer = k
 		if p := &s.long[k]; !p.lasting {
 			list = append(list, Eater{At: p.at, isCall: !p.exact})
 		}
 	}
 	slices.Reverse(list)
+	if outer < 0 || c.group == nil || !c.peak {
+		return list
+	}
+	of := func(a Address, isCall bool) function {
+		loc := name(a, isCall)
+		return functionOf(&loc)
+	}
+	o, sp := &s.long[outer], c.group.Worst // a spike of the same stack
+	n := len(sp.Addrs) - 1
+	for ; n > 0 && of(sp.Addrs[n], sp.isCall(n)) != of(o.at, !o.exact); n-- {
+	}
+	if o.lasting {
+		n--
+	}
+	if n <= 0 {
+		return list
+	}
+	list = list[:0]
+	for ; n > 0; n-- {
+		list = append(list, Eater{At: sp.Addrs[n], isCall: sp.isCall(n)})
+	}
 	return list
 }
 
@@ -120,7 +144,7 @@ func (s *Set) inFrame(log int, x *tracelog.Frame, name Namer) *InFrame {
 		e.Time += took
 		e.Calls++
 		if took > e.longest {
-			e.longest, e.Callers = took, s.callers(c)
+			e.longest, e.Callers = took, s.callers(c, name)
 		}
 	}
 	step := s.Logs[log].step()

@@ -75,7 +75,7 @@ const processor = "waited for a processor"
 func (y *Why) waited() string {
 	if y.Wait != nil && len(y.Wait.Reasons) > 0 {
 		if main, all := y.Wait.main(); most(main.Time, all, 9) {
-			return reasonWords[main.Reason]
+			return y.Wait.word(main.Reason)
 		}
 		return "waited"
 	}
@@ -83,6 +83,14 @@ func (y *Why) waited() string {
 		return processor
 	}
 	return "slept"
+}
+
+// word names a reason. The runtime of Go waits for terminals and pipes as for the network.
+func (w *waited) word(reason tracelog.WaitReason) string {
+	if on := w.On & kinds; reason == tracelog.ReasonNetwork && (on == tracelog.WaitFile || on == tracelog.WaitInternal) {
+		return "waited"
+	}
+	return reasonWords[reason]
 }
 
 // main returns the reason with the most time, and the time of all.
@@ -119,7 +127,7 @@ func (y *Why) where() string {
 		if !most(main.Time, all, 5) {
 			return ""
 		}
-		return ", most of that " + strings.TrimPrefix(strings.Replace(reasonWords[main.Reason], "slept", "asleep", 1), "waited ") + what
+		return ", most of that " + strings.TrimPrefix(strings.Replace(y.Wait.word(main.Reason), "slept", "asleep", 1), "waited ") + what
 	}
 	if y.in() == "" {
 		return ""
