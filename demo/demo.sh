@@ -209,7 +209,7 @@ cairn reads them. This program was built while the last steps ran:"
   section "The stacks with most time" \
     "Each function with the time of its calls on this stack, with and without its callees."
   t=$(date +%s%N)
-  run "cairn stacks --map traced --top 3 query.xray"
+  run "cairn stacks traced --top 3 query.xray"
   echo
   echo "  $(elapsed "$t") for all of it."
 
@@ -222,11 +222,11 @@ FROM callees WHERE function = 'sqlite3VdbeExec' LIMIT 6
 SQL
   sed 's/^/  /' callees.sql
   echo
-  run "cairn query --map traced query.xray --file callees.sql"
+  run "cairn query traced query.xray --file callees.sql"
 
   section "A flame graph" \
     "The trace as one HTML file. The width of a frame is its time."
-  run "cairn flame --map traced query.xray -o flame.html"
+  run "cairn flame traced query.xray -o flame.html"
 else
   section "Every single call" \
     "Left out: XRay needs clang-22 and its runtime (apt-get install clang-22 libclang-rt-22-dev)."
@@ -296,7 +296,7 @@ echo "  $(find fleet -name '*.mipraw' | wc -l) raw files after $(elapsed "$t")"
 cairn merge -o merged.mip shell fleet 2>/dev/null
 mkdir late
 find fleet -name '*.mipraw' | sort | tail -50 | xargs mv -t late
-run "cairn push fleet --map shell --to $url --patience 2m"
+run "cairn push fleet shell --to $url --patience 2m"
 shown "kill -KILL $pid   # the collector"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null || true
@@ -335,8 +335,8 @@ echo "  ${bold}Open it in a browser: $out/report.html${off}"
 section "Done in $(elapsed "$begin")" \
   "All files are in demo/out. More commands to try there, with PATH=\$PATH:../.. :"
 [ -z "$tracer" ] || cat <<'TRY'
-  cairn query --map traced query.xray --view slowest      the longest calls of the trace
-  cairn convert --map traced query.xray -o calls.parquet  every call as a row, for DuckDB
+  cairn query traced query.xray --view slowest      the longest calls of the log
+  cairn convert traced query.xray -o calls.parquet  every call as a row, for DuckDB
 TRY
 [ ! -e query.perf ] || echo "  cairn samples query.perf                                statistics of samples, also of perf.data"
 cat <<'TRY'

@@ -344,3 +344,19 @@ func TestPurposes(t *testing.T) {
 		}
 	}
 }
+
+// TestWords checks that the words that are on every page are explained on one, and that pages of tasks lead there.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	sections := sectionsOf([]byte(textOf(t, "glossary.md")))
+	for _, word := range []string{"probe", "mode", "raw-file", "map", "profile", "log"} {
+		if !sections[word] {
+			t.Errorf("glossary.md has no section %s", word)
+		}
+	}
+	for _, page := range []string{"start.md", "guide.md", "go.md", "layout.md", "spikes.md", "logs.md", "fleet.md", "ci.md", "troubleshooting.md"} {
+		if !strings.Contains(textOf(t, page), "](glossary.md") {
+			t.Errorf("%s does not lead to the glossary", page)
+		}
+	}
+}

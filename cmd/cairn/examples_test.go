@@ -18,9 +18,9 @@ import (
 // notRun are the examples that no test can run as they stand, and why.
 var notRun = map[string]string{
 	"cairn collect /var/lib/cairn":                                                         "a server; collect_push.txtar runs one",
-	"cairn push --map app raws --to http://127.0.0.1:7474":                                 "needs that server",
+	"cairn push app raws --to http://127.0.0.1:7474":                                       "needs that server",
 	"cairn order --format auto http://127.0.0.1:7474/app -o order.txt":                     "needs that server",
-	"cairn push --map app --to https://collector:7474":                                     "needs a server of that name",
+	"cairn push app --to https://collector:7474":                                           "needs a server of that name",
 	"cairn push /var/lib/app/raws --watch --after delete --to https://collector:7474":      "needs a server of that name",
 	"cairn serve http://collector:7474/app app":                                            "needs a server of that name; collect_serve.txtar has one",
 	"cairn export http://collector:7474/app app --otlp http://localhost:4318":              "needs servers; export_stores.txtar has some",
@@ -29,6 +29,8 @@ var notRun = map[string]string{
 	"cairn pack -o - raws/ | ssh host 'cat > monday.mippack'":                              "needs another machine",
 	"cairn watch attach --threshold 5ms 4711":                                              "needs the process; watch_attach.txtar has one",
 	"cairn watch attach --background --dir /tmp/raws $(pidof redis-server)":                "needs the process; watch_attach.txtar has one",
+	"cairn watch open raws":                                                                "needs running programs; spikes_open.txtar has some",
+	"cairn watch open --pid 4711 --json":                                                   "needs running programs; spikes_open.txtar has some",
 	"cairn watch detach 4711":                                                              "needs the process; watch_attach.txtar has one",
 	"cairn watch set --dir raws threshold=5ms":                                             "needs running programs; watch_set.txtar has some",
 	"cairn watch set --pid 4711 off":                                                       "needs running programs; watch_set.txtar has some",
@@ -37,7 +39,7 @@ var notRun = map[string]string{
 	"CAIRN_DIR=raws CAIRN_SPIKE=control ./app &":                                           "needs running programs; watch_set.txtar has some",
 	"cairn watch show --dir raws":                                                          "needs running programs; watch_set.txtar has some",
 	`cairn convert ./app log -o app.pb.gz && go tool pprof -http : app.pb.gz`:              "a server; convert_stacks.txtar has go tool pprof read it",
-	"perf script -F ip,brstack --show-mmap-events | cairn samples --binary app -":          "needs a processor with branch records",
+	"perf script -F ip,brstack --show-mmap-events | cairn samples app -":                   "needs a processor with branch records",
 	`CC="cairn cc gcc" go build -ldflags=-extldflags=-no-pie`:                              "compiles Go's runtime/cgo; cc_cgo.txtar does that",
 	`cmake -DCMAKE_C_COMPILER_LAUNCHER="cairn;cc" -DCMAKE_C_LINKER_LAUNCHER="cairn;cc" ..`: "the tree has no parent; cc_cmake.txtar does that",
 }
@@ -47,20 +49,24 @@ var beforeExample = map[string]string{
 	"cairn build --mode full -- make":                                      "rm -r app app.mip raws",
 	"cairn build -- make -j2":                                              "rm app",
 	"cairn build --mode full -- sh -c './configure && make'":               "rm app",
-	"cairn create -p app.mip app && cairn merge -p app.mip raws/":          "rm app.mip",
 	"cairn create -p app.mip app.mipmap libfoo.so":                         "rm app.mip",
 	"cairn unpack monday.mippack -C raws":                                  "rm -r raws",
 	"cairn header -o include/cairn.h":                                      "mkdir include",
 	"cairn watch run --threshold 5ms --dir raws -- ./app args":             "gcc -O1 -pg -mfentry -o app app.c",
 	"cairn watch run --detours ./app":                                      "gcc -O1 -g -o app app.c",
 	"cairn watch --attach-by-preload ./app args":                           "gcc -O1 -g -o app app.c",
-	"cairn flame --binary ./app perf.data":                                 "cp app.old app",
+	"perf script | cairn flame -":                                          "perf record -q -e cpu-clock -o perf.data true",
+	"cairn flame --kernel-frames one -o - --format folded out.perf":        "perf script -i perf.data >out.perf",
+	"cairn flame ./app perf.data":                                          "cp app.old app",
 	"cairn record -o app.perf --dso libx.so --dso ./plugins/y.so -- ./app": "gcc -O1 -o app app.c -Wl,--no-as-needed,-rpath,. -L. libx.so",
 	"cairn wrap deflate --from libz.so.debug -- gcc -o app main.o -lz":     "export LIBRARY_PATH=.; gcc -c -o main.o -Dfrob=strlen src/main.c",
 }
 
 // comment is what follows an example in the help of the root.
 var comment = regexp.MustCompile(`\s{3,}.*$`)
+
+// ofXRay matches examples with logs of XRay, whose program has a map of its own.
+var ofXRay = regexp.MustCompile(`\./app .*(xray-log| log( |$))`)
 
 // examples returns the examples of c, one command line each.
 func examples(c *cobra.Command) (lines []string) {
@@ -131,7 +137,7 @@ func runExamples(t *testing.T, from string, lines []string) {
 			continue
 		}
 		before := beforeExample[line]
-		if strings.Contains(line, "--map ./app") {
+		if ofXRay.MatchString(line) {
 			before = "cp app.xray app"
 		}
 		if out, err := runShell(dir, before+"\nset -o pipefail; "+line); err != nil {

@@ -189,7 +189,7 @@ func TestImportErrors(t *testing.T) {
 		args []string
 	}{
 		{"import: no binary given", 2, []string{"-o", "$W/o.mip", "$W/some.proftext"}},
-		{"either -p FILE.mip", 2, []string{"--binary", "$W/app", "$W/some.proftext"}},
+		{"give -o FILE.mip", 2, []string{"--binary", "$W/app", "$W/some.proftext"}},
 		{"none of its 2 names is a function of $W/app", 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/other.proftext"}},
 		{"plain.proftext: no temporal traces: compile with", 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/plain.proftext"}},
 		{`bad.proftext: line 4: "x" should be`, 1, []string{"--binary", "$W/app", "-o", "$W/o.mip", "$W/bad.proftext"}},

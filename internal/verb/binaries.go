@@ -96,6 +96,16 @@ func IsDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
+// SameFile reports whether two paths are those of one file that exists.
+func SameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
 // VersionControl reports whether a directory of this name has the data of a version control system, which is left out
 // when the files below another directory are looked at. Other directories whose names begin with a dot are not:
 // libtool puts programs into .libs, and debug files are below .build-id.

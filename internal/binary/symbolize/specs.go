@@ -52,6 +52,20 @@ func ParseSpec(text string) (Spec, error) {
 	return Spec{Object: n, Numbered: true, Path: m[2]}, nil
 }
 
+// IsSpec reports whether an argument that may also be a log is one that ParseSpec takes and that is no program: a
+// NUMBER=FILE that is not the name of a file, a map in YAML, or a list of objects. Logs may be in YAML as well.
+func IsSpec(text string, isLog func(head []byte) bool) bool {
+	st, err := os.Stat(text)
+	if err != nil {
+		return numbered().MatchString(text)
+	}
+	if !st.Mode().IsRegular() { // a pipe is read once
+		return false
+	}
+	head, err := readHead(text)
+	return err == nil && !isLog(head) && (looksLikeYAML(head) || looksLikeList(head))
+}
+
 func objectNumber(text string) (uint8, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > math.MaxUint8 {

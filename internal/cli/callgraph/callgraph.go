@@ -47,6 +47,7 @@ matches.`,
 	counts.Register(ofProfiles)
 	ofLogs := logs.Register(c)
 	c.Flags().AddFlagSet(ofProfiles)
+	verb.Hide(c, "profile")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if counts.Path == "" && !slices.ContainsFunc(args, isProfile) {
 			if err := refuse(ofProfiles, "a profile, not for logs of calls"); err != nil {

@@ -43,7 +43,7 @@ Times are ticks of the log's clock. --summary counts records, threads and damage
 instead. --json prints a list of objects, one on each line; data is in base64.`,
 		Example: `  cairn dump xray-log.app.Ab3xYz | less
   cairn dump --summary xray-log.app.*
-  cairn dump --thread 4711 --from 0x4020 --to 0x8040 --map ./app xray-log.app.Ab3xYz
+  cairn dump --thread 4711 --from 0x4020 --to 0x8040 ./app xray-log.app.Ab3xYz
   cairn dump --jsonl log.zst | jq 'select(.damage)'`,
 		Args: verb.ExactFiles("dump", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
@@ -89,6 +89,8 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	if err != nil {
 		return err
 	}
+	args, named := SplitNames(args)
+	f.Maps = append(f.Maps, named...)
 	paths, err := expandLogs(args, isDumped)
 	if err != nil {
 		return err

@@ -53,6 +53,7 @@ type LogFlags struct {
 func (f *LogFlags) registerLogs(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.Maps, "map", "m", nil,
 		"name functions of XRay by what is no program among the arguments: a directory with it, N=`FILE` for shared object N,\na YAML map, or a list of lines \"N FILE\"; repeatable")
+	verb.Hide(c, "map")
 	c.Flags().Var(&f.threads, "thread", "only threads with these `ids`")
 	c.Flags().Var(&f.pids, "process", "only processes with these `ids`")
 	c.Flags().Var(&f.Spike, "spike", "only the calls around spike `n` of a log of spikes, not around all spikes;\n0 for the last calls of each thread")
@@ -144,11 +145,11 @@ const otherStacks = "(other stacks)"
 // Open opens the logs that args name, files or patterns. The caller closes the
 // set.
 func (f *LogFlags) Open(s *verb.Streams, args []string, names *report.Names) (_ *LogSet, err error) {
-	args, binaries := verb.SplitBinaries(args)
-	if len(args) == 0 && len(binaries) > 0 {
-		return nil, verb.Usagef("no log given: %s is a program, which names the functions of logs", binaries[0])
+	args, named := SplitNames(args)
+	if len(args) == 0 && len(named) > 0 {
+		return nil, verb.Usagef("no log given: %s is a program, which names the functions of logs", named[0])
 	}
-	f.Maps = append(f.Maps, binaries...)
+	f.Maps = append(f.Maps, named...)
 	t := &LogSet{
 		replay: accountLog, Streams: s, Names: names, Shown: make(map[calllog.FuncID]string), Maps: len(f.Maps), spike: f.Spike,
 		logical: bool(f.tails), marks: make(map[calllog.FuncID]calllog.FuncID), Unmarked: make(map[calllog.FuncID]calllog.FuncID),
@@ -211,7 +212,7 @@ func loadMaps(s *verb.Streams, texts []string) (*symbolize.Program, error) {
 	specs := make([]symbolize.Spec, len(texts))
 	for i, text := range texts {
 		if specs[i], err = symbolize.ParseSpec(text); err != nil {
-			return nil, verb.Usagef("--map %s: %w", text, err)
+			return nil, verb.Usagef("%s: %w", text, err)
 		}
 	}
 	p, err := symbolize.LoadAll(specs)

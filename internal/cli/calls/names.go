@@ -98,11 +98,11 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 		spec, err := symbolize.ParseSpec(text)
 		switch {
 		case err != nil:
-			return nil, verb.Usagef("--map %s: %w", text, err)
+			return nil, verb.Usagef("%s: %w", text, err)
 		case !spec.Numbered && insteadByID(spec.Path, objects, instead):
 			continue
 		case int(spec.Object) >= len(objects):
-			return nil, verb.Usagef("--map %s: the logs have %s", text, report.Plural(len(objects), "object"))
+			return nil, verb.Usagef("%s: the logs have %s", text, report.Plural(len(objects), "object"))
 		}
 		instead[objects[spec.Object].Path] = spec.Path
 	}
@@ -123,7 +123,7 @@ func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
 		path, given := instead[o.Path]
 		if !given {
 			if path = findProgram(o.Path, o.BuildID, beside); path == "" {
-				verb.Note(t.Streams, "%s, which wrote the log, no longer exists or is another build: name its functions with --map %d=FILE", o.Path, o.Number)
+				verb.Note(t.Streams, "%s, which wrote the log, no longer exists or is another build: name its functions by %d=FILE among the arguments", o.Path, o.Number)
 				continue
 			}
 		}
@@ -166,7 +166,7 @@ func (t *LogSet) insteadBelow(dir string, objects []tracelog.Object, instead map
 		}
 	}
 	if !any {
-		return fmt.Errorf("--map %s: contains no program or library that wrote the logs", dir)
+		return fmt.Errorf("%s: contains no program or library that wrote the logs", dir)
 	}
 	return nil
 }
@@ -206,11 +206,11 @@ func withPrograms(s *verb.Streams, texts []string) (out []string, err error) {
 		})))
 		switch len(found) {
 		case 0:
-			return nil, fmt.Errorf("--map %s: contains no program that was built with -fxray-instrument", text)
+			return nil, fmt.Errorf("%s: contains no program that was built with -fxray-instrument", text)
 		case 1:
 			out = append(out, found[0])
 		default:
-			return nil, fmt.Errorf("--map %s: contains %d programs that were built with -fxray-instrument: name the one that wrote the logs (%s)", text, len(found), report.First(found, 3))
+			return nil, fmt.Errorf("%s: contains %d programs that were built with -fxray-instrument: name the one that wrote the logs (%s)", text, len(found), report.First(found, 3))
 		}
 	}
 	return out, nil

@@ -149,14 +149,14 @@ func (t *LogSet) noteNames(results []*account.Result) {
 		if program := programOf(t.Logs[0].Info().File); program != "" {
 			hint = program
 		}
-		verb.Note(t.Streams, "functions are shown by id; name them with --map %s", hint)
+		verb.Note(t.Streams, "functions are shown by id; name them by %s among the arguments", hint)
 		return
 	}
 	texts := make([]string, len(objects))
 	for i, o := range objects {
 		texts[i] = strconv.Itoa(int(o))
 	}
-	verb.Note(t.Streams, "%s of %s functions have no names, in %s %s: name them with --map PROGRAM (object 0) and --map N=FILE",
+	verb.Note(t.Streams, "%s of %s functions have no names, in %s %s: name them by PROGRAM (object 0) and N=FILE among the arguments",
 		report.Count(count), report.Count(all), report.Either(uint64(len(objects)), "object", "objects"), strings.Join(texts, ", "))
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -30,6 +31,40 @@ func HoldsLogs(path string) bool {
 		return false
 	}
 	_, err = logfile.ExpandDirs([]string{path}, "log of calls", isCalls)
+	return err == nil
+}
+
+// SplitNames returns the arguments that name the functions of logs apart from the logs: programs, directories with them,
+// shared objects as NUMBER=FILE, XRay's maps in YAML, and lists of objects.
+func SplitNames(args []string) (logs, named []string) {
+	args, named = verb.SplitBinaries(args)
+	var names []string
+	for _, arg := range args {
+		if verb.IsDir(arg) && !hasLogs(arg) || symbolize.IsSpec(arg, isLog) {
+			names = append(names, arg)
+		} else {
+			logs = append(logs, arg)
+		}
+	}
+	if len(logs) == 0 {
+		return names, named // the error says that they are no logs
+	}
+	return logs, append(named, names...)
+}
+
+// isLog reports whether a file that begins with head is a log, or any other input than names of functions.
+func isLog(head []byte) bool { return kind.Of(head) != kind.Unknown }
+
+// hasLogs reports whether there is a log of calls or spikes, or samples, below a directory.
+func hasLogs(dir string) bool {
+	_, err := logfile.ExpandDirs([]string{dir}, "log", func(head []byte) bool {
+		switch k := kind.Of(head); k {
+		case kind.PerfData, kind.PerfText, kind.Stacks:
+			return true
+		default:
+			return k.IsCalls() || k.IsSpikes()
+		}
+	})
 	return err == nil
 }
 

@@ -61,8 +61,8 @@ and column names, for engines that handle billions of rows:
 		Example: `  cairn query ./app log --view top_functions
   cairn query ./app log "SELECT path, self FROM hot_stacks WHERE depth > 3 LIMIT 5"
   cairn query ./app log "SELECT begin, duration FROM calls WHERE function = 'parse'"
-  cairn query ./app log --save trace.db --calls calls.parquet
-  cairn query trace.db "SELECT caller, calls FROM callers WHERE function = 'parse'"`,
+  cairn query ./app log --save calls.db --calls calls.parquet
+  cairn query calls.db "SELECT caller, calls FROM callers WHERE function = 'parse'"`,
 		Args: f.args,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
@@ -220,7 +220,7 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *cal
 		case len(f.logs) > 1:
 			return nil, nil, verb.Usagef("%s is a database and cannot be combined with logs", path)
 		case f.save+f.calls != "" || len(f.Maps)+len(f.threads)+len(f.pids) > 0 || f.display.Mangled || f.display.Short:
-			return nil, nil, verb.Usagef("%s is a database: --save, --calls, --map, --thread, --process, --mangled and --short-names need a log", path)
+			return nil, nil, verb.Usagef("%s is a database: --save, --calls, programs, --thread, --process, --mangled and --short-names need a log", path)
 		default:
 			if db, err = calldb.Open(ctx, path); err != nil {
 				return nil, nil, err

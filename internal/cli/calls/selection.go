@@ -112,7 +112,7 @@ func (f *selectFlags) functions(funcs calllog.Funcs) (func(calllog.FuncID) bool,
 		if !found {
 			hint := ""
 			if len(funcs) == 0 {
-				hint = " (name them with --map)"
+				hint = " (name them by their program among the arguments)"
 			}
 			return nil, fmt.Errorf("--within %s: no function has this name%s", name, hint)
 		}

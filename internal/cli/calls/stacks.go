@@ -41,7 +41,8 @@ of calls. A stack is a function and all its callers; equal stacks of all threads
 summed.
 Logs are those of XRay, basic or FDR, and of modes trace, stacks and spike. They are
 recognised by their content and can be compressed with gzip or zstd; - is standard
-input. XRay logs have function ids instead of names: --map names them.
+input. XRay logs have function ids instead of names: the program names them, N=FILE those of
+shared object N.
 A call without an exit, which exceptions and longjmp leave behind, ends at the
 last event seen in it: a lower bound. An exit without its enter, such as at the
 beginning of a ring buffer, is counted and omitted.

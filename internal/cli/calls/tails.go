@@ -100,7 +100,7 @@ func hasTailExits(ctx context.Context, log calllog.Log) (told, whole bool, err e
 // functionsOfCode reads the code of the logs' programs.
 func (t *LogSet) functionsOfCode() (*tailcall.Functions, error) {
 	if len(t.programs) == 0 {
-		return nil, verb.Usagef("--tail-calls=%s needs the code of the program: give it with --map", asLogical)
+		return nil, verb.Usagef("--tail-calls=%s needs the code of the program: give it as well", asLogical)
 	}
 	var programs []*objfile.Program
 	var pointed [][]uint64

@@ -48,7 +48,7 @@ const collectHelp = `collect listens for uploads of raw files, packs, maps, and 
 and build. An upload is acknowledged when it is on the disk. An upload that is sent again
 is counted once.
 
-Raw files need the map of their build, which cairn push --map app sends before or after
+Raw files need the map of their build, which cairn push app sends before or after
 them. Raw files without a map are stored until it arrives, up to --waiting bytes.
 
 The profile of a program is at http://HOST:PORT/PROGRAM@BUILD, where BUILD is the build
@@ -85,7 +85,7 @@ func Collect(s *verb.Streams) *cobra.Command {
 		Long:  collectHelp,
 		Example: `  cairn collect /var/lib/cairn
   cairn collect s3://fleet/cairn --tokens tokens --listen 0.0.0.0:7474
-  cairn push --map app raws --to http://127.0.0.1:7474
+  cairn push app raws --to http://127.0.0.1:7474
   cairn order --format auto http://127.0.0.1:7474/app -o order.txt`,
 		Args: verb.ExactFiles("collect", "one directory or place in an object store", 1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args[0]) },
@@ -105,7 +105,9 @@ func Collect(s *verb.Streams) *cobra.Command {
 	c.Flags().Float64Var(&f.rate, "rate", 0, "maximum number of uploads per second from an address; 0 for no limit")
 	c.Flags().Float64Var(&f.share, "share", 1, "the share of their raw files that senders are asked to send, 0 to 1")
 	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "maximum interval between writes of the merged profiles")
-	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "keep the traces of at most this many runs of a build, a uniform sample of all")
+	c.Flags().IntVar(&f.traces, "orders", profile.DefaultTraces, "keep the recorded orders of at most this many runs of a build, a uniform sample of all")
+	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "the same as --orders")
+	verb.Hide(c, "traces")
 	c.Flags().Uint64Var(&f.maxCalls, "max-calls", 1<<32, "scale a run with more than `n` calls down to n, so that one device cannot outweigh the others; 0 for no limit")
 	c.Flags().Var(&f.logs, "logs", "maximum size of the logs of a build; the oldest are removed")
 	c.Flags().DurationVar(&f.keep, "keep", 0, "remove a build if it gets no upload for this long; 0 for never")
@@ -116,7 +118,7 @@ func Collect(s *verb.Streams) *cobra.Command {
 	c.AddCommand(newVerifyCmd(s), newRepairCmd(s), newBackupCmd(s))
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
 	verb.Group(c, "Limits", "max-body", "max-file", "max-memory", "max-unknown", "max-places", "max-kept", "waiting", "min-free", "rate", "max-calls", "max-debug")
-	verb.Group(c, "What is kept", "traces", "logs", "keep", "debug-builds", "snapshot", "share")
+	verb.Group(c, "What is kept", "orders", "logs", "keep", "debug-builds", "snapshot", "share")
 	verb.Seldom(c, "max-file", "max-unknown", "max-places", "max-kept", "waiting", "min-free", "max-calls", "max-debug", "snapshot", "log-format")
 	return c
 }
@@ -209,7 +211,7 @@ func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
 	case f.maxUnknown < 0 || f.maxPlaces < 0:
 		return nil, verb.Usagef("collect: --max-unknown and --max-places must not be negative")
 	case f.traces < 0:
-		return nil, verb.Usagef("collect: --traces %d: must not be negative", f.traces)
+		return nil, verb.Usagef("collect: --orders %d: must not be negative", f.traces)
 	}
 	switch f.logFormat {
 	case "text":

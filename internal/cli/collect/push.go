@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/fleet/client"
 	"github.com/cairnprof/cairn/internal/fleet/push"
+	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -32,7 +34,7 @@ type pushFlags struct {
 func Push(s *verb.Streams) *cobra.Command {
 	f := pushFlags{upload: 4 << 20}
 	c := &cobra.Command{
-		Use:   "push [DIR...] --to URL [--map BINARY|MAP]",
+		Use:   "push [DIR|PROGRAM|MAP]... --to URL",
 		Short: "Send raw files and logs to a collector",
 		Long: `push sends the .mipraw and .cairnlog files below the directories to a collector (cairn
 collect), and appends .sent to the names of those that it has acknowledged. With --after
@@ -49,19 +51,21 @@ Files are sent when they are complete. The file of a process that was killed is 
 when the process is gone and the file is --settle old. In a container, run push among
 the processes that write: it cannot see those of others.
 
---map sends the map of a build, from the binary or a .mipmap file: raw files of builds
-whose map the collector does not have wait there. --debug sends a program, or its debug
-file, for names of functions; debuginfod clients can get it from the collector.
+Of a program with probes its map is sent, or a .mipmap file, which has one: raw files of
+builds whose map the collector does not have wait there. A program without a map, as those
+of modes spike and stacks, and a debug file are sent as they are, for names of functions;
+debuginfod clients can get them from the collector. --debug FILE sends any program so.
 
 The token is in CAIRN_TOKEN, the client's certificate in the PEM files that
 CAIRN_CLIENT_CERT and CAIRN_CLIENT_KEY name. HTTPS_PROXY, NO_PROXY and SSL_CERT_FILE are observed.`,
-		Example: `  cairn push --map app --to https://collector:7474
+		Example: `  cairn push app --to https://collector:7474
   cairn push /var/lib/app/raws --watch --after delete --to https://collector:7474`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	c.Flags().StringVar(&f.to, "to", "", "the `URL` of the collector, or those of its nodes, separated by commas")
 	c.Flags().StringArrayVar(&f.maps, "map", nil, "send the map of this `binary`, or this .mipmap file; repeatable")
 	c.Flags().StringArrayVar(&f.debug, "debug", nil, "send this program or debug `file`; repeatable")
+	verb.Hide(c, "map", "debug")
 	c.Flags().BoolVar(&f.watch, "watch", false, "keep running, and send files as they are written")
 	c.Flags().DurationVar(&f.interval, "interval", 10*time.Second, "how often --watch looks for files")
 	c.Flags().StringVar(&f.after, "after", "mark", "what to do with files that were sent: `mark`, delete or keep")
@@ -74,16 +78,19 @@ CAIRN_CLIENT_CERT and CAIRN_CLIENT_KEY name. HTTPS_PROXY, NO_PROXY and SSL_CERT_
 }
 
 func (f *pushFlags) run(ctx context.Context, s *verb.Streams, dirs []string) error {
+	dirs, err := f.take(dirs)
+	if err != nil {
+		return err
+	}
 	o := push.Options{
 		Dirs: dirs, Settle: f.settle, MaxAge: f.maxAge, MaxBytes: int64(f.upload), Rate: int64(f.rate), Patience: f.patience,
 		Debug: f.debug, Client: client.FromEnvironment(), Log: slog.New(slog.NewTextHandler(s.Err, nil)),
 	}
-	var err error
 	switch {
 	case f.to == "":
 		return verb.Usagef("push: no collector given; use --to URL")
 	case len(dirs)+len(f.maps)+len(f.debug) == 0:
-		return verb.Usagef("push: give directories with raw files, --map or --debug")
+		return verb.Usagef("push: give directories with raw files, or programs")
 	case f.watch && len(dirs) == 0:
 		return verb.Usagef("push: --watch needs a directory")
 	case f.interval <= 0 || f.settle < 0 || f.maxAge < 0 || f.patience < 0:
@@ -125,4 +132,34 @@ func (f *pushFlags) run(ctx context.Context, s *verb.Streams, dirs []string) err
 	}
 	fmt.Fprintln(s.Remarks())
 	return err
+}
+
+// take returns the directories among the arguments, and keeps the programs and maps: of a program that has a map that is
+// sent, otherwise the program.
+func (f *pushFlags) take(args []string) (dirs []string, err error) {
+	args, binaries := verb.SplitBinaries(args)
+	for _, path := range binaries {
+		if profile.HasMap(path) {
+			f.maps = append(f.maps, path)
+		} else {
+			f.debug = append(f.debug, path)
+		}
+	}
+	for _, path := range args {
+		st, err := os.Stat(path)
+		if err != nil || st.IsDir() {
+			dirs = append(dirs, path) // push says what is wrong with it
+			continue
+		}
+		head, err := verb.ReadHead(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case kind.Of(head) == kind.Map:
+			f.maps = append(f.maps, path)
+		default:
+			return nil, verb.Usagef("push: %s: it is %v: give a directory, of which raw files and logs are sent, a program or its map", path, kind.Of(head))
+		}
+	}
+	return dirs, nil
 }

@@ -28,7 +28,7 @@ type diffFlags struct {
 func Diff(s *verb.Streams) *cobra.Command {
 	var f diffFlags
 	c := &cobra.Command{
-		Use:   "diff A B",
+		Use:   "diff A [PROGRAM...] B [PROGRAM...]",
 		Short: "Compare two profiles or two logs of calls",
 		Long: `diff compares two profiles. It lists the functions that only one of them covered, the
 functions that ran through other blocks, and the functions whose number of calls per
@@ -40,12 +40,15 @@ covered and that B's build still has.
 
 Given two logs of calls, diff lists the functions and stacks whose time changed, and
 the stacks that only one log has. Functions are matched by name along the whole
-stack, so the logs may be of different builds: --map-a and --map-b name the
-programs. A quoted pattern stands for several logs, whose mean is used.`,
+stack, so the logs may be of different builds. A program among the arguments names the
+functions of both; with one after each log, that is the program of the log. A quoted pattern stands for several logs, whose mean is used.`,
 		Example: `  cairn diff --check before.mip after.mip
-  cairn diff --map-a old/app --map-b new/app --flame diff.html old.log new.log`,
-		Args: verb.ExactFiles("diff", "two profiles, or two logs of calls", 2, 2),
-		RunE: func(c *cobra.Command, args []string) error {
+  cairn diff old.log old/app new.log new/app --flame diff.html`,
+		Args: func(c *cobra.Command, args []string) error {
+			return verb.ExactFiles("diff", "two profiles, or two logs of calls", 2, 2)(c, f.logs.take(args))
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			args := f.logs.inputs
 			logs, err := areLogs(s, args)
 			switch {
 			case err != nil:

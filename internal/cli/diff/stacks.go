@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 type stackDiffFlags struct {
 	calls.LogFlags
 	mapsA, mapsB []string
+	inputs       []string // A and B, of the arguments
 	sort         string
 	flame        string
 	all          *pflag.FlagSet // these flags
@@ -44,7 +46,34 @@ func (f *stackDiffFlags) register(c *cobra.Command) {
 		c.Flags().AddFlag(flag)
 		verb.Group(c, "For logs of calls", flag.Name)
 	})
-	verb.Seldom(c, "thread", "process", "depth", "longer", "map-a", "map-b")
+	verb.Seldom(c, "thread", "process", "depth", "longer")
+	verb.Hide(c, "map-a", "map-b")
+}
+
+// take returns the two inputs among the arguments, and keeps what names the functions of logs: of one, if it comes
+// directly after that log and the other has such names as well, otherwise of both.
+func (f *stackDiffFlags) take(args []string) (inputs []string) {
+	if inputs, _ = calls.SplitNames(args); len(inputs) < 2 {
+		inputs, _ = verb.SplitBinaries(args) // of profiles, which may be in directories and in YAML
+	}
+	f.inputs = inputs
+	var after [3][]string // by the number of inputs before them
+	seen := 0
+	for _, arg := range args {
+		if seen < len(inputs) && arg == inputs[seen] {
+			seen++
+			continue
+		}
+		at := min(seen, len(after)-1)
+		after[at] = append(after[at], arg)
+	}
+	if len(after[1]) > 0 && len(after[2]) > 0 {
+		f.mapsA = append(append(f.mapsA, after[0]...), after[1]...)
+		f.mapsB = append(append(f.mapsB, after[0]...), after[2]...)
+	} else {
+		f.Maps = append(f.Maps, slices.Concat(after[:]...)...)
+	}
+	return inputs
 }
 
 // forProfiles returns an error if a flag for logs was given.
@@ -54,6 +83,11 @@ func (f *stackDiffFlags) forProfiles() (err error) {
 			err = verb.Usagef("--%s is only for logs of calls, not for profiles", flag.Name)
 		}
 	})
+	for _, path := range slices.Concat(f.Maps, f.mapsA, f.mapsB) {
+		if err == nil {
+			err = verb.Usagef("diff: %s names functions of logs of calls, and these are profiles", path)
+		}
+	}
 	return err
 }
 
@@ -175,7 +209,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 	}
 	d.unit = d.a.set.Clock.Unit()
 	if d.a.set.Maps == 0 || d.b.set.Maps == 0 {
-		verb.Note(s, "functions without names are matched by function id, which is valid only within one build (--map, --map-a and --map-b name them)")
+		verb.Note(s, "functions without names are matched by function id, which is valid only within one build (programs among the arguments name them)")
 	}
 	side := func(x *diffSide) stackdiff.Side {
 		return stackdiff.Side{Trie: x.trie, Name: x.set.Symbol, Runs: len(x.set.Logs)}

@@ -61,7 +61,7 @@ width, not by time of call.
 
 Other inputs, of which the width is the number of samples, or what they count:
   samples        of perf record or cairn record, with the names of the files that ran, or of
-                 those that --binary names: other code is [outside]. Frames that tail calls
+                 programs among the arguments: other code is [outside]. Frames that tail calls
                  erased are restored (see cairn profgen -h)
   stacks with    text of perf script with symbols, output of bpftrace, DTrace and sample
   names          (macOS), call trees copied from Instruments, simpleperf report-sample,
@@ -106,13 +106,13 @@ func formats() output.Formats[writeGraph] {
 func Flame(s *verb.Streams) *cobra.Command {
 	var f flameFlags
 	c := &cobra.Command{
-		Use:   "flame LOG... [-o FILE.html]",
+		Use:   "flame LOG|SAMPLES|PROGRAM... [-o FILE.html]",
 		Short: "Draw the call stacks of logs or samples as a flame graph",
 		Long:  flameHelp,
 		Example: `  cairn flame ./app xray-log.app.*
   cairn flame --by calls --per-thread ./app -o calls.svg log.zst
   cairn flame perf.data
-  cairn flame --binary ./app perf.data
+  cairn flame ./app perf.data
   perf script | cairn flame -
   cairn flame --kernel-frames one -o - --format folded out.perf`,
 		Args: verb.ExactFiles("flame", "a log", 1, -1),
@@ -139,6 +139,7 @@ func Flame(s *verb.Streams) *cobra.Command {
 	fl.StringVar(&f.kernel, "kernel-frames", kernelAll, "of samples: draw functions of the kernel as `how`: all, one (frame), none (their time is that of the callers)")
 	verb.Values(c, "kernel-frames", kernelAll, kernelOne, kernelNone)
 	f.names.RegisterNames(c)
+	verb.Hide(c, "binary")
 	verb.Group(c, "Of samples, and stacks with names", "binary", "infer-missing-frames", "event", "kernel-frames")
 	verb.Seldom(c, "max-stacks", "min-percent", "width", "short-names")
 	return c
@@ -206,6 +207,10 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	if len(f.binaries) > 0 {
 		return f.ofSamples(ctx, s, args, filter)
 	}
+	args, named := calls.SplitNames(args)
+	if len(args) == 0 {
+		return f.ofLogs(ctx, s, named, filter) // which says what is missing
+	}
 	args, err := expandSampled(args)
 	if err != nil {
 		return nil, err
@@ -214,8 +219,11 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	switch {
 	case stackfile.Detect(head):
 		return f.ofNamed(s, args, filter)
-	case samplefile.Detect(head) && args[0] == logfile.Stdin:
-		return nil, errors.New("standard input: samples without names are read twice: give a file, or name the binaries with --binary")
+	case samplefile.Detect(head) && args[0] == logfile.Stdin && len(named) == 0:
+		return nil, errors.New("standard input: samples without names are read twice: give a file, or name the binaries")
+	case samplefile.Detect(head) && len(named) > 0:
+		f.binaries = named
+		return f.ofSamples(ctx, s, args, filter)
 	case samplefile.Detect(head):
 		found, err := samples.FindBinaries(ctx, s, args)
 		if err != nil {
@@ -224,7 +232,7 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 		f.binaries, f.tables, f.kept = found.Binaries, found.Tables, found.Kept
 		return f.ofSamples(ctx, s, args, filter)
 	}
-	return f.ofLogs(ctx, s, args, filter)
+	return f.ofLogs(ctx, s, append(args, named...), filter)
 }
 
 // ofLogs returns the calls of logs.

@@ -72,14 +72,14 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 	return doc, f.chooseSampled(doc, filter, made.Stacks.Funcs.Name)
 }
 
-// withoutNames returns an error if --binary was given with stacks that have names.
+// withoutNames returns an error if a program was given with stacks that have names.
 func withoutNames(s *verb.Streams, path string, given bool) (*verb.Streams, error) {
 	if !given {
 		return s, nil
 	}
 	s, head := peek(s, path)
 	if kind.Of(head) == kind.Stacks {
-		return nil, verb.Usagef("--binary: %s has stacks with names, which are drawn without it", path)
+		return nil, verb.Usagef("%s has stacks with names, which are drawn without a program", path)
 	}
 	return s, nil
 }

@@ -63,7 +63,7 @@ NAME.BUILDID.debug.
 
 In modes spike, stacks and trace the program writes a log instead, for cairn spikes, or for
 cairn stacks and the other commands for logs. Of programs that the go command removes,
-NAME.BUILDID.debug is then a complete copy, for --debug. Environment variables of the program:
+NAME.BUILDID.debug is then a complete copy, which names functions. Environment variables of the program:
   CAIRN_SPIKE=threshold=5ms   the threshold of this run; off records nothing
   CAIRN_TRACE=size=64MB       mode trace keeps the last 64 MB of events (default: 16MB, a
                               million calls)

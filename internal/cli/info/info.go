@@ -360,7 +360,7 @@ func (j *infoJSON) table() *report.Table {
 		row("call edges", report.Count(*j.Edges), report.Plain)
 	}
 	if j.Traces != nil {
-		row("traces", j.tracesText(), report.Plain)
+		row("orders", j.tracesText(), report.Plain)
 	}
 	return t
 }

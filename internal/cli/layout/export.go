@@ -84,7 +84,7 @@ func lacksCallers(m *prof.Module) string {
 		return "call counts: record with cairn go --mode count"
 	}
 	if !export.HasCallers(m) {
-		return "callers: record with --mode full, or trace the program with cairn order --run"
+		return "callers: record with --mode full, or run the program by cairn order --run"
 	}
 	return ""
 }
@@ -98,7 +98,7 @@ func lacksOrder(m *prof.Module) string {
 
 func lacksTraces(m *prof.Module) string {
 	if len(m.Traces) == 0 {
-		return "traces of runs: record with --mode order, count or full"
+		return "the orders of runs: record with --mode order, count or full"
 	}
 	return ""
 }
@@ -148,9 +148,9 @@ Data that the profile must have:
                            mode full, or cairn order --run
   chromium, llvm-temporal  the order of first executions: order, count or full
 
---binary is the binary that ran, with its debug information. Only bolt and
+BINARY is the binary that ran, with its debug information. Only bolt and
 chromium accept a binary of another build: bolt then has the number of calls of each
-function, but not their callers. Without --binary, chromium lists all names unchanged.
+function, but not their callers. Without it, chromium lists all names unchanged.
 llvm-temporal does not use a binary.
 
 Call counts of functions and coverage of blocks are exact. Counts of single blocks
@@ -199,10 +199,10 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 		f.binary = f.Binaries[0]
 	}
 	if f.binary == "" && (x.binary == binaryRan || x.binary == binaryAny) {
-		return nil, verb.Usagef("--format %s needs --binary", f.format)
+		return nil, verb.Usagef("--format %s needs the binary that ran, as an argument", f.format)
 	}
 	if f.binary != "" && x.binary == binaryUnused {
-		return nil, verb.Usagef("--format %s cannot be used with --binary", f.format)
+		return nil, verb.Usagef("--format %s does not use a binary: leave out %s", f.format, f.binary)
 	}
 	p, err := f.Open(ctx, s)
 	if err != nil {

@@ -62,12 +62,12 @@ files. cairn cc --use and cairn build --use do all of this automatically.
 
 Algorithms:
 
-  startup    signature, then hot for functions that are in no trace; the default
-  signature  functions that run in the same traces are placed together
+  startup    signature, then hot for functions that no run recorded; the default
+  signature  functions that the same runs executed are placed together
   bp         balanced partitioning with the rules of llvm-profdata order
   bp-lld     balanced partitioning with the rules of lld
-  first      the traces one after the other
-  mean       by mean position of the first execution; needs no traces
+  first      the recorded orders one after the other
+  mean       by mean position of the first execution; needs no recorded orders
   hot        callees near their callers, by cache-directed sort: for throughput
   c3         the same by call-chain clustering (hfsort)
 
@@ -76,16 +76,16 @@ ordered: functions that no longer exist are omitted and reported, and names of
 sections are taken from there. Give the binary of the last link.
 
 --run runs and records the given program without instrumentation, by a breakpoint on
-each of its functions. The trace is added to the profile, which is created if
-missing, under the name that --scenario gives; without -p the order is that of
+each of its functions. The order is added to the profile, which is created if
+missing, under the name that --scenario gives; without a profile the order is that of
 this run alone. The exit code is the program's. Without -o the program's standard output goes to
 standard error. Linux on x86-64 only.
 
---data TRACE adds the variables and constants of the program, by their first access,
-for lld and gold: compile with -fdata-sections. Record the trace of the program of the
+--data LOG adds the variables and constants of the program, by their first access,
+for lld and gold: compile with -fdata-sections. Record the accesses of the program of the
 BINARY, on x86-64:
 
-  valgrind --tool=lackey --trace-mem=yes --log-file=TRACE ./app
+  valgrind --tool=lackey --trace-mem=yes --log-file=LOG ./app
 
 The order file also goes to cairn cc and cairn build, as --data-order of --use.
 
@@ -100,7 +100,7 @@ also reports scenarios that run code that no other scenario runs.`
 func Order(s *verb.Streams) *cobra.Command {
 	var f orderFlags
 	c := &cobra.Command{
-		Use:   "order FILE.mip [BINARY] [flags] | order --run [-p FILE.mip] [flags] -- PROGRAM [ARG...]",
+		Use:   "order FILE.mip [BINARY] [flags] | order --run [FILE.mip] [flags] -- PROGRAM [ARG...]",
 		Short: "Write an order file, by which a linker lays out functions",
 		Long:  orderHelp,
 		Example: `  cairn order app.mip app -o app.order
@@ -112,8 +112,6 @@ func Order(s *verb.Streams) *cobra.Command {
 	}
 	f.ProfileFlags.Register(c)
 	f.link.register(c)
-	profile := c.Flags().Lookup("profile")
-	profile.Hidden, profile.Usage = false, "with --run: add the trace to this profile, a .mip `file`"
 	fl := c.Flags()
 	fl.SetInterspersed(false) // later flags belong to the program
 	fl.BoolVar(&f.record, "run", false, "run the given program, record its first executions, and order by them")
@@ -123,10 +121,10 @@ func Order(s *verb.Streams) *cobra.Command {
 	fl.StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	fl.StringVar(&f.algorithm, "algorithm", "", "algorithm: `how` is "+toolchain.JoinAlgorithms()+` (default "`+string(order.Algorithms()[0])+`")`)
 	verb.Values(c, "algorithm", order.Algorithms()...)
-	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only traces of the scenario with this `name`; repeatable. With --run, the scenario of the run")
-	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the traces of a scenario: `NAME=W`; repeatable")
+	fl.StringArrayVar(&f.scenarios, "scenario", nil, "use only runs of the scenario with this `name`; repeatable. With --run, the scenario of the run")
+	fl.StringArrayVar(&f.weights, "weight", nil, "weight of the runs of a scenario: `NAME=W`; repeatable")
 	fl.BoolVar(&f.compress, "compress", false, "place similar functions that never ran together, if that makes the compressed program smaller (needs the binary of the profile)")
-	fl.StringArrayVar(&f.data, "data", nil, "order variables and constants, too, by their first access in this `trace` of valgrind --tool=lackey --trace-mem=yes; repeatable (needs the binary)")
+	fl.StringArrayVar(&f.data, "data", nil, "order variables and constants, too, by their first access in this `log` of valgrind --tool=lackey --trace-mem=yes; repeatable (needs the binary)")
 	fl.BoolVar(&f.json, "json", false, "print the summary as JSON on standard output (needs -o)")
 	return c
 }
@@ -377,7 +375,7 @@ func (f *orderFlags) selectTraces(m *prof.Module) (*prof.Module, error) {
 	}
 	for _, name := range wanted {
 		if !have[name] {
-			return nil, verb.Usagef("the profile has no trace of scenario %q (cairn info lists them)", name)
+			return nil, verb.Usagef("the profile has no run of scenario %q (cairn info lists them)", name)
 		}
 	}
 	out := *m

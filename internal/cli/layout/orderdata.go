@@ -28,7 +28,7 @@ func (f *orderFlags) checkData(format linkorder.Format) error {
 	case len(f.data) == 0:
 		return nil
 	case f.link.binary == "":
-		return verb.Usagef("--data needs the program that was traced, with symbols, beside the profile")
+		return verb.Usagef("--data needs the program that ran, with symbols, beside the profile")
 	case !format.HasData():
 		return verb.Usagef("--data: order files for data are of the formats lld and gold only")
 	}
@@ -46,7 +46,7 @@ func (f *orderFlags) orderData(s *verb.Streams, format linkorder.Format) ([]byte
 	}
 	r, err := datatrace.New(program)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--binary %s: %w", f.link.binary, err)
+		return nil, nil, fmt.Errorf("%s: %w", f.link.binary, err)
 	}
 	for _, path := range f.data {
 		if err := readDataTrace(s, r, path); err != nil {
@@ -83,7 +83,7 @@ func dataProgram(path string) (*datatrace.Program, error) {
 		return nil, err
 	}
 	defer bin.Close()
-	if err := bin.Machine().Only("its accesses to data are traced", machine.X86_64); err != nil {
+	if err := bin.Machine().Only("its accesses to data are recorded", machine.X86_64); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	data, err := bin.Data()
@@ -95,7 +95,7 @@ func dataProgram(path string) (*datatrace.Program, error) {
 	for code := data.Code; len(p.Lengths) < enough; {
 		inst, err := x86.Decode(code)
 		if err != nil {
-			return nil, fmt.Errorf("%s: the code at its entry point is not known: only programs can be traced", path)
+			return nil, fmt.Errorf("%s: the code at its entry point is not known: only programs can be recorded", path)
 		}
 		p.Lengths = append(p.Lengths, int(inst.Len))
 		code = code[inst.Len:]

@@ -102,7 +102,7 @@ func (f *linkFlags) load(m *prof.Module) (link *linkorder.Link, sameBuild bool, 
 			return nil, false, err
 		}
 		if len(objects) != 1 || !objects[0].Linked {
-			return nil, false, verb.Usagef("--binary %s: not a linked file; give objects and archives with --objects", f.binary)
+			return nil, false, verb.Usagef("%s: not a linked file; give objects and archives with --objects", f.binary)
 		}
 		if err := sameMachine(m, &objects[0]); err != nil {
 			return nil, false, err

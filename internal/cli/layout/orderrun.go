@@ -62,14 +62,14 @@ func reportRun(s *verb.Streams, rec *ptrace.Recording, name string) {
 	hits := len(run.Calls)
 	cost := ""
 	if hits > 0 {
-		cost = fmt.Sprintf("; tracing took %.1f ms of them, %.0f us per first call", ms(run.Tracing), 1000*ms(run.Tracing)/float64(hits))
+		cost = fmt.Sprintf("; recording took %.1f ms of them, %.0f us per first call", ms(run.Tracing), 1000*ms(run.Tracing)/float64(hits))
 	}
-	fmt.Fprintf(s.Remarks(), "traced %d of %d functions in %.1f ms%s\n", hits, run.Planted, ms(run.Elapsed), cost)
+	fmt.Fprintf(s.Remarks(), "recorded %d of %d functions in %.1f ms%s\n", hits, run.Planted, ms(run.Elapsed), cost)
 	if rec.Derived {
 		verb.Note(s, "%s has no build id: using the hash of the file (link with -Wl,--build-id)", name)
 	}
 	if run.Replaced {
-		verb.Note(s, "%s replaced itself by another program (exec), which was not traced", name)
+		verb.Note(s, "%s replaced itself by another program (exec), which was not recorded", name)
 	}
 	if run.Status.Code != 0 {
 		verb.Note(s, "%s ended with %v", name, run.Status)

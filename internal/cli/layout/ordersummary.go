@@ -191,7 +191,7 @@ func (sum *orderSummary) print(w io.Writer) error {
 	fmt.Fprintln(w)
 	t := report.Table{Columns: []report.Column{
 		{Title: "scenario"},
-		{Title: "traces", Align: report.Right},
+		{Title: "runs", Align: report.Right},
 		{Title: "functions", Align: report.Right},
 		{Title: "pages now", Align: report.Right},
 		{Title: "ordered", Align: report.Right},

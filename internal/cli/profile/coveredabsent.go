@@ -127,7 +127,7 @@ func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) er
 			report.Either(uint64(optimised), "it", "they"), report.Either(uint64(optimised), "it", "them"))
 	}
 	if inlined > 0 && len(f.debug) == 0 {
-		verb.Note(s, "%s removed by the linker and inlined elsewhere: --debug shows whether %s ran there", report.Plural(inlined, "function"),
+		verb.Note(s, "%s removed by the linker and inlined elsewhere: with the program cairn covered shows whether %s ran there", report.Plural(inlined, "function"),
 			report.Either(uint64(inlined), "it", "they"))
 	}
 	return nil

@@ -26,7 +26,7 @@ func (f *coveredFlags) writeCoverProfile(s *verb.Streams, w io.Writer, modules [
 		case !ok && m.Lines != nil:
 			return fmt.Errorf("%s: %s is not a Go program: --format %s is of statements of Go; select others with --module", f.Path, m.Module.Module, "coverprofile")
 		case !ok:
-			return fmt.Errorf("%s: no statements of %s (%s): give its binary or .debug file, or a directory that has them all, with --debug", f.Path, m.Module.Module, m.BuildID.Short())
+			return fmt.Errorf("%s: no statements of %s (%s): give its binary or .debug file as well, or a directory that has them all", f.Path, m.Module.Module, m.BuildID.Short())
 		case table.Old:
 			return fmt.Errorf("%s: %s (%s) has lines but no statements, as it was built by an earlier cairn: build it again", f.Path, m.Module.Module, m.BuildID.Short())
 		}

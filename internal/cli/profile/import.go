@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type importFlags struct {
 func Import(s *verb.Streams) *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
-		Use:   "import BINARY FILE... (-p FILE.mip | -o FILE.mip)",
+		Use:   "import BINARY FILE... -o FILE.mip",
 		Short: "Convert first executions recorded by LLVM to a profile",
 		Long: `import makes a profile from the order in which runs first called functions, as
 recorded by LLVM's own instrumentation, and matches the functions with those of a
@@ -50,14 +51,16 @@ Each FILE is one of the following, recognised by its content, as BINARY is:
 
 BINARY is the program to be ordered, not necessarily the one that ran. For a binary
 built with cairn cc its map is used, for any other its symbol table; it needs a
-build id. Names without a function in the binary are counted and omitted: usually
+build id. A profile (.mip) among the inputs is added to, in place if it is that of -o.
+Names without a function in the binary are counted and omitted: usually
 the compiler did not inline those functions in the build that was recorded.`,
 		Example: `  cairn import app run.profdata -o app.mip && cairn order -o app.order app.mip
-  cairn import app -p app.mip --scenario open default.profraw.order`,
+  cairn import app app.mip --scenario open default.profraw.order -o app.mip`,
 		Args: verb.ExactFiles("import", "profiles or dumps", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	c.Flags().StringVarP(&f.profile, "profile", "p", "", "add to this profile, a .mip `file`, in place")
+	verb.Hide(c, "profile")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that the functions are in")
 	verb.Hide(c, "binary")
@@ -71,9 +74,12 @@ func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	if f.binary != "" {
 		binaries = append(binaries, f.binary)
 	}
+	args, err := f.base(args)
 	switch {
-	case (f.profile == "") == (f.output == ""):
-		return verb.Usagef("import: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
+	case err != nil:
+		return err
+	case f.profile == "" && f.output == "":
+		return verb.Usagef("import: give -o FILE.mip, the profile to write; to add to a profile, give it as an input as well")
 	case len(binaries) == 0:
 		return verb.Usagef("import: no binary given, which the functions are in")
 	case len(binaries) > 1:
@@ -101,6 +107,7 @@ func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 			return err
 		}
 		defer unlock()
+		path = cmp.Or(f.output, path)
 	}
 	if err := merge.Profiles(p, &prof.Profile{Modules: []prof.Module{im.sum.Module()}}); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -109,6 +116,28 @@ func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		merge.Sample(&p.Modules[i], f.traces.Limit)
 	}
 	return verb.WriteProfile(s, path, p)
+}
+
+// base takes the profile to which the first executions are added from the arguments.
+func (f *importFlags) base(args []string) (others []string, err error) {
+	if f.profile != "" && f.output != "" {
+		return nil, verb.Usagef("import: -p FILE.mip adds to a profile in place: give no -o")
+	}
+	for _, arg := range args {
+		var head []byte
+		if !verb.IsStream(arg) {
+			head, err = verb.ReadHead(arg)
+		}
+		switch {
+		case err != nil || kind.Of(head) != kind.Profile:
+			others = append(others, arg)
+		case f.profile != "":
+			return nil, verb.Usagef("import: %s and %s are profiles to add to: give one", f.profile, arg)
+		default:
+			f.profile = arg
+		}
+	}
+	return others, nil
 }
 
 // importer converts the traces of files to runs of a module.

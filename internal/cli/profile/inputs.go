@@ -152,14 +152,12 @@ func (in *inputs) dedupe() {
 
 // dropProfile leaves the profile at path out.
 func (in *inputs) dropProfile(path string) {
-	self, err := os.Stat(path)
-	if err != nil {
-		return
-	}
-	in.profiles = slices.DeleteFunc(in.profiles, func(other string) bool {
-		st, err := os.Stat(other)
-		return err == nil && os.SameFile(self, st)
-	})
+	in.profiles = slices.DeleteFunc(in.profiles, func(other string) bool { return verb.SameFile(path, other) })
+}
+
+// hasProfile reports whether the profile at path is among the inputs.
+func (in *inputs) hasProfile(path string) bool {
+	return slices.ContainsFunc(in.profiles, func(other string) bool { return verb.SameFile(path, other) })
 }
 
 func (in *inputs) addPath(path string) {

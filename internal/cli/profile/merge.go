@@ -30,7 +30,7 @@ type mergeFlags struct {
 func Merge(s *verb.Streams) *cobra.Command {
 	var f mergeFlags
 	c := &cobra.Command{
-		Use:   "merge (-p FILE.mip | -o FILE.mip BINARY|MAP...) FILE|DIR|@LIST...",
+		Use:   "merge -o FILE.mip FILE|DIR|@LIST...",
 		Short: "Merge raw files and profiles into a profile",
 		Long: `merge adds raw files and other profiles to a profile.
 
@@ -45,9 +45,9 @@ that no test ran as well: their functions did not run. --only-ran leaves those w
 runs out. Copies of a binary count once. @LIST is a file with a path on each line. A
 file that is named twice counts once.
 
-Each run of a mode that records the order of first executions (all but cover and
-block) is stored as a trace with the name of its scenario, from CAIRN_SCENARIO or
---scenario. Of more than --traces runs a uniform sample is stored; the same --seed
+Of each run in a mode that records the order of first executions (all but cover and
+block) the order is stored, with the name of its scenario, from CAIRN_SCENARIO or
+--scenario. Of more than --orders runs a uniform sample is stored; the same --seed
 gives the same sample.
 
 A profile records which runs it contains. Runs merged a second time are omitted, with
@@ -68,13 +68,14 @@ reported and omitted; if there are many, FILE.mip.refused lists all names. The p
 written, and the exit code is 3, or 0 with --allow-omitted. With --strict nothing is
 written, and the exit code is 1. If no raw file is valid, merge always fails.`,
 		Example: `  cairn merge -o app.mip app raws/ more/*.mipraw
-  cairn create -o new.mip app && cairn merge -p new.mip raws/
+  cairn create -o new.mip app && cairn merge -o new.mip new.mip raws/
   cairn merge -o all.mip monday.mip tuesday.mip`,
 		Args: verb.ExactFiles("merge", "raw files or directories", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	c.Flags().StringVarP(&f.profile, "profile", "p", "", "add to this profile, a .mip `file`, in place")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output")
+	verb.Hide(c, "profile")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "write this profile, a .mip `file`, or - for standard output; one that is\nalso an input is added to in place")
 	f.traces.register(c)
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail, and write nothing, if any file cannot be merged")
 	c.Flags().BoolVar(&f.allow, "allow-omitted", false, "exit with 0 if files were omitted, rather than with 3")
@@ -90,7 +91,7 @@ written, and the exit code is 1. If no raw file is valid, merge always fails.`,
 func (f *mergeFlags) check() error {
 	switch {
 	case (f.profile == "") == (f.output == ""):
-		return verb.Usagef("merge: give either -p FILE.mip, to add to a profile, or -o FILE.mip, to write a new one")
+		return verb.Usagef("merge: give -o FILE.mip, the profile to write; to add to a profile, give it as an input as well")
 	case f.json && f.output == "-":
 		return verb.Usagef("merge: --json and -o - cannot both write to standard output")
 	case f.prefixes.Given() && !f.join:
@@ -101,6 +102,13 @@ func (f *mergeFlags) check() error {
 		return verb.Usagef("merge: --join writes a new profile: give -o FILE.mip")
 	}
 	return f.traces.check()
+}
+
+// addInPlace has the profile that is written added to if it is also an input.
+func (f *mergeFlags) addInPlace(in *inputs) {
+	if !f.join && in.hasProfile(f.output) {
+		f.profile = f.output
+	}
 }
 
 func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
@@ -114,6 +122,7 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	}
 	first := slices.Concat(in.profiles, in.maps)
 	in.dedupe()
+	f.addInPlace(&in)
 	path, p := f.output, new(prof.Profile)
 	if f.profile != "" {
 		var unlock func()

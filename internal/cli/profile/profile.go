@@ -74,7 +74,7 @@ func (f *ProfileFlags) complete(c *cobra.Command) {
 
 func (f *ProfileFlags) registerDebug(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.debug, "debug", nil, "take source lines from this `binary`, its .debug file, or those below a directory, without counting what else is there; repeatable")
-	verb.Seldom(c, "debug")
+	verb.Hide(c, "debug")
 }
 
 // Args takes the inputs of a verb in any order: a profile, or several, or what one is merged from; and binaries, whose
@@ -184,7 +184,7 @@ func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profil
 	return p, nil
 }
 
-// openModules is open with the line lookups that --debug names.
+// openModules is open with the line lookups that the arguments name.
 func (f *ProfileFlags) openModules(ctx context.Context, s *verb.Streams) ([]coverage.Module, error) {
 	p, err := f.Open(ctx, s)
 	if err != nil {

@@ -72,15 +72,15 @@ func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Foun
 		case all.kernel == total: // which has its own names
 			return found, nil
 		case len(missing) == 0:
-			return nil, fmt.Errorf("%s: the samples do not say which files ran: name them with --binary", paths[0])
+			return nil, fmt.Errorf("%s: the samples do not say which files ran: name them among the arguments", paths[0])
 		}
-		return nil, fmt.Errorf("%s: no file that ran is on this machine: name its copy with --binary: %s", paths[0], strings.Join(missing, "; "))
+		return nil, fmt.Errorf("%s: no file that ran is on this machine: name its copy among the arguments: %s", paths[0], strings.Join(missing, "; "))
 	}
 	if all.left > 0 {
-		verb.Note(s, "without names, as more than %d files ran (name those of interest with --binary): %s of the samples", maxRan, report.Share(all.left, total))
+		verb.Note(s, "without names, as more than %d files ran (name those of interest among the arguments): %s of the samples", maxRan, report.Share(all.left, total))
 	}
 	if len(missing) > 0 {
-		verb.Note(s, "without names, as the file that ran is not here (name its copy with --binary): %s", strings.Join(missing, "; "))
+		verb.Note(s, "without names, as the file that ran is not here (name its copy among the arguments): %s", strings.Join(missing, "; "))
 	}
 	return found, nil
 }

@@ -103,7 +103,7 @@ func (f *listFlags) show(s *verb.Streams, made *pipeline.Result) error {
 // list prints the code of the binaries.
 func (f *profgenFlags) list(s *verb.Streams) error {
 	if len(f.binaries) == 0 {
-		return verb.Usagef("profgen: no binary given: name the program with --binary")
+		return verb.Usagef("profgen: no binary given: name the program")
 	}
 	plan := &pipeline.Plan{Binaries: f.binaries, DebugFile: f.debugBinary, SplitFile: f.dwp}
 	if err := f.checkDebugFiles(); err != nil {

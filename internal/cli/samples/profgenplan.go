@@ -137,7 +137,7 @@ func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 	case f.explained && (p.Infer == pipeline.InferNone || f.onlyCount):
 		return verb.Usagef("--explain cannot be used with --infer-missing-frames=none")
 	case len(f.binaries) == 0:
-		return verb.Usagef("profgen: no binary given: name the program that ran, and its libraries, with --binary")
+		return verb.Usagef("profgen: no binary given: name the program that ran, and its libraries, beside the samples")
 	case f.unsymbolized == "" && len(p.Samples) == 0:
 		return verb.Usagef("profgen: no input given: give the output of perf record or cairn record (see cairn profgen -h)")
 	case f.unsymbolized != "" && len(p.Samples) > 0:
@@ -145,7 +145,7 @@ func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 	case f.unsymbolized != "" && f.onlyCount:
 		return verb.Usagef("profgen: --skip-symbolization cannot be used with --unsymbolized-profile, which is its output")
 	case f.onlyCount && len(f.binaries) > 1, f.unsymbolized != "" && len(f.binaries) > 1:
-		return verb.Usagef("profgen: counts of addresses need exactly one --binary, not %d", len(f.binaries))
+		return verb.Usagef("profgen: counts of addresses need exactly one binary, not %d", len(f.binaries))
 	}
 	if err := f.checkDebugFiles(); err != nil {
 		return err
@@ -160,9 +160,9 @@ func (f *profgenFlags) checkSampled(p *pipeline.Plan) error {
 func (f *profgenFlags) checkDebugFiles() error {
 	switch {
 	case f.debugBinary != "" && len(f.binaries) > 1:
-		return verb.Usagef("--debug-binary: needs exactly one --binary, not %d", len(f.binaries))
+		return verb.Usagef("--debug-binary: needs exactly one binary, not %d", len(f.binaries))
 	case f.dwp != "" && len(f.binaries) > 1:
-		return verb.Usagef("--dwp: needs exactly one --binary, not %d", len(f.binaries))
+		return verb.Usagef("--dwp: needs exactly one binary, not %d", len(f.binaries))
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (f *profgenFlags) checkForm() error {
 	case f.nested || f.mergeCold || f.trimCold || f.contextDepth != -1:
 		return verb.Usagef("--format %s: options for contexts need a profile for compilers", f.format)
 	case product == pipeline.Branches && len(f.binaries) > 1:
-		return verb.Usagef("--format fdata: needs exactly one --binary, not %d", len(f.binaries))
+		return verb.Usagef("--format fdata: needs exactly one binary, not %d", len(f.binaries))
 	case product == pipeline.Stacks && f.ignoreStacks:
 		return verb.Usagef("--format %s needs stacks: omit --ignore-stack-samples", f.format)
 	case product == pipeline.Stacks && f.unsymbolized != "":

@@ -66,7 +66,7 @@ func TestManyFiles(t *testing.T) {
 	if _, err := FindBinaries(t.Context(), &verb.Streams{Err: &notes}, []string{file}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "without names, as more than 255 files ran (name those of interest with --binary): 0.4% of the samples"; !strings.Contains(notes.String(), want) {
+	if want := "without names, as more than 255 files ran (name those of interest among the arguments): 0.4% of the samples"; !strings.Contains(notes.String(), want) {
 		t.Errorf("no %q in %.300s", want, notes.String())
 	}
 }

@@ -30,7 +30,7 @@ type samplesFlags struct {
 func Samples(s *verb.Streams) *cobra.Command {
 	var f samplesFlags
 	c := &cobra.Command{
-		Use:   "samples FILE...",
+		Use:   "samples FILE... [BINARY...]",
 		Short: "Summarise samples of perf or cairn record",
 		Long: `samples reads the output of perf record or perf script and reports what kind of
 profile can be made of it: whether samples have stacks, branches or both, which
@@ -39,8 +39,8 @@ not. An input may be compressed with gzip or zstd, or be - for standard input; m
 use does not depend on its length. Of unsymbolized profiles, which llvm-profgen writes,
 samples prints the sums.
 
-A sample is usable if at least one of its addresses is in a mapped file, or in a file
-that --binary names, and its branches are consistent. samples does not read the
+A sample is usable if at least one of its addresses is in a mapped file, or in a BINARY
+among the arguments, and its branches are consistent. samples does not read the
 binaries, so it does not detect, for example, stacks that end too early.
 
 Text should be printed by
@@ -48,11 +48,12 @@ Text should be printed by
 Without pid in -F the samples of several processes cannot be told apart; without
 --show-mmap-events the addresses of binaries are unknown.`,
 		Example: `  cairn samples perf.data
-  perf script -F ip,brstack --show-mmap-events | cairn samples --binary app -`,
+  perf script -F ip,brstack --show-mmap-events | cairn samples app -`,
 		Args: verb.ExactFiles("samples", "an output of perf record or perf script", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	c.Flags().StringSliceVar(&f.binaries, "binary", nil, "only samples in this `file` are usable; repeatable")
+	verb.Hide(c, "binary")
 	c.Flags().IntVar(&f.top, "top", 10, "show `n` binaries and processes; 0 for all. --json has all")
 	c.Flags().BoolVar(&f.Json, "json", false, "print JSON")
 	f.RegisterColor(c)
@@ -67,6 +68,11 @@ func (f *samplesFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	if err != nil {
 		return err
 	}
+	args, binaries := verb.SplitBinaries(args)
+	if len(args) == 0 && len(binaries) > 0 {
+		return verb.Usagef("samples: no samples given: %s is a program", binaries[0])
+	}
+	f.binaries = append(f.binaries, binaries...)
 	paths, err := samplefile.Expand(args)
 	if err != nil {
 		return err

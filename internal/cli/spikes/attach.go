@@ -33,7 +33,7 @@ type spikeAttachFlags struct {
 func newSpikeAttachCmd(s *verb.Streams) *cobra.Command {
 	var f spikeAttachFlags
 	c := &cobra.Command{
-		Use:   "attach [flags] PID",
+		Use:   "attach [flags] PID [PROGRAM...]",
 		Short: "Find spikes in a running program",
 		Long: `attach prints where each thread of a running program is and since when it waits there,
 hooks the program's functions, and prints the calls that exceed the threshold as they
@@ -44,7 +44,7 @@ hooks are installed, and again while they are removed.
 
 The program writes a log as in mode spike, with its own permissions: its user must
 be able to write to the directory. Function names and source lines are read from the
-program, or from separate debug files if it is stripped.
+program, or from separate debug files if it is stripped: PROGRAM is one that is not beside it.
 
 Only root and the user of the program can attach. Not supported are programs that are
 statically linked, written in Go, run with more privileges than their user, or are
@@ -53,8 +53,16 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 		Example: `  cairn watch attach --threshold 5ms 4711
   cairn watch attach --background --dir /tmp/raws $(pidof redis-server)
   cairn watch detach 4711`,
-		Args: pidArg("attach"),
+		Args: func(c *cobra.Command, args []string) error {
+			others, binaries := verb.SplitBinaries(args)
+			f.show.debug = append(f.show.debug, binaries...)
+			if len(others) == 0 {
+				others = args // the error says that this is no process
+			}
+			return pidArg("attach")(c, others)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			args, _ = verb.SplitBinaries(args)
 			pid, _ := strconv.Atoi(args[0])
 			return f.run(c.Context(), s, pid)
 		},
@@ -66,6 +74,7 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 	fl.BoolVar(&f.show.Json, "json", false, "print a list of each thread as it was, and then each spike")
 	f.show.RegisterLines(c)
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
+	verb.Hide(c, "debug")
 	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
 	f.choose.register(fl, "watch attach", "")
 	f.show.RegisterColor(c)
@@ -100,7 +109,7 @@ func pidArg(name string) cobra.PositionalArgs {
 			return verb.Usagef("watch %s: give one process id, such as: cairn watch %[1]s 4711", name)
 		}
 		if pid, err := strconv.Atoi(args[0]); err != nil || pid <= 0 {
-			return verb.Usagef("spike %s: %q is not a process id", name, args[0])
+			return verb.Usagef("watch %s: %q is not a process id", name, args[0])
 		}
 		return nil
 	}

@@ -72,7 +72,7 @@ func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined
 		if err != nil {
 			f.Close()
 			n.Close()
-			return nil, fmt.Errorf("--debug %w: cannot check whether it is the program that wrote the log", err)
+			return nil, fmt.Errorf("%w: cannot check whether it is the program that wrote the log", err)
 		}
 		if n.debug[id] != nil {
 			f.Close()
@@ -292,6 +292,6 @@ func (n *spikeNames) find(m *namedModule) *objfile.File {
 	if m.id != "" {
 		build = "of build " + m.id.Short()
 	}
-	verb.Note(n.streams, "no function names for %s %s: %s; give the program or its debug file with --debug", m.path, build, why[0])
+	verb.Note(n.streams, "no function names for %s %s: %s; give the program or its debug file as an argument", m.path, build, why[0])
 	return nil
 }

@@ -29,16 +29,16 @@ type openFlags struct {
 func newSpikeOpenCmd(s *verb.Streams) *cobra.Command {
 	var f openFlags
 	c := &cobra.Command{
-		Use:   "open",
+		Use:   "open [DIR] [PROGRAM...]",
 		Short: "Show the calls of running programs that have not ended",
 		Long: `open shows the calls that are over their threshold now and have not ended, of running
 programs of mode spike, native ones and those of cairn go, with their stacks, since when they
 go on, and what their threads do. Programs that were started with CAIRN_SPIKE=control, or built
 with cairn cc --control, look at their threads when they are asked; what the log of another one
 has is at most a second old. cairn spikes shows spikes, and calls of programs that were killed.`,
-		Example: `  cairn watch open --dir raws
+		Example: `  cairn watch open raws
   cairn watch open --pid 4711 --json`,
-		Args: verb.NoArgs,
+		Args: f.args,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
 	fl := c.Flags()
@@ -47,9 +47,25 @@ has is at most a second old. cairn spikes shows spikes, and calls of programs th
 	fl.IntVar(&f.show.top, "top", 10, "show `n` stacks, 0 for all")
 	fl.BoolVar(&f.show.Json, "json", false, "print a list of the calls, as cairn spikes does")
 	f.show.RegisterLines(c)
+	verb.Hide(c, "dir")
 	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
+	verb.Hide(c, "debug")
 	f.show.RegisterColor(c)
 	return c
+}
+
+// args takes the directory with the logs, and programs or debug files, which name functions.
+func (f *openFlags) args(_ *cobra.Command, args []string) error {
+	dirs, binaries := verb.SplitBinaries(args)
+	f.show.debug = append(f.show.debug, binaries...)
+	switch {
+	case len(dirs) == 0:
+		return nil
+	case f.dir != "" || len(dirs) > 1:
+		return verb.Usagef("watch open: give one directory with logs, and no --dir")
+	}
+	f.dir = dirs[0]
+	return nil
 }
 
 func (f *openFlags) run(ctx context.Context, s *verb.Streams) error {

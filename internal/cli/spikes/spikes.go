@@ -57,8 +57,8 @@ A duration is an interval, 16.2..16.4 ms, which contains the true value. Only ca
 whose lower bound reaches the threshold are shown.
 
 Function names are read from the programs and libraries, at the path in the log or
-beside the log, if they are of the build that wrote it; --debug names other files, or
-debug files.
+beside the log, if they are of the build that wrote it; other programs, debug files and
+directories with them can be among the arguments.
   --table  a line for each function that took too long by itself
   --json   a list: every spike as an object, on a line of its own, then the callers that are
            ranked with them, then {"suggestions": ...}, for each log when its clock was
@@ -81,7 +81,7 @@ updated, when it was late, and what was omitted.`
 func Spikes(s *verb.Streams) *cobra.Command {
 	var f spikesFlags
 	c := &cobra.Command{
-		Use:   "spikes LOG...",
+		Use:   "spikes LOG|DIR|PROGRAM...",
 		Short: "Show calls that took too long, with their stacks",
 		Long:  spikesHelp,
 		Example: `  cairn spikes raws
@@ -106,7 +106,7 @@ func Spikes(s *verb.Streams) *cobra.Command {
 	fl.StringVar(&f.sarif, "sarif", "", "write SARIF to this `file`, - for standard output")
 	fl.Var(&f.window, "window", "show the calls before and during spike `n`, for a program built with --flight;\n0 for the last calls of each thread")
 	fl.StringArrayVar(&f.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
-	verb.Seldom(c, "debug")
+	verb.Hide(c, "debug")
 	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they occur, until all have ended")
 	fl.BoolVar(&f.frames, "frames", false, "list the longest frames, with the spikes in them")
 	fl.BoolVar(&f.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
@@ -169,6 +169,9 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return verb.Usagef("spikes: no log given: %s is a program, which names the functions of logs", binaries[0])
 	}
 	f.debug = append(f.debug, binaries...)
+	if !f.following { // logs may begin later
+		args = f.programDirs(args)
+	}
 	if f.window.Given {
 		return f.runWindow(ctx, s, args, style)
 	}
@@ -200,6 +203,24 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return t.writeJSON(s.Out, &f.DisplayFlags)
 	}
 	return f.writeText(t, style)
+}
+
+// programDirs takes the directories without logs, which have programs or debug files, from the arguments, unless no
+// argument has logs.
+func (f *spikesFlags) programDirs(args []string) []string {
+	var logs, others []string
+	for _, arg := range args {
+		if found, err := spikeLogs([]string{arg}); verb.IsDir(arg) && err != nil && len(found) == 0 {
+			others = append(others, arg)
+		} else {
+			logs = append(logs, arg)
+		}
+	}
+	if len(logs) == 0 {
+		return args
+	}
+	f.debug = append(f.debug, others...)
+	return logs
 }
 
 // Close closes all files.

@@ -25,7 +25,7 @@ func (n *spikeNames) unnamed(m *namedModule, offset, addr uint64) string {
 		m.readFrames()
 		if _, _, _, whole, err := m.file.Section(".symtab"); err == nil && !whole {
 			verb.Note(n.streams, "%s is stripped: functions that it does not export have no names; its debug file has them, "+
-				"of a package -dbg or -dbgsym, or by debuginfod-find debuginfo %x: give it with --debug", m.path, string(m.id))
+				"of a package -dbg or -dbgsym, or by debuginfod-find debuginfo %x: give it as an argument", m.path, string(m.id))
 		}
 	}
 	i := sort.Search(len(m.frames), func(i int) bool { return m.frames[i].Lo > addr }) - 1

@@ -8,7 +8,7 @@ import (
 
 // Errors of Read.
 var (
-	ErrNoTrace = errors.New("not a trace of valgrind --tool=lackey --trace-mem=yes: it has no accesses")
+	ErrNoTrace = errors.New("not a log of valgrind --tool=lackey --trace-mem=yes: it has no accesses")
 	ErrOther   = errors.New("the trace is of another program: the instructions at the entry point do not run in it")
 )
 

@@ -100,7 +100,7 @@ func openProgram(argv []string) (*objfile.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := bin.Machine().Only("programs are traced", machine.X86_64); err != nil {
+	if err := bin.Machine().Only("programs are recorded from outside", machine.X86_64); err != nil {
 		bin.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -30,7 +30,7 @@ import (
 )
 
 // ErrUnsupported: this system is not Linux on x86-64.
-var ErrUnsupported = errors.New("tracing programs is supported only on Linux on x86-64")
+var ErrUnsupported = errors.New("recording programs from outside is supported only on Linux on x86-64")
 
 // Options say how to start a program. The zero value starts it in the current directory, with our environment
 // and without streams.
