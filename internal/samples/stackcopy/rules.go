@@ -63,3 +63,12 @@ func (r *Rules) At(addr uint64) *ehframe.Row {
 	}
 	return &r.rows[i]
 }
+
+// beforeStart reports whether an address is in a gap of the table before the code with which threads begin.
+func (r *Rules) beforeStart(addr uint64) bool {
+	n, found := slices.BinarySearchFunc(r.rows, addr, func(row ehframe.Row, at uint64) int { return cmp.Compare(row.PC, at) })
+	if found {
+		n++
+	}
+	return 0 < n && n < len(r.rows) && r.rows[n-1].CFA == ehframe.CFAUnknown && r.rows[n].Return == ehframe.ReturnNone
+}

@@ -119,9 +119,31 @@ func (w *walk) row(exact bool) (*ehframe.Row, End) {
 	}
 	row := t.Rules.At(pc - t.Bias)
 	if row == nil || row.CFA == ehframe.CFAUnknown {
+		if w.inner && w.of == machine.X86_64 && t.Rules.beforeStart(pc-t.Bias) {
+			return w.cloned(), Whole
+		}
 		return nil, NoRule
 	}
 	return row, Whole
+}
+
+// cloned returns the rule at the end of the system call that makes a thread. The tables of libc have none there, as two
+// threads leave the call: the one that made it returns to its caller, whose address is on its stack. The new one has the
+// function that it begins with on its stack, or nothing.
+func (w *walk) cloned() *ehframe.Row {
+	begins := &ehframe.Row{CFA: ehframe.CFAStack, Offset: word, Return: ehframe.ReturnNone}
+	to, ok := w.read(w.sp)
+	if !ok {
+		return begins
+	}
+	t := w.table(to)
+	if t == nil {
+		return begins
+	}
+	if row := t.Rules.At(to - t.Bias); row == nil || row.CFA == ehframe.CFAUnknown || row.PC == to-t.Bias {
+		return begins
+	}
+	return &ehframe.Row{CFA: ehframe.CFAStack, Offset: word}
 }
 
 // step goes to the caller. At the outermost frame the address becomes 0.

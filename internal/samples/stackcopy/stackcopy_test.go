@@ -30,6 +30,8 @@ var rules = []ehframe.Row{
 	{PC: 0xb00, CFA: ehframe.CFAStack, Offset: 16, Return: ehframe.ReturnAtCFA, ReturnOffset: -8, Signed: true}, // and one that saves its link register
 	{PC: 0xc00, CFA: ehframe.CFAStack, Offset: 8, Frame: ehframe.FrameAtCFA, FrameOffset: -24},                  // an epilogue: the register is restored
 	{PC: 0xd00, CFA: ehframe.CFAStack, Offset: -8},                                                              // damaged
+	{PC: 0xe00}, // the end of the system call that makes a thread
+	{PC: 0xe10, CFA: ehframe.CFAStack, Offset: 8, Return: ehframe.ReturnNone}, // where it begins
 }
 
 func code(pc uint64) *Table {
@@ -75,6 +77,11 @@ func TestWalk(t *testing.T) {
 		{"a computed return", at(0x910), 0, words(1), []uint64{at(0x910)}, NoRule},
 		{"a frame pointer outside of the copy", at(0x310), 12, words(1), []uint64{at(0x310)}, Short},
 		{"frames that go back", at(0x110), 0, words(at(0x310), copied(0), at(0x310)), []uint64{at(0x110), at(0x310)}, Short},
+		{"a thread that begins", at(0xe08), 0, words(at(0x200), 1), []uint64{at(0xe08)}, Whole},
+		{"a thread that begins with an empty stack", at(0xe08), 0, nil, []uint64{at(0xe08)}, Whole},
+		{"a thread that begins with other data", at(0xe08), 0, words(12), []uint64{at(0xe08)}, Whole},
+		{"the thread that made it", at(0xe08), 0, words(at(0x210), 1, 2, 3, at(0x510)), []uint64{at(0xe08), at(0x210), at(0x510)}, Whole},
+		{"a caller in such a gap", at(0x110), 0, words(at(0xe08)), []uint64{at(0x110), at(0xe08)}, NoRule},
 		{"a frame of negative size", at(0xd10), 0, words(1, 2), []uint64{at(0xd10)}, Short},
 	} {
 		u := &sample.UserState{Mask: 1<<x86FP | 1<<x86SP | 1<<x86IP, Regs: []uint64{c.fp, base, c.pc}, Stack: c.stack}
