@@ -185,7 +185,7 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 		return err
 	}
 	if cmd.Writes && !check {
-		tc := driver.Toolchain{Timed: f.Shim.Mode.Timed(), Apart: f.keepsApart(ctx, c, cmd)}
+		tc := driver.Toolchain{Timed: f.Shim.Mode.Timed(), Apart: f.apart(ctx, c, cmd)}
 		return c.become(ctx, append(argv[:1:1], cmd.TextArgs(argv[1:], tc)...), "")
 	}
 	if !cmd.Compiles && !cmd.Links && !cmd.Merges && cmd.Refusal == "" {

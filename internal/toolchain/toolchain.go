@@ -93,7 +93,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		Hidden:  filepath.Join(dir, hiddenFile),
 		Timed:   opts.Mode.Timed(),
 		Trace:   opts.Mode == prof.ModeTrace,
-		Apart:   Exists(filepath.Join(dir, apartFile)),
+		Apart:   readApart(dir),
 	}
 	if err := usable(tc.Bin); err != nil {
 		return tc, fmt.Errorf("the cached runtime for %s is damaged: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)

@@ -31,12 +31,12 @@ import (
 
 // useOptions are the options that cairn cc --use passes to its stand-ins.
 type useOptions struct {
-	Profile   string `json:"profile"` // absolute path
-	Digest    string `json:"digest"`  // of its content: part of the cache's key
-	Machine   string `json:"machine"` // machine of the profile, "" if unknown
-	Algorithm string `json:"algorithm"`
-	NoSplit   bool   `json:"no_split,omitempty"`
-	Apart     bool   `json:"apart,omitempty"` // the profile tells functions with the same code apart
+	Profile   string   `json:"profile"` // absolute path
+	Digest    string   `json:"digest"`  // of its content: part of the cache's key
+	Machine   string   `json:"machine"` // machine of the profile, "" if unknown
+	Algorithm string   `json:"algorithm"`
+	NoSplit   bool     `json:"no_split,omitempty"`
+	Apart     []string `json:"apart,omitempty"` // options that keep apart what the profile does
 
 	DataOrder  string `json:"data_order,omitempty"`  // absolute path of an order file with data
 	DataDigest string `json:"data_digest,omitempty"` // of its content
@@ -187,8 +187,8 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 		}
 	}
 	args := argv[1:]
-	if cmd.Compiles && Exists(filepath.Join(b.dir, apartFile)) {
-		args = cmd.Apart(args)
+	if cmd.Compiles {
+		args = cmd.Apart(args, readApart(b.dir))
 	}
 	argv = append(argv[:1:1], cmd.UseArgs(args, bin, link)...)
 	if cmd.Links {

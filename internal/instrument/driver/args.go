@@ -7,15 +7,15 @@ import (
 
 // Toolchain is the directory of our assembler, header and runtime archive that a driver uses.
 type Toolchain struct {
-	Bin     string // holds as
-	Include string // holds cairn.h
-	Archive string // libcairn.a
-	Hidden  string // version script that hides our names outside a module
-	Musl    bool   // the compiler's C library is musl
-	Timed   bool   // exits of functions get code, too
-	Trace   bool   // with Timed: the code is that of mode trace
-	MachO   bool   // the driver makes Mach-O files, and Archive is an object
-	Apart   bool   // functions with the same code stay apart, by an option that the driver knows
+	Bin     string   // holds as
+	Include string   // holds cairn.h
+	Archive string   // libcairn.a
+	Hidden  string   // version script that hides our names outside a module
+	Musl    bool     // the compiler's C library is musl
+	Timed   bool     // exits of functions get code, too
+	Trace   bool     // with Timed: the code is that of mode trace
+	MachO   bool     // the driver makes Mach-O files, and Archive is an object
+	Apart   []string // options that keep what has the same code apart, of those that ApartOptions returns
 }
 
 // Names by which links refer to the runtimes: of the records, and of the clock.
@@ -165,31 +165,42 @@ func (c *Command) TextArgs(args []string, tc Toolchain) []string {
 		}
 		return args
 	}
-	if tc.Apart {
-		args = c.Apart(args)
-	}
-	return args
+	return c.Apart(args, tc.Apart)
 }
 
-// Apart returns the arguments of a command of gcc that compiles, with an option by which functions with the same code
-// stay apart, unless the user has chosen. With -flto, objects have the options by which they were compiled.
-func (c *Command) Apart(args []string) []string {
-	if len(c.Sources) == 0 || slices.ContainsFunc(c.words, foldsFunctions) {
+// Apart returns the arguments of a command of gcc that compiles, with the options of those that keep what has the same
+// code apart which the user has not chosen. With -flto, objects have the options by which they were compiled.
+func (c *Command) Apart(args, options []string) []string {
+	if len(c.Sources) == 0 || len(options) == 0 {
 		return args
 	}
-	return append(slices.Clone(args), KeepApart)
+	out := slices.Clone(args)
+	for _, o := range options {
+		if !slices.ContainsFunc(c.words, func(word string) bool { return sameChoice(o, word) }) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
-// KeepApart is the option by which gcc keeps functions with the same code apart.
-const KeepApart = "-fno-ipa-icf-functions"
-
-// foldsFunctions reports whether an option selects whether gcc keeps functions with the same code apart.
-func foldsFunctions(arg string) bool {
-	switch arg {
-	case "-fipa-icf", "-fno-ipa-icf", "-fipa-icf-functions", KeepApart:
-		return true
+// ApartOptions returns the options by which gcc keeps functions with the same code apart, and, for modes that record
+// blocks, also parts of functions: code of several places, and the operands of a condition.
+func ApartOptions(blocks bool) []string {
+	options := []string{"-fno-ipa-icf-functions"}
+	if blocks {
+		options = append(options, "-fno-crossjumping", "-fno-tree-tail-merge", "--param=logical-op-non-short-circuit=0")
 	}
-	return false
+	return options
+}
+
+// sameChoice reports whether a word of a command sets what one of the options of ApartOptions does.
+func sameChoice(option, word string) bool {
+	if name, ok := strings.CutPrefix(option, "--param="); ok {
+		name, _, _ = strings.Cut(name, "=")
+		return strings.HasPrefix(strings.TrimPrefix(word, "--param="), name+"=")
+	}
+	name := func(o string) string { return strings.TrimPrefix(strings.TrimPrefix(o, "-f"), "no-") }
+	return strings.HasPrefix(word, "-f") && (name(word) == name(option) || name(word)+"-functions" == name(option))
 }
 
 // LinkerArgs returns the arguments besides the runtime for a linker, named as by -fuse-ld=, that is not started

@@ -262,6 +262,7 @@ func TestApartArgs(t *testing.T) {
 		family Family
 		timed  bool
 		want   bool
+		chosen string // part of the option that the user chose
 	}{
 		{args: "-c a.c", want: true},
 		{args: "-O2 -flto a.c -o app", want: true},
@@ -271,16 +272,27 @@ func TestApartArgs(t *testing.T) {
 		{args: "-c a.c", timed: true},
 		{args: "-flto a.o"},
 		{args: "-E a.c"},
-		{args: "-c a.c -fipa-icf"},
-		{args: "-c a.c -fno-ipa-icf"},
-		{args: "-fipa-icf-functions -c a.c"},
-		{args: "-c a.c -fno-ipa-icf-functions"},
+		{args: "-c a.c -fipa-icf", want: true, chosen: "ipa-icf"},
+		{args: "-c a.c -fno-ipa-icf", want: true, chosen: "ipa-icf"},
+		{args: "-fipa-icf-functions -c a.c", want: true, chosen: "ipa-icf"},
+		{args: "-c a.c -fno-ipa-icf-functions", want: true, chosen: "ipa-icf"},
+		{args: "-c a.c -fcrossjumping", want: true, chosen: "crossjumping"},
+		{args: "-fno-tree-tail-merge -c a.c", want: true, chosen: "tail-merge"},
+		{args: "-c a.c --param logical-op-non-short-circuit=1", want: true, chosen: "--param"},
+		{args: "-c a.c --param=logical-op-non-short-circuit=1", want: true, chosen: "--param"},
 	} {
 		args := strings.Fields(test.args)
 		c := Parse(test.family, args, readTest)
-		got := c.Args(args, Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Timed: test.timed, Apart: test.family == GCC})
-		if added := slices.Contains(got, KeepApart) && !slices.Contains(args, KeepApart); added != test.want {
-			t.Errorf("%s: %q", test.args, got)
+		var apart []string
+		if test.family == GCC {
+			apart = ApartOptions(true)
+		}
+		got := c.Args(args, Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Timed: test.timed, Apart: apart})
+		for _, option := range ApartOptions(true) {
+			want := test.want && !strings.Contains(option, test.chosen) || test.want && test.chosen == ""
+			if added := slices.Contains(got, option) && !slices.Contains(args, option); added != want {
+				t.Errorf("%s: %s is added: %v\n%q", test.args, option, added, got)
+			}
 		}
 	}
 }

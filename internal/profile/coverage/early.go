@@ -9,18 +9,21 @@ import (
 
 // Optimisers run computations ahead of the test that they depend on, replace tests by selections, and share code between
 // places. gcc leaves such code the line that it had; clang gives it none. But gcc marks where statements begin (is_stmt,
-// DWARF 5, section 6.2.2), and does not move these marks. So gcc's code that ran proves that its line ran if a statement
-// of that line begins in the same piece of code. If statements of the line begin only elsewhere, it is unknown. If none
-// does, as in lines that continue a statement, the code proves it only if
+// DWARF 5, section 6.2.2), and does not move these marks: see statements.go. So gcc's code that ran proves that its line ran
+// if a mark of that line does. If statements of the line begin only elsewhere, it is unknown. If none does, as in lines
+// that continue a statement, only these prove it:
 //
-//   - it is a call or a store: these are not moved ahead of tests. What is stored may be selected;
-//   - or a test whose comparison has the line, too: the jumps of a switch have lines of its cases;
-//   - or it computes something, and no test is behind it on which the line may depend: one of an earlier line in the same
-//     function, but the test that closes a loop. Calls that may not return are tests as well. No way leads to it from a
-//     later line, which shares it;
-//   - or it moves constants or registers, as returns do, and is behind one place: more than one may share it.
+//   - a call, but one whose place is the operator && or || that the line begins with;
+//   - a test whose comparison has the line, too: the jumps of a switch have lines of its cases;
+//   - a return whose place is the bracket that closes the function.
 //
-// In all this, what a statement without a choice in its text selects was computed ahead of a test.
+// Where no statement of a function begins, as in templates and constructors, more does: a store, unless what it stores may be
+// selected, or a computation behind which no test is on which the line may depend: one of an earlier line in the same
+// function, but the test that closes a loop. Calls that may not return are tests as well. No way leads to it from a
+// later line, which shares it. What moves constants or registers, as returns do, must be behind one place.
+//
+// In all this, what a statement without a choice in its text selects was computed ahead of a test. Code that several places
+// share is left where gcc was told not to share any (driver.ApartOptions).
 //
 // clang, and others with LLVM, take the line of the code that they move. What is left proves that its line ran, but for
 //
@@ -42,6 +45,10 @@ type early struct {
 // found records code of a line in the current piece.
 func (s *scan) found(e early) {
 	e.module, e.flow, e.piece = s.module, s.fl, s.piece
+	if s.fl.pieces[s.piece].dead {
+		s.ran(e.at, 0)
+		return
+	}
 	if s.plain || e.runs == 0 || len(e.frames) == 0 || !e.frames[0].Records && s.kept(&e) {
 		s.proved(&e)
 		return
@@ -54,54 +61,6 @@ func (s *scan) found(e early) {
 func (o *observer) proved(e *early) {
 	o.ran(e.at, e.runs)
 	o.surely(e.frames, e.runs)
-}
-
-// states records the statements that begin at an instruction of the current piece, which ran.
-func (s *scan) states(in *inst) {
-	if s.plain || s.runs == 0 || s.doubtful {
-		return
-	}
-	for file, line := range s.sources.Statements(in.addr, in.addr+1) {
-		if s.fl.stated == nil {
-			s.fl.stated = map[lineOf]int{}
-		}
-		s.fl.stated[lineOf{file, line}] = s.piece
-	}
-}
-
-// stated reports whether a statement of a line began in code that ran, and which is not only moves that several places
-// may share.
-func (o *observer) stated(e *early) bool {
-	at, ok := e.flow.stated[e.at]
-	return ok && (at != e.piece || len(e.flow.preds[at]) <= 1 || !o.moves(e))
-}
-
-// moves reports whether the code of the line does nothing but move constants and registers, or there is none: the mark of
-// a statement may be left in code that is shared.
-func (o *observer) moves(e *early) bool {
-	p := &e.flow.pieces[e.piece]
-	for k := e.first; k <= e.last; k++ {
-		if in := &p.insts[k]; in.kind != none && in.use != machinecode.Moves && o.within(e, in) {
-			return false
-		}
-	}
-	return true
-}
-
-// elsewhere reports whether a statement of a line begins in its function.
-func (o *observer) elsewhere(e *early) bool {
-	fl := e.flow
-	if fl.statements == nil {
-		fl.statements = map[lineOf]bool{}
-		src := o.returns.modules[e.module].sources()
-		for i := range fl.pieces {
-			insts := fl.pieces[i].insts
-			for file, line := range src.Statements(insts[0].addr, insts[len(insts)-1].addr+1) {
-				fl.statements[lineOf{file, line}] = true
-			}
-		}
-	}
-	return fl.statements[e.at]
 }
 
 // callers records the lines that call the functions in which instruction number k of the piece is inlined.
@@ -137,8 +96,7 @@ func (o *observer) prove() {
 		known := o.runs[e.at] > 0
 		switch {
 		case known && !o.unproved(e.frames):
-		case e.frames[0].Records && !o.chosen(e) && (o.stated(e) || !o.elsewhere(e) && o.proves(e)):
-			o.proved(e)
+		case e.frames[0].Records && !o.chosen(e) && o.provedBy(e):
 		case !known:
 			o.doubtful[e.at] = true
 		}
@@ -146,29 +104,44 @@ func (o *observer) prove() {
 	o.early = nil
 }
 
+// provedBy records that a line ran if the mark of a statement or code of it proves it.
+func (o *observer) provedBy(e *early) bool {
+	if m := o.stated(e); m != nil {
+		o.ran(e.at, e.runs)
+		o.surely(o.both(e, m), e.runs)
+		return true
+	}
+	if o.elsewhere(e) || !o.proves(e) {
+		return false
+	}
+	o.proved(e)
+	return true
+}
+
 // proves reports whether code proves that its line ran.
 func (o *observer) proves(e *early) bool {
 	fl := e.flow
 	p := &fl.pieces[e.piece]
-	moves := true
+	marked := fl.marked[e.frames[len(e.frames)-1].owner()]
 	for k := e.first; k <= e.last; k++ {
 		in := &p.insts[k]
 		switch {
 		case in.kind == none || !o.within(e, in):
-			continue
-		case in.kind == calls:
+		case in.kind == calls && !o.atOperator(e, in), in.test && o.within(e, p.compared(k)), p.exit && k == len(p.insts)-1 && o.closes(e, in):
 			return true
 		case in.kind == stores:
-			return !o.selected(e, k)
-		case in.test && o.within(e, p.compared(k)):
-			return true
+			return !marked && !o.selected(e, k)
 		}
-		moves = moves && (in.use == machinecode.Moves || in.test)
 	}
-	if !moves {
-		return !o.shared(e) && !o.ahead(e)
-	}
-	return len(fl.preds[e.piece]) <= 1 && !o.ahead(e)
+	once := len(fl.preds[e.piece]) <= 1 || !o.only(e, isMove)
+	return !marked && once && o.effective(e) >= 0 && !o.shared(e, e.piece) && !o.ahead(e)
+}
+
+// closes reports whether the place of an instruction of a line is the last bracket of the function that has the code.
+func (o *observer) closes(e *early, in *inst) bool {
+	_, frames := o.where(e, in)
+	_, after, known := o.returns.modules[e.module].sources().Line(in.addr)
+	return len(frames) == 1 && known && strings.HasPrefix(after, "}")
 }
 
 // chosen reports whether the code of a line selects a value by flags, does nothing else that must stay there, and the text
@@ -233,11 +206,11 @@ func (o *observer) selected(e *early, k int) bool {
 }
 
 // shared reports whether a way leads to the piece from a later line.
-func (o *observer) shared(e *early) bool {
+func (o *observer) shared(e *early, piece int) bool {
 	fl := e.flow
-	for _, from := range fl.preds[e.piece] {
+	for _, from := range fl.preds[piece] {
 		insts := fl.pieces[from].insts
-		if fl.pieces[from].ran && !fl.backEdges()[[2]int{from, e.piece}] && o.compare(e, &insts[len(insts)-1]) == -1 {
+		if fl.pieces[from].ran && !fl.backEdges()[[2]int{from, piece}] && o.compare(e, &insts[len(insts)-1]) == -1 {
 			return true
 		}
 	}

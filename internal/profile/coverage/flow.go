@@ -17,15 +17,16 @@ type flow struct {
 	preds  [][]int
 	after  []int // the index of the piece that must run after each piece, or nowhere
 
-	entry      uint64          // address
-	before     []int           // the immediate dominator of each piece, once it is needed
-	back       map[[2]int]bool // edges back to the head of a loop, once they are needed
-	statements map[lineOf]bool // lines of statements that begin in the function, once they are needed
-	stated     map[lineOf]int  // pieces that ran where statements of lines begin
-	ranCalls   map[uint64]bool // targets of calls that ran, 0 for computed addresses
-	edges      edgeBlocks      // blocks of edges
-	counts     *prof.Counts    // of the function
-	jumps      []int           // pieces that end with a jump to a computed address in the function
+	entry      uint64            // address
+	before     []int             // the immediate dominator of each piece, once it is needed
+	back       map[[2]int]bool   // edges back to the head of a loop, once they are needed
+	statements map[lineOf]bool   // lines of statements that begin in the function, once they are needed
+	marks      map[lineOf][]mark // where statements of lines begin
+	marked     map[owner]bool    // functions in which statements begin
+	ranCalls   map[uint64]bool   // targets of calls that ran, 0 for computed addresses
+	edges      edgeBlocks        // blocks of edges
+	counts     *prof.Counts      // of the function
+	jumps      []int             // pieces that end with a jump to a computed address in the function
 }
 
 // piece is code that runs from its first instruction to its last.
@@ -45,6 +46,7 @@ type piece struct {
 
 	traces []trace
 	ran    bool
+	dead   bool // padding
 	passed bool // its end was certainly reached
 	// borrows is set if it has the line of code before it without being of that line.
 	borrows bool
@@ -110,6 +112,9 @@ func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
 	// Blocks are in the order of their numbers, which is that of fragments and of addresses in
 	// them, except for an entry that is not the first.
 	fl := d.cut()
+	if !f.Plain && !code.Plain(f.Addr()) {
+		fl.skipPadding()
+	}
 	fl.join()
 	fl.entry = f.Addr()
 	return fl
@@ -290,6 +295,35 @@ func (d *decoder) probe(jump int) bool {
 	return d.insts[jump].kind == none || !slices.ContainsFunc(d.insts[:jump], func(in inst) bool { return in.kind != none })
 }
 
+// pads reports whether a piece is padding.
+func (p *piece) pads() bool {
+	return !slices.ContainsFunc(p.insts, func(in inst) bool { return !in.padding })
+}
+
+// skipPadding leads what goes through padding to what is behind it: padding has no probe, and jumps do not lead to it.
+func (fl *flow) skipPadding() {
+	behind := make([]int, len(fl.pieces))
+	for i := len(fl.pieces) - 1; i >= 0; i-- {
+		p := &fl.pieces[i]
+		if behind[i] = i; i > 0 && p.pads() && len(p.succs) == 1 && p.succs[0] == i+1 {
+			behind[i], p.dead, p.succs = behind[i+1], true, nil
+		}
+	}
+	for i := range fl.pieces {
+		p := &fl.pieces[i]
+		for k, s := range p.succs {
+			if s != computed {
+				p.succs[k] = behind[s]
+			}
+		}
+		for k, w := range p.ways {
+			if p.decides && w != nowhere {
+				p.ways[k] = behind[w]
+			}
+		}
+	}
+}
+
 // computed represents the target of a jump to a computed address.
 const computed = -1
 
@@ -308,7 +342,7 @@ func (fl *flow) join() {
 	}
 	var loose []int
 	for i := 1; i < n; i++ {
-		if !entered[i] {
+		if !entered[i] && !fl.pieces[i].dead {
 			loose = append(loose, i)
 		}
 	}

@@ -332,7 +332,7 @@ func (s *scan) lines(p *piece) {
 	for k := range p.insts {
 		in := &p.insts[k]
 		frames := s.m.Code.Frames(in.addr)
-		s.states(in)
+		s.states(in, p, k, frames)
 		if !s.doubtful {
 			s.enter(frames, s.runs, false)
 			if s.plain {
