@@ -135,6 +135,9 @@ func ReadProfile(path string) (*prof.Profile, error) {
 		return nil, fmt.Errorf("%s is a map: create a profile from it first (cairn create -h)", path)
 	case kind.Binary:
 		return nil, fmt.Errorf("%s is a binary: give the profile of its runs (cairn merge -h)", path)
+	case kind.Profile:
+	default:
+		return nil, fmt.Errorf("%s: not a profile: it is %v", path, k)
 	}
 	p, err := mip.ReadProfile(data)
 	if err != nil {

@@ -198,6 +198,20 @@ func (c *command) hasFlag(goflags string, names ...string) bool {
 	return false
 }
 
+// ownFlag returns a flag of cairn that was given among those of go build or install, and that the go command does not know.
+// Those of test may be for the test, and those of run for the program.
+func (c *command) ownFlag() string {
+	if c.name != "build" && c.name != "install" {
+		return ""
+	}
+	for _, name := range []string{"mode", "only", "threshold", "small", "atomic", "all-packages", "quiet"} {
+		if c.hasFlag("", name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // isPackage reports whether an argument of go run is a package or a file.
 func isPackage(arg string) bool {
 	return !strings.HasPrefix(arg, "-") && (strings.HasSuffix(arg, ".go") || strings.HasPrefix(arg, ".") || strings.Contains(arg, "/"))

@@ -34,6 +34,9 @@ func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet, all bo
 	if err != nil {
 		return err
 	}
+	if own := c.ownFlag(); own != "" {
+		return verb.Usagef("go: --%s is a flag of cairn: give it before %s, as in cairn go --%[1]s ... %[2]s", own, c.name)
+	}
 	if c.hasFlag(env.GOFLAGS, "toolexec") {
 		return verb.Usagef("go: -toolexec is set already, in the arguments or in GOFLAGS; the go command runs one such program")
 	}

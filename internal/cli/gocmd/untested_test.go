@@ -26,3 +26,23 @@ func TestTestArgs(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnFlag checks that a flag of cairn behind the word build is named, and no flag that may be of a test or a program.
+func TestOwnFlag(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"build --mode cover ./...":         "mode",
+		"install -only=std .":              "only",
+		"build -mod=mod -tags mode -o x .": "",
+		"test -mode=fast ./...":            "",
+		"run . --mode x":                   "",
+	} {
+		c, err := parse(strings.Fields(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.ownFlag(); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

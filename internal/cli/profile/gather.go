@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -18,6 +19,7 @@ type Gathered struct {
 	// Objects are the objects and archives below directories: what no module has of them is
 	// counted as well, unless OnlyRan is set.
 	Objects []string
+	Name    string // of what is made, for messages: "the report"
 	// OnlyRan leaves out those modules of Found that have no runs.
 	OnlyRan bool
 }
@@ -32,7 +34,7 @@ func Gather(ctx context.Context, s *verb.Streams, g Gathered) (*prof.Profile, []
 	in.dedupe()
 	f := mergeFlags{traces: runFlags{rawfiles.Traces{Limit: DefaultTraces, Weight: 1}}, onlyRan: g.OnlyRan}
 	p := new(prof.Profile)
-	sum, err := f.mergeInputs(ctx, s, p, &in, "the report")
+	sum, err := f.mergeInputs(ctx, s, p, &in, cmp.Or(g.Name, "the profile"))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -79,7 +79,7 @@ func (r *reader) uncertain(format string, args ...any) {
 
 // profile reads profiles and raw files, and lines for them.
 func (r *reader) profile(ctx context.Context) error {
-	g := profile.Gathered{Paths: slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps]), OnlyRan: r.onlyRan}
+	g := profile.Gathered{Name: "the report", Paths: slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps]), OnlyRan: r.onlyRan}
 	logged := len(r.paths[calllogs])+len(r.paths[xraylogs])+len(r.paths[spikelog])+len(r.paths[samples])+len(r.paths[gotraces]) > 0
 	if len(r.paths[raws]) > 0 || len(r.paths[profiles]) == 0 && !logged {
 		for _, path := range r.paths[binaries] {
@@ -372,7 +372,7 @@ func (f *sourceFlags) compare(ctx context.Context, r *reader) error {
 	if r.src.Profile == nil {
 		return verb.Usagef("--against %s: there is no profile to compare with it", f.against)
 	}
-	p, refused, err := profile.Gather(ctx, r.streams, profile.Gathered{Paths: []string{f.against}, OnlyRan: f.onlyRan})
+	p, refused, err := profile.Gather(ctx, r.streams, profile.Gathered{Name: f.against, Paths: []string{f.against}, OnlyRan: f.onlyRan})
 	if err != nil {
 		return err
 	}

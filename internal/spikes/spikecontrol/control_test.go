@@ -77,18 +77,9 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	short, err := os.MkdirTemp("", "control")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(short) })
-	l, err := net.Listen("unix", filepath.Join(short, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l, short := socket(t)
 	path := filepath.Join(dir, "app"+Suffix)
-	if err := os.Rename(filepath.Join(short, "s"), path); err != nil {
+	if err := os.Rename(short, path); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -152,18 +143,25 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-func TestGone(t *testing.T) {
-	t.Parallel()
+// socket listens at a path that is short enough for a socket.
+func socket(t *testing.T) (l *net.UnixListener, path string) {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "control")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, "s"+Suffix)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
-	if err != nil {
+	path = filepath.Join(dir, "s"+Suffix)
+	if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { l.Close() })
+	return l, path
+}
+
+func TestGone(t *testing.T) {
+	t.Parallel()
+	l, path := socket(t)
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	if _, err := Show(t.Context(), path); !errors.Is(err, ErrGone) {
