@@ -3,9 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"sync/atomic"
 
 	"github.com/cairnprof/cairn/format/sampleprof"
@@ -76,8 +74,10 @@ func Run(ctx context.Context, p *Plan, host Host) (*Result, error) {
 		return r.otherProduct(bin, counts, frames)
 	}
 	profile := r.attribute(bin, counts, frames)
-	if len(profile.Contexts) == 0 && len(counts.Contexts) > 0 && bin.lines != nil {
-		return nil, fmt.Errorf("the code that ran has no debug information, although other code of %s has: compile all of it with -g, or with -fpseudo-probe-for-profiling", strings.Join(r.Binaries, ", "))
+	if text := bin.withoutDebug(counts); text != "" && len(profile.Contexts) == 0 {
+		return nil, errors.New(text)
+	} else if text != "" {
+		r.Note("%s", text)
 	}
 	before := r.preinline(profile, bin, counts, frames.probes)
 	r.cutCold(profile, before)
