@@ -56,7 +56,7 @@ func sample(t *testing.T, change func(m map[string]any)) string {
 
 // views lists addresses of the page and what is shown there.
 var views = map[string][]string{
-	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike", `href="#spikes?n=1">work() has run for at least 3.900 s and has not ended`, `href="#function?f=_Z4workv">work()</a><a href="#spikes?n=0"> waited up to 4.000 ms</a> for a lock that <a href="#spikes?n=0">thread 8</a> held in <a href="#function?f=main">main</a>.`},
+	"overview":             {"Functions that ran", "66.7", "What is uncertain", "sample of 2 of 3 runs", "Against", "Longest spike", `href="#spikes?n=1">work() has run for at least 3.900 s and has not ended`, `href="#function?f=_Z4workv">work()</a> <a href="#spikes?n=0">waited up to 4.000 ms</a> for a lock that <a href="#spikes?n=0">thread 8</a> held in <a href="#function?f=main">main</a>.`},
 	"functions":            {"work()", `title="only inlined"`, `aria-sort="descending"`, "3 functions, 1 only inlined, 2 without probes", ">700<"},
 	"functions?q=/^id/":    {"1 of 6", ">idle<"},
 	"functions?q=/(/":      {`aria-invalid="true"`, "Invalid regular expression"},
@@ -461,6 +461,15 @@ func TestPhone(t *testing.T) {
     const rows = [...grid.querySelectorAll(".grid-body .grid-row")].map(function (r) { return [...r.children].map(function (c) { return c.textContent; }); });
     const same = rows.filter(function (r) { return r.slice(1).join() === rows[rows.length - 1].slice(1).join(); }).map(function (r) { return r[0]; });
     equal("ties are in the order of names", same.join(), same.slice().sort().join());
+`, 390)
+	// Figures fill their rows, whatever their number.
+	browsertest.CheckWidth(t, sample(t, nil), "overview", `
+    const figures = document.querySelector(".figures"), width = figures.clientWidth;
+    while (figures.children.length > 0) {
+      const last = figures.lastElementChild.getBoundingClientRect(), area = figures.getBoundingClientRect();
+      if (area.right - last.right > 3) wrong(figures.children.length + " figures leave " + Math.round(area.right - last.right) + " of " + width + " pixels empty");
+      figures.lastElementChild.remove();
+    }
 `, 390)
 }
 

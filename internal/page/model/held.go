@@ -34,8 +34,8 @@ func foundHeld(m *Model) *Finding {
 	}
 	g := m.Spikes.Groups[at]
 	h, view := g.Why.Holder, map[string]string{"n": strconv.Itoa(at)}
-	wait := Phrase{" waited up to " + report.Duration(min(h.Waited, g.Interval[1]), report.Nanoseconds), "spikes", view}
-	parts := []Phrase{m.phrase(g.Peak), wait}
+	wait := Phrase{"waited up to " + report.Duration(min(h.Waited, g.Interval[1]), report.Nanoseconds), "spikes", view}
+	parts := []Phrase{m.phrase(g.Peak), {Text: " "}, wait}
 	who := Phrase{h.Thread, "spikes", view} // where its stack is
 	in := []Phrase{{Text: " in "}, {Text: "a function that is not known"}}
 	if len(h.Stack) > 0 {
