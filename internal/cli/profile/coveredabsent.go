@@ -21,9 +21,6 @@ type absentFunc struct {
 	why, note    string
 }
 
-// inlinedOnly is why a function has no code of its own in a program that has it.
-const inlinedOnly = "inlined everywhere"
-
 // absent returns the functions that no module has, and with debug information those that are only
 // where they were inlined, as far as the flags select them.
 func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (list []absentFunc, err error) {
@@ -54,7 +51,7 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 	}
 	if len(f.debug) > 0 {
 		for _, fn := range f.analyse(modules).Inlined() {
-			add(absentFunc{symbol: fn.Name, line: fn.Line, runs: fn.Runs, unknown: fn.MaybeCalls, why: inlinedOnly}, fn.File)
+			add(absentFunc{symbol: fn.Name, line: fn.Line, runs: fn.Runs, unknown: fn.MaybeCalls, why: coverage.InlinedEverywhere}, fn.File)
 		}
 	}
 	f.missing = list

@@ -68,14 +68,15 @@ func (b *builder) absent() {
 	}
 }
 
-// countInlined adds the functions that modules have only where they were inlined to the count of those that no module has as
-// functions of their own.
-func (b *builder) countInlined() {
+// inlinedOnly adds the functions that modules have only where they were inlined.
+func (b *builder) inlinedOnly() {
 	rules := coverage.PathRules{System: b.in.System}
 	for _, f := range b.analysis.Inlined() {
-		if _, ok := rules.Path(f.File); !ok {
+		path, ok := rules.Path(f.File)
+		if !ok {
 			continue
 		}
+		b.add(Function{Symbol: f.Name, Module: -1, File: b.file(path), Line: f.Line, Runs: f.Runs, Absent: coverage.InlinedEverywhere, Unknown: f.MaybeCalls})
 		b.absents.Total++
 		switch {
 		case f.Runs > 0:

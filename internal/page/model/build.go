@@ -122,7 +122,7 @@ func Build(in *Sources) *Report {
 		b.analysis = coverage.Analyse(in.Modules)
 		b.profile()
 		b.absent()
-		b.countInlined()
+		b.inlinedOnly()
 		b.lines()
 		b.inlined()
 		b.callGraph()

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/internal/stablesort"
@@ -271,7 +272,7 @@ func foundMissed(m *Model) *Finding {
 	}
 	absent := 0
 	for i := range m.Functions {
-		if f := &m.Functions[i]; f.Absent != "" && !f.Unknown && f.Runs == 0 {
+		if f := &m.Functions[i]; f.Absent != "" && f.Absent != coverage.InlinedEverywhere && !f.Unknown && f.Runs == 0 {
 			absent++
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
+// InlinedEverywhere is why a function has no code of its own in a program that has it.
+const InlinedEverywhere = "inlined everywhere"
+
 // InlinedFunc is a function of the source that has code only where it was inlined.
 type InlinedFunc struct {
 	Name       string // mangled; the several bodies of a constructor or destructor have one name
