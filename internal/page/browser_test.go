@@ -462,6 +462,13 @@ func TestPhone(t *testing.T) {
     const same = rows.filter(function (r) { return r.slice(1).join() === rows[rows.length - 1].slice(1).join(); }).map(function (r) { return r[0]; });
     equal("ties are in the order of names", same.join(), same.slice().sort().join());
 `, 390)
+	// Names are short, and those of methods in Go have their type.
+	browsertest.Check(t, sample(t, func(m map[string]any) {
+		m["functions"].([]any)[0].(map[string]any)["symbol"] = "main.(*list[...]).fill"
+		m["functions"].([]any)[0].(map[string]any)["name"] = ""
+	}), "functions", `
+    equal("method", [...document.querySelectorAll(".grid-row")].some(function (r) { return r.firstElementChild.textContent.trim() === "main.(*list[...]).fill"; }), true);
+`)
 	// Figures fill their rows, whatever their number.
 	browsertest.CheckWidth(t, sample(t, nil), "overview", `
     const figures = document.querySelector(".figures"), width = figures.clientWidth;

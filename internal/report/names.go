@@ -22,7 +22,7 @@ const maxDemangled = 16 // power of two, bytes
 
 // Show returns the name to display for a symbol.
 func (n *Names) Show(symbol string) string {
-	if n.Mangled || len(symbol) < 2 || symbol[0] != '_' {
+	if n.Mangled || len(symbol) < 2 || symbol[0] != '_' || isOperatorOfNothing(symbol) {
 		return Printable(symbol)
 	}
 	if s, ok := n.cache[symbol]; ok {
@@ -61,4 +61,19 @@ func withoutUnique(symbol string) string {
 		return symbol
 	}
 	return name + strings.TrimLeft(rest, "0123456789")
+}
+
+// isOperatorOfNothing reports whether a symbol reads as a mangled operator of types that are all built in, as _Zgetc of
+// zipio.c does (operator>=(unsigned short, char)). C++ has none: an operator has a class or an enumeration among its
+// parameters, but for new and delete. So it is the name of a function in another language.
+func isOperatorOfNothing(symbol string) bool {
+	rest, ok := strings.CutPrefix(symbol, "_Z")
+	if !ok || len(rest) < 3 || strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return false
+	}
+	switch rest[:2] {
+	case "nw", "na", "dl", "da":
+		return false
+	}
+	return true
 }

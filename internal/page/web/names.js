@@ -12,6 +12,10 @@ cairn.index = (function () {
       if (name.startsWith("(anonymous namespace)", i) && !angle && !round) {
         out += "(anonymous)";
         i += 20;
+      } else if (c === "(" && !angle && !round && /^\(\*[^()]*\)\./.test(name.slice(i))) { // a receiver of Go
+        const end = name.indexOf(")", i);
+        out += name.slice(i, end + 1);
+        i = end;
       } else if (c === "<") angle++;
       else if (c === ">") angle--;
       else if (c === "(") round++;
