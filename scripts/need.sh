@@ -9,7 +9,7 @@ peers=(clang-22 lld-22 llvm-22 libclang-rt-22-dev valgrind)
 # What runs under the recorder.
 recorded=(bc bison busybox curl dc ed emacs-nox expect flex gawk git gnuplot-nox graphviz guile-3.0 jq lua5.4 luajit m4 mawk mujs
   nasm nginx-light openssl perl php-cli pigz python3 redis-server ruby sbcl sqlite3 swi-prolog-nox tcc vim-tiny zsh)
-tests=("${base[@]}" "${peers[@]}" zstd gfortran nasm git ccache cmake meson ninja-build mold musl-tools lcov gcovr libxml2-utils libc6-dbg strace bolt-22 graphviz dwz elfutils csmith libcsmith-dev
+tests=("${base[@]}" "${peers[@]}" zstd gfortran nasm git ccache cmake meson ninja-build mold musl-tools libpth-dev lcov gcovr libxml2-utils libc6-dbg strace bolt-22 graphviz dwz elfutils csmith libcsmith-dev
   gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gfortran-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
   gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf gcc-arm-linux-gnueabi libc6-dev-armhf-cross libc6-dev-armel-cross)
 case "${1:-}" in

@@ -407,6 +407,8 @@ func (m aarch64Timing) stackMark(t *timer, kind int, stub *stubText) string {
 // tailSwitch leaves the jump: with a call there, the return address would be where no unwind directive says.
 func (aarch64Timing) tailSwitch(*timer, *bodyInsn, func(int) string, *stubText) string { return "" }
 
+func (aarch64Timing) treeTail(*timer, *bodyInsn, string) string { return "" }
+
 // shallow returns code for an event that is recorded only in calls up to a depth.
 func (m aarch64Timing) shallow(t *timer, event string, kind, pushed int, stub *stubText) string {
 	routine := traceUpper

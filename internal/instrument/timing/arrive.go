@@ -26,15 +26,6 @@ var returnsTwice = map[string]bool{
 	"setjmp": true, "_setjmp": true, "sigsetjmp": true, "__sigsetjmp": true, "vfork": true, "savectx": true,
 }
 
-// changesStack are functions that continue on another stack, and return when that one does the same: of the C
-// library, of Boost.Context and of libco.
-var changesStack = map[string]bool{
-	"swapcontext": true, "getcontext": true, "jump_fcontext": true, "ontop_fcontext": true, "co_switch": true,
-}
-
-// suspends reports whether a function leaves its stack suspended until it returns.
-func suspends(callee string) bool { return changesStack[callee] && callee != "getcontext" }
-
 // endsThread are functions that end the thread: all its calls are left, and control arrives nowhere. It leaves the
 // frames of C without running anything in them, so their stack is walked in front of the call.
 var endsThread = map[string]bool{"pthread_exit": true, "thrd_exit": true}
@@ -86,9 +77,9 @@ func (t *timer) arrivals(b *body) (out []arrival) {
 			out = append(out, arrival{at: in.at})
 		}
 		callee := in.effect.callee
-		if in.flow == asm.FlowCall && (returnsTwice[callee] || changesStack[callee]) {
+		if in.flow == asm.FlowCall && (returnsTwice[callee] || changesStack(callee)) {
 			out = append(out, arrival{
-				at: t.lineEnd(in.at), call: in.at, changed: changesStack[callee], away: suspends(callee), again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
+				at: t.lineEnd(in.at), call: in.at, changed: changesStack(callee), away: suspends(callee), again: returnsTwice[callee] && callee != "vfork" && callee != "savectx",
 			})
 		}
 	}

@@ -68,6 +68,8 @@ type timing interface {
 	treeEntry(t *timer, live regSet, slot int, id, back string) string
 	treeMiss(t *timer, b *body, live regSet, miss treeStub) string
 	treeExit(t *timer, keep regSet) string
+	// treeTail does for mode stacks what tailSwitch does for mode trace.
+	treeTail(t *timer, in *bodyInsn, id string) string
 	treeArrive(t *timer, a arrival, id string) string
 	treeLeave(t *timer, at, ends int) string
 }

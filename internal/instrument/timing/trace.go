@@ -72,7 +72,7 @@ func (t *timer) traceBody(b *body) {
 		in := &b.insns[e.insn]
 		stub := &stubs[in.frag]
 		t.unwinding = b.frags[in.frag].Unwind
-		if t.Opts.Depth == 0 && in.effect.tail && e.cond == "" && changesStack[in.effect.callee] {
+		if t.Opts.Depth == 0 && in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
 			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, id, kind, b, 0, stub) }, stub))
 		}
 		kind := wire.EventExit

@@ -88,6 +88,9 @@ func (t *timer) treeBody(b *body) {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
 		t.unwinding = b.frags[in.frag].Unwind
+		if in.effect.tail && e.cond == "" && suspends(in.effect.callee) {
+			t.Insert(in.at, t.on.treeTail(t, in, id))
+		}
 		code := t.on.treeExit(t, e.keep)
 		if e.cond == "" {
 			code += t.leaveCode(in)

@@ -301,6 +301,18 @@ func (x86Timing) treeArrive(t *timer, a arrival, id string) string {
 	return "\tleaq\t" + id + "(%rip), %r11\n\tcall\t" + treeBack + "\n"
 }
 
+func (m x86Timing) treeTail(t *timer, in *bodyInsn, id string) string {
+	if !strings.HasPrefix(in.word, "jmp") {
+		return ""
+	}
+	down, up := "", ""
+	if t.unwinding {
+		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
+	}
+	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n\taddq\t$8, %rsp\n" + up +
+		m.treeArrive(t, arrival{at: in.at, changed: true}, id) + m.treeExit(t, 0) + "\tret\n"
+}
+
 func (x86Timing) treeLeave(_ *timer, _, ends int) string {
 	return "\tmovl\t$" + strconv.Itoa(ends) + ", %r11d\n\tcall\t" + treeLeave + "\n"
 }
