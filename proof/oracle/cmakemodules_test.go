@@ -40,7 +40,11 @@ func TestCMakeModules(t *testing.T) {
 			sh("ctest --test-dir mine", "CAIRN_DIR="+dir+"/raws")
 			sh(cairn + " merge -o all.mip mine raws")
 			covered := cairn + " covered -p all.mip --debug mine "
-			judgeModules(t, truth, readLCOV(t, sh(covered+"--lcov")), v == "-O0")
+			lines := readLCOV(t, sh(covered+"--lcov"))
+			judgeModules(t, truth, lines, v == "-O0")
+			if ran, known := lines[sourceLine{filepath.Join(dir, "never.cpp"), 4}]; ran || !known {
+				t.Errorf("the body of the program that no test runs: ran is %v, known %v", ran, known)
+			}
 			functions := map[bool]string{false: sh(covered + "--missed --regexp '[@]|main|local|hidden'")}
 			functions[true] = sh(covered + "--regexp '[@]|main|local|hidden'")
 			for name, ran := range map[string]bool{
