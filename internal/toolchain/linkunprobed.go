@@ -81,6 +81,11 @@ func (r *unitRecords) readUnprobed(in linkInput, archive bool, member string, bo
 	if u == nil {
 		return nil
 	}
+	all := len(u.Funcs)
+	u.Funcs = slices.DeleteFunc(u.Funcs, func(a prof.Absent) bool { return rustMade(a.Name) })
+	if all > 0 && len(u.Funcs) == 0 {
+		return nil
+	}
 	u.Unlinked = archive
 	o.describe(code, u, name)
 	r.unprobed = append(r.unprobed, o)
