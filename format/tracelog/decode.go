@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // checksum is FNV-1a of 32 bits.
@@ -368,7 +368,7 @@ func decodeFrames(c *bytecur.Cursor) *Frames {
 			f.Longest = append(f.Longest, x)
 		}
 	}
-	slices.SortFunc(f.Longest, func(a, b Frame) int { return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Number, b.Number)) })
+	stablesort.Func(f.Longest, func(a, b Frame) int { return cmp.Or(cmp.Compare(b.Took, a.Took), cmp.Compare(a.Number, b.Number)) })
 	return f
 }
 

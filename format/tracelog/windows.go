@@ -130,7 +130,7 @@ func (w *Windows) find(spike uint64) error {
 		w.Windows[i].chunks = append(w.Windows[i].chunks, c)
 	}
 	for i := range w.Windows {
-		slices.SortFunc(w.Windows[i].chunks, func(a, b flightChunk) int {
+		stablesort.Func(w.Windows[i].chunks, func(a, b flightChunk) int {
 			return cmp.Or(cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.offset, b.offset))
 		})
 	}

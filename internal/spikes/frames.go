@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // InFrame lists what took too long in a frame.
@@ -149,7 +150,7 @@ func (s *Set) inFrame(log int, x *tracelog.Frame, name Namer) *InFrame {
 	}
 	step := s.Logs[log].step()
 	in.Eaters = slices.DeleteFunc(in.Eaters, func(e Eater) bool { return e.Time < step })
-	slices.SortStableFunc(in.Eaters, func(a, b Eater) int { return cmp.Compare(b.Time, a.Time) })
+	stablesort.Func(in.Eaters, func(a, b Eater) int { return cmp.Compare(b.Time, a.Time) })
 	return in
 }
 

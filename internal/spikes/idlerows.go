@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // IdleRow is a place at which threads waited for work.
@@ -120,7 +121,7 @@ func placeLines(heading string, rows []IdleRow, top int) []string {
 // reasonsOf returns the kinds of reasons of a group's spikes with their sums, the most time first.
 func (g *Group) reasonsOf() []reason {
 	list := slices.Collect(maps.Values(g.reasons))
-	slices.SortFunc(list, func(a, b reason) int {
+	stablesort.Func(list, func(a, b reason) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Text, b.Text))
 	})
 	return list

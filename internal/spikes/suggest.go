@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/quantile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Suggestion is a mark that would suppress expected spikes.
@@ -37,7 +38,7 @@ func (s *Set) Suggest(name Namer) []Suggestion {
 			list = append(list, sug)
 		}
 	}
-	slices.SortFunc(list, func(a, b Suggestion) int {
+	stablesort.Func(list, func(a, b Suggestion) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Place.Function, b.Place.Function), cmp.Compare(a.Place.File, b.Place.File))
 	})
 	return list

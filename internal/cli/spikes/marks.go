@@ -2,13 +2,13 @@ package spikes
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/page/timeline"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -80,7 +80,7 @@ type episode struct {
 }
 
 func longest(list []episode) []episode {
-	slices.SortStableFunc(list, func(a, b episode) int { return cmp.Compare(b.Peak.Lo, a.Peak.Lo) })
+	stablesort.Func(list, func(a, b episode) int { return cmp.Compare(b.Peak.Lo, a.Peak.Lo) })
 	return list[:maxMarks]
 }
 
@@ -108,7 +108,7 @@ func (m *Marks) On(origins []uint64) *timeline.Marks {
 	for _, x := range m.spikes {
 		out.Spikes = append(out.Spikes, timeline.NewSpike(x.object, m.Headers[x.log].Monotonic, origins[x.log]))
 	}
-	slices.SortStableFunc(out.Spikes, func(a, b timeline.Spike) int { return cmp.Compare(a.End, b.End) })
+	stablesort.Func(out.Spikes, func(a, b timeline.Spike) int { return cmp.Compare(a.End, b.End) })
 	for i := range m.frames {
 		out.Frames = append(out.Frames, m.frames[i].On(origins[m.of[i]]))
 	}
