@@ -49,12 +49,15 @@ const (
 	ModeSpike  Mode = 7 // a stamp for each call, compared when it ends
 	ModeStacks Mode = 8 // a tree of calls
 	ModeTrace  Mode = 9 // an event for each entry and exit
+
+	ModeEdge Mode = 10 // ModeCount, and counters from which the executions of all blocks and branches follow
 )
 
 var modeNames = [...]string{
 	ModeCover: "cover", ModeBlock: "block", ModeCount: "count", ModeFull: "full",
 	ModeOrder: "order", ModeBlockOrder: "block+order",
 	ModeSpike: "spike", ModeStacks: "stacks", ModeTrace: "trace",
+	ModeEdge: "edge",
 }
 
 // String returns the mode's name as the command line spells it.
@@ -66,17 +69,23 @@ func (m Mode) String() string {
 }
 
 // Valid reports whether m is one of the modes.
-func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeTrace }
+func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeEdge }
 
 // Timed reports whether m measures the time of calls.
 func (m Mode) Timed() bool { return m >= ModeSpike && m <= ModeTrace }
 
 // HasBlocks reports whether records of this mode hold block coverage.
-func (m Mode) HasBlocks() bool { return m == ModeBlock || m == ModeFull || m == ModeBlockOrder }
+func (m Mode) HasBlocks() bool {
+	return m == ModeBlock || m == ModeFull || m == ModeBlockOrder || m == ModeEdge
+}
+
+// HasEdges reports whether it is known of this mode how often blocks ran, and how often control went from each to
+// those that follow it.
+func (m Mode) HasEdges() bool { return m == ModeEdge }
 
 // HasCalls reports whether records of this mode hold call counts and
 // first-execution indexes.
-func (m Mode) HasCalls() bool { return m == ModeCount || m == ModeFull }
+func (m Mode) HasCalls() bool { return m == ModeCount || m == ModeFull || m == ModeEdge }
 
 // HasSlots reports whether first executions of this mode go to a buffer of
 // their own instead of the records.
@@ -131,8 +140,20 @@ type Fragment struct {
 type Implied struct {
 	Block uint32 // not the entry block
 	// By are blocks with probes, ascending, at least one: the block ran if and
-	// only if one of them did.
+	// only if one of them did. Empty in modes with edges, where it follows from Func.Flow.
 	By []uint32
+}
+
+// Flow is where control goes from a block, and from where it comes if not from another block.
+type Flow struct {
+	// Next are blocks to which it goes on, ascending and distinct.
+	Next []uint32
+	// Entered reports that control may come in other ways than from a block that goes on to this one: a call, for
+	// the entry block; a jump table; the landing of an exception.
+	Entered bool
+	// Leaves reports that control may go elsewhere than to Next: it returns, the jump is computed, a call in the
+	// block may not return.
+	Leaves bool
 }
 
 // Call is a direct call (or tail call) in the code.
@@ -152,6 +173,7 @@ type Func struct {
 	Record    uint64     // offset in bytes of its record in the module's raw section
 	Fragments []Fragment // at least one
 	Implied   []Implied  // ascending by Block; empty without block instrumentation
+	Flow      []Flow     // by block, the entry block first; only with ModeEdge
 	Calls     []Call     // in code order; only with ModeFull
 }
 
@@ -235,6 +257,8 @@ type Counts struct {
 	// Func.BlockAddr(1...), the number of raw files in which it ran. Nil if the
 	// mode has no blocks.
 	Blocks []uint64
+	// Times holds, for each non-entry block, how often it ran in all raw files. Nil if the mode has no edges.
+	Times []uint64
 	// Callers are the return addresses of the first calls, ascending by Addr.
 	Callers []Site
 	// Unprobed is the number of raw files without information about the function: in a module that was joined

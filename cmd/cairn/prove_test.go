@@ -72,7 +72,7 @@ func proveModes(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: prove [flags] BUILD EXPECTATION...")
 	}
 	if *modes == "all" {
-		*modes = "cover,block,count,full"
+		*modes = "cover,block,count,full,edge"
 	}
 	p := proof{
 		ts: ts, build: fs.Arg(0), run: *run, flags: *flags, modules: strings.Fields(*modules), raws: *raws,

@@ -68,6 +68,9 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 	if err := checkImplied(f, blocks); err != nil {
 		return err
 	}
+	if err := checkFlow(f, blocks); err != nil {
+		return err
+	}
 	if size := recordSize(f); size > rawSize || f.Record > rawSize-size {
 		return fmt.Errorf("a record of %d bytes at %#x exceeds the raw section of %d bytes", size, f.Record, rawSize)
 	}
@@ -106,6 +109,12 @@ func checkImplied(f *prof.Func, blocks int) error {
 	}
 	for i := range f.Implied {
 		im := &f.Implied[i]
+		if f.Mode.HasEdges() {
+			if len(im.By) > 0 {
+				return fmt.Errorf("block %d is implied by others in mode %s", im.Block, f.Mode)
+			}
+			continue
+		}
 		if len(im.By) == 0 || len(im.By) > MaxEvidence {
 			return fmt.Errorf("block %d is implied by %d others, 1 to %d are allowed", im.Block, len(im.By), MaxEvidence)
 		}
@@ -175,11 +184,16 @@ func checkMap(m *prof.Map) error {
 
 // checkCounts reports the first rule that c breaks as counts of f in a module with raws raw files.
 func checkCounts(c *prof.Counts, f *prof.Func, raws uint64) error {
-	want := 0
+	want, times := 0, 0
 	if f.Mode.HasBlocks() {
 		want = f.NumBlocks() - 1
 	}
+	if f.Mode.HasEdges() {
+		times = want
+	}
 	switch {
+	case len(c.Times) != times:
+		return fmt.Errorf("executions of %d blocks, the map has %d", len(c.Times), times)
 	case len(c.Blocks) != want:
 		return fmt.Errorf("counts of %d blocks, the map has %d", len(c.Blocks), want)
 	case c.Runs > raws:
@@ -262,5 +276,5 @@ func moduleLess(a, b *prof.Module) bool {
 }
 
 func recordSize(f *prof.Func) uint64 {
-	return wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes())
+	return wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes())
 }

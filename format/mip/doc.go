@@ -21,6 +21,8 @@
 //	count  u32 calls, u32 order
 //	full   u32 calls, u32 order, i32 caller, u8 flag for each non-entry block
 //	       with a probe
+//	edge   u32 calls, u32 order, u64 for each non-entry block with a probe: how
+//	       often it ran
 //
 // It starts as zeros. A flag becomes 1; on Armv7 it becomes the low byte of its address if that is odd, else of
 // the address before, except that of an entry block in modes order and block+order. Calls are counted downwards from zero, order is the index of the
@@ -50,12 +52,20 @@
 //	u32   number of blocks without a probe, ascending, each:
 //	u32     block
 //	u32     number of blocks that imply it: it ran if and only if one of them did
+//	u32[]   those blocks, ascending; none in mode edge
+//	      in mode edge, the flow of each block, the entry block first:
+//	u32     +1 if control also comes from outside the function, or in ways that are
+//	        not known; +2 if it also leaves the function, or goes elsewhere; +4 for
+//	        each block to which it goes on
 //	u32[]   those blocks, ascending
 //	u32   number of direct calls, each:
 //	u32     block
 //	cstr    callee
 //	cstr  function
 //	cstr  source file
+//
+// In mode edge, what enters a block leaves it, so most counts follow from others (package edges). A branch has a block
+// of its own where its count does not follow.
 //
 // A record whose first fragment or data has address 0 belongs to a function that the linker dropped.
 //
@@ -193,7 +203,7 @@
 //	u8     bytes that it starts with like the one before, up to 127
 //	str    the rest
 //	uv   number of functions, ascending by address, then by record, each:
-//	u8     mode, +8 if it has more than one fragment, +16 if it has calls,
+//	u8     mode, 7 for mode edge, +8 if it has more than one fragment, +16 if it has calls,
 //	       +32 if it has blocks without a probe, +64 if it counts by locked
 //	       instructions
 //	uv     name, a string's number
@@ -204,12 +214,16 @@
 //	sv       address, from the end of the fragment before; the first from the
 //	         end of the first fragment of the function before
 //	uv       size
-//	uv       number of blocks, only with modes block, full and block+order; each:
+//	uv       number of blocks, only with modes block, full, block+order and edge; each:
 //	uv         offset, from that of the block before
 //	uv     number of blocks without a probe, only with +32; each:
 //	uv       block, from that of the one before
 //	uv       number of blocks that imply it, each:
 //	sv         block, from the one before, at first from the block implied
+//	       in mode edge, the flow of each block, the entry block first:
+//	uv       as in the map section
+//	sv       each block to which it goes on, from the one before, at first from
+//	         the block
 //	uv     number of calls, only with +16; each:
 //	sv       block, from that of the call before
 //	uv       callee, a string's number
@@ -243,7 +257,8 @@
 //	uv     raw files
 //	       counts of each function in the order of the map, each:
 //	u8       which of these follow: 1 runs, 2 calls, 4 order, 8 blocks,
-//	         16 callers, 64 unprobed; 32 is that there may have been more calls
+//	         16 callers, 64 unprobed, 128 times; 32 is that there may have been more
+//	         calls
 //	rv       raw files in which it ran
 //	uv       calls in all raw files
 //	uv       sum of its orders
@@ -255,6 +270,7 @@
 //	sv         return address, from the one before, at first from the function
 //	rv         raw files
 //	uv       unprobed: raw files of joined builds in which it has no probe
+//	uv       for each non-entry block, how often it ran; only with 128
 //	uv     runs that the traces are a sample of
 //	uv     number of traces, ascending by scenario, then by key; each:
 //	str      scenario

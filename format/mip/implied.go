@@ -25,7 +25,7 @@ func appendImplied(b []byte, implied []prof.Implied) []byte {
 }
 
 func readImplied(c *bytecur.Cursor) []prof.Implied {
-	n := c.Count("blocks without a probe", MaxBlocks, 3)
+	n := c.Count("blocks without a probe", MaxBlocks, 2)
 	if n == 0 {
 		return nil
 	}
@@ -33,13 +33,12 @@ func readImplied(c *bytecur.Cursor) []prof.Implied {
 	last := uint64(0)
 	for i := range implied {
 		last = readBlockIndex(c, last+uint64(readU32(c, "block")))
-		by := make([]uint32, c.Count("blocks that imply another", MaxEvidence, 1))
+		implied[i].Block = uint32(last)
 		near := last
-		for k := range by {
+		for range c.Count("blocks that imply another", MaxEvidence, 1) {
 			near = readBlockIndex(c, readDelta(c, near))
-			by[k] = uint32(near)
+			implied[i].By = append(implied[i].By, uint32(near))
 		}
-		implied[i] = prof.Implied{Block: uint32(last), By: by}
 	}
 	return implied
 }

@@ -94,7 +94,7 @@ func appendMap(b []byte, m *prof.Map) ([]byte, error) {
 }
 
 func appendFunc(b []byte, f *prof.Func, index map[string]uint64, d *deltas) []byte {
-	bits := byte(f.Mode)
+	bits := fileMode(f.Mode)
 	if len(f.Fragments) > 1 {
 		bits |= funcFragments
 	}
@@ -134,6 +134,7 @@ func appendFunc(b []byte, f *prof.Func, index map[string]uint64, d *deltas) []by
 	if len(f.Implied) > 0 {
 		b = appendImplied(b, f.Implied)
 	}
+	b = appendFlow(b, f.Flow)
 	if len(f.Calls) == 0 {
 		return b
 	}
@@ -205,7 +206,7 @@ func readFunc(c *bytecur.Cursor, table []string, d *deltas) (f prof.Func, file u
 	if bits&^funcBits != 0 {
 		c.Failf("a function with unknown bits %#02x", bits)
 	}
-	f.Mode, f.Atomic = prof.Mode(bits&funcModeMask), bits&funcAtomic != 0
+	f.Mode, f.Atomic = modeOf(bits), bits&funcAtomic != 0
 	f.Name = lookup(c, table, c.Uvarint())
 	file = readDelta(c, d.file)
 	f.File = lookup(c, table, file)
@@ -228,6 +229,9 @@ func readFunc(c *bytecur.Cursor, table []string, d *deltas) (f prof.Func, file u
 	}
 	if bits&funcImplied != 0 {
 		f.Implied = readImplied(c)
+	}
+	if f.Mode.HasEdges() && c.Err() == nil {
+		f.Flow = readFlow(c, f.NumBlocks())
 	}
 	if bits&funcCalls != 0 {
 		f.Calls = readCalls(c, table)

@@ -15,7 +15,7 @@ import (
 const (
 	minMapRecord   = 4 + 1 + 1 + 2 + 8 + 4 + minMapFragment + 4 + 4 + 1 + 1
 	minMapFragment = 8 + 4 + 4
-	minMapImplied  = 4 + 4 + 4
+	minMapImplied  = 4 + 4
 	minMapCall     = 4 + 1
 )
 
@@ -165,6 +165,9 @@ func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 	f.Signature = c.U32()
 	f.Fragments = readSectionFragments(c, fragments)
 	f.Implied = readSectionImplied(c)
+	if f.Mode.HasEdges() && c.Err() == nil {
+		f.Flow = readSectionFlow(c, f.NumBlocks())
+	}
 	f.Calls = d.calls(c)
 	f.Name = string(c.CString("the function's name", MaxName))
 	f.File = d.intern(c.CString("the source file's name", MaxName))
@@ -219,11 +222,9 @@ func readSectionImplied(c *bytecur.Cursor) []prof.Implied {
 	implied := make([]prof.Implied, num)
 	for i := range implied {
 		implied[i].Block = c.U32()
-		by := make([]uint32, c.CheckCount(c.Off(), uint64(c.U32()), "blocks that imply another", MaxEvidence, 4))
-		for k := range by {
-			by[k] = c.U32()
+		for range c.CheckCount(c.Off(), uint64(c.U32()), "blocks that imply another", MaxEvidence, 4) {
+			implied[i].By = append(implied[i].By, c.U32())
 		}
-		implied[i].By = by
 	}
 	return implied
 }

@@ -36,6 +36,7 @@ func AppendMapSection(b []byte, rawAddr uint64, funcs []prof.Func) []byte {
 		for _, im := range f.Implied {
 			b = appendNumbers(le.AppendUint32(b, im.Block), im.By)
 		}
+		b = appendSectionFlow(b, f.Flow)
 		b = le.AppendUint32(b, uint32(len(f.Calls)))
 		for _, call := range f.Calls {
 			b = append(append(le.AppendUint32(b, call.Block), call.Callee...), 0)

@@ -88,6 +88,7 @@ func appendRecord(b []byte, f *prof.Func, rawAddr uint64) []byte {
 			b = le.AppendUint32(b, by)
 		}
 	}
+	b = appendSectionFlow(b, f.Flow)
 	b = le.AppendUint32(b, uint32(len(f.Calls)))
 	for _, call := range f.Calls {
 		b = le.AppendUint32(b, call.Block)
@@ -120,7 +121,7 @@ func drawName(t *rapid.T, label string) string {
 func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 	f := prof.Func{
 		Name: drawName(t, "name"), File: drawName(t, "file"), Record: record,
-		Mode:      rapid.SampledFrom([]prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull, prof.ModeOrder, prof.ModeBlockOrder}).Draw(t, "mode"),
+		Mode:      rapid.SampledFrom([]prof.Mode{prof.ModeCover, prof.ModeBlock, prof.ModeCount, prof.ModeFull, prof.ModeOrder, prof.ModeBlockOrder, prof.ModeEdge}).Draw(t, "mode"),
 		Signature: rapid.Uint32().Draw(t, "signature"),
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "fragments") {
@@ -137,7 +138,10 @@ func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 		}
 		f.Fragments = append(f.Fragments, fr)
 	}
-	if f.Mode.HasBlocks() {
+	switch {
+	case f.Mode.HasEdges():
+		drawFlow(t, &f)
+	case f.Mode.HasBlocks():
 		f.Implied = drawImplied(t, uint32(f.NumBlocks()))
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "calls") {
@@ -148,6 +152,28 @@ func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 	}
 	f.Plain = rapid.Bool().Draw(t, "plain")
 	return f
+}
+
+// drawFlow draws the flow of a function's blocks, and which have no probe.
+func drawFlow(t *rapid.T, f *prof.Func) {
+	n := f.NumBlocks()
+	u := newUnion(1 + 2*n)
+	f.Flow = make([]prof.Flow, n)
+	for b := range f.Flow {
+		flow := &f.Flow[b]
+		for to := range n {
+			if rapid.Bool().Draw(t, "next") && u.join(2+2*b, 1+2*to) {
+				flow.Next = append(flow.Next, uint32(to))
+			}
+		}
+		flow.Leaves = rapid.Bool().Draw(t, "leaves") && u.join(2+2*b, 0)
+		flow.Entered = rapid.Bool().Draw(t, "entered") && u.join(1+2*b, 0)
+	}
+	for b := 1; b < n; b++ {
+		if rapid.Bool().Draw(t, "bare") && u.join(1+2*b, 2+2*b) {
+			f.Implied = append(f.Implied, prof.Implied{Block: uint32(b)})
+		}
+	}
 }
 
 // drawImplied draws which of so many blocks have no probe, and what implies
@@ -205,6 +231,9 @@ func drawModule(t *rapid.T) prof.Module {
 			c.Blocks = make([]uint64, n)
 			for k := range c.Blocks {
 				c.Blocks[k] = runs()
+			}
+			if f.Mode.HasEdges() {
+				c.Times = rapid.SliceOfN(rapid.Uint64(), n, n).Draw(t, "times")
 			}
 		}
 		if !f.Mode.HasOrder() {
@@ -415,7 +444,7 @@ func TestReadMapSectionErrors(t *testing.T) {
 		drop int
 	}{
 		{"version", append(edit(4, 9), two...), "at offset 0x0: a record of version 9: it requires a newer version of cairn", 1, 0},
-		{"mode", append(edit(5, 10), two...), `at offset 0x0: function "main": mode 10 is unknown`, 1, 0},
+		{"mode", append(edit(5, 11), two...), `at offset 0x0: function "main": mode 11 is unknown`, 1, 0},
 		{"timed mode", append(edit(5, 9), two...), `at offset 0x0: function "main": mode trace has no records`, 1, 0},
 		{"no fragments", append(edit(6, 0), two...), "at offset", 1, 0},
 		{"data before", append(edit(9, 0x3f), two...), "data at 0x403f00, before the raw section at 0x404000", 1, 0},

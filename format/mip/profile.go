@@ -19,7 +19,7 @@ const (
 	countCallers
 	countInexact
 	countUnprobed
-	countBits = 1<<iota - 1
+	countTimes
 )
 
 // WriteProfile writes p as a .mip file. Equal profiles give equal bytes.
@@ -152,14 +152,17 @@ func appendCounts(b []byte, n *prof.Counts, f *prof.Func, raws uint64) []byte {
 		b[at] |= countInexact
 	}
 	put(countUnprobed, n.Unprobed)
+	if anyCount(n.Times) {
+		b[at] |= countTimes
+		for _, v := range n.Times {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
 	return b
 }
 
 func readCounts(c *bytecur.Cursor, n *prof.Counts, f *prof.Func, raws uint64) {
 	bits := c.U8()
-	if bits&^countBits != 0 {
-		c.Failf("counts with unknown bits %#02x", bits)
-	}
 	get := func(bit byte) uint64 {
 		if bits&bit == 0 {
 			return 0
@@ -171,6 +174,9 @@ func readCounts(c *bytecur.Cursor, n *prof.Counts, f *prof.Func, raws uint64) {
 	n.OrderSum = get(countOrder)
 	if blocks := f.NumBlocks() - 1; blocks > 0 && f.Mode.HasBlocks() {
 		n.Blocks = make([]uint64, blocks)
+		if f.Mode.HasEdges() {
+			n.Times = make([]uint64, blocks)
+		}
 	}
 	if bits&countBlocks != 0 {
 		for i := range n.Blocks {
@@ -182,6 +188,14 @@ func readCounts(c *bytecur.Cursor, n *prof.Counts, f *prof.Func, raws uint64) {
 	}
 	n.Inexact = bits&countInexact != 0
 	n.Unprobed = get(countUnprobed)
+	if bits&countTimes != 0 {
+		if n.Times == nil {
+			c.Failf("executions of blocks in mode %s", f.Mode)
+		}
+		for i := range n.Times {
+			n.Times[i] = c.Uvarint()
+		}
+	}
 }
 
 // appendSites writes callers as differences from one to the next, the first from the function itself: most

@@ -59,6 +59,7 @@ type (
 		Record    hexNumber      `yaml:"record"`
 		Code      []textFragment `yaml:"code"`
 		Implied   []textImplied  `yaml:"implied,omitempty"`
+		Flow      []textFlow     `yaml:"flow,omitempty"` // of each block, the entry block first
 		Calls     []textCall     `yaml:"calls,omitempty"`
 
 		Runs      uint64     `yaml:"runs"`
@@ -66,6 +67,7 @@ type (
 		OrderSum  uint64     `yaml:"order_sum,omitempty"`
 		Inexact   bool       `yaml:"inexact,omitempty"`
 		BlockRuns []uint64   `yaml:"block_runs,omitempty,flow"`
+		Times     []uint64   `yaml:"times,omitempty,flow"` // executions of non-entry blocks
 		Callers   []textSite `yaml:"callers,omitempty"`
 		Unprobed  uint64     `yaml:"unprobed,omitempty"` // raw files of builds without its probe
 	}
@@ -76,7 +78,12 @@ type (
 	}
 	textImplied struct {
 		Block uint32   `yaml:"block"`
-		By    []uint32 `yaml:"by,flow"`
+		By    []uint32 `yaml:"by,omitempty,flow"`
+	}
+	textFlow struct {
+		Next    []uint32 `yaml:"next,flow"`
+		Entered bool     `yaml:"entered,omitempty"`
+		Leaves  bool     `yaml:"leaves,omitempty"`
 	}
 	textCall struct {
 		Block  uint32 `yaml:"block"`
@@ -204,11 +211,18 @@ func textOf(m *prof.Module) textModule {
 		for _, im := range f.Implied {
 			tf.Implied = append(tf.Implied, textImplied{im.Block, im.By})
 		}
+		for i := range f.Flow {
+			flow := &f.Flow[i]
+			tf.Flow = append(tf.Flow, textFlow{flow.Next, flow.Entered, flow.Leaves})
+		}
 		for _, call := range f.Calls {
 			tf.Calls = append(tf.Calls, textCall{Block: call.Block, Callee: text(call.Callee)})
 		}
 		if anyCount(c.Blocks) {
 			tf.BlockRuns = c.Blocks
+		}
+		if anyCount(c.Times) {
+			tf.Times = c.Times
 		}
 		for _, s := range c.Callers {
 			tf.Callers = append(tf.Callers, textSite{Addr: hexNumber(s.Addr), Runs: s.Runs})
@@ -269,14 +283,21 @@ func (t *textFunc) function(f *prof.Func, c *prof.Counts) error {
 		f.Fragments = append(f.Fragments, prof.Fragment{Addr: uint64(fr.Addr), Size: fr.Size, Blocks: convert[uint32](fr.Blocks)})
 	}
 	for _, im := range t.Implied {
-		f.Implied = append(f.Implied, prof.Implied{Block: im.Block, By: im.By})
+		f.Implied = append(f.Implied, prof.Implied{Block: im.Block, By: convert[uint32](im.By)})
+	}
+	for i := range t.Flow {
+		flow := &t.Flow[i]
+		f.Flow = append(f.Flow, prof.Flow{Next: convert[uint32](flow.Next), Entered: flow.Entered, Leaves: flow.Leaves})
 	}
 	for _, call := range t.Calls {
 		f.Calls = append(f.Calls, prof.Call{Block: call.Block, Callee: string(call.Callee)})
 	}
-	*c = prof.Counts{Runs: t.Runs, Calls: t.Count, OrderSum: t.OrderSum, Inexact: t.Inexact, Unprobed: t.Unprobed, Blocks: t.BlockRuns}
+	*c = prof.Counts{Runs: t.Runs, Calls: t.Count, OrderSum: t.OrderSum, Inexact: t.Inexact, Unprobed: t.Unprobed, Blocks: t.BlockRuns, Times: t.Times}
 	if blocks := f.NumBlocks() - 1; len(c.Blocks) == 0 && blocks > 0 && mode.HasBlocks() {
 		c.Blocks = make([]uint64, blocks)
+	}
+	if blocks := f.NumBlocks() - 1; len(c.Times) == 0 && blocks > 0 && mode.HasEdges() {
+		c.Times = make([]uint64, blocks)
 	}
 	for _, s := range t.Callers {
 		c.Callers = append(c.Callers, prof.Site{Addr: uint64(s.Addr), Runs: s.Runs})

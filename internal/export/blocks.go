@@ -9,14 +9,17 @@ func blockCounts(m *prof.Module, sites []Site) [][]uint64 {
 	for i := range m.Funcs {
 		counts[i] = make([]uint64, m.Funcs[i].NumBlocks())
 		for b := range counts[i] {
-			if m.Counts[i].Covered(b) {
+			switch {
+			case m.Funcs[i].Mode.HasEdges() && b > 0:
+				counts[i][b] = m.Counts[i].Times[b-1]
+			case m.Counts[i].Covered(b):
 				counts[i][b] = weight(m, i)
 			}
 		}
 	}
 	known := map[[2]int]uint64{}
 	for _, s := range sites {
-		if s.Only && !s.Indirect && m.Funcs[s.Caller].Mode.HasBlocks() && s.Block > 0 {
+		if s.Only && !s.Indirect && m.Funcs[s.Caller].Mode.HasBlocks() && !m.Funcs[s.Caller].Mode.HasEdges() && s.Block > 0 {
 			key := [2]int{s.Caller, s.Block}
 			known[key] = max(known[key], s.Count)
 		}

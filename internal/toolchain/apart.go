@@ -17,8 +17,9 @@ import (
 // a profile of such a mode: in them, a function that is kept although it never ran would be moved away with the
 // calls of the other.
 //
-// In the same way it makes one block of several with the same code, and one test of two operands. Modes that record blocks
-// keep these apart; a build by their profile does, too, so that it has the same blocks.
+// In the same way it makes one block of several with the same code, and one test of two operands. Modes that tell which
+// blocks ran keep these apart; a build by their profile does, too, so that it has the same blocks. Modes for layouts and
+// for frequencies of blocks record the code that is shipped.
 
 // apartFile has the options, a line each, that keep what has the same code apart and that the compiler knows. It is there
 // if there are any.
@@ -30,7 +31,7 @@ func apartOptions(m prof.Mode) []string {
 	if m.Timed() || m == prof.ModeOrder {
 		return nil
 	}
-	return driver.ApartOptions(m.HasBlocks())
+	return driver.ApartOptions(m == prof.ModeBlock || m == prof.ModeFull)
 }
 
 // recordedApart returns the options by which the functions of a profile were kept apart.

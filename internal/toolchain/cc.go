@@ -38,7 +38,7 @@ type InstrumentFlags struct {
 
 // Register adds the flags that say what is recorded and how.
 func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, spike, stacks or trace")
+	flags.StringVar(&f.mode, "mode", "cover", "what to record: cover, block, count, full, order, block+order, edge, spike, stacks or trace")
 	flags.IntVar(&f.Shim.Slots, "order-slots", 0, "with modes order and block+order: record the last `n` first executions; 0 for one per function")
 	flags.BoolVar(&f.Shim.Atomic, "atomic", false, "count with locked instructions: exact with threads, slower")
 	flags.StringArrayVar(&f.only, "only", nil, "instrument only functions whose name (mangled or demangled) or source path matches this `regexp`; repeatable")

@@ -20,7 +20,7 @@ import (
 func (f *InstrumentFlags) checkMode() error {
 	mode, ok := parseMode(f.mode)
 	if !ok {
-		return verb.Usagef("--mode %s: must be cover, block, count, full, order, block+order, spike, stacks or trace", f.mode)
+		return verb.Usagef("--mode %s: must be cover, block, count, full, order, block+order, edge, spike, stacks or trace", f.mode)
 	}
 	f.Shim.Mode = mode
 	switch n := f.Shim.Slots; {
@@ -161,6 +161,8 @@ func parseMode(name string) (prof.Mode, bool) {
 	switch {
 	case len(parts) == 1:
 		return parts[0], true
+	case len(parts) == 2 && parts[0] == prof.ModeOrder && parts[1] == prof.ModeEdge:
+		return prof.ModeEdge, true
 	case len(parts) > 2 || parts[1] != prof.ModeOrder:
 		return 0, false
 	case parts[0] == prof.ModeBlock:

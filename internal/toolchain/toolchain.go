@@ -297,6 +297,8 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 // lacks returns a requested feature that the machine does not have, or "".
 func (o *ShimOptions) lacks(c Compiler) string {
 	switch {
+	case o.Mode.HasEdges() && !probe.SupportsEdges(&o.Options):
+		return fmt.Sprintf("mode %v supports x86-64 ELF only: use mode full, which records which blocks ran", o.Mode)
 	case o.Object == asm.MachO:
 		return o.machOLacks(c)
 	case o.Machine == machine.X86_64:

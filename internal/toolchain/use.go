@@ -353,13 +353,14 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	parse := asm.ParseOptions{Plain: plain(src)}
+	counted := hasFunc(p, func(f *prof.Func) bool { return f.Mode.HasEdges() })
+	parse := asm.ParseOptions{Plain: plain(src), Counts: counted}
 	unit, err := isa.ParseAs(parse, src, of)
 	if err != nil {
 		return nil, nil, fmt.Errorf("as: compiler output: %w", err)
 	}
 	cold := newColdModules(p)
-	opts := split.Options{MinInsns: split.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf}
+	opts := split.Options{MinInsns: split.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf, Counted: counted}
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}

@@ -14,7 +14,7 @@ import (
 
 // recordModes are the columns of modes that keep records.
 func recordModes() (modes []contractMode) {
-	for _, name := range []string{"cover", "block", "count", "full", "order", "block+order"} {
+	for _, name := range []string{"cover", "block", "count", "full", "order", "block+order", "edge"} {
 		modes = append(modes, contractMode{name: name, flags: name, holds: heldRecords})
 	}
 	return append(modes,

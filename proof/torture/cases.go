@@ -28,6 +28,7 @@ var allModes = []mode{
 	{"atomic", []string{"--mode", "full", "--atomic"}, merge},
 	{"order", []string{"--mode", "order"}, merge},
 	{"block+order", []string{"--mode", "block+order", "--order-slots", "16"}, merge},
+	{"edge", []string{"--mode", "edge"}, merge},
 	{"spike", []string{"--mode", "spike", "--small", "0"}, []string{"spikes"}},
 	{"exact", []string{"--mode", "spike", "--small", "0", "--clock", "exact", "--threshold", "5us"}, []string{"spikes"}},
 	{"flight", []string{"--mode", "spike", "--flight"}, []string{"spikes"}},

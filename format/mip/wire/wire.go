@@ -57,6 +57,9 @@ const (
 //	     u64 address, u32 size, u32 number of blocks, u32 offset of each block
 //	u32  number of blocks without a probe, ascending, each: u32 block index,
 //	     u32 number of blocks that imply it, u32 index of each, ascending
+//	in mode edge, for each block, the entry block first: u32 flags, FlowEntered and
+//	     FlowLeaves, and FlowNext times the number of blocks to which it goes on,
+//	     u32 index of each, ascending
 //	u32  number of direct calls, each: u32 block index, NUL-terminated callee
 //	NUL-terminated function name, NUL-terminated source file
 //
@@ -72,6 +75,13 @@ const (
 	MapRelative = 1 << 6
 	MapPlain    = 1 << 5
 	MapModeMask = 1<<5 - 1 // of the mode itself
+)
+
+// Flags of the flow of a block in mode edge.
+const (
+	FlowEntered = 1 << 0
+	FlowLeaves  = 1 << 1
+	FlowNext    = 1 << 2 // the unit of the number of blocks
 )
 
 // The records of UnitSection.
@@ -92,7 +102,9 @@ const (
 	CoverSize      = 1  // u8 flag
 	CountSize      = 8  // u32 negated call count, u32 order
 	FullHeaderSize = 12 // u32 negated call count, u32 order, i32 caller; then a u8 per non-entry block with a probe
+	EdgeSize       = 8  // u64 count; in mode edge one follows the record of mode count for each non-entry block with a probe
 	RecordAlign    = 4  // of count and full records
+	EdgeAlign      = 8  // of records in mode edge
 	OrderOffset    = 4
 	CallerOffset   = 8
 

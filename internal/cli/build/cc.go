@@ -19,6 +19,8 @@ The modes:
   order   cover, and the order in which functions were first executed
   block+order
           block, and the same order
+  edge    count, and how often each block and branch ran (x86-64 ELF): exact
+          frequencies, lines with counts
   spike   calls that took long, with their stack and what they waited for: a log
           for cairn spikes
   stacks  calls and time of each call stack, summed while the program runs: a small
@@ -26,8 +28,8 @@ The modes:
   trace   the start and end of every call: a log for cairn stacks, account,
           callgraph, flame, query and convert
 
-Modes count and full always record the order: count+order is the same as count, and
-full+order the same as full. In modes order and block+order, --order-slots limits
+Modes count, full and edge always record the order: count+order is the same as count,
+and full+order the same as full. In modes order and block+order, --order-slots limits
 how many first executions a run records; with fewer slots than functions the oldest
 are overwritten.
 
@@ -82,7 +84,7 @@ that fails is removed, and the exit code is 1.
 
 With --use nothing is instrumented. Functions are laid out in the order that the
 profile gives (see cairn order), for whichever linker is in use. If the profile has
-blocks (modes block, full and block+order), blocks that never ran are moved out of
+blocks (modes block, full, block+order and edge), blocks that never ran are moved out of
 functions that did. Functions whose control flow has changed since the profile was
 taken are left unchanged. Use the same compiler and flags as for the profile.`
 

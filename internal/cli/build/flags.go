@@ -9,7 +9,7 @@ import (
 
 // arrangeFlags has help group the flags that cc and build share, and shells complete their values.
 func arrangeFlags(c *cobra.Command) {
-	verb.Values(c, "mode", "cover", "block", "count", "full", "order", "block+order", "spike", "stacks", "trace")
+	verb.Values(c, "mode", "cover", "block", "count", "full", "order", "block+order", "edge", "spike", "stacks", "trace")
 	verb.Values(c, "clock", "coarse", "exact")
 	verb.Values(c, "tick", "thread", "signal")
 	verb.Values(c, "algorithm", order.Algorithms()...)

@@ -201,12 +201,12 @@ func (r *lineReport) writeCobertura(w io.Writer) error {
 			if fn.Unknown && fn.Runs == 0 {
 				continue
 			}
-			out.Functions = append(out.Functions, cobertura.Function{Name: names.Show(fn.Name), Line: fn.Line, Hits: fn.Runs})
+			out.Functions = append(out.Functions, cobertura.Function{Name: names.Show(fn.Name), Line: fn.Line, Hits: max(fn.Runs, fn.Times)})
 		}
 		rest := in.Branches
 		for _, l := range in.Lines {
 			if l.State != coverage.Unknown {
-				out.Lines = append(out.Lines, cobertura.Line{Number: l.Number, Hits: l.Runs, Branches: branchesOf(&rest, l.Number)})
+				out.Lines = append(out.Lines, cobertura.Line{Number: l.Number, Hits: l.Count(), Branches: branchesOf(&rest, l.Number)})
 			}
 		}
 		doc.Files = append(doc.Files, out)

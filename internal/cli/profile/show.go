@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/profile/edges"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -266,6 +267,16 @@ type blockJSON struct {
 	Covered bool     `json:"covered"`
 	Runs    uint64   `json:"runs"`
 	Lines   []string `json:"lines,omitempty"`
+
+	// Of mode edge: executions of the block, and where control went from it.
+	Times *uint64    `json:"times,omitempty"`
+	To    []edgeJSON `json:"to,omitempty"`
+}
+
+// edgeJSON is how often control went from a block to another.
+type edgeJSON struct {
+	Block *uint32 `json:"block,omitempty"` // index of the block; nil: it left the function, or went on in a way that is not known
+	Times uint64  `json:"times"`
 }
 
 func newFuncJSON(m *coverage.Module, fn *prof.Func, c *prof.Counts, demangled string) funcJSON {
@@ -309,7 +320,25 @@ func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
 			blocks[i].Runs = c.Blocks[i-1]
 		}
 	}
+	if fn.Mode.HasEdges() {
+		addTimes(blocks, fn, c)
+	}
 	return blocks
+}
+
+// addTimes adds executions to the blocks of a function in mode edge.
+func addTimes(blocks []blockJSON, fn *prof.Func, c *prof.Counts) {
+	times := append([]uint64{c.Calls}, c.Times...)
+	for i := range blocks {
+		blocks[i].Times = &times[i]
+	}
+	for _, e := range edges.Of(fn, times) {
+		j := edgeJSON{Times: e.Times}
+		if e.To != edges.Outside {
+			j.Block = &e.To
+		}
+		blocks[e.From].To = append(blocks[e.From].To, j)
+	}
 }
 
 // spanText returns a span as file:from-to.

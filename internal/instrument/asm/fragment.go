@@ -23,6 +23,7 @@ type Fragment struct {
 	Insns    int
 	State    blockState
 	entered  bool // probe is final
+	again    bool // the next block follows a call that may return again
 	HasAsm   bool
 	Sleds    bool // it has places that XRay overwrites
 	Compiled bool // has an instruction that a naked function cannot have
@@ -51,6 +52,8 @@ type Block struct {
 	Used   bool   // there is code in it
 	leaves bool   // it may be left in the middle: by a computed call, or in inline assembly
 	traps  bool   // it ends in a trap, or in a jump to an unknown target
+	again  bool   // it follows a call that may return again
+	twice  bool   // it is that call alone, which returns at least once
 	Last   Flow   // how it ends
 	Target []byte // local label its last instruction names
 
@@ -111,8 +114,8 @@ func (f *Fragment) Code(pos, next int) {
 	}
 	f.Enter(pos)
 	if f.State == StartBlock {
-		f.Blocks = append(f.Blocks, Block{Probe: pos})
-		f.State = inBlock
+		f.Blocks = append(f.Blocks, Block{Probe: pos, again: f.again})
+		f.State, f.again = inBlock, false
 	}
 	if f.State == inBlock {
 		f.Blocks[len(f.Blocks)-1].Used = true
@@ -252,7 +255,17 @@ func (p *Parser) parentOf(name string) *Function {
 // Way is an edge that gets a block.
 type Way struct {
 	Block int  // index into the blocks of its fragment: the one that ends with the jump
-	Taken bool // the edge of the jump, not the one to the next block
+	Taken bool // the edge of a conditional jump, not the one to the next block
 	Jump  CodeLine
 	Word  string // the opposite jump
+	// Before is set if the block of the edge is in front of the jump, which is unconditional.
+	Before bool
+}
+
+// At returns the offset of the block of the edge.
+func (w *Way) At() int {
+	if w.Before {
+		return int(w.Jump.At)
+	}
+	return int(w.Jump.Next)
 }

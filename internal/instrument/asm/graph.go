@@ -51,6 +51,9 @@ func (f *Function) FlowGraph(taken, returns map[string]bool) *Graph {
 		}
 		leaves := fr.leaving(returns)
 		for i := range fr.Blocks {
+			if fr.Blocks[i].again {
+				g.edge(NodeIn, first+i)
+			}
 			g.block(fr, i, first+i, index, leaves[i])
 		}
 		first += len(fr.Blocks)
@@ -126,7 +129,7 @@ func (fr *Fragment) leaving(returns map[string]bool) []bool {
 		out[i] = fr.Blocks[i].leaves
 	}
 	for _, c := range fr.Calls {
-		if !c.tail && !returns[c.Callee] {
+		if !c.tail && !returns[c.Callee] && !fr.Blocks[c.Block].twice {
 			out[c.Block] = true
 		}
 	}

@@ -49,6 +49,7 @@ type Parser struct {
 	taken     map[string]bool // local labels that something other than a branch refers to
 	arch      string          // operand of the last directive that chose an architecture
 	dataLabel string          // the last label outside of code
+	counts    bool            // see ParseOptions
 	weak      map[string]bool // named as weak definitions, of Mach-O
 	within    map[string]bool // symbols that do not begin a function, of Mach-O
 	table     bool            // inside of a region of data, of Mach-O
@@ -65,6 +66,9 @@ type ParseOptions struct {
 	// Plain reports that it was compiled without optimisation. Blocks end at calls then, which may throw, or never
 	// return: so it is known of each line whether it ran. In optimised code these blocks would cost too much.
 	Plain bool
+	// Counts ends blocks at calls that may return more often than they are made, such as that of setjmp, so that it is
+	// known how often the code after them ran.
+	Counts bool
 }
 
 // Parse reads a compiler's assembly output for a machine, on. It returns a *SyntaxError for
@@ -72,6 +76,7 @@ type ParseOptions struct {
 func (o ParseOptions) Parse(src []byte, kind machine.Kind, on Machine) (*Unit, error) {
 	p := &Parser{
 		Unit:   &Unit{Src: src, Machine: on, Kind: kind, Object: o.Object, Plain: o.Plain},
+		counts: o.Counts,
 		hint:   -1,
 		weak:   map[string]bool{},
 		within: map[string]bool{},
@@ -115,7 +120,7 @@ func (p *Parser) statement(text []byte, pos, next int) error {
 	case LineLabel:
 		p.label(s.Word, pos, next)
 	case LineDirective:
-		if EmitsBytes(s.Word) {
+		if EmitsBytes(s.Word) && !p.Sec.debug() { // nothing jumps to an address in debug information
 			p.Mention(s.Rest)
 		}
 		return p.directive(s, pos, next)
@@ -275,6 +280,10 @@ func (p *Parser) instruction(s Statement, pos, next int) {
 		p.Placed()
 		return
 	}
+	again := p.counts && kind == FlowCall && returnsTwice[p.Unit.Machine.Callee(target)]
+	if again && f.State == inBlock {
+		f.State = StartBlock // how often it is called must be known apart from how often it returns
+	}
 	f.Code(at, next)
 	f.Note(pos, next, false)
 	f.Insns++
@@ -297,6 +306,10 @@ func (p *Parser) instruction(s Statement, pos, next int) {
 	f.Transfer(kind, target, name, trap)
 	if kind == FlowCall && p.endsBlock(f, s, target) {
 		f.State = StartBlock
+	}
+	if again && f.State != Unreached {
+		f.Blocks[len(f.Blocks)-1].twice = true
+		f.State, f.again = StartBlock, true
 	}
 	p.Placed()
 }

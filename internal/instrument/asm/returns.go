@@ -13,6 +13,11 @@ var libraryReturns = []string{
 	"__errno_location", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc",
 }
 
+// returnsTwice are functions of the C library that may return more often than they are called.
+var returnsTwice = map[string]bool{
+	"setjmp": true, "_setjmp": true, "sigsetjmp": true, "__sigsetjmp": true, "vfork": true, "__vfork": true, "getcontext": true, "savectx": true,
+}
+
 // returning finds the functions of the unit that return from every call, whatever their callees do: they have
 // no endless loop, and no other definition can replace them. It computes the least set, so recursive functions
 // are not in it. Neither are functions that may jump to a computed address, even by a jump table.

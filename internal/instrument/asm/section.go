@@ -17,6 +17,11 @@ type Section struct {
 	preamble  int       // offset of the first directive that announces a symbol, or -1
 }
 
+// debug reports whether the section has debug information.
+func (s *Section) debug() bool {
+	return !s.Code && (strings.HasPrefix(s.Name, ".debug_") || strings.HasPrefix(s.Name, "__DWARF,"))
+}
+
 // SectionDirective handles a change of section and reports whether s was one.
 func (p *Parser) SectionDirective(s Statement) bool {
 	switch string(s.Word) {

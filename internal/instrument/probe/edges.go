@@ -50,12 +50,7 @@ func WithEdges(f *asm.Function, u *asm.Unit) *asm.Function {
 
 // criticalEdges returns the critical edges of the conditional jumps of fr, of which the first block is node first of g.
 func criticalEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (ways []asm.Way) {
-	last := make([]asm.CodeLine, len(fr.Blocks)) // the last line of each block
-	for _, l := range fr.Lines {
-		if l.Block >= 0 {
-			last[l.Block] = l
-		}
-	}
+	last := lastLines(fr)
 	for i := range fr.Blocks {
 		b := &fr.Blocks[i]
 		if b.Last != asm.FlowBranch || i+1 == len(fr.Blocks) || last[i].App {
@@ -74,6 +69,17 @@ func criticalEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (ways
 		}
 	}
 	return ways
+}
+
+// lastLines returns the last line of each block.
+func lastLines(fr *asm.Fragment) []asm.CodeLine {
+	last := make([]asm.CodeLine, len(fr.Blocks))
+	for _, l := range fr.Lines {
+		if l.Block >= 0 {
+			last[l.Block] = l
+		}
+	}
+	return last
 }
 
 // labelled returns the index of the block of a label.
@@ -108,7 +114,12 @@ func withWays(fr *asm.Fragment, ways []asm.Way) *asm.Fragment {
 		split.Blocks = append(split.Blocks, fr.Blocks[i])
 		for ; len(ways) > 0 && ways[0].Block == i; ways = ways[1:] {
 			w := &ways[0]
-			edge := asm.Block{Probe: int(w.Jump.Next), Used: true, Way: w, Last: asm.FlowNext}
+			edge := asm.Block{Probe: w.At(), Used: true, Way: w, Last: asm.FlowNext}
+			if w.Before {
+				from := &split.Blocks[index[i]]
+				edge.Last, edge.Target = asm.FlowJump, from.Target
+				from.Last, from.Target = asm.FlowNext, nil
+			}
 			if w.Taken {
 				// The jump leads behind the block, which goes on to where the jump led.
 				over := []byte(".Lcairn_w" + strconv.Itoa(int(w.Jump.At)))

@@ -49,8 +49,8 @@ func (elf) appendAreas(r *Rewriter, out []byte) []byte {
 	on := machines[r.Unit.Kind]
 	for _, a := range r.areas {
 		align := on.syntax().flagAlign
-		if a.align {
-			align = wire.RecordAlign
+		if a.align > 0 {
+			align = a.align
 		}
 		out = on.appendArea(a.begin(out, on, wire.RawSection, align, ".Lcairn_d"), a)
 		if a.slots > 0 {

@@ -121,7 +121,7 @@ func (machO) areaOf(r *Rewriter, fn *asm.Function) *area {
 func (machO) appendAreas(r *Rewriter, out []byte) []byte {
 	for _, a := range r.areas {
 		align := "0"
-		if a.align {
+		if a.align > 0 {
 			align = "2" // the logarithm of wire.RecordAlign
 		}
 		if a.weak {

@@ -12,7 +12,7 @@ import (
 // mapEntry appends the map record of function n; package wire documents it. labels are the numbers of its block
 // labels by fragment. The record is in a section that is linked to the function's, and in its group if it has
 // one, so that the linker drops both or neither.
-func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, implied [][]int) {
+func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, implied [][]int, flow []prof.Flow) {
 	var calls []prof.Call
 	if r.Opts.Mode == prof.ModeFull {
 		calls = directCalls(fn, labels)
@@ -21,10 +21,10 @@ func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, impli
 	here := r.object().base()
 	t := r.object().appendMap(r, r.Tail, fn, n, rec)
 	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
-		mapLength(fn.Name, source, labels, implied, calls), wire.MapVersion, r.mapMode(), len(fn.Frags),
+		mapLength(fn.Name, source, labels, implied, calls)+flowLength(flow), wire.MapVersion, r.mapMode(), len(fn.Frags),
 		machines[r.Unit.Kind].syntax().quad(rec.String()+here), fn.Signature())
 	t = r.appendBlocks(t, n, labels, here)
-	t = appendImplied(t, implied)
+	t = appendFlow(appendImplied(t, implied), flow)
 	t = fmt.Appendf(t, "\t.long\t%d\n", len(calls))
 	for _, c := range calls {
 		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
@@ -89,6 +90,14 @@ const (
 	SkipThunk    = "a thunk for indirect branches"
 	SkipOrphan   = "a cold fragment of a function in another section group"
 )
+
+// recordAlign is the alignment of records with counters.
+func (o *Options) recordAlign() int {
+	if o.Mode.HasEdges() {
+		return wire.EdgeAlign
+	}
+	return wire.RecordAlign
+}
 
 // ownSlots reports whether each function has its own slot in the order buffer.
 func (o *Options) ownSlots() bool { return o.Mode.HasSlots() && o.Slots == 0 }

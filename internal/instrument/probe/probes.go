@@ -19,6 +19,10 @@ type probes interface {
 	entryProbe(o *Options, p *entryProbe) (probe, stub string)
 	// appendArea appends the bytes of an area.
 	appendArea(out []byte, a *area) []byte
+	// count returns the counters of a function in mode edge.
+	count(r *Rewriter, fn *asm.Function) *counted
+	// countsBlocks reports whether they count more than calls.
+	countsBlocks() bool
 	// blocks returns the probes of the blocks of a function that are not implied by others,
 	// or false if the function can have none but that of its entry.
 	blocks(r *Rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool)
@@ -49,6 +53,18 @@ var syntax64 = syntax{mark: "@", address: ".quad", flagAlign: 1}
 func (x86Probes) syntax() *syntax { return &syntax64 }
 
 func (aarch64Probes) syntax() *syntax { return &syntax64 }
+
+func (x86Probes) countsBlocks() bool { return true }
+
+func (aarch64Probes) countsBlocks() bool { return false }
+
+func (armProbes) countsBlocks() bool { return false }
+
+func (x86Probes) count(r *Rewriter, fn *asm.Function) *counted { return r.countX86(fn) }
+
+func (aarch64Probes) count(_ *Rewriter, fn *asm.Function) *counted { return onlyCalls(fn) }
+
+func (armProbes) count(_ *Rewriter, fn *asm.Function) *counted { return onlyCalls(fn) }
 
 func (x86Probes) appendArea(out []byte, a *area) []byte { return zeros(out, a.size) }
 

@@ -63,7 +63,7 @@ func firstCall(m prof.Mode) string {
 		return firstOrder
 	case m == prof.ModeFull:
 		return firstFull
-	case m == prof.ModeCount:
+	case m == prof.ModeCount, m == prof.ModeEdge:
 		return firstCount
 	}
 	return ""
@@ -99,7 +99,7 @@ type area struct {
 	index int
 	group string
 	size  int
-	align bool
+	align int // of its records; 0 if they have no counter
 	slots int // one for each record
 
 	symbol string // of Mach-O: the symbol of the record, quoted if necessary
@@ -140,8 +140,16 @@ func (r *Rewriter) function(fn *asm.Function) {
 	r.Result.Functions++
 	var implied [][]int // by block; nil: no block instrumentation
 	var blocks blockProbes
+	var flow []prof.Flow
 	count, probes := 1, 1
-	if r.Opts.Mode.HasBlocks() {
+	switch {
+	case r.Opts.Mode.HasEdges():
+		c := machines[r.Unit.Kind].count(r, fn)
+		fn, implied, blocks, flow = c.fn, c.implied, c.probes, c.flow
+		if implied == nil {
+			r.Result.EntryOnly = append(r.Result.EntryOnly, fn.Name)
+		}
+	case r.Opts.Mode.HasBlocks():
 		fn = WithEdges(fn, r.Unit)
 		implied = inferred(fn, r.Unit)
 		own(fn, implied)
@@ -168,7 +176,7 @@ func (r *Rewriter) function(fn *asm.Function) {
 		r.Insert(fn.Main().End, r.literal)
 		r.literal = ""
 	}
-	r.mapEntry(fn, n, rec, labels, implied)
+	r.mapEntry(fn, n, rec, labels, implied, flow)
 }
 
 // position is an address in the raw section, for use in assembly text.
@@ -190,10 +198,10 @@ func (p position) plus(n int) position { return position{p.area, p.off + n} }
 // record allocates a record in the area of its function.
 func (r *Rewriter) record(fn *asm.Function, probes int) position {
 	a := r.object().areaOf(r, fn)
-	size := int(wire.RecordSize(r.Opts.Mode.HasCalls(), r.Opts.Mode.HasBlocks(), probes))
+	size := int(wire.RecordSize(r.Opts.Mode.HasCalls(), r.Opts.Mode.HasBlocks(), r.Opts.Mode.HasEdges(), probes))
 	if r.Opts.Mode.HasCalls() {
-		a.align = true
-		a.size = (a.size + wire.RecordAlign - 1) &^ (wire.RecordAlign - 1)
+		a.align = r.Opts.recordAlign()
+		a.size = (a.size + a.align - 1) &^ (a.align - 1)
 	}
 	p := position{a.index, a.size}
 	a.size += size
@@ -284,9 +292,14 @@ func (r *Rewriter) EntryRow(saved []string) string {
 // blockProbes plans the labels of the non-entry blocks, the probes of those that are not implied, and the end
 // labels. It returns the numbers of the block labels, a slice per fragment.
 func (r *Rewriter) blockProbes(fn *asm.Function, n int, rec position, implied [][]int, blocks blockProbes) [][]int {
-	rec = rec.plus(1)
-	if r.Opts.Mode == prof.ModeFull {
-		rec = rec.plus(wire.FullHeaderSize - 1)
+	each := 1 // byte of the record
+	switch {
+	case r.Opts.Mode.HasEdges():
+		rec, each = rec.plus(wire.CountSize), wire.EdgeSize
+	case r.Opts.Mode == prof.ModeFull:
+		rec = rec.plus(wire.FullHeaderSize)
+	default:
+		rec = rec.plus(1)
 	}
 	labels := make([][]int, len(fn.Frags))
 	first := 0
@@ -303,7 +316,7 @@ func (r *Rewriter) blockProbes(fn *asm.Function, n int, rec position, implied []
 			probe := ""
 			if implied[first+k] == nil {
 				probe = blocks.probe(first+k, rec)
-				rec = rec.plus(1)
+				rec = rec.plus(each)
 			}
 			label := ".Lcairn_b" + strconv.Itoa(r.label) + ":\n"
 			if b := &f.Blocks[k]; b.Way != nil {

@@ -23,6 +23,7 @@ type ColdBlocks func(FuncInfo) (cold []bool, ok bool)
 type Options struct {
 	Sources  []string                     // as Options.Sources
 	SourceOf func(function string) string // as Options.SourceOf
+	Counted  bool                         // the profile is of mode edge, whose blocks are others
 	// MinInsns leaves runs of neighbouring cold blocks with fewer instructions in place. The jump to them would
 	// be as long as the code moved.
 	MinInsns int
@@ -86,7 +87,12 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 		if named.Reason(fn, named.SourceFor(fn.Name, s.result.Source)) != "" {
 			continue
 		}
-		probed := probe.WithEdges(fn, u) // as it was when it had probes
+		var probed *asm.Function // as it was when it had probes
+		if opts.Counted {
+			probed = probe.WithCounters(fn, u)
+		} else {
+			probed = probe.WithEdges(fn, u)
+		}
 		info := FuncInfo{Name: fn.Name, Source: named.SourceFor(fn.Name, s.result.Source), Signature: probed.Signature()}
 		for _, f := range probed.Frags {
 			info.Blocks += len(f.Blocks)

@@ -25,7 +25,11 @@ type Branch struct {
 type Way struct {
 	State State
 	Runs  uint64 // in which it was taken, a lower bound
+	Times uint64 // that it was taken, in all runs; 0 if that is not recorded (mode edge)
 }
+
+// Count returns how often a way was taken: in executions, or else in runs.
+func (w *Way) Count() uint64 { return max(w.Times, w.Runs) }
 
 // BranchTally counts ways of branches by their state.
 type BranchTally struct {
@@ -88,6 +92,7 @@ type branch struct {
 
 type wayFacts struct {
 	runs   uint64 // in which it was certainly taken
+	times  uint64 // that it was taken, if that is recorded
 	maybe  bool   // some copy may have taken it
 	missed bool   // some copy was evaluated, and certainly did not take it
 }
@@ -104,7 +109,10 @@ func (o *observer) branchesOf(s *scan, f *prof.Func, c *prof.Counts) {
 		o.unbranch(s.m, f)
 		return
 	}
-	b := brancher{scan: s, runs: func(piece int) uint64 { return blockRuns(c, s.fl.pieces[piece].block) }}
+	b := brancher{
+		scan: s, edges: s.fl.edgeTimes(f, s.times),
+		runs: func(piece int) uint64 { return blockRuns(c, s.fl.pieces[piece].block) },
+	}
 	count := map[branchKey]int{}
 	for i := range s.fl.pieces {
 		p := &s.fl.pieces[i]
@@ -115,7 +123,7 @@ func (o *observer) branchesOf(s *scan, f *prof.Func, c *prof.Counts) {
 		if !ok {
 			continue
 		}
-		ways := [2]wayFacts{b.way(i, 0), b.way(i, 1)}
+		ways := [2]wayFacts{b.counted(i, 0), b.counted(i, 1)}
 		if s.plain {
 			key.index = count[key]
 			count[branchKey{at: key.at, owner: key.owner, to: key.to}]++
@@ -159,6 +167,7 @@ func (o *observer) addBranch(key branchKey, ran bool, ways [2]wayFacts) {
 	}
 	for k, w := range ways {
 		b.ways[k].runs = max(b.ways[k].runs, w.runs)
+		b.ways[k].times += w.times
 		b.ways[k].maybe = b.ways[k].maybe || w.maybe
 		b.ways[k].missed = b.ways[k].missed || w.missed
 	}
@@ -167,7 +176,28 @@ func (o *observer) addBranch(key branchKey, ran bool, ways [2]wayFacts) {
 // brancher finds out where the branches of a function went.
 type brancher struct {
 	*scan
-	runs func(piece int) uint64
+	runs  func(piece int) uint64
+	edges func(from, to int) uint64 // executions, nil if they are not recorded
+}
+
+// counted is way, with executions.
+func (b *brancher) counted(i, k int) wayFacts {
+	to := b.fl.pieces[i].ways[k]
+	w := b.way(i, k)
+	if b.edges == nil || to == nowhere {
+		return w
+	}
+	n := b.edges(i, to)
+	switch {
+	case b.selects(&b.fl.pieces[i]):
+		if w.runs > 0 {
+			w.times = n
+		}
+		return w
+	case n == 0:
+		return wayFacts{missed: b.runs(i) > 0 || w.missed, maybe: w.maybe && b.runs(i) == 0}
+	}
+	return wayFacts{runs: max(w.runs, 1), times: n}
 }
 
 // key returns the identity of the branch at the end of p, and whether it has a line.
@@ -413,7 +443,7 @@ func (o *observer) fileBranches(states map[lineOf]State) map[string][]Branch {
 			case !b.ran:
 				out.Ways[k].State = Missed
 			case w.runs > 0:
-				out.Ways[k] = Way{Ran, w.runs}
+				out.Ways[k] = Way{Ran, w.runs, w.times}
 			case w.maybe, joined, key.index < 0 && (key.to[k].line == 0 || states[key.to[k]] != Missed):
 				out.Ways[k].State = Unknown
 			}
@@ -451,6 +481,7 @@ func joinBranches(a, b []Branch) []Branch {
 			if x.Ran {
 				old.Ways[k].State = max(old.Ways[k].State, x.Ways[k].State)
 				old.Ways[k].Runs = max(old.Ways[k].Runs, x.Ways[k].Runs)
+				old.Ways[k].Times += x.Ways[k].Times
 			}
 		}
 	}

@@ -159,7 +159,7 @@ func TestCopiesAreOne(t *testing.T) {
 	if fn := files[1].Funcs; len(fn) != 1 || fn[0].Runs != 2 {
 		t.Errorf("functions %+v", fn)
 	}
-	if l := files[1].Lines[0]; l != (Line{3, Ran, 2}) {
+	if l := files[1].Lines[0]; l != (Line{3, Ran, 2, 0}) {
 		t.Errorf("line %+v", l)
 	}
 }

@@ -74,15 +74,23 @@ func (fl *flow) withoutEdges(d *decoder) {
 	fl.pieces = kept
 }
 
-// edge reports whether piece i is the block of an edge, and returns the piece to which that leads. All other blocks have
-// their probe at the beginning, and something else behind it.
+// edge reports whether piece i is the block of an edge, and returns the piece to which that leads: it has nop, a probe,
+// and perhaps a jump. All other blocks have their probe at the beginning, and something else behind it.
 func (fl *flow) edge(d *decoder, i, first int) (to int, ok bool) {
 	p := &fl.pieces[i]
-	const most = 3 // instructions
-	if i == 0 || fl.pieces[i-1].block == p.block || len(p.succs) != 1 || p.succs[0] == computed || len(p.insts) < 2 || len(p.insts) > most {
+	if i == 0 || fl.pieces[i-1].block == p.block || len(p.succs) != 1 || p.succs[0] == computed || len(p.insts) < 2 || !p.insts[0].padding {
 		return 0, false
 	}
-	nop, probe := &p.insts[0], &p.insts[1]
-	ok = nop.padding && probe.kind == none && !probe.padding && d.raw[first+1].Refers && (len(p.insts) < most || p.insts[2].jump)
-	return p.succs[0], ok
+	rest := p.insts[1:]
+	if last := len(rest) - 1; rest[last].jump {
+		rest = rest[:last]
+	}
+	probe := false
+	for k := range rest {
+		if rest[k].kind != none || rest[k].padding {
+			return 0, false
+		}
+		probe = probe || d.raw[first+1+k].Refers
+	}
+	return p.succs[0], probe
 }

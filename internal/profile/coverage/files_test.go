@@ -65,15 +65,15 @@ func TestPathRules(t *testing.T) {
 func TestApply(t *testing.T) {
 	t.Parallel()
 	files := []SourceFile{
-		{File: "/one/a.c", Funcs: []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 2}, {Name: "g", Line: 5, End: 5, Runs: 0}}, Lines: []Line{{1, Ran, 2}, {2, Missed, 0}, {3, Missed, 0}}},
-		{File: "/two/a.c", Funcs: []SourceFunc{{Name: "f", Line: 1, End: 2, Runs: 1}}, Lines: []Line{{1, Missed, 0}, {2, Unknown, 0}, {4, Ran, 1}}},
-		{File: "/two/b.c", Funcs: nil, Lines: []Line{{1, Ran, 1}}},
+		{File: "/one/a.c", Funcs: []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 2}, {Name: "g", Line: 5, End: 5, Runs: 0}}, Lines: []Line{{1, Ran, 2, 0}, {2, Missed, 0, 0}, {3, Missed, 0, 0}}},
+		{File: "/two/a.c", Funcs: []SourceFunc{{Name: "f", Line: 1, End: 2, Runs: 1}}, Lines: []Line{{1, Missed, 0, 0}, {2, Unknown, 0, 0}, {4, Ran, 1, 0}}},
+		{File: "/two/b.c", Funcs: nil, Lines: []Line{{1, Ran, 1, 0}}},
 	}
 	r, err := NewPathRules([]string{"/one=.", "/two=."}, nil, []string{"b.c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []SourceFile{{File: "a.c", Funcs: []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 2}, {Name: "g", Line: 5, End: 5, Runs: 0}}, Lines: []Line{{1, Ran, 2}, {2, Unknown, 0}, {3, Missed, 0}, {4, Ran, 1}}}}
+	want := []SourceFile{{File: "a.c", Funcs: []SourceFunc{{Name: "f", Line: 1, End: 3, Runs: 2}, {Name: "g", Line: 5, End: 5, Runs: 0}}, Lines: []Line{{1, Ran, 2, 0}, {2, Unknown, 0, 0}, {3, Missed, 0, 0}, {4, Ran, 1, 0}}}}
 	got := r.Apply(files)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -88,7 +88,7 @@ func TestGaps(t *testing.T) {
 	f := SourceFile{
 		File:  "a.c",
 		Funcs: []SourceFunc{{Name: "ran", Line: 3, End: 7, Runs: 1}, {Name: "never", Line: 10, End: 12, Runs: 0}, {Name: "inlined", Line: 20, End: 21, Runs: 0}, {Name: "empty", Line: 30, End: 30, Runs: 0}, {Name: "outer", Line: 40, End: 49, Runs: 1}, {Name: "lambda", Line: 42, End: 44}, {Name: "unprobed", Line: 50, End: 51, Unknown: true}},
-		Lines: []Line{{1, Missed, 0}, {3, Ran, 1}, {4, Missed, 0}, {5, Missed, 0}, {6, Unknown, 0}, {7, Missed, 0}, {10, Missed, 0}, {12, Missed, 0}, {20, Missed, 0}, {21, Ran, 1}, {40, Ran, 1}, {42, Missed, 0}, {43, Missed, 0}, {46, Missed, 0}, {47, Ran, 1}, {51, Missed, 0}},
+		Lines: []Line{{1, Missed, 0, 0}, {3, Ran, 1, 0}, {4, Missed, 0, 0}, {5, Missed, 0, 0}, {6, Unknown, 0, 0}, {7, Missed, 0, 0}, {10, Missed, 0, 0}, {12, Missed, 0, 0}, {20, Missed, 0, 0}, {21, Ran, 1, 0}, {40, Ran, 1, 0}, {42, Missed, 0, 0}, {43, Missed, 0, 0}, {46, Missed, 0, 0}, {47, Ran, 1, 0}, {51, Missed, 0, 0}},
 	}
 	want := []Gap{
 		{nil, false, Range{1, 1}},

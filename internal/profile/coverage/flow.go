@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
@@ -158,7 +159,12 @@ func (d *decoder) block(b Block) bool {
 // on: the instructions from the one that computes the page of a record to the last that uses
 // the record, and the branch to the path of a first call.
 func (d *decoder) probes(first int) {
-	if d.code.Machine() != machine.AArch64 {
+	switch d.code.Machine() {
+	case machine.X86_64:
+		d.counters(first)
+		return
+	case machine.AArch64:
+	default:
 		return
 	}
 	const most = 5 // instructions
@@ -176,6 +182,32 @@ func (d *decoder) probes(first int) {
 			d.insts[i].kind = none
 		}
 		d.insts[last].kind = none
+	}
+}
+
+// counters finds the counters of mode edge, on x86-64, that are more than an increment (internal/instrument/probe/x86count.go):
+// those by a register begin with a load of the record and end with a store to it, those that save the flags are two
+// instructions longer at both ends.
+func (d *decoder) counters(first int) {
+	const save, restore = 0x9c, 0x9d // pushfq, popfq
+	is := func(i int, op byte) bool {
+		return i >= first && i < len(d.insts) && bytes.Equal(d.code.Bytes(d.insts[i].addr, d.insts[i].addr+1), []byte{op})
+	}
+	for i := first; i < len(d.insts); i++ {
+		if !d.raw[i].Refers || d.insts[i].kind != none || d.insts[i].padding {
+			continue
+		}
+		from, to := i, i
+		switch {
+		case i+2 < len(d.insts) && d.raw[i+2].Refers && d.raw[i+2].Memory == d.raw[i].Memory && d.insts[i+2].kind == none:
+			to = i + 2
+		case is(i-1, save) && is(i+1, restore):
+			from, to = max(i-2, first), min(i+2, len(d.insts)-1)
+		}
+		for k := from; k <= to; k++ {
+			d.insts[k].kind, d.insts[k].padding = none, false
+		}
+		i = to
 	}
 }
 

@@ -74,7 +74,7 @@ func writeRecord(b *bufio.Writer, f *SourceFile) (out Unlisted) {
 	t := f.Tally()
 	for _, l := range f.Lines {
 		if l.State != Unknown {
-			field("DA:", uint64(l.Number), ","+strconv.FormatUint(l.Runs, 10))
+			field("DA:", uint64(l.Number), ","+strconv.FormatUint(l.Count(), 10))
 		}
 	}
 	field("LF:", uint64(t.Ran+t.Missed), "")
@@ -115,7 +115,7 @@ func writeBranches(b *bufio.Writer, f *SourceFile) (unlisted int) {
 		}
 		for i := range group {
 			for way, w := range group[i].Ways {
-				runs := strconv.FormatUint(w.Runs, 10)
+				runs := strconv.FormatUint(w.Count(), 10)
 				switch {
 				case w.State == Unknown:
 					continue

@@ -216,9 +216,9 @@ func anyFile(t *rapid.T) *SourceFile {
 	for n := 1; n < 24; n++ {
 		switch s := State(rapid.IntRange(0, 4).Draw(t, "state")); s {
 		case Ran:
-			f.Lines = append(f.Lines, Line{n, Ran, 1})
+			f.Lines = append(f.Lines, Line{n, Ran, 1, 0})
 		case Missed, Unknown:
-			f.Lines = append(f.Lines, Line{n, s, 0})
+			f.Lines = append(f.Lines, Line{n, s, 0, 0})
 		}
 	}
 	set := sourceFuncs{}
@@ -259,9 +259,9 @@ func TestLCOVFuncs(t *testing.T) {
 	ran := func(lines ...int) (list []Line) {
 		for _, n := range lines {
 			if n < 0 {
-				list = append(list, Line{-n, Missed, 0})
+				list = append(list, Line{-n, Missed, 0, 0})
 			} else {
-				list = append(list, Line{n, Ran, 1})
+				list = append(list, Line{n, Ran, 1, 0})
 			}
 		}
 		return list

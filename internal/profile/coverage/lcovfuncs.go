@@ -63,7 +63,7 @@ func lcovFuncs(f *SourceFile) (list []lcovFunc, unlisted int) {
 			continue
 		}
 		for _, fn := range slices.Backward(group) {
-			list = append(list, lcovFunc{oneLine(fn.Name), begin, end, fn.Runs})
+			list = append(list, lcovFunc{oneLine(fn.Name), begin, end, max(fn.Runs, fn.Times)})
 		}
 		cut, _ := slices.BinarySearchFunc(lines, begin, func(l Line, n int) int { return l.Number - n })
 		lines = lines[:cut]

@@ -59,6 +59,8 @@ type SourceFunc struct {
 	Line int    // of its definition
 	End  int    // its last line with code of its own, at least Line
 	Runs uint64 // in which it was entered, by the copy that ran most often: a lower bound
+	// Times is how often it was called, in mode edge: a lower bound, without what was inlined.
+	Times uint64
 	// Unknown is set if it is not known whether it ran: it has no probes, its code is only where it was inlined, or
 	// compilers may have computed the results of its calls.
 	Unknown bool
@@ -70,7 +72,11 @@ type Line struct {
 	Number int
 	State  State
 	Runs   uint64 // in which it ran, by the code that ran most often
+	Times  uint64 // that it ran, in all runs; 0 if that is not recorded (mode edge)
 }
+
+// Count returns how often a line that ran did: in executions, or else in runs.
+func (l *Line) Count() uint64 { return max(l.Times, l.Runs) }
 
 // Files returns the line coverage of all source files, ascending by name. Functions without a
 // known line are omitted; unplaced is their number.
@@ -92,10 +98,10 @@ func (a *Analysis) Files() (files []SourceFile, unplaced int) {
 	for name, set := range funcs {
 		file(name).Funcs = set.list()
 	}
-	states := o.states()
+	states, times := o.states(), o.times()
 	for at, s := range states {
 		f := file(at.file)
-		f.Lines = append(f.Lines, Line{at.line, s, o.runs[at]})
+		f.Lines = append(f.Lines, Line{at.line, s, o.runs[at], times[at]})
 	}
 	for name, list := range o.fileBranches(states) {
 		file(name).Branches = list
@@ -136,7 +142,11 @@ func (a *Analysis) funcs() (files map[string]sourceFuncs, unplaced int) {
 			copies, unsure := a.o.inlinedRuns(m, first)
 			runs := max(c.Runs, copies)
 			a.o.begin(m, first, runs)
-			add(name, SourceFunc{Name: src.Name, Line: line, End: a.o.end(m, first, line), Runs: runs, Unknown: runs == 0 && (unsure || a.o.returns.computed(i, first))})
+			var times uint64
+			if first.Mode.HasEdges() {
+				times = c.Calls
+			}
+			add(name, SourceFunc{Name: src.Name, Line: line, Times: times, End: a.o.end(m, first, line), Runs: runs, Unknown: runs == 0 && (unsure || a.o.returns.computed(i, first))})
 		}
 	}
 	for i := range a.missing {
@@ -184,7 +194,7 @@ func (s sourceFuncs) add(fn SourceFunc) {
 	if have && fn.Why != 0 && old.Why == 0 {
 		return // a copy of it is linked
 	}
-	fn.Runs = max(fn.Runs, old.Runs)
+	fn.Runs, fn.Times = max(fn.Runs, old.Runs), max(fn.Times, old.Times)
 	fn.Unknown = fn.Runs == 0 && (fn.Unknown || old.Unknown)
 	fn.End = max(fn.End, old.End)
 	s[key] = fn

@@ -59,11 +59,11 @@ func TestExclude(t *testing.T) {
 	f := SourceFile{
 		File:  "a.c",
 		Funcs: []SourceFunc{{Name: "f", Line: 1, End: 4, Runs: 1}, {Name: "g", Line: 6, End: 9}, {Name: "h", Line: 11, End: 12}},
-		Lines: []Line{{1, Ran, 1}, {2, Missed, 0}, {3, Ran, 1}, {7, Missed, 0}, {8, Missed, 0}, {9, Missed, 0}, {11, Unknown, 0}, {12, Missed, 0}},
+		Lines: []Line{{1, Ran, 1, 0}, {2, Missed, 0, 0}, {3, Ran, 1, 0}, {7, Missed, 0, 0}, {8, Missed, 0, 0}, {9, Missed, 0, 0}, {11, Unknown, 0, 0}, {12, Missed, 0, 0}},
 	}
 	m := Markers{Lines: []Range{{2, 2}, {11, 11}}, Functions: []int{6, 5}}
 	kept, n := m.Exclude(&f)
-	want := SourceFile{File: "a.c", Funcs: f.Funcs[:1], Lines: []Line{{1, Ran, 1}, {3, Ran, 1}, {12, Missed, 0}}}
+	want := SourceFile{File: "a.c", Funcs: f.Funcs[:1], Lines: []Line{{1, Ran, 1, 0}, {3, Ran, 1, 0}, {12, Missed, 0, 0}}}
 	if !reflect.DeepEqual(kept, want) {
 		t.Errorf("kept %v, want %v", kept, want)
 	}
@@ -78,10 +78,10 @@ func TestExclude(t *testing.T) {
 // TestUnreachable: what a marker says cannot run is excluded unless it ran.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	f := SourceFile{File: "a.c", Lines: []Line{{1, Ran, 1}, {2, Missed, 0}, {3, Ran, 2}, {4, Unknown, 0}, {5, Missed, 0}}}
+	f := SourceFile{File: "a.c", Lines: []Line{{1, Ran, 1, 0}, {2, Missed, 0, 0}, {3, Ran, 2, 0}, {4, Unknown, 0, 0}, {5, Missed, 0, 0}}}
 	m := Markers{Unreachable: []Range{{2, 4}}}
 	kept, n := m.Exclude(&f)
-	if want := []Line{{1, Ran, 1}, {3, Ran, 2}, {5, Missed, 0}}; !reflect.DeepEqual(kept.Lines, want) || n.Lines != 2 {
+	if want := []Line{{1, Ran, 1, 0}, {3, Ran, 2, 0}, {5, Missed, 0, 0}}; !reflect.DeepEqual(kept.Lines, want) || n.Lines != 2 {
 		t.Errorf("kept %v, excluded %+v", kept.Lines, n)
 	}
 	if len(m.Problems) != 1 || m.Problems[0] != "line 3: it ran, and a marker says that it is unreachable" {

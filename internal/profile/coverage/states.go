@@ -111,8 +111,11 @@ func (r *remnant) add(in *inst, k int) {
 
 // observer collects the modules' results for lines.
 type observer struct {
-	runs     map[lineOf]uint64 // runs in which code of a line ran
-	doubtful map[lineOf]bool   // whose code may or may not have run
+	runs map[lineOf]uint64 // runs in which code of a line ran
+
+	copyTimes map[copyOf]uint64 // executions of the code of a line, in mode edge
+
+	doubtful map[lineOf]bool // whose code may or may not have run
 	remnants []remnant
 	entered  map[owner]uint64 // runs of functions, in all their code
 	copies   map[owner]uint64 // runs of functions where they were inlined
@@ -140,7 +143,7 @@ func newObserver(modules []Module) *observer {
 	return &observer{
 		returns: newReturning(modules),
 
-		runs: map[lineOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{}, sure: map[owner]uint64{},
+		runs: map[lineOf]uint64{}, copyTimes: map[copyOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{}, sure: map[owner]uint64{},
 		separate: map[owner]bool{}, listed: map[owner]bool{}, parents: map[owner]map[owner]bool{}, bodies: map[owner]map[place]bool{},
 		lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
 		ends: map[owner]int{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
@@ -175,7 +178,7 @@ func (o *observer) ran(at lineOf, runs uint64) { o.runs[at] = max(o.runs[at], ru
 // blocks adds the lines of a function whose code is not known.
 func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 	plain := m.Code == nil || f.Plain || m.Code.Plain(f.Addr())
-	own := m.frames(f)
+	own, times := m.frames(f), timesOf(f, c)
 	for b := range Blocks(f) {
 		runs := blockRuns(c, b.Index)
 		var frames []Frame
@@ -192,6 +195,9 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 				continue
 			}
 			o.ran(at, runs)
+			if times != nil {
+				o.counted(at, place{addr: f.Addr()}, frames, times[b.Index])
+			}
 			o.reach(own, at)
 			if runs == 0 && !plain {
 				o.remnants = append(o.remnants, remnant{at: at, frames: frames, insts: 1})
@@ -274,7 +280,7 @@ func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
 	m := &o.returns.modules[module]
 	fl.record(f, c)
 	o.body(m, place{module, f.Addr()})
-	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources(), sites: map[lineOf]early{}}
+	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources(), sites: map[lineOf]early{}, times: timesOf(f, c)}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
 		// All that is known is that it was entered.
@@ -315,11 +321,12 @@ type scan struct {
 	// Of the current piece.
 	piece    int
 	runs     uint64
-	doubtful bool // it may or may not have run
-	stays    bool // nothing that it leads to ran: a call in it did not return
-	back     bool // all calls in it returned
-	after    bool // the rest is behind a call that did not return
-	working  bool // there was code other than padding
+	times    []uint64 // of all blocks, nil if they are not recorded
+	doubtful bool     // it may or may not have run
+	stays    bool     // nothing that it leads to ran: a call in it did not return
+	back     bool     // all calls in it returned
+	after    bool     // the rest is behind a call that did not return
+	working  bool     // there was code other than padding
 
 	sites map[lineOf]early // lines that call what was inlined in the piece
 
@@ -351,6 +358,9 @@ func (s *scan) lines(p *piece) {
 			}
 			placed = true
 			s.line(lineOf{file, line}, frames)
+			if s.times != nil && s.runs > 0 {
+				s.counted(lineOf{file, line}, place{s.module, s.fl.entry}, frames, s.times[p.block])
+			}
 			if len(frames) > 1 {
 				s.reach(frames, lineOf{file, line})
 			} else {

@@ -157,9 +157,12 @@ func (j *joiner) layOut() (renumbered []int, err error) {
 			fmt.Fprintf(digest, "%d %d\n", fr.Size, fr.Blocks)
 		}
 		f.Record = record
-		record += wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes())
+		record += wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes())
 		record = (record + wire.RecordAlign - 1) &^ (wire.RecordAlign - 1)
 		fmt.Fprintf(digest, "%q %q %d %t %#x %v %v\n", f.Name, f.File, f.Mode, f.Atomic, f.Signature, f.Implied, f.Calls)
+		if f.Mode.HasEdges() {
+			fmt.Fprintf(digest, "%v\n", f.Flow)
+		}
 		funcs[i] = f
 	}
 	if record > math.MaxUint32 {
@@ -187,6 +190,9 @@ func (j *joiner) translate(m *prof.Module, numbers, renumbered []int) prof.Modul
 		part.Counts[i].Unprobed = m.Raws // except for those in m
 		if f := &all.Funcs[i]; f.Mode.HasBlocks() && f.NumBlocks() > 1 {
 			part.Counts[i].Blocks = make([]uint64, f.NumBlocks()-1)
+			if f.Mode.HasEdges() {
+				part.Counts[i].Times = make([]uint64, f.NumBlocks()-1)
+			}
 		}
 	}
 	code := newCode(m.Funcs)
@@ -199,6 +205,10 @@ func (j *joiner) translate(m *prof.Module, numbers, renumbered []int) prof.Modul
 		c.Blocks = slices.Clone(c.Blocks)
 		if c.Blocks == nil {
 			c.Blocks = part.Counts[k].Blocks
+		}
+		c.Times = slices.Clone(c.Times)
+		if c.Times == nil {
+			c.Times = part.Counts[k].Times
 		}
 		c.Callers = j.callers(m, c.Callers, code, number)
 		part.Counts[k] = c

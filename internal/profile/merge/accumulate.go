@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/profile/edges"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -43,6 +44,7 @@ type tally struct {
 	caller     int32
 	callerRuns uint64
 	inexact    bool
+	edges      *edgeTally // nil before a run
 }
 
 // callerKey is a first caller of the function of counter i.
@@ -66,6 +68,9 @@ type Accumulator struct {
 	seen    []uint64 // by function: the last image with a slot of it
 	traces  sample
 	ids     []uint64 // of runs
+
+	solver edges.Solver
+	words  []uint64 // counters of a record, reused
 }
 
 // NewAccumulator returns an empty sum, which keeps this many traces of runs.
@@ -102,7 +107,7 @@ func (a *Accumulator) addImage(r *Run) error {
 	if a.pending++; a.pending == maxPending {
 		a.flush()
 	}
-	im := counted{data: data, racing: !r.Single, changed: r.Changed, maxCalls: r.MaxCalls}
+	im := counted{data: data, racing: !r.Single, changed: r.Changed, orders: r.Funcs != nil, maxCalls: r.MaxCalls}
 	if im.maxCalls > 0 {
 		im.calls = a.l.callsIn(data)
 	}
@@ -253,6 +258,7 @@ type counted struct {
 	data     []byte
 	racing   bool   // threads may have lost counts to each other
 	changed  bool   // counts may be wrong
+	orders   bool   // nothing is known but the order of first executions
 	last     uint64 // the highest order in data, once it is needed
 	maxCalls uint64 // 0 for any number
 	calls    uint64 // in data, if maxCalls is set
@@ -342,6 +348,9 @@ func (a *Accumulator) addCounter(i int, record []byte, im *counted) {
 	}
 	t.calls += calls
 	t.inexact = t.inexact || word == 0 || order&wire.OrderInexact != 0 || im.racing && !a.l.counters[i].atomic
+	if a.l.counters[i].plan != nil && !im.changed && !im.orders && a.addEdges(i, uint64(-word), im) {
+		t.inexact = true
+	}
 	index := uint64(order &^ wire.OrderInexact)
 	if index == 0 {
 		if im.last == 0 {
@@ -417,6 +426,12 @@ func (a *Accumulator) Merge(other *Accumulator) {
 		if o.callerRuns > 0 {
 			a.addCaller(i, o.caller, o.callerRuns)
 		}
+		if o.edges != nil {
+			if t.edges == nil {
+				t.edges = newEdgeTally(&a.l.m.Funcs[a.l.counters[i].fn])
+			}
+			t.edges.merge(o.edges)
+		}
 	}
 	for k, runs := range other.callers {
 		a.addCaller(k.i, k.displacement, runs)
@@ -451,6 +466,13 @@ func (a *Accumulator) Counts() []prof.Counts {
 		if t.callerRuns > 0 {
 			c.Callers = append(c.Callers, prof.Site{Addr: a.l.site(fn, t.caller), Runs: t.callerRuns})
 		}
+		if a.l.counters[i].plan != nil {
+			sums := newEdgeTally(&a.l.m.Funcs[fn])
+			if t.edges != nil {
+				sums.merge(t.edges)
+			}
+			c.Blocks, c.Times = sums.runs, sums.times
+		}
 	}
 	for k, runs := range a.callers {
 		fn := a.l.counters[k.i].fn
@@ -466,7 +488,7 @@ func (a *Accumulator) Counts() []prof.Counts {
 		if !f.Mode.HasCalls() {
 			c.Runs = flags[0]
 		}
-		if f.Mode.HasBlocks() {
+		if f.Mode.HasBlocks() && !f.Mode.HasEdges() {
 			c.Blocks, unions = blockSums(f, flags, c.Runs, unions)
 		}
 		c.Callers = joinSites(c.Callers)

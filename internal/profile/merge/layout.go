@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/profile/edges"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -62,6 +63,8 @@ type counter struct {
 	fn   int
 
 	atomic bool // counted by locked instructions
+
+	plan *edges.Plan // how the blocks follow from the counters after the record, in mode edge
 }
 
 // oddFlags has the values that probes of Armv7 write, by chunk. They repeat after 256 bytes.
@@ -104,11 +107,14 @@ func NewLayout(m *prof.Map) *Layout {
 		f := &m.Funcs[i]
 		l.addCode(f)
 		if f.Mode.HasCalls() {
-			size := wire.CountSize
-			if f.Mode.HasBlocks() {
-				size = wire.FullHeaderSize
+			c := counter{off: int(f.Record), size: wire.CountSize, fn: i, atomic: f.Atomic}
+			if f.Mode == prof.ModeFull {
+				c.size = wire.FullHeaderSize
 			}
-			l.counters = append(l.counters, counter{off: int(f.Record), size: size, fn: i, atomic: f.Atomic})
+			if f.Mode.HasEdges() && f.NumBlocks() > 1 {
+				c.plan = edges.NewPlan(f)
+			}
+			l.counters = append(l.counters, c)
 		}
 		start, n := flagsOf(f)
 		chunks = appendChunks(chunks, start, n)
@@ -156,7 +162,7 @@ func (l *Layout) site(fn int, displacement int32) uint64 {
 
 // flagsOf returns where in the section the flags of f are.
 func flagsOf(f *prof.Func) (start, n int) {
-	size := int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes()))
+	size := int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes()))
 	start = int(f.Record)
 	switch {
 	case f.Mode == prof.ModeFull:

@@ -48,7 +48,7 @@ func newMap(n int, shape func(i int) (mode prof.Mode, blocks, gap int), bare fun
 			f.Implied = bare(f.NumBlocks())
 		}
 		m.Funcs = append(m.Funcs, f)
-		m.RawSize += wire.RecordSize(mode.HasCalls(), mode.HasBlocks(), f.NumProbes())
+		m.RawSize += wire.RecordSize(mode.HasCalls(), mode.HasBlocks(), mode.HasEdges(), f.NumProbes())
 	}
 	return m
 }
@@ -578,7 +578,7 @@ func TestOverlap(t *testing.T) {
 		m := drawMap(t)
 		for i := range m.Funcs {
 			f := &m.Funcs[i]
-			size := wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes())
+			size := wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes())
 			f.Record = rapid.Uint64Range(0, m.RawSize-size).Draw(t, "record")
 		}
 		l := NewLayout(m)

@@ -139,6 +139,7 @@ func clone(m *prof.Module) prof.Module {
 	c.Counts = slices.Clone(m.Counts)
 	for i := range c.Counts {
 		c.Counts[i].Blocks = slices.Clone(c.Counts[i].Blocks)
+		c.Counts[i].Times = slices.Clone(c.Counts[i].Times)
 		c.Counts[i].Callers = slices.Clone(c.Counts[i].Callers)
 	}
 	return c
@@ -177,6 +178,9 @@ func sameMap(a, b *prof.Map) bool {
 			slices.EqualFunc(f.Implied, g.Implied, func(p, q prof.Implied) bool {
 				return p.Block == q.Block && slices.Equal(p.By, q.By)
 			}) &&
+			slices.EqualFunc(f.Flow, g.Flow, func(p, q prof.Flow) bool {
+				return p.Entered == q.Entered && p.Leaves == q.Leaves && slices.Equal(p.Next, q.Next)
+			}) &&
 			slices.EqualFunc(f.Fragments, g.Fragments, func(p, q prof.Fragment) bool {
 				return p.Addr == q.Addr && p.Size == q.Size && slices.Equal(p.Blocks, q.Blocks)
 			})
@@ -191,6 +195,9 @@ func addCounts(a, b *prof.Counts) {
 	a.Unprobed = saturate.Add(a.Unprobed, b.Unprobed)
 	for i := range a.Blocks {
 		a.Blocks[i] = saturate.Add(a.Blocks[i], b.Blocks[i])
+	}
+	for i := range a.Times {
+		a.Times[i] = saturate.Add(a.Times[i], b.Times[i])
 	}
 	a.Callers = joinSites(append(a.Callers, b.Callers...))
 }

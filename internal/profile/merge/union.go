@@ -50,7 +50,7 @@ func (l *Layout) addUnions() {
 			}
 		}
 		if g.to = len(l.unions); g.to > g.from {
-			g.end = g.off + int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.NumProbes()))
+			g.end = g.off + int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes()))
 			l.groups = append(l.groups, g)
 		}
 	}

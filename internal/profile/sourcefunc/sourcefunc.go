@@ -140,7 +140,7 @@ func nearest(m *prof.Map, funcs []Func, list []int, addr uint64) int {
 func (f *Func) Counts(m *prof.Module) prof.Counts {
 	if len(f.Funcs) == 1 && !f.Split {
 		c := m.Counts[f.Funcs[0]]
-		c.Blocks = nil
+		c.Blocks, c.Times = nil, nil
 		return c
 	}
 	sum := prof.Counts{Unprobed: m.Raws}

@@ -7,6 +7,11 @@ const (
 	cairnMipCallerOutside        = -2147483648
 	cairnMipCountSize            = 8
 	cairnMipCoverSize            = 1
+	cairnMipEdgeAlign            = 8
+	cairnMipEdgeSize             = 8
+	cairnMipFlowEntered          = 1
+	cairnMipFlowLeaves           = 2
+	cairnMipFlowNext             = 4
 	cairnMipFullHeaderSize       = 12
 	cairnMipLTOSection           = ".debug.cairn.lto"
 	cairnMipMapAtomic            = 128

@@ -1,0 +1,69 @@
+package probe
+
+import (
+	"bytes"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
+)
+
+// A counter is an increment in memory, which changes the flags. At the beginning of one block in ten of SQLite at -O2 the
+// flags are live: the next instruction is a second jump of the same comparison. There a register is used that is not
+// live, and that the function overwrites anyway; where there is none, or the increment has to be locked, the flags are
+// saved on the stack, above what the function may have below the stack pointer (the red zone of the System V ABI).
+//
+//	incq rec(%rip)      movq rec(%rip), %rcx      leaq -128(%rsp), %rsp
+//	                    leaq 1(%rcx), %rcx        pushfq
+//	                    movq %rcx, rec(%rip)      incq rec(%rip)
+//	                                              popfq
+//	                                              leaq 128(%rsp), %rsp
+
+// x86Counters are the places of the counters of a function.
+type x86Counters struct {
+	free   x86.Set // registers that may be used where they are not live
+	atomic bool
+	places []x86Place
+}
+
+// x86Place is the place of a counter.
+type x86Place struct {
+	live    x86.Set
+	onStack bool // the CFA is relative to the stack pointer
+}
+
+// add adds a place in f before which so much is live.
+func (c *x86Counters) add(r *Rewriter, f *asm.Fragment, at int, live x86.Set) {
+	p := x86Place{live: live}
+	if live&x86.Flags != 0 {
+		p.onStack = f.Unwind && asm.CFAOnStack(r.Unit.Src[f.Label:max(f.Label, at)], "7", "%rsp", "rsp")
+	}
+	c.places = append(c.places, p)
+}
+
+func (c *x86Counters) probe(block int, rec position) string {
+	count, p := "\tincq\t"+rec.String()+"(%rip)\n", &c.places[block]
+	if c.atomic {
+		count = "\tlock incq\t" + rec.String() + "(%rip)\n"
+	}
+	if p.live&x86.Flags == 0 {
+		return count
+	}
+	if reg := x86.Name(c.free &^ p.live); reg != "" && !c.atomic {
+		return "\tmovq\t" + rec.String() + "(%rip), %" + reg + "\n\tleaq\t1(%" + reg + "), %" + reg + "\n\tmovq\t%" + reg + ", " + rec.String() + "(%rip)\n"
+	}
+	cfa := func(change string) string {
+		if !p.onStack {
+			return ""
+		}
+		return "\t.cfi_adjust_cfa_offset " + change + "\n"
+	}
+	return "\tleaq\t-128(%rsp), %rsp\n" + cfa("128") + "\tpushfq\n" + cfa("8") + count +
+		"\tpopfq\n" + cfa("-8") + "\tleaq\t128(%rsp), %rsp\n" + cfa("-128")
+}
+
+// jumpsTo reports whether a line is a jump to a label, and nothing else.
+func jumpsTo(line, label []byte) bool {
+	code, _, _ := bytes.Cut(line, []byte("#"))
+	words := bytes.Fields(code)
+	return len(words) == 2 && bytes.Equal(words[1], label) && (string(words[0]) == "jmp" || string(words[0]) == "jmpq")
+}

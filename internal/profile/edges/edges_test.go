@@ -1,0 +1,140 @@
+package edges
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cairnprof/cairn/prof"
+)
+
+// random returns a function of n blocks with random flow, as many probes as are needed, and none where a block follows.
+func random(r *rand.Rand, n int) *prof.Func {
+	f := &prof.Func{Mode: prof.ModeEdge, Fragments: []prof.Fragment{{Blocks: make([]uint32, n-1)}}, Flow: make([]prof.Flow, n)}
+	f.Flow[0].Entered = true
+	for b := range f.Flow {
+		for range r.IntN(3) {
+			f.Flow[b].Next = append(f.Flow[b].Next, uint32(1+r.IntN(n-1)))
+		}
+		slices.Sort(f.Flow[b].Next)
+		f.Flow[b].Next = slices.Compact(f.Flow[b].Next)
+		f.Flow[b].Leaves = len(f.Flow[b].Next) == 0 || r.IntN(4) == 0
+		f.Flow[b].Entered = b == 0 || r.IntN(6) == 0
+	}
+	union := make([]int, 2*n+1)
+	for i := range union {
+		union[i] = i
+	}
+	find := func(i int32) int {
+		at := int(i + 1)
+		for union[at] != at {
+			at = union[at]
+		}
+		return at
+	}
+	p := graphOf(f)
+	for e := len(p.edges) - 1; e >= 0; e-- { // those between blocks first, as they have no counters
+		a, b := find(p.edges[e].from), find(p.edges[e].to)
+		switch {
+		case a != b && (e > 0):
+			union[a] = b
+			if e < n {
+				f.Implied = append(f.Implied, prof.Implied{Block: uint32(e)})
+			}
+		case e >= n:
+			return nil // a cycle of edges that can have no counter
+		}
+	}
+	slices.Reverse(f.Implied)
+	return f
+}
+
+// TestSolve walks through random graphs, and compares what follows from the counters with what was walked.
+func TestSolve(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	tried, bare := 0, 0
+	for tried < 300 {
+		n := 2 + r.IntN(30)
+		f := random(r, n)
+		if f == nil {
+			continue
+		}
+		tried++
+		bare += len(f.Implied)
+		blocks := make([]uint64, n)
+		edges := map[[2]uint32]uint64{}
+		calls := uint64(1 + r.IntN(5))
+		for range calls {
+			at := uint32(0)
+			for step := range 100 {
+				blocks[at]++
+				flow := &f.Flow[at]
+				if len(flow.Next) == 0 || flow.Leaves && r.IntN(3) == 0 || step == 99 {
+					break
+				}
+				to := flow.Next[r.IntN(len(flow.Next))]
+				edges[[2]uint32{at, to}]++
+				at = to
+			}
+		}
+		// A walk that was cut in the middle of a block without a way out is one that the graph does not have.
+		flowsOut := make([]uint64, n)
+		for e, times := range edges {
+			flowsOut[e[0]] += times
+		}
+		cut := false
+		for b := range f.Flow {
+			cut = cut || !f.Flow[b].Leaves && flowsOut[b] != blocks[b]
+		}
+		if cut {
+			continue
+		}
+		plan := NewPlan(f)
+		var counters []uint64
+		for _, e := range plan.counters {
+			counters = append(counters, blocks[e])
+		}
+		var s Solver
+		times, contradictory := s.Blocks(plan, calls, counters)
+		if contradictory {
+			t.Errorf("graph %d: the counts contradict each other", tried)
+		}
+		for b := range blocks {
+			if uint64(times[b]) != blocks[b] {
+				t.Fatalf("graph %d: block %d ran %d times, computed are %d", tried, b, blocks[b], times[b])
+			}
+		}
+		for _, e := range Of(f, blocks) {
+			if want := edges[[2]uint32{e.From, e.To}]; e.To != Outside && e.Times != want {
+				t.Errorf("graph %d: %d to %d ran %d times, computed are %d", tried, e.From, e.To, want, e.Times)
+			}
+			delete(edges, [2]uint32{e.From, e.To})
+		}
+		if len(edges) > 0 {
+			t.Errorf("graph %d: %v are missing", tried, edges)
+		}
+	}
+	if bare < 1000 {
+		t.Errorf("only %d blocks had no probe", bare)
+	}
+}
+
+// TestContradictory checks that counts that no run has are reported and not negative.
+func TestContradictory(t *testing.T) {
+	t.Parallel()
+	// 0 goes on to 1 or 2, both to 3; 1 has a counter.
+	f := &prof.Func{
+		Mode: prof.ModeEdge, Fragments: []prof.Fragment{{Blocks: make([]uint32, 3)}},
+		Flow:    []prof.Flow{{Next: []uint32{1, 2}, Entered: true}, {Next: []uint32{3}}, {Next: []uint32{3}}, {Leaves: true}},
+		Implied: []prof.Implied{{Block: 2}, {Block: 3}},
+	}
+	var s Solver
+	if times, contradictory := s.Blocks(NewPlan(f), 10, []uint64{4}); contradictory || !slices.Equal(times, []int64{10, 4, 6, 10}) {
+		t.Errorf("times %v, contradictory %v", times, contradictory)
+	}
+	times, contradictory := s.Blocks(NewPlan(f), 10, []uint64{11})
+	if !contradictory || slices.Min(times) < 0 {
+		t.Errorf("times %v, contradictory %v", times, contradictory)
+	}
+}
