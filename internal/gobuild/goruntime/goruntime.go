@@ -4,33 +4,36 @@
 package goruntime
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/cairnprof/cairn/internal/packed"
 	"github.com/cairnprof/cairn/prof"
 )
 
 // files are the added files. Which of them a program has depends on its mode and target, so that they are
-// no package that could be built here: TestTypes checks each set of them in place.
+// no package that could be built here: TestTypes checks each set of them in place. They are compressed in the program. To
+// have changes in it:
 //
-//go:embed _runtime _mark
-var files embed.FS
+//	go test ./internal/gobuild/goruntime -run TestWire -update
+var files = sync.OnceValue(func() packed.Files { return packed.Unpack(archive) })
+
+//go:embed sources.gz
+var archive string
 
 // Hash writes the added files to h.
 func Hash(h io.Writer) error {
-	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	for _, f := range files() {
+		if _, err := fmt.Fprintf(h, "%s %d\n%s", f.Name, len(f.Data), f.Data); err != nil {
 			return err
 		}
-		text, err := files.ReadFile(path)
-		fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
-		return err
-	})
+	}
+	return nil
 }
 
 // Target is the Go version that builds a program, and the system that it is built for.
@@ -76,7 +79,7 @@ func (t Target) minor() (int, bool) {
 
 // Mark returns the text that replaces off.go of package mark in mode spike.
 func Mark() []byte {
-	text, err := files.ReadFile("_mark/mark.go")
+	text, err := files().Read("_mark/mark.go")
 	if err != nil {
 		panic(err) // it is embedded
 	}
@@ -88,7 +91,7 @@ func Mark() []byte {
 func Files(t Target, mode prof.Mode) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, name := range append(ofMode(t, mode), ofTarget(t, mode)...) {
-		text, err := files.ReadFile("_runtime/" + name + ".go")
+		text, err := files().Read("_runtime/" + name + ".go")
 		if err != nil {
 			return nil, err
 		}

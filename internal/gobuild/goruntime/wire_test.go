@@ -11,8 +11,7 @@ import (
 
 // TestWire: the constants of files that the runtime writes are those of the packages wire, which
 // list them once. -update writes the files that have them.
-func TestWire(t *testing.T) {
-	t.Parallel()
+func TestWire(t *testing.T) { // not in parallel: the archive of TestWireArchive has what it writes
 	for _, f := range []struct{ file, source, prefix string }{
 		{"_runtime/wire_raw.go", "format/mip/wire", "cairnMip"},
 		{"_runtime/wire_log.go", "format/tracelog/wire", "cairnLog"},
@@ -38,4 +37,10 @@ func constants(t *testing.T, pkg, prefix string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestWireArchive checks that the program has the files of the directories. -update writes the archive, after the
+// constants above.
+func TestWireArchive(t *testing.T) {
+	golden.Archive(t, "sources.gz", files(), "_runtime", "_mark")
 }

@@ -12,8 +12,7 @@ import (
 
 // TestHeaders: the constants that C and assembly see are those of the packages wire, which
 // list them once. -update writes the headers.
-func TestHeaders(t *testing.T) {
-	t.Parallel()
+func TestHeaders(t *testing.T) { // not in parallel: the archive of TestHeaderArchive has what it writes
 	fnv := "#define CAIRN_FNV_BASIS 2166136261u\n#define CAIRN_FNV_PRIME 16777619u\n"
 	for _, h := range []struct{ file, source, prefix, suffix, more string }{
 		{"c/wire.h", "format/mip/wire", "CAIRN_", "", fnv},
@@ -21,6 +20,12 @@ func TestHeaders(t *testing.T) {
 	} {
 		golden.Compare(t, h.file, append(defines(t, h.source, h.prefix, h.suffix), h.more...))
 	}
+}
+
+// TestHeaderArchive checks that the program has the sources of the directory. -update writes the archive, after the
+// headers above.
+func TestHeaderArchive(t *testing.T) {
+	golden.Archive(t, "sources.gz", files(), "c")
 }
 
 // wordEnd is where a word of a Go name ends: dA, or the end of an abbreviation, IDLen.

@@ -1,15 +1,11 @@
 package nativert
 
 import (
-	"embed"
 	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 )
-
-//go:embed c/hook
-var hookFiles embed.FS
 
 // hookMembers are the sources of the code that times functions without instrumented
 // exits. A program links them because its code refers to __cairn_hook_call.

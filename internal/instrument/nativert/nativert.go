@@ -6,15 +6,22 @@ package nativert
 
 import (
 	"bytes"
-	"embed"
+	_ "embed"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/cairnprof/cairn/format/mip/wire"
+	"github.com/cairnprof/cairn/internal/packed"
 )
 
-//go:embed c/*.h c/rt.c c/*.S c/image.ld c/macho
-var files embed.FS
+//go:embed sources.gz
+var archive string
+
+// files are the files below c, compressed in the program. To have changes in it:
+//
+//	go test ./internal/instrument/nativert -run Header -update
+var files = sync.OnceValue(func() packed.Files { return packed.Unpack(archive) })
 
 // Machine is what a runtime is compiled for.
 type Machine string
@@ -30,10 +37,7 @@ const (
 func (m Machine) source(name string) string { return name + "_" + string(m) + ".S" }
 
 // File is a source file of the runtime.
-type File struct {
-	Name string
-	Data []byte
-}
+type File = packed.File
 
 // Object is a member of the runtime's archive and the compiler's arguments
 // for it, less -c and -o.
@@ -64,14 +68,14 @@ func Flags(m Machine) []string {
 
 // Sources returns the source files, in one directory.
 func Sources() []File {
-	return slices.Concat(embedded(files, "c"), embedded(files, "c/macho"), timedSources())
+	return slices.Concat(files().In("c"), files().In("c/macho"), timedSources())
 }
 
 // Header returns cairn.h, the header for instrumented programs, as one file: the headers that it
 // includes replace the directives.
 func Header() []byte {
 	read := func(name string) []byte {
-		data, err := files.ReadFile("c/" + name)
+		data, err := files().Read("c/" + name)
 		if err != nil {
 			panic(err) // embedded above
 		}

@@ -2,7 +2,6 @@ package nativert
 
 import (
 	"cmp"
-	"embed"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +9,6 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/prof"
 )
-
-//go:embed c/timed
-var timedFiles embed.FS
 
 // TimedFlags returns the compiler's flags for the objects of the timed modes. A
 // slow exit has a return value in vector registers, so none may be used; and
@@ -120,24 +116,5 @@ func trees(o probe.Options) []string {
 
 // timedSources returns the source files of the timed modes.
 func timedSources() []File {
-	return append(embedded(timedFiles, "c/timed"), embedded(hookFiles, "c/hook")...)
-}
-
-// embedded returns the files of a directory.
-func embedded(from embed.FS, dir string) (out []File) {
-	entries, err := from.ReadDir(dir)
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
-		data, err := from.ReadFile(dir + "/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		out = append(out, File{e.Name(), data})
-	}
-	return out
+	return append(files().In("c/timed"), files().In("c/hook")...)
 }

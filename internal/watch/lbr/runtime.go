@@ -1,9 +1,13 @@
 package lbr
 
-import "embed"
+import (
+	_ "embed"
 
-//go:embed c
-var sources embed.FS
+	"github.com/cairnprof/cairn/internal/packed"
+)
+
+//go:embed sources.gz
+var archive string
 
 // Flags are the compiler's flags for the runtime, a shared library. It runs in signal
 // handlers of any code: it must not use vector registers that it does not save, and the
@@ -14,24 +18,10 @@ var Flags = []string{
 }
 
 // File is a source of the runtime.
-type File struct {
-	Name string
-	Data []byte
-}
+type File = packed.File
 
-// Sources returns the sources of the runtime. All but the header are compiled.
-func Sources() []File {
-	entries, err := sources.ReadDir("c")
-	if err != nil {
-		panic(err) // embedded above
-	}
-	var out []File
-	for _, e := range entries {
-		data, err := sources.ReadFile("c/" + e.Name())
-		if err != nil {
-			panic(err) // as above
-		}
-		out = append(out, File{e.Name(), data})
-	}
-	return out
-}
+// Sources returns the sources of the runtime. All but the header are compiled. They are compressed in the program. To
+// have changes of them in it:
+//
+//	go test ./internal/watch/lbr -run TestArchive -update
+func Sources() []File { return packed.Unpack(archive).In("c") }

@@ -3,6 +3,12 @@
 package runtime
 
 const (
+	cairnLogCallsGeneric        = 2
+	cairnLogCallsMask           = 7
+	cairnLogCallsOlder          = 0
+	cairnLogCallsShift          = 4
+	cairnLogCallsUnknown        = 7
+	cairnLogCallsX86_64         = 1
 	cairnLogChecksumOffset      = 56
 	cairnLogChunkBeforeOffset   = 56
 	cairnLogChunkCalls          = 8182
