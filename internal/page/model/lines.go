@@ -39,6 +39,9 @@ func (b *builder) lines() {
 		src, sum := &b.sources[at], &b.m.Files[at].Lines
 		for _, l := range f.Lines {
 			src.Lines = append(src.Lines, [5]int{l.Number, int(l.State), int(min(l.Runs, 1<<40))})
+			if l.Times > 0 {
+				src.Times = append(src.Times, [2]int{l.Number, int(min(l.Times, 1<<53))})
+			}
 			sum[column(int(l.State))]++
 		}
 		if t := f.BranchTally(); t != (coverage.BranchTally{}) {

@@ -228,6 +228,8 @@ type Source struct {
 	// Lines are [number, state, runs, blocks that ran, blocks] of the lines with code; state
 	// is 0 did not run, 1 unknown, 2 ran.
 	Lines [][5]int `json:"lines"`
+	// Times are [number, executions] of the lines of which those are recorded (mode edge), ascending.
+	Times [][2]int `json:"times,omitempty"`
 	// Inlined are the calls in the file that the compiler inlined.
 	Inlined []InlinedCall `json:"inlined"`
 }

@@ -355,3 +355,26 @@ func TestEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestTimes checks that lines have the executions of a profile in mode edge: of the block that ran most often, and of all
+// copies that were inlined.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	in := sources(t)
+	m := in.Modules[0].Module
+	m.Funcs[0].Mode, m.Funcs[0].Calls = prof.ModeEdge, nil
+	m.Funcs[0].Flow = []prof.Flow{{Next: []uint32{1}, Entered: true, Leaves: true}, {Next: []uint32{1}, Leaves: true}}
+	m.Counts[0] = prof.Counts{Runs: 2, Calls: 2, Blocks: []uint64{1}, Times: []uint64{4000}}
+	r := model.Build(in)
+	var got strings.Builder
+	for blob := range r.Data() {
+		if strings.HasPrefix(blob.Path, "source/") {
+			if err := blob.Write(&got); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := `"times":[[3,4000],[10,2],[11,2],[12,4000]]`; !strings.Contains(got.String(), want) {
+		t.Errorf("the source has no %s:\n%s", want, got.String())
+	}
+}

@@ -61,6 +61,7 @@ cairn.code = (function () {
     const { model, source } = options, x = cairn.index(model);
     const lines = source.text === undefined ? [] : source.text.replace(/\n$/, "").split("\n").map(function (l) { return l.replace(/\r$/, "").replace(/\t/g, "        "); });
     const info = new Map(source.lines.map(function (l) { return [l[0], l]; }));
+    const times = new Map(source.times || []);
     const inlined = new Map();
     for (const c of source.inlined) {
       if (!inlined.has(c.line)) inlined.set(c.line, new Map());
@@ -89,10 +90,11 @@ cairn.code = (function () {
 
     function row(n, tokens) {
       const l = info.get(n), state = l ? states[l[1]] : "";
-      const runs = l && l[2] ? (manyRuns ? String(l[2]) : "") : "";
+      const executed = times.get(n);
+      const runs = executed ? cairn.format.short(executed) : l && l[2] && manyRuns ? String(l[2]) : "";
       const partly = l && l[4] > 1 && l[3] > 0 && l[3] < l[4];
       const begin = begins.get(n);
-      const text = l ? stateText[state] + (l[2] && manyRuns ? " in " + cairn.format.plural(l[2], "run") : "") + (l[4] ? ", " + l[3] + " of " + cairn.format.plural(l[4], "block") : "") : "";
+      const text = l ? stateText[state] + (executed ? " " + cairn.format.plural(executed, "time") : "") + (l[2] && manyRuns ? " in " + cairn.format.plural(l[2], "run") : "") + (l[4] ? ", " + l[3] + " of " + cairn.format.plural(l[4], "block") : "") : "";
       return el("div", { class: "line " + state + (partly ? " partly" : "") + (n === marked ? " marked" : ""), style: { top: (n - from) * height + "px" } },
         el("a", { class: "no", href: cairn.href({ view: "source", file: source.path, line: String(n) }), tabindex: "-1" }, String(n)),
         el("span", { class: "state", title: text, "aria-label": text, role: text ? "img" : null }, state ? (partly ? "◐" : marks[state]) : ""),
