@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -103,16 +105,27 @@ var (
 // comes from the preprocessor under another name, and another compiler's output from a temporary file. It is an error
 // if that was asked for, and none for a proof alone.
 func (o *ShimOptions) listByHand(src []byte, name, object string) error {
-	if src != nil && len(bytes.TrimSpace(src)) == 0 {
-		return nil
-	}
-	if m := lineMarker().FindSubmatch(src); m != nil {
-		name = string(m[1])
-	} else if m := fileNumber().FindSubmatch(src); m != nil {
-		name = string(m[1])
-	}
+	name = handName(src, name)
 	if o.Strict && !isCheck(&driver.Command{Sources: []string{name}, Output: object}) {
 		return fmt.Errorf("%s: %s", name, byHand)
 	}
 	return logUntouched(name, byHand, object)
+}
+
+// listEmpty lists an assembler's input without code.
+func listEmpty(src []byte, name, _ string) error {
+	if len(bytes.TrimSpace(src)) == 0 {
+		return nil
+	}
+	return logEvent(buildEvent{Result: probe.Result{Source: handName(src, name)}, Empty: true})
+}
+
+// handName returns the name of the source that an assembler's input was made of.
+func handName(src []byte, name string) string {
+	for _, of := range []func() *regexp.Regexp{lineMarker, fileNumber} {
+		if m := of().FindSubmatch(src); m != nil {
+			return string(m[1])
+		}
+	}
+	return name
 }

@@ -140,7 +140,11 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 		if !in.piped {
 			name = in.name()
 		}
-		if err := sh.opts.listByHand(in.text, name, asOutput(args)); err != nil {
+		list := sh.opts.listByHand
+		if asm.HoldsNoCode(in.text) {
+			list = listEmpty
+		}
+		if err := list(in.text, name, asOutput(args)); err != nil {
 			return err
 		}
 		return sh.assembleAsIs(ctx, &in)

@@ -16,13 +16,83 @@ func IsCompilerOutput(src []byte) bool {
 			return true
 		}
 	}
-	// -fno-ident: look for a function as compilers mark it.
-	for _, mark := range []string{"\n.LFB", "\n.Lfunc_end", "# -- Begin function", "\n.LFE"} {
+	// -fno-ident: look for a function as compilers mark it, or for what gcc's linker plugin compiles.
+	for _, mark := range []string{"\n.LFB", "\n.Lfunc_end", "# -- Begin function", "\n.LFE", "\n\t.section\t.gnu.lto_"} {
 		if bytes.Contains(src, []byte(mark)) {
 			return true
 		}
 	}
 	return startsFunction(src)
+}
+
+// HoldsNoCode reports whether src, whoever wrote it, certainly puts nothing into a section of code.
+func HoldsNoCode(src []byte) bool {
+	inCode := true
+	for line := range bytes.Lines(src) {
+		text := bytes.TrimSpace(line)
+		s := ParseLine(text)
+		if s.Kind == LineLabel {
+			text = bytes.TrimSpace(s.Rest)
+			s = ParseLine(text)
+		}
+		word := string(s.Word)
+		switch {
+		case s.Kind == LineBlank && (len(text) == 0 || text[0] == '#'):
+		case s.Kind != LineDirective, severalStatements(s.Rest):
+			return false
+		case word == ".section":
+			inCode = !isSectionOfData(s.Rest)
+		case word == ".text", word == ".data", word == ".bss":
+			inCode = word == ".text"
+		case EmitsBytes(s.Word):
+			if inCode {
+				return false
+			}
+		case !placesNothing[word]:
+			return false
+		}
+	}
+	return true
+}
+
+// placesNothing has the directives that put no bytes into a section, but for padding, and do not change how others
+// are read.
+var placesNothing = map[string]bool{
+	".file": true, ".ident": true, ".size": true, ".type": true, ".globl": true, ".global": true, ".weak": true, ".hidden": true,
+	".protected": true, ".internal": true, ".local": true, ".comm": true, ".lcomm": true, ".set": true,
+	".align": true, ".p2align": true, ".balign": true,
+}
+
+// severalStatements reports whether another statement follows in the line of which rest are the operands.
+func severalStatements(rest []byte) bool {
+	quoted := false
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == ';' && !quoted:
+			return true
+		}
+	}
+	return false
+}
+
+// isSectionOfData reports whether the operands of .section name one that certainly holds no code. Without flags, the
+// assembler gives those to a section that its name stands for.
+func isSectionOfData(rest []byte) bool {
+	ops := SplitOperands(rest)
+	if len(ops) > 1 {
+		return bytes.HasPrefix(ops[1], []byte(`"`)) && !bytes.Contains(ops[1], []byte("x"))
+	}
+	name := Unquote(bytes.TrimSpace(ops[0]))
+	for _, prefix := range []string{".data", ".rodata", ".bss", ".note", ".debug_", ".comment"} {
+		if bytes.HasPrefix(name, []byte(prefix)) {
+			return true
+		}
+	}
+	return false
 }
 
 // LacksPatterns reports whether src is gcc's output without the patterns of its instructions (-dp), so probably

@@ -43,6 +43,7 @@ func TestIsCompilerOutput(t *testing.T) {
 		{"clang", "\t.file\t\"a.c\"\n\t.ident\t\"Debian clang version 22\"\n", true},
 		{"clang, no .ident", "\t.file\t\"a.c\"\n\t.type\tf,@function\nf:  # @f\n\tretq\n.Lfunc_end0:\n", true},
 		{"a file of data", "\t.file\t\"a.c\"\n\t.globl\tx\n\t.type\tx, @object\nx:\n\t.zero\t4\n", false},
+		{"gcc -flto, no .ident", "\t.file\t\"a.c\"\n\t.section\t.gnu.lto_.decls.1,\"e\",@progbits\n\t.ascii\t\"x\"\n\t.comm\t__gnu_lto_slim,1,1\n", true},
 		{"by hand", "\t.text\n\t.globl f\nf:\n\tret\n", false},
 		{"by hand, with a name", "\t.file \"a.s\"\n\t.text\n\t.type f, @function\nf:\tret\n", false},
 		{"preprocessed", "# 1 \"a.S\"\n\t.file\t\"a.S\"\n\t.ident\t\"GCC: x\"\n", false},
