@@ -152,6 +152,10 @@ func TestBlame(t *testing.T) {
 			if got := w.Lasting(); strings.Contains(got, "main") != (test.lasting != "") {
 				t.Errorf("lasting: %q", got)
 			}
+			const unknown = " are in no reported call: in calls shorter than the threshold, or in functions without probes: those of libraries and, unless the build had --small 0, small ones."
+			if got := strings.Join(w.Explained(), "\n"); strings.Contains(got, " of main"+unknown) != (test.lasting != "") {
+				t.Errorf("explained: %s", got)
+			}
 		})
 	}
 }

@@ -67,7 +67,7 @@ func (w *Writer) Explained() []string {
 		lines = append(lines, "Threads waited for work for "+Duration(l.Idle)+".")
 	}
 	for _, o := range w.outside() {
-		lines = append(lines, fmt.Sprintf("%s of the %s of %s are in no reported call: in calls shorter than the threshold, or without probes, of which --small 0 when building shows more.",
+		lines = append(lines, fmt.Sprintf("%s of the %s of %s are in no reported call: in calls shorter than the threshold, or in functions without probes: those of libraries and, unless the build had --small 0, small ones.",
 			Duration(o.own), Duration(o.time), o.name))
 	}
 	return lines
