@@ -33,13 +33,13 @@ func (s *shared) Close(ctx context.Context) error {
 // temporary returns a directory of temporary files, which is locked while it is in use. It removes those of collectors
 // that were killed.
 func temporary() (dir string, lock *journal.Lock, err error) {
-	const prefix = "cairn-collect-"
+	const prefix = "cairn-collector-" // those of versions before have a lock in the directory, which says nothing of this one
 	old, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	if err != nil {
 		return "", nil, err
 	}
 	for _, dir := range old {
-		if lock, err := journal.TakeLock(dir); err == nil {
+		if lock, err := journal.TakeTemporary(dir); err == nil {
 			os.RemoveAll(dir) //nolint:errcheck // the next start tries again
 			lock.Close()
 		}
@@ -48,7 +48,7 @@ func temporary() (dir string, lock *journal.Lock, err error) {
 		if dir, err = os.MkdirTemp("", prefix); err != nil {
 			return "", nil, err
 		}
-		if lock, err = journal.TakeLock(dir); err == nil {
+		if lock, err = journal.TakeTemporary(dir); err == nil {
 			return dir, lock, nil
 		}
 		// Another collector that starts takes it for an old one.

@@ -17,7 +17,35 @@ func TakeLock(dir string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return lock(f, dir)
+}
+
+// TakeTemporary locks a directory that is removed some day, by who has the lock. The lock is on the directory itself,
+// which systemd-tmpfiles(8) then leaves alone, and is only taken if dir still leads there: a file in it could be removed
+// and made again meanwhile.
+func TakeTemporary(dir string) (*Lock, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lock(f, dir)
+	if err != nil {
+		return nil, err
+	}
+	locked, err1 := f.Stat()
+	now, err2 := os.Stat(dir)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if !os.SameFile(locked, now) {
+		return nil, errors.Join(fmt.Errorf("%s: another process has replaced this directory", dir), l.Close())
+	}
+	return l, nil
+}
+
+// lock locks an open file or directory for dir, or closes it.
+func lock(f *os.File, dir string) (*Lock, error) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = fmt.Errorf("%s: another process uses this directory", dir)
