@@ -7,6 +7,8 @@ var (
 	cairnFrameCount uint64 // ended, with the first
 	cairnFrameAt    int64  // when the last one did
 	cairnFrameChunk uintptr
+	// cairnFrameBudget is the maximum duration of a frame.
+	cairnFrameBudget = uint64(16_666_667)
 )
 
 // cairn_mark_frame ends a frame.
@@ -31,7 +33,6 @@ func cairnEndFrame() {
 }
 
 func cairnAddFrame(number uint64, now int64, took uint64) {
-	const budget = 16_666_667
 	if cairnFrameChunk == 0 {
 		if cairnFrameChunk = cairnNewChunk(cairnLogKindFrames, now); cairnFrameChunk == 0 {
 			return
@@ -59,8 +60,8 @@ func cairnAddFrame(number uint64, now int64, took uint64) {
 	*field(2) = uint64(now)
 	*field(3) += took
 	*field(4) = max(*field(4), took)
-	*field(5) = budget
-	if took > budget {
+	*field(5) = cairnFrameBudget
+	if took > cairnFrameBudget {
 		*field(6)++
 		*half(bucket + 4)++
 	}

@@ -236,7 +236,7 @@ func cairnSetLow() {
 	atomic.Storeint64(&cairnPast, cairnWord-cairnLow)
 }
 
-// cairnSettings obeys the words of CAIRN_SPIKE: threshold=D, period=D, rate=N and off. What
+// cairnSettings obeys the words of CAIRN_SPIKE: threshold=D, budget=D, period=D, rate=N and off. What
 // is for programs in C alone is accepted. It reports whether something is to be recorded.
 func cairnSettings(s string) bool {
 	for len(s) > 0 {
@@ -251,6 +251,11 @@ func cairnSettings(s string) bool {
 			var d int64
 			if d, ok = cairnDuration(value); ok {
 				cairnThreshold = d
+			}
+		case "budget":
+			var d int64
+			if d, ok = cairnDuration(value); ok {
+				cairnFrameBudget = uint64(d)
 			}
 		case "period":
 			var d int64
@@ -283,27 +288,40 @@ func cairnSplit(s string, c byte) (before, after string) {
 	return s, ""
 }
 
-// cairnDuration reads a duration as 5ms, 200us or 1s.
+// cairnDuration reads a duration as 5ms, 16.7ms, 200us or 1s, of at most 9 digits.
 func cairnDuration(s string) (int64, bool) {
-	n, i := int64(0), 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' && n < 1<<40 {
+	n, scale, i, point := int64(0), int64(1), 0, 0
+	for ; i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.' && i > 0 && point == 0); i++ {
+		if s[i] == '.' {
+			point = i
+			continue
+		}
 		n = 10*n + int64(s[i]-'0')
-		i++
+		if point > 0 {
+			scale *= 10
+		}
+		if n >= 1_000_000_000 || scale > 1_000_000_000 {
+			return 0, false
+		}
 	}
-	if i == 0 || n == 0 {
+	if n == 0 || point > 0 && i == point+1 {
 		return 0, false
 	}
+	unit := int64(0)
 	switch s[i:] {
 	case "ns":
-		return n, true
+		if scale == 1 {
+			unit = 1
+		}
 	case "us":
-		return n * 1000, true
+		unit = 1000
 	case "ms":
-		return n * 1_000_000, true
+		unit = 1_000_000
 	case "s":
-		return n * 1_000_000_000, n < 1<<30
+		unit = 1_000_000_000
 	}
-	return 0, false
+	n = n * unit / scale
+	return n, n > 0
 }
 
 // cairnThread starts the thread of the clock, once threads can be started.
