@@ -30,7 +30,9 @@ const (
 	// All are the registers and the flags.
 	All Set = 1<<17 - 1
 
-	arguments = rdi | rsi | rdx | rcx | r8 | r9 | rax | r10
+	// arguments are the registers in which a call may pass something: r10 and r11 as well, to functions of split
+	// stacks and thunks of indirect jumps, and by the convention preserve_none of clang.
+	arguments = rdi | rsi | rdx | rcx | r8 | r9 | rax | r10 | r11
 )
 
 // names64 are the registers' names of 64 bits.
@@ -118,10 +120,13 @@ func Effect(line []byte, app bool) (use, kill Set) {
 	if app || s.Kind != asm.LineInsn || bytes.IndexByte(s.Rest, ';') >= 0 {
 		return All, 0
 	}
-	word, rest := string(s.Word), s.Rest
+	word := string(s.Word)
+	rest, _, _ := bytes.Cut(s.Rest, []byte("#")) // a comment follows
 	switch word {
-	case "call", "callq", "jmp", "jmpq":
+	case "call", "callq":
 		return arguments | rsp | Mentioned(rest), Flags // a callee, too, may be known to preserve others
+	case "jmp", "jmpq":
+		return arguments | rsp | Mentioned(rest), 0 // in a function, the flags may be tested where it leads
 	case "ret", "retq":
 		return All &^ Flags, Flags
 	}
@@ -229,8 +234,10 @@ func actionOf(word string, operands int) (action, bool) {
 		return action{flags: readsFlags}, true // of a register it writes the low byte
 	case strings.HasPrefix(word, "imul") && operands > 1:
 		return action{sets: operands == 3, flags: setsFlags}, true
-	case strings.HasPrefix(word, "imul"), strings.HasPrefix(word, "mul") && len(word) <= 4:
+	case word == "imull", word == "imulq", word == "mull", word == "mulq":
 		return action{reads: rax, writes: rdx, flags: setsFlags}, true
+	case word == "imulb", word == "imulw", word == "mulb", word == "mulw": // of rdx they write a part, or nothing
+		return action{reads: rax, flags: setsFlags}, true
 	case strings.HasPrefix(word, "div") && len(word) == 4 && word[3] != 's', strings.HasPrefix(word, "idiv"):
 		return action{reads: rax | rdx, flags: setsFlags}, true
 	case strings.HasPrefix(word, "nop"):

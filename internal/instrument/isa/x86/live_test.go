@@ -36,6 +36,17 @@ func TestEffect(t *testing.T) {
 		{"lock addl\t$1, (%rdi)", All, 0},
 		{"jrcxz\t.L3", All, 0},
 		{"call\tf", arguments | rsp, Flags},
+		{"call\t__x86_indirect_thunk_r11", rax | rcx | rdx | rsi | rdi | rsp | r8 | r9 | r10 | r11, Flags},
+		{"jmp\t.L5", arguments | rsp, 0}, // a second jump of the same comparison may be there
+		{"mulq\t%rcx", rax | rcx, rdx | Flags},
+		{"imull\t%ecx", rax | rcx, rdx | Flags},
+		{"mulb\t%cl", rax | rcx, Flags},
+		{"imulw\t%cx", rax | rcx, Flags},
+		{"mulx\t%rcx, %rax, %r8", All, 0}, // it reads rdx
+		{"mulxq\t%rcx, %rax, %r8", All, 0},
+		{"imulq\t%rcx # a, b", rax | rcx, rdx | Flags}, // -fverbose-asm
+		{"movsb # 12", All, 0},
+		{"movq\t%rax, %rcx # 7", rax, rcx},
 		{"ret", All &^ Flags, Flags},
 		{"popq\t%rbx", rsp, rbx},
 		{"pushq\t%rbx", rsp | rbx, 0},
