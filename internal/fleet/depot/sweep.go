@@ -11,7 +11,7 @@ import (
 // sweep knows which objects of a store may be removed.
 type sweep struct {
 	mu     sync.Mutex
-	there  map[string]bool // objects that may be in the store: those of snapshots that were read, and those that were sent
+	there  map[string]bool // objects that may be in the store: those of snapshots, and true for those that were sent
 	set    bool            // this collector has replaced the head since the last Keep
 	unused []string        // objects to be removed
 
@@ -30,6 +30,13 @@ func (s *sweep) add(name string) {
 	s.there[name] = true
 }
 
+// found records that an object may be there, whoever sent it.
+func (s *sweep) found(name string) {
+	if _, known := s.there[name]; !known {
+		s.there[name] = false
+	}
+}
+
 // surveyed returns the list of all objects, if there is one.
 func (s *sweep) surveyed() []string {
 	s.mu.Lock()
@@ -46,27 +53,30 @@ func (s *sweep) replaced(survey []string) {
 	s.set = true
 	s.snapshots++
 	for _, name := range survey {
-		s.there[name] = true
+		s.found(name)
 	}
 }
 
 // keep decides what is removed. A collector that has read the head of another one removes nothing: it knows only one of
-// the lists.
+// the lists. Of what it has not sent it forgets what that head does not use, which its sender removes.
 func (s *sweep) keep(used map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.set {
-		for name := range s.there {
-			if !used[name] {
-				s.unused = append(s.unused, name)
-				delete(s.there, name)
-			}
+	for name, sent := range s.there {
+		switch {
+		case used[name]:
+			continue
+		case s.set:
+			s.unused = append(s.unused, name)
+		case sent:
+			continue
 		}
+		delete(s.there, name)
 	}
 	s.set = false
 	for name := range used {
 		if name != "" {
-			s.there[name] = true
+			s.found(name)
 		}
 	}
 }
