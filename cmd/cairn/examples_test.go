@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
@@ -17,18 +20,17 @@ import (
 
 // notRun are the examples that no test can run as they stand, and why.
 var notRun = map[string]string{
-	"cairn collect /var/lib/cairn":                                                         "a server; collect_push.txtar runs one",
-	"cairn push app raws --to http://127.0.0.1:7474":                                       "needs that server",
-	"cairn order --format auto http://127.0.0.1:7474/app -o order.txt":                     "needs that server",
-	"cairn push app --to https://collector:7474":                                           "needs a server of that name",
-	"cairn push /var/lib/app/raws --watch --after delete --to https://collector:7474":      "needs a server of that name",
-	"cairn serve http://collector:7474/app app":                                            "needs a server of that name; collect_serve.txtar has one",
-	"cairn export http://collector:7474/app app --otlp http://localhost:4318":              "needs servers; export_stores.txtar has some",
-	"cairn export http://collector:7474 --parquet fleet":                                   "needs a server; collect_push.txtar has one",
-	`duckdb -c "SELECT function, sum(runs) FROM 'fleet/functions.parquet' GROUP BY ALL"`:   "needs DuckDB; format/profiletables has a test with it",
-	"cairn pack -o - raws/ | ssh host 'cat > monday.mippack'":                              "needs another machine",
-	"cairn watch attach --threshold 5ms 4711":                                              "needs the process; watch_attach.txtar has one",
-	"cairn watch attach --background --dir /tmp/raws $(pidof redis-server)":                "needs the process; watch_attach.txtar has one",
+	"cairn collect s3://fleet/cairn --tokens tokens --listen 0.0.0.0:7474":               "needs an object store; export_stores.txtar has one",
+	"cairn order --from https://collector:7474 --program app --build 1f3c -o app.order":  "needs a server of that name; collect_push.txtar has one",
+	"cairn push app --to https://collector:7474":                                         "needs a server of that name",
+	"cairn push /var/lib/app/raws --watch --after delete --to https://collector:7474":    "needs a server of that name",
+	"cairn serve http://collector:7474/app app":                                          "needs a server of that name; collect_serve.txtar has one",
+	"cairn export http://collector:7474/app app --otlp http://localhost:4318":            "needs servers; export_stores.txtar has some",
+	"cairn export http://collector:7474 --parquet fleet":                                 "needs a server; collect_push.txtar has one",
+	`duckdb -c "SELECT function, sum(runs) FROM 'fleet/functions.parquet' GROUP BY ALL"`: "needs DuckDB; format/profiletables has a test with it",
+	"cairn pack -o - raws/ | ssh host 'cat > monday.mippack'":                            "needs another machine",
+	"cairn watch attach --threshold 5ms 4711":                                            "needs the process; watch_attach.txtar has one",
+	"cairn watch attach --background --dir /tmp/raws $(pidof redis-server)":              "needs the process; watch_attach.txtar has one",
 	"cairn watch open raws":                                                                "needs running programs; spikes_open.txtar has some",
 	"cairn watch open --pid 4711 --json":                                                   "needs running programs; spikes_open.txtar has some",
 	"cairn watch detach 4711":                                                              "needs the process; watch_attach.txtar has one",
@@ -44,12 +46,34 @@ var notRun = map[string]string{
 	`cmake -DCMAKE_C_COMPILER_LAUNCHER="cairn;cc" -DCMAKE_C_LINKER_LAUNCHER="cairn;cc" ..`: "the tree has no parent; cc_cmake.txtar does that",
 }
 
+// servers are the examples that run until they are ended.
+var servers = map[string]bool{
+	"cairn collect /var/lib/cairn":                    true,
+	"cairn serve raws/ app":                           true,
+	"cairn serve --listen 127.0.0.1:8080 app.mip app": true,
+}
+
+// collector starts the collector that an example needs, in a directory of its own, and ends it with the shell.
+const collector = "start cairn collect --listen 127.0.0.1:0 --min-free 1B collected"
+
+// stored makes the directory that a collector leaves.
+const stored = collector + `
+cairn push app raws --to $(cat url)
+stop`
+
 // beforeExample is what to do before an example, where files of the setup are in its way.
 var beforeExample = map[string]string{
+	"cairn run -- make check":                                              "cairn cc gcc -O1 -o app app.c",
+	"cairn run --dir raws -o raws/report.html -- ./app":                    "rm -r raws",
+	"cairn create -o app.mip app libfoo.so":                                "rm app.mip",
+	"cairn push app raws --to http://127.0.0.1:7474":                       collector,
+	"cairn order --format auto http://127.0.0.1:7474/app -o order.txt":     collector + "; cairn push app raws --to $(cat url)",
+	"cairn collect backup http://127.0.0.1:7474 /backup/cairn.2026-11-28":  "mkdir backup; " + collector,
+	"cairn collect repair /var/lib/cairn":                                  stored,
+	"cairn collect verify /var/lib/cairn":                                  stored,
 	"cairn build --mode full -- make":                                      "rm -r app app.mip raws",
 	"cairn build -- make -j2":                                              "rm app",
 	"cairn build --mode full -- sh -c './configure && make'":               "rm app",
-	"cairn create -p app.mip app.mipmap libfoo.so":                         "rm app.mip",
 	"cairn unpack monday.mippack -C raws":                                  "rm -r raws",
 	"cairn header -o include/cairn.h":                                      "mkdir include",
 	"cairn watch run --threshold 5ms --dir raws -- ./app args":             "gcc -O1 -pg -mfentry -o app app.c",
@@ -62,11 +86,41 @@ var beforeExample = map[string]string{
 	"cairn wrap deflate --from libz.so.debug -- gcc -o app main.o -lz":     "export LIBRARY_PATH=.; gcc -c -o main.o -Dfrob=strlen src/main.c",
 }
 
+// dirOf is where the examples of a command run, if not among the files of a program in C.
+var dirOf = map[string]string{"cairn go": "gomodule"}
+
 // comment is what follows an example in the help of the root.
 var comment = regexp.MustCompile(`\s{3,}.*$`)
 
 // ofXRay matches examples with logs of XRay, whose program has a map of its own.
-var ofXRay = regexp.MustCompile(`\./app .*(xray-log| log( |$))`)
+var ofXRay = regexp.MustCompile(`\./app (.* )?(xray-log\S*|log)( |$)`)
+
+// prelude has the commands start and stop of a server, whose address is in the file url.
+const prelude = `set -o pipefail
+start() {
+  rm -f url
+  "$@" >url & server=$!
+  trap 'kill $server 2>/dev/null || true' EXIT
+  until [ -s url ]; do kill -0 $server; sleep .02; done
+}
+stop() { kill $server; wait $server; trap - EXIT; }
+`
+
+// hereFor gives examples that name places of a machine such places of the test.
+var hereFor = strings.NewReplacer("/var/lib/cairn", "collected", "/backup/", "backup/", "http://127.0.0.1:7474", "$(cat url)",
+	"127.0.0.1:8080", "127.0.0.1:0")
+
+// shellOf returns what bash runs for an example.
+func shellOf(line string) string {
+	before, here := beforeExample[line], hereFor.Replace(line)
+	switch {
+	case ofXRay.MatchString(line):
+		before = "cp app.xray app"
+	case servers[line]:
+		here = "start " + here + "\nstop"
+	}
+	return prelude + before + "\n" + here
+}
 
 // examples returns the examples of c, one command line each.
 func examples(c *cobra.Command) (lines []string) {
@@ -113,12 +167,19 @@ func TestExamples(t *testing.T) {
 		}
 		t.Run(strings.TrimPrefix(c.CommandPath(), "cairn "), func(t *testing.T) {
 			t.Parallel()
-			runExamples(t, dir, lines)
+			runExamples(t, filepath.Join(dir, dirOf[c.CommandPath()]), lines)
 		})
 	})
-	for line := range notRun {
+	for _, list := range []map[string]string{notRun, beforeExample} {
+		for line := range list {
+			if !seen[line] {
+				t.Errorf("%q is no example", line)
+			}
+		}
+	}
+	for line := range servers {
 		if !seen[line] {
-			t.Errorf("notRun has %q, which is no example", line)
+			t.Errorf("%q is no example", line)
 		}
 	}
 }
@@ -136,11 +197,7 @@ func runExamples(t *testing.T, from string, lines []string) {
 			t.Logf("not run, as %s is not installed: %s", missing, line)
 			continue
 		}
-		before := beforeExample[line]
-		if ofXRay.MatchString(line) {
-			before = "cp app.xray app"
-		}
-		if out, err := runShell(dir, before+"\nset -o pipefail; "+line); err != nil {
+		if out, err := runShell(dir, shellOf(line)); err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
@@ -187,11 +244,20 @@ func exampleDir(t *testing.T) string {
 	return dir
 }
 
-// runShell runs a script of bash in dir, whose bin is first on PATH.
+// goCache is the go command's, which depends on HOME.
+var goCache = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOCACHE").Output()
+	return "GOCACHE=" + strings.TrimSpace(string(out))
+})
+
+// runShell runs a script of bash in dir, whose bin is first on PATH. What hangs it ends.
 func runShell(dir, script string) ([]byte, error) {
-	cmd := exec.Command("bash", "-e", "-c", script)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-e", "-c", script)
+	cmd.WaitDelay = time.Second // for what it started, which has its output
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "CAIRN_CACHE="+shorttest.Cache(filepath.Join(dir, "cache")), "DEBUGINFOD_URLS=",
+	cmd.Env = append(os.Environ(), "HOME="+dir, "CAIRN_CACHE="+shorttest.Cache(filepath.Join(dir, "cache")), "DEBUGINFOD_URLS=", goCache(),
 		"PATH="+filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	return cmd.CombinedOutput()
 }
