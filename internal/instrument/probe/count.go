@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -169,11 +170,23 @@ func countableEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (edg
 			}
 		case asm.FlowNext, asm.FlowCall:
 			if i+1 < len(fr.Blocks) && len(g.Preds[node+1]) > 1 {
+				way.Jump.Next = behindUnwind(u.Src, way.Jump.Next)
 				edges = append(edges, countable{way, node + 1})
 			}
 		}
 	}
 	return edges
+}
+
+// behindUnwind returns the offset behind the unwind directives at an offset, which are of the instruction before it.
+func behindUnwind(src []byte, at int32) int32 {
+	for line := range bytes.Lines(src[at:]) {
+		if !bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte(".cfi_")) {
+			break
+		}
+		at += int32(len(line))
+	}
+	return at
 }
 
 // appendFlow appends the flow of the blocks to a map record.

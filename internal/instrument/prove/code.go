@@ -23,6 +23,8 @@ type code struct {
 	kind        []kind          // of each offset in b
 	stubs       map[int64]*stub // by their first byte
 	tails       map[int64]bool  // padding of a between the end of a function and the next one
+	edges       []edge          // ascending
+	sunk        map[int64]int64 // by offset of b in a probe: how much lower the stack pointer is than without it
 }
 
 // kind classifies what begins at an offset of code with probes.
@@ -51,7 +53,7 @@ type segment struct {
 	redzone bool    // it may refer to memory below the stack pointer
 	calls   bool    // it calls: then it keeps nothing below the stack pointer
 	called  []int64 // probes with a call in them, in b
-	taken   []int64 // see walker.taken
+	taken   []int64 // see prover.addressTaken
 }
 
 type span struct{ lo, hi int64 }
@@ -68,7 +70,7 @@ func (p *prover) pairCode() []*code {
 		c := &code{a: i, b: p.a.pair[i], dataA: s.Data, dataB: p.b.Sections[p.a.pair[i]].Data}
 		c.twin, c.front = make([]uint32, len(c.dataA)+1), make([]uint32, len(c.dataA)+1)
 		c.kind = make([]kind, len(c.dataB)+1)
-		c.tails = map[int64]bool{}
+		c.tails, c.sunk = map[int64]bool{}, map[int64]int64{}
 		p.findStubs(c)
 		p.codes[i] = c
 		all = append(all, c)
@@ -170,6 +172,7 @@ type walker struct {
 	a, b     int64 // the next instructions
 	front    int64 // after the last twin
 	last     x86.Inst
+	edged    int64   // bytes of b after the next twin that are the block of an edge
 	waiting  []int64 // padding in a before the next twin
 	branched map[int64]bool
 }
@@ -215,8 +218,8 @@ func (w *walker) step() bool {
 	w.waiting = w.waiting[:0]
 	w.settle(w.a)
 	w.insns++
-	w.a, w.b, w.last = w.a+int64(in.Len), w.b+int64(tin.Len), in
-	w.front = w.b
+	w.a, w.b, w.last = w.a+int64(in.Len), w.b+int64(tin.Len)+w.edged, in
+	w.edged, w.front = 0, w.b
 	return true
 }
 
@@ -257,7 +260,7 @@ func (w *walker) skipProbed() bool {
 			w.b = st.hi
 			continue
 		}
-		n, ok := w.probe(in)
+		n, ok := w.probe(in, w.a)
 		if !ok {
 			return false
 		}
@@ -283,6 +286,9 @@ func (w *walker) same(in, tin x86.Inst) bool {
 		return false
 	}
 	if in.Relative() && len(ra) == 0 {
+		if inverts(in, tin) {
+			return w.edge(in, tin)
+		}
 		if in.Class != tin.Class || in.Class == controlflow.Conditional && (in.IsLoop() != tin.IsLoop() || in.Opcode&0xf != tin.Opcode&0xf) {
 			w.differ(w.s, "the branch at %#x is another one at %#x", w.a, w.b)
 			return false

@@ -1,8 +1,6 @@
 package prove
 
 import (
-	"slices"
-
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
@@ -20,90 +18,6 @@ const (
 	noFlags  flagSet = 0
 	allFlags         = carry | parity | zero | sign | overflow | adjust
 )
-
-// flagsLive reports whether the plain code from at on may read a status flag before it writes that flag; known
-// is false if that is unknown. Callers and callees pass nothing in the flags, by the System V ABI.
-func (w *walker) flagsLive(at int64) (live, known bool) {
-	type state struct {
-		at   int64
-		held flagSet // the flags that nothing has written since
-	}
-	seen := map[int64]flagSet{}
-	work := []state{{at, allFlags}}
-	for len(work) > 0 {
-		s := work[len(work)-1]
-		work = work[:len(work)-1]
-		for s.held != 0 && s.held&^seen[s.at] != 0 {
-			seen[s.at] |= s.held
-			if s.at == w.s.a.hi {
-				break // after a call that does not return
-			}
-			if s.at < w.s.a.lo || s.at > w.s.a.hi {
-				return false, false
-			}
-			in, err := x86.Decode(w.dataA[s.at:w.s.a.hi])
-			if err != nil {
-				return false, false
-			}
-			reads, writes := flagsOf(in, w.dataA[s.at:])
-			if in.Class == controlflow.IndirectJump { // also a tail call
-				for _, to := range w.addressTaken() {
-					work = append(work, state{to, s.held})
-				}
-			}
-			if reads&s.held != 0 {
-				return true, true
-			}
-			s.held &^= writes
-			if in.Relative() {
-				if len(w.prover.a.within(w.code.a, s.at, in.Len)) > 0 {
-					if in.Class == controlflow.Jump {
-						break // a tail call, to another section or object
-					}
-				} else if to := int64(in.Target(uint64(s.at))); to >= w.s.a.lo && to < w.s.a.hi {
-					work = append(work, state{to, s.held})
-				} // otherwise a tail call
-			}
-			if in.Class.Ends() {
-				break
-			}
-			s.at += int64(in.Len)
-		}
-	}
-	return false, true
-}
-
-// addressTaken returns the places in the segment, except its start, whose address data or code takes: an indirect jump
-// leads to one of them, or out of the function.
-func (w *walker) addressTaken() []int64 {
-	if w.s.taken != nil {
-		return w.s.taken
-	}
-	out := slices.Clone(w.addressed(w.code.a, w.s.a))
-	for at := w.s.a.lo; at < w.s.a.hi; {
-		in, err := x86.Decode(w.dataA[at:w.s.a.hi])
-		if err != nil {
-			at++ // data between code, or code that the walk rejects
-			continue
-		}
-		if in.RIP && in.Class == controlflow.Other {
-			to := int64(in.Memory(uint64(at)))
-			for _, r := range w.prover.a.within(w.code.a, at, in.Len) {
-				t, ok := w.prover.a.target(r, int64(in.Len)-(int64(r.Off)-at))
-				if to = t.off; !ok || t.name != "" || t.section != w.code.a {
-					to = -1
-				}
-			}
-			if to > w.s.a.lo && to < w.s.a.hi {
-				out = append(out, to)
-			}
-		}
-		at += int64(in.Len)
-	}
-	slices.Sort(out)
-	w.s.taken = append([]int64{}, slices.Compact(out)...)
-	return w.s.taken
-}
 
 // flagsOf returns the status flags that an instruction may read and those that it certainly writes. An
 // instruction that leaves the function writes all. code begins with the instruction.

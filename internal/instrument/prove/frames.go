@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/bytecur"
@@ -88,8 +89,17 @@ func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 			if k := c.kind[q]; k != probed && k != probeRest && q != int64(c.twin[at])-1 {
 				continue
 			}
-			if got := b.rowAt(q); got != want {
-				p.differ(s, "the unwind table has %q for %#x, and %q with probes at %#x", want, at, got, q)
+			if !p.sameRow(c, s, at, q, want, b) {
+				return
+			}
+		}
+	}
+	for _, e := range c.edges {
+		if e.at < max(s.a.lo, a.start.off) || e.at >= min(s.a.hi, a.start.off+a.size) {
+			continue
+		}
+		for q := e.lo; q < e.hi; q++ {
+			if c.kind[q] == probeRest && !p.sameRow(c, s, e.at, q, a.rowAt(e.at), b) {
 				return
 			}
 		}
@@ -106,6 +116,40 @@ func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 			}
 		}
 	}
+}
+
+// sameRow reports whether b has the row want of the instruction at a for an offset of the code with probes, where the
+// stack pointer may be lower.
+func (p *prover) sameRow(c *code, s *segment, at, off int64, want string, b *frame) bool {
+	got := b.rowAt(off)
+	if low := c.sunk[off]; low != 0 {
+		var ok bool
+		if want, ok = lowered(want, low); !ok {
+			p.unknown(s, "the unwind table has %q for %#x, which may depend on the stack pointer", want, at)
+			return false
+		}
+	}
+	if got != want {
+		p.differ(s, "the unwind table has %q for %#x, and %q with probes at %#x", want, at, got, off)
+	}
+	return got == want
+}
+
+// lowered returns the row that finds the same frame where the stack pointer is lower. ok is false if that is unknown.
+func lowered(row string, by int64) (lower string, ok bool) {
+	if strings.Contains(row, "expr") {
+		return "", false
+	}
+	rest, onStack := strings.CutPrefix(row, "cfa r7")
+	if !onStack {
+		return row, true
+	}
+	offset, rules, more := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(offset, 10, 64)
+	if more {
+		rules = " " + rules
+	}
+	return fmt.Sprintf("cfa r7%+d%s", n+by, rules), err == nil
 }
 
 // rowAt returns the row for an offset of the section, "" outside.

@@ -8,15 +8,18 @@ import (
 )
 
 // probe judges the probe that begins with the instruction in at b and returns its length, 0 if it is none. ok
-// is false if a probe is harmful.
+// is false if a probe is harmful. next is where the plain code continues.
 //
-// The forms are those of the record modes: a store of 1 to a byte, which changes nothing else; and a count or a
-// comparison, with a branch to the path of a first call.
-func (w *walker) probe(in x86.Inst) (n int64, ok bool) {
+// The forms are those of the record modes: a store of 1 to a byte, which changes nothing else; a count or a
+// comparison, with a branch to the path of a first call; and the counters of blocks and branches.
+func (w *walker) probe(in x86.Inst, next int64) (n int64, ok bool) {
+	if n, ok := w.counter(in, next); n != 0 || !ok {
+		return n, ok
+	}
 	if !in.RIP || in.Map != x86.MapOne || in.Prefix&^x86.PrefixLock != 0 || in.Rex != 0 || in.ImmSize != 1 {
 		return 0, true
 	}
-	record, is := w.record(in)
+	record, is := w.recordAt(in, w.b)
 	if !is {
 		return 0, true
 	}
@@ -42,9 +45,9 @@ func (w *walker) probe(in x86.Inst) (n int64, ok bool) {
 	return w.firstCall(in, condition)
 }
 
-// record returns the offset in the raw section that the instruction in at b refers to.
-func (w *walker) record(in x86.Inst) (off uint64, ok bool) {
-	r := w.prover.b.relocs[w.code.b][uint64(w.b)+uint64(in.DispOff)]
+// recordAt returns the offset in the raw section that the instruction in at an offset of b refers to.
+func (w *walker) recordAt(in x86.Inst, at int64) (off uint64, ok bool) {
+	r := w.prover.b.relocs[w.code.b][uint64(at)+uint64(in.DispOff)]
 	if r == nil || !relative(r.Type) {
 		return 0, false
 	}

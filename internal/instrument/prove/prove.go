@@ -7,11 +7,14 @@
 //   - The instructions are the same, one for one, except for probes and padding.
 //     Branches, tables of jumps and pointers lead to the same instruction, or to the
 //     probe before it, never into one.
+//   - A conditional branch may be the inverted one, past a probe and a jump to where it
+//     led.
 //   - A probe is one of the known forms and touches a byte or a counter of the
 //     records that no other probe touches. A probe that changes the flags is where the
 //     code after it writes each flag before it reads it, by a search over the plain
-//     code; a probe that may call is at the start of its function, where nothing is
-//     below the stack pointer.
+//     code, and one that overwrites a register where the code after it overwrites the
+//     register before it reads it; a probe that may call is at the start of its
+//     function, where nothing is below the stack pointer.
 //   - The unwind table has for each instruction, and for each instruction of a probe
 //     before it, the row that the plain object has; an exception finds the same landing
 //     pads and handlers.
@@ -76,6 +79,7 @@ type prover struct {
 	// By section: places in data that code refers to, where tables begin; and places in code that data refers
 	// to. Both are ascending offsets of a.
 	bases, interior map[int][]int64
+	parts           map[string][]codeSegment // of each function, see indirect
 	probes          int
 	insns           int
 }

@@ -47,7 +47,8 @@ func rewrite(t *testing.T, text []byte, opts probe.Options) []byte {
 var modes = map[string]probe.Options{
 	"cover": {Mode: prof.ModeCover}, "block": {Mode: prof.ModeBlock}, "count": {Mode: prof.ModeCount},
 	"full": {Mode: prof.ModeFull}, "atomic": {Mode: prof.ModeFull, Atomic: true}, "order": {Mode: prof.ModeOrder},
-	"block+order": {Mode: prof.ModeBlockOrder}, "ring": {Mode: prof.ModeOrder, Slots: 64},
+	"block+order": {Mode: prof.ModeBlockOrder}, "edge": {Mode: prof.ModeEdge}, "atomic edge": {Mode: prof.ModeEdge, Atomic: true},
+	"ring": {Mode: prof.ModeOrder, Slots: 64},
 }
 
 func needAssembler(t *testing.T) {
