@@ -83,6 +83,9 @@ func (fl *flow) edge(d *decoder, i, first int) (to int, ok bool) {
 	}
 	rest := p.insts[1:]
 	if last := len(rest) - 1; rest[last].jump {
+		if !fl.pieces[i-1].decides {
+			return 0, false // the jump is the compiler's: its line is known by this block
+		}
 		rest = rest[:last]
 	}
 	probe := false
