@@ -131,7 +131,11 @@ func readAbsent(c *bytecur.Cursor) []prof.Absent {
 }
 
 func readRanges(c *bytecur.Cursor, table []string, file, last uint64) []prof.LineRange {
-	ranges := make([]prof.LineRange, c.Count("ranges of lines", MaxFuncs, minLineRange))
+	n := c.Count("ranges of lines", MaxFuncs, minLineRange)
+	if n == 0 {
+		return nil
+	}
+	ranges := make([]prof.LineRange, n)
 	for i := range ranges {
 		file = readDelta(c, file)
 		from := readDelta(c, last)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/disjoint"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -110,7 +111,7 @@ func checkFlow(f *prof.Func, blocks int) error {
 	if len(f.Flow) != blocks {
 		return fmt.Errorf("edges of %d blocks, there are %d", len(f.Flow), blocks)
 	}
-	u := newUnion(1 + 2*blocks) // what is outside, and where each block is entered and left
+	sets := disjoint.New(1 + 2*blocks) // what is outside, and where each block is entered and left
 	in, out := func(b uint32) int { return 1 + 2*int(b) }, func(b uint32) int { return 2 + 2*int(b) }
 	for i := range f.Flow {
 		b, flow := uint32(i), &f.Flow[i]
@@ -118,16 +119,16 @@ func checkFlow(f *prof.Func, blocks int) error {
 			if int64(to) >= int64(blocks) || k > 0 && to <= flow.Next[k-1] {
 				return fmt.Errorf("block %d goes on to block %d of %d: out of range or order", i, to, blocks)
 			}
-			if !u.join(out(b), in(to)) {
+			if !sets.Join(out(b), in(to)) {
 				return cycleError(b)
 			}
 		}
-		if flow.Leaves && !u.join(out(b), 0) || flow.Entered && !u.join(in(b), 0) {
+		if flow.Leaves && !sets.Join(out(b), 0) || flow.Entered && !sets.Join(in(b), 0) {
 			return cycleError(b)
 		}
 	}
 	for i := range f.Implied {
-		if b := f.Implied[i].Block; !u.join(in(b), out(b)) {
+		if b := f.Implied[i].Block; !sets.Join(in(b), out(b)) {
 			return cycleError(b)
 		}
 	}
@@ -136,30 +137,4 @@ func checkFlow(f *prof.Func, blocks int) error {
 
 func cycleError(block uint32) error {
 	return fmt.Errorf("the counters do not tell how often block %d ran", block)
-}
-
-// union is a forest of disjoint sets.
-type union []int32
-
-func newUnion(n int) union {
-	u := make(union, n)
-	for i := range u {
-		u[i] = int32(i)
-	}
-	return u
-}
-
-func (u union) find(i int) int {
-	for int(u[i]) != i {
-		u[i] = u[u[i]]
-		i = int(u[i])
-	}
-	return i
-}
-
-// join joins the sets of two members and reports whether they were different.
-func (u union) join(a, b int) bool {
-	a, b = u.find(a), u.find(b)
-	u[a] = int32(b)
-	return a != b
 }

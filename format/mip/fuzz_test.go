@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -18,6 +19,16 @@ func seeds(t testing.TB) map[string][][]byte {
 		{Name: "_ZN1aE", Mode: prof.ModeCover, Record: 0, Fragments: []prof.Fragment{{Addr: 0x100, Size: 1}}},
 		{Name: "_ZN1bE", Mode: prof.ModeBlock, Record: 1, Fragments: []prof.Fragment{{Addr: 0x110, Size: 9}}},
 	}}
+	// Block 0 goes on to 1 or 2, both to 3; 1 and 2 have counters.
+	edge := &prof.Map{BuildID: "\x02", Module: "e", RawAddr: 0x404000, RawSize: wire.RecordSize(true, true, true, 3), Funcs: []prof.Func{{
+		Name: "f", Mode: prof.ModeEdge, Fragments: []prof.Fragment{{Addr: 0x401000, Size: 32, Blocks: []uint32{4, 8, 12}}},
+		Flow:    []prof.Flow{{Next: []uint32{1, 2}, Entered: true}, {Next: []uint32{3}}, {Next: []uint32{3}}, {Leaves: true}},
+		Implied: []prof.Implied{{Block: 3}},
+	}}}
+	times := &prof.Profile{Modules: []prof.Module{{
+		Map: *edge, Raws: 2, Counts: []prof.Counts{{Runs: 2, Calls: 300, OrderSum: 2, Blocks: []uint64{1, 2, 2}, Times: []uint64{1, 299, 300}}},
+		Held: prof.RunSet{IDs: []uint64{1}},
+	}}}
 	two := &prof.Profile{Modules: []prof.Module{p.Modules[0], {
 		Map: *cover, Raws: 9, Counts: []prof.Counts{{Runs: 9}, {Runs: 3}}, Held: prof.RunSet{IDs: []uint64{1 << 40}, Sketch: true},
 	}}}
@@ -39,12 +50,12 @@ func seeds(t testing.TB) map[string][][]byte {
 		t.Fatal(err)
 	}
 	return map[string][][]byte{
-		"FuzzReadMapSection": {section(m), section(cover), section(m)[:70]},
-		"FuzzReadMap":        {encodeMap(t, m), encodeMap(t, cover)},
+		"FuzzReadMapSection": {section(m), section(cover), section(m)[:70], section(edge)},
+		"FuzzReadMap":        {encodeMap(t, m), encodeMap(t, cover), encodeMap(t, edge)},
 		"FuzzReadUnits":      {encodeUnit(t, exampleUnit()), append(make([]byte, 4), encodeUnit(t, &prof.Unit{File: "x.o", Unlinked: true})...)},
 		"FuzzParseRaw":       {raw, raw[:90], live, exampleOrder(t), liveOrder, cut, sealed, withCopies(t)},
-		"FuzzReadProfile":    {encodeProfile(t, p), encodeProfile(t, two)},
-		"FuzzReadText":       {encodeText(t, p), encodeText(t, two), []byte("cairn: profile\nversion: 1\nmodules: []\n")},
+		"FuzzReadProfile":    {encodeProfile(t, p), encodeProfile(t, two), encodeProfile(t, times)},
+		"FuzzReadText":       {encodeText(t, p), encodeText(t, two), []byte("cairn: profile\nversion: 1\nmodules: []\n"), encodeText(t, times)},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/disjoint"
 	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/prof"
 
@@ -157,20 +158,20 @@ func drawFunc(t *rapid.T, m *prof.Map, addr, record uint64) prof.Func {
 // drawFlow draws the flow of a function's blocks, and which have no probe.
 func drawFlow(t *rapid.T, f *prof.Func) {
 	n := f.NumBlocks()
-	u := newUnion(1 + 2*n)
+	u := disjoint.New(1 + 2*n)
 	f.Flow = make([]prof.Flow, n)
 	for b := range f.Flow {
 		flow := &f.Flow[b]
 		for to := range n {
-			if rapid.Bool().Draw(t, "next") && u.join(2+2*b, 1+2*to) {
+			if rapid.Bool().Draw(t, "next") && u.Join(2+2*b, 1+2*to) {
 				flow.Next = append(flow.Next, uint32(to))
 			}
 		}
-		flow.Leaves = rapid.Bool().Draw(t, "leaves") && u.join(2+2*b, 0)
-		flow.Entered = rapid.Bool().Draw(t, "entered") && u.join(1+2*b, 0)
+		flow.Leaves = rapid.Bool().Draw(t, "leaves") && u.Join(2+2*b, 0)
+		flow.Entered = rapid.Bool().Draw(t, "entered") && u.Join(1+2*b, 0)
 	}
 	for b := 1; b < n; b++ {
-		if rapid.Bool().Draw(t, "bare") && u.join(1+2*b, 2+2*b) {
+		if rapid.Bool().Draw(t, "bare") && u.Join(1+2*b, 2+2*b) {
 			f.Implied = append(f.Implied, prof.Implied{Block: uint32(b)})
 		}
 	}

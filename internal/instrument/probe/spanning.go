@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/domtree"
+	"github.com/cairnprof/cairn/internal/disjoint"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
@@ -46,7 +47,7 @@ func spanningTree(g *asm.Graph, plan *countPlan, expensive func(block int) bool)
 	for i, to := range plan.onto {
 		critical[[2]int{plan.first[i] + plan.ways[i].Block, to}] = i
 	}
-	joined := newPoints(1 + 2*n)
+	joined := disjoint.New(1 + 2*n)
 	for b := range n {
 		const cost, dear = 1, 3
 		weight := frequency(depth[b]) * cost
@@ -67,11 +68,11 @@ func spanningTree(g *asm.Graph, plan *countPlan, expensive func(block int) bool)
 			if s != asm.NodeOut {
 				point = in(to)
 			}
-			if !joined.join(out(b), point) {
+			if !joined.Join(out(b), point) {
 				return false
 			}
 		}
-		if slices.Contains(g.Preds[asm.Nodes+b], asm.NodeIn) && !joined.join(0, in(b)) {
+		if slices.Contains(g.Preds[asm.Nodes+b], asm.NodeIn) && !joined.Join(0, in(b)) {
 			return false
 		}
 	}
@@ -81,7 +82,7 @@ func spanningTree(g *asm.Graph, plan *countPlan, expensive func(block int) bool)
 	take := make([]bool, len(plan.ways))
 	for _, a := range arcs {
 		switch {
-		case joined.join(a.from, a.to):
+		case joined.Join(a.from, a.to):
 		case a.block >= 0:
 			plan.counted[a.block] = true
 		default:
@@ -147,30 +148,4 @@ func loopDepths(g *asm.Graph) []int {
 		}
 	}
 	return depths[asm.Nodes:]
-}
-
-// points is a forest of disjoint sets of points.
-type points []int32
-
-func newPoints(n int) points {
-	p := make(points, n)
-	for i := range p {
-		p[i] = int32(i)
-	}
-	return p
-}
-
-func (p points) find(i int) int {
-	for int(p[i]) != i {
-		p[i] = p[p[i]]
-		i = int(p[i])
-	}
-	return i
-}
-
-// join joins the sets of two points and reports whether they were different.
-func (p points) join(a, b int) bool {
-	a, b = p.find(a), p.find(b)
-	p[a] = int32(b)
-	return a != b
 }

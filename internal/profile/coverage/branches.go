@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -167,7 +168,7 @@ func (o *observer) addBranch(key branchKey, ran bool, ways [2]wayFacts) {
 	}
 	for k, w := range ways {
 		b.ways[k].runs = max(b.ways[k].runs, w.runs)
-		b.ways[k].times += w.times
+		b.ways[k].times = saturate.Add(b.ways[k].times, w.times)
 		b.ways[k].maybe = b.ways[k].maybe || w.maybe
 		b.ways[k].missed = b.ways[k].missed || w.missed
 	}
@@ -481,7 +482,7 @@ func joinBranches(a, b []Branch) []Branch {
 			if x.Ran {
 				old.Ways[k].State = max(old.Ways[k].State, x.Ways[k].State)
 				old.Ways[k].Runs = max(old.Ways[k].Runs, x.Ways[k].Runs)
-				old.Ways[k].Times += x.Ways[k].Times
+				old.Ways[k].Times = saturate.Add(old.Ways[k].Times, x.Ways[k].Times)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/profile/edges"
+	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -45,7 +46,7 @@ func (o *observer) counted(at lineOf, fn place, frames []Frame, times uint64) {
 func (o *observer) times() map[lineOf]uint64 {
 	sums := map[lineOf]uint64{}
 	for key, n := range o.copyTimes {
-		sums[key.at] += n
+		sums[key.at] = saturate.Add(sums[key.at], n)
 	}
 	return sums
 }

@@ -124,6 +124,9 @@ func (p *Plan) order(known func(block int) bool) {
 	}
 }
 
+// maxTimes is more often than any block runs: a hundred years of a nanosecond each.
+const maxTimes = 1 << 62
+
 // Solver computes executions by plans. Its memory is that of the largest function. The zero Solver is ready.
 type Solver struct {
 	times []int64 // by edge
@@ -138,10 +141,13 @@ func (s *Solver) Blocks(p *Plan, calls uint64, counters []uint64) (times []int64
 	s.reset(p)
 	s.set(p, 0, int64(calls))
 	for i, e := range p.counters {
-		s.set(p, e, int64(counters[i]))
+		n := counters[i]
+		if n > maxTimes { // of a damaged image
+			n, contradictory = 0, true
+		}
+		s.set(p, e, int64(n))
 	}
-	contradictory = s.solve(p)
-	return s.times[:p.blocks], contradictory
+	return s.times[:p.blocks], s.solve(p) || contradictory
 }
 
 func (s *Solver) reset(p *Plan) {
@@ -182,7 +188,7 @@ func Of(f *prof.Func, times []uint64) []Edge {
 	var s Solver
 	s.reset(p)
 	for b := range p.blocks {
-		s.set(p, int32(b), int64(times[b]))
+		s.set(p, int32(b), int64(min(times[b], maxTimes)))
 	}
 	s.solve(p)
 	var ran []Edge
