@@ -286,7 +286,7 @@ func (b *buildSummary) Print(s *verb.Streams) {
 	if b.Files > 0 {
 		blocks := ""
 		if mode, _ := prof.ParseMode(b.Mode); mode.HasBlocks() {
-			blocks = fmt.Sprintf(", %s blocks", report.Count(uint64(b.Blocks)))
+			blocks = ", " + report.Plural(b.Blocks, "block")
 		}
 		again := ""
 		if b.Compiled > b.Files {
