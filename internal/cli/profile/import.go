@@ -131,6 +131,8 @@ func (f *importFlags) base(args []string) (others []string, err error) {
 		switch {
 		case err != nil || kind.Of(head) != kind.Profile:
 			others = append(others, arg)
+		case f.output == "" && f.profile == "":
+			return nil, verb.Usagef("import: give -o FILE.mip, the profile to write: %s is added to in place by -o %[1]s", arg)
 		case f.profile != "":
 			return nil, verb.Usagef("import: %s and %s are profiles to add to: give one", f.profile, arg)
 		default:
