@@ -185,6 +185,8 @@ type Info struct {
 	Host    string   // where, "" if not known
 	// Whole: stacks have the caller in prologues and epilogues too, where a walk of frame pointers misses it.
 	Whole bool
+	// Copies: the stacks of samples were copied, see UserState.
+	Copies bool
 	// BuildIDs are those of files that the input has apart from its mappings.
 	BuildIDs map[string]string // by path
 	// Notes are sentences that a user should read: what may be missing and why.

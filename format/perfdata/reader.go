@@ -131,6 +131,7 @@ func (p *Reader) describe() {
 		a := &p.attrs[i]
 		p.info.Kind = max(p.info.Kind, a.sampleKind())
 		p.info.Events = append(p.info.Events, a.label())
+		p.info.Copies = p.info.Copies || a.sampleType&sampleStackUser != 0
 		p.info.HasPIDs = p.info.HasPIDs || a.sampleType&sampleTID != 0
 		p.info.AllPIDs = p.info.AllPIDs && a.sampleType&sampleTID != 0
 		switch {

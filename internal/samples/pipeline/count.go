@@ -58,7 +58,7 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 			}
 			how := r.unwinding(b, first.Kind)
 			how.Named = len(paths) == 1 && first.AllPIDs
-			counter = unwind.Start(b.code, how, runtime.GOMAXPROCS(0))
+			counter = unwind.Start(b.code, how, workers(first))
 		case in.Info().Kind != first.Kind && !r.IgnoreStacks:
 			return counts{}, fmt.Errorf("%s has %v, but %s has %v: make a profile of each, or give --ignore-stack-samples",
 				first.File, first.Kind, in.Info().File, in.Info().Kind)
@@ -83,6 +83,15 @@ func (r run) count(ctx context.Context, b *binaries) (counts, error) {
 		result = profgen.FromAddresses(result, b.code)
 	}
 	return counts{Result: result, flat: how.Flat}, nil
+}
+
+// workers returns the number of goroutines that unwind an input. Copies of stacks take the reader longer to read than to
+// walk, and are in the cache of its processor: other goroutines cost more time of processors, and no less to wait for.
+func workers(in *sample.Info) int {
+	if in.Copies {
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // open opens an input, which may have been read already.

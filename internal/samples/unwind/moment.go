@@ -29,10 +29,31 @@ func (u *Unwinder) sampled() []Moment {
 			out = append(out, Moment{x.context(), s.from, s.count, u.opt.Kernel.at(s.to)})
 		}
 	}
-	slices.SortFunc(out, func(a, b Moment) int {
-		return cmp.Or(slices.Compare(a.Frames, b.Frames), cmp.Compare(a.Leaf, b.Leaf), slices.CompareFunc(a.Known, b.Known, compareBools), compareParts(a.Kernel, b.Kernel))
-	})
+	return sorted(out)
+}
+
+// sorted returns moments in ascending order. Their places are sorted, which are smaller.
+func sorted(moments []Moment) []Moment {
+	order := make([]*Moment, len(moments))
+	for i := range moments {
+		order[i] = &moments[i]
+	}
+	slices.SortFunc(order, compareMoments)
+	out := make([]Moment, len(moments))
+	for i, m := range order {
+		out[i] = *m
+	}
 	return out
+}
+
+func compareMoments(a, b *Moment) int {
+	if c := slices.Compare(a.Frames, b.Frames); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Leaf, b.Leaf); c != 0 {
+		return c
+	}
+	return cmp.Or(slices.CompareFunc(a.Known, b.Known, compareBools), compareParts(a.Kernel, b.Kernel))
 }
 
 func compareBools(a, b bool) int {

@@ -25,7 +25,7 @@ func Run(ctx context.Context, src sample.Source, code *machinecode.Set, opt Opti
 // Runner distributes batches to several unwinders.
 type Runner struct {
 	unwinders []*Unwinder
-	work      []chan work
+	work      []chan work // of each unwinder, none if the only one is called by Add
 	running   sync.WaitGroup
 	next      int // index of the next worker
 }
@@ -36,10 +36,14 @@ type work struct {
 	events []sample.Event
 }
 
-// Start returns a Runner with this many goroutines, which end with Result.
+// Start returns a Runner with this many goroutines, which end with Result. With fewer than two, Add itself unwinds.
 func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 	r := &Runner{}
-	for range max(workers, 1) {
+	if workers < 2 {
+		r.unwinders = []*Unwinder{New(code, opt)}
+		return r
+	}
+	for range workers {
 		u, in := New(code, opt), make(chan work, 4)
 		r.unwinders, r.work = append(r.unwinders, u), append(r.work, in)
 		r.running.Go(func() {
@@ -60,6 +64,11 @@ func Start(code *machinecode.Set, opt Options, workers int) *Runner {
 // Add processes a batch, and releases it afterwards. Each unwinder gets all events before the
 // samples that follow them.
 func (r *Runner) Add(b *sample.Batch) {
+	if len(r.work) == 0 {
+		r.unwinders[0].Add(b)
+		b.Release()
+		return
+	}
 	events := b.Events // the batch may be released before all workers have them
 	for i, in := range r.work {
 		switch {
