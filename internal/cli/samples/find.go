@@ -28,6 +28,7 @@ type Found struct {
 // paths and build ids of mappings: those that the samples are in come first. It notes which
 // are not here, or here in another build. The samples must be in files, as they may be read twice.
 func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Found, error) {
+	verb.CollectSeldom()
 	paths, err := samplefile.Expand(samples)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 
 // Run runs a plan, and shows how far it is.
 func Run(ctx context.Context, s *verb.Streams, p *pipeline.Plan) (*pipeline.Result, error) {
+	verb.CollectSeldom()
 	made, err := pipeline.Run(ctx, p, host(s))
 	return made, otherKind(err)
 }
