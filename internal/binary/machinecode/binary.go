@@ -117,7 +117,7 @@ func (b *Binary) disassembleTo(s *Set, t *text, off, end uint64) {
 	var here span
 	for off < end && off < uint64(len(t.data)) {
 		addr := t.addr + off
-		inst, err := b.arch.scan(t.data[off:], addr)
+		inst, err := scan(b.arch, t.data[off:], addr)
 		if err != nil {
 			off += b.arch.step()
 			restored = false
@@ -143,6 +143,14 @@ func (b *Binary) disassembleTo(s *Set, t *text, off, end uint64) {
 		restored = inst.Restores || restored && class == controlflow.Other && b.arch.lasting()
 		off += uint64(inst.Len)
 	}
+}
+
+// scan is Arch.scan. The most frequent call of all is direct.
+func scan(arch Arch, code []byte, addr uint64) (Inst, error) {
+	if of, ok := arch.(x86Arch); ok {
+		return of.scan(code, addr)
+	}
+	return arch.scan(code, addr)
 }
 
 // At returns the instruction that starts at a link-time address, or External.

@@ -48,6 +48,7 @@ const maxInstructions = 1 << 30 // unwinding needs a bit of Ref for itself
 // NewSet disassembles programs.
 func NewSet(programs ...*objfile.Program) (*Set, error) {
 	s := &Set{}
+	s.reserve(programs)
 	for _, p := range programs {
 		bytes := 0
 		for _, c := range p.Code {
@@ -84,6 +85,19 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 	}
 	s.barriers.count()
 	return s, nil
+}
+
+// reserve takes memory for the instructions of programs: pages that are not needed are not touched.
+func (s *Set) reserve(programs []*objfile.Program) {
+	const shortest = 3 // bytes that instructions have on average, or more
+	bytes := 0
+	for _, p := range programs {
+		for _, c := range p.Code {
+			bytes += len(c.Data)
+		}
+	}
+	n := min(bytes, maxInstructions) / shortest
+	s.offsets, s.shapes = make([]uint32, 0, n), make([]shape, 0, n)
 }
 
 // markDubious marks function entries, and the instructions at which frame pointers do not show
