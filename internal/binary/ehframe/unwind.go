@@ -70,7 +70,8 @@ func Rows(section []byte, addr uint64, of machine.Kind) ([]Row, error) {
 func DebugRows(section []byte, of machine.Kind) ([]Row, error) { return readRows(section, 0, of, true) }
 
 func readRows(section []byte, addr uint64, of machine.Kind, debug bool) ([]Row, error) {
-	t := &table{of: registersOf(of), shared: map[uint64]*cie{}}
+	const perRow = 6 // bytes of a section for each row, or more
+	t := &table{of: registersOf(of), shared: map[uint64]*cie{}, rows: make([]Row, 0, len(section)/perRow)}
 	err := entries(section, addr, debug, func(at uint64, c *bytecur.Cursor) {
 		t.shared[at] = readStart(c, t.of)
 	}, func(_, of uint64, c *bytecur.Cursor) {
@@ -78,8 +79,27 @@ func readRows(section []byte, addr uint64, of machine.Kind, debug bool) ([]Row, 
 			t.frame(c, common)
 		}
 	})
-	slices.SortStableFunc(t.rows, func(a, b Row) int { return cmp.Compare(a.PC, b.PC) })
-	return compact(t.rows), err
+	return compact(t.sorted()), err
+}
+
+// sorted returns the rows in ascending order. Linkers write entries in nearly any order, whose rows are sorted already: entries
+// are fewer. Only if they overlap, which damaged ones do, rows are sorted.
+func (t *table) sorted() []Row {
+	byPC := func(a, b Row) int { return cmp.Compare(a.PC, b.PC) }
+	if slices.IsSortedFunc(t.rows, byPC) {
+		return t.rows
+	}
+	order := slices.Clone(t.entries)
+	slices.SortFunc(order, func(a, b entryRows) int { return cmp.Or(cmp.Compare(a.pc, b.pc), cmp.Compare(a.from, b.from)) })
+	rows := make([]Row, 0, len(t.rows))
+	for _, e := range order {
+		rows = append(rows, t.rows[e.from:e.to]...)
+	}
+	if !slices.IsSortedFunc(rows, byPC) {
+		slices.SortStableFunc(t.rows, byPC)
+		return t.rows
+	}
+	return rows
 }
 
 // Merge returns the rows of two tables of one module, which may have the same functions.
@@ -115,9 +135,16 @@ func compact(rows []Row) []Row {
 }
 
 type table struct {
-	of     registers
-	shared map[uint64]*cie
-	rows   []Row
+	of      registers
+	shared  map[uint64]*cie
+	rows    []Row
+	entries []entryRows
+}
+
+// entryRows are the rows [from, to) of an entry that begins at pc.
+type entryRows struct {
+	pc       uint64
+	from, to int
 }
 
 // readStart is readCIE with the initial state of its frames.
@@ -141,6 +168,7 @@ func (t *table) frame(c *bytecur.Cursor, common *cie) {
 	if lo == 0 || hi <= lo || c.Err() != nil {
 		return
 	}
+	from := len(t.rows)
 	m := unwinder{of: t.of, cie: common, state: common.start, pc: lo}
 	m.run(c, func() {
 		if m.pc < hi {
@@ -148,6 +176,7 @@ func (t *table) frame(c *bytecur.Cursor, common *cie) {
 		}
 	})
 	t.rows = append(t.rows, Row{PC: hi})
+	t.entries = append(t.entries, entryRows{lo, from, len(t.rows)})
 }
 
 // state has the rules at an address.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
 )
 
 // File is an open module. Its methods may be called from several goroutines.
@@ -19,6 +21,8 @@ type File struct {
 	debugRoot string
 	debugFile string // the separate debug file set by the caller, "" for any
 	splitFile string // the file with split debug information set by the caller, "" for any
+
+	ehFrame []ehframe.Row // set by SetEHFrame, else nil
 
 	// Computed once.
 	lines  func() (*LineTable, error)

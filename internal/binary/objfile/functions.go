@@ -73,25 +73,44 @@ func (f *File) functionMap(id prof.BuildID) (*prof.Map, error) {
 
 // functions returns one symbol for each address, ascending.
 func (f *File) functions() ([]symbol, error) {
-	table, s := f.openSymbols()
-	if s == nil {
-		table, s = f, f.symbolSection(elf.SHT_DYNSYM)
-	}
-	if s == nil {
-		return nil, nil
-	}
-	defer f.done(table)
 	code := f.functionSections()
 	var funcs []symbol
-	err := table.eachSymbol(s, func(sym *symbol) {
-		if sym.isFunc() && sym.name != "" && sectionEnd(code, sym.addr) != 0 {
-			funcs = append(funcs, *sym)
-		}
+	err := f.functionsUntil(code, func(sym *symbol) bool {
+		funcs = append(funcs, *sym)
+		return true
 	})
 	if err != nil {
 		return nil, err
 	}
 	return onePerAddress(funcs, code), nil
+}
+
+// functionsUntil calls visit with the function symbols in code, until it returns false.
+func (f *File) functionsUntil(code []span, visit func(*symbol) bool) error {
+	table, s := f.openSymbols()
+	if s == nil {
+		table, s = f, f.symbolSection(elf.SHT_DYNSYM)
+	}
+	if s == nil {
+		return nil
+	}
+	defer f.done(table)
+	return table.symbolsUntil(s, func(sym *symbol) bool {
+		if sym.isFunc() && sym.name != "" && sectionEnd(code, sym.addr) != 0 {
+			return visit(sym)
+		}
+		return true
+	})
+}
+
+// hasFunctions reports whether FunctionSymbols returns any.
+func (f *File) hasFunctions() bool {
+	has := false
+	err := f.functionsUntil(f.functionSections(), func(*symbol) bool {
+		has = true
+		return false
+	})
+	return err == nil && has
 }
 
 // functionSections returns the address ranges that contain functions, ascending.

@@ -70,7 +70,7 @@ func Usable(path, id string) (ok bool, why string) {
 	if own, err := f.BuildID(); id != "" && (err != nil || !strings.HasPrefix(own.String(), id) && !strings.HasPrefix(id, own.String())) {
 		return false, "another build is at its path"
 	}
-	if symbols, err := f.FunctionSymbols(); err == nil && len(symbols) > 0 {
+	if f.hasFunctions() {
 		return true, ""
 	}
 	if left, err := f.RemainingSymbols(); err == nil && left.Named+left.Unnamed > 0 {

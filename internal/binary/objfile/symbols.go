@@ -101,6 +101,11 @@ func (s *symbol) isFunc() bool {
 // eachSymbol calls visit with the entries of the table s in order, except those that name a
 // source file; the symbol is valid only until visit returns.
 func (f *File) eachSymbol(s *section, visit func(*symbol)) error {
+	return f.symbolsUntil(s, func(sym *symbol) bool { visit(sym); return true })
+}
+
+// symbolsUntil is eachSymbol up to a symbol for which visit returns false.
+func (f *File) symbolsUntil(s *section, visit func(*symbol) bool) error {
 	data, names, err := f.readSymbolTable(s)
 	if err != nil {
 		return err
@@ -122,7 +127,9 @@ func (f *File) eachSymbol(s *section, visit func(*symbol)) error {
 		if sym.bind == elf.STB_LOCAL {
 			sym.file = file
 		}
-		visit(&sym)
+		if !visit(&sym) {
+			return nil
+		}
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ func (r run) readBinaries() (*binaries, error) {
 	}
 	var stripped []strippedFile
 	for _, f := range open {
+		f.SetEHFrame(r.Tables.ofFile(f.Path()))
 		read, bySymbols := f.Program, !r.Product.forCompilers()
 		if bySymbols {
 			read = f.ProgramOfSymbols

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"sync"
 
+	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/internal/samples/stackcopy"
@@ -15,8 +16,9 @@ type Tables struct {
 	find func(m *sample.Mapping) (path, id string)
 
 	mu      sync.Mutex
-	known   map[string]*unwindTable // by path and build id of mappings
-	missing []string                // the first few files that are not here
+	known   map[string]*unwindTable  // by path and build id of mappings
+	missing []string                 // the first few files that are not here
+	ehFrame map[string][]ehframe.Row // by path on this machine, of files that were read
 }
 
 type unwindTable struct {
@@ -30,7 +32,7 @@ const maxUnwindTables = 1 << 10
 // NewTables returns tables of the files that find returns: their path, and the build id that is
 // required, "" for any.
 func NewTables(find func(m *sample.Mapping) (path, id string)) *Tables {
-	return &Tables{find: find, known: map[string]*unwindTable{}}
+	return &Tables{find: find, known: map[string]*unwindTable{}, ehFrame: map[string][]ehframe.Row{}}
 }
 
 // unwindTables returns the tables of the binaries, and of the files at the paths of mappings on
@@ -41,12 +43,26 @@ func (b *binaries) unwindTables() *Tables {
 		list = append(list, mapped.Module{Names: []string{x.Name}, BuildID: x.BuildID})
 	}
 	files := mapped.New(list, b.files().Same)
-	return NewTables(func(m *sample.Mapping) (path, id string) {
+	t := NewTables(func(m *sample.Mapping) (path, id string) {
 		if i, _ := files.Match(m); i >= 0 {
 			return b.programs[i].Path, ""
 		}
 		return mapped.Parse(m.Path).Path, m.BuildID
 	})
+	for _, p := range b.programs {
+		t.ehFrame[p.Path] = p.Unwind
+	}
+	return t
+}
+
+// ofFile returns the rows of .eh_frame of a file that was read, nil if it was not. t may be nil.
+func (t *Tables) ofFile(path string) []ehframe.Row {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ehFrame[path]
 }
 
 // Of returns the table of the file of a mapping, nil if there is none.
@@ -73,10 +89,14 @@ func (t *Tables) Of(m *sample.Mapping) *stackcopy.Table {
 }
 
 func (t *Tables) read(m *sample.Mapping) *unwindTable {
-	rows, segments, ok := objfile.UnwindTable(t.find(m))
+	path, id := t.find(m)
+	u, ok := objfile.ReadUnwinding(path, id, t.ehFrame[path])
+	if ok {
+		t.ehFrame[path] = u.EHFrame
+	}
 	const most = 4
 	if !ok && len(t.missing) < most {
 		t.missing = append(t.missing, m.Path)
 	}
-	return &unwindTable{segments, stackcopy.NewRules(rows)}
+	return &unwindTable{u.Segments, stackcopy.NewRules(u.Rows)}
 }
