@@ -30,3 +30,14 @@ func TestSorted(t *testing.T) {
 		}
 	})
 }
+
+// TestCompactNext keeps the rule of an entry that begins with that of the one before, where that one ends.
+func TestCompactNext(t *testing.T) {
+	t.Parallel()
+	first, next := Row{PC: 16, CFA: CFAStack, Offset: 8}, Row{PC: 32, CFA: CFAStack, Offset: 8}
+	for _, rows := range [][]Row{{first, next, {PC: 32}, {PC: 40}}, {first, {PC: 32}, next, {PC: 40}}} {
+		if got := compact(slices.Clone(rows)); !slices.Equal(got, []Row{first, {PC: 40}}) {
+			t.Errorf("of %v: %v", rows, got)
+		}
+	}
+}

@@ -113,16 +113,14 @@ func Merge(a, b []Row) []Row {
 // last one with a rule is used: the start of a frame overrides the end of the previous one.
 func compact(rows []Row) []Row {
 	out := rows[:0]
-	for _, r := range rows {
-		n := len(out)
-		if n > 0 && out[n-1].PC == r.PC {
-			if r.CFA == CFAUnknown {
-				continue
+	for i := 0; i < len(rows); {
+		r := rows[i]
+		for i++; i < len(rows) && rows[i].PC == r.PC; i++ {
+			if rows[i].CFA != CFAUnknown {
+				r = rows[i]
 			}
-			n--
-			out = out[:n]
 		}
-		if n > 0 {
+		if n := len(out); n > 0 {
 			same := out[n-1]
 			same.PC = r.PC
 			if same == r {
