@@ -37,7 +37,10 @@ func flagsOf(in x86.Inst, code []byte) (reads, writes flagSet) {
 		return noFlags, noFlags
 	}
 	if in.Prefix&x86.PrefixVector != 0 {
-		return noFlags, noFlags // BMI and comparisons of vectors write, none reads
+		if in.Map == x86.Map0F && (in.Opcode == 0x2e || in.Opcode == 0x2f) { // vucomis, vcomis
+			return noFlags, allFlags
+		}
+		return noFlags, noFlags // BMI and other comparisons write, none reads
 	}
 	switch in.Map {
 	case x86.MapOne:

@@ -41,6 +41,9 @@ func TestFlags(t *testing.T) {
 		{"fcmovnu %st(1), %st", []byte{0xdb, 0xd9}, carry | zero | parity, noFlags},
 		{"fucomi %st(1), %st", []byte{0xdb, 0xe9}, noFlags, allFlags},
 		{"fcomip %st(1), %st", []byte{0xdf, 0xf1}, noFlags, allFlags},
+		{"vcomisd %xmm1, %xmm0", []byte{0xc5, 0xf9, 0x2f, 0xc1}, noFlags, allFlags},
+		{"vucomiss %xmm9, %xmm0", []byte{0xc4, 0xc1, 0x78, 0x2e, 0xc1}, noFlags, allFlags},
+		{"vaddsd %xmm1, %xmm2, %xmm0", []byte{0xc5, 0xeb, 0x58, 0xc1}, noFlags, noFlags},
 		{"fnclex", []byte{0xdb, 0xe2}, noFlags, noFlags},
 	} {
 		in, err := x86.Decode(c.code)
