@@ -2,6 +2,7 @@ package account
 
 import (
 	"container/list"
+	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
@@ -15,6 +16,9 @@ import (
 // another stack, below the call that left the one before: as far as anybody knows that has called it, and
 // so have the callers of that. Time passes for them all, until the call at the border has ended, which then is
 // no caller any more.
+//
+// setcontext leaves a stack without a place where it goes on: the number 0 stands for that. It goes on where getcontext
+// or swapcontext was called on that stack, so some of those places are kept of each.
 //
 // At a change, time stops for the calls that only the old stack has, and goes on for those that only the new one
 // has. So a change takes as many steps as calls differ, whatever the number of stacks.
@@ -35,8 +39,7 @@ type coroutine struct {
 	ended uint64 // total of its outermost calls that have ended
 	given uint64 // time that its caller has been given
 
-	key   uint32 // where it was left last
-	keyed bool
+	keys  []uint32      // where it was left, the last at the end
 	place *list.Element // in coroutines.left; nil while it runs
 }
 
@@ -53,6 +56,7 @@ type coroutines struct {
 const (
 	maxStacks      = 1 << 16
 	maxStackFrames = 1 << 22
+	maxGoOn        = 4 // of a stack
 )
 
 // span is the part of a stack for which time passes: its outermost calls.
@@ -96,11 +100,19 @@ func (r *replayer) leaves(key uint32) {
 	}
 	s := r.stacks
 	c := s.cur
-	if other := s.keys[key]; other != nil && other != c {
-		r.forget(other) // its memory is that of another stack now
+	s.suspended = true
+	if key == 0 && len(c.keys) > 0 {
+		return // it goes on where it was before
 	}
-	s.unkey(c)
-	c.key, c.keyed, s.suspended = key, true, true
+	if other := s.keys[key]; other != nil && other != c {
+		r.forget(other) // its memory is that of another stack now, or it has no place where it goes on
+	}
+	c.keys = slices.DeleteFunc(c.keys, func(k uint32) bool { return k == key })
+	if len(c.keys) == maxGoOn {
+		delete(s.keys, c.keys[0])
+		c.keys = slices.Delete(c.keys, 0, 1)
+	}
+	c.keys = append(c.keys, key)
 	s.keys[key] = c
 }
 
@@ -112,7 +124,7 @@ func (r *replayer) continues(key uint32, t uint64) {
 	}
 	c := s.keys[key]
 	switch {
-	case c == nil && !s.suspended, c == s.cur:
+	case c == nil && !s.suspended, c == s.cur, key == 0:
 		s.suspended = false
 		return
 	case c == nil:
@@ -169,7 +181,7 @@ func (r *replayer) change(c *coroutine, t uint64) {
 		c.place = nil
 	}
 	r.load(c)
-	if old.keyed {
+	if len(old.keys) > 0 {
 		old.place = s.left.PushBack(old)
 		s.frames += len(old.stack)
 		r.bound(now)
@@ -232,10 +244,12 @@ func (f *frame) lasted(t uint64) uint64 {
 
 // unkey forgets where c was left.
 func (s *coroutines) unkey(c *coroutine) {
-	if c.keyed && s.keys[c.key] == c {
-		delete(s.keys, c.key)
+	for _, key := range c.keys {
+		if s.keys[key] == c {
+			delete(s.keys, key)
+		}
 	}
-	c.keyed = false
+	c.keys = nil
 }
 
 // bound gives up stacks if there are too many, except for those with calls that run.
@@ -283,7 +297,7 @@ func (r *replayer) end(c *coroutine, how End) {
 // finishStacks ends the calls that are open at the end of the thread on all stacks, or drops them.
 func (r *replayer) finishStacks() {
 	s := r.stacks
-	s.cur.keyed = false
+	s.unkey(s.cur)
 	last := s.cur
 	r.change(&coroutine{base: calltrie.Root}, r.last)
 	last.place = s.left.PushBack(last)

@@ -399,6 +399,10 @@ func (m aarch64Timing) eventPlace(t *timer, pushed int, stub *stubText) string {
 	return aarch64Local + "\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n"
 }
 
+func (m aarch64Timing) leaveMark(t *timer, kind int, stub *stubText) string {
+	return m.eventPlace(t, 0, stub) + "\tstur\twzr, [x17, -8]\n\tmov\tw16, " + strconv.Itoa(kind) + "\n\tstur\tw16, [x17, -4]\n"
+}
+
 func (m aarch64Timing) stackMark(t *timer, kind int, stub *stubText) string {
 	return m.eventPlace(t, 0, stub) + "\tmov\tx16, sp\n\tlsr\tx16, x16, 4\n\tstur\tw16, [x17, -8]\n\tmov\tw16, " + strconv.Itoa(kind) +
 		"\n\tstur\tw16, [x17, -4]\n"
@@ -512,7 +516,11 @@ func (aarch64Timing) tailCall(t *timer, in *bodyInsn) string {
 	if t.unwinding {
 		row, end = "\t.cfi_offset 30, -8\n", "\t.cfi_restore 30\n"
 	}
-	return push("x29", "x30", t.unwinding) + row + "\tbl\t" + timedSuspends + "\n\tbl\t" + string(bytes.TrimSpace(in.rest)) + "\n\tbl\t" + timedResumes + "\n" +
+	leaves := ""
+	if leavesStack(in) {
+		leaves = "\tbl\t" + timedLeaves + "\n"
+	}
+	return push("x29", "x30", t.unwinding) + row + "\tbl\t" + timedSuspends + "\n" + leaves + "\tbl\t" + string(bytes.TrimSpace(in.rest)) + "\n\tbl\t" + timedResumes + "\n" +
 		pop("x29", "x30", t.unwinding) + end
 }
 

@@ -60,6 +60,8 @@ type timing interface {
 	record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string
 	// stackMark returns the code of an event beside a call that changes the stack.
 	stackMark(t *timer, kind int, stub *stubText) string
+	// leaveMark returns the code of an event beside a call that leaves the stack and does not return.
+	leaveMark(t *timer, kind int, stub *stubText) string
 	// tailSwitch returns code in front of a jump that leaves the function for one that changes the stack: it calls that and
 	// returns, as control does not come back here otherwise. It is "" where the jump has to stay.
 	tailSwitch(t *timer, in *bodyInsn, record func(kind int) string, stub *stubText) string

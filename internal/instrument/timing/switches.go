@@ -1,6 +1,10 @@
 package timing
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+)
 
 // switches are functions that continue on another stack, and return when that one does the same: of the C library, of
 // Boost.Context, of libco, and of the libraries of threads that are not the kernel's, which switch in code without probes.
@@ -42,3 +46,9 @@ func changesStack(callee string) bool {
 
 // suspends reports whether a function leaves its stack suspended until it returns.
 func suspends(callee string) bool { return callee != "getcontext" && changesStack(callee) }
+
+// leavesStack reports whether an instruction continues on another stack and does not return: this one goes on, if it does,
+// where getcontext or swapcontext returns.
+func leavesStack(in *bodyInsn) bool {
+	return in.effect.callee == "setcontext" && (in.flow == asm.FlowCall || in.effect.tail)
+}

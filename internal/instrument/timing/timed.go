@@ -52,6 +52,8 @@ const (
 
 	timedSuspends = "__cairn_suspends"
 	timedResumes  = "__cairn_resumes"
+	timedLeaves   = "__cairn_leaves"
+	timedComes    = "__cairn_comes"
 )
 
 // RuntimeSymbol is defined by the runtimes of the timed modes, and objects refer to it under the name needSymbol, so
@@ -148,7 +150,7 @@ func (t *timer) hide() {
 		t.Tail = append(t.Tail, "\t.hidden\t"+timedDeparts+"\n\t.hidden\t"+timedCancels+"\n"...)
 	}
 	if t.switches {
-		t.Tail = append(t.Tail, "\t.hidden\t"+timedSuspends+"\n\t.hidden\t"+timedResumes+"\n"...)
+		t.Tail = append(t.Tail, "\t.hidden\t"+timedSuspends+"\n\t.hidden\t"+timedResumes+"\n\t.hidden\t"+timedLeaves+"\n\t.hidden\t"+timedComes+"\n"...)
 	}
 	if t.Opts.Flight {
 		t.Tail = append(t.Tail, "\t.hidden\t"+flightSlow+"\n\t.hidden\t"+flightLeft+"\n\t.hidden\t"+timedLocal+"\n"...)
@@ -210,6 +212,15 @@ func (t *timer) body(b *body) {
 			t.switches = true
 			t.Insert(a.call, t.on.inFrame(t, timedSuspends, a.call))
 			t.Insert(a.at, t.on.inFrame(t, timedResumes, a.at))
+		} else if a.changed {
+			t.switches = true
+			t.Insert(a.at, t.on.inFrame(t, timedComes, a.at))
+		}
+	}
+	for i := range b.insns {
+		if in := &b.insns[i]; leavesStack(in) && in.flow == asm.FlowCall {
+			t.switches = true
+			t.Insert(in.at, t.on.inFrame(t, timedSuspends, in.at)+t.on.inFrame(t, timedLeaves, in.at))
 		}
 	}
 	leaves := departures(b)
@@ -252,7 +263,7 @@ func (t *timer) fragment(b *body, i int, f *asm.Fragment) {
 			return slow[leave]
 		}
 		t.unwinding = f.Unwind
-		if in.effect.tail && e.cond == "" && suspends(in.effect.callee) {
+		if in.effect.tail && e.cond == "" && (suspends(in.effect.callee) || leavesStack(in)) {
 			if code := t.on.tailCall(t, in); code != "" {
 				t.switches = true
 				t.Insert(in.at, code+t.on.exit(t, 0, stubOf("ret"))+"\tret\n")

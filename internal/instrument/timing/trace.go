@@ -81,6 +81,17 @@ func (t *timer) traceBody(b *body) {
 		}
 		code := t.on.record(t, id, kind, b, e.keep, stub)
 		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
+		if t.Opts.Depth == 0 && e.cond == "" && leavesStack(in) {
+			t.Insert(in.at, t.on.leaveMark(t, wire.EventSuspend, stub))
+		}
+	}
+	for k := range b.insns {
+		if in := &b.insns[k]; t.Opts.Depth == 0 && leavesStack(in) && in.flow == asm.FlowCall {
+			stub := &stubs[in.frag]
+			t.unwinding = b.frags[in.frag].Unwind
+			t.Insert(in.at, t.on.leaveMark(t, wire.EventSuspend, stub))
+			t.Insert(t.lineEnd(in.at), t.on.leaveMark(t, wire.EventResume, stub)) // it has failed
+		}
 	}
 	for _, a := range t.arrivals(b) {
 		i := b.fragmentOf(a.at)

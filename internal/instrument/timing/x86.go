@@ -194,6 +194,10 @@ func (t *timer) eventPlace(tmp string, kept regSet, stub *stubText) string {
 		"\taddw\t$8, %r11w\n\tjz\t" + full + "\n" + back + ":\n\tmovq\t%r11, %fs:(" + tmp + ")\n"
 }
 
+func (x86Timing) leaveMark(t *timer, kind int, stub *stubText) string {
+	return t.eventPlace("%r10", 0, stub) + "\tmovl\t$0, -8(%r11)\n\tmovl\t$" + strconv.Itoa(kind) + ", -4(%r11)\n"
+}
+
 func (x86Timing) stackMark(t *timer, kind int, stub *stubText) string {
 	return t.eventPlace("%r10", 0, stub) + "\tmovq\t%rsp, %r10\n\tshrq\t$4, %r10\n\tmovl\t%r10d, -8(%r11)\n\tmovl\t$" +
 		strconv.Itoa(kind) + ", -4(%r11)\n"
@@ -273,7 +277,11 @@ func (x86Timing) tailCall(t *timer, in *bodyInsn) string {
 	if t.unwinding {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
-	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + timedSuspends + "\n\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n\tcall\t" + timedResumes + "\n" +
+	leaves := ""
+	if leavesStack(in) {
+		leaves = "\tcall\t" + timedLeaves + "\n"
+	}
+	return "\tsubq\t$8, %rsp\n" + down + "\tcall\t" + timedSuspends + "\n" + leaves + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n\tcall\t" + timedResumes + "\n" +
 		"\taddq\t$8, %rsp\n" + up
 }
 

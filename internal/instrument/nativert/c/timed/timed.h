@@ -299,6 +299,8 @@ HIDDEN struct region *__cairn_stack_at(struct process *p, struct thread *t, u64 
  * threads that run it; 0 if it is not known. */
 HIDDEN u64 __cairn_stack_key(struct process *p, struct thread *t, u64 sp);
 HIDDEN void __cairn_resumed(u64 sp);
+HIDDEN void __cairn_stack_left(u64 sp);
+HIDDEN void __cairn_stack_goes_on(u64 sp);
 HIDDEN void __cairn_suspended(struct process *p, struct thread *t, u64 sp, u64 t0, u64 t1, u64 e, u64 *lo, u64 *hi);
 HIDDEN int __cairn_has_unwinder(void);
 HIDDEN void __cairn_keep_vectors(struct process *p, u8 *area);

@@ -2,7 +2,8 @@
  * calls take no time meanwhile. Inserted code calls the runtime before and behind calls that continue
  * on another stack (swapcontext, Boost.Context, libco), see timed_switch_MACHINE.S: the value of the
  * clock before is in the slot of the window at the stack pointer, in which no call is stamped. If it
- * has changed behind the call, the stack was suspended.
+ * has changed behind the call, the stack was suspended. setcontext does not return: the clock is then in the
+ * stack's state, and a getcontext of that stack that returns finds it.
  *
  * For each stack the sum of these times is kept, and some earlier values of it, as many per power of
  * four: of a call that began at any time the sum since then is known, to a quarter at worst. The
@@ -22,6 +23,8 @@ struct sum {
 struct suspended {
   u64 key; /* 0: free */
   u64 n, all, squares;
+  u64 left; /* the clock when setcontext left it */
+  u32 gone; /* it did, and none of its calls has returned since */
   struct sum ring[RINGS][KEPT]; /* every one, every 4th, every 16th ... */
 };
 struct switches {
@@ -94,6 +97,42 @@ void __cairn_resumed(u64 sp) {
   }
   barrier();
   t->busy = 0;
+}
+
+/* known_at returns the stack of the running call with a stack pointer, 0 if it is not to be known now. */
+static struct suspended *known_at(struct process *p, u64 sp, int make) {
+  if (!p || !load(word(p, ALIVE)) || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return 0;
+  u64 e = __cairn_now(p);
+  struct switches *s = make ? all_stacks(p) : load(&p->switches);
+  struct thread *t = s ? __cairn_thread(p) : 0;
+  if (!t || (t->busy && e - t->busy_since < SECOND)) return 0;
+  t->busy_since = e;
+  t->busy = 1;
+  barrier();
+  struct suspended *x = stack_at(p, t, s, sp);
+  barrier();
+  t->busy = 0;
+  return x;
+}
+
+/* left notes that setcontext leaves a stack: suspends has put the clock into the slot. */
+void __cairn_stack_left(u64 sp) {
+  struct process *p = __cairn_state;
+  struct suspended *x = known_at(p, sp, 1);
+  if (!x) return;
+  x->left = p->kind == KIND_EXACT ? *(u64 *)slot(p, sp) : load((u32 *)slot(p, sp));
+  store(&x->gone, 1);
+}
+
+/* came is behind getcontext, which returns again when setcontext has continued on its stack. */
+void __cairn_stack_goes_on(u64 sp) {
+  struct process *p = __cairn_state;
+  struct suspended *x = known_at(p, sp, 0);
+  if (!x || !load(&x->gone)) return;
+  store(&x->gone, 0);
+  if (p->kind == KIND_EXACT) *(u64 *)slot(p, sp) = x->left;
+  else store((u32 *)slot(p, sp), (u32)x->left);
+  __cairn_resumed(sp);
 }
 
 static u64 root(u64 x) {

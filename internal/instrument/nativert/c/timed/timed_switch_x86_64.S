@@ -1,5 +1,5 @@
 /* __cairn_suspends and __cairn_resumes: in front of a call that continues on another stack, and behind
- * it. The first stores the clock in the slot of the stack pointer; calls are stamped 8 bytes from there.
+ * it; and __cairn_leaves and __cairn_comes, in front of setcontext, behind suspends, and behind getcontext. The first stores the clock in the slot of the stack pointer; calls are stamped 8 bytes from there.
  * It may change %rax, %r10 and %r11. The second preserves all that calls return. */
 
 #include "registers_x86_64.h"
@@ -54,5 +54,26 @@ __cairn_resumes:
         RETURN_REGISTERS
         .cfi_endproc
         .size   __cairn_resumes, . - __cairn_resumes
+
+/* CALLS defines a routine that calls another with the stack pointer, and preserves all registers. */
+        .macro  CALLS name, to
+        .globl  \name
+        .hidden \name, \to
+        .type   \name, @function
+\name:
+        .cfi_startproc
+        SAVE_REGISTERS
+        subq    $16, %rsp
+        andq    $-16, %rsp
+        cld
+        leaq    16(%rbp), %rdi          /* stack pointer */
+        call    \to
+        RETURN_REGISTERS
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        CALLS   __cairn_leaves, __cairn_stack_left
+        CALLS   __cairn_comes, __cairn_stack_goes_on
 
         PROPERTIES
