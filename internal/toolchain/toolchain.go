@@ -298,7 +298,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 func (o *ShimOptions) lacks(c Compiler) string {
 	switch {
 	case o.Mode.HasEdges() && !probe.SupportsEdges(&o.Options):
-		return fmt.Sprintf("mode %v supports x86-64 ELF only: use mode full, which records which blocks ran", o.Mode)
+		return fmt.Sprintf("mode %v supports x86-64 and AArch64 ELF only: use mode full, which records which blocks ran", o.Mode)
 	case o.Object == asm.MachO:
 		return o.machOLacks(c)
 	case o.Machine == machine.X86_64:

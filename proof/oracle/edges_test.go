@@ -28,8 +28,8 @@ func checkTimes(t testing.TB, m *prof.Module, ran execution) (blocks, probes int
 					continue
 				}
 				want := ran.instr[fr.Addr+uint64(off)]
-				c.check(got.Times[n-1] == want, "%s: block %d at +%#x: %d times, callgrind has %d", f.Name, n, off, got.Times[n-1], want)
-				c.check((got.Blocks[n-1] > 0) == (want > 0), "%s: block %d at +%#x: in %d runs, callgrind has %d executions", f.Name, n, off, got.Blocks[n-1], want)
+				c.check(got.Times[n-1] == want, "%s: block %d at +%#x: %d times, in truth %d", f.Name, n, off, got.Times[n-1], want)
+				c.check((got.Blocks[n-1] > 0) == (want > 0), "%s: block %d at +%#x: in %d runs, in truth %d executions", f.Name, n, off, got.Blocks[n-1], want)
 			}
 		}
 	}

@@ -19,8 +19,8 @@ The modes:
   order   cover, and the order in which functions were first executed
   block+order
           block, and the same order
-  edge    count, and how often each block and branch ran (x86-64 ELF): exact
-          frequencies, lines with counts
+  edge    count, and how often each block and branch ran (x86-64 and AArch64 ELF):
+          exact frequencies, lines with counts
   spike   calls that took long, with their stack and what they waited for: a log
           for cairn spikes
   stacks  calls and time of each call stack, summed while the program runs: a small

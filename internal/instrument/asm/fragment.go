@@ -257,7 +257,7 @@ type Way struct {
 	Block int  // index into the blocks of its fragment: the one that ends with the jump
 	Taken bool // the edge of a conditional jump, not the one to the next block
 	Jump  CodeLine
-	Word  string // the opposite jump
+	Word  string // the opposite jump, up to where it leads
 	// Before is set if the block of the edge is in front of the jump, which is unconditional.
 	Before bool
 }

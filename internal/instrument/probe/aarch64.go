@@ -81,5 +81,5 @@ func exclusiveCount(num string, unwind bool) string {
 // blocks accepts functions whose branches and tables can be extended over the probes.
 func (aarch64Probes) blocks(r *Rewriter, fn *asm.Function, implied [][]int) (blockProbes, bool) {
 	places := r.probePlaces(fn, implied)
-	return places, r.reachBlocks(fn, implied, places)
+	return places, r.reachBlocks(fn, implied, places.size)
 }

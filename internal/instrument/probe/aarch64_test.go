@@ -41,14 +41,16 @@ func TestAArch64Reach(t *testing.T) {
 		"branch": {far.String(), "\ttbnz\tw0, 3, .Lcairn_x"},
 		"table":  {table.String(), "\tldrh\tw1, [x1,w0,uxtw #1]\n"},
 	} {
-		unit, err := isa.Parse([]byte(test.src), machine.AArch64)
-		if err != nil {
-			t.Fatal(err)
+		for _, opts := range []Options{{Mode: prof.ModeBlock}, {Mode: prof.ModeEdge}, {Mode: prof.ModeEdge, Atomic: true}} {
+			unit, err := isa.Parse([]byte(test.src), machine.AArch64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, result := Rewrite(unit, opts)
+			if len(result.EntryOnly) > 0 || !strings.Contains(string(out), test.want) {
+				t.Errorf("%s %v: entry only %v, or no %q", name, opts.Mode, result.EntryOnly, test.want)
+			}
+			asmtest.Assemble(t, name+opts.Mode.String(), out, "aarch64-linux-gnu-as")
 		}
-		out, result := Rewrite(unit, Options{Mode: prof.ModeBlock})
-		if len(result.EntryOnly) > 0 || !strings.Contains(string(out), test.want) {
-			t.Errorf("%s: entry only %v, or no %q", name, result.EntryOnly, test.want)
-		}
-		asmtest.Assemble(t, name, out, "aarch64-linux-gnu-as")
 	}
 }

@@ -89,9 +89,10 @@ func layoutOf(f *asm.Fragment, inserted []asm.Pad, grown map[int]bool) *layout {
 	return l
 }
 
-// reachBlocks makes the edits that keep all targets of branches and tables of fn in reach, or returns false.
-func (r *Rewriter) reachBlocks(fn *asm.Function, implied [][]int, places aarch64Blocks) bool {
-	return r.reachFragments(fn, implied, aarch64EntryProbe, places.size, func(f *asm.Fragment, inserted []asm.Pad) ([]Edit, bool) {
+// reachBlocks makes the edits that keep all targets of branches and tables of fn in reach, given the sizes of probes, or
+// returns false.
+func (r *Rewriter) reachBlocks(fn *asm.Function, implied [][]int, size func(block int) int) bool {
+	return r.reachFragments(fn, implied, aarch64EntryProbe, size, func(f *asm.Fragment, inserted []asm.Pad) ([]Edit, bool) {
 		edits, _, ok := r.ReachFragment(f, inserted)
 		return edits, ok
 	})
@@ -106,9 +107,17 @@ func (r *Rewriter) reachFragments(fn *asm.Function, implied [][]int, entry int, 
 	for _, f := range fn.Frags {
 		inserted := []asm.Pad{{At: f.Probe, Size: entry}}
 		for i := range f.Blocks {
-			if implied[first+i] == nil {
-				inserted = append(inserted, asm.Pad{At: f.Blocks[i].Probe, Size: size(first + i)})
+			if implied[first+i] != nil {
+				continue
 			}
+			pad := asm.Pad{At: f.Blocks[i].Probe, Size: size(first + i)}
+			if w := f.Blocks[i].Way; w != nil {
+				const nop, jump = 4, 4
+				if pad.Size += nop; w.Taken {
+					pad.At, pad.Size = int(w.Jump.At), pad.Size+jump
+				}
+			}
+			inserted = append(inserted, pad)
 		}
 		more, ok := reach(f, inserted)
 		if !ok {
@@ -131,12 +140,18 @@ func (r *Rewriter) ReachFragment(f *asm.Fragment, inserted []asm.Pad) (edits []E
 		}
 	}
 	grown := map[int]bool{}
+	over := map[int]bool{} // branches over the block of their edge, which reach
+	for i := range f.Blocks {
+		if w := f.Blocks[i].Way; w != nil && w.Taken {
+			over[int(w.Jump.At)] = true
+		}
+	}
 	for {
 		l := layoutOf(f, inserted, grown)
 		more := false
 		for i := range f.Lines {
 			line := &f.Lines[i]
-			if line.App || grown[int(line.At)] {
+			if line.App || grown[int(line.At)] || over[int(line.At)] {
 				continue
 			}
 			reach, target := r.branchReach(line)

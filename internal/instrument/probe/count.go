@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
-	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -34,17 +33,20 @@ func WithCounters(f *asm.Function, u *asm.Unit) *asm.Function {
 	return machines[u.Kind].count(&Rewriter{Unit: u}, f).fn
 }
 
-// countX86 plans the counters of fn. A function with a branch of short reach, which they might move out of reach, or
-// whose counts would not follow from them, has that of its calls alone.
-func (r *Rewriter) countX86(fn *asm.Function) *counted {
-	for _, f := range fn.Frags {
-		if f.Short {
-			return onlyCalls(fn)
-		}
-	}
+// counters are the counters of one function's blocks.
+type counters interface {
+	blockProbes
+	// dear reports whether a counter at the beginning of a block of the function costs more than others.
+	dear(block int) bool
+	// add adds the place of the next counter, in f, where so much is live as at the beginning of a block of the function.
+	add(f *asm.Fragment, at, block int)
+}
+
+// planCounters plans counters of fn, whose places it adds to those given, which are empty. A function whose counts would
+// not follow from them has that of its calls alone.
+func (r *Rewriter) planCounters(fn *asm.Function, places counters) *counted {
 	u := r.Unit
 	g := fn.FlowGraph(u.Taken, u.Returns)
-	live := x86.Live(u, fn)
 	plan := &countPlan{}
 	first := asm.Nodes
 	for _, f := range fn.Frags {
@@ -55,17 +57,15 @@ func (r *Rewriter) countX86(fn *asm.Function) *counted {
 		}
 		first += len(f.Blocks)
 	}
-	if !spanningTree(g, plan, func(b int) bool { return live[b]&x86.Flags != 0 }) {
+	if !spanningTree(g, plan, places.dear) {
 		return onlyCalls(fn)
 	}
-	return r.withCounters(fn, g, plan, live)
+	return withCounters(fn, g, plan, places)
 }
 
 // withCounters returns fn with blocks for the edges of a plan.
-func (r *Rewriter) withCounters(fn *asm.Function, g *asm.Graph, plan *countPlan, live []x86.Set) *counted {
-	u := r.Unit
+func withCounters(fn *asm.Function, g *asm.Graph, plan *countPlan, places counters) *counted {
 	c := &counted{fn: &asm.Function{Name: fn.Name, Orphan: fn.Orphan}}
-	places := &x86Counters{free: x86.Written(u, fn), atomic: r.Opts.Atomic}
 	var number, ofWay []uint32
 	first, way := 0, 0
 	for _, f := range fn.Frags {
@@ -83,7 +83,7 @@ func (r *Rewriter) withCounters(fn *asm.Function, g *asm.Graph, plan *countPlan,
 			if b.Way != nil {
 				ofWay = append(ofWay, uint32(len(c.implied)))
 				c.implied = append(c.implied, nil)
-				places.add(r, f, b.Way.At(), live[plan.onto[way]])
+				places.add(f, b.Way.At(), plan.onto[way])
 				way++
 				continue
 			}
@@ -93,7 +93,7 @@ func (r *Rewriter) withCounters(fn *asm.Function, g *asm.Graph, plan *countPlan,
 			}
 			number = append(number, uint32(len(c.implied)))
 			c.implied = append(c.implied, by)
-			places.add(r, f, b.Probe, live[block])
+			places.add(f, b.Probe, block)
 			block++
 		}
 		c.fn.Frags = append(c.fn.Frags, split)
@@ -140,7 +140,7 @@ type countable struct {
 // countableEdges returns the critical edges of fr that can have a counter, in the order of withWays. Block 0 of fr is
 // node first of g. Besides conditional jumps they are those of blocks that a call may leave in the middle.
 func countableEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (edges []countable) {
-	last := lastLines(fr)
+	last, branches := lastLines(fr), branchings[u.Kind]
 	for i := range fr.Blocks {
 		b := &fr.Blocks[i]
 		node := first + i
@@ -155,7 +155,7 @@ func countableEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (edg
 			if i+1 == len(fr.Blocks) || to == i+1 && known {
 				continue
 			}
-			if word, ok := conditional(line, b.Target); ok && known && len(g.Preds[first+to]) > 1 {
+			if word, ok := branches.opposite(line, b.Target); ok && known && len(g.Preds[first+to]) > 1 {
 				taken := way
 				taken.Taken, taken.Word = true, word
 				edges = append(edges, countable{taken, first + to})
@@ -165,7 +165,7 @@ func countableEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (edg
 			}
 		case asm.FlowJump:
 			to, known := labelled(fr, b.Target)
-			if way.Before = true; known && jumpsTo(line, b.Target) && len(g.Preds[first+to]) > 1 {
+			if way.Before = true; known && branches.jumps(line, b.Target) && len(g.Preds[first+to]) > 1 {
 				edges = append(edges, countable{way, first + to})
 			}
 		case asm.FlowNext, asm.FlowCall:

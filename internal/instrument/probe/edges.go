@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
-	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
 )
 
 // Blocks do not tell which way a branch went where it leads to code to which other code leads as well: the edge between
@@ -22,8 +21,20 @@ import (
 //	                              .Lcairn_b8: nop; probe     the edge to the next block
 //	  .L5:                        .L5:
 //
-// The nop marks these blocks: in all others the probe is first. Probes change neither flags nor registers, so this is right wherever the jump is. Only x86-64 has such probes; on other
-// machines there are no blocks for edges.
+// The nop marks these blocks: in all others the probe is first. Probes that set a byte change neither flags nor registers on
+// x86-64, so this is right wherever the jump is. On other machines only mode edge has blocks for edges.
+
+// branching is how a machine writes the jumps to which blocks for edges belong.
+type branching struct {
+	jump string // not conditional, to a label
+	// opposite returns the text of the opposite of the conditional jump that a line has, up to where it leads; ok is
+	// false if the line has none to the label, or something else.
+	opposite func(line, label []byte) (text string, ok bool)
+	// jumps reports whether a line is a jump to a label, and nothing else.
+	jumps func(line, label []byte) bool
+}
+
+var branchings = map[machine.Kind]*branching{machine.X86_64: &x86Branches, machine.AArch64: &aarch64Branches}
 
 // WithEdges returns a copy of f that has a block for each critical edge, or f if it has none.
 func WithEdges(f *asm.Function, u *asm.Unit) *asm.Function {
@@ -57,7 +68,7 @@ func criticalEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (ways
 			continue
 		}
 		to, known := labelled(fr, b.Target)
-		word, ok := conditional(u.Src[last[i].At:last[i].Next], b.Target)
+		word, ok := branchings[u.Kind].opposite(u.Src[last[i].At:last[i].Next], b.Target)
 		if !known || !ok || to == i+1 {
 			continue
 		}
@@ -90,17 +101,6 @@ func labelled(fr *asm.Fragment, label []byte) (block int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// conditional returns the opposite of the jump that a line has, if it has one to a label, and nothing else.
-func conditional(line, label []byte) (opposite string, ok bool) {
-	code, _, _ := bytes.Cut(line, []byte("#"))
-	words := bytes.Fields(code)
-	if len(words) != 2 || !bytes.Equal(words[1], label) {
-		return "", false
-	}
-	opposite, ok = x86.Inverse[string(words[0])]
-	return opposite, ok
 }
 
 // withWays returns a copy of fr with blocks for edges, which are in the order of its blocks, the one of the jump before
@@ -168,7 +168,7 @@ func (r *Rewriter) edge(b *asm.Block, label, probe string) {
 	}
 	r.Edits = append(r.Edits, Edit{
 		at: int(w.Jump.At), drop: int(w.Jump.Next - w.Jump.At),
-		text: []byte("\t" + w.Word + "\t" + b.Over + "\n" + label + probe + "\tjmp\t" + string(b.Target) + "\n" + b.Over + ":\n"),
+		text: []byte("\t" + w.Word + b.Over + "\n" + label + probe + "\t" + branchings[r.Unit.Kind].jump + "\t" + string(b.Target) + "\n" + b.Over + ":\n"),
 	})
 }
 

@@ -56,13 +56,9 @@ func (aarch64Probes) syntax() *syntax { return &syntax64 }
 
 func (x86Probes) countsBlocks() bool { return true }
 
-func (aarch64Probes) countsBlocks() bool { return false }
+func (aarch64Probes) countsBlocks() bool { return true }
 
 func (armProbes) countsBlocks() bool { return false }
-
-func (x86Probes) count(r *Rewriter, fn *asm.Function) *counted { return r.countX86(fn) }
-
-func (aarch64Probes) count(_ *Rewriter, fn *asm.Function) *counted { return onlyCalls(fn) }
 
 func (armProbes) count(_ *Rewriter, fn *asm.Function) *counted { return onlyCalls(fn) }
 

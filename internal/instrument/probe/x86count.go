@@ -20,8 +20,9 @@ import (
 
 // x86Counters are the places of the counters of a function.
 type x86Counters struct {
-	free   x86.Set // registers that may be used where they are not live
-	atomic bool
+	r      *Rewriter
+	live   []x86.Set // at the beginning of each block of the function
+	free   x86.Set   // registers that may be used where they are not live
 	places []x86Place
 }
 
@@ -31,24 +32,36 @@ type x86Place struct {
 	onStack bool // the CFA is relative to the stack pointer
 }
 
-// add adds a place in f before which so much is live.
-func (c *x86Counters) add(r *Rewriter, f *asm.Fragment, at int, live x86.Set) {
-	p := x86Place{live: live}
-	if live&x86.Flags != 0 {
-		p.onStack = f.Unwind && asm.CFAOnStack(r.Unit.Src[f.Label:max(f.Label, at)], "7", "%rsp", "rsp")
+// count leaves alone what has a branch of short reach, which counters might move out of reach.
+func (x86Probes) count(r *Rewriter, fn *asm.Function) *counted {
+	for _, f := range fn.Frags {
+		if f.Short {
+			return onlyCalls(fn)
+		}
+	}
+	return r.planCounters(fn, &x86Counters{r: r, live: x86.Live(r.Unit, fn), free: x86.Written(r.Unit, fn)})
+}
+
+func (c *x86Counters) dear(block int) bool { return c.live[block]&x86.Flags != 0 }
+
+func (c *x86Counters) add(f *asm.Fragment, at, block int) {
+	p := x86Place{live: c.live[block]}
+	if c.dear(block) {
+		p.onStack = f.Unwind && asm.CFAOnStack(c.r.Unit.Src[f.Label:max(f.Label, at)], "7", "%rsp", "rsp")
 	}
 	c.places = append(c.places, p)
 }
 
 func (c *x86Counters) probe(block int, rec position) string {
+	atomic := c.r.Opts.Atomic
 	count, p := "\tincq\t"+rec.String()+"(%rip)\n", &c.places[block]
-	if c.atomic {
+	if atomic {
 		count = "\tlock incq\t" + rec.String() + "(%rip)\n"
 	}
 	if p.live&x86.Flags == 0 {
 		return count
 	}
-	if reg := x86.Name(c.free &^ p.live); reg != "" && !c.atomic {
+	if reg := x86.Name(c.free &^ p.live); reg != "" && !atomic {
 		return "\tmovq\t" + rec.String() + "(%rip), %" + reg + "\n\tleaq\t1(%" + reg + "), %" + reg + "\n\tmovq\t%" + reg + ", " + rec.String() + "(%rip)\n"
 	}
 	cfa := func(change string) string {
@@ -61,9 +74,25 @@ func (c *x86Counters) probe(block int, rec position) string {
 		"\tpopfq\n" + cfa("-8") + "\tleaq\t128(%rsp), %rsp\n" + cfa("-128")
 }
 
-// jumpsTo reports whether a line is a jump to a label, and nothing else.
-func jumpsTo(line, label []byte) bool {
+// x86Branches are the jumps of x86-64.
+var x86Branches = branching{
+	jump: "jmp",
+	opposite: func(line, label []byte) (string, bool) {
+		words := x86Words(line)
+		if len(words) != 2 || !bytes.Equal(words[1], label) {
+			return "", false
+		}
+		word, ok := x86.Inverse[string(words[0])]
+		return word + "\t", ok
+	},
+	jumps: func(line, label []byte) bool {
+		words := x86Words(line)
+		return len(words) == 2 && bytes.Equal(words[1], label) && (string(words[0]) == "jmp" || string(words[0]) == "jmpq")
+	},
+}
+
+// x86Words returns the words of a line.
+func x86Words(line []byte) [][]byte {
 	code, _, _ := bytes.Cut(line, []byte("#"))
-	words := bytes.Fields(code)
-	return len(words) == 2 && bytes.Equal(words[1], label) && (string(words[0]) == "jmp" || string(words[0]) == "jmpq")
+	return bytes.Fields(code)
 }

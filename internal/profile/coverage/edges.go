@@ -1,8 +1,9 @@
 package coverage
 
 // Code that was compiled without optimisation may have blocks for edges behind a conditional jump: nop, a probe, and for
-// the edge of the jump one to where that led; the jump leads behind it then (internal/instrument/probe/edges.go). The
-// flow graph is that of the code without them.
+// the edge of the jump one to where that led; the jump leads behind it then (internal/instrument/probe/edges.go). So does
+// one that would not reach over the probes of AArch64 (aarch64reach.go there): behind it, in its block, is a jump to where
+// it led. The flow graph is that of the code without them.
 
 // edgeBlocks are the blocks of the map that edges between pieces have.
 type edgeBlocks map[[2]int]int
@@ -20,12 +21,15 @@ func (fl *flow) edgeRuns(from, to int) (runs uint64, known bool) {
 // withoutEdges removes the pieces that are blocks of edges, and records which block an edge has.
 func (fl *flow) withoutEdges(d *decoder) {
 	target := make([]int, len(fl.pieces)) // where a piece of an edge leads, else itself
-	is := make([]bool, len(fl.pieces))
+	is, counts := make([]bool, len(fl.pieces)), make([]bool, len(fl.pieces))
 	index, n, first := make([]int, len(fl.pieces)), 0, 0
 	for i := range fl.pieces {
 		target[i] = i
 		to, ok := fl.edge(d, i, first)
 		first += len(fl.pieces[i].insts)
+		if counts[i] = ok; !ok {
+			to, ok = fl.farther(i)
+		}
 		if ok {
 			is[i], target[i] = true, to
 		} else {
@@ -47,7 +51,7 @@ func (fl *flow) withoutEdges(d *decoder) {
 				continue
 			}
 			p.succs[k] = index[target[s]]
-			if is[s] {
+			if counts[s] {
 				fl.edges[[2]int{index[i], p.succs[k]}] = fl.pieces[s].block
 			}
 		}
@@ -96,4 +100,15 @@ func (fl *flow) edge(d *decoder, i, first int) (to int, ok bool) {
 		probe = probe || d.raw[first+1+k].Refers
 	}
 	return p.succs[0], probe
+}
+
+// farther reports whether piece i is the jump of a conditional one that would not reach its target, and returns the piece
+// to which that leads.
+func (fl *flow) farther(i int) (to int, ok bool) {
+	p := &fl.pieces[i]
+	if i == 0 || len(p.insts) != 1 || !p.insts[0].jump || len(p.succs) != 1 || p.succs[0] == computed {
+		return 0, false
+	}
+	before := &fl.pieces[i-1]
+	return p.succs[0], before.block == p.block && before.decides && before.ways == [2]int{i + 1, i}
 }

@@ -1,7 +1,6 @@
 package coverage
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
@@ -155,62 +154,6 @@ func (d *decoder) block(b Block) bool {
 	return true
 }
 
-// probes finds the probes of several instructions among those of a block, from number first
-// on: the instructions from the one that computes the page of a record to the last that uses
-// the record, and the branch to the path of a first call.
-func (d *decoder) probes(first int) {
-	switch d.code.Machine() {
-	case machine.X86_64:
-		d.counters(first)
-		return
-	case machine.AArch64:
-	default:
-		return
-	}
-	const most = 5 // instructions
-	for i := first; i < len(d.insts); i++ {
-		if !d.raw[i].Refers || d.insts[i].kind != none {
-			continue
-		}
-		last := i
-		for k := i; k < min(i+most, len(d.insts)); k++ {
-			if d.raw[k].Refers && d.insts[k].kind == none || k == last+1 && d.raw[k].Class == controlflow.Conditional {
-				last = k
-			}
-		}
-		for ; i < last; i++ {
-			d.insts[i].kind = none
-		}
-		d.insts[last].kind = none
-	}
-}
-
-// counters finds the counters of mode edge, on x86-64, that are more than an increment (internal/instrument/probe/x86count.go):
-// those by a register begin with a load of the record and end with a store to it, those that save the flags are two
-// instructions longer at both ends.
-func (d *decoder) counters(first int) {
-	const save, restore = 0x9c, 0x9d // pushfq, popfq
-	is := func(i int, op byte) bool {
-		return i >= first && i < len(d.insts) && bytes.Equal(d.code.Bytes(d.insts[i].addr, d.insts[i].addr+1), []byte{op})
-	}
-	for i := first; i < len(d.insts); i++ {
-		if !d.raw[i].Refers || d.insts[i].kind != none || d.insts[i].padding {
-			continue
-		}
-		from, to := i, i
-		switch {
-		case i+2 < len(d.insts) && d.raw[i+2].Refers && d.raw[i+2].Memory == d.raw[i].Memory && d.insts[i+2].kind == none:
-			to = i + 2
-		case is(i-1, save) && is(i+1, restore):
-			from, to = max(i-2, first), min(i+2, len(d.insts)-1)
-		}
-		for k := from; k <= to; k++ {
-			d.insts[k].kind, d.insts[k].padding = none, false
-		}
-		i = to
-	}
-}
-
 // stub reports whether a call belongs to the first-call path of a probe: the code after it jumps to the end of
 // the conditional jump that led to it.
 func (d *decoder) stub(call, behind uint64) bool {
@@ -321,10 +264,13 @@ func (d *decoder) leave(p *piece, last int, at map[uint64]int, of []int) {
 	end.test = p.decides || in.Class == controlflow.IndirectJump
 }
 
-// probe reports whether a conditional jump belongs to a probe: nothing but probes is before it in the function,
-// where no flags are set.
+// probe reports whether a conditional jump belongs to a probe. Those of AArch64 are known; elsewhere nothing but probes is
+// before it in the function, where no flags are set.
 func (d *decoder) probe(jump int) bool {
-	return d.insts[jump].kind == none || !slices.ContainsFunc(d.insts[:jump], func(in inst) bool { return in.kind != none })
+	if d.insts[jump].kind == none || d.code.Machine() == machine.AArch64 {
+		return d.insts[jump].kind == none
+	}
+	return !slices.ContainsFunc(d.insts[:jump], func(in inst) bool { return in.kind != none })
 }
 
 // pads reports whether a piece is padding.

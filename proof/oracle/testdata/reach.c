@@ -1,4 +1,4 @@
-// Code of Armv7 with references of limited reach, which probes push apart.
+// Code with references of limited reach, which probes push apart.
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -63,6 +63,17 @@ NOINLINE int far_table(int n, int m) {
 }
 #endif
 
+#ifdef FARTHER
+// On AArch64 a branch on a bit, tbz, reaches 32 KiB.
+NOINLINE int far_branch(int n, int m) {
+	if (n & 4) { // far
+		MANY(m, 1) MANY(m, 2) MANY(m, 3) MANY(m, 4) MANY(m, 5) MANY(m, 6) MANY(m, 7) MANY(m, 8) MANY(m, 9) MANY(m, 10)
+		MANY(m, 1) MANY(m, 2) MANY(m, 3) MANY(m, 4) MANY(m, 5) MANY(m, 6) MANY(m, 7) MANY(m, 8) MANY(m, 9) MANY(m, 10)
+	}
+	return n;
+}
+#endif
+
 // Literals of both kinds after a long function, and in the midst of it.
 NOINLINE double pools(int n, double x) {
 	if (n & 1)
@@ -110,6 +121,10 @@ int main(void) {
 		sum += conditions(i, 5) + unknown_short(i);
 #ifdef FAR
 		sum += far_table(i, i);
+#endif
+#ifdef FARTHER
+		if (i != 3)
+			sum += far_branch(i, 5 * i);
 #endif
 		real += pools(i / 2, i) + unknown_size(i, 1.5);
 	}
