@@ -40,7 +40,10 @@ func flagsOf(in x86.Inst, code []byte) (reads, writes flagSet) {
 		if in.Map == x86.Map0F && (in.Opcode == 0x2e || in.Opcode == 0x2f) { // vucomis, vcomis
 			return noFlags, allFlags
 		}
-		return noFlags, noFlags // BMI and other comparisons write, none reads
+		if in.Map == x86.Map0F38 && (in.Opcode == 0xf2 || in.Opcode == 0xf3) { // andn; blsr, blsmsk, blsi
+			return noFlags, allFlags
+		}
+		return noFlags, noFlags // others of BMI and comparisons write, none reads
 	}
 	switch in.Map {
 	case x86.MapOne:

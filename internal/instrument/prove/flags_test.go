@@ -44,6 +44,9 @@ func TestFlags(t *testing.T) {
 		{"vcomisd %xmm1, %xmm0", []byte{0xc5, 0xf9, 0x2f, 0xc1}, noFlags, allFlags},
 		{"vucomiss %xmm9, %xmm0", []byte{0xc4, 0xc1, 0x78, 0x2e, 0xc1}, noFlags, allFlags},
 		{"vaddsd %xmm1, %xmm2, %xmm0", []byte{0xc5, 0xeb, 0x58, 0xc1}, noFlags, noFlags},
+		{"andn %rdx, %rax, %rdx", []byte{0xc4, 0xe2, 0xf8, 0xf2, 0xd2}, noFlags, allFlags},
+		{"blsr %eax, %edx", []byte{0xc4, 0xe2, 0x68, 0xf3, 0xc8}, noFlags, allFlags},
+		{"shlx %eax, %ecx, %edx", []byte{0xc4, 0xe2, 0x79, 0xf7, 0xd1}, noFlags, noFlags},
 		{"fnclex", []byte{0xdb, 0xe2}, noFlags, noFlags},
 	} {
 		in, err := x86.Decode(c.code)
