@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,10 +28,17 @@ type execution struct {
 // answer, and what callgrind and the probes counted in that same run.
 func callgrind(t *testing.T, program string, args ...string) (string, execution, *prof.Module) {
 	t.Helper()
+	return callgrindWith(t, "--skip-plt=yes", program, args...)
+}
+
+// callgrindWith is callgrind with another option. Without --skip-plt=no the instructions of the PLT are counted as those
+// of the call.
+func callgrindWith(t *testing.T, option, program string, args ...string) (string, execution, *prof.Module) {
+	t.Helper()
 	mustHave(t, "valgrind")
 	dir := t.TempDir()
 	out, raws := filepath.Join(dir, "callgrind.out"), filepath.Join(dir, "raws")
-	argv := underCallgrind(out, "--dump-instr=yes", program, args...)
+	argv := slices.Insert(underCallgrind(out, "--dump-instr=yes", program, args...), 2, option)
 	cmd := command(t, argv[0], argv[1:]...)
 	cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
 	answer := output(t, cmd)

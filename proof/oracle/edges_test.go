@@ -71,9 +71,8 @@ func TestEdges(t *testing.T) {
 				}
 				t.Run(source+" "+compiler+" "+level, func(t *testing.T) {
 					t.Parallel()
-					// callgrind adds the instructions of the PLT to those of calls.
-					program := build(t, "edge", cc, append(strings.Fields(level), "-w", "-fno-plt", filepath.Join("testdata", source), "-lm")...)
-					_, ran, m := callgrind(t, program, "0", "7")
+					program := build(t, "edge", cc, append(strings.Fields(level), "-w", filepath.Join("testdata", source), "-lm")...)
+					_, ran, m := callgrindWith(t, "--skip-plt=no", program, "0", "7")
 					checkCalls(t, m, ran)
 					blocks, probes := checkTimes(t, m, ran)
 					checkConserved(t, m)
@@ -94,7 +93,7 @@ func TestSQLiteEdges(t *testing.T) {
 			}
 			t.Parallel()
 			program := buildSQLite(t, "edge", test.compiler, strings.Fields(test.flags)...)
-			answer, ran, m := callgrind(t, program, sqliteArgs(t, allPhases)...)
+			answer, ran, m := callgrindWith(t, "--skip-plt=no", program, sqliteArgs(t, allPhases)...)
 			checkAnswer(t, answer, sqliteAnswer(t))
 			checkCalls(t, m, ran)
 			blocks, probes := checkTimes(t, m, ran)

@@ -13,6 +13,7 @@ type target struct {
 	compilers []string // the first one must be there
 	emulator  []string // runs the programs
 	untimed   bool     // there are no modes that measure time
+	uncounted bool     // blocks have no counters: there is no mode edge
 	prove     bool     // objects can be proved
 }
 
@@ -28,6 +29,7 @@ var targets = []target{
 		compilers: []string{"arm-linux-gnueabihf-gcc", "arm-linux-gnueabihf-gcc -marm", "clang-22 --target=armv7-linux-gnueabihf"},
 		emulator:  []string{"qemu-arm", "-L", "/usr/arm-linux-gnueabihf"},
 		untimed:   true,
+		uncounted: true,
 	},
 }
 
@@ -61,7 +63,7 @@ func (tg *target) modes() []mode {
 	var out []mode
 	for _, m := range allModes {
 		switch {
-		case m.timed() && tg.untimed:
+		case m.timed() && tg.untimed, m.name == "edge" && tg.uncounted:
 			continue
 		case m.records() && tg.prove:
 			m.flags = append(slices.Clone(m.flags), "--prove")
