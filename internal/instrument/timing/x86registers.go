@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/isa/x86"
 )
 
 // Which registers an instruction reads and writes, of those that matter at a function's entry: rax, whose low
@@ -42,18 +43,8 @@ var registerNames = map[string]regSet{
 
 // mentioned returns the registers that operands name.
 func mentioned(text []byte) (out regSet) {
-	for {
-		i := bytes.IndexByte(text, '%')
-		if i < 0 {
-			return out
-		}
-		text = text[i+1:]
-		n := 0
-		for n < len(text) && (text[n] >= 'a' && text[n] <= 'z' || text[n] >= '0' && text[n] <= '9') {
-			n++
-		}
-		out |= registerNames[string(text[:n])]
-	}
+	x86.RegisterNames(text, func(name []byte) { out |= registerNames[string(name)] })
+	return out
 }
 
 // thunkRegister returns the register that the name of a thunk ends in.

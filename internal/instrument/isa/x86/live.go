@@ -78,17 +78,23 @@ func Name(set Set) string {
 
 // Mentioned returns the registers that a text names.
 func Mentioned(text []byte) (out Set) {
+	RegisterNames(text, func(name []byte) { out |= registers[string(name)].set })
+	return out
+}
+
+// RegisterNames calls found with the name of each register in a text, without the percent sign.
+func RegisterNames(text []byte, found func(name []byte)) {
 	for {
 		i := bytes.IndexByte(text, '%')
 		if i < 0 {
-			return out
+			return
 		}
 		text = text[i+1:]
 		n := 0
 		for n < len(text) && (text[n] >= 'a' && text[n] <= 'z' || text[n] >= '0' && text[n] <= '9') {
 			n++
 		}
-		out |= registers[string(text[:n])].set
+		found(text[:n])
 	}
 }
 
