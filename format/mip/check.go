@@ -71,7 +71,7 @@ func checkFunc(f *prof.Func, rawSize uint64) error {
 	if err := checkFlow(f, blocks); err != nil {
 		return err
 	}
-	if size := recordSize(f); size > rawSize || f.Record > rawSize-size {
+	if size := RecordSize(f); size > rawSize || f.Record > rawSize-size {
 		return fmt.Errorf("a record of %d bytes at %#x exceeds the raw section of %d bytes", size, f.Record, rawSize)
 	}
 	if len(f.Calls) > MaxCalls {
@@ -275,6 +275,7 @@ func moduleLess(a, b *prof.Module) bool {
 	return a.BuildID < b.BuildID
 }
 
-func recordSize(f *prof.Func) uint64 {
+// RecordSize returns the size in bytes of the record of f in the raw section.
+func RecordSize(f *prof.Func) uint64 {
 	return wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes())
 }

@@ -69,7 +69,7 @@ type deltas struct {
 
 func (d *deltas) next(f *prof.Func, file uint64) {
 	d.file = file
-	d.record = f.Record + recordSize(f)
+	d.record = f.Record + RecordSize(f)
 	d.addr = f.Addr() + uint64(f.Fragments[0].Size)
 }
 

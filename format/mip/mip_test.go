@@ -212,7 +212,7 @@ func drawMap(t *rapid.T) *prof.Map {
 		addr += rapid.Uint64Range(1, 600).Draw(t, "gap")
 		record := m.RawSize + rapid.Uint64Range(0, 3).Draw(t, "pad")
 		f := drawFunc(t, m, addr, record)
-		m.RawSize = record + recordSize(&f)
+		m.RawSize = record + RecordSize(&f)
 		m.Funcs = append(m.Funcs, f)
 	}
 	m.Absent = drawAbsent(t, prof.NotLinked, prof.Dropped, prof.NoProgram, prof.Unprobed)

@@ -20,6 +20,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/profile/merge"
@@ -157,7 +158,7 @@ func (j *joiner) layOut() (renumbered []int, err error) {
 			fmt.Fprintf(digest, "%d %d\n", fr.Size, fr.Blocks)
 		}
 		f.Record = record
-		record += wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes())
+		record += mip.RecordSize(&f)
 		record = (record + wire.RecordAlign - 1) &^ (wire.RecordAlign - 1)
 		fmt.Fprintf(digest, "%q %q %d %t %#x %v %v\n", f.Name, f.File, f.Mode, f.Atomic, f.Signature, f.Implied, f.Calls)
 		if f.Mode.HasEdges() {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/profile/edges"
@@ -162,7 +163,7 @@ func (l *Layout) site(fn int, displacement int32) uint64 {
 
 // flagsOf returns where in the section the flags of f are.
 func flagsOf(f *prof.Func) (start, n int) {
-	size := int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes()))
+	size := int(mip.RecordSize(f))
 	start = int(f.Record)
 	switch {
 	case f.Mode == prof.ModeFull:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -50,7 +51,7 @@ func (l *Layout) addUnions() {
 			}
 		}
 		if g.to = len(l.unions); g.to > g.from {
-			g.end = g.off + int(wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes()))
+			g.end = g.off + int(mip.RecordSize(f))
 			l.groups = append(l.groups, g)
 		}
 	}
