@@ -266,6 +266,14 @@ type Counts struct {
 	Unprobed uint64
 }
 
+// Executions returns how often each block of f ran, by its counts, the entry block first; nil if that is not recorded.
+func (f *Func) Executions(c *Counts) []uint64 {
+	if !f.Mode.HasEdges() {
+		return nil
+	}
+	return append([]uint64{c.Calls}, c.Times...)
+}
+
 // Site is a place the function was first called from.
 type Site struct {
 	Addr uint64 // link-time return address; 0 means outside the instrumented code

@@ -43,7 +43,7 @@ func checkConserved(t testing.TB, m *prof.Module) {
 	c := tally{t: t}
 	for i := range m.Funcs {
 		f, got := &m.Funcs[i], &m.Counts[i]
-		times := append([]uint64{got.Calls}, got.Times...)
+		times := f.Executions(got)
 		out := make([]uint64, len(times))
 		for _, e := range edges.Of(f, times) {
 			out[e.From] += e.Times

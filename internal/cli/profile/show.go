@@ -328,7 +328,7 @@ func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
 
 // addTimes adds executions to the blocks of a function in mode edge.
 func addTimes(blocks []blockJSON, fn *prof.Func, c *prof.Counts) {
-	times := append([]uint64{c.Calls}, c.Times...)
+	times := fn.Executions(c)
 	for i := range blocks {
 		blocks[i].Times = &times[i]
 	}

@@ -164,6 +164,22 @@ func TestCopiesAreOne(t *testing.T) {
 	}
 }
 
+// TestTimesOfModules checks that executions of a line in several programs, whose code is at the same addresses, add up.
+func TestTimesOfModules(t *testing.T) {
+	t.Parallel()
+	a, b := sample()[0], sample()[0]
+	for _, m := range []*Module{&a, &b} {
+		for i := range m.Funcs {
+			m.Funcs[i].Mode = prof.ModeEdge
+			m.Counts[i].Calls, m.Counts[i].Times = 5, make([]uint64, m.Funcs[i].NumBlocks()-1)
+		}
+	}
+	files, _ := Files([]Module{a, b})
+	if l := files[1].Lines[0]; l.Number != 3 || l.Times != 10 {
+		t.Errorf("line %+v", l)
+	}
+}
+
 // TestRealLCOV checks that genhtml reads the golden file.
 func TestRealLCOV(t *testing.T) {
 	t.Parallel()

@@ -165,7 +165,7 @@ func (o *observer) module(module int) {
 				continue
 			}
 		}
-		o.blocks(m, f, c)
+		o.blocks(module, f, c)
 		if !isGo {
 			o.unbranch(m, f)
 		}
@@ -176,9 +176,10 @@ func (o *observer) module(module int) {
 func (o *observer) ran(at lineOf, runs uint64) { o.runs[at] = max(o.runs[at], runs) }
 
 // blocks adds the lines of a function whose code is not known.
-func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
+func (o *observer) blocks(module int, f *prof.Func, c *prof.Counts) {
+	m := &o.returns.modules[module]
 	plain := m.Code == nil || f.Plain || m.Code.Plain(f.Addr())
-	own, times := m.frames(f), timesOf(f, c)
+	own, times := m.frames(f), f.Executions(c)
 	for b := range Blocks(f) {
 		runs := blockRuns(c, b.Index)
 		var frames []Frame
@@ -196,7 +197,7 @@ func (o *observer) blocks(m *Module, f *prof.Func, c *prof.Counts) {
 			}
 			o.ran(at, runs)
 			if times != nil {
-				o.counted(at, place{addr: f.Addr()}, frames, times[b.Index])
+				o.counted(at, place{module, f.Addr()}, frames, times[b.Index])
 			}
 			o.reach(own, at)
 			if runs == 0 && !plain {
@@ -280,7 +281,7 @@ func (o *observer) flow(module int, fl *flow, f *prof.Func, c *prof.Counts) {
 	m := &o.returns.modules[module]
 	fl.record(f, c)
 	o.body(m, place{module, f.Addr()})
-	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources(), sites: map[lineOf]early{}, times: timesOf(f, c)}
+	s := scan{module: module, observer: o, m: m, fl: fl, plain: f.Plain || m.Code.Plain(f.Addr()), own: m.frames(f), sources: m.sources(), sites: map[lineOf]early{}, times: f.Executions(c)}
 	var sure map[int]bool
 	if !f.Mode.HasBlocks() && c.Runs > 0 {
 		// All that is known is that it was entered.

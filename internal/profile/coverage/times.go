@@ -20,14 +20,6 @@ type copyOf struct {
 	chain uint64 // a digest of the calls
 }
 
-// timesOf returns how often each block of f ran, the entry block first; nil if that is not recorded.
-func timesOf(f *prof.Func, c *prof.Counts) []uint64 {
-	if !f.Mode.HasEdges() {
-		return nil
-	}
-	return append([]uint64{c.Calls}, c.Times...)
-}
-
 // counted records that code of a line, in a block of fn, ran so often.
 func (o *observer) counted(at lineOf, fn place, frames []Frame, times uint64) {
 	key := copyOf{at: at, fn: fn}
