@@ -16,7 +16,7 @@ import (
 // Finding is a sentence of the overview: what the data show that something can be done about, and the view that
 // shows it.
 type Finding struct {
-	Kind string `json:"kind"` // open, spike, held, changed, waits, self, samples, once, pages, missed, file, unknown
+	Kind string `json:"kind"` // open, spike, held, others, changed, waits, self, half, called, samples, restored, once, pages, missed, file, unknown
 	Text string `json:"text"`
 	View string `json:"view"`
 	// With are the parameters of the view's address.
@@ -32,7 +32,7 @@ const maxFindings = 5
 // out.
 func findings(m *Model) []Finding {
 	var list []Finding
-	for _, of := range []func(*Model) *Finding{foundOpen, foundSpike, foundHeld, foundChange, foundWaits, foundSelf, foundSamples, foundPages, foundOnce, foundMissed, foundFile} {
+	for _, of := range []func(*Model) *Finding{foundOpen, foundSpike, foundHeld, foundOthers, foundChange, foundWaits, foundSelf, foundHalf, foundCalled, foundSamples, foundHalfSamples, foundRestored, foundPages, foundOnce, foundMissed, foundFile} {
 		if f := of(m); f != nil {
 			list = append(list, *f)
 		}
@@ -118,12 +118,7 @@ func foundSpike(m *Model) *Finding {
 	if m.Spikes == nil || len(m.Spikes.Groups) == 0 {
 		return nil
 	}
-	at := 0
-	for i, g := range m.Spikes.Groups {
-		if longest(g) > longest(m.Spikes.Groups[at]) {
-			at = i
-		}
-	}
+	at := longestGroup(m.Spikes.Groups)
 	g := m.Spikes.Groups[at]
 	text := fmt.Sprintf("%s took at least %s", g.Peak.Function, report.Duration(longest(g), report.Nanoseconds))
 	if g.Why != nil && g.Why.Text != "" {
@@ -181,16 +176,15 @@ func foundSelf(m *Model) *Finding {
 	if m.Calls == nil || m.Calls.Time == 0 {
 		return nil
 	}
-	at, self := m.most(func(f *Function) uint64 {
-		if f.Time == nil {
-			return 0
-		}
-		return f.Time.Self
-	})
+	at, self := m.most((*Function).selfTime)
 	if at < 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s itself takes %s of the time of all threads, %s in %s.", m.shown(at), share(min(self, m.Calls.Time), m.Calls.Time), report.Duration(self, m.Calls.Unit), report.Plural(int(m.Functions[at].Time.Calls), "call"))
+	about := ""
+	if !m.Calls.measured(self) {
+		about = "about "
+	}
+	text := fmt.Sprintf("%s itself takes %s%s of the time of all threads, %s in %s.", m.shown(at), about, share(min(self, m.Calls.Time), m.Calls.Time), report.Duration(self, m.Calls.Unit), report.Plural(int(m.Functions[at].Time.Calls), "call"))
 	return &Finding{"self", text, "function", map[string]string{"f": m.Functions[at].Key}, nil}
 }
 
@@ -199,12 +193,7 @@ func foundSamples(m *Model) *Finding {
 	if m.Samples == nil || m.Samples.Count == 0 {
 		return nil
 	}
-	at, self := m.most(func(f *Function) uint64 {
-		if f.Samples == nil {
-			return 0
-		}
-		return f.Samples.Self
-	})
+	at, self := m.most((*Function).selfSamples)
 	if at < 0 {
 		return nil
 	}

@@ -71,17 +71,45 @@ func TestFindings(t *testing.T) {
 		"samples": {Model{Functions: []Function{{Symbol: "f", Samples: &Sampled{Self: 1}}, {Symbol: "g", Samples: &Sampled{Self: 2999}}}, Samples: &Samples{Count: 3000}}, []string{
 			"g itself has more than 99.9 % of the samples (2,999 of 3,000).",
 		}},
+		"calls of many": {Model{Functions: []Function{
+			{Key: "a", Symbol: "a", Time: &Time{Calls: 1, Total: 1000, Self: 300}},
+			{Key: "b", Symbol: "b", Time: &Time{Calls: 5000, Self: 100}},
+			{Key: "c", Symbol: "c", Time: &Time{Calls: 2000, Self: 101}},
+			{Key: "d", Symbol: "d", Time: &Time{Calls: 2000, Self: 50}},
+			{Key: "e", Symbol: "e", Time: &Time{Calls: 999, Self: 49}},
+		}, Calls: &Calls{Unit: "ns", Time: 1000, Calls: 10_000}}, []string{
+			"a itself takes 30.0 % of the time of all threads, 300 ns in 1 call.",
+			"3 functions themselves take half of the time: a, c and b.",
+			"b was called most often: 5,000 times, 50.0 % of all calls; it takes 10.0 % of the time itself.",
+		}},
+		"calls by a coarse clock": {Model{Functions: []Function{
+			{Key: "a", Symbol: "a", Time: &Time{Calls: 1, Self: 5e6}},
+			{Key: "b", Symbol: "b", Time: &Time{Calls: 5000, Self: 1e6}},
+			{Key: "c", Symbol: "c", Time: &Time{Calls: 2000, Self: 4e6}},
+		}, Calls: &Calls{Unit: "ns", Time: 10e6, Calls: 10_000, Step: 1e6}}, []string{
+			"a itself takes about 50.0 % of the time of all threads, 5.000 ms in 1 call.",
+			"b was called most often: 5,000 times, 50.0 % of all calls.",
+		}},
+		"samples of many": {Model{Functions: []Function{
+			{Key: "a", Symbol: "a", Samples: &Sampled{Self: 10, Total: 10}}, {Key: "b", Symbol: "b", Samples: &Sampled{Self: 20}}, {Key: "c", Symbol: "c", Samples: &Sampled{Self: 9}},
+			{Key: "d", Symbol: "d", Samples: &Sampled{Self: 11, Restored: 40}}, {Key: "e", Symbol: "e", Samples: &Sampled{Self: 10, Restored: 7}},
+		}, Samples: &Samples{Count: 100, Restored: 45}}, []string{
+			"b itself has 20.0 % of the samples (20 of 100).",
+			"4 functions themselves have half of the samples: b, d, a and 1 other.",
+			"Tail calls had erased callers from 45.0 % of the samples; they are restored, most often d.",
+		}},
 		"pages": {Model{Pages: &Pages{Layouts: make([]PageLayout, 2), Scenarios: []PageScenario{
 			{Touch: []Touched{{Pages: 100}, {Pages: 60}}}, {Touch: []Touched{{Pages: 50}, {Pages: 39.1}}},
 		}}}, []string{
 			"A run touches 75 pages of code; with the functions in order (cairn order) it is predicted to touch 25 fewer.",
 		}},
 		"no pages": {Model{Pages: &Pages{Layouts: make([]PageLayout, 2), Scenarios: []PageScenario{{Touch: []Touched{{Pages: 10}, {Pages: 9.5}}}}}}, nil},
-		"spike": {Model{Spikes: &Spikes{Groups: []*spikes.Object{
-			{Peak: spikes.Site{Function: "short"}, Interval: spikes.Range{5000, 6000}},
+		"spike": {Model{Spikes: &Spikes{Left: 2, Groups: []*spikes.Object{
+			{Peak: spikes.Site{Function: "short"}, Interval: spikes.Range{5000, 6000}, Why: &spikes.WhyObject{Text: "slept"}},
 			{Peak: spikes.Site{Function: "lookup"}, Interval: spikes.Range{4000, 5000}, Worst: 3_900_000_000, Why: &spikes.WhyObject{Text: "waited for a mutex that flush held"}},
 		}}}, []string{
 			"lookup took at least 3.900 s; one call of 4.000 µs: waited for a mutex that flush held.",
+			"3 more stacks took too long, the longest for at least 5.000 µs in short: slept.",
 		}},
 		"held": {Model{Functions: []Function{{Key: "lookup~2", Symbol: "_Zlookup"}, {Key: "flush", Symbol: "flush"}}, Spikes: &Spikes{Groups: []*spikes.Object{
 			{Peak: spikes.Site{Function: "lookup()", Symbol: "_Zlookup"}, Interval: spikes.Range{39e8, 40e8}, Why: &spikes.WhyObject{Text: "slept, held by thread 7 in flush", Holder: &spikes.HolderObject{
@@ -98,6 +126,7 @@ func TestFindings(t *testing.T) {
 		}}}, []string{
 			"long took at least 9.000 s: ran.",
 			"await waited up to 2.000 µs until goroutine 6 woke it in a function that is not known.",
+			"2 more stacks took too long, the longest for at least 1.000 s in readers.",
 		}},
 		"open": {Model{Spikes: &Spikes{
 			Groups: []*spikes.Object{{Peak: spikes.Site{Function: "short"}, Interval: spikes.Range{5000, 6000}}},

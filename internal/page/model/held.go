@@ -23,12 +23,7 @@ func foundHeld(m *Model) *Finding {
 	if m.Spikes == nil {
 		return nil
 	}
-	at := -1
-	for i, g := range m.Spikes.Groups {
-		if mostlyHeld(g) && (at < 0 || g.Why.Holder.Waited > m.Spikes.Groups[at].Why.Holder.Waited) {
-			at = i
-		}
-	}
+	at := heldGroup(m.Spikes.Groups)
 	if at < 0 {
 		return nil
 	}
@@ -53,6 +48,17 @@ func foundHeld(m *Model) *Finding {
 		text.WriteString(p.Text)
 	}
 	return &Finding{Kind: "held", Text: text.String(), View: "spikes", With: view, Parts: parts}
+}
+
+// heldGroup returns the index of the group whose call waited longest for a thread that is known, -1 if there is none.
+func heldGroup(groups []*spikes.Object) int {
+	at := -1
+	for i, g := range groups {
+		if mostlyHeld(g) && (at < 0 || g.Why.Holder.Waited > groups[at].Why.Holder.Waited) {
+			at = i
+		}
+	}
+	return at
 }
 
 // mostlyHeld reports whether a late call waited most of its time for a thread that is known.

@@ -66,6 +66,17 @@ func longest(g *spikes.Object) uint64 {
 	return max(g.Worst, g.Interval[0])
 }
 
+// longestGroup returns the index of the group with the longest call, the first of those that are equal.
+func longestGroup(groups []*spikes.Object) int {
+	at := 0
+	for i, g := range groups {
+		if longest(g) > longest(groups[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
 // sampledFrame is a frame of sampled stacks.
 type sampledFrame struct {
 	fn                int
