@@ -275,6 +275,38 @@ func TestAbsent(t *testing.T) {
 `)
 }
 
+// TestLogsOnly checks that a report of logs without a profile says of no function that it has no probes or did not run, and
+// shows the source of its functions.
+func TestLogsOnly(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	html := sample(t, func(m map[string]any) {
+		for _, key := range []string{"pages", "spikes", "samples", "changes", "findings"} {
+			delete(m, key)
+		}
+		m["modules"], m["figures"] = []any{}, []any{}
+		for _, f := range m["functions"].([]any) {
+			f := f.(map[string]any)
+			for _, key := range []string{"mode", "runs", "of_runs", "calls", "blocks", "bits", "lines", "parts", "inlined", "absent", "spikes", "samples", "change"} {
+				delete(f, key)
+			}
+		}
+		for _, f := range m["files"].([]any) {
+			f := f.(map[string]any)
+			f["lines"], f["functions"], f["blocks"] = []int{0, 0, 0}, []int{0, 0}, []int{0, 0}
+			delete(f, "branches")
+		}
+	})
+	browsertest.Check(t, html, "", walk([]string{"functions", "function?f=_Z4workv", "source", "source?file=/src/a.c", "graph?f=main"}, `
+    const text = document.getElementById("view").textContent;
+    for (const said of ["no probes", "without probes", "did not run", "Did not run", "null", "Most missed"]) if (text.includes(said)) wrong(hash + ": " + said + " in " + text);
+    if (hash === "functions") equal(hash, document.querySelector(".tally").textContent, "6 functions");
+    if (hash.includes("?f=_Z") || hash.includes("file=")) equal(hash + ": source", text.includes("line21"), true);
+`))
+}
+
 // TestHostile checks that names are shown as text and never become elements of the page.
 func TestHostile(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xraymap"
@@ -238,6 +240,37 @@ func (o *Object) name(im *objfile.Image) error {
 		o.notef("%d of %d functions have no name; if the binary is stripped, put its debug file beside it", unnamed, len(funcs))
 	}
 	return nil
+}
+
+// Place sets the files and lines where functions are declared: those whose object is the base name of the program at
+// path, and whose names are symbols of it, perhaps with suffixes. Functions without an address stay as they are. Without
+// debug information, and if the program cannot be read, nothing is set.
+func Place(path string, funcs calllog.Funcs) {
+	o := &Object{Path: path, Funcs: calllog.Funcs{}}
+	symbols := map[uint64]string{}
+	for id, f := range funcs {
+		if f.Object == filepath.Base(path) && f.Addr != 0 {
+			o.Funcs[id] = f
+			name, _, _ := strings.Cut(f.Name, " [")
+			symbols[f.Addr] = name
+		}
+	}
+	if len(symbols) == 0 {
+		return
+	}
+	im, err := objfile.OpenImage(path)
+	if err != nil {
+		return
+	}
+	defer im.Close()
+	declared, _ := im.Declarations(symbols)
+	for id, f := range o.Funcs {
+		d := declared[f.Addr]
+		f.File, f.Line = d.File, d.Line
+		o.Funcs[id] = f
+	}
+	o.placeByLines()
+	maps.Copy(funcs, o.Funcs)
 }
 
 // placeByLines sets missing lines of functions from the line table, which exists without other

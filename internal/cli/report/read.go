@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
@@ -356,6 +357,9 @@ func (r *reader) samples(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, path := range bins {
+		symbolize.Place(path, made.Stacks.Funcs)
 	}
 	r.src.Samples = made.Stacks
 	return nil

@@ -1,31 +1,44 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/page"
+	"github.com/cairnprof/cairn/internal/report"
 )
 
-// MaxTexts is how many bytes of source texts a report has at most.
-const MaxTexts = 64 << 20
+// MaxTexts is how many bytes of source texts a report has at most, and maxHotTexts how many of them are of files of
+// which no lines were recorded.
+const (
+	MaxTexts    = 64 << 20
+	maxHotTexts = 8 << 20
+)
 
-// findTexts finds the texts of files that have lines, those with functions first, up to
-// MaxTexts.
+// findTexts finds the texts of files that have lines, those with functions first, up to MaxTexts, and then of those
+// with functions that logs, samples or spikes name.
 func (b *builder) findTexts() {
-	order := make([]int, 0, len(b.m.Files))
+	recorded := make([]int, 0, len(b.m.Files))
 	for i := range b.m.Files {
 		if len(b.sources[i].Lines) > 0 || b.m.Files[i].Functions[1] > 0 {
-			order = append(order, i)
+			recorded = append(recorded, i)
 		}
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return b.m.Files[y].Functions[1] - b.m.Files[x].Functions[1] })
-	total, left := int64(0), 0
-	for _, i := range order {
+	slices.SortStableFunc(recorded, func(x, y int) int { return b.m.Files[y].Functions[1] - b.m.Files[x].Functions[1] })
+	used := b.takeTexts(recorded, MaxTexts)
+	b.takeTexts(b.hotFiles(recorded), min(maxHotTexts, MaxTexts-used))
+}
+
+// takeTexts finds the texts of files, up to so many bytes, and returns how many it found.
+func (b *builder) takeTexts(files []int, most int64) (total int64) {
+	left := 0
+	for _, i := range files {
 		f := &b.m.Files[i]
 		f.Data = fmt.Sprintf("source/%d.json", i)
 		if b.in.Texts == nil {
@@ -36,16 +49,45 @@ func (b *builder) findTexts() {
 		switch {
 		case err != nil:
 			f.Missing = err.Error()
-		case total+size > MaxTexts:
-			f.Missing = fmt.Sprintf("the report has %d MB of sources at most", MaxTexts>>20)
+		case total+size > most:
+			f.Missing = fmt.Sprintf("the report has %d MB of such sources at most", most>>20)
 			left++
 		default:
 			total += size
 		}
 	}
 	if left > 0 {
-		b.m.Limits = append(b.m.Limits, fmt.Sprintf("The texts of %d source files are not included: the report has %d MB of sources at most.", left, MaxTexts>>20))
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("The texts of %s are not included: the report has %d MB of them at most.", report.Plural(left, "source file"), most>>20))
 	}
+	return total
+}
+
+// hotFiles returns the files that are not among those, with functions that logs, samples or spikes name, those with the
+// largest share of time or samples first.
+func (b *builder) hotFiles(recorded []int) []int {
+	known, share := map[int]bool{}, map[int]float64{}
+	for _, i := range recorded {
+		known[i] = true
+	}
+	for i := range b.m.Functions {
+		f := &b.m.Functions[i]
+		if f.File < 0 || f.Time == nil && f.Samples == nil && f.Spikes == nil || known[f.File] {
+			continue
+		}
+		share[f.File] += 0 // that it is named
+		if f.Time != nil && b.m.Calls != nil && b.m.Calls.Time > 0 {
+			share[f.File] += float64(f.Time.Self) / float64(b.m.Calls.Time)
+		}
+		if f.Samples != nil && b.m.Samples != nil && b.m.Samples.Count > 0 {
+			share[f.File] += float64(f.Samples.Self) / float64(b.m.Samples.Count)
+		}
+		if f.Spikes != nil {
+			share[f.File]++
+		}
+	}
+	files := slices.Sorted(maps.Keys(share))
+	slices.SortStableFunc(files, func(x, y int) int { return cmp.Compare(share[y], share[x]) })
+	return files
 }
 
 // WriteModel writes the model as one line of JSON.

@@ -95,8 +95,8 @@
     const list = [];
     if (f.absent) list.push(f.runs ? "ran where it was inlined" : f.unknown ? "may have run" : "did not run", f.absent + (f.note ? ": " + f.note : ""));
     else if (!f.mode && f.inlined) list.push("only inlined");
-    else if (!f.mode) list.push("no probes");
-    else if (!f.runs) list.push("did not run");
+    else if (cairn.unprobed(model, f)) list.push("no probes");
+    else if (f.mode && !f.runs) list.push("did not run");
     if (f.parts && f.parts.length > 1) list.push("split by the compiler");
     if (f.mode) list.push("mode " + f.mode);
     if (model.modules.length > 1 && f.module >= 0) list.push(model.modules[f.module].name);
@@ -135,7 +135,7 @@
               f.bits ? el("section", { class: "bits" }, el("h2", null, "Blocks"), cairn.blocks(f.bits, f.blocks[0] + " of " + f.blocks[1] + " blocks ran")) : null,
               el("section", null, el("h2", null, "Source"), code)),
             el("aside", null,
-              edges(model, x.callers(id), "from", "Callers", f.runs ? "None is known: the caller has no probes, or called by a pointer." : "None: it did not run."),
+              edges(model, x.callers(id), "from", "Callers", f.runs ? "None is known: the caller has no probes, or called by a pointer." : x.ran(f) ? "None is known." : "None: it did not run."),
               edges(model, x.callees(id), "to", "Callees", "None is known."),
               parts(model, f), inlinedInto(model, f), spikesOf(model, f), onPages(model, f))));
         if (f.file < 0 || !f.line) {

@@ -9,7 +9,7 @@
     const narrow = window.matchMedia("(max-width: 720px)").matches;
     const list = [
       { id: "name", title: "Function", width: narrow ? "minmax(150px, 3fr)" : "minmax(220px, 3fr)", value: function (f) { return x.short(f.id).toLowerCase(); },
-        cell: function (f) { return [mark(x, f), cairn.functionLink(model, f.id)]; } },
+        cell: function (f) { return [mark(model, x, f), cairn.functionLink(model, f.id)]; } },
       { id: "place", title: "Source", width: "minmax(110px, 1fr)", value: function (f) { return f.file < 0 ? undefined : model.files[f.file].path + ":" + String(f.line || 0).padStart(8, "0"); },
         cell: function (f) { return f.file < 0 ? "" : cairn.link({ view: "source", file: model.files[f.file].path, line: f.line }, cairn.placeOf(model, f), { class: "place" }); } },
     ];
@@ -47,25 +47,29 @@
     return el("span", { class: "change", title: format.mean(c.before || 0) + " → " + format.mean(c.now || 0) + " calls in a run" }, text);
   }
 
+  /** unprobed reports whether a function of a profile's programs has no probes: those that logs of calls have, have some, and of
+      a report without a profile it is not known. */
+  cairn.unprobed = function (model, f) { return model.modules.length > 0 && !f.mode && !f.absent && !f.inlined && !f.time; };
+
   /** mark says by shape and colour what became of a function. */
-  function mark(x, f) {
-    const state = f.absent ? (f.runs ? "ran" : f.unknown ? "outside" : "missed") : !f.mode && f.inlined ? "inlined" : !f.mode ? "outside" : f.runs ? "ran" : "missed";
+  function mark(model, x, f) {
+    const state = f.absent ? (f.runs ? "ran" : f.unknown ? "outside" : "missed") : f.mode ? (f.runs ? "ran" : "missed") : f.inlined ? "inlined" : cairn.unprobed(model, f) ? "outside" : "ran";
     const text = { ran: "ran", missed: "did not run", inlined: "only inlined", outside: "without probes" }[state] + (f.absent ? " (" + f.absent + ")" : "");
     return el("span", { class: "mark " + state, title: text, role: "img", "aria-label": text });
   }
   cairn.functionMark = mark;
 
   /** tallyOf counts functions; those that exist only inlined in others, or have no probes, apart from these. */
-  function tallyOf(rows) {
-    const own = rows.filter(function (f) { return f.mode || f.absent; }).length;
+  function tallyOf(model, rows) {
     const inlined = rows.filter(function (f) { return !f.mode && !f.absent && f.inlined; }).length;
-    const others = rows.length - own - inlined;
+    const others = rows.filter(function (f) { return cairn.unprobed(model, f); }).length;
+    const own = rows.length - others - inlined;
     return [format.plural(own, "function"), inlined ? format.count(inlined) + " only inlined" : "", others ? format.count(others) + " without probes" : ""].filter(Boolean).join(", ");
   }
 
   const filters = [
     ["", "All", function () { return true; }],
-    ["ran", "Ran", function (f) { return (f.mode || f.absent) && f.runs; }],
+    ["ran", "Ran", function (f) { return f.runs; }],
     ["missed", "Did not run", function (f) { return (f.mode || f.absent && !f.unknown) && !f.runs; }],
     ["partly", "Partly", function (f) { return f.blocks && f.blocks[0] > 0 && f.blocks[0] < f.blocks[1]; }],
     ["inlined", "Inlined", function (f) { return f.inlined; }],
@@ -74,7 +78,7 @@
     ["sampled", "Sampled", function (f) { return f.samples; }],
     ["changed", "Changed", function (f) { return f.change; }],
     ["absent", "Not in the program", function (f) { return f.absent; }],
-    ["outside", "No probes", function (f) { return f.absent ? f.unknown : !f.mode && !f.inlined; }],
+    ["outside", "No probes", function (f, model) { return f.absent ? f.unknown : cairn.unprobed(model, f); }],
   ];
 
   cairn.view({
@@ -82,7 +86,7 @@
     available(model) { return model.functions.length > 0; },
     mount(root, ctx) {
       const model = ctx.model, x = cairn.index(model), all = columns(model);
-      const counts = filters.map(function (f) { return model.functions.filter(f[2]).length; });
+      const counts = filters.map(function (f) { return model.functions.filter(function (fn) { return f[2](fn, model); }).length; });
       const usual = all.find(function (c) { return ["total", "calls", "sampled", "spikes", "lines"].includes(c.id); }) || all[0];
       let route = ctx.route;
       const grid = cairn.grid({
@@ -108,7 +112,7 @@
 
       function update(next) {
         route = next;
-        const sort = route.sort || usual.id + (usual.num ? "-" : "");
+        const sort = route.sort || usual.id + (usual.num && usual.id !== "lines" ? "-" : ""); // what was not tested comes first
         grid.setSort({ id: sort.replace(/-$/, ""), desc: sort.endsWith("-") });
         const state = JSON.stringify([route.q, route.only, route.sort]);
         if (state === was) return;
@@ -125,9 +129,9 @@
           return;
         }
         const only = (filters.find(function (f) { return f[0] === (route.only || ""); }) || filters[0])[2];
-        const rows = model.functions.filter(function (f) { return only(f) && (test(x.full(f.id)) || f.name && test(f.symbol)); });
+        const rows = model.functions.filter(function (f) { return only(f, model) && (test(x.full(f.id)) || f.name && test(f.symbol)); });
         shown = rows.length;
-        tally.textContent = rows.length < model.functions.length ? format.count(rows.length) + " of " + format.count(model.functions.length) : tallyOf(rows);
+        tally.textContent = rows.length < model.functions.length ? format.count(rows.length) + " of " + format.count(model.functions.length) : tallyOf(model, rows);
         grid.setRows(rows);
       }
       update(route);

@@ -49,18 +49,21 @@
     }
   }
 
+  /** some is a rounded number of things. */
+  function some(n, what) { return format.short(n) + " " + what + (n === 1 ? "" : "s"); }
+
   function value(model, e) {
     if (e.total && model.calls.unit === "ns") return format.duration(e.total);
-    if (e.samples) return format.short(e.samples) + " samples";
-    if (e.calls) return format.short(e.calls) + " calls";
+    if (e.samples) return some(e.samples, "sample");
+    if (e.calls) return some(e.calls, "call");
     return "";
   }
 
   function about(model, f) {
     if (f.time && model.calls.unit === "ns") return format.duration(f.time.total);
-    if (f.calls !== undefined) return (f.at_least && f.calls ? "≥ " : "") + format.short(f.calls) + (f.calls === 1 ? " call" : " calls");
-    if (f.samples) return format.short(f.samples.total) + " samples";
-    return f.mode ? (f.runs ? "ran" : "did not run") : f.inlined ? "only inlined" : "no probes";
+    if (f.calls !== undefined) return (f.at_least && f.calls ? "≥ " : "") + some(f.calls, "call");
+    if (f.samples) return some(f.samples.total, "sample");
+    return f.mode ? (f.runs ? "ran" : "did not run") : f.inlined ? "only inlined" : cairn.unprobed(model, f) ? "no probes" : "";
   }
 
   function fit(text, room) { return text.length <= room ? text : text.slice(0, Math.ceil(room / 2) - 1) + "…" + text.slice(text.length - Math.floor(room / 2)); }

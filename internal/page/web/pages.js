@@ -138,7 +138,7 @@
           const layout = p.layouts[at], touch = sc.touch[at], ids = layout.pages[i] || [], step = touch.steps[i];
           info.replaceChildren(el("h3", null, el("span", { class: "mono" }, format.hex(layout.address + i * p.page_size)), ", " + layout.label),
             el("p", { class: "soft" }, step ? "touched by first execution " + format.count(step) + " of the run" : "not touched in this run"),
-            el("ul", { class: "plain" }, ids.slice(0, 14).map(function (id) { return el("li", null, cairn.functionMark(x, model.functions[id]), cairn.functionLink(model, id)); })),
+            el("ul", { class: "plain" }, ids.slice(0, 14).map(function (id) { return el("li", null, cairn.functionMark(model, x, model.functions[id]), cairn.functionLink(model, id)); })),
             ids.length > 14 ? el("p", { class: "soft" }, "and " + (ids.length - 14) + " more") : !ids.length ? el("p", { class: "soft" }, "no function of the profile") : "");
         };
         chosen = function () {

@@ -42,11 +42,13 @@
       has ? el("td", { class: "cover" }, lines ? el("div", null, cairn.meter(sum.lines), el("span", null, format.percent(sum.lines[0], lines))) : "") : null,
       has ? el("td", { class: "num narrow" }, lines ? format.count(lines) : "") : null,
       has ? el("td", { class: "num narrow missed-count" }, sum.lines[1] ? format.count(sum.lines[1]) : "") : null,
-      el("td", { class: "num" }, sum.functions[1] ? format.count(sum.functions[0]) + " / " + format.count(sum.functions[1]) : ""),
+      !hasFunctions(model) ? null : el("td", { class: "num" }, sum.functions[1] ? format.count(sum.functions[0]) + " / " + format.count(sum.functions[1]) : ""),
       blocks ? el("td", { class: "num narrow" }, sum.blocks[1] ? format.percent(sum.blocks[0], sum.blocks[1]) : "") : null,
       hasBranches(model) ? branchCell(sum.branches) : null,
     ];
   }
+
+  function hasFunctions(model) { return model.files.some(function (f) { return f.functions[1]; }); }
 
   function hasBranches(model) { return model.files.some(function (f) { return f.branches; }); }
 
@@ -62,7 +64,7 @@
     const has = model.files.some(function (f) { return f.lines[0] + f.lines[1] + f.lines[2] > 0; });
     const blocks = model.files.some(function (f) { return f.blocks[1] > 0; });
     return el("thead", null, el("tr", null, el("th", { scope: "col" }, "File"), has ? el("th", { scope: "col" }, "Lines that ran") : null, has ? el("th", { scope: "col", class: "num narrow" }, "Lines") : null,
-      has ? el("th", { scope: "col", class: "num narrow" }, "Did not run") : null, el("th", { scope: "col", class: "num" }, "Functions"), blocks ? el("th", { scope: "col", class: "num narrow" }, "Blocks") : null,
+      has ? el("th", { scope: "col", class: "num narrow" }, "Did not run") : null, hasFunctions(model) ? el("th", { scope: "col", class: "num" }, "Functions") : null, blocks ? el("th", { scope: "col", class: "num narrow" }, "Blocks") : null,
       hasBranches(model) ? el("th", { scope: "col", class: "num narrow" }, "Branches") : null));
   }
 
@@ -137,7 +139,7 @@
         draw();
       }));
     };
-    drawOrder();
+    if (hasFunctions(model)) drawOrder();
     root.replaceChildren(el("div", { class: "toolbar" }, el("h1", null, "Source"), search, order, tally), el("div", { class: "scroll" }, el("table", { class: "files" }, headings(model), body)));
     draw();
   }
@@ -160,7 +162,7 @@
           all ? el("span", { class: "filecover" }, cairn.meter(f.lines), format.percent(f.lines[0], all) + " of " + format.plural(all, "line") + " ran, " + format.count(f.lines[1]) + " did not" + (f.lines[2] ? ", " + format.count(f.lines[2]) + " unknown" : "")) : null,
           f.lines[1] ? el("span", { class: "steps" }, "did not run: ", step(-1, "↑", "Lines before that did not run (p)"), step(1, "↓", "Next lines that did not run (n)")) : null,
           jump)),
-      legend(), code);
+      all ? legend() : "", code);
     return cairn.sourceOf(code, ctx, file, { line: Number(route.line) || 0, height: "calc(100vh - 218px)" });
   }
 
