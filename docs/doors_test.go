@@ -13,8 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
-// pictures writes the pictures of the pages in doors, of the reports that these make.
-var pictures = flag.Bool("pictures", false, "write doors/*.png")
+// pictures writes the pictures of the pages, of the reports that these make.
+var pictures = flag.Bool("pictures", false, "write the pictures of the pages")
 
 // doors are the pages for those who come with a task: which tools each needs, and the view in its picture.
 var doors = map[string]struct {

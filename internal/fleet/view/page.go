@@ -76,7 +76,13 @@ func (p *page) end(w io.Writer) error {
 	return err
 }
 
-func kilobytes(n uint64) string { return fmt.Sprintf("%.1f KB", float64(n)/1000) }
+// kilobytes is a size of code; one of less than a kilobyte is no 0.0 KB.
+func kilobytes(n uint64) string {
+	if n > 0 && n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f KB", float64(n)/1000)
+}
 func percent(x float64) string  { return fmt.Sprintf("%.1f %%", 100*x) }
 func day(ns int64) string       { return date(int32(ns / 86_400e9)) }
 func short(build string) string { return build[:min(12, len(build))] }

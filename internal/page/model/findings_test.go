@@ -91,8 +91,11 @@ func TestFindings(t *testing.T) {
 			"b was called most often: 5,000 times, 50.0 % of all calls.",
 		}},
 		"samples of many": {Model{Functions: []Function{
-			{Key: "a", Symbol: "a", Samples: &Sampled{Self: 10, Total: 10}}, {Key: "b", Symbol: "b", Samples: &Sampled{Self: 20}}, {Key: "c", Symbol: "c", Samples: &Sampled{Self: 9}},
-			{Key: "d", Symbol: "d", Samples: &Sampled{Self: 11, Restored: 40}}, {Key: "e", Symbol: "e", Samples: &Sampled{Self: 10, Restored: 7}},
+			{Key: "a", Symbol: "a", Samples: &Sampled{Self: 10, Total: 10}},
+			{Key: "b", Symbol: "b", Samples: &Sampled{Self: 20}},
+			{Key: "c", Symbol: "c", Samples: &Sampled{Self: 9}},
+			{Key: "d", Symbol: "d", Samples: &Sampled{Self: 11, Restored: 40}},
+			{Key: "e", Symbol: "e", Samples: &Sampled{Self: 10, Restored: 7}},
 		}, Samples: &Samples{Count: 100, Restored: 45}}, []string{
 			"b itself has 20.0 % of the samples (20 of 100).",
 			"4 functions themselves have half of the samples: b, d, a and 1 other.",
