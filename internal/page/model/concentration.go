@@ -143,6 +143,33 @@ func foundCalled(m *Model) *Finding {
 	return &Finding{"called", text + ".", "function", map[string]string{"f": f.Key}, nil}
 }
 
+// foundCounted is the function with the most calls in a profile, if no log has their times.
+func foundCounted(m *Model) *Finding {
+	if m.Calls != nil {
+		return nil
+	}
+	counted := func(f *Function) uint64 {
+		if f.Calls == nil {
+			return 0
+		}
+		return *f.Calls
+	}
+	all := uint64(0)
+	for i := range m.Functions {
+		all = saturate.Add(all, counted(&m.Functions[i]))
+	}
+	at, calls := m.most(counted)
+	if at < 0 || calls < manyCalls || calls < all/oneCallIn {
+		return nil
+	}
+	f, atLeast := &m.Functions[at], ""
+	if f.AtLeast {
+		atLeast = "at least "
+	}
+	text := fmt.Sprintf("%s was called most often: %s%s times, %s of all calls.", m.shown(at), atLeast, report.Count(calls), share(calls, all))
+	return &Finding{"called", text, "function", map[string]string{"f": f.Key}, nil}
+}
+
 // foundRestored is how many samples have callers that tail calls had erased.
 func foundRestored(m *Model) *Finding {
 	if m.Samples == nil || m.Samples.Restored == 0 || m.Samples.Count == 0 {

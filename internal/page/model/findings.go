@@ -32,7 +32,7 @@ const maxFindings = 5
 // out.
 func findings(m *Model) []Finding {
 	var list []Finding
-	for _, of := range []func(*Model) *Finding{foundOpen, foundSpike, foundHeld, foundOthers, foundChange, foundWaits, foundSelf, foundHalf, foundCalled, foundSamples, foundHalfSamples, foundRestored, foundPages, foundOnce, foundMissed, foundFile} {
+	for _, of := range []func(*Model) *Finding{foundOpen, foundSpike, foundHeld, foundOthers, foundChange, foundWaits, foundSelf, foundHalf, foundCalled, foundSamples, foundHalfSamples, foundRestored, foundPages, foundCounted, foundOnce, foundMissed, foundFile} {
 		if f := of(m); f != nil {
 			list = append(list, *f)
 		}

@@ -34,6 +34,12 @@ func TestFindings(t *testing.T) {
 			"1 function was called once, and is 54.5 % of the code of functions that ran (300 bytes).",
 			"1 of 5 functions never ran: 2.0 KiB of code.",
 		}},
+		"counted": {Model{Functions: []Function{
+			{Key: "a", Symbol: "a", Mode: "count", Runs: 1, Calls: count(9000), AtLeast: true},
+			{Key: "b", Symbol: "b", Mode: "count", Runs: 1, Calls: count(1000)},
+		}}, []string{
+			"a was called most often: at least 9,000 times, 90.0 % of all calls.",
+		}},
 		"inlined": {Model{Figures: []Figure{{ID: "functions", Value: 0, Of: 2}}, Functions: []Function{{Key: "f", Symbol: "f", Mode: "cover", Size: 9}, {Key: "in", Symbol: "in", Inlined: &Inlined{Copies: 2}}}}, []string{
 			"2 of 2 functions never ran: 9 bytes of code; 1 of them is only inlined.",
 		}},
