@@ -51,13 +51,17 @@ const (
 	ModeTrace  Mode = 9 // an event for each entry and exit
 
 	ModeEdge Mode = 10 // ModeCount, and counters from which the executions of all blocks and branches follow
+
+	// ModeSampled is not recorded: a build without probes has a map of its blocks, which are those of ModeEdge, and
+	// their executions are estimated from samples. What was not sampled may have run.
+	ModeSampled Mode = 11
 )
 
 var modeNames = [...]string{
 	ModeCover: "cover", ModeBlock: "block", ModeCount: "count", ModeFull: "full",
 	ModeOrder: "order", ModeBlockOrder: "block+order",
 	ModeSpike: "spike", ModeStacks: "stacks", ModeTrace: "trace",
-	ModeEdge: "edge",
+	ModeEdge: "edge", ModeSampled: "sampled",
 }
 
 // String returns the mode's name as the command line spells it.
@@ -69,23 +73,26 @@ func (m Mode) String() string {
 }
 
 // Valid reports whether m is one of the modes.
-func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeEdge }
+func (m Mode) Valid() bool { return m >= ModeCover && m <= ModeSampled }
 
 // Timed reports whether m measures the time of calls.
 func (m Mode) Timed() bool { return m >= ModeSpike && m <= ModeTrace }
 
 // HasBlocks reports whether records of this mode hold block coverage.
 func (m Mode) HasBlocks() bool {
-	return m == ModeBlock || m == ModeFull || m == ModeBlockOrder || m == ModeEdge
+	return m == ModeBlock || m == ModeFull || m == ModeBlockOrder || m.HasEdges()
 }
 
 // HasEdges reports whether it is known of this mode how often blocks ran, and how often control went from each to
 // those that follow it.
-func (m Mode) HasEdges() bool { return m == ModeEdge }
+func (m Mode) HasEdges() bool { return m == ModeEdge || m == ModeSampled }
 
-// HasCalls reports whether records of this mode hold call counts and
+// Estimated reports whether the counts of this mode are estimates: 0 does not say that something did not run.
+func (m Mode) Estimated() bool { return m == ModeSampled }
+
+// HasCalls reports whether records of this mode hold call counts and, unless they are estimated,
 // first-execution indexes.
-func (m Mode) HasCalls() bool { return m == ModeCount || m == ModeFull || m == ModeEdge }
+func (m Mode) HasCalls() bool { return m == ModeCount || m == ModeFull || m.HasEdges() }
 
 // HasSlots reports whether first executions of this mode go to a buffer of
 // their own instead of the records.
@@ -93,7 +100,7 @@ func (m Mode) HasSlots() bool { return m == ModeOrder || m == ModeBlockOrder }
 
 // HasOrder reports whether a run of this mode records in which order functions
 // were first executed.
-func (m Mode) HasOrder() bool { return m.HasCalls() || m.HasSlots() }
+func (m Mode) HasOrder() bool { return m.HasCalls() && !m.Estimated() || m.HasSlots() }
 
 // ParseMode returns the mode that name spells and whether there is one.
 func ParseMode(name string) (Mode, bool) {
@@ -173,7 +180,7 @@ type Func struct {
 	Record    uint64     // offset in bytes of its record in the module's raw section
 	Fragments []Fragment // at least one
 	Implied   []Implied  // ascending by Block; empty without block instrumentation
-	Flow      []Flow     // by block, the entry block first; only with ModeEdge
+	Flow      []Flow     // by block, the entry block first; only in modes with edges
 	Calls     []Call     // in code order; only with ModeFull
 }
 

@@ -277,5 +277,8 @@ func moduleLess(a, b *prof.Module) bool {
 
 // RecordSize returns the size in bytes of the record of f in the raw section.
 func RecordSize(f *prof.Func) uint64 {
+	if f.Mode.Estimated() {
+		return 0
+	}
 	return wire.RecordSize(f.Mode.HasCalls(), f.Mode.HasBlocks(), f.Mode.HasEdges(), f.NumProbes())
 }

@@ -203,7 +203,7 @@
 //	u8     bytes that it starts with like the one before, up to 127
 //	str    the rest
 //	uv   number of functions, ascending by address, then by record, each:
-//	u8     mode, 7 for mode edge, +8 if it has more than one fragment, +16 if it has calls,
+//	u8     mode, 7 for mode edge, 0 for mode sampled, +8 if it has more than one fragment, +16 if it has calls,
 //	       +32 if it has blocks without a probe, +64 if it counts by locked
 //	       instructions
 //	uv     name, a string's number
@@ -214,13 +214,13 @@
 //	sv       address, from the end of the fragment before; the first from the
 //	         end of the first fragment of the function before
 //	uv       size
-//	uv       number of blocks, only with modes block, full, block+order and edge; each:
+//	uv       number of blocks, only with modes block, full, block+order, edge and sampled; each:
 //	uv         offset, from that of the block before
 //	uv     number of blocks without a probe, only with +32; each:
 //	uv       block, from that of the one before
 //	uv       number of blocks that imply it, each:
 //	sv         block, from the one before, at first from the block implied
-//	       in mode edge, the flow of each block, the entry block first:
+//	       in modes edge and sampled, the flow of each block, the entry block first:
 //	uv       as in the map section
 //	sv       each block to which it goes on, from the one before, at first from
 //	         the block
@@ -236,7 +236,8 @@
 //	uv     functions between it and the one before
 //	uv     its functions
 //
-// The differences of the first function are from 0, those of addresses from the raw section. Example:
+// In mode sampled, of a build without probes, records have no bytes: a record is the function's number, and the size of the
+// raw section that of the list. The differences of the first function are from 0, those of addresses from the raw section. Example:
 //
 //	00000000  43 41 49 52 4e 4d 41 50  01 00 02 00 5b 3b bc f5  |CAIRNMAP....[;..|
 //	00000010  92 00 00 00 00 00 00 00  04 ca 1c 0f fe 03 61 70  |..............ap|

@@ -10,21 +10,30 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// fileEdge is mode edge in the bits of a function's first byte.
-const fileEdge = 7
+// Modes in the bits of a function's first byte that differ from their numbers.
+const (
+	fileSampled = 0
+	fileEdge    = 7
+)
 
 // fileMode returns a mode as functions have it in files.
 func fileMode(m prof.Mode) byte {
-	if m == prof.ModeEdge {
+	switch m {
+	case prof.ModeEdge:
 		return fileEdge
+	case prof.ModeSampled:
+		return fileSampled
 	}
 	return byte(m)
 }
 
 // modeOf returns the mode of the bits of a function.
 func modeOf(bits byte) prof.Mode {
-	if bits&funcModeMask == fileEdge {
+	switch bits & funcModeMask {
+	case fileEdge:
 		return prof.ModeEdge
+	case fileSampled:
+		return prof.ModeSampled
 	}
 	return prof.Mode(bits & funcModeMask)
 }

@@ -165,7 +165,7 @@ func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 	f.Signature = c.U32()
 	f.Fragments = readSectionFragments(c, fragments)
 	f.Implied = readSectionImplied(c)
-	if f.Mode.HasEdges() && c.Err() == nil {
+	if f.Mode == prof.ModeEdge && c.Err() == nil {
 		f.Flow = readSectionFlow(c, f.NumBlocks())
 	}
 	f.Calls = d.calls(c)
@@ -184,9 +184,12 @@ func (d *sectionReader) record(c *bytecur.Cursor, start int64) {
 	}
 	f.Record = record - d.rawAddr
 	var err error
-	if record < d.rawAddr {
+	switch {
+	case f.Mode.Estimated(): // code with a section has probes
+		err = fmt.Errorf("mode %d is unknown", f.Mode)
+	case record < d.rawAddr:
 		err = fmt.Errorf("data at %#x, before the raw section at %#x", record, d.rawAddr)
-	} else {
+	default:
 		err = checkFunc(&f, d.rawSize)
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ var rooms = []room{
 	{"calls", "logs of calls to tries, tables, pictures and databases", "internal/calls", "ground format report"},
 	{"spikes", "the calls that took too long", "internal/spikes", "ground format report calls"},
 	{"mark", "the Go package for marks, which programs import", "mark", "format spikes"},
-	{"samples", "samples to restored stacks and profiles for compilers", "internal/samples", "ground format binary report calls"},
+	{"samples", "samples to restored stacks and profiles for compilers", "internal/samples", "ground format binary report profile calls"},
 	{"kind", "what an input is, by its first bytes, and which commands read it", "internal/kind", "ground format binary calls samples"},
 	{"page", "the report: its model, its page, and what views load", "internal/page", "ground format binary report profile layout calls spikes samples"},
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},

@@ -13,6 +13,8 @@
 //   - Any other block that ran did so as often as its function was called.
 //   - A block that did not run has count 0.
 //
+// In modes with edges the count of each block is known, and a direct call was made as often as its block ran.
+//
 // Calls through pointers are known only if they were the first call of their function. Sums
 // over all call sites of a function are exact in any case.
 package export
@@ -67,6 +69,9 @@ func HasCalls(m *prof.Module) bool { return anyMode(m, prof.Mode.HasCalls) }
 
 // HasBlocks reports whether any function of m has block coverage.
 func HasBlocks(m *prof.Module) bool { return anyMode(m, prof.Mode.HasBlocks) }
+
+// HasEdges reports whether any function of m has the executions of its edges.
+func HasEdges(m *prof.Module) bool { return anyMode(m, prof.Mode.HasEdges) }
 
 // HasCallers reports whether any function of m records callers.
 func HasCallers(m *prof.Module) bool {

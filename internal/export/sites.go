@@ -69,6 +69,11 @@ func (s *siteFinder) direct(i int) {
 	for _, call := range f.Calls {
 		holds[int(call.Block)] = c.Covered(int(call.Block))
 	}
+	if f.Mode.HasEdges() { // its map has no calls
+		for b := range f.NumBlocks() {
+			holds[b] = c.Covered(b)
+		}
+	}
 	for b := range coverage.Blocks(f) {
 		if holds[b.Index] {
 			s.scan(i, b)
@@ -202,6 +207,18 @@ func (s *siteFinder) share(ran func(*Site) uint64) {
 				outside += from.Runs
 			}
 		}
+		total := weight(s.m, callee)
+		sites = slices.DeleteFunc(sites, func(i int) bool {
+			times, exact := s.exact(&s.sites[i])
+			if exact {
+				s.sites[i].Count, s.sites[i].Only = times, false
+				total -= min(total, times)
+			}
+			return exact
+		})
+		if len(sites) == 0 {
+			continue
+		}
 		weights := make([]uint64, len(sites), len(sites)+1)
 		for k, i := range sites {
 			weights[k] = max(ran(&s.sites[i]), 1)
@@ -209,11 +226,20 @@ func (s *siteFinder) share(ran func(*Site) uint64) {
 		if outside > 0 {
 			weights = append(weights, outside)
 		}
-		shares := apportion(weight(s.m, callee), weights)
+		shares := apportion(total, weights)
 		for k, i := range sites {
 			s.sites[i].Count, s.sites[i].Only = shares[k], len(weights) == 1
 		}
 	}
+}
+
+// exact returns how often a direct call or jump was executed, if that is known.
+func (s *siteFinder) exact(site *Site) (times uint64, known bool) {
+	f := &s.m.Funcs[site.Caller]
+	if !f.Mode.HasEdges() || site.Indirect {
+		return 0, false
+	}
+	return f.Executions(&s.m.Counts[site.Caller])[site.Block], true
 }
 
 // apportion divides total in proportion to weights, which are not all zero. The sum of the

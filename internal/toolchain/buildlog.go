@@ -29,6 +29,7 @@ type buildEvent struct {
 	Given     []string       `json:",omitempty"` // source files of the objects with probes of a link
 	Empty     bool           `json:",omitempty"` // it has no function that the flags select
 	Check     bool           `json:",omitempty"` // it is a check of the build system
+	Map       *mapEvent      `json:",omitempty"` // of a plain build with a map
 	Split     *splitEvent    `json:",omitempty"` // of a build by a profile
 	Proof     *proofEvent    `json:",omitempty"` // of an object with probes
 	Laid      string         `json:",omitempty"` // a module that was linked in the order of a profile
@@ -172,7 +173,7 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 			}
 			untouched[left] = true
 		}
-		if !e.Ran && len(e.Linked)+len(e.Given) == 0 {
+		if !e.Ran && e.Map == nil && len(e.Linked)+len(e.Given) == 0 {
 			sum.add(&e)
 		}
 	}

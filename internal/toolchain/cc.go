@@ -34,6 +34,7 @@ type InstrumentFlags struct {
 	mode, clock, tick string
 	only, skip        []string
 	frames, lenient   bool
+	mapped            bool
 }
 
 // Register adds the flags that say what is recorded and how.
@@ -74,12 +75,18 @@ func (f *InstrumentFlags) RegisterUse(flags *pflag.FlagSet) {
 // Check validates what pflag cannot.
 func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 	if f.use.Profile != "" {
+		if f.mapped {
+			return verb.Usagef("--map and --use cannot be used together: map a build by a profile with its own map")
+		}
 		return f.checkUse(flags)
 	}
 	for _, name := range []string{"no-split", "data-order", "algorithm"} {
 		if flags.Changed(name) {
 			return verb.Usagef("--%s needs --use", name)
 		}
+	}
+	if f.mapped {
+		return f.checkMap(flags)
 	}
 	if err := f.checkMode(); err != nil {
 		return err
@@ -113,15 +120,7 @@ func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	ofProbes := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(InstrumentFlags).Register(ofProbes)
-	var err error
-	ofProbes.VisitAll(func(flag *pflag.Flag) {
-		if err == nil && flags.Changed(flag.Name) {
-			err = verb.Usagef("--use builds without probes: it cannot be used with --%s", flag.Name)
-		}
-	})
-	if err != nil {
+	if err := withoutProbeFlags(flags, "use"); err != nil {
 		return err
 	}
 	if !slices.Contains(order.Algorithms(), order.Algorithm(f.use.Algorithm)) {
@@ -169,11 +168,14 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		}
 		return c.become(ctx, argv, "")
 	}
-	if f.Shim.Use == nil {
+	if f.Shim.Use == nil && !f.Shim.Map {
 		return f.withProbes(ctx, s, c, &cmd, argv)
 	}
 	if !cmd.Compiles && !cmd.Links || isCheck(&cmd) {
 		return c.become(ctx, argv, "")
+	}
+	if f.Shim.Map {
+		return mapCompiler(ctx, s, c, cmd, f.Shim, argv)
 	}
 	return useCompiler(ctx, s, c, cmd, f.Shim, argv)
 }

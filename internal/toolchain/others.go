@@ -194,8 +194,15 @@ func (w *wrapper) assemblerDir(ctx context.Context, c Compiler) (bin, why string
 		}
 		return filepath.Join(b.dir, "bin"), "", nil
 	}
-	tc, err := prepare(ctx, c, w.opts.Shim, nil)
 	var foreign foreignError
+	if w.opts.Shim.Map {
+		dir, err := prepareMap(ctx, c, w.opts.Shim)
+		if errors.As(err, &foreign) {
+			return "", "", nil
+		}
+		return filepath.Join(dir, "bin"), "", err
+	}
+	tc, err := prepare(ctx, c, w.opts.Shim, nil)
 	if errors.As(err, &foreign) {
 		return "", foreign.Error(), nil
 	}

@@ -134,11 +134,16 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	if in.text, in.piped, err = sh.read(args, in.at); err != nil {
 		return fmt.Errorf("as: %w", err)
 	}
-	sh.selectAssembler(in.text)
+	if !sh.opts.Map {
+		sh.selectAssembler(in.text)
+	}
 	if !sh.isOutput(in.text) {
 		name := "standard input"
 		if !in.piped {
 			name = in.name()
+		}
+		if sh.opts.Map {
+			return sh.assembleAsIs(ctx, &in)
 		}
 		list := sh.opts.listByHand
 		if asm.HoldsNoCode(in.text) {
@@ -148,6 +153,9 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 			return err
 		}
 		return sh.assembleAsIs(ctx, &in)
+	}
+	if sh.opts.Map {
+		return sh.runMapped(ctx, &in)
 	}
 	switch found, err := reportInline(in.text); {
 	case err != nil:

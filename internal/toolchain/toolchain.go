@@ -44,6 +44,7 @@ type ShimOptions struct {
 	Runtime string `json:"runtime,omitempty"`
 
 	Use *useOptions `json:"use,omitempty"` // no probes: build by a profile
+	Map bool        `json:"map,omitempty"` // no probes: keep where blocks are
 }
 
 // shimOptionsFile is the file that makes cairn, started as "as", replace the assembler.

@@ -303,7 +303,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	for _, a := range args {
 		switch {
 		case a == "-r" || a == "-i" || a == "--relocatable":
-			if w.opts.Shim.recordsUnits(driver.Toolchain{}) {
+			if !w.opts.Shim.Map && w.opts.Shim.recordsUnits(driver.Toolchain{}) {
 				inputs, output := linkerInputs(args)
 				argv = append(argv, linkRecord(s, inputs, output, true, false)...)
 			}
@@ -314,6 +314,12 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 		}
 	}
 	if !slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
+		return become(path, argv)
+	}
+	if w.opts.Shim.Map {
+		if err := logProgram(outputOf(argv)); err != nil {
+			return err
+		}
 		return become(path, argv)
 	}
 	c, err := linkedBy(path)

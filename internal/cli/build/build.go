@@ -36,7 +36,12 @@ A build that compiles nothing is an error: either it was up to date, or its
 compilers could not be intercepted. --allow-nothing accepts such builds.
 
 With --use nothing is instrumented. The build's code is laid out by a profile, as
-cairn cc --use does.`
+cairn cc --use does.
+
+With --map nothing is instrumented either, and the programs are byte for byte those of
+the build without cairn. Beside each, PROGRAM.mipmap has where the blocks of its
+functions are. From samples of the program, cairn profgen --format mip then estimates
+how often each block and branch ran.`
 
 // Build returns the command cairn build.
 func Build(s *verb.Streams) *cobra.Command {
@@ -51,7 +56,8 @@ func Build(s *verb.Streams) *cobra.Command {
   cairn build --mode full -- sh -c './configure && make'
   cairn build --mode block -- sh -c 'cmake -B out . && cmake --build out'
   cairn build --prove --certificate app.json -- make -B
-  cairn build --use app.mip -- make -B`,
+  cairn build --use app.mip -- make -B
+  cairn build --map -- make -B`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return verb.Usagef("build: no command given; use: cairn build -- make")
@@ -75,6 +81,7 @@ func Build(s *verb.Streams) *cobra.Command {
 	c.Flags().SetInterspersed(false)
 	f.Register(c.Flags())
 	f.RegisterUse(c.Flags())
+	f.RegisterMap(c.Flags())
 	arrangeFlags(c)
 	c.Flags().StringVar(&way, "catch", catchPreload, "how to intercept compilers: `preload`, by a library loaded into every program of the build, or path, by wrappers on PATH")
 	verb.Values(c, "catch", catchPreload, catchPath)
@@ -141,6 +148,9 @@ func runBuild(ctx context.Context, b *build, way string, args []string) error {
 
 // summary prints the summary of the build. It fails if nothing was instrumented.
 func (b *build) summary() error {
+	if b.opts.Shim.Map {
+		return b.maps()
+	}
 	sum, err := toolchain.ReadBuildLog(b.log, b.opts.Shim.Mode.String())
 	if err != nil {
 		return err
@@ -165,6 +175,23 @@ func (b *build) summary() error {
 	}
 	if err == nil && !b.nothing {
 		err = sum.Nothing(b.opts.Shim.Use)
+	}
+	return err
+}
+
+// maps writes the maps of a plain build.
+func (b *build) maps() error {
+	sum, err := toolchain.WriteMaps(b.s, b.log)
+	if err != nil {
+		return err
+	}
+	if b.asJSON {
+		err = report.WriteJSON(b.s.Out, sum)
+	} else {
+		sum.Print(&verb.Streams{Out: b.s.Out, Err: b.s.Remarks()})
+	}
+	if err == nil && !b.nothing {
+		err = sum.Nothing()
 	}
 	return err
 }

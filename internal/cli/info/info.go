@@ -416,6 +416,10 @@ func (j *infoJSON) tallyRow(row func(key, value string, color report.Color), key
 	case j.Raws == nil:
 		row(key, report.Count(t.Total), report.Plain)
 	default:
-		row(key, fmt.Sprintf("%s of %s ran (%s)", report.Count(t.Covered), report.Count(t.Total), report.Percent(t.Covered, t.Total)), report.Plain)
+		ran := "ran"
+		if slices.Contains(j.Modes, prof.ModeSampled.String()) {
+			ran = "were sampled"
+		}
+		row(key, fmt.Sprintf("%s of %s %s (%s)", report.Count(t.Covered), report.Count(t.Total), ran, report.Percent(t.Covered, t.Total)), report.Plain)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/export/deliver"
 	"github.com/cairnprof/cairn/internal/output"
+	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -42,7 +44,7 @@ const (
 func exportFormats() output.Formats[exportFormat] {
 	return output.Formats[exportFormat]{
 		{Name: "llvm-sample", Help: "LLVM sample profile, for clang -fprofile-sample-use", Rules: exportFormat{lacksCalls, binaryRan, (*exporter).llvmSample}},
-		{Name: "bolt", Help: "calls as branches, for llvm-bolt: orders functions", Rules: exportFormat{lacksEdges, binaryAny, (*exporter).bolt}},
+		{Name: "bolt", Help: "calls and, in mode edge, branches, for llvm-bolt: orders functions and blocks", Rules: exportFormat{lacksEdges, binaryAny, (*exporter).bolt}},
 		{Name: "bolt-blocks", Help: "blocks that ran, for llvm-bolt: splits and orders blocks", Rules: exportFormat{lacksBlocks, binaryRan, (*exporter).boltBlocks}},
 		{Name: "pgo", Help: "calls as samples, for go build -pgo (default.pgo)", Rules: exportFormat{lacksCallers, binaryRan, (*exporter).pgo}},
 		{Name: "pprof", Help: "calls, for go tool pprof", Rules: exportFormat{lacksCalls, binaryOptional, (*exporter).pprof}},
@@ -63,8 +65,8 @@ func lacksCalls(m *prof.Module) string {
 }
 
 func lacksEdges(m *prof.Module) string {
-	if !export.HasCalls(m) || !export.HasCallers(m) {
-		return "call edges: record with --mode full"
+	if !export.HasEdges(m) && (!export.HasCalls(m) || !export.HasCallers(m)) {
+		return "call edges: record with --mode full, or edge for branches"
 	}
 	return ""
 }
@@ -142,18 +144,20 @@ const exportLong = `export writes a profile in a format that other tools read. F
 Data that the profile must have:
 
   llvm-sample, pprof       call counts: mode count, better full
-  bolt                     callers: mode full
+  bolt                     callers: mode full; with branches: mode edge
   bolt-blocks              block coverage: mode block or full
   pgo                      of Go programs call counts: mode count; of others callers:
                            mode full, or cairn order --run
   chromium, llvm-temporal  the order of first executions: order, count or full
 
-BINARY is the binary that ran, with its debug information. Only bolt and
-chromium accept a binary of another build: bolt then has the number of calls of each
+BINARY is the binary that ran, with its debug information, or for a profile of mode
+edge a build without probes that has its map beside it (cairn build --map). Only bolt
+and chromium accept a binary of any other build: bolt then has the number of calls of each
 function, but not their callers. Without it, chromium lists all names unchanged.
 llvm-temporal does not use a binary.
 
-Call counts of functions and coverage of blocks are exact. Counts of single blocks
+Call counts of functions and coverage of blocks are exact, and in mode edge also
+executions of blocks, branches and direct calls. Else counts of single blocks
 and call sites are not recorded but derived from the call counts, as the guide
 explains under "Feeding compilers". The reverse of llvm-temporal is cairn import.
 
@@ -227,6 +231,9 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 	if err == nil || errors.Is(err, objfile.ErrNoBuildID) {
 		e.same, err = err == nil && id == m.BuildID, nil
 	}
+	if err == nil && !e.same && export.HasEdges(m) {
+		err = e.onPlain(f.binary)
+	}
 	if err == nil && !e.same && (x.binary == binaryRan || x.binary == binaryOptional) {
 		err = fmt.Errorf("%s: its build id differs from that of %s in %s: %s needs the binary that ran", f.binary, m.Module, f.Path, f.format)
 	}
@@ -234,6 +241,28 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 		return nil, errors.Join(err, e.bin.Close())
 	}
 	return e, nil
+}
+
+// onPlain uses the counts for the binary, if that is a build without probes with a map of its blocks beside it.
+func (e *exporter) onPlain(binary string) error {
+	path := binary + toolchain.MapExt
+	if !toolchain.Exists(path) {
+		return nil
+	}
+	plain, err := profile.ReadAnyMap(e.streams, path)
+	if err != nil {
+		return err
+	}
+	if id, err := e.bin.BuildID(); err != nil || id != plain.BuildID {
+		return fmt.Errorf("%s: the map of another build than %s", path, binary)
+	}
+	of, missing := export.OfPlain(e.m, plain)
+	verb.Note(e.streams, "%s is a build without probes: the counts are for its blocks, by %s", binary, path)
+	if missing > 0 {
+		verb.Note(e.streams, "%s lacks %s that ran, or has them with other control flow", binary, report.Plural(missing, "function"))
+	}
+	e.m, e.same = of, true
+	return nil
 }
 
 // close closes the binary.

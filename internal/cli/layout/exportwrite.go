@@ -11,6 +11,8 @@ import (
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/profdata"
 	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/layout/order"
@@ -92,11 +94,49 @@ func (e *exporter) bolt(w io.Writer) error {
 		return fdata.WriteBranches(w, branches)
 	}
 	e.warnRewriting()
+	if export.HasEdges(e.m) {
+		code, err := instructions(e.bin)
+		if err != nil {
+			return err
+		}
+		return fdata.WriteBranches(w, export.BoltEdges(e.m, symbols, code))
+	}
 	sites, err := e.sites()
 	if err != nil {
 		return err
 	}
 	return fdata.WriteBranches(w, export.Bolt(e.m, symbols, sites))
+}
+
+// instructions returns the instructions of a binary.
+func instructions(bin *objfile.File) (export.Instructions, error) {
+	code, err := bin.Code()
+	if err != nil {
+		return nil, err
+	}
+	arch, err := machinecode.For(code.Machine())
+	if err != nil {
+		return nil, err
+	}
+	return func(lo, hi uint64) iter.Seq[export.Inst] {
+		return func(yield func(export.Inst) bool) {
+			text := code.Bytes(lo, hi)
+			for len(text) > 0 {
+				in, err := arch.Decode(text, lo)
+				if err != nil || int(in.Len) > len(text) {
+					return
+				}
+				x := export.Inst{Addr: lo, Next: lo + uint64(in.Len), Calls: in.Class == controlflow.Call, Mayjump: in.Class == controlflow.Conditional}
+				if in.Class.IsDirect() {
+					x.Target = in.Target
+				}
+				if !yield(x) {
+					return
+				}
+				text, lo = text[in.Len:], x.Next
+			}
+		}
+	}, nil
 }
 
 // warnRewriting prints a note if BOLT cannot rewrite the binary that ran: probes of first

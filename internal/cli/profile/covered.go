@@ -202,6 +202,9 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 	if err != nil {
 		return err
 	}
+	if err := NoEstimates(f.Path, modules); err != nil {
+		return err
+	}
 	if f.needsLines() && !hasLines(modules) {
 		return fmt.Errorf("%s: none of the modules has source lines", f.Path)
 	}

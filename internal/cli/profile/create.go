@@ -70,6 +70,9 @@ func addMap(s *verb.Streams, p *prof.Profile, path string) error {
 	if err != nil {
 		return err
 	}
+	if len(m.Funcs) > 0 && m.Funcs[0].Mode.Estimated() {
+		return fmt.Errorf("%s: the map of a build without probes, which records nothing: cairn profgen --format mip makes a profile of samples", path)
+	}
 	empty := merge.NewAccumulator(merge.NewLayout(m), 0).Module()
 	err = merge.Profiles(p, &prof.Profile{Modules: []prof.Module{empty}})
 	if errors.Is(err, merge.ErrMachine) {

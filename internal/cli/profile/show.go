@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/profile/coverage"
-	"github.com/cairnprof/cairn/internal/profile/edges"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -135,22 +134,27 @@ const splitLegend = ">= of a source function: calls that were inlined and return
 
 func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule bool) error {
 	b := bufio.NewWriter(w)
-	inexact, split := "", "" // legends
+	inexact, split, estimated := "", "", "" // legends
 	for i := range funcs {
 		fn := &funcs[i]
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fn.write(b, style, withModule)
+		if err := fn.write(b, style, withModule); err != nil {
+			return err
+		}
 		if inexact == "" && fn.counts.Inexact {
 			inexact = coverage.InexactLegend(&fn.module.Map)
+		}
+		if fn.fn.Mode.Estimated() {
+			estimated = estimatedLegend
 		}
 		if fn.source != nil && fn.source.src.Split && fn.fn.Mode.HasCalls() {
 			split = splitLegend
 		}
 	}
 	before := "\n"
-	for _, legend := range []string{inexact, split} {
+	for _, legend := range []string{inexact, split, estimated} {
 		if legend != "" {
 			fmt.Fprintf(b, "%s%s\n", before, style.Paint(report.Dim, legend))
 			before = ""
@@ -160,7 +164,7 @@ func showText(w io.Writer, funcs []shownFunc, style report.Style, withModule boo
 }
 
 // write prints the paragraph of one function.
-func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
+func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) error {
 	field := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "  %s %s\n", style.Paint(report.Dim, name+":"), fmt.Sprintf(format, args...))
 	}
@@ -175,7 +179,14 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
 	if src := verb.SourceText(f.module.Definition(f.fn)); src != "" {
 		field("Source Info", "%s", src)
 	}
-	if f.fn.Mode.HasCalls() {
+	switch {
+	case f.fn.Mode.Estimated() && f.counts.Runs == 0:
+		field("Call Count", "not sampled")
+		return nil
+	case f.fn.Mode.Estimated():
+		field("Call Count", "%s", f.count(f.counts.Calls))
+		return f.writeTimes(w, style)
+	case f.fn.Mode.HasCalls():
 		field("Call Count", "%s", callText(f.counts))
 	}
 	if order := f.counts.MeanOrder(); order > 0 {
@@ -190,6 +201,7 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) {
 		field("Block Coverage", "%d of %d", t.Covered, t.Total)
 		fmt.Fprintln(w, f.heat(style))
 	}
+	return f.writeTimes(w, style)
 }
 
 // sourcesByFunc returns, by function of m, the function of the source that it is
@@ -324,21 +336,6 @@ func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
 		addTimes(blocks, fn, c)
 	}
 	return blocks
-}
-
-// addTimes adds executions to the blocks of a function in mode edge.
-func addTimes(blocks []blockJSON, fn *prof.Func, c *prof.Counts) {
-	times := fn.Executions(c)
-	for i := range blocks {
-		blocks[i].Times = &times[i]
-	}
-	for _, e := range edges.Of(fn, times) {
-		j := edgeJSON{Times: e.Times}
-		if e.To != edges.Outside {
-			j.Block = &e.To
-		}
-		blocks[e.From].To = append(blocks[e.From].To, j)
-	}
 }
 
 // spanText returns a span as file:from-to.

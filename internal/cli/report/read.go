@@ -112,6 +112,9 @@ func (r *reader) profile(ctx context.Context) error {
 	for i := range p.Modules {
 		r.src.Modules[i].Module = &p.Modules[i]
 	}
+	if err := profile.NoEstimates(r.groups[0].Path, r.src.Modules); err != nil {
+		return err
+	}
 	return r.lines(logged)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -17,6 +18,8 @@ type profgenFlags struct {
 	perfData, perfScript []string
 	unsymbolized         string
 	binaries             []string
+	blockMap             string    // of the binary
+	blocks               *prof.Map // for --format mip
 	out, format          string
 	names                verb.DisplayFlags
 	stores               verb.StoreFlags
@@ -82,7 +85,7 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 	}
 	if !f.merge && f.from == "" { // these read no programs
 		var binaries []string
-		args, binaries = verb.SplitBinaries(args)
+		args, binaries = verb.SplitBinaries(f.splitMaps(args))
 		f.binaries = append(f.binaries, binaries...)
 	}
 	if err := f.listFlags.check(); err != nil {
@@ -101,6 +104,11 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 	plan, err := flags.plan(args)
 	if err != nil {
 		return err
+	}
+	if plan.Product == pipeline.Executions {
+		if flags.blocks, err = f.readBlockMap(); err != nil {
+			return err
+		}
 	}
 	h := host(s)
 	if f.maps {
@@ -190,6 +198,9 @@ debug information:
   otlp    the same as OpenTelemetry's ProfilesData
   flame   the same as a page for a browser
   fdata   the branches for llvm-bolt, of one binary
+  mip     a profile with estimates of how often each block and branch ran, of one
+          binary that cairn build --map built: its map is BINARY.mipmap or an INPUT.
+          cairn show prints it, export converts it, and build --use builds by it
   callgraph, dot, mermaid
           the call graph, as a table or --json, or as a drawing: with the branches of
           calls and tail calls, and the number of stacks with each edge

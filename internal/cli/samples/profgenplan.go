@@ -27,6 +27,7 @@ const (
 	formatMermaid   = "mermaid"
 
 	formatFdata = "fdata"
+	formatMip   = "mip"
 )
 
 // formats are the formats of cairn profgen, and the products that they show.
@@ -38,6 +39,7 @@ var formats = output.Formats[pipeline.Product]{
 	{Name: formatOTLP, Rules: pipeline.Stacks},
 	{Name: formatFlame, Rules: pipeline.Stacks},
 	{Name: formatFdata, Rules: pipeline.Branches},
+	{Name: formatMip, Rules: pipeline.Executions},
 	{Name: formatCallgraph, Rules: pipeline.Calls},
 	{Name: formatDot, Rules: pipeline.Calls},
 	{Name: formatMermaid, Rules: pipeline.Calls},
@@ -191,6 +193,8 @@ func (f *profgenFlags) checkForm() error {
 		return verb.Usagef("--format %s: options for contexts need a profile for compilers", f.format)
 	case product == pipeline.Branches && len(f.binaries) > 1:
 		return verb.Usagef("--format fdata: needs exactly one binary, not %d", len(f.binaries))
+	case product == pipeline.Executions && len(f.binaries) > 1:
+		return verb.Usagef("--format mip: needs exactly one binary, not %d", len(f.binaries))
 	case product == pipeline.Stacks && f.ignoreStacks:
 		return verb.Usagef("--format %s needs stacks: omit --ignore-stack-samples", f.format)
 	case product == pipeline.Stacks && f.unsymbolized != "":

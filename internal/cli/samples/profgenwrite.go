@@ -80,6 +80,8 @@ func (f *profgenFlags) writer(s *verb.Streams, product pipeline.Product, made *p
 		return f.ofCalls(s, made.Calls), nil
 	case pipeline.Branches:
 		return f.ofBranches(made.Branches)
+	case pipeline.Executions:
+		return f.ofExecutions(s, made)
 	}
 	if f.format == formatExtBinary {
 		return made.Profile.WriteExtBinary, nil

@@ -282,6 +282,27 @@ func (c *Command) UseArgs(args []string, bin string, link []string) []string {
 	return out
 }
 
+// ToAssembly returns the arguments of clang that compile one of the sources to assembly that other assemblers accept, and
+// write nothing else.
+func (c *Command) ToAssembly(source, output string) []string {
+	var out []string
+	for i := 0; i < len(c.words); i++ {
+		switch w := c.words[i]; {
+		case w == "-o" || w == "-MF" || w == "-MT" || w == "-MQ" || w == "-MJ" || w == "-dumpdir":
+			i++
+		case w == "-c", w == "-pipe", strings.HasPrefix(w, "-M"), strings.HasPrefix(w, "-save-temps"), strings.HasPrefix(w, "-ftime-"),
+			strings.HasSuffix(w, "integrated-as"), strings.HasPrefix(w, "-o"), strings.HasPrefix(w, "-l"), strings.HasPrefix(w, "-Wl,"), strings.HasPrefix(w, "-Wa,"):
+		case w != source && (slices.Contains(c.Sources, w) || slices.Contains(c.Assembly, w)):
+		case separate[w] && i+1 < len(c.words):
+			i++
+			out = append(out, w, c.words[i])
+		default:
+			out = append(out, w)
+		}
+	}
+	return append(out, "-S", "-fno-integrated-as", "-w", "-o", output)
+}
+
 // LinkerPath returns the path or the name of the linker that the arguments select for clang: with the prefix
 // ld. if it is an operand of -fuse-ld=.
 func (c *Command) LinkerPath() string {

@@ -341,6 +341,16 @@ func fragmentLabel(n, i int) string {
 
 // Render applies the edits and appends the sections.
 func (r *Rewriter) Render() []byte {
+	to := r.object()
+	out := append(r.renderEdits(), to.spell(r, r.Tail)...)
+	if r.Opts.Mode.Timed() {
+		return out
+	}
+	return r.appendUnit(to.appendAreas(r, out))
+}
+
+// renderEdits applies the edits.
+func (r *Rewriter) renderEdits() []byte {
 	// A replacement of a line follows the insertions before the line.
 	slices.SortStableFunc(r.Edits, func(a, b Edit) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(a.drop, 1), min(b.drop, 1)))
@@ -361,12 +371,7 @@ func (r *Rewriter) Render() []byte {
 		out = append(out, e.text...)
 		pos = e.at + e.drop
 	}
-	out = append(out, r.Unit.Src[pos:]...)
-	out = append(endLine(out), to.spell(r, r.Tail)...)
-	if r.Opts.Mode.Timed() {
-		return out
-	}
-	return r.appendUnit(to.appendAreas(r, out))
+	return endLine(append(out, r.Unit.Src[pos:]...))
 }
 
 // endLine ends the last line of a text.

@@ -2,7 +2,13 @@
 // follow it, from the counters of mode edge. It is pure.
 package edges
 
-import "github.com/cairnprof/cairn/prof"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/disjoint"
+	"github.com/cairnprof/cairn/prof"
+)
 
 // Problem: a counter in each block and on each branch costs twice what is needed, as what enters a block leaves it.
 //
@@ -202,4 +208,37 @@ func Of(f *prof.Func, times []uint64) []Edge {
 		}
 	}
 	return ran
+}
+
+// Fit returns executions of the blocks of f, the entry block first, that are near to others, and from which the edges follow:
+// what enters a block leaves it. Those of the blocks that ran least are kept, and the others computed.
+func Fit(f *prof.Func, times []uint64) []uint64 {
+	p := graphOf(f)
+	sets := disjoint.New(1 + 2*p.blocks) // the outside, then the points
+	for _, e := range p.edges[p.blocks:] {
+		sets.Join(int(e.from)+1, int(e.to)+1)
+	}
+	byTimes := make([]int, p.blocks)
+	for b := range byTimes {
+		byTimes[b] = b
+	}
+	slices.SortStableFunc(byTimes, func(a, b int) int { return cmp.Compare(times[b], times[a]) })
+	follows := make([]bool, p.blocks)
+	for _, b := range byTimes {
+		follows[b] = sets.Join(int(p.edges[b].from)+1, int(p.edges[b].to)+1)
+	}
+	p.order(func(b int) bool { return !follows[b] })
+	var s Solver
+	s.reset(p)
+	for b := range p.blocks {
+		if !follows[b] {
+			s.set(p, int32(b), int64(min(times[b], maxTimes)))
+		}
+	}
+	s.solve(p)
+	fit := make([]uint64, p.blocks)
+	for b := range fit {
+		fit[b] = uint64(s.times[b])
+	}
+	return fit
 }

@@ -130,3 +130,48 @@ func TestContradictory(t *testing.T) {
 		}
 	}
 }
+
+// TestFit leaves executions of walks as they are, and gives noisy ones a flow: what enters a block leaves it.
+func TestFit(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	tried, fitted := 0, 0
+	for tried < 200 {
+		n := 2 + r.IntN(30)
+		f := random(r, n)
+		if f == nil {
+			continue
+		}
+		tried++
+		blocks, cut := make([]uint64, n), false // a walk was cut that cannot end there
+		for range 1000 {
+			at := uint32(0)
+			for step := range 100 {
+				blocks[at]++
+				flow := &f.Flow[at]
+				cut = cut || step == 99 && !flow.Leaves
+				if len(flow.Next) == 0 || flow.Leaves && r.IntN(3) == 0 || step == 99 {
+					break
+				}
+				at = flow.Next[r.IntN(len(flow.Next))]
+			}
+		}
+		if got := Fit(f, blocks); !slices.Equal(got, blocks) && !cut {
+			t.Fatalf("executions %d of %+v became %d", blocks, f.Flow, got)
+		}
+		noisy := slices.Clone(blocks)
+		for b := range noisy {
+			noisy[b] += noisy[b] * uint64(r.IntN(10)) / 100
+		}
+		if cut {
+			tried--
+			continue
+		}
+		if fit := Fit(f, noisy); slices.Equal(Fit(f, fit), fit) { // but where a difference would be negative
+			fitted++
+		}
+	}
+	if fitted < tried*9/10 {
+		t.Errorf("%d of %d have a flow", fitted, tried)
+	}
+}

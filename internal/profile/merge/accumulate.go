@@ -488,6 +488,9 @@ func (a *Accumulator) Counts() []prof.Counts {
 		if !f.Mode.HasCalls() {
 			c.Runs = flags[0]
 		}
+		if f.Mode.Estimated() { // it has no records: raw files say nothing of it
+			c.Blocks, c.Times = make([]uint64, f.NumBlocks()-1), make([]uint64, f.NumBlocks()-1)
+		}
 		if f.Mode.HasBlocks() && !f.Mode.HasEdges() {
 			c.Blocks, unions = blockSums(f, flags, c.Runs, unions)
 		}

@@ -107,7 +107,7 @@ func NewLayout(m *prof.Map) *Layout {
 	for i := range m.Funcs {
 		f := &m.Funcs[i]
 		l.addCode(f)
-		if f.Mode.HasCalls() {
+		if f.Mode.HasCalls() && !f.Mode.Estimated() {
 			c := counter{off: int(f.Record), size: wire.CountSize, fn: i, atomic: f.Atomic}
 			if f.Mode == prof.ModeFull {
 				c.size = wire.FullHeaderSize

@@ -20,6 +20,7 @@ const (
 	Stacks                     // those of the samples
 	Calls                      // the call graph
 	Branches                   // of one binary
+	Executions                 // of the code of one binary
 )
 
 // forCompilers reports whether functions are identified as by compilers, by probes or lines,

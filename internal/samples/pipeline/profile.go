@@ -40,6 +40,8 @@ func (r run) otherProduct(b *binaries, c counts, f frames) (*Result, error) {
 		}
 	case Branches:
 		out.Branches = profgen.Branches(c.Result, b.code)
+	case Executions:
+		out.Executions = profgen.NewExecutions(c.Result, b.code)
 	}
 	return out, nil
 }

@@ -25,7 +25,7 @@ type Host struct {
 	Mapped func(*sample.Mapping) // is called for all mappings of the inputs, if it is not nil
 }
 
-// Result is the output: one of Profile, Addresses, Missing, Stacks, Calls and Branches,
+// Result is the output: one of Profile, Addresses, Missing, Stacks, Calls, Branches and Executions,
 // depending on the plan's product.
 type Result struct {
 	Profile   *sampleprof.File
@@ -34,6 +34,8 @@ type Result struct {
 	Stacks    *profgen.Stacks
 	Calls     *profgen.CallGraph
 	Branches  []sample.BranchCount
+	// Executions are those that the samples show.
+	Executions *profgen.Executions
 
 	Programs []*objfile.Program // those that ran
 	Code     *machinecode.Set   // of them
