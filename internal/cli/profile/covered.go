@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -334,7 +335,7 @@ func NewTallyJSON(t coverage.Tally) TallyJSON { return TallyJSON{t.Covered, t.To
 
 // writePaths lists source files.
 func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
-	all := coverage.PathsOf(modules, f.scope.has)
+	all := f.analyse(modules).Paths(f.scope.has)
 	f.scope.say()
 	paths := f.rules.ApplyPaths(all)
 	if f.Json {
@@ -359,17 +360,25 @@ func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []covera
 		{Title: "blocks", Align: report.Right},
 		{Align: report.Right},
 	}}
-	var funcs, blocks coverage.Tally
+	total := coverage.Path{}
 	for _, p := range paths {
-		name := p.File
-		if name == "" {
-			name = "(unknown)"
+		total.Functions, total.Blocks, total.Unknown = total.Functions.Plus(p.Functions), total.Blocks.Plus(p.Blocks), total.Unknown+p.Unknown
+	}
+	if total.Unknown > 0 {
+		t.Columns = append(t.Columns, report.Column{Title: "unknown functions", Align: report.Right})
+	}
+	add := func(name report.Cell, p *coverage.Path) {
+		cells := slices.Concat([]report.Cell{name}, tallyCells(p.Functions), tallyCells(p.Blocks))
+		if total.Unknown > 0 {
+			cells = append(cells, report.Text(report.Count(p.Unknown)))
 		}
-		t.Add(append([]report.Cell{report.Text(name)}, append(tallyCells(p.Functions), tallyCells(p.Blocks)...)...)...)
-		funcs, blocks = funcs.Plus(p.Functions), blocks.Plus(p.Blocks)
+		t.Add(cells...)
+	}
+	for i := range paths {
+		add(report.Text(cmp.Or(paths[i].File, "(unknown)")), &paths[i])
 	}
 	if len(paths) > 1 {
-		t.Add(append([]report.Cell{{Text: "total", Color: report.Bold}}, append(tallyCells(funcs), tallyCells(blocks)...)...)...)
+		add(report.Cell{Text: "total", Color: report.Bold}, &total)
 	}
 	return t.Write(w, style)
 }

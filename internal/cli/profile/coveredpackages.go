@@ -34,9 +34,20 @@ func (f *coveredFlags) writePackages(_ *verb.Streams, w io.Writer, modules []cov
 		file, line := coverage.AbsentSource(a)
 		return filter.Match(a.Name) && f.scope.has(file, line)
 	})
+	if len(f.debug) > 0 {
+		list = addInlined(list, f.analyse(modules).Inlined(), func(fn *coverage.InlinedFunc) bool {
+			return filter.Match(fn.Name) && f.scope.has(fn.File, fn.Line)
+		})
+	}
+	f.scope.say()
 	if f.Json {
 		return writePackagesJSON(w, list)
 	}
+	return packagesTable(list).Write(w, style)
+}
+
+// packagesTable returns the table of packages, with their sum.
+func packagesTable(list []packages.Package) *report.Table {
 	t := report.Table{Columns: []report.Column{
 		{Title: "package", Shrink: report.ShortenPath},
 		{Title: "functions", Align: report.Right},
@@ -44,23 +55,59 @@ func (f *coveredFlags) writePackages(_ *verb.Streams, w io.Writer, modules []cov
 		{Title: "code", Align: report.Right},
 		{Title: "did not run", Align: report.Right},
 	}}
-	add := func(name report.Cell, p *packages.Package) {
-		cells := append([]report.Cell{name}, tallyCells(coverage.Tally{Covered: p.Ran, Total: p.Functions})...)
-		t.Add(append(cells, report.Text(report.Count(p.Bytes)+" B"), report.Text(report.Count(p.Unused())+" B"))...)
-	}
 	var total packages.Package
 	for i := range list {
 		p := &list[i]
-		add(report.Text(p.Name), p)
 		total.Functions += p.Functions
 		total.Ran += p.Ran
+		total.Absent += p.Absent
 		total.Bytes += p.Bytes
 		total.RanBytes += p.RanBytes
+	}
+	if total.Absent > 0 {
+		t.Columns = append(t.Columns, report.Column{Title: "in no program", Align: report.Right})
+	}
+	add := func(name report.Cell, p *packages.Package) {
+		cells := append([]report.Cell{name}, tallyCells(coverage.Tally{Covered: p.Ran, Total: p.Functions})...)
+		cells = append(cells, report.Text(report.Count(p.Bytes)+" B"), report.Text(report.Count(p.Unused())+" B"))
+		if total.Absent > 0 {
+			cells = append(cells, report.Text(report.Plural(p.Absent, "function")))
+		}
+		t.Add(cells...)
+	}
+	for i := range list {
+		add(report.Text(list[i].Name), &list[i])
 	}
 	if len(list) > 1 {
 		add(report.Cell{Text: "total", Color: report.Bold}, &total)
 	}
-	return t.Write(w, style)
+	return &t
+}
+
+// addInlined adds to packages the functions that have code only where they were inlined, which is part of their
+// callers'.
+func addInlined(list []packages.Package, inlined []coverage.InlinedFunc, keep func(*coverage.InlinedFunc) bool) []packages.Package {
+	index := map[string]int{}
+	for i := range list {
+		index[list[i].Name] = i
+	}
+	for i := range inlined {
+		fn := &inlined[i]
+		if fn.Runs == 0 && fn.MaybeCalls || !keep(fn) {
+			continue
+		}
+		name := packages.Of(&prof.Func{Name: fn.Name, File: fn.File})
+		at, ok := index[name]
+		if !ok {
+			at = len(list)
+			index[name], list = at, append(list, packages.Package{Name: name})
+		}
+		list[at].Functions++
+		if fn.Runs > 0 {
+			list[at].Ran++
+		}
+	}
+	return list
 }
 
 func writePackagesJSON(w io.Writer, list []packages.Package) error {
@@ -69,11 +116,12 @@ func writePackagesJSON(w io.Writer, list []packages.Package) error {
 		Functions TallyJSON `json:"functions"`
 		Bytes     uint64    `json:"bytes"`
 		Unused    uint64    `json:"unused_bytes"`
+		Absent    int       `json:"absent,omitempty"`
 	}
 	out := make([]packageJSON, len(list))
 	for i := range list {
 		p := &list[i]
-		out[i] = packageJSON{p.Name, NewTallyJSON(coverage.Tally{Covered: p.Ran, Total: p.Functions}), p.Bytes, p.Unused()}
+		out[i] = packageJSON{p.Name, NewTallyJSON(coverage.Tally{Covered: p.Ran, Total: p.Functions}), p.Bytes, p.Unused(), p.Absent}
 	}
 	return report.WriteJSON(w, struct {
 		Packages []packageJSON `json:"packages"`

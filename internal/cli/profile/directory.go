@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -55,6 +57,73 @@ func HasProfiles(dir string) bool {
 		return nil
 	})
 	return has
+}
+
+// profilesBelow returns the .mip files below a directory.
+func profilesBelow(dir string) (files []string) {
+	verb.WalkFiles(dir, func(string, error) {}, func(path string, d fs.DirEntry) error { // reading it reports errors
+		if d.Type().IsRegular() && filepath.Ext(path) == profileSuffix {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files
+}
+
+// holdsBoth reports whether there are profiles below a directory, and raw files, maps or programs with probes, as in the
+// directory of a build in which someone has merged: the profiles need not have all of these.
+func holdsBoth(dir string) bool {
+	if !HasProfiles(dir) {
+		return false
+	}
+	has := false
+	verb.WalkFiles(dir, func(string, error) {}, func(path string, d fs.DirEntry) error {
+		switch filepath.Ext(path) {
+		case rawSuffix, packSuffix, mapSuffix:
+			has = true
+		default:
+			if verb.MayBeBinary(path, d) {
+				_, has, _ = identify(nil, path)
+			}
+		}
+		if has {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return has
+}
+
+// dropEarlier leaves out the modules of profiles in directories where there is another build of a program of their name:
+// they are of earlier builds.
+func (f *ProfileFlags) dropEarlier(s *verb.Streams, p *prof.Profile) {
+	if len(f.mixed) == 0 {
+		return
+	}
+	var in inputs
+	for _, dir := range f.mixed {
+		in.addDir(dir)
+	}
+	found, names := map[prof.BuildID]bool{}, map[string]bool{}
+	for _, m := range in.foundModules(s) {
+		found[m.id] = true
+		for i := range p.Modules {
+			if p.Modules[i].BuildID == m.id {
+				names[p.Modules[i].Module] = true
+			}
+		}
+	}
+	var dropped []string
+	p.Modules = slices.DeleteFunc(p.Modules, func(m prof.Module) bool {
+		if found[m.BuildID] || !names[m.Module] {
+			return false
+		}
+		dropped = append(dropped, fmt.Sprintf("%s (%s)", m.Module, m.BuildID.Short()))
+		return true
+	})
+	if len(dropped) > 0 {
+		verb.Note(s, "%s of a profile omitted, of which the directory has another build: %s", report.Plural(len(dropped), "module"), report.First(dropped, mostNames))
+	}
 }
 
 // withMaps returns paths, with the maps and the binaries that have one in place of each

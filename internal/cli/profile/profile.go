@@ -29,6 +29,7 @@ type ProfileFlags struct {
 	Path     string
 	Binaries []string // among the arguments
 	records  []string // what is merged, if it is not one profile; the first is Path
+	mixed    []string // directories with profiles and with what these are merged from
 	module   string
 	debug    []string
 }
@@ -85,6 +86,9 @@ func (f *ProfileFlags) Args(_ *cobra.Command, args []string) error {
 	args, f.Binaries = verb.SplitBinaries(args)
 	for _, arg := range args {
 		switch {
+		case verb.IsDir(arg) && holdsBoth(arg):
+			f.mixed = append(f.mixed, arg)
+			records = append(append(records, arg), profilesBelow(arg)...)
 		case f.Path == "" && !isRecord(arg):
 			f.Path, whole = arg, true
 		default:
@@ -181,6 +185,7 @@ func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profil
 	case len(p.Modules) == 0:
 		return nil, fmt.Errorf("%s: contains no profile (*.mip), no raw file and no binary that was built with cairn cc", f.Path)
 	}
+	f.dropEarlier(s, p)
 	return p, nil
 }
 

@@ -54,7 +54,7 @@ func (b *builder) profile() {
 			b.defined.Covered++
 		}
 	}
-	for _, p := range rules.ApplyPaths(coverage.Paths(b.in.Modules)) {
+	for _, p := range rules.ApplyPaths(b.analysis.Paths(func(string, int) bool { return true })) {
 		if at := b.file(p.File); at >= 0 {
 			f := &b.m.Files[at]
 			f.Functions, f.Blocks = tally(p.Functions), tally(p.Blocks)

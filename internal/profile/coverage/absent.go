@@ -93,6 +93,8 @@ func (o *observer) absentRuns(a *prof.Absent) (runs uint64, known bool) {
 		return runs, true
 	case maybe:
 		return 0, false
+	case o.unrun[a.File] && a.Why != prof.Unprobed:
+		return 0, true
 	case a.Why == prof.Dropped && a.Inlined && o.frames:
 		return 0, !called
 	}

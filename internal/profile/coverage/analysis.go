@@ -13,9 +13,7 @@ type Analysis struct {
 // Analyse decodes the code of the functions of modules. Modules without lines take no time.
 func Analyse(modules []Module) *Analysis {
 	a := &Analysis{modules: modules, o: newObserver(modules), missing: Absent(modules)}
-	for i := range modules {
-		a.o.module(i)
-	}
+	a.o.observe()
 	a.o.prove()
 	return a
 }

@@ -211,25 +211,22 @@ type Path struct {
 // Paths tallies functions of the source by the file they are defined in,
 // ascending by file. Those that are in several modules count once.
 func Paths(modules []Module) []Path {
-	return PathsOf(modules, func(string, int) bool { return true })
+	return Analyse(modules).Paths(func(string, int) bool { return true })
 }
 
-// PathsOf is Paths of the functions that keep selects by the place of their definition.
-func PathsOf(modules []Module, keep func(file string, line int) bool) []Path {
-	byFile := map[string]*Path{}
-	ran, counted, blocks := RanAnywhere(modules), map[SourceID]bool{}, sourceBlocks{}
-	for i := range modules {
-		m := &modules[i]
+// Paths is the function Paths for the modules of the analysis, of the functions that keep selects by the place of their
+// definition. Functions that no module has of its own are among them, as far as the modules tell of them.
+func (a *Analysis) Paths(keep func(file string, line int) bool) []Path {
+	byFile := pathsByFile{}
+	ran, counted, blocks := RanAnywhere(a.modules), map[SourceID]bool{}, sourceBlocks{}
+	for i := range a.modules {
+		m := &a.modules[i]
 		for _, src := range sourcefunc.Of(&m.Map) {
 			file, line := m.Definition(&m.Funcs[src.Funcs[0]])
 			if !keep(file, line) {
 				continue
 			}
-			p := byFile[file]
-			if p == nil {
-				p = &Path{File: file}
-				byFile[file] = p
-			}
+			p := byFile.path(file)
 			if id, ok := m.SourceID(&src); !ok {
 				p.Functions.add(src.Ran(m.Module))
 			} else if !counted[id] {
@@ -243,22 +240,14 @@ func PathsOf(modules []Module, keep func(file string, line int) bool) []Path {
 			}
 		}
 	}
-	missing := Absent(modules)
-	for i := range missing {
-		a := &missing[i]
-		file, line := AbsentSource(a)
-		if !keep(file, line) {
-			continue
+	for _, fn := range a.Absent() {
+		if file, line := AbsentSource(fn.Absent); keep(file, line) {
+			byFile.path(file).without(fn.Runs, !fn.Known)
 		}
-		p := byFile[file]
-		if p == nil {
-			p = &Path{File: file}
-			byFile[file] = p
-		}
-		if a.Known() {
-			p.Functions.add(false)
-		} else {
-			p.Unknown++
+	}
+	for _, fn := range a.Inlined() {
+		if keep(fn.File, fn.Line) {
+			byFile.path(fn.File).without(fn.Runs, fn.MaybeCalls)
 		}
 	}
 	paths := make([]Path, 0, len(byFile))
@@ -267,4 +256,23 @@ func PathsOf(modules []Module, keep func(file string, line int) bool) []Path {
 	}
 	sort.Slice(paths, func(i, j int) bool { return paths[i].File < paths[j].File })
 	return paths
+}
+
+// pathsByFile are source files by name.
+type pathsByFile map[string]*Path
+
+func (m pathsByFile) path(file string) *Path {
+	if m[file] == nil {
+		m[file] = &Path{File: file}
+	}
+	return m[file]
+}
+
+// without adds a function without code of its own, which ran where it was inlined in that many runs.
+func (p *Path) without(runs uint64, unknown bool) {
+	if runs == 0 && unknown {
+		p.Unknown++
+		return
+	}
+	p.Functions.add(runs > 0)
 }

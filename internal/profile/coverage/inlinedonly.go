@@ -39,7 +39,7 @@ func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 			continue
 		}
 		runs := o.sure[w]
-		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && o.maybeCalled(w)})
+		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && !o.unrun[w.file] && o.maybeCalled(w)})
 	}
 	stablesort.Func(list, func(a, b InlinedFunc) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))

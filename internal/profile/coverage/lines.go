@@ -146,7 +146,7 @@ func (a *Analysis) funcs() (files map[string]sourceFuncs, unplaced int) {
 			if first.Mode.HasEdges() {
 				times = c.Calls
 			}
-			add(name, SourceFunc{Name: src.Name, Line: line, Times: times, End: a.o.end(m, first, line), Runs: runs, Unknown: runs == 0 && (unsure || a.o.returns.computed(i, first))})
+			add(name, SourceFunc{Name: src.Name, Line: line, Times: times, End: a.o.end(m, first, line), Runs: runs, Unknown: runs == 0 && !a.o.unrun[name] && (unsure || a.o.returns.computed(i, first))})
 		}
 	}
 	for i := range a.missing {

@@ -137,6 +137,7 @@ type observer struct {
 	parents    map[owner]map[owner]bool // functions that have code into which a function was inlined
 	bodies     map[owner]map[place]bool // code of functions that is not inlined
 	idle       map[owner]bool           // see quiet, once it is known
+	unrun      unrun
 }
 
 func newObserver(modules []Module) *observer {
@@ -478,7 +479,7 @@ func (o *observer) states() map[lineOf]State {
 		}
 	}
 	for i := range o.remnants {
-		if at := o.remnants[i].at; states[at] == Missed && !certain[at] {
+		if at := o.remnants[i].at; states[at] == Missed && !certain[at] && !o.unrun[at.file] {
 			states[at] = Unknown
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/profile/absent"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -27,35 +28,35 @@ type Package struct {
 func (p *Package) Unused() uint64 { return p.Bytes - p.RanBytes }
 
 // Sum returns the packages of modules for functions that keep accepts, those with the most
-// unused code first. Functions that no module has count as not run; those of Go that several
-// modules have count once. keep and keepAbsent, which selects of those that no module has, may be nil.
+// unused code first. Functions that no module has count as not run; those that several
+// modules have count once, as do those that compilers split. keep and keepAbsent, which selects of those that no module has, may be nil.
 func Sum(modules []*prof.Module, keep func(*prof.Func) bool, keepAbsent func(*prof.Absent) bool) []Package {
 	sums := map[string]*Package{}
-	ran := ranAnywhere(modules)
+	copies := copiesOf(modules)
 	for _, m := range modules {
-		for i := range m.Funcs {
-			f := &m.Funcs[i]
-			id := funcID{f.File, f.Name}
-			counted, several := ran[id]
-			if keep != nil && !keep(f) || several && counted.done {
+		for _, src := range sourcefunc.Of(&m.Map) {
+			first := &m.Funcs[src.Funcs[0]]
+			c, several := copies[idOf(first, &src)]
+			if keep != nil && !keep(first) || several && c.counted {
 				continue
 			}
-			name := Of(f)
+			if several {
+				c.counted = true
+			} else {
+				c = &code{}
+				c.add(m, &src)
+			}
+			name := Of(first)
 			p := sums[name]
 			if p == nil {
 				p = &Package{Name: name}
 				sums[name] = p
 			}
-			size, runs := Bytes(m, f), m.Counts[i].Runs > 0
-			if several {
-				size, runs = counted.bytes, counted.ran
-				counted.done = true
-			}
 			p.Functions++
-			p.Bytes += size
-			if runs {
+			p.Bytes += c.bytes
+			p.RanBytes += c.ranBytes
+			if c.ran {
 				p.Ran++
-				p.RanBytes += size
 			}
 		}
 	}
@@ -86,32 +87,56 @@ func Sum(modules []*prof.Module, keep func(*prof.Func) bool, keepAbsent func(*pr
 	return list
 }
 
-// funcID identifies a function of Go in all modules.
+// funcID identifies a function of the source in all modules.
 type funcID struct{ file, name string }
 
-// occurrences are what several modules have of a function.
-type occurrences struct {
-	bytes     uint64 // the largest copy
-	ran, done bool   // in any; it was counted
+// idOf returns the id of a function, the zero value if only its module tells which file it is of.
+func idOf(first *prof.Func, src *sourcefunc.Func) funcID {
+	if !path.IsAbs(first.File) && !strings.HasSuffix(first.File, ".go") {
+		return funcID{}
+	}
+	return funcID{first.File, sourcefunc.OneBody(src.Name)}
 }
 
-// ranAnywhere returns the functions of Go: each test program contains its own copies. Files of other languages
-// may have one name in several directories.
-func ranAnywhere(modules []*prof.Module) map[funcID]*occurrences {
-	all := map[funcID]*occurrences{}
+// code is the code of a function of the source: of its largest copy, if several modules have it.
+type code struct {
+	bytes, ranBytes uint64
+	ran, counted    bool // in any module
+}
+
+// add adds code of a function in a module.
+func (c *code) add(m *prof.Module, src *sourcefunc.Func) {
+	for _, i := range src.Funcs {
+		f := &m.Funcs[i]
+		c.bytes += Bytes(m, f)
+		if m.Counts[i].Runs > 0 {
+			c.ranBytes += Bytes(m, f)
+			c.ran = true
+		}
+	}
+}
+
+// copiesOf returns the code of the functions that are known in all modules. Two bodies of a constructor are one
+// function.
+func copiesOf(modules []*prof.Module) map[funcID]*code {
+	all := map[funcID]*code{}
 	for _, m := range modules {
-		for i := range m.Funcs {
-			f := &m.Funcs[i]
-			if !strings.HasSuffix(f.File, ".go") {
+		own := map[funcID]*code{}
+		for _, src := range sourcefunc.Of(&m.Map) {
+			id := idOf(&m.Funcs[src.Funcs[0]], &src)
+			if id == (funcID{}) {
 				continue
 			}
-			id := funcID{f.File, f.Name}
-			o := all[id]
-			if o == nil {
-				o = &occurrences{}
-				all[id] = o
+			if own[id] == nil {
+				own[id] = &code{}
 			}
-			o.bytes, o.ran = max(o.bytes, Bytes(m, f)), o.ran || m.Counts[i].Runs > 0
+			own[id].add(m, &src)
+		}
+		for id, c := range own {
+			if was := all[id]; was != nil {
+				c = &code{bytes: max(c.bytes, was.bytes), ranBytes: max(c.ranBytes, was.ranBytes), ran: c.ran || was.ran}
+			}
+			all[id] = c
 		}
 	}
 	return all
