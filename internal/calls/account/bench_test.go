@@ -152,11 +152,11 @@ func BenchmarkStitch(b *testing.B) {
 			nodes, pieces := 0, 0
 			for b.Loop() {
 				r := newReplayer(log, 0, Options{})
-				if err := r.run(b.Context(), log, 0, from); err != nil {
+				if err := r.run(b.Context(), stretch{log, 0, 0, from}); err != nil {
 					b.Fatal(err)
 				}
 				begin := time.Now()
-				s := replaySegment(b.Context(), log, 0, from, to, Options{})
+				s := replaySegment(b.Context(), stretch{log, 0, from, to}, Options{})
 				replaying += time.Since(begin)
 				begin = time.Now()
 				if err := r.apply(b.Context(), log, s); err != nil || s.cut {

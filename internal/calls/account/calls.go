@@ -52,7 +52,7 @@ func (p *Replay) run(ctx context.Context, yield func(*Call, error) bool) error {
 		r.damage = r.damage[:0]
 	}
 	defer damaged()
-	return eachBatch(ctx, p.log, r.thread, 0, p.log.Threads()[r.thread].Parts, &r.damage, func(b *calllog.Batch) bool {
+	return wholeThread(p.log, r.thread).each(ctx, &r.damage, func(b *calllog.Batch) bool {
 		damaged()
 		r.batch(b, 0)
 		return !r.stopped

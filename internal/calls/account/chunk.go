@@ -70,20 +70,20 @@ type piece struct {
 	since              uint64
 }
 
-// replaySegment replays some parts of a thread from an unknown stack.
-func replaySegment(ctx context.Context, log calllog.Log, thread, from, to int, opt Options) *segment {
-	s := &segment{from: from, to: to}
-	c := newChunk(s, newReplayer(log, thread, opt))
+// replaySegment replays a stretch of a thread from an unknown stack.
+func replaySegment(ctx context.Context, of stretch, opt Options) *segment {
+	s := &segment{from: of.from, to: of.to}
+	c := newChunk(s, newReplayer(of.log, of.thread, opt))
 	s.budget = c.r.opt.pieces
 	nodes := 0
 	again := func() *replayer {
-		r := newReplayer(log, thread, opt)
+		r := newReplayer(of.log, of.thread, opt)
 		if r.tails != nil {
 			r.tails.cache = c.r.tails.cache
 		}
 		return r
 	}
-	s.err = eachBatch(ctx, log, thread, from, to, &s.damage, func(b *calllog.Batch) bool {
+	s.err = of.each(ctx, &s.damage, func(b *calllog.Batch) bool {
 		for at := 0; ; {
 			before := c.r.stats.Events
 			if before == 0 && at < len(b.Events) {
@@ -325,7 +325,7 @@ func (r *replayer) addFrames(l *replayer, where []calltrie.NodeID, enters uint64
 
 // rest replays the events of a segment after the first `after` ones.
 func (r *replayer) rest(ctx context.Context, log calllog.Log, s *segment, after uint64) error {
-	return eachBatch(ctx, log, r.thread, s.from, s.to, &r.damage, func(b *calllog.Batch) bool {
+	return stretch{log, r.thread, s.from, s.to}.each(ctx, &r.damage, func(b *calllog.Batch) bool {
 		n := uint64(len(b.Events))
 		if after > 0 && after >= n {
 			after -= n

@@ -105,18 +105,18 @@ func (s *schedule) work() {
 			return
 		}
 		var seg *segment
-		from, to := l.cuts[i], l.cuts[i+1]
+		of := stretch{s.log, thread, l.cuts[i], l.cuts[i+1]}
 		direct := i == l.done && !l.busy
 		l.busy = l.busy || direct
 		s.mu.Unlock()
 		var err error
 		if direct {
-			err = l.r.run(s.ctx, s.log, from, to)
+			err = l.r.run(s.ctx, of)
 		} else {
-			seg = replaySegment(s.ctx, s.log, thread, from, to, s.opt)
+			seg = replaySegment(s.ctx, of, s.opt)
 			err = seg.err
 		}
-		s.report(thread, from, to)
+		s.report(thread, of.from, of.to)
 		s.mu.Lock()
 		if direct {
 			l.busy = false
@@ -232,7 +232,7 @@ func (r *replayer) conclude(ctx context.Context, log calllog.Log) (*replayer, er
 		}
 		if again.flat {
 			r = again
-			if err := r.run(ctx, log, 0, log.Threads()[r.thread].Parts); err != nil {
+			if err := r.run(ctx, wholeThread(log, r.thread)); err != nil {
 				return nil, err
 			}
 		}

@@ -70,7 +70,7 @@ func replayWith(tb testing.TB, log calllog.Log, cuts []int, opt Options) *replay
 	ctx := tb.Context()
 	r := newReplayer(log, 0, opt)
 	for i := range len(cuts) - 1 {
-		c := replaySegment(ctx, log, 0, cuts[i], cuts[i+1], opt)
+		c := replaySegment(ctx, stretch{log, 0, cuts[i], cuts[i+1]}, opt)
 		if c.err != nil {
 			tb.Fatal(c.err)
 		}
@@ -143,7 +143,7 @@ func TestChunks(t *testing.T) {
 		log.About.Clock.Hz = rapid.SampledFrom([]uint64{0, 1e9, 3e8}).Draw(rt, "hz")
 		about := log.Threads()[0]
 		whole := newReplayer(log, 0, opt)
-		if err := whole.run(t.Context(), log, 0, about.Parts); err != nil {
+		if err := whole.run(t.Context(), wholeThread(log, 0)); err != nil {
 			rt.Fatal(err)
 		}
 		whole, err := whole.conclude(t.Context(), log)

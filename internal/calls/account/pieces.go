@@ -99,7 +99,7 @@ func newPieces(ctx context.Context, log calllog.Log, thread int, opt Options, st
 			cur.state = r.state()
 		}
 		r.damage = r.damage[:0]
-		if err := r.run(ctx, log, at, min(at+step, parts)); err != nil {
+		if err := r.run(ctx, stretch{log, thread, at, min(at+step, parts)}); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +177,7 @@ func (p *Pieces) replay(ctx context.Context, x *Piece, last bool, begin func(*ca
 		}
 		return more
 	}
-	err := eachBatch(ctx, p.log, p.thread, x.from, x.to, &r.damage, func(b *calllog.Batch) bool {
+	err := stretch{p.log, p.thread, x.from, x.to}.each(ctx, &r.damage, func(b *calllog.Batch) bool {
 		r.batch(b, 0)
 		return more
 	})

@@ -105,12 +105,21 @@ func (r *replayer) result(t calllog.Thread) Thread {
 	return th
 }
 
-// eachBatch calls do with the batches of some parts of a thread until it returns false, and collects the damage
-// in between, up to maxDamage places. It returns the first error that is not damage.
-func eachBatch(ctx context.Context, log calllog.Log, thread, from, to int,
-	damage *[]*calllog.Damage, do func(*calllog.Batch) bool,
-) error {
-	for b, err := range log.Batches(thread, from, to) {
+// stretch is some parts of a thread of a log: [from, to).
+type stretch struct {
+	log              calllog.Log
+	thread, from, to int
+}
+
+// wholeThread is all parts of a thread.
+func wholeThread(log calllog.Log, thread int) stretch {
+	return stretch{log, thread, 0, log.Threads()[thread].Parts}
+}
+
+// each calls do with the batches of a stretch until it returns false, and collects the damage in between, up to
+// maxDamage places. It returns the first error that is not damage.
+func (s stretch) each(ctx context.Context, damage *[]*calllog.Damage, do func(*calllog.Batch) bool) error {
+	for b, err := range s.log.Batches(s.thread, s.from, s.to) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -135,7 +144,7 @@ func (r *replayer) prescan(ctx context.Context, log calllog.Log) error {
 	seen := map[calllog.FuncID]bool{}
 	exit, twice := false, false
 	var ignored []*calllog.Damage
-	err := eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &ignored, func(b *calllog.Batch) bool {
+	err := wholeThread(log, r.thread).each(ctx, &ignored, func(b *calllog.Batch) bool {
 		for i := range b.Events {
 			switch e := &b.Events[i]; {
 			case e.Kind.IsExit():
@@ -154,9 +163,9 @@ func (r *replayer) prescan(ctx context.Context, log calllog.Log) error {
 	return err
 }
 
-// run replays some parts of the thread.
-func (r *replayer) run(ctx context.Context, log calllog.Log, from, to int) error {
-	return eachBatch(ctx, log, r.thread, from, to, &r.damage, func(b *calllog.Batch) bool {
+// run replays a stretch of the thread.
+func (r *replayer) run(ctx context.Context, s stretch) error {
+	return s.each(ctx, &r.damage, func(b *calllog.Batch) bool {
 		r.batch(b, 0)
 		return true
 	})

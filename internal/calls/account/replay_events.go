@@ -66,7 +66,7 @@ func stillOpen(ctx context.Context, log calllog.Log, thread int, opt Options) (m
 	if err := r.prescan(ctx, log); err != nil {
 		return nil, err
 	}
-	if err := r.run(ctx, log, 0, log.Threads()[thread].Parts); err != nil {
+	if err := r.run(ctx, wholeThread(log, thread)); err != nil {
 		return nil, err
 	}
 	r.settle()
@@ -100,7 +100,7 @@ func (s *stepper) run(ctx context.Context, log calllog.Log) error {
 		return err
 	}
 	defer s.damaged()
-	return eachBatch(ctx, log, r.thread, 0, log.Threads()[r.thread].Parts, &r.damage, func(b *calllog.Batch) bool {
+	return wholeThread(log, r.thread).each(ctx, &r.damage, func(b *calllog.Batch) bool {
 		s.damaged()
 		if len(b.Events) == 0 {
 			r.batch(b, 0) // a block may begin even so

@@ -232,7 +232,7 @@ func Unfiltered(ctx context.Context, log calllog.Log) (bool, error) {
 	for i, t := range log.Threads() {
 		events := 0
 		var ignored []*calllog.Damage
-		err := eachBatch(ctx, log, i, 0, t.Parts, &ignored, func(b *calllog.Batch) bool {
+		err := stretch{log, i, 0, t.Parts}.each(ctx, &ignored, func(b *calllog.Batch) bool {
 			for k := 1; k < len(b.Events); k++ {
 				// A pair that a runtime would have dropped: see Stats.Shortest.
 				in, out := &b.Events[k-1], &b.Events[k]
