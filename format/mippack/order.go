@@ -224,8 +224,7 @@ func (l *line) remove(i int) {
 // into it, which a decoder fills.
 func (m *orderModel) code(c *coder, records []uint32, perm []int) {
 	l := newLine(len(records))
-	var places [lastPlaces]int // of the last functions, as indexes
-	step := 0
+	now := recent{last: ^uint32(0)} // nothing has run
 	follows := make(map[uint32]uint32, len(perm))
 	index := make(map[uint32]int, len(records))
 	if len(m.earlier) > 0 {
@@ -233,10 +232,9 @@ func (m *orderModel) code(c *coder, records []uint32, perm []int) {
 			index[r] = i
 		}
 	}
-	last := ^uint32(0) // nothing has run
 	experts := make([]expert, numExperts)
 	for k := range perm {
-		active := m.prepare(experts, l, &places, step, last, index)
+		active := m.prepare(experts, l, &now, index)
 		var i int
 		if c.e != nil {
 			i = l.rank(perm[k])
@@ -244,25 +242,32 @@ func (m *orderModel) code(c *coder, records []uint32, perm []int) {
 		i = m.place(c, experts[:active], l.n, i)
 		fn := l.at(i)
 		perm[k] = fn
-		step = experts[0].bucket(i)
+		now.step = experts[0].bucket(i)
 		m.learn(experts[:active], i, l.n)
 		l.remove(fn)
-		copy(places[1:], places[:])
-		places[0] = fn
-		follows[last] = records[fn]
-		last = records[fn]
+		copy(now.places[1:], now.places[:])
+		now.places[0] = fn
+		follows[now.last] = records[fn]
+		now.last = records[fn]
 	}
 	m.earlier = append([]map[uint32]uint32{follows}, m.earlier[:min(len(m.earlier), earlierRuns-1)]...)
 }
 
+// recent is what came last in an order.
+type recent struct {
+	places [lastPlaces]int // of the last functions, as indexes
+	step   int             // bucket of the last step
+	last   uint32          // record of the last function
+}
+
 // prepare sets up the experts for the next function and returns their number.
-func (m *orderModel) prepare(experts []expert, l *line, places *[lastPlaces]int, step int, last uint32, index map[uint32]int) int {
-	for i := range places {
+func (m *orderModel) prepare(experts []expert, l *line, now *recent, index map[uint32]int) int {
+	for i, at := range now.places {
 		experts[i].h = m.last[i]
-		experts[i].prepare(l.n, l.rank(places[i]))
+		experts[i].prepare(l.n, l.rank(at))
 	}
 	x := &experts[lastPlaces]
-	x.h = m.after[step]
+	x.h = m.after[now.step]
 	x.prepare(l.n, experts[0].place)
 	n := lastPlaces + 1
 	for i, follows := range m.earlier {
@@ -270,7 +275,7 @@ func (m *orderModel) prepare(experts []expert, l *line, places *[lastPlaces]int,
 		x.h = m.before[i]
 		place := experts[0].place
 		// Functions that have run are skipped, for a limited number of steps.
-		at := last
+		at := now.last
 		for range 64 {
 			next, ok := follows[at]
 			if !ok {

@@ -38,7 +38,7 @@ func (d *Document) draw(w *writer, s *Scenario, alone bool) {
 	d.head(w, s)
 	for i := range s.Layouts {
 		x := margin + i*(width+mapGap)
-		d.drawMap(w, &s.Layouts[i], g, x, mapTop, len(s.Layouts[i].Curve))
+		(&canvas{w, g, len(s.Layouts[i].Curve)}).drawMap(&s.Layouts[i], x, mapTop)
 	}
 	drawCurve(w, s, curveTop)
 	w.printf("</svg>\n")
@@ -86,58 +86,65 @@ func (d *Document) head(w *writer, s *Scenario) {
 	w.text(x+20, y+height-1, "", "start", "not touched")
 }
 
+// canvas is what the squares of a layout are drawn on; the last step at which one is touched has the last colour.
+type canvas struct {
+	*writer
+	grid
+	steps int
+}
+
 // drawMap writes the squares of one layout, with their addresses at the left.
-func (d *Document) drawMap(w *writer, l *Layout, g grid, x, y, steps int) {
+func (c *canvas) drawMap(l *Layout, x, y int) {
 	touched := l.touched()
 	label := fmt.Sprintf("%s of %s", report.Count(touched), report.Plural(len(l.Pages), "page"))
 	if l.Label != "" {
 		label = l.Label + ": " + label
 	}
 	left := x + labelWidth
-	w.text(float64(left), float64(y)-10, "label", "start", label)
+	c.text(float64(left), float64(y)-10, "label", "start", label)
 	every := 1
-	for every*g.pitch() < 14 {
+	for every*c.pitch() < 14 {
 		every++
 	}
-	for row := 0; row < g.rows && row*g.columns < len(l.Pages); row++ {
-		cells := l.Pages[row*g.columns : min((row+1)*g.columns, len(l.Pages))]
-		top := y + row*g.pitch()
+	for row := 0; row < c.rows && row*c.columns < len(l.Pages); row++ {
+		cells := l.Pages[row*c.columns : min((row+1)*c.columns, len(l.Pages))]
+		top := y + row*c.pitch()
 		if row%every == 0 {
-			base := float64(top) + float64(g.side)/2 + 4
-			w.text(float64(left-8), base, "addr", "end", fmt.Sprintf("%#x", cells[0].Addr))
+			base := float64(top) + float64(c.side)/2 + 4
+			c.text(float64(left-8), base, "addr", "end", fmt.Sprintf("%#x", cells[0].Addr))
 		}
-		d.drawRow(w, cells, g, left, top, steps)
+		c.drawRow(cells, left, top)
 	}
 }
 
 // drawRow writes one row. If squares are small, adjacent pages that were not touched become
 // one shape, because there may be thousands of them.
-func (d *Document) drawRow(w *writer, cells []Page, g grid, left, top, steps int) {
+func (c *canvas) drawRow(cells []Page, left, top int) {
 	for i := 0; i < len(cells); {
-		p, x := &cells[i], left+i*g.pitch()
+		p, x := &cells[i], left+i*c.pitch()
 		if p.Step > 0 {
 			at := 0.0
-			if steps > 1 {
-				at = float64(p.Step-1) / float64(steps-1)
+			if c.steps > 1 {
+				at = float64(p.Step-1) / float64(c.steps-1)
 			}
-			w.printf("<rect class=\"page\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>%s</title></rect>\n",
-				x, top, g.side, g.side, colour(at), webpage.Escape(p.tooltip(steps)))
+			c.printf("<rect class=\"page\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>%s</title></rect>\n",
+				x, top, c.side, c.side, colour(at), webpage.Escape(p.tooltip(c.steps)))
 			i++
 			continue
 		}
 		run := 1
-		for g.side < 8 && i+run < len(cells) && cells[i+run].Step == 0 {
+		for c.side < 8 && i+run < len(cells) && cells[i+run].Step == 0 {
 			run++
 		}
-		title := p.tooltip(steps)
+		title := p.tooltip(c.steps)
 		if run > 1 {
 			title = fmt.Sprintf("%#x to %#x: %d pages, not touched", p.Addr, cells[i+run-1].Addr, run)
 		}
-		w.printf("<path class=\"page empty\" d=\"")
+		c.printf("<path class=\"page empty\" d=\"")
 		for k := range run {
-			w.printf("M%d %dh%dv%dh-%dz", x+k*g.pitch(), top, g.side, g.side, g.side)
+			c.printf("M%d %dh%dv%dh-%dz", x+k*c.pitch(), top, c.side, c.side, c.side)
 		}
-		w.printf("\"><title>%s</title></path>\n", webpage.Escape(title))
+		c.printf("\"><title>%s</title></path>\n", webpage.Escape(title))
 		i += run
 	}
 }

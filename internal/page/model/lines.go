@@ -151,11 +151,24 @@ type copyKey struct {
 	chain string // the calls that lead to it
 }
 
+// inlining collects what was inlined; the values are whether it ran.
+type inlining struct {
+	calls  map[int]map[InlinedCall]bool // by file
+	copies map[int]map[copyKey]bool     // by callee
+}
+
+// codePiece is code of a function, into which all frames but the first were inlined.
+type codePiece struct {
+	function int
+	at       [2]uint64
+	frames   []coverage.Frame
+	ran      bool
+}
+
 // inlined finds inlined functions, and the ends of functions.
 func (b *builder) inlined() {
 	known := len(b.m.Functions)
-	calls := map[int]map[InlinedCall]bool{} // by file; the value is whether it ran
-	copies := map[int]map[copyKey]bool{}    // by callee
+	in := inlining{map[int]map[InlinedCall]bool{}, map[int]map[copyKey]bool{}}
 	for i := range b.in.Modules {
 		m := &b.in.Modules[i]
 		scopes, ok := m.Code.(Scopes)
@@ -166,27 +179,27 @@ func (b *builder) inlined() {
 			id := b.byFunc[&m.Funcs[k]]
 			for blk := range coverage.Blocks(&m.Funcs[k]) {
 				ran := m.Counts[k].Covered(blk.Index)
-				for piece, frames := range scopes.Pieces(blk.Lo, blk.Hi) {
-					b.piece(m, id, piece, frames, ran, calls, copies)
+				for at, frames := range scopes.Pieces(blk.Lo, blk.Hi) {
+					b.piece(m, &codePiece{id, at, frames, ran}, &in)
 				}
 			}
 		}
 	}
-	for callee, set := range copies {
-		in := &Inlined{Into: []int{}}
+	for callee, set := range in.copies {
+		all := &Inlined{Into: []int{}}
 		for key, ran := range set {
-			in.Copies++
+			all.Copies++
 			if ran {
-				in.Ran++
+				all.Ran++
 			}
-			if !slices.Contains(in.Into, key.into) {
-				in.Into = append(in.Into, key.into)
+			if !slices.Contains(all.Into, key.into) {
+				all.Into = append(all.Into, key.into)
 			}
 		}
-		slices.Sort(in.Into)
-		b.m.Functions[callee].Inlined = in
+		slices.Sort(all.Into)
+		b.m.Functions[callee].Inlined = all
 	}
-	for file, set := range calls {
+	for file, set := range in.calls {
 		for c, ran := range set {
 			if ran {
 				c.Ran = 1
@@ -200,15 +213,15 @@ func (b *builder) inlined() {
 	b.linesOfFunctions(known)
 }
 
-// piece adds code of function id, into which all frames but the first were inlined.
-func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []coverage.Frame, ran bool, calls map[int]map[InlinedCall]bool, copies map[int]map[copyKey]bool) {
-	fn := &b.m.Functions[id]
+// piece adds a piece of code: the lines of its function, and the calls that were inlined.
+func (b *builder) piece(m *coverage.Module, p *codePiece, in *inlining) {
+	fn, frames := &b.m.Functions[p.function], p.frames
 	// Line tables begin where the body does, and definitions some lines before.
 	if line := frameLine(frames); line > 0 && line < fn.Line && fn.Line-line < maxHead {
 		fn.Line = line
 	}
 	if len(frames) <= 1 {
-		for path, line := range m.Lines.Lines(at[0], at[1]) {
+		for path, line := range m.Lines.Lines(p.at[0], p.at[1]) {
 			if fn.File >= 0 && b.m.Files[fn.File].Path == path {
 				fn.End = max(fn.End, line)
 			}
@@ -220,7 +233,7 @@ func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []cover
 		f := &frames[k+1]
 		file := ""
 		if k+2 == len(frames) { // the innermost: the lines of the code are its own
-			for path := range m.Lines.Lines(at[0], at[0]+1) {
+			for path := range m.Lines.Lines(p.at[0], p.at[0]+1) {
 				file = path
 			}
 		}
@@ -229,9 +242,9 @@ func (b *builder) piece(m *coverage.Module, id int, at [2]uint64, frames []cover
 			c.File = b.file(file)
 		}
 		fmt.Fprintf(&chain, "%s\x00%s\x00%d\x00", f.Func, f.CallFile, f.CallLine)
-		set(copies, callee, copyKey{id, chain.String()}, ran)
+		set(in.copies, callee, copyKey{p.function, chain.String()}, p.ran)
 		if file := b.file(f.CallFile); file >= 0 && f.CallLine > 0 {
-			set(calls, file, InlinedCall{Line: f.CallLine, Callee: callee, Into: id}, ran)
+			set(in.calls, file, InlinedCall{Line: f.CallLine, Callee: callee, Into: p.function}, p.ran)
 		}
 	}
 }
