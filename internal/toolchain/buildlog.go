@@ -36,6 +36,7 @@ type buildEvent struct {
 	Kept      *keptEvent     `json:",omitempty"` // a module for which the linker cannot do a part of that
 	Units     int            `json:",omitempty"` // number of source files of its code, if not 1
 	Bitcode   int            `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
+	Parsed    []string       `json:",omitempty"` // these files, if no link need be given the bitcode (-emit-llvm)
 	LinkCache string         `json:",omitempty"` // a module whose link may use lld's cache
 	LTOLink   string         `json:",omitempty"` // the number of that link, in events of what it compiled as well
 	Ran       bool           `json:",omitempty"` // a cache had to start its compiler
@@ -148,6 +149,7 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 	untouched := map[[2]string]bool{} // by path and reason: compilers start each other, and builds compile a file for several programs
 	var linked unprobedLinks
 	given := map[string]bool{}
+	var parsed []string
 	for lines.Scan() {
 		var e buildEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
@@ -162,6 +164,7 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 		for _, file := range e.Given {
 			given[file] = true
 		}
+		parsed = append(parsed, e.Parsed...)
 		if e.Cache != "" {
 			launched[e.Launch] = true
 			continue
@@ -179,18 +182,25 @@ func ReadBuildLog(path, mode string) (*buildSummary, error) {
 	}
 	sum.Cached, sum.Links = len(launched), slices.Sorted(maps.Values(cached))
 	linked.list(sum)
-	sum.unlinked(given)
+	sum.unlinked(given, parsed)
 	return sum, lines.Err()
 }
 
-// unlinked sets the files that were compiled and that no link was given, if the build linked anything.
-func (b *buildSummary) unlinked(given map[string]bool) {
+// unlinked sets the files that were compiled and that no link was given, if the build linked anything. parsed are those
+// of which bitcode was made: a link is given it, or a compiler makes code of it.
+func (b *buildSummary) unlinked(given map[string]bool, parsed []string) {
 	for path := range b.seen {
 		if path != "" && len(given) > 0 && !given[path] {
 			b.Unlinked = append(b.Unlinked, path)
 		}
 	}
+	for _, path := range parsed {
+		if len(given) > 0 && b.seen[path] == nil && !given[path] {
+			b.Unlinked = append(b.Unlinked, path)
+		}
+	}
 	slices.Sort(b.Unlinked)
+	b.Unlinked = slices.Compact(b.Unlinked)
 }
 
 func (b *buildSummary) add(e *buildEvent) {

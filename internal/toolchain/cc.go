@@ -259,7 +259,11 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string, p plan) error {
 	argv, env := f.instrumented(ctx, s, c, cmd, argv, p)
 	if cmd.Bitcode && cmd.Compiles {
-		if err := logEvent(buildEvent{Bitcode: len(cmd.Sources)}); err != nil {
+		e := buildEvent{Bitcode: len(cmd.Sources)}
+		if !cmd.LTO {
+			e.Parsed = absolute(cmd.Sources)
+		}
+		if err := logEvent(e); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/prof"
@@ -73,26 +74,53 @@ func (r *unitRecords) readUnprobed(in linkInput, archive bool, member string, bo
 		code = &objfile.LinkCode{Made: []string{err.Error()}, Bytes: 1}
 	}
 	o := newLinkedObject(in.path, archive, member)
-	name := o.Name
-	if archive {
-		code.Made = append([]string{filepath.Base(in.path)}, code.Made...)
-	}
-	u := unprobedUnit(code, name, filepath.Dir(in.path))
+	u := o.unit(code, in.path, archive)
 	if u == nil {
 		return nil
 	}
-	all := len(u.Funcs)
-	u.Funcs = slices.DeleteFunc(u.Funcs, func(a prof.Absent) bool { return rustMade(a.Name) })
-	if all > 0 && len(u.Funcs) == 0 {
-		return nil
-	}
-	u.Unlinked = archive
-	o.describe(code, u, name)
 	r.unprobed = append(r.unprobed, o)
 	if r.data, err = mip.AppendUnit(r.data, u); err != nil {
 		return err
 	}
 	return r.likeThis(body)
+}
+
+// unit returns the unit of an object without probes at path, or of a member of an archive there, nil if it has no code of
+// a source. It adds what the object says of its source and compiler.
+func (o *linkedObject) unit(code *objfile.LinkCode, path string, archive bool) *prof.Unit {
+	name := o.Name
+	if archive {
+		code.Made = append([]string{filepath.Base(path)}, code.Made...)
+	}
+	u := unprobedUnit(code, name, filepath.Dir(path))
+	if u == nil {
+		return nil
+	}
+	all := len(u.Funcs)
+	u.Funcs = slices.DeleteFunc(u.Funcs, func(a prof.Absent) bool { return probe.RustMade(a.Name) })
+	if all > 0 && len(u.Funcs) == 0 {
+		return nil
+	}
+	u.Unlinked = archive
+	o.describe(code, u, name)
+	return u
+}
+
+// UnprobedUnit returns the unit of an object without probes at path, or of a member of an archive there, nil if it has
+// probes, or no code of a source.
+func UnprobedUnit(path string, archive bool, member string, body *io.SectionReader) (*prof.Unit, error) {
+	if defined, needed, ok := objfile.ObjectNames(body, ourPrefix); !ok || len(defined)+len(needed) > 0 {
+		return nil, nil
+	}
+	code, err := objfile.ReadLinkCode(body)
+	if errors.Is(err, objfile.ErrNotELF) || errors.Is(err, objfile.ErrNoCode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := newLinkedObject(path, archive, member)
+	return o.unit(code, path, archive), nil
 }
 
 // maxScript bounds a linker script, in bytes.

@@ -20,6 +20,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -291,14 +292,30 @@ func (sh *shim) rewrite(src []byte, name string, x64 bool) ([]byte, probe.Result
 	if err != nil {
 		return nil, probe.Result{}, fmt.Errorf("compiler output: %w", err)
 	}
-	if m := fileNumber().FindSubmatch(src); m != nil && filepath.Ext(unit.Source) == ".pcm" {
-		unit.Source = string(m[1]) // of the module
+	if filepath.Ext(unit.Source) == ".pcm" {
+		unit.Source = moduleSource(src, unit.Source, opts.Dir)
 	}
 	if unit.Source == "" { // Mach-O's first .file may be a header
 		unit.Source = machOSource(opts.Sources, name)
 	}
 	out, result := native.Rewrite(unit, opts)
 	return out, result, nil
+}
+
+// moduleFile is the first source in what clang makes of a module that it parsed before, in a directory of its own or with
+// the sum of its content.
+var moduleFile = lazyregexp.New(`(?m)^\s*\.file\s+1\s+"([^"\\\n]+)"(?:\s+"([^"\\\n]+)")?(?:\s+md5\s+\w+)?\s*$`)
+
+// moduleSource returns the source of clang's output for a module, which debug information names, or else the module.
+func moduleSource(src []byte, module, dir string) string {
+	name := module
+	if m := moduleFile().FindSubmatch(src); m != nil {
+		name = filepath.Join(string(m[1]), string(m[2]))
+	}
+	if !filepath.IsAbs(name) && dir != "" {
+		name = filepath.Join(dir, name)
+	}
+	return name
 }
 
 // CompileAll compiles regular expressions.

@@ -72,8 +72,11 @@ func ObjectNames(r io.ReaderAt, prefix string) (defined, needed []string, ok boo
 }
 
 // noteSections are those whose absence from one object changes what linkers make of all: whether the stack is
-// executable, and which features of the processor the program supports.
-var noteSections = []string{".note.gnu.property", ".note.GNU-stack"}
+// executable, and which features of the processor the program supports. An object without the former, which has no
+// flags, makes the stack executable, whatever others have, and linkers name the first that has none.
+var noteSections = []string{".note.gnu.property", stackNote}
+
+const stackNote = ".note.GNU-stack"
 
 // byteOrder is that of an ELF file.
 type byteOrder interface {
@@ -111,6 +114,9 @@ func OneSection(like io.ReaderAt, name string, data []byte) ([]byte, error) {
 	}
 	for _, note := range noteSections {
 		s := f.Section(note)
+		if s == nil && note == stackNote {
+			sections = append(sections, sectionHeader{name: note, kind: elf.SHT_PROGBITS, align: 1})
+		}
 		if s == nil {
 			continue
 		}

@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +60,25 @@ func TestSectionOf(t *testing.T) {
 	for n := range len(made) {
 		if got, err := SectionOf(bytes.NewReader(made[:n]), ".debug.test"); err == nil && len(got) > 0 && string(got) != "contents" {
 			t.Fatalf("SectionOf of %d bytes = %q", n, got)
+		}
+	}
+}
+
+// TestOneSectionStack: an object has the note on its stack also if the one that it is like has none, which linkers then name.
+func TestOneSectionStack(t *testing.T) {
+	t.Parallel()
+	like := object(t, "-O1", "-Wa,--noexecstack")
+	for name, object := range map[string][]byte{"with a note": like, "without": bytes.Replace(like, []byte(stackNote), []byte(".note.GNU-stuck"), 1)} {
+		made, err := OneSection(bytes.NewReader(object), ".debug.test", []byte("contents"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := elf.NewFile(bytes.NewReader(made))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := f.Section(stackNote); s == nil || s.Flags != 0 {
+			t.Errorf("%s: section %v", name, s)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -57,7 +58,9 @@ func (in *inputs) addObjects(s *verb.Streams, p *prof.Profile) (files []string, 
 		return nil, nil
 	}
 	for i := range m.Absent {
-		files = append(files, m.Absent[i].File) // in order
+		if m.Absent[i].Why != prof.Unprobed {
+			files = append(files, m.Absent[i].File) // in order
+		}
 	}
 	files = slices.Compact(files)
 	if m.BuildID, err = contentID(&m); err != nil {
@@ -78,11 +81,18 @@ func contentID(m *prof.Map) (prof.BuildID, error) {
 	return prof.BuildID(sum[:wire.MaxBuildID]), nil
 }
 
-// unitsIn returns the units of an object, or of the members of an archive.
+// unitsIn returns the units of an object, or of the members of an archive, also of those without probes.
 func unitsIn(path string) (units []prof.Unit, err error) {
-	err = objfile.EachLinkInput(path, func(_ bool, member string, body *io.SectionReader) error {
+	err = objfile.EachLinkInput(path, func(archive bool, member string, body *io.SectionReader) error {
 		found, err := absent.UnitsOf(body, cmp.Or(member, path))
 		units = append(units, found...)
+		if len(found) > 0 || err != nil {
+			return err
+		}
+		u, err := toolchain.UnprobedUnit(path, archive, member, body)
+		if u != nil {
+			units = append(units, *u)
+		}
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) { // a member of a thin archive, or the file was just removed

@@ -391,13 +391,20 @@ func (p *parser) finish() Command {
 	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
 	c.Merges = works && !p.compile && p.partial
-	c.NoOpt = works && len(c.Sources) > 0 && !c.LTO && !c.tuned && (c.level == "" || c.level == "-O0")
+	c.NoOpt = works && p.unoptimised() && !c.LTO && !c.tuned && (c.level == "" || c.level == "-O0")
 	c.Bitcode = c.Family == Clang && (c.LTO && !p.fat || p.llvm)
 	c.Writes = c.Writes && len(c.Sources) > 0
 	if !works {
 		c.Refusal, c.Alien, c.Assembly = "", false, nil
 	}
 	return *c
+}
+
+// unoptimised reports whether what the command compiles has not been optimised before, as bitcode may have been. A module of
+// C++ has what the compiler parsed.
+func (p *parser) unoptimised() bool {
+	modules := !slices.ContainsFunc(p.cmd.Codes, func(name string) bool { return path.Ext(name) != ".pcm" && p.lang != "pcm" })
+	return modules && len(p.cmd.Sources)+len(p.cmd.Codes) > 0
 }
 
 // NotBare is the reason why the timed modes do not support programs without a C library.

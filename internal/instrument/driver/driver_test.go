@@ -396,7 +396,7 @@ func TestLinkerArgs(t *testing.T) {
 	}
 }
 
-// TestNoOpt checks which commands are said to compile without optimisation.
+// TestDebug checks which commands are said to write debug information.
 func TestDebug(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{
@@ -409,6 +409,7 @@ func TestDebug(t *testing.T) {
 	}
 }
 
+// TestNoOpt checks which commands are said to compile without optimisation.
 func TestNoOpt(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{
@@ -422,6 +423,14 @@ func TestNoOpt(t *testing.T) {
 			if c := Parse(family, strings.Fields(args), readTest); c.NoOpt != want {
 				t.Errorf("%s: %v", args, c.NoOpt)
 			}
+		}
+	}
+	// Modules of clang are not optimised yet, bitcode may be.
+	for args, want := range map[string]bool{
+		"-c m.pcm": true, "-O2 -c m.pcm": false, "-x pcm -c m": true, "-c a.bc": false, "-c a.ll": false, "a.cc m.pcm a.bc": false, "a.cc m.pcm": true,
+	} {
+		if c := Parse(Clang, strings.Fields(args), readTest); c.NoOpt != want {
+			t.Errorf("%s: %v", args, c.NoOpt)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func dumpedNames(body []byte, own string) []string {
 	return names
 }
 
-// Omits reports whether the user chose that a function of a source file gets no probe.
+// Omits reports whether the user chose that a function of a source file gets no probe, or no source has it.
 func (o *Options) Omits(name, source string) bool {
-	return !o.wanted(name, source) || o.Groups > 0 && groupOf(name, source, o.Groups) != o.Group
+	return RustMade(name) || !o.wanted(name, source) || o.Groups > 0 && groupOf(name, source, o.Groups) != o.Group
 }

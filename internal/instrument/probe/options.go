@@ -88,6 +88,7 @@ const (
 	SkipSmall    = "below --min-instructions"
 	SkipEmpty    = "empty: the compiler proved it unreachable"
 	SkipThunk    = "a thunk for indirect branches"
+	SkipMade     = "made by rustc for the link: no source has it"
 	SkipOrphan   = "a cold fragment of a function in another section group"
 )
 
@@ -121,6 +122,8 @@ func (o *Options) Reason(fn *asm.Function, source string) string {
 		return SkipThunk
 	case fn.Orphan:
 		return SkipOrphan
+	case RustMade(fn.Name):
+		return SkipMade
 	case insns < o.MinInsns:
 		return SkipSmall
 	case !o.wanted(fn.Name, source):

@@ -80,21 +80,28 @@ func Of(units []prof.Unit, funcs []prof.Func, symbols map[string]bool) []prof.Ab
 // Unlinked returns the functions of units of objects that are neither in any of the maps nor known to be absent
 // from one, in the order of maps.
 func Unlinked(units []prof.Unit, maps []*prof.Map) []prof.Absent {
-	have := present{}
+	have, unprobed := present{}, map[string]bool{}
 	for _, m := range maps {
 		have.add(m.Funcs)
 		for i := range m.Absent {
-			have[keyOf(&m.Absent[i])] = true
+			a := &m.Absent[i]
+			have[keyOf(a)] = true
+			if a.Why == prof.Unprobed {
+				unprobed[a.Name] = true
+			}
 		}
 	}
 	var found list
 	for i := range units {
 		for _, a := range units[i].Funcs {
-			if have[keyOf(&a)] {
+			// What does not name its source has the name of its object, or of a member of an archive.
+			if have[keyOf(&a)] || a.Why == prof.Unprobed && a.Source == "" && unprobed[a.Name] {
 				continue
 			}
 			if a.Why != prof.Unprobed {
 				a.Why = prof.NoProgram
+			} else {
+				unprobed[a.Name] = true
 			}
 			found.add(&a)
 		}
