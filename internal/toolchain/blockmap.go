@@ -98,13 +98,14 @@ func mapCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 	}
 	shim.Target = cmd.Target
 	dir := ""
-	if cmd.Compiles && why == "" {
+	compiles := cmd.Compiles || len(cmd.Assembly) > 0 // assembly may be a compiler's output
+	if compiles && why == "" {
 		var err error
 		if dir, err = prepareMap(ctx, c, shim); err != nil {
 			why = err.Error()
 		}
 	}
-	if !cmd.Compiles || why != "" {
+	if !compiles || why != "" {
 		for _, source := range cmd.Sources {
 			if err := logEvent(buildEvent{Map: &mapEvent{Source: source, Why: why}}); err != nil {
 				return err

@@ -171,7 +171,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 	if f.Shim.Use == nil && !f.Shim.Map {
 		return f.withProbes(ctx, s, c, &cmd, argv)
 	}
-	if !cmd.Compiles && !cmd.Links || isCheck(&cmd) {
+	if !cmd.Compiles && !cmd.Links && (!f.Shim.Map || len(cmd.Assembly) == 0) || isCheck(&cmd) {
 		return c.become(ctx, argv, "")
 	}
 	if f.Shim.Map {

@@ -89,7 +89,7 @@ func (c *aarch64Counters) free(block int) aarch64.Set {
 
 func (c *aarch64Counters) dear(block int) bool { return aarch64Place{free: c.free(block)}.spills(2) }
 
-func (c *aarch64Counters) add(f *asm.Fragment, at, block int) {
+func (c *aarch64Counters) add(f *asm.Fragment, at, block int, _ bool) {
 	p := aarch64CounterPlace{aarch64Place: aarch64Place{free: c.free(block)}}
 	switch {
 	case !c.r.Opts.Atomic:

@@ -39,7 +39,8 @@ type counters interface {
 	// dear reports whether a counter at the beginning of a block of the function costs more than others.
 	dear(block int) bool
 	// add adds the place of the next counter, in f, where so much is live as at the beginning of a block of the function.
-	add(f *asm.Fragment, at, block int)
+	// once reports that it runs at most once in each call.
+	add(f *asm.Fragment, at, block int, once bool)
 }
 
 // planCounters plans counters of fn, whose places it adds to those given, which are empty. A function whose counts would
@@ -68,6 +69,7 @@ func withCounters(fn *asm.Function, g *asm.Graph, plan *countPlan, places counte
 	c := &counted{fn: &asm.Function{Name: fn.Name, Orphan: fn.Orphan}}
 	var number, ofWay []uint32
 	first, way := 0, 0
+	again := repeated(g)
 	for _, f := range fn.Frags {
 		to := way
 		for to < len(plan.ways) && plan.first[to] == first {
@@ -83,7 +85,7 @@ func withCounters(fn *asm.Function, g *asm.Graph, plan *countPlan, places counte
 			if b.Way != nil {
 				ofWay = append(ofWay, uint32(len(c.implied)))
 				c.implied = append(c.implied, nil)
-				places.add(f, b.Way.At(), plan.onto[way])
+				places.add(f, b.Way.At(), plan.onto[way], !again[first+plan.ways[way].Block])
 				way++
 				continue
 			}
@@ -93,7 +95,7 @@ func withCounters(fn *asm.Function, g *asm.Graph, plan *countPlan, places counte
 			}
 			number = append(number, uint32(len(c.implied)))
 			c.implied = append(c.implied, by)
-			places.add(f, b.Probe, block)
+			places.add(f, b.Probe, block, !again[block])
 			block++
 		}
 		c.fn.Frags = append(c.fn.Frags, split)

@@ -2,10 +2,12 @@ package probe
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -70,4 +72,44 @@ func edgeText(out string) string {
 		}
 	}
 	return ""
+}
+
+// TestRepeated has a loop, what is before and behind it, and code that is entered by ways that are not known.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	n := func(blocks ...int) (nodes []int) {
+		for _, b := range blocks {
+			nodes = append(nodes, asm.Nodes+b)
+		}
+		return nodes
+	}
+	for _, tc := range []struct {
+		name    string
+		entered []int // besides block 0
+		succs   [][]int
+		want    string
+	}{
+		{"straight", nil, [][]int{n(1, 2), n(3), n(3), {asm.NodeOut}}, "...."},
+		{"loop", nil, [][]int{n(1), n(2), n(1, 3), {asm.NodeOut}}, ".12."},
+		{"itself", nil, [][]int{n(1), n(1, 2), {asm.NodeOut}}, ".1."},
+		{"irreducible", nil, [][]int{n(1, 2), n(2), n(1, 3), {asm.NodeOut}}, ".12."},
+		// A landing of exceptions, behind which a loop begins again: what it is left by leads to it.
+		{"landing", n(2), [][]int{n(1), {asm.NodeOut, n(3)[0]}, n(1), {asm.NodeOut}}, ".123"},
+		{"landing outside", n(2), [][]int{n(1), {asm.NodeOut}, {asm.NodeOut}}, "..2"},
+	} {
+		g := &asm.Graph{Succs: make([][]int, asm.Nodes)}
+		g.Succs[asm.NodeIn] = append(n(0), tc.entered...)
+		g.Succs = append(g.Succs, tc.succs...)
+		got := ""
+		for b, again := range repeated(g) {
+			if again {
+				got += strconv.Itoa(b)
+			} else {
+				got += "."
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
 }

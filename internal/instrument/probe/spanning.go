@@ -115,6 +115,78 @@ func frequency(depth int) float64 {
 	return f
 }
 
+// repeated reports of each block whether it may run more than once in a call: it is on a cycle of the graph, or on one of
+// the ways that are not known, which lead from wherever the function may be left to wherever it may be entered but by a call.
+func repeated(g *asm.Graph) []bool {
+	entered := slices.DeleteFunc(slices.Clone(g.Succs[asm.NodeIn]), func(n int) bool { return n == asm.Nodes })
+	next := func(n int) []int {
+		switch n {
+		case asm.NodeIn:
+			return nil
+		case asm.NodeOut:
+			return entered
+		}
+		return g.Succs[n]
+	}
+	on := cycles(len(g.Succs), next)
+	return on[asm.Nodes:]
+}
+
+// cycles reports which of n nodes are on a cycle, by Tarjan's algorithm for strongly connected components (1972).
+func cycles(n int, next func(int) []int) []bool {
+	type visit struct{ node, edge int }
+	on := make([]bool, n)
+	index, low := make([]int, n), make([]int, n) // from 1; 0 was not visited
+	open := make([]bool, n)                      // its component is not complete
+	var stack []int
+	count := 0
+	for root := range n {
+		if index[root] != 0 {
+			continue
+		}
+		path := []visit{{root, 0}}
+		for len(path) > 0 {
+			v := &path[len(path)-1]
+			if v.edge == 0 {
+				count++
+				index[v.node], low[v.node], open[v.node] = count, count, true
+				stack = append(stack, v.node)
+			}
+			if to := next(v.node); v.edge < len(to) {
+				at := to[v.edge]
+				v.edge++
+				switch {
+				case at == v.node:
+					on[at] = true
+				case index[at] == 0:
+					path = append(path, visit{at, 0})
+				case open[at]:
+					low[v.node] = min(low[v.node], index[at])
+				}
+				continue
+			}
+			node := v.node
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				low[path[len(path)-1].node] = min(low[path[len(path)-1].node], low[node])
+			}
+			if low[node] != index[node] {
+				continue
+			}
+			at := len(stack) - 1
+			for stack[at] != node {
+				at--
+			}
+			for _, member := range stack[at:] {
+				open[member] = false
+				on[member] = on[member] || len(stack)-at > 1
+			}
+			stack = stack[:at]
+		}
+	}
+	return on
+}
+
 // loopDepths returns in how many natural loops each block is: those of the edges that lead to a block which dominates
 // the one that they come from.
 func loopDepths(g *asm.Graph) []int {

@@ -18,6 +18,10 @@ import (
 //	                                              popfq
 //	                                              leaq 128(%rsp), %rsp
 
+// A block that runs at most once in each call is counted in the low half of its counter, by an instruction that is a byte
+// shorter: it runs no more often than the function is called, which is counted in 32 bits, and a call count that wrapped
+// makes the function's counts inexact.
+
 // x86Counters are the places of the counters of a function.
 type x86Counters struct {
 	r      *Rewriter
@@ -30,6 +34,7 @@ type x86Counters struct {
 type x86Place struct {
 	live    x86.Set
 	onStack bool // the CFA is relative to the stack pointer
+	once    bool // it runs at most once in each call
 }
 
 // count leaves alone what has a branch of short reach, which counters might move out of reach.
@@ -44,8 +49,8 @@ func (x86Probes) count(r *Rewriter, fn *asm.Function) *counted {
 
 func (c *x86Counters) dear(block int) bool { return c.live[block]&x86.Flags != 0 }
 
-func (c *x86Counters) add(f *asm.Fragment, at, block int) {
-	p := x86Place{live: c.live[block]}
+func (c *x86Counters) add(f *asm.Fragment, at, block int, once bool) {
+	p := x86Place{live: c.live[block], once: once}
 	if c.dear(block) {
 		p.onStack = f.Unwind && asm.CFAOnStack(c.r.Unit.Src[f.Label:max(f.Label, at)], "7", "%rsp", "rsp")
 	}
@@ -54,9 +59,13 @@ func (c *x86Counters) add(f *asm.Fragment, at, block int) {
 
 func (c *x86Counters) probe(block int, rec position) string {
 	atomic := c.r.Opts.Atomic
-	count, p := "\tincq\t"+rec.String()+"(%rip)\n", &c.places[block]
+	p := &c.places[block]
+	count := "\tincq\t" + rec.String() + "(%rip)\n"
+	if p.once {
+		count = "\tincl\t" + rec.String() + "(%rip)\n"
+	}
 	if atomic {
-		count = "\tlock incq\t" + rec.String() + "(%rip)\n"
+		count = "\tlock " + count[1:]
 	}
 	if p.live&x86.Flags == 0 {
 		return count

@@ -44,22 +44,26 @@ func (w *walker) counter(in x86.Inst, next int64) (n int64, ok bool) {
 	return 0, true
 }
 
+// counts reports whether an instruction is incq, or incl, which counts what runs at most once in each call.
+func counts(in x86.Inst) bool {
+	return in.Map == x86.MapOne && in.Prefix&^x86.PrefixLock == 0 && in.HasModRM && (in.Rex == 0x48 || in.Rex == 0) && in.Opcode == 0xff && in.Reg() == 0 && in.RIP
+}
+
 // isWide reports whether an instruction without escape has operands of 64 bits, and no prefix.
 func isWide(in x86.Inst) bool {
 	return in.Map == x86.MapOne && in.Prefix == 0 && in.Wide() && in.HasModRM
 }
 
-// increments reports whether the instruction in at an offset of b is incq of a record, or lock incq.
+// increments reports whether the instruction in at an offset of b counts in a record, locked or not.
 func (w *walker) increments(in x86.Inst, at int64) bool {
-	in.Prefix &^= x86.PrefixLock
-	if !isWide(in) || in.Rex != 0x48 || in.Opcode != 0xff || in.Reg() != 0 || !in.RIP {
+	if !counts(in) {
 		return false
 	}
 	_, is := w.recordAt(in, at)
 	return is
 }
 
-// countAlone judges incq where the flags have to be dead.
+// countAlone judges an increment where the flags have to be dead.
 func (w *walker) countAlone(in x86.Inst, next int64) (n int64, ok bool) {
 	record, _ := w.recordAt(in, w.b)
 	if !w.claim(record, countBytes) {

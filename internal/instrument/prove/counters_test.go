@@ -12,9 +12,9 @@ import (
 // counterFaults are faults that counters could have, each as a replacement in the code of testdata/counters.s in mode
 // edge, and what is found.
 var counterFaults = []struct{ name, old, new, why string }{
-	{"live flags", "\tmovq\t.Lcairn_d0+8(%rip), %rax\n\tleaq\t1(%rax), %rax\n\tmovq\t%rax, .Lcairn_d0+8(%rip)\n", "\tincq\t.Lcairn_d0+8(%rip)\n", "flags that are read later"},
-	{"live flags, locked", "\tmovq\t.Lcairn_d0+8(%rip), %rax\n\tleaq\t1(%rax), %rax\n\tmovq\t%rax, .Lcairn_d0+8(%rip)\n", "\tlock incq\t.Lcairn_d0+8(%rip)\n", "flags that are read later"},
-	{"flags live behind a jump", "\tmovl\t$2, %eax\n", "\tincq\t.Lcairn_d0+8(%rip)\n\tmovl\t$2, %eax\n", "flags that are read later"},
+	{"live flags", "\tmovq\t.Lcairn_d0+8(%rip), %rax\n\tleaq\t1(%rax), %rax\n\tmovq\t%rax, .Lcairn_d0+8(%rip)\n", "\tincl\t.Lcairn_d0+8(%rip)\n", "flags that are read later"},
+	{"live flags, locked", "\tmovq\t.Lcairn_d0+8(%rip), %rax\n\tleaq\t1(%rax), %rax\n\tmovq\t%rax, .Lcairn_d0+8(%rip)\n", "\tlock incl\t.Lcairn_d0+8(%rip)\n", "flags that are read later"},
+	{"flags live behind a jump", "\tmovl\t$2, %eax\n", "\tincl\t.Lcairn_d0+8(%rip)\n\tmovl\t$2, %eax\n", "flags that are read later"},
 	{"a live register", "\tmovq\t.Lcairn_d0+8(%rip), %rax\n\tleaq\t1(%rax), %rax\n\tmovq\t%rax,", "\tmovq\t.Lcairn_d0+8(%rip), %r8\n\tleaq\t1(%r8), %r8\n\tmovq\t%r8,", "register that is read later"},
 	{"a register of the caller", "\tmovq\t.Lcairn_d0+8(%rip), %rax\n\tleaq\t1(%rax), %rax\n\tmovq\t%rax,", "\tmovq\t.Lcairn_d0+8(%rip), %r9\n\tleaq\t1(%r9), %r9\n\tmovq\t%r9,", "register that is read later"},
 	{"a register that calls preserve", "\tmovq\t.Lcairn_d0+8(%rip), %rax\n\tleaq\t1(%rax), %rax\n\tmovq\t%rax,", "\tmovq\t.Lcairn_d0+8(%rip), %rbx\n\tleaq\t1(%rbx), %rbx\n\tmovq\t%rbx,", "no probe"},
@@ -23,16 +23,16 @@ var counterFaults = []struct{ name, old, new, why string }{
 	{"the sum is stored elsewhere", "movq\t%rax, .Lcairn_d0+8(", "movq\t%rax, .Lcairn_d0+16(", "no probe"},
 	{"another register is stored", "movq\t%rax, .Lcairn_d0+8(", "movq\t%rcx, .Lcairn_d0+8(", "no probe"},
 	{"four bytes are loaded", "movq\t.Lcairn_d0+8(%rip), %rax", "movl\t.Lcairn_d0+8(%rip), %eax", ""},
-	{"decq", "incq\t.Lcairn_d0+16(", "decq\t.Lcairn_d0+16(", ""},
-	{"incl", "incq\t.Lcairn_d0+16(", "incl\t.Lcairn_d0+16(", ""},
-	{"half of another counter", "incq\t.Lcairn_d0+16(", "incq\t.Lcairn_d0+20(", "record of another one"},
-	{"counted twice", "\tincq\t.Lcairn_d0+16(%rip)\n", "\tincq\t.Lcairn_d0+16(%rip)\n\tincq\t.Lcairn_d0+16(%rip)\n", "record of another one"},
+	{"decl", "incl\t.Lcairn_d0+16(", "decl\t.Lcairn_d0+16(", ""},
+	{"incw", "incl\t.Lcairn_d0+16(", "incw\t.Lcairn_d0+16(", ""},
+	{"half of another counter", "incl\t.Lcairn_d0+16(", "incl\t.Lcairn_d0+20(", "record of another one"},
+	{"counted twice", "\tincl\t.Lcairn_d0+16(%rip)\n", "\tincl\t.Lcairn_d0+16(%rip)\n\tincl\t.Lcairn_d0+16(%rip)\n", "record of another one"},
 	{"the flags are not restored", "\tpopfq\n", "\tpopq\t%rax\n", "does not restore"},
 	{"the stack pointer is not restored", "leaq\t128(%rsp), %rsp", "leaq\t120(%rsp), %rsp", "does not restore"},
 	{"the red zone is overwritten", "leaq\t-128(%rsp), %rsp", "leaq\t-64(%rsp), %rsp", ""},
 	{"the frame of the saved flags", "\t.cfi_adjust_cfa_offset 8\n", "", "unwind table"},
 	{"the frame below the red zone", "\t.cfi_adjust_cfa_offset 128\n", "\t.cfi_adjust_cfa_offset 136\n", "unwind table"},
-	{"the frame of a counter before its directive", "\tpopq\t%rcx\n\t.cfi_def_cfa_offset 8\n.Lcairn_b19:\n\tnop\n\tincq\t.Lcairn_d0+96(%rip)\n", "\tpopq\t%rcx\n.Lcairn_b19:\n\tnop\n\tincq\t.Lcairn_d0+96(%rip)\n\t.cfi_def_cfa_offset 8\n", "unwind table"},
+	{"the frame of a counter before its directive", "\tpopq\t%rcx\n\t.cfi_def_cfa_offset 8\n.Lcairn_b19:\n\tnop\n\tincl\t.Lcairn_d0+96(%rip)\n", "\tpopq\t%rcx\n.Lcairn_b19:\n\tnop\n\tincl\t.Lcairn_d0+96(%rip)\n\t.cfi_def_cfa_offset 8\n", "unwind table"},
 	{"a branch that is not inverted", "\tjne\t.Lcairn_w", "\tje\t.Lcairn_w", ""},
 	{"the inverse of another branch", "\tjne\t.Lcairn_w", "\tjl\t.Lcairn_w", "another one"},
 	{"the edge leads elsewhere", "\tjmp\t.L41\n", "\tjmp\t.L40\n", "leads elsewhere"},
@@ -57,7 +57,7 @@ func TestCounters(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	atomic := rewrite(t, text, probe.Options{Mode: prof.ModeEdge, Atomic: true})
-	if c := Objects(plain, assemble(t, atomic)); len(c.Findings) > 0 || c.Probes != 14 || !strings.Contains(string(atomic), "pushfq\n\t.cfi_adjust_cfa_offset 8\n\tlock incq") {
+	if c := Objects(plain, assemble(t, atomic)); len(c.Findings) > 0 || c.Probes != 14 || !strings.Contains(string(atomic), "pushfq\n\t.cfi_adjust_cfa_offset 8\n\tlock incl") {
 		t.Fatalf("atomic: %+v", c)
 	}
 	for _, f := range counterFaults {

@@ -142,7 +142,8 @@ type Solver struct {
 // Blocks returns how often each block ran, the entry block first, until the next call. The entry block ran as often
 // as the function was called; counters has the counter of each further block with a probe. contradictory reports that
 // no run has these counts, as threads took counts from each other or the image was taken in the middle of a block:
-// a count may be wrong, and is 0 where it would be negative.
+// a count may be wrong, and is 0 where it would be negative. In a function that was not called, a process goes on that was
+// forked there: it left the block of the call before more often than it entered it.
 func (s *Solver) Blocks(p *Plan, calls uint64, counters []uint64) (times []int64, contradictory bool) {
 	s.reset(p)
 	s.set(p, 0, int64(calls))
@@ -153,7 +154,7 @@ func (s *Solver) Blocks(p *Plan, calls uint64, counters []uint64) (times []int64
 		}
 		s.set(p, e, int64(n))
 	}
-	return s.times[:p.blocks], s.solve(p) || contradictory
+	return s.times[:p.blocks], s.solve(p, calls == 0) || contradictory
 }
 
 func (s *Solver) reset(p *Plan) {
@@ -171,15 +172,17 @@ func (s *Solver) set(p *Plan, e int32, times int64) {
 	}
 }
 
-// solve takes the steps of a plan, and reports whether a count was negative.
-func (s *Solver) solve(p *Plan) (negative bool) {
+// solve takes the steps of a plan, and reports whether a count was negative. In a process that was forked in the function,
+// the edge to the outside of the block that it was forked in is.
+func (s *Solver) solve(p *Plan, forked bool) (negative bool) {
 	for _, st := range p.steps {
 		times := s.sums[st.point]
 		if p.edges[st.edge].to == st.point {
 			times = -times
 		}
 		if times < 0 {
-			times, negative = 0, true
+			negative = negative || !forked || p.edges[st.edge].to != outside
+			times = 0
 		}
 		s.set(p, st.edge, times)
 	}
@@ -196,7 +199,7 @@ func Of(f *prof.Func, times []uint64) []Edge {
 	for b := range p.blocks {
 		s.set(p, int32(b), int64(min(times[b], maxTimes)))
 	}
-	s.solve(p)
+	s.solve(p, false)
 	var ran []Edge
 	for e := p.blocks; e < len(p.edges); e++ {
 		if n := s.times[e]; n > 0 && p.edges[e].from != outside {
@@ -211,7 +214,8 @@ func Of(f *prof.Func, times []uint64) []Edge {
 }
 
 // Fit returns executions of the blocks of f, the entry block first, that are near to others, and from which the edges follow:
-// what enters a block leaves it. Those of the blocks that ran least are kept, and the others computed.
+// what enters a block leaves it, if it can be reached and left. Those of the blocks that ran least are kept, and the others
+// computed.
 func Fit(f *prof.Func, times []uint64) []uint64 {
 	p := graphOf(f)
 	sets := disjoint.New(1 + 2*p.blocks) // the outside, then the points
@@ -235,10 +239,64 @@ func Fit(f *prof.Func, times []uint64) []uint64 {
 			s.set(p, int32(b), int64(min(times[b], maxTimes)))
 		}
 	}
-	s.solve(p)
+	for _, st := range p.steps {
+		n := s.sums[st.point]
+		if p.edges[st.edge].to == st.point {
+			n = -n
+		}
+		s.set(p, st.edge, n)
+	}
+	s.raise(p)
 	fit := make([]uint64, p.blocks)
 	for b := range fit {
-		fit[b] = uint64(s.times[b])
+		fit[b] = uint64(max(s.times[b], 0))
 	}
 	return fit
+}
+
+// raise adds to each negative edge, and to a way from its end back to its beginning, what it lacks: then what enters a block
+// still leaves it.
+func (s *Solver) raise(p *Plan) {
+	const places = 1 // the outside is place 0, before the points
+	var from [][]int32
+	for e := range p.edges {
+		for s.times[e] < 0 {
+			if from == nil {
+				from = make([][]int32, places+2*p.blocks)
+				for e := range p.edges {
+					at := p.edges[e].from + places
+					from[at] = append(from[at], int32(e))
+				}
+			}
+			lacks := -s.times[e]
+			s.times[e] = 0
+			for _, on := range p.way(from, p.edges[e].to+places, p.edges[e].from+places) {
+				s.times[on] += lacks
+			}
+		}
+	}
+}
+
+// way returns the edges of a shortest way between two places, given the edges from each; none if there is no way.
+func (p *Plan) way(from [][]int32, start, end int32) (way []int32) {
+	const places, none = 1, -1
+	by := make([]int32, len(from)) // the edge by which each place was reached
+	for i := range by {
+		by[i] = none
+	}
+	reached := []int32{start}
+	for len(reached) > 0 && by[end] == none && start != end {
+		at := reached[0]
+		reached = reached[1:]
+		for _, e := range from[at] {
+			if to := p.edges[e].to + places; to != start && by[to] == none {
+				by[to] = e
+				reached = append(reached, to)
+			}
+		}
+	}
+	for at := end; at != start && by[at] != none; at = p.edges[by[at]].from + places {
+		way = append(way, by[at])
+	}
+	return way
 }

@@ -316,8 +316,13 @@ func (a *Accumulator) addCounters(im *counted) {
 			}
 			record = cut(im.data, off)
 		}
-		if binary.LittleEndian.Uint64(record) != 0 {
+		switch {
+		case binary.LittleEndian.Uint64(record) != 0:
 			a.addCounter(i, record, im)
+		case a.l.counters[i].plan != nil && !im.changed && !im.orders && a.countedInside(i, im):
+			if a.addEdges(i, 0, im) {
+				a.tallies[i].inexact = true
+			}
 		}
 	}
 }

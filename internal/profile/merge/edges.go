@@ -49,6 +49,20 @@ func (a *Accumulator) addEdges(i int, calls uint64, im *counted) (inexact bool) 
 	return inexact
 }
 
+// countedInside reports whether blocks of a function ran that was not called in the image: it is of a process that was forked
+// inside of the function, or of what that called, and went on there.
+func (a *Accumulator) countedInside(i int, im *counted) bool {
+	c := &a.l.counters[i]
+	from := c.off + wire.CountSize
+	to := min(from+c.plan.Counters()*wire.EdgeSize, len(im.data))
+	for ; from+8 <= to; from += 8 {
+		if load(im.data, from) != 0 {
+			return true
+		}
+	}
+	return from < to && load(im.data, from) != 0
+}
+
 // merge adds the sums of another.
 func (t *edgeTally) merge(o *edgeTally) {
 	for i := range o.runs {
