@@ -68,7 +68,13 @@ type Function struct {
 // Functions returns the functions of a trie, ascending by id. Functions that only have nodes without counted
 // calls have zero calls.
 func Functions(t *calltrie.Trie) []Function {
-	groups := groupNodes(t, func(n *calltrie.Node) uint64 { return uint64(n.Func) })
+	return FunctionsOf(t, func(fn calllog.FuncID) calllog.FuncID { return fn })
+}
+
+// FunctionsOf is Functions where several ids stand for one function of the source, such as the bodies of a constructor: one
+// returns the id for all. A call of one body by another is part of that call.
+func FunctionsOf(t *calltrie.Trie, one func(calllog.FuncID) calllog.FuncID) []Function {
+	groups := groupNodes(t, func(n *calltrie.Node) uint64 { return uint64(one(n.Func)) })
 	list := make([]Function, len(groups))
 	for i, g := range groups {
 		list[i] = Function{calllog.FuncID(g.key), NewCosts(&g.stats, g.outer)}
@@ -97,7 +103,12 @@ func groupNodes(t *calltrie.Trie, key func(*calltrie.Node) uint64) []*group {
 			groups = append(groups, &group{key: k})
 		}
 		of[id] = g
-		groups[g].stats.Merge(&n.Stats)
+		s := &groups[g].stats
+		if n.Parent != calltrie.Root && of[n.Parent] == g && t.Node(n.Parent).Func != n.Func {
+			s.Self, s.Folded, s.Idle = s.Self+n.Self, s.Folded+n.Folded, s.Idle+n.Idle
+			continue
+		}
+		s.Merge(&n.Stats)
 	}
 	addOuter(t, groups, of)
 	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.key, b.key) })

@@ -136,14 +136,21 @@ type FunctionWaits struct {
 
 // ByFunction returns the waits of each function. d may be nil.
 func (d *Division) ByFunction() map[calllog.FuncID]FunctionWaits {
+	return d.ByFunctionOf(func(fn calllog.FuncID) calllog.FuncID { return fn })
+}
+
+// ByFunctionOf is ByFunction where several ids stand for one function of the source: one returns the id for all.
+func (d *Division) ByFunctionOf(one func(calllog.FuncID) calllog.FuncID) map[calllog.FuncID]FunctionWaits {
 	waits := make(map[calllog.FuncID]FunctionWaits)
 	if d == nil {
 		return waits
 	}
 	outer := d.Trie.Outermost()
 	for id, n := range d.Trie.Nodes() {
-		w := waits[n.Func]
-		if outer[id] {
+		fn := one(n.Func)
+		w := waits[fn]
+		within := n.Parent != calltrie.Root && d.Trie.Node(n.Parent).Func != n.Func && one(d.Trie.Node(n.Parent).Func) == fn
+		if outer[id] && !within {
 			w.Total += d.below[id]
 		}
 		if d.of[id] != 0 {
@@ -151,7 +158,7 @@ func (d *Division) ByFunction() map[calllog.FuncID]FunctionWaits {
 			w.Calls += n.Calls
 		}
 		w.Idle += n.Idle
-		waits[n.Func] = w
+		waits[fn] = w
 	}
 	return waits
 }

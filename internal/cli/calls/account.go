@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -261,8 +263,9 @@ func (f *accountFlags) tableOf(trie *calltrie.Trie, logs *LogSet, filter verb.Na
 // accountRows returns the functions that have calls and match the filter.
 func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, split *waiting.Division) []accountRow {
 	var rows []accountRow
-	waits := split.ByFunction()
-	for _, fn := range account.Functions(trie) {
+	one := logs.oneBody()
+	waits := split.ByFunctionOf(one)
+	for _, fn := range account.FunctionsOf(trie, one) {
 		if fn.Calls == 0 {
 			continue
 		}
@@ -273,6 +276,34 @@ func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, spli
 		}
 	}
 	return rows
+}
+
+// oneBody returns the function that finds one id for all bodies of a constructor or destructor of the source.
+func (l *LogSet) oneBody() func(calllog.FuncID) calllog.FuncID {
+	type definition struct {
+		name, file, object string
+		line               int
+	}
+	first, of := map[definition]calllog.FuncID{}, map[calllog.FuncID]calllog.FuncID{}
+	for _, id := range slices.Sorted(maps.Keys(l.Funcs)) {
+		fn := l.Funcs[id]
+		symbol := l.Symbol(id)
+		name := sourcefunc.OneBody(symbol)
+		if name == symbol {
+			continue
+		}
+		at := definition{name, fn.File, fn.Object, fn.Line}
+		if _, ok := first[at]; !ok {
+			first[at] = id
+		}
+		of[id] = first[at]
+	}
+	return func(id calllog.FuncID) calllog.FuncID {
+		if to, ok := of[id]; ok {
+			return to
+		}
+		return id
+	}
 }
 
 func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *LogSet, style report.Style) error {

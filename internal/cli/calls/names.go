@@ -171,9 +171,10 @@ func (t *LogSet) insteadBelow(dir string, objects []tracelog.Object, instead map
 	return nil
 }
 
-// binariesBelow returns the binaries below a directory that have a key, the first of each key.
+// binariesBelow returns the binaries below a directory that have a key, of each key the first of those that tell most of
+// names and lines: a copy may be stripped.
 func binariesBelow(s *verb.Streams, dir string, keyOf func(*objfile.File) (string, bool)) map[string]string {
-	found := make(map[string]string)
+	found, best := make(map[string]string), make(map[string]int)
 	failed := func(path string, err error) { verb.Note(s, "%s: %v", path, err) }
 	for _, path := range verb.Binaries(dir, failed) {
 		f, err := objfile.Open(path)
@@ -181,9 +182,15 @@ func binariesBelow(s *verb.Streams, dir string, keyOf func(*objfile.File) (strin
 			continue
 		}
 		key, ok := keyOf(f)
+		tells := 1
+		for _, section := range []string{".symtab", ".debug_line"} {
+			if _, _, _, has, err := f.Section(section); has && err == nil {
+				tells++
+			}
+		}
 		f.Close()
-		if ok && found[key] == "" {
-			found[key] = path
+		if ok && tells > best[key] {
+			found[key], best[key] = path, tells
 		}
 	}
 	return found

@@ -147,9 +147,13 @@ func (in *inputs) directory(dir string, recorded func(path string) bool) error {
 		if err != nil || !st.Mode().IsRegular() || !named && !verb.MayBeBinary(path, d) {
 			return nil
 		}
-		k, _, err := kindOf(path)
+		k, is, err := kindOf(path)
 		if err != nil {
 			in.omit(err)
+			return nil
+		}
+		if k == unknown && ours(path) {
+			in.omit(fmt.Errorf("%s: not a profile, raw file or map: it is %v", path, is))
 			return nil
 		}
 		if k == unknown || !named && k != binaries { // any text may begin as samples do
@@ -187,6 +191,11 @@ func recorded(path string) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".zst")
 	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) }) ||
 		strings.HasPrefix(name, "perf.data") || strings.HasPrefix(name, "xray-log.")
+}
+
+// ours reports whether a file has a name that only recorders of cairn and cairn give.
+func ours(path string) bool {
+	return slices.Contains([]string{".mip", ".mipraw", ".mippack", ".mipmap"}, filepath.Ext(path))
 }
 
 // groupOf is the group of each kind of file that a report shows.
