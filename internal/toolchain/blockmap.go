@@ -72,7 +72,7 @@ func prepareMap(ctx context.Context, c Compiler, opts ShimOptions) (dir string, 
 			return foreignError(why)
 		}
 		opts.Machine = driver.MachineOf(target)
-		if driver.IsMachO(target) || !probe.SupportsEdges(&opts.Options) {
+		if driver.ObjectOf(target) != asm.ELF || !probe.SupportsEdges(&opts.Options) {
 			return foreignError("maps of blocks are for x86-64 and AArch64 ELF")
 		}
 		if err := opts.findAssembler(ctx, c, self); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/layout/order"
@@ -244,7 +245,7 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 		p.linker, cmd.Refusal = c.bitcodeLink(ctx, cmd)
 	}
 	p.tc, err = prepare(ctx, c, f.Shim, cmd.Target)
-	if p.tc.MachO && cmd.Bitcode {
+	if p.tc.Object == asm.MachO && cmd.Bitcode {
 		cmd.Refusal = cmp.Or(cmd.Refusal, noMachOLTO)
 	}
 	var foreign foreignError
@@ -311,7 +312,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c C
 			cmd.Linker = l.word()
 		}
 	}
-	if cmd.Links && cmd.Strips && !p.tc.MachO { // no strip option of Mach-O's linkers removes sections
+	if cmd.Links && cmd.Strips && p.tc.Object != asm.MachO { // no strip option of Mach-O's linkers removes sections
 		fmt.Fprintln(s.Err, "cairn: cc: ignoring the strip option of the link, which would remove the map; run strip after cairn map")
 	}
 	root := filepath.Dir(p.tc.Bin)
@@ -323,7 +324,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c C
 	if cmd.Links && f.Shim.recordsUnits(p.tc) {
 		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false, cmd.WholeArchive || len(cmd.Sources) > 0)...)
 	}
-	if cmd.Links && p.tc.MachO && f.Shim.Use == nil {
+	if cmd.Links && p.tc.Object == asm.MachO && f.Shim.Use == nil {
 		args = append(args, machORecord(ctx, s, c.Path, cmd.Target, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"))...)
 	}
 	args = append(args, f.mergeRecord(s, cmd, p.tc)...)

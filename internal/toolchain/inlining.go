@@ -44,7 +44,7 @@ func remarkArgs(file string) (args []string) {
 // with debug information, or if its user has asked for remarks.
 func (f *InstrumentFlags) remarks(c Compiler, cmd *driver.Command, tc driver.Toolchain, args []string) (string, error) {
 	if c.Family != driver.Clang || c.cache != nil || !cmd.Compiles || !cmd.Debug || cmd.LTO || cmd.Bitcode || len(cmd.Sources)+len(cmd.Codes) == 0 ||
-		f.Shim.Mode.Timed() || tc.MachO || !Exists(filepath.Join(filepath.Dir(tc.Bin), remarksFile)) {
+		f.Shim.Mode.Timed() || tc.Object != asm.ELF || !Exists(filepath.Join(filepath.Dir(tc.Bin), remarksFile)) {
 		return "", nil
 	}
 	asked := func(a string) bool {
@@ -67,7 +67,7 @@ func (f *InstrumentFlags) remarks(c Compiler, cmd *driver.Command, tc driver.Too
 // the file of remarks.
 func (sh *shim) appendInlined(src, out []byte) ([]byte, error) {
 	name := os.Getenv(envRemarks)
-	if name == "" || sh.opts.Object == asm.MachO || sh.opts.Use != nil {
+	if name == "" || sh.opts.Object != asm.ELF || sh.opts.Use != nil {
 		return out, nil
 	}
 	text, err := os.ReadFile(name)
@@ -129,7 +129,7 @@ func unquote(text string) string {
 
 // writesRemarks reports whether a compiler writes its remarks to a file.
 func (c Compiler) writesRemarks(ctx context.Context, o *ShimOptions) bool {
-	if c.Family != driver.Clang || o.Object == asm.MachO || o.Machine == machine.Unknown {
+	if c.Family != driver.Clang || o.Object != asm.ELF || o.Machine == machine.Unknown {
 		return false
 	}
 	dir, err := os.MkdirTemp("", "cairn-remarks-")

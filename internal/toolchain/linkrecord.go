@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -39,7 +40,7 @@ type linkInput struct {
 
 // recordsUnits reports whether objects have records of their units: those of modes with maps, of ELF.
 func (o *ShimOptions) recordsUnits(tc driver.Toolchain) bool {
-	return o.Use == nil && !o.Mode.Timed() && !tc.MachO
+	return o.Use == nil && !o.Mode.Timed() && tc.Object == asm.ELF
 }
 
 // driverInputs returns the inputs of a link by a driver.

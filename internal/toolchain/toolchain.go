@@ -101,7 +101,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 	}
 	tc.Musl = Exists(filepath.Join(dir, muslFile))
 	if object := filepath.Join(dir, machOObject); Exists(object) {
-		tc.MachO, tc.Archive = true, object
+		tc.Object, tc.Archive = asm.MachO, object
 		return tc, nil
 	}
 	if opts.Runtime != "" {
@@ -150,7 +150,7 @@ func (c Compiler) Machine(ctx context.Context, cmd *driver.Command) machine.Kind
 
 // MakesMachO reports whether the command makes Mach-O files.
 func (c Compiler) MakesMachO(ctx context.Context, cmd *driver.Command) bool {
-	return driver.IsMachO(c.target(ctx, cmd.Target))
+	return driver.ObjectOf(c.target(ctx, cmd.Target)) == asm.MachO
 }
 
 // foreignError is why a compiler for another machine is refused.
@@ -249,9 +249,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 		return foreignError(why)
 	}
 	opts.Machine = driver.MachineOf(target)
-	if driver.IsMachO(target) {
-		opts.Object = asm.MachO
-	}
+	opts.Object = driver.ObjectOf(target)
 	if driver.IsAndroid(target) && opts.Mode.Timed() {
 		return foreignError("mode " + opts.Mode.String() + " needs thread-local storage that Android's loader does not give to libraries: use a mode that counts, such as full")
 	}
@@ -322,7 +320,7 @@ func (o *ShimOptions) findAssembler(ctx context.Context, c Compiler, self string
 	if c.Family == driver.Clang {
 		o.Clang = c.Path
 	}
-	if c.Family == driver.Clang && (o.Machine != machine.X86_64 || o.Object == asm.MachO) {
+	if c.Family == driver.Clang && (o.Machine != machine.X86_64 || o.Object != asm.ELF) {
 		o.Assembler = c.Path
 		o.AssemblerArgs = append(slices.Clone(o.Target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument")
 		return nil

@@ -157,7 +157,7 @@ func writeShim(bin, self string, opts ShimOptions) error {
 // useCompiler becomes the compiler, which then builds with the profile.
 func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
 	shim.Target = cmd.Target
-	if (len(cmd.Target) > 0 || runtime.GOOS == "darwin") && driver.IsMachO(c.target(ctx, cmd.Target)) {
+	if (len(cmd.Target) > 0 || runtime.GOOS == "darwin") && driver.ObjectOf(c.target(ctx, cmd.Target)) == asm.MachO {
 		shim = shim.unsplit()
 	}
 	b, err := prepareUse(ctx, c, shim)

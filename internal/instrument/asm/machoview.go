@@ -41,7 +41,7 @@ func IsMachO(src []byte) bool {
 // View returns a line of the text in ELF's syntax: without its comment, local labels with
 // a dot, names without the underscore of C.
 func (u *Unit) View(line []byte) []byte {
-	if u.Object == ELF {
+	if u.Object != MachO {
 		return line
 	}
 	trimmed := bytes.TrimLeft(line, " \t")
@@ -110,7 +110,7 @@ func QuotedLength(text []byte) int {
 // ParseLine classifies a line of the unit.
 func (u *Unit) ParseLine(line []byte) Statement {
 	line = bytes.TrimRight(line, "\r\n")
-	if u.Object == ELF {
+	if u.Object != MachO {
 		return ParseLine(line)
 	}
 	s := ParseLine(u.View(line))

@@ -240,7 +240,7 @@ func (p *Parser) begin(name string, next int) {
 		Name: name, Arch: p.arch, Sec: p.Sec, Label: next, Probe: next, End: next, Stub: -1, SizeLine: -1, Behind: -1,
 		Blocks: []Block{{}},
 	}
-	if p.Sec.content && p.Unit.Object == ELF {
+	if p.Sec.content && p.Unit.Object != MachO {
 		f.Stub = p.Sec.alignment
 		if f.Stub < 0 {
 			f.Stub = p.Sec.preamble
@@ -317,7 +317,7 @@ func (p *Parser) instruction(s Statement, pos, next int) {
 // endsBlock reports whether a call ends its block. In Mach-O, what follows a call may be a marker for the runtime
 // of Objective-C, which must stay behind it; on Arm, calls may be conditional.
 func (p *Parser) endsBlock(f *Fragment, s Statement, target []byte) bool {
-	return p.Unit.Plain && f.State == inBlock && p.Unit.Object == ELF && !IsLocal(target) && (p.reader == nil || p.reader.Unconditional(s.Word))
+	return p.Unit.Plain && f.State == inBlock && p.Unit.Object != MachO && !IsLocal(target) && (p.reader == nil || p.reader.Unconditional(s.Word))
 }
 
 func (p *Parser) directive(s Statement, pos, next int) error {

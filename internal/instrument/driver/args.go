@@ -3,19 +3,21 @@ package driver
 import (
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Toolchain is the directory of our assembler, header and runtime archive that a driver uses.
 type Toolchain struct {
-	Bin     string   // holds as
-	Include string   // holds cairn.h
-	Archive string   // libcairn.a
-	Hidden  string   // version script that hides our names outside a module
-	Musl    bool     // the compiler's C library is musl
-	Timed   bool     // exits of functions get code, too
-	Trace   bool     // with Timed: the code is that of mode trace
-	MachO   bool     // the driver makes Mach-O files, and Archive is an object
-	Apart   []string // options that keep what has the same code apart, of those that ApartOptions returns
+	Bin     string     // holds as
+	Include string     // holds cairn.h
+	Archive string     // libcairn.a
+	Hidden  string     // version script that hides our names outside a module
+	Musl    bool       // the compiler's C library is musl
+	Timed   bool       // exits of functions get code, too
+	Trace   bool       // with Timed: the code is that of mode trace
+	Object  asm.Object // format of what the driver makes; of others than ELF, Archive is an object
+	Apart   []string   // options that keep what has the same code apart, of those that ApartOptions returns
 }
 
 // Names by which links refer to the runtimes: of the records, and of the clock.
@@ -63,7 +65,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if !c.Links {
 		return append(out, c.compilerArgs(args, tc)...)
 	}
-	if tc.MachO {
+	if tc.Object == asm.MachO {
 		// The linker adds a UUID by default, and stripping symbols does not strip the map. Constructors run in
 		// the order of the objects: the runtime starts first and ends last.
 		return append(append(out, tc.Archive), args...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
 
 // Family is the kind of compiler driver.
@@ -292,10 +293,13 @@ func foreign(triple string) string {
 	return fmt.Sprintf("target %s is not supported: cairn instruments ELF for x86-64, AArch64 and Armv7, and Mach-O for x86-64 and AArch64", triple)
 }
 
-// IsMachO reports whether a driver whose target is triple makes Mach-O files.
-func IsMachO(triple string) bool {
+// ObjectOf returns the format of the files that a driver whose target is triple makes.
+func ObjectOf(triple string) asm.Object {
 	_, system, _ := strings.Cut(triple, "-")
-	return strings.Contains(system, "apple") || strings.Contains(system, "darwin")
+	if strings.Contains(system, "apple") || strings.Contains(system, "darwin") {
+		return asm.MachO
+	}
+	return asm.ELF
 }
 
 // IsAndroid reports whether a driver whose target is triple makes programs for Android.
@@ -312,7 +316,7 @@ func MachineOf(triple string) machine.Kind {
 	switch {
 	case strings.Contains(system, "windows"), strings.Contains(system, "mingw"):
 		return machine.Unknown
-	case IsMachO(triple) && cpu != "x86_64" && cpu != "arm64" && cpu != "aarch64":
+	case ObjectOf(triple) == asm.MachO && cpu != "x86_64" && cpu != "arm64" && cpu != "aarch64":
 		return machine.Unknown
 	case IsAndroid(triple) && cpu != "aarch64": // Android's seccomp filters end an app for system calls of the runtime
 		return machine.Unknown
@@ -386,7 +390,7 @@ func (p *parser) finish() Command {
 	c.Compiles = works && (len(c.Sources) > 0 || c.headers || len(c.Codes) > 0 || c.Family == GCC)
 	c.Links = works && !p.compile && !p.partial && p.headers < p.inputs
 	c.Language = p.lang != "" && p.lang != "none"
-	if c.triple != "" && (MachineOf(c.triple) != machine.X86_64 || IsMachO(c.triple)) || len(c.archs) > 0 {
+	if c.triple != "" && (MachineOf(c.triple) != machine.X86_64 || ObjectOf(c.triple) != asm.ELF) || len(c.archs) > 0 {
 		c.Target = c.forward(targetOptions)
 	}
 	c.Bare = c.Links && c.Static && !c.Shared && isBare(c.words)
