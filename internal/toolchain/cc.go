@@ -245,8 +245,11 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 		p.linker, cmd.Refusal = c.bitcodeLink(ctx, cmd)
 	}
 	p.tc, err = prepare(ctx, c, f.Shim, cmd.Target)
-	if p.tc.Object == asm.MachO && cmd.Bitcode {
-		cmd.Refusal = cmp.Or(cmd.Refusal, noMachOLTO)
+	if p.tc.Object == asm.COFF && cmd.LTO && !cmd.Bitcode {
+		cmd.Refusal = cmp.Or(cmd.Refusal, noCOFFLTO)
+	}
+	if p.tc.Object != asm.ELF && (cmd.Bitcode || p.linker != "") {
+		cmd.Refusal = cmp.Or(cmd.Refusal, onlyELFBitcode)
 	}
 	var foreign foreignError
 	if errors.As(err, &foreign) {
@@ -307,7 +310,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c C
 	if p.linker != "" {
 		cmd.Linker, cmd.LTO = "lld", true
 		env = append(env, ltoEnv(p.linker))
-	} else if cmd.Links && (cmd.GC || cmd.Shared) {
+	} else if cmd.Links && (cmd.GC || cmd.Shared || p.tc.Object == asm.COFF) {
 		if l := c.Linker(ctx, cmd); l.Err == nil {
 			cmd.Linker = l.word()
 		}
@@ -317,6 +320,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c C
 	}
 	root := filepath.Dir(p.tc.Bin)
 	cmd.Binutils = readBinutils(root)
+	cmd.Around = readAround(root)
 	args := cmd.Args(argv[1:], p.tc)
 	if p.linker != "" {
 		args = append(args, ltoArgs(root)...)

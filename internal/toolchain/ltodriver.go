@@ -16,8 +16,8 @@ import (
 // envLTOLink is set for lld's distributor: the number of the link.
 const envLTOLink = "CAIRN_LTO_LINK"
 
-// noMachOLTO is why bitcode for Mach-O is refused.
-const noMachOLTO = "clang -flto is supported for ELF only: build with -fno-lto"
+// onlyELFBitcode is why bitcode for other formats is refused.
+const onlyELFBitcode = "clang -flto is supported for ELF only: build with -fno-lto"
 
 // bitcodeLink prepares a command for the link of bitcode: it returns the arguments and the environment by which
 // clang starts our linker in place of lld, both nil if no code is made from bitcode. A linker that compiles
@@ -41,7 +41,7 @@ func (c Compiler) bitcodeLink(ctx context.Context, cmd *driver.Command) (linker,
 	case !bitcode:
 		return "", ""
 	case l.Kind == linkorder.LD64 || l.Kind == linkorder.LD64LLD:
-		return "", noMachOLTO
+		return "", onlyELFBitcode
 	case l.Err != nil:
 		return "", l.Err.Error()
 	}

@@ -43,7 +43,7 @@ func buildMachO(ctx context.Context, tmp string, src sources, c Compiler, opts S
 	if err := src.write(); err != nil {
 		return err
 	}
-	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), nativert.MachOArgs(opts.DefaultDir, opts.Slots))
+	flags := slices.Concat([]string{"-Oz"}, opts.Target, nativert.MachOFlags(opts.Machine), nativert.ObjectArgs(opts.DefaultDir, opts.Slots))
 	cmd := exec.CommandContext(ctx, c.Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, machOObject), nativert.MachOSource)...)
 	cmd.Dir = src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -74,8 +74,11 @@ func machOSource(sources []string, input string) string {
 
 // isOutput reports whether src is what a compiler hands to an assembler.
 func (sh *shim) isOutput(src []byte) bool {
-	if sh.opts.Object == asm.MachO {
+	switch sh.opts.Object {
+	case asm.MachO:
 		return asm.IsMachO(src)
+	case asm.COFF:
+		return asm.IsCOFF(src)
 	}
 	return asm.IsCompilerOutput(src)
 }

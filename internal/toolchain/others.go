@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -228,7 +229,7 @@ func assembledBy(path string) (c Compiler, why string, err error) {
 	names := []string{"cc", "gcc", "clang"}
 	if triple != "" {
 		names = []string{triple + "-gcc", triple + "-clang"}
-		if isHost(driver.MachineOf(triple)) {
+		if isHost(driver.MachineOf(triple)) && driver.ObjectOf(triple) == asm.ELF {
 			names = append(names, "cc", "gcc", "clang")
 		}
 	}

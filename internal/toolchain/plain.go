@@ -72,7 +72,7 @@ func (f *InstrumentFlags) listAssembly(s *verb.Streams, cmd *driver.Command, che
 	var hand []string
 	for _, name := range cmd.Assembly {
 		src, err := os.ReadFile(name)
-		if errors.Is(err, os.ErrNotExist) || err == nil && !asm.IsCompilerOutput(src) && !asm.IsMachO(src) {
+		if errors.Is(err, os.ErrNotExist) || err == nil && !asm.IsCOFF(src) && !asm.IsMachO(src) {
 			hand = append(hand, name)
 		} else if err != nil {
 			return fmt.Errorf("cc: %w", err)

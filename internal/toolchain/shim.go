@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/internal/instrument/native"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
@@ -44,15 +45,17 @@ type shim struct {
 	broken  error  // why opts could not be read
 	streams verb.Streams
 	direct  bool // the build has started the assembler itself
+	around  bool // the driver starts it around its tools, whose command lines are the arguments
 }
 
 // AsShim returns the shim if args say that cairn was started as one: under the name as, with its options beside
 // it.
 func AsShim(args []string, s verb.Streams) (*shim, bool) {
-	if filepath.Base(args[0]) != "as" {
+	name := filepath.Base(args[0])
+	if name != "as" && name != driver.AroundName {
 		return nil, false
 	}
-	sh := &shim{streams: s, dir: filepath.Dir(args[0])}
+	sh := &shim{streams: s, dir: filepath.Dir(args[0]), around: name == driver.AroundName}
 	found, err := readOptions(filepath.Join(filepath.Dir(args[0]), shimOptionsFile), &sh.opts)
 	sh.broken = err
 	return sh, found
@@ -115,10 +118,16 @@ func (in *input) others() []string {
 	return append(in.args[:in.at[0]:in.at[0]], in.args[in.at[0]+1:]...)
 }
 
-// Run assembles the driver's input, with probes if it is a compiler's output.
+// Run assembles the driver's input, with probes if it is a compiler's output. Around another tool of the driver it becomes that.
 func (sh *shim) Run(ctx context.Context, args []string) error {
 	if sh.broken != nil {
 		return fmt.Errorf("as: %w", sh.broken)
+	}
+	if sh.around {
+		if tool := args[0]; filepath.Base(tool) != filepath.Base(sh.opts.Assembler) {
+			return become(tool, args)
+		}
+		args = args[1:]
 	}
 	in := input{args: args}
 	in.at, in.x64 = asInputs(args)

@@ -104,6 +104,10 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		tc.Object, tc.Archive = asm.MachO, object
 		return tc, nil
 	}
+	if object := filepath.Join(dir, coffObject); Exists(object) {
+		tc.Object, tc.Archive, tc.Script = asm.COFF, object, filepath.Join(dir, nativert.COFFScript)
+		return tc, nil
+	}
 	if opts.Runtime != "" {
 		return tc, placeRuntime(dir, opts.Runtime)
 	}
@@ -128,8 +132,9 @@ const (
 	muslFile = "musl"
 	// hiddenFile is a version script of what stays inside a shared object.
 	hiddenFile = "hidden.map"
-	// machOObject is the runtime for Mach-O.
+	// machOObject is the runtime for Mach-O, coffObject that for Windows.
 	machOObject = "cairn.o"
+	coffObject  = "cairn.obj"
 )
 
 // target asks the driver which machine and system it makes code for with some options; ""
@@ -270,6 +275,9 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	if err := writeShim(filepath.Join(tmp, "bin"), self, opts); err != nil {
 		return err
 	}
+	if err := opts.writeAround(ctx, filepath.Join(tmp, "bin"), self, c); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(tmp, "include", "cairn.h"), nativert.Header(), 0o644); err != nil {
 		return err
 	}
@@ -300,6 +308,8 @@ func (o *ShimOptions) lacks(c Compiler) string {
 		return fmt.Sprintf("mode %v supports x86-64 and AArch64 ELF only: use mode full, which records which blocks ran", o.Mode)
 	case o.Object == asm.MachO:
 		return o.machOLacks(c)
+	case o.Object == asm.COFF:
+		return o.coffLacks()
 	case o.Machine == machine.X86_64:
 		return ""
 	case o.Prove:
@@ -378,8 +388,11 @@ func realAssembler(ctx context.Context, c Compiler, self string) (string, error)
 // buildRuntime compiles the runtime and archives it, in a timed mode with that
 // of the clock.
 func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts ShimOptions) error {
-	if opts.Object == asm.MachO {
+	switch opts.Object {
+	case asm.MachO:
 		return buildMachO(ctx, tmp, src, c, opts)
+	case asm.COFF:
+		return buildCOFF(ctx, tmp, src, c, opts)
 	}
 	// A C++ or Fortran driver compiles C as well, if the file's name ends in .c.
 	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}

@@ -133,6 +133,9 @@ func (e otherMachine) Error() string { return string(e) }
 // setMachine records the machine of a compiler's target. It must be that of the profile.
 func (opts *ShimOptions) setMachine(target string) error {
 	opts.Machine = driver.MachineOf(target)
+	if driver.ObjectOf(target) == asm.COFF {
+		return otherMachine(fmt.Sprintf("programs for Windows (%s) cannot be built by a profile yet: build them without --use", target))
+	}
 	if of := opts.Use.Machine; of != "" && of != opts.Machine.String() {
 		return otherMachine(fmt.Sprintf("%s is a profile of %s, and the compiler is for %s: record one of that machine", filepath.Base(opts.Use.Profile), of, cmp.Or(target, opts.Machine.String())))
 	}
@@ -176,6 +179,7 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 	}
 	bin, env := filepath.Join(b.dir, "bin"), driverEnv(cmd)
 	cmd.Binutils = readBinutils(b.dir)
+	cmd.Around = readAround(b.dir)
 	if b.opts.NoSplit {
 		bin = ""
 	} else if linker, why := c.bitcodeLink(ctx, &cmd); linker != "" {

@@ -37,9 +37,9 @@ type WrapperOptions struct {
 }
 
 var (
-	compilerName  = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95|gdc)(?:-\d+(?:\.\d+)*)?$`)
-	assemblerName = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?as$`)
-	linkerName    = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:gnu|musl)(?:eabi|eabihf)?-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
+	compilerName  = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*|mingw32)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95|gdc)(?:-\d+(?:\.\d+)*)?(?:-posix|-win32)?$`)
+	assemblerName = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|mingw32)-|musl-)?as$`)
+	linkerName    = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|mingw32)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
 )
 
 // StandsInFor reports whether cairn build catches programs of that name.

@@ -35,6 +35,15 @@ const (
 	UnitMachO = "__CAIRN,__cairn_units"
 )
 
+// Names of these sections in COFF. Those of sections that are loaded have at most 8 bytes, and the linker joins with them
+// what has $ and more behind the name. That of the map begins as those of DWARF: linkers then accept references to code
+// that they dropped.
+const (
+	RawCOFF   = ".crn"
+	OrderCOFF = ".cro"
+	MapCOFF   = OldMapSection
+)
+
 // The order buffer.
 const (
 	SlotSize = 4

@@ -14,12 +14,12 @@ const (
 	maxBuildID     = 64 // bytes; ld writes 16 or 20, or those of --build-id=0x...
 )
 
-// BuildID returns the module's GNU build id, or the UUID of a Mach-O file. If there is none,
+// BuildID returns the module's GNU build id, the UUID of a Mach-O file, or the GUID and age of a PE file. If there is none,
 // the error is ErrNoBuildID, prefixed with the path.
 func (f *File) BuildID() (prof.BuildID, error) {
-	if f.elf.foreign {
+	if f.elf.identity != "" {
 		if len(f.elf.id) == 0 {
-			return "", fmt.Errorf("%s: %w (LC_UUID)", f.path, ErrNoBuildID)
+			return "", fmt.Errorf("%s: %w (%s)", f.path, ErrNoBuildID, f.elf.identity)
 		}
 		return prof.BuildID(f.elf.id), nil
 	}

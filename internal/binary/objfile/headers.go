@@ -62,6 +62,8 @@ func notELF(head []byte) error {
 		return errors.New("a Mach-O file where one of ELF is needed")
 	case isUniversal(head):
 		return errors.New("a Mach-O file for several machines: take one out (lipo -thin)")
+	case isPE(head):
+		return errors.New("a program for Windows where one of ELF is needed")
 	}
 	return ErrNotELF
 }

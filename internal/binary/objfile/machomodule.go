@@ -28,7 +28,6 @@ import (
 // cairn's own are removed. The symbol table is converted to ELF in memory: functions with
 // sizes, which Mach-O does not store, names without C's underscore, and before local symbols
 // the source file from the debug map (N_SO, N_FUN).
-// source file that the debug map (N_SO, N_FUN) gives.
 
 // ErrUniversal reports a file with code for several machines of which none was selected.
 var ErrUniversal = errors.New("a universal file")
@@ -48,6 +47,9 @@ const (
 
 const maxStarts = 1 << 26 // bytes of the table of function starts
 
+// machOIdentity says what is missing in a file without identity.
+const machOIdentity = "LC_UUID"
+
 // readMachOModule reads a Mach-O file that begins at an offset of r.
 func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
 	im := emptyImage("", io.NewSectionReader(r, int64(base), int64(size)), size, nil)
@@ -55,7 +57,7 @@ func readMachOModule(r io.ReaderAt, base, size uint64) (*module, error) {
 		return nil, err
 	}
 	mo := im.macho
-	m := &module{Type: im.kind, Machine: im.machine, word: 8, id: mo.uuid, stripped: mo.debugOnly, foreign: true}
+	m := &module{Type: im.kind, Machine: im.machine, word: 8, id: mo.uuid, stripped: mo.debugOnly, identity: machOIdentity}
 	for i := range im.sections {
 		s := &im.sections[i]
 		if s.kind == elf.SHT_SYMTAB {
@@ -125,13 +127,13 @@ func (im *Image) packed(i int, out *section) error {
 }
 
 // addSymbols appends an ELF symbol table and its strings.
-func (m *module) addSymbols(funcs []machOFunction) {
+func (m *module) addSymbols(funcs []symbolOfCode) {
 	// Local symbols are after their file, global ones after all local ones.
-	stablesort.Func(funcs, func(a, b machOFunction) int {
+	stablesort.Func(funcs, func(a, b symbolOfCode) int {
 		return cmp.Or(cmp.Compare(min(a.bind, 1), min(b.bind, 1)), cmp.Compare(a.source, b.source))
 	})
 	entries, names := make([]byte, symbolSize, (len(funcs)+1)*symbolSize), []byte{0}
-	add := func(name string, kind elf.SymType, fn machOFunction) {
+	add := func(name string, kind elf.SymType, fn symbolOfCode) {
 		e := make([]byte, symbolSize)
 		binary.LittleEndian.PutUint32(e, uint32(len(names)))
 		names = append(append(names, name...), 0)
@@ -145,7 +147,7 @@ func (m *module) addSymbols(funcs []machOFunction) {
 	for _, fn := range funcs {
 		if fn.bind == elf.STB_LOCAL && fn.source != source {
 			source = fn.source
-			add(source, elf.STT_FILE, machOFunction{section: int(elf.SHN_ABS)})
+			add(source, elf.STT_FILE, symbolOfCode{section: int(elf.SHN_ABS)})
 		}
 		add(fn.name, elf.STT_FUNC, fn)
 	}
@@ -158,8 +160,8 @@ func (m *module) addSymbols(funcs []machOFunction) {
 	}
 }
 
-// machOFunction is a symbol of code.
-type machOFunction struct {
+// symbolOfCode is a symbol of code.
+type symbolOfCode struct {
 	name, source string
 	bind         elf.SymBind
 	section      int
@@ -168,7 +170,7 @@ type machOFunction struct {
 
 // machOFunctions returns the symbols in sections with code. A function ends at the next
 // symbol, the next function start or the end of the section.
-func (im *Image) machOFunctions() ([]machOFunction, error) {
+func (im *Image) machOFunctions() ([]symbolOfCode, error) {
 	m := im.macho
 	if m.count == 0 {
 		return nil, nil
@@ -189,7 +191,7 @@ func (im *Image) machOFunctions() ([]machOFunction, error) {
 		starts = append(starts, funcs[i].addr)
 	}
 	slices.Sort(starts)
-	funcs = slices.DeleteFunc(funcs, func(f machOFunction) bool { return f.name == "" })
+	funcs = slices.DeleteFunc(funcs, func(f symbolOfCode) bool { return f.name == "" })
 	for i := range funcs {
 		fn := &funcs[i]
 		s := &im.sections[fn.section]
@@ -204,7 +206,7 @@ func (im *Image) machOFunctions() ([]machOFunction, error) {
 
 // machOCode returns the symbols in sections with code, those of the assembler without a name, and the
 // sources of the debug map by address.
-func (im *Image) machOCode(data []byte, names string) (funcs []machOFunction, sources map[uint64]string) {
+func (im *Image) machOCode(data []byte, names string) (funcs []symbolOfCode, sources map[uint64]string) {
 	sources = map[uint64]string{}
 	source := ""
 	for ; len(data) >= machOSymbol; data = data[machOSymbol:] {
@@ -229,7 +231,7 @@ func (im *Image) machOCode(data []byte, names string) (funcs []machOFunction, so
 		if s.flags&elf.SHF_EXECINSTR == 0 || addr < s.addr || addr-s.addr >= s.size {
 			continue
 		}
-		fn := machOFunction{name: plainMachOName(name), section: section, addr: addr, bind: elf.STB_GLOBAL}
+		fn := symbolOfCode{name: plainMachOName(name), section: section, addr: addr, bind: elf.STB_GLOBAL}
 		switch {
 		case kind&symbolExternal == 0:
 			fn.bind = elf.STB_LOCAL
@@ -315,7 +317,7 @@ func openArch(path string) (f *os.File, arch string, err error) {
 
 // IsBinary reports whether Open may support a file that begins with head.
 func IsBinary(head []byte) bool {
-	return bytes.HasPrefix(head, []byte(elf.ELFMAG)) || isMachO(head) || isUniversal(head)
+	return bytes.HasPrefix(head, []byte(elf.ELFMAG)) || isMachO(head) || isUniversal(head) || isPE(head)
 }
 
 // archs are the supported machines of parts of universal files.
@@ -430,6 +432,8 @@ func readAnyModule(r io.ReaderAt, size uint64, arch string) (*module, error) {
 	switch {
 	case isMachO(head[:n]):
 		return readMachOModule(r, 0, size)
+	case isPE(head[:n]):
+		return readPEModule(r, size)
 	case !isUniversal(head[:n]):
 		return readModule(r, size)
 	}

@@ -24,8 +24,8 @@ type module struct {
 	Sections []*section
 	Progs    []*segment
 
-	id       []byte // the build id of a Mach-O file: its UUID
-	foreign  bool   // it is a Mach-O file
+	id       []byte // the identity of a file that is not ELF
+	identity string // what has it in such a file; "" in one of ELF
 	stripped bool   // a file of debug information only
 }
 

@@ -75,7 +75,7 @@ func (f *File) openDebug() (*File, error) {
 
 // openInstalled opens the separate debug file on this machine.
 func (f *File) openInstalled() (*File, error) {
-	if f.elf.foreign {
+	if f.elf.identity == machOIdentity {
 		return f.openBundle()
 	}
 	id, idErr := f.BuildID()

@@ -17,7 +17,7 @@ func IsCompilerOutput(src []byte) bool {
 		}
 	}
 	// -fno-ident: look for a function as compilers mark it, or for what gcc's linker plugin compiles.
-	for _, mark := range []string{"\n.LFB", "\n.Lfunc_end", "# -- Begin function", "\n.LFE", "\n\t.section\t.gnu.lto_"} {
+	for _, mark := range []string{"\n.LFB", "\n.Lfunc_end", "# -- Begin function", "\n.LFE", "\n\t.seh_proc\t", "\n\t.section\t.gnu.lto_"} {
 		if bytes.Contains(src, []byte(mark)) {
 			return true
 		}

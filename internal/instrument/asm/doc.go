@@ -7,8 +7,8 @@
 // text, so that what uses a unit can copy the text and insert at these offsets.
 //
 // A text depends on two things. The processor is a Machine: which instructions jump, call and return, and a Reader
-// where its assembly has more than instructions. The kind of object file is ELF or MachO, whose syntax is
-// translated to ELF's line by line.
+// where its assembly has more than instructions. The kind of object file is ELF, COFF, which has directives of its own,
+// or MachO, whose syntax is translated to ELF's line by line.
 //
 // Packages native and split insert and move text; this package knows neither probes nor profiles.
 package asm

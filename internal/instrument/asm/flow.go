@@ -78,7 +78,7 @@ const aliasHead, aliasTail = ".L", "$local"
 // or an address-taken block, but then there is a .LBB label beside it.
 var markers = []string{
 	"VL", "VU", "BI", "BE", "FB", "FE", "EHB", "EHE", "FSB", "COLD", "HOT",
-	"text", "PFE", "PR", "PIC", "PC", "CPI", "LSDA", "func_begin", "func_end", "tmp", "cfi", "patch", "xray_sled", "loh",
+	"text", "PFE", "PR", "PIC", "PC", "CPI", "LSDA", "func_begin", "func_end", "tmp", "cfi", "CFI", "patch", "xray_sled", "loh",
 }
 
 // IsLeader reports whether a label inside a function can begin a basic block. Labels of unknown families do: an

@@ -14,6 +14,7 @@ type Object uint8
 const (
 	ELF Object = iota
 	MachO
+	COFF
 )
 
 // compactFrame is the size in bytes of the largest frame without a frame pointer that a compact unwind entry
@@ -110,8 +111,11 @@ func QuotedLength(text []byte) int {
 // ParseLine classifies a line of the unit.
 func (u *Unit) ParseLine(line []byte) Statement {
 	line = bytes.TrimRight(line, "\r\n")
-	if u.Object != MachO {
+	switch u.Object {
+	case ELF:
 		return ParseLine(line)
+	case COFF:
+		return parseCOFF(line)
 	}
 	s := ParseLine(u.View(line))
 	if rest, ok := bytes.CutPrefix(bytes.TrimLeft(s.Rest, " \t"), []byte("=")); ok && s.Kind == LineInsn || ok && s.Kind == LineDirective {

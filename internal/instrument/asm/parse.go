@@ -53,6 +53,7 @@ type Parser struct {
 	weak      map[string]bool // named as weak definitions, of Mach-O
 	within    map[string]bool // symbols that do not begin a function, of Mach-O
 	table     bool            // inside of a region of data, of Mach-O
+	defined   string          // operand of the last .def, of COFF
 	hint      int             // offset of a label that belongs to the next code, or -1: see bound
 	app       bool            // inside inline assembly
 	appBranch bool            // it names a local label
@@ -325,7 +326,7 @@ func (p *Parser) directive(s Statement, pos, next int) error {
 	if why := p.Unit.Machine.Refuse(string(s.Word), s.Rest); why != "" {
 		return &SyntaxError{p.line, why}
 	}
-	if p.Unit.Object == MachO && p.machODirective(s, next) || p.SectionDirective(s) ||
+	if p.objectDirective(s, pos, next) || p.SectionDirective(s) ||
 		p.reader != nil && p.reader.Directive(p, s, pos, next) {
 		return nil
 	}
@@ -377,6 +378,17 @@ func (p *Parser) directive(s Statement, pos, next int) error {
 		}
 	}
 	return nil
+}
+
+// objectDirective handles directives that only an object format other than ELF has, and reports whether s was one.
+func (p *Parser) objectDirective(s Statement, pos, next int) bool {
+	switch p.Unit.Object {
+	case MachO:
+		return p.machODirective(s, next)
+	case COFF:
+		return p.coffDirective(s, pos, next)
+	}
+	return false
 }
 
 // Announce records a directive about a symbol that follows.

@@ -8,7 +8,8 @@ import (
 // Section is a code section of the unit.
 type Section struct {
 	Name  string
-	Group string // operands that name its group, as in "_Z1fv,comdat"; "" if none
+	Group string // operands that name its group, as in "_Z1fv,comdat"; "" if none. In COFF, the symbol of its COMDAT
+	Once  bool   // .linkonce made it a COMDAT; of COFF
 	Code  bool
 	// state while parsing
 	Cur       *Fragment // the fragment that code in this section belongs to

@@ -13,6 +13,7 @@ type Toolchain struct {
 	Include string     // holds cairn.h
 	Archive string     // libcairn.a
 	Hidden  string     // version script that hides our names outside a module
+	Script  string     // linker script for GNU ld, of COFF
 	Musl    bool       // the compiler's C library is musl
 	Timed   bool       // exits of functions get code, too
 	Trace   bool       // with Timed: the code is that of mode trace
@@ -78,7 +79,11 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		args = withoutStrip(args)
 	}
 	out = append(out, c.compilerArgs(args, tc)...)
-	out = append(out, c.linkerArgs(tc)...)
+	if tc.Object == asm.COFF {
+		out = append(out, c.coffLink(tc)...)
+	} else {
+		out = append(out, c.linkerArgs(tc)...)
+	}
 	if c.Language {
 		out = append(out, "-x", "none")
 	}
@@ -89,6 +94,10 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	return out
 }
 
+// AroundName is the name, beside that of the assembler, of the program that a driver starts around its tools if it has the
+// path of the assembler built in, as Debian's gcc for Windows has.
+const AroundName = "cairn-around"
+
 // assembler returns the arguments that make the driver use the assembler in bin, and args without those that
 // would select another.
 func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
@@ -96,6 +105,9 @@ func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
 		return nil, args
 	}
 	ours = []string{"-B" + bin + "/"}
+	if c.Around {
+		ours = append(ours, "-wrapper", bin+"/"+AroundName)
+	}
 	if c.Family == Clang {
 		ours = append(ours, "-fno-integrated-as")
 		if c.Binutils != "" && (len(c.Sources) > 0 || len(c.Codes) > 0 || c.headers) { // clang warns of it elsewhere
@@ -111,6 +123,17 @@ func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
 // overrides reports whether the arguments select clang's assembler, possibly in a response file.
 func (c *Command) overrides() bool {
 	return c.Family == Clang && c.Compiles && !c.Bitcode && c.integrated
+}
+
+// coffLink returns the arguments of a link for Windows besides the runtime, which is an object that nothing else draws in.
+func (c *Command) coffLink(tc Toolchain) (out []string) {
+	if c.NoID {
+		out = append(out, "-Wl,--build-id")
+	}
+	if c.Linker == "" || c.Linker == "bfd" {
+		out = append(out, "-Wl,-T,"+tc.Script)
+	}
+	return out
 }
 
 // linkerArgs returns the arguments of a link besides the runtime.
@@ -213,6 +236,12 @@ func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 		p.linker(a)
 	}
 	var out []string
+	if tc.Object == asm.COFF {
+		if linker == "bfd" {
+			out = []string{"-T", tc.Script}
+		}
+		return out
+	}
 	if p.cmd.Shared && linker == "bfd" && !p.cmd.Versions && tc.Hidden != "" {
 		out = append(out, "--version-script="+tc.Hidden)
 	}

@@ -64,6 +64,7 @@ type Command struct {
 	Versions     bool     // gives the linker a version script
 	Target       []string // options that select another machine than the driver's own, and its files
 	Binutils     string   // version of binutils that clang writes assembly for, "" for its default
+	Around       bool     // the driver finds no assembler but its own: see AroundName
 	Refusal      string   // why its code gets no probes and what to do; "" if it gets some
 	Alien        bool     // with Refusal: the runtime cannot be linked into what it makes, either
 
@@ -290,16 +291,42 @@ func foreign(triple string) string {
 	if IsAndroid(triple) {
 		return fmt.Sprintf("target %s is not supported: of Android, cairn instruments AArch64", triple)
 	}
-	return fmt.Sprintf("target %s is not supported: cairn instruments ELF for x86-64, AArch64 and Armv7, and Mach-O for x86-64 and AArch64", triple)
+	if ObjectOf(triple) == asm.COFF {
+		return fmt.Sprintf("target %s is not supported: of Windows, cairn instruments x86-64 with mingw-w64 (x86_64-w64-mingw32-gcc, clang --target=x86_64-w64-windows-gnu)", triple)
+	}
+	return fmt.Sprintf("target %s is not supported: cairn instruments ELF for x86-64, AArch64 and Armv7, Mach-O for x86-64 and AArch64, and COFF for x86-64", triple)
 }
 
 // ObjectOf returns the format of the files that a driver whose target is triple makes.
 func ObjectOf(triple string) asm.Object {
 	_, system, _ := strings.Cut(triple, "-")
-	if strings.Contains(system, "apple") || strings.Contains(system, "darwin") {
-		return asm.MachO
+	for _, s := range systems {
+		if strings.Contains(system, s.word) {
+			return s.object
+		}
 	}
 	return asm.ELF
+}
+
+// systems are those whose files are not ELF, by a word in the target. Those of Cygwin and of UEFI have another runtime
+// than that of Windows: MachineOf does not know them.
+var systems = []struct {
+	word   string
+	object asm.Object
+}{
+	{"apple", asm.MachO},
+	{"darwin", asm.MachO},
+	{"windows", asm.COFF},
+	{"mingw", asm.COFF},
+	{"cygwin", asm.COFF},
+	{"msys", asm.COFF},
+	{"uefi", asm.COFF},
+}
+
+// isMinGW reports whether a target is x86-64 Windows with the C library and the assembly of mingw-w64.
+func isMinGW(triple string) bool {
+	cpu, system, _ := strings.Cut(triple, "-")
+	return cpu == "x86_64" && (strings.Contains(system, "mingw32") || strings.HasSuffix(system, "windows-gnu"))
 }
 
 // IsAndroid reports whether a driver whose target is triple makes programs for Android.
@@ -314,7 +341,7 @@ func IsAndroid(triple string) bool {
 func MachineOf(triple string) machine.Kind {
 	cpu, system, _ := strings.Cut(triple, "-")
 	switch {
-	case strings.Contains(system, "windows"), strings.Contains(system, "mingw"):
+	case ObjectOf(triple) == asm.COFF && !isMinGW(triple):
 		return machine.Unknown
 	case ObjectOf(triple) == asm.MachO && cpu != "x86_64" && cpu != "arm64" && cpu != "aarch64":
 		return machine.Unknown

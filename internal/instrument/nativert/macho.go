@@ -22,8 +22,8 @@ func MachOFlags(m machine.Kind) []string {
 	return flags
 }
 
-// MachOArgs returns the definitions that it is compiled with: where raw files go while CAIRN_DIR
+// ObjectArgs returns the definitions that a runtime of one object is compiled with: where raw files go while CAIRN_DIR
 // is unset, and the size of the order buffer, 0 for a slot for each function.
-func MachOArgs(defaultDir string, slots int) []string {
+func ObjectArgs(defaultDir string, slots int) []string {
 	return []string{runtimeDir(defaultDir), "-DCAIRN_SLOTS=" + strconv.Itoa(slots)}
 }

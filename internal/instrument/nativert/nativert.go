@@ -68,7 +68,7 @@ func Flags(m Machine) []string {
 
 // Sources returns the source files, in one directory.
 func Sources() []File {
-	return slices.Concat(files().In("c"), files().In("c/macho"), timedSources())
+	return slices.Concat(files().In("c"), files().In("c/macho"), files().In("c/coff"), timedSources())
 }
 
 // Header returns cairn.h, the header for instrumented programs, as one file: the headers that it

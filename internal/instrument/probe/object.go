@@ -24,7 +24,7 @@ type object interface {
 }
 
 // objects are the formats.
-var objects = [...]object{asm.ELF: elf{}, asm.MachO: machO{}}
+var objects = [...]object{asm.ELF: elf{}, asm.MachO: machO{}, asm.COFF: coff{}}
 
 // object returns the format of the unit.
 func (r *Rewriter) object() object { return objects[r.Unit.Object] }

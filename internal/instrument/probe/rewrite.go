@@ -102,8 +102,8 @@ type area struct {
 	align int // of its records; 0 if they have no counter
 	slots int // one for each record
 
-	symbol string // of Mach-O: the symbol of the record, quoted if necessary
-	weak   bool   // the linker may take it from another object
+	symbol string // of Mach-O: the symbol of the record, quoted if necessary; of COFF: the end of its section's name
+	weak   bool   // the linker may take it from another object; of COFF: .linkonce says so
 }
 
 // Rewrite returns the text of u with probes, records and map.

@@ -15,6 +15,7 @@ const (
 	cairnMipFullHeaderSize       = 12
 	cairnMipLTOSection           = ".debug.cairn.lto"
 	cairnMipMapAtomic            = 128
+	cairnMipMapCOFF              = ".debug_cairn"
 	cairnMipMapMachO             = "__CAIRN,__cairn_map"
 	cairnMipMapModeMask          = 31
 	cairnMipMapPlain             = 32
@@ -27,10 +28,12 @@ const (
 	cairnMipMaxSlots             = 16777216
 	cairnMipMinSlots             = 16
 	cairnMipOldMapSection        = ".debug_cairn"
+	cairnMipOrderCOFF            = ".cro"
 	cairnMipOrderInexact         = 2147483648
 	cairnMipOrderOffset          = 4
 	cairnMipOrderSection         = "cairn_order"
 	cairnMipPageSize             = 4096
+	cairnMipRawCOFF              = ".crn"
 	cairnMipRawChecksumOffset    = 32
 	cairnMipRawContinuous        = 1
 	cairnMipRawCopiesOffset      = 42

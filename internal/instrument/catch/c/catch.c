@@ -73,7 +73,8 @@ static int listed(const char *const *list, const char *name, size_t n) {
 static int isLauncher(const char *name) { return listed(launchers, name, strlen(name)); }
 
 static const char *const machines[] = {"x86_64-", "aarch64-", "arm-", "armv7", 0};
-static const char *const systems[] = {"-gnu", "-musl", "-gnueabi", "-gnueabihf", "-musleabi", "-musleabihf", "-android", "-androideabi", 0};
+static const char *const systems[] = {"-gnu", "-musl", "-gnueabi", "-gnueabihf", "-musleabi", "-musleabihf", "-android", "-androideabi",
+                                      "-mingw32", 0};
 
 /* behindTarget returns the part of a name after a target prefix, name if it has none, and 0 for
  * unsupported targets. */
@@ -96,7 +97,7 @@ static const char *behindTarget(const char *name) {
 }
 
 /* isOneOf reports whether a name is one of a list, with the prefix of a target or without, and the
- * suffix of a version. */
+ * suffix of a version or of a model of threads. */
 static int isOneOf(const char *const *list, const char *name) {
   if (starts(name, "musl-")) {
     name += 5;
@@ -106,6 +107,7 @@ static int isOneOf(const char *const *list, const char *name) {
   size_t n = strlen(name), end = n;
   while (end > 0 && ((name[end - 1] >= '0' && name[end - 1] <= '9') || name[end - 1] == '.')) end--;
   if (end < n && end > 1 && name[end - 1] == '-' && name[end] != '.') n = end - 1;
+  if (n > 6 && (starts(name + n - 6, "-posix") || starts(name + n - 6, "-win32"))) n -= 6; /* Debian's for Windows */
   return listed(list, name, n);
 }
 

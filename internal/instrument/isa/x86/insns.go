@@ -34,6 +34,12 @@ func (m Machine) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 			return asm.FlowLanding, nil
 		}
 	case 'h', 'i', 'r', 's', 'u':
+		if bytes.HasPrefix(mnemonic, []byte("rex")) { // rex.W or rex64: an indirect tail call for Windows
+			rest = bytes.TrimLeft(rest, " \t")
+			if i := bytes.IndexAny(rest, " \t"); i > 0 {
+				return m.Classify(rest[:i], rest[i:])
+			}
+		}
 		if m.IsTrap(mnemonic) {
 			return asm.FlowEnd, nil
 		}
@@ -87,7 +93,11 @@ func (Machine) Callee(op []byte) string {
 		// call *foo@GOTPCREL(%rip), as with -fno-plt.
 		name, _, ok := bytes.Cut(op[1:], []byte("@GOTPCREL(%rip)"))
 		if !ok {
-			return ""
+			// call *__imp_foo(%rip): foo of a DLL.
+			if name, ok = bytes.CutPrefix(op[1:], []byte("__imp_")); !ok {
+				return ""
+			}
+			name, _, _ = bytes.Cut(name, []byte("("))
 		}
 		return string(asm.Unquote(name))
 	}

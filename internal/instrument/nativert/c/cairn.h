@@ -22,9 +22,15 @@ __attribute__((weak, visibility("hidden"))) int __cairn_set_dir(const char *dir)
 #else
 #define CAIRN_SKIP __attribute__((section(".text.cairn_skip")))
 
-extern int __cairn_dump(void) __attribute__((weak, visibility("hidden")));
-extern void __cairn_reset(void) __attribute__((weak, visibility("hidden")));
-extern int __cairn_set_dir(const char *dir) __attribute__((weak, visibility("hidden")));
+#if _WIN32 /* names stay in the program or the DLL */
+#define CAIRN_OWN __attribute__((weak))
+#else
+#define CAIRN_OWN __attribute__((weak, visibility("hidden")))
+#endif
+extern int __cairn_dump(void) CAIRN_OWN;
+extern void __cairn_reset(void) CAIRN_OWN;
+extern int __cairn_set_dir(const char *dir) CAIRN_OWN;
+#undef CAIRN_OWN
 #endif
 
 /* cairn_dump writes the records of all instrumented modules of the process since the start or the
@@ -42,8 +48,8 @@ static inline void cairn_reset(void) {
 /* cairn_set_dir sets the directory of the files of every instrumented module of the process, and on
  * Linux of modules that are loaded later. The directory is created if its parent exists. A file in
  * another directory moves, with what it has recorded. From then on the file is live, as if
- * CAIRN_DIR had been set; with CAIRN_CONTINUOUS=0, and on Apple systems, it is written now and
- * again at the end. It is meant for programs, such as apps, that find out at run time where they
+ * CAIRN_DIR had been set; with CAIRN_CONTINUOUS=0, and on Apple systems and Windows, it is written
+ * now and again at the end. It is meant for programs, such as apps, that find out at run time where they
  * may write. Call it early: records of other threads during the call may be lost. Returns 0, or -1
  * if nothing is instrumented or the file could not be created there; then nothing changes. */
 static inline int cairn_set_dir(const char *dir) { return __cairn_set_dir ? __cairn_set_dir(dir) : -1; }

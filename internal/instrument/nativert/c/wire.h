@@ -11,6 +11,7 @@
 #define CAIRN_FULL_HEADER_SIZE 12
 #define CAIRN_LTO_SECTION ".debug.cairn.lto"
 #define CAIRN_MAP_ATOMIC 128
+#define CAIRN_MAP_COFF ".debug_cairn"
 #define CAIRN_MAP_MACH_O "__CAIRN,__cairn_map"
 #define CAIRN_MAP_MODE_MASK 31
 #define CAIRN_MAP_PLAIN 32
@@ -23,10 +24,12 @@
 #define CAIRN_MAX_SLOTS 16777216
 #define CAIRN_MIN_SLOTS 16
 #define CAIRN_OLD_MAP_SECTION ".debug_cairn"
+#define CAIRN_ORDER_COFF ".cro"
 #define CAIRN_ORDER_INEXACT 0x80000000
 #define CAIRN_ORDER_OFFSET 4
 #define CAIRN_ORDER_SECTION "cairn_order"
 #define CAIRN_PAGE_SIZE 4096
+#define CAIRN_RAW_COFF ".crn"
 #define CAIRN_RAW_CHECKSUM_OFFSET 32
 #define CAIRN_RAW_CONTINUOUS 1
 #define CAIRN_RAW_COPIES_OFFSET 42

@@ -1,0 +1,468 @@
+/* The runtime of the coverage and count modes for Windows: it writes the records of its module, a program or a DLL, to a
+ * file. A copy is linked into each.
+ *
+ * It is the counterpart of rt.c, and smaller: a file cannot be mapped over a section of a loaded module, so files are
+ * written at the end, when the program calls cairn_dump, and when an exception ends it. It uses kernel32, and atexit of the
+ * C library if the module has that. It has no static frame of a page, for which compilers call the C library.
+ *
+ * Files: DIR\<module>.<id>.<pid>.<n>.mipraw; package mip documents the format. DIR is CAIRN_DIR, or the argument of
+ * cairn_set_dir, or that of --default-dir. The id is that of the CodeView record: GUID and age. */
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#include "wire.h"
+#include "rt_header.h"
+#include "coff_names.h"
+
+/* ---- kernel32 ---- */
+
+#define IMPORT(type, name, ...) __declspec(dllimport) type name(__VA_ARGS__)
+
+IMPORT(u32, GetEnvironmentVariableW, const u16 *, u16 *, u32);
+IMPORT(u32, GetFullPathNameW, const u16 *, u32, u16 *, u16 **);
+IMPORT(u32, GetModuleFileNameW, const void *, u16 *, u32);
+IMPORT(u32, GetCurrentProcessId, void);
+IMPORT(u32, GetLastError, void);
+IMPORT(void *, GetStdHandle, u32);
+IMPORT(void *, CreateFileW, const u16 *, u32, u32, void *, u32, u32, void *);
+IMPORT(i32, WriteFile, void *, const void *, u32, u32 *, void *);
+IMPORT(i32, CloseHandle, void *);
+IMPORT(i32, DeleteFileW, const u16 *);
+IMPORT(i32, MoveFileExW, const u16 *, const u16 *, u32);
+IMPORT(i32, CreateDirectoryW, const u16 *, void *);
+IMPORT(void *, VirtualAlloc, void *, u64, u32, u32);
+IMPORT(i32, VirtualFree, void *, u64, u32);
+IMPORT(void, GetSystemTimeAsFileTime, u64 *);
+IMPORT(i32, QueryPerformanceCounter, u64 *);
+IMPORT(i32, MultiByteToWideChar, u32, u32, const char *, i32, u16 *, i32);
+IMPORT(i32, WideCharToMultiByte, u32, u32, const u16 *, i32, char *, i32, const char *, i32 *);
+IMPORT(i32, K32EnumProcessModules, void *, const void **, u32, u32 *);
+typedef i32 (*filter)(void *);
+IMPORT(filter, SetUnhandledExceptionFilter, filter);
+
+enum { UTF8 = 65001, GENERIC_WRITE = 0x40000000, SHARE_READ = 1, CREATE_NEW = 1, NORMAL = 0x80, REPLACE = 1 };
+enum { FILE_EXISTS = 80, ALREADY_EXISTS = 183, MEM_COMMIT = 0x3000, MEM_RELEASE = 0x8000, READWRITE = 4, STDERR = -12 };
+enum { DETACH, ATTACH, THREAD_ATTACH };
+
+/* ---- this module ---- */
+
+struct section {
+  char name[8];
+  u32 size, addr, raw[4];
+  u16 unused[2];
+  u32 flags;
+};
+struct debug {
+  u32 unused[3], kind, size, addr, offset;
+};
+struct codeview {
+  u32 magic;
+  u8 id[20]; /* GUID, age */
+};
+extern const u8 __ImageBase[];
+
+/* Both sections exist even if nothing is instrumented, or in a mode without a buffer. */
+__asm__(".section .crn$a,\"bw\"\n\t.zero 4\n\t.section .cro$a,\"bw\"\n\t.zero 4\n\t.text\n");
+
+/* Instrumented objects refer to this: a link without the runtime fails with its name. */
+const u8 __cairn_link_with_cairn_cc = 0;
+
+static const u8 *optional(const u8 *base) { return base + *(const i32 *)(base + 60) + 24; }
+
+/* find_section finds a section of a loaded module. */
+static u8 *find_section(const u8 *base, const char *name, u32 *size) {
+  const u8 *o = optional(base);
+  const struct section *s = (const struct section *)(o + *(const u16 *)(o - 4));
+  for (u32 n = *(const u16 *)(o - 18); n--; s++) {
+    u32 i = 0;
+    while (i < 8 && s->name[i] == name[i] && name[i]) i++;
+    if (i == 8 || s->name[i] == name[i]) {
+      *size = s->size;
+      return (u8 *)base + s->addr;
+    }
+  }
+  *size = 0;
+  return 0;
+}
+
+static const struct codeview *find_id(void) {
+  const u8 *o = optional(__ImageBase);
+  const u32 *directory = (const u32 *)(o + 112 + 6 * 8);
+  const struct debug *d = (const struct debug *)(__ImageBase + directory[0]);
+  if (*(const u32 *)(o + 108) <= 6) return 0;
+  for (u32 n = directory[1] / sizeof *d; n--; d++) {
+    const struct codeview *c = (const struct codeview *)(__ImageBase + d->addr);
+    if (d->kind == 2 && d->size >= sizeof *c && c->magic == 0x53445352 /* RSDS */) return c;
+  }
+  return 0;
+}
+
+#ifndef CAIRN_SLOTS
+#define CAIRN_SLOTS 0
+#endif
+static u8 *raw_start;
+static u32 raw_size, *ring, ring_size;
+static u32 taken;    /* first executions so far */
+static u32 sequence; /* number of the latest first call, in modes that count */
+#if CAIRN_SLOTS
+static u32 slots_asked[CAIRN_SLOTS];
+#endif
+
+/* locate finds the records and the order buffer. A function may run before the module's start. */
+static void locate(void) {
+#if CAIRN_SLOTS
+  ring = slots_asked;
+  ring_size = CAIRN_SLOTS;
+#else
+  ring = (u32 *)find_section(__ImageBase, ".cro", &ring_size);
+  ring_size /= CAIRN_SLOT_SIZE;
+#endif
+  raw_start = find_section(__ImageBase, ".crn", &raw_size);
+}
+
+static u32 slot_count(void) {
+  if (!raw_start) locate();
+  return ring_size;
+}
+
+/* Lengths of input text are bounded. */
+enum { MAX_DIR = 600, MAX_MODULE = 128, MAX_PATH = MAX_DIR + MAX_MODULE + 128 };
+
+static struct {
+  u16 path[MAX_PATH]; /* directory\module.id. */
+  u16 tmp[MAX_PATH];
+  u16 file[MAX_PATH];
+  char scenario[CAIRN_MAX_SCENARIO + 1];
+  u32 dir;    /* length of the directory; 0: write nothing */
+  u32 pid;
+  u32 n;      /* number in the file name */
+  u64 run;    /* unique number of this run */
+  filter before;
+  u32 busy;   /* a file is being written */
+  u8 claimed; /* file n is ours: replace it */
+  u8 dumped;  /* a dump was requested since the last reset */
+  u8 many;    /* there may have been a second thread */
+  u8 quiet;   /* nobody chose the directory */
+  u8 started, finished;
+} st;
+
+/* ---- text ---- */
+
+static u16 *put(u16 *p, const u16 *s) {
+  while ((*p = *s++)) p++;
+  return p;
+}
+
+static u16 *put_some(u16 *p, const u16 *s, u32 most) {
+  for (; most && *s; most--) *p++ = *s++;
+  *p = 0;
+  return p;
+}
+
+static u16 *put_number(u16 *p, u32 v) {
+  u16 b[12], *q = b + 11;
+  *q = 0;
+  do *--q = (u16)('0' + v % 10);
+  while (v /= 10);
+  return put(p, q);
+}
+
+static u32 length(const u16 *s) {
+  u32 n = 0;
+  while (s[n]) n++;
+  return n;
+}
+
+static void print_error(const u16 *what, const u16 *path) {
+  static u16 text[MAX_PATH + 64];
+  static char bytes[3 * (MAX_PATH + 64)];
+  u32 failure = GetLastError(), done;
+  if (st.quiet) return;
+  u16 *p = put(put_some(put(put(text, u"cairn: cannot "), what), path, MAX_PATH), u": error ");
+  p = put(put_number(p, failure), u"\n");
+  i32 n = WideCharToMultiByte(UTF8, 0, text, (i32)(p - text), bytes, sizeof bytes, 0, 0);
+  if (n > 0) WriteFile(GetStdHandle((u32)STDERR), bytes, (u32)n, &done, 0);
+}
+
+/* ---- the module's name, and files ---- */
+
+static u16 *put_module(u16 *p) {
+  u16 *name = st.file, *base = name;
+  u32 n = GetModuleFileNameW(__ImageBase, name, MAX_PATH - 1);
+  name[n] = 0;
+  for (; *name; name++)
+    if (*name == '\\' || *name == '/') base = name + 1;
+  return put_some(p, *base ? base : u"program", MAX_MODULE);
+}
+
+/* set_path sets the path up to the process. */
+static int set_path(const u16 *dir) {
+  const struct codeview *id = find_id();
+  u32 n = length(dir) < MAX_DIR ? GetFullPathNameW(dir, MAX_DIR, st.path, 0) : MAX_DIR;
+  if (!n || n >= MAX_DIR) {
+    print_error(u"write: a name that is too long: ", u"CAIRN_DIR");
+    return -1;
+  }
+  while (n > 1 && st.path[n - 1] == '\\') n--;
+  st.dir = n;
+  u16 *p = st.path + n;
+  *p++ = '\\';
+  p = put_module(p);
+  *p++ = '.';
+  for (u32 i = 0; id && i < 2 * sizeof id->id; i++) *p++ = u"0123456789abcdef"[i & 1 ? id->id[i / 2] & 15 : id->id[i / 2] >> 4];
+  *p++ = '.';
+  *p = 0;
+  return 0;
+}
+
+static u16 *put_path(u16 *p, u32 number, const u16 *suffix) {
+  u16 *q = put_number(put(p, st.path), st.pid);
+  *q++ = '.';
+  put(put_number(q, number), suffix);
+  return p;
+}
+
+/* publish renames the temporary file: to the name of the file that it replaces, or to the first free one. */
+static int publish(void) {
+  for (;; st.n++) {
+    put_path(st.file, st.n, u".mipraw");
+    if (MoveFileExW(st.tmp, st.file, st.claimed ? REPLACE : 0)) {
+      st.claimed = 1;
+      return 0;
+    }
+    u32 failure = GetLastError();
+    if (st.claimed || failure != FILE_EXISTS && failure != ALREADY_EXISTS) return -1;
+  }
+}
+
+static u32 add_sum(u32 sum, const u8 *p, u64 n) {
+  while (n--) sum = (sum ^ *p++) * CAIRN_FNV_PRIME;
+  return sum;
+}
+
+/* copy uses volatile accesses, so that no compiler replaces it by a call. */
+static u8 *copy(u8 *to, const volatile u8 *from, u64 n) {
+  while (n--) *to++ = *from++;
+  return to;
+}
+
+/* fill builds the file at h and returns its end. */
+static u8 *fill(struct header *h) {
+  const struct codeview *id = find_id();
+  u8 *p = (u8 *)(h + 1), *end;
+  copy((u8 *)h->magic, (const u8 *)CAIRN_RAW_MAGIC, sizeof h->magic);
+  h->version = CAIRN_RAW_VERSION;
+  h->pid = st.pid;
+  h->run = st.run;
+  if (id) {
+    h->id_len = sizeof id->id;
+    copy(h->id, id->id, sizeof id->id);
+  }
+  while (st.scenario[h->scenario_len]) *p++ = (u8)st.scenario[h->scenario_len++];
+  h->data_offset = (u32)(p - (u8 *)h);
+  h->size = raw_size;
+  h->next = taken; /* before the slots: later ones are not in the file */
+  end = copy(p, raw_start, raw_size);
+  while (end > p && !end[-1]) end--;
+  h->stored = (u64)(end - p);
+  if (h->next) {
+    h->slots = ring_size;
+    end = copy(end, (const u8 *)ring, CAIRN_SLOT_SIZE * (u64)(h->next < ring_size ? h->next : ring_size));
+  }
+  /* After the copy: a thread that starts later is not in it. Counts are then exact. */
+  if (!st.many) h->flags = CAIRN_RAW_SINGLE;
+  h->checksum = add_sum(CAIRN_FNV_BASIS, (u8 *)h, (u64)(end - (u8 *)h));
+  return end;
+}
+
+static int write_all(const u8 *p, u64 n) {
+  void *to = CreateFileW(st.tmp, GENERIC_WRITE, SHARE_READ, 0, CREATE_NEW, NORMAL, 0);
+  if (to == (void *)-1) return -1;
+  int bad = 0;
+  for (u32 done = 0; n && !bad; p += done, n -= done)
+    bad = !WriteFile(to, p, (u32)(n < 1 << 30 ? n : 1 << 30), &done, 0) || !done;
+  return bad | !CloseHandle(to);
+}
+
+/* emit writes the records to a file. It writes from a copy: the records continue to change, and the checksum must
+ * match. */
+static int emit(void) {
+  u64 room = sizeof(struct header) + CAIRN_MAX_SCENARIO + raw_size + CAIRN_SLOT_SIZE * (u64)slot_count();
+  put_path(st.tmp, (u32)(st.run >> 7) & 0xffffff, u".tmp");
+  u8 *file = VirtualAlloc(0, room, MEM_COMMIT, READWRITE);
+  int bad = !file;
+  if (file) {
+    u64 size = (u64)(fill((struct header *)file) - file);
+    st.tmp[st.dir] = 0;
+    CreateDirectoryW(st.tmp, 0);
+    st.tmp[st.dir] = '\\';
+    bad = write_all(file, size) || publish();
+    if (bad) print_error(u"write ", st.tmp), DeleteFileW(st.tmp);
+    VirtualFree(file, 0, MEM_RELEASE);
+  }
+  return -bad;
+}
+
+static int begin(void) { return st.dir && !__atomic_exchange_n(&st.busy, 1, __ATOMIC_ACQUIRE); }
+static void done(void) { __atomic_store_n(&st.busy, 0, __ATOMIC_RELEASE); }
+
+/* ---- this module, and all modules ---- */
+
+static void name_run(void) {
+  u64 now = 0, ticks = 0;
+  GetSystemTimeAsFileTime(&now);
+  QueryPerformanceCounter(&ticks);
+  st.run = now / 10 ^ ticks << 20 ^ (u64)&now << 28 ^ (u64)st.pid << 44;
+}
+
+static int dump_module(const u16 *unused) {
+  (void)unused;
+  if (!begin()) return -1;
+  st.dumped = 1;
+  int r = emit();
+  done();
+  return r;
+}
+
+static int reset_module(const u16 *unused) {
+  (void)unused;
+  st.n += st.dumped;
+  if (st.dumped) name_run();
+  st.claimed = st.dumped = 0;
+  u32 n = slot_count();
+  for (u32 i = 0; i < raw_size; i++) ((volatile u8 *)raw_start)[i] = 0;
+  for (u32 i = 0; i < n; i++) ((volatile u32 *)ring)[i] = 0;
+  taken = sequence = 0;
+  return 0;
+}
+
+/* The records so far move to the new directory: they are written at once, and the file in the old directory is
+ * removed. */
+static int set_dir_module(const u16 *dir) {
+  static u16 path[MAX_PATH], old[MAX_PATH];
+  u32 n = st.n, was = st.dir;
+  u8 claimed = st.claimed;
+  if (__atomic_exchange_n(&st.busy, 1, __ATOMIC_ACQUIRE)) return -1;
+  put(path, st.path);
+  if (claimed) put_path(old, n, u".mipraw");
+  st.claimed = 0;
+  st.n = 0;
+  int r = set_path(dir) || emit() ? -1 : 0;
+  if (r) {
+    put(st.path, path);
+    st.dir = was;
+    st.n = n;
+    st.claimed = claimed;
+  } else {
+    if (claimed) DeleteFileW(old);
+    st.quiet = 0;
+  }
+  done();
+  return r;
+}
+
+/* Other modules' copies of this runtime find the three functions here. */
+enum { DUMP, RESET, SET_DIR };
+typedef int (*module_call)(const u16 *);
+__attribute__((section(".crnc"), used)) static const module_call calls[] = {dump_module, reset_module, set_dir_module};
+
+static __attribute__((noinline)) int call_all(u32 which, const u16 *arg) {
+  static const void *modules[1024];
+  u32 size = 0, room = 0;
+  int result = 0, own = 0;
+  if (!K32EnumProcessModules((void *)-1, modules, sizeof modules, &size)) size = 0;
+  for (u32 i = 0; i < size / sizeof *modules && i < sizeof modules / sizeof *modules; i++) {
+    const module_call *c = (const module_call *)find_section(modules[i], ".crnc", &room);
+    if (!c || (which + 1) * sizeof *c > room) continue;
+    own |= c == calls;
+    result |= c[which](arg);
+  }
+  return own ? result : result | calls[which](arg);
+}
+
+int __cairn_dump(void) { return call_all(DUMP, 0); }
+void __cairn_reset(void) { call_all(RESET, 0); }
+
+int __cairn_set_dir(const char *dir) {
+  static u16 wide[MAX_DIR];
+  if (!dir || !*dir || !MultiByteToWideChar(0, 0, dir, -1, wide, MAX_DIR)) return -1;
+  return call_all(SET_DIR, wide);
+}
+
+/* ---- the life of the process ---- */
+
+/* write_last writes the file although another thread may have been ended while it wrote one. */
+static void write_last(void) {
+  if (st.dir) emit();
+}
+
+static void finish(void) {
+  write_last();
+  st.finished = 1;
+}
+
+/* An exception that nothing handles ends the process. */
+static i32 unhandled(void *exception) {
+  if (begin()) emit(), done();
+  return st.before ? st.before(exception) : 0;
+}
+
+static void start(int is_dll) {
+  static u16 value[MAX_DIR];
+  u32 n;
+  if (st.started) return;
+  st.started = 1;
+  slot_count();
+  st.pid = GetCurrentProcessId();
+  name_run();
+  n = GetEnvironmentVariableW(u"CAIRN_SCENARIO", value, MAX_DIR);
+  if (n && n < MAX_DIR) {
+    i32 bytes = WideCharToMultiByte(UTF8, 0, value, (i32)n, st.scenario, CAIRN_MAX_SCENARIO, 0, 0);
+    st.scenario[bytes > 0 ? bytes : 0] = 0;
+  }
+  n = GetEnvironmentVariableW(u"CAIRN_DIR", value, MAX_DIR);
+  if (n >= MAX_DIR)
+    print_error(u"write: a name that is too long: ", u"CAIRN_DIR");
+  else if (n)
+    set_path(value);
+  else if (MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULT_DIR, -1, value, MAX_DIR) > 1) {
+    st.quiet = 1;
+    set_path(value);
+  }
+  if (st.dir && !is_dll) st.before = SetUnhandledExceptionFilter(unhandled);
+}
+
+/* The loader calls this first of all, and last. A DLL that is loaded later does not know of threads before. */
+static void life(const u8 *module, u32 reason, const void *always) {
+  int is_dll = *(const u16 *)(optional(module) - 2) >> 13 & 1;
+  switch (reason) {
+    case ATTACH:
+      st.many |= is_dll && !always;
+      start(is_dll);
+      break;
+    case THREAD_ATTACH:
+      st.many = 1;
+      break;
+    case DETACH: /* of a DLL: before its destructors, with which finish comes */
+      if (!st.finished) write_last();
+  }
+}
+__attribute__((section(".CRT$XLB"), used)) static void (*const callback)(const u8 *, u32, const void *) = life;
+
+extern const u8 _tls_used __attribute__((weak));
+__attribute__((used)) static const void *const keep_tls = &_tls_used;
+
+/* Handlers run in reverse order: those that later constructors register run before this one. */
+extern int atexit(void (*)(void)) __attribute__((weak));
+static void register_end(void) {
+  start(*(const u16 *)(optional(__ImageBase) - 2) >> 13 & 1);
+  if (atexit) atexit(finish);
+}
+__attribute__((section(".CRT$XCB"), used)) static void (*const constructor)(void) = register_end;
+
+#include "coff_first.h"

@@ -1,0 +1,23 @@
+package toolchain
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/cairnprof/cairn/internal/instrument/driver"
+)
+
+// A gcc that was configured with the path of its assembler does not look for one in the directories of -B. It starts a
+// program around each of its tools instead, if it is told to (-wrapper).
+
+// writeAround puts such a program beside the assembler's stand-in, if the compiler needs it.
+func (o *ShimOptions) writeAround(ctx context.Context, bin, self string, c Compiler) error {
+	if c.Family != driver.GCC || c.programOf(ctx, append([]string{"-B" + bin + "/"}, o.Target...), "as") == filepath.Join(bin, "as") {
+		return nil
+	}
+	return os.Symlink(self, filepath.Join(bin, driver.AroundName))
+}
+
+// readAround reports whether a directory of the cache has it.
+func readAround(dir string) bool { return Exists(filepath.Join(dir, "bin", driver.AroundName)) }
