@@ -14,7 +14,7 @@ tests=("${base[@]}" "${peers[@]}" zstd gfortran nasm git ccache cmake meson ninj
   gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf gcc-arm-linux-gnueabi libc6-dev-armhf-cross libc6-dev-armel-cross)
 case "${1:-}" in
   test) want=("${tests[@]}") ;;
-  long) want=("${tests[@]}" gdc ldc fp-compiler ocaml-nox g++-arm-linux-gnueabi qemu-user-static rustc-web ruby buildah luajit mujs guile-3.0 rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
+  long) want=("${tests[@]}" gdc ldc fp-compiler ocaml-nox g++-arm-linux-gnueabi qemu-user-static rustc-web librust-regex-syntax-dev librust-aho-corasick-dev librust-miniz-oxide-dev ruby buildah luajit mujs guile-3.0 rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
   demo) want=("${base[@]}" clang-22 libclang-rt-22-dev curl) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace npm postgresql memcached mosquitto "${recorded[@]}") ;;

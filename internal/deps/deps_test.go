@@ -94,7 +94,7 @@ var modules = map[string]string{
 	"github.com/spf13/cobra":                        "cmd/cairn internal/cli internal/output internal/verb",
 	"github.com/spf13/cobra/doc":                    "cmd/cairn",
 	"github.com/spf13/pflag":                        "internal/cli internal/verb internal/toolchain",
-	"google.golang.org/protobuf/encoding/protowire": "internal/export internal/export/deliver format/pprofstacks",
+	"google.golang.org/protobuf/encoding/protowire": "internal/export internal/export/deliver format/pprofstacks format/simpleperf",
 	"github.com/ulikunitz/xz/lzma":                  "internal/binary/objfile",
 	"go.yaml.in/yaml/v3":                            "format/mip format/xray",
 	"golang.org/x/arch/arm64/arm64asm":              "internal/binary/asmtext",

@@ -33,35 +33,34 @@ type Kind int
 
 // The kinds of inputs.
 const (
-	Unknown         Kind = iota
-	Empty                // without a byte
-	Zeros                // whose beginning was never written
-	Binary               // a program, a library or an object: ELF or Mach-O
-	Raw                  // .mipraw
-	Map                  // .mipmap
-	Profile              // .mip
-	Pack                 // .mippack
-	Bundle               // of files for a collector
-	TraceLog             // a log of mode trace
-	StacksLog            // a log of mode stacks
-	WindowLog            // a log of spikes with the calls around them
-	SpikeLog             // a log of spikes without these
-	GoTrace              // of runtime/trace
-	Database             // SQLite
-	Parquet              //
-	PerfData             // of perf record
-	XRayProfile          // of XRay's mode of profiles
-	XRayLog              // of XRay's other modes, or in YAML
-	LLVMProfile          // .profdata or .profraw, or its text
-	Compressed           // by gzip, zstd or xz
-	BOLTProfile          // for llvm-bolt
-	BOLTCounts           // for perf2bolt --pa
-	PerfReport           // a table of perf report or simpleperf report
-	SimpleperfProto      // of simpleperf report-sample --protobuf
-	Counts               // an unsymbolized profile of llvm-profgen
-	SampleFile           // a sample profile for compilers
-	PerfText             // of perf script, with addresses
-	Stacks               // stacks of names, of any tool
+	Unknown     Kind = iota
+	Empty            // without a byte
+	Zeros            // whose beginning was never written
+	Binary           // a program, a library or an object: ELF or Mach-O
+	Raw              // .mipraw
+	Map              // .mipmap
+	Profile          // .mip
+	Pack             // .mippack
+	Bundle           // of files for a collector
+	TraceLog         // a log of mode trace
+	StacksLog        // a log of mode stacks
+	WindowLog        // a log of spikes with the calls around them
+	SpikeLog         // a log of spikes without these
+	GoTrace          // of runtime/trace
+	Database         // SQLite
+	Parquet          //
+	PerfData         // of perf record
+	XRayProfile      // of XRay's mode of profiles
+	XRayLog          // of XRay's other modes, or in YAML
+	LLVMProfile      // .profdata or .profraw, or its text
+	Compressed       // by gzip, zstd or xz
+	BOLTProfile      // for llvm-bolt
+	BOLTCounts       // for perf2bolt --pa
+	PerfReport       // a table of perf report or simpleperf report
+	Counts           // an unsymbolized profile of llvm-profgen
+	SampleFile       // a sample profile for compilers
+	PerfText         // of perf script, with addresses
+	Stacks           // stacks of names, of any tool
 )
 
 // row is what is known of a kind.
@@ -98,7 +97,6 @@ var rows = []row{
 	{BOLTProfile, "a profile of BOLT", "llvm-bolt reads it: give the samples that it was made of", isBOLT(fdata.Profile)},
 	{BOLTCounts, "a file of counts for perf2bolt --pa", "it has no stacks: give the samples that were counted", isBOLT(fdata.Aggregated)},
 	{PerfReport, "a table of perf report", "it has no single samples: give the perf.data, or the text of perf script", isPerfReport},
-	{SimpleperfProto, "in the binary format of simpleperf report-sample", "without --protobuf and with --show-callchain it prints the text that cairn flame draws", begins("SIMPLEPERF")},
 	{Counts, "an unsymbolized profile", "cairn profgen reads it with --unsymbolized-profile", unsymbolized.Detect},
 	{SampleFile, "a sample profile", "cairn info sums it up", sampleprof.Detect},
 	{PerfText, samples, samplesReaders, isPerfText},

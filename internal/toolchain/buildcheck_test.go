@@ -39,7 +39,7 @@ func TestIsCheck(t *testing.T) {
 func TestStandsInFor(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"as", "x86_64-linux-gnu-as", "nasm", "yasm", "rustc", "rustc-1.63", "ldc2", "ldc2-1.30", "dmd", "fpc", "gdc", "gdc-12",
+		"as", "x86_64-linux-gnu-as", "nasm", "yasm", "rustc", "rustc-1.63", "cargo", "ldc2", "ldc2-1.30", "dmd", "fpc", "gdc", "gdc-12",
 		"gcc", "cc", "c++", "g++-12", "gcc-4.8", "clang-22", "clang++", "gfortran", "ld", "ld.lld-22", "ld.bfd", "mold",
 		"x86_64-linux-gnu-gcc", "x86_64-linux-gnu-g++-12", "x86_64-pc-linux-gnu-gcc", "x86_64-linux-musl-gcc", "musl-gcc", "aarch64-linux-gnu-gcc", "aarch64-linux-android21-clang++", "aarch64-linux-gnu-ld", "x86_64-linux-gnu-ld.bfd",
 		"x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-g++-posix", "x86_64-w64-mingw32-ld", "x86_64-w64-mingw32-as",
@@ -50,7 +50,7 @@ func TestStandsInFor(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "gas", "riscv64-linux-gnu-as", "gcc-ar", "gcc-nm", "cc1", "gcc-", "gcc-12a", "riscv64-linux-gnu-gcc", "clang-format",
-		"x86_64-linux-gnu-", "i686-w64-mingw32-gcc", "cairn", "ldd", "ld.so", "ld-2.36.so",
+		"x86_64-linux-gnu-", "i686-w64-mingw32-gcc", "cairn", "cargo-nextest", "ldd", "ld.so", "ld-2.36.so",
 	} {
 		if StandsInFor(name) {
 			t.Errorf("%s is caught", name)

@@ -43,7 +43,13 @@ type buildEvent struct {
 	PassedBy  string         `json:",omitempty"` // a bypassed launcher
 	Cache     string         `json:",omitempty"` // a compiler cache that was asked for Source
 	Launch    string         `json:",omitempty"` // the number of that request, in events of what answers it as well
-	Uncaught  string         `json:",omitempty"` // a compiler that could not be caught
+	Crate     string         `json:",omitempty"` // of Rust that the object is a unit of
+	Host      string         `json:",omitempty"` // a crate of Rust that runs for the build, without probes
+	Cargo     bool           `json:",omitempty"` // cargo ran, and keeps what it makes with these flags apart
+	CargoNew  bool           `json:",omitempty"` // cargo compiles into a directory for the first time with these flags
+	// RustLibrary reports that a link has Rust's standard library as rustc ships it.
+	RustLibrary bool   `json:",omitempty"`
+	Uncaught    string `json:",omitempty"` // a compiler that could not be caught
 }
 
 // logEvent appends to the log of cairn build, if there is one, and to those of builds
@@ -117,9 +123,15 @@ type buildSummary struct {
 	Unlinked []string `json:"in_no_program,omitempty"` // files that no link of the build was given
 	Cached   int      `json:"cached"`                  // files that a compiler cache had
 	Bitcode  int      `json:"bitcode,omitempty"`       // files compiled to bitcode, which are counted again when they are linked
-	Links    []string `json:"links_cached,omitempty"`  // modules whose whole code was in lld's cache
-	PassedBy []string `json:"passed_by,omitempty"`     // launchers that were bypassed
-	Uncaught []string `json:"uncaught,omitempty"`      // compilers that were not caught
+	Crates   []string `json:"crates,omitempty"`        // of Rust, with probes
+	Host     []string `json:"host_crates,omitempty"`   // of Rust that run for the build, without probes
+	Cargo    bool     `json:"cargo,omitempty"`         // cargo ran, and what it made earlier with the same flags has probes
+	CargoNew bool     `json:"cargo_new,omitempty"`     // it compiled into a directory for the first time with these flags
+	// RustLibrary reports that programs have Rust's standard library as rustc ships it, without probes.
+	RustLibrary bool     `json:"rust_library,omitempty"`
+	Links       []string `json:"links_cached,omitempty"` // modules whose whole code was in lld's cache
+	PassedBy    []string `json:"passed_by,omitempty"`    // launchers that were bypassed
+	Uncaught    []string `json:"uncaught,omitempty"`     // compilers that were not caught
 
 	Use   *useSummary   `json:"use,omitempty"`   // of a build by a profile
 	Proof *proofSummary `json:"proof,omitempty"` // of a build with --prove
@@ -205,13 +217,17 @@ func (b *buildSummary) unlinked(given map[string]bool, parsed []string) {
 
 func (b *buildSummary) add(e *buildEvent) {
 	switch {
+	case e.Host != "":
+		b.Host = append(b.Host, e.Host)
+	case e.Cargo, e.CargoNew, e.RustLibrary:
+		b.Cargo, b.CargoNew, b.RustLibrary = b.Cargo || e.Cargo, b.CargoNew || e.CargoNew, b.RustLibrary || e.RustLibrary
 	case e.Untouched != "":
 		b.Untouched[e.Untouched] = append(b.Untouched[e.Untouched], e.Source)
 	case e.Check:
 		b.Checks++
 	case e.Bitcode > 0:
 		b.Bitcode += e.Bitcode
-	case e.Empty:
+	case e.Empty && e.Crate == "":
 		b.Empty++
 	case e.PassedBy != "":
 		if !slices.Contains(b.PassedBy, e.PassedBy) {
@@ -238,12 +254,20 @@ func (b *buildSummary) add(e *buildEvent) {
 
 // addFile adds a compilation. Of a file that was compiled before it adds what is new.
 func (b *buildSummary) addFile(e *buildEvent) {
-	b.Compiled += max(1, e.Units)
 	f := b.seen[e.Path]
-	if f == nil || e.Path == "" {
+	switch {
+	case e.Crate != "":
+		if !slices.Contains(b.Crates, e.Crate) {
+			b.Crates = append(b.Crates, e.Crate)
+		}
+		f = &fileSummary{listed: map[probe.Skipped]bool{}}
+	case f == nil || e.Path == "":
+		b.Compiled += max(1, e.Units)
 		b.Files += max(1, e.Units)
 		f = &fileSummary{listed: map[probe.Skipped]bool{}}
 		b.seen[e.Path] = f
+	default:
+		b.Compiled += max(1, e.Units)
 	}
 	b.Functions += max(0, e.Functions-f.functions)
 	b.Blocks += max(0, e.Blocks-f.blocks)
@@ -271,7 +295,7 @@ const cleanFirst = "everything was up to date (make -B, ninja -t clean or cmake 
 // Nothing is the error of a build in which nothing was compiled.
 func (b *buildSummary) Nothing(use *useOptions) error {
 	switch {
-	case b.Cached > 0 || len(b.Links) > 0:
+	case b.Cached > 0 || len(b.Links) > 0 || len(b.Crates) > 0 || b.upToDate():
 	case use == nil && b.Files == 0 && b.Bitcode > 0 && len(b.Untouched) == 0:
 		return fmt.Errorf("build: nothing was instrumented: %s compiled to bitcode, which gets probes when lld links it, and none was linked; use --allow-nothing if this is expected", report.Plural(b.Bitcode, "file"))
 	case use != nil && b.Use == nil && len(b.Untouched) > 0:
@@ -294,17 +318,17 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 
 // Print writes the summary for a reader.
 func (b *buildSummary) Print(s *verb.Streams) {
-	if b.Files > 0 {
+	if b.Files+len(b.Crates) > 0 {
 		blocks := ""
 		if mode, _ := prof.ParseMode(b.Mode); mode.HasBlocks() {
 			blocks = ", " + report.Plural(b.Blocks, "block")
 		}
-		again := ""
+		what, again := b.compiled(), ""
 		if b.Compiled > b.Files {
 			again = fmt.Sprintf(" (%s)", report.Plural(b.Compiled, "compilation"))
 		}
 		fmt.Fprintf(s.Err, "cairn: build: instrumented %s%s in mode %s: %s%s\n",
-			report.Plural(b.Files, "file"), again, b.Mode, report.Plural(b.Functions, "function"), blocks)
+			what, again, b.Mode, report.Plural(b.Functions, "function"), blocks)
 	}
 	if b.Proof != nil {
 		b.Proof.print(s)
@@ -317,6 +341,7 @@ func (b *buildSummary) Print(s *verb.Streams) {
 		printReasons(s, "entry only", "function", map[string][]string{"a branch, table or literal with limited range": b.EntryOnly})
 	}
 	printReasons(s, "without probes", "file", b.Untouched)
+	b.printRust(s)
 	b.printCaught(s)
 }
 

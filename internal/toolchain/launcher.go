@@ -108,6 +108,11 @@ func (l *launch) environment(ctx context.Context, key, file string) []string {
 func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	l := parseLaunch(path, args)
 	switch {
+	case l == nil && len(args) > 0 && otherCompiler(filepath.Base(args[0])) == others["rustc"] && launcherAt(path) != ccache:
+		if err := logEvent(buildEvent{PassedBy: launcherAt(path)}); err != nil {
+			return err
+		}
+		return w.compileRust(ctx, s, args[0], args[1:])
 	case l == nil:
 		return becomeOpen(path, append([]string{path}, args...), catch.EnvLaunch+"=0")
 	case l.launcher != ccache:

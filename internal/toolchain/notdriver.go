@@ -36,7 +36,9 @@ func notDriver(name string, args []string) string {
 	case assemblerName().MatchString(name):
 		return name + " is an assembler, and cairn cc runs compilers: assemble by the compiler (cairn cc gcc -c app.s)"
 	}
-	if o := otherCompiler(name); o != nil {
+	if o := otherCompiler(name); o == others["rustc"] {
+		return fmt.Sprintf("%[1]s has other options than the drivers of gcc and clang: to instrument what it compiles, run cairn build -- %[1]s", name)
+	} else if o != nil {
 		return fmt.Sprintf("%s is not supported: %s; cairn build -- %s lists what gets none", name, o.why, name)
 	}
 	return ""

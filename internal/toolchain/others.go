@@ -36,7 +36,7 @@ var (
 	others         = map[string]*otherLanguage{
 		"nasm": intelAssembler, "yasm": intelAssembler,
 		"ldc2": otherD, "ldmd2": otherD, "dmd": otherD,
-		"rustc":  {suffixes: []string{".rs"}, why: "Rust gets probes with -C linker-plugin-lto and lld only (docs/lto.md)", bitcode: []string{"linker-plugin-lto"}},
+		"rustc":  {suffixes: []string{".rs"}, why: "Rust gets probes where cairn build runs rustc (docs/rust.md)", bitcode: []string{"linker-plugin-lto"}},
 		"fpc":    {suffixes: []string{".pas", ".pp", ".lpr", ".p"}, why: "code of fpc gets no probes"},
 		"swiftc": {suffixes: []string{".swift"}, why: "code of swiftc gets no probes", idle: []string{"-typecheck"}},
 		"tcc":    {suffixes: []string{".c"}, why: "code of tcc gets no probes", idle: []string{"-E"}},

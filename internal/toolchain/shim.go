@@ -44,8 +44,9 @@ type shim struct {
 	dir     string // it was started from
 	broken  error  // why opts could not be read
 	streams verb.Streams
-	direct  bool // the build has started the assembler itself
-	around  bool // the driver starts it around its tools, whose command lines are the arguments
+	direct  bool   // the build has started the assembler itself
+	around  bool   // the driver starts it around its tools, whose command lines are the arguments
+	crate   string // of Rust that the text is a unit of, "" for other languages
 }
 
 // AsShim returns the shim if args say that cairn was started as one: under the name as, with its options beside
@@ -201,7 +202,7 @@ func (sh *shim) runProbes(ctx context.Context, in *input) error {
 	}
 	empty := result.Functions == 0 && len(result.Skipped) == 0
 	if empty {
-		if err := logEvent(buildEvent{Result: probe.Result{Source: result.Source}, Empty: true}); err != nil {
+		if err := logEvent(buildEvent{Result: probe.Result{Source: result.Source}, Empty: true, Crate: sh.crate}); err != nil {
 			return err
 		}
 		out = in.text
@@ -239,7 +240,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out [
 	var messages bytes.Buffer
 	failure := sh.assembleTo(ctx, &messages, args, out)
 	if failure == nil {
-		if err := logEvent(buildEvent{Result: result, Path: pathOf(result.Source)}); err != nil {
+		if err := logEvent(buildEvent{Result: result, Path: pathOf(result.Source), Crate: sh.crate}); err != nil {
 			return err
 		}
 		if _, err := messages.WriteTo(sh.streams.Err); err != nil || !sh.opts.Prove {

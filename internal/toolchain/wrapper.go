@@ -39,12 +39,13 @@ type WrapperOptions struct {
 var (
 	compilerName  = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*|mingw32)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95|gdc)(?:-\d+(?:\.\d+)*)?(?:-posix|-win32)?$`)
 	assemblerName = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|mingw32)-|musl-)?as$`)
+	cargoName     = lazyregexp.New(`^cargo(?:-\d+(?:\.\d+)*)?$`)
 	linkerName    = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|mingw32)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)
 )
 
 // StandsInFor reports whether cairn build catches programs of that name.
 func StandsInFor(name string) bool {
-	return assemblerName().MatchString(name) || otherCompiler(name) != nil || compilerName().MatchString(name) || linkerName().MatchString(name) || machOLinkerName().MatchString(name) || launcherName().MatchString(name)
+	return assemblerName().MatchString(name) || otherCompiler(name) != nil || cargoName().MatchString(name) || compilerName().MatchString(name) || linkerName().MatchString(name) || machOLinkerName().MatchString(name) || launcherName().MatchString(name)
 }
 
 // WrapperDir returns the directory with the flags of a build, and cairn. There is one for each
@@ -255,6 +256,10 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 		return become(path, append([]string{path}, args...))
 	case launcherAt(path) != "":
 		return w.launch(ctx, s, path, args)
+	case cargoName().MatchString(w.name):
+		return w.runCargo(ctx, path, args)
+	case otherCompiler(w.name) == others["rustc"]:
+		return w.compileRust(ctx, s, path, args)
 	case otherCompiler(w.name) != nil:
 		return w.listOther(s, path, args)
 	case assemblerName().MatchString(w.name):
@@ -264,7 +269,33 @@ func (w *wrapper) Run(ctx context.Context, s *verb.Streams, args []string) error
 	case linkerName().MatchString(w.name):
 		return w.link(ctx, s, path, args)
 	}
-	return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim}, path, args)
+	return w.compile(ctx, s, path, args)
+}
+
+// compile runs a driver, which may link for rustc.
+func (w *wrapper) compile(ctx context.Context, s *verb.Streams, path string, args []string) error {
+	job, err := rustJobAround()
+	if err != nil {
+		return err
+	}
+	if job == nil || AsksIdentity(args) {
+		return RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim}, path, args)
+	}
+	l, err := job.link(ctx, s, w, path, args)
+	if err != nil {
+		return err
+	}
+	if l.plain {
+		return become(path, append([]string{path}, args...))
+	}
+	if job.Plain && os.Getenv(catch.EnvCargo) != "" {
+		os.Unsetenv(catch.EnvLog) // it was listed
+	}
+	if err := RunCompiler(ctx, s, InstrumentFlags{Shim: w.opts.Shim}, path, l.args); err != nil {
+		return err
+	}
+	l.finish(ctx, path)
+	return nil
 }
 
 // building reports whether the cairn build that a wrapper belongs to is still running.

@@ -71,6 +71,44 @@ func ObjectNames(r io.ReaderAt, prefix string) (defined, needed []string, ok boo
 	return defined, needed, true
 }
 
+// ObjectSource returns the name of the first source that an ELF object's symbols name (STT_FILE), "" if r is no object or has
+// none.
+func ObjectSource(r io.ReaderAt) string {
+	f, err := openObject(r)
+	if f == nil || err != nil {
+		return ""
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return ""
+	}
+	for _, sym := range symbols {
+		if elf.ST_TYPE(sym.Info) == elf.STT_FILE {
+			return sym.Name
+		}
+	}
+	return ""
+}
+
+// Exports returns the names of the global symbols that an ELF object defines, none if r is no object.
+func Exports(r io.ReaderAt) []string {
+	f, err := openObject(r)
+	if f == nil || err != nil {
+		return nil
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, sym := range symbols {
+		if elf.ST_BIND(sym.Info) != elf.STB_LOCAL && sym.Section != elf.SHN_UNDEF {
+			names = append(names, sym.Name)
+		}
+	}
+	return names
+}
+
 // noteSections are those whose absence from one object changes what linkers make of all: whether the stack is
 // executable, and which features of the processor the program supports. An object without the former, which has no
 // flags, makes the stack executable, whatever others have, and linkers name the first that has none.

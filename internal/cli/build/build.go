@@ -100,6 +100,7 @@ type build struct {
 	raws    string // directory for raw files of programs that run during the build, or ""
 	nothing bool   // a build in which nothing is compiled is not an error
 	asJSON  bool
+	failed  bool // the command
 
 	certificate string // with --prove: file for the results
 }
@@ -143,6 +144,7 @@ func runBuild(ctx context.Context, b *build, way string, args []string) error {
 		cmd.Stdout = b.s.Err // standard output is for the summary
 	}
 	failure := runForeground(cmd)
+	b.failed = failure != nil
 	return cmp.Or(failure, b.summary())
 }
 
@@ -155,6 +157,7 @@ func (b *build) summary() error {
 	if err != nil {
 		return err
 	}
+	sum.Cargo = sum.Cargo && !b.failed // what it compiled earlier is not all
 	if b.opts.Shim.Prove {
 		if err := sum.Certify(b.s, b.certificate); err != nil {
 			return err

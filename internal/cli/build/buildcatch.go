@@ -98,6 +98,9 @@ func (b *build) pathEnvironment(dir string) ([]string, error) {
 		return nil, err
 	}
 	env := []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")}
+	if os.Getenv("RUSTC_WRAPPER") == "" {
+		env = append(env, "RUSTC_WRAPPER="+filepath.Join(dir, "rustc")) // cargo starts rustc by an absolute path
+	}
 	for _, name := range compilerVariables {
 		if v := os.Getenv(name); v != "" {
 			wrapped, err := toolchain.WrapVariable(b.s, dir, v, b.opts)

@@ -11,7 +11,7 @@ func IsCompilerOutput(src []byte) bool {
 		return false
 	}
 	tail := src[max(0, len(src)-4096):]
-	for _, mark := range []string{"\t.ident\t\"GCC: ", "\t.ident\t\"clang", "\t.ident\t\"Debian clang", " clang version "} {
+	for _, mark := range []string{"\t.ident\t\"GCC: ", "\t.ident\t\"clang", "\t.ident\t\"Debian clang", " clang version ", "\t.ident\t\"rustc version "} {
 		if bytes.Contains(tail, []byte(mark)) {
 			return true
 		}

@@ -11,6 +11,8 @@ const (
 	EnvLog    = "CAIRN_BUILD_LOG" // file that gets a JSON line per object
 	EnvTool   = "CAIRN_TOOL"      // path of the tool that cairn is started for
 	EnvCaught = "CAIRN_CAUGHT"    // set below a caught compiler, whose children need nothing more
+	EnvRust   = "CAIRN_RUST"      // set below a caught rustc: what the linker that it starts must know of it
+	EnvCargo  = "CAIRN_CARGO"     // set below a caught cargo: whether it says for which machine it compiles
 	EnvLaunch = "CAIRN_LAUNCH"    // set below a caught compiler cache: the number of its run
 )
 

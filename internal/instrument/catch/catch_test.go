@@ -39,7 +39,7 @@ func TestNames(t *testing.T) {
 		"", "gas", "riscv64-linux-gnu-as", "gcc-ar", "gcc-nm", "cc1", "gcc-", "-12", "12", "gcc.12", "gcc-12a", "riscv64-linux-gnu-gcc", "aarch64-linux-android21", "aarch64-linux-android21x-clang", "collect2", "clang-format",
 		"x86_64-linux-gnu-", "i686-w64-mingw32-gcc", "gcc-threads", "arm-none-eabi-gcc", "armv7", "arm-gcc", "make", "cairn", "ldd", "ld64.so", "wasm-ld", "lld-link", "ld.so", "ld-2.36.so",
 	}
-	started := []string{"as", "x86_64-linux-gnu-as", "aarch64-linux-gnu-as", "nasm", "yasm", "rustc", "rustc-1.63", "ldc2", "ldc2-1.30", "dmd", "fpc"}
+	started := []string{"as", "x86_64-linux-gnu-as", "aarch64-linux-gnu-as", "nasm", "yasm", "rustc", "rustc-1.63", "cargo", "ldc2", "ldc2-1.30", "dmd", "fpc"}
 	out, err := exec.Command(filepath.Join(dir, "main"), slices.Concat(yes, no, started)...).Output()
 	if want := strings.Repeat("2", len(yes)) + strings.Repeat("0", len(no)) + strings.Repeat("1", len(started)); err != nil || string(out) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, out, want)

@@ -17,6 +17,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
+// byRust marks a body as rustc's.
+const byRust = "#rust"
+
 // exitForms has a body for each way to leave a function, and the result: the code before the
 // exit, with the name of the sequence, or the reason why the function is left alone.
 var exitForms = []struct{ name, body, want string }{
@@ -53,6 +56,12 @@ var exitForms = []struct{ name, body, want string }{
 	{"thunk of a method", "jmp .LTHUNK0", "check10 jmp .LTHUNK0"},
 
 	{"indirect, unknown", "jmp *%rax", RefuseIndirect},
+	// rustc marks nothing; its text ends with its version.
+	{"rustc, through memory", "jmpq *24(%rsi)" + byRust, "check10 jmpq *24(%rsi)"},
+	{"rustc, through a register", "movq 24(%rsi), %rax\njmpq *%rax" + byRust, "movq 24(%rsi), %rax check10 jmpq *%rax"},
+	{"rustc, an argument", "jmpq *%rsi" + byRust, "check10 jmpq *%rsi"},
+	{"rustc, a jump table", "leaq .LJTI0_0(%rip), %rcx\nmovslq (%rcx,%rdi,4), %rax\naddq %rcx, %rax\njmpq *%rax\n.L1:\nret" + byRust, "leaq .LJTI0_0(%rip), %rcx movslq (%rcx,%rdi,4), %rax addq %rcx, %rax jmpq *%rax check10 ret"},
+	{"rustc, unknown beside a table", "leaq .LJTI0_0(%rip), %rcx\njmpq *%rsi" + byRust, RefuseIndirect},
 	{"thunk, unknown", "jmp __x86_indirect_thunk_rax", RefuseIndirect},
 	{"elsewhere", "jmp .L99", RefuseElsewhere},
 	{"elsewhere, conditional", "je .L99\nret", RefuseElsewhere},
@@ -90,6 +99,10 @@ func TestExitForms(t *testing.T) {
 			t.Parallel()
 			src := "\t.text\n\t.type f, @function\nf:\n\t.cfi_startproc\n\t" + strings.ReplaceAll(form.body, "\n", "\n\t") +
 				"\n\t.cfi_endproc\n\t.size f, .-f\n\t.set .LTHUNK0, g\n"
+			if body, ok := strings.CutSuffix(form.body, byRust); ok {
+				form.body = body
+				src = strings.Replace(src, byRust, "", 1) + "\t.set .LJTI0_0, g\n\t.ident\t\"rustc version 1.95.0\"\n"
+			}
 			src = strings.ReplaceAll(src, "\t.L", ".L")
 			unit, err := isa.Parse([]byte(src), machine.X86_64)
 			if err != nil {

@@ -78,6 +78,7 @@ type timer struct {
 	unwinding bool // unwind directives are in force in the fragment that is being written
 	far       bool // the stubs of the body that is being written are far away
 	clang     bool
+	rust      bool              // rustc wrote it
 	aliases   map[string]string // names that .set gives to others
 	global    map[string]bool
 	names     map[string]bool // functions of the unit
@@ -100,6 +101,7 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 		on:       timings[u.Kind],
 		names:    map[string]bool{}, global: u.Global, needs: map[*asm.Section]bool{},
 		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
+		rust:  bytes.Contains(u.Src[max(0, len(u.Src)-4096):], []byte("\t.ident\t\"rustc version ")),
 	}
 	t.Result.Source = t.Source
 	t.scanEarly()

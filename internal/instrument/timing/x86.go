@@ -40,7 +40,43 @@ func (x86Timing) isTail(t *timer, b *body, i int) (tail, known bool) {
 	case in.word == "notrack", bytes.Contains(in.rest, []byte("*.L")):
 		return false, true
 	}
+	if t.rust {
+		return b.leavesRust(i)
+	}
 	return false, t.clang // clang marks all jumps that leave
+}
+
+// leavesRust is isTail for the assembly of rustc, which LLVM writes without comments. LLVM loads the address of a jump
+// table's target and adds it to that of the table, which ends the block, or jumps through the table by its label. All
+// other jumps through memory are calls, and so are those through a register that nothing was added to.
+func (b *body) leavesRust(i int) (tail, known bool) {
+	in := &b.insns[i]
+	register, isRegister := bytes.CutPrefix(in.rest, []byte("*%"))
+	if !isRegister || bytes.ContainsAny(register, "(:") {
+		return true, true
+	}
+	for k := i - 1; k >= 0 && b.insns[k].block == in.block && !b.insns[k].app; k-- {
+		before := &b.insns[k]
+		operands := before.rest
+		if at := bytes.LastIndexByte(operands, '%'); at < 0 || string(operands[at+1:]) != string(register) {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(before.word, "add"):
+			return false, true
+		case strings.HasPrefix(before.word, "mov"), strings.HasPrefix(before.word, "pop"):
+			return true, true
+		case strings.HasPrefix(before.word, "cmp"), strings.HasPrefix(before.word, "test"):
+			continue
+		}
+		return false, false
+	}
+	for k := range b.insns {
+		if bytes.Contains(b.insns[k].rest, []byte(".LJTI")) {
+			return false, false
+		}
+	}
+	return true, true
 }
 
 func (x86Timing) conditional(*bodyInsn) bool { return true }

@@ -1,6 +1,6 @@
 // Package stackfile opens files of stacks that have names in place of addresses, as any tool wrote them: text of
-// perf script with symbols, bpftrace, DTrace, sample and Instruments of macOS, folded stacks, and profiles in the
-// format of pprof. The content determines the format.
+// perf script with symbols, bpftrace, DTrace, sample and Instruments of macOS, folded stacks, profiles in the
+// format of pprof, and samples of Android's simpleperf. The content determines the format.
 package stackfile
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/folded"
 	"github.com/cairnprof/cairn/format/pprofstacks"
+	"github.com/cairnprof/cairn/format/simpleperf"
 	"github.com/cairnprof/cairn/format/stacktext"
 	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/sample"
@@ -39,24 +40,29 @@ func Detect(head []byte) bool { return find(head) != nil }
 type format struct {
 	name string
 	read func(r io.Reader, name string) Stacks
+	// binary: the input is no text.
+	binary bool
 }
 
 // find returns the format of a file, nil if it is none of these.
 func find(head []byte) *format {
 	if pprofstacks.Detect(head) {
-		return &format{"profile of pprof", pprofstacks.Read}
+		return &format{"profile of pprof", pprofstacks.Read, true}
+	}
+	if simpleperf.Detect(head) {
+		return &format{"samples of simpleperf", simpleperf.Read, true}
 	}
 	text := decoded(head)
 	kind := stacktext.Detect(text)
 	// Folded stacks have fewer marks than all but the texts of DTrace.
 	if (kind == stacktext.Unknown || kind == stacktext.DTrace) && fdata.Detect(text) == fdata.Other && isFolded(text) {
 		form := foldedForm(text)
-		return &format{"folded stacks", func(r io.Reader, name string) Stacks { return readFolded(r, name, form) }}
+		return &format{"folded stacks", func(r io.Reader, name string) Stacks { return readFolded(r, name, form) }, false}
 	}
 	if kind == stacktext.Unknown {
 		return nil
 	}
-	return &format{kind.String(), func(r io.Reader, name string) Stacks { return stacktext.Read(kind, r, name) }}
+	return &format{kind.String(), func(r io.Reader, name string) Stacks { return stacktext.Read(kind, r, name) }, false}
 }
 
 // decoded returns a head of text in UTF-8.
@@ -119,7 +125,7 @@ func Open(r io.Reader, name string) (*File, bool) {
 		return nil, false
 	}
 	var source io.Reader = in
-	if f.name != "profile of pprof" {
+	if !f.binary {
 		source = stacktext.UTF8(in)
 	}
 	return &File{Format: f.name, Stacks: f.read(source, name)}, true

@@ -55,7 +55,7 @@ static const char *const compilers[] = {"gcc", "g++", "cc", "c++", "c89", "c99",
 static const char *const launchers[] = {"ccache", "distcc", "icecc", "sccache", 0};
 /* Those to catch only where a program of the build starts them: cairn executes all but the assembler
  * unchanged, and lists what they compile. */
-static const char *const others[] = {"as", "nasm", "yasm", "rustc", "ldc2", "ldmd2", "dmd", "fpc", "swiftc", "tcc", 0};
+static const char *const others[] = {"as", "nasm", "yasm", "rustc", "cargo", "ldc2", "ldmd2", "dmd", "fpc", "swiftc", "tcc", 0};
 
 static int starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
