@@ -170,7 +170,7 @@ func (r *lineReport) noteBranches() {
 			report.Count(t.Unknown), report.Plural(t.Taken+t.Missed+t.Unknown, "way"))
 	}
 	if unrecorded > 0 {
-		verb.Note(r.s, "branches: %s omitted; they are recorded in native code that was built in the modes block and full",
+		verb.Note(r.s, "branches: %s omitted; they are recorded in native code that was built in the modes block, full and edge",
 			"those of "+report.Plural(unrecorded, "function")+" are")
 	}
 }

@@ -54,7 +54,7 @@ func (b *builder) lines() {
 			report.Plural(n, "line")+report.Either(uint64(n), " is", " are"), report.Either(uint64(n), "it", "them")))
 	}
 	if unbranched > 0 {
-		b.m.Limits = append(b.m.Limits, fmt.Sprintf("Branches of %s are not recorded: native code that was built in the modes block and full has them.",
+		b.m.Limits = append(b.m.Limits, fmt.Sprintf("Branches of %s are not recorded: native code that was built in the modes block, full and edge has them.",
 			report.Plural(unbranched, "function")))
 	}
 	known := false

@@ -19,8 +19,9 @@ func (o *observer) bypass() {
 		r := &o.remnants[i]
 		if r.plain && !r.after && r.flow != nil && o.runs[r.at] == 0 {
 			var runs uint64
-			r.past, runs = r.bypassed(o.returns.modules[r.module].sources())
-			o.ran(r.at, runs)
+			src := o.returns.modules[r.module].sources()
+			r.past, runs = r.bypassed(src)
+			o.ran(r.at, max(runs, r.operands(src)))
 		}
 	}
 }
