@@ -59,6 +59,7 @@ var crossRows = []struct{ name, mode, options string }{
 	{"order", "order", ""},
 	{"block", "block", ""},
 	{"full", "full", ""},
+	{"edge", "edge", ""},
 	{"entries", "", "-fprofile-generate -mllvm -pgo-function-entry-coverage"},
 	{"edges", "", "-fprofile-generate"},
 	{"temporal", "", "-fprofile-generate -mllvm -pgo-temporal-instrumentation"},
@@ -68,6 +69,9 @@ var crossRows = []struct{ name, mode, options string }{
 func (e emulator) costs(t *testing.T, plugin string, args, run []string) map[string][4]uint64 {
 	rows := map[string][4]uint64{}
 	for _, row := range crossRows {
+		if row.mode == "edge" && slices.Contains(args, "--target=armv7-linux-gnueabihf") {
+			continue // it is not for Armv7
+		}
 		words := args
 		if row.options != "" {
 			words = generated(t, args, strings.Fields(row.options))

@@ -104,10 +104,10 @@ func (r run) open(path string) (*samplefile.File, error) {
 
 // unwinding returns the options for unwinding a kind of samples.
 func (r run) unwinding(b *binaries, kind sample.Kind) unwind.Options {
-	addresses := kind == sample.Stacks && r.Product.forCompilers()
+	addresses := kind == sample.Stacks && (r.Product.forCompilers() || r.Product == Executions)
 	full := r.Infer == InferFull && r.Product != Addresses
 	opt := unwind.Options{
-		Flat:      addresses || r.IgnoreStacks || kind == sample.Branches || r.Product == Branches,
+		Flat:      addresses || r.IgnoreStacks || kind == sample.Branches || r.Product == Branches || r.Product == Executions,
 		Addresses: addresses, CheckStacks: r.CheckStacks && kind == sample.Hybrid,
 		MaxDepth: r.CountedDepth, Recursion: r.Recursion, PID: r.PID, OnePID: r.PID != 0,
 		TailCalls: full, Frameless: full, TrustDepartures: r.KeepTailJumps || r.Infer == InferLLVM,

@@ -21,7 +21,7 @@ func (r run) findFrames(b *binaries, c counts) (f frames, err error) {
 		infer = InferNone
 	}
 	switch {
-	case r.Product == Addresses, r.Product == Branches, b.lines != nil:
+	case r.Product == Addresses, r.Product == Branches, r.Product == Executions, b.lines != nil:
 		return f, nil
 	case infer == InferNone && r.Product != Profile:
 		return f, nil
