@@ -66,21 +66,47 @@ func decodeOpen(c *bytecur.Cursor, tid uint32, calls SystemCalls) *Episode {
 		return nil
 	}
 	o.Peer = string(c.Bytes(uint64(text)))
-	e.Stack, o.Inner = entries[:stack:stack], entries[stack:]
-	// Meanwhile, calls that it made may be over the threshold as well.
-	for i, x := range slices.Backward(o.Inner) {
-		if x.Timed() && x.Time.Lo >= e.Threshold {
-			over := slices.Clone(o.Inner[:i+1])
-			slices.Reverse(over)
-			e.Stack, o.Inner, e.Found = append(over, e.Stack...), o.Inner[i+1:], e.Found+uint32(i+1)
-			break
-		}
+	if flags&wire.OpenHeld != 0 {
+		c.Bytes(uint64(-text & 7))
+		o.Holder, o.Readers = c.U32(), c.U32()
 	}
+	if c.Err() != nil {
+		return nil
+	}
+	e.Stack, o.Inner = entries[:stack:stack], entries[stack:]
+	e.deepen()
 	e.Time, e.Peak = max(o.Until, ended), e.Stack[0].Time
 	if left {
 		e.Flags &^= Unended
 		e.Stack[0].Flags |= Left
 		e.Open = nil
+		if o.Call != "" {
+			e.waited(o)
+		}
 	}
 	return e
+}
+
+// deepen makes the innermost call over the threshold the peak: meanwhile, calls that the peak made may be over it as well.
+func (e *Episode) deepen() {
+	o := e.Open
+	for i, x := range slices.Backward(o.Inner) {
+		if x.Timed() && x.Time.Lo >= e.Threshold {
+			over := slices.Clone(o.Inner[:i+1])
+			slices.Reverse(over)
+			e.Stack, o.Inner, e.Found = append(over, e.Stack...), o.Inner[i+1:], e.Found+uint32(i+1)
+			return
+		}
+	}
+}
+
+// waited sets why a call took long that a thread left that was seen waiting in it: it ran before the wait at most, and
+// after it was last seen there.
+func (e *Episode) waited(o *Ongoing) {
+	waited := o.Until - min(o.Until, o.Since)
+	sp := e.Stack[0].SP
+	e.Usage = &Usage{Ended: e.Time, SP: sp, CPU: Interval{Hi: e.Peak.Hi - min(e.Peak.Hi, waited)}, Call: o.Call, Waits: 1, InCall: 1}
+	if o.On != 0 {
+		e.Wait = &Wait{Ended: e.Time, SP: sp, On: o.On, Longest: waited, Peer: o.Peer}
+	}
 }

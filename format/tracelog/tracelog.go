@@ -254,15 +254,17 @@ type Ongoing struct {
 	Since uint64 // and from then on
 	Call  string // the system call that the thread waits in, "" if in none
 	Runs  bool   // the thread ran: the innermost calls may have ended, if they were short
-	// Of a goroutine that waits: why, how if that is for a channel (package wire has the numbers), and for which kind of
-	// file or which other end of a connection.
+	// Of a goroutine that waits: why, and how if that is for a channel (package wire has the numbers); of a thread too: for
+	// which kind of file or which other end of a connection.
 	Waits  bool
 	Reason WaitReason
 	How    uint8
 	On     WaitFlags
 	Peer   string
-	CPU    uint64 // processor time of the thread
-	Name   string // of the thread
+	// Of a thread that waits for a lock: which thread has it, 0 if that is not known, or how many readers have it.
+	Holder, Readers uint32
+	CPU             uint64 // processor time of the thread
+	Name            string // of the thread
 	// Inner are the calls that the peak made, the outermost first.
 	Inner []Entry
 }

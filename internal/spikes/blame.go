@@ -39,6 +39,7 @@ type call struct {
 	wait      *tracelog.Wait
 	group     *Group            // of a peak
 	frozen    uint64            // of its lower bound, in which the process stood still
+	awaited   uint64            // of a peak's lower bound, in which it waited for work
 	suspended tracelog.Interval // of its time, in which its stack did not run
 	exact     bool              // at is the instruction itself
 
@@ -81,6 +82,7 @@ func (s *Set) peak(sp *Spike, g *Group) {
 	s.remember(call{
 		log: sp.Log, tid: sp.TID, sp: sp.Stack[0].SP, on: sp.On, peak: true, episode: sp.Number, frame: sp.Frame, end: sp.Time, time: sp.Peak,
 		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0), usage: sp.Usage, wait: sp.Wait, suspended: sp.Suspended, group: g,
+		awaited: sp.Awaited,
 	})
 }
 

@@ -40,7 +40,8 @@ func (s *Set) Late() Late {
 				within = saturate.Add(within, c.time.Lo)
 			}
 		case outer:
-			l.Time = saturate.Add(l.Time, since(c.time.Lo, saturate.Add(c.frozen, c.suspended.Hi)))
+			l.Time = saturate.Add(l.Time, since(c.time.Lo, saturate.Add(saturate.Add(c.frozen, c.suspended.Hi), c.awaited)))
+			l.Idle = saturate.Add(l.Idle, c.awaited)
 			l.Frozen = saturate.Add(l.Frozen, c.frozen)
 		}
 		if !c.lasting && !c.peak && !inRow[i] {

@@ -21,8 +21,9 @@ func (s *Set) frozenIn(log int, end uint64, time tracelog.Interval) uint64 {
 	return min(sum, time.Lo)
 }
 
-// own is the lower bound of a spike without the time in which the process stood still or its stack was suspended.
-func (sp *Spike) own() uint64 { return since(sp.Ran().Lo, sp.Frozen) }
+// own is the lower bound of a spike without the time in which the process stood still, its stack was suspended, or its
+// thread waited for work.
+func (sp *Spike) own() uint64 { return since(sp.Ran().Lo, saturate.Add(sp.Frozen, sp.Awaited)) }
 
 // stood reports whether a spike would be none if the process had not stood still.
 func (sp *Spike) stood() bool { return sp.Frozen > 0 && sp.own() < max(1, sp.Threshold) }

@@ -31,7 +31,7 @@ func (w *Writer) heldBy(sp *Spike) *HeldBy {
 	x := &HeldBy{TID: h.TID, Thread: w.Set.threadOf(sp, h.TID), Waited: h.Waited, Ended: "woken"}
 	switch {
 	case h.Readers > 0:
-		x.Ended, x.Thread = "held", report.Plural(int(h.Readers), "reader")+" (which is not known)"
+		x.Ended, x.Thread = "held", readers(uint64(h.Readers))
 	case h.Object != 0:
 		x.Ended = "held"
 		x.Stack = w.openAt(sp.Log, h.TID, h.At)
@@ -51,6 +51,9 @@ func (w *Writer) heldBy(sp *Spike) *HeldBy {
 	}
 	return x
 }
+
+// readers names those that have a lock.
+func readers(n uint64) string { return report.Plural(int(n), "reader") + " (which is not known)" }
 
 // lateCall is a late call of a thread, for other threads that waited meanwhile.
 type lateCall struct {
@@ -74,8 +77,8 @@ func (s *Set) keepLate(sp *Spike) {
 	s.late[of] = append(s.late[of], lateCall{sp.Time, sp.Peak.Lo, sp.Addrs, !sp.isCall(0)})
 }
 
-// openAt returns the stack of the shortest late call that a thread was in at a time, the innermost function first;
-// nil if there is none.
+// openAt returns the stack of the shortest late call that a thread was in at a time, the innermost function first, or
+// of that which has not ended; nil if there is none.
 func (w *Writer) openAt(log int, tid uint32, time uint64) (stack []Place) {
 	var best *lateCall
 	list := w.Set.late[threadID{log, tid}]
@@ -85,7 +88,7 @@ func (w *Writer) openAt(log int, tid uint32, time uint64) (stack []Place) {
 		}
 	}
 	if best == nil {
-		return nil
+		return w.stillIn(log, tid, time)
 	}
 	for i, a := range best.stack {
 		loc := w.Name(a, i > 0 || !best.exact)
@@ -96,6 +99,21 @@ func (w *Writer) openAt(log int, tid uint32, time uint64) (stack []Place) {
 		stack = append(stack, p)
 	}
 	return stack
+}
+
+// stillIn returns the stack of the call that a thread has not ended since a time, the innermost function first.
+func (w *Writer) stillIn(log int, tid uint32, time uint64) (stack []Place) {
+	for _, sp := range w.Set.open {
+		if sp.Log != log || sp.TID != tid || since(sp.Time, sp.Peak.Hi) > time || w.Set.hasEnded(sp) {
+			continue
+		}
+		for i, a := range sp.Addrs {
+			loc := w.Name(a, sp.isCall(i))
+			stack = append(stack, loc.Outer())
+		}
+		return stack
+	}
+	return nil
 }
 
 // ofLocks reports whether a function belongs to the packages of locks themselves.
@@ -198,7 +216,11 @@ type HolderObject struct {
 }
 
 func (w *Writer) holderObject(sp *Spike) *HolderObject {
-	x := w.heldBy(sp)
+	return w.heldBy(sp).object()
+}
+
+// object describes who ended a wait for programs, nil if that is not known.
+func (x *HeldBy) object() *HolderObject {
 	if x == nil {
 		return nil
 	}

@@ -65,8 +65,16 @@ func (y *Why) mayBeIdle(time tracelog.Interval, threshold uint64) bool {
 		return false
 	}
 	part, all := uint64(y.InCall), uint64(y.Waits)
-	rest := time.Hi - min(time.Hi, uint64(float64(y.Slept.Lo)*float64(part)/float64(all)))
+	rest := time.Hi - min(time.Hi, y.inCall())
 	return 4*part >= 3*all || 2*part >= all && rest < threshold
+}
+
+// inCall returns for how long a call was in the system call that it waited in most.
+func (y *Why) inCall() uint64 {
+	if y.Waits == 0 {
+		return 0
+	}
+	return uint64(float64(y.Slept.Lo) * float64(y.InCall) / float64(y.Waits))
 }
 
 // forWork reports whether a goroutine waited as it does for work: for a channel, or the network.

@@ -76,7 +76,9 @@ func TestIdle(t *testing.T) {
 			s.wait(event, 5, 80, [3]float64{4, 0, 1})
 		}, "Tick; CreateMeshes"},
 		{"a loop behind other programs", func(s *server) { s.ready = 3; s.wait(listener|client, 1, 25) }, "; CreatePlayerPhase1"},
-		{"a loop behind other programs for too long", func(s *server) { s.ready = 3; s.wait(listener|client, 1, 80) }, "CreatePlayerPhase1; "},
+		{"a loop behind other programs for too long", func(s *server) { s.ready = 3; s.wait(listener|client, 1, 80) }, "CreatePlayerPhase1 26.7 of 80; "},
+		{"a client behind other programs for too long", func(s *server) { s.ready = 3; s.wait(client, 3, 80, [3]float64{2, 0, 1}) }, "CreateMeshes 26.7 of 80; "},
+		{"a client in the middle of a request behind other programs", func(s *server) { s.ready = 3; s.wait(client, 3, 80, [3]float64{2, 20, 1}) }, "CreateMeshes; "},
 		{"not known, once", func(s *server) { s.wait(unknown, 3, 80) }, "CreateMeshes?; "},
 		{"not known, again", func(s *server) { s.wait(unknown, 3, 80); s.wait(unknown, 3, 85) }, "; CreateMeshes"},
 	}
@@ -99,6 +101,9 @@ func TestIdle(t *testing.T) {
 				if g.Idle == spikes.Doubtful {
 					mark = "?"
 				}
+				if g.Limit != g.Worst.Peak.Lo {
+					mark += fmt.Sprintf(" %.1f of %.0f", float64(g.Limit)/ms, float64(g.Worst.Peak.Lo)/ms)
+				}
 				ranked = append(ranked, loc.Outer().Function+mark)
 			}
 			for _, r := range w.IdleRows() {
@@ -111,6 +116,31 @@ func TestIdle(t *testing.T) {
 				t.Errorf("%+v", l)
 			}
 		})
+	}
+}
+
+// TestAwaited ranks only the wait for a processor of a thread that waited for work before it, and says so.
+func TestAwaited(t *testing.T) {
+	t.Parallel()
+	s := &server{now: 100, ready: 3, set: spikes.New([]spikes.Log{{Name: "game.cairnlog", Trailer: &tracelog.Trailer{Time: 60_000 * ms}}}, address)}
+	s.wait(tracelog.WaitListener, 1, 80)
+	if err := s.set.Settle(name, func(func(int, *tracelog.Episode) error) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	w := &spikes.Writer{Set: s.set, Name: name}
+	var b strings.Builder
+	if err := w.Spike(&b, s.set.Groups[0], s.set.Groups[0].Worst); err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(b.String(), "\n")
+	if want := "waited for a processor 26.6..27.0 of 80.0..80.2 ms, for work in epoll_wait for new connections the rest   (ranked without the wait for work)"; !strings.HasSuffix(line, want) {
+		t.Errorf("%q, want %q", line, want)
+	}
+	if l := s.set.Late(); l.Time > 27*ms || l.Idle < 53*ms || l.Explained != l.Time {
+		t.Errorf("%+v", l)
+	}
+	if o := w.Object(s.set.Groups[0], s.set.Groups[0].Worst); o.Awaited < 53*ms || o.Awaited > 54*ms {
+		t.Errorf("%d ns", o.Awaited)
 	}
 }
 

@@ -42,7 +42,8 @@ type Object struct {
 	Why    *WhyObject    `json:"why,omitempty"` // nil if it is not known
 	// Reasons are of all spikes with this stack, the most time first.
 	Reasons []PartObject `json:"group_reasons,omitempty"`
-	Frozen  uint64       `json:"frozen_ns,omitempty"` // of its time, in which the process stood still
+	Frozen  uint64       `json:"frozen_ns,omitempty"`  // of its time, in which the process stood still
+	Awaited uint64       `json:"awaited_ns,omitempty"` // of its time, in which its thread waited for work
 	// Suspended is the part of its time in which its stack did not run, as other coroutines had the thread.
 	Suspended *Range `json:"suspended_ns,omitempty"`
 	// Unranked: without that it would not have been too long.
@@ -133,14 +134,16 @@ type PartObject struct {
 
 // OpenObject describes what the thread of a call does that has not ended.
 type OpenObject struct {
-	Text   string `json:"text"`
-	Call   string `json:"system_call,omitempty"` // that it waits in
-	Runs   bool   `json:"runs,omitempty"`
-	Waited uint64 `json:"waited_ns"`         // at least
-	CPU    uint64 `json:"thread_cpu_ns"`     // of the thread since its beginning
-	Inner  []Site `json:"inner"`             // calls that it made and that go on, the outermost first
-	Found  uint64 `json:"found_ns"`          // when its stack was found, since the log began
-	Lasts  bool   `json:"lasting,omitempty"` // it waits for work: not ranked
+	Text   string        `json:"text"`
+	Call   string        `json:"system_call,omitempty"` // that it waits in
+	Peer   string        `json:"peer,omitempty"`        // the other end of the connection that it waits for
+	Holder *HolderObject `json:"holder,omitempty"`      // the thread that has the lock that it waits for
+	Runs   bool          `json:"runs,omitempty"`
+	Waited uint64        `json:"waited_ns"`         // at least
+	CPU    uint64        `json:"thread_cpu_ns"`     // of the thread since its beginning
+	Inner  []Site        `json:"inner"`             // calls that it made and that go on, the outermost first
+	Found  uint64        `json:"found_ns"`          // when its stack was found, since the log began
+	Lasts  bool          `json:"lasting,omitempty"` // it waits for work: not ranked
 	// Doubtful: it may have waited for work, and is listed.
 	Doubtful bool `json:"may_have_been_idle,omitempty"`
 	Alike    int  `json:"more_threads,omitempty"` // with the same stack that wait for the same, on a page
@@ -169,7 +172,7 @@ func (w *Writer) Object(g *Group, sp *Spike) *Object {
 		Log:     l.Name, PID: l.Header.PID, TID: sp.TID, Thread: w.Set.Thread(sp), Number: sp.Number, Stacked: g.Number,
 		Snapshot: sp.Snapshot(), At: w.Set.At(sp), Wall: w.Set.wall(sp), Frame: sp.Frame, Interval: bounds(sp.Peak), Limit: sp.Threshold,
 		Blind: sp.Blind, Stalls: w.Set.stalls(sp), Preempted: sp.Flags&tracelog.Preempted != 0, Switches: sp.Switches,
-		Remarks: g.remarks(sp), Frozen: sp.Frozen, Seen: g.Seen, Worst: g.Limit,
+		Remarks: g.remarks(sp), Frozen: sp.Frozen, Awaited: sp.Awaited, Seen: g.Seen, Worst: g.Limit,
 		Stack: []StackObject{}, Children: []ChildObject{}, Parents: []EndObject{},
 	}
 	if l.Trailer != nil {

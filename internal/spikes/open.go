@@ -52,16 +52,40 @@ func (s *Set) hasEnded(sp *Spike) bool {
 // State describes in a few words what the thread of an open call does.
 func (sp *Spike) State() string {
 	o := (*ongoing)(sp.Open)
+	what := (*waited)(&tracelog.Wait{On: o.On, Peer: o.Peer}).what()
 	for_ := " for at least " + Duration(since(o.Until, o.Since))
 	switch {
 	case o.Runs:
 		return "on a processor (in a caller of it, if it was short and has ended)"
 	case o.Waits:
-		return strings.TrimSpace(o.goroutine()+" "+(*waited)(&tracelog.Wait{On: o.On, Peer: o.Peer}).what()) + for_
+		return strings.TrimSpace(o.goroutine()+" "+what) + for_
 	case o.Call == "":
 		return "waits in the kernel" + for_
 	}
-	return "waits in " + o.Call + for_
+	return strings.TrimSpace("waits in "+o.Call+" "+what) + for_
+}
+
+// state is State, and who has the lock that the thread waits for.
+func (w *Writer) state(sp *Spike) string {
+	if by := w.openHolder(sp).text(); by != "" {
+		return sp.State() + ", " + by
+	}
+	return sp.State()
+}
+
+// openHolder returns which thread had the lock that an open call waits for, nil if that is not known.
+func (w *Writer) openHolder(sp *Spike) *HeldBy {
+	o := sp.Open
+	if o.Holder == 0 && o.Readers == 0 {
+		return nil
+	}
+	x := &HeldBy{TID: o.Holder, Ended: "held", Waited: since(o.Until, o.Since)}
+	if o.Readers > 0 {
+		x.Thread = readers(uint64(o.Readers))
+		return x
+	}
+	x.Thread, x.Stack = w.Set.threadOf(sp, o.Holder), w.openAt(sp.Log, o.Holder, o.Until)
+	return x
 }
 
 // goroutine describes what a goroutine does that does not run.
@@ -90,7 +114,8 @@ type ongoing tracelog.Ongoing
 // the others: those that surely are late, and those that may have been idle.
 func (s *Set) Alike(list []*Spike) (sure, doubtful []*Spike) {
 	type state struct {
-		stack, call             string
+		stack, call, peer       string
+		holder                  uint32
 		log                     int
 		reason                  tracelog.WaitReason
 		how                     uint8
@@ -99,7 +124,7 @@ func (s *Set) Alike(list []*Spike) (sure, doubtful []*Spike) {
 	at := make(map[state]*Spike)
 	for _, sp := range list {
 		o := sp.Open
-		k := state{string(s.stackKey(sp.Addrs)), o.Call, sp.Log, o.Reason, o.How, o.Waits, o.Runs, sp.idle == Doubtful}
+		k := state{string(s.stackKey(sp.Addrs)), o.Call, o.Peer, o.Holder, sp.Log, o.Reason, o.How, o.Waits, o.Runs, sp.idle == Doubtful}
 		if first := at[k]; first != nil {
 			first.alike++
 			continue
@@ -120,11 +145,14 @@ func (s *Set) lastSeen(sp *Spike) uint64 {
 	return since(sp.Open.Until, s.Logs[sp.Log].Header.Monotonic)
 }
 
-// openThread returns the name of a thread, or its number.
+// openThread returns the name of a thread, with its number if open calls of several have that name; or its number.
 func (s *Set) openThread(sp *Spike) string {
 	name := s.Thread(sp)
 	if name == "" && sp.Open != nil {
 		name = sp.Open.Name
+		if slices.ContainsFunc(s.open, func(o *Spike) bool { return o.Log == sp.Log && o.TID != sp.TID && o.Open.Name == name }) {
+			name = strings.TrimSpace(fmt.Sprintf("%s %d", name, sp.TID))
+		}
 	}
 	return report.Printable(cmp.Or(name, strconv.FormatUint(uint64(sp.TID), 10)))
 }
@@ -134,7 +162,7 @@ func (w *Writer) OpenLine(sp *Spike) string {
 	s, paint := w.Set, w.Style.Paint
 	loc := w.Name(sp.Addrs[0], sp.isCall(0))
 	text := paint(report.Hot, report.Printable(loc.Outer().Function)) + ": running for " +
-		paint(report.Hot, Interval(sp.Peak)) + ", " + sp.State() + "  thread " + s.openThread(sp)
+		paint(report.Hot, Interval(sp.Peak)) + ", " + w.state(sp) + "  thread " + s.openThread(sp)
 	if len(s.Logs) > 1 {
 		text += " of process " + strconv.FormatUint(uint64(s.Logs[sp.Log].Header.PID), 10)
 	}
@@ -183,7 +211,7 @@ func (w *Writer) openObject(sp *Spike) *OpenObject {
 	}
 	idle := w.Set.openIdleness(sp, w.Name)
 	o := &OpenObject{
-		Text: sp.State(), Runs: sp.Open.Runs, CPU: sp.Open.CPU, Inner: []Site{}, Lasts: idle == Idle, Doubtful: idle == Doubtful,
+		Text: w.state(sp), Peer: sp.Open.Peer, Holder: w.openHolder(sp).object(), Runs: sp.Open.Runs, CPU: sp.Open.CPU, Inner: []Site{}, Lasts: idle == Idle, Doubtful: idle == Doubtful,
 		Found: since(sp.Open.Found, w.Set.Logs[sp.Log].Header.Monotonic), Alike: sp.alike,
 	}
 	if !sp.Open.Runs {
@@ -205,10 +233,9 @@ func (w *Writer) openObject(sp *Spike) *OpenObject {
 func (w *Writer) Going(lasting []*Spike) string {
 	const most = 6
 	var words []string
-	seen := make(map[string]int)
+	seen, longest := make(map[string]int), make(map[string]uint64)
 	for _, sp := range lasting {
-		loc := w.Name(sp.Addrs[0], sp.isCall(0))
-		where := report.Printable(loc.Outer().Function)
+		where := w.measured(sp)
 		if sp.Open.Waits {
 			where += " (" + (*ongoing)(sp.Open).goroutine() + ")"
 		} else if sp.Open.Call != "" {
@@ -217,6 +244,7 @@ func (w *Writer) Going(lasting []*Spike) string {
 		if seen[where]++; seen[where] == 1 {
 			words = append(words, where)
 		}
+		longest[where] = max(longest[where], sp.Peak.Lo)
 	}
 	if len(words) == 0 {
 		return ""
@@ -224,6 +252,7 @@ func (w *Writer) Going(lasting []*Spike) string {
 	rest := words[min(most, len(words)):]
 	words = words[:len(words)-len(rest)]
 	for i, where := range words {
+		words[i] += " for " + Duration(longest[where])
 		if n := seen[where]; n > 1 {
 			words[i] += fmt.Sprintf(" (%d threads)", n)
 		}
@@ -232,4 +261,20 @@ func (w *Writer) Going(lasting []*Spike) string {
 		words = append(words, count(uint64(len(rest)), "more function", "more functions"))
 	}
 	return "wait for work and have not ended: " + strings.Join(words, ", ")
+}
+
+// measured names the functions with probes that an open call is in, the outermost first.
+func (w *Writer) measured(sp *Spike) string {
+	const most = 4
+	var names []string
+	for i := len(sp.Addrs) - 1; i >= 0; i-- {
+		if i == 0 || sp.Stack[i].Timed() {
+			loc := w.Name(sp.Addrs[i], sp.isCall(i))
+			names = append(names, report.Printable(loc.Outer().Function))
+		}
+	}
+	if n := len(names); n > most {
+		names = append([]string{names[0], "..."}, names[n-most+2:]...)
+	}
+	return strings.Join(names, " > ")
 }

@@ -53,6 +53,9 @@ func (y *Why) parts(time tracelog.Interval) []reason {
 		}
 		return append(list, reason{Text: "slept", Time: slept})
 	}
+	if y.Awaited > 0 {
+		return append(list, reason{Text: processor, Time: since(slept, y.Awaited)})
+	}
 	part := func(n uint16) uint64 { return uint64(float64(slept) * float64(n) / float64(y.Waits)) }
 	list = append(list, reason{Text: processor, Time: part(y.Ready)})
 	if y.Call != "" {

@@ -76,8 +76,9 @@ type Spike struct {
 	tracelog.Episode
 	// Addrs are the addresses of Stack.
 	Addrs []Address
-	// Frozen is the part of its time in which the whole process stood still.
-	Frozen uint64
+	// Frozen is the part of its time in which the whole process stood still, and Awaited that in which its thread waited
+	// for work with nothing begun, if it then waited for a processor for its threshold.
+	Frozen, Awaited uint64
 	// Blame is set for a caller that took too long itself: then it is the peak here, and its callees are no
 	// children.
 	Blame *Blame
@@ -107,7 +108,7 @@ type Group struct {
 	Idle Idleness
 
 	froze     uint64 // spikes that would be none if the process had not stood still
-	thawed    bool   // the process stood still in one of them, or its stack was suspended
+	thawed    bool   // the process stood still in one of them, its stack was suspended, or it waited for work
 	waiting   bool   // its spikes only waited, as for work
 	suspended bool   // its spikes were too long only since their stack was suspended
 	twin      *Group // of the spikes with the same stack that did the other
@@ -220,6 +221,7 @@ func (s *Set) Spike(log int, e *tracelog.Episode) *Spike {
 	sp := &Spike{Log: log, Episode: *e, Addrs: s.addresses(log, e)}
 	sp.waitAddrs = s.waitAddresses(log, e.Wait, e.Time)
 	sp.Frozen = s.frozenIn(log, e.Time, e.Peak)
+	sp.Awaited = s.awaited(sp)
 	return sp
 }
 
@@ -279,7 +281,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	g.Sum = saturate.Add(g.Sum, e.Peak.Lo)
 	g.Blind = saturate.Add(g.Blind, e.Blind)
 	g.Limit = max(g.Limit, sp.own())
-	g.thawed = g.thawed || sp.Frozen > 0 || sp.Suspended.Hi > 0 && !g.suspended
+	g.thawed = g.thawed || sp.Frozen > 0 || sp.Awaited > 0 || sp.Suspended.Hi > 0 && !g.suspended
 	if sp.stood() {
 		g.froze++
 	}

@@ -131,6 +131,9 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	if sp.Frozen > sp.Peak.Hi/20 {
 		more = append(more, "the process stood still for "+Duration(sp.Frozen)+" of it")
 	}
+	if sp.Awaited > 0 {
+		more = append(more, "ranked without the wait for work")
+	}
 	if sp.Suspended.Hi > 0 {
 		more = append(more, "suspended for another "+Interval(sp.Suspended))
 	}

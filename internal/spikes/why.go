@@ -13,6 +13,9 @@ type Why struct {
 	Slept tracelog.Interval // its time without the processor
 	Call  string            // the system call that it waited in most, "" if it is not known or it waited in none
 	Wait  *waited           // what it waited for the longest, nil if that is not known
+	// Awaited is the part of Slept, in nanoseconds, in which it waited for work with nothing begun, 0 if that does not
+	// matter.
+	Awaited uint64
 	// Tight says that the counts are mostly of the call, not of the time before it.
 	Tight bool
 }
@@ -21,7 +24,13 @@ type Why struct {
 type waited tracelog.Wait
 
 // Why returns the known reasons why a spike took long, nil if there are none.
-func (sp *Spike) Why() *Why { return whyOf(sp.Usage, sp.Wait, sp.Time, sp.Ran()) }
+func (sp *Spike) Why() *Why {
+	y := whyOf(sp.Usage, sp.Wait, sp.Time, sp.Ran())
+	if y != nil {
+		y.Awaited = sp.Awaited
+	}
+	return y
+}
 
 // whyOf returns why a call took long that ended at a time.
 func whyOf(u *tracelog.Usage, w *tracelog.Wait, end uint64, time tracelog.Interval) *Why {
@@ -52,6 +61,9 @@ func (y *Why) Text(time tracelog.Interval) string {
 		words = append(words, "in system calls or C "+Duration(min(main.Time, time.Hi))+" of "+Interval(time))
 	case y.Slept.Hi == 0 || !most(y.Slept.Hi, time.Lo, 1):
 		words = append(words, "ran nearly all the time")
+	case y.Awaited > 0:
+		words = append(words, processor+" "+of(tracelog.Interval{Lo: since(y.Slept.Lo, y.Awaited), Hi: since(y.Slept.Hi, y.Awaited)}, time)+
+			", for work "+y.in()+either(y.Wait.what() != "", " "+y.Wait.what(), "")+" the rest")
 	case most(y.Slept.Lo, time.Lo, 1):
 		words = append(words, y.waited()+" "+of(y.Slept, time)+y.where())
 	case most(y.CPU.Lo, time.Hi, 1):

@@ -239,6 +239,7 @@ type stallLine struct {
 	Worst    uint64         `json:"worst_ns"`
 	Limit    uint64         `json:"threshold_ns"`
 	Frozen   int64          `json:"frozen_ns"`
+	Awaited  int64          `json:"awaited_ns"`
 	Caller   map[string]any `json:"caller"`
 	Peak     struct {
 		Function string `json:"function"`
@@ -262,7 +263,7 @@ type stallLine struct {
 
 // ranked reports whether the report ranks a call.
 func (o *stallLine) ranked() bool {
-	return o.Interval[1] > 0 && !o.Why.Idle && !o.Open.Lasts && !o.Suspended && o.Interval[0]-o.Frozen >= int64(o.Limit)
+	return o.Interval[1] > 0 && !o.Why.Idle && !o.Open.Lasts && !o.Suspended && o.Interval[0]-o.Frozen-o.Awaited >= int64(o.Limit)
 }
 
 // judge reads the report as cairn spikes ranks it.
@@ -309,7 +310,7 @@ func (row *stallRow) add(o *stallLine, from, to int64, open *busy) {
 		return
 	}
 	row.text = cmp.Or(row.text, text)
-	row.wrong = row.wrong || o.Why.Slept[0] > o.Interval[0]*8/10 && slices.Contains(waitingCalls, o.Why.Call) && open.within(begin, o.Wall) < .2
+	row.wrong = row.wrong || o.Awaited == 0 && o.Why.Slept[0] > o.Interval[0]*8/10 && slices.Contains(waitingCalls, o.Why.Call) && open.within(begin, o.Wall) < .2
 }
 
 // rank looks for the planted stall among the rows.

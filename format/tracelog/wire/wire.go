@@ -158,7 +158,8 @@
 //	85  u8 how it waits for a channel      86  u16 length of the text
 //	88  16 bytes: the thread's name, zero-padded
 //	104 entries, as of episodes
-//	    text: what the other end of a connection that it waits for is called
+//	    text: what the other end of a connection that it waits for is called, zero-padded to a multiple of 8
+//	    if OpenHeld is set: u32 the thread that has the lock that it waits for, 0: not known, u32 how many readers have it
 //
 // Thread, a = tid, when it is first seen and when it has a new name:
 //
@@ -499,6 +500,7 @@ const (
 const (
 	OpenLeft = 1 << 0 // it did not return, but its thread left it, or ended
 	OpenRuns = 1 << 1 // the thread ran: its innermost calls may have ended, if they were short
+	OpenHeld = 1 << 2 // it waits for a lock, of which is known who has it
 
 	OpenKindShift = 8
 )

@@ -120,7 +120,7 @@ func cairnSetGS(base uintptr) { cairnBase = base }
 //
 //go:nosplit
 func cairnBegin(order *uint32) {
-	if cairnCopies == 0 {
+	if cairnCopies == 0 || !cairnHas(unsafe.Pointer(order)) {
 		return
 	}
 	pp := getg().m.p.ptr()

@@ -167,6 +167,14 @@ func cairnLock() {
 //go:nosplit
 func cairnUnlock() { atomic.Store(&cairnBusy, 0) }
 
+// cairnHas reports whether an address is in the program's records. Those of a plugin are elsewhere: they are in no
+// file, and processors have no copies of them.
+//
+//go:nosplit
+func cairnHas(record unsafe.Pointer) bool {
+	return uintptr(record)-firstmoduledata.covctrs < *(*uintptr)(unsafe.Pointer(&cairnInfo[40]))
+}
+
 // cairn_first notes a first execution, unless another thread did.
 //
 //go:linkname cairn_first
@@ -175,7 +183,7 @@ func cairn_first(flag *uint8) {
 	cairnLock()
 	if *flag == 0 {
 		*flag = 1
-		if cairnSlots != nil {
+		if cairnSlots != nil && cairnHas(unsafe.Pointer(flag)) {
 			n := _cairn_cNext[0]
 			*(*uint32)(add(unsafe.Pointer(cairnSlots), uintptr(n%cairnNumSlots)*4)) = uint32(uintptr(unsafe.Pointer(flag))-firstmoduledata.covctrs) + 1
 			_cairn_cNext[0] = n + 1

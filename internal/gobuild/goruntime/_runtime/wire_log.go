@@ -103,6 +103,7 @@ const (
 	cairnLogNodeModuleShift     = 16
 	cairnLogNodeSize            = 56
 	cairnLogNodeUntimed         = 1
+	cairnLogOpenHeld            = 4
 	cairnLogOpenKindShift       = 8
 	cairnLogOpenLeft            = 1
 	cairnLogOpenName            = 16

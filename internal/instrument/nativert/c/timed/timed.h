@@ -349,6 +349,10 @@ HIDDEN void __cairn_open_ended(struct process *p, i32 tid, u64 sp, u64 t0, u64 e
 HIDDEN void __cairn_open_forget(struct process *p);
 /* usage_still returns since when a thread's processor time is known to be cpu, 0 if it is not. */
 HIDDEN u64 __cairn_usage_still(struct process *p, i32 tid, u64 cpu);
+/* usage_wait copies what a thread that has waited in a system call since a time waits for, and reports whether that
+ * is known: it is looked at when it has waited for half a threshold. */
+struct wait;
+HIDDEN int __cairn_usage_wait(struct process *p, i32 tid, i64 call, u64 since, struct wait *to);
 HIDDEN void __cairn_forget_threads(struct process *p);
 HIDDEN int __cairn_known(struct process *p, u64 pc);
 HIDDEN int __cairn_peek(struct process *p, u64 at, void *to, u64 n);

@@ -6,7 +6,7 @@
  *
  * Frames of earlier exceptions may be there as well. A walk is right if it arrives in the function
  * that control arrived in, and if callees were entered after their callers. Of several, that with
- * the latest entry is the right one. */
+ * the latest entry is the right one; of those with the same, that with the most calls. */
 
 #include "walk.h"
 
@@ -21,6 +21,7 @@ HIDDEN void __cairn_depart(u64 site, u64 sp, u64 frame);
 /* chain is a stack from the innermost call that was left; sp has whole stack pointers. */
 struct chain {
   u32 n, left; /* left: index of the function that control arrived in */
+  u32 timed;   /* calls with a stamp that were left */
   u64 latest;  /* when the innermost call with a stamp was entered */
   struct entry entry[CHAIN];
   u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
@@ -185,7 +186,7 @@ static int raises(struct process *p, u64 pc) {
 static int follow(struct process *p, struct chain *c, u64 sp, u64 e) {
   struct walker *w = &own_walker;
   u64 before = NONE;
-  c->n = c->left = 0;
+  c->n = c->left = c->timed = 0;
   c->latest = 0;
   for (int more = 1, arrived = 0; more && c->n < CHAIN;) {
     struct entry *x = &c->entry[c->n];
@@ -202,7 +203,7 @@ static int follow(struct process *p, struct chain *c, u64 sp, u64 e) {
       if (!arrived && t0 > before) return 0;
       before = t1;
       if (!c->latest) c->latest = t1;
-      if (!arrived && w->entry != sp) x->flags |= LOG_ENTRY_LEFT;
+      if (!arrived && w->entry != sp) x->flags |= LOG_ENTRY_LEFT, c->timed++;
     }
     c->sp[c->n] = w->entry, c->t0[c->n] = t0, c->t1[c->n] = t1;
     if (!arrived && w->entry > sp) return 0;
@@ -233,7 +234,7 @@ static int try(struct below *m, u64 pc, u64 from, u64 rbp) {
   if (rbp) own_walker.reg[FRAME_REGISTER] = rbp, own_walker.known |= 1u << FRAME_REGISTER;
   m->tries++;
   if (!follow(m->p, c, m->sp, m->e)) return 0;
-  if (!m->best || c->latest > m->best->latest) m->best = c;
+  if (!m->best || c->latest > m->best->latest || (c->latest == m->best->latest && c->timed > m->best->timed)) m->best = c;
   return 1;
 }
 

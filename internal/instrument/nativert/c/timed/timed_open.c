@@ -13,8 +13,10 @@
 #include "wait.h"
 #include "walk.h"
 
+enum { OPEN_KINDS = LOG_WAIT_LISTENER | LOG_WAIT_INCOMING | LOG_WAIT_OUTGOING | LOG_WAIT_INTERNAL | LOG_WAIT_FILE | LOG_WAIT_UNKNOWN };
 enum { COST = 100, PAUSE = SECOND, MAX_WALK = 256 };
-enum { ENTRIES = (LOG_OPEN_SLOT - LOG_OPEN_SIZE) / LOG_ENTRY_SIZE, INNER = 16 };
+enum { REST = (LOG_MAX_PEER + 7) / 8 * 8 + 8, INNER = 16 }; /* the text, and who has the lock */
+enum { ENTRIES = (LOG_OPEN_SLOT - LOG_OPEN_SIZE - REST) / LOG_ENTRY_SIZE };
 
 /* The fields of a record, in words; package wire describes them. */
 enum { AT = 1, ENDED = 2, UNTIL = 3, SINCE = 4, THRESHOLD = 5, FRAME_NUMBER = 6, FLAGS = 7, COUNTS = 8, CPU = 9, NUMBER = 10, NAME = 11 };
@@ -171,6 +173,7 @@ static struct open_call *call_of(struct process *p, struct open_state *o, struct
 
 struct look {
   struct walker walker;
+  struct wait wait;
   struct place at;
   u64 now, threshold, number;
   u32 n, peak; /* peak: index of the innermost call over its threshold; n: none */
@@ -206,13 +209,17 @@ static void walk_calls(struct process *p, struct walker *w, struct look *k, cons
   k->due = NONE;
   for (int more = 1; more && k->n < MAX_WALK;) {
     struct entry *x = &k->entry[k->n];
-    u64 t0, t1;
+    u64 t0, t1, named;
     x->pc = w->pc, x->lo = x->hi = 0, x->sp = 0;
     x->flags = LOG_ENTRY_NO_STAMP | (w->exact ? LOG_ENTRY_EXACT : 0u);
     more = __cairn_walk_step(w);
     k->sp[k->n] = w->entry;
     x->sp = (u32)w->entry;
-    if (w->entry && __cairn_walk_stamped(w) && __cairn_entered(p, w->entry, k->now, &t0, &t1)) {
+    if (w->entry && (named = __cairn_walk_stamped(w)) && __cairn_entered(p, w->entry, k->now, &t0, &t1)) {
+      if (named != 1 && k->n + 1 < MAX_WALK) { /* the function with the probe jumped to this one */
+        k->sp[++k->n] = w->entry;
+        *++x = (struct entry){named, 0, 0, LOG_ENTRY_EXACT, (u32)w->entry};
+      }
       u64 threshold = rule(p, t, w->entry);
       x->flags &= ~LOG_ENTRY_NO_STAMP;
       x->lo = k->now - t1, x->hi = k->now - t0;
@@ -237,9 +244,29 @@ static u64 still_since(struct process *p, const struct watched *w) {
   return at ? least(at, w->still) : w->still;
 }
 
+/* add_wait puts what a thread waits for into its record, if that is known, which begins at its latest wait. The
+ * clock's thread looks at waits when it has time to, so it may be known later than the stack. */
+static void add_wait(struct process *p, struct look *k, struct open_call *c, i32 tid, i64 call) {
+  u64 *f = fields(c), size = 0;
+  struct wait *w = &k->wait;
+  if (call < 0 || !__cairn_usage_wait(p, tid, call, f[SINCE], w)) return;
+  u8 *text = c->record + LOG_OPEN_SIZE + ((f[COUNTS] & 0xffff) + (f[COUNTS] >> 16 & 0xffff)) * LOG_ENTRY_SIZE;
+  while (size < LOG_MAX_PEER && w->peer[size]) size++;
+  clear(text, up8(size));
+  copy(text, w->peer, size);
+  ((u32 *)(f + NUMBER))[1] = (u32)size << 16;
+  u32 flags = (w->on & OPEN_KINDS) << LOG_OPEN_KIND_SHIFT;
+  if (w->holder || w->readers) {
+    flags |= LOG_OPEN_HELD;
+    u32 *holder = (u32 *)(text + up8(size));
+    holder[0] = (u32)w->holder, holder[1] = w->readers;
+  }
+  __atomic_fetch_or((u32 *)(f + FLAGS), flags, __ATOMIC_RELEASE); /* its owner may end the call */
+}
+
 /* write puts what a look has found into the record of a thread: first the calls from the peak
  * outwards, then those that it made, from the outermost on. */
-static void write(struct process *p, const struct watched *w, struct open_call *c, const struct look *k) {
+static void write(struct process *p, const struct watched *w, struct open_call *c, struct look *k) {
   u64 *f = fields(c);
   char *name = (char *)(f + NAME);
   u32 inner = (u32)least(k->peak, INNER), outer = (u32)least(k->n - k->peak, ENTRIES - inner);
@@ -257,6 +284,8 @@ static void write(struct process *p, const struct watched *w, struct open_call *
   clear(name, LOG_OPEN_NAME);
   i64 n = read_task(w->tid, "/comm", name, LOG_OPEN_NAME);
   if (n && name[n - 1] == '\n') name[n - 1] = 0;
+  ((u32 *)(f + NUMBER))[1] = 0;
+  add_wait(p, k, c, w->tid, k->at.call);
   store(&f[UNTIL], k->now);
 }
 
@@ -383,7 +412,13 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
   }
   if (cpu == w->cpu && w->still) {
     if (w->call && !load(&fields(w->call)[ENDED])) {
-      store(&fields(w->call)[UNTIL], k->now);
+      u64 *f = fields(w->call);
+      if (!((u32)f[FLAGS] & (OPEN_KINDS << LOG_OPEN_KIND_SHIFT | LOG_OPEN_RUNS)) && !(*(u32 *)(f + NUMBER) & 1)) {
+        begin_change(f);
+        add_wait(p, k, w->call, w->tid, (i64)(f[FLAGS] >> 32) - 1);
+        end_change(f);
+      }
+      store(&f[UNTIL], k->now);
     }
     if (!w->due || k->now < w->due) return;
   } else {

@@ -128,7 +128,7 @@ static void follow(struct process *p, struct usage *u, struct sampled *s, i64 ca
   struct wait *w = &s->wait[(s->waits - 1) % WAITS];
   if (!s->waits || !same || w->call != call) {
     w = &s->wait[s->waits % WAITS];
-    w->from = from, w->call = call, w->on = w->slots = 0, w->peer[0] = 0, w->holder = 0, w->readers = w->shared = 0;
+    w->from = from, w->call = call, w->on = w->slots = 0, w->peer[0] = 0, w->holder = 0, w->readers = w->shared = 0, w->held = 0;
     store(&w->to, now);
     store(&s->waits, s->waits + 1);
   }
@@ -137,7 +137,7 @@ static void follow(struct process *p, struct usage *u, struct sampled *s, i64 ca
   u64 cpu = __cairn_cpu(THREAD_CPU); /* not the time: the thread may lose its processor */
   __cairn_wait_look(p, s->tid, w);
   if (w->holder == s->tid || (w->holder && !sampled_of(u, w->holder) && !is_thread(w->holder))) w->holder = 0; /* it was no mutex */
-  w->held = now;
+  store(&w->held, now);
   u->look = now + LOOK_SHARE * less(__cairn_cpu(THREAD_CPU), cpu);
 }
 
@@ -187,6 +187,15 @@ u64 __cairn_usage_still(struct process *p, i32 tid, u64 cpu) {
     if (n > first) break; /* it ran before */
   }
   return at;
+}
+
+int __cairn_usage_wait(struct process *p, i32 tid, i64 call, u64 since, struct wait *to) {
+  const struct sampled *s = p->usage ? sampled_of(p->usage, tid) : 0;
+  u64 n = s ? load(&s->waits) : 0;
+  const struct wait *w = n ? &s->wait[(n - 1) % WAITS] : 0;
+  if (!w || w->call != call || !load(&w->held) || load(&w->to) < since) return 0;
+  copy(to, w, sizeof *to);
+  return load(&s->waits) == n && to->call == call && to->on;
 }
 
 /* usage_tick samples some threads. */

@@ -99,6 +99,7 @@
 #define LOG_NODE_MODULE_SHIFT 16u
 #define LOG_NODE_SIZE 56u
 #define LOG_NODE_UNTIMED 1u
+#define LOG_OPEN_HELD 4u
 #define LOG_OPEN_KIND_SHIFT 8u
 #define LOG_OPEN_LEFT 1u
 #define LOG_OPEN_NAME 16u
