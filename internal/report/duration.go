@@ -46,6 +46,15 @@ func Coarse(n, step uint64, unit string) string {
 	return "< " + Duration(n+step, unit)
 }
 
+// CoarseSum is Duration of the sum of many times that are each known to a step of a clock. It is right on the average,
+// so zero says only that it is small: "< 1.000 ms". step is in nanoseconds, 0 for an exact time.
+func CoarseSum(n, step uint64, unit string) string {
+	if step == 0 || unit != Nanoseconds || n > 0 {
+		return Duration(n, unit)
+	}
+	return "< " + Duration(step, unit)
+}
+
 // DurationChange returns how much a time grew, with its sign.
 func DurationChange(d int64, unit string) string {
 	switch {

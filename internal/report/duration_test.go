@@ -28,6 +28,14 @@ func TestDuration(t *testing.T) {
 			t.Errorf("Coarse(%d) = %s, want %s", n, got, want)
 		}
 	}
+	for n, want := range map[uint64]string{0: "< 1.000 ms", 1: "1 ns", 20_000: "20.00 µs"} {
+		if got := CoarseSum(n, 1_000_000, Nanoseconds); got != want {
+			t.Errorf("CoarseSum(%d) = %s, want %s", n, got, want)
+		}
+	}
+	if exact, ticks := CoarseSum(0, 0, Nanoseconds), CoarseSum(0, 9, "ticks"); exact != "0 ns" || ticks != "0 ticks" {
+		t.Errorf("a sum without a step: %s, %s", exact, ticks)
+	}
 	if exact, ticks := Coarse(0, 0, Nanoseconds), Coarse(5, 9, "ticks"); exact != "0 ns" || ticks != "5 ticks" {
 		t.Errorf("without a step: %s, %s", exact, ticks)
 	}

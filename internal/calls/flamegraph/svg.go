@@ -284,11 +284,11 @@ func (p *picture) tooltip(i int) string {
 	}
 	st := &b.side[0]
 	all := &p.bars[0].side[0]
-	fmt.Fprintf(&s, "\ntotal %s (%s)", report.Duration(st.Total, p.unit), percent(st.Total, all.Total))
+	fmt.Fprintf(&s, "\ntotal %s (%s)", report.CoarseSum(st.Total, p.step, p.unit), percent(st.Total, all.Total))
 	if b.label {
 		return s.String()
 	}
-	fmt.Fprintf(&s, ", self %s (%s)", report.Duration(st.Self, p.unit), percent(st.Self, all.Total))
+	fmt.Fprintf(&s, ", self %s (%s)", report.CoarseSum(st.Self, p.step, p.unit), percent(st.Self, all.Total))
 	if !p.tree.calls {
 		return s.String()
 	}
@@ -302,7 +302,7 @@ func (p *picture) tooltip(i int) string {
 // tooltipSpread writes how long single calls took.
 func (p *picture) tooltipSpread(s *strings.Builder, st *calltrie.Stats) {
 	if st.Calls > 1 {
-		fmt.Fprintf(s, ", mean %s", report.Duration(st.Total/st.Calls, p.unit))
+		fmt.Fprintf(s, ", mean %s", report.Coarse(st.Total/st.Calls, p.step, p.unit))
 		values, known := spread(st)
 		for i, v := range values {
 			if !known && (i < maxValue || v == 0) {

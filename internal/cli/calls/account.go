@@ -132,7 +132,7 @@ func (k CostKey) text(c *account.Costs, unit unitJSON) string {
 	case k.single():
 		return report.Coarse(k.of(c), unit.Step, unit.Unit)
 	}
-	return report.Duration(k.of(c), unit.Unit)
+	return report.CoarseSum(k.of(c), unit.Step, unit.Unit)
 }
 
 // single reports whether a number is the time of a single call, which may be known only to a step of the clock.
@@ -388,7 +388,7 @@ func (f *accountFlags) table(rows []accountRow, logs *LogSet, split *waiting.Div
 		for _, k := range keys {
 			cells = append(cells, report.Text(k.text(&costs, unitOf(&logs.Clock))))
 			if split != nil && (k.Name == "total" || k.Name == "sum") {
-				cells = append(cells, report.Text(logs.Duration(r.waits.Total)))
+				cells = append(cells, report.Text(logs.Sum(r.waits.Total)))
 			}
 		}
 		if split != nil {

@@ -344,6 +344,9 @@ func (t *LogSet) Name(id calllog.FuncID) string {
 // Duration is a time for people.
 func (t *LogSet) Duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
 
+// Sum formats the time of many calls.
+func (t *LogSet) Sum(n uint64) string { return report.CoarseSum(n, t.Clock.Step, t.Clock.Unit()) }
+
 // Place is where a function is declared, file:line, "" if not known.
 func (t *LogSet) Place(id calllog.FuncID) string {
 	fn := t.Funcs[id]

@@ -246,11 +246,11 @@ func (f *stacksFlags) writeStack(w io.Writer, set *LogSet, l *stackList, rank in
 	timed := set.knows("total")
 	if timed {
 		if l.part > processorPart {
-			fmt.Fprintf(w, "%s %s (%s), %s for %s\n", number, style.Paint(report.Amber, set.Duration(l.self(id, leaf))),
+			fmt.Fprintf(w, "%s %s (%s), %s for %s\n", number, style.Paint(report.Amber, set.Sum(l.self(id, leaf))),
 				share(l.self(id, leaf), l.sum), report.Plural(int(leaf.Calls), "wait"), l.split.For(id))
 		} else {
 			fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n", number,
-				style.Paint(report.Amber, set.Duration(leaf.Self)), share(leaf.Self, l.sum), set.Duration(leaf.Total-l.waits(id, leaf)), calls)
+				style.Paint(report.Amber, set.Sum(leaf.Self)), share(leaf.Self, l.sum), set.Sum(leaf.Total-l.waits(id, leaf)), calls)
 		}
 		t.Columns = append(t.Columns, report.Column{Title: "total", Align: report.Right})
 		if l.split != nil {
@@ -279,11 +279,11 @@ func (f *stacksFlags) writeStack(w io.Writer, set *LogSet, l *stackList, rank in
 		}
 		cells := []report.Cell{report.Text(report.Count(n.Calls))}
 		if timed {
-			cells = append(cells, report.Text(set.Duration(n.Total)))
+			cells = append(cells, report.Text(set.Sum(n.Total)))
 			if l.split != nil {
-				cells = append(cells, report.Text(set.Duration(l.waits(node, n))))
+				cells = append(cells, report.Text(set.Sum(l.waits(node, n))))
 			}
-			cells = append(cells, report.Text(set.Duration(n.Self)))
+			cells = append(cells, report.Text(set.Sum(n.Self)))
 		}
 		t.Add(append(cells, report.Cell{Text: name, Color: color}, report.Cell{Text: set.Place(n.Func), Color: report.Dim})...)
 	}

@@ -145,7 +145,7 @@ func (w *windowTree) add(id calltrie.NodeID, depth int) {
 		}
 		w.left--
 		n := w.trie.Node(c)
-		w.table.Add(report.Text(w.set.Duration(n.Stats.Total)), report.Text(w.set.Duration(n.Stats.Self)), report.Text(report.Count(n.Stats.Calls)),
+		w.table.Add(report.Text(w.set.Sum(n.Stats.Total)), report.Text(w.set.Sum(n.Stats.Self)), report.Text(report.Count(n.Stats.Calls)),
 			report.Text(strings.Repeat("  ", depth)+w.set.Name(n.Func)), report.Cell{Text: w.set.Place(n.Func), Color: report.Dim})
 		w.add(c, depth+1)
 	}

@@ -117,7 +117,7 @@ cairn.code = (function () {
       if (f.inlined) words.push("inlined " + cairn.format.plural(f.inlined.copies, "time"));
       if (f.parts && f.parts.length > 1) words.push("in " + f.parts.length + " parts");
       if (f.spikes) words.push("spike of " + cairn.format.duration(f.spikes.worst_ns));
-      if (f.time && model.calls.unit === "ns") words.push(cairn.format.duration(f.time.total));
+      if (f.time && model.calls.unit === "ns") words.push(cairn.format.sum(f.time.total, model.calls.step, cairn.format.duration));
       if (f.samples) words.push(cairn.format.plural(f.samples.total, "sample"));
       return words.join(" · ") || "details";
     }

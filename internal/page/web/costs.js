@@ -12,7 +12,7 @@ cairn.costs = (function () {
     const mark = bound ? "≥ " : t.approximate ? "≈ " : "";
     if (key === "calls" || t.unit !== "ns") return mark + cairn.format.count(Math.round(v));
     if (key === "max") return t.single ? mark + cairn.format.coarse(v, t.step, cairn.format.duration) : "";
-    return mark + cairn.format.duration(v);
+    return mark + cairn.format.sum(v, t.step, cairn.format.duration);
   }
 
   /**

@@ -48,6 +48,9 @@ cairn.format = (function () {
   /** coarse is the time of a single call, which is known to a step of the clock. write writes times. */
   function coarse(n, step, write) { return step && n < 2 * step ? "< " + write(n + step) : write(n); }
 
+  /** sum is that of many calls: zero says only that it is small. */
+  function sum(n, step, write) { return step && !n ? "< " + write(step) : write(n); }
+
   function plural(n, what) { return count(n) + " " + what + (n === 1 ? "" : "s"); }
 
   function hex(n) { return "0x" + Number(n).toString(16); }
@@ -55,5 +58,5 @@ cairn.format = (function () {
   /** base is the last part of a path. */
   function base(path) { return path.slice(path.lastIndexOf("/") + 1); }
 
-  return { count: count, mean: mean, short: short, percent: percent, bytes: bytes, duration: duration, coarse: coarse, plural: plural, hex: hex, base: base };
+  return { count: count, mean: mean, short: short, percent: percent, bytes: bytes, duration: duration, coarse: coarse, sum: sum, plural: plural, hex: hex, base: base };
 })();

@@ -14,8 +14,9 @@
     }
     if (f.blocks) add("Blocks", format.percent(f.blocks[0], f.blocks[1]), f.blocks[0] + " of " + f.blocks[1]);
     if (f.time) {
-      add("Self", time(f.time.self), format.plural(f.time.calls, "call"));
-      add("Total", time(f.time.total), f.time.no_exit ? "at least: " + format.plural(f.time.no_exit, "call") + " without end" : "with callees");
+      const sum = function (n) { return format.sum(n, model.calls.step, time); };
+      add("Self", sum(f.time.self), format.plural(f.time.calls, "call"));
+      add("Total", sum(f.time.total), f.time.no_exit ? "at least: " + format.plural(f.time.no_exit, "call") + " without end" : "with callees");
       if (f.time.waits) add("Waits", time(f.time.waits), "part of the total");
       const single = function (n) { return format.coarse(n, model.calls.step, time); };
       if (f.time.median !== undefined) add("A call", single(f.time.median), "p99 " + single(f.time.p99) + ", max " + single(f.time.max));

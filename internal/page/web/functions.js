@@ -6,6 +6,7 @@
   function columns(model) {
     const x = cairn.index(model), unit = model.calls && model.calls.unit, any = function (f) { return model.functions.some(f); };
     const time = function (n) { return unit === "ns" ? format.duration(n) : format.count(n); };
+    const sum = function (n) { return format.sum(n, model.calls.step, time); };
     const narrow = window.matchMedia("(max-width: 720px)").matches;
     const list = [
       { id: "name", title: "Function", width: narrow ? "minmax(150px, 3fr)" : "minmax(220px, 3fr)", value: function (f) { return x.short(f.id).toLowerCase(); },
@@ -22,8 +23,8 @@
       value: function (f) { return f.lines && f.lines[0] / (f.lines[0] + f.lines[1] + f.lines[2]); }, cell: function (f) { return f.lines ? share(f.lines[0], f.lines[0] + f.lines[1] + f.lines[2], f.lines) : ""; } });
     add(function (f) { return f.blocks; }, { id: "blocks", title: "Blocks", help: "Basic blocks that ran", width: "124px",
       value: function (f) { return f.blocks && f.blocks[0] / f.blocks[1]; }, cell: function (f) { return f.blocks ? share(f.blocks[0], f.blocks[1], f.blocks) : ""; } });
-    add(function (f) { return f.time; }, { id: "self", title: "Self", help: "Time in the function itself, in the log", value: function (f) { return f.time && f.time.self; }, cell: function (f) { return f.time ? time(f.time.self) : ""; } });
-    add(function (f) { return f.time; }, { id: "total", title: "Total", help: "Time with callees, in the log", value: function (f) { return f.time && f.time.total; }, cell: function (f) { return f.time ? time(f.time.total) : ""; } });
+    add(function (f) { return f.time; }, { id: "self", title: "Self", help: "Time in the function itself, in the log", value: function (f) { return f.time && f.time.self; }, cell: function (f) { return f.time ? sum(f.time.self) : ""; } });
+    add(function (f) { return f.time; }, { id: "total", title: "Total", help: "Time with callees, in the log", value: function (f) { return f.time && f.time.total; }, cell: function (f) { return f.time ? sum(f.time.total) : ""; } });
     add(function (f) { return f.time && f.time.waits; }, { id: "waits", title: "Waits", help: "Part of the total in which goroutines waited", value: function (f) { return f.time && f.time.waits; }, cell: function (f) { return f.time && f.time.waits ? time(f.time.waits) : ""; } });
     add(function (f) { return f.samples; }, { id: "sampled", title: "Samples", help: "Samples in the function itself", width: "80px", value: function (f) { return f.samples && f.samples.self; }, cell: function (f) { return f.samples ? format.count(f.samples.self) : ""; } });
     add(function (f) { return f.spikes; }, { id: "spikes", title: "Worst spike", value: function (f) { return f.spikes && f.spikes.worst_ns; }, cell: function (f) { return f.spikes ? format.duration(f.spikes.worst_ns) : ""; } });

@@ -60,7 +60,7 @@
   }
 
   function about(model, f) {
-    if (f.time && model.calls.unit === "ns") return format.duration(f.time.total);
+    if (f.time && model.calls.unit === "ns") return format.sum(f.time.total, model.calls.step, format.duration);
     if (f.calls !== undefined) return (f.at_least && f.calls ? "≥ " : "") + some(f.calls, "call");
     if (f.samples) return some(f.samples.total, "sample");
     return f.mode ? (f.runs ? "ran" : "did not run") : f.inlined ? "only inlined" : cairn.unprobed(model, f) ? "no probes" : "";

@@ -8,7 +8,8 @@ cairn.timelineCards = (function () {
     const start = ["Start", cairn.bars.time(r.from, 1, model.unit)];
     if (r.depth === 0) return [r.block ? f.plural(r.calls, "event") + ", one of them: " + name : name, start];
     if (r.block) {
-      return [f.plural(r.calls, "call") + ", mostly " + name, start, ["In calls", duration(r.to - r.from - r.idle) + " of " + duration(r.to - r.from)], ["Mean", duration((r.to - r.from - r.idle) / r.calls)],
+      const sum = function (n) { return cairn.format.sum(n, model.lanes[r.lane].step, duration); };
+      return [f.plural(r.calls, "call") + ", mostly " + name, start, ["In calls", sum(r.to - r.from - r.idle) + " of " + duration(r.to - r.from)], ["Mean", cairn.format.coarse((r.to - r.from - r.idle) / r.calls, model.lanes[r.lane].step, duration)],
         ["", "Zoom in to see each."]];
     }
     const rows = [name, ["Took", (r.kind === 1 ? "at least " : "") + cairn.format.coarse(r.to - r.from, model.lanes[r.lane].step, duration)], start, ["Depth", String(r.depth)]];

@@ -269,7 +269,7 @@
       state.chosen = r;
       state.spike = null;
       cairn.timelineCards.call(card, model, r, duration, { zoom() { fit(r); }, select() { select(r); }, pick(name) { find(name, true); search.value = name; } });
-      if (r) ctx.announce(model.names[r.fn] + ", " + duration(r.to - r.from));
+      if (r) ctx.announce(model.names[r.fn] + ", " + cairn.format.coarse(r.to - r.from, model.lanes[r.lane].step, duration));
       draw();
     }
 
