@@ -254,7 +254,8 @@ func (e *exporter) onPlain(binary string) error {
 		return err
 	}
 	if id, err := e.bin.BuildID(); err != nil || id != plain.BuildID {
-		return fmt.Errorf("%s: the map of another build than %s", path, binary)
+		verb.Note(e.streams, "%s is not used: it is the map of another build than %s", path, binary)
+		return nil
 	}
 	of, missing := export.OfPlain(e.m, plain)
 	verb.Note(e.streams, "%s is a build without probes: the counts are for its blocks, by %s", binary, path)

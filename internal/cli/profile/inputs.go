@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
@@ -251,11 +252,23 @@ func (in *inputs) addDir(dir string) {
 			}
 		case MayHaveUnits(path):
 			in.objects = append(in.objects, path)
+		case strings.HasSuffix(path, mapSuffix) && ofPlainBuild(path):
+			// It is of what records nothing.
 		case strings.HasSuffix(path, mapSuffix) || verb.MayBeBinary(path, d):
 			in.found = append(in.found, path)
 		}
 		return nil
 	})
+}
+
+// ofPlainBuild reports whether a file is the map of a build without probes (cairn build --map).
+func ofPlainBuild(path string) bool {
+	data, err := verb.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	m, err := mip.ReadMap(data)
+	return err == nil && len(m.Funcs) > 0 && m.Funcs[0].Mode.Estimated()
 }
 
 func linksToRegular(path string, d fs.DirEntry) bool {
