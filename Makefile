@@ -52,7 +52,7 @@ test: ## what the tests need (from apt), the lint and the tests that take second
 	@$(CACHED); set -x; CAIRN_TESTS=quick go test -vet=off -short -timeout $(TIMEOUT) $(PACKAGES)
 
 proof: ## the tests beside independent programs, compilers and emulators, and the race detector: more minutes
-	@./scripts/need.sh test
+	@./scripts/need.sh proof
 	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
 		set -x; go test -race -vet=off -short -timeout $(TIMEOUT) -skip $(UNRACED) $(CONCURRENT) && \
 			go test -race -vet=off -short -run '^TestConcurrent$$' ./format/xray; fi

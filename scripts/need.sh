@@ -1,5 +1,5 @@
 #!/bin/bash
-# need.sh WHAT: installs the Debian packages that WHAT (test, long, demo, torture, bench or corpus) uses and
+# need.sh WHAT: installs the Debian packages that WHAT (test, proof, long, demo, torture, bench or corpus) uses and
 # that are not there. Where apt cannot be used it names what is missing and
 # succeeds: tests skip what they cannot run.
 set -u
@@ -12,15 +12,18 @@ recorded=(bc bison busybox curl dc ed emacs-nox expect flex gawk git gnuplot-nox
 tests=("${base[@]}" "${peers[@]}" zstd gfortran nasm git ccache cmake meson ninja-build mold musl-tools libpth-dev lcov gcovr libxml2-utils libc6-dbg strace bolt-22 graphviz dwz elfutils csmith libcsmith-dev
   gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gfortran-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
   gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf gcc-arm-linux-gnueabi libc6-dev-armhf-cross libc6-dev-armel-cross)
+# Programs for Windows, and Wine, which runs them.
+windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine wine64)
 case "${1:-}" in
   test) want=("${tests[@]}") ;;
-  long) want=("${tests[@]}" gdc ldc fp-compiler ocaml-nox g++-arm-linux-gnueabi qemu-user-static rustc-web librust-regex-syntax-dev librust-aho-corasick-dev librust-miniz-oxide-dev ruby buildah luajit mujs guile-3.0 rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
+  proof) want=("${tests[@]}" "${windows[@]}") ;;
+  long) want=("${tests[@]}" "${windows[@]}" gdc ldc fp-compiler ocaml-nox g++-arm-linux-gnueabi qemu-user-static rustc-web librust-regex-syntax-dev librust-aho-corasick-dev librust-miniz-oxide-dev ruby buildah luajit mujs guile-3.0 rpm cpio debhelper dpkg-dev chromium nodejs npm) ;;
   demo) want=("${base[@]}" clang-22 libclang-rt-22-dev curl) ;;
   torture) want=("${base[@]}" clang-22 csmith libcsmith-dev) ;;
   bench) want=("${base[@]}" "${peers[@]}" tcl xz-utils zlib1g-dev zstd uftrace npm postgresql memcached mosquitto "${recorded[@]}") ;;
   corpus) want=("${base[@]}" clang-22 lld-22 llvm-22 autopoint gettext libncurses-dev libreadline-dev gfortran cmake ninja-build meson ccache autoconf automake libtool bison flex libonig-dev libgtest-dev libgmock-dev texinfo tcl curl debhelper dpkg-dev golang-go
     gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user) ;;
-  *) echo "usage: need.sh test|long|demo|torture|bench|corpus" >&2; exit 2 ;;
+  *) echo "usage: need.sh test|proof|long|demo|torture|bench|corpus" >&2; exit 2 ;;
 esac
 
 missing() {

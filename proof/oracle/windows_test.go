@@ -1,0 +1,393 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/proof/tailguests"
+)
+
+const mingw = "x86_64-w64-mingw32-"
+
+// windows runs programs for Windows, in Wine.
+type windows struct{ env []string }
+
+// newWindows makes the directory that Wine calls C:. Its server ends with the test.
+func newWindows(t *testing.T) *windows {
+	t.Helper()
+	for _, tool := range []string{"wine", "wineserver", mingw + "gcc", mingw + "g++", mingw + "gcov"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed; make proof installs it", tool)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "wine")
+	w := &windows{[]string{"WINEPREFIX=" + dir, "WINEDEBUG=-all", "DISPLAY=", "WINEDLLOVERRIDES=mscoree=;mshtml=;winemenubuilder.exe=;winedbg.exe="}}
+	t.Cleanup(func() {
+		for _, how := range []string{"-k", "-w"} {
+			end := exec.Command("wineserver", how)
+			end.Env = append(os.Environ(), w.env...)
+			end.Run() // it may have ended
+		}
+	})
+	output(t, w.command(t, "", "wineboot", "-i"))
+	return w
+}
+
+// command returns a command that runs a program, which writes raw files to a directory, or none for "".
+func (w *windows) command(t *testing.T, raws, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, "wine", append([]string{program}, args...)...)
+	cmd.Env = append(cmd.Env, w.env...)
+	if raws != "" {
+		cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
+	}
+	return cmd
+}
+
+// run runs a program and returns its answer, which is that of Windows in the ends of its lines, and its exit code.
+func (w *windows) run(t *testing.T, raws, program string, args ...string) (answer string, code int) {
+	t.Helper()
+	cmd := w.command(t, raws, program, args...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+}
+
+// TestWindows runs programs for Windows: with the probes of each mode they answer as without, and what they recorded is
+// what gcov and their sources say.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	w := newWindows(t)
+	t.Run("modes", w.modes)
+	t.Run("ends", w.ends)
+	t.Run("counts", w.counts)
+}
+
+// windowsCalls are the calls of the functions of testdata/windows, all of which one run makes.
+var windowsCalls = map[string]uint64{
+	"_Z6sharedi": 1001 + 1 + 1, "_Z5otheri": 1, "_Z7throweri": 3, "_Z6nevermi": 0, "_Z5dllfni": 2, "_Z4lasti": 1, "main": 1,
+}
+
+// modes runs a C++ program with exceptions, a thread, a static library and a DLL.
+func (w *windows) modes(t *testing.T) {
+	sources, err := filepath.Abs(filepath.Join("testdata", "windows"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compilers := [][]string{
+		{mingw + "g++", "-O2"},
+		{mingw + "g++", "-O0"},
+		{mingw + "g++", "-O2", "-ffunction-sections", "-Wl,--gc-sections"},
+		{"clang++-22", "--target=x86_64-w64-windows-gnu", "-fuse-ld=lld", "-O2", "-pthread", "-Wno-unused-command-line-argument"},
+	}
+	for i, compiler := range compilers {
+		if _, err := exec.LookPath(compiler[0]); err != nil {
+			t.Logf("%s is not installed", compiler[0])
+			continue
+		}
+		want := w.program(t, sources, nil, compiler)
+		answer, code := w.run(t, "", want)
+		if !strings.Contains(answer, "caught 3\n") {
+			t.Fatalf("%s answers %q, %d", strings.Join(compiler, " "), answer, code)
+		}
+		modes := []string{"full", "block+order", "cover", "count", "count --atomic", "block", "order"}
+		if i > 0 && testing.Short() {
+			modes = modes[:2]
+		}
+		for _, mode := range modes {
+			prefix := append([]string{cairn, "cc", "--strict", "--mode"}, strings.Fields(mode)...)
+			program := w.program(t, sources, prefix, compiler)
+			dir := filepath.Dir(program)
+			raws := filepath.Join(dir, "raws")
+			got, gotCode := w.run(t, raws, program)
+			checkAnswer(t, got, answer)
+			if gotCode != code {
+				t.Errorf("mode %s: exit code %d, without probes %d", mode, gotCode, code)
+			}
+			merged := filepath.Join(dir, "run.mip")
+			output(t, command(t, cairn, "merge", "-o", merged, program, filepath.Join(dir, "lib.dll"), raws))
+			functions := windowsFunctions(t, merged)
+			for name, calls := range windowsCalls {
+				f, ok := functions[name]
+				switch {
+				case !ok:
+					t.Errorf("%s, mode %s: no %s", strings.Join(compiler, " "), mode, name)
+				case f.Runs > 0 != (calls > 0):
+					t.Errorf("%s, mode %s: %s ran: %v", strings.Join(compiler, " "), mode, name, f.Runs > 0)
+				case (strings.HasPrefix(mode, "count") || mode == "full") && f.Calls != calls:
+					t.Errorf("%s, mode %s: %d calls of %s, want %d", strings.Join(compiler, " "), mode, f.Calls, name, calls)
+				}
+			}
+		}
+	}
+}
+
+// program builds the program of testdata/windows.
+func (w *windows) program(t *testing.T, sources string, prefix, compiler []string) string {
+	t.Helper()
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		argv := slices.Concat(prefix, compiler, []string{"-g"}, args)
+		cmd := command(t, argv[0], argv[1:]...)
+		cmd.Dir = dir
+		output(t, cmd)
+	}
+	run("-shared", "-static", "-o", "lib.dll", filepath.Join(sources, "lib.cc"), "-Wl,--out-implib,liblib.a")
+	for _, name := range []string{"main", "other"} {
+		run("-c", filepath.Join(sources, name+".cc"))
+	}
+	ar := command(t, mingw+"ar", "rcs", "libother.a", "other.o")
+	ar.Dir = dir
+	output(t, ar)
+	run("-static", "-o", "app.exe", "main.o", "libother.a", "-L.", "-llib")
+	return filepath.Join(dir, "app.exe")
+}
+
+// windowsFunction is a function in what show prints, the sum of those of its name.
+type windowsFunction struct {
+	Name  string
+	Runs  uint64
+	Calls uint64
+}
+
+func windowsFunctions(t *testing.T, profile string) map[string]windowsFunction {
+	t.Helper()
+	var all struct{ Functions []windowsFunction }
+	if err := json.Unmarshal([]byte(output(t, command(t, cairn, "show", "--json", profile))), &all); err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]windowsFunction{}
+	for _, f := range all.Functions {
+		sum := sums[f.Name]
+		sums[f.Name] = windowsFunction{f.Name, max(sum.Runs, f.Runs), sum.Calls + f.Calls}
+	}
+	return sums
+}
+
+// ends looks at what is written when a program dumps, fails, or moves its directory.
+func (w *windows) ends(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "ends.exe")
+	output(t, command(t, cairn, "cc", "--strict", "--mode", "count", mingw+"gcc", "-O1", "-Wall", "-Werror", "-o", program, filepath.Join("testdata", "windows", "ends.c")))
+	for _, test := range []struct {
+		word         string
+		code         int
+		early, late  uint64
+		files, moved int
+	}{
+		{"return", 0, 1, 1, 1, 0},
+		{"exit", 3, 1, 0, 1, 0},
+		{"crash", 5, 1, 0, 1, 0},
+		{"dump", 0, 1, 1, 2, 0},
+		{"move", 0, 1, 1, 0, 1},
+	} {
+		raws, moved := filepath.Join(dir, test.word), filepath.Join(dir, test.word+"-moved")
+		if _, code := w.run(t, raws, program, test.word, moved); code != test.code {
+			t.Errorf("%s: exit code %d, want %d", test.word, code, test.code)
+		}
+		if n, m := rawFiles(t, raws), rawFiles(t, moved); n != test.files || m != test.moved {
+			t.Errorf("%s: %d files, and %d elsewhere; want %d and %d", test.word, n, m, test.files, test.moved)
+			continue
+		}
+		merged := filepath.Join(dir, test.word+".mip")
+		args := []string{"merge", "-o", merged, program}
+		for _, dir := range []string{raws, moved} {
+			if _, err := os.Stat(dir); err == nil {
+				args = append(args, dir)
+			}
+		}
+		output(t, command(t, cairn, args...))
+		functions := windowsFunctions(t, merged)
+		if early, late := functions["early"].Calls, functions["late"].Calls; early != test.early || late != test.late {
+			t.Errorf("%s: %d calls of early and %d of late, want %d and %d", test.word, early, late, test.early, test.late)
+		}
+	}
+}
+
+// rawFiles returns the number of raw files in a directory, which may not exist.
+func rawFiles(t *testing.T, dir string) int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.mipraw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}
+
+// counts compares calls and lines of programs of others with those of mingw's gcov.
+func (w *windows) counts(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "a.lua")
+	if err := os.WriteFile(script, []byte(windowsScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []struct {
+		debian  string
+		files   []string
+		without string
+		flags   []string
+		args    []string
+		loops   string // a function whose first block gcov counts more often than its calls: it is the head of a loop
+	}{
+		{"lua5.4", []string{"src/l*.c"}, "luac.c", []string{"-Dluai_makeseed(L)=1"}, []string{script}, "luaV_execute"},
+		{"zlib", []string{"*.c", "test/example.c"}, "", nil, []string{filepath.Join(t.TempDir(), "a.gz")}, ""},
+	} {
+		_, _, sources := fetchGuest(t, &tailguests.Guest{Name: g.debian, Debian: g.debian})
+		dir := t.TempDir()
+		args := append([]string{"-O0", "-g", "-w", "-I" + sources}, g.flags...)
+		var files, objects []string
+		for _, glob := range g.files {
+			for _, name := range mustGlob(t, filepath.Join(sources, glob)) {
+				if filepath.Base(name) == g.without {
+					continue
+				}
+				object := filepath.Join(dir, filepath.Base(name)+".o")
+				files, objects = append(files, name), append(objects, object)
+				output(t, command(t, mingw+"gcc", slices.Concat(args, []string{"--coverage", "-c", name, "-o", object})...))
+			}
+		}
+		truth, program, raws := filepath.Join(dir, "gcov.exe"), filepath.Join(dir, "app.exe"), filepath.Join(dir, "raws")
+		output(t, command(t, mingw+"gcc", slices.Concat([]string{"--coverage", "-static", "-o", truth}, objects)...))
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", "full", mingw + "gcc"}, args, []string{"-static", "-o", program}, files)...))
+		want, wantCode := w.run(t, "", truth, g.args...)
+		got, code := w.run(t, raws, program, g.args...)
+		checkAnswer(t, got, want)
+		if code != wantCode {
+			t.Errorf("%s: exit code %d, want %d", g.debian, code, wantCode)
+		}
+		merged, info := filepath.Join(dir, "run.mip"), filepath.Join(dir, "run.info")
+		output(t, command(t, cairn, "merge", "-o", merged, program, raws))
+		output(t, command(t, cairn, "covered", "-o", info, program, merged))
+		calls, lines := readGcov(t, dir)
+		compareCalls(t, g.debian, windowsFunctions(t, merged), calls, g.loops)
+		compareRan(t, g.debian, readRan(t, info), lines)
+	}
+}
+
+// compareCalls compares the calls of all functions that gcov has.
+func compareCalls(t *testing.T, program string, got map[string]windowsFunction, want map[string]uint64, loops string) {
+	t.Helper()
+	ran := 0
+	for name, calls := range want {
+		f, ok := got[name]
+		if calls > 0 {
+			ran++
+		}
+		if !ok || f.Calls != calls && name != loops {
+			t.Errorf("%s: %s: %d calls, gcov has %d", program, name, f.Calls, calls)
+		}
+	}
+	t.Logf("%s: %d functions, of which %d ran", program, len(want), ran)
+	if ran < 50 {
+		t.Errorf("%s: only %d functions ran", program, ran)
+	}
+}
+
+// compareRan compares which lines ran, of those that both have: 3 of 10,346 of Lua differ, as in the program for Linux.
+func compareRan(t *testing.T, program string, got, want map[sourceLine]bool) {
+	t.Helper()
+	both, differ := 0, 0
+	for at, ran := range want {
+		if r, ok := got[at]; ok {
+			if both++; r != ran {
+				differ++
+				t.Logf("%s:%d: ran %v, by gcov %v", at.file, at.line, r, ran)
+			}
+		}
+	}
+	t.Logf("%s: %d lines, %d differ", program, both, differ)
+	if both < len(want)*9/10 || differ > 3 {
+		t.Errorf("%s: %d of %d lines compared, %d differ", program, both, len(want), differ)
+	}
+}
+
+// readGcov returns the executions of functions, and which lines ran, by the counts in a directory.
+func readGcov(t *testing.T, dir string) (calls map[string]uint64, lines map[sourceLine]bool) {
+	t.Helper()
+	counts := mustGlob(t, filepath.Join(dir, "*.gcda"))
+	calls, lines = map[string]uint64{}, map[sourceLine]bool{}
+	cmd := command(t, mingw+"gcov", append([]string{"--json-format", "--stdout"}, counts...)...)
+	for d := json.NewDecoder(strings.NewReader(output(t, cmd))); ; {
+		var report struct {
+			Files []struct {
+				File      string
+				Functions []struct {
+					Name  string
+					Count uint64 `json:"execution_count"`
+				}
+				Lines []struct {
+					Number int    `json:"line_number"`
+					Count  uint64 `json:"count"`
+				}
+			}
+		}
+		if err := d.Decode(&report); errors.Is(err, io.EOF) {
+			return calls, lines
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range report.Files {
+			for _, fn := range f.Functions {
+				calls[fn.Name] += fn.Count
+			}
+			for _, l := range f.Lines {
+				at := sourceLine{filepath.Base(f.File), l.Number}
+				lines[at] = lines[at] || l.Count > 0
+			}
+		}
+	}
+}
+
+// readRan returns the lines of a tracefile and whether they ran, by the base names of files.
+func readRan(t *testing.T, path string) map[sourceLine]bool {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, file := map[sourceLine]bool{}, ""
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if name, ok := strings.CutPrefix(s.Text(), "SF:"); ok {
+			file = filepath.Base(name)
+		}
+		if data, ok := strings.CutPrefix(s.Text(), "DA:"); ok {
+			number, count, _ := strings.Cut(data, ",")
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[sourceLine{file, n}] = !strings.HasPrefix(count, "0")
+		}
+	}
+	return lines
+}
+
+// windowsScript uses strings, tables, errors, coroutines, the compiler and the collector of Lua.
+const windowsScript = `local t = {}
+for i = 1, 200 do t[i] = (i * 7919) % 211 end
+table.sort(t)
+local s = string.rep("ab", 50) .. string.format("%d %5.2f %s", 3, 4.5, "x")
+local ok, err = pcall(function() error({code = 2}) end)
+local co = coroutine.wrap(function(a) for i = 1, a do coroutine.yield(i) end end)
+local sum = 0
+for i = 1, 5 do sum = sum + co(5) end
+print(#t, t[1], t[200], #s, ok, err.code, sum, s:gsub("a", "c"):sub(1, 4), math.floor(3.7), select("#", 1, 2, 3))
+for k, v in string.gmatch("a=1, b=2", "(%w+)=(%w+)") do io.write(k, v, " ") end
+print(load("return 1 +"))
+collectgarbage()
+`
