@@ -328,8 +328,8 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c C
 	if cmd.Links && f.Shim.recordsUnits(p.tc) {
 		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false, cmd.WholeArchive || len(cmd.Sources) > 0)...)
 	}
-	if cmd.Links && p.tc.Object == asm.MachO && f.Shim.Use == nil {
-		args = append(args, machORecord(ctx, s, c.Path, cmd.Target, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"))...)
+	if cmd.Links && p.tc.Object != asm.ELF && f.Shim.Use == nil {
+		args = append(args, mapRecord(ctx, s, p.tc.Object, c.Path, cmd.Target, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"))...)
 	}
 	args = append(args, f.mergeRecord(s, cmd, p.tc)...)
 	return append(argv[:1:1], args...), env

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -98,7 +99,7 @@ func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, a
 	}
 	// Constructors run in the order of the objects: the runtime starts first and ends last.
 	inputs, output := linkerInputs(args)
-	record := machORecord(ctx, s, c.Path, shim.Target, inputs, cmp.Or(output, "a.out"))
+	record := mapRecord(ctx, s, asm.MachO, c.Path, shim.Target, inputs, cmp.Or(output, "a.out"))
 	return become(path, slices.Concat([]string{w.name, tc.Archive}, args, record))
 }
 

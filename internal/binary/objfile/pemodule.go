@@ -295,3 +295,38 @@ func (f *peFile) symbolName(field []byte) string {
 	}
 	return strings.TrimRight(string(field), "\x00")
 }
+
+// COFFSection returns the contents of all sections of an object for Windows with a name, nil if it has none, or if r is no
+// such object.
+func COFFSection(r *io.SectionReader, name string) ([]byte, error) {
+	f := &peFile{headers: headers{r: r, size: uint64(r.Size()), order: binary.LittleEndian, word: 8}, m: &module{}}
+	var head [coffHeader]byte
+	if n, _ := r.ReadAt(head[:], 0); n < len(head) || binary.LittleEndian.Uint16(head[:]) != peAMD64 {
+		return nil, nil
+	}
+	h := f.fields(head[2:])
+	count := uint64(h.u16())
+	h.u32() // time
+	symbolsAt, symbolCount, optional := uint64(h.u32()), uint64(h.u32()), uint64(h.u16())
+	if err := f.readSymbols(symbolsAt, symbolCount); err != nil {
+		return nil, err
+	}
+	sections, err := f.bytes("section headers", coffHeader+optional, count*coffSection)
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	for ; len(sections) >= coffSection; sections = sections[coffSection:] {
+		if err := f.addSection(sections[:coffSection]); err != nil {
+			return nil, err
+		}
+		if s := f.m.Sections[len(f.m.Sections)-1]; s.Name == cmp.Or(peNames[name], name) && s.Type != elf.SHT_NOBITS {
+			data, err := f.bytes("contents", s.Offset, s.FileSize)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, data...)
+		}
+	}
+	return all, nil
+}

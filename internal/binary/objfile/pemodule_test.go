@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,12 +179,14 @@ func FuzzPE(f *testing.F) {
 		bad := bytes.Clone(good)
 		bad[i] ^= 0xff
 		f.Add(bad)
+		f.Add(bad[min(len(bad), 0x84):])
 		f.Add(good[:i])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if m, err := readAnyModule(bytes.NewReader(data), uint64(len(data)), ""); err == nil && m == nil {
 			t.Error("neither a module nor an error")
 		}
+		COFFSection(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), wire.MapCOFF)
 		if file, err := openPE(t, data); err == nil {
 			file.FuncSymbols()
 			file.BuildID()

@@ -104,3 +104,6 @@ func (coff) appendUnit(_ *Rewriter, out, record []byte) []byte {
 	mip.MarkUnitsOfMap(record)
 	return appendBytes(append(out, coffMap+"\n"...), record)
 }
+
+// COFFRecord returns assembly of an object that has records of units only.
+func COFFRecord(data []byte) []byte { return appendBytes([]byte(coffMap+"\n"), data) }

@@ -15,15 +15,26 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// machORecord returns the arguments that add to a Mach-O link the records of members of archives, which its linker need
+// recordsInMap are the formats whose map has the records of units as well: where it is in an object, and the text of an
+// object that has nothing else.
+var recordsInMap = map[asm.Object]struct {
+	read func(r *io.SectionReader) ([]byte, error)
+	text func(data []byte) []byte
+}{
+	asm.MachO: {func(r *io.SectionReader) ([]byte, error) { return objfile.MachOSection(r, wire.MapMachO) }, probe.MachORecord},
+	asm.COFF:  {func(r *io.SectionReader) ([]byte, error) { return objfile.COFFSection(r, wire.MapCOFF) }, probe.COFFRecord},
+}
+
+// mapRecord returns the arguments that add to a link, not of ELF, the records of members of archives, which its linker need
 // not take; none if there are none. The compiler at compiler, with the options target, makes the object. A link
 // without it is as good, so that an error is a note.
-func machORecord(ctx context.Context, s *verb.Streams, compiler string, target []string, inputs []linkInput, output string) []string {
-	path, err := machORecordObject(ctx, s, compiler, target, inputs, output)
+func mapRecord(ctx context.Context, s *verb.Streams, object asm.Object, compiler string, target []string, inputs []linkInput, output string) []string {
+	path, err := mapRecordObject(ctx, s, object, compiler, target, inputs, output)
 	switch {
 	case err != nil:
 		verb.Note(s, "%s will not have the record of functions that are not linked: %v", output, err)
@@ -34,7 +45,7 @@ func machORecord(ctx context.Context, s *verb.Streams, compiler string, target [
 	return []string{path}
 }
 
-func machORecordObject(ctx context.Context, s *verb.Streams, compiler string, target []string, inputs []linkInput, output string) (string, error) {
+func mapRecordObject(ctx context.Context, s *verb.Streams, object asm.Object, compiler string, target []string, inputs []linkInput, output string) (string, error) {
 	var data []byte
 	for _, in := range inputs {
 		if in.path == "" || in.system {
@@ -44,7 +55,7 @@ func machORecordObject(ctx context.Context, s *verb.Streams, compiler string, ta
 			if !archive {
 				return nil
 			}
-			section, err := objfile.MachOSection(body, wire.MapMachO)
+			section, err := recordsInMap[object].read(body)
 			if err != nil {
 				return nil // the linker reports what is wrong
 			}
@@ -76,13 +87,13 @@ func machORecordObject(ctx context.Context, s *verb.Streams, compiler string, ta
 	defer os.RemoveAll(tmp)
 	made := filepath.Join(tmp, "record.o")
 	cmd := exec.CommandContext(ctx, compiler, append(slices.Clone(target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument", "-o", made, "-")...)
-	cmd.Stdin = bytes.NewReader(probe.MachORecord(data))
+	cmd.Stdin = bytes.NewReader(recordsInMap[object].text(data))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("assembling it: %w: %s", err, bytes.TrimSpace(out))
 	}
-	object, err := os.ReadFile(made)
+	record, err := os.ReadFile(made)
 	if err != nil {
 		return "", err
 	}
-	return placeRecord(s, object, output)
+	return placeRecord(s, record, output)
 }
