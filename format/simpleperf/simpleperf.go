@@ -198,7 +198,7 @@ func (x *reader) record(b []byte, at int64) bool {
 		case recordMeta:
 			return fields(text, func(num protowire.Number, _ uint64, text []byte) bool {
 				if num == metaEvent {
-					x.memory += len(text)
+					x.memory += len(text) + 32
 					x.events = append(x.events, string(text))
 				}
 				return true

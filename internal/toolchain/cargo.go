@@ -28,6 +28,9 @@ func cargoFlag(dir string) string {
 
 // runCargo becomes cargo, with the flag.
 func (w *wrapper) runCargo(ctx context.Context, path string, args []string) error {
+	if w.opts.Shim.Map { // the flag is part of the names of symbols
+		return becomeOpen(path, append([]string{path}, args...))
+	}
 	flag := cargoFlag(w.dir)
 	argv := append([]string{path}, args...)
 	if slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, flag) }) { // the link that rustup puts before cargo has started it

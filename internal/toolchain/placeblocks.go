@@ -149,7 +149,7 @@ func openMapped(path string) mappedProgram {
 func (p *mappedProgram) write(s *verb.Streams, byName map[string][]probe.MappedFunc) error {
 	m := &prof.Map{BuildID: p.id, Module: filepath.Base(p.Path), Machine: p.machine, Funcs: p.place(byName)}
 	if len(m.Funcs) == 0 {
-		p.Why = "nothing of it was compiled by this build"
+		p.Why = "this build has the blocks of none of its functions"
 		return nil
 	}
 	m.RawSize = uint64(len(m.Funcs))

@@ -71,6 +71,9 @@ func (w *wrapper) compileRust(ctx context.Context, s *verb.Streams, path string,
 	switch {
 	case isCheck(&driver.Command{Sources: []string{c.source}}):
 		return asIs()
+	case w.opts.Shim.Map:
+		// With another --emit, rustc may make other objects, and so another program.
+		return errors.Join(logEvent(buildEvent{Map: &mapEvent{Source: c.source, Why: "code of rustc has no map of its blocks"}}), asIs())
 	case c.ofBuild() || c.forHost():
 		if err := logEvent(buildEvent{Host: c.crate}); err != nil {
 			return err
@@ -90,6 +93,11 @@ func (w *wrapper) compileRust(ctx context.Context, s *verb.Streams, path string,
 	}
 	if why == "" && !c.onlyLinks() {
 		why = "rustc is asked for other files than a library or a program (--emit)"
+	}
+	if why == "" && c.outDir != "" && os.Getenv(catch.EnvCargo) == "" { // cargo's directories are its own
+		if files, _ := job.assembly(); len(files) > 0 {
+			why = fmt.Sprintf("rustc would write its assembly over %s: move it, or name another --out-dir", files[0])
+		}
 	}
 	if why != "" {
 		if err := w.opts.Shim.leave(s, c.source, why, cmp.Or(objectOf(args, 1), stem(c.source))); err != nil {

@@ -227,7 +227,7 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 	if e.bin, err = objfile.Open(f.binary); err != nil {
 		return nil, err
 	}
-	id, err := e.bin.BuildID()
+	id, err := profile.RecordedID(e.bin)
 	if err == nil || errors.Is(err, objfile.ErrNoBuildID) {
 		e.same, err = err == nil && id == m.BuildID, nil
 	}
@@ -253,7 +253,7 @@ func (e *exporter) onPlain(binary string) error {
 	if err != nil {
 		return err
 	}
-	if id, err := e.bin.BuildID(); err != nil || id != plain.BuildID {
+	if id, err := profile.RecordedID(e.bin); err != nil || id != plain.BuildID {
 		verb.Note(e.streams, "%s is not used: it is the map of another build than %s", path, binary)
 		return nil
 	}

@@ -136,14 +136,14 @@ func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: has a map (%s), but no records (%s): it is an object file, or a linker script removed them", path, wire.MapSection, wire.RawSection)
 	}
-	id, err := bin.BuildID()
+	id, err := RecordedID(bin)
 	if errors.Is(err, objfile.ErrNoBuildID) {
 		return nil, fmt.Errorf("%w: link with -Wl,--build-id", err)
 	} else if err != nil {
 		return nil, err
 	}
 	m := &prof.Map{
-		BuildID: id[:min(len(id), wire.MaxBuildID)], // as much as raw files hold
+		BuildID: id,
 		Module:  strings.TrimSuffix(filepath.Base(objfile.PlainPath(path)), ".debug"),
 		RawAddr: rawAddr, RawSize: rawSize, Machine: bin.MachineName(),
 	}
