@@ -50,7 +50,7 @@ var rooms = []room{
 	{"kind", "what an input is, by its first bytes, and which commands read it", "internal/kind", "ground format binary calls samples"},
 	{"page", "the report: its model, its page, and what views load", "internal/page", "ground format binary report profile layout calls spikes samples"},
 	{"export", "profiles for compilers, linkers and other profilers", "internal/export", "ground format profile calls"},
-	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary"},
+	{"instrument", "probes, wrappers and hooks, and the runtime in the program", "internal/instrument", "ground format binary layout"},
 	{"gobuild", "probes in Go programs, added while the go command builds them", "internal/gobuild", "ground format binary"},
 	{"watch", "unmodified programs, traced from outside or changed while they run", "internal/watch", "ground format binary instrument"},
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet kind export watch"},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -45,11 +46,11 @@ func (f *InstrumentFlags) checkMap(flags *pflag.FlagSet) error {
 }
 
 // withoutProbeFlags rejects flags that say what to record in a build without probes.
-func withoutProbeFlags(flags *pflag.FlagSet, name string) (err error) {
+func withoutProbeFlags(flags *pflag.FlagSet, name string, but ...string) (err error) {
 	ofProbes := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(InstrumentFlags).Register(ofProbes)
 	ofProbes.VisitAll(func(flag *pflag.Flag) {
-		if err == nil && flags.Changed(flag.Name) {
+		if err == nil && flags.Changed(flag.Name) && !slices.Contains(but, flag.Name) {
 			err = verb.Usagef("--%s builds without probes: it cannot be used with --%s", name, flag.Name)
 		}
 	})

@@ -350,6 +350,9 @@ func (b *buildSummary) PrintUse(s *verb.Streams, use *useOptions) {
 	if b.Use != nil {
 		b.Use.print(s, use)
 	}
+	if b.Proof != nil {
+		b.Proof.print(s)
+	}
 	printReasons(s, "skipped", "file", b.Untouched)
 	b.printCaught(s)
 }

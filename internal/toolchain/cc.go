@@ -60,7 +60,7 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: accept cairn watch set and show even without the word control in CAIRN_SPIKE")
 	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
 	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nprograms that do not find it run and record nothing")
-	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does")
+	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does; with --use, that the layout does not")
 	flags.BoolVar(&f.Shim.Strict, "strict", false, "fail if code cannot be instrumented, instead of building it without probes and listing it")
 	flags.BoolVar(&f.lenient, "lenient", false, "build code that cannot be instrumented without probes: the default, unless --strict or --prove is given")
 }
@@ -121,7 +121,7 @@ func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 
 // checkUse validates the flags of a build by a profile and reads it.
 func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
-	if err := withoutProbeFlags(flags, "use"); err != nil {
+	if err := withoutProbeFlags(flags, "use", "prove"); err != nil {
 		return err
 	}
 	if !slices.Contains(order.Algorithms(), order.Algorithm(f.use.Algorithm)) {
@@ -135,7 +135,7 @@ func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
 		return err
 	}
 	f.use.NoSplit = f.use.NoSplit || !hasBlocks(p)
-	f.Shim = ShimOptions{Use: &f.use}
+	f.Shim = ShimOptions{Use: &f.use, Prove: f.Shim.Prove}
 	return nil
 }
 

@@ -226,8 +226,12 @@ func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output
 	if err := logEvent(*event); err != nil {
 		return err
 	}
-	if sh.opts.Prove && event.Split == nil && event.Functions > 0 {
-		return sh.proveObject(ctx, args, src, name)
+	switch {
+	case !sh.opts.Prove:
+	case event.Split != nil:
+		return sh.proveObject(ctx, args, src, name, provingLayout)
+	case event.Functions > 0:
+		return sh.proveObject(ctx, args, src, name, provingProbes)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/prove"
+	"github.com/cairnprof/cairn/internal/instrument/split"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -21,7 +22,8 @@ import (
 // proofEvent is the result of proving an object: a line of the build log.
 type proofEvent struct {
 	Source string `json:"source"`
-	Object string `json:"sha256"` // of the object with probes
+	Object string `json:"sha256"`           // of the changed object
+	Layout bool   `json:"layout,omitempty"` // it is laid out by a profile, and has no probes
 	prove.Certificate
 }
 
@@ -33,9 +35,26 @@ func (f *InstrumentFlags) checkProve() error {
 	return nil
 }
 
-// proveObject compares the object that the assembler made from a text with probes with the one of the plain
+// proving is what is proved of an object, and how it is said if that is wrong.
+type proving struct {
+	objects func(plain, other *objfile.Relocatable) prove.Certificate
+	layout  bool
+	differ  string // what changes what the code does
+	hint    string // what to do
+}
+
+var (
+	provingProbes = proving{prove.Objects, false, "the probes change", "exclude the function with --skip, and report a bug"}
+	provingLayout = proving{proveLayouts, true, "the layout changes", "build without --use, or with --no-split, and report a bug"}
+)
+
+func proveLayouts(plain, laid *objfile.Relocatable) prove.Certificate {
+	return prove.Layouts(plain, laid, split.ColdSection, func(name string) bool { return !split.NeverReturns(name) })
+}
+
+// proveObject compares the object that the assembler made from a changed text with the one of the plain
 // text, src. It removes an object that differs.
-func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, source string) error {
+func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, source string, of proving) error {
 	output := asOutput(args)
 	if info, err := os.Stat(output); err == nil && !info.Mode().IsRegular() {
 		return nil // /dev/null, which configure likes: there is no object to judge
@@ -62,7 +81,7 @@ func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, sour
 		return fmt.Errorf("as: %w", err)
 	}
 	digest := sha256.Sum256(data)
-	event := proofEvent{Source: source, Object: hex.EncodeToString(digest[:]), Certificate: prove.Objects(plain, probed)}
+	event := proofEvent{Source: source, Object: hex.EncodeToString(digest[:]), Layout: of.layout, Certificate: of.objects(plain, probed)}
 	if err := logEvent(buildEvent{Proof: &event}); err != nil {
 		return err
 	}
@@ -71,10 +90,10 @@ func (sh *shim) proveObject(ctx context.Context, args []string, src []byte, sour
 	}
 	for _, f := range event.Findings {
 		if f.Different {
-			fmt.Fprintf(sh.streams.Err, "cairn: %s: %sthe probes change what the code does: %s\n", source, functionPrefix(f.Function), f.Why)
+			fmt.Fprintf(sh.streams.Err, "cairn: %s: %s%s what the code does: %s\n", source, functionPrefix(f.Function), of.differ, f.Why)
 		}
 	}
-	fmt.Fprintf(sh.streams.Err, "cairn: %s: the object is removed; exclude the function with --skip, and report a bug\n", source)
+	fmt.Fprintf(sh.streams.Err, "cairn: %s: the object is removed; %s\n", source, of.hint)
 	os.Remove(output)
 	return verb.ExitError(1)
 }
@@ -160,8 +179,12 @@ const maxFindings = 8
 
 // print writes the share of functions that are proved, and why others are not.
 func (p *proofSummary) print(s *verb.Streams) {
-	fmt.Fprintf(s.Err, "  proved: probes do not change %s of %s: %s instructions, %s probes\n",
-		report.Count(uint64(p.Proved)), report.Plural(p.Functions, "function"), report.Count(uint64(p.Instructions)), report.Count(uint64(p.Probes)))
+	what, probes := "probes do", ", "+report.Count(uint64(p.Probes))+" probes"
+	if len(p.Objects) > 0 && p.Objects[0].Layout {
+		what, probes = "the layout does", ""
+	}
+	fmt.Fprintf(s.Err, "  proved: %s not change %s of %s: %s instructions%s\n",
+		what, report.Count(uint64(p.Proved)), report.Plural(p.Functions, "function"), report.Count(uint64(p.Instructions)), probes)
 	left := maxFindings
 	for i := range p.Objects {
 		for _, f := range p.Objects[i].Findings {

@@ -246,7 +246,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out [
 		if _, err := messages.WriteTo(sh.streams.Err); err != nil || !sh.opts.Prove {
 			return err
 		}
-		return sh.proveObject(ctx, args, src, result.Source)
+		return sh.proveObject(ctx, args, src, result.Source, provingProbes)
 	}
 	if err := sh.assemble(ctx, args, src); err != nil {
 		return err

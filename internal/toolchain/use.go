@@ -113,6 +113,9 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if err := opts.setMachine(c.target(ctx, opts.Target)); err != nil {
 		return err
 	}
+	if opts.Prove && opts.Machine != machine.X86_64 {
+		return verb.Usagef("--prove supports x86-64 only")
+	}
 	if err := opts.findAssembler(ctx, c, self); err != nil {
 		return err
 	}
@@ -329,8 +332,10 @@ func (sh *shim) runSplit(ctx context.Context, in *input) error {
 	}
 	var messages bytes.Buffer
 	if sh.assembleTo(ctx, &messages, args, out) == nil {
-		_, err := messages.WriteTo(sh.streams.Err)
-		return err
+		if _, err := messages.WriteTo(sh.streams.Err); err != nil || !sh.opts.Prove {
+			return err
+		}
+		return sh.proveObject(ctx, args, src, event.Source, provingLayout)
 	}
 	if err := sh.assemble(ctx, args, src); err != nil {
 		return err // the assembler does not fail because of the split
@@ -365,6 +370,9 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 	}
 	cold := newColdModules(p)
 	opts := split.Options{MinInsns: split.DefaultMinInsns, Whole: true, SourceOf: sh.opts.SourceOf, Counted: counted}
+	if of == machine.X86_64 {
+		opts.Flow = cold.flow
+	}
 	if s := os.Getenv(envSources); s != "" {
 		opts.Sources = strings.Split(s, "\n")
 	}
@@ -380,55 +388,6 @@ type splitEvent struct {
 	split.Result
 	Stale   int // functions that the profile has in another shape
 	Missing int // functions that it does not have
-}
-
-// coldModules asks all modules of a profile: the same source may be in several.
-type coldModules struct {
-	modules        []*split.ColdProfile
-	stale, missing int
-}
-
-func newColdModules(p *prof.Profile) *coldModules {
-	c := new(coldModules)
-	for i := range p.Modules {
-		c.modules = append(c.modules, split.NewColdProfile(&p.Modules[i]))
-	}
-	return c
-}
-
-// blocks is a probe.ColdBlocks: a block is cold if it ran in no module that has the function in this shape. Other
-// modules may have it in another one, compiled by other options, or have functions of its name from other sources.
-func (c *coldModules) blocks(f split.FuncInfo) ([]bool, bool) {
-	var cold []bool
-	best, stale := 0, false
-	for _, m := range c.modules {
-		best = max(best, m.Match(f))
-	}
-	for _, m := range c.modules {
-		if m.Match(f) < best {
-			continue
-		}
-		before := m.Stale
-		blocks, ok := m.Blocks(f)
-		switch {
-		case !ok:
-			stale = stale || m.Stale > before
-		case cold == nil:
-			cold = blocks
-		default:
-			for i := range cold {
-				cold[i] = cold[i] && blocks[i]
-			}
-		}
-	}
-	switch {
-	case cold != nil:
-	case stale:
-		c.stale++
-	default:
-		c.missing++
-	}
-	return cold, cold != nil
 }
 
 // hasBlocks reports whether p records blocks.

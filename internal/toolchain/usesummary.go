@@ -40,6 +40,7 @@ type useSummary struct {
 	Laid    int                 `json:"laid"`    // modules that were linked in the profile's order
 	Split   int                 `json:"split"`   // functions whose cold blocks were moved away
 	Moved   int                 `json:"moved"`   // functions that never ran, moved away whole
+	Ordered int                 `json:"ordered"` // functions whose blocks have another order
 	Hot     int                 `json:"hot"`     // functions without cold blocks worth moving
 	Stale   int                 `json:"stale"`   // functions that the profile has in another shape
 	Missing int                 `json:"missing"` // functions that the profile does not have
@@ -67,6 +68,7 @@ func (u *useSummary) addSplit(r *splitEvent, units int) {
 	u.Files += max(1, units)
 	u.Split += len(r.Split)
 	u.Moved += len(r.Moved)
+	u.Ordered += len(r.Ordered)
 	u.Hot += r.Hot
 	u.Stale += r.Stale
 	u.Missing += r.Missing
@@ -99,6 +101,9 @@ func (u *useSummary) printBuilt(s *verb.Streams, use *useOptions) {
 	}
 	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved whole, %s unchanged\n",
 		report.Plural(u.Files, "file"), profile, report.Plural(u.Split, "function"), report.Plural(u.Moved, "function"), report.Plural(u.Hot, "function"))
+	if u.Ordered > 0 {
+		fmt.Fprintf(s.Err, "  ordered: the blocks of %s, by how often they ran\n", report.Plural(u.Ordered, "function"))
+	}
 	if u.Stale > 0 {
 		fmt.Fprintf(s.Err, "  stale: %s changed since the profile was taken, not split\n", report.Plural(u.Stale, "function"))
 	}

@@ -28,13 +28,23 @@ var allModes = []mode{
 	{"atomic", []string{"--mode", "full", "--atomic"}, merge},
 	{"order", []string{"--mode", "order"}, merge},
 	{"block+order", []string{"--mode", "block+order", "--order-slots", "16"}, merge},
-	{"edge", []string{"--mode", "edge"}, merge},
+	{"edge", []string{"--mode", "edge"}, []string{"merge", "--strict", "-o", "edge.mip", "program"}},
 	{"spike", []string{"--mode", "spike", "--small", "0"}, []string{"spikes"}},
 	{"exact", []string{"--mode", "spike", "--small", "0", "--clock", "exact", "--threshold", "5us"}, []string{"spikes"}},
 	{"flight", []string{"--mode", "spike", "--flight"}, []string{"spikes"}},
 	{"trace", []string{"--mode", "trace"}, []string{"account"}},
 	{"stacks", []string{"--mode", "stacks"}, []string{"account"}},
 	{"use", nil, nil},
+	{"blocks", nil, nil},
+}
+
+// uses are the modes that build by a profile, and which mode leaves them one if none of those that are drawn does.
+var uses = map[string]struct {
+	after string
+	fits  func(m *mode) bool
+}{
+	"use":    {"full", func(m *mode) bool { return m.records() && m.name != "edge" }},
+	"blocks": {"edge", func(m *mode) bool { return m.name == "edge" }},
 }
 
 // merge is for raw files: the profile is used by the mode use.
@@ -145,7 +155,7 @@ func (p *program) try(ctx context.Context, m *mode) error {
 	before := append([]string{p.cairn, "cc", "--strict"}, m.flags...)
 	if m.flags == nil {
 		before = before[:2]
-		profile, err := p.randomProfile()
+		profile, err := p.randomProfile(m.name == "blocks")
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ func main() {
 	tests := flag.String("gcc-tests", "", "directory gcc.c-torture/execute of gcc's sources: its programs come first")
 	report := flag.String("report", "", "write a report to this Markdown `file`")
 	flag.IntVar(&t.modes, "modes", 0, "how many modes to try each program in, drawn for each; 0 for all")
+	flag.StringVar(&t.only, "only", "", "try the programs only in this `mode`, and in one that records its profile")
 	jobs := flag.Int("jobs", runtime.NumCPU(), "programs at a time")
 	flag.Parse()
 	var err error
@@ -69,7 +70,8 @@ type torture struct {
 	out    string
 	log    io.Writer
 	target *target
-	modes  int // for each program, 0 for all
+	modes  int    // for each program, 0 for all
+	only   string // the only mode, "" for all
 
 	mu       sync.Mutex
 	programs int                // that were tried
@@ -161,8 +163,8 @@ func (t *torture) try(ctx context.Context, src source) {
 	}
 }
 
-// draw returns the modes that a program is tried in, by its seed. The mode use comes last,
-// and after one that leaves it a profile.
+// draw returns the modes that a program is tried in, by its seed. Those that build by a profile come last, and after
+// one that leaves it.
 func (t *torture) draw(seed uint64) (drawn []mode) {
 	all := t.target.modes()
 	for _, i := range rand.New(rand.NewPCG(seed, 3)).Perm(len(all)) {
@@ -171,16 +173,24 @@ func (t *torture) draw(seed uint64) (drawn []mode) {
 	if t.modes > 0 && t.modes < len(drawn) {
 		drawn = drawn[:t.modes]
 	}
-	last := slices.IndexFunc(drawn, func(m mode) bool { return m.name == "use" })
-	if last < 0 {
-		return drawn
+	if t.only != "" {
+		drawn = slices.DeleteFunc(slices.Clone(all), func(m mode) bool { return m.name != t.only })
 	}
-	use := drawn[last]
-	drawn = slices.Delete(drawn, last, last+1)
-	if !slices.ContainsFunc(drawn, func(m mode) bool { return m.records() }) {
-		drawn = append(drawn, all[slices.IndexFunc(all, func(m mode) bool { return m.name == "full" })])
+	var last []mode
+	drawn = slices.DeleteFunc(drawn, func(m mode) bool {
+		_, use := uses[m.name]
+		if use {
+			last = append(last, m)
+		}
+		return use
+	})
+	for i := range last {
+		use := uses[last[i].name]
+		if !slices.ContainsFunc(drawn, func(m mode) bool { return use.fits(&m) }) {
+			drawn = append(drawn, all[slices.IndexFunc(all, func(m mode) bool { return m.name == use.after })])
+		}
 	}
-	return append(drawn, use)
+	return append(drawn, last...)
 }
 
 func (t *torture) leave(why string) {

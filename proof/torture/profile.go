@@ -10,10 +10,14 @@ import (
 )
 
 // randomProfile returns a profile by which the program is built: that of its last run in
-// a mode with blocks, where functions and blocks ran at random. What it says is wrong,
-// and must change nothing but the layout.
-func (p *program) randomProfile() (string, error) {
-	data, err := os.ReadFile(filepath.Join(p.dir, "program.mip"))
+// a mode with blocks, where functions and blocks ran at random, and as often as chance had it
+// if it is that of mode edge. What it says is wrong, and must change nothing but the layout.
+func (p *program) randomProfile(edges bool) (string, error) {
+	name := "program.mip"
+	if edges {
+		name = "edge.mip"
+	}
+	data, err := os.ReadFile(filepath.Join(p.dir, name))
 	if os.IsNotExist(err) {
 		return "", errNothing // it ends in a way that leaves no profile
 	}
@@ -35,6 +39,13 @@ func (p *program) randomProfile() (string, error) {
 			}
 			for b := range c.Blocks {
 				c.Blocks[b] = uint64(r.IntN(2)) * c.Runs
+			}
+			if edges {
+				c.Runs, c.Calls = m.Raws, r.Uint64N(1000)
+			}
+			for b := range c.Times { // a quarter never ran
+				c.Times[b] = uint64(min(1, r.IntN(4))) * r.Uint64N(1000)
+				c.Blocks[b] = min(1, c.Times[b]) * c.Runs
 			}
 		}
 	}

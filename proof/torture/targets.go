@@ -63,7 +63,7 @@ func (tg *target) modes() []mode {
 	var out []mode
 	for _, m := range allModes {
 		switch {
-		case m.timed() && tg.untimed, m.name == "edge" && tg.uncounted:
+		case m.timed() && tg.untimed, (m.name == "edge" || m.name == "blocks") && tg.uncounted:
 			continue
 		case m.records() && tg.prove:
 			m.flags = append(slices.Clone(m.flags), "--prove")

@@ -33,7 +33,10 @@ var (
 const (
 	maxSections     = 4096    // a linked module has some forty
 	maxSectionNames = 1 << 16 // bytes of section names
-	maxSectionSize  = 4 << 30 // bytes of a section in memory
+	// Objects have a section, or several, for each function.
+	maxObjectSections     = 0xfeff // more have their number elsewhere
+	maxObjectSectionNames = 1 << 24
+	maxSectionSize        = 4 << 30 // bytes of a section in memory
 	// maxInflate limits the growth of a compressed section. zlib cannot exceed a factor of
 	// 1032; that of real debug information is below twenty.
 	maxInflate     = 1024

@@ -94,8 +94,12 @@ func checkHeader(r io.ReaderAt, size uint64) error {
 	if shoff == 0 {
 		return nil
 	}
-	if shnum == 0 || shnum > maxSections {
-		return fmt.Errorf("%d sections where a linked module has at most %d (0: more than 65279)", shnum, maxSections)
+	mostSections, mostNames := uint64(maxSections), uint64(maxSectionNames)
+	if le.Uint16(h[0x10:]) == uint16(elf.ET_REL) {
+		mostSections, mostNames = maxObjectSections, maxObjectSectionNames
+	}
+	if shnum == 0 || shnum > mostSections {
+		return fmt.Errorf("%d sections where there are at most %d (0: more than 65279)", shnum, mostSections)
 	}
 	if uint64(le.Uint16(counts)) != header || shoff > size || shnum*header > size-shoff || shstrndx >= shnum {
 		return fmt.Errorf("section headers at offset %d lie outside the file (cut off?)", shoff)
@@ -108,8 +112,8 @@ func checkHeader(r io.ReaderAt, size uint64) error {
 	if header == 40 {
 		names = uint64(le.Uint32(s[0x14:]))
 	}
-	if names > maxSectionNames {
-		return fmt.Errorf("%d bytes of section names exceed %d", names, maxSectionNames)
+	if names > mostNames {
+		return fmt.Errorf("%d bytes of section names exceed %d", names, mostNames)
 	}
 	return nil
 }

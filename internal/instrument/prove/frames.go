@@ -485,6 +485,10 @@ func (p *prover) readHandlers(a, b *frame) *handlers {
 		p.differ(nil, "the exception table of the code at %#x with probes: %v", a.start.off, errB)
 		return nil
 	}
+	if x.pads != nil || y.pads != nil {
+		p.unknown(nil, "the exception table of the code at %#x: landing pads are relative to another address", a.start.off)
+		return nil
+	}
 	return &handlers{x, y}
 }
 

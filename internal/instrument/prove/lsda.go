@@ -11,7 +11,10 @@ import (
 
 // lsda is the exception table of a function, in the form that gcc and clang write (the
 // Itanium C++ ABI: Exception Handling, and the comments of libgcc's unwind-pe.h).
-type lsda struct{ sites []callSite }
+type lsda struct {
+	sites []callSite
+	pads  *place // what offsets of landing pads are relative to; nil: the start of the function
+}
 
 // callSite is a range of code with the same handling of exceptions. Offsets are from the start of the function.
 type callSite struct {
@@ -39,8 +42,13 @@ func (o *object) lsda(f *frame) (*lsda, error) {
 		return nil, errors.New("it is outside its section")
 	}
 	c := bytecur.New(data[f.lsda.off:], f.lsda.off)
+	l := &lsda{}
 	if enc := c.U8(); enc != encOmit {
-		return nil, errors.New("landing pads are relative to another address")
+		pads, set, err := o.pointer(f.lsda.section, c, enc)
+		if err != nil || !set || pads.name != "" {
+			return nil, errors.Join(err, errors.New("landing pads are relative to an address that is not known"))
+		}
+		l.pads = &pads.place
 	}
 	types := typeTable{object: o, section: f.lsda.section, enc: c.U8()}
 	if types.enc != encOmit {
@@ -50,7 +58,6 @@ func (o *object) lsda(f *frame) (*lsda, error) {
 	enc := c.U8()
 	sites := c.Sub(c.Uvarint())
 	types.actions = c.Off()
-	l := &lsda{}
 	field := func() int64 {
 		switch enc & 0x0f {
 		case 1:

@@ -113,14 +113,14 @@ func (p *prover) sameTarget(from *segment, what string, a, b target) bool {
 	if a.name != "" {
 		return a.off == b.off
 	}
-	if a.section >= len(p.a.Sections) || p.a.pair[a.section] != b.section {
+	if a.section >= len(p.a.Sections) || b.section >= len(p.b.Sections) {
 		return false
 	}
-	if p.a.Sections[a.section].Code {
+	if p.a.Sections[a.section].Code && p.b.Sections[b.section].Code {
 		p.later = append(p.later, reference{from, what, a.place, b.place})
 		return true
 	}
-	return a.off == b.off
+	return p.a.pair[a.section] == b.section && a.off == b.off
 }
 
 // compareData compares all loaded sections except code and those that describe it.

@@ -1,5 +1,6 @@
 // Package split moves blocks that never ran out of functions that did, in the assembly text that compilers write, so
-// that the code that runs is dense. It adds no probes.
+// that the code that runs is dense; and it orders the others where their executions are known (arrange.go). It adds no
+// probes.
 //
 // # What Split moves
 //
@@ -15,7 +16,8 @@
 //     together, in either part (lsda.go).
 //   - Debug information: lines follow the code, the ranges of the unit get the
 //     cold parts, and other labels stay in the hot part (render.go,
-//     ranges.go).
+//     ranges.go). Where blocks are ordered, a range is cut to its longest piece
+//     (debug.go).
 //   - Reach, on AArch64: conditional branches to the other part go to a jump at the
 //     end of their own part, and code that must be near stays in one part, such as a
 //     compressed jump table and all its targets (reach.go, aarch64.go).

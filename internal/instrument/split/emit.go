@@ -42,6 +42,9 @@ var neverReturn = map[string]bool{
 	"__chk_fail": true, "__fortify_fail": true,
 }
 
+// NeverReturns reports whether Split takes a function for one that does not return.
+func NeverReturns(function string) bool { return neverReturn[function] }
+
 // name returns a label of the plan's own.
 func (p *splitPlan) name(kind string) string {
 	return ".Lcairn_" + kind + strconv.Itoa(p.id)
@@ -58,12 +61,10 @@ func (p *splitPlan) labelOf(k int) string {
 
 // parts divides the pieces and decides how each ends.
 func (p *splitPlan) parts() (hot, cold part, ends []ending) {
-	cold.cold = true
+	cold.cold, hot.order = true, p.order
 	for k := range p.pieces {
 		if p.pieces[k].cold {
 			cold.order = append(cold.order, k)
-		} else {
-			hot.order = append(hot.order, k)
 		}
 	}
 	ends = make([]ending, len(p.pieces))
@@ -106,10 +107,13 @@ func (p *splitPlan) ending(k, next int) ending {
 		return e
 	}
 	on := p.labelOf(k + 1)
-	if pc.flow == asm.FlowBranch && next >= 0 && pc.target == next {
+	if over := pc.target >= 0 && pc.target != next && p.jumpOver(k); pc.flow == asm.FlowBranch && (over || next >= 0 && pc.target == next) {
 		d := dialects[p.unit.Kind]
 		if not := d.opposite(string(s.Word)); not != "" {
 			e.line, e.text = pc.last, d.branch(not, s, on)
+			if over {
+				e.jump, e.target = p.labelOf(pc.target), pc.target
+			}
 			return e
 		}
 	}
@@ -200,12 +204,20 @@ type emitter struct {
 func (w *emitter) piece(k int) {
 	p := w.p
 	pc := &p.pieces[k]
+	if p.tops[k] {
+		for _, i := range p.align {
+			w.out = appendLine(w.out, p.text.raw(i))
+		}
+	}
 	if pc.own {
 		w.out = append(w.out, pc.label+":\n"...)
 	}
+	if p.begins[k] {
+		w.label(p.mark("s", k))
+	}
 	for i := pc.first; i < pc.end; {
 		if !p.own(i) {
-			if !w.part.cold {
+			if !w.part.cold && !p.ordered {
 				w.foreign(i)
 			}
 			i++
@@ -219,10 +231,16 @@ func (w *emitter) piece(k int) {
 		w.other(i)
 		i++
 	}
+	if p.returns[k] {
+		w.label(p.mark("r", k))
+	}
 	if e := &w.ends[k]; e.jump != "" {
 		// The jump needs the state of its target, not the state before the preceding instruction.
 		w.state(p.pieces[e.target].code)
 		w.out = append(w.out, "\t"+dialects[p.unit.Kind].jump+"\t"+e.jump+"\n"...)
+	}
+	if p.ends[k] {
+		w.label(p.mark("e", k))
 	}
 }
 
@@ -295,7 +313,7 @@ func (w *emitter) other(i int) {
 		w.loc = int32(i)
 		return
 	case ".p2align", ".align", ".balign", ".file":
-		if w.part.cold {
+		if w.part.cold || w.p.ordered {
 			return
 		}
 	case ".cfi_startproc", ".cfi_endproc", ".cfi_personality", ".cfi_lsda", ".cfi_b_key_frame", ".cfi_mte_tagged_frame":
@@ -318,16 +336,14 @@ func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 	e := s.prepared[p]
 	hot := &emitter{s: s, p: p, part: &e.hot, ends: e.ends, before: e.before, behind: e.behind, loc: -1, out: out}
 	hot.label(p.name("f"))
-	for k := range p.pieces {
-		if !p.pieces[k].cold {
-			hot.piece(k)
-			continue
-		}
-		for i := p.pieces[k].first; i < p.pieces[k].end; i++ {
-			if !p.own(i) || p.isFile(i) {
-				hot.foreign(i)
-			} else if p.text.lines[i].kind == asm.LineLabel {
-				hot.label(s.twins[string(p.text.statement(i).Word)])
+	if p.ordered {
+		hot.inOrder()
+	} else {
+		for k := range p.pieces {
+			if p.pieces[k].cold {
+				hot.removed(k)
+			} else {
+				hot.piece(k)
 			}
 		}
 	}
@@ -338,6 +354,9 @@ func (s *splitter) emit(out []byte, p *splitPlan) []byte {
 		} else {
 			hot.foreign(i)
 		}
+	}
+	if p.moved == 0 {
+		return hot.out
 	}
 	return s.emitCold(hot.out, p, e)
 }
@@ -396,7 +415,12 @@ func (s *splitter) prepare(p *splitPlan) {
 	e.hot, e.cold, e.ends = p.parts()
 	e.cold.base = p.name("c")
 	s.prepared[p] = e
-	s.result.Split = append(s.result.Split, Func{p.fn.Name, p.cold, len(p.pieces), p.moved})
+	if p.moved > 0 {
+		s.result.Split = append(s.result.Split, Func{p.fn.Name, p.cold, len(p.pieces), p.moved})
+	}
+	if p.ordered {
+		s.result.Ordered = append(s.result.Ordered, p.fn.Name)
+	}
 	l := p.lsda
 	if l == nil {
 		return
@@ -428,6 +452,9 @@ func (s *splitter) prepare(p *splitPlan) {
 	}
 	sites := l.appendSites(nil, e.hot.sites, base, hotPads)
 	s.replaced[l.sitesEnd] = append(sites, p.text.raw(l.sitesEnd)...)
+	if p.moved == 0 {
+		return
+	}
 	last := l.end - 1
 	text, ok := s.replaced[last]
 	if !ok {

@@ -23,6 +23,15 @@ type splitPlan struct {
 	tail        int // first line after the last code
 	moved       int // cold pieces
 
+	flow    *pieceFlow // nil: not known
+	order   []int      // of the hot pieces
+	ordered bool       // that is another one than in the text
+	tops    map[int]bool
+	align   []int        // lines that align the tops of loops
+	begins  map[int]bool // pieces that get a label at their beginning for debug information,
+	ends    map[int]bool // and at their end
+	returns map[int]bool // and behind the call at their end
+
 	cfi  cfiTrack
 	lsda *lsda
 	locs []int32 // by line from first: the .loc in effect, or -1

@@ -14,6 +14,16 @@ import (
 // list. This is done for DWARF 5 with one unit in the text. If the text has another form, some tools do not
 // find the line information of cold parts.
 
+// split returns the plans with a cold part.
+func (s *splitter) split() (plans []*splitPlan) {
+	for _, p := range s.plans {
+		if p.moved > 0 {
+			plans = append(plans, p)
+		}
+	}
+	return plans
+}
+
 // debugRanges plans the edits.
 func (s *splitter) debugRanges() {
 	bySection := map[string][]int{}
@@ -52,7 +62,7 @@ func (s *splitter) operandOf(i int, word string) string {
 // coldRanges appends entries of a DWARF 5 range list for the cold parts.
 func (s *splitter) coldRanges(out []byte) []byte {
 	const startLength = 7 // DW_RLE_start_length
-	for _, p := range s.plans {
+	for _, p := range s.split() {
 		out = fmt.Appendf(out, "\t.byte %d\n\t.quad %s\n\t.uleb128 %s-%s\n", startLength, p.name("c"), p.name("z"), p.name("c"))
 	}
 	return out
@@ -68,9 +78,10 @@ func (s *splitter) aranges(lines []int) {
 	if !ok || size != 12+8*(n-7) { // header and padding, pairs
 		return
 	}
-	s.replaced[lines[0]] = fmt.Appendf(nil, "\t.long\t%#x\n", size+16*len(s.plans))
+	plans := s.split()
+	s.replaced[lines[0]] = fmt.Appendf(nil, "\t.long\t%#x\n", size+16*len(plans))
 	var pairs []byte
-	for _, p := range s.plans {
+	for _, p := range plans {
 		pairs = fmt.Appendf(pairs, "\t.quad\t%s\n\t.quad\t%s-%s\n", p.name("c"), p.name("z"), p.name("c"))
 	}
 	s.replaced[lines[n-2]] = append(pairs, s.text.raw(lines[n-2])...)

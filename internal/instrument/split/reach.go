@@ -50,6 +50,12 @@ func (p *splitPlan) codeSize(k int) (size int, known bool) {
 func (p *splitPlan) offsets(order []int, long map[int]bool) (at map[int]int, end int) {
 	at = map[int]int{}
 	for i, k := range order {
+		if p.tops[k] {
+			for _, i := range p.align {
+				s := p.text.statement(i)
+				end += max(0, asm.AlignmentSize(string(s.Word), s.Rest))
+			}
+		}
 		at[k] = end
 		size, _ := p.codeSize(k)
 		end += size
@@ -67,14 +73,13 @@ func (p *splitPlan) offsets(order []int, long map[int]bool) (at map[int]int, end
 func (p *splitPlan) checkReach() {
 	total, odd := 0, false
 	var parts [2][]int
+	parts[0] = p.order
 	branches := map[int]bool{}
 	for k := range p.pieces {
 		size, known := p.codeSize(k)
 		total, odd = total+size+8, odd || !known
 		if p.pieces[k].cold {
 			parts[1] = append(parts[1], k)
-		} else {
-			parts[0] = append(parts[0], k)
 		}
 		branches[k] = p.pieces[k].flow == asm.FlowBranch
 	}

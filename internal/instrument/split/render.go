@@ -144,7 +144,8 @@ func (s *splitter) render() []byte {
 		s.prepare(p)
 	}
 	s.movedLabels()
-	if len(s.plans) > 0 {
+	s.debugPairs()
+	if len(s.split()) > 0 {
 		s.debugRanges()
 	}
 	out := make([]byte, 0, len(s.text.src)+len(s.text.src)/8)

@@ -24,6 +24,9 @@ type Options struct {
 	Sources  []string                     // as Options.Sources
 	SourceOf func(function string) string // as Options.SourceOf
 	Counted  bool                         // the profile is of mode edge, whose blocks are others
+	// Flow returns how often the blocks and edges of a function ran, nil if that is not known. The hot parts of
+	// functions whose flow is known get another order. It may be nil.
+	Flow func(FuncInfo) *Flow
 	// MinInsns leaves runs of neighbouring cold blocks with fewer instructions in place. The jump to them would
 	// be as long as the code moved.
 	MinInsns int
@@ -41,9 +44,10 @@ type Result struct {
 	Source  string
 	Split   []Func
 	Moved   []string        // functions that never ran, moved whole
+	Ordered []string        // functions whose blocks have another order
 	Refused []probe.Skipped // functions with cold blocks that were left as they are
 	Unknown int             // functions that the profile does not know
-	Hot     int             // functions without cold blocks worth moving
+	Hot     int             // functions whose blocks are best where they are
 }
 
 // Func is a function that was split.
@@ -57,6 +61,9 @@ type Func struct {
 // ColdSection is the prefix of the names of the sections that code is moved to. Linkers treat them as unlikely code;
 // compilers do not use these names, so an order of functions does not select them by mistake.
 const ColdSection = ".text.unlikely.cairn."
+
+// minOrdered is the number of blocks that have more than one order: the first stays the first.
+const minOrdered = 3
 
 // splitter is the state of one Split.
 type splitter struct {
@@ -82,34 +89,19 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
 	named := probe.Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
 	s.result.Source = named.SourcePath(u.Source)
-	wanted := map[*asm.Function][]bool{}
+	wanted := map[*asm.Function]*behaviour{}
 	for _, fn := range u.Funcs {
 		if named.Reason(fn, named.SourceFor(fn.Name, s.result.Source)) != "" {
 			continue
 		}
-		var probed *asm.Function // as it was when it had probes
-		if opts.Counted {
-			probed = probe.WithCounters(fn, u)
-		} else {
-			probed = probe.WithEdges(fn, u)
-		}
-		info := FuncInfo{Name: fn.Name, Source: named.SourceFor(fn.Name, s.result.Source), Signature: probed.Signature()}
-		for _, f := range probed.Frags {
-			info.Blocks += len(f.Blocks)
-		}
-		blocks, ok := cold(info)
-		if !ok || len(blocks) != info.Blocks {
-			s.result.Unknown++
-			continue
-		}
-		blocks = probe.WithoutEdges(probed, blocks)
+		b := s.behaviour(fn, cold, named.SourceFor(fn.Name, s.result.Source))
 		switch {
-		case !blocks[0] && !slices.Contains(blocks[:len(fn.Main().Blocks)], true):
-			s.result.Hot++
-		case blocks[0] && !opts.Whole:
+		case b == nil:
+			s.result.Unknown++
+		case !b.cold[0] && b.flow == nil && !slices.Contains(b.cold[:len(fn.Main().Blocks)], true), b.cold[0] && !opts.Whole:
 			s.result.Hot++
 		default:
-			wanted[fn] = blocks
+			wanted[fn] = b
 		}
 	}
 	if len(wanted) == 0 {
@@ -120,8 +112,8 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 		s.symbols[name] = true
 	}
 	for _, fn := range u.Funcs {
-		if blocks := wanted[fn]; blocks != nil {
-			s.consider(fn, blocks)
+		if b := wanted[fn]; b != nil {
+			s.consider(fn, b)
 		}
 	}
 	s.checkMentions()
@@ -137,24 +129,56 @@ func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	return s.render(), s.result
 }
 
+// behaviour is what the profile says of the blocks of a function.
+type behaviour struct {
+	cold []bool
+	flow *Flow // nil: not known
+}
+
+// behaviour asks the profile about a function, and returns nil if it does not know it.
+func (s *splitter) behaviour(fn *asm.Function, cold ColdBlocks, source string) *behaviour {
+	probed := probe.WithEdges // as it was when it had probes
+	if s.opts.Counted {
+		probed = probe.WithCounters
+	}
+	was := probed(fn, s.unit)
+	info := FuncInfo{Name: fn.Name, Source: source, Signature: was.Signature()}
+	for _, f := range was.Frags {
+		info.Blocks += len(f.Blocks)
+	}
+	blocks, ok := cold(info)
+	if !ok || len(blocks) != info.Blocks {
+		return nil
+	}
+	b := &behaviour{cold: probe.WithoutEdges(was, blocks)}
+	if s.opts.Flow != nil && !blocks[0] && len(fn.Main().Blocks) >= minOrdered {
+		if flow := s.opts.Flow(info); flow != nil && flow.fits(info.Blocks) {
+			b.flow = flow.withoutWays(was)
+		}
+	}
+	return b
+}
+
 // consider plans the split of fn, or records why it is left alone.
-func (s *splitter) consider(fn *asm.Function, cold []bool) {
-	if cold[0] {
+func (s *splitter) consider(fn *asm.Function, b *behaviour) {
+	if b.cold[0] {
 		s.moveWhole(fn)
 		return
 	}
 	p := &splitPlan{fn: fn, unit: s.unit, frag: fn.Main(), text: s.text}
 	p.analyse()
 	if p.refused == "" {
-		p.choose(cold, s.opts.MinInsns)
-		if dialects[s.unit.Kind].near && p.moved > 0 {
+		p.choose(b.cold, s.opts.MinInsns)
+		p.useFlow(b.flow)
+		p.arrange()
+		if dialects[s.unit.Kind].near && (p.moved > 0 || p.ordered) {
 			p.checkReach()
 		}
 	}
 	switch {
 	case p.refused != "":
 		s.result.Refused = append(s.result.Refused, probe.Skipped{Name: fn.Name, Reason: p.refused})
-	case p.moved == 0:
+	case p.moved == 0 && !p.ordered:
 		s.result.Hot++
 	default:
 		s.plans = append(s.plans, p)

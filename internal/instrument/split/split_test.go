@@ -12,11 +12,13 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/golden"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/asmtest"
 	"github.com/cairnprof/cairn/internal/instrument/isa"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/internal/instrument/prove"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -33,6 +35,33 @@ func atRandom(seed uint64, share float64) ColdBlocks {
 		}
 		return cold, true
 	}
+}
+
+// flowAtRandom has executions of all blocks, and of all edges that a function of as many blocks can have.
+func flowAtRandom(seed uint64) func(FuncInfo) *Flow {
+	return func(f FuncInfo) *Flow {
+		h := fnv.New64a()
+		h.Write([]byte(f.Name))
+		r := rand.New(rand.NewPCG(seed, h.Sum64()))
+		flow := &Flow{Times: make([]uint64, f.Blocks)}
+		for b := range flow.Times {
+			flow.Times[b] = r.Uint64N(1000)
+			for to := max(0, b-20); to < min(b+20, f.Blocks); to++ {
+				flow.Edges = append(flow.Edges, Edge{b, to, r.Uint64N(1000)})
+			}
+		}
+		return flow
+	}
+}
+
+// ordered splits functions and orders their blocks at random.
+func ordered(t testing.TB, m machine.Kind, src []byte, seed uint64, share float64) ([]byte, Result) {
+	t.Helper()
+	unit, err := isa.Parse(src, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Split(unit, atRandom(seed, share), Options{Flow: flowAtRandom(seed)})
 }
 
 func split(t testing.TB, src []byte, cold ColdBlocks) ([]byte, Result) {
@@ -106,11 +135,41 @@ func TestSplitRuns(t *testing.T) {
 			if len(result.Split) < 20 || len(result.Refused) > 0 {
 				t.Errorf("split %d functions, refused %v", len(result.Split), result.Refused)
 			}
+			checkProved(t, dir, src, out)
 			if got := run(out); got != want {
 				t.Errorf("%v: the output differs:\n%s\nwant\n%s", share, got, want)
 			}
 		}
+		for i, share := range []float64{0, 0.3} {
+			out, result := ordered(t, machine.X86_64, src, uint64(i), share)
+			unlikely := func(s probe.Skipped) bool { return strings.Contains(s.Reason, "in section .text.unlikely") }
+			if len(result.Ordered) < 9 || len(slices.DeleteFunc(result.Refused, unlikely)) > 0 {
+				t.Errorf("ordered %d functions, refused %v", len(result.Ordered), result.Refused)
+			}
+			checkProved(t, dir, src, out)
+			if got := run(out); got != want {
+				t.Errorf("in another order, %v cold: the output differs:\n%s\nwant\n%s", share, got, want)
+			}
+		}
 	})
+}
+
+// checkProved checks that a layout is proved, every function of it.
+func checkProved(t *testing.T, dir string, plain, laid []byte) {
+	t.Helper()
+	object := func(text []byte) *objfile.Relocatable {
+		asmtest.Write(t, filepath.Join(dir, "p.s"), text)
+		asmtest.Command(t, dir, "as", "--64", "-o", "p.o", "p.s")
+		o, err := objfile.OpenRelocatable(filepath.Join(dir, "p.o"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	c := prove.Layouts(object(plain), object(laid), ColdSection, func(name string) bool { return !NeverReturns(name) })
+	if c.Proved != c.Functions || c.Functions == 0 || len(c.Findings) > 0 {
+		t.Errorf("%d of %d functions are proved: %+v", c.Proved, c.Functions, c.Findings[:min(8, len(c.Findings))])
+	}
 }
 
 // TestSplitUnwind compares, at each instruction, the row of the unwind table
@@ -124,6 +183,8 @@ func TestSplitUnwind(t *testing.T) {
 		out, _ := split(t, src, atRandom(7, 0.5))
 		got := asmtest.UnwindRows(t, dir, out)
 		asmtest.CheckRows(t, got, want)
+		out, _ = ordered(t, machine.X86_64, src, 7, 0.2)
+		asmtest.CheckRows(t, asmtest.UnwindRows(t, dir, out), want)
 	})
 }
 
@@ -215,12 +276,15 @@ func splitsTheSame(t *testing.T, src []byte, m machine.Kind, seed uint64) {
 		return
 	}
 	opts := Options{MinInsns: int(seed % 4), Whole: seed%2 == 0}
+	if seed%3 == 0 {
+		opts.Flow = flowAtRandom(seed)
+	}
 	out, result := Split(unit, atRandom(seed, 0.7), opts)
 	again, _ := Split(unit, atRandom(seed, 0.7), opts)
 	if !bytes.Equal(out, again) {
 		t.Fatal("a second split differs")
 	}
-	if len(result.Split)+len(result.Moved) == 0 && !bytes.Equal(out, src) {
+	if len(result.Split)+len(result.Moved)+len(result.Ordered) == 0 && !bytes.Equal(out, src) {
 		t.Fatal("text without split functions changed")
 	}
 }

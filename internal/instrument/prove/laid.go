@@ -1,0 +1,575 @@
+package prove
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/x86"
+)
+
+// Problem: in an object that is laid out by a profile the instructions of a function are in another order, some in
+// another section, with other jumps between them. They cannot be paired one after the other.
+//
+// Choice: two places correspond if they have the same instruction, behind any jumps and padding, and if the places
+// where control goes from there correspond: a bisimulation. A conditional branch may be the opposite one, with its
+// ways exchanged. The pairs to begin with are the symbols and what data refer to; branches, landing pads and addresses
+// in code lead to more, until there are none. Each pair has the same row of the unwind table and the same handlers.
+//
+// Cost: each pair is looked at once. Code that nothing leads to is not compared.
+
+// Layouts compares an object that is laid out by a profile with the plain one of the same source. Sections of moved
+// code have names that begin with moved; returns reports whether a function of a name can return. Functions are those
+// symbols of the plain object that are in code, and instructions those that were compared.
+func Layouts(plain, laid *objfile.Relocatable, moved string, returns func(name string) bool) Certificate {
+	p := &prover{a: newObject(plain), b: newObject(laid), found: map[*segment]Finding{}}
+	l := &laidOut{prover: p, moved: moved, returns: returns, seen: map[[2]place]bool{}}
+	if l.pairSections() {
+		l.cutSegments()
+		l.run()
+	}
+	c := p.certificate()
+	for i := range l.segments {
+		c.Functions++
+		if f, ok := p.found[&l.segments[i].segment]; ok {
+			c.Findings = append(c.Findings, f)
+		} else {
+			c.Proved++
+		}
+	}
+	if p.whole != nil && p.whole.Different {
+		c.Proved = 0
+	}
+	return c
+}
+
+// laidOut is the state of a comparison.
+type laidOut struct {
+	*prover
+	moved    string
+	returns  func(string) bool
+	segments []laidSegment // of a, ascending by section and offset
+	ends     [2]map[place]bool
+	seen     map[[2]place]bool
+	work     []pairOf
+	frames   [2][]laidFrame // ascending
+}
+
+// laidSegment is the code of a from one symbol to the next.
+type laidSegment struct {
+	segment
+	section int
+}
+
+// laidFrame is an entry of the unwind table with its handlers.
+type laidFrame struct {
+	frame
+	table *lsda // nil: none
+	err   error // of the table
+}
+
+// pairOf is a pair of places that must correspond.
+type pairOf struct {
+	a, b place
+	from *segment // nil: data, or the table of symbols
+	what string
+	far  bool // by indirect branches: if a is a target of them, b must be one
+}
+
+// pairSections pairs the sections that are not code, and those of code that have the same name.
+func (l *laidOut) pairSections() bool {
+	l.a.pair, l.b.pair = make([]int, len(l.a.Sections)), make([]int, len(l.b.Sections))
+	byName := map[string][]int{}
+	for i, s := range l.b.Sections {
+		if s.Alloc {
+			byName[s.Name] = append(byName[s.Name], i)
+		}
+	}
+	for i, s := range l.a.Sections {
+		if !s.Alloc {
+			continue
+		}
+		of := byName[s.Name]
+		if len(of) == 0 {
+			if s.Code {
+				continue // its functions may be in a section of moved code
+			}
+			l.differ(nil, "section %s is missing", s.Name)
+			return false
+		}
+		l.a.pair[i], l.b.pair[of[0]] = of[0], i
+		byName[s.Name] = of[1:]
+		if t := &l.b.Sections[of[0]]; t.Flags != s.Flags || t.Code != s.Code || (t.Data == nil) != (s.Data == nil) {
+			l.differ(nil, "section %s is of another kind", s.Name)
+			return false
+		}
+	}
+	for i := range l.b.Sections {
+		if s := &l.b.Sections[i]; s.Alloc && slices.Contains(byName[s.Name], i) && !(s.Code && strings.HasPrefix(s.Name, l.moved)) {
+			l.differ(nil, "section %s is new", s.Name)
+			return false
+		}
+	}
+	return true
+}
+
+// inCode reports whether a symbol is in loaded code.
+func (o *object) inCode(s *objfile.ObjectSymbol) bool {
+	return s.Section > 0 && s.Section < len(o.Sections) && o.Sections[s.Section].Alloc && o.Sections[s.Section].Code
+}
+
+// cutSegments cuts the code of a at symbols, and finds where functions of both objects begin.
+func (l *laidOut) cutSegments() {
+	for n, o := range []*object{l.a, l.b} {
+		l.ends[n] = map[place]bool{}
+		for i := range o.Sections {
+			if s := &o.Sections[i]; s.Alloc && s.Code {
+				l.ends[n][place{i, int64(len(s.Data))}] = true
+			}
+		}
+		for _, s := range named(o) {
+			if o.inCode(s) {
+				l.ends[n][place{s.Section, int64(s.Value)}] = true
+			}
+		}
+	}
+	for _, s := range named(l.a) {
+		if l.a.inCode(s) {
+			l.segments = append(l.segments, laidSegment{segment{name: s.Name, a: span{lo: int64(s.Value)}}, s.Section})
+		}
+	}
+	slices.SortStableFunc(l.segments, func(x, y laidSegment) int {
+		return cmp.Or(cmp.Compare(x.section, y.section), cmp.Compare(x.a.lo, y.a.lo))
+	})
+}
+
+// at returns the segment of a place in a.
+func (l *laidOut) at(p place) *segment {
+	i := sort.Search(len(l.segments), func(i int) bool {
+		s := &l.segments[i]
+		return s.section > p.section || s.section == p.section && s.a.lo > p.off
+	})
+	if i == 0 || l.segments[i-1].section != p.section {
+		return nil
+	}
+	return &l.segments[i-1].segment
+}
+
+func (l *laidOut) run() {
+	for n, o := range []*object{l.a, l.b} {
+		if !l.readFrames(n, o) {
+			return
+		}
+	}
+	l.bases = l.findTables()
+	l.startSymbols()
+	l.compareData()
+	for _, r := range l.later {
+		l.work = append(l.work, pairOf{r.a, r.b, r.from, r.what, true})
+	}
+	for len(l.work) > 0 {
+		next := l.work[len(l.work)-1]
+		l.work = l.work[:len(l.work)-1]
+		l.correspond(next)
+	}
+}
+
+// readFrames reads the unwind table of an object.
+func (l *laidOut) readFrames(n int, o *object) bool {
+	for i := range o.Sections {
+		if s := &o.Sections[i]; !s.Alloc || s.Name != ".eh_frame" {
+			continue
+		}
+		list, err := o.frames(i)
+		if err != nil {
+			l.unknown(nil, "the unwind table: %v", err)
+			return false
+		}
+		for k := range list {
+			f := laidFrame{frame: list[k]}
+			if f.hasLSDA {
+				f.table, f.err = o.lsda(&f.frame)
+			}
+			l.frames[n] = append(l.frames[n], f)
+		}
+	}
+	slices.SortFunc(l.frames[n], func(x, y laidFrame) int {
+		return cmp.Or(cmp.Compare(x.start.section, y.start.section), cmp.Compare(x.start.off, y.start.off))
+	})
+	return true
+}
+
+// frameAt returns the entry of the unwind table for a place, nil if there is none.
+func (l *laidOut) frameAt(n int, p place) *laidFrame {
+	list := l.frames[n]
+	i := sort.Search(len(list), func(i int) bool {
+		s := &list[i].start
+		return s.section > p.section || s.section == p.section && s.off > p.off
+	})
+	if i == 0 || list[i-1].start.section != p.section || p.off >= list[i-1].start.off+list[i-1].size {
+		return nil
+	}
+	return &list[i-1]
+}
+
+// findTables returns the places in data whose address code takes, see findBases.
+func (l *laidOut) findTables() map[int][]int64 {
+	for i := range l.a.Sections {
+		if s := &l.a.Sections[i]; s.Alloc && s.Code && s.Data != nil {
+			l.order = append(l.order, &code{a: i, dataA: s.Data})
+		}
+	}
+	defer func() { l.order = nil }()
+	return l.findBases()
+}
+
+// startSymbols pairs the symbols of both objects. New ones are those of parts that were moved.
+func (l *laidOut) startSymbols() {
+	byName := map[string][]*objfile.ObjectSymbol{}
+	for _, s := range named(l.b) {
+		byName[s.Name] = append(byName[s.Name], s)
+	}
+	for _, x := range named(l.a) {
+		of := byName[x.Name]
+		if len(of) == 0 {
+			l.differ(nil, "symbol %s is missing", x.Name)
+			return
+		}
+		y := of[0]
+		byName[x.Name] = of[1:]
+		switch {
+		case x.Func != y.Func || x.Local != y.Local || (x.Section == 0) != (y.Section == 0) || l.a.inCode(x) != l.b.inCode(y):
+			l.differ(nil, "symbol %s is another one", x.Name)
+		case l.a.inCode(x):
+			l.later = append(l.later, reference{nil, "symbol " + x.Name, place{x.Section, int64(x.Value)}, place{y.Section, int64(y.Value)}})
+		case x.Section == 0 || x.Section >= len(l.a.Sections) || !l.a.Sections[x.Section].Alloc || describes(l.a.Sections[x.Section].Name):
+		case l.a.pair[x.Section] != y.Section || x.Value != y.Value || x.Size != y.Size:
+			l.differ(nil, "symbol %s stands for something else", x.Name)
+		}
+	}
+	for _, s := range named(l.b) {
+		if slices.Contains(byName[s.Name], s) && !(s.Local && l.b.inCode(s) && strings.HasPrefix(l.b.Sections[s.Section].Name, l.moved)) {
+			l.differ(nil, "symbol %s is new", s.Name)
+		}
+	}
+}
+
+// A stop is where control goes from a place, behind jumps and padding.
+type stop struct {
+	place
+	in    x86.Inst
+	out   bool // nothing follows, or the next function does
+	loop  bool // jumps that lead in a circle
+	known bool // the instruction is
+}
+
+// follow follows the jumps from a place.
+func (l *laidOut) follow(n int, p place) stop {
+	o := []*object{l.a, l.b}[n]
+	seen := map[place]bool{}
+	first := true
+	for {
+		if seen[p] {
+			return stop{place: p, loop: true}
+		}
+		seen[p] = true
+		if p.section <= 0 || p.section >= len(o.Sections) || p.off < 0 || p.off > int64(len(o.Sections[p.section].Data)) {
+			return stop{place: p}
+		}
+		data := o.Sections[p.section].Data
+		if p.off == int64(len(data)) || !first && l.ends[n][p] {
+			return stop{place: p, out: true}
+		}
+		in, err := x86.Decode(data[p.off:])
+		switch {
+		case err != nil:
+			return stop{place: p}
+		case in.Class == controlflow.Nop || in.Class == controlflow.Landing: // run into, it has no effect
+			p.off += int64(in.Len)
+			first = false
+			continue
+		case in.Class == controlflow.Jump:
+			if to, ok := o.branch(p, in); ok && to.name == "" {
+				p, first = to.place, true
+				continue
+			}
+		}
+		return stop{place: p, in: in, known: true}
+	}
+}
+
+// branch returns where a direct branch leads.
+func (o *object) branch(p place, in x86.Inst) (target, bool) {
+	rel := o.within(p.section, p.off, in.Len)
+	switch len(rel) {
+	case 0:
+		return target{place: place{p.section, int64(in.Target(uint64(p.off)))}}, true
+	case 1:
+		t, ok := o.target(rel[0], p.off+int64(in.Len)-int64(rel[0].Off))
+		return t, ok && relative(rel[0].Type)
+	}
+	return target{}, false
+}
+
+// lands reports whether a place is a target of indirect branches.
+func (o *object) lands(p place) bool {
+	if p.section <= 0 || p.section >= len(o.Sections) || p.off < 0 || p.off >= int64(len(o.Sections[p.section].Data)) {
+		return false
+	}
+	in, err := x86.Decode(o.Sections[p.section].Data[p.off:])
+	return err == nil && in.Class == controlflow.Landing
+}
+
+// correspond compares a pair of places.
+func (l *laidOut) correspond(w pairOf) {
+	x, y := l.follow(0, w.a), l.follow(1, w.b)
+	if w.far && l.a.lands(w.a) && !l.b.lands(w.b) {
+		l.differ(cmp.Or(w.from, l.at(w.a)), "%s leads to %#x, which is no target of indirect branches in the other layout", w.what, w.a.off)
+	}
+	if l.seen[[2]place{x.place, y.place}] {
+		return
+	}
+	l.seen[[2]place{x.place, y.place}] = true
+	s := l.at(x.place)
+	if s == nil {
+		s = w.from
+	}
+	switch {
+	case x.loop && y.loop, x.out && y.out:
+	case x.loop != y.loop || x.out != y.out:
+		l.differ(cmp.Or(w.from, s), "%s leads elsewhere: to %#x, which is %#x in the other layout", w.what, w.a.off, w.b.off)
+	case !x.known:
+		l.unknown(s, "unknown instruction at %#x", x.off)
+	case !y.known:
+		l.differ(s, "the instruction at %#x is missing", x.off)
+	default:
+		l.insns++
+		if l.sameFrame(s, x, y) && l.sameJumps(s, w, y) {
+			l.compare(s, x, y)
+		}
+	}
+}
+
+// push adds a pair.
+func (l *laidOut) push(s *segment, what string, at int64, a, b place) {
+	l.work = append(l.work, pairOf{a, b, s, sprint("%s at %#x", what, at), false})
+}
+
+// pushFar adds a pair that indirect branches may lead to.
+func (l *laidOut) pushFar(s *segment, what string, at int64, a, b place) {
+	l.push(s, what, at, a, b)
+	l.work[len(l.work)-1].far = true
+}
+
+// sameFrame compares how the stack is unwound from a pair of instructions.
+func (l *laidOut) sameFrame(s *segment, x, y stop) bool {
+	f, g := l.frameAt(0, x.place), l.frameAt(1, y.place)
+	switch {
+	case f == nil && g == nil:
+		return true
+	case f == nil || g == nil:
+		l.differ(s, "only one of %#x and %#x is in the unwind table", x.off, y.off)
+		return false
+	case f.personality != g.personality || f.hasLSDA != g.hasLSDA:
+		l.differ(s, "the entry of the unwind table of %#x has other handlers", x.off)
+		return false
+	}
+	if want, got := f.rowAt(x.off), g.rowAt(y.off); want != got {
+		l.differ(s, "the unwind table has %q for %#x, and %q in the other layout at %#x", want, x.off, got, y.off)
+		return false
+	}
+	switch {
+	case !f.hasLSDA:
+		return true
+	case f.err != nil:
+		l.unknown(s, "its exception table: %v", f.err)
+		return false
+	case g.err != nil:
+		l.differ(s, "its exception table in the other layout: %v", g.err)
+		return false
+	}
+	i, k := f.table.site(x.off-f.start.off), g.table.site(y.off-g.start.off)
+	switch {
+	case i == nil && k == nil:
+	case i == nil || k == nil || (i.pad == 0) != (k.pad == 0) || i.actions != k.actions:
+		l.differ(s, "an exception at %#x has another handler", x.off)
+		return false
+	case i.pad != 0:
+		l.pushFar(s, "the landing pad of the call", x.off, f.landing(i), g.landing(k))
+	}
+	return true
+}
+
+// landing returns the place of a landing pad.
+func (f *laidFrame) landing(site *callSite) place {
+	base := f.start.place
+	if f.table.pads != nil {
+		base = *f.table.pads
+	}
+	return place{base.section, base.off + site.pad}
+}
+
+// sameJumps checks that the stack is unwound from the jumps to an instruction as from itself.
+func (l *laidOut) sameJumps(s *segment, w pairOf, y stop) bool {
+	want := ""
+	if g := l.frameAt(1, y.place); g != nil {
+		want = g.rowAt(y.off)
+	}
+	was := ""
+	if f := l.frameAt(0, w.a); f != nil {
+		was = f.rowAt(w.a.off)
+	}
+	for p := w.b; p != y.place; {
+		in, err := x86.Decode(l.b.Sections[p.section].Data[p.off:])
+		if err != nil {
+			return false
+		}
+		if in.Class != controlflow.Jump {
+			p.off += int64(in.Len)
+			continue
+		}
+		got := ""
+		if g := l.frameAt(1, p); g != nil {
+			got = g.rowAt(p.off)
+		}
+		if got != want && got != was {
+			l.differ(s, "the unwind table has %q for the jump at %#x in the other layout, and %q for where it leads", got, p.off, want)
+			return false
+		}
+		to, _ := l.b.branch(p, in)
+		p = to.place
+	}
+	return true
+}
+
+// compare compares two instructions, and adds the pairs that follow.
+func (l *laidOut) compare(s *segment, x, y stop) {
+	next, tnext := place{x.section, x.off + int64(x.in.Len)}, place{y.section, y.off + int64(y.in.Len)}
+	if x.in.Relative() || y.in.Relative() {
+		l.compareBranch(s, x, y, next, tnext)
+		return
+	}
+	if !l.sameInstruction(s, x, y) {
+		return
+	}
+	if !x.in.Class.Ends() {
+		l.follows(s, x, next, tnext)
+	}
+}
+
+// follows adds what follows an instruction. Behind a call that does not return is anything.
+func (l *laidOut) follows(s *segment, x stop, next, tnext place) {
+	if x.in.Class.IsCall() && l.follow(0, next).out {
+		return
+	}
+	l.push(s, "what follows the instruction", x.off, next, tnext)
+}
+
+// compareBranch compares direct branches and calls.
+func (l *laidOut) compareBranch(s *segment, x, y stop, next, tnext place) {
+	to, okA := l.a.branch(x.place, x.in)
+	tto, okB := l.b.branch(y.place, y.in)
+	inverted := inverts(x.in, y.in)
+	switch {
+	case !okA || !okB:
+		l.unknown(s, "the branch at %#x refers to something unknown", x.off)
+		return
+	case inverted && to.name == "" && tto.name == "":
+		l.push(s, "the branch", x.off, to.place, tnext)
+		l.push(s, "what follows the branch", x.off, next, tto.place)
+		return
+	case x.in.Class != y.in.Class, x.in.Class == controlflow.Conditional && (x.in.IsLoop() != y.in.IsLoop() || x.in.Opcode&0xf != y.in.Opcode&0xf), to.name != tto.name:
+		l.differ(s, "the branch at %#x is another one at %#x", x.off, y.off)
+		return
+	case to.name == "":
+		l.push(s, "the branch", x.off, to.place, tto.place)
+	case to.off != tto.off:
+		l.differ(s, "the branch at %#x leads elsewhere", x.off)
+		return
+	}
+	if x.in.Class == controlflow.Jump || x.in.Class == controlflow.Call && !l.returns(to.name) {
+		return
+	}
+	l.follows(s, x, next, tnext)
+}
+
+// sameInstruction compares two instructions that are not direct branches, and adds the places they refer to.
+func (l *laidOut) sameInstruction(s *segment, x, y stop) bool {
+	if x.in.Len != y.in.Len {
+		l.differ(s, "the instruction at %#x is another one at %#x", x.off, y.off)
+		return false
+	}
+	a := bytes.Clone(l.a.Sections[x.section].Data[x.off:][:x.in.Len])
+	b := bytes.Clone(l.b.Sections[y.section].Data[y.off:][:y.in.Len])
+	ra, rb := l.a.within(x.section, x.off, x.in.Len), l.b.within(y.section, y.off, y.in.Len)
+	if x.in.RIP && (len(ra) == 0 || len(rb) == 0) {
+		return l.sameCodeAddress(s, x, y, a, b, ra, rb)
+	}
+	if len(ra) != len(rb) {
+		l.differ(s, "the instruction at %#x refers to something else at %#x", x.off, y.off)
+		return false
+	}
+	for i := range ra {
+		off, size := int64(ra[i].Off)-x.off, fieldSize(ra[i].Type)
+		if off != int64(rb[i].Off)-y.off || off+size > int64(x.in.Len) {
+			l.differ(s, "the instruction at %#x refers to something else at %#x", x.off, y.off)
+			return false
+		}
+		clear(a[off : off+size])
+		clear(b[off : off+size])
+		ta, okA := l.a.target(ra[i], int64(x.in.Len)-off)
+		tb, okB := l.b.target(rb[i], int64(x.in.Len)-off)
+		if !okA || !okB || !sameKind(ra[i].Type, rb[i].Type) || !l.sameTarget(s, x.off, ta, tb) {
+			l.differ(s, "the instruction at %#x refers to something else at %#x", x.off, y.off)
+			return false
+		}
+	}
+	return l.sameBytes(s, x, y, a, b)
+}
+
+func (l *laidOut) sameBytes(s *segment, x, y stop, a, b []byte) bool {
+	if !bytes.Equal(a, b) {
+		l.differ(s, "the instruction at %#x is another one at %#x", x.off, y.off)
+		return false
+	}
+	return true
+}
+
+// sameCodeAddress compares instructions of which one refers to code in its own section: the assembler resolved that.
+func (l *laidOut) sameCodeAddress(s *segment, x, y stop, a, b []byte, ra, rb []*objfile.Reloc) bool {
+	resolve := func(o *object, p stop, rel []*objfile.Reloc) (target, bool) {
+		if len(rel) == 0 {
+			return target{place: place{p.section, int64(p.in.Memory(uint64(p.off)))}}, true
+		}
+		t, ok := o.target(rel[0], p.off+int64(p.in.Len)-int64(rel[0].Off))
+		return t, ok && len(rel) == 1 && relative(rel[0].Type)
+	}
+	ta, okA := resolve(l.a, x, ra)
+	tb, okB := resolve(l.b, y, rb)
+	if !okA || !okB || x.in.DispOff != y.in.DispOff || !l.sameTarget(s, x.off, ta, tb) {
+		l.differ(s, "the instruction at %#x refers to something else at %#x", x.off, y.off)
+		return false
+	}
+	clear(a[x.in.DispOff:][:x.in.DispSize])
+	clear(b[y.in.DispOff:][:y.in.DispSize])
+	return l.sameBytes(s, x, y, a, b)
+}
+
+// sameTarget compares what two instructions refer to. Places in code are pairs.
+func (l *laidOut) sameTarget(s *segment, at int64, a, b target) bool {
+	if a.name != "" || b.name != "" {
+		return a.name == b.name && a.off == b.off
+	}
+	if a.section >= len(l.a.Sections) || b.section >= len(l.b.Sections) {
+		return false
+	}
+	if l.a.Sections[a.section].Code && l.b.Sections[b.section].Code {
+		l.pushFar(s, "the address", at, a.place, b.place)
+		return true
+	}
+	return l.a.pair[a.section] == b.section && a.off == b.off
+}

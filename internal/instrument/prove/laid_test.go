@@ -1,0 +1,134 @@
+package prove
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	kinds "github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
+	"github.com/cairnprof/cairn/internal/instrument/split"
+)
+
+// lay returns text with a part of its blocks moved away, and the others in another order, at random.
+func lay(t *testing.T, text []byte, seed uint64, share float64) []byte {
+	t.Helper()
+	u, err := isa.Parse(text, kinds.X86_64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	cold := func(f split.FuncInfo) ([]bool, bool) {
+		cold := make([]bool, f.Blocks)
+		for b := 1; b < len(cold); b++ {
+			cold[b] = r.Float64() < share
+		}
+		return cold, true
+	}
+	flow := func(f split.FuncInfo) *split.Flow {
+		flow := &split.Flow{Times: make([]uint64, f.Blocks)}
+		for from := range f.Blocks {
+			flow.Times[from] = r.Uint64N(1000)
+			for to := range f.Blocks {
+				flow.Edges = append(flow.Edges, split.Edge{From: from, To: to, Times: r.Uint64N(1000)})
+			}
+		}
+		return flow
+	}
+	out, _ := split.Split(u, cold, split.Options{Flow: flow})
+	return out
+}
+
+func layouts(plain, laid *objfile.Relocatable) Certificate {
+	return Layouts(plain, laid, split.ColdSection, func(name string) bool { return !split.NeverReturns(name) })
+}
+
+// TestLayouts checks the code that compilers made, in other orders.
+func TestLayouts(t *testing.T) {
+	t.Parallel()
+	needAssembler(t)
+	files, err := filepath.Glob("../native/testdata/*.s")
+	if err != nil || len(files) < 5 {
+		t.Fatal(len(files), err)
+	}
+	changed := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := assemble(t, text)
+		for seed, share := range []float64{0, 0.3, 0.8} {
+			laid := lay(t, text, uint64(seed), share)
+			if string(laid) != string(text) {
+				changed++
+			}
+			if c := layouts(plain, assemble(t, laid)); len(c.Findings) > 0 || c.Proved != c.Functions || c.Instructions == 0 {
+				t.Errorf("%s, %v cold: %+v", file, share, c)
+			}
+		}
+	}
+	if changed < 15 {
+		t.Errorf("only %d texts are changed", changed)
+	}
+}
+
+// laidMutants are faults that a layout could have, each as a replacement of the first match in the text that is laid out.
+var laidMutants = map[string]struct{ file, old, new string }{
+	"the opposite condition":      {"gcc_switch", `\tja\t`, "\tjbe\t"},
+	"another condition":           {"gcc_switch", `\tja\t`, "\tjs\t"},
+	"a return is lost":            {"gcc_switch", `\tret\n`, ""},
+	"a jump leads elsewhere":      {"gcc_switch", `\tjg\t\.L10`, "\tjg\t.L2"},
+	"an instruction is lost":      {"gcc_switch", `\tpopq\t%rbx\n`, ""},
+	"an instruction comes twice":  {"gcc_switch", `\tpopq\t%rbx\n`, "$0$0"},
+	"another register":            {"gcc_switch", `leaq\t\.LC2\(%rip\), %rdi`, "leaq\t.LC2(%rip), %rsi"},
+	"another constant":            {"gcc_switch", `cmpl\t\$7,`, "cmpl\t$$8,"},
+	"another string":              {"gcc_switch", `leaq\t\.LC2`, "leaq\t.LC1"},
+	"another callee":              {"gcc_switch", `call\tputs`, "call\tgets"},
+	"a table leads elsewhere":     {"gcc_switch", `\.long\t\.L9-\.L4`, ".long\t.L8-.L4"},
+	"other data":                  {"gcc_switch", `"three"`, `"eerht"`},
+	"a symbol elsewhere":          {"gcc_switch", `(?s)pick:\n(.*?)(\tpushq[^\n]*\n)`, "$1${2}pick:\n"},
+	"a section is lost":           {"gcc_switch", `\.rodata\.str1\.1`, ".rodata.str1.8"},
+	"a new global symbol":         {"gcc_switch", `(?m)^pick:\n`, "pick:\n\t.globl\tpicked\npicked:\n"},
+	"a wrong frame":               {"gcc_switch", `\.cfi_def_cfa_offset 16`, ".cfi_def_cfa_offset 24"},
+	"no landing pad":              {"clang_throw", `(?m)^\t\.uleb128 \.Ltmp\d+-\S+\n`, "\t.uleb128 0\n"},
+	"another personality":         {"gcc_throw", `\.cfi_personality 0x9b, ?DW\.ref\.__gxx_personality_v0`, ".cfi_personality 0x9b,_ZTIi"},
+	"code before the landing pad": {"clang_throw", `(?m)^(\.Ltmp\d+:[^\n]*\n)(\tmovq\t%rax)`, "$1\tincl\t%ebx\n$2"},
+}
+
+// TestLaidMutants checks that these faults are found.
+func TestLaidMutants(t *testing.T) {
+	t.Parallel()
+	needAssembler(t)
+	for name, m := range laidMutants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile("../native/testdata/" + m.file + ".s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			good := string(lay(t, text, 1, 0.2))
+			at := regexp.MustCompile(m.old).FindStringSubmatchIndex(good)
+			if at == nil {
+				t.Fatalf("nothing matches %s in\n%s", m.old, good)
+			}
+			bad := good[:at[0]] + string(regexp.MustCompile(m.old).ExpandString(nil, m.new, good, at)) + good[at[1]:]
+			if bad == good {
+				t.Fatal("nothing changed")
+			}
+			plain := assemble(t, text)
+			if c := layouts(plain, assemble(t, []byte(good))); len(c.Findings) > 0 {
+				t.Fatalf("without the fault: %+v", c)
+			}
+			c := layouts(plain, assemble(t, []byte(bad)))
+			if !c.Different() {
+				t.Fatalf("not found: %+v in\n%s", c, strings.TrimSpace(bad))
+			}
+			t.Log(c.Findings[0].Why)
+		})
+	}
+}
