@@ -48,7 +48,11 @@ func (n *Names) Show(symbol string) string {
 	if !n.LLVM {
 		mangled = withoutUnique(mangled)
 	}
-	s := Printable(wrapper + demangle.Filter(mangled, options...))
+	name := demangle.Filter(mangled, options...)
+	if name == symbol {
+		name = otherName(symbol)
+	}
+	s := Printable(wrapper + name)
 	n.cache[symbol] = s
 	return s
 }
