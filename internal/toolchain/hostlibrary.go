@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,11 @@ func addHost(ctx context.Context, src sources, c Compiler, m nativert.Machine, o
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("linking the runtime for libraries: %w: %s", err, bytes.TrimSpace(out))
 		}
-		return nil
+		library, err := os.ReadFile(filepath.Join(src.dir, nativert.HostName))
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(src.dir, nativert.PackedName), nativert.Compress(library), 0o644)
 	}); err != nil {
 		return nil, err
 	}

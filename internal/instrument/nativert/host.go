@@ -15,11 +15,14 @@ import (
 // whose executable has no runtime loads it, and it stays when that library is unloaded.
 type Host struct {
 	Objects []Object // to link with HostLinkFlags, in this order, to a file HostName
-	Guest   []Object // more members of the archive, to compile when that file is beside the sources
+	Guest   []Object // more members of the archive, to compile when that file is beside the sources, packed
 }
 
-// HostName is the name of the file of a host.
-const HostName = "host.so"
+// HostName is the name of the file of a host, and PackedName that of the same by Compress.
+const (
+	HostName   = "host.so"
+	PackedName = "host.packed"
+)
 
 // HostLinkFlags are those of the compiler's driver that links a host. It needs no other library.
 var HostLinkFlags = []string{"-shared", "-nostdlib", "-Wl,-z,nodelete,-z,now,-z,relro,-z,noseparate-code,--build-id=none,-soname,cairn-host,-s"}

@@ -9,13 +9,14 @@
 
 #include "kernel.h"
 #include "elf.h"
+#include "unpack.h"
 
 #define FOREIGN __attribute__((visibility("default")))
 extern void *dlopen(const char *, int) FOREIGN;
 extern void *dlsym(void *, const char *) FOREIGN;
 extern void *dlmopen(long, const char *, int) WEAK;
 extern char *dlerror(void) WEAK;
-extern const u8 __cairn_host[] HIDDEN, __cairn_host_end[] HIDDEN;
+extern const u8 __cairn_host[] HIDDEN; /* packed, see unpack.h */
 extern const struct ehdr header __asm__("__ehdr_start") HIDDEN __attribute__((weak));
 __asm__(".hidden __ehdr_start\n");
 
@@ -47,6 +48,7 @@ static void *find_global(const char *name) {
 }
 
 static int write_all(i64 fd, const u8 *at, const u8 *end) {
+  if (!fits((u64)(end - at))) return 0;
   while (at < end) {
     i64 n = sys3(SYS_write, fd, at, end - at);
     if (n <= 0) return 0;
@@ -57,25 +59,25 @@ static int write_all(i64 fd, const u8 *at, const u8 *end) {
 
 /* from_memory loads the host from memory. Its path is spelled as no program spells one, and as no
  * host of another kind, since the loader takes two files of the same path for one. */
-static void *from_memory(u32 kind) {
+static void *from_memory(u32 kind, const u8 *at, const u8 *end) {
   char path[64], *q = put(path, "/proc/self/fd/.");
   i64 fd = sys2(SYS_memfd_create, "cairn-host", 1 /* MFD_CLOEXEC */);
   if (fd < 0) return 0;
   for (u32 i = 0; i <= kind; i++) q = put(q, "/");
   put_number(q, (u64)fd);
-  void *host = write_all(fd, __cairn_host, __cairn_host_end) ? open_base(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) : 0;
+  void *host = write_all(fd, at, end) ? open_base(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) : 0;
   sys1(SYS_close, fd);
   return host;
 }
 
 /* from_file does that with a temporary file: /proc may not be there, or no second descriptor. */
-static void *from_file(const char *dir) {
+static void *from_file(const char *dir, const u8 *at, const u8 *end) {
   enum { O_WRONLY = 1 };
   char path[128];
   put_number(put(put_number(put(put(path, dir), "/.cairn-host-"), (u64)sys0(SYS_getpid)), "-"), ticks() % SECOND);
   i64 fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return 0;
-  int ok = write_all(fd, __cairn_host, __cairn_host_end);
+  int ok = write_all(fd, at, end);
   sys1(SYS_close, fd);
   void *host = ok ? open_base(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) : 0;
   remove_file(path);
@@ -84,10 +86,15 @@ static void *from_file(const char *dir) {
 
 /* load_host loads the host, which makes the state of the process, and returns whether it is there. */
 static int load_host(u32 kind) {
-  void *host = from_memory(kind);
-  if (!host) host = from_file("/dev/shm");
-  if (!host) host = from_file("/tmp");
+  u64 size = *(const u32 *)__cairn_host;
+  u8 *m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (failed(m)) return 0;
+  unpack(m, __cairn_host);
+  void *host = from_memory(kind, m, m + size);
+  if (!host) host = from_file("/dev/shm", m, m + size);
+  if (!host) host = from_file("/tmp", m, m + size);
   if (!host && dlerror) dlerror();
+  unmap(m, size);
   return host != 0;
 }
 

@@ -1,4 +1,4 @@
-/* The library that consists of a runtime only; see timed_guest.c. */
+/* The library that consists of a runtime only, packed; see timed_guest.c. */
 
 #ifdef __x86_64__
 #include "registers_x86_64.h"
@@ -7,12 +7,10 @@
 #endif
 
         .section .rodata.cairn_host, "a"
-        .globl  __cairn_host, __cairn_host_end
-        .hidden __cairn_host, __cairn_host_end
+        .globl  __cairn_host
+        .hidden __cairn_host
         .balign 16
 __cairn_host:
-        .incbin "host.so"
-__cairn_host_end:
-        .byte   0
+        .incbin "host.packed"
 
         PROPERTIES
