@@ -162,7 +162,7 @@ func ParseRaw(data []byte) (Raw, error) {
 	switch {
 	case end > have:
 		return damaged(have, "truncated: the header says %d bytes", end)
-	case end < have && !h.Continuous: // live memory ends with a page
+	case end < have && !h.Continuous: // live memory may end with a page
 		return damaged(end, "%d bytes too many", have-end)
 	}
 	if !h.Continuous || h.Sealed { // the sum of live memory is outdated at once

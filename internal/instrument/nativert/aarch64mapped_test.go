@@ -61,7 +61,7 @@ func TestAArch64Mapped(t *testing.T) {
 			var got []string
 			for _, r := range e.raws {
 				got = append(got, counted(r, 8))
-				if r.Continuous && len(r.Data) != 4096 {
+				if r.Continuous && len(r.Data) != 64*8 {
 					t.Errorf("%q: %d bytes of live memory", test.args, len(r.Data))
 				}
 			}
@@ -70,7 +70,7 @@ func TestAArch64Mapped(t *testing.T) {
 			}
 		}
 	}
-	if r := c.one(execution{}, c.life("ORDER", "-static"), "threads"); r.Next != 64 || r.Slots != 1024 {
+	if r := c.one(execution{}, c.life("ORDER", "-static"), "threads"); r.Next != 64 || r.Slots != 64 {
 		t.Errorf("order: %d first calls in %d slots", r.Next, r.Slots)
 	}
 	if err := os.Remove(file); err != nil {

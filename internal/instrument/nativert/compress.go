@@ -20,11 +20,13 @@ import (
 // Before it is the length of the data, 4 bytes.
 
 // shortest is the length of the shortest copy with an offset of its own. tries bounds how many earlier places with the
-// same three bytes are compared, none if one has long bytes in common.
+// same three bytes are compared, none if one has enough bytes in common. longest bounds a copy, since the time is
+// quadratic in it.
 const (
 	shortest = 2
 	tries    = 256
-	long     = 128
+	enough   = 128
+	longest  = 256
 )
 
 // step is the last step of the cheapest encoding of the data before a place.
@@ -79,14 +81,14 @@ func cheapest(data []byte) []step {
 				take(at+n+1, step{here.cost + 2 + size(n+1), n + 1, here.last, here.last, true})
 			}
 		}
-		longest := shortest - 1
+		have := shortest - 1
 		for offset := range earlier.of(data, at) {
 			n := same(data, at, offset)
-			for ; longest < n; longest++ {
-				cost := here.cost + 10 + size((offset-1)>>8+1) + size(longest)
-				take(at+longest+1, step{cost, longest + 1, offset, offset, false})
+			for ; have < n; have++ {
+				cost := here.cost + 10 + size((offset-1)>>8+1) + size(have)
+				take(at+have+1, step{cost, have + 1, offset, offset, false})
 			}
-			if longest >= long {
+			if have >= enough {
 				break
 			}
 		}
@@ -101,9 +103,9 @@ func cheapest(data []byte) []step {
 	return back
 }
 
-// same returns how many bytes from at on equal those at an offset before.
+// same returns how many bytes from at on equal those at an offset before, at most longest.
 func same(data []byte, at, offset int) (n int) {
-	for at+n < len(data) && data[at+n] == data[at+n-offset] {
+	for n < longest && at+n < len(data) && data[at+n] == data[at+n-offset] {
 		n++
 	}
 	return n

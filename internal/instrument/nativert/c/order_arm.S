@@ -77,8 +77,12 @@ __cairn_first_order:
 
         .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
 
-/* This rounds the buffer up to whole pages, as rt.c does with the records. */
+/* The buffer fills whole pages, as the records do: see ROUND_UP. */
         .reloc  __cairn_first_order, R_ARM_NONE, .Lcairn_order_end
+        .section CAIRN_ORDER_SECTION, "aw", %nobits, unique, 1
+        .globl  __cairn_order_used
+        .hidden __cairn_order_used
+__cairn_order_used:
         .section CAIRN_ORDER_SECTION, "aw", %nobits
         .balign 4096
 .Lcairn_order_end:

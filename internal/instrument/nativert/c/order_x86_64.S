@@ -70,8 +70,12 @@ __cairn_order_table:
         .text
 #endif
 
-/* This rounds the buffer up to whole pages, as rt.c does with the records. */
+/* The buffer fills whole pages, as the records do: see ROUND_UP. */
         .reloc  __cairn_first_order, R_X86_64_NONE, .Lcairn_order_end
+        .section CAIRN_ORDER_SECTION, "aw", @nobits, unique, 1
+        .globl  __cairn_order_used
+        .hidden __cairn_order_used
+__cairn_order_used:
         .section CAIRN_ORDER_SECTION, "aw", @nobits
         .balign 4096
 .Lcairn_order_end:

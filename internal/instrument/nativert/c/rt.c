@@ -26,15 +26,12 @@
 ANY_FLOATS
 
 struct state {
-  /* Values that the end needs are copied at the start: programs overwrite their environment and
-   * change their directory. */
-  char path[MAX_PATH]; /* directory/module.id. */
-  char scenario[CAIRN_MAX_SCENARIO + 1]; /* scenario of the run; empty: not known */
   u32 dir;         /* length of the directory; 0: write nothing */
   i32 pid;         /* process that the records belong to */
   u32 n;           /* number in the file name */
   u32 sig;         /* signal that we handle; 0: none */
   u32 bus;         /* SIGBUS, if its handler must be removed with this module */
+  i32 writer;      /* thread that writes a file */
   u64 run;         /* unique number of this run */
   u8 main;            /* the module is the executable */
   u8 live;            /* the records are a mapped file */
@@ -43,9 +40,20 @@ struct state {
   u8 dumped;          /* a dump was requested since the last reset */
   u8 quiet;           /* print no message about a missing file */
   u8 told;            /* the program chose the directory */
-  i32 writer;         /* thread that writes a file */
+  /* Values that the end needs are copied at the start: programs overwrite their environment and
+   * change their directory. */
+  char scenario[CAIRN_MAX_SCENARIO + 1]; /* scenario of the run; empty: not known */
+  char path[MAX_PATH]; /* directory/module.id. */
 };
 static struct state st;
+
+/* state returns the address of st, which the compiler does not know: an access relative to a register is
+ * shorter than one relative to the instruction. */
+INLINE struct state *state(void) {
+  struct state *s = &st;
+  __asm__("" : "+r"(s));
+  return s;
+}
 
 /* The head of the mapped file. It has a page of its own, so that the file can be mapped over it. */
 static u8 head[MAX_PAGE] __attribute__((aligned(MAX_PAGE)));
@@ -62,7 +70,8 @@ static void print_error(const char *what, const char *path, long err) {
 /* set_path sets the path up to the process, and returns 0 if there is no directory. The path is
  * absolute unless the working directory has an unusually long name. */
 static u32 set_path(const char *dir) {
-  char *p = st.path;
+  struct state *const own = state();
+  char *p = own->path;
   u32 len, dir_len = 0;
   while (dir[dir_len])
     if (++dir_len >= MAX_DIR) return 0;
@@ -73,9 +82,9 @@ static u32 set_path(const char *dir) {
     *p++ = '/';
   }
   p = put(p, dir);
-  st.dir = (u32)(p - st.path);
+  own->dir = (u32)(p - own->path);
   *p++ = '/';
-  p = put_module(p, &st.main);
+  p = put_module(p, &own->main);
   *p++ = '.';
   for (u32 i = 0; i < 2 * len; i++) {
     u8 digit = i & 1 ? id[i / 2] & 15 : id[i / 2] >> 4;
@@ -83,7 +92,7 @@ static u32 set_path(const char *dir) {
   }
   *p++ = '.';
   *p = 0;
-  return st.dir;
+  return own->dir;
 }
 
 /* put_path puts directory/module.id.pid. and a number as the last part. */
@@ -130,16 +139,32 @@ static __attribute__((noinline)) int begin(void) {
 }
 INLINE void done(void) { __atomic_store_n(&st.writer, 0, __ATOMIC_RELEASE); }
 
-/* The size of the records and of the order buffer in files: whole pages. */
+/* The size of the records and of the order buffer in memory: whole pages. */
 INLINE uword raw_size(void) { return used_room(raw_start, raw_stop, raw_used); }
 INLINE uword order_size(void) { return used_room(order_start, order_stop, order_used); }
 
+/* in_use returns the size of one of them without what rounds it up, which a file ends with. If a linker
+ * put something after our part, as lld does with the records of link-time optimization, that is all of
+ * it. qemu maps the end of a file only if that is on a page of its host, so with larger ones files have
+ * whole pages. */
+static __attribute__((noinline)) uword in_use(const u8 *start, const u8 *stop, const u8 *used) {
+  if (MAX_PAGE > 4096 && page_size() > 4096) return used_room(start, stop, used);
+  if ((uword)stop & (MAX_PAGE - 1) || (uword)(stop - used) >= MAX_PAGE) used = stop;
+  return (uword)(used - start);
+}
+
+/* over maps a file, or new memory, over an address. It returns 0 or an error. */
+static __attribute__((noinline)) long over(u8 *at, uword size, long flags, long fd, uword offset) {
+  long err = map(at, size, flags | MAP_FIXED, fd, offset);
+  return (uword)err < -4095UL ? 0 : err;
+}
+
 /* place maps a file, or new memory, over the head, the records and the order buffer. */
 static long place(long flags, long fd) {
-  long err = map(head, page_size(), flags | MAP_FIXED, fd, 0);
-  if (err >= 0) err = map(raw_start, raw_size(), flags | MAP_FIXED, fd, page_size());
-  if (err >= 0 && order_size())
-    err = map(order_start, order_size(), flags | MAP_FIXED, fd, page_size() + raw_size());
+  uword page = page_size(), raw = raw_size();
+  long err = over(head, page, flags, fd, 0);
+  if (err >= 0) err = over(raw_start, raw, flags, fd, page);
+  if (err >= 0 && order_size()) err = over(order_start, order_size(), flags, fd, page + raw);
   return err;
 }
 
@@ -165,7 +190,7 @@ static void seal(void) {
   h->checksum = 0;
   h->flags |= CAIRN_RAW_SEALED | (h->shared ? 0 : single());
   u32 sum = add_sum(CAIRN_FNV_BASIS, head, page_size());
-  sum = add_sum(sum, raw_start, raw_size());
+  sum = add_sum(sum, raw_start, h->stored);
   h->checksum = add_sum(sum, order_start, CAIRN_SLOT_SIZE * (uword)h->slots);
 }
 
@@ -182,10 +207,10 @@ enum {
   FRESH, /* as LIVE, starting from zero */
 };
 
-/* fill builds the file at h and returns its end. */
-static u8 *fill(struct header *h, int live) {
+/* fill builds the file at h and returns its end: a live one has no room behind its last part. */
+static __attribute__((always_inline)) inline u8 *fill(struct header *h, int live) {
   u8 *p = (u8 *)(h + 1);
-  uword order = order_size();
+  uword order = in_use(order_start, order_stop, order_used);
   u32 len;
   const u8 *id = build_id(&len);
   __builtin_memcpy(h->magic, CAIRN_RAW_MAGIC, sizeof h->magic);
@@ -211,7 +236,7 @@ static u8 *fill(struct header *h, int live) {
       order = CAIRN_SLOT_SIZE * (uword)(h->next < h->slots ? h->next : h->slots);
     }
   }
-  u8 *end = p + raw_size();
+  u8 *end = p + (order ? raw_size() : in_use(raw_start, raw_stop, raw_used));
   if (!live)
     while (end > p && !end[-1]) end--;
   h->stored = (uword)(end - p);
@@ -284,17 +309,18 @@ failed:
  * another one. A child that cannot create a file continues with that of its parent, so that the sum
  * over all files stays right. */
 static void restart(int fresh, int child) {
+  struct state *const own = state();
   if (fresh) {
-    st.claimed = st.dumped = 0;
+    own->claimed = own->dumped = 0;
     name_run();
-    if (st.live && !emit(FRESH)) goto done;
-    if (child & st.mapped) {
+    if (own->live && !emit(FRESH)) goto done;
+    if (child & own->mapped) {
       ((struct header *)head)->shared = 1;
-      st.live = 0; /* and must not be sealed by this process */
+      own->live = 0; /* and must not be sealed by this process */
       return;
     }
-    if (st.mapped) place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    st.mapped = 0;
+    if (own->mapped) place(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    own->mapped = 0;
   }
   clear(raw_start, raw_size());
   clear(order_start, order_size());
@@ -305,11 +331,12 @@ done:
 /* ---- this module, and all modules ---- */
 
 HIDDEN int __cairn_dump_module(uword at) {
+  struct state *const own = state();
   (void)at;
   /* A child that no fork handler ran in would write its parent's counts again. */
-  if (!st.dir || sys0(SYS_getpid) != st.pid || !begin()) return -1;
-  st.dumped = 1;
-  int r = st.mapped ? 0 : -(emit(COPY) < 0);
+  if (!own->dir || sys0(SYS_getpid) != own->pid || !begin()) return -1;
+  own->dumped = 1;
+  int r = own->mapped ? 0 : -(emit(COPY) < 0);
   done();
   return r;
 }
@@ -329,7 +356,7 @@ static int back(u8 *start, u8 *end, uword at) {
   at &= -(uword)page_size();
   if (at < (uword)start || at >= (uword)end) return 0;
   st.mapped = 0; /* the end writes a file */
-  return map((u8 *)at, (uword)end - at, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) > 0;
+  return !over((u8 *)at, (uword)end - at, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 /* Another process has truncated the file, or its disk is full after all. */
@@ -405,20 +432,21 @@ static void forked(void) {
 /* Moves the records to a file of another directory. On failure nothing changes. A child that uses
  * its parent's file has none of its own. */
 HIDDEN int __cairn_dir_module(uword dir) {
+  struct state *const own = state();
   char old[MAX_PATH];
   struct state was;
   int r = -1;
-  if (sys0(SYS_getpid) != st.pid || st.mapped > st.live || !begin()) return -1;
-  copy(&was, &st, sizeof st);
-  put_path(old, st.n, ".mipraw");
-  st.claimed = 0;
-  st.quiet = st.told = 1;
-  if (set_path((const char *)dir) && emit(st.live ? LIVE : COPY) >= 0) {
+  if (sys0(SYS_getpid) != own->pid || own->mapped > own->live || !begin()) return -1;
+  copy(&was, own, sizeof *own);
+  put_path(old, own->n, ".mipraw");
+  own->claimed = 0;
+  own->quiet = own->told = 1;
+  if (set_path((const char *)dir) && emit(own->live ? LIVE : COPY) >= 0) {
     if (was.claimed) remove_file(old);
-    if (st.mapped) guard();
+    if (own->mapped) guard();
     r = 0;
   } else
-    copy(&st, &was, sizeof st);
+    copy(own, &was, sizeof *own);
   done();
   return r;
 }
@@ -431,10 +459,11 @@ HIDDEN int __cairn_where_module(uword at) {
 HIDDEN int __cairn_set_dir(const char *dir) { return dir ? call_all(DIR, (uword)dir) : -1; }
 
 static void start(int argc, char **argv, char **envp) {
+  struct state *const own = state();
   (void)argc, (void)argv;
   char told[MAX_DIR + 1];
   const char *dir = CAIRN_DEFAULT_DIR, *s;
-  st.pid = (i32)sys0(SYS_getpid);
+  own->pid = (i32)sys0(SYS_getpid);
 #if !GLIBC
   envp = &environ ? environ : 0;
 #endif
@@ -448,11 +477,11 @@ static void start(int argc, char **argv, char **envp) {
   if (s && *s)
     dir = s;
   else { /* a directory that nobody chose, unless the program has */
-    st.quiet = 1;
+    own->quiet = 1;
     told[0] = 0;
     call_all(WHERE, (uword)told);
     if (told[0]) dir = told;
-    st.told = told[0];
+    own->told = told[0];
   }
 #if GLIBC
   /* Without a handle it would outlive its module. */
@@ -464,14 +493,14 @@ static void start(int argc, char **argv, char **envp) {
   /* Some linker scripts do not make them fill whole pages. */
   uword ends = (uword)raw_start | (uword)raw_stop | (uword)order_start | (uword)order_stop;
   const char *word = env(envp, "SCENARIO");
-  if (word) put_some(st.scenario, word, CAIRN_MAX_SCENARIO);
+  if (word) put_some(own->scenario, word, CAIRN_MAX_SCENARIO);
   word = env(envp, "CONTINUOUS");
-  st.live = !(word && *word == '0') && !(ends & (page_size() - 1));
+  own->live = !(word && *word == '0') && !(ends & (page_size() - 1));
   if (!set_path(dir)) {
     if (*dir) print_error("write ", "CAIRN_DIR", -ENAMETOOLONG);
-  } else if (st.live && emit(LIVE) < 0)
-    st.dir = 0; /* reported now, not again at the end */
-  if (st.mapped) guard();
+  } else if (own->live && emit(LIVE) < 0)
+    own->dir = 0; /* reported now, not again at the end */
+  if (own->mapped) guard();
   word = env(envp, "SIGNAL");
   if (word) watch(word);
 }
@@ -479,10 +508,11 @@ static void start(int argc, char **argv, char **envp) {
 /* Writes what is not in a file yet. The module may be about to be unloaded, and then a signal must
  * not be delivered to its handler. */
 static void finish(void) {
-  if (st.mapped & st.live) seal();
-  if (!st.mapped) __cairn_dump_module(0);
-  unhandle(st.sig, on_signal, 1 /* SIG_IGN */);
-  unhandle(st.bus, on_bus, 0);
+  struct state *const own = state();
+  if (own->mapped & own->live) seal();
+  if (!own->mapped) __cairn_dump_module(0);
+  unhandle(own->sig, on_signal, 1 /* SIG_IGN */);
+  unhandle(own->bus, on_bus, 0);
 }
 
 #if !CAIRN_MAPPED

@@ -1,8 +1,11 @@
 /* System calls of rt.c, and text. */
 
-/* gcc duplicates code to save a jump, even at -Os. */
+/* gcc duplicates code to save a jump, even at -Os, and some passes make this code larger: those of
+ * which gcc 12 makes less without them. */
 #if !__clang__
 #pragma GCC optimize("no-thread-jumps", "no-inline-functions-called-once", "no-gcse", "no-move-loop-invariants")
+#pragma GCC optimize("no-caller-saves", "no-tree-loop-optimize", "no-partial-inlining", "no-ssa-phiopt", "no-tree-tail-merge")
+#pragma GCC optimize("no-guess-branch-probability", "no-tree-ccp", "no-shrink-wrap", "no-tree-dominator-opts")
 #endif
 
 #include "sys.h"

@@ -179,7 +179,7 @@ INLINE void attach_used(const i32 *table, const i32 *order) {
 }
 #endif
 
-/* used_room returns how many bytes of such a section go into a file. If a linker put something
+/* used_room returns how many bytes of such a section are mapped. If a linker put something
  * after our part, that is the whole section. */
 static __attribute__((noinline, unused)) u64 used_room(const u8 *start, const u8 *stop, const u8 *used) {
   u64 page = page_size();

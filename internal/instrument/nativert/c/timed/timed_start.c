@@ -299,7 +299,7 @@ void __cairn_early_start(void) {
 static void run_plain(void) {
   static const char message[] =
                         "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
-                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well\n",
+                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well; and files of 256 KB (ulimit -f)\n",
                     error[] = "cairn: and its code cannot be changed to run without it\n";
   enum { KEEPONFORK = 19 };
   __cairn_print(message, sizeof message - 1);

@@ -425,7 +425,7 @@ void __cairn_trace_start(void) {
   started = 1;
   if (!t) {
     __cairn_trace_error("an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
-                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well", 0);
+                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well; and files of 256 KB (ulimit -f)", 0);
     if (__cairn_trace_plain()) return;
     __cairn_trace_error("and its code cannot be changed to run without it", 0);
     sys1(SYS_exit_group, 127);
