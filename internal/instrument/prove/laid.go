@@ -141,8 +141,9 @@ func (l *laidOut) cutSegments() {
 			l.segments = append(l.segments, laidSegment{segment{name: s.Name, a: span{lo: int64(s.Value)}}, s.Section})
 		}
 	}
-	slices.SortStableFunc(l.segments, func(x, y laidSegment) int {
-		return cmp.Or(cmp.Compare(x.section, y.section), cmp.Compare(x.a.lo, y.a.lo))
+	sort.SliceStable(l.segments, func(i, k int) bool { // not of package slices, whose code for each type is large
+		x, y := &l.segments[i], &l.segments[k]
+		return x.section < y.section || x.section == y.section && x.a.lo < y.a.lo
 	})
 }
 
@@ -196,8 +197,9 @@ func (l *laidOut) readFrames(n int, o *object) bool {
 			l.frames[n] = append(l.frames[n], f)
 		}
 	}
-	slices.SortFunc(l.frames[n], func(x, y laidFrame) int {
-		return cmp.Or(cmp.Compare(x.start.section, y.start.section), cmp.Compare(x.start.off, y.start.off))
+	sort.Slice(l.frames[n], func(i, k int) bool {
+		x, y := &l.frames[n][i].start, &l.frames[n][k].start
+		return x.section < y.section || x.section == y.section && x.off < y.off
 	})
 	return true
 }

@@ -1,8 +1,6 @@
 package split
 
 import (
-	"slices"
-
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/layout/exttsp"
@@ -54,7 +52,11 @@ func (p *splitPlan) arrange() {
 	}
 	g := p.graph(movable)
 	best := exttsp.Order(g)
-	if exttsp.Score(g, best) <= exttsp.Score(g, slices.Sorted(slices.Values(best))) {
+	text := make([]int, len(best))
+	for i := range text {
+		text[i] = i
+	}
+	if exttsp.Score(g, best) <= exttsp.Score(g, text) {
 		return
 	}
 	order := make([]int, 0, len(written))
