@@ -1,8 +1,8 @@
 package probe
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/cairnprof/cairn/internal/binary/domtree"
 	"github.com/cairnprof/cairn/internal/disjoint"
@@ -76,7 +76,7 @@ func spanningTree(g *asm.Graph, plan *countPlan, expensive func(block int) bool)
 			return false
 		}
 	}
-	slices.SortStableFunc(arcs, func(a, b arc) int { return cmp.Compare(b.weight, a.weight) })
+	sort.SliceStable(arcs, func(i, k int) bool { return arcs[i].weight > arcs[k].weight })
 	plan.counted = make([]bool, n)
 	plan.counted[0] = true
 	take := make([]bool, len(plan.ways))

@@ -2,7 +2,6 @@ package prove
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"sort"
 
@@ -87,7 +86,7 @@ func (p *prover) pairCode() []*code {
 	})
 	for _, c := range all {
 		list := append([]start{{p.a.Sections[c.a].Name, 0, 0}}, starts[c]...)
-		slices.SortStableFunc(list, func(x, y start) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+		sort.SliceStable(list, func(i, k int) bool { return list[i].a < list[k].a || list[i].a == list[k].a && list[i].b < list[k].b })
 		for i, s := range list {
 			endA, endB := int64(len(c.dataA)), int64(len(c.dataB))
 			if i+1 < len(list) {

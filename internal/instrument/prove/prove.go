@@ -29,9 +29,9 @@
 package prove
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
@@ -187,7 +187,7 @@ func newObject(r *objfile.Relocatable) *object {
 	for i := range r.Sections {
 		s := &r.Sections[i]
 		// The order of the table is the assembler's.
-		slices.SortStableFunc(s.Relocs, func(a, b objfile.Reloc) int { return cmp.Compare(a.Off, b.Off) })
+		sort.SliceStable(s.Relocs, func(i, k int) bool { return s.Relocs[i].Off < s.Relocs[k].Off })
 		s.Relocs = slices.DeleteFunc(s.Relocs, func(r objfile.Reloc) bool { return r.Type == relNone })
 		o.relocs[i] = make(map[uint64]*objfile.Reloc, len(s.Relocs))
 		for k := range s.Relocs {
