@@ -132,7 +132,7 @@ func TestPictures(t *testing.T) {
 
 // pictureless are pages that are looked up, not read: tables, formats, the words of a field, and what is decided for
 // those who work on cairn.
-var pictureless = regexp.MustCompile(`-reference|-why|^(README|apple|architecture|contract|database|environment|formats|glossary|json|languages|limits|lto|markup|rationale|rationale-time|releasing|report-model|schema|targets|troubleshooting|wrap)\.md$`)
+var pictureless = regexp.MustCompile(`-reference|-why|^(README|apple|architecture|contract|database|environment|formats|glossary|json|languages|limits|lto|markup|rationale|rationale-time|releasing|report-model|rust|schema|targets|troubleshooting|windows|wrap)\.md$`)
 
 // TestPictured checks that each page that is read has a picture.
 func TestPictured(t *testing.T) {

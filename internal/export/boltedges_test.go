@@ -79,8 +79,21 @@ func TestOfPlain(t *testing.T) {
 		t.Errorf("a function with other control flow has %+v", c)
 	}
 	m.Funcs = append(m.Funcs, main)
-	m.Counts = append(m.Counts, m.Counts[0])
+	m.Counts = append(m.Counts, prof.Counts{Runs: 1, Calls: 20, Blocks: []uint64{1, 1, 1}, Times: []uint64{6, 14, 20}})
+	m.Funcs[0].File, m.Funcs[2].File = "/src/a/x.c", "/src/b/x.c"
+	for file, want := range map[string]uint64{"/src/a/x.c": 10, "/src/b/x.c": 20, "x.c": 0} {
+		if plain.Funcs[0].File = file; callsOfFirst(m, plain) != want {
+			t.Errorf("main of %s has %d calls, want %d", file, callsOfFirst(m, plain), want)
+		}
+	}
+	m.Funcs[0].File, m.Funcs[2].File, plain.Funcs[0].File = "", "", ""
 	if of, missing := OfPlain(m, plain); missing != 3 || of.Counts[0].Calls != 0 {
 		t.Errorf("of two alike: %d missing, %+v", missing, of.Counts[0])
 	}
+}
+
+// callsOfFirst returns the calls that the first function of a plain build has of a profile.
+func callsOfFirst(m *prof.Module, plain *prof.Map) uint64 {
+	of, _ := OfPlain(m, plain)
+	return of.Counts[0].Calls
 }

@@ -15,12 +15,21 @@ func OfPlain(m *prof.Module, plain *prof.Map) (of *prof.Module, missing int) {
 		signature  uint32
 		blocks     int
 	}
-	keyOf := func(f *prof.Func) key { return key{f.Name, path.Base(f.File), f.Signature, f.NumBlocks()} }
+	// Builds may name a file by different paths; then its base name has to do.
+	keysOf := func(f *prof.Func) [2]key {
+		k := key{f.Name, f.File, f.Signature, f.NumBlocks()}
+		byBase := k
+		byBase.file = path.Base(f.File)
+		return [2]key{k, byBase}
+	}
 	functions := map[key][]int{}
 	for i := range m.Funcs {
 		if m.Funcs[i].Mode.HasEdges() {
-			k := keyOf(&m.Funcs[i])
-			functions[k] = append(functions[k], i)
+			keys := keysOf(&m.Funcs[i])
+			functions[keys[0]] = append(functions[keys[0]], i)
+			if keys[1] != keys[0] {
+				functions[keys[1]] = append(functions[keys[1]], i)
+			}
 		}
 	}
 	of = &prof.Module{Map: *plain, Raws: m.Raws, Counts: make([]prof.Counts, len(plain.Funcs))}
@@ -28,7 +37,11 @@ func OfPlain(m *prof.Module, plain *prof.Map) (of *prof.Module, missing int) {
 	for i := range of.Funcs {
 		f, c := &plain.Funcs[i], &of.Counts[i]
 		c.Blocks, c.Times = make([]uint64, f.NumBlocks()-1), make([]uint64, f.NumBlocks()-1)
-		same := functions[keyOf(f)]
+		keys := keysOf(f)
+		same := functions[keys[0]]
+		if len(same) == 0 {
+			same = functions[keys[1]]
+		}
 		if len(same) != 1 {
 			continue // none, or copies that cannot be told apart
 		}

@@ -221,8 +221,11 @@ func (p *mappedProgram) find(sym *objfile.LinkSymbol, named []probe.MappedFunc, 
 		if ok && !sameBlocks(&found, &placed) {
 			return found, false, true
 		}
-		if !ok {
+		switch {
+		case !ok:
 			found, ok = placed, true
+		case found.File != placed.File: // the symbol does not tell which of them it is of
+			found.File = filepath.Base(found.File)
 		}
 	}
 	return found, ok, false

@@ -260,7 +260,7 @@ func (e *exporter) onPlain(binary string) error {
 	of, missing := export.OfPlain(e.m, plain)
 	verb.Note(e.streams, "%s is a build without probes: the counts are for its blocks, by %s", binary, path)
 	if missing > 0 {
-		verb.Note(e.streams, "%s lacks %s that ran, or has them with other control flow", binary, report.Plural(missing, "function"))
+		verb.Note(e.streams, "%s lacks %s that ran: it does not have them, has them with other control flow, or has several of their names and files", binary, report.Plural(missing, "function"))
 	}
 	e.m, e.same = of, true
 	return nil

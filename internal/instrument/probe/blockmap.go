@@ -29,7 +29,7 @@ func BlockMap(u *asm.Unit, opts Options) (text []byte, funcs []MappedFunc) {
 	r := &Rewriter{
 		Opts: opts, Unit: u,
 		byKey: map[string]*area{}, anchor: map[*asm.Section]int{}, spans: map[*asm.Fragment]int{}, why: map[*asm.Function]string{},
-		Source: opts.SourcePath(u.Source),
+		Source: opts.UnitSource(u),
 	}
 	r.Tail = fmt.Appendf(nil, "\t.section\t%s,\"\",%sprogbits\n", BlockSection, machines[u.Kind].syntax().mark)
 	for _, fn := range u.Funcs {

@@ -3,8 +3,10 @@ package probe
 import (
 	"hash/fnv"
 	"io"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -184,12 +186,54 @@ func (o *Options) SourceFor(function, unit string) string {
 	return unit
 }
 
-// SourcePath returns the path in o.Sources whose base name the compiler gave, or the name itself.
-func (o *Options) SourcePath(base string) string {
-	for _, path := range o.Sources {
-		if path == base || strings.HasSuffix(path, "/"+base) {
-			return path
+// SourcePath returns the path in o.Sources that ends in the name that the compiler gave, or the name itself if none or
+// several do.
+func (o *Options) SourcePath(name string) string {
+	if found := o.sourcesNamed(name); len(found) == 1 {
+		return found[0]
+	}
+	return name
+}
+
+// sourcesNamed returns the paths in o.Sources that end in a name.
+func (o *Options) sourcesNamed(name string) (found []string) {
+	for _, source := range o.Sources {
+		if source == name {
+			return []string{source}
+		}
+		if strings.HasSuffix(source, "/"+name) && !slices.Contains(found, source) {
+			found = append(found, source)
 		}
 	}
-	return base
+	return found
+}
+
+// debugFile matches a file of debug information: its number, directory and name.
+var debugFile = lazyregexp.New(`(?m)^\s*\.file\s+(\d+)\s+(?:"([^"\\\n]+)"\s+)?"([^"\\\n]+)"`)
+
+// UnitSource is SourcePath of a unit's source. gcc gives its base name alone; if a command compiles several files of that
+// name, debug information tells which one it is: number 0 is the source, the others may be included in it.
+func (o *Options) UnitSource(u *asm.Unit) string {
+	sources := o.sourcesNamed(u.Source)
+	if len(sources) < 2 {
+		return o.SourcePath(u.Source)
+	}
+	named := map[string]bool{}
+	for _, m := range debugFile().FindAllSubmatch(u.Src, -1) {
+		for _, name := range []string{path.Join(string(m[2]), string(m[3])), path.Clean(string(m[3]))} {
+			is := (&Options{Sources: sources}).sourcesNamed(name)
+			if len(is) != 1 {
+				continue
+			}
+			if string(m[1]) == "0" {
+				return is[0]
+			}
+			named[is[0]] = true
+			break
+		}
+	}
+	if only := slices.Collect(maps.Keys(named)); len(only) == 1 {
+		return only[0]
+	}
+	return u.Source
 }

@@ -111,7 +111,7 @@ func Rewrite(u *asm.Unit, opts Options) ([]byte, Result) {
 	r := &Rewriter{
 		Opts: opts, Unit: u,
 		byKey: map[string]*area{}, anchor: map[*asm.Section]int{}, spans: map[*asm.Fragment]int{}, why: map[*asm.Function]string{},
-		Source: opts.SourcePath(u.Source),
+		Source: opts.UnitSource(u),
 	}
 	r.Result.Source = r.Source
 	if opts.Lineless {

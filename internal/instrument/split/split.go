@@ -88,7 +88,7 @@ type splitter struct {
 func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
 	named := probe.Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
-	s.result.Source = named.SourcePath(u.Source)
+	s.result.Source = named.UnitSource(u)
 	wanted := map[*asm.Function]*behaviour{}
 	for _, fn := range u.Funcs {
 		if named.Reason(fn, named.SourceFor(fn.Name, s.result.Source)) != "" {

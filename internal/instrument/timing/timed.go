@@ -97,7 +97,7 @@ type timer struct {
 // Rewrite returns the text of u with the code of a timed mode.
 func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	t := &timer{
-		Rewriter: &probe.Rewriter{Opts: opts, Unit: u, Source: opts.SourcePath(u.Source)},
+		Rewriter: &probe.Rewriter{Opts: opts, Unit: u, Source: opts.UnitSource(u)},
 		on:       timings[u.Kind],
 		names:    map[string]bool{}, global: u.Global, needs: map[*asm.Section]bool{},
 		clang: bytes.Contains(u.Src, []byte(" -- Begin function")) || bytes.Contains(u.Src, []byte("clang version")),
