@@ -81,6 +81,7 @@ cairn record --lbr -o sampled.perf --every 7 -- ./sampled 27
 // jsonCommands are the commands with --json, and with what they are run.
 var jsonCommands = []struct{ name, lines string }{
 	{"build", "build --json --mode count -- gcc -O1 -o built main.c"},
+	{"build --map", "build --json --map -- gcc -O1 -o mapped main.c"},
 	{"merge", "merge --json -o again.mip full full.raws"},
 	{"info", "info --json full.mip\ninfo --json full\ninfo --json full.raws\ninfo --json order.mip"},
 	{"show", "show --json full.mip --debug full\nshow --json order.mip"},

@@ -277,8 +277,8 @@ func (m *mapSummary) Print(s *verb.Streams) {
 		}
 		fmt.Fprintf(s.Err, "cairn: build: %s: blocks of %s\n", p.Path+MapExt, report.Plural(p.Functions, "function"))
 		if p.Missing > 0 {
-			fmt.Fprintf(s.Err, "  no blocks: %s, %s%% of the code: compiled before this build, or not by it (%s, ...)\n",
-				report.Plural(p.Missing, "function"), report.Decimal(100*float64(p.Left)/float64(p.Left+p.Bytes)), p.Example)
+			fmt.Fprintf(s.Err, "  no blocks: %s, %s%% of the code: compiled before this build, or not by it (%s%s)\n",
+				report.Plural(p.Missing, "function"), report.Decimal(100*float64(p.Left)/float64(p.Left+p.Bytes)), p.Example, report.Either(uint64(p.Missing), "", ", ..."))
 		}
 		if p.Ambiguous > 0 {
 			fmt.Fprintf(s.Err, "  of them: %s of which another one has the name, the file and the size\n", report.Plural(p.Ambiguous, "function"))

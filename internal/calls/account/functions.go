@@ -104,7 +104,7 @@ func groupNodes(t *calltrie.Trie, key func(*calltrie.Node) uint64) []*group {
 		}
 		of[id] = g
 		s := &groups[g].stats
-		if n.Parent != calltrie.Root && of[n.Parent] == g && t.Node(n.Parent).Func != n.Func {
+		if up := t.Node(n.Parent); n.Parent != calltrie.Root && up.Calls > 0 && of[n.Parent] == g && up.Func != n.Func {
 			s.Self, s.Folded, s.Idle = s.Self+n.Self, s.Folded+n.Folded, s.Idle+n.Idle
 			continue
 		}
@@ -115,15 +115,16 @@ func groupNodes(t *calltrie.Trie, key func(*calltrie.Node) uint64) []*group {
 	return groups
 }
 
-// addOuter adds to each group the totals of its outermost nodes. It walks the
+// addOuter adds to each group the totals of its outermost nodes with calls. It walks the
 // trie once and keeps for each group how many of its nodes are on the path, as
 // looking up all paths would take the square of their length.
 func addOuter(t *calltrie.Trie, groups []*group, of []int32) {
 	above := make([]uint32, len(groups))
+	counted := func(id calltrie.NodeID) uint32 { return uint32(min(t.Node(id).Calls, 1)) }
 	t.Walk(func(id calltrie.NodeID) {
 		if above[of[id]] == 0 {
 			groups[of[id]].outer += t.Node(id).Total
 		}
-		above[of[id]]++
-	}, func(id calltrie.NodeID) { above[of[id]]-- })
+		above[of[id]] += counted(id)
+	}, func(id calltrie.NodeID) { above[of[id]] -= counted(id) })
 }
