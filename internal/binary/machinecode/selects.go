@@ -16,8 +16,8 @@ const (
 	Plain    Use = iota
 	Compares     // it only sets flags
 	Selects      // its result depends on flags: compilers write it in place of a conditional jump
-	// Moves only moves a constant or a register, restores registers, jumps or returns: compilers share such code
-	// between places, and write it anywhere.
+	// Moves only moves or extends a constant or a register, restores registers, jumps or returns: compilers share such
+	// code between places, and write it anywhere.
 	Moves
 )
 
@@ -38,6 +38,8 @@ func (x86Arch) Use(code []byte) Use {
 		switch {
 		case op >= 0xb0 && op <= 0xbf, op == 0xc9, op >= 0x50 && op <= 0x5f, registers && (op == 0xc6 || op == 0xc7 || op >= 0x88 && op <= 0x8b):
 			return Moves
+		case registers && op == 0x63, op == 0x98: // movslq, cltq
+			return Moves
 		case same && (op >= 0x30 && op <= 0x33 || op >= 0x28 && op <= 0x2b): // xor, sub of a register and itself
 			return Moves
 		case registers && in.ModRM&7 == regSP && in.Rex&1 == 0 && (op == 0x81 || op == 0x83) && (reg == 0 || reg == 5): // rsp
@@ -54,6 +56,8 @@ func (x86Arch) Use(code []byte) Use {
 	case x86.Map0F:
 		switch {
 		case same && (op == 0x57 || op == 0xef): // xorps, pxor
+			return Moves
+		case registers && (op == 0xb6 || op == 0xb7 || op == 0xbe || op == 0xbf): // movzx, movsx
 			return Moves
 		case op >= 0x40 && op <= 0x4f, op >= 0x90 && op <= 0x9f: // cmovcc, setcc
 			return Selects
@@ -75,6 +79,8 @@ func (aarch64Arch) Use(code []byte) Use {
 	}
 	switch {
 	case w&0x1f800000 == 0x12800000, w&0x7fe0ffe0 == 0x2a0003e0, w&0x7fc003e0 == 0x28c003e0, w&0x7fc003e0 == 0x294003e0: // mov, ldp from the stack
+		return Moves
+	case w&0xfffffc00 == 0x93407c00, w&0xffffdc00 == 0x53001c00: // sxtw, uxtb, uxth
 		return Moves
 	case w&0x1fe00000 == 0x1a800000, w&0x3fe00000 == 0x3a400000, w&0xff200c00 == 0x1e200c00: // csel, ccmp, fcsel
 		return Selects
