@@ -1,6 +1,6 @@
 package pseudoprobe
 
-import "slices"
+import "github.com/cairnprof/cairn/internal/stablesort"
 
 // Kind is the kind of a probe's place.
 type Kind uint8
@@ -57,7 +57,7 @@ func (t *Table) index() {
 	for i := range t.byAddr {
 		t.byAddr[i] = uint32(i)
 	}
-	slices.SortFunc(t.byAddr, func(a, b uint32) int {
+	stablesort.Func(t.byAddr, func(a, b uint32) int {
 		x, y := t.Probes[a].Addr, t.Probes[b].Addr
 		switch {
 		case x < y:

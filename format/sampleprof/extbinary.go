@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // The extensible binary format of LLVM's ProfileData/SampleProfWriter.cpp: a table of
@@ -95,7 +97,7 @@ func (x *extWriter) cut() []byte {
 // the contexts.
 func (f *File) WriteExtBinary(w io.Writer) error {
 	list := f.Contexts
-	slices.SortFunc(list, func(a, b Context) int {
+	stablesort.Func(list, func(a, b Context) int {
 		return cmp.Or(cmp.Compare(b.Samples.Total(), a.Samples.Total()), a.Compare(&b))
 	})
 	x := &extWriter{contexts: f.HasContexts, md5: f.MD5, hash: f.HashNames && !f.MD5, names: map[string]uint64{}}

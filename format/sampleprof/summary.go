@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // cutoffs are the shares of all counts, in millionths, that a summary lists: those
@@ -62,7 +62,7 @@ func SummarizeProfile(p Profile) Summary {
 		counts = s.counts(counts)
 		out.MaxHead = max(out.MaxHead, s.Head)
 	}
-	slices.SortFunc(counts, func(a, b uint64) int { return cmp.Compare(b, a) })
+	stablesort.Func(counts, func(a, b uint64) int { return cmp.Compare(b, a) })
 	for _, n := range counts {
 		out.Total = saturate.Add(out.Total, n)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: a profile with contexts is tens of megabytes of small numbers, and writing them with fmt takes as
@@ -42,7 +44,7 @@ type entry struct {
 
 // writeEntries writes a list with names as title appends them.
 func writeEntries(w io.Writer, list []entry, title func([]byte, *Context) []byte) error {
-	slices.SortFunc(list, func(a, b entry) int {
+	stablesort.Func(list, func(a, b entry) int {
 		if a.total != b.total {
 			return cmp.Compare(b.total, a.total)
 		}

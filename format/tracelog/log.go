@@ -296,7 +296,7 @@ func (j *joiner) flush() bool {
 	}
 	clear(j.open)
 	j.opened = 0
-	slices.SortFunc(list, func(a, b *Episode) int {
+	stablesort.Func(list, func(a, b *Episode) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.TID, b.TID))
 	})
 	for _, e := range list {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // clock returns the clock of a log. The rate in the header can be 0, or the maximum frequency of a CPU, which
@@ -42,7 +43,7 @@ func estimate(parts []part) uint64 {
 			timed = append(timed, p)
 		}
 	}
-	slices.SortFunc(timed, func(a, b part) int { return cmp.Compare(a.wall, b.wall) })
+	stablesort.Func(timed, func(a, b part) int { return cmp.Compare(a.wall, b.wall) })
 	for i := range min(most, len(timed)) {
 		some = append(some, timed[i*(len(timed)-1)/max(min(most, len(timed))-1, 1)])
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Blame describes a caller that took too long, apart from its callees.
@@ -243,7 +244,7 @@ func (g *callerGroups) below(group *Group) {
 			b.Longest = time
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *Below) int {
+	stablesort.Func(list, func(a, b *Below) int {
 		return cmp.Or(cmp.Compare(b.Time.Lo, a.Time.Lo), cmp.Compare(b.Calls, a.Calls))
 	})
 	const most = 8

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Late is how much of the late time the rows of a report explain. Late is the time of the outermost calls that took
@@ -99,7 +100,7 @@ func (w *Writer) outside() []outside {
 		}
 		o.own, o.time = saturate.Add(o.own, c.own.Lo), saturate.Add(o.time, c.time.Lo)
 	}
-	slices.SortStableFunc(list, func(a, b *outside) int { return cmp.Compare(b.own, a.own) })
+	stablesort.Func(list, func(a, b *outside) int { return cmp.Compare(b.own, a.own) })
 	var out []outside
 	for _, o := range list {
 		if len(out) < most && o.own >= o.time/part && o.own >= 1e8 {

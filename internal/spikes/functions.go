@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Row is a function that took too long itself: the first of a chain to, or a caller whose callees do not
@@ -86,7 +87,7 @@ func (s *Set) Rows(by Order, name Namer) []Row {
 	case ByTime:
 		key = func(r *Row) uint64 { return r.last }
 	}
-	slices.SortStableFunc(t.order, func(a, b *Row) int {
+	stablesort.Func(t.order, func(a, b *Row) int {
 		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Most, a.Most), cmp.Compare(a.Place.Function, b.Place.Function))
 	})
 	out := make([]Row, len(t.order))

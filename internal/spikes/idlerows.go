@@ -48,7 +48,7 @@ func (w *Writer) rowsOf(in func(*Group) bool) []IdleRow {
 		}
 		r.Seen, r.Sum = saturate.Add(r.Seen, g.Seen), saturate.Add(r.Sum, g.Sum)
 	}
-	slices.SortStableFunc(rows, func(a, b *IdleRow) int { return cmp.Compare(b.Sum, a.Sum) })
+	stablesort.Func(rows, func(a, b *IdleRow) int { return cmp.Compare(b.Sum, a.Sum) })
 	out := make([]IdleRow, len(rows))
 	for i, r := range rows {
 		out[i] = *r

@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // AddOpen adds a call that had not ended when the log was last written.
@@ -33,7 +34,7 @@ func (s *Set) Open(name Namer) (late, lasting []*Spike) {
 		}
 	}
 	for _, list := range [][]*Spike{late, lasting} {
-		slices.SortStableFunc(list, func(a, b *Spike) int {
+		stablesort.Func(list, func(a, b *Spike) int {
 			return cmp.Or(cmp.Compare(b.Peak.Lo, a.Peak.Lo), cmp.Compare(a.Log, b.Log), cmp.Compare(a.TID, b.TID))
 		})
 	}

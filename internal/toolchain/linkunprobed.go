@@ -18,6 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -218,7 +219,7 @@ func unprobedUnit(code *objfile.LinkCode, name, dir string) *prof.Unit {
 		if source == name && a.Source != "" {
 			a.File = a.Source // Go's units are packages
 		}
-		slices.SortFunc(a.Lines, func(x, y prof.LineRange) int {
+		stablesort.Func(a.Lines, func(x, y prof.LineRange) int {
 			return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.From, y.From))
 		})
 		a.Lines = prof.JoinRanges(a.Lines)

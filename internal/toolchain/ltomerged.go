@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -142,7 +143,7 @@ func (m *mergedLink) findTexts(base string) error {
 		n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, base+".lto."), ".s"))
 		return n
 	}
-	slices.SortFunc(merged, func(a, b string) int { return cmp.Or(cmp.Compare(partition(a), partition(b)), cmp.Compare(a, b)) })
+	stablesort.Func(merged, func(a, b string) int { return cmp.Or(cmp.Compare(partition(a), partition(b)), cmp.Compare(a, b)) })
 	m.texts = merged
 	for i := range m.line.Words {
 		input := m.in.words[i]

@@ -18,6 +18,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -202,7 +203,7 @@ func (p *mappedProgram) place(byName map[string][]probe.MappedFunc) (funcs []pro
 			last = sym.Addr
 		}
 	}
-	slices.SortFunc(funcs, func(a, b prof.Func) int { return cmp.Compare(a.Addr(), b.Addr()) })
+	stablesort.Func(funcs, func(a, b prof.Func) int { return cmp.Compare(a.Addr(), b.Addr()) })
 	return funcs
 }
 

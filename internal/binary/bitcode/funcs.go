@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Func is a function that a module defines.
@@ -355,7 +357,7 @@ func (c *codeReader) body(width uint, fn *Func) {
 	for line := range seen {
 		fn.Lines = append(fn.Lines, line)
 	}
-	slices.SortFunc(fn.Lines, func(a, b Line) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	stablesort.Func(fn.Lines, func(a, b Line) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
 	for number := range c.files {
 		if number > known {
 			delete(c.files, number)

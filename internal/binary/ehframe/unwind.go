@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // CFA is the rule for the canonical frame address: the value of the stack pointer before the
@@ -90,13 +91,13 @@ func (t *table) sorted() []Row {
 		return t.rows
 	}
 	order := slices.Clone(t.entries)
-	slices.SortFunc(order, func(a, b entryRows) int { return cmp.Or(cmp.Compare(a.pc, b.pc), cmp.Compare(a.from, b.from)) })
+	stablesort.Func(order, func(a, b entryRows) int { return cmp.Or(cmp.Compare(a.pc, b.pc), cmp.Compare(a.from, b.from)) })
 	rows := make([]Row, 0, len(t.rows))
 	for _, e := range order {
 		rows = append(rows, t.rows[e.from:e.to]...)
 	}
 	if !slices.IsSortedFunc(rows, byPC) {
-		slices.SortStableFunc(t.rows, byPC)
+		stablesort.Func(t.rows, byPC)
 		return t.rows
 	}
 	return rows
@@ -105,7 +106,7 @@ func (t *table) sorted() []Row {
 // Merge returns the rows of two tables of one module, which may have the same functions.
 func Merge(a, b []Row) []Row {
 	all := slices.Concat(a, b)
-	slices.SortStableFunc(all, func(a, b Row) int { return cmp.Compare(a.PC, b.PC) })
+	stablesort.Func(all, func(a, b Row) int { return cmp.Compare(a.PC, b.PC) })
 	return compact(all)
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Pointer is a word of data that contains an address in the module after loading: both are
@@ -78,7 +80,7 @@ func (f *File) pointers(code []CodeSection, others map[uint64]bool) ([]Pointer, 
 			r.relocated(bytes)
 		}
 	}
-	slices.SortFunc(r.found, func(a, b Pointer) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.To, b.To)) })
+	stablesort.Func(r.found, func(a, b Pointer) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.To, b.To)) })
 	return slices.Compact(r.found), nil
 }
 

@@ -122,7 +122,7 @@ func (f *File) functionSections() []span {
 			code = append(code, span{s.Addr, s.Addr + s.Size})
 		}
 	}
-	slices.SortFunc(code, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	stablesort.Func(code, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	return code
 }
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Image is an ELF file of any word size and byte order, or a Mach-O file, linked or not, with
@@ -158,7 +160,7 @@ func (im *Image) codeSpans() []span {
 				im.code = append(im.code, span{s.addr, s.addr + s.size})
 			}
 		}
-		slices.SortFunc(im.code, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+		stablesort.Func(im.code, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	}
 	return im.code
 }

@@ -217,7 +217,7 @@ func (im *Image) codeUnits() *codeUnits {
 		}
 	}
 	b.finish()
-	slices.SortFunc(c.code, func(a, b unitCode) int { return cmp.Compare(a.lo, b.lo) })
+	stablesort.Func(c.code, func(a, b unitCode) int { return cmp.Compare(a.lo, b.lo) })
 	return c
 }
 

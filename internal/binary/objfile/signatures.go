@@ -5,6 +5,8 @@ import (
 	"debug/dwarf"
 	"fmt"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Signature describes how a function is called, from debug information.
@@ -39,7 +41,7 @@ func Signatures(path string, wanted func(name string) bool) ([]Signature, error)
 	for _, s := range r.found {
 		out = append(out, s)
 	}
-	slices.SortFunc(out, func(a, b Signature) int { return cmp.Compare(a.Name, b.Name) })
+	stablesort.Func(out, func(a, b Signature) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

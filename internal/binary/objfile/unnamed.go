@@ -46,7 +46,7 @@ func (f *File) RemainingSymbols() (out RemainingSymbols, err error) {
 		return out, nil // without the table, or with a damaged one, exported symbols are left
 	}
 	frames, _ := ehframe.Read(data, addr, f.Machine()) // those before damage
-	slices.SortFunc(frames, func(a, b ehframe.Frame) int { return cmp.Compare(a.Lo, b.Lo) })
+	stablesort.Func(frames, func(a, b ehframe.Frame) int { return cmp.Compare(a.Lo, b.Lo) })
 	out.count(f.unnamed(out.Symbols, frames))
 	return out, nil
 }

@@ -2,11 +2,11 @@ package account
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/quantile"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Costs are calls and what they cost, in the unit of the trie they are from.
@@ -111,7 +111,7 @@ func groupNodes(t *calltrie.Trie, key func(*calltrie.Node) uint64) []*group {
 		s.Merge(&n.Stats)
 	}
 	addOuter(t, groups, of)
-	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.key, b.key) })
+	stablesort.Func(groups, func(a, b *group) int { return cmp.Compare(a.key, b.key) })
 	return groups
 }
 

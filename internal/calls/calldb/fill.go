@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // New makes a database in memory.
@@ -209,7 +210,7 @@ func fillSlowest(ctx context.Context, tx *sql.Tx, data *Data, x *index) error {
 		}
 	}
 	// Those of each log are in order, and ties keep the order of logs.
-	slices.SortStableFunc(list, func(a, b call) int {
+	stablesort.Func(list, func(a, b call) int {
 		switch {
 		case a.Duration > b.Duration:
 			return -1

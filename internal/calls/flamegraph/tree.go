@@ -11,6 +11,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // noStats are those of a side on which a function was not called.
@@ -207,7 +208,7 @@ func (t *tree) choose(o *Options, sides []weights, measures []int) []bool {
 		}
 	}
 	if most := cmp.Or(o.MaxNodes, DefaultNodes); len(list) > most {
-		slices.SortFunc(list, func(a, b int32) int {
+		stablesort.Func(list, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b))
 		})
 		list = list[:max(most, 0)]
@@ -256,7 +257,7 @@ func (t *tree) name(n *node) string {
 func (t *tree) children(sides []weights) [][]int32 {
 	list := t.childLists()
 	for _, l := range list {
-		slices.SortFunc(l, func(a, b int32) int {
+		stablesort.Func(l, func(a, b int32) int {
 			x, y := &t.nodes[a], &t.nodes[b]
 			if x.label && y.label {
 				return cmp.Compare(a, b)

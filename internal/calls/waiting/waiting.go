@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Of returns what a function waits for, "" for those that do not stand for a wait.
@@ -100,7 +101,7 @@ func (d *Division) finish(waited map[int32]map[calllog.FuncID]uint64) {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
+	stablesort.Func(order, func(a, b int32) int {
 		x, y := &d.Sums[a], &d.Sums[b]
 		return cmp.Or(cmp.Compare(y.Time-y.Idle, x.Time-x.Idle), cmp.Compare(y.Time, x.Time), cmp.Compare(x.For, y.For))
 	})

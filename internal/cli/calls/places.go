@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -126,7 +126,7 @@ func forgetKept(dir string) {
 			written[e.Name()] = info.ModTime().UnixNano()
 		}
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(written[a.Name()], written[b.Name()]) })
+	stablesort.Func(entries, func(a, b fs.DirEntry) int { return cmp.Compare(written[a.Name()], written[b.Name()]) })
 	for _, e := range entries[:len(entries)-placesFiles] {
 		os.Remove(filepath.Join(dir, e.Name()))
 	}

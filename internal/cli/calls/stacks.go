@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -172,7 +173,7 @@ func (f *stacksFlags) rank(l *stackList, set *LogSet, key func(*calltrie.Stats) 
 		l.nodes = slices.DeleteFunc(l.nodes, func(id calltrie.NodeID) bool { return keyOf(id) < least })
 	}
 	var ranks []uint32 // of stacks, to order those with equal keys
-	slices.SortFunc(l.nodes, func(a, b calltrie.NodeID) int {
+	stablesort.Func(l.nodes, func(a, b calltrie.NodeID) int {
 		if c := cmp.Compare(keyOf(b), keyOf(a)); c != 0 {
 			return c
 		}

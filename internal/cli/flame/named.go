@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/stackfile"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/sample"
 )
@@ -254,7 +255,7 @@ func (x *namedStacks) labelled() []flamegraph.Group {
 			totals[label] = saturate.Add(totals[label], n.Self)
 		}
 	}
-	slices.SortStableFunc(x.order, func(a, b string) int { return cmp.Compare(totals[b], totals[a]) })
+	stablesort.Func(x.order, func(a, b string) int { return cmp.Compare(totals[b], totals[a]) })
 	var list []flamegraph.Group
 	for _, label := range x.order {
 		list = append(list, flamegraph.Group{Label: label, Trie: x.groups[label]})

@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -46,7 +47,7 @@ func FindBinaries(ctx context.Context, s *verb.Streams, samples []string) (*Foun
 		}
 	}
 	list := slices.Clone(all.list)
-	slices.SortStableFunc(list, func(a, b *ran) int {
+	stablesort.Func(list, func(a, b *ran) int {
 		return cmp.Or(cmp.Compare(b.samples, a.samples), cmp.Compare(b.frames, a.frames), strings.Compare(a.path, b.path))
 	})
 	var missing []string

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // lanes is a log with threads that have no calls.
@@ -22,7 +23,7 @@ func (l *lanes) sort() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	stablesort.Func(order, func(a, b int) int {
 		x, y := l.threads[a], l.threads[b]
 		return cmp.Or(cmp.Compare(x.PID, y.PID), cmp.Compare(x.TID, y.TID))
 	})

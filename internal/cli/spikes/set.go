@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/spikes/spikecontrol"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -194,7 +195,7 @@ func writeSpikeStatus(s *verb.Streams, style report.Style, list []*spikecontrol.
 		for _, c := range st.Channels {
 			channels = append(channels, map[bool]string{true: "+", false: "-"}[c.On]+report.Printable(c.Name))
 		}
-		slices.SortFunc(channels, func(a, b string) int { return cmp.Compare(a[1:], b[1:]) })
+		stablesort.Func(channels, func(a, b string) int { return cmp.Compare(a[1:], b[1:]) })
 		table.Add(report.Text(strconv.Itoa(st.PID)), report.Text(report.Printable(filepath.Base(st.Program))),
 			report.Cell{Text: state, Color: color}, report.Text(spikes.Duration(uint64(max(st.Threshold, 0)))),
 			report.Text(report.Count(st.Rate)), report.Text(report.Count(st.Episodes)), report.Text(strings.Join(channels, " ")))

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sort"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -50,6 +50,6 @@ func (m *namedModule) readFrames() {
 	if err != nil {
 		return
 	}
-	slices.SortFunc(frames, func(a, b ehframe.Frame) int { return cmp.Compare(a.Lo, b.Lo) })
+	stablesort.Func(frames, func(a, b ehframe.Frame) int { return cmp.Compare(a.Lo, b.Lo) })
 	m.frames = frames
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -134,7 +135,7 @@ type windowTree struct {
 
 func (w *windowTree) add(id calltrie.NodeID, depth int) {
 	callees := slices.Clone(w.callees[id])
-	slices.SortFunc(callees, func(a, b calltrie.NodeID) int {
+	stablesort.Func(callees, func(a, b calltrie.NodeID) int {
 		x, y := &w.trie.Node(a).Stats, &w.trie.Node(b).Stats
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Calls, x.Calls), cmp.Compare(a, b))
 	})

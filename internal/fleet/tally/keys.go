@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: the key of each file that was ever counted is needed to count it once, and there may be hundreds of
@@ -135,8 +136,8 @@ func (s *keySet) store() error {
 			gone = append(gone, k)
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
-	slices.SortFunc(gone, compareKeys)
+	stablesort.Func(keys, compareKeys)
+	stablesort.Func(gone, compareKeys)
 	w := newLayerWriter(s.objects, len(keys))
 	for _, k := range keys {
 		if err := w.add(k); err != nil {
@@ -169,7 +170,7 @@ func (s *keySet) drop() {
 		order[i] = &s.layers[i]
 		sum += 8 * len(order[i].bloom)
 	}
-	slices.SortFunc(order, func(a, b *keyLayer) int { return cmp.Compare(b.count, a.count) })
+	stablesort.Func(order, func(a, b *keyLayer) int { return cmp.Compare(b.count, a.count) })
 	for _, l := range order {
 		if sum <= s.most {
 			return
@@ -211,7 +212,7 @@ func (s *keySet) join(a, b *keyLayer, first bool) (keyLayer, error) {
 	l, err := w.end()
 	if !first {
 		l.Gone = append(slices.Clip(a.Gone), b.Gone...)
-		slices.SortFunc(l.Gone, compareKeys)
+		stablesort.Func(l.Gone, compareKeys)
 		l.Gone = slices.Compact(l.Gone)
 	}
 	return l, err

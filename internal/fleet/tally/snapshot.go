@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/fleet/inbox"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -140,7 +141,7 @@ func (s *State) storePages() error {
 		}
 	}
 	for i, builds := range changed {
-		slices.SortFunc(builds, func(a, b *build) int { return cmp.Compare(a.id, b.id) })
+		stablesort.Func(builds, func(a, b *build) int { return cmp.Compare(a.id, b.id) })
 		var p page
 		for _, b := range builds {
 			e := b.entry

@@ -1,10 +1,10 @@
 package linkmap
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/gobuild/image"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -36,7 +36,7 @@ func addCalls(file image.Image, funcs []prof.Func) {
 				}
 			}
 		}
-		slices.SortFunc(f.Calls, func(a, b prof.Call) int { return strings.Compare(a.Callee, b.Callee) })
+		stablesort.Func(f.Calls, func(a, b prof.Call) int { return strings.Compare(a.Callee, b.Callee) })
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -107,7 +108,7 @@ func ranges(lines []rewrite.Lines) (list []golines.Range) {
 // lineRanges returns all lines of a function, ascending.
 func lineRanges(fn *rewrite.Func) (list []prof.LineRange) {
 	lines := slices.Concat(append(slices.Clone(fn.Blocks), fn.Rest)...)
-	slices.SortFunc(lines, func(a, b rewrite.Lines) int { return cmp.Compare(a.From, b.From) })
+	stablesort.Func(lines, func(a, b rewrite.Lines) int { return cmp.Compare(a.From, b.From) })
 	for _, l := range lines {
 		if n := len(list); n > 0 && uint32(l.From) <= list[n-1].To+1 {
 			list[n-1].To = max(list[n-1].To, uint32(l.To))

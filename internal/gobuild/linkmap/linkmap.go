@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/golines"
@@ -18,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/gobuild/image"
 	"github.com/cairnprof/cairn/internal/gobuild/percpu"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -79,7 +79,7 @@ func Make(file image.Image, tables []*functable.Table, library bool) (*Linked, e
 	}
 	l.linked.Functions = len(l.funcs)
 	addCalls(file, l.funcs)
-	slices.SortFunc(p.wide, func(a, b percpu.Range) int { return cmp.Compare(a.From, b.From) })
+	stablesort.Func(p.wide, func(a, b percpu.Range) int { return cmp.Compare(a.From, b.From) })
 	if err := percpu.Change(file, p.list, p.wide, l.prefix); err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (p *program) function(t *functable.Table, fn *rewrite.Func, counters uint64
 	for _, s := range code {
 		f.Fragments = append(f.Fragments, prof.Fragment{Addr: s.Addr, Size: uint32(s.Size)})
 	}
-	slices.SortFunc(f.Fragments, func(a, b prof.Fragment) int { return int(int64(a.Addr) - int64(b.Addr)) })
+	stablesort.Func(f.Fragments, func(a, b prof.Fragment) int { return int(int64(a.Addr) - int64(b.Addr)) })
 	if n := len(fn.Blocks); len(code) == 0 {
 		f.Fragments = []prof.Fragment{{Addr: record, Size: uint32(n)}}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/gobuild/image"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Constants of the format, from Apple's <mach-o/loader.h> and <mach-o/nlist.h>.
@@ -235,7 +236,7 @@ func (f *File) Symbols() ([]image.Symbol, error) {
 		}
 		list = append(list, s)
 	}
-	slices.SortStableFunc(list, func(a, b image.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(list, func(a, b image.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
 	next := ^uint64(0)
 	for i := len(list) - 1; i >= 0; i-- {
 		s := &list[i]

@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -81,7 +82,7 @@ func (o *Options) ltoUnit(src, dump []byte, source string) *prof.Unit {
 		}
 		u.Funcs = append(u.Funcs, a)
 	}
-	slices.SortFunc(u.Refs, func(a, b prof.Refs) int { return cmp.Compare(a.From, b.From) })
+	stablesort.Func(u.Refs, func(a, b prof.Refs) int { return cmp.Compare(a.From, b.From) })
 	u.Refs = slices.CompactFunc(u.Refs, func(a, b prof.Refs) bool { return a.From == b.From })
 	return u
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -72,7 +73,7 @@ func lineRanges(f *asm.Function, name func(n int32) string) []prof.LineRange {
 
 // sortedRanges returns ranges in the order of records.
 func sortedRanges(ranges []prof.LineRange) []prof.LineRange {
-	slices.SortFunc(ranges, func(a, b prof.LineRange) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From)) })
+	stablesort.Func(ranges, func(a, b prof.LineRange) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From)) })
 	return prof.JoinRanges(ranges)
 }
 

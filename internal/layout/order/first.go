@@ -63,7 +63,7 @@ func concatenate(traces []trace) []uint32 {
 // then by address.
 func byMeanOrder(in *Input) []uint32 {
 	ranked := slices.DeleteFunc(ByAddress(in), func(f uint32) bool { return in.Funcs[f].MeanOrder <= 0 })
-	slices.SortStableFunc(ranked, func(a, b uint32) int {
+	stablesort.Func(ranked, func(a, b uint32) int {
 		return cmp.Compare(in.Funcs[a].MeanOrder, in.Funcs[b].MeanOrder)
 	})
 	return ranked
@@ -74,7 +74,7 @@ func byMeanOrder(in *Input) []uint32 {
 // signature.
 func byRuns(in *Input) []uint32 {
 	ranked := byMeanOrder(in)
-	slices.SortStableFunc(ranked, func(a, b uint32) int {
+	stablesort.Func(ranked, func(a, b uint32) int {
 		return cmp.Compare(in.Funcs[b].Runs, in.Funcs[a].Runs)
 	})
 	return ranked

@@ -80,7 +80,7 @@ func groupsOf(in *Input, traces []trace) []group {
 		}
 	}
 	of := func(f uint32) signature { return signatures[int(f)*words : int(f+1)*words] }
-	slices.SortFunc(funcs, func(a, b uint32) int {
+	stablesort.Func(funcs, func(a, b uint32) int {
 		return cmp.Or(slices.Compare(of(a), of(b)), cmp.Compare(positions[a], positions[b]), cmp.Compare(a, b))
 	})
 	var groups []group

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -80,8 +81,8 @@ func (match *Match) pair(m *prof.Map, l *Layout, here, there []int) {
 			left = append(left, f)
 		}
 	}
-	slices.SortStableFunc(left, func(a, b int) int { return cmp.Compare(sizeHere(a), sizeHere(b)) })
-	slices.SortStableFunc(there, func(a, b int) int { return cmp.Compare(sizeThere(a), sizeThere(b)) })
+	stablesort.Func(left, func(a, b int) int { return cmp.Compare(sizeHere(a), sizeHere(b)) })
+	stablesort.Func(there, func(a, b int) int { return cmp.Compare(sizeThere(a), sizeThere(b)) })
 	for k, f := range left[:min(len(left), len(there))] {
 		match.Funcs[f] = there[k]
 		match.Guessed++

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/page"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // MaxTexts is how many bytes of source texts a report has at most, and maxHotTexts how many of them are of files of
@@ -30,7 +31,7 @@ func (b *builder) findTexts() {
 			recorded = append(recorded, i)
 		}
 	}
-	slices.SortStableFunc(recorded, func(x, y int) int { return b.m.Files[y].Functions[1] - b.m.Files[x].Functions[1] })
+	stablesort.Func(recorded, func(x, y int) int { return b.m.Files[y].Functions[1] - b.m.Files[x].Functions[1] })
 	used := b.takeTexts(recorded, MaxTexts)
 	b.takeTexts(b.hotFiles(recorded), min(maxHotTexts, MaxTexts-used))
 }
@@ -86,7 +87,7 @@ func (b *builder) hotFiles(recorded []int) []int {
 		}
 	}
 	files := slices.Sorted(maps.Keys(share))
-	slices.SortStableFunc(files, func(x, y int) int { return cmp.Compare(share[y], share[x]) })
+	stablesort.Func(files, func(x, y int) int { return cmp.Compare(share[y], share[x]) })
 	return files
 }
 

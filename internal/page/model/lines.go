@@ -278,7 +278,7 @@ func (b *builder) linesOfFunctions(known int) {
 		}
 	}
 	for file, list := range byFile {
-		slices.SortStableFunc(list, func(x, y int) int { return b.m.Functions[x].Line - b.m.Functions[y].Line })
+		stablesort.Func(list, func(x, y int) int { return b.m.Functions[x].Line - b.m.Functions[y].Line })
 		lines := b.sources[file].Lines
 		for n, i := range list {
 			f := &b.m.Functions[i]

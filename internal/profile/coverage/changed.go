@@ -1,6 +1,10 @@
 package coverage
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
+)
 
 // Range is a range of lines, both ends included.
 type Range struct{ From, To int }
@@ -43,7 +47,7 @@ func Changed(files []SourceFile, order []string, changed map[string][]Range) []C
 // join returns the same lines as ranges that do not touch, ascending.
 func join(ranges []Range) (joined []Range) {
 	ranges = slices.Clone(ranges)
-	slices.SortFunc(ranges, func(a, b Range) int { return a.From - b.From })
+	stablesort.Func(ranges, func(a, b Range) int { return a.From - b.From })
 	for _, r := range ranges {
 		if n := len(joined); n > 0 && r.From <= joined[n-1].To+1 {
 			joined[n-1].To = max(joined[n-1].To, r.To)

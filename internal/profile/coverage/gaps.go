@@ -1,6 +1,10 @@
 package coverage
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
+)
 
 // Gap is code that did not run.
 type Gap struct {
@@ -38,7 +42,7 @@ func (f *SourceFile) Gaps() (gaps []Gap) {
 		}
 		gaps = append(gaps, Gap{fn, true, r})
 	}
-	slices.SortStableFunc(gaps, func(a, b Gap) int { return a.From - b.From })
+	stablesort.Func(gaps, func(a, b Gap) int { return a.From - b.From })
 	return gaps
 }
 

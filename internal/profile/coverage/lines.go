@@ -25,7 +25,7 @@ func (m *Module) BlockSpans(b Block) []Span {
 	for file, line := range m.Lines.Lines(b.Lo, b.Hi) {
 		lines = append(lines, lineOf{file, line})
 	}
-	slices.SortFunc(lines, func(x, y lineOf) int {
+	stablesort.Func(lines, func(x, y lineOf) int {
 		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.line, y.line))
 	})
 	var spans []Span
@@ -113,7 +113,7 @@ func (a *Analysis) Files() (files []SourceFile, unplaced int) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		f := byName[name]
-		slices.SortFunc(f.Lines, func(a, b Line) int { return a.Number - b.Number })
+		stablesort.Func(f.Lines, func(a, b Line) int { return a.Number - b.Number })
 		files = append(files, *f)
 	}
 	return files, unplaced

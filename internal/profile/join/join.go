@@ -24,6 +24,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -139,7 +140,7 @@ func (j *joiner) layOut() (renumbered []int, err error) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	stablesort.Func(order, func(a, b int) int {
 		f, g := &m.Funcs[a], &m.Funcs[b]
 		return cmp.Or(cmp.Compare(f.File, g.File), cmp.Compare(f.Name, g.Name), cmp.Compare(f.Signature, g.Signature))
 	})
@@ -249,7 +250,7 @@ func (j *joiner) callers(m *prof.Module, sites []prof.Site, code []piece, number
 	for addr, n := range runs {
 		out = append(out, prof.Site{Addr: addr, Runs: n})
 	}
-	slices.SortFunc(out, func(a, b prof.Site) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(out, func(a, b prof.Site) int { return cmp.Compare(a.Addr, b.Addr) })
 	return slices.Clip(out)
 }
 
@@ -266,7 +267,7 @@ func newCode(funcs []prof.Func) []piece {
 			code = append(code, piece{fr.Addr, fr.Addr + uint64(fr.Size), i, k})
 		}
 	}
-	slices.SortFunc(code, func(a, b piece) int { return cmp.Compare(a.lo, b.lo) })
+	stablesort.Func(code, func(a, b piece) int { return cmp.Compare(a.lo, b.lo) })
 	return code
 }
 

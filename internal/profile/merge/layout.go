@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/profile/edges"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -122,7 +123,7 @@ func NewLayout(m *prof.Map) *Layout {
 	}
 	l.addUnions()
 	l.addSlotRecords()
-	slices.SortFunc(l.counters, func(a, b counter) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.fn, b.fn)) })
+	stablesort.Func(l.counters, func(a, b counter) int { return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.fn, b.fn)) })
 	chunks = joinChunks(chunks)
 	l.lanes = len(chunks)
 	l.split(chunks)
@@ -192,7 +193,7 @@ func appendChunks(chunks []lane, start, n int) []lane {
 
 // joinChunks sorts chunks, merges equal ones, and numbers their lanes.
 func joinChunks(chunks []lane) []lane {
-	slices.SortFunc(chunks, func(a, b lane) int { return cmp.Compare(a.chunk, b.chunk) })
+	stablesort.Func(chunks, func(a, b lane) int { return cmp.Compare(a.chunk, b.chunk) })
 	joined := chunks[:0]
 	for _, c := range chunks {
 		if last := len(joined) - 1; last >= 0 && joined[last].chunk == c.chunk {

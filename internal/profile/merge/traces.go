@@ -124,7 +124,7 @@ func (l *Layout) addSlotRecords() {
 			l.slots = append(l.slots, slotRecord{uint32(f.Record), uint32(i)})
 		}
 	}
-	slices.SortFunc(l.slots, func(a, b slotRecord) int { return cmp.Or(cmp.Compare(a.record, b.record), cmp.Compare(a.fn, b.fn)) })
+	stablesort.Func(l.slots, func(a, b slotRecord) int { return cmp.Or(cmp.Compare(a.record, b.record), cmp.Compare(a.fn, b.fn)) })
 }
 
 // slot returns the function whose record is at an offset of the raw section.

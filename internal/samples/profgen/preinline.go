@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Preinline decides, for a whole program and before any module is compiled, which calls should
@@ -126,7 +127,7 @@ func (p *preinliner) children(n *node) []*node {
 		out = append(out, child)
 	}
 	if len(out) > 1 {
-		slices.SortFunc(out, func(a, b *node) int {
+		stablesort.Func(out, func(a, b *node) int {
 			return cmp.Or(cmp.Compare(p.hash(a.frame), p.hash(b.frame)), cmp.Compare(a.frame.name, b.frame.name))
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // callGraph has the calls in contexts.
@@ -66,7 +68,7 @@ func newCallGraph(root *node, cold uint64) callGraph {
 				from.calls = append(from.calls, &call{from, to, n})
 			}
 		}
-		slices.SortFunc(from.calls, func(a, b *call) int { return cmp.Compare(a.to.name, b.to.name) })
+		stablesort.Func(from.calls, func(a, b *call) int { return cmp.Compare(a.to.name, b.to.name) })
 	}
 	return g
 }
@@ -170,7 +172,7 @@ func inside(members []*function) []*call {
 			}
 		}
 	}
-	slices.SortStableFunc(calls, func(a, b *call) int { return cmp.Compare(b.count, a.count) })
+	stablesort.Func(calls, func(a, b *call) int { return cmp.Compare(b.count, a.count) })
 	return calls
 }
 

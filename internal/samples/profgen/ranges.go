@@ -2,10 +2,10 @@ package profgen
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 type ref = machinecode.Ref
@@ -32,7 +32,7 @@ func disjoint(ranges []unwind.Count) []unwind.Count {
 			boundary{at: r.From, begins: true, begin: r.Count, depth: zero},
 			boundary{at: r.To, ends: true, end: r.Count, depth: -zero})
 	}
-	slices.SortFunc(bounds, func(a, b boundary) int { return cmp.Compare(a.at, b.at) })
+	stablesort.Func(bounds, func(a, b boundary) int { return cmp.Compare(a.at, b.at) })
 	var pieces []unwind.Count
 	var s sweep
 	for i := 0; i < len(bounds); {

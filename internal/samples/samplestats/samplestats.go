@@ -8,10 +8,10 @@ package samplestats
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/samples/mapped"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -353,7 +353,7 @@ func (c *counter) result() *Result {
 		p.Name = c.names[pid]
 		r.Processes = append(r.Processes, p)
 	}
-	slices.SortFunc(r.Processes, func(a, b *Process) int {
+	stablesort.Func(r.Processes, func(a, b *Process) int {
 		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.PID, b.PID))
 	})
 	for _, b := range c.binaries {
@@ -363,7 +363,7 @@ func (c *counter) result() *Result {
 		b.Processes, b.Loads = len(b.pids), len(b.loads)
 		r.Binaries = append(r.Binaries, b)
 	}
-	slices.SortFunc(r.Binaries, func(a, b *Binary) int {
+	stablesort.Func(r.Binaries, func(a, b *Binary) int {
 		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(b.Branches+b.Frames, a.Branches+a.Frames), cmp.Compare(a.Path, b.Path))
 	})
 	return &r

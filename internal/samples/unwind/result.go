@@ -176,7 +176,7 @@ func (c *Count) key() uint64 { return uint64(c.From)<<32 | uint64(c.To) }
 
 // Sum sorts counts and adds those with the same key. It modifies its argument.
 func Sum(counts []Count) []Count {
-	slices.SortFunc(counts, func(a, b Count) int { return cmp.Compare(a.key(), b.key()) })
+	stablesort.Func(counts, func(a, b Count) int { return cmp.Compare(a.key(), b.key()) })
 	kept := counts[:0]
 	for _, c := range counts {
 		if n := len(kept); n > 0 && kept[n-1].From == c.From && kept[n-1].To == c.To {
