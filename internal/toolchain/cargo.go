@@ -28,7 +28,7 @@ func cargoFlag(dir string) string {
 
 // runCargo becomes cargo, with the flag.
 func (w *wrapper) runCargo(ctx context.Context, path string, args []string) error {
-	if w.opts.Shim.Map { // the flag is part of the names of symbols
+	if w.opts.Shim.Map { // the flag may be part of the names of symbols
 		return becomeOpen(path, append([]string{path}, args...))
 	}
 	flag := cargoFlag(w.dir)

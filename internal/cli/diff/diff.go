@@ -103,7 +103,12 @@ func compareProfiles(s *verb.Streams, pathA, pathB string, prefixes *profile.Pre
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range []*prof.Profile{a, b} {
+	for i, p := range []*prof.Profile{a, b} {
+		for k := range p.Modules {
+			if err := profile.NoEstimates([]string{pathA, pathB}[i], &p.Modules[k]); err != nil {
+				return nil, err
+			}
+		}
 		if err := prefixes.Apply(p); err != nil {
 			return nil, err
 		}

@@ -203,8 +203,10 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := NoEstimates(f.Path, modules); err != nil {
-		return err
+	for i := range modules {
+		if err := NoEstimates(f.Path, modules[i].Module); err != nil {
+			return err
+		}
 	}
 	if f.needsLines() && !hasLines(modules) {
 		return fmt.Errorf("%s: none of the modules has source lines", f.Path)

@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,14 +90,10 @@ func (f *shownFunc) writeTimes(w io.Writer, style report.Style) error {
 	return table.Write(w, style)
 }
 
-// NoEstimates is the error of a profile whose counts are estimated from samples, for what asks whether code ran.
-func NoEstimates(path string, modules []coverage.Module) error {
-	for i := range modules {
-		for k := range modules[i].Funcs {
-			if modules[i].Funcs[k].Mode.Estimated() {
-				return fmt.Errorf("%s: its counts are estimated from samples: what was not sampled may have run, so it says nothing of coverage; cairn show prints them", path)
-			}
-		}
+// NoEstimates is the error of a module of a profile whose counts are estimated from samples, for what asks whether code ran.
+func NoEstimates(path string, m *prof.Module) error {
+	if slices.ContainsFunc(m.Funcs, func(f prof.Func) bool { return f.Mode.Estimated() }) {
+		return fmt.Errorf("%s: its counts are estimated from samples: what was not sampled may have run, so it says nothing of coverage; cairn show prints them", path)
 	}
 	return nil
 }

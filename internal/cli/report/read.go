@@ -111,9 +111,9 @@ func (r *reader) profile(ctx context.Context) error {
 	r.src.Modules = make([]coverage.Module, len(p.Modules))
 	for i := range p.Modules {
 		r.src.Modules[i].Module = &p.Modules[i]
-	}
-	if err := profile.NoEstimates(r.groups[0].Path, r.src.Modules); err != nil {
-		return err
+		if err := profile.NoEstimates(r.groups[0].Path, &p.Modules[i]); err != nil {
+			return err
+		}
 	}
 	return r.lines(logged)
 }
