@@ -257,7 +257,7 @@ func (t *tree) name(n *node) string {
 func (t *tree) children(sides []weights) [][]int32 {
 	list := t.childLists()
 	for _, l := range list {
-		stablesort.Func(l, func(a, b int32) int {
+		slices.SortFunc(l, func(a, b int32) int {
 			x, y := &t.nodes[a], &t.nodes[b]
 			if x.label && y.label {
 				return cmp.Compare(a, b)
