@@ -74,6 +74,7 @@ func TestWindows(t *testing.T) {
 	w := newWindows(t)
 	t.Run("modes", w.modes)
 	t.Run("ends", w.ends)
+	t.Run("dlls", w.dlls)
 	t.Run("counts", w.counts)
 }
 

@@ -48,7 +48,7 @@ func (p *Parser) coffDirective(s Statement, pos, next int) bool {
 		p.coffSection(s.Rest)
 	case ".linkonce":
 		if _, name, ok := strings.Cut(p.Sec.Name, "$"); ok {
-			p.Sec.Group, p.Sec.Once = name, true
+			p.Sec.Group, p.Sec.Once, p.Sec.Any = name, true, true
 		}
 	case ".seh_handlerdata":
 		p.Enter(".xdata", "", false)
@@ -98,4 +98,5 @@ func (p *Parser) coffSection(rest []byte) {
 		name += ",unique," + string(ops[5])
 	}
 	p.Enter(name, group, strings.Contains(flags, "x") || flags == "" && strings.HasPrefix(name, ".text"))
+	p.Sec.Any = p.Sec.Once || group != "" && string(ops[2]) == "discard"
 }

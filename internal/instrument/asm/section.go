@@ -10,6 +10,7 @@ type Section struct {
 	Name  string
 	Group string // operands that name its group, as in "_Z1fv,comdat"; "" if none. In COFF, the symbol of its COMDAT
 	Once  bool   // .linkonce made it a COMDAT; of COFF
+	Any   bool   // the linker takes it from one object of those that have it; of COFF
 	Code  bool
 	// state while parsing
 	Cur       *Fragment // the fragment that code in this section belongs to

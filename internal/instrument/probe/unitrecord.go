@@ -36,9 +36,10 @@ func (r *Rewriter) unitRecord(why map[*asm.Function]string) *prof.Unit {
 		if skipped && reason != SkipNaked {
 			continue // its user chose that, or it has no code of its own
 		}
+		sec := fn.Main().Sec
 		a := prof.Absent{
 			Name: fn.Name, File: r.Opts.SourceFor(fn.Name, r.Source),
-			Shared: strings.HasSuffix(fn.Main().Sec.Group, ",comdat") || r.Unit.Weak[fn.Name],
+			Shared: strings.HasSuffix(sec.Group, ",comdat") || sec.Any || r.Unit.Weak[fn.Name],
 		}
 		if skipped {
 			a.Why, a.Note = prof.Unprobed, reason

@@ -28,6 +28,7 @@ IMPORT(u32, GetFullPathNameW, const u16 *, u32, u16 *, u16 **);
 IMPORT(u32, GetModuleFileNameW, const void *, u16 *, u32);
 IMPORT(u32, GetCurrentProcessId, void);
 IMPORT(u32, GetLastError, void);
+IMPORT(void, Sleep, u32);
 IMPORT(void *, GetStdHandle, u32);
 IMPORT(void *, CreateFileW, const u16 *, u32, u32, void *, u32, u32, void *);
 IMPORT(i32, WriteFile, void *, const void *, u32, u32 *, void *);
@@ -280,8 +281,17 @@ static u8 *fill(struct header *h) {
   return end;
 }
 
+/* create opens the temporary file. That of a thread that was ended while it wrote one has another name. */
+static void *create(void) {
+  for (u32 n = (u32)(st.run >> 7) & 0xffffff, last = n + 100;; n++) {
+    put_path(st.tmp, n, u".tmp");
+    void *to = CreateFileW(st.tmp, GENERIC_WRITE, SHARE_READ, 0, CREATE_NEW, NORMAL, 0);
+    if (to != (void *)-1 || GetLastError() != FILE_EXISTS || n == last) return to;
+  }
+}
+
 static int write_all(const u8 *p, u64 n) {
-  void *to = CreateFileW(st.tmp, GENERIC_WRITE, SHARE_READ, 0, CREATE_NEW, NORMAL, 0);
+  void *to = create();
   if (to == (void *)-1) return -1;
   int bad = 0;
   for (u32 done = 0; n && !bad; p += done, n -= done)
@@ -293,7 +303,7 @@ static int write_all(const u8 *p, u64 n) {
  * match. */
 static int emit(void) {
   u64 room = sizeof(struct header) + CAIRN_MAX_SCENARIO + raw_size + CAIRN_SLOT_SIZE * (u64)slot_count();
-  put_path(st.tmp, (u32)(st.run >> 7) & 0xffffff, u".tmp");
+  put(st.tmp, st.path);
   u8 *file = VirtualAlloc(0, room, MEM_COMMIT, READWRITE);
   int bad = !file;
   if (file) {
@@ -396,9 +406,14 @@ int __cairn_set_dir(const char *dir) {
 
 /* ---- the life of the process ---- */
 
-/* write_last writes the file although another thread may have been ended while it wrote one. */
+enum { PATIENCE = 1000 }; /* milliseconds for another thread to write a file */
+
+/* write_last waits for a thread that writes a file. */
 static void write_last(void) {
-  if (st.dir) emit();
+  if (!st.dir) return;
+  for (u32 n = 0; !begin() && n < PATIENCE; n++) Sleep(1);
+  emit();
+  done();
 }
 
 static void finish(void) {
@@ -406,9 +421,9 @@ static void finish(void) {
   st.finished = 1;
 }
 
-/* An exception that nothing handles ends the process. */
+/* An exception that nothing handles ends the process, and DLLs are not told. */
 static i32 unhandled(void *exception) {
-  if (begin()) emit(), done();
+  call_all(DUMP, 0);
   return st.before ? st.before(exception) : 0;
 }
 
@@ -448,7 +463,8 @@ static void life(const u8 *module, u32 reason, const void *always) {
     case THREAD_ATTACH:
       st.many = 1;
       break;
-    case DETACH: /* of a DLL: before its destructors, with which finish comes */
+    case DETACH:            /* of a DLL: before its destructors, with which finish comes */
+      if (always) done(); /* the process ends, and all other threads have been ended, maybe while they wrote a file */
       if (!st.finished) write_last();
   }
 }

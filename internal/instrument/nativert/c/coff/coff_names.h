@@ -25,6 +25,7 @@
 #define add_sum __cairn_add_sum
 #define copy __cairn_copy
 #define fill __cairn_fill
+#define create __cairn_create
 #define write_all __cairn_write_all
 #define emit __cairn_emit
 #define begin __cairn_begin

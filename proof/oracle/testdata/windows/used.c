@@ -1,0 +1,1 @@
+__declspec(dllexport) __attribute__((noinline)) int used(int x) { return x - 2; }
