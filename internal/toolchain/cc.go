@@ -245,8 +245,8 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 		p.linker, cmd.Refusal = c.bitcodeLink(ctx, cmd)
 	}
 	p.tc, err = prepare(ctx, c, f.Shim, cmd.Target)
-	if p.tc.Object == asm.COFF && cmd.LTO && !cmd.Bitcode {
-		cmd.Refusal = cmp.Or(cmd.Refusal, noCOFFLTO)
+	if p.tc.Object == asm.COFF {
+		cmd.Refusal = cmp.Or(cmd.Refusal, coffRefusal(cmd, p.tc))
 	}
 	if p.tc.Object != asm.ELF && (cmd.Bitcode || p.linker != "") {
 		cmd.Refusal = cmp.Or(cmd.Refusal, onlyELFBitcode)

@@ -9,12 +9,28 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
 
 // noCOFFLTO is why gcc -flto for Windows is refused: the compilers that its linker starts do not run our stand-in for the
 // assembler.
 const noCOFFLTO = "gcc -flto is not supported for Windows: build with -fno-lto"
+
+// noCOFFWrapper is why a command with a -wrapper of its own is refused: the last of a command is used, so that ours would
+// not see the assembler.
+const noCOFFWrapper = "cairn needs the option -wrapper of this gcc, which has the path of its assembler built in: build without your own"
+
+// coffRefusal returns why a command for Windows gets no probes, or "".
+func coffRefusal(cmd *driver.Command, tc driver.Toolchain) string {
+	switch {
+	case cmd.LTO && !cmd.Bitcode:
+		return noCOFFLTO
+	case len(cmd.Sources)+len(cmd.Codes) > 0 && cmd.Wrapped() && readAround(filepath.Dir(tc.Bin)):
+		return noCOFFWrapper
+	}
+	return ""
+}
 
 // coffLacks returns a requested feature that programs for Windows cannot have, or "".
 func (o *ShimOptions) coffLacks() string {

@@ -98,6 +98,9 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 // path of the assembler built in, as Debian's gcc for Windows has.
 const AroundName = "cairn-around"
 
+// Wrapped reports whether the command has such a program of its own.
+func (c *Command) Wrapped() bool { return slices.Contains(c.words, "-wrapper") }
+
 // assembler returns the arguments that make the driver use the assembler in bin, and args without those that
 // would select another.
 func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
