@@ -6,5 +6,5 @@ package gobuild
 // program 150 kB larger.
 const (
 	compileSources = "539801e1993db84c7b5adb2bc3365d62fe00905c5606d6017c43ea566c5c565c"
-	linkSources    = "8ce6bbfe2ca7db9f4a9aa6700510f9aba1deb41d8bde7a1a76d76d00a227bcea"
+	linkSources    = "0f39db93f6dfab86b2f552564ce96b00535fa2f8b3990bf144723c4198edc3fe"
 )
