@@ -35,7 +35,8 @@ func (s *splitter) debugPairs() {
 	}
 }
 
-// rangeOf splits an operand, of the form to, or to-from.
+// rangeOf splits an operand, of the form to, or to-from. A range that begins or ends inside of the call before a label has
+// to-1 there, which stays in the text.
 func (s *splitter) rangeOf(i int) (to, from string, ok bool) {
 	if i < 0 {
 		return "", "", false
@@ -49,6 +50,9 @@ func (s *splitter) rangeOf(i int) (to, from string, ok bool) {
 		return "", "", false
 	}
 	to, from, _ = strings.Cut(ops[0], "-")
+	if base, inside := strings.CutPrefix(from, "1"); inside {
+		from = strings.TrimPrefix(base, "-")
+	}
 	return to, from, true
 }
 
@@ -91,9 +95,15 @@ func (s *splitter) stays(label string) bool {
 	return p == nil || p.lineOf(label) < p.pieces[0].code
 }
 
-// offset writes a line with the offset of a label from another.
+// offset writes a line with the offset of a label from another. A range that begins or ends inside of the call before
+// the label that the line has does so still, unless it was cut. The base of a list of locations may be in the cold part:
+// its twin is what the list begins with.
 func (s *splitter) offset(i int, label, from string) {
-	s.replaced[i] = []byte("\t" + string(s.text.statement(i).Word) + "\t" + cmp.Or(s.twins[label], label) + "-" + from + "\n")
+	word, inside := string(s.text.statement(i).Word), ""
+	if bytes.Contains(s.text.raw(i), []byte(label+"-1-")) {
+		inside = "-1"
+	}
+	s.replaced[i] = []byte("\t" + word + "\t" + cmp.Or(s.twins[label], label) + inside + "-" + cmp.Or(s.twins[from], from) + "\n")
 }
 
 // rename replaces labels in a line.
