@@ -27,23 +27,17 @@ import (
 func Layouts(plain, laid *objfile.Relocatable, moved string, returns func(name string) bool) Certificate {
 	p := &prover{a: newObject(plain), b: newObject(laid), found: map[*segment]Finding{}}
 	l := &laidOut{prover: p, moved: moved, returns: returns, seen: map[[2]place]bool{}}
-	if l.pairSections() {
+	if l.pairSections(func(string) bool { return false }, moved) {
 		l.cutSegments()
 		l.run()
 	}
-	c := p.certificate()
-	for i := range l.segments {
-		c.Functions++
-		if f, ok := p.found[&l.segments[i].segment]; ok {
-			c.Findings = append(c.Findings, f)
-		} else {
-			c.Proved++
+	return p.certificate(func(yield func(*segment) bool) {
+		for i := range l.segments {
+			if !yield(&l.segments[i].segment) {
+				return
+			}
 		}
-	}
-	if p.whole != nil && p.whole.Different {
-		c.Proved = 0
-	}
-	return c
+	})
 }
 
 // laidOut is the state of a comparison.
@@ -77,43 +71,6 @@ type pairOf struct {
 	from *segment // nil: data, or the table of symbols
 	what string
 	far  bool // by indirect branches: if a is a target of them, b must be one
-}
-
-// pairSections pairs the sections that are not code, and those of code that have the same name.
-func (l *laidOut) pairSections() bool {
-	l.a.pair, l.b.pair = make([]int, len(l.a.Sections)), make([]int, len(l.b.Sections))
-	byName := map[string][]int{}
-	for i, s := range l.b.Sections {
-		if s.Alloc {
-			byName[s.Name] = append(byName[s.Name], i)
-		}
-	}
-	for i, s := range l.a.Sections {
-		if !s.Alloc {
-			continue
-		}
-		of := byName[s.Name]
-		if len(of) == 0 {
-			if s.Code {
-				continue // its functions may be in a section of moved code
-			}
-			l.differ(nil, "section %s is missing", s.Name)
-			return false
-		}
-		l.a.pair[i], l.b.pair[of[0]] = of[0], i
-		byName[s.Name] = of[1:]
-		if t := &l.b.Sections[of[0]]; t.Flags != s.Flags || t.Code != s.Code || (t.Data == nil) != (s.Data == nil) {
-			l.differ(nil, "section %s is of another kind", s.Name)
-			return false
-		}
-	}
-	for i := range l.b.Sections {
-		if s := &l.b.Sections[i]; s.Alloc && slices.Contains(byName[s.Name], i) && !(s.Code && strings.HasPrefix(s.Name, l.moved)) {
-			l.differ(nil, "section %s is new", s.Name)
-			return false
-		}
-	}
-	return true
 }
 
 // inCode reports whether a symbol is in loaded code.

@@ -30,8 +30,10 @@ package prove
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 )
@@ -60,10 +62,10 @@ func (c *Certificate) Different() bool {
 // Objects compares an object with probes with the plain one of the same source.
 func Objects(plain, probed *objfile.Relocatable) Certificate {
 	p := &prover{a: newObject(plain), b: newObject(probed), found: map[*segment]Finding{}, records: map[uint64]bool{}}
-	if p.pairSections() {
+	if p.pairSections(ours, "") {
 		p.run()
 	}
-	return p.certificate()
+	return p.certificate(p.segments)
 }
 
 // prover holds the two objects, a without and b with probes, and the findings.
@@ -154,25 +156,35 @@ func (p *prover) note(s *segment, different bool, format string, args ...any) {
 	}
 }
 
-func (p *prover) certificate() Certificate {
+// certificate returns what was found of the whole object and of each segment.
+func (p *prover) certificate(segments iter.Seq[*segment]) Certificate {
 	c := Certificate{Instructions: p.insns, Probes: p.probes}
 	if p.whole != nil {
 		c.Findings = append(c.Findings, *p.whole)
 	}
-	for _, code := range p.order {
-		for i := range code.segments {
-			c.Functions++
-			if f, ok := p.found[&code.segments[i]]; ok {
-				c.Findings = append(c.Findings, f)
-			} else {
-				c.Proved++
-			}
+	for s := range segments {
+		c.Functions++
+		if f, ok := p.found[s]; ok {
+			c.Findings = append(c.Findings, f)
+		} else {
+			c.Proved++
 		}
 	}
 	if p.whole != nil && p.whole.Different {
 		c.Proved = 0
 	}
 	return c
+}
+
+// segments yields the segments of all code.
+func (p *prover) segments(yield func(*segment) bool) {
+	for _, code := range p.order {
+		for i := range code.segments {
+			if !yield(&code.segments[i]) {
+				return
+			}
+		}
+	}
 }
 
 // object is an object with indexes.
@@ -206,12 +218,13 @@ func ours(name string) bool {
 	return false
 }
 
-// pairSections finds for each loaded section of a the one of b: the n-th of its name.
-func (p *prover) pairSections() bool {
+// pairSections finds for each loaded section of a the one of b: the n-th of its name. Those of b with names that are ignored
+// belong to probes. If moved is not "", code may be in sections whose names begin with it.
+func (p *prover) pairSections(ignored func(name string) bool, moved string) bool {
 	p.a.pair, p.b.pair = make([]int, len(p.a.Sections)), make([]int, len(p.b.Sections))
 	byName := map[string][]int{}
 	for i, s := range p.b.Sections {
-		if s.Alloc && !ours(s.Name) {
+		if s.Alloc && !ignored(s.Name) {
 			byName[s.Name] = append(byName[s.Name], i)
 		}
 	}
@@ -221,6 +234,9 @@ func (p *prover) pairSections() bool {
 		}
 		of := byName[s.Name]
 		if len(of) == 0 {
+			if moved != "" && s.Code {
+				continue // its functions may be in a section of moved code
+			}
 			p.differ(nil, "section %s is missing", s.Name)
 			return false
 		}
@@ -231,9 +247,10 @@ func (p *prover) pairSections() bool {
 			return false
 		}
 	}
-	for name, rest := range byName {
-		if len(rest) > 0 {
-			p.differ(nil, "section %s is new", name)
+	for i := range p.b.Sections {
+		s := &p.b.Sections[i]
+		if slices.Contains(byName[s.Name], i) && !(moved != "" && s.Code && strings.HasPrefix(s.Name, moved)) {
+			p.differ(nil, "section %s is new", s.Name)
 			return false
 		}
 	}
