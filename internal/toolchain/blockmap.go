@@ -87,7 +87,8 @@ func prepareMap(ctx context.Context, c Compiler, opts ShimOptions) (dir string, 
 }
 
 // mapCompiler becomes the compiler, and has its functions mapped.
-func mapCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
+func mapCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
+	c, cmd, argv := in.compiler, in.cmd, in.argv
 	if cmd.Links {
 		if err := logProgram(cmp.Or(cmd.Output, "a.out")); err != nil {
 			return err
@@ -119,7 +120,7 @@ func mapCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 		return c.become(ctx, append([]string{argv[0], "-B" + bin + "/"}, argv[1:]...), dir, driverEnv(cmd)...)
 	}
 	for _, source := range cmd.Sources {
-		if err := mapSource(ctx, s, c, &cmd, bin, source); err != nil {
+		if err := mapSource(ctx, in, bin, source); err != nil {
 			return err
 		}
 	}
@@ -132,8 +133,8 @@ func logProgram(output string) error {
 }
 
 // mapSource compiles a source file to assembly, and logs its functions. That it cannot be compiled the compiler reports.
-func mapSource(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, bin, source string) error {
-	sh := &shim{streams: *s, dir: bin}
+func mapSource(ctx context.Context, in *invocation, bin, source string) error {
+	sh := &shim{streams: *in.streams, dir: bin}
 	if _, err := readOptions(filepath.Join(bin, shimOptionsFile), &sh.opts); err != nil {
 		return err
 	}
@@ -143,9 +144,9 @@ func mapSource(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Com
 	}
 	defer os.RemoveAll(dir)
 	text := filepath.Join(dir, "text.s")
-	compile := exec.CommandContext(ctx, c.Path, cmd.ToAssembly(source, text)...)
+	compile := exec.CommandContext(ctx, in.compiler.Path, in.cmd.ToAssembly(source, text)...)
 	compile.Env = os.Environ()
-	for _, v := range driverEnv(*cmd) {
+	for _, v := range driverEnv(in.cmd) {
 		name, value, _ := strings.Cut(v, "=")
 		os.Setenv(name, value)
 	}

@@ -50,7 +50,8 @@ func isCheckIn(dir string, cmd *driver.Command) bool {
 // runCheck becomes the compiler of a check. It adds the runtime to a link, for objects and archives that
 // already have probes, except if the check examines the output of -v: CMake and libtool store the paths that
 // they find in it.
-func runCheck(ctx context.Context, c Compiler, cmd *driver.Command, argv []string, archive string) error {
+func runCheck(ctx context.Context, in *invocation, archive string) error {
+	cmd, argv := in.cmd, in.argv
 	if cmd.Compiles {
 		if err := logEvent(buildEvent{Check: true}); err != nil {
 			return err
@@ -62,5 +63,5 @@ func runCheck(ctx context.Context, c Compiler, cmd *driver.Command, argv []strin
 		}
 		argv = append(argv, archive)
 	}
-	return c.become(ctx, argv, "")
+	return in.compiler.become(ctx, argv, "")
 }

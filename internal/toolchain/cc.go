@@ -139,6 +139,14 @@ func (f *InstrumentFlags) checkUse(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// invocation is a command line of a compiler, in place of which cairn runs.
+type invocation struct {
+	streams  *verb.Streams
+	compiler Compiler
+	cmd      *driver.Command // what argv says
+	argv     []string
+}
+
 // RunCompiler becomes the compiler, with our arguments added. It returns only if that fails.
 func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name string, args []string) error {
 	os.Setenv(catch.EnvCaught, "1") // compilations for ourselves do not belong to an enclosing build
@@ -169,22 +177,24 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		}
 		return c.become(ctx, argv, "")
 	}
+	in := &invocation{s, c, &cmd, argv}
 	if f.Shim.Use == nil && !f.Shim.Map {
-		return f.withProbes(ctx, s, c, &cmd, argv)
+		return f.withProbes(ctx, in)
 	}
 	if !cmd.Compiles && !cmd.Links && (!f.Shim.Map || len(cmd.Assembly) == 0) || isCheck(&cmd) {
 		return c.become(ctx, argv, "")
 	}
 	if f.Shim.Map {
-		return mapCompiler(ctx, s, c, cmd, f.Shim, argv)
+		return mapCompiler(ctx, in, f.Shim)
 	}
-	return useCompiler(ctx, s, c, cmd, f.Shim, argv)
+	return useCompiler(ctx, in, f.Shim)
 }
 
 // withProbes becomes the compiler, with arguments that add probes if the command produces something for them.
-func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string) error {
+func (f *InstrumentFlags) withProbes(ctx context.Context, in *invocation) error {
+	c, cmd, argv := in.compiler, in.cmd, in.argv
 	check := isCheck(cmd)
-	if err := f.listAssembly(s, cmd, check); err != nil {
+	if err := f.listAssembly(in.streams, cmd, check); err != nil {
 		return err
 	}
 	if cmd.Writes && !check {
@@ -202,15 +212,15 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 	case check && cmd.Refusal != "":
 		return c.become(ctx, argv, "")
 	case check:
-		return runCheck(ctx, c, cmd, argv, p.tc.Archive)
+		return runCheck(ctx, in, p.tc.Archive)
 	case cmd.Refusal != "":
 		if cmd.IntelOnly() && c.cache == nil {
-			if done, err := f.translate(ctx, s, c, cmd, argv, p); done || err != nil {
+			if done, err := f.translate(ctx, in, p); done || err != nil {
 				return err
 			}
 			cmd.Refusal = "its inline assembly is in Intel syntax (-masm=intel)"
 		}
-		if err := f.leavePlain(s, cmd); err != nil {
+		if err := f.leavePlain(in.streams, cmd); err != nil {
 			return err
 		}
 		if cmd.Alien {
@@ -218,9 +228,9 @@ func (f *InstrumentFlags) withProbes(ctx context.Context, s *verb.Streams, c Com
 		}
 		cmd.Plain()
 	case cmd.Merges && p.linker == "" && !cmd.Compiles:
-		return c.become(ctx, append(argv, f.mergeRecord(s, cmd, p.tc)...), "")
+		return c.become(ctx, append(argv, f.mergeRecord(in.streams, cmd, p.tc)...), "")
 	}
-	return f.instrument(ctx, s, c, cmd, argv, p)
+	return f.instrument(ctx, in, p)
 }
 
 // plan is what a command of a driver needs to add probes.
@@ -260,8 +270,9 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 }
 
 // instrument becomes the compiler, with the arguments that add probes and the runtime.
-func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string, p plan) error {
-	argv, env := f.instrumented(ctx, s, c, cmd, argv, p)
+func (f *InstrumentFlags) instrument(ctx context.Context, in *invocation, p plan) error {
+	c, cmd := in.compiler, in.cmd
+	argv, env := f.instrumented(ctx, in, p)
 	if cmd.Bitcode && cmd.Compiles {
 		e := buildEvent{Bitcode: len(cmd.Sources)}
 		if !cmd.LTO {
@@ -291,22 +302,23 @@ func (f *InstrumentFlags) instrument(ctx context.Context, s *verb.Streams, c Com
 	}
 	if cmd.Links {
 		if cmd.Shared && p.tc.Timed && (cmd.Musl || p.tc.Musl) {
-			verb.Note(s, "%s: musl loads it only when a program starts, not with dlopen: mode %s needs thread-local storage at a fixed place",
+			verb.Note(in.streams, "%s: musl loads it only when a program starts, not with dlopen: mode %s needs thread-local storage at a fixed place",
 				cmp.Or(cmd.Output, "a.out"), f.Shim.Mode)
 		}
-		l := &mixedLink{inputs: driverInputs(cmd), runtime: p.tc.Archive, what: "mode " + f.Shim.Mode.String()}
-		return c.runLink(ctx, s, l, argv, root, env...)
+		l := &mixedLink{streams: in.streams, inputs: driverInputs(cmd), runtime: p.tc.Archive, what: "mode " + f.Shim.Mode.String()}
+		return c.runLink(ctx, l, argv, root, env...)
 	}
 	if done != nil {
-		return c.runLink(ctx, s, &mixedLink{}, argv, root, env...)
+		return c.runLink(ctx, &mixedLink{streams: in.streams}, argv, root, env...)
 	}
 	return c.become(ctx, argv, root, env...)
 }
 
 // instrumented returns a command line with the arguments that add probes and the runtime, and what it adds to the
 // environment.
-func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string, p plan) (changed, env []string) {
-	env = driverEnv(*cmd)
+func (f *InstrumentFlags) instrumented(ctx context.Context, in *invocation, p plan) (changed, env []string) {
+	s, c, cmd, argv := in.streams, in.compiler, in.cmd, in.argv
+	env = driverEnv(cmd)
 	if p.linker != "" {
 		cmd.Linker, cmd.LTO = "lld", true
 		env = append(env, ltoEnv(p.linker))
@@ -329,7 +341,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, s *verb.Streams, c C
 		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false, cmd.WholeArchive || len(cmd.Sources) > 0)...)
 	}
 	if cmd.Links && p.tc.Object != asm.ELF && f.Shim.Use == nil {
-		args = append(args, mapRecord(ctx, s, p.tc.Object, c.Path, cmd.Target, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"))...)
+		args = append(args, mapAssembler{s, p.tc.Object, c.Path, cmd.Target}.record(ctx, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"))...)
 	}
 	args = append(args, f.mergeRecord(s, cmd, p.tc)...)
 	return append(argv[:1:1], args...), env
@@ -349,7 +361,7 @@ func (f *InstrumentFlags) mergeRecord(s *verb.Streams, cmd *driver.Command, tc d
 }
 
 // driverEnv is the environment by which a driver passes our arguments to its tools.
-func driverEnv(cmd driver.Command) []string {
+func driverEnv(cmd *driver.Command) []string {
 	var env []string
 	if sources := absolute(cmd.Sources); len(sources) > 0 {
 		env = append(env, envSources+"="+strings.Join(sources, "\n"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
 )
@@ -20,15 +21,24 @@ const attachLibraryName = "libcairn-attach.so"
 // HookLibrary returns the path of the library that is preloaded, which it builds on first
 // use.
 func HookLibrary(ctx context.Context) (string, error) {
-	return libraryOf(ctx, "hooks-", hookLibraryName, nativert.TimedFlags(nativert.X86_64), nativert.LibraryObjects(), nativert.LibraryLinkFlags)
+	return hookLibrary{"hooks-", hookLibraryName, nativert.TimedFlags(nativert.X86_64), nativert.LibraryObjects(), nativert.LibraryLinkFlags}.find(ctx)
 }
 
 // AttachLibrary is HookLibrary for the library that is put into running programs.
 func AttachLibrary(ctx context.Context) (string, error) {
-	return libraryOf(ctx, "attach-", attachLibraryName, nativert.AttachFlags, nativert.AttachObjects(), nativert.AttachLinkFlags)
+	return hookLibrary{"attach-", attachLibraryName, nativert.AttachFlags, nativert.AttachObjects(), nativert.AttachLinkFlags}.find(ctx)
 }
 
-func libraryOf(ctx context.Context, prefix, library string, flags []string, objects []nativert.Object, link []string) (string, error) {
+// hookLibrary is how a library is made.
+type hookLibrary struct {
+	prefix, name string // of the directory in the cache, and of the file in it
+	flags        []string
+	objects      []nativert.Object
+	link         []string // flags
+}
+
+// find returns the path of the library in the cache, where it is built if it is not there.
+func (l hookLibrary) find(ctx context.Context) (string, error) {
 	for _, name := range []string{"cc", "gcc", "clang"} {
 		path, err := RealTool(name)
 		if err != nil {
@@ -38,29 +48,28 @@ func libraryOf(ctx context.Context, prefix, library string, flags []string, obje
 		if err != nil {
 			return "", err
 		}
-		dir, err := Cached(prefix, "the hook library", c, ShimOptions{}, func(tmp, _ string) error {
+		dir, err := Cached(l.prefix, "the hook library", c, ShimOptions{}, func(tmp, _ string) error {
 			return withSources(tmp, func(src sources) error {
-				return buildLibrary(ctx, filepath.Join(tmp, library), src, c, flags, objects, link)
+				return l.build(ctx, tmp, src, c)
 			})
 		})
 		if err != nil {
 			return "", err
 		}
-		return filepath.Join(dir, library), nil
+		return filepath.Join(dir, l.name), nil
 	}
 	return "", errors.New("no C compiler (cc, gcc, clang) on PATH to build the hook library")
 }
 
-// buildLibrary compiles and links a library, in the directory of src.
-func buildLibrary(ctx context.Context, library string, src sources, c Compiler, flags []string, objects []nativert.Object, linkFlags []string) error {
-	if err := compileObjects(ctx, src, c, flags, objects...); err != nil {
+// build compiles the library in the directory of src, and links it into dir.
+func (l hookLibrary) build(ctx context.Context, dir string, src sources, c Compiler) error {
+	if err := compileObjects(ctx, src, c, l.flags, l.objects...); err != nil {
 		return err
 	}
-	link := append([]string{"-o", library}, names(objects)...)
-	cmd := exec.CommandContext(ctx, c.Path, append(link, linkFlags...)...)
+	cmd := exec.CommandContext(ctx, c.Path, slices.Concat([]string{"-o", filepath.Join(dir, l.name)}, names(l.objects), l.link)...)
 	cmd.Dir = src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("linking %s: %w: %s", filepath.Base(library), err, bytes.TrimSpace(out))
+		return fmt.Errorf("linking %s: %w: %s", l.name, err, bytes.TrimSpace(out))
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 
 // addHost makes the library that instrumented libraries load in a process whose executable has no runtime, and
 // returns the members of the runtime's archive with those that contain it.
-func addHost(ctx context.Context, src sources, c Compiler, m nativert.Machine, opts ShimOptions, members []string) ([]string, error) {
+func (b runtimeBuild) addHost(ctx context.Context, members []string) ([]string, error) {
+	src, c, m, opts := b.src, b.compiler, b.machine, &b.opts
 	host := nativert.HostOf(m, opts.Options)
 	flags := append(slices.Clone(opts.Target), nativert.TimedFlags(m)...)
 	if err := src.write(); err != nil { // an object includes the library, which is beside the sources

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // The code of -masm=intel is that of -masm=att, except for inline assembly, which its author wrote in one of the
@@ -22,27 +21,29 @@ const envInline = "CAIRN_INLINE"
 
 // translate runs a command with AT&T's syntax and with probes. done is false if its source has inline assembly:
 // then it made nothing.
-func (f *InstrumentFlags) translate(ctx context.Context, s *verb.Streams, c Compiler, cmd *driver.Command, argv []string, p plan) (done bool, err error) {
+func (f *InstrumentFlags) translate(ctx context.Context, in *invocation, p plan) (done bool, err error) {
 	found, err := os.CreateTemp("", "cairn-inline-*")
 	if err != nil {
 		return false, fmt.Errorf("cc: %w", err)
 	}
 	defer os.Remove(found.Name())
 	defer found.Close()
-	argv, env := f.instrumented(ctx, s, c, cmd, append(slices.Clone(argv), driver.ATT...), p)
+	att := *in
+	att.argv = append(slices.Clone(in.argv), driver.ATT...)
+	argv, env := f.instrumented(ctx, &att, p)
 	var out, messages bytes.Buffer
-	run := exec.CommandContext(ctx, c.Path, argv[1:]...)
+	run := exec.CommandContext(ctx, in.compiler.Path, argv[1:]...)
 	run.Args[0] = argv[0]
 	run.Env = append(append(os.Environ(), env...), catch.EnvCaught+"=1", envInline+"="+found.Name())
-	run.Stdin, run.Stdout, run.Stderr = s.In, &out, &messages
+	run.Stdin, run.Stdout, run.Stderr = in.streams.In, &out, &messages
 	failure := ChildError(run.Run())
 	if info, err := found.Stat(); err != nil || info.Size() > 0 {
 		return false, err
 	}
-	if _, err := out.WriteTo(s.Out); err != nil {
+	if _, err := out.WriteTo(in.streams.Out); err != nil {
 		return true, err
 	}
-	if _, err := messages.WriteTo(s.Err); err != nil {
+	if _, err := messages.WriteTo(in.streams.Err); err != nil {
 		return true, err
 	}
 	return true, failure

@@ -186,12 +186,12 @@ func (c *Compiler) become(ctx context.Context, argv []string, dir string, env ..
 }
 
 // runLink is become for a command that links l.
-func (c *Compiler) runLink(ctx context.Context, s *verb.Streams, l *mixedLink, argv []string, dir string, env ...string) error {
+func (c *Compiler) runLink(ctx context.Context, l *mixedLink, argv []string, dir string, env ...string) error {
 	path, argv, env, err := c.command(ctx, argv, dir, env)
 	if err != nil {
 		return err
 	}
-	return l.run(s, path, argv, env...)
+	return l.run(path, argv, env...)
 }
 
 // command returns the program that compiles, the compiler or its cache, with its arguments and the additions to its

@@ -70,7 +70,7 @@ type ltoLinker struct {
 func (l *ltoLinker) become(args []string, env ...string) error {
 	argv := append([]string{l.real}, args...)
 	if l.mixed != nil {
-		return l.mixed.run(&l.streams, l.real, argv, env...)
+		return l.mixed.run(l.real, argv, env...)
 	}
 	return become(l.real, argv, env...)
 }
@@ -104,8 +104,8 @@ func newLTOLinker(root, real string, s verb.Streams) *ltoLinker {
 }
 
 // runLTOLinker is the stand-in for an lld that a build starts itself.
-func runLTOLinker(ctx context.Context, s *verb.Streams, root, real string, args []string, mixed *mixedLink) error {
-	l := newLTOLinker(root, real, *s)
+func runLTOLinker(ctx context.Context, root, real string, args []string, mixed *mixedLink) error {
+	l := newLTOLinker(root, real, *mixed.streams)
 	l.mixed = mixed
 	if l.broken != nil {
 		return fmt.Errorf("ld: %w", l.broken)

@@ -111,7 +111,7 @@ func (l *ltoLinker) job(ctx context.Context, common, own []string) error {
 	if err := cmd.Run(); err != nil {
 		return ChildError(err)
 	}
-	failure := l.object(ctx, argv[0], text.Bytes(), output, true, nil)
+	failure := l.object(ctx, argv[0], ltoText{src: text.Bytes(), output: output, apart: true})
 	if failure == nil {
 		return nil
 	}
@@ -192,17 +192,25 @@ func (u *ltoUnit) sourceOf(function string) string {
 	return source
 }
 
+// ltoText is assembly that a linker made from bitcode, for an object.
+type ltoText struct {
+	src    []byte
+	output string
+	apart  bool
+	unit   *ltoUnit // nil unless modules were merged
+}
+
 // object assembles the code that a linker made from bitcode, with probes or split by the profile.
 // If it cannot be rewritten, or the result cannot be assembled, the original text is assembled:
 // the link must not fail because of cairn.
-func (l *ltoLinker) object(ctx context.Context, clang string, src []byte, output string, apart bool, u *ltoUnit) error {
-	sh := l.assembler(clang)
-	src = withoutUnique(src)
-	sh.opts.Apart = apart
+func (l *ltoLinker) object(ctx context.Context, clang string, t ltoText) error {
+	sh, u := l.assembler(clang), t.unit
+	src := withoutUnique(t.src)
+	sh.opts.Apart = t.apart
 	if u != nil {
 		sh.opts.SourceOf = u.sourceOf
 	}
-	args := []string{"-o", output}
+	args := []string{"-o", t.output}
 	if !asm.IsCompilerOutput(src) {
 		return sh.assemble(ctx, args, src) // data, or inline assembly
 	}

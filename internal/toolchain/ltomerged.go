@@ -81,7 +81,7 @@ func (m *mergedLink) plainly(ctx context.Context, messages string, why error) er
 	fmt.Fprint(m.streams.Err, plain)
 	if err != nil {
 		if m.mixed != nil {
-			m.mixed.report(&m.streams)
+			m.mixed.report()
 		}
 		return ChildError(err)
 	}
@@ -191,7 +191,7 @@ func (m *mergedLink) objects(ctx context.Context, clang string) ([]string, error
 		if sourceOfText(src, nil) == mergedSource {
 			u = &ltoUnit{name: m.output, sources: sources, seen: map[string]bool{}}
 		}
-		return m.object(ctx, clang, src, objects[i], false, u)
+		return m.object(ctx, clang, ltoText{src: src, output: objects[i], unit: u})
 	})
 	return objects, err
 }

@@ -87,7 +87,7 @@ func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, a
 	shim := w.opts.Shim
 	shim.Target = []string{"--target=" + target}
 	if shim.Use != nil {
-		return w.useLinker(ctx, s, c, shim.unsplit(), path, argv)
+		return w.useLinker(ctx, &invocation{streams: s, compiler: c, argv: argv}, shim.unsplit(), path)
 	}
 	tc, err := prepare(ctx, c, shim, shim.Target)
 	var foreign foreignError
@@ -99,7 +99,7 @@ func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, a
 	}
 	// Constructors run in the order of the objects: the runtime starts first and ends last.
 	inputs, output := linkerInputs(args)
-	record := mapRecord(ctx, s, asm.MachO, c.Path, shim.Target, inputs, cmp.Or(output, "a.out"))
+	record := mapAssembler{s, asm.MachO, c.Path, shim.Target}.record(ctx, inputs, cmp.Or(output, "a.out"))
 	return become(path, slices.Concat([]string{w.name, tc.Archive}, args, record))
 }
 

@@ -30,14 +30,21 @@ var recordsInMap = map[asm.Object]struct {
 	asm.COFF:  {func(r *io.SectionReader) ([]byte, error) { return objfile.COFFSection(r, wire.MapCOFF) }, probe.COFFRecord},
 }
 
-// mapRecord returns the arguments that add to a link, not of ELF, the records of members of archives, which its linker need
-// not take; none if there are none. The compiler at compiler, with the options target, makes the object. A link
-// without it is as good, so that an error is a note.
-func mapRecord(ctx context.Context, s *verb.Streams, object asm.Object, compiler string, target []string, inputs []linkInput, output string) []string {
-	path, err := mapRecordObject(ctx, s, object, compiler, target, inputs, output)
+// mapAssembler makes objects that are not ELF.
+type mapAssembler struct {
+	streams  *verb.Streams
+	object   asm.Object
+	compiler string // its path
+	target   []string
+}
+
+// record returns the arguments that add to a link the records of members of archives, which its linker need
+// not take; none if there are none. A link without them is as good, so that an error is a note.
+func (a mapAssembler) record(ctx context.Context, inputs []linkInput, output string) []string {
+	path, err := a.recordObject(ctx, inputs, output)
 	switch {
 	case err != nil:
-		verb.Note(s, "%s will not have the record of functions that are not linked: %v", output, err)
+		verb.Note(a.streams, "%s will not have the record of functions that are not linked: %v", output, err)
 		return nil
 	case path == "":
 		return nil
@@ -45,7 +52,7 @@ func mapRecord(ctx context.Context, s *verb.Streams, object asm.Object, compiler
 	return []string{path}
 }
 
-func mapRecordObject(ctx context.Context, s *verb.Streams, object asm.Object, compiler string, target []string, inputs []linkInput, output string) (string, error) {
+func (a mapAssembler) recordObject(ctx context.Context, inputs []linkInput, output string) (string, error) {
 	var data []byte
 	for _, in := range inputs {
 		if in.path == "" || in.system {
@@ -55,7 +62,7 @@ func mapRecordObject(ctx context.Context, s *verb.Streams, object asm.Object, co
 			if !archive {
 				return nil
 			}
-			section, err := recordsInMap[object].read(body)
+			section, err := recordsInMap[a.object].read(body)
 			if err != nil {
 				return nil // the linker reports what is wrong
 			}
@@ -86,8 +93,8 @@ func mapRecordObject(ctx context.Context, s *verb.Streams, object asm.Object, co
 	}
 	defer os.RemoveAll(tmp)
 	made := filepath.Join(tmp, "record.o")
-	cmd := exec.CommandContext(ctx, compiler, append(slices.Clone(target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument", "-o", made, "-")...)
-	cmd.Stdin = bytes.NewReader(recordsInMap[object].text(data))
+	cmd := exec.CommandContext(ctx, a.compiler, append(slices.Clone(a.target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument", "-o", made, "-")...)
+	cmd.Stdin = bytes.NewReader(recordsInMap[a.object].text(data))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("assembling it: %w: %s", err, bytes.TrimSpace(out))
 	}
@@ -95,5 +102,5 @@ func mapRecordObject(ctx context.Context, s *verb.Streams, object asm.Object, co
 	if err != nil {
 		return "", err
 	}
-	return placeRecord(s, record, output)
+	return placeRecord(a.streams, record, output)
 }

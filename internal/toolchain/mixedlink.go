@@ -21,13 +21,15 @@ import (
 
 // mixedLink is a link that may have objects with probes of other modes.
 type mixedLink struct {
+	streams *verb.Streams
 	inputs  []linkInput
 	runtime string // the archive that is added, "" in a build without probes
 	what    string // what the link is for, such as "mode cover"
 }
 
 // run runs a driver or a linker in our place. If it fails it reports objects of other modes.
-func (l *mixedLink) run(s *verb.Streams, path string, argv []string, env ...string) error {
+func (l *mixedLink) run(path string, argv []string, env ...string) error {
+	s := l.streams
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(append(os.Environ(), env...), catch.EnvCaught+"=1"), Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
 	code, err := verb.RunThrough(cmd)
 	if err != nil {
@@ -36,12 +38,12 @@ func (l *mixedLink) run(s *verb.Streams, path string, argv []string, env ...stri
 	if code == 0 {
 		return nil
 	}
-	l.report(s)
+	l.report()
 	return verb.ExitError(code)
 }
 
 // report names the objects of other modes.
-func (l *mixedLink) report(s *verb.Streams) {
+func (l *mixedLink) report() {
 	found := l.others()
 	for _, mode := range slices.Sorted(maps.Keys(found)) {
 		files := found[mode]
@@ -50,7 +52,7 @@ func (l *mixedLink) report(s *verb.Streams) {
 		if len(files) == 1 {
 			have = "has"
 		}
-		fmt.Fprintf(s.Err, "cairn: cc: %s %s probes of mode %s from an earlier build, and this link is for %s: compile everything again (make -B, ninja -t clean, cmake --build --clean-first)\n", list, have, mode, l.what)
+		fmt.Fprintf(l.streams.Err, "cairn: cc: %s %s probes of mode %s from an earlier build, and this link is for %s: compile everything again (make -B, ninja -t clean, cmake --build --clean-first)\n", list, have, mode, l.what)
 	}
 }
 

@@ -59,6 +59,14 @@ func writeSources(dir string) error {
 	return nil
 }
 
+// runtimeBuild is a runtime that is made for the objects of a compiler.
+type runtimeBuild struct {
+	src      sources
+	compiler Compiler
+	machine  nativert.Machine
+	opts     ShimOptions
+}
+
 // compileObjects puts members into src, from the cache or by the compiler, which runs once on each processor.
 func compileObjects(ctx context.Context, src sources, c Compiler, flags []string, objects ...nativert.Object) error {
 	c = c.forC()

@@ -51,9 +51,10 @@ func (f *InstrumentFlags) checkSharedRuntime() error {
 // runtimeCopy is the directory of a toolchain that has the file.
 const runtimeCopy = "runtime"
 
-// buildImage makes the file of a runtime for programs that map it from a directory, puts a copy into
+// image makes the file of a runtime for programs that map it from a directory, puts a copy into
 // tmp, and returns its path in the directory.
-func buildImage(ctx context.Context, tmp string, src sources, c Compiler, m nativert.Machine, opts ShimOptions) (string, error) {
+func (b runtimeBuild) image(ctx context.Context, tmp string) (string, error) {
+	src, c, m, opts := b.src, b.compiler, b.machine, &b.opts
 	o := nativert.Image(opts.DefaultDir)
 	if err := src.write(); err != nil { // the linker's script is one
 		return "", err

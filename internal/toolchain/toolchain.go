@@ -403,9 +403,10 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 	case machine.Arm:
 		target = nativert.Arm
 	}
+	build := runtimeBuild{src, c, target, opts}
 	objects := nativert.Objects(target, opts.DefaultDir)
 	if opts.Runtime != "" {
-		path, err := buildImage(ctx, tmp, src, c, target, opts)
+		path, err := build.image(ctx, tmp)
 		if err != nil {
 			return err
 		}
@@ -428,7 +429,7 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 			return err
 		}
 		members = append(members, names(objects)...)
-		if members, err = addHost(ctx, src, c, target, opts, members); err != nil {
+		if members, err = build.addHost(ctx, members); err != nil {
 			return err
 		}
 	}

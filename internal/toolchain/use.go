@@ -161,14 +161,15 @@ func writeShim(bin, self string, opts ShimOptions) error {
 }
 
 // useCompiler becomes the compiler, which then builds with the profile.
-func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Command, shim ShimOptions, argv []string) error {
+func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
+	s, c, cmd := in.streams, in.compiler, in.cmd
 	shim.Target = cmd.Target
 	if (len(cmd.Target) > 0 || runtime.GOOS == "darwin") && driver.ObjectOf(c.target(ctx, cmd.Target)) == asm.MachO {
 		shim = shim.unsplit()
 	}
 	b, err := prepareUse(ctx, c, shim)
 	if other := otherMachine(""); errors.As(err, &other) {
-		return useOther(ctx, c, cmd, argv, other)
+		return useOther(ctx, in, other)
 	}
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 	cmd.Data = b.opts.DataOrder != ""
 	var link []string
 	if cmd.Links {
-		if link, err = b.linkArgs(s, c.Linker(ctx, &cmd), cmd.Output); err != nil {
+		if link, err = b.linkArgs(s, c.Linker(ctx, cmd), cmd.Output); err != nil {
 			return err
 		}
 	}
@@ -185,7 +186,7 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 	cmd.Around = readAround(b.dir)
 	if b.opts.NoSplit {
 		bin = ""
-	} else if linker, why := c.bitcodeLink(ctx, &cmd); linker != "" {
+	} else if linker, why := c.bitcodeLink(ctx, cmd); linker != "" {
 		link = append(link, ltoArgs(b.dir)...)
 		env = append(env, ltoEnv(linker))
 	} else if why != "" {
@@ -193,13 +194,13 @@ func useCompiler(ctx context.Context, s *verb.Streams, c Compiler, cmd driver.Co
 			return err
 		}
 	}
-	args := argv[1:]
+	args := in.argv[1:]
 	if cmd.Compiles {
 		args = cmd.Apart(args, readApart(b.dir))
 	}
-	argv = append(argv[:1:1], cmd.UseArgs(args, bin, link)...)
+	argv := append(in.argv[:1:1], cmd.UseArgs(args, bin, link)...)
 	if cmd.Links {
-		return c.runLink(ctx, s, &mixedLink{inputs: driverInputs(&cmd), what: withoutProbes}, argv, b.dir, env...)
+		return c.runLink(ctx, &mixedLink{streams: s, inputs: driverInputs(cmd), what: withoutProbes}, argv, b.dir, env...)
 	}
 	return c.become(ctx, argv, b.dir, env...)
 }
@@ -209,16 +210,16 @@ const withoutProbes = "a build without probes (--use)"
 
 // useOther becomes a compiler for another machine than the profile's. A cross build also compiles programs for
 // the host: only in a build they are compiled unchanged, and listed in its summary.
-func useOther(ctx context.Context, c Compiler, cmd driver.Command, argv []string, why otherMachine) error {
+func useOther(ctx context.Context, in *invocation, why otherMachine) error {
 	if os.Getenv(catch.EnvLog) == "" {
 		return fmt.Errorf("cc: --use: %w", why)
 	}
-	for _, source := range cmd.Sources {
+	for _, source := range in.cmd.Sources {
 		if err := logUntouched(source, why.Error(), ""); err != nil {
 			return err
 		}
 	}
-	return c.become(ctx, argv, "")
+	return in.compiler.become(ctx, in.argv, "")
 }
 
 // linkArgs returns the driver's arguments that make its linker lay out the module output by the profile. A
@@ -408,8 +409,9 @@ func hasFunc(p *prof.Profile, is func(*prof.Func) bool) bool {
 }
 
 // useLinker becomes a linker that a build starts itself.
-func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, shim ShimOptions, path string, argv []string) error {
-	b, err := prepareUse(ctx, c, shim)
+func (w *wrapper) useLinker(ctx context.Context, in *invocation, shim ShimOptions, path string) error {
+	argv := in.argv
+	b, err := prepareUse(ctx, in.compiler, shim)
 	if other := otherMachine(""); errors.As(err, &other) {
 		return become(path, argv)
 	}
@@ -417,17 +419,17 @@ func (w *wrapper) useLinker(ctx context.Context, s *verb.Streams, c Compiler, sh
 		return err
 	}
 	linker := LinkerAt(ctx, path)
-	link, err := b.linkArgs(s, linker, outputOf(argv))
+	link, err := b.linkArgs(in.streams, linker, outputOf(argv))
 	if err != nil {
 		return err
 	}
 	argv = append(argv, linkByHand(link)...)
 	inputs, _ := linkerInputs(argv[1:])
-	l := &mixedLink{inputs: inputs, what: withoutProbes}
+	l := &mixedLink{streams: in.streams, inputs: inputs, what: withoutProbes}
 	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
-		return runLTOLinker(ctx, s, b.dir, path, argv[1:], l)
+		return runLTOLinker(ctx, b.dir, path, argv[1:], l)
 	}
-	return l.run(s, path, argv)
+	return l.run(path, argv)
 }
 
 // linkByHand returns the arguments for a linker that a build starts itself:

@@ -358,7 +358,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 		return err
 	}
 	if w.opts.Shim.Use != nil {
-		return w.useLinker(ctx, s, c, w.opts.Shim, path, argv)
+		return w.useLinker(ctx, &invocation{streams: s, compiler: c, argv: argv}, w.opts.Shim, path)
 	}
 	restore := hideDriver()
 	tc, err := prepare(ctx, c, w.opts.Shim, nil)
@@ -382,11 +382,11 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	if w.opts.Shim.recordsUnits(tc) {
 		argv = append(argv, linkRecord(s, inputs, output, false, slices.Contains(args, "--whole-archive"))...)
 	}
-	l := &mixedLink{inputs: inputs, runtime: tc.Archive, what: "mode " + w.opts.Shim.Mode.String()}
+	l := &mixedLink{streams: s, inputs: inputs, runtime: tc.Archive, what: "mode " + w.opts.Shim.Mode.String()}
 	if linker.Kind == linkorder.LLD {
-		return runLTOLinker(ctx, s, filepath.Dir(tc.Archive), path, argv[1:], l)
+		return runLTOLinker(ctx, filepath.Dir(tc.Archive), path, argv[1:], l)
 	}
-	return l.run(s, path, argv)
+	return l.run(path, argv)
 }
 
 // linkedBy returns the compiler whose objects the linker at path links: the driver that
