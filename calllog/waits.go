@@ -5,6 +5,7 @@ const (
 	WaitChannel   = "a channel"
 	WaitNetwork   = "the network"
 	WaitProcessor = "a processor"
+	WaitGroup     = "a WaitGroup"                // of Go: for other goroutines
 	WaitSystem    = "a system call, or ran in C" // which of both is not known
 	WaitOther     = "something else"
 )

@@ -132,7 +132,8 @@ type WaitTime struct {
 	Time   uint64 // ns, at most
 }
 
-// Holder is a thread that ended a wait of another one, or, with an Object, that had a mutex for which the other waited.
+// Holder is a thread that ended a wait of another one, or, with an Object, that had a mutex for which the other waited,
+// or whose end it waited for (WaitThread).
 type Holder struct {
 	Ended  uint64 // when the call that waited ended
 	SP     uint32 // of that call
@@ -157,6 +158,7 @@ const (
 	WaitInternal WaitFlags = wire.WaitInternal // what the process itself, or the kernel, signals
 	WaitFile     WaitFlags = wire.WaitFile     // any other file
 	WaitUnknown  WaitFlags = wire.WaitUnknown  // files of which the kind is not known
+	WaitThread   WaitFlags = wire.WaitThread   // the end of another thread of the process
 	WaitUnwound  WaitFlags = wire.WaitUnwound  // the addresses are a stack
 )
 

@@ -15,7 +15,7 @@ var waits = map[string]string{
 	"runtime.stopped_for_the_world": "the end of a stop of the world",
 	"runtime.in_system_call":        calllog.WaitSystem,
 	"runtime.waiting_for_rwmutex":   "a RWMutex",
-	"runtime.waiting_for_waitgroup": "a WaitGroup",
+	"runtime.waiting_for_waitgroup": calllog.WaitGroup,
 	"runtime.waiting_for_cond":      "a Cond",
 }
 

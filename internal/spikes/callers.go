@@ -169,6 +169,9 @@ func (g *callerGroups) add(i int32, in *Spike) {
 	group.Seen++
 	group.Written++
 	group.Sum = saturate.Add(group.Sum, c.blame.Lo)
+	if s.waitedForThreads(sp) {
+		group.others++
+	}
 	group.explain(sp.Why(), sp.Ran())
 	if c.blame.Lo >= group.Limit {
 		group.Limit, group.Worst, group.of = c.blame.Lo, sp, i

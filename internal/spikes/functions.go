@@ -19,6 +19,7 @@ type Row struct {
 	Most    uint64 // ns, lower bound: the most that callees do not explain in one call
 	Self    uint64 // ns, lower bounds, outside all callees that took too long
 	last    uint64
+	behind  bool // it only waited for other threads
 	callers map[function]bool
 }
 
@@ -42,7 +43,7 @@ func (t *rows) of(a Address, call, begin bool) *Row {
 	loc := t.name(a, call)
 	r := t.by[functionOf(&loc)]
 	if r == nil && begin {
-		r = &Row{Place: loc.Outer(), Module: loc.Module, callers: make(map[function]bool)}
+		r = &Row{Place: loc.Outer(), Module: loc.Module, behind: true, callers: make(map[function]bool)}
 		r.Place.Line = cmp.Or(r.Place.Opening, r.Place.Line)
 		t.by[functionOf(&loc)] = r
 		t.order = append(t.order, r)
@@ -64,6 +65,7 @@ func (s *Set) Rows(by Order, name Namer) []Row {
 		}
 		r.Most, r.Worst = max(r.Most, g.Limit), max(r.Worst, g.Limit)
 		r.last = max(r.last, s.wall(g.Last))
+		r.behind = r.behind && g.Behind() && by == ByWorst
 		if len(g.Worst.Addrs) > 1 {
 			loc := name(g.Worst.Addrs[1], g.Worst.isCall(1))
 			r.callers[functionOf(&loc)] = true
@@ -88,7 +90,7 @@ func (s *Set) Rows(by Order, name Namer) []Row {
 		key = func(r *Row) uint64 { return r.last }
 	}
 	stablesort.Func(t.order, func(a, b *Row) int {
-		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Most, a.Most), cmp.Compare(a.Place.Function, b.Place.Function))
+		return cmp.Or(behind(a.behind, b.behind), cmp.Compare(key(b), key(a)), cmp.Compare(b.Most, a.Most), cmp.Compare(a.Place.Function, b.Place.Function))
 	})
 	out := make([]Row, len(t.order))
 	for i, r := range t.order {

@@ -14,7 +14,7 @@ import (
 type HeldBy struct {
 	TID    uint32 // 0 if it is not known
 	Thread string
-	Ended  string // what it did: "released", "woken", or "held" if the lock was seen in its hands
+	Ended  string // what it did: "released", "woken", "held" if the lock was seen in its hands, or awaited
 	Waited uint64 // ns of the wait, at most
 	// Stack is where it was when it ended the wait, the innermost function first; nil if that is not known.
 	Stack []Place
@@ -33,7 +33,7 @@ func (w *Writer) heldBy(sp *Spike) *HeldBy {
 	case h.Readers > 0:
 		x.Ended, x.Thread = "held", readers(uint64(h.Readers))
 	case h.Object != 0:
-		x.Ended = "held"
+		x.Ended = held(sp.Wait)
 		x.Stack = w.openAt(sp.Log, h.TID, h.At)
 	case h.Reason == tracelog.ReasonLock || h.Reason == tracelog.ReasonRWLock:
 		x.Ended = "released"
@@ -50,6 +50,14 @@ func (w *Writer) heldBy(sp *Spike) *HeldBy {
 		}
 	}
 	return x
+}
+
+// awaited is what a thread does that has not ended, for one that waits for its end.
+const awaited = "awaited"
+
+// held returns what a thread did for which another one waited.
+func held(w *tracelog.Wait) string {
+	return either(w != nil && w.On&tracelog.WaitThread != 0, awaited, "held")
 }
 
 // readers names those that have a lock.
@@ -165,6 +173,9 @@ func (x *HeldBy) text() string {
 		return ""
 	}
 	text := x.Ended + " by " + report.Printable(x.Thread)
+	if x.Ended == awaited {
+		text = "the other thread was " + report.Printable(x.Thread)
+	}
 	if len(x.Stack) == 0 {
 		return text
 	}
@@ -201,7 +212,7 @@ func (x *HeldBy) lines() []line {
 		lines = append(lines, line{index: x.Ended + " in", function: p.Function, file: at(p.File, p.Line), color: report.Dim})
 	}
 	if len(lines) > 0 {
-		lines[0].rest = x.Thread + either(x.Ended == "held", ", during a wait of ", ", after a wait of ") + Duration(x.Waited)
+		lines[0].rest = x.Thread + either(x.Ended == "held" || x.Ended == awaited, ", during a wait of ", ", after a wait of ") + Duration(x.Waited)
 	}
 	return lines
 }
@@ -210,7 +221,7 @@ func (x *HeldBy) lines() []line {
 type HolderObject struct {
 	Thread string `json:"thread"`
 	TID    uint32 `json:"tid"`       // 0 if it is not known
-	Ended  string `json:"ended"`     // released, woken or held
+	Ended  string `json:"ended"`     // released, woken, held or awaited
 	Waited uint64 `json:"waited_ns"` // of the wait, at most
 	Stack  []Site `json:"stack"`     // when it ended the wait, the innermost function first
 }

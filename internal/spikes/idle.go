@@ -48,7 +48,7 @@ func setOf(names ...string) map[string]bool {
 
 const (
 	accepts = tracelog.WaitListener | tracelog.WaitIncoming
-	kinds   = accepts | tracelog.WaitOutgoing | tracelog.WaitInternal | tracelog.WaitFile | tracelog.WaitUnknown
+	kinds   = accepts | tracelog.WaitOutgoing | tracelog.WaitInternal | tracelog.WaitFile | tracelog.WaitUnknown | tracelog.WaitThread
 )
 
 // mayBeIdle reports whether a call over a threshold only waited in a way in which programs also wait for work. In some of
@@ -501,6 +501,8 @@ func (w *waited) what() string {
 		return "for a pipe, an event or a timer"
 	case on == tracelog.WaitFile:
 		return "for a file"
+	case on == tracelog.WaitThread:
+		return "for the end of another thread"
 	}
 	return ""
 }

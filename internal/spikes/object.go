@@ -116,7 +116,8 @@ type WhyObject struct {
 	Waits       bool   `json:"waits_for_work,omitempty"` // for that reason it is not ranked
 	// Doubtful: it may have waited for work, and is ranked.
 	Doubtful bool         `json:"may_have_been_idle,omitempty"`
-	For      string       `json:"waited_for,omitempty"` // the other end of its longest wait, or what kind of file
+	Threads  bool         `json:"waits_for_threads,omitempty"` // all of the group did: it is ranked last
+	For      string       `json:"waited_for,omitempty"`        // the other end of its longest wait, or what kind of file
 	Longest  uint64       `json:"longest_wait_ns,omitempty"`
 	At       *Site        `json:"waited_at,omitempty"`    // the statement in the function
 	Below    []Site       `json:"waited_below,omitempty"` // functions that it called there, the outermost first
@@ -219,7 +220,7 @@ func (w *Writer) whyObject(g *Group, sp *Spike) *WhyObject {
 	}
 	why := &WhyObject{
 		Text: w.whyText(sp, y), CPU: bounds(y.CPU), Slept: bounds(y.Slept), Call: y.Call, Minor: y.Minor, Major: y.Major,
-		Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: g.Idle == Idle, Doubtful: g.Idle == Doubtful, For: y.Wait.what(),
+		Voluntary: y.Voluntary, Involuntary: y.Involuntary, Waits: g.Idle == Idle, Doubtful: g.Idle == Doubtful, Threads: g.Behind(), For: y.Wait.what(),
 	}
 	if y.Since != 0 {
 		why.Counted = since(sp.Time, y.Since)

@@ -35,7 +35,7 @@ func (s *Set) Open(name Namer) (late, lasting []*Spike) {
 	}
 	for _, list := range [][]*Spike{late, lasting} {
 		stablesort.Func(list, func(a, b *Spike) int {
-			return cmp.Or(cmp.Compare(b.Peak.Lo, a.Peak.Lo), cmp.Compare(a.Log, b.Log), cmp.Compare(a.TID, b.TID))
+			return cmp.Or(behind(a.waitsForThreads(), b.waitsForThreads()), cmp.Compare(b.Peak.Lo, a.Peak.Lo), cmp.Compare(a.Log, b.Log), cmp.Compare(a.TID, b.TID))
 		})
 	}
 	return late, lasting
@@ -80,7 +80,7 @@ func (w *Writer) openHolder(sp *Spike) *HeldBy {
 	if o.Holder == 0 && o.Readers == 0 {
 		return nil
 	}
-	x := &HeldBy{TID: o.Holder, Ended: "held", Waited: since(o.Until, o.Since)}
+	x := &HeldBy{TID: o.Holder, Ended: held(&tracelog.Wait{On: o.On}), Waited: since(o.Until, o.Since)}
 	if o.Readers > 0 {
 		x.Thread = readers(uint64(o.Readers))
 		return x

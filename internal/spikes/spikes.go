@@ -108,6 +108,7 @@ type Group struct {
 	Idle Idleness
 
 	froze     uint64 // spikes that would be none if the process had not stood still
+	others    uint64 // spikes that waited for other threads of the process
 	thawed    bool   // the process stood still in one of them, its stack was suspended, or it waited for work
 	waiting   bool   // its spikes only waited, as for work
 	suspended bool   // its spikes were too long only since their stack was suspended
@@ -285,6 +286,9 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	if sp.stood() {
 		g.froze++
 	}
+	if s.waitedForThreads(sp) {
+		g.others++
+	}
 	if sp.own() > g.Worst.own() || g.suspended && sp.Peak.Lo > g.Worst.Peak.Lo {
 		g.Worst = sp
 	}
@@ -429,9 +433,10 @@ func (g *Group) Unranked() bool {
 
 // Ranked returns the groups in a total order: those of peaks, and those of callers that took too long
 // themselves. Groups that only waited for work, or took too long since the process stood still or their stack was
-// suspended, are not ranked.
+// suspended, are not ranked. By time, those that waited for other threads of their process are behind the rest.
 func (s *Set) Ranked(by Order) []*Group {
 	key := func(g *Group) uint64 { return g.Limit }
+	last := func(g *Group) bool { return by == ByWorst && g.Behind() }
 	switch by {
 	case BySeen:
 		key = func(g *Group) uint64 { return g.Seen }
@@ -440,6 +445,6 @@ func (s *Set) Ranked(by Order) []*Group {
 	}
 	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).Unranked)
 	return slices.SortedFunc(slices.Values(ranked), func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(key(b), key(a)), cmp.Compare(b.Limit, a.Limit), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(behind(last(a), last(b)), cmp.Compare(key(b), key(a)), cmp.Compare(b.Limit, a.Limit), cmp.Compare(a.Number, b.Number))
 	})
 }

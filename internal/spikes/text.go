@@ -150,6 +150,9 @@ func (g *Group) remarks(sp *Spike) []string {
 	if g.Idle == Doubtful {
 		list = append(list, "it may have been idle")
 	}
+	if g.Behind() {
+		list = append(list, "ranked behind what the other threads did")
+	}
 	return list
 }
 

@@ -121,7 +121,8 @@
 //	    text: what the other end is called, such as 192.0.2.1:53; zero-padded to a multiple of 8
 //
 // Holder, a = tid, after the wait of a call: which thread ended a wait of it, such as by unlocking a mutex, or, with
-// an address of what was waited for, which had the mutex at a time of the wait. Of several it is that of the longest.
+// an address of what was waited for, which had the mutex at a time of the wait, or with WaitThread did not end.
+// Of several it is that of the longest.
 //
 //	 8  u64 episode          16  u64 time the call ended
 //	24  u32 stack pointer of the call    28  u32 what was waited for, a reason as of Wait
@@ -148,7 +149,7 @@
 //	24  u64 time until which the thread is known to have stayed there
 //	32  u64 time since which it is known to have been there
 //	40  u64 threshold        48  u64 frame number of the program, 0: none
-//	56  u32 flags, and above OpenKindShift those of waits for the kind of file that it waits for
+//	56  u32 flags, and above OpenKindShift those of waits for what it waits for
 //	60  u32 number of the system call that it is in, plus 1; 0: none
 //	64  u16 stack entries, the innermost call over its threshold first, then outwards
 //	66  u16 entries of what that call made, the outermost first    68  u32 frames found, from that call on
@@ -159,7 +160,8 @@
 //	88  16 bytes: the thread's name, zero-padded
 //	104 entries, as of episodes
 //	    text: what the other end of a connection that it waits for is called, zero-padded to a multiple of 8
-//	    if OpenHeld is set: u32 the thread that has the lock that it waits for, 0: not known, u32 how many readers have it
+//	    if OpenHeld is set: u32 the thread that has the lock that it waits for, or whose end, 0: not known,
+//	    u32 how many readers have it
 //
 // Thread, a = tid, when it is first seen and when it has a new name:
 //
@@ -500,7 +502,7 @@ const (
 const (
 	OpenLeft = 1 << 0 // it did not return, but its thread left it, or ended
 	OpenRuns = 1 << 1 // the thread ran: its innermost calls may have ended, if they were short
-	OpenHeld = 1 << 2 // it waits for a lock, of which is known who has it
+	OpenHeld = 1 << 2 // it waits for a lock, of which is known who has it, or for the end of a thread
 
 	OpenKindShift = 8
 )
@@ -521,6 +523,7 @@ const (
 	WaitInternal = 1 << 3 // what the process itself, or the kernel, signals: pipes, events, timers
 	WaitFile     = 1 << 4 // any other file
 	WaitUnknown  = 1 << 5 // there were files of which the kind is not known
+	WaitThread   = 1 << 6 // the end of another thread of the process
 	WaitUnwound  = 1 << 8 // the addresses are a stack
 )
 

@@ -8,6 +8,8 @@
 // are. MarkIdle takes a wait for idle if it is for a channel, the network or an event without a name, and directly
 // in the first function of its thread, and if that is main.main, or a loop that serves: none of its calls has
 // returned, and each waited eight times or more. All other waits are not idle: in doubt, a wait is ranked.
+//
+// A wait for other threads, as that of main for its workers, is explained by what these do, and comes behind other waits.
 package waiting
 
 import (
@@ -37,7 +39,7 @@ type Sum struct {
 type Division struct {
 	Trie      *calltrie.Trie
 	Processor uint64 // time outside of waits
-	Sums      []Sum  // most time first
+	Sums      []Sum  // most time first, waits for other threads behind
 
 	of    []int32  // by node: 1 + index into Sums, 0 outside of waits
 	below []uint64 // by node: waits in its calls
@@ -103,7 +105,7 @@ func (d *Division) finish(waited map[int32]map[calllog.FuncID]uint64) {
 	}
 	stablesort.Func(order, func(a, b int32) int {
 		x, y := &d.Sums[a], &d.Sums[b]
-		return cmp.Or(cmp.Compare(y.Time-y.Idle, x.Time-x.Idle), cmp.Compare(y.Time, x.Time), cmp.Compare(x.For, y.For))
+		return cmp.Or(cmp.Compare(rank(x.For), rank(y.For)), cmp.Compare(y.Time-y.Idle, x.Time-x.Idle), cmp.Compare(y.Time, x.Time), cmp.Compare(x.For, y.For))
 	})
 	sums, where := make([]Sum, len(order)), make([]int32, len(order)+1)
 	for to, from := range order {
@@ -113,6 +115,17 @@ func (d *Division) finish(waited map[int32]map[calllog.FuncID]uint64) {
 	for i := range d.of {
 		d.of[i] = where[d.of[i]]
 	}
+}
+
+// ForThreads reports whether a wait is one for other threads of the program.
+func ForThreads(what string) bool { return what == calllog.WaitGroup }
+
+// rank is 1 for waits that come behind others.
+func rank(what string) int {
+	if ForThreads(what) {
+		return 1
+	}
+	return 0
 }
 
 // For returns what the calls of a node are waits for, "" for those of functions.

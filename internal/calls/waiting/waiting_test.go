@@ -15,12 +15,13 @@ const (
 	handle
 	channel
 	lock
+	waitGroup
 )
 
 var names = map[calllog.FuncID]string{mainMain: "main.main", serve: "serve", handle: "handle", channel: "channel", lock: "lock"}
 
 func waitOf(fn calllog.FuncID) string {
-	return map[calllog.FuncID]string{channel: calllog.WaitChannel, lock: "a lock"}[fn]
+	return map[calllog.FuncID]string{channel: calllog.WaitChannel, lock: "a lock", waitGroup: calllog.WaitGroup}[fn]
 }
 
 func isMain(fn calllog.FuncID) bool { return fn == mainMain }
@@ -96,6 +97,19 @@ func number(n uint64) string {
 		return "0"
 	}
 	return text
+}
+
+// TestForThreads checks that waits for other threads come behind shorter ones.
+func TestForThreads(t *testing.T) {
+	t.Parallel()
+	d := Divide(trie(call{stack(mainMain, waitGroup), 1, 0, 500}, call{stack(serve, lock), 1, 0, 100}, call{stack(serve, channel), 1, 0, 200}), waitOf)
+	var got []string
+	for _, s := range d.Sums {
+		got = append(got, s.For)
+	}
+	if want := "a channel, a lock, a WaitGroup"; strings.Join(got, ", ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
 }
 
 // TestSplit checks that the parts have all of the time, each once.

@@ -166,7 +166,7 @@ func (f *stacksFlags) rank(l *stackList, set *LogSet, key func(*calltrie.Stats) 
 		}
 	}
 	l.found = len(l.nodes)
-	keyOf := func(id calltrie.NodeID) uint64 { return l.key(id, f.by, key) }
+	keyOf := func(id calltrie.NodeID) uint64 { return l.order(id, f.by, l.key(id, f.by, key)) }
 	if f.top > 0 && f.top < len(l.nodes) {
 		// Millions of stacks are not sorted for ten.
 		least := leastOfTop(l.nodes, f.top, keyOf)

@@ -87,6 +87,15 @@ func (l *stackList) key(id calltrie.NodeID, by string, key func(*calltrie.Stats)
 	return key(&n.Stats)
 }
 
+// order returns the value by which a node is ordered: waits for other threads come behind other waits.
+func (l *stackList) order(id calltrie.NodeID, by string, key uint64) uint64 {
+	const first = 1 << 63
+	if by == "calls" || l.part == waitingPart && waiting.ForThreads(l.split.For(id)) {
+		return min(key, first-1)
+	}
+	return min(key, first-1) | first
+}
+
 // matches reports whether the innermost function of a stack matches, or of a wait the one that waited.
 func (l *stackList) matches(set *LogSet, id calltrie.NodeID, n *calltrie.Node, filter verb.NameFilter) bool {
 	if filter.Match(set.Funcs.Name(n.Func)) {

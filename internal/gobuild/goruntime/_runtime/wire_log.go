@@ -191,6 +191,7 @@ const (
 	cairnLogWaitListener        = 1
 	cairnLogWaitOutgoing        = 4
 	cairnLogWaitSize            = 48
+	cairnLogWaitThread          = 64
 	cairnLogWaitUnknown         = 32
 	cairnLogWaitUnwound         = 256
 )

@@ -136,7 +136,10 @@ static void follow(struct process *p, struct usage *u, struct sampled *s, i64 ca
   if (w->on || now - w->from < p->set.threshold / 2 || now < u->look) return;
   u64 cpu = __cairn_cpu(THREAD_CPU); /* not the time: the thread may lose its processor */
   __cairn_wait_look(p, s->tid, w);
-  if (w->holder == s->tid || (w->holder && !sampled_of(u, w->holder) && !is_thread(w->holder))) w->holder = 0; /* it was no mutex */
+  if (w->holder == s->tid || (w->holder && !sampled_of(u, w->holder) && !is_thread(w->holder))) {
+    w->holder = 0; /* it was no mutex */
+    if (w->on == LOG_WAIT_THREAD) w->on = LOG_WAIT_UNKNOWN;
+  }
   store(&w->held, now);
   u->look = now + LOOK_SHARE * less(__cairn_cpu(THREAD_CPU), cpu);
 }
@@ -356,7 +359,8 @@ static void write_wait(struct process *p, struct thread *t, u64 number, const st
   __cairn_publish(p, t, r, LOG_TYPE_WAIT, size);
 }
 
-/* write_holder writes which thread had the lock that a call waited for the longest, or how many readers. */
+/* write_holder writes which thread had the lock that a call waited for the longest, or how many readers, or whose
+ * end it waited for. */
 static void write_holder(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
   u64 time;
   const struct wait *w = longest(p, t->owner, c, &time);
@@ -366,8 +370,8 @@ static void write_holder(struct process *p, struct thread *t, u64 number, const 
     add(&p->count.dropped, 1);
     return;
   }
-  u64 *f = (u64 *)r;
-  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | (u64)(w->shared ? LOG_REASON_RW_LOCK : LOG_REASON_LOCK) << 32, f[4] = w->held, f[5] = time;
+  u64 *f = (u64 *)r, reason = w->on == LOG_WAIT_THREAD ? LOG_REASON_OTHER : w->shared ? LOG_REASON_RW_LOCK : LOG_REASON_LOCK;
+  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp | reason << 32, f[4] = w->held, f[5] = time;
   f[6] = (u32)w->holder | (u64)w->readers << 48, f[7] = w->lock;
   __cairn_publish(p, t, r, LOG_TYPE_HOLDER, LOG_HOLDER_SIZE);
 }

@@ -334,8 +334,15 @@ static int rwlock_at(struct process *p, u64 at, struct wait *w) {
   return 1;
 }
 
-/* find_owner finds the thread that has what another one waits for with a futex. A mutex of glibc begins with
- * the futex, a count, the owner, the number of users and the kind: other words that look the same do
+/* ends reports whether a futex is the word of a thread of glibc that holds its number until it ends, for
+ * pthread_join. The kernel clears it, and wakes who waits, across processes too. */
+static int ends(const u64 *arg, u32 word) {
+  enum { PRIVATE = 128 };
+  return !(arg[1] & PRIVATE) && word && word <= TID_BITS && word == (u32)arg[2];
+}
+
+/* find_owner finds the thread that has what another one waits for with a futex, or whose end it waits for. A
+ * mutex of glibc begins with the futex, a count, the owner, the number of users and the kind: other words that look the same do
  * not have a thread there. The word of mutexes with priority inheritance and of robust ones, and of all
  * of musl, has the owner. */
 static void find_owner(struct process *p, const u64 *arg, struct wait *w) {
@@ -348,6 +355,7 @@ static void find_owner(struct process *p, const u64 *arg, struct wait *w) {
   else if (command != FUTEX_SHARED_WAIT && command != WAIT_BITSET) return;
   else if (m[0] >> WAITERS) w->holder = (i32)(m[0] & TID_BITS);
   else if (m[0] == CONTENDED && m[2] && m[3] && m[3] < 1u << 16 && m[4] < 1u << 9 && m[2] <= TID_BITS) w->holder = (i32)m[2];
+  else if (ends(arg, m[0])) w->holder = (i32)m[0], w->on = LOG_WAIT_THREAD;
   else if (!rwlock_at(p, arg[0] - WRITE_PHASE, w)) rwlock_at(p, arg[0] - WRITERS, w);
 }
 

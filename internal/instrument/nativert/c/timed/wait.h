@@ -9,7 +9,8 @@ struct process;
 
 /* A wait: seen from one sample to another. on has the flags of package wire, 0 until it was looked
  * at. The slots are places on the thread's stack with what may be return addresses, in ascending
- * order. If it waits for a mutex, lock is its address, and holder the thread that had it at a time. */
+ * order. If it waits for a mutex, lock is its address, and holder the thread that had it at a time; if for the
+ * end of a thread, holder is that thread. */
 struct wait {
   u64 from, to;
   i64 call; /* the system call */
