@@ -186,10 +186,10 @@ type digests struct {
 	work             sync.WaitGroup
 }
 
-// startDigests makes digests of the parts of a thread from one on, of step parts each. The caller reads them
+// start makes digests of the parts of the thread from one on, of step parts each. The caller reads them
 // with next, and must call end.
-func startDigests(log Log, thread, from, to, step int, slots chan struct{}) *digests {
-	d := &digests{log: log, thread: thread, to: to, step: step, slots: slots, queue: make(chan chan *digest, cap(slots)), stop: make(chan struct{})}
+func (d *digests) start(from int) {
+	d.queue, d.stop = make(chan chan *digest, cap(d.slots)), make(chan struct{})
 	d.work.Go(func() {
 		defer close(d.queue)
 		for ; from < d.to; from += d.step {
@@ -198,7 +198,6 @@ func startDigests(log Log, thread, from, to, step int, slots chan struct{}) *dig
 			}
 		}
 	})
-	return d
 }
 
 // begin starts the digest of the parts from one on, unless nobody wants it any more.

@@ -129,7 +129,8 @@ func (s *selected) read(x *selector, thread int, yield func(*Batch, error) bool)
 // stack.
 func (s *selected) skip(x *selector, thread, at, step int, yield func(*Batch, error) bool) (int, bool) {
 	parts := s.parts[thread]
-	ahead := startDigests(s.Log, thread, at, parts, step, s.slots)
+	ahead := &digests{log: s.Log, thread: thread, to: parts, step: step, slots: s.slots}
+	ahead.start(at)
 	defer ahead.end()
 	for ; at < parts; at += step {
 		d := ahead.next()

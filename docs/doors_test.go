@@ -2,6 +2,7 @@ package docs
 
 import (
 	"flag"
+	"image"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,7 +95,7 @@ func TestDoors(t *testing.T) {
 				t.Fatal(err)
 			}
 			if *pictures {
-				browsertest.Screenshot(t, string(html), door.view, name+".png", 1100, 640)
+				browsertest.Screenshot(t, string(html), door.view, name+".png", image.Pt(1100, 640))
 				if err := os.Rename(name+".png", filepath.Join("doors", name+".png")); err != nil {
 					t.Fatal(err)
 				}

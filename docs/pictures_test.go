@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"image"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,7 +126,7 @@ func TestPictures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			browsertest.Screenshot(t, string(html), of.view, name+".png", 1100, 560)
+			browsertest.Screenshot(t, string(html), of.view, name+".png", image.Pt(1100, 560))
 		})
 	}
 }

@@ -107,7 +107,7 @@ func (r *reportState) spike(i int, s *Spike, trail []call, end int64) {
 	tid := goid()
 	r.mu.Lock()
 	if r.log != nil {
-		r.record(uint32(tid), i, s, trail, end, 0)
+		r.record(recorded{uint32(tid), i, s, trail, end}, 0)
 		r.trailer()
 	}
 	r.print(s, tid)
@@ -149,12 +149,22 @@ func (r *reportState) snapshot(i int, s *Spike, trail []call, end int64) {
 	r.episodes++
 	r.snapshots++
 	s.Number = r.episodes
-	r.record(uint32(tid), i, s, trail, end, wire.EpisodeSnapshot)
+	r.record(recorded{uint32(tid), i, s, trail, end}, wire.EpisodeSnapshot)
 	r.trailer()
 }
 
+// recorded is a spike, or a snapshot, whose innermost span is level.
+type recorded struct {
+	tid   uint32
+	level int
+	spike *Spike
+	trail []call
+	end   int64
+}
+
 // record writes a spike, or with that flag a snapshot, to the log.
-func (r *reportState) record(tid uint32, i int, s *Spike, trail []call, end int64, flags uint32) {
+func (r *reportState) record(of recorded, flags uint32) {
+	tid, i, s, trail, end := of.tid, of.level, of.spike, of.trail, of.end
 	at := r.monotonic(end)
 	r.name(tid, s.Label, at)
 	e := marklog.Episode{
@@ -177,12 +187,12 @@ func (r *reportState) record(tid uint32, i int, s *Spike, trail []call, end int6
 	r.log.Episode(&e)
 	for _, c := range trail {
 		if c.Section {
-			r.log.Text(tid, s.Number, at, wire.TextSection, frameOf(c.level), uint64(c.PC), c.Name)
+			r.log.Text(&marklog.Text{TID: tid, Number: s.Number, Time: at, Kind: wire.TextSection, SP: frameOf(c.level), PC: uint64(c.PC), Text: c.Name})
 		}
 	}
 	for k, c := range s.Children {
 		if c.Section {
-			r.log.Text(tid, s.Number, at, wire.TextSection, frameOf(i+1+k), uint64(c.PC), c.Name)
+			r.log.Text(&marklog.Text{TID: tid, Number: s.Number, Time: at, Kind: wire.TextSection, SP: frameOf(i + 1 + k), PC: uint64(c.PC), Text: c.Name})
 		}
 	}
 	r.texts(tid, i, s, at, e.Stack[0].PC)
@@ -198,11 +208,13 @@ func (r *reportState) name(tid uint32, label string, at uint64) {
 
 // texts writes the program's texts about span i.
 func (r *reportState) texts(tid uint32, i int, s *Spike, at, pc uint64) {
+	t := marklog.Text{TID: tid, Number: s.Number, Time: at, Kind: wire.TextDescription, SP: frameOf(i), PC: pc, Text: s.Desc}
 	if s.Desc != "" {
-		r.log.Text(tid, s.Number, at, wire.TextDescription, frameOf(i), pc, s.Desc)
+		r.log.Text(&t)
 	}
 	for _, m := range s.Messages {
-		r.log.Text(tid, s.Number, at, wire.TextMessage, frameOf(i), pc, m)
+		t.Kind, t.Text = wire.TextMessage, m
+		r.log.Text(&t)
 	}
 }
 

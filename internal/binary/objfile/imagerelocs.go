@@ -136,16 +136,27 @@ func (im *Image) applyAll(table *imageSection, target uint32, data []byte) error
 		if uint64(r.size) > uint64(len(data))-at {
 			return fmt.Errorf("one at offset %#x reaches beyond the section", at)
 		}
-		if err := im.apply(r, table.link, symbol, data[at:][:r.size], base+at, addend, explicit); err != nil {
+		if err := im.apply(&relocated{r, table.link, symbol, base + at, addend, explicit}, data[at:][:r.size]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// apply applies one relocation to the field at address place.
-func (im *Image) apply(r relocation, symbols, symbol uint32, field []byte, place, addend uint64, explicit bool) error {
+// relocated is an entry of a table of relocations.
+type relocated struct {
+	relocation
+	symbols  uint32 // the section of its symbol, which is 0 if it has none
+	symbol   uint32
+	place    uint64 // address of its field
+	addend   uint64 // if explicit; in the field otherwise
+	explicit bool
+}
+
+// apply applies one relocation to its field.
+func (im *Image) apply(r *relocated, field []byte) error {
 	f := im.fields(field)
+	addend := r.addend
 	old := uint64(0)
 	if r.size == 8 {
 		old = im.order.Uint64(field)
@@ -156,22 +167,22 @@ func (im *Image) apply(r relocation, symbols, symbol uint32, field []byte, place
 	if !im.Relocatable() && old != 0 {
 		return nil
 	}
-	if !explicit {
+	if !r.explicit {
 		addend = old
 	}
-	if symbol != 0 {
-		syms, err := im.symbolTable(symbols)
+	if r.symbol != 0 {
+		syms, err := im.symbolTable(r.symbols)
 		if err != nil {
 			return err
 		}
-		if int64(symbol) >= int64(len(syms)) {
-			return fmt.Errorf("symbol %d does not exist", symbol)
+		if int64(r.symbol) >= int64(len(syms)) {
+			return fmt.Errorf("symbol %d does not exist", r.symbol)
 		}
-		addend += syms[symbol].addr
+		addend += syms[r.symbol].addr
 	}
 	switch r.op {
 	case setRelative:
-		addend -= place
+		addend -= r.place
 	case addAbsolute:
 		addend = old + addend
 	case subAbsolute:

@@ -179,9 +179,9 @@ func OneSection(like io.ReaderAt, name string, data []byte) ([]byte, error) {
 // layOut writes an object with these sections, the last of which is that of their names. Its header is like
 // head, the first bytes of another object.
 func layOut(head []byte, wide bool, order byteOrder, sections []sectionHeader) []byte {
-	size, entry := 52, 40 // of the header, and of a section header
+	size := 52 // of the header
 	if wide {
-		size, entry = 64, 64
+		size = 64
 	}
 	var names []byte
 	for i := range sections {
@@ -226,16 +226,16 @@ func layOut(head []byte, wide bool, order byteOrder, sections []sectionHeader) [
 		word(0) // size of entries
 	}
 	out := b.Bytes()
-	finishHeader(out, wide, order, table, entry, len(sections))
+	finishHeader(out, order, table, len(sections))
 	return out
 }
 
 // finishHeader sets the fields of an ELF header that depend on the sections.
-func finishHeader(out []byte, wide bool, order byteOrder, table uint64, entry, sections int) {
-	counts := out[46:52]
-	if wide {
+func finishHeader(out []byte, order byteOrder, table uint64, sections int) {
+	counts, entry := out[46:52], 40
+	if elf.Class(out[elf.EI_CLASS]) == elf.ELFCLASS64 {
 		order.PutUint64(out[40:], table) // e_shoff
-		counts = out[58:64]
+		counts, entry = out[58:64], 64
 	} else {
 		order.PutUint32(out[32:], uint32(table))
 	}

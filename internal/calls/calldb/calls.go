@@ -32,7 +32,7 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 	opt.Progress, opt.CallsOnly = nil, true
 	for i := range x.threads {
 		th := &x.threads[i]
-		if err := writeThread(ctx, out, data.Sources[th.log].Log, th, x.stacks, opt); err != nil {
+		if err := x.writeThread(ctx, out, data.Sources[th.log].Log, th, opt); err != nil {
 			return 0, err
 		}
 		if done += th.Bytes; progress != nil {
@@ -46,9 +46,9 @@ func WriteCalls(ctx context.Context, w io.Writer, data *Data, opt account.Option
 }
 
 // writeThread writes the calls of a thread.
-func writeThread(ctx context.Context, out *calls.Writer, log calllog.Log, th *thread, stacks *calltrie.Trie, opt account.Options) error {
+func (x *index) writeThread(ctx context.Context, out *calls.Writer, log calllog.Log, th *thread, opt account.Options) error {
 	row := calls.Call{Log: int32(th.log + 1), Thread: int32(th.id), PID: int64(th.PID), TID: int64(th.TID)}
-	replay, finder := account.NewReplay(log, th.index, opt), &stackFinder{all: stacks, root: th.stack[calltrie.Root]}
+	replay, finder := account.NewReplay(log, th.index, opt), &stackFinder{all: x.stacks, root: th.stack[calltrie.Root]}
 	outermost := th.Trie.Outermost()
 	finder.begin(replay.Trie())
 	for c, err := range replay.All(ctx) {

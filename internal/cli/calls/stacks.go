@@ -223,9 +223,9 @@ func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, st
 				return err
 			}
 		}
-		for rank, id := range l.nodes {
+		for rank := range l.nodes {
 			b.WriteByte('\n')
-			if err := f.writeStack(b, set, l, rank, id, style); err != nil {
+			if err := l.write(b, set, rank, style); err != nil {
 				return err
 			}
 		}
@@ -238,9 +238,10 @@ func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, st
 
 var rankText = map[string]string{"self": "self time", "total": "total time", "calls": "calls"}
 
-// writeStack prints one stack: its numbers, then its functions, outermost first, each with the
+// write prints the stack of that rank: its numbers, then its functions, outermost first, each with the
 // cost of its calls on this stack.
-func (f *stacksFlags) writeStack(w io.Writer, set *LogSet, l *stackList, rank int, id calltrie.NodeID, style report.Style) error {
+func (l *stackList) write(w io.Writer, set *LogSet, rank int, style report.Style) error {
+	id := l.nodes[rank]
 	leaf := l.Trie.Node(id)
 	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), report.Plural(int(leaf.Calls), "call")
 	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}

@@ -95,11 +95,7 @@ func Go(s *verb.Streams) *cobra.Command {
   cairn go --mode spike --threshold 5ms run ./cmd/app && cairn spikes .
   cairn go --mode count --only example.com/app/...,golang.org/x/text/... build .`,
 		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := f.config()
-			if err != nil {
-				return err
-			}
-			return run(c.Context(), s, cfg, f.quiet, f.all, args)
+			return f.run(c.Context(), s, args)
 		},
 	}
 	c.Flags().SetInterspersed(false)

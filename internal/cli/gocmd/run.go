@@ -25,7 +25,11 @@ import (
 type goEnv struct{ GOVERSION, GOOS, GOARCH, GOFLAGS string }
 
 // run runs the go command.
-func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet, all bool, args []string) error {
+func (f *flags) run(ctx context.Context, s *verb.Streams, args []string) error {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
 	c, err := parse(args)
 	if err != nil {
 		return err
@@ -57,7 +61,7 @@ func run(ctx context.Context, s *verb.Streams, cfg gobuild.Config, quiet, all bo
 	if err != nil {
 		return err
 	}
-	return c.build(ctx, s, &build{cfg: cfg, quiet: quiet, all: all, self: self, env: env})
+	return c.build(ctx, s, &build{cfg: cfg, quiet: f.quiet, all: f.all, self: self, env: env})
 }
 
 // build is what a build needs beside its command line.

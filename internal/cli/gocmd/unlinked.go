@@ -44,7 +44,7 @@ func (c *command) addUnlinked(ctx context.Context, s *verb.Streams, b *build) er
 	if err != nil {
 		return notCounted(err)
 	}
-	u, err := c.writeUnlinked(ctx, s, b, flags, packages, dir, unlinkedSuffix)
+	u, err := c.writeUnlinked(ctx, s, b, packages, mapFile{dir, unlinkedSuffix})
 	if err != nil || u.Functions == 0 {
 		return err
 	}

@@ -36,7 +36,7 @@ func (c *command) addUntested(ctx context.Context, s *verb.Streams, b *build, re
 			packages = append(packages, importPath)
 		}
 	}
-	u, err := c.writeUnlinked(ctx, s, b, flags, packages, dir, ".untested")
+	u, err := c.writeUnlinked(ctx, s, b, packages, mapFile{dir, ".untested"})
 	if err != nil || b.quiet || u.Functions == 0 {
 		return err
 	}
@@ -47,12 +47,15 @@ func (c *command) addUntested(ctx context.Context, s *verb.Streams, b *build, re
 // unlinked is what a map of packages that are in no program has.
 type unlinked struct{ Functions, Packages int }
 
-// writeUnlinked writes the map of packages that are in no program to a file in a directory. The go command has compiled
-// them, or does so now.
-func (c *command) writeUnlinked(ctx context.Context, s *verb.Streams, b *build, flags, packages []string, dir, suffix string) (u unlinked, err error) {
+// mapFile is where a map of packages goes: the file is named after the first of them.
+type mapFile struct{ dir, suffix string }
+
+// writeUnlinked writes the map of packages that are in no program. The go command has compiled them, or does so now.
+func (c *command) writeUnlinked(ctx context.Context, s *verb.Streams, b *build, packages []string, to mapFile) (u unlinked, err error) {
 	if len(packages) == 0 {
 		return u, nil
 	}
+	flags, _ := testArgs(c.args)
 	// Of packages with tests the go command compiled another variant: the archives of these are not needed.
 	list := slices.Concat([]string{"list"}, flags, []string{"-e", "-export", "-f", "{{.ImportPath}}\t{{.Export}}\t{{len .GoFiles}}{{len .CgoFiles}}", "-toolexec=" + toolexec(b.self, b.cfg), "--"}, packages)
 	out, err := c.output(ctx, list...)
@@ -73,7 +76,7 @@ func (c *command) writeUnlinked(ctx context.Context, s *verb.Streams, b *build, 
 	if len(archives) == 0 {
 		return u, nil
 	}
-	made, err := gobuild.WriteUnlinked(dir, path.Base(packages[0])+suffix, b.env.GOARCH, archives)
+	made, err := gobuild.WriteUnlinked(to.dir, path.Base(packages[0])+to.suffix, b.env.GOARCH, archives)
 	if err != nil {
 		return u, notCounted(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -114,7 +115,7 @@ func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string)
 			return err
 		}
 	}
-	return runHooked(ctx, s, h, argv, env, filepath.Join(tmp, summaryFile))
+	return runHooked(s, verb.InPlaceOfUs(ctx, s, h.path, argv, env), filepath.Join(tmp, summaryFile))
 }
 
 // summaryFile is the file to which the library writes its summary.
@@ -148,9 +149,8 @@ func (f *spikeRunFlags) environment(tmp, library string, plan *detours) ([]strin
 	return append(env, "CAIRN_DETOURS="+file), os.WriteFile(file, plan.file, 0o600)
 }
 
-// runHooked runs the program and prints the library's summary.
-func runHooked(ctx context.Context, s *verb.Streams, h *hookable, argv, env []string, summary string) error {
-	cmd := verb.InPlaceOfUs(ctx, s, h.path, argv, env)
+// runHooked runs a program and prints the library's summary, which is in a file.
+func runHooked(s *verb.Streams, cmd *exec.Cmd, summary string) error {
 	code, err := verb.RunThrough(cmd)
 	if err != nil {
 		return err

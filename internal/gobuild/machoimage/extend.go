@@ -96,7 +96,7 @@ func segmentOf(add []image.Addition, addr uint64, off int) (cmd, content []byte)
 		if a.Data == nil {
 			continue
 		}
-		sections = append(sections, sectionOf(a.Name, ownSegment, addr+uint64(len(content)), uint64(len(a.Data)), off+len(content), 0)...)
+		sections = append(sections, newSection{a.Name, ownSegment, addr + uint64(len(content)), uint64(len(a.Data)), off + len(content), 0}.header()...)
 		content = append(content, a.Data...)
 	}
 	cmd = newSegment(ownSegment, addr, 0, sections)
@@ -117,17 +117,27 @@ func newSegment(name string, addr, memory uint64, sections []byte) []byte {
 	return cmd
 }
 
-func sectionOf(name, segment string, addr, size uint64, off int, flags uint32) []byte {
+// newSection is a section that is added.
+type newSection struct {
+	name, segment string
+	addr, size    uint64
+	off           int // in the file
+	flags         uint32
+}
+
+// header returns its entry in the load command of its segment.
+func (n newSection) header() []byte {
 	s := make([]byte, sectionSize)
+	name := n.name
 	if _, own, ok := strings.Cut(places[name], ","); ok {
 		name = own
 	}
 	copy(s[:16], name)
-	copy(s[16:32], segment)
-	le.PutUint64(s[32:], addr)
-	le.PutUint64(s[40:], size)
-	le.PutUint32(s[48:], uint32(off))
-	le.PutUint32(s[64:], flags)
+	copy(s[16:32], n.segment)
+	le.PutUint64(s[32:], n.addr)
+	le.PutUint64(s[40:], n.size)
+	le.PutUint32(s[48:], uint32(n.off))
+	le.PutUint32(s[64:], n.flags)
 	return s
 }
 
@@ -140,10 +150,10 @@ func divide(s segment, a image.Addition) []byte {
 		if whole.flags()&kindMask != zeroFill || !whole.has(a.Addr) || a.Addr+a.Size > end {
 			continue
 		}
-		added := sectionOf(a.Name, s.name(), a.Addr, a.Size, 0, zeroFill)
+		added := newSection{a.Name, s.name(), a.Addr, a.Size, 0, zeroFill}.header()
 		n := 1
 		if from := a.Addr + a.Size; from < end {
-			added = append(added, sectionOf("__cairn_end", s.name(), from, end-from, 0, zeroFill)...)
+			added = append(added, newSection{"__cairn_end", s.name(), from, end - from, 0, zeroFill}.header()...)
 			n++
 		}
 		le.PutUint64(whole.data[40:], a.Addr-whole.addr())
@@ -205,7 +215,7 @@ func (f *File) Only(add []image.Addition) ([]byte, error) {
 		if a.Data != nil {
 			continue
 		}
-		commands = append(commands, newSegment("__DATA", a.Addr, a.Size, sectionOf(a.Name, "__DATA", a.Addr, a.Size, 0, zeroFill))...)
+		commands = append(commands, newSegment("__DATA", a.Addr, a.Size, newSection{a.Name, "__DATA", a.Addr, a.Size, 0, zeroFill}.header())...)
 		n++
 	}
 	own, _ := segmentOf(add, 0, 0)

@@ -27,8 +27,8 @@ type Reader interface {
 	Begin(f *Fragment)
 	Label(f *Fragment, name []byte, pos int) bool
 	Directive(p *Parser, s Statement, pos, next int) bool
-	// Instruction may change the flow of an instruction.
-	Instruction(p *Parser, f *Fragment, kind *Flow, s Statement, pos, next int) bool
+	// Instruction may change the flow of an instruction of the current fragment.
+	Instruction(p *Parser, kind *Flow, s Statement, pos, next int) bool
 	// Unconditional reports whether an instruction that is a call always calls.
 	Unconditional(mnemonic []byte) bool
 }

@@ -288,7 +288,7 @@ func (p *Parser) instruction(s Statement, pos, next int) {
 	f.Code(at, next)
 	f.Note(pos, next, false)
 	f.Insns++
-	if p.reader != nil && p.reader.Instruction(p, f, &kind, s, pos, next) {
+	if p.reader != nil && p.reader.Instruction(p, &kind, s, pos, next) {
 		p.Placed()
 		return
 	}

@@ -9,22 +9,28 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// mapEntry appends the map record of function n; package wire documents it. labels are the numbers of its block
-// labels by fragment. The record is in a section that is linked to the function's, and in its group if it has
+// mapBlocks is what the map says of the blocks of a function.
+type mapBlocks struct {
+	labels  [][]int // the numbers of their labels, by fragment
+	implied [][]int // the blocks whose sum each block without a probe is
+	flow    []prof.Flow
+}
+
+// mapEntry appends the map record of function n; package wire documents it. The record is in a section that is linked to the function's, and in its group if it has
 // one, so that the linker drops both or neither.
-func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, implied [][]int, flow []prof.Flow) {
+func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, blocks mapBlocks) {
 	var calls []prof.Call
 	if r.Opts.Mode == prof.ModeFull {
-		calls = directCalls(fn, labels)
+		calls = directCalls(fn, blocks.labels)
 	}
 	source := r.Opts.SourceFor(fn.Name, r.Source)
 	here := r.object().base()
 	t := r.object().appendMap(r, r.Tail, fn, n, rec)
 	t = fmt.Appendf(t, "\t.long\t%d\n\t.byte\t%d, %d\n\t.2byte\t%d\n%s\t.long\t%d\n",
-		mapLength(fn.Name, source, labels, implied, calls)+flowLength(flow), wire.MapVersion, r.mapMode(), len(fn.Frags),
+		mapLength(fn.Name, source, &blocks, calls), wire.MapVersion, r.mapMode(), len(fn.Frags),
 		machines[r.Unit.Kind].syntax().quad(rec.String()+here), fn.Signature())
-	t = r.appendBlocks(t, n, labels, here)
-	t = appendFlow(appendImplied(t, implied), flow)
+	t = r.appendBlocks(t, n, blocks.labels, here)
+	t = appendFlow(appendImplied(t, blocks.implied), blocks.flow)
 	t = fmt.Appendf(t, "\t.long\t%d\n", len(calls))
 	for _, c := range calls {
 		t = fmt.Appendf(t, "\t.long\t%d\n\t.asciz\t%s\n", c.Block, asmQuote(c.Callee))
@@ -33,12 +39,12 @@ func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, labels, impli
 }
 
 // mapLength returns the length of a record, without the field that holds it.
-func mapLength(name, source string, labels, implied [][]int, calls []prof.Call) int {
-	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(name) + 1 + len(source) + 1
-	for _, l := range labels {
+func mapLength(name, source string, blocks *mapBlocks, calls []prof.Call) int {
+	length := 4 + 1 + 1 + 2 + 8 + 4 + 4 + 4 + len(name) + 1 + len(source) + 1 + flowLength(blocks.flow)
+	for _, l := range blocks.labels {
 		length += 16 + 4*len(l)
 	}
-	for _, by := range implied {
+	for _, by := range blocks.implied {
 		if by != nil {
 			length += 8 + 4*len(by)
 		}

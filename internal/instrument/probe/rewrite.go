@@ -176,7 +176,7 @@ func (r *Rewriter) function(fn *asm.Function) {
 		r.Insert(fn.Main().End, r.literal)
 		r.literal = ""
 	}
-	r.mapEntry(fn, n, rec, labels, implied, flow)
+	r.mapEntry(fn, n, rec, mapBlocks{labels, implied, flow})
 }
 
 // position is an address in the raw section, for use in assembly text.

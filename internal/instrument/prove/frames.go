@@ -84,12 +84,12 @@ func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 		if !c.works(at) {
 			continue
 		}
-		want := a.rowAt(at)
+		want := rowOf{at, a.rowAt(at)}
 		for q := int64(c.front[at]) - 1; q < int64(c.twin[at]); q++ {
 			if k := c.kind[q]; k != probed && k != probeRest && q != int64(c.twin[at])-1 {
 				continue
 			}
-			if !p.sameRow(c, s, at, q, want, b) {
+			if !p.sameRow(c, s, want, b, q) {
 				return
 			}
 		}
@@ -99,7 +99,7 @@ func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 			continue
 		}
 		for q := e.lo; q < e.hi; q++ {
-			if c.kind[q] == probeRest && !p.sameRow(c, s, e.at, q, a.rowAt(e.at), b) {
+			if c.kind[q] == probeRest && !p.sameRow(c, s, rowOf{e.at, a.rowAt(e.at)}, b, q) {
 				return
 			}
 		}
@@ -118,10 +118,16 @@ func (p *prover) compareRows(c *code, s *segment, a, b *frame) {
 	}
 }
 
-// sameRow reports whether b has the row want of the instruction at a for an offset of the code with probes, where the
-// stack pointer may be lower.
-func (p *prover) sameRow(c *code, s *segment, at, off int64, want string, b *frame) bool {
-	got := b.rowAt(off)
+// rowOf is the row of an instruction of the plain code.
+type rowOf struct {
+	at  int64
+	row string
+}
+
+// sameRow reports whether b has the row of an instruction for an offset of the code with probes, where the stack pointer
+// may be lower.
+func (p *prover) sameRow(c *code, s *segment, of rowOf, b *frame, off int64) bool {
+	at, want, got := of.at, of.row, b.rowAt(off)
 	if low := c.sunk[off]; low != 0 {
 		var ok bool
 		if want, ok = lowered(want, low); !ok {

@@ -68,7 +68,7 @@ func (l *laidOut) sameInstruction(s *segment, x, y stop) bool {
 	b := bytes.Clone(l.b.Sections[y.section].Data[y.off:][:y.in.Len])
 	ra, rb := l.a.within(x.section, x.off, x.in.Len), l.b.within(y.section, y.off, y.in.Len)
 	if x.in.RIP && (len(ra) == 0 || len(rb) == 0) {
-		return l.sameCodeAddress(s, x, y, a, b, ra, rb)
+		return l.sameCodeAddress(s, relocatedStop{x, a, ra}, relocatedStop{y, b, rb})
 	}
 	if len(ra) != len(rb) {
 		l.differ(s, "the instruction at %#x refers to something else at %#x", x.off, y.off)
@@ -89,35 +89,45 @@ func (l *laidOut) sameInstruction(s *segment, x, y stop) bool {
 			return false
 		}
 	}
-	return l.sameBytes(s, x, y, a, b)
+	return l.sameBytes(s, relocatedStop{x, a, ra}, relocatedStop{y, b, rb})
 }
 
-func (l *laidOut) sameBytes(s *segment, x, y stop, a, b []byte) bool {
-	if !bytes.Equal(a, b) {
+func (l *laidOut) sameBytes(s *segment, x, y relocatedStop) bool {
+	if !bytes.Equal(x.bytes, y.bytes) {
 		l.differ(s, "the instruction at %#x is another one at %#x", x.off, y.off)
 		return false
 	}
 	return true
 }
 
-// sameCodeAddress compares instructions of which one refers to code in its own section: the assembler resolved that.
-func (l *laidOut) sameCodeAddress(s *segment, x, y stop, a, b []byte, ra, rb []*objfile.Reloc) bool {
-	resolve := func(o *object, p stop, rel []*objfile.Reloc) (target, bool) {
-		if len(rel) == 0 {
-			return target{place: place{p.section, int64(p.in.Memory(uint64(p.off)))}}, true
-		}
-		t, ok := o.target(rel[0], p.off+int64(p.in.Len)-int64(rel[0].Off))
-		return t, ok && len(rel) == 1 && relative(rel[0].Type)
+// relocatedStop is an instruction, a copy of its bytes, and the relocations in it.
+type relocatedStop struct {
+	stop
+	bytes  []byte
+	relocs []*objfile.Reloc
+}
+
+// refers returns what an instruction refers to, by its relocation or in its own section.
+func (p *relocatedStop) refers(o *object) (target, bool) {
+	if len(p.relocs) == 0 {
+		return target{place: place{p.section, int64(p.in.Memory(uint64(p.off)))}}, true
 	}
-	ta, okA := resolve(l.a, x, ra)
-	tb, okB := resolve(l.b, y, rb)
+	rel := p.relocs[0]
+	t, ok := o.target(rel, p.off+int64(p.in.Len)-int64(rel.Off))
+	return t, ok && len(p.relocs) == 1 && relative(rel.Type)
+}
+
+// sameCodeAddress compares instructions of which one refers to code in its own section: the assembler resolved that.
+func (l *laidOut) sameCodeAddress(s *segment, x, y relocatedStop) bool {
+	ta, okA := x.refers(l.a)
+	tb, okB := y.refers(l.b)
 	if !okA || !okB || x.in.DispOff != y.in.DispOff || !l.sameTarget(s, x.off, ta, tb) {
 		l.differ(s, "the instruction at %#x refers to something else at %#x", x.off, y.off)
 		return false
 	}
-	clear(a[x.in.DispOff:][:x.in.DispSize])
-	clear(b[y.in.DispOff:][:y.in.DispSize])
-	return l.sameBytes(s, x, y, a, b)
+	clear(x.bytes[x.in.DispOff:][:x.in.DispSize])
+	clear(y.bytes[y.in.DispOff:][:y.in.DispSize])
+	return l.sameBytes(s, x, y)
 }
 
 // sameTarget compares what two instructions refer to. Places in code are pairs.

@@ -137,18 +137,24 @@ func (r *Record) touches(from, to uint64) bool {
 	return r.Start < to && (r.End > from || r.End == r.Start && r.Start >= from)
 }
 
-// records adds to list the records of a lane between two times that are on any level from
-// low to high, in the order of depth and start.
-func (x *Index) records(list []Record, lane int, low, high uint8, from, to uint64) ([]Record, error) {
+// view is a part of a lane: between two times, on all levels from low to high.
+type view struct {
+	lane      int
+	low, high uint8
+	from, to  uint64
+}
+
+// records returns the records of a view, in the order of depth and start.
+func (x *Index) records(v view) (list []Record, err error) {
 	for _, events := range [...]bool{false, true} {
-		for level := low; level <= maxLevel; level++ {
-			d := x.series[seriesKey{lane, level, events}]
+		for level := v.low; level <= maxLevel; level++ {
+			d := x.series[seriesKey{v.lane, level, events}]
 			if d == nil {
 				continue
 			}
-			err := d.within(from, to, func(c *chunk) error {
+			err := d.within(v.from, v.to, func(c *chunk) error {
 				return x.chunk(c, func(r *Record) {
-					if r.From <= high && r.touches(from, to) {
+					if r.From <= v.high && r.touches(v.from, v.to) {
 						list = append(list, *r)
 					}
 				})

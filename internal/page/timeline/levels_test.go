@@ -78,7 +78,7 @@ func TestLevels(t *testing.T) {
 			t.Fatal(err)
 		}
 		for level := range uint8(30) {
-			got, err := x.records(nil, 0, level, level, 0, maxTime)
+			got, err := x.records(view{0, level, level, 0, maxTime})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func TestStrange(t *testing.T) {
 			t.Fatal(err)
 		}
 		for level := range x.Top() + 1 {
-			got, err := x.records(nil, 0, level, level, 0, maxTime+1)
+			got, err := x.records(view{0, level, level, 0, maxTime + 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +198,7 @@ func byDefinition(calls []call, level uint8) []defined {
 // checkTiles compares what tiles have with a look at all of the time, and reads them back.
 func checkTiles(t *rapid.T, x *Index) {
 	level := uint8(rapid.IntRange(0, int(x.Top())).Draw(t, "level"))
-	all, err := x.records(nil, 0, level, level, 0, maxTime)
+	all, err := x.records(view{0, level, level, 0, maxTime})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*flam
 	}
 	all := calltrie.New()
 	for i, log := range r.src.Logs {
-		sum, err := r.trie(ctx, i, log, from, to, func(l Lane) bool { return lanes == nil || want[l] })
+		sum, err := r.trie(ctx, i, from, to, func(l Lane) bool { return lanes == nil || want[l] })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", log.Info().File, err)
 		}
@@ -56,8 +56,10 @@ func (r *Ranges) Graph(ctx context.Context, from, to uint64, lanes []int) (*flam
 	return g, nil
 }
 
-func (r *Ranges) trie(ctx context.Context, i int, log calllog.Log, from, to uint64, wants func(Lane) bool) (*calltrie.Trie, error) {
-	clock, opt := log.Info().Clock, r.src.Options
+// trie returns the sums of a log between two times, in those lanes that are wanted.
+func (r *Ranges) trie(ctx context.Context, i int, from, to uint64, wants func(Lane) bool) (*calltrie.Trie, error) {
+	log, opt := r.src.Logs[i], r.src.Options
+	clock := log.Info().Clock
 	part := calllog.Only(log, func(t calllog.Thread) bool { return wants(laneOf(i, t)) })
 	part = calllog.Select(part, calllog.Selection{
 		From: clock.Ticks(later(r.origins[i], from)), To: max(1, clock.Ticks(later(r.origins[i], to))),

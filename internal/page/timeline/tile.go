@@ -39,7 +39,7 @@ func (x *Index) Tile(lane int, level uint8, number uint64) (*Tile, error) {
 	}
 	t := &Tile{Level: level, Start: number << (level + tileBits)}
 	var err error
-	t.Records, err = x.records(nil, lane, level, level, t.Start, t.Start+1<<(level+tileBits))
+	t.Records, err = x.records(view{lane, level, level, t.Start, t.Start + 1<<(level+tileBits)})
 	return t, err
 }
 
@@ -47,7 +47,7 @@ func (x *Index) Tile(lane int, level uint8, number uint64) (*Tile, error) {
 func (x *Index) Pack(lane int, level uint8) (*Tile, error) {
 	t := &Tile{Level: level, Pack: true}
 	var err error
-	t.Records, err = x.records(nil, lane, level, maxLevel, 0, math.MaxUint64)
+	t.Records, err = x.records(view{lane, level, maxLevel, 0, math.MaxUint64})
 	return t, err
 }
 

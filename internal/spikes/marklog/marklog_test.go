@@ -66,7 +66,7 @@ func TestLog(t *testing.T) {
 		}
 		e.Stack[0] = Entry{PC: i, Lo: 1, Hi: 2, SP: 16}
 		l.Episode(&e)
-		l.Text(7, i+1, e.Time, wire.TextDescription, 16, i, fmt.Sprint("text ", i))
+		l.Text(&Text{7, i + 1, e.Time, wire.TextDescription, 16, i, fmt.Sprint("text ", i)})
 		l.Parent(&Parent{TID: 7, Number: i + 1, Time: e.Time, Lo: 11, Hi: 21, PC: 9, SP: 24, Threshold: 5})
 		l.Seen(int(i), &Seen{PC: i, Hash: i, Count: 1, Worst: 10, Sum: 10, Last: e.Time, First: i + 1})
 	}

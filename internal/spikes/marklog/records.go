@@ -81,15 +81,24 @@ func (l *Log) Parent(p *Parent) {
 	l.record(wire.TypeParent, p.TID, le.AppendUint32(b, p.SP), p.Time)
 }
 
-// Text writes the program's text about a call of a spike; kind is one of wire.TextDescription, TextMessage and
-// TextSection.
-func (l *Log) Text(tid uint32, number, at uint64, kind uint16, sp uint32, pc uint64, text string) {
-	text = text[:min(len(text), wire.MaxText)]
-	b := put(nil, number, at)
-	b = le.AppendUint16(b, kind)
+// Text is the program's text about a call of a spike.
+type Text struct {
+	TID          uint32
+	Number, Time uint64 // of the spike
+	Kind         uint16 // wire.TextDescription, TextMessage or TextSection
+	SP           uint32 // the frame, and the place, of the call
+	PC           uint64
+	Text         string
+}
+
+// Text writes a text.
+func (l *Log) Text(t *Text) {
+	text := t.Text[:min(len(t.Text), wire.MaxText)]
+	b := put(nil, t.Number, t.Time)
+	b = le.AppendUint16(b, t.Kind)
 	b = le.AppendUint16(b, uint16(len(text)))
-	b = le.AppendUint32(b, sp)
-	l.record(wire.TypeText, tid, append(put(b, pc), text...), at)
+	b = le.AppendUint32(b, t.SP)
+	l.record(wire.TypeText, t.TID, append(put(b, t.PC), text...), t.Time)
 }
 
 // Thread writes the name of a thread, here a goroutine, once.

@@ -282,18 +282,19 @@ func (b *branches) stepped(s *session, tid int, t *branchTask, regs *syscall.Ptr
 	case in.Class == controlflow.Return:
 		before.Rsp -= 8
 	}
-	if err := b.report(s, tid, &before, from, regs.Rip, in.Class); err != nil {
+	if err := b.report(s, &Branch{TID: tid, From: from, To: regs.Rip, Class: in.Class, SP: before.Rsp, FP: before.Rbp}); err != nil {
 		return err
 	}
 	return b.run(s, tid, t, regs)
 }
 
-func (b *branches) report(s *session, tid int, regs *syscall.PtraceRegs, from, to uint64, class controlflow.Class) error {
-	pid := s.pid
-	if t := s.tasks[tid]; t != nil {
-		pid = t.process
+// report sets the process of a branch, and passes it on.
+func (b *branches) report(s *session, found *Branch) error {
+	found.PID = s.pid
+	if t := s.tasks[found.TID]; t != nil {
+		found.PID = t.process
 	}
-	return b.watcher.Branch(&Branch{pid, tid, from, to, class, regs.Rsp, regs.Rbp})
+	return b.watcher.Branch(found)
 }
 
 // run emulates the branches at a thread's place, and makes it continue after them.
@@ -326,7 +327,7 @@ func (b *branches) run(s *session, tid int, t *branchTask, regs *syscall.PtraceR
 			break
 		}
 		if taken {
-			if err := b.report(s, tid, regs, regs.Rip, after.Rip, found.inst.Class); err != nil {
+			if err := b.report(s, &Branch{TID: tid, From: regs.Rip, To: after.Rip, Class: found.inst.Class, SP: regs.Rsp, FP: regs.Rbp}); err != nil {
 				return err
 			}
 		}
@@ -370,7 +371,7 @@ func (b *branches) syscallStop(s *session, tid int) error {
 	t := b.task(s, tid)
 	if t.restore { // it has returned
 		t.restore = false
-		if err := b.report(s, tid, &regs, kernelAddress, regs.Rip, controlflow.Other); err != nil {
+		if err := b.report(s, &Branch{TID: tid, From: kernelAddress, To: regs.Rip, Class: controlflow.Other, SP: regs.Rsp, FP: regs.Rbp}); err != nil {
 			return err
 		}
 		return b.run(s, tid, t, &regs)

@@ -220,8 +220,9 @@ func caseTarget(rest []byte) string {
 }
 
 // Instruction handles instructions that are special on Arm and reports whether this was one.
-func (a *parser) Instruction(p *asm.Parser, f *asm.Fragment, kind *asm.Flow, s asm.Statement, pos, next int) bool {
+func (a *parser) Instruction(p *asm.Parser, kind *asm.Flow, s asm.Statement, pos, next int) bool {
 	a.cases = nil
+	f := p.Sec.Cur
 	if a.table != noTable {
 		if *kind == asm.FlowJump && f.State == asm.Unreached {
 			p.Mention(s.Rest)

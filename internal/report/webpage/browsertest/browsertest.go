@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"html"
+	"image"
 	"net/url"
 	"os"
 	"os/exec"
@@ -57,15 +58,15 @@ func browse(t *testing.T, page, hash string, width int) string {
 	return run(t, browser, fmt.Sprintf("--window-size=%d,900", width), "--virtual-time-budget=100000", "--dump-dom", address(file, hash))
 }
 
-// Screenshot writes a picture of a page to the PNG file at path.
-func Screenshot(t *testing.T, page, hash, path string, width, height int) {
+// Screenshot writes a picture of a page, of a window of that size, to the PNG file at path.
+func Screenshot(t *testing.T, page, hash, path string, window image.Point) {
 	t.Helper()
 	browser := program(t)
 	file := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	size, err := json.Marshal([2]int{width, height})
+	size, err := json.Marshal([2]int{window.X, window.Y})
 	if err != nil {
 		t.Fatal(err)
 	}
