@@ -15,19 +15,19 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// A link fails if the runtime that it adds is not that of an object: a tree has objects of an
-// earlier build in another mode. The linker then reports names of the runtime, which do not
-// say that. After such a failure the objects are examined, and named with their modes.
+// A tree may have objects of an earlier build in another mode. A link fails if the runtime that it adds is not that of an
+// object: the linker then reports names of the runtime, which do not say that. Other modes can be linked together, and what
+// the object records is less than what was asked for. In both cases the objects are named with their modes.
 
 // mixedLink is a link that may have objects with probes of other modes.
 type mixedLink struct {
 	streams *verb.Streams
 	inputs  []linkInput
 	runtime string // the archive that is added, "" in a build without probes
-	what    string // what the link is for, such as "mode cover"
+	mode    string // of the link, "" in a build without probes
 }
 
-// run runs a driver or a linker in our place. If it fails it reports objects of other modes.
+// run runs a driver or a linker in our place, and reports objects of other modes.
 func (l *mixedLink) run(path string, argv []string, env ...string) error {
 	s := l.streams
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(append(os.Environ(), env...), catch.EnvCaught+"=1"), Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
@@ -36,24 +36,84 @@ func (l *mixedLink) run(path string, argv []string, env ...string) error {
 		return fmt.Errorf("cc: running %s: %w", path, err)
 	}
 	if code == 0 {
-		return nil
+		return l.noteLinked()
 	}
 	l.report()
 	return verb.ExitError(code)
 }
 
-// report names the objects of other modes.
+// report names the objects of other modes in a link that failed.
 func (l *mixedLink) report() {
 	found := l.others()
-	for _, mode := range slices.Sorted(maps.Keys(found)) {
-		files := found[mode]
-		list := firstNames(files)
-		have := "have"
-		if len(files) == 1 {
-			have = "has"
-		}
-		fmt.Fprintf(l.streams.Err, "cairn: cc: %s %s probes of mode %s from an earlier build, and this link is for %s: compile everything again (make -B, ninja -t clean, cmake --build --clean-first)\n", list, have, mode, l.what)
+	what := withoutProbes
+	if l.mode != "" {
+		what = "mode " + l.mode
 	}
+	for _, mode := range slices.Sorted(maps.Keys(found)) {
+		fmt.Fprintf(l.streams.Err, "cairn: cc: %s and this link is for %s: compile everything again (%s)\n", ofMode(found[mode], mode), what, compileAgain)
+	}
+}
+
+// compileAgain is how builds compile everything.
+const compileAgain = "make -B, ninja -t clean, cmake --build --clean-first"
+
+// ofMode says of objects that they are of another mode.
+func ofMode(files []string, mode string) string {
+	have := "have"
+	if len(files) == 1 {
+		have = "has"
+	}
+	return fmt.Sprintf("%s %s probes of mode %s from an earlier build,", firstNames(files), have, mode)
+}
+
+// noteLinked names the objects of other modes in a link that has been made: in the summary of the build, if there is one.
+func (l *mixedLink) noteLinked() error {
+	if l.mode == "" {
+		return nil
+	}
+	found := map[string][]string{}
+	var linked []linkedObject
+	l.each(func(in linkInput, archive bool, member, name string, r *io.SectionReader) {
+		if in.system || in.path == l.runtime || !isProbed(r) {
+			return
+		}
+		if n := readNeeds(r, nil); n != nil && n.mode != l.mode {
+			found[n.mode] = append(found[n.mode], name)
+			o := newLinkedObject(in.path, archive, member)
+			o.Why = fmt.Sprintf("but those of mode %s, from an earlier build: compile everything again (%s)", n.mode, compileAgain)
+			linked = append(linked, o)
+		}
+	})
+	if os.Getenv(catch.EnvLog) != "" && len(linked) > 0 {
+		return logEvent(buildEvent{Linked: linked})
+	}
+	for _, mode := range slices.Sorted(maps.Keys(found)) {
+		verb.Note(l.streams, "%s which this link for mode %s keeps: compile everything again (%s)", ofMode(found[mode], mode), l.mode, compileAgain)
+	}
+	return nil
+}
+
+// each calls visit for all objects of the inputs, also in archives; the linker has reported errors.
+func (l *mixedLink) each(visit func(in linkInput, archive bool, member, name string, r *io.SectionReader)) {
+	for _, in := range append(slices.Clone(l.inputs), linkInput{path: l.runtime}) {
+		if in.path == "" {
+			continue
+		}
+		_ = objfile.EachLinkInput(in.path, func(archive bool, member string, r *io.SectionReader) error {
+			name := in.path
+			if archive {
+				name = fmt.Sprintf("%s(%s)", in.path, member)
+			}
+			visit(in, archive, member, name, r)
+			return nil
+		})
+	}
+}
+
+// isProbed reports whether an object refers to the runtime.
+func isProbed(r io.ReaderAt) bool {
+	section, err := objfile.SectionOf(r, ".rodata.cairn")
+	return err == nil && section != nil
 }
 
 // others returns the inputs whose probes need a runtime that the link does not add, by mode.
@@ -61,25 +121,12 @@ func (l *mixedLink) others() map[string][]string {
 	defined := make(map[string]bool)
 	needed := make(map[string]*needs) // by input
 	var names []string
-	for _, in := range append(slices.Clone(l.inputs), linkInput{path: l.runtime}) {
-		path := in.path
-		if path == "" {
-			continue
-		}
-		_ = objfile.EachLinkInput(path, func(archive bool, member string, r *io.SectionReader) error {
-			n := readNeeds(r, defined)
-			if n == nil {
-				return nil
-			}
-			name := path
-			if archive {
-				name = fmt.Sprintf("%s(%s)", path, member)
-			}
+	l.each(func(_ linkInput, _ bool, _, name string, r *io.SectionReader) {
+		if n := readNeeds(r, defined); n != nil {
 			names = append(names, name)
 			needed[name] = n
-			return nil
-		}) // the linker reports errors
-	}
+		}
+	})
 	found := make(map[string][]string)
 	for _, name := range names {
 		if n := needed[name]; slices.ContainsFunc(n.names, func(name string) bool { return !defined[name] }) {
@@ -96,14 +143,16 @@ type needs struct {
 }
 
 // readNeeds returns what an object needs of the runtime, nil if it has no probes, and adds the
-// names of the runtime that it defines.
+// names of the runtime that it defines to defined, if that is not nil.
 func readNeeds(r io.ReaderAt, defined map[string]bool) *needs {
 	ours, names, ok := objfile.ObjectNames(r, ourPrefix)
 	if !ok {
 		return nil
 	}
 	for _, name := range ours {
-		defined[name] = true
+		if defined != nil {
+			defined[name] = true
+		}
 	}
 	n := &needs{names: names, mode: probesOf(r, names)}
 	if n.mode == "" {

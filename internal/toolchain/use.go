@@ -200,7 +200,7 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	}
 	argv := append(in.argv[:1:1], cmd.UseArgs(args, bin, link)...)
 	if cmd.Links {
-		return c.runLink(ctx, &mixedLink{streams: s, inputs: driverInputs(cmd), what: withoutProbes}, argv, b.dir, env...)
+		return c.runLink(ctx, &mixedLink{streams: s, inputs: driverInputs(cmd)}, argv, b.dir, env...)
 	}
 	return c.become(ctx, argv, b.dir, env...)
 }
@@ -425,7 +425,7 @@ func (w *wrapper) useLinker(ctx context.Context, in *invocation, shim ShimOption
 	}
 	argv = append(argv, linkByHand(link)...)
 	inputs, _ := linkerInputs(argv[1:])
-	l := &mixedLink{streams: in.streams, inputs: inputs, what: withoutProbes}
+	l := &mixedLink{streams: in.streams, inputs: inputs}
 	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
 		return runLTOLinker(ctx, b.dir, path, argv[1:], l)
 	}

@@ -19,6 +19,9 @@ const (
 	// Moves only moves or extends a constant or a register, restores registers, jumps or returns: compilers share such
 	// code between places, and write it anywhere.
 	Moves
+	// Spills only moves a register to or from a place at a fixed distance from the stack pointer: compilers keep values
+	// there for which they have no register, and choose from several there.
+	Spills
 )
 
 func (x86Arch) Use(code []byte) Use {
@@ -28,6 +31,7 @@ func (x86Arch) Use(code []byte) Use {
 	}
 	op, reg := in.Opcode, in.ModRM>>3&7
 	registers := in.HasModRM && in.Mod() == 3
+	inFrame := in.HasModRM && in.Mod() != 3 && onStack(in) && in.SIB>>3&7 == regSP && in.Rex&2 == 0 // no index
 	same := registers && reg == in.ModRM&7
 	switch in.Class {
 	case controlflow.Jump, controlflow.Return:
@@ -36,6 +40,8 @@ func (x86Arch) Use(code []byte) Use {
 	switch in.Map {
 	case x86.MapOne:
 		switch {
+		case inFrame && op >= 0x88 && op <= 0x8b:
+			return Spills
 		case op >= 0xb0 && op <= 0xbf, op == 0xc9, op >= 0x50 && op <= 0x5f, registers && (op == 0xc6 || op == 0xc7 || op >= 0x88 && op <= 0x8b):
 			return Moves
 		case registers && op == 0x63, op == 0x98: // movslq, cltq
@@ -55,6 +61,8 @@ func (x86Arch) Use(code []byte) Use {
 		}
 	case x86.Map0F:
 		switch {
+		case inFrame && (op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x6f || op == 0x7f): // movss, movaps, movdqa
+			return Spills
 		case same && (op == 0x57 || op == 0xef): // xorps, pxor
 			return Moves
 		case registers && (op == 0xb6 || op == 0xb7 || op == 0xbe || op == 0xbf): // movzx, movsx
@@ -80,6 +88,8 @@ func (aarch64Arch) Use(code []byte) Use {
 	switch {
 	case w&0x1f800000 == 0x12800000, w&0x7fe0ffe0 == 0x2a0003e0, w&0x7fc003e0 == 0x28c003e0, w&0x7fc003e0 == 0x294003e0: // mov, ldp from the stack
 		return Moves
+	case w&0x3b0003e0 == 0x390003e0, w&0x3b200fe0 == 0x380003e0, w&0x3a0003e0 == 0x280003e0 && w&0x01800000 != 0: // str, ldr, stur, ldur, stp, ldp
+		return Spills
 	case w&0xfffffc00 == 0x93407c00, w&0xffffdc00 == 0x53001c00: // sxtw, uxtb, uxth
 		return Moves
 	case w&0x1fe00000 == 0x1a800000, w&0x3fe00000 == 0x3a400000, w&0xff200c00 == 0x1e200c00: // csel, ccmp, fcsel

@@ -27,9 +27,10 @@ import (
 //
 // clang, and others with LLVM, take the line of the code that they move. What is left proves that its line ran, but for
 //
-//   - moves and jumps: code that places share has the line of one of them, and what places choose from is moved in each
-//     of them. What leaves the function is not shared with another line;
-//   - code whose place is the operator && or || that its line begins with: it is the rest of the test before it.
+//   - moves, also of registers to and from the stack, and jumps: code that places share has the line of one of them, and
+//     what places choose from is moved in each of them. What leaves the function is not shared with another line;
+//   - code whose place is the operator && or || that its line begins with: it is the rest of the test before it;
+//   - computations ahead of a test on which the line may depend: see hoisted.go.
 
 // early is code of a line that ran, and that may have run ahead of a test.
 type early struct {

@@ -42,8 +42,14 @@ func (o *observer) kept(e *early) bool {
 	p := &e.flow.pieces[e.piece]
 	for k := e.first; k <= e.last; k++ {
 		in := &p.insts[k]
-		leaves := p.exit && k == len(p.insts)-1
-		if in.kind != none && (in.use != machinecode.Moves || leaves) && o.within(e, in) && (in.kind != weak || leaves || !o.atOperator(e, in)) {
+		if in.kind == none || !o.within(e, in) {
+			continue
+		}
+		switch {
+		case p.exit && k == len(p.insts)-1:
+			return true
+		case in.use == machinecode.Moves || in.use == machinecode.Spills:
+		case in.kind != weak, !o.atOperator(e, in) && !o.hoisted(e, k):
 			return true
 		}
 	}

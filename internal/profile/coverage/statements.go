@@ -15,7 +15,8 @@ import (
 //   - or code of its line is behind it.
 //
 // Another mark is weak. It proves nothing if a statement of the line begins in code that did not run, too, or if the mark
-// is where several ways meet and no code of the line is there.
+// is where several ways meet and no code of the line is there. With link-time optimisation marks do move with code that
+// makes constants and addresses of globals: it is ahead of a test on which the line may depend.
 
 // mark is where a statement begins.
 type mark struct {
@@ -81,6 +82,9 @@ func (o *observer) marked(e *early, m *mark, marks []mark) bool {
 	if m.piece == e.piece {
 		if meet && (o.only(e, isMove) || m.inst == 0 && o.only(e, isStore)) {
 			return false // such code places share
+		}
+		if m.own && o.only(e, isConstant) && o.ahead(e) {
+			return false
 		}
 		last = o.effective(e)
 	}
@@ -152,7 +156,11 @@ func (o *observer) only(e *early, is func(in *inst) bool) bool {
 	return true
 }
 
-func isMove(in *inst) bool  { return in.use == machinecode.Moves }
+func isMove(in *inst) bool { return in.use == machinecode.Moves }
+
+// isConstant reports whether an instruction makes a constant, or reads or makes an address of a known place.
+func isConstant(in *inst) bool { return isMove(in) || in.refers && in.kind == weak }
+
 func isStore(in *inst) bool { return in.kind == stores }
 
 // both returns the functions of code of a line that a mark of the line proves: those that both are in. In one piece they are
