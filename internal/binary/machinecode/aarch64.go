@@ -16,7 +16,10 @@ func (aarch64Arch) step() uint64 { return aarch64.Size }
 // and the return address is checked.
 func (aarch64Arch) lasting() bool { return true }
 
-func (a aarch64Arch) scan(code []byte, addr uint64) (Inst, error) { return a.Decode(code, addr) }
+func (a aarch64Arch) scan(code []byte, addr uint64) (b brief, ok bool) {
+	in, err := a.Decode(code, addr)
+	return in.brief(err)
+}
 
 func (aarch64Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	if len(code) < aarch64.Size {

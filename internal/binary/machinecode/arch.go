@@ -25,6 +25,19 @@ type Inst struct {
 	Memory uint64
 }
 
+// brief has the fields of Inst that a Set keeps. Values with more fields than four do not stay in registers.
+type brief struct {
+	len      uint8
+	class    controlflow.Class
+	restores bool
+	target   uint64
+}
+
+// brief is of an instruction that was decoded, without err.
+func (i *Inst) brief(err error) (b brief, ok bool) {
+	return brief{i.Len, i.Class, i.Restores, i.Target}, err == nil
+}
+
 // Effect is the part of an instruction's effect that an optimiser must preserve.
 type Effect uint8
 
@@ -41,8 +54,8 @@ const (
 type Arch interface {
 	// Decode reads the instruction at the start of code, which is at addr.
 	Decode(code []byte, addr uint64) (Inst, error)
-	// scan is Decode without Refers and Memory.
-	scan(code []byte, addr uint64) (Inst, error)
+	// scan is Decode of what a Set keeps of an instruction; ok is false where Decode has an error.
+	scan(code []byte, addr uint64) (b brief, ok bool)
 	// Effect returns the effect of the instruction at the start of code.
 	Effect(code []byte) Effect
 	// Use returns how the instruction at the start of code takes part in a decision.

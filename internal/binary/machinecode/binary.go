@@ -91,8 +91,8 @@ func probeStarts(symbols []objfile.TableSymbol) map[uint64]uint64 {
 // disassemble adds a section, from symbol to symbol: bytes before the first symbol may not be
 // code.
 func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objfile.TableSymbol) {
-	t := text{addr: section.Addr, data: section.Data, first: s.end()}
-	t.starts = newBitset(len(section.Data))
+	d := sweep{s: s, b: b, t: text{addr: section.Addr, data: section.Data, first: s.end()}}
+	d.t.starts = newBitset(len(section.Data))
 	size := uint64(len(section.Data))
 	data := false // by mapping symbols: the following bytes are not code
 	for i := range symbols {
@@ -104,49 +104,67 @@ func (b *Binary) disassemble(s *Set, section objfile.CodeSection, symbols []objf
 			data = symbols[i].Name[1] == 'd'
 		}
 		if !data {
-			b.disassembleTo(s, &t, off, end)
+			d.add(off, end)
 		}
 	}
-	t.starts.count()
-	b.texts = append(b.texts, t)
+	d.t.starts.count()
+	b.texts = append(b.texts, d.t)
 }
 
-// disassembleTo adds the instructions between two symbols.
-func (b *Binary) disassembleTo(s *Set, t *text, off, end uint64) {
+// sweep is a section that is disassembled.
+type sweep struct {
+	s    *Set
+	b    *Binary
+	t    text
+	here span // of the last jump
+}
+
+// add adds the instructions between two symbols.
+func (d *sweep) add(off, end uint64) {
+	arch, code := d.b.arch, d.t.data
+	offsets, shapes, starts := d.s.offsets, d.s.shapes, d.t.starts.words
 	restored := false // the previous instruction restored the frame pointer
-	var here span
-	for off < end && off < uint64(len(t.data)) {
-		addr := t.addr + off
-		inst, err := scan(b.arch, t.data[off:], addr)
-		if err != nil {
-			off += b.arch.step()
+	for end = min(end, uint64(len(code))); off < end; {
+		in, ok := scan(arch, code[off:], d.t.addr+off)
+		if !ok {
+			off += arch.step()
 			restored = false
 			continue
 		}
-		class := inSet(inst.Class)
-		if restored && class >= controlflow.Jump {
-			s.jumps = append(s.jumps, s.end())
-		}
-		switch class {
-		case controlflow.Jump, controlflow.Conditional:
-			if !here.has(addr) {
-				here = b.span(addr)
+		class := inSet(in.class)
+		if class != controlflow.Other {
+			d.s.markBranch(uint32(len(shapes)), class)
+			if at := firstRef + Ref(len(shapes)); class >= controlflow.Jump {
+				if restored {
+					d.s.jumps = append(d.s.jumps, at)
+				}
+				d.jump(at, class, d.t.addr+off, in.target)
 			}
-			if to := inst.Target; !here.has(to) && b.RangeAt(to) != here.of {
-				s.leaving = append(s.leaving, s.end())
-			}
-		case controlflow.IndirectJump:
-			s.computed = append(s.computed, s.end())
 		}
-		t.starts.set(uint32(off))
-		s.add(uint32(off), class, inst.Len)
-		restored = inst.Restores || restored && class == controlflow.Other && b.arch.lasting()
-		off += uint64(inst.Len)
+		starts[off/64] |= 1 << (off % 64)
+		offsets, shapes = append(offsets, uint32(off)), append(shapes, newShape(class, in.len))
+		restored = in.restores || restored && class == controlflow.Other && arch.lasting()
+		off += uint64(in.len)
+	}
+	d.s.offsets, d.s.shapes = offsets, shapes
+}
+
+// jump notes a jump if it leaves its range of code, or may.
+func (d *sweep) jump(at Ref, class controlflow.Class, addr, to uint64) {
+	if class == controlflow.IndirectJump {
+		d.s.computed = append(d.s.computed, at)
+		return
+	}
+	if !d.here.has(addr) {
+		d.here = d.b.span(addr)
+	}
+	if !d.here.has(to) && d.b.RangeAt(to) != d.here.of {
+		d.s.leaving = append(d.s.leaving, at)
 	}
 }
 
 // scan is Arch.scan. The most frequent call of all is direct.
-func scan(arch Arch, code []byte, addr uint64) (Inst, error) {
+func scan(arch Arch, code []byte, addr uint64) (b brief, ok bool) {
 	if of, ok := arch.(x86Arch); ok {
 		return of.scan(code, addr)
 	}

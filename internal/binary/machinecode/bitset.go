@@ -12,7 +12,23 @@ func newBitset(size int) bitset {
 	return bitset{words: make([]uint64, (size+63)/64)}
 }
 
+// cut removes the room for numbers from size on.
+func (b *bitset) cut(size int) { b.words = b.words[:(size+63)/64] }
+
 func (b *bitset) set(i uint32) { b.words[i/64] |= 1 << (i % 64) }
+
+// setRange adds the numbers in [lo, hi).
+func (b *bitset) setRange(lo, hi uint32) {
+	for ; lo < hi && lo%64 != 0; lo++ {
+		b.set(lo)
+	}
+	for ; lo < hi && hi%64 != 0; hi-- {
+		b.set(hi - 1)
+	}
+	for ; lo < hi; lo += 64 {
+		b.words[lo/64] = ^uint64(0)
+	}
+}
 
 func (b *bitset) has(i uint32) bool { return b.words[i/64]>>(i%64)&1 != 0 }
 

@@ -1,8 +1,6 @@
 package machinecode
 
 import (
-	"sort"
-
 	"github.com/cairnprof/cairn/internal/binary/aarch64"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/machine"
@@ -36,23 +34,19 @@ func (s *Set) markFrames(b *Binary, p *objfile.Program) {
 		s.markRecords(b, p.Unwind)
 		return
 	}
-	rows := p.Unwind
-	for r := b.First; r < b.End; {
-		addr := s.Address(r)
-		i := sort.Search(len(rows), func(i int) bool { return rows[i].PC > addr })
-		end := b.End
-		if i < len(rows) {
-			end = max(b.From(rows[i].PC), r+1)
+	for rows := p.Unwind; len(rows) > 0; {
+		marks, n := s.marksOf(&rows[0]), 1
+		for n < len(rows) && s.marksOf(&rows[n]) == marks {
+			n++
 		}
-		var marks *bitset
-		if i > 0 {
-			marks = s.marksOf(&rows[i-1])
-		}
-		for ; r < end; r++ {
-			if marks != nil {
-				marks.set(uint32(r - firstRef))
+		if marks != nil {
+			end := b.End
+			if n < len(rows) {
+				end = b.From(rows[n].PC)
 			}
+			marks.setRange(uint32(b.From(rows[0].PC)-firstRef), uint32(end-firstRef))
 		}
+		rows = rows[n:]
 	}
 }
 

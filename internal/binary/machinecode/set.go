@@ -37,6 +37,8 @@ type Set struct {
 // shape is the class of an instruction and its length.
 type shape uint8
 
+func newShape(c controlflow.Class, size uint8) shape { return shape(c)<<4 | shape(size) }
+
 func (s shape) class() controlflow.Class { return controlflow.Class(s >> 4) }
 func (s shape) size() uint64             { return uint64(s & 15) }
 
@@ -67,13 +69,9 @@ func NewSet(programs ...*objfile.Program) (*Set, error) {
 		s.machine = p.Machine
 		s.binaries = append(s.binaries, newBinary(s, p, arch))
 	}
-	s.barriers = newBitset(len(s.shapes))
-	for i, sh := range s.shapes {
-		if endsRange(sh.class()) {
-			s.barriers.set(uint32(i))
-		}
-	}
-	s.dubious, s.entries = newBitset(len(s.shapes)), newBitset(len(s.shapes))
+	s.barriers.cut(len(s.shapes))
+	s.dubious.cut(len(s.shapes))
+	s.entries = newBitset(len(s.shapes))
 	s.markDubious()
 	s.framed, s.frameless = newBitset(len(s.shapes)), newBitset(len(s.shapes))
 	for i, p := range programs {
@@ -96,13 +94,25 @@ func (s *Set) reserve(programs []*objfile.Program) {
 			bytes += len(c.Data)
 		}
 	}
-	n := min(bytes, maxInstructions) / shortest
-	s.offsets, s.shapes = make([]uint32, 0, n), make([]shape, 0, n)
+	bytes = min(bytes, maxInstructions)
+	s.offsets, s.shapes = make([]uint32, 0, bytes/shortest), make([]shape, 0, bytes/shortest)
+	s.barriers, s.dubious = newBitset(bytes), newBitset(bytes)
 }
 
-// markDubious marks function entries, and the instructions at which frame pointers do not show
-// all frames: the first two of a function, which create the frame, and returns with the
-// instruction before, which removes it.
+// markBranch marks an instruction of a class from Call to Conditional: if it ends a sequence, and if it is a return, at which
+// frame pointers do not show all frames, with the instruction before, which removes the frame.
+func (s *Set) markBranch(i uint32, class controlflow.Class) {
+	if endsRange(class) {
+		s.barriers.set(i)
+	}
+	if class == controlflow.Return {
+		s.dubious.set(i)
+		s.dubious.set(max(i, 1) - 1)
+	}
+}
+
+// markDubious marks function entries, and the other instructions at which frame pointers do not show
+// all frames: the first two of a function, which create the frame.
 func (s *Set) markDubious() {
 	for _, b := range s.binaries {
 		for i := range b.ranges {
@@ -118,20 +128,9 @@ func (s *Set) markDubious() {
 			}
 		}
 	}
-	for i, sh := range s.shapes {
-		if sh.class() == controlflow.Return {
-			s.dubious.set(uint32(i))
-			s.dubious.set(uint32(max(i, 1) - 1))
-		}
-	}
 }
 
 func (s *Set) end() Ref { return firstRef + Ref(len(s.shapes)) }
-
-func (s *Set) add(offset uint32, c controlflow.Class, size uint8) {
-	s.offsets = append(s.offsets, offset)
-	s.shapes = append(s.shapes, shape(c)<<4|shape(size))
-}
 
 // Machine returns the machine of the binaries.
 func (s *Set) Machine() machine.Kind { return s.machine }

@@ -18,7 +18,7 @@ func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	if err != nil {
 		return Inst{}, err
 	}
-	out := Inst{Len: in.Len, Class: in.Class, Restores: x86Restores(in.Map, in.Opcode, in.Rex)}
+	out := Inst{Len: in.Len, Class: in.Class, Restores: in.RestoresFrame()}
 	if in.Relative() {
 		out.Target = in.Target(addr)
 	}
@@ -28,26 +28,21 @@ func (x86Arch) Decode(code []byte, addr uint64) (Inst, error) {
 	return out, nil
 }
 
-func (a x86Arch) scan(code []byte, addr uint64) (Inst, error) {
+func (a x86Arch) scan(code []byte, addr uint64) (b brief, ok bool) {
 	in, ok := x86.Scan(code)
 	if !ok {
-		return a.Decode(code, addr)
+		in, err := a.Decode(code, addr)
+		return in.brief(err)
 	}
-	out := Inst{Len: in.Len, Class: in.Class, Restores: x86Restores(in.Map, in.Opcode, in.Rex)}
+	b = brief{in.Len, in.Class, in.Restores, 0}
 	if in.Class.IsDirect() {
-		out.Target = addr + uint64(in.Len) + uint64(int64(in.Rel))
+		b.target = addr + uint64(in.Len) + uint64(int64(in.Rel))
 	}
-	return out, nil
+	return b, true
 }
 
 // KeepsReturn: the return address is on the stack.
 func (x86Arch) KeepsReturn(interface{ Bytes(lo, hi uint64) []byte }, uint64) bool { return false }
-
-// x86Restores reports whether the instruction is pop %rbp or leave.
-func x86Restores(of x86.Map, opcode, rex uint8) bool {
-	const popRBP, leave = 0x5d, 0xc9
-	return of == x86.MapOne && (opcode == popRBP && rex&1 == 0 || opcode == leave)
-}
 
 func (x86Arch) Effect(code []byte) Effect {
 	in, err := x86.Decode(code)

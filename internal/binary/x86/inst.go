@@ -96,3 +96,9 @@ func (i Inst) Mod() uint8 { return i.ModRM >> 6 }
 
 // Wide reports whether operands have 64 bits by REX.W.
 func (i Inst) Wide() bool { return i.Rex&8 != 0 }
+
+// RestoresFrame reports whether the instruction loads the caller's frame pointer: pop %rbp or leave.
+func (i Inst) RestoresFrame() bool {
+	const popRBP, leave = 0x5d, 0xc9
+	return i.Map == MapOne && (i.Opcode == popRBP && i.Rex&1 == 0 || i.Opcode == leave)
+}
