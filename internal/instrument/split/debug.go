@@ -15,23 +15,39 @@ import (
 // places, and between its labels there is other code, or there is none.
 //
 // Choice: a range gets the labels of its longest part that is still in one piece. So debug information says nothing
-// wrong, and of the rest of the range nothing, as it does of cold parts. The line table has all.
+// wrong, and of the rest of the range nothing, as it does of cold parts. The line table has all. Scopes are inside each
+// other (scopes.go).
 
 // mark returns the label of a kind for piece k.
 func (p *splitPlan) mark(kind string, k int) string { return p.name(kind) + "_" + strconv.Itoa(k) }
 
 // debugPairs rewrites the ranges of ordered functions.
 func (s *splitter) debugPairs() {
-	before := -1
+	before := [2]int{-1, -1}
+	scopes := map[*splitPlan][]*scope{}
 	for i := range s.text.lines {
 		l := &s.text.lines[i]
 		if !s.text.secs[l.sec].debug || l.switches || l.kind == asm.LineBlank || l.app > 0 {
 			continue
 		}
+		var sc *scope
 		if bytes.Contains(s.text.raw(i), []byte(".L")) {
-			s.debugLine(before, i)
+			if sc = s.scopeAt(before, i); sc != nil && sc.nests {
+				scopes[sc.plan] = append(scopes[sc.plan], sc)
+			} else {
+				s.debugLine(sc, before[1], i)
+			}
 		}
-		before = i
+		before = [2]int{before[1], i}
+		if sc != nil && sc.before >= 0 {
+			before[1] = -1 // its end is not the beginning of another
+		}
+	}
+	for _, p := range s.plans {
+		p.nest(scopes[p])
+		for _, sc := range scopes[p] {
+			s.writeScope(sc)
+		}
 	}
 }
 
@@ -64,28 +80,25 @@ func (s *splitter) ordered(label string) *splitPlan {
 	return nil
 }
 
-// debugLine rewrites the range that ends on a line, or else the label that the line has. before is the line before.
-func (s *splitter) debugLine(before, i int) {
-	to, from, ok := s.rangeOf(i)
-	p := s.ordered(to)
-	if !ok || p == nil {
-		return
-	}
-	begin, base, ok := s.rangeOf(before)
-	paired := ok && s.ordered(begin) == p
+// debugLine rewrites the range that ends on a line, or the label that the line has. before is the line before.
+func (s *splitter) debugLine(sc *scope, before, i int) {
 	switch {
-	case paired && base == "" && from == begin: // an address and a length
-		a, b := p.longest(begin, to)
-		s.rename(before, map[string]string{begin: a})
-		s.rename(i, map[string]string{begin: a, to: b})
-	case paired && base != "" && from == base && s.stays(base): // two offsets
-		a, b := p.longest(begin, to)
-		s.offset(before, a, base)
-		s.offset(i, b, base)
-	case from != "" && s.ordered(from) == p:
-		s.rename(i, map[string]string{to: p.unbroken(from, to)})
+	case sc == nil:
+		to, _, ok := s.rangeOf(i)
+		p := s.ordered(to)
+		if !ok || p == nil {
+			return
+		}
+		other := s.baseAt(before, i, to)
+		if other == "" {
+			other = p.behindCall(to)
+		}
+		s.replaced[i] = s.rename(i, map[string]string{to: other})
+	case sc.before < 0:
+		s.setScope(sc, sc.begin, sc.plan.unbroken(sc.begin, sc.end))
 	default:
-		s.rename(i, map[string]string{to: p.behindCall(to)})
+		begin, end := sc.plan.longest(sc.begin, sc.end)
+		s.setScope(sc, begin, end)
 	}
 }
 
@@ -95,20 +108,23 @@ func (s *splitter) stays(label string) bool {
 	return p == nil || p.lineOf(label) < p.pieces[0].code
 }
 
-// offset writes a line with the offset of a label from another. A range that begins or ends inside of the call before
-// the label that the line has does so still, unless it was cut. The base of a list of locations may be in the cold part:
-// its twin is what the list begins with.
-func (s *splitter) offset(i int, label, from string) {
+// offset returns a line with the offset of a label from another, or with its address. A range that begins or ends inside
+// of the call before the label that the line has does so still, unless it was cut. The base of a list of locations may be
+// in the cold part: its twin is what the list begins with.
+func (s *splitter) offset(i int, label, from string) []byte {
 	word, inside := string(s.text.statement(i).Word), ""
-	if bytes.Contains(s.text.raw(i), []byte(label+"-1-")) {
+	if from != "" {
+		from = "-" + cmp.Or(s.twins[from], from)
+	}
+	if raw := bytes.TrimSpace(s.text.raw(i)); bytes.Contains(raw, []byte(label+"-1-")) || bytes.HasSuffix(raw, []byte(label+"-1")) {
 		inside = "-1"
 	}
-	s.replaced[i] = []byte("\t" + word + "\t" + cmp.Or(s.twins[label], label) + inside + "-" + cmp.Or(s.twins[from], from) + "\n")
+	return []byte("\t" + word + "\t" + cmp.Or(s.twins[label], label) + inside + from + "\n")
 }
 
-// rename replaces labels in a line.
-func (s *splitter) rename(i int, to map[string]string) {
-	s.replaced[i] = substitute(nil, s.text.raw(i), func(name string) string {
+// rename returns a line with other labels.
+func (s *splitter) rename(i int, to map[string]string) []byte {
+	return substitute(nil, s.text.raw(i), func(name string) string {
 		other := cmp.Or(to[name], name)
 		return cmp.Or(s.twins[other], other)
 	})

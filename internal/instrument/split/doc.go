@@ -17,7 +17,7 @@
 //   - Debug information: lines follow the code, the ranges of the unit get the
 //     cold parts, and other labels stay in the hot part (render.go,
 //     ranges.go). Where blocks are ordered, a range is cut to its longest piece
-//     (debug.go).
+//     in what is left of the scope around it (debug.go, scopes.go).
 //   - Reach, on AArch64: conditional branches to the other part go to a jump at the
 //     end of their own part, and code that must be near stays in one part, such as a
 //     compressed jump table and all its targets (reach.go, aarch64.go).
