@@ -73,18 +73,22 @@ func (f *InstrumentFlags) RegisterUse(flags *pflag.FlagSet) {
 	flags.StringVar(&f.use.Algorithm, "algorithm", string(order.Startup), "with --use: algorithm that orders functions, see cairn order")
 }
 
+// buildRules are those of the flags for builds.
+var buildRules = []verb.FlagRule{
+	verb.OnlyOne("map", "use").Because("map a build by a profile with its own map"),
+	verb.Needs("no-split", "use"), verb.Needs("data-order", "use"), verb.Needs("algorithm", "use"),
+	verb.OnlyOne("lenient", "strict"),
+	verb.OnlyOne("counts", "max").Because("--counts measures no time"),
+	verb.Together("groups", "group").Because("the number of groups, and the group to instrument"),
+}
+
 // Check validates what pflag cannot.
 func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
-	if f.use.Profile != "" {
-		if f.mapped {
-			return verb.Usagef("--map and --use cannot be used together: map a build by a profile with its own map")
-		}
-		return f.checkUse(flags)
+	if err := verb.CheckFlags(flags, buildRules...); err != nil {
+		return err
 	}
-	for _, name := range []string{"no-split", "data-order", "algorithm"} {
-		if flags.Changed(name) {
-			return verb.Usagef("--%s needs --use", name)
-		}
+	if f.use.Profile != "" {
+		return f.checkUse(flags)
 	}
 	if f.mapped {
 		return f.checkMap(flags)
@@ -97,9 +101,6 @@ func (f *InstrumentFlags) Check(flags *pflag.FlagSet) error {
 	}
 	if err := f.checkProve(); err != nil {
 		return err
-	}
-	if f.lenient && f.Shim.Strict {
-		return verb.Usagef("--lenient and --strict contradict each other")
 	}
 	f.Shim.Lenient = f.lenient && f.Shim.Prove
 	if err := f.checkGroups(flags); err != nil {

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -67,38 +68,59 @@ const frameThreshold = "1000us"
 // maxDepth bounds --depth: a thread's stack cannot hold deeper stacks of calls.
 const maxDepth = 1 << 20
 
+// modeRules are the modes that flags are for, and what to use in other modes.
+var modeRules = []struct {
+	flag    string
+	modes   []prof.Mode
+	instead string
+}{
+	{"small", []prof.Mode{prof.ModeSpike}, "see also --min-instructions"},
+	{"threshold", []prof.Mode{prof.ModeSpike}, ""},
+	{"flight", []prof.Mode{prof.ModeSpike}, "mode trace records every call"},
+	{"frames", []prof.Mode{prof.ModeSpike}, ""},
+	{"control", []prof.Mode{prof.ModeSpike}, ""},
+	{"clock", []prof.Mode{prof.ModeSpike}, "other modes have only one clock"},
+	{"tick", []prof.Mode{prof.ModeSpike, prof.ModeStacks}, "other modes have no such clock"},
+	{"counts", []prof.Mode{prof.ModeStacks}, ""},
+	{"max", []prof.Mode{prof.ModeStacks}, ""},
+	{"depth", []prof.Mode{prof.ModeStacks, prof.ModeTrace}, ""},
+}
+
+// checkForMode rejects flags that are for other modes.
+func (f *InstrumentFlags) checkForMode(flags *pflag.FlagSet) error {
+	if f.Shim.Mode.Timed() && flags.Changed("atomic") {
+		return verb.Usagef("--atomic: mode %s does not count", f.Shim.Mode)
+	}
+	for _, r := range modeRules {
+		if !verb.Given(flags, r.flag) || slices.Contains(r.modes, f.Shim.Mode) {
+			continue
+		}
+		names := r.modes[0].String()
+		for _, m := range r.modes[1:] {
+			names += " or " + m.String()
+		}
+		text := fmt.Sprintf("--%s: needs mode %s, not %s", r.flag, names, f.Shim.Mode)
+		if r.instead != "" {
+			text += "; " + r.instead
+		}
+		return verb.Usagef("%s", text)
+	}
+	return nil
+}
+
 // checkTimed validates the flags of timed modes.
 func (f *InstrumentFlags) checkTimed(flags *pflag.FlagSet) error {
+	if err := f.checkForMode(flags); err != nil {
+		return err
+	}
 	f.Shim.Exact, f.Shim.Signals = f.clock == clockExact, f.tick == tickSignal
 	switch {
-	case f.Shim.Mode.Timed() && flags.Changed("atomic"):
-		return verb.Usagef("--atomic: mode %s does not count", f.Shim.Mode)
-	case f.Shim.Mode != prof.ModeSpike && flags.Changed("small"):
-		return verb.Usagef("--small: needs mode spike, not %s; see also --min-instructions", f.Shim.Mode)
-	case !f.Shim.Mode.Timed() && flags.Changed("threshold"):
-		return verb.Usagef("--threshold: needs mode spike; mode %s does not measure time", f.Shim.Mode)
-	case f.Shim.Mode != prof.ModeSpike && flags.Changed("threshold"):
-		return verb.Usagef("--threshold: needs mode spike; mode %s does not look for spikes", f.Shim.Mode)
-	case f.Shim.Counts && f.Shim.Longest:
-		return verb.Usagef("--counts and --max cannot be used together: --counts measures no time")
-	case f.Shim.Mode != prof.ModeStacks && (f.Shim.Counts || f.Shim.Longest):
-		return verb.Usagef("--counts and --max: need mode stacks, not %s", f.Shim.Mode)
 	case f.Shim.Depth < 0 || f.Shim.Depth > maxDepth:
 		return verb.Usagef("--depth %d: must be from 1 to %d calls, or 0 for no limit", f.Shim.Depth, maxDepth)
 	case f.Shim.Mode == prof.ModeTrace && f.Shim.Depth > nativert.MaxTraceDepth:
 		return verb.Usagef("--depth %d: mode trace supports at most %d", f.Shim.Depth, nativert.MaxTraceDepth)
-	case f.Shim.Depth > 0 && f.Shim.Mode != prof.ModeStacks && f.Shim.Mode != prof.ModeTrace:
-		return verb.Usagef("--depth: needs mode stacks or trace, not %s", f.Shim.Mode)
-	case f.Shim.Mode != prof.ModeSpike && f.Shim.Flight:
-		return verb.Usagef("--flight: needs mode spike; mode %s does not look for spikes (mode trace records every call)", f.Shim.Mode)
-	case f.Shim.Mode != prof.ModeSpike && (f.frames || f.Shim.Control):
-		return verb.Usagef("--frames and --control: need mode spike; mode %s does not look for spikes", f.Shim.Mode)
-	case f.Shim.Mode != prof.ModeSpike && flags.Changed("clock"):
-		return verb.Usagef("--clock: needs mode spike; mode %s has only one clock", f.Shim.Mode)
 	case f.clock != clockCoarse && f.clock != clockExact:
 		return verb.Usagef("--clock %s: must be coarse or exact", f.clock)
-	case f.Shim.Mode != prof.ModeSpike && f.Shim.Mode != prof.ModeStacks && flags.Changed("tick"):
-		return verb.Usagef("--tick: needs mode spike or stacks; mode %s has no such clock", f.Shim.Mode)
 	case f.tick != tickThread && f.tick != tickSignal:
 		return verb.Usagef("--tick %s: must be thread or signal", f.tick)
 	case f.Shim.Exact && flags.Changed("tick"):
@@ -183,8 +205,6 @@ const maxGroups = 1 << 16
 // checkGroups validates --groups and --group.
 func (f *InstrumentFlags) checkGroups(flags *pflag.FlagSet) error {
 	switch {
-	case flags.Changed("group") != flags.Changed("groups"):
-		return verb.Usagef("--groups N and --group I must be used together: the number of groups, and the group to instrument")
 	case flags.Changed("groups") && (f.Shim.Groups < 1 || f.Shim.Groups > maxGroups):
 		return verb.Usagef("--groups %d: must be from 1 to %d", f.Shim.Groups, maxGroups)
 	case flags.Changed("group") && (f.Shim.Group < 0 || f.Shim.Group >= f.Shim.Groups):

@@ -30,6 +30,7 @@ func (f *StoreFlags) Register(c *cobra.Command) {
 		f.urls[kind] = c.Flags().String(string(kind), "", help[kind])
 	}
 	c.Flags().StringVar(&f.service, "service", "", "`name` of the service in the store (default the program's)")
+	Rules(c, Needs("service", "otlp", "pyroscope", "parca"))
 }
 
 // Given reports whether there is a store to send to.
@@ -58,9 +59,6 @@ func (f *StoreFlags) Check(c *cobra.Command, excluded ...string) error {
 			return Usagef("--%s: %v", kind, err)
 		}
 		f.targets = append(f.targets, target)
-	}
-	if f.service != "" && f.targets == nil {
-		return Usagef("--service needs --otlp, --pyroscope or --parca")
 	}
 	return nil
 }

@@ -68,9 +68,6 @@ func Build(s *verb.Streams) *cobra.Command {
 			if err := f.Check(c.Flags()); err != nil {
 				return err
 			}
-			if b.certificate != "" && !f.Shim.Prove {
-				return verb.Usagef("--certificate needs --prove")
-			}
 			if way != catchPreload && way != catchPath {
 				return verb.Usagef("--catch %s: must be preload or path", way)
 			}
@@ -89,6 +86,7 @@ func Build(s *verb.Streams) *cobra.Command {
 	c.Flags().StringVar(&b.certificate, "certificate", "", "with --prove: write the result for each object to this `file`, as JSON")
 	c.Flags().BoolVar(&b.asJSON, "json", false, "print the summary as JSON on standard output")
 	verb.Seldom(c, "catch", "certificate")
+	verb.Rules(c, verb.Needs("certificate", "prove"))
 	return c
 }
 

@@ -73,6 +73,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	c.Flags().BoolVar(&f.recursive, "recursive", false, "count the time of recursive calls again")
 	c.Flags().BoolVar(&f.only, "recursive-calls-only", false, "only recursive calls and the calls that contain them")
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "print a table for each thread")
+	verb.Rules(c, verb.OnlyOne("json", "csv"))
 	return c
 }
 
@@ -191,9 +192,6 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 	style, err := f.Style(s)
 	if err != nil {
 		return err
-	}
-	if f.Json && f.csv {
-		return verb.Usagef("--json and --csv cannot be used together")
 	}
 	if _, err := f.order(); err != nil { // before the logs are read
 		return err

@@ -79,6 +79,7 @@ and column names, for engines that handle billions of rows:
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.BoolVar(&f.csv, "csv", false, "print comma-separated values")
 	fl.BoolVar(&f.schema, "schema", false, "print the tables and views of the database and exit")
+	verb.Rules(c, verb.OnlyOne("json", "csv"), verb.OnlyOne("file", "view"))
 	return c
 }
 
@@ -89,10 +90,6 @@ func (f *queryFlags) args(_ *cobra.Command, args []string) error {
 		return verb.Usagef("--schema is the same for all databases: it cannot be used with a log")
 	case f.schema:
 		return nil
-	case f.json && f.csv:
-		return verb.Usagef("--json and --csv cannot be used together")
-	case f.file != "" && f.view != "":
-		return verb.Usagef("--file and --view cannot be used together")
 	}
 	f.logs = args
 	named := f.file != "" || f.view != ""

@@ -31,6 +31,7 @@ func (f *selectFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.within, "within", nil, "only calls of this `function` and their callees; repeatable")
 	c.Flags().Var(&f.longer, "longer", "only calls that took this `time` or more, such as 5ms; the time of others is added to their callers")
 	c.Flags().IntVar(&f.depth, "depth", 0, "only calls at most `n` deep, counted from --within if given; 0 for all")
+	verb.Rules(c, verb.Needs("lookback", "from"))
 	verb.Group(c, selectTitle, "from", "to", "lookback", "within", "longer", "depth")
 }
 
@@ -48,8 +49,6 @@ func (f *selectFlags) check(tails bool) error {
 		return verb.Usagef("--to %s: must be after --from %s", f.to.text, f.from.text)
 	case f.to.given && f.to.value == 0:
 		return verb.Usagef("--to %s: no event is before that time", f.to.text)
-	case f.lookback != 0 && !f.from.given:
-		return verb.Usagef("--lookback needs --from")
 	case tails && f.given():
 		return verb.Usagef("--tail-calls=logical cannot be used with a part of a log, in which callers are not certain")
 	}

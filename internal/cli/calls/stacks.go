@@ -67,6 +67,7 @@ names is ./functions.`,
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "rank the stacks of each thread separately")
 	c.Flags().BoolVar(&f.folded, "folded", false, "print every stack on a line, outermost function first, with its self time or,\nwith --by calls, its calls: what flamegraph.pl and speedscope read")
 	verb.RegisterRegexp(c, &f.regexp, "only stacks whose innermost function matches this `pattern`")
+	verb.Rules(c, verb.OnlyOne("folded", "json"))
 	c.AddCommand(functions(s), each(s))
 	return c
 }
@@ -108,9 +109,6 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	}
 	if _, err := stackKey(f.by); err != nil {
 		return err
-	}
-	if f.folded && f.Json {
-		return verb.Usagef("--folded and --json cannot be used together")
 	}
 	filter, err := verb.NewNameFilter(f.regexp)
 	if err != nil {

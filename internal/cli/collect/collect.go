@@ -117,6 +117,7 @@ func Collect(s *verb.Streams) *cobra.Command {
 	c.Flags().StringVar(&f.audit, "audit", "", "append a line of JSON for each upload and each rejected request to this `file`")
 	c.AddCommand(newVerifyCmd(s), newRepairCmd(s), newBackupCmd(s))
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "`format` of messages, text or json")
+	verb.Rules(c, verb.Together("cert", "key"), verb.Needs("client-ca", "cert"))
 	verb.Group(c, "Limits", "max-body", "max-file", "max-memory", "max-unknown", "max-places", "max-kept", "waiting", "min-free", "rate", "max-calls", "max-debug")
 	verb.Group(c, "What is kept", "orders", "logs", "keep", "debug-builds", "snapshot", "share")
 	verb.Seldom(c, "max-file", "max-unknown", "max-places", "max-kept", "waiting", "min-free", "max-calls", "max-debug", "snapshot", "log-format")
@@ -192,10 +193,6 @@ func (f *collectFlags) perToken() tally.Use {
 // check checks the flags and returns the log.
 func (f *collectFlags) check(s *verb.Streams) (*slog.Logger, error) {
 	switch {
-	case (f.cert == "") != (f.key == ""):
-		return nil, verb.Usagef("collect: --cert and --key belong together")
-	case f.clientCA != "" && f.cert == "":
-		return nil, verb.Usagef("collect: --client-ca needs --cert")
 	case f.share < 0 || f.share > 1:
 		return nil, verb.Usagef("collect: --share %v: must be from 0 to 1", f.share)
 	case f.rate < 0:

@@ -135,6 +135,7 @@ func Export(s *verb.Streams) *cobra.Command {
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	f.stores.Register(c)
 	c.Flags().StringVar(&f.parquet, "parquet", "", "write tables for DuckDB, ClickHouse and Spark into this `directory`, or to s3://BUCKET/PREFIX")
+	verb.Rules(c, verb.Excludes("parquet", "format", "output", "binary", "otlp", "pyroscope", "parca"))
 	return c
 }
 
@@ -177,11 +178,6 @@ region and the address of another store.`
 
 func (f *exportFlags) run(c *cobra.Command, s *verb.Streams) error {
 	if f.parquet != "" {
-		for _, other := range []string{"format", "output", "binary", "otlp", "pyroscope", "parca"} {
-			if c.Flags().Changed(other) {
-				return verb.Usagef("--parquet cannot be used with --%s", other)
-			}
-		}
 		return f.tables(c.Context(), s)
 	}
 	if err := f.stores.Check(c, "format", "output"); err != nil {

@@ -140,6 +140,12 @@ func Covered(s *verb.Streams) *cobra.Command {
 	c.Flags().StringArrayVar(&f.excludeBranches, "exclude-branches", nil, "omit branches of source lines that match this regular `expression`; repeatable")
 	c.Flags().BoolVar(&f.noMarkers, "no-markers", false, "ignore markers in the source that exclude lines (LCOV_EXCL_LINE, GCOVR_EXCL_START and others)")
 	c.Flags().StringArrayVar(&f.prefixes, "prefix-map", nil, "replace the beginning of names of source files: `from=to`; repeatable")
+	const listsMissed = "that always lists what did not run"
+	verb.Rules(c, verb.OnlyOne("missed", "unknown"), verb.OnlyOne("lines", "paths", "packages", "blocks", "lcov"),
+		verb.Excludes("lcov", "json", "missed", "regexp"),
+		verb.Excludes("regexp", "lines", "paths").Because("it selects functions"),
+		verb.Excludes("unknown", "paths", "packages", "blocks", "lcov").Because("it lists functions, or with --lines lines"),
+		verb.Excludes("missed", "packages", "paths").Because(listsMissed))
 	return c
 }
 
@@ -148,7 +154,7 @@ type coveredView func(f *coveredFlags, s *verb.Streams, w io.Writer, modules []c
 
 // view returns the requested view.
 func (f *coveredFlags) view() (coveredView, error) {
-	view, n := coveredView((*coveredFlags).writeFuncs), 0
+	view := coveredView((*coveredFlags).writeFuncs)
 	for _, v := range []struct {
 		on    bool
 		write coveredView
@@ -160,25 +166,10 @@ func (f *coveredFlags) view() (coveredView, error) {
 		{f.lcov, nil},
 	} {
 		if v.on {
-			view, n = v.write, n+1
+			view = v.write
 		}
 	}
-	switch {
-	case n > 1:
-		return nil, verb.Usagef("--lines, --paths, --packages, --blocks and --lcov cannot be used together")
-	case f.lcov && (f.Json || f.missed || f.pattern != ""):
-		return nil, verb.Usagef("--lcov cannot be used with --json, --missed or -r")
-	case (f.lines || f.paths) && f.pattern != "":
-		return nil, verb.Usagef("-r selects functions: it cannot be used with --lines or --paths")
-	case f.unknown && n > 0 && !f.lines:
-		return nil, verb.Usagef("--unknown lists functions, or with --lines lines: it cannot be used with other views")
-	case f.unknown && f.missed:
-		return nil, verb.Usagef("--missed and --unknown cannot be used together")
-	case f.packages && f.missed:
-		return nil, verb.Usagef("--packages always lists what did not run: it cannot be used with --missed")
-	case f.paths && f.missed:
-		return nil, verb.Usagef("--paths always lists what did not run: it cannot be used with --missed")
-	case f.needsLines() && len(f.debug) == 0:
+	if f.needsLines() && len(f.debug) == 0 {
 		return nil, verb.Usagef("source lines need the debug information of the binary: name it as well, or after cairn go test the directory of the raw files")
 	}
 	return view, nil

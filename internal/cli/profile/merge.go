@@ -84,20 +84,18 @@ written, and the exit code is 1. If no raw file is valid, merge always fails.`,
 	c.Flags().BoolVar(&f.join, "join", false, "join builds of one program into one module, matching functions by their code")
 	f.prefixes.Register(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
+	verb.Rules(c, verb.OnlyOne("strict", "allow-omitted"),
+		verb.Needs("prefix-map", "join").Because("it matches functions by their source files"))
 	return c
 }
 
-// check returns an error if flags exclude each other.
+// check returns an error if outputs are missing, or exclude each other.
 func (f *mergeFlags) check() error {
 	switch {
 	case (f.profile == "") == (f.output == ""):
 		return verb.Usagef("merge: give -o FILE.mip, the profile to write; to add to a profile, give it as an input as well")
 	case f.json && f.output == "-":
 		return verb.Usagef("merge: --json and -o - cannot both write to standard output")
-	case f.prefixes.Given() && !f.join:
-		return verb.Usagef("merge: --prefix-map needs --join, which matches functions by their source files")
-	case f.strict && f.allow:
-		return verb.Usagef("merge: --strict and --allow-omitted cannot be used together")
 	case f.join && f.profile != "":
 		return verb.Usagef("merge: --join writes a new profile: give -o FILE.mip")
 	}

@@ -54,6 +54,7 @@ gives the sums of the source function.`,
 	c.Flags().IntVar(&f.limit, "limit", 0, "only the first `n` functions; 0 for all")
 	c.Flags().BoolVar(&f.all, "all", false, "include functions that never ran (the default)")
 	c.Flags().BoolVar(&f.ran, "ran", false, "only functions that ran")
+	verb.Rules(c, verb.OnlyOne("all", "ran"))
 	return c
 }
 
@@ -88,9 +89,6 @@ func (f *showFlags) run(ctx context.Context, s *verb.Streams) error {
 	style, err := f.Style(s)
 	if err != nil {
 		return err
-	}
-	if f.all && f.ran {
-		return verb.Usagef("--all and --ran cannot be used together")
 	}
 	order, ok := showOrders[f.sort]
 	if !ok {

@@ -41,6 +41,7 @@ func (f *listFlags) register(c *cobra.Command, fl *pflag.FlagSet) {
 	fl.BoolVar(&f.probes, "show-pseudo-probe", false, "with --show-disassembly-only: also print pseudo probes; otherwise print which functions have some")
 	fl.StringVar(&f.syntax, "x86-asm-syntax", "att", "with --show-disassembly-only: the `syntax`, att or intel")
 	verb.Values(c, "x86-asm-syntax", "att", "intel")
+	verb.Rules(c, verb.Needs("show-source-locations", disassemblyFlag), verb.Needs("disassemble-functions", disassemblyFlag))
 	fl.BoolVar(&f.maps, "show-mmap-events", false, "print the mappings of the input to standard output")
 	fl.BoolVar(&f.density, "show-density", false, "print how many samples the hot functions have per location")
 	fl.Uint64Var(&f.cutoff, "profile-density-cutoff-hot", 990000, "with --show-density: hot functions have this `share` of all counts, in millionths")
@@ -50,19 +51,13 @@ func (f *listFlags) register(c *cobra.Command, fl *pflag.FlagSet) {
 	}
 }
 
-// check finds flags that do not go together.
+// check validates the values of flags.
 func (f *listFlags) check() error {
 	switch {
 	case f.syntax != "att" && f.syntax != "intel":
 		return verb.Usagef("--x86-asm-syntax %s: must be att or intel", f.syntax)
 	case f.cutoff > 1e6:
 		return verb.Usagef("--profile-density-cutoff-hot %d: must be at most 1000000", f.cutoff)
-	case f.disassembly:
-		return nil
-	case f.sources:
-		return verb.Usagef("--show-source-locations needs --%s", disassemblyFlag)
-	case len(f.functions) > 0:
-		return verb.Usagef("--disassemble-functions needs --%s", disassemblyFlag)
 	}
 	return nil
 }

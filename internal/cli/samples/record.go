@@ -100,6 +100,7 @@ Only programs for Linux on x86-64 are supported. The exit code is the program's.
 	c.Flags().StringArrayVar(&f.dsos, "dso", nil, "also record branches of the library `NAME`, a name or a path, or all")
 	c.Flags().BoolVar(&f.step, "step", false, "stop the program at each branch: works for any program, but is slow")
 	c.Flags().StringVar(&f.cc, "cc", "gcc", "compile the recorder with `COMPILER`; cached")
+	verb.Rules(c, verb.Excludes("dso", "step").Because("it records all libraries"))
 	return c
 }
 
@@ -118,8 +119,6 @@ func (f *recordFlags) check(args []string) error {
 		return verb.Usagef("record: --event %s: must be instructions or branches", f.event)
 	case f.depth < 1 || f.depth > lbr.MaxDepth:
 		return verb.Usagef("record: --depth %d: must be from 1 to %d", f.depth, lbr.MaxDepth)
-	case f.step && len(f.dsos) > 0:
-		return verb.Usagef("record: --dso cannot be used with --step, which records all libraries")
 	}
 	return nil
 }

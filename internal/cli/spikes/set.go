@@ -37,6 +37,7 @@ func (f *spikeTargets) register(c *cobra.Command) {
 	fl.StringArrayVar(&f.sockets, "socket", nil, "the program with the control socket at this `path`; repeatable")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	f.color.RegisterColor(c)
+	verb.Rules(c, verb.Excludes("socket", "dir", "pid"))
 }
 
 func newSpikeShowCmd(s *verb.Streams) *cobra.Command {
@@ -138,9 +139,6 @@ func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(contex
 // find returns the sockets that are meant and that somebody listens at.
 func (f *spikeTargets) find(ctx context.Context, s *verb.Streams) ([]string, error) {
 	if len(f.sockets) > 0 {
-		if f.dir != "" || len(f.pids) > 0 {
-			return nil, verb.Usagef("--socket cannot be used with --dir or --pid")
-		}
 		return f.sockets, nil
 	}
 	dir := cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), ".")

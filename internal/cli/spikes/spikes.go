@@ -110,6 +110,11 @@ func Spikes(s *verb.Streams) *cobra.Command {
 	fl.BoolVar(&f.following, "follow", false, "show new spikes of running programs as they occur, until all have ended")
 	fl.BoolVar(&f.frames, "frames", false, "list the longest frames, with the spikes in them")
 	fl.BoolVar(&f.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
+	verb.Rules(c, verb.Excludes("frames", "follow", "table", "html", "sarif", "window"),
+		verb.Excludes("follow", "table", "html", "sarif", "window"),
+		verb.Excludes("jsonl", "table", "frames").Because("it is for lists of spikes; --json is for these as well"),
+		verb.OnlyOne("html", "sarif", "window", "table"), verb.OnlyOne("html", "sarif", "window", "json"),
+		verb.OnlyOne("html", "sarif", "window", "jsonl"))
 	return c
 }
 
@@ -122,24 +127,6 @@ func (f *spikesFlags) check() error {
 	}
 	if f.top < 0 {
 		return verb.Usagef("--top %d: must not be negative", f.top)
-	}
-	n := 0
-	for _, is := range []bool{f.table || f.Json, f.html != "", f.sarif != "", f.window.Given} {
-		if is {
-			n++
-		}
-	}
-	if f.frames && (f.following || f.table || f.html != "" || f.sarif != "" || f.window.Given) {
-		return verb.Usagef("--frames cannot be used with --follow, --table, --html, --sarif or --window")
-	}
-	if f.following && (f.table || f.html != "" || f.sarif != "" || f.window.Given) {
-		return verb.Usagef("--follow cannot be used with --table, --html, --sarif or --window")
-	}
-	if f.Lines && (f.table || f.frames) {
-		return verb.Usagef("--jsonl is for lists of spikes: --table and --frames have --json")
-	}
-	if n > 1 {
-		return verb.Usagef("--html, --sarif, --window and tables or JSON cannot be used together")
 	}
 	return nil
 }
