@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -123,34 +124,71 @@ func (b *build) gzip(data []byte) ([]byte, error) {
 // archiveName is the name of the archive for a system, without its suffix.
 func (b *build) archiveName(t target) string { return "cairn-" + b.number() + "-" + t.String() }
 
+// suffix is that of the archive for a system.
+func (t target) suffix() string {
+	if t.os == "windows" {
+		return ".zip"
+	}
+	return ".tar.gz"
+}
+
 // archive writes the archive for a system.
 func (b *build) archive(t target, program string) error {
 	data, err := os.ReadFile(program)
 	if err != nil {
 		return err
 	}
-	top := b.archiveName(t)
+	pack := b.tarball
+	if t.os == "windows" {
+		pack = b.zip
+	}
+	packed, err := pack(b.archiveName(t), slices.Concat([]file{{t.program(), "", 0o755, data}}, b.shared))
+	if err != nil {
+		return err
+	}
+	return b.write(b.archiveName(t)+t.suffix(), packed)
+}
+
+// tarball returns a compressed tar archive of files below the directory top.
+func (b *build) tarball(top string, files []file) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for _, f := range slices.Concat([]file{{"cairn", "", 0o755, data}}, b.shared) {
+	for _, f := range files {
 		err := w.WriteHeader(&tar.Header{
 			Name: top + "/" + f.path, Mode: int64(f.mode), Size: int64(len(f.data)), ModTime: b.date, Uname: "root", Gname: "root", Format: tar.FormatUSTAR,
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := w.Write(f.data); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := w.Close(); err != nil {
-		return err
+		return nil, err
 	}
-	packed, err := b.gzip(out.Bytes())
-	if err != nil {
-		return err
+	return b.gzip(out.Bytes())
+}
+
+// zip returns a zip archive of files below the directory top.
+func (b *build) zip(top string, files []file) ([]byte, error) {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range files {
+		h := &zip.FileHeader{Name: top + "/" + f.path, Method: zip.Deflate, Modified: b.date}
+		h.SetMode(f.mode)
+		to, err := w.CreateHeader(h)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := to.Write(f.data); err != nil {
+			return nil, err
+		}
 	}
-	return b.write(top+".tar.gz", packed)
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 // write writes a file of the release.
@@ -165,6 +203,12 @@ func (b *build) write(name string, data []byte) error {
 	return os.Chtimes(path, time.Time{}, b.date)
 }
 
+// sum returns the digest of a file of the release.
+func (b *build) sum(name string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(b.out, name))
+	return fmt.Sprintf("%x", sha256.Sum256(data)), err
+}
+
 const sumsFile = "SHA256SUMS"
 
 // sums writes the digests of all files.
@@ -174,12 +218,12 @@ func (b *build) sums() error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		name, err := filepath.Rel(b.out, path)
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(b.out, path)
-		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(data), filepath.ToSlash(name))
+		sum, err := b.sum(name)
+		fmt.Fprintf(&text, "%s  %s\n", sum, filepath.ToSlash(name))
 		return err
 	})
 	if err != nil {

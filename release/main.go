@@ -3,7 +3,7 @@
 //	cd release && go run . -version v1.2.3 -o ../dist
 //
 // They are an archive for each system, .deb and .rpm packages for Linux, a software bill of materials, a formula
-// for Homebrew, a container file with its context, and SHA256SUMS. Two runs from the same sources with the same Go make the
+// for Homebrew, a manifest for Scoop, a container file with its context, and SHA256SUMS. Two runs from the same sources with the same Go make the
 // same bytes: times are SOURCE_DATE_EPOCH, or those of the last commit.
 //
 // It is a program of its own, and not GoReleaser, because that brings 911 modules, and its newest version needs a newer
@@ -14,6 +14,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -32,7 +33,15 @@ type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "-" + t.arch }
 
-var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+// program is the name of the program in an archive.
+func (t target) program() string {
+	if t.os == "windows" {
+		return "cairn.exe"
+	}
+	return "cairn"
+}
+
+var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"}}
 
 // build is one run of the command.
 type build struct {
@@ -197,7 +206,7 @@ func (b *build) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.formula(); err != nil {
+	if err := errors.Join(b.formula(), b.scoop()); err != nil {
 		return err
 	}
 	return b.sums()
@@ -205,7 +214,7 @@ func (b *build) all(ctx context.Context) error {
 
 // compile builds the program for a system and returns its path.
 func (b *build) compile(ctx context.Context, t target) (string, error) {
-	path := filepath.Join(b.work, t.String(), "cairn")
+	path := filepath.Join(b.work, t.String(), t.program())
 	env := []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=-mod=readonly"}
 	_, err := command(ctx, b.source, env, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags=-s -w -X github.com/cairnprof/cairn/internal/verb.release="+b.version, "-o", path, "./cmd/cairn")

@@ -2,9 +2,8 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"debug/buildinfo"
-	"fmt"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,8 +166,11 @@ func (b *build) formula() error {
 	}
 	var systems []system
 	for _, t := range b.targets {
-		name := b.archiveName(t) + ".tar.gz"
-		data, err := os.ReadFile(filepath.Join(b.out, name))
+		if t.os == "windows" {
+			continue
+		}
+		name := b.archiveName(t) + t.suffix()
+		sum, err := b.sum(name)
 		if err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func (b *build) formula() error {
 			systems = append(systems, system{OS: os})
 		}
 		s := &systems[len(systems)-1]
-		s.Files = append(s.Files, archive{map[string]string{"amd64": "intel", "arm64": "arm"}[t.arch], name, fmt.Sprintf("%x", sha256.Sum256(data))})
+		s.Files = append(s.Files, archive{map[string]string{"amd64": "intel", "arm64": "arm"}[t.arch], name, sum})
 	}
 	var out bytes.Buffer
 	err := formula.Execute(&out, map[string]any{"Short": short, "Home": homePage, "Version": b.number(), "Systems": systems})
@@ -185,4 +187,41 @@ func (b *build) formula() error {
 		return err
 	}
 	return b.write("cairn.rb", out.Bytes())
+}
+
+// scoop writes the manifest for Scoop, which installs programs on Windows: scoop install ./cairn.json.
+func (b *build) scoop() error {
+	type archive struct {
+		URL  string `json:"url"`
+		Hash string `json:"hash"`
+		Dir  string `json:"extract_dir"`
+	}
+	archives := map[string]archive{}
+	for _, t := range b.targets {
+		if t.os != "windows" {
+			continue
+		}
+		name := b.archiveName(t) + t.suffix()
+		sum, err := b.sum(name)
+		if err != nil {
+			return err
+		}
+		cpu := map[string]string{"amd64": "64bit", "arm64": "arm64"}[t.arch]
+		archives[cpu] = archive{homePage + "/releases/download/v" + b.number() + "/" + name, sum, b.archiveName(t)}
+	}
+	if len(archives) == 0 {
+		return nil
+	}
+	text, err := json.MarshalIndent(struct {
+		Version      string             `json:"version"`
+		Description  string             `json:"description"`
+		Homepage     string             `json:"homepage"`
+		License      string             `json:"license"`
+		Architecture map[string]archive `json:"architecture"`
+		Bin          string             `json:"bin"`
+	}{b.number(), short, homePage, "Apache-2.0", archives, "cairn.exe"}, "", "    ")
+	if err != nil {
+		return err
+	}
+	return b.write("cairn.json", append(text, '\n'))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -77,8 +78,33 @@ func (g group) add(root *cobra.Command, s *verb.Streams) {
 	for _, c := range g.commands {
 		cmd := c.make(s)
 		cmd.GroupID = g.id
+		if why := notHere(c.name); why != nil {
+			cmd.DisableFlagParsing, cmd.Args, cmd.RunE = true, nil, func(*cobra.Command, []string) error { return why }
+			cmd.RemoveCommand(cmd.Commands()...)
+		}
 		root.AddCommand(cmd)
 	}
+}
+
+// onlyElsewhere are the commands that do not run on Windows: those that build, for which the linkers and shells of
+// other systems are needed, those that watch processes, and the server, of which it is not known what survives a loss of power.
+var onlyElsewhere = map[string]string{
+	"cc": elsewhereBuilt, "build": elsewhereBuilt, "wrap": elsewhereBuilt,
+	"collect": "it runs on Linux and macOS; cairn push sends files from here to it",
+	"record":  elsewhereWatched, "watch": elsewhereWatched, "spike": elsewhereWatched,
+}
+
+const (
+	elsewhereBuilt   = "it runs on Linux, also to build programs for Windows (docs/windows.md)"
+	elsewhereWatched = "it runs on Linux, and watches programs there"
+)
+
+// notHere returns the error of a command that does not run on this system, or nil.
+func notHere(name string) error {
+	if why := onlyElsewhere[name]; runtime.GOOS == "windows" && why != "" {
+		return fmt.Errorf("%s does not run on Windows: %s", name, why)
+	}
+	return nil
 }
 
 // bareRoot returns a root without commands but help.

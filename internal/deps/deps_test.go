@@ -36,7 +36,7 @@ type room struct {
 
 // rooms are in the order in which data meets them: each uses only those above it.
 var rooms = []room{
-	{"ground", "data types shared by all rooms; the cursor that reads bytes; opening of large inputs; object stores", "prof calllog sample internal/bytecur internal/disjoint internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/objectstore internal/packed internal/saturate internal/shorttest internal/stablesort", ""},
+	{"ground", "data types shared by all rooms; the cursor that reads bytes; opening of large inputs; object stores; disks and locks of files", "prof calllog sample internal/bytecur internal/disjoint internal/disk internal/filelock internal/golden internal/jsontext internal/lazyregexp internal/logfile internal/objectstore internal/packed internal/saturate internal/shorttest internal/stablesort", ""},
 	{"format", "readers and writers of files, each with a description of its format", "format", "ground"},
 	{"binary", "readers of programs: sections, symbols, lines, instructions", "internal/binary", "ground format"},
 	{"report", "tables, JSON, colour and pages", "internal/report", "ground"},
@@ -70,7 +70,7 @@ var rooms = []room{
 // reaches are the packages that reach the machine: files, processes, sockets, the clock. All
 // others are pure: plain data in, plain data out.
 var reaches = strings.Fields(`
-	internal/golden internal/logfile internal/objectstore internal/objectstore/storetest internal/shorttest internal/instrument/asmtest format/tracelog/tracelogtest format/parquet/parquettest
+	internal/disk internal/filelock internal/golden internal/logfile internal/objectstore internal/objectstore/storetest internal/shorttest internal/instrument/asmtest format/tracelog/tracelogtest format/parquet/parquettest
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
 	internal/report/webpage/browsertest
@@ -101,6 +101,7 @@ var modules = map[string]string{
 	"golang.org/x/arch/x86/x86asm":                  "internal/binary/asmtext",
 	"golang.org/x/exp/trace":                        "format/gotrace",
 	"golang.org/x/sys/unix":                         "internal/fleet/depot",
+	"golang.org/x/sys/windows":                      "internal/disk internal/filelock internal/profile/rawfiles internal/verb",
 	"golang.org/x/term":                             "internal/verb",
 	"modernc.org/sqlite":                            "internal/calls/calldb",
 	"modernc.org/sqlite/vtab":                       "internal/calls/calldb",

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/cairnprof/cairn/internal/disk"
 )
 
 // A spool writes a temporary file and leaves some room on the disk: an input can be endless, and others need
@@ -36,7 +38,7 @@ func (s *spool) Write(b []byte) (int, error) {
 	if s.size-s.checked >= checkEach {
 		s.checked = s.size
 		// Where it cannot be told, the disk says when it is full.
-		if free, total, ok := diskSpace(s.file); ok && free < min(reserve, total/20) {
+		if space, err := disk.SpaceAt(filepath.Dir(s.file.Name())); err == nil && space.Free < min(reserve, space.Total/20) {
 			return 0, s.noRoom()
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // CacheDir returns the directory for files that cairn builds for itself.
@@ -27,8 +26,7 @@ func CacheDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(stat.Uid) != os.Getuid() {
+	if !isPrivate(info) {
 		return "", fmt.Errorf("%s is not a private directory of this user; set CAIRN_CACHE", dir)
 	}
 	return dir, nil

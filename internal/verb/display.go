@@ -75,7 +75,7 @@ func (d *DisplayFlags) Style(s *Streams) (report.Style, error) {
 		st.Color = true
 	case "never":
 	case "auto", "":
-		st.Color = tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		st.Color = tty && showsColors(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	default:
 		return st, Usagef("--color %s: must be auto, always or never", d.color)
 	}

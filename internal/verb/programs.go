@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -73,7 +74,7 @@ func PrivateDir(pattern string) (string, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", err
 	}
-	if !preloadable(dir) {
+	if runtime.GOOS != "windows" && !preloadable(dir) {
 		dir = "/tmp"
 	}
 	return os.MkdirTemp(dir, pattern)
@@ -97,7 +98,7 @@ func RunThrough(cmd *exec.Cmd) (int, error) {
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGQUIT)
 	defer signal.Stop(interrupts)
 	forProgram := make(chan os.Signal, 8)
-	for _, number := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
+	for _, number := range forwarded {
 		if !signal.Ignored(number) { // as the program will, too, when it is started
 			signal.Notify(forProgram, number)
 		}

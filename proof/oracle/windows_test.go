@@ -76,6 +76,7 @@ func TestWindows(t *testing.T) {
 	t.Run("ends", w.ends)
 	t.Run("dlls", w.dlls)
 	t.Run("counts", w.counts)
+	t.Run("commands", w.commands)
 }
 
 // windowsCalls are the calls of the functions of testdata/windows, all of which one run makes.

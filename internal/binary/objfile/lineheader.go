@@ -1,8 +1,7 @@
 package objfile
 
 import (
-	"path"
-
+	"github.com/cairnprof/cairn/internal/binary/sourcename"
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
 
@@ -196,11 +195,5 @@ func (u *unit) path(e entry) string {
 			dir = ""
 		}
 	}
-	switch {
-	case path.IsAbs(name):
-		return path.Clean(name)
-	case path.IsAbs(dir):
-		return path.Join(dir, name)
-	}
-	return path.Join(top, dir, name)
+	return sourcename.Join(top, dir, name)
 }

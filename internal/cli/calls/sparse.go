@@ -2,10 +2,10 @@ package calls
 
 import (
 	"os"
-	"syscall"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/disk"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -33,8 +33,5 @@ func onDisk(path string) int64 {
 	if err != nil {
 		return 0
 	}
-	if s, ok := st.Sys().(*syscall.Stat_t); ok {
-		return int64(s.Blocks) * 512
-	}
-	return 0
+	return disk.Taken(st)
 }

@@ -14,12 +14,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/disk"
 	"github.com/cairnprof/cairn/internal/fleet/collector"
 	"github.com/cairnprof/cairn/internal/fleet/depot"
 	"github.com/cairnprof/cairn/internal/fleet/gate"
@@ -174,9 +174,8 @@ const minMemory = 128 << 20
 // other things.
 func mostConnections() int {
 	most := uint64(4096)
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil {
-		most = max(16, min(most, files.Cur/2))
+	if files, ok := mostFiles(); ok {
+		most = max(16, min(most, files/2))
 	}
 	return int(most)
 }
@@ -323,11 +322,8 @@ func (f *collectFlags) scheme() string {
 
 // free returns the bytes that are free on the disk of a directory.
 func free(dir string) (int64, error) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
-	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	space, err := disk.SpaceAt(dir)
+	return int64(space.Free), err
 }
 
 // serve serves requests until ctx ends, and then completes those in progress.

@@ -228,9 +228,9 @@ func workTree() (tops []string) {
 			here = filepath.Dir(here)
 		}
 	}
-	tops = append(tops, here)
+	tops = append(tops, filepath.ToSlash(here)) // as the names of source files
 	if real, err := filepath.EvalSymlinks(here); err == nil && real != here {
-		tops = append(tops, real)
+		tops = append(tops, filepath.ToSlash(real))
 	}
 	return append(tops, "/proc/self/cwd")
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/sourcename"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -158,7 +159,7 @@ func (sc *scope) text(file string) ([]byte, error) {
 	if err == nil {
 		return text, nil
 	}
-	if name := sc.flags.rules.Rename(file); name != file || !filepath.IsAbs(file) {
+	if name := sc.flags.rules.Rename(file); name != file || !sourcename.IsAbs(file) {
 		for _, top := range sc.tops {
 			if text, err := readSource(filepath.Join(top, name)); err == nil {
 				return text, nil

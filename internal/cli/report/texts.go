@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/debuginfod"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/binary/sourcename"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -151,7 +152,7 @@ func (t *texts) places(path string) []string {
 			return []string{m[1] + rest}
 		}
 	}
-	if filepath.IsAbs(path) {
+	if sourcename.IsAbs(path) {
 		return []string{path}
 	}
 	var list []string

@@ -3,12 +3,10 @@ package samples
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -159,18 +157,6 @@ func functionStarts(file *objfile.File) ([]uint64, error) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
-}
-
-func writeImage(plan, module string, image *lbr.Image) error {
-	info, err := os.Stat(module)
-	if err != nil {
-		return err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return fmt.Errorf("%s: no inode", module)
-	}
-	return os.WriteFile(plan, image.Encode(uint64(st.Dev), st.Ino), 0o600)
 }
 
 // lacksFramePointers reports whether most code of a module was compiled without frame pointers, by

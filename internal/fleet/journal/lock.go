@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+	"runtime"
+
+	"github.com/cairnprof/cairn/internal/filelock"
 )
 
 // Lock keeps other processes out of a directory of a journal.
@@ -22,8 +24,11 @@ func TakeLock(dir string) (*Lock, error) {
 
 // TakeTemporary locks a directory that is removed some day, by who has the lock. The lock is on the directory itself,
 // which systemd-tmpfiles(8) then leaves alone, and is only taken if dir still leads there: a file in it could be removed
-// and made again meanwhile.
+// and made again meanwhile. Windows locks no directories, and removes no open file.
 func TakeTemporary(dir string) (*Lock, error) {
+	if runtime.GOOS == "windows" {
+		return TakeLock(dir)
+	}
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -45,9 +50,9 @@ func TakeTemporary(dir string) (*Lock, error) {
 
 // lock locks an open file or directory for dir, or closes it.
 func lock(f *os.File, dir string) (*Lock, error) {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err := filelock.Try(f)
 	switch {
-	case errors.Is(err, syscall.EWOULDBLOCK):
+	case errors.Is(err, filelock.ErrLocked):
 		err = fmt.Errorf("%s: another process uses this directory", dir)
 	case err != nil:
 		err = fmt.Errorf("locking %s: %w", f.Name(), err)
@@ -57,8 +62,5 @@ func lock(f *os.File, dir string) (*Lock, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// Close unlocks the directory. Closing the file would not be enough: a process that another goroutine
-// starts at this moment has a copy of the descriptor until it executes its program, and with it the lock.
-func (l *Lock) Close() error {
-	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
-}
+// Close unlocks the directory.
+func (l *Lock) Close() error { return errors.Join(filelock.Unlock(l.file), l.file.Close()) }

@@ -1,6 +1,6 @@
 package asm
 
-import "path"
+import "github.com/cairnprof/cairn/internal/binary/sourcename"
 
 // lineEntry is a .loc directive: the number of a file and a line of it.
 type lineEntry struct{ File, Line int32 }
@@ -81,15 +81,10 @@ func (files sourceFiles) Path(n int32, dir string) string {
 		dir = zero[0]
 	}
 	file, ok := files[n]
-	switch {
-	case !ok || file[1] == "":
+	if !ok || file[1] == "" {
 		return ""
-	case path.IsAbs(file[1]):
-		return path.Clean(file[1])
-	case path.IsAbs(file[0]):
-		return path.Join(file[0], file[1])
 	}
-	return path.Join(dir, file[0], file[1])
+	return sourcename.Join(dir, file[0], file[1])
 }
 
 // HasLineless reports whether a unit has code without a line.

@@ -1,9 +1,9 @@
 package coverage
 
 import (
-	"path/filepath"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/sourcename"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -20,7 +20,7 @@ type SourceID struct {
 // which may be that of another file in another module.
 func (m *Module) SourceID(src *sourcefunc.Func) (id SourceID, ok bool) {
 	file, line := m.Definition(&m.Funcs[src.Funcs[0]])
-	return SourceID{file, line, sourcefunc.OneBody(src.Name)}, line > 0 || filepath.IsAbs(file) || strings.HasSuffix(file, ".go")
+	return SourceID{file, line, sourcefunc.OneBody(src.Name)}, line > 0 || sourcename.IsAbs(file) || strings.HasSuffix(file, ".go")
 }
 
 // RanAnywhere returns the functions that ran in any of the modules.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/binary/sourcename"
 	"github.com/cairnprof/cairn/internal/profile/absent"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/internal/stablesort"
@@ -92,7 +93,7 @@ type funcID struct{ file, name string }
 
 // idOf returns the id of a function, the zero value if only its module tells which file it is of.
 func idOf(first *prof.Func, src *sourcefunc.Func) funcID {
-	if !path.IsAbs(first.File) && !strings.HasSuffix(first.File, ".go") {
+	if !sourcename.IsAbs(first.File) && !strings.HasSuffix(first.File, ".go") {
 		return funcID{}
 	}
 	return funcID{first.File, sourcefunc.OneBody(src.Name)}

@@ -271,21 +271,15 @@ func (w *worker) read(path string) ([]byte, error) {
 	if data, ok := w.r.packed[path]; ok {
 		return data, nil
 	}
-	var fd int
-	if err := retry(func() (err error) {
-		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		return err
-	}); err != nil {
+	fd, err := retry(func() (descriptor, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
+	if err != nil {
 		return nil, err
 	}
 	defer syscall.Close(fd)
 	n := 0
 	for {
-		var got int
-		if err := retry(func() (err error) {
-			got, err = syscall.Read(fd, w.buf[n:])
-			return err
-		}); err != nil {
+		got, err := retry(func() (int, error) { return syscall.Read(fd, w.buf[n:]) })
+		if err != nil {
 			return nil, err
 		}
 		n += got
@@ -311,10 +305,10 @@ func complete(data []byte) bool {
 }
 
 // retry calls f until no signal interrupts it.
-func retry(f func() error) error {
+func retry[T any](f func() (T, error)) (T, error) {
 	for {
-		if err := f(); !errors.Is(err, syscall.EINTR) {
-			return err
+		if got, err := f(); !errors.Is(err, syscall.EINTR) {
+			return got, err
 		}
 	}
 }

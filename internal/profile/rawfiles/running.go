@@ -1,12 +1,9 @@
 package rawfiles
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/procmaps"
@@ -36,17 +33,4 @@ func Running(path string, raw *mip.Raw) bool {
 		}
 	}
 	return false
-}
-
-// HasEnded reports whether there is no process with an id, or only one that its parent has not waited for.
-func HasEnded(pid int) bool {
-	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-		return true
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, after, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(" "))
-	return bytes.HasPrefix(after, []byte("Z")) || bytes.HasPrefix(after, []byte("X"))
 }

@@ -1,11 +1,13 @@
+//go:build unix
+
 package verb
 
 import (
 	"context"
 	"errors"
 	"os"
-	"syscall"
-	"time"
+
+	"github.com/cairnprof/cairn/internal/filelock"
 )
 
 // LockProfile excludes other merges of the profile at path until unlock is called, so that concurrent merges
@@ -36,18 +38,15 @@ func LockProfile(ctx context.Context, path string) (unlock func(), err error) {
 // lockFile waits for the lock on f, or for the end of ctx.
 func lockFile(ctx context.Context, f *os.File) error {
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := filelock.Try(f)
 		switch {
-		case err == nil || errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported):
+		case err == nil || errors.Is(err, errors.ErrUnsupported):
 			return nil // or a file system without locks: merge anyway
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(20 * time.Millisecond):
-			}
-		case !errors.Is(err, syscall.EINTR):
+		case !errors.Is(err, filelock.ErrLocked):
 			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+		if err := wait(ctx); err != nil {
+			return err
 		}
 	}
 }
