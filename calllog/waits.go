@@ -8,4 +8,10 @@ const (
 	WaitGroup     = "a WaitGroup"                // of Go: for other goroutines
 	WaitSystem    = "a system call, or ran in C" // which of both is not known
 	WaitOther     = "something else"
+	WaitSleep     = "the end of a sleep"
+	WaitThreads   = "the end of threads"
+	WaitProcesses = "the end of processes"
+	WaitSignal    = "a signal"
+	WaitEvent     = "files and connections"
+	WaitCondition = "a condition"
 )

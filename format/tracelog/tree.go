@@ -213,7 +213,7 @@ func (e *Events) functionOf(addr uint64, gone uint32, objects *Objects) calllog.
 }
 
 // wallClock is a note about logs of native programs.
-const wallClock = "times are of the wall clock: the log does not tell time on a processor from waits (mode spike does, of slow calls)"
+const wallClock = "times are of the wall clock: the log does not tell time on a processor from waits but those in functions that only wait (mode spike does, of slow calls)"
 
 func (s *Stacks) notes() {
 	add := func(format string, args ...any) { s.info.Notes = append(s.info.Notes, fmt.Sprintf(format, args...)) }

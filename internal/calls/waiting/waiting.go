@@ -5,9 +5,10 @@
 // # Idle waits
 //
 // A part of the waits is idle: the thread waited for work, with nothing begun. A log does not say which these
-// are. MarkIdle takes a wait for idle if it is for a channel, the network or an event without a name, and directly
-// in the first function of its thread, and if that is main.main, or a loop that serves: none of its calls has
-// returned, and each waited eight times or more. All other waits are not idle: in doubt, a wait is ranked.
+// are. MarkIdle takes a wait for idle if it is for a channel, the network, a signal, a connection, a condition or an
+// event without a name, and directly in the first function of its thread, and if that is a loop that serves: none of its
+// calls has returned, and each waited eight times or more. In main these may be fewer, but not those for connections
+// and conditions of native programs. All other waits are not idle: in doubt, a wait is ranked.
 //
 // A wait for other threads, as that of main for its workers, is explained by what these do, and comes behind other waits.
 package waiting
@@ -118,7 +119,9 @@ func (d *Division) finish(waited map[int32]map[calllog.FuncID]uint64) {
 }
 
 // ForThreads reports whether a wait is one for other threads of the program.
-func ForThreads(what string) bool { return what == calllog.WaitGroup }
+func ForThreads(what string) bool {
+	return what == calllog.WaitGroup || what == calllog.WaitThreads || what == calllog.WaitProcesses
+}
 
 // rank is 1 for waits that come behind others.
 func rank(what string) int {
@@ -195,13 +198,16 @@ func (d *Division) Idle() (time uint64) {
 
 // idleFor are what threads wait for that have nothing to do. Locks and sleeps are in the way of work that was
 // begun, or were intended: neither can be told from the log.
-var idleFor = []string{calllog.WaitChannel, calllog.WaitNetwork, calllog.WaitOther}
+var idleFor = []string{calllog.WaitChannel, calllog.WaitNetwork, calllog.WaitOther, calllog.WaitSignal, calllog.WaitEvent, calllog.WaitCondition}
+
+// served are what main also waits for when it asks, and not only when it serves.
+var served = []string{calllog.WaitEvent, calllog.WaitCondition}
 
 // leastWaits is how often each call of a loop that serves has waited.
 const leastWaits = 8
 
 // MarkIdle sets Stats.Idle in the trie of one thread, see the package. Outermost nodes without calls are those of
-// functions that started the thread. main reports whether a function is main.main.
+// functions that started the thread. main reports whether a function is main.
 func MarkIdle(t *calltrie.Trie, wait Of, main func(calllog.FuncID) bool) {
 	for _, n := range t.Nodes() {
 		if n.Self == 0 || n.Parent == calltrie.Root || !slices.Contains(idleFor, wait(n.Func)) {
@@ -213,7 +219,7 @@ func MarkIdle(t *calltrie.Trie, wait Of, main func(calllog.FuncID) bool) {
 			outermost = t.Node(at).Calls == 0
 		}
 		serves := first.Open == first.Calls && n.Calls >= leastWaits*first.Calls
-		if outermost && (serves || main(first.Func)) {
+		if outermost && (serves || main(first.Func) && !slices.Contains(served, wait(n.Func))) {
 			n.Idle = n.Self
 		}
 	}

@@ -331,7 +331,7 @@ func (f *accountFlags) writeTable(w io.Writer, t *accountTable, logs *LogSet, st
 		fmt.Fprintln(w, style.Paint(report.Bold, fmt.Sprintf(format, args...)))
 	}
 	if t.split != nil && len(t.rows) > 0 {
-		head("on a processor: %s", logs.partOf(t.split.Processor, t.split))
+		head("%s: %s", logs.PartName(waiting.Processor), logs.partOf(t.split.Processor, t.split))
 	}
 	if err := f.table(t.rows[:t.shown], logs, t.split).Write(w, style); err != nil {
 		return err

@@ -129,6 +129,7 @@ type LogSet struct {
 	spools  []*os.File
 	alike   alikeNotes
 	places  []*keptPlaces
+	native  bool // it has waits of native programs: not all are known
 
 	replay func(context.Context, calllog.Log, account.Options) (*account.Result, error)
 
@@ -356,7 +357,9 @@ func (t *LogSet) Place(id calllog.FuncID) string {
 // WaitOf returns what the caller of a function waits for, "" if it is a function of the program.
 func (t *LogSet) WaitOf(id calllog.FuncID) string { return t.Funcs[id].Wait }
 
-func (t *LogSet) isMain(id calllog.FuncID) bool { return t.Funcs[id].Name == "main.main" }
+func (t *LogSet) isMain(id calllog.FuncID) bool {
+	return slices.Contains([]string{"main.main", "main"}, t.Funcs[id].Name)
+}
 
 // Account replays all logs, with progress, and prints notes about irregularities.
 func (t *LogSet) Account(ctx context.Context, opt account.Options) ([]*account.Result, error) {

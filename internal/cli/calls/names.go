@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/gotrace"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // LoadFuncs returns the functions of the logs. Those of mode trace contain the paths of their
@@ -243,6 +245,20 @@ func findProgram(path, id string, beside []string) string {
 	return ""
 }
 
+// setWait says that a function stands for a wait, if it does. A function of the program with the name of a common one of
+// the C library does not wait.
+func (t *LogSet) setWait(fn *calllog.Func, table *prof.Map) {
+	callee, native := strings.CutPrefix(fn.Name, tracelog.WaitSymbol)
+	if fn.Wait = tracelog.WaitOf(fn.Name); native {
+		fn.Name = callee
+		t.native = true
+	}
+	common := slices.Contains([]string{"accept", "pause", "poll", "select", "sleep", "wait"}, callee)
+	if native && common && slices.ContainsFunc(table.Funcs, func(f prof.Func) bool { return f.Name == callee }) {
+		fn.Wait = ""
+	}
+}
+
 // addFuncs adds the functions of the file at path, which is all objects with the
 // path and build id of key.
 func (t *LogSet) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, path string, given bool) error {
@@ -276,7 +292,7 @@ func (t *LogSet) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, p
 				continue
 			}
 			fn := calllog.Func{Name: verb.Unversioned(table.Funcs[i].Name), Addr: addr, Object: base}
-			fn.Wait = tracelog.WaitOf(fn.Name)
+			t.setWait(&fn, table)
 			if lines != nil && fn.Wait == "" {
 				if file, line, ok := lines.Entry(addr); ok && verb.Written(file) {
 					fn.File, fn.Line = file, line

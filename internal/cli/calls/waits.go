@@ -110,7 +110,7 @@ func (f *stacksFlags) rankText(l *stackList, set *LogSet) string {
 	if l.split == nil {
 		return text
 	}
-	time, of := l.split.Processor, "on a processor"
+	time, of := l.split.Processor, set.PartName(waiting.Processor)
 	switch l.part {
 	case waitingPart:
 		time, of = l.split.Waiting(), "waiting"
@@ -125,10 +125,18 @@ func (f *stacksFlags) rankText(l *stackList, set *LogSet) string {
 	return fmt.Sprintf("%s %s: %s", text, of, set.partOf(time, l.split))
 }
 
+// PartName describes a part of the time. Waits of native programs in locks and files are not known.
+func (t *LogSet) PartName(p waiting.Part) string {
+	if t.native && p == waiting.Processor {
+		return "outside of calls that wait"
+	}
+	return p.String()
+}
+
 // partOf is a part of the time of a trie.
 func (t *LogSet) partOf(time uint64, d *waiting.Division) string {
 	all := d.Processor + d.Waiting() + d.Idle()
-	return fmt.Sprintf("%s of the %s of all threads (%s)", t.Duration(time), t.Duration(all), share(time, all))
+	return fmt.Sprintf("%s of the %s of all threads (%s)", t.Sum(time), t.Sum(all), share(time, all))
 }
 
 // waitTable is the table of waits by what they were for, without idle ones.

@@ -79,8 +79,9 @@ Only the largest stacks, by time or by calls, have bars of their own: as many as
 are merged into a bar "n more" for each caller; the table and all sums include them.
 With --regexp, the functions that match are outermost, without their callers.
 
-Logs of goroutines have their waits. The graph has one part of the time, --part:
-  processor  functions by their time on a processor (default)
+Logs of Go programs have the waits of goroutines, those of native ones calls of functions
+that wait, such as pthread_join. The graph has one part of the time, --part:
+  processor  functions by their time on a processor, or outside of such calls (default)
   waiting    waits: what was waited for is outermost, and the functions that waited
              are below it
   idle       waits for work, with nothing begun
@@ -127,7 +128,7 @@ func Flame(s *verb.Streams) *cobra.Command {
 	fl.BoolVar(&f.perThread, "per-thread", false, "draw each thread separately")
 	fl.IntVar(&f.maxStacks, "max-stacks", flamegraph.DefaultNodes, "draw the `n` largest stacks, and merge the others")
 	fl.Float64Var(&f.minPercent, "min-percent", 0, "merge stacks below this share of the whole, in `percent`")
-	fl.StringVar(&f.part, "part", "", "draw this `part` of the time of goroutines: processor, waiting, idle or all")
+	fl.StringVar(&f.part, "part", "", "draw this `part` of the time: processor, waiting, idle or all")
 	verb.Values(c, "part", append(waiting.PartNames[:], allParts)...)
 	fl.StringVar(&f.title, "title", "", "`text` at the top (default the names of the logs)")
 	verb.RegisterRegexp(c, &f.regexp, "begin with the functions that match this `pattern`")

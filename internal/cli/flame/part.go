@@ -36,10 +36,10 @@ func (t *waitTimes) notes(name string, set *calls.LogSet) []string {
 	share := func(p waiting.Part) string {
 		return fmt.Sprintf("%s (%s %%)", set.Duration(t[p]), report.Decimal(100*float64(t[p])/float64(all)))
 	}
-	list := []string{fmt.Sprintf("Drawn: %s %s, of the %s of all threads.", drawn, share(drawn), set.Duration(all))}
+	list := []string{fmt.Sprintf("Drawn: %s %s, of the %s of all threads.", set.PartName(drawn), share(drawn), set.Duration(all))}
 	for p := range t {
 		if other := waiting.Part(p); other != drawn && t[p] > 0 {
-			list = append(list, fmt.Sprintf("Not drawn: %s %s, with --part %s.", other, share(other), waiting.PartNames[p]))
+			list = append(list, fmt.Sprintf("Not drawn: %s %s, with --part %s.", set.PartName(other), share(other), waiting.PartNames[p]))
 		}
 	}
 	return list

@@ -318,7 +318,7 @@ func (r *reader) calls(ctx context.Context) error {
 			if split.Time(p) == 0 {
 				continue
 			}
-			if _, err := r.flame(fmt.Sprintf("%s: %s of the %s of all threads", p, set.Duration(split.Time(p)), set.Duration(split.All())), graph(split.Split(p))); err != nil {
+			if _, err := r.flame(fmt.Sprintf("%s: %s of the %s of all threads", set.PartName(p), set.Duration(split.Time(p)), set.Duration(split.All())), graph(split.Split(p))); err != nil {
 				return err
 			}
 		}

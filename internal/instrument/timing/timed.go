@@ -96,6 +96,9 @@ type timer struct {
 
 // Rewrite returns the text of u with the code of a timed mode.
 func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
+	if !opts.Counts {
+		u = withWaits(u, opts.Mode)
+	}
 	t := &timer{
 		Rewriter: &probe.Rewriter{Opts: opts, Unit: u, Source: opts.UnitSource(u)},
 		on:       timings[u.Kind],

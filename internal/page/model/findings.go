@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
@@ -144,7 +145,7 @@ func foundChange(m *Model) *Finding {
 	return nil
 }
 
-// foundWaits is what goroutines waited for the longest.
+// foundWaits is what threads waited for the longest, but for other threads.
 func foundWaits(m *Model) *Finding {
 	if m.Calls == nil || len(m.Calls.Waits) == 0 {
 		return nil
@@ -154,14 +155,14 @@ func foundWaits(m *Model) *Finding {
 	for i := range m.Calls.Waits {
 		at := &m.Calls.Waits[i]
 		all = saturate.Add(all, at.Time-min(at.Time, at.Idle))
-		if at.Time > at.Idle && (w == nil || at.Time-at.Idle > w.Time-w.Idle) {
+		if at.Time > at.Idle && !waiting.ForThreads(at.For) && (w == nil || at.Time-at.Idle > w.Time-w.Idle) {
 			w = at
 		}
 	}
 	if w == nil || all == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("Goroutines waited %s for %s, %s of the time in which there was work", report.Duration(w.Time-w.Idle, m.Calls.Unit), w.For, share(w.Time-w.Idle, all))
+	text := fmt.Sprintf("Waits for %s took %s, %s of the time in which there was work", w.For, report.Duration(w.Time-w.Idle, m.Calls.Unit), share(w.Time-w.Idle, all))
 	f := &Finding{Kind: "waits", View: "functions", With: map[string]string{"sort": "waits-"}}
 	if w.Most != nil {
 		text += ", most of it in " + m.shown(*w.Most)

@@ -71,7 +71,7 @@ func TestFindings(t *testing.T) {
 		"calls": {Model{Functions: timed, Calls: &Calls{Unit: "ns", Time: 1000, Processor: 250, Waits: []Wait{
 			{For: "work", Count: 1, Time: 5000, Idle: 5000}, {For: "a mutex", Count: 2, Time: 800, Idle: 50, Most: &one},
 		}}}, []string{
-			"Goroutines waited 750 ns for a mutex, 75.0 % of the time in which there was work, most of it in b.",
+			"Waits for a mutex took 750 ns, 75.0 % of the time in which there was work, most of it in b.",
 			"b itself takes 70.0 % of the time of all threads, 700 ns in 1 call.",
 		}},
 		"samples": {Model{Functions: []Function{{Symbol: "f", Samples: &Sampled{Self: 1}}, {Symbol: "g", Samples: &Sampled{Self: 2999}}}, Samples: &Samples{Count: 3000}}, []string{

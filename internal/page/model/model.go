@@ -161,7 +161,7 @@ type Time struct {
 	Self  uint64 `json:"self"`
 	*Spread
 	NoExit uint64 `json:"no_exit,omitempty"` // calls whose end is not in the log: times are lower bounds
-	Waits  uint64 `json:"waits,omitempty"`   // part of the total in which goroutines waited
+	Waits  uint64 `json:"waits,omitempty"`   // part of the total in which threads waited
 }
 
 // Spread is the times of single calls of a function. Logs of sums do not have it.
@@ -336,7 +336,7 @@ type Calls struct {
 	Waits     []Wait `json:"waits,omitempty"` // most time first
 }
 
-// Wait is the waits of goroutines for one thing.
+// Wait is the waits of threads for one thing.
 type Wait struct {
 	For   string `json:"for"`
 	Count uint64 `json:"count"`

@@ -10,7 +10,7 @@
     calls: function (f) { return ["Calls", (f.at_least ? "≥ " : "") + format.short(f.value), f.at_least ? "a lower bound" : format.count(f.value), null, { view: "functions", sort: "calls-" }]; },
     pages: function (f) { return ["Pages a run touches", format.count(Math.round(f.value)), f.then && f.then < f.value ? format.count(Math.round(f.then)) + " with the functions in order" : "of " + format.count(f.of), f.then ? [f.then, f.value] : null, { view: "pages" }]; },
     spikes: function (f, model) { const late = model.spikes && model.spikes.late; return ["Longest spike", format.duration(f.value), format.plural(f.of, "stack") + (late ? ", which " + (f.of === 1 ? "explains " : "explain ") + format.percent(late.explained_ns, late.time_ns) + " of late time" : ""), late ? [late.explained_ns, late.time_ns] : null, { view: "spikes" }]; },
-    time: function (f, model) { return ["Time in calls", model.calls.unit === "ns" ? format.duration(f.value) : format.short(f.value) + " ticks", model.calls.waits ? (model.calls.unit === "ns" ? format.duration(model.calls.processor) : format.short(model.calls.processor)) + " of it on a processor" : format.plural(f.of, "call") + ", " + format.plural(model.calls.threads, "thread"), null, { view: "functions", sort: "self-" }]; },
+    time: function (f, model) { return ["Time in calls", model.calls.unit === "ns" ? format.duration(f.value) : format.short(f.value) + " ticks", model.calls.waits ? (model.calls.unit === "ns" ? format.duration(model.calls.processor) : format.short(model.calls.processor)) + " of it outside of waits" : format.plural(f.of, "call") + ", " + format.plural(model.calls.threads, "thread"), null, { view: "functions", sort: "self-" }]; },
     samples: function (f) { return ["Samples", format.short(f.of), f.value ? format.percent(f.value, f.of) + " with restored frames" : "no frame was missing", f.value ? [f.value, f.of] : null, { view: "samples" }]; },
   };
 
@@ -81,7 +81,7 @@
       })));
   }
 
-  /** waits says what goroutines waited for, apart from the time on a processor. */
+  /** waits says what threads waited for, apart from the time on a processor. */
   function waits(model) {
     const list = model.calls && model.calls.waits;
     if (!list || !list.length) return null;

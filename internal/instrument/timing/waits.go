@@ -1,0 +1,87 @@
+package timing
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// Problem: in modes trace and stacks the time in which a thread waits is self time of the function that waits. main that
+// waits for its workers then comes before all that these do.
+//
+// Choice: calls of the functions of the C library that only wait (tracelog.WaitsIn) go to functions of the unit that call
+// them. These have probes as all functions have, so waits are calls in the log, by their names:
+//
+//	__cairn_wait_poll:
+//	        subq    $8, %rsp
+//	        call    poll@PLT
+//	        addq    $8, %rsp
+//	        ret
+//
+// All objects share them. None of these functions has arguments on the stack. Functions that may wait and seldom do, as
+// those of mutexes and files, are called as before: events of all their calls would cost too much.
+
+// waitCode is the code of such a function by machine; ! stands for the function that waits.
+var waitCode = map[machine.Kind]string{
+	machine.X86_64:  "\tsubq\t$8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall\t!@PLT\n\taddq\t$8, %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n",
+	machine.AArch64: "\thint\t34\n\tstp\tx29, x30, [sp, -16]!\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset 29, -16\n\t.cfi_offset 30, -8\n\tbl\t!\n\tldp\tx29, x30, [sp], 16\n\t.cfi_restore 30\n\t.cfi_restore 29\n\t.cfi_def_cfa_offset 0\n\tret\n",
+}
+
+// calls are the instructions that call functions, or jump to them.
+var calls = setOf("call callq jmp bl b")
+
+// withWaits returns the unit in which calls of functions that wait are calls in the log.
+func withWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
+	code := waitCode[u.Kind]
+	if mode != prof.ModeTrace && mode != prof.ModeStacks || u.Object != asm.ELF || code == "" {
+		return u
+	}
+	own := map[string]bool{}
+	for _, fn := range u.Funcs {
+		own[fn.Name] = true
+	}
+	used := map[string]bool{}
+	var out []byte
+	done := 0
+	for at := 0; at < len(u.Src); {
+		next := asm.LineEnd(u.Src, at)
+		s := u.ParseLine(bytes.TrimRight(u.Src[at:next], "\r\n"))
+		if s.Kind == asm.LineInsn && calls[string(s.Word)] {
+			operand := asm.Operand(s.Rest)
+			name := string(bytes.TrimSuffix(operand, []byte("@PLT")))
+			if tracelog.WaitsIn(name) != "" && !own[name] {
+				used[name] = true
+				place := at + bytes.Index(u.Src[at:next], operand)
+				out = append(append(out, u.Src[done:place]...), tracelog.WaitSymbol+name...)
+				done = place + len(operand)
+			}
+		}
+		at = next
+	}
+	if len(used) == 0 {
+		return u
+	}
+	out = append(out, u.Src[done:]...)
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		out = append(out, waitFunction(name, code)...)
+	}
+	changed, err := asm.ParseOptions{Object: u.Object, Plain: u.Plain}.Parse(out, u.Kind, u.Machine)
+	if err != nil {
+		return u
+	}
+	return changed
+}
+
+// waitFunction returns the text of the function that calls one that waits.
+func waitFunction(name, code string) string {
+	symbol := tracelog.WaitSymbol + name
+	text := "\t.section\t.text.$,\"axG\",@progbits,$,comdat\n\t.p2align\t4\n\t.weak\t$\n\t.hidden\t$\n\t.type\t$, @function\n$:\n\t.cfi_startproc\n"
+	text = strings.ReplaceAll(text+"#\t.cfi_endproc\n\t.size\t$, . - $\n", "$", symbol)
+	return strings.Replace(text, "#", strings.Replace(code, "\t!", "\t"+name, 1), 1)
+}
