@@ -42,6 +42,7 @@ func execute(ctx context.Context, args []string, s verb.Streams) int {
 	servers := debuginfod.FromEnvironment(os.Getenv)
 	servers.Started = func(url string) { verb.Note(&s, "requesting %s", url) }
 	objfile.SetDebuginfod(servers)
+	objfile.SetKept(toolchain.KeptMaps)
 	root := rootFor(&s, args[1:])
 	root.SetArgs(args[1:])
 	return exitCode(root.ExecuteContext(ctx), s.Err)

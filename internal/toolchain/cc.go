@@ -306,7 +306,7 @@ func (f *InstrumentFlags) instrument(ctx context.Context, in *invocation, p plan
 			verb.Note(in.streams, "%s: musl loads it only when a program starts, not with dlopen: mode %s needs thread-local storage at a fixed place",
 				cmp.Or(cmd.Output, "a.out"), f.Shim.Mode)
 		}
-		l := &mixedLink{streams: in.streams, inputs: driverInputs(cmd), runtime: p.tc.Archive, mode: f.Shim.Mode.String()}
+		l := &mixedLink{streams: in.streams, inputs: driverInputs(cmd), runtime: p.tc.Archive, mode: f.Shim.Mode.String(), output: cmd.Output}
 		return c.runLink(ctx, l, argv, root, env...)
 	}
 	if done != nil {

@@ -25,6 +25,7 @@ type mixedLink struct {
 	inputs  []linkInput
 	runtime string // the archive that is added, "" in a build without probes
 	mode    string // of the link, "" in a build without probes
+	output  string // "" for a.out
 }
 
 // run runs a driver or a linker in our place, and reports objects of other modes.
@@ -36,6 +37,9 @@ func (l *mixedLink) run(path string, argv []string, env ...string) error {
 		return fmt.Errorf("cc: running %s: %w", path, err)
 	}
 	if code == 0 {
+		if l.mode != "" {
+			keepMap(s, l.output)
+		}
 		return l.noteLinked()
 	}
 	l.report()

@@ -167,11 +167,14 @@ func (f *File) Has(name string) bool {
 }
 
 // StrippedSection is Section for sections that strip removes: if the module does not have it,
-// its separate debug file is searched.
+// the copy that its link has kept and its separate debug file are searched.
 func (f *File) StrippedSection(name string) ([]byte, error) {
 	data, _, _, _, err := f.Section(name)
 	if err != nil || data != nil {
 		return data, err
+	}
+	if data = f.keptSection(name); len(data) > 0 {
+		return data, nil
 	}
 	d, err := f.openDebug()
 	if err != nil {
