@@ -10,39 +10,74 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/prof"
 )
 
-// addHost makes the library that instrumented libraries load in a process whose executable has no runtime, and
-// returns the members of the runtime's archive with those that contain it.
-func (b runtimeBuild) addHost(ctx context.Context, members []string) ([]string, error) {
-	src, c, m, opts := b.src, b.compiler, b.machine, &b.opts
+// unwinderName is the library that the host needs, since it calls the unwinder. Those of the build have it by an option
+// of their link; a stand-in of that name serves where the compiler would not find it by itself.
+const unwinderName = "libgcc_s.so.1"
+
+// addHost makes the library that instrumented libraries load in a process whose executable has no runtime, and what they
+// link to call it or the executable's: an archive in tmp, or, where they have a runtime of their own, more members of the
+// runtime's archive, which it returns.
+func (b runtimeBuild) addHost(ctx context.Context, tmp string, members []string) ([]string, error) {
+	src, m, opts := b.src, b.machine, &b.opts
 	host := nativert.HostOf(m, opts.Options)
 	flags := append(slices.Clone(opts.Target), nativert.TimedFlags(m)...)
 	if err := src.write(); err != nil { // an object includes the library, which is beside the sources
 		return nil, err
 	}
+	if err := b.packHost(ctx, &host, flags); err != nil {
+		return nil, err
+	}
+	objects := host.Guest
+	shares := opts.Mode != prof.ModeTrace && !opts.Flight
+	if shares {
+		objects = append(nativert.GuestObjects(m, opts.Options), objects...)
+	}
+	if err := compileObjects(ctx, src, b.compiler, flags, objects...); err != nil {
+		return nil, err
+	}
+	if !shares {
+		return append(members, names(objects)...), nil
+	}
+	guest := names(objects)
+	if slices.Contains(members, "hook.o") {
+		guest = append(guest, names(nativert.HookObjects())...)
+	}
+	return members, b.archive(ctx, filepath.Join(tmp, guestArchiveName), guest)
+}
+
+// packHost links the host and compresses it.
+func (b runtimeBuild) packHost(ctx context.Context, host *nativert.Host, flags []string) error {
 	// Objects of that name may differ: those of the archive were made for other options.
-	dir := filepath.Join(filepath.Dir(src.dir), "host")
-	if err := withDirectory(dir, func(in sources) error {
-		if err := compileObjects(ctx, in, c, flags, host.Objects...); err != nil {
+	dir := filepath.Join(filepath.Dir(b.src.dir), "host")
+	return withDirectory(dir, func(in sources) error {
+		if err := compileObjects(ctx, in, b.compiler, flags, host.Objects...); err != nil {
 			return err
 		}
-		link := slices.Concat(opts.Target, []string{"-o", filepath.Join(src.dir, nativert.HostName)}, names(host.Objects), nativert.HostLinkFlags)
-		cmd := exec.CommandContext(ctx, c.forC().Path, link...)
-		cmd.Dir = in.dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("linking the runtime for libraries: %w: %s", err, bytes.TrimSpace(out))
+		run := func(words ...string) error {
+			cmd := exec.CommandContext(ctx, b.compiler.forC().Path, slices.Concat(b.opts.Target, words)...)
+			cmd.Dir = in.dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("linking the runtime for libraries: %w: %s", err, bytes.TrimSpace(out))
+			}
+			return nil
 		}
-		library, err := os.ReadFile(filepath.Join(src.dir, nativert.HostName))
+		link := slices.Concat([]string{"-o", filepath.Join(b.src.dir, nativert.HostName)}, names(host.Objects))
+		if b.opts.Mode != prof.ModeTrace {
+			if err := run("-shared", "-nostdlib", "-Wl,-soname,"+unwinderName, "-x", "c", os.DevNull, "-o", unwinderName); err != nil {
+				return err
+			}
+			link = append(link, "-Wl,--no-as-needed", unwinderName)
+		}
+		if err := run(append(link, nativert.HostLinkFlags...)...); err != nil {
+			return err
+		}
+		library, err := os.ReadFile(filepath.Join(b.src.dir, nativert.HostName))
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(src.dir, nativert.PackedName), nativert.Compress(library), 0o644)
-	}); err != nil {
-		return nil, err
-	}
-	if err := compileObjects(ctx, src, c, flags, host.Guest...); err != nil {
-		return nil, err
-	}
-	return append(members, names(host.Guest)...), nil
+		return os.WriteFile(filepath.Join(b.src.dir, nativert.PackedName), nativert.Compress(library), 0o644)
+	})
 }

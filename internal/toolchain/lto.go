@@ -162,7 +162,10 @@ func (l *ltoLinker) addRecord(line *driver.LinkerLine) error {
 	return nil
 }
 
-func isRuntime(w *driver.LinkerWord) bool { return w.Input() && filepath.Base(w.Value) == "libcairn.a" }
+func isRuntime(w *driver.LinkerWord) bool {
+	name := filepath.Base(w.Value)
+	return w.Input() && (name == archiveName || name == guestArchiveName)
+}
 
 // needed returns the name by which code with probes refers to the runtime.
 func (l *ltoLinker) needed() string {

@@ -90,7 +90,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 	tc := driver.Toolchain{
 		Bin:     filepath.Join(dir, "bin"),
 		Include: filepath.Join(dir, "include"),
-		Archive: filepath.Join(dir, "libcairn.a"),
+		Archive: filepath.Join(dir, archiveName),
 		Hidden:  filepath.Join(dir, hiddenFile),
 		Timed:   opts.Mode.Timed(),
 		Trace:   opts.Mode == prof.ModeTrace,
@@ -100,6 +100,9 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 		return tc, fmt.Errorf("the cached runtime for %s is damaged: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)
 	}
 	tc.Musl = Exists(filepath.Join(dir, muslFile))
+	if guest := filepath.Join(dir, guestArchiveName); Exists(guest) {
+		tc.Guest = guest
+	}
 	if object := filepath.Join(dir, machOObject); Exists(object) {
 		tc.Object, tc.Archive = asm.MachO, object
 		return tc, nil
@@ -128,6 +131,8 @@ func usable(bin string) error {
 }
 
 const (
+	archiveName      = "libcairn.a"
+	guestArchiveName = "libcairn-guest.a" // of libraries
 	// muslFile exists if the compiler's C library is musl.
 	muslFile = "musl"
 	// hiddenFile is a version script of what stays inside a shared object.
@@ -395,7 +400,7 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 		return buildCOFF(ctx, tmp, src, c, opts)
 	}
 	// A C++ or Fortran driver compiles C as well, if the file's name ends in .c.
-	members := []string{"rcs", filepath.Join(tmp, "libcairn.a")}
+	var members []string
 	target, flags := nativert.X86_64, opts.Target
 	switch opts.Machine {
 	case machine.AArch64:
@@ -429,12 +434,17 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 			return err
 		}
 		members = append(members, names(objects)...)
-		if members, err = build.addHost(ctx, members); err != nil {
+		if members, err = build.addHost(ctx, tmp, members); err != nil {
 			return err
 		}
 	}
-	cmd := exec.CommandContext(ctx, c.tool(ctx, opts.Target, "ar"), members...)
-	cmd.Dir = src.dir
+	return build.archive(ctx, filepath.Join(tmp, archiveName), members)
+}
+
+// archive makes an archive of objects.
+func (b runtimeBuild) archive(ctx context.Context, path string, members []string) error {
+	cmd := exec.CommandContext(ctx, b.compiler.tool(ctx, b.opts.Target, "ar"), append([]string{"rcs", path}, members...)...)
+	cmd.Dir = b.src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ar: %w: %s", err, bytes.TrimSpace(out))
 	}

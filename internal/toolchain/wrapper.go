@@ -340,7 +340,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 			}
 			return become(path, argv)
 		case a == "--version" || a == "-v" || a == "-V" || a == "--help",
-			filepath.Base(a) == "libcairn.a":
+			filepath.Base(a) == archiveName:
 			return become(path, argv)
 		}
 	}

@@ -12,6 +12,7 @@ type Toolchain struct {
 	Bin     string     // holds as
 	Include string     // holds cairn.h
 	Archive string     // libcairn.a
+	Guest   string     // archive that comes before it in libraries of the timed modes, "" if there is none
 	Hidden  string     // version script that hides our names outside a module
 	Script  string     // linker script for GNU ld, of COFF
 	Musl    bool       // the compiler's C library is musl
@@ -87,8 +88,12 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if c.Language {
 		out = append(out, "-x", "none")
 	}
+	guest := tc.Timed && c.Shared && !c.Musl && !tc.Musl
+	if guest && tc.Guest != "" {
+		out = append(out, tc.Guest)
+	}
 	out = append(out, tc.Archive)
-	if tc.Timed && c.Shared && !c.Musl && !tc.Musl {
+	if guest {
 		out = append(out, "-Wl,--push-state,--as-needed", "-ldl", "-Wl,--pop-state") // where that is not in libc
 	}
 	return out
@@ -259,6 +264,9 @@ func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 		out = append(out, "-u", localSymbol)
 	default:
 		out = append(out, "-u", guestSymbol)
+		if tc.Guest != "" {
+			out = append(out, tc.Guest)
+		}
 	}
 	return out
 }

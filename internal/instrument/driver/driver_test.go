@@ -225,6 +225,7 @@ func TestTimedArgs(t *testing.T) {
 	t.Parallel()
 	const unwinder = " -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state"
 	const guest, dl = " -Wl,-u,__cairn_guest", " -Wl,--push-state,--as-needed -ldl -Wl,--pop-state"
+	const archives = " /t/libcairn-guest.a /t/libcairn.a"
 	for _, test := range []struct {
 		args   string
 		family Family
@@ -234,17 +235,17 @@ func TestTimedArgs(t *testing.T) {
 		{args: "-c a.c", want: "-B/t/bin/ -idirafter /t/inc -DCAIRN_ON -c a.c -dp -fno-ipa-ra"},
 		{args: "-c a.c", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -DCAIRN_ON -c a.c"},
 		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + " /t/libcairn.a"},
-		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + guest + unwinder + " /t/libcairn.a" + dl},
+		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + guest + unwinder + archives + dl},
 		{args: "-shared a.o", family: Clang, musl: true, want: "-Wl,--build-id -shared a.o -Wl,-u,__cairn_has_local /t/libcairn.a"},
-		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + guest + unwinder + " /t/libcairn.a" + dl},
+		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + guest + unwinder + archives + dl},
 		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace -Wl,--eh-frame-hdr /t/libcairn.a"},
 		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process /t/libcairn.a"},
 		{
 			args: "-flto -s -shared a.o",
-			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + guest + unwinder + " /t/libcairn.a" + dl,
+			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + guest + unwinder + archives + dl,
 		},
 	} {
-		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Musl: test.musl, Timed: true}
+		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Guest: "/t/libcairn-guest.a", Musl: test.musl, Timed: true}
 		args := strings.Fields(test.args)
 		c := Parse(test.family, args, readTest)
 		if got := strings.Join(c.Args(args, tc), " "); got != test.want {

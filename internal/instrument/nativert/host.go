@@ -18,6 +18,17 @@ type Host struct {
 	Guest   []Object // more members of the archive, to compile when that file is beside the sources, packed
 }
 
+// GuestObjects lists the members of an archive for libraries in the modes spike and stacks, without the flight recorder.
+// They call the runtime of their process, and contain the host. Its file is beside the sources, packed.
+func GuestObjects(m Machine, o probe.Options) []Object {
+	flags := append(trees(o), "-DCAIRN_KIND="+kindOf(o))
+	var out []Object
+	for _, name := range append([]string{"guest_start.c", m.source("guest_calls"), "timed_window.c", "timed_masked_" + string(m) + ".c"}, ownMembers(m)...) {
+		out = append(out, Object{m.member(name), append(slices.Clone(flags), name)})
+	}
+	return out
+}
+
 // HostName is the name of the file of a host, and PackedName that of the same by Compress.
 const (
 	HostName   = "host.so"

@@ -104,6 +104,13 @@ struct control_state {
   u8 stack[THREAD_STACK] CACHE_LINE;
 };
 
+/* The functions that raise exceptions and jump, as modules find them; see timed_arrive.c. */
+enum { RAISER_SETS = 16, RAISERS = 10 };
+struct raisers {
+  u32 sets;
+  u64 set[RAISER_SETS][RAISERS]; /* 0: the module has none */
+};
+
 /* The coarse clock, see timed_family.c. */
 struct time_state {
   struct clock *clock;
@@ -263,6 +270,7 @@ struct process {
   u64 window; /* its size */
   u64 local;  /* distance of what a thread has from its thread pointer */
   struct bus *bus;
+  const i32 *services; /* what libraries call, see services.h */
   u32 mask;   /* mask of stack pointers */
   u64 origin; /* when the clock was 1 */
   i32 pid;
@@ -287,6 +295,7 @@ struct process {
   u32 deserted;           /* all threads of the program have ended, and those of the runtime must end */
   struct usage *usage;    /* of threads, see timed_usage.c */
   u8 *arrivals;           /* memory of timed_arrive.c */
+  struct raisers raisers;
   struct switches *switches; /* stacks that were suspended, see timed_switch.c; 0: none yet */
   struct spikes *spikes;  /* the program's callback for spikes; 0: none */
   struct hooks *hooks;    /* state of hooks, see hook.h; 0: none */

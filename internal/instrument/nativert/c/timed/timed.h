@@ -34,7 +34,9 @@
  *   timed_stub_x86_64.S   routines that such code calls
  *   timed_start.c   the environment, fork, the end
  *   timed_local.c   what a process has once for all modules
+ *   timed_services.S   what libraries call
  *   timed_guest.c   libraries: how they find that, and leave
+ *   guest_start.c, guest_calls_MACHINE.S  libraries without a runtime of their own
  *   timed_host.S    the library that they load if there is none
  *
  * It needs no C library: it makes system calls itself and uses functions of a C library if they
@@ -213,7 +215,14 @@ HIDDEN void __cairn_switch(struct process *p, int on);
 HIDDEN void __cairn_new_threshold(struct process *p, u64 ns);
 HIDDEN void __cairn_show_low(struct process *p);
 HIDDEN int __cairn_channel_word(struct process *p, const char *s, int apply);
-HIDDEN void __cairn_channels_start(struct process *p);
+HIDDEN void __cairn_add_channels(struct process *p, struct channel *from, struct channel *to);
+/* channels_start adds the channels of this module. The linker defines their bounds, if it has any. */
+extern u8 __start_cairn_channels[] __attribute__((weak, visibility("hidden")));
+extern u8 __stop_cairn_channels[] __attribute__((weak, visibility("hidden")));
+INLINE void channels_start(struct process *p) {
+  u8 *from = __start_cairn_channels, *to = __stop_cairn_channels;
+  if (from != to) __cairn_add_channels(p, (struct channel *)from, (struct channel *)to);
+}
 HIDDEN char *__cairn_put_channels(struct process *p, char *to, const char *end);
 HIDDEN i32 __cairn_signal_of(const char *s);
 HIDDEN void __cairn_reload_start(struct process *p);
@@ -327,10 +336,13 @@ HIDDEN void __cairn_modules_leave(struct process *p);
 HIDDEN struct gone *__cairn_gone(struct process *p, u64 start, const u64 *path_hash, u64 id_hash);
 HIDDEN u64 __cairn_id_at(struct process *p, u64 start);
 HIDDEN void __cairn_add_base(struct process *p, const void *at);
+HIDDEN void __cairn_add_raisers(struct process *p, const u64 *functions);
+extern const i32 __cairn_services[] HIDDEN; /* the number of calls, and their distances from here; see services.h */
 /* Those of a library, see timed_guest.c; in an executable they do nothing, see timed_start.c. */
 HIDDEN struct process **__cairn_guest_states(void);
 HIDDEN int __cairn_guest_load(void);
 HIDDEN int __cairn_guest_is_early(void);
+HIDDEN int __cairn_guest_plain(void);
 HIDDEN void __cairn_early_start(void);
 HIDDEN void __cairn_guest_pin(void);
 HIDDEN void __cairn_pin(void);

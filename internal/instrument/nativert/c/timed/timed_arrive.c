@@ -9,6 +9,7 @@
  * the latest entry is the right one; of those with the same, that with the most calls. */
 
 #include "walk.h"
+#include "raisers.h"
 
 enum { ARRIVAL_COPY = 9 * 4096, ABOVE = 4 * 4096, CHAIN = 256, REACH = 1024, NEAR = 1 << 20, CONTEXT = 4096, TRIES = 200 };
 enum { COPY_STACK = 16 * 4096 };
@@ -48,6 +49,7 @@ _Static_assert(__builtin_offsetof(struct area, saved) == 8 && __builtin_offsetof
 
 /* arrivals_start gives this module the memory, which the first module makes. */
 void __cairn_arrivals_start(struct process *p) {
+  raisers_start(p);
   u8 *m = load(&p->arrivals), *none = 0;
   u64 size = (sizeof(struct area) + 4095) & ~4095ul;
   if (!m) {
@@ -155,31 +157,45 @@ extern char arrived[] __asm__("__cairn_arrived") HIDDEN;
 HIDDEN void __cairn_arrive(u64 site, u64 sp, u64 at, i64 copied, u64 rbp);
 HIDDEN i64 __cairn_copy_below(u64 at);
 
-#define RAISER(n, name) extern char raiser_##n[] __asm__(name) WEAK;
-#define RAISERS(F) F(0, "__cxa_throw") F(1, "__cxa_rethrow") F(2, "longjmp") F(3, "_longjmp") F(4, "siglongjmp") F(5, "__longjmp_chk")
-#define UNWINDERS(F) F(6, "_Unwind_Resume") F(7, "_Unwind_Resume_or_Rethrow") F(8, "_Unwind_ForcedUnwind") F(9, "_Unwind_RaiseException")
-RAISERS(RAISER)
-UNWINDERS(RAISER)
-
 /* is_in_raiser reports whether an address is in a function that raises something, as far as can be
  * told without tables. Frames of the unwinder itself cannot be walked: it has changed them. */
-static int is_in_raiser(u64 pc) {
-#define IN(n, name) if (raiser_##n && pc - (u64)raiser_##n < REACH) return 1;
-  RAISERS(IN)
+static int is_in_raiser(struct process *p, u64 pc) {
+  for (u32 i = 0, n = load(&p->raisers.sets); i < n; i++)
+    for (u32 k = 0; k < UNWINDERS; k++)
+      if (p->raisers.set[i][k] && pc - p->raisers.set[i][k] < REACH) return 1;
   return 0;
 }
 
-static int is_raiser(u64 function) {
-#define IS(n, name) if (raiser_##n && function == (u64)raiser_##n) return 1;
-  RAISERS(IS)
-  UNWINDERS(IS)
+static int is_raiser(struct process *p, u64 function) {
+  for (u32 i = 0, n = load(&p->raisers.sets); i < n; i++)
+    for (u32 k = 0; k < RAISERS; k++)
+      if (p->raisers.set[i][k] == function) return 1;
   return 0;
+}
+
+static int same_raisers(const u64 *a, const u64 *b) {
+  u32 n = 0;
+  while (n < RAISERS && a[n] == b[n]) n++;
+  return n == RAISERS;
+}
+
+/* add_raisers adds the functions that a module finds: those of a library's own C++ library are not known to the
+ * executable. */
+void __cairn_add_raisers(struct process *p, const u64 *functions) {
+  lock(&p->control.lock);
+  u32 n = p->raisers.sets, i = 0;
+  while (i < n && !same_raisers(p->raisers.set[i], functions)) i++;
+  if (i == n && n < RAISER_SETS) {
+    copy(p->raisers.set[n], functions, sizeof p->raisers.set[n]);
+    store(&p->raisers.sets, n + 1);
+  }
+  unlock(&p->control.lock);
 }
 
 /* raises reports whether such a function is called before an address. */
 static int raises(struct process *p, u64 pc) {
   u64 to = __cairn_known(p, pc) ? __cairn_walk_target(p, pc) : 0;
-  return to && is_raiser(to);
+  return to && is_raiser(p, to);
 }
 
 /* follow walks from a raiser outwards. It reports whether that leads to the call with stack pointer sp. */
@@ -262,7 +278,7 @@ static void raised_from(struct below *m, const struct thread *t, u64 at) {
   for (int all = 0; all < 2; all++)
     for (u64 k = at - 8; k >= low && m->tries < TRIES; k -= 8) {
       u64 pc = word_at(m, k);
-      if (all ? raises(m->p, pc) : is_in_raiser(pc))
+      if (all ? raises(m->p, pc) : is_in_raiser(m->p, pc))
         if (try(m, pc, at + 8, rbp)) return;
     }
   *top = m->site;
@@ -274,7 +290,7 @@ static const struct chain *search(struct below *m, const struct thread *t) {
     for (u64 at = m->at - 16; at >= m->at - m->size && m->tries < TRIES; at -= 8) {
       u64 word = word_at(m, at);
       if (is_after_call(m, word, elsewhere)) raised_from(m, t, at);
-      else if (!elsewhere && (is_in_raiser(word) || raises(m->p, word))) try(m, word, at + 8, 0); /* musl's longjmp has no frame */
+      else if (!elsewhere && (is_in_raiser(m->p, word) || raises(m->p, word))) try(m, word, at + 8, 0); /* musl's longjmp has no frame */
     }
   return m->best;
 }
@@ -300,7 +316,7 @@ static const struct chain *search(struct below *m, const struct thread *t) {
     int named = raises(m->p, pc);
     if (!named && !is_after_blr(m->p, pc)) continue;
     for (u64 k = at - 16; !inside && k >= most(low, less(at, named ? 2 * CONTEXT : CONTEXT / 8)); k -= 8)
-      if (is_in_raiser(plain_address(word_at(m, k)))) inside = plain_address(word_at(m, k));
+      if (is_in_raiser(m->p, plain_address(word_at(m, k)))) inside = plain_address(word_at(m, k));
     if (!named && !inside) continue;
     if (!inside || !try(m, inside, at - 8, at - 8)) try(m, pc, frame, frame);
   }

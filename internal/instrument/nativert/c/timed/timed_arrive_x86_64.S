@@ -29,6 +29,7 @@
         .type   __cairn_arrived, @function
 __cairn_arrived:
         .cfi_startproc
+        endbr64
         movq    __cairn_arrival_base(%rip), %rcx
         movl    %r11d, %esi
         andl    __cairn_arrival_mask(%rip), %esi

@@ -11,10 +11,6 @@ struct channel {
   u64 on;
 };
 
-/* The linker defines these, if the module has the section. */
-extern struct channel __start_cairn_channels[] __attribute__((weak, visibility("hidden")));
-extern struct channel __stop_cairn_channels[] __attribute__((weak, visibility("hidden")));
-
 HIDDEN void __cairn_channel(const char *name, int on);
 
 /* same reports whether a channel has the name at s, which ends at a +, a comma or the
@@ -103,10 +99,8 @@ int __cairn_channel_word(struct process *p, const char *s, int apply) {
   return 1;
 }
 
-/* channels_start applies the words to the channels of this module. */
-void __cairn_channels_start(struct process *p) {
-  struct channel *from = __start_cairn_channels, *to = __stop_cairn_channels;
-  if (!from || from == to) return;
+/* add_channels applies the words to the channels of a module, and keeps them for later words. */
+void __cairn_add_channels(struct process *p, struct channel *from, struct channel *to) {
   lock(&p->control.lock);
   for (const char *s = p->channel.words; *s; s++) {
     apply_word(from, to, s);

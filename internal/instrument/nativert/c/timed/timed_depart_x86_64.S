@@ -12,6 +12,7 @@
         .type   __cairn_departs, @function
 __cairn_departs:
         .cfi_startproc
+        endbr64
         SAVE_REGISTERS
         pushq   %r11
         andq    $-16, %rsp
@@ -31,6 +32,7 @@ __cairn_departs:
         .type   __cairn_cancels, @function
 __cairn_cancels:
         .cfi_startproc
+        endbr64
         SAVE_REGISTERS
         pushq   %r11
         andq    $-16, %rsp

@@ -23,6 +23,7 @@
         .type   __cairn_slow, @function
 __cairn_slow:
         .cfi_startproc
+        endbr64
         SAVE_REGISTERS
         pushq   %r11
         andq    $-16, %rsp

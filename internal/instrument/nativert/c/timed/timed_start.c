@@ -201,6 +201,7 @@ static struct process *new_process(char **e) {
   u64 local = __cairn_own_local();
   if (local) p->local = local;
   p->bus = __cairn_bus;
+  p->services = __cairn_services;
 #ifdef CAIRN_IS_HOST
   p->hosted = 1;
 #endif
@@ -252,16 +253,6 @@ static struct process **states(void) {
   return &__cairn_process ? &__cairn_process : __cairn_guest_states();
 }
 
-/* find searches the list for the state of modules of this kind, and sets link to its end. */
-static struct process *find(struct process ***link) {
-  struct process *p;
-  for (; *link && (p = load(*link)); *link = &p->other) {
-    if ((p->abi ^ TIMED_ABI) >> 8) break; /* of another layout */
-    if (p->abi == (TIMED_ABI | CAIRN_KIND) && p->size == sizeof *p) return p;
-  }
-  return 0;
-}
-
 /* idle makes a state that records nothing. Calls use here in place of what their thread has. */
 static struct process *idle(struct local *here) {
   struct process *p = new_process(0);
@@ -283,34 +274,7 @@ static struct process *idle(struct local *here) {
   return p;
 }
 
-static struct local here;
-
-static struct process *early;
-
-/* early_start makes a state for the time until this module is initialized, if it may be called before:
- * initializers of other libraries call the program's allocator, and so does the loader while it looks for
- * the state of the process. */
-void __cairn_early_start(void) {
-  if (!__cairn_state && __cairn_guest_is_early()) early = idle(&here);
-}
-
-/* run_plain lets a library whose host cannot be loaded run without recording. A child made by fork
- * runs without it as well. */
-static void run_plain(void) {
-  static const char message[] =
-                        "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
-                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well; and files of 256 KB (ulimit -f)\n",
-                    error[] = "cairn: and its code cannot be changed to run without it\n";
-  enum { KEEPONFORK = 19 };
-  __cairn_print(message, sizeof message - 1);
-  if (!__cairn_guest_plain()) {
-    __cairn_print(error, sizeof error - 1);
-    sys1(SYS_exit_group, 127);
-  }
-  __cairn_plain = 1;
-  struct process *p = idle(&here);
-  sys3(SYS_madvise, p->base - 2 * PAGE_SIZE, 2 * PAGE_SIZE, KEEPONFORK);
-}
+#include "join.h"
 
 /* join finds the process's state of modules of this kind, or makes it; 0: a library cannot load its
  * runtime. */
@@ -369,7 +333,7 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   __cairn_arrival_base = p->base;
   __cairn_arrival_mask = p->mask;
   __cairn_arrival_exact = p->kind == KIND_EXACT;
-  __cairn_channels_start(p);
+  channels_start(p);
 #ifdef CAIRN_FLIGHT
   __cairn_flight_start(p, first);
 #endif

@@ -19,6 +19,7 @@
         .type   __cairn_suspends, @function
 __cairn_suspends:
         .cfi_startproc
+        endbr64
         SLOT
         jne     1f
         movl    -64(%r10), %eax
@@ -39,6 +40,7 @@ __cairn_suspends:
         .type   __cairn_resumes, @function
 __cairn_resumes:
         .cfi_startproc
+        endbr64
         SLOT
         jne     1f
         movl    -64(%r10), %ecx
@@ -62,6 +64,7 @@ __cairn_resumes:
         .type   \name, @function
 \name:
         .cfi_startproc
+        endbr64
         SAVE_REGISTERS
         subq    $16, %rsp
         andq    $-16, %rsp

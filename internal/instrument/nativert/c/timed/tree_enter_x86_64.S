@@ -36,6 +36,7 @@
         .type   \name, @function
 \name:
         .cfi_startproc
+        endbr64
         SAVE_REGISTERS
         andq    $-16, %rsp
         cld
@@ -63,6 +64,7 @@
         .type   __cairn_tree_enter, @function
 __cairn_tree_enter:
         .cfi_startproc
+        endbr64
         pushq   %rax
         .cfi_def_cfa_offset 16
         pushq   %r10

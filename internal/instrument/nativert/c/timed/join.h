@@ -1,0 +1,41 @@
+/* join.h - how a module joins the state of its process. The file that includes it has idle, which makes a state that
+ * records nothing. Calls use here in place of what their thread has. */
+
+/* find searches the list for the state of modules of this kind, and sets link to its end. */
+static struct process *find(struct process ***link) {
+  struct process *p;
+  for (; *link && (p = load(*link)); *link = &p->other) {
+    if ((p->abi ^ TIMED_ABI) >> 8) break; /* of another layout */
+    if (p->abi == (TIMED_ABI | CAIRN_KIND) && p->size == sizeof *p) return p;
+  }
+  return 0;
+}
+
+static struct local here;
+
+static struct process *early;
+
+/* early_start makes a state for the time until this module is initialized, if it may be called before:
+ * initializers of other libraries call the program's allocator, and so does the loader while it looks for
+ * the state of the process. */
+void __cairn_early_start(void) {
+  if (!__cairn_state && __cairn_guest_is_early()) early = idle(&here);
+}
+
+/* run_plain lets a library whose host cannot be loaded run without recording. A child made by fork
+ * runs without it as well. */
+static void run_plain(void) {
+  static const char message[] =
+                        "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
+                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well; and files of 256 KB (ulimit -f)\n",
+                    error[] = "cairn: and its code cannot be changed to run without it\n";
+  enum { KEEPONFORK = 19 };
+  __cairn_print(message, sizeof message - 1);
+  if (!__cairn_guest_plain()) {
+    __cairn_print(error, sizeof error - 1);
+    sys1(SYS_exit_group, 127);
+  }
+  __cairn_plain = 1;
+  struct process *p = idle(&here);
+  sys3(SYS_madvise, p->base - 2 * PAGE_SIZE, 2 * PAGE_SIZE, KEEPONFORK);
+}
