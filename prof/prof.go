@@ -181,7 +181,7 @@ type Func struct {
 	Fragments []Fragment // at least one
 	Implied   []Implied  // ascending by Block; empty without block instrumentation
 	Flow      []Flow     // by block, the entry block first; only in modes with edges
-	Calls     []Call     // in code order; only with ModeFull
+	Calls     []Call     // in code order; only with ModeFull and ModeEdge
 }
 
 // Addr returns the link-time address of the function's entry.

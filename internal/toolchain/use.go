@@ -294,6 +294,7 @@ func rankedFuncs(p *prof.Profile, name string, alg order.Algorithm) ([]linkorder
 	for _, i := range modules {
 		m := &p.Modules[i]
 		in := order.FromModule(m, OrderEdges(graph, i, m))
+		in.MarkHot(m)
 		r, err := order.Compute(in, alg, order.Options{})
 		if err != nil {
 			return nil, err

@@ -20,7 +20,7 @@ type mapBlocks struct {
 // one, so that the linker drops both or neither.
 func (r *Rewriter) mapEntry(fn *asm.Function, n int, rec position, blocks mapBlocks) {
 	var calls []prof.Call
-	if r.Opts.Mode == prof.ModeFull {
+	if r.Opts.Mode == prof.ModeFull || r.Opts.Mode.HasEdges() {
 		calls = directCalls(fn, blocks.labels)
 	}
 	source := r.Opts.SourceFor(fn.Name, r.Source)

@@ -8,6 +8,8 @@
 // pages touched by whole traces, and nearly the fewest early in a trace. They are followed by
 // functions that ran but are in no trace, by Hot, then the rest by address. Without traces,
 // functions with a first-execution index come first, by the number of runs that reached them.
+// Functions that MarkHot marks, which have nearly all of what was executed, are in the second
+// part even if they are in a trace.
 //
 // The others are for comparison, or for other goals:
 //

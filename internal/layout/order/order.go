@@ -22,6 +22,7 @@ type Func struct {
 	Calls     uint64  // calls in all runs, 0 if not counted
 	Runs      uint64  // runs in which it ran
 	MeanOrder float64 // mean first-execution index over Runs, 0 if not known
+	Hot       bool    // Startup places it by Hot even if it is in a trace
 	Content   []byte  // its code, for Options.Compress; may be nil
 }
 
@@ -44,7 +45,7 @@ const (
 	Hot       Algorithm = "hot"       // cache-directed sort of the call graph
 	C3        Algorithm = "c3"        // call-chain clustering (hfsort)
 	Signature Algorithm = "signature" // by the set of traces that ran a function
-	Startup   Algorithm = "startup"   // Signature, then Hot for what ran but is in no trace
+	Startup   Algorithm = "startup"   // Signature, then Hot for what ran but is in no trace, or is Func.Hot
 )
 
 // Algorithms returns all algorithms, the default first.
@@ -190,9 +191,9 @@ func Compute(in *Input, alg Algorithm, opts Options) (*Result, error) {
 		b.startup(bySignature(in, traces, opts.PageSize))
 	case Startup:
 		if len(traces) == 0 {
-			b.startup(byRuns(in))
+			b.startup(slices.DeleteFunc(byRuns(in), func(f uint32) bool { return in.Funcs[f].Hot }))
 		}
-		b.startup(bySignature(in, traces, opts.PageSize))
+		b.startup(bySignature(in, in.withoutHot(traces), opts.PageSize))
 		b.hot(newGraph(in, b.placed).cdsort())
 	case Hot:
 		b.hot(newGraph(in, b.placed).cdsort())
