@@ -139,14 +139,6 @@ func (b *Batch) Add(s *Sample) *Sample {
 	return b.End(*s)
 }
 
-// Keep adds a copy of a sample whose User, if there is one, stays valid.
-func (b *Batch) Keep(s *Sample) *Sample {
-	b.frames = append(b.frames, s.Stack...)
-	b.branches = append(b.branches, s.Branches...)
-	b.mispredictions = s.Mispredicted
-	return b.End(*s)
-}
-
 // Size returns the approximate size of the batch in bytes.
 func (b *Batch) Size() int {
 	const sampleSize = 120

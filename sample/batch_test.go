@@ -44,6 +44,16 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// fold returns a batch with the samples of b, equal ones as one.
+func fold(b *Batch) *Batch {
+	var f Folder
+	f.Begin(NewBatch())
+	for i := range b.Samples {
+		f.Keep(&b.Samples[i])
+	}
+	return f.Batch
+}
+
 // TestFold sums up what is equal and leaves the rest alone.
 func TestFold(t *testing.T) {
 	t.Parallel()
@@ -66,10 +76,10 @@ func TestFold(t *testing.T) {
 			s := b.End(Sample{TID: int32(small.Draw(t, "thread")), Count: 1 + small.Draw(t, "count")})
 			sums[key(s)] += s.Count
 		}
-		b.Fold()
 		seen := map[string]uint64{}
-		for i := range b.Samples {
-			seen[key(&b.Samples[i])] += b.Samples[i].Count
+		folded := fold(b).Samples
+		for i := range folded {
+			seen[key(&folded[i])] += folded[i].Count
 		}
 		if fmt.Sprint(seen) != fmt.Sprint(sums) {
 			t.Fatalf("%v, want %v", seen, sums)
@@ -80,7 +90,7 @@ func TestFold(t *testing.T) {
 		b.Frame(i % 3)
 		b.End(Sample{Count: 1})
 	}
-	if b.Fold(); len(b.Samples) != 3 || b.Samples[0].Count != 334 {
+	if b := fold(b); len(b.Samples) != 3 || b.Samples[0].Count != 334 {
 		t.Errorf("%d samples are left of 1000 with 3 stacks", len(b.Samples))
 	}
 }

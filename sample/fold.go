@@ -2,32 +2,34 @@ package sample
 
 import "slices"
 
-// Fold merges samples that are equal, except for Count and Period, into one with the sums of these, in place of
-// the first. Its memory for comparisons is bounded: a few equal samples may remain.
+// A Folder adds samples to a batch that has no others. Those that are equal, except for Count and Period, are one with the
+// sums of these. Its memory for comparisons is bounded: a few equal samples may remain.
 //
 // Of samples with 32 branches at random moments only one in a hundred has an equal, unless the program hardly
 // does anything else; of stacks without branches, most.
-func (b *Batch) Fold() {
-	const slots = 1 << 12
-	if len(b.Samples) < 2 {
-		return
-	}
-	var first [slots]int32 // 1 + index of a sample by its digest
-	kept := b.Samples[:0]
-	for i := range b.Samples {
-		s := &b.Samples[i]
-		slot := &first[digest(s)%slots]
-		if *slot > 0 {
-			if old := &kept[*slot-1]; equal(old, s) {
-				old.Count += s.Count
-				old.Period += s.Period
-				continue
-			}
+type Folder struct {
+	*Batch
+	last [1 << 12]int32 // 1 + the index of the last sample by its digest
+}
+
+// Begin makes an empty batch the one that samples are added to.
+func (f *Folder) Begin(b *Batch) { *f = Folder{Batch: b} }
+
+// Keep adds a copy of a sample whose User, if there is one, stays valid.
+func (f *Folder) Keep(s *Sample) {
+	slot := &f.last[digest(s)%uint64(len(f.last))]
+	if *slot > 0 {
+		if old := &f.Samples[*slot-1]; equal(old, s) {
+			old.Count += s.Count
+			old.Period += s.Period
+			return
 		}
-		kept = append(kept, *s)
-		*slot = int32(len(kept))
 	}
-	b.Samples = kept
+	f.frames = append(f.frames, s.Stack...)
+	f.branches = append(f.branches, s.Branches...)
+	f.mispredictions = s.Mispredicted
+	f.End(*s)
+	*slot = int32(len(f.Samples))
 }
 
 // digest mixes the parts of a sample that differ most, so that it is cheap if samples have no equal.

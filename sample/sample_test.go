@@ -60,7 +60,7 @@ func TestUserState(t *testing.T) {
 	b.End(Sample{Count: 1, User: &u})
 	b.Frame(1)
 	b.End(Sample{Count: 1})
-	if b.Fold(); len(b.Samples) != 2 {
+	if b = fold(b); len(b.Samples) != 2 {
 		t.Errorf("samples with different copies are one: %+v", b.Samples)
 	}
 }

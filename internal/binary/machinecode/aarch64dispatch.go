@@ -10,13 +10,13 @@ func (aarch64Arch) convention() convention {
 	return convention{0, 1<<19 - 1 | 1<<aarch64.LR, (1<<29 - 1) &^ (1<<19 - 1)}
 }
 
-// aarch64 decodes an instruction of the set.
-func (s *Set) aarch64(r Ref) aarch64.Inst {
-	return aarch64.Decode(s.Binary(r).textOf(r).data[s.offsets[r-firstRef]:])
+// aarch64 decodes an instruction.
+func (w *walk) aarch64(r Ref) aarch64.Inst {
+	return aarch64.Decode(w.binary.textOf(r).data[w.code.offsets[r-firstRef]:])
 }
 
 func (aarch64Arch) dispatch(w *walk, at Ref) Dispatch {
-	v := w.regs[w.code.aarch64(at).Rn()]
+	v := w.regs[w.aarch64(at).Rn()]
 	if v.offset != 0 {
 		return Dispatch{}
 	}
@@ -27,7 +27,7 @@ func (aarch64Arch) move(w *walk, at Ref) moved {
 	if w.code.Class(at) != controlflow.Other {
 		return moved{dest: registers}
 	}
-	in := w.code.aarch64(at)
+	in := w.aarch64(at)
 	m := moved{written: in.Writes() | 1<<aarch64.SP, dest: registers}
 	known := func(v value) { m.dest, m.value = in.Rd(), v }
 	n, adds := in.Sum()

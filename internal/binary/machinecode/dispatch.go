@@ -1,6 +1,10 @@
 package machinecode
 
-import "github.com/cairnprof/cairn/internal/binary/controlflow"
+import (
+	"math/bits"
+
+	"github.com/cairnprof/cairn/internal/binary/controlflow"
+)
 
 // Problem: to determine the possible targets of an indirect call, one must know where its
 // address was read. For a virtual call in C++ this is a fixed slot of the table that the
@@ -36,9 +40,11 @@ type Dispatch struct {
 // omitted read their target from anywhere.
 func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
 	w := newWalk(s, b, r)
-	w.run(nil) // finds the registers that keep the first argument
 	out := map[Ref]Dispatch{}
-	w.run(out)
+	w.run(out, [registers]bool{})
+	if keeps, some := w.keeps(); some {
+		w.run(out, keeps)
+	}
 	return out
 }
 
@@ -53,7 +59,7 @@ func (s *Set) OfSwitch(at Ref) bool {
 	}
 	w := &walk{code: s, binary: b, first: max(b.From(r.Lo), at-min(at, enough)), end: at + 1}
 	found := map[Ref]Dispatch{}
-	w.run(found)
+	w.run(found, [registers]bool{})
 	return found[at].Source == FromCases
 }
 
@@ -93,9 +99,9 @@ type walk struct {
 	code    *Set
 	binary  *Binary
 	first   Ref
-	end     Ref  // after the last instruction
-	entered bool // the first instruction is the function's entry
-	targets map[Ref]bool
+	end     Ref    // after the last instruction
+	entered bool   // the first instruction is the function's entry
+	targets []bool // of jumps, from first on; nil if there are none
 
 	regs    [registers]value
 	origins []origin
@@ -107,48 +113,55 @@ type walk struct {
 }
 
 func newWalk(s *Set, b *Binary, r *Range) *walk {
-	w := &walk{code: s, binary: b, first: b.From(r.Lo), entered: r.Start, targets: map[Ref]bool{}}
-	for w.end = w.first; w.end < b.End && s.Address(w.end) < r.Hi; w.end++ {
-		if c := s.Class(w.end); c == controlflow.Jump || c == controlflow.Conditional {
-			if to, ok := s.Target(w.end); ok && to-r.Lo < r.Hi-r.Lo {
-				w.targets[b.At(to)] = true
+	w := &walk{code: s, binary: b, first: b.From(r.Lo), end: b.From(r.Hi), entered: r.Start}
+	w.end = max(w.first, w.end)
+	w.targets = make([]bool, w.end-w.first)
+	for at := w.first; at < w.end; at++ {
+		if c := s.Class(at); c == controlflow.Jump || c == controlflow.Conditional {
+			if to, ok := s.Target(at); ok && to-r.Lo < r.Hi-r.Lo {
+				if i := b.At(to) - w.first; i < w.end-w.first {
+					w.targets[i] = true
+				}
 			}
 		}
 	}
 	return w
 }
 
-// run processes the instructions. If found is nil, it searches for the registers that keep the
-// first argument; otherwise these are known.
-func (w *walk) run(found map[Ref]Dispatch) {
-	keeps := w.this
+// keeps returns the registers that keep the first argument, as a run without any found, and whether there are some.
+func (w *walk) keeps() (keeps [registers]bool, some bool) {
 	for i := range keeps {
-		keeps[i] = keeps[i] && w.sets[i] == 1
+		keeps[i] = w.this[i] && w.sets[i] == 1
+		some = some || keeps[i]
 	}
+	return keeps, some
+}
+
+// run processes the instructions. keeps are the registers that keep the first argument, as far as that is known.
+func (w *walk) run(found map[Ref]Dispatch, keeps [registers]bool) {
 	w.origins = append(w.origins[:0], origin{})
-	w.forget(keeps)
+	w.sets, w.this = [registers]int{}, [registers]bool{}
+	w.forget(&keeps)
 	rules := w.binary.arch.convention()
 	if w.entered {
 		w.regs[rules.argument] = value{}
 	}
 	for at := w.first; at < w.end; at++ {
-		if w.targets[at] {
-			w.forget(keeps)
+		if w.targets != nil && w.targets[at-w.first] {
+			w.forget(&keeps)
 		}
 		class := w.code.Class(at)
-		if found != nil && (class == controlflow.IndirectCall || class == controlflow.IndirectJump) {
+		if class == controlflow.IndirectCall || class == controlflow.IndirectJump {
 			found[at] = w.binary.arch.dispatch(w, at)
 		}
-		w.step(w.binary.arch.move(w, at), found == nil, rules.kept)
+		w.step(w.binary.arch.move(w, at), rules.kept)
 		if class.IsCall() {
-			for r := range w.regs {
-				if rules.scratch>>r&1 != 0 {
-					w.regs[r] = w.fresh(origin{})
-				}
+			for set := rules.scratch; set != 0; set &= set - 1 {
+				w.regs[bits.TrailingZeros32(set)] = w.fresh(origin{})
 			}
 		}
 		if class == controlflow.Jump || class == controlflow.IndirectJump || class == controlflow.Return {
-			w.forget(keeps)
+			w.forget(&keeps)
 		}
 	}
 }
@@ -159,12 +172,13 @@ func (w *walk) fresh(o origin) value {
 }
 
 // forget gives all registers new values, except for those that keep the first argument.
-func (w *walk) forget(keeps [registers]bool) {
+func (w *walk) forget(keeps *[registers]bool) {
+	n := len(w.origins)
+	w.origins = append(w.origins, make([]origin, registers)...)
 	for r := range w.regs {
+		w.regs[r] = value{number: int32(n + r)}
 		if keeps[r] {
 			w.regs[r] = value{}
-		} else {
-			w.regs[r] = w.fresh(origin{})
 		}
 	}
 }
@@ -185,17 +199,15 @@ func (w *walk) reads(method origin) Dispatch {
 }
 
 // step applies an instruction to the registers.
-func (w *walk) step(m moved, count bool, kept uint32) {
-	for r := range w.regs {
-		if m.written>>r&1 == 0 {
-			continue
-		}
+func (w *walk) step(m moved, kept uint32) {
+	for set := m.written; set != 0; set &= set - 1 {
+		r := bits.TrailingZeros32(set)
 		if uint8(r) == m.dest {
 			w.regs[r] = m.value
 		} else {
 			w.regs[r] = w.fresh(origin{})
 		}
-		if count && !m.pops {
+		if !m.pops {
 			w.sets[r]++
 			w.this[r] = kept>>r&1 != 0 && w.regs[r] == value{}
 		}

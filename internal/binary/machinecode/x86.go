@@ -1,6 +1,7 @@
 package machinecode
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
@@ -124,14 +125,21 @@ func (x86Arch) constant(s *Set, r Ref) (uint64, bool) {
 }
 
 func (x86Arch) addressed(t *text, fixed bool, add func(addr uint64)) {
-	for at := 0; at+4 <= len(t.data); at++ {
-		number := binary.LittleEndian.Uint32(t.data[at:])
-		if fixed {
-			add(uint64(number))
+	const size = 4 // of an address, or of a distance
+	if fixed {
+		for at := 0; at+size <= len(t.data); at++ {
+			add(uint64(binary.LittleEndian.Uint32(t.data[at:])))
 		}
-		const lea, relative = 0x8d, 5
-		if at >= 2 && t.data[at-2] == lea && t.data[at-1]&0xc7 == relative {
-			add(t.addr + uint64(at) + 4 + uint64(int64(int32(number))))
+	}
+	const lea, relative = 0x8d, 5
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(t.data[at:], lea)
+		if next < 0 || at+next+2+size > len(t.data) {
+			return
+		}
+		if at += next; t.data[at+1]&0xc7 == relative {
+			distance := int32(binary.LittleEndian.Uint32(t.data[at+2:]))
+			add(t.addr + uint64(at) + 2 + size + uint64(int64(distance)))
 		}
 	}
 }

@@ -14,9 +14,9 @@ const (
 	regDI
 )
 
-// x86 decodes an instruction of the set, which has been decoded before.
-func (s *Set) x86(r Ref) x86.Inst {
-	in, _ := x86.Decode(s.Binary(r).textOf(r).data[s.offsets[r-firstRef]:])
+// x86 decodes an instruction, which has been decoded before.
+func (w *walk) x86(r Ref) x86.Inst {
+	in, _ := x86.Decode(w.binary.textOf(r).data[w.code.offsets[r-firstRef]:])
 	return in
 }
 
@@ -25,7 +25,7 @@ func (x86Arch) convention() convention {
 }
 
 func (x86Arch) dispatch(w *walk, at Ref) Dispatch {
-	in := w.code.x86(at)
+	in := w.x86(at)
 	if in.Mod() != 3 {
 		return w.reads(w.memory(in))
 	}
@@ -37,7 +37,7 @@ func (x86Arch) dispatch(w *walk, at Ref) Dispatch {
 }
 
 func (x86Arch) move(w *walk, at Ref) moved {
-	in := w.code.x86(at)
+	in := w.x86(at)
 	m := moved{written: uint32(writes(in)), pops: isPop(in)}
 	m.dest, m.value = w.result(in)
 	return m

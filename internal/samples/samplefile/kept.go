@@ -13,6 +13,7 @@ import (
 type Kept struct {
 	batches []*sample.Batch
 	open    *sample.Batch // the last of batches, nil if there is none to which samples can be added
+	folder  sample.Folder // of open
 	size    int           // of the batches
 	info    *sample.Info
 	stats   *sample.Stats
@@ -22,8 +23,7 @@ type Kept struct {
 
 const (
 	maxKept = 64 << 20 // bytes
-	maxOpen = 1 << 13  // samples of a batch before equal ones are looked for
-	maxSize = 4 << 20  // bytes of a batch before that
+	maxSize = 4 << 20  // bytes of a batch
 )
 
 // ends are the UserStates of copies that were unwound.
@@ -50,6 +50,7 @@ func (k *Kept) begin(events []sample.Event, whole bool) {
 	k.open = sample.NewBatch()
 	k.open.Events, k.open.Whole = events, whole
 	k.batches = append(k.batches, k.open)
+	k.folder.Begin(k.open)
 }
 
 // Sample keeps a sample of the batch. Of a copy of a stack that was unwound, stack are the frames and unwound is
@@ -63,18 +64,8 @@ func (k *Kept) Sample(s *sample.Sample, stack []uint64, unwound uint8) {
 	if unwound != 0 {
 		x.User = &ends[unwound]
 	}
-	k.open.Keep(&x)
-	if len(k.open.Samples) >= maxOpen || k.open.Size() >= maxSize {
-		k.fold()
-	}
-}
-
-// fold makes equal samples of the open batch one, and closes it if they are few.
-func (k *Kept) fold() {
-	k.open.Fold()
-	k.open = compact(k.open)
-	k.batches[len(k.batches)-1] = k.open
-	if len(k.open.Samples) <= maxOpen/2 && k.open.Size() <= maxSize/2 {
+	k.folder.Keep(&x)
+	if k.open.Size() < maxSize {
 		return
 	}
 	whole := k.open.Whole
@@ -83,23 +74,11 @@ func (k *Kept) fold() {
 	}
 }
 
-// compact returns a batch without the memory of samples that were removed, and releases b.
-func compact(b *sample.Batch) *sample.Batch {
-	out := sample.NewBatch()
-	out.Events, out.Whole = b.Events, b.Whole
-	for i := range b.Samples {
-		out.Keep(&b.Samples[i])
-	}
-	b.Release()
-	return out
-}
-
 func (k *Kept) close() {
 	if k.open == nil {
 		return
 	}
 	const event = 200
-	k.open.Fold()
 	k.size += k.open.Size() + event*len(k.open.Events)
 	if k.open = nil; k.size > maxKept {
 		for _, b := range k.batches {

@@ -63,6 +63,9 @@ func (l *LLVM) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, r
 	return v.jumps, v.rule, v.known()
 }
 
+// Sees returns 1: the function that the next entry is in.
+func (l *LLVM) Sees() int { return 1 }
+
 func (l *LLVM) infer(stack []ref, i int) verdict {
 	callees, to := l.graph.called[stack[i]], l.graph.function(stack[i+1])
 	switch {
@@ -122,6 +125,14 @@ func (f *Full) Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, r
 	}
 	v := f.infer(stack, i)
 	return v.jumps, v.rule, v.known()
+}
+
+// Sees returns depth as long as no branches were sampled.
+func (f *Full) Sees() int {
+	if f.evidence.empty() {
+		return depth
+	}
+	return math.MaxInt
 }
 
 func (f *Full) infer(stack []ref, i int) verdict { return f.inferWithin(stack, i, 0) }

@@ -18,6 +18,8 @@ type Inferrer interface {
 	// The stack is as it was sampled, outermost first, except that recursion is
 	// compressed. Infer must not keep or change it.
 	Infer(stack []machinecode.Ref, i int) (jumps []machinecode.Ref, rule string, known bool)
+	// Sees returns how many entries after stack[i] the results of Infer depend on, at most.
+	Sees() int
 }
 
 // Frame is a frame of a stack: a call, or a jump whose frame was erased.
@@ -37,12 +39,25 @@ func Restore(code *machinecode.Set, by Inferrer, c *unwind.Context, leaf machine
 	return r.Restore(c, leaf)
 }
 
-// Restorer restores many contexts, and reuses their memory.
+// Restorer restores many contexts, and reuses their memory. Stacks that follow each other mostly begin with the same frames,
+// which are restored once.
 type Restorer struct {
-	code  *machinecode.Set
-	by    Inferrer
+	code *machinecode.Set
+	by   Inferrer
+
+	// Of the last context.
 	stack []ref
+	known []bool
 	out   []Frame
+	after []restored // each of its frames
+
+	spare []ref
+}
+
+// restored is the state after a frame: the number of frames in the output, and whether nothing is missing after the last.
+type restored struct {
+	frames int
+	whole  bool
 }
 
 // NewRestorer returns a Restorer that uses by. It is not safe for concurrent use.
@@ -52,32 +67,66 @@ func NewRestorer(code *machinecode.Set, by Inferrer) *Restorer {
 
 // Restore is the function Restore. The frames are valid until the next call.
 func (t *Restorer) Restore(c *unwind.Context, leaf machinecode.Ref) []Frame {
-	stack := append(append(t.stack[:0], c.Frames...), leaf)
-	out := t.out[:0]
-	whole := true
-	for i, r := range c.Frames {
-		switch class := t.code.Class(r); {
-		case class.IsCall():
-		case class < controlflow.Jump || class > controlflow.Conditional:
-			// A frame of which only the function is known, or one that the kernel interrupted.
-			out, whole = append(out, Frame{At: r}), true
-			continue
-		default:
-			if whole {
-				out = append(out, Frame{r, RuleWindow})
-			}
-			continue
-		}
-		out = append(out, Frame{At: r})
-		if whole = c.Known != nil && c.Known[i]; whole {
-			continue
-		}
-		jumps, rule, known := t.by.Infer(stack, i)
-		for _, j := range jumps {
-			out = append(out, Frame{j, rule})
-		}
-		whole = known
+	stack := append(append(t.spare[:0], c.Frames...), leaf)
+	same := t.same(stack, c.Known)
+	t.stack, t.spare = stack, t.stack
+	state := restored{whole: true}
+	if same > 0 {
+		state = t.after[same-1]
 	}
-	t.stack, t.out = stack, out
-	return out
+	t.out, t.after = t.out[:state.frames], t.after[:same]
+	t.known = append(t.known[:0], c.Known...)
+	whole := state.whole
+	for i := same; i < len(c.Frames); i++ {
+		whole = t.frame(c, i, whole)
+		t.after = append(t.after, restored{len(t.out), whole})
+	}
+	return t.out
+}
+
+// same returns the number of first frames that are restored as those of the last stack were.
+func (t *Restorer) same(stack []ref, known []bool) int {
+	n := 0
+	for n < min(len(stack), len(t.stack)) && stack[n] == t.stack[n] {
+		n++
+	}
+	n = max(0, n-min(n, t.by.Sees()))
+	if len(known) == 0 && len(t.known) == 0 {
+		return n
+	}
+	for i := range n {
+		if at(known, i) != at(t.known, i) {
+			return i
+		}
+	}
+	return n
+}
+
+// at returns an entry of a list, which has none where all are false.
+func at(list []bool, i int) bool { return i < len(list) && list[i] }
+
+// frame adds a frame, and what is missing after it. It reports whether nothing else is.
+func (t *Restorer) frame(c *unwind.Context, i int, whole bool) bool {
+	r := c.Frames[i]
+	switch class := t.code.Class(r); {
+	case class.IsCall():
+	case class < controlflow.Jump || class > controlflow.Conditional:
+		// A frame of which only the function is known, or one that the kernel interrupted.
+		t.out = append(t.out, Frame{At: r})
+		return true
+	default:
+		if whole {
+			t.out = append(t.out, Frame{r, RuleWindow})
+		}
+		return whole
+	}
+	t.out = append(t.out, Frame{At: r})
+	if c.Known != nil && c.Known[i] {
+		return true
+	}
+	jumps, rule, known := t.by.Infer(t.stack, i)
+	for _, j := range jumps {
+		t.out = append(t.out, Frame{j, rule})
+	}
+	return known
 }
