@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 )
 
@@ -82,25 +83,35 @@ func (sh *shim) appendInlined(src, out []byte) ([]byte, error) {
 	if !bytes.Contains(src, []byte(".debug_info")) {
 		return out, nil
 	}
-	calls, ok := inlinedCalls(text)
+	calls, defs, ok := inlinedCalls(text)
 	if !ok {
 		return out, nil
 	}
-	return probe.AppendRecord(out, inlined.Section, inlined.Encode(calls)), nil
+	defs = slices.DeleteFunc(defs, func(d inlined.Def) bool { return coverage.SystemFile(d.File) })
+	return probe.AppendRecord(out, inlined.Section, inlined.Encode(calls, defs)), nil
 }
 
-// inlinedCalls returns the calls that were inlined, by clang's remarks in YAML, and whether these are as expected.
-func inlinedCalls(text []byte) (calls []inlined.Call, ok bool) {
+// inlinedCalls returns the calls that were inlined, and the definitions of their functions, by clang's remarks in YAML, and
+// whether these are as expected.
+func inlinedCalls(text []byte) (calls []inlined.Call, defs []inlined.Def, ok bool) {
 	passed, callee, at := false, true, 0
 	placed := false // this is in the place of the call
+	defined := ""   // the function whose place follows
+	place := ""     // as much of it as was read
 	for line := range bytes.Lines(text) {
 		line := strings.TrimRight(string(line[:min(len(line), maxRemark)]), "\n")
 		if kind, begins := strings.CutPrefix(line, "--- !"); begins {
 			if passed && !callee {
-				return nil, false
+				return nil, nil, false
 			}
-			passed, callee, at = kind == "Passed", false, 0
+			passed, callee, at, defined = kind == "Passed", false, 0, ""
 			continue
+		}
+		if defined != "" {
+			place += line
+			if d, whole := definition(defined, place); whole {
+				defs, defined = append(defs, d...), ""
+			}
 		}
 		if !passed || callee {
 			continue
@@ -113,10 +124,37 @@ func inlinedCalls(text []byte) (calls []inlined.Call, ok bool) {
 		placed = strings.HasPrefix(line, "DebugLoc:") || placed && strings.HasPrefix(line, "   ")
 		if name, is := strings.CutPrefix(line, "  - Callee:"); is {
 			callee = true
-			calls = append(calls, inlined.Call{Func: sourcefunc.Stem(unquote(strings.TrimSpace(name))), Line: at})
+			defined, place = unquote(strings.TrimSpace(name)), ""
+			calls = append(calls, inlined.Call{Func: sourcefunc.Stem(defined), Line: at})
 		}
 	}
-	return calls, !passed || callee
+	return calls, defs, !passed || callee
+}
+
+// definition returns the definition of a function, from the text that follows its name: none if it has no place. whole is
+// set if the text is all of it.
+func definition(name, text string) (defs []inlined.Def, whole bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "DebugLoc:")
+	if !ok {
+		return nil, true
+	}
+	rest, ok = strings.CutSuffix(rest, "}")
+	if !ok {
+		return nil, false
+	}
+	k := strings.LastIndex(rest, " Line: ")
+	file, ok := strings.CutPrefix(strings.TrimSpace(rest[:max(k, 0)]), "{ File: ")
+	if !ok {
+		return nil, true
+	}
+	number, _, _ := strings.Cut(rest[k+len(" Line: "):], ",")
+	line, err := strconv.Atoi(number)
+	path, err2 := filepath.Abs(unquote(strings.TrimSuffix(strings.TrimSpace(file), ",")))
+	if err != nil || err2 != nil || line == 0 {
+		return nil, true
+	}
+	name, _, _ = strings.Cut(name, ".llvm.") // of functions that ThinLTO shares
+	return []inlined.Def{{Func: name, File: path, Line: line}}, true
 }
 
 // unquote returns the text of a scalar of YAML.
@@ -149,6 +187,6 @@ func (c Compiler) writesRemarks(ctx context.Context, o *ShimOptions) bool {
 	if err != nil {
 		return false
 	}
-	calls, ok := inlinedCalls(text)
+	calls, _, ok := inlinedCalls(text)
 	return ok && len(calls) == 1 && calls[0].Func == "f"
 }

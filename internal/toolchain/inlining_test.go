@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -37,7 +38,8 @@ DebugLoc:        { File: '/a/directory/with/a/name/that/is/longer/than/a/line/of
 Function:        main
 Args:
   - Callee:          f
-    DebugLoc:        { File: f.c, Line: 5, Column: 0 }
+    DebugLoc:        { File: '/another/long/directory/f, g.c', 
+                       Line: 7, Column: 0 }
 ...
 --- !Passed
 Pass:            inline
@@ -46,14 +48,22 @@ Args:
   - Callee:          g
 ...
 `
-	calls, ok := inlinedCalls([]byte(remarks))
+	calls, defs, ok := inlinedCalls([]byte(remarks))
 	want := []inlined.Call{{Func: "_ZN1aC4Ev", Line: 30}, {Func: "f", Line: 31}, {Func: "g", Line: 0}}
 	if !ok || !slices.Equal(calls, want) {
 		t.Errorf("%v (%v), want %v", calls, ok, want)
 	}
+	file, err := filepath.Abs("f.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantDefs := []inlined.Def{{Func: "_ZN1aC2Ev", File: file, Line: 5}, {Func: "f", File: "/another/long/directory/f, g.c", Line: 7}}
+	if !slices.Equal(defs, wantDefs) {
+		t.Errorf("%v, want %v", defs, wantDefs)
+	}
 	// What has no name of a function is not understood, and so is no evidence.
 	for _, damaged := range []string{"--- !Passed\nPass: inline\n", "--- !Passed\nName: Inlined\n--- !Missed\n"} {
-		if calls, ok := inlinedCalls([]byte(damaged)); ok {
+		if calls, _, ok := inlinedCalls([]byte(damaged)); ok {
 			t.Errorf("%q: %v", damaged, calls)
 		}
 	}

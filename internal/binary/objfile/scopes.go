@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,7 +51,7 @@ type ScopeTable struct {
 	scopes    []Scope
 	pieces    []scopePiece // ascending by addr
 	functions []ScopeRange // in the order of the entries
-	inlined   map[inlinedFunc]bool
+	inlined   map[inlinedFunc]Scope
 	unlisted  bool          // a unit of clang has no list of what it inlined
 	listed    *inlined.List // of the others
 }
@@ -64,8 +65,16 @@ type inlinedFunc struct {
 // Inlined reports whether a function may have been inlined somewhere, as far as compilers record it: see Scope.Records
 // and format/inlined. It is identified by name and line, as in a Scope. stem is the name in the list of clang's units.
 func (t *ScopeTable) Inlined(name string, line int, stem string) bool {
-	return t.inlined[inlinedFunc{name, line}] || t.unlisted || t.listed.Lines(stem) != nil
+	_, ok := t.inlined[inlinedFunc{name, line}]
+	return ok || t.unlisted || t.listed.Lines(stem) != nil
 }
+
+// AllInlined returns the functions that were inlined, as far as the compiler records also those of which no code is left
+// (Scope.Records), in any order: name and place of the definition.
+func (t *ScopeTable) AllInlined() iter.Seq[Scope] { return maps.Values(t.inlined) }
+
+// ListedInlined returns those that clang's units list. The line may be that of the bracket that begins the body.
+func (t *ScopeTable) ListedInlined() []inlined.Def { return t.listed.Defs }
 
 // InlinedCalls returns the lines of the calls of a function that clang inlined, by the name in its lists. It is not known
 // if a unit of clang has none.
@@ -155,7 +164,7 @@ func (f *File) loadScopes() (t *ScopeTable, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := scopeReader{inlined: map[inlinedFunc]bool{}}
+	s := scopeReader{inlined: map[inlinedFunc]Scope{}}
 	split := newSplitFiles(f.splitFile, f.path, from.path)
 	if err := r.eachUnit(split, s.read); err != nil {
 		return nil, err
@@ -197,7 +206,7 @@ type scopeReader struct {
 	scopes    []Scope
 	ranges    []scopeRange
 	functions []ScopeRange
-	inlined   map[inlinedFunc]bool
+	inlined   map[inlinedFunc]Scope
 	clang     int // units that clang compiled
 
 	// State for the current unit.
@@ -323,7 +332,7 @@ func (s *scopeReader) inline(a *abbrev, at uint64) {
 		return
 	}
 	if o := s.origin(s.reader, s.unit, &e, maxOriginSteps); o.name != "" && len(s.inlined) < maxScopes {
-		s.inlined[inlinedFunc{o.name, o.line}] = true
+		s.inlined[inlinedFunc{o.name, o.line}] = Scope{Name: o.name, Line: o.line, decl: o.file, Parent: -1}
 	}
 }
 

@@ -51,6 +51,25 @@ func (c *coverageCode) Inlined(f *coverage.Frame) bool {
 	return c.scopes != nil && c.scopes.Inlined(f.Func, f.Line, sourcefunc.Stem(f.Func))
 }
 
+// AllInlined returns the functions that were inlined, also those of which no code is left, as far as compilers record that.
+func (c *coverageCode) AllInlined() iter.Seq[coverage.Frame] {
+	return func(yield func(coverage.Frame) bool) {
+		if c.scopes == nil {
+			return
+		}
+		for s := range c.scopes.AllInlined() {
+			if !yield(coverage.Frame{Func: s.Name, File: c.files.Definition(&s), Line: s.Line}) {
+				return
+			}
+		}
+		for _, d := range c.scopes.ListedInlined() {
+			if !yield(coverage.Frame{Func: d.Func, File: d.File, Line: d.Line}) {
+				return
+			}
+		}
+	}
+}
+
 // InlinedCalls returns the lines of the calls of a function that clang inlined.
 func (c *coverageCode) InlinedCalls(name string) (lines []int, known bool) {
 	if c.scopes == nil {

@@ -2,7 +2,9 @@ package coverage
 
 import (
 	"cmp"
+	"path/filepath"
 
+	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -41,8 +43,47 @@ func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 		runs := o.sure[w]
 		list = append(list, InlinedFunc{w.name, w.file, w.line, max(o.ends[w], w.line), runs, runs == 0 && !o.unrun[w.file] && o.maybeCalled(w)})
 	}
+	for w := range o.computedFuncs(missing) {
+		list = append(list, InlinedFunc{Name: w.name, File: w.file, Line: w.line, End: w.line, MaybeCalls: !o.unrun[w.file]})
+	}
 	stablesort.Func(list, func(a, b InlinedFunc) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// computedFuncs returns the functions that were inlined and of which no module has any code: compilers computed all their
+// calls. Nothing tells whether these were reached.
+func (o *observer) computedFuncs(missing []prof.Absent) map[owner]bool {
+	funcs, known := map[owner]bool{}, map[string]bool{}
+	// Names of functions of a file: clang's lists have the line of the body, and may have another name of its directory.
+	names := map[[2]string]bool{}
+	inFile := func(w owner) [2]string { return [2]string{w.name, filepath.Base(w.file)} }
+	for w := range o.separate {
+		names[inFile(w)] = true
+	}
+	for w := range o.callers {
+		names[inFile(w)] = true
+	}
+	for i := range missing {
+		known[nameOf(&missing[i])] = true
+	}
+	for i := range o.returns.modules {
+		m := &o.returns.modules[i]
+		for k := range m.Funcs {
+			known[sourcefunc.OneBody(sourcefunc.Name(m.Funcs[k].Name))] = true
+		}
+	}
+	for i := range o.returns.modules {
+		c, ok := o.returns.modules[i].Code.(Inlines)
+		if !ok {
+			continue
+		}
+		for f := range c.AllInlined() {
+			if w := f.owner(); w.line > 0 && w.file != "" && !known[w.name] && !names[inFile(w)] {
+				funcs[w] = true
+			}
+		}
+	}
+	return funcs
 }

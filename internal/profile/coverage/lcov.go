@@ -51,10 +51,13 @@ func writeRecord(b *bufio.Writer, f *SourceFile) (out Unlisted) {
 		b.WriteString(rest)
 		b.WriteByte('\n')
 	}
-	b.WriteString("SF:" + oneLine(f.File) + "\n")
-	var hit uint64
 	funcs, n := lcovFuncs(f)
 	out.Functions = n
+	if len(funcs)+len(f.Lines) == 0 { // all its functions are without code
+		return out
+	}
+	b.WriteString("SF:" + oneLine(f.File) + "\n")
+	var hit uint64
 	for i := range funcs {
 		fn, end := &funcs[i], ""
 		if fn.end > 0 {

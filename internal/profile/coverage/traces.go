@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/domtree"
@@ -104,6 +105,9 @@ type Inlines interface {
 	// InlinedCalls returns the lines of the calls of a function that were inlined, 0 for one that is not known, if the
 	// compiler is one that lists them; known is false if part of the code has no list.
 	InlinedCalls(name string) (lines []int, known bool)
+	// AllInlined returns the functions that were inlined, also those of which no code is left, as far as compilers record
+	// that. Of each it has the name and the place of the definition.
+	AllInlined() iter.Seq[Frame]
 }
 
 // small is a number of instructions. gcc does not record that it inlined a smaller function if nothing is left of it.
