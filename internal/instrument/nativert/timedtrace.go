@@ -4,7 +4,7 @@ import "strconv"
 
 // traceMembers returns the sources of mode trace's members of the archive.
 func traceMembers(m Machine) []string {
-	out := []string{m.source("trace"), "trace.c", "trace_module.c", m.source("trace_depth"), "bus.c", "leader.c", "trace_local.c", "trace_preinit.c"}
+	out := []string{m.source("trace"), "trace.c", "trace_module.c", m.source("trace_depth"), "trace_depth.c", "bus.c", "leader.c", "trace_local.c", "trace_preinit.c"}
 	if m == AArch64 {
 		out = append(out, ownMembers(m)...)
 	}
@@ -29,7 +29,10 @@ func TraceObjects(m Machine, defaultDir string, depth int) []Object {
 		switch name {
 		case m.source("trace"): // there is a trace.c as well
 			member = "trace_words.o"
-		case m.source("trace_depth"):
+		case m.source("trace_depth"), "trace_depth.c":
+			if name == "trace_depth.c" {
+				member = "trace_depths.o"
+			}
 			args = []string{"-DCAIRN_TRACE_DEPTH=" + strconv.Itoa(depth), maxDepth, name}
 		}
 		out = append(out, Object{member, args})

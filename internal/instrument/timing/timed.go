@@ -138,7 +138,7 @@ func (t *timer) hide() {
 	if t.Opts.Mode == prof.ModeTrace {
 		t.Tail = append(t.Tail, "\t.hidden\t"+TraceFull+"\n\t.hidden\t"+timedLocal+"\n\t.hidden\t"+tracer+"\n"...)
 		if t.Opts.Depth > 0 {
-			t.Tail = append(t.Tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n"...)
+			t.Tail = append(t.Tail, "\t.hidden\t"+traceDeeper+"\n\t.hidden\t"+traceUpper+"\n\t.hidden\t"+traceLeaves+"\n\t.hidden\t"+traceReturns+"\n"...)
 		}
 		return
 	}

@@ -43,10 +43,12 @@ import (
 
 // Symbols of the runtime of mode trace.
 const (
-	TraceFull   = "__cairn_trace_full" // pulls in the runtime
-	traceDeeper = "__cairn_trace_deeper"
-	traceUpper  = "__cairn_trace_upper"
-	tracer      = "__cairn_tracer" // the address of the process's state, which begins with the clock
+	TraceFull    = "__cairn_trace_full" // pulls in the runtime
+	traceDeeper  = "__cairn_trace_deeper"
+	traceUpper   = "__cairn_trace_upper"
+	traceLeaves  = "__cairn_depth_leaves"
+	traceReturns = "__cairn_depth_returns"
+	tracer       = "__cairn_tracer" // the address of the process's state, which begins with the clock
 )
 
 // traceDeep is the offset of the stack pointer of the deepest recorded call in what a thread has.
@@ -72,7 +74,7 @@ func (t *timer) traceBody(b *body) {
 		in := &b.insns[e.insn]
 		stub := &stubs[in.frag]
 		t.unwinding = b.frags[in.frag].Unwind
-		if t.Opts.Depth == 0 && in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
+		if in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
 			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, id, kind, b, 0, stub) }, stub))
 		}
 		kind := wire.EventExit
@@ -81,28 +83,29 @@ func (t *timer) traceBody(b *body) {
 		}
 		code := t.on.record(t, id, kind, b, e.keep, stub)
 		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
-		if t.Opts.Depth == 0 && e.cond == "" && leavesStack(in) {
-			t.Insert(in.at, t.on.leaveMark(t, wire.EventSuspend, stub))
+		if e.cond == "" && leavesStack(in) {
+			t.Insert(in.at, t.leaveCall(in.at, stub))
 		}
 	}
 	for k := range b.insns {
-		if in := &b.insns[k]; t.Opts.Depth == 0 && leavesStack(in) && in.flow == asm.FlowCall {
+		if in := &b.insns[k]; leavesStack(in) && in.flow == asm.FlowCall {
 			stub := &stubs[in.frag]
 			t.unwinding = b.frags[in.frag].Unwind
-			t.Insert(in.at, t.on.leaveMark(t, wire.EventSuspend, stub))
-			t.Insert(t.lineEnd(in.at), t.on.leaveMark(t, wire.EventResume, stub)) // it has failed
+			end := t.lineEnd(in.at)
+			t.Insert(in.at, t.leaveCall(in.at, stub))
+			t.Insert(end, t.on.leaveMark(t, wire.EventResume, stub)+t.depth(traceReturns, end)) // it has failed
 		}
 	}
 	for _, a := range t.arrivals(b) {
 		i := b.fragmentOf(a.at)
-		if i < 0 || a.changed && t.Opts.Depth > 0 {
+		if i < 0 {
 			continue
 		}
 		t.unwinding = b.frags[i].Unwind
 		code := t.on.again(t, a, t.on.record(t, id, wire.EventArrive, b, 0, &stubs[i]))
 		if a.changed {
-			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, &stubs[i]))
-			code = t.on.stackMark(t, wire.EventResume, &stubs[i]) + code
+			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, &stubs[i])+t.depth(traceLeaves, a.call))
+			code = t.on.stackMark(t, wire.EventResume, &stubs[i]) + t.depth(traceReturns, a.at) + code
 		}
 		t.Insert(a.at, code)
 	}
@@ -111,6 +114,19 @@ func (t *timer) traceBody(b *body) {
 			t.Insert(s.at, t.stubUnwind(f, s.at, s.unwound), string(s.code))
 		}
 	}
+}
+
+// leaveCall returns code in front of a call that continues on another stack and does not return.
+func (t *timer) leaveCall(at int, stub *stubText) string {
+	return t.on.leaveMark(t, wire.EventSuspend, stub) + t.depth(traceLeaves, at)
+}
+
+// depth returns the call of a routine for the depth of the stack that is left or goes on, beside a call at an offset.
+func (t *timer) depth(routine string, at int) string {
+	if t.Opts.Depth == 0 {
+		return ""
+	}
+	return t.on.inFrame(t, routine, at)
 }
 
 // fragmentOf returns the index of the fragment that an offset is in, -1 if it is in none.

@@ -248,8 +248,8 @@ func (m x86Timing) tailSwitch(t *timer, in *bodyInsn, record func(kind int) stri
 	if t.unwinding {
 		down, up = "\t.cfi_adjust_cfa_offset 8\n", "\t.cfi_adjust_cfa_offset -8\n"
 	}
-	return "\tsubq\t$8, %rsp\n" + down + m.stackMark(t, wire.EventSuspend, stub) + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n" +
-		m.stackMark(t, wire.EventResume, stub) + "\taddq\t$8, %rsp\n" + up + record(wire.EventArrive) + record(wire.EventExit) + "\tret\n"
+	return "\tsubq\t$8, %rsp\n" + down + m.stackMark(t, wire.EventSuspend, stub) + t.depth(traceLeaves, in.at) + "\tcall\t" + string(bytes.TrimSpace(in.rest)) + "\n" +
+		m.stackMark(t, wire.EventResume, stub) + t.depth(traceReturns, in.at) + "\taddq\t$8, %rsp\n" + up + record(wire.EventArrive) + record(wire.EventExit) + "\tret\n"
 }
 
 // treeEntry returns the code of an entry. It may change r11, the flags, and those of rax and r10 that are not

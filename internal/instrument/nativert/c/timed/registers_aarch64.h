@@ -60,6 +60,22 @@
         add     \register, \register, \scratch
         .endm
 
+/* FORWARD defines a routine that calls another with the stack pointer, and preserves all registers. */
+        .macro  FORWARD name, to
+        .globl  \name
+        .hidden \name, \to
+        .type   \name, %function
+\name:
+        .cfi_startproc
+        hint    34                      // bti c
+        SAVE_REGISTERS
+        add     x0, sp, FRAME + STUB + 8
+        bl      \to
+        RETURN_REGISTERS
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
 /* This code is compatible with branch target identification and signed return addresses. */
         .macro  PROPERTIES
         .section .note.gnu.property, "a"

@@ -33,6 +33,25 @@
         ret
         .endm
 
+/* FORWARD defines a routine that calls another with the stack pointer, and preserves all registers. */
+        .macro  FORWARD name, to
+        .globl  \name
+        .hidden \name, \to
+        .type   \name, @function
+\name:
+        .cfi_startproc
+        endbr64
+        SAVE_REGISTERS
+        subq    $16, %rsp
+        andq    $-16, %rsp
+        cld
+        leaq    16(%rbp), %rdi          /* stack pointer */
+        call    \to
+        RETURN_REGISTERS
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
 /* This code is compatible with shadow stacks and indirect branch tracking. */
         .macro  PROPERTIES
         .section .note.gnu.property, "a"

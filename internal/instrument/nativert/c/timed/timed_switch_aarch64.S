@@ -70,23 +70,7 @@ __cairn_resumes:
         .cfi_endproc
         .size   __cairn_resumes, . - __cairn_resumes
 
-/* CALLS defines a routine that calls another with the stack pointer, and preserves all registers. */
-        .macro  CALLS name, to
-        .globl  \name
-        .hidden \name, \to
-        .type   \name, %function
-\name:
-        .cfi_startproc
-        hint    34                      // bti c
-        SAVE_REGISTERS
-        add     x0, sp, FRAME + STUB + 8
-        bl      \to
-        RETURN_REGISTERS
-        .cfi_endproc
-        .size   \name, . - \name
-        .endm
-
-        CALLS   __cairn_leaves, __cairn_stack_left
-        CALLS   __cairn_comes, __cairn_stack_goes_on
+        FORWARD __cairn_leaves, __cairn_stack_left
+        FORWARD __cairn_comes, __cairn_stack_goes_on
 
         PROPERTIES

@@ -57,26 +57,7 @@ __cairn_resumes:
         .cfi_endproc
         .size   __cairn_resumes, . - __cairn_resumes
 
-/* CALLS defines a routine that calls another with the stack pointer, and preserves all registers. */
-        .macro  CALLS name, to
-        .globl  \name
-        .hidden \name, \to
-        .type   \name, @function
-\name:
-        .cfi_startproc
-        endbr64
-        SAVE_REGISTERS
-        subq    $16, %rsp
-        andq    $-16, %rsp
-        cld
-        leaq    16(%rbp), %rdi          /* stack pointer */
-        call    \to
-        RETURN_REGISTERS
-        .cfi_endproc
-        .size   \name, . - \name
-        .endm
-
-        CALLS   __cairn_leaves, __cairn_stack_left
-        CALLS   __cairn_comes, __cairn_stack_goes_on
+        FORWARD __cairn_leaves, __cairn_stack_left
+        FORWARD __cairn_comes, __cairn_stack_goes_on
 
         PROPERTIES

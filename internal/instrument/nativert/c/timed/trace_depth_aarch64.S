@@ -92,4 +92,9 @@ __cairn_trace_upper:
         .cfi_endproc
         .size   __cairn_trace_upper, . - __cairn_trace_upper
 
+/* __cairn_depth_leaves and __cairn_depth_returns: in front of a call that continues on another stack, and behind it, see
+ * trace_depth.c. They preserve all registers. */
+        FORWARD __cairn_depth_leaves, __cairn_depth_left
+        FORWARD __cairn_depth_returns, __cairn_depth_returned
+
         PROPERTIES
