@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
@@ -73,7 +74,8 @@ func (u *useSummary) addSplit(r *splitEvent, units int) {
 	u.Stale += r.Stale
 	u.Missing += r.Missing
 	for _, k := range r.Refused {
-		u.Refused[k.Reason] = append(u.Refused[k.Reason], k.Name)
+		reason := strings.TrimSuffix(k.Reason, "."+k.Name) // one for all sections of functions of their own
+		u.Refused[reason] = append(u.Refused[reason], k.Name)
 	}
 }
 

@@ -41,7 +41,7 @@ func (b *bench) fleet(ctx context.Context) error {
 	}
 	var rows []fleetRow
 	for _, c := range fleetCases {
-		for size := range strings.SplitSeq(b.fleetSizes, ",") {
+		for size := range strings.SplitSeq(b.fleets.sizes, ",") {
 			fmt.Fprintf(b.log, "collectors: %s, %s runs\n", c.nodes, size)
 			runs, metrics, err := fleetBench(ctx, b, bin, c.uploads+"/^10_in_each$", size)
 			if err != nil {
@@ -57,7 +57,7 @@ func (b *bench) fleet(ctx context.Context) error {
 	}
 	builds := [][]string{{"collectors", "builds", "builds/s", "memory, MB", "disk, MB", "start, s", "memory after the start, MB"}}
 	for _, c := range fleetCases {
-		for size := range strings.SplitSeq(b.fleetBuilds, ",") {
+		for size := range strings.SplitSeq(b.fleets.builds, ",") {
 			fmt.Fprintf(b.log, "collectors: %s, %s builds\n", c.nodes, size)
 			n, metrics, err := fleetBench(ctx, b, bin, c.builds, size)
 			if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) fleet(ctx context.Context) error {
 	writeFleet(&text, rows)
 	text.WriteString(fleetBuildsHead)
 	table(&text, builds)
-	if _, err := os.Stdout.Write(text.Bytes()); err != nil || b.fleetSizes != defaultFleetSizes || b.fleetBuilds != defaultFleetBuilds {
+	if _, err := os.Stdout.Write(text.Bytes()); err != nil || b.fleets.sizes != defaultFleetSizes || b.fleets.builds != defaultFleetBuilds {
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.root, "bench", "FLEET.md"), text.Bytes(), 0o644)
@@ -86,6 +86,12 @@ each upload, to cairn collect with its default settings. Senders and collectors 
 collectors are three processes on it, which share an object store there, Versity's S3 gateway. Memory is that of the largest collector, disk that
 of all after they have ended, processor time that of all. At the end a profile of all runs is asked for.
 `
+
+// fleetFlags are those of the part fleet.
+type fleetFlags struct {
+	sizes  string // numbers of uploads, separated by commas
+	builds string // numbers of builds, separated by commas
+}
 
 const fleetBuildsHead = `Builds with 200 functions, of which the map and one run are sent, a hundred builds in an upload from one sender. Then the
 first collector is killed and started again; the time is that until it has listed all builds. ` + "`--max-memory`" + ` is the default, 512 MB.

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
@@ -35,14 +36,14 @@ type bench struct {
 	// them stays.
 	missingOnly string
 	missingKeep bool
-	stallsOnly  string       // the server of stalls; "": all
-	goBuild     bool         // of go, programs are built, and not measured
-	goKeep      bool         // of go, programs of an earlier run are measured
-	goTimes     bool         // of go, builds are measured
-	goGuests    string       // of go, the programs to build and measure now, separated by commas; "": all
-	goOnly      string       // of go, the builds, separated by commas; "": all
-	fleetSizes  string       // numbers of uploads, separated by commas
-	fleetBuilds string       // numbers of builds
+	stallsOnly  string // the server of stalls; "": all
+	goBuild     bool   // of go, programs are built, and not measured
+	goKeep      bool   // of go, programs of an earlier run are measured
+	goTimes     bool   // of go, builds are measured
+	goGuests    string // of go, the programs to build and measure now, separated by commas; "": all
+	goOnly      string // of go, the builds, separated by commas; "": all
+	fleets      fleetFlags
+	clocked     clockFlags
 	report      bytes.Buffer // Markdown
 	targets     []target
 }
@@ -70,23 +71,30 @@ var parts = []struct {
 	{"fleet", (*bench).fleet, true},
 	{"go", (*bench).goPrograms, true},
 	{"stalls", (*bench).stalls, true},
+	{"clock", (*bench).clockPart, true},
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,copies,missing,recorder,addresses,download,fleet,go,stalls", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, copies COPIES.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, fleet FLEET.md, go GO.md, stalls STALLS.md, all others together RESULTS.md")
+	only := flag.String("parts", "sqlite,build,small,merge,startup,trace,logs,timed,profgen,copies,missing,recorder,addresses,download,fleet,go,stalls", "what to measure; startup writes STARTUP.md, trace TRACE.md, logs LOGS.md, timed TIMED.md, profgen PROFGEN.md, copies COPIES.md, missing MISSING.md, recorder RECORDER.md, addresses ADDRESSES.md, download DOWNLOAD.md, fleet FLEET.md, go GO.md, stalls STALLS.md, clock (only if it is named) CLOCK.md, all others together RESULTS.md")
 	flag.IntVar(&b.traceRows, "trace-rows", defaultTraceRows, "rows of the workload whose trace is the largest but one; the report is kept only of the default")
 	flag.IntVar(&b.rounds, "rounds", 7, "interleaved pairs of runs behind each time ratio")
 	flag.StringVar(&b.missingOnly, "missing-only", "", "of missing, the builds whose name has this, as \"Lua gcc -O2\"; the report is kept only of all")
 	flag.BoolVar(&b.missingKeep, "missing-keep", false, "of missing, keep the recordings and judge those that are there, for work on the rules")
 	flag.StringVar(&b.stallsOnly, "stalls-only", "", "of stalls, the `server`; the report is kept only of all")
-	flag.StringVar(&b.fleetBuilds, "fleet-builds", defaultFleetBuilds, "of fleet, the numbers of builds that are sent, separated by commas")
-	flag.StringVar(&b.fleetSizes, "fleet-sizes", defaultFleetSizes, "of fleet, the numbers of runs that are sent, separated by commas; the report is kept only of the default")
+	flag.StringVar(&b.fleets.builds, "fleet-builds", defaultFleetBuilds, "of fleet, the numbers of builds that are sent, separated by commas")
+	flag.StringVar(&b.fleets.sizes, "fleet-sizes", defaultFleetSizes, "of fleet, the numbers of runs that are sent, separated by commas; the report is kept only of the default")
 	flag.BoolVar(&b.goBuild, "go-build", false, "of go, build the programs and measure no runs")
 	flag.BoolVar(&b.goKeep, "go-keep", false, "of go, measure the programs that an earlier run built, if there are any")
 	flag.StringVar(&b.goGuests, "go-guests", "", "of go, the programs to build and measure now, separated by commas; of the others what was measured last is reported; default: all")
 	flag.BoolVar(&b.goTimes, "go-times", true, "of go, measure how long builds take")
 	flag.StringVar(&b.goOnly, "go-only", "", "of go, the builds to measure, separated by commas, with plain; default: all")
+	flag.StringVar(&b.clocked.steps, "clock-steps", "build,model,series", "of clock, what to do before the report of all that was measured so far: build, model or series, separated by commas")
+	flag.StringVar(&b.clocked.dir, "clock-dir", "", "of clock, the `directory` of builds and of what was measured, where those that are there are kept; default: proof/bench/out/clock")
+	flag.StringVar(&b.clocked.guests, "clock-guests", "", "of clock, the programs, separated by commas; default: all")
+	flag.StringVar(&b.clocked.compilers, "clock-compilers", "gcc,clang", "of clock, the compilers, separated by commas")
+	flag.DurationVar(&b.clocked.series, "clock-series", 12*time.Minute, "of clock, how long the series takes, which is to run alone on the machine")
+	flag.IntVar(&b.clocked.cpu, "clock-cpu", 1, "of clock, the `number` of the processor that the programs of a series run on")
 	programs := flag.String("guests", "sqlite3,git,python,cost", "what startup measures now; of the rest it takes what it measured last")
 	flag.Parse()
 	b.guests = strings.Split(*programs, ",")
@@ -118,7 +126,7 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	if done < len(only) || done == 0 {
-		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, copies, missing, recorder, addresses, download, fleet, go and stalls", strings.Join(only, ","))
+		return fmt.Errorf("-parts=%s: there is sqlite, build, small, merge, startup, trace, logs, timed, profgen, copies, missing, recorder, addresses, download, fleet, go, stalls and clock", strings.Join(only, ","))
 	}
 	if reported == 0 {
 		return nil

@@ -15,7 +15,14 @@ import "github.com/cairnprof/cairn/internal/binary/domtree"
 // one ends the process.
 type Graph struct {
 	Succs, Preds [][]int
-	endless      bool // some loop has no way out
+	labels       map[string]int // the node of each label
+	endless      bool           // some loop has no way out
+}
+
+// Labelled returns the node of a label in the code of the function.
+func (g *Graph) Labelled(label []byte) (node int, ok bool) {
+	node, ok = g.labels[string(label)]
+	return node, ok
 }
 
 const (
@@ -37,7 +44,7 @@ func (f *Function) FlowGraph(taken, returns map[string]bool) *Graph {
 		}
 		n += len(fr.Blocks)
 	}
-	g := &Graph{Succs: make([][]int, n), Preds: make([][]int, n)}
+	g := &Graph{Succs: make([][]int, n), Preds: make([][]int, n), labels: index}
 	g.edge(NodeIn, Nodes)
 	for name, node := range index {
 		if taken[name] {

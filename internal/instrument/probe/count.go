@@ -140,7 +140,8 @@ type countable struct {
 }
 
 // countableEdges returns the critical edges of fr that can have a counter, in the order of withWays. Block 0 of fr is
-// node first of g. Besides conditional jumps they are those of blocks that a call may leave in the middle.
+// node first of g. They may lead to another part of the function, as gcc -fprofile-use has of most. Besides conditional
+// jumps they are those of blocks that a call may leave in the middle.
 func countableEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (edges []countable) {
 	last, branches := lastLines(fr), branchings[u.Kind]
 	for i := range fr.Blocks {
@@ -153,22 +154,22 @@ func countableEdges(fr *asm.Fragment, u *asm.Unit, g *asm.Graph, first int) (edg
 		line := u.Src[last[i].At:last[i].Next]
 		switch b.Last {
 		case asm.FlowBranch:
-			to, known := labelled(fr, b.Target)
-			if i+1 == len(fr.Blocks) || to == i+1 && known {
+			to, known := g.Labelled(b.Target)
+			if i+1 == len(fr.Blocks) || to == node+1 && known {
 				continue
 			}
-			if word, ok := branches.opposite(line, b.Target); ok && known && len(g.Preds[first+to]) > 1 {
+			if word, ok := branches.opposite(line, b.Target); ok && known && len(g.Preds[to]) > 1 {
 				taken := way
 				taken.Taken, taken.Word = true, word
-				edges = append(edges, countable{taken, first + to})
+				edges = append(edges, countable{taken, to})
 			}
 			if len(g.Preds[node+1]) > 1 {
 				edges = append(edges, countable{way, node + 1})
 			}
 		case asm.FlowJump:
-			to, known := labelled(fr, b.Target)
-			if way.Before = true; known && branches.jumps(line, b.Target) && len(g.Preds[first+to]) > 1 {
-				edges = append(edges, countable{way, first + to})
+			to, known := g.Labelled(b.Target)
+			if way.Before = true; known && branches.jumps(line, b.Target) && len(g.Preds[to]) > 1 {
+				edges = append(edges, countable{way, to})
 			}
 		case asm.FlowNext, asm.FlowCall:
 			if i+1 < len(fr.Blocks) && len(g.Preds[node+1]) > 1 {

@@ -259,7 +259,7 @@ func (w *walker) skipProbed() bool {
 			w.b = st.hi
 			continue
 		}
-		n, ok := w.probe(in, w.a)
+		n, ok := w.probe(in, codePlace{w.code, w.a})
 		if !ok {
 			return false
 		}
@@ -280,14 +280,14 @@ func (w *walker) same(in, tin x86.Inst) bool {
 	}
 	w.s.calls = w.s.calls || in.Class.IsCall()
 	ra, rb := w.prover.a.within(w.code.a, w.a, in.Len), w.prover.b.within(w.code.b, w.b, tin.Len)
+	if inverts(in, tin) && len(rb) == 0 {
+		return w.edge(in, tin, ra)
+	}
 	if len(ra) != len(rb) {
 		w.differ(w.s, "the instruction at %#x refers to something else at %#x", w.a, w.b)
 		return false
 	}
 	if in.Relative() && len(ra) == 0 {
-		if inverts(in, tin) {
-			return w.edge(in, tin)
-		}
 		if in.Class != tin.Class || in.Class == controlflow.Conditional && (in.IsLoop() != tin.IsLoop() || in.Opcode&0xf != tin.Opcode&0xf) {
 			w.differ(w.s, "the branch at %#x is another one at %#x", w.a, w.b)
 			return false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/binary/x86"
 )
 
@@ -30,7 +31,7 @@ const (
 )
 
 // counter judges the counter that begins with the instruction in at b, as probe does.
-func (w *walker) counter(in x86.Inst, next int64) (n int64, ok bool) {
+func (w *walker) counter(in x86.Inst, next codePlace) (n int64, ok bool) {
 	switch {
 	case w.increments(in, w.b):
 		return w.countAlone(in, next)
@@ -64,7 +65,7 @@ func (w *walker) increments(in x86.Inst, at int64) bool {
 }
 
 // countAlone judges an increment where the flags have to be dead.
-func (w *walker) countAlone(in x86.Inst, next int64) (n int64, ok bool) {
+func (w *walker) countAlone(in x86.Inst, next codePlace) (n int64, ok bool) {
 	record, _ := w.recordAt(in, w.b)
 	if !w.claim(record, countBytes) {
 		return 0, false
@@ -80,7 +81,7 @@ func (w *walker) countAlone(in x86.Inst, next int64) (n int64, ok bool) {
 }
 
 // countInRegister judges a load of a record, its increment by lea, and the store, which overwrite a register.
-func (w *walker) countInRegister(load x86.Inst, record uint64, next int64) (n int64, ok bool) {
+func (w *walker) countInRegister(load x86.Inst, record uint64, next codePlace) (n int64, ok bool) {
 	reg := load.Reg()
 	add := w.b + int64(load.Len)
 	sum := []byte{0x48 | reg>>3<<2 | reg>>3, 0x8d, 0x40 | reg&7<<3 | reg&7, 1} // leaq 1(%reg), %reg
@@ -153,21 +154,21 @@ func byFlags(in x86.Inst) bool {
 }
 
 // edge judges the branch tin at b, which inverts that at a, with the block of an edge behind it: a nop, a probe, and a
-// jump to where the branch at a leads.
-func (w *walker) edge(in, tin x86.Inst) bool {
+// jump to where the branch at a leads: by its relocations, if that is in another section.
+func (w *walker) edge(in, tin x86.Inst, relocs []*objfile.Reloc) bool {
 	branch, lo := w.b, w.b+int64(tin.Len)
 	over := int64(tin.Target(uint64(w.b)))
-	if lo >= w.s.b.hi || over > w.s.b.hi || w.dataB[lo] != 0x90 {
+	to, off := w.prover.destination(w.code, w.a, in)
+	if to == nil || lo >= w.s.b.hi || over > w.s.b.hi || w.dataB[lo] != 0x90 {
 		w.differ(w.s, "the branch at %#x is another one at %#x", w.a, w.b)
 		return false
 	}
-	to := int64(in.Target(uint64(w.a)))
 	n, ok := int64(0), true
 	// The probe is judged as one at b, before where the edge leads.
 	w.b = lo + 1
 	first, err := x86.Decode(w.dataB[w.b:w.s.b.hi])
 	if err == nil {
-		n, ok = w.probe(first, to)
+		n, ok = w.probe(first, codePlace{to, off})
 	}
 	jumpAt := w.b + n
 	w.b = branch
@@ -175,8 +176,8 @@ func (w *walker) edge(in, tin x86.Inst) bool {
 		return false
 	}
 	jump, err := x86.Decode(w.dataB[jumpAt:w.s.b.hi])
-	if n == 0 || err != nil || jump.Class != controlflow.Jump || len(w.prover.b.within(w.code.b, jumpAt, jump.Len)) != 0 ||
-		jumpAt+int64(jump.Len) != over {
+	leads := w.prover.b.within(w.code.b, jumpAt, jump.Len)
+	if n == 0 || err != nil || jump.Class != controlflow.Jump || len(leads) != len(relocs) || jumpAt+int64(jump.Len) != over {
 		w.differ(w.s, "the branch at %#x is inverted at %#x, and no block of an edge follows", w.a, w.b)
 		return false
 	}
@@ -184,7 +185,11 @@ func (w *walker) edge(in, tin x86.Inst) bool {
 	w.probes++
 	w.edges = append(w.edges, edge{w.a, lo, over})
 	w.edged = over - lo
-	w.refer("the branch at %#x", w.a, to, int64(jump.Target(uint64(jumpAt))))
+	if len(relocs) > 0 {
+		const behind = 4 // bytes from the field of a branch to its end
+		return w.sameReference(relocs[0], leads[0], behind)
+	}
+	w.refer("the branch at %#x", w.a, off, int64(jump.Target(uint64(jumpAt))))
 	w.branch(int64(jump.Target(uint64(jumpAt))))
 	return true
 }

@@ -91,3 +91,53 @@ func TestLiveOnEdge(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 }
+
+// partsText is a function with a part in another section, to which two branches lead, and from which two ways lead back.
+const partsText = `	.text
+	.globl	f
+	.type	f, @function
+f:
+	testl	%edi, %edi
+	js	.L2
+	je	.L2
+	leal	1(%rdi), %eax
+.L3:
+	ret
+	.section	.text.unlikely,"ax",@progbits
+	.type	f.cold, @function
+f.cold:
+.L2:
+	movl	$-1, %eax
+.L4:
+	testl	%esi, %esi
+	je	.L3
+	addl	%esi, %eax
+	jmp	.L3
+	.size	f.cold, .-f.cold
+	.text
+	.size	f, .-f
+`
+
+// TestEdgeToPart checks edges that lead to another section, as gcc -fprofile-use writes them.
+func TestEdgeToPart(t *testing.T) {
+	t.Parallel()
+	needAssembler(t)
+	plain := assemble(t, []byte(partsText))
+	good := string(rewrite(t, []byte(partsText), probe.Options{Mode: prof.ModeEdge}))
+	if c := Objects(plain, assemble(t, []byte(good))); len(c.Findings) > 0 || c.Probes < 3 || strings.Count(good, "\tnop\n") == 0 {
+		t.Fatalf("%+v\n%s", c, good)
+	}
+	for _, f := range []struct{ name, old, new, why string }{
+		{"leads elsewhere", "\tjmp\t.L2\n", "\tjmp\t.L4\n", "leads elsewhere"},
+		{"stays", "\tjmp\t.L2\n", "\tjmp\t.L3\n", "no block of an edge"},
+	} {
+		bad := strings.Replace(good, f.old, f.new, 1)
+		if bad == good {
+			t.Fatalf("%s: no %q in\n%s", f.name, f.old, good)
+		}
+		c := Objects(plain, assemble(t, []byte(bad)))
+		if len(c.Findings) == 0 || !strings.Contains(c.Findings[0].Why, f.why) {
+			t.Errorf("%s: %+v", f.name, c.Findings)
+		}
+	}
+}

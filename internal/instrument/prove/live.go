@@ -13,14 +13,14 @@ type effectOf func(in x86.Inst, code []byte) (reads, writes flagSet)
 
 // flagsLive reports whether the plain code from at on may read a status flag before it writes that flag; known
 // is false if that is unknown. Callers and callees pass nothing in the flags, by the System V ABI.
-func (w *walker) flagsLive(at int64) (live, known bool) {
-	return w.live(w.code, at, allFlags, false, flagsOf)
+func (w *walker) flagsLive(at codePlace) (live, known bool) {
+	return w.live(at.code, at.at, allFlags, false, flagsOf)
 }
 
 // registerLive reports whether the plain code from at on may read a general register before it overwrites it. Callers
 // and callees are taken to read it.
-func (w *walker) registerLive(at int64, reg uint8) (live, known bool) {
-	return w.live(w.code, at, 1, true, func(in x86.Inst, code []byte) (reads, writes flagSet) {
+func (w *walker) registerLive(at codePlace, reg uint8) (live, known bool) {
+	return w.live(at.code, at.at, 1, true, func(in x86.Inst, code []byte) (reads, writes flagSet) {
 		r, wr := registerOf(in, code, reg)
 		if r {
 			reads = 1

@@ -12,7 +12,7 @@ import (
 //
 // The forms are those of the record modes: a store of 1 to a byte, which changes nothing else; a count or a
 // comparison, with a branch to the path of a first call; and the counters of blocks and branches.
-func (w *walker) probe(in x86.Inst, next int64) (n int64, ok bool) {
+func (w *walker) probe(in x86.Inst, next codePlace) (n int64, ok bool) {
 	if n, ok := w.counter(in, next); n != 0 || !ok {
 		return n, ok
 	}
@@ -92,7 +92,7 @@ func (w *walker) firstCall(in x86.Inst, condition uint8) (n int64, ok bool) {
 		return 0, false
 	}
 	st.at = w.a
-	if live, known := w.flagsLive(w.a); live {
+	if live, known := w.flagsLive(codePlace{w.code, w.a}); live {
 		w.differ(w.s, "the probe at %#x changes flags that are read later", w.b)
 		return 0, false
 	} else if !known {
