@@ -346,8 +346,8 @@ func (sh *shim) runSplit(ctx context.Context, in *input) error {
 	return nil
 }
 
-// ProfileIdent is in CommentSection, where compilers put their names, of programs with code that a
-// build by a profile moved. They have no probes.
+// ProfileIdent is in CommentSection, where compilers put their names, of programs with code that was compiled by a profile,
+// whether some of it was moved or not. They have no probes.
 const (
 	ProfileIdent   = "cairn: built by a profile"
 	CommentSection = ".comment"
@@ -379,7 +379,7 @@ func (sh *shim) split(src []byte, x64 bool) ([]byte, *splitEvent, error) {
 		opts.Sources = strings.Split(s, "\n")
 	}
 	out, result := split.Split(unit, cold.blocks, opts)
-	if sh.opts.Object != asm.MachO && len(out) != len(unit.Src) { // some code was moved
+	if sh.opts.Object != asm.MachO {
 		out = fmt.Appendf(out, "\t.ident\t%q\n", ProfileIdent)
 	}
 	return out, &splitEvent{result, cold.stale, cold.missing}, nil

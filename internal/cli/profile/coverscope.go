@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/sourcename"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -29,6 +30,8 @@ type scope struct {
 
 	system      coverage.LeftOut
 	systemFiles map[string]bool
+	// library are functions of the C++ library, by symbol, of modules without debug information.
+	library map[string]bool
 
 	markers  map[string]*coverage.Markers // by the name in debug information; nil if there is no text
 	excluded coverage.Excluded
@@ -39,7 +42,7 @@ type scope struct {
 }
 
 func (f *coveredFlags) newScope(s *verb.Streams) (*scope, error) {
-	sc := &scope{flags: f, s: s, systemFiles: map[string]bool{}, markers: map[string]*coverage.Markers{}, touched: map[string]bool{}}
+	sc := &scope{flags: f, s: s, systemFiles: map[string]bool{}, library: map[string]bool{}, markers: map[string]*coverage.Markers{}, touched: map[string]bool{}}
 	for _, list := range []struct {
 		flag  string
 		texts []string
@@ -89,8 +92,15 @@ func (sc *scope) count(file string, n coverage.Excluded) {
 // place returns where fn is defined, by its name in the report, and whether the report has it.
 func (sc *scope) place(m *coverage.Module, fn *prof.Func) (name string, line int, ok bool) {
 	file, line := m.Definition(fn)
-	return sc.flags.rules.Rename(file), line, sc.has(file, line)
+	ok = sc.has(file, line)
+	if ok && m.Lines == nil && !sc.flags.rules.System && libraryName().MatchString(fn.Name) {
+		sc.library[fn.Name] = true
+	}
+	return sc.flags.rules.Rename(file), line, ok
 }
+
+// libraryName matches symbols of functions of the C++ library: in the namespaces std and __gnu_cxx.
+var libraryName = lazyregexp.New(`^_Z(N[VK]*)?(St|S[absiod]|9__gnu_cxx)`)
 
 // has reports whether the report has the function that is defined on a line of a file, 0 if the line is not
 // known, and counts it if it is left out.
@@ -200,6 +210,10 @@ func (sc *scope) say() {
 		}
 		verb.Note(sc.s, "%s of the compiler or the system, with %s, %s left out (--system-headers includes %s)",
 			report.Plural(n.Files, "file"), what, is(n.Files), report.Either(uint64(n.Files), "it", "them"))
+	}
+	if n := len(sc.library); n > 0 {
+		verb.Note(sc.s, "%s of the C++ library %s counted: which files functions are of is known with debug information alone (--debug)",
+			report.Plural(n, "function"), is(n))
 	}
 	if n := sc.excluded; n != (coverage.Excluded{}) {
 		what := ""
