@@ -323,8 +323,6 @@ func (o *ShimOptions) lacks(c Compiler) string {
 		return ""
 	case o.Mode.Timed():
 		return fmt.Sprintf("mode %v supports x86-64 and AArch64 only: for Armv7 use a mode that records, such as full", o.Mode)
-	case o.Runtime != "":
-		return "--shared-runtime supports x86-64 and AArch64 only"
 	}
 	return ""
 }

@@ -77,6 +77,20 @@ __cairn_first_order:
 
         .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
 
+#if CAIRN_MAPPED
+/* Table of addresses for a runtime that is a file: see attach in rt_mapped.h. */
+        .section .rodata.cairn, "a", %progbits
+        .balign 4
+        .globl  __cairn_order_table
+        .hidden __cairn_order_table
+__cairn_order_table:
+        .long   __start_cairn_order - __cairn_order_table
+        .long   __stop_cairn_order - __cairn_order_table
+        .long   __cairn_next - __cairn_order_table
+        .long   __cairn_ring - __cairn_order_table
+        .text
+#endif
+
 /* The buffer fills whole pages, as the records do: see ROUND_UP. */
         .reloc  __cairn_first_order, R_ARM_NONE, .Lcairn_order_end
         .section CAIRN_ORDER_SECTION, "aw", %nobits, unique, 1

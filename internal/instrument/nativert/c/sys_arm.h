@@ -114,6 +114,14 @@ enum { MAX_PAGE = 4096 };
 
 #define used_room(start, stop, used) ((uword)((stop) - (start)))
 
+/* Size of the space for a runtime that is a file and its variables. */
+#define IMAGE_ROOM 0x10000
+#define attach_used(table, order)
+#if CAIRN_MAPPED
+#define raw_used raw_stop
+#define order_used order_stop
+#endif
+
 /* ---- the processor ---- */
 
 #define RELOC_NONE "R_ARM_NONE"
