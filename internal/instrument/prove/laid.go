@@ -185,7 +185,8 @@ func (l *laidOut) findTables() map[int][]int64 {
 	return l.findBases()
 }
 
-// startSymbols pairs the symbols of both objects. New ones are those of parts that were moved.
+// startSymbols pairs the symbols of both objects. New ones are those of parts that were moved, and labels for the
+// assembler, which LLVM's keeps where a .reloc names them.
 func (l *laidOut) startSymbols() {
 	byName := map[string][]*objfile.ObjectSymbol{}
 	for _, s := range named(l.b) {
@@ -210,7 +211,8 @@ func (l *laidOut) startSymbols() {
 		}
 	}
 	for _, s := range named(l.b) {
-		if slices.Contains(byName[s.Name], s) && !(s.Local && l.b.inCode(s) && strings.HasPrefix(l.b.Sections[s.Section].Name, l.moved)) {
+		known := s.Local && l.b.inCode(s) && (strings.HasPrefix(l.b.Sections[s.Section].Name, l.moved) || strings.HasPrefix(s.Name, ".L"))
+		if !known && slices.Contains(byName[s.Name], s) {
 			l.differ(nil, "symbol %s is new", s.Name)
 		}
 	}

@@ -3,8 +3,10 @@ package prove
 import (
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +76,28 @@ func TestLayouts(t *testing.T) {
 	}
 	if changed < 15 {
 		t.Errorf("only %d texts are changed", changed)
+	}
+}
+
+// TestLLVMLabels checks a layout that LLVM's assembler reads, as it does in a link of -flto: it keeps labels that a .reloc
+// names.
+func TestLLVMLabels(t *testing.T) {
+	t.Parallel()
+	llvm := []string{"clang-22", "-x", "assembler", "-c", "-"}
+	if _, err := exec.LookPath(llvm[0]); err != nil {
+		t.Skip("needs clang")
+	}
+	text, err := os.ReadFile("../native/testdata/gcc_switch.s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, laid := assembleBy(t, text, llvm...), assembleBy(t, lay(t, text, 1, 0.5), llvm...)
+	kept := func(s objfile.ObjectSymbol) bool { return strings.HasPrefix(s.Name, ".Lcairn_") }
+	if !slices.ContainsFunc(laid.Symbols, kept) {
+		t.Error("the assembler kept no label: nothing is tested")
+	}
+	if c := layouts(plain, laid); len(c.Findings) > 0 || c.Proved != c.Functions {
+		t.Errorf("%+v", c)
 	}
 }
 

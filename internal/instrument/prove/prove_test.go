@@ -19,11 +19,16 @@ import (
 // assemble makes an object of assembly text.
 func assemble(t *testing.T, text []byte) *objfile.Relocatable {
 	t.Helper()
+	return assembleBy(t, text, "as")
+}
+
+func assembleBy(t *testing.T, text []byte, argv ...string) *objfile.Relocatable {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.o")
-	cmd := exec.Command("as", "-o", path)
+	cmd := exec.Command(argv[0], append(argv[1:], "-o", path)...)
 	cmd.Stdin = bytes.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("as: %v\n%s", err, out)
+		t.Fatalf("%s: %v\n%s", argv[0], err, out)
 	}
 	o, err := objfile.OpenRelocatable(path)
 	if err != nil {

@@ -19,8 +19,11 @@ func TestMarkHot(t *testing.T) {
 			function(0, 100, 60), function(100, 80, 20, 50), function(200, 40), function(300, 50, 10), function(400, 10),
 		}},
 		Counts: []prof.Counts{
-			{Runs: 1, Calls: 1, Times: []uint64{0}}, {Runs: 1, Calls: 1000, Times: []uint64{90000, 0}},
-			{Runs: 1, Calls: 90000}, {Runs: 1, Calls: 1, Times: []uint64{7}}, {},
+			{Runs: 1, Calls: 1, Times: []uint64{0}},
+			{Runs: 1, Calls: 1000, Times: []uint64{90000, 0}},
+			{Runs: 1, Calls: 90000},
+			{Runs: 1, Calls: 1, Times: []uint64{7}},
+			{},
 		},
 		Traces: []prof.Trace{{Scenario: "all", Funcs: []uint32{1, 0, 2, 3}}},
 	}
