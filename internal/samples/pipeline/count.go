@@ -238,8 +238,18 @@ func (r run) noteUnused(st *unwind.Stats) {
 		r.Note("hardly any sample could be used: did this build of %s run? (cairn samples shows why)", strings.Join(r.Binaries, ", "))
 	}
 	if !st.Mapped && len(r.Binaries) > 0 && (st.Used > 0 || len(st.OtherFiles) == 0) {
-		r.Note("the input has no mappings: addresses are assumed to be link-time addresses")
+		r.Note("%s", unmapped(r.Binaries, st.OtherFiles))
 	}
+}
+
+// unmapped says why addresses of binaries are not known: no mapping is one of them, but those of others may be there.
+func unmapped(binaries, others []string) string {
+	const assumed = "addresses are assumed to be link-time addresses"
+	if len(others) == 0 {
+		return "the input has no mappings: " + assumed
+	}
+	return fmt.Sprintf("no file that ran has the name or the build id of %s, only %s: %s (a copy needs the name of the file that ran)",
+		strings.Join(binaries, ", "), strings.Join(others, ", "), assumed)
 }
 
 // readCounts reads counts of addresses that were written before.

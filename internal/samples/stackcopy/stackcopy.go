@@ -95,7 +95,18 @@ func (w *walk) begin() bool {
 		*to = v
 	}
 	w.base, w.inner = w.sp, true
+	if w.called() {
+		w.sp += word
+	}
 	return w.of == machine.X86_64 || w.of == machine.AArch64
+}
+
+// called reports whether the instruction of x86-64 is a call that has been made: precise samples (PEBS of Intel) have the
+// address of the instruction, and the registers after it. Then the address after the call is on the stack.
+func (w *walk) called() bool {
+	const shortest, longest = 2, 8 // calls, in bytes
+	ret, ok := w.read(w.sp)
+	return ok && w.of == machine.X86_64 && ret-w.pc >= shortest && ret-w.pc <= longest
 }
 
 // read returns the word at an address of the copy.

@@ -62,6 +62,8 @@ func TestWalk(t *testing.T) {
 		end    End
 	}{
 		{"a leaf in a function with words of its own", at(0x110), 0, words(at(0x210), 1, 2, 3, at(0x510)), []uint64{at(0x110), at(0x210), at(0x510)}, Whole},
+		{"a call that has been made", at(0x210), 0, words(at(0x215), 1, 2, 3, at(0x310)), []uint64{at(0x210), at(0x310)}, Short},
+		{"a call that has been made by the outermost function", at(0x510), 0, words(at(0x518)), []uint64{at(0x510)}, Whole},
 		{"frame pointers", at(0x310), copied(2), words(7, 7, copied(5), at(0x310), 7, 0, at(0x510)), []uint64{at(0x310), at(0x310), at(0x510)}, Whole},
 		{"a frame pointer that a leaf keeps", at(0x110), copied(2), words(at(0x310), 7, 0, at(0x510)), []uint64{at(0x110), at(0x310), at(0x510)}, Whole},
 		{"an aligned stack", at(0x410), copied(2), words(7, copied(5), copied(9), 7, at(0x510), 7), []uint64{at(0x410), at(0x510)}, Whole},

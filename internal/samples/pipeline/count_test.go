@@ -1,0 +1,22 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUnmapped names the files that ran where they have other names than the binaries: there are mappings then.
+func TestUnmapped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		others []string
+		want   string
+	}{
+		{nil, "the input has no mappings"},
+		{[]string{"/opt/app", "/lib/libc.so.6"}, "no file that ran has the name or the build id of copy, only /opt/app, /lib/libc.so.6"},
+	} {
+		if got := unmapped([]string{"copy"}, c.others); !strings.HasPrefix(got, c.want+": addresses are assumed") {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
