@@ -59,6 +59,9 @@ import (
 // Section is the name of the section.
 const Section = ".debug.cairn.go"
 
+// COFFSection is its name in programs for Windows.
+const COFFSection = ".crnline"
+
 // MachOSection is its place in Mach-O files: the segment and the name in it.
 const MachOSection = "__CAIRN,__cairn_lines"
 

@@ -345,12 +345,12 @@ func (t *tool) compileRuntime(files []string, output string) error {
 		goVersion = runtime.Version()
 	}
 	target := target(goVersion)
-	if err := target.Check(); err != nil {
+	if err := target.Check(t.cfg.Mode); err != nil {
 		return err
 	}
 	dir := filepath.Join(filepath.Dir(output), "cairn")
 	sources := slices.Clone(files)
-	for _, name := range goruntime.Edited(t.cfg.Mode) {
+	for _, name := range target.Edited(t.cfg.Mode) {
 		i := slices.IndexFunc(files, func(f string) bool { return filepath.Base(f) == name })
 		if i < 0 {
 			return errors.New("package runtime has no " + name)
@@ -363,7 +363,7 @@ func (t *tool) compileRuntime(files []string, output string) error {
 		if err != nil {
 			return err
 		}
-		text, err := goruntime.Edit(t.cfg.Mode, name, abs, src)
+		text, err := target.Edit(t.cfg.Mode, name, abs, src)
 		if err != nil {
 			return err
 		}

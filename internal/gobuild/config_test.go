@@ -83,9 +83,12 @@ func TestTargets(t *testing.T) {
 		{"go1.25.1", "darwin", "amd64", true},
 		{"go1.26.8", "ios", "arm64", false},
 		{"go1.26.8", "linux", "386", false},
+		{"go1.26.8", "windows", "amd64", true},
+		{"go1.25.1", "windows", "amd64", false},
+		{"go1.26.8", "windows", "arm64", false},
 	} {
 		target := goruntime.Target{Version: c.version, GOOS: c.os, GOARCH: c.arch}
-		if err := target.Check(); (err == nil) != c.ok {
+		if err := target.Check(prof.ModeCount); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/gobuild/image"
 	"github.com/cairnprof/cairn/internal/gobuild/linkmap"
 	"github.com/cairnprof/cairn/internal/gobuild/machoimage"
+	"github.com/cairnprof/cairn/internal/gobuild/peimage"
 	"github.com/cairnprof/cairn/internal/gobuild/percpu"
 )
 
@@ -38,7 +39,7 @@ func (t *tool) link() error {
 	}
 	mode, _ := t.flag("-buildmode")
 	report := Report{Program: os.Getenv("TOOLEXEC_IMPORTPATH")}
-	if mode == "plugin" || mode == "shared" || mode == "c-archive" || mode == "c-shared" && t.cfg.Mode.Timed() {
+	if mode == "plugin" || mode == "shared" || mode == "c-archive" || mode == "c-shared" && (t.cfg.Mode.Timed() || os.Getenv("GOOS") == "windows") {
 		report.Plain = "the build mode is " + mode
 		if err := t.run(t.args); err != nil {
 			return err
@@ -60,7 +61,7 @@ func (t *tool) link() error {
 	// is no map: names are those of the symbol table.
 	strip := slices.ContainsFunc(t.args, isStrip)
 	args := slices.DeleteFunc(slices.Clone(t.args), isStrip)
-	if strip && os.Getenv("GOOS") == "darwin" {
+	if strip && os.Getenv("GOOS") != "linux" {
 		args = slices.Insert(args, 0, "-w") // as -s implies; the symbol table stays
 	}
 	if err := t.run(args); err != nil {
@@ -121,8 +122,11 @@ func (t *tool) addMap(path string, tables []*functable.Table, strip bool, report
 
 // parse reads a linked program.
 func parse(data []byte) (image.Image, error) {
-	if machoimage.Is(data) {
+	switch {
+	case machoimage.Is(data):
 		return machoimage.Parse(data)
+	case peimage.Is(data):
+		return peimage.Parse(data)
 	}
 	return elfimage.Parse(data)
 }

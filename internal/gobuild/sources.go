@@ -5,6 +5,6 @@ package gobuild
 // Hashes of the sources that decide what the compiler and the linker write. The sources themselves would make the
 // program 150 kB larger.
 const (
-	compileSources = "539801e1993db84c7b5adb2bc3365d62fe00905c5606d6017c43ea566c5c565c"
-	linkSources    = "0f39db93f6dfab86b2f552564ce96b00535fa2f8b3990bf144723c4198edc3fe"
+	compileSources = "a0143514d1a6e8508d2d3734ba8d2b60b16de8d41c917651933249b6426555e8"
+	linkSources    = "30a2161d2eb81ce7247e997d513683eafe6221ea22b3bebecb9c9b8ae9facd61"
 )

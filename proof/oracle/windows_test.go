@@ -77,6 +77,8 @@ func TestWindows(t *testing.T) {
 	t.Run("dlls", w.dlls)
 	t.Run("counts", w.counts)
 	t.Run("commands", w.commands)
+	t.Run("go", w.goModes)
+	t.Run("statements", w.goStatements)
 }
 
 // windowsCalls are the calls of the functions of testdata/windows, all of which one run makes.

@@ -42,6 +42,12 @@ const (
 	RawCOFF   = ".crn"
 	OrderCOFF = ".cro"
 	MapCOFF   = OldMapSection
+
+	// Those of Go programs, which have a map after they were linked: GoMapCOFF and UnitCOFF are MapSection and UnitSection.
+	// PlaceCOFF has the address and the size of the records, 8 bytes each, which are in a section of the linker's.
+	GoMapCOFF = ".crnmap"
+	UnitCOFF  = ".crnunit"
+	PlaceCOFF = ".crnraw"
 )
 
 // The order buffer.

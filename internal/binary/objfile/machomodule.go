@@ -111,19 +111,26 @@ func (im *Image) elfName(section int) string {
 // packed changes the header of a section __zdebug_X, as the Go linker writes, to that of
 // .debug_X, compressed.
 func (im *Image) packed(i int, out *section) error {
-	const head = 12 // ZLIB, and the size, big-endian
 	name, ok := strings.CutPrefix(im.macho.places[i], "__DWARF,__zdebug_")
 	s := &im.sections[i]
-	if !ok || s.size < head || s.kind == elf.SHT_NOBITS {
+	if !ok || s.size < packedHead || s.kind == elf.SHT_NOBITS {
 		return nil
 	}
-	b, err := im.bytes("the header of a compressed section", s.offset, head)
+	b, err := im.bytes("the header of a compressed section", s.offset, packedHead)
 	if err != nil || string(b[:4]) != "ZLIB" {
 		return err
 	}
-	out.Name, out.Size, out.head = ".debug_"+name, binary.BigEndian.Uint64(b[4:]), head
-	out.Flags, out.compression = out.Flags|elf.SHF_COMPRESSED, elf.COMPRESS_ZLIB
+	out.pack(name, b)
 	return nil
+}
+
+// packedHead is the size of the header of a section .zdebug_X: ZLIB, and the size, big-endian.
+const packedHead = 12
+
+// pack makes a section .debug_name, compressed behind the header.
+func (s *section) pack(name string, header []byte) {
+	s.Name, s.Size, s.head = ".debug_"+name, binary.BigEndian.Uint64(header[4:]), packedHead
+	s.Flags, s.compression = s.Flags|elf.SHF_COMPRESSED, elf.COMPRESS_ZLIB
 }
 
 // addSymbols appends an ELF symbol table and its strings.

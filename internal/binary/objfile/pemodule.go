@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/golines"
 	"github.com/cairnprof/cairn/format/mip/wire"
 )
 
@@ -54,7 +55,10 @@ const (
 const peIdentity = "a CodeView record"
 
 // peNames maps the sections that have a counterpart.
-var peNames = map[string]string{wire.RawCOFF: wire.RawSection, wire.OrderCOFF: wire.OrderSection, wire.MapCOFF: wire.MapSection}
+var peNames = map[string]string{
+	wire.RawCOFF: wire.RawSection, wire.OrderCOFF: wire.OrderSection, wire.MapCOFF: wire.MapSection,
+	wire.GoMapCOFF: wire.MapSection, wire.UnitCOFF: wire.UnitSection, golines.COFFSection: golines.Section,
+}
 
 // isPE reports whether a file that begins with head may be a program for Windows.
 func isPE(head []byte) bool { return len(head) >= 2 && head[0] == 'M' && head[1] == 'Z' }
@@ -187,6 +191,12 @@ func (f *peFile) addSection(header []byte) error {
 		return fmt.Errorf("section %s at offset %d lies outside the file (cut off?)", name, offset)
 	}
 	f.m.Sections = append(f.m.Sections, s)
+	switch {
+	case name == wire.PlaceCOFF:
+		return f.addRecords(s)
+	case strings.HasPrefix(name, ".zdebug_"):
+		return f.packed(s)
+	}
 	if strings.HasPrefix(name, ".debug") || name == wire.MapSection {
 		return nil
 	}
@@ -201,6 +211,32 @@ func (f *peFile) addSection(header []byte) error {
 		p.Flags |= elf.PF_W
 	}
 	f.m.Progs = append(f.m.Progs, &segment{p, io.NewSectionReader(f.r, int64(p.Off), int64(p.Filesz))})
+	return nil
+}
+
+// addRecords adds the section of the records of a Go program, whose place is what s has.
+func (f *peFile) addRecords(s *section) error {
+	data, err := f.bytes("the place of the records", s.Offset, 16)
+	if err != nil {
+		return err
+	}
+	addr, size := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
+	f.m.Sections = append(f.m.Sections, &section{SectionHeader: elf.SectionHeader{
+		Name: wire.RawSection, Type: elf.SHT_NOBITS, Flags: elf.SHF_ALLOC | elf.SHF_WRITE, Addr: addr, Size: size, Addralign: 1,
+	}})
+	return nil
+}
+
+// packed makes the header of a section .zdebug_X, as the Go linker writes, that of .debug_X, compressed.
+func (f *peFile) packed(s *section) error {
+	if s.FileSize < packedHead {
+		return nil
+	}
+	b, err := f.bytes("the header of a compressed section", s.Offset, packedHead)
+	if err != nil || string(b[:4]) != "ZLIB" {
+		return err
+	}
+	s.pack(strings.TrimPrefix(s.Name, ".zdebug_"), b)
 	return nil
 }
 

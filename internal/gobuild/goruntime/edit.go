@@ -56,19 +56,29 @@ var timed = []edit{
 	{"runtime2.go", "gcAssistBytes int64", "", "; cairn cairnG", true},
 }
 
-func edits(mode prof.Mode) []edit {
+// copied makes a runtime that cannot map a file over the records copy them, by a thread and when the process ends.
+var copied = []edit{
+	{"proc.go", "newm(sysmon, nil, -1)", "", "; cairnThread()", true},
+	{"os_windows.go", "lock(&suspendLock) atomic.Store(&exiting, 1)", "cairnExit(); ", "", true},
+}
+
+func (t Target) edits(mode prof.Mode) []edit {
+	list := []edit{start}
 	switch {
 	case mode.Timed():
 		return timed
 	case mode == prof.ModeCount:
-		return append(acquire, start)
+		list = append(list, acquire...)
 	}
-	return []edit{start}
+	if t.GOOS == "windows" {
+		list = append(list, copied...)
+	}
+	return list
 }
 
 // Edited returns the names of the files of package runtime that a mode edits.
-func Edited(mode prof.Mode) (names []string) {
-	for _, e := range edits(mode) {
+func (t Target) Edited(mode prof.Mode) (names []string) {
+	for _, e := range t.edits(mode) {
 		if !slices.Contains(names, e.file) {
 			names = append(names, e.file)
 		}
@@ -78,14 +88,14 @@ func Edited(mode prof.Mode) (names []string) {
 
 // Edit returns the text of a file of package runtime with the insertions of a mode, which add
 // no lines. base is the file's name, and path is its name in line directives.
-func Edit(mode prof.Mode, base, path string, src []byte) ([]byte, error) {
+func (t Target) Edit(mode prof.Mode, base, path string, src []byte) ([]byte, error) {
 	type insertion struct {
 		at   int
 		text string
 	}
 	tokens := scan(src)
 	var list []insertion
-	for _, e := range edits(mode) {
+	for _, e := range t.edits(mode) {
 		if e.file != base {
 			continue
 		}

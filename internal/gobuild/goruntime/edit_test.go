@@ -33,15 +33,20 @@ func roots(t *testing.T) []string {
 // the edits keep the line numbers.
 func TestEdit(t *testing.T) {
 	t.Parallel()
+	linux, windows := Target{GOOS: "linux"}, Target{GOOS: "windows"}
 	for _, root := range roots(t) {
-		for _, mode := range []prof.Mode{prof.ModeCount, prof.ModeSpike, prof.ModeStacks, prof.ModeTrace} {
-			for _, name := range Edited(mode) {
+		for _, row := range []struct {
+			target Target
+			mode   prof.Mode
+		}{{linux, prof.ModeCount}, {linux, prof.ModeSpike}, {linux, prof.ModeStacks}, {linux, prof.ModeTrace}, {windows, prof.ModeCount}} {
+			target, mode := row.target, row.mode
+			for _, name := range target.Edited(mode) {
 				path := filepath.Join(root, "src", "runtime", name)
 				src, err := os.ReadFile(path)
 				if err != nil {
 					t.Skip(err)
 				}
-				text, err := Edit(mode, name, path, src)
+				text, err := target.Edit(mode, name, path, src)
 				if err != nil {
 					t.Errorf("mode %s: %v", mode, err)
 					continue
@@ -60,7 +65,7 @@ func TestEdit(t *testing.T) {
 func TestEditRefuses(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"package runtime\n", "package runtime\nfunc f() { checkfds(); checkfds() }\n"} {
-		if _, err := Edit(prof.ModeCount, "proc.go", "proc.go", []byte(src)); err == nil {
+		if _, err := (Target{}).Edit(prof.ModeCount, "proc.go", "proc.go", []byte(src)); err == nil {
 			t.Errorf("%q was edited", src)
 		}
 	}
@@ -74,7 +79,7 @@ func TestFiles(t *testing.T) {
 			for _, arch := range []string{"amd64", "arm64"} {
 				for _, mode := range []prof.Mode{prof.ModeCount, prof.ModeSpike} {
 					target := Target{Version: version, GOOS: system, GOARCH: arch}
-					if err := target.Check(); err != nil {
+					if err := target.Check(prof.ModeCount); err != nil {
 						t.Fatal(err)
 					}
 					checkFiles(t, target, mode)

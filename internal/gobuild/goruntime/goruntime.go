@@ -46,14 +46,22 @@ type Target struct {
 // minors are the minor versions of Go 1 that the added files were tested with.
 var minors = []int{25, 26}
 
-// Check returns why programs of a target cannot be instrumented, nil if they can.
-func (t Target) Check() error {
+// Check returns why programs of a target cannot be instrumented in a mode, nil if they can.
+func (t Target) Check(mode prof.Mode) error {
 	m, ok := t.minor()
 	if !ok || !slices.Contains(minors, m) {
 		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
 	}
-	if t.GOOS != "linux" && t.GOOS != "darwin" || t.GOARCH != "amd64" && t.GOARCH != "arm64" {
-		return fmt.Errorf("%s/%s: Go programs are instrumented for linux and darwin, on amd64 and arm64", t.GOOS, t.GOARCH)
+	switch {
+	case t.GOOS == "windows" && t.GOARCH == "amd64":
+		if mode.Timed() {
+			return fmt.Errorf("mode %s is not for Windows; cover, count, block and order are", mode)
+		}
+		if m < 26 {
+			return fmt.Errorf("%s: for Windows, this cairn instruments programs of Go 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
+		}
+	case t.GOOS != "linux" && t.GOOS != "darwin" || t.GOARCH != "amd64" && t.GOARCH != "arm64":
+		return fmt.Errorf("%s/%s: Go programs are instrumented for linux and darwin, on amd64 and arm64, and for windows on amd64", t.GOOS, t.GOARCH)
 	}
 	return nil
 }
@@ -121,8 +129,11 @@ func ofTarget(t Target, mode prof.Mode) []string {
 		names = append(names, "wait_"+t.GOOS, "files_"+t.GOOS)
 	}
 	m, _ := t.minor()
-	if t.GOOS == "darwin" {
+	switch t.GOOS {
+	case "darwin":
 		return append(names, fmt.Sprint("darwin_go", m))
+	case "windows":
+		return names
 	}
 	return append(names, fmt.Sprint("syscall_linux_go", m), "numbers_linux_"+t.GOARCH)
 }

@@ -24,7 +24,7 @@ func TestVet(t *testing.T) {
 		t.Skip(err)
 	}
 	target := Target{Version: release, GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}
-	if target.Check() != nil {
+	if target.Check(prof.ModeCount) != nil {
 		t.Skip("programs for this machine are not instrumented")
 	}
 	for _, mode := range []prof.Mode{prof.ModeCount, prof.ModeCover, prof.ModeSpike} {
@@ -49,12 +49,12 @@ func writeOverlay(t *testing.T, root string, target Target, mode prof.Mode) stri
 		t.Fatal(err)
 	}
 	src := filepath.Join(root, "src", "runtime")
-	for _, name := range Edited(mode) {
+	for _, name := range target.Edited(mode) {
 		text, err := os.ReadFile(filepath.Join(src, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sources[name], err = Edit(mode, name, filepath.Join(src, name), text); err != nil {
+		if sources[name], err = target.Edit(mode, name, filepath.Join(src, name), text); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -183,16 +183,19 @@ func newProgram(file image.Image) (*program, error) {
 		p.symbols[s.Name] = s
 	}
 	p.start = p.symbols[startSymbol].Addr
-	front, ok := p.symbols[frontSymbol]
+	front := p.symbols[frontSymbol] // none where the runtime does not need it
 	next, ok1 := p.pointer(placesSymbol, 0)
 	end, ok2 := p.pointer(placesSymbol, 8)
-	const maxAlign = 64
+	const (
+		maxAlign = 64
+		isolated = 1 << 20 // the runtime maps a file over the records
+	)
 	switch {
-	case p.start == 0 || !ok || !ok1 || !ok2:
+	case p.start == 0 || !ok1 || !ok2:
 		return nil, errors.New("package runtime was not built with cairn's file: build with -a")
 	case end < p.start || next < p.start || next >= end:
 		return nil, fmt.Errorf("the records are not where they should be: %#x to %#x", p.start, end)
-	case p.start < front.Addr+front.Size || p.start > front.Addr+front.Size+maxAlign:
+	case front.Size >= isolated && (p.start < front.Addr+front.Size || p.start > front.Addr+front.Size+maxAlign):
 		return nil, ErrNeighbour
 	}
 	p.end, p.next = end, next

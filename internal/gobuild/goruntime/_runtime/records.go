@@ -16,10 +16,7 @@ var cairnInfo = [64]byte{'C', 'A', 'I', 'R', 'N', 'G', 'O', '1'}
 // behind all others. So the pages of the records hold nothing else.
 // The memory of the two arrays is never touched. The standard library has a variable of
 // 32 MB (crypto/internal/fips140/drbg.memory).
-const (
-	cairnFrontRoom = 64 << 20
-	cairnEndRoom   = 4 << 20
-)
+const cairnEndRoom = 4 << 20
 
 var cairnFront [cairnFrontRoom]byte
 
@@ -74,10 +71,13 @@ func cairnStart() {
 	}
 	page := physPageSize
 	start := firstmoduledata.covctrs
-	base := start &^ (page - 1)
+	base := start
+	if cairnMapsOver {
+		base &^= page - 1
+	}
 	size := *(*uintptr)(unsafe.Pointer(&cairnInfo[40]))
 	front := uintptr(unsafe.Pointer(&cairnFront))
-	if base < front || start-front > cairnFrontRoom+64 || uintptr(cairnPlaces[1]) != start+size || page > cairnEndRoom/2 {
+	if cairnMapsOver && (base < front || start-front > cairnFrontRoom+64) || uintptr(cairnPlaces[1]) != start+size || page > cairnEndRoom/2 {
 		print("cairn: the records share a page with other variables: nothing is recorded\n")
 		return
 	}

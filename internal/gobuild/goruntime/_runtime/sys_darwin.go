@@ -30,6 +30,12 @@ import "unsafe"
 // their addresses; data may not have them.
 var libc_open, libc_mkdir, libc_unlink, libc_link, libc_renamex_np, libc_ftruncate, libc_pwrite, libc_getrlimit, libc_getpid, libc_getcwd byte
 
+// The file is mapped over the records. So the pages of the records hold nothing else: cairnFront is before them.
+const (
+	cairnMapsOver  = true
+	cairnFrontRoom = 64 << 20
+)
+
 func cairnAddr(p *byte) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 // cairnLib calls a function of three arguments at most that returns an int. The third is where

@@ -10,6 +10,12 @@ const (
 	_O_NEW          = 1<<6 | 1<<7 | 1<<19 | 2 // O_CREAT|O_EXCL|O_CLOEXEC|O_RDWR
 )
 
+// The file is mapped over the records. So the pages of the records hold nothing else: cairnFront is before them.
+const (
+	cairnMapsOver  = true
+	cairnFrontRoom = 64 << 20
+)
+
 func cairnSys(n, a, b, c, d, e uintptr) (uintptr, uintptr) {
 	r, _, err := cairnSyscall6(n, a, b, c, d, e, 0)
 	return r, err

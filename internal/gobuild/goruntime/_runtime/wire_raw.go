@@ -13,6 +13,7 @@ const (
 	cairnMipFlowLeaves           = 2
 	cairnMipFlowNext             = 4
 	cairnMipFullHeaderSize       = 12
+	cairnMipGoMapCOFF            = ".crnmap"
 	cairnMipLTOSection           = ".debug.cairn.lto"
 	cairnMipMapAtomic            = 128
 	cairnMipMapCOFF              = ".debug_cairn"
@@ -33,6 +34,7 @@ const (
 	cairnMipOrderOffset          = 4
 	cairnMipOrderSection         = "cairn_order"
 	cairnMipPageSize             = 4096
+	cairnMipPlaceCOFF            = ".crnraw"
 	cairnMipRawCOFF              = ".crn"
 	cairnMipRawChecksumOffset    = 32
 	cairnMipRawContinuous        = 1
@@ -61,6 +63,7 @@ const (
 	cairnMipRawVersionOffset     = 8
 	cairnMipRecordAlign          = 4
 	cairnMipSlotSize             = 4
+	cairnMipUnitCOFF             = ".crnunit"
 	cairnMipUnitInMap            = 128
 	cairnMipUnitLTO              = 2
 	cairnMipUnitMachO            = "__CAIRN,__cairn_units"

@@ -1,0 +1,131 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// goModes runs a Go program for Windows with the probes of each mode. What is recorded when it ends, fails or is killed
+// is what the program for Linux records.
+func (w *windows) goModes(t *testing.T) {
+	w.goPrograms(t)
+	dir := t.TempDir()
+	text, err := os.ReadFile(filepath.Join("testdata", "windows", "threads.go.txt"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "main.go"), text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"count --atomic", "cover", "block", "order"} {
+		var shown [2]string
+		for i, system := range []string{"linux", "windows"} {
+			program := filepath.Join(dir, strings.Fields(mode)[0]+"-"+system+".exe")
+			build := command(t, cairn, slices.Concat([]string{"go", "--mode"}, strings.Fields(mode), []string{"build", "-o", program, "main.go"})...)
+			build.Dir, build.Env = dir, append(build.Env, "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+			output(t, build)
+			raws := filepath.Join(dir, "raws-"+filepath.Base(program))
+			for word, code := range map[string]int{"return": 0, "exit": 3, "panic": 2} {
+				cmd := command(t, program, word)
+				if system == "windows" {
+					cmd = w.command(t, "", program, word)
+				}
+				cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
+				cmd.Run()
+				if got := cmd.ProcessState.ExitCode(); got != code {
+					t.Errorf("mode %s, %s, %s: exit code %d, want %d", mode, system, word, got, code)
+				}
+			}
+			if n := rawFiles(t, raws); n != 3 {
+				t.Errorf("mode %s, %s: %d raw files, want 3", mode, system, n)
+			}
+			merged := filepath.Join(dir, "run.mip")
+			os.Remove(merged)
+			output(t, command(t, cairn, "merge", "-o", merged, program, raws))
+			shown[i] = output(t, command(t, cairn, "show", merged)) + output(t, command(t, cairn, "covered", "--lines", program, merged))
+		}
+		if shown[0] != shown[1] {
+			t.Errorf("mode %s: on Windows\n%s\non Linux\n%s", mode, shown[1], shown[0])
+		}
+	}
+	w.killed(t, filepath.Join(dir, "order-windows.exe"))
+}
+
+// killed ends a program by TerminateProcess, two seconds after what it does: a thread has copied the records.
+func (w *windows) killed(t *testing.T, program string) {
+	raws := filepath.Join(t.TempDir(), "raws")
+	cmd := w.command(t, raws, program, "kill")
+	cmd.Run() // it ends itself
+	merged := filepath.Join(t.TempDir(), "run.mip")
+	output(t, command(t, cairn, "merge", "-o", merged, program, raws))
+	if f := windowsFunctions(t, merged)["main.middle"]; f.Runs != 1 {
+		t.Errorf("%d runs of a function of a program that was killed", f.Runs)
+	}
+}
+
+// goStatements compares which statements of a program of others ran with Go's own counters.
+func (w *windows) goStatements(t *testing.T) {
+	w.goPrograms(t)
+	dir := t.TempDir()
+	find := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/pprof")
+	find.Dir = filepath.Join("..", "..")
+	source, err := find.Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	output(t, command(t, "cp", "-r", strings.TrimSpace(string(source)), filepath.Join(dir, "pprof")))
+	dir = filepath.Join(dir, "pprof")
+	output(t, command(t, "chmod", "-R", "u+w", dir))
+	build := func(name string, args ...string) {
+		cmd := command(t, name, args...)
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+		output(t, cmd)
+	}
+	build("go", "build", "-cover", "-coverpkg=./...", "-o", "theirs.exe", ".")
+	build(cairn, "go", "--mode", "block", "build", "-o", "ours.exe", ".")
+	counts, raws := filepath.Join(dir, "counts"), filepath.Join(dir, "raws")
+	if err := os.Mkdir(counts, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-top", filepath.Join("profile", "testdata", "gobench.heap")}
+	var answers [2]string
+	for i, program := range []string{"theirs.exe", "ours.exe"} {
+		cmd := w.command(t, raws, filepath.Join(dir, program), args...)
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "GOCOVERDIR="+counts)
+		answers[i] = output(t, cmd)
+	}
+	checkAnswer(t, answers[1], answers[0])
+	theirs, ours, merged := filepath.Join(dir, "theirs.out"), filepath.Join(dir, "ours.out"), filepath.Join(dir, "run.mip")
+	output(t, command(t, "go", "tool", "covdata", "textfmt", "-i="+counts, "-o", theirs))
+	output(t, command(t, cairn, "merge", "-o", merged, filepath.Join(dir, "ours.exe"), raws))
+	output(t, command(t, cairn, "covered", "--format", "coverprofile", "-o", ours, filepath.Join(dir, "ours.exe"), merged))
+	want, got := statementsRan(t, theirs), statementsRan(t, ours)
+	if len(want) < 4000 || !maps.Equal(want, got) {
+		t.Errorf("%d units of statements, and %d by cairn, differ", len(want), len(got))
+	}
+	t.Logf("%d units of statements, none differ", len(want))
+}
+
+// statementsRan returns whether each unit of a coverage profile ran, by its place.
+func statementsRan(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if i := strings.LastIndexByte(line, ' '); i > 0 && !strings.HasPrefix(line, "mode:") {
+			units[line[:i]] = units[line[:i]] || line[i+1:] != "0"
+		}
+	}
+	return units
+}
