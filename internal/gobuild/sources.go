@@ -6,5 +6,5 @@ package gobuild
 // program 150 kB larger.
 const (
 	compileSources = "a0143514d1a6e8508d2d3734ba8d2b60b16de8d41c917651933249b6426555e8"
-	linkSources    = "30a2161d2eb81ce7247e997d513683eafe6221ea22b3bebecb9c9b8ae9facd61"
+	linkSources    = "2aeaf77f64efa46c0f1a48ed115c4626b4fe6efa858eadca96c4bcf7a76c253f"
 )

@@ -105,15 +105,15 @@ func TestApplePage(t *testing.T) {
 	if len(blocks) != 5 {
 		t.Fatalf("%d blocks of commands, want 5: %q", len(blocks), blocks)
 	}
-	build, background, xcode, faster, ship := blocks[0], blocks[1], blocks[2], blocks[3], blocks[4]
+	build, container, xcode, faster, ship := blocks[0], blocks[1], blocks[2], blocks[3], blocks[4]
 	p := newApplePage(t)
 	p.sh(t, "mkdir build; clang -target arm64-apple-ios15 -isysroot $SDK -O2 -c -o build/main.o main.m; clang -target arm64-apple-ios15 -isysroot $SDK -o plain build/main.o")
 	want := p.run(t, "plain", "none")
 
 	p.sh(t, build)
 	checkAnswer(t, p.run(t, "app", "raw"), want)
-	p.write(t, 0o644, map[string]string{"background.c": background})
-	p.sh(t, "cairn cc clang -target arm64-apple-ios15 -isysroot $SDK -Werror -c background.c")
+	p.write(t, 0o644, map[string]string{"container.c": container})
+	p.sh(t, "cairn cc clang -target arm64-apple-ios15 -isysroot $SDK -Werror -c container.c")
 
 	p.sh(t, xcode)
 	p.xcode(t, want)

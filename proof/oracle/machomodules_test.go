@@ -122,7 +122,7 @@ func TestMachOSignal(t *testing.T) {
 			}{{"", "1", 0, 0}, {"10", "1", 1, 1}, {"10", "3", 1, 3}, {"12", "1", 0, 0}, {"rubbish", "1", 0, 0}} {
 				dir := filepath.Join(t.TempDir(), "raws")
 				cmd := system.load(t, system.emulator, program, c.arg)
-				cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir, "CAIRN_SIGNAL="+c.signal)
+				cmd.Env = append(cmd.Env, "CAIRN_CONTINUOUS=0", "CAIRN_DIR="+dir, "CAIRN_SIGNAL="+c.signal)
 				// Nobody handles the signal, and it ends the program.
 				err := cmd.Run()
 				var exit *exec.ExitError
@@ -140,7 +140,7 @@ func TestMachOSignal(t *testing.T) {
 			}
 			dir := t.TempDir()
 			cmd := system.load(t, system.emulator, program, "1", "own")
-			cmd.Env = append(cmd.Env, "CAIRN_DIR="+dir, "CAIRN_SIGNAL=10")
+			cmd.Env = append(cmd.Env, "CAIRN_CONTINUOUS=0", "CAIRN_DIR="+dir, "CAIRN_SIGNAL=10")
 			checkAnswer(t, output(t, cmd), "own handler\n")
 			if raws, _ := filepath.Glob(filepath.Join(dir, "*")); len(raws) != 0 {
 				t.Errorf("the program's own handler was replaced: %q", raws)

@@ -30,7 +30,10 @@ const (
 
 // Places of these sections in Mach-O files: the segment and the name in it.
 const (
-	RawMachO  = "__DATA,__cairn_raw"
+	// RawMachO is in a segment of its own, which a file can be mapped over. Go programs, and those of earlier versions,
+	// have DataMachO.
+	RawMachO  = "__CAIRN_DATA,__cairn_raw"
+	DataMachO = "__DATA,__cairn_raw"
 	MapMachO  = "__CAIRN,__cairn_map"
 	UnitMachO = "__CAIRN,__cairn_units"
 )

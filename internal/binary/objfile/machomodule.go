@@ -35,7 +35,7 @@ var ErrUniversal = errors.New("a universal file")
 // elfNames maps the sections that have a counterpart.
 var elfNames = map[string]string{
 	"__TEXT,__text": ".text", "__TEXT,__eh_frame": ".eh_frame", "__TEXT,__gcc_except_tab": ".gcc_except_table",
-	wire.RawMachO: wire.RawSection, wire.MapMachO: wire.MapSection, wire.UnitMachO: wire.UnitSection, golines.MachOSection: golines.Section,
+	wire.RawMachO: wire.RawSection, wire.DataMachO: wire.RawSection, wire.MapMachO: wire.MapSection, wire.UnitMachO: wire.UnitSection, golines.MachOSection: golines.Section,
 }
 
 // Types of the symbols of the debug map: a source file and a function.

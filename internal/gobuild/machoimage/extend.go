@@ -12,7 +12,7 @@ import (
 )
 
 // places are those of added sections in Mach-O files, whose names have at most 16 bytes.
-var places = map[string]string{wire.RawSection: wire.RawMachO, wire.MapSection: wire.MapMachO, wire.UnitSection: wire.UnitMachO, golines.Section: golines.MachOSection}
+var places = map[string]string{wire.RawSection: wire.DataMachO, wire.MapSection: wire.MapMachO, wire.UnitSection: wire.UnitMachO, golines.Section: golines.MachOSection}
 
 const (
 	ownSegment = "__CAIRN"

@@ -31,9 +31,11 @@ import (
 //     atom that it refers to is kept, and does not keep that atom itself. Addresses are stored
 //     as distances, which need no relocation by the loader.
 
-// Sections of Mach-O, in the segments that they are in.
+// Sections of Mach-O, in the segments that they are in. The order buffer directly follows the records, as in the file
+// that is mapped over both, so that it is not aligned.
 const (
-	machORaw = wire.RawMachO
+	machORaw   = wire.RawMachO
+	machOOrder = "__CAIRN_DATA,__cairn_order"
 	machOMap = wire.MapMachO + ",regular,live_support"
 )
 
@@ -129,7 +131,7 @@ func (machO) appendAreas(r *Rewriter, out []byte) []byte {
 		}
 		out = append(out, ".zerofill "+machORaw+","+a.symbol+","+strconv.Itoa(a.size)+","+align+"\n"...)
 		if a.slots > 0 {
-			out = append(out, ".zerofill __DATA,__cairn_order,l_cairn_o"+strconv.Itoa(a.index)+","+strconv.Itoa(a.slots*wire.SlotSize)+",2\n"+
+			out = append(out, ".zerofill "+machOOrder+",l_cairn_o"+strconv.Itoa(a.index)+","+strconv.Itoa(a.slots*wire.SlotSize)+",0\n"+
 				"\t.no_dead_strip\tl_cairn_o"+strconv.Itoa(a.index)+"\n"...)
 		}
 	}

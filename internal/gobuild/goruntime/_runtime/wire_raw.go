@@ -7,6 +7,7 @@ const (
 	cairnMipCallerOutside        = -2147483648
 	cairnMipCountSize            = 8
 	cairnMipCoverSize            = 1
+	cairnMipDataMachO            = "__DATA,__cairn_raw"
 	cairnMipEdgeAlign            = 8
 	cairnMipEdgeSize             = 8
 	cairnMipFlowEntered          = 1
@@ -44,7 +45,7 @@ const (
 	cairnMipRawHeaderSize        = 88
 	cairnMipRawIDLenOffset       = 40
 	cairnMipRawIDOffset          = 44
-	cairnMipRawMachO             = "__DATA,__cairn_raw"
+	cairnMipRawMachO             = "__CAIRN_DATA,__cairn_raw"
 	cairnMipRawMagic             = "CAIRNRAW"
 	cairnMipRawMagicOffset       = 0
 	cairnMipRawNextAtOffset      = 72

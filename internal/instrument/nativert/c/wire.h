@@ -3,12 +3,14 @@
 #define CAIRN_CALLER_OUTSIDE 0x80000000
 #define CAIRN_COUNT_SIZE 8
 #define CAIRN_COVER_SIZE 1
+#define CAIRN_DATA_MACH_O "__DATA,__cairn_raw"
 #define CAIRN_EDGE_ALIGN 8
 #define CAIRN_EDGE_SIZE 8
 #define CAIRN_FLOW_ENTERED 1
 #define CAIRN_FLOW_LEAVES 2
 #define CAIRN_FLOW_NEXT 4
 #define CAIRN_FULL_HEADER_SIZE 12
+#define CAIRN_GO_MAP_COFF ".crnmap"
 #define CAIRN_LTO_SECTION ".debug.cairn.lto"
 #define CAIRN_MAP_ATOMIC 128
 #define CAIRN_MAP_COFF ".debug_cairn"
@@ -29,6 +31,7 @@
 #define CAIRN_ORDER_OFFSET 4
 #define CAIRN_ORDER_SECTION "cairn_order"
 #define CAIRN_PAGE_SIZE 4096
+#define CAIRN_PLACE_COFF ".crnraw"
 #define CAIRN_RAW_COFF ".crn"
 #define CAIRN_RAW_CHECKSUM_OFFSET 32
 #define CAIRN_RAW_CONTINUOUS 1
@@ -38,7 +41,7 @@
 #define CAIRN_RAW_HEADER_SIZE 88
 #define CAIRN_RAW_ID_LEN_OFFSET 40
 #define CAIRN_RAW_ID_OFFSET 44
-#define CAIRN_RAW_MACH_O "__DATA,__cairn_raw"
+#define CAIRN_RAW_MACH_O "__CAIRN_DATA,__cairn_raw"
 #define CAIRN_RAW_MAGIC "CAIRNRAW"
 #define CAIRN_RAW_MAGIC_OFFSET 0
 #define CAIRN_RAW_NEXT_AT_OFFSET 72
@@ -57,6 +60,7 @@
 #define CAIRN_RAW_VERSION_OFFSET 8
 #define CAIRN_RECORD_ALIGN 4
 #define CAIRN_SLOT_SIZE 4
+#define CAIRN_UNIT_COFF ".crnunit"
 #define CAIRN_UNIT_IN_MAP 128
 #define CAIRN_UNIT_LTO 2
 #define CAIRN_UNIT_MACH_O "__CAIRN,__cairn_units"

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -136,7 +137,7 @@ static const struct { const char *name; void *at; } shims[] = {
   {"_getsectiondata", my_getsectiondata}, {"___error", __errno_location}, {"dyld_stub_binder", unused_binder},
   {"___stdoutp", &stdout}, {"___stderrp", &stderr}, {"___stdinp", &stdin}, {"___stack_chk_guard", &stack_guard},
   {"_memset_pattern16", my_memset_pattern16}, {"___bzero", bzero}, {"___assert_rtn", my_assert_rtn}, {"_atexit", atexit},
-  {"_pthread_is_threaded_np", my_is_threaded},
+  {"_pthread_is_threaded_np", my_is_threaded}, {"_pthread_atfork", pthread_atfork},
 #if __aarch64__
   {"_printf", my_printf}, {"_fprintf", my_fprintf}, {"_sprintf", my_sprintf}, {"_snprintf", my_snprintf}, {"_sscanf", my_sscanf},
   {"_vsnprintf", my_vsnprintf}, {"_vfprintf", my_vfprintf}, {"_vprintf", my_vprintf},

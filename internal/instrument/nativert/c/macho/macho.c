@@ -3,9 +3,10 @@
  * framework.
  *
  * It is the counterpart of rt.c, and smaller: on macOS and iOS libSystem is the only interface to
- * the kernel, so it uses that, by weak imports, and nothing else. Files are written at the end,
- * when the program calls cairn_dump, or on CAIRN_SIGNAL; of an app that the system kills, the last
- * dump remains. It allocates no memory except one mapping while it writes a file.
+ * the kernel, so it uses that, by weak imports, and nothing else. The file is mapped over the records
+ * from the start of the process, or of a child, so that nothing is lost of an app that the system kills.
+ * With CAIRN_CONTINUOUS=0, or where the file cannot be mapped, it is written at the end, when the program
+ * calls cairn_dump, or on CAIRN_SIGNAL. It allocates no memory except one mapping while it writes a file.
  *
  * Files: DIR/<module>.<uuid>.<pid>.<n>.mipraw; package mip documents the format. DIR is CAIRN_DIR,
  * or the argument of cairn_set_dir, or that of --default-dir, in which ~/ is the container of an
@@ -32,7 +33,10 @@ extern i64 write(int, const void *, u64) WEAK;
 extern int close(int) WEAK, unlink(const char *) WEAK, mkdir(const char *, u16) WEAK, getpid(void) WEAK;
 extern int link(const char *, const char *) WEAK, rename(const char *, const char *) WEAK;
 extern void *mmap(void *, u64, int, int, int, i64) WEAK;
-extern int munmap(void *, u64) WEAK, issetugid(void) WEAK, *__error(void) WEAK;
+extern int munmap(void *, u64) WEAK, issetugid(void) WEAK, *__error(void) WEAK, getpagesize(void) WEAK;
+/* A file of class D can be used while the device is locked, as the records that it is mapped over must be. */
+extern int open_dprotected_np(const char *, int, int, int, ...) WEAK;
+enum { CLASS_D = 4 };
 extern char *getenv(const char *) WEAK, *getcwd(char *, u64) WEAK;
 extern int __cxa_atexit(void (*)(void *), void *, const void *) WEAK;
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
@@ -44,19 +48,43 @@ extern u32 _dyld_image_count(void) WEAK;
 extern const void *_dyld_get_image_header(u32) WEAK;
 extern u8 *getsectiondata(const void *, const char *, const char *, u64 *) WEAK;
 
-enum { O_WRONLY = 1, O_CREAT = 0x200, O_EXCL = 0x800, O_CLOEXEC = 0x1000000, EEXIST = 17 };
-enum { PROT_RW = 3, MAP_PRIVATE = 2, MAP_ANON = 0x1000 };
+enum { O_RDWR = 2, O_CREAT = 0x200, O_EXCL = 0x800, O_CLOEXEC = 0x1000000, EEXIST = 17 };
+enum { PROT_RW = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_FIXED = 0x10, MAP_ANON = 0x1000 };
 
 /* ---- this image ---- */
 
-extern u8 raw_start[] __asm__("section$start$__DATA$__cairn_raw");
-extern u8 raw_stop[] __asm__("section$end$__DATA$__cairn_raw");
-extern u32 slots_start[] __asm__("section$start$__DATA$__cairn_order");
-extern u32 slots_stop[] __asm__("section$end$__DATA$__cairn_order");
+/* The segment of the records is what the file has: its head, the records, and the slots, which are not
+ * aligned. */
+typedef u32 __attribute__((aligned(1))) slot;
+extern u8 head[] __asm__("section$start$__CAIRN_DATA$__cairn_head");
+extern u8 raw_start[] __asm__("section$start$__CAIRN_DATA$__cairn_raw");
+extern u8 raw_stop[] __asm__("section$end$__CAIRN_DATA$__cairn_raw");
+extern slot slots_start[] __asm__("section$start$__CAIRN_DATA$__cairn_order");
+extern slot slots_stop[] __asm__("section$end$__CAIRN_DATA$__cairn_order");
 
-/* Both sections exist even if nothing is instrumented, or in a mode without a buffer. */
-__asm__(".zerofill __DATA,__cairn_raw,l_cairn_no_record,4,2\n\t.no_dead_strip l_cairn_no_record\n"
-        ".zerofill __DATA,__cairn_order,l_cairn_no_slot,4,2\n\t.no_dead_strip l_cairn_no_slot\n");
+#ifndef CAIRN_SLOTS
+#define CAIRN_SLOTS 0
+#endif
+#if __aarch64__
+#define PAGE_SHIFT "14"
+#else
+#define PAGE_SHIFT "12"
+#endif
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define ZEROS(section, name, size, align) \
+  ".zerofill __CAIRN_DATA," section "," name "," size "," align "\n\t.no_dead_strip " name "\n"
+
+/* All sections exist even if nothing is instrumented, or in a mode without a buffer. A buffer of a size that
+ * was asked for is here, others have their slots in the objects. */
+__asm__(ZEROS("__cairn_head", "l_cairn_head", TEXT(CAIRN_RAW_HEADER_SIZE + CAIRN_MAX_SCENARIO), PAGE_SHIFT)
+        ZEROS("__cairn_raw", "l_cairn_counts", "8", "2")
+#if CAIRN_SLOTS
+        ZEROS("__cairn_order", "l_cairn_slots", TEXT(4 * CAIRN_SLOTS), "0"));
+#else
+        ZEROS("__cairn_order", "l_cairn_slots", "4", "0"));
+#endif
+_Static_assert((CAIRN_RAW_HEADER_SIZE + CAIRN_MAX_SCENARIO) % 4 == 0, "the records follow the head");
 
 /* The header of the image that this is linked into. */
 struct image {
@@ -71,22 +99,19 @@ enum { MH_DYLIB = 6, MH_BUNDLE = 8, LC_ID_DYLIB = 13, LC_UUID = 27 };
 /* Instrumented objects refer to this: a link without the runtime fails with its name. */
 HIDDEN const u8 cairn_link __asm__("__cairn_link_with_cairn_cc") = 0;
 
-#ifndef CAIRN_SLOTS
-#define CAIRN_SLOTS 0
-#endif
-#if CAIRN_SLOTS
-static u32 __cairn_slots_asked[CAIRN_SLOTS];
-#define ring __cairn_slots_asked
-#else
+/* What the file must have is among the records. */
+extern u32 counts[2] __asm__("l_cairn_counts") HIDDEN;
+#define taken counts[1]  /* first executions so far */
 #define ring slots_start
-#endif
-static u32 taken;    /* first executions so far */
 static u32 sequence; /* number of the latest first call, in modes that count */
 
-static u32 slot_count(void) { return CAIRN_SLOTS ? CAIRN_SLOTS : (u32)(slots_stop - slots_start); }
+static u32 slot_count(void) { return (u32)(slots_stop - slots_start); }
+
+/* ordered reports whether the mode has a buffer: beside the slot that is always there. */
+static int ordered(void) { return slot_count() > 1; }
 
 /* Lengths of input text are bounded. */
-enum { MAX_DIR = 1024, MAX_MODULE = 128, MAX_PATH = MAX_DIR + MAX_MODULE + 128 };
+enum { MAX_HEAD = 4096 /* of a file */, MAX_DIR = 1024, MAX_MODULE = 128, MAX_PATH = MAX_DIR + MAX_MODULE + 128 };
 
 static struct {
   char path[MAX_PATH]; /* directory/module.id. */
@@ -96,6 +121,8 @@ static struct {
   u32 n;      /* number in the file name */
   u64 run;    /* unique number of this run */
   u8 privileged; /* the program has more rights than its caller: never write a file */
+  u8 live;    /* the records are to be a mapped file */
+  u8 mapped;  /* they are */
   u8 claimed; /* file n is ours: replace it */
   u8 dumped;  /* a dump was requested since the last reset */
 } st;
@@ -226,10 +253,19 @@ static u8 *copy(u8 *to, const volatile u8 *from, u64 n) {
   return to;
 }
 
+/* Kinds of files. */
+enum {
+  COPY,  /* a copy of the records */
+  LIVE,  /* the records themselves, from now on */
+  FRESH, /* as LIVE, starting from zero */
+};
+
+static u32 single(void) { return pthread_is_threaded_np && !pthread_is_threaded_np() ? CAIRN_RAW_SINGLE : 0; }
+
 /* fill builds the file at h and returns its end. */
-static u8 *fill(struct header *h) {
+static u8 *fill(struct header *h, int kind) {
   const struct command *id = find(LC_UUID);
-  u64 size = (u64)(raw_stop - raw_start);
+  u64 size = (u64)(raw_stop - raw_start), slots;
   u8 *p = (u8 *)(h + 1), *end;
   copy((u8 *)h->magic, (const u8 *)CAIRN_RAW_MAGIC, sizeof h->magic);
   h->version = CAIRN_RAW_VERSION;
@@ -241,8 +277,19 @@ static u8 *fill(struct header *h) {
   }
   h->scenario_len = (u8)length(st.scenario);
   p = copy(p, (const u8 *)st.scenario, h->scenario_len);
+  if (kind != COPY) p = (u8 *)h + (raw_start - head);
   h->data_offset = (u32)(p - (u8 *)h);
   h->size = size;
+  if (kind != COPY) {
+    h->flags = CAIRN_RAW_CONTINUOUS;
+    h->stored = size;
+    slots = ordered() ? CAIRN_SLOT_SIZE * (u64)slot_count() : 0;
+    if (slots) {
+      h->slots = slot_count();
+      h->next_at = (u64)((u8 *)&taken - raw_start);
+    }
+    return kind == FRESH ? p + size + slots : copy(copy(p, raw_start, size), (const u8 *)ring, slots);
+  }
   h->next = taken; /* before the slots: later ones are not in the file */
   end = copy(p, raw_start, size);
   while (end > p && !end[-1]) end--;
@@ -251,8 +298,7 @@ static u8 *fill(struct header *h) {
     h->slots = slot_count();
     end = copy(end, (const u8 *)ring, CAIRN_SLOT_SIZE * (u64)(h->next < h->slots ? h->next : h->slots));
   }
-  /* After the copy: a thread that starts later is not in it. Counts are then exact. */
-  if (pthread_is_threaded_np && !pthread_is_threaded_np()) h->flags = CAIRN_RAW_SINGLE;
+  h->flags = single(); /* after the copy: a thread that starts later is not in it */
   h->checksum = add_sum(CAIRN_FNV_BASIS, (u8 *)h, (u64)(end - (u8 *)h));
   return end;
 }
@@ -267,31 +313,52 @@ static int write_all(int fd, const u8 *p, u64 n) {
   return 0;
 }
 
-/* emit writes the records to a file. It writes from a copy: the records continue to change, and the
- * checksum must match. */
-static int emit(void) {
+/* place maps a file, or memory, over the segment of the records. */
+static int place(int flags, int fd) {
+  return mmap(head, (u64)((u8 *)slots_stop - head), PROT_RW, flags | MAP_FIXED, fd, 0) == head ? 0 : -1;
+}
+
+/* map_records maps the file over the records. If the file system supports no shared mappings they are memory again,
+ * and the end writes a file. */
+static void map_records(int fd, const u8 *file, u64 size) {
+  st.mapped = !place(MAP_SHARED, fd);
+  if (!st.mapped && !place(MAP_PRIVATE | MAP_ANON, -1)) copy(head, file, size);
+}
+
+/* create creates a file, which no other user may write to. */
+static int create(const char *path) {
+  enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC };
+  int fd = open_dprotected_np ? open_dprotected_np(path, FLAGS, CLASS_D, 0, 0644) : -1;
+  return fd < 0 ? open(path, FLAGS, 0644) : fd;
+}
+
+/* emit writes the records to a file, and maps it over them if they are to be live. It writes from a copy: the records
+ * continue to change, and the checksum must match. It writes zeros as well: a full disk must be noticed here, not in
+ * a probe. */
+static int emit(int kind) {
   char tmp[MAX_PATH];
-  u64 room = sizeof(struct header) + CAIRN_MAX_SCENARIO + (u64)(raw_stop - raw_start) + CAIRN_SLOT_SIZE * (u64)slot_count();
+  u64 room = MAX_HEAD + (u64)(raw_stop - raw_start) + CAIRN_SLOT_SIZE * (u64)slot_count();
   int fd, bad;
   if (!mmap || !open || !write || !rename) return -1;
   put_path(tmp, (u32)(st.run >> 7) & 0xffffff, ".tmp");
   u8 *file = mmap(0, room, PROT_RW, MAP_PRIVATE | MAP_ANON, -1, 0);
   if (file == (u8 *)-1) {
-    print_error("write ", tmp);
+    if (kind == COPY) print_error("write ", tmp);
     return -1;
   }
-  u64 size = (u64)(fill((struct header *)file) - file);
+  u64 size = (u64)(fill((struct header *)file, kind) - file);
   tmp[st.dir] = 0;
   mkdir(tmp, 0777);
   tmp[st.dir] = '/';
-  fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  fd = create(tmp);
   bad = fd < 0;
   if (!bad) {
-    bad = write_all(fd, file, size) | close(fd);
-    bad = bad || publish(tmp);
+    bad = write_all(fd, file, size) || publish(tmp);
     if (bad) unlink(tmp);
+    if (!bad && kind != COPY) map_records(fd, file, size);
+    close(fd);
   }
-  if (bad) print_error("write ", tmp);
+  if (bad && kind == COPY) print_error("write ", tmp);
   munmap(file, room);
   return bad ? -1 : 0;
 }
@@ -308,8 +375,37 @@ static void name_run(void) {
 
 static void clear(void) {
   for (volatile u8 *p = raw_start; p < raw_stop; p++) *p = 0;
-  for (u32 i = 0; i < slot_count(); i++) ((volatile u32 *)ring)[i] = 0;
+  for (u32 i = 0; i < slot_count(); i++) ((volatile slot *)ring)[i] = 0;
   taken = sequence = 0;
+}
+
+/* seal completes the head of the mapped file. */
+static void seal(void) {
+  struct header *h = (struct header *)head;
+  h->checksum = 0;
+  h->flags |= (u16)(CAIRN_RAW_SEALED | (h->shared ? 0 : single()));
+  h->checksum = add_sum(CAIRN_FNV_BASIS, head, (u64)(raw_stop - head) + CAIRN_SLOT_SIZE * (u64)h->slots);
+}
+
+/* restart starts from zero. If fresh is set, the written file is kept and later records go to another one. A child
+ * that cannot create a file continues with that of its parent, so that the sum over all files stays right. */
+static void restart(int fresh, int child) {
+  if (fresh) {
+    st.claimed = st.dumped = 0;
+    name_run();
+    if (st.live && st.dir && !emit(FRESH) && st.mapped) {
+      sequence = 0;
+      return;
+    }
+    if (child && st.mapped) {
+      ((struct header *)head)->shared = 1;
+      st.live = 0; /* and must not be sealed by this process */
+      return;
+    }
+    if (st.mapped && place(MAP_PRIVATE | MAP_ANON, -1)) return;
+    st.mapped = 0;
+  }
+  clear();
 }
 
 static int dump_module(const char *unused) {
@@ -317,15 +413,14 @@ static int dump_module(const char *unused) {
   /* A child that no fork handler ran in would write its parent's counts again. */
   if (!st.dir || getpid() != st.pid) return -1;
   st.dumped = 1;
-  return emit();
+  return st.mapped ? 0 : emit(COPY);
 }
 
 static int reset_module(const char *unused) {
   (void)unused;
+  if (st.mapped && st.dumped) seal();
   st.n += st.dumped;
-  if (st.dumped) name_run();
-  st.claimed = st.dumped = 0;
-  clear();
+  restart(st.dumped, 0);
   return 0;
 }
 
@@ -335,12 +430,13 @@ static int set_dir_module(const char *dir) {
   char path[MAX_PATH], old[MAX_PATH];
   u32 n = st.n, was = st.dir;
   u8 claimed = st.claimed;
-  if (st.privileged || !getpid || getpid() != st.pid) return -1;
+  /* A child that uses its parent's file has none of its own. */
+  if (st.privileged || st.mapped > st.live || !getpid || getpid() != st.pid) return -1;
   put(path, st.path);
   if (claimed) put_path(old, n, ".mipraw");
   st.claimed = 0;
   st.n = 0;
-  if (!set_path(dir) && !emit()) {
+  if (!set_path(dir) && ((st.live && !emit(LIVE)) || !emit(COPY))) {
     if (claimed) unlink(old);
     return 0;
   }
@@ -379,9 +475,8 @@ HIDDEN int __cairn_set_dir(const char *dir) { return dir && *dir ? call_all(SET_
 /* The child starts from zero, so that sums over all files stay right. */
 static void forked(void) {
   st.pid = getpid();
-  st.n = st.claimed = st.dumped = 0;
-  name_run();
-  clear();
+  st.n = 0;
+  restart(1, 1);
 }
 
 static void on_signal(int sig) {
@@ -401,7 +496,8 @@ static void watch(const char *s) {
 
 static void finish(void *unused) {
   (void)unused;
-  dump_module(0);
+  if (st.mapped && st.live) seal();
+  if (!st.mapped) dump_module(0);
 }
 
 __attribute__((constructor(101))) static void start(void) {
@@ -416,6 +512,11 @@ __attribute__((constructor(101))) static void start(void) {
   if (!s || !*s) s = CAIRN_DEFAULT_DIR;
   if (*s) set_path(s);
   if ((s = getenv("CAIRN_SCENARIO"))) put_some(st.scenario, s, CAIRN_MAX_SCENARIO);
+  /* Linkers may lay out the segment otherwise than as the file. */
+  s = getenv("CAIRN_CONTINUOUS");
+  st.live = !(s && *s == '0') && getpagesize && !((u64)head & (u64)(getpagesize() - 1)) && raw_start >= head + sizeof(struct header) + CAIRN_MAX_SCENARIO &&
+            raw_start <= head + MAX_HEAD && (u8 *)slots_start == raw_stop;
+  if (st.live && st.dir) emit(LIVE); /* if that fails, the end tries again, and reports why */
   if (pthread_atfork) pthread_atfork(0, 0, forked);
   if ((s = getenv("CAIRN_SIGNAL"))) watch(s);
   /* Handlers run in reverse order: those that later constructors register run before this one. */

@@ -1,6 +1,5 @@
 /* Static functions get names with a prefix, since debuggers and profilers would attribute them to
  * the program by its symbol table. */
-#define taken __cairn_taken
 #define sequence __cairn_sequence
 #define slot_count __cairn_slot_count
 #define st __cairn_st
@@ -19,6 +18,13 @@
 #define fill __cairn_fill
 #define write_all __cairn_write_all
 #define emit __cairn_emit
+#define place __cairn_place
+#define map_records __cairn_map_records
+#define create __cairn_create
+#define seal __cairn_seal
+#define restart __cairn_restart
+#define single __cairn_single
+#define ordered __cairn_ordered
 #define name_run __cairn_name_run
 #define clear __cairn_clear
 #define dump_module __cairn_dump_module
