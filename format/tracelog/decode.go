@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
@@ -224,7 +225,15 @@ func decodeModule(c *bytecur.Cursor, number uint32) *Module {
 		c.Failf("a path of %d bytes, at most %d are allowed", pathLen, wire.MaxPath)
 	}
 	m.Path = string(c.Bytes(uint64(pathLen)))
+	if isWindowsPath(m.Path) {
+		m.Path = strings.ReplaceAll(m.Path, `\`, "/")
+	}
 	return m
+}
+
+// isWindowsPath reports whether a path begins with a drive, or with the name of a machine.
+func isWindowsPath(path string) bool {
+	return len(path) > 2 && (path[1:3] == `:\` || path[:2] == `\\`)
 }
 
 // interval reads the bounds of a duration.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // noCOFFLTO is why gcc -flto for Windows is refused: the compilers that its linker starts do not run our stand-in for the
@@ -35,8 +36,10 @@ func coffRefusal(cmd *driver.Command, tc driver.Toolchain) string {
 // coffLacks returns a requested feature that programs for Windows cannot have, or "".
 func (o *ShimOptions) coffLacks() string {
 	switch {
-	case o.Mode.Timed():
-		return fmt.Sprintf("mode %s is not supported for Windows: its runtime needs ELF and Linux; modes cover, block, count, full, order and block+order are", o.Mode)
+	case o.Mode == prof.ModeStacks || o.Mode == prof.ModeTrace:
+		return fmt.Sprintf("mode %s is not supported for Windows: its runtime needs ELF and Linux; modes cover, block, count, full, order, block+order and spike are", o.Mode)
+	case o.Exact || o.Flight || o.Signals || o.Control:
+		return "--clock exact, --flight, --tick signal and --control are not supported for Windows: there a thread keeps the clock of mode spike"
 	case o.Runtime != "":
 		return "--shared-runtime is not supported for Windows"
 	case o.Prove:
@@ -50,11 +53,12 @@ func buildCOFF(ctx context.Context, tmp string, src sources, c Compiler, opts Sh
 	if err := src.write(); err != nil {
 		return err
 	}
-	flags := slices.Concat([]string{"-Os"}, opts.Target, nativert.COFFFlags(), nativert.ObjectArgs(opts.DefaultDir, opts.Slots))
-	cmd := exec.CommandContext(ctx, c.forC().Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, coffObject), nativert.COFFSource)...)
+	source, args := nativert.COFFSource(opts.Options)
+	flags := slices.Concat([]string{"-Os"}, opts.Target, nativert.COFFFlags(), args)
+	cmd := exec.CommandContext(ctx, c.forC().Path, append(flags, "-x", "c", "-c", "-o", filepath.Join(tmp, coffObject), source)...)
 	cmd.Dir = src.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compiling %s: %w: %s", nativert.COFFSource, err, bytes.TrimSpace(out))
+		return fmt.Errorf("compiling %s: %w: %s", source, err, bytes.TrimSpace(out))
 	}
 	script, err := os.ReadFile(filepath.Join(src.dir, nativert.COFFScript))
 	if err != nil {

@@ -230,7 +230,7 @@ func (n *spikeNames) open(m *namedModule) {
 		return
 	}
 	m.opened = true
-	if m.path == "" || m.path[0] == '[' || strings.HasPrefix(m.path, "linux-vdso") { // of the kernel
+	if m.path == "" || m.path[0] == '[' || strings.HasPrefix(m.path, "linux-vdso") || isOfWindows(m.path) { // of the kernel
 		return
 	}
 	if m.file = n.debug[m.id]; m.file != nil {
@@ -261,6 +261,11 @@ func (n *spikeNames) open(m *namedModule) {
 			verb.Note(n.streams, "%s: %s: what was inlined there is part of the functions that contain it", m.file.Path(), s)
 		}
 	}
+}
+
+// isOfWindows reports whether a module is a part of Windows, of which functions have names only in Microsoft's files.
+func isOfWindows(path string) bool {
+	return len(path) > 2 && strings.HasPrefix(strings.ToLower(path[1:]), ":/windows/")
 }
 
 // find opens the file that a log names, or one of that build beside the log.

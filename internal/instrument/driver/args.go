@@ -88,7 +88,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if c.Language {
 		out = append(out, "-x", "none")
 	}
-	guest := tc.Timed && c.Shared && !c.Musl && !tc.Musl
+	guest := tc.Timed && tc.Object == asm.ELF && c.Shared && !c.Musl && !tc.Musl
 	if guest && tc.Guest != "" {
 		out = append(out, tc.Guest)
 	}

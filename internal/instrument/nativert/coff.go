@@ -1,7 +1,20 @@
 package nativert
 
-// COFFSource is the source of the runtime for Windows.
-const COFFSource = "coff.c"
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/cairnprof/cairn/internal/instrument/probe"
+)
+
+// COFFSource returns the source of the runtime for Windows in a mode, and what it is compiled with besides COFFFlags. That of
+// the clock has unwind tables: debuggers and profilers find the stacks of calls that it judges.
+func COFFSource(o probe.Options) (source string, args []string) {
+	if o.Mode.Timed() {
+		return "coff_timed.c", []string{"-fasynchronous-unwind-tables", runtimeDir(o.DefaultDir), "-DCAIRN_DEFAULTS=" + strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms"))}
+	}
+	return "coff.c", ObjectArgs(o.DefaultDir, o.Slots)
+}
 
 // COFFFlags returns the compiler's flags for it. A first call may occur while arguments are in vector registers, so the
 // runtime must not use any, and there may be no C library that checks the stack.

@@ -27,6 +27,11 @@ var blocking = sync.OnceValue(func() map[string]bool {
 		"sem_wait sem_timedwait mtx_lock cnd_wait thrd_sleep thrd_join semop semtimedop msgrcv msgsnd mq_receive mq_send",
 		"wait waitpid wait3 wait4 waitid system fork vfork posix_spawn dlopen mmap mmap64 munmap mprotect madvise syscall futex",
 		"sched_yield getrandom getpass",
+		"Sleep SleepEx SwitchToThread WaitForSingleObject WaitForSingleObjectEx WaitForMultipleObjects WaitForMultipleObjectsEx WaitOnAddress SignalObjectAndWait",
+		"EnterCriticalSection AcquireSRWLockExclusive AcquireSRWLockShared SleepConditionVariableCS SleepConditionVariableSRW InitOnceExecuteOnce",
+		"CreateFileA CreateFileW ReadFile WriteFile CloseHandle FlushFileBuffers DeviceIoControl GetOverlappedResult FindFirstFileA FindFirstFileW GetQueuedCompletionStatus",
+		"LoadLibraryA LoadLibraryW LoadLibraryExA LoadLibraryExW VirtualAlloc VirtualFree MapViewOfFile CreateProcessA CreateProcessW WSARecv WSASend",
+		"GetMessageA GetMessageW MsgWaitForMultipleObjects SendMessageA SendMessageW SwapBuffers DwmFlush fopen_s",
 	} {
 		for _, name := range bytes.Fields([]byte(list)) {
 			names[string(name)] = true
@@ -55,8 +60,13 @@ func called(target []byte) string {
 		target = target[:i]
 	}
 	target = bytes.TrimLeft(target, "_")
-	for _, prefix := range []string{"libc_", "GI_", "isoc99_", "isoc23_"} {
+	for _, prefix := range []string{"imp_", "libc_", "GI_", "isoc99_", "isoc23_"} {
 		target = bytes.TrimPrefix(target, []byte(prefix))
+	}
+	for _, inlined := range []string{"Z6printf", "Z7fprintf", "Z8vfprintf"} { // of mingw-w64's headers, in C++
+		if bytes.HasPrefix(target, []byte(inlined)) {
+			return inlined[2:]
+		}
 	}
 	return string(bytes.TrimSuffix(target, []byte("_chk")))
 }

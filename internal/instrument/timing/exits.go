@@ -28,9 +28,10 @@ type body struct {
 	insns   []bodyInsn
 	succs   [][]int // by block, through all fragments
 	exits   []exit
-	refused string // why it cannot be timed; "" if it can
-	rep     bool   // it has a string instruction that repeats
-	live    regSet // at the entry
+	refused string      // why it cannot be timed; "" if it can
+	rep     bool        // it has a string instruction that repeats
+	live    regSet      // at the entry
+	leaves  []departure // of COFF: where the exits are checked
 }
 
 // bodyInsn is an instruction, or a line of inline assembly.

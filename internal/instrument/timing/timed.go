@@ -92,6 +92,7 @@ type timer struct {
 	departs   bool            // code calls timedDeparts
 	switches  bool            // code calls timedSuspends and timedResumes
 	cfa       []cfaChange     // not in mode trace
+	frames    []frame         // of COFF, ascending
 }
 
 // Rewrite returns the text of u with the code of a timed mode.
@@ -109,7 +110,11 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	t.Result.Source = t.Source
 	t.scanEarly()
 	t.scanPads()
-	if opts.Mode != prof.ModeTrace {
+	switch {
+	case t.isCOFF():
+		t.on = coffTiming{}
+		t.scanFrames()
+	case opts.Mode != prof.ModeTrace:
 		t.scanCFA()
 	}
 	for _, fn := range u.Funcs {
@@ -120,6 +125,9 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	}
 	t.analyse()
 	for _, b := range t.all {
+		if t.isCOFF() {
+			t.planEpilogues(b)
+		}
 		if reason := t.reason(b, opts.Reason(b.fn, opts.SourceFor(b.fn.Name, t.Source))); reason != "" {
 			t.Result.Skipped = append(t.Result.Skipped, probe.Skipped{Name: b.name, Reason: reason})
 			continue
@@ -129,9 +137,14 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	if t.Result.Functions == 0 {
 		return u.Src, t.Result
 	}
+	if t.isCOFF() {
+		return appendCOFFNeed(t.Render()), t.Result
+	}
 	t.hide()
 	return t.AppendNeed(t.Render(), needSymbol, RuntimeSymbol), t.Result
 }
+
+func (t *timer) isCOFF() bool { return t.Unit.Object == asm.COFF }
 
 // hide makes the names of the runtime hidden.
 func (t *timer) hide() {
@@ -191,6 +204,10 @@ func (t *timer) reason(b *body, why string) string {
 func (t *timer) body(b *body) {
 	t.Result.Functions++
 	t.Result.Exits += len(b.exits)
+	if t.isCOFF() {
+		t.coffBody(b)
+		return
+	}
 	if sec := b.fn.Main().Sec; !t.needs[sec] {
 		t.needs[sec] = true
 		t.InsertNeed(b.fn, needSymbol)

@@ -1,0 +1,232 @@
+/* Evaluation of exits that look slow by the clock, as c/timed/timed_slow.c does it: the duration of the call lies in
+ * [e - t1, e - t0]. The first of a chain of calls to cross its threshold is the peak, and opens an episode; callers that
+ * cross later are its parents. */
+
+/* thread_of returns the state of this thread, 0 if there is no memory. */
+static struct thread *thread_of(struct process *p) {
+  struct thread *t = TlsGetValue(p->tls);
+  if (t) return t;
+  t = VirtualAlloc(0, sizeof *t, MEM_RESERVE | MEM_COMMIT, READWRITE);
+  if (!t) return 0;
+  t->tid = GetCurrentThreadId();
+  t->stack_base[t->stacks++] = (u8 *)stack_base();
+  add(&p->threads, 1);
+  TlsSetValue(p->tls, t);
+  return t;
+}
+
+/* stack_of returns the number of the stack that the thread is on, 0 for its own: fibers have others. */
+static u32 stack_of(struct thread *t) {
+  u8 *base = (u8 *)stack_base();
+  for (u32 i = 0; i < t->stacks; i++)
+    if (t->stack_base[i] == base) return i;
+  if (t->stacks == STACKS) return LOG_STACK_UNKNOWN;
+  t->stack_base[t->stacks] = base;
+  return t->stacks++;
+}
+
+static u64 ran(const struct slow_call *c) { return c->e - c->t1; }
+
+/* children fills entries with the largest slow callee of the peak, the largest callee of that one, and so on while a callee
+ * has at least half of its caller's time. The ring is in the order of exits. */
+static u32 children(struct thread *t, struct entry *out, u32 *flags) {
+  u64 first = less(t->calls, CALLS), last = t->calls - 1;
+  const struct slow_call *of = &t->call[last % CALLS];
+  u32 n = 0;
+  while (n < MAX_CHILDREN) {
+    const struct slow_call *best = 0;
+    u64 best_at = 0, ceiling = 0, inner = (u64)-1;
+    u64 i = last;
+    while (i-- > first) {
+      const struct slow_call *c = &t->call[i % CALLS];
+      if (c->e < of->t0) break;
+      if (c->sp >= of->sp || c->t0 < of->t0 || c->stack != of->stack) continue;
+      if (c->sp < ceiling && c->t0 >= inner) continue; /* within the last examined callee */
+      ceiling = c->sp, inner = c->t0;
+      if (!best || ran(c) > ran(best)) best = c, best_at = i;
+    }
+    if (first && i + 1 == first) *flags |= LOG_EPISODE_CHILDREN_CUT;
+    if (!best || ran(best) * 2 < ran(of)) break;
+    out[n++] = (struct entry){best->site, ran(best), best->e - best->t0, 0, (u32)best->sp};
+    of = best, last = best_at;
+  }
+  return n;
+}
+
+/* open_episode writes an episode, of which the stack is s from an index on. */
+static void open_episode(struct process *p, struct thread *t, const struct slow_call *c, const struct stack *s, u32 from, u32 left) {
+  u32 flags = s->cut ? LOG_EPISODE_CUT : 0, n = 0;
+  u64 *f = t->record, number = add(&p->episodes, 1) + 1;
+  struct entry *x = (struct entry *)((u8 *)f + LOG_EPISODE_SIZE);
+  for (u32 i = from; i < s->n; i++) x[n++] = s->entry[i];
+  if (!n) x[n++] = (struct entry){c->site, 0, 0, 0, (u32)c->sp};
+  x->flags = left, x->lo = ran(c), x->hi = c->e - c->t0;
+  u32 below = children(t, x + n, &flags);
+  f[1] = number, f[2] = c->e, f[3] = x->lo, f[4] = x->hi, f[5] = p->threshold, f[6] = 0;
+  f[7] = flags | c->stack << LOG_STACK_SHIFT;
+  f[8] = n | below << 16 | (u64)(s->found - from) << 32;
+  f[9] = 0;
+  int written = write_episode(p, t, f, LOG_EPISODE_SIZE + (n + below) * LOG_ENTRY_SIZE);
+  t->open[t->opened++ % OPEN] = (struct open_episode){number, c->sp, c->t0, c->stack, (u32)written};
+}
+
+/* parent_of adds the call as a parent to the episodes found in its callees, and reports whether there is one. */
+static int parent_of(struct process *p, struct thread *t, const struct slow_call *c, u32 left) {
+  int any = 0;
+  for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
+    const struct open_episode *o = &t->open[i % OPEN];
+    if (o->stack != c->stack || o->sp >= c->sp || c->t0 > o->t0) continue;
+    any = 1;
+    if (!o->written) continue;
+    u64 *f = t->record;
+    f[1] = o->number, f[2] = c->e, f[3] = ran(c), f[4] = c->e - c->t0, f[5] = c->site, f[6] = p->threshold;
+    f[7] = left | c->stack << LOG_STACK_SHIFT | (u64)(u32)c->sp << 32;
+    write_record(p, LOG_TYPE_PARENT, t->tid, f, LOG_PARENT_SIZE, c->e);
+  }
+  return any;
+}
+
+/* evaluate judges a call, whose stack is s from an index on, or if s is 0 that of the context. */
+static void evaluate(struct process *p, struct thread *t, struct slow_call now, struct stack *s, u32 from) {
+  struct slow_call *c = &t->call[t->calls++ % CALLS];
+  u32 left = s ? LOG_ENTRY_LEFT : 0;
+  *c = now;
+  c->stack = stack_of(t);
+  add(&p->slow, 1);
+  if (p->off || c->e - c->t0 < p->threshold) return;
+  if (ran(c) < p->threshold) {
+    add(&p->borderline, 1);
+    return;
+  }
+  if (parent_of(p, t, c, left)) return;
+  if (!s) walk(p, &t->context, c->e, s = &t->stack);
+  open_episode(p, t, c, s, from, left);
+}
+
+/* begin returns the state of this thread, 0 if it is in use already: in a handler that interrupted this code. */
+static struct thread *begin(struct process *p) {
+  struct thread *t = p ? thread_of(p) : 0;
+  if (!t || t->busy) return 0;
+  t->busy = 1;
+  return t;
+}
+
+static void end(struct thread *t) { store(&t->busy, 0); }
+
+/* left judges the calls of the stack that was raised, below a stack pointer, as ended now. */
+static void left(struct process *p, struct thread *t, u64 sp) {
+  struct stack *s = &t->raised;
+  u64 e = now(p);
+  u32 n = 0;
+  while (n < s->n && s->sp[n] < sp) n++;
+  for (u32 i = 0; i < s->n; i++) set_times(s, i, e);
+  for (u32 i = 0; i < n; i++) {
+    struct entry *x = &s->entry[i];
+    if (x->flags & LOG_ENTRY_NO_STAMP) continue;
+    if (x->hi > p->low * 1000ull) evaluate(p, t, (struct slow_call){x->pc, s->sp[i], s->t0[i], s->t1[i], e, 0}, s, i);
+    store(slot(p, s->sp[i]), 0);
+  }
+  s->n = 0;
+}
+
+/* ---- what inserted code calls ---- */
+
+/* The registers at the call of a routine, and where it returns to. */
+struct registers {
+  u64 r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbx, rdx, rcx, rax, rbp, site;
+};
+
+static void get_context(const struct registers *r, struct context *c) {
+  c->rbx = r->rbx, c->rbp = r->rbp, c->rsi = r->rsi, c->rdi = r->rdi;
+  c->r12 = r->r12, c->r13 = r->r13, c->r14 = r->r14, c->r15 = r->r15;
+  c->rip = r->site, c->rsp = (u64)(r + 1);
+}
+
+/* of_slow: r11 is the stack pointer at the entry. */
+static void of_slow(struct process *p, const struct registers *r) {
+  struct slow_call c = {.site = r->site, .sp = r->r11, .e = now(p)};
+  struct thread *t;
+  if (!entered(p, c.sp, c.e, &c.t0, &c.t1)) return;
+  if (!(t = begin(p))) {
+    add(&p->dropped, c.e - c.t0 >= p->threshold);
+    return;
+  }
+  get_context(r, &t->context);
+  evaluate(p, t, c, 0, 0);
+  end(t);
+}
+
+/* of_arrived: control is back in the call with the stack pointer r11 at its entry. */
+static void of_arrived(struct process *p, const struct registers *r) {
+  struct thread *t = TlsGetValue(p->tls);
+  if (!t || !t->raised.n || !(t = begin(p))) return;
+  left(p, t, r->r11);
+  end(t);
+}
+
+/* of_raises: what is called next may leave calls. */
+static void of_raises(struct process *p, const struct registers *r) {
+  struct thread *t = begin(p);
+  if (!t) return;
+  get_context(r, &t->context);
+  walk(p, &t->context, now(p), &t->raised);
+  end(t);
+}
+
+/* of_departs: what is called next ends the thread. */
+static void of_departs(struct process *p, const struct registers *r) {
+  struct thread *t = begin(p);
+  if (!t) return;
+  get_context(r, &t->context);
+  walk(p, &t->context, now(p), &t->raised);
+  left(p, t, (u64)-1);
+  end(t);
+}
+
+static void save_vectors(const struct process *p, u8 *to) {
+  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
+  for (u32 i = 0; i < 8; i++) ((volatile u64 *)(to + 512))[i] = 0;
+  if (low) __asm__ volatile("xsave64 (%0)" : : "r"(to), "a"(low), "d"(high) : "memory");
+  else __asm__ volatile("fxsave64 (%0)" : : "r"(to) : "memory");
+}
+
+static void restore_vectors(const struct process *p, const u8 *from) {
+  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
+  if (low) __asm__ volatile("xrstor64 (%0)" : : "r"(from), "a"(low), "d"(high) : "memory");
+  else __asm__ volatile("fxrstor64 (%0)" : : "r"(from) : "memory");
+}
+
+static u32 last_error(void) {
+  u32 v;
+  __asm__ volatile("movl %%gs:0x68, %0" : "=r"(v));
+  return v;
+}
+
+/* ROUTINE defines a routine, in assembly that keeps all registers. */
+#define ROUTINE(name)                                                                                                \
+  __attribute__((used)) void __cairn_do_##name(const struct registers *r, u8 *vectors) {                             \
+    struct process *p = state;                                                                                       \
+    u32 error = last_error();                                                                                        \
+    if (!p) return;                                                                                                  \
+    save_vectors(p, vectors);                                                                                        \
+    of_##name(p, r);                                                                                                 \
+    restore_vectors(p, vectors);                                                                                     \
+    __asm__ volatile("movl %0, %%gs:0x68" : : "r"(error));                                                           \
+  }                                                                                                                  \
+  __asm__(".text\n.globl __cairn_" #name "\n.def __cairn_" #name "; .scl 2; .type 32; .endef\n"                      \
+          ".seh_proc __cairn_" #name "\n__cairn_" #name ":\n"                                                        \
+          "pushq %rbp\n.seh_pushreg %rbp\npushq %rax\n.seh_pushreg %rax\npushq %rcx\n.seh_pushreg %rcx\n"            \
+          "pushq %rdx\n.seh_pushreg %rdx\npushq %rbx\n.seh_pushreg %rbx\npushq %rsi\n.seh_pushreg %rsi\n"            \
+          "pushq %rdi\n.seh_pushreg %rdi\npushq %r8\n.seh_pushreg %r8\npushq %r9\n.seh_pushreg %r9\n"                \
+          "pushq %r10\n.seh_pushreg %r10\npushq %r11\n.seh_pushreg %r11\npushq %r12\n.seh_pushreg %r12\n"            \
+          "pushq %r13\n.seh_pushreg %r13\npushq %r14\n.seh_pushreg %r14\npushq %r15\n.seh_pushreg %r15\n"            \
+          "movq %rsp, %rbp\n.seh_setframe %rbp, 0\n.seh_endprologue\n"                                               \
+          "andq $-64, %rsp\nsubq $2880, %rsp\ncld\nmovq %rbp, %rcx\nleaq 64(%rsp), %rdx\n"                           \
+          "call __cairn_do_" #name "\nmovq %rbp, %rsp\npopq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %r11\n"      \
+          "popq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rbx\npopq %rdx\npopq %rcx\npopq %rax\n"        \
+          "popq %rbp\nret\n.seh_endproc\n");
+
+ROUTINE(slow)
+ROUTINE(arrived)
+ROUTINE(raises)
+ROUTINE(departs)

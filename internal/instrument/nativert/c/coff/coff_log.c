@@ -1,0 +1,265 @@
+/* The log: a file of chunks that are mapped while they are written. Package format/tracelog/wire documents it. Any thread
+ * writes, under a lock that it waits for only so long: another may have been ended or suspended in it. */
+
+static int take(struct process *p) {
+  enum { SPINS = 1000, TRIES = 2000 };
+  for (u32 i = 0; i < TRIES; i++) {
+    for (u32 k = 0; k < SPINS; k++) {
+      if (!__atomic_exchange_n(&p->lock, 1, __ATOMIC_ACQUIRE)) return 1;
+      __asm__ volatile("pause");
+    }
+    Sleep(i > 10);
+  }
+  add(&p->dropped, 1);
+  return 0;
+}
+
+static void give(struct process *p) { store(&p->lock, 0); }
+
+/* copy uses volatile accesses, so that no compiler replaces it by a call. */
+static void copy(void *to, const void *from, u64 n) {
+  while (n--) ((u8 *)to)[n] = ((const volatile u8 *)from)[n];
+}
+
+static u32 sum_of(const u8 *p, u32 n) {
+  u32 sum = 2166136261u;
+  while (n--) sum = (sum ^ *p++) * 16777619u;
+  return sum;
+}
+
+/* map_at maps a part of the file, which grows as needed. */
+static u8 *map_at(struct process *p, u64 at) {
+  u64 size = at + LOG_CHUNK_SIZE;
+  void *m = CreateFileMappingW(p->file, 0, READWRITE, (u32)(size >> 32), (u32)size, 0);
+  u8 *view = m ? MapViewOfFile(m, MAP_WRITE, (u32)(at >> 32), (u32)at, LOG_CHUNK_SIZE) : 0;
+  if (m) CloseHandle(m);
+  return view;
+}
+
+static void fail(struct process *p, const u16 *what) {
+  p->failed = 1;
+  print_error(what, p->path);
+}
+
+/* seal closes the chunk. */
+static void seal(struct process *p) {
+  u8 *c = p->chunk;
+  *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = p->last;
+  *(u32 *)(c + LOG_CHUNK_USED_OFFSET) = p->used;
+  *(u32 *)(c + LOG_CHUNK_CHECKSUM_OFFSET) = sum_of(c, LOG_CHUNK_CHECKSUM_OFFSET);
+  if (c != p->first) UnmapViewOfFile(c);
+  p->chunk = 0;
+}
+
+/* room returns room for a record, with its header but for the type, or 0. */
+static u8 *room(struct process *p, u32 size, u32 a, u64 time) {
+  if (p->failed || !p->file) return 0;
+  if (p->chunk && p->used + size > LOG_MAX_PAYLOAD) seal(p);
+  if (!p->chunk) {
+    u8 *c = map_at(p, (p->chunks + 1ull) * LOG_CHUNK_SIZE);
+    if (!c) return fail(p, u"no room for the log "), (u8 *)0;
+    p->chunk = c, p->used = 0, p->chunks++;
+    *(u32 *)c = LOG_CHUNK_MAGIC;
+    *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = LOG_KIND_RECORDS;
+    *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = p->pid;
+    *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) = p->chunks - 1;
+    *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = time;
+    *(u64 *)(c + LOG_CHUNK_DROPPED_OFFSET) = p->dropped;
+  }
+  u8 *r = p->chunk + LOG_CHUNK_HEADER_SIZE + p->used;
+  p->used += size, p->last = most(p->last, time);
+  ((u16 *)r)[1] = (u16)size, ((u32 *)r)[1] = a;
+  return r;
+}
+
+/* put_record copies a record; readers see it when its type is there. */
+static void put_record(struct process *p, u32 type, u32 a, const void *from, u32 size, u64 time) {
+  u8 *r = room(p, size, a, time);
+  if (!r) return;
+  copy(r + 8, (const u8 *)from + 8, size - 8);
+  store((u16 *)r, (u16)type);
+}
+
+/* ---- modules ---- */
+
+/* put_text appends a text in UTF-8 to a record, and returns its length. */
+static u32 put_text(u8 *to, const u16 *text, u32 most_bytes) {
+  i32 n = WideCharToMultiByte(UTF8, 0, text, -1, (char *)to, (i32)most_bytes, 0, 0);
+  return n > 0 ? (u32)n - 1 : 0;
+}
+
+/* preferred returns the address of an image that its file has, which the loader replaces in memory; 0 if the file cannot be
+ * read. */
+static u64 preferred(const u16 *path) {
+  enum { READ = (i32)0x80000000, OPEN_EXISTING = 3, BASE = 24 + 24 };
+  static u8 head[1024];
+  u32 done = 0, at;
+  void *f = CreateFileW(path, (u32)READ, SHARE_ALL, 0, OPEN_EXISTING, NORMAL, 0);
+  if (f == (void *)-1) return 0;
+  i32 ok = ReadFile(f, head, sizeof head, &done, 0);
+  CloseHandle(f);
+  if (!ok || done < 64) return 0;
+  at = *(const u32 *)(head + 60);
+  return at < done && at + BASE + 8 <= done ? *(const u64 *)(head + at + BASE) : 0;
+}
+
+static void write_module(struct process *p, struct module *m, u32 flags) {
+  enum { ROOM = 3 * MAX_DIR };
+  static u8 record[LOG_MODULE_SIZE + ROOM + 8] __attribute__((aligned(8)));
+  u64 *f = (u64 *)record, time = now(p);
+  u32 length = 0, known = 0, unused;
+  for (u32 i = 0; i < sizeof record / 8; i++) ((volatile u64 *)record)[i] = 0;
+  if (!(flags & LOG_MODULE_UNLOADED)) {
+    const struct codeview *id = find_id(m->base);
+    length = put_text(record + LOG_MODULE_SIZE, m->path, ROOM);
+    if (id) copy(record + 48, id->id, known = sizeof id->id);
+    if (find_section(m->base, ".crnt", &unused)) flags |= LOG_MODULE_INSTRUMENTED;
+    flags |= m->main ? LOG_MODULE_MAIN : 0;
+  }
+  f[1] = time, f[2] = (u64)m->base - (length ? preferred(m->path) : 0), f[3] = (u64)m->base, f[4] = (u64)m->base + m->size;
+  ((u32 *)record)[10] = flags;
+  ((u16 *)record)[22] = (u16)known, ((u16 *)record)[23] = (u16)length;
+  put_record(p, LOG_TYPE_MODULE, m->number, record, LOG_MODULE_SIZE + ((length + 7) & ~7u), time);
+  m->written = 1;
+}
+
+/* add_module notes a module. The loader calls it, before code of the module runs. */
+static void add_module(struct process *p, u8 *base, const u16 *path, u32 bytes) {
+  struct module *m = p->module;
+  if (!take(p)) return;
+  while (m < p->module + p->modules && m->base && m->base != base) m++;
+  if (m < p->module + MODULES && m->base != base) {
+    if (m == p->module + p->modules) p->modules++;
+    u32 n = bytes < sizeof m->path - 2 ? bytes : sizeof m->path - 2;
+    copy(m->path, path, n);
+    m->path[n / 2] = 0;
+    m->base = base, m->size = image_size(base), m->number = p->numbers++, m->main = !m->number, m->written = 0;
+    if (p->file) write_module(p, m, 0);
+  }
+  give(p);
+}
+
+static void remove_module(struct process *p, const u8 *base) {
+  if (!take(p)) return;
+  for (struct module *m = p->module; m < p->module + p->modules; m++) {
+    if (m->base != base) continue;
+    if (m->written) write_module(p, m, LOG_MODULE_UNLOADED);
+    m->base = 0;
+  }
+  give(p);
+}
+
+/* list_modules notes all modules. The program is the first. */
+static void list_modules(struct process *p) {
+  static const void *modules[MODULES];
+  static u16 path[MAX_DIR];
+  u32 size = 0;
+  if (!K32EnumProcessModules((void *)-1, modules, sizeof modules, &size)) size = 0;
+  for (u32 i = 0; i < size / sizeof *modules && i < MODULES; i++)
+    add_module(p, (u8 *)modules[i], path, 2 * GetModuleFileNameW(modules[i], path, MAX_DIR - 1));
+}
+
+/* ---- the file ---- */
+
+static void write_trailer(struct process *p, int final) {
+  u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE), n = p->ticks;
+  u32 flags = (p->off ? LOG_TRAILER_OFF : 0) | (final || p->ended ? LOG_TRAILER_FINAL : 0);
+  f[1] = now(p), f[2] = n, f[3] = p->blind, f[4] = p->late, f[5] = p->worst;
+  f[6] = p->borderline, f[7] = p->slow, f[8] = p->dropped, f[9] = p->left_out;
+  f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ull;
+  f[13] = LOG_TICK_THREAD | (u64)p->threads << 32;
+  f[16] = p->episodes;
+  ((u32 *)f)[1] = flags;
+}
+
+static void write_header(struct process *p, u8 *h) {
+  copy(h, LOG_MAGIC, 8);
+  *(u16 *)(h + LOG_VERSION_OFFSET) = LOG_VERSION;
+  *(u16 *)(h + LOG_SIZE_OFFSET) = LOG_HEADER_SIZE;
+  *(u32 *)(h + LOG_PID_OFFSET) = p->pid;
+  *(u64 *)(h + LOG_REALTIME_OFFSET) = p->real;
+  *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->mono;
+  *(u32 *)(h + LOG_FLAGS_OFFSET) = LOG_CALLS_UNKNOWN << LOG_CALLS_SHIFT;
+  *(u32 *)(h + LOG_MODE_OFFSET) = LOG_MODE_SPIKE;
+  *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
+}
+
+/* create makes the file, under the first free name: DIR\<program>.<id>.<pid>.<n>.cairnlog. */
+static void *create(struct process *p) {
+  const struct codeview *id = p->modules ? find_id(p->module->base) : 0;
+  const u16 *name = p->module->path;
+  for (const u16 *s = name; *s; s++)
+    if (*s == '\\' || *s == '/') name = s + 1;
+  u16 *q = put(p->path, p->dir);
+  CreateDirectoryW(p->dir, 0);
+  *q++ = '\\';
+  for (u32 i = 0; name[i] && i < 128; i++) *q++ = name[i];
+  *q++ = '.';
+  for (u32 i = 0; id && i < 12; i++) *q++ = u"0123456789abcdef"[i & 1 ? id->id[i / 2] & 15 : id->id[i / 2] >> 4];
+  *q++ = '.';
+  q = put(put_number(q, p->pid), u".");
+  for (u32 n = 0;; n++) {
+    put(put_number(q, n), u".cairnlog");
+    void *f = CreateFileW(p->path, (u32)GENERIC_RW, SHARE_ALL, 0, CREATE_NEW, NORMAL, 0);
+    if (f != (void *)-1) return f;
+    if (GetLastError() != FILE_EXISTS || n > 10000) return 0;
+  }
+}
+
+/* begin_log makes the log, with the trailer as its first record and the modules. */
+static int begin_log(struct process *p) {
+  if (p->file) return 1;
+  if (p->failed || !*p->dir) return 0;
+  u8 *h;
+  if (!(p->file = create(p))) return fail(p, u"cannot create the log "), 0;
+  if (!(h = map_at(p, 0))) return fail(p, u"no room for the log "), 0;
+  write_header(p, h);
+  UnmapViewOfFile(h);
+  u8 *r = room(p, LOG_TRAILER_SIZE, 0, now(p));
+  if (!r) return 0;
+  p->first = p->chunk;
+  write_trailer(p, 0);
+  store((u16 *)r, LOG_TYPE_TRAILER);
+  for (struct module *m = p->module; m < p->module + p->modules; m++)
+    if (m->base) write_module(p, m, 0);
+  return 1;
+}
+
+/* write_thread writes the name of a thread, once. */
+static void write_thread(struct process *p, struct thread *t, u64 time) {
+  u64 record[(LOG_THREAD_SIZE + MAX_NAME) / 8] = {0, time, t->name_length};
+  copy(record + 3, t->name, t->name_length);
+  put_record(p, LOG_TYPE_THREAD, t->tid, record, LOG_THREAD_SIZE + ((t->name_length + 7) & ~7u), time);
+  t->named = 1;
+}
+
+static void write_record(struct process *p, u32 type, u32 tid, const u64 *f, u32 size, u64 time) {
+  if (!take(p)) return;
+  if (begin_log(p)) put_record(p, type, tid, f, size, time);
+  give(p);
+}
+
+/* write_episode writes an episode unless there were too many in this second, and reports whether it did. */
+static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 size) {
+  u64 time = f[2];
+  if (!take(p)) return 0;
+  if (time / SECOND != p->second) p->second = time / SECOND, p->in_second = 0;
+  int written = p->in_second < p->rate && begin_log(p);
+  if (written) {
+    p->in_second++;
+    if (!t->named) write_thread(p, t, time);
+    put_record(p, LOG_TYPE_EPISODE, t->tid, f, size, time);
+    write_trailer(p, 0);
+  } else if (p->file) {
+    p->left_out++;
+  }
+  give(p);
+  return written;
+}
+
+/* look brings the trailer up to date; the clock's thread calls it. */
+static void look(struct process *p) {
+  if (!take(p)) return;
+  if (begin_log(p)) write_trailer(p, 0);
+  give(p);
+}

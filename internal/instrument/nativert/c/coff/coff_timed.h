@@ -1,0 +1,201 @@
+/* The runtime of mode spike for Windows: what its files share.
+ *
+ *   coff_timed.c   the environment, modules that share the state, the end
+ *   coff_clock.c   the clock and its thread, the window
+ *   coff_stack.c   stacks by unwind tables
+ *   coff_judge.c   calls that seem slow: intervals, thresholds, episodes
+ *   coff_log.c     the log and the modules in it
+ *
+ * It is the counterpart of c/timed, and smaller. The log is a file that is mapped a chunk at a time, so that what was
+ * found is in it however the process ends; a thread that finds something writes it itself, under a lock. Nothing under
+ * that lock needs the loader's. The code may run where vector registers hold a return value: it uses none, and saves them
+ * before it calls the system. */
+#ifndef CAIRN_COFF_TIMED_H
+#define CAIRN_COFF_TIMED_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#include "timedwire.h"
+#include "coff_timed_names.h"
+
+/* ---- kernel32 ---- */
+
+#define IMPORT(type, name, ...) __declspec(dllimport) type name(__VA_ARGS__)
+
+struct exception {
+  u32 code, flags;
+  struct exception *outer;
+  u64 at;
+  u32 count, pad;
+  u64 info[15];
+};
+struct context {
+  u64 home[6];
+  u32 flags, mxcsr;
+  u16 segment[6];
+  u32 eflags;
+  u64 debug[6], rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15, rip;
+  u8 vectors[976];
+} __attribute__((aligned(16)));
+_Static_assert(sizeof(struct context) == 1232 && __builtin_offsetof(struct context, rip) == 0xf8, "CONTEXT of winnt.h");
+struct pointers {
+  struct exception *exception;
+  struct context *context;
+};
+struct function {
+  u32 begin, end, unwind;
+};
+
+IMPORT(u32, GetEnvironmentVariableW, const u16 *, u16 *, u32);
+IMPORT(u32, GetFullPathNameW, const u16 *, u32, u16 *, u16 **);
+IMPORT(u32, GetModuleFileNameW, const void *, u16 *, u32);
+IMPORT(i32, GetModuleHandleExW, u32, const void *, void **);
+IMPORT(void *, GetModuleHandleW, const u16 *);
+IMPORT(void *, GetProcAddress, void *, const char *);
+IMPORT(u32, GetCurrentProcessId, void);
+IMPORT(u32, GetCurrentThreadId, void);
+IMPORT(void, ExitProcess, u32);
+IMPORT(u32, GetLastError, void);
+IMPORT(void, Sleep, u32);
+IMPORT(void *, GetStdHandle, u32);
+IMPORT(void *, CreateFileW, const u16 *, u32, u32, void *, u32, u32, void *);
+IMPORT(i32, ReadFile, void *, void *, u32, u32 *, void *);
+IMPORT(i32, WriteFile, void *, const void *, u32, u32 *, void *);
+IMPORT(i32, CloseHandle, void *);
+IMPORT(void *, CreateFileMappingW, void *, void *, u32, u32, u32, const u16 *);
+IMPORT(void *, MapViewOfFile, void *, u32, u32, u32, u64);
+IMPORT(i32, UnmapViewOfFile, const void *);
+IMPORT(i32, CreateDirectoryW, const u16 *, void *);
+IMPORT(void *, VirtualAlloc, void *, u64, u32, u32);
+IMPORT(i32, VirtualFree, void *, u64, u32);
+IMPORT(void *, CreateThread, void *, u64, u32 (*)(void *), void *, u32, u32 *);
+IMPORT(i32, SetThreadPriority, void *, i32);
+IMPORT(void *, CreateWaitableTimerExW, void *, const u16 *, u32, u32);
+IMPORT(i32, SetWaitableTimer, void *, const i64 *, i32, void *, void *, i32);
+IMPORT(u32, WaitForSingleObject, void *, u32);
+IMPORT(u32, TlsAlloc, void);
+IMPORT(void *, TlsGetValue, u32);
+IMPORT(i32, TlsSetValue, u32, void *);
+IMPORT(void *, AddVectoredExceptionHandler, u32, i32 (*)(struct pointers *));
+IMPORT(void, GetSystemTimeAsFileTime, u64 *);
+IMPORT(i32, QueryPerformanceCounter, u64 *);
+IMPORT(i32, QueryPerformanceFrequency, u64 *);
+IMPORT(i32, MultiByteToWideChar, u32, u32, const char *, i32, u16 *, i32);
+IMPORT(i32, WideCharToMultiByte, u32, u32, const u16 *, i32, char *, i32, const char *, i32 *);
+IMPORT(i32, K32EnumProcessModules, void *, const void **, u32, u32 *);
+IMPORT(const struct function *, RtlLookupFunctionEntry, u64, u64 *, void *);
+IMPORT(void *, RtlVirtualUnwind, u32, u64, u64, const struct function *, struct context *, void **, u64 *, void *);
+
+enum { UTF8 = 65001, GENERIC_RW = (i32)0xc0000000, SHARE_ALL = 7, CREATE_NEW = 1, NORMAL = 0x80, MAP_WRITE = 2 };
+enum { FILE_EXISTS = 80, MEM_COMMIT = 0x1000, MEM_RESERVE = 0x2000, MEM_RELEASE = 0x8000, READWRITE = 4, STDERR = -12 };
+enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
+
+/* ---- the state of a process, which its modules share ---- */
+
+#define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+#define MS 1000000ull
+#define SECOND 1000000000ull
+#define WINDOW (1ull << 32)
+
+/* Words below the window that inserted code reads. */
+enum { CLOCK = -64, LOW = -60 };
+enum { BLOCK = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
+enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
+enum { TIMED_ABI = 0x57430001 };
+
+/* A tick: the clock was set between these two times. */
+struct tick {
+  u64 before, after;
+};
+
+struct module {
+  u8 *base; /* 0: it is gone */
+  u32 size, number;
+  u8 main, written;
+  u16 path[MAX_DIR];
+};
+
+struct process {
+  u32 abi, size;
+  u8 *base; /* of the window */
+  u64 hz;   /* of the counter that times are read from */
+  u64 real, mono; /* the start */
+  u64 threshold, period;
+  u32 rate, low; /* low: inline threshold in us */
+  u8 off, ended, to_stderr, failed;
+  u32 pid, tls, lock, threads;
+  u64 xsave; /* state to save; 0: fxsave */
+
+  u64 ticks __attribute__((aligned(64)));
+  u64 worst, late, blind; /* worst: longest time between two ticks */
+  struct tick tick[TICKS]; /* ring */
+
+  u64 episodes __attribute__((aligned(64)));
+  u64 borderline, slow, dropped;
+  u64 left_out, second, in_second; /* by the rate limit */
+
+  void *file; /* 0: none yet */
+  u32 chunks, used;
+  u8 *first, *chunk;
+  u64 last; /* time of the last record */
+  u16 dir[MAX_DIR], path[MAX_PATH];
+  u32 modules, numbers;
+  struct module module[MODULES];
+};
+
+/* ---- a thread ---- */
+
+/* An entry of a stack, as package wire documents it. */
+struct entry {
+  u64 pc, lo, hi;
+  u32 flags, sp;
+};
+
+/* A stack: sp has whole stack pointers at the entries, t0 and t1 the bounds of when they were. */
+struct stack {
+  u32 n, found, cut;
+  struct entry entry[CHAIN];
+  u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
+};
+
+/* A slow exit: entered in [t0, t1], left at e. */
+struct slow_call {
+  u64 site, sp, t0, t1, e;
+  u32 stack;
+};
+
+struct open_episode {
+  u64 number, sp, t0;
+  u32 stack, written;
+};
+
+struct thread {
+  u32 tid, busy, named;
+  u64 calls;
+  u32 opened, stacks;
+  u8 *stack_base[STACKS]; /* of the stacks it was seen on; the first is its own */
+  struct slow_call call[CALLS];   /* ring */
+  struct open_episode open[OPEN]; /* ring of opened */
+  struct context context;
+  struct stack stack;  /* of the call that is judged */
+  struct stack raised; /* of what may leave calls */
+  u32 name_length;
+  char name[MAX_NAME];
+  u64 record[(LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE) / 8];
+};
+
+static inline u64 less(u64 a, u64 b) { return a > b ? a - b : 0; }
+static inline u64 least(u64 a, u64 b) { return a < b ? a : b; }
+static inline u64 most(u64 a, u64 b) { return a > b ? a : b; }
+
+#define word(p, at) ((u32 *)((p)->base + (at)))
+#define slot(p, sp) ((u32 *)((p)->base + (u32)(sp)))
+
+#endif

@@ -1,0 +1,62 @@
+package timing
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/instrument/asmtest"
+	"github.com/cairnprof/cairn/internal/instrument/isa"
+	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// coffHead begins a function of gcc for Windows, whose body and epilogue follow.
+const coffHead = "\t.file\t\"a.c\"\n\t.text\n\t.globl\tf\n\t.def\tf;\t.scl\t2;\t.type\t32;\t.endef\n"
+
+// TestCOFFExits looks at where exits are checked, and what is refused.
+func TestCOFFExits(t *testing.T) {
+	t.Parallel()
+	const (
+		pushed = "\t.seh_proc\tf\nf:\n\tpushq\t%rbx\n\t.seh_pushreg\t%rbx\n\tsubq\t$32, %rsp\n\t.seh_stackalloc\t32\n\t.seh_endprologue\n"
+		framed = "\t.seh_proc\tf\nf:\n\tpushq\t%rbp\n\t.seh_pushreg\t%rbp\n\tpushq\t%rbx\n\t.seh_pushreg\t%rbx\n\tsubq\t$40, %rsp\n\t.seh_stackalloc\t40\n" +
+			"\tleaq\t32(%rsp), %rbp\n\t.seh_setframe\t%rbp, 32\n\t.seh_endprologue\n"
+		plain = "\t.seh_proc\tf\nf:\n\t.seh_endprologue\n"
+		end   = "\t.seh_endproc\n"
+	)
+	for _, test := range []struct{ name, text, want, refused string }{
+		{"pops", pushed + "\taddq\t$32, %rsp\n\tpopq\t%rbx\n\tret\n" + end, "leal\t40(%rsp), %r11d\n\tmovl\t(%r10,%r11), %r11d\n\tsubl\t-64(%r10), %r11d\n\taddl\t-60(%r10), %r11d\n\tjs\t.Lcairn_x1\n.Lcairn_x2:\n\taddq\t$32", ""},
+		{"stub", pushed + "\taddq\t$32, %rsp\n\tpopq\t%rbx\n\tret\n" + end, "\tret\n.Lcairn_x1:\n\tleaq\t40(%rsp), %r11\n\tcall\t__cairn_slow\n\tjmp\t.Lcairn_x2\n\t.seh_endproc\n", ""},
+		{"alloca", framed + "\tleaq\t8(%rbp), %rsp\n\tpopq\t%rbx\n\tpopq\t%rbp\n\tret\n" + end, "leal\t24(%rbp), %r11d", ""},
+		{"leaf", plain + "\tret\n" + end, "leal\t(%rsp), %r11d", ""},
+		{"epilogue of clang", pushed + "\t.seh_startepilogue\n\taddq\t$32, %rsp\n\tpopq\t%rbx\n\t.seh_endepilogue\n\tretq\n" + end, ".Lcairn_x2:\n\t.seh_startepilogue\n\taddq", ""},
+		{"tail call by r11", pushed + "\tmovq\t(%rcx), %r11\n\taddq\t$32, %rsp\n\tpopq\t%rbx\n\trex.W jmp\t*%r11\t # 1\t[c=0 l=3]  *sibcall\n" + end, "\tmovq\t%r11, 64(%rsp)\n\tmovq\t__cairn_base(%rip), %r10\n", ""},
+		{"a pop is missing", pushed + "\taddq\t$32, %rsp\n\tret\n" + end, "", RefuseEpilogue},
+		{"no epilogue", pushed + "\tret\n" + end, "", RefuseEpilogue},
+		{"another frame pointer", framed + "\tleaq\t16(%rbp), %rsp\n\tpopq\t%rbx\n\tpopq\t%rbp\n\tret\n" + end, "", RefuseEpilogue},
+		{"no table", "f:\n\tpushq\t%rdi\n\tpopq\t%rdi\n\tret\n", "", RefuseNoTable},
+	} {
+		unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(coffHead+test.text+"\t.ident\t\"GCC: (GNU) 12-posix\"\n"), machine.X86_64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, result := Rewrite(unit, probe.Options{Object: asm.COFF, Mode: prof.ModeSpike})
+		why := ""
+		if len(result.Skipped) > 0 {
+			why = result.Skipped[0].Reason
+		}
+		if why != test.refused || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: refused %q, want %q; %q must be in\n%s", test.name, why, test.refused, test.want, out)
+		}
+		if as, err := exec.LookPath("x86_64-w64-mingw32-as"); err == nil && !strings.Contains(test.name, "clang") {
+			dir := t.TempDir()
+			asmtest.Write(t, filepath.Join(dir, "a.s"), out)
+			if text, err := exec.Command(as, "-o", filepath.Join(dir, "a.o"), filepath.Join(dir, "a.s")).CombinedOutput(); err != nil {
+				t.Errorf("%s: %s", test.name, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,20 @@
+// Loads a DLL again and again, and is then ended in a call that nothing returns from.
+#include <stdio.h>
+#include <string.h>
+#include <windows.h>
+
+__attribute__((noinline)) static int use(const char *dll, int ms) {
+  HMODULE m = LoadLibraryA(dll);
+  int (*f)(int) = (int (*)(int))(void *)GetProcAddress(m, "plugin");
+  int r = f ? f(ms) : -1;
+  FreeLibrary(m);
+  return r;
+}
+
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) printf("%d\n", use(argv[i], 30 * i));
+  fflush(stdout);
+  Sleep(300);
+  TerminateProcess(GetCurrentProcess(), 7);
+  return 0;
+}
