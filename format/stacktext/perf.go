@@ -19,6 +19,7 @@ type perf struct {
 	frames []sample.NamedFrame // of stack, innermost first
 	begun  bool                // a sample has begun
 	bare   bool                // its frames have no addresses (-F sym)
+	single bool                // its frame is in its header
 	deep   bool                // it has too many frames
 	guess  *sample.Damage      // it began with a line that is a header only if frames follow
 	text   interned
@@ -104,7 +105,7 @@ func (p *perf) header(line []byte, margin int) bool {
 	}
 	if rest := h.Rest; len(rest) > 0 {
 		if digits, n := hexLength(rest); n > 0 && len(digits) > 3 {
-			p.frame(withoutTarget(rest, n))
+			p.single = p.frame(withoutTarget(rest, n))
 		}
 	}
 	return true
@@ -188,6 +189,9 @@ func (p *perf) frame(rest []byte) bool {
 	if !p.begun {
 		p.begin()
 	}
+	if p.single { // and this is a stack: what is in the header is the address of data (-F addr)
+		p.frames, p.single = p.frames[:0], false
+	}
 	first := len(p.frames)
 	p.frames = append(p.frames, p.parse(symbol)...)
 	if isKernelAddress(digits) {
@@ -270,5 +274,5 @@ func (p *perf) finish() {
 		p.stack.Frames = p.frames
 		p.sink.stack(&p.stack)
 	}
-	p.frames, p.begun, p.bare, p.deep, p.guess = p.frames[:0], false, false, false, nil
+	p.frames, p.begun, p.bare, p.single, p.deep, p.guess = p.frames[:0], false, false, false, false, nil
 }

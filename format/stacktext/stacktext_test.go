@@ -99,6 +99,16 @@ sw -1/0 sched:sched_switch 1 samples: [unknown]_[k];__schedule_[k]
 a -1/12010 task-clock:u 250000 ns: _dl_relocate
 a -1/12010 page-faults 1 page-faults: g
 `},
+	{"perf of addresses of data (-F addr) with stacks", `w  9639  4892.827500:          1 page-faults:     5653c434d030 __TMC_END__+0x0 (/opt/w)
+	          401136 f+0x1 (/opt/w)
+	          401182 main+0x10 (/opt/w)
+
+w  9639  4892.827501:          1 page-faults:     5653c434d030 [unknown] (/opt/w)
+	          401136 f+0x1 (/opt/w)
+
+`, Perf, `w -1/9639 page-faults 1 page-faults: main;f
+w -1/9639 page-faults 1 page-faults: f
+`},
 	{
 		"perf -F comm,ip,sym, and -F ip,sym", "a \n\t           162bd init.0\n\tffffffff815e4244 set_pte\n\n\t           401136 main\n\t               0 [unknown]\n\n",
 		Perf, "a -1/-1  1 samples: set_pte_[k];init.0\n -1/-1  1 samples: [unknown];main\n",

@@ -20,8 +20,9 @@ import (
 	"github.com/cairnprof/cairn/sample"
 )
 
-// HeadSize is the number of bytes by which an input is recognised.
-const HeadSize = 1 << 16
+// HeadSize is the number of bytes by which an input is recognised: text of perf script can begin with thousands of
+// mappings.
+const HeadSize = 1 << 20
 
 // Stacks are stacks, each valid until the next, and errors. After a *sample.Damage reading continues; any other error
 // is the last.
@@ -46,6 +47,7 @@ type format struct {
 
 // find returns the format of a file, nil if it is none of these.
 func find(head []byte) *format {
+	head = afterMappings(head)
 	if pprofstacks.Detect(head) {
 		return &format{"profile of pprof", pprofstacks.Read, true}
 	}
@@ -63,6 +65,20 @@ func find(head []byte) *format {
 		return nil
 	}
 	return &format{kind.String(), func(r io.Reader, name string) Stacks { return stacktext.Read(kind, r, name) }, false}
+}
+
+// afterMappings returns a part of head that shows the format: of text of perf script what follows the events at its
+// beginning.
+func afterMappings(head []byte) []byte {
+	const enough = 1 << 16
+	for len(head) > enough {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		if !bytes.HasPrefix(line, []byte("#")) && !bytes.Contains(line, []byte("PERF_RECORD_")) {
+			break
+		}
+		head = rest
+	}
+	return head[:min(len(head), enough)]
 }
 
 // decoded returns a head of text in UTF-8.

@@ -24,6 +24,10 @@ func TestOpen(t *testing.T) {
 		{"folded, before and after", "a;b 31 56\na;f 2 7\n", "folded stacks", "! in: line 1: of two values the second is drawn, which is that after a change\na0 b0 = 56\na0 f0 = 7\n"},
 		{"a table", "COST CENTRE   MODULE   %time\n\nMAIN      MAIN      23\n CAF      Main      5\n  run     Main      7\n", "", ""},
 		{"perf", "app 71 1.000000: 5 cycles:\n\t          401136 f (/bin/app)\n", "perf script text", "f0 = 5\n"},
+		{
+			"perf of a system, after its mappings", "# captured on: x\n" + strings.Repeat("sh 71 1.000000: PERF_RECORD_MMAP2 71/71: [0x401000(0x1000) @ 0 fe:00 1 0]: r-xp /bin/sh\n", 2000) +
+				"sh 71 1.000000: 5 cycles:\n\t          401136 f (/bin/sh)\n", "perf script text", "f0 = 5\n",
+		},
 		{"configuration", "version: 2\nupdates:\n  - package: x\n", "", ""},
 		{"callgrind", "version: 1\nevents: Ir\nfn=main\n16 400\n17 2\n18 5\n19 7\n20 1\n", "", ""},
 		{"a long line of JSON", `{"a":"b;c` + strings.Repeat("x;", HeadSize), "", ""},
