@@ -78,6 +78,9 @@ func (fl *flow) passes(from, to int, r *remnant, src Sources) bool {
 	joins, first := false, from < r.piece && !r.behind
 	switch {
 	case len(fl.pieces[from].succs) == 1:
+		if fl.overElse(from, r, src) {
+			return true
+		}
 		if !first || last == 0 || !insts[last].jump || !insts[last-1].padding {
 			return false
 		}

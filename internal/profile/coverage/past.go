@@ -9,6 +9,7 @@ import "strings"
 //     leads to code of S, and so the edge is this one;
 //   - if (C || D) J: the ways of the tests of one condition lead to another test, to J or past it. That past it is known
 //     from the test before J;
+//   - if (C) { S } else { T } J: see overelse.go;
 //   - for (...) { if (C) { break; } T } J: the break of a loop or switch leads behind its bracket, where J is.
 //
 // The condition is read from its place in the source. Whatever is not understood, such as a directive of the preprocessor
@@ -29,7 +30,7 @@ func (fl *flow) proves(from, to int, r *remnant, src Sources) bool {
 	head, text = withoutComments(head), withoutComments(text)
 	switch {
 	case len(fl.pieces[from].succs) == 1:
-		return breaksTo(head, text)
+		return breaksTo(head, text) || overElse(head, text) && !mayHideJump(head, text)
 	case !fl.pieces[from].decides:
 		return false
 	}
