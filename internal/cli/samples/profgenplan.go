@@ -16,6 +16,7 @@ import (
 const (
 	formatText      = "text"
 	formatExtBinary = "extbinary"
+	formatGCC       = "gcc"
 
 	formatFolded = "folded"
 	formatPprof  = "pprof"
@@ -34,6 +35,7 @@ const (
 var formats = output.Formats[pipeline.Product]{
 	{Name: formatText, Rules: pipeline.Profile},
 	{Name: formatExtBinary, Rules: pipeline.Profile},
+	{Name: formatGCC, Rules: pipeline.Profile},
 	{Name: formatFolded, Rules: pipeline.Stacks},
 	{Name: formatPprof, Rules: pipeline.Stacks},
 	{Name: formatOTLP, Rules: pipeline.Stacks},
@@ -104,6 +106,9 @@ func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
 
 // addChoices adds the fields that depend on several flags.
 func (f *profgenFlags) addChoices(p *pipeline.Plan) {
+	if f.format == formatGCC { // which has no contexts, and gcc no probes
+		p.IgnoreStacks, p.ByLines = true, true
+	}
 	switch {
 	case f.onlyCount:
 		p.Product = pipeline.Addresses
@@ -185,6 +190,8 @@ func (f *profgenFlags) checkForm() error {
 		return verb.Usagef("--inlines needs --format folded or flame, not %s", f.format)
 	case f.format != formatText && f.onlyCount:
 		return verb.Usagef("--skip-symbolization writes text, not %s", f.format)
+	case f.format == formatGCC && (f.nested || f.mergeCold || f.trimCold || f.preinline || f.contextDepth != -1):
+		return verb.Usagef("--format gcc: gcc reads no contexts: options for them need --format text or extbinary")
 	case product == pipeline.Profile:
 		return nil
 	case f.explained:

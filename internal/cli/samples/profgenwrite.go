@@ -83,8 +83,11 @@ func (f *profgenFlags) writer(s *verb.Streams, product pipeline.Product, made *p
 	case pipeline.Executions:
 		return f.ofExecutions(s, made)
 	}
-	if f.format == formatExtBinary {
+	switch f.format {
+	case formatExtBinary:
 		return made.Profile.WriteExtBinary, nil
+	case formatGCC:
+		return made.Profile.WriteGcov, nil
 	}
 	return made.Profile.Write, nil
 }
