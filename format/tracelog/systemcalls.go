@@ -20,11 +20,15 @@ const (
 	CallsUnknown SystemCalls = wire.CallsUnknown
 )
 
-// Name returns the name of a system call, such as futex, and "" for a negative number. Calls that have no name in the
+// Name returns the name of a system call, such as futex, or "a page fault" for that of wire.CallFault, and "" for a negative
+// number. Calls that have no name in the
 // table are called by their numbers.
 func (t SystemCalls) Name(number int) string {
-	if number < 0 {
+	switch {
+	case number < 0:
 		return ""
+	case uint64(number) == wire.CallFault:
+		return "a page fault"
 	}
 	var old, added []string
 	switch t {

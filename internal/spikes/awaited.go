@@ -9,8 +9,8 @@ import "github.com/cairnprof/cairn/format/tracelog"
 // processor that took its threshold by itself: only that is late. What the wait was for must be known.
 func (s *Set) awaited(sp *Spike) uint64 {
 	y := sp.Why()
-	if y == nil || y.Wait == nil || len(y.Wait.Reasons) > 0 || y.Wait.On&accepts == 0 || y.InCall == 0 || !most(y.Slept.Lo, sp.Ran().Lo, 8) ||
-		!forWork[y.Usage.Call] && !forClient[y.Usage.Call] || 2*(uint32(y.InCall)+uint32(y.Ready)) < uint32(y.Waits) || y.mayBeIdle(sp.Ran(), sp.Threshold) {
+	if y == nil || y.Wait == nil || len(y.Wait.Reasons) > 0 || y.Wait.On&accepts == 0 || y.InCall == 0 || !most(y.Slept.Lo, sp.alive().Lo, 8) ||
+		!forWork[y.Usage.Call] && !forClient[y.Usage.Call] || 2*(uint32(y.InCall)+uint32(y.Ready)) < uint32(y.Waits) || y.mayBeIdle(sp.alive(), sp.Threshold) {
 		return 0
 	}
 	if y.Wait.On&tracelog.WaitListener == 0 && s.begunBefore(sp) {

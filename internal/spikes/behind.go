@@ -26,7 +26,7 @@ func behind(a, b bool) int {
 func (s *Set) waitedForThreads(sp *Spike) bool {
 	const tenths = 8
 	y := sp.Why()
-	if y == nil || y.Wait == nil || !most(y.Slept.Lo, sp.Ran().Lo, tenths) {
+	if y == nil || y.Wait == nil || !most(y.Slept.Lo, sp.alive().Lo, tenths) {
 		return false
 	}
 	lasts := s.lastsOn(sp, sp.Peak.Lo)

@@ -172,7 +172,7 @@ func (g *callerGroups) add(i int32, in *Spike) {
 	if s.waitedForThreads(sp) {
 		group.others++
 	}
-	group.explain(sp.Why(), sp.Ran())
+	group.explain(sp.Why(), sp.alive())
 	if c.blame.Lo >= group.Limit {
 		group.Limit, group.Worst, group.of = c.blame.Lo, sp, i
 	}

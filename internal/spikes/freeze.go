@@ -25,6 +25,9 @@ func (s *Set) frozenIn(log int, end uint64, time tracelog.Interval) uint64 {
 // thread waited for work.
 func (sp *Spike) own() uint64 { return since(sp.Ran().Lo, saturate.Add(sp.Frozen, sp.Awaited)) }
 
+// alive is the spike's time without that in which its stack was suspended, or the process stood still.
+func (sp *Spike) alive() tracelog.Interval { return less(sp.Ran(), exact(sp.Frozen)) }
+
 // stood reports whether a spike would be none if the process had not stood still.
 func (sp *Spike) stood() bool { return sp.Frozen > 0 && sp.own() < max(1, sp.Threshold) }
 

@@ -246,7 +246,7 @@ func (w *Writer) whyObject(g *Group, sp *Spike) *WhyObject {
 
 // whyText describes why a spike took long, with who ended its wait.
 func (w *Writer) whyText(sp *Spike, y *Why) string {
-	text := y.Text(sp.Ran())
+	text := y.Text(sp.alive())
 	if by := w.endedBy(sp, text); by != "" {
 		text += ", " + by
 	}

@@ -250,7 +250,7 @@ func Alone(sp *Spike) *Group {
 func (s *Set) GroupOf(log int, e *tracelog.Episode) *Group {
 	sp := s.Spike(log, e)
 	g := s.byStack[string(s.spikeKey(sp))]
-	if g != nil && g.waiting != sp.Why().mayBeIdle(sp.Ran(), sp.Threshold) {
+	if g != nil && g.waiting != sp.Why().mayBeIdle(sp.alive(), sp.Threshold) {
 		return g.twin
 	}
 	return g
@@ -270,7 +270,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	s.count(sp)
 	s.keepLate(sp)
 	y := sp.Why()
-	g := s.groupFor(sp, y.mayBeIdle(sp.Ran(), sp.Threshold))
+	g := s.groupFor(sp, y.mayBeIdle(sp.alive(), sp.Threshold))
 	s.peak(sp, g)
 	if g == nil {
 		s.Ungrouped++
@@ -278,7 +278,7 @@ func (s *Set) Add(log int, e *tracelog.Episode) {
 	}
 	g.Seen++
 	g.Written++
-	g.explain(y, sp.Ran())
+	g.explain(y, sp.alive())
 	g.Sum = saturate.Add(g.Sum, e.Peak.Lo)
 	g.Blind = saturate.Add(g.Blind, e.Blind)
 	g.Limit = max(g.Limit, sp.own())

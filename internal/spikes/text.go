@@ -110,7 +110,7 @@ func (w *Writer) head(g *Group, sp *Spike) string {
 	}
 	text += "  at " + seconds(s.At(sp))
 	if y := sp.Why(); y != nil {
-		if why := y.Text(sp.Ran()); why != "" {
+		if why := y.Text(sp.alive()); why != "" {
 			text += ": " + paint(report.Bold, why)
 			if by := w.endedBy(sp, why); by != "" {
 				text += ", " + paint(report.Bold, by)

@@ -25,7 +25,7 @@ type waited tracelog.Wait
 
 // Why returns the known reasons why a spike took long, nil if there are none.
 func (sp *Spike) Why() *Why {
-	y := whyOf(sp.Usage, sp.Wait, sp.Time, sp.Ran())
+	y := whyOf(sp.Usage, sp.Wait, sp.Time, sp.alive())
 	if y != nil {
 		y.Awaited = sp.Awaited
 	}

@@ -355,6 +355,8 @@ const (
 	CallsX86_64  = 1
 	CallsGeneric = 2 // asm-generic/unistd.h, which AArch64 and newer machines have
 	CallsUnknown = 7
+	// CallFault stands for a system call: the thread waited outside of all, for memory.
+	CallFault = 0xfffffffe
 )
 
 // Chunks.

@@ -3,6 +3,7 @@
 package runtime
 
 const (
+	cairnLogCallFault           = 4294967294
 	cairnLogCallsGeneric        = 2
 	cairnLogCallsMask           = 7
 	cairnLogCallsOlder          = 0

@@ -65,7 +65,7 @@ static int waits_at(struct process *p, i32 tid, struct place *at) {
   int none = b[0] == '-';
   if (none) s++;
   at->call = (i64)number_at(&s);
-  if (none) at->call = -1;
+  if (none) at->call = LOG_CALL_FAULT;
   for (int i = 0; !none && i < 6; i++) number_at(&s);
   at->sp = number_at(&s), at->pc = number_at(&s);
   return at->sp && at->pc;
@@ -143,6 +143,19 @@ static void close_call(struct open_call *c, u64 time, u32 how) {
   *(u32 *)(f + FLAGS) |= how;
   store(&f[ENDED], time);
   end_change(f);
+}
+
+/* goes_on reports whether the call of a record has its stamp: one that ends late removes it, and what is entered in its place
+ * is later. Of old calls the beginning is known less well than before. */
+static int goes_on(struct process *p, const struct open_call *c, u64 now) {
+  u64 t0, t1;
+  return __cairn_entered(p, c->sp, now, &t0, &t1) && t0 <= c->t0 && c->t0 <= t1;
+}
+
+/* not_found closes the record of a thread in which no call over its threshold was found, unless that is only since it
+ * moved. */
+static void not_found(struct process *p, const struct watched *w, u64 now) {
+  if (w->call && !goes_on(p, w->call, now)) close_call(w->call, now, 0);
 }
 
 /* call_of returns room for the record of a thread: its own, a new one, or that of a call that has ended. */
@@ -386,7 +399,7 @@ static void look_at_running(struct process *p, struct open_state *o, struct watc
     break;
   }
   if (!n || k->peak == NEVER || !walker->ended) {
-    if (w->call) close_call(w->call, k->now, 0);
+    not_found(p, w, k->now);
     return;
   }
   /* It may have entered another one meanwhile. */
@@ -441,16 +454,20 @@ static void look_at(struct process *p, struct open_state *o, struct watched *w, 
     walk_calls(p, walker, k, thread_of(p, w->tid), 0);
   }
   w->due = k->due == NONE || k->due <= k->now ? 0 : k->due; /* a call that an open one made is over its threshold then */
+  if (cpu_of(w->tid) != cpu) { /* the stack was moving, and what was found on it may be of several moments */
+    w->still = w->cpu = 0;
+    look_at_running(p, o, w, k);
+    return;
+  }
   if (k->peak == NEVER) {
-    if (w->call) close_call(w->call, k->now, 0);
+    not_found(p, w, k->now);
     return;
   }
   struct open_call *c = call_of(p, o, w, k->now);
   w->no_room = !c;
   if (!c) return;
   write(p, w, c, k);
-  if (cpu_of(w->tid) == cpu) end_change(fields(c)); /* otherwise the stack was moving */
-  else w->still = 0, w->cpu = 0;
+  end_change(fields(c));
 }
 
 /* look looks at all threads, if one has been waiting for long, or the last time was long ago. */
@@ -495,7 +512,7 @@ void __cairn_open_ask(struct process *p, u32 longest) {
  * arriving anywhere, and of calls that waited for less than the threshold at a time nothing is known
  * then. Many may be cancelled in a row: one look is for all of them. */
 void __cairn_cancel(void) {
-  enum { LONGEST = 50 };
+  enum { LONGEST = 200 }; /* ms, of which a crowded machine needs many */
   struct process *p = __cairn_state;
   if (!p || p->off || p->stacks.trees || load(&p->set.quiet) || !load(word(p, ALIVE)) || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return;
   u64 now = __cairn_now(p);

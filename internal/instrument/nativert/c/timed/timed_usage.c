@@ -109,6 +109,7 @@ static i64 waits_in(struct usage *u, struct sampled *s) {
   char b[128];
   i64 n = read_call(u, s, b, sizeof b), nr = 0, i = 0;
   if (n > 0 && b[0] == 'r') return READY; /* "running", or about to */
+  if (n > 1 && b[0] == '-' && b[1] == '1') return LOG_CALL_FAULT; /* it waits outside of system calls */
   for (; i < n && i < 4 && b[i] >= '0' && b[i] <= '9'; i++) nr = nr * 10 + (b[i] - '0');
   return i ? nr : UNKNOWN;
 }
