@@ -1,0 +1,3 @@
+double milliseconds(void);
+void enter_area(unsigned frame);
+void decode_chunk(void);
