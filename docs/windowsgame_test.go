@@ -1,11 +1,13 @@
 package docs
 
 import (
+	"image"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/report/webpage/browsertest"
 	"github.com/cairnprof/cairn/internal/shorttest"
 )
 
@@ -43,5 +45,12 @@ func TestWindowsGame(t *testing.T) {
 	cmd.Dir, cmd.Env = checkout, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	if *pictures {
+		html, err := os.ReadFile(filepath.Join(checkout, "docs", "windows-game", "report.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		browsertest.Screenshot(t, string(html), "spikes", "windows-game.png", image.Pt(1100, 560))
 	}
 }
