@@ -17,6 +17,7 @@ type flow struct {
 	preds  [][]int
 	after  []int // the index of the piece that must run after each piece, or nowhere
 
+	code       Code
 	entry      uint64            // address
 	before     []int             // the immediate dominator of each piece, once it is needed
 	back       map[[2]int]bool   // edges back to the head of a loop, once they are needed
@@ -116,7 +117,7 @@ func newFlow(m *prof.Map, f *prof.Func, code Code) *flow {
 		fl.skipPadding()
 	}
 	fl.join()
-	fl.entry = f.Addr()
+	fl.entry, fl.code = f.Addr(), code
 	return fl
 }
 

@@ -154,3 +154,15 @@ func (fl *flow) overElse(from int, r *remnant, src Sources) bool {
 	text, ahead, known := src.Between(last.addr, jump[r.last].addr)
 	return known && !ahead && overElse(withoutComments(head), withoutComments(text))
 }
+
+// endsWithCall reports whether the last instruction of a piece before its jump calls the function with a name: the text is
+// no macro then.
+func (fl *flow) endsWithCall(at int, name string) bool {
+	insts := fl.pieces[at].insts
+	c, ok := fl.code.(Callees)
+	if !ok || len(insts) < 2 {
+		return false
+	}
+	in := &insts[len(insts)-2]
+	return in.kind == calls && in.target != 0 && c.Callee(in.target) == name
+}

@@ -30,7 +30,7 @@ func (fl *flow) proves(from, to int, r *remnant, src Sources) bool {
 	head, text = withoutComments(head), withoutComments(text)
 	switch {
 	case len(fl.pieces[from].succs) == 1:
-		return breaksTo(head, text) || overElse(head, text) && !mayHideJump(head, text)
+		return breaksTo(head, text) || overElse(head, text) && (!mayHideJump(head, text) || fl.endsWithCall(from, firstWord(text)))
 	case !fl.pieces[from].decides:
 		return false
 	}
