@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/nativert"
@@ -27,8 +28,12 @@ func coffRefusal(cmd *driver.Command, tc driver.Toolchain) string {
 	switch {
 	case cmd.LTO && !cmd.Bitcode:
 		return noCOFFLTO
-	case len(cmd.Sources)+len(cmd.Codes) > 0 && cmd.Wrapped() && readAround(filepath.Dir(tc.Bin)):
+	case len(cmd.Sources)+len(cmd.Codes) == 0 || !readAround(filepath.Dir(tc.Bin)):
+		return ""
+	case cmd.Wrapped():
 		return noCOFFWrapper
+	case strings.Contains(tc.Bin, ","):
+		return fmt.Sprintf("the cache %s has a comma in its path, at which gcc divides its option -wrapper: set CAIRN_CACHE to another directory", tc.Bin)
 	}
 	return ""
 }

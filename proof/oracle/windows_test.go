@@ -74,6 +74,8 @@ func TestWindows(t *testing.T) {
 	w := newWindows(t)
 	t.Run("modes", w.modes)
 	t.Run("ends", w.ends)
+	t.Run("settings", w.settings)
+	t.Run("bare", w.bare)
 	t.Run("dlls", w.dlls)
 	t.Run("counts", w.counts)
 	t.Run("commands", w.commands)
@@ -199,9 +201,15 @@ func (w *windows) ends(t *testing.T) {
 		{"crash", 5, 1, 0, 1, 0},
 		{"dump", 0, 1, 1, 2, 0},
 		{"move", 0, 1, 1, 0, 1},
+		{"kill", 7, 1, 0, 1, 0},
 	} {
 		raws, moved := filepath.Join(dir, test.word), filepath.Join(dir, test.word+"-moved")
-		if _, code := w.run(t, raws, program, test.word, moved); code != test.code {
+		cmd := w.command(t, raws, program, test.word, moved)
+		if test.word == "kill" {
+			cmd.Env = append(cmd.Env, "CAIRN_CONTINUOUS=1")
+		}
+		cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != test.code {
 			t.Errorf("%s: exit code %d, want %d", test.word, code, test.code)
 		}
 		if n, m := rawFiles(t, raws), rawFiles(t, moved); n != test.files || m != test.moved {

@@ -93,6 +93,9 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		out = append(out, tc.Guest)
 	}
 	out = append(out, tc.Archive)
+	if tc.Object == asm.COFF {
+		out = append(out, "-lkernel32") // which -nostdlib leaves out
+	}
 	if guest {
 		out = append(out, "-Wl,--push-state,--as-needed", "-ldl", "-Wl,--pop-state") // where that is not in libc
 	}
@@ -133,13 +136,20 @@ func (c *Command) overrides() bool {
 	return c.Family == Clang && c.Compiles && !c.Bitcode && c.integrated
 }
 
+// tlsTable is the table by which the loader calls the runtime, in the C library (libmingw32.a). GNU ld fails if it is asked for
+// in a program without that, in which cairn_dump starts the runtime.
+const tlsTable = "_tls_used"
+
 // coffLink returns the arguments of a link for Windows besides the runtime, which is an object that nothing else draws in.
 func (c *Command) coffLink(tc Toolchain) (out []string) {
 	if c.NoID {
 		out = append(out, "-Wl,--build-id")
 	}
 	if c.Linker == "" || c.Linker == "bfd" {
-		out = append(out, "-Wl,-T,"+tc.Script)
+		out = append(out, "-Xlinker", "-T", "-Xlinker", tc.Script) // its path may have commas
+	}
+	if !slices.Contains(c.words, "-nostdlib") && !slices.Contains(c.words, "-nodefaultlibs") {
+		out = append(out, "-Wl,-u,"+tlsTable)
 	}
 	return out
 }
@@ -245,8 +255,11 @@ func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 	}
 	var out []string
 	if tc.Object == asm.COFF {
+		if slices.Contains(args, "-lmingw32") {
+			out = []string{"-u", tlsTable}
+		}
 		if linker == "bfd" {
-			out = []string{"-T", tc.Script}
+			out = append(out, "-T", tc.Script)
 		}
 		return out
 	}

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <windows.h>
 
 CAIRN_SKIP __attribute__((noinline)) int skipped(int x) { return x + 2; }
 __attribute__((noinline)) void early(void) { puts("early"); }
@@ -16,6 +17,10 @@ int main(int argc, char **argv) {
     cairn_reset();
   }
   if (!strcmp(how, "exit")) exit(3);
+  if (!strcmp(how, "kill")) {
+    Sleep(2500);
+    TerminateProcess(GetCurrentProcess(), 7);
+  }
   if (!strcmp(how, "crash")) *(volatile int *)(long long)(skipped(-2)) = 1;
   late();
   return 0;

@@ -43,6 +43,8 @@ IMPORT(i32, QueryPerformanceCounter, u64 *);
 IMPORT(i32, MultiByteToWideChar, u32, u32, const char *, i32, u16 *, i32);
 IMPORT(i32, WideCharToMultiByte, u32, u32, const u16 *, i32, char *, i32, const char *, i32 *);
 IMPORT(i32, K32EnumProcessModules, void *, const void **, u32, u32 *);
+IMPORT(void *, CreateThread, void *, u64, u32 (*)(void *), void *, u32, u32 *);
+IMPORT(u32, GetCurrentThreadId, void);
 typedef i32 (*filter)(void *);
 IMPORT(filter, SetUnhandledExceptionFilter, filter);
 
@@ -74,6 +76,8 @@ __asm__(".section .crn$a,\"bw\"\n\t.zero 4\n\t.section .cro$a,\"bw\"\n\t.zero 4\
 const u8 __cairn_link_with_cairn_cc = 0;
 
 static const u8 *optional(const u8 *base) { return base + *(const i32 *)(base + 60) + 24; }
+
+static int is_dll(void) { return *(const u16 *)(optional(__ImageBase) - 2) >> 13 & 1; }
 
 /* find_section finds a section of a loaded module. */
 static u8 *find_section(const u8 *base, const char *name, u32 *size) {
@@ -145,6 +149,7 @@ static struct {
   u64 run;    /* unique number of this run */
   filter before;
   u32 busy;   /* a file is being written */
+  u32 writer; /* id of the thread that writes a file each second */
   u8 claimed; /* file n is ours: replace it */
   u8 dumped;  /* a dump was requested since the last reset */
   u8 many;    /* there may have been a second thread */
@@ -179,13 +184,15 @@ static u32 length(const u16 *s) {
   return n;
 }
 
-static void print_error(const u16 *what, const u16 *path) {
+/* print_error prints a message, which ends with the number of an error unless that is 0. */
+static void print_error(const u16 *what, const u16 *path, u32 failure) {
   static u16 text[MAX_PATH + 64];
   static char bytes[3 * (MAX_PATH + 64)];
-  u32 failure = GetLastError(), done;
+  u32 done;
   if (st.quiet) return;
-  u16 *p = put(put_some(put(put(text, u"cairn: cannot "), what), path, MAX_PATH), u": error ");
-  p = put(put_number(p, failure), u"\n");
+  u16 *p = put_some(put(put(text, u"cairn: "), what), path, MAX_PATH);
+  if (failure) p = put_number(put(p, u": error "), failure);
+  p = put(p, u"\n");
   i32 n = WideCharToMultiByte(UTF8, 0, text, (i32)(p - text), bytes, sizeof bytes, 0, 0);
   if (n > 0) WriteFile(GetStdHandle((u32)STDERR), bytes, (u32)n, &done, 0);
 }
@@ -201,14 +208,16 @@ static u16 *put_module(u16 *p) {
   return put_some(p, *base ? base : u"program", MAX_MODULE);
 }
 
+static int too_long(void) {
+  print_error(u"the directory for raw files has a path of 600 characters or more: nothing is recorded", u"", 0);
+  return -1;
+}
+
 /* set_path sets the path up to the process. */
 static int set_path(const u16 *dir) {
   const struct codeview *id = find_id();
   u32 n = length(dir) < MAX_DIR ? GetFullPathNameW(dir, MAX_DIR, st.path, 0) : MAX_DIR;
-  if (!n || n >= MAX_DIR) {
-    print_error(u"write: a name that is too long: ", u"CAIRN_DIR");
-    return -1;
-  }
+  if (!n || n >= MAX_DIR) return too_long();
   while (n > 1 && st.path[n - 1] == '\\') n--;
   st.dir = n;
   u16 *p = st.path + n;
@@ -312,7 +321,7 @@ static int emit(void) {
     CreateDirectoryW(st.tmp, 0);
     st.tmp[st.dir] = '\\';
     bad = write_all(file, size) || publish();
-    if (bad) print_error(u"write ", st.tmp), DeleteFileW(st.tmp);
+    if (bad) print_error(u"cannot write ", st.tmp, GetLastError()), DeleteFileW(st.tmp);
     VirtualFree(file, 0, MEM_RELEASE);
   }
   return -bad;
@@ -330,8 +339,10 @@ static void name_run(void) {
   st.run = now / 10 ^ ticks << 20 ^ (u64)&now << 28 ^ (u64)st.pid << 44;
 }
 
+static void start(void);
 static int dump_module(const u16 *unused) {
   (void)unused;
+  start(); /* unless the loader did: a program without a C library has no table by which it would */
   if (!begin()) return -1;
   st.dumped = 1;
   int r = emit();
@@ -421,13 +432,46 @@ static void finish(void) {
   st.finished = 1;
 }
 
+/* A program that TerminateProcess may end loses one second if CAIRN_CONTINUOUS is 1. Not so a DLL, in which no thread of ours may
+ * run when it is unloaded. */
+static u32 write_each(void *unused) {
+  (void)unused;
+  for (u32 sum = 0;;) {
+    Sleep(1000);
+    u32 now = add_sum(CAIRN_FNV_BASIS, raw_start, raw_size);
+    if (now == sum || !begin()) continue;
+    sum = now;
+    emit();
+    done();
+  }
+}
+
+static void start_writer(void) {
+  u16 value[2];
+  if (is_dll() || !st.dir || GetEnvironmentVariableW(u"CAIRN_CONTINUOUS", value, 2) != 1 || *value != '1') return;
+  void *thread = CreateThread(0, 0, write_each, 0, 0, &st.writer);
+  if (thread) CloseHandle(thread);
+}
+
 /* An exception that nothing handles ends the process, and DLLs are not told. */
 static i32 unhandled(void *exception) {
   call_all(DUMP, 0);
   return st.before ? st.before(exception) : 0;
 }
 
-static void start(int is_dll) {
+/* set_scenario takes as many characters as there is room for. A name that no buffer of ours holds is that of nobody. */
+static void set_scenario(void) {
+  static u16 value[8192];
+  i32 n = (i32)GetEnvironmentVariableW(u"CAIRN_SCENARIO", value, sizeof value / sizeof *value), bytes = 0;
+  if (n >= (i32)(sizeof value / sizeof *value)) n = 0;
+  if (n > CAIRN_MAX_SCENARIO) n = CAIRN_MAX_SCENARIO;
+  for (; n > 0 && bytes <= 0; n--)
+    if (value[n - 1] >> 10 != 0x36) /* the first half of a character */
+      bytes = WideCharToMultiByte(UTF8, 0, value, n, st.scenario, CAIRN_MAX_SCENARIO, 0, 0);
+  st.scenario[bytes > 0 ? bytes : 0] = 0;
+}
+
+static void start(void) {
   static u16 value[MAX_DIR];
   u32 n;
   if (st.started) return;
@@ -435,33 +479,30 @@ static void start(int is_dll) {
   slot_count();
   st.pid = GetCurrentProcessId();
   name_run();
-  n = GetEnvironmentVariableW(u"CAIRN_SCENARIO", value, MAX_DIR);
-  if (n && n < MAX_DIR) {
-    i32 bytes = WideCharToMultiByte(UTF8, 0, value, (i32)n, st.scenario, CAIRN_MAX_SCENARIO, 0, 0);
-    st.scenario[bytes > 0 ? bytes : 0] = 0;
-  }
+  set_scenario();
   n = GetEnvironmentVariableW(u"CAIRN_DIR", value, MAX_DIR);
   if (n >= MAX_DIR)
-    print_error(u"write: a name that is too long: ", u"CAIRN_DIR");
+    too_long();
   else if (n)
     set_path(value);
   else if (MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULT_DIR, -1, value, MAX_DIR) > 1) {
     st.quiet = 1;
     set_path(value);
   }
-  if (st.dir && !is_dll) st.before = SetUnhandledExceptionFilter(unhandled);
+  if (st.dir && !is_dll()) st.before = SetUnhandledExceptionFilter(unhandled);
+  start_writer();
 }
 
-/* The loader calls this first of all, and last. A DLL that is loaded later does not know of threads before. */
+/* The loader calls this first of all, and last, by a table of the C library, which the link demands (_tls_used). A DLL that is loaded later does not know of threads before. */
 static void life(const u8 *module, u32 reason, const void *always) {
-  int is_dll = *(const u16 *)(optional(module) - 2) >> 13 & 1;
+  (void)module;
   switch (reason) {
     case ATTACH:
-      st.many |= is_dll && !always;
-      start(is_dll);
+      st.many |= is_dll() && !always;
+      start();
       break;
     case THREAD_ATTACH:
-      st.many = 1;
+      if (GetCurrentThreadId() != st.writer) st.many = 1;
       break;
     case DETACH:            /* of a DLL: before its destructors, with which finish comes */
       if (always) done(); /* the process ends, and all other threads have been ended, maybe while they wrote a file */
@@ -470,13 +511,10 @@ static void life(const u8 *module, u32 reason, const void *always) {
 }
 __attribute__((section(".CRT$XLB"), used)) static void (*const callback)(const u8 *, u32, const void *) = life;
 
-extern const u8 _tls_used __attribute__((weak));
-__attribute__((used)) static const void *const keep_tls = &_tls_used;
-
 /* Handlers run in reverse order: those that later constructors register run before this one. */
 extern int atexit(void (*)(void)) __attribute__((weak));
 static void register_end(void) {
-  start(*(const u16 *)(optional(__ImageBase) - 2) >> 13 & 1);
+  start();
   if (atexit) atexit(finish);
 }
 __attribute__((section(".CRT$XCB"), used)) static void (*const constructor)(void) = register_end;

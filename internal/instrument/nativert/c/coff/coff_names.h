@@ -1,6 +1,7 @@
 /* Static functions get names with a prefix, since debuggers and profilers would attribute them to the program by its
  * symbol table. */
 #define optional __cairn_optional
+#define is_dll __cairn_is_dll
 #define find_section __cairn_find_section
 #define find_id __cairn_find_id
 #define raw_start __cairn_raw_start
@@ -38,11 +39,14 @@
 #define call_all __cairn_call_all
 #define write_last __cairn_write_last
 #define finish __cairn_finish
+#define write_each __cairn_write_each
+#define start_writer __cairn_start_writer
 #define unhandled __cairn_unhandled
 #define start __cairn_start
+#define set_scenario __cairn_set_scenario
+#define too_long __cairn_too_long
 #define life __cairn_life
 #define callback __cairn_callback
-#define keep_tls __cairn_keep_tls
 #define register_end __cairn_register_end
 #define constructor __cairn_constructor
 #define first_count __cairn_count_first
