@@ -493,7 +493,8 @@ static void start(void) {
   start_writer();
 }
 
-/* The loader calls this first of all, and last, by a table of the C library, which the link demands (_tls_used). A DLL that is loaded later does not know of threads before. */
+/* The loader calls this first of all, and last, by a table of the C library, which the link demands (_tls_used). A DLL
+ * that is loaded later does not know of threads before. */
 static void life(const u8 *module, u32 reason, const void *always) {
   (void)module;
   switch (reason) {
