@@ -113,6 +113,9 @@ func (p *Reader) allFeatures(r io.ReaderAt, size int64, table uint64, set [featu
 			continue
 		}
 		where := readSection(&f)
+		if feature >= featurePerf {
+			p.others[feature] = func() ([]byte, error) { return where.load(r, size, "the features") }
+		}
 		switch feature {
 		case featureBuildID, featureHostname, featureCommand, featureEventDesc:
 			data, err := where.load(r, size, "the features")
@@ -123,6 +126,21 @@ func (p *Reader) allFeatures(r io.ReaderAt, size int64, table uint64, set [featu
 		}
 	}
 	return nil
+}
+
+// HasFeature reports whether a file of perf.data, no pipe, that begins with head has a feature.
+func HasFeature(head []byte, feature int) bool {
+	const set = 72 // offset of the bits
+	at := set + feature/8
+	return Detect(head) && string(head[:len(magic)]) == magic && len(head) > at && head[8] != pipeHeader && head[at]>>(feature%8)&1 != 0
+}
+
+// Feature returns a feature of another tool than perf, nil if the file does not have it.
+func (p *Reader) Feature(feature int) ([]byte, error) {
+	if load := p.others[feature]; load != nil {
+		return load()
+	}
+	return nil, nil
 }
 
 // feature reads a feature. Incomplete entries are left out.
@@ -208,7 +226,9 @@ func (p *Reader) describing(r record) error {
 	case recordAuxTraceInfo, recordTimeConv:
 		p.tracing(kind, r.body())
 	case recordTracingData:
-		p.in.skip(tracingDataSize(&f))
+		if size := tracingDataSize(&f); size > int64(len(f.data)) { // simpleperf has it in the record
+			p.in.skip(size)
+		}
 	}
 	return nil
 }

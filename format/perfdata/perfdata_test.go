@@ -699,3 +699,24 @@ func TestOldFile(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestTracingData reads what follows the description of tracepoints: perf writes it after its record, and simpleperf
+// into it.
+func TestTracingData(t *testing.T) {
+	t.Parallel()
+	for name, inside := range map[string]int{"perf": 0, "simpleperf": 16} {
+		w := pdt.Writer{Pipe: inside == 0, Events: []pdt.Event{{SampleType: pdt.IP | pdt.TID}}}
+		w.Record(66, 0, append([]byte{13, 0, 0, 0}, make([]byte, inside)...))
+		if inside == 0 {
+			w.Record(1000, 0, make([]byte, 8)) // 16 bytes in place of the description
+		}
+		w.Sample(pdt.Sample{IP: 2, PID: 1, TID: 1})
+		var out bytes.Buffer
+		if _, err := w.WriteTo(&out); err != nil {
+			t.Fatal(err)
+		}
+		if got := all(t, open(t, out.Bytes())); got != "1/1 [2] [] 0\n" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

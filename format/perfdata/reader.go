@@ -54,8 +54,9 @@ type Reader struct {
 	in    input
 	// spe says that the file has a trace of Arm's Statistical Profiling Extension.
 	spe      bool
-	speEvent uint16 // the event of the trace
-	clock    *clock // of the trace, nil if the file does not say
+	speEvent uint16                         // the event of the trace
+	clock    *clock                         // of the trace, nil if the file does not say
+	others   map[int]func() ([]byte, error) // features of other tools
 	// begin is the first record of the kernel in a pipe. Open has read it.
 	begin *record
 }
@@ -64,7 +65,7 @@ type Reader struct {
 func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
 	p := &Reader{
 		info: sample.Info{File: name, Format: "perf.data", Size: size, BuildIDs: map[string]string{}},
-		ids:  map[uint64]uint16{},
+		ids:  map[uint64]uint16{}, others: map[int]func() ([]byte, error){},
 	}
 	if err := p.open(r, size); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -16,6 +16,7 @@ const (
 	featureHostname  = 3
 	featureCommand   = 11
 	featureEventDesc = 12
+	featurePerf      = 128 // those from here on are of other tools
 	features         = 256
 )
 

@@ -101,7 +101,7 @@ func (p *perf) header(line []byte, margin int) bool {
 	s.Command, s.PID, s.TID, s.Event = p.text.of(h.Command), h.PID, h.TID, p.text.of(h.Event)
 	s.Value, s.Unit, s.Moments = 1, sample.Samples, 1
 	if h.Period > 0 {
-		s.Value, s.Unit = h.Period, unitOf(s.Event)
+		s.Value, s.Unit = h.Period, UnitOf(s.Event)
 	}
 	if rest := h.Rest; len(rest) > 0 {
 		if digits, n := hexLength(rest); n > 0 && len(digits) > 3 {
@@ -150,8 +150,8 @@ func (p *perf) shortHeader(line []byte, margin int) (perfscript.Header, bool) {
 	return h, true
 }
 
-// unitOf returns the unit of the periods of an event: times where it is a clock.
-func unitOf(event string) string {
+// UnitOf returns the unit of the periods of an event: times where it is a clock.
+func UnitOf(event string) string {
 	event = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(event, "cpu_core/"), "cpu_atom/"), "/")
 	name, _, _ := strings.Cut(event, ":")
 	if i := strings.IndexByte(name, '/'); i > 0 {

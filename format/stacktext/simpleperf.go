@@ -88,7 +88,7 @@ func (p *simpleperf) field(key string, value []byte) {
 	case "event_type":
 		s.Event = p.text.of(value)
 		if s.Unit != sample.Samples {
-			s.Unit = unitOf(s.Event)
+			s.Unit = UnitOf(s.Event)
 		}
 	case "event_count":
 		n, ok := number(value)
@@ -97,7 +97,7 @@ func (p *simpleperf) field(key string, value []byte) {
 			p.bad = true
 		}
 		if n > 0 {
-			s.Value, s.Unit = n, unitOf(s.Event)
+			s.Value, s.Unit = n, UnitOf(s.Event)
 		}
 	case "thread_id":
 		if n, ok := number(value); ok && n>>31 == 0 {

@@ -31,6 +31,7 @@ func (w *Writer) sized(b []byte, s string) []byte {
 // features returns the features of the file by their numbers.
 func (w *Writer) features() map[int][]byte {
 	f := map[int][]byte{}
+	maps.Copy(f, w.Features)
 	if len(w.Command) > 0 {
 		b := w.u32(nil, uint32(len(w.Command)))
 		for _, word := range w.Command {
@@ -112,7 +113,7 @@ func (w *Writer) file(file []byte) []byte {
 	f := w.features()
 	var set [4]uint64
 	for number := range f {
-		set[0] |= 1 << number
+		set[number/64] |= 1 << (number % 64)
 	}
 	file = w.u64(file, header, entry, attrs, data-attrs, data, uint64(len(w.data)), 0, 0)
 	file = w.u64(file, set[:]...)

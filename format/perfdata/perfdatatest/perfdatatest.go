@@ -71,6 +71,7 @@ type Writer struct {
 	Events   []Event
 	Command  []string
 	BuildIDs map[string][20]byte
+	Features map[int][]byte // of other tools
 
 	cpu    uint64   // of records
 	pieces []uint64 // where those of traces are in the data

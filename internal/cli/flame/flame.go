@@ -24,6 +24,7 @@ import (
 	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
+	"github.com/cairnprof/cairn/internal/samples/carried"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/stackfile"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -218,8 +219,8 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	}
 	s, head := peek(s, args[0])
 	switch {
-	case stackfile.Detect(head):
-		return f.ofNamed(s, args, filter)
+	case stackfile.Detect(head), carried.Detect(head) && args[0] != logfile.Stdin && len(named) == 0:
+		return f.ofNamed(ctx, s, args, filter)
 	case samplefile.Detect(head) && args[0] == logfile.Stdin && len(named) == 0:
 		return nil, errors.New("standard input: samples without names are read twice: give a file, or name the binaries")
 	case samplefile.Detect(head) && len(named) > 0:

@@ -2,6 +2,7 @@ package flame
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/carried"
 	"github.com/cairnprof/cairn/internal/samples/stackfile"
 	"github.com/cairnprof/cairn/internal/saturate"
 	"github.com/cairnprof/cairn/internal/stablesort"
@@ -35,7 +37,7 @@ const (
 )
 
 // ofNamed returns the stacks of inputs that have names in place of addresses.
-func (f *flameFlags) ofNamed(s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
+func (f *flameFlags) ofNamed(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
 	if f.by == string(flamegraph.ByCalls) {
 		return nil, verb.Usagef("--by calls: samples do not count calls")
 	}
@@ -53,7 +55,7 @@ func (f *flameFlags) ofNamed(s *verb.Streams, args []string, filter verb.NameFil
 			title += ", "
 		}
 		title += filepath.Base(path)
-		if err := x.read(s, path); err != nil {
+		if err := x.read(ctx, s, path); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +112,10 @@ type namedStacks struct {
 }
 
 // read adds an input. What cannot be read is reported.
-func (x *namedStacks) read(s *verb.Streams, path string) error {
+func (x *namedStacks) read(ctx context.Context, s *verb.Streams, path string) error {
+	if _, head := peek(s, path); path != logfile.Stdin && carried.Detect(head) {
+		return x.readCarried(ctx, s, path)
+	}
 	in, err := logfile.OpenStream(path, s.In)
 	if err != nil {
 		return err
@@ -139,6 +144,27 @@ func (x *namedStacks) read(s *verb.Streams, path string) error {
 	}
 	for _, d := range stats.Damage {
 		verb.Note(s, "%v", d)
+	}
+	return nil
+}
+
+// readCarried adds a recording with the symbols of its files.
+func (x *namedStacks) readCarried(ctx context.Context, s *verb.Streams, path string) error {
+	in, err := carried.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for stack, err := range in.Stacks(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := x.add(stack); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for _, note := range in.Notes() {
+		verb.Note(s, "%s", note)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ type ranFiles struct {
 	frames []uint64   // of a stack
 	kept   *samplefile.Kept
 	damage []*sample.Damage // of the input that was read last
+	text   bool             // it is text
 }
 
 // mappedFile is what a mapping has.
@@ -100,6 +101,7 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 		}
 		b.Release()
 	}
+	r.text = in.Text
 	if r.damage = in.Stats().Damage; !r.kept.End(in) {
 		return samples, nil, nil
 	}
