@@ -3,6 +3,8 @@ package prof
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Absence is why a map has no record of a function that was compiled. The numbers are part of the file formats.
@@ -90,7 +92,7 @@ func (a *Absent) Compare(b *Absent) int {
 
 // SortAbsent sorts a list in the order of maps and drops duplicates, in place.
 func SortAbsent(list []Absent) []Absent {
-	slices.SortFunc(list, func(a, b Absent) int { return a.Compare(&b) })
+	stablesort.Func(list, func(a, b Absent) int { return a.Compare(&b) })
 	return slices.CompactFunc(list, func(a, b Absent) bool { return a.Compare(&b) == 0 })
 }
 
@@ -131,7 +133,7 @@ func MarkInlined(funcs, code []Absent) {
 		}
 	}
 	for _, list := range starts {
-		slices.SortFunc(list, func(a, b start) int { return cmp.Compare(a.line, b.line) })
+		stablesort.Func(list, func(a, b start) int { return cmp.Compare(a.line, b.line) })
 	}
 	for i := range code {
 		own := &code[i]

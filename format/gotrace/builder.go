@@ -11,6 +11,7 @@ import (
 	"golang.org/x/exp/trace"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // maxOwn is the number of goroutines with their own thread. Further goroutines get the thread of an ended one
@@ -258,7 +259,7 @@ func (b *builder) finish() error {
 // sorted returns the threads that have events, in the order of calllog.
 func (b *builder) sorted() []*lane {
 	list := slices.DeleteFunc(b.lanes, func(l *lane) bool { return len(l.chunks) == 0 })
-	slices.SortStableFunc(list, func(x, y *lane) int {
+	stablesort.Func(list, func(x, y *lane) int {
 		return cmp.Or(cmp.Compare(x.tid, y.tid), cmp.Compare(x.stackNo, y.stackNo))
 	})
 	return list

@@ -140,7 +140,7 @@ func (l *Line) sortedCallees() []string {
 	if len(l.Callees) == 0 {
 		return nil
 	}
-	return slices.SortedFunc(maps.Keys(l.Callees), func(x, y string) int {
+	return stablesort.Sorted(maps.Keys(l.Callees), func(x, y string) int {
 		if c := cmp.Compare(l.Callees[y], l.Callees[x]); c != 0 {
 			return c
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: memory must hold only the part of a log of all calls that is read, and functions that several
@@ -281,7 +282,7 @@ func (e *Events) record(kind uint16, data []byte, base int64) error {
 
 // group groups the chunks into threads. A reused id is another thread: its first chunk has no predecessor.
 func (e *Events) group(all []chunkRef) {
-	slices.SortFunc(all, func(a, b chunkRef) int {
+	stablesort.Func(all, func(a, b chunkRef) int {
 		return cmp.Or(cmp.Compare(a.tid, b.tid), cmp.Compare(a.sequence, b.sequence), cmp.Compare(a.offset, b.offset))
 	})
 	for i, c := range all {
@@ -414,7 +415,7 @@ func (e *Events) Records() iter.Seq2[EventRecord, error] {
 		for _, list := range e.chunks {
 			all = append(all, list...)
 		}
-		slices.SortFunc(all, func(a, b chunkRef) int { return cmp.Compare(a.offset, b.offset) })
+		stablesort.Func(all, func(a, b chunkRef) int { return cmp.Compare(a.offset, b.offset) })
 		d := decoder{events: e, buf: make([]byte, wire.ChunkSize)}
 		for i := range all {
 			more := true

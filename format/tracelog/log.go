@@ -366,7 +366,7 @@ func (l *Log) Seen() iter.Seq2[*Seen, error] {
 			}
 		}
 		byEpisode := func(a, b *Seen) int { return cmp.Compare(a.Episode, b.Episode) }
-		for _, s := range slices.SortedFunc(maps.Values(queued), byEpisode) {
+		for _, s := range stablesort.Sorted(maps.Values(queued), byEpisode) {
 			if !yield(s, nil) {
 				return
 			}

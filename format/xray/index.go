@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // index is the state of Open.
@@ -87,7 +88,7 @@ func (ix *index) fdr() error {
 			ix.parts = append(ix.parts, b.part)
 		}
 	}
-	slices.SortFunc(ix.parts, func(a, b part) int {
+	stablesort.Func(ix.parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(a.wall, b.wall),
 			cmp.Compare(a.first, b.first), cmp.Compare(a.size, b.size), cmp.Compare(a.off, b.off))
 	})
@@ -201,7 +202,7 @@ func (ix *index) finish() {
 			ix.stepped++
 		}
 	}
-	slices.SortFunc(rank, func(a, b int) int {
+	stablesort.Func(rank, func(a, b int) int {
 		x, y := ix.owners[a], ix.owners[b]
 		return cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.tid, y.tid))
 	})

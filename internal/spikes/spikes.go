@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/quantile"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Log describes one log, except for its episodes.
@@ -444,7 +445,7 @@ func (s *Set) Ranked(by Order) []*Group {
 		key = func(g *Group) uint64 { return s.wall(g.Last) }
 	}
 	ranked := slices.DeleteFunc(slices.Concat(s.Groups, s.Callers), (*Group).Unranked)
-	return slices.SortedFunc(slices.Values(ranked), func(a, b *Group) int {
+	return stablesort.Sorted(slices.Values(ranked), func(a, b *Group) int {
 		return cmp.Or(behind(last(a), last(b)), cmp.Compare(key(b), key(a)), cmp.Compare(b.Limit, a.Limit), cmp.Compare(a.Number, b.Number))
 	})
 }

@@ -5,7 +5,10 @@
 // in loops, and for millions of elements, the standard library is faster.
 package stablesort
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Func sorts s by cmp, which returns a negative number if a is before b, a positive one if it is after it, and 0 if
 // they are equal. It needs as much memory again as s, and 8 bytes for each element.
@@ -18,6 +21,13 @@ func Func[S ~[]E, E any](s S, cmp func(a, b E) int) {
 	for i, at := range order {
 		s[i] = from[at]
 	}
+}
+
+// Sorted returns the values of a sequence, sorted by cmp as Func does.
+func Sorted[E any](seq iter.Seq[E], cmp func(a, b E) int) []E {
+	s := slices.Collect(seq)
+	Func(s, cmp)
+	return s
 }
 
 // runLength is that of the parts that are sorted by insertion before parts are merged.

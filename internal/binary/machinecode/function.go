@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Function is a function of a binary: all ranges of code with its name.
@@ -132,7 +133,7 @@ func (b *Binary) readFunctions(p *objfile.Program) {
 // sortRanges sorts ranges. Of those with the same start, the first that was read is kept.
 func (b *Binary) sortRanges() {
 	sorted := slices.Clone(b.ranges)
-	slices.SortStableFunc(sorted, func(x, y Range) int { return cmp.Compare(x.Lo, y.Lo) })
+	stablesort.Func(sorted, func(x, y Range) int { return cmp.Compare(x.Lo, y.Lo) })
 	b.ranges = slices.CompactFunc(sorted, func(x, y Range) bool { return x.Lo == y.Lo })
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Code holds the instructions of a module. It is immutable.
@@ -32,7 +33,7 @@ func (f *File) Code() (*Code, error) {
 		}
 		c.sections = append(c.sections, codeSection{s.Addr, data})
 	}
-	slices.SortFunc(c.sections, func(a, b codeSection) int { return cmp.Compare(a.addr, b.addr) })
+	stablesort.Func(c.sections, func(a, b codeSection) int { return cmp.Compare(a.addr, b.addr) })
 	return c, nil
 }
 

@@ -84,8 +84,7 @@ written, and the exit code is 1. If no raw file is valid, merge always fails.`,
 	c.Flags().BoolVar(&f.join, "join", false, "join builds of one program into one module, matching functions by their code")
 	f.prefixes.Register(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print a summary as JSON")
-	verb.Rules(c, verb.OnlyOne("strict", "allow-omitted"),
-		verb.Needs("prefix-map", "join").Because("it matches functions by their source files"))
+	verb.Rules(c, verb.OnlyOne("strict", "allow-omitted"), verb.Needs("prefix-map", "join").Because("it matches functions by their source files"))
 	return c
 }
 

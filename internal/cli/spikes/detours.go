@@ -16,6 +16,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/detour"
 	"github.com/cairnprof/cairn/internal/instrument/detourfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -146,7 +147,7 @@ func refusals(p *detour.Plan) ([]detour.Reason, map[detour.Reason][]detour.Refus
 	for _, r := range p.Refused {
 		by[r.Reason] = append(by[r.Reason], r)
 	}
-	reasons := slices.SortedFunc(maps.Keys(by), func(a, b detour.Reason) int {
+	reasons := stablesort.Sorted(maps.Keys(by), func(a, b detour.Reason) int {
 		return cmp.Or(cmp.Compare(len(by[b]), len(by[a])), cmp.Compare(a, b))
 	})
 	return reasons, by

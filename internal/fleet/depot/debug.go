@@ -11,12 +11,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -97,7 +97,7 @@ func (d *DebugDir) prune() error {
 			last[id] = info.ModTime()
 		}
 	}
-	ids := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a, b)) })
+	ids := stablesort.Sorted(maps.Keys(last), func(a, b string) int { return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a, b)) })
 	for _, id := range ids[min(d.builds, len(ids)):] {
 		for _, name := range files[id] {
 			if err := os.Remove(filepath.Join(d.dir, name)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -112,7 +113,7 @@ func (t Target) Edit(mode prof.Mode, base, path string, src []byte) ([]byte, err
 			return nil, fmt.Errorf("%s: %q occurs %d times in this release of Go: it cannot be instrumented", path, e.find, found)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b insertion) int { return a.at - b.at })
+	stablesort.Func(list, func(a, b insertion) int { return a.at - b.at })
 	out := fmt.Appendf(nil, "//line %s:1:1\n", path)
 	last := 0
 	for _, in := range list {

@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -176,7 +177,7 @@ func (r *Rewriter) File(name string, src []byte) ([]byte, error) {
 	out := fmt.Appendf(nil, "//line %s:1:1\n", name)
 	last := 0
 	// Stable: of several texts for one place, the first to be added comes first.
-	slices.SortStableFunc(w.edits, func(a, b edit) int { return a.at - b.at })
+	stablesort.Func(w.edits, func(a, b edit) int { return a.at - b.at })
 	for _, e := range w.edits {
 		out = append(out, src[last:e.at]...)
 		out = append(out, e.text...)

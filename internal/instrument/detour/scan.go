@@ -8,6 +8,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/ehframe"
 	"github.com/cairnprof/cairn/internal/binary/x86"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // function is a function with the results of the scan.
@@ -37,7 +38,7 @@ func newScan(m *Module) *scan {
 	for _, f := range m.Frames {
 		s.frames[f.Lo] = f
 	}
-	list := slices.SortedFunc(slices.Values(m.Functions), func(a, b Function) int {
+	list := stablesort.Sorted(slices.Values(m.Functions), func(a, b Function) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name))
 	})
 	for _, f := range list {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // trackLocs finds the .loc in effect at each line of the plan, in whatever section the .loc is.
@@ -136,7 +137,7 @@ func (s *splitter) renameSection(out []byte, i int) []byte {
 
 // render writes the new text.
 func (s *splitter) render() []byte {
-	slices.SortFunc(s.plans, func(a, b *splitPlan) int { return a.first - b.first })
+	stablesort.Func(s.plans, func(a, b *splitPlan) int { return a.first - b.first })
 	s.prepared = map[*splitPlan]*prepared{}
 	s.replaced = map[int][]byte{}
 	s.twins = map[string]string{}

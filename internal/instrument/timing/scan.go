@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // scanEarly finds the names that .set gives, the functions that run before the runtime's constructor, and the
@@ -67,7 +68,7 @@ func (t *timer) fragmentsByLabel() (out []*asm.Fragment) {
 	for _, fn := range t.Unit.Funcs {
 		out = append(out, fn.Frags...)
 	}
-	slices.SortFunc(out, func(a, b *asm.Fragment) int { return cmp.Compare(a.Label, b.Label) })
+	stablesort.Func(out, func(a, b *asm.Fragment) int { return cmp.Compare(a.Label, b.Label) })
 	return out
 }
 

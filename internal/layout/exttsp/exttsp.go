@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: blocks that follow each other need no jump, and lines of the instruction cache are fetched as a whole. The
@@ -445,7 +447,7 @@ func (s *solver) joinCold() {
 func (s *solver) concatenate() []int {
 	chains := slices.DeleteFunc(s.chains, func(c *chain) bool { return c == nil })
 	density := func(c *chain) float64 { return float64(c.times) / float64(max(c.size, 1)) }
-	slices.SortStableFunc(chains, func(a, b *chain) int {
+	stablesort.Func(chains, func(a, b *chain) int {
 		switch {
 		case a.blocks[0] == 0:
 			return -1

@@ -3,6 +3,8 @@ package order
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // graph is the call graph among the functions that ran.
@@ -51,7 +53,7 @@ func newGraph(in *Input, skip []bool) *graph {
 			g.calls = append(g.calls, call{caller, callee, float64(e.Weight)})
 		}
 	}
-	slices.SortFunc(g.calls, func(a, b call) int {
+	stablesort.Func(g.calls, func(a, b call) int {
 		return cmp.Or(cmp.Compare(a.caller, b.caller), cmp.Compare(a.callee, b.callee))
 	})
 	return g
@@ -60,7 +62,7 @@ func newGraph(in *Input, skip []bool) *graph {
 // mergedEdges returns the edges with a weight, one for each pair of functions.
 func mergedEdges(edges []Edge) []Edge {
 	sorted := slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Weight == 0 })
-	slices.SortFunc(sorted, func(a, b Edge) int {
+	stablesort.Func(sorted, func(a, b Edge) int {
 		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee))
 	})
 	merged := sorted[:0]
@@ -97,7 +99,7 @@ func (c *cluster) density() float64 { return c.count / c.size }
 
 // byDensity sorts clusters by decreasing density and returns their functions.
 func (g *graph) byDensity(clusters []*cluster) []uint32 {
-	slices.SortFunc(clusters, func(a, b *cluster) int {
+	stablesort.Func(clusters, func(a, b *cluster) int {
 		return cmp.Or(cmp.Compare(b.density(), a.density()), cmp.Compare(a.at, b.at))
 	})
 	var order []uint32
@@ -134,7 +136,7 @@ func (g *graph) c3() []uint32 {
 	for n := range byDensity {
 		byDensity[n] = int32(n)
 	}
-	slices.SortStableFunc(byDensity, func(a, b int32) int {
+	stablesort.Func(byDensity, func(a, b int32) int {
 		return cmp.Compare(g.count[b]/g.size[b], g.count[a]/g.size[a])
 	})
 	for _, n := range byDensity {

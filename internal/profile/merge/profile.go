@@ -207,7 +207,7 @@ func joinSites(sites []prof.Site) []prof.Site {
 	if len(sites) < 2 {
 		return sites
 	}
-	slices.SortFunc(sites, func(a, b prof.Site) int { return cmp.Compare(a.Addr, b.Addr) })
+	stablesort.Func(sites, func(a, b prof.Site) int { return cmp.Compare(a.Addr, b.Addr) })
 	joined := sites[:0]
 	for _, s := range sites {
 		if last := len(joined) - 1; last >= 0 && joined[last].Addr == s.Addr {

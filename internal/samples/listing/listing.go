@@ -48,7 +48,7 @@ func Write(w io.Writer, p *objfile.Program, o Options) (Unprinted, error) {
 		o.Probes.writeDescriptions(l.out)
 	}
 	fmt.Fprintf(l.out, "\nDisassembly of %s:\n", p.Path)
-	for _, s := range slices.SortedFunc(slices.Values(p.Code), func(a, b objfile.CodeSection) int { return cmp.Compare(a.Index, b.Index) }) {
+	for _, s := range stablesort.Sorted(slices.Values(p.Code), func(a, b objfile.CodeSection) int { return cmp.Compare(a.Index, b.Index) }) {
 		l.section(&s)
 	}
 	return l.count, l.out.Flush()

@@ -10,6 +10,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // withoutDebug says how much of what ran has no debug information, and in which functions most of it is; "" if it is
@@ -37,7 +38,7 @@ func (b *binaries) withoutDebug(c counts) string {
 	if without == 0 || without < all/least {
 		return ""
 	}
-	names := slices.SortedFunc(maps.Keys(by), func(x, y string) int {
+	names := stablesort.Sorted(maps.Keys(by), func(x, y string) int {
 		return cmp.Or(cmp.Compare(by[y], by[x]), cmp.Compare(x, y))
 	})
 	const most = 3

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: the target of an indirect call or a jump to a computed address, if no sampled
@@ -196,7 +197,7 @@ func (w *world) readPointers() {
 				}
 			}
 		}
-		slices.SortFunc(tables, func(a, b machinecode.VirtualTable) int { return cmp.Compare(a.Start, b.Start) })
+		stablesort.Func(tables, func(a, b machinecode.VirtualTable) int { return cmp.Compare(a.Start, b.Start) })
 		for _, p := range b.Pointers(0, ^uint64(0)) {
 			for len(tables) > 0 && p.At >= tables[0].End {
 				tables = tables[1:]
