@@ -162,9 +162,9 @@ func (t *timer) epilogue(b *body, last int, f *frame) (first, size int) {
 		switch {
 		case strings.HasPrefix(in.word, "pop") && len(ops) == 1:
 			size += 8
-		case strings.HasPrefix(in.word, "add") && len(ops) == 2 && string(ops[1]) == "%rsp" && ops[0][0] == '$':
-			n, err := strconv.Atoi(string(ops[0][1:]))
-			if err != nil {
+		case len(ops) == 2 && string(ops[1]) == "%rsp" && ops[0][0] == '$':
+			n, ok := addsToStack(in.word, string(ops[0][1:]))
+			if !ok {
 				return first, unknown
 			}
 			return first - 1, size + n
@@ -179,6 +179,15 @@ func (t *timer) epilogue(b *body, last int, f *frame) (first, size int) {
 		}
 	}
 	return first, size
+}
+
+// addsToStack returns what an instruction adds to the stack pointer. The shortest way to add 128 is to subtract -128.
+func addsToStack(word, operand string) (int, bool) {
+	n, err := strconv.Atoi(operand)
+	if strings.HasPrefix(word, "sub") {
+		n = -n
+	}
+	return n, err == nil && n > 0 && (strings.HasPrefix(word, "sub") || strings.HasPrefix(word, "add"))
 }
 
 // frameOffset returns N of N(REG), or 0 for REG.

@@ -34,6 +34,7 @@ func TestCOFFExits(t *testing.T) {
 		{"leaf", plain + "\tret\n" + end, "leal\t(%rsp), %r11d", ""},
 		{"epilogue of clang", pushed + "\t.seh_startepilogue\n\taddq\t$32, %rsp\n\tpopq\t%rbx\n\t.seh_endepilogue\n\tretq\n" + end, ".Lcairn_x2:\n\t.seh_startepilogue\n\taddq", ""},
 		{"tail call by r11", pushed + "\tmovq\t(%rcx), %r11\n\taddq\t$32, %rsp\n\tpopq\t%rbx\n\trex.W jmp\t*%r11\t # 1\t[c=0 l=3]  *sibcall\n" + end, "\tmovq\t%r11, 64(%rsp)\n\tmovq\t__cairn_base(%rip), %r10\n", ""},
+		{"128 bytes", strings.ReplaceAll(pushed, "32", "128") + "\tsubq\t$-128, %rsp\n\tpopq\t%rbx\n\tret\n" + end, "leal\t136(%rsp), %r11d", ""},
 		{"a pop is missing", pushed + "\taddq\t$32, %rsp\n\tret\n" + end, "", RefuseEpilogue},
 		{"no epilogue", pushed + "\tret\n" + end, "", RefuseEpilogue},
 		{"another frame pointer", framed + "\tleaq\t16(%rbp), %rsp\n\tpopq\t%rbx\n\tpopq\t%rbp\n\tret\n" + end, "", RefuseEpilogue},
