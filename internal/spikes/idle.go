@@ -322,8 +322,8 @@ func (s *Set) openIdleness(sp *Spike, name Namer) Idleness {
 	for _, f := range slices.Backward(o.Inner) {
 		inner = append(inner, s.address(sp.Log, f.PC, o.Found))
 	}
-	if o.Runs && begins && idleNames(inner, name) == Idle {
-		return Idle // it was seen between two waits for work, as for connections
+	if o.Runs && begins && betweenWaits(inner, name) {
+		return Idle
 	}
 	if !sp.openForWork(begins, all, inner, name) {
 		return Working
@@ -347,6 +347,16 @@ func (s *Set) openIdleness(sp *Spike, name Namer) Idleness {
 		return Doubtful
 	}
 	return Idle // in a loop around all work
+}
+
+// betweenWaits reports whether a goroutine was seen at the end of a wait for work, as for connections: its innermost
+// function is idle, or waits for the network and is in none that waits for an answer.
+func betweenWaits(inner []Address, name Namer) bool {
+	k := idleNames(inner, name)
+	return k == Idle || k == Doubtful && slices.ContainsFunc(inner, func(a Address) bool {
+		loc := name(a, true)
+		return slices.ContainsFunc(loc.Places, func(p Place) bool { return cmp.Or(p.Symbol, p.Function) == "internal/poll.runtime_pollWait" })
+	})
 }
 
 // openForWork reports whether an open call waits in a way in which programs also wait for work: in a system call for
