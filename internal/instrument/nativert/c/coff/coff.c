@@ -159,30 +159,8 @@ static struct {
 
 /* ---- text ---- */
 
-static u16 *put(u16 *p, const u16 *s) {
-  while ((*p = *s++)) p++;
-  return p;
-}
-
-static u16 *put_some(u16 *p, const u16 *s, u32 most) {
-  for (; most && *s; most--) *p++ = *s++;
-  *p = 0;
-  return p;
-}
-
-static u16 *put_number(u16 *p, u32 v) {
-  u16 b[12], *q = b + 11;
-  *q = 0;
-  do *--q = (u16)('0' + v % 10);
-  while (v /= 10);
-  return put(p, q);
-}
-
-static u32 length(const u16 *s) {
-  u32 n = 0;
-  while (s[n]) n++;
-  return n;
-}
+typedef u16 letter;
+#include "rt_text.h"
 
 /* print_error prints a message, which ends with the number of an error unless that is 0. */
 static void print_error(const u16 *what, const u16 *path, u32 failure) {

@@ -68,18 +68,8 @@ static int is_dll(const u8 *base) { return *(const u16 *)(optional(base) - 2) >>
 
 /* ---- text ---- */
 
-static u16 *put(u16 *p, const u16 *s) {
-  while ((*p = *s++)) p++;
-  return p;
-}
-
-static u16 *put_number(u16 *p, u32 v) {
-  u16 b[12], *q = b + 11;
-  *q = 0;
-  do *--q = (u16)('0' + v % 10);
-  while (v /= 10);
-  return put(p, q);
-}
+typedef u16 letter;
+#include "rt_text.h"
 
 static void print(const u16 *text, u32 n) {
   static char bytes[3 * (MAX_PATH + 128)];

@@ -129,30 +129,8 @@ static struct {
 
 /* ---- text ---- */
 
-static char *put(char *p, const char *s) {
-  while ((*p = *s++)) p++;
-  return p;
-}
-
-static char *put_some(char *p, const char *s, u32 most) {
-  for (; most && *s; most--) *p++ = *s++;
-  *p = 0;
-  return p;
-}
-
-static char *put_number(char *p, u32 v) {
-  char b[12], *q = b + 11;
-  *q = 0;
-  do *--q = '0' + v % 10;
-  while (v /= 10);
-  return put(p, q);
-}
-
-static u32 length(const char *s) {
-  u32 n = 0;
-  while (s[n]) n++;
-  return n;
-}
+typedef char letter;
+#include "rt_text.h"
 
 static void print_error(const char *what, const char *path) {
   char b[MAX_PATH + 64], *p = put(put(put(put(b, "cairn: cannot "), what), path), ": errno ");
