@@ -72,8 +72,11 @@ func record(t *testing.T, feature int, section []byte) string {
 	}
 	w.Comm(71, 1000, "app", true)
 	for i, m := range []sample.Mapping{
-		{Start: 0x10000, Size: 0x1000, Offset: 0x4000, Path: "/lib/libapp.so"}, {Start: 0x20000, Size: 0x1000, Path: "/lib/libold.so"},
-		{Start: 0x30000, Size: 0x1000, Path: "/data/base.vdex"}, {Start: 0x70000000, Size: 0x10000, Path: "/data/jit_app_cache"}, {Start: 0x40000, Size: 0x1000, Path: "/lib/libother.so"},
+		{Start: 0x10000, Size: 0x1000, Offset: 0x4000, Path: "/lib/libapp.so"},
+		{Start: 0x20000, Size: 0x1000, Path: "/lib/libold.so"},
+		{Start: 0x30000, Size: 0x1000, Path: "/data/base.vdex"},
+		{Start: 0x70000000, Size: 0x10000, Path: "/data/jit_app_cache"},
+		{Start: 0x40000, Size: 0x1000, Path: "/lib/libother.so"},
 	} {
 		m.Exec = true
 		w.Map(71, 1001+uint64(i), m)
