@@ -301,7 +301,7 @@ func (b *buildSummary) Nothing(use *useOptions) error {
 	case use != nil && b.Use == nil && len(b.Untouched) > 0:
 		return fmt.Errorf("build: nothing was built by %s: all compiled files are listed above as skipped", use.Profile)
 	case use != nil && b.Use != nil && b.Use.Files == 0 && b.Use.Laid == 0 && len(b.Use.Kept) > 0:
-		return fmt.Errorf("build: nothing was built by %s: the linker cannot do what is listed above", use.Profile)
+		return fmt.Errorf("build: nothing was built by %s: what is listed above could not be done", use.Profile)
 	case use != nil && (b.Use == nil || b.Use.Files == 0 && b.Use.Laid == 0):
 		return fmt.Errorf("build: nothing was built by %s: %s", use.Profile, cleanFirst)
 	case use == nil && b.Files == 0 && b.Empty > 0:

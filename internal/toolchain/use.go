@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/binary/machine"
+	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
@@ -177,7 +179,11 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	cmd.Data = b.opts.DataOrder != ""
 	var link []string
 	if cmd.Links {
-		if link, err = b.linkArgs(s, c.Linker(ctx, cmd), cmd.Output); err != nil {
+		var inputs []linkInput
+		if len(cmd.Sources) == 0 { // what it compiles has sections for functions
+			inputs = driverInputs(cmd)
+		}
+		if link, err = b.linkArgs(s, c.Linker(ctx, cmd), cmd.Output, inputs); err != nil {
 			return err
 		}
 	}
@@ -223,8 +229,8 @@ func useOther(ctx context.Context, in *invocation, why otherMachine) error {
 }
 
 // linkArgs returns the driver's arguments that make its linker lay out the module output by the profile. A
-// linker that does not support orders gets none, with a note.
-func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]string, error) {
+// linker that does not support orders gets none, with a note, and neither does a link of inputs that cannot be ordered.
+func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string, inputs []linkInput) ([]string, error) {
 	err := l.Err
 	var format linkorder.Format
 	if err == nil {
@@ -232,6 +238,9 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]st
 	}
 	if err != nil {
 		return nil, noteKept(s, output, functionsKept, err.Error())
+	}
+	if b.opts.DataOrder == "" && inOneSection(inputs) {
+		return nil, noteKept(s, output, functionsKept, "the objects were compiled without -ffunction-sections: compile them again by this build ("+compileAgain+")")
 	}
 	if err := logEvent(buildEvent{Laid: cmp.Or(output, "a.out")}); err != nil {
 		return nil, err
@@ -263,6 +272,22 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string) ([]st
 	}
 	err = verb.WriteBytes(s, path, append(rendered, dataLines...))
 	return format.Args(path), err
+}
+
+// inOneSection reports whether the linker can move no function of the inputs of a link: an order would have no effect.
+func inOneSection(inputs []linkInput) bool {
+	var have [objfile.InSections + 1]bool
+	for _, in := range inputs {
+		if in.path == "" || in.system {
+			continue
+		}
+		_ = objfile.EachLinkInput(in.path, func(_ bool, _ string, r *io.SectionReader) error {
+			at, err := objfile.FunctionPlacement(r)
+			have[at] = true
+			return err
+		}) // the linker reports what is wrong
+	}
+	return have[objfile.InOneSection] && !have[objfile.InSections]
 }
 
 // orderName is a file name for the order of a module.
@@ -420,12 +445,12 @@ func (w *wrapper) useLinker(ctx context.Context, in *invocation, shim ShimOption
 		return err
 	}
 	linker := LinkerAt(ctx, path)
-	link, err := b.linkArgs(in.streams, linker, outputOf(argv))
+	inputs, _ := linkerInputs(argv[1:])
+	link, err := b.linkArgs(in.streams, linker, outputOf(argv), inputs)
 	if err != nil {
 		return err
 	}
 	argv = append(argv, linkByHand(link)...)
-	inputs, _ := linkerInputs(argv[1:])
 	l := &mixedLink{streams: in.streams, inputs: inputs}
 	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
 		return runLTOLinker(ctx, b.dir, path, argv[1:], l)

@@ -94,11 +94,14 @@ func (u *useSummary) printBuilt(s *verb.Streams, use *useOptions) {
 	}
 	profile := use.Profile
 	if u.Files == 0 {
-		why := ""
-		if use.Machine == machine.Arm.String() && !use.NoSplit {
-			why = ": only those of x86-64 and AArch64 are"
+		why := "no file was compiled: functions have another order, and their blocks stay"
+		switch {
+		case use.NoSplit:
+			why = "no function was split"
+		case use.Machine == machine.Arm.String():
+			why = "no function was split: only those of x86-64 and AArch64 are"
 		}
-		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; no function was split%s\n", profile, report.Plural(u.Laid, "module"), why)
+		fmt.Fprintf(s.Err, "cairn: build: laid out by %s: %s; %s\n", profile, report.Plural(u.Laid, "module"), why)
 		return
 	}
 	fmt.Fprintf(s.Err, "cairn: build: built %s by %s: %s split, %s moved whole, %s unchanged\n",
