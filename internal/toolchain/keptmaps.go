@@ -14,8 +14,12 @@ import (
 // Whatever a link makes may be stripped, by make install or by a rule of the build, before anyone reads its map. So each
 // link keeps the map in the cache, where it is found by build id (objfile.SetKept).
 
-// keptBytes bounds the size of the kept maps, in bytes; from there on the oldest half is removed.
-const keptBytes = 128 << 20
+const (
+	// keptBytes bounds the size of the kept maps, in bytes; from there on the oldest half is removed.
+	keptBytes = 128 << 20
+	// keptLeast is what a map counts at least, which bounds their number: checks of build systems link many small programs.
+	keptLeast = keptBytes / 4096
+)
 
 // KeptMaps returns the directory with the maps of what was linked.
 func KeptMaps() (string, error) {
@@ -25,7 +29,8 @@ func KeptMaps() (string, error) {
 
 // keepMap keeps the map of the output of a link. An output without one is as good, so that an error is a note.
 func keepMap(s *verb.Streams, output string) {
-	if err := writeKept(s, cmp.Or(output, "a.out")); err != nil {
+	output = cmp.Or(output, "a.out")
+	if err := writeKept(s, output); err != nil {
 		verb.Note(s, "the map of %s will be lost if it is stripped: %v", output, err)
 	}
 }
@@ -62,7 +67,7 @@ func pruneKept(dir string) {
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil {
 			infos = append(infos, info)
-			total += info.Size()
+			total += max(keptLeast, info.Size())
 		}
 	}
 	if total <= keptBytes {
@@ -74,6 +79,6 @@ func pruneKept(dir string) {
 			return
 		}
 		os.Remove(filepath.Join(dir, info.Name()))
-		total -= info.Size()
+		total -= max(keptLeast, info.Size())
 	}
 }
