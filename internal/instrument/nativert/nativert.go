@@ -92,14 +92,17 @@ func Header() []byte {
 // member, so that a program links only what its mode uses. defaultDir is where raw
 // files go while CAIRN_DIR is unset; "" means that none are written.
 func Objects(m Machine, defaultDir string) []Object {
-	return append(firstObjects(m), Object{"rt.o", []string{runtimeDir(defaultDir), "rt.c"}}, Object{"order.o", []string{m.source("order")}})
+	return append(
+		firstObjects(m), Object{"single.o", []string{"single.c"}}, Object{"rt.o", []string{runtimeDir(defaultDir), "rt.c"}},
+		Object{"order.o", []string{m.source("order")}},
+	)
 }
 
 func runtimeDir(defaultDir string) string { return "-DCAIRN_DEFAULT_DIR=" + strconv.Quote(defaultDir) }
 
 // firstObjects lists the first-call paths of counting probes. Atomic probes that count before
 // they test the old value have separate routines.
-func firstObjects(m Machine) []Object {
+func firstObjects(m Machine, flags ...string) []Object {
 	out := []Object{
 		{"first_count.o", []string{"-DNAME=__cairn_first_count", "-DFULL=0", m.source("first")}},
 		{"first_full.o", []string{"-DNAME=__cairn_first_full", "-DFULL=1", m.source("first")}},
@@ -108,6 +111,9 @@ func firstObjects(m Machine) []Object {
 		out = append(out,
 			Object{"first_count_atomic.o", []string{"-DNAME=__cairn_first_count_atomic", "-DFULL=0", "-DATOMIC=1", m.source("first")}},
 			Object{"first_full_atomic.o", []string{"-DNAME=__cairn_first_full_atomic", "-DFULL=1", "-DATOMIC=1", m.source("first")}})
+	}
+	for i := range out {
+		out[i].Args = append(slices.Clone(flags), out[i].Args...)
 	}
 	return out
 }
@@ -118,7 +124,7 @@ const mapped = "-DCAIRN_MAPPED=1"
 // MappedObjects is Objects for programs that map the runtime from the file of that path
 // when they start. The file is an Image, and must be of this version of cairn.
 func MappedObjects(m Machine, path string) []Object {
-	return append(firstObjects(m),
+	return append(firstObjects(m, mapped),
 		Object{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), m.source("mapped")}},
 		Object{"order_mapped.o", []string{mapped, m.source("order")}})
 }

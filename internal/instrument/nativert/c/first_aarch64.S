@@ -83,6 +83,11 @@ NAME:
         ret
         .size   NAME, . - NAME
 
+#if !CAIRN_MAPPED
+        .reloc  NAME, R_AARCH64_NONE, __cairn_counts      /* see single.c */
+        .hidden __cairn_counts
+#endif
+
 /* This code is compatible with branch target identification and signed return addresses. */
         .section .note.gnu.property, "a"
         .balign 8

@@ -79,4 +79,9 @@ NAME:
         bx      lr
         .size   NAME, . - NAME
 
+#if !CAIRN_MAPPED
+        .reloc  NAME, R_ARM_NONE, __cairn_counts      /* see single.c */
+        .hidden __cairn_counts
+#endif
+
         .section .note.GNU-stack, "", %progbits

@@ -59,6 +59,11 @@ NAME:
         ret
         .size   NAME, . - NAME
 
+#if !CAIRN_MAPPED
+        .reloc  NAME, R_X86_64_NONE, __cairn_counts      /* see single.c */
+        .hidden __cairn_counts
+#endif
+
 /* This code is compatible with shadow stacks and indirect branch tracking. */
         .section .note.gnu.property, "a"
         .balign 8

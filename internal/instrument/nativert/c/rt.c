@@ -4,7 +4,7 @@
  *
  * It makes system calls itself and needs no C library, so that it works in static, musl and
  * freestanding programs. It uses these names of a C library if they exist (weak): __register_atfork
- * or environ and pthread_atfork, dl_iterate_phdr, and the flag __libc_single_threaded. It allocates
+ * or environ and pthread_atfork, dl_iterate_phdr, and if it counts __libc_single_threaded. It allocates
  * no memory except one mapping while it writes a file. It must be small, since it is added to every
  * program.
  *
@@ -174,15 +174,15 @@ static u32 add_sum(u32 sum, const u8 *p, uword n) {
   return sum;
 }
 
-/* single returns CAIRN_RAW_SINGLE if there has been no second thread so far. Counts are then exact:
- * no increments are lost. It returns 0 if the C library does not report threads. */
-static u16 single(void) {
-#if GLIBC
-  return &__libc_single_threaded && __libc_single_threaded ? CAIRN_RAW_SINGLE : 0;
+/* single returns CAIRN_RAW_SINGLE if there has been no second thread so far, see single.h. A module that counts no calls
+ * does not ask. */
+#if CAIRN_MAPPED
+#include "single.h"
+static u16 single(void) { return had_one_thread(); }
 #else
-  return pthread_create ? 0 : CAIRN_RAW_SINGLE; /* a static program without threads */
+HIDDEN WEAK u16 __cairn_single(void) { return 0; }
+#define single __cairn_single
 #endif
-}
 
 /* seal completes the head of the mapped file. */
 static void seal(void) {

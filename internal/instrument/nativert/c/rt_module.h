@@ -46,10 +46,8 @@ extern int dl_iterate_phdr(int (*)(struct dl_info *, uword, void *), void *) WEA
 #if GLIBC
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
 extern void *__dso_handle HIDDEN WEAK;
-extern char __libc_single_threaded WEAK;
 #else
 extern char **environ WEAK;
-extern int pthread_create(void) WEAK;
 extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) WEAK;
 #endif
 
