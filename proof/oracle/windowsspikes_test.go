@@ -24,6 +24,7 @@ func TestWindowsSpikes(t *testing.T) {
 	t.Run("stalls", w.stalls)
 	t.Run("steps", w.steps)
 	t.Run("plugins", w.plugins)
+	t.Run("last", w.last)
 }
 
 // windowsSpikes are the compilers, and options for programs in C++.
@@ -215,5 +216,27 @@ func (w *windows) plugins(t *testing.T) {
 			row = " > use > plugin timed"
 		}
 		checkRows(t, fmt.Sprintf("plugins of a program without probes: %v", plain), spikeRows(t, logs, program, a), []string{row, row, row})
+	}
+}
+
+// last runs a program whose threads end one after the other: what the runtime does beside it keeps it from nothing. In mode count a
+// thread of the runtime writes the records.
+func (w *windows) last(t *testing.T) {
+	dir, source := t.TempDir(), filepath.Join("testdata", "windowsspikes", "last.cc")
+	compiler := []string{mingw + "g++", "-O2", "-static", "-o"}
+	plain := filepath.Join(dir, "plain.exe")
+	output(t, command(t, compiler[0], append(compiler[1:], plain, source)...))
+	want, code := w.run(t, "", plain)
+	if code != 7 {
+		t.Errorf("exit code %d without probes, want 7", code)
+	}
+	continuous := &windows{append(slices.Clone(w.env), "CAIRN_CONTINUOUS=1")}
+	for _, mode := range []string{"spike", "count"} {
+		program := filepath.Join(dir, mode+".exe")
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", mode}, compiler, []string{program, source})...))
+		got, gotCode := continuous.run(t, filepath.Join(dir, mode), program)
+		if got != want || gotCode != code {
+			t.Errorf("mode %s: %q and exit code %d, without probes %q and %d", mode, got, gotCode, want, code)
+		}
 	}
 }

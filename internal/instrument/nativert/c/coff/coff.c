@@ -45,12 +45,13 @@ IMPORT(i32, WideCharToMultiByte, u32, u32, const u16 *, i32, char *, i32, const 
 IMPORT(i32, K32EnumProcessModules, void *, const void **, u32, u32 *);
 IMPORT(void *, CreateThread, void *, u64, u32 (*)(void *), void *, u32, u32 *);
 IMPORT(u32, GetCurrentThreadId, void);
+#include "coff_alone.h"
 typedef i32 (*filter)(void *);
 IMPORT(filter, SetUnhandledExceptionFilter, filter);
 
 enum { UTF8 = 65001, GENERIC_WRITE = 0x40000000, SHARE_READ = 1, CREATE_NEW = 1, NORMAL = 0x80, REPLACE = 1 };
 enum { FILE_EXISTS = 80, ALREADY_EXISTS = 183, MEM_COMMIT = 0x3000, MEM_RELEASE = 0x8000, READWRITE = 4, STDERR = -12 };
-enum { DETACH, ATTACH, THREAD_ATTACH };
+enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 
 /* ---- this module ---- */
 
@@ -414,8 +415,10 @@ static void finish(void) {
  * run when it is unloaded. */
 static u32 write_each(void *unused) {
   (void)unused;
-  for (u32 sum = 0;;) {
-    Sleep(1000);
+  for (u32 sum = 0, n = 1;; n++) {
+    Sleep(100);
+    if (is_alone()) finish(), end_process();
+    if (n % 10) continue;
     u32 now = add_sum(CAIRN_FNV_BASIS, raw_start, raw_size);
     if (now == sum || !begin()) continue;
     sum = now;
@@ -482,6 +485,9 @@ static void life(const u8 *module, u32 reason, const void *always) {
       break;
     case THREAD_ATTACH:
       if (GetCurrentThreadId() != st.writer) st.many = 1;
+      break;
+    case THREAD_DETACH:
+      if (st.writer) thread_ends();
       break;
     case DETACH:            /* of a DLL: before its destructors, with which finish comes */
       if (always) done(); /* the process ends, and all other threads have been ended, maybe while they wrote a file */

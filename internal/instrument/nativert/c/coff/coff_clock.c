@@ -70,7 +70,7 @@ static void finer(void) {
 
 static void look(struct process *p);
 
-/* run_clock sets the clock until the process ends. */
+/* run_clock sets the clock until the process ends, or all threads of the program have. */
 static __attribute__((noreturn)) u32 run_clock(void *of) {
   enum { HIGH_RESOLUTION = 2, ALL_ACCESS = 0x1f0003, TIME_CRITICAL = 15, LOOK = 100 };
   struct process *p = of;
@@ -82,7 +82,11 @@ static __attribute__((noreturn)) u32 run_clock(void *of) {
     if (timer && SetWaitableTimer(timer, &due, 0, 0, 0, 0)) WaitForSingleObject(timer, (u32)-1);
     else Sleep((u32)most(p->period / MS, 1));
     tick(p);
-    if (n % LOOK == 0) look(p);
+    if (n % LOOK) continue;
+    int alone = is_alone();
+    p->ended |= alone;
+    look(p);
+    if (alone) end_process();
   }
 }
 

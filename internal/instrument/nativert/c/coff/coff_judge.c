@@ -202,7 +202,10 @@ static u32 last_error(void) {
   return v;
 }
 
-/* ROUTINE defines a routine, in assembly that keeps all registers. */
+static void set_last_error(u32 v) { __asm__ volatile("movl %0, %%gs:0x68" : : "r"(v)); }
+
+/* ROUTINE defines a routine, in assembly that keeps all registers. It does not keep the flags: it is called at entries of
+ * handlers, in front of calls, and at exits, behind code that changes them. */
 #define ROUTINE(name)                                                                                                \
   __attribute__((used)) void __cairn_do_##name(const struct registers *r, u8 *vectors) {                             \
     struct process *p = state;                                                                                       \
@@ -211,7 +214,7 @@ static u32 last_error(void) {
     save_vectors(p, vectors);                                                                                        \
     of_##name(p, r);                                                                                                 \
     restore_vectors(p, vectors);                                                                                     \
-    __asm__ volatile("movl %0, %%gs:0x68" : : "r"(error));                                                           \
+    set_last_error(error);                                                                                           \
   }                                                                                                                  \
   __asm__(".text\n.globl __cairn_" #name "\n.def __cairn_" #name "; .scl 2; .type 32; .endef\n"                      \
           ".seh_proc __cairn_" #name "\n__cairn_" #name ":\n"                                                        \

@@ -206,9 +206,9 @@ static void *create(struct process *p) {
   }
 }
 
-/* begin_log makes the log, with the trailer as its first record and the modules. */
+/* begin_log makes the log, with the trailer as its first record and the modules, and reports whether there is one. */
 static int begin_log(struct process *p) {
-  if (p->file) return 1;
+  if (p->first) return 1;
   if (p->failed || !*p->dir) return 0;
   u8 *h;
   if (!(p->file = create(p))) return fail(p, u"cannot create the log "), 0;

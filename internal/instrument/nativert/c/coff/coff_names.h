@@ -52,3 +52,7 @@
 #define first_count __cairn_count_first
 #define first_order __cairn_order_first
 #define record_of __cairn_record_of
+#define thread_ends __cairn_thread_ends
+#define end_process __cairn_end_process
+#define last_ended __cairn_last_ended
+#define is_alone __cairn_is_alone

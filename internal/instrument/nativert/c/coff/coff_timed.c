@@ -154,6 +154,8 @@ static void set_all(struct process *p, const u16 *s) {
 #define CAIRN_DEFAULTS ""
 #endif
 
+static const u16 too_long[] = u"cairn: no spikes are logged: the directory for logs has a path of 600 characters or more\n";
+
 static void read_environment(struct process *p) {
   static u16 value[2048];
   u32 n = (u32)MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULTS, -1, value, 2048);
@@ -162,11 +164,10 @@ static void read_environment(struct process *p) {
   if (n && n < 2048) set_all(p, value);
   n = GetEnvironmentVariableW(u"CAIRN_DIR", value, 2048);
   if (!n) n = (u32)MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULT_DIR, -1, value, 2048) - 1;
-  if (!n || n >= 2048) return;
-  if (GetFullPathNameW(value, MAX_DIR, p->dir, 0) >= MAX_DIR) {
-    *p->dir = 0;
-    print_error(u"a name that is too long: ", u"CAIRN_DIR");
-  }
+  if (!n) return;
+  if (n < 2048 && GetFullPathNameW(value, MAX_DIR, p->dir, 0) < MAX_DIR) return;
+  *p->dir = 0;
+  print(too_long, sizeof too_long / sizeof *too_long - 1);
 }
 
 /* find_vectors finds what of the processor's state can be saved in the room that there is. */
@@ -179,8 +180,8 @@ static void find_vectors(struct process *p) {
   p->xsave = low & 0xe7;
 }
 
-/* happens makes blocks of the window, and notes what may leave calls, and names that threads are given. */
-static i32 happens(struct pointers *x) {
+/* look_at_exception makes blocks of the window, and notes what may leave calls, and names that threads are given. */
+static i32 look_at_exception(struct pointers *x) {
   enum { VIOLATION = (i32)0xc0000005, NAME = 0x406d1388, GO_ON = -1 };
   const struct exception *e = x->exception;
   struct process *p = state;
@@ -200,6 +201,14 @@ static i32 happens(struct pointers *x) {
   walk(p, &t->context, now(p), &t->raised);
   end(t);
   return 0;
+}
+
+/* happens is called first at each exception. The program may ask for its last error where it handles one. */
+static i32 happens(struct pointers *x) {
+  u32 error = last_error();
+  i32 result = look_at_exception(x);
+  set_last_error(error);
+  return result;
 }
 
 struct string {
@@ -256,6 +265,8 @@ static struct process *make_state(void) {
   return p;
 }
 
+static u8 has_clock; /* its thread was started by this module */
+
 static void start(void) {
   typedef i32 (*listener)(u32, void (*)(u32, const struct notice *, void *), void *, void **);
   static void *cookie;
@@ -274,7 +285,7 @@ static void start(void) {
   listener listen = (listener)GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "LdrRegisterDllNotification");
   if (listen) listen(0, loader_says, 0, &cookie);
   void *thread = CreateThread(0, BLOCK, run_clock, p, 0, 0);
-  if (thread) CloseHandle(thread);
+  if (thread) has_clock = 1, CloseHandle(thread);
   else print_error(u"no thread for the clock", u"");
 }
 
@@ -296,6 +307,7 @@ static void life(const u8 *module, u32 reason, const void *always) {
     look(state);
   }
   if (reason != THREAD_DETACH || !state) return;
+  if (has_clock) thread_ends();
   struct thread *t = TlsGetValue(state->tls);
   if (!t || t->busy) return;
   TlsSetValue(state->tls, 0);

@@ -55,11 +55,8 @@ IMPORT(u32, GetEnvironmentVariableW, const u16 *, u16 *, u32);
 IMPORT(u32, GetFullPathNameW, const u16 *, u32, u16 *, u16 **);
 IMPORT(u32, GetModuleFileNameW, const void *, u16 *, u32);
 IMPORT(i32, GetModuleHandleExW, u32, const void *, void **);
-IMPORT(void *, GetModuleHandleW, const u16 *);
-IMPORT(void *, GetProcAddress, void *, const char *);
 IMPORT(u32, GetCurrentProcessId, void);
 IMPORT(u32, GetCurrentThreadId, void);
-IMPORT(void, ExitProcess, u32);
 IMPORT(u32, GetLastError, void);
 IMPORT(void, Sleep, u32);
 IMPORT(void *, GetStdHandle, u32);
@@ -94,6 +91,8 @@ IMPORT(void *, RtlVirtualUnwind, u32, u64, u64, const struct function *, struct 
 enum { UTF8 = 65001, GENERIC_RW = (i32)0xc0000000, SHARE_ALL = 7, CREATE_NEW = 1, NORMAL = 0x80, MAP_WRITE = 2 };
 enum { FILE_EXISTS = 80, MEM_COMMIT = 0x1000, MEM_RESERVE = 0x2000, MEM_RELEASE = 0x8000, READWRITE = 4, STDERR = -12 };
 enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
+
+#include "coff_alone.h"
 
 /* ---- the state of a process, which its modules share ---- */
 

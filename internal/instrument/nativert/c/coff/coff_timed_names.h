@@ -1,5 +1,4 @@
 /* Static names with a prefix, as coff_names.h has them, for coff_timed.c. */
-#define  __cairn_
 #define add_module __cairn_add_module
 #define begin __cairn_begin
 #define begin_log __cairn_begin_log
@@ -11,6 +10,7 @@
 #define copy __cairn_copy
 #define create __cairn_create
 #define end __cairn_end
+#define end_process __cairn_end_process
 #define ends_word __cairn_ends_word
 #define entered __cairn_entered
 #define evaluate __cairn_evaluate
@@ -24,17 +24,21 @@
 #define get_context __cairn_get_context
 #define give __cairn_give
 #define happens __cairn_happens
+#define has_clock __cairn_has_clock
 #define image_size __cairn_image_size
 #define interval __cairn_interval
+#define is_alone __cairn_is_alone
 #define is_dll __cairn_is_dll
 #define is_stamped __cairn_is_stamped
 #define keep_tls __cairn_keep_tls
+#define last_ended __cairn_last_ended
 #define last_error __cairn_last_error
 #define left __cairn_left
 #define life __cairn_life
 #define list_modules __cairn_list_modules
 #define loader_says __cairn_loader_says
 #define look __cairn_look
+#define look_at_exception __cairn_look_at_exception
 #define make_state __cairn_make_state
 #define make_window __cairn_make_window
 #define map_at __cairn_map_at
@@ -66,6 +70,7 @@
 #define seal __cairn_seal
 #define set __cairn_set
 #define set_all __cairn_set_all
+#define set_last_error __cairn_set_last_error
 #define set_low __cairn_set_low
 #define set_times __cairn_set_times
 #define shared __cairn_shared
@@ -76,9 +81,11 @@
 #define step __cairn_step
 #define sum_of __cairn_sum_of
 #define take __cairn_take
+#define thread_ends __cairn_thread_ends
 #define thread_of __cairn_thread_of
 #define tick __cairn_tick
 #define time_of __cairn_time_of
+#define too_long __cairn_too_long
 #define walk __cairn_walk
 #define word_value __cairn_word_value
 #define write_episode __cairn_write_episode
