@@ -40,9 +40,10 @@ const (
 	// maxInflate limits the growth of a compressed section. zlib cannot exceed a factor of
 	// 1032; that of real debug information is below twenty.
 	maxInflate     = 1024
-	maxNotes       = 1 << 16 // bytes of one note segment or section
-	maxSymbolName  = 1 << 16 // bytes; longer names are truncated
-	maxDebugLink   = 4096    // bytes of .gnu_debuglink
-	maxPathLen     = 1 << 14 // bytes of a source path; longer ones are truncated
-	maxLineEntries = 1 << 20 // directories, or files, of one line table
+	maxKept        = 256 << 20 // bytes of a map that a link kept
+	maxNotes       = 1 << 16   // bytes of one note segment or section
+	maxSymbolName  = 1 << 16   // bytes; longer names are truncated
+	maxDebugLink   = 4096      // bytes of .gnu_debuglink
+	maxPathLen     = 1 << 14   // bytes of a source path; longer ones are truncated
+	maxLineEntries = 1 << 20   // directories, or files, of one line table
 )

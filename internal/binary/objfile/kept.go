@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"bufio"
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
@@ -86,16 +87,17 @@ func (f *File) keptSection(name string) []byte {
 	if err != nil {
 		return nil
 	}
-	file, err := os.ReadFile(filepath.Join(dir, id))
+	file, err := os.Open(filepath.Join(dir, id))
 	if err != nil {
 		return nil
 	}
-	r, err := zlib.NewReader(bytes.NewReader(file))
+	defer file.Close()
+	r, err := zlib.NewReader(bufio.NewReader(file))
 	if err != nil {
 		return nil
 	}
-	data, err := io.ReadAll(r)
-	if err != nil || !bytes.HasPrefix(data, head) {
+	data, err := io.ReadAll(io.LimitReader(r, maxKept+1))
+	if err != nil || len(data) > maxKept || !bytes.HasPrefix(data, head) {
 		return nil
 	}
 	data = data[len(head):]

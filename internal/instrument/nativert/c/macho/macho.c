@@ -353,7 +353,8 @@ static void name_run(void) {
 
 static void clear(void) {
   for (volatile u8 *p = raw_start; p < raw_stop; p++) *p = 0;
-  for (u32 i = 0; i < slot_count(); i++) ((volatile slot *)ring)[i] = 0;
+  /* The slot that is always there may be on a page that the mapped file does not have. */
+  for (u32 i = 0; ordered() && i < slot_count(); i++) ((volatile slot *)ring)[i] = 0;
   taken = sequence = 0;
 }
 
@@ -386,6 +387,9 @@ static void restart(int fresh, int child) {
   clear();
 }
 
+/* uses_parents reports whether this is a child that uses its parent's file, as it has none of its own. */
+static int uses_parents(void) { return st.mapped > st.live; }
+
 static int dump_module(const char *unused) {
   (void)unused;
   /* A child that no fork handler ran in would write its parent's counts again. */
@@ -396,6 +400,7 @@ static int dump_module(const char *unused) {
 
 static int reset_module(const char *unused) {
   (void)unused;
+  if (uses_parents()) return -1;
   if (st.mapped && st.dumped) seal();
   st.n += st.dumped;
   restart(st.dumped, 0);
@@ -408,13 +413,12 @@ static int set_dir_module(const char *dir) {
   char path[MAX_PATH], old[MAX_PATH];
   u32 n = st.n, was = st.dir;
   u8 claimed = st.claimed;
-  /* A child that uses its parent's file has none of its own. */
-  if (st.privileged || st.mapped > st.live || !getpid || getpid() != st.pid) return -1;
+  if (st.privileged || uses_parents() || !getpid || getpid() != st.pid) return -1;
   put(path, st.path);
   if (claimed) put_path(old, n, ".mipraw");
   st.claimed = 0;
   st.n = 0;
-  if (!set_path(dir) && ((st.live && !emit(LIVE)) || !emit(COPY))) {
+  if (!set_path(dir) && ((st.live && !emit(LIVE)) || (!st.mapped && !emit(COPY)))) {
     if (claimed) unlink(old);
     return 0;
   }

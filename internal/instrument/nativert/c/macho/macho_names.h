@@ -23,6 +23,7 @@
 #define create __cairn_create
 #define seal __cairn_seal
 #define restart __cairn_restart
+#define uses_parents __cairn_uses_parents
 #define single __cairn_single
 #define ordered __cairn_ordered
 #define name_run __cairn_name_run
