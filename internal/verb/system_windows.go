@@ -18,6 +18,10 @@ var forwarded []os.Signal
 // isPrivate reports whether a directory can be used for files of this user: that for temporary files is the user's.
 func isPrivate(dir fs.FileInfo) bool { return dir.IsDir() }
 
+// mostDenied is how often in a row Windows may deny to make the file that is a lock, as it does while it removes the file
+// of another process. In a directory in which this user may write nothing it always does.
+const mostDenied = 50
+
 // LockProfile excludes other merges of the profile at path until unlock is called, so that concurrent merges lose
 // nothing. A file that is open cannot be replaced here, so that a file beside it is the lock. Windows removes it when
 // the process that has it ends, whatever ends it.
@@ -29,13 +33,16 @@ func LockProfile(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for denied := 0; ; {
 		h, err := windows.CreateFile(name, windows.GENERIC_WRITE|windows.DELETE, 0, nil, windows.OPEN_ALWAYS, windows.FILE_FLAG_DELETE_ON_CLOSE, 0)
 		if err == nil {
 			return func() { windows.CloseHandle(h) }, nil
 		}
-		if !isOpen(err) {
-			return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+		if denied++; errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
+			denied = 0
+		}
+		if !isOpen(err) || denied > mostDenied {
+			return nil, &os.PathError{Op: "lock", Path: path + ".lock", Err: err}
 		}
 		if err := wait(ctx); err != nil {
 			return nil, err

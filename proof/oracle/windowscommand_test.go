@@ -149,6 +149,19 @@ func (w *windows) inUse(t *testing.T, program, dir string) {
 	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
 		t.Error(err)
 	}
+	// Windows denies the file beside the profile that is its lock, as it does in a directory in which nothing may be written.
+	lock := filepath.Join(dir, held+".lock")
+	if err := os.Mkdir(lock, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	merge = w.command(t, "", program, "merge", "-o", held, held, "raws")
+	merge.Dir = dir
+	if text, err := merge.CombinedOutput(); err == nil || string(text) != "cairn: lock windows\\run.mip.lock: Access denied.\n" {
+		t.Errorf("a lock that cannot be made: %q, %v", text, err)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Error(err)
+	}
 	if left, err := filepath.Glob(filepath.Join(dir, "windows", ".*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
 	}
