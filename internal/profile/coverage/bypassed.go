@@ -44,10 +44,7 @@ func (r *remnant) bypassed(src Sources) (state State, runs uint64) {
 			if !fl.pieces[from].ran || from == r.piece {
 				continue
 			}
-			edge, known := fl.edgeRuns(from, next)
-			if len(fl.pieces[from].succs) == 1 {
-				edge, known = blockRuns(fl.counts, fl.pieces[from].block), true
-			}
+			edge, known := fl.wayRuns(from, next)
 			switch {
 			case known && edge == 0 || !fl.passes(from, next, r, src):
 			case known && fl.proves(from, next, r, src):

@@ -18,6 +18,14 @@ func (fl *flow) edgeRuns(from, to int) (runs uint64, known bool) {
 	return blockRuns(fl.counts, block), true
 }
 
+// wayRuns is edgeRuns, also for the only way from a piece.
+func (fl *flow) wayRuns(from, to int) (runs uint64, known bool) {
+	if len(fl.pieces[from].succs) == 1 {
+		return blockRuns(fl.counts, fl.pieces[from].block), true
+	}
+	return fl.edgeRuns(from, to)
+}
+
 // withoutEdges removes the pieces that are blocks of edges, and records which block an edge has.
 func (fl *flow) withoutEdges(d *decoder) {
 	target := make([]int, len(fl.pieces)) // where a piece of an edge leads, else itself

@@ -97,6 +97,24 @@ func (s *scan) repeats(p *piece) bool {
 		before.insts[len(before.insts)-1].jump && slices.Equal(before.succs, p.succs)
 }
 
+// repeat records that the current piece, which ran, repeats the jump of a line before it. What leads there may prove that the
+// line ran, as it does for a jump that did not run (past.go). Otherwise it may be the jump that closes a loop, behind a
+// continue.
+func (s *scan) repeat(at lineOf) {
+	before := s.piece - 1
+	r := remnant{at: at, flow: s.fl, piece: before, last: len(s.fl.pieces[before].insts) - 1}
+	var runs uint64
+	for _, from := range s.fl.preds[s.piece] {
+		if edge, known := s.fl.wayRuns(from, s.piece); known && edge > 0 && s.fl.proves(from, s.piece, &r, s.sources) {
+			runs = max(runs, edge)
+		}
+	}
+	if runs == 0 {
+		s.observer.doubtful[at] = true
+	}
+	s.ran(at, runs)
+}
+
 // begins reports whether a row of the line table begins at an address, or it is not known.
 func (s *scan) begins(addr uint64) bool {
 	begins, known := s.sources.Begins(addr)

@@ -156,13 +156,22 @@ func (fl *flow) overElse(from int, r *remnant, src Sources) bool {
 }
 
 // endsWithCall reports whether the last instruction of a piece before its jump calls the function with a name: the text is
-// no macro then.
+// no macro then. The jump may have a block of its own, behind the call.
 func (fl *flow) endsWithCall(at int, name string) bool {
-	insts := fl.pieces[at].insts
 	c, ok := fl.code.(Callees)
-	if !ok || len(insts) < 2 {
+	if !ok {
 		return false
 	}
-	in := &insts[len(insts)-2]
-	return in.kind == calls && in.target != 0 && c.Callee(in.target) == name
+	insts := fl.pieces[at].insts
+	for insts = insts[:len(insts)-1]; ; insts = fl.pieces[at].insts {
+		for k := len(insts) - 1; k >= 0; k-- {
+			if in := &insts[k]; in.kind != none {
+				return in.kind == calls && in.target != 0 && c.Callee(in.target) == name
+			}
+		}
+		if at == 0 || len(fl.preds[at]) != 1 || fl.preds[at][0] != at-1 {
+			return false
+		}
+		at--
+	}
 }

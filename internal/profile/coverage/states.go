@@ -354,7 +354,7 @@ func (s *scan) lines(p *piece) {
 		for file, line := range s.m.Lines.Lines(in.addr, in.addr+1) {
 			if borrowed {
 				if s.runs > 0 && s.repeats(p) {
-					s.observer.doubtful[lineOf{file, line}] = true
+					s.repeat(lineOf{file, line})
 				}
 				break
 			}
