@@ -152,6 +152,14 @@ func (r *clockResults) table(w io.Writer, program, compiler string) {
 	table(w, rows)
 }
 
+// measured reports whether there is something of a program.
+func (r *clockResults) measured(program string) bool {
+	return slices.ContainsFunc(clockCompilers, func(c clockCompiler) bool {
+		key := [3]string{program, c.name, "plain"}
+		return r.times[key] != nil || r.counts[key] != nil
+	})
+}
+
 // targets judges the medians of all programs.
 func (r *clockResults) targets() []target {
 	var ours, bolts, pgos []float64
@@ -205,6 +213,9 @@ The programs, and what each does in training and when it is measured:
 `)
 	for i := range clockGuests {
 		g := &clockGuests[i]
+		if !r.measured(g.name) {
+			continue
+		}
 		fmt.Fprintf(w, "- %s: trained by `%s`; measured by `%s`, with sizes of %s for the clock and %s for the model.\n",
 			g.name, oneLine(g.train), oneLine(g.work), g.sizes.clock, g.sizes.model)
 	}
