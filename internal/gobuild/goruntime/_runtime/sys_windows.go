@@ -129,14 +129,19 @@ func cairnCopyEach() {
 	}
 }
 
-// cairnExit copies the records when the process ends. No other thread copies afterwards what is older.
+// cairnExit copies the records when the process ends. No other thread copies afterwards what is older. A copy does not end if
+// the file has failed, as that of a drive that is gone: the thread that copies is then the one that ends the process.
 //
 //go:nosplit
 func cairnExit() {
+	const tries = 1_000_000 // about a second
 	if cairnTo == 0 {
 		return
 	}
-	for !atomic.Cas(&cairnCopying, 0, 1) {
+	for i := 0; !atomic.Cas(&cairnCopying, 0, 1); i++ {
+		if i == tries {
+			return
+		}
 		osyield()
 	}
 	cairnCopy()
