@@ -2,11 +2,10 @@ package objfile
 
 import (
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"os"
 )
 
 // TestFunctionPlacement compiles functions together and apart.

@@ -36,7 +36,7 @@ import (
 const (
 	machORaw   = wire.RawMachO
 	machOOrder = "__CAIRN_DATA,__cairn_order"
-	machOMap = wire.MapMachO + ",regular,live_support"
+	machOMap   = wire.MapMachO + ",regular,live_support"
 )
 
 // noCompact is an unwind directive without effect that compact unwind entries cannot express, for which
