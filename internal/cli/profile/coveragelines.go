@@ -59,8 +59,14 @@ func (l *coverageLines) Line(addr uint64) (before, after string, known bool) {
 	return string(at.text[:at.column-1]), string(at.text[at.column-1:]), true
 }
 
-// Between returns the text between the places in one source where two instructions are from.
+// Between returns the text between the places in one source where two instructions are from. That the second is ahead is
+// known by the lines, without the source, too.
 func (l *coverageLines) Between(from, to uint64) (text string, ahead, known bool) {
+	fromFile, fromLine, ok := l.Lookup(from)
+	toFile, toLine, ok2 := l.Lookup(to)
+	if ok && ok2 && fromFile == toFile && fromLine > toLine {
+		return "", true, true
+	}
 	a, ok := l.place(from)
 	if !ok {
 		return "", false, false
@@ -69,7 +75,7 @@ func (l *coverageLines) Between(from, to uint64) (text string, ahead, known bool
 	switch {
 	case !ok || a.file != b.file:
 		return "", false, false
-	case a.line > b.line || a.line == b.line && a.column > b.column:
+	case a.line == b.line && a.column > b.column:
 		return "", true, true
 	case a.line == b.line:
 		return string(a.text[a.column-1 : b.column-1]), false, true

@@ -183,10 +183,13 @@ func firstWord(text string) string {
 func breaksTo(head, text string) bool {
 	rest, ok := strings.CutPrefix(text, "break")
 	rest = strings.TrimSpace(rest)
-	if !ok || !strings.HasPrefix(rest, ";") || strings.Contains(rest, "#") {
+	if !ok || !strings.HasPrefix(rest, ";") {
 		return false
 	}
-	levels, ok := loopAround(head)
+	if rest = withoutGroups(rest); strings.Contains(rest, "#") {
+		return false
+	}
+	levels, ok := loopAround(withoutGroups(head))
 	if !ok {
 		return false
 	}
