@@ -97,6 +97,14 @@ type timer struct {
 
 // Rewrite returns the text of u with the code of a timed mode.
 func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
+	out, result := rewrite(u, opts)
+	if !opts.Counts {
+		out = appendOwnWaits(out, u, opts.Mode)
+	}
+	return out, result
+}
+
+func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	if !opts.Counts {
 		u = withWaits(u, opts.Mode)
 	}

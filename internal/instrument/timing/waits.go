@@ -2,6 +2,7 @@ package timing
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,7 +25,8 @@ import (
 //	        addq    $8, %rsp
 //	        ret
 //
-// All objects share them. None of these functions has arguments on the stack. Functions that may wait and seldom do, as
+// All objects share them. None of these functions has arguments on the stack. A program may have a function of its own by such
+// a name, which has: the unit of that has a strong symbol in place of the weak one, which jumps to it. Functions that may wait and seldom do, as
 // those of mutexes and files, are called as before: events of all their calls would cost too much.
 
 // waitCode is the code of such a function by machine; ! stands for the function that waits.
@@ -36,12 +38,46 @@ var waitCode = map[machine.Kind]string{
 // calls are the instructions that call functions, or jump to them.
 var calls = setOf("call callq jmp bl b")
 
+// jumps are instructions that jump to a function, by machine.
+var jumps = map[machine.Kind]string{machine.X86_64: "jmp\t%s@PLT", machine.AArch64: "b\t%s"}
+
+// hasWaits reports whether calls of functions that wait are calls in the log.
+func hasWaits(u *asm.Unit, mode prof.Mode) bool {
+	return (mode == prof.ModeTrace || mode == prof.ModeStacks) && u.Object == asm.ELF && waitCode[u.Kind] != ""
+}
+
+// appendOwnWaits appends what calls of other units go to, for functions of u that are named as those that wait.
+func appendOwnWaits(out []byte, u *asm.Unit, mode prof.Mode) []byte {
+	if !hasWaits(u, mode) {
+		return out
+	}
+	for _, fn := range u.Funcs {
+		if tracelog.WaitsIn(fn.Name) == "" || fn.Orphan || !isGlobal(u.Src, fn.Name) {
+			continue
+		}
+		text := "\t.pushsection\t.text.$,\"ax\",@progbits\n\t.p2align\t2\n\t.globl\t$\n\t.hidden\t$\n\t.type\t$, @function\n$:\n\t.cfi_startproc\n\t" +
+			fmt.Sprintf(jumps[u.Kind], fn.Name) + "\n\t.cfi_endproc\n\t.size\t$, . - $\n\t.popsection\n"
+		out = append(slices.Clip(out), strings.ReplaceAll(text, "$", tracelog.WaitSymbol+fn.Name)...)
+	}
+	return out
+}
+
+// isGlobal reports whether a function can be called by other units, by the directive of gcc or of clang.
+func isGlobal(src []byte, name string) bool {
+	for _, directive := range []string{"\t.globl\t", "\t.global\t"} {
+		if _, rest, ok := bytes.Cut(src, []byte(directive+name)); ok && len(rest) > 0 && bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // withWaits returns the unit in which calls of functions that wait are calls in the log.
 func withWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
-	code := waitCode[u.Kind]
-	if mode != prof.ModeTrace && mode != prof.ModeStacks || u.Object != asm.ELF || code == "" {
+	if !hasWaits(u, mode) {
 		return u
 	}
+	code := waitCode[u.Kind]
 	own := map[string]bool{}
 	for _, fn := range u.Funcs {
 		own[fn.Name] = true
