@@ -192,3 +192,20 @@ func noteIdle(s *verb.Streams, names []string, dropped bool) {
 		verb.Note(s, "%d modules have no runs: all their functions count as not run (--only-ran omits them): %s", len(names), report.First(names, mostNames))
 	}
 }
+
+// noteUsed names the programs in directories that were built by a profile, if raw files are of other builds: these may be those
+// that the programs replaced.
+func (in *inputs) noteUsed(s *verb.Streams, refused []rawfiles.Complaint) {
+	if !slices.ContainsFunc(refused, func(c rawfiles.Complaint) bool { return c.Kind == rawfiles.OtherBuild }) {
+		return
+	}
+	var used []string
+	for _, path := range in.found {
+		if usedProfile(path) {
+			used = append(used, path)
+		}
+	}
+	if len(used) > 0 {
+		verb.Note(s, "no map in %s: built by a profile (cairn build --use), without probes; give the program that was built with probes, or build it again with cairn build --mode", report.First(used, mostNames))
+	}
+}

@@ -137,6 +137,7 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if err := sum.print(s); err != nil {
 		return err
 	}
+	in.noteUsed(s, sum.Refused)
 	if err := f.verdict(sum, p, path); err != nil {
 		return err
 	}
