@@ -343,7 +343,8 @@ HIDDEN int __cairn_dump_module(uword at) {
 
 HIDDEN int __cairn_reset_module(uword at) {
   (void)at;
-  if (!begin()) return 0;
+  /* A child that uses its parent's file has no records of its own. */
+  if (st.mapped > st.live || !begin()) return 0;
   if (st.mapped & st.dumped) seal();
   st.n += st.dumped;
   restart(st.dumped, 0);
