@@ -56,7 +56,8 @@ func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 // calls. Nothing tells whether these were reached.
 func (o *observer) computedFuncs(missing []prof.Absent) map[owner]bool {
 	funcs, known := map[owner]bool{}, map[string]bool{}
-	// Names of functions of a file: clang's lists have the line of the body, and may have another name of its directory.
+	// Names of functions of a file: clang's lists have the line of the body, and may have another name of its directory. known
+	// are those of which no file is known.
 	names := map[[2]string]bool{}
 	inFile := func(w owner) [2]string { return [2]string{w.name, filepath.Base(w.file)} }
 	for w := range o.separate {
@@ -65,13 +66,21 @@ func (o *observer) computedFuncs(missing []prof.Absent) map[owner]bool {
 	for w := range o.callers {
 		names[inFile(w)] = true
 	}
+	know := func(name, file string) {
+		if file == "" {
+			known[name] = true
+			return
+		}
+		names[inFile(owner{name: name, file: file})] = true
+	}
 	for i := range missing {
-		known[nameOf(&missing[i])] = true
+		know(nameOf(&missing[i]), missing[i].Source)
 	}
 	for i := range o.returns.modules {
 		m := &o.returns.modules[i]
 		for k := range m.Funcs {
-			known[sourcefunc.OneBody(sourcefunc.Name(m.Funcs[k].Name))] = true
+			f := &m.Funcs[k]
+			know(sourcefunc.OneBody(sourcefunc.Name(f.Name)), m.frames(f)[0].File)
 		}
 	}
 	for i := range o.returns.modules {
