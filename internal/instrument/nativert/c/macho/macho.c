@@ -418,9 +418,12 @@ static int set_dir_module(const char *dir) {
   if (claimed) put_path(old, n, ".mipraw");
   st.claimed = 0;
   st.n = 0;
-  if (!set_path(dir) && ((st.live && !emit(LIVE)) || (!st.mapped && !emit(COPY)))) {
-    if (claimed) unlink(old);
-    return 0;
+  if (!set_path(dir)) {
+    if ((st.live && !emit(LIVE)) || (!st.mapped && !emit(COPY))) {
+      if (claimed) unlink(old);
+      return 0;
+    }
+    if (st.mapped) print_error("write ", dir); /* as only a copy does that itself */
   }
   put(st.path, path);
   st.dir = was;
