@@ -95,11 +95,11 @@ func (f *InstrumentFlags) checkForMode(flags *pflag.FlagSet) error {
 		if !verb.Given(flags, r.flag) || slices.Contains(r.modes, f.Shim.Mode) {
 			continue
 		}
-		names := r.modes[0].String()
-		for _, m := range r.modes[1:] {
-			names += " or " + m.String()
+		var names []string
+		for _, m := range r.modes {
+			names = append(names, m.String())
 		}
-		text := fmt.Sprintf("--%s: needs mode %s, not %s", r.flag, names, f.Shim.Mode)
+		text := fmt.Sprintf("--%s: needs mode %s, not %s", r.flag, verb.Alternatives(names), f.Shim.Mode)
 		if r.instead != "" {
 			text += "; " + r.instead
 		}

@@ -97,7 +97,7 @@ func (r FlagRule) broken(flags *pflag.FlagSet) string {
 	case r.kind == excludes && first && len(set) > 1:
 		return set[0] + " cannot be used with " + set[1]
 	case r.kind == needs && first && len(set) == 1:
-		return set[0] + " needs " + alternatives(missing)
+		return set[0] + " needs " + Alternatives(missing)
 	case r.kind == together && len(set) > 0 && len(missing) > 0:
 		return set[0] + " needs " + missing[0]
 	}
@@ -110,8 +110,8 @@ func Given(flags *pflag.FlagSet, name string) bool {
 	return f != nil && f.Changed && (f.Value.Type() != "bool" || f.Value.String() != "false")
 }
 
-// alternatives joins words by commas, and the last by "or".
-func alternatives(words []string) string {
+// Alternatives joins words by commas, and the last by "or".
+func Alternatives(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +62,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	f.LogFlags.Register(c)
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
-	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+keyList(append(costNames(), "name", "id")))
+	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+verb.Alternatives(append(costNames(), "name", "id")))
 	verb.Values(c, "sort", append(costNames(), "name", "id")...)
 	verb.OtherWord(c, "sort", "by") // its name in cairn stacks
 	c.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order")
@@ -103,12 +102,6 @@ func costNames() []string {
 		names[i] = k.Name
 	}
 	return names
-}
-
-// keyList joins words as in a sentence.
-func keyList(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // FindCostKey returns the key of a name, which may be one of llvm-xray's.
@@ -167,7 +160,7 @@ func (f *accountFlags) order() (func(a, b accountRow) int, error) {
 	case f.sort == "id" || f.sort == "funcid":
 		compare = func(a, b accountRow) int { return cmp.Compare(a.Function.Func, b.Function.Func) }
 	default:
-		return nil, verb.Usagef("--sort %s: must be one of %s", f.sort, keyList(append(costNames(), "name", "id")))
+		return nil, verb.Usagef("--sort %s: must be one of %s", f.sort, verb.Alternatives(append(costNames(), "name", "id")))
 	}
 	if f.reverse {
 		forward := compare

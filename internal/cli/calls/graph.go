@@ -36,7 +36,7 @@ var graphFormats = output.Formats[func(io.Writer, *CostGraph) error]{
 // Register adds the flags to a command. It returns those that apply to logs of calls only.
 func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
 	f.LogFlags.Register(c)
-	keys := keyList(append(costNames(), "none"))
+	keys := verb.Alternatives(append(costNames(), "none"))
 	c.Flags().StringVar(&f.label, "label", "total", "label of nodes: `key` is "+keys)
 	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges by this `key`")
 	c.Flags().StringVar(&f.shade, "shade", "self", "colour nodes and edges by this `key`")
@@ -115,7 +115,7 @@ func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) er
 		case ok:
 			*k.key = &key
 		case k.name != "none":
-			return verb.Usagef("--%s %s: must be one of %s", k.flag, k.name, keyList(append(costNames(), "none")))
+			return verb.Usagef("--%s %s: must be one of %s", k.flag, k.name, verb.Alternatives(append(costNames(), "none")))
 		}
 	}
 	filter, err := verb.NewNameFilter(f.pattern)

@@ -8,12 +8,7 @@
  * Files: DIR\<module>.<id>.<pid>.<n>.mipraw; package mip documents the format. DIR is CAIRN_DIR, or the argument of
  * cairn_set_dir, or that of --default-dir. The id is that of the CodeView record: GUID and age. */
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef int i32;
-typedef unsigned long long u64;
-typedef long long i64;
+#include "coff_types.h"
 
 #include "wire.h"
 #include "rt_header.h"
@@ -55,58 +50,13 @@ enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 
 /* ---- this module ---- */
 
-struct section {
-  char name[8];
-  u32 size, addr, raw[4];
-  u16 unused[2];
-  u32 flags;
-};
-struct debug {
-  u32 unused[3], kind, size, addr, offset;
-};
-struct codeview {
-  u32 magic;
-  u8 id[20]; /* GUID, age */
-};
-extern const u8 __ImageBase[];
+#include "coff_image.h"
 
 /* Both sections exist even if nothing is instrumented, or in a mode without a buffer. */
 __asm__(".section .crn$a,\"bw\"\n\t.zero 4\n\t.section .cro$a,\"bw\"\n\t.zero 4\n\t.text\n");
 
 /* Instrumented objects refer to this: a link without the runtime fails with its name. */
 const u8 __cairn_link_with_cairn_cc = 0;
-
-static const u8 *optional(const u8 *base) { return base + *(const i32 *)(base + 60) + 24; }
-
-static int is_dll(void) { return *(const u16 *)(optional(__ImageBase) - 2) >> 13 & 1; }
-
-/* find_section finds a section of a loaded module. */
-static u8 *find_section(const u8 *base, const char *name, u32 *size) {
-  const u8 *o = optional(base);
-  const struct section *s = (const struct section *)(o + *(const u16 *)(o - 4));
-  for (u32 n = *(const u16 *)(o - 18); n--; s++) {
-    u32 i = 0;
-    while (i < 8 && s->name[i] == name[i] && name[i]) i++;
-    if (i == 8 || s->name[i] == name[i]) {
-      *size = s->size;
-      return (u8 *)base + s->addr;
-    }
-  }
-  *size = 0;
-  return 0;
-}
-
-static const struct codeview *find_id(void) {
-  const u8 *o = optional(__ImageBase);
-  const u32 *directory = (const u32 *)(o + 112 + 6 * 8);
-  const struct debug *d = (const struct debug *)(__ImageBase + directory[0]);
-  if (*(const u32 *)(o + 108) <= 6) return 0;
-  for (u32 n = directory[1] / sizeof *d; n--; d++) {
-    const struct codeview *c = (const struct codeview *)(__ImageBase + d->addr);
-    if (d->kind == 2 && d->size >= sizeof *c && c->magic == 0x53445352 /* RSDS */) return c;
-  }
-  return 0;
-}
 
 #ifndef CAIRN_SLOTS
 #define CAIRN_SLOTS 0
@@ -194,7 +144,7 @@ static int too_long(void) {
 
 /* set_path sets the path up to the process. */
 static int set_path(const u16 *dir) {
-  const struct codeview *id = find_id();
+  const struct codeview *id = find_id(__ImageBase);
   u32 n = length(dir) < MAX_DIR ? GetFullPathNameW(dir, MAX_DIR, st.path, 0) : MAX_DIR;
   if (!n || n >= MAX_DIR) return too_long();
   while (n > 1 && st.path[n - 1] == '\\') n--;
@@ -242,7 +192,7 @@ static u8 *copy(u8 *to, const volatile u8 *from, u64 n) {
 
 /* fill builds the file at h and returns its end. */
 static u8 *fill(struct header *h) {
-  const struct codeview *id = find_id();
+  const struct codeview *id = find_id(__ImageBase);
   u8 *p = (u8 *)(h + 1), *end;
   copy((u8 *)h->magic, (const u8 *)CAIRN_RAW_MAGIC, sizeof h->magic);
   h->version = CAIRN_RAW_VERSION;
@@ -429,7 +379,7 @@ static u32 write_each(void *unused) {
 
 static void start_writer(void) {
   u16 value[2];
-  if (is_dll() || !st.dir || GetEnvironmentVariableW(u"CAIRN_CONTINUOUS", value, 2) != 1 || *value != '1') return;
+  if (is_dll(__ImageBase) || !st.dir || GetEnvironmentVariableW(u"CAIRN_CONTINUOUS", value, 2) != 1 || *value != '1') return;
   void *thread = CreateThread(0, 0, write_each, 0, 0, &st.writer);
   if (thread) CloseHandle(thread);
 }
@@ -470,7 +420,7 @@ static void start(void) {
     st.quiet = 1;
     set_path(value);
   }
-  if (st.dir && !is_dll()) st.before = SetUnhandledExceptionFilter(unhandled);
+  if (st.dir && !is_dll(__ImageBase)) st.before = SetUnhandledExceptionFilter(unhandled);
   start_writer();
 }
 
@@ -480,7 +430,7 @@ static void life(const u8 *module, u32 reason, const void *always) {
   (void)module;
   switch (reason) {
     case ATTACH:
-      st.many |= is_dll() && !always;
+      st.many |= is_dll(__ImageBase) && !always;
       start();
       break;
     case THREAD_ATTACH:

@@ -13,12 +13,7 @@
 #ifndef CAIRN_COFF_TIMED_H
 #define CAIRN_COFF_TIMED_H
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef int i32;
-typedef unsigned long long u64;
-typedef long long i64;
+#include "coff_types.h"
 
 #include "timedwire.h"
 #include "coff_timed_names.h"
