@@ -59,7 +59,7 @@ func (b *build) documentation(ctx context.Context) error {
 	}
 	for name, to := range map[string]string{
 		"README.md": "/usr/share/doc/cairn/README.md", "CHANGELOG.md": "/usr/share/doc/cairn/CHANGELOG.md", "LICENSE": "/usr/share/doc/cairn/copyright",
-		"internal/instrument/nativert/c/cairn.h": "/usr/share/cairn/cairn.h",
+		"internal/runtime/nativert/c/cairn.h": "/usr/share/cairn/cairn.h",
 	} {
 		data, err := os.ReadFile(filepath.Join(b.source, name))
 		if err != nil {

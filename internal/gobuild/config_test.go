@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
+	"github.com/cairnprof/cairn/internal/runtime/goruntime"
 	"github.com/cairnprof/cairn/prof"
 )
 

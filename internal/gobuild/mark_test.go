@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
+	"github.com/cairnprof/cairn/internal/runtime/goruntime"
 )
 
 // toldSpikes are what the program of TestMarks is told, by OnSpike, and says of its channels.

@@ -25,7 +25,7 @@ const (
 	compileSources = "%x"
 	linkSources    = "%x"
 )
-`, hashOf(t, "rewrite/*.go", "goruntime/*.go", "functable/functable.go", "compile.go", "mark.go", "config.go"),
+`, hashOf(t, "rewrite/*.go", "../runtime/goruntime/*.go", "functable/functable.go", "compile.go", "mark.go", "config.go"),
 		hashOf(t, "linkmap/*.go", "image/*.go", "elfimage/*.go", "machoimage/*.go", "percpu/*.go", "link.go")))
 }
 

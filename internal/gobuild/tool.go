@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/gobuild/goruntime"
+	"github.com/cairnprof/cairn/internal/runtime/goruntime"
 )
 
 // Environment variables that the command cairn go sets for the tools of its build.

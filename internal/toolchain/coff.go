@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/runtime/nativert"
 	"github.com/cairnprof/cairn/prof"
 )
 

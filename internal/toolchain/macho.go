@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/runtime/nativert"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/runtime/nativert"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

@@ -251,7 +251,7 @@ func TestMachODump(t *testing.T) {
 		t.Run(system.target, func(t *testing.T) {
 			t.Parallel()
 			args := system.args(t, "-O2", filepath.Join("testdata", "macho", "dump.c"))
-			plain := build(t, "", "clang-22", append(args, "-I../../internal/instrument/nativert/c")...)
+			plain := build(t, "", "clang-22", append(args, "-I../../internal/runtime/nativert/c")...)
 			checkAnswer(t, output(t, system.load(t, system.emulator, plain, "x")), "-1 -1 19\n")
 			program := build(t, "count", "clang-22", args...)
 			dir := t.TempDir()

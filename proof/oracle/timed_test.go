@@ -16,7 +16,7 @@ import (
 )
 
 // timedSources are programs that measure themselves, see their comments.
-const timedSources = "../../internal/instrument/nativert/testdata/timed/"
+const timedSources = "../../internal/runtime/nativert/testdata/timed/"
 
 // spikeLogs runs a program of mode spike and opens the logs it leaves.
 func spikeLogs(t *testing.T, settings, program string, args ...string) (string, []*tracelog.Log) {

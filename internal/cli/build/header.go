@@ -3,7 +3,7 @@ package build
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/runtime/nativert"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 

@@ -1,6 +1,6 @@
 // Package detour plans hooks in the functions of an existing program: the bytes to write over each function's
 // start, and the trampoline with the same effect as the overwritten instructions. A plan is made outside the
-// process; internal/instrument/nativert/c/hook/detour.c, in the process, copies the bytes and fills in
+// process; internal/runtime/nativert/c/hook/detour.c, in the process, copies the bytes and fills in
 // distances. All of it is for x86-64; internal/instrument/detourfile refuses modules for other machines.
 //
 // The first five bytes become a jump, which is not always possible. A function is refused if anything in the

@@ -16,7 +16,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/procmaps"
 	"github.com/cairnprof/cairn/internal/instrument/detour"
-	"github.com/cairnprof/cairn/internal/instrument/nativert"
+	"github.com/cairnprof/cairn/internal/runtime/nativert"
 )
 
 // build compiles a C or C++ program.

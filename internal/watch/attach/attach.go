@@ -1,5 +1,5 @@
 // Package attach puts hooks into a running program and removes them again, without the program's help: it loads
-// the library of internal/instrument/nativert as memory, and writes the jumps that internal/instrument/detour
+// the library of internal/runtime/nativert as memory, and writes the jumps that internal/instrument/detour
 // planned over functions. After removal the program's memory, threads, descriptors and code are as before.
 //
 // All threads of the program are stopped during a change, several times and each time briefly: what needs no stopped

@@ -20,7 +20,7 @@ var archive string
 
 // files are the files below c, compressed in the program. To have changes in it:
 //
-//	go test ./internal/instrument/nativert -run Header -update
+//	go test ./internal/runtime/nativert -run Header -update
 var files = sync.OnceValue(func() packed.Files { return packed.Unpack(archive) })
 
 // Machine is what a runtime is compiled for.

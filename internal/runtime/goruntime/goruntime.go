@@ -20,7 +20,7 @@ import (
 // no package that could be built here: TestTypes checks each set of them in place. They are compressed in the program. To
 // have changes in it:
 //
-//	go test ./internal/gobuild/goruntime -run TestWire -update
+//	go test ./internal/runtime/goruntime -run TestWire -update
 var files = sync.OnceValue(func() packed.Files { return packed.Unpack(archive) })
 
 //go:embed sources.gz
