@@ -26,6 +26,7 @@ type block struct {
 
 	mapped  mappings // of the first block
 	offsets bool     // branches are printed as offsets: in this block, or in the first
+	flat    bool     // each line is a sample: FlatOnly
 
 	// Results of parse. Lines of damage are counted from the block's beginning.
 	lines   int64
@@ -55,6 +56,8 @@ type cutter struct {
 	rest   []byte // what was read after the end of the last block
 	offset int64
 	ended  bool
+	begun  bool      // a block was cut
+	flat   bool      // of all blocks
 	spare  sync.Pool // of *[]byte: texts
 }
 
@@ -68,8 +71,14 @@ func (c *cutter) next() (*block, error) {
 		if text, err = c.more(text); err != nil {
 			return nil, err
 		}
-		end = boundary(text)
+		if !c.begun {
+			c.begun, c.flat = true, FlatOnly(text)
+		}
+		if end = boundary(text); c.flat {
+			end = bytes.LastIndexByte(text, '\n') + 1
+		}
 	}
+	b.flat = c.flat
 	switch {
 	case end > 0:
 	case c.ended:
@@ -143,7 +152,8 @@ func (c *cutter) free(b *block) {
 }
 
 // boundary returns the last place in text where a sample has certainly ended and another has not begun: after a
-// blank line, or after one with branches or with an event. It is 0 if there is none.
+// blank line, or after one with branches or with an event, or before one with an address in its column, as samples without
+// stacks have. It is 0 if there is none.
 func boundary(text []byte) int {
 	end := bytes.LastIndexByte(text, '\n')
 	for end >= 0 {
@@ -151,6 +161,9 @@ func boundary(text []byte) int {
 		line := bytes.TrimRight(text[start+1:end], " \t\r")
 		if len(line) == 0 || hasBranches(line) || bytes.Contains(line, recordMark) {
 			return end + 1
+		}
+		if start > 0 && line[0] != '\t' && flatAddress(line, words(line)) > 0 {
+			return start + 1
 		}
 		end = start
 	}

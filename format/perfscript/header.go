@@ -22,10 +22,11 @@ type Header struct {
 }
 
 // ParseHeader parses the line before a sample. It must have PID/TID, a number before the processor, the time, or the
-// event, or the time alone.
+// event, or the time alone; or, as perf prints samples without stacks, an address in its column.
 func ParseHeader(line []byte) (Header, bool) {
 	h := Header{PID: sample.UnknownPID, TID: sample.UnknownPID}
 	fields := words(line)
+	flat := flatAddress(line, fields)
 	for i, f := range fields {
 		after := fields[i+1:]
 		next := len(after) == 0 || isCPU(after[0]) || isTime(after[0])
@@ -38,7 +39,7 @@ func ParseHeader(line []byte) (Header, bool) {
 		}
 		if pid, tid, ok := parseIDs(f); ok && (next || !hasTime(after)) {
 			h.PID, h.TID = pid, tid
-		} else if tid, ok := parseID(f); ok && (next || i > 0 && isEventOnly(after)) {
+		} else if tid, ok := parseID(f); ok && (next || flat == i+1 || i > 0 && isEventOnly(after)) {
 			// perf prints -F pid and -F tid alike, so it is unknown whose number this is; mostly it is that of the
 			// thread.
 			h.TID = tid
@@ -48,7 +49,65 @@ func ParseHeader(line []byte) (Header, bool) {
 		h.after(line, fields, i, i+1)
 		return h, true
 	}
+	if flat > 0 { // a command alone is before it
+		h.after(line, fields, flat, flat)
+		return h, true
+	}
 	return h, false
+}
+
+// column is the number of characters in which perf prints an address, aligned to the right.
+const column = 16
+
+// flatAddress returns which word of a line is the address of a sample without a stack, 0 if none is. perf prints it in a
+// column of its own, with a blank before it and another after the field before, which is padded if it is PID/TID:
+//
+//	prog   71      7f00000b24e0 read
+//
+// Stacks are indented by a tab.
+func flatAddress(line []byte, fields [][]byte) int {
+	const padding = 7
+	for i := len(fields) - 1; i > 0; i-- {
+		word := fields[i]
+		if _, n := hex(word); n != len(word) {
+			continue
+		}
+		before := fields[i-1]
+		gap := offset(line, word) + len(word) - offset(line, before) - len(before) - column - 2
+		if gap == 0 || gap > 0 && gap < padding && bytes.IndexByte(before, '/') > 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// FlatOnly reports whether a text is of samples without stacks and with no field before the address (-F ip,sym): all its
+// lines are addresses in their column. Stacks are indented by a tab, and end with a blank line.
+func FlatOnly(text []byte) bool {
+	found := 0
+	for line := range bytes.Lines(text) {
+		if line[len(line)-1] != '\n' {
+			break // it may be cut off
+		}
+		if bytes.HasPrefix(line, []byte("#")) || bytes.Contains(line, recordMark) {
+			continue
+		}
+		if !isFlat(line) || hasBranches(line) {
+			return false
+		}
+		found++
+	}
+	return found > 1
+}
+
+// isFlat reports whether a line begins with an address in its column, after a blank.
+func isFlat(line []byte) bool {
+	if len(line) < column+2 || line[0] != ' ' || !isSpace(line[column+1]) {
+		return false
+	}
+	word := bytes.TrimLeft(line[:column+1], " ")
+	_, n := hex(word)
+	return n > 0 && n == len(word)
 }
 
 // after parses the fields from the first on, which is after the ids. The command is before field end.

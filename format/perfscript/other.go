@@ -38,9 +38,10 @@ func (p *parser) other(line, rest []byte, addr uint64, n int) {
 	}
 	// Stacks are indented by a tab. With blanks, and where no stack has begun, a
 	// number can be that of a process.
-	if line[0] != '\t' && p.frames == 0 {
+	if line[0] != '\t' && !p.flat && (p.frames == 0 || p.single) {
 		if h, ok := ParseHeader(line); ok {
 			p.begin(h)
+			p.alone(h.Rest)
 			return
 		}
 	}
@@ -74,6 +75,17 @@ func (p *parser) begin(h Header) {
 	p.next.Count, p.unwanted, p.begun = count, unwanted, true
 	p.next.PID, p.next.TID = h.PID, h.TID
 	p.hasPIDs = p.hasPIDs || h.PID != sample.UnknownPID
+}
+
+// alone adds the address of a sample without a stack, which is in the line that is before others: rest is its end.
+func (p *parser) alone(rest []byte) {
+	const least = 4 // digits: Linux maps no lower addresses, and there may be other words
+	addr, n := hex(rest)
+	if n < least || n < len(rest) && !isBlank(rest[n]) {
+		return
+	}
+	p.frame(p.place(nil, addr))
+	p.single = true
 }
 
 // withoutAddress returns a line without its last word if that is an address.

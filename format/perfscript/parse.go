@@ -36,6 +36,7 @@ type parser struct {
 	next     sample.Sample     // the current sample, as far as it was parsed
 	frames   int               // number of frames of next
 	begun    bool              // the count of next, or the line before it, was parsed
+	single   bool              // the frame of next is from the line before it
 	unwanted bool              // next is parsed, but will not be used
 	slots    map[string]uint64 // of build ids
 }
@@ -65,7 +66,7 @@ func parse(b *block) {
 
 func (p *parser) reset() {
 	p.next = sample.Sample{PID: sample.UnknownPID, TID: sample.UnknownPID, Count: 1}
-	p.frames, p.begun, p.unwanted = 0, false, false
+	p.frames, p.begun, p.single, p.unwanted = 0, false, false, false
 }
 
 // bad records an error in this line.
@@ -97,7 +98,16 @@ func (p *parser) parseLine(line []byte) {
 	}
 }
 
+// frame adds a frame to the current sample. If its first was from the line before it, that was the address of data
+// (-F addr), since this is a stack.
 func (p *parser) frame(addr uint64) {
+	if p.flat {
+		p.finish()
+	}
+	if p.single {
+		p.batch.DropFrames()
+		p.frames, p.single = 0, false
+	}
 	if p.frames++; p.frames <= maxFrames {
 		p.batch.Frame(addr)
 	} else if p.frames == maxFrames+1 {
@@ -126,6 +136,9 @@ func (p *parser) branches(s []byte) {
 		p.bad(badOffsets)
 		p.finish()
 		return
+	}
+	if p.single {
+		p.batch.DropFrames() // a sample without a stack
 	}
 	for n := 0; len(s) > 0; n++ {
 		x, size := branch(s)

@@ -66,6 +66,18 @@ const hybridRead = `map 71/71 401000+1000@1000 /bin/my prog  true
 -1/-1 x7 [4014e7] [{40143d 401410}] 1
 `
 
+// TestFlatBlocks reads samples without stacks that do not fit in a block: no blank line ends them.
+func TestFlatBlocks(t *testing.T) {
+	t.Parallel()
+	const n = 6 << 20 / 20
+	for _, line := range []string{"           401136 f\n", "   app  7            401136 f\n"} {
+		_, p := read(t, strings.NewReader(strings.Repeat(line, n)))
+		if s := p.Stats(); s.Samples != n || s.Frames != n || len(s.Damage) > 0 {
+			t.Errorf("%q: %d samples of %d, %d frames, %v", line, s.Samples, n, s.Frames, s.Damage)
+		}
+	}
+}
+
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, text, want string }{
@@ -103,6 +115,19 @@ prog    73 [000]     1.000000:   1 cycles:u:            4014e7 main+0x1 (/bin/my
         5
 `, "71/72 x1 [401149 7f4ef3fbe24a] [{40143d 401410} {4014e2 4013e0}] 10\n" +
 				"-1/73 x1 [] [{1 2}] 0\n71/72 x1 [5] [] 0\n71/74 x1 [] [{3 4}] 0\n-1/75 x1 [5] [] 0\n",
+		},
+		{
+			"samples without stacks, behind other fields", `            sort 13023      55c5bd3af6bc [unknown]
+            sort 13023/13024    401136 main
+            sort 13023 11543.841660:     500000 cpu-clock:u:      7f00000b24e0 read (/usr/lib/libc.so.6)
+            sort            401137 main
+w  9639  4892.827500:          1 page-faults:     5653c434d030 data+0x0 (/opt/w)
+	          401138 f+0x1 (/opt/w)
+`, "-1/13023 x1 [55c5bd3af6bc] [] 0\n13023/13024 x1 [401136] [] 0\n-1/13023 x1 [7f00000b24e0] [] 0\n-1/-1 x1 [401137] [] 0\n-1/9639 x1 [401138] [] 0\n",
+		},
+		{
+			"samples without stacks alone", "# c\n     55c5bd3af6bc\n           401136 main\n ffffffff813a2293 f ([kernel.kallsyms])\n",
+			"-1/-1 x1 [55c5bd3af6bc] [] 0\n-1/-1 x1 [401136] [] 0\n-1/-1 x1 [ffffffff813a2293] [] 0\n",
 		},
 		{
 			// Cycles, types and what became of speculations, as AMD's LBR and Arm's BRBE have them. Of exceptions and

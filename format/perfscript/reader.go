@@ -85,7 +85,7 @@ func parseHead(head []byte) *block {
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
 		head = head[:i+1] // the line after it may be cut off
 	}
-	b := &block{text: head}
+	b := &block{text: head, flat: FlatOnly(head)}
 	parse(b)
 	return b
 }

@@ -25,6 +25,12 @@ func newLines(r io.Reader, name string) *lines {
 	return &lines{in: bufio.NewReaderSize(r, buffer), name: name}
 }
 
+// ahead returns the text that was read already, before the first line.
+func (l *lines) ahead() []byte {
+	text, _ := l.in.Peek(l.in.Size()) // an error shows again
+	return text
+}
+
 // next returns the next line without its end. It is valid until the following call. A line that is too long is
 // returned empty, with cut set.
 func (l *lines) next() (line []byte, ok bool) {

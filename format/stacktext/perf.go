@@ -19,6 +19,7 @@ type perf struct {
 	frames []sample.NamedFrame // of stack, innermost first
 	begun  bool                // a sample has begun
 	bare   bool                // its frames have no addresses (-F sym)
+	flat   bool                // each line is a sample: perfscript.FlatOnly
 	single bool                // its frame is in its header
 	deep   bool                // it has too many frames
 	guess  *sample.Damage      // it began with a line that is a header only if frames follow
@@ -29,7 +30,7 @@ type perf struct {
 // readPerf yields the samples of text of perf script, in its order. A sample without frames has no stack.
 func readPerf(in *lines) Stacks {
 	return func(yield func(*sample.NamedStack, error) bool) {
-		p := perf{sink: sink{yield: yield}, in: in, known: map[string][]sample.NamedFrame{}}
+		p := perf{sink: sink{yield: yield}, in: in, known: map[string][]sample.NamedFrame{}, flat: perfscript.FlatOnly(in.ahead())}
 		in.feed(&p.sink, p.line, p.finish)
 	}
 }
@@ -49,6 +50,8 @@ func (p *perf) line(line []byte) {
 	case bytes.Contains(line, recordMark) && isRecord(line):
 		p.finish()
 		p.lost(line)
+	case p.flat && p.frame(rest):
+		p.finish()
 	case line[0] == '\t' && p.begun && p.frame(rest):
 	case p.header(line, margin):
 	case p.frame(rest):

@@ -126,6 +126,23 @@ app -1/71 cycles 5 cycles:
 ! in: line 8: a line is not part of a stack and was skipped
 app -1/71 cycles 5 cycles: [app];(anonymous namespace)::f
 `},
+	{"perf -F comm,tid,ip,sym without stacks", `            sort 13023      55c5bd3af6bc [unknown]
+      V8 Worker-2    71            401136 std::f(int, long)
+       dd 5b4f3a2  71/72       401136 main
+          (sd-pam)     7  ffffffff813a2293 finish_task_switch.isra.0
+`, Perf, "sort -1/13023  1 samples: [unknown]\nV8 Worker-2 -1/71  1 samples: std::f(int, long)\ndd 5b4f3a2 71/72  1 samples: main\n(sd-pam) -1/7  1 samples: finish_task_switch.isra.0_[k]\n"},
+	{
+		"perf -F comm,ip,sym and tid,ip,sym,symoff,dso without stacks", "            sort            401136 f\n  13023      55c5bd3af6bc g+0x12 (/bin/sort)\n",
+		Perf, "sort -1/-1  1 samples: f\n -1/13023  1 samples: g\n",
+	},
+	{
+		"perf -F comm,tid,cpu,time,ip,sym without stacks", "            sort 13023 [001] 11543.841660:            401136 f\n            sort 13023 [001] 11543.841661:            401137 [unknown]\n",
+		Perf, "sort -1/13023  1 samples: f\nsort -1/13023  1 samples: [unknown]\n",
+	},
+	{
+		"perf -F ip,sym,dso without stacks", "# c\n     55c5bd3af6bc [unknown] (/usr/bin/sort)\n     7f5db1d4e0b2 read (/usr/lib/libc.so.6)\n ffffffff813a2293 f ([kernel.kallsyms])\n",
+		Perf, " -1/-1  1 samples: [sort]\n -1/-1  1 samples: read\n -1/-1  1 samples: f_[k]\n",
+	},
 	{"bpftrace", `Attaching 1 probe...
 
 @[
@@ -323,6 +340,10 @@ func TestDetectOthers(t *testing.T) {
 		" 0x7f00/0x7f10/P/-/-/4\n\n 0x7f00/0x7f10/P/-/-/4\n",                     // branches alone
 		"\t          401136\n\t          401182\n 0x40118e/0x401130/P/-/-/4\n\n", // addresses alone
 		"events: Ir\nfn=(1) main\n16 400\n",
+		"0000000000401136 T main\n                 U puts\n", // nm
+		"     1: 0000000000401136    12 FUNC    GLOBAL DEFAULT   14 main\n     2: 0000000000401146    12 FUNC GLOBAL\n",        // readelf -s
+		"Name                 Count\nmain                 1234 calls of it\nwork                 5678 calls of it\n",           // a table
+		"total 8\n-rwxr-xr-x 1 root root            42749450 Nov 29 21:58 cairn\n-rw-r--r-- 1 root root  1209 Nov 29 cat.sh\n", // ls -l
 		"\x7fELF\x02\x01\x01\x00",
 	} {
 		if k := Detect([]byte(text)); k != Unknown {

@@ -94,7 +94,7 @@ func isFolded(text []byte) bool {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
 		text = rest
 		trimmed := bytes.TrimSpace(line)
-		if bytes.Contains(trimmed, []byte("   ")) {
+		if bytes.Contains(trimmed, []byte("   ")) || bytes.HasPrefix(line, []byte("   ")) {
 			columns++
 		}
 		semicolons += bytes.Count(trimmed, []byte(";"))
