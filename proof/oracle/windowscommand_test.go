@@ -5,6 +5,7 @@ package oracle
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -178,33 +179,60 @@ func (w *windows) console(t *testing.T, program, dir string) {
 		script := command(t, "script", "-qec", line, os.DevNull)
 		script.Env = append(cmd.Env, "TERM=xterm", "PROGRAM="+program)
 		script.Dir = dir
-		answer := new(bytes.Buffer)
-		script.Stdout = answer
-		return script, answer
+		return script, new(bytes.Buffer)
 	}
 	cmd, answer := onTerminal(`wine "$PROGRAM" diff windows/run.mip windows/order.mip`)
+	cmd.Stdout = answer
 	if err := cmd.Run(); err != nil || !bytes.Contains(answer.Bytes(), []byte("\x1b[33m")) {
 		t.Errorf("no colours on a console: %q, %v", answer, err)
 	}
-	cmd, answer = onTerminal(`wine "$PROGRAM" stacks - ; echo code $?`)
-	in, err := cmd.StdinPipe()
-	if err := errors.Join(err, cmd.Start()); err != nil {
+	// The terminal repeats nothing itself: what it shows of the keys comes from the console of the program that reads them.
+	// The shell survives a Ctrl-C that comes after the program.
+	cmd, answer = onTerminal(`trap : INT; stty -echo; echo ready; wine "$PROGRAM" stacks - ; echo code $?`)
+	shown, err1 := cmd.StdoutPipe()
+	keys, err2 := cmd.StdinPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for done := false; !done; {
-		select {
-		case err := <-ended:
-			if done = true; err != nil {
-				t.Error(err)
+	ready, reading, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go press(keys, ready, reading, ended)
+	signs := map[string]chan struct{}{"ready": ready, "~": reading}
+	for piece, err := make([]byte, 4096), error(nil); err == nil; {
+		var n int
+		n, err = shown.Read(piece)
+		answer.Write(piece[:n])
+		for sign, seen := range signs {
+			if bytes.Contains(answer.Bytes(), []byte(sign)) {
+				close(seen)
+				delete(signs, sign)
 			}
-		case <-time.After(time.Second): // the first may come before the command does
-			in.Write([]byte{3}) // it may have ended
 		}
+	}
+	close(ended)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 	if text := answer.String(); !strings.Contains(text, "cairn: interrupted") || !strings.Contains(text, "code 130") {
 		t.Errorf("Ctrl-C: %q", text)
+	}
+}
+
+// press presses a key until the program reads, and Ctrl-C until it has ended: one that comes too early is lost.
+func press(keys io.Writer, ready, reading, ended <-chan struct{}) {
+	key := byte('~')
+	for next := ready; ; {
+		select {
+		case <-next:
+			next = nil
+		case <-reading:
+			key, reading = 3, nil
+		case <-ended:
+			return
+		case <-time.After(time.Second):
+		}
+		if next == nil {
+			keys.Write([]byte{key}) // fails once the program has ended
+		}
 	}
 }
 
