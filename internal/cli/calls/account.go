@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
-	"github.com/cairnprof/cairn/internal/profile/sourcefunc"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -62,8 +61,8 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	f.LogFlags.Register(c)
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
-	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+verb.Alternatives(append(costNames(), "name", "id")))
-	verb.Values(c, "sort", append(costNames(), "name", "id")...)
+	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+verb.Alternatives(append(account.KeyNames(), "name", "id")))
+	verb.Values(c, "sort", append(account.KeyNames(), "name", "id")...)
 	verb.OtherWord(c, "sort", "by") // its name in cairn stacks
 	c.Flags().BoolVar(&f.reverse, "reverse", false, "reverse the order")
 	c.Flags().IntVar(&f.top, "top", 0, "only the first `n` functions; 0 for all")
@@ -74,69 +73,6 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 	c.Flags().BoolVar(&f.perThread, "per-thread", false, "print a table for each thread")
 	verb.Rules(c, verb.OnlyOne("json", "csv"))
 	return c
-}
-
-// A CostKey is a number of Costs by name.
-type CostKey struct {
-	Name string
-	of   func(*account.Costs) uint64
-}
-
-// costKeys are the numbers that account and graph support, in the order of their columns. sum
-// is llvm-xray's name.
-var costKeys = []CostKey{
-	{"calls", func(c *account.Costs) uint64 { return c.Calls }},
-	{"min", func(c *account.Costs) uint64 { return c.Min }},
-	{"median", func(c *account.Costs) uint64 { return c.Median }},
-	{"p90", func(c *account.Costs) uint64 { return c.P90 }},
-	{"p99", func(c *account.Costs) uint64 { return c.P99 }},
-	{"max", func(c *account.Costs) uint64 { return c.Max }},
-	{"total", func(c *account.Costs) uint64 { return c.Total }},
-	{"sum", func(c *account.Costs) uint64 { return c.TotalRaw }},
-	{"self", func(c *account.Costs) uint64 { return c.Self }},
-}
-
-func costNames() []string {
-	names := make([]string, len(costKeys))
-	for i, k := range costKeys {
-		names[i] = k.Name
-	}
-	return names
-}
-
-// FindCostKey returns the key of a name, which may be one of llvm-xray's.
-func FindCostKey(name string) (CostKey, bool) {
-	if also, ok := map[string]string{"count": "calls", "med": "median", "90p": "p90", "99p": "p99"}[name]; ok {
-		name = also
-	}
-	i := slices.IndexFunc(costKeys, func(k CostKey) bool { return k.Name == name })
-	if i < 0 {
-		return CostKey{}, false
-	}
-	return costKeys[i], true
-}
-
-// text returns a number as it is printed in tables, "" if it is not known.
-func (k CostKey) text(c *account.Costs, unit unitJSON) string {
-	switch {
-	case k.Name == "calls":
-		return report.Count(c.Calls)
-	case !k.known(c):
-		return ""
-	case k.single():
-		return report.Coarse(k.of(c), unit.Step, unit.Unit)
-	}
-	return report.CoarseSum(k.of(c), unit.Step, unit.Unit)
-}
-
-// single reports whether a number is the time of a single call, which may be known only to a step of the clock.
-func (k CostKey) single() bool {
-	return slices.Contains([]string{"min", "median", "p90", "p99", "max"}, k.Name)
-}
-
-// known reports whether costs have the number.
-func (k CostKey) known(c *account.Costs) bool {
-	return !k.single() || c.Spread || k.Name == "max" && c.Max > 0
 }
 
 // accountRow is a function on its way to the output.
@@ -151,16 +87,16 @@ type accountRow struct {
 // the functions' ids.
 func (f *accountFlags) order() (func(a, b accountRow) int, error) {
 	var compare func(a, b accountRow) int
-	key, ok := FindCostKey(f.sort)
+	key, ok := account.FindKey(f.sort)
 	switch {
 	case ok:
-		compare = func(a, b accountRow) int { return cmp.Compare(key.of(&b.Costs), key.of(&a.Costs)) }
+		compare = func(a, b accountRow) int { return cmp.Compare(key.Of(&b.Costs), key.Of(&a.Costs)) }
 	case f.sort == "name" || f.sort == "func":
 		compare = func(a, b accountRow) int { return cmp.Compare(a.shown, b.shown) }
 	case f.sort == "id" || f.sort == "funcid":
 		compare = func(a, b accountRow) int { return cmp.Compare(a.Function.Func, b.Function.Func) }
 	default:
-		return nil, verb.Usagef("--sort %s: must be one of %s", f.sort, verb.Alternatives(append(costNames(), "name", "id")))
+		return nil, verb.Usagef("--sort %s: must be one of %s", f.sort, verb.Alternatives(append(account.KeyNames(), "name", "id")))
 	}
 	if f.reverse {
 		forward := compare
@@ -173,9 +109,9 @@ func (f *accountFlags) order() (func(a, b accountRow) int, error) {
 
 // accountTable is the table of all threads, or of one.
 type accountTable struct {
-	thread *threadTrie       // nil for all
-	split  *waiting.Division // nil if nothing waits
-	rows   []accountRow      // functions, then waits
+	thread *logset.ThreadTrie // nil for all
+	split  *waiting.Division  // nil if nothing waits
+	rows   []accountRow       // functions, then waits
 	inits  omittedInits
 	shown  int // functions among them
 	funcs  int // before --top
@@ -205,19 +141,19 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 		return err
 	}
 	if f.only {
-		if err := logs.noEvents("--recursive-calls-only"); err != nil {
+		if err := logs.NeedCalls("--recursive-calls-only"); err != nil {
 			return err
 		}
-		logs.replay = account.RunRecursive
+		logs.Replay = account.RunRecursive
 	}
-	results, err := logs.Account(ctx, f.Options())
+	results, err := logs.Account(ctx, f.Options)
 	if err != nil {
 		return err
 	}
 	var tables []accountTable
-	for _, g := range logs.groups(results, f.perThread) {
+	for _, g := range logs.Groups(results, f.perThread) {
 		t := f.tableOf(g.Trie, logs, filter, order)
-		t.thread = g.thread
+		t.thread = g.Thread
 		tables = append(tables, t)
 	}
 	switch {
@@ -230,12 +166,12 @@ func (f *accountFlags) run(ctx context.Context, s *verb.Streams, args []string) 
 }
 
 // tableOf returns the rows of a group of threads, those that are shown.
-func (f *accountFlags) tableOf(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, order func(a, b accountRow) int) accountTable {
+func (f *accountFlags) tableOf(trie *calltrie.Trie, logs *logset.Set, filter verb.NameFilter, order func(a, b accountRow) int) accountTable {
 	t := accountTable{split: waiting.Divide(trie, logs.WaitOf)}
 	t.rows = accountRows(trie, logs, filter, t.split)
 	if t.split != nil && f.pattern == "" && !f.Json && !f.csv {
 		t.rows = slices.DeleteFunc(t.rows, func(r accountRow) bool {
-			short := logs.isShortInit(r.Function.Func, r.Total)
+			short := isShortInit(logs, r.Function.Func, r.Total)
 			if short {
 				t.inits.add(r.Total)
 			}
@@ -252,9 +188,9 @@ func (f *accountFlags) tableOf(trie *calltrie.Trie, logs *LogSet, filter verb.Na
 }
 
 // accountRows returns the functions that have calls and match the filter.
-func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, split *waiting.Division) []accountRow {
+func accountRows(trie *calltrie.Trie, logs *logset.Set, filter verb.NameFilter, split *waiting.Division) []accountRow {
 	var rows []accountRow
-	one := logs.oneBody()
+	one := logs.OneBody()
 	waits := split.ByFunctionOf(one)
 	for _, fn := range account.FunctionsOf(trie, one) {
 		if fn.Calls == 0 {
@@ -269,35 +205,7 @@ func accountRows(trie *calltrie.Trie, logs *LogSet, filter verb.NameFilter, spli
 	return rows
 }
 
-// oneBody returns the function that finds one id for all bodies of a constructor or destructor of the source.
-func (l *LogSet) oneBody() func(calllog.FuncID) calllog.FuncID {
-	type definition struct {
-		name, file, object string
-		line               int
-	}
-	first, of := map[definition]calllog.FuncID{}, map[calllog.FuncID]calllog.FuncID{}
-	for _, id := range slices.Sorted(maps.Keys(l.Funcs)) {
-		fn := l.Funcs[id]
-		symbol := l.Symbol(id)
-		name := sourcefunc.OneBody(symbol)
-		if name == symbol {
-			continue
-		}
-		at := definition{name, fn.File, fn.Object, fn.Line}
-		if _, ok := first[at]; !ok {
-			first[at] = id
-		}
-		of[id] = first[at]
-	}
-	return func(id calllog.FuncID) calllog.FuncID {
-		if to, ok := of[id]; ok {
-			return to
-		}
-		return id
-	}
-}
-
-func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *LogSet, style report.Style) error {
+func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *logset.Set, style report.Style) error {
 	shown := 0
 	for i := range tables {
 		t := &tables[i]
@@ -319,12 +227,12 @@ func (f *accountFlags) writeText(s *verb.Streams, tables []accountTable, logs *L
 }
 
 // writeTable prints the functions of a table, and then its waits by what they were for.
-func (f *accountFlags) writeTable(w io.Writer, t *accountTable, logs *LogSet, style report.Style) error {
+func (f *accountFlags) writeTable(w io.Writer, t *accountTable, logs *logset.Set, style report.Style) error {
 	head := func(format string, args ...any) {
 		fmt.Fprintln(w, style.Paint(report.Bold, fmt.Sprintf(format, args...)))
 	}
 	if t.split != nil && len(t.rows) > 0 {
-		head("%s: %s", logs.PartName(waiting.Processor), logs.partOf(t.split.Processor, t.split))
+		head("%s: %s", logs.PartName(waiting.Processor), partOf(logs, t.split.Processor, t.split))
 	}
 	if err := f.table(t.rows[:t.shown], logs, t.split).Write(w, style); err != nil {
 		return err
@@ -339,22 +247,22 @@ func (f *accountFlags) writeTable(w io.Writer, t *accountTable, logs *LogSet, st
 		return nil
 	}
 	fmt.Fprintln(w)
-	head("waiting: %s", logs.partOf(t.split.Waiting(), t.split))
-	if err := logs.waitTable(t.split).Write(w, style); err != nil {
+	head("waiting: %s", partOf(logs, t.split.Waiting(), t.split))
+	if err := waitTable(logs, t.split).Write(w, style); err != nil {
 		return err
 	}
-	if text := logs.idleText(t.split); text != "" {
+	if text := idleText(logs, t.split); text != "" {
 		fmt.Fprintln(w)
 		head("%s", text)
 	}
 	return nil
 }
 
-func (f *accountFlags) table(rows []accountRow, logs *LogSet, split *waiting.Division) *report.Table {
-	var keys []CostKey
+func (f *accountFlags) table(rows []accountRow, logs *logset.Set, split *waiting.Division) *report.Table {
+	var keys []account.Key
 	table := &report.Table{}
-	for _, k := range costKeys {
-		if k.Name == "total" && f.recursive || k.Name == "sum" && !f.recursive || !logs.knows(k.Name) {
+	for _, k := range account.Keys {
+		if k.Name == "total" && f.recursive || k.Name == "sum" && !f.recursive || !logs.Knows(k.Name) {
 			continue
 		}
 		keys = append(keys, k)
@@ -377,7 +285,7 @@ func (f *accountFlags) table(rows []accountRow, logs *LogSet, split *waiting.Div
 		costs := r.Costs
 		costs.Self -= r.waits.Self
 		for _, k := range keys {
-			cells = append(cells, report.Text(k.text(&costs, unitOf(&logs.Clock))))
+			cells = append(cells, report.Text(k.Text(&costs, logs.Clock.Unit(), logs.Clock.Step)))
 			if split != nil && (k.Name == "total" || k.Name == "sum") {
 				cells = append(cells, report.Text(logs.Sum(r.waits.Total)))
 			}
@@ -405,7 +313,7 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 	if f.perThread {
 		head = append(head, "log", "pid", "tid")
 	}
-	head = append(append(append(head, "id"), costNames()...), "no_exit", "open", "function", "symbol", "file", "line")
+	head = append(append(append(head, "id"), account.KeyNames()...), "no_exit", "open", "function", "symbol", "file", "line")
 	waits := slices.ContainsFunc(tables, func(t accountTable) bool { return t.split != nil })
 	if waits {
 		head = append(head, "wait", "waits", "idle")
@@ -421,8 +329,8 @@ func (f *accountFlags) writeCSV(w io.Writer, tables []accountTable) error {
 				record = append(record, t.thread.Log.File, number(uint64(t.thread.PID)), number(uint64(t.thread.TID)))
 			}
 			record = append(record, number(uint64(r.Function.Func)))
-			for _, key := range costKeys {
-				if text := number(key.of(&r.Costs)); key.known(&r.Costs) {
+			for _, key := range account.Keys {
+				if text := number(key.Of(&r.Costs)); key.Known(&r.Costs) {
 					record = append(record, text)
 				} else {
 					record = append(record, "")

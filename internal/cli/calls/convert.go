@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/format/xrayyaml"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/report"
@@ -194,7 +195,7 @@ func (f *convertFlags) check(c *cobra.Command, x *logFormat) (*logFormat, error)
 // converter writes the logs of one command.
 type converter struct {
 	*convertFlags
-	set     *LogSet
+	set     *logset.Set
 	results []*account.Result // of each log, if the format has sums
 }
 
@@ -216,7 +217,7 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 		return fmt.Errorf("%s files contain one log, not %d: convert them one by one", f.to, len(set.Logs))
 	}
 	if !x.summed() {
-		if err := set.noEvents(f.to); err != nil {
+		if err := set.NeedCalls(f.to); err != nil {
 			return err
 		}
 	}
@@ -225,7 +226,7 @@ func (f *convertFlags) run(ctx context.Context, s *verb.Streams, x *logFormat, a
 	}
 	v := &converter{convertFlags: f, set: set}
 	if x.summed() {
-		if v.results, err = set.Account(ctx, f.Options()); err != nil {
+		if v.results, err = set.Account(ctx, f.Options); err != nil {
 			return err
 		}
 	}
@@ -251,11 +252,11 @@ func (f *convertFlags) packing(x *logFormat) string {
 }
 
 func (v *converter) parquet(ctx context.Context, w io.Writer) error {
-	return v.set.writeCalls(ctx, w, v.set.database(v.results), v.Options())
+	return writeCalls(ctx, v.set, w, database(v.set, v.results), v.Options)
 }
 
 func (v *converter) yaml(ctx context.Context, w io.Writer) error {
-	logs, stop := v.set.watch()
+	logs, stop := v.set.Watch()
 	defer stop()
 	out := xrayyaml.NewWriter(w, yamlHeader(v.set.Logs[0]), v.set.Name)
 	if v.perThread {
@@ -271,7 +272,7 @@ func (v *converter) yaml(ctx context.Context, w io.Writer) error {
 
 // raw writes a basic log.
 func (v *converter) raw(ctx context.Context, w io.Writer) error {
-	logs, stop := v.set.watch()
+	logs, stop := v.set.Watch()
 	defer stop()
 	version, hz := 3, v.set.Clock.Hz
 	if h := yamlHeader(v.set.Logs[0]); h.Version > 0 {

@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/format/perfetto"
 	"github.com/cairnprof/cairn/format/speedscope"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -116,11 +116,11 @@ func (x *scopeEvents) Close() error {
 
 // events writes all that the threads did.
 func (v *converter) events(ctx context.Context, out eventWriter, function func(calllog.FuncID) int) error {
-	opt, err := v.set.withTails(ctx, v.Options())
+	opt, err := v.set.WithTails(ctx, v.Options)
 	if err != nil {
 		return err
 	}
-	logs, stop := v.set.watch()
+	logs, stop := v.set.Watch()
 	e := &eventCopy{out: out, function: function, functions: make(map[calllog.FuncID]int)}
 	origins, pids := v.origins(), processIDs(v.set.Logs)
 	results := make([]*account.Result, len(logs))
@@ -128,7 +128,7 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(c
 		results[i] = &account.Result{}
 		for t, th := range log.Threads() {
 			pid := pids[i][th.PID]
-			if err := out.Thread(pid, trackOf(th), processName(log, th, pid), threadLabel(th)); err != nil {
+			if err := out.Thread(pid, trackOf(th), processName(log, th, pid), logset.ThreadLabel(th)); err != nil {
 				stop()
 				return err
 			}
@@ -144,9 +144,9 @@ func (v *converter) events(ctx context.Context, out eventWriter, function func(c
 	}
 	stop()
 	for i, r := range results {
-		v.set.noteResult(logs[i].Info(), r)
+		v.set.NoteResult(logs[i].Info(), r)
 	}
-	v.set.noteNames(results)
+	v.set.NoteNames(results)
 	if _, small := out.(*perfetto.Writer); !small && e.calls > manyCalls {
 		verb.Note(v.set.Streams, "%s: may be too large for a browser; --format perfetto writes a smaller file, and --format speedscope --sums only the stacks", report.Plural(e.calls, "call"))
 	}
@@ -255,17 +255,3 @@ func processName(log calllog.Log, th calllog.Thread, pid uint32) string {
 // trackOf returns the number of the track for one stack of a thread: that of the thread for
 // its own stack. The kernel's thread ids have 22 bits.
 func trackOf(th calllog.Thread) uint32 { return th.TID + th.Stack<<22 }
-
-// threadLabel names a thread as its log does, or by its number.
-func threadLabel(th calllog.Thread) string {
-	return cmp.Or(report.Printable(th.Name), "thread "+threadText(th))
-}
-
-// threadText names a thread of a log: "12", or "12, stack 1" for another of its stacks.
-func threadText(th calllog.Thread) string {
-	text := strconv.FormatUint(uint64(th.TID), 10)
-	if th.Stack > 0 {
-		text += ", stack " + strconv.FormatUint(uint64(th.Stack), 10)
-	}
-	return text
-}

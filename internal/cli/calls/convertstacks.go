@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/export"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -27,13 +28,13 @@ func stackWeight(by string) func(*calltrie.Stats) uint64 {
 }
 
 // groups returns the stacks to write, and prints a note if they are truncated.
-func (v *converter) groups() []stackGroup {
-	v.set.noteDepth(v.results)
+func (v *converter) groups() []logset.Group {
+	noteDepth(v.set, v.results)
 	return v.set.MarkedGroups(v.results, v.perThread)
 }
 
 // noteDepth prints a note if stacks were truncated.
-func (t *LogSet) noteDepth(results []*account.Result) {
+func noteDepth(t *logset.Set, results []*account.Result) {
 	for i, r := range results {
 		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
 			verb.Note(t.Streams, "%s: stacks are up to %d frames deep: the middle of stacks deeper than %d is omitted", t.Logs[i].Info().File, depth, export.MaxFrames)
@@ -42,11 +43,11 @@ func (t *LogSet) noteDepth(results []*account.Result) {
 }
 
 func (v *converter) folded(_ context.Context, w io.Writer) error {
-	return v.set.writeFolded(w, v.groups(), stackWeight(v.by), verb.NameFilter{})
+	return writeFolded(v.set, w, v.groups(), stackWeight(v.by), verb.NameFilter{})
 }
 
 // writeFolded writes the stacks with a weight whose innermost function is selected.
-func (t *LogSet) writeFolded(w io.Writer, groups []stackGroup, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
+func writeFolded(t *logset.Set, w io.Writer, groups []logset.Group, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
 	out := folded.NewWriter(w)
 	var names []string
 	for _, g := range groups {
@@ -153,7 +154,7 @@ func (v *converter) asPprof() (*profile.Profile, error) {
 	var groups []export.Stacks
 	for _, g := range v.groups() {
 		s := export.Stacks{Trie: g.Trie}
-		if th := g.thread; th != nil {
+		if th := g.Thread; th != nil {
 			s.Numbers = map[string]uint32{"thread": th.TID, "process": th.PID}
 			if len(v.set.Logs) > 1 {
 				s.Labels = map[string]string{"log": th.Log.File}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -89,16 +90,16 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	if err != nil {
 		return err
 	}
-	args, named := SplitNames(args)
+	args, named := logset.SplitNames(args)
 	f.Maps = append(f.Maps, named...)
-	paths, err := expandLogs(args, isDumped)
+	paths, err := logset.Expand(args, isDumped)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(s.Out, 1<<16)
 	p := &recordPrinter{
 		out: out, json: f.Objects(out), several: len(paths) > 1,
-		set: &LogSet{Names: f.Names(), Shown: make(map[calllog.FuncID]string), Streams: s},
+		set: &logset.Set{Names: f.Names(), Shown: make(map[calllog.FuncID]string), Streams: s},
 	}
 	var summaries []*logSummary
 	for _, path := range paths {
@@ -140,7 +141,7 @@ func isDumped(k kind.Kind) bool {
 
 // file prints a log, or returns its summary.
 func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *recordPrinter) (*logSummary, error) {
-	file, err := OpenLogFile(s, path, "not a log of calls", isDumped)
+	file, err := logset.OpenFile(s, path, "not a log of calls", isDumped)
 	if err != nil {
 		return nil, err
 	}
@@ -157,9 +158,9 @@ func (f *dumpFlags) file(ctx context.Context, s *verb.Streams, path string, p *r
 	var progress func(int64)
 	if f.summary {
 		var stop func()
-		progress, stop = (&LogSet{Streams: s, Logs: []calllog.Log{log.Log}}).progress()
+		progress, stop = (&logset.Set{Streams: s, Logs: []calllog.Log{log.Log}}).Progress()
 		defer stop()
-	} else if f.first == 0 && len(f.threads)+len(f.pids) == 0 {
+	} else if f.first == 0 && len(f.Threads)+len(f.PIDs) == 0 {
 		p.header(f.Json)
 	}
 	return sum, f.records(ctx, log, p, sum, progress)
@@ -186,7 +187,7 @@ func (f *dumpFlags) records(ctx context.Context, log *dumpLog, p *recordPrinter,
 		if r.Offset >= f.last {
 			break
 		}
-		if r.Offset < f.first || !f.wants(r.PID, r.TID) {
+		if r.Offset < f.first || !f.Wants(r.PID, r.TID) {
 			continue
 		}
 		if err := f.put(&r, damage, p, sum); err != nil {
@@ -228,7 +229,7 @@ type recordPrinter struct {
 	several bool
 	wanted  int // number of selected records
 	log     *dumpLog
-	set     *LogSet
+	set     *logset.Set
 	mapped  bool // set has the functions of all logs of XRay
 	scratch []byte
 }

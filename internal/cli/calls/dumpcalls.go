@@ -8,6 +8,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 )
@@ -31,7 +32,7 @@ func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error
 			return nil, err
 		}
 		if !p.mapped {
-			loaded, err := loadMaps(p.set.Streams, maps)
+			loaded, err := logset.LoadMaps(p.set.Streams, maps)
 			if err != nil {
 				return nil, err
 			}
@@ -41,12 +42,12 @@ func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error
 		}
 		return &dumpLog{log, log.About(), log.RecordsFrom}, nil
 	}
-	set := &LogSet{Streams: p.set.Streams, Files: []*logfile.File{file}}
+	set := &logset.Set{Streams: p.set.Streams, Files: []*logfile.File{file}}
 	log, err := tracelog.OpenEvents(file, file.Size, file.Name, &set.Objects)
 	if err != nil {
 		return nil, err
 	}
-	if p.set.Funcs, err = set.ownFuncs(maps); err != nil {
+	if p.set.Funcs, err = set.OwnFuncs(maps); err != nil {
 		return nil, err
 	}
 	p.mapped = false

@@ -7,6 +7,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/format/xray"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 )
@@ -34,19 +35,19 @@ type nodeRecord struct {
 // stacks prints the nodes of a log of mode stacks, thread by thread, or returns its
 // summary.
 func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, error) {
-	set := &LogSet{Streams: p.set.Streams, Files: []*logfile.File{file}}
+	set := &logset.Set{Streams: p.set.Streams, Files: []*logfile.File{file}}
 	log, err := tracelog.OpenStacks(file, file.Size, file.Name, &set.Objects)
 	if err != nil {
 		return nil, err
 	}
-	if p.set.Funcs, err = set.ownFuncs(f.Maps); err != nil {
+	if p.set.Funcs, err = set.OwnFuncs(f.Maps); err != nil {
 		return nil, err
 	}
 	p.mapped = false
 	clear(p.set.Shown)
 	p.log = &dumpLog{Log: log, about: xray.About{FDR: true, Hz: log.Info().Clock.Hz, Buffer: wire.ChunkSize}}
 	sum := newLogSummary(p.log)
-	if !f.summary && f.first == 0 && len(f.threads)+len(f.pids) == 0 {
+	if !f.summary && f.first == 0 && len(f.Threads)+len(f.PIDs) == 0 {
 		p.header(f.Json)
 	}
 	for _, d := range log.Info().Damage {
@@ -59,7 +60,7 @@ func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, e
 	}
 	sum.more = []kindSummary{{Kind: "stack"}}
 	for i, th := range log.Threads() {
-		if !f.wants(th.PID, th.TID) {
+		if !f.Wants(th.PID, th.TID) {
 			continue
 		}
 		if err := f.nodes(th, log.Nodes(i), p, sum); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -36,12 +37,12 @@ var graphFormats = output.Formats[func(io.Writer, *CostGraph) error]{
 // Register adds the flags to a command. It returns those that apply to logs of calls only.
 func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
 	f.LogFlags.Register(c)
-	keys := verb.Alternatives(append(costNames(), "none"))
+	keys := verb.Alternatives(append(account.KeyNames(), "none"))
 	c.Flags().StringVar(&f.label, "label", "total", "label of nodes: `key` is "+keys)
 	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges by this `key`")
 	c.Flags().StringVar(&f.shade, "shade", "self", "colour nodes and edges by this `key`")
 	for _, flag := range []string{"label", "edge-label", "shade"} {
-		verb.Values(c, flag, append(costNames(), "none")...)
+		verb.Values(c, flag, append(account.KeyNames(), "none")...)
 	}
 	c.Flags().Float64Var(&f.minPercent, "min-percent", 0, "omit functions and edges with less than this `share` of all time, in percent")
 	verb.RegisterRegexp(c, &f.pattern, "only edges from or to functions that match this `pattern`")
@@ -76,7 +77,7 @@ type CostGraph struct {
 	Unit  string
 	Step  uint64 // see calllog.Clock
 	// The columns to show; nil for none. JSON has all.
-	Label, EdgeLabel, Shade *CostKey
+	Label, EdgeLabel, Shade *account.Key
 }
 
 // GraphNode is a function of a call graph and the cost of its calls.
@@ -108,14 +109,14 @@ func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) er
 	var g CostGraph
 	for _, k := range []struct {
 		flag, name string
-		key        **CostKey
+		key        **account.Key
 	}{{"label", f.label, &g.Label}, {"edge-label", f.edgeLabel, &g.EdgeLabel}, {"shade", f.shade, &g.Shade}} {
-		key, ok := FindCostKey(k.name)
+		key, ok := account.FindKey(k.name)
 		switch {
 		case ok:
 			*k.key = &key
 		case k.name != "none":
-			return verb.Usagef("--%s %s: must be one of %s", k.flag, k.name, verb.Alternatives(append(costNames(), "none")))
+			return verb.Usagef("--%s %s: must be one of %s", k.flag, k.name, verb.Alternatives(append(account.KeyNames(), "none")))
 		}
 	}
 	filter, err := verb.NewNameFilter(f.pattern)
@@ -129,11 +130,11 @@ func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) er
 	}
 	defer logs.Close()
 	g.keep(logs)
-	results, err := logs.Account(ctx, f.Options())
+	results, err := logs.Account(ctx, f.Options)
 	if err != nil {
 		return err
 	}
-	trie := Merged(results)
+	trie := logset.Merged(results)
 	g.Unit, g.Step = logs.Clock.Unit(), logs.Clock.Step
 	left := g.build(trie, logs, f.threshold(trie), func(n *GraphNode) bool { return filter.Match(n.Name) })
 	if len(g.Nodes) == 0 {
@@ -145,10 +146,10 @@ func (f *GraphFlags) Run(ctx context.Context, s *verb.Streams, args []string) er
 }
 
 // keep replaces keys that the logs do not have by calls.
-func (g *CostGraph) keep(logs *LogSet) {
-	calls, _ := FindCostKey("calls")
-	for _, k := range []**CostKey{&g.Label, &g.EdgeLabel, &g.Shade} {
-		if *k != nil && !logs.knows((*k).Name) {
+func (g *CostGraph) keep(logs *logset.Set) {
+	calls, _ := account.FindKey("calls")
+	for _, k := range []**account.Key{&g.Label, &g.EdgeLabel, &g.Shade} {
+		if *k != nil && !logs.Knows((*k).Name) {
 			*k = &calls
 		}
 	}
@@ -167,7 +168,7 @@ func (f *GraphFlags) threshold(trie *calltrie.Trie) float64 {
 
 // build sets the nodes and edges and returns how many functions it omitted: those whose total
 // is below least, and those without an edge that match accepts.
-func (g *CostGraph) build(trie *calltrie.Trie, logs *LogSet, least float64, match func(*GraphNode) bool) (left int) {
+func (g *CostGraph) build(trie *calltrie.Trie, logs *logset.Set, least float64, match func(*GraphNode) bool) (left int) {
 	var nodes []GraphNode
 	index := make(map[calllog.FuncID]int)
 	for _, fn := range account.Functions(trie) {
@@ -215,7 +216,7 @@ func (g *CostGraph) shades() (node, edge func(*account.Costs) float64) {
 			return func(*account.Costs) float64 { return 0 }
 		}
 		top := slices.MaxFunc(list, func(a, b *account.Costs) int { return compareBy(g.Shade, a, b) })
-		return func(c *account.Costs) float64 { return rootShare(g.Shade.of(c), g.Shade.of(top)) }
+		return func(c *account.Costs) float64 { return rootShare(g.Shade.Of(c), g.Shade.Of(top)) }
 	}
 	var nodes, edges []*account.Costs
 	for i := range g.Nodes {

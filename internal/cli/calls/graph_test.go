@@ -27,7 +27,7 @@ var hostileNames = []string{
 
 // graphOf returns a graph of functions with these names, each calling the next.
 func graphOf(names ...string) *CostGraph {
-	calls, _ := FindCostKey("calls")
+	calls, _ := account.FindKey("calls")
 	g := &CostGraph{Unit: "ns", Label: &calls, EdgeLabel: &calls, Shade: &calls}
 	for i, name := range names {
 		costs := account.Costs{Calls: uint64(i + 1)}

@@ -13,7 +13,7 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-func compareBy(k *CostKey, a, b *account.Costs) int { return cmp.Compare(k.of(a), k.of(b)) }
+func compareBy(k *account.Key, a, b *account.Costs) int { return cmp.Compare(k.Of(a), k.Of(b)) }
 
 // rootShare returns the square root of the share of part in whole.
 func rootShare(part, whole uint64) float64 {
@@ -51,7 +51,7 @@ func (g *CostGraph) unit() unitJSON { return unitJSON{g.Unit, g.Step} }
 func (g *CostGraph) edgeLines(e *GraphEdge) []string {
 	var lines []string
 	if g.EdgeLabel != nil {
-		lines = append(lines, g.EdgeLabel.text(&e.Costs, g.unit()))
+		lines = append(lines, g.EdgeLabel.Text(&e.Costs, g.Unit, g.Step))
 	}
 	if e.Kind != "" {
 		lines = append(lines, e.Kind)
@@ -67,7 +67,7 @@ func (g *CostGraph) legend() string {
 	var parts []string
 	for _, p := range []struct {
 		what string
-		key  *CostKey
+		key  *account.Key
 	}{{"nodes: ", g.Label}, {"edges: ", g.EdgeLabel}, {"colour: ", g.Shade}} {
 		if p.key != nil {
 			parts = append(parts, p.what+p.key.Name)
@@ -77,14 +77,14 @@ func (g *CostGraph) legend() string {
 }
 
 // labelText formats a number with its name.
-func labelText(k *CostKey, c *account.Costs, unit unitJSON) string {
+func labelText(k *account.Key, c *account.Costs, unit unitJSON) string {
 	if k.Name == "calls" && c.Calls == 1 {
 		return "1 call"
 	}
 	if k.Name == "calls" {
 		return report.Count(c.Calls) + " calls"
 	}
-	text := k.text(c, unit)
+	text := k.Text(c, unit.Unit, unit.Step)
 	if text == "" {
 		return k.Name + " not known"
 	}

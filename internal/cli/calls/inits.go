@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/report"
 )
@@ -15,7 +16,7 @@ import (
 var inits = lazyregexp.New(`^[^ ]*\.init(\.[0-9]+)?$`)
 
 // isShortInit reports whether a function of a Go program initializes a package, and did so in less than a millisecond.
-func (t *LogSet) isShortInit(fn calllog.FuncID, total uint64) bool {
+func isShortInit(t *logset.Set, fn calllog.FuncID, total uint64) bool {
 	const most = 1e6
 	return t.Clock.Hz != 0 && t.Clock.Nanoseconds(total) < most && inits().MatchString(t.Symbol(fn))
 }
@@ -32,7 +33,7 @@ func (o *omittedInits) add(time uint64) {
 }
 
 // text is a line about them, "" if there are none.
-func (o *omittedInits) text(t *LogSet) string {
+func (o *omittedInits) text(t *logset.Set) string {
 	if o.count == 0 {
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calldb"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -216,7 +217,7 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *cal
 		case k != kind.Database:
 		case len(f.logs) > 1:
 			return nil, nil, verb.Usagef("%s is a database and cannot be combined with logs", path)
-		case f.save+f.calls != "" || len(f.Maps)+len(f.threads)+len(f.pids) > 0 || f.display.Mangled || f.display.Short:
+		case f.save+f.calls != "" || len(f.Maps)+len(f.Threads)+len(f.PIDs) > 0 || f.display.Mangled || f.display.Short:
 			return nil, nil, verb.Usagef("%s is a database: --save, --calls, programs, --thread, --process, --mangled and --short-names need a log", path)
 		default:
 			if db, err = calldb.Open(ctx, path); err != nil {
@@ -237,15 +238,15 @@ func (f *queryFlags) openDatabase(ctx context.Context, s *verb.Streams) (db *cal
 	return db, func() { db.Close(); set.Close() }, nil
 }
 
-func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *LogSet) (*calldb.DB, error) {
-	opt := f.Options()
+func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *logset.Set) (*calldb.DB, error) {
+	opt := f.Options
 	opt.Slowest = f.slowest
 	results, err := set.Account(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	data := set.database(results)
-	replay, err := set.withTails(ctx, opt)
+	data := database(set, results)
+	replay, err := set.WithTails(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -262,16 +263,16 @@ func (f *queryFlags) makeDatabase(ctx context.Context, s *verb.Streams, set *Log
 }
 
 // database returns the inputs of the database and of the Parquet file of a set.
-func (t *LogSet) database(results []*account.Result) *calldb.Data {
+func database(t *logset.Set, results []*account.Result) *calldb.Data {
 	data := &calldb.Data{Funcs: t.Funcs, Show: t.Names.Show}
 	for i, log := range t.Logs {
-		data.Sources = append(data.Sources, calldb.Source{Log: log, Result: results[i], SumsOnly: stacksOf(log) != nil})
+		data.Sources = append(data.Sources, calldb.Source{Log: log, Result: results[i], SumsOnly: logset.SumsOf(log) != nil})
 	}
 	return data
 }
 
 // keep writes the database and the calls, if requested.
-func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, set *LogSet, data *calldb.Data) error {
+func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, set *logset.Set, data *calldb.Data) error {
 	if f.save != "" {
 		file, err := db.Bytes()
 		if err != nil {
@@ -284,17 +285,17 @@ func (f *queryFlags) keep(ctx context.Context, s *verb.Streams, db *calldb.DB, s
 	if f.calls == "" {
 		return nil
 	}
-	return verb.WriteFile(s, f.calls, func(w io.Writer) error { return set.writeCalls(ctx, w, data, f.Options()) })
+	return verb.WriteFile(s, f.calls, func(w io.Writer) error { return writeCalls(ctx, set, w, data, f.Options) })
 }
 
 // writeCalls writes every call as Parquet, with progress.
-func (t *LogSet) writeCalls(ctx context.Context, w io.Writer, data *calldb.Data, opt account.Options) error {
-	opt, err := t.withTails(ctx, opt)
+func writeCalls(ctx context.Context, t *logset.Set, w io.Writer, data *calldb.Data, opt account.Options) error {
+	opt, err := t.WithTails(ctx, opt)
 	if err != nil {
 		return err
 	}
 	var stop func()
-	opt.Progress, stop = t.progress()
+	opt.Progress, stop = t.Progress()
 	defer stop()
 	_, err = calldb.WriteCalls(ctx, w, data, opt)
 	return err

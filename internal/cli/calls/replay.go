@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -64,10 +65,10 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		return err
 	}
 	defer set.Close()
-	if err := set.noEvents("replay"); err != nil {
+	if err := set.NeedCalls("replay"); err != nil {
 		return err
 	}
-	opt, err := set.withTails(ctx, f.Options())
+	opt, err := set.WithTails(ctx, f.Options)
 	if err != nil {
 		return err
 	}
@@ -91,9 +92,9 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 					return err
 				}
 			}
-			set.noteResult(log.Info(), results[i])
+			set.NoteResult(log.Info(), results[i])
 		}
-		set.noteNames(results)
+		set.NoteNames(results)
 		if f.Json {
 			if err := objects.Close(); err != nil {
 				return err
@@ -104,7 +105,7 @@ func (f *replayFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 }
 
 // printer returns a function that prints the steps of a log, and prints the beginning.
-func (f *replayFlags) printer(b *bufio.Writer, objects *report.Objects, set *LogSet, style report.Style, log calllog.Log) (func(*account.ThreadStep) error, error) {
+func (f *replayFlags) printer(b *bufio.Writer, objects *report.Objects, set *logset.Set, style report.Style, log calllog.Log) (func(*account.ThreadStep) error, error) {
 	if f.Json {
 		p, err := newJSONReplay(objects, set, log)
 		if err != nil {
@@ -121,7 +122,7 @@ func (f *replayFlags) printer(b *bufio.Writer, objects *report.Objects, set *Log
 // A replayPrinter prints the steps of a log.
 type replayPrinter struct {
 	w       *bufio.Writer
-	set     *LogSet
+	set     *logset.Set
 	style   report.Style
 	start   uint64
 	threads []replayThread
@@ -133,7 +134,7 @@ type replayThread struct {
 	leaf  bool   // the next end is already printed
 }
 
-func newReplayPrinter(w *bufio.Writer, set *LogSet, style report.Style, log calllog.Log) *replayPrinter {
+func newReplayPrinter(w *bufio.Writer, set *logset.Set, style report.Style, log calllog.Log) *replayPrinter {
 	c := log.Info().Clock
 	p := &replayPrinter{w: w, set: set, style: style, start: c.Nanoseconds(c.Start)}
 	pids := make(map[uint32]bool)
@@ -142,7 +143,7 @@ func newReplayPrinter(w *bufio.Writer, set *LogSet, style report.Style, log call
 	}
 	widest := len("thread")
 	for _, th := range log.Threads() {
-		text := threadText(th)
+		text := logset.ThreadText(th)
 		if len(pids) > 1 {
 			text = strconv.FormatUint(uint64(th.PID), 10) + "/" + text
 		}

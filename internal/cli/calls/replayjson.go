@@ -3,6 +3,7 @@ package calls
 import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
 )
 
@@ -33,13 +34,13 @@ type replayJSON struct {
 // jsonReplay writes the steps of a log as JSON objects.
 type jsonReplay struct {
 	enc     *report.Objects
-	set     *LogSet
+	set     *logset.Set
 	start   uint64
 	threads []calllog.Thread
 	state   []replayThread
 }
 
-func newJSONReplay(w *report.Objects, set *LogSet, log calllog.Log) (*jsonReplay, error) {
+func newJSONReplay(w *report.Objects, set *logset.Set, log calllog.Log) (*jsonReplay, error) {
 	c := log.Info().Clock
 	p := &jsonReplay{enc: w, set: set, start: c.Nanoseconds(c.Start), threads: log.Threads()}
 	p.state = make([]replayThread, len(p.threads))

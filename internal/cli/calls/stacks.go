@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -94,7 +95,7 @@ func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
 
 // A stackList is the ranked stacks of a trie, or of a part of it.
 type stackList struct {
-	stackGroup
+	logset.Group
 	part  stackPart
 	split *waiting.Division // nil if nothing waits
 	nodes []calltrie.NodeID
@@ -129,14 +130,14 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	if err != nil {
 		return err
 	}
-	results, err := set.Account(ctx, f.Options())
+	results, err := set.Account(ctx, f.Options)
 	if err != nil {
 		return err
 	}
 	groups := set.MarkedGroups(results, f.perThread)
 	if f.folded {
-		set.noteDepth(results)
-		return set.writeFolded(s.Out, groups, stackWeight(f.by), filter)
+		noteDepth(set, results)
+		return writeFolded(set, s.Out, groups, stackWeight(f.by), filter)
 	}
 	var lists []*stackList
 	for _, g := range groups {
@@ -149,11 +150,11 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 }
 
 // rank fills in the stacks of a part of a trie to show.
-func (f *stacksFlags) rank(l *stackList, set *LogSet, key func(*calltrie.Stats) uint64, filter verb.NameFilter) {
+func (f *stacksFlags) rank(l *stackList, set *logset.Set, key func(*calltrie.Stats) uint64, filter verb.NameFilter) {
 	trie := l.Trie
 	for id, n := range trie.Nodes() {
 		l.sum += l.self(id, n)
-		if l.part == processorPart && f.regexp == "" && !f.Json && set.isShortInit(n.Func, n.Total) {
+		if l.part == processorPart && f.regexp == "" && !f.Json && isShortInit(set, n.Func, n.Total) {
 			if l.self(id, n) > 0 {
 				l.inits.add(l.self(id, n))
 			}
@@ -205,7 +206,7 @@ func leastOfTop(nodes []calltrie.NodeID, n int, key func(calltrie.NodeID) uint64
 	return top[len(top)-n]
 }
 
-func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, style report.Style) error {
+func (f *stacksFlags) writeText(w io.Writer, set *logset.Set, lists []*stackList, style report.Style) error {
 	b := bufio.NewWriter(w)
 	for i, l := range lists {
 		if i > 0 {
@@ -217,7 +218,7 @@ func (f *stacksFlags) writeText(w io.Writer, set *LogSet, lists []*stackList, st
 		}
 		fmt.Fprintln(b, style.Paint(report.Bold, head))
 		if l.part == waitingPart {
-			if err := set.waitTable(l.split).Write(b, style); err != nil {
+			if err := waitTable(set, l.split).Write(b, style); err != nil {
 				return err
 			}
 		}
@@ -238,12 +239,12 @@ var rankText = map[string]string{"self": "self time", "total": "total time", "ca
 
 // write prints the stack of that rank: its numbers, then its functions, outermost first, each with the
 // cost of its calls on this stack.
-func (l *stackList) write(w io.Writer, set *LogSet, rank int, style report.Style) error {
+func (l *stackList) write(w io.Writer, set *logset.Set, rank int, style report.Style) error {
 	id := l.nodes[rank]
 	leaf := l.Trie.Node(id)
 	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), report.Plural(int(leaf.Calls), "call")
 	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
-	timed := set.knows("total")
+	timed := set.Knows("total")
 	if timed {
 		if l.part > processorPart {
 			fmt.Fprintf(w, "%s %s (%s), %s for %s\n", number, style.Paint(report.Amber, set.Sum(l.self(id, leaf))),
@@ -346,7 +347,7 @@ type frameJSON struct {
 
 // writeJSON writes stack by stack: all of them, each with its frames, can be much larger than
 // the trie.
-func (f *stacksFlags) writeJSON(w io.Writer, set *LogSet, lists []*stackList) error {
+func (f *stacksFlags) writeJSON(w io.Writer, set *logset.Set, lists []*stackList) error {
 	doc := struct {
 		unitJSON
 		Found int    `json:"found"` // stacks, before --top
@@ -371,18 +372,18 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *LogSet, lists []*stackList) er
 	})
 }
 
-func (l *stackList) json(set *LogSet, id calltrie.NodeID) *stackJSON {
+func (l *stackList) json(set *logset.Set, id calltrie.NodeID) *stackJSON {
 	n := &l.Trie.Node(id).Stats
 	costs := account.NewCosts(n, n.Total)
 	out := &stackJSON{costsJSON: costsToJSON(&costs), waitJSON: l.waitJSON(id)}
-	if th := l.thread; th != nil {
+	if th := l.Thread; th != nil {
 		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID, th.Thread.Thread.Stack}
 	}
 	for _, node := range path(l.Trie, id) {
 		n := l.Trie.Node(node)
 		fn := set.Funcs[n.Func]
 		out.Frames = append(out.Frames, frameJSON{
-			ID: uint32(set.number(n.Func)), Name: set.Symbol(n.Func), Demangled: set.Name(n.Func), File: fn.File, Line: fn.Line,
+			ID: uint32(set.Number(n.Func)), Name: set.Symbol(n.Func), Demangled: set.Name(n.Func), File: fn.File, Line: fn.Line,
 			Calls: n.Calls, Total: n.Total, Self: n.Self, Inferred: n.Inferred, waitJSON: l.waitJSON(node),
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // parts returns the ranked stacks of a group: of each part that it has.
-func (f *stacksFlags) parts(g stackGroup, set *LogSet, key func(*calltrie.Stats) uint64, filter verb.NameFilter) []*stackList {
+func (f *stacksFlags) parts(g logset.Group, set *logset.Set, key func(*calltrie.Stats) uint64, filter verb.NameFilter) []*stackList {
 	split := waiting.Divide(g.Trie, set.WaitOf)
 	parts := []stackPart{allParts}
 	if split != nil {
@@ -32,7 +33,7 @@ func (f *stacksFlags) parts(g stackGroup, set *LogSet, key func(*calltrie.Stats)
 	}
 	var lists []*stackList
 	for _, part := range parts {
-		l := &stackList{stackGroup: g, part: part, split: split}
+		l := &stackList{Group: g, part: part, split: split}
 		f.rank(l, set, key, filter)
 		lists = append(lists, l)
 	}
@@ -97,7 +98,7 @@ func (l *stackList) order(id calltrie.NodeID, by string, key uint64) uint64 {
 }
 
 // matches reports whether the innermost function of a stack matches, or of a wait the one that waited.
-func (l *stackList) matches(set *LogSet, id calltrie.NodeID, n *calltrie.Node, filter verb.NameFilter) bool {
+func (l *stackList) matches(set *logset.Set, id calltrie.NodeID, n *calltrie.Node, filter verb.NameFilter) bool {
 	if filter.Match(set.Funcs.Name(n.Func)) {
 		return true
 	}
@@ -105,7 +106,7 @@ func (l *stackList) matches(set *LogSet, id calltrie.NodeID, n *calltrie.Node, f
 }
 
 // rankText is what a list is ranked by, and of how much.
-func (f *stacksFlags) rankText(l *stackList, set *LogSet) string {
+func (f *stacksFlags) rankText(l *stackList, set *logset.Set) string {
 	text := rankText[f.by]
 	if l.split == nil {
 		return text
@@ -122,25 +123,17 @@ func (f *stacksFlags) rankText(l *stackList, set *LogSet) string {
 	} else if l.part > processorPart {
 		text = "time"
 	}
-	return fmt.Sprintf("%s %s: %s", text, of, set.partOf(time, l.split))
-}
-
-// PartName describes a part of the time. Waits of native programs in locks and files are not known.
-func (t *LogSet) PartName(p waiting.Part) string {
-	if t.native && p == waiting.Processor {
-		return "outside of calls that wait"
-	}
-	return p.String()
+	return fmt.Sprintf("%s %s: %s", text, of, partOf(set, time, l.split))
 }
 
 // partOf is a part of the time of a trie.
-func (t *LogSet) partOf(time uint64, d *waiting.Division) string {
+func partOf(t *logset.Set, time uint64, d *waiting.Division) string {
 	all := d.Processor + d.Waiting() + d.Idle()
 	return fmt.Sprintf("%s of the %s of all threads (%s)", t.Sum(time), t.Sum(all), share(time, all))
 }
 
 // waitTable is the table of waits by what they were for, without idle ones.
-func (t *LogSet) waitTable(d *waiting.Division) *report.Table {
+func waitTable(t *logset.Set, d *waiting.Division) *report.Table {
 	table := &report.Table{Columns: []report.Column{
 		{Title: "waits", Align: report.Right},
 		{Title: "time", Align: report.Right},
@@ -179,11 +172,11 @@ func splitRows(rows []accountRow) (ordered []accountRow, functions int) {
 }
 
 // idleText says how much of the time of goroutines is idle, and why it is not ranked.
-func (t *LogSet) idleText(d *waiting.Division) string {
+func idleText(t *logset.Set, d *waiting.Division) string {
 	if d.Idle() == 0 {
 		return ""
 	}
-	return "waiting for work, with nothing begun: " + t.partOf(d.Idle(), d)
+	return "waiting for work, with nothing begun: " + partOf(t, d.Idle(), d)
 }
 
 // waitJSON says of a function what its caller waited for, or how much of its time was in waits.

@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
 	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/page/single"
 	"github.com/cairnprof/cairn/internal/report"
@@ -53,7 +54,7 @@ func (f *stackDiffFlags) register(c *cobra.Command) {
 // take returns the two inputs among the arguments, and keeps what names the functions of logs: of one, if it comes
 // directly after that log and the other has such names as well, otherwise of both.
 func (f *stackDiffFlags) take(args []string) (inputs []string) {
-	if inputs, _ = calls.SplitNames(args); len(inputs) < 2 {
+	if inputs, _ = logset.SplitNames(args); len(inputs) < 2 {
 		inputs, _ = verb.SplitBinaries(args) // of profiles, which may be in directories and in YAML
 	}
 	f.inputs = inputs
@@ -95,7 +96,7 @@ func (f *stackDiffFlags) forProfiles() (err error) {
 type diffSide struct {
 	label string
 	trie  *calltrie.Trie
-	set   *calls.LogSet
+	set   *logset.Set
 }
 
 // logDiff is a comparison of logs on its way to the output.
@@ -113,7 +114,7 @@ type logDiff struct {
 func areLogs(s *verb.Streams, args []string) (bool, error) {
 	var logs, others []string
 	for _, arg := range args {
-		if calls.HoldsLogs(arg) {
+		if logset.HoldsLogs(arg) {
 			logs = append(logs, arg)
 			continue
 		}
@@ -121,7 +122,7 @@ func areLogs(s *verb.Streams, args []string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if len(paths) > 0 && (verb.IsStream(paths[0]) || calls.IsLog(paths[0], s)) {
+		if len(paths) > 0 && (verb.IsStream(paths[0]) || logset.IsLog(paths[0], s)) {
 			logs = append(logs, arg)
 		} else {
 			others = append(others, arg)
@@ -197,14 +198,14 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 		if side.set, err = flags.Open(s, args[i:i+1], d.names); err != nil {
 			return err
 		}
-		results, err := side.set.Account(ctx, flags.Options())
+		results, err := side.set.Account(ctx, flags.Options)
 		if err != nil {
 			return err
 		}
-		side.trie, side.label = calls.Merged(results), args[i]
+		side.trie, side.label = logset.Merged(results), args[i]
 	}
 	both := append(append([]calllog.Log{}, d.a.set.Logs...), d.b.set.Logs...)
-	if _, err := calls.CommonClock(both); err != nil {
+	if _, err := logset.CommonClock(both); err != nil {
 		return err
 	}
 	d.unit = d.a.set.Clock.Unit()

@@ -19,6 +19,7 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/page/single"
@@ -209,7 +210,7 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 	if len(f.binaries) > 0 {
 		return f.ofSamples(ctx, s, args, filter)
 	}
-	args, named := calls.SplitNames(args)
+	args, named := logset.SplitNames(args)
 	if len(args) == 0 {
 		return f.ofLogs(ctx, s, named, filter) // which says what is missing
 	}
@@ -246,7 +247,7 @@ func (f *flameFlags) ofLogs(ctx context.Context, s *verb.Streams, args []string,
 	}
 	defer set.Close()
 	f.by = set.Known(f.by)
-	results, err := set.Account(ctx, f.Options())
+	results, err := set.Account(ctx, f.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +288,7 @@ func (f *flameFlags) say(s *verb.Streams, sum flamegraph.Summary, unit string) {
 }
 
 // profile returns the graph of logs, without groups if it is empty.
-func (f *flameFlags) profile(set *calls.LogSet, results []*account.Result, filter verb.NameFilter) (*flamegraph.Profile, error) {
+func (f *flameFlags) profile(set *logset.Set, results []*account.Result, filter verb.NameFilter) (*flamegraph.Profile, error) {
 	doc := &flamegraph.Profile{Title: set.Title(), Unit: set.Clock.Unit(), Step: set.Clock.Step, Name: set.Name}
 	var times waitTimes
 	for _, g := range set.MarkedGroups(results, f.perThread) {
@@ -328,7 +329,7 @@ func (f *flameFlags) choose(doc *flamegraph.Profile, match func(calllog.FuncID) 
 }
 
 // flameNotes describe how much was drawn and the accuracy of its numbers.
-func flameNotes(set *calls.LogSet, results []*account.Result, doc *flamegraph.Profile) []string {
+func flameNotes(set *logset.Set, results []*account.Result, doc *flamegraph.Profile) []string {
 	if doc.Groups == nil {
 		return []string{"There are no calls to draw."}
 	}

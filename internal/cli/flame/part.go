@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/calls/waiting"
-	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
 )
 
@@ -27,7 +27,7 @@ func (*waitTimes) part(name string) waiting.Part {
 }
 
 // notes say which part is drawn, and what the others are.
-func (t *waitTimes) notes(name string, set *calls.LogSet) []string {
+func (t *waitTimes) notes(name string, set *logset.Set) []string {
 	all := t[0] + t[1] + t[2]
 	if all == 0 {
 		return nil

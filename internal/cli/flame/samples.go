@@ -12,8 +12,8 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
-	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/samples"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
@@ -26,7 +26,7 @@ import (
 
 // expandSampled replaces a directory without logs by the samples below it, or else the stacks.
 func expandSampled(args []string) ([]string, error) {
-	if !verb.IsDir(args[0]) || calls.HoldsLogs(args[0]) {
+	if !verb.IsDir(args[0]) || logset.HoldsLogs(args[0]) {
 		return args, nil
 	}
 	paths, err := samplefile.Expand(args)

@@ -15,11 +15,11 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
-	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/layout"
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	clisamples "github.com/cairnprof/cairn/internal/cli/samples"
 	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/page/model"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
@@ -283,7 +283,7 @@ func (r *reader) calls(ctx context.Context) error {
 	if len(logs) == 0 {
 		return nil
 	}
-	var f calls.LogFlags
+	var f logset.Choice
 	f.SetDefaults()
 	f.Maps = r.xrayMaps()
 	set, err := f.Open(r.streams, logs, &report.Names{})
@@ -291,7 +291,7 @@ func (r *reader) calls(ctx context.Context) error {
 		return err
 	}
 	defer set.Close()
-	results, err := set.Account(ctx, f.Options())
+	results, err := set.Account(ctx, f.Options)
 	if err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func (r *reader) calls(ctx context.Context) error {
 			r.uncertain("%s: %s.", info.File, text)
 		}
 	}
-	src := &model.CallSource{Trie: calls.Merged(results), Funcs: set.Funcs, Unit: set.Clock.Unit(), Step: set.Clock.Step}
+	src := &model.CallSource{Trie: logset.Merged(results), Funcs: set.Funcs, Unit: set.Clock.Unit(), Step: set.Clock.Step}
 	for _, res := range results {
 		src.Threads += len(res.Threads)
 		for i := range res.Threads {
@@ -328,7 +328,7 @@ func (r *reader) calls(ctx context.Context) error {
 		return err
 	}
 	// The time line has the calls around spikes, too.
-	all.Whole = !slices.ContainsFunc(r.paths[spikelog], func(path string) bool { return calls.IsLog(path, r.streams) })
+	all.Whole = !slices.ContainsFunc(r.paths[spikelog], func(path string) bool { return logset.IsLog(path, r.streams) })
 	return nil
 }
 

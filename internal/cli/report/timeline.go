@@ -15,8 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
-	"github.com/cairnprof/cairn/internal/cli/calls"
 	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/page"
 	"github.com/cairnprof/cairn/internal/page/timeline"
 	"github.com/cairnprof/cairn/internal/report"
@@ -30,7 +30,7 @@ func (r *reader) timeline(ctx context.Context) error {
 	if err != nil || len(logs) == 0 && marks == nil {
 		return err
 	}
-	var f calls.LogFlags
+	var f logset.Choice
 	f.SetDefaults()
 	f.Maps = r.xrayMaps()
 	// Notes about the logs have been printed before.
@@ -40,7 +40,7 @@ func (r *reader) timeline(ctx context.Context) error {
 		return err
 	}
 	r.onClose(set.Close)
-	src := &timeline.Source{Logs: set.Single(), Name: locked(set.Name), Options: f.Options()}
+	src := &timeline.Source{Logs: set.Single(), Name: locked(set.Name), Options: f.Options}
 	first := len(src.Logs) - len(windows) // the calls around spikes are the last
 	if marks != nil {
 		src.Logs = append(src.Logs[:first], marked(marks, src.Logs[first:])...)
@@ -89,7 +89,7 @@ func (r *reader) marks() (marks *clispikes.Marks, windows []string, err error) {
 		return nil, nil, err
 	}
 	for _, path := range paths {
-		if calls.IsLog(path, r.streams) {
+		if logset.IsLog(path, r.streams) {
 			windows = append(windows, path)
 		}
 	}
@@ -179,20 +179,20 @@ func (r *reader) flame(title string, doc flamegraph.Document) (*timeline.Flame, 
 }
 
 // sum opens logs of calls and sums them.
-func (r *reader) sum(ctx context.Context, paths []string) (*calls.LogSet, *calltrie.Trie, error) {
-	var f calls.LogFlags
+func (r *reader) sum(ctx context.Context, paths []string) (*logset.Set, *calltrie.Trie, error) {
+	var f logset.Choice
 	f.SetDefaults()
 	f.Maps = r.xrayMaps()
 	set, err := f.Open(r.streams, paths, &report.Names{})
 	if err != nil {
 		return nil, nil, err
 	}
-	results, err := set.Account(ctx, f.Options())
+	results, err := set.Account(ctx, f.Options)
 	if err != nil {
 		set.Close()
 		return nil, nil, err
 	}
-	return set, calls.Merged(results), nil
+	return set, logset.Merged(results), nil
 }
 
 // logsOf returns the logs of calls that a path names, none if it has other inputs.

@@ -74,8 +74,8 @@ func (g callWriter) table(w io.Writer) error {
 // drawing returns the graph as cairn callgraph draws it: by samples and calls, or by calls
 // alone where there are no stacks, or by samples alone where there are no branches.
 func (g callWriter) drawing() *calls.CostGraph {
-	key := func(name string) *calls.CostKey {
-		k, _ := calls.FindCostKey(name)
+	key := func(name string) *account.Key {
+		k, _ := account.FindKey(name)
 		return &k
 	}
 	d := &calls.CostGraph{Unit: "samples", Label: key("total"), EdgeLabel: key("calls"), Shade: key("self")}

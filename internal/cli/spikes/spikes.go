@@ -20,7 +20,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
-	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -37,7 +37,7 @@ type spikesFlags struct {
 	table     bool
 	html      string
 	sarif     string
-	window    calls.SpikeChoice
+	window    logset.Spike
 	debug     []string
 	noInlined bool
 	following bool
@@ -258,7 +258,7 @@ func (t *spikeSet) open(args []string) error {
 	}
 	var about []spikes.Log
 	for _, path := range paths {
-		file, err := calls.OpenLogFile(t.streams, path, "not a log of spikes", kind.Kind.IsSpikes)
+		file, err := logset.OpenFile(t.streams, path, "not a log of spikes", kind.Kind.IsSpikes)
 		if err != nil {
 			return err
 		}
@@ -281,7 +281,7 @@ func (t *spikeSet) open(args []string) error {
 // about records the data of a log other than its spikes.
 func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) spikes.Log {
 	for i, d := range log.Damage {
-		if i == calls.MaxDamage {
+		if i == logset.MaxDamage {
 			verb.Note(t.streams, "%s: %d more damaged regions were skipped", log.Name, len(log.Damage)-i)
 			break
 		}

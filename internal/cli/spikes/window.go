@@ -12,7 +12,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -30,7 +30,7 @@ func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spik
 		}
 		// Notes about the log have been printed before.
 		quiet := &verb.Streams{Out: io.Discard, Err: io.Discard}
-		set := &calls.LogSet{Streams: quiet, Names: f.Names(), Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
+		set := &logset.Set{Streams: quiet, Names: f.Names(), Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
 		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.Objects, tracelog.AllWindows)
 		if err != nil {
 			return err
@@ -86,17 +86,17 @@ func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []str
 	if len(paths) != 1 {
 		return verb.Usagef("--window: spike numbers are per log: give one log, not %d", len(paths))
 	}
-	logs := calls.LogFlags{Spike: f.window}
+	logs := logset.Choice{Spike: f.window}
 	set, err := logs.Open(s, paths, f.Names())
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	results, err := set.Account(ctx, logs.Options())
+	results, err := set.Account(ctx, logs.Options)
 	if err != nil {
 		return err
 	}
-	trie := calls.Merged(results)
+	trie := logset.Merged(results)
 	tree := windowTree{set: set, trie: trie, callees: trie.Children(), left: windowLines}
 	b := bufio.NewWriter(s.Out)
 	tree.table = &report.Table{Columns: []report.Column{
@@ -125,7 +125,7 @@ const (
 // windowTree prints a trie: callers and callees, with calls of one function by one caller in
 // one line.
 type windowTree struct {
-	set     *calls.LogSet
+	set     *logset.Set
 	trie    *calltrie.Trie
 	table   *report.Table
 	callees [][]calltrie.NodeID

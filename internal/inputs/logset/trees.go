@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // accountLog accounts for a log: it replays its events, or takes the sums that a log of
 // mode stacks has.
 func accountLog(ctx context.Context, log calllog.Log, opt account.Options) (*account.Result, error) {
-	stacks := stacksOf(log)
+	stacks := SumsOf(log)
 	if stacks == nil {
 		return account.Run(ctx, log, opt)
 	}
@@ -37,8 +37,8 @@ func accountLog(ctx context.Context, log calllog.Log, opt account.Options) (*acc
 	return res, nil
 }
 
-// stacksOf returns the log of sums that log is or has threads of, or nil.
-func stacksOf(log calllog.Log) calllog.Sums {
+// SumsOf returns the log of sums that log is or has threads of, or nil.
+func SumsOf(log calllog.Log) calllog.Sums {
 	for {
 		switch l := log.(type) {
 		case calllog.Sums:
@@ -52,8 +52,8 @@ func stacksOf(log calllog.Log) calllog.Sums {
 }
 
 // Single returns the logs that have single calls, not sums alone.
-func (t *LogSet) Single() []calllog.Log {
-	return slices.DeleteFunc(slices.Clone(t.Logs), func(l calllog.Log) bool { return stacksOf(l) != nil })
+func (t *Set) Single() []calllog.Log {
+	return slices.DeleteFunc(slices.Clone(t.Logs), func(l calllog.Log) bool { return SumsOf(l) != nil })
 }
 
 // stackThread converts a thread's nodes to the result of a replay.
@@ -92,18 +92,18 @@ func stackThread(t calllog.Thread, nodes []calllog.StackNode) account.Thread {
 	return out
 }
 
-// noEvents rejects logs with sums only, for commands that need single calls.
-func (t *LogSet) noEvents(what string) error {
-	if i := slices.IndexFunc(t.Logs, func(l calllog.Log) bool { return stacksOf(l) != nil }); i >= 0 {
+// NeedCalls rejects logs with sums only, for commands that need single calls.
+func (t *Set) NeedCalls(what string) error {
+	if i := slices.IndexFunc(t.Logs, func(l calllog.Log) bool { return SumsOf(l) != nil }); i >= 0 {
 		return fmt.Errorf("%s: %[2]s needs single calls, and the log has only sums", t.Logs[i].Info().File, what)
 	}
 	return nil
 }
 
-// knows reports whether any of the logs has a number of calls, by its name.
-func (t *LogSet) knows(number string) bool {
+// Knows reports whether any of the logs has a number of calls, by its name.
+func (t *Set) Knows(number string) bool {
 	return slices.ContainsFunc(t.Logs, func(l calllog.Log) bool {
-		s := stacksOf(l)
+		s := SumsOf(l)
 		if s == nil {
 			return true
 		}
@@ -122,8 +122,8 @@ func (t *LogSet) knows(number string) bool {
 
 // Known returns the key to rank by: calls if the logs have no times for a key of time, with a
 // note.
-func (t *LogSet) Known(key string) string {
-	if _, ok := FindCostKey(key); !ok || t.knows(key) {
+func (t *Set) Known(key string) string {
+	if _, ok := account.FindKey(key); !ok || t.Knows(key) {
 		return key
 	}
 	verb.Note(t.Streams, "the logs do not have %s: sorted by calls", key)

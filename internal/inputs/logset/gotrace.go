@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 
 // openGo opens an execution trace of Go. Its events by goroutine are kept in a temporary file
 // without a name.
-func (t *LogSet) openGo(file *logfile.File) (calllog.Log, error) {
+func (t *Set) openGo(file *logfile.File) (calllog.Log, error) {
 	spool, err := os.CreateTemp("", "cairn-gotrace-")
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 
 // LoadFuncs returns the functions of the logs. Those of mode trace contain the paths of their
 // programs; --map replaces a file.
-func (t *LogSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
+func (t *Set) LoadFuncs(maps []string) (calllog.Funcs, error) {
 	own := 0
 	for _, log := range t.Logs {
 		if isOwn(log) {
@@ -29,7 +29,7 @@ func (t *LogSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
 	}
 	switch own {
 	case 0:
-		p, err := loadMaps(t.Streams, maps)
+		p, err := LoadMaps(t.Streams, maps)
 		if err != nil {
 			return nil, err
 		}
@@ -38,13 +38,13 @@ func (t *LogSet) LoadFuncs(maps []string) (calllog.Funcs, error) {
 		}
 		return t.withOwnNames(p.Funcs), nil
 	case len(t.Logs):
-		return t.ownFuncs(maps)
+		return t.OwnFuncs(maps)
 	}
 	return nil, errors.New("logs of XRay and of others have different function ids: read them separately")
 }
 
 // withOwnNames adds the names that logs themselves have, of functions that --map does not name.
-func (t *LogSet) withOwnNames(funcs calllog.Funcs) calllog.Funcs {
+func (t *Set) withOwnNames(funcs calllog.Funcs) calllog.Funcs {
 	for _, log := range t.Logs {
 		named, ok := log.(interface {
 			Names() map[calllog.FuncID]string
@@ -85,9 +85,9 @@ func isOwn(log calllog.Log) bool {
 	}
 }
 
-// ownFuncs names the functions of logs of mode trace by the symbols of their
+// OwnFuncs names the functions of logs of mode trace by the symbols of their
 // programs.
-func (t *LogSet) ownFuncs(maps []string) (calllog.Funcs, error) {
+func (t *Set) OwnFuncs(maps []string) (calllog.Funcs, error) {
 	objects := t.Objects.List()
 	instead := make(map[string]string) // path in the log -> file from --map
 	for _, text := range maps {
@@ -156,7 +156,7 @@ func insteadByID(path string, objects []tracelog.Object, instead map[string]stri
 }
 
 // insteadBelow adds the binaries below a directory that have the build ids of objects.
-func (t *LogSet) insteadBelow(dir string, objects []tracelog.Object, instead map[string]string) error {
+func (t *Set) insteadBelow(dir string, objects []tracelog.Object, instead map[string]string) error {
 	found := binariesBelow(t.Streams, dir, func(f *objfile.File) (string, bool) {
 		id, err := f.BuildID()
 		return string(id), err == nil
@@ -247,7 +247,7 @@ func findProgram(path, id string, beside []string) string {
 
 // setWait says that a function stands for a wait, if it does. A function of the program with the name of a common one of
 // the C library does not wait.
-func (t *LogSet) setWait(fn *calllog.Func, table *prof.Map) {
+func (t *Set) setWait(fn *calllog.Func, table *prof.Map) {
 	callee, native := strings.CutPrefix(fn.Name, tracelog.WaitSymbol)
 	if fn.Wait = tracelog.WaitOf(fn.Name); native {
 		fn.Name = callee
@@ -261,7 +261,7 @@ func (t *LogSet) setWait(fn *calllog.Func, table *prof.Map) {
 
 // addFuncs adds the functions of the file at path, which is all objects with the
 // path and build id of key.
-func (t *LogSet) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, path string, given bool) error {
+func (t *Set) addFuncs(funcs calllog.Funcs, objects []tracelog.Object, key, path string, given bool) error {
 	f, err := objfile.Open(path)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"context"
@@ -18,28 +18,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// tailChoice is the value of --tail-calls: whether the target of a jump is placed below the
-// function that jumped.
-type tailChoice bool
-
-const asRecorded, asLogical = "as-recorded", "logical"
-
-func (c *tailChoice) Set(text string) error {
-	if text != asRecorded && text != asLogical {
-		return fmt.Errorf("must be %s or %s", asRecorded, asLogical)
-	}
-	*c = text == asLogical
-	return nil
-}
-
-func (*tailChoice) Type() string { return "how" }
-
-func (c *tailChoice) String() string {
-	if *c {
-		return asLogical
-	}
-	return asRecorded
-}
+// AsRecorded and AsLogical are the values of --tail-calls.
+const AsRecorded, AsLogical = "as-recorded", "logical"
 
 // codeFile is a program whose functions logs have.
 type codeFile struct {
@@ -47,9 +27,9 @@ type codeFile struct {
 	funcs calllog.Funcs
 }
 
-// withTails adds to options how tail calls are placed, if requested. The code and the logs are
+// WithTails adds to options how tail calls are placed, if requested. The code and the logs are
 // analysed once.
-func (t *LogSet) withTails(ctx context.Context, opt account.Options) (account.Options, error) {
+func (t *Set) WithTails(ctx context.Context, opt account.Options) (account.Options, error) {
 	if !t.logical {
 		return opt, nil
 	}
@@ -94,20 +74,20 @@ func hasTailExits(ctx context.Context, log calllog.Log) (told, whole bool, err e
 		whole, err = account.Unfiltered(ctx, all)
 		return l.About().FDR || l.About().Version > 1, whole, err
 	}
-	return false, false, verb.Usagef("--tail-calls=%s: %s is not a log of XRay or mode trace", asLogical, log.Info().File)
+	return false, false, verb.Usagef("--tail-calls=%s: %s is not a log of XRay or mode trace", AsLogical, log.Info().File)
 }
 
 // functionsOfCode reads the code of the logs' programs.
-func (t *LogSet) functionsOfCode() (*tailcall.Functions, error) {
+func (t *Set) functionsOfCode() (*tailcall.Functions, error) {
 	if len(t.programs) == 0 {
-		return nil, verb.Usagef("--tail-calls=%s needs the code of the program: give it as well", asLogical)
+		return nil, verb.Usagef("--tail-calls=%s needs the code of the program: give it as well", AsLogical)
 	}
 	var programs []*objfile.Program
 	var pointed [][]uint64
 	for _, file := range t.programs {
 		p, addrs, err := readCode(file.path)
 		if err != nil {
-			return nil, fmt.Errorf("--tail-calls=%s: %w", asLogical, err)
+			return nil, fmt.Errorf("--tail-calls=%s: %w", AsLogical, err)
 		}
 		programs, pointed = append(programs, p), append(pointed, addrs)
 	}
@@ -161,7 +141,7 @@ func symbolAddress(p *objfile.Program, name string) uint64 {
 }
 
 // noteTails prints how many calls were placed below the function that jumped.
-func (t *LogSet) noteTails(info *calllog.Info, st *account.Stats) {
+func (t *Set) noteTails(info *calllog.Info, st *account.Stats) {
 	if !t.logical {
 		return
 	}
@@ -176,8 +156,8 @@ func (t *LogSet) noteTails(info *calllog.Info, st *account.Stats) {
 }
 
 // MarkedGroups are groups whose functions are marked where their place was inferred.
-func (t *LogSet) MarkedGroups(results []*account.Result, perThread bool) []stackGroup {
-	groups := t.groups(results, perThread)
+func (t *Set) MarkedGroups(results []*account.Result, perThread bool) []Group {
+	groups := t.Groups(results, perThread)
 	for i := range groups {
 		if t.logical {
 			groups[i].Trie = t.mark(groups[i].Trie)
@@ -188,7 +168,7 @@ func (t *LogSet) MarkedGroups(results []*account.Result, perThread bool) []stack
 
 // mark returns a trie in which functions have another number, and with it another name,
 // below the ones that jumped to them.
-func (t *LogSet) mark(trie *calltrie.Trie) *calltrie.Trie {
+func (t *Set) mark(trie *calltrie.Trie) *calltrie.Trie {
 	out := calltrie.New()
 	where := make([]calltrie.NodeID, trie.Len())
 	for id, n := range trie.Nodes() {
@@ -206,7 +186,7 @@ func (t *LogSet) mark(trie *calltrie.Trie) *calltrie.Trie {
 // has them: they would be among the last of object 255.
 const firstMark = calltrie.Other - 1<<10
 
-func (t *LogSet) marked(fn calllog.FuncID) calllog.FuncID {
+func (t *Set) marked(fn calllog.FuncID) calllog.FuncID {
 	id, ok := t.marks[fn]
 	if !ok {
 		id = firstMark - calllog.FuncID(len(t.marks))
@@ -220,8 +200,8 @@ func (t *LogSet) marked(fn calllog.FuncID) calllog.FuncID {
 	return id
 }
 
-// number returns the number that logs have for a function.
-func (t *LogSet) number(id calllog.FuncID) calllog.FuncID {
+// Number returns the number that logs have for a function.
+func (t *Set) Number(id calllog.FuncID) calllog.FuncID {
 	if fn, ok := t.Unmarked[id]; ok {
 		return fn
 	}

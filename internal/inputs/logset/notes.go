@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 const MaxDamage = 5
 
 // noteLog prints notes about a log that was opened.
-func (t *LogSet) noteLog(info *calllog.Info) {
+func (t *Set) noteLog(info *calllog.Info) {
 	t.noteDamage(info.File, info.Damage)
 	for _, text := range info.Notes {
 		if !t.alike.left(text) {
@@ -71,7 +71,7 @@ func clockNote(info *calllog.Info) string {
 		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
 }
 
-func (t *LogSet) noteDamage(file string, list []*calllog.Damage) {
+func (t *Set) noteDamage(file string, list []*calllog.Damage) {
 	for i, d := range list {
 		if i == MaxDamage {
 			verb.Note(t.Streams, "%s: %d more damaged regions were skipped (cairn dump shows them)", file, len(list)-i)
@@ -81,8 +81,8 @@ func (t *LogSet) noteDamage(file string, list []*calllog.Damage) {
 	}
 }
 
-// noteResult prints notes about calls that are not complete in a log.
-func (t *LogSet) noteResult(info *calllog.Info, r *account.Result) {
+// NoteResult prints notes about calls that are not complete in a log.
+func (t *Set) NoteResult(info *calllog.Info, r *account.Result) {
 	t.noteDamage(info.File, r.Damage)
 	st := r.Total()
 	t.noteTails(info, &st)
@@ -120,9 +120,9 @@ func filterNote(info *calllog.Info, st *account.Stats) string {
 	return "no leaf call is shorter than 5 us: the program probably ran with func_duration_threshold_us=5, so counts are lower bounds"
 }
 
-// noteNames explains how to get the names of functions without one, and which objects they are
+// NoteNames explains how to get the names of functions without one, and which objects they are
 // in.
-func (t *LogSet) noteNames(results []*account.Result) {
+func (t *Set) NoteNames(results []*account.Result) {
 	nameless, all := t.nameless(results)
 	mapped := make(map[uint8]bool)
 	for id := range t.Funcs {
@@ -161,7 +161,7 @@ func (t *LogSet) noteNames(results []*account.Result) {
 }
 
 // nameless counts the functions of each object that have no name, and all that were called.
-func (t *LogSet) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
+func (t *Set) nameless(results []*account.Result) (nameless map[uint8]int, all int) {
 	nameless = make(map[uint8]int)
 	seen := make(map[calllog.FuncID]bool)
 	for _, r := range results {

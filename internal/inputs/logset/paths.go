@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"errors"
@@ -71,9 +71,9 @@ func hasLogs(dir string) bool {
 // isCalls reports whether a file that begins with head is a log of calls.
 func isCalls(head []byte) bool { return kind.Among(head, kind.Kind.IsCalls).IsCalls() }
 
-// expandLogs returns the paths that args name, and of directories the logs that a command reads. If a directory has
+// Expand returns the paths that args name, and of directories the logs that a command reads. If a directory has
 // only other logs, the error has the kind of one.
-func expandLogs(args []string, reads func(kind.Kind) bool) ([]string, error) {
+func Expand(args []string, reads func(kind.Kind) bool) ([]string, error) {
 	var other kind.Kind
 	paths, err := logfile.ExpandDirs(args, "log of calls", func(head []byte) bool {
 		k := kind.Among(head, func(k kind.Kind) bool { return k.IsCalls() || k.IsSpikes() })
@@ -89,9 +89,9 @@ func expandLogs(args []string, reads func(kind.Kind) bool) ([]string, error) {
 	return paths, err
 }
 
-// OpenLogFile opens a file that should be of a kind, and returns an error with its real kind
+// OpenFile opens a file that should be of a kind, and returns an error with its real kind
 // if it is not.
-func OpenLogFile(s *verb.Streams, path, unlike string, reads func(kind.Kind) bool) (*logfile.File, error) {
+func OpenFile(s *verb.Streams, path, unlike string, reads func(kind.Kind) bool) (*logfile.File, error) {
 	file, err := logfile.Open(path, s.In, func(head []byte) error {
 		if k := kind.Of(head); !reads(k) {
 			return fmt.Errorf("%s: it is %v", unlike, k)

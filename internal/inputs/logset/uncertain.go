@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ const uncertainSuffix = " [uncertain]"
 
 // addUncertain names the functions of calls in windows whose caller is not certain: they have
 // other numbers, so that every view of functions shows the mark.
-func (t *LogSet) addUncertain(funcs calllog.Funcs) {
+func (t *Set) addUncertain(funcs calllog.Funcs) {
 	marked := make(calllog.Funcs)
 	for _, log := range t.Logs {
 		if !isWindows(log) {

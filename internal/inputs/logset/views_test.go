@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"io"
@@ -15,14 +15,14 @@ func TestViews(t *testing.T) {
 	t.Parallel()
 	running := func(sums bool) (goroutines, processors uint64) {
 		t.Helper()
-		f := LogFlags{Sums: sums}
+		f := Choice{Sums: sums}
 		f.SetDefaults()
 		set, err := f.Open(&verb.Streams{Out: io.Discard, Err: io.Discard}, []string{"../../../format/gotrace/testdata/go1.26.trace"}, &report.Names{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer set.Close()
-		res, err := account.Run(t.Context(), set.Logs[0], f.Options())
+		res, err := account.Run(t.Context(), set.Logs[0], f.Options)
 		if err != nil {
 			t.Fatal(err)
 		}

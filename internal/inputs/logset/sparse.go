@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"os"
@@ -15,7 +15,7 @@ const emptyLeast = 1 << 20
 
 // openEvents opens a log of mode trace. Files of older runtimes have the size of the ring from the start, most of it a
 // hole. Many tools fill holes when they copy a file: a note says how to undo that.
-func (t *LogSet) openEvents(path string, file *logfile.File) (calllog.Log, error) {
+func (t *Set) openEvents(path string, file *logfile.File) (calllog.Log, error) {
 	log, err := tracelog.OpenEvents(file, file.Size, file.Name, &t.Objects)
 	if err != nil {
 		return nil, err

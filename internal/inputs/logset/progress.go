@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"iter"
@@ -8,9 +8,9 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// progress shows on a terminal how much of the logs is done. Call report with
+// Progress shows on a terminal how much of the logs is done. Call report with
 // the bytes that are, and stop at the end.
-func (t *LogSet) progress() (report func(bytes int64), stop func()) {
+func (t *Set) Progress() (report func(bytes int64), stop func()) {
 	const mega = 1 << 20
 	var total int64
 	for _, log := range t.Logs {
@@ -28,9 +28,9 @@ func bytesOf(log calllog.Log) (n int64) {
 	return n
 }
 
-// watch returns the logs so that reading them, by one goroutine, shows progress.
-func (t *LogSet) watch() (logs []calllog.Log, stop func()) {
-	report, stop := t.progress()
+// Watch returns the logs so that reading them, by one goroutine, shows progress.
+func (t *Set) Watch() (logs []calllog.Log, stop func()) {
+	report, stop := t.Progress()
 	var bytes int64
 	for _, log := range t.Logs {
 		logs = append(logs, &watchedLog{log, func(n int64) {

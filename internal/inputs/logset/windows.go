@@ -1,4 +1,4 @@
-package calls
+package logset
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// SpikeChoice is the value of a flag: the number of a spike.
-type SpikeChoice struct {
+// Spike is the value of a flag: the number of a spike.
+type Spike struct {
 	Number uint64
 	Given  bool
 }
 
-func (c *SpikeChoice) Set(text string) error {
+func (c *Spike) Set(text string) error {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
 		return fmt.Errorf("%q is not a spike number", text)
@@ -25,12 +25,12 @@ func (c *SpikeChoice) Set(text string) error {
 	return nil
 }
 
-func (*SpikeChoice) Type() string { return "n" }
+func (*Spike) Type() string { return "n" }
 
-func (*SpikeChoice) String() string { return "" }
+func (*Spike) String() string { return "" }
 
 // openWindows opens the calls around the spikes of a log.
-func (t *LogSet) openWindows(file *logfile.File) (calllog.Log, error) {
+func (t *Set) openWindows(file *logfile.File) (calllog.Log, error) {
 	spike := uint64(tracelog.AllWindows)
 	if t.spike.Given {
 		spike = t.spike.Number
