@@ -5,6 +5,6 @@ package gobuild
 // Hashes of the sources that decide what the compiler and the linker write. The sources themselves would make the
 // program 150 kB larger.
 const (
-	compileSources = "682d9d9e58f750ff710a5cf6dac2aac1529b0db836adb0a36f98030afecec45a"
+	compileSources = "19270144906f209743969f4e66d73a9072ecab1fc658cc4a364d76e45e6fbf50"
 	linkSources    = "2aeaf77f64efa46c0f1a48ed115c4626b4fe6efa858eadca96c4bcf7a76c253f"
 )

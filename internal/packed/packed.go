@@ -1,4 +1,4 @@
-// Package packed has files that a program embeds compressed: an archive of tar in gzip. It is pure.
+// Package packed has files that a program embeds compressed: an archive of tar in Zstandard. It is pure.
 //
 // Sources of the runtimes are a quarter of their size so. The files themselves are in the repository too, and a test
 // keeps the archive in step (golden.Archive).
@@ -7,11 +7,11 @@ package packed
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"path"
-	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // File is a file of an archive.
@@ -25,12 +25,17 @@ type Files []File
 
 // Unpack returns the files of an archive. It panics if that is damaged, as it is part of the program.
 func Unpack(archive string) Files {
-	unzip, err := gzip.NewReader(strings.NewReader(archive))
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		panic(err)
+	}
+	defer decoder.Close()
+	content, err := decoder.DecodeAll([]byte(archive), nil)
 	if err != nil {
 		panic(err)
 	}
 	var files Files
-	for r := tar.NewReader(unzip); ; {
+	for r := tar.NewReader(bytes.NewReader(content)); ; {
 		h, err := r.Next()
 		if err == io.EOF {
 			return files
@@ -49,7 +54,8 @@ func Unpack(archive string) Files {
 // Pack returns the archive of files.
 func Pack(files Files) ([]byte, error) {
 	var archive bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&archive, gzip.BestCompression)
+	// One block after the other, so that each machine packs the same bytes.
+	zip, err := zstd.NewWriter(&archive, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 //	go test ./internal/runtime/goruntime -run TestWire -update
 var files = sync.OnceValue(func() packed.Files { return packed.Unpack(archive) })
 
-//go:embed sources.gz
+//go:embed sources.zst
 var archive string
 
 // Hash writes the added files to h.

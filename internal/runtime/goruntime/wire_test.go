@@ -42,5 +42,5 @@ func constants(t *testing.T, pkg, prefix string) []byte {
 // TestWireArchive checks that the program has the files of the directories. -update writes the archive, after the
 // constants above.
 func TestWireArchive(t *testing.T) {
-	golden.Archive(t, "sources.gz", files(), "_runtime", "_mark")
+	golden.Archive(t, "sources.zst", files(), "_runtime", "_mark")
 }

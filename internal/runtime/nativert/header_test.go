@@ -25,7 +25,7 @@ func TestHeaders(t *testing.T) { // not in parallel: the archive of TestHeaderAr
 // TestHeaderArchive checks that the program has the sources of the directory. -update writes the archive, after the
 // headers above.
 func TestHeaderArchive(t *testing.T) {
-	golden.Archive(t, "sources.gz", files(), "c")
+	golden.Archive(t, "sources.zst", files(), "c")
 }
 
 // wordEnd is where a word of a Go name ends: dA, or the end of an abbreviation, IDLen.

@@ -15,7 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/packed"
 )
 
-//go:embed sources.gz
+//go:embed sources.zst
 var archive string
 
 // files are the files below c, compressed in the program. To have changes in it:

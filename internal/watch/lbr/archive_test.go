@@ -10,5 +10,5 @@ import (
 // TestArchive checks that the program has the sources of the directory. -update writes the archive.
 func TestArchive(t *testing.T) {
 	t.Parallel()
-	golden.Archive(t, "sources.gz", packed.Unpack(archive), "c")
+	golden.Archive(t, "sources.zst", packed.Unpack(archive), "c")
 }

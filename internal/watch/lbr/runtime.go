@@ -6,7 +6,7 @@ import (
 	"github.com/cairnprof/cairn/internal/packed"
 )
 
-//go:embed sources.gz
+//go:embed sources.zst
 var archive string
 
 // Flags are the compiler's flags for the runtime, a shared library. It runs in signal
