@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -170,7 +170,7 @@ func TestMergeRefuses(t *testing.T) {
 	if code != verb.ExitPartial || talk != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, talk, want)
 	}
-	var sum profile.MergeSummary
+	var sum gather.Summary
 	if err := json.Unmarshal([]byte(out), &sum); err != nil || sum.Raws != 3 || len(sum.Refused) != 7 || sum.Refused[6].Kind != rawfiles.OtherBuild || sum.Modules[0].Ran != 2 {
 		t.Errorf("--json: %v\n%s", err, out)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/cli/calls"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -81,7 +82,7 @@ func Graph(s *verb.Streams) *cobra.Command {
 // some.
 func isProfile(path string) bool {
 	if verb.IsDir(path) {
-		return profile.HasProfiles(path)
+		return gather.HasProfiles(path)
 	}
 	if strings.HasSuffix(path, ".mip") {
 		return true

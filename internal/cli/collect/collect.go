@@ -18,13 +18,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/disk"
 	"github.com/cairnprof/cairn/internal/fleet/collector"
 	"github.com/cairnprof/cairn/internal/fleet/depot"
 	"github.com/cairnprof/cairn/internal/fleet/gate"
 	"github.com/cairnprof/cairn/internal/fleet/journal/segment"
 	"github.com/cairnprof/cairn/internal/fleet/tally"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/objectstore"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -105,8 +105,8 @@ func Collect(s *verb.Streams) *cobra.Command {
 	c.Flags().Float64Var(&f.rate, "rate", 0, "maximum number of uploads per second from an address; 0 for no limit")
 	c.Flags().Float64Var(&f.share, "share", 1, "the share of their raw files that senders are asked to send, 0 to 1")
 	c.Flags().DurationVar(&f.every, "snapshot", 30*time.Second, "maximum interval between writes of the merged profiles")
-	c.Flags().IntVar(&f.traces, "orders", profile.DefaultTraces, "keep the recorded orders of at most this many runs of a build, a uniform sample of all")
-	c.Flags().IntVar(&f.traces, "traces", profile.DefaultTraces, "the same as --orders")
+	c.Flags().IntVar(&f.traces, "orders", gather.DefaultTraces, "keep the recorded orders of at most this many runs of a build, a uniform sample of all")
+	c.Flags().IntVar(&f.traces, "traces", gather.DefaultTraces, "the same as --orders")
 	verb.Hide(c, "traces")
 	c.Flags().Uint64Var(&f.maxCalls, "max-calls", 1<<32, "scale a run with more than `n` calls down to n, so that one device cannot outweigh the others; 0 for no limit")
 	c.Flags().Var(&f.logs, "logs", "maximum size of the logs of a build; the oldest are removed")

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/fleet/client"
 	"github.com/cairnprof/cairn/internal/fleet/push"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -107,7 +107,7 @@ func (f *pushFlags) run(ctx context.Context, s *verb.Streams, dirs []string) err
 		return verb.Usagef("push: --after %s: mark, delete and keep are known", f.after)
 	}
 	for _, path := range f.maps {
-		m, err := profile.ReadAnyMap(s, path)
+		m, err := gather.ReadMap(s, path)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (f *pushFlags) run(ctx context.Context, s *verb.Streams, dirs []string) err
 func (f *pushFlags) take(args []string) (dirs []string, err error) {
 	args, binaries := verb.SplitBinaries(args)
 	for _, path := range binaries {
-		if profile.HasMap(path) {
+		if gather.HasMap(path) {
 			f.maps = append(f.maps, path)
 		} else {
 			f.debug = append(f.debug, path)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/profdiff"
 	"github.com/cairnprof/cairn/internal/report"
@@ -95,11 +96,11 @@ func (f *diffFlags) run(s *verb.Streams, pathA, pathB string) error {
 // compareProfiles reads two profiles and compares them.
 func compareProfiles(s *verb.Streams, pathA, pathB string, prefixes *profile.PrefixMaps) (*profdiff.Result, error) {
 	defer verb.Working(s, "comparing %s and %s", pathA, pathB)()
-	a, err := profile.Read(pathA)
+	a, err := gather.Read(pathA)
 	if err != nil {
 		return nil, err
 	}
-	b, err := profile.Read(pathB)
+	b, err := gather.Read(pathB)
 	if err != nil {
 		return nil, err
 	}

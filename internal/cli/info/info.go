@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
@@ -280,7 +281,7 @@ func inspectBinary(path string) ([]infoJSON, error) {
 		return nil, fmt.Errorf("%s is not instrumented: it has no section %s (build it with cairn cc)", path, wire.RawSection)
 	}
 	m := prof.Map{BuildID: id, RawAddr: addr, RawSize: size, Machine: bin.MachineName()}
-	data, err := profile.MapSection(bin)
+	data, err := gather.MapSection(bin)
 	if err != nil {
 		return nil, err
 	}

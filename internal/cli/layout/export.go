@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/export/deliver"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
@@ -223,7 +224,7 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 	if e.bin, err = objfile.Open(f.binary); err != nil {
 		return nil, err
 	}
-	id, err := profile.RecordedID(e.bin)
+	id, err := gather.RecordedID(e.bin)
 	if err == nil || errors.Is(err, objfile.ErrNoBuildID) {
 		e.same, err = err == nil && id == m.BuildID, nil
 	}
@@ -245,11 +246,11 @@ func (e *exporter) onPlain(binary string) error {
 	if !toolchain.Exists(path) {
 		return nil
 	}
-	plain, err := profile.ReadAnyMap(e.streams, path)
+	plain, err := gather.ReadMap(e.streams, path)
 	if err != nil {
 		return err
 	}
-	if id, err := profile.RecordedID(e.bin); err != nil || id != plain.BuildID {
+	if id, err := gather.RecordedID(e.bin); err != nil || id != plain.BuildID {
 		verb.Note(e.streams, "%s is not used: it is the map of another build than %s", path, binary)
 		return nil
 	}

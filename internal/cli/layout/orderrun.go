@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/profile/merge"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/internal/watch/ptrace"
@@ -84,7 +84,7 @@ func addToProfile(ctx context.Context, s *verb.Streams, path string, m *prof.Mod
 	p := new(prof.Profile)
 	if _, err := os.Stat(path); err == nil {
 		var unlock func()
-		if path, p, unlock, err = profile.OpenForMerge(ctx, path); err != nil {
+		if path, p, unlock, err = gather.Lock(ctx, path); err != nil {
 			return nil, err
 		}
 		defer unlock()
@@ -108,7 +108,7 @@ func addToProfile(ctx context.Context, s *verb.Streams, path string, m *prof.Mod
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	i = slices.IndexFunc(p.Modules, func(o prof.Module) bool { return o.BuildID == m.BuildID })
-	merge.Sample(&p.Modules[i], profile.DefaultTraces)
+	merge.Sample(&p.Modules[i], gather.DefaultTraces)
 	return &p.Modules[i], verb.WriteProfile(s, path, p)
 }
 

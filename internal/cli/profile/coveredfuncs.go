@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -59,7 +60,7 @@ func (l *listedFunc) modules() string {
 			names = append(names, name)
 		}
 	}
-	return report.First(names, mostNames)
+	return report.First(names, gather.MostNames)
 }
 
 // writeFuncs lists functions, and what part of them ran. Functions of the same name have the

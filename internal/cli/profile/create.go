@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -37,13 +37,13 @@ map of functions (.mipmap). A directory stands for all of these in it.`,
 			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-			args, err := withMaps(s, args)
+			args, err := gather.WithMaps(s, args)
 			if err != nil {
 				return err
 			}
 			p := new(prof.Profile)
 			for _, arg := range args {
-				if err := addMap(s, p, arg); err != nil {
+				if err := gather.AddMap(s, p, arg); err != nil {
 					return err
 				}
 			}
@@ -62,24 +62,4 @@ map of functions (.mipmap). A directory stands for all of these in it.`,
 	verb.Hide(c, "profile")
 	c.Flags().BoolVarP(&force, "force", "f", false, "overwrite an existing profile")
 	return c
-}
-
-// addMap adds a module without runs for the map or binary at path.
-func addMap(s *verb.Streams, p *prof.Profile, path string) error {
-	m, err := ReadAnyMap(s, path)
-	if err != nil {
-		return err
-	}
-	if len(m.Funcs) > 0 && m.Funcs[0].Mode.Estimated() {
-		return fmt.Errorf("%s: the map of a build without probes, which records nothing: cairn profgen --format mip makes a profile of samples", path)
-	}
-	empty := merge.NewAccumulator(merge.NewLayout(m), 0).Module()
-	err = merge.Profiles(p, &prof.Profile{Modules: []prof.Module{empty}})
-	if errors.Is(err, merge.ErrMachine) {
-		return fmt.Errorf("%s: %w: merge those of each into a separate profile", path, err)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/format/orderfile"
 	"github.com/cairnprof/cairn/format/profdata"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/match"
 	"github.com/cairnprof/cairn/internal/profile/merge"
@@ -103,7 +104,7 @@ func (f *importFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	path, p := f.output, new(prof.Profile)
 	if f.profile != "" {
 		var unlock func()
-		if path, p, unlock, err = OpenForMerge(ctx, f.profile); err != nil {
+		if path, p, unlock, err = gather.Lock(ctx, f.profile); err != nil {
 			return err
 		}
 		defer unlock()
@@ -190,8 +191,8 @@ func readFunctions(s *verb.Streams, path string) (*prof.Map, []match.Alias, erro
 	}
 	defer bin.Close()
 	var m *prof.Map
-	if data, noMap := MapSection(bin); noMap == nil && data != nil {
-		m, err = readBinaryMap(s, path)
+	if data, noMap := gather.MapSection(bin); noMap == nil && data != nil {
+		m, err = gather.ReadBinaryMap(s, path)
 	} else {
 		m, err = bin.FunctionMap()
 	}

@@ -1,25 +1,15 @@
 package profile
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mip/wire"
-	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/calls"
-	"github.com/cairnprof/cairn/internal/kind"
-	"github.com/cairnprof/cairn/internal/profile/absent"
-	"github.com/cairnprof/cairn/internal/toolchain"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // Map returns the command cairn map.
@@ -64,7 +54,7 @@ file beside it or below /usr/lib/debug.`,
 			if path == "" {
 				path = args[0] + ".mipmap"
 			}
-			m, err := ReadAnyMap(s, args[0])
+			m, err := gather.ReadMap(s, args[0])
 			if err != nil {
 				return err
 			}
@@ -78,131 +68,4 @@ file beside it or below /usr/lib/debug.`,
 	c.Flags().StringVarP(&output, "output", "o", "", "write to this `file`, a .mipmap, or - for standard output, the default for an instrumentation map")
 	traced.Register(c)
 	return c
-}
-
-// ReadAnyMap reads the map at path, be it a .mipmap file or in a binary.
-func ReadAnyMap(s *verb.Streams, path string) (*prof.Map, error) {
-	head, err := verb.ReadHead(path)
-	if err != nil {
-		return nil, err
-	}
-	k := kind.Of(head)
-	switch k {
-	case kind.Map:
-		data, err := verb.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		m, err := mip.ReadMap(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return m, nil
-	case kind.Binary:
-		return readBinaryMap(s, path)
-	}
-	return nil, fmt.Errorf("%s: not a binary or a map: it is %v", path, k)
-}
-
-// builtByProfile reports whether cairn build --use compiled a file of the binary.
-func builtByProfile(bin *objfile.File) bool {
-	comment, _, _, _, err := bin.Section(toolchain.CommentSection)
-	return err == nil && bytes.Contains(comment, []byte(toolchain.ProfileIdent))
-}
-
-// readBinaryMap reads the map section of the binary at path. Invalid records are reported and
-// skipped.
-func readBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
-	defer verb.Working(s, "reading the map of %s", path)()
-	bin, err := objfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer bin.Close()
-	data, err := MapSection(bin)
-	if err != nil {
-		return nil, err
-	}
-	if data == nil && builtByProfile(bin) {
-		return nil, fmt.Errorf("%s: no map: it was built by a profile (cairn build --use), without probes; give the program that was built with probes, or build it again with cairn build --mode", path)
-	}
-	if data == nil {
-		return nil, fmt.Errorf("%s: no map (section %s): it is stripped, was not built by cairn or was built with --use, or has mode spike, stacks or trace, which write logs; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
-	}
-	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s: has a map (%s), but no records (%s): it is an object file, or a linker script removed them", path, wire.MapSection, wire.RawSection)
-	}
-	id, err := RecordedID(bin)
-	if errors.Is(err, objfile.ErrNoBuildID) {
-		return nil, fmt.Errorf("%w: link with -Wl,--build-id", err)
-	} else if err != nil {
-		return nil, err
-	}
-	m := &prof.Map{
-		BuildID: id,
-		Module:  strings.TrimSuffix(filepath.Base(objfile.PlainPath(path)), ".debug"),
-		RawAddr: rawAddr, RawSize: rawSize, Machine: bin.MachineName(),
-	}
-	funcs, _, err := mip.ReadMapSection(data, rawAddr, rawSize)
-	if errors.Is(err, mip.ErrNewer) && len(funcs) == 0 {
-		return nil, fmt.Errorf("%s: %s: %w", path, wire.MapSection, mip.ErrNewer)
-	}
-	if err != nil {
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(s.Err, "cairn: %s: function omitted: %s: %s\n", path, wire.MapSection, strings.TrimSpace(line))
-		}
-		if len(funcs) == 0 {
-			return nil, fmt.Errorf("%s: no valid record in %s", path, wire.MapSection)
-		}
-	}
-	m.Funcs = funcs
-	return m, addAbsent(s, bin, m, data)
-}
-
-// addAbsent sets the functions of the compilations of a binary that m lacks. Binaries of builds before these
-// were recorded have none. In Mach-O the records are in the section of the map.
-func addAbsent(s *verb.Streams, bin *objfile.File, m *prof.Map, section []byte) error {
-	data, err := bin.StrippedSection(wire.UnitSection)
-	if err != nil {
-		return err
-	}
-	units, err := mip.ReadUnits(slices.Concat(data, mip.UnitsOfMap(section)))
-	if err != nil {
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(s.Err, "cairn: %s: compilation omitted: %s: %s\n", bin.Path(), wire.UnitSection, strings.TrimSpace(line))
-		}
-	}
-	var symbols map[string]bool
-	if slices.ContainsFunc(units, func(u prof.Unit) bool {
-		return slices.ContainsFunc(u.Funcs, func(a prof.Absent) bool { return a.Why == prof.Unprobed })
-	}) {
-		if symbols, err = bin.SymbolNames(); err != nil {
-			return err
-		}
-	}
-	absent.NameSources(units, m.Funcs)
-	m.Absent = absent.Of(units, m.Funcs, symbols)
-	return nil
-}
-
-// MapSection returns the map section of a binary or of its separate debug file, nil if there
-// is none. Records under the section's old name, in objects that an earlier cairn built, are
-// after those under the present name.
-func MapSection(bin *objfile.File) ([]byte, error) {
-	var all []byte
-	for _, name := range []string{wire.MapSection, wire.OldMapSection} {
-		data, err := bin.StrippedSection(name)
-		if err != nil {
-			return nil, err
-		}
-		if _, addr, _, ok, err := bin.Section(name); err == nil && ok {
-			mip.PlaceMap(data, addr)
-		}
-		all = append(all, data...)
-	}
-	return all, nil
 }

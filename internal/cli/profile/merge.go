@@ -2,16 +2,12 @@ package profile
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/profile/merge"
-	"github.com/cairnprof/cairn/internal/profile/rawfiles"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -102,8 +98,8 @@ func (f *mergeFlags) check() error {
 }
 
 // addInPlace has the profile that is written added to if it is also an input.
-func (f *mergeFlags) addInPlace(in *inputs) {
-	if !f.join && in.hasProfile(f.output) {
+func (f *mergeFlags) addInPlace(in *gather.Inputs) {
+	if !f.join && in.HasProfile(f.output) {
 		f.profile = f.output
 	}
 }
@@ -112,32 +108,32 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if err := f.check(); err != nil {
 		return err
 	}
-	var in inputs
-	err := in.addAll(args)
+	var in gather.Inputs
+	err := in.AddAll(args)
 	if err != nil {
 		return err
 	}
-	first := slices.Concat(in.profiles, in.maps)
-	in.dedupe()
+	first := slices.Concat(in.Profiles, in.Maps)
+	in.Dedupe()
 	f.addInPlace(&in)
 	path, p := f.output, new(prof.Profile)
 	if f.profile != "" {
 		var unlock func()
-		if path, p, unlock, err = OpenForMerge(ctx, f.profile); err != nil {
+		if path, p, unlock, err = gather.Lock(ctx, f.profile); err != nil {
 			return err
 		}
 		defer unlock()
-		in.dropProfile(path) // it is there already: -p app.mip *.mip
+		in.DropProfile(path) // it is there already: -p app.mip *.mip
 	}
 	modules := len(p.Modules)
-	sum, err := f.mergeInputs(ctx, s, p, &in, path)
+	sum, err := in.Merge(ctx, s, p, path, gather.Options{Traces: f.traces.Traces, Again: f.again, OnlyRan: f.onlyRan})
 	if err != nil {
 		return err
 	}
-	if err := sum.print(s); err != nil {
+	if err := printOmitted(s, sum); err != nil {
 		return err
 	}
-	in.noteUsed(s, sum.Refused)
+	in.NoteUsed(s, sum.Refused)
 	if err := f.verdict(sum, p, path); err != nil {
 		return err
 	}
@@ -145,19 +141,19 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		if err = f.prefixes.Apply(p); err != nil {
 			return err
 		}
-		if p, err = joinBuilds(s, p, first); err != nil {
+		if p, err = gather.Join(s, p, first); err != nil {
 			return err
 		}
-		sum.joined(p)
+		sum.Joined(p)
 	}
 	if f.profile == "" || sum.Raws+sum.Profiles > 0 || len(p.Modules) > modules {
 		if err := verb.WriteProfile(s, path, p); err != nil {
 			return err
 		}
 	}
-	sum.printTotal(s)
-	noteIdle(s, sum.idle, f.onlyRan)
-	noteUnlinked(s, sum.unlinked)
+	printTotal(s, sum)
+	gather.NoteIdle(s, sum.Idle, f.onlyRan)
+	gather.NoteUnlinked(s, sum.Unlinked)
 	if f.json {
 		if err := report.WriteJSON(s.Out, sum); err != nil {
 			return err
@@ -170,7 +166,7 @@ func (f *mergeFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 }
 
 // verdict returns an error if the sum must not be written.
-func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) error {
+func (f *mergeFlags) verdict(sum *gather.Summary, p *prof.Profile, path string) error {
 	state := "not written"
 	if f.profile != "" {
 		state = "unchanged"
@@ -179,7 +175,7 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 	switch {
 	case files == 0:
 		return fmt.Errorf("nothing to merge: no raw file or profile among the arguments; %s is %s", path, state)
-	case sum.Raws+sum.Profiles+sum.Repeated == 0 && len(p.Modules) == 0 && Foreign(sum.Refused) != "":
+	case sum.Raws+sum.Profiles+sum.Repeated == 0 && len(p.Modules) == 0 && gather.Foreign(sum.Refused) != "":
 		return fmt.Errorf("nothing could be merged from %s, as there is no binary or map among the arguments; %s is %s", report.Plural(files, "file"), path, state)
 	case sum.Raws+sum.Profiles+sum.Repeated == 0:
 		return fmt.Errorf("nothing could be merged from %s; %s is %s", report.Plural(files, "file"), path, state)
@@ -189,89 +185,4 @@ func (f *mergeFlags) verdict(sum *MergeSummary, p *prof.Profile, path string) er
 		return fmt.Errorf("no module: give a binary or its map; %s is %s", path, state)
 	}
 	return nil
-}
-
-// OpenForMerge reads the profile at path and locks it until unlock is called. It returns the
-// path of the file to be replaced, with all links resolved.
-func OpenForMerge(ctx context.Context, path string) (file string, p *prof.Profile, unlock func(), err error) {
-	if verb.IsURL(path) {
-		return "", nil, nil, fmt.Errorf("%s: a collector's profile cannot be changed here: cairn push sends raw files to it", path)
-	}
-	file, err = filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, nil, fmt.Errorf("%s: profile does not exist: create it first (cairn create -o %s BINARY), or use -o", path, path)
-	} else if err != nil {
-		return "", nil, nil, err
-	}
-	if unlock, err = verb.LockProfile(ctx, file); err != nil {
-		return "", nil, nil, err
-	}
-	if p, err = verb.ReadProfile(file); err != nil {
-		unlock()
-		return "", nil, nil, err
-	}
-	return file, p, unlock, nil
-}
-
-// mergeInputs adds the inputs to p: maps first, as raw files need them, then
-// profiles, which may bring more maps, then raw files.
-func (f *mergeFlags) mergeInputs(ctx context.Context, s *verb.Streams, p *prof.Profile, in *inputs, name string) (*MergeSummary, error) {
-	sum := &MergeSummary{Profile: name}
-	for _, path := range in.maps {
-		if err := addMap(s, p, path); err != nil {
-			return nil, err
-		}
-	}
-	for _, path := range in.profiles {
-		other, err := verb.ReadProfile(path)
-		if err != nil {
-			in.addError(path, rawfiles.Damaged, verb.TrimPath(err, path))
-			continue
-		}
-		add := merge.Join
-		if f.again {
-			add = merge.Profiles
-		}
-		switch err := add(p, other); {
-		case errors.Is(err, merge.ErrHeld):
-			sum.Repeated++
-		case errors.Is(err, merge.ErrMachine):
-			return nil, fmt.Errorf("%s: %w: merge those of each into a separate profile", path, err)
-		case errors.Is(err, merge.ErrPartly):
-			in.addError(path, rawfiles.Repeated, err.Error()+": merge raw files, or give --again to count these runs twice")
-		case err != nil:
-			in.addError(path, rawfiles.Conflict, err.Error())
-		default:
-			sum.Profiles++
-		}
-	}
-	found := in.addFound(s, p)
-	in.nameModules(p)
-	raws := rawfiles.New(in.raws, in.packed, p, name, f.traces.Traces)
-	raws.Again = f.again
-	stop := verb.StartProgress(s, "raw files", &raws.Done, len(in.raws))
-	added, bad := raws.Run(ctx)
-	stop()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("interrupted; %s is unchanged", name)
-	}
-	if err := merge.Profiles(p, added); err != nil {
-		return nil, err
-	}
-	for i := range p.Modules {
-		merge.Sample(&p.Modules[i], f.traces.Limit)
-	}
-	sum.Raws = len(in.raws) - len(bad) - raws.Repeated
-	sum.Repeated += raws.Repeated
-	sum.Running, sum.Changed = raws.Running, raws.Changed
-	sum.Refused = append(in.bad, bad...)
-	sum.idle = idle(p, found, f.onlyRan)
-	if !f.onlyRan {
-		var err error
-		if sum.unlinked, err = in.addObjects(s, p); err != nil {
-			return nil, err
-		}
-	}
-	sum.modules(p, added)
-	return sum, nil
 }

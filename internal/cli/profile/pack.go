@@ -6,12 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mippack"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -43,22 +42,22 @@ func runPack(s *verb.Streams, output string, args []string) error {
 	if output == "" {
 		return verb.Usagef("pack: no output given; use -o FILE.mippack")
 	}
-	in := inputs{noPacks: true} // the pack of last time may be beside the raw files
+	in := gather.Inputs{NoPacks: true} // the pack of last time may be beside the raw files
 	for _, arg := range args {
-		if err := in.add(arg); err != nil {
+		if err := in.Add(arg); err != nil {
 			return err
 		}
 	}
-	in.dedupe()
+	in.Dedupe()
 	switch {
-	case len(in.bad) > 0:
-		return fmt.Errorf("%s: %s", in.bad[0].File, in.bad[0].Reason)
-	case len(in.maps)+len(in.profiles) > 0:
-		return fmt.Errorf("%s: not a raw file; only raw files can be packed", append(in.maps, in.profiles...)[0])
-	case len(in.raws) == 0:
+	case len(in.Bad) > 0:
+		return fmt.Errorf("%s: %s", in.Bad[0].File, in.Bad[0].Reason)
+	case len(in.Maps)+len(in.Profiles) > 0:
+		return fmt.Errorf("%s: not a raw file; only raw files can be packed", append(in.Maps, in.Profiles...)[0])
+	case len(in.Raws) == 0:
 		return errors.New("nothing to pack: no raw file among the arguments")
 	}
-	files, total, err := readRaws(s, &in)
+	files, total, err := in.ReadRaws(s)
 	if err != nil {
 		return err
 	}
@@ -73,53 +72,6 @@ func runPack(s *verb.Streams, output string, args []string) error {
 	}
 	fmt.Fprintf(s.Remarks(), "%s: %s, %s bytes in %s\n", output, report.Plural(len(files), "raw file"), report.Count(total), report.Count(len(pack)))
 	return nil
-}
-
-// readRaws reads the raw files to be packed, and returns how many bytes they have together.
-func readRaws(s *verb.Streams, in *inputs) (files []mippack.File, total int, err error) {
-	var read atomic.Int64
-	defer verb.StartProgress(s, "raw files read", &read, len(in.raws))()
-	names := make(map[string]bool)
-	for _, path := range in.raws {
-		data, ok := in.packed[path]
-		if !ok {
-			if data, err = verb.ReadFile(path); err != nil {
-				return nil, 0, err
-			}
-		}
-		total += len(data)
-		if total > mippack.MaxTotal {
-			return nil, 0, fmt.Errorf("more than %d MiB of raw files: make several packs", mippack.MaxTotal>>20)
-		}
-		files = append(files, mippack.File{Name: freeName(names, filepath.Base(path)), Data: data})
-		read.Add(1)
-	}
-	return files, total, nil
-}
-
-// freeName returns name, with a number in it if another file has the name, because containers
-// use the same process ids. The result is marked as used.
-func freeName(names map[string]bool, name string) string {
-	free := name
-	for n := 2; names[free]; n++ {
-		stem := strings.TrimSuffix(name, rawSuffix)
-		free = fmt.Sprintf("%s-%d%s", stem, n, name[len(stem):])
-	}
-	names[free] = true
-	return free
-}
-
-// readPack returns the files in the pack at path.
-func readPack(path string) ([]mippack.File, error) {
-	data, err := verb.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	files, err := mippack.Unpack(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return files, nil
 }
 
 // Unpack returns the command cairn unpack.
@@ -153,7 +105,7 @@ unless --force is given. cairn merge reads packs directly, without unpack.`,
 }
 
 func unpack(s *verb.Streams, path, dir string, force bool) error {
-	files, err := readPack(path)
+	files, err := gather.ReadPack(path)
 	if err != nil {
 		return err
 	}

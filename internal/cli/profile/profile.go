@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
@@ -54,7 +55,7 @@ func (f *ProfileFlags) complete(c *cobra.Command) {
 		if len(args) > 0 {
 			f.Path = args[0]
 		}
-		p, err := Read(f.Path)
+		p, err := gather.Read(f.Path)
 		if err != nil {
 			return nil
 		}
@@ -86,9 +87,9 @@ func (f *ProfileFlags) Args(_ *cobra.Command, args []string) error {
 	args, f.Binaries = verb.SplitBinaries(args)
 	for _, arg := range args {
 		switch {
-		case verb.IsDir(arg) && holdsBoth(arg):
+		case verb.IsDir(arg) && gather.HoldsBoth(arg):
 			f.mixed = append(f.mixed, arg)
-			records = append(append(records, arg), profilesBelow(arg)...)
+			records = append(append(records, arg), gather.ProfilesBelow(arg)...)
 		case f.Path == "" && !isRecord(arg):
 			f.Path, whole = arg, true
 		default:
@@ -117,7 +118,7 @@ func isRecord(path string) bool {
 	case verb.IsURL(path):
 		return false
 	case verb.IsDir(path):
-		return !HasProfiles(path)
+		return !gather.HasProfiles(path)
 	case verb.IsStream(path):
 		return false
 	}
@@ -142,7 +143,7 @@ func (f *ProfileFlags) Open(ctx context.Context, s *verb.Streams) (p *prof.Profi
 	case f.Path == "":
 		return nil, verb.Usagef("no profile given; use FILE.mip, or a program and its raw files")
 	default:
-		p, err = Read(f.Path)
+		p, err = gather.Read(f.Path)
 	}
 	if err != nil || f.module == "" {
 		return p, err
@@ -166,11 +167,11 @@ func (f *ProfileFlags) Open(ctx context.Context, s *verb.Streams) (p *prof.Profi
 func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profile, error) {
 	paths := slices.Clone(f.records)
 	for _, bin := range f.Binaries {
-		if HasMap(bin) {
+		if gather.HasMap(bin) {
 			paths = append(paths, bin)
 		}
 	}
-	p, refused, err := Gather(ctx, s, Gathered{Paths: paths})
+	p, refused, err := gather.Profile(ctx, s, gather.Files{Paths: paths})
 	switch {
 	case err != nil:
 		return nil, err
@@ -185,7 +186,7 @@ func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profil
 	case len(p.Modules) == 0:
 		return nil, fmt.Errorf("%s: contains no profile (*.mip), no raw file and no binary that was built with cairn cc", f.Path)
 	}
-	f.dropEarlier(s, p)
+	gather.DropEarlier(s, p, f.mixed)
 	return p, nil
 }
 
@@ -222,7 +223,7 @@ func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
 		}
 	}
 	if len(names) > 0 {
-		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s", report.First(names, mostNames), report.Plural(len(names), "module"))
+		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s", report.First(names, gather.MostNames), report.Plural(len(names), "module"))
 	}
 }
 
@@ -230,10 +231,10 @@ func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
 // other builds are skipped.
 func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module, dir string) error {
 	any := false
-	failed := func(path string, err error) { verb.Note(s, "%s: %s", path, reason(err)) }
+	failed := func(path string, err error) { verb.Note(s, "%s: %s", path, gather.Reason(err)) }
 	binaries := verb.Binaries(dir, failed)
 	for _, path := range binaries {
-		_, matched, err := AddLines(modules, path)
+		_, matched, err := gather.AddLines(modules, path)
 		if matched && err != nil && !errors.Is(err, objfile.ErrNoDebug) {
 			return err
 		}
@@ -243,22 +244,11 @@ func (f *ProfileFlags) addLinesBelow(s *verb.Streams, modules []coverage.Module,
 		return nil
 	}
 	for _, path := range binaries {
-		if usedProfile(path) {
+		if gather.BuiltByProfile(path) {
 			return fmt.Errorf("%s: contains no binary of a module of %s: cairn build --use replaced %s by a build without probes; give the binary that ran, or build again with cairn build --mode", dir, f.Path, path)
 		}
 	}
 	return fmt.Errorf("%s: contains no binary of a module of %s: give the binary that ran", dir, f.Path)
-}
-
-// usedProfile reports whether the binary at path was built by a profile and has no probes.
-func usedProfile(path string) bool {
-	bin, err := objfile.Open(path)
-	if err != nil {
-		return false
-	}
-	defer bin.Close()
-	data, err := MapSection(bin)
-	return err == nil && data == nil && builtByProfile(bin)
 }
 
 // addLines sets the lines of the module whose binary is at path. A binary of another build is
@@ -267,7 +257,7 @@ func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path
 	if verb.IsDir(path) {
 		return f.addLinesBelow(s, modules, path)
 	}
-	id, matched, err := AddLines(modules, path)
+	id, matched, err := gather.AddLines(modules, path)
 	switch {
 	case errors.Is(err, objfile.ErrNoDebug):
 		verb.Note(s, "%v", err)
@@ -276,37 +266,6 @@ func (f *ProfileFlags) addLines(s *verb.Streams, modules []coverage.Module, path
 		return err
 	}
 	return fmt.Errorf("%s: no module of %s has its build id %s: give the binary that ran", path, f.Path, id)
-}
-
-// AddLines sets the lines and the code of the module whose binary is at path, unless a copy of
-// the binary has set them, and reports whether there is such a module. The error is
-// objfile.ErrNoDebug if the binary has no lines.
-func AddLines(modules []coverage.Module, path string) (id prof.BuildID, matched bool, err error) {
-	bin, err := objfile.Open(path)
-	if err != nil {
-		return "", false, err
-	}
-	defer bin.Close()
-	if id, err = RecordedID(bin); err != nil {
-		return "", false, fmt.Errorf("%w: it cannot be matched with a profile (link with -Wl,--build-id)", err)
-	}
-	i := slices.IndexFunc(modules, func(m coverage.Module) bool { return m.BuildID == id })
-	if i < 0 {
-		return id, false, nil
-	}
-	if modules[i].Lines != nil {
-		return id, true, nil
-	}
-	if ok, err := addGoLines(&modules[i], bin); ok || err != nil {
-		return id, true, err
-	}
-	table, err := bin.Lines()
-	if err != nil {
-		return id, true, err
-	}
-	modules[i].Lines = newCoverageLines(table, path)
-	modules[i].Code, err = newCoverageCode(bin)
-	return id, true, err
 }
 
 // hasLines reports whether any module has a line lookup.

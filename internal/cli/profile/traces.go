@@ -4,20 +4,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/verb"
 )
-
-// DefaultTraces is the number of traces that a profile keeps: with two bytes per function and
-// a few thousand functions, a few megabytes.
-const DefaultTraces = 1000
 
 // runFlags specify how the traces of runs are stored.
 type runFlags struct{ rawfiles.Traces }
 
 func (f *runFlags) register(c *cobra.Command) {
-	c.Flags().IntVar(&f.Limit, "orders", DefaultTraces, "keep the recorded orders of at most this many runs, a uniform sample of all")
-	c.Flags().IntVar(&f.Limit, "traces", DefaultTraces, "the same as --orders")
+	c.Flags().IntVar(&f.Limit, "orders", gather.DefaultTraces, "keep the recorded orders of at most this many runs, a uniform sample of all")
+	c.Flags().IntVar(&f.Limit, "traces", gather.DefaultTraces, "the same as --orders")
 	verb.Hide(c, "traces")
 	c.Flags().Uint64Var(&f.Seed, "seed", 0, "seed for the choice of the sample")
 	c.Flags().StringVar(&f.Scenario, "scenario", "", "scenario `name` of the runs, overriding CAIRN_SCENARIO")

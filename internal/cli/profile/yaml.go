@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/mip"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -28,7 +29,7 @@ editing. With --from it converts such a text back to a profile.`,
 			case from != "":
 				return profileFromText(s, from, out)
 			}
-			p, err := Read(f.Path)
+			p, err := gather.Read(f.Path)
 			if err != nil {
 				return err
 			}

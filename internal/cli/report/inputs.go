@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/page/model"
@@ -138,7 +138,7 @@ func (in *inputs) directory(dir string, recorded func(path string) bool) error {
 		if in.walked++; in.walked > maxWalked {
 			return fmt.Errorf("%s has more than %d files: name a smaller directory", dir, maxWalked)
 		}
-		if profile.MayHaveUnits(path) {
+		if gather.MayHaveUnits(path) {
 			in.objects = append(in.objects, path)
 			return nil
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	clisamples "github.com/cairnprof/cairn/internal/cli/samples"
 	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/page/model"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -80,14 +81,14 @@ func (r *reader) uncertain(format string, args ...any) {
 
 // profile reads profiles and raw files, and lines for them.
 func (r *reader) profile(ctx context.Context) error {
-	g := profile.Gathered{Name: "the report", Paths: slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps]), OnlyRan: r.onlyRan}
+	g := gather.Files{Name: "the report", Paths: slices.Concat(r.paths[profiles], r.paths[raws], r.paths[maps]), OnlyRan: r.onlyRan}
 	logged := len(r.paths[calllogs])+len(r.paths[xraylogs])+len(r.paths[spikelog])+len(r.paths[samples])+len(r.paths[gotraces]) > 0
 	if len(r.paths[raws]) > 0 || len(r.paths[profiles]) == 0 && !logged {
 		for _, path := range r.paths[binaries] {
 			switch {
 			case !r.named[path]:
 				g.Found = append(g.Found, path)
-			case profile.HasMap(path):
+			case gather.HasMap(path):
 				g.Paths = append(g.Paths, path)
 			}
 		}
@@ -96,7 +97,7 @@ func (r *reader) profile(ctx context.Context) error {
 	if len(g.Paths)+len(g.Found) == 0 {
 		return r.noProfile(logged)
 	}
-	p, refused, err := profile.Gather(ctx, r.streams, g)
+	p, refused, err := gather.Profile(ctx, r.streams, g)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (r *reader) lines(logged bool) error {
 	any := false
 	for _, path := range r.paths[binaries] {
 		done := verb.Working(r.streams, "reading the debug information of %s", path)
-		id, matched, err := profile.AddLines(r.src.Modules, path)
+		id, matched, err := gather.AddLines(r.src.Modules, path)
 		done()
 		any = any || matched
 		switch {
@@ -154,7 +155,7 @@ func (r *reader) lines(logged bool) error {
 // refused reports the files that could not be used, those of other builds together.
 func (r *reader) refused(list []rawfiles.Complaint) {
 	r.omitted += len(list)
-	if foreign := profile.Foreign(list); foreign != "" {
+	if foreign := gather.Foreign(list); foreign != "" {
 		verb.Note(r.streams, "%s", foreign)
 		r.uncertain("%s.", foreign)
 		list = slices.DeleteFunc(slices.Clone(list), func(c rawfiles.Complaint) bool { return c.Kind == rawfiles.OtherBuild })
@@ -379,7 +380,7 @@ func (f *sourceFlags) compare(ctx context.Context, r *reader) error {
 	if r.src.Profile == nil {
 		return verb.Usagef("--against %s: there is no profile to compare with it", f.against)
 	}
-	p, refused, err := profile.Gather(ctx, r.streams, profile.Gathered{Name: f.against, Paths: []string{f.against}, OnlyRan: f.onlyRan})
+	p, refused, err := gather.Profile(ctx, r.streams, gather.Files{Name: f.against, Paths: []string{f.against}, OnlyRan: f.onlyRan})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -236,7 +236,7 @@ func probed(path string) (id prof.BuildID, ok bool) {
 		return "", false
 	}
 	defer f.Close()
-	id, ok, err = profile.Recorded(f)
+	id, ok, err = gather.Recorded(f)
 	return id, ok && err == nil
 }
 

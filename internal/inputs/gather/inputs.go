@@ -1,4 +1,4 @@
-package profile
+package gather
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ import (
 
 // Suffixes of raw files, packs of them and maps in a directory.
 const (
-	rawSuffix  = ".mipraw"
+	RawSuffix  = ".mipraw"
 	packSuffix = ".mippack"
 	mapSuffix  = ".mipmap"
 )
@@ -28,26 +28,26 @@ const (
 // maxListLine limits the length of a line of an @list file.
 const maxListLine = 1 << 16
 
-// inputs are the files on the command line by kind. Files in a directory are recognised as raw
+// Inputs are the files on the command line by kind. Files in a directory are recognised as raw
 // files by their name; all others are recognised by their first bytes.
-type inputs struct {
-	raws, maps, profiles []string
+type Inputs struct {
+	Raws, Maps, Profiles []string
 	parts                []string // of universal files
 	found                []string // files below directories that may have the map of a module
 	objects              []string // objects and archives below directories
-	bad                  []rawfiles.Complaint
+	Bad                  []rawfiles.Complaint
 	// packed are raw files in packs, by a path that begins with the pack's.
 	packed map[string][]byte
 	// ran has the builds in the names of raw files, once all were added.
 	ran map[string]bool
-	// noPacks passes by packs below directories.
-	noPacks bool
+	// NoPacks passes by packs below directories.
+	NoPacks bool
 }
 
-// addAll adds what is on the command line.
-func (in *inputs) addAll(args []string) error {
+// AddAll adds what is on the command line.
+func (in *Inputs) AddAll(args []string) error {
 	for _, arg := range args {
-		if err := in.add(arg); err != nil {
+		if err := in.Add(arg); err != nil {
 			return err
 		}
 	}
@@ -55,9 +55,9 @@ func (in *inputs) addAll(args []string) error {
 	return nil
 }
 
-// add adds a file, the raw files below a directory, or the files and
+// Add adds a file, the raw files below a directory, or the files and
 // directories that @list names, one on each line.
-func (in *inputs) add(arg string) error {
+func (in *Inputs) Add(arg string) error {
 	list, ok := strings.CutPrefix(arg, "@")
 	if !ok {
 		in.addPath(arg)
@@ -85,13 +85,13 @@ func (in *inputs) add(arg string) error {
 
 // chooseParts adds the maps of those parts of universal files whose builds raw files have, by
 // their names; of all parts, if they have none.
-func (in *inputs) chooseParts() {
-	in.maps, in.parts = append(in.maps, in.partsWithRuns(in.parts)...), nil
+func (in *Inputs) chooseParts() {
+	in.Maps, in.parts = append(in.Maps, in.partsWithRuns(in.parts)...), nil
 }
 
 // partsWithRuns returns those of the parts of universal files whose builds raw files have, all
 // if there is none.
-func (in *inputs) partsWithRuns(parts []string) (chosen []string) {
+func (in *Inputs) partsWithRuns(parts []string) (chosen []string) {
 	ran := in.buildsWithRuns()
 	for _, part := range parts {
 		bin, err := objfile.Open(part)
@@ -112,10 +112,10 @@ func (in *inputs) partsWithRuns(parts []string) (chosen []string) {
 }
 
 // buildsWithRuns returns the builds in the names of raw files, and other parts of these names.
-func (in *inputs) buildsWithRuns() map[string]bool {
+func (in *Inputs) buildsWithRuns() map[string]bool {
 	if in.ran == nil {
 		in.ran = make(map[string]bool)
-		for _, raw := range in.raws {
+		for _, raw := range in.Raws {
 			for part := range strings.SplitSeq(filepath.Base(raw), ".") {
 				in.ran[part] = true
 			}
@@ -126,14 +126,14 @@ func (in *inputs) buildsWithRuns() map[string]bool {
 
 // nameModules names modules whose map comes from a debug file below .build-id, which is named
 // after the build id, as raw files of their runs are.
-func (in *inputs) nameModules(p *prof.Profile) {
+func (in *Inputs) nameModules(p *prof.Profile) {
 	for i := range p.Modules {
 		m := &p.Modules[i]
 		id := m.BuildID.String()
 		if m.Module == "" || !strings.HasSuffix(id, m.Module) {
 			continue
 		}
-		for _, raw := range in.raws {
+		for _, raw := range in.Raws {
 			if name, _, ok := strings.Cut(filepath.Base(raw), "."+id+"."); ok {
 				m.Module = name
 				break
@@ -142,38 +142,38 @@ func (in *inputs) nameModules(p *prof.Profile) {
 	}
 }
 
-// dedupe removes duplicates of files that were named more than once, such as directly and by a
+// Dedupe removes duplicates of files that were named more than once, such as directly and by a
 // directory: their runs must count once.
-func (in *inputs) dedupe() {
-	for _, list := range []*[]string{&in.raws, &in.maps, &in.profiles, &in.found, &in.objects} {
+func (in *Inputs) Dedupe() {
+	for _, list := range []*[]string{&in.Raws, &in.Maps, &in.Profiles, &in.found, &in.objects} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
 }
 
-// dropProfile leaves the profile at path out.
-func (in *inputs) dropProfile(path string) {
-	in.profiles = slices.DeleteFunc(in.profiles, func(other string) bool { return verb.SameFile(path, other) })
+// DropProfile leaves the profile at path out.
+func (in *Inputs) DropProfile(path string) {
+	in.Profiles = slices.DeleteFunc(in.Profiles, func(other string) bool { return verb.SameFile(path, other) })
 }
 
-// hasProfile reports whether the profile at path is among the inputs.
-func (in *inputs) hasProfile(path string) bool {
-	return slices.ContainsFunc(in.profiles, func(other string) bool { return verb.SameFile(path, other) })
+// HasProfile reports whether the profile at path is among the inputs.
+func (in *Inputs) HasProfile(path string) bool {
+	return slices.ContainsFunc(in.Profiles, func(other string) bool { return verb.SameFile(path, other) })
 }
 
-func (in *inputs) addPath(path string) {
+func (in *Inputs) addPath(path string) {
 	if verb.IsURL(path) { // a profile that a collector has
-		in.profiles = append(in.profiles, path)
+		in.Profiles = append(in.Profiles, path)
 		return
 	}
 	path = filepath.Clean(path)
 	if objfile.PlainPath(path) != path { // a part of a universal file
-		in.maps = append(in.maps, path)
+		in.Maps = append(in.Maps, path)
 		return
 	}
 	st, err := os.Stat(path)
 	if err != nil {
-		in.addError(path, rawfiles.Unreadable, reason(err))
+		in.addError(path, rawfiles.Unreadable, Reason(err))
 		return
 	}
 	if st.IsDir() {
@@ -186,18 +186,18 @@ func (in *inputs) addPath(path string) {
 	}
 	head, err := verb.ReadHead(path)
 	if err != nil {
-		in.addError(path, rawfiles.Unreadable, reason(err))
+		in.addError(path, rawfiles.Unreadable, Reason(err))
 		return
 	}
 	switch k := kind.Of(head); k {
 	case kind.Raw:
-		in.raws = append(in.raws, path)
+		in.Raws = append(in.Raws, path)
 	case kind.Profile:
-		in.profiles = append(in.profiles, path)
+		in.Profiles = append(in.Profiles, path)
 	case kind.Pack:
 		in.addPack(path)
 	case kind.Map:
-		in.maps = append(in.maps, path)
+		in.Maps = append(in.Maps, path)
 	case kind.Binary:
 		in.addBinary(path)
 	default:
@@ -206,21 +206,21 @@ func (in *inputs) addPath(path string) {
 }
 
 // addBinary adds the map of a binary, or remembers the parts of a universal file.
-func (in *inputs) addBinary(path string) {
+func (in *Inputs) addBinary(path string) {
 	parts, err := objfile.Parts(path)
 	switch {
 	case err != nil:
 		in.addError(path, rawfiles.Unreadable, verb.TrimPath(err, path))
 	case len(parts) == 0:
-		in.maps = append(in.maps, path)
+		in.Maps = append(in.Maps, path)
 	default:
 		in.parts = append(in.parts, parts...)
 	}
 }
 
 // addPack adds the raw files in a pack.
-func (in *inputs) addPack(path string) {
-	files, err := readPack(path)
+func (in *Inputs) addPack(path string) {
+	files, err := ReadPack(path)
 	if err != nil {
 		in.addError(path, rawfiles.Damaged, verb.TrimPath(err, path))
 		return
@@ -231,23 +231,23 @@ func (in *inputs) addPack(path string) {
 	for _, f := range files {
 		name := filepath.Join(path, f.Name)
 		in.packed[name] = f.Data
-		in.raws = append(in.raws, name)
+		in.Raws = append(in.Raws, name)
 	}
 }
 
 // addDir adds the raw files and packs below dir, and remembers the files that may have maps.
-func (in *inputs) addDir(dir string) {
-	failed := func(path string, err error) { in.addError(path, rawfiles.Unreadable, reason(err)) }
+func (in *Inputs) addDir(dir string) {
+	failed := func(path string, err error) { in.addError(path, rawfiles.Unreadable, Reason(err)) }
 	verb.WalkFiles(dir, failed, func(path string, d fs.DirEntry) error {
 		switch {
-		case strings.HasSuffix(path, rawSuffix):
+		case strings.HasSuffix(path, RawSuffix):
 			if !d.Type().IsRegular() && !linksToRegular(path, d) {
 				in.addError(path, rawfiles.Unreadable, "not a regular file")
 				break
 			}
-			in.raws = append(in.raws, path)
+			in.Raws = append(in.Raws, path)
 		case strings.HasSuffix(path, packSuffix):
-			if !in.noPacks {
+			if !in.NoPacks {
 				in.addPack(path)
 			}
 		case MayHaveUnits(path):
@@ -279,12 +279,12 @@ func linksToRegular(path string, d fs.DirEntry) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-func (in *inputs) addError(path, kind, reason string) {
-	in.bad = append(in.bad, rawfiles.Complaint{File: path, Kind: kind, Reason: reason})
+func (in *Inputs) addError(path, kind, reason string) {
+	in.Bad = append(in.Bad, rawfiles.Complaint{File: path, Kind: kind, Reason: reason})
 }
 
-// reason is err without the path, which messages have in front already.
-func reason(err error) string {
+// Reason is err without the path, which messages have in front already.
+func Reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err.Error()

@@ -1,4 +1,4 @@
-package profile
+package gather
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func MayHaveUnits(path string) bool {
 
 // addObjects adds to p a module of the functions that objects and archives below directories have and that no
 // module of p was linked from, in place of the one that p has. It returns their source files.
-func (in *inputs) addObjects(s *verb.Streams, p *prof.Profile) (files []string, err error) {
+func (in *Inputs) addObjects(s *verb.Streams, p *prof.Profile) (files []string, err error) {
 	if len(in.objects) == 0 {
 		return nil, nil
 	}
@@ -101,10 +101,10 @@ func unitsIn(path string) (units []prof.Unit, err error) {
 	return units, err
 }
 
-// noteUnlinked reports the source files whose code is in no program.
-func noteUnlinked(s *verb.Streams, files []string) {
+// NoteUnlinked reports the source files whose code is in no program.
+func NoteUnlinked(s *verb.Streams, files []string) {
 	if len(files) == 0 {
 		return
 	}
-	verb.Note(s, "code of %s is in no program, and counts as not run (--only-ran omits it): %s", report.Plural(len(files), "source file"), report.First(files, mostNames))
+	verb.Note(s, "code of %s is in no program, and counts as not run (--only-ran omits it): %s", report.Plural(len(files), "source file"), report.First(files, MostNames))
 }

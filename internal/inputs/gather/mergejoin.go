@@ -1,4 +1,4 @@
-package profile
+package gather
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// joinBuilds joins the modules of p that have the same name. If builds differ in a function,
+// Join joins the modules of p that have the same name. If builds differ in a function,
 // the one whose profile or map is first among paths is used.
-func joinBuilds(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile, error) {
+func Join(s *verb.Streams, p *prof.Profile, paths []string) (*prof.Profile, error) {
 	rank := buildRanks(s, paths)
 	modules := slices.Clone(p.Modules)
 	stablesort.Func(modules, func(a, b prof.Module) int {
@@ -56,7 +56,7 @@ func buildRanks(s *verb.Streams, paths []string) map[prof.BuildID]int {
 			for k := range p.Modules {
 				add(p.Modules[k].BuildID, i)
 			}
-		} else if m, err := ReadAnyMap(s, path); err == nil {
+		} else if m, err := ReadMap(s, path); err == nil {
 			add(m.BuildID, i)
 		}
 	}

@@ -1,4 +1,4 @@
-package profile
+package gather
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func Read(path string) (*prof.Profile, error) {
 			switch filepath.Ext(file) {
 			case profileSuffix:
 				files = append(files, file)
-			case rawSuffix:
+			case RawSuffix:
 				raws = true
 			}
 		}
@@ -59,8 +59,8 @@ func HasProfiles(dir string) bool {
 	return has
 }
 
-// profilesBelow returns the .mip files below a directory.
-func profilesBelow(dir string) (files []string) {
+// ProfilesBelow returns the .mip files below a directory.
+func ProfilesBelow(dir string) (files []string) {
 	verb.WalkFiles(dir, func(string, error) {}, func(path string, d fs.DirEntry) error { // reading it reports errors
 		if d.Type().IsRegular() && filepath.Ext(path) == profileSuffix {
 			files = append(files, path)
@@ -70,16 +70,16 @@ func profilesBelow(dir string) (files []string) {
 	return files
 }
 
-// holdsBoth reports whether there are profiles below a directory, and raw files, maps or programs with probes, as in the
+// HoldsBoth reports whether there are profiles below a directory, and raw files, maps or programs with probes, as in the
 // directory of a build in which someone has merged: the profiles need not have all of these.
-func holdsBoth(dir string) bool {
+func HoldsBoth(dir string) bool {
 	if !HasProfiles(dir) {
 		return false
 	}
 	has := false
 	verb.WalkFiles(dir, func(string, error) {}, func(path string, d fs.DirEntry) error {
 		switch filepath.Ext(path) {
-		case rawSuffix, packSuffix, mapSuffix:
+		case RawSuffix, packSuffix, mapSuffix:
 			has = true
 		default:
 			if verb.MayBeBinary(path, d) {
@@ -94,14 +94,14 @@ func holdsBoth(dir string) bool {
 	return has
 }
 
-// dropEarlier leaves out the modules of profiles in directories where there is another build of a program of their name:
+// DropEarlier leaves out the modules of profiles in directories where there is another build of a program of their name:
 // they are of earlier builds.
-func (f *ProfileFlags) dropEarlier(s *verb.Streams, p *prof.Profile) {
-	if len(f.mixed) == 0 {
+func DropEarlier(s *verb.Streams, p *prof.Profile, dirs []string) {
+	if len(dirs) == 0 {
 		return
 	}
-	var in inputs
-	for _, dir := range f.mixed {
+	var in Inputs
+	for _, dir := range dirs {
 		in.addDir(dir)
 	}
 	found, names := map[prof.BuildID]bool{}, map[string]bool{}
@@ -122,23 +122,23 @@ func (f *ProfileFlags) dropEarlier(s *verb.Streams, p *prof.Profile) {
 		return true
 	})
 	if len(dropped) > 0 {
-		verb.Note(s, "%s of a profile omitted, of which the directory has another build: %s", report.Plural(len(dropped), "module"), report.First(dropped, mostNames))
+		verb.Note(s, "%s of a profile omitted, of which the directory has another build: %s", report.Plural(len(dropped), "module"), report.First(dropped, MostNames))
 	}
 }
 
-// withMaps returns paths, with the maps and the binaries that have one in place of each
+// WithMaps returns paths, with the maps and the binaries that have one in place of each
 // directory, of each build one.
-func withMaps(s *verb.Streams, paths []string) (list []string, err error) {
+func WithMaps(s *verb.Streams, paths []string) (list []string, err error) {
 	for _, path := range paths {
 		if !verb.IsDir(path) {
 			list = append(list, path)
 			continue
 		}
-		var in inputs
+		var in Inputs
 		in.addDir(path)
 		found := in.foundModules(s)
-		if len(in.bad) > 0 {
-			return nil, fmt.Errorf("%s: %s", in.bad[0].File, in.bad[0].Reason)
+		if len(in.Bad) > 0 {
+			return nil, fmt.Errorf("%s: %s", in.Bad[0].File, in.Bad[0].Reason)
 		}
 		if len(found) == 0 {
 			return nil, fmt.Errorf("%s: contains no map (*%s) and no binary that was built with cairn cc", path, mapSuffix)

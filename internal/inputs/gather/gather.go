@@ -1,4 +1,6 @@
-package profile
+// Package gather makes profiles of what commands are given in any order: raw files and packs of them, programs and their
+// maps, profiles, objects, and directories with all of these.
+package gather
 
 import (
 	"cmp"
@@ -11,8 +13,12 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// Gathered selects what Gather merges.
-type Gathered struct {
+// DefaultTraces is the number of traces that a profile keeps: with two bytes per function and
+// a few thousand functions, a few megabytes.
+const DefaultTraces = 1000
+
+// Files is what Profile merges.
+type Files struct {
 	// Paths are files of any kind that merge accepts, Found the files below directories, whose
 	// modules with probes are added, once each.
 	Paths, Found []string
@@ -24,17 +30,17 @@ type Gathered struct {
 	OnlyRan bool
 }
 
-// Gather merges files into one profile. It also returns the files that were rejected, with the
+// Profile merges files into one profile. It also returns the files that were rejected, with the
 // reasons.
-func Gather(ctx context.Context, s *verb.Streams, g Gathered) (*prof.Profile, []rawfiles.Complaint, error) {
-	in := inputs{found: g.Found, objects: g.Objects}
-	if err := in.addAll(g.Paths); err != nil {
+func Profile(ctx context.Context, s *verb.Streams, g Files) (*prof.Profile, []rawfiles.Complaint, error) {
+	in := Inputs{found: g.Found, objects: g.Objects}
+	if err := in.AddAll(g.Paths); err != nil {
 		return nil, nil, err
 	}
-	in.dedupe()
-	f := mergeFlags{traces: runFlags{rawfiles.Traces{Limit: DefaultTraces, Weight: 1}}, onlyRan: g.OnlyRan}
+	in.Dedupe()
 	p := new(prof.Profile)
-	sum, err := f.mergeInputs(ctx, s, p, &in, cmp.Or(g.Name, "the profile"))
+	opt := Options{Traces: rawfiles.Traces{Limit: DefaultTraces, Weight: 1}, OnlyRan: g.OnlyRan}
+	sum, err := in.Merge(ctx, s, p, cmp.Or(g.Name, "the profile"), opt)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package profile
+package gather
 
 import (
 	"cmp"
@@ -33,7 +33,7 @@ type foundModule struct {
 func identify(s *verb.Streams, path string) (m foundModule, ok bool, err error) {
 	m.path = path
 	if strings.HasSuffix(path, mapSuffix) {
-		read, err := ReadAnyMap(s, path)
+		read, err := ReadMap(s, path)
 		if err != nil {
 			return m, true, err
 		}
@@ -71,7 +71,7 @@ func RecordedID(bin *objfile.File) (prof.BuildID, error) {
 
 // foundModules returns the modules of the files below directories: of each build one, with the
 // path whose name is best. Files that cannot be used are added to the complaints.
-func (in *inputs) foundModules(s *verb.Streams) []foundModule {
+func (in *Inputs) foundModules(s *verb.Streams) []foundModule {
 	best := make(map[prof.BuildID]foundModule)
 	for _, path := range in.foundParts() {
 		m, ok, err := identify(s, path)
@@ -119,7 +119,7 @@ func namedByID(m *foundModule) bool {
 
 // foundParts returns the found files, and in place of universal files those parts whose builds
 // raw files have, all of them if there is none.
-func (in *inputs) foundParts() (paths []string) {
+func (in *Inputs) foundParts() (paths []string) {
 	for _, path := range in.found {
 		parts, err := objfile.Parts(path)
 		if err != nil || len(parts) == 0 {
@@ -133,7 +133,7 @@ func (in *inputs) foundParts() (paths []string) {
 
 // addFound adds to p the modules of the files below directories that it does not have yet, and
 // returns their builds. Those with runs are first, as a profile holds modules of one machine.
-func (in *inputs) addFound(s *verb.Streams, p *prof.Profile) map[prof.BuildID]bool {
+func (in *Inputs) addFound(s *verb.Streams, p *prof.Profile) map[prof.BuildID]bool {
 	defer verb.Working(s, "reading the maps of programs in directories")()
 	added := make(map[prof.BuildID]bool)
 	ran := in.buildsWithRuns()
@@ -150,7 +150,7 @@ func (in *inputs) addFound(s *verb.Streams, p *prof.Profile) map[prof.BuildID]bo
 		}
 	}
 	for _, m := range slices.Concat(withRuns, others) {
-		switch err := addMap(s, p, m.path); {
+		switch err := AddMap(s, p, m.path); {
 		case errors.Is(err, merge.ErrMachine):
 			in.addError(m.path, rawfiles.Conflict, verb.TrimPath(err, m.path))
 		case err != nil:
@@ -177,35 +177,35 @@ func idle(p *prof.Profile, added map[prof.BuildID]bool, drop bool) (names []stri
 	return names
 }
 
-// mostNames is how many names a note has.
-const mostNames = 5
+// MostNames is how many names a note has.
+const MostNames = 5
 
-// noteIdle reports the modules without runs.
-func noteIdle(s *verb.Streams, names []string, dropped bool) {
+// NoteIdle reports the modules without runs.
+func NoteIdle(s *verb.Streams, names []string, dropped bool) {
 	switch {
 	case len(names) == 0:
 	case dropped:
-		verb.Note(s, "%s without runs omitted (--only-ran): %s", report.Plural(len(names), "module"), report.First(names, mostNames))
+		verb.Note(s, "%s without runs omitted (--only-ran): %s", report.Plural(len(names), "module"), report.First(names, MostNames))
 	case len(names) == 1:
-		verb.Note(s, "1 module has no runs: all its functions count as not run (--only-ran omits it): %s", report.First(names, mostNames))
+		verb.Note(s, "1 module has no runs: all its functions count as not run (--only-ran omits it): %s", report.First(names, MostNames))
 	default:
-		verb.Note(s, "%d modules have no runs: all their functions count as not run (--only-ran omits them): %s", len(names), report.First(names, mostNames))
+		verb.Note(s, "%d modules have no runs: all their functions count as not run (--only-ran omits them): %s", len(names), report.First(names, MostNames))
 	}
 }
 
-// noteUsed names the programs in directories that were built by a profile, if raw files are of other builds: these may be those
+// NoteUsed names the programs in directories that were built by a profile, if raw files are of other builds: these may be those
 // that the programs replaced.
-func (in *inputs) noteUsed(s *verb.Streams, refused []rawfiles.Complaint) {
+func (in *Inputs) NoteUsed(s *verb.Streams, refused []rawfiles.Complaint) {
 	if !slices.ContainsFunc(refused, func(c rawfiles.Complaint) bool { return c.Kind == rawfiles.OtherBuild }) {
 		return
 	}
 	var used []string
 	for _, path := range in.found {
-		if usedProfile(path) {
+		if BuiltByProfile(path) {
 			used = append(used, path)
 		}
 	}
 	if len(used) > 0 {
-		verb.Note(s, "no map in %s: built by a profile (cairn build --use), without probes; give the program that was built with probes, or build it again with cairn build --mode", report.First(used, mostNames))
+		verb.Note(s, "no map in %s: built by a profile (cairn build --use), without probes; give the program that was built with probes, or build it again with cairn build --mode", report.First(used, MostNames))
 	}
 }

@@ -1,0 +1,41 @@
+package gather
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/profile/coverage"
+	"github.com/cairnprof/cairn/prof"
+)
+
+// AddLines sets the lines and the code of the module whose binary is at path, unless a copy of
+// the binary has set them, and reports whether there is such a module. The error is
+// objfile.ErrNoDebug if the binary has no lines.
+func AddLines(modules []coverage.Module, path string) (id prof.BuildID, matched bool, err error) {
+	bin, err := objfile.Open(path)
+	if err != nil {
+		return "", false, err
+	}
+	defer bin.Close()
+	if id, err = RecordedID(bin); err != nil {
+		return "", false, fmt.Errorf("%w: it cannot be matched with a profile (link with -Wl,--build-id)", err)
+	}
+	i := slices.IndexFunc(modules, func(m coverage.Module) bool { return m.BuildID == id })
+	if i < 0 {
+		return id, false, nil
+	}
+	if modules[i].Lines != nil {
+		return id, true, nil
+	}
+	if ok, err := addGoLines(&modules[i], bin); ok || err != nil {
+		return id, true, err
+	}
+	table, err := bin.Lines()
+	if err != nil {
+		return id, true, err
+	}
+	modules[i].Lines = newCoverageLines(table, path)
+	modules[i].Code, err = newCoverageCode(bin)
+	return id, true, err
+}
