@@ -2,6 +2,8 @@ package machinecode
 
 import (
 	"math/bits"
+	"slices"
+	"sync"
 
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 )
@@ -40,6 +42,7 @@ type Dispatch struct {
 // omitted read their target from anywhere.
 func (s *Set) Dispatches(b *Binary, r *Range) map[Ref]Dispatch {
 	w := newWalk(s, b, r)
+	defer w.free()
 	out := map[Ref]Dispatch{}
 	w.run(out, [registers]bool{})
 	if keeps, some := w.keeps(); some {
@@ -57,7 +60,8 @@ func (s *Set) OfSwitch(at Ref) bool {
 	if r == nil || s.Departs(at) {
 		return false
 	}
-	w := &walk{code: s, binary: b, first: max(b.From(r.Lo), at-min(at, enough)), end: at + 1}
+	w := walkOf(s, b, max(b.From(r.Lo), at-min(at, enough)), at+1)
+	defer w.free()
 	found := map[Ref]Dispatch{}
 	w.run(found, [registers]bool{})
 	return found[at].Source == FromCases
@@ -102,6 +106,7 @@ type walk struct {
 	end     Ref    // after the last instruction
 	entered bool   // the first instruction is the function's entry
 	targets []bool // of jumps, from first on; nil if there are none
+	room    []bool // for targets
 
 	regs    [registers]value
 	origins []origin
@@ -112,10 +117,29 @@ type walk struct {
 	this [registers]bool
 }
 
+// walks have the memory of those that have ended: binaries have thousands of functions.
+var walks = sync.Pool{New: func() any { return new(walk) }}
+
+// walkOf returns a walk of instructions, without jumps. It is freed at the end.
+func walkOf(s *Set, b *Binary, first, end Ref) *walk {
+	w := walks.Get().(*walk)
+	*w = walk{code: s, binary: b, first: first, end: end, room: w.room, origins: w.origins[:0]}
+	return w
+}
+
+func (w *walk) free() {
+	w.code, w.binary, w.targets = nil, nil, nil
+	walks.Put(w)
+}
+
 func newWalk(s *Set, b *Binary, r *Range) *walk {
-	w := &walk{code: s, binary: b, first: b.From(r.Lo), end: b.From(r.Hi), entered: r.Start}
-	w.end = max(w.first, w.end)
-	w.targets = make([]bool, w.end-w.first)
+	first := b.From(r.Lo)
+	w := walkOf(s, b, first, max(first, b.From(r.Hi)))
+	w.entered = r.Start
+	n := int(w.end - w.first)
+	w.room = slices.Grow(w.room[:0], n)[:n]
+	clear(w.room)
+	w.targets = w.room
 	for at := w.first; at < w.end; at++ {
 		if c := s.Class(at); c == controlflow.Jump || c == controlflow.Conditional {
 			if to, ok := s.Target(at); ok && to-r.Lo < r.Hi-r.Lo {

@@ -42,6 +42,10 @@ func (r run) findFrames(b *binaries, c counts) (f frames, err error) {
 	if f.probes != nil {
 		place = f.probes.Place
 	}
-	f.by = tailcall.NewFull(f.graph, place)
+	full := tailcall.NewFull(f.graph, place)
+	if r.Product != Explanation {
+		full.Brief()
+	}
+	f.by = full
 	return f, nil
 }

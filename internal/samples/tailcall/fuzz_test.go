@@ -1,6 +1,9 @@
 package tailcall
 
 import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
@@ -65,7 +68,66 @@ func FuzzInfer(f *testing.F) {
 				leads(t, code, stack[i], jumps, stack[i+1])
 			}
 		}
+		checkEarly(t, g)
 	})
+}
+
+// checkEarly checks that verdicts that are found without the jumps of all binaries are those that are found with them.
+func checkEarly(t *testing.T, g *Graph) {
+	t.Helper()
+	w := &NewFull(g, nil).world
+	w.make()
+	sets := [][]function{nil, w.members(target{}), w.members(target{source: machinecode.FromTable, slot: 8})}
+	for f := range function(g.count) {
+		sets = append(sets, []function{f})
+	}
+	for i, callees := range sets {
+		of := target{}
+		if i == 2 {
+			of.source = machinecode.FromTable
+		}
+		for to := range function(g.count) {
+			early, late := w.early(callees, of, to, false), w.late(callees, of.rule(), to)
+			if early.rule != "" && (early.rule != late.rule || len(late.jumps) > 0) {
+				t.Fatalf("%d callees, to function %d: %s, with all jumps %s and %d jumps", len(callees), to, early.rule, late.rule, len(late.jumps))
+			}
+			if brief := w.early(callees, of, to, true); brief.rule != "" && len(late.jumps) > 0 {
+				t.Fatalf("%d callees, to function %d: %s where jumps do not matter, and there are %d", len(callees), to, brief.rule, len(late.jumps))
+			}
+		}
+	}
+}
+
+// TestEarly checks such verdicts for random code of jumps, some of them to where any of some pointers refers to.
+func TestEarly(t *testing.T) {
+	t.Parallel()
+	const base, size, functions = 0x401000, 32, 24
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		text := slices.Repeat([]byte{0x90}, functions*size)
+		p := &objfile.Program{Path: "prog", Segments: []objfile.Segment{{Addr: base, Size: uint64(len(text)), Offset: 0x1000, Exec: true}}}
+		for f := range functions {
+			at := f * size
+			p.Symbols = append(p.Symbols, objfile.TableSymbol{Symbol: objfile.Symbol{Name: string(rune('A' + f)), Addr: base + uint64(at), Size: size}, Func: true, Section: 1})
+			for range r.IntN(3) { // jmp to another
+				text[at] = 0xe9
+				binary.LittleEndian.PutUint32(text[at+1:], uint32(r.IntN(functions)*size-at-5))
+				at += 5
+			}
+			if r.IntN(6) == 0 {
+				copy(text[at:], "\x5d\xff\xe0") // pop %rbp; jmp *%rax
+			}
+			if r.IntN(4) == 0 {
+				p.Pointers = append(p.Pointers, objfile.Pointer{At: 0x500000 + uint64(f)*8, To: base + uint64(f*size)})
+			}
+		}
+		p.Code = []objfile.CodeSection{{Name: ".text", Index: 1, Addr: base, Data: text}}
+		code, err := machinecode.NewSet(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkEarly(t, NewGraph(code, nil))
+	}
 }
 
 // leads checks a chain of jumps, where there is one.

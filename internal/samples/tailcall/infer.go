@@ -97,6 +97,7 @@ type Full struct {
 	takes    map[function][]function // functions whose address a function takes, filled on demand
 	sites    map[ref]site            // instructions on stacks, filled on demand
 	world    world
+	brief    bool // see Brief
 }
 
 // NewFull returns an inferrer over a graph. It is not safe for concurrent use. Place
@@ -116,6 +117,10 @@ func NewFull(g *Graph, place func(at machinecode.Ref) uint64) *Full {
 	f.world = world{graph: g, known: &f.all, place: place}
 	return f
 }
+
+// Brief lets Infer not tell an ambiguous chain from a direct call, where no branches were sampled: neither has jumps to be
+// restored, and the difference takes much of the time of short recordings.
+func (f *Full) Brief() { f.brief = true }
 
 // Infer returns the jumps between stack[i] and stack[i+1] and the rule that found
 // them, or why there are none; known reports that nothing else is missing.
@@ -147,7 +152,7 @@ func (f *Full) inferWithin(stack []ref, i, jumps int) verdict {
 		return l
 	}
 	if v.rule == Unknown || v.rule == Ambiguous {
-		if w := f.world.infer(stack[i], f.function(stack[i+1])); w.rule != Unknown {
+		if w := f.world.infer(stack[i], f.function(stack[i+1]), f.brief && f.evidence.empty()); w.rule != Unknown {
 			return w
 		}
 	}

@@ -34,10 +34,12 @@ type world struct {
 	place func(ref) uint64
 
 	made       bool
+	followed   bool // jumps and jumpers are made
 	dispatches map[*machinecode.Range]map[ref]machinecode.Dispatch
 	sets       map[target][]function
 	classes    map[string]*class
 	free       []function // that any pointer may refer to, ascending
+	pointed    *bool      // see anywhere, nil if it is not known yet
 	virtual    map[function]bool
 	jumps      map[function][]hop
 	jumpers    map[target][]function // functions that contain a jump
@@ -78,25 +80,27 @@ type classTable struct {
 	table  machinecode.VirtualTable
 }
 
-// infer finds the jumps that are missing between a call and a function.
-func (w *world) infer(call ref, to function) verdict {
+// infer finds the jumps that are missing between a call and a function. If brief, the reason why there are none does not
+// matter, and the same call always asks so.
+func (w *world) infer(call ref, to function, brief bool) verdict {
 	w.make()
 	v, ok := w.verdicts[gap{call, to}]
 	if !ok {
-		v = w.find(call, to)
+		v = w.find(call, to, brief)
 		w.verdicts[gap{call, to}] = v
 	}
 	return v
 }
 
-func (w *world) find(call ref, to function) verdict {
+func (w *world) find(call ref, to function, brief bool) verdict {
 	g := w.graph
 	var callees []function
+	var t target
 	rule := RuleVirtual
 	if f := g.target(call); f != none {
 		callees = []function{f}
 	} else if g.code.Class(call) == controlflow.IndirectCall {
-		t := w.targetOf(call)
+		t = w.targetOf(call)
 		callees, rule = w.members(t), t.rule()
 		for _, f := range g.called[call] {
 			if _, found := slices.BinarySearch(callees, f); !found {
@@ -104,6 +108,15 @@ func (w *world) find(call ref, to function) verdict {
 			}
 		}
 	}
+	if v := w.early(callees, t, to, brief); v.rule != "" {
+		return v
+	}
+	return w.late(callees, rule, to)
+}
+
+// late returns the verdict of a call of one of some functions by all jumps.
+func (w *world) late(callees []function, rule string, to function) verdict {
+	w.follow()
 	a := w.waysTo(to).from(callees)
 	v := a.verdict(rule)
 	switch {
@@ -113,11 +126,76 @@ func (w *world) find(call ref, to function) verdict {
 		return verdict{rule: Direct}
 	}
 	for _, j := range v.jumps {
-		if g.code.Class(j) == controlflow.IndirectJump && w.targetOf(j).rule() == RuleAddress {
+		if w.graph.code.Class(j) == controlflow.IndirectJump && w.targetOf(j).rule() == RuleAddress {
 			v.rule = RuleAddress
 		}
 	}
 	return v
+}
+
+// early returns the verdict of a call of one of some functions where it does not depend on the jumps to computed addresses of
+// all binaries, which would take much of the time of a short recording. Its rule is "" if it does.
+func (w *world) early(callees []function, t target, to function, brief bool) verdict {
+	if len(callees) == 0 {
+		return verdict{rule: Unknown}
+	}
+	if _, direct := slices.BinarySearch(callees, to); direct && brief {
+		return verdict{rule: Direct} // or else ambiguous
+	}
+	reach := w.known.reaching(to).reach
+	pointed := func() bool {
+		return slices.ContainsFunc(w.members(target{}), reach.has) && w.anywhere()
+	}
+	// A jump to where any pointer may refer to makes a second path, as each of those functions may be entered by another.
+	switch leads := slices.ContainsFunc(callees, reach.has); {
+	case len(callees) > 1:
+		if leads && t.source == machinecode.FromPointer && pointed() {
+			return verdict{rule: Ambiguous}
+		}
+	case leads:
+		if w.known.between(callees[0], to).ways > 1 {
+			return verdict{rule: Ambiguous}
+		}
+	default:
+		switch some, wild := w.leaves(callees[0]); {
+		case !some:
+			return verdict{rule: Unknown}
+		case wild && pointed():
+			return verdict{rule: Ambiguous}
+		}
+	}
+	return verdict{}
+}
+
+// anywhere reports whether a function that any pointer may refer to jumps to where any pointer may refer to.
+func (w *world) anywhere() bool {
+	if w.pointed == nil {
+		found := slices.ContainsFunc(w.graph.code.IndirectJumps(), func(at ref) bool {
+			_, free := slices.BinarySearch(w.free, w.graph.function(at))
+			return free && !w.graph.code.OfSwitch(at) && w.targetOf(at).source == machinecode.FromPointer
+		})
+		w.pointed = &found
+	}
+	return *w.pointed
+}
+
+// leaves reports whether a function, or one that it reaches by tail calls, jumps to a computed address, and whether that may
+// be any that a pointer refers to.
+func (w *world) leaves(f function) (some, wild bool) {
+	jumps := w.graph.code.IndirectJumps()
+	for _, r := range w.known.edges.reached(f) {
+		for _, p := range w.graph.pieces[r] {
+			b := w.graph.code.Binaries()[p.binary]
+			k, _ := slices.BinarySearch(jumps, b.From(p.rng.Lo))
+			for end := b.From(p.rng.Hi); k < len(jumps) && jumps[k] < end; k++ {
+				if at := jumps[k]; !w.graph.code.OfSwitch(at) {
+					some = true
+					wild = wild || w.targetOf(at).source == machinecode.FromPointer
+				}
+			}
+		}
+	}
+	return some, wild
 }
 
 func (t target) rule() string {
@@ -139,6 +217,14 @@ func (w *world) make() {
 	w.ways, w.verdicts = map[function]*ways{}, map[gap]verdict{}
 	w.readClasses()
 	w.readPointers()
+}
+
+// follow reads the jumps to computed addresses of all binaries.
+func (w *world) follow() {
+	if w.followed {
+		return
+	}
+	w.followed = true
 	for _, at := range w.graph.code.IndirectJumps() {
 		if w.graph.code.OfSwitch(at) {
 			continue
