@@ -23,7 +23,7 @@ func TimedFlags(m Machine) []string {
 func timedMembers(m Machine) []string {
 	out := []string{
 		m.source("timed_exit"), "timed_slow.c", "timed_mark.c", "timed_scope.c", "timed_stack.c", "timed_region.c", "timed_switch.c", m.source("timed_switch"), "timed_usage.c", "timed_wait.c", "timed_clock.c", "timed_family.c", "timed_signal.c", "timed_tsc.c", "timed_stamp.c",
-		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_open.c", "timed_walk.c", "timed_arrive.c", m.source("timed_arrive"), m.source("timed_depart"), "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "timed_services.S", m.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
+		"timed_queue.c", "timed_log.c", "timed_table.c", "timed_file.c", "bus.c", "leader.c", "timed_module.c", "timed_words.c", "timed_window.c", "timed_masked_" + string(m) + ".c", "timed_channel.c", "timed_control.c", "timed_frame.c", "timed_open.c", "timed_ask.c", "timed_walk.c", "timed_arrive.c", m.source("timed_arrive"), m.source("timed_depart"), "timed_snapshot.c", "timed_callback.c", "timed_start.c", "timed_preinit.c", "timed_services.S", m.source("tree_enter"), "tree.c", "tree_log.c", "timed_local.c",
 	}
 	return append(out, ownMembers(m)...)
 }
@@ -38,7 +38,9 @@ func ownMembers(m Machine) []string {
 
 // onOwnThreads are the sources whose functions run in threads of the runtime, at its start, or for a moment: no stack of the
 // program is looked at while it has their frames, so they need no unwind tables.
-var onOwnThreads = []string{"timed_control.c", "timed_family.c", "timed_wait.c", "timed_module.c", "timed_words.c", "leader.c"}
+var onOwnThreads = []string{
+	"timed_control.c", "timed_family.c", "timed_wait.c", "timed_module.c", "timed_words.c", "leader.c", "timed_open.c", "timed_file.c", "timed_table.c", "timed_clock.c",
+}
 
 // flightMembers returns those of the flight recorder.
 func flightMembers(m Machine) []string { return []string{m.source("flight"), "flight.c"} }

@@ -12,6 +12,7 @@
  *   timed_frame.c   frames of the program
  *   timed_arrive.c  calls that exceptions have left
  *   timed_open.c    calls that have not ended
+ *   timed_ask.c     threads that ask for a look at them, and wait
  *   timed_walk.c    stacks by unwind tables
  *   timed_snapshot.c  a stack that the program requests
  *   timed_callback.c  callbacks of the program for its spikes

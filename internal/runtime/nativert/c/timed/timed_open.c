@@ -499,28 +499,6 @@ void __cairn_open_look(struct process *p, int last) {
   o->next = now + most(least((__cairn_cpu(THREAD_CPU) - cpu) * COST, PAUSE), MS);
 }
 
-/* ask lets the writer look at all threads at once, and waits until it has, for some ms at most. */
-void __cairn_open_ask(struct process *p, u32 longest) {
-  u64 ts[2] = {0, MS};
-  u32 asked = add(&p->open.asked, 1) + 1;
-  store(&p->open.wanted, 1);
-  __cairn_wake(p);
-  for (u32 i = 0; i < longest && (i32)(load(&p->open.answered) - asked) < 0; i++) sys4(SYS_clock_nanosleep, MONOTONIC, 0, ts, 0);
-}
-
-/* cancel lets the writer look at the threads before one of them is cancelled: it unwinds without
- * arriving anywhere, and of calls that waited for less than the threshold at a time nothing is known
- * then. Many may be cancelled in a row: one look is for all of them. */
-void __cairn_cancel(void) {
-  enum { LONGEST = 200 }; /* ms, of which a crowded machine needs many */
-  struct process *p = __cairn_state;
-  if (!p || p->off || p->stacks.trees || load(&p->set.quiet) || !load(word(p, ALIVE)) || (p->check_pid && (i32)sys0(SYS_getpid) != p->pid)) return;
-  u64 now = __cairn_now(p);
-  if (now - load(&p->open.cancelled) < load(&p->set.threshold) / 4) return;
-  store(&p->open.cancelled, now);
-  __cairn_open_ask(p, LONGEST);
-}
-
 /* pause returns how long the writer may sleep until the next look. */
 u64 __cairn_open_pause(struct process *p, u64 pause) {
   if (load(&p->open.asked) != p->open.answered) return 0;
