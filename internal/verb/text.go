@@ -2,21 +2,10 @@ package verb
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/cairnprof/cairn/internal/report"
 )
-
-// MaxDotLabel is the maximum length of a name in a drawing before its middle is cut.
-const MaxDotLabel = 60
-
-// DotEscape quotes s for a dot string, in which "&lt;" and the like are entities.
-func DotEscape(s string) string {
-	return strings.NewReplacer("&", "&amp;", `\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
-}
 
 // TrimPath returns the text of err without the path at its start.
 func TrimPath(err error, path string) string {
@@ -29,15 +18,6 @@ func AtLeast(inexact bool) string {
 		return ">= "
 	}
 	return ""
-}
-
-// SourceText returns file:line as far as they are known.
-func SourceText(file string, line int) string {
-	file = report.Printable(file)
-	if file == "" || line == 0 {
-		return file
-	}
-	return fmt.Sprintf("%s:%d", file, line)
 }
 
 // Written reports whether a source file in the debug information of a program may exist: not those that cairn and

@@ -196,10 +196,8 @@ func accountRows(trie *calltrie.Trie, logs *logset.Set, filter verb.NameFilter, 
 		if fn.Calls == 0 {
 			continue
 		}
-		known := logs.Funcs[fn.Func]
-		known.Name = logs.Symbol(fn.Func)
-		if filter.Match(known.Name) {
-			rows = append(rows, accountRow{fn, known, logs.Name(fn.Func), waits[fn.Func]})
+		if known, shown := logs.Describe(fn.Func); filter.Match(known.Name) {
+			rows = append(rows, accountRow{fn, known, shown, waits[fn.Func]})
 		}
 	}
 	return rows
@@ -300,7 +298,7 @@ func (f *accountFlags) table(rows []accountRow, logs *logset.Set, split *waiting
 			}
 			cells = append(cells, report.Cell{Text: text, Color: report.Amber})
 		}
-		table.Add(append(cells, report.Text(r.shown), report.Cell{Text: verb.SourceText(r.File, r.Line), Color: report.Dim})...)
+		table.Add(append(cells, report.Text(r.shown), report.Cell{Text: report.SourceText(r.File, r.Line), Color: report.Dim})...)
 	}
 	return table
 }
@@ -360,39 +358,6 @@ type unitJSON struct {
 
 func unitOf(c *calllog.Clock) unitJSON { return unitJSON{c.Unit(), c.Step} }
 
-// costsJSON is Costs in JSON, in the unit that the document names.
-type costsJSON struct {
-	Calls uint64 `json:"calls"`
-	*spreadJSON
-	Max    *uint64 `json:"max,omitempty"`
-	Total  uint64  `json:"total"`
-	Sum    uint64  `json:"sum"`
-	Self   uint64  `json:"self"`
-	NoExit uint64  `json:"no_exit,omitempty"`
-	Open   uint64  `json:"open,omitempty"`
-	// Inferred are calls that a jump at the end of the caller made.
-	Inferred uint64 `json:"inferred,omitempty"`
-}
-
-// spreadJSON is the times of single calls, where they are known.
-type spreadJSON struct {
-	Min    uint64 `json:"min"`
-	Median uint64 `json:"median"`
-	P90    uint64 `json:"p90"`
-	P99    uint64 `json:"p99"`
-}
-
-func costsToJSON(c *account.Costs) costsJSON {
-	out := costsJSON{c.Calls, nil, nil, c.Total, c.TotalRaw, c.Self, c.Deduced, c.Open, c.Inferred}
-	if c.Spread {
-		out.spreadJSON = &spreadJSON{c.Min, c.Median, c.P90, c.P99}
-	}
-	if c.Spread || c.Max > 0 {
-		out.Max = &c.Max
-	}
-	return out
-}
-
 func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, clock *calllog.Clock) error {
 	type functionJSON struct {
 		ID        uint32 `json:"id"`
@@ -401,7 +366,7 @@ func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, clock *call
 		Object    string `json:"object,omitempty"`
 		File      string `json:"file,omitempty"`
 		Line      int    `json:"line,omitempty"`
-		costsJSON
+		account.CostsJSON
 		waitJSON
 	}
 	type tableJSON struct {
@@ -413,7 +378,7 @@ func (f *accountFlags) writeJSON(w io.Writer, tables []accountTable, clock *call
 		list := make([]functionJSON, len(rows))
 		for i := range rows {
 			r := &rows[i]
-			list[i] = functionJSON{uint32(r.Function.Func), r.Name, r.shown, r.Object, r.File, r.Line, costsToJSON(&r.Costs), waitJSON{r.Wait, r.waits.Idle, r.waits.Total}}
+			list[i] = functionJSON{uint32(r.Function.Func), r.Name, r.shown, r.Object, r.File, r.Line, r.Costs.JSON(), waitJSON{r.Wait, r.waits.Idle, r.waits.Total}}
 		}
 		return list
 	}

@@ -124,7 +124,7 @@ func (f *XRayMapFlags) table(w io.Writer, o *symbolize.Object, style report.Styl
 			always = "yes"
 		}
 		t.Add(report.Text(strconv.FormatUint(uint64(id), 10)), report.Text(hexAddress(sled.Address)), report.Text(sled.Kind.String()),
-			report.Text(always), report.Text(strconv.Itoa(int(sled.Version))), report.Text(names.Show(o.Funcs.Name(id))), report.Text(verb.SourceText(fn.File, fn.Line)))
+			report.Text(always), report.Text(strconv.Itoa(int(sled.Version))), report.Text(names.Show(o.Funcs.Name(id))), report.Text(report.SourceText(fn.File, fn.Line)))
 	}
 	return t.Write(w, style)
 }

@@ -318,7 +318,7 @@ func share(part, whole uint64) string {
 // stackJSON is a stack in JSON. Times are in the document's unit.
 type stackJSON struct {
 	Thread *threadJSON `json:"thread,omitempty"`
-	costsJSON
+	account.CostsJSON
 	waitJSON
 	Frames []frameJSON `json:"frames"` // outermost first
 }
@@ -375,7 +375,7 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *logset.Set, lists []*stackList
 func (l *stackList) json(set *logset.Set, id calltrie.NodeID) *stackJSON {
 	n := &l.Trie.Node(id).Stats
 	costs := account.NewCosts(n, n.Total)
-	out := &stackJSON{costsJSON: costsToJSON(&costs), waitJSON: l.waitJSON(id)}
+	out := &stackJSON{CostsJSON: costs.JSON(), waitJSON: l.waitJSON(id)}
 	if th := l.Thread; th != nil {
 		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID, th.Thread.Thread.Stack}
 	}

@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"github.com/cairnprof/cairn/internal/gobuild"
-	"github.com/cairnprof/cairn/internal/runtime/goruntime"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/runtime/goruntime"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )

@@ -62,7 +62,7 @@ func graphDot(w io.Writer, p *prof.Profile, g *callgraph.Graph, names *report.Na
   edge [color="#586e75", fontname="monospace", fontsize=8];
 `)
 	for i, n := range g.Nodes {
-		label, extra := verb.DotEscape(report.Shorten(names.Show(n.Name), verb.MaxDotLabel)), ""
+		label, extra := report.DotEscape(report.Shorten(names.Show(n.Name), report.MaxDotLabel)), ""
 		if n.Module < 0 {
 			extra = `, style="rounded,dashed"`
 		} else if c := &p.Modules[n.Module].Counts[n.Func]; c.Calls > 0 {

@@ -58,7 +58,7 @@ func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []cover
 
 func (f *coveredFlags) writeFuncBlocks(w io.Writer, fn shownFunc, style report.Style) error {
 	file, line := fn.module.Definition(fn.fn)
-	fmt.Fprintf(w, "%s  %s\n", style.Paint(report.Bold, fn.name), style.Paint(report.Dim, verb.SourceText(file, line)))
+	fmt.Fprintf(w, "%s  %s\n", style.Paint(report.Bold, fn.name), style.Paint(report.Dim, report.SourceText(file, line)))
 	table := report.Table{Columns: []report.Column{{}, {Align: report.Right}, {}, {Shrink: report.ShortenPath}}}
 	for b := range coverage.Blocks(fn.fn) {
 		hot := fn.counts.Covered(b.Index)

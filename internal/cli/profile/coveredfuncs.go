@@ -42,7 +42,7 @@ func (f *coveredFlags) functions(modules []coverage.Module, names *report.Names)
 		}
 		l := byKey[key]
 		if l == nil {
-			l = &listedFunc{name: fn.name, source: verb.SourceText(file, line)}
+			l = &listedFunc{name: fn.name, source: report.SourceText(file, line)}
 			byKey[key] = l
 			list = append(list, l)
 		}
@@ -151,7 +151,7 @@ func (f *coveredFlags) addAbsent(l *funcList, missing []absentFunc) {
 		}
 		if a.unknown == f.unknown && (f.unknown || (a.runs > 0) != f.missed) {
 			l.json = append(l.json, a.json())
-			l.table.Add(report.Text(a.name), report.Cell{Text: verb.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
+			l.table.Add(report.Text(a.name), report.Cell{Text: report.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (f *shownFunc) write(w io.Writer, style report.Style, withModule bool) erro
 	if withModule {
 		field("Module", "%s", report.Printable(f.module.Module.Module))
 	}
-	if src := verb.SourceText(f.module.Definition(f.fn)); src != "" {
+	if src := report.SourceText(f.module.Definition(f.fn)); src != "" {
 		field("Source Info", "%s", src)
 	}
 	switch {
@@ -340,7 +340,7 @@ func blocksJSON(fn *prof.Func, c *prof.Counts) []blockJSON {
 func spanText(sp coverage.Span) string {
 	text := strconv.Itoa(sp.From)
 	if sp.File != "" {
-		text = verb.SourceText(sp.File, sp.From)
+		text = report.SourceText(sp.File, sp.From)
 	}
 	if sp.From == sp.To {
 		return text

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/calls/account"
-	"github.com/cairnprof/cairn/internal/cli/calls"
+	"github.com/cairnprof/cairn/internal/calls/costgraph"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/stablesort"
@@ -26,9 +26,9 @@ func (f *profgenFlags) ofCalls(s *verb.Streams, graph *profgen.CallGraph) func(i
 	case f.json:
 		return g.json
 	case f.format == formatDot:
-		return func(w io.Writer) error { return calls.WriteDot(w, g.drawing()) }
+		return func(w io.Writer) error { return costgraph.WriteDot(w, g.drawing()) }
 	case f.format == formatMermaid:
-		return func(w io.Writer) error { return calls.WriteMermaid(w, g.drawing()) }
+		return func(w io.Writer) error { return costgraph.WriteMermaid(w, g.drawing()) }
 	}
 	return g.table
 }
@@ -73,12 +73,12 @@ func (g callWriter) table(w io.Writer) error {
 
 // drawing returns the graph as cairn callgraph draws it: by samples and calls, or by calls
 // alone where there are no stacks, or by samples alone where there are no branches.
-func (g callWriter) drawing() *calls.CostGraph {
+func (g callWriter) drawing() *costgraph.Graph {
 	key := func(name string) *account.Key {
 		k, _ := account.FindKey(name)
 		return &k
 	}
-	d := &calls.CostGraph{Unit: "samples", Label: key("total"), EdgeLabel: key("calls"), Shade: key("self")}
+	d := &costgraph.Graph{Unit: "samples", Label: key("total"), EdgeLabel: key("calls"), Shade: key("self")}
 	if g.Samples == 0 {
 		d.Label, d.Shade = key("calls"), key("calls")
 	}
@@ -91,7 +91,7 @@ func (g callWriter) drawing() *calls.CostGraph {
 	node := func(i int) int {
 		if at[i] == 0 {
 			n := &g.Nodes[i]
-			d.Nodes = append(d.Nodes, calls.GraphNode{
+			d.Nodes = append(d.Nodes, costgraph.Node{
 				Function: account.Function{Func: n.ID, Costs: account.Costs{Calls: n.Calls, Total: n.Total, Self: n.Self}},
 				Func:     n.Func, Shown: g.names.Show(n.Name), Outside: n.Outside,
 			})
@@ -101,7 +101,7 @@ func (g callWriter) drawing() *calls.CostGraph {
 	}
 	for i := range g.Edges {
 		e := &g.Edges[i]
-		d.Edges = append(d.Edges, calls.GraphEdge{
+		d.Edges = append(d.Edges, costgraph.Edge{
 			From: node(e.Caller), To: node(e.Callee), Costs: account.Costs{Calls: e.Calls, Total: e.Samples, Self: weight(e)},
 			Kind: edgeKind(e), Inferred: e.Inferred(),
 		})

@@ -280,6 +280,13 @@ func (t *Set) Name(id calllog.FuncID) string {
 	return text
 }
 
+// Describe returns what is known of a function, with its symbol as the name, and the name to display.
+func (t *Set) Describe(id calllog.FuncID) (fn calllog.Func, shown string) {
+	fn = t.Funcs[id]
+	fn.Name = t.Symbol(id)
+	return fn, t.Name(id)
+}
+
 // Duration is a time for people.
 func (t *Set) Duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
 
@@ -289,7 +296,7 @@ func (t *Set) Sum(n uint64) string { return report.CoarseSum(n, t.Clock.Step, t.
 // Place is where a function is declared, file:line, "" if not known.
 func (t *Set) Place(id calllog.FuncID) string {
 	fn := t.Funcs[id]
-	return verb.SourceText(fn.File, fn.Line)
+	return report.SourceText(fn.File, fn.Line)
 }
 
 // WaitOf returns what the caller of a function waits for, "" if it is a function of the program.

@@ -1,4 +1,4 @@
-package calls
+package costgraph
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
 func compareBy(k *account.Key, a, b *account.Costs) int { return cmp.Compare(k.Of(a), k.Of(b)) }
@@ -37,18 +36,16 @@ var (
 )
 
 // nodeLines are the lines of a node's label.
-func (g *CostGraph) nodeLines(n *GraphNode) []string {
-	lines := []string{report.Shorten(n.Shown, verb.MaxDotLabel)}
+func (g *Graph) nodeLines(n *Node) []string {
+	lines := []string{report.Shorten(n.Shown, report.MaxDotLabel)}
 	if g.Label != nil && !n.Outside {
-		lines = append(lines, labelText(g.Label, &n.Costs, g.unit()))
+		lines = append(lines, g.labelText(g.Label, &n.Costs))
 	}
 	return lines
 }
 
-func (g *CostGraph) unit() unitJSON { return unitJSON{g.Unit, g.Step} }
-
 // edgeLines are the lines of an edge's label.
-func (g *CostGraph) edgeLines(e *GraphEdge) []string {
+func (g *Graph) edgeLines(e *Edge) []string {
 	var lines []string
 	if g.EdgeLabel != nil {
 		lines = append(lines, g.EdgeLabel.Text(&e.Costs, g.Unit, g.Step))
@@ -63,7 +60,7 @@ func (g *CostGraph) edgeLines(e *GraphEdge) []string {
 }
 
 // legend describes the content of a drawing.
-func (g *CostGraph) legend() string {
+func (g *Graph) legend() string {
 	var parts []string
 	for _, p := range []struct {
 		what string
@@ -77,14 +74,14 @@ func (g *CostGraph) legend() string {
 }
 
 // labelText formats a number with its name.
-func labelText(k *account.Key, c *account.Costs, unit unitJSON) string {
+func (g *Graph) labelText(k *account.Key, c *account.Costs) string {
 	if k.Name == "calls" && c.Calls == 1 {
 		return "1 call"
 	}
 	if k.Name == "calls" {
 		return report.Count(c.Calls) + " calls"
 	}
-	text := k.Text(c, unit.Unit, unit.Step)
+	text := k.Text(c, g.Unit, g.Step)
 	if text == "" {
 		return k.Name + " not known"
 	}
@@ -92,7 +89,7 @@ func labelText(k *account.Key, c *account.Costs, unit unitJSON) string {
 }
 
 // WriteDot writes the graph for Graphviz.
-func WriteDot(w io.Writer, g *CostGraph) error {
+func WriteDot(w io.Writer, g *Graph) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(`digraph calls {
   rankdir=LR;
@@ -105,20 +102,20 @@ func WriteDot(w io.Writer, g *CostGraph) error {
 		n := &g.Nodes[i]
 		lines := g.nodeLines(n)
 		for k := range lines {
-			lines[k] = verb.DotEscape(lines[k])
+			lines[k] = report.DotEscape(lines[k])
 		}
 		extra := ""
 		if n.Outside {
 			extra = `, style="rounded,dashed"`
 		}
 		fmt.Fprintf(b, "  n%d [label=\"%s\", tooltip=\"%s\", fillcolor=\"%s\"%s];\n", i,
-			strings.Join(lines, `\n`), verb.DotEscape(nodeTip(n)), mixColor(nodeCold, nodeHot, nodeShade(&n.Costs)), extra)
+			strings.Join(lines, `\n`), report.DotEscape(nodeTip(n)), mixColor(nodeCold, nodeHot, nodeShade(&n.Costs)), extra)
 	}
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		label := ""
 		if lines := g.edgeLines(e); len(lines) > 0 {
-			label = fmt.Sprintf("label=\"%s\", ", verb.DotEscape(strings.Join(lines, "\n")))
+			label = fmt.Sprintf("label=\"%s\", ", report.DotEscape(strings.Join(lines, "\n")))
 		}
 		if e.Inferred {
 			label += "style=dashed, "
@@ -131,15 +128,15 @@ func WriteDot(w io.Writer, g *CostGraph) error {
 }
 
 // nodeTip is the tooltip of a node: its full name.
-func nodeTip(n *GraphNode) string {
-	if place := verb.SourceText(n.File, n.Line); place != "" {
+func nodeTip(n *Node) string {
+	if place := report.SourceText(n.File, n.Line); place != "" {
 		return n.Shown + " " + place
 	}
 	return n.Shown
 }
 
 // WriteMermaid writes the graph as a Mermaid flow chart, as wikis draw it.
-func WriteMermaid(w io.Writer, g *CostGraph) error {
+func WriteMermaid(w io.Writer, g *Graph) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("flowchart LR\n")
 	nodeShade, edgeShade := g.shades()
@@ -190,7 +187,8 @@ func mermaidText(s string) string {
 	return b.String()
 }
 
-func writeGraphJSON(w io.Writer, g *CostGraph) error {
+// WriteJSON writes all costs of the graph.
+func WriteJSON(w io.Writer, g *Graph) error {
 	type nodeJSON struct {
 		ID        *uint32 `json:"id"` // of the function; null for the outside
 		Name      string  `json:"name"`
@@ -198,18 +196,19 @@ func writeGraphJSON(w io.Writer, g *CostGraph) error {
 		File      string  `json:"file,omitempty"`
 		Line      int     `json:"line,omitempty"`
 		Outside   bool    `json:"outside,omitempty"`
-		*costsJSON
+		*account.CostsJSON
 	}
 	type edgeJSON struct {
 		From *uint32 `json:"from"`
 		To   *uint32 `json:"to"`
-		costsJSON
+		account.CostsJSON
 	}
 	out := struct {
-		unitJSON
+		Unit  string     `json:"unit"`
+		Step  uint64     `json:"step,omitempty"`
 		Nodes []nodeJSON `json:"nodes"`
 		Edges []edgeJSON `json:"edges"`
-	}{g.unit(), make([]nodeJSON, len(g.Nodes)), make([]edgeJSON, len(g.Edges))}
+	}{g.Unit, g.Step, make([]nodeJSON, len(g.Nodes)), make([]edgeJSON, len(g.Edges))}
 	id := func(i int) *uint32 {
 		if g.Nodes[i].Outside {
 			return nil
@@ -222,14 +221,14 @@ func writeGraphJSON(w io.Writer, g *CostGraph) error {
 		if n.Outside {
 			j.Name, j.Demangled = "[outside]", "[outside]"
 		} else {
-			costs := costsToJSON(&n.Costs)
-			j.costsJSON = &costs
+			costs := n.Costs.JSON()
+			j.CostsJSON = &costs
 		}
 		out.Nodes[i] = j
 	}
 	for i := range g.Edges {
 		e := &g.Edges[i]
-		out.Edges[i] = edgeJSON{id(e.From), id(e.To), costsToJSON(&e.Costs)}
+		out.Edges[i] = edgeJSON{id(e.From), id(e.To), e.Costs.JSON()}
 	}
 	return report.WriteJSON(w, out)
 }

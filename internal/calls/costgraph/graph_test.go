@@ -1,4 +1,4 @@
-package calls
+package costgraph
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // hostileNames are names that would end a label or mean something in one.
@@ -26,13 +25,13 @@ var hostileNames = []string{
 }
 
 // graphOf returns a graph of functions with these names, each calling the next.
-func graphOf(names ...string) *CostGraph {
+func graphOf(names ...string) *Graph {
 	calls, _ := account.FindKey("calls")
-	g := &CostGraph{Unit: "ns", Label: &calls, EdgeLabel: &calls, Shade: &calls}
+	g := &Graph{Unit: "ns", Label: &calls, EdgeLabel: &calls, Shade: &calls}
 	for i, name := range names {
 		costs := account.Costs{Calls: uint64(i + 1)}
-		g.Nodes = append(g.Nodes, GraphNode{Shown: report.Printable(name), Function: account.Function{Costs: costs}})
-		g.Edges = append(g.Edges, GraphEdge{From: i, To: (i + 1) % len(names), Costs: costs})
+		g.Nodes = append(g.Nodes, Node{Shown: report.Printable(name), Function: account.Function{Costs: costs}})
+		g.Edges = append(g.Edges, Edge{From: i, To: (i + 1) % len(names), Costs: costs})
 	}
 	return g
 }
@@ -41,7 +40,7 @@ func graphOf(names ...string) *CostGraph {
 func wantLabels(names []string) []string {
 	var want []string
 	for i, name := range names {
-		want = append(want, report.Shorten(report.Printable(name), verb.MaxDotLabel), report.Plural(i+1, "call"))
+		want = append(want, report.Shorten(report.Printable(name), report.MaxDotLabel), report.Plural(i+1, "call"))
 	}
 	return want
 }
