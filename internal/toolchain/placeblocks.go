@@ -14,7 +14,6 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/report"
@@ -133,11 +132,11 @@ func openMapped(path string) mappedProgram {
 		return p
 	}
 	defer bin.Close()
-	if p.id, err = bin.BuildID(); err != nil {
+	if p.id, err = bin.RecordedID(); err != nil {
 		p.Why = "it has no build id, by which samples are attributed to it: link with -Wl,--build-id"
 		return p
 	}
-	p.id, p.machine = p.id[:min(len(p.id), wire.MaxBuildID)], bin.MachineName()
+	p.machine = bin.MachineName()
 	if p.symbols, err = bin.LinkSymbols(); err != nil {
 		p.Why = err.Error()
 	} else if len(p.symbols) == 0 {

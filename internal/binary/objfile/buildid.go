@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -45,6 +46,13 @@ func (f *File) BuildID() (prof.BuildID, error) {
 		}
 	}
 	return "", fmt.Errorf("%s: %w", f.path, ErrNoBuildID)
+}
+
+// RecordedID returns as much of BuildID as raw files, logs, maps and profiles have. Linkers write longer ones when they are
+// given as such: --build-id=0x...
+func (f *File) RecordedID() (prof.BuildID, error) {
+	id, err := f.BuildID()
+	return id[:min(len(id), wire.MaxBuildID)], err
 }
 
 // findBuildID walks a sequence of notes: u32 name size, u32 descriptor size,

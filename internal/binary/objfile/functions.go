@@ -36,7 +36,7 @@ const (
 // 0. Without a build id the error is ErrNoBuildID, without functions ErrNoFunctions, both
 // prefixed with the path.
 func (f *File) FunctionMap() (*prof.Map, error) {
-	id, err := f.BuildID()
+	id, err := f.RecordedID()
 	if err != nil {
 		return nil, err
 	}

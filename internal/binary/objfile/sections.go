@@ -40,7 +40,7 @@ func (f *File) Entry() uint64 { return f.elf.Entry }
 // IdentifiedMap is FunctionMap that also accepts a module without a build id. It then uses the
 // first 20 bytes of the SHA-256 of the whole file instead; derived reports this.
 func (f *File) IdentifiedMap() (m *prof.Map, derived bool, err error) {
-	id, err := f.BuildID()
+	id, err := f.RecordedID()
 	if errors.Is(err, ErrNoBuildID) {
 		derived = true
 		id, err = f.contentID()

@@ -224,7 +224,7 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 	if e.bin, err = objfile.Open(f.binary); err != nil {
 		return nil, err
 	}
-	id, err := gather.RecordedID(e.bin)
+	id, err := e.bin.RecordedID()
 	if err == nil || errors.Is(err, objfile.ErrNoBuildID) {
 		e.same, err = err == nil && id == m.BuildID, nil
 	}
@@ -250,7 +250,7 @@ func (e *exporter) onPlain(binary string) error {
 	if err != nil {
 		return err
 	}
-	if id, err := gather.RecordedID(e.bin); err != nil || id != plain.BuildID {
+	if id, err := e.bin.RecordedID(); err != nil || id != plain.BuildID {
 		verb.Note(e.streams, "%s is not used: it is the map of another build than %s", path, binary)
 		return nil
 	}

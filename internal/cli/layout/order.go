@@ -317,7 +317,7 @@ func moduleOf(f *profile.ProfileFlags, p *prof.Profile, binary string) (*prof.Mo
 		if err != nil {
 			return nil, err
 		}
-		id, _ := bin.BuildID() // without one it is chosen by its name
+		id, _ := bin.RecordedID() // without one it is chosen by its name
 		bin.Close()
 		named := -1
 		for i := range p.Modules {

@@ -126,7 +126,7 @@ func isBuild(path string, id prof.BuildID) bool {
 		return false
 	}
 	defer bin.Close()
-	got, err := bin.BuildID()
+	got, err := bin.RecordedID()
 	return err == nil && got == id
 }
 

@@ -239,7 +239,7 @@ func openProgram(path string, m *prof.Module) (*linkedProgram, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := bin.BuildID()
+	id, err := bin.RecordedID()
 	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func openProgram(path string, m *prof.Module) (*linkedProgram, error) {
 		plain[i] = pages.Symbol(sym)
 	}
 	p := &linkedProgram{path: path, all: pages.FromSymbols(text, plain)}
-	if id != "" && m.BuildID == id[:min(len(id), len(m.BuildID))] {
+	if id != "" && m.BuildID == id {
 		p.Program = pages.Program{Layout: pages.FromMap(text, &m.Map), Match: pages.Same(&m.Map)}
 		if len(p.all.Funcs) < len(m.Funcs) { // stripped
 			p.all = p.Layout

@@ -241,7 +241,7 @@ func (r *reader) about(path string) binary {
 	}
 	var b binary
 	if bin, err := objfile.Open(path); err == nil { // an error is reported where the binary is read
-		b.id, _ = bin.BuildID()
+		b.id, _ = bin.RecordedID()
 		b.sleds = bin.Has("xray_instr_map")
 		bin.Close()
 	}

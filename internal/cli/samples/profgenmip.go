@@ -71,9 +71,9 @@ func (f *profgenFlags) readBlockMap() (*prof.Map, error) {
 		return nil, err
 	}
 	defer bin.Close()
-	if id, err := bin.BuildID(); err != nil {
+	if id, err := bin.RecordedID(); err != nil {
 		return nil, err
-	} else if id[:min(len(id), len(m.BuildID))] != m.BuildID {
+	} else if id != m.BuildID {
 		return nil, fmt.Errorf("%s: the map of another build (%s) than %s (%s)", path, m.BuildID.Short(), f.binaries[0], id.Short())
 	}
 	return m, nil

@@ -68,7 +68,7 @@ func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined
 			n.Close()
 			return nil, err
 		}
-		id, err := f.BuildID()
+		id, err := f.RecordedID()
 		if err != nil {
 			f.Close()
 			n.Close()
@@ -91,7 +91,7 @@ func (n *spikeNames) findBelow(id prof.BuildID) *objfile.File {
 			failed := func(path string, err error) { verb.Note(n.streams, "%s: %v", path, err) }
 			for _, path := range verb.Binaries(dir, failed) {
 				if f, err := objfile.Open(path); err == nil {
-					if id, err := f.BuildID(); err == nil && n.below[id] == "" {
+					if id, err := f.RecordedID(); err == nil && n.below[id] == "" {
 						n.below[id] = path
 					}
 					f.Close()
@@ -277,7 +277,7 @@ func (n *spikeNames) find(m *namedModule) *objfile.File {
 			why = append(why, err.Error())
 			continue
 		}
-		id, err := f.BuildID()
+		id, err := f.RecordedID()
 		switch {
 		case m.id == "":
 			if err == nil { // Go programs do not know theirs, and have one

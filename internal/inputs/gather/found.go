@@ -59,14 +59,8 @@ func Recorded(bin *objfile.File) (id prof.BuildID, ok bool, err error) {
 	if _, _, _, ok, err := bin.Section(wire.RawSection); !ok || err != nil || bin.Relocatable() {
 		return "", false, nil
 	}
-	id, err = RecordedID(bin)
+	id, err = bin.RecordedID()
 	return id, true, err
-}
-
-// RecordedID returns as much of a build id as raw files, maps and profiles hold.
-func RecordedID(bin *objfile.File) (prof.BuildID, error) {
-	id, err := bin.BuildID()
-	return id[:min(len(id), wire.MaxBuildID)], err
 }
 
 // foundModules returns the modules of the files below directories: of each build one, with the

@@ -99,7 +99,7 @@ func (in *Inputs) partsWithRuns(parts []string) (chosen []string) {
 			in.addError(part, rawfiles.Unreadable, verb.TrimPath(err, part))
 			continue
 		}
-		id, err := bin.BuildID()
+		id, err := bin.RecordedID()
 		bin.Close()
 		if err == nil && ran[id.String()] {
 			chosen = append(chosen, part)

@@ -18,7 +18,7 @@ func AddLines(modules []coverage.Module, path string) (id prof.BuildID, matched 
 		return "", false, err
 	}
 	defer bin.Close()
-	if id, err = RecordedID(bin); err != nil {
+	if id, err = bin.RecordedID(); err != nil {
 		return "", false, fmt.Errorf("%w: it cannot be matched with a profile (link with -Wl,--build-id)", err)
 	}
 	i := slices.IndexFunc(modules, func(m coverage.Module) bool { return m.BuildID == id })

@@ -75,7 +75,7 @@ func ReadBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: has a map (%s), but no records (%s): it is an object file, or a linker script removed them", path, wire.MapSection, wire.RawSection)
 	}
-	id, err := RecordedID(bin)
+	id, err := bin.RecordedID()
 	if errors.Is(err, objfile.ErrNoBuildID) {
 		return nil, fmt.Errorf("%w: link with -Wl,--build-id", err)
 	} else if err != nil {

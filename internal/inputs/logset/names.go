@@ -146,7 +146,7 @@ func insteadByID(path string, objects []tracelog.Object, instead map[string]stri
 		return false
 	}
 	defer f.Close()
-	id, err := f.BuildID()
+	id, err := f.RecordedID()
 	for _, o := range objects {
 		if err == nil && o.BuildID != "" && o.BuildID == string(id) {
 			instead[o.Path], any = path, true
@@ -158,7 +158,7 @@ func insteadByID(path string, objects []tracelog.Object, instead map[string]stri
 // insteadBelow adds the binaries below a directory that have the build ids of objects.
 func (t *Set) insteadBelow(dir string, objects []tracelog.Object, instead map[string]string) error {
 	found := binariesBelow(t.Streams, dir, func(f *objfile.File) (string, bool) {
-		id, err := f.BuildID()
+		id, err := f.RecordedID()
 		return string(id), err == nil
 	})
 	any := false
@@ -207,7 +207,7 @@ func withPrograms(s *verb.Streams, texts []string) (out []string, err error) {
 			continue
 		}
 		found := slices.Sorted(maps.Values(binariesBelow(s, text, func(f *objfile.File) (string, bool) {
-			id, err := f.BuildID()
+			id, err := f.RecordedID()
 			if err != nil {
 				return f.Path(), f.Has(sledSection)
 			}
@@ -236,7 +236,7 @@ func findProgram(path, id string, beside []string) string {
 		if err != nil {
 			continue
 		}
-		got, err := f.BuildID()
+		got, err := f.RecordedID()
 		f.Close()
 		if id == "" || err == nil && string(got) == id {
 			return p
