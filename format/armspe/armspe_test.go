@@ -1,6 +1,8 @@
 package armspe_test
 
 import (
+	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/cairnprof/cairn/format/armspe"
@@ -74,6 +76,57 @@ func TestRecords(t *testing.T) {
 		}
 		if tc.ok != ok || ok && last != tc.want {
 			t.Errorf("%s: %+v %t, want %+v", tc.name, last, ok, tc.want)
+		}
+	}
+}
+
+// TestRecorded reads records as processors wrote them. Their packets are in different orders: the first two were published with
+// perf's decoder (Neoverse N1), the third with the tests of a converter for pprof, the last in a report of WindowsPerf.
+func TestRecorded(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, in string
+		want     armspe.Record
+	}{
+		{
+			"mispredicted", "b0 0082f329eeb7ffc0 990200 980300 528200 4a01 b1 2482f329eeb7ffc0 000000000000 71 32a0d6783f070000",
+			armspe.Record{IsBranch: true, Mispredicted: true, Address: 0xffffb7ee29f38200, Target: 0xffffb7ee29f38224, Time: 7969191665714},
+		},
+		{
+			"mispredicted, not taken", "b0 0ce1202aeeb7ffc0 990200 980300 52c200 4a01 b1 10e1202aeeb7ffc0 000000000000 71 bca4d6783f070000",
+			armspe.Record{IsBranch: true, Mispredicted: true, NotTaken: true, Address: 0xffffb7ee2a20e10c, Target: 0xffffb7ee2a20e110, Time: 7969191666876},
+		},
+		{
+			"with a context", "b0 e0b0efed66baffc0 0000000000 65 0e000000 4a01 524200 991000 981100 b1 e4b0efed66baffc0 00000000000000000000000000000000 71 8d652f6a0a000000",
+			armspe.Record{IsBranch: true, NotTaken: true, Address: 0xffffba66edefb0e0, Target: 0xffffba66edefb0e4, Context: 14, HasContext: true, Time: 44731164045},
+		},
+		{
+			"the operation first", "4a01 b1 0000000000000080 4242 b0 2041c0adffff0080 980000 71 803ef746e9010000",
+			armspe.Record{IsBranch: true, NotTaken: true, Address: 0xffffadc04120, Time: 2101429616256},
+		},
+		{
+			"a load", "71aff90481000c0000 b0 00b6a9e4aaaa0080 4900 521600 990400 980800 b2 43da5de6aaaa0000 9a0100 b3 435a952c03080080 4300 01",
+			armspe.Record{Address: 0xaaaae4a9b600},
+		},
+	} {
+		b, err := hex.DecodeString(strings.ReplaceAll(tc.in, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d armspe.Decoder
+		var last armspe.Record
+		for len(b) > 0 {
+			p, whole := armspe.Parse(b, 0)
+			if !whole || p.Kind == armspe.Bad {
+				t.Fatalf("%s: %x is no packet", tc.name, b)
+			}
+			if r, ended := d.Add(p); ended {
+				last = r
+			}
+			b = b[p.Size:]
+		}
+		if last != tc.want || d.Begun() || d.Damaged() {
+			t.Errorf("%s: %+v, want %+v", tc.name, last, tc.want)
 		}
 	}
 }

@@ -50,6 +50,10 @@
 //	                          TestShares, TestSharesFrameless
 //	stacks in copies          the same program with frame pointers
 //	                          TestCopiedStacks
+//	recordings of others      perf report -D
+//	                          TestPublicRecordings
+//	flame graphs of texts     FlameGraph's stackcollapse
+//	                          TestStackcollapse
 //	predicted pages           valgrind: the pages from which instructions ran
 //	                          TestPages
 //
