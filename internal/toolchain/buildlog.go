@@ -34,6 +34,7 @@ type buildEvent struct {
 	Proof     *proofEvent    `json:",omitempty"` // of an object with probes
 	Laid      string         `json:",omitempty"` // a module that was linked in the order of a profile
 	Kept      *keptEvent     `json:",omitempty"` // a module for which the linker cannot do a part of that
+	Start     *keptEvent     `json:",omitempty"` // a module, and what was done for its start
 	Units     int            `json:",omitempty"` // number of source files of its code, if not 1
 	Bitcode   int            `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
 	Parsed    []string       `json:",omitempty"` // these files, if no link need be given the bitcode (-emit-llvm)
@@ -242,7 +243,7 @@ func (b *buildSummary) add(e *buildEvent) {
 			b.Proof = newProofSummary(b.Mode)
 		}
 		b.Proof.add(e.Proof)
-	case e.Split != nil, e.Laid != "", e.Kept != nil:
+	case e.Split != nil, e.Laid != "", e.Kept != nil, e.Start != nil:
 		if b.Use == nil {
 			b.Use = newUseSummary()
 		}

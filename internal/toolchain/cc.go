@@ -70,13 +70,14 @@ func (f *InstrumentFlags) RegisterUse(flags *pflag.FlagSet) {
 	flags.StringVar(&f.use.Profile, "use", "", "build without probes, and lay out code by this profile, a .mip `file`")
 	flags.BoolVar(&f.use.NoSplit, "no-split", false, "with --use: do not move blocks that never ran")
 	flags.StringVar(&f.use.DataOrder, "data-order", "", "with --use: also order variables and constants as in this `file`, which cairn order --data wrote (lld, gold)")
+	flags.BoolVar(&f.use.FastStart, "fast-start", false, "with --use: spare the dynamic linker work: link the C++ library into programs where no other code needs it, and pack relocations")
 	flags.StringVar(&f.use.Algorithm, "algorithm", string(order.Startup), "with --use: algorithm that orders functions, see cairn order")
 }
 
 // buildRules are those of the flags for builds.
 var buildRules = []verb.FlagRule{
 	verb.OnlyOne("map", "use").Because("map a build by a profile with its own map"),
-	verb.Needs("no-split", "use"), verb.Needs("data-order", "use"), verb.Needs("algorithm", "use"),
+	verb.Needs("no-split", "use"), verb.Needs("data-order", "use"), verb.Needs("algorithm", "use"), verb.Needs("fast-start", "use"),
 	verb.OnlyOne("lenient", "strict"),
 	verb.OnlyOne("counts", "max").Because("--counts measures no time"),
 	verb.Together("groups", "group").Because("the number of groups, and the group to instrument"),

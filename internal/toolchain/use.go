@@ -42,6 +42,8 @@ type useOptions struct {
 
 	DataOrder  string `json:"data_order,omitempty"`  // absolute path of an order file with data
 	DataDigest string `json:"data_digest,omitempty"` // of its content
+
+	FastStart bool `json:"fast_start,omitempty"` // spare the dynamic linker work
 }
 
 // useProfile is the copy of the profile in the cache, so that all of a build
@@ -178,12 +180,14 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	}
 	cmd.Data = b.opts.DataOrder != ""
 	var link []string
+	var linker FoundLinker
 	if cmd.Links {
 		var inputs []linkInput
 		if len(cmd.Sources) == 0 { // what it compiles has sections for functions
 			inputs = driverInputs(cmd)
 		}
-		if link, err = b.linkArgs(s, c.Linker(ctx, cmd), cmd.Output, inputs); err != nil {
+		linker = c.Linker(ctx, cmd)
+		if link, err = b.linkArgs(s, linker, cmd.Output, inputs); err != nil {
 			return err
 		}
 	}
@@ -192,9 +196,9 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	cmd.Around = readAround(b.dir)
 	if b.opts.NoSplit {
 		bin = ""
-	} else if linker, why := c.bitcodeLink(ctx, cmd); linker != "" {
+	} else if lto, why := c.bitcodeLink(ctx, cmd); lto != "" {
 		link = append(link, ltoArgs(b.dir)...)
-		env = append(env, ltoEnv(linker))
+		env = append(env, ltoEnv(lto))
 	} else if why != "" {
 		if err := noteKept(s, cmd.Output, wholeKept, why); err != nil {
 			return err
@@ -206,7 +210,12 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	}
 	argv := append(in.argv[:1:1], cmd.UseArgs(args, bin, link)...)
 	if cmd.Links {
-		return c.runLink(ctx, &mixedLink{streams: s, inputs: driverInputs(cmd)}, argv, b.dir, env...)
+		mixed := &mixedLink{streams: s, inputs: driverInputs(cmd)}
+		if b.opts.FastStart {
+			l := startLink{b, in, linker, argv, env, map[string]string{}}
+			return l.run(ctx, mixed)
+		}
+		return c.runLink(ctx, mixed, argv, b.dir, env...)
 	}
 	return c.become(ctx, argv, b.dir, env...)
 }
@@ -449,6 +458,11 @@ func (w *wrapper) useLinker(ctx context.Context, in *invocation, shim ShimOption
 	link, err := b.linkArgs(in.streams, linker, outputOf(argv), inputs)
 	if err != nil {
 		return err
+	}
+	if b.opts.FastStart {
+		if err := noteKept(in.streams, outputOf(argv), packedKept, "the build starts the linker itself"); err != nil {
+			return err
+		}
 	}
 	argv = append(argv, linkByHand(link)...)
 	l := &mixedLink{streams: in.streams, inputs: inputs}

@@ -47,11 +47,12 @@ type useSummary struct {
 	Missing int                 `json:"missing"` // functions that the profile does not have
 	Refused map[string][]string `json:"refused"` // reason -> functions with cold blocks that were left
 
-	Kept map[string][]string `json:"kept,omitempty"` // what the linker cannot do -> modules
+	Kept  map[string][]string `json:"kept,omitempty"`  // what was not done when linking -> modules
+	Start map[string][]string `json:"start,omitempty"` // what was done for the start -> modules
 }
 
 func newUseSummary() *useSummary {
-	return &useSummary{Refused: map[string][]string{}, Kept: map[string][]string{}}
+	return &useSummary{Refused: map[string][]string{}, Kept: map[string][]string{}, Start: map[string][]string{}}
 }
 
 func (u *useSummary) add(e *buildEvent) {
@@ -60,6 +61,8 @@ func (u *useSummary) add(e *buildEvent) {
 		u.Laid++
 	case e.Kept != nil:
 		u.Kept[e.Kept.What] = append(u.Kept[e.Kept.What], e.Kept.Module)
+	case e.Start != nil:
+		u.Start[e.Start.What] = append(u.Start[e.Start.What], e.Start.Module)
 	default:
 		u.addSplit(e.Split, e.Units)
 	}
@@ -81,9 +84,11 @@ func (u *useSummary) addSplit(r *splitEvent, units int) {
 
 func (u *useSummary) print(s *verb.Streams, use *useOptions) {
 	u.printBuilt(s, use)
-	for _, what := range slices.Sorted(maps.Keys(u.Kept)) {
-		modules := u.Kept[what]
-		fmt.Fprintf(s.Err, "  %s: %s (%s)\n", what, report.Plural(len(modules), "module"), firstNames(modules))
+	for _, done := range []map[string][]string{u.Start, u.Kept} {
+		for _, what := range slices.Sorted(maps.Keys(done)) {
+			modules := done[what]
+			fmt.Fprintf(s.Err, "  %s: %s (%s)\n", what, report.Plural(len(modules), "module"), firstNames(modules))
+		}
 	}
 }
 

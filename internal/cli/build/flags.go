@@ -16,7 +16,7 @@ func arrangeFlags(c *cobra.Command) {
 	verb.Directories(c, "shared-runtime")
 	verb.FilesOf(c, "use", "mip")
 	verb.Group(c, "Of modes spike, stacks and trace", "small", "clock", "tick", "threshold", "counts", "max", "depth", "flight", "frames", "control")
-	verb.Group(c, "Build by a profile", "use", "no-split", "data-order", "algorithm")
+	verb.Group(c, "Build by a profile", "use", "fast-start", "no-split", "data-order", "algorithm")
 	verb.Seldom(c, "order-slots", "min-instructions", "groups", "group", "small", "tick", "control", "shared-runtime", "lenient",
 		"no-split", "data-order", "algorithm")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -138,8 +137,7 @@ func findLibrary(ctx context.Context, c toolchain.Compiler, cmd *driver.Command,
 		}
 	}
 	for _, name := range names {
-		out, err := exec.CommandContext(ctx, c.Path, append(cmd.Forward(), "-print-file-name="+name)...).Output()
-		if path := strings.TrimSpace(string(out)); err == nil && filepath.IsAbs(path) && toolchain.Exists(path) {
+		if path := c.FileOf(ctx, cmd, name); path != "" {
 			return path
 		}
 	}

@@ -70,6 +70,9 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 // sectionOrderingLD is the first GNU ld with --section-ordering-file.
 var sectionOrderingLD = Version{2, 43}
 
+// The first linkers with -z pack-relative-relocs.
+var relrLLD, relrLD = Version{15, 0}, Version{2, 38}
+
 // versionLines match the output of linkers for --version (Apple's for -v). The last two
 // numbers of a match are the major and minor version.
 var versionLines = []struct {
@@ -116,6 +119,12 @@ func (l Linker) Format(v Version) (Format, error) {
 		return "", errMold
 	}
 	return "", errors.New("unknown linker: must be lld, GNU ld, gold or ld64")
+}
+
+// PacksRelocations reports whether the linker makes packed relocations (DT_RELR) that a libc which cannot read them refuses.
+// GNU ld does so for x86-64.
+func (l Linker) PacksRelocations(v Version, x64 bool) bool {
+	return l == LLD && !v.Less(relrLLD) || l == GNULD && x64 && !v.Less(relrLD)
 }
 
 // Args returns the arguments with which a compiler driver makes its linker, which supports

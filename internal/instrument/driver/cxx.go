@@ -1,0 +1,23 @@
+package driver
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cairnprof/cairn/internal/lazyregexp"
+)
+
+// cxxDriver matches the names of drivers that add the C++ library to a link: g++, clang++-22, x86_64-linux-gnu-g++-12.
+var cxxDriver = lazyregexp.New(`\+\+(-[\d.]+)?$`)
+
+// sharesCXX are options with which a driver adds no library of gcc for C++, or is told to share it.
+var sharesCXX = []string{"-nostdlib", "-nodefaultlibs", "-nostdlib++", "-stdlib=libc++", "-shared-libgcc", "-static-libstdc++", "--driver-mode=gcc"}
+
+// AddsCXX reports whether the driver at a path links a program with gcc's C++ library as a shared one, unless told otherwise.
+// Sanitizers replace functions of that library when the program starts, and count as told.
+func (c *Command) AddsCXX(driver string) bool {
+	return c.Links && !c.Shared && !c.Static && cxxDriver().MatchString(path.Base(driver)) && !slices.ContainsFunc(c.words, func(w string) bool {
+		return slices.Contains(sharesCXX, w) || strings.HasPrefix(w, "-fsanitize=")
+	})
+}
