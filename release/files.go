@@ -142,11 +142,35 @@ func (b *build) archive(t target, program string) error {
 	if t.os == "windows" {
 		pack = b.zip
 	}
-	packed, err := pack(b.archiveName(t), slices.Concat([]file{{t.program(), "", 0o755, data}}, b.shared))
+	packed, err := pack(b.archiveName(t), slices.Concat([]file{{t.program(), "", 0o755, data}}, b.shared, b.hooks[t]))
 	if err != nil {
 		return err
 	}
 	return b.write(b.archiveName(t)+t.suffix(), packed)
+}
+
+// addHooks makes the hooks of an archive for Windows, by mingw-w64.
+func (b *build) addHooks(ctx context.Context, t target) error {
+	if t != (target{"windows", "amd64"}) {
+		return nil
+	}
+	dir := filepath.Join(b.work, "hooks")
+	if _, err := command(ctx, b.source, []string{"CGO_ENABLED=0"}, "go", "run", "./cmd/cairn", "hooks", "-o", dir); err != nil {
+		return err
+	}
+	made, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	b.hooks = map[target][]file{}
+	for _, e := range made {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		b.hooks[t] = append(b.hooks[t], file{"hooks/" + e.Name(), "", 0o644, data})
+	}
+	return nil
 }
 
 // tarball returns a compressed tar archive of files below the directory top.

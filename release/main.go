@@ -51,7 +51,8 @@ type build struct {
 	work    string // for what goes into packages
 	date    time.Time
 	targets []target
-	shared  []file // what all packages have: documentation, completions, the kit
+	shared  []file            // what all packages have: documentation, completions, the kit
+	hooks   map[target][]file // for compilers of Windows, in the archives for it
 }
 
 // number is the version without the v, as packages have it.
@@ -187,6 +188,9 @@ func (b *build) all(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, "building", t)
 		program, err := b.compile(ctx, t)
 		if err != nil {
+			return err
+		}
+		if err := b.addHooks(ctx, t); err != nil {
 			return err
 		}
 		if err := b.archive(t, program); err != nil {

@@ -61,6 +61,7 @@ var groups = []group{
 		{"go", gocmd.Go},
 		{"wrap", build.Wrap},
 		{"header", build.Header},
+		{"hooks", build.Hooks},
 	}},
 	{"collect", "Collect raw files into profiles:", []command{
 		{"map", profile.Map},

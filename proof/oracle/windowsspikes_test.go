@@ -57,7 +57,7 @@ func spikeRows(t *testing.T, logs string, args ...string) (rows []string) {
 			t.Fatalf("%v: %s", err, line)
 		}
 	}
-	own := regexp.MustCompile(`^(outer|middle|stall|tail|thrower|through|catcher|jumper|lander|grows|vectors|many|use|plugin)\b`)
+	own := regexp.MustCompile(`^(outer|middle|stall|tail|thrower|through|catcher|jumper|lander|grows|vectors|many|half|use|plugin)\b`)
 	for _, s := range spikes {
 		row := ""
 		for _, f := range s.Stack {
@@ -100,6 +100,13 @@ func stallRows(plain bool) []string {
 // checkRows reports rows that are not there, in the order of their ends: on a loaded machine other calls may take long as well.
 func checkRows(t *testing.T, what string, rows, want []string) {
 	t.Helper()
+	if next := firstMissing(rows, want); next != "" {
+		t.Errorf("%s: no%s after that in:\n%s", what, next, strings.Join(rows, "\n"))
+	}
+}
+
+// firstMissing returns the first of the wanted rows that is not there in their order, or "".
+func firstMissing(rows, want []string) string {
 	next := 0
 	for _, row := range rows {
 		if next < len(want) && row == want[next] {
@@ -107,8 +114,9 @@ func checkRows(t *testing.T, what string, rows, want []string) {
 		}
 	}
 	if next < len(want) {
-		t.Errorf("%s: no%s after that in:\n%s", what, want[next], strings.Join(rows, "\n"))
+		return want[next]
 	}
+	return ""
 }
 
 // stalls looks at what is found in a program, and in the same program for Linux.

@@ -86,10 +86,16 @@ static int parent_of(struct process *p, struct thread *t, const struct slow_call
   return any;
 }
 
+/* complete adds to a stack what hooks know. */
+#ifdef CAIRN_HOOKS
+static void complete(struct process *p, struct thread *t, const struct slow_call *call, struct stack *s);
+#else
+static void complete(struct process *p, struct thread *t, const struct slow_call *call, struct stack *s) {}
+#endif
+
 /* evaluate judges a call, whose stack is s from an index on, or if s is 0 that of the context. */
 static void evaluate(struct process *p, struct thread *t, struct slow_call now, struct stack *s, u32 from) {
   struct slow_call *c = &t->call[t->calls++ % CALLS];
-  u32 left = s ? LOG_ENTRY_LEFT : 0;
   *c = now;
   c->stack = stack_of(t);
   add(&p->slow, 1);
@@ -98,9 +104,9 @@ static void evaluate(struct process *p, struct thread *t, struct slow_call now, 
     add(&p->borderline, 1);
     return;
   }
-  if (parent_of(p, t, c, left)) return;
-  if (!s) walk(p, &t->context, c->e, s = &t->stack);
-  open_episode(p, t, c, s, from, left);
+  if (parent_of(p, t, c, c->left)) return;
+  if (!s) walk(p, &t->context, c->e, s = &t->stack), complete(p, t, c, s);
+  open_episode(p, t, c, s, from, c->left);
 }
 
 /* begin returns the state of this thread, 0 if it is in use already: in a handler that interrupted this code. */
@@ -123,7 +129,7 @@ static void left(struct process *p, struct thread *t, u64 sp) {
   for (u32 i = 0; i < n; i++) {
     struct entry *x = &s->entry[i];
     if (x->flags & LOG_ENTRY_NO_STAMP) continue;
-    if (x->hi > p->low * 1000ull) evaluate(p, t, (struct slow_call){x->pc, s->sp[i], s->t0[i], s->t1[i], e, 0}, s, i);
+    if (x->hi > p->low * 1000ull) evaluate(p, t, (struct slow_call){x->pc, s->sp[i], s->t0[i], s->t1[i], e, 0, LOG_ENTRY_LEFT, 0, 0}, s, i);
     store(slot(p, s->sp[i]), 0);
   }
   s->n = 0;

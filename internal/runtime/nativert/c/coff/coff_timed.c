@@ -267,8 +267,11 @@ static void life(const u8 *module, u32 reason, const void *always) {
   struct thread *t = TlsGetValue(state->tls);
   if (!t || t->busy) return;
   TlsSetValue(state->tls, 0);
+  for (struct open_calls *c = t->open_calls, *next; c; c = next) next = c->next, VirtualFree(c, 0, MEM_RELEASE);
   VirtualFree(t, 0, MEM_RELEASE);
 }
+
+#ifndef CAIRN_DLL
 __attribute__((section(".CRT$XLAA"), used)) static void (*const callback)(const u8 *, u32, const void *) = life;
 
 extern const u8 _tls_used __attribute__((weak));
@@ -281,3 +284,4 @@ static void register_end(void) {
   if (atexit) atexit(finish);
 }
 __attribute__((section(".CRT$XCB"), used)) static void (*const constructor)(void) = register_end;
+#endif

@@ -102,7 +102,7 @@ enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 enum { CLOCK = -64, LOW = -60 };
 enum { BLOCK = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
-enum { TIMED_ABI = 0x57430001 };
+enum { TIMED_ABI = 0x57430002 };
 
 /* A tick: the clock was set between these two times. */
 struct tick {
@@ -162,12 +162,30 @@ struct stack {
 /* A slow exit: entered in [t0, t1], left at e. */
 struct slow_call {
   u64 site, sp, t0, t1, e;
-  u32 stack;
+  u32 stack, left;  /* left: flags of what left it */
+  u16 gone;         /* of the last open calls, the frames of these are gone */
+  u8 begins;        /* the first frame is that of a function that begins now */
 };
 
 struct open_episode {
   u64 number, sp, t0;
   u32 stack, written;
+};
+
+/* An open call of a function with hooks: coff_hook.c. */
+struct open_call {
+  u64 site, caller; /* site: an address in the function; caller: 0 if unknown */
+  u64 sp;
+  u32 stamp;
+  u8 kind, level; /* level: among inlined calls, which have the same sp */
+};
+
+/* The open calls on a stack. */
+struct open_calls {
+  struct open_calls *next;
+  u64 base;          /* of the stack */
+  u32 n, room, last; /* last: the clock at the last hook */
+  struct open_call call[];
 };
 
 struct thread {
@@ -180,6 +198,7 @@ struct thread {
   struct context context;
   struct stack stack;  /* of the call that is judged */
   struct stack raised; /* of what may leave calls */
+  struct open_calls *open_calls; /* of the stack that it is on; then those of others */
   u32 name_length;
   char name[MAX_NAME];
   u64 record[(LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE) / 8];
