@@ -72,7 +72,7 @@ var rooms = []room{
 // reaches are the packages that reach the machine: files, processes, sockets, the clock. All
 // others are pure: plain data in, plain data out.
 var reaches = strings.Fields(`
-	internal/disk internal/filelock internal/golden internal/logfile internal/objectstore internal/objectstore/storetest internal/shorttest internal/instrument/asmtest format/tracelog/tracelogtest format/parquet/parquettest
+	internal/disk internal/filelock internal/golden internal/logfile internal/objectstore internal/objectstore/storetest internal/shorttest internal/instrument/asmtest format/coverprofile/coverprofiletest format/tracelog/tracelogtest format/parquet/parquettest
 	internal/binary/debuginfod internal/binary/objfile internal/binary/symbolize
 	internal/profile/rawfiles
 	internal/report/webpage/browsertest

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/format/coverprofile/coverprofiletest"
 )
 
 // counted are modules with test suites that leave functions and packages out: programs without tests, generic
@@ -47,7 +49,7 @@ func TestRealStatements(t *testing.T) {
 			try(t, dir, []string{"CAIRN_DIR=" + raws}, cairn, "go", "--mode", "block", "test", "-count=1", "./...")
 			do(t, dir, "", nil, cairn, "merge", "-o", profile, raws)
 			do(t, dir, "", nil, cairn, "covered", profile, "--debug", raws, "--format", "coverprofile", "-o", ours)
-			want, got := ranUnits(t, theirs), ranUnits(t, ours)
+			want, got := coverprofiletest.Ran(t, theirs), coverprofiletest.Ran(t, ours)
 			n, wrong := 0, 0
 			for _, u := range slices.Sorted(maps.Keys(union(want, got))) {
 				w, inGo := want[u]
@@ -93,23 +95,6 @@ func try(t *testing.T, dir string, env []string, name string, args ...string) {
 	}
 }
 
-// ranUnits returns whether each unit of a coverage profile ran, by its place and its number of statements.
-func ranUnits(t *testing.T, path string) map[string]bool {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	units := map[string]bool{}
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if i := strings.LastIndexByte(line, ' '); i > 0 && !strings.HasPrefix(line, "mode:") {
-			units[line[:i]] = units[line[:i]] || line[i+1:] != "0"
-		}
-	}
-	return units
-}
-
 // compareFuncs compares the functions that covered lists, as run and as missed, with the entry blocks of Go's profile,
 // and returns their number.
 func compareFuncs(t *testing.T, cairn, dir, profile, raws, coverage string) int {
@@ -118,7 +103,7 @@ func compareFuncs(t *testing.T, cairn, dir, profile, raws, coverage string) int 
 	// Of a unit there is a row for each test program.
 	merged := filepath.Join(t.TempDir(), "merged.out")
 	var text strings.Builder
-	for u, ran := range ranUnits(t, coverage) {
+	for u, ran := range coverprofiletest.Ran(t, coverage) {
 		fmt.Fprintln(&text, u, map[bool]int{true: 1}[ran])
 	}
 	if err := os.WriteFile(merged, []byte(text.String()), 0o666); err != nil {

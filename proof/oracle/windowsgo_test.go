@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairnprof/cairn/format/coverprofile/coverprofiletest"
 )
 
 // goModes runs a Go program for Windows with the probes of each mode. What is recorded when it ends, fails or is killed
@@ -106,26 +108,9 @@ func (w *windows) goStatements(t *testing.T) {
 	output(t, command(t, "go", "tool", "covdata", "textfmt", "-i="+counts, "-o", theirs))
 	output(t, command(t, cairn, "merge", "-o", merged, filepath.Join(dir, "ours.exe"), raws))
 	output(t, command(t, cairn, "covered", "--format", "coverprofile", "-o", ours, filepath.Join(dir, "ours.exe"), merged))
-	want, got := statementsRan(t, theirs), statementsRan(t, ours)
+	want, got := coverprofiletest.Ran(t, theirs), coverprofiletest.Ran(t, ours)
 	if len(want) < 4000 || !maps.Equal(want, got) {
 		t.Errorf("%d units of statements, and %d by cairn, differ", len(want), len(got))
 	}
 	t.Logf("%d units of statements, none differ", len(want))
-}
-
-// statementsRan returns whether each unit of a coverage profile ran, by its place.
-func statementsRan(t *testing.T, path string) map[string]bool {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	units := map[string]bool{}
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if i := strings.LastIndexByte(line, ' '); i > 0 && !strings.HasPrefix(line, "mode:") {
-			units[line[:i]] = units[line[:i]] || line[i+1:] != "0"
-		}
-	}
-	return units
 }
