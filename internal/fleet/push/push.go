@@ -22,6 +22,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/bundle"
 	"github.com/cairnprof/cairn/internal/fleet/client"
+	"github.com/cairnprof/cairn/internal/splitmix"
 	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
@@ -296,10 +297,7 @@ func (p *Pusher) chosen(f *file) bool {
 	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", filepath.Base(f.path), f.info.ModTime().UnixNano())
-	z := h.Sum64() // whose high bits depend little on the last bytes: mix as splitmix64 does
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return float64((z^z>>31)>>11)/(1<<53) < p.share
+	return float64(splitmix.Mix(h.Sum64())>>11)/(1<<53) < p.share
 }
 
 // send sends files in one upload, or each alone if that is too large.

@@ -1,11 +1,31 @@
 // Package image describes what the link step needs of a linked program, in any format of files.
 package image
 
+import (
+	"cmp"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
+)
+
 // Symbol is a symbol of a program. If its format has no sizes, it ends where the next begins.
 type Symbol struct {
 	Name       string
 	Addr, Size uint64
 	Func       bool
+}
+
+// EndAtNext orders symbols whose sizes reach to the ends of their sections by address, and has each end where the next
+// begins.
+func EndAtNext(list []Symbol) {
+	stablesort.Func(list, func(a, b Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
+	next := ^uint64(0)
+	for i := len(list) - 1; i >= 0; i-- {
+		s := &list[i]
+		if i+1 < len(list) && list[i+1].Addr > s.Addr {
+			next = list[i+1].Addr
+		}
+		s.Size = min(s.Size, next-s.Addr)
+	}
 }
 
 // Addition is a section to add. One with Data is not loaded. One without describes Size

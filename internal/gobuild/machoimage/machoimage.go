@@ -5,7 +5,6 @@ package machoimage
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/gobuild/image"
-	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Constants of the format, from Apple's <mach-o/loader.h> and <mach-o/nlist.h>.
@@ -236,15 +234,7 @@ func (f *File) Symbols() ([]image.Symbol, error) {
 		}
 		list = append(list, s)
 	}
-	stablesort.Func(list, func(a, b image.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
-	next := ^uint64(0)
-	for i := len(list) - 1; i >= 0; i-- {
-		s := &list[i]
-		if i+1 < len(list) && list[i+1].Addr > s.Addr {
-			next = list[i+1].Addr
-		}
-		s.Size = min(s.Size, next-s.Addr)
-	}
+	image.EndAtNext(list)
 	return list, nil
 }
 

@@ -4,14 +4,12 @@ package peimage
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/cairnprof/cairn/internal/gobuild/image"
-	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Constants of the format (Microsoft, PE Format).
@@ -201,15 +199,7 @@ func (f *File) Symbols() ([]image.Symbol, error) {
 		}
 		list = append(list, image.Symbol{Name: name, Addr: f.base + in.addr() + value, Size: max(in.size(), value) - value, Func: in.flags()&code != 0})
 	}
-	stablesort.Func(list, func(a, b image.Symbol) int { return cmp.Compare(a.Addr, b.Addr) })
-	next := ^uint64(0)
-	for i := len(list) - 1; i >= 0; i-- {
-		s := &list[i]
-		if i+1 < len(list) && list[i+1].Addr > s.Addr {
-			next = list[i+1].Addr
-		}
-		s.Size = min(s.Size, next-s.Addr)
-	}
+	image.EndAtNext(list)
 	return list, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machine"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/splitmix"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -145,10 +146,7 @@ func groupOf(name, source string, groups int) int {
 	}
 	h := fnv.New64a()
 	io.WriteString(h, name+"\x00"+path.Base(source))
-	z := h.Sum64() // FNV's high bits depend only weakly on the last bytes
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int((z ^ z>>31) % uint64(groups))
+	return int(splitmix.Mix(h.Sum64()) % uint64(groups))
 }
 
 func (o *Options) wanted(name, source string) bool {

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/splitmix"
 )
 
 // Balanced partitioning: the problem is to arrange nodes on a line so that the members of each
@@ -222,11 +224,8 @@ func (n *node) move(splits []split, rng *generator) bool {
 type generator uint64
 
 func (g *generator) next() uint64 {
-	*g += 0x9e3779b97f4a7c15
-	z := uint64(*g)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	*g += splitmix.Gamma
+	return splitmix.Mix(uint64(*g))
 }
 
 // costBits is the number of fractional bits of gains.

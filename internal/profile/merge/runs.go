@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/splitmix"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -22,10 +23,7 @@ func RunID(run uint64, pid uint32) uint64 {
 	if run == 0 {
 		return 0
 	}
-	z := run + uint64(pid)*0x9e3779b97f4a7c15 // mix as splitmix64 does
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return max(z^z>>31, 1)
+	return max(splitmix.Mix(run+uint64(pid)*splitmix.Gamma), 1)
 }
 
 // Holds reports whether the run with this ID is in a set.

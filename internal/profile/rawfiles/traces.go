@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/internal/profile/merge"
+	"github.com/cairnprof/cairn/internal/splitmix"
 )
 
 // Traces control which traces of runs are kept, and the weight of a run.
@@ -47,9 +48,5 @@ func (t *Traces) Key(path string, raw *mip.Raw) uint64 {
 	}
 	put(uint64(raw.PID))
 	put(uint64(crc32.ChecksumIEEE(raw.Data)))
-	// FNV's high bits depend little on the last bytes: mix as splitmix64 does.
-	z := h.Sum64()
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	return splitmix.Mix(h.Sum64())
 }
