@@ -22,6 +22,8 @@
 //	                          TestSQLite, TestSuites
 //	builds by a profile       the same program as it was
 //	                          TestSQLiteSplit, TestAArch64Split, TestArmUse
+//	starts with --fast-start  the same program with the shared C++ library; the kernel's faults
+//	                          TestFastStart
 //	counts after kill -9      an orderly run of the same work
 //	                          TestContract
 //	rows of docs/contract.md  the same program without probes, in each situation
