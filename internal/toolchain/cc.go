@@ -260,8 +260,8 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 	if p.tc.Object == asm.COFF {
 		cmd.Refusal = cmp.Or(cmd.Refusal, coffRefusal(cmd, p.tc))
 	}
-	if p.tc.Object != asm.ELF && (cmd.Bitcode || p.linker != "") {
-		cmd.Refusal = cmp.Or(cmd.Refusal, onlyELFBitcode)
+	if p.tc.Object == asm.COFF && (cmd.Bitcode || p.linker != "") {
+		cmd.Refusal = cmp.Or(cmd.Refusal, noCOFFBitcode)
 	}
 	var foreign foreignError
 	if errors.As(err, &foreign) {
@@ -337,7 +337,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, in *invocation, p pl
 	cmd.Around = readAround(root)
 	args := cmd.Args(argv[1:], p.tc)
 	if p.linker != "" {
-		args = append(args, ltoArgs(root)...)
+		args = append(args, ltoArgs(root, p.tc.Object)...)
 	}
 	if cmd.Links && f.Shim.recordsUnits(p.tc) {
 		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false, cmd.WholeArchive || len(cmd.Sources) > 0)...)

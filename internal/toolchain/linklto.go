@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +16,10 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
 	"github.com/cairnprof/cairn/internal/profile/absent"
-	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -159,10 +160,10 @@ func (l *ltoLink) record(data []byte, paths []string) ([]byte, error) {
 }
 
 // bitcodeRecord returns the path of the object with the record of a link's bitcode, "" if it has none. runtime is an
-// archive of objects for the same machine.
-func bitcodeRecord(s *verb.Streams, line *driver.LinkerLine, runtime string, opts *ShimOptions) (string, error) {
-	r := ltoLink{all: line.Has("whole-archive")}
-	o := opts.Options
+// archive of objects for the same machine, or one for Mach-O.
+func (l *ltoLinker) bitcodeRecord(ctx context.Context, line *driver.LinkerLine, runtime string) (string, error) {
+	r := ltoLink{all: takesAll(line)}
+	o := l.opts.Options
 	if s := os.Getenv(envSources); s != "" { // the driver compiles and links
 		o.Sources = strings.Split(s, "\n")
 	}
@@ -205,17 +206,31 @@ func bitcodeRecord(s *verb.Streams, line *driver.LinkerLine, runtime string, opt
 	if err != nil {
 		return "", err
 	}
-	var object []byte
-	err = objfile.EachLinkInput(runtime, func(_ bool, _ string, body *io.SectionReader) (err error) {
+	output := outputOfLine(line) + " (bitcode)"
+	if line.Apple {
+		return mapAssembler{&l.streams, asm.MachO, l.opts.Assembler, l.opts.Target}.place(ctx, data, output)
+	}
+	object, err := recordLike(runtime, data)
+	if object == nil || err != nil {
+		return "", err
+	}
+	return placeRecord(&l.streams, object, output)
+}
+
+// takesAll reports whether a link takes all members of some archives.
+func takesAll(line *driver.LinkerLine) bool {
+	return line.Has("whole-archive", "all_load", "ObjC") || slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return w.Load == "-force_load" })
+}
+
+// recordLike returns an object with a record, for the machine of those in an archive.
+func recordLike(archive string, data []byte) (object []byte, err error) {
+	err = objfile.EachLinkInput(archive, func(_ bool, _ string, body *io.SectionReader) (err error) {
 		if object == nil {
 			object, err = objfile.OneSection(body, wire.UnitSection, data)
 		}
 		return err
 	})
-	if object == nil || err != nil {
-		return "", err
-	}
-	return placeRecord(s, object, outputOfLine(line)+" (bitcode)")
+	return object, err
 }
 
 // nameArchive notes the archive of functions of a unit that is in one.

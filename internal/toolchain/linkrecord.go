@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -64,11 +65,11 @@ func linkerInputs(args []string) (inputs []linkInput, output string) {
 }
 
 func inputsOfLine(line *driver.LinkerLine) (inputs []linkInput, output string) {
-	dirs := line.Dirs()
+	dirs, root := line.Dirs(), cmp.Or(line.Value("sysroot"), line.Value("syslibroot"))
 	for i := range line.Words {
 		w := &line.Words[i]
 		if w.Option == "T" || w.Option == "script" {
-			inputs = append(inputs, linkInput{path: w.Value, system: systemInput(w.Value, line.Value("sysroot")), whole: line.Has("gc-sections")})
+			inputs = append(inputs, linkInput{path: w.Value, system: systemInput(w.Value, root), whole: line.Has("gc-sections")})
 		}
 		if !w.Input() || w.Binary {
 			continue
@@ -77,7 +78,7 @@ func inputsOfLine(line *driver.LinkerLine) (inputs []linkInput, output string) {
 		if w.Lib {
 			path = findLibrary(w, dirs)
 		}
-		inputs = append(inputs, linkInput{path: path, system: systemInput(path, line.Value("sysroot")), whole: line.Has("gc-sections")})
+		inputs = append(inputs, linkInput{path: path, system: systemInput(path, root), whole: line.Has("gc-sections")})
 	}
 	return inputs, line.Value("o", "output")
 }

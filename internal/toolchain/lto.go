@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/instrument/probe"
@@ -28,6 +29,8 @@ import (
 //     nothing; a second link uses the object that cairn makes from it in place of the
 //     bitcode (ltomerged.go). The same is done for thin modules if lld has no distributor,
 //     or would not pass all options to it.
+//   - In the place of Apple's linker, lld has neither. It keeps the bitcode that it makes code of, after all
+//     optimisation, which clang compiles to assembly for the second link (ltomacho.go).
 
 // envLinker is set by cairn cc for the stand-in for lld: the path of the real one.
 const envLinker = "CAIRN_LINKER"
@@ -37,6 +40,7 @@ const envLinker = "CAIRN_LINKER"
 const (
 	ltoDir          = "lto"
 	ltoLinkerName   = "ld.lld"
+	appleLinkerName = "ld64.lld" // in the place of Apple's linker
 	distributorName = "cairn-distributor"
 )
 
@@ -49,7 +53,7 @@ func linkLTO(bin, self string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{ltoLinkerName, distributorName} {
+	for _, name := range []string{ltoLinkerName, appleLinkerName, distributorName} {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
 			return err
 		}
@@ -79,7 +83,7 @@ func (l *ltoLinker) become(args []string, env ...string) error {
 // as one: by its name, in a directory of a toolchain.
 func AsLTO(args []string, s verb.Streams) (run func(context.Context, []string) error, ok bool) {
 	name, dir := filepath.Base(args[0]), filepath.Dir(args[0])
-	if name != ltoLinkerName && name != distributorName || filepath.Base(dir) != ltoDir || !Exists(filepath.Join(dir, "..", "bin", shimOptionsFile)) {
+	if !slices.Contains([]string{ltoLinkerName, appleLinkerName, distributorName}, name) || filepath.Base(dir) != ltoDir || !Exists(filepath.Join(dir, "..", "bin", shimOptionsFile)) {
 		return nil, false
 	}
 	l := newLTOLinker(filepath.Dir(dir), os.Getenv(envLinker), s)
@@ -106,7 +110,9 @@ func newLTOLinker(root, real string, s verb.Streams) *ltoLinker {
 // runLTOLinker is the stand-in for an lld that a build starts itself.
 func runLTOLinker(ctx context.Context, root, real string, args []string, mixed *mixedLink) error {
 	l := newLTOLinker(root, real, *mixed.streams)
-	l.mixed = mixed
+	if l.opts.Object != asm.MachO {
+		l.mixed = mixed
+	}
 	if l.broken != nil {
 		return fmt.Errorf("ld: %w", l.broken)
 	}
@@ -122,7 +128,7 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 	if l.real == "" {
 		return errors.New("ld: " + envLinker + " is not set: this is a part of cairn cc, which starts it itself")
 	}
-	line := driver.ParseLinker(args, ReadResponse)
+	line := l.parse(args)
 	in, err := bitcodeInputs(&line)
 	if err != nil {
 		return fmt.Errorf("ld: %w", err)
@@ -130,10 +136,10 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 	if len(in.modules) == 0 || l.leaves(&line) {
 		return l.become(args)
 	}
-	if slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) }) {
+	if !line.Apple && slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) }) {
 		line.Words = append(line.Words, driver.LinkerWord{Args: []string{"-u", l.needed()}, Option: "u", Value: l.needed()})
 	}
-	if err := l.addRecord(&line); err != nil {
+	if err := l.addRecord(ctx, &line); err != nil {
 		return err
 	}
 	clang, err := l.backend()
@@ -146,13 +152,21 @@ func (l *ltoLinker) link(ctx context.Context, args []string) error {
 	return l.linkMerged(ctx, &line, in, clang)
 }
 
+// parse reads the arguments of the linker.
+func (l *ltoLinker) parse(args []string) driver.LinkerLine {
+	if l.opts.Object == asm.MachO {
+		return driver.ParseLD64(args, ReadResponse)
+	}
+	return driver.ParseLinker(args, ReadResponse)
+}
+
 // addRecord adds to a link the object with the record of its bitcode.
-func (l *ltoLinker) addRecord(line *driver.LinkerLine) error {
+func (l *ltoLinker) addRecord(ctx context.Context, line *driver.LinkerLine) error {
 	runtime := slices.IndexFunc(line.Words, func(w driver.LinkerWord) bool { return isRuntime(&w) })
 	if runtime < 0 || !l.opts.recordsUnits(driver.Toolchain{}) {
 		return nil
 	}
-	path, err := bitcodeRecord(&l.streams, line, line.Words[runtime].Value, &l.opts)
+	path, err := l.bitcodeRecord(ctx, line, line.Words[runtime].Value)
 	switch {
 	case err != nil:
 		verb.Note(&l.streams, "%s will not have the record of functions that the link removes: %v", outputOfLine(line), err)
@@ -164,7 +178,7 @@ func (l *ltoLinker) addRecord(line *driver.LinkerLine) error {
 
 func isRuntime(w *driver.LinkerWord) bool {
 	name := filepath.Base(w.Value)
-	return w.Input() && (name == archiveName || name == guestArchiveName)
+	return w.Input() && (name == archiveName || name == guestArchiveName || name == machOObject)
 }
 
 // needed returns the name by which code with probes refers to the runtime.
@@ -176,7 +190,7 @@ func (l *ltoLinker) needed() string {
 // leaves reports whether a command line does not link a program: such output is compiled by other commands of
 // the build.
 func (l *ltoLinker) leaves(line *driver.LinkerLine) bool {
-	if line.Has("lto-emit-asm", "lto-emit-llvm", "thinlto-index-only", "version", "v", "V", "help") {
+	if line.Has("lto-emit-asm", "lto-emit-llvm", "thinlto-index-only", "version", "v", "V", "help") || line.Apple && line.Has("r") {
 		return true
 	}
 	return slices.ContainsFunc(line.Words, func(w driver.LinkerWord) bool {
@@ -208,7 +222,7 @@ func versionSuffix(path string) string {
 // distributes returns why lld cannot leave the compilation of modules to the distributor with the same result,
 // or "".
 func (l *ltoLinker) distributes(ctx context.Context, line *driver.LinkerLine, in *ltoInputs) string {
-	if slices.ContainsFunc(in.modules, func(m *bitcode.Module) bool { return m.Kind != bitcode.Thin }) {
+	if line.Apple || slices.ContainsFunc(in.modules, func(m *bitcode.Module) bool { return m.Kind != bitcode.Thin }) {
 		return "modules are merged"
 	}
 	if found := LinkerAt(ctx, l.real); found.Kind != linkorder.LLD || found.Version.Major < distributingLLD {

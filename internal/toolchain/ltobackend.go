@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,8 +127,12 @@ func (l *ltoLinker) job(ctx context.Context, common, own []string) error {
 // assembler returns a stand-in that assembles by clang, which accepts everything that it writes itself.
 func (l *ltoLinker) assembler(clang string) *shim {
 	sh := l.shim
+	target := []string{"--target=" + targetOf(sh.opts.Machine)}
+	if sh.opts.Object == asm.MachO {
+		target = slices.Clone(sh.opts.Target)
+	}
 	sh.opts.Assembler = clang
-	sh.opts.AssemblerArgs = append([]string{"--target=" + targetOf(sh.opts.Machine)}, assemblerArgs...)
+	sh.opts.AssemblerArgs = append(target, assemblerArgs...)
 	return &sh
 }
 
@@ -177,15 +182,16 @@ func withoutUnique(src []byte) []byte {
 	})
 }
 
-// ltoUnit has data about merged code that its assembly lacks.
+// ltoUnit has data about code of bitcode that its assembly lacks.
 type ltoUnit struct {
 	name    string // for messages
+	source  string // of all functions, "" for modules that were merged
 	sources sourceNames
 	seen    map[string]bool // files in whose functions something was changed
 }
 
 func (u *ltoUnit) sourceOf(function string) string {
-	source := u.sources.of(function)
+	source := cmp.Or(u.source, u.sources.of(function))
 	if source != "" {
 		u.seen[source] = true
 	}
@@ -197,7 +203,7 @@ type ltoText struct {
 	src    []byte
 	output string
 	apart  bool
-	unit   *ltoUnit // nil unless modules were merged
+	unit   *ltoUnit // nil if the assembly has it
 }
 
 // object assembles the code that a linker made from bitcode, with probes or split by the profile.
@@ -211,7 +217,7 @@ func (l *ltoLinker) object(ctx context.Context, clang string, t ltoText) error {
 		sh.opts.SourceOf = u.sourceOf
 	}
 	args := []string{"-o", t.output}
-	if !asm.IsCompilerOutput(src) {
+	if !sh.isOutput(src) {
 		return sh.assemble(ctx, args, src) // data, or inline assembly
 	}
 	out, event, name, err := sh.rewriteLTO(src, u)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 )
@@ -16,8 +17,11 @@ import (
 // envLTOLink is set for lld's distributor: the number of the link.
 const envLTOLink = "CAIRN_LTO_LINK"
 
-// onlyELFBitcode is why bitcode for other formats is refused.
-const onlyELFBitcode = "clang -flto is supported for ELF only: build with -fno-lto"
+// Why bitcode gets no probes for Windows, and with Apple's own linker.
+const (
+	noCOFFBitcode  = "clang -flto is not supported for Windows: build with -fno-lto"
+	noAppleBitcode = "Apple's linker compiles bitcode in a library (libLTO.dylib), where no program can add probes: use clang and lld of LLVM (-fuse-ld=lld), or build with -fno-lto"
+)
 
 // bitcodeLink prepares a command for the link of bitcode: it returns the arguments and the environment by which
 // clang starts our linker in place of lld, both nil if no code is made from bitcode. A linker that compiles
@@ -32,16 +36,16 @@ func (c Compiler) bitcodeLink(ctx context.Context, cmd *driver.Command) (linker,
 	}
 	l := c.Linker(ctx, cmd)
 	switch {
-	case l.Kind == linkorder.LLD:
-		path, err := c.linkerPath(ctx, cmd)
+	case l.Kind == linkorder.LLD || l.Kind == linkorder.LD64LLD:
+		path, err := c.linkerPath(ctx, cmd, l.Kind)
 		if err != nil {
 			return "", err.Error()
 		}
 		return path, ""
 	case !bitcode:
 		return "", ""
-	case l.Kind == linkorder.LD64 || l.Kind == linkorder.LD64LLD:
-		return "", onlyELFBitcode
+	case l.Kind == linkorder.LD64:
+		return "", noAppleBitcode
 	case l.Err != nil:
 		return "", l.Err.Error()
 	}
@@ -49,8 +53,12 @@ func (c Compiler) bitcodeLink(ctx context.Context, cmd *driver.Command) (linker,
 }
 
 // linkerPath returns the path of the lld that the driver would start.
-func (c Compiler) linkerPath(ctx context.Context, cmd *driver.Command) (string, error) {
-	for _, name := range []string{cmd.LinkerPath(), "ld.lld"} {
+func (c Compiler) linkerPath(ctx context.Context, cmd *driver.Command, kind linkorder.Linker) (string, error) {
+	name := ltoLinkerName
+	if kind == linkorder.LD64LLD {
+		name = appleLinkerName
+	}
+	for _, name := range []string{cmd.LinkerPath(), name} {
 		path := name
 		if filepath.Base(name) == name {
 			path = c.tool(ctx, cmd.Forward(), name)
@@ -59,7 +67,7 @@ func (c Compiler) linkerPath(ctx context.Context, cmd *driver.Command) (string, 
 		if err != nil {
 			continue
 		}
-		if found := LinkerAt(ctx, path); found.Kind == linkorder.LLD {
+		if found := LinkerAt(ctx, path); found.Kind == kind {
 			return path, nil
 		}
 	}
@@ -67,8 +75,12 @@ func (c Compiler) linkerPath(ctx context.Context, cmd *driver.Command) (string, 
 }
 
 // ltoArgs are a driver's arguments for the stand-in of a toolchain, ltoEnv its environment.
-func ltoArgs(root string) []string {
-	return []string{"-fuse-ld=lld", "--ld-path=" + filepath.Join(root, ltoDir, ltoLinkerName)}
+func ltoArgs(root string, object asm.Object) []string {
+	name := ltoLinkerName
+	if object == asm.MachO {
+		name = appleLinkerName
+	}
+	return []string{"-fuse-ld=lld", "--ld-path=" + filepath.Join(root, ltoDir, name)}
 }
 
 func ltoEnv(linker string) string { return envLinker + "=" + linker }

@@ -18,6 +18,7 @@ import (
 type ltoInputs struct {
 	modules []*bitcode.Module // in the order of the link, members of archives included
 	words   map[int]*ltoInput // by number of the word on the command line, those with bitcode
+	apple   bool              // it is for Mach-O
 	hidden  map[string]bool   // for each defined name, whether --exclude-libs hides it
 }
 
@@ -34,7 +35,7 @@ const maxBitcode = 4 << 30
 
 // bitcodeInputs looks for bitcode in all inputs.
 func bitcodeInputs(line *driver.LinkerLine) (*ltoInputs, error) {
-	in := &ltoInputs{words: map[int]*ltoInput{}, hidden: map[string]bool{}}
+	in := &ltoInputs{words: map[int]*ltoInput{}, apple: line.Apple, hidden: map[string]bool{}}
 	dirs, fat, excluded := line.Dirs(), line.Fat(), line.ExcludedLibs()
 	for i := range line.Words {
 		w := &line.Words[i]

@@ -19,9 +19,9 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// linkMerged links in two steps. In the first lld writes the assembly of the code from bitcode, with the symbol
-// information of the whole link; in the second that code replaces the first bitcode, and native inputs stay in
-// place.
+// linkMerged links in two steps. In the first lld writes the assembly of the code from bitcode, or what it is made of,
+// with the symbol information of the whole link; in the second that code replaces the first bitcode, and native inputs
+// stay in place.
 func (l *ltoLinker) linkMerged(ctx context.Context, line *driver.LinkerLine, in *ltoInputs, clang string) error {
 	tmp, err := os.MkdirTemp("", "cairn-lto-")
 	if err != nil {
@@ -107,8 +107,14 @@ var oneLink = []string{
 	"thinlto-cache-dir", "thinlto-distributor", "thinlto-distributor-arg", "thinlto-remote-compiler", "thinlto-remote-compiler-arg", "thinlto-remote-compiler-prepend-arg",
 }
 
+// inFirst are the options that only the first step has.
+var inFirst = []string{"dependency-file", "dependency_info", "object_path_lto", "save-temps", "cache_path_lto"}
+
 // generate makes lld write the assembly, and returns its messages.
 func (m *mergedLink) generate(ctx context.Context) (messages string, err error) {
+	if m.line.Apple {
+		return m.generateMachO(ctx)
+	}
 	base := filepath.Join(m.tmp, filepath.Base(m.tmp)) // a name that is in no other directory
 	args := append(m.line.Without(oneLink...), "--lto-emit-asm", "-o", base)
 	depends := m.line.Value("dependency-file")
@@ -171,6 +177,9 @@ func (m *mergedLink) findTexts(base string) error {
 }
 
 func (m *mergedLink) removeTexts() {
+	if m.line.Apple {
+		return // they are in its directory
+	}
 	for _, path := range m.texts {
 		os.Remove(path)
 	}
@@ -181,19 +190,36 @@ func (m *mergedLink) objects(ctx context.Context, clang string) ([]string, error
 	sources := m.in.sources()
 	objects := make([]string, len(m.texts))
 	err := each(runtime.NumCPU(), len(m.texts), func(i int) error {
-		src, err := os.ReadFile(m.texts[i])
+		t := ltoText{output: filepath.Join(m.tmp, fmt.Sprintf("%d.o", i))}
+		var err error
+		if m.line.Apple {
+			err = m.textMachO(ctx, clang, i, &t)
+		} else {
+			err = m.text(i, &t)
+		}
 		if err != nil {
 			return fmt.Errorf("ld: %w", err)
 		}
-		src = m.in.hide(src)
-		objects[i] = filepath.Join(m.tmp, fmt.Sprintf("%d.o", i))
-		var u *ltoUnit
-		if sourceOfText(src, nil) == mergedSource {
-			u = &ltoUnit{name: m.output, sources: sources, seen: map[string]bool{}}
+		objects[i] = t.output
+		if t.unit != nil && t.unit.source == "" {
+			t.unit.name, t.unit.sources = m.output, sources
 		}
-		return m.object(ctx, clang, ltoText{src: src, output: objects[i], unit: u})
+		return m.object(ctx, clang, t)
 	})
 	return objects, err
+}
+
+// text reads what lld wrote.
+func (m *mergedLink) text(i int, t *ltoText) error {
+	src, err := os.ReadFile(m.texts[i])
+	if err != nil {
+		return err
+	}
+	t.src = m.in.hide(src)
+	if sourceOfText(t.src, nil) == mergedSource {
+		t.unit = &ltoUnit{seen: map[string]bool{}}
+	}
+	return nil
 }
 
 // mergedSource is what the assembly of merged modules has as the name of its source.
@@ -210,7 +236,7 @@ func (m *mergedLink) relink(objects []string) ([]string, error) {
 		if w.Option == "start-lib" {
 			lazyFrom = len(args)
 		}
-		if w.Option == "dependency-file" {
+		if slices.Contains(inFirst, w.Option) {
 			continue
 		}
 		if input == nil {
@@ -225,13 +251,22 @@ func (m *mergedLink) relink(objects []string) ([]string, error) {
 			}
 			args = slices.Insert(args, at, objects...)
 		}
-		if input.archive && input.native {
+		switch {
+		case m.keepsWhole(w, input):
+			args = append(args, w.Args...)
+		case input.archive && input.native:
 			path := filepath.Join(m.tmp, fmt.Sprintf("lib%d.a", i))
 			if err := nativeArchive(input.path, path, m.line.Fat()); err != nil {
 				return nil, fmt.Errorf("ld: %w", err)
 			}
+			if w.Load != "" {
+				args = append(args, w.Load)
+			}
 			args = append(args, path)
 		}
+	}
+	if m.line.Apple {
+		return args, m.keepObjects(args, objects)
 	}
 	// The first step has checked version scripts against all symbols. The code may lack hidden ones.
 	return append(args, "--undefined-version"), nil
@@ -256,7 +291,8 @@ func (in *ltoInputs) sources() sourceNames {
 	for _, m := range in.modules {
 		for _, s := range m.Symbols {
 			if s.Defined && s.Function {
-				names[s.Name] = append(names[s.Name], m.Source)
+				name := in.named(s.Name)
+				names[name] = append(names[name], m.Source)
 			}
 		}
 	}

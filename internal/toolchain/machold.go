@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/verb"
 )
@@ -69,10 +70,8 @@ func machOTarget(args []string) string {
 // arguments, or, with a profile, with an order.
 func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, args []string) error {
 	argv := append([]string{w.name}, args...)
-	var words []string
-	for _, word := range driver.ParseLinker(args, ReadResponse).Words {
-		words = append(words, word.Args...)
-	}
+	line := driver.ParseLD64(args, ReadResponse)
+	words := line.Without()
 	asIs := slices.ContainsFunc(words, func(a string) bool {
 		return a == "-r" || a == "--version" || a == "--help" || filepath.Base(a) == machOObject
 	})
@@ -98,9 +97,13 @@ func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, a
 		return err
 	}
 	// Constructors run in the order of the objects: the runtime starts first and ends last.
-	inputs, output := linkerInputs(args)
+	inputs, output := inputsOfLine(&line)
 	record := mapAssembler{s, asm.MachO, c.Path, shim.Target}.record(ctx, inputs, cmp.Or(output, "a.out"))
-	return become(path, slices.Concat([]string{w.name, tc.Archive}, args, record))
+	args = slices.Concat([]string{tc.Archive}, args, record)
+	if LinkerAt(ctx, path).Kind != linkorder.LD64LLD {
+		return become(path, append([]string{w.name}, args...))
+	}
+	return runLTOLinker(ctx, filepath.Dir(tc.Archive), path, args, &mixedLink{streams: s})
 }
 
 // clangOf returns the clang beside a linker, or that on PATH.

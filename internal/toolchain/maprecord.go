@@ -86,6 +86,11 @@ func (a mapAssembler) recordObject(ctx context.Context, inputs []linkInput, outp
 	if len(data) == 0 {
 		return "", nil
 	}
+	return a.place(ctx, data, output)
+}
+
+// place returns the path of an object with records of units.
+func (a mapAssembler) place(ctx context.Context, data []byte, output string) (string, error) {
 	mip.MarkUnitsOfMap(data)
 	tmp, err := os.MkdirTemp("", "cairn-record-")
 	if err != nil {

@@ -197,7 +197,7 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	if b.opts.NoSplit {
 		bin = ""
 	} else if lto, why := c.bitcodeLink(ctx, cmd); lto != "" {
-		link = append(link, ltoArgs(b.dir)...)
+		link = append(link, ltoArgs(b.dir, asm.ELF)...)
 		env = append(env, ltoEnv(lto))
 	} else if why != "" {
 		if err := noteKept(s, cmd.Output, wholeKept, why); err != nil {

@@ -102,10 +102,10 @@ func TestApplePage(t *testing.T) {
 	for _, m := range shellBlock.FindAllStringSubmatch(string(page), -1) {
 		blocks = append(blocks, needsMac.ReplaceAllString(m[2], ""))
 	}
-	if len(blocks) != 5 {
-		t.Fatalf("%d blocks of commands, want 5: %q", len(blocks), blocks)
+	if len(blocks) != 6 {
+		t.Fatalf("%d blocks of commands, want 6: %q", len(blocks), blocks)
 	}
-	build, container, xcode, faster, ship := blocks[0], blocks[1], blocks[2], blocks[3], blocks[4]
+	build, container, xcode, lto, faster, ship := blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], blocks[5]
 	p := newApplePage(t)
 	p.sh(t, "mkdir build; clang -target arm64-apple-ios15 -isysroot $SDK -O2 -c -o build/main.o main.m; clang -target arm64-apple-ios15 -isysroot $SDK -o plain build/main.o")
 	want := p.run(t, "plain", "none")
@@ -116,7 +116,15 @@ func TestApplePage(t *testing.T) {
 	p.sh(t, "cairn cc clang -target arm64-apple-ios15 -isysroot $SDK -Werror -c container.c")
 
 	p.sh(t, xcode)
-	p.xcode(t, want)
+	p.xcode(t, want, xcodeCommands, 7)
+
+	const lld = "-fuse-ld=lld -Wl,-no_fixup_chains" // the loader needs it
+	p.sh(t, strings.ReplaceAll(lto, "-fuse-ld=lld", lld))
+	checkAnswer(t, p.run(t, "optimised", "optimised.raws"), want)
+	if calls := p.sh(t, "cairn merge -o optimised.mip optimised optimised.raws && cairn covered optimised.mip"); !strings.Contains(calls, "-[Louder add:]") {
+		t.Errorf("covered: %s", calls)
+	}
+	p.xcode(t, want, strings.ReplaceAll(xcodeCommands, " -Os ", " -Os -flto=thin -Wno-unused-command-line-argument "+lld+" "), 7)
 
 	text := p.sh(t, faster)
 	if !regexp.MustCompile(`(?m)^\(no name\) +1 +6 `).MatchString(text) {
@@ -156,14 +164,15 @@ done
 grep -q '^dependencies:' derived/main.d && test -s derived/main.dia && test -s derived/App_dependency_info.dat`
 
 // xcode compiles and links as Xcode does, with the scripts of the page.
-func (p *applePage) xcode(t *testing.T, want string) {
+func (p *applePage) xcode(t *testing.T, want, commands string, functions int) {
 	t.Helper()
-	p.sh(t, xcodeCommands)
+	p.sh(t, commands)
 	for _, program := range []string{"App.clang", "App.clang++"} {
+		p.sh(t, "rm -rf "+program+".raws")
 		checkAnswer(t, p.run(t, "derived/"+program, program+".raws"), want)
 		text := p.sh(t, fmt.Sprintf("cairn merge -o xcode.mip derived/%[1]s %[1]s.raws && cairn show --json xcode.mip", program))
-		if n := strings.Count(text, `main.m"`); n != 7 {
-			t.Errorf("%s: %d functions are of main.m, want 7: %s", program, n, text)
+		if n := strings.Count(text, `main.m"`); n != functions {
+			t.Errorf("%s: %d functions are of main.m, want %d: %s", program, n, functions, text)
 		}
 	}
 }

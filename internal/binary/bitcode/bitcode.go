@@ -26,6 +26,7 @@ const (
 type Module struct {
 	Kind    Kind
 	Source  string   // name of its source file; "" if it has no symbol table
+	Target  string   // its target triple, in the same way
 	Symbols []Symbol // of code and data, in the order of the table
 }
 
@@ -95,7 +96,8 @@ func unwrap(data []byte) ([]byte, error) {
 const (
 	symbolSize      = 24 // name and name in the module, each offset and length; group, flags
 	atSymbols       = 28 // in its head: version, producer, modules, groups, symbols
-	atSource        = 52 // after symbols: uncommon ones, target
+	atTarget        = 44 // after symbols and uncommon ones
+	atSource        = 52
 	headSize        = 60
 	flagUndefined   = 1 << 3
 	flagGlobal      = 1 << 10
@@ -122,6 +124,9 @@ func (m *Module) readSymbols(table, names []byte) error {
 	}
 	var err error
 	if m.Source, err = text(atSource); err != nil {
+		return err
+	}
+	if m.Target, err = text(atTarget); err != nil {
 		return err
 	}
 	m.Symbols = make([]Symbol, count)

@@ -59,8 +59,8 @@ func TestRead(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.options, err)
 		}
-		if m.Kind != test.want || m.Source != "work.c" {
-			t.Errorf("%s: kind %d of %q, want %d of work.c", test.options, m.Kind, m.Source, test.want)
+		if m.Kind != test.want || m.Source != "work.c" || !strings.Contains(m.Target, "-linux-gnu") {
+			t.Errorf("%s: kind %d of %q for %q, want %d of work.c", test.options, m.Kind, m.Source, m.Target, test.want)
 		}
 		var got []string
 		for _, s := range m.Symbols {

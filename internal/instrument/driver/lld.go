@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// LinkerLine is a command line of lld for ELF, with response files expanded.
-type LinkerLine struct{ Words []LinkerWord }
+// LinkerLine is a command line of lld for ELF, or in the place of Apple's linker, with response files expanded.
+type LinkerLine struct {
+	Words []LinkerWord
+	Apple bool // of Mach-O files
+}
 
 // LinkerWord is an input or an option, with its value.
 type LinkerWord struct {
@@ -19,6 +22,9 @@ type LinkerWord struct {
 	Static bool // of those: shared libraries are ignored
 	Binary bool // an input that is treated as data, whatever it contains
 	Lazy   bool // an input between --start-lib and --end-lib
+
+	Names []string // of Mach-O's libraries: the names of their files
+	Load  string   // of Mach-O's inputs: the option before the path of an archive, "" for none
 }
 
 // linkerSeparate are the options of lld whose value may be the next argument. One-letter options also accept it
@@ -172,6 +178,9 @@ func (l *LinkerLine) ExcludedLibs() func(path string) bool {
 
 // Dirs returns the directories of -L, in which a leading = or $SYSROOT stands for that of --sysroot.
 func (l *LinkerLine) Dirs() []string {
+	if l.Apple {
+		return l.appleDirs()
+	}
 	root := l.Value("sysroot")
 	var dirs []string
 	for i := range l.Words {
@@ -194,6 +203,9 @@ func (l *LinkerLine) Dirs() []string {
 // LibraryNames returns the names of the files for the library of a word that lld looks for in each directory,
 // in that order.
 func (w *LinkerWord) LibraryNames() []string {
+	if len(w.Names) > 0 {
+		return w.Names
+	}
 	if name, ok := strings.CutPrefix(w.Value, ":"); ok {
 		return []string{name}
 	}

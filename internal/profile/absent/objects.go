@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/format/mip"
 	"github.com/cairnprof/cairn/format/mip/wire"
@@ -106,6 +107,7 @@ func BitcodeUnit(data []byte, name string) (*prof.Unit, error) {
 		return nil, err
 	}
 	u := &prof.Unit{File: cut(cmp.Or(m.Source, name)), LTO: true}
+	spellNames(code, strings.Contains(m.Target, "-apple-"))
 	var inlinable []bool // of u.Funcs
 	for i := range code.Funcs {
 		f := &code.Funcs[i]
@@ -131,6 +133,30 @@ func BitcodeUnit(data []byte, name string) (*prof.Unit, error) {
 		u.Funcs[i].Inlined = u.Funcs[i].Inlined || inlinable[i]
 	}
 	return u, nil
+}
+
+// spellNames replaces names of symbols that are to stay as they are, which begin with a byte of 1, by those of functions: for
+// Mach-O, other names get an underscore.
+func spellNames(code *bitcode.Code, apple bool) {
+	spell := func(name *string) {
+		if rest, ok := strings.CutPrefix(*name, "\x01"); ok {
+			if *name = rest; apple {
+				*name = strings.TrimPrefix(rest, "_")
+			}
+		}
+	}
+	for i := range code.Funcs {
+		spell(&code.Funcs[i].Name)
+		for k := range code.Funcs[i].Refs {
+			spell(&code.Funcs[i].Refs[k])
+		}
+	}
+	for i := range code.Data {
+		spell(&code.Data[i].Name)
+		for k := range code.Data[i].Refs {
+			spell(&code.Data[i].Refs[k])
+		}
+	}
 }
 
 // leastTraced is a number of instructions: clang does not inline larger functions only to compute them, so that a

@@ -1,0 +1,1 @@
+__attribute__((noinline)) int called_back(int n) { return n - 1; }

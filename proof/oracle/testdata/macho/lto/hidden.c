@@ -1,0 +1,1 @@
+__attribute__((noinline)) int hidden_part(int n) { return n * n + 1; }

@@ -1,0 +1,1 @@
+int never_linked(int n) { return n; }
