@@ -41,8 +41,8 @@ func coffRefusal(cmd *driver.Command, tc driver.Toolchain) string {
 // coffLacks returns a requested feature that programs for Windows cannot have, or "".
 func (o *ShimOptions) coffLacks() string {
 	switch {
-	case o.Mode == prof.ModeStacks || o.Mode == prof.ModeTrace:
-		return fmt.Sprintf("mode %s is not supported for Windows: its runtime needs ELF and Linux; modes cover, block, count, full, order, block+order and spike are", o.Mode)
+	case o.Mode == prof.ModeTrace && o.Depth > 0:
+		return "--depth of mode trace is not supported for Windows"
 	case o.Exact || o.Flight || o.Signals || o.Control:
 		return "--clock exact, --flight, --tick signal and --control are not supported for Windows: there a thread keeps the clock of mode spike"
 	case o.Runtime != "":

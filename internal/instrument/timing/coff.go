@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // Problem: Windows finds callers by tables that describe the prologue of a function, and by the instructions of its
@@ -38,7 +39,7 @@ const (
 	RefuseNoTable  = "it has no unwind table, and more than a leaf's code"
 )
 
-// coffTiming implements timing for x86-64 Windows in mode spike.
+// coffTiming implements timing for x86-64 Windows.
 type coffTiming struct{ x86Timing }
 
 // A frame says where the stack pointer of the entry is in the body of a function: off above a register.
@@ -124,8 +125,8 @@ func (t *timer) planEpilogues(b *body) {
 		e := &b.exits[i]
 		f := t.frameAt(b.insns[e.insn].at)
 		if f == nil {
-			if !b.isLeaf() {
-				b.refuse(RefuseNoTable)
+			if !b.isLeaf() || e.keep != 0 {
+				b.refuse(RefuseNoTable) // its caller may reserve nothing
 			}
 			b.leaves[i] = departure{b.insns[e.insn].at, &leaf}
 			continue
@@ -240,6 +241,14 @@ func (coffTiming) entry(_ *timer, live regSet) string {
 
 // coffBody plans the code of one body for Windows.
 func (t *timer) coffBody(b *body) {
+	switch t.Opts.Mode {
+	case prof.ModeStacks:
+		t.coffTree(b)
+		return
+	case prof.ModeTrace:
+		t.coffTrace(b)
+		return
+	}
 	t.Insert(b.frags[0].Probe, t.on.entry(t, b.live))
 	for _, a := range t.arrivals(b) {
 		f := t.frameAt(a.at)

@@ -52,12 +52,66 @@ func TestCOFFExits(t *testing.T) {
 		if why != test.refused || !strings.Contains(string(out), test.want) {
 			t.Errorf("%s: refused %q, want %q; %q must be in\n%s", test.name, why, test.refused, test.want, out)
 		}
-		if as, err := exec.LookPath("x86_64-w64-mingw32-as"); err == nil && !strings.Contains(test.name, "clang") {
-			dir := t.TempDir()
-			asmtest.Write(t, filepath.Join(dir, "a.s"), out)
-			if text, err := exec.Command(as, "-o", filepath.Join(dir, "a.o"), filepath.Join(dir, "a.s")).CombinedOutput(); err != nil {
-				t.Errorf("%s: %s", test.name, text)
+		if !strings.Contains(test.name, "clang") {
+			assembleCOFF(t, test.name, out)
+		}
+	}
+}
+
+// TestCOFFCalls looks at the code of modes stacks and trace: exits are in front of the epilogue, what an entry jumps to is behind
+// the unwind table, and trace aligns a function in front of the directive that begins that.
+func TestCOFFCalls(t *testing.T) {
+	t.Parallel()
+	const (
+		body = "\t.seh_proc\tf\nf:\n\tpushq\t%rbx\n\t.seh_pushreg\t%rbx\n\tsubq\t$32, %rsp\n\t.seh_stackalloc\t32\n\t.seh_endprologue\n\tcall\tg\n"
+		exit = "\taddq\t$32, %rsp\n\tpopq\t%rbx\n"
+		end  = "\t.seh_endproc\n"
+	)
+	for _, test := range []struct {
+		name, text string
+		mode       prof.Mode
+		want       []string
+	}{
+		{"stacks", body + exit + "\tret\n" + end, prof.ModeStacks, []string{
+			"\tmovq\t%gs:(%r11), %r10\n", "\tleal\t40(%rsp), %r11d\n\tmovq\t(%r10,%r11), %r11\n", "\tmovq\t%r11, %gs:(%r10)\n\taddq\t$32, %rsp\n",
+			"\t.seh_endproc\n\t.long\t", "\tcall\t__cairn_tree_enter\n",
+		}},
+		{"trace", body + exit + "\tret\n" + end, prof.ModeTrace, []string{
+			"\t.p2align\t2\n\t.seh_proc\tf\nf:\n", "\tmovl\t%r10d, -4(%r11)\n\taddq\t$32, %rsp\n", "\tret\n.Lcairn_x4:\n\tcall\t__cairn_trace_full\n",
+			"\t.seh_endproc\n.Lcairn_x2:\n\tcall\t__cairn_trace_full\n",
+		}},
+		{"a tail call by r11", body + "\tmovq\t(%rcx), %r11\n" + exit + "\trex.W jmp\t*%r11\t # 1\t[c=0 l=3]  *sibcall\n" + end, prof.ModeTrace, []string{
+			"\tmovq\t%r11, 64(%rsp)\n", "\tmovq\t64(%rsp), %r11\n\taddq\t$32, %rsp\n",
+		}},
+		{"the end of the process", body + "\tcall\tabort\n" + end, prof.ModeStacks, []string{"\tmovl\t$1, %r11d\n\tcall\t__cairn_tree_leave\n\tcall\tabort\n"}},
+	} {
+		unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(coffHead+test.text+"\t.ident\t\"GCC: (GNU) 12-posix\"\n"), machine.X86_64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, result := Rewrite(unit, probe.Options{Object: asm.COFF, Mode: test.mode})
+		if result.Functions != 1 {
+			t.Errorf("%s: %v", test.name, result.Skipped)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: %q must be in\n%s", test.name, want, out)
 			}
 		}
+		assembleCOFF(t, test.name, out)
+	}
+}
+
+// assembleCOFF assembles a text, if there is an assembler for Windows.
+func assembleCOFF(t *testing.T, name string, text []byte) {
+	t.Helper()
+	as, err := exec.LookPath("x86_64-w64-mingw32-as")
+	if err != nil {
+		return
+	}
+	dir := t.TempDir()
+	asmtest.Write(t, filepath.Join(dir, "a.s"), text)
+	if message, err := exec.Command(as, "-o", filepath.Join(dir, "a.o"), filepath.Join(dir, "a.s")).CombinedOutput(); err != nil {
+		t.Errorf("%s: %s", name, message)
 	}
 }

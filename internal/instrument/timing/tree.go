@@ -75,12 +75,7 @@ func (t *timer) treeBody(b *body) {
 	t.Insert(b.frags[0].Label, start+":\n")
 	t.unwinding = b.frags[0].Unwind
 	t.Insert(b.frags[0].Probe, t.on.treeEntry(t, live, slot, id, back))
-	flags := slot
-	if t.Opts.Counts {
-		flags |= treeUntimed
-	} else if t.Opts.Longest {
-		flags |= treeLongest
-	}
+	flags := slot | t.treeFlags()
 	stubs := make([][]byte, len(b.frags))
 	_, unwound := stubPlace(t.Unit.Src, b.frags[0].End)
 	stubs[0] = []byte(t.on.treeMiss(t, b, live, treeStub{start, id, back, flags, unwound}))
@@ -111,6 +106,17 @@ func (t *timer) treeBody(b *body) {
 			t.Insert(at, t.stubUnwind(f, at, unwound), string(stubs[i]))
 		}
 	}
+}
+
+// treeFlags returns the flags of all functions.
+func (t *timer) treeFlags() int {
+	switch {
+	case t.Opts.Counts:
+		return treeUntimed
+	case t.Opts.Longest:
+		return treeLongest
+	}
+	return 0
 }
 
 // treeStub is the stub that a function jumps to if the slot does not hold its node.

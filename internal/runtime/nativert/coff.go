@@ -5,13 +5,21 @@ import (
 	"strconv"
 
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // COFFSource returns the source of the runtime for Windows in a mode, and what it is compiled with besides COFFFlags. That of
 // the clock has unwind tables: debuggers and profilers find the stacks of calls that it judges.
 func COFFSource(o probe.Options) (source string, args []string) {
 	if o.Mode.Timed() {
-		return "coff_timed.c", []string{"-fasynchronous-unwind-tables", runtimeDir(o.DefaultDir), "-DCAIRN_DEFAULTS=" + strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms"))}
+		args = []string{"-fasynchronous-unwind-tables", runtimeDir(o.DefaultDir), "-DCAIRN_MODE=" + strconv.Itoa(int(o.Mode))}
+		if o.Mode != prof.ModeTrace {
+			args = append(args, "-DCAIRN_DEFAULTS="+strconv.Quote("threshold="+cmp.Or(o.Threshold, "10ms")))
+		}
+		if o.Depth > 0 {
+			args = append(args, "-DCAIRN_TREE_DEPTH="+strconv.Itoa(o.Depth))
+		}
+		return "coff_timed.c", args
 	}
 	return "coff.c", ObjectArgs(o.DefaultDir, o.Slots)
 }

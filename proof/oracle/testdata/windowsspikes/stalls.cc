@@ -1,7 +1,9 @@
 // Calls that take too long in each of the ways in which a call can end, for Windows and, so that both can be compared, for
 // Linux.
+#include <atomic>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -107,19 +109,23 @@ KEEP int many(int a, int b, int c, int d, int e, int f, int ms) {
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
 }
 
-int main() {
-  int sum = 0;
-  outer(60);
-  tail(60);
-  sum += catcher(60);
-  sum += lander(60);
-  sum += grows(60);
-  printf("%g\n", vectors(5.5, 2.25, 60));
-  printf("%d\n", many(1, 2, 3, 4, 5, 6, 60));
-  std::thread joined([] { outer(60); });
+int main(int argc, char **argv) {
+  int sum = 0, ms = argc > 1 ? atoi(argv[1]) : 60;
+  outer(ms);
+  tail(ms);
+  sum += catcher(ms);
+  sum += lander(ms);
+  sum += grows(ms);
+  printf("%g\n", vectors(5.5, 2.25, ms));
+  printf("%d\n", many(1, 2, 3, 4, 5, 6, ms));
+  std::thread joined([ms] { outer(ms); });
   joined.join();
-  std::thread([] { outer(60); }).detach();
-  Sleep(400);
+  static std::atomic<int> done;
+  std::thread([ms] {
+    outer(ms);
+    done = 1;
+  }).detach();
+  while (!done) Sleep(1);
   printf("%d\n", sum);
   return 0;
 }

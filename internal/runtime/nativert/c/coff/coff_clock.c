@@ -43,7 +43,19 @@ static void set_low(struct process *p) {
   low = least(low, less(p->threshold, 2 * p->period));
   low = least(most(low, p->period), p->threshold) / 1000;
   p->low = (u32)most(low, 1);
-  store(word(p, LOW), p->off ? 0x7fffffff : p->low);
+  if (p->base) store(word(p, LOW), p->off ? 0x7fffffff : p->low);
+}
+
+static void set_clock(struct process *p, u64 time);
+
+/* set_clocks sets what inserted code reads. */
+static void set_clocks(struct process *p, u64 time) {
+#if CAIRN_MODE == LOG_MODE_TRACE
+  set_clock(p, time);
+#else
+  store(word(p, CLOCK), (u32)clock_of(p, time));
+  store((u64 *)word(p, TREE_CLOCK), clock_of(p, time) + TREE_RUNNING);
+#endif
 }
 
 static void tick(struct process *p) {
@@ -55,7 +67,7 @@ static void tick(struct process *p) {
   store(&k->after, 0);
   store(&k->before, before);
   store(&p->ticks, n + 1);
-  store(word(p, CLOCK), (u32)clock_of(p, before));
+  set_clocks(p, before);
   store(&k->after, now(p));
 }
 
@@ -69,6 +81,7 @@ static void finer(void) {
 }
 
 static void look(struct process *p);
+static void write_mode(struct process *p, int final);
 
 /* run_clock sets the clock until the process ends, or all threads of the program have. */
 static __attribute__((noreturn)) u32 run_clock(void *of) {
@@ -82,6 +95,7 @@ static __attribute__((noreturn)) u32 run_clock(void *of) {
     if (timer && SetWaitableTimer(timer, &due, 0, 0, 0, 0)) WaitForSingleObject(timer, (u32)-1);
     else Sleep((u32)most(p->period / MS, 1));
     tick(p);
+    write_mode(p, 0);
     if (n % LOOK) continue;
     int alone = is_alone();
     p->ended |= alone;
@@ -92,16 +106,18 @@ static __attribute__((noreturn)) u32 run_clock(void *of) {
 
 /* ---- the window ---- */
 
-/* commit makes the block of the window that at is in, and reports whether at is in the window. */
+/* commit makes memory of the window, or of the trees, that at is in, and reports whether it is in one of these. */
 static int commit(struct process *p, u64 at) {
-  u64 from = at & -(u64)BLOCK;
-  return at - (u64)p->base < WINDOW && VirtualAlloc((void *)from, BLOCK, MEM_COMMIT, READWRITE);
+  u64 from = at & -(u64)GRAIN;
+  int inside = (p->base && at - (u64)p->base < WINDOW) || at - (u64)p->stacks.trees < p->stacks.size;
+  return inside && VirtualAlloc((void *)from, GRAIN, MEM_COMMIT, READWRITE);
 }
 
-/* make_window reserves the window, with a block in front for its words. */
+/* make_window reserves the window, with a block in front for its words. Mode trace needs none. */
 static int make_window(struct process *p) {
-  u8 *m = VirtualAlloc(0, WINDOW + BLOCK, MEM_RESERVE, READWRITE);
-  if (!m || !VirtualAlloc(m, BLOCK, MEM_COMMIT, READWRITE)) return 0;
-  p->base = m + BLOCK;
+  if (CAIRN_MODE == LOG_MODE_TRACE) return 1;
+  u8 *m = VirtualAlloc(0, WINDOW + GRAIN, MEM_RESERVE, READWRITE);
+  if (!m || !VirtualAlloc(m, GRAIN, MEM_COMMIT, READWRITE)) return 0;
+  p->base = m + GRAIN;
   return 1;
 }

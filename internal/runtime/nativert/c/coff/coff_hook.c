@@ -109,15 +109,15 @@ static struct open_calls *make_list(struct thread *t) {
   while ((c = *at) && c->base != base) at = &c->next;
   if (c) *at = c->next;
   else if (!(c = VirtualAlloc(0, LIST_SIZE, MEM_RESERVE, READWRITE))) return 0;
-  else if (!VirtualAlloc(c, BLOCK, MEM_COMMIT, READWRITE)) return VirtualFree(c, 0, MEM_RELEASE), (struct open_calls *)0;
-  else c->base = base, c->room = (BLOCK - sizeof *c) / sizeof *c->call;
+  else if (!VirtualAlloc(c, GRAIN, MEM_COMMIT, READWRITE)) return VirtualFree(c, 0, MEM_RELEASE), (struct open_calls *)0;
+  else c->base = base, c->room = (GRAIN - sizeof *c) / sizeof *c->call;
   c->next = t->open_calls;
   return t->open_calls = c;
 }
 
 /* enlarge makes room for a call. Without any, the outer calls are not judged. */
 static void enlarge(struct open_calls *c) {
-  u64 size = sizeof *c + (u64)c->room * sizeof *c->call, more = (size + 2 * BLOCK - 1) & -(u64)BLOCK;
+  u64 size = sizeof *c + (u64)c->room * sizeof *c->call, more = (size + 2 * GRAIN - 1) & -(u64)GRAIN;
   more = least(more, LIST_SIZE);
   if (c->room == OPEN_CALLS || !VirtualAlloc(c, more, MEM_COMMIT, READWRITE)) c->n = 0;
   else c->room = (u32)((more - sizeof *c) / sizeof *c->call);

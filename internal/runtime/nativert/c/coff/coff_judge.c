@@ -135,12 +135,48 @@ static void left(struct process *p, struct thread *t, u64 sp) {
   s->n = 0;
 }
 
-/* ---- what inserted code calls ---- */
+/* ---- the process ---- */
 
-/* The registers at the call of a routine, and where it returns to. */
-struct registers {
-  u64 r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbx, rdx, rcx, rax, rbp, site;
-};
+static u64 log_moment(struct process *p) { return now(p); }
+static void module_goes(struct process *p, struct module *m) {}
+static void module_again(struct process *p, u32 number) {}
+static void write_mode(struct process *p, int final) {}
+static int start_mode(struct process *p) { return 1; }
+static void begin_thread(void) {}
+
+/* end_thread frees the state of this thread. */
+static void end_thread(struct process *p) {
+  struct thread *t = TlsGetValue(p->tls);
+  if (!t || t->busy) return;
+  TlsSetValue(p->tls, 0);
+  for (struct open_calls *c = t->open_calls, *next; c; c = next) next = c->next, VirtualFree(c, 0, MEM_RELEASE);
+  VirtualFree(t, 0, MEM_RELEASE);
+}
+
+static int first_call(struct context *c, u64 at) { return 0; }
+
+/* note_exception notes what may leave calls, and names that threads are given. */
+static i32 note_exception(struct process *p, struct pointers *x) {
+  enum { NAME = 0x406d1388 };
+  const struct exception *e = x->exception;
+  struct thread *t;
+  if (e->code == NAME && e->count >= 3 && e->info[0] == 0x1000 && ((u32)e->info[2] == (u32)-1 || (u32)e->info[2] == GetCurrentThreadId())) {
+    const char *name = (const char *)e->info[1];
+    if (!(t = begin(p))) return 0;
+    for (t->name_length = 0; name[t->name_length] && t->name_length < MAX_NAME - 1; t->name_length++) t->name[t->name_length] = name[t->name_length];
+    t->named = 0;
+    end(t);
+    return 0;
+  }
+  if (e->code >> 30 != 3 && e->code >> 29 != 1) return 0; /* for debuggers */
+  if (!(t = begin(p))) return 0;
+  copy(&t->context, x->context, sizeof t->context);
+  walk(p, &t->context, now(p), &t->raised);
+  end(t);
+  return 0;
+}
+
+/* ---- what inserted code calls ---- */
 
 static void get_context(const struct registers *r, struct context *c) {
   c->rbx = r->rbx, c->rbp = r->rbp, c->rsi = r->rsi, c->rdi = r->rdi;
@@ -188,52 +224,6 @@ static void of_departs(struct process *p, const struct registers *r) {
   left(p, t, (u64)-1);
   end(t);
 }
-
-static void save_vectors(const struct process *p, u8 *to) {
-  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
-  for (u32 i = 0; i < 8; i++) ((volatile u64 *)(to + 512))[i] = 0;
-  if (low) __asm__ volatile("xsave64 (%0)" : : "r"(to), "a"(low), "d"(high) : "memory");
-  else __asm__ volatile("fxsave64 (%0)" : : "r"(to) : "memory");
-}
-
-static void restore_vectors(const struct process *p, const u8 *from) {
-  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
-  if (low) __asm__ volatile("xrstor64 (%0)" : : "r"(from), "a"(low), "d"(high) : "memory");
-  else __asm__ volatile("fxrstor64 (%0)" : : "r"(from) : "memory");
-}
-
-static u32 last_error(void) {
-  u32 v;
-  __asm__ volatile("movl %%gs:0x68, %0" : "=r"(v));
-  return v;
-}
-
-static void set_last_error(u32 v) { __asm__ volatile("movl %0, %%gs:0x68" : : "r"(v)); }
-
-/* ROUTINE defines a routine, in assembly that keeps all registers. It does not keep the flags: it is called at entries of
- * handlers, in front of calls, and at exits, behind code that changes them. */
-#define ROUTINE(name)                                                                                                \
-  __attribute__((used)) void __cairn_do_##name(const struct registers *r, u8 *vectors) {                             \
-    struct process *p = state;                                                                                       \
-    u32 error = last_error();                                                                                        \
-    if (!p) return;                                                                                                  \
-    save_vectors(p, vectors);                                                                                        \
-    of_##name(p, r);                                                                                                 \
-    restore_vectors(p, vectors);                                                                                     \
-    set_last_error(error);                                                                                           \
-  }                                                                                                                  \
-  __asm__(".text\n.globl __cairn_" #name "\n.def __cairn_" #name "; .scl 2; .type 32; .endef\n"                      \
-          ".seh_proc __cairn_" #name "\n__cairn_" #name ":\n"                                                        \
-          "pushq %rbp\n.seh_pushreg %rbp\npushq %rax\n.seh_pushreg %rax\npushq %rcx\n.seh_pushreg %rcx\n"            \
-          "pushq %rdx\n.seh_pushreg %rdx\npushq %rbx\n.seh_pushreg %rbx\npushq %rsi\n.seh_pushreg %rsi\n"            \
-          "pushq %rdi\n.seh_pushreg %rdi\npushq %r8\n.seh_pushreg %r8\npushq %r9\n.seh_pushreg %r9\n"                \
-          "pushq %r10\n.seh_pushreg %r10\npushq %r11\n.seh_pushreg %r11\npushq %r12\n.seh_pushreg %r12\n"            \
-          "pushq %r13\n.seh_pushreg %r13\npushq %r14\n.seh_pushreg %r14\npushq %r15\n.seh_pushreg %r15\n"            \
-          "movq %rsp, %rbp\n.seh_setframe %rbp, 0\n.seh_endprologue\n"                                               \
-          "andq $-64, %rsp\nsubq $2880, %rsp\ncld\nmovq %rbp, %rcx\nleaq 64(%rsp), %rdx\n"                           \
-          "call __cairn_do_" #name "\nmovq %rbp, %rsp\npopq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %r11\n"      \
-          "popq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rbx\npopq %rdx\npopq %rcx\npopq %rax\n"        \
-          "popq %rbp\nret\n.seh_endproc\n");
 
 ROUTINE(slow)
 ROUTINE(arrived)

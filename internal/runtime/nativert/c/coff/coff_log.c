@@ -1,13 +1,34 @@
 /* The log: a file of chunks that are mapped while they are written. Package format/tracelog/wire documents it. Any thread
  * writes, under a lock that it waits for only so long: another may have been ended or suspended in it. */
 
+/* thread_ended reports whether the thread of a handle has ended. */
+static int thread_ended(void *handle) { return handle && !WaitForSingleObject(handle, 0); }
+
+/* number_ended reports whether the thread of a number has ended. */
+static int number_ended(u32 tid) {
+  void *handle = OpenThread(SYNCHRONIZE, 0, tid);
+  int ended = !handle || thread_ended(handle);
+  if (handle) CloseHandle(handle);
+  return ended;
+}
+
+/* hold_thread keeps a handle of this thread. */
+static void hold_thread(void **handle) {
+  if (*handle) CloseHandle(*handle);
+  *handle = OpenThread(SYNCHRONIZE, 0, GetCurrentThreadId());
+}
+
+/* take takes the lock, also from a thread that has ended. */
 static int take(struct process *p) {
-  enum { SPINS = 1000, TRIES = 2000 };
+  enum { SPINS = 1000, TRIES = 2000, LOOK = 64 };
+  u32 self = GetCurrentThreadId(), holder;
   for (u32 i = 0; i < TRIES; i++) {
     for (u32 k = 0; k < SPINS; k++) {
-      if (!__atomic_exchange_n(&p->lock, 1, __ATOMIC_ACQUIRE)) return 1;
+      holder = 0;
+      if (__atomic_compare_exchange_n(&p->lock, &holder, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 1;
       __asm__ volatile("pause");
     }
+    if (i % LOOK == LOOK - 1 && number_ended(holder) && __atomic_compare_exchange_n(&p->lock, &holder, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 1;
     Sleep(i > 10);
   }
   add(&p->dropped, 1);
@@ -51,21 +72,32 @@ static void seal(struct process *p) {
   p->chunk = 0;
 }
 
+/* map_next maps another chunk of the file; 0 if there is no room. */
+static u8 *map_next(struct process *p) {
+  u8 *c = map_at(p, (p->chunks + 1ull) * LOG_CHUNK_SIZE);
+  if (!c) return fail(p, u"no room for the log "), (u8 *)0;
+  p->chunks++;
+  return c;
+}
+
+/* new_chunk maps another chunk, with its header; 0 if there is no room. */
+static u8 *new_chunk(struct process *p, u32 kind, u64 time) {
+  u8 *c = map_next(p);
+  if (!c) return 0;
+  *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = kind;
+  *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = p->pid;
+  *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) = p->chunks - 1;
+  *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = time;
+  *(u64 *)(c + LOG_CHUNK_DROPPED_OFFSET) = p->dropped;
+  store((u32 *)c, LOG_CHUNK_MAGIC);
+  return c;
+}
+
 /* room returns room for a record, with its header but for the type, or 0. */
 static u8 *room(struct process *p, u32 size, u32 a, u64 time) {
   if (p->failed || !p->file) return 0;
   if (p->chunk && p->used + size > LOG_MAX_PAYLOAD) seal(p);
-  if (!p->chunk) {
-    u8 *c = map_at(p, (p->chunks + 1ull) * LOG_CHUNK_SIZE);
-    if (!c) return fail(p, u"no room for the log "), (u8 *)0;
-    p->chunk = c, p->used = 0, p->chunks++;
-    *(u32 *)c = LOG_CHUNK_MAGIC;
-    *(u32 *)(c + LOG_CHUNK_KIND_OFFSET) = LOG_KIND_RECORDS;
-    *(u32 *)(c + LOG_CHUNK_PID_OFFSET) = p->pid;
-    *(u32 *)(c + LOG_CHUNK_SEQUENCE_OFFSET) = p->chunks - 1;
-    *(u64 *)(c + LOG_CHUNK_FIRST_OFFSET) = *(u64 *)(c + LOG_CHUNK_LAST_OFFSET) = time;
-    *(u64 *)(c + LOG_CHUNK_DROPPED_OFFSET) = p->dropped;
-  }
+  if (!p->chunk && !(p->used = 0, p->chunk = new_chunk(p, LOG_KIND_RECORDS, time))) return 0;
   u8 *r = p->chunk + LOG_CHUNK_HEADER_SIZE + p->used;
   p->used += size, p->last = most(p->last, time);
   ((u16 *)r)[1] = (u16)size, ((u32 *)r)[1] = a;
@@ -103,10 +135,15 @@ static u64 preferred(const u16 *path) {
   return at < done && at + BASE + 8 <= done ? *(const u64 *)(head + at + BASE) : 0;
 }
 
+/* What a mode does in time with modules. */
+static u64 log_moment(struct process *p);
+static void module_goes(struct process *p, struct module *m);
+static void module_again(struct process *p, u32 number);
+
 static void write_module(struct process *p, struct module *m, u32 flags) {
   enum { ROOM = 3 * MAX_DIR };
   static u8 record[LOG_MODULE_SIZE + ROOM + 8] __attribute__((aligned(8)));
-  u64 *f = (u64 *)record, time = now(p);
+  u64 *f = (u64 *)record, time = log_moment(p);
   u32 length = 0, known = 0, unused;
   for (u32 i = 0; i < sizeof record / 8; i++) ((volatile u64 *)record)[i] = 0;
   if (!(flags & LOG_MODULE_UNLOADED)) {
@@ -121,32 +158,60 @@ static void write_module(struct process *p, struct module *m, u32 flags) {
   ((u16 *)record)[22] = (u16)known, ((u16 *)record)[23] = (u16)length;
   put_record(p, LOG_TYPE_MODULE, m->number, record, LOG_MODULE_SIZE + ((length + 7) & ~7u), time);
   m->written = 1;
+  if (flags & LOG_MODULE_UNLOADED) add(&p->trace.clock, 1); /* what is loaded at its address has later events */
+}
+
+/* is_again reports whether a module that is gone is the image that is loaded at its address now. */
+static int is_again(const struct module *m, u8 *base, const u16 *path, u32 n) {
+  const struct codeview *id = find_id(base);
+  int same = m->gone && m->was == base && m->size == image_size(base) && id && !m->path[n / 2];
+  for (u32 i = 0; same && i < n / 2; i++) same = m->path[i] == path[i];
+  for (u32 i = 0; same && i < sizeof id->id; i++) same = m->id[i] == id->id[i];
+  return same;
+}
+
+/* place_of returns where a module that is loaded is noted: where it was before, or in a free place; 0 if it is there, or there
+ * is none. */
+static struct module *place_of(struct process *p, u8 *base, const u16 *path, u32 n) {
+  struct module *found = 0, *free = 0, *oldest = 0;
+  for (struct module *m = p->module; m < p->module + p->modules; m++) {
+    if (m->base == base) return 0;
+    if (!m->base && is_again(m, base, path, n)) found = m;
+    if (!m->base && (!oldest || m->gone < oldest->gone)) oldest = m;
+  }
+  if (!found && p->modules < MODULES) free = p->module + p->modules++;
+  if (!found && !free) free = oldest;
+  if (!free) return found;
+  const struct codeview *id = find_id(base);
+  copy(free->path, path, n);
+  free->path[n / 2] = 0;
+  for (u32 i = 0; i < sizeof free->id; i++) free->id[i] = id ? id->id[i] : 0;
+  free->size = image_size(base), free->number = p->numbers++, free->main = !free->number, free->gone = 0;
+  return free;
 }
 
 /* add_module notes a module. The loader calls it, before code of the module runs. */
 static void add_module(struct process *p, u8 *base, const u16 *path, u32 bytes) {
-  struct module *m = p->module;
   if (!take(p)) return;
-  while (m < p->module + p->modules && m->base && m->base != base) m++;
-  if (m < p->module + MODULES && m->base != base) {
-    if (m == p->module + p->modules) p->modules++;
-    u32 n = bytes < sizeof m->path - 2 ? bytes : sizeof m->path - 2;
-    copy(m->path, path, n);
-    m->path[n / 2] = 0;
-    m->base = base, m->size = image_size(base), m->number = p->numbers++, m->main = !m->number, m->written = 0;
-    if (p->file) write_module(p, m, 0);
-  }
+  u32 n = bytes < sizeof p->module->path - 2 ? bytes : sizeof p->module->path - 2;
+  struct module *m = place_of(p, base, path, n);
+  int again = m && m->gone;
+  if (m) m->base = base, m->gone = m->written = 0;
+  if (m && p->file) write_module(p, m, 0);
   give(p);
+  if (again) module_again(p, m->number);
 }
 
-static void remove_module(struct process *p, const u8 *base) {
-  if (!take(p)) return;
-  for (struct module *m = p->module; m < p->module + p->modules; m++) {
-    if (m->base != base) continue;
-    if (m->written) write_module(p, m, LOG_MODULE_UNLOADED);
-    m->base = 0;
-  }
-  give(p);
+/* remove_module notes that one is gone. */
+static void remove_module(struct process *p, u8 *base) {
+  struct module *m = p->module;
+  while (m < p->module + p->modules && m->base != base) m++;
+  if (m == p->module + p->modules) return;
+  module_goes(p, m);
+  int locked = take(p);
+  if (m->written && locked) write_module(p, m, LOG_MODULE_UNLOADED);
+  m->was = base, m->gone = ++p->removed, m->base = 0;
+  if (locked) give(p);
 }
 
 /* list_modules notes all modules. The program is the first. */
@@ -161,9 +226,23 @@ static void list_modules(struct process *p) {
 
 /* ---- the file ---- */
 
-static void write_trailer(struct process *p, int final) {
+#if CAIRN_MODE == LOG_MODE_TRACE
+enum { STATUS = LOG_TYPE_TRACE, STATUS_SIZE = LOG_TRACE_SIZE };
+
+/* write_status brings the first record up to date. */
+static void write_status(struct process *p) {
+  u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE);
+  f[1] = p->mono + (load(&p->trace.clock) - 1) * LOG_CLOCK_UNIT, f[2] = p->ticks, f[3] = p->period, f[4] = p->worst;
+  f[5] = p->trace.ring_chunks * LOG_CHUNK_SIZE, f[6] = p->trace.sequence, f[7] = p->trace.overwritten;
+  ((u32 *)f)[1] = (u32)p->dropped;
+}
+#else
+enum { STATUS = LOG_TYPE_TRAILER, STATUS_SIZE = LOG_TRAILER_SIZE };
+
+/* write_status brings the first record up to date. */
+static void write_status(struct process *p) {
   u64 *f = (u64 *)(p->first + LOG_CHUNK_HEADER_SIZE), n = p->ticks;
-  u32 flags = (p->off ? LOG_TRAILER_OFF : 0) | (final || p->ended ? LOG_TRAILER_FINAL : 0);
+  u32 flags = (p->off ? LOG_TRAILER_OFF : 0) | (p->ended ? LOG_TRAILER_FINAL : 0);
   f[1] = now(p), f[2] = n, f[3] = p->blind, f[4] = p->late, f[5] = p->worst;
   f[6] = p->borderline, f[7] = p->slow, f[8] = p->dropped, f[9] = p->left_out;
   f[10] = p->threshold, f[11] = p->period, f[12] = p->low * 1000ull;
@@ -171,6 +250,7 @@ static void write_trailer(struct process *p, int final) {
   f[16] = p->episodes;
   ((u32 *)f)[1] = flags;
 }
+#endif
 
 static void write_header(struct process *p, u8 *h) {
   copy(h, LOG_MAGIC, 8);
@@ -180,7 +260,7 @@ static void write_header(struct process *p, u8 *h) {
   *(u64 *)(h + LOG_REALTIME_OFFSET) = p->real;
   *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->mono;
   *(u32 *)(h + LOG_FLAGS_OFFSET) = LOG_CALLS_UNKNOWN << LOG_CALLS_SHIFT;
-  *(u32 *)(h + LOG_MODE_OFFSET) = LOG_MODE_SPIKE;
+  *(u32 *)(h + LOG_MODE_OFFSET) = CAIRN_MODE;
   *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
 }
 
@@ -206,7 +286,7 @@ static void *create(struct process *p) {
   }
 }
 
-/* begin_log makes the log, with the trailer as its first record and the modules, and reports whether there is one. */
+/* begin_log makes the log, with its status as the first record and the modules, and reports whether there is one. */
 static int begin_log(struct process *p) {
   if (p->first) return 1;
   if (p->failed || !*p->dir) return 0;
@@ -215,11 +295,11 @@ static int begin_log(struct process *p) {
   if (!(h = map_at(p, 0))) return fail(p, u"no room for the log "), 0;
   write_header(p, h);
   UnmapViewOfFile(h);
-  u8 *r = room(p, LOG_TRAILER_SIZE, 0, now(p));
+  u8 *r = room(p, STATUS_SIZE, 0, now(p));
   if (!r) return 0;
   p->first = p->chunk;
-  write_trailer(p, 0);
-  store((u16 *)r, LOG_TYPE_TRAILER);
+  write_status(p);
+  store((u16 *)r, STATUS);
   for (struct module *m = p->module; m < p->module + p->modules; m++)
     if (m->base) write_module(p, m, 0);
   return 1;
@@ -249,7 +329,7 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
     p->in_second++;
     if (!t->named) write_thread(p, t, time);
     put_record(p, LOG_TYPE_EPISODE, t->tid, f, size, time);
-    write_trailer(p, 0);
+    write_status(p);
   } else if (p->file) {
     p->left_out++;
   }
@@ -257,9 +337,9 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
   return written;
 }
 
-/* look brings the trailer up to date; the clock's thread calls it. */
+/* look brings the log up to date; the clock's thread calls it. */
 static void look(struct process *p) {
   if (!take(p)) return;
-  if (begin_log(p)) write_trailer(p, 0);
+  if (begin_log(p)) write_status(p);
   give(p);
 }

@@ -1,4 +1,4 @@
-/* The runtime of mode spike for Windows: see coff_timed.h. A copy is linked into each program and DLL; the first that
+/* The runtime of the timed modes for Windows: see coff_timed.h. A copy is linked into each program and DLL; the first that
  * starts makes the state, and stays loaded. */
 
 #include "coff_timed.h"
@@ -15,6 +15,15 @@ struct shared {
 __attribute__((section(".crnt"), used)) static struct shared shared = {TIMED_ABI, sizeof(struct process), 0};
 #define state (shared.process)
 u8 *__cairn_base;
+u64 __cairn_local; /* where a thread has its word, from the start of its block */
+u64 *__cairn_tracer;
+
+/* own_word returns the word of this thread. */
+static void *own_word(void) {
+  u8 *block;
+  __asm__ volatile("movq %%gs:0x30, %0" : "=r"(block));
+  return block + __cairn_local;
+}
 
 /* ---- images ---- */
 
@@ -37,7 +46,7 @@ static void print(const u16 *text, u32 n) {
 static void print_error(const u16 *what, const u16 *about) {
   static u16 text[MAX_PATH + 128];
   u32 failure = GetLastError();
-  u16 *p = put(text, u"cairn: no spikes are logged: ");
+  u16 *p = put(text, u"cairn: no " WHAT u" are logged: ");
   p = put(p, what);
   for (u32 i = 0; about[i] && i < MAX_PATH; i++) *p++ = about[i];
   p = put(put_number(put(p, u": error "), failure), u"\n");
@@ -45,86 +54,20 @@ static void print_error(const u16 *what, const u16 *about) {
 }
 
 #include "coff_clock.c"
-#include "coff_stack.c"
 #include "coff_log.c"
+#include "coff_routine.h"
+#if CAIRN_MODE == LOG_MODE_STACKS
+#include "coff_tree.c"
+#elif CAIRN_MODE == LOG_MODE_TRACE
+#include "coff_trace.c"
+#else
+#include "coff_stack.c"
 #include "coff_judge.c"
-
-/* ---- the words of CAIRN_SPIKE ---- */
-
-/* word_value returns what follows a name at s, 0 if another word is there. */
-static const u16 *word_value(const u16 *s, const char *name) {
-  while (*name)
-    if (*s++ != (u16)*name++) return 0;
-  return s;
-}
-
-static int ends_word(const u16 *s) { return !*s || *s == ','; }
-
-/* time_of parses a time such as 1.5ms; 0 if it is invalid. */
-static u64 time_of(const u16 *s) {
-  u64 v = 0, scale = 1;
-  int point = 0;
-  for (u32 digits = 0; (*s >= '0' && *s <= '9') || (*s == '.' && !point); s++) {
-    if (*s == '.') point = 1;
-    else if (++digits > 9) return 0;
-    else v = v * 10 + (u64)(*s - '0'), scale *= point ? 10 : 1;
-  }
-  u64 unit = *s == 'u' && s[1] == 's' ? 1000 : *s == 'm' && s[1] == 's' ? MS : *s == 's' ? SECOND : 0;
-  return unit && ends_word(s + (unit == SECOND ? 1 : 2)) ? v * unit / scale : 0;
-}
-
-/* set applies a word, and reports whether it is one. */
-static int set(struct process *p, const u16 *s) {
-  const u16 *v;
-  u64 n = 0;
-  if ((v = word_value(s, "off")) && ends_word(v)) p->off = 1;
-  else if ((v = word_value(s, "on")) && ends_word(v)) p->off = 0;
-  else if ((v = word_value(s, "threshold=")) && (n = time_of(v)) >= 10000) p->threshold = n;
-  else if ((v = word_value(s, "period=")) && (n = time_of(v)) >= 500000 && n <= SECOND) p->period = n;
-  else if ((v = word_value(s, "rate=")) && *v >= '0' && *v <= '9') {
-    for (; *v >= '0' && *v <= '9' && n < 1u << 28; v++) n = n * 10 + (u64)(*v - '0');
-    if (!ends_word(v)) return 0;
-    p->rate = (u32)n;
-  } else return 0;
-  return 1;
-}
-
-/* set_all applies a list of words. */
-static void set_all(struct process *p, const u16 *s) {
-  static u16 text[256];
-  while (*s) {
-    if (*s != ',' && !set(p, s)) {
-      u16 *q = put(text, u"cairn: CAIRN_SPIKE: ");
-      for (u32 i = 0; !ends_word(s + i) && i < 100; i++) *q++ = s[i];
-      q = put(q, u" is not understood; ignored (threshold=10ms,period=1ms,rate=100,off)\n");
-      print(text, (u32)(q - text));
-    }
-    while (!ends_word(s)) s++;
-    if (*s) s++;
-  }
-}
-
-/* ---- the life of a process ---- */
-
-#ifndef CAIRN_DEFAULTS
-#define CAIRN_DEFAULTS ""
 #endif
 
-static const u16 too_long[] = u"cairn: no spikes are logged: the directory for logs has a path of 600 characters or more\n";
+#include "coff_words.c"
 
-static void read_environment(struct process *p) {
-  static u16 value[2048];
-  u32 n = (u32)MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULTS, -1, value, 2048);
-  if (n) set_all(p, value);
-  n = GetEnvironmentVariableW(u"CAIRN_SPIKE", value, 2048);
-  if (n && n < 2048) set_all(p, value);
-  n = GetEnvironmentVariableW(u"CAIRN_DIR", value, 2048);
-  if (!n) n = (u32)MultiByteToWideChar(UTF8, 0, CAIRN_DEFAULT_DIR, -1, value, 2048) - 1;
-  if (!n) return;
-  if (n < 2048 && GetFullPathNameW(value, MAX_DIR, p->dir, 0) < MAX_DIR) return;
-  *p->dir = 0;
-  print(too_long, sizeof too_long / sizeof *too_long - 1);
-}
+/* ---- the life of a process ---- */
 
 /* find_vectors finds what of the processor's state can be saved in the room that there is. */
 static void find_vectors(struct process *p) {
@@ -136,27 +79,13 @@ static void find_vectors(struct process *p) {
   p->xsave = low & 0xe7;
 }
 
-/* look_at_exception makes blocks of the window, and notes what may leave calls, and names that threads are given. */
+/* look_at_exception makes memory that is reserved, and what a thread has. In mode spike, calls may be left. */
 static i32 look_at_exception(struct pointers *x) {
-  enum { VIOLATION = (i32)0xc0000005, NAME = 0x406d1388, GO_ON = -1 };
+  enum { VIOLATION = (i32)0xc0000005, GO_ON = -1 };
   const struct exception *e = x->exception;
-  struct process *p = state;
-  struct thread *t;
-  if ((i32)e->code == VIOLATION && e->count >= 2 && commit(p, e->info[1])) return GO_ON;
-  if (e->code == NAME && e->count >= 3 && e->info[0] == 0x1000 && ((u32)e->info[2] == (u32)-1 || (u32)e->info[2] == GetCurrentThreadId())) {
-    const char *name = (const char *)e->info[1];
-    if (!(t = begin(p))) return 0;
-    for (t->name_length = 0; name[t->name_length] && t->name_length < MAX_NAME - 1; t->name_length++) t->name[t->name_length] = name[t->name_length];
-    t->named = 0;
-    end(t);
-    return 0;
-  }
-  if (e->code >> 30 != 3 && e->code >> 29 != 1) return 0; /* for debuggers */
-  if (!(t = begin(p))) return 0;
-  copy(&t->context, x->context, sizeof t->context);
-  walk(p, &t->context, now(p), &t->raised);
-  end(t);
-  return 0;
+  if ((i32)e->code != VIOLATION || e->count < 2) return note_exception(state, x);
+  if (commit(state, e->info[1]) || first_call(x->context, e->info[1])) return GO_ON;
+  return note_exception(state, x);
 }
 
 /* happens is called first at each exception. The program may ask for its last error where it handles one. */
@@ -198,12 +127,16 @@ static struct process *find_shared(void) {
 
 /* make_state makes the state of the process. This module stays, as the state refers to its code. */
 static struct process *make_state(void) {
-  enum { PIN_ADDRESS = 5 };
+  enum { PIN_ADDRESS = 5, SLOTS = 64 /* in a thread's block */ };
   void *module;
   u64 real = 0;
   struct process *p = VirtualAlloc(0, sizeof *p, MEM_RESERVE | MEM_COMMIT, READWRITE);
-  if (!p || !make_window(p) || (p->tls = TlsAlloc()) == (u32)-1) {
+  if (!p || !make_window(p)) {
     print_error(u"no room for the window of 4 GiB", u"");
+    ExitProcess(125);
+  }
+  if ((p->tls = TlsAlloc()) >= SLOTS) {
+    print_error(u"the program has no thread-local storage left", u"");
     ExitProcess(125);
   }
   p->abi = TIMED_ABI, p->size = sizeof *p;
@@ -213,15 +146,29 @@ static struct process *make_state(void) {
   p->real = (real - 116444736000000000ull) * 100;
   p->mono = now(p);
   p->threshold = 10 * MS, p->period = MS, p->rate = 100;
+  p->trace.ring_chunks = (16ull << 20) / LOG_CHUNK_SIZE;
   read_environment(p);
   find_vectors(p);
   set_low(p);
+  if (!start_mode(p)) {
+    print_error(u"no memory", u"");
+    ExitProcess(125);
+  }
   tick(p);
   GetModuleHandleExW(PIN_ADDRESS, __ImageBase, &module);
   return p;
 }
 
-static u8 has_clock; /* its thread was started by this module */
+static u8 has_clock; /* its thread was started by this module, which stays */
+
+/* use makes inserted code of this module use the state. */
+static void use(struct process *p) {
+  enum { TLS_SLOTS = 0x1480 };
+  __cairn_base = p->base;
+  __cairn_local = TLS_SLOTS + 8 * p->tls;
+  __cairn_tracer = &p->trace.clock;
+  state = p;
+}
 
 static void start(void) {
   typedef i32 (*listener)(u32, void (*)(u32, const struct notice *, void *), void *, void **);
@@ -229,18 +176,15 @@ static void start(void) {
   if (state) return;
   struct process *p = find_shared();
   if (p) {
-    __cairn_base = p->base;
-    state = p;
+    use(p);
     return;
   }
-  p = make_state();
-  __cairn_base = p->base;
-  state = p;
+  use(p = make_state());
   AddVectoredExceptionHandler(1, happens);
   list_modules(p);
   listener listen = (listener)GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "LdrRegisterDllNotification");
   if (listen) listen(0, loader_says, 0, &cookie);
-  void *thread = CreateThread(0, BLOCK, run_clock, p, 0, 0);
+  void *thread = CreateThread(0, GRAIN, run_clock, p, 0, 0);
   if (thread) has_clock = 1, CloseHandle(thread);
   else print_error(u"no thread for the clock", u"");
 }
@@ -250,6 +194,7 @@ static void finish(void) {
   struct process *p = state;
   if (!p || is_dll(__ImageBase)) return;
   p->ended = 1;
+  write_mode(p, 1);
   look(p);
 }
 
@@ -259,16 +204,14 @@ static void life(const u8 *module, u32 reason, const void *always) {
   if (reason == ATTACH) start();
   if (reason == DETACH && always && state) {
     give(state); /* all other threads have been ended, maybe while they had the lock */
-    state->ended = 1;
+    state->ended = state->terminates = 1;
+    write_mode(state, 1);
     look(state);
   }
+  if (reason == THREAD_ATTACH && has_clock) begin_thread();
   if (reason != THREAD_DETACH || !state) return;
   if (has_clock) thread_ends();
-  struct thread *t = TlsGetValue(state->tls);
-  if (!t || t->busy) return;
-  TlsSetValue(state->tls, 0);
-  for (struct open_calls *c = t->open_calls, *next; c; c = next) next = c->next, VirtualFree(c, 0, MEM_RELEASE);
-  VirtualFree(t, 0, MEM_RELEASE);
+  end_thread(state);
 }
 
 #ifndef CAIRN_DLL

@@ -1,10 +1,15 @@
-/* The runtime of mode spike for Windows: what its files share.
+/* The runtime of the timed modes for Windows: what its files share. CAIRN_MODE is the mode that it is compiled for.
  *
- *   coff_timed.c   the environment, modules that share the state, the end
- *   coff_clock.c   the clock and its thread, the window
- *   coff_stack.c   stacks by unwind tables
- *   coff_judge.c   calls that seem slow: intervals, thresholds, episodes
- *   coff_log.c     the log and the modules in it
+ *   coff_timed.c    modules that share the state, exceptions, the end
+ *   coff_words.c    the environment
+ *   coff_clock.c    the clock and its thread, the window
+ *   coff_log.c      the log and the modules in it
+ *   coff_routine.h  routines that inserted code calls
+ *   coff_judge.c    mode spike: calls that seem slow: intervals, thresholds, episodes
+ *   coff_stack.c    stacks by unwind tables
+ *   coff_tree.h     mode stacks: what the trees of calls, which are those of other systems, get from this one
+ *   coff_tree.c     where inserted code comes to
+ *   coff_trace.c    mode trace: chunks of events
  *
  * It is the counterpart of c/timed, and smaller. The log is a file that is mapped a chunk at a time, so that what was
  * found is in it however the process ends; a thread that finds something writes it itself, under a lock. Nothing under
@@ -16,6 +21,9 @@
 #include "coff_types.h"
 
 #include "timedwire.h"
+#ifndef CAIRN_MODE /* hooks */
+#define CAIRN_MODE LOG_MODE_SPIKE
+#endif
 #include "coff_timed_names.h"
 
 /* ---- kernel32 ---- */
@@ -84,6 +92,7 @@ IMPORT(const struct function *, RtlLookupFunctionEntry, u64, u64 *, void *);
 IMPORT(void *, RtlVirtualUnwind, u32, u64, u64, const struct function *, struct context *, void **, u64 *, void *);
 
 enum { UTF8 = 65001, GENERIC_RW = (i32)0xc0000000, SHARE_ALL = 7, CREATE_NEW = 1, NORMAL = 0x80, MAP_WRITE = 2 };
+enum { SYNCHRONIZE = 0x100000 };
 enum { FILE_EXISTS = 80, MEM_COMMIT = 0x1000, MEM_RESERVE = 0x2000, MEM_RELEASE = 0x8000, READWRITE = 4, STDERR = -12 };
 enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 
@@ -99,10 +108,11 @@ enum { DETACH, ATTACH, THREAD_ATTACH, THREAD_DETACH };
 #define WINDOW (1ull << 32)
 
 /* Words below the window that inserted code reads. */
-enum { CLOCK = -64, LOW = -60 };
-enum { BLOCK = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
+enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
+#define TREE_RUNNING (1ull << 50) /* see tree.h */
+enum { GRAIN = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
-enum { TIMED_ABI = 0x57430002 };
+enum { TIMED_ABI = 0x57430003 + (CAIRN_MODE << 8) };
 
 /* A tick: the clock was set between these two times. */
 struct tick {
@@ -111,8 +121,10 @@ struct tick {
 
 struct module {
   u8 *base; /* 0: it is gone */
+  u8 *was;  /* the address before that */
+  u64 gone; /* in the order in which modules went; 0: it did not */
   u32 size, number;
-  u8 main, written;
+  u8 main, written, id[20];
   u16 path[MAX_DIR];
 };
 
@@ -125,11 +137,27 @@ struct process {
   u32 rate, low; /* low: inline threshold in us */
   u8 off, ended, to_stderr, failed;
   u32 pid, tls, lock, threads;
+  u8 terminates; /* all other threads have been ended */
   u64 xsave; /* state to save; 0: fxsave */
 
   u64 ticks __attribute__((aligned(64)));
   u64 worst, late, blind; /* worst: longest time between two ticks */
   struct tick tick[TICKS]; /* ring */
+
+  struct {
+    struct trees *trees;
+    u64 size; /* of their memory */
+    u64 pause;
+  } stacks;
+
+  struct {
+    u64 clock __attribute__((aligned(64))); /* units of 20 us since the start, from 1; inserted code reads the low half */
+    u64 ring_chunks __attribute__((aligned(64))); /* 0: the file grows without limit */
+    u64 hand, overwritten;                         /* hand: of the next chunk */
+    u32 sequence;
+    u8 **ring; /* chunks, 0: not mapped yet */
+    u8 *sink;  /* for events that are discarded */
+  } trace;
 
   u64 episodes __attribute__((aligned(64)));
   u64 borderline, slow, dropped;
@@ -141,6 +169,7 @@ struct process {
   u64 last; /* time of the last record */
   u16 dir[MAX_DIR], path[MAX_PATH];
   u32 modules, numbers;
+  u64 removed;
   struct module module[MODULES];
 };
 
@@ -207,6 +236,12 @@ struct thread {
 static inline u64 less(u64 a, u64 b) { return a > b ? a - b : 0; }
 static inline u64 least(u64 a, u64 b) { return a < b ? a : b; }
 static inline u64 most(u64 a, u64 b) { return a > b ? a : b; }
+
+#if CAIRN_MODE == LOG_MODE_SPIKE
+#define WHAT u"spikes"
+#else
+#define WHAT u"calls"
+#endif
 
 #define word(p, at) ((u32 *)((p)->base + (at)))
 #define slot(p, sp) ((u32 *)((p)->base + (u32)(sp)))

@@ -17,13 +17,13 @@ struct node *__cairn_tree_table[TREE_TABLE];
 #endif
 u32 __cairn_tree_depth = CAIRN_TREE_DEPTH;
 
-/* shared returns the shared state of the process, and creates it for the first node. */
-static struct trees *shared(struct process *p) {
+/* trees_of returns the shared state of the process, and creates it for the first node. */
+static struct trees *trees_of(struct process *p) {
   struct trees *s = load(&p->stacks.trees), *none = 0;
   if (s) return s;
-  if (!p->mask || !p->stacks.write) return 0; /* all calls share one slot; or another mode */
-  for (u64 size = 1ul << 33; size >= 1ul << 24; size >>= 1) {
-    u8 *m = (u8 *)map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!may_have_nodes(p)) return 0;
+  for (u64 size = 1ull << 33; size >= 1ull << 24; size >>= 1) {
+    u8 *m = (u8 *)reserve_nodes(size);
     if (failed(m)) continue;
     s = (struct trees *)m;
     s->used = TREE_HEAD;
@@ -38,6 +38,7 @@ static struct trees *shared(struct process *p) {
   return 0;
 }
 
+#ifndef _WIN32
 /* trees_start names what the process does with its trees. The functions must not be in a library that
  * is unloaded. */
 void __cairn_trees_start(struct process *p) {
@@ -51,10 +52,11 @@ void __cairn_trees_start(struct process *p) {
  * thread stacks could make two of them share slots. So it is reserved before other threads exist,
  * which might do so too and release theirs. */
 static void start(void) {
-  struct trees *s = __cairn_state ? shared(__cairn_state) : 0;
+  struct trees *s = __cairn_state ? trees_of(__cairn_state) : 0;
   if (s) __cairn_tree_reserve(__cairn_state, s);
 }
 __attribute__((section(".init_array.00001"), used)) static void (*const init_trees)(void) = start;
+#endif
 
 /* ---- nodes ---- */
 
@@ -175,13 +177,14 @@ static struct tree *reuse_tree(struct process *p, struct trees *s) {
     for (u32 i = 0; i < TREE_LOOKS && !found; i++) {
       struct tree *t = s->look ? s->look : load(&s->list);
       s->look = t->next;
-      if (!t->owner || sys3(SYS_tgkill, p->pid, t->owner, 0) == -ESRCH) found = t;
+      if (!t->owner || tree_ended(p, t)) found = t;
     }
     if (found && !s->ended) s->ended = make_tree(s, 0);
     if (!s->ended) found = 0;
     if (found) {
       join(s, found, clock_word(p));
-      store(&found->owner, (i32)sys0(SYS_gettid));
+      keep_thread(found);
+      store(&found->owner, thread_number());
     }
     store(&s->lock, 0);
   }
@@ -193,7 +196,8 @@ static struct tree *reuse_tree(struct process *p, struct trees *s) {
 static struct node *new_tree(struct process *p, struct trees *s) {
   struct tree *t = load(&s->count) >= TREE_KEPT ? reuse_tree(p, s) : 0;
   if (t) return root_of(t);
-  if (!(t = make_tree(s, (i32)sys0(SYS_gettid)))) return &s->lost;
+  if (!(t = make_tree(s, thread_number()))) return &s->lost;
+  keep_thread(t);
   add(&s->count, 1);
   t->next = load(&s->list);
   while (!__atomic_compare_exchange_n(&s->list, &t->next, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) ;
@@ -207,7 +211,7 @@ static struct node *new_tree(struct process *p, struct trees *s) {
  * flags. */
 struct node *__cairn_tree_child(const u8 *code) {
   struct node *parent = own_local()->node, *n;
-  struct trees *s = shared(__cairn_state);
+  struct trees *s = trees_of(__cairn_state);
   u64 function = (u64)code;
   u32 behind = 0, flags = code[-1];
   if (!s) return &sink; /* there is no room at all: the node is never read */

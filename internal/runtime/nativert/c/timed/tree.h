@@ -6,7 +6,21 @@
 #ifndef CAIRN_TREE_H
 #define CAIRN_TREE_H
 
+#ifdef _WIN32
+#include "coff_tree.h"
+#else
 #include "timed.h"
+
+/* What of the system is different on Windows, as coff_tree.h has it. */
+#define thread_number() ((i32)sys0(SYS_gettid))
+#define tree_ended(p, t) (sys3(SYS_tgkill, (p)->pid, (t)->owner, 0) == -ESRCH)
+#define keep_thread(t) ((void)0)
+#define reserve_nodes(size) map(0, size, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+#define may_have_nodes(p) ((p)->mask && (p)->stacks.write) /* not if all calls share one slot; or in another mode */
+#define log_time(p) ((p)->time.clock->last_tick)
+#define begin_file(p) __cairn_begin(p)
+#define write_modules(p, more) ((more) || (p)->modules.stale ? __cairn_modules(p) : (void)0)
+#endif
 
 /* A node is a stack: a function below the node of its caller. Inserted code and
  * tree_enter_MACHINE.S depend on the offsets. The time is the sum of the clock at exits less the
@@ -54,6 +68,7 @@ struct tree {
   u64 ended;    /* number of threads whose calls were added */
   u64 deeper;   /* calls below the greatest depth, at the last writing */
   struct block *last;
+  void *thread; /* on Windows: its handle */
 };
 struct block {
   struct block *next;
@@ -92,13 +107,13 @@ HIDDEN extern struct node __cairn_tree_none, __cairn_tree_empty;
 /* In the upper bits of the function of a node is the number of its module plus one, if that is no
  * longer loaded: another module may be at its addresses. */
 enum { TREE_GONE_SHIFT = 48 };
-#define TREE_ADDRESS ((1ul << TREE_GONE_SHIFT) - 1)
+#define TREE_ADDRESS ((1ull << TREE_GONE_SHIFT) - 1)
 
 /* Nodes by parent and function, for those that are not in a slot. */
 enum { TREE_TABLE = 8192 };
 extern struct node *__cairn_tree_table[TREE_TABLE] HIDDEN;
 #define tree_place(parent, function) \
-  ((u32)(((u64)(parent) * (u64)-1640531535l + (function) * (u64)-2048144777l) >> 16) & (TREE_TABLE - 1))
+  ((u32)(((u64)(parent) * (u64)-1640531535 + (function) * (u64)-2048144777) >> 16) & (TREE_TABLE - 1))
 
 INLINE struct block *block_of(void *node) { return (struct block *)((u64)node & -(u64)BLOCK); }
 INLINE struct node *root_of(struct tree *t) { return (struct node *)((u8 *)block_of(t) + NODE); }
@@ -119,7 +134,7 @@ INLINE struct node *next_node(struct node *n) {
 
 #define clock_word(p) load((u64 *)((p)->base + TREE_CLOCK))
 
-HIDDEN struct node *__cairn_tree_child(const u8 *function);
+HIDDEN struct node *__cairn_tree_child(const u8 *code);
 HIDDEN void __cairn_tree_find(u64 function, u64 sp);
 HIDDEN void __cairn_tree_at(u64 sp);
 HIDDEN void __cairn_tree_switch(u64 sp);

@@ -18,7 +18,7 @@ static u8 *record(struct process *p, struct trees *s, u32 number) {
   u32 chunk = (number - 1) / EACH;
   if (chunk >= TREE_CHUNKS) return 0;
   if (!s->chunk[chunk]) {
-    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, p->time.clock->last_tick);
+    u8 *c = __cairn_file_chunk(p, LOG_KIND_TREE, log_time(p));
     if (!c) return 0;
     *(u64 *)(c + LOG_CHUNK_NUMBER_OFFSET) = number;
     s->chunk[chunk] = c;
@@ -86,20 +86,18 @@ static void end_open_calls(struct tree *t, u64 c) {
     if (n->time < 0) n->time += (i64)c, n->unwound++;
 }
 
-static int is_dead(struct process *p, struct tree *t) { return sys3(SYS_tgkill, p->pid, t->owner, 0) == -ESRCH; }
-
 /* write runs in the thread that writes the log. */
 void __cairn_tree_write(struct process *p, int final) {
   struct trees *s = load(&p->stacks.trees);
   u64 now = __cairn_now(p), c = clock_word(p);
   u32 before = s->records;
   if (!final && now < s->due) return;
-  if (!__cairn_begin(p)) return;
+  if (!begin_file(p)) return;
   lock(&s->lock);
   if (!s->records) __cairn_file_header(p); /* which was written before there was a tree */
   u64 deeper = 0;
   for (struct tree *t = load(&s->list); t; t = t->next) {
-    int dead = t->owner && is_dead(p, t);
+    int dead = t->owner && tree_ended(p, t);
     if (dead) end_open_calls(t, c);
     if (t->owner) write_tree(p, s, t, c);
     if (dead) t->owner = 0;
@@ -112,7 +110,7 @@ void __cairn_tree_write(struct process *p, int final) {
   u64 *first = s->records ? (u64 *)record(p, s, 1) : 0;
   if (first) first[2] = s->lost.calls, first[3] = deeper;
   unlock(&s->lock);
-  if (s->records != before || p->modules.stale) __cairn_modules(p);
+  write_modules(p, s->records != before);
   /* Soon at first: a program may be killed before it has run for a second. */
   s->pause = s->pause ? least(2 * s->pause, SECOND) : 10 * MS;
   p->stacks.pause = most(s->pause, 20 * (__cairn_now(p) - now));
@@ -123,7 +121,7 @@ void __cairn_tree_write(struct process *p, int final) {
  * a module that is loaded at the same address get nodes of their own. */
 void __cairn_tree_retire(struct process *p, u64 start, u64 end, u32 number) {
   struct trees *s = load(&p->stacks.trees);
-  u64 gone = least(number + 1ul, 0xffff) << TREE_GONE_SHIFT;
+  u64 gone = least(number + 1ull, 0xffff) << TREE_GONE_SHIFT;
   if (!s) return;
   __cairn_tree_write(p, 1);
   lock(&s->lock);
@@ -139,12 +137,11 @@ void __cairn_tree_retire(struct process *p, u64 start, u64 end, u32 number) {
   unlock(&s->lock);
 }
 
-/* revive undoes that for a module that is loaded again at the same address. */
-void __cairn_tree_revive(struct process *p, u64 start) {
+/* revive undoes that for a module that is loaded again at the same address, of that number. */
+static void revive(struct process *p, u32 number) {
   struct trees *s = load(&p->stacks.trees);
-  struct gone *m = __cairn_gone(p, start, 0, __cairn_id_at(p, start));
-  if (!s || !m || m->number >= 0xfffe) return;
-  u64 gone = (m->number + 1ul) << TREE_GONE_SHIFT;
+  u64 gone = (number + 1ull) << TREE_GONE_SHIFT;
+  if (!s || number >= 0xfffe) return;
   lock(&s->lock);
   for (struct tree *t = load(&s->list), *ended = s->ended; t || ended; t = t ? t->next : 0) {
     struct tree *at = t ? t : ended;
@@ -153,6 +150,12 @@ void __cairn_tree_revive(struct process *p, u64 start) {
       if ((n->function & ~TREE_ADDRESS) == gone) store(&n->function, n->function & TREE_ADDRESS);
   }
   unlock(&s->lock);
+}
+
+#ifndef _WIN32
+void __cairn_tree_revive(struct process *p, u64 start) {
+  struct gone *m = __cairn_gone(p, start, 0, __cairn_id_at(p, start));
+  if (m) revive(p, m->number);
 }
 
 /* reserve allocates chunks for the first nodes: at the end the program may have no descriptors
@@ -213,3 +216,4 @@ void __cairn_tree_forked(struct process *p) {
     if (p->shared) *(struct node **)slot(p, n->sp) = n; /* the window is a new one */
   }
 }
+#endif

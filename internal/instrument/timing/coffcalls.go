@@ -1,0 +1,134 @@
+package timing
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/instrument/asm"
+)
+
+// Modes stacks and trace on Windows. The code is that of Linux (tree.go, trace.go), with the word of a thread in its block
+// at gs, and exits in front of the epilogue.
+//
+// What an entry jumps to runs without a frame. It is behind the function's unwind table: where there is none, the return
+// address is at the stack pointer. What exits and arrivals jump to is inside, with the same frame.
+//
+// The word is 0 until the thread calls something, and the code fails then: the runtime looks at the exception first.
+
+// ofThread returns code with the word of a thread where Windows has it.
+func ofThread(code string) string { return strings.ReplaceAll(code, "%fs:", "%gs:") }
+
+// outside returns the offset behind the unwind table of b.
+func (t *timer) outside(b *body) int {
+	if f := t.frameAt(b.insns[0].at); f != nil {
+		return asm.LineEnd(t.Unit.Src, f.end)
+	}
+	at, _ := stubPlace(t.Unit.Src, b.frags[0].End)
+	return at
+}
+
+// coffTree plans the code of one body in mode stacks.
+func (t *timer) coffTree(b *body) {
+	start, id, back := t.NewLabel(), t.NewLabel(), t.NewLabel()
+	slot, live := treeSlot(b.name), b.live&^regR11
+	t.Insert(b.frags[0].Label, start+":\n")
+	t.Insert(b.frags[0].Probe, leaf.keepHome(live, false)+ofThread(x86Timing{}.treeEntry(t, 0, slot, id, back))+leaf.keepHome(live, true))
+	t.Insert(t.outside(b), x86Timing{}.treeMiss(t, b, 0, treeStub{start: start, id: id, back: back, flags: slot | t.treeFlags()}))
+	stubs := make([]stubText, len(b.frags))
+	for k := range b.exits {
+		e, d := &b.exits[k], b.leaves[k]
+		code := ofThread(strings.Replace(x86Timing{}.treeExit(t, 0), loadStack, "\tleal\t"+d.frame.above(0)+", %r11d\n", 1))
+		if e.cond == "" {
+			code += t.coffLast(b, e.insn)
+		}
+		stub := &stubs[b.insns[e.insn].frag]
+		stub.code = append(stub.code, t.insertExit(d.at, e, d.frame.keepHome(e.keep, false)+code+d.frame.keepHome(e.keep, true))...)
+	}
+	t.coffArrivals(b, func(a arrival, f *frame) string {
+		return "\tleaq\t" + f.above(0) + ", %r11\n\tcall\t" + treeBackAt + "\n"
+	})
+	for i := range b.insns {
+		if in := &b.insns[i]; in.flow == asm.FlowCall {
+			t.Insert(in.at, t.coffLast(b, i))
+		}
+	}
+	t.insertStubs(b, stubs)
+}
+
+// coffLast returns the code in front of instruction i, if that ends the process.
+func (t *timer) coffLast(b *body, i int) string {
+	switch t.imported(b, i) {
+	case "_exit", "_Exit", "quick_exit", "abort", "ExitProcess", "TerminateProcess":
+		return x86Timing{}.treeLeave(t, b.insns[i].at, 1)
+	}
+	return ""
+}
+
+// coffTrace plans the code of one body in mode trace.
+func (t *timer) coffTrace(b *body) {
+	id := t.NewLabel()
+	t.Insert(beforeProc(t.Unit.Src, b.frags[0].Label), "\t.p2align\t2\n")
+	t.Insert(b.frags[0].Label, id+":\n")
+	var first stubText
+	tmp, kept := "%r10", regSet(0)
+	switch b.live & (regRAX | regR10) {
+	case regR10:
+		tmp = "%rax"
+	case regRAX | regR10:
+		kept = regR10
+	}
+	t.Insert(b.frags[0].Probe, leaf.keepHome(kept, false)+t.coffEvent(id, wire.EventEnter, tmp, &first)+leaf.keepHome(kept, true))
+	t.Insert(t.outside(b), string(first.code))
+	stubs := make([]stubText, len(b.frags))
+	for k := range b.exits {
+		e, d := &b.exits[k], b.leaves[k]
+		in := &b.insns[e.insn]
+		kind := wire.EventExit
+		if in.effect.tail {
+			kind = wire.EventTailExit
+		}
+		stub := &stubs[in.frag]
+		code := d.frame.keepHome(e.keep, false) + t.coffEvent(id, kind, "%r10", stub) + d.frame.keepHome(e.keep, true)
+		stub.code = append(stub.code, t.insertExit(d.at, e, code)...)
+	}
+	t.coffArrivals(b, func(a arrival, _ *frame) string {
+		return t.coffEvent(id, wire.EventArrive, "%r10", &stubs[b.fragmentOf(a.at)])
+	})
+	t.insertStubs(b, stubs)
+}
+
+// coffEvent is event for Windows.
+func (t *timer) coffEvent(id string, kind int, tmp string, stub *stubText) string {
+	return ofThread(t.event(id, kind, tmp, 0, stub))
+}
+
+// coffArrivals inserts code where control may arrive other than from an exit.
+func (t *timer) coffArrivals(b *body, code func(a arrival, f *frame) string) {
+	for _, a := range t.arrivals(b) {
+		if f := t.frameAt(a.at); f != nil && !a.changed && b.fragmentOf(a.at) >= 0 {
+			t.Insert(a.at, t.on.again(t, a, code(a, f)))
+		}
+	}
+}
+
+// insertStubs inserts what the code of each fragment of b jumps to.
+func (t *timer) insertStubs(b *body, stubs []stubText) {
+	for i, f := range b.frags {
+		if len(stubs[i].code) > 0 {
+			at, _ := stubPlace(t.Unit.Src, f.End)
+			t.Insert(at, string(stubs[i].code))
+		}
+	}
+}
+
+// beforeProc returns the offset of the line of the label that ends at pos, or of the directive in front of it that begins an
+// unwind table: that begins where its directive is.
+func beforeProc(src []byte, pos int) int {
+	line := func(end int) int { return bytes.LastIndexByte(src[:max(end-1, 0)], '\n') + 1 }
+	start := line(pos)
+	if before := line(start); bytes.HasPrefix(bytes.TrimLeft(src[before:start], "\t "), []byte(".seh_proc")) {
+		return before
+	}
+	return start
+}

@@ -1,0 +1,52 @@
+/* What inserted code calls: routines that keep the registers. */
+
+/* The registers at the call of a routine, which it may change, and where it returns to. */
+struct registers {
+  u64 r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbx, rdx, rcx, rax, rbp, site;
+};
+
+static void save_vectors(const struct process *p, u8 *to) {
+  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
+  for (u32 i = 0; i < 8; i++) ((volatile u64 *)(to + 512))[i] = 0;
+  if (low) __asm__ volatile("xsave64 (%0)" : : "r"(to), "a"(low), "d"(high) : "memory");
+  else __asm__ volatile("fxsave64 (%0)" : : "r"(to) : "memory");
+}
+
+static void restore_vectors(const struct process *p, const u8 *from) {
+  u32 low = (u32)p->xsave, high = (u32)(p->xsave >> 32);
+  if (low) __asm__ volatile("xrstor64 (%0)" : : "r"(from), "a"(low), "d"(high) : "memory");
+  else __asm__ volatile("fxrstor64 (%0)" : : "r"(from) : "memory");
+}
+
+static u32 last_error(void) {
+  u32 v;
+  __asm__ volatile("movl %%gs:0x68, %0" : "=r"(v));
+  return v;
+}
+
+static void set_last_error(u32 v) { __asm__ volatile("movl %0, %%gs:0x68" : : "r"(v)); }
+
+/* ROUTINE defines a routine, in assembly that keeps all registers. It does not keep the flags: it is called at entries of
+ * handlers, in front of calls, and at exits, behind code that changes them. */
+#define ROUTINE(name)                                                                                                \
+  __attribute__((used)) void __cairn_do_##name(struct registers *r, u8 *vectors) {                             \
+    struct process *p = state;                                                                                       \
+    u32 error = last_error();                                                                                        \
+    if (!p) return;                                                                                                  \
+    save_vectors(p, vectors);                                                                                        \
+    of_##name(p, r);                                                                                                 \
+    restore_vectors(p, vectors);                                                                                     \
+    set_last_error(error);                                                                                           \
+  }                                                                                                                  \
+  __asm__(".text\n.globl __cairn_" #name "\n.def __cairn_" #name "; .scl 2; .type 32; .endef\n"                      \
+          ".seh_proc __cairn_" #name "\n__cairn_" #name ":\n"                                                        \
+          "pushq %rbp\n.seh_pushreg %rbp\npushq %rax\n.seh_pushreg %rax\npushq %rcx\n.seh_pushreg %rcx\n"            \
+          "pushq %rdx\n.seh_pushreg %rdx\npushq %rbx\n.seh_pushreg %rbx\npushq %rsi\n.seh_pushreg %rsi\n"            \
+          "pushq %rdi\n.seh_pushreg %rdi\npushq %r8\n.seh_pushreg %r8\npushq %r9\n.seh_pushreg %r9\n"                \
+          "pushq %r10\n.seh_pushreg %r10\npushq %r11\n.seh_pushreg %r11\npushq %r12\n.seh_pushreg %r12\n"            \
+          "pushq %r13\n.seh_pushreg %r13\npushq %r14\n.seh_pushreg %r14\npushq %r15\n.seh_pushreg %r15\n"            \
+          "movq %rsp, %rbp\n.seh_setframe %rbp, 0\n.seh_endprologue\n"                                               \
+          "andq $-64, %rsp\nsubq $2880, %rsp\ncld\nmovq %rbp, %rcx\nleaq 64(%rsp), %rdx\n"                           \
+          "call __cairn_do_" #name "\nmovq %rbp, %rsp\npopq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %r11\n"      \
+          "popq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rbx\npopq %rdx\npopq %rcx\npopq %rax\n"        \
+          "popq %rbp\nret\n.seh_endproc\n");

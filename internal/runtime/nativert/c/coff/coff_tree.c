@@ -1,0 +1,88 @@
+/* Mode stacks: where inserted code comes to, as c/timed/tree_enter_x86_64.S documents it. */
+
+#include "tree.h"
+#include "tree.c"
+#include "tree_log.c"
+
+/* A thread that has called nothing yet has no node: reading the slots of that fails. */
+static struct node *const none = &__cairn_tree_none;
+
+static u64 log_moment(struct process *p) { return now(p); }
+
+static void module_goes(struct process *p, struct module *m) {
+  if (p->first) __cairn_tree_retire(p, (u64)m->base, (u64)m->base + m->size, m->number);
+}
+
+static void module_again(struct process *p, u32 number) { revive(p, number); }
+
+/* start_mode makes the place of the trees, before there are other threads: see tree.c. */
+static int start_mode(struct process *p) {
+  struct trees *s = trees_of(p);
+  p->stacks.size = s ? s->size : 0;
+  return s != 0;
+}
+
+/* write_mode writes the trees; in time, or at the end. */
+static void write_mode(struct process *p, int final) {
+  if (load(&p->stacks.trees) && !p->off) __cairn_tree_write(p, final);
+}
+
+static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
+static void end_thread(struct process *p) {}
+
+static void begin_thread(void) {
+  if (!own_local()->node) own_local()->node = none;
+}
+
+/* first_call makes what inserted code needs in a thread, which fails at the second of these:
+ *
+ *      movq    %gs:(%r11), %r10
+ *      movq    64+8*slot(%r10), %rax */
+static int first_call(struct context *c, u64 at) {
+  if (at - 64 >= 8 * TREE_SLOTS || c->r10 || own_local()->node || *(const u32 *)(c->rip - 4) != 0x138b4d65) return 0;
+  own_local()->node = none;
+  c->r10 = (u64)none;
+  return 1;
+}
+
+/* r11 names the function; it becomes the node. */
+static void of_tree_make(struct process *p, struct registers *r) {
+  r->r11 = (u64)__cairn_tree_child((const u8 *)r->r11);
+}
+
+static void of_tree_back(struct process *p, struct registers *r) { __cairn_tree_find(r->r11, (u64)(r + 1)); }
+
+/* r11 is the stack pointer at the entry. */
+static void of_tree_back_at(struct process *p, struct registers *r) { __cairn_tree_at(r->r11); }
+
+static void of_tree_switched(struct process *p, struct registers *r) { __cairn_tree_switch(r->r11); }
+
+/* The process ends by what is called next. */
+static void of_tree_leave(struct process *p, struct registers *r) {
+  p->ended |= r->r11 == 1;
+  write_mode(p, 1);
+  look(p);
+}
+
+ROUTINE(tree_make)
+ROUTINE(tree_back)
+ROUTINE(tree_back_at)
+ROUTINE(tree_switched)
+ROUTINE(tree_leave)
+
+/* Functions that share a slot are found in a table. */
+__asm__(".text\n.globl __cairn_tree_enter\n.def __cairn_tree_enter; .scl 2; .type 32; .endef\n"
+        ".seh_proc __cairn_tree_enter\n__cairn_tree_enter:\n"
+        "pushq %rax\n.seh_pushreg %rax\npushq %r10\n.seh_pushreg %r10\npushq %rcx\n.seh_pushreg %rcx\n.seh_endprologue\n"
+        "movq __cairn_local(%rip), %rax\nmovq %gs:(%rax), %r10\n"
+        "movl __cairn_tree_depth(%rip), %eax\ncmpl %eax, 176(%r10)\njae 3f\n"
+        "imulq $-1640531535, %r10, %rax\nimulq $-2048144777, %r11, %rcx\naddq %rcx, %rax\nshrq $16, %rax\nandl $8191, %eax\n"
+        "leaq __cairn_tree_table(%rip), %rcx\nmovq (%rcx,%rax,8), %rax\ntestq %rax, %rax\njz 1f\n"
+        "cmpq %r10, (%rax)\njne 1f\ncmpq %r11, 8(%rax)\njne 1f\n"
+        "movzbl -1(%r11), %ecx\nandl $15, %ecx\nmovq %rax, 64(%r10,%rcx,8)\n"
+        "2: movq %rax, %r11\npopq %rcx\npopq %r10\npopq %rax\nret\n"
+        "1: popq %rcx\npopq %r10\npopq %rax\njmp __cairn_tree_make\n"
+        "3: movq %r10, %rax\ncmpq $3, 8(%rax)\nje 2b\nmovq 32(%r10), %rax\ntestq %rax, %rax\njz 1b\ncmpq $3, 8(%rax)\nje 2b\njmp 1b\n"
+        ".seh_endproc\n");
+_Static_assert(TREE_TABLE == 8192 && TREE_SLOT == 15 && TREE_DEEP == 3 && __builtin_offsetof(struct node, depth) == 176, "as above");
+_Static_assert((int)TREE_HEAD == (int)NODES_HEAD, "as reserve has it");

@@ -1,0 +1,138 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cairnprof/cairn/internal/shorttest"
+)
+
+// TestWindowsCalls runs programs for Windows in modes stacks and trace.
+func TestWindowsCalls(t *testing.T) {
+	t.Parallel()
+	shorttest.Proof(t)
+	w := newWindows(t)
+	w.env = append(w.env, "CAIRN_TRACE=file")
+	for _, mode := range []string{"stacks", "trace"} {
+		t.Run("calls-"+mode, func(t *testing.T) { w.calls(t, mode) })
+		t.Run("steps-"+mode, func(t *testing.T) { w.steps(t, mode) })
+		t.Run("plugins-"+mode, func(t *testing.T) { w.pluginCalls(t, mode) })
+	}
+}
+
+// ownCall is a function of the programs of testdata/windowscalls and windowsspikes.
+var ownCall = regexp.MustCompile(`^(main$|(fib|even|odd|shapes|deepest|guard|descend|catches|rethrows|leap|lands|work|briefly|Square::area|Line::area)\(|use$|plugin$)`)
+
+// callRows returns the calls of each stack of a log, of which only functions of the program are left.
+func callRows(t *testing.T, logs string, programs ...string) map[string]uint64 {
+	t.Helper()
+	rows := map[string]uint64{}
+	text := output(t, command(t, cairn, append([]string{"stacks", "--folded", "--by", "calls", "--top", "0", logs}, programs...)...))
+	for line := range strings.Lines(text) {
+		stack, calls, _ := cutLast(strings.TrimSpace(line), " ")
+		frames := strings.Split(stack, ";")
+		n, err := strconv.ParseUint(calls, 10, 64)
+		if err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if own := slices.DeleteFunc(slices.Clone(frames), func(f string) bool { return !ownCall.MatchString(f) }); ownCall.MatchString(frames[len(frames)-1]) {
+			rows[strings.Join(own, ";")] += n
+		}
+	}
+	return rows
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// compareRows reports stacks that do not have the calls that they should have.
+func compareRows(t *testing.T, what string, got, want map[string]uint64) {
+	t.Helper()
+	for _, stack := range slices.Sorted(maps.Keys(want)) {
+		if got[stack] != want[stack] {
+			t.Errorf("%s: %d calls of %s, want %d", what, got[stack], stack, want[stack])
+		}
+	}
+	for _, stack := range slices.Sorted(maps.Keys(got)) {
+		if want[stack] == 0 {
+			t.Errorf("%s: %d calls of %s, want none", what, got[stack], stack)
+		}
+	}
+}
+
+// calls compares a program with the same one for Linux, call by call, by gcc and by clang.
+func (w *windows) calls(t *testing.T, mode string) {
+	source := filepath.Join("testdata", "windowscalls", "calls.cc")
+	build := func(compiler []string, program string) {
+		t.Helper()
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", mode}, compiler, []string{"-o", program, source})...))
+	}
+	for _, compiler := range [][]string{windowsSpikes[0], windowsSpikes[2]} {
+		dir := t.TempDir()
+		elf, program, plain := filepath.Join(dir, "calls"), filepath.Join(dir, "calls.exe"), filepath.Join(dir, "plain.exe")
+		linux := []string{"g++", compiler[1], "-g", "-pthread"}
+		if strings.HasPrefix(compiler[0], "clang") {
+			linux = []string{compiler[0], "-O2", "-g", "-pthread"}
+		}
+		build(linux, elf)
+		build(compiler, program)
+		output(t, command(t, compiler[0], append(slices.Clone(compiler[1:]), "-o", plain, source)...))
+		own, logs := filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
+		cmd := command(t, elf)
+		cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file")
+		output(t, cmd)
+		answer, code := w.run(t, "", plain)
+		got, gotCode := w.run(t, logs, program)
+		if checkAnswer(t, got, answer); gotCode != code {
+			t.Errorf("exit code %d, without probes %d", gotCode, code)
+		}
+		rows := callRows(t, logs, program)
+		compareRows(t, strings.Join(compiler, " "), rows, callRows(t, own, elf))
+		if len(rows) < 100 {
+			t.Errorf("only %d stacks", len(rows))
+		}
+	}
+}
+
+// pluginCalls loads DLLs again and again, from a program with and without probes, which is then ended by TerminateProcess.
+func (w *windows) pluginCalls(t *testing.T, mode string) {
+	dir, sources := t.TempDir(), filepath.Join("testdata", "windowsspikes")
+	probes := []string{"cc", "--strict", "--mode", mode, mingw + "gcc", "-O2", "-g", "-o"}
+	a, b := filepath.Join(dir, "a.dll"), filepath.Join(dir, "b.dll")
+	output(t, command(t, cairn, append(probes, a, "-shared", filepath.Join(sources, "plugin.c"))...))
+	data, err := os.ReadFile(a)
+	if err == nil {
+		err = os.WriteFile(b, data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plain := range []bool{false, true} {
+		program, logs := filepath.Join(dir, "host.exe"), filepath.Join(dir, fmt.Sprintf("logs-%v", plain))
+		build := command(t, cairn, append(probes, program, filepath.Join(sources, "host.c"))...)
+		want := map[string]uint64{"main": 1, "main;use": 5, "main;use;plugin": 5}
+		if plain {
+			build = command(t, mingw+"gcc", "-O2", "-g", "-Wl,--build-id", "-o", program, filepath.Join(sources, "host.c"))
+			want = map[string]uint64{"plugin": 5}
+		}
+		output(t, build)
+		if _, code := w.run(t, logs, program, a, b, a, b, b); code != 7 { // the first stays where the program has no probes
+			t.Errorf("exit code %d, want 7", code)
+		}
+		compareRows(t, fmt.Sprintf("plugins of a program without probes: %v", plain), callRows(t, logs, program, a, b), want)
+	}
+}
