@@ -23,7 +23,7 @@ var strippedBinaries = []string{
 }
 
 // TestStrippedNames compares the names of functions of stripped binaries with those of
-// llvm-symbolizer, which takes the exported symbol before an address if that is in it.
+// llvm-symbolizer, which takes the exported symbol before an address if that is in it, and of addr2line.
 func TestStrippedNames(t *testing.T) {
 	symbolizer := ""
 	for _, name := range []string{"llvm-symbolizer-22", "llvm-symbolizer", "llvm-symbolizer-14"} {
@@ -126,6 +126,37 @@ func compareNames(t *testing.T, symbolizer, path string, f *objfile.File) {
 		t.Errorf("%s: %d of %d names differ", path, wrong, len(addrs))
 	}
 	t.Logf("%s: %d exported, %d unnamed; of %d addresses %d have names", path, left.Named, left.Unnamed, len(addrs), named)
+	if id, err := f.BuildID(); err == nil { // addr2line reads an installed debug file
+		if debug, _ := filepath.Glob(objfile.DefaultDebugRoot + "/.build-id/" + id.String()[:2] + "/" + id.String()[2:] + ".debug"); len(debug) > 0 {
+			return
+		}
+	}
+	compareAddr2line(t, path, in.String(), func(i int, theirs string) bool {
+		ours := innermost(functions, addrs[i])
+		return strings.Contains(ours.Name, "+0x") || slices.Contains(names[ours.Addr], versionless(theirs))
+	})
+}
+
+// compareAddr2line compares names with those of addr2line, which takes the exported symbol before an address: of functions
+// that have none it says nothing. agrees reports whether it has the name at the i-th address.
+func compareAddr2line(t *testing.T, path, addrs string, agrees func(i int, theirs string) bool) {
+	t.Helper()
+	if _, err := exec.LookPath("addr2line"); err != nil {
+		return
+	}
+	cmd := command(t, "addr2line", "--functions", "--exe="+path)
+	cmd.Stdin = strings.NewReader(addrs)
+	lines := strings.Split(strings.TrimSpace(output(t, cmd)), "\n")
+	wrong := 0
+	for i := 0; i+1 < len(lines); i += 2 { // the place follows
+		if !agrees(i/2, lines[i]) {
+			t.Logf("%s: address %d, addr2line: %s", path, i/2, lines[i])
+			wrong++
+		}
+	}
+	if n := len(lines) / 2; wrong*1000 > n || n == 0 {
+		t.Errorf("%s: addr2line has other names at %d of %d addresses", path, wrong, n)
+	}
 }
 
 // versionless returns a name without the version that llvm-symbolizer may append.
