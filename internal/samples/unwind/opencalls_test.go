@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairnprof/cairn/internal/binary/machinecode"
+	"github.com/cairnprof/cairn/internal/samples/stackcopy"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -26,8 +28,12 @@ func TestOpenCalls(t *testing.T) {
 		{"as many as there can be", stack(deep...), 0, 1, 1, nil},
 		{"one more", stack(append(deep, 0x02)...), 0, 0, 1, nil},
 	} {
+		s := sample.Sample{PID: 7, Count: 1, Stack: tc.stack, AtCalls: true}
+		if unread := unwound(code(t), Options{Moments: true, Kernel: &Kernel{}}, s); unread.Stats.Used != tc.all {
+			t.Errorf("%s: %d used without looking for frames", tc.name, unread.Stats.Used)
+		}
 		u := New(code(t), Options{Moments: true, Frameless: true, TailCalls: true, Kernel: &Kernel{}})
-		u.Add(&sample.Batch{Samples: []sample.Sample{{PID: 7, Count: 1, Stack: tc.stack, AtCalls: true}}})
+		u.Add(&sample.Batch{Samples: []sample.Sample{s}})
 		r := u.Result()
 		if st := &r.Stats; st.CutStacks != tc.cut || st.Full != tc.full || st.Used != tc.all {
 			t.Errorf("%s: %d cut, %d full, %d used", tc.name, st.CutStacks, st.Full, st.Used)
@@ -44,4 +50,24 @@ func TestOpenCalls(t *testing.T) {
 			t.Errorf("%s: %x, want %x", tc.name, frames, tc.frames)
 		}
 	}
+}
+
+// TestCopiedAnywhere uses stacks that tables unwound where frame pointers miss the caller, also if frames are used as they are.
+func TestCopiedAnywhere(t *testing.T) {
+	t.Parallel()
+	s := sample.Sample{PID: 7, Count: 1, Stack: stack(0x30, 0x27, 0x07)} // at the beginning of g
+	opt := Options{Moments: true, Kernel: &Kernel{}, Tables: func(*sample.Mapping) *stackcopy.Table { return nil }}
+	if r := unwound(code(t), opt, s); r.Stats.Used != 0 || r.Stats.NoFrame != 1 {
+		t.Errorf("of frame pointers: %d used, %d without a frame", r.Stats.Used, r.Stats.NoFrame)
+	}
+	s.User = &sample.UserState{Unwound: 1 + uint8(stackcopy.Whole)}
+	if r := unwound(code(t), opt, s); r.Stats.Used != 1 || r.Stats.NoFrame != 0 {
+		t.Errorf("of a copy: %d used, %d without a frame", r.Stats.Used, r.Stats.NoFrame)
+	}
+}
+
+func unwound(set *machinecode.Set, opt Options, s sample.Sample) *Result {
+	u := New(set, opt)
+	u.Add(&sample.Batch{Samples: []sample.Sample{s}})
+	return u.Result()
 }

@@ -92,6 +92,7 @@ type Unwinder struct {
 	lastTable mappedTable
 
 	whole   bool // sample.Info.Whole of the current batch
+	exact   bool // the current stack was not walked by frame pointers
 	atCalls bool // sample.Sample.AtCalls of the current sample
 
 	// For the current sample. The walk is at the instruction leaf of a frame, which the node
@@ -209,17 +210,17 @@ func (u *Unwinder) countCallers() {
 func (u *Unwinder) readStackOf(s *sample.Sample) bool {
 	u.full = false
 	if u.atCalls = s.AtCalls; u.atCalls {
-		defer func(before bool) { u.whole, u.atCalls = before, false }(u.whole)
-		u.whole = true // also where a function has no frame yet
+		defer func(before bool) { u.whole, u.atCalls, u.exact = before, false, false }(u.whole)
+		u.whole, u.exact = true, true // also where a function has no frame yet
 		u.full = isFull(s.Stack)
 		return u.readStack(s.Stack)
 	}
 	if s.User == nil || u.opt.Tables == nil {
 		return u.readStack(s.Stack)
 	}
-	defer func(before bool) { u.whole = before }(u.whole)
+	defer func(before bool) { u.whole, u.exact = before, false }(u.whole)
 	stack, whole := u.walkCopy(s)
-	u.whole = true // tables hold at each instruction
+	u.whole, u.exact = true, true // tables hold at each instruction
 	ok := u.readStack(stack)
 	u.cut = u.cut || !whole
 	return ok
@@ -241,6 +242,7 @@ func (u *Unwinder) readStack(addrs []uint64) bool {
 		return true
 	case u.opt.Frameless:
 		return u.complete()
+	case u.exact: // frame pointers were not used
 	case u.code.Dubious(u.stack[0]):
 		u.stats.NoFrame += u.count
 		return false
