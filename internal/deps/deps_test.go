@@ -57,7 +57,7 @@ var rooms = []room{
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet kind export watch"},
 	{"output", "the formats that a command writes, selected by --format or by the name of the file", "internal/output", "ground verb"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument runtime verb"},
-	{"inputs", "inputs that several commands read: opens them, and finds what belongs to them", "internal/inputs", "ground format binary report profile calls samples kind export instrument verb toolchain"},
+	{"inputs", "inputs that several commands read: opens them, and finds what belongs to them", "internal/inputs", "ground format binary report profile calls spikes samples kind page export instrument verb toolchain"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
 		"ground format binary report profile fleet layout calls spikes samples kind page export instrument runtime gobuild watch verb output toolchain inputs",
@@ -83,7 +83,7 @@ var reaches = strings.Fields(`
 	internal/toolchain internal/verb
 	internal/gobuild
 	internal/watch/attach internal/watch/ptrace
-	internal/inputs/gather internal/inputs/logset
+	internal/inputs/gather internal/inputs/logset internal/inputs/spikeset
 	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	proof/oracle proof/tailguests proof/bench proof/corpus proof/torture internal/deps docs`)

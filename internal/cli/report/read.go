@@ -18,9 +18,9 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/layout"
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	clisamples "github.com/cairnprof/cairn/internal/cli/samples"
-	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
 	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/page/model"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
@@ -204,7 +204,7 @@ func (r *reader) spikes(context.Context) error {
 	if len(r.paths[spikelog]) == 0 {
 		return nil
 	}
-	page, err := clispikes.ReadPage(r.streams, verb.DisplayFlags{}, r.paths[spikelog], r.withBuildID())
+	page, err := spikeset.ReadPage(r.streams, &report.Names{}, r.paths[spikelog], r.withBuildID())
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/stackdiff"
-	clispikes "github.com/cairnprof/cairn/internal/cli/spikes"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/page"
 	"github.com/cairnprof/cairn/internal/page/timeline"
 	"github.com/cairnprof/cairn/internal/report"
@@ -79,13 +79,13 @@ func (r *reader) timeline(ctx context.Context) error {
 }
 
 // marks reads spikes and frames. It returns the logs that have the calls around spikes, too.
-func (r *reader) marks() (marks *clispikes.Marks, windows []string, err error) {
+func (r *reader) marks() (marks *spikeset.Marks, windows []string, err error) {
 	paths := r.paths[spikelog]
 	if len(paths) == 0 {
 		return nil, nil, nil
 	}
 	quiet := &verb.Streams{In: r.streams.In, Out: io.Discard, Err: io.Discard}
-	if marks, err = clispikes.ReadMarks(quiet, verb.DisplayFlags{}, paths, r.withBuildID()); err != nil {
+	if marks, err = spikeset.ReadMarks(quiet, &report.Names{}, paths, r.withBuildID()); err != nil {
 		return nil, nil, err
 	}
 	for _, path := range paths {
@@ -97,7 +97,7 @@ func (r *reader) marks() (marks *clispikes.Marks, windows []string, err error) {
 }
 
 // marked returns the logs of marks with their threads. Some have the calls around spikes.
-func marked(marks *clispikes.Marks, windows []calllog.Log) []calllog.Log {
+func marked(marks *spikeset.Marks, windows []calllog.Log) []calllog.Log {
 	var list []calllog.Log
 	for i, name := range marks.Names {
 		var of calllog.Log

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -17,7 +18,7 @@ import (
 // printThreads prints where each thread was when cairn attached to the program, and since when. Threads of one stack
 // are one entry.
 func (f *spikeAttachFlags) printThreads(s *verb.Streams, pid int, r *attach.Result) error {
-	names, err := newSpikeNames(s, f.show.Names(), f.show.debug, !f.show.noInlined)
+	names, err := spikeset.NewNames(s, f.show.Names(), f.show.debug, !f.show.noInlined)
 	if err != nil {
 		return err
 	}
@@ -25,11 +26,11 @@ func (f *spikeAttachFlags) printThreads(s *verb.Streams, pid int, r *attach.Resu
 	name := func(pc uint64, call bool) spikes.Location {
 		for i := range r.Modules {
 			if m := &r.Modules[i]; pc >= m.Start && pc < m.End {
-				n := names.module(&tracelog.Module{Path: m.Path, BuildID: []byte(m.BuildID)}, "")
-				return names.name(spikes.Address{Module: n, Offset: pc - m.Bias}, call)
+				n := names.Module(&tracelog.Module{Path: m.Path, BuildID: []byte(m.BuildID)}, "")
+				return names.Name(spikes.Address{Module: n, Offset: pc - m.Bias}, call)
 			}
 		}
-		return names.name(spikes.Address{Module: -1, Offset: pc}, call)
+		return names.Name(spikes.Address{Module: -1, Offset: pc}, call)
 	}
 	if f.show.Json {
 		return encodeThreads(f.show.objects(s), pid, r, name)

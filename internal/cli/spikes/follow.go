@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/tracelog/wire"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
@@ -23,7 +24,7 @@ import (
 // spikeFollower prints spikes of running programs as they occur.
 type spikeFollower struct {
 	flags *spikesFlags
-	t     *spikeSet
+	t     *spikeset.Set
 	args  []string
 	logs  map[string]*followedLog
 	first bool // reading for the first time: spikes that are already in the logs are not shown
@@ -52,20 +53,20 @@ const (
 )
 
 // follow shows new spikes until all processes have ended.
-func (f *spikesFlags) follow(ctx context.Context, t *spikeSet, style report.Style, args []string) (err error) {
+func (f *spikesFlags) follow(ctx context.Context, t *spikeset.Set, style report.Style, args []string) (err error) {
 	paths, err := logfile.Expand(args)
 	if err != nil {
 		return err
 	}
 	w := &spikeFollower{flags: f, t: t, args: paths, logs: make(map[string]*followedLog), first: true}
-	t.set = spikes.New(nil, t.address)
-	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name, Style: style, Short: f.noInlined}
+	t.Spikes = spikes.New(nil, t.Address)
+	t.Writer = &spikes.Writer{Set: t.Spikes, Name: t.Names.Name, Style: style, Short: f.noInlined}
 	defer func() {
 		w.rest()
 		for _, l := range w.logs {
 			l.close()
 		}
-		err = errors.Join(err, f.closeObjects(t.streams))
+		err = errors.Join(err, f.closeObjects(t.Streams))
 	}()
 	for {
 		if err := w.read(); err != nil {
@@ -82,7 +83,7 @@ func (f *spikesFlags) follow(ctx context.Context, t *spikeSet, style report.Styl
 		case running == 0 && (w.began || w.onlyFiles()):
 			return nil
 		case running == 0 && w.first:
-			verb.Note(t.streams, "no running program writes a log here; waiting for one")
+			verb.Note(t.Streams, "no running program writes a log here; waiting for one")
 		}
 		w.first = false
 		select {
@@ -126,7 +127,7 @@ func (w *spikeFollower) find() error {
 		for _, e := range entries {
 			if e.Type().IsRegular() && strings.HasSuffix(e.Name(), wire.Suffix) {
 				if err := w.open(filepath.Join(arg, e.Name())); err != nil {
-					verb.Note(w.t.streams, "%v", err)
+					verb.Note(w.t.Streams, "%v", err)
 				}
 			}
 		}
@@ -154,13 +155,13 @@ func (w *spikeFollower) open(path string) error {
 		file.Close()
 		return err
 	}
-	l := &followedLog{log: log, file: file, number: len(w.t.set.Logs), quiet: time.Now()}
+	l := &followedLog{log: log, file: file, number: len(w.t.Spikes.Logs), quiet: time.Now()}
 	if l.reader, err = log.Follow(w.first); err != nil {
 		file.Close()
 		return err
 	}
-	w.t.logs = append(w.t.logs, log)
-	w.t.set.Logs = append(w.t.set.Logs, w.t.about(log, nil))
+	w.t.Logs = append(w.t.Logs, log)
+	w.t.Spikes.Logs = append(w.t.Spikes.Logs, w.t.About(log, nil))
 	w.logs[path] = l
 	w.began = w.began || !w.first
 	return nil
@@ -196,7 +197,7 @@ func (w *spikeFollower) read() error {
 // rest prints how many spikes were not shown.
 func (w *spikeFollower) rest() {
 	if w.left > 0 {
-		fmt.Fprintf(w.t.streams.Out, "%s not shown\n\n", report.Plural(w.left, "more spike"))
+		fmt.Fprintf(w.t.Streams.Out, "%s not shown\n\n", report.Plural(w.left, "more spike"))
 	}
 	w.left = 0
 }
@@ -247,32 +248,30 @@ func (l *followedLog) over() bool {
 
 // refresh passes on new information about a process.
 func (w *spikeFollower) refresh(l *followedLog) {
-	about := &w.t.set.Logs[l.number]
+	about := &w.t.Spikes.Logs[l.number]
 	about.Trailer = l.log.Trailer
 	for _, th := range l.log.Threads {
 		about.Threads[th.TID] = th.Name
 	}
-	for i := len(w.t.modules[l.number]); i < len(l.log.Modules); i++ {
-		w.t.modules[l.number] = append(w.t.modules[l.number], w.t.names.module(&l.log.Modules[i], l.log.Name))
-	}
+	w.t.AddModules(l.number, l.log)
 }
 
 // show prints spikes of a log.
 func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
-	b := bufio.NewWriter(w.t.streams.Out)
+	b := bufio.NewWriter(w.t.Streams.Out)
 	for _, e := range list {
-		if !w.t.wants(l.number, e.TID) {
+		if !w.t.Wants(l.number, e.TID) {
 			continue
 		}
-		w.t.set.Add(l.number, e)
-		sp := w.t.set.Spike(l.number, e)
-		g := w.t.set.GroupOf(l.number, e)
+		w.t.Spikes.Add(l.number, e)
+		sp := w.t.Spikes.Spike(l.number, e)
+		g := w.t.Spikes.GroupOf(l.number, e)
 		if g == nil || sp.Snapshot() {
 			g = spikes.Alone(sp)
 		}
-		g.Idle = g.IdleSoFar(sp, w.t.names.name)
+		g.Idle = g.IdleSoFar(sp, w.t.Names.Name)
 		if w.flags.Json {
-			if err := w.flags.objects(w.t.streams).Encode(w.t.writer.Object(g, sp)); err != nil {
+			if err := w.flags.objects(w.t.Streams).Encode(w.t.Writer.Object(g, sp)); err != nil {
 				return err
 			}
 			continue
@@ -284,7 +283,7 @@ func (w *spikeFollower) show(l *followedLog, list []*tracelog.Episode) error {
 			w.left++
 			continue
 		}
-		if err := w.t.writer.Spike(b, g, sp); err != nil {
+		if err := w.t.Writer.Spike(b, g, sp); err != nil {
 			return err
 		}
 		b.WriteByte('\n')

@@ -8,34 +8,35 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // writeFrames lists the longest frames of each process.
-func (f *spikesFlags) writeFrames(t *spikeSet, style report.Style) error {
-	inFrames := t.set.Frames(t.names.name)
-	b := bufio.NewWriter(t.streams.Out)
+func (f *spikesFlags) writeFrames(t *spikeset.Set, style report.Style) error {
+	inFrames := t.Spikes.Frames(t.Names.Name)
+	b := bufio.NewWriter(t.Streams.Out)
 	var list []framesJSON
-	for i := range t.set.Logs {
-		l := &t.set.Logs[i]
+	for i := range t.Spikes.Logs {
+		l := &t.Spikes.Logs[i]
 		switch {
 		case l.Frames == nil:
 			continue
 		case f.Json:
-			list = append(list, t.framesJSON(l, inFrames[i]))
+			list = append(list, newFramesJSON(t, l, inFrames[i]))
 		default:
 			if err := f.writeFramesOf(b, t, l, inFrames[i], style); err != nil {
 				return err
 			}
 		}
 		if l.Trailer != nil && l.Trailer.Dropped > 0 {
-			verb.Note(t.streams, "%s: %s lost, possibly with frames", l.Name, report.Plural(int(l.Trailer.Dropped), "record"))
+			verb.Note(t.Streams, "%s: %s lost, possibly with frames", l.Name, report.Plural(int(l.Trailer.Dropped), "record"))
 		}
 	}
 	if f.Json {
-		return report.WriteJSON(t.streams.Out, struct {
+		return report.WriteJSON(t.Streams.Out, struct {
 			Processes []framesJSON `json:"processes"`
 		}{list})
 	}
@@ -45,8 +46,8 @@ func (f *spikesFlags) writeFrames(t *spikeSet, style report.Style) error {
 	return b.Flush()
 }
 
-func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log, in map[uint64]*spikes.InFrame, style report.Style) error {
-	if len(t.set.Logs) > 1 {
+func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeset.Set, l *spikes.Log, in map[uint64]*spikes.InFrame, style report.Style) error {
+	if len(t.Spikes.Logs) > 1 {
 		fmt.Fprintf(b, "process %d: ", l.Header.PID)
 	}
 	fmt.Fprintln(b, spikes.FramesText(l.Frames))
@@ -80,7 +81,7 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 			color = report.Hot
 		}
 		table.Add(report.Text(strconv.FormatUint(x.Number, 10)), report.Cell{Text: spikes.Duration(x.Took), Color: color},
-			report.Text(report.Decimal(float64(x.End-min(x.End, l.Header.Monotonic))/1e9)+" s"), report.Text(t.eaters(in[x.Number])))
+			report.Text(report.Decimal(float64(x.End-min(x.End, l.Header.Monotonic))/1e9)+" s"), report.Text(eaters(t, in[x.Number])))
 	}
 	if err := table.Write(b, style); err != nil {
 		return err
@@ -90,12 +91,12 @@ func (f *spikesFlags) writeFramesOf(b *bufio.Writer, t *spikeSet, l *spikes.Log,
 }
 
 // eaters returns the names of the functions that took a frame's time.
-func (t *spikeSet) eaters(in *spikes.InFrame) string {
+func eaters(t *spikeset.Set, in *spikes.InFrame) string {
 	const most = 6
 	var names []string
 	for i := range in.Eaters[:min(most, len(in.Eaters))] {
 		e := &in.Eaters[i]
-		text := spikes.ChainText(e.Chain(t.names.name)) + " " + spikes.Duration(e.Time)
+		text := spikes.ChainText(e.Chain(t.Names.Name)) + " " + spikes.Duration(e.Time)
 		if e.Calls > 1 {
 			text += " in " + report.Count(e.Calls) + " calls"
 		}
@@ -127,7 +128,7 @@ type longFrameJSON struct {
 	Eaters []eaterJSON `json:"taken_by"`
 }
 
-func (t *spikeSet) framesJSON(l *spikes.Log, in map[uint64]*spikes.InFrame) framesJSON {
+func newFramesJSON(t *spikeset.Set, l *spikes.Log, in map[uint64]*spikes.InFrame) framesJSON {
 	f := l.Frames
 	out := framesJSON{
 		PID: l.Header.PID, Log: l.Name, Frames: f.Count, Sum: f.Sum, Worst: f.Worst, Budget: f.Budget, Over: f.Over,
@@ -137,7 +138,7 @@ func (t *spikeSet) framesJSON(l *spikes.Log, in map[uint64]*spikes.InFrame) fram
 		out.Buckets = append(out.Buckets, b.Worst)
 	}
 	for _, x := range f.Longest {
-		out.Longest = append(out.Longest, t.longFrameJSON(x, l, in[x.Number]))
+		out.Longest = append(out.Longest, newLongFrameJSON(t, x, l, in[x.Number]))
 	}
 	return out
 }
@@ -150,11 +151,11 @@ type eaterJSON struct {
 	Calls    uint64   `json:"calls"`
 }
 
-func (t *spikeSet) longFrameJSON(x tracelog.Frame, l *spikes.Log, in *spikes.InFrame) longFrameJSON {
+func newLongFrameJSON(t *spikeset.Set, x tracelog.Frame, l *spikes.Log, in *spikes.InFrame) longFrameJSON {
 	out := longFrameJSON{Number: x.Number, Took: x.Took, At: x.End - min(x.End, l.Header.Monotonic), Spikes: in.Spikes, Eaters: []eaterJSON{}}
 	for i := range in.Eaters {
 		e := &in.Eaters[i]
-		out.Eaters = append(out.Eaters, eaterJSON{e.Name(t.names.name).Function, e.Chain(t.names.name), e.Time, e.Calls})
+		out.Eaters = append(out.Eaters, eaterJSON{e.Name(t.Names.Name).Function, e.Chain(t.Names.Name), e.Time, e.Calls})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
@@ -75,20 +76,20 @@ func (f *openFlags) run(ctx context.Context, s *verb.Streams) error {
 	}
 	dir := cmp.Or(f.dir, os.Getenv("CAIRN_DIR"), ".")
 	f.ask(ctx, s, dir)
-	t := &spikeSet{streams: s}
+	t := &spikeset.Set{Streams: s}
 	defer t.Close()
-	if t.names, err = newSpikeNames(s, f.show.Names(), f.show.debug, true); err != nil {
+	if t.Names, err = spikeset.NewNames(s, f.show.Names(), f.show.debug, true); err != nil {
 		return err
 	}
-	if err := t.open([]string{dir}); err != nil {
+	if err := t.Open([]string{dir}); err != nil {
 		return err
 	}
 	running, err := f.keepRunning(t, dir)
 	if err != nil {
 		return err
 	}
-	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name, Style: style}
-	if err := t.fill(); err != nil {
+	t.Writer = &spikes.Writer{Set: t.Spikes, Name: t.Names.Name, Style: style}
+	if err := t.Fill(); err != nil {
 		return err
 	}
 	return f.write(t, running)
@@ -105,9 +106,9 @@ func (f *openFlags) ask(ctx context.Context, s *verb.Streams, dir string) {
 }
 
 // keepRunning removes the open calls of processes that have ended or are not selected, and returns how many run.
-func (f *openFlags) keepRunning(t *spikeSet, dir string) (running int, err error) {
+func (f *openFlags) keepRunning(t *spikeset.Set, dir string) (running int, err error) {
 	missing := slices.Clone(f.pids)
-	for _, log := range t.logs {
+	for _, log := range t.Logs {
 		pid := int(log.Header.PID)
 		selected := len(f.pids) == 0 || slices.Contains(f.pids, pid)
 		ended := log.Trailer != nil && log.Trailer.Final || rawfiles.HasEnded(pid)
@@ -127,13 +128,13 @@ func (f *openFlags) keepRunning(t *spikeSet, dir string) (running int, err error
 	return running, nil
 }
 
-func (f *openFlags) write(t *spikeSet, running int) error {
-	late, lasting := t.set.Open(t.names.name)
-	b := bufio.NewWriter(t.streams.Out)
+func (f *openFlags) write(t *spikeset.Set, running int) error {
+	late, lasting := t.Spikes.Open(t.Names.Name)
+	b := bufio.NewWriter(t.Streams.Out)
 	if f.show.Json {
 		enc := f.show.Objects(b)
 		for _, sp := range slices.Concat(late, lasting) {
-			if err := enc.Encode(t.writer.Object(spikes.Alone(sp), sp)); err != nil {
+			if err := enc.Encode(t.Writer.Object(spikes.Alone(sp), sp)); err != nil {
 				return err
 			}
 		}
@@ -142,14 +143,14 @@ func (f *openFlags) write(t *spikeSet, running int) error {
 		}
 		return b.Flush()
 	}
-	sure, doubtful := t.set.Alike(late)
+	sure, doubtful := t.Spikes.Alike(late)
 	if err := f.show.writeOpen(b, t, slices.Concat(sure, doubtful)); err != nil {
 		return err
 	}
 	if len(late) == 0 {
 		fmt.Fprintf(b, "no call of %d running %s is over its threshold\n\n", running, report.Either(uint64(running), "process", "processes"))
 	}
-	if text := t.writer.Going(lasting); text != "" {
+	if text := t.Writer.Going(lasting); text != "" {
 		fmt.Fprintf(b, "%s\n", text)
 	}
 	return b.Flush()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/format/sarif"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -13,18 +14,18 @@ import (
 
 // writeSARIF writes a result for each shown stack, at the location of the call that took too
 // long.
-func (f *spikesFlags) writeSARIF(t *spikeSet) error {
+func (f *spikesFlags) writeSARIF(t *spikeset.Set) error {
 	top := f.top
 	if !f.topGiven {
-		top = pageSpikes
+		top = spikeset.Stacks
 	}
-	groups := f.shown(t, top)
-	err := verb.WriteFile(t.streams, f.sarif, func(w io.Writer) error {
+	groups, left := t.Shown(f.sort, top)
+	err := verb.WriteFile(t.Streams, f.sarif, func(w io.Writer) error {
 		x := sarif.NewWriter(w, &sarif.Tool{Name: "cairn", Version: verb.Version(), URL: verb.HomePage, Rules: []sarif.Rule{
 			{ID: "call-too-long", Short: "Call that took too long", Full: "A single call took longer than the threshold."},
 		}})
 		for _, g := range groups {
-			o := t.writer.Object(g, f.of(g))
+			o := t.Writer.Object(g, spikeset.Of(g, f.sort))
 			if err := x.Write(sarifResult(o)); err != nil {
 				return err
 			}
@@ -32,10 +33,10 @@ func (f *spikesFlags) writeSARIF(t *spikeSet) error {
 		return x.Close()
 	})
 	if err == nil {
-		if n := f.left(t, groups); n > 0 {
-			verb.Note(t.streams, "%s: %s omitted (--top 0 has all)", f.sarif, report.Plural(n, "stack"))
+		if left > 0 {
+			verb.Note(t.Streams, "%s: %s omitted (--top 0 has all)", f.sarif, report.Plural(left, "stack"))
 		}
-		fmt.Fprintf(t.streams.Remarks(), "%s: %s\n", f.sarif, report.Plural(len(groups), "stack"))
+		fmt.Fprintf(t.Streams.Remarks(), "%s: %s\n", f.sarif, report.Plural(len(groups), "stack"))
 	}
 	return err
 }

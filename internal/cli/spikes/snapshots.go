@@ -4,19 +4,20 @@ import (
 	"bufio"
 	"fmt"
 
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
 // writeSnapshots prints the latest of the stacks that programs requested.
-func (f *spikesFlags) writeSnapshots(b *bufio.Writer, t *spikeSet) error {
-	list := t.set.Snapshots
+func (f *spikesFlags) writeSnapshots(b *bufio.Writer, t *spikeset.Set) error {
+	list := t.Spikes.Snapshots
 	left := 0
 	if f.top > 0 && len(list) > f.top {
 		left = len(list) - f.top
 	}
 	for _, sp := range list[left:] {
-		if err := t.writer.Spike(b, spikes.Alone(sp), sp); err != nil {
+		if err := t.Writer.Spike(b, spikes.Alone(sp), sp); err != nil {
 			return err
 		}
 		b.WriteByte('\n')

@@ -5,24 +5,16 @@ package spikes
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/format/tracelog"
-	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
-	"github.com/cairnprof/cairn/internal/kind"
-	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -31,7 +23,7 @@ import (
 type spikesFlags struct {
 	written *report.Objects // JSON while programs run; nil before the first
 	verb.DisplayFlags
-	sort      string
+	sort      spikes.Order
 	top       int
 	threads   []string
 	table     bool
@@ -97,7 +89,7 @@ func Spikes(s *verb.Streams) *cobra.Command {
 	f.DisplayFlags.Register(c)
 	f.RegisterLines(c)
 	fl := c.Flags()
-	fl.StringVar(&f.sort, "sort", string(spikes.ByWorst), "order of spikes: worst, seen (most frequent first) or time (latest first)")
+	fl.StringVar((*string)(&f.sort), "sort", string(spikes.ByWorst), "order of spikes: worst, seen (most frequent first) or time (latest first)")
 	verb.Values(c, "sort", spikes.ByWorst, spikes.BySeen, spikes.ByTime)
 	fl.IntVar(&f.top, "top", 10, "show `n` stacks, or functions with --table; 0 for all. The default is 200 for --html and --sarif;\n--json always prints all")
 	fl.StringSliceVar(&f.threads, "thread", nil, "only threads with these names or `ids`")
@@ -120,7 +112,7 @@ func Spikes(s *verb.Streams) *cobra.Command {
 
 // check validates the command line.
 func (f *spikesFlags) check() error {
-	switch spikes.Order(f.sort) {
+	switch f.sort {
 	case spikes.ByWorst, spikes.BySeen, spikes.ByTime:
 	default:
 		return verb.Usagef("--sort %s: must be worst, seen or time", f.sort)
@@ -129,18 +121,6 @@ func (f *spikesFlags) check() error {
 		return verb.Usagef("--top %d: must not be negative", f.top)
 	}
 	return nil
-}
-
-// spikeSet is the logs of one command.
-type spikeSet struct {
-	logs    []*tracelog.Log
-	files   []*logfile.File
-	set     *spikes.Set
-	names   *spikeNames
-	writer  *spikes.Writer
-	streams *verb.Streams
-	threads []string
-	modules [][]int // numbers of the modules of each log
 }
 
 func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
@@ -162,19 +142,19 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	if f.window.Given {
 		return f.runWindow(ctx, s, args, style)
 	}
-	t := &spikeSet{streams: s, threads: f.threads}
+	t := &spikeset.Set{Streams: s, Threads: f.threads}
 	defer t.Close()
-	if t.names, err = newSpikeNames(s, f.Names(), f.debug, !f.noInlined); err != nil {
+	if t.Names, err = spikeset.NewNames(s, f.Names(), f.debug, !f.noInlined); err != nil {
 		return err
 	}
 	if f.following {
 		return f.follow(ctx, t, style, args)
 	}
-	if err := t.open(args); err != nil {
+	if err := t.Open(args); err != nil {
 		return err
 	}
-	t.writer = &spikes.Writer{Set: t.set, Name: t.names.name, Style: style, Short: f.noInlined}
-	if err := t.fill(); err != nil {
+	t.Writer = &spikes.Writer{Set: t.Spikes, Name: t.Names.Name, Style: style, Short: f.noInlined}
+	if err := t.Fill(); err != nil {
 		return err
 	}
 	switch {
@@ -187,7 +167,7 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	case f.table:
 		return f.writeTable(t, style)
 	case f.Json:
-		return t.writeJSON(s.Out, &f.DisplayFlags)
+		return writeJSON(t, s.Out, &f.DisplayFlags)
 	}
 	return f.writeText(t, style)
 }
@@ -197,7 +177,7 @@ func (f *spikesFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 func (f *spikesFlags) programDirs(args []string) []string {
 	var logs, others []string
 	for _, arg := range args {
-		if found, err := spikeLogs([]string{arg}); verb.IsDir(arg) && err != nil && len(found) == 0 {
+		if found, err := spikeset.Paths([]string{arg}); verb.IsDir(arg) && err != nil && len(found) == 0 {
 			others = append(others, arg)
 		} else {
 			logs = append(logs, arg)
@@ -210,229 +190,14 @@ func (f *spikesFlags) programDirs(args []string) []string {
 	return logs
 }
 
-// Close closes all files.
-func (t *spikeSet) Close() {
-	for _, f := range t.files {
-		f.Close()
-	}
-	if t.names != nil {
-		t.names.Close()
-	}
-}
-
-// spikeLogs are the logs that arguments name: files, patterns, directories.
-func spikeLogs(args []string) ([]string, error) {
-	paths, err := logfile.Expand(args)
-	if err != nil {
-		return nil, err
-	}
-	var logs []string
-	for _, path := range paths {
-		if st, err := os.Stat(path); err != nil || !st.IsDir() {
-			logs = append(logs, path)
-			continue
-		}
-		found := len(logs)
-		err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
-			name := strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".zst")
-			if err == nil && d.Type().IsRegular() && strings.HasSuffix(name, wire.Suffix) {
-				logs = append(logs, file)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(logs) == found {
-			return nil, fmt.Errorf("%s: contains no log of spikes (*%s)", path, wire.Suffix)
-		}
-	}
-	return logs, nil
-}
-
-// open opens the logs that args name.
-func (t *spikeSet) open(args []string) error {
-	paths, err := spikeLogs(args)
-	if err != nil {
-		return err
-	}
-	var about []spikes.Log
-	for _, path := range paths {
-		file, err := logset.OpenFile(t.streams, path, "not a log of spikes", kind.Kind.IsSpikes)
-		if err != nil {
-			return err
-		}
-		t.files = append(t.files, file)
-		log, err := tracelog.Open(file, file.Size, file.Name)
-		if err != nil {
-			return err
-		}
-		t.logs = append(t.logs, log)
-		windows, err := windowsOf(file)
-		if err != nil {
-			return err
-		}
-		about = append(about, t.about(log, windows))
-	}
-	t.set = spikes.New(about, t.address)
-	return nil
-}
-
-// about records the data of a log other than its spikes.
-func (t *spikeSet) about(log *tracelog.Log, windows map[uint64]spikes.Window) spikes.Log {
-	for i, d := range log.Damage {
-		if i == logset.MaxDamage {
-			verb.Note(t.streams, "%s: %d more damaged regions were skipped", log.Name, len(log.Damage)-i)
-			break
-		}
-		verb.Note(t.streams, "%v", d)
-	}
-	threads := make(map[uint32]string)
-	for _, th := range log.Threads {
-		threads[th.TID] = th.Name
-	}
-	numbers := make([]int, len(log.Modules))
-	for i := range log.Modules {
-		numbers[i] = t.names.module(&log.Modules[i], log.Name)
-	}
-	t.modules = append(t.modules, numbers)
-	return spikes.Log{
-		Name: log.Name, Header: log.Header, Threads: threads, Trailer: log.Trailer, Stalls: log.Stalls, Freezes: log.Freezes, Settings: log.Settings, Frames: log.Frames, Lost: log.Damaged, Windows: windows,
-	}
-}
-
-// address is a spikes.Addresser.
-func (t *spikeSet) address(log int, pc, time uint64) spikes.Address {
-	l := t.logs[log]
-	i := l.ModuleIndex(pc, time)
-	if i < 0 {
-		return spikes.Address{Module: -1, Offset: pc}
-	}
-	return spikes.Address{Module: t.modules[log][i], Offset: pc - l.Modules[i].Bias}
-}
-
-// wants reports whether a thread is selected.
-func (t *spikeSet) wants(log int, tid uint32) bool {
-	if len(t.threads) == 0 {
-		return true
-	}
-	id, name := strconv.FormatUint(uint64(tid), 10), t.set.Logs[log].Threads[tid]
-	for _, want := range t.threads {
-		if want == id || want == name {
-			return true
-		}
-	}
-	return false
-}
-
-// each calls do for every selected episode of every log.
-func (t *spikeSet) each(do func(log int, e *tracelog.Episode) error) error {
-	for i, log := range t.logs {
-		for e, err := range log.Episodes() {
-			var d *calllog.Damage
-			switch {
-			case errors.As(err, &d): // it has been reported
-			case err != nil:
-				return err
-			case t.wants(i, e.TID):
-				if err := do(i, e); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// fill reads all spikes, and how often each was seen.
-func (t *spikeSet) fill() error {
-	err := t.each(func(log int, e *tracelog.Episode) error {
-		t.set.Add(log, e)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if len(t.threads) > 0 {
-		if len(t.set.Groups) == 0 {
-			verb.Note(t.streams, "no spike in such a thread")
-		}
-	}
-	for i, log := range t.logs {
-		t.addOpen(i, log)
-		if err := t.callers(i, log); err != nil {
-			return err
-		}
-		if len(t.threads) > 0 {
-			continue // counts are of all threads
-		}
-		for n, err := range log.Seen() {
-			if err != nil {
-				return err
-			}
-			t.set.Count(i, n)
-		}
-	}
-	return t.set.Settle(t.names.name, t.each)
-}
-
-// addOpen adds the calls of selected threads that have not ended, and those that did not return.
-func (t *spikeSet) addOpen(i int, log *tracelog.Log) {
-	for _, e := range log.Open {
-		if t.wants(i, e.TID) {
-			t.set.AddOpen(i, e)
-		}
-	}
-	for _, e := range log.Left {
-		if t.wants(i, e.TID) {
-			t.set.Add(i, e)
-		}
-	}
-}
-
-// callers reads the ends of selected callers.
-func (t *spikeSet) callers(i int, log *tracelog.Log) error {
-	for c, err := range log.Callers() {
-		if err != nil {
-			return err
-		}
-		if t.wants(i, c.TID) {
-			t.set.AddCaller(i, c)
-		}
-	}
-	return nil
-}
-
-// shown returns the stacks to show.
-func (f *spikesFlags) shown(t *spikeSet, top int) []*spikes.Group {
-	groups := t.set.Ranked(spikes.Order(f.sort))
-	if top > 0 {
-		groups = groups[:min(top, len(groups))]
-	}
-	return groups
-}
-
-// left returns the number of stacks that are not shown.
-func (f *spikesFlags) left(t *spikeSet, groups []*spikes.Group) int {
-	return len(t.set.Ranked(spikes.Order(f.sort))) - len(groups)
-}
-
-// of is the spike of a group that is shown for all.
-func (f *spikesFlags) of(g *spikes.Group) *spikes.Spike {
-	if spikes.Order(f.sort) == spikes.ByTime && g.Worst.Blame == nil {
-		return g.Last
-	}
-	return g.Worst
-}
-
 // writeOpen prints calls that have not ended.
-func (f *spikesFlags) writeOpen(b *bufio.Writer, t *spikeSet, open []*spikes.Spike) error {
+func (f *spikesFlags) writeOpen(b *bufio.Writer, t *spikeset.Set, open []*spikes.Spike) error {
 	left := 0
 	if f.top > 0 {
 		left = max(len(open)-f.top, 0)
 	}
 	for _, sp := range open[:len(open)-left] {
-		if err := t.writer.Spike(b, spikes.Alone(sp), sp); err != nil {
+		if err := t.Writer.Spike(b, spikes.Alone(sp), sp); err != nil {
 			return err
 		}
 		b.WriteByte('\n')
@@ -443,25 +208,25 @@ func (f *spikesFlags) writeOpen(b *bufio.Writer, t *spikeSet, open []*spikes.Spi
 	return nil
 }
 
-func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
-	b := bufio.NewWriter(t.streams.Out)
-	open, going := t.set.Open(t.names.name)
-	sure, doubtful := t.set.Alike(open)
+func (f *spikesFlags) writeText(t *spikeset.Set, style report.Style) error {
+	b := bufio.NewWriter(t.Streams.Out)
+	open, going := t.Spikes.Open(t.Names.Name)
+	sure, doubtful := t.Spikes.Alike(open)
 	if err := f.writeOpen(b, t, sure); err != nil {
 		return err
 	}
-	groups := f.shown(t, f.top)
-	for _, text := range t.writer.Freezes() {
+	groups, left := t.Shown(f.sort, f.top)
+	for _, text := range t.Writer.Freezes() {
 		fmt.Fprintf(b, "%s\n\n", text)
 	}
 	for _, g := range groups {
-		if err := t.writer.Spike(b, g, f.of(g)); err != nil {
+		if err := t.Writer.Spike(b, g, spikeset.Of(g, f.sort)); err != nil {
 			return err
 		}
 		b.WriteByte('\n')
 	}
-	if n := f.left(t, groups); n > 0 {
-		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", report.Plural(n, "stack"))
+	if left > 0 {
+		fmt.Fprintf(b, "%s more (--top 0 shows all)\n\n", report.Plural(left, "stack"))
 	}
 	if len(groups) == 0 {
 		ended := ""
@@ -473,19 +238,19 @@ func (f *spikesFlags) writeText(t *spikeSet, style report.Style) error {
 	if err := f.writeOpen(b, t, doubtful); err != nil {
 		return err
 	}
-	if text := t.writer.Lasting(); text != "" {
+	if text := t.Writer.Lasting(); text != "" {
 		fmt.Fprintf(b, "%s\n\n", text)
 	}
-	if lines := t.writer.Waiting(f.top); len(lines) > 0 {
+	if lines := t.Writer.Waiting(f.top); len(lines) > 0 {
 		fmt.Fprintf(b, "%s\n\n", strings.Join(lines, "\n"))
 	}
-	if text := t.writer.Going(going); text != "" {
+	if text := t.Writer.Going(going); text != "" {
 		fmt.Fprintf(b, "%s\n\n", text)
 	}
 	if err := f.writeSnapshots(b, t); err != nil {
 		return err
 	}
-	t.writeEnd(b, style)
+	writeEnd(t, b, style)
 	return b.Flush()
 }
 
@@ -499,9 +264,9 @@ type suggestionJSON struct {
 	Why      string `json:"why"`
 }
 
-func (t *spikeSet) suggestions() []suggestionJSON {
+func suggestions(t *spikeset.Set) []suggestionJSON {
 	list := []suggestionJSON{}
-	for _, g := range t.set.Suggest(t.names.name) {
+	for _, g := range t.Spikes.Suggest(t.Names.Name) {
 		list = append(list, suggestionJSON{g.Place.Function, g.Place.Symbol, g.Place.File, g.Place.Line, g.Markup, g.Why})
 	}
 	return list
@@ -558,57 +323,57 @@ func (f *spikesFlags) closeObjects(s *verb.Streams) error {
 }
 
 // writeJSON prints an object for each spike, in the order of the logs.
-func (t *spikeSet) writeJSON(w io.Writer, display *verb.DisplayFlags) error {
+func writeJSON(t *spikeset.Set, w io.Writer, display *verb.DisplayFlags) error {
 	b := bufio.NewWriter(w)
 	enc := display.Objects(b)
-	open, going := t.set.Open(t.names.name)
+	open, going := t.Spikes.Open(t.Names.Name)
 	for _, sp := range slices.Concat(open, going) {
-		if err := enc.Encode(t.writer.Object(spikes.Alone(sp), sp)); err != nil {
+		if err := enc.Encode(t.Writer.Object(spikes.Alone(sp), sp)); err != nil {
 			return err
 		}
 	}
-	err := t.each(func(log int, e *tracelog.Episode) error {
-		sp := t.set.Spike(log, e)
-		g := t.set.GroupOf(log, e)
+	err := t.Each(func(log int, e *tracelog.Episode) error {
+		sp := t.Spikes.Spike(log, e)
+		g := t.Spikes.GroupOf(log, e)
 		if sp.Snapshot() {
 			g = spikes.Alone(sp)
 		}
 		if g == nil {
 			return nil
 		}
-		return enc.Encode(t.writer.Object(g, sp))
+		return enc.Encode(t.Writer.Object(g, sp))
 	})
 	if err != nil {
 		return err
 	}
-	for i, log := range t.logs {
+	for i, log := range t.Logs {
 		for _, e := range log.Left {
-			if g := t.set.GroupOf(i, e); g != nil && t.wants(i, e.TID) {
-				if err := enc.Encode(t.writer.Object(g, t.set.Spike(i, e))); err != nil {
+			if g := t.Spikes.GroupOf(i, e); g != nil && t.Wants(i, e.TID) {
+				if err := enc.Encode(t.Writer.Object(g, t.Spikes.Spike(i, e))); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	for _, g := range t.set.Callers {
-		if err := enc.Encode(t.writer.Object(g, g.Worst)); err != nil {
+	for _, g := range t.Spikes.Callers {
+		if err := enc.Encode(t.Writer.Object(g, g.Worst)); err != nil {
 			return err
 		}
 	}
-	if err := enc.Encode(map[string]any{"version": 1, "suggestions": t.suggestions()}); err != nil {
+	if err := enc.Encode(map[string]any{"version": 1, "suggestions": suggestions(t)}); err != nil {
 		return err
 	}
-	for _, r := range t.set.FreezeRows() {
-		if err := enc.Encode(freezeOf(&t.set.Logs[r.Log], &r)); err != nil {
+	for _, r := range t.Spikes.FreezeRows() {
+		if err := enc.Encode(freezeOf(&t.Spikes.Logs[r.Log], &r)); err != nil {
 			return err
 		}
 	}
-	for i := range t.set.Logs {
-		if err := enc.Encode(gapsOf(&t.set.Logs[i])); err != nil {
+	for i := range t.Spikes.Logs {
+		if err := enc.Encode(gapsOf(&t.Spikes.Logs[i])); err != nil {
 			return err
 		}
 	}
-	if err := enc.Encode(map[string]any{"version": 1, "reach": t.set.Reach()}); err != nil {
+	if err := enc.Encode(map[string]any{"version": 1, "reach": t.Spikes.Reach()}); err != nil {
 		return err
 	}
 	if err := enc.Close(); err != nil {

@@ -8,26 +8,27 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
 )
 
 // writeTable prints a line for each function whose own time was too long.
-func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
-	b := bufio.NewWriter(t.streams.Out)
-	rows := t.set.Rows(spikes.Order(f.sort), t.names.name)
+func (f *spikesFlags) writeTable(t *spikeset.Set, style report.Style) error {
+	b := bufio.NewWriter(t.Streams.Out)
+	rows := t.Spikes.Rows(f.sort, t.Names.Name)
 	left := 0
 	if f.top > 0 && len(rows) > f.top && !f.Json {
 		left = len(rows) - f.top
 		rows = rows[:f.top]
 	}
 	if f.Json {
-		return writeTableJSON(t.streams.Out, rows)
+		return writeTableJSON(t.Streams.Out, rows)
 	}
-	open, _ := t.set.Open(t.names.name)
-	sure, doubtful := t.set.Alike(open)
+	open, _ := t.Spikes.Open(t.Names.Name)
+	sure, doubtful := t.Spikes.Alike(open)
 	for _, sp := range slices.Concat(sure, doubtful) {
-		fmt.Fprintf(b, "open  %s\n", t.writer.OpenLine(sp))
+		fmt.Fprintf(b, "open  %s\n", t.Writer.OpenLine(sp))
 	}
 	if len(open) > 0 {
 		b.WriteByte('\n')
@@ -66,14 +67,14 @@ func (f *spikesFlags) writeTable(t *spikeSet, style report.Style) error {
 			"\ntook too long; worst: the longest call; calls: that took too long. Times are lower bounds")
 	}
 	b.WriteByte('\n')
-	t.writeEnd(b, style)
+	writeEnd(t, b, style)
 	return b.Flush()
 }
 
 // writeEnd prints suggestions and the reach.
-func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
+func writeEnd(t *spikeset.Set, b *bufio.Writer, style report.Style) {
 	const most = 5
-	if list := t.set.Suggest(t.names.name); len(list) > 0 {
+	if list := t.Spikes.Suggest(t.Names.Name); len(list) > 0 {
 		fmt.Fprintln(b, style.Paint(report.Bold, "suggested marks for calls that may be expected:"))
 		for _, sug := range list[:min(most, len(list))] {
 			place := sug.Place.File
@@ -86,10 +87,10 @@ func (t *spikeSet) writeEnd(b *bufio.Writer, style report.Style) {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintln(b, style.Paint(report.Bold, "what the logs can show:"))
-	for _, text := range t.writer.Explained() {
+	for _, text := range t.Writer.Explained() {
 		fmt.Fprintln(b, "  "+text)
 	}
-	for _, text := range t.set.Reach().Lines() {
+	for _, text := range t.Spikes.Reach().Lines() {
 		fmt.Fprintln(b, "  "+text)
 	}
 }

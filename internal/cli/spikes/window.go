@@ -5,81 +5,20 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/calllog"
-	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
-	"github.com/cairnprof/cairn/internal/kind"
-	"github.com/cairnprof/cairn/internal/logfile"
+	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// drawWindows adds the calls around its spikes to a page.
-func (f *spikesFlags) drawWindows(t *spikeSet, page *spikes.Page, groups []*spikes.Group) error {
-	page.Timelines = make([]*spikes.Timeline, len(groups))
-	for log, file := range t.files {
-		if len(t.set.Logs[log].Windows) == 0 {
-			continue
-		}
-		// Notes about the log have been printed before.
-		quiet := &verb.Streams{Out: io.Discard, Err: io.Discard}
-		set := &logset.Set{Streams: quiet, Names: f.Names(), Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
-		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.Objects, tracelog.AllWindows)
-		if err != nil {
-			return err
-		}
-		set.Logs = []calllog.Log{w}
-		if set.Funcs, err = set.LoadFuncs(nil); err != nil {
-			return err
-		}
-		for i, g := range groups {
-			sp := f.of(g)
-			if sp.Log != log || len(sp.Stack) == 0 {
-				continue
-			}
-			at := w.Of(sp.Number, sp.TID, sp.Stack[0].SP)
-			if at < 0 {
-				continue
-			}
-			if page.Timelines[i], err = spikes.NewTimeline(w, at, sp.Time, set.Name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// windowsOf finds which spikes of a log have a window, by their numbers.
-func windowsOf(file *logfile.File) (map[uint64]spikes.Window, error) {
-	if kind.Of(file.Head(logfile.HeadSize)) != kind.WindowLog {
-		return nil, nil
-	}
-	w, err := tracelog.OpenWindows(file, file.Size, file.Name, nil, tracelog.AllWindows)
-	if err != nil {
-		return nil, err
-	}
-	list := make(map[uint64]spikes.Window)
-	for i := range w.Windows {
-		win := &w.Windows[i]
-		all, ok := list[win.Episode]
-		if !ok {
-			all = spikes.Window{From: win.From, To: win.To}
-		}
-		list[win.Episode] = spikes.Window{Calls: all.Calls + win.Calls, From: min(all.From, win.From), To: max(all.To, win.To)}
-	}
-	return list, nil
-}
-
 // runWindow prints the calls around a spike.
 func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []string, style report.Style) error {
-	paths, err := spikeLogs(args)
+	paths, err := spikeset.Paths(args)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (ms *modules) readModule(path string, m *mapping) (u unwindModule, ok bool)
 		return u, false
 	}
 	rows, _ := ehframe.Rows(data, addr, f.Machine())
-	id, _ := f.BuildID()
+	id, _ := f.RecordedID()
 	return unwindModule{lo: m.Lo, hi: m.Hi, rows: rows, bias: b, path: m.Name, id: string(id)}, true
 }
 

@@ -1,4 +1,4 @@
-package spikes
+package spikeset
 
 import (
 	"errors"
@@ -17,10 +17,10 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// spikeNames names the addresses of logs of spikes by the files of the programs
+// Names names the addresses of logs of spikes by the files of the programs
 // that wrote them. A file is opened when an address in it is to be named, and
 // only taken if its build id is that of the log.
-type spikeNames struct {
+type Names struct {
 	streams *verb.Streams
 	names   *report.Names
 	inlined bool
@@ -53,8 +53,10 @@ type namedModule struct {
 	told    bool              // that functions have no names
 }
 
-func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined bool) (*spikeNames, error) {
-	n := &spikeNames{
+// NewNames returns names by the given binaries and those below given directories, where the files that logs name are missing.
+// With inlined, functions that were inlined are named as well.
+func NewNames(s *verb.Streams, names *report.Names, debug []string, inlined bool) (*Names, error) {
+	n := &Names{
 		streams: s, names: names, inlined: inlined, known: make(map[string]int),
 		debug: make(map[prof.BuildID]*objfile.File), shown: make(map[shownAddress]spikes.Location),
 	}
@@ -84,7 +86,7 @@ func newSpikeNames(s *verb.Streams, names *report.Names, debug []string, inlined
 }
 
 // findBelow opens the file of a build in the given directories.
-func (n *spikeNames) findBelow(id prof.BuildID) *objfile.File {
+func (n *Names) findBelow(id prof.BuildID) *objfile.File {
 	if n.below == nil {
 		n.below = make(map[prof.BuildID]string)
 		for _, dir := range n.dirs {
@@ -111,7 +113,7 @@ func (n *spikeNames) findBelow(id prof.BuildID) *objfile.File {
 }
 
 // Close closes the files.
-func (n *spikeNames) Close() {
+func (n *Names) Close() {
 	for _, f := range n.debug {
 		f.Close()
 	}
@@ -122,8 +124,8 @@ func (n *spikeNames) Close() {
 	}
 }
 
-// module returns the number of a log's module.
-func (n *spikeNames) module(m *tracelog.Module, log string) int {
+// Module returns the number of a log's module.
+func (n *Names) Module(m *tracelog.Module, log string) int {
 	key := string(m.BuildID) + "\x00" + m.Path
 	i, ok := n.known[key]
 	if !ok {
@@ -134,8 +136,8 @@ func (n *spikeNames) module(m *tracelog.Module, log string) int {
 	return i
 }
 
-// name is a spikes.Namer.
-func (n *spikeNames) name(a spikes.Address, call bool) spikes.Location {
+// Name is a spikes.Namer.
+func (n *Names) Name(a spikes.Address, call bool) spikes.Location {
 	key := shownAddress{a, call}
 	loc, ok := n.shown[key]
 	if !ok {
@@ -145,7 +147,7 @@ func (n *spikeNames) name(a spikes.Address, call bool) spikes.Location {
 	return loc
 }
 
-func (n *spikeNames) locate(a spikes.Address, call bool) spikes.Location {
+func (n *Names) locate(a spikes.Address, call bool) spikes.Location {
 	if a.Module < 0 {
 		return spikes.Location{Places: []spikes.Place{{Function: "0x" + strconv.FormatUint(a.Offset, 16)}}}
 	}
@@ -167,7 +169,7 @@ func (n *spikeNames) locate(a spikes.Address, call bool) spikes.Location {
 }
 
 // places returns the function at addr and the functions inlined there.
-func (n *spikeNames) places(m *namedModule, fn *prof.Func, addr uint64) []spikes.Place {
+func (n *Names) places(m *namedModule, fn *prof.Func, addr uint64) []spikes.Place {
 	symbol, start := fn.Name, fn.Fragments[0].Addr
 	if whole, ok := strings.CutSuffix(symbol, ".cold"); ok { // gcc's name of the other half
 		symbol = whole
@@ -224,8 +226,8 @@ func (m *namedModule) function(addr uint64) *prof.Func {
 	return f
 }
 
-// open finds the file of a module and reads its names. Errors are reported once.
-func (n *spikeNames) open(m *namedModule) {
+// Open finds the file of a module and reads its names. Errors are reported once.
+func (n *Names) open(m *namedModule) {
 	if m.opened {
 		return
 	}
@@ -269,7 +271,7 @@ func isOfWindows(path string) bool {
 }
 
 // find opens the file that a log names, or one of that build beside the log.
-func (n *spikeNames) find(m *namedModule) *objfile.File {
+func (n *Names) find(m *namedModule) *objfile.File {
 	var why []string
 	for path := range verb.ProgramFiles(m.path, string(m.id), []string{m.beside}) {
 		f, err := objfile.Open(path)

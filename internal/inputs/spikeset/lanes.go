@@ -1,4 +1,4 @@
-package spikes
+package spikeset
 
 import (
 	"cmp"

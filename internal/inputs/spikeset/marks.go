@@ -1,4 +1,4 @@
-package spikes
+package spikeset
 
 import (
 	"cmp"
@@ -35,23 +35,22 @@ type marked struct {
 
 // ReadMarks reads the spikes and frames of logs. Functions are named by the binaries, or by
 // the names in the logs.
-func ReadMarks(s *verb.Streams, display verb.DisplayFlags, logs, binaries []string) (*Marks, error) {
-	f := spikesFlags{DisplayFlags: display, debug: binaries}
-	t := &spikeSet{streams: s}
+func ReadMarks(s *verb.Streams, names *report.Names, logs, binaries []string) (*Marks, error) {
+	t := &Set{Streams: s}
 	defer t.Close()
-	if err := f.read(t, logs); err != nil {
+	if err := t.Read(names, logs, binaries); err != nil {
 		return nil, err
 	}
 	m := &Marks{}
 	var kept []episode
-	for i, log := range t.logs {
+	for i, log := range t.Logs {
 		m.Headers, m.Names = append(m.Headers, log.Header), append(m.Names, log.Name)
 		threads := make(map[uint32]string)
 		for e, err := range log.Episodes() {
 			if err != nil {
 				break // reported when the set was filled
 			}
-			threads[e.TID] = t.set.Logs[i].Threads[e.TID]
+			threads[e.TID] = t.Spikes.Logs[i].Threads[e.TID]
 			if kept = append(kept, episode{i, e}); len(kept) >= 2*maxMarks {
 				m.Left += len(kept) - maxMarks
 				kept = longest(kept)
@@ -64,10 +63,10 @@ func ReadMarks(s *verb.Streams, display verb.DisplayFlags, logs, binaries []stri
 		kept = longest(kept)
 	}
 	m.objects(t, kept)
-	in := t.set.Frames(t.names.name)
-	for i := range t.set.Logs {
-		if l := &t.set.Logs[i]; l.Frames != nil && l.Frames.Count > 0 {
-			m.frames, m.of = append(m.frames, timeline.NewFrames(l, in[i], t.names.name)), append(m.of, i)
+	in := t.Spikes.Frames(t.Names.Name)
+	for i := range t.Spikes.Logs {
+		if l := &t.Spikes.Logs[i]; l.Frames != nil && l.Frames.Count > 0 {
+			m.frames, m.of = append(m.frames, timeline.NewFrames(l, in[i], t.Names.Name)), append(m.of, i)
 		}
 	}
 	return m, nil
@@ -85,18 +84,18 @@ func longest(list []episode) []episode {
 }
 
 // objects converts episodes to the objects of a page, in order of time.
-func (m *Marks) objects(t *spikeSet, kept []episode) {
+func (m *Marks) objects(t *Set, kept []episode) {
 	for _, e := range kept {
-		sp := t.set.Spike(e.log, e.Episode)
-		g := t.set.GroupOf(e.log, e.Episode)
+		sp := t.Spikes.Spike(e.log, e.Episode)
+		g := t.Spikes.GroupOf(e.log, e.Episode)
 		if g == nil {
 			g = spikes.Alone(sp)
 		}
-		m.spikes = append(m.spikes, marked{e.log, t.writer.Object(g, sp)})
+		m.spikes = append(m.spikes, marked{e.log, t.Writer.Object(g, sp)})
 	}
-	for _, g := range t.set.Callers {
+	for _, g := range t.Spikes.Callers {
 		if g.Worst != nil && len(m.spikes) < 2*maxMarks {
-			m.spikes = append(m.spikes, marked{g.Worst.Log, t.writer.Object(g, g.Worst)})
+			m.spikes = append(m.spikes, marked{g.Worst.Log, t.Writer.Object(g, g.Worst)})
 		}
 	}
 }

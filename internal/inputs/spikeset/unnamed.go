@@ -1,4 +1,4 @@
-package spikes
+package spikeset
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // stripped program do not have static functions: its start, by the unwind tables, and the last function before it that
 // has a name. offset is the address in the frame, and addr the one to look up. All frames of the function get the same
 // text.
-func (n *spikeNames) unnamed(m *namedModule, offset, addr uint64) string {
+func (n *Names) unnamed(m *namedModule, offset, addr uint64) string {
 	base := filepath.Base(m.path)
 	if m.file == nil {
 		return fmt.Sprintf("%s+%#x", base, offset)
