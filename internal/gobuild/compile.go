@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/gobuild/functable"
-	"github.com/cairnprof/cairn/internal/runtime/goruntime"
 	"github.com/cairnprof/cairn/internal/gobuild/rewrite"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/runtime/goruntime"
 	"github.com/cairnprof/cairn/prof"
 )
 

@@ -5,6 +5,6 @@ package gobuild
 // Hashes of the sources that decide what the compiler and the linker write. The sources themselves would make the
 // program 150 kB larger.
 const (
-	compileSources = "19270144906f209743969f4e66d73a9072ecab1fc658cc4a364d76e45e6fbf50"
-	linkSources    = "2aeaf77f64efa46c0f1a48ed115c4626b4fe6efa858eadca96c4bcf7a76c253f"
+	compileSources = "2210a32791845e7c9316a156bb7b0251b984665bc5eb4d931289da4ad21a44bc"
+	linkSources    = "92eeabe9360e53d4a7c3254f31d7e2f7294d5f07288430c0d4ab2e7ad29fe44c"
 )

@@ -80,6 +80,7 @@ func TestWindows(t *testing.T) {
 	t.Run("counts", w.counts)
 	t.Run("commands", w.commands)
 	t.Run("go", w.goModes)
+	t.Run("go timed", w.goTimed)
 	t.Run("statements", w.goStatements)
 }
 

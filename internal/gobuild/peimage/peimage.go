@@ -203,5 +203,5 @@ func (f *File) Symbols() ([]image.Symbol, error) {
 	return list, nil
 }
 
-// Bytes returns the file.
-func (f *File) Bytes() ([]byte, error) { return f.data, nil }
+// Bytes returns the file with what was changed in memory, and with an identity.
+func (f *File) Bytes() ([]byte, error) { return f.Extend(nil, false) }

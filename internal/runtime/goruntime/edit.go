@@ -49,13 +49,18 @@ var timed = []edit{
 	{"proc.go", "func startTheWorldWithSema(now int64, w worldStop) int64 {", "", " cairnWorld = cairnWord;", true},
 	{"panic.go", "func fatalthrow(t throwType) {", "", " systemstack(cairnFinish);", true},
 	{"panic.go", "func fatalpanic(msgs *_panic) {", "", " systemstack(cairnFinish);", true},
-	{"signal_unix.go", "func dieFromSignal(sig uint32) {", "", " cairnFinish();", true},
 	{"panic.go", "gp.sched.sp = sp gp.sched.pc = gotoPc", "cairnLeft(gp, sp); ", "", true},
 	{"panic.go", "goexit1()", "cairnExits(sys.GetCallerPC(), sys.GetCallerSP()); ", "", true},
 	{"netpoll.go", "func netpollblock(pd *pollDesc, mode int32, waitio bool) bool {", "", " getg().cairn.fd = uint64(pd.fd) + 1;", true},
 	{"runtime2.go", "ncgocall uint64", "", "; cairn cairnM", true},
 	{"runtime2.go", "gcAssistBytes int64", "", "; cairn cairnG", true},
 }
+
+// timedUnix and timedWindows make the runtime report that a signal ends the process, or its console.
+var (
+	timedUnix    = edit{"signal_unix.go", "func dieFromSignal(sig uint32) {", "", " cairnFinish();", true}
+	timedWindows = edit{"os_windows.go", "if sigsend(s) {", "cairnControl(s); ", "", true}
+)
 
 // copied makes a runtime that cannot map a file over the records copy them, by a thread and when the process ends.
 var copied = []edit{
@@ -66,8 +71,10 @@ var copied = []edit{
 func (t Target) edits(mode prof.Mode) []edit {
 	list := []edit{start}
 	switch {
+	case mode.Timed() && t.GOOS == "windows":
+		return append(slices.Clip(timed), timedWindows)
 	case mode.Timed():
-		return timed
+		return append(slices.Clip(timed), timedUnix)
 	case mode == prof.ModeCount:
 		list = append(list, acquire...)
 	}

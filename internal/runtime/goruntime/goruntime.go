@@ -54,9 +54,6 @@ func (t Target) Check(mode prof.Mode) error {
 	}
 	switch {
 	case t.GOOS == "windows" && t.GOARCH == "amd64":
-		if mode.Timed() {
-			return fmt.Errorf("mode %s is not for Windows; cover, count, block and order are", mode)
-		}
 		if m < 26 {
 			return fmt.Errorf("%s: for Windows, this cairn instruments programs of Go 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
 		}
@@ -124,16 +121,24 @@ func ofMode(t Target, mode prof.Mode) []string {
 
 // ofTarget returns the names of the files for a system, a processor and a release of Go.
 func ofTarget(t Target, mode prof.Mode) []string {
-	names := []string{"sys_" + t.GOOS}
-	if mode.Timed() {
-		names = append(names, "wait_"+t.GOOS, "files_"+t.GOOS)
-	}
 	m, _ := t.minor()
+	names := []string{"sys_" + t.GOOS}
 	switch t.GOOS {
 	case "darwin":
-		return append(names, fmt.Sprint("darwin_go", m))
+		names = append(names, fmt.Sprint("darwin_go", m))
+		if mode.Timed() {
+			names = append(names, "wait_sema", "files_unknown")
+		}
 	case "windows":
-		return names
+		if !mode.Timed() {
+			return append(names, "copy_windows")
+		}
+		names = append(names, "timed_windows", "wait_sema", "files_unknown")
+	default:
+		names = append(names, fmt.Sprint("syscall_linux_go", m), "numbers_linux_"+t.GOARCH)
+		if mode.Timed() {
+			names = append(names, "wait_linux", "files_linux")
+		}
 	}
-	return append(names, fmt.Sprint("syscall_linux_go", m), "numbers_linux_"+t.GOARCH)
+	return names
 }

@@ -22,7 +22,7 @@ func cairn_mark_frame() {
 
 func cairnEndFrame() {
 	cairnLogLock.lock()
-	now := nanotime()
+	now := cairnNow()
 	took := uint64(now - cairnFrameAt)
 	cairnFrameAt = now
 	cairnFrameCount++

@@ -55,7 +55,7 @@ func cairnOpenLog(mode uint32) bool {
 	pid := cairnPid()
 	cairnPID = uint32(pid)
 	n := 0
-	if dir[0] != '/' {
+	if !cairnAbsolute(dir) {
 		// The program may change its directory, and the file grows.
 		if n = cairnDirectory(cairnOut[:2000]); n > 0 {
 			cairnOut[n] = '/'
@@ -161,7 +161,7 @@ func cairnSum(at, n uintptr) uint32 {
 // cairnHeaderOf returns the header of the log.
 func cairnHeaderOf(mode uint32) []byte {
 	h := uintptr(unsafe.Pointer(&cairnHeader))
-	cairnBegan = nanotime()
+	cairnBegan = cairnNow()
 	copy(cairnHeader[:], cairnLogMagic)
 	cairnPut16(h+8, cairnLogVersion)
 	cairnPut16(h+10, cairnLogChunkHeaderSize)
@@ -204,7 +204,7 @@ func cairnBeginLog() {
 // cairnCommit makes it valid.
 func cairnRecord(kind uint16, a uint32, size uintptr) uintptr {
 	if cairnAt == 0 || cairnAt+size > cairnEnd {
-		at := cairnNewChunk(cairnLogKindRecords, nanotime())
+		at := cairnNewChunk(cairnLogKindRecords, cairnNow())
 		if at == 0 {
 			cairnDropped++
 			return 0
@@ -249,7 +249,7 @@ func cairnFinish() {
 	if cairnMode == 0 || cairnFinished {
 		return
 	}
-	now := nanotime()
+	now := cairnNow()
 	switch cairnMode {
 	case cairnLogModeStacks:
 		cairnWriteTrees(now, true)
@@ -340,8 +340,8 @@ func cairnWriteTrees(now int64, force bool) {
 		}
 	}
 	cairnTellLost(made)
-	cairnTrail(nanotime(), 0)
-	took := nanotime() - now
+	cairnTrail(cairnNow(), 0)
+	took := cairnNow() - now
 	cairnTreePause = min(2*cairnTreePause, 1_000_000_000)
 	cairnTreeNext = now + max(cairnTreePause, 50*took)
 	cairnTreeBusy.unlock()

@@ -290,7 +290,7 @@ func cairn_mark_over(seq uint64) (over bool) {
 			section = i
 		}
 		threshold, ok := m.judge(frames[:n], section)
-		now := nanotime()
+		now := cairnNow()
 		lo, _ := cairnLasted(gp, e.word, cairnOpened(e.word, now), now)
 		over = ok && n > 0 && lo >= threshold
 	})
@@ -387,7 +387,7 @@ func cairn_mark_close(seq uint64) {
 
 func cairnSlowSection(gp *g, m *cairnMarks, i int, pc, sp uintptr) {
 	e := &m.list[i]
-	end := nanotime()
+	end := cairnNow()
 	began := cairnOpened(e.word, end)
 	lo, hi := cairnLasted(gp, e.word, began, end)
 	atomic.Xadd64(&cairnSlowExits, 1)
@@ -454,7 +454,7 @@ func cairn_mark_label(text string) {
 			cairnThreads++
 		}
 		c.named = true
-		cairnNameThread(gp, nanotime(), c.label[:c.labelLen], nil)
+		cairnNameThread(gp, cairnNow(), c.label[:c.labelLen], nil)
 		cairnLogLock.unlock()
 	})
 }

@@ -48,7 +48,7 @@ func (l *cairnSpin) try() bool {
 		if atomic.Cas(&l.busy, 0, 1) {
 			return true
 		}
-		usleep(100)
+		cairnSleep(100)
 	}
 	releasem(getg().m)
 	return false

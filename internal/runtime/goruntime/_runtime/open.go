@@ -53,7 +53,7 @@ func cairnLook(now int64, last bool) {
 			s.ends(now)
 		}
 	}
-	took := nanotime() - now
+	took := cairnNow() - now
 	cairnLookNext = now + max(min(max(cairnThreshold/2, least, share*took), cairnLookEvery), most*took)
 	if cairnLogLock.try() {
 		cairnTrail(now, 0)
@@ -112,9 +112,9 @@ func cairnRunning(gp *g) {
 		return
 	}
 	const share = 100
-	now := nanotime()
+	now := cairnNow()
 	cairnFind(gp, 0, 0, now)
-	cairnSelfNext = now + share*(nanotime()-now)
+	cairnSelfNext = now + share*(cairnNow()-now)
 	atomic.Store(&cairnLooks.busy, 0)
 }
 

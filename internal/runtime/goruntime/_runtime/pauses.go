@@ -57,7 +57,7 @@ func cairnPausesBegin(gp *g) bool {
 	}
 	p := c.pauses
 	if p.depth++; p.depth == 1 {
-		p.since = nanotime()
+		p.since = cairnNow()
 	}
 	return true
 }
@@ -75,7 +75,7 @@ func cairnPausesEnd(gp *g) {
 		p.list[1] = cairnPause{p.list[0].from, p.list[1].to, p.list[0].sum + p.list[1].sum}
 		p.n = copy(p.list[:], p.list[1:])
 	}
-	now := nanotime()
+	now := cairnNow()
 	p.list[p.n] = cairnPause{p.since, now, now - p.since}
 	p.n++
 }

@@ -143,7 +143,7 @@ func cairn_ended(w int64, depth uintptr) {
 
 // cairnSlow looks at a call that began at clock w, in the frame at a depth of the stack. left: a panic leaves it.
 func cairnSlow(gp *g, pc, sp, depth uintptr, w int64, left bool) {
-	end := nanotime()
+	end := cairnNow()
 	began := cairnOpened(w, end)
 	atomic.Xadd64(&cairnSlowExits, 1)
 	if w == 0 || cairnBusy(gp) {

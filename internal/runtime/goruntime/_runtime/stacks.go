@@ -248,7 +248,7 @@ func cairnInitDone(around uintptr) {
 
 // move makes another node the innermost, and moves the clock before.
 func (g *cairnG) move(to *cairnNode) {
-	w := max(nanotime(), cairnWord)
+	w := max(cairnNow(), cairnWord)
 	atomic.Storeint64(&cairnWord, w)
 	(*cairnNode)(unsafe.Pointer(g.node)).self += w - g.last
 	g.last = w

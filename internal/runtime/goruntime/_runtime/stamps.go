@@ -214,7 +214,7 @@ func cairnPanics() {
 func cairnLeave(gp *g, u *unwinder, depth uintptr) {
 	var frames [cairnNumFrames]cairnFrame
 	var stamps [cairnNumFrames]uintptr
-	end := nanotime()
+	end := cairnNow()
 	n := cairnStamped(u, gp, end, frames[:], stamps[:])
 	for i := range n {
 		if frames[i].depth <= depth {

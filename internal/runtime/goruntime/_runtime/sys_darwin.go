@@ -153,3 +153,13 @@ func cairnExecutable(out []byte) int { return copy(out, executablePath) }
 // That the process stood still is not known here.
 func cairnProcessTime() int64      { return 0 }
 func cairnRunDelay() (int64, bool) { return 0, false }
+
+// cairnNow returns nanoseconds of the clock of logs.
+//
+//go:nosplit
+func cairnNow() int64 { return nanotime() }
+
+func cairnSleep(us uint32) { usleep(us) }
+
+// cairnAbsolute reports whether a path does not depend on the working directory.
+func cairnAbsolute(path string) bool { return path[0] == '/' }

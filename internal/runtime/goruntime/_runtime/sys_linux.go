@@ -192,3 +192,13 @@ func cairnRunDelay() (ns int64, known bool) {
 	}
 	return ns, field >= 1
 }
+
+// cairnNow returns nanoseconds of the clock of logs.
+//
+//go:nosplit
+func cairnNow() int64 { return nanotime() }
+
+func cairnSleep(us uint32) { usleep(us) }
+
+// cairnAbsolute reports whether a path does not depend on the working directory.
+func cairnAbsolute(path string) bool { return path[0] == '/' }

@@ -75,7 +75,7 @@ func cairnTick(now int64, late bool) {
 	m := &cairnMoves[cairnTicks%cairnNumMoves]
 	m[0] = now
 	cairnSetWord(now)
-	m[1], m[2] = nanotime(), 0
+	m[1], m[2] = cairnNow(), 0
 	if !late {
 		m[2] = 1
 	}
@@ -152,9 +152,9 @@ func cairnClock() {
 	cairnMayRest()
 	idle := 0
 	for {
-		before := nanotime()
-		usleep(uint32(cairnPeriod / 1000))
-		now := nanotime()
+		before := cairnNow()
+		cairnSleep(uint32(cairnPeriod / 1000))
+		now := cairnNow()
 		cairnStill(before, cairnPeriod, now)
 		cairnTick(now, idle == 0)
 		cairnLook(now, false)
@@ -173,7 +173,7 @@ func cairnClock() {
 			}
 			atomic.Store(&cairnIdle, 1)
 			cairnRest(sched.npidle.Load() == gomaxprocs)
-			cairnTick(nanotime(), false)
+			cairnTick(cairnNow(), false)
 			idle = 1
 		}
 	}
@@ -184,7 +184,7 @@ func cairnClock() {
 //go:nosplit
 func cairnAwake() {
 	if cairnIdle != 0 && atomic.Cas(&cairnIdle, 1, 0) {
-		cairnSetWord(nanotime())
+		cairnSetWord(cairnNow())
 		cairnWake()
 	}
 }
@@ -221,7 +221,7 @@ func cairnStart() {
 		cairnNodes.reserve(1 << 30)
 		cairnPeriod = cairnFirstPeriod
 	}
-	cairnSetWord(nanotime())
+	cairnSetWord(cairnNow())
 	cairnMoves[0] = [3]int64{cairnWord, cairnWord}
 	cairnTicks = 1
 }
@@ -446,7 +446,7 @@ func cairnRuns(gp *g) {
 	ready = min(max(ready, c.stopped), w)
 	if cairnMode == cairnLogModeSpike {
 		if w != c.stopped {
-			cairnNoteWait(gp, c.reason, c.stopped, ready, nanotime())
+			cairnNoteWait(gp, c.reason, c.stopped, ready, cairnNow())
 		}
 	} else if c.node != 0 {
 		c.endWait(ready, w)
@@ -468,7 +468,7 @@ func cairnReturned() {
 	case cairnMode == cairnLogModeTrace:
 		cairnTraceReturned(gp, from)
 	case cairnMode == cairnLogModeSpike:
-		now := nanotime()
+		now := cairnNow()
 		cairnNoteWait(gp, cairnLogReasonSystem, from, now, now)
 	case c.node != 0 && w > from:
 		n := (*cairnNode)(unsafe.Pointer(c.node))

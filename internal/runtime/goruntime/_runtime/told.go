@@ -31,7 +31,7 @@ func cairnSnapshot(gp *g, pc, sp uintptr) {
 	if m := cairnMarksOf(gp, false); m != nil {
 		n = m.withSections(frames[:], n)
 	}
-	s := cairnCall{gp: gp, end: nanotime(), frames: frames[:n], threshold: cairnThreshold, snapshot: true}
+	s := cairnCall{gp: gp, end: cairnNow(), frames: frames[:n], threshold: cairnThreshold, snapshot: true}
 	s.lo, s.hi, _ = s.timeOf(0)
 	cairnLogLock.lock()
 	cairnEpisodes++
@@ -183,7 +183,7 @@ func cairnTell(gp *g) {
 // info makes of what was noted what a handler is told.
 func (t *cairnTold) info(label string) *cairnSpikeInfo {
 	s := &cairnSpikeInfo{
-		number: t.number, frame: t.frame, ago: nanotime() - t.end, lo: t.lo, hi: t.hi, threshold: t.limit, parent: t.parent, label: label,
+		number: t.number, frame: t.frame, ago: cairnNow() - t.end, lo: t.lo, hi: t.hi, threshold: t.limit, parent: t.parent, label: label,
 	}
 	var calls []cairnCallInfo
 	var at [cairnNumFrames]int // of the frames, in calls

@@ -92,7 +92,7 @@ func cairn_trace_exit(depth uintptr) {
 
 // put writes an event that happens now. What is read of the lane is read behind the place where
 // the goroutine can lose its processor, which writes events.
-func (l *cairnLane) put(word uint32) int64 { return l.putAt(nanotime(), word) }
+func (l *cairnLane) put(word uint32) int64 { return l.putAt(cairnNow(), word) }
 
 // putAt writes an event and returns its time, which is not before that of the event before.
 func (l *cairnLane) putAt(now int64, word uint32) int64 {
@@ -311,7 +311,7 @@ func cairnNameLane(gp *g) {
 	n += copy(b[n:], funcname(f))
 	cairnMaking.lock()
 	number := cairnChunks
-	cairnNameThread(gp, nanotime(), b[:n], o.stack[:o.n])
+	cairnNameThread(gp, cairnNow(), b[:n], o.stack[:o.n])
 	if cairnChunks > number { // one of records is not written over
 		cairnTraceKeep[number] = true
 		cairnTraceKept++
@@ -355,7 +355,7 @@ func cairnTraceStopped(gp *g, waits bool) {
 	if c.node == 0 {
 		return
 	}
-	now := nanotime()
+	now := cairnNow()
 	c.stopped, c.ready = now, 0
 	switch {
 	case waits:
@@ -370,7 +370,7 @@ func cairnTraceStopped(gp *g, waits bool) {
 
 func cairnTraceReady(gp *g) {
 	if c := &gp.cairn; c.stopped != 0 {
-		c.ready = nanotime()
+		c.ready = cairnNow()
 	}
 }
 
@@ -380,7 +380,7 @@ func cairnTraceRuns(gp *g) {
 		return
 	}
 	l := (*cairnLane)(unsafe.Pointer(c.node))
-	now := nanotime()
+	now := cairnNow()
 	if c.ready > c.stopped && l.waits != 0 {
 		l.proceed(c.ready)
 		l.wait(c.ready, cairnLogReasonProcessor)
@@ -395,7 +395,7 @@ func cairnTraceReturned(gp *g, from int64) {
 	}
 	l := (*cairnLane)(unsafe.Pointer(gp.cairn.node))
 	l.wait(from, cairnLogReasonSystem)
-	l.proceed(nanotime())
+	l.proceed(cairnNow())
 }
 
 // cairnTraceSettings obeys the words of CAIRN_TRACE: size=16MB, keep=20ms, file and off. It

@@ -9,13 +9,13 @@ func cairnMayRest() {}
 func cairnRest(idle bool) {
 	const nap = 25_000_000 // so that it is noticed if the process stands still
 	for idle && atomic.Load(&cairnIdle) == 1 {
-		before := nanotime()
+		before := cairnNow()
 		if cairnMode != cairnLogModeSpike {
 			futexsleep(&cairnIdle, 1, -1)
 			break
 		}
 		futexsleep(&cairnIdle, 1, nap)
-		now := nanotime()
+		now := cairnNow()
 		cairnStill(before, nap, now)
 		cairnLook(now, false)
 	}

@@ -17,7 +17,7 @@ func cairnRest(idle bool) {
 	if idle || !atomic.Cas(&cairnIdle, 1, 0) {
 		const nap = 100_000_000
 		for cairnMode == cairnLogModeSpike && semasleep(nap) != 0 {
-			cairnLook(nanotime(), false)
+			cairnLook(cairnNow(), false)
 		}
 		if cairnMode != cairnLogModeSpike {
 			semasleep(-1)
@@ -28,4 +28,6 @@ func cairnRest(idle bool) {
 // cairnWake is called by the thread that changed cairnIdle from 1 to 0.
 //
 //go:nosplit
-func cairnWake() { semawakeup(cairnClockM.ptr()) }
+func cairnWake() {
+	systemstack(func() { semawakeup(cairnClockM.ptr()) })
+}

@@ -1,0 +1,97 @@
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// A file cannot be mapped over the records, which are memory of the program's file. They are copied to the mapped file
+// each second, and when the process ends. What is around them does not matter then, and takes memory of the system's limit
+// even if it is never touched, so that there is little of it before the records.
+const (
+	cairnMapsOver  = false
+	cairnFrontRoom = 64
+)
+
+var (
+	cairnView    uintptr // where the file is mapped
+	cairnFrom    uintptr // the records
+	cairnTo      uintptr // where they are in the file, 0 if nothing is recorded
+	cairnLength  uintptr
+	cairnCopying uint32 // whether a thread copies them
+)
+
+// cairnMap maps the file of fd, all of it at the first call, and returns where the part at off is. With an address, it has
+// what is there copied to the file.
+func cairnMap(addr, n, flags, fd, off uintptr) (uintptr, uintptr) {
+	if cairnView == 0 {
+		const readWrite, write = 4, 2
+		mapping, err := cairnInvoke(_cairnCreateFileMappingW, fd, 0, readWrite, 0, 0, 0)
+		if mapping == 0 {
+			return 0, err
+		}
+		cairnView, err = cairnInvoke(_cairnMapViewOfFile, mapping, write, 0, 0, 0)
+		cairnClose(mapping)
+		if cairnView == 0 {
+			return 0, err
+		}
+	}
+	if addr != 0 {
+		// What is behind the records is not copied: first executions are there in the file.
+		cairnFrom, cairnTo, cairnLength = addr, cairnView+off, uintptr(cairnPlaces[1])-addr
+	}
+	return cairnView + off, 0
+}
+
+// cairnCopy copies the pages that changed.
+//
+//go:nosplit
+func cairnCopy() {
+	const page = 4096
+	for at := uintptr(0); at < cairnLength; at += page {
+		from, to := unsafe.Pointer(cairnFrom+at), unsafe.Pointer(cairnTo+at)
+		if n := min(page, cairnLength-at); !memequal(from, to, n) {
+			memmove(to, from, n)
+		}
+	}
+}
+
+// cairnThread starts the thread that copies, once threads can be started.
+func cairnThread() {
+	if cairnTo != 0 {
+		systemstack(func() { newm(cairnCopyEach, nil, -1) })
+	}
+}
+
+// cairnCopyEach is that thread. It has no P.
+func cairnCopyEach() {
+	lock(&sched.lock)
+	sched.nmsys++
+	checkdead()
+	unlock(&sched.lock)
+	for {
+		usleep(1_000_000)
+		if atomic.Cas(&cairnCopying, 0, 1) {
+			cairnCopy()
+			atomic.Store(&cairnCopying, 0)
+		}
+	}
+}
+
+// cairnExit copies the records when the process ends. No other thread copies afterwards what is older. A copy does not end if
+// the file has failed, as that of a drive that is gone: the thread that copies is then the one that ends the process.
+//
+//go:nosplit
+func cairnExit() {
+	const tries = 1_000_000 // about a second
+	if cairnTo == 0 {
+		return
+	}
+	for i := 0; !atomic.Cas(&cairnCopying, 0, 1); i++ {
+		if i == tries {
+			return
+		}
+		osyield()
+	}
+	cairnCopy()
+}
