@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,11 +37,12 @@ const sharedObjects = 18
 
 // An xrayProgram is a program that records what it calls.
 type xrayProgram struct {
-	source string
-	flags  []string
-	once   sync.Once
-	path   string
-	err    error
+	source  string
+	flags   []string
+	foreign bool // for AArch64
+	once    sync.Once
+	path    string
+	err     error
 }
 
 var xrayPrograms = map[string]*xrayProgram{
@@ -65,6 +67,24 @@ var xrayPrograms = map[string]*xrayProgram{
 	"empty":      {source: "empty.c"},
 }
 
+// Programs for AArch64 run in qemu, with LLVM's own runtime for that machine.
+const (
+	onAArch64     = "-aarch64"
+	xrayEmulator  = "qemu-aarch64"
+	aarch64System = "/usr/aarch64-linux-gnu"
+)
+
+// xrayResources names the directory with that runtime.
+var xrayResources = flag.String("xray-aarch64", "", "clang's resource `directory` with XRay's runtime for AArch64: lib/linux/libclang_rt.xray-aarch64.a")
+
+func init() {
+	for i := range xrayRecordings {
+		if r := &xrayRecordings[i]; r.foreign() && xrayPrograms[r.binary()] == nil {
+			xrayPrograms[r.binary()] = &xrayProgram{source: xrayPrograms[r.program()].source, foreign: true}
+		}
+	}
+}
+
 // An xrayRecording is a run of a program that writes a log.
 type xrayRecording struct {
 	name    string // basic-PROGRAM... or fdr-PROGRAM...
@@ -77,6 +97,17 @@ type xrayRecording struct {
 
 // program is the name of the recording's program.
 func (r *xrayRecording) program() string { return strings.Split(r.name, "-")[1] }
+
+// foreign reports whether the program is one for AArch64.
+func (r *xrayRecording) foreign() bool { return strings.HasSuffix(r.name, onAArch64) }
+
+// binary names the program and its machine.
+func (r *xrayRecording) binary() string {
+	if r.foreign() {
+		return r.program() + onAArch64
+	}
+	return r.program()
+}
 
 const (
 	allCalls = "func_duration_threshold_us=0 "
@@ -118,6 +149,16 @@ var xrayRecordings = []xrayRecording{
 	{name: "fdr-empty", options: noCalls},
 	{name: "fdr-empty-header", options: noCalls, cut: 80}, // only the header is left
 	{name: "fdr-tsc", options: allCalls, tsc: true},
+	{name: "basic-args" + onAArch64, options: allCalls},
+	{name: "basic-tail" + onAArch64, options: allCalls},
+	{name: "basic-leaves" + onAArch64, options: allCalls},
+	{name: "basic-exceptions" + onAArch64, options: allCalls},
+	{name: "fdr-args" + onAArch64, options: allCalls},
+	{name: "fdr-tail" + onAArch64, options: allCalls},
+	{name: "fdr-threads" + onAArch64, options: allCalls},
+	{name: "fdr-exceptions" + onAArch64, options: allCalls},
+	{name: "fdr-recursion" + onAArch64, options: allCalls},
+	{name: "fdr-ring" + onAArch64, options: allCalls + "buffer_size=512 buffer_max=4"},
 }
 
 // buildXRay returns the program, which is built once.
@@ -148,8 +189,12 @@ func (p *xrayProgram) build(t *testing.T, name string) (string, error) {
 	}
 	// The part that turns tracing on is C in every program.
 	runtimePart := filepath.Join(dir, "fdr.o")
-	steps := [][]string{{xrayC, "-O1", "-c", filepath.Join(xrayDir, "fdr.c"), "-o", runtimePart}}
-	link := append(append([]string{compiler}, xrayFlags...), p.flags...)
+	flags := p.flags
+	if p.foreign {
+		flags = []string{"-target", "aarch64-linux-gnu", "-resource-dir", *xrayResources, "-fuse-ld=lld", "-Wno-unused-command-line-argument"}
+	}
+	steps := [][]string{append([]string{xrayC, "-O1", "-c", filepath.Join(xrayDir, "fdr.c"), "-o", runtimePart}, flags...)}
+	link := append(append([]string{compiler}, xrayFlags...), flags...)
 	link = append(link, filepath.Join(xrayDir, p.source), runtimePart, "-o", path)
 	if name == "objects" {
 		for n := 1; n <= sharedObjects; n++ {
@@ -184,7 +229,7 @@ func (l *xrayLog) program() string { return strings.Split(l.name, "-")[1] }
 // record runs the program and returns its log.
 func (r *xrayRecording) record(t *testing.T) *xrayLog {
 	t.Helper()
-	program := buildXRay(t, r.program())
+	program := buildXRay(t, r.binary())
 	dir := t.TempDir()
 	env := []string{"XRAY_FDR=" + soon + r.options, "XRAY_OPTIONS=xray_logfile_base=" + dir + "/log."}
 	if strings.HasPrefix(r.name, "basic-") {
@@ -194,6 +239,9 @@ func (r *xrayRecording) record(t *testing.T) *xrayLog {
 		}
 	}
 	argv := append([]string{program}, r.args...)
+	if r.foreign() {
+		argv = append([]string{xrayEmulator, "-L", aarch64System}, argv...)
+	}
 	if r.tsc {
 		argv = withTSC(t, argv)
 	}
