@@ -37,7 +37,7 @@ func TestFiles(t *testing.T) {
 		root("go.mod"):                                       Unknown,
 		root("Makefile"):                                     Unknown,
 		root("internal/kind/kind.go"):                        Unknown,
-		root("internal/runtime/nativert/c/rt.c"):          Unknown,
+		root("internal/runtime/nativert/c/rt.c"):             Unknown,
 		root("format/xray/testdata/maps/args.yaml"):          Unknown,
 		root("internal/calls/flamegraph/testdata/small.svg"): Unknown,
 		root("format/sarif/testdata/sarif-2.1.0-rtm.5.json"): Unknown,

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
-	"github.com/cairnprof/cairn/internal/runtime/nativert"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
+	"github.com/cairnprof/cairn/internal/runtime/nativert"
 )
 
 // platformWarning matches what clang's assembler says of all text for a simulator, clang's own output as well,
