@@ -28,7 +28,7 @@ type Processes struct {
 	Linked bool
 	// Replaced reports that anonymous memory has code of a module.
 	Replaced bool
-	// Others are the first few files that are none of the modules; the program itself is
+	// Others are the first files that are none of the modules; the program itself is
 	// mapped first. OtherBuilds are those with the name of a module and another build id.
 	Others, OtherBuilds []string
 }
@@ -42,7 +42,7 @@ type load struct {
 const (
 	maxLoads     = 256     // in a process
 	maxProcesses = 1 << 14 // with loads
-	maxOthers    = 4
+	maxOthers    = 64
 )
 
 // NewProcesses returns an empty set of processes.

@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -145,7 +146,7 @@ func (r run) lacks(in *sample.Info) error {
 func (r run) nothingUsed(st *unwind.Stats) error {
 	names := strings.Join(r.Binaries, ", ")
 	if !st.Mapped && len(st.OtherFiles) > 0 {
-		return fmt.Errorf("no sample is in %s: neither build id nor name nor content are those of a file that ran; these are %s", names, strings.Join(st.OtherFiles, ", "))
+		return fmt.Errorf("no sample is in %s: neither build id nor name nor content are those of a file that ran; these are %s (a copy needs the name of the file that ran)", names, filesThatRan(st.OtherFiles))
 	}
 	return fmt.Errorf("no sample of %s could be used (cairn samples shows why)", names)
 }
@@ -249,7 +250,29 @@ func unmapped(binaries, others []string) string {
 		return "the input has no mappings: " + assumed
 	}
 	return fmt.Sprintf("no file that ran has the name or the build id of %s, only %s: %s (a copy needs the name of the file that ran)",
-		strings.Join(binaries, ", "), strings.Join(others, ", "), assumed)
+		strings.Join(binaries, ", "), filesThatRan(others), assumed)
+}
+
+// filesThatRan lists the first few of some paths: those that are probably meant come first, such as of files that are not
+// there any more, of which a copy was named; those of the system last.
+func filesThatRan(paths []string) string {
+	group := func(path string) int {
+		switch {
+		case strings.HasSuffix(path, " (deleted)"):
+			return 0
+		case strings.HasPrefix(path, "/usr/"), strings.HasPrefix(path, "/lib"), strings.HasPrefix(path, "/bin/"):
+			return 2
+		}
+		return 1
+	}
+	paths = slices.Clone(paths)
+	stablesort.Func(paths, func(a, b string) int { return group(a) - group(b) })
+	const most = 4
+	list := strings.Join(paths[:min(most, len(paths))], ", ")
+	if n := len(paths) - most; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return list
 }
 
 // readCounts reads counts of addresses that were written before.

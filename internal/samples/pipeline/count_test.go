@@ -13,6 +13,10 @@ func TestUnmapped(t *testing.T) {
 		want   string
 	}{
 		{nil, "the input has no mappings"},
+		{
+			[]string{"/usr/bin/env", "/lib/libc.so.6", "/opt/app", "/opt/lib.so", "/memfd:x (deleted)"},
+			"no file that ran has the name or the build id of copy, only /memfd:x (deleted), /opt/app, /opt/lib.so, /usr/bin/env and 1 more",
+		},
 		{[]string{"/opt/app", "/lib/libc.so.6"}, "no file that ran has the name or the build id of copy, only /opt/app, /lib/libc.so.6"},
 	} {
 		if got := unmapped([]string{"copy"}, c.others); !strings.HasPrefix(got, c.want+": addresses are assumed") {

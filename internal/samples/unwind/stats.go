@@ -46,7 +46,7 @@ type Stats struct {
 
 	// StrangeBinaries are mapped files with the name of a binary and another build id.
 	StrangeBinaries []string
-	// OtherFiles are the first few mapped files that are not named like a binary.
+	// OtherFiles are the first mapped files that are not named like a binary.
 	OtherFiles []string
 	// Mapped reports that a mapping of a binary was seen. Otherwise the addresses are assumed
 	// to be link-time addresses.
