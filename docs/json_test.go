@@ -90,7 +90,7 @@ var jsonCommands = []struct{ name, lines string }{
 	{"diff, of logs", "diff --json --map trace trace.raws trace2.raws"},
 	{"callgraph", "callgraph --json full.mip"},
 	{"callgraph, of logs", "callgraph --json --map trace trace.raws"},
-	{"pages", "pages --json order -p order.mip\npages --json order --before full -p order.mip\npages --json order -p order.mip --loo"},
+	{"pages", "pages --json order -p order.mip\npages --json order --before full -p order.mip --latency 1ms\npages --json order -p order.mip --loo"},
 	{"order", "order --json -o o.order order.mip --binary order"},
 	{"stacks", "stacks --json --map trace trace.raws"},
 	{"stacks functions", "stacks functions --json --map trace trace.raws"},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,9 @@ type pagesFlags struct {
 	html     string
 	loo      bool
 	measure  bool
+	latency  time.Duration // of the device; 0 for none
+	ahead    uint64        // KiB
+	around   bool
 	args     []string // of the program, for measure
 }
 
@@ -82,6 +86,10 @@ the arguments after -- and shows the pages that they touch beside the prediction
 	c.Flags().StringVar(&f.html, "html", "", "draw all scenarios into this HTML `file`, - for standard output")
 	c.Flags().BoolVar(&f.loo, "loo", false, "also evaluate each scenario by an order computed without it")
 	c.Flags().BoolVar(&f.measure, "measure", false, "run the binaries and measure the pages that they touch")
+	c.Flags().DurationVar(&f.latency, "latency", 0, "also compute how long a start waits for a device with this `latency` of a read, such as 1ms, if no page is in memory")
+	c.Flags().Uint64Var(&f.ahead, "read-ahead", 128, "with --latency: the device's read-ahead in `KiB`, 0 for none, as in /sys/block/DEVICE/queue/read_ahead_kb")
+	c.Flags().BoolVar(&f.around, "read-around", false, "with --latency: the read-ahead is around a page, as on Linux before 6.16, and not behind it")
+	verb.Rules(c, verb.Needs("read-ahead", "latency"), verb.Needs("read-around", "latency"))
 	return c
 }
 
@@ -91,6 +99,10 @@ func (f *pagesFlags) check() error {
 		return verb.Usagef("--page-size %d: must be a power of two from 256 to %d", f.pageSize, 1<<30)
 	case len(f.args) > 0 && !f.measure:
 		return verb.Usagef("arguments after -- need --measure")
+	case f.latency < 0 || f.latency > time.Minute:
+		return verb.Usagef("--latency %v: must be from 0 to %v", f.latency, time.Minute)
+	case f.ahead > maxAhead:
+		return verb.Usagef("--read-ahead %d: must be at most %d KiB", f.ahead, maxAhead)
 	case f.svg == "-" && f.html == "-":
 		return verb.Usagef("--svg - and --html - cannot both write to standard output")
 	case f.Json && f.drawsOut():
@@ -110,7 +122,9 @@ type pageMap struct {
 	summaries [][]pages.Summary
 	pageSize  uint64
 	heldOut   []order.HeldOut
-	measured  []measurement // parallel to programs; nil without --measure
+	measured  []measurement  // parallel to programs; nil without --measure
+	cold      [][]pages.Cold // as summaries; nil without --latency
+	latency   time.Duration
 }
 
 // linkedProgram is a binary and where the profile's functions are in it.
@@ -153,6 +167,10 @@ func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) er
 	if f.loo {
 		pm.leaveOneOut(s)
 	}
+	if f.latency > 0 {
+		pm.latency = f.latency
+		pm.readCold(pages.Device{Ahead: f.ahead << 10, Around: f.around})
+	}
 	if f.measure {
 		if err := pm.measure(ctx, s, f.args); err != nil {
 			return err
@@ -168,6 +186,20 @@ func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) er
 		return pm.writeJSON(s.Out)
 	}
 	return pm.writeTables(s.Out, style)
+}
+
+// maxAhead bounds --read-ahead, in KiB.
+const maxAhead = 1 << 20
+
+// readCold computes what the scenarios read if no page is in memory.
+func (pm *pageMap) readCold(d pages.Device) {
+	for _, p := range pm.programs {
+		var all []pages.Cold
+		for i := range pm.scenarios {
+			all = append(all, p.Cold(&pm.scenarios[i], pm.pageSize, d))
+		}
+		pm.cold = append(pm.cold, all)
+	}
 }
 
 // scenarios returns the runs of m, or one that represents all if there are none.

@@ -14,7 +14,7 @@ func (pm *pageMap) writeTables(w io.Writer, style report.Style) error {
 	if err := pm.scenarioTable().Write(w, style); err != nil {
 		return err
 	}
-	for _, t := range []*report.Table{pm.heldOutTable(), pm.measuredTable()} {
+	for _, t := range []*report.Table{pm.heldOutTable(), pm.coldTable(), pm.measuredTable()} {
 		if t.Len() == 0 {
 			continue
 		}
@@ -129,6 +129,45 @@ func (pm *pageMap) heldOutTable() *report.Table {
 	return t
 }
 
+// coldTable has what the scenarios wait for if no page is in memory.
+func (pm *pageMap) coldTable() *report.Table {
+	t := &report.Table{Columns: []report.Column{{Title: "from the device", Shrink: report.Shorten}}}
+	compare := len(pm.programs) > 1
+	for _, title := range []string{"reads", "read", "wait"} {
+		if compare {
+			t.Columns = append(t.Columns, report.Column{Title: title + " before", Align: report.Right})
+		}
+		t.Columns = append(t.Columns, report.Column{Title: title, Align: report.Right})
+	}
+	if pm.cold == nil {
+		return t
+	}
+	for i := range pm.scenarios {
+		cells := []report.Cell{report.Text(shownName(pm.scenarios[i].Name))}
+		for _, value := range []func(c *pages.Cold) report.Cell{
+			func(c *pages.Cold) report.Cell { return decimal(c.Reads) },
+			func(c *pages.Cold) report.Cell { return report.Text(fmt.Sprintf("%.0f KiB", c.Bytes/1024)) },
+			func(c *pages.Cold) report.Cell { return report.Text(fmt.Sprintf("%.1f ms", pm.wait(c))) },
+		} {
+			for k := range pm.cold {
+				cells = append(cells, value(&pm.cold[k][i]))
+			}
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+// wait returns the milliseconds that reads take, one after the other.
+func (pm *pageMap) wait(c *pages.Cold) float64 { return c.Reads * pm.latency.Seconds() * 1000 }
+
+// coldJSON is what a scenario waits for if no page is in memory.
+type coldJSON struct {
+	Reads float64 `json:"reads"`
+	Bytes float64 `json:"bytes"`
+	Wait  float64 `json:"wait_ms"`
+}
+
 // layoutJSON is the summary of a scenario for one binary.
 type layoutJSON struct {
 	Pages      float64 `json:"pages"`
@@ -136,6 +175,8 @@ type layoutJSON struct {
 	Area       float64 `json:"area"`
 	Windows    float64 `json:"windows_64k"`
 	Missing    float64 `json:"missing_functions"`
+	// Cold is there with --latency.
+	Cold *coldJSON `json:"cold,omitempty"`
 	// Of the run that executed the most functions.
 	Curve   []int      `json:"curve"`
 	Touched []pageJSON `json:"touched"`
@@ -228,6 +269,10 @@ func (pm *pageMap) layoutJSON(k, scenario int) *layoutJSON {
 	}
 	if pages.HasBlocks(pm.module) {
 		j.BlockPages = sum.BlockPages
+	}
+	if pm.cold != nil {
+		c := &pm.cold[k][scenario]
+		j.Cold = &coldJSON{c.Reads, c.Bytes, pm.wait(c)}
 	}
 	for i, page := range run.Pages {
 		if page.Step > 0 {
