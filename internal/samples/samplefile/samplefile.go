@@ -13,6 +13,7 @@ import (
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/stackfile"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -34,7 +35,9 @@ const HeadSize = 1 << 16
 func Detect(head []byte) bool { return perfdata.Detect(head) || isText(head) }
 
 // isText reports whether a text is that of perf script. The lines of BOLT's inputs could be those before its samples.
-func isText(head []byte) bool { return perfscript.Detect(head) && fdata.Detect(head) == fdata.Other }
+func isText(head []byte) bool {
+	return perfscript.Detect(head) && fdata.Detect(head) == fdata.Other && (perfscript.HasAddresses(head) || !stackfile.Detect(head))
+}
 
 // Expand replaces patterns by the files that they match, and directories by the files of samples
 // below them.
