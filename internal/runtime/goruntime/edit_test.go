@@ -38,7 +38,7 @@ func TestEdit(t *testing.T) {
 		for _, row := range []struct {
 			target Target
 			mode   prof.Mode
-		}{{linux, prof.ModeCount}, {linux, prof.ModeSpike}, {linux, prof.ModeStacks}, {linux, prof.ModeTrace}, {windows, prof.ModeCount}} {
+		}{{linux, prof.ModeCount}, {linux, prof.ModeSpike}, {linux, prof.ModeStacks}, {linux, prof.ModeTrace}, {windows, prof.ModeCount}, {windows, prof.ModeSpike}} {
 			target, mode := row.target, row.mode
 			for _, name := range target.Edited(mode) {
 				path := filepath.Join(root, "src", "runtime", name)

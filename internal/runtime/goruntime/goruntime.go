@@ -52,12 +52,8 @@ func (t Target) Check(mode prof.Mode) error {
 	if !ok || !slices.Contains(minors, m) {
 		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
 	}
-	switch {
-	case t.GOOS == "windows" && t.GOARCH == "amd64":
-		if m < 26 {
-			return fmt.Errorf("%s: for Windows, this cairn instruments programs of Go 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
-		}
-	case t.GOOS != "linux" && t.GOOS != "darwin" || t.GOARCH != "amd64" && t.GOARCH != "arm64":
+	known := t.GOARCH == "amd64" || t.GOARCH == "arm64" && t.GOOS != "windows"
+	if !known || !slices.Contains([]string{"linux", "darwin", "windows"}, t.GOOS) {
 		return fmt.Errorf("%s/%s: Go programs are instrumented for linux and darwin, on amd64 and arm64, and for windows on amd64", t.GOOS, t.GOARCH)
 	}
 	return nil
@@ -130,6 +126,7 @@ func ofTarget(t Target, mode prof.Mode) []string {
 			names = append(names, "wait_sema", "files_unknown")
 		}
 	case "windows":
+		names = append(names, fmt.Sprint("windows_go", m))
 		if !mode.Timed() {
 			return append(names, "copy_windows")
 		}

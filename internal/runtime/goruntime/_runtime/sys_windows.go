@@ -52,7 +52,7 @@ func cairnLastError() uintptr {
 //go:nosplit
 func cairnInvoke(fn stdFunction, args ...uintptr) (result, err uintptr) {
 	systemstack(func() {
-		result = stdcall(fn, args...)
+		result = cairnStd(fn, args...)
 		err = cairnLastError()
 	})
 	return result, err

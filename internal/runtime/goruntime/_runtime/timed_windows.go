@@ -53,9 +53,9 @@ func cairnNow() int64 {
 	var counter int64
 	systemstack(func() {
 		if cairnFrequency == 0 {
-			stdcall(_QueryPerformanceFrequency, uintptr(unsafe.Pointer(&cairnFrequency)))
+			cairnStd(_QueryPerformanceFrequency, uintptr(unsafe.Pointer(&cairnFrequency)))
 		}
-		stdcall(_QueryPerformanceCounter, uintptr(unsafe.Pointer(&counter)))
+		cairnStd(_QueryPerformanceCounter, uintptr(unsafe.Pointer(&counter)))
 	})
 	const second = 1_000_000_000
 	return counter/cairnFrequency*second + counter%cairnFrequency*second/cairnFrequency
