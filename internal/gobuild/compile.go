@@ -345,7 +345,7 @@ func (t *tool) compileRuntime(files []string, output string) error {
 		goVersion = runtime.Version()
 	}
 	target := target(goVersion)
-	if err := target.Check(t.cfg.Mode); err != nil {
+	if err := target.Check(); err != nil {
 		return err
 	}
 	dir := filepath.Join(filepath.Dir(output), "cairn")

@@ -102,7 +102,7 @@ func printVersion(ctx context.Context, cfg Config, path string, stdout, stderr i
 	if len(fields) < 3 {
 		return fmt.Errorf("%s -V=full printed %q", path, line)
 	}
-	if err := target(fields[2]).Check(cfg.Mode); err != nil {
+	if err := target(fields[2]).Check(); err != nil {
 		return err
 	}
 	// A hash of the whole program would change more often than that of the parts that decide what the tools write, and

@@ -49,7 +49,7 @@ func (f *flags) run(ctx context.Context, s *verb.Streams, args []string) error {
 		return execute(ctx, s, append(append([]string{c.name}, c.dir...), c.args...), os.Environ())
 	}
 	target := goruntime.Target{Version: env.GOVERSION, GOOS: env.GOOS, GOARCH: env.GOARCH}
-	if err := target.Check(cfg.Mode); err != nil {
+	if err := target.Check(); err != nil {
 		return fmt.Errorf("go: %w", err)
 	}
 	if len(cfg.Only) == 0 {

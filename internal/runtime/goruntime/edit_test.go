@@ -79,7 +79,7 @@ func TestFiles(t *testing.T) {
 			for _, arch := range []string{"amd64", "arm64"} {
 				for _, mode := range []prof.Mode{prof.ModeCount, prof.ModeSpike} {
 					target := Target{Version: version, GOOS: system, GOARCH: arch}
-					if err := target.Check(prof.ModeCount); err != nil {
+					if err := target.Check(); err != nil {
 						t.Fatal(err)
 					}
 					checkFiles(t, target, mode)

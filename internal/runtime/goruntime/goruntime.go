@@ -46,8 +46,8 @@ type Target struct {
 // minors are the minor versions of Go 1 that the added files were tested with.
 var minors = []int{25, 26}
 
-// Check returns why programs of a target cannot be instrumented in a mode, nil if they can.
-func (t Target) Check(mode prof.Mode) error {
+// Check returns why programs of a target cannot be instrumented, nil if they can.
+func (t Target) Check() error {
 	m, ok := t.minor()
 	if !ok || !slices.Contains(minors, m) {
 		return fmt.Errorf("%s: this cairn instruments programs of Go 1.25 and 1.26; choose one by GOTOOLCHAIN, such as GOTOOLCHAIN=go1.26.8", t.Version)
