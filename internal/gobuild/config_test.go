@@ -84,7 +84,7 @@ func TestTargets(t *testing.T) {
 		{"go1.26.8", "ios", "arm64", false},
 		{"go1.26.8", "linux", "386", false},
 		{"go1.26.8", "windows", "amd64", true},
-		{"go1.25.1", "windows", "amd64", false},
+		{"go1.25.1", "windows", "amd64", true},
 		{"go1.26.8", "windows", "arm64", false},
 	} {
 		target := goruntime.Target{Version: c.version, GOOS: c.os, GOARCH: c.arch}
