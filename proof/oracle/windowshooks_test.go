@@ -23,6 +23,7 @@ func TestWindowsHooks(t *testing.T) {
 	output(t, command(t, cairn, "hooks", "-o", hooks))
 	t.Run("registers", func(t *testing.T) { w.hookRegisters(t, hooks) })
 	t.Run("calls", func(t *testing.T) { w.hookCalls(t, hooks) })
+	t.Run("msvc", func(t *testing.T) { w.hookMSVC(t, hooks) })
 	t.Run("leaves", func(t *testing.T) { w.hookLeaves(t, hooks) })
 }
 
@@ -92,6 +93,38 @@ func (w *windows) hookCalls(t *testing.T, hooks string) {
 
 // borderline is what the report says of calls that may have been too long: on a crowded machine the clock is late.
 var borderline = regexp.MustCompile(`\d+ calls? on the border`)
+
+// hookMSVC builds the program for MSVC's system with its linker's stand-in: with the object, and with the DLL, whose functions are
+// called through an import library. Names and lines are those of the PDB.
+func (w *windows) hookMSVC(t *testing.T, hooks string) {
+	clang := append([]string{"clang-22", "--target=x86_64-pc-windows-msvc"}, strings.Fields("-fuse-ld=lld -Wno-unused-command-line-argument -O2 -g -gcodeview")...)
+	for _, tool := range []string{clang[0], "lld-link-22", "llvm-dlltool-22"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	dir := t.TempDir()
+	assembly, imports := filepath.Join(dir, "calls.s"), filepath.Join(dir, "imports.lib")
+	output(t, command(t, clang[0], append(clang[1:], "-fno-optimize-sibling-calls", "-S", "-o", assembly, filepath.Join("testdata", "windowshooks", "calls.c"))...))
+	addPenter(t, assembly, ".seh_endprologue")
+	output(t, command(t, "llvm-dlltool-22", "-m", "i386:x86-64", "-d", filepath.Join(hooks, "cairn_hooks.def"), "-l", imports))
+	data, err := os.ReadFile(filepath.Join(hooks, "cairn_hooks.dll"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "cairn_hooks.dll"), data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, with := range []string{filepath.Join(hooks, "cairn_hooks.obj"), imports} {
+		program := filepath.Join(dir, "calls.exe")
+		output(t, command(t, clang[0], slices.Concat(clang[1:], []string{"-o", program, assembly, with}, freestanding)...))
+		w.checkFound(t, program, func(logs string) {
+			if got, code := w.run(t, logs, program); got != "57\n4022\n218464\n10928\n" || code != 7 {
+				t.Errorf("with %s it answers %q and exit code %d", with, got, code)
+			}
+		}, hookRows)
+	}
+}
 
 // checkFound runs a program and reports rows that are not in its log, in whichever order. It runs it again if calls were on the
 // border of the threshold.

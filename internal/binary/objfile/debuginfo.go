@@ -25,6 +25,9 @@ func (f *File) Lines() (*LineTable, error) { return f.lines() }
 // withLines returns the file that has line tables: f, or its separate debug file, which the
 // caller closes.
 func (f *File) withLines() (*File, error) {
+	if f.pdb != "" {
+		return f, nil
+	}
 	if s := f.elf.Section(".debug_line"); s == nil || s.FileSize == 0 || s.Type == elf.SHT_NOBITS {
 		return f.openDebug()
 	}
@@ -96,6 +99,9 @@ func (f *File) parseLines(code []span) (*LineTable, error) { return f.parseTable
 // parseTable runs the line-number programs of all units.
 func (f *File) parseTable(b *builder) (*LineTable, error) {
 	b.fileIDs = map[string]uint32{}
+	if f.pdb != "" {
+		return f.pdbTable(b)
+	}
 	err := f.eachLineUnit(func(_ int64, u *unit, program *bytecur.Cursor) error { return u.run(b, program) })
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ type File struct {
 	debugRoot string
 	debugFile string // the separate debug file set by the caller, "" for any
 	splitFile string // the file with split debug information set by the caller, "" for any
+	pdb       string // the file with names and lines of a program for Windows, "" if there is none
 
 	ehFrame []ehframe.Row // set by SetEHFrame, else nil
 
@@ -64,6 +65,9 @@ func newFile(path, arch string, f *os.File) (*File, error) {
 	file := &File{path: path, f: f, size: uint64(st.Size()), debugRoot: DefaultDebugRoot}
 	if file.elf, err = readAnyModule(f, file.size, arch); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := file.findPDB(); err != nil {
+		return nil, err
 	}
 	file.lines = sync.OnceValues(file.loadLines)
 	file.scopes = sync.OnceValues(file.loadScopes)

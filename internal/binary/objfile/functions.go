@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNoFunctions reports that neither the module nor a separate debug file names functions.
-var ErrNoFunctions = errors.New("no function symbols (it is stripped; give the unstripped binary, or put its .debug file beside it)")
+var ErrNoFunctions = errors.New("no function symbols (it is stripped; give the unstripped binary, or put its .debug or .pdb file beside it)")
 
 const (
 	maxFunctions = 1 << 24 // the maximum of a map

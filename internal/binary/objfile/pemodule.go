@@ -257,12 +257,12 @@ func (f *peFile) readIdentity() error {
 		if kind != peCodeView || length < 4+id {
 			continue
 		}
-		record, err := f.at("the CodeView record", addr, 4+id)
+		record, err := f.at("the CodeView record", addr, min(uint64(length), maxPEDebug))
 		if err != nil {
 			return err
 		}
 		if string(record[:4]) == "RSDS" {
-			f.m.id = record[4:]
+			f.m.id, f.m.pdb = record[4:4+id], cstring(string(record), 4+id)
 			return nil
 		}
 	}
