@@ -51,6 +51,10 @@ const (
 	GoMapCOFF = ".crnmap"
 	UnitCOFF  = ".crnunit"
 	PlaceCOFF = ".crnraw"
+
+	// LocalCOFF begins the second name of a function whose own begins with L: assemblers of COFF take that for a label within
+	// a function, which they drop if no other file can see it.
+	LocalCOFF = "cairn$"
 )
 
 // The order buffer.

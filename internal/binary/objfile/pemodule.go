@@ -301,7 +301,7 @@ func (f *peFile) functions() []symbolOfCode {
 			continue
 		}
 		starts = append(starts, s.Addr+uint64(value))
-		fn := symbolOfCode{name: name, section: number, addr: s.Addr + uint64(value), bind: elf.STB_GLOBAL}
+		fn := symbolOfCode{name: strings.TrimPrefix(name, wire.LocalCOFF), section: number, addr: s.Addr + uint64(value), bind: elf.STB_GLOBAL}
 		switch {
 		case class == coffStatic && kind == coffFunction:
 			fn.bind, fn.source = elf.STB_LOCAL, source

@@ -81,10 +81,10 @@ func peProgram() []byte {
 	out = append(out, "a.c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
 	symbol(".text", 0, 1, 0, 3, 0)
 	symbol("main", 4, 1, 0x20, 2, 0)
-	symbol("a_long_name", 0x10, 1, 0x20, 3, 0)
+	symbol("cairn$Locals", 0x10, 1, 0x20, 3, 0)
 	symbol("data", 0, 2, 0, 2, 0)
 	put(out, 0x90, 6)
-	names := "\x00\x00\x00\x00.debug_cairn\x00a_long_name\x00"
+	names := "\x00\x00\x00\x00.debug_cairn\x00cairn$Locals\x00"
 	out = append(out, names...)
 	put(out, len(out)-len(names), uint32(len(names)))
 	return out
@@ -129,7 +129,7 @@ func TestPE(t *testing.T) {
 	if err != nil || len(symbols) != 2 {
 		t.Fatalf("%+v, %v", symbols, err)
 	}
-	for _, want := range []Symbol{{Name: "main", Addr: 0x140001004, Size: 12}, {Name: "a_long_name", Addr: 0x140001010, Size: 16}} {
+	for _, want := range []Symbol{{Name: "main", Addr: 0x140001004, Size: 12}, {Name: "Locals", Addr: 0x140001010, Size: 16}} {
 		if !slices.ContainsFunc(symbols, func(s Symbol) bool { return s.Name == want.Name && s.Addr == want.Addr && s.Size == want.Size }) {
 			t.Errorf("%+v is not among %+v", want, symbols)
 		}

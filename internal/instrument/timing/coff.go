@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -107,6 +108,18 @@ func (f *frame) above(n int) string {
 		return "(" + f.reg + ")"
 	}
 	return strconv.Itoa(f.off+n) + "(" + f.reg + ")"
+}
+
+// nameLocals gives functions whose names assemblers drop others that remain: see wire.LocalCOFF.
+func (t *timer) nameLocals() {
+	for _, fn := range t.Unit.Funcs {
+		for _, f := range fn.Frags {
+			if strings.HasPrefix(f.Name, "L") && !t.global[f.Name] && !strings.ContainsAny(f.Name, "\" ") {
+				name := wire.LocalCOFF + f.Name
+				t.Insert(f.Label, "\t.def\t"+name+"; .scl 3; .type 32; .endef\n"+name+":\n")
+			}
+		}
+	}
 }
 
 // A departure is a place from which a body is left.

@@ -83,6 +83,7 @@ func TestCOFFCalls(t *testing.T) {
 		{"a tail call by r11", body + "\tmovq\t(%rcx), %r11\n" + exit + "\trex.W jmp\t*%r11\t # 1\t[c=0 l=3]  *sibcall\n" + end, prof.ModeTrace, []string{
 			"\tmovq\t%r11, 64(%rsp)\n", "\tmovq\t64(%rsp), %r11\n\taddq\t$32, %rsp\n",
 		}},
+		{"a name that assemblers drop", "\t.def\tLf;\t.scl\t3;\t.type\t32;\t.endef\n" + strings.Replace(body+exit+"\tret\n"+end, "\tf\nf:", "\tLf\nLf:", 1), prof.ModeTrace, []string{"\t.def\tcairn$Lf; .scl 3; .type 32; .endef\ncairn$Lf:\n"}},
 		{"the end of the process", body + "\tcall\tabort\n" + end, prof.ModeStacks, []string{"\tmovl\t$1, %r11d\n\tcall\t__cairn_tree_leave\n\tcall\tabort\n"}},
 	} {
 		unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(coffHead+test.text+"\t.ident\t\"GCC: (GNU) 12-posix\"\n"), machine.X86_64)

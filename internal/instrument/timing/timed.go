@@ -146,6 +146,7 @@ func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 		return u.Src, t.Result
 	}
 	if t.isCOFF() {
+		t.nameLocals()
 		return appendCOFFNeed(t.Render()), t.Result
 	}
 	t.hide()

@@ -12,6 +12,7 @@
 #define CAIRN_FULL_HEADER_SIZE 12
 #define CAIRN_GO_MAP_COFF ".crnmap"
 #define CAIRN_LTO_SECTION ".debug.cairn.lto"
+#define CAIRN_LOCAL_COFF "cairn$"
 #define CAIRN_MAP_ATOMIC 128
 #define CAIRN_MAP_COFF ".debug_cairn"
 #define CAIRN_MAP_MACH_O "__CAIRN,__cairn_map"
