@@ -99,7 +99,7 @@ func (f *dumpFlags) run(ctx context.Context, s *verb.Streams, args []string) err
 	out := bufio.NewWriterSize(s.Out, 1<<16)
 	p := &recordPrinter{
 		out: out, json: f.Objects(out), several: len(paths) > 1,
-		set: &logset.Set{Names: f.Names(), Shown: make(map[calllog.FuncID]string), Streams: s},
+		set: logset.New(s, f.Names()),
 	}
 	var summaries []*logSummary
 	for _, path := range paths {

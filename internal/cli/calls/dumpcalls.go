@@ -42,7 +42,7 @@ func (p *recordPrinter) open(file *logfile.File, maps []string) (*dumpLog, error
 		}
 		return &dumpLog{log, log.About(), log.RecordsFrom}, nil
 	}
-	set := &logset.Set{Streams: p.set.Streams, Files: []*logfile.File{file}}
+	set := logset.New(p.set.Streams, nil, file)
 	log, err := tracelog.OpenEvents(file, file.Size, file.Name, &set.Objects)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ type nodeRecord struct {
 // stacks prints the nodes of a log of mode stacks, thread by thread, or returns its
 // summary.
 func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, error) {
-	set := &logset.Set{Streams: p.set.Streams, Files: []*logfile.File{file}}
+	set := logset.New(p.set.Streams, nil, file)
 	log, err := tracelog.OpenStacks(file, file.Size, file.Name, &set.Objects)
 	if err != nil {
 		return nil, err

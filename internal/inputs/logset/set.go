@@ -12,14 +12,10 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/calllog"
-	"github.com/cairnprof/cairn/format/gotrace"
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/format/xray"
 	"github.com/cairnprof/cairn/internal/binary/symbolize"
 	"github.com/cairnprof/cairn/internal/calls/account"
-	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/internal/calls/waiting"
-	"github.com/cairnprof/cairn/internal/export"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
@@ -51,35 +47,29 @@ func (c *Choice) SetDefaults() { c.Options.Memory = defaultMemory }
 
 // Set is the logs of one command and the names of their functions.
 type Set struct {
-	Logs  []calllog.Log
-	Funcs calllog.Funcs
+	Logs []calllog.Log
 	// Clock has the unit of all times in results. Its Start is that of the first log.
 	Clock calllog.Clock
+	Naming
 
 	Streams *verb.Streams
-	Names   *report.Names
 	Files   []*logfile.File
-	Shown   map[calllog.FuncID]string
-	Maps    int // number of maps that were given
-	spike   Spike
-	Objects tracelog.Objects
-	goNames gotrace.Names
 	spools  []*os.File
+	spike   Spike
 	alike   alikeNotes
 	places  []*keptPlaces
-	native  bool // it has waits of native programs: not all are known
+	tails   tailPlaces
 
 	Replay func(context.Context, calllog.Log, account.Options) (*account.Result, error)
-
-	logical  bool // place tail calls below the function that jumped
-	programs []codeFile
-	tails    *account.TailCalls // nil until they are needed
-	marks    map[calllog.FuncID]calllog.FuncID
-	Unmarked map[calllog.FuncID]calllog.FuncID
 }
 
-// otherStacks is the name of calltrie.Other.
-const otherStacks = "(other stacks)"
+// New returns a set without logs, which are in the given files.
+func New(s *verb.Streams, names *report.Names, files ...*logfile.File) *Set {
+	return &Set{
+		Streams: s, Files: files, Replay: accountLog,
+		Naming: Naming{Names: names, Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID)},
+	}
+}
 
 // Open opens the logs that args name, files or patterns. The caller closes the
 // set.
@@ -89,10 +79,8 @@ func (c *Choice) Open(s *verb.Streams, args []string, names *report.Names) (_ *S
 		return nil, verb.Usagef("no log given: %s is a program, which names the functions of logs", named[0])
 	}
 	c.Maps = append(c.Maps, named...)
-	t := &Set{
-		Replay: accountLog, Streams: s, Names: names, Shown: make(map[calllog.FuncID]string), Maps: len(c.Maps), spike: c.Spike,
-		logical: c.Logical, marks: make(map[calllog.FuncID]calllog.FuncID), Unmarked: make(map[calllog.FuncID]calllog.FuncID),
-	}
+	t := New(s, names)
+	t.Maps, t.spike, t.tails.logical = len(c.Maps), c.Spike, c.Logical
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -259,60 +247,11 @@ func (t *Set) Close() {
 	}
 }
 
-// Symbol returns the symbol of a function, or a substitute.
-func (t *Set) Symbol(id calllog.FuncID) string {
-	switch id {
-	case calltrie.Other:
-		return otherStacks
-	case export.LeftOut:
-		return export.LeftOutName
-	}
-	return t.Funcs.Name(id)
-}
-
-// Name returns the name to display for a function.
-func (t *Set) Name(id calllog.FuncID) string {
-	text, ok := t.Shown[id]
-	if !ok {
-		text = t.Names.Show(t.Symbol(id))
-		t.Shown[id] = text
-	}
-	return text
-}
-
-// Describe returns what is known of a function, with its symbol as the name, and the name to display.
-func (t *Set) Describe(id calllog.FuncID) (fn calllog.Func, shown string) {
-	fn = t.Funcs[id]
-	fn.Name = t.Symbol(id)
-	return fn, t.Name(id)
-}
-
 // Duration is a time for people.
 func (t *Set) Duration(n uint64) string { return report.Duration(n, t.Clock.Unit()) }
 
 // Sum formats the time of many calls.
 func (t *Set) Sum(n uint64) string { return report.CoarseSum(n, t.Clock.Step, t.Clock.Unit()) }
-
-// Place is where a function is declared, file:line, "" if not known.
-func (t *Set) Place(id calllog.FuncID) string {
-	fn := t.Funcs[id]
-	return report.SourceText(fn.File, fn.Line)
-}
-
-// WaitOf returns what the caller of a function waits for, "" if it is a function of the program.
-func (t *Set) WaitOf(id calllog.FuncID) string { return t.Funcs[id].Wait }
-
-// PartName describes a part of the time. Waits of native programs in locks and files are not known.
-func (t *Set) PartName(p waiting.Part) string {
-	if t.native && p == waiting.Processor {
-		return "outside of calls that wait"
-	}
-	return p.String()
-}
-
-func (t *Set) isMain(id calllog.FuncID) bool {
-	return slices.Contains([]string{"main.main", "main"}, t.Funcs[id].Name)
-}
 
 // Title is the names of the logs, without their directories.
 func (t *Set) Title() string {

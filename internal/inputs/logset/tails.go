@@ -21,6 +21,13 @@ import (
 // AsRecorded and AsLogical are the values of --tail-calls.
 const AsRecorded, AsLogical = "as-recorded", "logical"
 
+// tailPlaces is where tail calls are placed.
+type tailPlaces struct {
+	logical bool                              // below the function that jumped
+	found   *account.TailCalls                // nil until they are needed
+	marks   map[calllog.FuncID]calllog.FuncID // the numbers of marked functions
+}
+
 // codeFile is a program whose functions logs have.
 type codeFile struct {
 	path  string
@@ -30,10 +37,10 @@ type codeFile struct {
 // WithTails adds to options how tail calls are placed, if requested. The code and the logs are
 // analysed once.
 func (t *Set) WithTails(ctx context.Context, opt account.Options) (account.Options, error) {
-	if !t.logical {
+	if !t.tails.logical {
 		return opt, nil
 	}
-	if t.tails == nil {
+	if t.tails.found == nil {
 		tails := &account.TailCalls{Told: true}
 		for _, log := range t.Logs {
 			told, whole, err := hasTailExits(ctx, log)
@@ -42,7 +49,7 @@ func (t *Set) WithTails(ctx context.Context, opt account.Options) (account.Optio
 			}
 			if !whole {
 				verb.Note(t.Streams, "%s: few calls are below a microsecond, so short calls may be missing: no tail call is certain, and all are shown as recorded (XRay records all calls with func_duration_threshold_us=0)", log.Info().File)
-				t.logical = false
+				t.tails.logical = false
 				return opt, nil
 			}
 			tails.Told = tails.Told && told
@@ -51,9 +58,9 @@ func (t *Set) WithTails(ctx context.Context, opt account.Options) (account.Optio
 		if err != nil {
 			return opt, err
 		}
-		tails.Code, t.tails = code, tails
+		tails.Code, t.tails.found = code, tails
 	}
-	opt.TailCalls = t.tails
+	opt.TailCalls = t.tails.found
 	return opt, nil
 }
 
@@ -142,7 +149,7 @@ func symbolAddress(p *objfile.Program, name string) uint64 {
 
 // noteTails prints how many calls were placed below the function that jumped.
 func (t *Set) noteTails(info *calllog.Info, st *account.Stats) {
-	if !t.logical {
+	if !t.tails.logical {
 		return
 	}
 	text := "no call was moved below a function that jumped to it"
@@ -159,7 +166,7 @@ func (t *Set) noteTails(info *calllog.Info, st *account.Stats) {
 func (t *Set) MarkedGroups(results []*account.Result, perThread bool) []Group {
 	groups := t.Groups(results, perThread)
 	for i := range groups {
-		if t.logical {
+		if t.tails.logical {
 			groups[i].Trie = t.mark(groups[i].Trie)
 		}
 	}
@@ -187,23 +194,18 @@ func (t *Set) mark(trie *calltrie.Trie) *calltrie.Trie {
 const firstMark = calltrie.Other - 1<<10
 
 func (t *Set) marked(fn calllog.FuncID) calllog.FuncID {
-	id, ok := t.marks[fn]
+	id, ok := t.tails.marks[fn]
 	if !ok {
-		id = firstMark - calllog.FuncID(len(t.marks))
-		t.marks[fn] = id
+		if t.tails.marks == nil {
+			t.tails.marks = make(map[calllog.FuncID]calllog.FuncID)
+		}
+		id = firstMark - calllog.FuncID(len(t.tails.marks))
+		t.tails.marks[fn] = id
 		t.Unmarked[id] = fn
 		known := t.Funcs[fn]
 		known.Name = t.Symbol(fn)
 		t.Funcs[id] = known
 		t.Shown[id] = t.Name(fn) + profgen.InferredSuffix
-	}
-	return id
-}
-
-// Number returns the number that logs have for a function.
-func (t *Set) Number(id calllog.FuncID) calllog.FuncID {
-	if fn, ok := t.Unmarked[id]; ok {
-		return fn
 	}
 	return id
 }

@@ -78,7 +78,7 @@ func (t *Set) drawWindows(page *spikes.Page, groups []*spikes.Group, by spikes.O
 		}
 		// Notes about the log have been printed before.
 		quiet := &verb.Streams{Out: io.Discard, Err: io.Discard}
-		set := &logset.Set{Streams: quiet, Names: t.Names.names, Shown: make(map[calllog.FuncID]string), Unmarked: make(map[calllog.FuncID]calllog.FuncID), Files: t.files[log : log+1]}
+		set := logset.New(quiet, t.Names.names, file)
 		w, err := tracelog.OpenWindows(file, file.Size, file.Name, &set.Objects, tracelog.AllWindows)
 		if err != nil {
 			return err
