@@ -192,7 +192,7 @@ func TestLeavesAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := &detour.Plan{Lo: entry, Hi: entry + 1, Blob: make([]byte, 8)}
-		a := &attacher{fd: noFile, blob: map[*detour.Plan]uint64{}, o: &Options{PID: pid, Library: library, Plan: plan, Entry: entry, Words: []string{
+		a := &attacher{own: ownMemory{file: noFile}, blob: map[*detour.Plan]uint64{}, o: &Options{PID: pid, Library: library, Plan: plan, Entry: entry, Words: []string{
 			"CAIRN_DIR=" + t.TempDir(), "CAIRN_SPIKE=threshold=5ms",
 		}}}
 		err = onOneThread(func() (err error) {

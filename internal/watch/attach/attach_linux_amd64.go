@@ -50,32 +50,48 @@ func Attach(ctx context.Context, o *Options) (r *Result, err error) {
 type attacher struct {
 	*process
 	o       *Options
-	library *objfile.Shared
-	rows    []ehframe.Row // of the library
-	fdes    []ehframe.Frame
+	lib     loadedLibrary
+	own     ownMemory
 	modules *modules
 	waiting []Thread
 	maps    []mapping
 	bias    uint64 // of the program
-	fd      uint64 // of the file in the process that memory is mapped from, or noFile
-	room    uint64 // its size
-	header  uint64
-	image   uint64
 	sites   []site
 	inner   map[uint64]uint64 // where a thread continues that stands in changed code
 	changed int               // sites that were changed before
 	stub    region
+	blob    map[*detour.Plan]uint64
+	halts   halts
 
-	unwinder     *detour.Plan // of the program's unwinder, nil if there is none
-	unwinderBias uint64
-	tables       uint64 // unwind tables and words
-	tablesSize   uint64
-	stack        uint64 // for the call of the library
-	siteList     uint64
-	blob         map[*detour.Plan]uint64
+	unwinder struct {
+		plan *detour.Plan // of the program's unwinder, nil if there is none
+		bias uint64
+	}
+}
 
+// loadedLibrary is the library in the process.
+type loadedLibrary struct {
+	file   *objfile.Shared
+	rows   []ehframe.Row
+	fdes   []ehframe.Frame
+	at     uint64 // where its image is
+	header uint64 // through which detaching finds everything else
+}
+
+// ownMemory is the memory in the process that is neither the program's nor of the library.
+type ownMemory struct {
+	file       uint64 // descriptor in the process of the file that memory is mapped from, or noFile
+	size       uint64 // of the file
+	tables     uint64 // unwind tables and words
+	tablesSize uint64
+	stack      uint64 // for the call of the library
+	sites      uint64 // list of sites
+}
+
+// halts are the times at which all threads stood still.
+type halts struct {
 	began   time.Time // of the stop that lasts, when the first thread stopped; zero if there is none
-	stops   int
+	count   int
 	longest time.Duration
 }
 
@@ -90,8 +106,8 @@ const (
 func (a *attacher) halt() error {
 	a.first = time.Time{}
 	err := a.stop()
-	if a.began = a.first; a.began.IsZero() {
-		a.began = time.Now()
+	if a.halts.began = a.first; a.halts.began.IsZero() {
+		a.halts.began = time.Now()
 	}
 	return err
 }
@@ -100,14 +116,14 @@ func (a *attacher) halt() error {
 func (a *attacher) resume() {
 	a.release()
 	a.calls = nil
-	a.stops++
-	a.longest = max(a.longest, time.Since(a.began))
-	a.began = time.Time{}
+	a.halts.count++
+	a.halts.longest = max(a.halts.longest, time.Since(a.halts.began))
+	a.halts.began = time.Time{}
 }
 
 // pause lets the threads run for a while if they were stopped for as long as the budget allows.
 func (a *attacher) pause() error {
-	if time.Since(a.began) < stopBudget {
+	if time.Since(a.halts.began) < stopBudget {
 		return nil
 	}
 	a.resume()
@@ -132,7 +148,7 @@ func (a *attacher) whileStopped(f func() error) error {
 }
 
 func attach(ctx context.Context, o *Options) (*Result, error) {
-	a := &attacher{o: o, inner: map[uint64]uint64{}, fd: noFile, blob: map[*detour.Plan]uint64{}}
+	a := &attacher{o: o, inner: map[uint64]uint64{}, own: ownMemory{file: noFile}, blob: map[*detour.Plan]uint64{}}
 	if err := a.prepare(); err != nil {
 		return nil, err
 	}
@@ -151,7 +167,7 @@ func attach(ctx context.Context, o *Options) (*Result, error) {
 		return &Result{Threads: a.waiting, Modules: a.modules.list()}, err
 	}
 	r.Threads, r.Modules = a.waiting, a.modules.list()
-	r.Stops, r.Stopped = a.stops, a.longest
+	r.Stops, r.Stopped = a.halts.count, a.halts.longest
 	return r, nil
 }
 
@@ -180,17 +196,17 @@ func (a *attacher) prepareFiles() error {
 		return err
 	}
 	defer f.Close()
-	if a.library, err = f.Shared(); err != nil {
+	if a.lib.file, err = f.Shared(); err != nil {
 		return err
 	}
 	frames, addr, _, _, err := f.Section(".eh_frame")
 	if err != nil {
 		return err
 	}
-	if a.rows, err = ehframe.Rows(frames, addr, f.Machine()); err != nil {
+	if a.lib.rows, err = ehframe.Rows(frames, addr, f.Machine()); err != nil {
 		return err
 	}
-	if a.fdes, err = ehframe.Read(frames, addr, f.Machine()); err != nil {
+	if a.lib.fdes, err = ehframe.Read(frames, addr, f.Machine()); err != nil {
 		return err
 	}
 	entry, err := auxiliary(a.o.PID, procmaps.AuxEntry)
@@ -260,18 +276,18 @@ func (a *attacher) mapMemory() error {
 	if err := a.pause(); err != nil {
 		return err
 	}
-	a.tablesSize = unwindModuleSize + uint64(len(a.rows))*unwindRowSize
+	a.own.tablesSize = unwindModuleSize + uint64(len(a.lib.rows))*unwindRowSize
 	for _, m := range a.modules.unwind {
-		a.tablesSize += unwindModuleSize + uint64(len(m.rows))*unwindRowSize
+		a.own.tablesSize += unwindModuleSize + uint64(len(m.rows))*unwindRowSize
 	}
 	for _, w := range a.o.Words {
-		a.tablesSize += uint64(len(w)) + 1
+		a.own.tablesSize += uint64(len(w)) + 1
 	}
 	list := uint64(len(a.o.Plan.Sites)+1) * siteSize
 	for _, m := range []struct {
 		at   *uint64
 		size uint64
-	}{{&a.image, uint64(len(a.library.Image))}, {&a.tables, a.tablesSize}, {&a.stack, callStack}, {&a.siteList, list}} {
+	}{{&a.lib.at, uint64(len(a.lib.file.Image))}, {&a.own.tables, a.own.tablesSize}, {&a.own.stack, callStack}, {&a.own.sites, list}} {
 		if *m.at, err = a.memory(0, m.size); err != nil {
 			return fmt.Errorf("allocating memory in it: %w", err)
 		}
@@ -285,47 +301,47 @@ func (a *attacher) mapMemory() error {
 	if err := a.pause(); err != nil {
 		return err
 	}
-	if a.unwinder != nil {
-		if err := a.mapBlob(a.unwinder, a.unwinderBias); err != nil {
+	if a.unwinder.plan != nil {
+		if err := a.mapBlob(a.unwinder.plan, a.unwinder.bias); err != nil {
 			return err
 		}
 	}
-	return a.closeFile(a.fd)
+	return a.closeFile(a.own.file)
 }
 
 // makeHeader makes the memory through which detaching finds everything else.
 func (a *attacher) makeHeader() error {
 	var err error
-	if a.fd, err = a.makeFile(); err != nil {
+	if a.own.file, err = a.makeFile(); err != nil {
 		return err
 	}
-	if a.header, err = a.memory(0, attachEnd); err != nil {
+	if a.lib.header, err = a.memory(0, attachEnd); err != nil {
 		return err
 	}
 	b := append([]byte(magic), make([]byte, offMapped-len(magic))...)
 	le.PutUint64(b[offSize:], attachEnd)
-	return a.write(b, a.header)
+	return a.write(b, a.lib.header)
 }
 
 // memory maps new memory in the process, from the beginning of the file, which stays empty. at is 0 for any
 // address.
 func (a *attacher) memory(at, size uint64) (uint64, error) {
 	size = (size + 4095) &^ 4095
-	if size > a.room {
+	if size > a.own.size {
 		// The kernel would end the program by SIGXFSZ.
 		if limit := limitOf(a.pid, "Max file size"); limit < size {
 			return 0, fmt.Errorf("process %d can write files of at most %d bytes (ulimit -f), but %d are needed", a.pid, limit, size)
 		}
-		if _, err := a.calls.syscall(syscall.SYS_FTRUNCATE, a.fd, size); err != nil {
+		if _, err := a.calls.syscall(syscall.SYS_FTRUNCATE, a.own.file, size); err != nil {
 			return 0, err
 		}
-		a.room = size
+		a.own.size = size
 	}
 	flags := uint64(mapPrivate)
 	if at != 0 {
 		flags |= mapNoReplace
 	}
-	got, err := a.calls.syscall(syscall.SYS_MMAP, at, size, protRW, flags, a.fd, 0)
+	got, err := a.calls.syscall(syscall.SYS_MMAP, at, size, protRW, flags, a.own.file, 0)
 	if err == nil && at != 0 && got != at {
 		return 0, errors.New("cannot map memory at a fixed address (a kernel before 4.17?)")
 	}
@@ -342,9 +358,9 @@ func (a *attacher) protect(at, size, prot uint64) error {
 
 // code returns the addresses of the library's code.
 func (a *attacher) code() (code region) {
-	for _, s := range a.library.Segments {
+	for _, s := range a.lib.file.Segments {
 		if s.Executed {
-			code = region{a.image + s.Addr, a.image + s.Addr + s.Size}
+			code = region{a.lib.at + s.Addr, a.lib.at + s.Addr + s.Size}
 		}
 	}
 	return code
@@ -352,32 +368,32 @@ func (a *attacher) code() (code region) {
 
 // load puts the library and its data into the process.
 func (a *attacher) load() error {
-	image := slices.Clone(a.library.Image)
-	for _, at := range a.library.Relative {
-		le.PutUint64(image[at:], le.Uint64(image[at:])+a.image)
+	image := slices.Clone(a.lib.file.Image)
+	for _, at := range a.lib.file.Relative {
+		le.PutUint64(image[at:], le.Uint64(image[at:])+a.lib.at)
 	}
-	if err := a.write(image, a.image); err != nil {
+	if err := a.write(image, a.lib.at); err != nil {
 		return err
 	}
 	code := a.code()
-	known := append(slices.Clone(a.modules.unwind), unwindModule{lo: code.lo, hi: code.hi, rows: a.rows, bias: a.image, own: true})
-	data := encodeUnwind(known, a.tables)
-	if err := a.setWord(a.header+offUnwind, a.tables); err != nil {
+	known := append(slices.Clone(a.modules.unwind), unwindModule{lo: code.lo, hi: code.hi, rows: a.lib.rows, bias: a.lib.at, own: true})
+	data := encodeUnwind(known, a.own.tables)
+	if err := a.setWord(a.lib.header+offUnwind, a.own.tables); err != nil {
 		return err
 	}
-	if err := a.setWord(a.header+offModules, uint64(len(known))); err != nil {
+	if err := a.setWord(a.lib.header+offModules, uint64(len(known))); err != nil {
 		return err
 	}
 	for i, w := range a.o.Words {
 		if i == maxWords-1 {
 			return errors.New("too many settings")
 		}
-		if err := a.setWord(a.header+offWords+uint64(8*i), a.tables+uint64(len(data))); err != nil {
+		if err := a.setWord(a.lib.header+offWords+uint64(8*i), a.own.tables+uint64(len(data))); err != nil {
 			return err
 		}
 		data = append(append(data, w...), 0)
 	}
-	return a.write(data, a.tables)
+	return a.write(data, a.own.tables)
 }
 
 // begin starts the library.
@@ -385,22 +401,22 @@ func (a *attacher) begin() error {
 	if _, err := a.awaitCaller(); err != nil {
 		return err
 	}
-	for _, s := range a.library.Segments {
+	for _, s := range a.lib.file.Segments {
 		if s.Executed {
-			lo := (a.image + s.Addr) &^ 4095
-			if err := a.protect(lo, a.image+s.Addr+s.Size-lo, protRX); err != nil {
+			lo := (a.lib.at + s.Addr) &^ 4095
+			if err := a.protect(lo, a.lib.at+s.Addr+s.Size-lo, protRX); err != nil {
 				return err
 			}
 		}
 	}
-	if err := a.protect(a.tables, a.tablesSize, protRead); err != nil {
+	if err := a.protect(a.own.tables, a.own.tablesSize, protRead); err != nil {
 		return err
 	}
 	if err := a.pause(); err != nil {
 		return err
 	}
-	entry := a.image + a.library.Symbols["__cairn_attach_enter"]
-	if err := a.calls.enter(entry, a.header, a.stack+callStack-64, region{a.image, a.image + uint64(len(a.library.Image))}); err != nil {
+	entry := a.lib.at + a.lib.file.Symbols["__cairn_attach_enter"]
+	if err := a.calls.enter(entry, a.lib.header, a.own.stack+callStack-64, region{a.lib.at, a.lib.at + uint64(len(a.lib.file.Image))}); err != nil {
 		return err
 	}
 	h, err := a.readHeader()
@@ -435,7 +451,7 @@ func (p *process) readHeaderAt(at uint64) (header, error) {
 	return h, h.check(p.pid)
 }
 
-func (a *attacher) readHeader() (header, error) { return a.readHeaderAt(a.header) }
+func (a *attacher) readHeader() (header, error) { return a.readHeaderAt(a.lib.header) }
 
 // text reads a zero-terminated string.
 func (p *process) text(at uint64) (string, error) {
@@ -454,7 +470,7 @@ func (p *process) text(at uint64) (string, error) {
 }
 
 func (a *attacher) logPath() (string, error) {
-	at, err := a.word(a.header + offLogPath)
+	at, err := a.word(a.lib.header + offLogPath)
 	if err != nil {
 		return "", err
 	}

@@ -62,20 +62,20 @@ func (p *process) refuseChild(at uint64) error {
 
 // rollBack removes everything put in so far.
 func (a *attacher) rollBack() error {
-	if a.fd == noFile {
+	if a.own.file == noFile {
 		return nil
 	}
 	a.ctx = context.WithoutCancel(a.ctx)
-	if a.began.IsZero() {
+	if a.halts.began.IsZero() {
 		if err := a.halt(); err != nil {
 			return err
 		}
 	}
 	path := ""
-	if a.header != 0 {
+	if a.lib.header != 0 {
 		path, _ = a.logPath()
 	}
-	if err := a.detach(a.header); err != nil {
+	if err := a.detach(a.lib.header); err != nil {
 		return err
 	}
 	if path != "" {

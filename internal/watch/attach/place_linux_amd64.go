@@ -14,7 +14,7 @@ import (
 
 // placeAll places the trampolines of the program, and that of its unwinder.
 func (a *attacher) placeAll() error {
-	hook, err := a.word(a.header + offHook)
+	hook, err := a.word(a.lib.header + offHook)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (a *attacher) placeAll() error {
 	if len(a.sites) == 0 {
 		return errors.New("its code in memory differs from its file: nothing is hooked")
 	}
-	if a.unwinder == nil {
+	if a.unwinder.plan == nil {
 		return nil
 	}
 	if err := a.placeUnwinder(); err != nil {
@@ -60,12 +60,12 @@ func (a *attacher) planUnwinder(maps []mapping) error {
 		}
 		return errors.New("it has no " + asked)
 	}
-	a.unwinder = plan
+	a.unwinder.plan = plan
 	for i := range maps {
 		m := &maps[i]
 		if m.Exec && pathOf(a.o.PID, m) == a.modules.unwinder {
 			if b, ok := bias(f, m); ok {
-				a.unwinderBias = b
+				a.unwinder.bias = b
 				return nil
 			}
 		}
@@ -75,19 +75,19 @@ func (a *attacher) planUnwinder(maps []mapping) error {
 
 // placeUnwinder places that hook. The unwinder must know the stub that hooked functions return to.
 func (a *attacher) placeUnwinder() error {
-	for _, r := range a.fdes {
-		lo, hi := r.Lo+a.image, r.Hi+a.image
+	for _, r := range a.lib.fdes {
+		lo, hi := r.Lo+a.lib.at, r.Hi+a.lib.at
 		if a.stub.lo < lo || a.stub.lo >= hi {
 			continue
 		}
 		var b []byte
-		for _, v := range []uint64{lo, hi, r.At + a.image, lo} {
+		for _, v := range []uint64{lo, hi, r.At + a.lib.at, lo} {
 			b = le.AppendUint64(b, v)
 		}
-		if err := a.write(b, a.header+offFindLo); err != nil {
+		if err := a.write(b, a.lib.header+offFindLo); err != nil {
 			return err
 		}
-		return a.place(a.unwinder, a.unwinderBias, a.image+a.library.Symbols["__cairn_find_fde"], false)
+		return a.place(a.unwinder.plan, a.unwinder.bias, a.lib.at+a.lib.file.Symbols["__cairn_find_fde"], false)
 	}
 	return errors.New("the library has no frame description of its stub")
 }
@@ -154,13 +154,13 @@ func (a *attacher) place(plan *detour.Plan, bias, hook uint64, program bool) err
 // hook records the changes, then moves threads out of the code and changes it, as much in each stop as the budget
 // allows. In between the program is hooked in part.
 func (a *attacher) hook() error {
-	if err := a.write(encodeSites(a.sites), a.siteList); err != nil {
+	if err := a.write(encodeSites(a.sites), a.own.sites); err != nil {
 		return err
 	}
-	if err := a.setWord(a.header+offSites, a.siteList); err != nil {
+	if err := a.setWord(a.lib.header+offSites, a.own.sites); err != nil {
 		return err
 	}
-	if err := a.setWord(a.header+offSiteCount, uint64(len(a.sites))); err != nil {
+	if err := a.setWord(a.lib.header+offSiteCount, uint64(len(a.sites))); err != nil {
 		return err
 	}
 	unwinder, others := split(a.sites)
@@ -194,7 +194,7 @@ func (a *attacher) hook() error {
 		a.maps = maps
 		if err := a.whileStopped(func() (err error) {
 			if err = a.moveOut(); err == nil {
-				others, err = a.writeSites(others, jump, a.began.Add(stopBudget))
+				others, err = a.writeSites(others, jump, a.halts.began.Add(stopBudget))
 			}
 			return err
 		}); err != nil {
