@@ -35,14 +35,23 @@ type call struct {
 	time      tracelog.Interval
 	threshold uint64
 	at        Address // place in the function
+	exact     bool    // at is the instruction itself
+	group     *Group  // of a peak
+	activity
+	nesting
+}
+
+// activity is what the thread of a call did in its time.
+type activity struct {
 	usage     *tracelog.Usage
 	wait      *tracelog.Wait
-	group     *Group            // of a peak
 	frozen    uint64            // of its lower bound, in which the process stood still
 	awaited   uint64            // of a peak's lower bound, in which it waited for work
 	suspended tracelog.Interval // of its time, in which its stack did not run
-	exact     bool              // at is the instruction itself
+}
 
+// nesting is the place of a call among its callers and callees.
+type nesting struct {
 	parent, first, next int32             // indexes of calls, -1 for none: its caller, its last callee, the caller's previous callee
 	own                 tracelog.Interval // its time outside all calls that are listed
 	blame               tracelog.Interval // outside those that explain their time
@@ -81,8 +90,8 @@ func (s *Set) peak(sp *Spike, g *Group) {
 	}
 	s.remember(call{
 		log: sp.Log, tid: sp.TID, sp: sp.Stack[0].SP, on: sp.On, peak: true, episode: sp.Number, frame: sp.Frame, end: sp.Time, time: sp.Peak,
-		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0), usage: sp.Usage, wait: sp.Wait, suspended: sp.Suspended, group: g,
-		awaited: sp.Awaited,
+		threshold: sp.Threshold, at: sp.Addrs[0], exact: !sp.isCall(0), group: g,
+		activity: activity{usage: sp.Usage, wait: sp.Wait, suspended: sp.Suspended, awaited: sp.Awaited},
 	})
 }
 
@@ -103,7 +112,7 @@ func (s *Set) AddCaller(log int, c *tracelog.Caller) {
 	}
 	s.remember(call{
 		log: log, tid: c.TID, sp: c.SP, on: c.On, quiet: c.Flags&tracelog.Ignored != 0, end: c.Ended, time: c.Time, threshold: c.Threshold,
-		at: s.address(log, c.PC, c.Ended), usage: c.Usage, wait: c.Wait, suspended: c.Suspended,
+		at: s.address(log, c.PC, c.Ended), activity: activity{usage: c.Usage, wait: c.Wait, suspended: c.Suspended},
 	})
 }
 

@@ -70,26 +70,32 @@ type lateCall struct {
 	exact      bool // the first address is no return address
 }
 
+// lateCalls are the late calls of each thread.
+type lateCalls struct {
+	of    map[threadID][]lateCall
+	count int
+}
+
 // maxLate is how many late calls are kept.
 const maxLate = 1 << 18
 
 func (s *Set) keepLate(sp *Spike) {
-	if s.lateCalls == maxLate || len(sp.Stack) == 0 {
+	if s.late.count == maxLate || len(sp.Stack) == 0 {
 		return
 	}
-	s.lateCalls++
-	if s.late == nil {
-		s.late = make(map[threadID][]lateCall)
+	s.late.count++
+	if s.late.of == nil {
+		s.late.of = make(map[threadID][]lateCall)
 	}
 	of := threadID{sp.Log, sp.TID}
-	s.late[of] = append(s.late[of], lateCall{sp.Time, sp.Peak.Lo, sp.Addrs, !sp.isCall(0)})
+	s.late.of[of] = append(s.late.of[of], lateCall{sp.Time, sp.Peak.Lo, sp.Addrs, !sp.isCall(0)})
 }
 
 // openAt returns the stack of the shortest late call that a thread was in at a time, the innermost function first, or
 // of that which has not ended; nil if there is none.
 func (w *Writer) openAt(log int, tid uint32, time uint64) (stack []Place) {
 	var best *lateCall
-	list := w.Set.late[threadID{log, tid}]
+	list := w.Set.late.of[threadID{log, tid}]
 	for i := range list {
 		if c := &list[i]; c.end >= time && since(c.end, c.least) <= time && (best == nil || c.least < best.least) {
 			best = c

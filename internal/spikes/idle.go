@@ -103,6 +103,12 @@ type threadID struct {
 	tid uint32
 }
 
+// idlePlaces is where threads are idle, once all spikes are judged.
+type idlePlaces struct {
+	threads map[threadID]bool // those that have a place at which they are idle
+	chains  map[string]bool   // of functions that end in a wait for work, as chainKey has them
+}
+
 // judge decides which of the groups were idle.
 func (s *Set) judge(name Namer) {
 	places := make(map[*Group]*place)
@@ -131,7 +137,7 @@ func (s *Set) judge(name Namer) {
 		}
 		s.place(p, c)
 	}
-	s.idleThreads = make(map[threadID]bool)
+	s.idle.threads = make(map[threadID]bool)
 	var open []*Group
 	for _, g := range s.Groups {
 		p := places[g]
@@ -143,16 +149,16 @@ func (s *Set) judge(name Namer) {
 			open = append(open, g)
 		}
 		for t := range p.count {
-			s.idleThreads[t] = s.idleThreads[t] || g.Idle == Idle
+			s.idle.threads[t] = s.idle.threads[t] || g.Idle == Idle
 		}
 	}
 	for _, g := range open {
-		g.Idle = places[g].byHabit(s.idleThreads, spans)
+		g.Idle = places[g].byHabit(s.idle.threads, spans)
 	}
-	s.idleChains = make(map[string]bool)
+	s.idle.chains = make(map[string]bool)
 	for g := range places {
 		if g.Idle == Idle {
-			s.idleChains[s.chainKey(g.Worst, name)] = true
+			s.idle.chains[s.chainKey(g.Worst, name)] = true
 		}
 	}
 }
@@ -305,7 +311,7 @@ func (s *Set) callerIdleness(c *call, sp *Spike) Idleness {
 		return Idle
 	case on&tracelog.WaitIncoming != 0:
 		return Doubtful
-	case enclosed && (begun || on&tracelog.WaitOutgoing != 0 || s.idleThreads[threadID{c.log, c.tid}]):
+	case enclosed && (begun || on&tracelog.WaitOutgoing != 0 || s.idle.threads[threadID{c.log, c.tid}]):
 		return Working
 	}
 	return Doubtful
@@ -341,7 +347,7 @@ func (s *Set) openIdleness(sp *Spike, name Namer) Idleness {
 		return Idle
 	case enclosed && begun, nested && o.On&tracelog.WaitOutgoing != 0:
 		return Working
-	case s.idleChains[s.chainKey(sp, name)]:
+	case s.idle.chains[s.chainKey(sp, name)]:
 		return Idle
 	case enclosed || o.Waits:
 		return Doubtful

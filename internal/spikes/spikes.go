@@ -146,16 +146,13 @@ type Set struct {
 	firsts  map[episodeID]*share
 	calls   map[Address]*durations
 	address Addresser
-	// idleThreads have a place at which they are idle.
-	idleThreads map[threadID]bool
-	idleChains  map[string]bool // of functions that end in a wait for work, as chainKey has them
+	idle    idlePlaces
 
 	long []call // that took too long, peaks and callers
 	key  []byte
 	kept int // entries of the groups' first episodes
 
-	late      map[threadID][]lateCall // by thread
-	lateCalls int
+	late lateCalls
 }
 
 // Addresser resolves an address of a process at a given time.
