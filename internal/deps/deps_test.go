@@ -57,7 +57,7 @@ var rooms = []room{
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet kind export watch"},
 	{"output", "the formats that a command writes, selected by --format or by the name of the file", "internal/output", "ground verb"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument runtime verb"},
-	{"inputs", "inputs that several commands read: opens them, and finds what belongs to them", "internal/inputs", "ground format binary report profile calls spikes samples kind page export instrument verb toolchain"},
+	{"inputs", "inputs that several commands read: opens them, and finds what belongs to them", "internal/inputs", "ground format binary report profile layout calls spikes samples kind page export instrument verb toolchain"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
 		"ground format binary report profile fleet layout calls spikes samples kind page export instrument runtime gobuild watch verb output toolchain inputs",
@@ -83,7 +83,7 @@ var reaches = strings.Fields(`
 	internal/toolchain internal/verb
 	internal/gobuild
 	internal/watch/attach internal/watch/ptrace
-	internal/inputs/gather internal/inputs/logset internal/inputs/spikeset
+	internal/inputs/gather internal/inputs/logset internal/inputs/sampleset internal/inputs/spikeset
 	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	proof/oracle proof/tailguests proof/bench proof/corpus proof/torture internal/deps docs`)
@@ -122,6 +122,10 @@ var owners = map[string]string{
 	"debug/macho": "internal/binary/objfile", "debug/pe": "internal/binary/objfile",
 }
 
+// sharedFlags are the commands whose flags others have as well: those that select logs of calls, and profiles. What
+// several commands compute is in a room above them.
+const sharedFlags = "internal/cli/calls internal/cli/profile"
+
 // below reports whether a package is one of a list, or is below one.
 func below(pkg, list string) bool {
 	return slices.ContainsFunc(strings.Fields(list), func(dir string) bool {
@@ -150,6 +154,9 @@ func check(pkg, imp string) string {
 		to := roomOf(name)
 		if to == nil || to != r && !slices.Contains(strings.Fields(r.uses), to.name) {
 			return "may not import " + name
+		}
+		if below(name, "internal/cli") && below(pkg, "internal/cli") && name != pkg && !below(name, sharedFlags) {
+			return "may not import another command, " + name
 		}
 	case strings.Contains(first, "."):
 		if !below(pkg, modules[imp]) {
@@ -267,6 +274,8 @@ func TestCheck(t *testing.T) {
 		{"internal/cli/profile", module + "/internal/profile/coverage", ""},
 		{"internal/profile/merge", module + "/internal/cli/profile", "may not import internal/cli/profile"},
 		{"internal/cli/profile", "debug/elf", "may not import debug/elf, which is for internal/binary/objfile"},
+		{"internal/cli/flame", module + "/internal/cli/calls", ""},
+		{"internal/cli/flame", module + "/internal/cli/samples", "may not import another command, internal/cli/samples"},
 		{"internal/util", "fmt", "is in no room of internal/deps"},
 	}
 	for _, test := range tests {

@@ -106,7 +106,7 @@ func compareProfiles(s *verb.Streams, pathA, pathB string, prefixes *profile.Pre
 	}
 	for i, p := range []*prof.Profile{a, b} {
 		for k := range p.Modules {
-			if err := profile.NoEstimates([]string{pathA, pathB}[i], &p.Modules[k]); err != nil {
+			if err := gather.NoEstimates([]string{pathA, pathB}[i], &p.Modules[k]); err != nil {
 				return nil, err
 			}
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/cli/calls"
-	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/page/single"
@@ -228,7 +228,7 @@ func (f *flameFlags) document(ctx context.Context, s *verb.Streams, args []strin
 		f.binaries = named
 		return f.ofSamples(ctx, s, args, filter)
 	case samplefile.Detect(head):
-		found, err := samples.FindBinaries(ctx, s, args)
+		found, err := sampleset.FindBinaries(ctx, s, args)
 		if err != nil {
 			return nil, err
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
-	"github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
@@ -53,7 +53,7 @@ func (f *flameFlags) checkSampled() error {
 
 // ofSamples returns the stacks of samples from perf or cairn record.
 func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []string, filter verb.NameFilter) (*flamegraph.Profile, error) {
-	infer, err := samples.ParseInference(f.infer)
+	infer, err := sampleset.ParseInference(f.infer)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +63,11 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 	if s, err = withoutNames(s, args[0], f.tables == nil); err != nil {
 		return nil, err
 	}
-	made, err := samples.Run(ctx, s, &pipeline.Plan{Product: pipeline.Stacks, Samples: args, Binaries: f.binaries, Tables: f.tables, Kept: f.kept, Everywhere: f.tables != nil, Infer: infer, Kernel: pipeline.KernelFrames(f.kernel)})
+	made, err := sampleset.Run(ctx, s, &pipeline.Plan{Product: pipeline.Stacks, Samples: args, Binaries: f.binaries, Tables: f.tables, Kept: f.kept, Everywhere: f.tables != nil, Infer: infer, Kernel: pipeline.KernelFrames(f.kernel)})
 	if err != nil {
 		return nil, err
 	}
-	doc := samples.Drawing(made, f.names.Names())
+	doc := sampleset.NewStacks(made, f.names.Names()).Drawing()
 	f.marked = func(id calllog.FuncID) string { return markedAs(doc.Name(id), doc.Kind(id)) }
 	return doc, f.chooseSampled(doc, filter, made.Stacks.Funcs.Name)
 }

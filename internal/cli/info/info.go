@@ -16,7 +16,6 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/format/mippack"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -92,31 +91,31 @@ func write(w io.Writer, infos []infoJSON, asJSON bool, style report.Style) error
 // infoJSON is the description of a module. Pointers are nil if the kind of file does not
 // contain the value.
 type infoJSON struct {
-	File         string             `json:"file,omitempty"` // only for directories and several files
-	Kind         string             `json:"kind"`           // profile, map, raw or binary
-	Module       string             `json:"module,omitempty"`
-	BuildID      string             `json:"build_id"`
-	Machine      string             `json:"machine,omitempty"` // "" if the file does not contain it
-	Modes        []string           `json:"modes,omitempty"`
-	RawSize      uint64             `json:"raw_size"`
-	Raws         *uint64            `json:"raws,omitempty"`
-	RunsHeld     *int               `json:"runs_held,omitempty"` // of these it is known which they are
-	RunsSketch   bool               `json:"runs_sketch,omitempty"`
-	Functions    *profile.TallyJSON `json:"functions,omitempty"`
-	Absent       map[string]int     `json:"absent,omitempty"` // functions that were compiled and that it does not have, by reason
-	Blocks       *profile.TallyJSON `json:"blocks,omitempty"`
-	Calls        *uint64            `json:"calls,omitempty"`
-	CallsInexact bool               `json:"calls_inexact,omitempty"`
-	legend       string             // of CallsInexact
-	Edges        *int               `json:"edges,omitempty"`
-	Traces       *int               `json:"traces,omitempty"`
-	TracesSeen   uint64             `json:"traces_seen,omitempty"` // runs that traces are a sample of
-	Scenarios    []string           `json:"scenarios,omitempty"`
-	PID          *uint32            `json:"pid,omitempty"`
-	Continuous   bool               `json:"continuous,omitempty"`
-	Slots        *uint32            `json:"order_slots,omitempty"`      // of the order buffer
-	First        *uint32            `json:"first_executions,omitempty"` // of which the last are in the buffer
-	Copies       uint64             `json:"copies,omitempty"`           // of the raw section, each of one processor
+	File         string              `json:"file,omitempty"` // only for directories and several files
+	Kind         string              `json:"kind"`           // profile, map, raw or binary
+	Module       string              `json:"module,omitempty"`
+	BuildID      string              `json:"build_id"`
+	Machine      string              `json:"machine,omitempty"` // "" if the file does not contain it
+	Modes        []string            `json:"modes,omitempty"`
+	RawSize      uint64              `json:"raw_size"`
+	Raws         *uint64             `json:"raws,omitempty"`
+	RunsHeld     *int                `json:"runs_held,omitempty"` // of these it is known which they are
+	RunsSketch   bool                `json:"runs_sketch,omitempty"`
+	Functions    *coverage.TallyJSON `json:"functions,omitempty"`
+	Absent       map[string]int      `json:"absent,omitempty"` // functions that were compiled and that it does not have, by reason
+	Blocks       *coverage.TallyJSON `json:"blocks,omitempty"`
+	Calls        *uint64             `json:"calls,omitempty"`
+	CallsInexact bool                `json:"calls_inexact,omitempty"`
+	legend       string              // of CallsInexact
+	Edges        *int                `json:"edges,omitempty"`
+	Traces       *int                `json:"traces,omitempty"`
+	TracesSeen   uint64              `json:"traces_seen,omitempty"` // runs that traces are a sample of
+	Scenarios    []string            `json:"scenarios,omitempty"`
+	PID          *uint32             `json:"pid,omitempty"`
+	Continuous   bool                `json:"continuous,omitempty"`
+	Slots        *uint32             `json:"order_slots,omitempty"`      // of the order buffer
+	First        *uint32             `json:"first_executions,omitempty"` // of which the last are in the buffer
+	Copies       uint64              `json:"copies,omitempty"`           // of the raw section, each of one processor
 }
 
 // described reports whether inspect reads a kind of file that is not a binary.
@@ -200,7 +199,7 @@ func inspectProfile(data []byte) ([]infoJSON, error) {
 func profileInfo(m *prof.Module, edges int) infoJSON {
 	j := mapInfo("profile", &m.Map)
 	sum := coverage.Summarize(m)
-	functions, blocks := profile.NewTallyJSON(sum.Functions), profile.NewTallyJSON(sum.Blocks)
+	functions, blocks := sum.Functions.JSON(), sum.Blocks.JSON()
 	j.Raws, j.Functions = &m.Raws, &functions
 	if n := len(m.Held.IDs); n > 0 {
 		j.RunsHeld, j.RunsSketch = &n, m.Held.Sketch
@@ -234,7 +233,7 @@ func scenarios(m *prof.Module) []string {
 // mapInfo describes a map as a profile of no runs.
 func mapInfo(kind string, m *prof.Map) infoJSON {
 	sum := coverage.Summarize(&prof.Module{Map: *m, Counts: make([]prof.Counts, len(m.Funcs))})
-	functions, blocks := profile.NewTallyJSON(sum.Functions), profile.NewTallyJSON(sum.Blocks)
+	functions, blocks := sum.Functions.JSON(), sum.Blocks.JSON()
 	j := infoJSON{Kind: kind, Module: m.Module, BuildID: m.BuildID.String(), Machine: m.Machine, RawSize: m.RawSize, Functions: &functions}
 	if sum.Blocks.Total > 0 {
 		j.Blocks = &blocks
@@ -411,7 +410,7 @@ func (j *infoJSON) tracesText() string {
 }
 
 // tallyRow prints a tally: with a share if there were runs, otherwise only the total.
-func (j *infoJSON) tallyRow(row func(key, value string, color report.Color), key string, t *profile.TallyJSON) {
+func (j *infoJSON) tallyRow(row func(key, value string, color report.Color), key string, t *coverage.TallyJSON) {
 	switch {
 	case t == nil:
 	case j.Raws == nil:

@@ -217,7 +217,7 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 		return nil, fmt.Errorf("%s: %s needs %s", f.Path, f.format, what)
 	}
 	e = &exporter{streams: s, m: m}
-	profile.NoteInexact(s, m)
+	gather.NoteInexact(s, m)
 	if f.binary == "" {
 		return e, nil
 	}

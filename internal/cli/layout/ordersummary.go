@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/report"
@@ -200,7 +200,7 @@ func (sum *orderSummary) print(w io.Writer) error {
 	}}
 	held := heldOutPages(sum.HeldOut)
 	for i, row := range sum.Scenarios {
-		if i == profile.MaxListed {
+		if i == gather.MaxListed {
 			break
 		}
 		out := "-"
@@ -214,7 +214,7 @@ func (sum *orderSummary) print(w io.Writer) error {
 	if err := t.Write(w, report.Style{}); err != nil {
 		return err
 	}
-	if more := len(sum.Scenarios) - profile.MaxListed; more > 0 {
+	if more := len(sum.Scenarios) - gather.MaxListed; more > 0 {
 		fmt.Fprintf(w, "and %d more scenarios (--json lists all)\n", more)
 	}
 	if sum.Data != nil {

@@ -2,20 +2,18 @@ package layout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/bits"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/layout/heatmap"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/layout/pages"
@@ -118,21 +116,13 @@ func (f *pagesFlags) drawsOut() bool { return f.svg == "-" || f.html == "-" }
 type pageMap struct {
 	module    *prof.Module
 	scenarios []pages.Scenario
-	programs  []*linkedProgram // before, if there is one, and the binary
+	programs  []*gather.Program // before, if there is one, and the binary
 	summaries [][]pages.Summary
 	pageSize  uint64
 	heldOut   []order.HeldOut
 	measured  []measurement  // parallel to programs; nil without --measure
 	cold      [][]pages.Cold // as summaries; nil without --latency
 	latency   time.Duration
-}
-
-// linkedProgram is a binary and where the profile's functions are in it.
-type linkedProgram struct {
-	pages.Program
-	path string
-	// all are the functions of the binary, with probes or without.
-	all *pages.Layout
 }
 
 func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) error {
@@ -231,7 +221,7 @@ func (f *pagesFlags) scenarios(s *verb.Streams, m *prof.Module) ([]pages.Scenari
 // add reads a binary and computes the pages that the scenarios touch in it.
 func (pm *pageMap) add(s *verb.Streams, path string) error {
 	done := verb.Working(s, "reading %s", path)
-	p, err := openProgram(path, pm.module)
+	p, err := gather.OpenProgram(path, pm.module)
 	done()
 	if err != nil {
 		return err
@@ -254,80 +244,6 @@ func (pm *pageMap) add(s *verb.Streams, path string) error {
 		verb.Note(s, "%s: %s with ambiguous names, matched by size only", path, report.Plural(n, "function"))
 	}
 	return nil
-}
-
-// openProgram reads the layout of a binary and finds the functions of m in it.
-func openProgram(path string, m *prof.Module) (*linkedProgram, error) {
-	bin, err := objfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer bin.Close()
-	text, err := textSpan(bin)
-	if err != nil {
-		return nil, err
-	}
-	symbols, err := bin.FuncSymbols()
-	if err != nil {
-		return nil, err
-	}
-	id, err := bin.RecordedID()
-	if err != nil && !errors.Is(err, objfile.ErrNoBuildID) {
-		return nil, err
-	}
-	plain := make([]pages.Symbol, len(symbols))
-	for i, sym := range symbols {
-		plain[i] = pages.Symbol(sym)
-	}
-	p := &linkedProgram{path: path, all: pages.FromSymbols(text, plain)}
-	if id != "" && m.BuildID == id {
-		p.Program = pages.Program{Layout: pages.FromMap(text, &m.Map), Match: pages.Same(&m.Map)}
-		if len(p.all.Funcs) < len(m.Funcs) { // stripped
-			p.all = p.Layout
-		}
-		return p, nil
-	}
-	if len(symbols) == 0 {
-		return nil, fmt.Errorf("%s has no function symbols: give the unstripped binary", path)
-	}
-	p.Program = pages.Program{Layout: p.all, Match: pages.MatchNames(&m.Map, p.all)}
-	return p, nil
-}
-
-// OpenProgram reads where the functions of m are in the binary at path.
-func OpenProgram(path string, m *prof.Module) (*pages.Program, error) {
-	p, err := openProgram(path, m)
-	if err != nil {
-		return nil, err
-	}
-	return &p.Program, nil
-}
-
-// textSections are the sections in which linkers place functions; most create one of them.
-var textSections = []string{".text", ".text.hot", ".text.startup", ".text.unlikely", ".text.exit", ".text.split"}
-
-// maxText limits the text section: four times the reach of one instruction.
-const maxText = 4 << 30
-
-// textSpan returns the addresses from the first text section to the last.
-func textSpan(bin *objfile.File) (pages.Span, error) {
-	lo, hi := ^uint64(0), uint64(0)
-	for _, name := range textSections {
-		data, addr, _, ok, err := bin.Section(name)
-		if err != nil {
-			return pages.Span{}, err
-		}
-		if ok && len(data) > 0 && addr+uint64(len(data)) > addr {
-			lo, hi = min(lo, addr), max(hi, addr+uint64(len(data)))
-		}
-	}
-	if lo >= hi {
-		return pages.Span{}, fmt.Errorf("%s: no section .text with code in it (a file of debug information only?)", bin.Path())
-	}
-	if hi-lo > maxText {
-		return pages.Span{}, fmt.Errorf("%s: text from %#x to %#x exceeds %d bytes", bin.Path(), lo, hi, uint64(maxText))
-	}
-	return pages.Span{Addr: lo, Size: hi - lo}, nil
 }
 
 // leaveOneOut evaluates orders for scenarios that they were computed without.
@@ -367,4 +283,3 @@ func shownName(scenario string) string {
 }
 
 // base is the file name of a program.
-func (p *linkedProgram) base() string { return filepath.Base(p.path) }

@@ -36,7 +36,7 @@ func (pm *pageMap) measure(ctx context.Context, s *verb.Streams, args []string) 
 	}
 	pm.measured = make([]measurement, len(pm.programs))
 	for k, p := range pm.programs {
-		path, err := filepath.Abs(p.path)
+		path, err := filepath.Abs(p.Path)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (pm *pageMap) measure(ctx context.Context, s *verb.Streams, args []string) 
 			err = errors.New("interrupted")
 		}
 		if err != nil {
-			return fmt.Errorf("measuring %s: %w", p.path, err)
+			return fmt.Errorf("measuring %s: %w", p.Path, err)
 		}
 	}
 	if slices.ContainsFunc(pm.measured, func(m measurement) bool { return m.ReadAhead }) {
@@ -66,10 +66,10 @@ func (pm *pageMap) measureTouched(ctx context.Context, s *verb.Streams, k int, a
 		return err
 	}
 	if touched.Status.Code != 0 {
-		verb.Note(s, "%s ended with %v", pm.programs[k].path, touched.Status)
+		verb.Note(s, "%s ended with %v", pm.programs[k].Path, touched.Status)
 	}
 	if touched.Replaced {
-		verb.Note(s, "%s replaced itself by another program (exec), which was not measured", pm.programs[k].path)
+		verb.Note(s, "%s replaced itself by another program (exec), which was not measured", pm.programs[k].Path)
 	}
 	m := &pm.measured[k]
 	m.Touched = len(touched.Pages)

@@ -3,6 +3,7 @@ package layout
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/cairnprof/cairn/internal/layout/heatmap"
 	"github.com/cairnprof/cairn/internal/layout/pages"
@@ -251,7 +252,7 @@ func (pm *pageMap) binaryJSON(k int) *binaryPagesJSON {
 	p := pm.programs[k]
 	text := p.Layout.Text
 	j := &binaryPagesJSON{
-		Binary: p.path, TextAddr: text.Addr, TextSize: text.Size,
+		Binary: p.Path, TextAddr: text.Addr, TextSize: text.Size,
 		Pages: len(pages.Compute(text, nil, pm.pageSize).Pages), Guessed: p.Match.Guessed,
 	}
 	if pm.measured != nil {
@@ -295,10 +296,10 @@ const maxOnPage = 8
 // the most functions.
 func (pm *pageMap) document(names *report.Names) *heatmap.Document {
 	last := len(pm.programs) - 1
-	d := &heatmap.Document{Binary: pm.programs[last].base(), PageSize: pm.pageSize}
+	d := &heatmap.Document{Binary: filepath.Base(pm.programs[last].Path), PageSize: pm.pageSize}
 	on := make([][][]int, len(pm.programs))
 	for k, p := range pm.programs {
-		on[k] = p.all.OnPages(pm.pageSize)
+		on[k] = p.All.OnPages(pm.pageSize)
 	}
 	for i := range pm.scenarios {
 		sc := heatmap.Scenario{Name: shownName(pm.scenarios[i].Name)}
@@ -317,7 +318,7 @@ func (pm *pageMap) document(names *report.Names) *heatmap.Document {
 				}
 				fs := on[k][n]
 				for _, fn := range fs[:min(len(fs), maxOnPage)] {
-					shown.Funcs = append(shown.Funcs, names.Show(p.all.Funcs[fn].Name))
+					shown.Funcs = append(shown.Funcs, names.Show(p.All.Funcs[fn].Name))
 				}
 				shown.More = max(len(fs)-maxOnPage, 0)
 			}

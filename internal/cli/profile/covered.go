@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
@@ -195,7 +196,7 @@ func (f *coveredFlags) run(ctx context.Context, s *verb.Streams) error {
 		return err
 	}
 	for i := range modules {
-		if err := NoEstimates(f.Path, modules[i].Module); err != nil {
+		if err := gather.NoEstimates(f.Path, modules[i].Module); err != nil {
 			return err
 		}
 	}
@@ -316,16 +317,6 @@ func spansJSON(spans []coverage.Span) []spanJSON {
 	return out
 }
 
-// TallyJSON is a tally in JSON.
-type TallyJSON struct {
-	Covered int     `json:"covered"`
-	Total   int     `json:"total"`
-	Percent float64 `json:"percent"`
-}
-
-// NewTallyJSON converts a tally.
-func NewTallyJSON(t coverage.Tally) TallyJSON { return TallyJSON{t.Covered, t.Total, t.Percent()} }
-
 // writePaths lists source files.
 func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
 	all := f.analyse(modules).Paths(f.scope.has)
@@ -333,14 +324,14 @@ func (f *coveredFlags) writePaths(_ *verb.Streams, w io.Writer, modules []covera
 	paths := f.rules.ApplyPaths(all)
 	if f.Json {
 		type pathJSON struct {
-			File      string    `json:"file"`
-			Functions TallyJSON `json:"functions"`
-			Blocks    TallyJSON `json:"blocks"`
-			Unknown   int       `json:"unknown_functions,omitempty"`
+			File      string             `json:"file"`
+			Functions coverage.TallyJSON `json:"functions"`
+			Blocks    coverage.TallyJSON `json:"blocks"`
+			Unknown   int                `json:"unknown_functions,omitempty"`
 		}
 		out := make([]pathJSON, len(paths))
 		for i, p := range paths {
-			out[i] = pathJSON{p.File, NewTallyJSON(p.Functions), NewTallyJSON(p.Blocks), p.Unknown}
+			out[i] = pathJSON{p.File, p.Functions.JSON(), p.Blocks.JSON(), p.Unknown}
 		}
 		return report.WriteJSON(w, struct {
 			Paths []pathJSON `json:"paths"`

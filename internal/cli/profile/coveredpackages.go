@@ -112,16 +112,16 @@ func addInlined(list []packages.Package, inlined []coverage.InlinedFunc, keep fu
 
 func writePackagesJSON(w io.Writer, list []packages.Package) error {
 	type packageJSON struct {
-		Package   string    `json:"package"`
-		Functions TallyJSON `json:"functions"`
-		Bytes     uint64    `json:"bytes"`
-		Unused    uint64    `json:"unused_bytes"`
-		Absent    int       `json:"absent,omitempty"`
+		Package   string             `json:"package"`
+		Functions coverage.TallyJSON `json:"functions"`
+		Bytes     uint64             `json:"bytes"`
+		Unused    uint64             `json:"unused_bytes"`
+		Absent    int                `json:"absent,omitempty"`
 	}
 	out := make([]packageJSON, len(list))
 	for i := range list {
 		p := &list[i]
-		out[i] = packageJSON{p.Name, NewTallyJSON(coverage.Tally{Covered: p.Ran, Total: p.Functions}), p.Bytes, p.Unused(), p.Absent}
+		out[i] = packageJSON{p.Name, coverage.Tally{Covered: p.Ran, Total: p.Functions}.JSON(), p.Bytes, p.Unused(), p.Absent}
 	}
 	return report.WriteJSON(w, struct {
 		Packages []packageJSON `json:"packages"`

@@ -13,9 +13,6 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// MaxListed is how many complaints of a kind are printed.
-const MaxListed = 10
-
 // refusedSuffix is the suffix, after the profile's name, of the file with all complaints.
 const refusedSuffix = ".refused"
 
@@ -56,7 +53,7 @@ func printFirst(w io.Writer, refused []rawfiles.Complaint) (named int) {
 		if c.Kind == rawfiles.OtherBuild && foreign != "" {
 			continue
 		}
-		if lines[c.Kind]++; lines[c.Kind] > MaxListed {
+		if lines[c.Kind]++; lines[c.Kind] > gather.MaxListed {
 			more[c.Kind]++
 			continue
 		}

@@ -209,22 +209,9 @@ func (f *ProfileFlags) openModules(ctx context.Context, s *verb.Streams) ([]cove
 		}
 	}
 	if len(f.debug) > 0 {
-		NoteNoLines(s, modules)
+		gather.NoteNoLines(s, modules)
 	}
 	return modules, nil
-}
-
-// NoteNoLines reports the modules without lines.
-func NoteNoLines(s *verb.Streams, modules []coverage.Module) {
-	var names []string
-	for i := range modules {
-		if modules[i].Lines == nil && len(modules[i].Funcs) > 0 {
-			names = append(names, modules[i].Module.Module)
-		}
-	}
-	if len(names) > 0 {
-		verb.Note(s, "the lines of %s are not counted: no debug information was given for %s", report.First(names, gather.MostNames), report.Plural(len(names), "module"))
-	}
 }
 
 // addLinesBelow sets the lines of modules from the binaries below a directory. Binaries of

@@ -236,13 +236,6 @@ func (f *shownFunc) heat(style report.Style) string {
 // callText returns a call count with its mark.
 func callText(c *prof.Counts) string { return verb.AtLeast(c.Inexact) + report.Count(c.Calls) }
 
-// NoteInexact prints how many counts of m are lower bounds, for outputs that cannot mark each.
-func NoteInexact(s *verb.Streams, m *prof.Module) {
-	if line := coverage.InexactText(m); line != "" {
-		verb.Note(s, "%s", line)
-	}
-}
-
 // funcJSON is a function in the JSON of several verbs. Pointers are nil where
 // the mode did not record the value.
 type funcJSON struct {

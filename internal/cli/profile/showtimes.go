@@ -3,7 +3,6 @@ package profile
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -88,14 +87,6 @@ func (f *shownFunc) writeTimes(w io.Writer, style report.Style) error {
 			report.Text(f.waysText(&all[b.Index], &f.fn.Flow[b.Index])), report.Text(where))
 	}
 	return table.Write(w, style)
-}
-
-// NoEstimates is the error of a module of a profile whose counts are estimated from samples, for what asks whether code ran.
-func NoEstimates(path string, m *prof.Module) error {
-	if slices.ContainsFunc(m.Funcs, func(f prof.Func) bool { return f.Mode.Estimated() }) {
-		return fmt.Errorf("%s: its counts are estimated from samples: what was not sampled may have run, so it says nothing of coverage; cairn show prints them", path)
-	}
-	return nil
 }
 
 // addTimes adds executions to the blocks of a function in mode edge.

@@ -15,11 +15,9 @@ import (
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 	"github.com/cairnprof/cairn/internal/calls/flamegraph"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
-	"github.com/cairnprof/cairn/internal/cli/layout"
-	"github.com/cairnprof/cairn/internal/cli/profile"
-	clisamples "github.com/cairnprof/cairn/internal/cli/samples"
 	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/inputs/spikeset"
 	"github.com/cairnprof/cairn/internal/page/model"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -112,7 +110,7 @@ func (r *reader) profile(ctx context.Context) error {
 	r.src.Modules = make([]coverage.Module, len(p.Modules))
 	for i := range p.Modules {
 		r.src.Modules[i].Module = &p.Modules[i]
-		if err := profile.NoEstimates(r.groups[0].Path, &p.Modules[i]); err != nil {
+		if err := gather.NoEstimates(r.groups[0].Path, &p.Modules[i]); err != nil {
 			return err
 		}
 	}
@@ -147,7 +145,7 @@ func (r *reader) lines(logged bool) error {
 		}
 	}
 	if any {
-		profile.NoteNoLines(r.streams, r.src.Modules)
+		gather.NoteNoLines(r.streams, r.src.Modules)
 	}
 	return nil
 }
@@ -161,7 +159,7 @@ func (r *reader) refused(list []rawfiles.Complaint) {
 		list = slices.DeleteFunc(slices.Clone(list), func(c rawfiles.Complaint) bool { return c.Kind == rawfiles.OtherBuild })
 	}
 	for i, c := range list {
-		if i == profile.MaxListed {
+		if i == gather.MaxListed {
 			verb.Note(r.streams, "%d more files could not be read", len(list)-i)
 			r.uncertain("%d more files could not be read.", len(list)-i)
 			break
@@ -184,13 +182,13 @@ func (r *reader) program(context.Context) error {
 			if was := r.src.Program; was != nil && len(p.Modules[was.Module].Funcs) >= len(m.Funcs) || m.BuildID == "" || r.about(path).id != m.BuildID {
 				continue
 			}
-			prog, err := layout.OpenProgram(path, m)
+			prog, err := gather.OpenProgram(path, m)
 			if err != nil {
 				failed = err
 				continue
 			}
 			graph := callgraph.Build(&prof.Profile{Modules: []prof.Module{*m}}, false)
-			r.src.Program = &model.Program{Program: *prog, Module: i, Name: filepath.Base(path), Edges: toolchain.OrderEdges(graph, 0, m)}
+			r.src.Program = &model.Program{Program: prog.Program, Module: i, Name: filepath.Base(path), Edges: toolchain.OrderEdges(graph, 0, m)}
 		}
 	}
 	if failed != nil && r.src.Program == nil {
@@ -356,7 +354,7 @@ func (r *reader) samples(ctx context.Context) error {
 		r.omitted += len(r.paths[samples])
 		return nil
 	}
-	made, err := clisamples.Run(ctx, r.streams, &pipeline.Plan{
+	made, err := sampleset.Run(ctx, r.streams, &pipeline.Plan{
 		Product: pipeline.Stacks, Samples: r.paths[samples], Binaries: bins, Infer: pipeline.InferFull, Detail: profgen.Functions,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
@@ -110,13 +111,13 @@ func (f *profgenFlags) run(ctx context.Context, s *verb.Streams, args []string, 
 			return err
 		}
 	}
-	h := host(s)
+	h := sampleset.Host(s)
 	if f.maps {
 		h.Mapped = func(m *sample.Mapping) { flags.printMapping(s.Out, m) }
 	}
 	made, err := pipeline.Run(ctx, plan, h)
 	if err != nil {
-		return otherKind(err)
+		return sampleset.OtherKind(err)
 	}
 	if err := flags.show(s, made); err != nil {
 		return err

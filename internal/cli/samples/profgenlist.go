@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cairnprof/cairn/internal/binary/asmtext"
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/samples/listing"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
@@ -112,5 +113,5 @@ func (f *profgenFlags) list(s *verb.Streams) error {
 	if f.like { // llvm-profgen takes --output and writes to standard output
 		out = "-"
 	}
-	return verb.WriteFile(s, out, func(w io.Writer) error { return pipeline.List(plan, host(s), o, w) })
+	return verb.WriteFile(s, out, func(w io.Writer) error { return pipeline.List(plan, sampleset.Host(s), o, w) })
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/output"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
@@ -58,7 +59,7 @@ func (f *profgenFlags) product() pipeline.Product {
 // complete returns the flags with those that others imply. given reports the flags on the
 // command line.
 func (f profgenFlags) complete(given func(name string) bool) (profgenFlags, error) {
-	how, err := ParseInference(f.infer)
+	how, err := sampleset.ParseInference(f.infer)
 	if err != nil {
 		return f, err
 	}
@@ -236,19 +237,6 @@ func contextLimit(depth int) int {
 		return -1 - depth
 	}
 	return depth
-}
-
-// ParseInference parses --infer-missing-frames, including llvm-profgen's values.
-func ParseInference(text string) (pipeline.Inference, error) {
-	switch how := pipeline.Inference(text); {
-	case slices.Contains(pipeline.Inferences, how):
-		return how, nil
-	case text == "1", text == "true":
-		return pipeline.InferFull, nil
-	case text == "0", text == "false":
-		return pipeline.InferNone, nil
-	}
-	return "", verb.Usagef("--infer-missing-frames %s: use full, llvm or none", text)
 }
 
 // planSum makes the plan sum profiles, which are given instead of samples.

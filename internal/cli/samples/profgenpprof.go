@@ -32,7 +32,7 @@ func (w stackWriter) otlp(out io.Writer) error {
 
 // program returns the name and the build id of the first binary.
 func (w stackWriter) program() (name, buildID string) {
-	p := w.of.Programs[0]
+	p := w.Of.Programs[0]
 	return filepath.Base(p.Path), p.BuildID
 }
 
@@ -46,7 +46,7 @@ func (w stackWriter) asPprof() (*profile.Profile, error) {
 		}
 		groups = append(groups, g)
 	}
-	opt := export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.show, Comments: w.Notes}
+	opt := export.StackOptions{Sampled: true, Name: w.Funcs.Name, Show: w.Show, Comments: w.Notes}
 	opt.Mappings, opt.Place = w.places()
 	p := export.StackPprof(groups, w.Funcs, opt)
 	return p, p.CheckValid()
@@ -58,7 +58,7 @@ func (w stackWriter) places() ([]export.StackMapping, func(calllog.FuncID) expor
 	var mappings []export.StackMapping
 	type span struct{ first, end int }
 	of := map[string]span{} // the mappings of a binary, by its path
-	for i, p := range w.of.Programs {
+	for i, p := range w.Of.Programs {
 		first := len(mappings)
 		file, err := filepath.Abs(p.Path)
 		if err != nil {
@@ -68,7 +68,7 @@ func (w stackWriter) places() ([]export.StackMapping, func(calllog.FuncID) expor
 			if seg.Exec {
 				mappings = append(mappings, export.StackMapping{
 					File: file, BuildID: p.BuildID, Start: seg.Addr, Limit: seg.Addr + seg.Size, Offset: seg.Offset,
-					HasLines: w.of.Source.HasLines(i),
+					HasLines: w.Of.Source.HasLines(i),
 				})
 			}
 		}

@@ -2,46 +2,17 @@ package samples
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"sync/atomic"
 
 	"github.com/cairnprof/cairn/format/fdata"
 	"github.com/cairnprof/cairn/format/unsymbolized"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/export"
-	"github.com/cairnprof/cairn/internal/kind"
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
-	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/sample"
 )
-
-// Run runs a plan, and shows how far it is.
-func Run(ctx context.Context, s *verb.Streams, p *pipeline.Plan) (*pipeline.Result, error) {
-	verb.CollectSeldom()
-	made, err := pipeline.Run(ctx, p, host(s))
-	return made, otherKind(err)
-}
-
-// host is the command as pipelines know it.
-func host(s *verb.Streams) pipeline.Host {
-	return pipeline.Host{
-		In:       s.In,
-		Note:     func(format string, args ...any) { verb.Note(s, format, args...) },
-		Kernel:   openKernel,
-		Progress: func(done *atomic.Int64, of int) func() { return verb.StartProgress(s, "MB", done, of) },
-	}
-}
-
-// otherKind returns an error with the kind of a file without samples.
-func otherKind(err error) error {
-	if unknown := (*samplefile.UnknownError)(nil); errors.As(err, &unknown) && !unsymbolized.Detect(unknown.Head) && unknown.Unreadable() == nil {
-		return fmt.Errorf("%w: it is %v", err, kind.Of(unknown.Head))
-	}
-	return err
-}
 
 // write writes the result.
 func (f *profgenFlags) write(s *verb.Streams, product pipeline.Product, made *pipeline.Result) error {
@@ -54,7 +25,7 @@ func (f *profgenFlags) write(s *verb.Streams, product pipeline.Product, made *pi
 
 // send sends the stacks to profile stores.
 func (f *profgenFlags) send(ctx context.Context, s *verb.Streams, made *pipeline.Result) error {
-	w := stackWriter{made.Stacks, f.names.Names(), made}
+	w := stackWriter{sampleset.NewStacks(made, f.names.Names())}
 	p, err := w.asPprof()
 	if err != nil {
 		return err

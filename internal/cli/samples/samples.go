@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/format/unsymbolized"
+	"github.com/cairnprof/cairn/internal/inputs/sampleset"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/pipeline"
@@ -124,7 +125,7 @@ func (f *samplesFlags) read(ctx context.Context, s *verb.Streams, path string, o
 	}
 	in, err := samplefile.Of(stream)
 	if err != nil {
-		return nil, otherKind(err)
+		return nil, sampleset.OtherKind(err)
 	}
 	defer in.Close()
 	const mega = 1 << 20

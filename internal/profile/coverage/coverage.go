@@ -110,6 +110,16 @@ type Tally struct {
 	Covered, Total int
 }
 
+// TallyJSON is a tally in JSON.
+type TallyJSON struct {
+	Covered int     `json:"covered"`
+	Total   int     `json:"total"`
+	Percent float64 `json:"percent"`
+}
+
+// JSON returns the tally as documents have it.
+func (t Tally) JSON() TallyJSON { return TallyJSON{t.Covered, t.Total, t.Percent()} }
+
 func (t *Tally) add(covered bool) {
 	t.Total++
 	if covered {

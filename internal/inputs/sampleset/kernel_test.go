@@ -1,4 +1,4 @@
-package samples
+package sampleset
 
 import (
 	"encoding/binary"
