@@ -79,6 +79,9 @@ func (l *startLink) run(ctx context.Context, mixed *mixedLink) error {
 // whyUnpacked returns why the linker or the C library does not support packed relocations, "" if both do.
 func (l *startLink) whyUnpacked(ctx context.Context) string {
 	c, cmd := l.in.compiler, l.in.cmd
+	if cmd.LacksLibc() {
+		return "the link has no C library"
+	}
 	if !l.linker.Kind.PacksRelocations(l.linker.Version, c.Machine(ctx, cmd) == machine.X86_64) {
 		return "the linker cannot: GNU ld 2.38 (x86-64) and lld 15 can"
 	}

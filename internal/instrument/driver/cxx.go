@@ -14,6 +14,10 @@ var cxxDriver = lazyregexp.New(`\+\+(-[\d.]+)?$`)
 // sharesCXX are options with which a driver adds no library of gcc for C++, or is told to share it.
 var sharesCXX = []string{"-nostdlib", "-nodefaultlibs", "-nostdlib++", "-stdlib=libc++", "-shared-libgcc", "-static-libstdc++", "--driver-mode=gcc"}
 
+// LacksLibc reports whether the arguments of a link omit the C library and do not name one themselves: what loads the result,
+// or the program itself, may support few kinds of relocations.
+func (c *Command) LacksLibc() bool { return isBare(c.words) }
+
 // AddsCXX reports whether the driver at a path links a program with gcc's C++ library as a shared one, unless told otherwise.
 // Sanitizers replace functions of that library when the program starts, and count as told.
 func (c *Command) AddsCXX(driver string) bool {
