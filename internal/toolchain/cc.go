@@ -59,7 +59,7 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.frames, "frames", false, "with mode spike: for programs that mark frames by CAIRN_FRAME(): use a threshold of 1ms if none is given")
 	flags.BoolVar(&f.Shim.Control, "control", false, "with mode spike: accept cairn watch set and show even without the word control in CAIRN_SPIKE")
 	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
-	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs map when they start, and not in each program;\nprograms that do not find it run and record nothing")
+	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs load when they start, and not in each program;\nprograms that do not find it run and record nothing")
 	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does; with --use, that the layout does not")
 	flags.BoolVar(&f.Shim.Strict, "strict", false, "fail if code cannot be instrumented, instead of building it without probes and listing it")
 	flags.BoolVar(&f.lenient, "lenient", false, "build code that cannot be instrumented without probes: the default, unless --strict or --prove is given")

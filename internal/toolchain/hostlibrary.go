@@ -27,13 +27,26 @@ func (b runtimeBuild) addHost(ctx context.Context, tmp string, members []string)
 	if err := src.write(); err != nil { // an object includes the library, which is beside the sources
 		return nil, err
 	}
-	if err := b.packHost(ctx, &host, flags); err != nil {
+	library, err := b.linkHost(ctx, &host, flags)
+	if err != nil {
 		return nil, err
 	}
 	objects := host.Guest
-	shares := opts.Mode != prof.ModeTrace && !opts.Flight
-	if shares {
+	shares := sharesRuntime(opts)
+	switch {
+	case opts.Runtime != "":
+		path, err := b.keepRuntime(tmp, "so", library)
+		if err != nil {
+			return nil, err
+		}
+		objects = host.InFile(m, opts.Options, path)
+	case shares:
 		objects = append(nativert.GuestObjects(m, opts.Options), objects...)
+	}
+	if opts.Runtime == "" {
+		if err := os.WriteFile(filepath.Join(src.dir, nativert.PackedName), nativert.Compress(library), 0o644); err != nil {
+			return nil, err
+		}
 	}
 	if err := compileObjects(ctx, src, b.compiler, flags, objects...); err != nil {
 		return nil, err
@@ -48,11 +61,16 @@ func (b runtimeBuild) addHost(ctx context.Context, tmp string, members []string)
 	return members, b.archive(ctx, filepath.Join(tmp, guestArchiveName), guest)
 }
 
-// packHost links the host and compresses it.
-func (b runtimeBuild) packHost(ctx context.Context, host *nativert.Host, flags []string) error {
+// sharesRuntime reports whether modules call the runtime of their process, and have none of their own.
+func sharesRuntime(opts *ShimOptions) bool {
+	return opts.Mode.Timed() && opts.Mode != prof.ModeTrace && !opts.Flight
+}
+
+// linkHost links the host, and returns the file.
+func (b runtimeBuild) linkHost(ctx context.Context, host *nativert.Host, flags []string) (library []byte, err error) {
 	// Objects of that name may differ: those of the archive were made for other options.
 	dir := filepath.Join(filepath.Dir(b.src.dir), "host")
-	return withDirectory(dir, func(in sources) error {
+	err = withDirectory(dir, func(in sources) error {
 		if err := compileObjects(ctx, in, b.compiler, flags, host.Objects...); err != nil {
 			return err
 		}
@@ -74,10 +92,8 @@ func (b runtimeBuild) packHost(ctx context.Context, host *nativert.Host, flags [
 		if err := run(append(link, nativert.HostLinkFlags...)...); err != nil {
 			return err
 		}
-		library, err := os.ReadFile(filepath.Join(b.src.dir, nativert.HostName))
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(b.src.dir, nativert.PackedName), nativert.Compress(library), 0o644)
+		library, err = os.ReadFile(filepath.Join(b.src.dir, nativert.HostName))
+		return err
 	})
+	return library, err
 }

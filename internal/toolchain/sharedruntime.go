@@ -18,9 +18,9 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// With --shared-runtime programs map the runtime from a file when they start. Each program has its path, whose
-// name contains a digest of its contents, so that runtimes of different versions and modes coexist and a
-// program never finds a wrong one.
+// With --shared-runtime programs map the runtime from a file when they start, or, in the modes that measure time, load it as a
+// library. Each program has its path, whose name contains a digest of its contents, so that runtimes of different versions and
+// modes coexist and a program never finds a wrong one.
 
 // maxRuntimeDir bounds the directory: the path is in each program.
 const maxRuntimeDir = 1024
@@ -31,8 +31,12 @@ func (f *InstrumentFlags) checkSharedRuntime() error {
 	if dir == "" {
 		return nil
 	}
-	if f.Shim.Mode.Timed() {
-		return verb.Usagef("--shared-runtime: not supported for mode %s, whose runtime is always linked in", f.Shim.Mode)
+	if f.Shim.Mode.Timed() && !sharesRuntime(&f.Shim) {
+		mode := "mode " + f.Shim.Mode.String()
+		if f.Shim.Flight {
+			mode = "--flight"
+		}
+		return verb.Usagef("--shared-runtime: not supported for %s, whose runtime is always linked in", mode)
 	}
 	if strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) || !utf8.ValidString(dir) {
 		return verb.Usagef("--shared-runtime %q: the path must be printable text", dir)
@@ -77,12 +81,17 @@ func (b runtimeBuild) image(ctx context.Context, tmp string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return b.keepRuntime(tmp, "rt", data)
+}
+
+// keepRuntime puts the file of a runtime into tmp, and returns its path in the directory of the programs.
+func (b runtimeBuild) keepRuntime(tmp, suffix string, data []byte) (string, error) {
 	digest := sha256.Sum256(data)
-	name := fmt.Sprintf("cairn-%x.rt", digest[:6])
+	name := fmt.Sprintf("cairn-%x.%s", digest[:6], suffix)
 	if err := os.Mkdir(filepath.Join(tmp, runtimeCopy), 0o755); err != nil {
 		return "", err
 	}
-	return filepath.Join(opts.Runtime, name), os.WriteFile(filepath.Join(tmp, runtimeCopy, name), data, 0o644)
+	return filepath.Join(b.opts.Runtime, name), os.WriteFile(filepath.Join(tmp, runtimeCopy, name), data, 0o644)
 }
 
 // placeRuntime writes the file of a toolchain's runtime to dir, if it is not there.

@@ -101,7 +101,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 	}
 	tc.Musl = Exists(filepath.Join(dir, muslFile))
 	if guest := filepath.Join(dir, guestArchiveName); Exists(guest) {
-		tc.Guest = guest
+		tc.Guest, tc.Loads = guest, opts.Runtime != ""
 	}
 	if object := filepath.Join(dir, machOObject); Exists(object) {
 		tc.Object, tc.Archive = asm.MachO, object
@@ -408,7 +408,7 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 	}
 	build := runtimeBuild{src, c, target, opts}
 	objects := nativert.Objects(target, opts.DefaultDir)
-	if opts.Runtime != "" {
+	if opts.Runtime != "" && !opts.Mode.Timed() {
 		path, err := build.image(ctx, tmp)
 		if err != nil {
 			return err

@@ -22,12 +22,15 @@ import (
 func timedModes() []contractMode {
 	// With SLOW testdata/contract.c calls slow, which takes eight times as long.
 	spike := []string{"SLOW=1", "CAIRN_SPIKE=threshold=5ms"}
+	shared := " --shared-runtime " + filepath.Join(workDir, "runtime")
 	return []contractMode{
 		{name: "spike", flags: "spike", env: spike, holds: heldSpikes},
 		{name: "exact", flags: "spike --clock exact", env: spike, holds: heldSpikes},
 		{name: "flight", flags: "spike --flight", env: spike, holds: heldFlight},
 		{name: "trace", flags: "trace", holds: heldTrace},
 		{name: "stacks", flags: "stacks", env: spike[:1], holds: heldStacks},
+		{name: "spike, shared", flags: "spike" + shared, env: spike, holds: heldSpikes},
+		{name: "stacks, shared", flags: "stacks" + shared, env: spike[:1], holds: heldStacks},
 	}
 }
 

@@ -72,7 +72,7 @@ func TestRuntimeSizes(t *testing.T) {
 			})
 		}
 	}
-	if rows < 9 {
+	if rows < 11 {
 		t.Errorf("%d rows in the table", rows)
 	}
 }

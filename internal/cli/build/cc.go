@@ -48,8 +48,10 @@ DIR, which this command writes and programs map when they start; they grow by
 0.7 KB. The path is fixed at build time: the file must be at the same path where the
 program runs. A program that does not find it runs normally and records nothing. The
 file's name contains a digest of its content, so programs never load the runtime of
-another version. Anyone who can write to the file can run code in the programs. Modes
-that measure time always link their runtime in.
+another version. Anyone who can write to the file can run code in the programs. In
+modes spike and stacks, whose runtime has 100 KB, a program grows by 8 KB then, and
+one that does not find the file says so; mode trace, --flight and static programs
+have the runtime linked in.
 
 Mode spike times every call, by a clock that a thread of the program updates.
 Functions with fewer than --small instructions and no loop are not instrumented, nor

@@ -13,6 +13,7 @@ type Toolchain struct {
 	Include string     // holds cairn.h
 	Archive string     // libcairn.a
 	Guest   string     // archive that comes before it in libraries of the timed modes, "" if there is none
+	Loads   bool       // with Guest: also in executables, which load the runtime from a file
 	Hidden  string     // version script that hides our names outside a module
 	Script  string     // linker script for GNU ld, of COFF
 	Musl    bool       // the compiler's C library is musl
@@ -88,7 +89,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if c.Language {
 		out = append(out, "-x", "none")
 	}
-	guest := tc.Timed && tc.Object == asm.ELF && c.Shared && !c.Musl && !tc.Musl
+	guest := tc.Timed && tc.Object == asm.ELF && !c.Musl && !tc.Musl && (c.Shared || tc.Loads && c.loads())
 	if guest && tc.Guest != "" {
 		out = append(out, tc.Guest)
 	}
@@ -100,6 +101,11 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		out = append(out, "-Wl,--push-state,--as-needed", "-ldl", "-Wl,--pop-state") // where that is not in libc
 	}
 	return out
+}
+
+// loads reports whether an executable can load libraries: it has the C library, and as one.
+func (c *Command) loads() bool {
+	return !c.Static && !slices.Contains(c.words, "-nostdlib") && !slices.Contains(c.words, "-nodefaultlibs")
 }
 
 // AroundName is the name, beside that of the assembler, of the program that a driver starts around its tools if it has the

@@ -230,6 +230,7 @@ func TestTimedArgs(t *testing.T) {
 		args   string
 		family Family
 		musl   bool
+		loads  bool
 		want   string
 	}{
 		{args: "-c a.c", want: "-B/t/bin/ -idirafter /t/inc -DCAIRN_ON -c a.c -dp -fno-ipa-ra"},
@@ -240,12 +241,15 @@ func TestTimedArgs(t *testing.T) {
 		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + guest + unwinder + archives + dl},
 		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace -Wl,--eh-frame-hdr /t/libcairn.a"},
 		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process /t/libcairn.a"},
+		{args: "a.o", family: Clang, loads: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + archives + dl},
+		{args: "-static a.o", family: Clang, loads: true, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace -Wl,--eh-frame-hdr /t/libcairn.a"},
+		{args: "-nostdlib a.o", family: Clang, loads: true, want: "-Wl,--build-id -nostdlib a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + " /t/libcairn.a"},
 		{
 			args: "-flto -s -shared a.o",
 			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + guest + unwinder + archives + dl,
 		},
 	} {
-		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Guest: "/t/libcairn-guest.a", Musl: test.musl, Timed: true}
+		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Guest: "/t/libcairn-guest.a", Loads: test.loads, Musl: test.musl, Timed: true}
 		args := strings.Fields(test.args)
 		c := Parse(test.family, args, readTest)
 		if got := strings.Join(c.Args(args, tc), " "); got != test.want {

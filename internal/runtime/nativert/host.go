@@ -18,6 +18,18 @@ type Host struct {
 	Guest   []Object // more members of the archive, to compile when that file is beside the sources, packed
 }
 
+// InFile returns the members of an archive for modules that load the host from the file of that path when they start, and do not
+// contain it: executables as well as libraries.
+func (h *Host) InFile(m Machine, o probe.Options, path string) []Object {
+	objects := append(GuestObjects(m, o), h.Guest[0], Object{"guest_preinit.o", append(trees(o), "guest_preinit.c")})
+	for i, o := range objects {
+		if o.Name == "guest_start.o" || o.Name == h.Guest[0].Name {
+			objects[i].Args = append([]string{"-DCAIRN_HOST_PATH=" + strconv.Quote(path)}, o.Args...)
+		}
+	}
+	return objects
+}
+
 // GuestObjects lists the members of an archive for libraries in the modes spike and stacks, without the flight recorder.
 // They call the runtime of their process, and contain the host. Its file is beside the sources, packed.
 func GuestObjects(m Machine, o probe.Options) []Object {

@@ -1,6 +1,6 @@
-/* The start of a library that has no runtime of its own: it calls that of its process, which is in the executable or in
+/* The start of a module that has no runtime of its own: it calls that of its process, which is in the executable or in
  * the host (timed_guest.c), through the table of guest_calls_MACHINE.S. Nothing of the process is in this module, which
- * the program may unload. */
+ * the program may unload if it is a library. With --shared-runtime executables are such modules, too. */
 
 #include "tree.h"
 #include "raisers.h"
@@ -40,6 +40,8 @@ static void connect(const i32 *services) {
     if (services[1 + i]) store(&__cairn_called[i], (const u8 *)services + services[1 + i]);
 }
 
+FALLBACK u64 __cairn_own_local(void) { return 0; } /* a library has nothing for each thread */
+
 static struct process *idle(struct local *here) {
   struct process *p = __cairn_window(CAIRN_KIND, 0);
   p->kind = CAIRN_KIND;
@@ -54,7 +56,9 @@ static struct process *idle(struct local *here) {
 #ifdef CAIRN_TREES
   here->node = &__cairn_tree_none;
 #endif
-  __cairn_local = (u64)here - (__cairn_plain ? 0 : thread_pointer());
+  u64 own = __cairn_own_local();
+  if (__cairn_plain) __cairn_local = (u64)here;
+  else __cairn_local = own ? own : (u64)here - thread_pointer();
   __cairn_state = p;
   store(&__cairn_base, p->base);
   return p;
@@ -92,10 +96,13 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   if (before) __cairn_window_free(before);
 }
 
-/* finish waits until the log has all about a library that is unloaded. */
+/* finish waits until the log has all about a library that is unloaded. The executable's runs first at the end of the process,
+ * and that of the host last. */
 static void finish(void) {
   struct process *p = __cairn_state;
-  if (p && !load(&p->exiting) && !load(&p->ended)) __cairn_guest_leave(p);
+  if (!p) return;
+  if (__cairn_guest_is_main()) store(&p->exiting, 1);
+  else if (!load(&p->exiting) && !load(&p->ended)) __cairn_guest_leave(p);
 }
 
 __attribute__((section(".init_array.00000"), used)) static void (*const init)(int, char **, char **) = __cairn_timed_start;

@@ -22,15 +22,26 @@ void __cairn_early_start(void) {
   if (!__cairn_state && __cairn_guest_is_early()) early = idle(&here);
 }
 
-/* run_plain lets a library whose host cannot be loaded run without recording. A child made by fork
+/* not_loaded says that the host cannot be loaded. */
+static void not_loaded(void) {
+#ifdef CAIRN_HOST_PATH
+  char message[sizeof CAIRN_HOST_PATH + 128], *end = put(message, "cairn: nothing is recorded, as the runtime cannot be loaded (--shared-runtime): ");
+  end = put(put(end, __cairn_host_path), "\n");
+  __cairn_print(message, (u64)(end - message));
+#else
+  static const char message[] =
+      "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
+      "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well; and files of 256 KB (ulimit -f)\n";
+  __cairn_print(message, sizeof message - 1);
+#endif
+}
+
+/* run_plain lets a module whose host cannot be loaded run without recording. A child made by fork
  * runs without it as well. */
 static void run_plain(void) {
-  static const char message[] =
-                        "cairn: an instrumented library runs without recording, as its runtime cannot be loaded: the program needs /proc and "
-                        "memfd_create, or a directory /dev/shm or /tmp, or an executable that is built with cairn as well; and files of 256 KB (ulimit -f)\n",
-                    error[] = "cairn: and its code cannot be changed to run without it\n";
+  static const char error[] = "cairn: and its code cannot be changed to run without it\n";
   enum { KEEPONFORK = 19 };
-  __cairn_print(message, sizeof message - 1);
+  not_loaded();
   if (!__cairn_guest_plain()) {
     __cairn_print(error, sizeof error - 1);
     sys1(SYS_exit_group, 127);

@@ -38,6 +38,7 @@
  *   timed_services.S   what libraries call
  *   timed_guest.c   libraries: how they find that, and leave
  *   guest_start.c, guest_calls_MACHINE.S  libraries without a runtime of their own
+ *   guest_preinit.c  executables without one
  *   timed_host.S    the library that they load if there is none
  *
  * It needs no C library: it makes system calls itself and uses functions of a C library if they
@@ -342,6 +343,8 @@ extern const i32 __cairn_services[] HIDDEN; /* the number of calls, and their di
 /* Those of a library, see timed_guest.c; in an executable they do nothing, see timed_start.c. */
 HIDDEN struct process **__cairn_guest_states(void);
 HIDDEN int __cairn_guest_load(void);
+HIDDEN int __cairn_guest_is_main(void);
+extern const char __cairn_host_path[] HIDDEN; /* with --shared-runtime, in which case CAIRN_HOST_PATH is defined */
 HIDDEN int __cairn_guest_is_early(void);
 HIDDEN int __cairn_guest_plain(void);
 HIDDEN void __cairn_early_start(void);

@@ -10,20 +10,33 @@ extern void *calloc(u64, u64) WEAK;
 /* states returns where the list of states of the process begins, 0 if it has none. */
 struct process **__cairn_guest_states(void) { return (struct process **)find_global("__cairn_process"); }
 
+/* load loads the host, which makes the state of the process. It returns whether it is there. */
+#ifdef CAIRN_HOST_PATH
+const char __cairn_host_path[] = CAIRN_HOST_PATH;
+int __cairn_guest_load(void) {
+  void *host = open_base(__cairn_host_path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  if (!host && dlerror) dlerror(); /* the program does not see that error */
+  return host != 0;
+}
+#else
 int __cairn_guest_load(void) { return load_host(CAIRN_KIND); }
+#endif
+
+/* is_main reports whether this module is the executable, see guest_preinit.c. */
+FALLBACK int __cairn_guest_is_main(void) { return 0; }
 
 /* plain makes the code of this module one that records nothing. */
 int __cairn_guest_plain(void) { return make_plain(&header); }
 
 BEFORE_INITIALIZERS(__cairn_early_start);
 
-/* is_early reports whether this module may be called before it is initialized: it has the program's
+/* is_early reports whether this module may be called before it is initialized: it is the executable, has the program's
  * allocator, or a function DT_INIT. */
 int __cairn_guest_is_early(void) {
   u64 start, end, at = (u64)&calloc;
   KEEP_BEFORE;
   range(&start, &end);
-  return (at >= start && at < end) || has_init();
+  return __cairn_guest_is_main() || (at >= start && at < end) || has_init();
 }
 
 struct place {
