@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/ranking"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
@@ -112,7 +113,7 @@ type accountTable struct {
 	thread *logset.ThreadTrie // nil for all
 	split  *waiting.Division  // nil if nothing waits
 	rows   []accountRow       // functions, then waits
-	inits  omittedInits
+	inits  ranking.Omitted
 	shown  int // functions among them
 	funcs  int // before --top
 }
@@ -173,7 +174,7 @@ func (f *accountFlags) tableOf(trie *calltrie.Trie, logs *logset.Set, filter ver
 		t.rows = slices.DeleteFunc(t.rows, func(r accountRow) bool {
 			short := isShortInit(logs, r.Function.Func, r.Total)
 			if short {
-				t.inits.add(r.Total)
+				t.inits.Add(r.Total)
 			}
 			return short
 		})
@@ -238,7 +239,7 @@ func (f *accountFlags) writeTable(w io.Writer, t *accountTable, logs *logset.Set
 	if more := t.funcs - t.shown; more > 0 {
 		fmt.Fprintln(w, style.Paint(report.Dim, fmt.Sprintf("and %s more", report.Plural(more, "function"))))
 	}
-	if text := t.inits.text(logs); text != "" {
+	if text := initsText(t.inits, logs); text != "" {
 		fmt.Fprintln(w, style.Paint(report.Dim, text))
 	}
 	if t.split == nil || t.shown == len(t.rows) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cairnprof/cairn/calllog"
+	"github.com/cairnprof/cairn/internal/calls/ranking"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/internal/report"
@@ -21,22 +22,11 @@ func isShortInit(t *logset.Set, fn calllog.FuncID, total uint64) bool {
 	return t.Clock.Hz != 0 && t.Clock.Nanoseconds(total) < most && inits().MatchString(t.Symbol(fn))
 }
 
-// omittedInits are functions that were left out.
-type omittedInits struct {
-	count int
-	time  uint64
-}
-
-func (o *omittedInits) add(time uint64) {
-	o.count++
-	o.time += time
-}
-
-// text is a line about them, "" if there are none.
-func (o *omittedInits) text(t *logset.Set) string {
-	if o.count == 0 {
+// initsText is a line about those that were left out, "" if there are none.
+func initsText(o ranking.Omitted, t *logset.Set) string {
+	if o.Count == 0 {
 		return ""
 	}
 	return fmt.Sprintf("and %s of packages that took less than 1 ms each, %s in all (--json has them)",
-		report.Plural(o.count, "init function"), t.Duration(o.time))
+		report.Plural(o.Count, "init function"), t.Duration(o.Time))
 }

@@ -2,7 +2,6 @@ package calls
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/account"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
-	"github.com/cairnprof/cairn/internal/calls/waiting"
+	"github.com/cairnprof/cairn/internal/calls/ranking"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -80,36 +79,18 @@ func formerly(name string, c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// stackKey returns the value by which a node is ranked.
-func stackKey(by string) (func(*calltrie.Stats) uint64, error) {
-	switch by {
-	case "self":
-		return func(s *calltrie.Stats) uint64 { return s.Self }, nil
-	case "total":
-		return func(s *calltrie.Stats) uint64 { return s.Total }, nil
-	case "calls":
-		return func(s *calltrie.Stats) uint64 { return s.Calls }, nil
-	}
-	return nil, verb.Usagef("--by %s: must be self, total or calls", by)
-}
-
-// A stackList is the ranked stacks of a trie, or of a part of it.
+// A stackList is the ranked stacks of a group, or of a part of it.
 type stackList struct {
-	logset.Group
-	part  stackPart
-	split *waiting.Division // nil if nothing waits
-	nodes []calltrie.NodeID
-	inits omittedInits
-	sum   uint64 // of self times
-	found int    // stacks that matched
+	*ranking.List
+	group logset.Group
 }
 
 func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
 	if f.by == "count" { // llvm-xray's word
 		f.by = "calls"
 	}
-	if _, err := stackKey(f.by); err != nil {
-		return err
+	if !slices.Contains(ranking.Keys, f.by) {
+		return verb.Usagef("--by %s: must be self, total or calls", f.by)
 	}
 	filter, err := verb.NewNameFilter(f.regexp)
 	if err != nil {
@@ -126,10 +107,6 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 	}
 	defer set.Close()
 	f.by = set.Known(f.by)
-	key, err := stackKey(f.by)
-	if err != nil {
-		return err
-	}
 	results, err := set.Account(ctx, f.Options)
 	if err != nil {
 		return err
@@ -139,71 +116,20 @@ func (f *stacksFlags) run(ctx context.Context, s *verb.Streams, args []string) e
 		noteDepth(set, results)
 		return writeFolded(set, s.Out, groups, stackWeight(f.by), filter)
 	}
+	order := ranking.Order{By: f.by, Top: f.top, WaitOf: set.WaitOf, Match: func(fn calllog.FuncID) bool { return filter.Match(set.Funcs.Name(fn)) }}
+	if f.regexp == "" && !f.Json {
+		order.Omit = func(fn calllog.FuncID, total uint64) bool { return isShortInit(set, fn, total) }
+	}
 	var lists []*stackList
 	for _, g := range groups {
-		lists = append(lists, f.parts(g, set, key, filter)...)
+		for _, l := range ranking.Rank(g.Trie, order) {
+			lists = append(lists, &stackList{l, g})
+		}
 	}
 	if f.Json {
 		return f.writeJSON(s.Out, set, lists)
 	}
 	return f.writeText(s.Out, set, lists, style)
-}
-
-// rank fills in the stacks of a part of a trie to show.
-func (f *stacksFlags) rank(l *stackList, set *logset.Set, key func(*calltrie.Stats) uint64, filter verb.NameFilter) {
-	trie := l.Trie
-	for id, n := range trie.Nodes() {
-		l.sum += l.self(id, n)
-		if l.part == processorPart && f.regexp == "" && !f.Json && isShortInit(set, n.Func, n.Total) {
-			if l.self(id, n) > 0 {
-				l.inits.add(l.self(id, n))
-			}
-			continue
-		}
-		if n.Calls > 0 && l.holds(id, n) && l.matches(set, id, n, filter) {
-			l.nodes = append(l.nodes, id)
-		}
-	}
-	l.found = len(l.nodes)
-	keyOf := func(id calltrie.NodeID) uint64 { return l.order(id, f.by, l.key(id, f.by, key)) }
-	if f.top > 0 && f.top < len(l.nodes) {
-		// Millions of stacks are not sorted for ten.
-		least := leastOfTop(l.nodes, f.top, keyOf)
-		l.nodes = slices.DeleteFunc(l.nodes, func(id calltrie.NodeID) bool { return keyOf(id) < least })
-	}
-	var ranks []uint32 // of stacks, to order those with equal keys
-	stablesort.Func(l.nodes, func(a, b calltrie.NodeID) int {
-		if c := cmp.Compare(keyOf(b), keyOf(a)); c != 0 {
-			return c
-		}
-		if ranks == nil {
-			ranks = trie.Ranks()
-		}
-		return cmp.Compare(ranks[a], ranks[b])
-	})
-	if f.top > 0 {
-		l.nodes = l.nodes[:min(f.top, len(l.nodes))]
-	}
-}
-
-// leastOfTop returns the least key of the n nodes with the greatest, of which there are
-// more than n.
-func leastOfTop(nodes []calltrie.NodeID, n int, key func(calltrie.NodeID) uint64) uint64 {
-	top := make([]uint64, 0, 2*n)
-	least := uint64(0)
-	for _, id := range nodes {
-		k := key(id)
-		if k < least {
-			continue
-		}
-		if top = append(top, k); len(top) == cap(top) {
-			slices.Sort(top)
-			top = top[:copy(top, top[len(top)-n:])]
-			least = top[0]
-		}
-	}
-	slices.Sort(top)
-	return top[len(top)-n]
 }
 
 func (f *stacksFlags) writeText(w io.Writer, set *logset.Set, lists []*stackList, style report.Style) error {
@@ -212,23 +138,23 @@ func (f *stacksFlags) writeText(w io.Writer, set *logset.Set, lists []*stackList
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		head := fmt.Sprintf("top %d of %s by %s", len(l.nodes), report.Plural(l.found, "stack"), f.rankText(l, set))
-		if l.Label != "" {
-			head = l.Label + ": " + head
+		head := fmt.Sprintf("top %d of %s by %s", len(l.Nodes), report.Plural(l.Found, "stack"), f.rankText(l, set))
+		if l.group.Label != "" {
+			head = l.group.Label + ": " + head
 		}
 		fmt.Fprintln(b, style.Paint(report.Bold, head))
-		if l.part == waitingPart {
-			if err := waitTable(set, l.split).Write(b, style); err != nil {
+		if l.Part == ranking.Waiting {
+			if err := waitTable(set, l.Split).Write(b, style); err != nil {
 				return err
 			}
 		}
-		for rank := range l.nodes {
+		for rank := range l.Nodes {
 			b.WriteByte('\n')
 			if err := l.write(b, set, rank, style); err != nil {
 				return err
 			}
 		}
-		if text := l.inits.text(set); text != "" {
+		if text := initsText(l.Omitted, set); text != "" {
 			fmt.Fprintf(b, "\n%s\n", style.Paint(report.Dim, text))
 		}
 	}
@@ -240,21 +166,21 @@ var rankText = map[string]string{"self": "self time", "total": "total time", "ca
 // write prints the stack of that rank: its numbers, then its functions, outermost first, each with the
 // cost of its calls on this stack.
 func (l *stackList) write(w io.Writer, set *logset.Set, rank int, style report.Style) error {
-	id := l.nodes[rank]
+	id := l.Nodes[rank]
 	leaf := l.Trie.Node(id)
 	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), report.Plural(int(leaf.Calls), "call")
 	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
 	timed := set.Knows("total")
 	if timed {
-		if l.part > processorPart {
-			fmt.Fprintf(w, "%s %s (%s), %s for %s\n", number, style.Paint(report.Amber, set.Sum(l.self(id, leaf))),
-				share(l.self(id, leaf), l.sum), report.Plural(int(leaf.Calls), "wait"), l.split.For(id))
+		if l.Part > ranking.Processor {
+			fmt.Fprintf(w, "%s %s (%s), %s for %s\n", number, style.Paint(report.Amber, set.Sum(l.Self(id, leaf))),
+				share(l.Self(id, leaf), l.Sum), report.Plural(int(leaf.Calls), "wait"), l.Split.For(id))
 		} else {
 			fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n", number,
-				style.Paint(report.Amber, set.Sum(leaf.Self)), share(leaf.Self, l.sum), set.Sum(leaf.Total-l.waits(id, leaf)), calls)
+				style.Paint(report.Amber, set.Sum(leaf.Self)), share(leaf.Self, l.Sum), set.Sum(leaf.Total-l.Waits(id, leaf)), calls)
 		}
 		t.Columns = append(t.Columns, report.Column{Title: "total", Align: report.Right})
-		if l.split != nil {
+		if l.Split != nil {
 			t.Columns = append(t.Columns, report.Column{Title: "waits", Align: report.Right})
 		}
 		t.Columns = append(t.Columns, report.Column{Title: "self", Align: report.Right})
@@ -281,8 +207,8 @@ func (l *stackList) write(w io.Writer, set *logset.Set, rank int, style report.S
 		cells := []report.Cell{report.Text(report.Count(n.Calls))}
 		if timed {
 			cells = append(cells, report.Text(set.Sum(n.Total)))
-			if l.split != nil {
-				cells = append(cells, report.Text(set.Sum(l.waits(node, n))))
+			if l.Split != nil {
+				cells = append(cells, report.Text(set.Sum(l.Waits(node, n))))
 			}
 			cells = append(cells, report.Text(set.Sum(n.Self)))
 		}
@@ -355,15 +281,15 @@ func (f *stacksFlags) writeJSON(w io.Writer, set *logset.Set, lists []*stackList
 		*partsJSON
 	}{unitJSON: unitOf(&set.Clock)}
 	for _, l := range lists {
-		doc.Found += l.found
-		doc.Self += l.sum
-		if l.part == waitingPart {
-			doc.partsJSON = doc.partsJSON.add(l.split)
+		doc.Found += l.Found
+		doc.Self += l.Sum
+		if l.Part == ranking.Waiting {
+			doc.partsJSON = doc.partsJSON.add(l.Split)
 		}
 	}
 	return report.WriteJSONList(w, doc, "stacks", func(yield func(any) bool) {
 		for _, l := range lists {
-			for _, id := range l.nodes {
+			for _, id := range l.Nodes {
 				if !yield(l.json(set, id)) {
 					return
 				}
@@ -376,7 +302,7 @@ func (l *stackList) json(set *logset.Set, id calltrie.NodeID) *stackJSON {
 	n := &l.Trie.Node(id).Stats
 	costs := account.NewCosts(n, n.Total)
 	out := &stackJSON{CostsJSON: costs.JSON(), waitJSON: l.waitJSON(id)}
-	if th := l.Thread; th != nil {
+	if th := l.group.Thread; th != nil {
 		out.Thread = &threadJSON{th.Log.File, th.PID, th.TID, th.Thread.Thread.Stack}
 	}
 	for _, node := range path(l.Trie, id) {

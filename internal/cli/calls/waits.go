@@ -5,125 +5,31 @@ import (
 	"slices"
 
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/calls/ranking"
 	"github.com/cairnprof/cairn/internal/calls/waiting"
 	"github.com/cairnprof/cairn/internal/inputs/logset"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/verb"
 )
-
-// stackPart is a part of the stacks of a trie, which is ranked for itself. They are in the order of the output.
-type stackPart uint8
-
-const (
-	allParts      stackPart = iota // in logs without waits
-	processorPart                  // functions, by their time on a processor
-	waitingPart                    // waits
-	idlePart                       // waits for work
-)
-
-// parts returns the ranked stacks of a group: of each part that it has.
-func (f *stacksFlags) parts(g logset.Group, set *logset.Set, key func(*calltrie.Stats) uint64, filter verb.NameFilter) []*stackList {
-	split := waiting.Divide(g.Trie, set.WaitOf)
-	parts := []stackPart{allParts}
-	if split != nil {
-		parts = []stackPart{processorPart, waitingPart}
-		if split.Idle() > 0 {
-			parts = append(parts, idlePart)
-		}
-	}
-	var lists []*stackList
-	for _, part := range parts {
-		l := &stackList{Group: g, part: part, split: split}
-		f.rank(l, set, key, filter)
-		lists = append(lists, l)
-	}
-	return lists
-}
-
-// holds reports whether a node is in the part of the list.
-func (l *stackList) holds(id calltrie.NodeID, n *calltrie.Node) bool {
-	switch l.part {
-	case processorPart:
-		return l.split.For(id) == ""
-	case waitingPart:
-		return l.split.For(id) != "" && (n.Self > n.Idle || n.Self == 0)
-	case idlePart:
-		return n.Idle > 0
-	}
-	return true
-}
-
-// self returns the time of a node in the part of the list.
-func (l *stackList) self(id calltrie.NodeID, n *calltrie.Node) uint64 {
-	switch {
-	case !l.holds(id, n):
-		return 0
-	case l.part == waitingPart:
-		return n.Self - min(n.Idle, n.Self)
-	case l.part == idlePart:
-		return n.Idle
-	}
-	return n.Self
-}
-
-// waits returns how much of the total of a node was in waits.
-func (l *stackList) waits(id calltrie.NodeID, n *calltrie.Node) uint64 {
-	if l.split == nil {
-		return 0
-	}
-	return min(l.split.Waits(id), n.Total)
-}
-
-// key returns the value by which a node is ranked in its part.
-func (l *stackList) key(id calltrie.NodeID, by string, key func(*calltrie.Stats) uint64) uint64 {
-	n := l.Trie.Node(id)
-	switch {
-	case by == "calls":
-		return n.Calls
-	case l.part > processorPart:
-		return l.self(id, n)
-	case by == "total":
-		return n.Total - l.waits(id, n)
-	}
-	return key(&n.Stats)
-}
-
-// order returns the value by which a node is ordered: waits for other threads come behind other waits.
-func (l *stackList) order(id calltrie.NodeID, by string, key uint64) uint64 {
-	const first = 1 << 63
-	if by == "calls" || l.part == waitingPart && waiting.ForThreads(l.split.For(id)) {
-		return min(key, first-1)
-	}
-	return min(key, first-1) | first
-}
-
-// matches reports whether the innermost function of a stack matches, or of a wait the one that waited.
-func (l *stackList) matches(set *logset.Set, id calltrie.NodeID, n *calltrie.Node, filter verb.NameFilter) bool {
-	if filter.Match(set.Funcs.Name(n.Func)) {
-		return true
-	}
-	return l.part > processorPart && n.Parent != calltrie.Root && filter.Match(set.Funcs.Name(l.Trie.Node(n.Parent).Func))
-}
 
 // rankText is what a list is ranked by, and of how much.
 func (f *stacksFlags) rankText(l *stackList, set *logset.Set) string {
 	text := rankText[f.by]
-	if l.split == nil {
+	if l.Split == nil {
 		return text
 	}
-	time, of := l.split.Processor, set.PartName(waiting.Processor)
-	switch l.part {
-	case waitingPart:
-		time, of = l.split.Waiting(), "waiting"
-	case idlePart:
-		time, of = l.split.Idle(), "waiting for work, with nothing begun"
+	time, of := l.Split.Processor, set.PartName(waiting.Processor)
+	switch l.Part {
+	case ranking.Waiting:
+		time, of = l.Split.Waiting(), "waiting"
+	case ranking.Idle:
+		time, of = l.Split.Idle(), "waiting for work, with nothing begun"
 	}
 	if f.by == "calls" {
 		return fmt.Sprintf("%s, %s", text, of)
-	} else if l.part > processorPart {
+	} else if l.Part > ranking.Processor {
 		text = "time"
 	}
-	return fmt.Sprintf("%s %s: %s", text, of, partOf(set, time, l.split))
+	return fmt.Sprintf("%s %s: %s", text, of, partOf(set, time, l.Split))
 }
 
 // partOf is a part of the time of a trie.
@@ -187,10 +93,10 @@ type waitJSON struct {
 }
 
 func (l *stackList) waitJSON(id calltrie.NodeID) waitJSON {
-	if l.split == nil {
+	if l.Split == nil {
 		return waitJSON{}
 	}
-	return waitJSON{l.split.For(id), l.Trie.Node(id).Idle, l.split.Waits(id)}
+	return waitJSON{l.Split.For(id), l.Trie.Node(id).Idle, l.Split.Waits(id)}
 }
 
 // partsJSON is the time of logs with waits, in parts.

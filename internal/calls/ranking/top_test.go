@@ -1,4 +1,4 @@
-package calls
+package ranking
 
 import (
 	"math/rand/v2"
