@@ -82,7 +82,7 @@ var reaches = strings.Fields(`
 	internal/spikes/spikecontrol internal/spikes/marklog mark
 	internal/toolchain internal/verb
 	internal/gobuild
-	internal/watch/attach internal/watch/ptrace
+	internal/watch/attach internal/watch/lbrfile internal/watch/ptrace
 	internal/inputs/gather internal/inputs/logset internal/inputs/sampleset internal/inputs/spikeset
 	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn

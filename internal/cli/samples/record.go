@@ -22,6 +22,7 @@ import (
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/internal/watch/lbr"
+	"github.com/cairnprof/cairn/internal/watch/lbrfile"
 )
 
 // recordFlags are the flags of cairn record.
@@ -212,7 +213,7 @@ func (f *recordFlags) copying(ctx context.Context, s *verb.Streams, p *recordabl
 	if err := f.writePlans(s, plans, p.path, libraries); err != nil {
 		return 0, err
 	}
-	f.byCalls = slices.ContainsFunc(append([]string{p.path}, libraries...), lacksFramePointers)
+	f.byCalls = slices.ContainsFunc(append([]string{p.path}, libraries...), lbrfile.LacksFramePointers)
 	flag := map[bool]string{false: "0", true: "1"}
 	loaded, err := verb.Preload(library, plans)
 	if err != nil {
