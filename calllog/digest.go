@@ -2,9 +2,12 @@ package calllog
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // Problem: from the time before the selection only the stack matters, and following each call for that keeps a
@@ -12,7 +15,8 @@ import (
 //
 // Choice: nearly all calls begin and end within a batch and leave no trace in the stack, whatever it was. So
 // all cores cancel out such calls, some parts each, and the rest, some ten of thousands of events, is followed
-// in order by the same rules as selected events. It is exact: see digester.batch.
+// in order by the same rules as selected events. It is exact: see digester.batch. To the rules, what is
+// cancelled is on a stack of which the beginning is not known.
 
 // A digest is the rest of some parts of a thread after cancelling.
 type digest struct {
@@ -41,20 +45,20 @@ type digestEvent struct {
 
 // digester makes digests.
 type digester struct {
-	stack []digestFrame // calls of the batch that are open
+	stack callstack.Stack[FuncID, digestCall] // calls of the batch that are open
 	out   digest
 	left  int // enters that are left so far
 }
 
-type digestFrame struct {
-	now   uint64
-	fn    FuncID
-	event int32 // its index in the batch
+// digestCall is a call of the batch.
+type digestCall struct {
+	now   uint64 // the greatest time of the batch so far
+	event int32  // its index in the batch
 }
 
 // digestParts makes a digest of some parts of a thread.
 func digestParts(log Log, thread, from, to int) *digest {
-	d := &digester{}
+	d := newDigester()
 	for b, err := range log.Batches(thread, from, to) {
 		damage := (*Damage)(nil)
 		switch {
@@ -70,6 +74,12 @@ func digestParts(log Log, thread, from, to int) *digest {
 	return &d.out
 }
 
+func newDigester() *digester {
+	d := &digester{stack: callstack.New[FuncID, digestCall]()}
+	d.stack.Limit, d.stack.Unknown = math.MaxInt, true
+	return d
+}
+
 // batch cancels out what it can. An exit ends the innermost call of its function, and those above that have no
 // exit. As long as that call began in the batch, earlier calls play no part. An exit without one may end an
 // earlier call, and all open ones with it: it is kept, after the enters before it.
@@ -78,79 +88,73 @@ func digestParts(log Log, thread, from, to int) *digest {
 // selector.border either.
 func (d *digester) batch(b *Batch) {
 	out := digestBatch{brk: b.Break, any: len(b.Events) > 0}
-	deepest := 0
-	for i := range b.Events {
-		e := &b.Events[i]
-		out.now = max(out.now, e.Time)
+	now := uint64(0)
+	events := b.Events
+	for i := range events {
+		e := &events[i]
+		now = max(now, e.Time)
 		switch {
 		case e.Kind.IsEnter():
-			d.stack = append(d.stack, digestFrame{out.now, e.Func, int32(i)})
-			deepest = max(deepest, len(d.stack))
-		case e.Kind.IsExit():
-			if n := len(d.stack) - 1; n >= 0 && d.stack[n].fn == e.Func {
-				d.stack = d.stack[:n]
-			} else if !d.unwind(e.Func) {
-				d.leave(&out, b)
-				out.events = append(out.events, digestEvent{Event: *e, now: out.now})
+			if d.stack.Tight() {
+				d.stack.Ready(e.Func)
 			}
+			f := &d.stack.Push(e.Func).Data
+			f.now, f.event = now, int32(i)
+		case e.Kind.IsExit() && d.stack.OnTop(e.Func):
+			d.stack.Pop()
+		case e.Kind.IsExit() || e.Kind == Arrive:
+			out.now = now
+			d.exit(&out, b, e)
 		case e.Kind == Suspend || e.Kind == Resume:
 			d.out.stacks = true
-		case e.Kind == Arrive:
-			if !d.arrive(e.Func) {
-				d.leave(&out, b)
-				out.events = append(out.events, digestEvent{Event: *e, now: out.now})
-			}
 		}
 	}
-	if out.any {
+	d.leave(&out, b)
+	if out.now = now; out.any {
 		out.last = b.Events[len(b.Events)-1].Time
 	}
-	d.out.depth = max(d.out.depth, d.left+deepest)
-	d.leave(&out, b)
 	d.out.now = max(d.out.now, out.now)
 	d.out.batches = append(d.out.batches, out)
 }
 
-// unwind ends the innermost call of fn, and those above it.
-func (d *digester) unwind(fn FuncID) bool {
-	for i := len(d.stack) - 1; i >= 0; i-- {
-		if d.stack[i].fn == fn {
-			d.stack = d.stack[:i]
-			return true
-		}
+// exit cancels out the calls that an exit or an arrival ends, or keeps it, after the enters before it.
+func (d *digester) exit(out *digestBatch, b *Batch, e *Event) {
+	arrives := e.Kind == Arrive
+	keep, means := d.stack.Exit(e.Func, arrives)
+	if means == callstack.Below {
+		d.leave(out, b)
+		out.events = append(out.events, digestEvent{Event: *e, now: out.now})
+		return
 	}
-	return false
-}
-
-// arrive ends the calls above the innermost one of fn.
-func (d *digester) arrive(fn FuncID) bool {
-	for i := len(d.stack) - 1; i >= 0; i-- {
-		if d.stack[i].fn == fn {
-			d.stack = d.stack[:i+1]
-			return true
-		}
+	if !arrives {
+		keep--
 	}
-	return false
+	for len(d.stack.Frames) > keep {
+		d.stack.Pop()
+	}
 }
 
 // leave appends the calls that are open.
 func (d *digester) leave(out *digestBatch, b *Batch) {
-	for _, f := range d.stack {
-		e := digestEvent{Event: b.Events[f.event], now: f.now}
+	for _, f := range d.stack.Frames {
+		e := digestEvent{Event: b.Events[f.Data.event], now: f.Data.now}
 		if k := int(e.Payload); k > 0 && k <= len(b.Payloads) {
 			e.args = slices.Clone(b.Payloads[k-1].Args)
 		}
 		e.Payload = 0
 		out.events = append(out.events, e)
 	}
-	d.left += len(d.stack)
-	d.stack = d.stack[:0]
+	// The memory for the calls bounds their greatest height so far: cheaper than to look at each.
+	d.out.depth = max(d.out.depth, d.left+cap(d.stack.Frames))
+	d.left += len(d.stack.Frames)
+	d.stack.Frames = d.stack.Frames[:0]
+	d.stack.Settle()
 }
 
 // fits reports whether a digest is sufficient: not if the stack would be too deep, as exits count differently
 // there.
 func (x *selector) fits(d *digest) bool {
-	return x.stacks == nil && !d.stacks && x.over == 0 && len(x.stack)+d.depth <= maxFrames
+	return x.stacks == nil && !d.stacks && x.stack.Over == 0 && len(x.stack.Frames)+d.depth <= x.stack.Limit
 }
 
 // digested follows the rest of some parts, before the selection.
@@ -159,7 +163,7 @@ func (x *selector) digested(d *digest) {
 	for i := range d.batches {
 		b := &d.batches[i]
 		if b.brk {
-			x.border = len(x.stack)
+			x.stack.Block()
 		}
 		for k := range b.events {
 			e := &b.events[k]

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // TestDigest checks that a selection does not change if the events before From are replaced by
@@ -77,10 +79,10 @@ func TestLookback(t *testing.T) {
 		blind += n
 		// Whether there are exits at all is asked of the whole thread.
 		for th := range m.List {
-			if flat, _ := entersOnly(m.Batches(th, 0, len(m.Content[th]))); flat {
+			if flat, _ := EntersOnly(m.Batches(th, 0, len(m.Content[th]))); flat {
 				return
 			}
-			if flat, _ := entersOnly(short.Batches(th, 0, len(short.Content[th]))); flat {
+			if flat, _ := EntersOnly(short.Batches(th, 0, len(short.Content[th]))); flat {
 				return
 			}
 		}
@@ -110,7 +112,7 @@ func TestDigestDeep(t *testing.T) {
 				}
 				m.Content[0] = append(m.Content[0], p)
 			}
-			add(Enter, maxFrames+over)
+			add(Enter, callstack.MaxDepth+over)
 			add(Enter, 3)
 			add(Exit, 7)
 			add(Exit, 5)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cairnprof/cairn/internal/bytecur"
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // Problem: a second in the middle of a long log needs the calls that were open when it began, which only the
@@ -111,9 +112,9 @@ func (p *Places) add(thread int, x place) {
 
 // place returns the state of x before a part.
 func (x *selector) place(part int) place {
-	p := place{part: part, now: x.now, last: x.last, over: x.over, border: x.border}
-	for i := range x.stack {
-		f := &x.stack[i]
+	p := place{part: part, now: x.now, last: x.last, over: x.stack.Over, border: x.stack.Border()}
+	for i := range x.stack.Frames {
+		f := &x.stack.Frames[i].Data
 		p.stack = append(p.stack, openCall{f.enter, f.args, f.began})
 	}
 	return p
@@ -121,11 +122,12 @@ func (x *selector) place(part int) place {
 
 // resume continues from a place, where nothing was reported yet.
 func (x *selector) resume(p *place) {
-	x.over, x.border = p.over, p.border
+	x.stack.Over = p.over
+	x.stack.SetBorder(p.border)
 	for i := range p.stack {
 		c := &p.stack[i]
 		x.now = c.began
-		x.push(selectFrame{enter: c.enter, args: c.args, began: c.began})
+		x.push(&c.enter, c.args, c.began)
 	}
 	x.now, x.last = p.now, p.last
 	x.report(x.last)
@@ -190,8 +192,8 @@ func readPlaces(data, key []byte, threads []Thread) (*Places, error) {
 		part, now := 0, uint64(0)
 		for count := r.Number(maxPlaces); count > 0 && !r.Bad; count-- {
 			x := place{part: int(r.Number(uint64(threads[t].Parts))), now: r.Any(), last: r.Any(), over: r.Any()}
-			x.border = int(r.Number(maxFrames+1)) - 1
-			depth := r.Number(maxFrames)
+			x.border = int(r.Number(callstack.MaxDepth+1)) - 1
+			depth := r.Number(callstack.MaxDepth)
 			if p.frames += int(depth); p.frames > maxPlaceFrames || x.part <= part || x.now < now {
 				return nil, errPlaces
 			}

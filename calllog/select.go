@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // Selection describes which calls of a log are wanted. The zero value selects all.
@@ -77,12 +79,12 @@ func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 		if from >= to {
 			return
 		}
-		flat, err := entersOnly(s.Log.Batches(thread, 0, s.parts[thread]))
+		flat, err := EntersOnly(s.Log.Batches(thread, 0, s.parts[thread]))
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		x := &selector{Selection: s.want, flat: flat, border: -1}
+		x := &selector{Selection: s.want, flat: flat, stack: callstack.New[FuncID, selectFrame]()}
 		if s.want.Within != nil {
 			x.known = make(map[FuncID]bool)
 		}
@@ -198,12 +200,10 @@ func (s *selected) origin(thread int) int {
 	return thread
 }
 
-// maxFrames is the maximum depth of a stack; deeper calls are left out.
-const maxFrames = 1 << 16
-
-// entersOnly reports whether a thread has no exit, and so no stacks: a function is
-// entered twice, or more functions than a stack can have.
-func entersOnly(batches iter.Seq2[*Batch, error]) (bool, error) {
+// EntersOnly reports whether a thread, of which these are all batches, has no exit, and so no stacks: a
+// function is entered twice, or more functions than a stack can have. Usually the first events decide. Damage
+// is skipped.
+func EntersOnly(batches iter.Seq2[*Batch, error]) (bool, error) {
 	seen := make(map[FuncID]bool)
 	twice := false
 	for b, err := range batches {
@@ -218,7 +218,7 @@ func entersOnly(batches iter.Seq2[*Batch, error]) (bool, error) {
 			case e.Kind.IsExit():
 				return false, nil
 			case e.Kind.IsEnter() && !twice:
-				twice = seen[e.Func] || len(seen) == maxFrames
+				twice = seen[e.Func] || len(seen) == callstack.MaxDepth
 				seen[e.Func] = true
 			}
 		}
@@ -231,14 +231,12 @@ type selector struct {
 	Selection
 	known  map[FuncID]bool // results of Within
 	flat   bool
-	stack  []selectFrame
-	base   int           // inside, of the call below the stack
-	stacks *selectStacks // nil if the thread has one
-	told   int           // number of calls of the stack that are reported, or never will be
-	over   uint64        // calls that are open and not on the stack, as it is full
-	border int           // the height of the stack where a block began, -1 once an exit confirmed it
-	last   uint64        // time of the event before
-	now    uint64        // the greatest time so far, which the thread's clock may have gone back from
+	stack  callstack.Stack[FuncID, selectFrame]
+	base   int                               // inside, of the call below the stack
+	stacks *callstack.Switches[*selectStack] // nil if the thread has one
+	told   int                               // number of calls of the stack that are reported, or never will be
+	last   uint64                            // time of the event before
+	now    uint64                            // the greatest time so far, which the thread's clock may have gone back from
 	ended  bool
 	exits  bool // that were given
 
@@ -246,7 +244,7 @@ type selector struct {
 	out  Batch
 }
 
-// selectFrame is a call that is open.
+// selectFrame is what a selector knows of a call that is open.
 type selectFrame struct {
 	enter  Event
 	args   []uint64
@@ -254,6 +252,8 @@ type selectFrame struct {
 	inside int    // how many calls deep below what Within wants, from 1; 0 if it is not
 	wanted bool
 }
+
+type openFrame = callstack.Frame[FuncID, selectFrame]
 
 // heldEvent is an event that waits for the calls around it to be reported.
 type heldEvent struct {
@@ -264,8 +264,8 @@ type heldEvent struct {
 
 func (x *selector) batch(b *Batch) {
 	if b.Break {
-		if x.border = len(x.stack); x.stacks != nil {
-			x.stacks.suspended = false
+		if x.stack.Block(); x.stacks != nil {
+			x.stacks.Suspended = false
 		}
 	}
 	for i := range b.Events {
@@ -287,11 +287,11 @@ func (x *selector) batch(b *Batch) {
 
 // decided reports whether it is known of all open calls whether they are selected.
 func (x *selector) decided() bool {
-	return !slices.ContainsFunc(x.stack[x.told:], func(f selectFrame) bool { return f.wanted })
+	return !slices.ContainsFunc(x.stack.Frames[x.told:], func(f openFrame) bool { return f.Data.wanted })
 }
 
 func (x *selector) event(e *Event, p *Payload) {
-	if x.stacks != nil && x.stacks.suspended && e.Kind != Resume {
+	if x.stacks != nil && x.stacks.Suspended && e.Kind != Resume {
 		x.starts(e.Kind.IsEnter() || e.Kind == Suspend)
 	}
 	switch {
@@ -312,33 +312,39 @@ func (x *selector) event(e *Event, p *Payload) {
 }
 
 func (x *selector) enter(e *Event, p *Payload) {
-	n := len(x.stack)
-	if n >= maxFrames {
-		x.over++
+	if x.stack.Full() {
+		x.stack.Over++
 		return
 	}
-	f := selectFrame{enter: *e, began: x.now}
-	f.enter.Payload = 0
+	var args []uint64
 	if p != nil {
-		f.args = slices.Clone(p.Args)
+		args = slices.Clone(p.Args)
 	}
-	x.push(f)
+	x.push(e, args, x.now)
 	x.report(e.Time)
 }
 
 // push puts a call on the stack, after deciding whether it is selected.
-func (x *selector) push(f selectFrame) {
-	n := len(x.stack)
-	switch {
-	case n > 0 && x.stack[n-1].inside > 0:
-		f.inside = x.stack[n-1].inside + 1
-	case n == 0 && x.base > 0:
-		f.inside = x.base + 1
-	case x.within(f.enter.Func):
-		f.inside = 1
+func (x *selector) push(e *Event, args []uint64, began uint64) {
+	inside := x.inside()
+	if inside > 0 || x.within(e.Func) {
+		inside++
 	}
-	f.wanted = f.inside > 0 && (x.Depth == 0 || f.inside <= x.Depth) && f.began < x.To
-	x.stack = append(x.stack, f)
+	if x.stack.Tight() {
+		x.stack.Ready(e.Func)
+	}
+	f := &x.stack.Push(e.Func).Data
+	f.enter, f.args, f.began, f.inside = *e, args, began, inside
+	f.enter.Payload = 0
+	f.wanted = inside > 0 && (x.Depth == 0 || inside <= x.Depth) && began < x.To
+}
+
+// inside returns how many calls deep the innermost one is below what Within wants, 0 if it is not.
+func (x *selector) inside() int {
+	if n := len(x.stack.Frames); n > 0 {
+		return x.stack.Frames[n-1].Data.inside
+	}
+	return x.base
 }
 
 func (x *selector) within(fn FuncID) bool {
@@ -353,51 +359,35 @@ func (x *selector) within(fn FuncID) bool {
 	return is
 }
 
-// exit ends calls as an accounting of the whole log does: those above the innermost
-// one of the function had no exit. At an arrival, that one goes on.
+// exit ends calls as an accounting of the whole log does. At an arrival, the call goes on.
 func (x *selector) exit(e *Event) {
 	arrives := e.Kind == Arrive
-	if x.over > 0 {
-		if !arrives {
-			x.over--
-		}
+	if x.stack.OnTop(e.Func) && !arrives {
 		x.report(e.Time)
+		x.pop(e.Time)
 		return
 	}
-	at := len(x.stack) - 1
-	for at >= 0 && x.stack[at].enter.Func != e.Func {
-		at--
-	}
-	if at < 0 && len(x.stack) != x.border {
-		x.report(e.Time)
-		return // of a call that the log does not have
-	}
-	if at < 0 {
-		x.border = -1
-	}
-	end := x.last
-	if x.UpperBound || arrives {
+	keep, means := x.stack.Exit(e.Func, arrives)
+	end, late := x.last, means.Late(arrives, x.UpperBound)
+	if late {
 		end = e.Time
 	}
-	for len(x.stack) > at+1 {
-		if x.UpperBound || arrives {
+	for len(x.stack.Frames) > keep {
+		if late {
 			x.report(end)
 		}
 		x.pop(end)
 	}
 	x.report(e.Time)
-	if at >= 0 && !arrives {
+	if means == callstack.Found && !arrives {
 		x.pop(e.Time)
-		if len(x.stack) < x.border {
-			x.border = -1
-		}
 	}
 }
 
 // report reports the calls that are known to be selected at time t, outer ones first.
 func (x *selector) report(t uint64) {
-	for ; x.told < len(x.stack); x.told++ {
-		f := &x.stack[x.told]
+	for ; x.told < len(x.stack.Frames); x.told++ {
+		f := &x.stack.Frames[x.told].Data
 		if !f.wanted {
 			continue
 		}
@@ -418,13 +408,12 @@ func (x *selector) report(t uint64) {
 
 // pop ends the innermost call.
 func (x *selector) pop(end uint64) {
-	n := len(x.stack) - 1
-	f := &x.stack[n]
+	f := &x.stack.Pop().Data
+	n := len(x.stack.Frames)
 	if n < x.told && f.wanted {
 		x.exits = true
 		x.put(Event{Time: x.cut(end), Func: f.enter.Func, Kind: Exit, CPU: f.enter.CPU}, Payload{}, false)
 	}
-	x.stack = x.stack[:n]
 	x.told = min(x.told, n)
 	for i := len(x.held) - 1; i >= 0 && x.held[i].height > n; i-- {
 		x.held[i].height = n
@@ -436,12 +425,10 @@ func (x *selector) cut(t uint64) uint64 { return min(max(t, x.From), x.To) }
 
 // other takes an event that is no call.
 func (x *selector) other(e *Event, p *Payload) {
-	n := len(x.stack)
-	inside := x.Within == nil || n > 0 && x.stack[n-1].inside > 0 || n == 0 && x.base > 0
-	if !inside || x.now < x.From || x.now >= x.To {
+	if x.Within != nil && x.inside() == 0 || x.now < x.From || x.now >= x.To {
 		return
 	}
-	h := heldEvent{Event: *e, height: n}
+	h := heldEvent{Event: *e, height: len(x.stack.Frames)}
 	h.Event.Payload = 0
 	if p != nil {
 		h.Payload = Payload{Data: slices.Clone(p.Data), Type: p.Type}
@@ -475,21 +462,21 @@ func (x *selector) put(e Event, p Payload, has bool) {
 // end ends the calls that are open at the end of the log, or of the selection.
 func (x *selector) end() {
 	if x.DropOpen && !x.ended {
-		x.release(len(x.stack))
+		x.release(len(x.stack.Frames))
 		if !x.exits {
 			// Without any exit it looked like a thread that has none.
 			x.put(Event{Time: x.cut(x.last), Kind: Exit}, Payload{}, false)
 		}
 		return
 	}
-	for len(x.stack) > 0 {
+	for len(x.stack.Frames) > 0 {
 		end := x.last
 		if x.ended {
 			end = x.To
 		}
 		x.pop(end)
 	}
-	x.release(len(x.stack))
+	x.release(len(x.stack.Frames))
 }
 
 // ready returns the events that are ready.

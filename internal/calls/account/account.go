@@ -11,23 +11,15 @@
 // # Rules
 //
 // Logs may lack records: a ring was overwritten, recording began in the middle of a thread, an exception left
-// functions without an exit. Then these rules apply:
+// functions without an exit. Package callstack has the rules of what is open then. Besides:
 //
-//   - An exit of the function on top of the stack ends its call. A tail exit does
-//     the same: what the function jumped to is called by its caller. With
+//   - A tail exit ends its call as an exit does: what the function jumped to is called by its caller. With
 //     Options.TailCalls it is called by the function where that is certain, whose call
 //     then lasts as long; see TailCalls.
-//   - An exit of a function further down implies that those above it have ended, but
-//     not when: some time between the thread's previous event and this exit at the
-//     latest. They are closed at the event before, or at the exit with
+//   - Calls that an exit ends without one of their own ended some time between the thread's previous event and this
+//     exit. They are closed at the event before, or at the exit with
 //     Options.UpperBound, and counted in Stats.Deduced and in their nodes.
-//   - An exit of a function that is nowhere on the stack is an orphan: counted,
-//     and nothing more.
-//   - But where a log's block begins (trace.Batch.Break) events may be missing.
-//     The first exit after that border of a function open at the border decides. If
-//     it is an orphan, and all calls that began since have ended, the stack has
-//     changed: a gap. All frames are closed as deduced, and the next enter begins
-//     a new stack.
+//   - Exits that belong to no call are orphans: counted, and nothing more. Gaps are counted in Stats.Gaps.
 //   - Calls still open at the end are closed at the thread's last event, or left
 //     out with Options.DropOpen. What they called is counted in either case.
 //   - Where the clock went back, a call that would take less than no time takes
@@ -40,8 +32,7 @@
 //   - In a program that was built to log only enters they would accumulate. In a thread
 //     without any exit, in which a function is entered twice, each enter is a
 //     deduced call of no duration, below the root.
-//   - Stacks deeper than 65536 are cut: what is above is counted in TooDeep and has
-//     no calls, and as many following exits are attributed to it. Once a
+//   - Stacks deeper than 65536 are cut: what is above is counted in TooDeep and has no calls. Once a
 //     thread's trie has Options.MaxNodes nodes, further stacks share one, see
 //     calltrie.Trie.SetLimit.
 //   - Where stacks take more than Options.Memory, the stacks with the least time are folded:
@@ -69,9 +60,6 @@ import (
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
 )
-
-// maxDepth is the maximum number of frames of a stack.
-const maxDepth = 1 << 16
 
 // defaultMaxNodes is Options.MaxNodes when it is 0.
 const defaultMaxNodes = 1 << 22
@@ -101,11 +89,11 @@ type Options struct {
 	// concurrently.
 	Progress func(bytes int64)
 
-	depth  int   // frames at most, 0 is maxDepth
+	depth  int   // frames at most, 0 is callstack.MaxDepth
 	chunk  int64 // bytes of a segment, 0 to choose
 	pieces int   // pieces of a segment at most, 0 is maxPieces
 	nodes  int   // nodes of a segment at most, 0 is maxChunkNodes
-	looked int   // maximum number of frames searched in vain, 0 is maxLooked
+	looked int   // maximum number of frames searched in vain, 0 is callstack.MaxLooked
 	room   int   // nodes of the trie when it is folded, 0 for never
 }
 
@@ -143,8 +131,8 @@ type Call struct {
 	// Start and Duration are in the unit of the package, and so is Self, the part
 	// of Duration that was not in callees.
 	Start, Duration, Self uint64
-	// Away is the time from its start to its end for which its stack was left, as that of a coroutine. It is no part of
-	// Duration.
+	// Away is the time from its start to its end for which its stack was left, as that of a coroutine. It is no
+	// part of Duration.
 	Away uint64
 	End  End
 	Args []uint64 // nil if none were recorded

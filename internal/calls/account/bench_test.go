@@ -189,3 +189,29 @@ func BenchmarkCalls(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/call")
 }
+
+// BenchmarkSelect follows a thread up to its last part, as what begins before a selection is followed: by
+// digests, on one core, and by the rules of the selection itself.
+func BenchmarkSelect(b *testing.B) {
+	log := benchLog(b, 300, 12)
+	parts := log.Content[0]
+	end := parts[len(parts)-1].Events[0].Time
+	for _, c := range []struct {
+		name string
+		want calllog.Selection
+	}{
+		{"digested", calllog.Selection{From: end, Workers: 1}},
+		{"replayed", calllog.Selection{Longer: 1 << 60, DropOpen: true}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				for _, err := range calllog.Select(log, c.want).Batches(0, 0, 1) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4e6, "ns/event")
+		})
+	}
+}

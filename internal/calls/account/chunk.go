@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // A segment consists of parts of a thread that are replayed without knowing the stack that they begin with, and
@@ -61,7 +62,7 @@ type piece struct {
 	before uint64 // time of the event before it
 	first  bool   // it is the first event of the chunk
 	enters uint64 // enters of the chunk before it
-	border int    // the replayer's: settled, inherited or 0
+	border int    // that of the replayer's stack: settled, inherited or 0
 	// following: the piece is one call, of the function follower, with its callees: c.follows was set when it
 	// was entered. Resumed: it has ended at time at, and the next call is made from the level of the unknown
 	// stack.
@@ -114,7 +115,8 @@ func newChunk(s *segment, r *replayer) *chunk {
 	c := &chunk{of: s, r: r}
 	r.trie = calltrie.New() // without a limit
 	r.room = math.MaxInt
-	r.chunk, r.border = c, inherited
+	r.chunk, r.stack.Unknown = c, true
+	r.stack.SetBorder(callstack.Inherited)
 	c.follows = r.tails != nil
 	s.chunks = append(s.chunks, c)
 	c.next()
@@ -136,9 +138,9 @@ func (c *chunk) end() *piece {
 	return p
 }
 
-// nowhere handles an exit of a function that was not entered within the chunk.
-func (c *chunk) nowhere(r *replayer, fn calllog.FuncID, t uint64, how End) {
-	if len(r.stack) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
+// below handles an exit of a function that was not entered within the chunk.
+func (c *chunk) below(r *replayer, fn calllog.FuncID, t uint64, how End) {
+	if len(r.stack.Frames) > 0 || c.of.budget == 0 && r.stats.Events > 1 {
 		c.leave(r, t)
 		switch how {
 		case Tail:
@@ -152,8 +154,8 @@ func (c *chunk) nowhere(r *replayer, fn calllog.FuncID, t uint64, how End) {
 	p := c.end()
 	p.fn, p.how, p.at, p.before = fn, how, t, r.last
 	p.first = r.stats.Events == 1
-	p.enters, p.border = r.stats.Enters, r.border
-	r.border = inherited
+	p.enters, p.border = r.stats.Enters, r.stack.Border()
+	r.stack.SetBorder(callstack.Inherited)
 	c.follows = r.tails != nil && r.tails.holds(how)
 	c.next()
 }
@@ -185,7 +187,7 @@ func (c *chunk) fits(r *replayer) bool {
 	for i := range c.pieces {
 		deepest = max(deepest, c.pieces[i].depth)
 	}
-	return r.stacks == nil && r.over == 0 && c.r.stats.TooDeep == 0 && len(r.stack)+deepest <= r.opt.depth
+	return r.stacks == nil && r.stack.Over == 0 && c.r.stats.TooDeep == 0 && len(r.stack.Frames)+deepest <= r.stack.Limit
 }
 
 // stitch applies a chunk to the stack of r, with which the chunk began.
@@ -195,7 +197,7 @@ func (r *replayer) stitch(c *chunk) {
 		if !c.follows {
 			r.settle()
 		}
-		r.applyBorder(l.border)
+		r.applyBorder(l.stack.Border())
 		return
 	}
 	if r.stats.Events > 0 && c.begin < r.last {
@@ -205,7 +207,7 @@ func (r *replayer) stitch(c *chunk) {
 	where, level, depth := r.addPieces(c)
 	r.stats.add(&l.stats)
 	r.first, r.most, r.last = min(r.first, l.first), max(r.most, l.most), l.last
-	r.applyBorder(l.border)
+	r.applyBorder(l.stack.Border())
 	r.addSlowest(c, where, level, depth, enters)
 	r.addFrames(l, where, enters)
 	if r.trie.Len() >= r.room {
@@ -215,10 +217,10 @@ func (r *replayer) stitch(c *chunk) {
 
 // addPieces adds the trees of the pieces of a chunk. It returns where the chunk's nodes are in the trie of r, and
 // the callers of the pieces, with their depth.
-func (r *replayer) addPieces(c *chunk) (where []calltrie.NodeID, level []frame, depth []int) {
+func (r *replayer) addPieces(c *chunk) (where []calltrie.NodeID, level []openCall, depth []int) {
 	l := c.r
 	where = make([]calltrie.NodeID, l.trie.Len())
-	level, depth = make([]frame, len(c.pieces)), make([]int, len(c.pieces))
+	level, depth = make([]openCall, len(c.pieces)), make([]int, len(c.pieces))
 	enters := r.stats.Enters // before the chunk
 	for i := range c.pieces {
 		p := &c.pieces[i]
@@ -228,17 +230,18 @@ func (r *replayer) addPieces(c *chunk) (where []calltrie.NodeID, level []frame, 
 			end = c.pieces[i+1].root
 		}
 		inferred := r.arrive(c, p, last)
-		level[i], depth[i] = frame{node: r.base}, len(r.stack)
-		if n := len(r.stack); n > 0 {
-			r.stack[n-1].child += p.child
-			level[i] = r.stack[n-1]
+		n := len(r.stack.Frames)
+		level[i], depth[i] = openCall{node: r.base}, n
+		if n > 0 {
+			r.stack.Frames[n-1].Data.child += p.child
+			level[i] = r.stack.Frames[n-1].Data
 		} else {
 			r.busy += p.child
 		}
 		r.trie.MergeFrom(level[i].node, l.trie, p.root, end, where)
-		r.stats.MaxDepth = max(r.stats.MaxDepth, len(r.stack)+p.depth)
+		r.stats.MaxDepth = max(r.stats.MaxDepth, n+p.depth)
 		if inferred && !p.resumed {
-			l.stack[0].inferred = true
+			l.stack.Frames[0].Data.inferred = true
 		}
 		if last {
 			break
@@ -280,15 +283,15 @@ func (r *replayer) arrive(c *chunk, p *piece, last bool) (inferred bool) {
 // applyBorder applies the chunk's state of the border, before its frames are added.
 func (r *replayer) applyBorder(border int) {
 	if border >= 0 {
-		border += len(r.stack)
+		border += len(r.stack.Frames)
 	}
-	if border != inherited {
-		r.border = border
+	if border != callstack.Inherited {
+		r.stack.SetBorder(border)
 	}
 }
 
 // addSlowest adds the slowest calls of a chunk, whose nodes, callers, depths and numbers are its own.
-func (r *replayer) addSlowest(c *chunk, where []calltrie.NodeID, level []frame, depth []int, enters uint64) {
+func (r *replayer) addSlowest(c *chunk, where []calltrie.NodeID, level []openCall, depth []int, enters uint64) {
 	for _, call := range c.r.slow.calls {
 		i := sort.Search(len(c.pieces), func(i int) bool { return c.pieces[i].root > call.Node }) - 1
 		call.Node = where[call.Node]
@@ -307,14 +310,17 @@ func (r *replayer) addSlowest(c *chunk, where []calltrie.NodeID, level []frame, 
 
 // addFrames adds the calls that are open at the end of a chunk.
 func (r *replayer) addFrames(l *replayer, where []calltrie.NodeID, enters uint64) {
-	for _, f := range l.stack {
-		f.id += enters
-		f.node = where[f.node]
-		f.at = f.at.Moved(where[f.at.Node()])
-		f.args += uint32(len(r.args))
-		r.stack = append(r.stack, f)
-		if r.open != nil && !f.tailed {
-			r.open[f.fn]++
+	for _, f := range l.stack.Frames {
+		f.Data.id += enters
+		f.Data.node = where[f.Data.node]
+		f.Data.at = f.Data.at.Moved(where[f.Data.at.Node()])
+		f.Data.args += uint32(len(r.args))
+		if r.stack.Tight() {
+			r.stack.Ready(f.Func)
+		}
+		r.stack.Push(f.Func).Data = f.Data
+		if f.Jumped {
+			r.stack.Jump(len(r.stack.Frames) - 1)
 		}
 	}
 	r.args = append(r.args, l.args...)

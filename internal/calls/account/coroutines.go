@@ -2,32 +2,28 @@ package account
 
 import (
 	"container/list"
-	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // Problem: coroutines have stacks of their own, and a thread changes between them. The calls of all are in the
 // thread's events, but time passes only for those on the stack that runs.
 //
-// Choice: a log has an event before and after a call that changes the stack, both with the stack pointer
-// (calllog.Suspend and Resume), under which the stack that was left is kept. A call directly after Suspend begins
-// another stack, below the call that left the one before: as far as anybody knows that has called it, and
-// so have the callers of that. Time passes for them all, until the call at the border has ended, which then is
-// no caller any more.
-//
-// setcontext leaves a stack without a place where it goes on: the number 0 stands for that. It goes on where getcontext
-// or swapcontext was called on that stack, so some of those places are kept of each.
+// Choice: callstack.Switches says which stack runs. A call directly after the event before a change begins
+// another stack, below the call that left the one before: as far as anybody knows that has called it, and so
+// have the callers of that. Time passes for them all, until the call at the border has ended, which then is no
+// caller any more.
 //
 // At a change, time stops for the calls that only the old stack has, and goes on for those that only the new one
 // has. So a change takes as many steps as calls differ, whatever the number of stacks.
 
 // coroutine is a stack of a thread. The frames of the one that runs are in the replayer.
 type coroutine struct {
-	stack []frame
+	callstack.Keys
+	stack callstack.Stack[calllog.FuncID, openCall]
 	args  []uint64
-	over  uint64
 	base  calltrie.NodeID
 	at    calltrie.Place
 
@@ -39,24 +35,20 @@ type coroutine struct {
 	ended uint64 // total of its outermost calls that have ended
 	given uint64 // time that its caller has been given
 
-	keys  []uint32      // where it was left, the last at the end
 	place *list.Element // in coroutines.left; nil while it runs
 }
 
 // coroutines are the stacks of a thread that changes between several.
 type coroutines struct {
-	cur       *coroutine
-	suspended bool // cur was left, and no event followed
-	keys      map[uint32]*coroutine
-	left      list.List // of those that do not run, in the order in which they were left
-	frames    int       // of those
+	*callstack.Switches[*coroutine]
+	left   list.List // of those that do not run, in the order in which they were left
+	frames int       // of those
 }
 
 // Bounds of what is kept. Stacks that were left first are given up.
 const (
 	maxStacks      = 1 << 16
 	maxStackFrames = 1 << 22
-	maxGoOn        = 4 // of a stack
 )
 
 // span is the part of a stack for which time passes: its outermost calls.
@@ -67,7 +59,7 @@ type span struct {
 
 // spans returns the calls for which time passes while c runs, those of c first.
 func spans(c *coroutine) (out []span) {
-	out = append(out, span{c, len(c.stack)})
+	out = append(out, span{c, len(c.stack.Frames)})
 	for ; c.up != nil; c = c.up {
 		if !c.called() {
 			c.up = nil
@@ -80,7 +72,7 @@ func spans(c *coroutine) (out []span) {
 
 // called reports whether the call below which c began is open.
 func (c *coroutine) called() bool {
-	return c.up != nil && c.below <= len(c.up.stack) && c.up.stack[c.below-1].id == c.upID
+	return c.up != nil && c.below <= len(c.up.stack.Frames) && c.up.stack.Frames[c.below-1].Data.id == c.upID
 }
 
 // within returns how many calls of c are among some spans.
@@ -96,24 +88,11 @@ func within(list []span, c *coroutine) int {
 // leaves handles the event before a change of stacks.
 func (r *replayer) leaves(key uint32) {
 	if r.stacks == nil {
-		r.stacks = &coroutines{cur: &coroutine{base: r.base}, keys: make(map[uint32]*coroutine)}
+		r.stacks = &coroutines{Switches: callstack.NewSwitches(&coroutine{base: r.base})}
 	}
-	s := r.stacks
-	c := s.cur
-	s.suspended = true
-	if key == 0 && len(c.keys) > 0 {
-		return // it goes on where it was before
+	if gone, is := r.stacks.Suspend(key); is {
+		r.forget(gone)
 	}
-	if other := s.keys[key]; other != nil && other != c {
-		r.forget(other) // its memory is that of another stack now, or it has no place where it goes on
-	}
-	c.keys = slices.DeleteFunc(c.keys, func(k uint32) bool { return k == key })
-	if len(c.keys) == maxGoOn {
-		delete(s.keys, c.keys[0])
-		c.keys = slices.Delete(c.keys, 0, 1)
-	}
-	c.keys = append(c.keys, key)
-	s.keys[key] = c
 }
 
 // continues handles the event after a change of stacks.
@@ -122,19 +101,18 @@ func (r *replayer) continues(key uint32, t uint64) {
 	if s == nil {
 		return
 	}
-	c := s.keys[key]
-	switch {
-	case c == nil && !s.suspended, c == s.cur, key == 0:
-		s.suspended = false
+	c, means := s.Resume(key)
+	switch means {
+	case callstack.Stays:
 		return
-	case c == nil:
-		c = &coroutine{base: calltrie.Root, at: calltrie.First(calltrie.Root)}
-	case !s.suspended: // the stack before was left for good
-		for len(r.stack) > 0 {
+	case callstack.Other:
+		c = r.another()
+	case callstack.Left:
+		for len(r.stack.Frames) > 0 {
 			r.pop(t, Deduced)
 		}
-		r.over = 0
-		s.unkey(s.cur)
+		r.stack.Over = 0
+		s.Forget(s.Running)
 	}
 	r.change(c, t)
 }
@@ -142,10 +120,10 @@ func (r *replayer) continues(key uint32, t uint64) {
 // starts begins a stack with the event after that in front of a change: it is below the call that left the one
 // before if a call begins, and otherwise below none that is known.
 func (r *replayer) starts(enter bool, t uint64) {
-	c, up := &coroutine{base: calltrie.Root}, r.stacks.cur
-	switch n := len(r.stack); {
+	c, up := r.another(), r.stacks.Running
+	switch n := len(r.stack.Frames); {
 	case enter && n > 0:
-		f := &r.stack[n-1]
+		f := &r.stack.Frames[n-1].Data
 		c.base, c.up, c.below, c.upID, c.depth = f.node, up, n, f.id, up.depth+n
 	case enter:
 		c.base, c.up, c.below, c.upID, c.depth = r.base, up.up, up.below, up.upID, up.depth
@@ -154,11 +132,15 @@ func (r *replayer) starts(enter bool, t uint64) {
 	r.change(c, t)
 }
 
+// another returns a stack below no call.
+func (r *replayer) another() *coroutine {
+	return &coroutine{stack: newStack(&r.opt), base: calltrie.Root, at: calltrie.First(calltrie.Root)}
+}
+
 // change makes c the stack that runs.
 func (r *replayer) change(c *coroutine, t uint64) {
 	s := r.stacks
-	s.suspended = false
-	old := s.cur
+	old := s.Running
 	r.store(old)
 	before, now := spans(old), spans(c)
 	for _, b := range before {
@@ -176,32 +158,32 @@ func (r *replayer) change(c *coroutine, t uint64) {
 		}
 	}
 	if c.place != nil {
-		s.frames -= len(c.stack)
+		s.frames -= len(c.stack.Frames)
 		s.left.Remove(c.place)
 		c.place = nil
 	}
+	s.To(c)
 	r.load(c)
-	if len(old.keys) > 0 {
+	r.stack.Settle()
+	if old.Any() {
 		old.place = s.left.PushBack(old)
-		s.frames += len(old.stack)
+		s.frames += len(old.stack.Frames)
 		r.bound(now)
 	}
 }
 
 // store puts the replayer's stack into c, and load does the reverse.
 func (r *replayer) store(c *coroutine) {
-	c.stack, c.args, c.over, c.base, c.at = r.stack, r.args, r.over, r.base, r.at
+	c.stack, c.args, c.base, c.at = r.stack, r.args, r.base, r.at
 }
 
 func (r *replayer) load(c *coroutine) {
-	r.stacks.cur = c
-	r.stack, r.args, r.over, r.base, r.at, r.below = c.stack, c.args, c.over, c.base, c.at, c.depth
-	r.open, r.looked, r.border = nil, 0, settled
+	r.stack, r.args, r.base, r.at, r.below = c.stack, c.args, c.base, c.at, c.depth
 }
 
 // pass makes time stop or go on for a call of c.
 func (r *replayer) pass(c *coroutine, k int, on bool, t uint64) {
-	f := &c.stack[k]
+	f := &c.stack.Frames[k].Data
 	if on {
 		f.away += t
 	} else {
@@ -211,45 +193,36 @@ func (r *replayer) pass(c *coroutine, k int, on bool, t uint64) {
 		parent := uint64(0)
 		switch {
 		case k > 0:
-			parent = c.stack[k-1].id
+			parent = c.stack.Frames[k-1].Data.id
 		case c.called():
 			parent = c.upID
 		}
-		r.changed(f, c.depth+k+1, parent, on, t)
+		r.changed(&c.stack.Frames[k], c.depth+k+1, parent, on, t)
 	}
 }
 
-// give gives the caller of c the time of the calls of c so far. That of a stack without a caller is the thread's.
+// give gives the caller of c the time of the calls of c so far. That of a stack without a caller is the
+// thread's.
 func (r *replayer) give(c *coroutine, t uint64) {
 	all := c.ended
-	if len(c.stack) > 0 {
-		all += c.stack[0].lasted(t)
+	if len(c.stack.Frames) > 0 {
+		all += c.stack.Frames[0].Data.lasted(t)
 	}
 	more := all - min(all, c.given)
 	c.given = all
 	if c.called() {
-		c.up.stack[c.below-1].child += more
+		c.up.stack.Frames[c.below-1].Data.child += more
 	} else {
 		r.busy += more
 	}
 }
 
 // lasted returns how long a call has run by a time, without the time for which its stack was left.
-func (f *frame) lasted(t uint64) uint64 {
+func (f *openCall) lasted(t uint64) uint64 {
 	if all := t - f.start - f.away; t >= f.start && all <= t {
 		return all
 	}
 	return 0
-}
-
-// unkey forgets where c was left.
-func (s *coroutines) unkey(c *coroutine) {
-	for _, key := range c.keys {
-		if s.keys[key] == c {
-			delete(s.keys, key)
-		}
-	}
-	c.keys = nil
 }
 
 // bound gives up stacks if there are too many, except for those with calls that run.
@@ -267,8 +240,8 @@ func (r *replayer) bound(run []span) {
 // forget ends the calls of a stack that does not run and will not again.
 func (r *replayer) forget(c *coroutine) {
 	s := r.stacks
-	s.unkey(c)
-	if within(spans(s.cur), c) > 0 {
+	s.Forget(c)
+	if within(spans(s.Running), c) > 0 {
 		return // calls of it are callers of what runs
 	}
 	r.end(c, Deduced)
@@ -276,34 +249,34 @@ func (r *replayer) forget(c *coroutine) {
 
 // end ends the calls of a stack that does not run.
 func (r *replayer) end(c *coroutine, how End) {
-	s, cur := r.stacks, r.stacks.cur
+	s, cur := r.stacks, r.stacks.Running
 	if c.place != nil {
-		s.frames -= len(c.stack)
+		s.frames -= len(c.stack.Frames)
 		s.left.Remove(c.place)
 		c.place = nil
 	}
 	r.store(cur)
-	open, looked, border := r.open, r.looked, r.border
+	s.Running = c
 	r.load(c)
-	for len(r.stack) > 0 {
-		r.stack[len(r.stack)-1].away += r.last
+	for n := len(r.stack.Frames); n > 0; n-- {
+		r.stack.Frames[n-1].Data.away += r.last
 		r.pop(r.last, how)
 	}
 	r.store(c)
+	s.Running = cur
 	r.load(cur)
-	r.open, r.looked, r.border = open, looked, border
 }
 
 // finishStacks ends the calls that are open at the end of the thread on all stacks, or drops them.
 func (r *replayer) finishStacks() {
 	s := r.stacks
-	s.unkey(s.cur)
-	last := s.cur
-	r.change(&coroutine{base: calltrie.Root}, r.last)
+	s.Forget(s.Running)
+	last := s.Running
+	r.change(r.another(), r.last)
 	last.place = s.left.PushBack(last)
 	for s.left.Len() > 0 {
 		c := s.left.Front().Value.(*coroutine)
-		r.stats.Open += uint64(len(c.stack))
+		r.stats.Open += uint64(len(c.stack.Frames))
 		if r.opt.DropOpen {
 			s.left.Remove(c.place)
 			continue
@@ -324,8 +297,8 @@ func (r *replayer) eachStack(do func(*coroutine)) {
 
 // caller returns the number of the call below the replayer's stack, 0 if there is none.
 func (r *replayer) caller() uint64 {
-	if r.stacks != nil && r.stacks.cur.called() {
-		return r.stacks.cur.upID
+	if r.stacks != nil && r.stacks.Running.called() {
+		return r.stacks.Running.upID
 	}
 	return 0
 }
@@ -347,7 +320,7 @@ func (r *replayer) switches(e *calllog.Event, t uint64) {
 // outermost counts the time of a call without a caller on the stack.
 func (r *replayer) outermost(total uint64) {
 	if r.stacks != nil {
-		r.stacks.cur.ended += total
+		r.stacks.Running.ended += total
 	} else {
 		r.busy += total
 	}

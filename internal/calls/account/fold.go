@@ -35,30 +35,30 @@ func (r *replayer) fold() {
 	if r.emit != nil {
 		keep = 0
 	}
-	stay := make([]calltrie.NodeID, len(r.stack))
-	for i := range r.stack {
-		stay[i] = r.stack[i].node
+	stay := make([]calltrie.NodeID, len(r.stack.Frames))
+	for i := range r.stack.Frames {
+		stay[i] = r.stack.Frames[i].Data.node
 	}
 	if r.stacks != nil {
 		stay = append(stay, r.base)
 	}
 	r.eachStack(func(c *coroutine) {
 		stay = append(stay, c.base)
-		for i := range c.stack {
-			stay = append(stay, c.stack[i].node)
+		for i := range c.stack.Frames {
+			stay = append(stay, c.stack.Frames[i].Data.node)
 		}
 	})
 	where, lost := r.trie.Fold(keep, stay)
 	moved := func(stack []frame) {
 		for i := range stack {
-			f := &stack[i]
+			f := &stack[i].Data
 			f.node = where[f.node]
 			f.at = calltrie.First(f.node)
 		}
 	}
-	moved(r.stack)
+	moved(r.stack.Frames)
 	r.eachStack(func(c *coroutine) {
-		moved(c.stack)
+		moved(c.stack.Frames)
 		c.base = where[c.base]
 		c.at = calltrie.First(c.base)
 	})

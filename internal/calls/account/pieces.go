@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // Pieces is a thread that can be replayed from several places, so that a few of its calls are found without
@@ -36,12 +37,10 @@ type Piece struct {
 
 // replayState is the state of a replayer at a place.
 type replayState struct {
-	stack  []frame
-	args   []uint64
-	over   uint64
-	border int
-	last   uint64
-	stats  Stats
+	stack callstack.Stack[calllog.FuncID, openCall]
+	args  []uint64
+	last  uint64
+	stats Stats
 }
 
 // Bounds of the memory of Pieces: frames of all stacks, and places.
@@ -88,12 +87,12 @@ func newPieces(ctx context.Context, log calllog.Log, thread int, opt Options, st
 	}
 	parts, frames := log.Threads()[thread].Parts, 0
 	for at := 0; at < parts; at += step {
-		if depth := len(r.stack); at > 0 && r.stacks == nil && frames+depth <= maxPieceFrames {
+		if depth := len(r.stack.Frames); at > 0 && r.stacks == nil && frames+depth <= maxPieceFrames {
 			frames += depth
 			node := calltrie.Root
-			for i := range r.stack {
-				node = p.stacks.Child(node, r.stack[i].fn)
-				long[r.stack[i].id] = node
+			for _, f := range r.stack.Frames {
+				node = p.stacks.Child(node, f.Func)
+				long[f.Data.id] = node
 			}
 			p.end(&cur, at, r.stats.Enters)
 			cur.state = r.state()
@@ -125,20 +124,20 @@ func (p *Pieces) end(cur *Piece, at int, enters uint64) {
 
 // state returns a copy of the replayer's state.
 func (r *replayer) state() *replayState {
-	s := &replayState{slices.Clone(r.stack), slices.Clone(r.args), r.over, r.border, r.last, r.stats}
+	s := &replayState{r.stack.Clone(), slices.Clone(r.args), r.last, r.stats}
 	s.stats.OrphansByFunc = nil
 	return s
 }
 
 // resume makes a new replayer continue from a place.
 func (r *replayer) resume(s *replayState) {
-	r.stack, r.args = slices.Clone(s.stack), slices.Clone(s.args)
-	r.over, r.border, r.last, r.stats = s.over, s.border, s.last, s.stats
+	r.stack, r.args = s.stack.Clone(), slices.Clone(s.args)
+	r.last, r.stats = s.last, s.stats
 	node := calltrie.Root
-	for i := range r.stack {
-		f := &r.stack[i]
-		node = r.trie.Child(node, f.fn)
-		f.node, f.at = node, calltrie.First(node)
+	for i := range r.stack.Frames {
+		f := &r.stack.Frames[i]
+		node = r.trie.Child(node, f.Func)
+		f.Data.node, f.Data.at = node, calltrie.First(node)
 	}
 }
 

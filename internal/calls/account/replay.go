@@ -4,26 +4,29 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"math"
-	"slices"
 
 	"github.com/cairnprof/cairn/calllog"
 	"github.com/cairnprof/cairn/internal/calls/calltrie"
+	"github.com/cairnprof/cairn/internal/callstack"
 )
 
 // frame is a call that has not ended.
-type frame struct {
+type frame = callstack.Frame[calllog.FuncID, openCall]
+
+// openCall is what a replay knows of such a call.
+type openCall struct {
 	start uint64
 	child uint64 // time of its callees so far
 	away  uint64 // time for which its stack was left; while it is, less the time since when
 	id    uint64
 	node  calltrie.NodeID
 	at    calltrie.Place // of its next call
-	fn    calllog.FuncID
-	args  uint32 // where its arguments begin in replayer.args
+	args  uint32         // where its arguments begin in replayer.args
 	cpu   uint16
-	// tailed: it ended by a jump to the call above it. inferred: its caller did.
-	tailed, inferred bool
+	// inferred: its caller ended by a jump to it.
+	inferred bool
 }
 
 // replayer is a thread's stack and its results so far.
@@ -38,25 +41,16 @@ type replayer struct {
 	at     calltrie.Place  // of the next call from there
 	chunk  *chunk          // if the stack began as an unknown one
 
-	stack []frame
+	stack callstack.Stack[calllog.FuncID, openCall]
 	args  []uint64 // of the frames, the outermost first
-	over  uint64   // frames that are missing, as the stack was full
 
 	stacks *coroutines // nil if the thread has one
 	below  int         // calls below the stack
 	// changed, if not nil, receives the calls for which time stops or goes on at a change of stacks.
 	changed func(f *frame, depth int, parent uint64, on bool, t uint64)
 
-	// looked is the number of frames searched in vain for exits. When it gets too large, open counts the frames
-	// of each function.
-	looked int
-	tails  *tails // nil: tail calls stand as they are recorded
-	open   map[calllog.FuncID]int
-
-	// border is the height of the stack where a block began, until an exit shows whether the frames below are
-	// still open; or settled, or inherited.
-	border int
-	last   uint64 // time of the event before
+	tails *tails // nil: tail calls stand as they are recorded
+	last  uint64 // time of the event before
 
 	stats       Stats
 	first, most uint64 // least and greatest time; most does not include last
@@ -70,30 +64,25 @@ type replayer struct {
 	stopped bool
 }
 
-// maxLooked is the number of frames searched in vain before open frames are counted.
-const maxLooked = 1 << 20
-
-// Special values of replayer.border.
-const (
-	settled   = -1 // nothing to decide
-	inherited = -2 // of a chunk: as it was before
-)
-
 func newReplayer(log calllog.Log, thread int, opt Options) *replayer {
 	if opt.MaxNodes <= 0 {
 		opt.MaxNodes = defaultMaxNodes
 	}
-	opt.depth = cmp.Or(opt.depth, maxDepth)
 	opt.pieces = cmp.Or(opt.pieces, maxPieces)
 	opt.nodes = cmp.Or(opt.nodes, maxChunkNodes)
-	opt.looked = cmp.Or(opt.looked, maxLooked)
-	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), border: settled}
+	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), stack: newStack(&opt)}
 	r.trie.SetLimit(opt.MaxNodes)
 	r.room = cmp.Or(opt.room, math.MaxInt)
 	r.first = math.MaxUint64
 	r.slow.limit = opt.Slowest
 	r.tails = newTails(opt.TailCalls)
 	return r
+}
+
+func newStack(opt *Options) callstack.Stack[calllog.FuncID, openCall] {
+	s := callstack.New[calllog.FuncID, openCall]()
+	s.Limit, s.MaxLooked = cmp.Or(opt.depth, s.Limit), cmp.Or(opt.looked, s.MaxLooked)
+	return s
 }
 
 // result returns the results of the thread.
@@ -116,13 +105,27 @@ func wholeThread(log calllog.Log, thread int) stretch {
 	return stretch{log, thread, 0, log.Threads()[thread].Parts}
 }
 
+// batches yields the batches of a stretch, until ctx ends, with its error.
+func (s stretch) batches(ctx context.Context) iter.Seq2[*calllog.Batch, error] {
+	return func(yield func(*calllog.Batch, error) bool) {
+		for b, err := range s.log.Batches(s.thread, s.from, s.to) {
+			if ctx.Err() != nil {
+				break
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			yield(nil, ctx.Err())
+		}
+	}
+}
+
 // each calls do with the batches of a stretch until it returns false, and collects the damage in between, up to
 // maxDamage places. It returns the first error that is not damage.
 func (s stretch) each(ctx context.Context, damage *[]*calllog.Damage, do func(*calllog.Batch) bool) error {
-	for b, err := range s.log.Batches(s.thread, s.from, s.to) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	for b, err := range s.batches(ctx) {
 		var d *calllog.Damage
 		switch {
 		case errors.As(err, &d):
@@ -135,29 +138,13 @@ func (s stretch) each(ctx context.Context, damage *[]*calllog.Damage, do func(*c
 			return nil
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
-// prescan finds out whether the thread's enters accumulate: it has no exit, and a function is entered twice, or
-// more functions than a stack can have. Usually the first events decide.
-func (r *replayer) prescan(ctx context.Context, log calllog.Log) error {
-	seen := map[calllog.FuncID]bool{}
-	exit, twice := false, false
-	var ignored []*calllog.Damage
-	err := wholeThread(log, r.thread).each(ctx, &ignored, func(b *calllog.Batch) bool {
-		for i := range b.Events {
-			switch e := &b.Events[i]; {
-			case e.Kind.IsExit():
-				exit = true
-				return false
-			case e.Kind.IsEnter() && !twice:
-				twice = seen[e.Func] || len(seen) == maxDepth
-				seen[e.Func] = true
-			}
-		}
-		return true
-	})
-	if r.flat = twice && !exit; r.flat {
+// prescan finds out whether the thread's enters accumulate.
+func (r *replayer) prescan(ctx context.Context, log calllog.Log) (err error) {
+	r.flat, err = calllog.EntersOnly(wholeThread(log, r.thread).batches(ctx))
+	if r.flat {
 		r.stats.EnterOnly = 1
 	}
 	return err
@@ -176,9 +163,9 @@ func (r *replayer) run(ctx context.Context, s stretch) error {
 func (r *replayer) batch(b *calllog.Batch, from int) {
 	if b.Break && from == 0 {
 		r.settle()
-		r.border = len(r.stack)
+		r.stack.Block()
 		if r.stacks != nil {
-			r.stacks.suspended = false
+			r.stacks.Suspended = false
 		}
 	}
 	for i := from; i < len(b.Events); i++ {
@@ -188,7 +175,7 @@ func (r *replayer) batch(b *calllog.Batch, from int) {
 			r.turn(t)
 		}
 		r.stats.Events++
-		if r.stacks != nil && r.stacks.suspended && e.Kind != calllog.Resume {
+		if r.stacks != nil && r.stacks.Suspended && e.Kind != calllog.Resume {
 			r.starts(e.Kind.IsEnter() || e.Kind == calllog.Suspend, t)
 		}
 		switch e.Kind {
@@ -256,34 +243,23 @@ func (r *replayer) turn(t uint64) {
 
 func (r *replayer) enter(e *calllog.Event, t uint64, args []uint64) {
 	r.stats.Enters++
-	n := len(r.stack)
-	if n >= r.opt.depth {
-		r.over++
+	n := len(r.stack.Frames)
+	if r.stack.Tight() && !r.stack.Ready(e.Func) {
+		r.stack.Over++
 		r.stats.TooDeep++
 		return
 	}
-	parent, at := r.base, r.at
-	if n > 0 {
-		parent, at = r.stack[n-1].node, r.stack[n-1].at
-	}
+	parent, at := r.from()
 	node, ok := r.trie.Expect(at, e.Func)
 	if !ok {
 		if r.trie.Len() >= r.room {
 			r.fold()
-			if parent, at = r.base, r.at; n > 0 {
-				parent, at = r.stack[n-1].node, r.stack[n-1].at
-			}
+			parent, at = r.from()
 		}
 		node = r.trie.ChildAt(at, parent, e.Func)
 	}
-	if n == cap(r.stack) {
-		r.stack = slices.Grow(r.stack, 1)
-	}
-	r.stack = r.stack[:n+1]
-	// Set field by field: copying a frame composed elsewhere takes a third of the whole loop's time, as the copy
-	// waits for the preceding stores.
-	f := &r.stack[n]
-	f.start, f.child, f.away, f.id, f.node, f.fn = t, 0, 0, r.stats.Enters, node, e.Func
+	f := &r.stack.Push(e.Func).Data
+	f.start, f.child, f.away, f.id, f.node = t, 0, 0, r.stats.Enters, node
 	f.at, f.args, f.cpu = calltrie.First(node), uint32(len(r.args)), e.CPU
 	if len(args) > 0 {
 		r.args = append(r.args, args...)
@@ -291,119 +267,65 @@ func (r *replayer) enter(e *calllog.Event, t uint64, args []uint64) {
 	if n += r.below; n >= r.stats.MaxDepth {
 		r.stats.MaxDepth = n + 1
 	}
-	if r.open != nil {
-		r.open[e.Func]++
-	}
 	if r.flat {
 		r.pop(t, Deduced)
 	}
 }
 
+// from returns the node of the innermost call, and the place of the next one from there.
+func (r *replayer) from() (calltrie.NodeID, calltrie.Place) {
+	if n := len(r.stack.Frames); n > 0 {
+		f := &r.stack.Frames[n-1].Data
+		return f.node, f.at
+	}
+	return r.base, r.at
+}
+
 // exit ends a call of fn by the rules of the package.
 func (r *replayer) exit(fn calllog.FuncID, t uint64, how End) {
-	if r.onTop(fn) || r.reach(fn, t, how) {
+	if how != arrived && r.stack.OnTop(fn) || r.reach(fn, t, how) {
 		r.leave(t, how)
 	}
 }
 
 // leave ends the call on top of the stack at its exit.
 func (r *replayer) leave(t uint64, how End) {
-	if how == arrived {
-		return
+	if how != arrived {
+		r.pop(t, how)
 	}
-	r.pop(t, how)
-	if len(r.stack) < r.border {
-		r.border = settled
-	}
-}
-
-// onTop reports whether the innermost call is one of fn.
-func (r *replayer) onTop(fn calllog.FuncID) bool {
-	n := len(r.stack)
-	return n > 0 && r.stack[n-1].fn == fn && r.over == 0
 }
 
 // reach unwinds the stack until an exit of fn is one of the top call, or reports that it belongs to none.
 func (r *replayer) reach(fn calllog.FuncID, t uint64, how End) bool {
-	if r.over > 0 {
-		if how != arrived { // some of them are left, it is not known how many
-			r.over--
-		}
+	keep, means := r.stack.Exit(fn, how == arrived)
+	switch means {
+	case callstack.Below:
+		r.chunk.below(r, fn, t, how)
 		return false
-	}
-	if r.unwind(fn, t, how) {
-		return true
-	}
-	r.nowhere(fn, t, how)
-	return false
-}
-
-// unwind closes the frames above the innermost one of fn and reports whether
-// there is one.
-func (r *replayer) unwind(fn calllog.FuncID, t uint64, how End) bool {
-	if r.open != nil && r.open[fn] == 0 {
-		return false
-	}
-	for i := len(r.stack) - 1; i >= 0; i-- {
-		if r.stack[i].fn == fn && !r.stack[i].tailed {
-			if how == arrived { // they lasted until now
-				for len(r.stack) > i+1 {
-					r.pop(t, Deduced)
-				}
-			}
-			r.deduce(i+1, t)
-			return true
+	case callstack.Nowhere, callstack.Gap:
+		if how != arrived {
+			r.stats.Orphans++
+			r.stats.orphansOf(fn, 1)
 		}
-	}
-	// Searching for millions of orphans on a deep stack would take too long.
-	if r.looked += len(r.stack); r.looked > r.opt.looked && r.open == nil {
-		r.open = make(map[calllog.FuncID]int)
-		for i := range r.stack {
-			if !r.stack[i].tailed {
-				r.open[r.stack[i].fn]++
-			}
-		}
-	}
-	return false
-}
-
-// deduce closes the frames above a height, as an event at time t implies.
-func (r *replayer) deduce(height int, t uint64) {
-	end := r.last
-	if r.opt.UpperBound {
-		end = t
-	}
-	for len(r.stack) > height {
-		r.pop(end, Deduced)
-	}
-}
-
-// nowhere handles an exit of a function that is not on the stack.
-func (r *replayer) nowhere(fn calllog.FuncID, t uint64, how End) {
-	if r.chunk != nil {
-		r.chunk.nowhere(r, fn, t, how)
-		return
-	}
-	if how != arrived {
-		r.stats.Orphans++
-		r.stats.orphansOf(fn, 1)
-	}
-	if len(r.stack) == r.border {
-		if len(r.stack) > 0 {
+		if keep < len(r.stack.Frames) {
 			r.stats.Gaps++
 		}
-		r.deduce(0, t)
-		r.border = settled
 	}
+	end := r.last
+	if means.Late(how == arrived, r.opt.UpperBound) {
+		end = t
+	}
+	for len(r.stack.Frames) > keep {
+		r.pop(end, Deduced)
+	}
+	return means == callstack.Found
 }
 
 // pop ends the call on top of the stack.
 func (r *replayer) pop(end uint64, how End) {
-	f := &r.stack[len(r.stack)-1]
-	r.stack = r.stack[:len(r.stack)-1]
-	if r.open != nil && !f.tailed {
-		r.open[f.fn]--
-	}
+	border := r.stack.Border()
+	popped := r.stack.Pop()
+	f := &popped.Data
 	var total, self uint64
 	if end >= f.start {
 		total = end - f.start
@@ -417,7 +339,7 @@ func (r *replayer) pop(end uint64, how End) {
 	if end < f.start || total < f.child {
 		r.stats.Clamped++
 	}
-	if how == Returned && f.id == r.stats.Enters && len(r.stack)+1 != r.border && int(f.args) == len(r.args) {
+	if how == Returned && f.id == r.stats.Enters && len(r.stack.Frames)+1 != border && int(f.args) == len(r.args) {
 		r.stats.leaf(total)
 	}
 	if !r.opt.CallsOnly {
@@ -427,15 +349,16 @@ func (r *replayer) pop(end uint64, how End) {
 			r.count(f, n, total-self, how)
 		}
 	}
-	if n := len(r.stack); n > 0 {
-		r.stack[n-1].child += total
-		r.stack[n-1].at = calltrie.After(f.node)
+	if n := len(r.stack.Frames); n > 0 {
+		up := &r.stack.Frames[n-1].Data
+		up.child += total
+		up.at = calltrie.After(f.node)
 	} else {
 		r.outermost(total)
 		r.at = calltrie.After(f.node)
 	}
 	if r.emit != nil || r.slow.wants(total) {
-		r.report(f, total, self, how)
+		r.report(popped, total, self, how)
 	}
 	if int(f.args) < len(r.args) {
 		r.args = r.args[:f.args]
@@ -443,7 +366,7 @@ func (r *replayer) pop(end uint64, how End) {
 }
 
 // count counts the special properties of a call, besides its time.
-func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
+func (r *replayer) count(f *openCall, n *calltrie.Node, child uint64, how End) {
 	if r.trie.OfOthers(f.node) {
 		n.Total -= child
 	}
@@ -460,14 +383,15 @@ func (r *replayer) count(f *frame, n *calltrie.Node, child uint64, how End) {
 }
 
 // report passes a call to the users of single calls.
-func (r *replayer) report(f *frame, total, self uint64, how End) {
+func (r *replayer) report(popped *frame, total, self uint64, how End) {
+	f, n := &popped.Data, len(r.stack.Frames)
 	c := &r.call // allocating one for each call would produce garbage
 	*c = Call{
-		Thread: r.thread, ID: f.id, Func: f.fn, Node: f.node, Depth: r.below + len(r.stack) + 1,
+		Thread: r.thread, ID: f.id, Func: popped.Func, Node: f.node, Depth: r.below + n + 1,
 		Start: f.start, Duration: total, Away: f.away, Self: self, End: how, CPU: f.cpu,
 	}
-	if n := len(r.stack); n > 0 {
-		c.Parent = r.stack[n-1].id
+	if n > 0 {
+		c.Parent = r.stack.Frames[n-1].Data.id
 	} else {
 		c.Parent = r.caller()
 	}
@@ -489,11 +413,11 @@ func (r *replayer) finish() {
 		r.finishStacks()
 		return
 	}
-	r.stats.Open += uint64(len(r.stack))
+	r.stats.Open += uint64(len(r.stack.Frames))
 	if r.opt.DropOpen {
-		r.stack = r.stack[:0]
+		r.stack.Frames = r.stack.Frames[:0]
 	}
-	for len(r.stack) > 0 {
+	for len(r.stack.Frames) > 0 {
 		r.pop(r.last, Open)
 	}
 }

@@ -70,14 +70,14 @@ func stillOpen(ctx context.Context, log calllog.Log, thread int, opt Options) (m
 		return nil, err
 	}
 	r.settle()
-	open := make(map[uint64]bool, len(r.stack))
+	open := make(map[uint64]bool, len(r.stack.Frames))
 	add := func(stack []frame) {
 		for i := range stack {
-			open[stack[i].id] = true
+			open[stack[i].Data.id] = true
 		}
 	}
-	add(r.stack)
-	r.eachStack(func(c *coroutine) { add(c.stack) })
+	add(r.stack.Frames)
+	r.eachStack(func(c *coroutine) { add(c.stack.Frames) })
 	return open, nil
 }
 
@@ -127,13 +127,14 @@ func (s *stepper) event(b *calllog.Batch, i int) {
 	r.batch(&one, 0)
 	switch {
 	case e.Kind.IsEnter():
-		if n := len(r.stack); n > 0 && r.stack[n-1].id == r.stats.Enters && s.began < r.stats.Enters {
+		stack := r.stack.Frames
+		if n := len(stack); n > 0 && stack[n-1].Data.id == r.stats.Enters && s.began < r.stats.Enters {
 			parent := r.caller()
 			if n > 1 {
-				parent = r.stack[n-2].id
+				parent = stack[n-2].Data.id
 			}
 			s.began = r.stats.Enters
-			s.begins(&r.stack[n-1], r.below+n, parent, r.stack[n-1].start)
+			s.begins(&stack[n-1], r.below+n, parent, stack[n-1].Data.start)
 		}
 	case e.Kind == calllog.Custom || e.Kind == calllog.Typed:
 		s.step = Step{What: Happened, Kind: e.Kind, Call: Call{CPU: e.CPU}}
@@ -145,12 +146,12 @@ func (s *stepper) event(b *calllog.Batch, i int) {
 }
 
 func (s *stepper) begins(f *frame, depth int, parent, at uint64) {
-	if s.skip[f.id] {
+	if s.skip[f.Data.id] {
 		return
 	}
 	s.step = Step{Call: Call{
-		Thread: s.r.thread, ID: f.id, Parent: parent, Func: f.fn, Node: f.node, Depth: depth,
-		Start: at, Args: s.args, CPU: f.cpu,
+		Thread: s.r.thread, ID: f.Data.id, Parent: parent, Func: f.Func, Node: f.Data.node, Depth: depth,
+		Start: at, Args: s.args, CPU: f.Data.cpu,
 	}}
 	s.report(at)
 }
@@ -158,20 +159,20 @@ func (s *stepper) begins(f *frame, depth int, parent, at uint64) {
 // changed divides the calls for which time stops: each part of a call begins and ends.
 func (s *stepper) changed(f *frame, depth int, parent uint64, on bool, t uint64) {
 	if s.args = nil; on {
-		delete(s.parted, f.id)
+		delete(s.parted, f.Data.id)
 		s.begins(f, depth, parent, t)
 		return
 	}
-	if s.skip[f.id] {
+	if s.skip[f.Data.id] {
 		return
 	}
 	if s.parted == nil {
 		s.parted = make(map[uint64]bool)
 	}
-	s.parted[f.id] = true
+	s.parted[f.Data.id] = true
 	s.step = Step{What: Ends, Call: Call{
-		Thread: s.r.thread, ID: f.id, Parent: parent, Func: f.fn, Node: f.node, Depth: depth,
-		Start: f.start, Duration: t - min(t, f.start), CPU: f.cpu,
+		Thread: s.r.thread, ID: f.Data.id, Parent: parent, Func: f.Func, Node: f.Data.node, Depth: depth,
+		Start: f.Data.start, Duration: t - min(t, f.Data.start), CPU: f.Data.cpu,
 	}}
 	s.report(t)
 }

@@ -12,11 +12,11 @@ import (
 
 // script makes a thread of words: "+a" enters a, "-a" leaves it, "~a" leaves it
 // by a tail exit, "(a" enters it with the argument 7, "!" is a custom event, "?"
-// a typed one, "|" begins a part, "||" one before which events may be missing.
+// a typed one, "^a" arrives in a, "|" begins a part, "||" one before which events may be missing.
 // Each event is 10 ticks after the one before; "@5" sets the time of the next.
 func script(text string) []calllog.Part {
 	kinds := map[byte]calllog.Kind{
-		'+': calllog.Enter, '-': calllog.Exit, '~': calllog.TailExit, '(': calllog.EnterArgs, '!': calllog.Custom, '?': calllog.Typed,
+		'+': calllog.Enter, '-': calllog.Exit, '~': calllog.TailExit, '^': calllog.Arrive, '(': calllog.EnterArgs, '!': calllog.Custom, '?': calllog.Typed,
 	}
 	parts := []calllog.Part{{}}
 	now := uint64(100)
@@ -161,6 +161,10 @@ func TestRules(t *testing.T) {
 		{
 			name: "an orphan while calls since the border are open tells nothing", log: "+m || +b -x -b -x +c -c",
 			trie: "m 1 30 10 deduced 1; m/b 1 20 20; c 1 10 10", stats: "orphans 2 deduced 1 gaps 1",
+		},
+		{
+			name: "a block in which control arrives in a call that was open: it continues the stack", log: "+m +a || ^a -x -a -m",
+			trie: "m 1 50 20; m/a 1 30 30", stats: "orphans 1",
 		},
 		{
 			name: "no block, no gap", log: "+m +a | +b -b -x -a -m",

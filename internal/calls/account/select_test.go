@@ -132,3 +132,47 @@ func selectedTexts(rt *rapid.T, t *testing.T, log calllog.Log, want calllog.Sele
 	}
 	return texts
 }
+
+// TestSelectStacks checks that a selection of everything follows the stacks of a thread as the accounting does:
+// it has all calls that return, where and when they do.
+func TestSelectStacks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		parts := append(script("+z -z"), drawStacks(rt)...) // a thread with exits
+		steady(parts)
+		before := calllog.Exit
+		for i := range parts {
+			// A stack that begins otherwise than by a call is below none, and the selection does not say so, nor
+			// where events may be missing.
+			parts[i].Break = parts[i].Break && before != calllog.Suspend
+			parts[i].Events = slices.DeleteFunc(parts[i].Events, func(e calllog.Event) bool {
+				odd := before == calllog.Suspend && !e.Kind.IsEnter() && e.Kind < calllog.Suspend
+				if !odd {
+					before = e.Kind
+				}
+				return odd
+			})
+			for k := range parts[i].Events {
+				if e := &parts[i].Events[k]; i > 0 && e.Kind == calllog.Exit && rapid.IntRange(0, 9).Draw(rt, "arrival") == 0 {
+					e.Kind = calllog.Arrive
+				}
+			}
+		}
+		opt := Options{UpperBound: rapid.Bool().Draw(rt, "upper")}
+		log := memory(parts)
+		got := make(map[string]int)
+		for _, text := range callTexts(rt, t, calllog.Select(log, calllog.Selection{UpperBound: opt.UpperBound}), opt) {
+			got[text]++
+		}
+		for c, err := range Calls(t.Context(), log, 0, opt) {
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if text := callText(c, c.Depth, 0, math.MaxUint64); c.End == Returned {
+				if got[text]--; got[text] < 0 {
+					rt.Fatalf("%s is not in the selection", text)
+				}
+			}
+		}
+	})
+}

@@ -129,10 +129,10 @@ func (r *replayer) tailedEnter(e *calllog.Event, t uint64, args []uint64) {
 		r.chunk.leave(r, t)
 		return
 	}
-	n := len(r.stack)
+	n := len(r.stack.Frames)
 	r.enter(e, t, args)
-	if len(r.stack) > n {
-		r.stack[n].tailed, r.stack[n].inferred = false, inferred
+	if len(r.stack.Frames) > n {
+		r.stack.Frames[n].Data.inferred = inferred
 	}
 }
 
@@ -142,7 +142,7 @@ func (r *replayer) tailedExit(fn calllog.FuncID, t uint64, how End) {
 	switch {
 	case how == arrived:
 		r.exit(fn, t, how)
-	case !r.onTop(fn) && !r.reach(fn, t, how): // it belongs to no call
+	case !r.stack.OnTop(fn) && !r.reach(fn, t, how): // it belongs to no call
 	case r.tails.holds(how):
 		r.hold(t, how)
 	default:
@@ -167,8 +167,9 @@ func (r *replayer) precede(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 // follow handles an enter of fn at time t directly after a held exit: it leaves the ended frame on the stack as
 // the caller, or removes it. False means that the event does not belong to this chunk.
 func (r *replayer) follow(fn calllog.FuncID, t uint64) (inferred, ok bool) {
-	top := len(r.stack) - 1
-	how := r.tails.after(r.stack[top].fn, fn)
+	stack := r.stack.Frames
+	top := len(stack) - 1
+	how := r.tails.after(stack[top].Func, fn)
 	if how == called {
 		r.settle()
 		return false, true
@@ -177,21 +178,19 @@ func (r *replayer) follow(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 	if r.chunk != nil && base == 0 && (how == either || r.chunk.continues()) {
 		return false, false
 	}
-	if how == either && base > 0 && !r.tails.Code.MayCall(r.stack[base-1].fn, fn) {
+	if how == either && base > 0 && !r.tails.Code.MayCall(stack[base-1].Func, fn) {
 		how = jumped
 	}
-	if how != jumped || circle || len(r.stack) >= r.opt.depth {
+	if how != jumped || circle || r.stack.Full() {
 		r.stats.TailsLeft++
 		r.settle()
 		return false, true
 	}
 	r.stats.TailCalls++
-	r.tails.held, r.stack[top].tailed = false, true
-	if r.open != nil {
-		r.open[r.stack[top].fn]--
-	}
+	r.tails.held = false
+	r.stack.Jump(top)
 	for i := base; t > r.tails.at && i <= top; i++ {
-		r.stack[i].start += t - r.tails.at
+		stack[i].Data.start += t - r.tails.at
 	}
 	return true, true
 }
@@ -199,9 +198,10 @@ func (r *replayer) follow(fn calllog.FuncID, t uint64) (inferred, ok bool) {
 // chain returns the beginning of the chain of tail calls that ends at a height of the stack, and whether fn is
 // in it.
 func (r *replayer) chain(top int, fn calllog.FuncID) (base int, circle bool) {
-	circle = r.stack[top].fn == fn
-	for base = top; base > 0 && r.stack[base-1].tailed; base-- {
-		circle = circle || r.stack[base-1].fn == fn
+	stack := r.stack.Frames
+	circle = stack[top].Func == fn
+	for base = top; base > 0 && stack[base-1].Jumped; base-- {
+		circle = circle || stack[base-1].Func == fn
 	}
 	return base, circle
 }
@@ -211,10 +211,10 @@ func (r *replayer) release(end uint64, how End) {
 	if how == Returned {
 		how = Tail
 	}
-	for n := len(r.stack); n > 0 && r.stack[n-1].tailed; n-- {
+	for n := len(r.stack.Frames); n > 0 && r.stack.Frames[n-1].Jumped; n-- {
 		r.leave(end, how)
 	}
-	if c := r.chunk; c != nil && len(r.stack) == 0 && c.continues() {
+	if c := r.chunk; c != nil && len(r.stack.Frames) == 0 && c.continues() {
 		c.resume(end, how)
 	}
 }
