@@ -60,6 +60,7 @@ type Set struct {
 	places  []*keptPlaces
 	tails   tailPlaces
 
+	// Replay accounts for a log. It may be replaced, by account.RunRecursive.
 	Replay func(context.Context, calllog.Log, account.Options) (*account.Result, error)
 }
 
