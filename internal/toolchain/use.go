@@ -80,9 +80,13 @@ func (u *useOptions) load() (*prof.Profile, error) {
 
 // useBuild holds what a compiler or linker needs to build with a profile.
 type useBuild struct {
-	dir  string // in the cache
-	opts useOptions
+	dir     string // in the cache
+	opts    useOptions
+	windows bool // functions get an order, and are not split: that would need chained entries in the unwind table
 }
+
+// useWindows is a file in the directory for a compiler whose target is Windows.
+const useWindows = "windows"
 
 // prepareUse returns the directory for a compiler and a profile, which it
 // fills on first use.
@@ -93,7 +97,9 @@ func prepareUse(ctx context.Context, c Compiler, opts ShimOptions) (*useBuild, e
 	if err != nil {
 		return nil, err
 	}
-	return &useBuild{dir: dir, opts: *opts.Use}, nil
+	b := &useBuild{dir: dir, opts: *opts.Use, windows: Exists(filepath.Join(dir, useWindows))}
+	b.opts.NoSplit = b.opts.NoSplit || b.windows
+	return b, nil
 }
 
 // fillUse puts the stand-in for the assembler and the profile into tmp.
@@ -120,6 +126,9 @@ func fillUse(ctx context.Context, tmp, self string, c Compiler, opts ShimOptions
 	if opts.Prove && opts.Machine != machine.X86_64 {
 		return verb.Usagef("--prove supports x86-64 only")
 	}
+	if opts.Object == asm.COFF {
+		return os.WriteFile(filepath.Join(tmp, useWindows), nil, 0o644)
+	}
 	if err := opts.findAssembler(ctx, c, self); err != nil {
 		return err
 	}
@@ -139,9 +148,9 @@ func (e otherMachine) Error() string { return string(e) }
 
 // setMachine records the machine of a compiler's target. It must be that of the profile.
 func (opts *ShimOptions) setMachine(target string) error {
-	opts.Machine = driver.MachineOf(target)
-	if driver.ObjectOf(target) == asm.COFF {
-		return otherMachine(fmt.Sprintf("programs for Windows (%s) cannot be built by a profile yet: build them without --use", target))
+	opts.Machine, opts.Object = driver.MachineOf(target), driver.ObjectOf(target)
+	if opts.Object == asm.COFF && (opts.Machine != machine.X86_64 || opts.Use.FastStart || opts.Prove) {
+		return otherMachine(fmt.Sprintf("programs for Windows (%s) are built by a profile on x86-64 only, without --fast-start and --prove", target))
 	}
 	if of := opts.Use.Machine; of != "" && of != opts.Machine.String() {
 		return otherMachine(fmt.Sprintf("%s is a profile of %s, and the compiler is for %s: record one of that machine", filepath.Base(opts.Use.Profile), of, cmp.Or(target, opts.Machine.String())))
@@ -187,6 +196,9 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 			inputs = driverInputs(cmd)
 		}
 		linker = c.Linker(ctx, cmd)
+		if b.windows && linker.Kind == linkorder.LLD && c.Family != driver.Clang {
+			linker.Err = errors.New("lld moves functions for Windows in objects by clang only: link with GNU ld")
+		}
 		if link, err = b.linkArgs(s, linker, cmd.Output, inputs); err != nil {
 			return err
 		}
@@ -244,6 +256,9 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string, input
 	var format linkorder.Format
 	if err == nil {
 		format, err = l.Kind.Format(l.Version)
+	}
+	if err == nil && b.windows {
+		format = format.ForWindows()
 	}
 	if err != nil {
 		return nil, noteKept(s, output, functionsKept, err.Error())

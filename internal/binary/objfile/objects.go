@@ -113,6 +113,9 @@ func readObject(r *io.SectionReader) (*Object, error) {
 	if isMachO(h[:n]) {
 		return readMachOObject(r)
 	}
+	if isPE(h[:n]) {
+		return readPEObject(r)
+	}
 	if err != nil || string(h[:4]) != elf.ELFMAG || !readable(h[:]) {
 		return nil, ErrNoObject
 	}

@@ -75,6 +75,34 @@ type peFile struct {
 
 // readPEModule reads a program or a DLL for Windows.
 func readPEModule(r io.ReaderAt, size uint64) (*module, error) {
+	f, err := readPETables(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if funcs := f.functions(); len(funcs) > 0 {
+		f.m.addSymbols(funcs)
+	}
+	return f.m, nil
+}
+
+// readPEObject reads the functions of a program or a DLL.
+func readPEObject(r *io.SectionReader) (*Object, error) {
+	f, err := readPETables(r, uint64(r.Size()))
+	if err != nil {
+		return nil, err
+	}
+	o := &Object{Linked: true, Machine: machineName(f.m.Machine)}
+	for _, fn := range f.functions() {
+		o.Funcs = append(o.Funcs, ObjectFunc{
+			Symbol: Symbol{fn.name, fn.addr, fn.size}, Section: f.m.Sections[fn.section].Name, Index: uint32(fn.section),
+			Local: fn.bind == elf.STB_LOCAL, Source: fn.source,
+		})
+	}
+	return o, nil
+}
+
+// readPETables reads the tables of a program or a DLL.
+func readPETables(r io.ReaderAt, size uint64) (*peFile, error) {
 	f := &peFile{headers: headers{r: r, size: size, order: binary.LittleEndian, word: 8}, m: &module{
 		Type: elf.ET_DYN, Machine: elf.EM_X86_64, word: 8, identity: peIdentity, Sections: []*section{{}},
 	}}
@@ -87,13 +115,7 @@ func readPEModule(r io.ReaderAt, size uint64) (*module, error) {
 			return nil, err
 		}
 	}
-	if err := f.readIdentity(); err != nil {
-		return nil, err
-	}
-	if funcs := f.functions(); len(funcs) > 0 {
-		f.m.addSymbols(funcs)
-	}
-	return f.m, nil
+	return f, f.readIdentity()
 }
 
 // readHeaders reads the headers of the file and the symbols, and returns the section headers.

@@ -31,8 +31,8 @@ type linkFlags struct {
 
 func (f *linkFlags) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.format, "format", "", "`format` of the file: lld, ld64, gold, ld, ld-script or auto (default \"lld\", with --linker \"auto\")")
-	verb.Values(c, "format", linkorder.FormatLLD, linkorder.FormatLD64, linkorder.FormatGold, linkorder.FormatLD, linkorder.FormatLDScript, "auto")
+	fl.StringVar(&f.format, "format", "", "`format` of the file: lld, ld64, gold, ld, ld-script, lld-link, pe-script or auto (default \"lld\", with --linker \"auto\")")
+	verb.Values(c, "format", linkorder.FormatLLD, linkorder.FormatLD64, linkorder.FormatGold, linkorder.FormatLD, linkorder.FormatLDScript, linkorder.FormatLLDLink, linkorder.FormatPEScript, "auto")
 	fl.StringVar(&f.linker, "linker", "", "write the format of this linker: a `path`, or a name as for -fuse-ld")
 	fl.StringVar(&f.binary, "binary", "", "the `program` to be ordered, from the last link, with symbols")
 	verb.Hide(c, "binary")

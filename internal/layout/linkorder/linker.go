@@ -21,13 +21,15 @@ const (
 	FormatGold     Format = "gold"      // section names, for gold --section-ordering-file
 	FormatLD       Format = "ld"        // statements of .text, for GNU ld --section-ordering-file, from 2.43 on
 	FormatLDScript Format = "ld-script" // a linker script for -T, for any GNU ld
+	FormatLLDLink  Format = "lld-link"  // symbols, for /order of lld-link and of lld for Windows
+	FormatPEScript Format = "pe-script" // a linker script for -T, for GNU ld that makes programs for Windows
 )
 
 // formatNames lists the names that ParseFormat accepts. symbols and sections name the content
 // of the lines, for users who do not know a linker's name.
 var formatNames = map[string]Format{
 	"lld": FormatLLD, "symbols": FormatLLD, "ld64": FormatLD64, "ld64.lld": FormatLD64,
-	"gold": FormatGold, "sections": FormatGold, "ld": FormatLD, "ld-script": FormatLDScript,
+	"gold": FormatGold, "sections": FormatGold, "ld": FormatLD, "ld-script": FormatLDScript, "pe-script": FormatPEScript, "lld-link": FormatLLDLink,
 }
 
 var errMold = errors.New("mold does not support order files: link with lld (-fuse-ld=lld), GNU ld or gold")
@@ -40,7 +42,7 @@ func ParseFormat(name string) (Format, error) {
 	if name == string(Mold) {
 		return "", errMold
 	}
-	return "", fmt.Errorf("unknown format %q: must be auto, lld (or symbols), ld64, gold (or sections), ld or ld-script", name)
+	return "", fmt.Errorf("unknown format %q: must be auto, lld (or symbols), ld64, gold (or sections), ld, ld-script, lld-link or pe-script", name)
 }
 
 // Linker is a linker program.
@@ -121,6 +123,14 @@ func (l Linker) Format(v Version) (Format, error) {
 	return "", errors.New("unknown linker: must be lld, GNU ld, gold or ld64")
 }
 
+// ForWindows returns the format by which the linker that has format f orders a program for Windows.
+func (f Format) ForWindows() Format {
+	if f == FormatLLD {
+		return FormatLLDLink
+	}
+	return FormatPEScript
+}
+
 // PacksRelocations reports whether the linker makes packed relocations (DT_RELR) that a libc which cannot read them refuses.
 // GNU ld does so for x86-64.
 func (l Linker) PacksRelocations(v Version, x64 bool) bool {
@@ -134,11 +144,13 @@ func (f Format) Args(path string) []string {
 	case FormatLLD:
 		// The report already lists the names that no longer exist.
 		return append(forLinker("--symbol-ordering-file="+path), forLinker("--no-warn-symbol-ordering")...)
+	case FormatLLDLink:
+		return append(forLinker("-Xlink=/order:@"+path), forLinker("-Xlink=/ignore:4037")...)
 	case FormatLD64:
 		return append(forLinker("-order_file"), forLinker(path)...)
 	case FormatGold, FormatLD:
 		return forLinker("--section-ordering-file=" + path)
-	case FormatLDScript:
+	case FormatLDScript, FormatPEScript:
 		return append(forLinker("-T"), forLinker(path)...)
 	}
 	return nil

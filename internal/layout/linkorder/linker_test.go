@@ -77,6 +77,20 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+// TestForWindows has the arguments for programs for Windows.
+func TestForWindows(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[Format][]string{
+		FormatLLD:      {"-Wl,-Xlink=/order:@a.order", "-Wl,-Xlink=/ignore:4037"},
+		FormatLDScript: {"-Wl,-T", "-Wl,a.order"},
+		FormatLD:       {"-Wl,-T", "-Wl,a.order"},
+	} {
+		if got := format.ForWindows().Args("a.order"); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", format, got, want)
+		}
+	}
+}
+
 func TestParseFormat(t *testing.T) {
 	t.Parallel()
 	if f, err := ParseFormat("sections"); f != FormatGold || err != nil {

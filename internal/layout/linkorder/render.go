@@ -12,7 +12,7 @@ import (
 // .text.
 func Render(f Format, entries []Entry) (text []byte, skipped []string) {
 	w := writer{seen: map[string]bool{}}
-	if f == FormatLD || f == FormatLDScript {
+	if f.isScript() {
 		w.script(f, entries)
 	} else {
 		for i := range entries {
@@ -32,7 +32,7 @@ type writer struct {
 func (w *writer) entry(f Format, e *Entry) {
 	var lines []string
 	switch f {
-	case FormatLLD:
+	case FormatLLD, FormatLLDLink:
 		lines = []string{e.Symbol}
 	case FormatLD64:
 		lines = ld64Lines(e)
@@ -40,6 +40,8 @@ func (w *writer) entry(f Format, e *Entry) {
 		lines = named(e.Sections)
 	case FormatLD, FormatLDScript:
 		lines = statements(e)
+	case FormatPEScript:
+		lines = statements(ofCOFF(e))
 	}
 	written := false
 	for _, line := range lines {
@@ -49,7 +51,7 @@ func (w *writer) entry(f Format, e *Entry) {
 		written = true
 		if !w.seen[line] {
 			w.seen[line] = true
-			if f == FormatLD || f == FormatLDScript {
+			if f.isScript() {
 				w.out.WriteString("    ")
 			}
 			w.out.WriteString(line)
@@ -61,6 +63,23 @@ func (w *writer) entry(f Format, e *Entry) {
 	}
 }
 
+// isScript reports whether the file has statements of GNU ld.
+func (f Format) isScript() bool { return f == FormatLD || f == FormatLDScript || f == FormatPEScript }
+
+// ofCOFF returns the entry with the names of sections in objects for Windows: that of a function is behind a $, but for those that
+// run at the start, often or seldom.
+func ofCOFF(e *Entry) *Entry {
+	out := *e
+	out.Sections = nil
+	for _, s := range e.Sections {
+		if s == ".text."+e.Symbol {
+			s = ".text$" + e.Symbol
+		}
+		out.Sections = append(out.Sections, s)
+	}
+	return &out
+}
+
 // spellable reports whether the format's reader interprets a line as intended. Only linker
 // scripts have quotes, which statements handles.
 func spellable(f Format, line string) bool {
@@ -70,7 +89,7 @@ func spellable(f Format, line string) bool {
 		}
 	}
 	switch f {
-	case FormatLLD:
+	case FormatLLD, FormatLLDLink:
 		return line == strings.TrimSpace(line) && line != "" && line[0] != '#'
 	case FormatLD64:
 		return !strings.Contains(line, "#")
@@ -167,12 +186,17 @@ func asGlob(name string) string {
 // script writes the statements in an output section, which is the format of
 // --section-ordering-file. A script for -T needs more: what it inserts is matched before the
 // default script, but creates a second .text beside the default one unless it contains all
-// input sections of the default one.
+// input sections of the default one. For Windows the functions have a section of their own, behind .text: the linker makes an invalid
+// program of two with one name, and crashes if it is in front.
 func (w *writer) script(f Format, entries []Entry) {
-	if f == FormatLDScript {
-		w.out.WriteString("SECTIONS\n{\n")
+	switch f {
+	case FormatLD:
+		w.out.WriteString("  .text :\n  {\n")
+	case FormatLDScript:
+		w.out.WriteString("SECTIONS\n{\n  .text :\n  {\n")
+	case FormatPEScript:
+		w.out.WriteString("SECTIONS\n{\n  .texto BLOCK(__section_alignment__) :\n  {\n")
 	}
-	w.out.WriteString("  .text :\n  {\n")
 	for i := range entries {
 		w.entry(f, &entries[i])
 	}
@@ -180,8 +204,11 @@ func (w *writer) script(f Format, entries []Entry) {
 		w.out.WriteString(rest)
 	}
 	w.out.WriteString("  }\n")
-	if f == FormatLDScript {
+	switch f {
+	case FormatLDScript:
 		w.out.WriteString("}\nINSERT BEFORE .fini;\n")
+	case FormatPEScript:
+		w.out.WriteString("}\nINSERT AFTER .text;\n")
 	}
 }
 

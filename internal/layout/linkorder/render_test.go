@@ -41,6 +41,10 @@ func TestRender(t *testing.T) {
 	if s := string(got); !strings.HasPrefix(s, "SECTIONS\n{\n  .text :\n") || !strings.HasSuffix(s, "  }\n}\nINSERT BEFORE .fini;\n") {
 		t.Errorf("ld-script:\n%s", s)
 	}
+	got, _ = Render(FormatPEScript, []Entry{{Symbol: "step", Sections: []string{".text.step", ".text.startup.step"}}})
+	if want := "SECTIONS\n{\n  .texto BLOCK(__section_alignment__) :\n  {\n    *(.text$step)\n    *(.text.startup.step)\n  }\n}\nINSERT AFTER .text;\n"; string(got) != want {
+		t.Errorf("pe-script:\n%s\nwant\n%s", got, want)
+	}
 }
 
 // FuzzRender checks names from files of unknown origin: no name may end its line or its

@@ -46,7 +46,7 @@ func (r *Resolution) inseparable(f Format) []string {
 		switch f {
 		case FormatLD64:
 			told = e.Local && (e.Object.Leaf != "" || e.Source != "")
-		case FormatLD, FormatLDScript:
+		case FormatLD, FormatLDScript, FormatPEScript:
 			told = e.Object.Path != "" || !e.SharedSection
 		case FormatGold:
 			told = !e.SharedSection
