@@ -95,6 +95,9 @@ func (l *startLink) whyUnpacked(ctx context.Context) string {
 // embed links with the C++ library inside. It returns why the module may not be linked so, "" if it may be.
 func (l *startLink) embed(ctx context.Context, mixed *mixedLink) (why string, err error) {
 	cmd, s := l.in.cmd, l.in.streams
+	if slices.Contains(cmd.Sources, "-") {
+		return "the link may have to be done twice, and its source is standard input", nil
+	}
 	for _, archive := range []string{"libstdc++.a", "libgcc_eh.a"} {
 		if l.fileOf(ctx, archive) == "" {
 			return archive + " is not installed", nil
@@ -109,22 +112,20 @@ func (l *startLink) embed(ctx context.Context, mixed *mixedLink) (why string, er
 	if code := verb.ExitError(0); errors.As(err, &code) && int(code) < interruptedBy {
 		return "the link fails with it inside", nil
 	}
-	if err != nil {
-		return "", err
+	if err == nil {
+		if why := l.whyShared(ctx, cmp.Or(cmd.Output, "a.out")); why != "" {
+			return why, nil
+		}
+		err = logStart(cmd.Output, embedded)
 	}
-	if why := l.whyShared(ctx, cmp.Or(cmd.Output, "a.out")); why != "" {
-		return why, nil
-	}
-	_, err = out.WriteTo(s.Out)
-	_, err2 := messages.WriteTo(s.Err)
-	return "", errors.Join(err, err2, logStart(cmd.Output, embedded))
+	_, err2 := out.WriteTo(s.Out)
+	_, err3 := messages.WriteTo(s.Err)
+	return "", cmp.Or(err, err2, err3)
 }
 
-// loading are functions by whose use other code of C++ comes into a process, or by which the C library loads the unwinder.
-var loading = map[string]string{
-	"dlopen": "loads libraries", "dlmopen": "loads libraries",
-	"pthread_cancel": "ends threads by unwinding", "pthread_exit": "ends threads by unwinding",
-}
+// loading are functions by whose use other code of C++ comes into a process. Libraries load what does not know the program;
+// but the unwinder that the C library loads to end a thread meets the functions of the program, whoever ends it.
+var loading, unwinding = []string{"dlopen", "dlmopen"}, []string{"pthread_cancel", "pthread_exit"}
 
 // cxxRuntime are libraries of which a process shall have one copy.
 var cxxRuntime = []string{"libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libunwind.so"}
@@ -136,10 +137,11 @@ func (l *startLink) whyShared(ctx context.Context, path string) string {
 	if err != nil {
 		return err.Error()
 	}
-	for _, name := range program.Imports {
-		if what := loading[name]; what != "" {
-			return fmt.Sprintf("the program %s (%s)", what, name)
-		}
+	if name := firstOf(program.Imports, loading); name != "" {
+		return fmt.Sprintf("the program loads libraries (%s)", name)
+	}
+	if name := firstOf(program.Imports, unwinding); name != "" {
+		return fmt.Sprintf("the program ends threads by unwinding (%s)", name)
 	}
 	if why := l.whyNeeded(ctx, path, program); why != "" {
 		return why
@@ -148,6 +150,14 @@ func (l *startLink) whyShared(ctx context.Context, path string) string {
 		if strings.HasPrefix(name, "__cxa_") || strings.HasPrefix(name, "__gxx_") || strings.HasPrefix(name, "_Znw") {
 			return "the program exports it (-rdynamic)"
 		}
+	}
+	return ""
+}
+
+// firstOf returns the first of names that is one of some, "" if none is.
+func firstOf(names, some []string) string {
+	if i := slices.IndexFunc(names, func(n string) bool { return slices.Contains(some, n) }); i >= 0 {
+		return names[i]
 	}
 	return ""
 }
@@ -173,7 +183,10 @@ func (l *startLink) whyNeeded(ctx context.Context, path string, program *objfile
 			at := l.library(ctx, name, queue[0].path, queue[0].Paths)
 			library, err := objfile.ReadDynamic(at)
 			if err != nil {
-				return fmt.Sprintf("%s, which %s needs, was not found", name, filepath.Base(queue[0].path))
+				return fmt.Sprintf("%s, which %s needs, was not found", filepath.Base(name), filepath.Base(queue[0].path))
+			}
+			if called := firstOf(library.Imports, unwinding); called != "" {
+				return fmt.Sprintf("%s ends threads by unwinding (%s)", filepath.Base(name), called)
 			}
 			queue = append(queue, user{at, library})
 		}
@@ -193,6 +206,9 @@ func (l *startLink) library(ctx context.Context, name, from string, paths []stri
 	for _, in := range inputs {
 		if filepath.Base(in.Name) == name {
 			return in.Name
+		}
+		if strings.Contains(filepath.Base(in.Name), ".so") { // by its file: the name that is needed may be beside it
+			given = append(given, filepath.Dir(in.Name))
 		}
 	}
 	for _, dir := range append(dirs, given...) {
