@@ -2,7 +2,8 @@ package sample
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Counts are the executions in one calling context. Addresses are those of a binary, relative to an origin that
@@ -30,10 +31,10 @@ type BranchCount struct {
 // Sort sorts the ranges and branches by address. Addresses are compared as signed numbers: a branch from
 // outside of the binary, whose relative address is below zero, comes first.
 func (c *Counts) Sort() {
-	slices.SortFunc(c.Ranges, func(a, b RangeCount) int {
+	stablesort.Func(c.Ranges, func(a, b RangeCount) int {
 		return cmp.Or(compare(a.First, b.First), compare(a.Last, b.Last))
 	})
-	slices.SortFunc(c.Branches, func(a, b BranchCount) int {
+	stablesort.Func(c.Branches, func(a, b BranchCount) int {
 		return cmp.Or(compare(a.From, b.From), compare(a.To, b.To))
 	})
 }

@@ -241,7 +241,7 @@ func (x *extWriter) contextTable(list []Context) []byte {
 // body writes a function, including the functions inlined into it.
 func (x *extWriter) body(key uint64, s *Samples) {
 	x.put(key, s.Total(), uint64(len(s.Body)))
-	for _, at := range slices.SortedFunc(maps.Keys(s.Body), comparePlaces) {
+	for _, at := range stablesort.Sorted(maps.Keys(s.Body), comparePlaces) {
 		l := s.Body[at]
 		x.put(uint64(at.Offset), uint64(at.Discriminator), l.Count, uint64(len(l.Callees)))
 		for _, name := range slices.Sorted(maps.Keys(l.Callees)) {
@@ -249,7 +249,7 @@ func (x *extWriter) body(key uint64, s *Samples) {
 		}
 	}
 	x.put(uint64(s.copies()))
-	for _, at := range slices.SortedFunc(maps.Keys(s.Inlined), comparePlaces) {
+	for _, at := range stablesort.Sorted(maps.Keys(s.Inlined), comparePlaces) {
 		for _, name := range slices.Sorted(maps.Keys(s.Inlined[at])) {
 			x.put(uint64(at.Offset), uint64(at.Discriminator))
 			x.body(x.names[name], s.Inlined[at][name])
@@ -277,7 +277,7 @@ func (x *extWriter) metadata(key uint64, s *Samples, probes bool) {
 		return
 	}
 	x.put(uint64(s.copies()))
-	for _, at := range slices.SortedFunc(maps.Keys(s.Inlined), comparePlaces) {
+	for _, at := range stablesort.Sorted(maps.Keys(s.Inlined), comparePlaces) {
 		for _, name := range slices.Sorted(maps.Keys(s.Inlined[at])) {
 			x.put(uint64(at.Offset), uint64(at.Discriminator))
 			x.metadata(x.names[name], s.Inlined[at][name], probes)

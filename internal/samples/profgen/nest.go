@@ -3,10 +3,10 @@ package profgen
 import (
 	"cmp"
 	"maps"
-	"slices"
 
 	"github.com/cairnprof/cairn/format/pseudoprobe"
 	"github.com/cairnprof/cairn/format/sampleprof"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Nest converts contexts to a profile in which callees are nested at their call sites, as if
@@ -28,7 +28,7 @@ func Nest(contexts []sampleprof.Context) sampleprof.Profile {
 
 // nest nests the callees of n in the samples of n.
 func (n *node) nest(out sampleprof.Profile) {
-	for _, f := range slices.SortedFunc(maps.Keys(n.next), frame.compareHashes) {
+	for _, f := range stablesort.Sorted(maps.Keys(n.next), frame.compareHashes) {
 		child := n.next[f]
 		child.nest(out)
 		switch {

@@ -7,6 +7,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/controlflow"
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 type ref = machinecode.Ref
@@ -97,7 +98,7 @@ func (e *edges) merged(place func(at ref) uint64) edges {
 func newEdges(out [][]edge) edges {
 	e := edges{out, make([][]function, len(out))}
 	for f := range out {
-		slices.SortFunc(out[f], func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to)) })
+		stablesort.Func(out[f], func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.to, b.to)) })
 		out[f] = slices.Compact(out[f])
 		for _, x := range out[f] {
 			e.in[x.to] = append(e.in[x.to], function(f))
