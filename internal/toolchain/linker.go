@@ -54,6 +54,13 @@ func LinkerOfDriver(ctx context.Context, path string, args []string) FoundLinker
 	if l.Kind, l.Version = linkorder.DetectLinker(string(out)); l.Kind != "" {
 		return l
 	}
+	apple := exec.CommandContext(ctx, path, append(args[:len(args)-1:len(args)-1], "-Wl,-v")...)
+	if said, _ := apple.CombinedOutput(); len(said) > 0 { // Apple's linker knows only this option
+		if l.Kind, l.Version = linkorder.DetectLinker(string(said)); l.Kind == linkorder.LD64 {
+			return l
+		}
+		l.Kind, l.Version = "", linkorder.Version{}
+	}
 	if l.Err = fmt.Errorf("cannot find out which linker %s starts", cmd); err != nil {
 		l.Err = fmt.Errorf("%w (%w)", l.Err, err)
 	}

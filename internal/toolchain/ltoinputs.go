@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -151,6 +152,9 @@ func bitcodeOf(r *io.SectionReader, fat bool) ([]byte, error) {
 func hasBitcode(cmd *driver.Command) bool {
 	inputs, dirs := cmd.Inputs()
 	for _, input := range inputs {
+		if slices.Contains(cmd.Codes, input.Name) {
+			continue // clang compiles it
+		}
 		paths := []string{input.Name}
 		if input.Lib {
 			paths = nil

@@ -2,6 +2,7 @@ package x86
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 )
@@ -27,7 +28,7 @@ func (m Machine) Classify(mnemonic, rest []byte) (asm.Flow, []byte) {
 		}
 	case 'c':
 		if s := string(mnemonic); s == "call" || s == "callq" {
-			return asm.FlowCall, asm.Operand(rest)
+			return asm.FlowCall, bare(asm.Operand(rest))
 		}
 	case 'e':
 		if string(mnemonic) == "endbr64" {
@@ -77,11 +78,25 @@ func (Machine) IsTrap(mnemonic []byte) bool {
 func classifyJump(mnemonic, rest []byte) (asm.Flow, []byte) {
 	switch string(mnemonic) {
 	case "jmp", "jmpq":
-		return asm.FlowJump, asm.Operand(rest)
+		return asm.FlowJump, bare(asm.Operand(rest))
 	case "jrcxz", "jecxz":
 		return asm.FlowShort, asm.Operand(rest)
 	}
-	return asm.FlowBranch, asm.Operand(rest)
+	return asm.FlowBranch, bare(asm.Operand(rest))
+}
+
+// bare returns an operand without the parentheses around a name that begins with $, as all names of Swift do: LLVM writes
+// them, as such a name alone is a number.
+func bare(op []byte) []byte {
+	at := bytes.IndexByte(op, '(')
+	if at < 0 || at > 1 || at+1 == len(op) || op[at+1] != '$' {
+		return op
+	}
+	name, rest, ok := bytes.Cut(op[at+1:], []byte(")"))
+	if !ok {
+		return op
+	}
+	return slices.Concat(op[:at], name, rest)
 }
 
 // Callee is that of asm.Machine.

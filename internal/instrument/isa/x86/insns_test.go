@@ -17,6 +17,12 @@ func TestClassify(t *testing.T) {
 		{"call *%rax", asm.FlowCall, "*%rax"},
 		{"call *foo@GOTPCREL(%rip)", asm.FlowCall, "*foo@GOTPCREL(%rip)"},
 		{"notrack call *%rax", asm.FlowCall, "*%rax"},
+		{"callq\t($s4main3addyS2iF)", asm.FlowCall, "$s4main3addyS2iF"},
+		{"callq\t($s4main3addyS2iF)@PLT", asm.FlowCall, "$s4main3addyS2iF@PLT"},
+		{"callq\t*($s4main3addyS2iF)@GOTPCREL(%rip)", asm.FlowCall, "*$s4main3addyS2iF@GOTPCREL(%rip)"},
+		{"jmp\t($s4main3addyS2iF)                # TAILCALL", asm.FlowJump, "$s4main3addyS2iF"},
+		{"jne\t($s4main3addyS2iF)", asm.FlowBranch, "$s4main3addyS2iF"},
+		{"jmp\t*($s4main5tableSivp)", asm.FlowJump, "*$s4main5tableSivp"},
 		{"cmovne %eax, %ebx", asm.FlowNext, ""},
 		{"jmp .L3", asm.FlowJump, ".L3"},
 		{"jmp\t.L3 # comment", asm.FlowJump, ".L3"},
@@ -56,7 +62,7 @@ func TestClassify(t *testing.T) {
 func TestCallee(t *testing.T) {
 	t.Parallel()
 	for operand, want := range map[string]string{
-		"foo": "foo", "foo@PLT": "foo", "*foo@GOTPCREL(%rip)": "foo", `"odd name"@PLT`: "", `"quoted"`: "quoted",
+		"foo": "foo", "foo@PLT": "foo", "*foo@GOTPCREL(%rip)": "foo", "$s4main3addyS2iF@PLT": "$s4main3addyS2iF", "*$s4main3addyS2iF@GOTPCREL(%rip)": "$s4main3addyS2iF", `"odd name"@PLT`: "", `"quoted"`: "quoted",
 		"_ZN3app5firstEi": "_ZN3app5firstEi", "größe": "größe", "foo.part.0": "foo.part.0",
 		"*%rax": "", "*foo(%rip)": "", "*8(%rax)": "", "foo+4": "", "": "", "1f": "1f",
 		".Lfoo$local": "foo", ".L_Z3foov$local": "_Z3foov", ".L3": ".L3", "foo$local": "foo$local",
