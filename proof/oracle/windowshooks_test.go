@@ -192,6 +192,9 @@ func (w *windows) hookLeaves(t *testing.T, hooks string) {
 			outer, " > catcher timed > through timed > thrower timed, through ended, catcher ended",
 			" > lander timed", " > grows timed", " > vectors timed", " > many timed", outer, outer,
 		}},
+		{"-finstrument-functions -finstrument-functions-exclude-file-list=/usr", "windowshooks/hosted.cpp", []string{
+			outer, " > catcher timed > thrower timed, catcher ended", " > many timed > stall timed, many ended",
+		}},
 		{"-pg -mfentry", "windowshooks/entries.c", []string{" > outer timed"}},
 	} {
 		plain, program := filepath.Join(dir, "plain.exe"), filepath.Join(dir, "leaves.exe")
