@@ -57,7 +57,6 @@ func TestWriteFileKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-
 func TestWriteFileErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -26,11 +26,13 @@ func TestWindowsCalls(t *testing.T) {
 		t.Run("calls-"+mode, func(t *testing.T) { w.calls(t, mode) })
 		t.Run("steps-"+mode, func(t *testing.T) { w.steps(t, mode) })
 		t.Run("plugins-"+mode, func(t *testing.T) { w.pluginCalls(t, mode) })
+		t.Run("fibers-"+mode, func(t *testing.T) { w.fibers(t, mode) })
+		t.Run("seh-"+mode, func(t *testing.T) { w.structured(t, mode) })
 	}
 }
 
 // ownCall is a function of the programs of testdata/windowscalls and windowsspikes.
-var ownCall = regexp.MustCompile(`^(main$|(fib|even|odd|shapes|deepest|guard|descend|catches|rethrows|leap|lands|work|briefly|Square::area|Line::area)\(|use$|plugin$)`)
+var ownCall = regexp.MustCompile(`^(main$|(fib|even|odd|shapes|deepest|guard|descend|catches|rethrows|leap|lands|work|briefly|Square::area|Line::area)\(|use$|plugin$|(step|yields|inner|first|second|drive|raises|faults|filter|counted|through|handles)$)`)
 
 // callRows returns the calls of each stack of a log, of which only functions of the program are left.
 func callRows(t *testing.T, logs string, programs ...string) map[string]uint64 {
@@ -106,6 +108,35 @@ func (w *windows) calls(t *testing.T, mode string) {
 			t.Errorf("only %d stacks", len(rows))
 		}
 	}
+}
+
+// fibers compares fibers with the same program for Linux, which switches by swapcontext.
+func (w *windows) fibers(t *testing.T, mode string) {
+	dir, source := t.TempDir(), filepath.Join("testdata", "windowscalls", "fibers.c")
+	elf, program, own, logs := filepath.Join(dir, "fibers"), filepath.Join(dir, "fibers.exe"), filepath.Join(dir, "linux"), filepath.Join(dir, "logs")
+	output(t, command(t, cairn, "cc", "--strict", "--mode", mode, "gcc", "-O0", "-g", "-o", elf, source))
+	cmd := command(t, elf)
+	cmd.Env = append(cmd.Env, "CAIRN_DIR="+own, "CAIRN_TRACE=file")
+	want := output(t, cmd)
+	output(t, command(t, cairn, "cc", "--strict", "--mode", mode, mingw+"gcc", "-O0", "-g", "-o", program, source))
+	got, _ := w.run(t, logs, program)
+	checkAnswer(t, got, want)
+	compareRows(t, "fibers", callRows(t, logs, program), callRows(t, own, elf))
+}
+
+// structured looks at structured exceptions, of which clang has the syntax: 16 calls of which every other raises one, half of
+// these by a fault. What runs in the midst of one is below the call that raised it, if that was no jump.
+func (w *windows) structured(t *testing.T, mode string) {
+	dir := t.TempDir()
+	program, logs := filepath.Join(dir, "seh.exe"), filepath.Join(dir, "logs")
+	output(t, command(t, cairn, "cc", "--strict", "--mode", mode, "clang-22", "--target=x86_64-w64-windows-gnu", "-fms-extensions", "-fuse-ld=lld",
+		"-Wno-unused-command-line-argument", "-O2", "-g", "-o", program, filepath.Join("testdata", "windowscalls", "seh.c")))
+	got, _ := w.run(t, logs, program)
+	checkAnswer(t, got, "808\n52\n")
+	compareRows(t, "structured exceptions", callRows(t, logs, program), map[string]uint64{
+		"main": 1, "main;handles": 1, "main;handles;through": 16, "main;handles;counted": 8, "main;handles;through;raises": 8, "main;handles;through;faults": 8,
+		"main;handles;through;filter": 4, "main;handles;through;faults;filter": 4, "main;handles;through;counted": 12, "main;handles;through;faults;counted": 4,
+	})
 }
 
 // pluginCalls loads DLLs again and again, from a program with and without probes, which is then ended by TerminateProcess.

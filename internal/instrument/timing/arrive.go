@@ -192,6 +192,9 @@ func (t *timer) scanPads() {
 			column = (column + 1) % 4
 		}
 	}
+	if t.isCOFF() {
+		t.scanScopes()
+	}
 	for name, block := range beside {
 		if t.pads[name] {
 			t.pads[block] = true

@@ -122,6 +122,24 @@ func (t *timer) nameLocals() {
 	}
 }
 
+// scanScopes finds the labels of blocks of __except. Each entry of a function's table of scopes has its bounds, the filter, and the
+// block, which is 0 for __finally.
+func (t *timer) scanScopes() {
+	in, column := false, 0
+	for line := range bytes.Lines(t.Unit.Src) {
+		s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
+		switch {
+		case s.Kind == asm.LineLabel:
+			in, column = bytes.HasPrefix(s.Word, []byte(".Llsda_begin")), 0
+		case in && s.Kind == asm.LineDirective && string(s.Word) == ".long":
+			if name, ok := bytes.CutSuffix(asm.Operand(s.Rest), []byte("@IMGREL")); ok && column == 3 {
+				t.pads[string(name)] = true
+			}
+			column = (column + 1) % 4
+		}
+	}
+}
+
 // A departure is a place from which a body is left.
 type departure struct {
 	at    int // offset of the epilogue

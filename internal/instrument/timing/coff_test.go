@@ -84,6 +84,10 @@ func TestCOFFCalls(t *testing.T) {
 			"\tmovq\t%r11, 64(%rsp)\n", "\tmovq\t64(%rsp), %r11\n\taddq\t$32, %rsp\n",
 		}},
 		{"a name that assemblers drop", "\t.def\tLf;\t.scl\t3;\t.type\t32;\t.endef\n" + strings.Replace(body+exit+"\tret\n"+end, "\tf\nf:", "\tLf\nLf:", 1), prof.ModeTrace, []string{"\t.def\tcairn$Lf; .scl 3; .type 32; .endef\ncairn$Lf:\n"}},
+		{"a block of __except", body + ".LBB0_6:\n\tcall\tg\n" + exit + "\tret\n\t.seh_handlerdata\n.Llsda_begin1:\n\t.long\t.Ltmp4@IMGREL # LabelStart\n\t.long\t.Ltmp5@IMGREL\n\t.long\t1\n\t.long\t.LBB0_6@IMGREL\n.Llsda_end1:\n\t.text\n" + end, prof.ModeStacks, []string{
+			".LBB0_6:\n\tleaq\t40(%rsp), %r11\n\tcall\t__cairn_tree_back_at\n",
+		}},
+		{"a switch of fibers", body + exit + "\trex.W jmp\t*__imp_SwitchToFiber(%rip)\t # 1\t[c=0 l=3]  *sibcall\n" + end, prof.ModeTrace, []string{"\trex.W jmp\t*__imp___cairn_switch_fiber(%rip)\t # 1"}},
 		{"the end of the process", body + "\tcall\tabort\n" + end, prof.ModeStacks, []string{"\tmovl\t$1, %r11d\n\tcall\t__cairn_tree_leave\n\tcall\tabort\n"}},
 	} {
 		unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(coffHead+test.text+"\t.ident\t\"GCC: (GNU) 12-posix\"\n"), machine.X86_64)
@@ -99,7 +103,9 @@ func TestCOFFCalls(t *testing.T) {
 				t.Errorf("%s: %q must be in\n%s", test.name, want, out)
 			}
 		}
-		assembleCOFF(t, test.name, out)
+		if test.name != "a block of __except" { // as clang writes it
+			assembleCOFF(t, test.name, out)
+		}
 	}
 }
 

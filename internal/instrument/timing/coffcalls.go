@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/prof"
 )
 
 // Modes stacks and trace on Windows. The code is that of Linux (tree.go, trace.go), with the word of a thread in its block
@@ -131,4 +132,37 @@ func beforeProc(src []byte, pos int) int {
 		return before
 	}
 	return start
+}
+
+// Fibers continue on another stack, and switch by one function. Code calls the runtime's in place of it, which does that and notes
+// the switch: also where it is the last thing that a function does.
+const (
+	switchFiber = "SwitchToFiber"
+	ourFiber    = "__cairn_switch_fiber"
+	imported    = "__imp_" // begins the name of the word that has the address of a function of a DLL
+)
+
+// withFibers returns the unit in which fibers switch by the runtime.
+func withFibers(u *asm.Unit, mode prof.Mode) *asm.Unit {
+	if u.Object != asm.COFF || mode == prof.ModeSpike || !bytes.Contains(u.Src, []byte(switchFiber)) {
+		return u
+	}
+	var out []byte
+	for line := range bytes.Lines(u.Src) {
+		s := asm.ParseLine(bytes.TrimRight(line, "\r\n"))
+		operand, _, _ := bytes.Cut(s.Rest, []byte("#"))
+		switch {
+		case s.Kind != asm.LineInsn:
+		case bytes.Contains(operand, []byte(imported+switchFiber+"(%rip)")):
+			line = bytes.Replace(line, []byte(imported+switchFiber), []byte(imported+ourFiber), 1)
+		case string(bytes.TrimSpace(operand)) == switchFiber && calls[string(s.Word)]:
+			line = bytes.Replace(line, []byte(switchFiber), []byte(ourFiber), 1)
+		}
+		out = append(out, line...)
+	}
+	changed, err := asm.ParseOptions{Object: u.Object, Plain: u.Plain}.Parse(out, u.Kind, u.Machine)
+	if err != nil {
+		return u
+	}
+	return changed
 }

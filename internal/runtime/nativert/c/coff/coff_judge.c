@@ -10,6 +10,10 @@ static struct thread *thread_of(struct process *p) {
   if (!t) return 0;
   t->tid = GetCurrentThreadId();
   t->stack_base[t->stacks++] = (u8 *)stack_base();
+  hold_thread(&t->handle);
+  t->older = load(&p->newest);
+  while (!__atomic_compare_exchange_n(&p->newest, &t->older, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
   add(&p->threads, 1);
   TlsSetValue(p->tls, t);
   return t;
@@ -140,20 +144,30 @@ static void left(struct process *p, struct thread *t, u64 sp) {
 static u64 log_moment(struct process *p) { return now(p); }
 static void module_goes(struct process *p, struct module *m) {}
 static void module_again(struct process *p, u32 number) {}
-static void write_mode(struct process *p, int final) {}
 static int start_mode(struct process *p) { return 1; }
 static void begin_thread(void) {}
+static int first_call(struct context *c, u64 at) { return 0; }
 
-/* end_thread frees the state of this thread. */
-static void end_thread(struct process *p) {
-  struct thread *t = TlsGetValue(p->tls);
-  if (!t || t->busy) return;
-  TlsSetValue(p->tls, 0);
-  for (struct open_calls *c = t->open_calls, *next; c; c = next) next = c->next, VirtualFree(c, 0, MEM_RELEASE);
-  VirtualFree(t, 0, MEM_RELEASE);
+/* free_threads frees the states of threads that have ended, but for the newest. Until then code that runs behind the end of
+ * a thread's own, as that of DLLs may, has its state. */
+static void free_threads(struct process *p) {
+  struct thread *before = load(&p->newest), *t;
+  while (before && (t = before->older)) {
+    if (!thread_ended(t->handle)) {
+      before = t;
+      continue;
+    }
+    before->older = t->older;
+    for (struct open_calls *c = t->open_calls, *next; c; c = next) next = c->next, VirtualFree(c, 0, MEM_RELEASE);
+    CloseHandle(t->handle);
+    VirtualFree(t, 0, MEM_RELEASE);
+  }
 }
 
-static int first_call(struct context *c, u64 at) { return 0; }
+/* write_mode is called by the clock's thread at each tick, and at the end. */
+static void write_mode(struct process *p, int final) {
+  if (!final && p->ticks % 128 == 0) free_threads(p);
+}
 
 /* note_exception notes what may leave calls, and names that threads are given. */
 static i32 note_exception(struct process *p, struct pointers *x) {

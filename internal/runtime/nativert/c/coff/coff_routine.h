@@ -50,3 +50,20 @@ static void set_last_error(u32 v) { __asm__ volatile("movl %0, %%gs:0x68" : : "r
           "call __cairn_do_" #name "\nmovq %rbp, %rsp\npopq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %r11\n"      \
           "popq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rbx\npopq %rdx\npopq %rcx\npopq %rax\n"        \
           "popq %rbp\nret\n.seh_endproc\n");
+
+#if CAIRN_MODE != LOG_MODE_SPIKE
+IMPORT(void, SwitchToFiber, void *);
+
+/* fiber_goes notes that this fiber does not run from now on, by the address of its frame, and returns what fiber_comes needs. */
+static void *fiber_goes(u64 frame);
+static void fiber_comes(u64 frame, void *what);
+
+/* __cairn_switch_fiber is what code calls in place of SwitchToFiber. */
+void __cairn_switch_fiber(void *fiber) {
+  u64 frame = (u64)__builtin_frame_address(0);
+  void *what = state ? fiber_goes(frame) : 0;
+  SwitchToFiber(fiber);
+  if (state) fiber_comes(frame, what);
+}
+void (*const __imp___cairn_switch_fiber)(void *) = __cairn_switch_fiber;
+#endif

@@ -209,9 +209,7 @@ static void life(const u8 *module, u32 reason, const void *always) {
     look(state);
   }
   if (reason == THREAD_ATTACH && has_clock) begin_thread();
-  if (reason != THREAD_DETACH || !state) return;
-  if (has_clock) thread_ends();
-  end_thread(state);
+  if (reason == THREAD_DETACH && has_clock) thread_ends();
 }
 
 #ifndef CAIRN_DLL

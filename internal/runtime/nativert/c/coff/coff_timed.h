@@ -112,7 +112,7 @@ enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
 enum { GRAIN = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
-enum { TIMED_ABI = 0x57430003 + (CAIRN_MODE << 8) };
+enum { TIMED_ABI = 0x57430004 + (CAIRN_MODE << 8) };
 
 /* A tick: the clock was set between these two times. */
 struct tick {
@@ -137,7 +137,8 @@ struct process {
   u32 rate, low; /* low: inline threshold in us */
   u8 off, ended, to_stderr, failed;
   u32 pid, tls, lock, threads;
-  u8 terminates; /* all other threads have been ended */
+  struct thread *newest; /* of those that have state in mode spike */
+  u8 terminates;         /* all other threads have been ended */
   u64 xsave; /* state to save; 0: fxsave */
 
   u64 ticks __attribute__((aligned(64)));
@@ -218,6 +219,8 @@ struct open_calls {
 };
 
 struct thread {
+  struct thread *older;
+  void *handle;
   u32 tid, busy, named;
   u64 calls;
   u32 opened, stacks;

@@ -19,12 +19,13 @@
 #define end __cairn_end
 #define end_open_calls __cairn_end_open_calls
 #define end_process __cairn_end_process
-#define end_thread __cairn_end_thread
 #define ends_word __cairn_ends_word
 #define enlarge __cairn_enlarge
 #define entered __cairn_entered
 #define evaluate __cairn_evaluate
 #define fail __cairn_fail
+#define fiber_comes __cairn_fiber_comes
+#define fiber_goes __cairn_fiber_goes
 #define find_child __cairn_find_child
 #define find_id __cairn_find_id
 #define find_section __cairn_find_section
@@ -34,6 +35,7 @@
 #define finish __cairn_finish
 #define first_call __cairn_first_call
 #define forget __cairn_forget
+#define free_threads __cairn_free_threads
 #define function_of __cairn_function_of
 #define get_context __cairn_get_context
 #define give __cairn_give
@@ -76,6 +78,7 @@
 #define make_window __cairn_make_window
 #define map_at __cairn_map_at
 #define map_next __cairn_map_next
+#define mark __cairn_mark
 #define may_unwind __cairn_may_unwind
 #define module_again __cairn_module_again
 #define module_goes __cairn_module_goes

@@ -78,7 +78,6 @@ static u64 next(struct process *p, u8 *old) {
 }
 
 static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
-static void end_thread(struct process *p) {}
 
 static void begin_thread(void) {
   if (!own_position) own_position = NO_EVENT;
@@ -101,6 +100,20 @@ static int start_mode(struct process *p) {
   p->trace.ring = VirtualAlloc(0, (p->trace.ring_chunks + 1) * sizeof(u8 *), MEM_RESERVE | MEM_COMMIT, READWRITE);
   return p->trace.sink && p->trace.ring;
 }
+
+/* mark stores an event of no function. */
+static void mark(u64 frame, u32 kind) {
+  u64 at = own_position;
+  at = (at & -(u64)GRAIN) | (u16)(at + LOG_EVENT_SIZE);
+  if (!(at % GRAIN)) at = next(state, (u8 *)at);
+  own_position = at;
+  ((u32 *)at)[-2] = (u32)(frame >> 4);
+  ((u32 *)at)[-1] = kind;
+}
+
+static void *fiber_goes(u64 frame) { return mark(frame, LOG_EVENT_SUSPEND), (void *)0; }
+
+static void fiber_comes(u64 frame, void *none) { mark(frame, LOG_EVENT_RESUME); }
 
 /* r11 is the full chunk; it becomes the position. */
 static void of_trace_full(struct process *p, struct registers *r) { r->r11 = next(p, (u8 *)r->r11); }

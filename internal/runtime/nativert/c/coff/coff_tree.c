@@ -28,7 +28,6 @@ static void write_mode(struct process *p, int final) {
 }
 
 static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
-static void end_thread(struct process *p) {}
 
 static void begin_thread(void) {
   if (!own_local()->node) own_local()->node = none;
@@ -44,6 +43,10 @@ static int first_call(struct context *c, u64 at) {
   c->r10 = (u64)none;
   return 1;
 }
+
+static void *fiber_goes(u64 frame) { return own_local()->node; }
+
+static void fiber_comes(u64 frame, void *node) { switch_to(node); }
 
 /* r11 names the function; it becomes the node. */
 static void of_tree_make(struct process *p, struct registers *r) {
