@@ -1,6 +1,7 @@
 package tracelog
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 
@@ -28,7 +29,7 @@ var waits = map[string]string{
 // function.
 func WaitOf(symbol string) string {
 	if name, ok := strings.CutPrefix(symbol, WaitSymbol); ok {
-		return WaitsIn(name)
+		return WaitsOnWindows(name)
 	}
 	return waits[symbol]
 }
@@ -57,3 +58,14 @@ var waitsIn = sync.OnceValue(func() map[string]string {
 
 // WaitsIn returns what a thread waits for that calls a function of the C library, "" if that does not only wait.
 func WaitsIn(function string) string { return waitsIn()[function] }
+
+// windowsWaits are functions of Windows that wait.
+var windowsWaits = map[string]string{
+	"Sleep": calllog.WaitSleep, "SleepEx": calllog.WaitSleep,
+	"WaitForSingleObject": calllog.WaitEvent, "WaitForSingleObjectEx": calllog.WaitEvent, "WaitForMultipleObjects": calllog.WaitEvent,
+	"WaitOnAddress": calllog.WaitEvent, "GetMessageA": calllog.WaitEvent, "GetMessageW": calllog.WaitEvent,
+	"SleepConditionVariableCS": calllog.WaitCondition, "SleepConditionVariableSRW": calllog.WaitCondition,
+}
+
+// WaitsOnWindows is WaitsIn for programs for Windows.
+func WaitsOnWindows(function string) string { return cmp.Or(windowsWaits[function], WaitsIn(function)) }

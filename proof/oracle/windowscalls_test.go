@@ -32,7 +32,7 @@ func TestWindowsCalls(t *testing.T) {
 }
 
 // ownCall is a function of the programs of testdata/windowscalls and windowsspikes.
-var ownCall = regexp.MustCompile(`^(main$|(fib|even|odd|shapes|deepest|guard|descend|catches|rethrows|leap|lands|work|briefly|Square::area|Line::area)\(|use$|plugin$|(step|yields|inner|first|second|drive|raises|faults|filter|counted|through|handles)$)`)
+var ownCall = regexp.MustCompile(`^(main$|(fib|even|odd|shapes|deepest|guard|descend|catches|rethrows|leap|lands|work|briefly|Square::area|Line::area)\(|use$|plugin$|Sleep$|(step|yields|inner|first|second|drive|raises|faults|filter|counted|through|handles)$)`)
 
 // callRows returns the calls of each stack of a log, of which only functions of the program are left.
 func callRows(t *testing.T, logs string, programs ...string) map[string]uint64 {
@@ -155,10 +155,10 @@ func (w *windows) pluginCalls(t *testing.T, mode string) {
 	for _, plain := range []bool{false, true} {
 		program, logs := filepath.Join(dir, "host.exe"), filepath.Join(dir, fmt.Sprintf("logs-%v", plain))
 		build := command(t, cairn, append(probes, program, filepath.Join(sources, "host.c"))...)
-		want := map[string]uint64{"main": 1, "main;use": 5, "main;use;plugin": 5}
+		want := map[string]uint64{"main": 1, "main;Sleep": 1, "main;use": 5, "main;use;plugin": 5, "main;use;plugin;Sleep": 5}
 		if plain {
 			build = command(t, mingw+"gcc", "-O2", "-g", "-Wl,--build-id", "-o", program, filepath.Join(sources, "host.c"))
-			want = map[string]uint64{"plugin": 5}
+			want = map[string]uint64{"plugin": 5, "plugin;Sleep": 5}
 		}
 		output(t, build)
 		if _, code := w.run(t, logs, program, a, b, a, b, b); code != 7 { // the first stays where the program has no probes

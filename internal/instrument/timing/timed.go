@@ -106,7 +106,7 @@ func Rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 
 func rewrite(u *asm.Unit, opts probe.Options) ([]byte, probe.Result) {
 	if !opts.Counts {
-		u = withWaits(u, opts.Mode)
+		u = withCOFFWaits(withWaits(u, opts.Mode), opts.Mode)
 	}
 	u = withFibers(u, opts.Mode)
 	t := &timer{
