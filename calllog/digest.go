@@ -51,7 +51,9 @@ type digester struct {
 }
 
 // digestCall is a call of the batch.
-type digestCall struct {
+type digestCall struct{ begun }
+
+type begun struct {
 	now   uint64 // the greatest time of the batch so far
 	event int32  // its index in the batch
 }

@@ -84,7 +84,7 @@ func (s *selected) Batches(thread, from, to int) iter.Seq2[*Batch, error] {
 			yield(nil, err)
 			return
 		}
-		x := &selector{Selection: s.want, flat: flat, stack: callstack.New[FuncID, selectFrame]()}
+		x := &selector{Selection: s.want, flat: flat, stack: callstack.New[FuncID, selectCall]()}
 		if s.want.Within != nil {
 			x.known = make(map[FuncID]bool)
 		}
@@ -203,6 +203,8 @@ func (s *selected) origin(thread int) int {
 // EntersOnly reports whether a thread, of which these are all batches, has no exit, and so no stacks: a
 // function is entered twice, or more functions than a stack can have. Usually the first events decide. Damage
 // is skipped.
+//
+//go:noinline
 func EntersOnly(batches iter.Seq2[*Batch, error]) (bool, error) {
 	seen := make(map[FuncID]bool)
 	twice := false
@@ -231,7 +233,7 @@ type selector struct {
 	Selection
 	known  map[FuncID]bool // results of Within
 	flat   bool
-	stack  callstack.Stack[FuncID, selectFrame]
+	stack  callstack.Stack[FuncID, selectCall]
 	base   int                               // inside, of the call below the stack
 	stacks *callstack.Switches[*selectStack] // nil if the thread has one
 	told   int                               // number of calls of the stack that are reported, or never will be
@@ -253,7 +255,10 @@ type selectFrame struct {
 	wanted bool
 }
 
-type openFrame = callstack.Frame[FuncID, selectFrame]
+// selectCall is a selectFrame in a frame.
+type selectCall struct{ selectFrame }
+
+type openFrame = callstack.Frame[FuncID, selectCall]
 
 // heldEvent is an event that waits for the calls around it to be reported.
 type heldEvent struct {

@@ -5,7 +5,7 @@ import "github.com/cairnprof/cairn/internal/callstack"
 // selectStack is a stack of a thread that changes between several: what a selector has of it while another runs.
 type selectStack struct {
 	callstack.Keys
-	stack callstack.Stack[FuncID, selectFrame]
+	stack callstack.Stack[FuncID, selectCall]
 	told  int
 	held  []heldEvent
 	base  int // inside, of the call below which it began
@@ -15,7 +15,7 @@ type selectStack struct {
 const maxSelectStacks = 1 << 16
 
 func newSelectStack(base int) *selectStack {
-	return &selectStack{stack: callstack.New[FuncID, selectFrame](), base: base}
+	return &selectStack{stack: callstack.New[FuncID, selectCall](), base: base}
 }
 
 // switches handles the events around a change of stacks, which are selected whatever else is: those who read the

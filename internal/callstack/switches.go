@@ -30,6 +30,18 @@ func (k *Keys) keys() *Keys { return k }
 // Any reports whether there is a place where the stack can go on.
 func (k *Keys) Any() bool { return len(k.list) > 0 }
 
+// add puts a key at the end, and returns the first one if there are too many.
+func (k *Keys) add(key uint32) (first uint32, is bool) {
+	if i := slices.Index(k.list, key); i >= 0 {
+		k.list = slices.Delete(k.list, i, i+1)
+	}
+	if is = len(k.list) == maxKeys; is {
+		first, k.list = k.list[0], k.list[1:]
+	}
+	k.list = append(k.list, key)
+	return first, is
+}
+
 // maxKeys is the maximum number of places that are kept of a stack.
 const maxKeys = 4
 
@@ -52,12 +64,9 @@ func (w *Switches[S]) Suspend(key uint32) (gone S, is bool) {
 	if other, ok := w.at[key]; ok && other != w.Running {
 		gone, is = other, true
 	}
-	k.list = slices.DeleteFunc(k.list, func(x uint32) bool { return x == key })
-	if len(k.list) == maxKeys {
-		w.drop(k.list[0], w.Running)
-		k.list = slices.Delete(k.list, 0, 1)
+	if first, is := k.add(key); is {
+		w.drop(first, w.Running)
 	}
-	k.list = append(k.list, key)
 	w.at[key] = w.Running
 	return gone, is
 }

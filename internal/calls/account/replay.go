@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"math"
 
 	"github.com/cairnprof/cairn/calllog"
@@ -105,27 +104,13 @@ func wholeThread(log calllog.Log, thread int) stretch {
 	return stretch{log, thread, 0, log.Threads()[thread].Parts}
 }
 
-// batches yields the batches of a stretch, until ctx ends, with its error.
-func (s stretch) batches(ctx context.Context) iter.Seq2[*calllog.Batch, error] {
-	return func(yield func(*calllog.Batch, error) bool) {
-		for b, err := range s.log.Batches(s.thread, s.from, s.to) {
-			if ctx.Err() != nil {
-				break
-			}
-			if !yield(b, err) {
-				return
-			}
-		}
-		if ctx.Err() != nil {
-			yield(nil, ctx.Err())
-		}
-	}
-}
-
 // each calls do with the batches of a stretch until it returns false, and collects the damage in between, up to
 // maxDamage places. It returns the first error that is not damage.
 func (s stretch) each(ctx context.Context, damage *[]*calllog.Damage, do func(*calllog.Batch) bool) error {
-	for b, err := range s.batches(ctx) {
+	for b, err := range s.log.Batches(s.thread, s.from, s.to) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		var d *calllog.Damage
 		switch {
 		case errors.As(err, &d):
@@ -138,16 +123,19 @@ func (s stretch) each(ctx context.Context, damage *[]*calllog.Damage, do func(*c
 			return nil
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // prescan finds out whether the thread's enters accumulate.
-func (r *replayer) prescan(ctx context.Context, log calllog.Log) (err error) {
-	r.flat, err = calllog.EntersOnly(wholeThread(log, r.thread).batches(ctx))
-	if r.flat {
+func (r *replayer) prescan(ctx context.Context, log calllog.Log) error {
+	all := log.Batches(r.thread, 0, log.Threads()[r.thread].Parts)
+	flat, err := calllog.EntersOnly(func(yield func(*calllog.Batch, error) bool) {
+		all(func(b *calllog.Batch, err error) bool { return ctx.Err() == nil && yield(b, err) })
+	})
+	if r.flat = flat; flat {
 		r.stats.EnterOnly = 1
 	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // run replays a stretch of the thread.
