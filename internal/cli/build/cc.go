@@ -50,8 +50,8 @@ program runs. A program that does not find it runs normally and records nothing.
 file's name contains a digest of its content, so programs never load the runtime of
 another version. Anyone who can write to the file can run code in the programs. In
 modes spike and stacks, whose runtime has 100 KB, a program grows by 8 KB then, and
-one that does not find the file says so; mode trace, --flight and static programs
-have the runtime linked in.
+one that does not find the file says so. Static programs and those of musl have the
+runtime linked in; mode trace and --flight are refused.
 
 Mode spike times every call, by a clock that a thread of the program updates.
 Functions with fewer than --small instructions and no loop are not instrumented, nor
