@@ -1,25 +1,39 @@
 // Package stablesort sorts lists of rows, and keeps the order of those that are equal.
 //
 // slices.SortFunc and slices.SortStableFunc are compiled anew for each type of elements, to 10 to 20 kB of code and
-// tables. Here all types share a merge sort of indexes. Use it for lists that are sorted once and shown or written;
+// tables. Here all types share a merge sort of indexes, and what swaps elements. Use it for lists that are sorted once and shown or written;
 // in loops, and for millions of elements, the standard library is faster.
 package stablesort
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 )
 
 // Func sorts s by cmp, which returns a negative number if a is before b, a positive one if it is after it, and 0 if
-// they are equal. It needs as much memory again as s, and 8 bytes for each element.
+// they are equal. It needs 8 bytes of memory for each element.
 func Func[S ~[]E, E any](s S, cmp func(a, b E) int) {
 	if len(s) < 2 {
 		return
 	}
-	order := sorted(len(s), func(i, j int32) bool { return cmp(s[i], s[j]) < 0 })
-	from := slices.Clone(s)
-	for i, at := range order {
-		s[i] = from[at]
+	sort(len(s), func(i, j int32) bool { return cmp(s[i], s[j]) < 0 }, reflect.Swapper(s))
+}
+
+// sort swaps n elements until they are in the order of less. It follows the cycles of that permutation, so that each
+// element is swapped once.
+func sort(n int, less func(i, j int32) bool, swap func(i, j int)) {
+	order := sorted(n, less)
+	for start := range order {
+		for k := start; ; {
+			next := int(order[k])
+			order[k] = int32(k)
+			if next == start {
+				break
+			}
+			swap(k, next)
+			k = next
+		}
 	}
 }
 
