@@ -95,7 +95,7 @@ func Unlinked(units []prof.Unit, maps []*prof.Map) []prof.Absent {
 	for i := range units {
 		for _, a := range units[i].Funcs {
 			// What does not name its source has the name of its object, or of a member of an archive.
-			if have[keyOf(&a)] || a.Why == prof.Unprobed && a.Source == "" && unprobed[a.Name] {
+			if have[keyOf(&a)] || units[i].LTO && have.somewhere(&a) || a.Why == prof.Unprobed && a.Source == "" && unprobed[a.Name] {
 				continue
 			}
 			if a.Why != prof.Unprobed {

@@ -69,9 +69,15 @@ func TestUnlinked(t *testing.T) {
 	units := []prof.Unit{
 		{File: "a.c", Funcs: []prof.Absent{{Name: "main", File: "a.c"}, {Name: "dropped", File: "a.c"}, {Name: "_Z3invv", File: "a.c", Shared: true}}},
 		{File: "b.c", Funcs: []prof.Absent{{Name: "main", File: "b.c"}, {Name: "_Z3invv", File: "b.c", Shared: true}, {Name: "raw", File: "b.c", Why: prof.Unprobed}}},
+		// Of two static functions of one name that gcc's linker made code of, the files are not known.
+		{File: "c.c", LTO: true, Funcs: []prof.Absent{{Name: "same", File: "c.c"}}},
+		{File: "d.c", LTO: true, Funcs: []prof.Absent{{Name: "same", File: "d.c"}}},
 	}
 	maps := []*prof.Map{{
-		Funcs:  []prof.Func{{Name: "main", File: "a.c"}, {Name: "_Z3invv", File: "c.c"}},
+		Funcs: []prof.Func{
+			{Name: "main", File: "a.c"}, {Name: "_Z3invv", File: "c.c"},
+			{Name: "same", File: artificial}, {Name: "same.lto_priv.0", File: artificial},
+		},
 		Absent: []prof.Absent{{Name: "dropped", File: "a.c", Why: prof.Dropped}},
 	}}
 	want := []prof.Absent{{Name: "main", File: "b.c", Why: prof.NoProgram}, {Name: "raw", File: "b.c", Why: prof.Unprobed}}
