@@ -60,6 +60,7 @@ func (w *windows) hookCalls(t *testing.T, hooks string) {
 		place    string // of _penter, "" if the compiler calls hooks
 	}{
 		{"functions", []string{mingw + "gcc", "-O2", "-g"}, ""},
+		{"unmatched", []string{mingw + "gcc", "-O2", "-g", "-DUNMATCHED", object}, ""},
 		{"functions-O0", []string{mingw + "gcc", "-O0", "-g"}, ""},
 		{"functions-clang", clang, ""},
 		{"first", clang, ".seh_proc"},
@@ -80,7 +81,7 @@ func (w *windows) hookCalls(t *testing.T, hooks string) {
 				output(t, command(t, c.compiler[0], append(slices.Clone(c.compiler[1:]), "-fno-optimize-sibling-calls", "-S", "-o", input, source)...))
 				addPenter(t, input, c.place)
 			}
-			output(t, command(t, c.compiler[0], append(with, input, object)...))
+			output(t, command(t, c.compiler[0], append(slices.DeleteFunc(with, func(a string) bool { return a == object }), input, object)...))
 			want, _ := w.run(t, "", plain)
 			w.checkFound(t, program, func(logs string) {
 				if got, code := w.run(t, logs, program); got != want || code != 7 {

@@ -64,6 +64,13 @@ static int is_over(const struct open_call *x, const struct hooked *h) {
   return x->sp <= h->sp;
 }
 
+/* is_unmatched reports whether a hook at an end names a call that is not open: its beginning was missed. */
+static int is_unmatched(const struct open_calls *c, const struct hooked *h) {
+  u32 n = h->kind == FUNCTION_EXIT ? c->n : 0;
+  while (n && is_over(&c->call[n - 1], h)) n--;
+  return h->kind == FUNCTION_EXIT && !n;
+}
+
 /* is_slow reports whether a call that ends now may have taken long. */
 static int is_slow(struct process *p, const struct open_call *x, u32 clock) {
   return (i32)(x->stamp - clock + load(word(p, LOW))) < 0;
@@ -85,6 +92,7 @@ __attribute__((used)) u32 __cairn_try_hook(const u64 *frame, u32 kind) {
   if (!p) return 0;
   struct open_calls *c = open_here(own_thread(p));
   if (!c) return kind < PEXIT;
+  if (is_unmatched(c, &h)) return 0;
   u32 n = c->n, clock = load(word(p, CLOCK));
   while (n && is_over(&c->call[n - 1], &h)) {
     if (is_slow(p, &c->call[n - 1], clock)) return 1;
@@ -208,7 +216,7 @@ static void of_hook(struct process *p, const struct registers *r) {
   struct hooked h = hooked_of((const u64 *)r->rcx, (u32)r->rdx);
   struct thread *t = thread_of(p), *judges;
   struct open_calls *c = open_here(t);
-  if (!t || (!c && !(c = make_list(t)))) return;
+  if (!t || (!c && !(c = make_list(t))) || is_unmatched(c, &h)) return;
   h.r = r;
   judges = begin(p);
   for (; c->n && is_over(&c->call[c->n - 1], &h); c->n--)

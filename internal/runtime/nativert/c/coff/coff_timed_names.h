@@ -54,6 +54,7 @@
 #define is_inlined __cairn_is_inlined
 #define is_over __cairn_is_over
 #define is_slow __cairn_is_slow
+#define is_unmatched __cairn_is_unmatched
 #define is_stamped __cairn_is_stamped
 #define join __cairn_join
 #define join_node __cairn_join_node
