@@ -86,7 +86,7 @@ func (l *startLink) whyUnpacked(ctx context.Context) string {
 		return "the linker cannot: GNU ld 2.38 (x86-64) and lld 15 can"
 	}
 	libc, err := objfile.ReadDynamic(l.fileOf(ctx, "libc.so.6"))
-	if err != nil || !slices.Contains(libc.Versions, relrVersion) {
+	if err != nil || !libc.Names(relrVersion) {
 		return "the C library is not glibc 2.36 or newer"
 	}
 	return ""

@@ -2,50 +2,47 @@ package objfile
 
 import (
 	"debug/elf"
-	"errors"
-	"fmt"
+	"encoding/binary"
+	"strings"
 )
 
 // Dynamic is what an ELF program or a shared library tells the dynamic linker.
 type Dynamic struct {
-	Needs    []string // libraries that it needs, by the names of their files
-	Paths    []string // lists of directories where these are looked for first, with $ORIGIN as it is written
-	Imports  []string // symbols that others define
-	Exports  []string // symbols that others may use
-	Versions []string // versions of symbols that it defines
+	Needs   []string // libraries that it needs, by the names of their files
+	Paths   []string // lists of directories where these are looked for first, with $ORIGIN as it is written
+	Imports []string // symbols that others define
+	Exports []string // symbols that others may use
+	names   string   // all strings of it
 }
+
+// Names reports whether it names a symbol, a library or a version.
+func (d *Dynamic) Names(name string) bool { return strings.Contains(d.names, "\x00"+name+"\x00") }
 
 // ReadDynamic reads the file at path. A statically linked program has an empty Dynamic.
 func ReadDynamic(path string) (*Dynamic, error) {
-	f, err := elf.Open(path)
+	f, err := Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	defer f.Close()
-	d, err := dynamicOf(f)
+	d := new(Dynamic)
+	s := f.symbolSection(elf.SHT_DYNAMIC)
+	if s == nil {
+		return d, nil
+	}
+	entries, err := f.read(s)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return d, nil
-}
-
-func dynamicOf(f *elf.File) (*Dynamic, error) {
-	var d Dynamic
-	var err error
-	if d.Needs, err = f.DynString(elf.DT_NEEDED); err != nil {
 		return nil, err
 	}
-	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
-		paths, err := f.DynString(tag)
-		if err != nil {
-			return nil, err
-		}
-		d.Paths = append(d.Paths, paths...)
+	table := f.symbolSection(elf.SHT_DYNSYM)
+	if table == nil {
+		return d, nil
 	}
-	symbols, err := f.DynamicSymbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+	if _, d.names, err = f.readSymbolTable(table); err != nil {
 		return nil, err
 	}
+	d.strings(entries, f.elf.word)
+	symbols, err := f.dynamicSymbols()
 	for i := range symbols {
 		if symbols[i].Section == elf.SHN_UNDEF {
 			d.Imports = append(d.Imports, symbols[i].Name)
@@ -53,12 +50,24 @@ func dynamicOf(f *elf.File) (*Dynamic, error) {
 			d.Exports = append(d.Exports, symbols[i].Name)
 		}
 	}
-	if f.SectionByType(elf.SHT_GNU_VERDEF) == nil {
-		return &d, nil
+	return d, err
+}
+
+// strings reads the entries of a dynamic section, each of two words.
+func (d *Dynamic) strings(entries []byte, word int) {
+	at := func(b []byte) uint64 {
+		if word == 4 {
+			return uint64(binary.LittleEndian.Uint32(b))
+		}
+		return binary.LittleEndian.Uint64(b)
 	}
-	versions, err := f.DynamicVersions()
-	for i := range versions {
-		d.Versions = append(d.Versions, versions[i].Name)
+	for ; len(entries) >= 2*word; entries = entries[2*word:] {
+		name := cstring(d.names, at(entries[word:]))
+		switch elf.DynTag(at(entries)) {
+		case elf.DT_NEEDED:
+			d.Needs = append(d.Needs, name)
+		case elf.DT_RUNPATH, elf.DT_RPATH:
+			d.Paths = append(d.Paths, name)
+		}
 	}
-	return &d, err
 }
