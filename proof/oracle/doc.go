@@ -34,6 +34,8 @@
 //	                          TestMachORecords, TestMachOExceptions
 //	Windows                   mingw's gcov, in Wine
 //	                          TestWindows
+//	calls on Windows          the same program for Linux; Wine's unwinder at single steps
+//	                          TestWindowsCalls
 //	Rust                      -C instrument-coverage, and callgrind
 //	                          TestRustCoverage, TestRustCalls
 //	calls that took too long  the traced program, which plants them

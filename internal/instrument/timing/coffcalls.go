@@ -57,11 +57,13 @@ func (t *timer) coffTree(b *body) {
 	t.insertStubs(b, stubs)
 }
 
-// coffLast returns the code in front of instruction i, if that ends the process.
+// coffLast returns the code in front of instruction i, if that ends the process, or a process that may be this one.
 func (t *timer) coffLast(b *body, i int) string {
 	switch t.imported(b, i) {
-	case "_exit", "_Exit", "quick_exit", "abort", "ExitProcess", "TerminateProcess":
+	case "_exit", "_Exit", "quick_exit", "abort", "ExitProcess":
 		return x86Timing{}.treeLeave(t, b.insns[i].at, 1)
+	case "TerminateProcess":
+		return x86Timing{}.treeLeave(t, b.insns[i].at, 0)
 	}
 	return ""
 }

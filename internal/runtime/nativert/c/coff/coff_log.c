@@ -289,7 +289,7 @@ static void *create(struct process *p) {
 /* begin_log makes the log, with its status as the first record and the modules, and reports whether there is one. */
 static int begin_log(struct process *p) {
   if (p->first) return 1;
-  if (p->failed || !*p->dir) return 0;
+  if (p->failed || !*p->dir || (CAIRN_MODE == LOG_MODE_TRACE && p->off)) return 0;
   u8 *h;
   if (!(p->file = create(p))) return fail(p, u"cannot create the log "), 0;
   if (!(h = map_at(p, 0))) return fail(p, u"no room for the log "), 0;

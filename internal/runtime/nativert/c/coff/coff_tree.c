@@ -10,7 +10,8 @@ static struct node *const none = &__cairn_tree_none;
 static u64 log_moment(struct process *p) { return now(p); }
 
 static void module_goes(struct process *p, struct module *m) {
-  if (p->first) __cairn_tree_retire(p, (u64)m->base, (u64)m->base + m->size, m->number);
+  u32 unused;
+  if (!p->off && find_section(m->base, ".crnt", &unused)) __cairn_tree_retire(p, (u64)m->base, (u64)m->base + m->size, m->number);
 }
 
 static void module_again(struct process *p, u32 number) { revive(p, number); }
@@ -24,7 +25,8 @@ static int start_mode(struct process *p) {
 
 /* write_mode writes the trees; in time, or at the end. */
 static void write_mode(struct process *p, int final) {
-  if (load(&p->stacks.trees) && !p->off) __cairn_tree_write(p, final);
+  if (p->terminates) store(&p->stacks.trees->lock, 0);
+  if (!p->off) __cairn_tree_write(p, final);
 }
 
 static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
@@ -60,7 +62,7 @@ static void of_tree_back_at(struct process *p, struct registers *r) { __cairn_tr
 
 static void of_tree_switched(struct process *p, struct registers *r) { __cairn_tree_switch(r->r11); }
 
-/* The process ends by what is called next. */
+/* The process ends by what is called next, if r11 is 1, or may end. */
 static void of_tree_leave(struct process *p, struct registers *r) {
   p->ended |= r->r11 == 1;
   write_mode(p, 1);
