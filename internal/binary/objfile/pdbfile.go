@@ -17,7 +17,8 @@ import (
 )
 
 // findPDB looks for the file of debug information of a program that has no symbols itself: beside the program, under the name
-// that the linker wrote into it or that of the program, then at the linker's path. It adds the functions that are in it.
+// that the linker wrote into it or that of the program, then at the linker's path, unless that is on another machine. It adds the
+// functions that are in it.
 func (f *File) findPDB() error {
 	if f.elf.pdb == "" || f.elf.Section(".symtab") != nil || f.elf.Section(".debug_info") != nil {
 		return nil
@@ -27,6 +28,9 @@ func (f *File) findPDB() error {
 	for _, path := range []string{
 		filepath.Join(dir, filepath.Base(written)), filepath.Join(dir, strings.TrimSuffix(name, filepath.Ext(name))+".pdb"), written,
 	} {
+		if strings.HasPrefix(path, "//") {
+			continue
+		}
 		found := false
 		err := withPDB(path, func(p *pdb.File) error {
 			id := p.ID()
@@ -56,15 +60,15 @@ func (f *File) MissingPDB() string {
 
 // withPDB calls do with the file at path, if it is one.
 func withPDB(path string, do func(*pdb.File) error) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // a program may name any file: to open a pipe would wait for its writer
+		return nil
+	}
 	r, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer r.Close()
-	info, err := r.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return err
-	}
 	p, err := pdb.Open(r, uint64(info.Size()))
 	if errors.Is(err, pdb.ErrNoPDB) {
 		return nil

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/bytecur"
 )
@@ -30,6 +31,7 @@ const (
 	minBlock = 512
 	maxBlock = 1 << 16
 	rereads  = 4 // streams that share blocks
+	maxName  = 1 << 16
 )
 
 const noStream = 0xffff
@@ -47,7 +49,7 @@ type File struct {
 
 	id      ID
 	modules []module
-	names   []byte // of source files
+	names   string // of source files
 	publics uint16 // the stream of symbol records
 }
 
@@ -164,7 +166,7 @@ func (f *File) readInfo() error {
 	c.Bytes(8) // version and time
 	f.id.Age = c.U32()
 	copy(f.id.GUID[:], c.Bytes(16))
-	texts := c.Bytes(uint64(c.U32()))
+	texts := string(c.Bytes(uint64(c.U32())))
 	c.Bytes(8)                   // number of names, and of places in the table
 	c.Bytes(4 * uint64(c.U32())) // which of them are there
 	c.Bytes(4 * uint64(c.U32())) // and were
@@ -187,23 +189,18 @@ func (f *File) readNames(number uint16) error {
 		return err
 	}
 	c.Bytes(8) // magic and version
-	f.names = c.Bytes(uint64(c.U32()))
+	f.names = string(c.Bytes(uint64(c.U32())))
 	return c.Err()
 }
 
 // ID returns the identity of the build.
 func (f *File) ID() ID { return f.id }
 
-// text returns the text that begins at an offset of texts that end with 0.
-func text(texts []byte, at uint32) string {
+// text returns the text that begins at an offset of texts that end with 0; it is a part of them. Many places may name one text.
+func text(texts string, at uint32) string {
 	if uint64(at) >= uint64(len(texts)) {
 		return ""
 	}
 	texts = texts[at:]
-	for i, b := range texts {
-		if b == 0 {
-			return string(texts[:i])
-		}
-	}
-	return ""
+	return texts[:max(strings.IndexByte(texts[:min(len(texts), maxName)], 0), 0)]
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 var le = binary.LittleEndian
@@ -141,6 +142,20 @@ func TestDamaged(t *testing.T) {
 		if err := readAll(data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%#x at %d: %v, want %q", c.v, c.at, err, c.want)
 		}
+	}
+}
+
+// TestNames wants names that no place that has them copies: each of a file may have a long one.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	f := &File{names: "\x00" + strings.Repeat("a", maxName-1) + "\x00" + strings.Repeat("b", maxName) + "\x00"}
+	sums := u32(1, maxName+1)
+	a, again := f.fileName(sums, 0), f.fileName(sums, 0)
+	if len(a) != maxName-1 || unsafe.StringData(a) != unsafe.StringData(again) {
+		t.Errorf("names of %d and %d bytes, want the same %d", len(a), len(again), maxName-1)
+	}
+	if b := f.fileName(sums, 4); b != "" {
+		t.Errorf("a name of %d bytes", len(b))
 	}
 }
 

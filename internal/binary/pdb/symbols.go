@@ -118,7 +118,7 @@ func (f *File) Functions() ([]Function, error) {
 			r.Bytes(12)
 			fn.Offset, fn.Section = r.U32(), r.U16()
 			r.U8()
-			if fn.Name = text(r.Bytes(uint64(r.Len())), 0); fn.Name != "" {
+			if fn.Name = text(string(r.Bytes(uint64(r.Len()))), 0); fn.Name != "" {
 				known[place{fn.Section, fn.Offset}] = true
 				all = append(all, fn)
 			}
@@ -137,7 +137,7 @@ func (f *File) Functions() ([]Function, error) {
 		}
 		r.U32() // flags: linkers do not mark all functions
 		fn := Function{Offset: r.U32(), Section: r.U16()}
-		if fn.Name = text(r.Bytes(uint64(r.Len())), 0); fn.Name != "" && !known[place{fn.Section, fn.Offset}] {
+		if fn.Name = text(string(r.Bytes(uint64(r.Len()))), 0); fn.Name != "" && !known[place{fn.Section, fn.Offset}] {
 			all = append(all, fn)
 		}
 	})
