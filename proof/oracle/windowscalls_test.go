@@ -27,6 +27,8 @@ func TestWindowsCalls(t *testing.T) {
 		t.Run("steps-"+mode, func(t *testing.T) { w.steps(t, mode) })
 		t.Run("plugins-"+mode, func(t *testing.T) { w.pluginCalls(t, mode) })
 		t.Run("fibers-"+mode, func(t *testing.T) { w.fibers(t, mode) })
+		t.Run("handled-"+mode, func(t *testing.T) { w.sameAnswer(t, mode, "handled.c") })
+		t.Run("few-"+mode, func(t *testing.T) { w.sameAnswer(t, mode, "fibers.c", "--skip", "^(drive|main|yields)$") })
 		t.Run("seh-"+mode, func(t *testing.T) { w.structured(t, mode) })
 	}
 }
@@ -122,6 +124,18 @@ func (w *windows) fibers(t *testing.T, mode string) {
 	got, _ := w.run(t, logs, program)
 	checkAnswer(t, got, want)
 	compareRows(t, "fibers", callRows(t, logs, program), callRows(t, own, elf))
+}
+
+// sameAnswer compares the answer of a program of testdata/windowscalls with that of one without probes.
+func (w *windows) sameAnswer(t *testing.T, mode, source string, flags ...string) {
+	plain, program := filepath.Join(t.TempDir(), "plain.exe"), filepath.Join(t.TempDir(), "program.exe")
+	compiler := []string{mingw + "gcc", "-O2", "-w", filepath.Join("testdata", "windowscalls", source), "-o"}
+	output(t, command(t, compiler[0], append(compiler[1:], plain)...))
+	output(t, command(t, cairn, slices.Concat([]string{"cc", "--mode", mode}, flags, compiler, []string{program})...))
+	want, code := w.run(t, "", plain)
+	if got, gotCode := w.run(t, t.TempDir(), program); got != want || gotCode != code || want == "" {
+		t.Errorf("mode %s answers %q and exit code %d, without probes %q and %d", mode, got, gotCode, want, code)
+	}
 }
 
 // structured looks at structured exceptions, of which clang has the syntax: 16 calls of which every other raises one, half of

@@ -83,7 +83,7 @@ func (w *windows) hookCalls(t *testing.T, hooks string) {
 			}
 			output(t, command(t, c.compiler[0], append(slices.DeleteFunc(with, func(a string) bool { return a == object }), input, object)...))
 			want, _ := w.run(t, "", plain)
-			w.checkFound(t, program, func(logs string) {
+			w.checkFound(t, []string{program}, func(logs string) {
 				if got, code := w.run(t, logs, program); got != want || code != 7 {
 					t.Errorf("it answers %q and exit code %d, without hooks %q", got, code, want)
 				}
@@ -119,7 +119,7 @@ func (w *windows) hookMSVC(t *testing.T, hooks string) {
 	for _, with := range []string{filepath.Join(hooks, "cairn_hooks.obj"), imports} {
 		program := filepath.Join(dir, "calls.exe")
 		output(t, command(t, clang[0], slices.Concat(clang[1:], []string{"-o", program, assembly, with}, freestanding)...))
-		w.checkFound(t, program, func(logs string) {
+		w.checkFound(t, []string{program}, func(logs string) {
 			if got, code := w.run(t, logs, program); got != "57\n4022\n218464\n10928\n" || code != 7 {
 				t.Errorf("with %s it answers %q and exit code %d", with, got, code)
 			}
@@ -129,20 +129,20 @@ func (w *windows) hookMSVC(t *testing.T, hooks string) {
 
 // checkFound runs a program and reports rows that are not in its log, in whichever order. It runs it again if calls were on the
 // border of the threshold.
-func (w *windows) checkFound(t *testing.T, program string, run func(logs string), want []string) {
+func (w *windows) checkFound(t *testing.T, programs []string, run func(logs string), want []string) {
 	t.Helper()
 	want = slices.Sorted(slices.Values(want))
 	for attempts := 20; ; attempts-- {
 		logs := t.TempDir()
 		run(logs)
-		rows := spikeRows(t, logs, program)
+		rows := spikeRows(t, logs, programs...)
 		for i, row := range rows {
 			rows[i] = repeated.ReplaceAllString(row, "${2}grows ${3}")
 		}
 		slices.Sort(rows)
 		if next := firstMissing(rows, want); next == "" {
 			return
-		} else if attempts == 0 || !borderline.MatchString(output(t, command(t, cairn, "spikes", logs, program))) {
+		} else if attempts == 0 || !borderline.MatchString(output(t, command(t, cairn, append([]string{"spikes", logs}, programs...)...))) {
 			t.Errorf("no%s after that in:\n%s", next, strings.Join(rows, "\n"))
 			return
 		}
@@ -204,7 +204,7 @@ func (w *windows) hookLeaves(t *testing.T, hooks string) {
 		output(t, command(t, mingw+"g++", slices.Concat(args, []string{program, "-Wl,--build-id", object}, strings.Fields(c.flags))...))
 		want, code := w.run(t, "", plain)
 		slow := &windows{append(slices.Clone(w.env), "CAIRN_SPIKE=threshold=30ms")}
-		slow.checkFound(t, program, func(logs string) {
+		slow.checkFound(t, []string{program}, func(logs string) {
 			cmd := slow.command(t, logs, program)
 			cmd.Dir = dir // -pg: gmon.out
 			out, _ := cmd.Output()

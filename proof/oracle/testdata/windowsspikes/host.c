@@ -11,7 +11,12 @@ __attribute__((noinline)) static int use(const char *dll, int ms) {
   return r;
 }
 
+#ifndef SLOTS
+#define SLOTS 0 // of thread-local storage
+#endif
+
 int main(int argc, char **argv) {
+  for (int i = 0; i < SLOTS; i++) TlsAlloc();
   for (int i = 1; i < argc; i++) printf("%d\n", use(argv[i], 30 * i));
   fflush(stdout);
   Sleep(300);

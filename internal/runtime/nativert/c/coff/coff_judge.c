@@ -175,9 +175,12 @@ static i32 note_exception(struct process *p, struct pointers *x) {
   const struct exception *e = x->exception;
   struct thread *t;
   if (e->code == NAME && e->count >= 3 && e->info[0] == 0x1000 && ((u32)e->info[2] == (u32)-1 || (u32)e->info[2] == GetCurrentThreadId())) {
-    const char *name = (const char *)e->info[1];
+    const char *name = (const char *)e->info[1]; /* of unknown origin: a debugger would read it from outside */
     if (!(t = begin(p))) return 0;
-    for (t->name_length = 0; name[t->name_length] && t->name_length < MAX_NAME - 1; t->name_length++) t->name[t->name_length] = name[t->name_length];
+    for (t->name_length = 0; t->name_length < MAX_NAME - 1; t->name_length++) {
+      char *to = &t->name[t->name_length];
+      if (!ReadProcessMemory((void *)-1, name + t->name_length, to, 1, 0) || !*to) break;
+    }
     t->named = 0;
     end(t);
     return 0;

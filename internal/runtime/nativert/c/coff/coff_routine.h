@@ -61,9 +61,13 @@ static void fiber_comes(u64 frame, void *what);
 /* __cairn_switch_fiber is what code calls in place of SwitchToFiber. */
 void __cairn_switch_fiber(void *fiber) {
   u64 frame = (u64)__builtin_frame_address(0);
+  u32 error = last_error();
   void *what = state ? fiber_goes(frame) : 0;
+  set_last_error(error);
   SwitchToFiber(fiber);
+  error = last_error();
   if (state) fiber_comes(frame, what);
+  set_last_error(error);
 }
 void (*const __imp___cairn_switch_fiber)(void *) = __cairn_switch_fiber;
 #endif

@@ -135,8 +135,8 @@ static struct process *make_state(void) {
     print_error(u"no room for the window of 4 GiB", u"");
     ExitProcess(125);
   }
-  if ((p->tls = TlsAlloc()) >= SLOTS) {
-    print_error(u"the program has no thread-local storage left", u"");
+  if ((p->tls = TlsAlloc()) >= (CAIRN_MODE == LOG_MODE_SPIKE ? (u32)-1 : SLOTS)) {
+    print_error(CAIRN_MODE == LOG_MODE_SPIKE ? u"no slot of thread-local storage is left" : u"none of the first 64 slots of thread-local storage is left", u"");
     ExitProcess(125);
   }
   p->abi = TIMED_ABI, p->size = sizeof *p;

@@ -64,6 +64,7 @@ IMPORT(u32, GetLastError, void);
 IMPORT(void, Sleep, u32);
 IMPORT(void *, GetStdHandle, u32);
 IMPORT(void *, CreateFileW, const u16 *, u32, u32, void *, u32, u32, void *);
+IMPORT(i32, ReadProcessMemory, void *, const void *, void *, u64, u64 *);
 IMPORT(i32, ReadFile, void *, void *, u32, u32 *, void *);
 IMPORT(i32, WriteFile, void *, const void *, u32, u32 *, void *);
 IMPORT(i32, CloseHandle, void *);

@@ -87,8 +87,9 @@ static void begin_thread(void) {
  *
  *      movl    %r10d, -8(%r11)                 or %eax */
 static int first_call(struct context *c, u64 at) {
+  if (at || c->rip == at || c->r11 != LOG_EVENT_SIZE || own_position != LOG_EVENT_SIZE) return 0;
   u32 code = *(const u32 *)c->rip;
-  if (at || c->r11 != LOG_EVENT_SIZE || own_position != LOG_EVENT_SIZE || (code != 0xf8538945 && code != 0xf8438941)) return 0;
+  if (code != 0xf8538945 && code != 0xf8438941) return 0;
   own_position = c->r11 = next(state, 0);
   return 1;
 }
@@ -103,8 +104,8 @@ static int start_mode(struct process *p) {
 
 /* mark stores an event of no function. */
 static void mark(u64 frame, u32 kind) {
-  u64 at = own_position;
-  at = (at & -(u64)GRAIN) | (u16)(at + LOG_EVENT_SIZE);
+  u64 at = own_position; /* 0: this thread has called nothing that logs */
+  if (at) at = (at & -(u64)GRAIN) | (u16)(at + LOG_EVENT_SIZE);
   if (!(at % GRAIN)) at = next(state, (u8 *)at);
   own_position = at;
   ((u32 *)at)[-2] = (u32)(frame >> 4);

@@ -40,7 +40,7 @@ static void begin_thread(void) {
  *      movq    %gs:(%r11), %r10
  *      movq    64+8*slot(%r10), %rax */
 static int first_call(struct context *c, u64 at) {
-  if (at - 64 >= 8 * TREE_SLOTS || c->r10 || own_local()->node || *(const u32 *)(c->rip - 4) != 0x138b4d65) return 0;
+  if (at - 64 >= 8 * TREE_SLOTS || c->rip == at || c->r10 || own_local()->node || *(const u32 *)(c->rip - 4) != 0x138b4d65) return 0;
   own_local()->node = none;
   c->r10 = (u64)none;
   return 1;
