@@ -70,7 +70,7 @@ func (f *InstrumentFlags) RegisterUse(flags *pflag.FlagSet) {
 	flags.StringVar(&f.use.Profile, "use", "", "build without probes, and lay out code by this profile, a .mip `file`")
 	flags.BoolVar(&f.use.NoSplit, "no-split", false, "with --use: do not move blocks that never ran")
 	flags.StringVar(&f.use.DataOrder, "data-order", "", "with --use: also order variables and constants as in this `file`, which cairn order --data wrote (lld, gold)")
-	flags.BoolVar(&f.use.FastStart, "fast-start", false, "with --use: spare the dynamic linker work: link the C++ library into programs where no other code needs it, and pack relocations")
+	flags.BoolVar(&f.use.FastStart, "fast-start", false, "with --use: link the C++ library into programs where no other code needs it, and pack relocations")
 	flags.StringVar(&f.use.Algorithm, "algorithm", string(order.Startup), "with --use: algorithm that orders functions, see cairn order")
 }
 
