@@ -136,6 +136,11 @@ app -1/71 cycles 5 cycles: [app];(anonymous namespace)::f
 		Perf, "sort -1/-1  1 samples: f\n -1/13023  1 samples: g\n",
 	},
 	{
+		"perf -F comm,pid,tid,ip,sym without stacks", "  Web Content: x  9935/9935       5596a1feb1f0 work\n            spin     7/12      ffffffff8175336a elf_load\n",
+		Perf, "Web Content: x 9935/9935  1 samples: work\nspin 7/12  1 samples: elf_load_[k]\n",
+	},
+	{"perf -F pid,tid,ip,sym,dso without stacks", " 9935/9935       5596a1feb1f0 work (/opt/w)\n", Perf, " 9935/9935  1 samples: work\n"},
+	{
 		"perf -F comm,tid,cpu,time,ip,sym without stacks", "            sort 13023 [001] 11543.841660:            401136 f\n            sort 13023 [001] 11543.841661:            401137 [unknown]\n",
 		Perf, "sort -1/13023  1 samples: f\nsort -1/13023  1 samples: [unknown]\n",
 	},
