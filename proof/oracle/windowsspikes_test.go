@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -215,16 +216,22 @@ func (w *windows) steps(t *testing.T, mode string) {
 	}
 }
 
-// plugins loads DLLs again and again, from a program with and without probes, which is then ended by TerminateProcess.
-// That without has used the slots of thread-local storage that threads have in their own blocks.
+// plugins loads DLLs again and again, from a program with and without probes, which is then ended by TerminateProcess. One has a
+// directory of debug information outside of it. The program without has used the slots of thread-local storage that threads have
+// in their own blocks.
 func (w *windows) plugins(t *testing.T) {
 	dir, sources := t.TempDir(), filepath.Join("testdata", "windowsspikes")
 	probes := []string{"cc", "--strict", "--mode", "spike", "--threshold", "20ms", mingw + "gcc", "-O2", "-g", "-o"}
-	a, b := filepath.Join(dir, "a.dll"), filepath.Join(dir, "b.dll")
+	a, b, bad := filepath.Join(dir, "a.dll"), filepath.Join(dir, "b.dll"), filepath.Join(dir, "bad.dll")
 	output(t, command(t, cairn, append(probes, a, "-shared", filepath.Join(sources, "plugin.c"))...))
 	data, err := os.ReadFile(a)
 	if err == nil {
 		err = os.WriteFile(b, data, 0o644)
+	}
+	if err == nil {
+		const header, directory = 60, 24 + 112 + 8*6 // of debug information
+		binary.LittleEndian.PutUint32(data[int(binary.LittleEndian.Uint32(data[header:]))+directory:], 0x7ff00000)
+		err = os.WriteFile(bad, data, 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +248,7 @@ func (w *windows) plugins(t *testing.T) {
 			row = " > use > plugin timed"
 		}
 		w.checkFound(t, []string{program, a}, func(logs string) {
-			if _, code := w.run(t, logs, program, a, b, a); code != 7 {
+			if _, code := w.run(t, logs, program, a, b, a, bad); code != 7 {
 				t.Errorf("exit code %d, want 7", code)
 			}
 		}, []string{row, row, row})

@@ -33,14 +33,18 @@ static u8 *find_section(const u8 *base, const char *name, u32 *size) {
   return 0;
 }
 
+static u32 image_size(const u8 *base) { return *(const u32 *)(optional(base) + 56); }
+
+/* find_id finds the identity of a loaded module. No loader reads the directory of debug information: it may be anything. */
 static const struct codeview *find_id(const u8 *base) {
   const u8 *o = optional(base);
   const u32 *directory = (const u32 *)(o + 112 + 6 * 8);
   const struct debug *d = (const struct debug *)(base + directory[0]);
-  if (*(const u32 *)(o + 108) <= 6) return 0;
+  u32 size = image_size(base);
+  if (*(const u32 *)(o + 108) <= 6 || directory[0] > size || directory[1] > size - directory[0]) return 0;
   for (u32 n = directory[1] / sizeof *d; n--; d++) {
     const struct codeview *c = (const struct codeview *)(base + d->addr);
-    if (d->kind == 2 && d->size >= sizeof *c && c->magic == 0x53445352 /* RSDS */) return c;
+    if (d->kind == 2 && d->size >= sizeof *c && d->addr <= size - sizeof *c && c->magic == 0x53445352 /* RSDS */) return c;
   }
   return 0;
 }

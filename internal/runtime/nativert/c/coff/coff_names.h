@@ -1,6 +1,7 @@
 /* Static functions get names with a prefix, since debuggers and profilers would attribute them to the program by its
  * symbol table. */
 #define optional __cairn_optional
+#define image_size __cairn_image_size
 #define is_dll __cairn_is_dll
 #define find_section __cairn_find_section
 #define find_id __cairn_find_id

@@ -29,8 +29,6 @@ static void *own_word(void) {
 
 #include "coff_image.h"
 
-static u32 image_size(const u8 *base) { return *(const u32 *)(optional(base) + 56); }
-
 /* ---- text ---- */
 
 typedef u16 letter;
