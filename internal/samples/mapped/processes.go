@@ -42,7 +42,8 @@ type load struct {
 const (
 	maxLoads     = 256     // in a process
 	maxProcesses = 1 << 14 // with loads
-	maxOthers    = 64
+	// MaxOthers is how many paths Others and OtherBuilds have at most.
+	MaxOthers = 64
 )
 
 // NewProcesses returns an empty set of processes.
@@ -98,7 +99,7 @@ func (p *Processes) link(pid int32, m *sample.Mapping, module int) (uint64, bool
 }
 
 func add(to *[]string, path string) {
-	if len(*to) < maxOthers && !slices.Contains(*to, path) {
+	if len(*to) < MaxOthers && !slices.Contains(*to, path) {
 		*to = append(*to, path)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
+	"github.com/cairnprof/cairn/internal/samples/mapped"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
 	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
@@ -269,7 +270,10 @@ func filesThatRan(paths []string) string {
 	stablesort.Func(paths, func(a, b string) int { return group(a) - group(b) })
 	const most = 4
 	list := strings.Join(paths[:min(most, len(paths))], ", ")
-	if n := len(paths) - most; n > 0 {
+	switch n := len(paths) - most; {
+	case len(paths) >= mapped.MaxOthers:
+		list += fmt.Sprintf(" and %d or more others", n)
+	case n > 0:
 		list += fmt.Sprintf(" and %d more", n)
 	}
 	return list
