@@ -26,7 +26,7 @@ import (
 	"slices"
 )
 
-// Frame is an open call. Best T is a struct of one field, the struct of its owner: the compiler writes the
+// Frame is an open call. T is best a struct of one field, the struct of its owner: the compiler writes the
 // fields of T into the names of all functions of a Stack, which would take 5 KB of the program.
 type Frame[F ~uint32, T any] struct {
 	Data T // what its owner knows of it
@@ -179,7 +179,7 @@ type Meaning uint8
 const (
 	Found   Meaning = iota // it is one of the innermost call that is kept
 	Nowhere                // it belongs to no call
-	Gap                    // so do all calls that are open: the stack is another
+	Gap                    // it belongs to no call, and those that are open have ended: the stack is another
 	Below                  // it may be one of an unknown call below the stack
 	Beyond                 // it is one of a call beyond the limit
 )

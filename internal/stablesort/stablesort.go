@@ -1,8 +1,8 @@
 // Package stablesort sorts lists of rows, and keeps the order of those that are equal.
 //
 // slices.SortFunc and slices.SortStableFunc are compiled anew for each type of elements, to 10 to 20 kB of code and
-// tables. Here all types share a merge sort of indexes, and what swaps elements. Use it for lists that are sorted once and shown or written;
-// in loops, and for millions of elements, the standard library is faster.
+// tables. Here all types share a merge sort of indexes, and what swaps elements. Use it for lists that are sorted once
+// and shown or written; in loops, and for millions of elements, the standard library is faster.
 package stablesort
 
 import (

@@ -232,7 +232,7 @@ func (pm *pageMap) add(s *verb.Streams, path string) error {
 	for i := range pm.scenarios {
 		sums[i] = p.Summarize(pm.module, &pm.scenarios[i], pm.pageSize)
 		if sums[i].Functions == 0 {
-			return fmt.Errorf("%s: has none of the functions that ran in scenario %q (is it the same program, and unstripped?)", path, pm.scenarios[i].Name)
+			return fmt.Errorf("%s: has none of the functions that ran in scenario %s (is it the same program, and unstripped?)", path, shownName(pm.scenarios[i].Name))
 		}
 		missing = max(missing, sums[i].Missing)
 	}
@@ -281,5 +281,3 @@ func shownName(scenario string) string {
 	}
 	return scenario
 }
-
-// base is the file name of a program.
