@@ -49,7 +49,7 @@ DIR, which this command writes and programs map when they start; they grow by
 program runs. A program that does not find it runs normally and records nothing. The
 file's name contains a digest of its content, so programs never load the runtime of
 another version. Anyone who can write to the file can run code in the programs. In
-modes spike and stacks, whose runtime has 100 KB, a program grows by 8 KB then, and
+modes spike and stacks, whose runtime has 100 KB, a program grows by 9 KB then, and
 one that does not find the file says so. Static programs and those of musl have the
 runtime linked in; mode trace and --flight are refused.
 

@@ -41,6 +41,7 @@ static void connect(const i32 *services) {
 }
 
 FALLBACK u64 __cairn_own_local(void) { return 0; } /* a library has nothing for each thread */
+FALLBACK int __cairn_guest_has_threads(void) { return 0; }
 
 static struct process *idle(struct local *here) {
   struct process *p = __cairn_window(CAIRN_KIND, 0);
@@ -74,10 +75,20 @@ static struct process *join(void) {
   }
 }
 
+/* stays_early reports whether the executable goes on with the state in which it has started, which it says. */
+static int stays_early(void) {
+  static const char message[] = "cairn: calls of the program are not recorded, as a library started threads before it: build it without --shared-runtime\n";
+  if (!early || !__cairn_guest_has_threads()) return 0;
+  __cairn_print(message, sizeof message - 1);
+  keep_on_fork(early);
+  return 1;
+}
+
 HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   (void)argc, (void)argv, (void)envp;
   if (__cairn_state && __cairn_state != early) return;
   __cairn_early_start(); /* unless the loader called it */
+  if (stays_early()) return;
   struct process *before = early, *p = join();
   early = 0;
   if (p) {

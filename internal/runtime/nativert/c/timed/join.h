@@ -36,17 +36,21 @@ static void not_loaded(void) {
 #endif
 }
 
+/* keep_on_fork lets a child made by fork have a state that records nothing. */
+static void keep_on_fork(struct process *p) {
+  enum { KEEPONFORK = 19 };
+  sys3(SYS_madvise, p->base - 2 * PAGE_SIZE, 2 * PAGE_SIZE, KEEPONFORK);
+}
+
 /* run_plain lets a module whose host cannot be loaded run without recording. A child made by fork
  * runs without it as well. */
 static void run_plain(void) {
   static const char error[] = "cairn: and its code cannot be changed to run without it\n";
-  enum { KEEPONFORK = 19 };
   not_loaded();
   if (!__cairn_guest_plain()) {
     __cairn_print(error, sizeof error - 1);
     sys1(SYS_exit_group, 127);
   }
   __cairn_plain = 1;
-  struct process *p = idle(&here);
-  sys3(SYS_madvise, p->base - 2 * PAGE_SIZE, 2 * PAGE_SIZE, KEEPONFORK);
+  keep_on_fork(idle(&here));
 }

@@ -344,6 +344,7 @@ extern const i32 __cairn_services[] HIDDEN; /* the number of calls, and their di
 HIDDEN struct process **__cairn_guest_states(void);
 HIDDEN int __cairn_guest_load(void);
 HIDDEN int __cairn_guest_is_main(void);
+HIDDEN int __cairn_guest_has_threads(void);
 extern const char __cairn_host_path[] HIDDEN; /* with --shared-runtime, in which case CAIRN_HOST_PATH is defined */
 HIDDEN int __cairn_guest_is_early(void);
 HIDDEN int __cairn_guest_plain(void);
