@@ -17,6 +17,7 @@ import (
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
 	"github.com/cairnprof/cairn/internal/instrument/driver"
+	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -32,6 +33,7 @@ const (
 	packedKept     = "relocations are not packed"
 	embeddedKept   = "the C++ library stays shared"
 	relrVersion    = "GLIBC_ABI_DT_RELR" // that glibc has from 2.36 on, and a program with packed relocations needs
+	wholeVersion   = "GLIBC_2.34"        // from which on glibc has its functions for threads in libc.so.6
 	interruptedBy  = 128                 // exit codes of commands that a signal ended are greater
 	maxDependences = 500                 // libraries that a program may need
 )
@@ -82,14 +84,22 @@ func (l *startLink) whyUnpacked(ctx context.Context) string {
 	if cmd.LacksLibc() {
 		return "the link has no C library"
 	}
+	if cmd.KeepsRelocations() {
+		return "the link says so (-z nopack-relative-relocs, --pack-dyn-relocs)"
+	}
 	if !l.linker.Kind.PacksRelocations(l.linker.Version, c.Machine(ctx, cmd) == machine.X86_64) {
 		return "the linker cannot: GNU ld 2.38 (x86-64) and lld 15 can"
 	}
-	libc, err := objfile.ReadDynamic(l.fileOf(ctx, "libc.so.6"))
-	if err != nil || !libc.Names(relrVersion) {
+	if !l.libcHas(ctx, relrVersion) {
 		return "the C library is not glibc 2.36 or newer"
 	}
 	return ""
+}
+
+// libcHas reports whether the C library has a version of symbols.
+func (l *startLink) libcHas(ctx context.Context, version string) bool {
+	libc, err := objfile.ReadDynamic(l.fileOf(ctx, "libc.so.6"))
+	return err == nil && libc.Names(version)
 }
 
 // embed links with the C++ library inside. It returns why the module may not be linked so, "" if it may be.
@@ -106,8 +116,12 @@ func (l *startLink) embed(ctx context.Context, mixed *mixedLink) (why string, er
 	var out, messages bytes.Buffer
 	quiet := *mixed
 	quiet.streams = &verb.Streams{In: s.In, Out: &out, Err: &messages}
-	argv := append(l.argv[:len(l.argv):len(l.argv)], "-static-libstdc++", "-static-libgcc",
-		"-Wl,--as-needed") // of what drivers add behind this, clang adds libm, which the archive may not need
+	argv := append(l.argv[:len(l.argv):len(l.argv)], "-static-libstdc++", "-static-libgcc")
+	// Drivers add libm behind this, which the archive may not need. Other linkers would also omit one that a library needs
+	// without saying so, and an older C library has libpthread there, to which the archive refers weakly.
+	if l.linker.Kind == linkorder.GNULD && l.libcHas(ctx, wholeVersion) {
+		argv = append(argv, "-Wl,--as-needed")
+	}
 	err = l.in.compiler.runLink(ctx, &quiet, argv, l.build.dir, l.env...)
 	if code := verb.ExitError(0); errors.As(err, &code) && int(code) < interruptedBy {
 		return "the link fails with it inside", nil
@@ -123,8 +137,8 @@ func (l *startLink) embed(ctx context.Context, mixed *mixedLink) (why string, er
 	return "", cmp.Or(err, err2, err3)
 }
 
-// loading are functions by whose use other code of C++ comes into a process. Libraries load what does not know the program;
-// but the unwinder that the C library loads to end a thread meets the functions of the program, whoever ends it.
+// loading are functions by whose use other code of C++ comes into a process, such as plugins that a library of C loads for the
+// program. The unwinder that the C library loads to end a thread meets the functions of the program, whoever ends it.
 var loading, unwinding = []string{"dlopen", "dlmopen"}, []string{"pthread_cancel", "pthread_exit"}
 
 // cxxRuntime are libraries of which a process shall have one copy.
@@ -137,11 +151,8 @@ func (l *startLink) whyShared(ctx context.Context, path string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if name := firstOf(program.Imports, loading); name != "" {
-		return fmt.Sprintf("the program loads libraries (%s)", name)
-	}
-	if name := firstOf(program.Imports, unwinding); name != "" {
-		return fmt.Sprintf("the program ends threads by unwinding (%s)", name)
+	if why := meetsOthers(program.Imports); why != "" {
+		return "the program " + why
 	}
 	if why := l.whyNeeded(ctx, path, program); why != "" {
 		return why
@@ -154,10 +165,15 @@ func (l *startLink) whyShared(ctx context.Context, path string) string {
 	return ""
 }
 
-// firstOf returns the first of names that is one of some, "" if none is.
-func firstOf(names, some []string) string {
-	if i := slices.IndexFunc(names, func(n string) bool { return slices.Contains(some, n) }); i >= 0 {
-		return names[i]
+// meetsOthers returns what a module with these imports does by which a C++ library, or its unwinder, comes into its process.
+func meetsOthers(imports []string) string {
+	for _, called := range imports {
+		switch {
+		case slices.Contains(loading, called):
+			return fmt.Sprintf("loads libraries (%s)", called)
+		case slices.Contains(unwinding, called):
+			return fmt.Sprintf("ends threads by unwinding (%s)", called)
+		}
 	}
 	return ""
 }
@@ -185,8 +201,8 @@ func (l *startLink) whyNeeded(ctx context.Context, path string, program *objfile
 			if err != nil {
 				return fmt.Sprintf("%s, which %s needs, was not found", filepath.Base(name), filepath.Base(queue[0].path))
 			}
-			if called := firstOf(library.Imports, unwinding); called != "" {
-				return fmt.Sprintf("%s ends threads by unwinding (%s)", filepath.Base(name), called)
+			if why := meetsOthers(library.Imports); why != "" {
+				return filepath.Base(name) + " " + why
 			}
 			queue = append(queue, user{at, library})
 		}

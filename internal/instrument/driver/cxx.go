@@ -18,6 +18,13 @@ var sharesCXX = []string{"-nostdlib", "-nodefaultlibs", "-nostdlib++", "-stdlib=
 // or the program itself, may support few kinds of relocations.
 func (c *Command) LacksLibc() bool { return isBare(c.words) }
 
+// KeepsRelocations reports whether a link chooses itself how relocations are packed.
+func (c *Command) KeepsRelocations() bool {
+	return slices.ContainsFunc(c.words, func(w string) bool {
+		return strings.Contains(w, "pack-relative-relocs") || strings.Contains(w, "-pack-dyn-relocs")
+	})
+}
+
 // AddsCXX reports whether the driver at a path links a program with gcc's C++ library as a shared one, unless told otherwise.
 // Sanitizers replace functions of that library when the program starts, and count as told.
 func (c *Command) AddsCXX(driver string) bool {

@@ -50,3 +50,19 @@ func TestLacksLibc(t *testing.T) {
 		}
 	}
 }
+
+// TestKeepsRelocations checks which links say how relocations are packed.
+func TestKeepsRelocations(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{
+		"a.o":                               false,
+		"-Wl,-z,nopack-relative-relocs a.o": true,
+		"-Xlinker -z -Xlinker pack-relative-relocs": true,
+		"-Wl,--pack-dyn-relocs=none a.o":            true,
+		"-Wl,-z,relro a.o":                          false,
+	} {
+		if c := Parse(GCC, strings.Fields(line), readTest); c.KeepsRelocations() != want {
+			t.Errorf("%s: %t", line, !want)
+		}
+	}
+}
