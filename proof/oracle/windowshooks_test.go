@@ -24,6 +24,7 @@ func TestWindowsHooks(t *testing.T) {
 	t.Run("registers", func(t *testing.T) { w.hookRegisters(t, hooks) })
 	t.Run("calls", func(t *testing.T) { w.hookCalls(t, hooks) })
 	t.Run("msvc", func(t *testing.T) { w.hookMSVC(t, hooks) })
+	t.Run("fibers", func(t *testing.T) { w.hookFibers(t, hooks) })
 	t.Run("leaves", func(t *testing.T) { w.hookLeaves(t, hooks) })
 }
 
@@ -34,6 +35,15 @@ func (w *windows) hookRegisters(t *testing.T, hooks string) {
 	cmd := w.command(t, t.TempDir(), program)
 	cmd.Env = append(cmd.Env, "CAIRN_SPIKE=threshold=5ms")
 	if out, _ := cmd.Output(); string(out) != "0 of 400\r\n" {
+		t.Errorf("%s", out)
+	}
+}
+
+// hookFibers wants little memory for each fiber.
+func (w *windows) hookFibers(t *testing.T, hooks string) {
+	program := filepath.Join(t.TempDir(), "fibers.exe")
+	output(t, command(t, mingw+"gcc", "-O2", "-finstrument-functions", "-o", program, filepath.Join("testdata", "windowshooks", "fibers.c"), filepath.Join(hooks, "cairn_hooks.o")))
+	if out, _ := w.run(t, t.TempDir(), program); out != "1000 switches, less than 8 KB each: 1\n" {
 		t.Errorf("%s", out)
 	}
 }

@@ -22,6 +22,7 @@ enum { SAVED_RCX = -3, SAVED_RDX = -4 };
 
 enum { OPEN_CALLS = 65535, LIST_SIZE = sizeof(struct open_calls) + OPEN_CALLS * sizeof(struct open_call) };
 enum { FARTHEST = 1 << 20 };
+enum { FIRST = 4096 }; /* of a list, as there may be thousands of fibers */
 
 /* A call of a hook. */
 struct hooked {
@@ -117,8 +118,8 @@ static struct open_calls *make_list(struct thread *t) {
   while ((c = *at) && c->base != base) at = &c->next;
   if (c) *at = c->next;
   else if (!(c = VirtualAlloc(0, LIST_SIZE, MEM_RESERVE, READWRITE))) return 0;
-  else if (!VirtualAlloc(c, GRAIN, MEM_COMMIT, READWRITE)) return VirtualFree(c, 0, MEM_RELEASE), (struct open_calls *)0;
-  else c->base = base, c->room = (GRAIN - sizeof *c) / sizeof *c->call;
+  else if (!VirtualAlloc(c, FIRST, MEM_COMMIT, READWRITE)) return VirtualFree(c, 0, MEM_RELEASE), (struct open_calls *)0;
+  else c->base = base, c->room = (FIRST - sizeof *c) / sizeof *c->call;
   c->next = t->open_calls;
   return t->open_calls = c;
 }
