@@ -25,7 +25,7 @@ func (f *spikesFlags) runWindow(ctx context.Context, s *verb.Streams, args []str
 	if len(paths) != 1 {
 		return verb.Usagef("--window: spike numbers are per log: give one log, not %d", len(paths))
 	}
-	logs := logset.Choice{Spike: f.window}
+	logs := logset.Choice{Spike: f.window, Unlike: "not a log with the calls around spikes, as programs built with --flight write"}
 	set, err := logs.Open(s, paths, f.Names())
 	if err != nil {
 		return err
