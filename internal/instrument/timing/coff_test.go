@@ -92,6 +92,7 @@ func TestCOFFCalls(t *testing.T) {
 			"\tmovq\t__imp___cairn_wait_Sleep(%rip), %rax\n", "\tcall\t__cairn_wait_pthread_join\n", "\tcall\t*__imp_select(%rip)\n", "\tcall\t*__imp_Sleep(%rip)\n",
 			"\n__imp___cairn_wait_Sleep:\n\t.quad\t__cairn_wait_Sleep\n",
 		}},
+		{"a function of its own by the name of one that waits", body + "\tcall\tusleep\n" + exit + "\tret\n" + end + strings.NewReplacer("\tf\n", "\tusleep\n", "f:", "usleep:").Replace(body) + exit + "\tret\n" + end, prof.ModeStacks, []string{"\tcall\tg\n\tcall\tusleep\n"}},
 		{"the end of the process", body + "\tcall\tabort\n" + end, prof.ModeStacks, []string{"\tmovl\t$1, %r11d\n\tcall\t__cairn_tree_leave\n\tcall\tabort\n"}},
 	} {
 		unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(coffHead+test.text+"\t.ident\t\"GCC: (GNU) 12-posix\"\n"), machine.X86_64)

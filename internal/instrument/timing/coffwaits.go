@@ -55,11 +55,15 @@ func withCOFFWaits(u *asm.Unit, mode prof.Mode) *asm.Unit {
 	if u.Object != asm.COFF || mode == prof.ModeSpike {
 		return u
 	}
+	own := map[string]bool{} // what others call by these names is another function
+	for _, fn := range u.Funcs {
+		own[fn.Name] = true
+	}
 	used := map[string]string{} // function -> how it is called
 	var out []byte
 	for line := range bytes.Lines(u.Src) {
 		if s := asm.ParseLine(bytes.TrimRight(line, "\r\n")); s.Kind == asm.LineInsn {
-			if name, imports := waitIn(&s); name != "" {
+			if name, imports := waitIn(&s); name != "" && (imports || !own[name]) {
 				call := name
 				if imports {
 					call = "*" + imported + name + "(%rip)"
