@@ -75,8 +75,10 @@ func TestUnlinked(t *testing.T) {
 	}
 	maps := []*prof.Map{{
 		Funcs: []prof.Func{
-			{Name: "main", File: "a.c"}, {Name: "_Z3invv", File: "c.c"},
-			{Name: "same", File: artificial}, {Name: "same.lto_priv.0", File: artificial},
+			{Name: "main", File: "a.c"},
+			{Name: "_Z3invv", File: "c.c"},
+			{Name: "same", File: artificial},
+			{Name: "same.lto_priv.0", File: artificial},
 		},
 		Absent: []prof.Absent{{Name: "dropped", File: "a.c", Why: prof.Dropped}},
 	}}
