@@ -39,7 +39,7 @@ func (b runtimeBuild) addHost(ctx context.Context, tmp string, members []string)
 		if err != nil {
 			return nil, err
 		}
-		objects = host.InFile(m, opts.Options, path)
+		objects = host.InFile(m, opts.Options, path, len(library))
 	case shares:
 		objects = append(nativert.GuestObjects(m, opts.Options), objects...)
 	}

@@ -18,13 +18,13 @@ type Host struct {
 	Guest   []Object // more members of the archive, to compile when that file is beside the sources, packed
 }
 
-// InFile returns the members of an archive for modules that load the host from the file of that path when they start, and do not
-// contain it: executables as well as libraries.
-func (h *Host) InFile(m Machine, o probe.Options, path string) []Object {
+// InFile returns the members of an archive for modules that load the host from the file of that path and size when they start, and
+// do not contain it: executables as well as libraries.
+func (h *Host) InFile(m Machine, o probe.Options, path string, size int) []Object {
 	objects := append(GuestObjects(m, o), h.Guest[0], Object{"guest_preinit.o", append(trees(o), "guest_preinit.c")})
 	for i, o := range objects {
 		if o.Name == "guest_start.o" || o.Name == h.Guest[0].Name {
-			objects[i].Args = append([]string{"-DCAIRN_HOST_PATH=" + strconv.Quote(path)}, o.Args...)
+			objects[i].Args = append([]string{"-DCAIRN_HOST_PATH=" + strconv.Quote(path), "-DCAIRN_HOST_SIZE=" + strconv.Itoa(size)}, o.Args...)
 		}
 	}
 	return objects

@@ -345,7 +345,7 @@ HIDDEN struct process **__cairn_guest_states(void);
 HIDDEN int __cairn_guest_load(void);
 HIDDEN int __cairn_guest_is_main(void);
 HIDDEN int __cairn_guest_has_threads(void);
-extern const char __cairn_host_path[] HIDDEN; /* with --shared-runtime, in which case CAIRN_HOST_PATH is defined */
+extern const char __cairn_host_path[] HIDDEN; /* with --shared-runtime, in which case CAIRN_HOST_PATH and CAIRN_HOST_SIZE are defined */
 HIDDEN int __cairn_guest_is_early(void);
 HIDDEN int __cairn_guest_plain(void);
 HIDDEN void __cairn_early_start(void);

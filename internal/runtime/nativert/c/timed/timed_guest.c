@@ -13,7 +13,19 @@ struct process **__cairn_guest_states(void) { return (struct process **)find_glo
 /* load loads the host, which makes the state of the process. It returns whether it is there. */
 #ifdef CAIRN_HOST_PATH
 const char __cairn_host_path[] = CAIRN_HOST_PATH;
+
+/* is_whole reports whether the file has all of the host, as one that was copied to a full disk has not: the loader does not
+ * look, and a process gets SIGBUS for what is behind the end of a file. It does not wait for a pipe, as the loader would. */
+static int is_whole(void) {
+  enum { O_NONBLOCK = 04000 };
+  u64 device, inode;
+  i64 fd = open_file(__cairn_host_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), size = fd < 0 ? 0 : identify((i32)fd, &device, &inode);
+  if (fd >= 0) sys1(SYS_close, fd);
+  return size == CAIRN_HOST_SIZE;
+}
+
 int __cairn_guest_load(void) {
+  if (!is_whole()) return 0;
   void *host = open_base(__cairn_host_path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (!host && dlerror) dlerror(); /* the program does not see that error */
   return host != 0;
