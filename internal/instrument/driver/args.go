@@ -103,9 +103,12 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	return out
 }
 
-// loads reports whether an executable can load libraries: it has the C library, and as one.
+// ownStart are options without the C library, or without its start files, which call initializers.
+var ownStart = []string{"-nostdlib", "-nodefaultlibs", "-nostartfiles"}
+
+// loads reports whether an executable can load libraries from an initializer: it has the C library, and as one.
 func (c *Command) loads() bool {
-	return !c.Static && !slices.Contains(c.words, "-nostdlib") && !slices.Contains(c.words, "-nodefaultlibs")
+	return !c.Static && !slices.ContainsFunc(c.words, func(w string) bool { return slices.Contains(ownStart, w) })
 }
 
 // AroundName is the name, beside that of the assembler, of the program that a driver starts around its tools if it has the

@@ -244,6 +244,7 @@ func TestTimedArgs(t *testing.T) {
 		{args: "a.o", family: Clang, loads: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + archives + dl},
 		{args: "-static a.o", family: Clang, loads: true, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace -Wl,--eh-frame-hdr /t/libcairn.a"},
 		{args: "-nostdlib a.o", family: Clang, loads: true, want: "-Wl,--build-id -nostdlib a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + " /t/libcairn.a"},
+		{args: "-nostartfiles a.o", family: Clang, loads: true, want: "-Wl,--build-id -nostartfiles a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + " /t/libcairn.a"},
 		{
 			args: "-flto -s -shared a.o",
 			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + guest + unwinder + archives + dl,
