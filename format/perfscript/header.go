@@ -36,6 +36,8 @@ func ParseHeader(line []byte) (Header, bool) {
 			return h, true
 		case f[0] > '9':
 			continue // no number: the usual case of a word of the command
+		case flat > 0 && i >= flat:
+			continue // an address, which may have decimal digits only, or a symbol
 		}
 		if pid, tid, ok := parseIDs(f); ok && (next || !hasTime(after)) {
 			h.PID, h.TID = pid, tid
@@ -81,8 +83,9 @@ func flatAddress(line []byte, fields [][]byte) int {
 	return 0
 }
 
-// FlatOnly reports whether a text is of samples without stacks and with no field before the address (-F ip,sym): all its
-// lines are addresses in their column. Stacks are indented by a tab, and end with a blank line.
+// FlatOnly reports whether a text is of samples without stacks and with no field before the address but that of data
+// (-F ip,sym and -F addr,ip,sym): all its lines are addresses in their column. Stacks are indented by a tab, and end with
+// a blank line.
 func FlatOnly(text []byte) bool {
 	found := 0
 	for line := range bytes.Lines(text) {
@@ -92,7 +95,7 @@ func FlatOnly(text []byte) bool {
 		if bytes.HasPrefix(line, []byte("#")) || bytes.Contains(line, recordMark) {
 			continue
 		}
-		if !isFlat(line) || hasBranches(line) {
+		if !isFlat(WithoutData(line)) || hasBranches(line) {
 			return false
 		}
 		found++
@@ -100,12 +103,25 @@ func FlatOnly(text []byte) bool {
 	return found > 1
 }
 
+// WithoutData returns a line of a text that is FlatOnly without the address of data.
+func WithoutData(line []byte) []byte {
+	if len(line) > column && !isFlat(line) && isFlat(line[column:]) && isAddress(line[:column]) {
+		return line[column:]
+	}
+	return line
+}
+
 // isFlat reports whether a line begins with an address in its column, after a blank.
 func isFlat(line []byte) bool {
 	if len(line) < column+2 || line[0] != ' ' || !isSpace(line[column+1]) {
 		return false
 	}
-	word := bytes.TrimLeft(line[:column+1], " ")
+	return isAddress(line[1 : column+1])
+}
+
+// isAddress reports whether the text of a column is an address, aligned to the right.
+func isAddress(text []byte) bool {
+	word := bytes.TrimLeft(text, " ")
 	_, n := hex(word)
 	return n > 0 && n == len(word)
 }

@@ -74,6 +74,9 @@ func (p *parser) bad(what string) { p.damage(what, p.line, p.start) }
 
 // parseLine parses the most frequent kinds of lines itself.
 func (p *parser) parseLine(line []byte) {
+	if p.flat {
+		line = WithoutData(line)
+	}
 	i := 0
 	for i < len(line) && isBlank(line[i]) {
 		i++

@@ -126,7 +126,15 @@ w  9639  4892.827500:          1 page-faults:     5653c434d030 data+0x0 (/opt/w)
 `, "-1/13023 x1 [55c5bd3af6bc] [] 0\n13023/13024 x1 [401136] [] 0\n-1/13023 x1 [7f00000b24e0] [] 0\n-1/-1 x1 [401137] [] 0\n-1/9639 x1 [401138] [] 0\n",
 		},
 		{
+			"samples without stacks at addresses of decimal digits", "            sort            418642\ncycles:            401539\n            sort 13023            400480 main\n",
+			"-1/-1 x1 [418642] [] 0\n-1/-1 x1 [401539] [] 0\n-1/13023 x1 [400480] [] 0\n",
+		},
+		{
 			"samples without stacks alone", "# c\n     55c5bd3af6bc\n           401136 main\n ffffffff813a2293 f ([kernel.kallsyms])\n",
+			"-1/-1 x1 [55c5bd3af6bc] [] 0\n-1/-1 x1 [401136] [] 0\n-1/-1 x1 [ffffffff813a2293] [] 0\n",
+		},
+		{
+			"samples without stacks behind the address of data", "               0     55c5bd3af6bc f\n    7f00000b24e0           401136 main\nffffffffb8a6c896 ffffffff813a2293 f\n",
 			"-1/-1 x1 [55c5bd3af6bc] [] 0\n-1/-1 x1 [401136] [] 0\n-1/-1 x1 [ffffffff813a2293] [] 0\n",
 		},
 		{

@@ -36,8 +36,9 @@ var (
 	perfFrame = lazyregexp.New(`(?m)^[ \t]*[0-9a-f]{1,16}[ \t](\S.* )?\([/[].*\)|^\t *[0-9a-f]{3,16} \S`)
 	// perfEvent is the line before a sample up to its event or time.
 	perfEvent = lazyregexp.New(`(?m)^ *\S.* +(\d+ +|\d+\.\d{6,9}: +(\d+ +)?)[A-Za-z][\w./:=,-]*: *($| +[0-9a-f]{3,16} \S)`)
-	// perfFlat is an address in its column and a symbol, of a sample without a stack. PID/TID before it is padded.
-	perfFlat = lazyregexp.New(`(?m)^([^\t\n]*(\S|\d/\d+ {1,6}) )? [ 0-9a-f]{12}[0-9a-f]{4} \S`)
+	// perfFlat is an address in its column and a symbol, of a sample without a stack. PID/TID before it is padded, and
+	// the address of data has a column of its own.
+	perfFlat = lazyregexp.New(`(?m)^([^\t\n]*(\S|\d/\d+ {1,6}) |[ 0-9a-f]{15}[0-9a-f])? [ 0-9a-f]{12}[0-9a-f]{4} \S`)
 	// dtraceFrame is a frame with its module or its offset.
 	dtraceFrame = lazyregexp.New("(?m)^[ \t]+\\S*(`|\\+0x[0-9a-f]+)\\S*|^[ \t]+0x[0-9a-f]+ : \\S")
 	// stackcount is a text of single words, with counts that are indented more.

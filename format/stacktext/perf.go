@@ -38,6 +38,9 @@ func readPerf(in *lines) Stacks {
 var recordMark = []byte("PERF_RECORD_")
 
 func (p *perf) line(line []byte) {
+	if p.flat {
+		line = perfscript.WithoutData(line)
+	}
 	margin := indent(line)
 	rest := line[margin:]
 	switch {

@@ -148,6 +148,10 @@ app -1/71 cycles 5 cycles: [app];(anonymous namespace)::f
 		"perf -F ip,sym,dso without stacks", "# c\n     55c5bd3af6bc [unknown] (/usr/bin/sort)\n     7f5db1d4e0b2 read (/usr/lib/libc.so.6)\n ffffffff813a2293 f ([kernel.kallsyms])\n",
 		Perf, " -1/-1  1 samples: [sort]\n -1/-1  1 samples: read\n -1/-1  1 samples: f_[k]\n",
 	},
+	{
+		"perf -F addr,ip,sym,dso without stacks", "               0     55c5bd3af6bc work (/opt/w)\n    7f00000b24e0           401136 main (/opt/w)\n",
+		Perf, " -1/-1  1 samples: work\n -1/-1  1 samples: main\n",
+	},
 	{"bpftrace", `Attaching 1 probe...
 
 @[
