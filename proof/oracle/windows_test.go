@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -53,6 +54,16 @@ func (w *windows) command(t *testing.T, raws, program string, args ...string) *e
 		cmd.Env = append(cmd.Env, "CAIRN_DIR="+raws)
 	}
 	return cmd
+}
+
+// patiently calls run, whose programs end themselves after a number of seconds, with more of them until it succeeds: what other
+// threads have written by then depends on the load.
+func (w *windows) patiently(run func(w *windows) bool) {
+	for seconds := 2; seconds < 100; seconds *= 3 {
+		if run(&windows{append(slices.Clone(w.env), fmt.Sprintf("WAIT=%d", seconds))}) {
+			return
+		}
+	}
 }
 
 // run runs a program and returns its answer, which is that of Windows in the ends of its lines, and its exit code.

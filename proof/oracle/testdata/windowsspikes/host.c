@@ -1,6 +1,6 @@
 // Loads a DLL again and again, and is then ended in a call that nothing returns from.
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <windows.h>
 
 __attribute__((noinline)) static int use(const char *dll, int ms) {
@@ -19,7 +19,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < SLOTS; i++) TlsAlloc();
   for (int i = 1; i < argc; i++) printf("%d\n", use(argv[i], 30 * i));
   fflush(stdout);
-  Sleep(300);
+  const char *seconds = getenv("WAIT");
+  Sleep(seconds ? 1000 * atoi(seconds) : 300);
   TerminateProcess(GetCurrentProcess(), 7);
   return 0;
 }
