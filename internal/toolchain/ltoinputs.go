@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -20,6 +21,7 @@ type ltoInputs struct {
 	modules []*bitcode.Module // in the order of the link, members of archives included
 	words   map[int]*ltoInput // by number of the word on the command line, those with bitcode
 	apple   bool              // it is for Mach-O
+	arch    string            // the machine that a linker of Mach-O was given, "" if none
 	hidden  map[string]bool   // for each defined name, whether --exclude-libs hides it
 }
 
@@ -27,8 +29,10 @@ type ltoInputs struct {
 type ltoInput struct {
 	path    string
 	archive bool
-	native  bool     // an archive that has members without bitcode as well
-	thin    []string // names of its thin modules, as lld uses them in output names
+	native  bool // an archive that has members without bitcode as well
+	// universal reports that it has code for several machines.
+	universal bool
+	thin      []string // names of its thin modules, as lld uses them in output names
 }
 
 // maxBitcode bounds the size of a module; larger ones do not occur in practice.
@@ -36,7 +40,7 @@ const maxBitcode = 4 << 30
 
 // bitcodeInputs looks for bitcode in all inputs.
 func bitcodeInputs(line *driver.LinkerLine) (*ltoInputs, error) {
-	in := &ltoInputs{words: map[int]*ltoInput{}, apple: line.Apple, hidden: map[string]bool{}}
+	in := &ltoInputs{words: map[int]*ltoInput{}, apple: line.Apple, arch: line.Value("arch"), hidden: map[string]bool{}}
 	dirs, fat, excluded := line.Dirs(), line.Fat(), line.ExcludedLibs()
 	for i := range line.Words {
 		w := &line.Words[i]
@@ -73,7 +77,7 @@ func (in *ltoInputs) scan(word int, path string, fat bool, excluded func(path st
 	}
 	input := &ltoInput{path: path}
 	found := false
-	err := objfile.EachLinkInput(path, func(archive bool, member string, r *io.SectionReader) error {
+	universal, err := objfile.EachSlice(path, func(archive bool, member string, r *io.SectionReader) error {
 		input.archive = archive
 		data, err := bitcodeOf(r, fat)
 		if err != nil {
@@ -87,6 +91,9 @@ func (in *ltoInputs) scan(word int, path string, fat bool, excluded func(path st
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", path, member, err)
 		}
+		if arch, _, _ := strings.Cut(m.Target, "-"); in.arch != "" && arch != in.arch {
+			return nil // of a universal file
+		}
 		found = true
 		in.modules = append(in.modules, m)
 		in.define(m, archive && excluded(path))
@@ -95,7 +102,7 @@ func (in *ltoInputs) scan(word int, path string, fat bool, excluded func(path st
 		}
 		return nil
 	})
-	if found {
+	if input.universal = universal; found {
 		in.words[word] = input
 	}
 	return err
@@ -177,7 +184,7 @@ func hasBitcode(cmd *driver.Command) bool {
 var errFound = errors.New("found")
 
 func holdsBitcode(path string) bool {
-	err := objfile.EachLinkInput(path, func(_ bool, _ string, r *io.SectionReader) error {
+	_, err := objfile.EachSlice(path, func(_ bool, _ string, r *io.SectionReader) error {
 		if hasMagic(r) {
 			return errFound
 		}

@@ -213,7 +213,7 @@ func (m *mergedLink) keepObjects(args, objects []string) error {
 // keepsWhole reports whether the second step has an archive as it is. Debug information of its members with machine code is
 // found in it later. The linker takes none with bitcode, as all names that are needed are defined, unless it is to take all.
 func (m *mergedLink) keepsWhole(w *driver.LinkerWord, input *ltoInput) bool {
-	return m.line.Apple && input.archive && input.native && w.Load != "-force_load" && !m.line.Has("all_load", "ObjC")
+	return m.line.Apple && input.archive && (input.native || input.universal) && w.Load != "-force_load" && !m.line.Has("all_load", "ObjC")
 }
 
 // keptPath returns the file in which the operand of -object_path_lto keeps the only object, "" if it is a directory, which

@@ -254,6 +254,8 @@ func (m *mergedLink) relink(objects []string) ([]string, error) {
 		switch {
 		case m.keepsWhole(w, input):
 			args = append(args, w.Args...)
+		case input.archive && input.native && input.universal:
+			return nil, fmt.Errorf("ld: %s has machine code and bitcode for several machines, and all of it is loaded: extract one machine by lipo -thin", input.path)
 		case input.archive && input.native:
 			path := filepath.Join(m.tmp, fmt.Sprintf("lib%d.a", i))
 			if err := nativeArchive(input.path, path, m.line.Fat()); err != nil {

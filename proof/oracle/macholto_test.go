@@ -5,6 +5,7 @@ package oracle
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -258,6 +259,43 @@ func (l ltoLink) checkKept(t *testing.T, program, profile string) {
 	for _, file := range []string{"main.c", "fast.c", "back.c", "native.c"} {
 		if !strings.Contains(lines, file) {
 			t.Errorf("covered --lines without %s:\n%s", file, lines)
+		}
+	}
+}
+
+// TestMachOLTOUniversal links a program whose only bitcode is in an archive for several machines.
+func TestMachOLTOUniversal(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"clang-22", "llvm-ar-22", "llvm-lipo-22"} {
+		mustHave(t, tool)
+	}
+	dir := t.TempDir()
+	for file, text := range map[string]string{
+		"lib.c":  "int twice(int x) { return x * 2; }\n",
+		"main.c": "int twice(int);\nint main(int argc, char **argv) { return twice(argc); }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(name string, args ...string) string {
+		cmd := command(t, name, args...)
+		cmd.Dir = dir
+		return output(t, cmd)
+	}
+	archs := []string{"x86_64", "arm64"}
+	for _, arch := range archs {
+		run("clang-22", "--target="+arch+"-apple-macos11", "-O1", "-flto=thin", "-c", "lib.c", "-o", arch+".o")
+		run("llvm-ar-22", "rcs", arch+".a", arch+".o")
+	}
+	run("llvm-lipo-22", "-create", "-output", "lib.a", "x86_64.a", "arm64.a")
+	for _, arch := range archs {
+		for _, library := range []string{"lib.a", "-Wl,-force_load,lib.a"} {
+			run(cairn, "cc", "--strict", "--mode", "full", "clang-22", "--target="+arch+"-apple-macos11", "-w", "-fuse-ld=lld", "-nostdlib",
+				"-Wl,-no_fixup_chains", machOFile(t, "libSystem.tbd"), "main.c", library, "-o", "app")
+			if got := run(cairn, "info", "app"); !regexp.MustCompile(`(?m)^functions +2$`).MatchString(got) {
+				t.Errorf("%s, %s: not both functions have probes:\n%s", arch, library, got)
+			}
 		}
 	}
 }

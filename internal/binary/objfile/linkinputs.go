@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -22,15 +23,47 @@ func EachLinkInput(path string, visit func(archive bool, member string, r *io.Se
 	if !st.Mode().IsRegular() {
 		return nil
 	}
+	return eachIn(path, io.NewSectionReader(f, 0, st.Size()), visit)
+}
+
+// eachIn visits an object, or the members of an archive.
+func eachIn(path string, r *io.SectionReader, visit func(archive bool, member string, r *io.SectionReader) error) error {
 	var magic [8]byte
-	n, _ := f.ReadAt(magic[:], 0)
+	n, _ := r.ReadAt(magic[:], 0)
 	kind := string(magic[:n])
 	if kind != arMagic && kind != thinMagic {
-		return visit(false, "", io.NewSectionReader(f, 0, st.Size()))
+		return visit(false, "", r)
 	}
-	return eachBody(path, f, st.Size(), kind == thinMagic, func(path, member string, r *io.SectionReader) error {
+	return eachBody(path, r, r.Size(), kind == thinMagic, func(path, member string, r *io.SectionReader) error {
 		return visit(true, cmp.Or(member, path), r)
 	})
+}
+
+// EachSlice visits what EachLinkInput visits, and in a universal file of Mach-O the object, or the members of the archive, of
+// each machine. It reports whether the file is universal.
+func EachSlice(path string, visit func(archive bool, member string, r *io.SectionReader) error) (universal bool, err error) {
+	err = EachLinkInput(path, func(archive bool, member string, r *io.SectionReader) error {
+		var head [8]byte
+		if n, _ := r.ReadAt(head[:], 0); archive || n < len(head) || binary.BigEndian.Uint32(head[:]) != fatMagic || binary.BigEndian.Uint32(head[4:]) >= maxFat {
+			return visit(archive, member, r)
+		}
+		universal = true
+		for i := range int64(binary.BigEndian.Uint32(head[4:])) {
+			var arch [20]byte // type and subtype of the processor, offset, size, alignment
+			if _, err := r.ReadAt(arch[:], int64(len(head))+i*int64(len(arch))); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			at, size := int64(binary.BigEndian.Uint32(arch[8:])), int64(binary.BigEndian.Uint32(arch[12:]))
+			if at > r.Size() || size > r.Size()-at {
+				return fmt.Errorf("%s: part %d of the universal file is beyond its end", path, i+1)
+			}
+			if err := eachIn(path, io.NewSectionReader(r, at, size), visit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return universal, err
 }
 
 // fatSection is the section of bitcode in objects with machine code by clang
