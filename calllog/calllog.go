@@ -195,12 +195,19 @@ func (c Clock) Unit() string {
 type Damage struct {
 	File   string
 	Offset int64 // in the file, or in what it decompresses to
-	Size   int64 // bytes skipped
+	Size   int64 // bytes skipped; 0 if what there is was read
 	What   string
 }
 
 func (d *Damage) Error() string {
-	return fmt.Sprintf("%s: offset %#x: %s; %d bytes skipped", d.File, d.Offset, d.What, d.Size)
+	text := fmt.Sprintf("%s: offset %#x: %s", d.File, d.Offset, d.What)
+	switch d.Size {
+	case 0:
+		return text
+	case 1:
+		return text + "; 1 byte skipped"
+	}
+	return fmt.Sprintf("%s; %d bytes skipped", text, d.Size)
 }
 
 // Func describes a function that logs identify by number.

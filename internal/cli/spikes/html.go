@@ -14,7 +14,7 @@ import (
 func (f *spikesFlags) writeHTML(t *spikeset.Set) error {
 	top := f.top
 	if !f.topGiven {
-		top = spikeset.Stacks
+		top = spikeset.PageStacks
 	}
 	page, err := t.Page(f.sort, top)
 	if err != nil {

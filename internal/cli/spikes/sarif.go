@@ -17,7 +17,7 @@ import (
 func (f *spikesFlags) writeSARIF(t *spikeset.Set) error {
 	top := f.top
 	if !f.topGiven {
-		top = spikeset.Stacks
+		top = spikeset.PageStacks
 	}
 	groups, left := t.Shown(f.sort, top)
 	err := verb.WriteFile(t.Streams, f.sarif, func(w io.Writer) error {
@@ -25,7 +25,7 @@ func (f *spikesFlags) writeSARIF(t *spikeset.Set) error {
 			{ID: "call-too-long", Short: "Call that took too long", Full: "A single call took longer than the threshold."},
 		}})
 		for _, g := range groups {
-			o := t.Writer.Object(g, spikeset.Of(g, f.sort))
+			o := t.Writer.Object(g, spikeset.Example(g, f.sort))
 			if err := x.Write(sarifResult(o)); err != nil {
 				return err
 			}

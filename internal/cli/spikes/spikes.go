@@ -220,7 +220,7 @@ func (f *spikesFlags) writeText(t *spikeset.Set, style report.Style) error {
 		fmt.Fprintf(b, "%s\n\n", text)
 	}
 	for _, g := range groups {
-		if err := t.Writer.Spike(b, g, spikeset.Of(g, f.sort)); err != nil {
+		if err := t.Writer.Spike(b, g, spikeset.Example(g, f.sort)); err != nil {
 			return err
 		}
 		b.WriteByte('\n')

@@ -14,8 +14,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// Stacks is the default number of stacks in a page.
-const Stacks = 200
+// PageStacks is the default number of stacks in a page.
+const PageStacks = 200
 
 // Shown returns the first groups of an order, at most top if that is not 0, and how many there are beside.
 func (t *Set) Shown(by spikes.Order, top int) (groups []*spikes.Group, left int) {
@@ -27,8 +27,8 @@ func (t *Set) Shown(by spikes.Order, top int) (groups []*spikes.Group, left int)
 	return groups, len(all) - len(groups)
 }
 
-// Of is the spike of a group that is shown for all.
-func Of(g *spikes.Group, by spikes.Order) *spikes.Spike {
+// Example is the spike of a group that is shown for all.
+func Example(g *spikes.Group, by spikes.Order) *spikes.Spike {
 	if by == spikes.ByTime && g.Worst.Blame == nil {
 		return g.Last
 	}
@@ -42,7 +42,7 @@ func (t *Set) Page(by spikes.Order, top int) (*spikes.Page, error) {
 	page.Reach = slices.Concat(page.Reach, t.Writer.Explained())
 	page.Notes = slices.Concat(t.Writer.Freezes(), t.Writer.Waiting(0))
 	for _, g := range groups {
-		page.Spikes = append(page.Spikes, t.Writer.Object(g, Of(g, by)))
+		page.Spikes = append(page.Spikes, t.Writer.Object(g, Example(g, by)))
 	}
 	t.addOpenTo(page, top)
 	if err := t.drawWindows(page, groups, by); err != nil {
@@ -88,7 +88,7 @@ func (t *Set) drawWindows(page *spikes.Page, groups []*spikes.Group, by spikes.O
 			return err
 		}
 		for i, g := range groups {
-			sp := Of(g, by)
+			sp := Example(g, by)
 			if sp.Log != log || len(sp.Stack) == 0 {
 				continue
 			}
@@ -124,7 +124,7 @@ func ReadPage(s *verb.Streams, names *report.Names, logs, binaries []string) (*s
 	if err := t.Read(names, logs, binaries); err != nil {
 		return nil, err
 	}
-	return t.Page(spikes.ByWorst, Stacks)
+	return t.Page(spikes.ByWorst, PageStacks)
 }
 
 // Title is the names of the logs, without their directories.
