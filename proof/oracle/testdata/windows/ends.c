@@ -18,7 +18,8 @@ int main(int argc, char **argv) {
   }
   if (!strcmp(how, "exit")) exit(3);
   if (!strcmp(how, "kill")) {
-    Sleep(2500);
+    const char *seconds = getenv("WAIT");
+    Sleep(seconds ? 1000 * atoi(seconds) : 0);
     TerminateProcess(GetCurrentProcess(), 7);
   }
   if (!strcmp(how, "crash")) *(volatile int *)(long long)(skipped(-2)) = 1;
