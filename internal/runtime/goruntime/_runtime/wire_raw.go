@@ -16,6 +16,7 @@ const (
 	cairnMipFullHeaderSize       = 12
 	cairnMipGoMapCOFF            = ".crnmap"
 	cairnMipLTOSection           = ".debug.cairn.lto"
+	cairnMipLocalCOFF            = "cairn$"
 	cairnMipMapAtomic            = 128
 	cairnMipMapCOFF              = ".debug_cairn"
 	cairnMipMapMachO             = "__CAIRN,__cairn_map"
