@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/bitcode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
@@ -77,7 +76,7 @@ func (in *ltoInputs) scan(word int, path string, fat bool, excluded func(path st
 	}
 	input := &ltoInput{path: path}
 	found := false
-	universal, err := objfile.EachSlice(path, func(archive bool, member string, r *io.SectionReader) error {
+	universal, err := objfile.EachSlice(path, in.arch, func(archive bool, member string, r *io.SectionReader) error {
 		input.archive = archive
 		data, err := bitcodeOf(r, fat)
 		if err != nil {
@@ -90,9 +89,6 @@ func (in *ltoInputs) scan(word int, path string, fat bool, excluded func(path st
 		m, err := bitcode.Read(data)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", path, member, err)
-		}
-		if arch, _, _ := strings.Cut(m.Target, "-"); in.arch != "" && arch != in.arch {
-			return nil // of a universal file
 		}
 		found = true
 		in.modules = append(in.modules, m)
@@ -184,7 +180,7 @@ func hasBitcode(cmd *driver.Command) bool {
 var errFound = errors.New("found")
 
 func holdsBitcode(path string) bool {
-	_, err := objfile.EachSlice(path, func(_ bool, _ string, r *io.SectionReader) error {
+	_, err := objfile.EachSlice(path, "", func(_ bool, _ string, r *io.SectionReader) error {
 		if hasMagic(r) {
 			return errFound
 		}

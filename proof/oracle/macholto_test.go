@@ -263,10 +263,11 @@ func (l ltoLink) checkKept(t *testing.T, program, profile string) {
 	}
 }
 
-// TestMachOLTOUniversal links a program whose only bitcode is in an archive for several machines.
+// TestMachOLTOUniversal links a program whose only bitcode is in an archive for several machines, or in an object that names
+// the machine as other compilers than clang do.
 func TestMachOLTOUniversal(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"clang-22", "llvm-ar-22", "llvm-lipo-22"} {
+	for _, tool := range []string{"clang-22", "llvm-ar-22", "llvm-lipo-22", "llvm-dis-22", "llvm-as-22"} {
 		mustHave(t, tool)
 	}
 	dir := t.TempDir()
@@ -289,8 +290,13 @@ func TestMachOLTOUniversal(t *testing.T) {
 		run("llvm-ar-22", "rcs", arch+".a", arch+".o")
 	}
 	run("llvm-lipo-22", "-create", "-output", "lib.a", "x86_64.a", "arm64.a")
+	run("sh", "-c", "llvm-dis-22 < arm64.o | sed s/arm64-apple/aarch64-apple/ > other.ll && grep -q aarch64-apple other.ll && llvm-as-22 -o other.o other.ll")
 	for _, arch := range archs {
-		for _, library := range []string{"lib.a", "-Wl,-force_load,lib.a"} {
+		libraries := []string{"lib.a", "-Wl,-force_load,lib.a"}
+		if arch == "arm64" {
+			libraries = append(libraries, "other.o")
+		}
+		for _, library := range libraries {
 			run(cairn, "cc", "--strict", "--mode", "full", "clang-22", "--target="+arch+"-apple-macos11", "-w", "-fuse-ld=lld", "-nostdlib",
 				"-Wl,-no_fixup_chains", machOFile(t, "libSystem.tbd"), "main.c", library, "-o", "app")
 			if got := run(cairn, "info", "app"); !regexp.MustCompile(`(?m)^functions +2$`).MatchString(got) {

@@ -2,7 +2,6 @@ package objfile
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -40,24 +39,26 @@ func eachIn(path string, r *io.SectionReader, visit func(archive bool, member st
 }
 
 // EachSlice visits what EachLinkInput visits, and in a universal file of Mach-O the object, or the members of the archive, of
-// each machine. It reports whether the file is universal.
-func EachSlice(path string, visit func(archive bool, member string, r *io.SectionReader) error) (universal bool, err error) {
+// a machine as -arch of linkers names it, or of all machines if arch is "". It reports whether the file is universal.
+func EachSlice(path, arch string, visit func(archive bool, member string, r *io.SectionReader) error) (universal bool, err error) {
+	arch = strings.Replace(arch, "x86_64h", "x86_64", 1) // archName has one name for both
 	err = EachLinkInput(path, func(archive bool, member string, r *io.SectionReader) error {
-		var head [8]byte
-		if n, _ := r.ReadAt(head[:], 0); archive || n < len(head) || binary.BigEndian.Uint32(head[:]) != fatMagic || binary.BigEndian.Uint32(head[4:]) >= maxFat {
+		if archive {
+			return visit(archive, member, r)
+		}
+		parts, err := readSlices(r, uint64(r.Size()))
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if len(parts) == 0 {
 			return visit(archive, member, r)
 		}
 		universal = true
-		for i := range int64(binary.BigEndian.Uint32(head[4:])) {
-			var arch [20]byte // type and subtype of the processor, offset, size, alignment
-			if _, err := r.ReadAt(arch[:], int64(len(head))+i*int64(len(arch))); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
+		for _, part := range parts {
+			if arch != "" && part.Arch != arch {
+				continue
 			}
-			at, size := int64(binary.BigEndian.Uint32(arch[8:])), int64(binary.BigEndian.Uint32(arch[12:]))
-			if at > r.Size() || size > r.Size()-at {
-				return fmt.Errorf("%s: part %d of the universal file is beyond its end", path, i+1)
-			}
-			if err := eachIn(path, io.NewSectionReader(r, at, size), visit); err != nil {
+			if err := eachIn(path, io.NewSectionReader(r, int64(part.offset), int64(part.size)), visit); err != nil {
 				return err
 			}
 		}
