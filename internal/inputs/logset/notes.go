@@ -15,12 +15,12 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// MaxDamage is how many damaged places of a log are named one by one.
-const MaxDamage = 5
+// maxDamage is how many damaged places of a log are named one by one.
+const maxDamage = 5
 
 // noteLog prints notes about a log that was opened.
 func (t *Set) noteLog(info *calllog.Info) {
-	t.noteDamage(info.File, info.Damage)
+	NoteDamage(t.Streams, info.File, info.Damage, ofDump)
 	for _, text := range info.Notes {
 		if !t.alike.left(text) {
 			verb.Note(t.Streams, "%s: %s", info.File, text)
@@ -71,19 +71,23 @@ func clockNote(info *calllog.Info) string {
 		info.File, float64(c.Hz)/mega, float64(c.Claimed)/mega)
 }
 
-func (t *Set) noteDamage(file string, list []*calllog.Damage) {
+// NoteDamage prints notes about the damaged places of a log. where says, behind a blank, what shows those that are not named.
+func NoteDamage(s *verb.Streams, file string, list []*calllog.Damage, where string) {
 	for i, d := range list {
-		if i == MaxDamage {
-			verb.Note(t.Streams, "%s: %d more damaged regions were skipped (cairn dump shows them)", file, len(list)-i)
+		if i == maxDamage {
+			verb.Note(s, "%s: %d more damaged regions were skipped%s", file, len(list)-i, where)
 			break
 		}
-		verb.Note(t.Streams, "%v", d)
+		verb.Note(s, "%v", d)
 	}
 }
 
+// ofDump is where logs of calls show all damaged places.
+const ofDump = " (cairn dump shows them)"
+
 // NoteResult prints notes about calls that are not complete in a log.
 func (t *Set) NoteResult(info *calllog.Info, r *account.Result) {
-	t.noteDamage(info.File, r.Damage)
+	NoteDamage(t.Streams, info.File, r.Damage, ofDump)
 	st := r.Total()
 	t.noteTails(info, &st)
 	var odd []string

@@ -104,13 +104,7 @@ func (t *Set) Open(args []string) error {
 
 // About records the data of a log other than its spikes.
 func (t *Set) About(log *tracelog.Log, windows map[uint64]spikes.Window) spikes.Log {
-	for i, d := range log.Damage {
-		if i == logset.MaxDamage {
-			verb.Note(t.Streams, "%s: %d more damaged regions were skipped", log.Name, len(log.Damage)-i)
-			break
-		}
-		verb.Note(t.Streams, "%v", d)
-	}
+	logset.NoteDamage(t.Streams, log.Name, log.Damage, "")
 	threads := make(map[uint32]string)
 	for _, th := range log.Threads {
 		threads[th.TID] = th.Name
