@@ -3,12 +3,12 @@ package timing
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/lazyregexp"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -24,7 +24,7 @@ import (
 // None has arguments on the stack, which this would move.
 
 // coffWait matches what calls name: a function of a DLL, or one that is linked in.
-var coffWait = regexp.MustCompile(`^\*?(?:__imp_(\w+)\(%rip\)|((?:pthread_|thrd_|cnd_|sem_|_ZNSt|nanosleep|usleep)\w*))$`)
+var coffWait = lazyregexp.New(`^\*?(?:__imp_(\w+)\(%rip\)|((?:pthread_|thrd_|cnd_|sem_|_ZNSt|nanosleep|usleep)\w*))$`)
 
 // waitIn returns the function that only waits that an instruction names, and whether it is one of a DLL.
 func waitIn(s *asm.Statement) (name string, imports bool) {
@@ -35,7 +35,7 @@ func waitIn(s *asm.Statement) (name string, imports bool) {
 		return "", false
 	}
 	operand = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(operand), []byte("jmp")))
-	m := coffWait.FindSubmatch(bytes.TrimSpace(operand))
+	m := coffWait().FindSubmatch(bytes.TrimSpace(operand))
 	if m == nil || len(m[2]) > 0 && strings.HasPrefix(string(s.Word), "mov") {
 		return "", false
 	}
