@@ -61,7 +61,7 @@ func (f *InstrumentFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Shim.DefaultDir, "default-dir", ".", "directory for raw files if CAIRN_DIR is not set; none for no raw files")
 	flags.StringVar(&f.Shim.Runtime, "shared-runtime", "", "put the runtime in a file in this `directory`, which programs load when they start, and not in each program;\nprograms that do not find it run and record nothing")
 	flags.BoolVar(&f.Shim.Prove, "prove", false, "also assemble each file without probes, and check that the probes do not change what the code does; with --use, that the layout does not")
-	flags.BoolVar(&f.Shim.Strict, "strict", false, "fail if code cannot be instrumented, instead of building it without probes and listing it")
+	flags.BoolVar(&f.Shim.Strict, "strict", false, "fail if code cannot be instrumented, instead of building it without probes and listing it, and if a link has objects of another mode")
 	flags.BoolVar(&f.lenient, "lenient", false, "build code that cannot be instrumented without probes: the default, unless --strict or --prove is given")
 }
 
@@ -307,7 +307,7 @@ func (f *InstrumentFlags) instrument(ctx context.Context, in *invocation, p plan
 			verb.Note(in.streams, "%s: musl loads it only when a program starts, not with dlopen: mode %s needs thread-local storage at a fixed place",
 				cmp.Or(cmd.Output, "a.out"), f.Shim.Mode)
 		}
-		l := &mixedLink{streams: in.streams, inputs: driverInputs(cmd), runtime: p.tc.Archive, mode: f.Shim.Mode.String(), output: cmd.Output}
+		l := &mixedLink{streams: in.streams, inputs: driverInputs(cmd), runtime: p.tc.Archive, mode: f.Shim.Mode.String(), output: cmd.Output, strict: f.Shim.strict()}
 		return c.runLink(ctx, l, argv, root, env...)
 	}
 	if done != nil {

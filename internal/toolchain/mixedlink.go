@@ -11,6 +11,7 @@ import (
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/instrument/catch"
+	"github.com/cairnprof/cairn/internal/instrument/driver"
 	"github.com/cairnprof/cairn/internal/verb"
 	"github.com/cairnprof/cairn/prof"
 )
@@ -26,11 +27,15 @@ type mixedLink struct {
 	runtime string // the archive that is added, "" in a build without probes
 	mode    string // of the link, "" in a build without probes
 	output  string // "" for a.out
+	strict  bool   // objects of other modes are an error
 }
 
 // run runs a driver or a linker in our place, and reports objects of other modes.
 func (l *mixedLink) run(path string, argv []string, env ...string) error {
 	s := l.streams
+	if err := l.refuse(); err != nil {
+		return err
+	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: append(append(os.Environ(), env...), catch.EnvCaught+"=1"), Stdin: s.In, Stdout: s.Out, Stderr: s.Err}
 	code, err := verb.RunThrough(cmd)
 	if err != nil {
@@ -70,13 +75,36 @@ func ofMode(files []string, mode string) string {
 	return fmt.Sprintf("%s %s probes of mode %s from an earlier build,", firstNames(files), have, mode)
 }
 
+// refuse returns an error if the link would keep objects of another mode, and may not.
+func (l *mixedLink) refuse() error {
+	if !l.strict || l.mode == "" || isCheck(&driver.Command{Output: l.output}) {
+		return nil
+	}
+	found, _ := l.otherModes()
+	for _, mode := range slices.Sorted(maps.Keys(found)) {
+		return fmt.Errorf("cc: %s and this link is for mode %s: compile everything again (%s)", ofMode(found[mode], mode), l.mode, compileAgain)
+	}
+	return nil
+}
+
 // noteLinked names the objects of other modes in a link that has been made: in the summary of the build, if there is one.
 func (l *mixedLink) noteLinked() error {
 	if l.mode == "" {
 		return nil
 	}
-	found := map[string][]string{}
-	var linked []linkedObject
+	found, linked := l.otherModes()
+	if os.Getenv(catch.EnvLog) != "" && len(linked) > 0 {
+		return logEvent(buildEvent{Linked: linked})
+	}
+	for _, mode := range slices.Sorted(maps.Keys(found)) {
+		verb.Note(l.streams, "%s which this link for mode %s keeps: compile everything again (%s)", ofMode(found[mode], mode), l.mode, compileAgain)
+	}
+	return nil
+}
+
+// otherModes returns the objects with probes of other modes than that of the link: their names by mode, and all.
+func (l *mixedLink) otherModes() (found map[string][]string, linked []linkedObject) {
+	found = map[string][]string{}
 	l.each(func(in linkInput, archive bool, member, name string, r *io.SectionReader) {
 		if in.system || in.path == l.runtime || !isProbed(r) {
 			return
@@ -88,13 +116,7 @@ func (l *mixedLink) noteLinked() error {
 			linked = append(linked, o)
 		}
 	})
-	if os.Getenv(catch.EnvLog) != "" && len(linked) > 0 {
-		return logEvent(buildEvent{Linked: linked})
-	}
-	for _, mode := range slices.Sorted(maps.Keys(found)) {
-		verb.Note(l.streams, "%s which this link for mode %s keeps: compile everything again (%s)", ofMode(found[mode], mode), l.mode, compileAgain)
-	}
-	return nil
+	return found, linked
 }
 
 // each calls visit for all objects of the inputs, also in archives; the linker has reported errors.

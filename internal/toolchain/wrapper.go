@@ -382,7 +382,7 @@ func (w *wrapper) link(ctx context.Context, s *verb.Streams, path string, args [
 	if w.opts.Shim.recordsUnits(tc) {
 		argv = append(argv, linkRecord(s, inputs, output, false, slices.Contains(args, "--whole-archive"))...)
 	}
-	l := &mixedLink{streams: s, inputs: inputs, runtime: tc.Archive, mode: w.opts.Shim.Mode.String(), output: output}
+	l := &mixedLink{streams: s, inputs: inputs, runtime: tc.Archive, mode: w.opts.Shim.Mode.String(), output: output, strict: w.opts.Shim.strict()}
 	if linker.Kind == linkorder.LLD {
 		return runLTOLinker(ctx, filepath.Dir(tc.Archive), path, argv[1:], l)
 	}
