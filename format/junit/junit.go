@@ -16,9 +16,10 @@
 package junit
 
 import (
+	"bufio"
 	"encoding/xml"
 	"io"
-	"strings"
+	"strconv"
 )
 
 // Suite is a group of checks.
@@ -39,64 +40,57 @@ type Failure struct {
 	Message, Text string
 }
 
-type failure struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr"`
-	Text    string `xml:",chardata"`
-}
-
-type skipped struct {
-	Message string `xml:"message,attr"`
-}
-
-type testcase struct {
-	Name    string   `xml:"name,attr"`
-	Class   string   `xml:"classname,attr"`
-	Time    int      `xml:"time,attr"`
-	Failure *failure `xml:"failure"`
-	Skipped *skipped `xml:"skipped"`
-}
-
-type suite struct {
-	Name     string     `xml:"name,attr"`
-	Tests    int        `xml:"tests,attr"`
-	Failures int        `xml:"failures,attr"`
-	Errors   int        `xml:"errors,attr"`
-	Skipped  int        `xml:"skipped,attr"`
-	Time     int        `xml:"time,attr"`
-	Cases    []testcase `xml:"testcase"`
-}
-
-type suites struct {
-	XMLName xml.Name `xml:"testsuites"`
-	Suites  []suite  `xml:"testsuite"`
-}
-
 // Write writes suites.
 func Write(w io.Writer, list []Suite) error {
-	var doc suites
-	for _, s := range list {
-		out := suite{Name: valid(s.Name), Tests: len(s.Cases)}
-		for _, c := range s.Cases {
-			tc := testcase{Name: valid(c.Name), Class: valid(s.Name)}
-			switch {
-			case c.Failure != nil:
-				out.Failures++
-				tc.Failure = &failure{valid(c.Failure.Message), s.Name, valid(c.Failure.Text)}
-			case c.Skipped != "":
-				out.Skipped++
-				tc.Skipped = &skipped{valid(c.Skipped)}
-			}
-			out.Cases = append(out.Cases, tc)
-		}
-		doc.Suites = append(doc.Suites, out)
+	b := bufio.NewWriter(w)
+	b.WriteString(xml.Header + "<testsuites>\n") // bufio keeps errors
+	for i := range list {
+		writeSuite(b, &list[i])
 	}
-	data, err := xml.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, xml.Header+string(data)+"\n")
-	return err
+	b.WriteString("</testsuites>\n")
+	return b.Flush()
 }
 
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func writeSuite(b *bufio.Writer, s *Suite) {
+	failures, skipped := 0, 0
+	for _, c := range s.Cases {
+		switch {
+		case c.Failure != nil:
+			failures++
+		case c.Skipped != "":
+			skipped++
+		}
+	}
+	begin(b, "  ", "testsuite", "name", s.Name, "tests", strconv.Itoa(len(s.Cases)), "failures", strconv.Itoa(failures), "errors", "0", "skipped", strconv.Itoa(skipped), "time", "0")
+	for _, c := range s.Cases {
+		b.WriteString("\n")
+		begin(b, "    ", "testcase", "name", c.Name, "classname", s.Name, "time", "0")
+		switch {
+		case c.Failure != nil:
+			b.WriteString("\n")
+			begin(b, "      ", "failure", "message", c.Failure.Message, "type", s.Name)
+			xml.EscapeText(b, []byte(c.Failure.Text))
+			b.WriteString("</failure>\n    ")
+		case c.Skipped != "":
+			b.WriteString("\n")
+			begin(b, "      ", "skipped", "message", c.Skipped)
+			b.WriteString("</skipped>\n    ")
+		}
+		b.WriteString("</testcase>")
+	}
+	if len(s.Cases) > 0 {
+		b.WriteString("\n  ")
+	}
+	b.WriteString("</testsuite>\n")
+}
+
+// begin writes the beginning of an element with pairs of a name and a value.
+func begin(b *bufio.Writer, indent, name string, attributes ...string) {
+	b.WriteString(indent + "<" + name)
+	for i := 0; i < len(attributes); i += 2 {
+		b.WriteString(" " + attributes[i] + `="`)
+		xml.EscapeText(b, []byte(attributes[i+1]))
+		b.WriteString(`"`)
+	}
+	b.WriteString(">")
+}

@@ -8,24 +8,42 @@ import (
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
+	name, text := "b <&>\x00\xff.c", "b.c:3: did not run\nb.c:4: \"quoted\"\n"
 	in := []Suite{{"coverage", []Case{
 		{Name: "a.c"},
-		{Name: "b <&>\x00\xff.c", Failure: &Failure{"1 of 2 lines ran", "b.c:3: did not run\nb.c:4: \"quoted\""}},
+		{Name: name, Failure: &Failure{"1 of 2 lines\tran", text}},
 		{Name: "c.h", Skipped: "no code"},
-	}}}
+	}}, {Name: "none"}}
 	var b bytes.Buffer
 	if err := Write(&b, in); err != nil {
 		t.Fatal(err)
 	}
-	var got suites
+	const want = xml.Header + `<testsuites>
+  <testsuite name="coverage" tests="3" failures="1" errors="0" skipped="1" time="0">
+    <testcase name="a.c" classname="coverage" time="0"></testcase>
+    <testcase name="b &lt;&amp;&gt;��.c" classname="coverage" time="0">
+      <failure message="1 of 2 lines&#x9;ran" type="coverage">b.c:3: did not run&#xA;b.c:4: &#34;quoted&#34;&#xA;</failure>
+    </testcase>
+    <testcase name="c.h" classname="coverage" time="0">
+      <skipped message="no code"></skipped>
+    </testcase>
+  </testsuite>
+  <testsuite name="none" tests="0" failures="0" errors="0" skipped="0" time="0"></testsuite>
+</testsuites>
+`
+	if b.String() != want {
+		t.Errorf("%s", b.String())
+	}
+	var got struct {
+		Cases []struct {
+			Name    string `xml:"name,attr"`
+			Failure string `xml:"failure"`
+		} `xml:"testsuite>testcase"`
+	}
 	if err := xml.Unmarshal(b.Bytes(), &got); err != nil {
-		t.Fatalf("%v\n%s", err, b.String())
+		t.Fatal(err)
 	}
-	s := got.Suites[0]
-	if s.Tests != 3 || s.Failures != 1 || s.Skipped != 1 || s.Cases[1].Failure.Text != in[0].Cases[1].Failure.Text || s.Cases[0].Failure != nil || s.Cases[2].Skipped.Message != "no code" {
-		t.Errorf("%+v", s)
-	}
-	if want := "b <&>\uFFFD\uFFFD.c"; s.Cases[1].Name != want {
-		t.Errorf("name %q, want %q", s.Cases[1].Name, want)
+	if c := got.Cases[1]; c.Name != "b <&>\uFFFD\uFFFD.c" || c.Failure != text {
+		t.Errorf("read back %+v", c)
 	}
 }

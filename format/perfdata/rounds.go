@@ -3,6 +3,8 @@ package perfdata
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // rounds sorts records by time. perf reads the buffers of all processors in turn, and marks the end of each
@@ -57,7 +59,7 @@ func (q *rounds) end(out func(record)) {
 func (q *rounds) sort() {
 	byTime := func(a, b waiting) int { return cmp.Compare(a.time, b.time) }
 	if !slices.IsSortedFunc(q.waiting, byTime) { // it is for one processor
-		slices.SortStableFunc(q.waiting, byTime)
+		stablesort.Func(q.waiting, byTime)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/armspe"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/sample"
 )
 
@@ -155,7 +156,7 @@ func (s *session) findTraces() (*traces, error) {
 			found.all = append(found.all, t)
 		}
 	}
-	slices.SortStableFunc(found.all, byTime)
+	stablesort.Func(found.all, byTime)
 	return found, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog"
 	"github.com/cairnprof/cairn/internal/saturate"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: calls end before their callers, so the first call of a chain to take too long need not be the cause:
@@ -118,7 +119,7 @@ func (s *Set) AddCaller(log int, c *tracelog.Caller) {
 
 // nest finds the caller of each call, and the time that no callee explains.
 func (s *Set) nest() {
-	slices.SortStableFunc(s.long, func(a, b call) int {
+	stablesort.Func(s.long, func(a, b call) int {
 		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.tid, b.tid), cmp.Compare(a.end, b.end), cmp.Compare(a.time.Hi, b.time.Hi),
 			cmp.Compare(int32(a.sp-b.sp), 0), cmp.Compare(b.begin(), a.begin()))
 	})

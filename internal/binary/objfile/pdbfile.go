@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/binary/pdb"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // findPDB looks for the file of debug information of a program that has no symbols itself: beside the program, under the name
@@ -140,7 +141,7 @@ func (f *File) pdbTable(b *builder) (*LineTable, error) {
 		if !ok || uint64(r.Size) > rest {
 			return
 		}
-		slices.SortStableFunc(r.Rows, func(x, y pdb.Row) int { return cmp.Compare(x.Offset, y.Offset) })
+		stablesort.Func(r.Rows, func(x, y pdb.Row) int { return cmp.Compare(x.Offset, y.Offset) })
 		first := len(t.rows)
 		for _, x := range r.Rows {
 			t.rows = append(t.rows, row{addr + uint64(x.Offset), b.file(strings.ReplaceAll(x.File, `\`, "/")), x.Line})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cairnprof/cairn/format/inlined"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // ErrNoScopes reports that neither the module nor a separate debug file has debug information
@@ -414,7 +415,7 @@ func small(n uint64) int {
 
 // flatten splits nested ranges into disjoint pieces.
 func flatten(ranges []scopeRange) []scopePiece {
-	slices.SortStableFunc(ranges, func(a, b scopeRange) int {
+	stablesort.Func(ranges, func(a, b scopeRange) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth), cmp.Compare(b.hi, a.hi))
 	})
 	var pieces []scopePiece

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"strings"
 
 	"github.com/cairnprof/cairn/prof"
@@ -337,7 +336,7 @@ func waits(n ast.Node) (found bool) {
 			switch fun := n.Fun.(type) {
 			case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.InterfaceType: // a conversion
 			case *ast.Ident:
-				found = found || types.Universe.Lookup(fun.Name) == nil || fun.Name == "panic"
+				found = found || !predeclared[fun.Name] || fun.Name == "panic"
 			default:
 				found = true
 			}

@@ -22,7 +22,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -336,7 +335,7 @@ func callsNothing(body *ast.BlockStmt) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			id, ok := n.Fun.(*ast.Ident)
-			alone = alone && ok && types.Universe.Lookup(id.Name) != nil
+			alone = alone && ok && predeclared[id.Name]
 		case *ast.FuncLit:
 			alone = false
 		}

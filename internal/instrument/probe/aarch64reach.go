@@ -2,12 +2,12 @@ package probe
 
 import (
 	"bytes"
-	"slices"
 	"sort"
 	"strings"
 
 	"github.com/cairnprof/cairn/internal/instrument/asm"
 	"github.com/cairnprof/cairn/internal/instrument/isa/aarch64"
+	"github.com/cairnprof/cairn/internal/stablesort"
 )
 
 // Problem: instructions have limited reach: tbz 32 KiB, cbz and b.eq 1 MiB, and an entry of a compressed jump
@@ -46,7 +46,7 @@ func (l *layout) settle() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return l.at[a] - l.at[b] })
+	stablesort.Func(order, func(a, b int) int { return l.at[a] - l.at[b] })
 	at, size := make([]int, len(order)), make([]int, len(order))
 	for i, k := range order {
 		at[i], size[i] = l.at[k], l.size[k]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairnprof/cairn/format/mip/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -352,7 +353,7 @@ func (r *Rewriter) Render() []byte {
 // renderEdits applies the edits.
 func (r *Rewriter) renderEdits() []byte {
 	// A replacement of a line follows the insertions before the line.
-	slices.SortStableFunc(r.Edits, func(a, b Edit) int {
+	stablesort.Func(r.Edits, func(a, b Edit) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(min(a.drop, 1), min(b.drop, 1)))
 	})
 	to := r.object()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -249,6 +250,6 @@ func ByAddress(in *Input) []uint32 {
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(in.Funcs[a].Addr, in.Funcs[b].Addr) })
+	stablesort.Func(order, func(a, b uint32) int { return cmp.Compare(in.Funcs[a].Addr, in.Funcs[b].Addr) })
 	return order
 }

@@ -4,9 +4,9 @@ package edges
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/cairnprof/cairn/internal/disjoint"
+	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/prof"
 )
 
@@ -226,7 +226,7 @@ func Fit(f *prof.Func, times []uint64) []uint64 {
 	for b := range byTimes {
 		byTimes[b] = b
 	}
-	slices.SortStableFunc(byTimes, func(a, b int) int { return cmp.Compare(times[b], times[a]) })
+	stablesort.Func(byTimes, func(a, b int) int { return cmp.Compare(times[b], times[a]) })
 	follows := make([]bool, p.blocks)
 	for _, b := range byTimes {
 		follows[b] = sets.Join(int(p.edges[b].from)+1, int(p.edges[b].to)+1)
