@@ -55,44 +55,60 @@ func (o *observer) inlinedFuncs(missing []prof.Absent) []InlinedFunc {
 // computedFuncs returns the functions that were inlined and of which no module has any code: compilers computed all their
 // calls. Nothing tells whether these were reached.
 func (o *observer) computedFuncs(missing []prof.Absent) map[owner]bool {
-	funcs, known := map[owner]bool{}, map[string]bool{}
-	// Names of functions of a file: clang's lists have the line of the body, and may have another name of its directory. known
-	// are those of which no file is known.
-	names := map[[2]string]bool{}
-	inFile := func(w owner) [2]string { return [2]string{w.name, filepath.Base(w.file)} }
+	known := knownNames{files: map[[2]string]bool{}, bases: map[[2]string]bool{}, dirs: map[string]bool{}, anywhere: map[string]bool{}}
 	for w := range o.separate {
-		names[inFile(w)] = true
+		known.add(w.name, w.file)
 	}
 	for w := range o.callers {
-		names[inFile(w)] = true
-	}
-	know := func(name, file string) {
-		if file == "" {
-			known[name] = true
-			return
-		}
-		names[inFile(owner{name: name, file: file})] = true
+		known.add(w.name, w.file)
 	}
 	for i := range missing {
-		know(nameOf(&missing[i]), missing[i].Source)
+		known.add(nameOf(&missing[i]), missing[i].Source)
 	}
 	for i := range o.returns.modules {
 		m := &o.returns.modules[i]
 		for k := range m.Funcs {
 			f := &m.Funcs[k]
-			know(sourcefunc.OneBody(sourcefunc.Name(f.Name)), m.frames(f)[0].File)
+			known.add(sourcefunc.OneBody(sourcefunc.Name(f.Name)), m.frames(f)[0].File)
 		}
 	}
+	funcs := map[owner]bool{}
 	for i := range o.returns.modules {
 		c, ok := o.returns.modules[i].Code.(Inlines)
 		if !ok {
 			continue
 		}
 		for f := range c.AllInlined() {
-			if w := f.owner(); w.line > 0 && w.file != "" && !known[w.name] && !names[inFile(w)] {
+			if w := f.owner(); w.line > 0 && w.file != "" && !known.has(&w) {
 				funcs[w] = true
 			}
 		}
 	}
 	return funcs
+}
+
+// knownNames are the names of the functions that have code, or a record of the build, by file. Lines do not tell them
+// apart: clang's lists have the line of the body.
+type knownNames struct {
+	files    map[[2]string]bool // names with paths
+	bases    map[[2]string]bool // names with the last parts of paths
+	dirs     map[string]bool    // directories of the paths
+	anywhere map[string]bool    // names of which no file is known
+}
+
+func (k *knownNames) add(name, file string) {
+	if file == "" {
+		k.anywhere[name] = true
+		return
+	}
+	k.files[[2]string{name, file}] = true
+	k.bases[[2]string{name, filepath.Base(file)}] = true
+	k.dirs[filepath.Dir(file)] = true
+}
+
+// has reports whether a function is among them. clang's lists may have another name of a directory, as through a symbolic
+// link: in one that nothing else names, any file of that base name may be the same.
+func (k *knownNames) has(w *owner) bool {
+	return k.anywhere[w.name] || k.files[[2]string{w.name, w.file}] ||
+		!k.dirs[filepath.Dir(w.file)] && k.bases[[2]string{w.name, filepath.Base(w.file)}]
 }
