@@ -55,12 +55,12 @@ var rooms = []room{
 	{"gobuild", "probes in Go programs, added while the go command builds them", "internal/gobuild", "ground format binary runtime"},
 	{"watch", "unmodified programs, traced from outside or changed while they run", "internal/watch", "ground format binary instrument runtime"},
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet kind export watch"},
-	{"output", "the formats that a command writes, selected by --format or by the name of the file", "internal/output", "ground verb"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument runtime verb"},
 	{"inputs", "inputs that several commands read: opens them, and finds what belongs to them", "internal/inputs", "ground format binary report profile layout calls spikes samples kind page export instrument verb toolchain"},
+	{"output", "what commands write of their inputs: tables, JSON, and the formats of other tools", "internal/output", "ground format binary report profile layout calls spikes samples kind page export verb inputs"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
-		"ground format binary report profile fleet layout calls spikes samples kind page export instrument runtime gobuild watch verb output toolchain inputs",
+		"ground format binary report profile fleet layout calls spikes samples kind page export instrument runtime gobuild watch verb toolchain inputs output",
 	},
 	{"cmd", "the table of commands", "cmd/cairn", "binary report verb toolchain cli"},
 	{
@@ -83,6 +83,7 @@ var reaches = strings.Fields(`
 	internal/toolchain internal/verb
 	internal/gobuild
 	internal/watch/attach internal/watch/lbrfile internal/watch/ptrace
+	internal/page/site
 	internal/inputs/gather internal/inputs/logset internal/inputs/sampleset internal/inputs/spikeset
 	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn

@@ -23,7 +23,7 @@ import (
 )
 
 type accountFlags struct {
-	LogFlags
+	logset.Choice
 	verb.DisplayFlags
 	sort      string
 	reverse   bool
@@ -59,7 +59,7 @@ CSV and JSON have nanoseconds, or ticks if the clock's rate is not known.`,
 			return f.run(c.Context(), s, args)
 		},
 	}
-	f.LogFlags.Register(c)
+	RegisterLogs(c, &f.Choice)
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.sort, "sort", "total", "order of the functions: `key` is "+verb.Alternatives(append(account.KeyNames(), "name", "id")))

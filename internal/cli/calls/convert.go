@@ -96,7 +96,7 @@ func (x logFormat) sums() *logFormat {
 func (x *logFormat) summed() bool { return x.content == stackSums || x.content == everyRow }
 
 type convertFlags struct {
-	LogFlags
+	logset.Choice
 	names           verb.DisplayFlags
 	stores          verb.StoreFlags
 	to, out, by     string
@@ -148,7 +148,7 @@ cairn export -h.`,
 			return f.run(c.Context(), s, x, args)
 		},
 	}
-	f.Register(c)
+	RegisterLogs(c, &f.Choice)
 	formats.Register(c, &f.to, "", "")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")
 	c.Flags().StringVar(&f.by, "by", "self", "folded and --sums: weight of stacks: `key` is self or calls")

@@ -18,7 +18,7 @@ import (
 // GraphFlags are the flags of cairn callgraph for logs of calls, and those for the output of
 // any call graph.
 type GraphFlags struct {
-	LogFlags
+	logset.Choice
 	names                   verb.DisplayFlags
 	format, out             string
 	label, edgeLabel, shade string
@@ -34,7 +34,7 @@ var graphFormats = output.Formats[func(io.Writer, *costgraph.Graph) error]{
 
 // Register adds the flags to a command. It returns those that apply to logs of calls only.
 func (f *GraphFlags) Register(c *cobra.Command) *pflag.FlagSet {
-	f.LogFlags.Register(c)
+	RegisterLogs(c, &f.Choice)
 	keys := verb.Alternatives(append(account.KeyNames(), "none"))
 	c.Flags().StringVar(&f.label, "label", "total", "label of nodes: `key` is "+keys)
 	c.Flags().StringVar(&f.edgeLabel, "edge-label", "calls", "label edges by this `key`")

@@ -13,12 +13,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// LogFlags select the logs that a verb reads, the names of functions, and how calls without an
-// end are counted.
-type LogFlags struct{ logset.Choice }
-
 // registerLogs adds the flags of every verb that reads logs.
-func (f *LogFlags) registerLogs(c *cobra.Command) {
+func registerLogs(c *cobra.Command, f *logset.Choice) {
 	c.Flags().StringArrayVarP(&f.Maps, "map", "m", nil,
 		"name functions of XRay by what is no program among the arguments: a directory with it, N=`FILE` for shared object N,\na YAML map, or a list of lines \"N FILE\"; repeatable")
 	verb.Hide(c, "map")
@@ -29,7 +25,7 @@ func (f *LogFlags) registerLogs(c *cobra.Command) {
 }
 
 // registerPart adds the flags that select calls of logs.
-func (f *LogFlags) registerPart(c *cobra.Command) {
+func registerPart(c *cobra.Command, f *logset.Choice) {
 	p := &f.Part
 	c.Flags().Var(&p.From, "from", "omit what is before this `time`, counted from the log's first event: 1.2s, 350ms")
 	c.Flags().Var(&p.To, "to", "omit what is at or after this `time`")
@@ -41,10 +37,10 @@ func (f *LogFlags) registerPart(c *cobra.Command) {
 	verb.Group(c, selectTitle, "from", "to", "lookback", "within", "longer", "depth")
 }
 
-// Register adds the flags of verbs that account time to calls.
-func (f *LogFlags) Register(c *cobra.Command) {
-	f.registerLogs(c)
-	f.registerPart(c)
+// RegisterLogs adds the flags of verbs that account time to calls.
+func RegisterLogs(c *cobra.Command, f *logset.Choice) {
+	registerLogs(c, f)
+	registerPart(c, f)
 	o := &f.Options
 	c.Flags().IntVarP(&o.Workers, "jobs", "j", 0, "use `n` cores; 0 for all")
 	c.Flags().BoolVar(&o.DropOpen, "drop-open", false, "omit calls that were still running when the log ended")

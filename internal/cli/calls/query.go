@@ -18,7 +18,7 @@ import (
 )
 
 type queryFlags struct {
-	LogFlags
+	logset.Choice
 	display verb.DisplayFlags
 	file    string // with the SQL
 	view    string
@@ -67,7 +67,7 @@ and column names, for engines that handle billions of rows:
 		Args: f.args,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
-	f.LogFlags.Register(c)
+	RegisterLogs(c, &f.Choice)
 	f.display.RegisterColor(c)
 	f.display.RegisterNames(c)
 	fl := c.Flags()

@@ -19,7 +19,7 @@ import (
 )
 
 type replayFlags struct {
-	LogFlags
+	logset.Choice
 	verb.DisplayFlags
 	out string
 }
@@ -43,7 +43,7 @@ and --thread select what to print. Calls whose end is not in the log are marked.
 		Args: verb.ExactFiles("stacks calls", "a log of calls", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	f.LogFlags.Register(c)
+	RegisterLogs(c, &f.Choice)
 	f.RegisterNames(c)
 	f.RegisterColor(c)
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "write to this `file`")

@@ -21,7 +21,7 @@ import (
 )
 
 type stacksFlags struct {
-	LogFlags
+	logset.Choice
 	verb.DisplayFlags
 	by        string
 	top       int
@@ -57,7 +57,7 @@ names is ./functions.`,
 		Args: verb.ExactFiles("stacks", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	f.LogFlags.Register(c)
+	RegisterLogs(c, &f.Choice)
 	f.DisplayFlags.Register(c)
 	f.RegisterShort(c)
 	c.Flags().StringVar(&f.by, "by", "self", "rank stacks by this `key`: self, total or calls")

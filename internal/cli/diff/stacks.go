@@ -26,7 +26,7 @@ import (
 
 // stackDiffFlags are the flags of cairn diff that apply to logs of calls only.
 type stackDiffFlags struct {
-	calls.LogFlags
+	logset.Choice
 	mapsA, mapsB []string
 	inputs       []string // A and B, of the arguments
 	sort         string
@@ -36,7 +36,7 @@ type stackDiffFlags struct {
 
 func (f *stackDiffFlags) register(c *cobra.Command) {
 	own := &cobra.Command{}
-	f.LogFlags.Register(own)
+	calls.RegisterLogs(own, &f.Choice)
 	f.all = own.Flags()
 	f.all.StringArrayVar(&f.mapsA, "map-a", nil, "name functions of A only by this `file`, as --map does")
 	f.all.StringArrayVar(&f.mapsB, "map-b", nil, "name functions of B only by this `file`, as --map does")
@@ -189,7 +189,7 @@ func (f *stackDiffFlags) compare(ctx context.Context, s *verb.Streams, d *logDif
 		}
 	}()
 	for i, maps := range [2][]string{f.mapsA, f.mapsB} {
-		flags := f.LogFlags
+		flags := f.Choice
 		flags.Sums = true
 		if len(maps) > 0 {
 			flags.Maps = maps

@@ -32,7 +32,7 @@ import (
 )
 
 type flameFlags struct {
-	calls.LogFlags
+	logset.Choice
 	names      verb.DisplayFlags
 	out        string
 	format     string
@@ -121,7 +121,7 @@ func Flame(s *verb.Streams) *cobra.Command {
 		Args: verb.ExactFiles("flame", "a log", 1, -1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
-	f.LogFlags.Register(c)
+	calls.RegisterLogs(c, &f.Choice)
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "flame.html", "write to this `file`, - for standard output")
 	formats().Register(c, &f.format, "", " (default by the file's name, else html)")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/page/site"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -69,13 +70,13 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 		return verb.Usagef("serve: --listen %s is for other machines, too: serve shows sources to everyone who connects, and is for this machine only", f.listen)
 	}
 	f.served = true
-	site := newSite(s.Err)
-	defer site.close()
+	site := site.New(s.Err)
+	defer site.Close()
 	asked := remoteState(ctx, args, "")
 	was := stateOf(args)
-	site.set(f.shown(ctx, s, args))
+	site.Set(f.shown(ctx, s, args))
 	fmt.Fprintf(s.Out, "http://%s/\n", listener.Addr())
-	server := &http.Server{Handler: site.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: site.Handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
 		f.watch(ctx, s, args, inputState{was, asked}, site)
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -95,7 +96,7 @@ type inputState struct{ files, remote string }
 
 // watch builds a new report when inputs have changed, until ctx ends. It waits for files that
 // are being written.
-func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, shown inputState, site *site) {
+func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, shown inputState, site *site.Site) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	was, now := shown, shown
@@ -114,7 +115,7 @@ func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, 
 			for _, arg := range args {
 				verb.Forget(arg)
 			}
-			site.set(f.shown(ctx, s, args))
+			site.Set(f.shown(ctx, s, args))
 		}
 		was = now
 	}

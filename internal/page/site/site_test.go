@@ -1,4 +1,4 @@
-package report
+package site
 
 import (
 	"bufio"
@@ -48,16 +48,16 @@ func small(title string) *model.Report {
 func TestSite(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := newSite(&log)
-	server := httptest.NewServer(s.handler())
+	s := New(&log)
+	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
 
 	// Without a report the reason is told.
-	s.set(nil, errors.New("nothing is there"))
+	s.Set(nil, errors.New("nothing is there"))
 	if code, body := get(t, server, "/model.json", "localhost"); code != http.StatusServiceUnavailable || body != "nothing is there\n" {
 		t.Errorf("without a report: %d %q", code, body)
 	}
-	s.set(small("one"), nil)
+	s.Set(small("one"), nil)
 	tests := []struct {
 		path, host string
 		code       int
@@ -82,7 +82,7 @@ func TestSite(t *testing.T) {
 		}
 	}
 	// One that fails leaves the last one in place.
-	s.set(nil, errors.New("damaged"))
+	s.Set(nil, errors.New("damaged"))
 	if code, body := get(t, server, "/model.json", "localhost"); code != 200 || !json.Valid([]byte(body)) {
 		t.Errorf("after a failure: %d %q", code, body)
 	}
@@ -94,9 +94,9 @@ func TestSite(t *testing.T) {
 // TestEvents checks that open pages are notified of a new report.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	s := newSite(io.Discard)
-	s.set(small("one"), nil)
-	server := httptest.NewServer(s.handler())
+	s := New(io.Discard)
+	s.Set(small("one"), nil)
+	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/events", nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestEvents(t *testing.T) {
 	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
 	lines.Scan() // the stream is open
-	s.set(small("two"), nil)
+	s.Set(small("two"), nil)
 	for lines.Scan() {
 		if lines.Text() == "event: changed" {
 			return

@@ -1,4 +1,4 @@
-package samples
+package samplesummary
 
 import (
 	"fmt"
@@ -119,8 +119,8 @@ func newSamplesJSON(in *samplefile.File, r *samplestats.Result) *samplesJSON {
 	return doc
 }
 
-// write writes it as tables.
-func (doc *samplesJSON) write(w io.Writer, style report.Style, top int) error {
+// Write writes it as tables.
+func (doc *samplesJSON) Write(w io.Writer, style report.Style, top int) error {
 	together := ""
 	if doc.Records < doc.Samples {
 		together = fmt.Sprintf(" in %s with counts of equal samples", report.Plural(int(doc.Records), "record"))

@@ -1,4 +1,4 @@
-package calls
+package callrecords
 
 import (
 	"fmt"
@@ -33,8 +33,8 @@ type nodeRecord struct {
 }
 
 // stacks prints the nodes of a log of mode stacks, thread by thread, or returns its
-// summary.
-func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, error) {
+// Summary.
+func (f *Choice) stacks(file *logfile.File, p *recordPrinter) (*logSummary, error) {
 	set := logset.New(p.set.Streams, nil, file)
 	log, err := tracelog.OpenStacks(file, file.Size, file.Name, &set.Objects)
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, e
 	clear(p.set.Shown)
 	p.log = &dumpLog{Log: log, about: xray.About{FDR: true, Hz: log.Info().Clock.Hz, Buffer: wire.ChunkSize}}
 	sum := newLogSummary(p.log)
-	if !f.summary && f.first == 0 && len(f.Threads)+len(f.PIDs) == 0 {
+	if !f.Summary && f.first == 0 && len(f.Threads)+len(f.PIDs) == 0 {
 		p.header(f.Json)
 	}
 	for _, d := range log.Info().Damage {
@@ -71,7 +71,7 @@ func (f *dumpFlags) stacks(file *logfile.File, p *recordPrinter) (*logSummary, e
 }
 
 // nodes prints and counts the nodes of a thread.
-func (f *dumpFlags) nodes(th calllog.Thread, nodes []calllog.StackNode, p *recordPrinter, sum *logSummary) error {
+func (f *Choice) nodes(th calllog.Thread, nodes []calllog.StackNode, p *recordPrinter, sum *logSummary) error {
 	t := sum.thread(&xray.Record{PID: th.PID, TID: th.TID})
 	for k := range nodes {
 		n := &nodes[k]
@@ -83,7 +83,7 @@ func (f *dumpFlags) nodes(th calllog.Thread, nodes []calllog.StackNode, p *recor
 		sum.more[0].Bytes += wire.NodeSize
 		t.Calls += n.Calls
 		t.Bytes += wire.NodeSize
-		if f.summary {
+		if f.Summary {
 			continue
 		}
 		if err := p.node(f.Json, th, k+1, n); err != nil {

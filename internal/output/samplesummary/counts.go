@@ -1,4 +1,4 @@
-package samples
+package samplesummary
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ func readCounts(s *verb.Streams, stream *logfile.Stream) (*countsJSON, error) {
 	return doc, nil
 }
 
-func (doc *countsJSON) write(w io.Writer, style report.Style, _ int) error {
+func (doc *countsJSON) Write(w io.Writer, style report.Style, _ int) error {
 	contexts := "without contexts"
 	if doc.HasContexts {
 		contexts = "with " + report.Plural(doc.Contexts, "context")

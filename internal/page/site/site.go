@@ -1,4 +1,6 @@
-package report
+// Package site serves the latest report of a program to browsers on this machine, and tells their pages when there is a
+// new one.
+package site
 
 import (
 	"bufio"
@@ -15,8 +17,8 @@ import (
 	"github.com/cairnprof/cairn/internal/page/model"
 )
 
-// site serves the latest report to browsers.
-type site struct {
+// Site serves the latest report to browsers.
+type Site struct {
 	log io.Writer
 
 	mu      sync.Mutex
@@ -25,10 +27,11 @@ type site struct {
 	changed chan struct{}
 }
 
-func newSite(log io.Writer) *site { return &site{log: log, changed: make(chan struct{})} }
+// New returns a site without a report. It writes to log why one could not be made.
+func New(log io.Writer) *Site { return &Site{log: log, changed: make(chan struct{})} }
 
-// set replaces the report. One that cannot be made leaves the last one in place.
-func (s *site) set(r *model.Report, err error) {
+// Set replaces the report. One that cannot be made leaves the last one in place.
+func (s *Site) Set(r *model.Report, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -44,8 +47,8 @@ func (s *site) set(r *model.Report, err error) {
 	s.changed = make(chan struct{})
 }
 
-// close closes the report.
-func (s *site) close() {
+// Close closes the report.
+func (s *Site) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.report != nil {
@@ -54,7 +57,7 @@ func (s *site) close() {
 }
 
 // get returns the report, or the error if there is none.
-func (s *site) get() (*model.Report, error) {
+func (s *Site) get() (*model.Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.report != nil {
@@ -64,13 +67,14 @@ func (s *site) get() (*model.Report, error) {
 }
 
 // next returns a channel that is closed when there is a new report.
-func (s *site) next() <-chan struct{} {
+func (s *Site) next() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
 
-func (s *site) handler() http.Handler {
+// Handler answers the requests of browsers.
+func (s *Site) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.shell)
 	mux.HandleFunc("GET /model.json", s.model)
@@ -98,7 +102,7 @@ func isLocal(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (s *site) shell(w http.ResponseWriter, _ *http.Request) {
+func (s *Site) shell(w http.ResponseWriter, _ *http.Request) {
 	title := "cairn"
 	if r, err := s.get(); err == nil {
 		title = r.Model.Title
@@ -107,7 +111,7 @@ func (s *site) shell(w http.ResponseWriter, _ *http.Request) {
 	_ = page.WriteShell(w, title) // the browser has disconnected
 }
 
-func (s *site) model(w http.ResponseWriter, r *http.Request) {
+func (s *Site) model(w http.ResponseWriter, r *http.Request) {
 	rep, err := s.get()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -116,7 +120,7 @@ func (s *site) model(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "application/json", rep.WriteModel)
 }
 
-func (s *site) data(w http.ResponseWriter, r *http.Request) {
+func (s *Site) data(w http.ResponseWriter, r *http.Request) {
 	rep, err := s.get()
 	if err != nil {
 		http.NotFound(w, r)
@@ -136,7 +140,7 @@ func (s *site) data(w http.ResponseWriter, r *http.Request) {
 
 // answer sends the output of write, compressed if the browser accepts that. The output is
 // complete before it is sent, so that an error is reported to the browser as well.
-func (s *site) answer(w http.ResponseWriter, r *http.Request, kind string, write func(io.Writer) error) {
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, kind string, write func(io.Writer) error) {
 	var body bytes.Buffer
 	out := bufio.NewWriter(&body)
 	err := write(out)
@@ -159,7 +163,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, kind string, write
 }
 
 // events notifies a page when there is a new report.
-func (s *site) events(w http.ResponseWriter, r *http.Request) {
+func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	changed := s.next()
