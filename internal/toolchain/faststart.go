@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -60,9 +59,7 @@ func (l *startLink) run(ctx context.Context, mixed *mixedLink) error {
 		}
 	} else if !cmd.Static {
 		l.argv = append(l.argv, "-Wl,-z,pack-relative-relocs")
-		if err := logStart(cmd.Output, packed); err != nil {
-			return err
-		}
+		mixed.events = append(mixed.events, startEvent(cmd.Output, packed))
 	}
 	if !cmd.AddsCXX(c.Path) {
 		return c.runLink(ctx, mixed, l.argv, l.build.dir, l.env...)
@@ -74,8 +71,8 @@ func (l *startLink) run(ctx context.Context, mixed *mixedLink) error {
 	if err := noteKept(s, cmd.Output, embeddedKept, why); err != nil {
 		return err
 	}
-	os.Unsetenv(catch.EnvLog) // which has what this command compiles
-	return c.runLink(ctx, mixed, l.argv, l.build.dir, l.env...)
+	env := append(l.env, catch.EnvLog+"=") // the log has what this command compiles
+	return c.runLink(ctx, mixed, l.argv, l.build.dir, env...)
 }
 
 // whyUnpacked returns why the linker or the C library does not support packed relocations, "" if both do.
@@ -115,7 +112,7 @@ func (l *startLink) embed(ctx context.Context, mixed *mixedLink) (why string, er
 	}
 	var out, messages bytes.Buffer
 	quiet := *mixed
-	quiet.streams = &verb.Streams{In: s.In, Out: &out, Err: &messages}
+	quiet.streams, quiet.events = &verb.Streams{In: s.In, Out: &out, Err: &messages}, nil
 	argv := append(l.argv[:len(l.argv):len(l.argv)], "-static-libstdc++", "-static-libgcc")
 	// Drivers add libm behind this, which the archive may not need. Other linkers would also omit one that a library needs
 	// without saying so, and an older C library has libpthread there, to which the archive refers weakly.
@@ -130,7 +127,8 @@ func (l *startLink) embed(ctx context.Context, mixed *mixedLink) (why string, er
 		if why := l.whyShared(ctx, cmp.Or(cmd.Output, "a.out")); why != "" {
 			return why, nil
 		}
-		err = logStart(cmd.Output, embedded)
+		mixed.events = append(mixed.events, startEvent(cmd.Output, embedded))
+		err = mixed.logMade()
 	}
 	_, err2 := out.WriteTo(s.Out)
 	_, err3 := messages.WriteTo(s.Err)
@@ -254,7 +252,7 @@ func (c Compiler) FileOf(ctx context.Context, cmd *driver.Command, name string) 
 	return ""
 }
 
-// logStart records what was done for the start of a module.
-func logStart(module, what string) error {
-	return logEvent(buildEvent{Start: &keptEvent{cmp.Or(module, "a.out"), what}})
+// startEvent records what was done for the start of a module.
+func startEvent(module, what string) buildEvent {
+	return buildEvent{Start: &keptEvent{cmp.Or(module, "a.out"), what}}
 }

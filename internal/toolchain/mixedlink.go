@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -24,10 +25,11 @@ import (
 type mixedLink struct {
 	streams *verb.Streams
 	inputs  []linkInput
-	runtime string // the archive that is added, "" in a build without probes
-	mode    string // of the link, "" in a build without probes
-	output  string // "" for a.out
-	strict  bool   // objects of other modes are an error
+	runtime string       // the archive that is added, "" in a build without probes
+	mode    string       // of the link, "" in a build without probes
+	output  string       // "" for a.out
+	strict  bool         // objects of other modes are an error
+	events  []buildEvent // that the build's log gets once the link is made
 }
 
 // run runs a driver or a linker in our place, and reports objects of other modes.
@@ -45,10 +47,20 @@ func (l *mixedLink) run(path string, argv []string, env ...string) error {
 		if l.mode != "" {
 			keepMap(s, l.output)
 		}
-		return l.noteLinked()
+		return cmp.Or(l.logMade(), l.noteLinked())
 	}
 	l.report()
 	return verb.ExitError(code)
+}
+
+// logMade records what was done in a link that has been made: a build may try others, which fail.
+func (l *mixedLink) logMade() error {
+	for _, e := range l.events {
+		if err := logEvent(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // report names the objects of other modes in a link that failed.

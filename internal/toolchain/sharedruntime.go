@@ -56,15 +56,15 @@ func (f *InstrumentFlags) checkSharedRuntime() error {
 const runtimeCopy = "runtime"
 
 // image makes the file of a runtime for programs that map it from a directory, puts a copy into
-// tmp, and returns its path in the directory.
-func (b runtimeBuild) image(ctx context.Context, tmp string) (string, error) {
+// tmp, and returns what programs have that map it.
+func (b runtimeBuild) image(ctx context.Context, tmp string) ([]nativert.Object, error) {
 	src, c, m, opts := b.src, b.compiler, b.machine, &b.opts
 	o := nativert.Image(opts.DefaultDir)
 	if err := src.write(); err != nil { // the linker's script is one
-		return "", err
+		return nil, err
 	}
 	if err := compileObjects(ctx, src, c, append(slices.Clone(opts.Target), nativert.Flags(m)...), o); err != nil {
-		return "", err
+		return nil, err
 	}
 	const linked, image = "image", "image.bin"
 	for _, argv := range [][]string{
@@ -74,14 +74,15 @@ func (b runtimeBuild) image(ctx context.Context, tmp string) (string, error) {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Dir = src.dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("linking the shared runtime: %s: %w: %s", argv[0], err, bytes.TrimSpace(out))
+			return nil, fmt.Errorf("linking the shared runtime: %s: %w: %s", argv[0], err, bytes.TrimSpace(out))
 		}
 	}
 	data, err := os.ReadFile(filepath.Join(src.dir, image))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return b.keepRuntime(tmp, "rt", data)
+	path, err := b.keepRuntime(tmp, "rt", data)
+	return nativert.MappedObjects(m, path, len(data)), err
 }
 
 // keepRuntime puts the file of a runtime into tmp, and returns its path in the directory of the programs.

@@ -409,11 +409,10 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 	build := runtimeBuild{src, c, target, opts}
 	objects := nativert.Objects(target, opts.DefaultDir)
 	if opts.Runtime != "" && !opts.Mode.Timed() {
-		path, err := build.image(ctx, tmp)
-		if err != nil {
+		var err error
+		if objects, err = build.image(ctx, tmp); err != nil {
 			return err
 		}
-		objects = nativert.MappedObjects(target, path)
 	}
 	if err := compileObjects(ctx, src, c, append(slices.Clone(flags), nativert.Flags(target)...), objects...); err != nil {
 		return err

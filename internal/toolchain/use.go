@@ -189,6 +189,7 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	}
 	cmd.Data = b.opts.DataOrder != ""
 	var link []string
+	var laid []buildEvent
 	var linker FoundLinker
 	if cmd.Links {
 		var inputs []linkInput
@@ -202,6 +203,7 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 		if link, err = b.linkArgs(s, linker, cmd.Output, inputs); err != nil {
 			return err
 		}
+		laid = laidEvents(link, cmd.Output)
 	}
 	bin, env := filepath.Join(b.dir, "bin"), driverEnv(cmd)
 	cmd.Binutils = readBinutils(b.dir)
@@ -222,7 +224,7 @@ func useCompiler(ctx context.Context, in *invocation, shim ShimOptions) error {
 	}
 	argv := append(in.argv[:1:1], cmd.UseArgs(args, bin, link)...)
 	if cmd.Links {
-		mixed := &mixedLink{streams: s, inputs: driverInputs(cmd)}
+		mixed := &mixedLink{streams: s, inputs: driverInputs(cmd), events: laid}
 		if b.opts.FastStart {
 			l := startLink{b, in, linker, argv, env, map[string]string{}}
 			return l.run(ctx, mixed)
@@ -266,9 +268,6 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string, input
 	if b.opts.DataOrder == "" && inOneSection(inputs) {
 		return nil, noteKept(s, output, functionsKept, "the objects were compiled without -ffunction-sections: compile them again by this build ("+compileAgain+")")
 	}
-	if err := logEvent(buildEvent{Laid: cmp.Or(output, "a.out")}); err != nil {
-		return nil, err
-	}
 	if b.opts.DataOrder != "" && !format.HasData() {
 		if err := noteKept(s, output, dataKept, string(l.Kind)+" cannot, lld and gold can (-fuse-ld=lld)"); err != nil {
 			return nil, err
@@ -296,6 +295,14 @@ func (b *useBuild) linkArgs(s *verb.Streams, l FoundLinker, output string, input
 	}
 	err = verb.WriteBytes(s, path, append(rendered, dataLines...))
 	return format.Args(path), err
+}
+
+// laidEvents records that a module is linked with the arguments of an order, if there are any.
+func laidEvents(args []string, module string) []buildEvent {
+	if args == nil {
+		return nil
+	}
+	return []buildEvent{{Laid: cmp.Or(module, "a.out")}}
 }
 
 // inOneSection reports whether the linker can move no function of the inputs of a link: an order would have no effect.
@@ -480,8 +487,12 @@ func (w *wrapper) useLinker(ctx context.Context, in *invocation, shim ShimOption
 		}
 	}
 	argv = append(argv, linkByHand(link)...)
-	l := &mixedLink{streams: in.streams, inputs: inputs}
+	l := &mixedLink{streams: in.streams, inputs: inputs, events: laidEvents(link, outputOf(argv))}
 	if linker.Kind == linkorder.LLD && !b.opts.NoSplit {
+		if err := l.logMade(); err != nil { // it may be made by other steps
+			return err
+		}
+		l.events = nil
 		return runLTOLinker(ctx, b.dir, path, argv[1:], l)
 	}
 	return l.run(path, argv)

@@ -44,7 +44,7 @@ func TestArmMapped(t *testing.T) {
 }
 
 // TestArmMappedLife follows such a program through fork, SIGKILL, dlopen, a dump and a change of the directory, and runs it
-// without the file.
+// with a part of the file and without it.
 func TestArmMappedLife(t *testing.T) {
 	t.Parallel()
 	const gcc = "arm-linux-gnueabihf-gcc"
@@ -99,14 +99,24 @@ func TestArmMappedLife(t *testing.T) {
 			t.Errorf("%s: calls %v", test.what, calls)
 		}
 	}
-	if err := os.RemoveAll(runtime); err != nil {
-		t.Fatal(err)
+	images, err := filepath.Glob(filepath.Join(runtime, "*.rt"))
+	if err != nil || len(images) != 1 {
+		t.Fatalf("%v, files %q", err, images)
 	}
-	raws := t.TempDir()
-	if out := live(t, raws, "fork"); out != "90\n" {
-		t.Errorf("without the file: answer %q", out)
-	}
-	if files, err := os.ReadDir(raws); err != nil || len(files) > 0 {
-		t.Errorf("without the file: files %v (%v)", files, err)
+	for _, what := range []string{"cut", "gone"} {
+		err := os.Truncate(images[0], 4096)
+		if what == "gone" {
+			err = os.Remove(images[0])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		raws := t.TempDir()
+		if out := live(t, raws, "fork"); out != "90\n" {
+			t.Errorf("the file is %s: answer %q", what, out)
+		}
+		if files, err := os.ReadDir(raws); err != nil || len(files) > 0 {
+			t.Errorf("the file is %s: files %v (%v)", what, files, err)
+		}
 	}
 }

@@ -30,7 +30,7 @@ func TestAArch64Library(t *testing.T) {
 }
 
 // TestAArch64Mapped: a runtime that is a file does what one does that is linked in, and a
-// program that does not find it runs.
+// program that does not find it, or finds a part of it, runs.
 func TestAArch64Mapped(t *testing.T) {
 	t.Parallel()
 	c := newCross(t)
@@ -39,7 +39,11 @@ func TestAArch64Mapped(t *testing.T) {
 	c.gcc(slices.Concat([]string{"-Oz"}, Flags(AArch64), []string{"-c", "-o", image.Name}, image.Args)...)
 	c.gcc(append([]string{"-o", "image", image.Name}, ImageLinkFlags(AArch64)...)...)
 	c.command("aarch64-linux-gnu-objcopy", "-O", "binary", "-j", ImageSection, "image", file)
-	c.build("libmapped.a", MappedObjects(AArch64, file))
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.build("libmapped.a", MappedObjects(AArch64, file, int(info.Size())))
 	library := filepath.Join(c.dir, "library.so")
 	c.gcc(slices.Concat([]string{"-shared", "-DCOUNT", "-o", library, "-Wl,--build-id"}, c.sources("probes.S"), []string{c.archive})...)
 	program := c.life("COUNT")
@@ -72,6 +76,15 @@ func TestAArch64Mapped(t *testing.T) {
 	}
 	if r := c.one(execution{}, c.life("ORDER", "-static"), "threads"); r.Next != 64 || r.Slots != 64 {
 		t.Errorf("order: %d first calls in %d slots", r.Next, r.Slots)
+	}
+	for _, size := range []int64{info.Size() - 1, 4096, 0} {
+		if err := os.Truncate(file, size); err != nil {
+			t.Fatal(err)
+		}
+		e := c.run(execution{}, program, "fork")
+		if want := "cairn: nothing is recorded, cannot map " + file + "\n"; e.err != nil || e.output != want || len(e.files) != 0 {
+			t.Errorf("a file of %d bytes: %v, files %q, output %q", size, e.err, e.files, e.output)
+		}
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

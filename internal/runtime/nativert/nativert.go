@@ -122,10 +122,10 @@ func firstObjects(m Machine, flags ...string) []Object {
 const mapped = "-DCAIRN_MAPPED=1"
 
 // MappedObjects is Objects for programs that map the runtime from the file of that path
-// when they start. The file is an Image, and must be of this version of cairn.
-func MappedObjects(m Machine, path string) []Object {
+// when they start. The file is an Image of size bytes, and must be of this version of cairn.
+func MappedObjects(m Machine, path string, size int) []Object {
 	return append(firstObjects(m, mapped),
-		Object{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), m.source("mapped")}},
+		Object{"mapped.o", []string{"-DCAIRN_RUNTIME=" + strconv.Quote(path), "-DCAIRN_RUNTIME_SIZE=" + strconv.Itoa(size), m.source("mapped")}},
 		Object{"order_mapped.o", []string{mapped, m.source("order")}})
 }
 

@@ -18,14 +18,14 @@ import (
 const maxSize = 5044 - 340
 
 // maxMapped is that for programs that map it.
-const maxMapped = 384
+const maxMapped = 512
 
 // maxAArch64 and maxMappedAArch64 are those where instructions have four bytes each.
-const maxAArch64, maxMappedAArch64 = 6880, 544
+const maxAArch64, maxMappedAArch64 = 6880, 672
 
 // objects are all that the runtime of records is compiled to.
 func objects(m Machine) []Object {
-	mapped := MappedObjects(m, "/usr/lib/cairn/cairn-0123456789ab.rt")
+	mapped := MappedObjects(m, "/usr/lib/cairn/cairn-0123456789ab.rt", 4096)
 	return append(append(Objects(m, "."), mapped...), Image("."))
 }
 

@@ -26,18 +26,25 @@ guarded mapped_start
         tbnz    w0, 31, 2f
         mov     w4, w0
         mov     w6, w0
-        mov     x0, 0
+        mov     x1, 0
+        mov     x2, 2                   // SEEK_END
+        mov     x8, 62                  // lseek
+        svc     0
+        mov     w7, CAIRN_RUNTIME_SIZE
+        cmp     x0, x7
+        csetm   x0, ne                  // 0 or an error
+        cbnz    x0, 1f
         mov     x1, CAIRN_IMAGE_ROOM
         mov     x2, 5                   // PROT_READ | PROT_EXEC
         mov     x3, 2                   // private
         mov     x5, 0
         mov     x8, 222                 // mmap
         svc     0
-        mov     x7, x0
+1:      mov     x7, x0
         mov     w0, w6
         mov     x8, 57                  // close
         svc     0
-        tbnz    x7, 63, 2f
+        tbnz    x7, 63, 5f
         adrp    x0, table
         add     x0, x0, :lo12:table
         mov     w1, CAIRN_START
@@ -53,6 +60,23 @@ guarded mapped_start
         str     x0, [x1, :lo12:image]
 2:      ldp     x2, x30, [sp], 16
         ret
+5:      mov     x8, 64                  // write
+        adrp    x1, failure
+        add     x1, x1, :lo12:failure
+        mov     x2, sizeof_failure
+        mov     x0, 2
+        svc     0
+        adrp    x1, file
+        add     x1, x1, :lo12:file
+        mov     x2, failure - file - 1
+        mov     x0, 2
+        svc     0
+        adrp    x1, failure + sizeof_failure
+        add     x1, x1, :lo12:failure + sizeof_failure
+        mov     x2, 1
+        mov     x0, 2
+        svc     0
+        b       2b
 
 /* Calls of the image: x0 is passed on, w1 is the number of the call. Without an image all calls
  * return -1, except CAIRN_LOST, which returns 0: not handled. */
@@ -131,6 +155,8 @@ table:
         .hidden __cairn_link_with_cairn_cc
 __cairn_link_with_cairn_cc:
 file:   .asciz  CAIRN_RUNTIME
+failure:
+        .ascii  CAIRN_MAP_FAILURE
 
         .section .data.rel.ro.cairn, "aw", %progbits
         .balign 8

@@ -35,19 +35,27 @@ function mapped_start
         svc     0
         movs    r4, r0
         bmi     2f
-        movs    r0, #0
+        movs    r1, #0
+        movs    r2, #2                  @ SEEK_END
+        movs    r7, #19                 @ lseek
+        svc     0
+        movw    r5, #CAIRN_RUNTIME_SIZE
+        subs    r0, r5
+        it      ne
+        mvnne   r0, #0                  @ 0 or an error
+        bne     1f
         mov     r1, #CAIRN_IMAGE_ROOM
         movs    r2, #5                  @ PROT_READ | PROT_EXEC
         movs    r3, #2                  @ private
         movs    r5, #0
         movs    r7, #192                @ mmap2
         svc     0
-        mov     r5, r0
+1:      mov     r5, r0
         mov     r0, r4
         movs    r7, #6                  @ close
         svc     0
         cmn     r5, #4096
-        bhs     2f                      @ an error
+        bhs     5f                      @ an error
         address r6, names
         ldrd    r0, r1, [r6, #4]
         push    {r0, r1}                @ __cairn_order_table, __dso_handle
@@ -61,6 +69,21 @@ function mapped_start
         address r1, image
         str     r0, [r1]
 2:      pop     {r2, r4, r5, r6, r7, pc}
+5:      movs    r7, #4                  @ write
+        movs    r0, #2
+        address r1, failure
+        movs    r2, #sizeof_failure
+        svc     0
+        movs    r0, #2
+        address r1, file
+        address r2, failure - 1
+        subs    r2, r1
+        svc     0
+        movs    r0, #2
+        address r1, failure + sizeof_failure
+        movs    r2, #1
+        svc     0
+        b       2b
 
 /* Calls of the image: r0 is passed on, r1 is the number of the call. Without an image all calls
  * return -1, except CAIRN_LOST, which returns 0: not handled. */
@@ -136,6 +159,8 @@ table:
         .hidden __cairn_link_with_cairn_cc
 __cairn_link_with_cairn_cc:
 file:   .asciz  CAIRN_RUNTIME
+failure:
+        .ascii  CAIRN_MAP_FAILURE
 
         .section .data.rel.ro.cairn, "aw", %progbits
         .balign 8

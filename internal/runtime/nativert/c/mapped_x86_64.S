@@ -6,7 +6,10 @@
  * if it were linked in. This needs no C library.
  *
  * Anybody who may write the file can run code in the program, as with any shared object. No
- * environment variable selects another file. */
+ * environment variable selects another file.
+ *
+ * A file that was cut is not mapped, as a page behind its end would end the program by SIGBUS: one
+ * of another size, or that cannot be mapped, gets a line. */
 
 #include "wire.h"
 #define IMAGE_ROOM 0x10000
@@ -25,6 +28,17 @@ mapped_start:
         testl   %eax, %eax
         js      2f
         xchgl   %eax, %r8d
+        movl    %r8d, %edi
+        xorl    %esi, %esi
+        pushq   $2                      /* SEEK_END */
+        popq    %rdx
+        pushq   $8                      /* lseek */
+        popq    %rax
+        syscall
+        subq    $CAIRN_RUNTIME_SIZE, %rax
+        negq    %rax
+        sbbq    %rax, %rax              /* 0 or an error */
+        jnz     1f
         xorl    %edi, %edi
         movl    $CAIRN_IMAGE_ROOM, %esi
         pushq   $5                      /* PROT_READ | PROT_EXEC */
@@ -35,14 +49,14 @@ mapped_start:
         pushq   $9                      /* mmap */
         popq    %rax
         syscall
-        pushq   %rax
+1:      pushq   %rax
         movl    %r8d, %edi
         pushq   $3                      /* close */
         popq    %rax
         syscall
         popq    %rax
         testq   %rax, %rax
-        js      2f
+        js      5f
         leaq    table(%rip), %rdi
         pushq   $CAIRN_START
         popq    %rsi
@@ -53,6 +67,23 @@ mapped_start:
         call    *%rax
         movq    %rax, image(%rip)
 2:      popq    %rdx
+        ret
+5:      popq    %rdx
+        leaq    failure(%rip), %rsi
+        pushq   $sizeof_failure
+        popq    %rdx
+        call    6f
+        leaq    file(%rip), %rsi
+        movl    $failure - file - 1, %edx
+        call    6f
+        leaq    failure + sizeof_failure(%rip), %rsi
+        pushq   $1
+        popq    %rdx
+6:      pushq   $1                      /* write */
+        popq    %rax
+        pushq   $2
+        popq    %rdi
+        syscall
         ret
 
 /* Calls of the image: rdi is passed on, rsi is the number of the call. Without an image all calls
@@ -142,6 +173,8 @@ table:
         .hidden __cairn_link_with_cairn_cc
 __cairn_link_with_cairn_cc:
 file:   .asciz  CAIRN_RUNTIME
+failure:
+        .ascii  CAIRN_MAP_FAILURE
 
         .bss
         .balign 8

@@ -6,6 +6,10 @@
 
 #define CAIRN_IMAGE_ROOM IMAGE_ROOM
 
+/* What a module says of a file that it cannot map, before the file's path and behind it. */
+#define CAIRN_MAP_FAILURE "cairn: nothing is recorded, cannot map \n"
+#define sizeof_failure 39
+
 /* Numbers of the calls: the second argument. */
 #define CAIRN_LOST 0
 #define CAIRN_DUMP 1
