@@ -85,13 +85,14 @@ var reaches = strings.Fields(`
 	internal/watch/attach internal/watch/lbrfile internal/watch/ptrace
 	internal/page/site
 	internal/inputs/gather internal/inputs/logset internal/inputs/sampleset internal/inputs/spikeset
+	internal/output/callquery
 	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	proof/oracle proof/tailguests proof/bench proof/corpus proof/torture internal/deps docs`)
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
-	"github.com/google/pprof/profile":               "internal/export internal/export/deliver internal/verb internal/cli/calls internal/cli/layout internal/cli/samples format/pprofstacks",
+	"github.com/google/pprof/profile":               "internal/export internal/export/deliver internal/verb internal/output internal/cli/layout internal/cli/samples format/pprofstacks",
 	"github.com/ianlancetaylor/demangle":            "internal/instrument/probe internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
 	"github.com/parquet-go/parquet-go":              "format/calls/callstest",

@@ -1,4 +1,4 @@
-package calls
+package callfile
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func (v *converter) perfetto(ctx context.Context, w io.Writer) error {
 }
 
 func (v *converter) speedscope(ctx context.Context, w io.Writer) error {
-	if v.sums {
+	if v.Summed {
 		return v.speedscopeSums(w)
 	}
 	out := &scopeEvents{Writer: speedscope.NewWriter(w, v.set.Title(), verb.Program()), unit: v.scopeUnit()}

@@ -1,4 +1,4 @@
-package calls
+package callfile
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// stackWeight returns the weight of a stack itself: its calls or its time.
-func stackWeight(by string) func(*calltrie.Stats) uint64 {
+// StackWeight returns the weight of a stack itself: its calls or its time.
+func StackWeight(by string) func(*calltrie.Stats) uint64 {
 	if by == "calls" {
 		return func(s *calltrie.Stats) uint64 { return s.Calls }
 	}
@@ -29,12 +29,12 @@ func stackWeight(by string) func(*calltrie.Stats) uint64 {
 
 // groups returns the stacks to write, and prints a note if they are truncated.
 func (v *converter) groups() []logset.Group {
-	noteDepth(v.set, v.results)
-	return v.set.MarkedGroups(v.results, v.perThread)
+	NoteDepth(v.set, v.results)
+	return v.set.MarkedGroups(v.results, v.PerThread)
 }
 
-// noteDepth prints a note if stacks were truncated.
-func noteDepth(t *logset.Set, results []*account.Result) {
+// NoteDepth prints a note if stacks were truncated.
+func NoteDepth(t *logset.Set, results []*account.Result) {
 	for i, r := range results {
 		if depth := r.Total().MaxDepth; depth > export.MaxFrames {
 			verb.Note(t.Streams, "%s: stacks are up to %d frames deep: the middle of stacks deeper than %d is omitted", t.Logs[i].Info().File, depth, export.MaxFrames)
@@ -43,11 +43,11 @@ func noteDepth(t *logset.Set, results []*account.Result) {
 }
 
 func (v *converter) folded(_ context.Context, w io.Writer) error {
-	return writeFolded(v.set, w, v.groups(), stackWeight(v.by), verb.NameFilter{})
+	return WriteFolded(v.set, w, v.groups(), StackWeight(v.By), verb.NameFilter{})
 }
 
-// writeFolded writes the stacks with a weight whose innermost function is selected.
-func writeFolded(t *logset.Set, w io.Writer, groups []logset.Group, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
+// WriteFolded writes the stacks with a weight whose innermost function is selected.
+func WriteFolded(t *logset.Set, w io.Writer, groups []logset.Group, weight func(*calltrie.Stats) uint64, filter verb.NameFilter) error {
 	out := folded.NewWriter(w)
 	var names []string
 	for _, g := range groups {
@@ -72,8 +72,8 @@ func writeFolded(t *logset.Set, w io.Writer, groups []logset.Group, weight func(
 }
 
 func (v *converter) speedscopeSums(w io.Writer) error {
-	unit, weight := v.scopeUnit(), stackWeight(v.by)
-	if v.by == "calls" {
+	unit, weight := v.scopeUnit(), StackWeight(v.By)
+	if v.By == "calls" {
 		unit = speedscope.None
 	}
 	out := speedscope.NewWriter(w, v.set.Title(), verb.Program())
@@ -113,7 +113,7 @@ func (v *converter) pprof(_ context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if logfile.Suffix(v.out) == "" || v.packing(&logFormat{packed: true}) == "" {
+	if logfile.Suffix(v.Out) == "" || v.packing(&Rules{packed: true}) == "" {
 		return p.Write(w) // which packs with gzip
 	}
 	return p.WriteUncompressed(w)
@@ -173,7 +173,7 @@ func (v *converter) send(ctx context.Context) error {
 		return err
 	}
 	name, buildID := v.program()
-	return v.stores.Send(ctx, v.set.Streams, p, name, buildID)
+	return v.Stores.Send(ctx, v.set.Streams, p, name, buildID)
 }
 
 // span returns the time at which the trace begins, 0 if its clock does not provide it, and its

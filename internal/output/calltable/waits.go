@@ -1,4 +1,4 @@
-package calls
+package calltable
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 )
 
 // rankText is what a list is ranked by, and of how much.
-func (f *stacksFlags) rankText(l *stackList, set *logset.Set) string {
-	text := rankText[f.by]
+func (f *Stacks) rankText(l *stackList, set *logset.Set) string {
+	text := rankText[f.By]
 	if l.Split == nil {
 		return text
 	}
@@ -24,7 +24,7 @@ func (f *stacksFlags) rankText(l *stackList, set *logset.Set) string {
 	case ranking.Idle:
 		time, of = l.Split.Idle(), "waiting for work, with nothing begun"
 	}
-	if f.by == "calls" {
+	if f.By == "calls" {
 		return fmt.Sprintf("%s, %s", text, of)
 	} else if l.Part > ranking.Processor {
 		text = "time"

@@ -1,4 +1,4 @@
-package calls
+package calllist
 
 import (
 	"github.com/cairnprof/cairn/calllog"

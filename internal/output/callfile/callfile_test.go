@@ -1,4 +1,4 @@
-package calls
+package callfile
 
 import (
 	"fmt"
@@ -39,13 +39,13 @@ func TestConvertFormat(t *testing.T) {
 		"a.json": "chrome", "a.JSON.gz": "chrome", "a.speedscope.json": "speedscope", "x/a.pb.gz": "pprof", "a.pb.zst": "pprof",
 		"a.perfetto-trace": "perfetto", "a.folded": "folded", "a.yaml.zst": "yaml", "a.parquet": "parquet",
 	} {
-		f := convertFlags{out: out}
-		if x, err := f.format(); err != nil || x.Name != want {
+		f := Choice{Out: out}
+		if x, err := f.Format(); err != nil || x.Name != want {
 			t.Errorf("%s is %v, %v; want %s", out, x, err, want)
 		}
 	}
-	for _, f := range []convertFlags{{out: "-"}, {out: "a.gz"}, {out: "a.json", to: "xml"}, {out: "json"}} {
-		if x, err := f.format(); err == nil {
+	for _, f := range []Choice{{Out: "-"}, {Out: "a.gz"}, {Out: "a.json", To: "xml"}, {Out: "json"}} {
+		if x, err := f.Format(); err == nil {
 			t.Errorf("%+v is %s", f, x.Name)
 		}
 	}
