@@ -24,7 +24,7 @@ const (
 
 // Tool runs a tool of the go command as cfg says; args begin with the path of the tool.
 func Tool(ctx context.Context, cfg Config, args []string, stdout, stderr io.Writer) error {
-	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	name := toolName(args[0])
 	if len(args) == 2 && args[1] == "-V=full" && (name == "compile" || name == "link") {
 		return printVersion(ctx, cfg, args[0], stdout, stderr)
 	}
@@ -37,6 +37,18 @@ func Tool(ctx context.Context, cfg Config, args []string, stdout, stderr io.Writ
 	}
 	return t.run(t.args)
 }
+
+// Linked returns the program that a tool of the go command has linked, "" if it is another tool.
+func Linked(args []string) string {
+	t := tool{args: args[1:]}
+	if output, ok := t.flag("-o"); ok && toolName(args[0]) == "link" {
+		return output
+	}
+	return ""
+}
+
+// toolName returns the name of a tool by its path.
+func toolName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".exe") }
 
 // tool is an invocation of a tool.
 type tool struct {

@@ -27,8 +27,8 @@ func KeptMaps() (string, error) {
 	return filepath.Join(cache, "maps"), err
 }
 
-// keepMap keeps the map of the output of a link. An output without one is as good, so that an error is a note.
-func keepMap(s *verb.Streams, output string) {
+// KeepMap keeps the map of the output of a link. An output without one is as good, so that an error is a note.
+func KeepMap(s *verb.Streams, output string) {
 	output = cmp.Or(output, "a.out")
 	if err := writeKept(s, output); err != nil {
 		verb.Note(s, "the map of %s will be lost if it is stripped: %v", output, err)

@@ -45,7 +45,7 @@ func (l *mixedLink) run(path string, argv []string, env ...string) error {
 	}
 	if code == 0 {
 		if l.mode != "" {
-			keepMap(s, l.output)
+			KeepMap(s, l.output)
 		}
 		return cmp.Or(l.logMade(), l.noteLinked())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cairnprof/cairn/internal/gobuild"
+	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -23,6 +24,11 @@ func AsToolexec(args []string, s verb.Streams) (func(context.Context) error, boo
 		var exit gobuild.ExitError
 		if errors.As(err, &exit) {
 			return verb.ExitError(exit)
+		}
+		if err == nil && !cfg.Mode.Timed() {
+			if output := gobuild.Linked(rest); output != "" {
+				toolchain.KeepMap(&s, output)
+			}
 		}
 		return err
 	}, true

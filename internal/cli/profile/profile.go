@@ -176,6 +176,11 @@ func (f *ProfileFlags) merge(ctx context.Context, s *verb.Streams) (*prof.Profil
 	case err != nil:
 		return nil, err
 	case len(refused) > 0 && len(p.Modules) == 0 && refused[0].Kind == rawfiles.OtherBuild:
+		for _, bin := range f.Binaries {
+			if err := gather.MapStripped(s, bin); err != nil {
+				return nil, err
+			}
+		}
 		return nil, fmt.Errorf("%s: name the program that wrote it as well, or a directory with the program", refused[0].File)
 	case len(refused) > 0:
 		more := ""

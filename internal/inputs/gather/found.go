@@ -3,7 +3,6 @@ package gather
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,7 +135,7 @@ func (in *Inputs) addFound(s *verb.Streams, p *prof.Profile) map[prof.BuildID]bo
 		switch {
 		case slices.ContainsFunc(p.Modules, func(have prof.Module) bool { return have.BuildID == m.id }):
 		case m.mapless:
-			in.addError(m.path, rawfiles.Unreadable, fmt.Sprintf("its map (section %s) is stripped: keep its .debug file or .mipmap in the directory", wire.MapSection))
+			in.addError(m.path, rawfiles.Unreadable, strippedMap(m.path))
 		case ran[m.id.String()]:
 			withRuns = append(withRuns, m)
 		default:

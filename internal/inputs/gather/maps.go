@@ -65,12 +65,15 @@ func ReadBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	if data == nil && builtByProfile(bin) {
 		return nil, fmt.Errorf("%s: no map: it was built by a profile (cairn build --use), without probes; give the program that was built with probes, or build it again with cairn build --mode", path)
 	}
-	if data == nil {
-		return nil, fmt.Errorf("%s: no map (section %s): it is stripped, was not built by cairn or was built with --use, or has mode spike, stacks or trace, which write logs; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
-	}
 	_, rawAddr, rawSize, ok, err := bin.Section(wire.RawSection)
 	if err != nil {
 		return nil, err
+	}
+	if data == nil && ok {
+		return nil, fmt.Errorf("%s: %s", path, strippedMap(path))
+	}
+	if data == nil {
+		return nil, fmt.Errorf("%s: no map (section %s): it is stripped, was not built by cairn or was built with --use, or has mode spike, stacks or trace, which write logs; use the unstripped binary, its .debug file or the .mipmap", path, wire.MapSection)
 	}
 	if !ok {
 		return nil, fmt.Errorf("%s: has a map (%s), but no records (%s): it is an object file, or a linker script removed them", path, wire.MapSection, wire.RawSection)
@@ -100,6 +103,21 @@ func ReadBinaryMap(s *verb.Streams, path string) (*prof.Map, error) {
 	}
 	m.Funcs = funcs
 	return m, addAbsent(s, bin, m, data)
+}
+
+// strippedMap says of a stripped module what it lacks, and where that is: links keep it (objfile.SetKept).
+func strippedMap(path string) string {
+	name := filepath.Base(objfile.PlainPath(path))
+	return fmt.Sprintf("its map (section %s) is stripped: use the unstripped binary, its .debug file, or the map that the machine may have that linked it (cairn map %s -o %s%s)",
+		wire.MapSection, name, name, mapSuffix)
+}
+
+// MapStripped returns an error if the file at path is a module whose map was stripped and is nowhere.
+func MapStripped(s *verb.Streams, path string) error {
+	if m, ok, err := identify(s, path); err != nil || !ok || !m.mapless {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", path, strippedMap(path))
 }
 
 // addAbsent sets the functions of the compilations of a binary that m lacks. Binaries of builds before these
