@@ -127,12 +127,11 @@ func (t *splitText) behindEndproc(i int) int {
 	return i
 }
 
-// isText reports whether compilers put code into a section by themselves, other than code that never runs.
+// isText reports whether compilers put functions into a section by themselves. What they take for unlikely ran all the same
+// if the profile says so: clang's guesses go from a function to those that call it.
 func isText(name string) bool {
-	for _, cold := range []string{".text.unlikely", ".text.split"} {
-		if name == cold || strings.HasPrefix(name, cold+".") {
-			return false
-		}
+	if name == ".text.split" || strings.HasPrefix(name, ".text.split.") { // parts of functions
+		return false
 	}
 	name, _, _ = strings.Cut(name, ",unique,")
 	return name == ".text" || strings.HasPrefix(name, ".text.")
