@@ -33,13 +33,24 @@ type replayer struct {
 	opt    Options
 	clock  ticker
 	thread int
-	trie   *calltrie.Trie
-	room   int             // nodes when the trie is folded
-	flat   bool            // the thread has enters only
-	base   calltrie.NodeID // calls from outside the stack are below this node
-	at     calltrie.Place  // of the next call from there
-	chunk  *chunk          // if the stack began as an unknown one
+	flat   bool // the thread has enters only
+	tree
+	opened
+	results
+	reporting
+}
 
+// tree is where calls are counted.
+type tree struct {
+	trie  *calltrie.Trie
+	room  int             // nodes when the trie is folded
+	base  calltrie.NodeID // calls from outside the stack are below this node
+	at    calltrie.Place  // of the next call from there
+	chunk *chunk          // if the stack began as an unknown one
+}
+
+// opened are the calls that have not ended.
+type opened struct {
 	stack callstack.Stack[calllog.FuncID, openCall]
 	args  []uint64 // of the frames, the outermost first
 
@@ -50,13 +61,19 @@ type replayer struct {
 
 	tails *tails // nil: tail calls stand as they are recorded
 	last  uint64 // time of the event before
+}
 
+// results are those of a thread so far.
+type results struct {
 	stats       Stats
 	first, most uint64 // least and greatest time; most does not include last
 	busy        uint64
 	slow        slowest
 	damage      []*calllog.Damage
+}
 
+// reporting is where calls are reported.
+type reporting struct {
 	// emit, if not nil, receives every call, until it returns false.
 	emit    func(*Call) bool
 	call    Call // being reported
@@ -69,7 +86,8 @@ func newReplayer(log calllog.Log, thread int, opt Options) *replayer {
 	}
 	opt.pieces = cmp.Or(opt.pieces, maxPieces)
 	opt.nodes = cmp.Or(opt.nodes, maxChunkNodes)
-	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread, trie: calltrie.New(), stack: newStack(&opt)}
+	r := &replayer{opt: opt, clock: newTicker(log.Info().Clock), thread: thread}
+	r.trie, r.stack = calltrie.New(), newStack(&opt)
 	r.trie.SetLimit(opt.MaxNodes)
 	r.room = cmp.Or(opt.room, math.MaxInt)
 	r.first = math.MaxUint64

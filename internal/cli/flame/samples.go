@@ -63,7 +63,11 @@ func (f *flameFlags) ofSamples(ctx context.Context, s *verb.Streams, args []stri
 	if s, err = withoutNames(s, args[0], f.tables == nil); err != nil {
 		return nil, err
 	}
-	made, err := sampleset.Run(ctx, s, &pipeline.Plan{Product: pipeline.Stacks, Samples: args, Binaries: f.binaries, Tables: f.tables, Kept: f.kept, Everywhere: f.tables != nil, Infer: infer, Kernel: pipeline.KernelFrames(f.kernel)})
+	made, err := sampleset.Run(ctx, s, &pipeline.Plan{
+		Product:   pipeline.Stacks,
+		Inputs:    pipeline.Inputs{Samples: args, Binaries: f.binaries, Tables: f.tables, Kept: f.kept},
+		Unwinding: pipeline.Unwinding{Everywhere: f.tables != nil, Infer: infer, Kernel: pipeline.KernelFrames(f.kernel)},
+	})
 	if err != nil {
 		return nil, err
 	}

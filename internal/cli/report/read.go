@@ -355,7 +355,10 @@ func (r *reader) samples(ctx context.Context) error {
 		return nil
 	}
 	made, err := sampleset.Run(ctx, r.streams, &pipeline.Plan{
-		Product: pipeline.Stacks, Samples: r.paths[samples], Binaries: bins, Infer: pipeline.InferFull, Detail: profgen.Functions,
+		Product:   pipeline.Stacks,
+		Inputs:    pipeline.Inputs{Samples: r.paths[samples], Binaries: bins},
+		Unwinding: pipeline.Unwinding{Infer: pipeline.InferFull},
+		Content:   pipeline.Content{Detail: profgen.Functions},
 	})
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func (f *profgenFlags) list(s *verb.Streams) error {
 	if len(f.binaries) == 0 {
 		return verb.Usagef("profgen: no binary given: name the program")
 	}
-	plan := &pipeline.Plan{Binaries: f.binaries, DebugFile: f.debugBinary, SplitFile: f.dwp}
+	plan := &pipeline.Plan{Inputs: pipeline.Inputs{Binaries: f.binaries, DebugFile: f.debugBinary, SplitFile: f.dwp}}
 	if err := f.checkDebugFiles(); err != nil {
 		return err
 	}

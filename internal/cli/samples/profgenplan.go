@@ -88,15 +88,24 @@ func (f profgenFlags) plan(args []string) (*pipeline.Plan, error) {
 		return nil, verb.Usagef("--csprof-max-cold-context-depth %d: must be at least 1", f.coldDepth)
 	}
 	p := &pipeline.Plan{
-		Product: f.product(), Samples: slices.Concat(args, f.perfData, f.perfScript), Counted: f.unsymbolized,
-		Binaries: f.binaries, DebugFile: f.debugBinary, SplitFile: f.dwp,
-		PID: f.pid, IgnoreStacks: f.ignoreStacks, KeepTailJumps: f.keepTailJumps, CheckStacks: f.like,
-		CountedDepth: contextLimit(f.countedDepth), Depth: contextLimit(f.contextDepth), Recursion: contextLimit(f.recursion),
-		Infer: pipeline.Inference(f.infer), SearchDepth: max(f.searchDepth, 0),
-		ByLines: f.byLines, Recount: f.recount, FillZero: f.fillZero,
-		BySize: f.bySize, Nest: f.nested, Quiet: f.quiet,
-		Cold:      profgen.Cold{Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold, Own: f.preinline, Thresholds: f.Thresholds},
-		HashNames: f.hashNames && f.format == formatExtBinary, ListNames: f.listSymbols && f.format == formatExtBinary,
+		Product: f.product(),
+		Inputs: pipeline.Inputs{
+			Samples: slices.Concat(args, f.perfData, f.perfScript), Counted: f.unsymbolized,
+			Binaries: f.binaries, DebugFile: f.debugBinary, SplitFile: f.dwp,
+		},
+		Unwinding: pipeline.Unwinding{
+			PID: f.pid, IgnoreStacks: f.ignoreStacks, KeepTailJumps: f.keepTailJumps, CheckStacks: f.like,
+			CountedDepth: contextLimit(f.countedDepth), Depth: contextLimit(f.contextDepth), Recursion: contextLimit(f.recursion),
+			Infer: pipeline.Inference(f.infer), SearchDepth: max(f.searchDepth, 0),
+		},
+		Content: pipeline.Content{
+			ByLines: f.byLines, Recount: f.recount, FillZero: f.fillZero,
+			HashNames: f.hashNames && f.format == formatExtBinary, ListNames: f.listSymbols && f.format == formatExtBinary,
+		},
+		Processing: pipeline.Processing{
+			BySize: f.bySize, Nest: f.nested, Quiet: f.quiet,
+			Cold: profgen.Cold{Merge: f.mergeCold, Depth: f.coldDepth, Trim: f.trimCold, Own: f.preinline, Thresholds: f.Thresholds},
+		},
 	}
 	f.addChoices(p)
 	if f.merge || f.from != "" {

@@ -39,7 +39,7 @@ func TestKernelNames(t *testing.T) {
 		{"hidden", mapped(text, at, "ab"), nil, opens("0000000000000000 T _text\n", "ab"), "[kernel]", nil},
 		{"no list", mapped(text, at, "ab"), nil, nil, "[kernel]", errNoList},
 	} {
-		k := newKernel(&Plan{Product: Stacks, Kernel: KernelAll})
+		k := newKernel(&Plan{Product: Stacks, Unwinding: Unwinding{Kernel: KernelAll}})
 		k.see(tc.batch, &sample.Info{BuildIDs: tc.ids}, tc.open)
 		if k.lacking() != "" {
 			t.Errorf("%s: %q, of no stack in the kernel", tc.name, k.lacking())
@@ -54,13 +54,13 @@ func TestKernelNames(t *testing.T) {
 		}
 	}
 	failed := errors.New("no such file")
-	k := newKernel(&Plan{Product: Stacks, Kernel: KernelAll})
+	k := newKernel(&Plan{Product: Stacks, Unwinding: Unwinding{Kernel: KernelAll}})
 	k.see(mapped(text, at, "ab"), &sample.Info{}, func() (io.ReadCloser, string, error) { return nil, "", failed })
 	k.Part([]uint64{1 << 63}, false)
 	if !strings.HasSuffix(k.lacking(), "no such file") {
 		t.Error(k.lacking())
 	}
-	for _, p := range []Plan{{Product: Stacks}, {Product: Calls, Kernel: KernelAll}} {
+	for _, p := range []Plan{{Product: Stacks}, {Product: Calls, Unwinding: Unwinding{Kernel: KernelAll}}} {
 		if k := newKernel(&p); k != nil || k.frames() != (*unwind.Kernel)(nil) || k.lacking() != "" {
 			t.Errorf("%+v names the kernel", p)
 		}

@@ -65,7 +65,14 @@ const (
 // Plan specifies inputs and output. It is immutable.
 type Plan struct {
 	Product Product
+	Inputs
+	Unwinding
+	Content
+	Processing
+}
 
+// Inputs are the files of a plan.
+type Inputs struct {
 	Samples  []string         // files, directories of them, or patterns of names
 	Kept     *samplefile.Kept // what was read of Samples already, nil if they must be read
 	Counted  string           // instead, counts of addresses that were written before
@@ -81,7 +88,10 @@ type Plan struct {
 	SplitFile string
 	// Sum, if not nil, has profiles to be used instead of samples.
 	Sum *Sum
+}
 
+// Unwinding says which samples count, and how stacks are made of them.
+type Unwinding struct {
 	Everywhere    bool  // stacks without a frame in the binaries count, too
 	PID           int32 // the only process whose samples count, 0 for all
 	IgnoreStacks  bool
@@ -95,21 +105,26 @@ type Plan struct {
 
 	// Kernel says how stacks show the kernel, "" as other code outside of the binaries.
 	Kernel KernelFrames
+}
 
-	ByLines  bool // of debug information, even if there are pseudo probes
-	Recount  bool // by lines: totals are the sums of counts
-	FillZero bool // by lines: functions that did not run are in a flat profile
-	Base     Base
-	Detail   profgen.StackDetail
+// Content says what an output has.
+type Content struct {
+	ByLines   bool // of debug information, even if there are pseudo probes
+	Recount   bool // by lines: totals are the sums of counts
+	FillZero  bool // by lines: functions that did not run are in a flat profile
+	Base      Base
+	Detail    profgen.StackDetail
+	HashNames bool
+	ListNames bool // the functions of the binaries are listed
+}
 
-	// Processing of a profile for compilers.
+// Processing changes a profile for compilers.
+type Processing struct {
 	Preinline *profgen.Preinline // nil: no decisions about calls
 	BySize    bool               // the cost of inlining is the size of machine code
 	Cold      profgen.Cold
 	Nest      bool // contexts are nested in their callers
 	Quiet     bool // do not report steps that have nothing to do
-	HashNames bool
-	ListNames bool // the functions of the binaries are listed
 }
 
 // Sum has profiles to be summed.

@@ -45,19 +45,19 @@ func TestRepair(t *testing.T) {
 		f      ehframe.CFA
 		stack  []uint64
 		want   string
-		counts Stats // those of repairs
+		counts Callers // those of repairs
 	}{
-		{"called by the function of the frame", framed, stack(0x34, 0x07), "2 22 34", Stats{Repaired: 1}},
-		{"jumped to by it", framed, stack(0x34, 0x13), "e 34", Stats{Complete: 1}},
-		{"called from a library, by one of several", framed, stack(0x34, 0xff), "? 34", Stats{Gaps: 1}},
-		{"nothing is known", framed, stack(0x34), "34", Stats{Bare: 1, Alone: 1}},
-		{"the caller is there", framed, stack(0x34, 0x0d), "8 34", Stats{Complete: 1}},
-		{"the function has a frame", framed, stack(0x21, 0x07), "2 21", Stats{}},
-		{"in the kernel", framed, []uint64{kernel + 8, text + 0x34, text + 0x07}, "2 22 34 out", Stats{Repaired: 1}},
-		{"a system call", framed, []uint64{kernel + 8, kernel + 16, text + 0x21, text + 0x07}, "2 21 out", Stats{}},
-		{"two without a frame", frameless, stack(0x34, 0xff), "? 34", Stats{Gaps: 1}},
-		{"the frame is not that of the one caller", frameless, stack(0x21, 0x13), "e ? 21", Stats{Gaps: 1}},
-		{"the one caller, from a library", frameless, stack(0x21, 0xff), "2 21", Stats{Repaired: 1}},
+		{"called by the function of the frame", framed, stack(0x34, 0x07), "2 22 34", Callers{Repaired: 1}},
+		{"jumped to by it", framed, stack(0x34, 0x13), "e 34", Callers{Complete: 1}},
+		{"called from a library, by one of several", framed, stack(0x34, 0xff), "? 34", Callers{Gaps: 1}},
+		{"nothing is known", framed, stack(0x34), "34", Callers{Bare: 1, Alone: 1}},
+		{"the caller is there", framed, stack(0x34, 0x0d), "8 34", Callers{Complete: 1}},
+		{"the function has a frame", framed, stack(0x21, 0x07), "2 21", Callers{}},
+		{"in the kernel", framed, []uint64{kernel + 8, text + 0x34, text + 0x07}, "2 22 34 out", Callers{Repaired: 1}},
+		{"a system call", framed, []uint64{kernel + 8, kernel + 16, text + 0x21, text + 0x07}, "2 21 out", Callers{}},
+		{"two without a frame", frameless, stack(0x34, 0xff), "? 34", Callers{Gaps: 1}},
+		{"the frame is not that of the one caller", frameless, stack(0x21, 0x13), "e ? 21", Callers{Gaps: 1}},
+		{"the one caller, from a library", frameless, stack(0x21, 0xff), "2 21", Callers{Repaired: 1}},
 	} {
 		set := code(t, rows(c.f)...)
 		u := New(set, Options{Moments: true, Frameless: true})
@@ -70,7 +70,7 @@ func TestRepair(t *testing.T) {
 		if got := moment(set, r.Moments[0]); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		st := Stats{Repaired: r.Stats.Repaired, Gaps: r.Stats.Gaps, Bare: r.Stats.Bare, Alone: r.Stats.Alone, Complete: r.Stats.Complete}
+		st := Callers{Repaired: r.Stats.Repaired, Gaps: r.Stats.Gaps, Bare: r.Stats.Bare, Alone: r.Stats.Alone, Complete: r.Stats.Complete}
 		if fmt.Sprint(st) != fmt.Sprint(c.counts) {
 			t.Errorf("%s: %+v, want %+v", c.name, st, c.counts)
 		}

@@ -6,15 +6,32 @@ import "github.com/cairnprof/cairn/internal/samples/stackcopy"
 type Stats struct {
 	Samples uint64 // of the selected process
 	Used    uint64
+	Unused
+	Callers
+	BranchCounts
 
-	// Samples that were not used, each by the first reason that applies.
+	// For samples with stacks, used or not.
+	ExternalLeaf uint64 // taken in another binary
+	CutStacks    uint64 // truncated at an address that is not after a call
+
+	Mappings
+}
+
+// Unused counts samples that were not used, each by the first reason that applies.
+type Unused struct {
 	OtherProcess uint64 // not in Samples
 	NoStack      uint64 // although the input has stacks
 	NoFrame      uint64 // in a prologue or epilogue, where the stack lacks a frame
 	Departing    uint64 // at a tail jump, where the stack lacks a frame as well
-	Recovered    uint64 // used, in one of these two cases, with the frame that the branches show
-	Complete     uint64 // used, in code without a frame, because the stack already had that frame
-	// Of stacks without branches that show the caller, with Options.Moments; used:
+	NoBranches   uint64 // all branches are in other binaries, or there are none
+	Elsewhere    uint64 // no frame is in the binaries; only with Options.Moments
+}
+
+// Callers counts used samples by what is known of their callers.
+type Callers struct {
+	Recovered uint64 // in code without a frame, with the frame that the branches show
+	Complete  uint64 // in code without a frame, because the stack already had that frame
+	// Of stacks without branches that show the caller, with Options.Moments:
 	Repaired uint64 // the code shows the caller
 	Gaps     uint64 // frames are missing after the innermost ones, and the stack has a mark there
 	Bare     uint64 // the sampled function has no frame, and nothing is known of its callers
@@ -23,18 +40,14 @@ type Stats struct {
 	Alone, Ended uint64
 	// Full are stacks with as many callers as a processor records: there may be more.
 	Full uint64
-
+	// Foreign are stacks of which no frame is in the binaries, with Options.Everywhere.
+	Foreign uint64
 	// Copies are stacks of which copies were recorded, by where their walk ended.
 	Copies [stackcopy.Ends]uint64
+}
 
-	NoBranches uint64 // all branches are in other binaries, or there are none
-	Elsewhere  uint64 // no frame is in the binaries; only with Options.Moments
-	Foreign    uint64 // the same, used, with Options.Everywhere
-
-	// For samples with stacks, used or not.
-	ExternalLeaf uint64 // taken in another binary
-	CutStacks    uint64 // truncated at an address that is not after a call
-
+// BranchCounts counts branches.
+type BranchCounts struct {
 	Branches uint64 // of used samples, except those between other binaries
 	// Of these branches:
 	Outside    uint64 // followed by code in other binaries
@@ -43,7 +56,10 @@ type Stats struct {
 	Mismatched uint64 // calls that differ from the stack
 
 	Repeated uint64 // samples whose newest branch was recorded twice
+}
 
+// Mappings says what was mapped while samples were taken.
+type Mappings struct {
 	// StrangeBinaries are mapped files with the name of a binary and another build id.
 	StrangeBinaries []string
 	// OtherFiles are the first mapped files that are not named like a binary.
@@ -56,33 +72,46 @@ type Stats struct {
 	Replaced bool
 }
 
-func (s *Stats) add(o *Stats) {
-	s.Samples += o.Samples
-	s.Used += o.Used
-	s.OtherProcess += o.OtherProcess
-	s.NoStack += o.NoStack
-	s.NoFrame += o.NoFrame
-	s.Departing += o.Departing
-	s.Recovered += o.Recovered
-	s.Complete += o.Complete
-	s.Repaired += o.Repaired
-	s.Gaps += o.Gaps
-	s.Bare += o.Bare
-	s.Alone += o.Alone
-	for i, n := range o.Copies {
+// add adds the counts of other, which do not include its mappings.
+func (s *Stats) add(other *Stats) {
+	s.Samples += other.Samples
+	s.Used += other.Used
+	s.Unused.add(&other.Unused)
+	s.Callers.add(&other.Callers)
+	s.BranchCounts.add(&other.BranchCounts)
+	s.ExternalLeaf += other.ExternalLeaf
+	s.CutStacks += other.CutStacks
+}
+
+func (s *Unused) add(other *Unused) {
+	s.OtherProcess += other.OtherProcess
+	s.NoStack += other.NoStack
+	s.NoFrame += other.NoFrame
+	s.Departing += other.Departing
+	s.NoBranches += other.NoBranches
+	s.Elsewhere += other.Elsewhere
+}
+
+func (s *Callers) add(other *Callers) {
+	s.Recovered += other.Recovered
+	s.Complete += other.Complete
+	s.Repaired += other.Repaired
+	s.Gaps += other.Gaps
+	s.Bare += other.Bare
+	s.Alone += other.Alone
+	s.Ended += other.Ended
+	s.Full += other.Full
+	s.Foreign += other.Foreign
+	for i, n := range other.Copies {
 		s.Copies[i] += n
 	}
-	s.Ended += o.Ended
-	s.Full += o.Full
-	s.NoBranches += o.NoBranches
-	s.Elsewhere += o.Elsewhere
-	s.Foreign += o.Foreign
-	s.ExternalLeaf += o.ExternalLeaf
-	s.CutStacks += o.CutStacks
-	s.Branches += o.Branches
-	s.Outside += o.Outside
-	s.Unpaired += o.Unpaired
-	s.Impossible += o.Impossible
-	s.Mismatched += o.Mismatched
-	s.Repeated += o.Repeated
+}
+
+func (s *BranchCounts) add(other *BranchCounts) {
+	s.Branches += other.Branches
+	s.Outside += other.Outside
+	s.Unpaired += other.Unpaired
+	s.Impossible += other.Impossible
+	s.Mismatched += other.Mismatched
+	s.Repeated += other.Repeated
 }

@@ -129,7 +129,7 @@ func TestSample(t *testing.T) {
 		"through a library": {
 			stack: stack(0x32, 0xff, 0x27, 0x7), branches: branches(0xff, 0x30, 0x22, 0xff, 0x02, 0x20),
 			want:  "[] out>30 2>20; [2] 20-22",
-			stats: Stats{Outside: 1},
+			stats: Stats{BranchCounts: BranchCounts{Outside: 1}},
 		},
 		"from a library": {
 			stack: stack(0xff, 0x27), branches: branches(0x34, 0xff, 0xff, 0x30),
@@ -139,30 +139,30 @@ func TestSample(t *testing.T) {
 		"no way back": {
 			stack: stack(0x32, 0x27, 0x7), branches: branches(0x22, 0x30, 0xff, 0x20, 0x02, 0x20),
 			want:  "[] out>20 2>20; [2] 20-22 22>30",
-			stats: Stats{Unpaired: 1, Mismatched: 1},
+			stats: Stats{BranchCounts: BranchCounts{Unpaired: 1, Mismatched: 1}},
 		},
 		"no such run": {
 			stack: stack(0x32, 0x27, 0x7), branches: branches(0x22, 0x30, 0x08, 0x40, 0x02, 0x20),
 			want:  "[] 2>20 8>40; [2] 22>30",
-			stats: Stats{Impossible: 2},
+			stats: Stats{BranchCounts: BranchCounts{Impossible: 2}},
 		},
 		"missing second frame": {
 			stack: stack(0x32, 0x13), branches: branches(0x22, 0x30, 0x02, 0x20),
 			want:  "[e] 20-22 2>20 22>30",
-			stats: Stats{Mismatched: 2},
+			stats: Stats{BranchCounts: BranchCounts{Mismatched: 2}},
 		},
 		"a stack that is cut": {
 			stack: stack(0x32, 0x27, 0x32, 0x7), branches: branches(0x22, 0x30),
 			want:  "[] 22>30",
 			stats: Stats{CutStacks: 1},
 		},
-		"a prologue":      {stack: stack(0x31, 0x27), branches: branches(0x22, 0x30), stats: Stats{NoFrame: 1}},
-		"an epilogue":     {stack: stack(0x34, 0x27), branches: branches(0x22, 0x30), stats: Stats{NoFrame: 1}},
-		"a tail jump":     {stack: stack(0x43, 0x13), branches: branches(0x0e, 0x40), stats: Stats{Departing: 1}},
-		"no stack":        {branches: branches(0x0e, 0x40), stats: Stats{NoStack: 1}},
-		"no branch":       {stack: stack(0x32, 0x27), stats: Stats{NoBranches: 1}},
-		"other branches":  {stack: stack(0x32, 0x27), branches: branches(0xff, 0xff), stats: Stats{NoBranches: 1}},
-		"another process": {stack: stack(0x32), branches: branches(0x0e, 0x40), opt: Options{OnePID: true, PID: 8}, stats: Stats{OtherProcess: 1}},
+		"a prologue":      {stack: stack(0x31, 0x27), branches: branches(0x22, 0x30), stats: Stats{Unused: Unused{NoFrame: 1}}},
+		"an epilogue":     {stack: stack(0x34, 0x27), branches: branches(0x22, 0x30), stats: Stats{Unused: Unused{NoFrame: 1}}},
+		"a tail jump":     {stack: stack(0x43, 0x13), branches: branches(0x0e, 0x40), stats: Stats{Unused: Unused{Departing: 1}}},
+		"no stack":        {branches: branches(0x0e, 0x40), stats: Stats{Unused: Unused{NoStack: 1}}},
+		"no branch":       {stack: stack(0x32, 0x27), stats: Stats{Unused: Unused{NoBranches: 1}}},
+		"other branches":  {stack: stack(0x32, 0x27), branches: branches(0xff, 0xff), stats: Stats{Unused: Unused{NoBranches: 1}}},
+		"another process": {stack: stack(0x32), branches: branches(0x0e, 0x40), opt: Options{OnePID: true, PID: 8}, stats: Stats{Unused: Unused{OtherProcess: 1}}},
 		"a trusted tail jump": {
 			stack: stack(0x43, 0x13), branches: branches(0x0e, 0x40), opt: Options{TrustDepartures: true},
 			want: "[] e>40",
@@ -170,7 +170,7 @@ func TestSample(t *testing.T) {
 		"a prologue that the stack lacks the caller of": {
 			stack: stack(0x31, 0x07), branches: branches(0x22, 0x30, 0x02, 0x20), opt: Options{Frameless: true},
 			want:  "[] 2>20; [2] 20-22 22>30",
-			stats: Stats{Recovered: 1},
+			stats: Stats{Callers: Callers{Recovered: 1}},
 		},
 		"a prologue with a whole stack": {
 			stack: stack(0x31, 0x27, 0x07), branches: branches(0x22, 0x30, 0x02, 0x20), opt: Options{Frameless: true},
@@ -179,7 +179,7 @@ func TestSample(t *testing.T) {
 		"an epilogue behind a call": {
 			stack: stack(0x28), branches: branches(0x34, 0x27, 0x22, 0x30, 0x02, 0x20), opt: Options{Frameless: true},
 			want:  "[] 2>20; [2] 20-22 22>30; [2 22] 30-34 34>27",
-			stats: Stats{Recovered: 1},
+			stats: Stats{Callers: Callers{Recovered: 1}},
 		},
 		"an epilogue of what a direct call calls": {
 			stack: stack(0x34, 0x27), branches: branches(0x33, 0x32), opt: Options{Frameless: true},
@@ -187,7 +187,7 @@ func TestSample(t *testing.T) {
 		},
 		"an epilogue, and nothing is known": {
 			stack: stack(0x34, 0x07), branches: branches(0x33, 0x32), opt: Options{Frameless: true},
-			stats: Stats{NoFrame: 1},
+			stats: Stats{Unused: Unused{NoFrame: 1}},
 		},
 		"flat": {
 			stack: stack(0x31), branches: branches(0x34, 0x27, 0x22, 0x30, 0xff, 0x20, 0x08, 0x30), opt: Options{Flat: true},

@@ -78,6 +78,13 @@ type Unwinder struct {
 	opt    Options
 	places *places
 
+	counts
+	copies
+	current
+}
+
+// counts are the samples so far.
+type counts struct {
 	frames   trie
 	chains   chains
 	steps    steps
@@ -86,17 +93,22 @@ type Unwinder struct {
 	moments  counter // from is the sampled instruction, to is None
 	stats    Stats
 	memo     branchMemo
+}
 
-	addrs     []uint64 // of a copy of a stack
+// copies is what copies of stacks are walked with.
+type copies struct {
+	addrs     []uint64 // of a copy
 	tables    map[*sample.Mapping]*stackcopy.Table
 	lastTable mappedTable
+}
 
+// current is the current sample. The walk is at the instruction leaf of a frame, which the node
+// parent called.
+type current struct {
 	whole   bool // sample.Info.Whole of the current batch
-	exact   bool // the current stack was not walked by frame pointers
-	atCalls bool // sample.Sample.AtCalls of the current sample
+	exact   bool // the stack was not walked by frame pointers
+	atCalls bool // sample.Sample.AtCalls
 
-	// For the current sample. The walk is at the instruction leaf of a frame, which the node
-	// parent called.
 	stack  []ref // innermost first
 	added  []ref // callers that were added to it
 	beyond bool  // it continues in other binaries
@@ -123,8 +135,10 @@ func New(code *machinecode.Set, opt Options) *Unwinder {
 	}
 	return &Unwinder{
 		code: code, opt: opt, places: places,
-		frames: newTrie(), steps: newSteps(), ranges: newCounter(), branches: newCounter(), moments: newCounter(),
-		memo: newBranchMemo(),
+		counts: counts{
+			frames: newTrie(), steps: newSteps(), ranges: newCounter(), branches: newCounter(), moments: newCounter(),
+			memo: newBranchMemo(),
+		},
 	}
 }
 
