@@ -84,8 +84,8 @@ var reaches = strings.Fields(`
 	internal/gobuild
 	internal/watch/attach internal/watch/lbrfile internal/watch/ptrace
 	internal/page/site
-	internal/inputs/gather internal/inputs/logset internal/inputs/sampleset internal/inputs/spikeset
-	internal/output/callquery
+	internal/inputs/gather internal/inputs/logset internal/inputs/sampleset internal/inputs/sources internal/inputs/spikeset
+	internal/output/callquery internal/output/coverlist
 	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	proof/oracle proof/tailguests proof/bench proof/corpus proof/torture internal/deps docs`)

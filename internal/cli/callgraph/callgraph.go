@@ -13,13 +13,14 @@ import (
 	"github.com/cairnprof/cairn/internal/cli/profile"
 	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/kind"
+	"github.com/cairnprof/cairn/internal/output/graphfile"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // Callgraph returns the command cairn callgraph.
 func Callgraph(s *verb.Streams) *cobra.Command {
-	var logs calls.GraphFlags
-	var counts profile.GraphFlags
+	var logs graphfile.OfLogs
+	var counts graphfile.OfProfile
 	c := &cobra.Command{
 		Use:   "callgraph FILE.mip|LOG... [flags]",
 		Short: "Draw the call graph of a profile or of logs of calls",
@@ -45,8 +46,8 @@ matches.`,
   cairn callgraph ./app --format mermaid --edge-label calls xray-log.app.*`,
 	}
 	ofProfiles := pflag.NewFlagSet("", pflag.ContinueOnError)
-	counts.Register(ofProfiles)
-	ofLogs := logs.Register(c)
+	profile.RegisterGraph(ofProfiles, &counts)
+	ofLogs := calls.RegisterGraph(c, &logs)
 	c.Flags().AddFlagSet(ofProfiles)
 	verb.Hide(c, "profile")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -62,11 +63,8 @@ matches.`,
 		if err := refuse(ofLogs, "logs of calls, not for profiles"); err != nil {
 			return err
 		}
-		if err := counts.Args(c, args); err != nil {
-			return err
-		}
-		format, path, names := logs.Output()
-		return counts.Run(c.Context(), s, profile.GraphOutput{Format: format, Path: path, Names: names})
+		counts.Take(args)
+		return counts.Run(c.Context(), s, graphfile.Form{Format: logs.Format, Path: logs.Out, Names: logs.Names.Names()})
 	}
 	return c
 }

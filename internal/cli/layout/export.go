@@ -108,7 +108,7 @@ func lacksTraces(m *prof.Module) string {
 
 // exportFlags are the flags of cairn export.
 type exportFlags struct {
-	profile.ProfileFlags
+	gather.Choice
 	stores                       verb.StoreFlags
 	format, binary, out, parquet string
 }
@@ -126,10 +126,10 @@ func Export(s *verb.Streams) *cobra.Command {
   cairn export http://collector:7474/app app --otlp http://localhost:4318
   cairn export http://collector:7474 --parquet fleet
   duckdb -c "SELECT function, sum(runs) FROM 'fleet/functions.parquet' GROUP BY ALL"`,
-		Args: f.Args,
+		Args: profile.Takes(&f.Choice),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, s) },
 	}
-	f.Register(c)
+	profile.RegisterProfile(c, &f.Choice)
 	formats.Register(c, &f.format, "", "")
 	c.Flags().StringVar(&f.binary, "binary", "", "the `binary` that ran, or that the export is for")
 	verb.Hide(c, "binary")
@@ -209,7 +209,7 @@ func (f *exportFlags) open(ctx context.Context, s *verb.Streams, x *exportFormat
 	if err != nil {
 		return nil, err
 	}
-	m, err := moduleOf(&f.ProfileFlags, p, f.binary)
+	m, err := moduleOf(&f.Choice, p, f.binary)
 	if err != nil {
 		return nil, err
 	}

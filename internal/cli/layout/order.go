@@ -20,6 +20,7 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/objfile"
 	"github.com/cairnprof/cairn/internal/cli/profile"
+	"github.com/cairnprof/cairn/internal/inputs/gather"
 	"github.com/cairnprof/cairn/internal/layout/linkorder"
 	"github.com/cairnprof/cairn/internal/layout/order"
 	"github.com/cairnprof/cairn/internal/profile/callgraph"
@@ -31,7 +32,7 @@ import (
 
 // orderFlags are the flags of cairn order.
 type orderFlags struct {
-	profile.ProfileFlags
+	gather.Choice
 	link      linkFlags
 	algorithm string
 	scenarios []string
@@ -110,7 +111,7 @@ func Order(s *verb.Streams) *cobra.Command {
 		Args: f.args,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
 	}
-	f.ProfileFlags.Register(c)
+	profile.RegisterProfile(c, &f.Choice)
 	f.link.register(c)
 	fl := c.Flags()
 	fl.SetInterspersed(false) // later flags belong to the program
@@ -151,9 +152,7 @@ func (f *orderFlags) args(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Args(c, files); err != nil {
-		return err
-	}
+	f.Take(files)
 	if f.link.binary == "" && len(f.link.objects) == 0 && len(f.Binaries) > 0 {
 		f.link.binary = f.Binaries[0]
 	}
@@ -290,12 +289,12 @@ func (f *orderFlags) loadModule(ctx context.Context, s *verb.Streams) (m *prof.M
 	if err != nil {
 		return nil, 0, err
 	}
-	m, err = onlyModule(&f.ProfileFlags, p)
+	m, err = onlyModule(&f.Choice, p)
 	return m, 0, err
 }
 
 // onlyModule returns the one module of p: an order file is for one link.
-func onlyModule(f *profile.ProfileFlags, p *prof.Profile) (*prof.Module, error) {
+func onlyModule(f *gather.Choice, p *prof.Profile) (*prof.Module, error) {
 	if len(p.Modules) == 1 {
 		return &p.Modules[0], nil
 	}
@@ -311,7 +310,7 @@ func onlyModule(f *profile.ProfileFlags, p *prof.Profile) (*prof.Module, error) 
 
 // moduleOf returns the module of p that a binary is of: by its build id, or else, as for the same
 // program in another layout, by its name. If there is only one module it is that.
-func moduleOf(f *profile.ProfileFlags, p *prof.Profile, binary string) (*prof.Module, error) {
+func moduleOf(f *gather.Choice, p *prof.Profile, binary string) (*prof.Module, error) {
 	if len(p.Modules) > 1 && binary != "" {
 		bin, err := objfile.Open(binary)
 		if err != nil {

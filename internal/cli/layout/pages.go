@@ -23,7 +23,7 @@ import (
 )
 
 type pagesFlags struct {
-	profile.ProfileFlags
+	gather.Choice
 	verb.DisplayFlags
 	before   string
 	scenario string
@@ -66,16 +66,14 @@ the arguments after -- and shows the pages that they touch beside the prediction
 				args, f.args = args[:dash], args[dash:]
 			}
 			f.choose = c.Flags().Changed("scenario")
-			if err := f.Args(c, args); err != nil {
-				return err
-			}
+			f.Take(args)
 			if len(f.Binaries) != 1 {
 				return verb.Usagef("pages: give one binary (see cairn pages -h)")
 			}
 			return f.run(c.Context(), s, f.Binaries[0])
 		},
 	}
-	f.ProfileFlags.Register(c)
+	profile.RegisterProfile(c, &f.Choice)
 	f.DisplayFlags.Register(c)
 	c.Flags().StringVar(&f.before, "before", "", "compare with this `binary`, the same program in another layout")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "only the scenario of this `name`")
@@ -137,7 +135,7 @@ func (f *pagesFlags) run(ctx context.Context, s *verb.Streams, binary string) er
 	if err != nil {
 		return err
 	}
-	m, err := moduleOf(&f.ProfileFlags, p, binary)
+	m, err := moduleOf(&f.Choice, p, binary)
 	if err != nil {
 		return err
 	}

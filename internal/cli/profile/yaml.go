@@ -13,7 +13,7 @@ import (
 
 // YAML returns the command cairn yaml.
 func YAML(s *verb.Streams) *cobra.Command {
-	var f ProfileFlags
+	var f gather.Choice
 	var from, out string
 	c := &cobra.Command{
 		Use:   "yaml (FILE.mip | --from FILE.yaml) [-o FILE]",
@@ -21,7 +21,7 @@ func YAML(s *verb.Streams) *cobra.Command {
 		Long: `yaml converts a profile to YAML with one fact per line, for reading, comparing and
 editing. With --from it converts such a text back to a profile.`,
 		Example: "  cairn yaml app.mip -o app.yaml && cairn yaml --from app.yaml -o app.mip",
-		Args:    f.Args,
+		Args:    Takes(&f),
 		RunE: func(*cobra.Command, []string) error {
 			switch {
 			case (f.Path == "") == (from == ""):

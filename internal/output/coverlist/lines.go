@@ -1,4 +1,4 @@
-package profile
+package coverlist
 
 import (
 	"context"
@@ -11,63 +11,64 @@ import (
 	"github.com/cairnprof/cairn/format/junit"
 	"github.com/cairnprof/cairn/format/sarif"
 	"github.com/cairnprof/cairn/format/sonarqube"
+	"github.com/cairnprof/cairn/internal/inputs/sources"
 	"github.com/cairnprof/cairn/internal/profile/coverage"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
 // checkFormat refuses flags that do not fit together.
-func (f *coveredFlags) checkFormat() (err error) {
-	if f.rules, err = coverage.NewPathRules(f.prefixes, f.include, f.exclude); err != nil {
+func (f *Covered) checkFormat() (err error) {
+	if f.Left.Rules, err = coverage.NewPathRules(f.Prefixes, f.Include, f.Exclude); err != nil {
 		return verb.Usagef("%w", err)
 	}
-	f.rules.System = f.system
-	listed := f.lines || f.paths || f.blocks || f.missed || f.unknown || f.pattern != ""
-	if f.format == "" {
+	f.Left.Rules.System = f.System
+	listed := f.LineRanges || f.Paths || f.Blocks || f.Missed || f.Unknown || f.Pattern != ""
+	if f.Format == "" {
 		switch {
 		case f.Json:
-			f.format = formatJSON
-		case f.lcov:
-			f.format = formatLCOV
-		case listed || f.packages:
-			f.format = formatText
+			f.Format = formatJSON
+		case f.LCOV:
+			f.Format = formatLCOV
+		case listed || f.Packages:
+			f.Format = formatText
 		}
 	}
-	x, err := coveredFormats().Select(f.format, f.out, formatText)
+	x, err := Formats().Select(f.Format, f.Out, formatText)
 	if err != nil {
 		return err
 	}
-	f.format = x.Name
+	f.Format = x.Name
 	switch {
-	case f.Json && f.format != formatJSON:
-		return verb.Usagef("--json and --format %s cannot be used together", f.format)
-	case f.lcov && f.format != formatLCOV:
-		return verb.Usagef("--lcov and --format %s cannot be used together", f.format)
+	case f.Json && f.Format != formatJSON:
+		return verb.Usagef("--json and --format %s cannot be used together", f.Format)
+	case f.LCOV && f.Format != formatLCOV:
+		return verb.Usagef("--lcov and --format %s cannot be used together", f.Format)
 	}
-	f.Json, f.lcov = f.format == formatJSON, f.format == formatLCOV
-	if f.gate && !(f.failUnder >= 0 && f.failUnder <= 100) {
-		return verb.Usagef("--fail-under %g: must be a percentage", f.failUnder)
+	f.Json, f.LCOV = f.Format == formatJSON, f.Format == formatLCOV
+	if f.Gate && !(f.FailUnder >= 0 && f.FailUnder <= 100) {
+		return verb.Usagef("--fail-under %g: must be a percentage", f.FailUnder)
 	}
-	special := f.format != formatText && f.format != formatJSON || f.diff != ""
+	special := f.Format != formatText && f.Format != formatJSON || f.Diff != ""
 	switch {
 	case special && listed:
 		return verb.Usagef("--lines, --paths, --blocks, --missed, --unknown and -r select what text and JSON list: they cannot be used with --format or --diff")
-	case f.diff != "" && x.Rules.changed == nil:
-		return verb.Usagef("--diff supports text, json, markdown, sarif and junit: give %s to a tool that reads whole files", f.format)
-	case strings.HasPrefix(f.diff, "-") && f.diff != "-":
-		return verb.Usagef("--diff %s: not a revision", f.diff)
+	case f.Diff != "" && x.Rules.changed == nil:
+		return verb.Usagef("--diff supports text, json, markdown, sarif and junit: give %s to a tool that reads whole files", f.Format)
+	case strings.HasPrefix(f.Diff, "-") && f.Diff != "-":
+		return verb.Usagef("--diff %s: not a revision", f.Diff)
 	}
 	return nil
 }
 
 // needsLines reports whether source lines are used.
-func (f *coveredFlags) needsLines() bool {
-	return f.lines || f.format != formatText && f.format != formatJSON || f.diff != "" || f.gate
+func (f *Covered) needsLines() bool {
+	return f.LineRanges || f.Format != formatText && f.Format != formatJSON || f.Diff != "" || f.Gate
 }
 
 // lineReport is the coverage of source files, or of their changed lines.
 type lineReport struct {
-	flags   *coveredFlags
+	flags   *Covered
 	s       *verb.Streams
 	files   []coverage.SourceFile
 	tops    []string // of the work tree, relative to which names are shown
@@ -77,7 +78,7 @@ type lineReport struct {
 }
 
 // newLineReport returns the report of lines, which is empty if no output needs it.
-func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module) *lineReport {
+func (f *Covered) newLineReport(s *verb.Streams, modules []coverage.Module) *lineReport {
 	r := &lineReport{flags: f, s: s}
 	if !f.needsLines() {
 		return r
@@ -89,18 +90,18 @@ func (f *coveredFlags) newLineReport(s *verb.Streams, modules []coverage.Module)
 		verb.Note(s, "%s without a known source line %s omitted", report.Plural(unplaced, "function"), report.Either(uint64(unplaced), "is", "are"))
 	}
 	name := func(path string) string { return path }
-	if f.format != formatLCOV && f.format != formatText && f.format != formatJSON || f.diff != "" {
-		r.tops = workTree()
-		name = func(path string) string { return relative(path, r.tops) }
+	if f.Format != formatLCOV && f.Format != formatText && f.Format != formatJSON || f.Diff != "" {
+		r.tops = sources.WorkTree()
+		name = func(path string) string { return sources.Relative(path, r.tops) }
 	}
-	r.files = f.scope.files(files, name)
-	f.scope.say()
+	r.files = f.scope.Files(files, name)
+	f.scope.Say()
 	return r
 }
 
 // tally counts the lines of the report.
 func (r *lineReport) tally() (t coverage.LineTally) {
-	if r.flags.diff != "" {
+	if r.flags.Diff != "" {
 		for i := range r.changed {
 			t = t.Plus(r.changed[i].Tally)
 		}
@@ -115,29 +116,29 @@ func (r *lineReport) tally() (t coverage.LineTally) {
 // checkGate is the check of --fail-under.
 func (r *lineReport) checkGate() error {
 	f := r.flags
-	if !f.gate {
+	if !f.Gate {
 		return nil
 	}
 	all := r.tally()
 	t := all.Tally()
 	what := "lines"
-	if f.diff != "" {
+	if f.Diff != "" {
 		what = "changed lines"
 	}
 	switch {
-	case t.Total == 0 && f.failUnder > 0 && (all.Unknown > 0 || f.diff == ""): // in doubt they did not run
+	case t.Total == 0 && f.FailUnder > 0 && (all.Unknown > 0 || f.Diff == ""): // in doubt they did not run
 		return fmt.Errorf("--fail-under: there are no %s of which it is known whether they ran, and %s of which it is not", what, report.Plural(all.Unknown, "line"))
 	case t.Total == 0:
 		verb.Note(r.s, "--fail-under: there are no %s of which it is known whether they ran", what)
-	case t.Percent() < f.failUnder:
-		return fmt.Errorf("%s of %s ran, which is less than %g%% (--fail-under)", report.Percent(t.Covered, t.Total), report.Plural(t.Total, strings.TrimSuffix(what, "s")), f.failUnder)
+	case t.Percent() < f.FailUnder:
+		return fmt.Errorf("%s of %s ran, which is less than %g%% (--fail-under)", report.Percent(t.Covered, t.Total), report.Plural(t.Total, strings.TrimSuffix(what, "s")), f.FailUnder)
 	}
 	return nil
 }
 
 // view returns the view that writes the report.
 func (r *lineReport) view(write func(*lineReport, io.Writer) error) coveredView {
-	return func(_ *coveredFlags, _ *verb.Streams, w io.Writer, _ []coverage.Module, _ report.Style) error {
+	return func(_ *Covered, _ *verb.Streams, w io.Writer, _ []coverage.Module, _ report.Style) error {
 		return write(r, w)
 	}
 }
@@ -293,8 +294,8 @@ func (r *lineReport) testCase(file string, missed []coverage.Range, tally covera
 	switch {
 	case t.Total == 0:
 		c.Skipped = "no lines of which it is known whether they ran"
-	case r.flags.gate && t.Percent() < r.flags.failUnder:
-		c.Failure = &junit.Failure{Message: fmt.Sprintf("%d of %d lines ran (%s), which is less than %g%%", t.Covered, t.Total, report.Percent(t.Covered, t.Total), r.flags.failUnder)}
+	case r.flags.Gate && t.Percent() < r.flags.FailUnder:
+		c.Failure = &junit.Failure{Message: fmt.Sprintf("%d of %d lines ran (%s), which is less than %g%%", t.Covered, t.Total, report.Percent(t.Covered, t.Total), r.flags.FailUnder)}
 		for _, m := range missed {
 			c.Failure.Text += fmt.Sprintf("%s:%d: %s did not run\n", file, m.From, linesText([]coverage.Range{m}))
 		}
@@ -375,7 +376,7 @@ func markdownCode(text string) string {
 
 // compare finds the changed lines.
 func (r *lineReport) compare(ctx context.Context) error {
-	base, files, err := changes(ctx, r.s, r.flags.diff)
+	base, files, err := sources.Changes(ctx, r.s, r.flags.Diff)
 	if err != nil {
 		return err
 	}
@@ -383,7 +384,7 @@ func (r *lineReport) compare(ctx context.Context) error {
 	var order []string
 	ranges := map[string][]coverage.Range{}
 	for _, file := range files {
-		if !r.flags.rules.Selects(file.Name) {
+		if !r.flags.Left.Rules.Selects(file.Name) {
 			continue
 		}
 		order = append(order, file.Name)

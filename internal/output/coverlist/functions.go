@@ -1,4 +1,4 @@
-package profile
+package coverlist
 
 import (
 	"fmt"
@@ -28,10 +28,10 @@ type funcKey struct {
 }
 
 // functions returns the functions of the source that the flags select, each once.
-func (f *coveredFlags) functions(modules []coverage.Module, names *report.Names) (list []*listedFunc, err error) {
+func (f *Covered) functions(modules []coverage.Module, names *report.Names) (list []*listedFunc, err error) {
 	byKey := map[funcKey]*listedFunc{}
 	err = f.eachSource(modules, names, func(fn sourceFunc) {
-		file, line, ok := f.scope.place(fn.module, fn.first())
+		file, line, ok := f.scope.Place(fn.module, fn.first())
 		if !ok {
 			return
 		}
@@ -65,7 +65,7 @@ func (l *listedFunc) modules() string {
 
 // writeFuncs lists functions, and what part of them ran. Functions of the same name have the
 // names of their modules, as main has in each program.
-func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+func (f *Covered) writeFuncs(s *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
 	names := f.Names()
 	list, err := f.functions(modules, names)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *coveredFlags) writeFuncs(s *verb.Streams, w io.Writer, modules []covera
 	}
 	f.addPresent(&l, list, len(modules) > 1)
 	f.addAbsent(&l, missing)
-	f.scope.say()
+	f.scope.Say()
 	if f.Json {
 		return report.WriteJSON(w, struct {
 			Functions []funcJSON `json:"functions"`
@@ -111,7 +111,7 @@ type funcList struct {
 }
 
 // addPresent adds functions of modules.
-func (f *coveredFlags) addPresent(l *funcList, list []*listedFunc, several bool) {
+func (f *Covered) addPresent(l *funcList, list []*listedFunc, several bool) {
 	named := map[string]int{}
 	for _, fn := range list {
 		named[fn.name]++
@@ -120,7 +120,7 @@ func (f *coveredFlags) addPresent(l *funcList, list []*listedFunc, several bool)
 		if fn.ran {
 			l.sum.Covered++
 		}
-		if f.unknown || fn.ran == f.missed {
+		if f.Unknown || fn.ran == f.Missed {
 			continue
 		}
 		module := ""
@@ -129,7 +129,7 @@ func (f *coveredFlags) addPresent(l *funcList, list []*listedFunc, several bool)
 		}
 		l.table.Add(report.Text(fn.name), report.Cell{Text: fn.source, Color: report.Dim}, report.Cell{Text: module, Color: report.Dim})
 		for i := range fn.copies {
-			if c := &fn.copies[i]; f.missed || c.counts.Runs > 0 {
+			if c := &fn.copies[i]; f.Missed || c.counts.Runs > 0 {
 				l.json = append(l.json, c.json())
 			}
 		}
@@ -137,7 +137,7 @@ func (f *coveredFlags) addPresent(l *funcList, list []*listedFunc, several bool)
 }
 
 // addAbsent adds functions that no module has.
-func (f *coveredFlags) addAbsent(l *funcList, missing []absentFunc) {
+func (f *Covered) addAbsent(l *funcList, missing []absentFunc) {
 	for i := range missing {
 		a := &missing[i]
 		switch {
@@ -149,7 +149,7 @@ func (f *coveredFlags) addAbsent(l *funcList, missing []absentFunc) {
 		default:
 			l.sum.Total++
 		}
-		if a.unknown == f.unknown && (f.unknown || (a.runs > 0) != f.missed) {
+		if a.unknown == f.Unknown && (f.Unknown || (a.runs > 0) != f.Missed) {
 			l.json = append(l.json, a.json())
 			l.table.Add(report.Text(a.name), report.Cell{Text: report.SourceText(a.source, a.line), Color: report.Dim}, report.Cell{Text: a.reason(), Color: report.Dim})
 		}

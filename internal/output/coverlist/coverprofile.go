@@ -1,4 +1,4 @@
-package profile
+package coverlist
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 // writeCoverProfile writes the statements of Go programs in the format of go tool cover. Statements of which it is
 // not known whether they ran are in no row.
-func (f *coveredFlags) writeCoverProfile(s *verb.Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
+func (f *Covered) writeCoverProfile(s *verb.Streams, w io.Writer, modules []coverage.Module, _ report.Style) error {
 	var list []statements.Module
 	for i := range modules {
 		m := &modules[i]
@@ -33,7 +33,7 @@ func (f *coveredFlags) writeCoverProfile(s *verb.Streams, w io.Writer, modules [
 		list = append(list, statements.Module{Module: m.Module, Table: table})
 	}
 	p := statements.Of(list, func(file string) bool {
-		_, ok := f.rules.Path(file)
+		_, ok := f.Left.Rules.Path(file)
 		return ok
 	})
 	if rows := f.excludeStatements(list, p); rows > 0 {
@@ -50,7 +50,7 @@ func (f *coveredFlags) writeCoverProfile(s *verb.Streams, w io.Writer, modules [
 
 // excludeStatements drops the rows of a profile that markers in the sources exclude, and returns how many statements
 // these have.
-func (f *coveredFlags) excludeStatements(modules []statements.Module, p *statements.Profile) (n int) {
+func (f *Covered) excludeStatements(modules []statements.Module, p *statements.Profile) (n int) {
 	files := map[string]string{} // by the name in the profile
 	for i := range modules {
 		t := modules[i].Table
@@ -62,13 +62,13 @@ func (f *coveredFlags) excludeStatements(modules []statements.Module, p *stateme
 	texts := map[string][][]byte{}
 	p.Rows = slices.DeleteFunc(p.Rows, func(r coverprofile.Row) bool {
 		file := files[r.File]
-		m := f.scope.of(file)
+		m := f.scope.Of(file)
 		if m == nil {
 			return false
 		}
 		rows, ok := texts[file]
 		if !ok {
-			if text, err := f.scope.text(file); err == nil {
+			if text, err := f.scope.Text(file); err == nil {
 				rows = bytes.Split(text, []byte("\n"))
 			}
 			texts[file] = rows

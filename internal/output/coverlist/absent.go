@@ -1,4 +1,4 @@
-package profile
+package coverlist
 
 import (
 	"fmt"
@@ -23,19 +23,19 @@ type absentFunc struct {
 
 // absent returns the functions that no module has, and with debug information those that are only
 // where they were inlined, as far as the flags select them.
-func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (list []absentFunc, err error) {
+func (f *Covered) absent(modules []coverage.Module, names *report.Names) (list []absentFunc, err error) {
 	if f.missing != nil {
 		return f.missing, nil
 	}
-	filter, err := verb.NewNameFilter(f.pattern)
+	filter, err := verb.NewNameFilter(f.Pattern)
 	if err != nil {
 		return nil, err
 	}
 	add := func(a absentFunc, file string) {
-		if !filter.Match(a.symbol) || !f.scope.has(file, a.line) {
+		if !filter.Match(a.symbol) || !f.scope.Has(file, a.line) {
 			return
 		}
-		a.source = f.rules.Rename(file)
+		a.source = f.Left.Rules.Rename(file)
 		if a.name = names.Show(a.symbol); a.symbol == "" {
 			a.name = "(all functions)"
 		}
@@ -49,7 +49,7 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 		}
 		add(absentFunc{symbol: a.Name, line: line, runs: a.Runs, unknown: a.Runs == 0 && !a.Known, absence: a.Why, why: why, note: a.Note}, file)
 	}
-	if len(f.debug) > 0 {
+	if len(f.Debug) > 0 {
 		for _, fn := range f.analyse(modules).Inlined() {
 			add(absentFunc{symbol: fn.Name, line: fn.Line, runs: fn.Runs, unknown: fn.MaybeCalls, why: coverage.InlinedEverywhere}, fn.File)
 		}
@@ -59,7 +59,7 @@ func (f *coveredFlags) absent(modules []coverage.Module, names *report.Names) (l
 }
 
 // analyse returns what the code of the modules tells, which all views share.
-func (f *coveredFlags) analyse(modules []coverage.Module) *coverage.Analysis {
+func (f *Covered) analyse(modules []coverage.Module) *coverage.Analysis {
 	if f.analysis == nil {
 		f.analysis = coverage.Analyse(modules)
 	}
@@ -81,7 +81,7 @@ func (a *absentFunc) json() funcJSON {
 }
 
 // noteAbsent reports, once, how many functions no module has, and what they count as.
-func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) error {
+func (f *Covered) noteAbsent(s *verb.Streams, modules []coverage.Module) error {
 	if len(coverage.Absent(modules)) == 0 {
 		return nil // views that do not need it spare the analysis of all code
 	}
@@ -123,7 +123,7 @@ func (f *coveredFlags) noteAbsent(s *verb.Streams, modules []coverage.Module) er
 		verb.Note(s, "%s inlined or removed by link-time optimisation: whether %s ran is not known (--unknown lists %s)", report.Plural(optimised, "function"),
 			report.Either(uint64(optimised), "it", "they"), report.Either(uint64(optimised), "it", "them"))
 	}
-	if inlined > 0 && len(f.debug) == 0 {
+	if inlined > 0 && len(f.Debug) == 0 {
 		verb.Note(s, "%s removed by the linker and inlined elsewhere: with the program cairn covered shows whether %s ran there", report.Plural(inlined, "function"),
 			report.Either(uint64(inlined), "it", "they"))
 	}

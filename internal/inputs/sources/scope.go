@@ -1,4 +1,6 @@
-package profile
+// Package sources reads the sources of programs: which of their lines markers and patterns leave out, and which lines
+// changed, by git.
+package sources
 
 import (
 	"fmt"
@@ -19,14 +21,15 @@ import (
 // maxSource limits the size of a source file that is searched for markers.
 const maxSource = 32 << 20
 
-// scope is what a report leaves out: files that the flags do not select, those of the compiler
+// Scope is what a report leaves out: files that the flags do not select, those of the compiler
 // and the system, and what markers in the sources exclude. It counts what it leaves out.
-type scope struct {
-	flags *coveredFlags
-	s     *verb.Streams
-	tops  []string // directories below which sources are, besides where debug information says
+type Scope struct {
+	rules     *coverage.PathRules
+	noMarkers bool
+	s         *verb.Streams
+	tops      []string // directories below which sources are, besides where debug information says
 
-	lines, branches []*regexp.Regexp // of the flags
+	lines, branches []*regexp.Regexp // Of the flags
 
 	system      coverage.LeftOut
 	systemFiles map[string]bool
@@ -35,19 +38,28 @@ type scope struct {
 
 	markers  map[string]*coverage.Markers // by the name in debug information; nil if there is no text
 	excluded coverage.Excluded
-	touched  map[string]bool // files of which something is excluded
-	unread   int             // files without text
+	touched  map[string]bool // Files of which something is excluded
+	unread   int             // Files without text
 	missing  string          // why the first of them has none
 	said     bool
 }
 
-func (f *coveredFlags) newScope(s *verb.Streams) (*scope, error) {
-	sc := &scope{flags: f, s: s, systemFiles: map[string]bool{}, library: map[string]bool{}, markers: map[string]*coverage.Markers{}, touched: map[string]bool{}}
+// Left is what a report leaves out besides files of the system.
+type Left struct {
+	Rules         *coverage.PathRules
+	Lines         []string // regular expressions of lines of source
+	Branches      []string // and of those whose branches are left out
+	IgnoreMarkers bool
+}
+
+// NewScope returns the scope of a report.
+func NewScope(s *verb.Streams, f Left) (*Scope, error) {
+	sc := &Scope{rules: f.Rules, noMarkers: f.IgnoreMarkers, s: s, systemFiles: map[string]bool{}, library: map[string]bool{}, markers: map[string]*coverage.Markers{}, touched: map[string]bool{}}
 	for _, list := range []struct {
 		flag  string
 		texts []string
 		to    *[]*regexp.Regexp
-	}{{"--exclude-lines", f.excludeLines, &sc.lines}, {"--exclude-branches", f.excludeBranches, &sc.branches}} {
+	}{{"--exclude-lines", f.Lines, &sc.lines}, {"--exclude-branches", f.Branches, &sc.branches}} {
 		for _, text := range list.texts {
 			re, err := regexp.Compile(text)
 			if err != nil {
@@ -59,17 +71,16 @@ func (f *coveredFlags) newScope(s *verb.Streams) (*scope, error) {
 	return sc, nil
 }
 
-// files returns the files of the report, with names that relative returns after the prefix maps.
-func (sc *scope) files(files []coverage.SourceFile, relative func(string) string) []coverage.SourceFile {
-	rules := sc.flags.rules
-	sc.system = rules.LeftOut(files)
+// Files returns the files of the report, with names that relative returns after the prefix maps.
+func (sc *Scope) Files(Files []coverage.SourceFile, relative func(string) string) []coverage.SourceFile {
+	sc.system = sc.rules.LeftOut(Files)
 	var kept []coverage.SourceFile
-	for i := range files {
-		f := files[i]
-		if !rules.System && coverage.SystemFile(f.File) || !rules.Selects(relative(rules.Rename(f.File))) {
+	for i := range Files {
+		f := Files[i]
+		if !sc.rules.System && coverage.SystemFile(f.File) || !sc.rules.Selects(relative(sc.rules.Rename(f.File))) {
 			continue
 		}
-		if m := sc.of(f.File); m != nil {
+		if m := sc.Of(f.File); m != nil {
 			var n coverage.Excluded
 			before := len(m.Problems)
 			f, n = m.Exclude(&f)
@@ -78,46 +89,45 @@ func (sc *scope) files(files []coverage.SourceFile, relative func(string) string
 		}
 		kept = append(kept, f)
 	}
-	return rules.ApplyBelow(kept, relative)
+	return sc.rules.ApplyBelow(kept, relative)
 }
 
 // count adds what is excluded of a file.
-func (sc *scope) count(file string, n coverage.Excluded) {
+func (sc *Scope) count(file string, n coverage.Excluded) {
 	if n != (coverage.Excluded{}) {
 		sc.excluded = sc.excluded.Plus(n)
 		sc.touched[file] = true
 	}
 }
 
-// place returns where fn is defined, by its name in the report, and whether the report has it.
-func (sc *scope) place(m *coverage.Module, fn *prof.Func) (name string, line int, ok bool) {
+// Place returns where fn is defined, by its name in the report, and whether the report has it.
+func (sc *Scope) Place(m *coverage.Module, fn *prof.Func) (name string, line int, ok bool) {
 	file, line := m.Definition(fn)
-	ok = sc.has(file, line)
-	if ok && m.Lines == nil && !sc.flags.rules.System && libraryName().MatchString(fn.Name) {
+	ok = sc.Has(file, line)
+	if ok && m.Lines == nil && !sc.rules.System && libraryName().MatchString(fn.Name) {
 		sc.library[fn.Name] = true
 	}
-	return sc.flags.rules.Rename(file), line, ok
+	return sc.rules.Rename(file), line, ok
 }
 
 // libraryName matches symbols of functions of the C++ library: in the namespaces std and __gnu_cxx.
 var libraryName = lazyregexp.New(`^_Z(N[VK]*)?(St|S[absiod]|9__gnu_cxx)`)
 
-// has reports whether the report has the function that is defined on a line of a file, 0 if the line is not
+// Has reports whether the report has the function that is defined on a line of a file, 0 if the line is not
 // known, and counts it if it is left out.
-func (sc *scope) has(file string, line int) bool {
-	rules := sc.flags.rules
-	if !rules.System && coverage.SystemFile(file) {
+func (sc *Scope) Has(file string, line int) bool {
+	if !sc.rules.System && coverage.SystemFile(file) {
 		sc.system.Functions++
 		if !sc.systemFiles[file] {
 			sc.systemFiles[file] = true
 			sc.system.Files++
 		}
 	}
-	if _, ok := rules.Path(file); !ok {
+	if _, ok := sc.rules.Path(file); !ok {
 		return false
 	}
 	if line > 0 {
-		if m := sc.of(file); m != nil && m.Function(line) {
+		if m := sc.Of(file); m != nil && m.Function(line) {
 			sc.count(file, coverage.Excluded{Functions: 1})
 			return false
 		}
@@ -131,45 +141,45 @@ func inCompiler(file string) bool {
 	return strings.HasPrefix(base, "<") && strings.HasSuffix(base, ">")
 }
 
-// of returns the markers of a source file, nil if there are none or the file cannot be read.
-func (sc *scope) of(file string) *coverage.Markers {
-	if sc.flags.noMarkers && len(sc.lines)+len(sc.branches) == 0 {
+// Of returns the markers of a source file, nil if there are none or the file cannot be read.
+func (sc *Scope) Of(file string) *coverage.Markers {
+	if sc.noMarkers && len(sc.lines)+len(sc.branches) == 0 {
 		return nil
 	}
 	m, ok := sc.markers[file]
 	if ok || inCompiler(file) {
 		return m
 	}
-	text, err := sc.text(file)
+	text, err := sc.Text(file)
 	if err != nil {
 		if sc.unread++; sc.unread == 1 {
 			sc.missing = err.Error()
 		}
 	} else {
-		m = coverage.ReadMarkers(text, !sc.flags.noMarkers, sc.lines, sc.branches)
+		m = coverage.ReadMarkers(text, !sc.noMarkers, sc.lines, sc.branches)
 		sc.problems(file, m.Problems)
 	}
 	sc.markers[file] = m
 	return m
 }
 
-func (sc *scope) problems(file string, list []string) {
+func (sc *Scope) problems(file string, list []string) {
 	for _, p := range list {
-		verb.Note(sc.s, "%s: %s", report.Printable(sc.flags.rules.Rename(file)), p)
+		verb.Note(sc.s, "%s: %s", report.Printable(sc.rules.Rename(file)), p)
 	}
 }
 
-// text reads a source file, from where debug information says that it is, or from below the work
+// Text reads a source file, from where debug information says that it is, or from below the work
 // tree under its name in the report.
-func (sc *scope) text(file string) ([]byte, error) {
+func (sc *Scope) Text(file string) ([]byte, error) {
 	if sc.tops == nil {
-		sc.tops = append(workTree(), "")
+		sc.tops = append(WorkTree(), "")
 	}
 	text, err := readSource(file)
 	if err == nil {
 		return text, nil
 	}
-	if name := sc.flags.rules.Rename(file); name != file || !sourcename.IsAbs(file) {
+	if name := sc.rules.Rename(file); name != file || !sourcename.IsAbs(file) {
 		for _, top := range sc.tops {
 			if text, err := readSource(filepath.Join(top, name)); err == nil {
 				return text, nil
@@ -196,8 +206,8 @@ func readSource(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// say reports, once, what is left out.
-func (sc *scope) say() {
+// Say reports, once, what is left out.
+func (sc *Scope) Say() {
 	if sc.said {
 		return
 	}

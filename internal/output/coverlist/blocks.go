@@ -1,4 +1,4 @@
-package profile
+package coverlist
 
 import (
 	"fmt"
@@ -12,19 +12,19 @@ import (
 
 // writeBlocks lists the blocks of each function with HOT or COLD and their
 // source lines, or their addresses where lines are not known.
-func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+func (f *Covered) writeBlocks(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
 	names := f.Names()
 	var out []funcJSON
 	var failed error
 	first := true
 	err := f.each(modules, names, func(fn shownFunc) {
-		if _, _, ok := f.scope.place(fn.module, fn.fn); !ok {
+		if _, _, ok := f.scope.Place(fn.module, fn.fn); !ok {
 			return
 		}
 		t := coverage.FuncBlocks(fn.fn, fn.counts)
 		// Without --missed, functions that never ran are not listed; with it, those that ran
 		// completely are not.
-		if failed != nil || !fn.fn.Mode.HasBlocks() || !f.missed && t.Covered == 0 || f.missed && t.Covered == t.Total {
+		if failed != nil || !fn.fn.Mode.HasBlocks() || !f.Missed && t.Covered == 0 || f.Missed && t.Covered == t.Total {
 			return
 		}
 		if f.Json {
@@ -44,7 +44,7 @@ func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []cover
 		first = false
 		failed = f.writeFuncBlocks(w, fn, style)
 	})
-	f.scope.say()
+	f.scope.Say()
 	switch {
 	case err != nil:
 		return err
@@ -56,13 +56,13 @@ func (f *coveredFlags) writeBlocks(_ *verb.Streams, w io.Writer, modules []cover
 	return failed
 }
 
-func (f *coveredFlags) writeFuncBlocks(w io.Writer, fn shownFunc, style report.Style) error {
+func (f *Covered) writeFuncBlocks(w io.Writer, fn shownFunc, style report.Style) error {
 	file, line := fn.module.Definition(fn.fn)
 	fmt.Fprintf(w, "%s  %s\n", style.Paint(report.Bold, fn.name), style.Paint(report.Dim, report.SourceText(file, line)))
 	table := report.Table{Columns: []report.Column{{}, {Align: report.Right}, {}, {Shrink: report.ShortenPath}}}
 	for b := range coverage.Blocks(fn.fn) {
 		hot := fn.counts.Covered(b.Index)
-		if f.missed && hot {
+		if f.Missed && hot {
 			continue
 		}
 		word := report.Cell{Text: "COLD", Color: report.Cold}

@@ -1,4 +1,4 @@
-package profile
+package coverlist
 
 import (
 	"io"
@@ -11,8 +11,8 @@ import (
 )
 
 // writePackages lists packages, those with most code that did not run first.
-func (f *coveredFlags) writePackages(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
-	filter, err := verb.NewNameFilter(f.pattern)
+func (f *Covered) writePackages(_ *verb.Streams, w io.Writer, modules []coverage.Module, style report.Style) error {
+	filter, err := verb.NewNameFilter(f.Pattern)
 	if err != nil {
 		return err
 	}
@@ -26,20 +26,20 @@ func (f *coveredFlags) writePackages(_ *verb.Streams, w io.Writer, modules []cov
 		for k := range m.Funcs {
 			fn := &m.Funcs[k]
 			if filter.Match(fn.Name) {
-				_, _, kept[fn] = f.scope.place(m, fn)
+				_, _, kept[fn] = f.scope.Place(m, fn)
 			}
 		}
 	}
 	list := packages.Sum(of, func(fn *prof.Func) bool { return kept[fn] }, func(a *prof.Absent) bool {
 		file, line := coverage.AbsentSource(a)
-		return filter.Match(a.Name) && f.scope.has(file, line)
+		return filter.Match(a.Name) && f.scope.Has(file, line)
 	})
-	if len(f.debug) > 0 {
+	if len(f.Debug) > 0 {
 		list = addInlined(list, f.analyse(modules).Inlined(), func(fn *coverage.InlinedFunc) bool {
-			return filter.Match(fn.Name) && f.scope.has(fn.File, fn.Line)
+			return filter.Match(fn.Name) && f.scope.Has(fn.File, fn.Line)
 		})
 	}
-	f.scope.say()
+	f.scope.Say()
 	if f.Json {
 		return writePackagesJSON(w, list)
 	}
