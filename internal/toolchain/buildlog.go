@@ -18,39 +18,59 @@ import (
 	"github.com/cairnprof/cairn/prof"
 )
 
-// buildEvent is a line of the build log: an object that was instrumented, or
-// one that was left as it is.
+// buildEvent is a line of the build log: an object that was instrumented, one that was left as it is, or something
+// else that a stand-in did.
 type buildEvent struct {
 	probe.Result
-	Untouched string         `json:",omitempty"` // why
-	Path      string         `json:",omitempty"` // of Source, absolute
-	Object    string         `json:",omitempty"` // what was made of a file that was left as it is, absolute
-	Linked    []linkedObject `json:",omitempty"` // objects without probes of a link
-	Given     []string       `json:",omitempty"` // source files of the objects with probes of a link
-	Empty     bool           `json:",omitempty"` // it has no function that the flags select
-	Check     bool           `json:",omitempty"` // it is a check of the build system
-	Map       *mapEvent      `json:",omitempty"` // of a plain build with a map
-	Split     *splitEvent    `json:",omitempty"` // of a build by a profile
-	Proof     *proofEvent    `json:",omitempty"` // of an object with probes
-	Laid      string         `json:",omitempty"` // a module that was linked in the order of a profile
-	Kept      *keptEvent     `json:",omitempty"` // a module for which the linker cannot do a part of that
-	Start     *keptEvent     `json:",omitempty"` // a module, and what was done for its start
-	Units     int            `json:",omitempty"` // number of source files of its code, if not 1
-	Bitcode   int            `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
-	Parsed    []string       `json:",omitempty"` // these files, if no link need be given the bitcode (-emit-llvm)
-	LinkCache string         `json:",omitempty"` // a module whose link may use lld's cache
-	LTOLink   string         `json:",omitempty"` // the number of that link, in events of what it compiled as well
-	Ran       bool           `json:",omitempty"` // a cache had to start its compiler
-	PassedBy  string         `json:",omitempty"` // a bypassed launcher
-	Cache     string         `json:",omitempty"` // a compiler cache that was asked for Source
-	Launch    string         `json:",omitempty"` // the number of that request, in events of what answers it as well
-	Crate     string         `json:",omitempty"` // of Rust that the object is a unit of
-	Host      string         `json:",omitempty"` // a crate of Rust that runs for the build, without probes
-	Cargo     bool           `json:",omitempty"` // cargo ran, and keeps what it makes with these flags apart
-	CargoNew  bool           `json:",omitempty"` // cargo compiles into a directory for the first time with these flags
-	// RustLibrary reports that a link has Rust's standard library as rustc ships it.
-	RustLibrary bool   `json:",omitempty"`
-	Uncaught    string `json:",omitempty"` // a compiler that could not be caught
+	Untouched string      `json:",omitempty"` // why
+	Path      string      `json:",omitempty"` // of Source, absolute
+	Object    string      `json:",omitempty"` // what was made of a file that was left as it is, absolute
+	Empty     bool        `json:",omitempty"` // it has no function that the flags select
+	Check     bool        `json:",omitempty"` // it is a check of the build system
+	Map       *mapEvent   `json:",omitempty"` // of a plain build with a map
+	Split     *splitEvent `json:",omitempty"` // of a build by a profile
+	Proof     *proofEvent `json:",omitempty"` // of an object with probes
+	Uncaught  string      `json:",omitempty"` // a compiler that could not be caught
+	linkEvent
+	bitcodeEvent
+	cacheEvent
+	rustEvent
+}
+
+// linkEvent is what a link was given, or what was done for its module.
+type linkEvent struct {
+	Linked []linkedObject `json:",omitempty"` // objects without probes
+	Given  []string       `json:",omitempty"` // source files of the objects with probes
+	Laid   string         `json:",omitempty"` // a module that was linked in the order of a profile
+	Kept   *keptEvent     `json:",omitempty"` // a module for which the linker cannot do a part of that
+	Start  *keptEvent     `json:",omitempty"` // a module, and what was done for its start
+	// RustLibrary reports that it has Rust's standard library as rustc ships it.
+	RustLibrary bool `json:",omitempty"`
+}
+
+// bitcodeEvent is what a compiler made bitcode of, or a link code of bitcode.
+type bitcodeEvent struct {
+	Bitcode   int      `json:",omitempty"` // files compiled to bitcode, from which a linker makes code
+	Parsed    []string `json:",omitempty"` // these files, if no link need be given the bitcode (-emit-llvm)
+	Units     int      `json:",omitempty"` // number of source files of its code, if not 1
+	LinkCache string   `json:",omitempty"` // a module whose link may use lld's cache
+	LTOLink   string   `json:",omitempty"` // the number of that link, in events of what it compiled as well
+}
+
+// cacheEvent is what a compiler cache, or another launcher of compilers, did.
+type cacheEvent struct {
+	Ran      bool   `json:",omitempty"` // a cache had to start its compiler
+	PassedBy string `json:",omitempty"` // a bypassed launcher
+	Cache    string `json:",omitempty"` // a compiler cache that was asked for Source
+	Launch   string `json:",omitempty"` // the number of that request, in events of what answers it as well
+}
+
+// rustEvent is what rustc or cargo did.
+type rustEvent struct {
+	Crate    string `json:",omitempty"` // that the object is a unit of
+	Host     string `json:",omitempty"` // a crate that runs for the build, without probes
+	Cargo    bool   `json:",omitempty"` // cargo ran, and keeps what it makes with these flags apart
+	CargoNew bool   `json:",omitempty"` // cargo compiles into a directory for the first time with these flags
 }
 
 // logEvent appends to the log of cairn build, if there is one, and to those of builds
@@ -124,20 +144,25 @@ type buildSummary struct {
 	Unlinked []string `json:"in_no_program,omitempty"` // files that no link of the build was given
 	Cached   int      `json:"cached"`                  // files that a compiler cache had
 	Bitcode  int      `json:"bitcode,omitempty"`       // files compiled to bitcode, which are counted again when they are linked
-	Crates   []string `json:"crates,omitempty"`        // of Rust, with probes
-	Host     []string `json:"host_crates,omitempty"`   // of Rust that run for the build, without probes
-	Cargo    bool     `json:"cargo,omitempty"`         // cargo ran, and what it made earlier with the same flags has probes
-	CargoNew bool     `json:"cargo_new,omitempty"`     // it compiled into a directory for the first time with these flags
-	// RustLibrary reports that programs have Rust's standard library as rustc ships it, without probes.
-	RustLibrary bool     `json:"rust_library,omitempty"`
-	Links       []string `json:"links_cached,omitempty"` // modules whose whole code was in lld's cache
-	PassedBy    []string `json:"passed_by,omitempty"`    // launchers that were bypassed
-	Uncaught    []string `json:"uncaught,omitempty"`     // compilers that were not caught
+	rustSummary
+	Links    []string `json:"links_cached,omitempty"` // modules whose whole code was in lld's cache
+	PassedBy []string `json:"passed_by,omitempty"`    // launchers that were bypassed
+	Uncaught []string `json:"uncaught,omitempty"`     // compilers that were not caught
 
 	Use   *useSummary   `json:"use,omitempty"`   // of a build by a profile
 	Proof *proofSummary `json:"proof,omitempty"` // of a build with --prove
 
 	seen map[string]*fileSummary // by path
+}
+
+// rustSummary is what rustc and cargo did in a build.
+type rustSummary struct {
+	Crates   []string `json:"crates,omitempty"`      // with probes
+	Host     []string `json:"host_crates,omitempty"` // that run for the build, without probes
+	Cargo    bool     `json:"cargo,omitempty"`       // cargo ran, and what it made earlier with the same flags has probes
+	CargoNew bool     `json:"cargo_new,omitempty"`   // it compiled into a directory for the first time with these flags
+	// RustLibrary reports that programs have Rust's standard library as rustc ships it, without probes.
+	RustLibrary bool `json:"rust_library,omitempty"`
 }
 
 // fileSummary is what the compilations of a file had at most, and the functions that were listed. Compilations for

@@ -44,7 +44,7 @@ func (w *wrapper) runCargo(ctx context.Context, path string, args []string) erro
 	env, add, ok := c.flags(ctx)
 	env = append(env, catch.EnvCargo+"="+c.targets())
 	if ok && c.builds() {
-		if err := logEvent(buildEvent{Cargo: true}); err != nil {
+		if err := logEvent(buildEvent{rustEvent: rustEvent{Cargo: true}}); err != nil {
 			return err
 		}
 	}

@@ -169,7 +169,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 	cmd := driver.Parse(c.Family, args, ReadResponse)
 	argv := append([]string{name}, args...)
 	if cmd.Compiles && os.Getenv(catch.EnvLaunch) != "" {
-		if err := logEvent(buildEvent{Ran: true}); err != nil {
+		if err := logEvent(buildEvent{cacheEvent: cacheEvent{Ran: true}}); err != nil {
 			return err
 		}
 	}
@@ -276,7 +276,7 @@ func (f *InstrumentFlags) instrument(ctx context.Context, in *invocation, p plan
 	c, cmd := in.compiler, in.cmd
 	argv, env := f.instrumented(ctx, in, p)
 	if cmd.Bitcode && cmd.Compiles {
-		e := buildEvent{Bitcode: len(cmd.Sources)}
+		e := buildEvent{bitcodeEvent: bitcodeEvent{Bitcode: len(cmd.Sources)}}
 		if !cmd.LTO {
 			e.Parsed = absolute(cmd.Sources)
 		}

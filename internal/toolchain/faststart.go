@@ -254,5 +254,5 @@ func (c Compiler) FileOf(ctx context.Context, cmd *driver.Command, name string) 
 
 // startEvent records what was done for the start of a module.
 func startEvent(module, what string) buildEvent {
-	return buildEvent{Start: &keptEvent{cmp.Or(module, "a.out"), what}}
+	return buildEvent{linkEvent: linkEvent{Start: &keptEvent{cmp.Or(module, "a.out"), what}}}
 }

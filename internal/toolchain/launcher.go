@@ -109,14 +109,14 @@ func (w *wrapper) launch(ctx context.Context, s *verb.Streams, path string, args
 	l := parseLaunch(path, args)
 	switch {
 	case l == nil && len(args) > 0 && otherCompiler(filepath.Base(args[0])) == others["rustc"] && launcherAt(path) != ccache:
-		if err := logEvent(buildEvent{PassedBy: launcherAt(path)}); err != nil {
+		if err := logEvent(buildEvent{cacheEvent: cacheEvent{PassedBy: launcherAt(path)}}); err != nil {
 			return err
 		}
 		return w.compileRust(ctx, s, args[0], args[1:])
 	case l == nil:
 		return becomeOpen(path, append([]string{path}, args...), catch.EnvLaunch+"=0")
 	case l.launcher != ccache:
-		if err := logEvent(buildEvent{PassedBy: l.launcher}); err != nil {
+		if err := logEvent(buildEvent{cacheEvent: cacheEvent{PassedBy: l.launcher}}); err != nil {
 			return err
 		}
 		compiler, err := l.started()
@@ -142,7 +142,7 @@ func logLaunch(l *launch) (variable string, err error) {
 	if !cmd.Compiles || cmd.Links || len(cmd.Sources) != 1 || cmd.Refusal != "" || isCheck(&cmd) {
 		return variable, nil
 	}
-	return variable, logEvent(buildEvent{Result: probe.Result{Source: cmd.Sources[0]}, Cache: l.launcher, Launch: id})
+	return variable, logEvent(buildEvent{Result: probe.Result{Source: cmd.Sources[0]}, cacheEvent: cacheEvent{Cache: l.launcher, Launch: id}})
 }
 
 // becomeOpen is become for programs that start compilers to be caught.

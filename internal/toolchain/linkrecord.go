@@ -116,7 +116,7 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string, merges, al
 		}
 	}
 	if len(r.given) > 0 && !merges {
-		if err := logEvent(buildEvent{Given: r.given}); err != nil {
+		if err := logEvent(buildEvent{linkEvent: linkEvent{Given: r.given}}); err != nil {
 			return "", err
 		}
 	}
@@ -136,7 +136,7 @@ func recordObject(s *verb.Streams, inputs []linkInput, output string, merges, al
 		return "", nil
 	}
 	if len(r.unprobed) > 0 {
-		if err := logEvent(buildEvent{Linked: r.unprobed}); err != nil {
+		if err := logEvent(buildEvent{linkEvent: linkEvent{Linked: r.unprobed}}); err != nil {
 			return "", err
 		}
 	}

@@ -287,7 +287,7 @@ func (l *ltoLinker) linkThin(ctx context.Context, line *driver.LinkerLine, clang
 		args = append(args, "--thinlto-cache-dir="+dir)
 		id := fmt.Sprintf("lto.%d", os.Getpid())
 		env = append(env, envLTOLink+"="+id)
-		if err := logEvent(buildEvent{LinkCache: outputOfLine(line), LTOLink: id}); err != nil {
+		if err := logEvent(buildEvent{bitcodeEvent: bitcodeEvent{LinkCache: outputOfLine(line), LTOLink: id}}); err != nil {
 			return err
 		}
 	}

@@ -235,7 +235,7 @@ func (l *ltoLinker) object(ctx context.Context, clang string, t ltoText) error {
 			return err
 		}
 		fmt.Fprintf(sh.streams.Err, "%scairn: %s: the assembler rejected the changed code: report a bug; the plain code is linked\n", messages.Bytes(), name)
-		return logEvent(buildEvent{Result: probe.Result{Source: name}, Untouched: "the assembler rejected its changed code", LTOLink: event.LTOLink})
+		return logEvent(buildEvent{Result: probe.Result{Source: name}, Untouched: "the assembler rejected its changed code", bitcodeEvent: bitcodeEvent{LTOLink: event.LTOLink}})
 	}
 	if err := logEvent(*event); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (sh *shim) rewriteLTO(src []byte, u *ltoUnit) (out []byte, event *buildEven
 		if err != nil || split == nil {
 			return nil, nil, sourceOfText(src, u), err
 		}
-		return out, &buildEvent{Split: split, Units: u.files()}, split.Source, nil
+		return out, &buildEvent{Split: split, bitcodeEvent: bitcodeEvent{Units: u.files()}}, split.Source, nil
 	}
 	out, result, err := sh.rewrite(src, "", x64)
 	if err != nil {
@@ -268,7 +268,7 @@ func (sh *shim) rewriteLTO(src []byte, u *ltoUnit) (out []byte, event *buildEven
 	if u != nil {
 		result.Source = u.name
 	}
-	event = &buildEvent{Result: result, Units: u.files(), Empty: result.Functions == 0 && len(result.Skipped) == 0}
+	event = &buildEvent{Result: result, bitcodeEvent: bitcodeEvent{Units: u.files()}, Empty: result.Functions == 0 && len(result.Skipped) == 0}
 	return out, event, result.Source, nil
 }
 

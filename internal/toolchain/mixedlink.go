@@ -106,7 +106,7 @@ func (l *mixedLink) noteLinked() error {
 	}
 	found, linked := l.otherModes()
 	if os.Getenv(catch.EnvLog) != "" && len(linked) > 0 {
-		return logEvent(buildEvent{Linked: linked})
+		return logEvent(buildEvent{linkEvent: linkEvent{Linked: linked}})
 	}
 	for _, mode := range slices.Sorted(maps.Keys(found)) {
 		verb.Note(l.streams, "%s which this link for mode %s keeps: compile everything again (%s)", ofMode(found[mode], mode), l.mode, compileAgain)

@@ -56,9 +56,9 @@ func (w *wrapper) listOther(s *verb.Streams, path string, args []string) error {
 	sources := o.compiled(args)
 	switch {
 	case w.opts.Shim.Use != nil: // nothing gets probes, and lld lays out bitcode
-	case isCheck(&driver.Command{Sources: sources}):
+	case isCheck(&driver.Command{Reading: driver.Reading{Sources: sources}}):
 	case len(sources) > 0 && slices.ContainsFunc(args, o.isBitcode):
-		if err := logEvent(buildEvent{Bitcode: len(sources)}); err != nil {
+		if err := logEvent(buildEvent{bitcodeEvent: bitcodeEvent{Bitcode: len(sources)}}); err != nil {
 			return err
 		}
 	default:

@@ -106,7 +106,7 @@ var (
 // if that was asked for, and none for a proof alone.
 func (o *ShimOptions) listByHand(src []byte, name, object string) error {
 	name = handName(src, name)
-	if o.Strict && !isCheck(&driver.Command{Sources: []string{name}, Output: object}) {
+	if o.Strict && !isCheck(&driver.Command{Reading: driver.Reading{Sources: []string{name}}, Output: object}) {
 		return fmt.Errorf("%s: %s", name, byHand)
 	}
 	return logUntouched(name, byHand, object)

@@ -69,13 +69,13 @@ func (w *wrapper) compileRust(ctx context.Context, s *verb.Streams, path string,
 	}
 	job := rustJob{Crate: c.crate, Source: absolute([]string{c.source})[0], Deps: absolute(append(c.deps, c.outDir)), Out: c.outDir, Stem: c.stem()}
 	switch {
-	case isCheck(&driver.Command{Sources: []string{c.source}}):
+	case isCheck(&driver.Command{Reading: driver.Reading{Sources: []string{c.source}}}):
 		return asIs()
 	case w.opts.Shim.Map:
 		// With another --emit, rustc may make other objects, and so another program.
 		return errors.Join(logEvent(buildEvent{Map: &mapEvent{Source: c.source, Why: "code of rustc has no map of its blocks"}}), asIs())
 	case c.ofBuild() || c.forHost():
-		if err := logEvent(buildEvent{Host: c.crate}); err != nil {
+		if err := logEvent(buildEvent{rustEvent: rustEvent{Host: c.crate}}); err != nil {
 			return err
 		}
 		job.Host = true
@@ -115,9 +115,9 @@ func (w *wrapper) listRust(s *verb.Streams, c *rustCommand) error {
 	case w.opts.Shim.Use != nil:
 		return nil
 	case c.bitcode && !c.lto:
-		return logEvent(buildEvent{Bitcode: 1})
+		return logEvent(buildEvent{bitcodeEvent: bitcodeEvent{Bitcode: 1}})
 	case os.Getenv(catch.EnvCargo) != "": // rustdoc compiles an example of the documentation, or a build script examines rustc
-		return logEvent(buildEvent{Host: "examples of rustdoc"})
+		return logEvent(buildEvent{rustEvent: rustEvent{Host: "examples of rustdoc"}})
 	}
 	return w.opts.Shim.leave(s, "standard input", "rustc reads it from standard input", "")
 }
@@ -212,7 +212,7 @@ func (r *rustRun) firstInto() error {
 	if err != nil { // it exists
 		return nil
 	}
-	return errors.Join(f.Close(), logEvent(buildEvent{CargoNew: true}))
+	return errors.Join(f.Close(), logEvent(buildEvent{rustEvent: rustEvent{CargoNew: true}}))
 }
 
 // arguments returns those of rustc, and what removes a directory that they name.

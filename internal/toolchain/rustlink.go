@@ -63,7 +63,7 @@ func (j *rustJob) link(ctx context.Context, s *verb.Streams, w *wrapper, path st
 		}
 	}
 	if slices.ContainsFunc(l.args, func(a string) bool { return rustStandard(a) }) {
-		return l, logEvent(buildEvent{RustLibrary: true})
+		return l, logEvent(buildEvent{linkEvent: linkEvent{RustLibrary: true}})
 	}
 	return l, nil
 }

@@ -202,7 +202,7 @@ func (sh *shim) runProbes(ctx context.Context, in *input) error {
 	}
 	empty := result.Functions == 0 && len(result.Skipped) == 0
 	if empty {
-		if err := logEvent(buildEvent{Result: probe.Result{Source: result.Source}, Empty: true, Crate: sh.crate}); err != nil {
+		if err := logEvent(buildEvent{Result: probe.Result{Source: result.Source}, Empty: true, rustEvent: rustEvent{Crate: sh.crate}}); err != nil {
 			return err
 		}
 		out = in.text
@@ -240,7 +240,7 @@ func (sh *shim) assembleRewritten(ctx context.Context, args []string, src, out [
 	var messages bytes.Buffer
 	failure := sh.assembleTo(ctx, &messages, args, out)
 	if failure == nil {
-		if err := logEvent(buildEvent{Result: result, Path: pathOf(result.Source), Crate: sh.crate}); err != nil {
+		if err := logEvent(buildEvent{Result: result, Path: pathOf(result.Source), rustEvent: rustEvent{Crate: sh.crate}}); err != nil {
 			return err
 		}
 		if _, err := messages.WriteTo(sh.streams.Err); err != nil || !sh.opts.Prove {

@@ -302,7 +302,7 @@ func laidEvents(args []string, module string) []buildEvent {
 	if args == nil {
 		return nil
 	}
-	return []buildEvent{{Laid: cmp.Or(module, "a.out")}}
+	return []buildEvent{{linkEvent: linkEvent{Laid: cmp.Or(module, "a.out")}}}
 }
 
 // inOneSection reports whether the linker can move no function of the inputs of a link: an order would have no effect.

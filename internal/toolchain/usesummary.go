@@ -32,7 +32,7 @@ func noteKept(s *verb.Streams, module, what, why string) error {
 		verb.Note(s, "%s", what)
 		return nil
 	}
-	return logEvent(buildEvent{Kept: &keptEvent{cmp.Or(module, "a.out"), what}})
+	return logEvent(buildEvent{linkEvent: linkEvent{Kept: &keptEvent{cmp.Or(module, "a.out"), what}}})
 }
 
 // useSummary is the summary of cairn build --use.

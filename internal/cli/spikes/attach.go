@@ -116,7 +116,7 @@ func pidArg(name string) cobra.PositionalArgs {
 }
 
 func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) error {
-	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: probe.Options{Threshold: f.threshold}}}
+	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: probe.Options{Timing: probe.Timing{Threshold: f.threshold}}}}
 	if err := spelled.CheckThreshold(); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (f *spikeRunFlags) register(c *cobra.Command) {
 }
 
 func (f *spikeRunFlags) run(ctx context.Context, s *verb.Streams, argv []string) error {
-	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: probe.Options{Threshold: f.threshold}}}
+	spelled := toolchain.InstrumentFlags{Shim: toolchain.ShimOptions{Options: probe.Options{Timing: probe.Timing{Threshold: f.threshold}}}}
 	if err := spelled.CheckThreshold(); err != nil {
 		return err
 	}

@@ -6,34 +6,50 @@ import (
 
 // Fragment is a piece of code under a function symbol of its own.
 type Fragment struct {
-	Name     string
-	Sec      *Section
-	Parent   *Function
-	Label    int // offset after the line of its label
-	Probe    int // offset for the entry probe
-	Stub     int // offset for the first-call stub before it, or -1
-	SizeLine int // offset after its .size line, or -1
-	Behind   int // offset after its .size line and the end of its unwind entry, or -1
-	End      int // offset after its last code
-	Blocks   []Block
-	Labels   []BlockLabel
-	Calls    []call
-	Lines    []CodeLine
-	Locs     []lineEntry
-	Insns    int
-	State    blockState
-	entered  bool // probe is final
-	again    bool // the next block follows a call that may return again
+	Name    string
+	Sec     *Section
+	Parent  *Function
+	Arch    string // operand of the last directive that chose an architecture
+	Machine any    // what the Reader of its machine found
+	Marks
+	Contents
+	Traits
+
+	State   blockState
+	entered bool // probe is final
+	again   bool // the next block follows a call that may return again
+}
+
+// Marks are places in the text of a fragment, as offsets.
+type Marks struct {
+	Label    int // after the line of its label
+	Probe    int // for the entry probe
+	Stub     int // for the first-call stub before it, or -1
+	SizeLine int // after its .size line, or -1
+	Behind   int // after its .size line and the end of its unwind entry, or -1
+	End      int // after its last code
+	Anchor   int // plus one, of the first label that must stay with the next code; 0: none
+}
+
+// Contents is what a fragment consists of.
+type Contents struct {
+	Blocks []Block
+	Labels []BlockLabel
+	Calls  []call
+	Lines  []CodeLine
+	Locs   []lineEntry
+	Pads   []Pad
+	Insns  int
+}
+
+// Traits are properties of a fragment that decide what can be done with it.
+type Traits struct {
 	HasAsm   bool
 	Sleds    bool // it has places that XRay overwrites
 	Compiled bool // has an instruction that a naked function cannot have
 	Short    bool // has a branch with a reach of 127 bytes
-	Pads     []Pad
-	Unwind   bool   // it is within an unwind entry
-	Indirect bool   // its compact unwind entry would be wrong behind a probe; of Mach-O
-	Arch     string // operand of the last directive that chose an architecture
-	Anchor   int    // offset, plus one, of the first label that must stay with the next code; 0: none
-	Machine  any    // what the Reader of its machine found
+	Unwind   bool // it is within an unwind entry
+	Indirect bool // its compact unwind entry would be wrong behind a probe; of Mach-O
 }
 
 // blockState is the relation of the next code in a fragment to its blocks.

@@ -37,28 +37,38 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 
 // Parser is the state of one pass over the text.
 type Parser struct {
-	Unit      *Unit
-	ByKey     map[string]*Section
-	Sec       *Section
-	Prev      *Section
-	stack     []*Section
-	isFunc    map[string]bool // named by .type as functions
-	global    map[string]bool // visible outside the unit
-	byName    map[string]*Function
-	sized     *Fragment       // fragment of the last .size, until an unwind entry ends
-	taken     map[string]bool // local labels that something other than a branch refers to
-	arch      string          // operand of the last directive that chose an architecture
-	dataLabel string          // the last label outside of code
-	counts    bool            // see ParseOptions
-	weak      map[string]bool // named as weak definitions, of Mach-O
-	within    map[string]bool // symbols that do not begin a function, of Mach-O
-	table     bool            // inside of a region of data, of Mach-O
-	defined   string          // operand of the last .def, of COFF
-	hint      int             // offset of a label that belongs to the next code, or -1: see bound
-	app       bool            // inside inline assembly
-	appBranch bool            // it names a local label
+	Unit   *Unit
+	ByKey  map[string]*Section
+	Sec    *Section
+	Prev   *Section
+	stack  []*Section
+	counts bool   // see ParseOptions
+	reader Reader // nil for most machines
+	symbols
+	place
+}
+
+// symbols is what the text has said of symbols.
+type symbols struct {
+	isFunc map[string]bool // named by .type as functions
+	global map[string]bool // visible outside the unit
+	weak   map[string]bool // named as weak definitions, of Mach-O
+	within map[string]bool // symbols that do not begin a function, of Mach-O
+	taken  map[string]bool // local labels that something other than a branch refers to
+	byName map[string]*Function
+}
+
+// place is what the text before a line means for the line.
+type place struct {
 	line      int
-	reader    Reader // nil for most machines
+	sized     *Fragment // fragment of the last .size, until an unwind entry ends
+	arch      string    // operand of the last directive that chose an architecture
+	dataLabel string    // the last label outside of code
+	table     bool      // inside of a region of data, of Mach-O
+	defined   string    // operand of the last .def, of COFF
+	hint      int       // offset of a label that belongs to the next code, or -1: see bound
+	app       bool      // inside inline assembly
+	appBranch bool      // it names a local label
 }
 
 // ParseOptions say how the text was made.
@@ -77,15 +87,13 @@ type ParseOptions struct {
 func (o ParseOptions) Parse(src []byte, kind machine.Kind, on Machine) (*Unit, error) {
 	p := &Parser{
 		Unit:   &Unit{Src: src, Machine: on, Kind: kind, Object: o.Object, Plain: o.Plain},
-		counts: o.Counts,
-		hint:   -1,
-		weak:   map[string]bool{},
-		within: map[string]bool{},
 		ByKey:  map[string]*Section{},
-		isFunc: map[string]bool{},
-		byName: map[string]*Function{},
-		taken:  map[string]bool{},
-		global: map[string]bool{},
+		counts: o.Counts,
+		symbols: symbols{
+			isFunc: map[string]bool{}, global: map[string]bool{}, weak: map[string]bool{}, within: map[string]bool{},
+			taken: map[string]bool{}, byName: map[string]*Function{},
+		},
+		place: place{hint: -1},
 	}
 	p.reader = p.Unit.Machine.Reader()
 	p.Enter(".text", "", true)
@@ -238,8 +246,9 @@ func (p *Parser) begins(pos int) int {
 // begin opens the fragment of a function symbol.
 func (p *Parser) begin(name string, next int) {
 	f := &Fragment{
-		Name: name, Arch: p.arch, Sec: p.Sec, Label: next, Probe: next, End: next, Stub: -1, SizeLine: -1, Behind: -1,
-		Blocks: []Block{{}},
+		Name: name, Arch: p.arch, Sec: p.Sec,
+		Marks:    Marks{Label: next, Probe: next, End: next, Stub: -1, SizeLine: -1, Behind: -1},
+		Contents: Contents{Blocks: []Block{{}}},
 	}
 	if p.Sec.content && p.Unit.Object != MachO {
 		f.Stub = p.Sec.alignment

@@ -258,7 +258,7 @@ func sameChoice(option, word string) bool {
 // LinkerArgs returns the arguments besides the runtime for a linker, named as by -fuse-ld=, that is not started
 // by a driver. In the timed modes an executable starts the clock, and shares it with shared objects.
 func LinkerArgs(args []string, tc Toolchain, linker string) []string {
-	p := parser{cmd: Command{Linker: linker}}
+	p := parser{cmd: Command{Linking: Linking{Linker: linker}}}
 	for _, a := range args {
 		p.linker(a)
 	}

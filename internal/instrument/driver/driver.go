@@ -35,48 +35,73 @@ func FamilyOf(names ...string) Family {
 
 // Command describes the command line of a driver.
 type Command struct {
-	Family   Family
+	Family Family
+	Output string   // operand of -o, "" for the default
+	words  []string // the arguments with response files in place
+	Reading
+	Steps
+	Compilation
+	Linking
+	Aim
+
+	Refusal string // why its code gets no probes and what to do; "" if it gets some
+	Alien   bool   // with Refusal: the runtime cannot be linked into what it makes, either
+}
+
+// Reading is what a command reads.
+type Reading struct {
 	Sources  []string // inputs that are compiled
 	Codes    []string // inputs that an earlier run of the compiler wrote for it, such as bitcode and modules
 	Assembly []string // inputs that are assembled
-	Writes   bool     // writes the compiler's assembly to a file (-S)
-	Compiles bool     // runs the assembler on a compiler's output
-	Links    bool     // makes an executable or a shared object
-	LTO      bool
-	Data     bool // compile so that the linker can also order data
-	NoOpt    bool // compiles without optimisation, as far as the arguments tell
-	Debug    bool // writes debug information, as far as the arguments tell
+	Language bool     // -x is in force at the end of the arguments
+	headers  bool     // precompiles headers
+	cFamily  bool     // all sources are in languages that include headers
+}
+
+// Steps are what a command does with its inputs.
+type Steps struct {
+	Writes   bool // writes the compiler's assembly to a file (-S)
+	Compiles bool // runs the assembler on a compiler's output
 	Bitcode  bool // compiles to bitcode, from which the linker makes code: clang -flto
 	Merges   bool // makes one object of several (-r)
-	GC       bool // links with --gc-sections
-	NoLTO    bool // -fno-lto
+	Links    bool // makes an executable or a shared object
+}
+
+// Compilation is how a command compiles.
+type Compilation struct {
+	LTO        bool
+	NoLTO      bool   // -fno-lto
+	Data       bool   // compile so that the linker can also order data
+	NoOpt      bool   // without optimisation, as far as the arguments tell
+	Debug      bool   // writes debug information, as far as the arguments tell
+	Binutils   string // version of binutils that clang writes assembly for, "" for its default
+	Around     bool   // the driver finds no assembler but its own: see AroundName
+	integrated bool   // selects clang's assembler
+	level      string // the last -O option
+	tuned      bool   // something other than -O may select passes
+}
+
+// Linking is how a command links.
+type Linking struct {
+	Linker   string // operand of -fuse-ld=, "" for the default; the linker's own name if it was queried
+	asked    string // operand of -fuse-ld=
+	GC       bool   // --gc-sections
+	Strips   bool   // it would strip the map; Args leaves that out
+	Static   bool   // links the C library in
+	Shared   bool   // makes a shared object
+	Bare     bool   // links a program without a C library, and without a loader that provides one
+	NoID     bool   // tells the linker to write no build id
+	Versions bool   // gives the linker a version script
 	// WholeArchive reports that the linker takes all members of some archives.
 	WholeArchive bool
-	Output       string   // operand of -o, "" for the default
-	Linker       string   // operand of -fuse-ld=, "" for the default; the linker's own name if it was queried
-	Language     bool     // -x is in force at the end of the arguments
-	Strips       bool     // the link would strip the map; Args leaves that out
-	Static       bool     // links the C library in
-	Shared       bool     // makes a shared object
-	Bare         bool     // links a program without a C library, and without a loader that provides one
-	Musl         bool     // its name contains a musl target
-	NoID         bool     // tells the linker to write no build id
-	Versions     bool     // gives the linker a version script
-	Target       []string // options that select another machine than the driver's own, and its files
-	Binutils     string   // version of binutils that clang writes assembly for, "" for its default
-	Around       bool     // the driver finds no assembler but its own: see AroundName
-	Refusal      string   // why its code gets no probes and what to do; "" if it gets some
-	Alien        bool     // with Refusal: the runtime cannot be linked into what it makes, either
+}
 
-	words      []string // the arguments with response files in place
-	headers    bool     // precompiles headers
-	cFamily    bool     // all sources are in languages that include headers
-	integrated bool     // selects clang's assembler
-	triple     string   // operand of the last --target
-	archs      []string // operands of -arch
-	asked      string   // operand of -fuse-ld=
-	level      string   // the last -O option
-	tuned      bool     // something other than -O may select passes
+// Aim is the machine and the system that a command makes code for.
+type Aim struct {
+	Target []string // options that select another machine than the driver's own, and its files
+	Musl   bool     // its name contains a musl target
+	triple string   // operand of the last --target
+	archs  []string // operands of -arch
 }
 
 // ReadFunc returns the text of a response file.

@@ -28,10 +28,10 @@ func TestAArch64Golden(t *testing.T) {
 			{Mode: prof.ModeFull},
 			{Mode: prof.ModeBlockOrder},
 			{Mode: prof.ModeSpike},
-			{Mode: prof.ModeSpike, Exact: true},
-			{Mode: prof.ModeSpike, Flight: true},
-			{Mode: prof.ModeStacks, Longest: true},
-			{Mode: prof.ModeTrace, Depth: 3},
+			{Mode: prof.ModeSpike, Timing: probe.Timing{Exact: true}},
+			{Mode: prof.ModeSpike, Timing: probe.Timing{Flight: true}},
+			{Mode: prof.ModeStacks, Timing: probe.Timing{Longest: true}},
+			{Mode: prof.ModeTrace, Timing: probe.Timing{Depth: 3}},
 		} {
 			unit, err := isa.Parse(src, machine.AArch64)
 			if err != nil {
@@ -62,6 +62,6 @@ func FuzzAArch64(f *testing.F) {
 	f.Add([]byte("\t.type f, %function\nf:\n\ttbz w0, 1, .L1\n\tadr x1, .L1\n.L1:\n\t.p2align 4,,11\n\t.word .L1\n\tldp x16\n\tbr\n\tadr\n\tcbz\n"))
 	f.Add([]byte("\t.type f, %function\nf:\n.L1:\n\tadr x1, .L1\n\tldrb w1, [x2]\n\tadd\n\t.data\n.L2:\n\t.byte (.L1-.L1)>>2\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		rewriteTwice(t, src, machine.AArch64, []probe.Options{{Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeSpike}, {Mode: prof.ModeStacks}, {Mode: prof.ModeTrace, Depth: 2}})
+		rewriteTwice(t, src, machine.AArch64, []probe.Options{{Mode: prof.ModeBlock}, {Mode: prof.ModeFull, Atomic: true}, {Mode: prof.ModeSpike}, {Mode: prof.ModeStacks}, {Mode: prof.ModeTrace, Timing: probe.Timing{Depth: 2}}})
 	})
 }

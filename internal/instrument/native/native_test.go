@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				return
 			}
-			out, result := Rewrite(unit, probe.Options{Mode: mode, Atomic: mode == prof.ModeCount, MinInsns: 1})
+			out, result := Rewrite(unit, probe.Options{Mode: mode, Atomic: mode == prof.ModeCount, Selection: probe.Selection{MinInsns: 1}})
 			rest, same := bytes.CutPrefix(out, src)
 			if result.Functions == 0 && !(same && (len(rest) == 0 || bytes.HasPrefix(bytes.TrimLeft(rest, "\n"), []byte("\t.section\t"+wire.UnitSection)))) {
 				t.Fatal("text without functions changed, other than by the record of the unit")
@@ -64,7 +64,7 @@ func FuzzParse(f *testing.F) {
 			if why := asmtest.Lost(src, out); why != "" {
 				t.Fatalf("%v: %s\n%s", mode, why, out)
 			}
-			again, _ := Rewrite(unit, probe.Options{Mode: mode, Atomic: mode == prof.ModeCount, MinInsns: 1})
+			again, _ := Rewrite(unit, probe.Options{Mode: mode, Atomic: mode == prof.ModeCount, Selection: probe.Selection{MinInsns: 1}})
 			if !bytes.Equal(out, again) {
 				t.Fatalf("%v: a second rewrite differs", mode)
 			}

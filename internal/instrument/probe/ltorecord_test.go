@@ -51,7 +51,7 @@ int _Z4mainv ()
   [a.cc:14:2] return;
 }
 `
-	opts := Options{Dir: "/w", Skip: []*regexp.Regexp{regexp.MustCompile("^skipped$")}}
+	opts := Options{Origin: Origin{Dir: "/w"}, Selection: Selection{Skip: []*regexp.Regexp{regexp.MustCompile("^skipped$")}}}
 	line := func(file string, from, to uint32) prof.LineRange {
 		return prof.LineRange{File: file, From: from, To: to}
 	}

@@ -32,6 +32,26 @@ type Options struct {
 	// executions is kept. 0: a slot for each function.
 	Slots int `json:"order_slots,omitempty"`
 
+	Selection
+	Timing
+
+	// Lineless is set for GNU as, which drops line 0 of .loc directives: code without a line would have that of
+	// the code before it.
+	Lineless bool `json:"lineless,omitempty"`
+
+	// DefaultDir is where programs write if CAIRN_DIR is unset, "": nowhere.
+	DefaultDir string `json:"default_dir,omitempty"`
+
+	// Apart leaves out the parts that a module with an order buffer has only once: they are in a separate
+	// object (OrderBuffer). lld keeps all section groups of objects that it made of bitcode.
+	Apart  bool `json:"-"`
+	Origin `json:"-"`
+
+	Entered bool // timed modes: call __cairn_entered at entries, for tests
+}
+
+// Selection says which functions are instrumented.
+type Selection struct {
 	// Only and Skip are matched against a function's mangled name, its
 	// demangled name and its source file. A function is instrumented if it
 	// matches some Only (or there is none) and no Skip.
@@ -46,7 +66,10 @@ type Options struct {
 	// Small leaves out, in mode spike, functions with fewer instructions and without a loop that call nothing
 	// that can block: they hardly take long themselves. 0 leaves out none.
 	Small int `json:"small,omitempty"`
+}
 
+// Timing says what the timed modes record.
+type Timing struct {
 	Flight    bool   `json:"flight,omitempty"`    // of mode spike: each entry goes into a ring of its thread
 	Exact     bool   `json:"exact,omitempty"`     // of mode spike: calls are timed by the time stamp counter
 	Threshold string `json:"threshold,omitempty"` // of mode spike: threshold unless the environment sets one, such as 1000us; "": 10ms
@@ -55,27 +78,18 @@ type Options struct {
 	Counts    bool   `json:"counts,omitempty"`    // of mode stacks: no times
 	Longest   bool   `json:"longest,omitempty"`   // of mode stacks: the longest call of each stack as well
 	Depth     int    `json:"depth,omitempty"`     // of modes stacks and trace: the maximum depth of recorded calls; 0: any
+}
 
-	// Lineless is set for GNU as, which drops line 0 of .loc directives: code without a line would have that of
-	// the code before it.
-	Lineless bool `json:"lineless,omitempty"`
-
-	// DefaultDir is where programs write if CAIRN_DIR is unset, "": nowhere.
-	DefaultDir string `json:"default_dir,omitempty"`
-
+// Origin says which sources the code is of. A build's flags do not have it.
+type Origin struct {
 	// Sources are the paths of the sources being compiled. Compilers put only
 	// a base name into their output; the path here that ends in it replaces it.
-	Sources []string `json:"-"`
+	Sources []string
 	// Dir is the directory in which the compiler ran, for names of source files without one.
-	Dir string `json:"-"`
-	// Apart leaves out the parts that a module with an order buffer has only once: they are in a separate
-	// object (OrderBuffer). lld keeps all section groups of objects that it made of bitcode.
-	Apart bool `json:"-"`
+	Dir string
 	// SourceOf, unless nil, returns the source file of a function in code that was compiled from several, "" if
 	// it is not known.
-	SourceOf func(function string) string `json:"-"`
-
-	Entered bool // timed modes: call __cairn_entered at entries, for tests
+	SourceOf func(function string) string
 }
 
 // OptOutSection is the section that a function is put into, by an attribute
@@ -149,7 +163,7 @@ func groupOf(name, source string, groups int) int {
 	return int(splitmix.Mix(h.Sum64()) % uint64(groups))
 }
 
-func (o *Options) wanted(name, source string) bool {
+func (o *Selection) wanted(name, source string) bool {
 	if len(o.Only) == 0 && len(o.Skip) == 0 {
 		return true
 	}
@@ -175,7 +189,7 @@ func anyMatch(res []*regexp.Regexp, texts []string) bool {
 }
 
 // SourceFor returns the source file of a function in the unit of a source.
-func (o *Options) SourceFor(function, unit string) string {
+func (o *Origin) SourceFor(function, unit string) string {
 	if o.SourceOf != nil {
 		if source := o.SourceOf(function); source != "" {
 			return o.SourcePath(source)
@@ -186,7 +200,7 @@ func (o *Options) SourceFor(function, unit string) string {
 
 // SourcePath returns the path in o.Sources that ends in the name that the compiler gave, or the name itself if none or
 // several do.
-func (o *Options) SourcePath(name string) string {
+func (o *Origin) SourcePath(name string) string {
 	if found := o.sourcesNamed(name); len(found) == 1 {
 		return found[0]
 	}
@@ -194,7 +208,7 @@ func (o *Options) SourcePath(name string) string {
 }
 
 // sourcesNamed returns the paths in o.Sources that end in a name.
-func (o *Options) sourcesNamed(name string) (found []string) {
+func (o *Origin) sourcesNamed(name string) (found []string) {
 	for _, source := range o.Sources {
 		if source == name {
 			return []string{source}
@@ -219,7 +233,7 @@ func (o *Options) UnitSource(u *asm.Unit) string {
 	named := map[string]bool{}
 	for _, m := range debugFile().FindAllSubmatch(u.Src, -1) {
 		for _, name := range []string{path.Join(string(m[2]), string(m[3])), path.Clean(string(m[3]))} {
-			is := (&Options{Sources: sources}).sourcesNamed(name)
+			is := (&Options{Origin: Origin{Sources: sources}}).sourcesNamed(name)
 			if len(is) != 1 {
 				continue
 			}

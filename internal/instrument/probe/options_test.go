@@ -9,7 +9,7 @@ import (
 // TestUnitSource has the source of a unit where a command compiles several files of one name.
 func TestUnitSource(t *testing.T) {
 	t.Parallel()
-	opts := Options{Sources: []string{"/src/a/x.c", "/src/b/x.c", "/src/main.c"}}
+	opts := Options{Origin: Origin{Sources: []string{"/src/a/x.c", "/src/b/x.c", "/src/main.c"}}}
 	for _, test := range []struct{ name, text, source, want string }{
 		{"no other file has the name", "", "main.c", "/src/main.c"},
 		{"not a file of the command", "", "y.c", "y.c"},

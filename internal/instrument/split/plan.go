@@ -22,12 +22,8 @@ type splitPlan struct {
 	pieces      []piece
 	tail        int // first line after the last code
 	moved       int // cold pieces
+	arrangement
 
-	flow    *pieceFlow // nil: not known
-	order   []int      // of the hot pieces
-	ordered bool       // that is another one than in the text
-	tops    map[int]bool
-	align   []int        // lines that align the tops of loops
 	begins  map[int]bool // pieces that get a label at their beginning for debug information,
 	ends    map[int]bool // and at their end
 	returns map[int]bool // and behind the call at their end
@@ -38,6 +34,15 @@ type splitPlan struct {
 
 	id   int    // in labels
 	cold string // symbol of the cold part
+}
+
+// arrangement is the order of the hot pieces.
+type arrangement struct {
+	flow    *pieceFlow // nil: not known
+	order   []int
+	ordered bool // that is another one than in the text
+	tops    map[int]bool
+	align   []int // lines that align the tops of loops
 }
 
 // piece is a basic block with the labels and directives before it.

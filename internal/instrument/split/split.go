@@ -87,7 +87,7 @@ type splitter struct {
 // anything that is not known to be safe.
 func Split(u *asm.Unit, cold ColdBlocks, opts Options) ([]byte, Result) {
 	s := &splitter{unit: u, opts: opts, symbols: map[string]bool{}, renamed: map[string]string{}}
-	named := probe.Options{Sources: opts.Sources, SourceOf: opts.SourceOf}
+	named := probe.Options{Origin: probe.Origin{Sources: opts.Sources, SourceOf: opts.SourceOf}}
 	s.result.Source = named.UnitSource(u)
 	wanted := map[*asm.Function]*behaviour{}
 	for _, fn := range u.Funcs {

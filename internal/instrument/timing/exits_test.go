@@ -244,7 +244,7 @@ func TestSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, result := Rewrite(unit, probe.Options{Mode: prof.ModeSpike, Small: 20})
+			_, result := Rewrite(unit, probe.Options{Mode: prof.ModeSpike, Selection: probe.Selection{Small: 20}})
 			if timed := result.Functions == 1; timed != test.timed {
 				t.Errorf("timed: %t, %v", timed, result.Skipped)
 			}

@@ -25,7 +25,7 @@ func TestFlightGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return Rewrite(unit, probe.Options{Mode: prof.ModeSpike, Flight: flight})
+			return Rewrite(unit, probe.Options{Mode: prof.ModeSpike, Timing: probe.Timing{Flight: flight}})
 		}
 		out, result := rewrite(true)
 		plain, _ := rewrite(false)

@@ -42,13 +42,19 @@ type Sources struct {
 	Calls   *CallSource
 	Texts   Texts
 
+	Views
+
+	// Close closes the files that the views read. It may be nil.
+	Close func()
+}
+
+// Views are those whose data is made elsewhere.
+type Views struct {
 	// Timeline and Flame are copied into the model; their views load Blobs.
 	Timeline, Flame any
 	Blobs           []page.Blob
 	// Find returns data that views load only from a server. It may be nil.
 	Find func(path string) (page.Blob, bool)
-	// Close closes the files that Blobs and Find read. It may be nil.
-	Close func()
 }
 
 // Against is a profile to compare with.

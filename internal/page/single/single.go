@@ -22,7 +22,7 @@ func Flame(w io.Writer, doc flamegraph.Document, o flamegraph.Options) (flamegra
 	}
 	flames := timeline.NewFlames()
 	blob := flames.Add(sum.Title, data.Bytes())
-	return sum, write(w, "flame", &model.Sources{Title: sum.Title, Flame: flames, Blobs: []page.Blob{blob}})
+	return sum, write(w, "flame", &model.Sources{Title: sum.Title, Views: model.Views{Flame: flames, Blobs: []page.Blob{blob}}})
 }
 
 // Spikes writes a page with spikes.

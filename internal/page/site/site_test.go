@@ -38,10 +38,10 @@ func get(t *testing.T, server *httptest.Server, path, host string) (int, string)
 func small(title string) *model.Report {
 	return model.Build(&model.Sources{
 		Title: title, Show: func(s string) string { return s },
-		Blobs: []page.Blob{
+		Views: model.Views{Blobs: []page.Blob{
 			{Path: "a/b.json", Write: func(w io.Writer) error { _, err := io.WriteString(w, "[1]"); return err }},
 			{Path: "bad", Write: func(io.Writer) error { return errors.New("the file is gone") }},
-		},
+		}},
 	})
 }
 

@@ -73,8 +73,9 @@ func harness(t testing.TB, log calllog.Log, marks *timeline.Marks) string {
 	}
 	changed := graph("Difference", compared)
 	r := model.Build(&model.Sources{
-		Title: "a <program>", Timeline: x.Summary(false, []string{"a.log"}, marks), Flame: flames, Blobs: append(x.Packs(), whole, changed),
-		Show: func(s string) string { return s },
+		Title: "a <program>",
+		Views: model.Views{Timeline: x.Summary(false, []string{"a.log"}, marks), Flame: flames, Blobs: append(x.Packs(), whole, changed)},
+		Show:  func(s string) string { return s },
 	})
 	var html bytes.Buffer
 	if err := page.WriteHTML(&html, &page.Document{Title: "test", Model: r.WriteModel, Data: r.Data()}); err != nil {

@@ -117,37 +117,44 @@ type observer struct {
 
 	doubtful map[lineOf]bool // whose code may or may not have run
 	remnants []remnant
-	entered  map[owner]uint64 // runs of functions, in all their code
-	copies   map[owner]uint64 // runs of functions where they were inlined
-	sure     map[owner]uint64 // runs of functions by code that proves it
-	separate map[owner]bool   // functions that have code that is not inlined
 	// lostCalls are calls that ran and belong to no line, by callee.
 	lostCalls map[uint64]bool
 	callers   map[owner]map[lineOf]bool // lines that call inlined functions
-	ends      map[owner]int             // last line of functions in their file
 	branches  map[branchKey]*branch
 	early     []early
 	// unbranched are the functions of which it is not recorded where their branches went, by file.
 	unbranched map[string]int
-	frames     bool                  // some module has functions in its debug information
-	owners     map[[2]string][]owner // by name and file, made when all modules are known
 	returns    *returning
-	settled    map[lineOf]State         // of lines with code, see settle
-	listed     map[owner]bool           // functions of compilers that list what they inline
-	parents    map[owner]map[owner]bool // functions that have code into which a function was inlined
-	bodies     map[owner]map[place]bool // code of functions that is not inlined
-	idle       map[owner]bool           // see quiet, once it is known
+	settled    map[lineOf]State // of lines with code, see settle
 	unrun      unrun
+	functions
+}
+
+// functions are the modules' results for functions.
+type functions struct {
+	frames   bool                     // some module has functions in its debug information
+	entered  map[owner]uint64         // runs, in all their code
+	copies   map[owner]uint64         // runs where they were inlined
+	sure     map[owner]uint64         // runs by code that proves it
+	separate map[owner]bool           // that have code that is not inlined
+	bodies   map[owner]map[place]bool // their code that is not inlined
+	parents  map[owner]map[owner]bool // that have code into which a function was inlined
+	listed   map[owner]bool           // of compilers that list what they inline
+	idle     map[owner]bool           // see quiet, once it is known
+	ends     map[owner]int            // their last line in their file
+	owners   map[[2]string][]owner    // by name and file, made when all modules are known
 }
 
 func newObserver(modules []Module) *observer {
 	return &observer{
 		returns: newReturning(modules),
 
-		runs: map[lineOf]uint64{}, copyTimes: map[copyOf]uint64{}, doubtful: map[lineOf]bool{}, entered: map[owner]uint64{}, copies: map[owner]uint64{}, sure: map[owner]uint64{},
-		separate: map[owner]bool{}, listed: map[owner]bool{}, parents: map[owner]map[owner]bool{}, bodies: map[owner]map[place]bool{},
-		lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{},
-		ends: map[owner]int{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
+		runs: map[lineOf]uint64{}, copyTimes: map[copyOf]uint64{}, doubtful: map[lineOf]bool{},
+		lostCalls: map[uint64]bool{}, callers: map[owner]map[lineOf]bool{}, branches: map[branchKey]*branch{}, unbranched: map[string]int{},
+		functions: functions{
+			entered: map[owner]uint64{}, copies: map[owner]uint64{}, sure: map[owner]uint64{}, separate: map[owner]bool{},
+			bodies: map[owner]map[place]bool{}, parents: map[owner]map[owner]bool{}, listed: map[owner]bool{}, ends: map[owner]int{},
+		},
 	}
 }
 

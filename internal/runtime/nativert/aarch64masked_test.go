@@ -22,9 +22,9 @@ func TestAArch64Masked(t *testing.T) {
 	}
 	for _, r := range shorttest.Rows(
 		1,
-		row{"EXACT", probe.Options{Mode: prof.ModeSpike, Exact: true}},
+		row{"EXACT", probe.Options{Mode: prof.ModeSpike, Timing: probe.Timing{Exact: true}}},
 		row{"SPIKE", probe.Options{Mode: prof.ModeSpike}},
-		row{"FLIGHT", probe.Options{Mode: prof.ModeSpike, Flight: true}},
+		row{"FLIGHT", probe.Options{Mode: prof.ModeSpike, Timing: probe.Timing{Flight: true}}},
 	) {
 		t.Run(strings.ToLower(r.macro), func(t *testing.T) {
 			own := *c

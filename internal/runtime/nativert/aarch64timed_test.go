@@ -83,8 +83,12 @@ func TestAArch64Timed(t *testing.T) {
 		})
 	}
 	run("spike", func(c *cross) { c.spikes("SPIKE", probe.Options{Mode: prof.ModeSpike}) })
-	run("exact", func(c *cross) { c.spikes("EXACT", probe.Options{Mode: prof.ModeSpike, Exact: true}) })
-	run("flight", func(c *cross) { c.spikes("FLIGHT", probe.Options{Mode: prof.ModeSpike, Flight: true}) })
+	run("exact", func(c *cross) {
+		c.spikes("EXACT", probe.Options{Mode: prof.ModeSpike, Timing: probe.Timing{Exact: true}})
+	})
+	run("flight", func(c *cross) {
+		c.spikes("FLIGHT", probe.Options{Mode: prof.ModeSpike, Timing: probe.Timing{Flight: true}})
+	})
 	run("stacks", (*cross).stacks)
 	run("trace", (*cross).trace)
 }

@@ -15,7 +15,7 @@ import (
 func TestFlightRegisters(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range shorttest.Rows(1, "gcc", "clang-22") {
-		archive := timedRuntimeFor(t, probe.Options{Flight: true}, compiler)
+		archive := timedRuntimeFor(t, probe.Options{Timing: probe.Timing{Flight: true}}, compiler)
 		program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append([]string{"-DFLIGHT"}, withUnwinder...)...)
 		out, logs := runTimed(t, stormSet, program)
 		if strings.TrimSpace(out) != "0" {
@@ -29,7 +29,7 @@ func TestFlightRegisters(t *testing.T) {
 // whose own threads make room in the log.
 func TestFlightFileLimit(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, probe.Options{Flight: true}, "gcc")
+	archive := timedRuntimeFor(t, probe.Options{Timing: probe.Timing{Flight: true}}, "gcc")
 	program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append([]string{"-DFLIGHT"}, withUnwinder...)...)
 	for _, blocks := range []string{"0", "100", "300"} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", "ulimit -f "+blocks+` && exec "$@"`, "sh", program)
@@ -46,7 +46,7 @@ func TestFlightFileLimit(t *testing.T) {
 func TestFlightSanitized(t *testing.T) {
 	shorttest.Proof(t)
 	t.Parallel()
-	archive := timedRuntimeFor(t, probe.Options{Flight: true}, "gcc", "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error")
+	archive := timedRuntimeFor(t, probe.Options{Timing: probe.Timing{Flight: true}}, "gcc", "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error")
 	for _, flags := range shorttest.Rows(2, nil, []string{"-fsanitize=thread"}, []string{"-fsanitize=address"}) {
 		program := timedProgram(t, "gcc", archive, []string{"registers.c", "registers.S"}, append(append([]string{"-DFLIGHT"}, flags...), withUnwinder...)...)
 		if out, _ := runTimed(t, stormSet, program); strings.TrimSpace(out) != "0" {

@@ -315,7 +315,7 @@ var shared = []string{"__cairn_process"}
 // modules find each other, and that they need nothing that a program may lack.
 func TestTimedSize(t *testing.T) {
 	t.Parallel()
-	options := probe.Options{Flight: true}
+	options := probe.Options{Timing: probe.Timing{Flight: true}}
 	archive := timedRuntimeFor(t, options, "gcc")
 	var total uint64
 	for _, o := range TimedObjects(X86_64, options) {

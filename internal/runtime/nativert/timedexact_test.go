@@ -28,7 +28,7 @@ func spinners(t *testing.T) {
 // that the intervals contain the true value, whether all processors are busy or not.
 func TestTimedExact(t *testing.T) {
 	t.Parallel()
-	archive := timedRuntimeFor(t, probe.Options{Exact: true}, "gcc")
+	archive := timedRuntimeFor(t, probe.Options{Timing: probe.Timing{Exact: true}}, "gcc")
 	planted := timedProgram(t, "gcc", archive, []string{"planted.c"}, append(withUnwinder, "-DEXACT")...)
 	storms := timedProgram(t, "gcc", archive, []string{"storms.c"}, append(withUnwinder, "-DEXACT")...)
 	const threshold = 50 // us

@@ -34,7 +34,7 @@ func TestTimedEnds(t *testing.T) {
 // exactStorms builds storms.c with the exact clock.
 func exactStorms(t *testing.T) string {
 	t.Helper()
-	archive := timedRuntimeFor(t, probe.Options{Exact: true}, "gcc")
+	archive := timedRuntimeFor(t, probe.Options{Timing: probe.Timing{Exact: true}}, "gcc")
 	return timedProgram(t, "gcc", archive, []string{"storms.c"}, append([]string{"-DEXACT"}, withUnwinder...)...)
 }
 
