@@ -274,6 +274,9 @@ func (f *InstrumentFlags) plan(ctx context.Context, c Compiler, cmd *driver.Comm
 // instrument becomes the compiler, with the arguments that add probes and the runtime.
 func (f *InstrumentFlags) instrument(ctx context.Context, in *invocation, p plan) error {
 	c, cmd := in.compiler, in.cmd
+	if len(p.tc.MSVC) > 0 {
+		c.cache = nil // it would start the compiler under its own name
+	}
 	argv, env := f.instrumented(ctx, in, p)
 	if cmd.Bitcode && cmd.Compiles {
 		e := buildEvent{bitcodeEvent: bitcodeEvent{Bitcode: len(cmd.Sources)}}
@@ -343,10 +346,14 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, in *invocation, p pl
 		args = append(args, linkRecord(s, driverInputs(cmd), cmd.Output, false, cmd.WholeArchive || len(cmd.Sources) > 0)...)
 	}
 	if cmd.Links && p.tc.Object != asm.ELF && f.Shim.Use == nil {
-		args = append(args, mapAssembler{s, p.tc.Object, c.Path, cmd.Target}.record(ctx, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"))...)
+		args = append(args, mapAssembler{s, p.tc.Object, len(p.tc.MSVC) > 0, c.Path, cmd.Target}.record(ctx, driverInputs(cmd), cmp.Or(cmd.Output, "a.out"))...)
 	}
 	args = append(args, f.mergeRecord(s, cmd, p.tc)...)
-	return append(argv[:1:1], args...), env
+	name := argv[0]
+	if len(p.tc.MSVC) > 0 {
+		name = p.tc.StandIn(c.Path)
+	}
+	return append([]string{name}, args...), env
 }
 
 // mergeRecord returns the arguments that add to a merged object (-r) the record of those without one, none for

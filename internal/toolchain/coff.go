@@ -41,6 +41,8 @@ func coffRefusal(cmd *driver.Command, tc driver.Toolchain) string {
 // coffLacks returns a requested feature that programs for Windows cannot have, or "".
 func (o *ShimOptions) coffLacks() string {
 	switch {
+	case o.MSVC && o.Mode.Timed():
+		return fmt.Sprintf("mode %v for Windows needs mingw-w64 (clang --target=x86_64-w64-windows-gnu); programs for MSVC's system have it by cairn hooks", o.Mode)
 	case o.Mode == prof.ModeTrace && o.Depth > 0:
 		return "--depth of mode trace is not supported for Windows"
 	case o.Exact || o.Flight || o.Signals || o.Control:

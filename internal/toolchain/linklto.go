@@ -208,7 +208,7 @@ func (l *ltoLinker) bitcodeRecord(ctx context.Context, line *driver.LinkerLine, 
 	}
 	output := outputOfLine(line) + " (bitcode)"
 	if line.Apple {
-		return mapAssembler{&l.streams, asm.MachO, l.opts.Assembler, l.opts.Target}.place(ctx, data, output)
+		return mapAssembler{&l.streams, asm.MachO, l.opts.MSVC, l.opts.Assembler, l.opts.Target}.place(ctx, data, output)
 	}
 	object, err := recordLike(runtime, data)
 	if object == nil || err != nil {

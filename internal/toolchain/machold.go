@@ -98,7 +98,7 @@ func (w *wrapper) linkMachO(ctx context.Context, s *verb.Streams, path string, a
 	}
 	// Constructors run in the order of the objects: the runtime starts first and ends last.
 	inputs, output := inputsOfLine(&line)
-	record := mapAssembler{s, asm.MachO, c.Path, shim.Target}.record(ctx, inputs, cmp.Or(output, "a.out"))
+	record := mapAssembler{s, asm.MachO, false, c.Path, shim.Target}.record(ctx, inputs, cmp.Or(output, "a.out"))
 	args = slices.Concat([]string{tc.Archive}, args, record)
 	if LinkerAt(ctx, path).Kind != linkorder.LD64LLD {
 		return become(path, append([]string{w.name}, args...))

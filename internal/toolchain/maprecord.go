@@ -34,6 +34,7 @@ var recordsInMap = map[asm.Object]struct {
 type mapAssembler struct {
 	streams  *verb.Streams
 	object   asm.Object
+	msvc     bool   // the system is MSVC's
 	compiler string // its path
 	target   []string
 }
@@ -99,7 +100,11 @@ func (a mapAssembler) place(ctx context.Context, data []byte, output string) (st
 	defer os.RemoveAll(tmp)
 	made := filepath.Join(tmp, "record.o")
 	cmd := exec.CommandContext(ctx, a.compiler, append(slices.Clone(a.target), "-c", "-x", "assembler", "-Wno-unused-command-line-argument", "-o", made, "-")...)
-	cmd.Stdin = bytes.NewReader(recordsInMap[a.object].text(data))
+	text := recordsInMap[a.object].text
+	if a.msvc {
+		text = probe.MSVCRecord
+	}
+	cmd.Stdin = bytes.NewReader(text(data))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("assembling it: %w: %s", err, bytes.TrimSpace(out))
 	}

@@ -78,8 +78,9 @@ func (f *InstrumentFlags) listAssembly(s *verb.Streams, cmd *driver.Command, che
 			return fmt.Errorf("cc: %w", err)
 		}
 	}
-	if len(cmd.Assembly) > 0 && len(hand) == 0 {
-		cmd.Compiles = true
+	if len(cmd.Assembly) > len(hand) {
+		cmd.Compiles = true // the stand-in lists the others
+		return nil
 	}
 	for _, name := range hand {
 		if err := f.Shim.listByHand(nil, name, cmd.Object(name)); err != nil {

@@ -46,17 +46,19 @@ type shim struct {
 	streams verb.Streams
 	direct  bool   // the build has started the assembler itself
 	around  bool   // the driver starts it around its tools, whose command lines are the arguments
+	proper  bool   // clang starts it in place of the compiler proper and of its own assembler
 	crate   string // of Rust that the text is a unit of, "" for other languages
 }
 
-// AsShim returns the shim if args say that cairn was started as one: under the name as, with its options beside
+// AsShim returns the shim if args say that cairn was started as one: under the name as, or clang's, with its options beside
 // it.
 func AsShim(args []string, s verb.Streams) (*shim, bool) {
 	name := filepath.Base(args[0])
-	if name != "as" && name != driver.AroundName {
+	proper := strings.Contains(name, "clang")
+	if name != "as" && name != driver.AroundName && !proper {
 		return nil, false
 	}
-	sh := &shim{streams: s, dir: filepath.Dir(args[0]), around: name == driver.AroundName}
+	sh := &shim{streams: s, dir: filepath.Dir(args[0]), around: name == driver.AroundName, proper: proper}
 	found, err := readOptions(filepath.Join(filepath.Dir(args[0]), shimOptionsFile), &sh.opts)
 	sh.broken = err
 	return sh, found
@@ -124,12 +126,20 @@ func (sh *shim) Run(ctx context.Context, args []string) error {
 	if sh.broken != nil {
 		return fmt.Errorf("as: %w", sh.broken)
 	}
+	if sh.proper {
+		return sh.runProper(ctx, args)
+	}
 	if sh.around {
 		if tool := args[0]; filepath.Base(tool) != filepath.Base(sh.opts.Assembler) {
 			return become(tool, args)
 		}
 		args = args[1:]
 	}
+	return sh.assembleInput(ctx, args)
+}
+
+// assembleInput is Run with the arguments of the assembler.
+func (sh *shim) assembleInput(ctx context.Context, args []string) error {
 	in := input{args: args}
 	in.at, in.x64 = asInputs(args)
 	in.x64 = in.x64 || sh.direct && !slices.Contains(args, "--32") && !slices.Contains(args, "--x32")

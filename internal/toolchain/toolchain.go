@@ -109,7 +109,8 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 	}
 	if object := filepath.Join(dir, coffObject); Exists(object) {
 		tc.Object, tc.Archive, tc.Script = asm.COFF, object, filepath.Join(dir, nativert.COFFScript)
-		return tc, nil
+		tc.MSVC, err = readProper(dir)
+		return tc, err
 	}
 	if opts.Runtime != "" {
 		return tc, placeRuntime(dir, opts.Runtime)
@@ -259,7 +260,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 		return foreignError(why)
 	}
 	opts.Machine = driver.MachineOf(target)
-	opts.Object = driver.ObjectOf(target)
+	opts.Object, opts.MSVC = driver.ObjectOf(target), driver.IsMSVC(target)
 	if driver.IsAndroid(target) && opts.Mode.Timed() {
 		return foreignError("mode " + opts.Mode.String() + " needs thread-local storage that Android's loader does not give to libraries: use a mode that counts, such as full")
 	}
@@ -281,6 +282,9 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 		return err
 	}
 	if err := opts.writeAround(ctx, filepath.Join(tmp, "bin"), self, c); err != nil {
+		return err
+	}
+	if err := opts.writeProper(ctx, tmp, self, c); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(tmp, "include", "cairn.h"), nativert.Header(), 0o644); err != nil {

@@ -149,8 +149,8 @@ func (e otherMachine) Error() string { return string(e) }
 // setMachine records the machine of a compiler's target. It must be that of the profile.
 func (opts *ShimOptions) setMachine(target string) error {
 	opts.Machine, opts.Object = driver.MachineOf(target), driver.ObjectOf(target)
-	if opts.Object == asm.COFF && (opts.Machine != machine.X86_64 || opts.Use.FastStart || opts.Prove) {
-		return otherMachine(fmt.Sprintf("programs for Windows (%s) are built by a profile on x86-64 only, without --fast-start and --prove", target))
+	if opts.Object == asm.COFF && (opts.Machine != machine.X86_64 || driver.IsMSVC(target) || opts.Use.FastStart || opts.Prove) {
+		return otherMachine(fmt.Sprintf("programs for Windows (%s) are built by a profile on x86-64 only, by mingw-w64, without --fast-start and --prove", target))
 	}
 	if of := opts.Use.Machine; of != "" && of != opts.Machine.String() {
 		return otherMachine(fmt.Sprintf("%s is a profile of %s, and the compiler is for %s: record one of that machine", filepath.Base(opts.Use.Profile), of, cmp.Or(target, opts.Machine.String())))

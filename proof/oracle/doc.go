@@ -34,6 +34,8 @@
 //	                          TestMachORecords, TestMachOExceptions
 //	Windows                   mingw's gcov, in Wine
 //	                          TestWindows
+//	clang for MSVC's system   breakpoints at all blocks, in Wine
+//	                          TestWindowsMSVC
 //	calls on Windows          the same program for Linux; Wine's unwinder at single steps
 //	                          TestWindowsCalls
 //	Rust                      -C instrument-coverage, and callgrind

@@ -47,6 +47,7 @@ const (
 	MapCOFF   = OldMapSection
 
 	// Those of Go programs, which have a map after they were linked: GoMapCOFF and UnitCOFF are MapSection and UnitSection.
+	// GoMapCOFF is that of programs for MSVC's system, too.
 	// PlaceCOFF has the address and the size of the records, 8 bytes each, which are in a section of the linker's.
 	GoMapCOFF = ".crnmap"
 	UnitCOFF  = ".crnunit"

@@ -1,6 +1,8 @@
 package asm
 
 import (
+	"regexp"
+
 	"github.com/cairnprof/cairn/internal/lazyregexp"
 )
 
@@ -68,7 +70,7 @@ type Block struct {
 	Used   bool   // there is code in it
 	leaves bool   // it may be left in the middle: by a computed call, or in inline assembly
 	traps  bool   // it ends in a trap, or in a jump to an unknown target
-	again  bool   // it follows a call that may return again
+	again  bool   // it follows a call that may return again, or the unwinder calls it
 	twice  bool   // it is that call alone, which returns at least once
 	Last   Flow   // how it ends
 	Target []byte // local label its last instruction names
@@ -115,6 +117,19 @@ func (f *Function) Main() *Fragment { return f.Frags[0] }
 // ColdName matches the names of code that gcc and clang move out of a function: f.cold, f.cold.3, and
 // f.part.0.cold, as f.part.0 is a function.
 var ColdName = lazyregexp.New(`^(.+)\.cold(?:\.\d+)?$`)
+
+// funcletName matches the names of code that the unwinder of MSVC's system calls to handle an exception of a function.
+var funcletName = lazyregexp.New(`^\?(?:catch|dtor)\$\d+@\?0\?(.+)@4HA$`)
+
+// movedFrom returns the name of the function that has code under a name of its own, "" for a function.
+func movedFrom(name string) string {
+	for _, moved := range []func() *regexp.Regexp{ColdName, funcletName} {
+		if m := moved().FindStringSubmatch(name); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
 
 // Enter fixes the place of the entry probe: before pos.
 func (f *Fragment) Enter(pos int) {
@@ -191,6 +206,8 @@ func (f *Fragment) Transfer(kind Flow, target []byte, name string, isTrap bool) 
 // assignCold assigns cold fragments to the functions they came from. A cold fragment without its function becomes a
 // function without probes: the blocks that it jumps to have an unknown predecessor.
 //
+// So do the handlers of exceptions of MSVC's system, which its unwinder calls.
+//
 // Code that is entered by calls is a function, whatever its name. gcc makes f.part.0 of a function whose first
 // test it inlines elsewhere, and clang makes f.cold.1 of code that it outlines: callers of both need never
 // enter f.
@@ -198,14 +215,17 @@ func (p *Parser) assignCold() {
 	called := p.called()
 	kept := p.Unit.Funcs[:0]
 	for _, fn := range p.Unit.Funcs {
-		m := ColdName().FindStringSubmatch(fn.Name)
-		if m == nil || called[fn.Name] {
+		of := movedFrom(fn.Name)
+		if of == "" || called[fn.Name] {
 			kept = append(kept, fn)
 			continue
 		}
-		parent := p.parentOf(m[1])
+		parent := p.parentOf(of)
 		if parent != nil && parent != fn && parent.Main().Sec.Group == fn.Main().Sec.Group {
 			fn.join(parent)
+			if first := fn.Main().Blocks; len(first) > 0 && funcletName().MatchString(fn.Name) {
+				first[0].again = true
+			}
 			continue
 		}
 		kept = append(kept, fn)
@@ -262,8 +282,8 @@ func (p *Parser) parentOf(name string) *Function {
 	if fn := p.byName[name]; fn != nil {
 		return fn.Main().Parent
 	}
-	if m := ColdName().FindStringSubmatch(name); m != nil {
-		return p.parentOf(m[1])
+	if of := movedFrom(name); of != "" {
+		return p.parentOf(of)
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package asm
 
-import "github.com/cairnprof/cairn/internal/binary/sourcename"
+import (
+	"fmt"
+
+	"github.com/cairnprof/cairn/internal/binary/sourcename"
+)
 
 // lineEntry is a .loc directive: the number of a file and a line of it.
 type lineEntry struct{ File, Line int32 }
@@ -8,9 +12,16 @@ type lineEntry struct{ File, Line int32 }
 // sourceFiles are the names of files in .file directives, by number.
 type sourceFiles map[int32][2]string // directory and name
 
-// debugLine handles .file with a number, and .loc.
+// debugLine handles .file with a number, and .loc, and those of CodeView.
 func (p *Parser) debugLine(s Statement, next int) {
 	switch string(s.Word) {
+	case ".cv_loc": // the number of a function first
+		_, rest, _ := leadingNumber(s.Rest)
+		p.debugLine(Statement{s.Kind, []byte(".loc"), rest}, next)
+	case ".cv_file":
+		n, rest, _ := leadingNumber(s.Rest)
+		name, _ := quotedWord(rest) // a checksum follows
+		p.debugLine(Statement{s.Kind, []byte(".file"), fmt.Appendf(nil, "%d %q", n, name)}, next)
 	case ".loc":
 		f := p.Sec.Cur
 		if f == nil {

@@ -17,6 +17,7 @@ type Toolchain struct {
 	Hidden  string     // version script that hides our names outside a module
 	Script  string     // linker script for GNU ld, of COFF
 	Musl    bool       // the compiler's C library is musl
+	MSVC    []string   // options of clang with the target of MSVC, by which it starts cairn in place of itself: see StandIn
 	Timed   bool       // exits of functions get code, too
 	Trace   bool       // with Timed: the code is that of mode trace
 	Object  asm.Object // format of what the driver makes; of others than ELF, Archive is an object
@@ -61,7 +62,7 @@ func (tc *Toolchain) shared() string {
 
 // Args returns the driver's arguments with ours added. Ours that a user may override come first.
 func (c *Command) Args(args []string, tc Toolchain) []string {
-	out, args := c.assembler(args, tc.Bin)
+	out, args := c.assembler(args, tc)
 	if c.cFamily {
 		out = append(out, "-idirafter", tc.Include)
 	}
@@ -72,6 +73,9 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 		// The linker adds a UUID by default, and stripping symbols does not strip the map. Constructors run in
 		// the order of the objects: the runtime starts first and ends last.
 		return append(append(out, tc.Archive), args...)
+	}
+	if len(tc.MSVC) > 0 {
+		return c.msvcLink(append(out, c.compilerArgs(args, tc)...), tc)
 	}
 	out = append(out, "-Wl,--build-id")
 	if c.Strips {
@@ -120,13 +124,16 @@ func (c *Command) Wrapped() bool { return slices.Contains(c.words, "-wrapper") }
 
 // assembler returns the arguments that make the driver use the assembler in bin, and args without those that
 // would select another.
-func (c *Command) assembler(args []string, bin string) (ours, theirs []string) {
-	if !c.Compiles || c.Bitcode {
+func (c *Command) assembler(args []string, tc Toolchain) (ours, theirs []string) {
+	switch {
+	case len(tc.MSVC) > 0:
+		return tc.MSVC, args
+	case !c.Compiles || c.Bitcode:
 		return nil, args
 	}
-	ours = []string{"-B" + bin + "/"}
+	ours = []string{"-B" + tc.Bin + "/"}
 	if c.Around {
-		ours = append(ours, "-wrapper", bin+"/"+AroundName)
+		ours = append(ours, "-wrapper", tc.Bin+"/"+AroundName)
 	}
 	if c.Family == Clang {
 		ours = append(ours, "-fno-integrated-as")
@@ -331,7 +338,7 @@ func (c *Command) timedLink(tc Toolchain) []string {
 func (c *Command) UseArgs(args []string, bin string, link []string) []string {
 	var out []string
 	if bin != "" && c.Refusal == "" {
-		out, args = c.assembler(args, bin)
+		out, args = c.assembler(args, Toolchain{Bin: bin})
 	}
 	if c.Compiles {
 		out = append(out, "-ffunction-sections")

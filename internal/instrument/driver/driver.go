@@ -317,7 +317,7 @@ func foreign(triple string) string {
 		return fmt.Sprintf("target %s is not supported: of Android, cairn instruments AArch64", triple)
 	}
 	if ObjectOf(triple) == asm.COFF {
-		return fmt.Sprintf("target %s is not supported: of Windows, cairn instruments x86-64 with mingw-w64 (x86_64-w64-mingw32-gcc, clang --target=x86_64-w64-windows-gnu)", triple)
+		return fmt.Sprintf("target %s is not supported: of Windows, cairn instruments x86-64, by mingw-w64 (x86_64-w64-mingw32-gcc, clang --target=x86_64-w64-windows-gnu) and by clang for MSVC's system (--target=x86_64-pc-windows-msvc)", triple)
 	}
 	return fmt.Sprintf("target %s is not supported: cairn instruments ELF for x86-64, AArch64 and Armv7, Mach-O for x86-64 and AArch64, and COFF for x86-64", triple)
 }
@@ -342,6 +342,7 @@ var systems = []struct {
 	{"apple", asm.MachO},
 	{"darwin", asm.MachO},
 	{"windows", asm.COFF},
+	{"win32", asm.COFF},
 	{"mingw", asm.COFF},
 	{"cygwin", asm.COFF},
 	{"msys", asm.COFF},
@@ -352,6 +353,13 @@ var systems = []struct {
 func isMinGW(triple string) bool {
 	cpu, system, _ := strings.Cut(triple, "-")
 	return cpu == "x86_64" && (strings.Contains(system, "mingw32") || strings.HasSuffix(system, "windows-gnu"))
+}
+
+// IsMSVC reports whether a target is x86-64 Windows with the C library and the linker's options of MSVC, for which clang has
+// several names.
+func IsMSVC(triple string) bool {
+	cpu, system, _ := strings.Cut(triple, "-")
+	return cpu == "x86_64" && (strings.Contains(system, "windows-msvc") || strings.HasSuffix(system, "windows") || strings.HasSuffix(system, "-win32"))
 }
 
 // IsAndroid reports whether a driver whose target is triple makes programs for Android.
@@ -366,7 +374,7 @@ func IsAndroid(triple string) bool {
 func MachineOf(triple string) machine.Kind {
 	cpu, system, _ := strings.Cut(triple, "-")
 	switch {
-	case ObjectOf(triple) == asm.COFF && !isMinGW(triple):
+	case ObjectOf(triple) == asm.COFF && !isMinGW(triple) && !IsMSVC(triple):
 		return machine.Unknown
 	case ObjectOf(triple) == asm.MachO && cpu != "x86_64" && cpu != "arm64" && cpu != "aarch64":
 		return machine.Unknown

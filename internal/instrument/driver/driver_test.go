@@ -369,7 +369,7 @@ func TestCross(t *testing.T) {
 		"/usr/bin/aarch64-linux-gnu-gcc": false, "aarch64-linux-gnu-g++-12": false, "powerpc64le-linux-gnu-g++-12": true, "arm-none-eabi-gcc": true, "riscv64-unknown-elf-c++": true,
 		"aarch64-linux-android24-clang": false, "x86_64-linux-android24-clang": true, "i686-linux-android24-clang": true, "armv7a-linux-androideabi24-clang": true,
 		"gcc": false, "x86_64-linux-gnu-gcc-12": false, "i686-linux-gnu-gcc": false, "clang++-22": false, "musl-gcc": false, "afl-clang-fast": false,
-		"x86_64-w64-mingw32-gcc": false, "i686-w64-mingw32-gcc": true, "aarch64-w64-mingw32-clang": true, "x86_64-pc-windows-msvc-clang": true, "x86_64-pc-cygwin-gcc": true, "c++": false, "my-own-wrapper": false,
+		"x86_64-w64-mingw32-gcc": false, "i686-w64-mingw32-gcc": true, "aarch64-w64-mingw32-clang": true, "x86_64-pc-windows-msvc-clang": false, "x86_64-pc-win32-clang": false, "aarch64-pc-windows-msvc-clang": true, "x86_64-pc-cygwin-gcc": true, "c++": false, "my-own-wrapper": false,
 	} {
 		if why := Cross(name); (why != "") != foreign {
 			t.Errorf("%s: %q", name, why)

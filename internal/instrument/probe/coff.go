@@ -19,14 +19,22 @@ import (
 // associated with the function.
 //
 // The map is in a section of debug information, in which linkers accept references to what they dropped, and replace them
-// by 0: ReadMapSection knows that.
+// by 0: ReadMapSection knows that. lld-link drops such sections where it writes no PDB, and in clang's objects all of the map
+// that belongs to what may be dropped is associated with that: for MSVC's system it has a name of its own.
 
 // Sections of COFF.
 const (
 	coffRaw   = wire.RawCOFF + "$m"
 	coffOrder = wire.OrderCOFF + "$m"
-	coffMap   = "\t.section\t" + wire.MapCOFF + ",\"dr\""
 )
+
+// coffMap begins the section of the map.
+func coffMap(msvc bool) string {
+	if msvc {
+		return "\t.section\t" + wire.GoMapCOFF + ",\"drD\""
+	}
+	return "\t.section\t" + wire.MapCOFF + ",\"dr\""
+}
 
 // coff is the format of Windows.
 type coff struct{}
@@ -92,18 +100,21 @@ func (a *area) beginCOFF(out []byte, section string, align int, label, key strin
 	return append(out, label+strconv.Itoa(a.index)+":\n"...)
 }
 
-func (coff) appendMap(_ *Rewriter, out []byte, fn *asm.Function, _ int, _ position) []byte {
-	out = append(out, coffMap...)
+func (coff) appendMap(r *Rewriter, out []byte, fn *asm.Function, _ int, _ position) []byte {
+	out = append(out, coffMap(r.Opts.MSVC)...)
 	if sec := fn.Main().Sec; sec.Group != "" && !sec.Once {
 		out = append(out, ",associative,"+asmQuote(sec.Group)...)
 	}
 	return append(out, '\n')
 }
 
-func (coff) appendUnit(_ *Rewriter, out, record []byte) []byte {
+func (coff) appendUnit(r *Rewriter, out, record []byte) []byte {
 	mip.MarkUnitsOfMap(record)
-	return appendBytes(append(out, coffMap+"\n"...), record)
+	return appendBytes(append(out, coffMap(r.Opts.MSVC)+"\n"...), record)
 }
 
 // COFFRecord returns assembly of an object that has records of units only.
-func COFFRecord(data []byte) []byte { return appendBytes([]byte(coffMap+"\n"), data) }
+func COFFRecord(data []byte) []byte { return appendBytes([]byte(coffMap(false)+"\n"), data) }
+
+// MSVCRecord is COFFRecord for MSVC's system.
+func MSVCRecord(data []byte) []byte { return appendBytes([]byte(coffMap(true)+"\n"), data) }

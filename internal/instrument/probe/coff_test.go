@@ -138,6 +138,88 @@ _Z3boxv:                                # @_Z3boxv
 	.addrsig
 `
 
+// msvcCOFF is what clang writes for MSVC's system: a function with a handler, which the unwinder calls and which returns where
+// the function goes on, both in a section that the linker may take from another object.
+const msvcCOFF = `	.def	@feat.00;
+	.scl	3;
+	.type	0;
+	.endef
+	.globl	@feat.00
+@feat.00 = 0
+	.file	"a.cc"
+	.def	"?f@@YAHH@Z";
+	.scl	2;
+	.type	32;
+	.endef
+	.section	.text,"xr",discard,"?f@@YAHH@Z"
+	.globl	"?f@@YAHH@Z"                    # -- Begin function ?f@@YAHH@Z
+"?f@@YAHH@Z":                           # @"?f@@YAHH@Z"
+.Lfunc_begin0:
+	.cv_func_id 0
+	.cv_file	1 "/src/a.cc" "94ADC3502CBE1F156798E7386F06AC22" 1
+	.cv_loc	0 1 3 0                         # a.cc:3:0
+.seh_proc "?f@@YAHH@Z"
+	.seh_handler __CxxFrameHandler3, @unwind, @except
+# %bb.0:
+	pushq	%rbp
+	.seh_pushreg %rbp
+	.seh_endprologue
+	callq	g
+.LBB0_1:                                # Block address taken
+$ehgcr_0_1:
+	.seh_startepilogue
+	popq	%rbp
+	.seh_endepilogue
+	retq
+	.seh_handlerdata
+	.long	"$cppxdata$?f@@YAHH@Z"@IMGREL
+	.section	.text,"xr",discard,"?f@@YAHH@Z"
+	.seh_endproc
+	.def	"?catch$2@?0??f@@YAHH@Z@4HA";
+	.scl	3;
+	.type	32;
+	.endef
+	.p2align	4
+"?catch$2@?0??f@@YAHH@Z@4HA":
+.seh_proc "?catch$2@?0??f@@YAHH@Z@4HA"
+	.seh_handler __CxxFrameHandler3, @unwind, @except
+.LBB0_2:
+	pushq	%rbp
+	.seh_pushreg %rbp
+	.seh_endprologue
+	leaq	.LBB0_1(%rip), %rax
+	.seh_startepilogue
+	popq	%rbp
+	.seh_endepilogue
+	retq                                    # CATCHRET
+.Lfunc_end0:
+	.seh_handlerdata
+	.long	"$cppxdata$?f@@YAHH@Z"@IMGREL
+	.section	.text,"xr",discard,"?f@@YAHH@Z"
+	.seh_endproc
+	.section	.xdata,"dr",associative,"?f@@YAHH@Z",unique,0
+"$cppxdata$?f@@YAHH@Z":
+	.long	429065506                       # MagicNumber
+	.addrsig
+`
+
+// TestMSVC wants handlers to be parts of their functions, each of whose blocks has a probe, as nothing is known of when it is entered.
+func TestMSVC(t *testing.T) {
+	t.Parallel()
+	unit, err := isa.ParseAs(asm.ParseOptions{Object: asm.COFF}, []byte(msvcCOFF), machine.X86_64)
+	if err != nil || len(unit.Funcs) != 1 || len(unit.Funcs[0].Frags) != 2 || unit.Files.Path(1, "") != "/src/a.cc" {
+		t.Fatalf("%d functions, file %q: %v", len(unit.Funcs), unit.Files.Path(1, ""), err)
+	}
+	out, result := Rewrite(unit, Options{Object: asm.COFF, MSVC: true, Mode: prof.ModeBlock})
+	if result.Blocks != 3 || strings.Count(string(out), "\tmovb\t$1, .Lcairn_d0") != 3 {
+		t.Errorf("%d blocks, %d probes, want 3", result.Blocks, strings.Count(string(out), "\tmovb\t$1, .Lcairn_d0"))
+	}
+	const want = "\t.section\t.crnmap,\"drD\",associative,\"?f@@YAHH@Z\"\n"
+	if !strings.Contains(string(out), want) {
+		t.Errorf("%q is not in:\n%s", want, out)
+	}
+}
+
 // rewriteCOFF adds the probes of a mode to a text for Windows.
 func rewriteCOFF(t *testing.T, text string, mode prof.Mode) (string, Result) {
 	t.Helper()

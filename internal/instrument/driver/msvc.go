@@ -1,0 +1,29 @@
+package driver
+
+import (
+	"path"
+	"slices"
+)
+
+// Problem: with the target of MSVC, clang starts no assembler but its own, whatever -fno-integrated-as and -B say.
+//
+// Choice: clang is started under a name of ours, and is told to run its parts as processes of their own and not to resolve its
+// name. It starts each part by that name: cairn, which has the compiler proper write assembly, and assembles that. Whatever
+// the syntax of the driver, the command line of the compiler proper is the same.
+
+// StandIn returns the path by which clang is started for MSVC's target: of cairn, in the directory of the assembler's stand-in,
+// under the compiler's name, which says whether it is clang, clang++ or clang-cl.
+func (tc *Toolchain) StandIn(compiler string) string { return path.Join(tc.Bin, path.Base(compiler)) }
+
+// msvcLink returns the arguments of a link by lld-link. The runtime is an object that nothing else draws in; the loader calls it
+// by a table of the C library. A CodeView record, which identifies the program, is made with a PDB, or if it is asked for.
+func (c *Command) msvcLink(args []string, tc Toolchain) []string {
+	args = append(args, "-Wl,-build-id")
+	if !slices.Contains(c.words, "-nostdlib") && !slices.Contains(c.words, "-nodefaultlibs") {
+		args = append(args, "-Wl,-include:"+tlsTable)
+	}
+	if c.Language {
+		args = append(args, "-x", "none")
+	}
+	return append(args, tc.Archive, "-lkernel32")
+}
