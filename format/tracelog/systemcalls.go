@@ -8,7 +8,7 @@ import (
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 )
 
-// SystemCalls is a table of the numbers of Linux's system calls. Numbers in a log are those of the kernel, as
+// SystemCalls is a table of the numbers of system calls. Those of Linux in a log are those of the kernel, as
 // /proc/PID/syscall has them: an emulator makes the calls of the machine that it runs on, whatever the program is for.
 type SystemCalls uint32
 
@@ -17,6 +17,7 @@ const (
 	CallsOlder   SystemCalls = wire.CallsOlder   // not stated: that of x86-64
 	CallsX86_64  SystemCalls = wire.CallsX86_64  // arch/x86/entry/syscalls/syscall_64.tbl
 	CallsGeneric SystemCalls = wire.CallsGeneric // include/uapi/asm-generic/unistd.h: AArch64 and newer machines
+	CallsWindows SystemCalls = wire.CallsWindows // wire.WindowsCalls
 	CallsUnknown SystemCalls = wire.CallsUnknown
 )
 
@@ -32,6 +33,11 @@ func (t SystemCalls) Name(number int) string {
 	}
 	var old, added []string
 	switch t {
+	case CallsWindows:
+		if names := callNames().windows; number < len(names) {
+			return names[number]
+		}
+		return "a system call"
 	case CallsOlder, CallsX86_64:
 		old, added = callNames().x86_64, callNames().added
 	case CallsGeneric:
@@ -47,7 +53,8 @@ func (t SystemCalls) Name(number int) string {
 	return fmt.Sprintf("system call %d", number)
 }
 
-var callNames = sync.OnceValue(func() (n struct{ x86_64, generic, added []string }) {
+var callNames = sync.OnceValue(func() (n struct{ x86_64, generic, added, windows []string }) {
+	n.windows = strings.Fields(wire.WindowsCalls)
 	n.x86_64, n.generic, n.added = strings.Fields(namesX86_64), strings.Fields(namesGeneric), strings.Fields(namesAdded)
 	return n
 })

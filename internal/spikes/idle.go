@@ -33,8 +33,10 @@ const (
 // for a client that has connected. In sleeps they wait for nothing.
 var (
 	forWork = setOf("poll", "ppoll", "select", "pselect6", "pause", "accept", "accept4", "wait4", "waitid", "rt_sigtimedwait", "rt_sigsuspend",
-		"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter")
-	sleeps    = setOf("nanosleep", "clock_nanosleep")
+		"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter",
+		"NtUserGetMessage", "NtUserWaitMessage", "NtUserMsgWaitForMultipleObjectsEx", "NtRemoveIoCompletion", "NtRemoveIoCompletionEx",
+		"NtWaitForWorkViaWorkerFactory", "NtReplyWaitReceivePort", "NtReplyWaitReceivePortEx")
+	sleeps    = setOf("nanosleep", "clock_nanosleep", "NtDelayExecution")
 	forClient = setOf("read", "readv", "recvfrom", "recvmsg", "recvmmsg")
 )
 

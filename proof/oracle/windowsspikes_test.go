@@ -24,6 +24,7 @@ func TestWindowsSpikes(t *testing.T) {
 	shorttest.Proof(t)
 	w := newWindows(t)
 	t.Run("stalls", w.stalls)
+	t.Run("why", w.why)
 	t.Run("steps", func(t *testing.T) { w.steps(t, "spike") })
 	t.Run("plugins", w.plugins)
 	t.Run("last", w.last)

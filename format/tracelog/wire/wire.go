@@ -354,10 +354,24 @@ const (
 	CallsOlder   = 0 // not stated, by older runtimes: they were read as those of x86-64
 	CallsX86_64  = 1
 	CallsGeneric = 2 // asm-generic/unistd.h, which AArch64 and newer machines have
+	CallsWindows = 3 // places in WindowsCalls
 	CallsUnknown = 7
 	// CallFault stands for a system call: the thread waited outside of all, for memory.
 	CallFault = 0xfffffffe
 )
+
+// WindowsCalls are the system calls of Windows in which threads wait, by the names of the functions that make them: their own
+// numbers are others in each release. A number beyond them is another call.
+const WindowsCalls = "NtDelayExecution NtWaitForSingleObject NtWaitForMultipleObjects NtWaitForAlertByThreadId NtWaitForKeyedEvent " +
+	"NtSignalAndWaitForSingleObject NtReadFile NtReadFileScatter NtWriteFile NtWriteFileGather NtFlushBuffersFile NtFlushBuffersFileEx " +
+	"NtDeviceIoControlFile NtFsControlFile NtLockFile NtCreateFile NtOpenFile NtClose NtDeleteFile NtQueryDirectoryFile " +
+	"NtQueryDirectoryFileEx NtQueryAttributesFile NtQueryFullAttributesFile NtQueryInformationFile NtSetInformationFile " +
+	"NtRemoveIoCompletion NtRemoveIoCompletionEx NtWaitForWorkViaWorkerFactory NtUserGetMessage NtUserMsgWaitForMultipleObjectsEx " +
+	"NtUserWaitMessage NtUserPeekMessage NtUserMessageCall NtAlpcSendWaitReceivePort NtRequestWaitReplyPort NtReplyWaitReceivePort " +
+	"NtReplyWaitReceivePortEx NtGdiDdDDIWaitForVerticalBlankEvent NtGdiDdDDIPresent NtGdiDdDDISubmitCommand " +
+	"NtGdiDdDDIWaitForSynchronizationObjectFromCpu NtAllocateVirtualMemory NtFreeVirtualMemory NtProtectVirtualMemory " +
+	"NtMapViewOfSection NtUnmapViewOfSection NtYieldExecution NtSuspendThread NtCreateUserProcess NtTerminateProcess " +
+	"NtTerminateThread NtWaitForDebugEvent NtQueryVirtualMemory NtFlushVirtualMemory NtOpenKey NtOpenKeyEx NtQueryValueKey NtSetValueKey"
 
 // Chunks.
 const (

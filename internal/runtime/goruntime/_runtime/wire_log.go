@@ -9,6 +9,7 @@ const (
 	cairnLogCallsOlder          = 0
 	cairnLogCallsShift          = 4
 	cairnLogCallsUnknown        = 7
+	cairnLogCallsWindows        = 3
 	cairnLogCallsX86_64         = 1
 	cairnLogChecksumOffset      = 56
 	cairnLogChunkBeforeOffset   = 56
@@ -195,4 +196,5 @@ const (
 	cairnLogWaitThread          = 64
 	cairnLogWaitUnknown         = 32
 	cairnLogWaitUnwound         = 256
+	cairnLogWindowsCalls        = "NtDelayExecution NtWaitForSingleObject NtWaitForMultipleObjects NtWaitForAlertByThreadId NtWaitForKeyedEvent NtSignalAndWaitForSingleObject NtReadFile NtReadFileScatter NtWriteFile NtWriteFileGather NtFlushBuffersFile NtFlushBuffersFileEx NtDeviceIoControlFile NtFsControlFile NtLockFile NtCreateFile NtOpenFile NtClose NtDeleteFile NtQueryDirectoryFile NtQueryDirectoryFileEx NtQueryAttributesFile NtQueryFullAttributesFile NtQueryInformationFile NtSetInformationFile NtRemoveIoCompletion NtRemoveIoCompletionEx NtWaitForWorkViaWorkerFactory NtUserGetMessage NtUserMsgWaitForMultipleObjectsEx NtUserWaitMessage NtUserPeekMessage NtUserMessageCall NtAlpcSendWaitReceivePort NtRequestWaitReplyPort NtReplyWaitReceivePort NtReplyWaitReceivePortEx NtGdiDdDDIWaitForVerticalBlankEvent NtGdiDdDDIPresent NtGdiDdDDISubmitCommand NtGdiDdDDIWaitForSynchronizationObjectFromCpu NtAllocateVirtualMemory NtFreeVirtualMemory NtProtectVirtualMemory NtMapViewOfSection NtUnmapViewOfSection NtYieldExecution NtSuspendThread NtCreateUserProcess NtTerminateProcess NtTerminateThread NtWaitForDebugEvent NtQueryVirtualMemory NtFlushVirtualMemory NtOpenKey NtOpenKeyEx NtQueryValueKey NtSetValueKey"
 )

@@ -2,23 +2,6 @@
  * [e - t1, e - t0]. The first of a chain of calls to cross its threshold is the peak, and opens an episode; callers that
  * cross later are its parents. */
 
-/* thread_of returns the state of this thread, 0 if there is no memory. */
-static struct thread *thread_of(struct process *p) {
-  struct thread *t = TlsGetValue(p->tls);
-  if (t) return t;
-  t = VirtualAlloc(0, sizeof *t, MEM_RESERVE | MEM_COMMIT, READWRITE);
-  if (!t) return 0;
-  t->tid = GetCurrentThreadId();
-  t->stack_base[t->stacks++] = (u8 *)stack_base();
-  hold_thread(&t->handle);
-  t->older = load(&p->newest);
-  while (!__atomic_compare_exchange_n(&p->newest, &t->older, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  add(&p->threads, 1);
-  TlsSetValue(p->tls, t);
-  return t;
-}
-
 /* stack_of returns the number of the stack that the thread is on, 0 for its own: fibers have others. */
 static u32 stack_of(struct thread *t) {
   u8 *base = (u8 *)stack_base();
@@ -71,11 +54,14 @@ static void open_episode(struct process *p, struct thread *t, const struct slow_
   f[8] = n | below << 16 | (u64)(s->found - from) << 32;
   f[9] = 0;
   int written = write_episode(p, t, f, LOG_EPISODE_SIZE + (n + below) * LOG_ENTRY_SIZE);
+  t->reported = ran(c);
+  if (written) write_why(p, t, number, c);
   t->open[t->opened++ % OPEN] = (struct open_episode){number, c->sp, c->t0, c->stack, (u32)written};
 }
 
 /* parent_of adds the call as a parent to the episodes found in its callees, and reports whether there is one. */
 static int parent_of(struct process *p, struct thread *t, const struct slow_call *c, u32 left) {
+  u64 last = 0;
   int any = 0;
   for (u32 i = (u32)less(t->opened, OPEN); i < t->opened; i++) {
     const struct open_episode *o = &t->open[i % OPEN];
@@ -83,10 +69,13 @@ static int parent_of(struct process *p, struct thread *t, const struct slow_call
     any = 1;
     if (!o->written) continue;
     u64 *f = t->record;
+    last = o->number;
     f[1] = o->number, f[2] = c->e, f[3] = ran(c), f[4] = c->e - c->t0, f[5] = c->site, f[6] = p->threshold;
     f[7] = left | c->stack << LOG_STACK_SHIFT | (u64)(u32)c->sp << 32;
     write_record(p, LOG_TYPE_PARENT, t->tid, f, LOG_PARENT_SIZE, c->e);
   }
+  if (last && less(ran(c), t->reported) >= p->threshold) write_why(p, t, last, c); /* without the reported callee it is still too long */
+  if (any) t->reported = ran(c);
   return any;
 }
 
@@ -103,6 +92,7 @@ static void evaluate(struct process *p, struct thread *t, struct slow_call now, 
   *c = now;
   c->stack = stack_of(t);
   add(&p->slow, 1);
+  open_ended(p, c);
   if (p->off || c->e - c->t0 < p->threshold) return;
   if (ran(c) < p->threshold) {
     add(&p->borderline, 1);
@@ -133,8 +123,8 @@ static void left(struct process *p, struct thread *t, u64 sp) {
   for (u32 i = 0; i < n; i++) {
     struct entry *x = &s->entry[i];
     if (x->flags & LOG_ENTRY_NO_STAMP) continue;
-    if (x->hi > p->low * 1000ull) evaluate(p, t, (struct slow_call){x->pc, s->sp[i], s->t0[i], s->t1[i], e, 0, LOG_ENTRY_LEFT, 0, 0}, s, i);
     store(slot(p, s->sp[i]), 0);
+    if (x->hi > p->low * 1000ull) evaluate(p, t, (struct slow_call){x->pc, s->sp[i], s->t0[i], s->t1[i], e, 0, LOG_ENTRY_LEFT, 0, 0}, s, i);
   }
   s->n = 0;
 }
@@ -144,8 +134,10 @@ static void left(struct process *p, struct thread *t, u64 sp) {
 static u64 log_moment(struct process *p) { return now(p); }
 static void module_goes(struct process *p, struct module *m) {}
 static void module_again(struct process *p, u32 number) {}
-static int start_mode(struct process *p) { return 1; }
-static void begin_thread(void) {}
+static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes) { note_calls(p, base, path, bytes); }
+static int start_mode(struct process *p) { return start_watch(p); }
+static void begin_thread(void) { watch_thread(state); }
+static void end_mode(struct process *p) { open_last(p); }
 static int first_call(struct context *c, u64 at) { return 0; }
 
 /* free_threads frees the states of threads that have ended, but for the newest. Until then code that runs behind the end of
@@ -166,7 +158,10 @@ static void free_threads(struct process *p) {
 
 /* write_mode is called by the clock's thread at each tick, and at the end. */
 static void write_mode(struct process *p, int final) {
-  if (!final && p->ticks % 128 == 0) free_threads(p);
+  if (final) return;
+  if (!p->watch->own) unwatch_own(p->watch);
+  watch_tick(p, now(p));
+  if (p->ticks % 128 == 0) free_threads(p);
 }
 
 /* note_exception notes what may leave calls, and names that threads are given. */
@@ -211,6 +206,7 @@ static void of_slow(struct process *p, const struct registers *r) {
     return;
   }
   get_context(r, &t->context);
+  store(slot(p, c.sp), 0); /* the stamps that remain are of calls that go on, or were short */
   evaluate(p, t, c, 0, 0);
   end(t);
 }

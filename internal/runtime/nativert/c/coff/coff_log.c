@@ -139,6 +139,7 @@ static u64 preferred(const u16 *path) {
 static u64 log_moment(struct process *p);
 static void module_goes(struct process *p, struct module *m);
 static void module_again(struct process *p, u32 number);
+static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes);
 
 static void write_module(struct process *p, struct module *m, u32 flags) {
   enum { ROOM = 3 * MAX_DIR };
@@ -192,6 +193,7 @@ static struct module *place_of(struct process *p, u8 *base, const u16 *path, u32
 
 /* add_module notes a module. The loader calls it, before code of the module runs. */
 static void add_module(struct process *p, u8 *base, const u16 *path, u32 bytes) {
+  module_comes(p, base, path, bytes);
   if (!take(p)) return;
   u32 n = bytes < sizeof p->module->path - 2 ? bytes : sizeof p->module->path - 2;
   struct module *m = place_of(p, base, path, n);
@@ -259,7 +261,7 @@ static void write_header(struct process *p, u8 *h) {
   *(u32 *)(h + LOG_PID_OFFSET) = p->pid;
   *(u64 *)(h + LOG_REALTIME_OFFSET) = p->real;
   *(u64 *)(h + LOG_MONOTONIC_OFFSET) = p->mono;
-  *(u32 *)(h + LOG_FLAGS_OFFSET) = LOG_CALLS_UNKNOWN << LOG_CALLS_SHIFT;
+  *(u32 *)(h + LOG_FLAGS_OFFSET) = LOG_CALLS_WINDOWS << LOG_CALLS_SHIFT;
   *(u32 *)(h + LOG_MODE_OFFSET) = CAIRN_MODE;
   *(u32 *)(h + LOG_CHECKSUM_OFFSET) = sum_of(h, LOG_CHECKSUM_OFFSET);
 }

@@ -50,21 +50,35 @@ static void set_times(struct stack *s, u32 i, u64 e) {
   x->lo = less(e, s->t1[i]), x->hi = less(e, s->t0[i]);
 }
 
-/* walk fills s with the stack of a context, which it changes. */
-static void walk(struct process *p, struct context *c, u64 e, struct stack *s) {
-  u64 low = stack_limit(), high = stack_base(), begin;
+/* move_registers makes the registers of a context that point into a stack point into its copy, which is delta behind it. */
+static void move_registers(struct context *c, u64 low, u64 high, u64 delta) {
+  u64 *registers = &c->rax; /* in the order of their numbers */
+  for (u32 i = 3; delta && i < 16; i++)
+    if (registers[i] - low < high - low) registers[i] += delta;
+}
+
+/* walk_copy fills s with the stack of a context, which it changes, from a copy of the stack that is delta behind it. */
+static void walk_copy(struct process *p, struct context *c, u64 e, struct stack *s, u64 low, u64 high, u64 delta) {
+  u64 begin;
   s->n = s->found = s->cut = 0;
-  for (u64 pc = c->rip; pc && step(c, low, high, &begin); pc = c->rip) {
+  move_registers(c, low, high, delta);
+  for (u64 pc = c->rip; pc && step(c, low + delta, high + delta, &begin); pc = c->rip) {
     s->found++;
     if (s->n == CHAIN) {
       s->cut = 1;
       return;
     }
     u32 i = s->n++;
-    s->sp[i] = c->rsp - 8;
+    s->sp[i] = c->rsp - 8 - delta;
+    move_registers(c, low, high, delta);
     s->entry[i] = (struct entry){pc, 0, 0, LOG_ENTRY_NO_STAMP, (u32)s->sp[i]};
     if (!begin || !is_stamped((const u8 *)begin) || !entered(p, s->sp[i], e, &s->t0[i], &s->t1[i])) continue;
     s->entry[i].flags = 0;
     set_times(s, i, e);
   }
+}
+
+/* walk fills s with the stack of a context of this thread, which it changes. */
+static void walk(struct process *p, struct context *c, u64 e, struct stack *s) {
+  walk_copy(p, c, e, s, stack_limit(), stack_base(), 0);
 }

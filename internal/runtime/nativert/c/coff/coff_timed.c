@@ -60,6 +60,9 @@ static void print_error(const u16 *what, const u16 *about) {
 #include "coff_trace.c"
 #else
 #include "coff_stack.c"
+#include "coff_watch.c"
+#include "coff_open.c"
+#include "coff_why.c"
 #include "coff_judge.c"
 #endif
 
@@ -192,6 +195,7 @@ static void finish(void) {
   struct process *p = state;
   if (!p || is_dll(__ImageBase)) return;
   p->ended = 1;
+  end_mode(p);
   write_mode(p, 1);
   look(p);
 }

@@ -7,6 +7,9 @@
  *   coff_routine.h  routines that inserted code calls
  *   coff_judge.c    mode spike: calls that seem slow: intervals, thresholds, episodes
  *   coff_stack.c    stacks by unwind tables
+ *   coff_watch.c    what the clock's thread sees of the others: processor time, waits
+ *   coff_open.c     calls that have not ended
+ *   coff_why.c      why a call took long
  *   coff_tree.h     mode stacks: what the trees of calls, which are those of other systems, get from this one
  *   coff_tree.c     where inserted code comes to
  *   coff_trace.c    mode trace: chunks of events
@@ -113,7 +116,7 @@ enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
 enum { GRAIN = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
-enum { TIMED_ABI = 0x57430004 + (CAIRN_MODE << 8) };
+enum { TIMED_ABI = 0x57430005 + (CAIRN_MODE << 8) };
 
 /* A tick: the clock was set between these two times. */
 struct tick {
@@ -139,6 +142,7 @@ struct process {
   u8 off, ended, to_stderr, failed;
   u32 pid, tls, lock, threads;
   struct thread *newest; /* of those that have state in mode spike */
+  struct watch *watch;   /* of mode spike */
   u8 terminates;         /* all other threads have been ended */
   u64 xsave; /* state to save; 0: fxsave */
 
@@ -225,6 +229,7 @@ struct thread {
   u32 tid, busy, named;
   u64 calls;
   u32 opened, stacks;
+  u64 reported; /* ns of the callee that was reported last */
   u8 *stack_base[STACKS]; /* of the stacks it was seen on; the first is its own */
   struct slow_call call[CALLS];   /* ring */
   struct open_episode open[OPEN]; /* ring of opened */
@@ -236,6 +241,8 @@ struct thread {
   char name[MAX_NAME];
   u64 record[(LOG_EPISODE_SIZE + LOG_MAX_ENTRIES * LOG_ENTRY_SIZE) / 8];
 };
+
+#include "coff_watch.h"
 
 static inline u64 less(u64 a, u64 b) { return a > b ? a - b : 0; }
 static inline u64 least(u64 a, u64 b) { return a < b ? a : b; }

@@ -20,6 +20,8 @@ static u64 log_moment(struct process *p) {
 
 static void module_goes(struct process *p, struct module *m) {}
 static void module_again(struct process *p, u32 number) {}
+static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes) {}
+static void end_mode(struct process *p) {}
 static void write_mode(struct process *p, int final) {}
 
 /* ring_chunk returns the oldest chunk that no thread writes to, or another one. */

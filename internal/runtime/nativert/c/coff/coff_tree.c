@@ -29,6 +29,8 @@ static void write_mode(struct process *p, int final) {
   if (!p->off) __cairn_tree_write(p, final);
 }
 
+static void module_comes(struct process *p, u8 *base, const u16 *path, u32 bytes) {}
+static void end_mode(struct process *p) {}
 static i32 note_exception(struct process *p, struct pointers *x) { return 0; }
 
 static void begin_thread(void) {

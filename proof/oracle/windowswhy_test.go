@@ -1,0 +1,99 @@
+//go:build linux && amd64
+
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A lateCall is a call that took too long, or that has not ended, as cairn spikes describes it.
+type lateCall struct {
+	Interval [2]uint64 `json:"interval_ns"`
+	Peak     struct{ Function string }
+	Stack    []struct{ Function string }
+	Why      *struct {
+		CPU  [2]uint64              `json:"cpu_ns"`
+		Call string                 `json:"system_call"`
+		At   *struct{ Line uint64 } `json:"waited_at"`
+	}
+	Open *struct {
+		Call  string `json:"system_call"`
+		Inner []struct{ Function string }
+	}
+}
+
+// waitsOf has the system calls of Linux and of Windows in which threads sleep, and wait for others: those of winpthreads sleep in a wait
+// for events.
+var waitsOf = map[string]string{
+	"clock_nanosleep": "waits", "NtDelayExecution": "waits", "futex": "waits", "NtWaitForSingleObject": "waits",
+	"NtWaitForMultipleObjects": "waits", "NtWaitForAlertByThreadId": "waits",
+}
+
+// lateRows returns why the calls of testdata/windowsspikes/why.cc took too long.
+func lateRows(t *testing.T, logs string, args ...string) map[string]bool {
+	t.Helper()
+	rows := map[string]bool{}
+	for line := range strings.Lines(output(t, command(t, cairn, append([]string{"spikes", "--jsonl", "--top", "0", logs}, args...)...))) {
+		var c lateCall
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		name, _, _ := strings.Cut(c.Peak.Function, "(")
+		switch {
+		case c.Open != nil && name == "hangs":
+			has := func(list []struct{ Function string }, name string) bool {
+				return slices.ContainsFunc(list, func(f struct{ Function string }) bool { return strings.HasPrefix(f.Function, name) })
+			}
+			rows[fmt.Sprintf("%s has not ended, around it: %v, below it: %v, %s", name, has(c.Stack, "around("), has(c.Open.Inner, "pthread_cond_wait"), waitsOf[c.Open.Call])] = true
+		case c.Open != nil || c.Why == nil:
+		case name == "runs" && waitsOf[c.Why.Call] == "" && c.Why.CPU[0] > 0 && 10*c.Why.CPU[1] > c.Interval[0]: // others run as well
+			rows["runs runs"] = true
+		case c.Why.At != nil && 2*c.Why.CPU[0] < c.Interval[0]:
+			rows[fmt.Sprintf("%s %s at line %d", name, waitsOf[c.Why.Call], c.Why.At.Line)] = true
+			fallthrough
+		case 2*c.Why.CPU[0] < c.Interval[0]:
+			rows[name+" "+waitsOf[c.Why.Call]] = true
+		}
+	}
+	return rows
+}
+
+// whyRows are those of the program.
+var whyRows = []string{"sleeps waits at line 22", "runs runs", "locked waits", "hangs has not ended, around it: true, below it: true, waits"}
+
+// why looks at why calls took too long in a program, and in the same program for Linux: also of one that has not ended when the
+// program does. The times of Wine have steps of 10 ms; calls take longer until all is found.
+func (w *windows) why(t *testing.T) {
+	source := filepath.Join("testdata", "windowsspikes", "why.cc")
+	for _, compiler := range [][]string{windowsSpikes[0], windowsSpikes[2], {"g++", "-O2", "-g", "-pthread"}} {
+		dir := t.TempDir()
+		program, logs, run := filepath.Join(dir, "why.exe"), filepath.Join(dir, "logs"), w.run
+		if compiler[0] == "g++" {
+			run = runNative
+		}
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", "spike", "--threshold", "30ms", "--small", "0"}, compiler, []string{"-o", program, source})...))
+		for ms := 60; ; ms *= 3 {
+			answer, _ := run(t, logs, program, strconv.Itoa(ms))
+			checkAnswer(t, answer, "ends\n")
+			rows := lateRows(t, logs, program)
+			missing := slices.DeleteFunc(slices.Clone(whyRows), func(row string) bool { return rows[row] })
+			if ms > 1000 && len(missing) > 0 {
+				t.Errorf("%s: no %q in %q", strings.Join(compiler, " "), missing, slices.Sorted(maps.Keys(rows)))
+			}
+			if ms > 1000 || len(missing) == 0 {
+				break
+			}
+			if err := os.RemoveAll(logs); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
