@@ -25,8 +25,11 @@ func (f *File) Lines() (*LineTable, error) { return f.lines() }
 // withLines returns the file that has line tables: f, or its separate debug file, which the
 // caller closes.
 func (f *File) withLines() (*File, error) {
-	if f.pdb != "" {
+	switch {
+	case f.pdb != "":
 		return f, nil
+	case f.damage != nil:
+		return nil, fmt.Errorf("%w; %s: %w", f.damage, f.path, ErrNoDebug)
 	}
 	if s := f.elf.Section(".debug_line"); s == nil || s.FileSize == 0 || s.Type == elf.SHT_NOBITS {
 		return f.openDebug()

@@ -22,6 +22,7 @@ type File struct {
 	debugFile string // the separate debug file set by the caller, "" for any
 	splitFile string // the file with split debug information set by the caller, "" for any
 	pdb       string // the file with names and lines of a program for Windows, "" if there is none
+	damage    error  // of such a file, which is not used then
 
 	ehFrame []ehframe.Row // set by SetEHFrame, else nil
 
@@ -66,9 +67,7 @@ func newFile(path, arch string, f *os.File) (*File, error) {
 	if file.elf, err = readAnyModule(f, file.size, arch); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := file.findPDB(); err != nil {
-		return nil, err
-	}
+	file.findPDB()
 	file.lines = sync.OnceValues(file.loadLines)
 	file.scopes = sync.OnceValues(file.loadScopes)
 	return file, nil

@@ -49,7 +49,10 @@ func (f *File) functionMap(id prof.BuildID) (*prof.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(funcs) == 0 {
+	switch {
+	case len(funcs) == 0 && f.damage != nil:
+		return nil, fmt.Errorf("%w; %s: %w", f.damage, f.path, ErrNoFunctions)
+	case len(funcs) == 0:
 		return nil, fmt.Errorf("%s: %w", f.path, ErrNoFunctions)
 	}
 	if len(funcs) > maxFunctions {

@@ -19,10 +19,10 @@ import (
 
 // findPDB looks for the file of debug information of a program that has no symbols itself: beside the program, under the name
 // that the linker wrote into it or that of the program, then at the linker's path, unless that is on another machine. It adds the
-// functions that are in it.
-func (f *File) findPDB() error {
+// functions that are in it. A file that is damaged is not used, whichever program's it is; damage says what is wrong.
+func (f *File) findPDB() {
 	if f.elf.pdb == "" || f.elf.Section(".symtab") != nil || f.elf.Section(".debug_info") != nil {
-		return nil
+		return
 	}
 	written := strings.ReplaceAll(f.elf.pdb, `\`, "/")
 	dir, name := filepath.Dir(f.path), filepath.Base(f.path)
@@ -40,20 +40,22 @@ func (f *File) findPDB() error {
 			}
 			return f.addPDB(p)
 		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if found {
-			f.pdb = path
-			return nil
+		switch {
+		case err != nil && f.damage == nil:
+			f.damage = fmt.Errorf("%s is damaged, and not used: %w", path, err)
+		case err == nil && found:
+			f.pdb, f.damage = path, nil
+			return
 		}
 	}
-	return nil
 }
+
+// DamagedPDB returns what is wrong with the file that would have the functions of a program for Windows, nil if it is not damaged.
+func (f *File) DamagedPDB() error { return f.damage }
 
 // MissingPDB returns the name of the file that has the functions of a program for Windows, if it was not found.
 func (f *File) MissingPDB() string {
-	if f.pdb != "" || f.elf.pdb == "" || f.elf.Section(".symtab") != nil {
+	if f.pdb != "" || f.damage != nil || f.elf.pdb == "" || f.elf.Section(".symtab") != nil {
 		return ""
 	}
 	return filepath.Base(strings.ReplaceAll(f.elf.pdb, `\`, "/"))
@@ -150,7 +152,7 @@ func (f *File) pdbTable(b *builder) (*LineTable, error) {
 	}
 	err := withPDB(f.pdb, func(p *pdb.File) error { return p.Lines(add) })
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.pdb, err)
+		return nil, fmt.Errorf("%s is damaged: %w; %w", f.pdb, err, ErrNoDebug)
 	}
 	return b.finish(), nil
 }

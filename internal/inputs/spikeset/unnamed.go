@@ -23,7 +23,9 @@ func (n *Names) unnamed(m *namedModule, offset, addr uint64) string {
 	if !m.told {
 		m.told = true
 		m.readFrames()
-		if pdb := m.file.MissingPDB(); pdb != "" {
+		if damage := m.file.DamagedPDB(); damage != nil {
+			verb.Note(n.streams, "%s: its functions have no names: %v", m.path, damage)
+		} else if pdb := m.file.MissingPDB(); pdb != "" {
 			verb.Note(n.streams, "%s: its functions have no names without %s: put that beside it", m.path, pdb)
 		} else if _, _, _, whole, err := m.file.Section(".symtab"); err == nil && !whole {
 			verb.Note(n.streams, "%s is stripped: functions that it does not export have no names; its debug file has them, "+
