@@ -24,6 +24,7 @@ type Binary struct {
 
 	segments  []objfile.Segment
 	texts     []text
+	stubs     []span // sections of stubs that have names
 	functions []Function
 	ranges    []Range // ascending by Lo
 
@@ -67,8 +68,11 @@ func newBinary(s *Set, p *objfile.Program, arch Arch) *Binary {
 		b.probeStarts = probeStarts(p.Symbols)
 	}
 	for _, section := range p.Code {
-		// Stubs of the dynamic linker do not belong to functions.
-		if section.Name != ".plt" {
+		// Stubs of the dynamic linker do not belong to functions, unless they have names.
+		if p.Stubs && objfile.IsStubs(section.Name) {
+			b.stubs = append(b.stubs, span{lo: section.Addr, hi: section.Addr + uint64(len(section.Data))})
+		}
+		if p.Stubs || section.Name != ".plt" {
 			b.disassemble(s, section, names[section.Index])
 		}
 	}
@@ -199,6 +203,11 @@ func (b *Binary) From(addr uint64) Ref {
 		}
 	}
 	return b.End
+}
+
+// InStub reports whether an address is in a stub that has a name.
+func (b *Binary) InStub(addr uint64) bool {
+	return slices.ContainsFunc(b.stubs, func(s span) bool { return s.has(addr) })
 }
 
 // Segments returns the loaded parts of the binary.

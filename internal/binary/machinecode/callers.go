@@ -145,5 +145,8 @@ func (c *Callers) Called(call Ref) []FunctionOf {
 	if !ok {
 		return nil
 	}
+	if addr, _ := c.set.Target(call); first.Binary.InStub(addr) {
+		return nil // it leads to another module
+	}
 	return reached(first, c.tails)
 }

@@ -117,7 +117,7 @@ func (s *Set) marksOf(row *ehframe.Row) *bitset {
 	switch {
 	case row.CFA == ehframe.CFAFrame && row.Offset == saved, row.CFA == ehframe.CFAAtFrame:
 		return &s.framed
-	case row.CFA == ehframe.CFAStack:
+	case row.CFA == ehframe.CFAStack, row.CFA == ehframe.CFAPLT:
 		return &s.frameless
 	}
 	return nil

@@ -22,6 +22,7 @@ type Program struct {
 	Segments []Segment
 	Code     []CodeSection // ascending by address
 	Symbols  []TableSymbol // of .symtab, ascending by address, then in the order of the table
+	Stubs    bool          // Symbols has those of stubs, see AddStubs
 	Ranges   []ScopeRange  // of functions, from debug information; may be empty
 	Probes   []byte        // .pseudo_probe
 	Probed   []byte        // .pseudo_probe_desc

@@ -8,9 +8,12 @@ import (
 
 	"github.com/cairnprof/cairn/internal/binary/machinecode"
 	"github.com/cairnprof/cairn/internal/binary/objfile"
+	"github.com/cairnprof/cairn/internal/logfile"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/samples/profgen"
+	"github.com/cairnprof/cairn/internal/samples/samplefile"
 	"github.com/cairnprof/cairn/internal/samples/unwind"
+	"github.com/cairnprof/cairn/sample"
 )
 
 // binaries are the programs that ran, with the data that identifies locations in them.
@@ -33,6 +36,7 @@ func (r run) readBinaries() (*binaries, error) {
 		return nil, err
 	}
 	var stripped []strippedFile
+	stubs := r.namesStubs()
 	for _, f := range open {
 		f.SetEHFrame(r.Tables.ofFile(f.Path()))
 		read, bySymbols := f.Program, !r.Product.forCompilers()
@@ -49,6 +53,9 @@ func (r run) readBinaries() (*binaries, error) {
 				return nil, err
 			}
 			stripped = append(stripped, left)
+		}
+		if stubs {
+			f.AddStubs(p)
 		}
 		b.programs = append(b.programs, p)
 		if bySymbols && r.Detail == profgen.Functions {
@@ -76,6 +83,29 @@ func (r run) readBinaries() (*binaries, error) {
 		return b, b.readScopes(open)
 	}
 	return b, nil
+}
+
+// namesStubs reports whether stubs of the dynamic linker are functions: on stacks without branches, which show the way
+// through them.
+func (r run) namesStubs() bool {
+	if r.Product != Stacks || r.Detail != profgen.Functions {
+		return false
+	}
+	if r.Kept != nil {
+		return r.Kept.Info().Kind == sample.Stacks
+	}
+	paths, err := samplefile.Expand(r.Samples)
+	if err != nil || slices.Contains(paths, logfile.Stdin) {
+		return false
+	}
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		in, err := samplefile.Open(path, nil)
+		if err != nil {
+			return true // which is reported later
+		}
+		defer in.Close()
+		return in.Info().Kind != sample.Stacks
+	})
 }
 
 // strippedFile is a stripped binary, and the functions that have a name in it and those that have none.

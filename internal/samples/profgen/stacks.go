@@ -198,7 +198,7 @@ func (b *stackBuilder) add(m *unwind.Moment) {
 
 // part adds the frames [start, end) of a moment, whose innermost function is at leaf.
 func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.Ref) {
-	outside := leaf == machinecode.External || leaf == machinecode.Missing
+	outside := leaf == machinecode.External || leaf == machinecode.Missing || b.inStub(leaf)
 	last := tailcall.Frame{At: leaf}
 	if outside && end > start {
 		// For the binaries, the code that ran is the function that called the other binary.
@@ -219,6 +219,12 @@ func (b *stackBuilder) part(m *unwind.Moment, start, end int, leaf machinecode.R
 	if outside {
 		b.frames = append(b.frames, tailcall.Frame{At: leaf})
 	}
+}
+
+// inStub reports whether an instruction is in a stub through which another module is called.
+func (b *stackBuilder) inStub(r ref) bool {
+	in := b.code.Binary(r)
+	return in != nil && in.InStub(b.code.Address(r))
 }
 
 func (b *stackBuilder) restore(c *unwind.Context, leaf machinecode.Ref) []tailcall.Frame {

@@ -225,10 +225,10 @@ func (g *Graph) function(r ref) function {
 	return g.at(b, g.code.Address(r))
 }
 
-// at returns the function that contains an address of a binary.
+// at returns the function that contains an address of a binary. Stubs that lead to another module are none.
 func (g *Graph) at(b *machinecode.Binary, addr uint64) function {
 	rng := b.RangeAt(addr)
-	if rng == nil {
+	if rng == nil || b.InStub(addr) {
 		return none
 	}
 	return g.of(slices.Index(g.code.Binaries(), b), rng)

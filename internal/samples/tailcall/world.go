@@ -308,8 +308,8 @@ func (w *world) readPointers() {
 
 // entered returns the function that starts at an address of a binary.
 func (g *Graph) entered(binary int, addr uint64) function {
-	if r := g.code.Binaries()[binary].RangeFrom(addr); r != nil {
-		return g.of(binary, r)
+	if b := g.code.Binaries()[binary]; b.RangeFrom(addr) != nil && !b.InStub(addr) {
+		return g.of(binary, b.RangeFrom(addr))
 	}
 	return none
 }
