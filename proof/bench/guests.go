@@ -148,17 +148,17 @@ type guestTree struct {
 	cf  string
 }
 
-// tree copies the guest's tree and builds the program in it.
-func (g *guest) tree(ctx context.Context, b *bench, from, name, cc, cflags, ldflags string) (*guestTree, error) {
-	t := &guestTree{g: g, b: b, dir: filepath.Join(b.out, "guests", g.name+"-"+name), cc: cc, cf: cflags}
+// copied copies the guest's tree and builds the program in it.
+func (s *startupGuest) copied(ctx context.Context, name, cc, cflags, ldflags string) (*guestTree, error) {
+	t := &guestTree{g: s.g, b: s.b, dir: filepath.Join(s.b.out, "guests", s.g.name+"-"+name), cc: cc, cf: cflags}
 	if err := os.RemoveAll(t.dir); err != nil {
 		return nil, err
 	}
-	if _, err := output(ctx, "", "cp", "-a", from, t.dir); err != nil {
+	if _, err := output(ctx, "", "cp", "-a", s.tree, t.dir); err != nil {
 		return nil, err
 	}
-	if _, err := output(ctx, t.dir, g.make(cc, cflags, ldflags)...); err != nil {
-		return nil, fmt.Errorf("building %s (%s): %w", g.name, name, err)
+	if _, err := output(ctx, t.dir, s.g.make(cc, cflags, ldflags)...); err != nil {
+		return nil, fmt.Errorf("building %s (%s): %w", s.g.name, name, err)
 	}
 	return t, nil
 }

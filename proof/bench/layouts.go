@@ -82,7 +82,7 @@ func (s *startupGuest) use(ctx context.Context, t training) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := s.g.tree(ctx, s.b, s.tree, "use", s.b.cairn+" cc --use "+profile+" "+startupCC, startupCFlags, startupLink)
+	tree, err := s.copied(ctx, "use", s.b.cairn+" cc --use "+profile+" "+startupCC, startupCFlags, startupLink)
 	if err != nil {
 		return nil, err
 	}

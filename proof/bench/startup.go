@@ -209,21 +209,21 @@ func (s *startupGuest) build(ctx context.Context) (err error) {
 	if s.tree, err = s.g.fetch(ctx, s.b); err != nil {
 		return err
 	}
-	if s.plain, err = s.g.tree(ctx, s.b, s.tree, "plain", startupCC, startupCFlags, startupLink); err != nil {
+	if s.plain, err = s.copied(ctx, "plain", startupCC, startupCFlags, startupLink); err != nil {
 		return err
 	}
 	if s.base, err = s.plain.keep(ctx, "default"); err != nil {
 		return err
 	}
 	temporal := startupCFlags + " -fprofile-generate -mllvm -pgo-temporal-instrumentation"
-	llvm, err := s.g.tree(ctx, s.b, s.tree, "llvm", startupCC, temporal, startupLink+" -fprofile-generate")
+	llvm, err := s.copied(ctx, "llvm", startupCC, temporal, startupLink+" -fprofile-generate")
 	if err != nil {
 		return err
 	}
 	if s.llvm, err = llvm.keep(ctx, "llvm"); err != nil {
 		return err
 	}
-	ours, err := s.g.tree(ctx, s.b, s.tree, "cairn", s.b.cairn+" cc --mode block+order --default-dir none "+startupCC, startupCFlags, startupLink)
+	ours, err := s.copied(ctx, "cairn", s.b.cairn+" cc --mode block+order --default-dir none "+startupCC, startupCFlags, startupLink)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (c *corpus) guest(ctx context.Context, g *guest) []row {
 			continue
 		}
 		began := time.Now()
-		if err := c.try(ctx, g, &r, v, dir, want); err != nil {
+		if err := (&trial{c, g, &r, v, dir}).run(ctx, want); err != nil {
 			r.Why, r.Bad = err.Error(), true
 		}
 		r.Size[0] = size
@@ -169,10 +169,24 @@ func (c *corpus) tree(ctx context.Context, g *guest, dir string) error {
 	return nil
 }
 
-// try builds one case and runs the tests.
-func (c *corpus) try(ctx context.Context, g *guest, r *row, v variant, dir string, want []byte) error {
-	// Not the name of the case: paths in programs are to be of one length.
-	tree, raws := filepath.Join(dir, "probe"), filepath.Join(dir, "raws")
+// trial is a build of a guest by cairn, and a run of its tests.
+type trial struct {
+	corpus  *corpus
+	guest   *guest
+	row     *row
+	variant variant
+	dir     string
+}
+
+// tree is where it is built: not by the name of the case, as paths in programs are to be of one length.
+func (t *trial) tree() string { return filepath.Join(t.dir, "probe") }
+
+// raws is where its tests record.
+func (t *trial) raws() string { return filepath.Join(t.dir, "raws") }
+
+// run builds one case and runs the tests.
+func (t *trial) run(ctx context.Context, want []byte) error {
+	c, g, r, v, dir, tree, raws := t.corpus, t.guest, t.row, t.variant, t.dir, t.tree(), t.raws()
 	for _, old := range []string{tree, raws} {
 		if err := os.RemoveAll(old); err != nil {
 			return err
@@ -193,7 +207,7 @@ func (c *corpus) try(ctx context.Context, g *guest, r *row, v variant, dir strin
 	if v.ccache {
 		env = append(env, "PATH=/usr/lib/ccache:"+os.Getenv("PATH"), "CCACHE_DIR="+filepath.Join(c.out, "ccache"))
 	}
-	if err := c.buildTree(ctx, g, r, tree, flags, env); err != nil {
+	if err := t.build(ctx, flags, env); err != nil {
 		return err
 	}
 	r.Size[1] = g.stripped(ctx, tree)
@@ -214,15 +228,16 @@ func (c *corpus) try(ctx context.Context, g *guest, r *row, v variant, dir strin
 	if v.name != "full" {
 		profile = filepath.Join(dir, "other.mip")
 	}
-	return c.recorded(ctx, g, r, tree, raws, profile)
+	return t.recorded(ctx, profile)
 }
 
-// buildTree has cairn build the tree, and reads its summary.
-func (c *corpus) buildTree(ctx context.Context, g *guest, r *row, tree string, flags, env []string) error {
+// build has cairn build the tree, and reads its summary.
+func (t *trial) build(ctx context.Context, flags, env []string) error {
+	c, r := t.corpus, t.row
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	args := append(append([]string{"build", "--json"}, flags...), "--", "sh", "-ec", g.build)
-	cmd := c.command(ctx, tree, env, c.cairn, args...)
+	args := append(append([]string{"build", "--json"}, flags...), "--", "sh", "-ec", t.guest.build)
+	cmd := c.command(ctx, t.tree(), env, c.cairn, args...)
 	var text, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &talk
 	if err := cmd.Run(); err != nil {
@@ -248,12 +263,13 @@ func logged(raws string) error {
 
 // recorded merges what the tests' runs have left to a profile, and counts the functions
 // that ran.
-func (c *corpus) recorded(ctx context.Context, g *guest, r *row, tree, raws, profile string) error {
+func (t *trial) recorded(ctx context.Context, profile string) error {
+	c, tree := t.corpus, t.tree()
 	args := []string{"merge", "-o", profile}
 	seen := map[string]bool{}
 	scratch := profile + ".map"
 	defer os.Remove(scratch)
-	for _, glob := range g.modulesOf() {
+	for _, glob := range t.guest.modulesOf() {
 		files, err := filepath.Glob(filepath.Join(tree, glob))
 		if err != nil {
 			return err
@@ -266,7 +282,7 @@ func (c *corpus) recorded(ctx context.Context, g *guest, r *row, tree, raws, pro
 			}
 		}
 	}
-	if text, err := c.command(ctx, tree, nil, c.cairn, append(args, raws)...).CombinedOutput(); err != nil {
+	if text, err := c.command(ctx, tree, nil, c.cairn, append(args, t.raws())...).CombinedOutput(); err != nil {
 		return fmt.Errorf("merging: %w: %s", err, end(text))
 	}
 	text, err := c.command(ctx, tree, nil, c.cairn, "covered", "--json", "-p", profile).Output()
@@ -277,7 +293,7 @@ func (c *corpus) recorded(ctx context.Context, g *guest, r *row, tree, raws, pro
 	if err := json.Unmarshal(text, &shown); err != nil {
 		return fmt.Errorf("cairn covered: %w", err)
 	}
-	if r.Ran = len(shown.Functions); r.Ran == 0 {
+	if t.row.Ran = len(shown.Functions); t.row.Ran == 0 {
 		return errors.New("no function ran")
 	}
 	return nil

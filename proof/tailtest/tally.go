@@ -65,11 +65,12 @@ func (t *Tally) compare(got, want *stack, same func(a, b []ref) bool) {
 	}
 	for g, w = g-1, w-1; g >= 0 && w >= 0 && got.frames[g] == want.frames[w]; g, w = g-1, w-1 {
 		exact := same(want.jumps[w], got.jumps[g])
-		t.pair(want.frames[w], want.frames[w+1], want.jumps[w], got.jumps[g], got.rules[g], exact)
+		t.pair(Miss{want.frames[w], want.frames[w+1], got.rules[g]}, want.jumps[w], got.jumps[g], exact)
 	}
 }
 
-func (t *Tally) pair(call, next ref, want, got []ref, rule string, exact bool) {
+// pair counts a call and the next frame, between which got was inserted.
+func (t *Tally) pair(at Miss, want, got []ref, exact bool) {
 	switch {
 	case len(want) == 0 && exact:
 		t.Plain++
@@ -78,7 +79,7 @@ func (t *Tally) pair(call, next ref, want, got []ref, rule string, exact bool) {
 		t.Plain++
 		t.False++
 	default:
-		key := fmt.Sprint(call, want, next)
+		key := fmt.Sprint(at.Call, want, at.Next)
 		before, known := t.distinct[key]
 		t.distinct[key] = exact && (before || !known)
 		t.Missing++
@@ -88,7 +89,7 @@ func (t *Tally) pair(call, next ref, want, got []ref, rule string, exact bool) {
 			if t.Rules == nil {
 				t.Rules = map[string]int{}
 			}
-			t.Rules[rule]++
+			t.Rules[at.Got]++
 			return
 		case len(got) == 0:
 			t.None++
@@ -99,5 +100,5 @@ func (t *Tally) pair(call, next ref, want, got []ref, rule string, exact bool) {
 	if t.Misses == nil {
 		t.Misses = map[Miss]int{}
 	}
-	t.Misses[Miss{call, next, rule}]++
+	t.Misses[at]++
 }

@@ -33,14 +33,26 @@ import (
 type collectFlags struct {
 	listen, tokens, cert, key, logFormat string
 	clientCA, audit                      string
-	maxBody, maxFile, memory             verb.SizeFlag
-	waiting, minFree, logs, maxDebug     verb.SizeFlag
-	maxKept                              verb.SizeFlag
-	maxUnknown, maxPlaces                int
-	rate, share                          float64
-	every, keep                          time.Duration
-	traces, debugBuilds                  int
-	maxCalls                             uint64
+	limitFlags
+	keepFlags
+}
+
+// limitFlags limit what a collector accepts.
+type limitFlags struct {
+	maxBody, maxFile, memory   verb.SizeFlag
+	waiting, minFree, maxDebug verb.SizeFlag
+	maxKept                    verb.SizeFlag
+	maxUnknown, maxPlaces      int
+	rate                       float64 // uploads per second from an address; 0: any
+	maxCalls                   uint64
+}
+
+// keepFlags say what a collector keeps of what it accepted.
+type keepFlags struct {
+	logs                verb.SizeFlag
+	every, keep         time.Duration
+	traces, debugBuilds int
+	share               float64 // of their raw files that senders are asked to send
 }
 
 const collectHelp = `collect listens for uploads of raw files, packs, maps, and logs of modes spike and stacks
@@ -78,7 +90,10 @@ AWS_SESSION_TOKEN, AWS_REGION.`
 
 // Collect returns the command cairn collect.
 func Collect(s *verb.Streams) *cobra.Command {
-	f := collectFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, logs: 64 << 20, maxDebug: 2 << 30, maxUnknown: 10_000, maxPlaces: 1 << 18}
+	f := collectFlags{
+		limitFlags: limitFlags{maxBody: 32 << 20, maxFile: 64 << 20, memory: 512 << 20, waiting: 256 << 20, minFree: 64 << 20, maxDebug: 2 << 30, maxUnknown: 10_000, maxPlaces: 1 << 18},
+		keepFlags:  keepFlags{logs: 64 << 20},
+	}
 	c := &cobra.Command{
 		Use:   "collect {DIR | s3://BUCKET/PREFIX}",
 		Short: "Collect raw files and logs of many machines over HTTP, and serve their profiles",

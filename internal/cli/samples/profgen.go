@@ -16,15 +16,27 @@ import (
 
 // profgenFlags are the flags of cairn profgen.
 type profgenFlags struct {
+	profgenInputs
+	unwindingFlags
+	profgenOutput
+	llvmFlags
+	listFlags
+	profgenStages
+}
+
+// profgenInputs are what profgen reads.
+type profgenInputs struct {
 	perfData, perfScript []string
 	unsymbolized         string
 	binaries             []string
 	blockMap             string    // of the binary
 	blocks               *prof.Map // for --format mip
-	out, format          string
-	names                verb.DisplayFlags
-	stores               verb.StoreFlags
+	merge                bool      // profiles, in place of making one
+	weights              []string
+}
 
+// unwindingFlags say how samples become stacks.
+type unwindingFlags struct {
 	pid           int32
 	infer         string
 	contextDepth  int
@@ -32,18 +44,20 @@ type profgenFlags struct {
 	recursion     int // length of repetitions that contexts are without
 	searchDepth   int
 	ignoreStacks  bool
-	byLines       bool
-	onlyCount     bool
-	explained     bool // print the inferred frames
-	json          bool
 	keepTailJumps bool
-	merge         bool // profiles, in place of making one
-	weights       []string
-	inlines       bool
-	minPercent    float64
-	llvmFlags
-	listFlags
-	profgenStages
+}
+
+// profgenOutput is what profgen writes.
+type profgenOutput struct {
+	out, format string
+	names       verb.DisplayFlags
+	stores      verb.StoreFlags
+	byLines     bool
+	onlyCount   bool
+	explained   bool // print the inferred frames
+	json        bool
+	inlines     bool
+	minPercent  float64
 }
 
 // Profgen returns the command cairn profgen.

@@ -460,7 +460,7 @@ func (s *splitter) prepare(p *splitPlan) {
 	if !ok {
 		text = appendLine(nil, p.text.raw(last))
 	}
-	s.replaced[last] = l.appendCold(slices.Clone(text), p, p.name("l"), e.cold.base, coldPads, e.cold.sites)
+	s.replaced[last] = l.appendCold(slices.Clone(text), p, &e.cold, coldPads)
 }
 
 // appendLine appends a line and its newline if it lacks one.

@@ -307,7 +307,7 @@ func (l *lsda) appendSites(out []byte, sites []siteRange, base, pads string) []b
 
 // appendCold appends the table of the cold part, a copy of the other with its
 // labels renamed.
-func (l *lsda) appendCold(out []byte, p *splitPlan, label, base, pads string, sites []siteRange) []byte {
+func (l *lsda) appendCold(out []byte, p *splitPlan, cold *part, pads string) []byte {
 	t := p.text
 	local := map[string]string{}
 	for i := l.first; i < l.end; i++ {
@@ -316,8 +316,8 @@ func (l *lsda) appendCold(out []byte, p *splitPlan, label, base, pads string, si
 			local[name] = p.name("t") + "_" + fmt.Sprint(len(local))
 		}
 	}
-	out = append(out, "\t.p2align 2\n"+label+":\n"...)
-	if pads != base {
+	out = append(out, "\t.p2align 2\n"+p.name("l")+":\n"...)
+	if pads != cold.base {
 		out = fmt.Appendf(out, "\t.byte 0x1b\n\t.long %s-.\n", pads)
 	} else {
 		out = append(out, "\t.byte 0xff\n"...)
@@ -328,7 +328,7 @@ func (l *lsda) appendCold(out []byte, p *splitPlan, label, base, pads string, si
 		}
 	}
 	copyLines(l.first+1, l.sites)
-	out = l.appendSites(out, sites, base, pads)
+	out = l.appendSites(out, cold.sites, cold.base, pads)
 	copyLines(l.sitesEnd, l.end)
 	return out
 }

@@ -351,26 +351,26 @@ func (aarch64Timing) flightArrive() string {
 	return aarch64Local + aarch64Stack + "\tstr\tw17, [x16, 12]\n"
 }
 
-func (m aarch64Timing) record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string {
-	if kind == wire.EventEnter {
+func (m aarch64Timing) record(t *timer, e traceEvent, b *body, stub *stubText) string {
+	if e.kind == wire.EventEnter {
 		apart := stubText{at: stub.at, unwound: stub.unwound}
-		code := m.recordAt(t, id, kind, keep, &apart)
+		code := m.recordAt(t, e, &apart)
 		stub.code = append(stub.code, t.atEntry(b.frags[0], stub.unwound, string(apart.code))...)
 		return code
 	}
-	return m.recordAt(t, id, kind, keep, stub)
+	return m.recordAt(t, e, stub)
 }
 
-func (m aarch64Timing) recordAt(t *timer, id string, kind int, keep regSet, stub *stubText) string {
+func (m aarch64Timing) recordAt(t *timer, e traceEvent, stub *stubText) string {
 	pushed, unwind := 0, t.unwinding
-	if keep != 0 {
+	if e.keep != 0 {
 		pushed = 16
 	}
-	event := m.event(t, id, kind, pushed, stub)
+	event := m.event(t, e.id, e.kind, pushed, stub)
 	if t.Opts.Depth > 0 {
-		event = m.shallow(t, event, kind, pushed, stub)
+		event = m.shallow(t, event, e.kind, pushed, stub)
 	}
-	if keep == 0 {
+	if e.keep == 0 {
 		return event
 	}
 	return push("x16", "x17", unwind) + event + pop("x16", "x17", unwind)

@@ -103,7 +103,7 @@ func (t *timer) coffTrace(b *body) {
 
 // coffEvent is event for Windows.
 func (t *timer) coffEvent(id string, kind int, tmp string, stub *stubText) string {
-	return ofThread(t.event(id, kind, tmp, 0, stub))
+	return ofThread(t.event(traceEvent{id: id, kind: kind}, tmp, stub))
 }
 
 // coffArrivals inserts code where control may arrive other than from an exit.

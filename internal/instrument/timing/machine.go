@@ -57,7 +57,7 @@ type timing interface {
 	again(t *timer, a arrival, code string) string
 
 	// record returns the code of an event of mode trace; it adds out-of-line code to the stub.
-	record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string
+	record(t *timer, e traceEvent, b *body, stub *stubText) string
 	// stackMark returns the code of an event beside a call that changes the stack.
 	stackMark(t *timer, kind int, stub *stubText) string
 	// leaveMark returns the code of an event beside a call that leaves the stack and does not return.

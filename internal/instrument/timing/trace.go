@@ -58,6 +58,13 @@ const traceDeep = 8
 // such as room for patches.
 const RefuseUnaligned = "the code before it prevents its alignment"
 
+// traceEvent is an event of mode trace.
+type traceEvent struct {
+	id   string // label of the body
+	kind int
+	keep regSet // registers that its code preserves
+}
+
 // traceBody plans the code of one body in mode trace.
 func (t *timer) traceBody(b *body) {
 	start, _ := alignPlace(t.Unit.Src, b.frags[0].Label)
@@ -68,20 +75,20 @@ func (t *timer) traceBody(b *body) {
 	for i, f := range b.frags {
 		stubs[i].at, stubs[i].unwound = stubPlace(t.Unit.Src, f.End)
 	}
-	t.Insert(b.frags[0].Probe, t.on.record(t, id, wire.EventEnter, b, 0, &stubs[0]))
+	t.Insert(b.frags[0].Probe, t.on.record(t, traceEvent{id: id, kind: wire.EventEnter}, b, &stubs[0]))
 	for k := range b.exits {
 		e := &b.exits[k]
 		in := &b.insns[e.insn]
 		stub := &stubs[in.frag]
 		t.unwinding = b.frags[in.frag].Unwind
 		if in.effect.tail && e.cond == "" && changesStack(in.effect.callee) {
-			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, id, kind, b, 0, stub) }, stub))
+			t.Insert(in.at, t.on.tailSwitch(t, in, func(kind int) string { return t.on.record(t, traceEvent{id: id, kind: kind}, b, stub) }, stub))
 		}
 		kind := wire.EventExit
 		if in.effect.tail {
 			kind = wire.EventTailExit
 		}
-		code := t.on.record(t, id, kind, b, e.keep, stub)
+		code := t.on.record(t, traceEvent{id, kind, e.keep}, b, stub)
 		stub.code = append(stub.code, t.insertExit(in.at, e, code)...)
 		if e.cond == "" && leavesStack(in) {
 			t.Insert(in.at, t.leaveCall(in.at, stub))
@@ -102,7 +109,7 @@ func (t *timer) traceBody(b *body) {
 			continue
 		}
 		t.unwinding = b.frags[i].Unwind
-		code := t.on.again(t, a, t.on.record(t, id, wire.EventArrive, b, 0, &stubs[i]))
+		code := t.on.again(t, a, t.on.record(t, traceEvent{id: id, kind: wire.EventArrive}, b, &stubs[i]))
 		if a.changed {
 			t.Insert(a.call, t.on.stackMark(t, wire.EventSuspend, &stubs[i])+t.depth(traceLeaves, a.call))
 			code = t.on.stackMark(t, wire.EventResume, &stubs[i]) + t.depth(traceReturns, a.at) + code

@@ -157,44 +157,44 @@ func flightStamp(live regSet) (reg, code, restore string) {
 	return "%rax", entryCode(0), ""
 }
 
-func (x86Timing) record(t *timer, id string, kind int, b *body, keep regSet, stub *stubText) string {
-	if kind != wire.EventEnter || !b.live.has(regR10) {
-		return t.recordBy(id, kind, "%r10", keep, stub)
+func (x86Timing) record(t *timer, e traceEvent, b *body, stub *stubText) string {
+	if e.kind != wire.EventEnter || !b.live.has(regR10) {
+		return t.recordBy(e, "%r10", stub)
 	}
 	if b.live.has(regRAX) {
-		return t.recordBy(id, kind, "%r10", regR10, stub)
+		e.keep = regR10
+		return t.recordBy(e, "%r10", stub)
 	}
-	return t.recordBy(id, kind, "%rax", keep, stub)
+	return t.recordBy(e, "%rax", stub)
 }
 
-// recordBy returns code that records an event of kind with tmp and r11, and preserves those that are in kept.
-// It changes the flags.
-func (t *timer) recordBy(id string, kind int, tmp string, kept regSet, stub *stubText) string {
+// recordBy returns code that records an event with tmp and r11. It changes the flags.
+func (t *timer) recordBy(e traceEvent, tmp string, stub *stubText) string {
 	save, restore := "", ""
-	if kept.has(regR10) {
+	if e.keep.has(regR10) {
 		save += "\tmovq\t%r10, -8(%rsp)\n"
 		restore += "\tmovq\t-8(%rsp), %r10\n"
 	}
-	if kept.has(regR11) {
+	if e.keep.has(regR11) {
 		save += "\tmovq\t%r11, -16(%rsp)\n"
 		restore += "\tmovq\t-16(%rsp), %r11\n"
 	}
-	event := t.event(id, kind, tmp, kept, stub)
+	event := t.event(e, tmp, stub)
 	if t.Opts.Depth > 0 {
-		event = t.shallow(event, kind, tmp, kept, stub)
+		event = t.shallow(event, e, tmp, stub)
 	}
 	return save + event + restore
 }
 
 // shallow returns code for an event that is recorded only in calls up to a depth: if the stack pointer is not
 // below that of the deepest of them.
-func (t *timer) shallow(event string, kind int, tmp string, kept regSet, stub *stubText) string {
+func (t *timer) shallow(event string, e traceEvent, tmp string, stub *stubText) string {
 	routine := traceUpper
-	if kind == wire.EventEnter {
+	if e.kind == wire.EventEnter {
 		routine = traceDeeper
 	}
 	to, back := t.NewLabel(), t.NewLabel()
-	stub.code = append(stub.code, to+":\n\tmovq\t%rsp, %r11\n"+stub.call(routine, kept)+event+"\tjmp\t"+back+"\n"...)
+	stub.code = append(stub.code, to+":\n\tmovq\t%rsp, %r11\n"+stub.call(routine, e.keep)+event+"\tjmp\t"+back+"\n"...)
 	return loadLocal + tmp + "\n\tcmpq\t%fs:" + strconv.Itoa(traceDeep) + "(" + tmp + "), %rsp\n\tjae\t" + to + "\n" + back + ":\n"
 }
 
@@ -212,13 +212,13 @@ func (s *stubText) call(routine string, kept regSet) string {
 }
 
 // event returns the code of an event, and adds the stub for a full chunk.
-func (t *timer) event(id string, kind int, tmp string, kept regSet, stub *stubText) string {
+func (t *timer) event(e traceEvent, tmp string, stub *stubText) string {
 	low := "%e" + tmp[2:]
 	if tmp == "%r10" {
 		low = "%r10d"
 	}
-	return t.eventPlace(tmp, kept, stub) + "\tmovq\t" + tracer + "(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
-		"\tleaq\t" + id + "+" + string(rune('0'+kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
+	return t.eventPlace(tmp, e.keep, stub) + "\tmovq\t" + tracer + "(%rip), " + tmp + "\n\tmovl\t(" + tmp + "), " + low + "\n\tmovl\t" + low + ", -8(%r11)\n" +
+		"\tleaq\t" + e.id + "+" + string(rune('0'+e.kind)) + "(%rip), " + tmp + "\n\tmovl\t" + low + ", -4(%r11)\n"
 }
 
 // eventPlace returns code that sets r11 to the end of the place of an event, with tmp, and adds the stub for a full

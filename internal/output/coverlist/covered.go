@@ -20,21 +20,32 @@ import (
 type Covered struct {
 	gather.Choice
 	verb.DisplayFlags
-	Pattern                         string
-	Missed, Unknown                 bool
+	View
+	Selection
+	FailUnder float64
+	Gate      bool // --fail-under is given
+	Out       string
+
+	analysis *coverage.Analysis // made when it is first used
+	missing  []absentFunc       // functions that no module has, once they are known
+	scope    *sources.Scope
+}
+
+// View is the form of a list.
+type View struct {
+	Format                          string
 	LineRanges, Paths, Blocks, LCOV bool
 	Packages                        bool
-	Format                          string
-	Prefixes, Include, Exclude      []string
-	System                          bool
-	Left                            sources.Left
-	analysis                        *coverage.Analysis // made when it is first used
-	missing                         []absentFunc       // functions that no module has, once they are known
-	scope                           *sources.Scope
-	Diff                            string
-	FailUnder                       float64
-	Gate                            bool // --fail-under is given
-	Out                             string
+	Missed, Unknown                 bool // list these functions, lines or blocks, not those that ran
+}
+
+// Selection is what of the profile counts.
+type Selection struct {
+	Pattern                    string // of names of functions
+	Prefixes, Include, Exclude []string
+	System                     bool
+	Left                       sources.Left
+	Diff                       string
 }
 
 // The formats that flags of their own select too.

@@ -228,7 +228,7 @@ func cairnFind(gp *g, from int64, reason uint8, now int64) {
 		cairnNameOpen(gp, now)
 	}
 	s.gp, s.goid, s.since, s.until, s.depth, s.lasts = uintptr(unsafe.Pointer(gp)), gp.goid, from, now, frames[peak].depth, lasts
-	s.write(gp, frames[:n], stamps[:n], peak, threshold, reason, now)
+	s.write(gp, cairnOpenStack{frames[:n], stamps[:n], peak}, threshold, reason, now)
 }
 
 // cairnNameOpen writes the name of a goroutine, unless the log has it.
@@ -242,8 +242,16 @@ func cairnNameOpen(gp *g, now int64) {
 	cairnLogLock.unlock()
 }
 
-// write writes the record of an open call, the one at index peak of a stack.
-func (s *cairnSlot) write(gp *g, frames []cairnFrame, stamps []uintptr, peak int, threshold int64, reason uint8, now int64) {
+// cairnOpenStack is a stack, the addresses of its calls' stamps, 0 for none, and the index of the open call.
+type cairnOpenStack struct {
+	frames []cairnFrame
+	stamps []uintptr
+	peak   int
+}
+
+// write writes the record of an open call.
+func (s *cairnSlot) write(gp *g, on cairnOpenStack, threshold int64, reason uint8, now int64) {
+	frames, stamps, peak := on.frames, on.stamps, on.peak
 	r := s.at
 	edition := *(*uint32)(unsafe.Pointer(r + 80)) + 1
 	atomic.Store((*uint32)(unsafe.Pointer(r+80)), edition)

@@ -40,8 +40,12 @@ type cairnWaits struct {
 	told     *cairnTold // what a handler of spikes is to be told
 	busy     bool       // in the handler
 
-	// The last spike: the frames that it was found in, the innermost first, and the
-	// outermost of these that has ended since.
+	cairnLastSpike
+}
+
+// cairnLastSpike is the last spike of a goroutine: the frames that it was found in, the innermost first, and the
+// outermost of these that has ended since.
+type cairnLastSpike struct {
 	number uint64
 	ended  int64
 	frames [cairnNumFrames]cairnFrame
@@ -114,7 +118,7 @@ func cairnNoteWait(gp *g, reason uint8, from, ready, to int64) {
 func cairn_slow(w *int64) {
 	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
 	gp, began := getg(), *w
-	systemstack(func() { cairnSlow(gp, pc, sp, gp.stack.hi-sp, began, false) })
+	systemstack(func() { cairnSlow(gp, cairnPlace{pc, sp, gp.stack.hi - sp}, began, false) })
 	cairnTell(gp)
 }
 
@@ -136,13 +140,16 @@ func cairn_ended(w int64, depth uintptr) {
 	gp := getg()
 	systemstack(func() {
 		left := gp._panic != nil && w != 0 && !cairnBusy(gp) && cairnInner(gp, pc, sp, depth)
-		cairnSlow(gp, pc, sp, depth, w, left)
+		cairnSlow(gp, cairnPlace{pc, sp, depth}, w, left)
 	})
 	cairnTell(gp)
 }
 
-// cairnSlow looks at a call that began at clock w, in the frame at a depth of the stack. left: a panic leaves it.
-func cairnSlow(gp *g, pc, sp, depth uintptr, w int64, left bool) {
+// cairnPlace is where a goroutine is, and how far from the end of the stack the frame of a call is.
+type cairnPlace struct{ pc, sp, depth uintptr }
+
+// cairnSlow looks at a call that began at clock w. left: a panic leaves it.
+func cairnSlow(gp *g, at cairnPlace, w int64, left bool) {
 	end := cairnNow()
 	began := cairnOpened(w, end)
 	atomic.Xadd64(&cairnSlowExits, 1)
@@ -153,7 +160,7 @@ func cairnSlow(gp *g, pc, sp, depth uintptr, w int64, left bool) {
 	var frames [cairnNumFrames]cairnFrame
 	n, threshold, wanted := 0, cairnThreshold, true
 	if m := cairnMarksOf(gp, false); m != nil {
-		n = cairnStack(gp, pc, sp, depth, frames[:])
+		n = cairnStack(gp, at.pc, at.sp, at.depth, frames[:])
 		threshold, wanted = m.judge(frames[:n], -1)
 		n = m.withSections(frames[:], n)
 	}
@@ -165,7 +172,7 @@ func cairnSlow(gp *g, pc, sp, depth uintptr, w int64, left bool) {
 		return
 	}
 	if n == 0 {
-		n = cairnStack(gp, pc, sp, depth, frames[:])
+		n = cairnStack(gp, at.pc, at.sp, at.depth, frames[:])
 	}
 	c := cairnWaitsOf(gp)
 	if n == 0 || c == nil {
