@@ -50,7 +50,7 @@ func TestStubs(t *testing.T) {
 			t.Fatal(err)
 		}
 		host := Host{Note: t.Logf, Progress: func(*atomic.Int64, int) func() { return func() {} }}
-		made, err := Run(t.Context(), &Plan{Product: Stacks, Samples: []string{input}, Binaries: []string{program}, Infer: InferFull}, host)
+		made, err := Run(t.Context(), &Plan{Product: Stacks, Inputs: Inputs{Samples: []string{input}, Binaries: []string{program}}, Unwinding: Unwinding{Infer: InferFull}}, host)
 		if err != nil {
 			t.Fatal(err)
 		}
