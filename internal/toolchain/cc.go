@@ -166,7 +166,7 @@ func RunCompiler(ctx context.Context, s *verb.Streams, f InstrumentFlags, name s
 		}
 		c, name, args = *behind, behind.Path, rest
 	}
-	cmd := driver.Parse(c.Family, args, ReadResponse)
+	cmd := c.parse(args)
 	argv := append([]string{name}, args...)
 	if cmd.Compiles && os.Getenv(catch.EnvLaunch) != "" {
 		if err := logEvent(buildEvent{cacheEvent: cacheEvent{Ran: true}}); err != nil {
@@ -327,7 +327,7 @@ func (f *InstrumentFlags) instrumented(ctx context.Context, in *invocation, p pl
 	if p.linker != "" {
 		cmd.Linker, cmd.LTO = "lld", true
 		env = append(env, ltoEnv(p.linker))
-	} else if cmd.Links && (cmd.GC || cmd.Shared || p.tc.Object == asm.COFF) {
+	} else if cmd.Links && (cmd.GC || cmd.Shared || p.tc.Object == asm.COFF) && len(p.tc.MSVC) == 0 {
 		if l := c.Linker(ctx, cmd); l.Err == nil {
 			cmd.Linker = l.word()
 		}

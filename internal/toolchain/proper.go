@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,14 @@ const (
 // properFile has the options of the driver, one a line.
 const properFile = "msvc"
 
+// parse reads the compiler's arguments.
+func (c Compiler) parse(args []string) driver.Command {
+	if driver.IsCL(c.Path) {
+		return driver.ParseCL(args, ReadResponse)
+	}
+	return driver.Parse(c.Family, args, ReadResponse)
+}
+
 // writeProper puts cairn beside the assembler's stand-in under the compiler's name, if the system is MSVC's. The driver finds its
 // own headers and its linker by the place that it was started from.
 func (o *ShimOptions) writeProper(ctx context.Context, tmp, self string, c Compiler) error {
@@ -42,7 +51,16 @@ func (o *ShimOptions) writeProper(ctx context.Context, tmp, self string, c Compi
 	if err := os.WriteFile(filepath.Join(tmp, properFile), []byte(strings.Join(options, "\n")), 0o644); err != nil {
 		return err
 	}
-	return os.Symlink(self, filepath.Join(tmp, "bin", filepath.Base(c.Path)))
+	standIn := filepath.Join(tmp, "bin", filepath.Base(c.Path))
+	if err := os.Symlink(self, standIn); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, c.Path, slices.Concat(options, o.Target, []string{"-###", "-c", "-x", "c", os.DevNull})...)
+	cmd.Args[0] = standIn
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(standIn+`" "`+properCompiler)) {
+		return foreignError(filepath.Base(c.Path) + " does not start its compiler proper by the name that it was started under: use clang 11 or later")
+	}
+	return nil
 }
 
 // readProper returns the options that writeProper wrote, none for other systems.
@@ -92,6 +110,9 @@ func (sh *shim) compileProper(ctx context.Context, args []string, object, output
 	made, text := args[output], filepath.Join(tmp, "text.s")
 	args = slices.Clone(args)
 	args[object], args[output] = "-S", text
+	if i := slices.Index(args, "-x86-asm-syntax=intel"); i > 0 { // clang-cl asks for it, whatever is written
+		args[i] = "-x86-asm-syntax=att"
+	}
 	cmd := exec.CommandContext(ctx, sh.opts.Clang, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = sh.streams.In, sh.streams.Out, sh.streams.Err
 	if err := ChildError(cmd.Run()); err != nil {

@@ -37,7 +37,7 @@ type WrapperOptions struct {
 }
 
 var (
-	compilerName  = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*|mingw32)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|gfortran|f77|f95|gdc)(?:-\d+(?:\.\d+)*)?(?:-posix|-win32)?$`)
+	compilerName  = lazyregexp.New(`^(?:(?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|android(?:eabi)?\d*|mingw32)-|musl-)?(?:gcc|g\+\+|cc|c\+\+|c89|c99|clang|clang\+\+|clang-cl|gfortran|f77|f95|gdc)(?:-\d+(?:\.\d+)*)?(?:-posix|-win32)?$`)
 	assemblerName = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|mingw32)-|musl-)?as$`)
 	cargoName     = lazyregexp.New(`^cargo(?:-\d+(?:\.\d+)*)?$`)
 	linkerName    = lazyregexp.New(`^((?:x86_64|aarch64|arm|armv7[a-z]*)-(?:[^/]*?-)?(?:(?:gnu|musl)(?:eabi|eabihf)?|mingw32)-|musl-)?(?:ld|ld\.bfd|ld\.gold|ld\.lld|ld\.mold|mold|lld)(?:-\d+(?:\.\d+)*)?$`)

@@ -62,6 +62,9 @@ func (tc *Toolchain) shared() string {
 
 // Args returns the driver's arguments with ours added. Ours that a user may override come first.
 func (c *Command) Args(args []string, tc Toolchain) []string {
+	if c.CL {
+		return c.clArgs(args, tc)
+	}
 	out, args := c.assembler(args, tc)
 	if c.cFamily {
 		out = append(out, "-idirafter", tc.Include)

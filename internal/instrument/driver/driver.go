@@ -100,6 +100,7 @@ type Linking struct {
 type Aim struct {
 	Target []string // options that select another machine than the driver's own, and its files
 	Musl   bool     // its name contains a musl target
+	CL     bool     // the arguments are those of clang-cl
 	triple string   // operand of the last --target
 	archs  []string // operands of -arch
 }

@@ -18,12 +18,19 @@ func (tc *Toolchain) StandIn(compiler string) string { return path.Join(tc.Bin, 
 // msvcLink returns the arguments of a link by lld-link. The runtime is an object that nothing else draws in; the loader calls it
 // by a table of the C library. A CodeView record, which identifies the program, is made with a PDB, or if it is asked for.
 func (c *Command) msvcLink(args []string, tc Toolchain) []string {
-	args = append(args, "-Wl,-build-id")
-	if !slices.Contains(c.words, "-nostdlib") && !slices.Contains(c.words, "-nodefaultlibs") {
-		args = append(args, "-Wl,-include:"+tlsTable)
+	for _, w := range c.msvcOptions() {
+		args = append(args, "-Xlinker", w)
 	}
 	if c.Language {
 		args = append(args, "-x", "none")
 	}
 	return append(args, tc.Archive, "-lkernel32")
+}
+
+// msvcOptions returns the options of lld-link.
+func (c *Command) msvcOptions() []string {
+	if slices.Contains(c.words, "-nostdlib") || slices.Contains(c.words, "-nodefaultlibs") {
+		return []string{"-build-id"}
+	}
+	return []string{"-build-id", "-include:" + tlsTable}
 }

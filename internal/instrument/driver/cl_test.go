@@ -1,0 +1,51 @@
+package driver
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCL reads commands of clang-cl.
+func TestCL(t *testing.T) {
+	t.Parallel()
+	read := func(name string) (string, error) {
+		if name != "args" {
+			return "", errors.New("no such file")
+		}
+		return `/c "C:\src dir\b.c" /DNAME=\"x\"`, nil
+	}
+	for _, test := range []struct {
+		args            string
+		sources, output string
+		links, shared   bool
+		noOpt           bool
+	}{
+		{"/nologo /O2 /EHsc /c /Foa.obj a.cc", "a.cc", "a.obj", false, false, false},
+		{"-c -- /src/a.c", "/src/a.c", "", false, false, true},
+		{"/c /Od /Fo: out/a.obj /I inc /D X /imsvc sys a.c", "a.c", "out/a.obj", false, false, true},
+		{"/c /Foout/ /I/usr/inc /FIpre.h a.c b.c", "a.c b.c", "", false, false, true},
+		{"@args", `C:\src dir\b.c`, "", false, false, true},
+		{"@none a.c /E", "@none a.c", "", false, false, false},
+		{"/O1 a.c /Feapp.exe /link /subsystem:console other.lib", "a.c", "app.exe", true, false, false},
+		{"/LD /O1 a.c /link /OUT:a.dll", "a.c", "a.dll", true, true, false},
+		{"/clang:-O2 /Tcone.x /Tp two.x", "", "", true, false, false},
+		{"main.obj other.lib -fuse-ld=lld -o app.exe", "", "app.exe", true, false, false},
+	} {
+		c := ParseCL(strings.Fields(test.args), read)
+		got := strings.Join(c.Sources, " ")
+		if strings.HasPrefix(test.sources, "@none") {
+			got = test.sources // a file that cannot be read is an input
+		}
+		if got != test.sources || c.Output != test.output || c.Links != test.links || c.Shared != test.shared || c.NoOpt != test.noOpt {
+			t.Errorf("%s: sources %q, output %q, links %t, shared %t, not optimised %t", test.args, got, c.Output, c.Links, c.Shared, c.NoOpt)
+		}
+		if want := []string{"--driver-mode=gcc", "--target=x86_64-pc-windows-msvc"}; !slices.Equal(c.Target, want) || c.Refusal != "" {
+			t.Errorf("%s: target %q, refused: %q", test.args, c.Target, c.Refusal)
+		}
+	}
+	if c := ParseCL([]string{"/c", "a.c", "--target=aarch64-pc-windows-msvc"}, read); !c.Alien {
+		t.Error("code of another machine is not refused")
+	}
+}
