@@ -29,6 +29,7 @@ func TestWindowsCalls(t *testing.T) {
 		t.Run("fibers-"+mode, func(t *testing.T) { w.fibers(t, mode) })
 		t.Run("handled-"+mode, func(t *testing.T) { w.sameAnswer(t, mode, "handled.c") })
 		t.Run("few-"+mode, func(t *testing.T) { w.sameAnswer(t, mode, "fibers.c", "--skip", "^(drive|main|yields)$") })
+		t.Run("own-"+mode, func(t *testing.T) { w.ownWaits(t, mode) })
 		t.Run("seh-"+mode, func(t *testing.T) { w.structured(t, mode) })
 	}
 }
@@ -135,6 +136,29 @@ func (w *windows) sameAnswer(t *testing.T, mode, source string, flags ...string)
 	want, code := w.run(t, "", plain)
 	if got, gotCode := w.run(t, t.TempDir(), program); got != want || gotCode != code || want == "" {
 		t.Errorf("mode %s answers %q and exit code %d, without probes %q and %d", mode, got, gotCode, want, code)
+	}
+}
+
+// ownWaits runs a program whose own functions have the names of functions that wait, and arguments on the stack.
+func (w *windows) ownWaits(t *testing.T, mode string) {
+	source := filepath.Join("testdata", "windowscalls", "ownwaits.c")
+	for _, compiler := range [][]string{
+		{mingw + "gcc", "-O1", "-w"},
+		{"clang-22", "--target=x86_64-w64-windows-gnu", "-fuse-ld=lld", "-O1", "-w"},
+	} {
+		var answers [2]string
+		for i, prefix := range [][]string{nil, {cairn, "cc", "--strict", "--mode", mode}} {
+			dir := t.TempDir()
+			program, own := filepath.Join(dir, "own.exe"), filepath.Join(dir, "own.o")
+			for _, args := range [][]string{{"-DOWN", "-c", source, "-o", own}, {source, own, "-o", program}} {
+				argv := slices.Concat(prefix, compiler, args)
+				output(t, command(t, argv[0], argv[1:]...))
+			}
+			answers[i], _ = w.run(t, dir, program)
+		}
+		if answers[0] != answers[1] || !strings.Contains(answers[0], "7 6.5 seven\n") {
+			t.Errorf("%s, mode %s: %q, without probes %q", compiler[0], mode, answers[1], answers[0])
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ func TestWindowsSpikes(t *testing.T) {
 	w := newWindows(t)
 	t.Run("stalls", w.stalls)
 	t.Run("why", w.why)
+	t.Run("fibers", w.fiberTimes)
 	t.Run("steps", func(t *testing.T) { w.steps(t, "spike") })
 	t.Run("plugins", w.plugins)
 	t.Run("last", w.last)

@@ -97,3 +97,66 @@ func (w *windows) why(t *testing.T) {
 		}
 	}
 }
+
+// restedRows returns the calls of testdata/windowsspikes/fibers.c that took too long, with the names of their threads and whether they
+// did only since their stacks did not run.
+func restedRows(t *testing.T, logs string, args ...string) map[string]int {
+	t.Helper()
+	rows := map[string]int{}
+	for line := range strings.Lines(output(t, command(t, cairn, append([]string{"spikes", "--jsonl", "--top", "0", logs}, args...)...))) {
+		var c struct {
+			Peak      struct{ Function string }
+			Thread    string
+			Rested    *[2]uint64 `json:"suspended_ns"`
+			Suspended bool
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if c.Peak.Function != "" {
+			rows[fmt.Sprintf("%s in %s, rested: %v, only: %v", c.Peak.Function, c.Thread, c.Rested != nil && c.Rested[0] > 0, c.Suspended)]++
+		}
+	}
+	return rows
+}
+
+// fiberTimes looks at calls of fibers that did not run for a part of their time, and at the name of their thread by SetThreadDescription;
+// in the same program for Linux as well.
+func (w *windows) fiberTimes(t *testing.T) {
+	source := filepath.Join("testdata", "windowsspikes", "fibers.c")
+	want := map[string]int{"job in render é, rested: true, only: true": 2, "works in render é, rested: false, only: false": 3}
+	for _, compiler := range [][]string{
+		{mingw + "gcc", "-O2", "-g"},
+		{"clang-22", "--target=x86_64-w64-windows-gnu", "-fuse-ld=lld", "-Wno-unused-command-line-argument", "-O2", "-g"},
+		{"gcc", "-O2", "-g", "-w"},
+	} {
+		dir := t.TempDir()
+		program, logs, run := filepath.Join(dir, "fibers.exe"), filepath.Join(dir, "logs"), w.run
+		if compiler[0] == "gcc" {
+			run = runNative
+		}
+		output(t, command(t, cairn, slices.Concat([]string{"cc", "--strict", "--mode", "spike", "--threshold", "30ms", "--small", "0"}, compiler, []string{"-o", program, source})...))
+		for ms := 100; ; ms *= 3 {
+			answer, _ := run(t, logs, program, strconv.Itoa(ms))
+			checkAnswer(t, answer, "1\n")
+			rows := restedRows(t, logs, program)
+			if ms > 1000 || maps.Equal(rows, want) {
+				compareCounts(t, strings.Join(compiler, " "), rows, want)
+				break
+			}
+			if err := os.RemoveAll(logs); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// compareCounts reports rows that are not there as often as they should be.
+func compareCounts(t *testing.T, what string, got, want map[string]int) {
+	t.Helper()
+	for row, n := range want {
+		if got[row] < n {
+			t.Errorf("%s: %q %d times, want %d, in %v", what, row, got[row], n, got)
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairnprof/cairn/format/tracelog/wire"
 	"github.com/cairnprof/cairn/internal/instrument/asm"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // Modes stacks and trace on Windows. The code is that of Linux (tree.go, trace.go), with the word of a thread in its block
@@ -145,8 +144,8 @@ const (
 )
 
 // withFibers returns the unit in which fibers switch by the runtime.
-func withFibers(u *asm.Unit, mode prof.Mode) *asm.Unit {
-	if u.Object != asm.COFF || mode == prof.ModeSpike || !bytes.Contains(u.Src, []byte(switchFiber)) {
+func withFibers(u *asm.Unit) *asm.Unit {
+	if u.Object != asm.COFF || !bytes.Contains(u.Src, []byte(switchFiber)) {
 		return u
 	}
 	var out []byte

@@ -2,6 +2,7 @@ package timing
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,12 +17,16 @@ import (
 // address of a function of a DLL, so that the function in between has such a word too:
 //
 //	__cairn_wait_Sleep:
-//	        subq    $40, %rsp
+//	        subq    $104, %rsp
+//	        movq    144(%rsp), %rax
+//	        movq    %rax, 32(%rsp)
+//	        ...
 //	        call    *__imp_Sleep(%rip)
-//	        addq    $40, %rsp
+//	        addq    $104, %rsp
 //	        ret
 //
-// None has arguments on the stack, which this would move.
+// A program may have a function of its own by such a name, with any arguments: of those on the stack eight words are copied. What of
+// these are no arguments is in the callers' frames, of which there are at least those that begin a thread.
 
 // coffWait matches what calls name: a function of a DLL, or one that is linked in.
 var coffWait = lazyregexp.New(`^\*?(?:__imp_(\w+)\(%rip\)|((?:pthread_|thrd_|cnd_|sem_|_ZNSt|nanosleep|usleep)\w*))$`)
@@ -40,10 +45,6 @@ func waitIn(s *asm.Statement) (name string, imports bool) {
 		return "", false
 	}
 	name = string(m[1]) + string(m[2])
-	switch name {
-	case "select", "pselect", "epoll_pwait", "epoll_pwait2": // five arguments
-		return "", false
-	}
 	if tracelog.WaitsOnWindows(name) == "" {
 		return "", false
 	}
@@ -109,11 +110,11 @@ NAME:
 	.seh_proc	NAME
 ` + coffWaitBody + `	.section	.rdata,"dr",discard,__imp_NAME
 ` + coffWaitWord
-	coffWaitBody = `	subq	$40, %rsp
-	.seh_stackalloc	40
+	coffWaitBody = `	subq	$104, %rsp
+	.seh_stackalloc	104
 	.seh_endprologue
-	call	CALL
-	addq	$40, %rsp
+COPIES	call	CALL
+	addq	$104, %rsp
 	ret
 	.seh_endproc
 `
@@ -131,5 +132,9 @@ func coffWaitFunction(name, call string, clang bool) string {
 	if clang {
 		text = coffWaitClang
 	}
-	return strings.NewReplacer("NAME", tracelog.WaitSymbol+name, "CALL", call).Replace(text)
+	copies := ""
+	for at := 32; at < 96; at += 8 {
+		copies += fmt.Sprintf("\tmovq\t%d(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n", at+112, at)
+	}
+	return strings.NewReplacer("NAME", tracelog.WaitSymbol+name, "COPIES", copies, "CALL", call).Replace(text)
 }

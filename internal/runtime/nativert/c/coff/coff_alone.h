@@ -16,14 +16,19 @@ static void thread_ends(void) {
   if (h) CloseHandle(h);
 }
 
+/* query_thread asks the kernel about a thread; below 0: it does not say. */
+static i32 query_thread(void *handle, u32 what, void *to, u32 size) {
+  typedef i32 (*query)(void *, u32, void *, u32, u32 *);
+  static query ask;
+  if (!ask) ask = (query)GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "NtQueryInformationThread");
+  return ask ? ask(handle, what, to, size, 0) : -1;
+}
+
 /* is_alone reports whether there is no other thread than this one. */
 static int is_alone(void) {
-  typedef i32 (*query)(void *, u32, void *, u32, u32 *);
   enum { AM_I_LAST = 12 }; /* ThreadAmILastThread */
-  static query ask;
   u32 last = 0;
-  if (!ask) ask = (query)GetProcAddress(GetModuleHandleW(u"ntdll.dll"), "NtQueryInformationThread");
-  return ask && ask((void *)-2, AM_I_LAST, &last, sizeof last, 0) >= 0 && last;
+  return query_thread((void *)-2, AM_I_LAST, &last, sizeof last) >= 0 && last;
 }
 
 /* end_process ends the process as its last thread did. */

@@ -12,7 +12,8 @@ static u32 stack_of(struct thread *t) {
   return t->stacks++;
 }
 
-static u64 ran(const struct slow_call *c) { return c->e - c->t1; }
+/* ran returns for how long a call took at least, while its stack ran. */
+static u64 ran(const struct slow_call *c) { return less(c->e - c->t1, c->away_hi); }
 
 /* children fills entries with the largest slow callee of the peak, the largest callee of that one, and so on while a callee
  * has at least half of its caller's time. The ring is in the order of exits. */
@@ -34,10 +35,18 @@ static u32 children(struct thread *t, struct entry *out, u32 *flags) {
     }
     if (first && i + 1 == first) *flags |= LOG_EPISODE_CHILDREN_CUT;
     if (!best || ran(best) * 2 < ran(of)) break;
-    out[n++] = (struct entry){best->site, ran(best), best->e - best->t0, 0, (u32)best->sp};
+    out[n++] = (struct entry){best->site, ran(best), less(best->e - best->t0, best->away_lo), 0, (u32)best->sp};
     of = best, last = best_at;
   }
   return n;
+}
+
+/* write_suspended writes for how long the stack of a call did not run. */
+static void write_suspended(struct process *p, struct thread *t, u64 number, const struct slow_call *c) {
+  if (!c->away_hi) return;
+  u64 *f = t->record;
+  f[1] = number, f[2] = c->e, f[3] = (u32)c->sp, f[4] = c->away_lo, f[5] = c->away_hi;
+  write_record(p, LOG_TYPE_SUSPENDED, t->tid, f, LOG_SUSPENDED_SIZE, c->e);
 }
 
 /* open_episode writes an episode, of which the stack is s from an index on. */
@@ -47,15 +56,15 @@ static void open_episode(struct process *p, struct thread *t, const struct slow_
   struct entry *x = (struct entry *)((u8 *)f + LOG_EPISODE_SIZE);
   for (u32 i = from; i < s->n; i++) x[n++] = s->entry[i];
   if (!n) x[n++] = (struct entry){c->site, 0, 0, 0, (u32)c->sp};
-  x->flags = left, x->lo = ran(c), x->hi = c->e - c->t0;
+  x->flags = left | (ran(c) < p->threshold ? LOG_ENTRY_SUSPENDED : 0u), x->lo = c->e - c->t1, x->hi = c->e - c->t0;
   u32 below = children(t, x + n, &flags);
   f[1] = number, f[2] = c->e, f[3] = x->lo, f[4] = x->hi, f[5] = p->threshold, f[6] = 0;
   f[7] = flags | c->stack << LOG_STACK_SHIFT;
   f[8] = n | below << 16 | (u64)(s->found - from) << 32;
   f[9] = 0;
   int written = write_episode(p, t, f, LOG_EPISODE_SIZE + (n + below) * LOG_ENTRY_SIZE);
-  t->reported = ran(c);
-  if (written) write_why(p, t, number, c);
+  t->reported = c->e - c->t1;
+  if (written) write_suspended(p, t, number, c), write_why(p, t, number, c);
   t->open[t->opened++ % OPEN] = (struct open_episode){number, c->sp, c->t0, c->stack, (u32)written};
 }
 
@@ -70,12 +79,13 @@ static int parent_of(struct process *p, struct thread *t, const struct slow_call
     if (!o->written) continue;
     u64 *f = t->record;
     last = o->number;
-    f[1] = o->number, f[2] = c->e, f[3] = ran(c), f[4] = c->e - c->t0, f[5] = c->site, f[6] = p->threshold;
+    f[1] = o->number, f[2] = c->e, f[3] = c->e - c->t1, f[4] = c->e - c->t0, f[5] = c->site, f[6] = p->threshold;
     f[7] = left | c->stack << LOG_STACK_SHIFT | (u64)(u32)c->sp << 32;
     write_record(p, LOG_TYPE_PARENT, t->tid, f, LOG_PARENT_SIZE, c->e);
   }
-  if (last && less(ran(c), t->reported) >= p->threshold) write_why(p, t, last, c); /* without the reported callee it is still too long */
-  if (any) t->reported = ran(c);
+  if (last) write_suspended(p, t, last, c);
+  if (last && less(c->e - c->t1, t->reported) >= p->threshold) write_why(p, t, last, c); /* without the reported callee it is still too long */
+  if (any) t->reported = c->e - c->t1;
   return any;
 }
 
@@ -91,10 +101,11 @@ static void evaluate(struct process *p, struct thread *t, struct slow_call now, 
   struct slow_call *c = &t->call[t->calls++ % CALLS];
   *c = now;
   c->stack = stack_of(t);
+  away(p, stack_base(), c->t0, c->t1, c->e, &c->away_lo, &c->away_hi);
   add(&p->slow, 1);
   open_ended(p, c);
   if (p->off || c->e - c->t0 < p->threshold) return;
-  if (ran(c) < p->threshold) {
+  if (c->e - c->t1 < p->threshold) {
     add(&p->borderline, 1);
     return;
   }
@@ -124,7 +135,7 @@ static void left(struct process *p, struct thread *t, u64 sp) {
     struct entry *x = &s->entry[i];
     if (x->flags & LOG_ENTRY_NO_STAMP) continue;
     store(slot(p, s->sp[i]), 0);
-    if (x->hi > p->low * 1000ull) evaluate(p, t, (struct slow_call){x->pc, s->sp[i], s->t0[i], s->t1[i], e, 0, LOG_ENTRY_LEFT, 0, 0}, s, i);
+    if (x->hi > p->low * 1000ull) evaluate(p, t, (struct slow_call){.site = x->pc, .sp = s->sp[i], .t0 = s->t0[i], .t1 = s->t1[i], .e = e, .left = LOG_ENTRY_LEFT}, s, i);
   }
   s->n = 0;
 }

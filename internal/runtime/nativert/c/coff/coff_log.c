@@ -307,6 +307,32 @@ static int begin_log(struct process *p) {
   return 1;
 }
 
+/* read_name reads the description of a thread, by SetThreadDescription, and returns its length; 0: it has none. */
+static u32 read_name(void *handle, char *to) {
+  enum { THREAD_NAME = 38, UNITS = 256 };
+  struct {
+    u16 length, room;
+    u32 unused;
+    const u16 *text;
+    u16 units[UNITS];
+  } name;
+  if (query_thread(handle, THREAD_NAME, &name, sizeof name) < 0) return 0;
+  u32 n = name.length / 2, bytes = 0;
+  while (n && (bytes = (u32)WideCharToMultiByte(UTF8, 0, name.text, (i32)n, to, MAX_NAME, 0, 0)) == 0) n--; /* a long one */
+  return bytes;
+}
+
+/* note_description gives this thread's state the name that its description has. */
+static void note_description(struct thread *t) {
+  char name[MAX_NAME];
+  u32 n = read_name((void *)-2, name);
+  int same = n == t->name_length;
+  for (u32 i = 0; same && i < n; i++) same = name[i] == t->name[i];
+  if (!n || same) return;
+  copy(t->name, name, n);
+  t->name_length = n, t->named = 0;
+}
+
 /* write_thread writes the name of a thread, once. */
 static void write_thread(struct process *p, struct thread *t, u64 time) {
   u64 record[(LOG_THREAD_SIZE + MAX_NAME) / 8] = {0, time, t->name_length};
@@ -329,6 +355,7 @@ static int write_episode(struct process *p, struct thread *t, const u64 *f, u32 
   int written = p->in_second < p->rate && begin_log(p);
   if (written) {
     p->in_second++;
+    note_description(t);
     if (!t->named) write_thread(p, t, time);
     put_record(p, LOG_TYPE_EPISODE, t->tid, f, size, time);
     write_status(p);

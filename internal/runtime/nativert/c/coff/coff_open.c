@@ -55,7 +55,9 @@ static void write_open(struct process *p, struct watch *k, const struct watched 
   u64 *f = (u64 *)w->record;
   struct entry *x = (struct entry *)(w->record + LOG_OPEN_SIZE);
   u32 inner = (u32)least(peak, INNER), outer = (u32)least(s->n - peak, OPEN_ENTRIES - inner);
+  char name[MAX_NAME];
   const struct thread *t = state_of(p, w->tid);
+  u32 length = read_name(w->handle, name);
   begin_change(f);
   ((u32 *)f)[1] = w->tid;
   store(&f[ENDED], 0);
@@ -65,7 +67,7 @@ static void write_open(struct process *p, struct watch *k, const struct watched 
   f[COUNTS] = outer | inner << 16 | (u64)(s->found - peak) << 32;
   for (u32 i = 0; i < outer; i++) x[i] = s->entry[peak + i];
   for (u32 i = 0; i < inner; i++) x[outer + i] = s->entry[peak - 1 - i];
-  for (u32 i = 0; i < LOG_OPEN_NAME; i++) ((u8 *)(f + NAME))[i] = t && i < t->name_length ? (u8)t->name[i] : 0;
+  for (u32 i = 0; i < LOG_OPEN_NAME; i++) ((u8 *)(f + NAME))[i] = length ? (i < length ? (u8)name[i] : 0) : t && i < t->name_length ? (u8)t->name[i] : 0;
   ((u32 *)(f + NUMBER))[1] = 0;
   end_change(f);
 }
@@ -76,8 +78,10 @@ static void open_found(struct process *p, struct watch *k, struct watched *w, i6
   u32 peak = s->n, first = s->n;
   for (u32 i = s->n; i-- > 0;) {
     if (s->entry[i].flags & LOG_ENTRY_NO_STAMP) continue;
+    u64 least_away, most_away;
+    away(p, k->base, s->t0[i], s->t1[i], w->looked, &least_away, &most_away);
     first = i;
-    if (s->entry[i].lo >= p->threshold) peak = i;
+    if (less(s->entry[i].lo, most_away) >= p->threshold) peak = i;
   }
   w->due = first < s->n ? s->t1[first] + p->threshold : 0; /* what an open call made is over its threshold then */
   if (w->due <= w->looked) w->due = 0;

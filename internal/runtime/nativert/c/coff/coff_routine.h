@@ -51,7 +51,6 @@ static void set_last_error(u32 v) { __asm__ volatile("movl %0, %%gs:0x68" : : "r
           "popq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rbx\npopq %rdx\npopq %rcx\npopq %rax\n"        \
           "popq %rbp\nret\n.seh_endproc\n");
 
-#if CAIRN_MODE != LOG_MODE_SPIKE
 IMPORT(void, SwitchToFiber, void *);
 
 /* fiber_goes notes that this fiber does not run from now on, by the address of its frame, and returns what fiber_comes needs. */
@@ -70,4 +69,3 @@ void __cairn_switch_fiber(void *fiber) {
   set_last_error(error);
 }
 void (*const __imp___cairn_switch_fiber)(void *) = __cairn_switch_fiber;
-#endif

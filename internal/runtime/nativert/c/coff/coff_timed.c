@@ -60,6 +60,7 @@ static void print_error(const u16 *what, const u16 *about) {
 #include "coff_trace.c"
 #else
 #include "coff_stack.c"
+#include "coff_fiber.c"
 #include "coff_watch.c"
 #include "coff_open.c"
 #include "coff_why.c"

@@ -7,6 +7,7 @@
  *   coff_routine.h  routines that inserted code calls
  *   coff_judge.c    mode spike: calls that seem slow: intervals, thresholds, episodes
  *   coff_stack.c    stacks by unwind tables
+ *   coff_fiber.c    for how long stacks did not run
  *   coff_watch.c    what the clock's thread sees of the others: processor time, waits
  *   coff_open.c     calls that have not ended
  *   coff_why.c      why a call took long
@@ -116,7 +117,7 @@ enum { CLOCK = -64, LOW = -60, TREE_CLOCK = -48 };
 #define TREE_RUNNING (1ull << 50) /* see tree.h */
 enum { GRAIN = 65536, TICKS = 8192, MODULES = 1024, MAX_DIR = 600, MAX_PATH = 1024, MAX_NAME = 64 };
 enum { CALLS = 512, OPEN = 16, STACKS = 32, MAX_CHILDREN = 16, CHAIN = LOG_MAX_ENTRIES - MAX_CHILDREN };
-enum { TIMED_ABI = 0x57430005 + (CAIRN_MODE << 8) };
+enum { TIMED_ABI = 0x57430006 + (CAIRN_MODE << 8) };
 
 /* A tick: the clock was set between these two times. */
 struct tick {
@@ -143,6 +144,7 @@ struct process {
   u32 pid, tls, lock, threads;
   struct thread *newest; /* of those that have state in mode spike */
   struct watch *watch;   /* of mode spike */
+  struct suspended *suspended; /* stacks of fibers, 0: none was */
   u8 terminates;         /* all other threads have been ended */
   u64 xsave; /* state to save; 0: fxsave */
 
@@ -194,9 +196,9 @@ struct stack {
   u64 sp[CHAIN], t0[CHAIN], t1[CHAIN];
 };
 
-/* A slow exit: entered in [t0, t1], left at e. */
+/* A slow exit: entered in [t0, t1], left at e. In that time its stack did not run for away_lo to away_hi. */
 struct slow_call {
-  u64 site, sp, t0, t1, e;
+  u64 site, sp, t0, t1, e, away_lo, away_hi;
   u32 stack, left;  /* left: flags of what left it */
   u16 gone;         /* of the last open calls, the frames of these are gone */
   u8 begins;        /* the first frame is that of a function that begins now */

@@ -2,6 +2,7 @@
 #define add_module __cairn_add_module
 #define another __cairn_another
 #define append __cairn_append
+#define away __cairn_away
 #define begin __cairn_begin
 #define begin_change __cairn_begin_change
 #define begin_log __cairn_begin_log
@@ -110,6 +111,7 @@
 #define node_at __cairn_node_at
 #define none __cairn_none
 #define note_calls __cairn_note_calls
+#define note_description __cairn_note_description
 #define note_exception __cairn_note_exception
 #define note_wait __cairn_note_wait
 #define now __cairn_now_ns
@@ -150,8 +152,10 @@
 #define put_record __cairn_put_record
 #define put_some __cairn_put_some
 #define put_text __cairn_put_text
+#define query_thread __cairn_query_thread
 #define ran __cairn_ran
 #define read_environment __cairn_read_environment
+#define read_name __cairn_read_name
 #define read_tsc __cairn_read_tsc
 #define record __cairn_record
 #define register_end __cairn_register_end
@@ -190,6 +194,7 @@
 #define stop __cairn_stop
 #define sum_of __cairn_sum_of
 #define suspend __cairn_suspend
+#define suspended_of __cairn_suspended_of
 #define switch_to __cairn_switch_to
 #define take __cairn_take
 #define thread_ended __cairn_thread_ended
@@ -219,6 +224,7 @@
 #define write_open __cairn_write_open
 #define write_record __cairn_write_record
 #define write_status __cairn_write_status
+#define write_suspended __cairn_write_suspended
 #define write_thread __cairn_write_thread
 #define write_tree __cairn_write_tree
 #define write_wait __cairn_write_wait

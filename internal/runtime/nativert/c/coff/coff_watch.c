@@ -183,7 +183,7 @@ static int stop(struct watch *k, const struct watched *w) {
   k->context.flags = CONTROL_INTEGER;
   if (SuspendThread(w->handle) == (u32)-1) return 0;
   if (GetThreadContext(w->handle, &k->context)) {
-    u64 base = w->block[BASE];
+    u64 base = k->base = w->block[BASE];
     k->low = k->context.rsp & -16ull;
     if (k->low >= w->block[LIMIT] && k->low < base) n = least(base - k->low, COPY) / 8;
     for (u64 i = 0; i < n; i++) ((volatile u64 *)k->copy)[i] = ((const volatile u64 *)k->low)[i];

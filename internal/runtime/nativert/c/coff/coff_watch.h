@@ -51,6 +51,7 @@ struct watch {
   u32 frees;
   u8 *chunk;                    /* with such records */
   u64 low, high, delta;         /* of the stack that was copied, and how far the copy is from it */
+  u64 base;                     /* of that stack */
   struct context context;
   struct stack stack;
   u8 copy[COPY] __attribute__((aligned(16)));

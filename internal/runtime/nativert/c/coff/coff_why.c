@@ -69,12 +69,13 @@ static void write_why(struct process *p, struct thread *t, u64 number, const str
   if (!w) return;
   after = cpu = cpu_of(k, w->handle);
   look_back(w, c, &before, &after, &seen);
+  if (c->away_hi) seen = (struct seen){0, 0, -1}; /* the waits may be those of another stack */
   u64 step = cpu_step(k), ran_hi = cpu_ns(p, less(cpu, before)) + step;
-  f[1] = number, f[2] = c->e, f[4] = least(ran_hi, c->e - c->t0);
-  f[3] = least(less(cpu_ns(p, less(cpu, after)), step), f[4]);
+  f[1] = number, f[2] = c->e, f[4] = least(ran_hi, less(c->e - c->t0, c->away_lo));
+  f[3] = least(less(less(cpu_ns(p, less(cpu, after)), step), c->away_hi), f[4]);
   f[5] = f[6] = f[7] = 0;
   f[8] = (u32)c->sp | (u64)(u32)(seen.call + 1) << 32;
   f[9] = least(seen.waits, 0xffff) | least(seen.in, 0xffff) << 16;
   write_record(p, LOG_TYPE_USAGE, t->tid, f, LOG_USAGE_SIZE, c->e);
-  write_wait(p, t, w, number, c);
+  if (!c->away_hi) write_wait(p, t, w, number, c);
 }
