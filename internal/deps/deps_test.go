@@ -94,7 +94,7 @@ var reaches = strings.Fields(`
 var modules = map[string]string{
 	"github.com/google/pprof/profile":               "internal/export internal/export/deliver internal/verb internal/output internal/cli/layout internal/cli/samples format/pprofstacks",
 	"github.com/ianlancetaylor/demangle":            "internal/instrument/probe internal/instrument/wrap internal/report",
-	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/fleet/client internal/fleet/collector internal/fleet/gate",
+	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/page/web internal/fleet/client internal/fleet/collector internal/fleet/gate",
 	"github.com/parquet-go/parquet-go":              "format/calls/callstest",
 	"github.com/spf13/cobra":                        "cmd/cairn internal/cli internal/output internal/verb",
 	"github.com/spf13/cobra/doc":                    "cmd/cairn",

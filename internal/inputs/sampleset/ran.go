@@ -27,6 +27,7 @@ type ranFiles struct {
 	pid    int32
 	file   mappedFile // of last
 	frames []uint64   // of a stack
+	rules  stackcopy.Memory
 	kept   *samplefile.Kept
 	damage []*sample.Damage // of the input that was read last
 	text   bool             // it is text
@@ -82,6 +83,7 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 	}
 	defer in.Close()
 	r.files, r.byMap, r.last = mapped.NewProcesses(mapped.New(nil, nil)), map[*sample.Mapping]mappedFile{}, nil
+	r.rules.Forget()
 	r.kept = &samplefile.Kept{}
 	if in.Info().AllPIDs {
 		r.files.Spaces.Named()
@@ -93,6 +95,7 @@ func (r *ranFiles) read(ctx context.Context, path string) (samples uint64, kept 
 		if len(b.Events) > 0 {
 			r.files.Apply(b.Events)
 			r.last = nil
+			r.rules.Forget()
 		}
 		r.kept.Batch(b)
 		for i := range b.Samples {
@@ -161,7 +164,8 @@ func (r *ranFiles) copied(s *sample.Sample) {
 		stack = append(stack, addr)
 	}
 	inKernel := len(stack)
-	stack, end := stackcopy.Walk(stack, s.User, stackcopy.MachineOf(s.User), func(pc uint64) *stackcopy.Table { return r.table(s.PID, pc) })
+	r.rules.Enter(s.PID)
+	stack, end := r.rules.Walk(stack, s.User, stackcopy.MachineOf(s.User), func(pc uint64) *stackcopy.Table { return r.table(s.PID, pc) })
 	for i, addr := range stack[inKernel:] {
 		r.count(s, addr, i == 0)
 	}

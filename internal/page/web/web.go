@@ -1,19 +1,19 @@
 // Package web has the page of the report: its HTML, its style, and the script of each view.
-// Classic scripts are concatenated in the order of Scripts. The program has them compressed, in script.gz, as they would
+// Classic scripts are concatenated in the order of Scripts. The program has them compressed, in script.zst, as they would
 // be a hundredth of it: after a change of a script run go test ./internal/page/web -update.
 package web
 
 import (
-	"compress/gzip"
 	"embed"
-	"io"
 	"strings"
 	"sync"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairnprof/cairn/internal/report/webpage"
 )
 
-//go:embed *.html *.css script.gz
+//go:embed *.html *.css script.zst
 var files embed.FS
 
 // Scripts are in the order of the page: app.js first, because all others register with it,
@@ -35,13 +35,14 @@ func Body() string { return read("page.html") }
 func Script() string { return script() }
 
 var script = sync.OnceValue(func() string {
-	packed, err := gzip.NewReader(strings.NewReader(read("script.gz")))
-	if err != nil {
-		panic(err) // a test reads it
-	}
-	text, err := io.ReadAll(packed)
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		panic(err)
+	}
+	defer decoder.Close()
+	text, err := decoder.DecodeAll([]byte(read("script.zst")), nil)
+	if err != nil {
+		panic(err) // a test reads it
 	}
 	return string(text)
 })

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"flag"
 	"io/fs"
 	"os"
@@ -10,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/cairnprof/cairn/internal/page/web"
 )
 
-var update = flag.Bool("update", false, "write script.gz")
+var update = flag.Bool("update", false, "write script.zst")
 
-// TestScript checks that script.gz has the scripts of the directory.
+// TestScript checks that script.zst has the scripts of the directory.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -31,20 +32,14 @@ func TestScript(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("script.gz does not have the scripts as they are: go test ./internal/page/web -update")
+		t.Fatal("script.zst does not have the scripts as they are: go test ./internal/page/web -update")
 	}
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write(text.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("script.gz", packed.Bytes(), 0o644); err != nil {
+	packed := w.EncodeAll(text.Bytes(), nil)
+	if err := os.WriteFile("script.zst", packed, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

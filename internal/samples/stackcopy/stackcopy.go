@@ -37,7 +37,12 @@ const maxFrames = 1 << 12
 // Walk appends the address of a thread and its return addresses, innermost first, to stack.
 // table returns the table for an address, nil if there is none.
 func Walk(stack []uint64, u *sample.UserState, of machine.Kind, table func(pc uint64) *Table) ([]uint64, End) {
-	w := walk{u: u, of: of, table: table}
+	return (*Memory)(nil).Walk(stack, u, of, table)
+}
+
+// Walk is the function Walk for the process of Enter, of which table is.
+func (m *Memory) Walk(stack []uint64, u *sample.UserState, of machine.Kind, table func(pc uint64) *Table) ([]uint64, End) {
+	w := walk{u: u, of: of, table: table, memory: m}
 	if !w.begin() {
 		return stack, Damaged
 	}
@@ -54,9 +59,10 @@ func Walk(stack []uint64, u *sample.UserState, of machine.Kind, table func(pc ui
 
 // walk is the state at a frame.
 type walk struct {
-	u     *sample.UserState
-	of    machine.Kind
-	table func(pc uint64) *Table
+	u      *sample.UserState
+	of     machine.Kind
+	table  func(pc uint64) *Table
+	memory *Memory
 
 	base           uint64 // address of the copy
 	pc, sp, fp, lr uint64
@@ -124,6 +130,9 @@ func (w *walk) row(exact bool) (*ehframe.Row, End) {
 	if !exact {
 		pc-- // the call may be the last instruction of a function
 	}
+	if row := w.memory.at(pc); row != nil {
+		return row, Whole
+	}
 	t := w.table(pc)
 	if t == nil {
 		return nil, NoTable
@@ -135,6 +144,7 @@ func (w *walk) row(exact bool) (*ehframe.Row, End) {
 		}
 		return nil, NoRule
 	}
+	w.memory.keep(pc, row)
 	return row, Whole
 }
 

@@ -22,28 +22,78 @@ type Moment struct {
 // sampled returns the stacks of the samples.
 func (u *Unwinder) sampled() []Moment {
 	x := contexts{u: u, whole: true, through: true}
-	var out []Moment
+	out := make([]Moment, 0, u.moments.used)
+	ranks := u.frames.ranks()
+	order := make([]ranked, 0, u.moments.used)
 	for i := range u.moments.slots {
-		if s := &u.moments.slots[i]; s.count != 0 {
-			x.read(s.node)
-			out = append(out, Moment{x.context(), s.from, s.count, u.opt.Kernel.at(s.to)})
+		s := &u.moments.slots[i]
+		if s.count == 0 {
+			continue
+		}
+		x.read(s.node)
+		r := ranked{leaf: s.from, at: int32(len(out))}
+		if ranks != nil {
+			r.node = ranks[s.node]
+		}
+		order = append(order, r)
+		out = append(out, Moment{x.context(), s.from, s.count, u.opt.Kernel.at(s.to)})
+	}
+	compare := func(a, b ranked) int { return compareMoments(&out[a.at], &out[b.at]) }
+	if ranks != nil {
+		compare = func(a, b ranked) int {
+			if a.node != b.node || a.leaf != b.leaf {
+				return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.leaf, b.leaf))
+			}
+			return compareParts(out[a.at].Kernel, out[b.at].Kernel)
 		}
 	}
-	return sorted(out)
+	slices.SortFunc(order, compare)
+	sorted := make([]Moment, len(out))
+	for i, r := range order {
+		sorted[i] = out[r.at]
+	}
+	return sorted
 }
 
-// sorted returns moments in ascending order. Their places are sorted, which are smaller.
-func sorted(moments []Moment) []Moment {
-	order := make([]*Moment, len(moments))
-	for i := range moments {
-		order[i] = &moments[i]
+// ranked is a moment, by which these are sorted: they are larger, and begin with the same frames for long.
+type ranked struct {
+	node uint32 // rank of its stack, 0 if stacks have none
+	leaf ref
+	at   int32
+}
+
+// ranks numbers stacks in ascending order of their frames. It is nil where the frames of several nodes may be equal: those of
+// which something is known of tail calls, and those that are no frames.
+func (t *trie) ranks() []uint32 {
+	first := make([]uint32, len(t.nodes)+1) // of the children of each node among all
+	for i := range t.nodes[1:] {
+		n := &t.nodes[i+1]
+		if n.at&known != 0 || n.at == machinecode.None {
+			return nil
+		}
+		first[n.parent+1]++
 	}
-	slices.SortFunc(order, compareMoments)
-	out := make([]Moment, len(moments))
-	for i, m := range order {
-		out[i] = *m
+	for i := range len(t.nodes) {
+		first[i+1] += first[i]
 	}
-	return out
+	next := slices.Clone(first)
+	children := make([]uint32, len(t.nodes)-1)
+	for i := range t.nodes[1:] {
+		p := t.nodes[i+1].parent
+		children[next[p]] = uint32(i + 1)
+		next[p]++
+	}
+	ranks := make([]uint32, len(t.nodes))
+	stack := append(make([]uint32, 0, len(t.nodes)), root)
+	for rank := uint32(1); len(stack) > 0; rank++ {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		ranks[n] = rank
+		own := children[first[n]:first[n+1]]
+		slices.SortFunc(own, func(a, b uint32) int { return cmp.Compare(t.nodes[b].at, t.nodes[a].at) })
+		stack = append(stack, own...)
+	}
+	return ranks
 }
 
 func compareMoments(a, b *Moment) int {
