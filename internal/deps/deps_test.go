@@ -57,7 +57,7 @@ var rooms = []room{
 	{"verb", "code shared by all commands", "internal/verb", "ground format binary report fleet kind export watch"},
 	{"toolchain", "replacements of compilers, assemblers and linkers during a build", "internal/toolchain", "ground format binary report profile layout instrument runtime verb"},
 	{"inputs", "inputs that several commands read: opens them, and finds what belongs to them", "internal/inputs", "ground format binary report profile layout calls spikes samples kind page export instrument verb toolchain"},
-	{"output", "what commands write of their inputs: tables, JSON, and the formats of other tools", "internal/output", "ground format binary report profile layout calls spikes samples kind page export verb inputs"},
+	{"output", "what commands write of their inputs: tables, JSON, and the formats of other tools", "internal/output", "ground format binary report profile fleet layout calls spikes samples kind page export instrument watch verb toolchain inputs"},
 	{
 		"cli", "the commands: flags, files, and calls of the rooms above", "internal/cli",
 		"ground format binary report profile fleet layout calls spikes samples kind page export instrument runtime gobuild watch verb toolchain inputs output",
@@ -84,15 +84,15 @@ var reaches = strings.Fields(`
 	internal/gobuild
 	internal/watch/attach internal/watch/lbrfile internal/watch/ptrace
 	internal/page/site
-	internal/inputs/gather internal/inputs/logset internal/inputs/sampleset internal/inputs/sources internal/inputs/spikeset
-	internal/output/callquery internal/output/coverlist
-	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/flame internal/cli/gocmd internal/cli/info internal/cli/layout internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
+	internal/inputs/gather internal/inputs/linkset internal/inputs/logset internal/inputs/reportset internal/inputs/sampleset internal/inputs/sources internal/inputs/spikeset
+	internal/output/callquery internal/output/coverlist internal/output/flamefile internal/output/orderfile internal/output/pagemap internal/output/profilefile internal/output/spikelist
+	internal/cli/build internal/cli/calls internal/cli/collect internal/cli/gocmd internal/cli/info internal/cli/profile internal/cli/report internal/cli/samples internal/cli/spikes
 	cmd/cairn
 	proof/oracle proof/tailguests proof/bench proof/corpus proof/torture internal/deps docs`)
 
 // modules are those of others, with the packages that import them.
 var modules = map[string]string{
-	"github.com/google/pprof/profile":               "internal/export internal/export/deliver internal/verb internal/output internal/cli/layout internal/cli/samples format/pprofstacks",
+	"github.com/google/pprof/profile":               "internal/export internal/export/deliver internal/verb internal/output internal/cli/samples format/pprofstacks",
 	"github.com/ianlancetaylor/demangle":            "internal/instrument/probe internal/instrument/wrap internal/report",
 	"github.com/klauspost/compress/zstd":            "format/parquet format/perfdata format/perfdata/perfdatatest internal/binary/objfile internal/packed internal/layout/order internal/logfile internal/page/web internal/fleet/client internal/fleet/collector internal/fleet/gate",
 	"github.com/parquet-go/parquet-go":              "format/calls/callstest",

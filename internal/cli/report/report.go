@@ -10,34 +10,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/inputs/reportset"
 	"github.com/cairnprof/cairn/internal/page"
 	"github.com/cairnprof/cairn/internal/page/model"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-// sourceFlags are the flags of Report and Serve that specify the content of a report besides
-// its inputs.
-type sourceFlags struct {
-	title     string
-	against   string
-	paths     []string // FROM=TO
-	noSources bool
-	system    bool
-	noMarkers bool
-	onlyRan   bool
-	served    bool // views load data of a server
-}
-
-func (f *sourceFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.title, "title", "", "title of the report; the default is the names of the programs")
-	c.Flags().StringVar(&f.against, "against", "", "also compare with this `file`: a profile (.mip), or a log of calls, whose stacks are then compared")
+func register(c *cobra.Command, f *reportset.Choice) {
+	c.Flags().StringVar(&f.Title, "title", "", "title of the report; the default is the names of the programs")
+	c.Flags().StringVar(&f.Against, "against", "", "also compare with this `file`: a profile (.mip), or a log of calls, whose stacks are then compared")
 	verb.FilesOf(c, "against", "mip", "cairnlog")
-	c.Flags().StringArrayVar(&f.paths, "source-path", nil, "read sources whose path begins with FROM below TO: `FROM=TO`; repeatable")
-	c.Flags().BoolVar(&f.onlyRan, "only-ran", false, "of the binaries below directories, show only those that have runs")
-	c.Flags().BoolVar(&f.noSources, "no-sources", false, "omit the text of source files")
-	c.Flags().BoolVar(&f.system, "system-headers", false, "also count the lines of headers of the compiler and the system")
-	c.Flags().BoolVar(&f.noMarkers, "no-markers", false, "also count lines that markers in the source exclude (LCOV_EXCL_LINE and others)")
+	c.Flags().StringArrayVar(&f.Paths, "source-path", nil, "read sources whose path begins with FROM below TO: `FROM=TO`; repeatable")
+	c.Flags().BoolVar(&f.OnlyRan, "only-ran", false, "of the binaries below directories, show only those that have runs")
+	c.Flags().BoolVar(&f.NoSources, "no-sources", false, "omit the text of source files")
+	c.Flags().BoolVar(&f.System, "system-headers", false, "also count the lines of headers of the compiler and the system")
+	c.Flags().BoolVar(&f.NoMarkers, "no-markers", false, "also count lines that markers in the source exclude (LCOV_EXCL_LINE and others)")
 	verb.Files(c, "mip", "mipraw", "mippack", "cairnlog", "perf", "data")
 }
 
@@ -51,7 +39,7 @@ Source lines, inlined functions and pages need the binary that ran; logs name th
 programs that wrote them. Sources are read at the paths in the debug information.`
 
 type reportFlags struct {
-	sourceFlags
+	reportset.Choice
 	out   string
 	json  bool
 	allow bool
@@ -79,12 +67,12 @@ damaged or of another build, the page is written, and the exit code is 3, or 0 w
 	c.Flags().StringVarP(&f.out, "output", "o", "", "write to this `file`, - for standard output; the default is report.html, or - with --json")
 	c.Flags().BoolVar(&f.json, "json", false, "write the model of the page as JSON (docs/report-model.md)")
 	c.Flags().BoolVar(&f.allow, "allow-omitted", false, "exit with 0 if inputs were omitted, rather than with 3")
-	f.register(c)
+	register(c, &f.Choice)
 	return c
 }
 
 func (f *reportFlags) run(ctx context.Context, s *verb.Streams, args []string) error {
-	r, omitted, err := f.build(ctx, s, args)
+	r, omitted, err := f.Build(ctx, s, args)
 	if err != nil {
 		return err
 	}
@@ -168,37 +156,4 @@ func (c *counter) Write(b []byte) (int, error) {
 	n, err := c.to.Write(b)
 	c.n += int64(n)
 	return n, err
-}
-
-// shown is build for a page that follows its inputs: what is left out is in its text.
-func (f *sourceFlags) shown(ctx context.Context, s *verb.Streams, args []string) (*model.Report, error) {
-	r, _, err := f.build(ctx, s, args)
-	return r, err
-}
-
-// build builds the model of the inputs that args name. It returns the number of inputs that are not in it.
-func (f *sourceFlags) build(ctx context.Context, s *verb.Streams, args []string) (_ *model.Report, omitted int, err error) {
-	in := newInputs(s)
-	for _, arg := range args {
-		if err := in.add(arg); err != nil {
-			return nil, 0, err
-		}
-	}
-	r, err := f.model(ctx, s, in)
-	return r, in.omitted, err
-}
-
-// model reads the inputs and builds the model.
-func (f *sourceFlags) model(ctx context.Context, s *verb.Streams, in *inputs) (*model.Report, error) {
-	src, err := f.read(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	done := verb.Working(s, "reading sources and computing the report")
-	r := model.Build(src)
-	done()
-	if t, ok := src.Texts.(*texts); ok && t.stale() != "" {
-		r.Model.Uncertain = append(r.Model.Uncertain, t.stale())
-	}
-	return r, nil
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,13 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairnprof/cairn/format/mip"
-	"github.com/cairnprof/cairn/format/mip/wire"
-	"github.com/cairnprof/cairn/internal/binary/objfile"
-	"github.com/cairnprof/cairn/internal/inputs/gather"
+	"github.com/cairnprof/cairn/internal/inputs/reportset"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/verb"
-	"github.com/cairnprof/cairn/prof"
 )
 
 // runDirectory is where a run is recorded if the user names no directory. Further runs have a number behind it.
@@ -71,7 +66,7 @@ and cairn watch run finds slow calls.`,
 	c.Flags().StringVarP(&f.out, "output", "o", "report.html", "write the report to this `file`")
 	c.Flags().BoolVar(&f.open, "open", false, "open the report in a browser")
 	c.Flags().BoolVar(&f.allow, "allow-omitted", false, "exit with the code of the command if inputs were omitted, rather than with 3")
-	f.register(c)
+	register(c, &f.Choice)
 	c.ValidArgsFunction = nil // what is completed is a command
 	return c
 }
@@ -130,7 +125,7 @@ func freshDirectory(dir string) (string, error) {
 
 // report writes the report of what is in the directory of the run.
 func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) error {
-	in := newInputs(s)
+	in := reportset.New(s)
 	records, err := os.ReadDir(f.dir)
 	if err != nil {
 		return err
@@ -139,13 +134,13 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 		os.Remove(f.dir)
 		return fmt.Errorf("run: %s recorded nothing: no program that it ran has probes (cairn build and cairn go build add them; cairn record and cairn watch run need none)", command)
 	}
-	if err := in.add(f.dir); err != nil {
+	if err := in.Add(f.dir); err != nil {
 		return fmt.Errorf("%w; the records are kept", err)
 	}
-	if err := f.addPrograms(in, func() []string { return librariesOf(ctx, command) }, command); err != nil {
+	if err := in.AddPrograms(ctx, command, f.programs); err != nil {
 		return fmt.Errorf("%w; the records are in %s", err, f.dir)
 	}
-	r, err := f.model(ctx, s, in)
+	r, err := f.Model(ctx, s, in)
 	if err != nil {
 		return fmt.Errorf("%w; the records are in %s", err, f.dir)
 	}
@@ -154,7 +149,7 @@ func (f *runFlags) report(ctx context.Context, s *verb.Streams, command string) 
 	for _, found := range r.Model.Findings {
 		fmt.Fprintf(s.Remarks(), "  %s\n", found.Text)
 	}
-	if err := f.finish(s, r, in.omitted); err != nil || !f.open {
+	if err := f.finish(s, r, in.Omitted); err != nil || !f.open {
 		return err
 	}
 	return f.show(ctx)
@@ -168,96 +163,4 @@ func (f *runFlags) show(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("--open: neither xdg-open nor open is installed: open %s", f.out)
-}
-
-// addPrograms adds the programs that ran: the command and what else has raw files, or if the command has no probes, all
-// programs with probes below the current directory. Logs name their programs.
-func (f *runFlags) addPrograms(in *inputs, libraries func() []string, command string) error {
-	missing := in.ran()
-	if len(missing) == 0 {
-		return nil
-	}
-	places := append([]string{"."}, f.programs...)
-	if id, ok := probed(command); ok {
-		missing[id] = true // also if only what it started has raw files
-		in.addThose([]string{command}, missing)
-		in.addThose(libraries(), missing)
-		for _, place := range places {
-			if len(missing) > 0 {
-				in.addThose(in.below(place), missing)
-			}
-		}
-		return nil
-	}
-	for _, place := range places {
-		if !verb.IsDir(place) {
-			if err := in.add(place); err != nil {
-				return err
-			}
-			continue
-		}
-		err := in.directory(place, func(string) bool { return false })
-		if err != nil && !errors.Is(err, errNothing) {
-			return err
-		}
-	}
-	return nil
-}
-
-// librariesOf returns the libraries that a program is loaded with.
-func librariesOf(ctx context.Context, path string) []string {
-	f, err := objfile.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	return verb.LibrariesOf(ctx, f.Interpreter(), path)
-}
-
-// ran returns the builds whose raw files are inputs.
-func (in *inputs) ran() map[prof.BuildID]bool {
-	ids := map[prof.BuildID]bool{}
-	for _, path := range in.paths[raws] {
-		head, err := verb.ReadHead(path)
-		if err != nil || len(head) < wire.RawHeaderSize {
-			continue // reading it reports the error
-		}
-		if h, err := mip.ParseRawHeader(head[:wire.RawHeaderSize]); err == nil {
-			ids[h.BuildID] = true
-		}
-	}
-	return ids
-}
-
-// probed returns the build of a file, and whether it has probes that write raw files.
-func probed(path string) (id prof.BuildID, ok bool) {
-	f, err := objfile.Open(path)
-	if err != nil {
-		return "", false
-	}
-	defer f.Close()
-	id, ok, err = gather.Recorded(f)
-	return id, ok && err == nil
-}
-
-// addThose adds those files whose builds are missing, and removes these from missing.
-func (in *inputs) addThose(paths []string, missing map[prof.BuildID]bool) {
-	for _, path := range paths {
-		if len(missing) == 0 {
-			return
-		}
-		id, ok := probed(path)
-		if st, err := os.Stat(path); err == nil && ok && missing[id] {
-			delete(missing, id)
-			in.addNamed(path, binaries, st.Size())
-		}
-	}
-}
-
-// below returns the binaries at or below a place.
-func (in *inputs) below(place string) []string {
-	if !verb.IsDir(place) {
-		return []string{place}
-	}
-	return verb.Binaries(place, func(_ string, err error) { in.omit(fmt.Errorf("looking for programs: %w", err)) })
 }

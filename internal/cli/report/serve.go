@@ -4,31 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/inputs/reportset"
 	"github.com/cairnprof/cairn/internal/page/site"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
-const (
-	// pollEvery is how often files are looked at for changes.
-	pollEvery = time.Second
-	// askEvery is the interval at which collectors are asked for changes, in multiples of that
-	// of files, and askLimit the timeout of a request.
-	askEvery = 2
-	askLimit = 10 * time.Second
-)
-
 type serveFlags struct {
-	sourceFlags
+	reportset.Choice
 	listen string
 }
 
@@ -51,7 +40,7 @@ its address, one line on standard output. Ctrl-C ends it.
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, args) },
 	}
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "the `address` to listen on, of this machine only; port 0 selects a free port")
-	f.register(c)
+	register(c, &f.Choice)
 	return c
 }
 
@@ -69,12 +58,12 @@ func (f *serveFlags) run(ctx context.Context, s *verb.Streams, args []string) er
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		return verb.Usagef("serve: --listen %s is for other machines, too: serve shows sources to everyone who connects, and is for this machine only", f.listen)
 	}
-	f.served = true
+	f.Served = true
 	site := site.New(s.Err)
 	defer site.Close()
-	asked := remoteState(ctx, args, "")
-	was := stateOf(args)
-	site.Set(f.shown(ctx, s, args))
+	asked := reportset.RemoteState(ctx, args, "")
+	was := reportset.FilesState(args)
+	site.Set(f.Shown(ctx, s, args))
 	fmt.Fprintf(s.Out, "http://%s/\n", listener.Addr())
 	server := &http.Server{Handler: site.Handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
@@ -106,57 +95,25 @@ func (f *serveFlags) watch(ctx context.Context, s *verb.Streams, args []string, 
 			return
 		case <-tick.C:
 		}
-		now.files = stateOf(args)
+		now.files = reportset.FilesState(args)
 		if n%askEvery == 0 {
-			now.remote = remoteState(ctx, args, now.remote)
+			now.remote = reportset.RemoteState(ctx, args, now.remote)
 		}
 		if now.files == was.files && now != shown {
 			shown = now
 			for _, arg := range args {
 				verb.Forget(arg)
 			}
-			site.Set(f.shown(ctx, s, args))
+			site.Set(f.Shown(ctx, s, args))
 		}
 		was = now
 	}
 }
 
-// remoteState returns a text that changes with the content of collectors at the URLs of args.
-// It is before if one does not answer: the page does not change.
-func remoteState(ctx context.Context, args []string, before string) string {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	var b strings.Builder
-	for _, arg := range args {
-		if !verb.IsURL(arg) {
-			continue
-		}
-		state, err := verb.StateOf(ctx, arg)
-		if err != nil {
-			return before
-		}
-		fmt.Fprintf(&b, "%s %s\n", arg, state)
-	}
-	return b.String()
-}
-
-// stateOf returns a text that changes with the files that args name.
-func stateOf(args []string) string {
-	var b strings.Builder
-	for _, arg := range args {
-		files := 0
-		_ = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return nil
-			}
-			if files++; files > maxWalked {
-				return fs.SkipAll
-			}
-			if st, err := d.Info(); err == nil {
-				fmt.Fprintf(&b, "%s %d %d\n", path, st.Size(), st.ModTime().UnixNano())
-			}
-			return nil
-		})
-	}
-	return b.String()
-}
+const (
+	// pollEvery is how often files are looked at for changes.
+	pollEvery = time.Second
+	// askEvery is the interval at which collectors are asked for changes, in multiples of that
+	// of files.
+	askEvery = 2
+)

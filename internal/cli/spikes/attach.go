@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/instrument/probe"
+	"github.com/cairnprof/cairn/internal/output/spikelist"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/toolchain"
 	"github.com/cairnprof/cairn/internal/verb"
@@ -27,7 +28,7 @@ type spikeAttachFlags struct {
 	dir, threshold string
 	background     bool
 	choose         detourFlags
-	show           spikesFlags
+	show           spikelist.Choice
 }
 
 func newSpikeAttachCmd(s *verb.Streams) *cobra.Command {
@@ -55,7 +56,7 @@ which attach needs; only root can read the filter. They continue unchanged.`,
   cairn watch detach 4711`,
 		Args: func(c *cobra.Command, args []string) error {
 			others, binaries := verb.SplitBinaries(args)
-			f.show.debug = append(f.show.debug, binaries...)
+			f.show.Debug = append(f.show.Debug, binaries...)
 			if len(others) == 0 {
 				others = args // the error says that this is no process
 			}
@@ -73,9 +74,9 @@ which attach needs; only root can read the filter. They continue unchanged.`,
 	fl.BoolVar(&f.background, "background", false, "return at once; cairn watch detach removes the hooks")
 	fl.BoolVar(&f.show.Json, "json", false, "print a list of each thread as it was, and then each spike")
 	f.show.RegisterLines(c)
-	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
+	fl.StringArrayVar(&f.show.Debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
 	verb.Hide(c, "debug")
-	fl.BoolVar(&f.show.noInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
+	fl.BoolVar(&f.show.NoInlined, "no-inlined", false, "omit inlined functions (large programs are read faster)")
 	f.choose.register(fl, "watch attach", "")
 	f.show.RegisterColor(c)
 	return c
@@ -125,7 +126,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	}
 	r, err := f.attach(ctx, s, pid, spelled.Shim.Threshold)
 	if r != nil {
-		err = errors.Join(err, f.printThreads(s, pid, r))
+		err = errors.Join(err, f.show.PrintThreads(s, pid, r))
 	}
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (f *spikeAttachFlags) run(ctx context.Context, s *verb.Streams, pid int) er
 	verb.Note(s, "log: %s", r.Log)
 	if f.background {
 		verb.Note(s, "to remove the hooks: cairn watch detach %d", pid)
-		return f.show.closeObjects(s)
+		return f.show.CloseObjects(s)
 	}
 	return f.follow(ctx, s, pid, r.Log)
 }
@@ -183,9 +184,9 @@ func (f *spikeAttachFlags) follow(ctx context.Context, s *verb.Streams, pid int,
 	verb.RanProgram.Store(true) // an interrupt is no reason to leave it in the middle
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
-	f.show.following = true
-	f.show.sort = "worst"
-	followed := f.show.run(ctx, s, []string{log})
+	f.show.Following = true
+	f.show.Sort = "worst"
+	followed := f.show.Write(ctx, s, []string{log})
 	err := attach.Detach(context.WithoutCancel(ctx), pid)
 	switch {
 	case errors.Is(err, attach.ErrNotAttached), errors.Is(err, attach.ErrEnded):

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairnprof/cairn/internal/inputs/spikeset"
+	"github.com/cairnprof/cairn/internal/output/spikelist"
 	"github.com/cairnprof/cairn/internal/profile/rawfiles"
 	"github.com/cairnprof/cairn/internal/report"
 	"github.com/cairnprof/cairn/internal/spikes"
@@ -24,7 +25,7 @@ import (
 type openFlags struct {
 	dir  string
 	pids []int
-	show spikesFlags
+	show spikelist.Choice
 }
 
 func newSpikeOpenCmd(s *verb.Streams) *cobra.Command {
@@ -45,11 +46,11 @@ has is at most a second old. cairn spikes shows spikes, and calls of programs th
 	fl := c.Flags()
 	fl.StringVar(&f.dir, "dir", "", "programs with logs in this `directory` (default CAIRN_DIR, or the current directory)")
 	fl.IntSliceVar(&f.pids, "pid", nil, "only processes with these `ids`")
-	fl.IntVar(&f.show.top, "top", 10, "show `n` stacks, 0 for all")
+	fl.IntVar(&f.show.Top, "top", 10, "show `n` stacks, 0 for all")
 	fl.BoolVar(&f.show.Json, "json", false, "print a list of the calls, as cairn spikes does")
 	f.show.RegisterLines(c)
 	verb.Hide(c, "dir")
-	fl.StringArrayVar(&f.show.debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
+	fl.StringArrayVar(&f.show.Debug, "debug", nil, "name functions by this program or debug `file`, found by its build id, or by those below a directory; repeatable")
 	verb.Hide(c, "debug")
 	f.show.RegisterColor(c)
 	return c
@@ -58,7 +59,7 @@ has is at most a second old. cairn spikes shows spikes, and calls of programs th
 // args takes the directory with the logs, and programs or debug files, which name functions.
 func (f *openFlags) args(_ *cobra.Command, args []string) error {
 	dirs, binaries := verb.SplitBinaries(args)
-	f.show.debug = append(f.show.debug, binaries...)
+	f.show.Debug = append(f.show.Debug, binaries...)
 	switch {
 	case len(dirs) == 0:
 		return nil
@@ -78,7 +79,7 @@ func (f *openFlags) run(ctx context.Context, s *verb.Streams) error {
 	f.ask(ctx, s, dir)
 	t := &spikeset.Set{Streams: s}
 	defer t.Close()
-	if t.Names, err = spikeset.NewNames(s, f.show.Names(), f.show.debug, true); err != nil {
+	if t.Names, err = spikeset.NewNames(s, f.show.Names(), f.show.Debug, true); err != nil {
 		return err
 	}
 	if err := t.Open([]string{dir}); err != nil {
@@ -144,7 +145,7 @@ func (f *openFlags) write(t *spikeset.Set, running int) error {
 		return b.Flush()
 	}
 	sure, doubtful := t.Spikes.Alike(late)
-	if err := f.show.writeOpen(b, t, slices.Concat(sure, doubtful)); err != nil {
+	if err := f.show.WriteOpen(b, t, slices.Concat(sure, doubtful)); err != nil {
 		return err
 	}
 	if len(late) == 0 {

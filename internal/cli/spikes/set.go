@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairnprof/cairn/internal/output/spikelist"
 	"github.com/cairnprof/cairn/internal/report"
-	"github.com/cairnprof/cairn/internal/spikes"
 	"github.com/cairnprof/cairn/internal/spikes/spikecontrol"
-	"github.com/cairnprof/cairn/internal/stablesort"
 	"github.com/cairnprof/cairn/internal/verb"
 )
 
@@ -125,10 +122,10 @@ func (f *spikeTargets) run(ctx context.Context, s *verb.Streams, ask func(contex
 	switch {
 	case f.json:
 		err = report.WriteJSON(s.Out, struct {
-			Programs []spikeStatus `json:"programs"`
-		}{spikeStatusJSON(list)})
+			Programs []spikelist.Status `json:"programs"`
+		}{spikelist.StatusJSON(list)})
 	case len(list) > 0:
-		err = writeSpikeStatus(s, style, list)
+		err = spikelist.WriteStatus(s, style, list)
 	}
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d of %s failed", failed, report.Plural(len(sockets), "program"))
@@ -171,62 +168,4 @@ func (f *spikeTargets) find(ctx context.Context, s *verb.Streams) ([]string, err
 		return nil, fmt.Errorf("no control socket in %s: start a program with CAIRN_SPIKE=control, or give its directory with --dir", dir)
 	}
 	return live, nil
-}
-
-// writeSpikeStatus prints a line for each program.
-func writeSpikeStatus(s *verb.Streams, style report.Style, list []*spikecontrol.Status) error {
-	table := &report.Table{Columns: []report.Column{
-		{Title: "process", Align: report.Right},
-		{Title: "program", Shrink: report.ShortenPath},
-		{Title: ""},
-		{Title: "threshold", Align: report.Right},
-		{Title: "rate", Align: report.Right},
-		{Title: "spikes", Align: report.Right},
-		{Title: "channels", Shrink: report.Shorten},
-	}}
-	for _, st := range list {
-		state, color := "on", report.Green
-		if !st.On {
-			state, color = "off", report.Amber
-		}
-		var channels []string
-		for _, c := range st.Channels {
-			channels = append(channels, map[bool]string{true: "+", false: "-"}[c.On]+report.Printable(c.Name))
-		}
-		stablesort.Func(channels, func(a, b string) int { return cmp.Compare(a[1:], b[1:]) })
-		table.Add(report.Text(strconv.Itoa(st.PID)), report.Text(report.Printable(filepath.Base(st.Program))),
-			report.Cell{Text: state, Color: color}, report.Text(spikes.Duration(uint64(max(st.Threshold, 0)))),
-			report.Text(report.Count(st.Rate)), report.Text(report.Count(st.Episodes)), report.Text(strings.Join(channels, " ")))
-	}
-	return table.Write(s.Out, style)
-}
-
-// spikeStatus is a program in JSON. Durations are nanoseconds.
-type spikeStatus struct {
-	PID       int             `json:"pid"`
-	Program   string          `json:"program"`
-	Socket    string          `json:"socket"`
-	Log       string          `json:"log,omitempty"`
-	On        bool            `json:"on"`
-	Threshold int64           `json:"threshold_ns"`
-	Period    int64           `json:"period_ns"`
-	Rate      uint64          `json:"rate"`
-	Spikes    uint64          `json:"spikes"`
-	Frame     uint64          `json:"frame,omitempty"`
-	Channels  map[string]bool `json:"channels"`
-}
-
-func spikeStatusJSON(list []*spikecontrol.Status) []spikeStatus {
-	out := []spikeStatus{}
-	for _, st := range list {
-		x := spikeStatus{
-			PID: st.PID, Program: st.Program, Socket: st.Socket, Log: st.Log, On: st.On, Threshold: int64(st.Threshold),
-			Period: int64(st.Period), Rate: st.Rate, Spikes: st.Episodes, Frame: st.Frame, Channels: map[string]bool{},
-		}
-		for _, c := range st.Channels {
-			x.Channels[c.Name] = c.On
-		}
-		out = append(out, x)
-	}
-	return out
 }

@@ -1,0 +1,54 @@
+// Package reportset reads all that was recorded of a program, in files of any kind, for one report.
+package reportset
+
+import (
+	"context"
+
+	"github.com/cairnprof/cairn/internal/page/model"
+	"github.com/cairnprof/cairn/internal/verb"
+)
+
+// Choice is what a report has besides its inputs.
+type Choice struct {
+	Title     string
+	Against   string
+	Paths     []string // FROM=TO
+	NoSources bool
+	System    bool
+	NoMarkers bool
+	OnlyRan   bool
+	Served    bool // views load data of a server
+}
+
+// Shown is build for a page that follows its inputs: what is left out is in its text.
+func (f *Choice) Shown(ctx context.Context, s *verb.Streams, args []string) (*model.Report, error) {
+	r, _, err := f.Build(ctx, s, args)
+	return r, err
+}
+
+// Build builds the model of the inputs that args name. It returns the number of inputs that are not in it.
+func (f *Choice) Build(ctx context.Context, s *verb.Streams, args []string) (_ *model.Report, omitted int, err error) {
+	in := New(s)
+	for _, arg := range args {
+		if err := in.Add(arg); err != nil {
+			return nil, 0, err
+		}
+	}
+	r, err := f.Model(ctx, s, in)
+	return r, in.Omitted, err
+}
+
+// Model reads the inputs and builds the model.
+func (f *Choice) Model(ctx context.Context, s *verb.Streams, in *Inputs) (*model.Report, error) {
+	src, err := f.read(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	done := verb.Working(s, "reading sources and computing the report")
+	r := model.Build(src)
+	done()
+	if t, ok := src.Texts.(*texts); ok && t.stale() != "" {
+		r.Model.Uncertain = append(r.Model.Uncertain, t.stale())
+	}
+	return r, nil
+}
