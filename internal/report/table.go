@@ -44,12 +44,53 @@ type Table struct {
 	written []int // widths of the rows that are written; nil if none are
 }
 
+// NewTable returns a table with columns of these titles. Before a title may be marks of its column: > aligns cells right,
+// ~ shortens them (Shorten), / does so for paths (ShortenPath), and ? makes the column optional.
+func NewTable(titles ...string) *Table {
+	t := &Table{}
+	t.Head(titles...)
+	return t
+}
+
+// Head adds columns, as NewTable does.
+func (t *Table) Head(titles ...string) {
+	for _, title := range titles {
+		var c Column
+	marks:
+		for ; title != ""; title = title[1:] {
+			switch title[0] {
+			case '>':
+				c.Align = Right
+			case '~':
+				c.Shrink = Shorten
+			case '/':
+				c.Shrink = ShortenPath
+			case '?':
+				c.Optional = true
+			default:
+				break marks
+			}
+		}
+		c.Title = title
+		t.Columns = append(t.Columns, c)
+	}
+}
+
 // Add appends a row, one cell for each column.
 func (t *Table) Add(cells ...Cell) {
 	for i := range cells {
 		cells[i].Text = Printable(cells[i].Text)
 	}
 	t.rows = append(t.rows, cells)
+}
+
+// Row appends a row of plain cells.
+func (t *Table) Row(texts ...string) {
+	cells := make([]Cell, len(texts))
+	for i, s := range texts {
+		cells[i].Text = s
+	}
+	t.Add(cells...)
 }
 
 // Len returns the number of rows.

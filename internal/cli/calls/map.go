@@ -106,15 +106,7 @@ func (f *XRayMapFlags) named(o *symbolize.Object) *xraymap.Map {
 }
 
 func (f *XRayMapFlags) table(w io.Writer, o *symbolize.Object, style report.Style) error {
-	t := report.Table{Columns: []report.Column{
-		{Title: "ID", Align: report.Right},
-		{Title: "ADDRESS", Align: report.Right},
-		{Title: "KIND"},
-		{Title: "ALWAYS"},
-		{Title: "VERSION", Align: report.Right},
-		{Title: "FUNCTION", Shrink: report.Shorten},
-		{Title: "SOURCE", Shrink: report.Shorten, Optional: true},
-	}}
+	t := report.NewTable(">ID", ">ADDRESS", "KIND", "ALWAYS", ">VERSION", "~FUNCTION", "?~SOURCE")
 	names := f.Names()
 	for i := range o.Map.Sleds {
 		sled := &o.Map.Sleds[i]
@@ -123,8 +115,8 @@ func (f *XRayMapFlags) table(w io.Writer, o *symbolize.Object, style report.Styl
 		if sled.Always {
 			always = "yes"
 		}
-		t.Add(report.Text(strconv.FormatUint(uint64(id), 10)), report.Text(hexAddress(sled.Address)), report.Text(sled.Kind.String()),
-			report.Text(always), report.Text(strconv.Itoa(int(sled.Version))), report.Text(names.Show(o.Funcs.Name(id))), report.Text(report.SourceText(fn.File, fn.Line)))
+		t.Row(strconv.FormatUint(uint64(id), 10), hexAddress(sled.Address), sled.Kind.String(), always, strconv.Itoa(int(sled.Version)),
+			names.Show(o.Funcs.Name(id)), report.SourceText(fn.File, fn.Line))
 	}
 	return t.Write(w, style)
 }

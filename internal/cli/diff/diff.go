@@ -159,7 +159,7 @@ func (f *diffFlags) writeText(w io.Writer, r *profdiff.Result, style report.Styl
 		return err
 	}
 	for _, list := range diffLists(r) {
-		t := &report.Table{Columns: []report.Column{{}, {Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}}
+		t := report.NewTable("", "~", "/", "")
 		for i := range list.funcs {
 			fn := &list.funcs[i]
 			t.Add(report.Cell{}, name(fn), report.Cell{Text: fn.File, Color: report.Dim}, report.Cell{Text: changedText(fn), Color: report.Amber})
@@ -206,7 +206,7 @@ func changedText(fn *profdiff.Func) string {
 }
 
 func blocksTable(r *profdiff.Result, name func(*profdiff.Func) report.Cell) *report.Table {
-	t := &report.Table{Columns: []report.Column{{}, {Title: "lost"}, {Title: "gained"}, {Title: "function", Shrink: report.Shorten}}}
+	t := report.NewTable("", "lost", "gained", "~function")
 	for i := range r.Blocks {
 		fn := &r.Blocks[i]
 		t.Add(report.Cell{},
@@ -234,15 +234,7 @@ func blockList(blocks []int) string {
 }
 
 func (f *diffFlags) movedTable(r *profdiff.Result, name func(*profdiff.Func) report.Cell) *report.Table {
-	t := &report.Table{Columns: []report.Column{
-		{},
-		{Title: "A", Align: report.Right},
-		{Title: "B", Align: report.Right},
-		{Title: "change", Align: report.Right},
-		{Title: "ratio", Align: report.Right},
-		{Title: "function", Shrink: report.Shorten},
-		{},
-	}}
+	t := report.NewTable("", ">A", ">B", ">change", ">ratio", "~function", "")
 	for i := range r.Moved {
 		if f.top > 0 && i == f.top {
 			t.Add(report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{}, report.Cell{},

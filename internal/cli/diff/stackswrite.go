@@ -117,13 +117,7 @@ func (d *logDiff) writeText(w io.Writer, style report.Style) error {
 
 // sums returns a table of the totals of both sides.
 func (d *logDiff) sums() *report.Table {
-	t := &report.Table{Columns: []report.Column{
-		{},
-		{Title: "A", Align: report.Right},
-		{Title: "B", Align: report.Right},
-		{Title: "change", Align: report.Right},
-		{Title: "ratio", Align: report.Right},
-	}}
+	t := report.NewTable("", ">A", ">B", ">change", ">ratio")
 	for _, row := range []struct {
 		name string
 		key  stackdiff.Key
@@ -155,14 +149,9 @@ func (d *logDiff) upTo(n int) int {
 
 // changeTable is an empty table of changes.
 func changeTable(last report.Column) *report.Table {
-	return &report.Table{Columns: []report.Column{
-		{},
-		{Title: "A", Align: report.Right},
-		{Title: "B", Align: report.Right},
-		{Title: "change", Align: report.Right},
-		{Title: "ratio", Align: report.Right},
-		last,
-	}}
+	t := report.NewTable("", ">A", ">B", ">change", ">ratio")
+	t.Columns = append(t.Columns, last)
+	return t
 }
 
 func (d *logDiff) addChange(t *report.Table, a, b float64, what string) {
@@ -189,17 +178,11 @@ func (d *logDiff) movedTable(moved []int) *report.Table {
 }
 
 func (d *logDiff) branchTable(branches []stackdiff.Branch) *report.Table {
-	t := &report.Table{Columns: []report.Column{
-		{},
-		{Title: "total", Align: report.Right},
-		{Title: "calls", Align: report.Right},
-		{Title: "stacks", Align: report.Right},
-		{Title: "stack", Shrink: shortenStack},
-	}}
+	t := report.NewTable("", ">total", ">calls", ">stacks")
+	t.Columns = append(t.Columns, report.Column{Title: "stack", Shrink: shortenStack})
 	for i := range branches[:d.upTo(len(branches))] {
 		b := &branches[i]
-		t.Add(report.Cell{}, report.Text(d.value(stackdiff.Total, b.Total)), report.Text(report.Decimal(b.Calls)),
-			report.Text(report.Count(b.Stacks)), report.Text(d.stackText(b.Node)))
+		t.Row("", d.value(stackdiff.Total, b.Total), report.Decimal(b.Calls), report.Count(b.Stacks), d.stackText(b.Node))
 	}
 	return t
 }

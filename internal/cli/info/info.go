@@ -313,7 +313,7 @@ func writeInfos(w io.Writer, infos []infoJSON, style report.Style) error {
 }
 
 func (j *infoJSON) table() *report.Table {
-	t := &report.Table{Columns: []report.Column{{}, {}}}
+	t := report.NewTable("", "")
 	row := func(key, value string, color report.Color) {
 		t.Add(report.Cell{Text: key, Color: report.Dim}, report.Cell{Text: value, Color: color})
 	}

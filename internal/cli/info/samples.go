@@ -77,7 +77,7 @@ func inspectSampleProfile(s *verb.Streams, path string) (*sampleProfileJSON, err
 
 // table has a line for each known value.
 func (j *sampleProfileJSON) table() *report.Table {
-	t := &report.Table{Columns: []report.Column{{}, {}}}
+	t := report.NewTable("", "")
 	row := func(key, value string) { t.Add(report.Cell{Text: key, Color: report.Dim}, report.Text(value)) }
 	row("kind", j.Kind+", "+j.Form)
 	keys := map[string]string{"probes": "pseudo probes", "lines": "lines"}[j.Keys]
@@ -104,15 +104,9 @@ func (j *sampleProfileJSON) table() *report.Table {
 
 // shareTable has the shares of all counts.
 func (j *sampleProfileJSON) shareTable() *report.Table {
-	t := &report.Table{Columns: []report.Column{
-		{Title: "SHARE OF COUNTS", Align: report.Right},
-		{Title: "PLACES", Align: report.Right},
-		{Title: "OF ALL", Align: report.Right},
-		{Title: "LEAST COUNT", Align: report.Right},
-	}}
+	t := report.NewTable(">SHARE OF COUNTS", ">PLACES", ">OF ALL", ">LEAST COUNT")
 	for _, x := range j.Shares {
-		t.Add(report.Text(fmt.Sprintf("%g%%", x.Percent)), report.Text(report.Count(x.Places)),
-			report.Text(report.Share(uint64(x.Places), uint64(j.Places))), report.Text(report.Count(x.Least)))
+		t.Row(fmt.Sprintf("%g%%", x.Percent), report.Count(x.Places), report.Share(uint64(x.Places), uint64(j.Places)), report.Count(x.Least))
 	}
 	return t
 }

@@ -47,14 +47,7 @@ func (g callWriter) small(e *profgen.CallEdge, share float64) bool {
 
 // table writes the edges, those with the most calls first, then with the most samples.
 func (g callWriter) table(w io.Writer) error {
-	t := report.Table{Columns: []report.Column{
-		{Title: "CALLS", Align: report.Right},
-		{Title: "SAMPLES", Align: report.Right},
-		{Title: "KIND"},
-		{Title: "CALLER", Shrink: report.Shorten},
-		{Title: "CALLEE", Shrink: report.Shorten},
-		{Title: "INFERRED BY"},
-	}}
+	t := report.NewTable(">CALLS", ">SAMPLES", "KIND", "~CALLER", "~CALLEE", "INFERRED BY")
 	edges := slices.Clone(g.Edges)
 	stablesort.Func(edges, func(a, b profgen.CallEdge) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Samples, a.Samples))
@@ -65,8 +58,8 @@ func (g callWriter) table(w io.Writer) error {
 		if e.Inferred() {
 			rules = strings.Join(e.Rules, ", ")
 		}
-		t.Add(report.Text(report.Count(e.Calls)), report.Text(report.Count(e.Samples)), report.Text(e.Kind.String()),
-			report.Text(g.names.Show(g.Nodes[e.Caller].Name)), report.Text(g.names.Show(g.Nodes[e.Callee].Name)), report.Text(rules))
+		t.Row(report.Count(e.Calls), report.Count(e.Samples), e.Kind.String(), g.names.Show(g.Nodes[e.Caller].Name), g.names.Show(g.Nodes[e.Callee].Name),
+			rules)
 	}
 	return t.Write(w, report.Style{})
 }

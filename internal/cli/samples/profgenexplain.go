@@ -61,19 +61,16 @@ func (d explanation) json(w io.Writer) error { return report.WriteJSON(w, d) }
 
 // table writes a table, with the candidates of ambiguous pairs below theirs.
 func (d explanation) table(w io.Writer) error {
-	t := report.Table{Columns: []report.Column{
-		{Title: "COUNT", Align: report.Right}, {Title: "RULE"}, {Title: "CALL"}, {Title: "OF"}, {Title: "MISSING"}, {Title: "NEXT"},
-	}}
+	t := report.NewTable(">COUNT", "RULE", "CALL", "OF", "MISSING", "NEXT")
 	var names report.Names
 	for _, p := range d.Pairs {
 		callees := make([]string, len(p.Callees))
 		for i, c := range p.Callees {
 			callees[i] = names.Show(c)
 		}
-		t.Add(report.Text(report.Count(p.Count)), report.Text(p.Rule), report.Text(p.Call.show(&names)),
-			report.Text(strings.Join(callees, " or ")), report.Text(codePlaces(p.Missing).show(&names)), report.Text(names.Show(p.Next)))
+		t.Row(report.Count(p.Count), p.Rule, p.Call.show(&names), strings.Join(callees, " or "), codePlaces(p.Missing).show(&names), names.Show(p.Next))
 		for _, c := range p.Candidates {
-			t.Add(report.Text(""), report.Text("  or"), report.Text(""), report.Text(""), report.Text(c.show(&names)), report.Text(""))
+			t.Row("", "  or", "", "", c.show(&names), "")
 		}
 	}
 	return t.Write(w, report.Style{})

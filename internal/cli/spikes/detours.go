@@ -172,7 +172,7 @@ func (f *detourFlags) summarize(s *verb.Streams, d *detours) error {
 	if !f.verbose || len(d.plan.Refused) == 0 {
 		return nil
 	}
-	table := &report.Table{Columns: []report.Column{{Title: "functions", Align: report.Right}, {Title: "not hooked because"}, {Title: "such as", Shrink: report.Shorten}}}
+	table := report.NewTable(">functions", "not hooked because", "~such as")
 	var shown report.Names
 	reasons, by := refusals(d.plan)
 	for _, r := range reasons {
@@ -180,7 +180,7 @@ func (f *detourFlags) summarize(s *verb.Streams, d *detours) error {
 		for _, refused := range by[r][:min(len(by[r]), namedExamples)] {
 			names = append(names, cmp.Or(shown.Show(refused.Name), fmt.Sprintf("%#x", refused.Addr)))
 		}
-		table.Add(report.Text(report.Count(len(by[r]))), report.Text(string(r)), report.Text(strings.Join(names, ", ")))
+		table.Row(report.Count(len(by[r])), string(r), strings.Join(names, ", "))
 	}
 	return table.Write(s.Err, report.Style{})
 }

@@ -145,25 +145,19 @@ func (s *logSummary) print(w io.Writer, style report.Style) error {
 	for _, text := range s.Notes {
 		fmt.Fprintf(w, "note: %s\n", text)
 	}
-	number := func(title string) report.Column { return report.Column{Title: title, Align: report.Right} }
-	kinds := report.Table{Columns: []report.Column{{Title: "record"}, number("count"), number("bytes")}}
+	kinds := report.NewTable("record", ">count", ">bytes")
 	for _, k := range s.Kinds {
-		kinds.Add(report.Text(k.Kind), report.Text(report.Count(k.Count)), report.Text(report.Count(uint64(k.Bytes))))
+		kinds.Row(k.Kind, report.Count(k.Count), report.Count(uint64(k.Bytes)))
 	}
-	threads := report.Table{Columns: []report.Column{
-		number("process"), number("thread"), number("blocks"), number("calls"), number("events"), number("bytes"), number("first"), number("lasts"),
-	}}
+	threads := report.NewTable(">process", ">thread", ">blocks", ">calls", ">events", ">bytes", ">first", ">lasts")
 	for _, t := range s.Threads {
 		unit := s.clock.Unit()
 		at := s.clock.Nanoseconds(t.First - min(t.First, s.clock.Start))
 		lasts := s.clock.Nanoseconds(t.Last - t.First)
-		threads.Add(
-			report.Text(strconv.FormatUint(uint64(t.Process), 10)), report.Text(strconv.FormatUint(uint64(t.Thread), 10)),
-			report.Text(report.Count(t.Blocks)), report.Text(report.Count(t.Calls)), report.Text(report.Count(t.Events)),
-			report.Text(report.Count(uint64(t.Bytes))), report.Text(report.Duration(at, unit)), report.Text(report.Duration(lasts, unit)),
-		)
+		threads.Row(strconv.FormatUint(uint64(t.Process), 10), strconv.FormatUint(uint64(t.Thread), 10), report.Count(t.Blocks), report.Count(t.Calls),
+			report.Count(t.Events), report.Count(uint64(t.Bytes)), report.Duration(at, unit), report.Duration(lasts, unit))
 	}
-	for _, table := range []*report.Table{&kinds, &threads} {
+	for _, table := range []*report.Table{kinds, threads} {
 		if table.Len() > 0 {
 			fmt.Fprintln(w)
 		}

@@ -224,19 +224,19 @@ func (f *Functions) table(rows []accountRow, logs *logset.Set, split *waiting.Di
 			continue
 		}
 		keys = append(keys, k)
-		table.Columns = append(table.Columns, report.Column{Title: k.Name, Align: report.Right})
+		table.Head(">"+k.Name)
 		if split != nil && (k.Name == "total" || k.Name == "sum") {
-			table.Columns = append(table.Columns, report.Column{Title: "waits", Align: report.Right})
+			table.Head(">waits")
 		}
 	}
 	if split != nil {
-		table.Columns = append(table.Columns, report.Column{Align: report.Right})
+		table.Head(">")
 	}
 	endless := slices.ContainsFunc(rows, func(r accountRow) bool { return r.Deduced+r.Open > 0 })
 	if endless {
-		table.Columns = append(table.Columns, report.Column{Title: "no exit", Align: report.Right})
+		table.Head(">no exit")
 	}
-	table.Columns = append(table.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath, Optional: true})
+	table.Head("~function", "?/")
 	for i := range rows {
 		r := &rows[i]
 		var cells []report.Cell

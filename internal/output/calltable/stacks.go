@@ -122,7 +122,7 @@ func (l *stackList) write(w io.Writer, set *logset.Set, rank int, style report.S
 	id := l.Nodes[rank]
 	leaf := l.Trie.Node(id)
 	number, calls := style.Paint(report.Bold, "#"+strconv.Itoa(rank+1)), report.Plural(int(leaf.Calls), "call")
-	t := &report.Table{Columns: []report.Column{{Title: "calls", Align: report.Right}}}
+	t := report.NewTable(">calls")
 	timed := set.Knows("total")
 	if timed {
 		if l.Part > ranking.Processor {
@@ -132,15 +132,15 @@ func (l *stackList) write(w io.Writer, set *logset.Set, rank int, style report.S
 			fmt.Fprintf(w, "%s %s self (%s), %s total, %s\n", number,
 				style.Paint(report.Amber, set.Sum(leaf.Self)), share(leaf.Self, l.Sum), set.Sum(leaf.Total-l.Waits(id, leaf)), calls)
 		}
-		t.Columns = append(t.Columns, report.Column{Title: "total", Align: report.Right})
+		t.Head(">total")
 		if l.Split != nil {
-			t.Columns = append(t.Columns, report.Column{Title: "waits", Align: report.Right})
+			t.Head(">waits")
 		}
-		t.Columns = append(t.Columns, report.Column{Title: "self", Align: report.Right})
+		t.Head(">self")
 	} else {
 		fmt.Fprintf(w, "%s %s\n", number, calls)
 	}
-	t.Columns = append(t.Columns, report.Column{Title: "function", Shrink: report.Shorten}, report.Column{Shrink: report.ShortenPath, Optional: true})
+	t.Head("~function", "?/")
 	nodes := path(l.Trie, id)
 	for depth, node := range nodes {
 		if middle := len(nodes) - 2*stackEnd; middle > stackEnd && depth >= stackEnd && depth < len(nodes)-stackEnd {

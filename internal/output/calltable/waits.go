@@ -40,14 +40,7 @@ func partOf(t *logset.Set, time uint64, d *waiting.Division) string {
 
 // waitTable is the table of waits by what they were for, without idle ones.
 func waitTable(t *logset.Set, d *waiting.Division) *report.Table {
-	table := &report.Table{Columns: []report.Column{
-		{Title: "waits", Align: report.Right},
-		{Title: "time", Align: report.Right},
-		{Align: report.Right},
-		{Title: "for"},
-		{Title: "most of it in", Shrink: report.Shorten},
-		{Shrink: report.ShortenPath, Optional: true},
-	}}
+	table := report.NewTable(">waits", ">time", ">", "for", "~most of it in", "?/")
 	all := d.Waiting()
 	for i := range d.Sums {
 		s := &d.Sums[i]

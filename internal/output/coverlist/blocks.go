@@ -59,7 +59,7 @@ func (f *Covered) writeBlocks(_ *verb.Streams, w io.Writer, modules []coverage.M
 func (f *Covered) writeFuncBlocks(w io.Writer, fn shownFunc, style report.Style) error {
 	file, line := fn.module.Definition(fn.fn)
 	fmt.Fprintf(w, "%s  %s\n", style.Paint(report.Bold, fn.name), style.Paint(report.Dim, report.SourceText(file, line)))
-	table := report.Table{Columns: []report.Column{{}, {Align: report.Right}, {}, {Shrink: report.ShortenPath}}}
+	table := report.NewTable("", ">", "", "/")
 	for b := range coverage.Blocks(fn.fn) {
 		hot := fn.counts.Covered(b.Index)
 		if f.Missed && hot {

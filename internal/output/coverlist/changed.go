@@ -16,13 +16,7 @@ import (
 
 // diffText lists the changed lines that did not run, and a total.
 func (r *lineReport) diffText(w io.Writer) error {
-	t := report.Table{Columns: []report.Column{
-		{Title: "file", Shrink: report.ShortenPath},
-		{Title: "ran", Align: report.Right},
-		{Align: report.Right},
-		{Title: "did not run"},
-		{Title: "unknown"},
-	}}
+	t := report.NewTable("/file", ">ran", ">", "did not run", "unknown")
 	for i := range r.changed {
 		c := &r.changed[i]
 		if len(c.Lines) == 0 {

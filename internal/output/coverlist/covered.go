@@ -265,19 +265,13 @@ func (f *Covered) writePaths(_ *verb.Streams, w io.Writer, modules []coverage.Mo
 			Paths []pathJSON `json:"paths"`
 		}{out})
 	}
-	t := report.Table{Columns: []report.Column{
-		{Title: "file", Shrink: report.ShortenPath},
-		{Title: "functions", Align: report.Right},
-		{Align: report.Right},
-		{Title: "blocks", Align: report.Right},
-		{Align: report.Right},
-	}}
+	t := report.NewTable("/file", ">functions", ">", ">blocks", ">")
 	total := coverage.Path{}
 	for _, p := range paths {
 		total.Functions, total.Blocks, total.Unknown = total.Functions.Plus(p.Functions), total.Blocks.Plus(p.Blocks), total.Unknown+p.Unknown
 	}
 	if total.Unknown > 0 {
-		t.Columns = append(t.Columns, report.Column{Title: "unknown functions", Align: report.Right})
+		t.Head(">unknown functions")
 	}
 	add := func(name report.Cell, p *coverage.Path) {
 		cells := slices.Concat([]report.Cell{name}, tallyCells(p.Functions), tallyCells(p.Blocks))

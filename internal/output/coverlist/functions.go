@@ -76,7 +76,7 @@ func (f *Covered) writeFuncs(s *verb.Streams, w io.Writer, modules []coverage.Mo
 		return err
 	}
 	l := funcList{
-		table: report.Table{Columns: []report.Column{{Shrink: report.Shorten}, {Shrink: report.ShortenPath}, {}}},
+		table: report.NewTable("~", "/", ""),
 		json:  []funcJSON{},
 		sum:   coverage.Tally{Total: len(list)},
 	}
@@ -104,7 +104,7 @@ func (f *Covered) writeFuncs(s *verb.Streams, w io.Writer, modules []coverage.Mo
 
 // funcList is the list of functions in both forms, and its sums.
 type funcList struct {
-	table   report.Table
+	table   *report.Table
 	json    []funcJSON
 	sum     coverage.Tally
 	unknown int

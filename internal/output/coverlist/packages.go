@@ -48,13 +48,7 @@ func (f *Covered) writePackages(_ *verb.Streams, w io.Writer, modules []coverage
 
 // packagesTable returns the table of packages, with their sum.
 func packagesTable(list []packages.Package) *report.Table {
-	t := report.Table{Columns: []report.Column{
-		{Title: "package", Shrink: report.ShortenPath},
-		{Title: "functions", Align: report.Right},
-		{Align: report.Right},
-		{Title: "code", Align: report.Right},
-		{Title: "did not run", Align: report.Right},
-	}}
+	t := report.NewTable("/package", ">functions", ">", ">code", ">did not run")
 	var total packages.Package
 	for i := range list {
 		p := &list[i]
@@ -65,7 +59,7 @@ func packagesTable(list []packages.Package) *report.Table {
 		total.RanBytes += p.RanBytes
 	}
 	if total.Absent > 0 {
-		t.Columns = append(t.Columns, report.Column{Title: "in no program", Align: report.Right})
+		t.Head(">in no program")
 	}
 	add := func(name report.Cell, p *packages.Package) {
 		cells := append([]report.Cell{name}, tallyCells(coverage.Tally{Covered: p.Ran, Total: p.Functions})...)
@@ -81,7 +75,7 @@ func packagesTable(list []packages.Package) *report.Table {
 	if len(list) > 1 {
 		add(report.Cell{Text: "total", Color: report.Bold}, &total)
 	}
-	return &t
+	return t
 }
 
 // addInlined adds to packages the functions that have code only where they were inlined, which is part of their

@@ -70,21 +70,14 @@ func (f *shownFunc) writeTimes(w io.Writer, style report.Style) error {
 		return nil
 	}
 	file, _ := f.module.Definition(f.fn)
-	table := report.Table{Columns: []report.Column{
-		{},
-		{Title: "block", Align: report.Right},
-		{Title: "executions", Align: report.Right},
-		{Title: "went on to"},
-		{Title: "source", Shrink: report.ShortenPath},
-	}}
+	table := report.NewTable("", ">block", ">executions", "went on to", "/source")
 	all := waysOf(f.fn, times)
 	for b := range coverage.Blocks(f.fn) {
 		where := localSpans(f.module.BlockSpans(b), file)
 		if where == "" {
 			where = fmt.Sprintf("%#x-%#x", b.Lo, b.Hi)
 		}
-		table.Add(report.Cell{}, report.Text(strconv.Itoa(b.Index)), report.Text(f.count(times[b.Index])),
-			report.Text(f.waysText(&all[b.Index], &f.fn.Flow[b.Index])), report.Text(where))
+		table.Row("", strconv.Itoa(b.Index), f.count(times[b.Index]), f.waysText(&all[b.Index], &f.fn.Flow[b.Index]), where)
 	}
 	return table.Write(w, style)
 }

@@ -174,15 +174,7 @@ func (sum *orderSummary) print(w io.Writer) error {
 		fmt.Fprintf(w, "; %s", strings.Join(asides, ", "))
 	}
 	fmt.Fprintln(w)
-	t := report.Table{Columns: []report.Column{
-		{Title: "scenario"},
-		{Title: "runs", Align: report.Right},
-		{Title: "functions", Align: report.Right},
-		{Title: "pages now", Align: report.Right},
-		{Title: "ordered", Align: report.Right},
-		{Title: "at least", Align: report.Right},
-		{Title: "held out", Align: report.Right},
-	}}
+	t := report.NewTable("scenario", ">runs", ">functions", ">pages now", ">ordered", ">at least", ">held out")
 	held := heldOutPages(sum.HeldOut)
 	for i, row := range sum.Scenarios {
 		if i == gather.MaxListed {
@@ -192,9 +184,8 @@ func (sum *orderSummary) print(w io.Writer) error {
 		if pages, ok := held[row.Scenario]; ok {
 			out = report.Decimal(math.Round(pages*10) / 10)
 		}
-		t.Add(report.Text(order.ScenarioName(row.Scenario)), report.Text(report.Count(row.Traces)),
-			report.Text(report.Decimal(row.Functions)), report.Text(report.Decimal(row.PagesNow)),
-			report.Text(report.Decimal(row.Pages)), report.Text(report.Decimal(row.Bound)), report.Text(out))
+		t.Row(order.ScenarioName(row.Scenario), report.Count(row.Traces), report.Decimal(row.Functions), report.Decimal(row.PagesNow),
+			report.Decimal(row.Pages), report.Decimal(row.Bound), out)
 	}
 	if err := t.Write(w, report.Style{}); err != nil {
 		return err

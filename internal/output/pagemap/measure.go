@@ -108,13 +108,13 @@ func (m *measurement) faults(ctx context.Context, s *verb.Streams, argv []string
 
 // measuredTable shows measurements beside predictions.
 func (pm *pageMap) measuredTable() *report.Table {
-	t := &report.Table{Columns: []report.Column{{Title: "measured"}}}
+	t := report.NewTable("measured")
 	for k := range pm.measured {
 		title := "pages"
 		if len(pm.measured) > 1 {
 			title = layoutLabels[k]
 		}
-		t.Columns = append(t.Columns, report.Column{Title: title, Align: report.Right})
+		t.Head(">"+title)
 	}
 	if pm.measured == nil {
 		return t

@@ -33,10 +33,10 @@ func (pm *pageMap) writeTables(w io.Writer, style report.Style) error {
 func (pm *pageMap) scenarioTable() *report.Table {
 	last := len(pm.programs) - 1
 	compare, blocks := last > 0, pages.HasBlocks(pm.module)
-	t := &report.Table{Columns: []report.Column{{Title: "scenario", Shrink: report.Shorten}}}
+	t := report.NewTable("~scenario")
 	head := func(titles ...string) {
 		for _, title := range titles {
-			t.Columns = append(t.Columns, report.Column{Title: title, Align: report.Right})
+			t.Head(">"+title)
 		}
 	}
 	head("runs", "functions", "bytes")
@@ -115,12 +115,7 @@ func change(old, now float64) report.Cell {
 }
 
 func (pm *pageMap) heldOutTable() *report.Table {
-	t := &report.Table{Columns: []report.Column{
-		{Title: "held out", Shrink: report.Shorten},
-		{Title: "pages", Align: report.Right},
-		{Title: "least", Align: report.Right},
-		{Title: "unseen bytes", Align: report.Right},
-	}}
+	t := report.NewTable("~held out", ">pages", ">least", ">unseen bytes")
 	for _, h := range pm.heldOut {
 		unseen := report.Cell{Text: fmt.Sprintf("%.1f%%", 100*h.UnseenBytes)}
 		if h.Warn {
@@ -133,13 +128,13 @@ func (pm *pageMap) heldOutTable() *report.Table {
 
 // coldTable has what the scenarios wait for if no page is in memory.
 func (pm *pageMap) coldTable() *report.Table {
-	t := &report.Table{Columns: []report.Column{{Title: "from the device", Shrink: report.Shorten}}}
+	t := report.NewTable("~from the device")
 	compare := len(pm.programs) > 1
 	for _, title := range []string{"reads", "read", "wait"} {
 		if compare {
-			t.Columns = append(t.Columns, report.Column{Title: title + " before", Align: report.Right})
+			t.Head(">"+title+" before")
 		}
-		t.Columns = append(t.Columns, report.Column{Title: title, Align: report.Right})
+		t.Head(">"+title)
 	}
 	if pm.cold == nil {
 		return t

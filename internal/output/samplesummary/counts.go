@@ -53,8 +53,8 @@ func (doc *countsJSON) Write(w io.Writer, style report.Style, _ int) error {
 		contexts = "with " + report.Plural(doc.Contexts, "context")
 	}
 	fmt.Fprintf(w, "%s: %s %s\n\n", report.Printable(doc.File), doc.Format, contexts)
-	t := report.Table{Columns: []report.Column{{Title: "COUNT", Align: report.Right}, {Title: "DIFFERENT", Align: report.Right}, {Title: "WHAT"}}}
-	t.Add(report.Text(report.Count(doc.RangeCount)), report.Text(report.Count(doc.Ranges)), report.Text("ranges"))
-	t.Add(report.Text(report.Count(doc.BranchCount)), report.Text(report.Count(doc.Branches)), report.Text("branches"))
+	t := report.NewTable(">COUNT", ">DIFFERENT", "WHAT")
+	t.Row(report.Count(doc.RangeCount), report.Count(doc.Ranges), "ranges")
+	t.Row(report.Count(doc.BranchCount), report.Count(doc.Branches), "branches")
 	return t.Write(w, style)
 }

@@ -147,9 +147,10 @@ func (doc *samplesJSON) Write(w io.Writer, style report.Style, top int) error {
 }
 
 // sampleTable returns a table whose first columns are numbers of samples.
-func sampleTable(columns ...report.Column) *report.Table {
-	first := []report.Column{{Title: "SAMPLES", Align: report.Right}, {Title: "SHARE", Align: report.Right}}
-	return &report.Table{Columns: append(first, columns...)}
+func sampleTable(titles ...string) *report.Table {
+	t := report.NewTable(">SAMPLES", ">SHARE")
+	t.Head(titles...)
+	return t
 }
 
 // of returns the first cells of a row of such a table.
@@ -159,7 +160,7 @@ func (doc *samplesJSON) of(n uint64, cells ...report.Cell) []report.Cell {
 }
 
 func (doc *samplesJSON) reasons() *report.Table {
-	t := sampleTable(report.Column{Title: "WHAT OF THEM"})
+	t := sampleTable("WHAT OF THEM")
 	for reason := range samplestats.Reasons {
 		if n := doc.ByReason[reason.Key()]; n > 0 || reason == samplestats.Usable {
 			t.Add(doc.of(n, report.Text(reason.String()))...)
@@ -176,7 +177,7 @@ var depthRanges = []struct {
 }{{0, "none"}, {7, "1 to 7"}, {8, "8"}, {15, "9 to 15"}, {16, "16"}, {31, "17 to 31"}, {32, "32"}, {63, "33 to 63"}, {64, "64"}}
 
 func (doc *samplesJSON) depths() *report.Table {
-	t := sampleTable(report.Column{Title: "BRANCHES"})
+	t := sampleTable("BRANCHES")
 	rest := doc.Depths
 	for _, r := range depthRanges {
 		n := uint64(0)
@@ -195,20 +196,14 @@ func (doc *samplesJSON) depths() *report.Table {
 }
 
 func (doc *samplesJSON) binaryTable(top int) *report.Table {
-	optional := func(title string) report.Column {
-		return report.Column{Title: title, Align: report.Right, Optional: true}
-	}
-	var columns []report.Column
+	t := sampleTable()
 	if doc.kind.HasBranches() {
-		columns = append(columns, optional("BRANCHES"))
+		t.Head("?>BRANCHES")
 	}
 	if doc.kind.HasStacks() {
-		columns = append(columns, optional("FRAMES"))
+		t.Head("?>FRAMES")
 	}
-	t := sampleTable(append(
-		columns, optional("LOADED"), report.Column{Title: "BUILD ID", Optional: true},
-		report.Column{Title: "BINARY", Shrink: report.ShortenPath},
-	)...)
+	t.Head("?>LOADED", "?BUILD ID", "/BINARY")
 	for i, b := range doc.Binaries {
 		if i == top && top > 0 {
 			break
@@ -229,7 +224,7 @@ func (doc *samplesJSON) binaryTable(top int) *report.Table {
 		name    string
 	}{{doc.InKernel, "(the kernel)"}, {doc.Elsewhere, "(no file)"}} {
 		if other.samples > 0 {
-			cells := make([]report.Cell, len(columns)+3)
+			cells := make([]report.Cell, len(t.Columns)-2)
 			cells[len(cells)-1] = report.Text(other.name)
 			t.Add(doc.of(other.samples, cells...)...)
 		}
@@ -238,7 +233,7 @@ func (doc *samplesJSON) binaryTable(top int) *report.Table {
 }
 
 func (doc *samplesJSON) processTable(top int) *report.Table {
-	t := sampleTable(report.Column{Title: "PROCESS", Align: report.Right}, report.Column{Title: "NAME"})
+	t := sampleTable(">PROCESS", "NAME")
 	for i, p := range doc.Processes {
 		if i == top && top > 0 {
 			break

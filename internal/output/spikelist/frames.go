@@ -65,12 +65,7 @@ func (f *Choice) writeFramesOf(b *bufio.Writer, t *spikeset.Set, l *spikes.Log, 
 		b.WriteString(style.Paint(color, string(bar)))
 	}
 	fmt.Fprintf(b, "\n  each bar is %s; the highest is %s\n\n", report.Plural(int(each), "frame"), spikes.Duration(l.Frames.Worst))
-	table := &report.Table{Columns: []report.Column{
-		{Title: "frame", Align: report.Right},
-		{Title: "took", Align: report.Right},
-		{Title: "ended at", Align: report.Right},
-		{Title: "time in", Shrink: report.Shorten},
-	}}
+	table := report.NewTable(">frame", ">took", ">ended at", "~time in")
 	longest := l.Frames.Longest
 	if f.Top > 0 {
 		longest = longest[:min(f.Top, len(longest))]

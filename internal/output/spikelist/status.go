@@ -15,15 +15,7 @@ import (
 
 // WriteStatus prints a line for each program.
 func WriteStatus(s *verb.Streams, style report.Style, list []*spikecontrol.Status) error {
-	table := &report.Table{Columns: []report.Column{
-		{Title: "process", Align: report.Right},
-		{Title: "program", Shrink: report.ShortenPath},
-		{Title: ""},
-		{Title: "threshold", Align: report.Right},
-		{Title: "rate", Align: report.Right},
-		{Title: "spikes", Align: report.Right},
-		{Title: "channels", Shrink: report.Shorten},
-	}}
+	table := report.NewTable(">process", "/program", "", ">threshold", ">rate", ">spikes", "~channels")
 	for _, st := range list {
 		state, color := "on", report.Green
 		if !st.On {

@@ -33,15 +33,7 @@ func (f *Choice) writeTable(t *spikeset.Set, style report.Style) error {
 	if len(open) > 0 {
 		b.WriteByte('\n')
 	}
-	table := &report.Table{Columns: []report.Column{
-		{Title: "most", Align: report.Right},
-		{Title: "self", Align: report.Right},
-		{Title: "worst", Align: report.Right},
-		{Title: "calls", Align: report.Right},
-		{Title: "callers", Align: report.Right},
-		{Title: "function", Shrink: report.Shorten},
-		{Shrink: report.ShortenPath},
-	}}
+	table := report.NewTable(">most", ">self", ">worst", ">calls", ">callers", "~function", "/")
 	for i := range rows {
 		r := &rows[i]
 		place := r.Place.File

@@ -38,13 +38,7 @@ func (f *Choice) runWindow(ctx context.Context, s *verb.Streams, args []string, 
 	trie := logset.Merged(results)
 	tree := windowTree{set: set, trie: trie, callees: trie.Children(), left: windowLines}
 	b := bufio.NewWriter(s.Out)
-	tree.table = &report.Table{Columns: []report.Column{
-		{Title: "time", Align: report.Right},
-		{Title: "self", Align: report.Right},
-		{Title: "calls", Align: report.Right},
-		{Title: "function", Shrink: report.Shorten},
-		{Shrink: report.ShortenPath},
-	}}
+	tree.table = report.NewTable(">time", ">self", ">calls", "~function", "/")
 	tree.add(calltrie.Root, 0)
 	if err := tree.table.Write(b, style); err != nil {
 		return err
