@@ -33,9 +33,6 @@ func machineName(m elf.Machine) string {
 	return machineOf(m).String()
 }
 
-// Machine returns the machine that the file is for.
-func (im *Image) Machine() machine.Kind { return machineOf(im.machine) }
-
 // dynamicKind is the operation of the loader for a relocation.
 type dynamicKind uint8
 

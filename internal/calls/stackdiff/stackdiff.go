@@ -119,17 +119,6 @@ func (v *Values) add(of *Values, outermost bool) {
 	}
 }
 
-// Stack returns the functions of node i from the outermost, as indexes into
-// Names.
-func (r *Result) Stack(i int) []int {
-	var stack []int
-	for ; i >= 0; i = r.Nodes[i].Parent {
-		stack = append(stack, r.Nodes[i].Func)
-	}
-	slices.Reverse(stack)
-	return stack
-}
-
 // Moved returns the nodes that are on both sides and whose value changed, the
 // largest change first.
 func (r *Result) Moved(k Key) []int {

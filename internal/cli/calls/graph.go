@@ -27,7 +27,11 @@ func RegisterGraph(c *cobra.Command, f *graphfile.OfLogs) *pflag.FlagSet {
 	c.Flags().BoolVar(&f.Names.Json, "json", false, "the same as --format json")
 	c.Flags().StringVarP(&f.Out, "output", "o", "-", "write to this `file`")
 	f.Names.RegisterNames(c)
-	c.PreRunE = func(c *cobra.Command, _ []string) error {
+	rules := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if err := rules(c, args); err != nil {
+			return err
+		}
 		if f.Names.Json && c.Flags().Changed("format") && f.Format != "json" {
 			return verb.Usagef("--json and --format %s cannot be used together", f.Format)
 		}

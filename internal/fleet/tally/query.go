@@ -130,16 +130,6 @@ func (q *Query) first(chosen []candidate) []candidate {
 	return chosen
 }
 
-// JoinBuilds returns the list of a query of several states, of which each list is sorted.
-func JoinBuilds(q Query, lists ...[]Build) []Build {
-	all := slices.Concat(lists...)
-	stablesort.Func(all, func(a, b Build) int { return a.Cursor().compare(b.Cursor()) })
-	if q.Limit > 0 && len(all) > q.Limit {
-		all = all[:q.Limit]
-	}
-	return all
-}
-
 // Join returns the profile of several builds, each given as the file that State.Profile returns,
 // in ascending order of the build ids. The result is what cairn merge writes for the same runs.
 func Join(files [][]byte) ([]byte, error) {

@@ -224,7 +224,7 @@ func (f *Functions) table(rows []accountRow, logs *logset.Set, split *waiting.Di
 			continue
 		}
 		keys = append(keys, k)
-		table.Head(">"+k.Name)
+		table.Head(">" + k.Name)
 		if split != nil && (k.Name == "total" || k.Name == "sum") {
 			table.Head(">waits")
 		}

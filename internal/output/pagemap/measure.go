@@ -114,7 +114,7 @@ func (pm *pageMap) measuredTable() *report.Table {
 		if len(pm.measured) > 1 {
 			title = layoutLabels[k]
 		}
-		t.Head(">"+title)
+		t.Head(">" + title)
 	}
 	if pm.measured == nil {
 		return t

@@ -36,7 +36,7 @@ func (pm *pageMap) scenarioTable() *report.Table {
 	t := report.NewTable("~scenario")
 	head := func(titles ...string) {
 		for _, title := range titles {
-			t.Head(">"+title)
+			t.Head(">" + title)
 		}
 	}
 	head("runs", "functions", "bytes")
@@ -132,9 +132,9 @@ func (pm *pageMap) coldTable() *report.Table {
 	compare := len(pm.programs) > 1
 	for _, title := range []string{"reads", "read", "wait"} {
 		if compare {
-			t.Head(">"+title+" before")
+			t.Head(">" + title + " before")
 		}
-		t.Head(">"+title)
+		t.Head(">" + title)
 	}
 	if pm.cold == nil {
 		return t

@@ -267,7 +267,7 @@ func TestSums(t *testing.T) {
 	t.Parallel()
 	in := sources(t)
 	m := model.Build(in).Model
-	files, _ := coverage.Files(in.Modules)
+	files, _ := coverage.Analyse(in.Modules).Files()
 	for _, f := range files {
 		var want [3]int
 		for _, l := range f.Lines {

@@ -218,14 +218,8 @@ type Path struct {
 	Unknown   int // functions of which it is not known whether they ran
 }
 
-// Paths tallies functions of the source by the file they are defined in,
-// ascending by file. Those that are in several modules count once.
-func Paths(modules []Module) []Path {
-	return Analyse(modules).Paths(func(string, int) bool { return true })
-}
-
-// Paths is the function Paths for the modules of the analysis, of the functions that keep selects by the place of their
-// definition. Functions that no module has of its own are among them, as far as the modules tell of them.
+// Paths tallies functions of the source by the file they are defined in, ascending by file, of those that keep selects by
+// the place of their definition. Functions that are in several modules count once. Functions that no module has of its own are among them, as far as the modules tell of them.
 func (a *Analysis) Paths(keep func(file string, line int) bool) []Path {
 	byFile := pathsByFile{}
 	ran, counted, blocks := RanAnywhere(a.modules), map[SourceID]bool{}, sourceBlocks{}

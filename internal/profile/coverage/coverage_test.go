@@ -107,14 +107,14 @@ func TestPaths(t *testing.T) {
 		{File: "/src/hot.c", Functions: Tally{1, 1}, Blocks: Tally{3, 4}},
 		{File: "cold.c", Functions: Tally{1, 1}, Blocks: Tally{}}, // lost has no lines: what the compiler said
 	}
-	if got := Paths(sample()); !reflect.DeepEqual(got, want) {
+	if got := Analyse(sample()).Paths(anywhere); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
 // stateSpans returns the lines of all files that are in a state.
 func stateSpans(modules []Module, state State) (spans []Span) {
-	files, _ := Files(modules)
+	files, _ := Analyse(modules).Files()
 	for i := range files {
 		for _, r := range Ranges(files[i].Lines, state) {
 			spans = append(spans, Span{files[i].File, r.From, r.To})
@@ -139,7 +139,7 @@ func TestSpans(t *testing.T) {
 
 func TestLCOV(t *testing.T) {
 	t.Parallel()
-	files, unplaced := Files(sample())
+	files, unplaced := Analyse(sample()).Files()
 	if unplaced != 1 {
 		t.Errorf("%d functions without a line, want 1", unplaced)
 	}
@@ -155,7 +155,7 @@ func TestLCOV(t *testing.T) {
 func TestCopiesAreOne(t *testing.T) {
 	t.Parallel()
 	a, b := sample()[0], sample()[0]
-	files, _ := Files([]Module{a, b})
+	files, _ := Analyse([]Module{a, b}).Files()
 	if fn := files[1].Funcs; len(fn) != 1 || fn[0].Runs != 2 {
 		t.Errorf("functions %+v", fn)
 	}
@@ -174,7 +174,7 @@ func TestTimesOfModules(t *testing.T) {
 			m.Counts[i].Calls, m.Counts[i].Times = 5, make([]uint64, m.Funcs[i].NumBlocks()-1)
 		}
 	}
-	files, _ := Files([]Module{a, b})
+	files, _ := Analyse([]Module{a, b}).Files()
 	if l := files[1].Lines[0]; l.Number != 3 || l.Times != 10 {
 		t.Errorf("line %+v", l)
 	}

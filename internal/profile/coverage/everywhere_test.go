@@ -27,8 +27,11 @@ func TestSeveralModules(t *testing.T) {
 		{"ran in none", []Module{module("/src/a.go", 0, 0), module("/src/a.go", 0, 0)}, []Path{{File: "/src/a.go", Functions: Tally{0, 1}, Blocks: Tally{0, 3}}}},
 		{"other files of one name", []Module{module("main.c", 0, 0), module("main.c", 1, 1)}, []Path{{File: "main.c", Functions: Tally{1, 2}, Blocks: Tally{2, 6}}}},
 	} {
-		if got := Paths(tc.modules); !reflect.DeepEqual(got, tc.want) {
+		if got := Analyse(tc.modules).Paths(anywhere); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
 	}
 }
+
+// anywhere selects functions wherever they are defined.
+func anywhere(string, int) bool { return true }

@@ -80,9 +80,6 @@ func (l *Line) Count() uint64 { return max(l.Times, l.Runs) }
 
 // Files returns the line coverage of all source files, ascending by name. Functions without a
 // known line are omitted; unplaced is their number.
-func Files(modules []Module) (files []SourceFile, unplaced int) { return Analyse(modules).Files() }
-
-// Files is the function Files for the modules of the analysis.
 func (a *Analysis) Files() (files []SourceFile, unplaced int) {
 	o := a.o
 	o.settle()
