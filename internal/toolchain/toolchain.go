@@ -99,7 +99,7 @@ func prepare(ctx context.Context, c Compiler, opts ShimOptions, target []string)
 	if err := usable(tc.Bin); err != nil {
 		return tc, fmt.Errorf("the cached runtime for %s is damaged: %w; remove %s or set CAIRN_CACHE", c.Path, err, dir)
 	}
-	tc.Musl = Exists(filepath.Join(dir, muslFile))
+	tc.Musl, tc.Android = Exists(filepath.Join(dir, muslFile)), Exists(filepath.Join(dir, androidFile))
 	if guest := filepath.Join(dir, guestArchiveName); Exists(guest) {
 		tc.Guest, tc.Loads = guest, opts.Runtime != ""
 	}
@@ -134,8 +134,8 @@ func usable(bin string) error {
 const (
 	archiveName      = "libcairn.a"
 	guestArchiveName = "libcairn-guest.a" // of libraries
-	// muslFile exists if the compiler's C library is musl.
-	muslFile = "musl"
+	// One of these exists if the compiler's C library is musl, or Android's.
+	muslFile, androidFile = "musl", "android"
 	// hiddenFile is a version script of what stays inside a shared object.
 	hiddenFile = "hidden.map"
 	// machOObject is the runtime for Mach-O, coffObject that for Windows.
@@ -261,10 +261,8 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 	}
 	opts.Machine = driver.MachineOf(target)
 	opts.Object, opts.MSVC = driver.ObjectOf(target), driver.IsMSVC(target)
-	if driver.IsAndroid(target) && opts.Mode.Timed() {
-		return foreignError("mode " + opts.Mode.String() + " needs thread-local storage that Android's loader does not give to libraries: use a mode that counts, such as full")
-	}
-	if why := opts.lacks(c); why != "" {
+	opts.Android = driver.IsAndroid(target)
+	if why := opts.lacks(c, target); why != "" {
 		return foreignError(why)
 	}
 	if err := opts.findAssembler(ctx, c, self); err != nil {
@@ -299,6 +297,11 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 			return err
 		}
 	}
+	if opts.Android {
+		if err := os.WriteFile(filepath.Join(tmp, androidFile), nil, 0o644); err != nil {
+			return err
+		}
+	}
 	if c.writesRemarks(ctx, &opts) {
 		if err := os.WriteFile(filepath.Join(tmp, remarksFile), nil, 0o644); err != nil {
 			return err
@@ -311,7 +314,7 @@ func fillToolchain(ctx context.Context, tmp, self string, c Compiler, opts ShimO
 }
 
 // lacks returns a requested feature that the machine does not have, or "".
-func (o *ShimOptions) lacks(c Compiler) string {
+func (o *ShimOptions) lacks(c Compiler, target string) string {
 	switch {
 	case o.Mode.HasEdges() && !probe.SupportsEdges(&o.Options):
 		return fmt.Sprintf("mode %v supports x86-64 and AArch64 ELF only: use mode full, which records which blocks ran", o.Mode)
@@ -319,6 +322,8 @@ func (o *ShimOptions) lacks(c Compiler) string {
 		return o.machOLacks(c)
 	case o.Object == asm.COFF:
 		return o.coffLacks()
+	case o.Android:
+		return o.androidLacks(target)
 	case o.Machine == machine.X86_64:
 		return ""
 	case o.Prove:
@@ -435,6 +440,9 @@ func buildRuntime(ctx context.Context, tmp string, src sources, c Compiler, opts
 			return err
 		}
 		members = append(members, names(objects)...)
+		if opts.Android { // libraries have the runtime themselves
+			return build.archive(ctx, filepath.Join(tmp, archiveName), members)
+		}
 		if members, err = build.addHost(ctx, tmp, members); err != nil {
 			return err
 		}

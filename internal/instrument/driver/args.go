@@ -18,6 +18,7 @@ type Toolchain struct {
 	Script  string     // linker script for GNU ld, of COFF
 	Musl    bool       // the compiler's C library is musl
 	MSVC    []string   // options of clang with the target of MSVC, by which it starts cairn in place of itself: see StandIn
+	Android bool       // it is Android's
 	Timed   bool       // exits of functions get code, too
 	Trace   bool       // with Timed: the code is that of mode trace
 	Object  asm.Object // format of what the driver makes; of others than ELF, Archive is an object
@@ -36,7 +37,7 @@ const (
 	// guestSymbol makes a library find the clock of its process.
 	guestSymbol = "__cairn_guest"
 	// localSymbol is what a process has once for each thread. Libraries of musl have it, as that cannot load them later
-	// anyway.
+	// anyway, and those of Android, which share it in another way.
 	localSymbol = "__cairn_has_local"
 	needTrace   = "__cairn_trace_full"
 )
@@ -96,7 +97,7 @@ func (c *Command) Args(args []string, tc Toolchain) []string {
 	if c.Language {
 		out = append(out, "-x", "none")
 	}
-	guest := tc.Timed && tc.Object == asm.ELF && !c.Musl && !tc.Musl && (c.Shared || tc.Loads && c.loads())
+	guest := tc.Timed && tc.Object == asm.ELF && !c.whole(tc) && (c.Shared || tc.Loads && c.loads())
 	if guest && tc.Guest != "" {
 		out = append(out, tc.Guest)
 	}
@@ -117,6 +118,9 @@ var ownStart = []string{"-nostdlib", "-nodefaultlibs", "-nostartfiles"}
 func (c *Command) loads() bool {
 	return !c.Static && !slices.ContainsFunc(c.words, func(w string) bool { return slices.Contains(ownStart, w) })
 }
+
+// whole reports whether a library has the runtime of the timed modes itself, rather than load it.
+func (c *Command) whole(tc Toolchain) bool { return c.Musl || tc.Musl || tc.Android }
 
 // AroundName is the name, beside that of the assembler, of the program that a driver starts around its tools if it has the
 // path of the assembler built in, as Debian's gcc for Windows has.
@@ -291,7 +295,11 @@ func LinkerArgs(args []string, tc Toolchain, linker string) []string {
 	switch {
 	case !tc.Timed:
 	case !p.cmd.Shared:
-		out = append(out, "-u", preinitSymbol, "--export-dynamic-symbol="+tc.shared())
+		if out = append(out, "-u", preinitSymbol); !tc.Android {
+			out = append(out, "--export-dynamic-symbol="+tc.shared())
+		}
+	case tc.Android:
+		out = append(out, "-u", localSymbol, "-z", "nodelete")
 	case tc.Musl:
 		out = append(out, "-u", localSymbol)
 	default:
@@ -313,21 +321,23 @@ func WithoutStrip(args []string) []string {
 // the shared objects; and the unwinder, which C programs do not link otherwise, is needed for stacks.
 func (c *Command) timedLink(tc Toolchain) []string {
 	var out []string
-	musl := c.Musl || tc.Musl
+	whole := c.whole(tc)
 	switch {
 	case !c.Shared:
 		out = append(out, "-Wl,-u,"+preinitSymbol)
-	case musl:
+	case tc.Android: // the process has addresses in the library
+		out = append(out, "-Wl,-u,"+localSymbol, "-Wl,-z,nodelete")
+	case whole:
 		out = append(out, "-Wl,-u,"+localSymbol)
 	default:
 		out = append(out, "-Wl,-u,"+guestSymbol)
 	}
-	if !c.Static && !c.Shared {
+	if !c.Static && !c.Shared && !tc.Android {
 		out = append(out, "-Wl,--export-dynamic-symbol="+tc.shared())
 	}
 	switch {
 	case tc.Trace:
-	case musl: // gcc's unwinder may be built for another C library
+	case whole: // gcc's unwinder may be built for another C library
 	case c.Static:
 		out = append(out, "-Wl,-u,_Unwind_Backtrace")
 	default:

@@ -227,17 +227,20 @@ func TestTimedArgs(t *testing.T) {
 	const guest, dl = " -Wl,-u,__cairn_guest", " -Wl,--push-state,--as-needed -ldl -Wl,--pop-state"
 	const archives = " /t/libcairn-guest.a /t/libcairn.a"
 	for _, test := range []struct {
-		args   string
-		family Family
-		musl   bool
-		loads  bool
-		want   string
+		args    string
+		family  Family
+		musl    bool
+		android bool
+		loads   bool
+		want    string
 	}{
 		{args: "-c a.c", want: "-B/t/bin/ -idirafter /t/inc -DCAIRN_ON -c a.c -dp -fno-ipa-ra"},
 		{args: "-c a.c", family: Clang, want: "-B/t/bin/ -fno-integrated-as -idirafter /t/inc -DCAIRN_ON -c a.c"},
 		{args: "a.o", family: Clang, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process" + unwinder + " /t/libcairn.a"},
 		{args: "-shared a.o", family: Clang, want: "-Wl,--build-id -shared a.o" + guest + unwinder + archives + dl},
 		{args: "-shared a.o", family: Clang, musl: true, want: "-Wl,--build-id -shared a.o -Wl,-u,__cairn_has_local /t/libcairn.a"},
+		{args: "-shared a.o", family: Clang, android: true, want: "-Wl,--build-id -shared a.o -Wl,-u,__cairn_has_local -Wl,-z,nodelete /t/libcairn.a"},
+		{args: "a.o", family: Clang, android: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit /t/libcairn.a"},
 		{args: "-Wl,-shared a.o", family: Clang, want: "-Wl,--build-id -Wl,-shared a.o" + guest + unwinder + archives + dl},
 		{args: "-static a.o", family: Clang, want: "-Wl,--build-id -static a.o -Wl,-u,__cairn_preinit -Wl,-u,_Unwind_Backtrace -Wl,--eh-frame-hdr /t/libcairn.a"},
 		{args: "a.o", family: Clang, musl: true, want: "-Wl,--build-id a.o -Wl,-u,__cairn_preinit -Wl,--export-dynamic-symbol=__cairn_process /t/libcairn.a"},
@@ -250,7 +253,7 @@ func TestTimedArgs(t *testing.T) {
 			want: "-B/t/bin/ -Wl,--build-id -DCAIRN_ON -flto -shared a.o -dp -fno-ipa-ra -Wl,-u,__cairn_base" + guest + unwinder + archives + dl,
 		},
 	} {
-		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Guest: "/t/libcairn-guest.a", Loads: test.loads, Musl: test.musl, Timed: true}
+		tc := Toolchain{Bin: "/t/bin", Include: "/t/inc", Archive: "/t/libcairn.a", Guest: "/t/libcairn-guest.a", Loads: test.loads, Musl: test.musl, Android: test.android, Timed: true}
 		args := strings.Fields(test.args)
 		c := Parse(test.family, args, readTest)
 		if got := strings.Join(c.Args(args, tc), " "); got != test.want {

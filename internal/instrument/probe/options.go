@@ -26,6 +26,7 @@ type Options struct {
 	Machine machine.Kind `json:"machine,omitempty"` // machine of the code
 	Object  asm.Object   `json:"object,omitempty"`  // kind of object file
 	MSVC    bool         `json:"msvc,omitempty"`    // of COFF: the system is MSVC's
+	Android bool         `json:"android,omitempty"` // the program is for Android
 
 	Mode   prof.Mode `json:"mode,omitzero"`
 	Atomic bool      `json:"atomic,omitempty"` // count with locked instructions, exact under threads

@@ -82,7 +82,7 @@ func (aarch64Timing) movesStack(*bodyInsn) bool { return false }
 func (aarch64Timing) scratch(register string) bool {
 	register = strings.TrimLeft(register, "xw")
 	n, err := strconv.Atoi(register)
-	return err == nil && n <= 18
+	return err == nil && n < 18 // x18 is saved for a shadow call stack
 }
 
 // sharesFrame recognizes functions that clang outlines at -Oz. Their callers keep their return address in a
@@ -186,7 +186,9 @@ func (t *timer) unwindState(f *asm.Fragment, at int) (cfaPlace, bool) {
 		case ".cfi_adjust_cfa_offset":
 			cur.offset += number(0)
 		case ".cfi_escape":
-			cur.reg = ""
+			if escapedRegister(ops) == "" {
+				cur.reg = ""
+			}
 		case ".cfi_window_save", ".cfi_negate_ra_state":
 			cur.signed = !cur.signed
 		case ".cfi_remember_state":
@@ -284,6 +286,15 @@ const (
 	aarch64Thread = "\tadrp\tx16, " + timedLocal + "\n\tldr\tx16, [x16, :lo12:" + timedLocal + "]\n\tmrs\tx17, tpidr_el0\n"
 	aarch64Local  = aarch64Thread + "\tadd\tx16, x16, x17\n"
 )
+
+// ifNone returns the jump for a thread that has nothing yet. On Android what a thread has is in a slot of the C library, which
+// is zero then: libraries that apps load have no thread-local variables at a fixed place.
+func (t *timer) ifNone(register, to string) string {
+	if !t.Opts.Android {
+		return ""
+	}
+	return "\tcbz\t" + register + ", " + to + "\n"
+}
 
 func (aarch64Timing) entry(t *timer, _ regSet) string {
 	if t.Opts.Exact {
@@ -396,7 +407,7 @@ func (m aarch64Timing) event(t *timer, id string, kind, pushed int, stub *stubTe
 func (m aarch64Timing) eventPlace(t *timer, pushed int, stub *stubText) string {
 	full, back := t.NewLabel(), t.NewLabel()
 	stub.outOfTheWay(pushed, full+":\n"+m.stub(TraceFull, pushed, stub.unwound)+"\tb\t"+back+"\n")
-	return aarch64Local + "\tldr\tx17, [x16]\n\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n"
+	return aarch64Local + "\tldr\tx17, [x16]\n" + t.ifNone("x17", full) + "\tadd\tx17, x17, 8\n\ttst\tx17, 0xffff\n\tb.eq\t" + full + "\n" + back + ":\n\tstr\tx17, [x16]\n"
 }
 
 func (m aarch64Timing) leaveMark(t *timer, kind int, stub *stubText) string {
@@ -435,8 +446,8 @@ func (aarch64Timing) treeEntry(t *timer, _ regSet, slot int, id, back string) st
 		clock += "\tstr\tx16, [x15, 160]\n"
 	}
 	return push("x14", "x15", t.unwinding) + aarch64Local +
-		"\tldr\tx14, [x16]\n\tldr\tx15, [x14, " + strconv.Itoa(64+8*slot) + "]\n\tadrp\tx17, " + id + "\n\tadd\tx17, x17, :lo12:" + id +
-		"\n\tldr\tx14, [x15, 8]\n\tcmp\tx14, x17\n\tb.ne\t" + id + "\n" + back + ":\n\tstr\tx15, [x16]\n" + aarch64Base +
+		"\tadrp\tx17, " + id + "\n\tadd\tx17, x17, :lo12:" + id + "\n\tldr\tx14, [x16]\n" + t.ifNone("x14", id) +
+		"\tldr\tx15, [x14, " + strconv.Itoa(64+8*slot) + "]\n\tldr\tx14, [x15, 8]\n\tcmp\tx14, x17\n\tb.ne\t" + id + "\n" + back + ":\n\tstr\tx15, [x16]\n" + aarch64Base +
 		"\tadd\tw14, wsp, 16\n\tldr\tx17, [x15, 16]\n\tadd\tx17, x17, 1\n\tstr\tx17, [x15, 16]\n\tstr\tw14, [x15, 48]\n\tstr\tx15, [x16, x14]\n" +
 		clock + pop("x14", "x15", t.unwinding)
 }

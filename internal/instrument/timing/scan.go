@@ -76,21 +76,28 @@ func (t *timer) fragmentsByLabel() (out []*asm.Fragment) {
 func (t *timer) saves(f *asm.Fragment, word string, ops [][]byte) {
 	reg := string(ops[0])
 	if word == ".cfi_escape" {
-		if len(ops) < 2 {
+		if reg = escapedRegister(ops); reg == "" {
 			return
 		}
-		if n, err := strconv.ParseUint(reg, 0, 8); err != nil || n != asm.RegExpression && n != asm.ValExpression {
-			return
-		}
-		n, err := strconv.ParseUint(string(ops[1]), 0, 8)
-		if err != nil {
-			return
-		}
-		reg = strconv.FormatUint(n, 10)
 	}
 	if !slices.Contains(t.unwound[f], reg) {
 		t.unwound[f] = append(t.unwound[f], reg)
 	}
+}
+
+// escapedRegister returns the register for which the operands of a .cfi_escape have a rule, "" if they say something else.
+func escapedRegister(ops [][]byte) string {
+	if len(ops) < 2 {
+		return ""
+	}
+	if n, err := strconv.ParseUint(string(ops[0]), 0, 8); err != nil || n != asm.RegExpression && n != asm.ValExpression {
+		return ""
+	}
+	n, err := strconv.ParseUint(string(ops[1]), 0, 8)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
 }
 
 // scratchRegisters are those that calls may change, as unwind directives name them. A function that saves one

@@ -18,6 +18,12 @@ typedef long long i64;
 typedef unsigned long uword;
 typedef long sword;
 
+#if __ANDROID__
+enum { ANDROID = 1 };
+#else
+enum { ANDROID = 0 };
+#endif
+
 #define HIDDEN __attribute__((visibility("hidden")))
 #define INLINE static inline __attribute__((always_inline))
 

@@ -16,35 +16,52 @@ enum {
   SYS_memfd_create = 279, SYS_close_range = 436
 };
 
+#if __ANDROID__
+/* Filters of apps end a process for system calls that the C library of its version of Android does not make. They are not
+ * made: what cannot do without is done in another way, as on old kernels. */
+#define FORBIDDEN(n)                                                                                                      \
+  ((n) == SYS_set_robust_list || (n) == SYS_get_robust_list || (n) == SYS_getrlimit || (n) == SYS_setrlimit || \
+   (n) == SYS_renameat2 || (n) == SYS_memfd_create || (n) == SYS_close_range || (n) == 434 || (n) == 438 /* pidfd_open, pidfd_getfd */)
+#else
+#define FORBIDDEN(n) 0
+#endif
+enum { UNKNOWN_CALL = -38 };
+
 INLINE i64 sys6(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
+  if (FORBIDDEN(n)) return UNKNOWN_CALL;
   register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
   register i64 x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
   return x0;
 }
 INLINE i64 sys_5(i64 n, i64 a, i64 b, i64 c, i64 d, i64 e) {
+  if (FORBIDDEN(n)) return UNKNOWN_CALL;
   register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
   register i64 x3 __asm__("x3") = d, x4 __asm__("x4") = e;
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
   return x0;
 }
 INLINE i64 sys_4(i64 n, i64 a, i64 b, i64 c, i64 d) {
+  if (FORBIDDEN(n)) return UNKNOWN_CALL;
   register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
   register i64 x3 __asm__("x3") = d;
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
   return x0;
 }
 INLINE i64 sys_3(i64 n, i64 a, i64 b, i64 c) {
+  if (FORBIDDEN(n)) return UNKNOWN_CALL;
   register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
   return x0;
 }
 INLINE i64 sys_2(i64 n, const void *a, i64 b) {
+  if (FORBIDDEN(n)) return UNKNOWN_CALL;
   register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = (i64)a, x1 __asm__("x1") = b;
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
   return x0;
 }
 INLINE i64 sys_1(i64 n, i64 a) {
+  if (FORBIDDEN(n)) return UNKNOWN_CALL;
   register i64 x8 __asm__("x8") = n, x0 __asm__("x0") = a;
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8) : "memory");
   return x0;

@@ -61,7 +61,16 @@ _Static_assert(sizeof(struct member) <= PAGE_SIZE - 64, "it is in front of the w
 #define word(p, at) ((u32 *)((p)->base + (at)))
 #define slot(p, sp) ((p)->base + ((u32)(sp) & (p)->mask))
 
-extern struct process *__cairn_process WEAK;
+#if __ANDROID__ /* each module has one, of which they take the first that was made: see slot.h */
+#define SHARED HIDDEN
+/* exit calls no destructors of libraries that a program has loaded itself. */
+extern const u8 __cairn_preinit HIDDEN __attribute__((weak));
+#define ENDS_WITH_EXIT (!&__cairn_preinit)
+#else
+#define ENDS_WITH_EXIT 0
+#define SHARED __attribute__((visibility("default")))
+#endif
+extern struct process *__cairn_process SHARED __attribute__((weak));
 extern u8 *__cairn_base HIDDEN;
 
 /* The state that this module shares. */
@@ -82,6 +91,12 @@ enum { FLIGHT_NONE = 0xfff8 }; /* a position that is full */
 /* What each thread has, at the same distance from the thread pointer in all. Each module keeps the
  * distance in a word, which inserted code adds to the thread pointer; the code depends on the
  * offsets. Before the module has started, the sum is no valid address. */
+#if __ANDROID__
+/* The C library leaves one word to apps: see slot.h. */
+struct local {
+  struct node *node; /* 0: none yet */
+};
+#else
 struct local {
   union {
     struct flight_at flight;
@@ -89,6 +104,7 @@ struct local {
   };
   struct thread *thread; /* its state, see timed_slow.c; 0: not made yet */
 };
+#endif
 extern u64 __cairn_local HIDDEN;
 extern u8 __cairn_plain HIDDEN; /* this module records nothing: __cairn_local is an address, see plain.h */
 #define own_local() ((struct local *)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))

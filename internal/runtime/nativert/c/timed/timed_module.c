@@ -183,17 +183,20 @@ static u64 soname(struct process *p, u64 start, char *to, u64 room) {
   return 0;
 }
 
-/* add_joined adds the modules that have joined the state. That of the program was the first, unless a library
- * brought the state. */
-static void add_joined(struct process *p) {
-  for (u32 i = p->hosted, n = load(&p->bases); i < n && i < BASES; i++) {
+/* add_joined adds the first n modules that have joined the state, where they are not listed. That of the program was the first,
+ * unless a library brought the state, or it may be in the listing. */
+static void add_joined(struct process *p, u32 n, int listing) {
+  for (u32 i = p->hosted; i < n && i < BASES; i++) {
     u64 word = load(&p->base_word[i]), start;
     struct module *m = word ? __cairn_module_of(p, word) : 0;
-    int exe = !i && !p->hosted;
+    int exe = !i && !p->hosted && !listing;
     char name[256];
     if (m) m->known = 1;
-    else if (word && (exe || !p->modules.seeking) && (start = header_before(p, word)))
-      add_found(p, start, start, exe, exe ? p->exe.path : name, exe ? length(p->exe.path) : soname(p, start, name, sizeof name));
+    else if (word && (exe || !p->modules.seeking) && (start = header_before(p, word))) {
+      if (!soname(p, start, name, sizeof name)) put(name, "library");
+      const char *path = exe ? p->exe.path : name;
+      add_found(p, start, start, exe, path, length(path));
+    }
   }
 }
 
@@ -233,6 +236,7 @@ void __cairn_modules(struct process *p) {
   p->modules.stale = 0;
   for (u32 i = 0; i < GOING; i++) p->modules.going[i].mapped = 0;
   for (u32 i = 0; i < p->modules.count; i++) p->modules.module[i].known = 0;
+  u32 joined = load(&p->bases);
   fd = open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   while (fd >= 0 && (n = sys3(SYS_read, fd, b + have, room - 1 - have)) > 0) {
     have += (u64)n;
@@ -247,8 +251,9 @@ void __cairn_modules(struct process *p) {
     for (u64 i = from; i < have; i++) b[i - from] = b[i];
     have -= least(from, have);
   }
-  if (fd == -ENOENT) add_joined(p);
+  if (fd == -ENOENT) add_joined(p, joined, 0);
   if (fd < 0) return;
+  if (ANDROID) add_joined(p, joined, 1); /* those that are in an apk: the file is not mapped from its beginning */
   sys1(SYS_close, fd);
   if (p->modules.seeking) return;
   for (u32 i = 0; i < p->modules.count;) {

@@ -12,8 +12,9 @@
 
 #include "timed.h"
 
-#ifdef CAIRN_ATTACH
-static struct thread *own_thread; /* always 0: running threads have no room for a thread-local variable */
+#if defined(CAIRN_ATTACH) || __ANDROID__
+/* Always 0: running threads have no room for a thread-local variable, and those of Android have one word, for mode stacks. */
+static struct thread *own_thread;
 #define remember(t) ((void)(t))
 #else
 #define own_thread (own_local()->thread)

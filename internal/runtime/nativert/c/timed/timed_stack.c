@@ -8,7 +8,7 @@
 #include "hook.h"
 #include "timed.h"
 
-#if __has_include(<gnu/libc-version.h>)
+#if !__ANDROID__ && __has_include(<gnu/libc-version.h>)
 #define GLIBC 1
 extern void *_dl_find_object(void *, void *) WEAK; /* with it, unwinding takes no lock */
 #else
@@ -151,7 +151,7 @@ int __cairn_has_unwinder(void) {
 #if GLIBC
   return _dl_find_object != 0;
 #else
-  return 1;
+  return !ANDROID; /* whose loader takes a lock, and whose programs have frame pointers */
 #endif
 }
 

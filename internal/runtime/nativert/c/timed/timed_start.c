@@ -47,7 +47,7 @@ static void find_gettime(struct process *p) {
 
 /* ---- the environment ---- */
 
-#if __has_include(<gnu/libc-version.h>)
+#if !__ANDROID__ && __has_include(<gnu/libc-version.h>)
 #define GLIBC 1
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
 #else
@@ -250,7 +250,7 @@ static struct process **states(void) {
 #ifdef CAIRN_ATTACH
   return &alone;
 #endif
-  return &__cairn_process ? &__cairn_process : __cairn_guest_states();
+  return !&__cairn_process || ANDROID ? __cairn_guest_states() : &__cairn_process;
 }
 
 /* idle makes a state that records nothing. Calls use here in place of what their thread has. */
@@ -312,7 +312,7 @@ void __cairn_add_base(struct process *p, const void *at) {
 HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
   (void)argc, (void)argv;
   if (__cairn_state && __cairn_state != early) return;
-#if !GLIBC
+#if !GLIBC && !__ANDROID__ /* whose loader gives it, before the C library has it */
   envp = &environ ? environ : 0;
 #endif
   __cairn_early_start(); /* unless the loader called it */
@@ -348,10 +348,13 @@ HIDDEN void __cairn_timed_start(int argc, char **argv, char **envp) {
 
 extern int __cxa_atexit(void (*)(void *), void *, void *) WEAK;
 
+static void finish(void);
+
 /* exits is called before the program's destructors. */
 static void exits(void *none) {
   (void)none;
   store(&__cairn_state->exiting, 1);
+  if (ENDS_WITH_EXIT) finish();
 }
 
 /* Handlers of fork are registered when the C library is initialized. */

@@ -387,7 +387,7 @@ u64 __cairn_local = 1ul << 63;
 u8 __cairn_plain;
 HIDDEN const u8 __cairn_link_with_cairn_cc_timed = 0; /* as there */
 
-#if __has_include(<gnu/libc-version.h>)
+#if !__ANDROID__ && __has_include(<gnu/libc-version.h>)
 #define GLIBC 1
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) WEAK;
 #else
@@ -408,6 +408,7 @@ extern int __cxa_atexit(void (*)(void *), void *, void *) WEAK;
 static void exits(void *none) {
   (void)none;
   store(&__cairn_tracer->exiting, 1);
+  if (ENDS_WITH_EXIT) finish_file(__cairn_tracer);
 }
 
 /* Those of modules without trace_local.c or trace_guest.c. */
@@ -419,7 +420,7 @@ FALLBACK void __cairn_trace_gone(void) {}
 /* start finds or makes the state of the process, and begins its log. */
 void __cairn_trace_start(void) {
   static u8 started;
-  struct tracer *t = &__cairn_traced ? &__cairn_traced : __cairn_trace_find();
+  struct tracer *t = !&__cairn_traced || ANDROID ? __cairn_trace_find() : &__cairn_traced;
   int child;
   if (started) return;
   started = 1;

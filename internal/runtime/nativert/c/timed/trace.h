@@ -50,7 +50,7 @@ struct tracer {
 enum { SHORTEN_NOW = 1, SHORTEN_DONE };
 _Static_assert(sizeof(struct tracer) <= TRACE_SIZE, "it is a page");
 
-/* What each thread has: inserted code depends on the offsets. */
+/* What each thread has: inserted code depends on the offsets. On Android it is the position alone: see slot.h. */
 struct trace_local {
   u64 position;  /* of its last event, see above */
   u64 deepest;   /* see trace_depth_MACHINE.S: stack pointer of the last recorded call, 0 if more may be recorded */
@@ -61,7 +61,7 @@ extern u64 __cairn_local HIDDEN; /* this module's copy of the distance */
 #define own_local() ((struct trace_local *)((__cairn_plain ? 0 : thread_pointer()) + __cairn_local))
 HIDDEN u64 __cairn_own_local(void); /* 0 in a library */
 
-extern struct tracer __cairn_traced WEAK;      /* that of an executable or a host */
+extern struct tracer __cairn_traced SHARED __attribute__((weak)); /* that of an executable or a host */
 extern struct tracer *__cairn_tracer HIDDEN;   /* as this module knows it */
 HIDDEN void __cairn_trace_start(void);
 /* Of a library. plain makes a state that records nothing, or returns 0. */

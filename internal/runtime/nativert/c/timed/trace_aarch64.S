@@ -6,6 +6,7 @@
  *          mrs   x17, tpidr_el0
  *          add   x16, x16, x17
  *          ldr   x17, [x16]
+ *          cbz   x17, full                on Android only
  *          add   x17, x17, 8
  *          tst   x17, 0xffff
  *          b.eq  full
@@ -39,6 +40,10 @@ __cairn_trace_full:
         .cfi_startproc
         SAVE_REGISTERS
         sub     x0, x17, 0x10000        // start of the full chunk
+#if __ANDROID__
+        cmp     x17, 0
+        csel    x0, xzr, x0, eq         // the thread has none yet
+#endif
         bl      __cairn_trace_next
         mov     x17, x0
         RETURN_REGISTERS

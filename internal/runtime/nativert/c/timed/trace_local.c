@@ -3,8 +3,34 @@
 #include "trace.h"
 
 HIDDEN const u8 __cairn_has_local = 0;
-struct tracer __cairn_traced __attribute__((visibility("default"), aligned(4096)));
+struct tracer __cairn_traced SHARED __attribute__((aligned(4096)));
+
+#if __ANDROID__
+
+#include "slot.h"
+
+SLOT_NOTE("__cairn_traced", TRACER_NOTE);
+
+static int is_made(void *variable, void *to) {
+  struct tracer *t = variable;
+  if (!load(&t->bus)) return 0;
+  *(struct tracer **)to = t;
+  return 1;
+}
+
+struct tracer *__cairn_trace_find(void) {
+  struct tracer *t = &__cairn_traced;
+  find_noted(2, is_made, &t);
+  if (t == &__cairn_traced) take_slot();
+  return t;
+}
+
+u64 __cairn_own_local(void) { return SLOT; }
+
+#else
 
 __thread struct trace_local __cairn_locals HIDDEN = {.position = TRACE_NONE};
 
 u64 __cairn_own_local(void) { return (u64)&__cairn_locals - thread_pointer(); }
+
+#endif

@@ -53,8 +53,8 @@ static int same(const char *a, const char *b) {
   return *a == *b;
 }
 
-/* listed reads a line of the listing. It finds the file that is mapped at *at, or the address where
- * the file path is mapped from its beginning. */
+/* listed reads a line of the listing. It finds the file that is mapped at *at, on Android also a part of
+ * one, as of an apk, or the address where the file path is mapped from its beginning. */
 static int listed(const char *s, u64 *at, char *path) {
   u64 start = hex(&s);
   if (*s++ != '-') return 0;
@@ -65,7 +65,7 @@ static int listed(const char *s, u64 *at, char *path) {
   }
   u64 offset = hex(&s);
   while (*s && *s != '/') s++;
-  if (offset || !*s) return 0;
+  if (!*s || (offset && !(ANDROID && *at))) return 0;
   if (*at) {
     if (start != *at || length(s) > LOG_MAX_PATH) return 0;
     put(path, s);

@@ -210,7 +210,7 @@ static struct node *new_tree(struct process *p, struct trees *s) {
  * function, are its distance from the function's start, and a byte with the number of its slot and
  * flags. */
 struct node *__cairn_tree_child(const u8 *code) {
-  struct node *parent = own_local()->node, *n;
+  struct node *parent = current_node(), *n;
   struct trees *s = trees_of(__cairn_state);
   u64 function = (u64)code;
   u32 behind = 0, flags = code[-1];
@@ -230,7 +230,7 @@ struct node *__cairn_tree_child(const u8 *code) {
 /* leave_to makes m the current node. Nodes below it were left without an exit. */
 static void leave_to(struct node *m) {
   u64 c = clock_word(__cairn_state);
-  for (struct node *n = own_local()->node; n != m; n = n->parent)
+  for (struct node *n = current_node(); n != m; n = n->parent)
     if (n->time < 0) {
       n->time += (i64)c;
       n->unwound++;
@@ -241,7 +241,7 @@ static void leave_to(struct node *m) {
 /* find makes the node of the innermost live call of a function the current one. Nodes deeper in the
  * tree have lower stack pointers. */
 void __cairn_tree_find(u64 function, u64 sp) {
-  struct node *m = own_local()->node;
+  struct node *m = current_node();
   while (m->parent && !(m->function == function && (i32)(m->sp - (u32)sp) > 0)) {
     if (m->parent == m) return;
     m = m->parent;
@@ -286,7 +286,7 @@ static struct node *common(struct node *n, struct node *m) {
 /* switch_to makes m the current node: the calls of the node before may continue later. The common
  * callers call both, unless a call in between has ended, as the one that made a coroutine has. */
 static void switch_to(struct node *m) {
-  struct node *n = own_local()->node;
+  struct node *n = current_node();
   if (n == m) return;
   struct node *callers = common(n, m);
   u64 c = clock_word(__cairn_state);
@@ -298,7 +298,7 @@ static void switch_to(struct node *m) {
 
 /* at makes the node of the call with stack pointer sp at entry the current one. */
 void __cairn_tree_at(u64 sp) {
-  struct node *m = node_at(sp), *n = own_local()->node;
+  struct node *m = node_at(sp), *n = current_node();
   while (n != m && n->parent && n->parent != n) n = n->parent;
   if (n == m) leave_to(m);
   else if (m) switch_to(m);

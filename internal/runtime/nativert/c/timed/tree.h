@@ -104,6 +104,15 @@ extern u32 __cairn_tree_depth HIDDEN;
 
 HIDDEN extern struct node __cairn_tree_none, __cairn_tree_empty;
 
+/* current_node returns the node of the innermost call of this thread. */
+INLINE struct node *current_node(void) {
+  struct node *n = own_local()->node;
+#if __ANDROID__
+  if (!n) return &__cairn_tree_none;
+#endif
+  return n;
+}
+
 /* In the upper bits of the function of a node is the number of its module plus one, if that is no
  * longer loaded: another module may be at its addresses. */
 enum { TREE_GONE_SHIFT = 48 };

@@ -6,10 +6,11 @@
  *          ldr   x16, [x16, :lo12:__cairn_local]
  *          mrs   x17, tpidr_el0
  *          add   x16, x16, x17
- *          ldr   x14, [x16]                      the caller's node
- *          ldr   x15, [x14, 64 + 8 * HASH]       mine?
  *          adrp  x17, miss
  *          add   x17, x17, :lo12:miss
+ *          ldr   x14, [x16]                      the caller's node
+ *          cbz   x14, miss                       on Android only
+ *          ldr   x15, [x14, 64 + 8 * HASH]       mine?
  *          ldr   x14, [x15, 8]
  *          cmp   x14, x17
  *          b.ne  miss
@@ -110,6 +111,9 @@ __cairn_tree_enter:
         .cfi_def_cfa_offset 16
         THREAD_LOCAL x16, x0
         ldr     x16, [x16]
+#if __ANDROID__
+        cbz     x16, 1f                 // the thread has none yet
+#endif
         adrp    x0, __cairn_tree_depth
         ldr     w0, [x0, :lo12:__cairn_tree_depth]
         ldr     w1, [x16, 176]

@@ -191,7 +191,7 @@ static void forget(struct tree *t) {
 /* forked keeps the tree of the child's thread, with all counts zero; open calls begin now. */
 void __cairn_tree_forked(struct process *p) {
   struct trees *s = p->stacks.trees;
-  struct node *current = own_local()->node;
+  struct node *current = current_node();
   u64 c = clock_word(p);
   for (u32 i = 0; i < s->chunks; i++) {
     if (s->chunk[i]) __cairn_file_unmap(s->chunk[i]);
