@@ -10,7 +10,9 @@ import "strings"
 //     source. The jump past an else is such a jump, too, at the end of the block before it;
 //   - from the first operand of || whose second one leads to the jump: in the source there is no statement between them;
 //   - from another jump before it, such as the break of a loop before a break. Padding is left of the second, which is
-//     not in the block of the first.
+//     not in the block of the first;
+//   - from the test of a switch with the label of the jump;
+//   - from a test whose own jump was left out (elided.go).
 
 // bypass finds out for each line without optimisation that seems not to have run whether something went past what is left
 // of it.
@@ -73,7 +75,12 @@ func (fl *flow) passes(from, to int, r *remnant, src Sources) bool {
 	insts, jump := fl.pieces[from].insts, fl.pieces[r.piece].insts
 	last := len(insts) - 1
 	joins, first := false, from < r.piece && !r.behind
+	text, ahead, known := src.Between(insts[last].addr, jump[r.last].addr)
+	text = withoutComments(text)
 	switch {
+	case first && (!known || !ahead && labelled(insts[last].addr, text, src)):
+		return true
+	case first && len(fl.pieces[from].succs) == 1 && fl.pieces[from].leftOpen(last+1) != nil:
 	case len(fl.pieces[from].succs) == 1:
 		if fl.overElse(from, r, src) {
 			return true
@@ -86,18 +93,25 @@ func (fl *flow) passes(from, to int, r *remnant, src Sources) bool {
 	case !first || !fl.leads(from, r.piece):
 		return false
 	}
-	text, ahead, known := src.Between(insts[last].addr, jump[r.last].addr)
 	if !known || ahead {
 		return !known
 	}
-	text = withoutComments(text)
 	switch {
-	case len(fl.pieces[from].succs) == 1:
+	case len(fl.pieces[from].succs) == 1 && fl.pieces[from].leftOpen(last+1) == nil:
 		return meets(strings.TrimSpace(text))
 	case joins && depth(text) <= 0:
 		return true
 	}
 	return first && !strings.ContainsAny(text, ";}")
+}
+
+// labelled reports whether a text from a test ends with a label of the switch that the test is of.
+func labelled(test uint64, text string, src Sources) bool {
+	if !strings.HasSuffix(strings.TrimSpace(text), ":") || depth(text) != 1 {
+		return false
+	}
+	_, after, known := src.Line(test)
+	return known && firstWord(after) == "switch"
 }
 
 // meets reports whether the jump at the beginning of text, a statement, leads to its end.

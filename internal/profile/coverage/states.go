@@ -428,7 +428,10 @@ func (s *scan) line(at lineOf, frames []Frame) {
 	if s.rest.at.line > 0 && s.runs == 0 {
 		s.remnants = append(s.remnants, s.rest)
 	}
-	if s.plain && s.rest.at.line > 0 && s.rest.jumps && !s.rest.works {
+	if s.rest.at.line > 0 && s.elided() {
+		s.observer.doubtful[s.rest.at] = true
+		s.ran(s.rest.at, 0)
+	} else if s.plain && s.rest.at.line > 0 && s.rest.jumps && !s.rest.works {
 		s.jump()
 	} else if p := &s.fl.pieces[s.piece]; s.rest.at.line > 0 && s.rest.first == len(p.insts)-1 && s.operator(p) {
 		s.ran(s.rest.at, 0)
