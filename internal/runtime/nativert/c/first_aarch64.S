@@ -30,6 +30,7 @@
  * The order word is set once, by compare and exchange. If it is set already, two threads raced for
  * the first call and increments may be lost, or there were 2^32 calls: mark the count as inexact. */
 
+#include "machine.h"
 #include "wire.h"
 
         .text
@@ -84,14 +85,8 @@ NAME:
         .size   NAME, . - NAME
 
 #if !CAIRN_MAPPED
-        .reloc  NAME, R_AARCH64_NONE, __cairn_counts      /* see single.c */
+        .reloc  NAME, NOTHING, __cairn_counts      /* see single.c */
         .hidden __cairn_counts
 #endif
 
-/* This code is compatible with branch target identification and signed return addresses. */
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000000, 4, 3, 0
-        .section .note.GNU-stack, "", %progbits
+        PROPERTIES

@@ -29,6 +29,7 @@
  * The order word is set once, by compare and exchange. If it is set already, two threads raced for
  * the first call and an increment was lost, or there were 2^32 calls: mark the count as inexact. */
 
+#include "machine.h"
 #include "wire.h"
 
         .syntax unified
@@ -80,8 +81,8 @@ NAME:
         .size   NAME, . - NAME
 
 #if !CAIRN_MAPPED
-        .reloc  NAME, R_ARM_NONE, __cairn_counts      /* see single.c */
+        .reloc  NAME, NOTHING, __cairn_counts      /* see single.c */
         .hidden __cairn_counts
 #endif
 
-        .section .note.GNU-stack, "", %progbits
+        PROPERTIES

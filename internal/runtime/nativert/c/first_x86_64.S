@@ -23,6 +23,7 @@
  * the first call and an increment was lost, or there were 2^32 calls: mark the count as inexact. */
 
 #include "record_x86_64.h"
+#include "machine.h"
 #include "wire.h"
 
         .text
@@ -60,14 +61,8 @@ NAME:
         .size   NAME, . - NAME
 
 #if !CAIRN_MAPPED
-        .reloc  NAME, R_X86_64_NONE, __cairn_counts      /* see single.c */
+        .reloc  NAME, NOTHING, __cairn_counts      /* see single.c */
         .hidden __cairn_counts
 #endif
 
-/* This code is compatible with shadow stacks and indirect branch tracking. */
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-        .section .note.GNU-stack, "", @progbits
+        PROPERTIES

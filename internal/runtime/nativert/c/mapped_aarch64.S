@@ -3,6 +3,7 @@
  * image is rt.c compiled with CAIRN_MAPPED; see rt_mapped.h for its calls and mapped_x86_64.S for
  * the reasons. */
 
+#include "machine.h"
 #include "wire.h"
 #define IMAGE_ROOM 0x40000
 #include "rt_mapped.h"
@@ -134,77 +135,4 @@ guarded mapped_finish
         svc     0
 4:      ret
 
-        .reloc  mapped_start, R_AARCH64_NONE, .Lcairn_page_end
-        .reloc  mapped_start, R_AARCH64_NONE, .Lcairn_calls
-        .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
-        .weak   __ehdr_start, __cairn_order_table, __dso_handle
-
-/* Table of addresses, relative to this place: see enter in rt_mapped.h. */
-        .section .rodata.cairn, "a", %progbits
-        .balign 4
-table:
-        .long   __start_cairn_raw - table
-        .long   __stop_cairn_raw - table
-        .long   __cairn_order - table
-        .long   names - table
-        .long   names + 8 - table
-        .long   names + 16 - table
-        .long   names + 24 - table
-        .long   raw_used - table
-        .globl  __cairn_link_with_cairn_cc
-        .hidden __cairn_link_with_cairn_cc
-__cairn_link_with_cairn_cc:
-file:   .asciz  CAIRN_RUNTIME
-failure:
-        .ascii  CAIRN_MAP_FAILURE
-
-        .section .data.rel.ro.cairn, "aw", %progbits
-        .balign 8
-names:  .quad   dl_iterate_phdr
-        .weak   dl_iterate_phdr
-#if __has_include(<gnu/libc-version.h>)
-        .quad   __register_atfork, __libc_single_threaded
-        .weak   __register_atfork, __libc_single_threaded
-#else
-        .quad   pthread_atfork, pthread_create, environ
-        .weak   pthread_atfork, pthread_create, environ
-#endif
-
-        .bss
-        .balign 8
-image:  .skip   8
-        .globl  __cairn_order
-        .hidden __cairn_order
-__cairn_order:
-        .skip   4
-
-/* See ROUND_UP. */
-        .section CAIRN_RAW_SECTION, "aw", %nobits, unique, 1
-raw_used:
-        .section CAIRN_RAW_SECTION, "aw", %nobits
-        .balign 65536
-.Lcairn_page_end:
-
-/* See rt.c. */
-        .section .note.cairn, "a", %note
-        .balign 4
-        .long   6, 20, 3
-        .asciz  "CAIRN"
-        .balign 4
-.Lcairn_calls:
-        .long   mapped_dump - .Lcairn_calls, mapped_reset - .Lcairn_calls, mapped_lost - .Lcairn_calls
-        .long   mapped_dir - .Lcairn_calls, mapped_where - .Lcairn_calls
-
-        .section .init_array.00000, "aw"
-        .balign 8
-        .quad   mapped_start
-        .section .fini_array.00000, "aw"
-        .balign 8
-        .quad   mapped_finish
-
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000000, 4, 3, 0
-        .section .note.GNU-stack, "", %progbits
+#include "mapped_tables.h"

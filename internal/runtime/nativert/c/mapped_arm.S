@@ -3,6 +3,7 @@
  * image is rt.c compiled with CAIRN_MAPPED; see rt_mapped.h for its calls and mapped_x86_64.S for
  * the reasons. All code is in Thumb state. */
 
+#include "machine.h"
 #include "wire.h"
 #define IMAGE_ROOM 0x10000
 #include "rt_mapped.h"
@@ -56,7 +57,7 @@ function mapped_start
         svc     0
         cmn     r5, #4096
         bhs     5f                      @ an error
-        address r6, names
+        address r6, module
         ldrd    r0, r1, [r6, #4]
         push    {r0, r1}                @ __cairn_order_table, __dso_handle
         address r0, table
@@ -139,70 +140,4 @@ function mapped_finish
         svc     0
 4:      pop     {r0, r7, r8, pc}
 
-        .reloc  mapped_start, R_ARM_NONE, .Lcairn_page_end
-        .reloc  mapped_start, R_ARM_NONE, .Lcairn_calls
-        .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
-        .weak   __ehdr_start, __cairn_order_table, __dso_handle
-
-/* Table of addresses, relative to this place: see enter in rt_mapped.h. */
-        .section .rodata.cairn, "a", %progbits
-        .balign 4
-table:
-        .long   __start_cairn_raw - table
-        .long   __stop_cairn_raw - table
-        .long   __cairn_order - table
-        .long   names + 12 - table
-        .long   names + 16 - table
-        .long   names + 20 - table
-        .long   names + 24 - table
-        .globl  __cairn_link_with_cairn_cc
-        .hidden __cairn_link_with_cairn_cc
-__cairn_link_with_cairn_cc:
-file:   .asciz  CAIRN_RUNTIME
-failure:
-        .ascii  CAIRN_MAP_FAILURE
-
-        .section .data.rel.ro.cairn, "aw", %progbits
-        .balign 8
-names:  .long   __ehdr_start, __cairn_order_table, __dso_handle
-        .long   dl_iterate_phdr
-        .weak   dl_iterate_phdr
-#if __has_include(<gnu/libc-version.h>)
-        .long   __register_atfork, __libc_single_threaded
-        .weak   __register_atfork, __libc_single_threaded
-#else
-        .long   pthread_atfork, pthread_create, environ
-        .weak   pthread_atfork, pthread_create, environ
-#endif
-
-        .bss
-        .balign 4
-image:  .skip   4
-        .globl  __cairn_order
-        .hidden __cairn_order
-__cairn_order:
-        .skip   4
-
-/* See rt_module.h. */
-        .section CAIRN_RAW_SECTION, "aw", %nobits
-        .balign 4096
-.Lcairn_page_end:
-
-/* See rt.c. */
-        .section .note.cairn, "a", %note
-        .balign 4
-        .long   6, 20, 3
-        .asciz  "CAIRN"
-        .balign 4
-.Lcairn_calls:
-        .long   mapped_dump - .Lcairn_calls, mapped_reset - .Lcairn_calls, mapped_lost - .Lcairn_calls
-        .long   mapped_dir - .Lcairn_calls, mapped_where - .Lcairn_calls
-
-        .section .init_array.00000, "aw"
-        .balign 4
-        .long   mapped_start
-        .section .fini_array.00000, "aw"
-        .balign 4
-        .long   mapped_finish
-
-        .section .note.GNU-stack, "", %progbits
+#include "mapped_tables.h"

@@ -11,6 +11,7 @@
  * A file that was cut is not mapped, as a page behind its end would end the program by SIGBUS: one
  * of another size, or that cannot be mapped, gets a line. */
 
+#include "machine.h"
 #include "wire.h"
 #define IMAGE_ROOM 0x10000
 #include "rt_mapped.h"
@@ -145,70 +146,4 @@ mapped_finish:
         syscall
 4:      ret
 
-        .reloc  mapped_start, R_X86_64_NONE, .Lcairn_page_end
-        .reloc  mapped_start, R_X86_64_NONE, .Lcairn_calls
-        .hidden __start_cairn_raw, __stop_cairn_raw, __ehdr_start, __cairn_order_table, __dso_handle
-        .weak   __ehdr_start, __cairn_order_table, __dso_handle
-
-/* Table of addresses, relative to this place: see enter in rt_mapped.h. */
-        .section .rodata.cairn, "a", @progbits
-        .balign 4
-table:
-        .long   __start_cairn_raw - table
-        .long   __stop_cairn_raw - table
-        .long   __cairn_order - table
-        .long   dl_iterate_phdr@GOTPCREL + 12
-        .weak   dl_iterate_phdr
-#if __has_include(<gnu/libc-version.h>)
-        .long   __register_atfork@GOTPCREL + 16
-        .long   __libc_single_threaded@GOTPCREL + 20
-        .weak   __register_atfork, __libc_single_threaded
-#else
-        .long   pthread_atfork@GOTPCREL + 16
-        .long   pthread_create@GOTPCREL + 20
-        .long   environ@GOTPCREL + 24
-        .weak   pthread_atfork, pthread_create, environ
-#endif
-        .globl  __cairn_link_with_cairn_cc
-        .hidden __cairn_link_with_cairn_cc
-__cairn_link_with_cairn_cc:
-file:   .asciz  CAIRN_RUNTIME
-failure:
-        .ascii  CAIRN_MAP_FAILURE
-
-        .bss
-        .balign 8
-image:  .skip   8
-        .globl  __cairn_order
-        .hidden __cairn_order
-__cairn_order:
-        .skip   4
-
-/* See rt_module.h. */
-        .section CAIRN_RAW_SECTION, "aw", @nobits
-        .balign 4096
-.Lcairn_page_end:
-
-/* See rt.c. */
-        .section .note.cairn, "a", @note
-        .balign 4
-        .long   6, 20, 3
-        .asciz  "CAIRN"
-        .balign 4
-.Lcairn_calls:
-        .long   mapped_dump - .Lcairn_calls, mapped_reset - .Lcairn_calls, mapped_lost - .Lcairn_calls
-        .long   mapped_dir - .Lcairn_calls, mapped_where - .Lcairn_calls
-
-        .section .init_array.00000, "aw"
-        .balign 8
-        .quad   mapped_start
-        .section .fini_array.00000, "aw"
-        .balign 8
-        .quad   mapped_finish
-
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-        .section .note.GNU-stack, "", @progbits
+#include "mapped_tables.h"

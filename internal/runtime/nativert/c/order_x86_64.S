@@ -13,6 +13,7 @@
  * cleared and written with them, and survives with them when the process is killed. */
 
 #include "record_x86_64.h"
+#include "machine.h"
 #include "wire.h"
 
         .text
@@ -54,45 +55,4 @@ __cairn_first_order:
         ret
         .size   __cairn_first_order, . - __cairn_first_order
 
-        .hidden __start_cairn_raw, __start_cairn_order, __stop_cairn_order, __cairn_next
-
-#if CAIRN_MAPPED
-/* Table of addresses for a runtime that is a file: see attach in rt_mapped.h. */
-        .section .rodata.cairn, "a", @progbits
-        .balign 4
-        .globl  __cairn_order_table
-        .hidden __cairn_order_table
-__cairn_order_table:
-        .long   __start_cairn_order - __cairn_order_table
-        .long   __stop_cairn_order - __cairn_order_table
-        .long   __cairn_next - __cairn_order_table
-        .long   __cairn_ring - __cairn_order_table
-        .text
-#endif
-
-/* The buffer fills whole pages, as the records do: see ROUND_UP. */
-        .reloc  __cairn_first_order, R_X86_64_NONE, .Lcairn_order_end
-        .section CAIRN_ORDER_SECTION, "aw", @nobits, unique, 1
-        .globl  __cairn_order_used
-        .hidden __cairn_order_used
-__cairn_order_used:
-        .section CAIRN_ORDER_SECTION, "aw", @nobits
-        .balign 4096
-.Lcairn_order_end:
-
-/* Objects that request a buffer size store the number of slots here. */
-        .section .rodata.cairn, "a", @progbits
-        .balign 4
-        .weak   __cairn_ring
-        .hidden __cairn_ring
-        .type   __cairn_ring, @object
-        .size   __cairn_ring, 4
-__cairn_ring:
-        .long   0
-
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-        .section .note.GNU-stack, "", @progbits
+#include "order_tables.h"

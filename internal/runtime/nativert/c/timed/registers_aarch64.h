@@ -10,6 +10,8 @@
  *
  * x17 is an argument or a result where a routine documents that, and free otherwise. */
 
+#include "machine.h"
+
 #define STUB 16   /* bytes that a stub pushes */
 #define FRAME 160 /* bytes of SAVE_REGISTERS */
 
@@ -74,14 +76,4 @@
         RETURN_REGISTERS
         .cfi_endproc
         .size   \name, . - \name
-        .endm
-
-/* This code is compatible with branch target identification and signed return addresses. */
-        .macro  PROPERTIES
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000000, 4, 3, 0
-        .section .note.GNU-stack, "", %progbits
         .endm

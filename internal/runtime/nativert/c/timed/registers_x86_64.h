@@ -1,5 +1,7 @@
 /* registers_x86_64.h - for the routines that inserted code calls, when all registers are in use. */
 
+#include "machine.h"
+
 /* SAVE_REGISTERS creates a frame and saves the registers that calls may change, except %r11, which
  * routines use in different ways. It does not align the stack. */
         .macro  SAVE_REGISTERS
@@ -50,14 +52,4 @@
         RETURN_REGISTERS
         .cfi_endproc
         .size   \name, . - \name
-        .endm
-
-/* This code is compatible with shadow stacks and indirect branch tracking. */
-        .macro  PROPERTIES
-        .section .note.gnu.property, "a"
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-        .section .note.GNU-stack, "", @progbits
         .endm
